@@ -55,10 +55,21 @@ MEASURE ?= -noise 5 -runs 60 -rounds 30000 b
 pasto-measure: ## play a scenario with other constants of the default learner (MEASURE="-shrink 4 -noise 5 b")
 	$(GO) run ./pasto/scenario/internal/measure $(MEASURE)
 
+ARENA ?= --runs 100
+.PHONY: pasto-arena
+pasto-arena: ## the default and its peers on families of users' problems, same draws for all, some minutes (ARENA="--runs 20 --families week")
+	@$(GO) run ./pasto/arena/internal/run $(ARENA)
+
 .PHONY: pasto-cost
 pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 14 GB), and 1,000 runs of scenario b
 	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...
 	time bin/noregret simulate b --progress quiet
+
+# 500 runs a cell take some 20 minutes on one core. The tests of experiment/internal/validity play the same in fewer runs.
+VALIDITY ?= -runs 500
+.PHONY: validity
+validity: ## measure false breaches (A/A), the rounds until a breach is found, misses of revenue (VALIDITY="-runs 100 -only aa")
+	$(GO) run ./experiment/internal/validity $(VALIDITY)
 
 .PHONY: lint
 lint: fmt-check ## check formatting (gofumpt), the width of lines, go vet and staticcheck

@@ -56,37 +56,38 @@ const (
 // adaptiveRate is the default rate of StepsAdaptive.
 const adaptiveRate = 0.3
 
-// Config holds the options that all online learners share. The zero value is ready to use.
+// Config holds the options that all online learners share. The zero value is ready to use: a field
+// that is 0 or nil is left out, and takes what its comment says.
 type Config struct {
-	// Dim fixes the number of features; an example with a larger index is refused. 0 lets it grow
-	// up to MaxDim.
+	// Dim fixes the number of features; an example with a larger index is refused. If left out the
+	// number grows up to MaxDim.
 	Dim int
-	// MaxDim is the largest number of features that a learner without Dim grows to; 0 means
-	// dataset.DefaultMaxDim. It prevents a single huge index from exhausting the memory.
+	// MaxDim is the largest number of features that a learner without Dim grows to, so that a
+	// single huge index cannot exhaust the memory; [dataset.DefaultMaxDim] if left out.
 	MaxDim int
 	// Reward is the training reward; nil is [loss.Hinge].
 	Reward loss.Reward
 	// Steps says how the step sizes go down.
 	Steps Steps
-	// StepScale multiplies the default step size; 0 means 1. Range: > 0.
+	// StepScale > 0 multiplies the default step size; 1 if left out.
 	StepScale float64
 	// Step, when positive, replaces the default η₀ of the step sizes η_t = η₀/√t, or the rate of
 	// adaptive ones.
 	Step float64
 	// Radius is the radius of the L₂ ball for the weights (in standardised units, without the
-	// intercept); 0 means no ball. Too small a ball forces the hinge into its linear part.
+	// intercept); no ball if left out. Too small a ball forces the hinge into its linear part.
 	Radius float64
 	// Lambda is the strength of L₂ regularisation, ≥ 0. Use it or Radius, not both.
 	Lambda float64
-	// BiasFeature is x_b, the value of the constant feature whose weight is the intercept; 0 means
-	// 1.
+	// BiasFeature is x_b, the value of the constant feature whose weight is the intercept; 1 if
+	// left out. NoIntercept does without.
 	BiasFeature float64
 	// NoIntercept leaves the intercept out.
 	NoIntercept bool
 	// Averaging says what the returned model averages.
 	Averaging Averaging
-	// Positives is the known share p of positives in (0, 1); 0 estimates it on the stream: the
-	// current example is counted first, so that the estimate never divides by 0.
+	// Positives is the known share p of positives in (0, 1). If left out it is estimated on the
+	// stream; the current example is counted first, so that the estimate never divides by 0.
 	Positives float64
 	// PriorWeight k₀ ≥ 0 and PriorShare p₀ steady the running estimate of p: p̂ = (n₊ + k₀p₀)/(n +
 	// k₀). Without effect when Positives is known.
@@ -98,17 +99,18 @@ type Config struct {
 	// Scaling standardises the features; nil learns it from the first examples of the
 	// stream (see [Config.BurnIn]). Use [Identity] for none.
 	Scaling *Scaling
-	// MeanSquare is the known mean of ‖x̂‖², the constant feature included; 0 learns it on the
-	// first examples.
+	// MeanSquare is the known mean of ‖x̂‖², the constant feature included; learned on the first
+	// examples if left out.
 	MeanSquare float64
-	// MeanWeight is the known mean example weight; 0 uses the running mean.
+	// MeanWeight is the known mean example weight; the running mean if left out.
 	MeanWeight float64
-	// BurnIn is the largest number of examples held back until the scales are frozen; 0 means 1000.
-	// They are frozen as soon as there are at least a fifth of these and 5 of each class, and the
-	// examples held back are then replayed.
+	// BurnIn is the largest number of examples held back until the scales are frozen; 1000 if left
+	// out. They are frozen as soon as there are at least a fifth of these and 5 of each class, and
+	// the examples held back are then replayed.
 	BurnIn int
 	// MaxExampleWeight caps the factor by which one example's gradient is multiplied: (ω/ω̄)/q in
-	// SPADE, (ω/ω̄)·k in SGD and STAMP with k the normalised weight of its class; 0 means no cap.
+	// SPADE, (ω/ω̄)·k in SGD and STAMP with k the normalised weight of its class; no cap if left
+	// out.
 	MaxExampleWeight float64
 }
 

@@ -33,10 +33,10 @@ type MulticlassConfig struct {
 	// Shares holds the known shares p_k of the classes, each in (0, 1), of sum 1; nil estimates
 	// them on the stream, the current example counted first.
 	Shares []float64
-	// DualScale multiplies the default dual step η'₀; 0 means 1. Use FixedDual to keep the dual
-	// constant.
+	// DualScale > 0 multiplies the default dual step η'₀; 1 if left out. Use FixedDual to keep the
+	// dual constant.
 	DualScale float64
-	// DualStep, when positive, replaces η'₀.
+	// DualStep > 0 replaces η'₀ unless it is left out.
 	DualStep float64
 	// FixedDual keeps the dual at (1/C, ..., 1/C): class-balanced SGD.
 	FixedDual bool
@@ -46,7 +46,7 @@ type MulticlassConfig struct {
 	// the primal steps, to the limit.
 	DualReward DualReward
 	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards
-	// get; 0 means ½.
+	// get; ½ if left out.
 	EpsExponent float64
 }
 
@@ -132,13 +132,8 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 		return opt, err
 	}
 	opt.Config = cfg
-	dual := Options{DualScale: opt.DualScale}.EnsureDefaults()
-	if err := dual.checkRanges(); err != nil {
+	if err := checkDual(&opt.DualScale, opt.DualStep, &opt.EpsExponent, opt.DualReward); err != nil {
 		return opt, err
-	}
-	opt.DualScale = dual.DualScale
-	if opt.EpsExponent == 0 {
-		opt.EpsExponent = 0.5
 	}
 	switch {
 	case opt.Classes < 2:
@@ -148,12 +143,6 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 			"or macro_recall")
 	case opt.Positives != 0:
 		return opt, usage("share of positives is %v, but there are classes: give their shares, or none", opt.Positives)
-	case !(opt.DualStep >= 0) || math.IsInf(opt.DualStep, 0):
-		return opt, usage("dual step is %v, want a finite number ≥ 0 (0 is the default)", opt.DualStep)
-	case !(opt.EpsExponent > 0 && opt.EpsExponent < 1):
-		return opt, usage("exponent of ε is %v, want a number in (0, 1)", opt.EpsExponent)
-	case opt.DualReward < DualDefault || opt.DualReward > DualZeroOne:
-		return opt, usage("dual reward is %d, want surrogate, clipped or zero-one", opt.DualReward)
 	case opt.Shares != nil && len(opt.Shares) != opt.Classes:
 		return opt, usage("there are %d shares, want one for each of the %d classes", len(opt.Shares), opt.Classes)
 	}

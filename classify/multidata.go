@@ -65,9 +65,11 @@ func NewMultiData(set *dataset.Set, task Task) (MultiData, error) {
 	if err != nil {
 		return d, err
 	}
+	seen := map[string]bool{}
 	for _, list := range lists {
 		for _, l := range list {
-			if !slices.Contains(d.Labels, l) {
+			if !seen[l] {
+				seen[l] = true
 				d.Labels = append(d.Labels, l)
 			}
 		}

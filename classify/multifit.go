@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/memory"
 )
 
 // MultiOptions are the options of [FitMulti]. Measure is required.
@@ -252,6 +253,9 @@ func (t *multiTask) prepare() error {
 	if info.Weight == 0 {
 		return noregret.BadInputf("", "the weights of all %d rows add up to 0", info.Rows)
 	}
+	if err := t.checkMemory(max(t.config.Dim, info.Dim)); err != nil {
+		return err
+	}
 	m := new(moments)
 	if err := t.train.read(t.ctx, func(x LabelsExample) error {
 		m.observe(x.Index, x.Value, x.Weight)
@@ -289,6 +293,18 @@ func (t *multiTask) prepare() error {
 		t.passes = defaultPasses(m.rows, 1)
 	}
 	return nil
+}
+
+// checkMemory refuses more labels than there is memory for, such as those of a column of
+// identifiers. It counts what every algorithm keeps at least: five numbers for each label and
+// feature and, for classes, three confusion matrices.
+func (t *multiTask) checkMemory(dim int) error {
+	n := float64(len(t.data.Labels))
+	numbers := 5 * n * float64(dim)
+	if t.data.Task == Multiclass {
+		numbers += 3 * n * n
+	}
+	return memory.Check("", fmt.Sprintf("training for %d labels of %d features", len(t.data.Labels), dim), numbers)
 }
 
 // shares returns the share of the rows that has each label, at least half a row and at most all but

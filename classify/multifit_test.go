@@ -3,6 +3,7 @@ package classify
 import (
 	"bytes"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -192,5 +193,29 @@ func TestFitMultiLabelsOfOneKind(t *testing.T) {
 				t.Errorf("%s %s: the label of all rows is predicted for %v of 200", a.Name, m.Name(), got)
 			}
 		}
+	}
+}
+
+// TestFitMultiRefusesIdentifiers checks that labels which are identifiers are refused before the
+// models and confusion matrices take the machine's memory.
+func TestFitMultiRefusesIdentifiers(t *testing.T) {
+	names := make([]string, 30_000)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	set := multiSet(t, names, len(names), func(i int) ([]uint32, []float32, int) {
+		return []uint32{0}, []float32{float32(i)}, i
+	})
+	d, err := NewMultiData(set, Multiclass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := measure.ParseMulti("gmean", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = FitMulti(t.Context(), d, MultiOptions{Measure: m})
+	if noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "training for 30000 labels") {
+		t.Errorf("got %v, want the memory that 30000 classes need", err)
 	}
 }

@@ -15,7 +15,8 @@ const (
 	ThresholdTuned
 )
 
-// Options are the options of [Fit]. Measure is required; all else has defaults.
+// Options are the options of [Fit]. Measure is required. A field that is 0 or nil is left out;
+// [Options.EnsureDefaults] fills in the defaults that do not depend on the data.
 type Options struct {
 	// Algorithm is the name of an algorithm as [Algorithms] lists them; "" or "auto" is SPADE for
 	// concave measures and STAMP for pseudo-linear ones.
@@ -56,10 +57,10 @@ type Options struct {
 	// Config holds the options of the online learner; its Steps are those of [DefaultSteps], and
 	// its Dim, Positives, Scaling and MeanSquare are found from the data when they are zero.
 	Config Config
-	// LevelPositives is STAMP's ([STAMPConfig.LevelPositives]); nil means 100. 0 gives the paper's
+	// LevelPositives is [STAMPConfig.LevelPositives] of STAMP; nil is 100, and 0 gives the paper's
 	// stages of equal length.
 	LevelPositives *int
-	// DualScale multiplies SPADE's dual step; 0 means 1.
+	// DualScale > 0 multiplies SPADE's dual step; 1 if left out.
 	DualScale float64
 	// Unscaled leaves the features as they are.
 	Unscaled bool
@@ -72,13 +73,13 @@ type Options struct {
 	// the direction of the early ones is no better, and among many candidates the noise of a small
 	// held-out part decides.
 	AllEpochs bool
-	// FirstEpoch and Growth are STAMP's; 0 are its defaults.
+	// FirstEpoch and Growth are those of [STAMPConfig].
 	FirstEpoch int
 	Growth     float64
 	// AllowDegenerate lets measures with a degenerate maximiser be objectives.
 	AllowDegenerate bool
 	// Patience ends an algorithm that is judged after each pass when the held-out measure has not
-	// risen for this many; 0 means 5.
+	// risen for this many; 5 if left out.
 	Patience int
 	// Progress, if not nil, is called now and then, one call at a time, before Fit returns; not
 	// always from the calling goroutine.

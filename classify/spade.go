@@ -28,17 +28,17 @@ type SPADEConfig struct {
 	Config
 	// Measure is the concave measure to maximize.
 	Measure measure.Concave
-	// DualScale multiplies the default dual step η'₀ = √(p(1-p)); 0 means 1. Use FixedDual to keep
-	// the dual constant.
+	// DualScale > 0 multiplies the default dual step η'₀ = √(p(1-p)); 1 if left out. Use FixedDual
+	// to keep the dual constant.
 	DualScale float64
-	// DualStep, when positive, replaces η'₀.
+	// DualStep > 0 replaces η'₀ unless it is left out.
 	DualStep float64
 	// FixedDual keeps the dual at its initial point. SPADE is then class-balanced SGD.
 	FixedDual bool
 	// DualReward selects the reward that updates the dual.
 	DualReward DualReward
 	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards
-	// get; 0 means ½.
+	// get; ½ if left out.
 	EpsExponent float64
 }
 
@@ -82,22 +82,8 @@ func NewSPADE(opt SPADEConfig) (*SPADE, error) {
 	if err := measure.Trainable(opt.Measure); err != nil {
 		return nil, err
 	}
-	dual := Options{DualScale: opt.DualScale}.EnsureDefaults()
-	if err := dual.checkRanges(); err != nil {
+	if err := checkDual(&opt.DualScale, opt.DualStep, &opt.EpsExponent, opt.DualReward); err != nil {
 		return nil, err
-	}
-	opt.DualScale = dual.DualScale
-	if !(opt.DualStep >= 0) || math.IsInf(opt.DualStep, 0) {
-		return nil, usage("dual step is %v, want a finite number ≥ 0 (0 is the default)", opt.DualStep)
-	}
-	if opt.EpsExponent == 0 {
-		opt.EpsExponent = 0.5
-	}
-	if !(opt.EpsExponent > 0 && opt.EpsExponent < 1) {
-		return nil, usage("exponent of ε is %v, want a number in (0, 1)", opt.EpsExponent)
-	}
-	if opt.DualReward < DualDefault || opt.DualReward > DualZeroOne {
-		return nil, usage("dual reward is %d, want surrogate, clipped or zero-one", opt.DualReward)
 	}
 	s := &SPADE{opt: opt, unbounded: math.IsInf(opt.Measure.DualRadius(), 1)}
 	if opt.DualReward == DualDefault {
@@ -111,6 +97,28 @@ func NewSPADE(opt SPADEConfig) (*SPADE, error) {
 	s.online = newOnline(cfg, s)
 	s.open()
 	return s, nil
+}
+
+// checkDual checks the options of the dual player and puts the defaults in the place of those left
+// out.
+func checkDual(scale *float64, step float64, exponent *float64, reward DualReward) error {
+	o := Options{DualScale: *scale}.EnsureDefaults()
+	if err := o.checkRanges(); err != nil {
+		return err
+	}
+	*scale = o.DualScale
+	if *exponent == 0 {
+		*exponent = 0.5
+	}
+	switch {
+	case !(step >= 0) || math.IsInf(step, 0):
+		return usage("dual step is %v, want a finite number at least 0 (0 is the default)", step)
+	case !(*exponent > 0 && *exponent < 1):
+		return usage("exponent of ε is %v, want a number in (0, 1)", *exponent)
+	case reward < DualDefault || reward > DualZeroOne:
+		return usage("dual reward is %d, want surrogate, clipped or zero-one", reward)
+	}
+	return nil
 }
 
 func (s *SPADE) begin() {

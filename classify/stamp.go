@@ -11,13 +11,13 @@ type STAMPConfig struct {
 	Config
 	// Measure is the pseudo-linear measure to maximize.
 	Measure measure.Ratio
-	// FirstEpoch is s₀, the number of examples of the first stage; 0 means max(100, ⌈10/p⌉).
+	// FirstEpoch is s₀, the number of examples of the first stage; max(100, ⌈10/p⌉) if left out.
 	FirstEpoch int
-	// Growth is the factor ≥ 1 by which the stages grow, by one example at least where it exceeds
-	// 1; 0 means 2.
+	// Growth is the factor ≥ 1 by which the stages grow, by at least one example if it exceeds 1; 2
+	// if left out.
 	Growth float64
 	// MinPositives is the number of positives that a level stage must see before it ends,
-	// unless it reaches ten times its length; 0 means 5.
+	// unless it reaches ten times its length; 5 if left out.
 	MinPositives int
 	// LevelPositives, when positive, ends a level stage early: once it has seen that many
 	// positives, a negative, and an eighth of its examples. A hundred positives estimate a level to

@@ -316,6 +316,27 @@ func (c *Client) Change(ctx context.Context, name, what, reason string) (out pol
 	return out, err
 }
 
+// Conclude ends an experiment with a mixture that is served for good: the shares by arm that are
+// given, or, for nil, the mixture that the policy would deploy. The reason is recorded in the log.
+func (c *Client) Conclude(ctx context.Context, name string, mixture map[string]float64,
+	reason string,
+) (out policy.Summary, err error) {
+	in := map[string]any{"reason": reason}
+	if mixture != nil {
+		in["mixture"] = mixture
+	}
+	err = c.json(ctx, call{method: "POST", path: pathOf(name, "/conclude")}, in, &out)
+	return out, err
+}
+
+// Veto gives an arm no share until the veto is lifted, which it does itself if lift is true. The
+// reason is recorded in the log.
+func (c *Client) Veto(ctx context.Context, name, arm string, lift bool, reason string) (out policy.Summary, err error) {
+	err = c.json(ctx, call{method: "POST", path: pathOf(name, "/veto")},
+		map[string]any{"arm": arm, "lift": lift, "reason": reason}, &out)
+	return out, err
+}
+
 // Delete deletes an experiment. Its events stay in the log.
 func (c *Client) Delete(ctx context.Context, name string) error {
 	return c.json(ctx, call{method: "DELETE", path: pathOf(name, "")}, nil, nil)

@@ -183,10 +183,19 @@ func (l *Local) Record(d policy.Assignment, metrics map[string]float64) error {
 			v, ok = *m.Default, true
 			all[m.Name] = v
 		}
-		if ok {
-			q := s.Metrics[m.Name]
-			s.Metrics[m.Name] = policy.Sums{N: q.N + 1, Sum: q.Sum + v, Squares: q.Squares + float64(v*v)}
+		if !ok {
+			continue
 		}
+		if c := m.Count(v); c != v {
+			if len(all) == len(metrics) {
+				all = maps.Clone(all)
+			}
+			v = c
+			all[m.Name] = v
+		}
+		q := s.Metrics[m.Name]
+		q.Add(v)
+		s.Metrics[m.Name] = q
 	}
 	for i := range p.Metrics {
 		m := &p.Metrics[i]

@@ -8,10 +8,12 @@
 //   - [Sequence] is for the mean of one variable. With a range it is exact from the first
 //     observation on, for any distribution; without one it is asymptotic.
 //   - [Pair] is for the ratio of two means of the same units, such as clicks per view.
+//   - [Contrast] compares arms with a control round by round: what the arms of a round have in
+//     common, such as growth or a season, cancels.
 //   - [SampleRatio] tests whether counts by arm follow given shares.
 //
 // All of them need only sums, so observations can be added one by one or in batches, in any order.
-// They have the same bits on every machine. A sequence costs 24 bytes and O(1) for an observation;
+// They have the same bits on every machine. A sequence costs 40 bytes and O(1) for an observation;
 // an interval costs about a microsecond.
 //
 // The price of validity at all times is width: some 1.5 to 2 times that of an ordinary interval.

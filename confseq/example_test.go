@@ -2,6 +2,7 @@ package confseq_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/noregret/noregret/confseq"
 )
@@ -45,6 +46,24 @@ func ExamplePair() {
 	ratio, low, high, _ := p.Interval(0.05)
 	fmt.Printf("%.4f in [%.4f, %.4f]\n", ratio, low, high)
 	// Output: 0.0999 in [0.0943, 0.1056]
+}
+
+// Each round is compared with the control's units of the same round, so that a level that doubles
+// says nothing about the arm, however its share moves.
+func ExampleContrast() {
+	var c confseq.Contrast
+	for round := range 20 {
+		level := 0.1 + 0.01*float64(round)
+		arm := confseq.Sequence{N: 500 + 400*int64(round), Mean: 0.8 * level, High: 1}
+		control := confseq.Sequence{N: 1000, Mean: level, High: 1}
+		for _, s := range []*confseq.Sequence{&arm, &control} {
+			s.M2 = float64(s.N) * s.Mean * (1 - s.Mean) // each is 0 or 1
+		}
+		c.AddArm(arm.Group(), control.Group(), float64(arm.N+control.N))
+	}
+	low, high := c.Interval(-0.05, 0.05, confseq.ContrastOptions{Width: math.Inf(1), Tight: c.Tight(-0.05)})
+	fmt.Printf("more than 5 %% below the control: %.4f in [%.4f, %.4f]\n", c.Mean(-0.05), low, high)
+	// Output: more than 5 % below the control: -0.0307 in [-0.0393, -0.0222]
 }
 
 // A split that should be half and half is not.

@@ -11,10 +11,24 @@ type Pair struct {
 	XX    float64 // Σ (x − X)²
 	YY    float64
 	Cross float64 // Σ (x − X)·(y − Y)
+	// The smallest and the largest value of each. Of sums they are bounds.
+	XLow, XHigh float64
+	YLow, YHigh float64
+}
+
+// FromParts returns the pair of n units, given the sequences of both variables over the same units
+// and the sum of the products of their deviations.
+func FromParts(x, y Sequence, cross float64) Pair {
+	return Pair{
+		N: x.N, X: x.Mean, Y: y.Mean, XX: x.M2, YY: y.M2, Cross: cross,
+		XLow: x.Low, XHigh: x.High, YLow: y.Low, YHigh: y.High,
+	}
 }
 
 // Add adds a unit's values, which must be finite.
 func (p *Pair) Add(x, y float64) {
+	p.XLow, p.XHigh = widen(p.N, p.XLow, p.XHigh, x, x)
+	p.YLow, p.YHigh = widen(p.N, p.YLow, p.YHigh, y, y)
 	p.N++
 	dx, dy := x-p.X, y-p.Y
 	p.X += dx / float64(p.N)
@@ -35,6 +49,8 @@ func (p *Pair) Merge(o Pair) {
 	}
 	n, m := float64(p.N), float64(o.N)
 	dx, dy, w := o.X-p.X, o.Y-p.Y, n*m/(n+m)
+	p.XLow, p.XHigh = widen(p.N, p.XLow, p.XHigh, o.XLow, o.XHigh)
+	p.YLow, p.YHigh = widen(p.N, p.YLow, p.YHigh, o.YLow, o.YHigh)
 	p.X += float64(dx * (m / (n + m)))
 	p.Y += float64(dy * (m / (n + m)))
 	p.XX += o.XX + float64(dx*dx*w)
@@ -43,10 +59,14 @@ func (p *Pair) Merge(o Pair) {
 	p.N += o.N
 }
 
-// Contrast returns the sequence of x − c·y.
+// Contrast returns the sequence of x − c·y. Its extremes are bounds.
 func (p *Pair) Contrast(c float64) Sequence {
 	m2 := p.XX - float64(2*float64(c*p.Cross)) + float64(float64(c*c)*p.YY)
-	return Sequence{N: p.N, Mean: p.X - float64(c*p.Y), M2: max(m2, 0)}
+	a, b := float64(c*p.YLow), float64(c*p.YHigh)
+	return Sequence{
+		N: p.N, Mean: p.X - float64(c*p.Y), M2: max(m2, 0),
+		Low: p.XLow - max(a, b), High: p.XHigh - min(a, b),
+	}
 }
 
 // Ratio returns X/Y. It returns false if there are no units, if the denominator's mean is not above
@@ -70,7 +90,7 @@ func (p *Pair) Interval(alpha float64) (ratio, low, high float64, ok bool) {
 		return 0, math.Inf(-1), math.Inf(1), false
 	}
 	s := p.Contrast(r)
-	s.Mean = 0 // it is, up to rounding
+	s.Mean = 0 // but for rounding
 	low, high = s.Interval(alpha, math.Inf(-1), math.Inf(1))
 	return r, r + low/p.Y, r + high/p.Y, true
 }
@@ -83,11 +103,17 @@ func (p *Pair) IntervalWithin(alpha float64, x, y [2]float64) (ratio, low, high 
 	if !ok || !finite(x[0]) || !finite(x[1]) || !finite(y[0]) || !finite(y[1]) {
 		return ratio, low, high, ok
 	}
-	top, bottom := Sequence{p.N, p.X, p.XX}, Sequence{p.N, p.Y, p.YY}
+	top, bottom := p.parts()
 	a, b := top.Interval(alpha/2, x[0], x[1])
 	c, d := bottom.Interval(alpha/2, y[0], y[1])
 	if !(c > 0) {
 		return ratio, math.Inf(-1), math.Inf(1), true
 	}
 	return ratio, min(a/c, a/d), max(b/c, b/d), true
+}
+
+// parts returns the sequences of both variables.
+func (p *Pair) parts() (x, y Sequence) {
+	return Sequence{N: p.N, Mean: p.X, M2: p.XX, Low: p.XLow, High: p.XHigh},
+		Sequence{N: p.N, Mean: p.Y, M2: p.YY, Low: p.YLow, High: p.YHigh}
 }

@@ -15,6 +15,17 @@ type Sequence struct {
 	N    int64
 	Mean float64
 	M2   float64 // Σ (x − Mean)²
+	// Low and High are the smallest and the largest observation. Of sums they are bounds.
+	Low  float64
+	High float64
+}
+
+// Repeated returns the sequence of n observations of the same value.
+func Repeated(n int64, x float64) Sequence {
+	if n < 1 {
+		return Sequence{}
+	}
+	return Sequence{N: n, Mean: x, Low: x, High: x}
 }
 
 // Add adds an observation. It returns an error, and changes nothing, if the observation or the sums
@@ -29,6 +40,7 @@ func (s *Sequence) Add(x float64) error {
 	if mean-mean != 0 || m2-m2 != 0 {
 		return noregret.BadInputf("observation", "%v: the sums leave the range of float64", x)
 	}
+	s.Low, s.High = widen(s.N, s.Low, s.High, x, x)
 	s.N, s.Mean, s.M2 = s.N+1, mean, m2
 	return nil
 }
@@ -45,6 +57,7 @@ func (s *Sequence) Merge(o Sequence) {
 	}
 	n, m := float64(s.N), float64(o.N)
 	d := o.Mean - s.Mean
+	s.Low, s.High = widen(s.N, s.Low, s.High, o.Low, o.High)
 	s.Mean += float64(d * (m / (n + m)))
 	s.M2 += o.M2 + float64(d*d*(n*m/(n+m)))
 	s.N += o.N
@@ -80,7 +93,27 @@ func FromSums(n int64, sum, squares float64) (Sequence, error) {
 		return Sequence{}, noregret.BadInputf("squares",
 			"%v for %d observations with sum %v: by Cauchy and Schwarz it is at least %v", squares, n, sum, mean*sum)
 	}
-	return Sequence{n, mean, max(m2, 0)}, nil
+	m2 = max(m2, 0)
+	// No observation is further from the mean than this (Samuelson 1968).
+	far := math.Sqrt(m2 / float64(n) * float64(n-1))
+	return Sequence{N: n, Mean: mean, M2: m2, Low: mean - far, High: mean + far}, nil
+}
+
+// widen returns the extremes of n observations, from low to high, and of others.
+func widen(n int64, low, high, from, to float64) (float64, float64) {
+	if n == 0 {
+		return from, to
+	}
+	return min(low, from), max(high, to)
+}
+
+// Farthest returns the largest distance of an observation from c, or a bound for it. It returns 0
+// if the extremes are not known: they are not in sequences that earlier versions have saved.
+func (s *Sequence) Farthest(c float64) float64 {
+	if !(s.High > s.Low) && s.M2 > 0 {
+		return 0
+	}
+	return max(s.High-c, c-s.Low, 0)
 }
 
 // Variance is the sample variance, NaN below two observations: it is unknown then, not 0.
@@ -101,6 +134,8 @@ const (
 	// spare is added to the sum of squared deviations of counts: rare ones have shown too few of
 	// their variance for long.
 	spare = 4
+	// dominant is the largest share of the sum of squared deviations that one observation may have.
+	dominant = 1.0 / 20
 )
 
 // Interval returns the confidence sequence at the observations so far, within [low, high], the
@@ -115,9 +150,13 @@ const (
 // the mean. Then it is Mean ± √((v + ρ)·(ln((v + ρ)/ρ) + 2·ln(1/α)))/n with v = n·s², the normal
 // mixture's boundary (Robbins 1970) with the sample variance s²: an asymptotic confidence sequence
 // (Waudby-Smith et al. 2024, Theorem 2.2), whose level tends to alpha as the number of observations
-// at which it begins grows. It begins at 200 observations; before that, and while all observations
-// are equal, it is [low, high]. If low is finite, as for counts, 4 is added to the sum of squared
-// deviations, which understates the variance while a rare event has not occurred.
+// at which it begins grows. It begins when there are 200 observations of which none has more than a
+// 20th of the sum of squared deviations (Noether's condition): a mean that few observations carry,
+// as that of revenue, is not near the normal distribution, and its sample variance is too small
+// until the largest values have come. Before that, and while all observations are equal, it is
+// [low, high]. Of [FromSums] the largest deviation is known by a bound alone, so that it takes at
+// least 20 batches. If low is finite, as for counts, 4 is added to the sum of squared deviations,
+// which understates the variance while a rare event has not occurred.
 func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
 	if finite(low) && finite(high) && finite(high-low) {
 		return boundedInterval(s, alpha, low, high)
@@ -126,16 +165,12 @@ func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
 	if finite(low) {
 		squares += spare
 	}
-	if s.N < burnIn || !(squares > 0) {
+	far := s.Farthest(s.Mean)
+	if s.N < burnIn || !(squares > 0) || float64(far*far) > float64(dominant*squares) {
 		return low, high
 	}
 	v := squares / (n - 1)
-	// ρ that is best for v = tightAt·s²: v/(2·ln(1/α) + ln(1 + 2·ln(1/α))), the usual
-	// approximation.
-	l := float64(-2 * portable.Log(alpha))
-	rho := tightAt * v / (l + portable.Log1p(l))
-	total := float64(n*v) + rho
-	width := math.Sqrt(total*(portable.Log(total/rho)+l)) / n
+	width := mixtureRadius(float64(n*v), tightAt*v, float64(-2*portable.Log(alpha))) / n
 	return max(s.Mean-width, low), min(s.Mean+width, high)
 }
 

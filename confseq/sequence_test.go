@@ -53,7 +53,7 @@ func TestSequenceSums(t *testing.T) {
 func TestSequenceRefuses(t *testing.T) {
 	s := Sequence{N: 3, Mean: 1, M2: 2}
 	for _, x := range []float64{math.NaN(), math.Inf(1), 1e300} {
-		if err := s.Add(x); err == nil || s != (Sequence{3, 1, 2}) {
+		if err := s.Add(x); err == nil || s != (Sequence{N: 3, Mean: 1, M2: 2}) {
 			t.Errorf("%v: %v, and the sequence is %+v", x, err, s)
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
-
-	"github.com/noregret/noregret/convex"
 )
 
 // must returns the value of a constructor that is not expected to fail.
@@ -225,3 +225,27 @@ func dim(t *rapid.T) int { return rapid.IntRange(1, 12).Draw(t, "d") }
 type plain struct{ convex.Set }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
+
+// farther returns a θ up to 1e9: all of one size, of many sizes, or in clusters that are far apart
+// but narrow within.
+func farther(r *rand.Rand, d int) []float64 {
+	theta := normals(r, d, 1)
+	switch size := math.Pow(10, 9*r.Float64()); r.IntN(3) {
+	case 0:
+		vec.Scale(theta, size)
+	case 1:
+		for i := range theta {
+			theta[i] *= math.Pow(10, 9*r.Float64())
+		}
+	default:
+		for i := range theta {
+			theta[i] += float64(size * float64(r.IntN(3)-1))
+		}
+	}
+	for i := range theta {
+		theta[i] = max(-1e9, min(theta[i], 1e9))
+	}
+	return theta
+}
+
+func refuse[T any](_ T, err error) error { return err }

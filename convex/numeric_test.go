@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/vec"
+	"pgregory.net/rapid"
 )
 
 // quartic is Σ(x_i⁴/4 + x_i²/2): 1-strongly convex, and its gradient has no bounded slope.
@@ -83,78 +82,6 @@ func TestNumericArgmax(t *testing.T) {
 				t.Fatalf("%s: in place %v, otherwise %v", reg, theta, x)
 			}
 		}))
-	}
-}
-
-// TestPotential plays a map that has values and gradients only through every method.
-func TestPotential(t *testing.T) {
-	m := must(convex.NewMap(quartic{3}, 1, nil))
-	theta := []float64{-10, 0.5, 2} // x³ + x = θ at −2, 0.4238537991, 1
-	want := []float64{-2, 0.42385379907, 1}
-	x := make([]float64, 3)
-	m.Inverse(x, theta)
-	nearAll(t, "inverse", x, want, 1e-7)
-	near(t, "conjugate", m.Conjugate(theta), vec.Dot(theta, want)-quartic{3}.Value(want), 1e-10)
-	free := must(convex.Restrict(m, must(convex.NewSpace(3))))
-	if gap := free.(convex.Certified).ArgmaxGap(x, theta); gap > 1e-10 {
-		t.Errorf("the gap on ℝ³ is %v", gap)
-	}
-	nearAll(t, "argmax", x, want, 1e-7)
-	box := must(convex.Restrict(m, must(convex.NewCube(3, -1, 0.5))))
-	box.Argmax(x, theta)
-	nearAll(t, "argmax on a cube", x, []float64{-1, 0.42385379907, 0.5}, 1e-7)
-	if l, n := box.StrongConvexity(); l != 1 || n != convex.Norm(convex.L2) {
-		t.Errorf("strong convexity %v in %s, want 1 in l2", l, n)
-	}
-	near(t, "min", box.Min(), 0, 1e-20)
-	if !m.Interior(x) || m.Interior([]float64{0, math.NaN(), 0}) || m.String() != "quartic(3)" {
-		t.Errorf("interior %v, name %s", m.Interior(x), m)
-	}
-	y := []float64{-1.5, 0.25, 1.5}
-	bregman := 0.0
-	for i, v := range x {
-		w := y[i]
-		bregman += (v*v*v*v-w*w*w*w)/4 + (v*v-w*w)/2 - (w*w*w+w)*(v-w)
-	}
-	near(t, "divergence", m.Divergence(x, y), bregman, 1e-12)
-	copy(y, x)
-	y[0] += 1e-9 // ½(1 + 3x²)·1e-18
-	if b := m.Divergence(x, y); math.Abs(b-2e-18) > 1e-23 {
-		t.Errorf("divergence of near points: %v, want 2e-18", b)
-	}
-}
-
-// foreign is a mirror map of another package.
-type foreign struct{ convex.MirrorMap }
-
-func TestForeignMaps(t *testing.T) {
-	entropy := foreign{must(convex.NewNegativeEntropy(3))}
-	simplex := must(convex.NewSimplex(3))
-	x, theta := make([]float64, 3), []float64{1, -30, 2}
-	want := make([]float64, 3)
-	convex.Softmax(want, theta)
-	reg := must(convex.Restrict(entropy, simplex))
-	gap := reg.(convex.Certified).ArgmaxGap(x, theta)
-	if gap > 1e-11 {
-		t.Errorf("the gap is %v", gap)
-	}
-	nearAll(t, "softmax", x, want, 1e-6)
-	// Strong convexity on the simplex only: what holds on ℝ^d does not matter.
-	own := must(convex.NewMap(must(convex.NewNegativeEntropy(3)), 1, convex.L1))
-	if l, n := must(convex.Restrict(own, simplex)).StrongConvexity(); l != 1 || n != convex.Norm(convex.L1) {
-		t.Errorf("strong convexity %v in %s, want 1 in l1", l, n)
-	}
-	barrier := must(convex.NewMap(must(convex.NewLogBarrier(3)), 1, convex.L1)) // has no minimum on ℝ³
-	if l, _ := must(convex.Restrict(barrier, simplex)).StrongConvexity(); l != 1 {
-		t.Errorf("strong convexity %v, want 1", l)
-	}
-	// On ℝ^d the map's own inverse is exact.
-	quadratic := foreign{must(convex.NewDiagonalQuadratic([]float64{1, 2, 4}))}
-	free := must(convex.Restrict(quadratic, must(convex.NewSpace(3))))
-	free.Argmax(x, theta)
-	nearAll(t, "inverse", x, []float64{1, -15, 0.5}, 0)
-	if l, n := free.StrongConvexity(); l != 1 || !strings.HasPrefix(n.String(), "diagonal") {
-		t.Errorf("strong convexity %v in %s, want the map's own", l, n)
 	}
 }
 

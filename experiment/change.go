@@ -39,6 +39,7 @@ func (x *experimentState) resume(now int64, reason string) error {
 	}
 	x.Status = policy.Running
 	x.RoundStart, x.RoundSeen = now, 0
+	x.Ramp.enter(x.Ramp.Stage, now, x.units())
 	x.note(now, "%s", withReason("resumed", reason))
 	return x.renew(now, "resumed")
 }
@@ -51,6 +52,7 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 		return noregret.BadInputf("state", "already rolled back")
 	}
 	x.Status = policy.RolledBack
+	x.rolledBack(now)
 	x.note(now, "%s", withReason(what, reason))
 	return x.renew(now, what)
 }
@@ -63,7 +65,7 @@ func frozenFields(d *definition.Definition) map[string]any {
 		control = d.Control.Arm
 	}
 	frozen := map[string]any{
-		"unit": d.Unit, "salt": d.Salt, "control.arm": control, "metrics": d.Metrics, "hold_back": d.HoldBack,
+		"unit": d.Unit, "salt": d.Salt, "control.arm": control, "metrics": d.Metrics,
 		"stickiness": d.Stickiness,
 		"exposure":   d.Exposure, "policy.kind": d.Policy.Kind, "arms.box": d.Arms.Box,
 	}
@@ -115,10 +117,19 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		x.Arms[k].Active = false
 		x.note(now, "arm %s retired", x.Arms[k].Name)
 	}
+	ramp{x}.change(before, now)
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
+		for k := range x.Arms {
+			x.Arms[k].Beyond = nil
+		}
+		x.watch(d)
+		for _, c := range x.cohorts {
+			c.contrasts = nil
+		}
 	}
-	if !sameJSON(learningFields(before), learningFields(d)) {
+	if !sameJSON(learningFields(before), learningFields(d)) || d.Policy.Kind != "fixed" &&
+		(stopView{&x.roster}).anyVeto() {
 		err = x.rebuildLearner(&x.roster)
 	} else {
 		err = x.remakeArms(&x.roster, len(added), retired)
@@ -128,6 +139,17 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	}
 	x.note(now, "definition changed")
 	return x.renewChanged(now, "changed", before, len(added), retired)
+}
+
+// armEvent applies an event that concerns an arm.
+func (x *experimentState) armEvent(kind string, p *ArmEvent, now int64) error {
+	switch kind {
+	case KindVetoArm:
+		return stopper{x}.veto(p, now)
+	case KindLiftArm:
+		return stopper{x}.lift(p, now)
+	}
+	return x.changeArm(kind, p, now)
 }
 
 // changeArm adds or retires an arm.
@@ -174,16 +196,19 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 	case active < 2:
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
-	if err := x.learner.RetireArm(slices.Index(x.LearnedArms, k)); err != nil {
+	x.Arms[k].Active = false
+	if x.def.Policy.Kind != "fixed" && (stopView{&x.roster}).anyVeto() {
+		stopper{x}.replan()
+	} else if err := x.learner.RetireArm(slices.Index(x.LearnedArms, k)); err != nil {
 		return err
 	}
-	x.Arms[k].Active = false
 	x.note(now, "arm %s retired", p.Arm)
 	return x.renewChanged(now, "arm retired", x.def, 0, []int{k})
 }
 
 // Plan returns the events that bring an experiment, nil for none, to a definition: one, or none if
-// it already is as defined.
+// it already is as defined. It refuses a definition that could not be read from the log again, such
+// as one that is short with YAML's aliases and too long without.
 func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if x := s.live[d.Name]; x != nil && sameJSON(x.def, d) {
 		return nil, nil
@@ -192,7 +217,11 @@ func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	parsed, err := definition.Parse("the definition as JSON", text)
+	if err != nil {
+		return nil, err
+	}
 	e, err := NewEvent(KindDefinition, now, DefinitionEvent{d.Name, text})
-	e.parsed = d
+	e.parsed = parsed
 	return []Event{e}, err
 }

@@ -20,20 +20,26 @@ type cohort struct {
 	Learn bool `json:"learn"`
 	// Mixture are the exact propensities, by arm.
 	Mixture f64s `json:"mixture"`
+	// Hold is the share of units outside the experiment, in 2^-64ths.
+	Hold uint64 `json:"hold,string"`
 	// Stats holds the statistics by arm and, last, those of the units held back.
 	Stats []armStats `json:"stats"`
 	// Later holds, by slot, the sums that count only when the window has closed; it is empty
 	// without sums. Sums counts the units of sums and, by metric, those without a value.
 	Later []armStats `json:"later,omitempty"`
-	Sums  maturity   `json:"sums"`
-	Test  ratioCount `json:"test"`
+	// Centre is what deviations are measured from in contrasts, by metric; NaN: not known before.
+	Centre f64s       `json:"centre,omitempty"`
+	Sums   maturity   `json:"sums"`
+	Test   ratioCount `json:"test"`
 	// The open tokens, one row each.
 	Unit   u64s `json:"unit"`
 	Slot   u32s `json:"slot"`   // the arm, or len(Mixture) for a unit held back; with seenBit once exposed
 	Mask   u64s `json:"mask"`   // of the metrics reported
 	Values f64s `json:"values"` // those metrics, in the order of their numbers, by row: width a row
 	width  int
-	index  map[uint64]uint32
+	// contrasts are those of the version, nil if they must be computed anew.
+	contrasts []contrasts
+	index     map[uint64]uint32
 }
 
 const seenBit = 1 << 31
@@ -53,6 +59,7 @@ func (c *cohort) restore(d *definition.Definition) error {
 	n := len(c.Unit)
 	fits := len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width && len(c.Stats) == len(c.Mixture)+1 &&
 		len(c.Test.Prior) == len(c.Mixture) &&
+		(len(c.Centre) == 0 || len(c.Centre) == c.width) &&
 		(len(c.Later) == 0 || len(c.Later) == len(c.Stats)) && len(c.Sums.Missing) == c.width
 	if !fits {
 		return noregret.BadInputf("snapshot", "the columns of version %d do not fit", c.Version)
@@ -121,8 +128,8 @@ type maturity struct {
 }
 
 // mature closes the rows: it fills in defaults and completes ratios. It calls add for each value
-// that counts only now.
-func (c *cohort) mature(d *definition.Definition, add func(slot, metric int, v float64),
+// that counts only now; given is whether it was reported.
+func (c *cohort) mature(d *definition.Definition, add func(slot, metric int, v float64, given bool),
 	pair func(slot, ratio int, x, y float64),
 ) maturity {
 	m := maturity{Units: c.Sums.Units, Missing: slices.Clone(c.Sums.Missing)}
@@ -142,10 +149,11 @@ func (c *cohort) mature(d *definition.Definition, add func(slot, metric int, v f
 				m.Missing[i]++
 			}
 			if p := d.Metrics[i].Default; p != nil {
-				if mask&(1<<i) == 0 {
+				given := mask&(1<<i) != 0
+				if !given {
 					values[i] = *p
 				}
-				add(slot, i, values[i])
+				add(slot, i, values[i], given)
 				mask |= 1 << i
 			}
 		}

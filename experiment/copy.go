@@ -33,6 +33,7 @@ func (x *roster) copy() roster {
 	y.Arms = slices.Clone(x.Arms)
 	for k := range y.Arms {
 		y.Arms[k].Stats = x.Arms[k].Stats.clone()
+		y.Arms[k].Early = slices.Clone(x.Arms[k].Early)
 	}
 	y.Holdout, y.LearnedArms = x.Holdout.clone(), slices.Clone(x.LearnedArms)
 	return y
@@ -59,7 +60,11 @@ func (x *learning) copy() learning {
 }
 
 // copy leaves out the bounds, which are computed again.
-func (x *guards) copy() guards { return guards{Guards: slices.Clone(x.Guards)} }
+func (x *guards) copy() guards {
+	return guards{
+		Guards: slices.Clone(x.Guards), Contrasts: cloneContrasts(x.Contrasts), Returns: x.Returns.copy(),
+	}
+}
 
 func (x *joiner) copy() joiner {
 	y := *x
@@ -84,6 +89,7 @@ func (r *ratioTest) copy() ratioTest {
 
 func (c *cohort) copy() *cohort {
 	d := *c
+	d.Centre = slices.Clone(c.Centre)
 	d.Stats, d.Later, d.Sums.Missing = cloneStats(c.Stats), cloneStats(c.Later), slices.Clone(c.Sums.Missing)
 	d.Unit, d.Slot = slices.Clone(c.Unit), slices.Clone(c.Slot)
 	d.Mask, d.Values = slices.Clone(c.Mask), slices.Clone(c.Values)

@@ -44,6 +44,11 @@ const (
 	// KindAddArm adds an arm and KindRetireArm retires one: [ArmEvent].
 	KindAddArm    = "arm.add"
 	KindRetireArm = "arm.retire"
+	// KindVetoArm gives an arm no share until KindLiftArm: [ArmEvent].
+	KindVetoArm = "arm.veto"
+	KindLiftArm = "arm.lift"
+	// KindConclude ends an experiment: [ConcludeEvent].
+	KindConclude = "conclude"
 )
 
 // NameEvent is the payload of events that concern a whole experiment.
@@ -59,11 +64,23 @@ type DefinitionEvent struct {
 	Definition json.RawMessage `json:"definition"`
 }
 
-// ArmEvent is the payload of [KindAddArm] and [KindRetireArm], the latter without a value.
+// ArmEvent is the payload of events that concern an arm. Only [KindAddArm] has a value, only
+// [KindVetoArm] and [KindLiftArm] have a reason.
 type ArmEvent struct {
 	Experiment string          `json:"experiment"`
 	Arm        string          `json:"arm"`
 	Value      json.RawMessage `json:"value,omitempty"`
+	// Reason says, for people, who did it and why.
+	Reason string `json:"reason,omitempty"`
+}
+
+// ConcludeEvent is the payload of [KindConclude].
+type ConcludeEvent struct {
+	Experiment string `json:"experiment"`
+	// Mixture has the shares by arm that are served from now on; nil for those that the policy
+	// would deploy.
+	Mixture map[string]float64 `json:"mixture,omitempty"`
+	Reason  string             `json:"reason,omitempty"`
 }
 
 // UnitsEvent is the payload of [KindExposures] and [KindFeedback].

@@ -35,7 +35,10 @@ type experimentState struct {
 	health
 	senders
 	Ratio ratioTest `json:"ratio"`
-	Notes []Note    `json:"notes"`
+	Ramp  rampState `json:"ramp"`
+	// Conclusion is the record of how the experiment ended, nil before it has.
+	Conclusion *policy.Conclusion `json:"conclusion,omitempty"`
+	Notes      []Note             `json:"notes"`
 }
 
 // Bounds on what is kept.
@@ -56,7 +59,7 @@ func (x *experimentState) note(t int64, format string, args ...any) {
 func newExperiment(d *definition.Definition, version uint64, now int64) (*experimentState, error) {
 	x := &experimentState{
 		Created: now, Status: policy.Running, roster: roster{def: d, Control: -1},
-		rounds: rounds{Version: version, Round: 1, RoundStart: now},
+		rounds: rounds{Version: version, Round: 1, RoundStart: now}, Ramp: rampState{Since: now},
 	}
 	arms, err := d.Expand()
 	if err != nil {
@@ -71,6 +74,7 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 	x.Holdout = newArmStats(d)
 	x.health = newHealth(len(d.Metrics))
 	x.Guards = newGuards(len(d.Guardrails), now)
+	x.watch(d)
 	if err := x.rebuildLearner(&x.roster); err != nil {
 		return nil, err
 	}
@@ -79,33 +83,47 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 	return x, x.renew(now, "created")
 }
 
-// mixture returns the distribution to serve: the learner's with the exploration floor, beside the
-// control arm's fixed share, shrunk where guardrails ask for it.
+// mixture returns the distribution to serve: the learned mixture with its share of the traffic,
+// shrunk where guardrails ask for it.
 func (x *experimentState) mixture() []float64 {
-	p := make([]float64, len(x.Arms))
 	if x.Status == policy.RolledBack {
+		p := make([]float64, len(x.Arms))
 		p[x.Control] = 1
 		return p
 	}
+	p := x.learnedMixture()
+	dilute(p, rampShare(x.def, x.Ramp.Stage), x.Control)
+	x.guards.shrink(x.guardInput(true), p)
+	normalize(p)
+	return p
+}
+
+// learnedMixture returns the learner's mixture with the exploration floor, beside the control arm's
+// fixed share, without arms that are stopped and within the bounds on shares.
+func (x *experimentState) learnedMixture() []float64 {
+	p := make([]float64, len(x.Arms))
 	fixed := 0.0
 	if x.def.Policy.Kind != "fixed" && x.Control >= 0 {
 		fixed = x.def.Control.Share
 		p[x.Control] = fixed
 	}
-	made, active := x.learner.Serving(), 0
+	made, active, arms := x.learner.Serving(), 0, stopView{&x.roster}
 	for i := range made {
-		if x.Arms[x.LearnedArms[i]].Active {
+		if arms.planned(x.LearnedArms[i]) {
 			active++
 		}
 	}
 	floor := x.def.ExplorationFloor
 	for i, v := range made {
-		if x.Arms[x.LearnedArms[i]].Active {
-			p[x.LearnedArms[i]] = float64((1 - fixed) * (float64((1-floor)*v) + floor/float64(active)))
+		k, share := x.LearnedArms[i], float64((1-floor)*v)
+		if arms.planned(k) {
+			share += floor / float64(active)
+		}
+		if x.Arms[k].Active {
+			p[k] = float64((1 - fixed) * share)
 		}
 	}
-	x.guards.shrink(&x.roster, p)
-	normalize(p)
+	arms.limit(p)
 	return p
 }
 
@@ -139,7 +157,7 @@ func (x *experimentState) checkCapacity() error {
 
 // roundOver reports whether the round has what it needs to end.
 func (x *experimentState) roundOver(now int64) bool {
-	return x.Status != policy.Paused && now-x.RoundStart >= int64(x.def.Round.Length) &&
+	return !x.frozen() && now-x.RoundStart >= int64(x.def.Round.Length) &&
 		x.RoundSeen >= x.def.Round.MinUnits
 }
 
@@ -171,12 +189,13 @@ func (x *experimentState) closeRound(now int64) error {
 	}
 	x.Round++
 	x.RoundStart, x.RoundSeen = now, 0
+	ramp{x}.step(now)
 	return x.renew(now, "round")
 }
 
 // rewind takes back times that a clock gave that was ahead.
 func (x *experimentState) rewind(now int64) {
-	x.RoundStart = min(x.RoundStart, now)
+	x.RoundStart, x.Ramp.Since = min(x.RoundStart, now), min(x.Ramp.Since, now)
 	for _, c := range x.cohorts {
 		c.Begun, c.Sealed = min(c.Begun, now), min(c.Sealed, now)
 	}

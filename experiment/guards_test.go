@@ -141,6 +141,11 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 			"0.3}\nmetrics: [{name: x" + ranged + "}, {name: y" + ranged + "}]\n" +
 			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.6, action: shrink}]\nround: {length: " +
 			"1m}\nattribution_window: 1m")
+		s.simulate([]string{"simulate", "9000", "20", "0", "x=a:.9,c:.1", "y=a:.9,c:.9"})
+		for range 2 { // the policy knows the arm: it is not stopped when it breaks the limit by itself
+			s.run("wait 2m")
+			s.run("due")
+		}
 		s.simulate([]string{"simulate", "0", "2000", "0", "x=a:.9,c:.1", "y=a:.2,c:.9"})
 		x := s.state.live["g"]
 		if !x.Guards[0].Shrinking {
@@ -195,10 +200,10 @@ func TestNegativeControl(t *testing.T) {
 		want         policy.GuardState
 		change       float64
 	}{
-		{"min_change: -0.1", "c:-2,a:-2", policy.GuardOk, 0},
+		{"min_change: -0.1", "c:-2,a:-2", policy.GuardHeld, 0},
 		{"min_change: -0.1", "c:-2,a:-4", policy.GuardBreached, -.5}, // half the units, so half the change
 		{"max_change: 0.1", "c:-2,a:-1", policy.GuardBreached, .25},
-		{"max_change: 0.1", "c:-2,a:-4", policy.GuardOk, -.5},
+		{"max_change: 0.1", "c:-2,a:-4", policy.GuardHeld, -.5},
 		{"min_change: -0.1", "c:2,a:1", policy.GuardBreached, -.25},
 		{"max_change: 0.1", "c:2,a:4", policy.GuardBreached, .5},
 	} {
@@ -222,12 +227,17 @@ func TestNegativeControl(t *testing.T) {
 // TestAlphaIsSpentOnce checks that the arms' parts of alpha never sum to more than alpha, however
 // many arms are added.
 func TestAlphaIsSpentOnce(t *testing.T) {
+	d, err := definition.Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],`+
+		`"policy":{"kind":"fixed","split":{"a":1}},"guardrails":[{"metric":"m","min":0}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for founders := 1; founders < 2000; founders += 333 {
-		x, sum := &experimentState{roster: roster{InitialArms: founders}}, 0.0
+		x, sum := &experimentState{roster: roster{def: d, InitialArms: founders}}, 0.0
 		for k := range 10_000 {
-			sum += x.armAlpha(&definition.Guardrail{Alpha: .05}, k)
+			sum += x.armAlpha(&d.Guardrails[0], k)
 		}
-		if sum > .05 || sum < .0499 {
+		if sum += servedAlpha * .05; sum > .05+1e-12 || sum < .0499 {
 			t.Errorf("%d initial arms: alpha sums to %v", founders, sum)
 		}
 	}

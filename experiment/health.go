@@ -64,7 +64,8 @@ func (x *health) report(r *roster, ratio *ratioTest, accepted int64) policy.Heal
 func (x *experimentState) healthReport() policy.Health {
 	h := x.health.report(&x.roster, &x.Ratio, x.Feedback.Accepted)
 	h.Unlearned, h.Exposures, h.Open = x.Unlearned, x.Exposures, x.open()
-	h.Problems = append(h.Problems, x.shrunk(&x.roster, x.running().Mixture)...)
+	h.Problems = append(h.Problems, x.shrunk(x.guardInput(false), x.running().Mixture)...)
+	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
 	if len(x.cohorts) >= x.maxOpen() {
 		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.cohorts))+" policy versions wait for their "+
 			"attribution window, the most that may; a round of a larger part of the window, or a longer one, would not")

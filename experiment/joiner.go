@@ -108,7 +108,7 @@ func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStat
 			"%d units wait for feedback already, which is the definition's bound", open)
 	}
 	slot := e.Arm
-	if in.running.HeldBack(unit) {
+	if in.running.HeldBackBy(c.Hold, unit) {
 		slot = len(c.Mixture)
 	}
 	return c, c.add(unit, slot), policy.Accepted, nil
@@ -127,11 +127,21 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 	slot := c.slot(row)
 	x.countUnits(in, c, slot, 1)
 	for m := range in.def.Metrics { // feedback that came first
-		if c.Mask[row]&(1<<m) != 0 && in.def.Metrics[m].Default == nil {
-			in.count(c, slot, m, c.Values[row*c.width+m])
+		if c.Mask[row]&(1<<m) != 0 {
+			in.arrive(c, slot, m, c.Values[row*c.width+m])
 		}
 	}
 	return policy.Accepted, nil
+}
+
+// arrive takes the value of an exposed unit when both are known: that of a metric without a default
+// counts now, that of another when the window has closed.
+func (x *roster) arrive(c *cohort, slot, metric int, v float64) {
+	if x.def.Metrics[metric].Default == nil {
+		x.count(c, slot, metric, v)
+	} else {
+		earlyView{x}.add(c, slot, metric, v)
+	}
 }
 
 // countUnits counts exposed units of a slot.
@@ -171,9 +181,10 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error
 		}
 		status = policy.Accepted
 		c.Mask[row] |= 1 << m
-		c.Values[row*c.width+m] = e.Metrics[name]
-		if c.seen(row) && in.def.Metrics[m].Default == nil {
-			in.count(c, c.slot(row), m, e.Metrics[name])
+		v := in.def.Metrics[m].Count(e.Metrics[name])
+		c.Values[row*c.width+m] = v
+		if c.seen(row) {
+			in.arrive(c, c.slot(row), m, v)
 		}
 	}
 	in.health.DuplicateValues += int64(len(again))

@@ -23,6 +23,8 @@ type learner interface {
 	// Serving returns the distribution to serve over all arms; retired arms have 0. The caller must
 	// not write to it.
 	Serving() []float64
+	// Deployed returns the distribution to serve when nothing more is to be learned.
+	Deployed() []float64
 	// Observe ends a round with an observation for each arm with data, of Size units each. An
 	// observation that breaks a rule is an error and changes nothing.
 	Observe(round []pasto.Observation) error
@@ -56,7 +58,7 @@ func newLearner(d *definition.Definition, arms int, split []float64) (learner, e
 		_, low, high := d.Sides()
 		o := box.DefaultOptions(len(low))
 		if d.Arms.Nodes != 0 {
-			o.Nodes, o.MaxNodes = int(d.Arms.Nodes), 4*int(d.Arms.Nodes)
+			o.Nodes, o.MaxNodes = int(d.Arms.Nodes), min(8*int(d.Arms.Nodes), box.MostNodes)
 		}
 		if d.Arms.Every != 0 {
 			o.Every = int(d.Arms.Every)
@@ -67,11 +69,11 @@ func newLearner(d *definition.Definition, arms int, split []float64) (learner, e
 	if d.Drift.Kind == "none" {
 		return confident.New(f, arms, confident.DefaultOptions())
 	}
-	o := ascent.PracticalOptions(arms)
-	if o.Estimator = ascent.DiscountedMeans(d.Drift.Rate); d.Drift.Kind == "window" {
-		o.Estimator = ascent.WindowMeans(int(d.Drift.Rounds))
+	e := ascent.DiscountedMeans(d.Drift.Rate)
+	if d.Drift.Kind == "window" {
+		e = ascent.WindowMeans(int(d.Drift.Rounds))
 	}
-	return ascent.New(f, arms, o)
+	return ascent.New(f, arms, ascent.TrackingOptions(e))
 }
 
 // boxed is a learner that chooses points of a box. Arms cannot be added or retired by hand.
@@ -90,6 +92,9 @@ type fixed struct{ p []float64 }
 
 // Serving implements [learner].
 func (f *fixed) Serving() []float64 { return f.p }
+
+// Deployed implements [learner].
+func (f *fixed) Deployed() []float64 { return f.p }
 
 // Observe implements [learner].
 func (f *fixed) Observe([]pasto.Observation) error { return nil }

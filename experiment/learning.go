@@ -39,7 +39,7 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 			continue
 		}
 		dst := make([]float64, r.goals.Dim())
-		if !r.Arms[k].Active || i >= len(served) || !(served[i] > 0) || !goalVector(dst, r.def, &stats[k], control) {
+		if !x.takes(r, i, k, served) || !goalVector(dst, r.def, &stats[k], control) {
 			unlearned += stats[k].Units
 			continue
 		}
@@ -54,8 +54,22 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 		}
 		return unlearned
 	}
+	for i := range round {
+		stopView{r}.observed(r.LearnedArms[round[i].Arm])
+	}
 	x.grow(r)
 	return unlearned
+}
+
+// takes reports whether the learner takes observations of its arm i, which is arm k of the roster:
+// arms of a list as long as they are active and served, points of a box always, as they come and
+// go.
+func (x *learning) takes(r *roster, i, k int, served []float64) bool {
+	if i >= len(served) {
+		return false
+	}
+	_, points := x.learner.(pointChooser)
+	return points || r.Arms[k].Active && served[i] > 0
 }
 
 // advance closes the cohorts whose window has ended. It drops senders whose last report precedes
@@ -73,8 +87,11 @@ func (x *experimentState) advance(now int64) {
 
 func (x *experimentState) mature(c *cohort) {
 	x.Ratio.mature(x.def.Stickiness, x.cohorts, c)
-	m := c.mature(x.def, func(slot, metric int, v float64) {
+	m := c.mature(x.def, func(slot, metric int, v float64, given bool) {
 		x.count(c, slot, metric, v)
+		if !given {
+			earlyView{&x.roster}.add(c, slot, metric, v)
+		}
 	}, func(slot, ratio int, a, b float64) {
 		c.Stats[slot].Pairs[ratio].Add(a, b)
 		x.stats(c, slot).Pairs[ratio].Add(a, b)
@@ -83,6 +100,8 @@ func (x *experimentState) mature(c *cohort) {
 		c.Stats[slot].merge(&c.Later[slot])
 		x.stats(c, slot).merge(&c.Later[slot])
 	}
+	x.closeVersion(&x.roster, c)
+	x.Returns.observe(x.def, c)
 	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]
 	if v := x.versionOf(c.Version); v != nil {
@@ -150,7 +169,7 @@ func (x *learning) rebuildLearner(r *roster) error {
 	x.learner = m
 	x.grow(r)
 	for i, k := range r.LearnedArms {
-		if !r.Arms[k].Active && d.Policy.Kind != "fixed" {
+		if !(stopView{r}).planned(k) && d.Policy.Kind != "fixed" {
 			if err := m.RetireArm(i); err != nil {
 				return err
 			}

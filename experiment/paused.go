@@ -28,7 +28,8 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 
 // renewPaused is renew for a mixture of a paused experiment, shrunk where guardrails ask for it.
 func (x *experimentState) renewPaused(now int64, cause string, p []float64) error {
-	x.guards.shrink(&x.roster, p)
+	stopView{&x.roster}.limit(p)
+	x.guards.shrink(x.guardInput(true), p)
 	normalize(p)
 	split, err := policy.NewSplit(p)
 	if err != nil {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,8 +35,26 @@ func TestTryLeavesOthers(t *testing.T) {
 	s.checkEvery()
 }
 
-// TestPlanOnce checks that planning, trying and applying an event does not parse the definition
-// again and builds a new experiment's learner only once.
+// TestPlanRefusesWhatReplayWould plans a definition of which YAML's aliases make 30 KB and the log
+// would make 2 MB, more than is read from it.
+func TestPlanRefusesWhatReplayWould(t *testing.T) {
+	text := "name: x\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\narms:\n- name: a0\n  value: &long " +
+		strings.Repeat("x", 30_000) + "\n"
+	for i := range 70 {
+		text += fmt.Sprintf("- {name: b%d, value: *long}\n", i)
+	}
+	d, err := definition.Parse("d", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = NewState().Plan(d, 1)
+	if err == nil || !strings.Contains(err.Error(), "the definition as JSON: 21") {
+		t.Errorf("got %v, want an error about the size", err)
+	}
+}
+
+// TestPlanOnce checks that trying and applying a planned event does not parse the definition again
+// and builds a new experiment's learner only once.
 func TestPlanOnce(t *testing.T) {
 	made := 0
 	makeLearner = func(d *definition.Definition, arms int, split []float64) (learner, error) {

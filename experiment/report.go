@@ -36,17 +36,20 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	var regrets map[uint64]*float64
 	r.Regret, regrets = x.regret()
 	for k := range x.Arms {
-		a := x.armReport(&x.Arms[k].Stats)
-		a.Active, a.Control, a.Value = x.Arms[k].Active, k == x.Control, x.Arms[k].Value
-		r.Arms[x.Arms[k].Name] = a
+		r.Arms[x.Arms[k].Name] = x.namedArm(k)
 	}
-	if x.def.HoldBack > 0 {
+	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.def.Traffic
+	if x.Status == policy.Concluded {
+		r.Traffic = 1
+	}
+	if x.outside() > 0 || x.Holdout.Units > 0 {
 		h := x.armReport(&x.Holdout)
 		h.Active, h.Control = true, true
 		r.HoldBack = &h
 	}
+	in := x.guardInput(false)
 	for i := range x.Guards {
-		r.Guardrails = append(r.Guardrails, x.guards.report(&x.roster, x.running().Mixture, i))
+		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.running().Mixture, i))
 	}
 	for _, v := range x.thinned(len(x.Arms)) {
 		p := policy.HistoryPoint{

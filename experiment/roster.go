@@ -27,6 +27,9 @@ type armState struct {
 	Active bool     `json:"active"`
 	Stats  armStats `json:"stats"`
 	Since  int64    `json:"since"` // units of all arms when it was added
+	// Early has the values known of metrics with a default, by metric as far as there are any.
+	Early []earlySum `json:"early,omitempty"`
+	stopState
 }
 
 // push adds an arm. Only the caller decides whether it is the control: a later arm never is,
@@ -119,23 +122,24 @@ func (x *roster) stats(c *cohort, slot int) *armStats {
 
 // count adds a value of an exposed unit.
 func (x *roster) count(c *cohort, slot, metric int, v float64) {
+	c.contrasts = nil
 	// Values are in range, so that the sums cannot leave that of float64.
 	_ = c.Stats[slot].Metrics[metric].Add(v)
 	_ = x.stats(c, slot).Metrics[metric].Add(v)
 }
 
 func (x *roster) lowest(metric int) float64 {
-	if m := &x.def.Metrics[metric]; m.Range != nil {
-		return m.Range[0]
-	} else if m.Kind == "count" {
-		return 0
+	m := &x.def.Metrics[metric]
+	if low, _ := m.Counted(); m.Range != nil || m.Kind == "count" || m.Cap != nil {
+		return low
 	}
 	return math.Inf(-1)
 }
 
 func (x *roster) highest(metric int) float64 {
-	if m := &x.def.Metrics[metric]; m.Range != nil {
-		return m.Range[1]
+	m := &x.def.Metrics[metric]
+	if _, high := m.Counted(); m.Range != nil || m.Cap != nil {
+		return high
 	}
 	return inf()
 }
@@ -172,6 +176,15 @@ func (x *roster) denominator(ratio int, mixture []float64) float64 {
 		sum += float64(p * x.Arms[k].Stats.Pairs[ratio].Y)
 	}
 	return sum
+}
+
+// allDenominators returns the mean of a ratio's denominator over all units.
+func (x *roster) allDenominators(ratio int) float64 {
+	var all confseq.Pair
+	for k := range x.Arms {
+		all.Merge(x.Arms[k].Stats.Pairs[ratio])
+	}
+	return all.Y
 }
 
 // shares returns a mixture by name, without retired arms that have no share.
@@ -215,6 +228,16 @@ func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *a
 	m := d.MetricIndex(g.Metric)
 	if r := d.RatioIndex(m); r >= 0 {
 		p := &a.Pairs[r]
+		if relative { // to the control's ratio
+			if control == nil {
+				return 0, false
+			}
+			ratio, ok := control.Pairs[r].Ratio()
+			if !ok {
+				return 0, false
+			}
+			limit = ofControl(ratio, limit)
+		}
 		s := p.Contrast(limit)
 		z, ok = s.Mean, p.N > 0
 	} else {

@@ -36,6 +36,8 @@ type version struct {
 	Stream string        `json:"stream"`
 	First  uint64        `json:"first"`
 	Split  *policy.Split `json:"split"`
+	// Hold is the share of units outside the experiment, in 2^-64ths.
+	Hold uint64 `json:"hold,string"`
 	// Units are the exposed units of each arm when the version began; N and Mean are the
 	// observations and means then, at index arm·metrics + metric.
 	Units u64s `json:"units"`
@@ -78,7 +80,8 @@ func (x *experimentState) renewWith(now int64, cause string, split *policy.Split
 		x.Versions = slices.Clone(x.Versions[len(x.Versions)-n:])
 	}
 	c := newCohort(x.def, x.Version, x.Round, split.Shares())
-	c.Begun, c.Learn = now, x.Status != policy.Paused
+	c.Centre = x.centres(&x.roster)
+	c.Begun, c.Learn, c.Hold = now, !x.frozen(), v.Hold
 	x.Ratio.begin(c, x.First)
 	x.cohorts = append(x.cohorts, c)
 	x.policy, err = x.policyOf(&x.roster, v)
@@ -110,7 +113,7 @@ func (x *rounds) restream(r *roster) {
 func (x *experimentState) describe(now int64, cause string, split *policy.Split) *version {
 	v := &version{
 		Version: x.Version, Round: x.Round, Time: now, Cause: cause, State: x.Status, Stream: x.Stream, First: x.First,
-		Split:    split,
+		Split: split, Hold: x.outside(),
 		Observed: make([]*float64, len(x.def.Metrics)),
 	}
 	for k := range x.Arms {
@@ -145,7 +148,7 @@ func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
 	p := &policy.Policy{
 		Experiment: r.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: r.def.Salt,
 		Exposure: r.def.Exposure, Control: r.Control,
-		HoldBack: policy.Fraction(r.def.HoldBack), Stream: v.Stream, Window: r.def.AttributionWindow,
+		HoldBack: v.Hold, Stream: v.Stream, Window: r.def.AttributionWindow,
 	}
 	k := v.Split.Len()
 	for i := range k {
@@ -155,7 +158,7 @@ func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
 		m := &r.def.Metrics[i]
 		p.Metrics = append(p.Metrics, policy.MetricForm{
 			Name: m.Name, Kind: m.Kind, Numerator: m.Numerator,
-			Denominator: m.Denominator, Range: m.Range, Default: m.Default,
+			Denominator: m.Denominator, Range: m.Range, Cap: m.Cap, Default: m.Default,
 		})
 	}
 	if v.State == policy.RolledBack {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -237,9 +238,22 @@ func (s *scenario) run(command string) string {
 		fmt.Fprintf(&b, "%s p=%.4f at %.4f, consistent %v, %d steps, cause %s\n", e.Arm, e.Propensity, e.Fraction,
 			e.Consistent, len(e.Steps), e.Policy.Cause)
 	case "arm.add":
-		show(s.event(KindAddArm, ArmEvent{s.name, words[1], []byte(words[2])}))
+		show(s.event(KindAddArm, ArmEvent{Experiment: s.name, Arm: words[1], Value: []byte(words[2])}))
 	case "arm.retire":
 		show(s.event(KindRetireArm, ArmEvent{Experiment: s.name, Arm: words[1]}))
+	case "arm.veto", "arm.lift":
+		show(s.event(words[0], ArmEvent{
+			Experiment: s.name, Arm: words[1], Reason: strings.Join(words[2:], " "),
+		}))
+	case "conclude":
+		var e ConcludeEvent
+		if len(words) > 1 {
+			if err := json.Unmarshal([]byte(strings.Join(words[1:], " ")), &e); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		e.Experiment = s.name
+		show(s.event(KindConclude, e))
 	default:
 		o := s.event(words[0], NameEvent{Experiment: s.name, Reason: strings.Join(words[1:], " ")})
 		if words[0] == KindDelete && o.Err == nil {
@@ -401,6 +415,9 @@ func (s *scenario) report(b *strings.Builder) {
 	for _, name := range slices.Sorted(maps.Keys(r.Arms)) {
 		a := r.Arms[name]
 		fmt.Fprintf(b, "  %s: share %.4f, n %d, active %v", name, r.Mixture[name], a.N, a.Active)
+		if a.Stopped != "" {
+			fmt.Fprintf(b, ", stopped (%s)", a.Stopped)
+		}
 		for _, m := range slices.Sorted(maps.Keys(a.Metrics)) {
 			q := a.Metrics[m]
 			fmt.Fprintf(b, "; %s %s [%s, %s] of %d", m, number(q.Mean), number(q.Low), number(q.High), q.N)
@@ -409,6 +426,13 @@ func (s *scenario) report(b *strings.Builder) {
 	}
 	if r.HoldBack != nil {
 		fmt.Fprintf(b, "  held back: n %d\n", r.HoldBack.N)
+	}
+	if q := r.Ramp; q != nil {
+		fmt.Fprintf(b, "  ramp: stage %d of %d, share %v, waits for %q\n", q.Stage, q.Stages, q.Share, q.Waits)
+	}
+	if q := r.Conclusion; q != nil {
+		fmt.Fprintf(b, "  concluded: version %d, %s %v, value %s, %d units, %d guardrails\n", q.Version, q.Source,
+			q.Mixture, number(q.Value), q.Units, len(q.Guardrails))
 	}
 	fmt.Fprintf(b, "  feedback %+v, exposures %+v\n", r.Feedback, r.Health.Exposures)
 	for _, g := range r.Guardrails {

@@ -11,15 +11,15 @@ const shrinkAllowance = 0.02
 
 // shrunk returns a text for each guardrail for which the mixture is shrunk, with the arms that have
 // no bound yet.
-func (x *guards) shrunk(r *roster, p []float64) (problems []string) {
+func (x *guards) shrunk(in *guardInput, p []float64) (problems []string) {
 	for i := range x.Guards {
 		if !x.Guards[i].Shrinking {
 			continue
 		}
-		text := "guardrail " + r.def.Guardrails[i].Metric + ": the mixture is shrunk towards the control arm"
-		for at, k := range r.slack(&r.def.Guardrails[i], p, nil).open {
+		text := "guardrail " + in.def.Guardrails[i].Metric + ": the mixture is shrunk towards the control arm"
+		for at, k := range x.slack(in, i, p, nil).open {
 			text += []string{"; too new for a bound, with a 50th of the units together: ", ", "}[min(at, 1)] +
-				r.Arms[k].Name
+				in.Arms[k].Name
 		}
 		problems = append(problems, text)
 	}
@@ -30,8 +30,8 @@ func (x *guards) shrunk(r *roster, p []float64) (problems []string) {
 // ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack y. The smallest ρ counts;
 // it is 0 if the control itself violates the limit. Arms without a bound (new ones whose metric has
 // no range) are left out and get at most a 50th of the units together until they have one.
-func (x *guards) shrink(r *roster, p []float64) {
-	open := x.openArms(r, p)
+func (x *guards) shrink(in *guardInput, p []float64) {
+	open := x.openArms(in, p)
 	rest, aside := p, 0.0
 	if len(open) > 0 {
 		rest = slices.Clone(p)
@@ -45,17 +45,17 @@ func (x *guards) shrink(r *roster, p []float64) {
 			}
 		}
 		if !(aside < 1) {
-			rest[r.Control] = 1
+			rest[in.Control] = 1
 		}
 	}
-	rho := x.shrinkage(r, rest, len(open) > 0)
+	rho := x.shrinkage(in, rest, len(open) > 0)
 	if rho == 1 && len(open) == 0 {
 		return
 	}
 	keep := min(aside, shrinkAllowance)
 	for k := range p {
 		q := float64(rho * rest[k])
-		if k == r.Control {
+		if k == in.Control {
 			q += 1 - rho
 		}
 		q = float64(q * (1 - keep))
@@ -68,10 +68,10 @@ func (x *guards) shrink(r *roster, p []float64) {
 }
 
 // openArms returns the arms with a share that have no bound yet in a shrinking guardrail.
-func (x *guards) openArms(r *roster, p []float64) (open []int) {
+func (x *guards) openArms(in *guardInput, p []float64) (open []int) {
 	for i := range x.Guards {
 		if x.Guards[i].Shrinking {
-			for _, k := range r.slack(&r.def.Guardrails[i], p, nil).open {
+			for _, k := range x.slack(in, i, p, nil).open {
 				if !slices.Contains(open, k) {
 					open = append(open, k)
 				}
@@ -83,14 +83,13 @@ func (x *guards) openArms(r *roster, p []float64) (open []int) {
 
 // shrinkage returns ρ for a mixture. A guardrail whose bound holds stops shrinking, unless arms
 // were left out of the mixture.
-func (x *guards) shrinkage(r *roster, p []float64, partly bool) float64 {
+func (x *guards) shrinkage(in *guardInput, p []float64, partly bool) float64 {
 	rho := 1.0
 	for i := range x.Guards {
 		if !x.Guards[i].Shrinking {
 			continue
 		}
-		g := &r.def.Guardrails[i]
-		b := r.slack(g, p, x.cachedBounds(r, i))
+		b := x.slack(in, i, p, x.cachedBounds(in.roster, i))
 		if math.IsNaN(b.estimate) {
 			continue
 		}
@@ -99,8 +98,8 @@ func (x *guards) shrinkage(r *roster, p []float64, partly bool) float64 {
 			continue
 		}
 		e := make([]float64, len(p))
-		e[r.Control] = 1
-		safe := r.slack(g, e, x.cachedBounds(r, i)).estimate
+		e[in.Control] = 1
+		safe := x.slack(in, i, e, x.cachedBounds(in.roster, i)).estimate
 		if !(safe > 0) {
 			rho = 0
 			continue

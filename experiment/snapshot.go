@@ -14,7 +14,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 1"
+const stateFormat = "noregret state 2"
 
 type persistedState struct {
 	Format      string                `json:"format"`
@@ -170,6 +170,8 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 			return nil, err
 		}
 	}
+	x.watch(x.def)
+	x.Returns.measure()
 	if err := x.restoreLearner(&x.roster, e.Learner); err != nil {
 		return nil, err
 	}

@@ -162,12 +162,18 @@ func (s *State) dispatch(e Event) Outcome {
 		return s.with(p.Experiment, func(x *experimentState) Outcome {
 			return x.aggregate(x.joinInput(s.time), &p)
 		})
-	case KindAddArm, KindRetireArm:
+	case KindAddArm, KindRetireArm, KindVetoArm, KindLiftArm:
 		var p ArmEvent
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.change(p.Experiment, func(x *experimentState) error { return x.changeArm(e.Kind, &p, s.time) })
+		return s.change(p.Experiment, func(x *experimentState) error { return x.armEvent(e.Kind, &p, s.time) })
+	case KindConclude:
+		var p ConcludeEvent
+		if err := e.open(&p); err != nil {
+			return Outcome{Err: err}
+		}
+		return s.change(p.Experiment, func(x *experimentState) error { return ending{x}.conclude(&p, s.time) })
 	case KindDelete, KindRound, KindClock, KindPause, KindResume, KindRollback:
 		var p NameEvent
 		if err := e.open(&p); err != nil {
@@ -197,6 +203,9 @@ func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 // change applies an event that either succeeds as a whole or changes nothing.
 func (s *State) change(name string, f func(x *experimentState) error) Outcome {
 	return s.with(name, func(x *experimentState) Outcome {
+		if x.Status == policy.Concluded {
+			return Outcome{Err: errConcluded}
+		}
 		if s.scratch {
 			return Outcome{Err: f(x)}
 		}
@@ -255,6 +264,9 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 		return Outcome{Experiment: p.Experiment, Renewed: true}
 	}
 	return s.with(p.Experiment, func(x *experimentState) Outcome {
+		if x.Status == policy.Concluded && kind != KindRound && kind != KindClock {
+			return Outcome{Err: errConcluded}
+		}
 		switch kind {
 		case KindRound:
 			return Outcome{Err: x.closeRound(s.time)}

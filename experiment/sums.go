@@ -76,7 +76,7 @@ func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus
 		return policy.Rejected, noregret.BadInputf("arm", "%q is not an arm of version %d", a.Arm, a.Version)
 	}
 	if a.HeldBack {
-		if slot != in.Control || in.def.HoldBack == 0 {
+		if slot != in.Control || c.Hold == 0 {
 			return policy.Rejected, noregret.BadInputf("held_back", "units held back get the control arm")
 		}
 		slot = len(c.Mixture)
@@ -94,11 +94,13 @@ func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus
 		return policy.Rejected, err
 	}
 	x.countUnits(in, c, slot, a.Units)
+	c.contrasts = nil
 	c.Sums.Units += a.Units
 	for m := range in.def.Metrics {
 		c.Sums.Missing[m] += sums.missing[m]
 		if in.def.Metrics[m].Default != nil {
 			c.later(in.def, slot).Metrics[m].Merge(sums.Metrics[m])
+			earlyView{in.roster}.addSums(c, slot, m, sums.reported[m])
 			continue
 		}
 		c.Stats[slot].Metrics[m].Merge(sums.Metrics[m])
@@ -113,7 +115,8 @@ func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus
 // itemSums are the statistics of an item of sums.
 type itemSums struct {
 	armStats
-	missing []int64 // by metric: units without a value
+	missing  []int64            // by metric: units without a value
+	reported []confseq.Sequence // by metric: those with one
 }
 
 // fits refuses sums that would leave the range of numbers, before anything has changed.
@@ -145,7 +148,8 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 // checkSums turns an item's sums into statistics, as if its units had come one by one: units
 // without a value of a metric with a default count as the default, in ratios too.
 func (x *roster) checkSums(a *policy.AggregateItem) (*itemSums, error) {
-	out := &itemSums{newArmStats(x.def), make([]int64, len(x.def.Metrics))}
+	n := len(x.def.Metrics)
+	out := &itemSums{newArmStats(x.def), make([]int64, n), make([]confseq.Sequence, n)}
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
 		s, m := a.Metrics[name], x.def.MetricIndex(name)
 		if m < 0 || x.def.Metrics[m].Kind == "ratio" {
@@ -159,7 +163,7 @@ func (x *roster) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 		if err != nil {
 			return nil, noregret.BadInputf("metrics."+name, "%w", err)
 		}
-		out.Metrics[m] = q
+		out.Metrics[m], out.reported[m] = q, q
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Pairs)) {
 		if m := x.def.MetricIndex(name); m < 0 || x.def.RatioIndex(m) < 0 {
@@ -179,7 +183,7 @@ func (x *roster) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 		}
 		out.missing[m] = a.Units - out.Metrics[m].N
 		if d := x.def.Metrics[m].Default; d != nil {
-			out.Metrics[m].Merge(confseq.Sequence{N: out.missing[m], Mean: *d})
+			out.Metrics[m].Merge(confseq.Repeated(out.missing[m], *d))
 		}
 	}
 	return out, nil
@@ -211,13 +215,22 @@ func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (conf
 		if p, err = pairOf(num, den, q); err != nil {
 			return p, err
 		}
+		narrow(&p.XLow, &p.XHigh, u, q.N)
+		narrow(&p.YLow, &p.YHigh, v, q.N)
 	} else if u.N > 0 || v.N > 0 {
 		return p, nil // which units have both cannot be known
 	}
 	if rest := a.Units - p.N; rest > 0 && num.Default != nil && den.Default != nil {
-		p.Merge(confseq.Pair{N: rest, X: *num.Default, Y: *den.Default})
+		p.Merge(confseq.FromParts(confseq.Repeated(rest, *num.Default), confseq.Repeated(rest, *den.Default), 0))
 	}
 	return p, nil
+}
+
+// narrow narrows the bounds of n values by the extremes of sums, if those are of n values, too.
+func narrow(low, high *float64, s policy.Sums, n int64) {
+	if s.N == n && s.Low != nil && s.High != nil {
+		*low, *high = max(*low, *s.Low), min(*high, *s.High)
+	}
 }
 
 // pairOf is the pair of the sums of a ratio's parts.
@@ -234,5 +247,5 @@ func pairOf(num, den *definition.Metric, q policy.PairSums) (confseq.Pair, error
 	if !finite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*q.XX*q.YY) {
 		return confseq.Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
 	}
-	return confseq.Pair{N: q.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
+	return confseq.FromParts(a, b, cross), nil
 }

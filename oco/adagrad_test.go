@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
+	"pgregory.net/rapid"
 )
 
 // TestAdaGradKernel holds the vector code to the plain one, bit for bit, zeros' signs included.
@@ -71,4 +71,54 @@ func TestAdaGradMembership(t *testing.T) {
 	if b := bound(t, huge, []float64{1e12 + .1, 0}); math.IsInf(b, 1) {
 		t.Error("a comparator outside by rounding has no bound")
 	}
+}
+
+func TestAdaGrad(t *testing.T) {
+	box := must(convex.NewBox([]float64{-1, 0, -.5}, []float64{1, 2, .5}))
+	l := must(NewAdaGrad(box, []float64{0, 1, 0}))
+	xs, total := play(t, l, g4)
+	nearVector(t, "x_2", xs[1], []float64{-1, 2, -.5})
+	nearVector(t, "x_3", xs[2], []float64{-.1514718626, .7350889359, -.5})
+	nearVector(t, "x_4", xs[3], []float64{-.6766975940, .1577386667, .1172133998})
+	nearVector(t, "x_5", xs[4], []float64{-.4184987043, 1.0521658577, -.2700849348})
+	near(t, "loss", total, 2.8911543183)
+	near(t, "bound", bound(t, l, []float64{-1, 0, -.5}), 10.2816109743)
+
+	thin := must(convex.NewBox([]float64{-1, .75, -.5}, []float64{1, .75, .5}))
+	ys, _ := play(t, must(NewAdaGrad(thin, []float64{0, .75, 0})), g4)
+	for i, y := range ys {
+		if y[1] != .75 || y[0] != xs[i][0] || y[2] != xs[i][2] {
+			t.Errorf("x_%d = %v on a box of no width in the second coordinate, %v on one of width 2", i+1, y, xs[i])
+		}
+	}
+}
+
+// TestAdaGradPrintedConstants finds that the printed constants are not those of the algorithm: rate
+// √(2D)/(2√q) is not homogeneous, and the corrected bound is below (3/2)·D·√Q.
+func TestAdaGradPrintedConstants(t *testing.T) {
+	set := must(convex.NewCube(1, -4, 4))
+	printed := Adaptive(math.Sqrt(2*8) / 2)
+	right := Adaptive(8 * math.Sqrt2 / 2)
+	a, b := descent(set, nil, right), descent(set, nil, printed)
+	scaledSet := must(convex.NewCube(1, -4000, 4000))
+	c, e := descent(scaledSet, nil, Adaptive(8000*math.Sqrt2/2)), descent(scaledSet, nil, Adaptive(math.Sqrt(2*8000)/2))
+	differ := false
+	r := random.New(2, "e12")
+	for range 20 {
+		if math.Abs(c.Predict()[0]/1000-a.Predict()[0]) > 1e-9 {
+			t.Fatal("the rate of Theorem 4.14 is not homogeneous in D")
+		}
+		differ = differ || math.Abs(e.Predict()[0]/1000-b.Predict()[0]) > 1e-3
+		g := []float64{r.NormFloat64()}
+		for _, l := range []Learner{a, b, c, e} {
+			if err := l.Update(g); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !differ {
+		t.Error("the printed rate is homogeneous here: the test tells nothing")
+	}
+	root := a.state.Rate.Q.root()
+	near(t, "bound", bound(t, a, []float64{0}), math.Sqrt2*8*root)
 }

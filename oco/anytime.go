@@ -9,10 +9,10 @@ package oco
 // whose points are x_t. The last point then has the guarantee E[F(w_T)] − F(u) ≤ E[Σ ⟨α_t·g_t, x_t
 // − u⟩]/Σ α_t at every T. Bound is that of the inner learner.
 //
-// The inner learner's guarantee must be one for linear losses. The losses are taken at w_t and
-// their curvature there says nothing about x_t: so Anytime is not [Curved], and the guarantees of
-// [VovkAzouryWarmuth] and of rates and learners that assume curved losses do not carry over. A hint
-// is multiplied by α_t like the subgradient, features are passed on as they are.
+// The inner learner's guarantee must hold for linear losses. The losses are evaluated at w_t, and
+// their curvature there says nothing about x_t. So Anytime is not [Curved], and the guarantees of
+// [VovkAzouryWarmuth] and of other learners and rates that assume curved losses do not carry over.
+// Hints are multiplied by α_t like subgradients; features are passed on unchanged.
 type Anytime struct {
 	*weighted
 	point []float64

@@ -69,11 +69,11 @@ func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
 	return l.update(g, mu)
 }
 
-// Average is x̄ of the finished rounds, an error before the first. The slice belongs to the
-// learner.
+// Average is x̄ of the finished rounds. It returns an error if no round has ended yet. The slice
+// belongs to the learner.
 func (l *Averaging) Average() ([]float64, error) {
 	if l.state.T == 0 {
-		return nil, noregret.BadInputf("average", "no round has been finished: there is nothing to average")
+		return nil, noregret.BadInputf("average", "no round has ended yet: want at least one")
 	}
 	return l.state.Mean, nil
 }

@@ -316,8 +316,8 @@ func (l *ExactFTRL) Bound(u []float64) (float64, error) {
 // String describes the learner and its options in one line.
 func (l *ExactFTRL) String() string { return l.text }
 
-// MarshalBinary implements [Snapshotter]. Losses of a user's own type, of a [ListMinimizer] or as a
-// hint, must be registered with [RegisterLoss]; it is an error if they are not.
+// MarshalBinary implements [Snapshotter]. It returns an error for a loss, kept by a [ListMinimizer]
+// or as the hint, whose type is neither of package loss nor registered with [RegisterLoss].
 func (l *ExactFTRL) MarshalBinary() ([]byte, error) {
 	if l.failed != nil {
 		return nil, l.failed

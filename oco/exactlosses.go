@@ -68,8 +68,8 @@ func (m *ListMinimizer) Minimize(dst []float64, t int, hint loss.Function) (gap 
 // String implements [Minimizer].
 func (m *ListMinimizer) String() string { return fmt.Sprintf("list(%s, %v)", m.name, m.set) }
 
-// MarshalBinary implements [Minimizer]. It is an error if a loss's type is neither of package loss
-// nor registered with [RegisterLoss].
+// MarshalBinary implements [Minimizer]. It returns an error for a loss whose type is neither of
+// package loss nor registered with [RegisterLoss].
 func (m *ListMinimizer) MarshalBinary() ([]byte, error) {
 	data, err := snapshot.Seal(snapshotMagic, m.String(), &m.losses)
 	if err != nil {
@@ -97,15 +97,16 @@ func remakeAll(losses []loss.Function, d int) error {
 	return nil
 }
 
-// RegisterLoss names the type of f, a loss of a user's own, so that [ListMinimizer] and [ExactFTRL]
-// can save losses of that type in snapshots. Call it from an init function, with the value or
-// pointer that is given to the learner and a name that no other package uses, such as the import
-// path and the type's name.
+// RegisterLoss names the type of f, which is not of package loss, so that [ListMinimizer] and
+// [ExactFTRL] can save losses of that type in snapshots. Call it from an init function, with the
+// value or pointer that is given to the learner and a name that no other package uses, such as the
+// import path and the type's name.
 //
 // A type that implements [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler] writes itself.
 // Of any other, the exported fields are saved: numbers, text, vectors and structs of these, and
-// losses whose types are registered too. It is an error if the name or the type is registered
-// otherwise. Snapshots that were written before version 2 need the type in [gob.Register] as well.
+// losses whose types are registered too. RegisterLoss returns an error if the name or the type is
+// registered otherwise. Snapshots that were written before version 2 need the type in
+// [gob.Register] as well.
 func RegisterLoss(name string, f loss.Function) error {
 	if f == nil {
 		return noregret.BadInputf("loss", "nil: a loss is required")

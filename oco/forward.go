@@ -2,9 +2,9 @@ package oco
 
 import "math"
 
-// The wrappers of this package forward all optional input to the wrapped learner. Input that it
-// does not support is dropped where that is sound (hints and features are optional) or converted (a
-// sparse subgradient to a dense one).
+// The wrappers of this package forward optional input to the wrapped learner, or say in their doc
+// comment why they cannot. Input that the learner does not support is dropped where that is sound
+// (hints and features are optional) or converted (a sparse subgradient to a dense one).
 
 // forwardHint passes a hint to a learner that is [Hinted]; others ignore it.
 func forwardHint(l Learner, h []float64) error {

@@ -130,7 +130,8 @@ func through(l *sponge, f func(t int, o offer) offer) composed {
 }
 
 // wrapperCase is a wrapper of a sponge and its composition by hand. Refused has the parts of an
-// offer that it cannot pass on and why not; fromDense tells that sparse subgradients become dense.
+// offer that it cannot pass on and why not; fromDense reports that sparse subgradients become
+// dense.
 type wrapperCase struct {
 	wrap      func(make func(d int) *sponge) Learner
 	hand      func() composed
@@ -466,39 +467,3 @@ type onlyLearner struct{ inner Learner }
 func (l *onlyLearner) Dim() int                 { return l.inner.Dim() }
 func (l *onlyLearner) Predict() []float64       { return l.inner.Predict() }
 func (l *onlyLearner) Update(g []float64) error { return l.inner.Update(g) }
-
-// TestWeightedRegression: the forecaster inside a wrapper with weights has its bound on the
-// weighted squared losses, also where the weights are below 1.
-func TestWeightedRegression(t *testing.T) {
-	averaging := must(NewAveraging(must(NewVovkAzouryWarmuth(1, .01)), InverseSqrtAlpha(20)))
-	importance := must(NewImportance(must(NewVovkAzouryWarmuth(1, .01))))
-	for name, w := range map[string]struct {
-		l        Learner
-		features func(z []float64, w float64) error
-		update   func(g []float64, w float64) error
-	}{
-		"averaging": {
-			averaging, func(z []float64, _ float64) error { return averaging.Features(z) },
-			func(g []float64, _ float64) error { return averaging.Update(g) },
-		},
-		"importance": {importance, importance.FeaturesWeighted, importance.UpdateWeighted},
-	} {
-		var regret float64
-		u := []float64{1}
-		for k := range 200 {
-			alpha := 1 / (20 * math.Sqrt(float64(k+1)))
-			z, y := []float64{1 + float64(k%3)}, 1+float64(k%3)
-			if err := w.features(z, alpha); err != nil {
-				t.Fatal(err)
-			}
-			r := z[0]*w.l.Predict()[0] - y
-			regret += alpha * (r*r - (z[0]*u[0]-y)*(z[0]*u[0]-y)) / 2
-			if err := w.update([]float64{r * z[0]}, alpha); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if b := bound(t, w.l, u); !(regret <= b) || math.IsInf(b, 1) {
-			t.Errorf("%s: regret %v is above the bound %v", name, regret, b)
-		}
-	}
-}

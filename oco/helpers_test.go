@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
+	"pgregory.net/rapid"
 )
 
 // What the tests of this package share.
@@ -38,7 +41,9 @@ func nearVector(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// g4 is the linear data G4, with sum (.5, 0, .5).
+// g4 is four linear losses with the sum (.5, 0, .5). The points, losses and bounds that tests
+// expect on it, on guesses and on cls3 were computed by an independent program in double precision,
+// to ten digits.
 var g4 = [][]float64{{1, -.5, .25}, {-.75, 1, .5}, {.5, .5, -1}, {-.25, -1, .75}}
 
 // play runs a learner on linear losses and returns x_1, ..., x_{T+1} and the total loss.
@@ -119,3 +124,64 @@ func leader(set convex.Set, start []float64) *ExactFTRL {
 				return 0, nil
 			}))))
 }
+
+// same plays two learners on one sequence of linear losses and compares their points.
+func same(t *rapid.T, what string, a, b Learner, gs [][]float64, tolerance float64) {
+	t.Helper()
+	for round, g := range gs {
+		x, y := a.Predict(), b.Predict()
+		for i := range x {
+			if !(math.Abs(x[i]-y[i]) <= tolerance*max(1, math.Abs(x[i]))) {
+				t.Fatalf("%s: round %d: %v and %v", what, round+1, x, y)
+			}
+		}
+		if err := a.Update(g); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Update(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func drawSequence(t *rapid.T, dims, rounds int) (r *random.Source, gs [][]float64) {
+	r, d, n, kind := drawGame(t, dims, rounds)
+	for round := range n {
+		gs = append(gs, gradient(r, kind, round, make([]float64, d), true))
+	}
+	return r, gs
+}
+
+// gauss solves a·x = b by elimination with pivoting.
+func gauss(a [][]float64, b []float64) []float64 {
+	n := len(b)
+	m := make([][]float64, n)
+	for i := range a {
+		m[i] = append(append([]float64(nil), a[i]...), b[i])
+	}
+	for k := range n {
+		p := k
+		for i := k; i < n; i++ {
+			if math.Abs(m[i][k]) > math.Abs(m[p][k]) {
+				p = i
+			}
+		}
+		m[k], m[p] = m[p], m[k]
+		for i := range n {
+			if i == k {
+				continue
+			}
+			f := m[i][k] / m[k][k]
+			for j := k; j <= n; j++ {
+				m[i][j] -= f * m[k][j]
+			}
+		}
+	}
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = m[i][n] / m[i][i]
+	}
+	return x
+}
+
+func init() { testsize.Rapid(25) }

@@ -19,9 +19,9 @@ import (
 // over T/b rounds, so a learner of regret L·√T has √b·L·√T against losses that are as bad as they
 // can be; independent samples make ‖ḡ‖² smaller in turn.
 //
-// The learner is given the strong convexity of the batch's mean loss. A batch has one point but
-// features for each of its rounds, so features cannot be passed on: MiniBatch is no
-// [FeatureLearner], and a learner that must have features, such as [VovkAzouryWarmuth], refuses its
+// The learner is given the strong convexity of the batch's mean loss. Features cannot be passed on,
+// because a batch has one point but features for each of its rounds: MiniBatch is not a
+// [FeatureLearner], and a learner that needs features, such as [VovkAzouryWarmuth], refuses its
 // first batch.
 //
 // Guarantee (Bound): b times the learner's, and the last term. A round costs O(d), and one of the

@@ -58,52 +58,6 @@ func TestOptimisticPerfectHints(t *testing.T) {
 	near(t, "bound of AdaGrad", bound(t, ada, best), 0)
 }
 
-// TestOptimisticAdaGradWithoutHints is proximal FTRL with an adaptive rate in each coordinate.
-func TestOptimisticAdaGradWithoutHints(t *testing.T) {
-	lower, upper := []float64{-1, 0, 5}, []float64{1, .5, 5}
-	start := []float64{.3, .1, 5}
-	l := must(NewOptimisticAdaGrad(must(convex.NewBox(lower, upper)), start))
-	var parts []*ProximalFTRL
-	for i := range 2 {
-		one := must(convex.NewCube(1, lower[i], upper[i]))
-		parts = append(parts, must(NewProximalFTRL(one, start[i:i+1], Adaptive((upper[i]-lower[i])*math.Sqrt2/2))))
-	}
-	r := random.New(2, "proximal")
-	var want float64
-	for k := range 100 {
-		g := gradient(r, "gaussian", k, start, false)
-		x := l.Predict()
-		for i, p := range parts {
-			near(t, "x", x[i], p.Predict()[0])
-			if err := p.Update(g[i : i+1]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		near(t, "a side of no length", x[2], 5)
-		if err := l.Update(g); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, p := range parts {
-		want += math.Sqrt2 * (upper[i] - lower[i]) * p.state.Rate.Q.root()
-	}
-	near(t, "bound", bound(t, l, start), want)
-}
-
-// TestRepeatHint: the hint of a round is the subgradient of the one before.
-func TestRepeatHint(t *testing.T) {
-	reg := euclidean(ball(2))
-	l := must(NewRepeatHint(must(NewOptimisticFTRL(reg, SqrtWeight(1)))))
-	xs, _ := play(t, l, g4)
-	ys, _ := play(t, must(NewLastHint(reg, SqrtWeight(1))), g4)
-	for k := range xs {
-		nearVector(t, "x", xs[k], ys[k])
-	}
-	if l.Rounds() != 4 {
-		t.Errorf("%d rounds", l.Rounds())
-	}
-}
-
 func TestOptimisticRefuses(t *testing.T) {
 	for _, rate := range []Rate{Adaptive(1), StronglyConvex(1)} {
 		if _, err := NewOptimisticMirrorDescent(euclidean(ball(1)), nil, rate, 0); err == nil {

@@ -74,11 +74,11 @@ func (l *RandomIterate) choose(alpha float64, total sum) {
 	l.state.T++
 }
 
-// Iterate is the point kept, an error before the first round has ended. The slice belongs to the
-// learner.
+// Iterate is the point kept. It returns an error if no round has ended yet. The slice belongs to
+// the learner.
 func (l *RandomIterate) Iterate() ([]float64, error) {
 	if l.state.T == 0 {
-		return nil, noregret.BadInputf("iterate", "no round has been finished: there is no point to return")
+		return nil, noregret.BadInputf("iterate", "no round has ended yet: want at least one")
 	}
 	return l.state.Mean, nil
 }

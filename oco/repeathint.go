@@ -8,8 +8,8 @@ import (
 
 // RepeatHint gives a [Hinted] learner each subgradient as the hint of the next round (Chiang et al.
 // 2012; Orabona 2019, section 7.11): the regret then depends on how much subgradients change from
-// round to round, Σ‖g_t − g_{t−1}‖*². [LastHint] is it for [OptimisticFTRL]. Bound is that of the
-// learner. A round costs one call of Hint more.
+// round to round, Σ‖g_t − g_{t−1}‖*². [LastHint] does the same for [OptimisticFTRL]. Bound is that
+// of the learner. A round costs one call of Hint more.
 //
 // Features, sparse subgradients and strong convexity go to the learner. As a hint is dense, a
 // sparse round costs O(d). A call of Hint replaces the hint of the round.

@@ -22,8 +22,8 @@ func HighProbabilitySlack(rounds int, delta float64) (float64, error) {
 }
 
 // SampleComplexity is the smallest T at which regret(T)/T + [HighProbabilitySlack](T, delta) is at
-// most epsilon, for a bound regret(T) with regret(T)/T nonincreasing; an error if that takes more
-// than 2⁶⁰ rounds.
+// most epsilon, for a bound regret(T) with regret(T)/T nonincreasing. It returns an error if that
+// takes more than 2⁶⁰ rounds.
 func SampleComplexity(regret func(rounds int) float64, delta, epsilon float64) (int, error) {
 	if err := checkConfidence(1, delta); err != nil {
 		return 0, err

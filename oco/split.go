@@ -11,14 +11,14 @@ import (
 )
 
 // Split plays on a product of intervals with one learner for each coordinate (Orabona 2019, section
-// 4.2.4): the regret is the sum of theirs. [AdaGrad] is it, with adaptive subgradient descent in
-// each coordinate.
+// 4.2.4): the regret is the sum of theirs. [AdaGrad] is Split with adaptive subgradient descent
+// in each coordinate.
 //
-// Hints and features go to the learners by coordinate, and the strong convexity of a loss to each
-// of them, as (μ/2)‖x − u‖² is a sum over coordinates. The squared losses of [VovkAzouryWarmuth]
-// are not, unless the loss is a sum of squared losses of one coordinate each: for other regression
-// its bound does not carry over. A learner may depend on the number of rounds, so a sparse
-// subgradient goes to all learners, in O(d).
+// Each learner gets its coordinate of hints and features, and the strong convexity of the loss, as
+// (μ/2)‖x − u‖² is a sum over coordinates. A squared loss ½(⟨z, x⟩ − y)² is not such a sum, so the
+// bound of [VovkAzouryWarmuth] in each coordinate holds only for losses that are sums of squared
+// losses of one coordinate each. A sparse subgradient goes to all learners, in O(d), because their
+// steps may depend on the number of rounds.
 type Split struct {
 	learners []Learner
 	point    []float64

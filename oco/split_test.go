@@ -143,3 +143,28 @@ func TestSplitCurved(t *testing.T) {
 		t.Errorf("regret %v, bound %v", regret, b)
 	}
 }
+
+// TestSplitBound: regret and bound are the sums of the coordinates'.
+func TestSplitBound(t *testing.T) {
+	one := func(rate float64) *SubgradientDescent {
+		return descent(must(convex.NewCube(1, -1, 1)), nil, Constant(rate))
+	}
+	split := must(NewSplit(one(.1), one(.2), one(.3)))
+	parts := []*SubgradientDescent{one(.1), one(.2), one(.3)}
+	u := []float64{.5, -1, 0}
+	for _, g := range g4 {
+		for i, p := range parts {
+			if err := p.Update(g[i : i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := split.Update(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want float64
+	for i, p := range parts {
+		want += bound(t, p, u[i:i+1])
+	}
+	near(t, "bound", bound(t, split, u), want)
+}

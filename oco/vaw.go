@@ -169,7 +169,7 @@ func (l *VovkAzouryWarmuth) refresh() {
 // the past before.
 func (l *VovkAzouryWarmuth) Predict() []float64 { return l.point }
 
-// Prediction is ⟨z_t, x_t⟩, an error before Features.
+// Prediction is ⟨z_t, x_t⟩. It returns an error if the round has no features yet.
 func (l *VovkAzouryWarmuth) Prediction() (float64, error) {
 	if !l.state.Ready {
 		return 0, noregret.BadInputf("features", "round %d has no features yet: they come before the prediction",

@@ -13,11 +13,11 @@ import (
 // CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent
 // inequality f(b) ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and,
 // where finite, the constants, which must be numbers from 0 to +Inf. It returns an error that names
-// the two points of the first breach. It can refute concavity and not prove it. A value of −Inf is
-// a forbidden point and left out, NaN and +Inf are refused. Differences of 1e-12 of the size of the
-// terms, the points among them, are taken to be rounding. The same seed tests the same points.
-// Learners of a [Utility] with a finite box do this with 100 pairs when they are made, and take
-// 1e-6 for rounding, as its gradient may be by differences.
+// the two points of the first breach. It can refute concavity but not prove it. A point of value
+// −Inf is forbidden and left out; NaN and +Inf are errors. Differences of 1e-12 of the size of the
+// terms, the points included, count as rounding. The same seed tests the same points. Constructors
+// of learners make this test with 100 pairs for a [Utility] with a finite box; they allow 1e-6 for
+// rounding, as its gradient may be computed by differences.
 func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
 	return checkConcave(f, lower, upper, n, seed, 1e-12)
 }
@@ -32,7 +32,7 @@ func (u *Utility) boxed() bool {
 	return true
 }
 
-// checkConcave is [CheckConcave] with so much of the terms' size taken for rounding.
+// checkConcave is [CheckConcave] with the given share of the terms' size as rounding.
 func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, rounding float64) error {
 	if err := validate(f); err != nil {
 		return err

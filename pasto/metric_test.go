@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Metrics, names and tables that are refused.
+// Invalid metrics, names and tables are errors.
 func TestRefusedMetrics(t *testing.T) {
 	nan := math.NaN()
 	for name, m := range map[string][]pasto.Metric{
@@ -26,22 +26,22 @@ func TestRefusedMetrics(t *testing.T) {
 		"slack":       {{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Slack: -1}},
 	} {
 		if _, err := pasto.NewGoals(m, 0); err == nil {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s is accepted", name)
 		}
 	}
 	if _, err := pasto.NewGoals([]pasto.Metric{{Name: "x"}}, -1); err == nil {
-		t.Error("negative softness is taken")
+		t.Error("negative softness is accepted")
 	}
 	if err := pasto.ValidateNames([]string{"a", "b", "a"}); err == nil || !strings.Contains(err.Error(), "arms[2]") {
 		t.Errorf("%v", err)
 	}
 	if pasto.ValidateNames(nil) == nil || pasto.ValidateNames([]string{""}) == nil ||
 		pasto.ValidateNames([]string{"a", "b"}) != nil {
-		t.Error("names")
+		t.Error("ValidateNames accepts a bad list or refuses a good one")
 	}
 	for _, rows := range [][][]float64{{}, {{}}, {{1, 2}, {1}}, {{1, nan}}} {
 		if _, err := pasto.TableOf(rows...); err == nil {
-			t.Errorf("%v is taken", rows)
+			t.Errorf("%v is accepted", rows)
 		}
 	}
 }

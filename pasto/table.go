@@ -30,10 +30,10 @@ func newTable(arms, metrics int) *Table {
 	return &Table{arms, metrics, make([]float64, arms*metrics)}
 }
 
-// TableOf makes μ of its rows, one for each metric, as in the paper: rows[m][k].
+// TableOf makes μ from its rows, one for each metric, as in the paper: rows[m][k].
 func TableOf(rows ...[]float64) (*Table, error) {
 	if len(rows) == 0 || len(rows[0]) == 0 {
-		return nil, noregret.BadInputf("means", "they are of %d metrics and no arm: want at least one of each",
+		return nil, noregret.BadInputf("means", "%d metrics and no arms: want at least one of each",
 			len(rows))
 	}
 	t := newTable(len(rows[0]), len(rows))
@@ -54,7 +54,7 @@ func (t *Table) Arms() int { return t.arms }
 // Metrics is M.
 func (t *Table) Metrics() int { return t.metrics }
 
-// Arm is the means of arm k; writing to it changes the table.
+// Arm returns the means of arm k. Writing to it changes the table.
 func (t *Table) Arm(k int) []float64 {
 	return t.data[k*t.metrics : (k+1)*t.metrics : (k+1)*t.metrics]
 }
@@ -101,7 +101,7 @@ func (t *Table) CheckFor(f Objective) error {
 		return err
 	}
 	if f.Dim() != t.metrics {
-		return noregret.BadInputf("means", "they have %d metrics, the objective %d", t.metrics, f.Dim())
+		return noregret.BadInputf("means", "%d metrics, but the objective has %d", t.metrics, f.Dim())
 	}
 	for i, v := range t.data {
 		if !(math.Abs(v) <= check.Largest) {

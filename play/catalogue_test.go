@@ -2,34 +2,12 @@ package play
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
-
-// TestMisfit: a learner that does not fit the game is a usage error that lists the games that it
-// fits.
-func TestMisfit(t *testing.T) {
-	for _, c := range []struct {
-		learner, game, want string
-	}{
-		{"adagrad", "linear-ball", "; it plays guess, absolute, linear-box, "},
-		{"adagrad", "linear-ball", "linear-box"},
-		{"eg:eta=0.5", "guess", "; it plays experts, "},
-		{"vaw", "regression:radius=1", "whole space"},
-		{"randomized-eg", "expert-trap", "must hide; it plays experts, "},
-		{"ogd-fixed:eta=-1", "guess", "ogd-fixed cannot play guess"},
-		{"randomized-ftrl", "experts", "ftrl has no weights of experts"},
-	} {
-		_, err := Run(context.Background(), Options{Learners: []string{c.learner}, Game: c.game, Rounds: 5, Runs: 1})
-		if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s in %s: %v, want a usage error with %q", c.learner, c.game, err, c.want)
-		}
-	}
-}
 
 // TestOwnEntries: the names of a caller's entries are new and can be written in a spec, and their
 // constructors exist.

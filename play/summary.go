@@ -24,6 +24,8 @@ type Summary struct {
 	// Loss, Regret and Bound are the means of the certificates' numbers. A mean of Bound is +Inf if
 	// the learner gave none in one of the runs.
 	Loss, Regret, Bound Estimate
+	// SharpBound is the mean of the certificates' sharp bounds, NaN if the learner has none.
+	SharpBound Estimate
 	// WorstRatio is the largest ratio of regret to bound in a run, and WorstSeed the seed of the
 	// first run that attained it; NaN and 0 if no run has a ratio.
 	WorstRatio float64
@@ -62,6 +64,7 @@ func summarize(runs []Result) Summary {
 		Loss:       estimate(runs, func(r *Result) float64 { return r.LearnerLoss }),
 		Regret:     estimate(runs, func(r *Result) float64 { return r.Regret }),
 		Bound:      estimate(runs, func(r *Result) float64 { return r.Bound }),
+		SharpBound: estimate(runs, func(r *Result) float64 { return r.SharpBound }),
 		Floor:      estimate(runs, func(r *Result) float64 { return r.Floor }).Mean,
 		WorstRatio: math.NaN(),
 	}

@@ -14,6 +14,7 @@ func TestSummarize(t *testing.T) {
 	of := func(learner string, seed uint64, loss, best, bound, floor float64) Result {
 		return Result{Learner: learner, Game: "g", Seed: seed, Floor: floor, Certificate: &regret.Certificate{
 			Rounds: 7, LearnerLoss: loss, ComparatorLoss: best, Regret: loss - best, Bound: bound,
+			SharpBound: bound - floor,
 		}}
 	}
 	all := Summarize([]Result{
@@ -29,24 +30,25 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("%+v, %+v", a, b)
 	}
 	for what, c := range map[string][2]float64{
-		"a's loss":       {a.Loss.Mean, 6},
-		"its error":      {a.Loss.StandardError, math.Sqrt((9 + 1 + 16) / 2. / 3)},
-		"a's regret":     {a.Regret.Mean, 5},
-		"a's bound":      {a.Bound.Mean, 5},
-		"a's ratio":      {a.WorstRatio, 1.5},
-		"a's floor":      {a.Floor, 2},
-		"a's worst seed": {float64(a.WorstSeed), 7},
-		"a's excess":     {float64(a.Exceeded), 1},
-		"b's regret":     {b.Regret.Mean, 2},
-		"b's error":      {b.Regret.StandardError, 1 / math.Sqrt(3)},
-		"b's excess":     {float64(b.Exceeded), 0},
+		"a's loss":        {a.Loss.Mean, 6},
+		"its error":       {a.Loss.StandardError, math.Sqrt((9 + 1 + 16) / 2. / 3)},
+		"a's regret":      {a.Regret.Mean, 5},
+		"a's bound":       {a.Bound.Mean, 5},
+		"a's sharp bound": {a.SharpBound.Mean, 3},
+		"a's ratio":       {a.WorstRatio, 1.5},
+		"a's floor":       {a.Floor, 2},
+		"a's worst seed":  {float64(a.WorstSeed), 7},
+		"a's excess":      {float64(a.Exceeded), 1},
+		"b's regret":      {b.Regret.Mean, 2},
+		"b's error":       {b.Regret.StandardError, 1 / math.Sqrt(3)},
+		"b's excess":      {float64(b.Exceeded), 0},
 	} {
 		if math.Abs(c[0]-c[1]) > 1e-15*c[1] {
 			t.Errorf("%s is %v, want %v", what, c[0], c[1])
 		}
 	}
 	if !math.IsInf(b.Bound.Mean, 1) || !math.IsNaN(b.Bound.StandardError) || !math.IsNaN(b.WorstRatio) ||
-		!math.IsNaN(b.Floor) {
+		!math.IsNaN(b.SharpBound.Mean) || !math.IsNaN(b.Floor) {
 		t.Errorf("b has no bound and no floor: %+v", b)
 	}
 	if one := Summarize([]Result{of("a", 5, 3, 1, 4, 1)}); !math.IsNaN(one[0].Loss.StandardError) {

@@ -1,7 +1,8 @@
 package policy
 
-// Aggregate is the payload of [KindAggregate]: sums that a source formed itself. A source
-// numbers its reports upwards; one with a number not above the last is a duplicate.
+// Aggregate is a report of sums that a source has formed itself, and the payload of the event that
+// records it. A source numbers its reports upwards; one with a number not above the last is a
+// duplicate.
 type Aggregate struct {
 	Experiment string          `json:"experiment"`
 	Source     string          `json:"source"`
@@ -29,6 +30,24 @@ type Sums struct {
 	N       int64   `json:"n"`
 	Sum     float64 `json:"sum"`
 	Squares float64 `json:"squares"`
+	// Low and High are the smallest and the largest value, nil if they are not known. Sequences of
+	// metrics without a range need them: without, they wait for more batches.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+}
+
+// Add counts a value.
+func (s *Sums) Add(v float64) {
+	low, high := v, v
+	if s.N > 0 && s.Low != nil && s.High != nil {
+		low, high = min(*s.Low, v), max(*s.High, v)
+	}
+	if s.N == 0 || s.Low != nil && s.High != nil {
+		s.Low, s.High = &low, &high
+	}
+	s.N++
+	s.Sum += v
+	s.Squares += float64(v * v)
 }
 
 // PairSums are the number of units with both parts of a ratio, the numerator x and the denominator

@@ -59,7 +59,16 @@ type MetricForm struct {
 	Numerator   string    `json:"numerator,omitempty"`
 	Denominator string    `json:"denominator,omitempty"`
 	Range       []float64 `json:"range,omitempty"`
+	Cap         *float64  `json:"cap,omitempty"`
 	Default     *float64  `json:"default,omitempty"`
+}
+
+// Count returns what a value counts as: itself, or the cap if it is beyond.
+func (m *MetricForm) Count(v float64) float64 {
+	if m.Cap == nil {
+		return v
+	}
+	return min(max(v, -*m.Cap), *m.Cap)
 }
 
 // Link is a split and the policy version that brought it.
@@ -130,7 +139,11 @@ func (p *Policy) Prepare(previous *Policy) error {
 func (p *Policy) Unit(unit string) uint64 { return Hash("unit", p.Salt, unit) }
 
 // HeldBack reports whether the unit of a hash is held back.
-func (p *Policy) HeldBack(unit uint64) bool { return draw(unit, p.holdKey) < p.HoldBack }
+func (p *Policy) HeldBack(unit uint64) bool { return p.HeldBackBy(p.HoldBack, unit) }
+
+// HeldBackBy reports whether the unit of a hash is held back by a version of the same experiment
+// that holds back the given share, in 2^-64ths.
+func (p *Policy) HeldBackBy(share, unit uint64) bool { return draw(unit, p.holdKey) < share }
 
 // Decide returns the arm of a unit.
 func (p *Policy) Decide(unit string) Assignment { return p.DecideHash(p.Unit(unit)) }

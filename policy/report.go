@@ -8,25 +8,30 @@ import (
 // Status is the status of an experiment.
 type Status string
 
-// The statuses. A paused experiment keeps deciding by its last mixture; units that arrive meanwhile
-// are counted and checked against the guardrails, but not learned from. An experiment that is
-// rolled back gives every unit the control arm.
+// The statuses. A concluded experiment serves its last mixture for good: it learns nothing more and
+// takes no changes. A paused experiment keeps deciding by its last mixture; units that arrive
+// meanwhile are counted and checked against the guardrails, but not learned from. An experiment
+// that is rolled back gives every unit the control arm.
 const (
 	Running    Status = "running"
 	Paused     Status = "paused"
 	RolledBack Status = "rolled_back"
+	Concluded  Status = "concluded"
 )
 
 // GuardState is the state of a guardrail.
 type GuardState string
 
-// The states: nothing is known; the estimate holds the limit; the estimate breaks it, but the
-// confidence sequence does not rule out that it holds; the limit is broken with confidence.
+// The states: nothing is known; the limit is shown to hold; the estimate holds the limit; the
+// estimate breaks it, but the confidence sequence does not rule out that it holds; the limit is
+// broken with confidence; the experiment is rolled back, so that there is nothing to judge.
 const (
-	GuardUnknown  GuardState = "unknown"
-	GuardOk       GuardState = "ok"
-	GuardWatch    GuardState = "watch"
-	GuardBreached GuardState = "breached"
+	GuardUnknown    GuardState = "unknown"
+	GuardHeld       GuardState = "held"
+	GuardOk         GuardState = "ok"
+	GuardWatch      GuardState = "watch"
+	GuardBreached   GuardState = "breached"
+	GuardRolledBack GuardState = "rolled_back"
 )
 
 // Report is the state of an experiment in the form of the API (docs/formats/report.md). Numbers
@@ -40,11 +45,18 @@ type Report struct {
 	// Created is the time of the experiment's first event, Time that of the last event of all.
 	Created time.Time `json:"created"`
 	Time    time.Time `json:"time"`
-	// Mixture holds the exact shares by arm among units that are not held back.
+	// Mixture holds the exact shares by arm among units that take part.
 	Mixture map[string]float64 `json:"mixture"`
+	// Traffic is the share of units that take part, among those not held back.
+	Traffic float64 `json:"traffic"`
+	// Ramp is nil without a ramp, or when it is over.
+	Ramp *RampReport `json:"ramp,omitempty"`
+	// Conclusion is how the experiment ended, nil before it has.
+	Conclusion *Conclusion `json:"conclusion,omitempty"`
 	// Arms are by name, including retired ones.
 	Arms map[string]ArmReport `json:"arms"`
-	// HoldBack describes the units held back, nil if there are none.
+	// HoldBack describes the units held back and those that do not take part, nil if there are
+	// none.
 	HoldBack   *ArmReport        `json:"hold_back,omitempty"`
 	Feedback   Counts            `json:"feedback"`
 	Guardrails []GuardrailReport `json:"guardrails"`
@@ -60,11 +72,41 @@ type Report struct {
 // ArmReport describes an arm.
 type ArmReport struct {
 	// N is the number of units exposed.
-	N       int64                   `json:"n"`
-	Active  bool                    `json:"active"`
-	Control bool                    `json:"control"`
-	Value   json.RawMessage         `json:"value,omitempty"`
+	N       int64           `json:"n"`
+	Active  bool            `json:"active"`
+	Control bool            `json:"control"`
+	Value   json.RawMessage `json:"value,omitempty"`
+	// Stopped is why the arm gets no share although it is active, "" if it may be served.
+	Stopped string                  `json:"stopped,omitempty"`
 	Metrics map[string]MetricReport `json:"metrics"`
+}
+
+// RampReport describes the stage of a ramp.
+type RampReport struct {
+	// Stage is the number of the stage, from 1, and Stages how many there are.
+	Stage  int `json:"stage"`
+	Stages int `json:"stages"`
+	// Share is that of the traffic which the learned mixture gets.
+	Share float64   `json:"share"`
+	Since time.Time `json:"since"`
+	// Waits lists what must come true before the next stage begins, at the end of a round.
+	Waits []string `json:"waits"`
+}
+
+// Conclusion is the record of how an experiment ended, with the evidence as it was then.
+type Conclusion struct {
+	Time    time.Time `json:"time"`
+	Version uint64    `json:"version"`
+	Reason  string    `json:"reason,omitempty"`
+	// Source is "deployed" if the policy chose the mixture, "named" if it was given by hand.
+	Source  string             `json:"source"`
+	Mixture map[string]float64 `json:"mixture"`
+	// Value is the objective of the mixture by the means of then, nil if too few arms had one.
+	Value *float64 `json:"value"`
+	// Units is the number of units exposed until then and not held back.
+	Units      int64                `json:"units"`
+	Arms       map[string]ArmReport `json:"arms"`
+	Guardrails []GuardrailReport    `json:"guardrails"`
 }
 
 // MetricReport is the mean of N units with a 95 % confidence sequence. For a ratio, it is the ratio
@@ -76,19 +118,27 @@ type MetricReport struct {
 	N    int64    `json:"n"`
 }
 
-// GuardrailReport describes a guardrail of the served mixture: the value that the limit applies to
-// (a change relative to the control arm for min_change and max_change) and its confidence sequence.
+// GuardrailReport describes a guardrail: the value that the limit applies to (a change relative to
+// the control arm for min_change and max_change) of the mixture served now, and its confidence
+// sequence.
 type GuardrailReport struct {
-	Metric   string     `json:"metric"`
-	Kind     string     `json:"kind"` // min, max, min_change or max_change
-	Limit    float64    `json:"limit"`
-	State    GuardState `json:"state"`
-	Since    time.Time  `json:"since"`
-	Estimate *float64   `json:"estimate"`
-	Low      *float64   `json:"low"`
-	High     *float64   `json:"high"`
-	Alpha    float64    `json:"alpha"`
-	Action   string     `json:"action"`
+	Metric string     `json:"metric"`
+	Kind   string     `json:"kind"` // min, max, min_change or max_change
+	Limit  float64    `json:"limit"`
+	State  GuardState `json:"state"`
+	Since  time.Time  `json:"since"`
+	Interval
+	// Served is the same for what was served in all versions.
+	Served Interval `json:"served"`
+	Alpha  float64  `json:"alpha"`
+	Action string   `json:"action"`
+}
+
+// Interval is an estimate with the ends of its confidence sequence.
+type Interval struct {
+	Estimate *float64 `json:"estimate"`
+	Low      *float64 `json:"low"`
+	High     *float64 `json:"high"`
 }
 
 // Regret compares what was served with the best single arm, by the current means. The numbers are

@@ -12,7 +12,6 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
@@ -174,8 +173,8 @@ func TestComparators(t *testing.T) {
 	start := []float64{.5}
 	l := func() oco.Learner { return must(oco.NewMeanLeader(g.Set(), start)) }
 	c := play(t, l(), g, 4)
-	near(t, "N.1 loss", c.LearnerLoss, .6425)
-	near(t, "N.1 regret", c.Regret, .3525)
+	near(t, "loss", c.LearnerLoss, .6425)
+	near(t, "regret", c.Regret, .3525)
 	near(t, "best constant", c.Comparator[0], .55)
 	near(t, "its loss", c.ComparatorLoss, .29)
 	c = must(regret.Play(context.Background(), l(), g, 4, regret.Options{
@@ -293,172 +292,103 @@ func TestPlayRefuses(t *testing.T) {
 	}
 }
 
-// TestReplay compares the certified comparator of logistic losses with a long independent solve.
-func TestReplay(t *testing.T) {
-	for _, radius := range []float64{0.5, 3, 50} { // active and inactive constraints
-		g, _, err := must(regret.FindGame("classification")).New(regret.GameParams{
-			Dim: 3, Seed: 5, Options: map[string]float64{"radius": radius, "examples": 40},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		u, value, gap, err := regret.Replay(context.Background(), g, 80)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Plain projected gradient, many steps of 1/(T·M).
-		x, grad, sum := make([]float64, 3), make([]float64, 3), make([]float64, 3)
-		var f float64
-		before := make([]float64, 3)
-		for range 12000 {
-			copy(before, x)
-			g.Restart()
-			clear(sum)
-			f = 0
-			for range 80 {
-				l := must(g.Next(x))
-				f += l.Value(x)
-				l.Subgradient(grad, x)
-				for i := range sum {
-					sum[i] += grad[i]
-				}
-			}
-			for i := range x {
-				x[i] -= sum[i] / (80 * .25)
-			}
-			g.Set().Project(x, x)
-			if vec.MaxDistance(x, before) < 1e-13*radius {
-				break
-			}
-		}
-		if gap > 1e-7*value || math.Abs(value-f) > gap+1e-9*f {
-			t.Errorf("radius %v: Replay %v at %v with gap %v, descent %v at %v", radius, value, u, gap, f, x)
-		}
-	}
-	space := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0))
-	if _, _, _, err := regret.Replay(context.Background(), space, 3); err == nil {
-		t.Error("a replay on an unbounded set")
-	}
+// dense hides everything of a learner but the three methods and the bound.
+type dense struct{ oco.Learner }
+
+func (p dense) Bound(u []float64) (float64, error) { return p.Learner.(oco.Bounder).Bound(u) }
+
+// counting counts the subgradients of each form that a learner is given.
+type counting struct {
+	oco.SparseLearner
+	dense, sparse, nonZeros int
 }
 
-// TestExampleSummary: the best point over distinct examples is that of a replay of all rounds.
-func TestExampleSummary(t *testing.T) {
-	for _, rounds := range []int{7, 40, 101} {
-		g, f, err := must(regret.FindGame("classification")).New(
-			regret.GameParams{Dim: 4, Seed: 6, Options: map[string]float64{"examples": 40}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := must(must(oco.Find("ogd-adaptive")).New(problem(g.Set(), rounds, f), nil))
-		c := must(regret.Play(context.Background(), l, g, rounds, regret.Options{Checkpoints: 3}))
-		if len(c.Curve) != 3 || !c.Holds() {
-			t.Errorf("curve %v, regret %v, bound %v", c.Curve, c.Regret, c.Bound)
-		}
-		_, value, gap, err := regret.Replay(context.Background(), g, rounds)
-		if err != nil || math.Abs(value-c.ComparatorLoss) > gap+c.Gap+1e-12*value || c.Gap > 1e-6*value {
-			t.Errorf("T = %d: best %v with gap %v, by replays %v with gap %v (%v)", rounds, c.ComparatorLoss, c.Gap,
-				value, gap, err)
-		}
-	}
-	g := must(regret.NewClassification([]regret.Example{{[]float64{1}, 1}, {[]float64{2}, -1}}, 1))
-	s := g.Summary()
-	if s.Add(must(loss.NewExample([]float64{1}, 1, loss.LogisticLoss{}))) == nil {
-		t.Error("another game's loss was taken")
-	}
-	if _, _, err := s.Best(make([]float64, 1), must(convex.NewSpace(1))); err == nil {
-		t.Error("the best point of an unbounded set")
-	}
+func (p *counting) Update(g []float64) error {
+	p.dense++
+	return p.SparseLearner.Update(g)
 }
 
-// TestReplayKinks: with kinks the gap is larger, and still certified.
-func TestReplayKinks(t *testing.T) {
-	for _, name := range []string{"absolute", "linear-ball", "experts", "guess", "gradual"} {
-		g, _, err := must(regret.FindGame(name)).New(regret.GameParams{Seed: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, value, gap, err := regret.Replay(context.Background(), g, 101)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := play(t, must(oco.NewLinearLeader(g.Set(), nil)), g, 101)
-		if best := c.ComparatorLoss; value < best-c.Gap-1e-12*(1+math.Abs(best)) ||
-			value-gap > best+1e-12*(1+math.Abs(best)) || gap > 0.05*(1+math.Abs(best)) {
-			t.Errorf("%s: replays find %v with gap %v, the summary %v", name, value, gap, best)
-		}
-	}
+func (p *counting) UpdateSparse(g loss.Sparse) error {
+	p.sparse++
+	p.nonZeros += len(g.Index)
+	return p.SparseLearner.UpdateSparse(g)
 }
 
-// TestSummaries compares each with direct sums, and the best points with searches.
-func TestSummaries(t *testing.T) {
-	r := random.New(10, "summaries")
-	for _, c := range []struct {
-		s    regret.Summary
+func (p *counting) Bound(u []float64) (float64, error) { return p.SparseLearner.(oco.Bounder).Bound(u) }
+
+// TestSparseSubgradients: learners that take sparse subgradients are given those of a sparse game,
+// and the certificate is that of dense ones, bit for bit.
+func TestSparseSubgradients(t *testing.T) {
+	const d, rounds, density = 40, 300, 0.1
+	box, space := must(convex.NewCube(d, -1, 1)), must(convex.NewSpace(d))
+	for name, c := range map[string]struct {
 		set  convex.Set
-		next func() loss.Function
+		make func() oco.Learner
 	}{
-		{regret.NewAbsoluteSummary(), must(convex.NewCube(1, 0, 1)), func() loss.Function {
-			return must(loss.NewExample([]float64{1}, 3*r.Float64()-1, loss.Absolute{}))
-		}},
-		{regret.NewDistanceSummary(2), must(convex.NewBall([]float64{1, 0}, .5)), func() loss.Function {
-			return must(loss.NewSquaredDistance([]float64{1e3 + r.Float64(), r.Float64()}))
-		}},
-		{regret.NewCompositeSummary(2), must(convex.NewCenteredBall(2, 2)), func() loss.Function {
-			return must(loss.NewComposite(must(loss.NewLinear([]float64{r.Float64() - .2, r.Float64() - .5})), .1))
-		}},
-		{regret.NewCompositeSummary(2), must(convex.NewBox([]float64{-1, .5}, []float64{2, 1})), func() loss.Function {
-			return must(loss.NewComposite(must(loss.NewLinear([]float64{r.Float64() - .3, r.Float64() - .5})), .1))
-		}},
-		{regret.NewLinearSummary(2), must(convex.NewL1Ball(2, 1)), func() loss.Function {
-			return must(loss.NewLinear([]float64{r.Float64() - .2, r.Float64() - .5}))
+		"adagrad": {box, func() oco.Learner { return must(oco.NewAdaGrad(box, nil)) }},
+		"descent": {box, func() oco.Learner { return descent(box, oco.InverseSqrt(1, 1)) }},
+		"ftrl-proximal": {space, func() oco.Learner {
+			return must(oco.NewFTRLProximal(d, oco.FTRLProximalOptions{A: 1, Beta: 1}))
 		}},
 	} {
-		c.s.Add(c.next())
-		c.s.Reset()
-		var fs []loss.Function
-		for range 31 {
-			f := c.next()
-			fs = append(fs, f)
-			if err := c.s.Add(f); err != nil {
-				t.Fatal(err)
-			}
+		game := must(regret.NewNoisy(c.set, regret.NoisyOptions{Bias: .1, Density: density}, 3))
+		sparse := &counting{SparseLearner: c.make().(oco.SparseLearner)}
+		a := play(t, sparse, game, rounds)
+		b := play(t, dense{c.make()}, game, rounds)
+		if a.LearnerLoss != b.LearnerLoss || a.Regret != b.Regret || a.Bound != b.Bound {
+			t.Errorf("%s: sparse %+v, dense %+v", name, a, b)
 		}
-		total := func(u []float64) (v float64) {
-			for _, f := range fs {
-				v += f.Value(u)
-			}
-			return v
+		if sparse.dense != 0 || sparse.sparse != rounds || sparse.nonZeros > 2*density*d*rounds {
+			t.Errorf("%s: %d dense and %d sparse subgradients with %d non-zeros", name, sparse.dense, sparse.sparse,
+				sparse.nonZeros)
 		}
-		u := make([]float64, c.set.Dim())
-		least, gap, err := c.s.Best(u, c.set)
-		if err != nil || gap != 0 || math.Abs(least-total(u)) > 1e-13*(1+math.Abs(least)) || !c.set.Contains(u, 1e-12) {
-			t.Errorf("%T: least %v, recomputed %v, %v", c.s, least, total(u), err)
-		}
-		for range 2000 {
-			v := make([]float64, len(u))
-			for i := range v {
-				v[i] = u[i] + r.NormFloat64()*math.Pow(10, -4*r.Float64())
-			}
-			c.set.Project(v, v)
-			w := total(v)
-			if math.Abs(w-c.s.Loss(v)) > 1e-13*(1+math.Abs(w)) || w < least-1e-12*(1+math.Abs(least)) {
-				t.Fatalf("%T: loss %v at %v, by the summary %v, least %v", c.s, w, v, c.s.Loss(v), least)
-			}
-		}
-		if err := c.s.Add(must(loss.NewExample([]float64{1}, 1, loss.HingeLoss{}))); err == nil {
-			t.Errorf("%T takes hinge losses", c.s)
+		full := must(regret.NewNoisy(c.set, regret.NoisyOptions{Bias: .1}, 3))
+		if play(t, sparse, full, rounds); sparse.dense != rounds {
+			t.Errorf("%s: %d dense subgradients in a dense game", name, sparse.dense)
 		}
 	}
-	s := regret.NewCompositeSummary(1)
-	must(0, s.Add(must(loss.NewComposite(must(loss.NewLinear([]float64{1})), .5))))
-	for _, set := range []convex.Set{must(convex.NewSpace(1)), must(convex.NewOrthant(1))} {
-		least, _, err := s.Best(make([]float64, 1), set)
-		if want := map[bool]float64{true: math.Inf(-1), false: 0}[set.Contains([]float64{-1}, 0)]; err != nil ||
-			least != want {
-			t.Errorf("%v: least %v, %v", set, least, err)
+}
+
+// TestSparseExamples: rows of a data set with few non-zeros reach the learner as sparse
+// subgradients, others as dense ones, and the certificate is that of dense ones, bit for bit.
+func TestSparseExamples(t *testing.T) {
+	const d, rounds = 24, 90
+	r := random.New(6, "sparse examples")
+	rows := make([]regret.Example, 30)
+	for k := range rows {
+		rows[k] = regret.Example{Z: make([]float64, d), Y: 2*r.Float64() - 1}
+		few := 3
+		if k%3 == 0 {
+			few = 12
+		}
+		for range few {
+			rows[k].Z[r.IntN(d)] = 2*r.Float64() - 1
 		}
 	}
-	if _, _, err := s.Best(make([]float64, 1), must(convex.NewSimplex(1))); err == nil {
-		t.Error("composite losses on a simplex")
+	game := must(regret.NewRegression(rows, 0))
+	options := oco.FTRLProximalOptions{A: 1, Beta: 1}
+	sparse := &counting{SparseLearner: must(oco.NewFTRLProximal(d, options))}
+	a := play(t, sparse, game, rounds)
+	b := play(t, dense{must(oco.NewFTRLProximal(d, options))}, game, rounds)
+	if a.LearnerLoss != b.LearnerLoss || a.Regret != b.Regret || a.Bound != b.Bound {
+		t.Errorf("sparse %+v, dense %+v", a, b)
+	}
+	if sparse.sparse < rounds*2/3 || sparse.dense < rounds/4 || sparse.nonZeros > 4*sparse.sparse {
+		t.Errorf("%d dense and %d sparse subgradients with %d non-zeros", sparse.dense, sparse.sparse, sparse.nonZeros)
+	}
+}
+
+// TestSparseRoundsDoNotAllocate plays a sparse game in two lengths: rounds allocate nothing.
+func TestSparseRoundsDoNotAllocate(t *testing.T) {
+	box := must(convex.NewCube(30, -1, 1))
+	game := must(regret.NewNoisy(box, regret.NoisyOptions{Density: .2}, 3))
+	count := func(rounds int) float64 {
+		return testing.AllocsPerRun(3, func() {
+			_, err := regret.Play(context.Background(), must(oco.NewAdaGrad(box, nil)), game, rounds, regret.Options{})
+			must(0, err)
+		})
+	}
+	if short, long := count(10), count(2000); long-short > 50 { // the runtime allocates now and then
+		t.Errorf("%v allocations in 10 rounds, %v in 2,000", short, long)
 	}
 }

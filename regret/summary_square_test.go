@@ -117,7 +117,7 @@ func rotated(r *random.Source, d, k int) [][]float64 {
 	return all
 }
 
-// TestWideSquareSummary: above dimension 1,024, where the summary works in the span of the
+// TestSpannedSquareSummary: above dimension 1,024, where the summary works in the span of the
 // features, the best point and its loss are those of the same features in as many dimensions as
 // they span.
 func TestSpannedSquareSummary(t *testing.T) {
@@ -238,5 +238,34 @@ func TestWideGames(t *testing.T) {
 	_, _, err := s.Best(make([]float64, 50_000), must(convex.NewOrthant(50_000)))
 	if noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "GiB of memory") {
 		t.Errorf("the best point of an orthant: %v", err)
+	}
+}
+
+// TestSparseSquares: a summary of sparse squared losses is that of the same losses written out, bit
+// for bit.
+func TestSparseSquares(t *testing.T) {
+	const d = 12
+	for name, make := range map[string]func(int) (*regret.SquareSummary, error){
+		"dense": regret.NewSquareSummary, "spanned": regret.NewSpannedSquareSummary,
+	} {
+		a, b := must(make(d)), must(make(d))
+		for k := range uint32(20) {
+			z := loss.Sparse{Index: []uint32{k % 5, 5 + k%7}, Value: []float64{1 / float64(k+1), float64(k) - 3}}
+			f := must(loss.NewSparseExample(d, z, float64(k%3), loss.Squared{}))
+			must(0, a.Add(f))
+			must(0, b.Add(f.Dense()))
+		}
+		u, v := [d]float64{}, [d]float64{}
+		ball := must(convex.NewCenteredBall(d, .1))
+		la, ga, err := a.Best(u[:], ball)
+		lb, gb, err2 := b.Best(v[:], ball)
+		if err != nil || err2 != nil || la != lb || ga != gb || u != v {
+			t.Errorf("%s: sparse %v, %v, %v; dense %v, %v, %v", name, la, ga, err, lb, gb, err2)
+		}
+		wrong := must(loss.NewSparseExample(d+1, loss.Sparse{}, 1, loss.Squared{}))
+		hinge := must(loss.NewSparseExample(d, loss.Sparse{}, 1, loss.HingeLoss{}))
+		if a.Add(wrong) == nil || a.Add(hinge) == nil || a.Add(must(loss.NewSquaredDistance(u[:]))) == nil {
+			t.Errorf("%s: takes other losses", name)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/noregret/noregret"
@@ -29,6 +30,8 @@ func (a *experimentAPI) routes() []web.Route {
 		{Method: "POST", Pattern: one + "/pause", Role: access.Admin, Serve: a.change("pause")},
 		{Method: "POST", Pattern: one + "/resume", Role: access.Admin, Serve: a.change("resume")},
 		{Method: "POST", Pattern: one + "/rollback", Role: access.Admin, Serve: a.change("rollback")},
+		{Method: "POST", Pattern: one + "/conclude", Role: access.Admin, Serve: a.conclude},
+		{Method: "POST", Pattern: one + "/veto", Role: access.Admin, Serve: a.veto},
 		{Method: "GET", Pattern: one + "/report", Role: access.Read, Serve: a.report},
 		{
 			Method: "GET", Pattern: one + "/explain", Role: access.Read, Query: []string{"token"},
@@ -130,29 +133,92 @@ func (a *experimentAPI) change(kind string) web.Handler {
 				return err
 			}
 		}
-		if len(in.Reason) > 1000 {
-			return noregret.BadInputf("reason", "%d bytes: want at most 1000", len(in.Reason))
-		}
 		if err := a.nameEvent(r, kind, in.Reason); err != nil {
 			return err
 		}
-		name := r.PathValue("name")
-		e := a.policies.get(name)
-		if e == nil {
-			return noSuch(name)
-		}
-		return web.WriteJSON(w, http.StatusOK, policy.Summary{
-			Name: name, State: e.policy.State,
-			Version: e.policy.Version, Round: e.policy.Round,
-		})
+		return a.summary(w, r)
 	}
+}
+
+// conclude ends an experiment.
+func (a *experimentAPI) conclude(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Mixture map[string]float64 `json:"mixture"`
+		Reason  string             `json:"reason"`
+	}
+	b, err := web.Body(r, "application/json")
+	if err != nil {
+		return err
+	}
+	if len(b) > 0 {
+		if err := web.DecodeJSON(b, &in); err != nil {
+			return err
+		}
+	}
+	if err := a.Conclude(r.Context(), r.PathValue("name"), in.Mixture, in.Reason); err != nil {
+		return err
+	}
+	return a.summary(w, r)
+}
+
+// Conclude ends an experiment with a named mixture, or with that which the policy would deploy.
+func (a *experimentAPI) Conclude(ctx context.Context, name string, mixture map[string]float64, reason string) error {
+	return a.submit(ctx, name, experiment.KindConclude, reason,
+		experiment.ConcludeEvent{Experiment: name, Mixture: mixture, Reason: reason})
+}
+
+// veto stops an arm, or lets it be served again.
+func (a *experimentAPI) veto(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Arm    string `json:"arm"`
+		Lift   bool   `json:"lift"`
+		Reason string `json:"reason"`
+	}
+	b, err := web.Body(r, "application/json")
+	if err != nil {
+		return err
+	}
+	if err := web.DecodeJSON(b, &in); err != nil {
+		return err
+	}
+	kind, name := experiment.KindVetoArm, r.PathValue("name")
+	if in.Lift {
+		kind = experiment.KindLiftArm
+	}
+	err = a.submit(r.Context(), name, kind, in.Reason,
+		experiment.ArmEvent{Experiment: name, Arm: in.Arm, Reason: in.Reason})
+	if err != nil {
+		return err
+	}
+	return a.summary(w, r)
+}
+
+// summary answers with how the experiment stands.
+func (a *experimentAPI) summary(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	e := a.policies.get(name)
+	if e == nil {
+		return noSuch(name)
+	}
+	return web.WriteJSON(w, http.StatusOK, policy.Summary{
+		Name: name, State: e.policy.State,
+		Version: e.policy.Version, Round: e.policy.Round,
+	})
 }
 
 // nameEvent appends an event that names an experiment and a reason.
 func (a *experimentAPI) nameEvent(r *http.Request, kind, reason string) error {
 	name := r.PathValue("name")
+	return a.submit(r.Context(), name, kind, reason, experiment.NameEvent{Experiment: name, Reason: reason})
+}
+
+// submit appends an event that changes an experiment.
+func (a *experimentAPI) submit(ctx context.Context, name, kind, reason string, payload any) error {
+	if len(reason) > 1000 {
+		return noregret.BadInputf("reason", "%d bytes: want at most 1000", len(reason))
+	}
 	event := func(state *experiment.State, now int64) ([]experiment.Event, error) {
-		e, err := experiment.NewEvent(kind, now, experiment.NameEvent{Experiment: name, Reason: reason})
+		e, err := experiment.NewEvent(kind, now, payload)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +227,7 @@ func (a *experimentAPI) nameEvent(r *http.Request, kind, reason string) error {
 		}
 		return []experiment.Event{e}, nil
 	}
-	outcomes, err := a.writer.submit(r.Context(), &command{make: event})
+	outcomes, err := a.writer.submit(ctx, &command{make: event})
 	if err == nil {
 		err = refused(outcomes)
 	}

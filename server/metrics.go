@@ -140,7 +140,8 @@ var (
 		"Values of units whose exposure was never reported.", []string{"experiment"}, nil)
 	ratioDesc = prometheus.NewDesc("noregret_sample_ratio_mismatch",
 		"1 when units are not exposed to the arms as decided.", []string{"experiment"}, nil)
-	guardDesc = prometheus.NewDesc("noregret_guardrail_state", "0 unknown, 1 ok, 2 watch, 3 breached.",
+	guardDesc = prometheus.NewDesc("noregret_guardrail_state",
+		"0 unknown, 1 ok or held, 2 watch, 3 breached or rolled back.",
 		[]string{"experiment", "guardrail", "metric"}, nil)
 	feedbackDesc = prometheus.NewDesc("noregret_feedback_total",
 		"Items of feedback by experiment and fate, since it was created.", []string{"experiment", "status"}, nil)
@@ -191,8 +192,8 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(ratioDesc, mismatch, name)
 		for i, g := range v.Guardrails {
 			level := map[policy.GuardState]float64{
-				policy.GuardOk: 1, policy.GuardWatch: 2,
-				policy.GuardBreached: 3,
+				policy.GuardHeld: 1, policy.GuardOk: 1, policy.GuardWatch: 2,
+				policy.GuardBreached: 3, policy.GuardRolledBack: 3,
 			}[g.State]
 			gauge(guardDesc, level, name, strconv.Itoa(i), g.Metric)
 		}

@@ -147,7 +147,7 @@ func TestHostile(t *testing.T) {
 		},
 		{
 			"a change that is not allowed", "PUT", "/v1/experiments/toy",
-			strings.Replace(toy, "hold_back: 0.1", "hold_back: 0.2", 1), "application/yaml", 409,
+			toy + "\nstickiness: unit\n", "application/yaml", 409,
 			"it cannot change while the experiment runs: delete the experiment, or make one of another name",
 		},
 		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "already running"},

@@ -1,6 +1,11 @@
 package measure
 
-import "math"
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/internal/memory"
+)
 
 // MulticlassConfusion is the weighted confusion matrix of a single-label problem with C classes.
 type MulticlassConfusion struct {
@@ -8,11 +13,15 @@ type MulticlassConfusion struct {
 	counts  []float64 // counts[k·C + j]: the weight of class k predicted as j
 }
 
-// NewMulticlassConfusion returns an empty matrix. It fails with an error of code usage unless
-// classes ≥ 2.
+// NewMulticlassConfusion returns an empty matrix. Errors: usage unless classes ≥ 2, bad_input if
+// the matrix needs more memory than 8 GiB.
 func NewMulticlassConfusion(classes int) (MulticlassConfusion, error) {
 	if classes < 2 {
 		return MulticlassConfusion{}, usage("number of classes is %d, want at least 2", classes)
+	}
+	n := float64(classes)
+	if err := memory.Check("", fmt.Sprintf("the confusion matrix of %d classes", classes), n*n); err != nil {
+		return MulticlassConfusion{}, err
 	}
 	return MulticlassConfusion{classes: classes, counts: make([]float64, classes*classes)}, nil
 }

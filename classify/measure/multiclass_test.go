@@ -319,6 +319,9 @@ func TestMulticlassConfusion(t *testing.T) {
 	if c.Count(0, 0) != 0 || d.Count(0, 0) != 2 {
 		t.Error("Clone must be independent of Reset")
 	}
+	if _, err := NewMulticlassConfusion(1 << 20); noregret.CodeOf(err) != noregret.BadInput {
+		t.Errorf("a million classes: %v, want the memory that they need", err)
+	}
 	if _, err := NewMulticlassConfusion(1); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("one class: %v", err)
 	}

@@ -66,7 +66,7 @@ func newExperimentCommand(a *app) *cobra.Command {
 			"Go on after a pause or a rollback, by hand or by a guardrail, with what has been learned."),
 		newChangeCommand(a, &r, "rollback", "Give every unit the control arm",
 			"Give every unit the control arm, at once, until resume. It needs a control arm."),
-		newDeleteCommand(a, &r), newSchemaCommand(a),
+		newVetoCommand(a, &r), newConcludeCommand(a, &r), newDeleteCommand(a, &r), newSchemaCommand(a),
 	)
 	r.AddFlags(cmd.PersistentFlags())
 	return cmd

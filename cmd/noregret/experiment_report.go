@@ -83,6 +83,17 @@ func writeReport(w io.Writer, r *policy.Report) error {
 		return err
 	}
 	var lines []string
+	if q := r.Ramp; q != nil {
+		lines = append(lines, fmt.Sprintf("ramp: stage %d of %d, %s of the traffic", q.Stage, q.Stages,
+			number(q.Share)))
+		for _, text := range q.Waits {
+			lines = append(lines, "ramp waits for "+text)
+		}
+	}
+	if q := r.Conclusion; q != nil {
+		lines = append(lines, fmt.Sprintf("concluded %s with the mixture %s, value %s", q.Time.Format(time.RFC3339),
+			q.Source, numberOf(q.Value)))
+	}
 	for _, q := range r.Guardrails {
 		lines = append(lines, fmt.Sprintf("guardrail %s, %s %v: %s, %s, on breach %s", q.Metric, q.Kind, q.Limit,
 			q.State, interval(q.Estimate, q.Low, q.High), q.Action))

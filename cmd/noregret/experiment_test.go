@@ -44,6 +44,12 @@ func TestExperimentCommands(t *testing.T) {
 		{"pause coin --reason night", "coin: paused, version 2\n"},
 		{"resume coin", "coin: running, version 3\n"},
 		{"rollback coin", "coin: rolled_back, version 4\n"},
+		{"resume coin", "coin: running, version 5\n"},
+		{"veto coin tails --reason odd", "coin: running, version 6\n"},
+		{"report coin", "arm tails gets no share: by hand, until the veto is lifted: odd"},
+		{"veto coin tails --lift", "coin: running, version 7\n"},
+		{"conclude coin --mixture heads=0.25 --mixture tails=0.75", "coin: concluded, version 8\n"},
+		{"report coin", "with the mixture named"},
 		{"delete coin", "coin: deleted\n"},
 		{"schema", `"$schema"`},
 	} {
@@ -71,6 +77,9 @@ func TestExperimentRefuses(t *testing.T) {
 		refusal{"experiment apply", "apply takes the files of definitions, got none"},
 		refusal{"experiment report", "report takes the name of one experiment, got 0 arguments"},
 		refusal{"experiment pause a b", "pause takes the name of one experiment, got 2 arguments"},
+		refusal{"experiment veto a", "veto takes the names of an experiment and of an arm, got 1 arguments"},
+		refusal{"experiment conclude a --mixture b", `--mixture: "b": want ARM=SHARE`},
+		refusal{"experiment conclude a --mixture b=x", `--mixture: "b=x": want a number as the share`},
 		refusal{"experiment list a", "list takes no arguments"},
 	)
 }

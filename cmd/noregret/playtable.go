@@ -51,6 +51,8 @@ type playSummary struct {
 	RegretError number  `json:"regret_error"`
 	MeanBound   number  `json:"mean_bound"`
 	BoundError  number  `json:"bound_error"`
+	SharpBound  number  `json:"mean_sharp_bound"`
+	SharpError  number  `json:"sharp_bound_error"`
 	WorstRatio  number  `json:"worst_ratio"`
 	WorstSeed   *uint64 `json:"worst_seed"`
 	Floor       number  `json:"floor"`
@@ -89,6 +91,7 @@ func summaryJSON(summaries []play.Summary) []playSummary {
 			MeanLoss: number(s.Loss.Mean), LossError: number(s.Loss.StandardError),
 			MeanRegret: number(s.Regret.Mean), RegretError: number(s.Regret.StandardError),
 			MeanBound: number(s.Bound.Mean), BoundError: number(s.Bound.StandardError),
+			SharpBound: number(s.SharpBound.Mean), SharpError: number(s.SharpBound.StandardError),
 			WorstRatio: number(s.WorstRatio), WorstSeed: worst, Floor: number(s.Floor), Holds: s.Exceeded == 0,
 		})
 	}
@@ -151,7 +154,12 @@ func (a *app) writeRuns(results []play.Result) error {
 // writeSummaries prints a row for every learner.
 func (a *app) writeSummaries(summaries []play.Summary) error {
 	g := table{}
-	head := []string{"learner", "runs", "mean loss", "error", "mean regret", "error", "mean bound", "most used", "seed"}
+	head := []string{"learner", "runs", "mean loss", "error", "mean regret", "error", "mean bound"}
+	sharp := slices.ContainsFunc(summaries, func(s play.Summary) bool { return !math.IsNaN(s.SharpBound.Mean) })
+	if sharp {
+		head = append(head, "mean sharp bound")
+	}
+	head = append(head, "most used", "seed")
 	floors := slices.ContainsFunc(summaries, func(s play.Summary) bool { return !math.IsNaN(s.Floor) })
 	if floors {
 		head = append(head, "mean floor")
@@ -164,8 +172,12 @@ func (a *app) writeSummaries(summaries []play.Summary) error {
 		}
 		row := []string{
 			s.Learner, strconv.Itoa(s.Runs), short(s.Loss.Mean), errorText(s.Loss), short(s.Regret.Mean),
-			errorText(s.Regret), boundText(s.Bound.Mean), shareText(s.WorstRatio), seed,
+			errorText(s.Regret), boundText(s.Bound.Mean),
 		}
+		if sharp {
+			row = append(row, boundText(s.SharpBound.Mean))
+		}
+		row = append(row, shareText(s.WorstRatio), seed)
 		if floors {
 			row = append(row, boundText(s.Floor))
 		}

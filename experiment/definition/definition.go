@@ -37,6 +37,13 @@ type Definition struct {
 	// ExplorationFloor is the share of the learned traffic that is spread uniformly over all arms,
 	// in [0, 1].
 	ExplorationFloor float64 `json:"exploration_floor"`
+	// MaxShare bounds the shares of arms, nil for no bounds.
+	MaxShare *MaxShare `json:"max_share,omitempty"`
+	// Traffic is the share of the units, in (0, 1], that take part. The others get the control arm
+	// and are not learned from.
+	Traffic float64 `json:"traffic"`
+	// Ramp lists the stages in which the learned mixture gets more and more of the traffic.
+	Ramp []Stage `json:"ramp,omitempty"`
 	// Round says when a round ends.
 	Round Round `json:"round"`
 	// AttributionWindow is how long after a decision feedback counts.
@@ -54,6 +61,9 @@ type Definition struct {
 	Exposure string `json:"exposure"`
 	// OpenTokens bounds how many units may wait for feedback at once.
 	OpenTokens int64 `json:"open_tokens"`
+	// Plan is what is expected, for package plan; nil for nothing. It does not affect the
+	// experiment.
+	Plan *Plan `json:"plan,omitempty"`
 }
 
 // Arms are one of: a list of named values; a grid, all combinations of the parameters' values; a
@@ -63,7 +73,7 @@ type Arms struct {
 	Grid  map[string][]json.RawMessage
 	Box   map[string]Side
 	Nodes int64 // of a box: how many points to begin with; 0 is the learner's default
-	Every int64 // of a box: rounds between searches for a point; 0 is the learner's default
+	Every int64 // of a box: the most rounds between plans, which may add points; 0 is the learner's default
 }
 
 // Side is one parameter's interval in a box.
@@ -98,6 +108,43 @@ type Control struct {
 	Share float64 `json:"share,omitempty"`
 }
 
+// MaxShare bounds the shares of the arms other than the control.
+type MaxShare struct {
+	// Every is the greatest share, in (0, 1], of each arm; 0 for no bound.
+	Every float64 `json:"every,omitempty"`
+	// Arms are the greatest shares, in [0, 1], of arms by name, in place of Every.
+	Arms map[string]float64 `json:"arms,omitempty"`
+}
+
+// Of returns the greatest share of an arm.
+func (m *MaxShare) Of(arm string) float64 {
+	if m == nil {
+		return 1
+	}
+	if v, ok := m.Arms[arm]; ok {
+		return v
+	}
+	if m.Every > 0 {
+		return m.Every
+	}
+	return 1
+}
+
+// Stage is a stage of a ramp: the share of the traffic that the learned mixture gets while the rest
+// gets the control arm, and what must have come true for the next stage to begin. At least one of
+// Units, Time and Guardrails is set; all that are set must have come true.
+type Stage struct {
+	// Share is the learned mixture's, in (0, 1).
+	Share float64 `json:"share"`
+	// Units is how many units must have been exposed in the stage; 0 for any number.
+	Units int64 `json:"units,omitempty"`
+	// Time is how long the stage must have lasted; 0 for any time.
+	Time policy.Duration `json:"time,omitempty"`
+	// Guardrails is "held" if the mixture of the next stage must be shown to hold every guardrail,
+	// or "".
+	Guardrails string `json:"guardrails,omitempty"`
+}
+
 // Metric is a number reported for units.
 type Metric struct {
 	Name string `json:"name"`
@@ -108,6 +155,8 @@ type Metric struct {
 	Denominator string `json:"denominator,omitempty"`
 	// Range is the interval of one observation; one outside is refused.
 	Range []float64 `json:"range,omitempty"`
+	// Cap is what larger observations count as, and −Cap what those below −Cap do; nil for none.
+	Cap *float64 `json:"cap,omitempty"`
 	// Default is what a unit counts for when its window has closed without a value; nil: it does
 	// not count.
 	Default *float64 `json:"default,omitempty"`
@@ -143,6 +192,8 @@ type Guardrail struct {
 	Penalty float64 `json:"penalty"`
 	// Hard makes the learner hold it absolutely.
 	Hard bool `json:"hard,omitempty"`
+	// EachArm makes it a limit for each arm by itself, too: an arm that surely breaks it is vetoed.
+	EachArm bool `json:"each_arm,omitempty"`
 	// Alpha is the probability, in (0, 1), that it is ever called breached while it holds.
 	Alpha float64 `json:"alpha"`
 	// Action is what a breach does: "alert", "shrink" (towards the control arm, as far as needed)
@@ -206,6 +257,7 @@ func (d *Definition) defaults() {
 func presets() Definition {
 	return Definition{
 		Policy:            Rule{Kind: "pasto"},
+		Traffic:           1,
 		Round:             Round{Length: policy.Duration(time.Hour), MinUnits: 1},
 		AttributionWindow: policy.Duration(24 * time.Hour),
 		Drift:             Drift{Kind: "none"},

@@ -69,9 +69,14 @@ objective:
   soft: 0.1
 guardrails:
   - {metric: clicks, min_change: -0.02, penalty: 3, alpha: 0.01, action: rollback}
-  - {metric: rate, min: 0.05, action: shrink}
+  - {metric: rate, min: 0.05, action: shrink, each_arm: true}
 policy: {kind: pasto}
 exploration_floor: 0.05
+max_share: {every: 0.5, arms: {"mode=slow,weight=1": 0.1}}
+traffic: 0.8
+ramp:
+  - {share: 0.05, units: 1000, time: 24h, guardrails: held}
+  - {share: 0.25, time: 48h}
 round: {length: 30m, min_units: 1000}
 attribution_window: 36h
 drift: {kind: discount, rate: 0.01}
@@ -128,7 +133,7 @@ func TestDefaults(t *testing.T) {
 	want :=
 		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean","direction":"up"}],` +
 			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,"alpha":0.05,"action":"alert"}],` +
-			`"policy":{"kind":"pasto"},"exploration_floor":0,"round":{"length":"1h0m0s","min_units":1},"attribution_window":"24h0m0s",` +
+			`"policy":{"kind":"pasto"},"exploration_floor":0,"traffic":1,"round":{"length":"1h0m0s","min_units":1},"attribution_window":"24h0m0s",` +
 			`"drift":{"kind":"none"},"stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
 	if string(text) != want {
 		t.Errorf("got %s", text)
@@ -177,7 +182,8 @@ func TestParseRefuses(t *testing.T) {
 		{"share: 0.5", "share: 1", `d.yaml:5: control.share: 1: want a share in [0, 1)`, true},
 		{"share: 0.5", "share: .nan", `d.yaml:5: control.share: .nan: want a finite number`, false},
 		{
-			"share: 0.5", "share: 1e999", `d.yaml:5: control.share: must be a number in the range of float64, not "1e999"`,
+			"share: 0.5", "share: 1e999",
+			`d.yaml:5: control.share: must be a number in the range of float64, not "1e999"`,
 			true,
 		},
 		{
@@ -290,6 +296,21 @@ func TestParseJSONLines(t *testing.T) {
 	}
 	if _, err := Parse("j", []byte(bomb)); err == nil {
 		t.Error("exponentially nested aliases were accepted")
+	}
+}
+
+// TestParseLongAliases repeats a long text, and an object whose field has a long name: few values,
+// but all of a machine's memory were they written out.
+func TestParseLongAliases(t *testing.T) {
+	long, many := strings.Repeat("x", 400_000), "["+strings.Repeat("*a,", 90_000)+"*a]\n"
+	for _, text := range []string{
+		"a: &a " + long + "\nb: " + many,
+		"a: &a\n  ? " + long + "\n  : 1\nb: " + many,
+	} {
+		_, err := Parse("j", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), "bytes, its aliases written out") {
+			t.Errorf("got %.200v, want an error about the size", err)
+		}
 	}
 }
 
@@ -425,6 +446,44 @@ func TestUnclearValues(t *testing.T) {
 		_, err := Parse("d", []byte(text))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", arms, err)
+		}
+	}
+}
+
+// TestCap: a cap narrows what an observation counts as, not what may be reported; sums are of
+// values that were capped before.
+func TestCap(t *testing.T) {
+	text := `{"name":"c","arms":[{"name":"a","value":1}],"metrics":[{"name":"revenue","cap":50},
+	  {"name":"orders","kind":"count","cap":3},{"name":"part","range":[-10,90],"cap":20}],
+	  "policy":{"kind":"fixed","split":{"a":1}}}`
+	d, err := Parse("c", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ low, high, of, counts float64 }{
+		{-50, 50, 1e6, 50},
+		{0, 3, 7, 3},
+		{-10, 20, 90, 20},
+	} {
+		m := &d.Metrics[i]
+		if low, high := m.Counted(); low != c.low || high != c.high || m.Count(c.of) != c.counts {
+			t.Errorf("%s counts in [%v, %v], %v as %v", m.Name, low, high, c.of, m.Count(c.of))
+		}
+		if _, high := m.Interval(); high < c.of {
+			t.Errorf("%s: %v is refused", m.Name, c.of)
+		}
+	}
+	if _, err := d.Metrics[0].FromSums(policy.Sums{N: 2, Sum: 120, Squares: 7200}); err == nil {
+		t.Error("sums of values beyond the cap were taken")
+	}
+	low, high := -1.0, 9.0
+	s, err := d.Metrics[0].FromSums(policy.Sums{N: 10, Sum: 40, Squares: 300, Low: &low, High: &high})
+	if err != nil || s.Low != low || s.High != high {
+		t.Errorf("extremes: %+v, %v", s, err)
+	}
+	for _, bad := range []string{"0", "-1", "1e16"} {
+		if _, err := Parse("c", []byte(strings.Replace(text, `"cap":50`, `"cap":`+bad, 1))); err == nil {
+			t.Errorf("a cap of %s was taken", bad)
 		}
 	}
 }

@@ -55,11 +55,24 @@ func (m *Metric) FromSums(p policy.Sums) (confseq.Sequence, error) {
 	if err != nil || s.N == 0 {
 		return s, err
 	}
-	low, high := m.Interval()
+	low, high := m.Counted()
 	if slack := float64(1e-9 * (high - low)); !(s.Mean >= low-slack && s.Mean <= high+slack) {
 		return s, noregret.BadInputf("sum", "the mean is %v: want a number in [%v, %v]", s.Mean, low, high)
 	}
 	s.Mean = min(max(s.Mean, low), high)
+	s.Low, s.High = max(s.Low, low), min(s.High, high)
+	for _, end := range []*float64{p.Low, p.High} {
+		if end != nil && !(*end >= low && *end <= high) {
+			return s, noregret.BadInputf("sums", "the smallest or largest value is %v: want a number in [%v, %v]", *end,
+				low, high)
+		}
+	}
+	if p.Low != nil {
+		s.Low = min(max(s.Low, *p.Low), s.Mean)
+	}
+	if p.High != nil {
+		s.High = max(min(s.High, *p.High), s.Mean)
+	}
 	// Σ(x − low)(high − x) is at least 0 (Bhatia and Davis 2000).
 	n := float64(p.N)
 	if most := float64(float64(n*(high-s.Mean)) *
@@ -84,7 +97,22 @@ func within(v float64) bool { return math.Abs(v) <= largest }
 
 func isWeight(v float64) bool { return v >= 1/largest && v <= largest }
 
-// Interval returns the range of one observation.
+// Counted returns the interval of what one observation counts as: the range, narrowed by the cap.
+func (m *Metric) Counted() (low, high float64) {
+	low, high = m.Interval()
+	if m.Cap != nil {
+		low, high = max(low, -*m.Cap), min(high, *m.Cap)
+	}
+	return low, high
+}
+
+// Count returns what an observation counts as: itself, or the cap if it is beyond.
+func (m *Metric) Count(v float64) float64 {
+	low, high := m.Counted()
+	return min(max(v, low), high)
+}
+
+// Interval returns the range of one observation as it is reported.
 func (m *Metric) Interval() (low, high float64) {
 	switch {
 	case len(m.Range) == 2:

@@ -60,6 +60,8 @@ func preset(v any) {
 		v.Weight = 1
 	case *Guardrail:
 		v.Penalty, v.Alpha, v.Action = 5, 0.05, "alert"
+	case *Plan:
+		*v = planPresets()
 	case *Metric:
 		v.Kind, v.Direction = "mean", "up"
 	}
@@ -68,7 +70,8 @@ func preset(v any) {
 // required lists the fields that every definition has, by type.
 var required = []string{
 	"Definition.name", "Definition.arms", "Definition.metrics", "Arm.name", "Arm.value", "Metric.name",
-	"Goal.metric", "Guardrail.metric", "Control.arm", "Objective.goals", "Side.low", "Side.high",
+	"Goal.metric", "Guardrail.metric", "Control.arm", "Objective.goals", "Side.low", "Side.high", "Stage.share",
+	"Plan.units_per_day", "Plan.expect", "Expectation.mean",
 }
 
 // armsForm is how grids and boxes are written. Nodes and Every are nil if they are left out.

@@ -43,6 +43,9 @@ var replacements = []string{
 // of a duration's parts.
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
+	`max_share: no bound`, `max_share.*: (it is the control arm|the arms may have|the points of a box)`,
+	`max_share: a fixed`, `^ramp: no control arm`, `shares that grow`, `^ramp\S*: nothing to wait for`,
+	`^ramp\S+: \S+: want 0s to 8784h`, `ramp.*the definition has no guardrails`,
 	`is not a metric`, `want the name of a mean or a count`, `is also the numerator`, `has neither range nor default`,
 	`is not a ratio: only a ratio has`,
 	`want a number in the range`, `a count is`, `want two numbers .*, the lower first`,

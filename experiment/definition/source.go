@@ -21,11 +21,12 @@ type source struct {
 	count int            // values so far
 }
 
-// maxDepth bounds the nesting of a document, maxValues the number of its values: aliases in YAML
-// multiply.
+// maxDepth bounds the nesting of a document, maxValues the number of its values, maxJSON their size
+// as JSON in bytes: aliases in YAML multiply, also one long text.
 const (
 	maxDepth  = 64
 	maxValues = 200_000
+	maxJSON   = 8 * maxDefinition
 )
 
 // maxPlaced is the depth of the deepest field of a definition, such as objective.goals[0].metric.
@@ -77,6 +78,9 @@ type position struct {
 func (s *source) begin(at position) error {
 	if s.count++; s.count > maxValues || at.depth > maxDepth {
 		return s.fault(at.line, at.path, "more than %d values, or deeper than %d", maxValues, maxDepth)
+	}
+	if len(s.json) > maxJSON {
+		return s.fault(at.line, "", "more than %d bytes, its aliases written out", maxJSON)
 	}
 	if at.depth <= maxPlaced {
 		s.lines[at.path] = at.line

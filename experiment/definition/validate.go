@@ -20,7 +20,7 @@ func finite(v float64) bool { return v-v == 0 }
 func (d *Definition) Validate() error {
 	for _, check := range []func() error{
 		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkGuardrails, d.checkPolicy,
-		d.checkTimes,
+		d.checkTimes, d.checkMaxShare, d.checkRamp, d.checkPlan,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -51,6 +51,11 @@ func (d *Definition) checkHead() error {
 	case d.HoldBack > 0 && d.Control == nil:
 		return noregret.BadInputf("hold_back", "no control arm for the units held back: want a control, or "+
 			"hold_back 0")
+	case !(d.Traffic > 0 && d.Traffic <= 1):
+		return noregret.BadInputf("traffic", "%v: want a share in (0, 1]", d.Traffic)
+	case d.Traffic < 1 && d.Control == nil:
+		return noregret.BadInputf("traffic", "no control arm for the units that do not take part: want a control, or "+
+			"traffic 1")
 	case d.OpenTokens < 1 || d.OpenTokens > 100_000_000:
 		return noregret.BadInputf("open_tokens", "%d: want 1 to 100000000", d.OpenTokens)
 	}
@@ -291,8 +296,9 @@ func (d *Definition) checkMetrics() error {
 
 func (d *Definition) checkMetric(m *Metric, place string) error {
 	if m.Kind == "ratio" {
-		if m.Range != nil || m.Default != nil {
-			return noregret.BadInputf(place, "the ratio %q has neither range nor default: give them to its parts",
+		if m.Range != nil || m.Default != nil || m.Cap != nil {
+			return noregret.BadInputf(place, "the ratio %q has neither range nor default nor cap: give them to its "+
+				"parts",
 				m.Name)
 		}
 		for _, part := range []struct{ field, name string }{
@@ -319,6 +325,14 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	if m.Kind == "count" && low < 0 {
 		return noregret.BadInputf(place+".range", "%v: a count is at least 0", m.Range)
 	}
+	if c := m.Cap; c != nil && !(*c > 0 && *c > low && *c <= largest) {
+		return noregret.BadInputf(place+".cap", "%v: want a number above 0 and above the range's lower end, at most %v",
+			*c, largest)
+	}
+	if c := m.Cap; c != nil && m.Kind == "count" && *c != math.Trunc(*c) {
+		return noregret.BadInputf(place+".cap", "%v: a count is a whole number", *c)
+	}
+	low, high = m.Counted()
 	if m.Default != nil && !(*m.Default >= low && *m.Default <= high) {
 		return noregret.BadInputf(place+".default", "%v: want a number in the range [%v, %v]", *m.Default, low, high)
 	}
@@ -377,8 +391,6 @@ func (d *Definition) checkGuardrails() error {
 			return noregret.BadInputf(place, "a change of %v: want one above -1", limit)
 		case relative && d.Control == nil:
 			return noregret.BadInputf(place, "a change is relative to the control arm: want a control")
-		case relative && m.Kind == "ratio":
-			return noregret.BadInputf(place, "the ratio %q can have a min or a max, not a change", m.Name)
 		case !isWeight(g.Penalty):
 			return noregret.BadInputf(place+".penalty", "%v: want a number in [%v, %v]", g.Penalty, 1/largest, largest)
 		case !(g.Alpha > 0 && g.Alpha < 1):

@@ -7,11 +7,11 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Constants are what Theorem 1 needs to know: ‖∇f‖ ≤ Gradient, f Smooth-smooth, ‖μ‖_F ≤
-// Means, ‖g_t‖ ≤ Step.
+// Constants are the constants of Theorem 1: ‖∇f‖ ≤ Gradient, f is Smooth-smooth, ‖μ‖_F ≤ Means and
+// ‖g_t‖ ≤ Step.
 type Constants struct{ Gradient, Smooth, Means, Step float64 }
 
-// check refuses constants of which no bound can be made.
+// check returns an error for constants that are negative or not finite.
 func (c *Constants) check() error {
 	for _, v := range []struct {
 		name string
@@ -34,7 +34,7 @@ func TheoremConstant(arms int, c Constants) (float64, error) {
 		return 0, noregret.BadInputf("arms", "%d: want at least 1", arms)
 	}
 	if c.Step == 0 {
-		return 0, noregret.BadInputf("step", "0: want a bound on ‖g‖ above 0, by which the theorem divides")
+		return 0, noregret.BadInputf("step", "0: want a bound on ‖g‖ above 0, as the theorem divides by it")
 	}
 	u := float64(c.Means * c.Means)
 	inner := float64(c.Gradient*c.Gradient) + float64(u*float64(c.Smooth*c.Smooth))
@@ -52,11 +52,11 @@ func (a *Algorithm) Bound(c Constants) (float64, error) {
 	return v / math.Sqrt(float64(a.s.T)), nil
 }
 
-// Supported is what [SupportedBound] is made of.
+// Supported holds the parameters of [SupportedBound].
 type Supported struct {
-	// Arms K, Groups Q a round and Rounds T, each at least 1.
+	// Arms is K, Groups is Q, the number of groups in a round, and Rounds is T, each at least 1.
 	Arms, Groups, Rounds int
-	// Gamma is the constant step γ > 0; Explore is ε_t, above 0 in each round.
+	// Gamma is the constant step γ > 0, and Explore is ε_t, above 0 in each round.
 	Gamma   float64
 	Explore Schedule
 	// Constants are G_f, L_f and G_U; Step is not used.
@@ -69,9 +69,9 @@ type Supported struct {
 }
 
 // SupportedBound is the bound on max_p (1/T)·Σ_t f(V_t p) − (1/T)·Σ_t E f(V_t p_t), V_t =
-// (1/t)·Σ_{s≤t} μ_s, that the argument of Theorems 1 and 2 supports once mended, for IPW
-// with n_0 = 0 and means that may change; with fixed means V_t = μ, and it bounds max_p f(μp) − E
-// f(μp̄_T) too:
+// (1/t)·Σ_{s≤t} μ_s, that the argument of Theorems 1 and 2 supports once corrected, for IPW with
+// n_0 = 0 and means that may change. With fixed means V_t = μ, and it also bounds max_p f(μp) − E
+// f(μp̄_T):
 //
 //	ln K/(γT) + γR²/8 + (R/T)·Σε_t +
 //	√2·(G_f + G_U·L_f)·B·√(K/Q)·(1/T)·Σ_t (1/t)·√(Σ_{s≤t} 1/ε_s).

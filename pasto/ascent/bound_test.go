@@ -215,7 +215,7 @@ func TestBoundRefused(t *testing.T) {
 	_, err := TheoremConstant(0, Constants{1, 1, 1, 1})
 	pastotest.Same(t, err, "arms: 0: want at least 1")
 	_, err = TheoremConstant(2, Constants{1, 1, 1, 0})
-	pastotest.Same(t, err, "step: 0: want a bound on ‖g‖ above 0, by which the theorem divides")
+	pastotest.Same(t, err, "step: 0: want a bound on ‖g‖ above 0, as the theorem divides by it")
 	a := newAlgorithm(t, pastotest.Goals(t, 5, false, 0), 2, PaperOptions(2))
 	_, err = a.Bound(Constants{1, 1, math.NaN(), 1})
 	pastotest.Same(t, err, "means: NaN: "+

@@ -18,13 +18,13 @@ func addDiscountedIPW(e *estimate, r *roundOf, i int, omega, _ float64) {
 	e.weigh(&r.obs[i], omega, float64(e.form.param/e.s.Scale)*(1/r.p[r.obs[i].Arm]))
 }
 
-// leastScale is the scale below which it is folded into the sums.
+// leastScale is the smallest scale: smaller ones are multiplied into the sums.
 const leastScale = 1e-100
 
 // discount scales the sum by 1 − ρ.
 func (e *estimate) discount() {
 	e.s.Scale *= 1 - e.form.param
-	if e.s.Scale < leastScale { // fold the scale in before it underflows
+	if e.s.Scale < leastScale { // multiply the scale in before it underflows
 		for i := range e.s.Sum {
 			e.s.Sum[i] *= e.s.Scale
 		}

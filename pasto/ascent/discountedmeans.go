@@ -4,7 +4,7 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// DiscountedMeans is [ArmMeans] where an observation counts (1−ρ)^age.
+// DiscountedMeans is [ArmMeans] with weight (1−ρ)^age for each observation.
 func DiscountedMeans(rho float64) Estimator { return Estimator{form: &formDiscountedMeans, param: rho} }
 
 var formDiscountedMeans = form{

@@ -7,8 +7,9 @@
 // [oco.ExponentiatedGradient], fed with −γ_t·g_t: its logarithms, checks and snapshots are oco's.
 //
 // [PaperOptions] are the settings of the paper's experiments, [TheoremOptions] those of its Theorem
-// 1, and [PracticalOptions] those that behave best with many arms and noise. [Algorithm.Bound] is
-// the theorem's right-hand side, and [SupportedBound] what its proof supports. With many arms and
-// noise, importance weights make progress and lose it again; package confident, the default, has
-// neither weights nor steps.
+// 1, [PracticalOptions] those that behave best with many arms and noise, and [TrackingOptions]
+// those for means that drift, in any unit. [Algorithm.Bound] is the theorem's right-hand side, and
+// [SupportedBound] what its proof supports. With many arms and noise, importance weights make
+// progress and lose it again. Package confident, the default learner, uses neither weights nor
+// steps.
 package ascent

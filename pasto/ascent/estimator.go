@@ -29,27 +29,28 @@ type Estimator struct {
 	baseline []float64
 }
 
-// form is what an estimator does in its own way.
+// form holds what differs between estimators.
 type form struct {
 	name string
-	// centred means that a baseline is allowed.
+	// centred reports whether a baseline is allowed.
 	centred bool
-	// direct means that the sum holds V̂ itself.
+	// direct reports whether the sum holds V̂ itself.
 	direct bool
-	// check says what is allowed if the parameter is out of range; nil if there is none.
+	// check returns the allowed range if the parameter is outside it. It is nil without a
+	// parameter.
 	check func(param float64) string
-	// add takes in group i of a round, of the share ω of its sizes.
+	// add adds group i of a round, which has the share ω of the round's size.
 	add func(e *estimate, r *roundOf, i int, omega, size float64)
 }
 
-// roundOf is a round: the distribution that was served, and what it has shown.
+// roundOf is a round: the distribution served and its observations.
 type roundOf struct {
 	p   []float64
 	obs []pasto.Observation
 }
 
-// Centred applies the importance weights to û − b, for the baseline's metrics b; for IPW, Clipped,
-// ImplicitExploration and DiscountedIPW. It is mandatory where |μ| is much larger than the
+// Centred applies the importance weights to û − b, for metrics b of a baseline. It is for IPW,
+// Clipped, ImplicitExploration and DiscountedIPW, and needed if |μ| is much larger than the
 // differences between arms.
 func (e Estimator) Centred(b []float64) Estimator {
 	e.baseline = append([]float64(nil), b...)
@@ -73,7 +74,7 @@ func (e Estimator) String() string {
 
 func (e Estimator) validate(metrics int) error {
 	if e.form == nil {
-		return noregret.BadInputf("estimator", "the zero Estimator is none; make one with IPW, ArmMeans, ...")
+		return noregret.BadInputf("estimator", "no estimator: make one with IPW, ArmMeans or another function")
 	}
 	if e.form.check != nil {
 		if want := e.form.check(e.param); want != "" {
@@ -84,7 +85,7 @@ func (e Estimator) validate(metrics int) error {
 		return nil
 	}
 	if !e.form.centred {
-		return noregret.BadInputf("estimator", "%v: a baseline is for importance-weighted sums", e)
+		return noregret.BadInputf("estimator", "%v: only importance-weighted sums take a baseline", e)
 	}
 	return check.Vector("baseline", e.baseline, metrics)
 }
@@ -105,7 +106,7 @@ type estimateState struct {
 	Base   []float64 // K·M, doubly robust only
 	Weight []float64 // K: Σw, Σsize or the discounted count
 	Last   []int     // K: round of the last change, for lazy discounts and doubly robust
-	Start  []int     // K: the round after which the arm came (its own clock)
+	Start  []int     // K: the round after which the arm was added
 	Scale  float64   // discounted IPW: V̂ = Scale·Sum
 	Ring   []windowRound
 	Count  []int // window: groups of the arm inside it
@@ -135,7 +136,7 @@ func newEstimate(form Estimator, arms, metrics int, u0 *pasto.Table, n0 float64)
 	return e
 }
 
-// start sets arm k to U_0 = row, with its clock at the present round.
+// start sets arm k to U_0 = row; its rounds count from the present one.
 func (e *estimate) start(k int, row []float64) {
 	e.s.Start[k], e.s.Last[k] = e.s.T, e.s.T
 	e.s.Weight[k] = e.s.N0
@@ -191,6 +192,9 @@ func (e *estimate) value(k, m int) float64 {
 	}
 	return v
 }
+
+// observed reports whether V̂_k rests on an observation or a starting value that counts as one.
+func (e *estimate) observed(k int) bool { return e.s.Weight[k] > 0 }
 
 // table writes V̂.
 func (e *estimate) table(dst *pasto.Table) {
@@ -261,8 +265,7 @@ func products(dst, a, d []float64) {
 	}
 }
 
-// add takes in a round that has been checked: its distribution p and Σ of the sizes (0: equal
-// groups).
+// add adds a checked round with distribution p. Total is the sum of the sizes, 0 for equal groups.
 func (e *estimate) add(p []float64, obs []pasto.Observation, total float64) {
 	e.s.T++
 	switch e.form.form {

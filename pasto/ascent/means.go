@@ -4,7 +4,7 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// ArmMeans is the mean of the arm's groups, by size: no propensities at all.
+// ArmMeans is the mean of the arm's groups, weighted by size. It uses no propensities.
 func ArmMeans() Estimator { return Estimator{form: &formMeans} }
 
 var formMeans = form{name: "arm-means", direct: true, add: addMeans}

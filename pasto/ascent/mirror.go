@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/pasto"
@@ -13,9 +14,9 @@ import (
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// mirror is the part that Algorithm 1 and S-SCGD share: exponentiated gradient on the arms (oco's,
-// with rate 1, fed with −γ_t·g_t: a rate that varies over time), the exploration, the draws and the
-// averages.
+// mirror is the common part of Algorithm 1 and S-SCGD: exponentiated gradient on the arms,
+// exploration, draws and averages. The rate varies over time, so oco's learner has rate 1 and gets
+// −γ_t·g_t.
 type mirror struct {
 	explore Schedule
 	floor   float64
@@ -76,8 +77,8 @@ func newMirror(arms int, start []float64, explore Schedule, floor float64, schem
 // leastShare is the least share of an active arm in the exponentiated gradient.
 const leastShare = 1e-300
 
-// rebase restarts the exponentiated gradient at π. Shares that underflowed get the least share,
-// so that no active arm is lost for good.
+// rebase restarts the exponentiated gradient at π. Shares that underflowed become leastShare, so
+// that no active arm is lost.
 func (c *mirror) rebase(pi []float64) error {
 	prior := make([]float64, len(pi))
 	for k, v := range pi {
@@ -85,7 +86,7 @@ func (c *mirror) rebase(pi []float64) error {
 			prior[k] = max(v, leastShare)
 		}
 	}
-	for range 2 { // the second pass takes off the rounding of the first
+	for range 2 { // the second pass corrects the rounding of the first
 		var sum compensated.Sum
 		for _, v := range prior {
 			sum.Add(v)
@@ -109,8 +110,8 @@ func (c *mirror) epsilon() float64 {
 	return max(c.explore.At(c.s.T+1), c.floor)
 }
 
-// rates returns γ of the running round and checks ε of the next one before anything changes:
-// schedules are tried at a few rounds only when they are taken.
+// rates returns γ of the running round and checks ε of the next one before anything changes, as
+// constructors check schedules at a few rounds only.
 func (c *mirror) rates(step Schedule) (gamma float64, err error) {
 	if gamma, err = step.in("step", c.s.T+1, math.Inf(1)); err == nil {
 		_, err = c.explore.in("exploration", c.s.T+2, 1)
@@ -131,10 +132,10 @@ func (c *mirror) mix() {
 	c.sampler.Reset()
 }
 
-// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max_k |γ·g_k| ≤ clip
-// over the active arms, if clip > 0, and adds p_t and π_t to the averages. On error
-// nothing has changed.
-func (c *mirror) step(g []float64, gamma, clip float64) error {
+// step ends the round with w ← w·exp(γ·g) and adds p_t and π_t to the averages. If clip > 0 it
+// reduces γ so that max_k |γ·g_k| ≤ clip over the active arms. If share > 0 it first spreads that
+// share of the weights over the active arms. On an error nothing has changed.
+func (c *mirror) step(g []float64, gamma, clip, share float64) error {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k, v := range g {
 		if c.s.Active[k] {
@@ -157,16 +158,20 @@ func (c *mirror) step(g []float64, gamma, clip float64) error {
 		}
 	}
 	copy(c.pi, c.hedge.Predict())
+	if share > 0 {
+		for k, v := range c.pi {
+			if c.s.Active[k] {
+				c.scratch[k] -= portable.Log(1 - share + share/(float64(c.s.Live)*max(v, leastShare)))
+			}
+		}
+	}
 	if err := c.hedge.Update(c.scratch); err != nil {
 		return err
 	}
-	share := 1 / float64(c.s.T+1)
-	if c.decay > share {
-		share = c.decay
-	}
+	weight := max(1/float64(c.s.T+1), c.decay)
 	for k, v := range c.p {
-		c.s.Average[k] += float64(share * (v - c.s.Average[k]))
-		c.s.Exploit[k] += float64(share * (c.pi[k] - c.s.Exploit[k]))
+		c.s.Average[k] += float64(weight * (v - c.s.Average[k]))
+		c.s.Exploit[k] += float64(weight * (c.pi[k] - c.s.Exploit[k]))
 	}
 	c.s.T++
 	c.mix()
@@ -185,10 +190,10 @@ func (c *mirror) Serving() []float64 { return c.p }
 // Exploit is π_t = w/‖w‖₁, the serving distribution without exploration.
 func (c *mirror) Exploit() []float64 { return c.hedge.Predict() }
 
-// Average is p̄, the mean of p_1 ... p_t, or over a window: the averaged iterate of the theorem.
+// Average is p̄, the mean of p_1 ... p_t or over a window: the averaged iterate of the theorem.
 func (c *mirror) Average() []float64 { return c.s.Average }
 
-// AverageExploit is π̄, the mean of π_1 ... π_t: what to ship where ε is not small.
+// AverageExploit is π̄, the mean of π_1 ... π_t: the mixture to deploy if ε is not small.
 func (c *mirror) AverageExploit() []float64 { return c.s.Exploit }
 
 // Draw implements [pasto.Learner].

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// A share of 0 to start from is refused: with ε = 0 the arm would have a propensity of nothing.
+// A start with a share of 0 is an error: with ε = 0 the arm would have propensity 0.
 func TestStartOfNothing(t *testing.T) {
 	for _, explore := range []Schedule{Constant(0), PaperExploration()} {
 		o := PaperOptions(2)
@@ -28,7 +28,7 @@ func TestMirrorStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.step(g, .5, clip); err != nil {
+		if err := m.step(g, .5, clip, 0); err != nil {
 			t.Fatal(err)
 		}
 		return m.Exploit()

@@ -6,9 +6,9 @@ func DoublyRobust() Estimator { return Estimator{form: &formRobust} }
 
 var formRobust = form{name: "doubly-robust", add: addRobust}
 
-// addRobust adds ω·(û − m)/p with the model m of before the round, and moves m once the arm's last
-// group is in: V̂·(n_0+t) is m·(n_0+t) + Sum, so that a change of m by δ at round t takes δ·(n_0+t)
-// off the sum of all rounds up to t.
+// addRobust adds ω·(û − m)/p with the model m from before the round, and updates m after the arm's
+// last group. As V̂·(n_0+t) = m·(n_0+t) + Sum, a change of m by δ at round t subtracts δ·(n_0+t)
+// from the sum of all rounds up to t.
 func addRobust(e *estimate, r *roundOf, i int, omega, _ float64) {
 	obs := r.obs
 	o := &obs[i]

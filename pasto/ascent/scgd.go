@@ -32,19 +32,19 @@ func DefaultSCGDOptions() SCGDOptions {
 }
 
 // SCGD is stochastic compositional gradient descent (Wang, Fang and Liu 2017) on the simplex, the
-// paper's baseline by the name "s-scgd": with the exploration and the mirror step of
-// Algorithm 1,
+// paper's baseline, with the exploration and the mirror step of Algorithm 1. The catalogue calls it
+// "s-scgd".
 //
 //	y_t = (1−β_t)·y_{t−1} + β_t·Û_t·p_t,   g_t = Û_tᵀ∇f(y_t),   w ← w·exp(α_t·g_t).
 //
-// Û_t·p_t is the mean observation itself, (1/Q)·Σû_q. The Jacobian is the single noisy Û_t, not the
-// average over the past: hence its noise. A round costs O(K + Q·M).
+// Û_t·p_t is the mean observation, (1/Q)·Σû_q. The Jacobian is the single noisy Û_t rather than an
+// average over the past, which makes the steps noisy. A round costs O(K + Q·M).
 type SCGD struct {
 	*mirror
 	objective pasto.Objective
 	options   SCGDOptions
 	y, d, g   []float64
-	next      []float64 // y of the round that ends
+	next      []float64 // y after the running round
 	text      string
 	intake    round.Checker
 }
@@ -79,7 +79,7 @@ func NewSCGD(f pasto.Objective, arms int, o SCGDOptions) (*SCGD, error) {
 	return l, nil
 }
 
-// Observe implements [pasto.Learner]. A gradient that is not finite is an error too.
+// Observe implements [pasto.Learner]. It also returns an error if the gradient is not finite.
 func (l *SCGD) Observe(obs []pasto.Observation) error {
 	obs, total, err := l.intake.Check(l.objective, obs, l.s.T+1, l.p, l.s.Active)
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *SCGD) Observe(obs []pasto.Observation) error {
 		o := &obs[i]
 		l.g[o.Arm] += float64(share(o)*vec.Dot(o.Metrics, l.d)) / l.p[o.Arm]
 	}
-	if err := l.step(l.g, gamma, 0); err != nil {
+	if err := l.step(l.g, gamma, 0, 0); err != nil {
 		return err
 	}
 	copy(l.y, l.next)

@@ -14,7 +14,7 @@ type Schedule struct {
 	f    func(t int) float64
 }
 
-// At is the value of round t ≥ 1; NaN for other t, and for the zero Schedule, which has no values.
+// At is the value in round t ≥ 1. It is NaN for other t, and for the zero Schedule.
 func (s Schedule) At(t int) float64 {
 	if s.f == nil || t < 1 {
 		return math.NaN()
@@ -30,10 +30,10 @@ func Constant(v float64) Schedule {
 	return Schedule{fmt.Sprintf("constant(%v)", v), func(int) float64 { return v }}
 }
 
-// PaperExploration is ε_t = 0.1/√(t + 10), of all of the paper's experiments.
+// PaperExploration is ε_t = 0.1/√(t + 10), as in all of the paper's experiments.
 func PaperExploration() Schedule { return InverseRoot(0.1, 10) }
 
-// PaperStep is γ = 0.1/K, of all of the paper's experiments.
+// PaperStep is γ = 0.1/K, as in all of the paper's experiments.
 func PaperStep(arms int) Schedule { return Constant(0.1 / float64(arms)) }
 
 // InverseRoot is scale/√(t + shift).
@@ -43,8 +43,8 @@ func InverseRoot(scale, shift float64) Schedule {
 	}}
 }
 
-// TheoremExploration is ε_t = G/√t, at most 3/4: the proof needs 1/(1−ε) ≤ 1 + 4ε, which holds up
-// to there (the proofs have √(t+1) in places).
+// TheoremExploration is ε_t = G/√t, at most 3/4, up to where 1/(1−ε) ≤ 1 + 4ε holds, which the
+// proof needs. Some of the proofs have √(t+1).
 func TheoremExploration(g float64) Schedule {
 	return Schedule{fmt.Sprintf("theorem-exploration(%v)", g), func(t int) float64 {
 		return min(0.75, g/math.Sqrt(float64(t)))
@@ -54,8 +54,8 @@ func TheoremExploration(g float64) Schedule {
 // TheoremStep is γ = 1/√T for a horizon of T rounds.
 func TheoremStep(rounds int) Schedule { return Constant(1 / math.Sqrt(float64(rounds))) }
 
-// Power is scale·t^power. It is for S-SCGD's schedules; powers that are multiples of 1/4 are
-// computed with square roots, the same on any machine.
+// Power is scale·t^power, for the schedules of S-SCGD. Powers that are multiples of 1/4 are
+// computed with square roots, so they are the same on every machine.
 func Power(scale, power float64) Schedule {
 	return Schedule{fmt.Sprintf("power(%v,%v)", scale, power), func(t int) float64 {
 		return float64(scale * powerOf(t, power))
@@ -78,15 +78,15 @@ func powerOf(t int, power float64) float64 {
 	return out
 }
 
-// ScheduleFunc is any schedule; f must be pure. Its name goes into snapshots, in place of f. A
-// value that is out of range is an error of the learner's Observe, which then changes nothing: an
-// exploration share that of the round before the one that it is for, as what that round serves is
-// computed then, and a step γ_t, and the tracking share of [SCGDOptions], that of their own round.
+// ScheduleFunc makes a schedule of a pure function f. Snapshots contain its name instead of f. If a
+// value is out of range, the learner's Observe returns an error and changes nothing: for a step γ_t
+// or a tracking share, Observe of round t; for an exploration share ε_t, Observe of round t − 1,
+// which computes the distribution of round t.
 func ScheduleFunc(name string, f func(t int) float64) Schedule {
 	return Schedule{fmt.Sprintf("func(%s)", name), f}
 }
 
-// probe are the rounds at which a schedule is tried before use.
+// probe lists the rounds at which constructors check a schedule.
 var probe = []int{1, 2, 10, 1000, 1_000_000}
 
 func (s Schedule) validate(place string, most float64) error {
@@ -101,7 +101,7 @@ func (s Schedule) validate(place string, most float64) error {
 	return nil
 }
 
-// in is the value of round t, which must be from 0 to most and finite.
+// in returns the value in round t, or an error unless it is finite and from 0 to most.
 func (s Schedule) in(place string, t int, most float64) (float64, error) {
 	v := s.At(t)
 	if !(v >= 0 && v <= most) || math.IsInf(v, 1) {

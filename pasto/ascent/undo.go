@@ -4,8 +4,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// undo holds what is needed to take back a round: the rows that it touches, or everything in the
-// few rounds that touch everything.
+// undo holds what is needed to revert a round: the rows that it changes, or all rows if it changes
+// all.
 type undo struct {
 	arms               []int
 	sum, base, weight  []float64
@@ -16,7 +16,7 @@ type undo struct {
 	allSum, allWeights []float64
 }
 
-// mark saves what [estimate.add] is about to change.
+// mark saves what [estimate.add] will change.
 func (e *estimate) mark(u *undo, obs []pasto.Observation) {
 	s := &e.s
 	u.arms, u.sum, u.base, u.weight, u.last, u.count = u.arms[:0], u.sum[:0], u.base[:0], u.weight[:0], u.last[:0],
@@ -49,7 +49,7 @@ func (e *estimate) mark(u *undo, obs []pasto.Observation) {
 	}
 }
 
-// revert takes back the round added since mark.
+// revert undoes the round added since mark.
 func (e *estimate) revert(u *undo) {
 	s := &e.s
 	s.T--

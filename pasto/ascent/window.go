@@ -4,8 +4,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// WindowMeans is [ArmMeans] over the last rounds. An arm that was not served in them keeps its last
-// mean. Memory is that of the window's observations.
+// WindowMeans is [ArmMeans] over the last rounds. An arm not served in them keeps its last mean. It
+// stores the observations of the window.
 func WindowMeans(rounds int) Estimator { return Estimator{form: &formWindow, param: float64(rounds)} }
 
 var formWindow = form{name: "window-means", direct: true, check: checkWindow}
@@ -24,14 +24,14 @@ type windowRound struct {
 	Values []float64
 }
 
-// copy makes w what v is, in its own memory.
+// copy copies v to w and reuses the memory of w.
 func (w *windowRound) copy(v *windowRound) {
 	w.Arms, w.Sizes, w.Values = append(w.Arms[:0], v.Arms...), append(w.Sizes[:0], v.Sizes...),
 		append(w.Values[:0], v.Values...)
 }
 
-// slide takes the oldest round out of the window and the new one in, and recomputes the means of
-// the arms of either.
+// slide removes the oldest round from the window, adds the new one, and recomputes the means of the
+// arms of both.
 func (e *estimate) slide(obs []pasto.Observation) {
 	n := len(e.s.Ring)
 	slot := &e.s.Ring[(e.s.T-1)%n]
@@ -67,7 +67,8 @@ func (e *estimate) slide(obs []pasto.Observation) {
 	}
 }
 
-// refresh recomputes the window's means from its observations, so that rounding does not pile up.
+// refresh recomputes the window's means from its observations, so that rounding does not
+// accumulate.
 func (e *estimate) refresh() {
 	for k := range e.k {
 		if e.s.Count[k] > 0 {

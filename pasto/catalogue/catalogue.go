@@ -26,7 +26,7 @@ type Entry struct {
 
 // Algorithms lists all algorithms by name, the default first.
 func Algorithms() []Entry {
-	return slices.Concat(mixtures(), ascents(), singles())
+	return slices.Concat(mixtures(), ascents(), trackers(), singles())
 }
 
 // mixtures are the default learner and its variant.
@@ -136,6 +136,22 @@ func ascents() []Entry {
 				o := ascent.DefaultSCGDOptions()
 				o.Start = start
 				return ascent.NewSCGD(f, arms, o)
+			},
+		},
+	}
+}
+
+// trackers are Algorithm 1 for means that drift.
+func trackers() []Entry {
+	return []Entry{
+		{
+			Name: "tracking",
+			Doc: "Algorithm 1 for means that drift: discounted arm means (ρ = 0.002), exploration of " +
+				"0.1, steps in the metrics' own scale",
+			New: func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
+				o := ascent.TrackingOptions(ascent.DiscountedMeans(0.002))
+				o.Start = start
+				return ascent.New(f, arms, o)
 			},
 		},
 	}

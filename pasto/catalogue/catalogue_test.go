@@ -127,7 +127,7 @@ func TestShip(t *testing.T) {
 	for name, ship := range map[string]ascent.Deploy{
 		"paper": ascent.DeployAverage, "paper-last": ascent.DeployServing, "theorem": ascent.DeployAverage,
 		"practical":  ascent.DeployAverageExploit,
-		"discounted": ascent.DeployExploit, "s-scgd": ascent.DeployAverage,
+		"discounted": ascent.DeployExploit, "tracking": ascent.DeployExploit, "s-scgd": ascent.DeployAverage,
 	} {
 		l, err := New(name, f, 2, 100, nil)
 		if err != nil {
@@ -182,6 +182,10 @@ func TestNamedOptions(t *testing.T) {
 			Estimator: ascent.DiscountedMeans(.001), Step: ascent.Constant(.1 / 8), StepClip: .1,
 			Exploration:    ascent.InverseRoot(.1, 10),
 			MinExploration: .1, Deploy: ascent.DeployAverageExploit, AverageDecay: .001,
+		},
+		"tracking": {
+			Estimator: ascent.DiscountedMeans(.002), Step: ascent.Constant(.1), ScaleFree: true, FixedShare: .002,
+			Exploration: ascent.InverseRoot(.1, 10), MinExploration: .1, Deploy: ascent.DeployExploit,
 		},
 	} {
 		l, err := New(name, f, 8, 100, nil)

@@ -253,10 +253,10 @@ func TestUtilityNotFinite(t *testing.T) {
 	mu := pastotest.Table(t, []float64{-3, 1})
 	_, _, err := optimum.BestSingle(pastotest.Cliff(), mu)
 	pastotest.Same(t, err,
-		`objective: utility "log": it is NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
+		`objective: utility "log": NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
 	_, err = optimum.Maximize(pastotest.Cliff(), mu, optimum.DefaultOptions())
 	pastotest.Same(t, err,
-		`objective: utility "log": it is NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
+		`objective: utility "log": NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
 	half := &pasto.Utility{Name: "half", Metrics: 1, U: func(x []float64) float64 {
 		return x[0]
 	}, DU: func(d, _ []float64) { d[0] = math.NaN() }}

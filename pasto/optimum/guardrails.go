@@ -20,7 +20,7 @@ type guardrails struct {
 	prices  []float64 // of each row
 }
 
-// newGuardrails makes the program of the guardrails of g that take reports, with gains of 0.
+// newGuardrails makes the program of the guardrails of g that take selects, with gains of 0.
 func newGuardrails(g *pasto.Goals, means *pasto.Table, take func(m *pasto.Metric) bool) *guardrails {
 	r := &guardrails{}
 	r.init(g, take)
@@ -28,7 +28,7 @@ func newGuardrails(g *pasto.Goals, means *pasto.Table, take func(m *pasto.Metric
 	return r
 }
 
-// init forgets the scales that earlier programs needed.
+// init sets the number of rows and resets the scales of earlier programs.
 func (r *guardrails) init(g *pasto.Goals, take func(m *pasto.Metric) bool) {
 	rows := 0
 	for i := range g.Metrics() {
@@ -40,7 +40,7 @@ func (r *guardrails) init(g *pasto.Goals, take func(m *pasto.Metric) bool) {
 	r.lp.Init(rows)
 }
 
-// reset makes r a new program in its old memory.
+// reset makes r a new program. It reuses the memory of r.
 func (r *guardrails) reset(g *pasto.Goals, means *pasto.Table, take func(m *pasto.Metric) bool) {
 	p := &r.problem
 	p.Points, p.Rows, p.Values, r.metrics = means.Arms(), p.Rows[:0], p.Values[:0], r.metrics[:0]
@@ -104,7 +104,7 @@ func (r *guardrails) least(g *pasto.Goals, means *pasto.Table) *Infeasible {
 	return e
 }
 
-// ill is the error of a linear program that could not be solved, or nil.
+// ill wraps the error of a linear program that could not be solved.
 func ill(err error) error {
 	if err == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Soft guardrails that no mixture can hold: the optimum says so, with the least violation.
+// If no mixture can hold the soft guardrails, the optimum reports the least violation.
 func TestInfeasibleSoft(t *testing.T) {
 	o, err := Maximize(pastotest.Goals(t, 5, false, 3), pastotest.Toy(t), DefaultOptions())
 	if err != nil || o.Infeasible == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
-// MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind: for
-// a weighted sum a linear program, whose support has at most m + 1 arms for m guardrails.
+// MaximizeHard is [Maximize] with every guardrail of g made hard. For a weighted sum this is a
+// linear program, whose solution has at most m + 1 arms for m guardrails.
 func MaximizeHard(g *pasto.Goals, means *pasto.Table) (*Optimum, error) {
 	if err := means.CheckFor(g); err != nil {
 		return nil, err
@@ -48,10 +48,10 @@ type Infeasible struct {
 	// Violation is the least total violation Σ_j (c_j − y_j)₊ of any mixture, in the metrics'
 	// units.
 	Violation float64
-	// Metrics are the names of those it falls short of, By the amounts.
+	// Metrics are the names of the violated metrics, By the violations.
 	Metrics []string
 	By      []float64
-	// Mixture has that violation.
+	// Mixture is a mixture with the least violation.
 	Mixture []float64
 }
 
@@ -65,7 +65,7 @@ func (e *Infeasible) Error() string {
 		e.Violation, strings.Join(parts, ", "))
 }
 
-// LeastViolation looks for the least total violation of the guardrails of g that take reports, in
+// LeastViolation finds the least total violation of the guardrails of g that take selects, in
 // the metrics' units. It returns nil if some mixture holds them all to within their slack.
 // Otherwise prices[i] says how much the violation would fall, at most 1, for a unit less of the
 // threshold of metric i. It returns an error if the table is too ill-conditioned to tell.

@@ -15,8 +15,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// Each guardrail keeps its own kind: the first is hard and the second soft. The oracle is
-// as a soft one with a large price λ a hard guardrail of price ν is worth ν²/(4λ) more.
+// Each guardrail keeps its own kind: the first is hard and the second soft. The oracle: with a
+// large price λ instead of a hard guardrail of dual price ν, the value is larger by ν²/(4λ).
 func TestGuardrailsKeepTheirKind(t *testing.T) {
 	m := pastotest.Table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
 	metrics := func(hard bool, lambda, soft float64) *pasto.Goals {
@@ -158,9 +158,9 @@ func pairs(m *pasto.Table, c float64) float64 {
 	return best
 }
 
-// What a guardrail's slack lets pass counts as held in the programs too: an arm that holds by it
-// alone is no worse alone than the optimum, one that rounding has put outside is not infeasible,
-// and a slack of its own is used up.
+// A violation within the slack counts as held in the linear programs too: an arm that holds only by
+// its slack may be the optimum, an arm outside by rounding is feasible, and a slack that the metric
+// states is used fully.
 func TestSlackIsRoom(t *testing.T) {
 	for name, c := range map[string]struct {
 		slack float64
@@ -209,7 +209,7 @@ func TestSlackIsRoom(t *testing.T) {
 	pastotest.Near(t, "least violation", e.Violation, 1.5, 1e-9)
 }
 
-// An arm far outside does not hide what the others break, however far it is.
+// An arm far outside does not hide the violations of the others, however far it is.
 func TestFarOutside(t *testing.T) {
 	g := pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{Name: "y", Role: pasto.Guardrail, Hard: true})
 	for _, far := range []float64{1e3, 1e6, 1e9, 1e10, 1e11, 1e13, 1e15, 1e30, 1e90} {
@@ -228,7 +228,7 @@ func TestFarOutside(t *testing.T) {
 			o, err := Maximize(g, m, DefaultOptions())
 			feasible := CheckFeasible(g, m)
 			if far > 1e15 && err != nil && infeasibleOf(err) == nil {
-				continue // ill-conditioned, and it says so
+				continue // too ill-conditioned, which the error says
 			}
 			if c.want != c.want {
 				for _, err := range []error{err, feasible} {

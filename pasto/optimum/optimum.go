@@ -18,23 +18,23 @@ type Optimum struct {
 	Mixture []float64
 	// Value is f(μp).
 	Value float64
-	// Gap is certified: no mixture has a value above Value + Gap (with hard guardrails none that
-	// holds them, by their slack where [Maximize] uses it). It is above the tolerance where
-	// iterations ran out, and where rounding hides the rest: of a guardrail with the price λ whose
-	// means are of size s and differ by r between arms about 1e-15·λ·s·r stays, as the gradient
-	// 2λ·v is no finer than s.
+	// Gap is a certificate: no mixture has a value above Value + Gap. With hard guardrails this
+	// holds for the mixtures that hold them, within their slack where [Maximize] uses it. Gap can
+	// exceed the tolerance if iterations ran out or because of rounding: a guardrail with price λ,
+	// whose means are of size s and differ by r between arms, leaves about 1e-15·λ·s·r, as the
+	// gradient 2λ·v is rounded at size s.
 	Gap float64
-	// Iterations of the solver.
+	// Iterations is the number of iterations of the solver.
 	Iterations int
-	// Prices are the duals ν_j ≥ 0 of hard guardrails (one for each metric, 0 for others): what a
-	// unit of the threshold costs. Nil where no guardrail is hard.
+	// Prices are the duals ν_j ≥ 0 of hard guardrails, the cost of a unit of the threshold, with 0
+	// for other metrics. Prices is nil if no guardrail is hard.
 	Prices []float64
-	// Violations are by how much the mixture passes each guardrail, in the metric's units (0 for
-	// other metrics): for hard ones the slack used and what rounding left, more than the metric's
-	// slack only where the mixture is no more exact. Nil for objectives that are not [pasto.Goals].
+	// Violations are the violations of each guardrail by the mixture, in the metric's units, with 0
+	// for other metrics. A hard guardrail's is the slack used plus rounding. Violations is nil if
+	// the objective is not [pasto.Goals].
 	Violations []float64
-	// Infeasible is not nil when no mixture holds all guardrails, soft ones included, and has the
-	// least total violation.
+	// Infeasible holds the least total violation if no mixture holds all guardrails, soft ones
+	// included; otherwise it is nil.
 	Infeasible *Infeasible
 }
 
@@ -49,8 +49,8 @@ func (o *Optimum) Support() []int {
 	return s
 }
 
-// BestSingle is the deterministic solution argmax_k f(μe_k), ties to the lowest index.
-// With hard guardrails that no arm holds it is an error of code bad_input, which says so. O(K·M).
+// BestSingle returns the best single arm, argmax_k f(μe_k), with ties to the lowest index, and its
+// value. It returns an error of code bad_input if no arm holds the hard guardrails. O(K·M).
 func BestSingle(f pasto.Objective, means *pasto.Table) (arm int, value float64, err error) {
 	if err := means.CheckFor(f); err != nil {
 		return 0, 0, err
@@ -64,15 +64,15 @@ func BestSingle(f pasto.Objective, means *pasto.Table) (arm int, value float64, 
 			return 0, 0, noregret.BadInputf("means", "infeasible: none of the %d arms holds the hard guardrails",
 				means.Arms())
 		}
-		return 0, 0, noregret.BadInputf("means", "%s: it is -Inf, which is forbidden, at each of the %d arms",
+		return 0, 0, noregret.BadInputf("means", "%s: -Inf at each of the %d arms",
 			check.Name(f),
 			means.Arms())
 	}
 	return arm, value, nil
 }
 
-// checkValues refuses an objective that is NaN or +Inf at an arm; −Inf is that of a broken
-// guardrail.
+// checkValues returns an error if the objective is NaN or +Inf at an arm. −Inf stands for a
+// violated hard guardrail.
 func checkValues(f pasto.Objective, means *pasto.Table) error {
 	if _, ok := f.(*pasto.Goals); ok {
 		return nil // finite for the means that a Table may have, or −Inf
@@ -80,7 +80,7 @@ func checkValues(f pasto.Objective, means *pasto.Table) error {
 	for k := range means.Arms() {
 		if v := f.Value(means.Arm(k)); v != v || math.IsInf(v, 1) {
 			return noregret.BadInputf("objective",
-				"%s: it is %v at arm %d, θ = %v: want a finite number, or -Inf where θ is forbidden", check.Name(f), v,
+				"%s: %v at arm %d, θ = %v: want a finite number, or -Inf where θ is forbidden", check.Name(f), v,
 				k,
 				means.Arm(k))
 		}
@@ -100,32 +100,33 @@ func bestSingle(f pasto.Objective, means *pasto.Table) (arm int, value float64) 
 
 // Options are the parameters of [Maximize]. Start from [DefaultOptions].
 type Options struct {
-	// Tolerance > 0 is that of the gap.
+	// Tolerance > 0 is the largest gap at which the solver stops.
 	Tolerance float64
-	// Iterations ≥ 1 bounds the passes over all arms. Between them there are at most 500 times as
-	// many steps, and 2,000,000, each O(M²) on the support. The gap reached is returned in any
-	// case.
+	// Iterations ≥ 1 is the largest number of passes over all arms. Between passes the solver makes
+	// up to 500 steps per iteration on the support, 2,000,000 in all, of O(M²) each. The gap
+	// reached is returned in any case.
 	Iterations int
 }
 
-// DefaultOptions are a tolerance of 1e-9 and 200,000 iterations.
+// DefaultOptions returns a tolerance of 1e-9 and 200,000 iterations.
 func DefaultOptions() Options { return Options{Tolerance: 1e-9, Iterations: 200_000} }
 
-// Maximize is the probabilistic solution argmax_p f(μp) by pairwise Frank–Wolfe steps with exact
-// line search. Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is
-// concave. The support has at most M + 1 arms. An iteration is O(M) on the support, and O(K·M) when
-// it takes in another arm.
+// Maximize returns the best mixture, argmax_p f(μp), by pairwise Frank–Wolfe steps with exact line
+// search. Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) is a certificate, as f is concave. The
+// support has at most M + 1 arms. An iteration costs O(M) on the support, and O(K·M) if it adds an
+// arm.
 //
-// Each guardrail keeps its own kind. Hard ones bound the set of mixtures, over which the rest of
-// the objective, soft guardrails and soft minimum included, is maximized by simplicial
-// decomposition: its linear programs are solved by the revised simplex method (O(K·m + m³) a step
-// for m hard guardrails), whose dual prices certify the gap. A guardrail's own [pasto.Metric.Slack]
-// is room for the mixture; the slack that it has without is for rounding, and is used only where an
-// arm, or the whole program, would otherwise miss the guardrail by no more than it: no arm that
-// holds the guardrails is better than Value + Gap. Arms far outside do not hide what others break:
-// a mixture holds the guardrails in their own units, or there is an error. When no mixture holds
-// the hard ones the error of code bad_input is an [*Infeasible] with the least total violation;
-// when no mixture holds the soft ones too, the optimum says so.
+// Hard guardrails bound the set of mixtures. The rest of the objective, with soft guardrails and
+// soft minimum, is maximized over that set by simplicial decomposition. The revised simplex method
+// solves its linear programs, in O(K·m + m³) a step for m hard guardrails, and the dual prices
+// certify the gap. A mixture may use the [pasto.Metric.Slack] of a guardrail. The slack of a
+// guardrail without one is for rounding: it is used only if an arm, or the whole program, misses
+// the guardrail by no more than that, so that no arm that holds the guardrails is better than Value
+// + Gap. The mixture holds the guardrails in their own units, whatever the sizes of other metrics
+// and arms, or Maximize returns an error.
+//
+// If no mixture holds the hard guardrails, the error is an [*Infeasible] of code bad_input with the
+// least total violation. If no mixture holds the soft ones as well, the optimum has Infeasible set.
 func Maximize(f pasto.Objective, means *pasto.Table, o Options) (*Optimum, error) {
 	if err := means.CheckFor(f); err != nil {
 		return nil, err
@@ -169,7 +170,7 @@ func maximizeSoft(f pasto.Objective, means *pasto.Table, o Options) (*Optimum, e
 	}
 	k, _ := bestSingle(f, means)
 	if k < 0 {
-		return nil, noregret.BadInputf("objective", "%s: it has no finite value at any arm", check.Name(f))
+		return nil, noregret.BadInputf("objective", "%s: not finite at any arm", check.Name(f))
 	}
 	p := make([]float64, means.Arms())
 	p[k] = 1
@@ -190,8 +191,8 @@ func maximizeSoft(f pasto.Objective, means *pasto.Table, o Options) (*Optimum, e
 	return opt, nil
 }
 
-// fromHard looks for a better mixture from that which holds the guardrails as if they were hard: in
-// large units a penalty is nearly that, and single steps crawl along its edge.
+// fromHard solves again from the mixture that is best under hard guardrails. In large units a
+// penalty is nearly a hard guardrail, and single steps make slow progress along its edge.
 func (o *Optimum) fromHard(g *pasto.Goals, s *Solver, options Options) {
 	h := allHard(g)
 	if !h.HasHard() {
@@ -199,7 +200,7 @@ func (o *Optimum) fromHard(g *pasto.Goals, s *Solver, options Options) {
 	}
 	hard, err := maximizeHard(h, s.means, options.Tolerance, min(options.Iterations, patience))
 	if err != nil {
-		return // what there is stays
+		return // the mixture found so far stays
 	}
 	p := slices.Clone(hard.Mixture)
 	_, used := s.Solve(p, options.Tolerance, options.Iterations)
@@ -212,8 +213,8 @@ func (o *Optimum) fromHard(g *pasto.Goals, s *Solver, options Options) {
 	}
 }
 
-// Gap is the certificate of a mixture, max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp): no mixture's value
-// is above f(μp) + Gap. It needs an objective without hard guardrails. O(K·M).
+// Gap returns the certificate of a mixture, max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp): no mixture has a
+// value above f(μp) + Gap. The objective must have no hard guardrails. O(K·M).
 func Gap(f pasto.Objective, means *pasto.Table, p []float64) (float64, error) {
 	if err := means.CheckFor(f); err != nil {
 		return 0, err
@@ -223,13 +224,11 @@ func Gap(f pasto.Objective, means *pasto.Table, p []float64) (float64, error) {
 	}
 	if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
 		return 0, noregret.BadInputf("objective",
-			"it has a hard guardrail, which has no gradient: Maximize certifies such by "+
-				"dual "+
-				"prices")
+			"a hard guardrail has no gradient: Maximize certifies the gap by dual prices")
 	}
 	v := gapOf(f, means, p)
 	if !check.Finite(v) {
-		return 0, noregret.BadInputf("objective", "%s: its gradient at the mixture is not finite", check.Name(f))
+		return 0, noregret.BadInputf("objective", "%s: the gradient at the mixture is not finite", check.Name(f))
 	}
 	return v, nil
 }
@@ -247,9 +246,9 @@ func gapOf(f pasto.Objective, means *pasto.Table, p []float64) float64 {
 	return top - mean
 }
 
-// ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory):
-// while there are more, it takes a null vector z of [μ; 1] on the support and moves along it until
-// an atom is 0. O(M³) for each atom removed.
+// ReduceSupport changes p, in place, to a mixture of at most M + 1 arms with the same μp
+// (Carathéodory). While there are more, it takes a null vector z of [μ; 1] on the support and moves
+// along it until a share is 0. O(M³) for each arm removed.
 func ReduceSupport(means *pasto.Table, p []float64) {
 	var r reducer
 	r.reduce(means, p)

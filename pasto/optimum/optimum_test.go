@@ -152,8 +152,8 @@ func TestRandomInstances(t *testing.T) {
 	pastotest.Near(t, "hard weight", o.Mixture[20], 0.0589097192, 1e-9)
 }
 
-// The relative gain is signed; with the printed absolute value a loss would look like a
-// gain.
+// The relative gain is signed: with the absolute value that the paper prints, a loss would look
+// like a gain.
 func TestErratumSign(t *testing.T) {
 	mu := pastotest.Toy(t)
 	f := pastotest.Goals(t, 5, false, 0)
@@ -166,10 +166,10 @@ func TestErratumSign(t *testing.T) {
 	}
 }
 
-// A thousand random instances (B), others than the reference's. The shares of
-// optima with one, two and three atoms (none has more), that of optima which are a single arm, and
-// the means of the best single arm, the optimum and the gap are its, within four standard errors of
-// the difference of two samples.
+// On a thousand random instances the shares of optima with one, two and three atoms (none has
+// more), the share of optima that are a single arm, and the means of the best single arm, the
+// optimum and the gap agree with those of an independent sample, within four standard errors of the
+// difference.
 func TestRandomInstancesStatistically(t *testing.T) {
 	const n = 1000
 	f := pastotest.Goals(t, 5, false, .5, .5)

@@ -42,7 +42,7 @@ func TestMaximizeUnits(t *testing.T) {
 	}
 }
 
-// However hard the problem, there is an end to the corrections.
+// The number of corrections is bounded for every problem.
 func TestMostCorrections(t *testing.T) {
 	means, err := instance.Uniform(200, 6, 5)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestMostCorrections(t *testing.T) {
 		t.Errorf("%d iterations, %d corrections, a gap of %v", used, w.corrections, gap)
 	}
 	if mostCorrections(200_000) > 2_000_000 {
-		t.Error("there is no end")
+		t.Error("the bound on corrections is too large")
 	}
 }
 

@@ -2,9 +2,9 @@
 // what they deploy.
 //
 // A scenario ([Scenarios]) is a family of worlds: arms with metric means, noise, groups per round.
-// [Run] plays it many times in parallel and sums up the value of the deployed mixture under the
-// true means at some rounds, beside the two numbers that matter: the best single arm and the
-// certified optimum over mixtures. The relative gain is 0 at the first and 1 at the second.
+// [Run] plays it many times in parallel and reports the value of the deployed mixture under the
+// true means, next to the value of the best single arm and the certified optimum over mixtures. The
+// relative gain is 0 at the best single arm and 1 at the optimum.
 //
 //	r, err := scenario.Run(ctx, scenario.Options{Scenario: "b", Runs: 100, Seed: 1})
 //	fmt.Println(r.Gain.Ratio)

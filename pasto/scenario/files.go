@@ -16,8 +16,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// readCSV calls row for each record of a gzip-compressed csv file with its line number. A missing
-// file gives found = false and no error.
+// readCSV calls row for each record of a gzip-compressed CSV file, with its line number. It reports
+// whether the file exists.
 func readCSV(dir, name string, row func(line int, f []string) error) (found bool, err error) {
 	if dir == "" {
 		return false, nil
@@ -33,7 +33,7 @@ func readCSV(dir, name string, row func(line int, f []string) error) (found bool
 	defer file.Close()
 	z, err := gzip.NewReader(bufio.NewReader(file))
 	if err != nil {
-		return false, noregret.BadInputf(path, "it is not gzip: %w", err)
+		return false, noregret.BadInputf(path, "not gzip: %w", err)
 	}
 	r := csv.NewReader(z)
 	r.ReuseRecord = true

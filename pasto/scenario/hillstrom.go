@@ -19,7 +19,7 @@ const (
 // mailedCap is the share of customers, in percent, that may get an e-mail.
 const mailedCap = 60
 
-// emailArms are those of Hillstrom's test, in this order.
+// emailArms are the arms of Hillstrom's test.
 var emailArms = []string{"Mens E-Mail", "Womens E-Mail", "No E-Mail"}
 
 // customer is a row of the test.
@@ -37,11 +37,11 @@ type emails struct {
 	seed  uint64
 }
 
-// goals maximize visits under two guardrails: conversions of at least nine tenths of what the
-// customers of the training half had (who were split equally among the arms), and e-mails to at
-// most 60 % of the customers. Spend is watched. In this test the Mens E-Mail is best in every
-// metric, so a guardrail on conversions alone would never bind; with the cap no single arm holds
-// both, and what is right is a mixture. All is fixed before the other half is looked at.
+// goals maximizes visits under two guardrails: conversions of at least nine tenths of those in the
+// training half, whose customers were split equally among the arms, and e-mails to at most 60 % of
+// the customers. Spend is reported. In this test the Mens E-Mail is best in every metric, so a
+// guardrail on conversions alone would never bind; with the cap no single arm holds both, and the
+// solution is a mixture. Thresholds depend on the training half only.
 func (e *emails) goals(hard bool) *pasto.Goals {
 	train, _ := e.halves()
 	floor := 0.0
@@ -56,14 +56,14 @@ func (e *emails) goals(hard bool) *pasto.Goals {
 	})
 }
 
-// halves are the customers to learn from, in the order in which they come, and those kept back.
+// halves returns the customers to learn from, in their order, and the held-out ones.
 func (e *emails) halves() (train, held []int) {
 	order := random.New(e.seed, "hillstrom halves").Perm(len(e.rows))
 	return order[:len(order)/2], order[len(order)/2:]
 }
 
-// loadEmails reads hillstrom/hillstrom.csv.gz below dir, or makes 64,000 customers at the same
-// rates.
+// loadEmails reads hillstrom/hillstrom.csv.gz below dir. Without the file it generates 64,000
+// customers at the same rates.
 func loadEmails(dir string, seed uint64) (*emails, error) {
 	e := &emails{data: "file", seed: seed}
 	found, err := readCSV(dir, "hillstrom/hillstrom.csv.gz", func(line int, f []string) error {
@@ -137,7 +137,7 @@ func loadEmails(dir string, seed uint64) (*emails, error) {
 	return e, nil
 }
 
-// emailWorld shows each group the mean of 100 of the arm's customers, drawn with replacement.
+// emailWorld gives each group the mean of 100 customers of its arm, drawn with replacement.
 type emailWorld struct {
 	e *emails
 	f *pasto.Goals

@@ -4,9 +4,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// measure trains the two scores and calls each for every user and blend α: found and wanted are the
-// numbers of documentaries in the list and in the user's test part, all and genre the recall at 20
-// of all items and of documentaries.
+// measure trains the two scores and calls each for every user and blend α. Found and wanted are the
+// numbers of documentaries in the list and in the user's test part; all and genre are the recall at
+// 20 of all items and of documentaries.
 func (r *ratings) measure(settings []float64, each func(u, a, found, wanted int, all, genre float64)) {
 	p1 := r.itemToItem()
 	p2 := r.factorize(16, 8)
@@ -31,8 +31,9 @@ func blend(dst []float64, alpha float64, logs1, logs2 []float64) {
 	}
 }
 
-// Lists is the ranking scenario for one user at a time: what a list of 20 items, ranked by the
-// blend s = p1^α·p2^(1−α) of two scores, brings a generated user. It is read only after it is made.
+// Lists is the ranking scenario for one user at a time: the quality of a list of 20 items ranked by
+// the blend s = p1^α·p2^(1−α) of two scores, for generated users. It is immutable and safe for
+// concurrent use.
 type Lists struct {
 	users, items int
 	settings     []float64
@@ -40,16 +41,17 @@ type Lists struct {
 	means        []Shown
 }
 
-// Shown is what a list brought: Recall is the share of what the user comes to like that was in it,
-// Found the number of documentaries in it that they come to like, of Wanted in all. In means all
-// three are means over users.
+// Shown describes a list shown to a user. Recall is the share of the items the user likes that are
+// in the list. Found is the number of documentaries the user likes in the list, Wanted their number
+// in all. In [Lists.Mean] all three are means over users.
 type Shown struct {
 	Recall, Found, Wanted float64
 }
 
-// NewLists generates users and items from a seed, as scenario ranking does where the real ratings
-// are missing, trains the scores, and measures every user at every α of settings, each in [0, 1].
-// Those with fewer than five events are dropped. It takes about users·items·(settings + 50) steps.
+// NewLists generates users and items from a seed, as scenario ranking does without the real
+// ratings, trains the scores, and measures every user at every α of settings, each in [0, 1]. Users
+// and items with fewer than five events are dropped. It takes about users·items·(settings + 50)
+// steps.
 func NewLists(users, items int, settings []float64, seed uint64) (*Lists, error) {
 	switch {
 	case users < 50 || users > 100_000:
@@ -66,7 +68,7 @@ func NewLists(users, items int, settings []float64, seed uint64) (*Lists, error)
 	r := index(core(events), genres, seed)
 	if r.users == 0 || r.items <= topItems {
 		return nil, noregret.Errorf(noregret.Usage, "users",
-			"%d users and %d items are left of those with five events: want more", r.users, r.items)
+			"only %d users and %d items have five events: want more users and items", r.users, r.items)
 	}
 	l := &Lists{
 		users: r.users, items: r.items, settings: settings, shown: make([]Shown, r.users*len(settings)),
@@ -91,8 +93,8 @@ func (l *Lists) Users() int { return l.users }
 // Items is the number of items.
 func (l *Lists) Items() int { return l.items }
 
-// Show is what the list by a setting, given by its index, brings a user.
+// Show describes the list for a user at a setting, given by its index.
 func (l *Lists) Show(user, setting int) Shown { return l.shown[user*len(l.settings)+setting] }
 
-// Mean is the exact mean of a setting, given by its index, over all users.
+// Mean is the exact mean over all users at a setting, given by its index.
 func (l *Lists) Mean(setting int) Shown { return l.means[setting] }

@@ -12,23 +12,32 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Problem is a world of known means in a file, as JSON: what to expect of a learner on a case of
-// one's own.
+// Problem is a world with known means, read from a JSON file: it shows what to expect of a learner
+// on a user's own case.
 type Problem struct {
-	// Metrics are what is measured and wanted; Soft is the softness of [pasto.NewGoals].
+	// Metrics and Soft are the parameters of [pasto.NewGoals].
 	Metrics []pasto.Metric `json:"metrics"`
 	Soft    float64        `json:"soft,omitempty"`
-	// Arms have names of their own and the mean of each metric.
+	// Arms are the candidates. Their names must differ.
 	Arms []Arm `json:"arms"`
-	// Control is the name of the arm that the concurrent control group is served, for relative
-	// guardrails.
+	// Control is the name of the arm served to the concurrent control group. Relative guardrails
+	// need it.
 	Control string `json:"control,omitempty"`
-	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, before it is cut off,
-	// for metrics of a range, at the distance of the arm's mean from the nearer end on both sides:
-	// so that the mean stays the mean. Groups is their number in a round, 0 for 1.
+	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98. For a metric with a
+	// range, noise is cut off on both sides at the distance of the arm's mean from the nearer end,
+	// which leaves the mean unchanged. Groups is the number of groups in a round, 1 if left out.
 	Noise  float64 `json:"noise,omitempty"`
 	Groups int     `json:"groups,omitempty"`
-	// Rounds and Runs are the usual ones, 0 for 10,000 and 100.
+	// Laws are the distributions of one unit's value, by metric, in place of Noise, and Units is
+	// the number of units of a group. With them learners see the variances of the units too.
+	Laws  map[string]Law `json:"laws,omitempty"`
+	Units int64          `json:"units,omitempty"`
+	// Level moves all metrics, nil for not at all.
+	Level *Level `json:"level,omitempty"`
+	// Delay is the number of rounds by which observations come late. Those of an arm that is no
+	// longer served then are dropped.
+	Delay int `json:"delay,omitempty"`
+	// Rounds and Runs are defaults for [Options], 10,000 and 100 if left out.
 	Rounds int `json:"rounds,omitempty"`
 	Runs   int `json:"runs,omitempty"`
 }
@@ -39,19 +48,19 @@ type Arm struct {
 	Means []float64 `json:"means"`
 }
 
-// MostNoise is the largest standard deviation of the noise that is taken: normal numbers, which are
-// below 13, times it are seen.
+// MostNoise is the largest standard deviation of the noise. Noise is at most 13 standard
+// deviations.
 const MostNoise = 1e98
 
-// mostMean bounds means, contrasts, thresholds, prices, weights and softness: the objective is
-// finite then.
+// mostMean bounds means, contrasts, thresholds, prices, weights and softness, so that the objective
+// is finite.
 const mostMean = 1e100
 
-// mostProblem is the size of the largest file taken.
+// mostProblem is the largest size of a problem file.
 const mostProblem = 64 << 20
 
-// ReadProblem reads a problem. What breaks a rule is an error of code bad_input with the file's
-// name.
+// ReadProblem reads a problem from a file. An invalid problem is an error of code bad_input that
+// names the file.
 func ReadProblem(path string) (*Problem, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -63,7 +72,7 @@ func ReadProblem(path string) (*Problem, error) {
 		return nil, noregret.Errorf(noregret.NotFound, path, "%w", err)
 	}
 	if len(text) > mostProblem {
-		return nil, noregret.BadInputf(path, "it is larger than 64 MiB")
+		return nil, noregret.BadInputf(path, "larger than 64 MiB")
 	}
 	p, err := ParseProblem(text)
 	if err != nil {
@@ -72,8 +81,8 @@ func ReadProblem(path string) (*Problem, error) {
 	return p, nil
 }
 
-// ParseProblem reads a problem from its JSON, and checks it. Keys that are unknown, in another case
-// or given twice are refused, and so is null.
+// ParseProblem decodes and checks a problem. Unknown keys, keys in another case, duplicate keys and
+// null are errors.
 func ParseProblem(text []byte) (*Problem, error) {
 	p := &Problem{}
 	if err := strictjson.Decode(text, p, strictjson.Rules{}); err != nil {
@@ -85,7 +94,7 @@ func ParseProblem(text []byte) (*Problem, error) {
 	return p, nil
 }
 
-// names are those of the arms.
+// names lists the names of the arms.
 func (p *Problem) names() []string {
 	names := make([]string, len(p.Arms))
 	for k := range p.Arms {
@@ -94,13 +103,16 @@ func (p *Problem) names() []string {
 	return names
 }
 
-// table checks the problem, and returns the arms' raw means.
+// table checks the problem and returns the arms' raw means.
 func (p *Problem) table() (*pasto.Table, error) {
 	g, err := pasto.NewGoals(p.Metrics, p.Soft)
 	if err != nil {
 		return nil, err
 	}
 	if err := pasto.ValidateNames(p.names()); err != nil {
+		return nil, err
+	}
+	if err := p.checkLaws(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -115,9 +127,9 @@ func (p *Problem) table() (*pasto.Table, error) {
 		return nil, noregret.BadInputf("rounds", "%d rounds and %d runs: want numbers above 0", p.Rounds, p.Runs)
 	case g.HasRelative() && p.Control == "":
 		return nil, noregret.BadInputf("control",
-			"none: a relative guardrail needs a control group, want the name of its arm")
+			"none: a relative guardrail needs a control group, so want the name of its arm")
 	case p.Control != "" && p.control() < 0:
-		return nil, noregret.BadInputf("control", "%q is no arm: want the name of one of the arms", p.Control)
+		return nil, noregret.BadInputf("control", "no arm is named %q: want the name of an arm", p.Control)
 	case p.Control != "" && !g.HasRelative():
 		return nil, noregret.BadInputf("control", "%q: no guardrail is relative, leave it out", p.Control)
 	}
@@ -142,7 +154,7 @@ func (p *Problem) table() (*pasto.Table, error) {
 		}
 		copy(t.Arm(k), p.Arms[k].Means)
 	}
-	if c := p.control(); c >= 0 { // what is seen must be in bounds too
+	if c := p.control(); c >= 0 { // observed values must be in bounds too
 		dst := make([]float64, len(p.Metrics))
 		for k := range p.Arms {
 			if err := g.Contrast(dst, p.Arms[k].Means, p.Arms[c].Means); err != nil {
@@ -152,8 +164,7 @@ func (p *Problem) table() (*pasto.Table, error) {
 				if m := &p.Metrics[i]; m.Relative &&
 					math.Abs(v)+float64(float64(13*p.Noise)*(2+math.Abs(m.Threshold))) > mostMean {
 					return nil, noregret.BadInputf(fmt.Sprintf("arms[%d].means[%d]", k, i),
-						"%v of %q less %v times the control's is %v: with a noise of %v it can pass %v, the largest "+
-							"taken",
+						"%v of %q less %v times the control's is %v: with a noise of %v it can exceed the largest, %v",
 						p.Arms[k].Means[i], p.Arms[k].Name, 1+m.Threshold, v, p.Noise, mostMean)
 				}
 			}
@@ -162,7 +173,7 @@ func (p *Problem) table() (*pasto.Table, error) {
 	return t, nil
 }
 
-// checkMeans refuses means of arm k that are not there, or outside their metrics' ranges.
+// checkMeans returns an error if means of arm k are missing or outside the ranges of their metrics.
 func (p *Problem) checkMeans(k int) error {
 	a := &p.Arms[k]
 	if len(a.Means) != len(p.Metrics) {
@@ -181,9 +192,9 @@ func (p *Problem) checkMeans(k int) error {
 				"%v of %q: want a number of size at most 1e100", v,
 				a.Name)
 		}
-		if m := &p.Metrics[i]; m.Lower == 0 && m.Upper == 0 && math.Abs(v)+float64(13*p.Noise) > mostMean {
+		if m := &p.Metrics[i]; !m.HasRange() && math.Abs(v)+float64(13*p.Noise) > mostMean {
 			return noregret.BadInputf(fmt.Sprintf("arms[%d].means[%d]", k, i),
-				"%v of %q: with a noise of %v it can pass 1e100, the largest taken", v, a.Name, p.Noise)
+				"%v of %q: with a noise of %v it can exceed the largest, 1e100", v, a.Name, p.Noise)
 		}
 	}
 	return nil
@@ -198,7 +209,7 @@ func (p *Problem) control() int {
 	return -1
 }
 
-// problemWorld shows raw metrics, within their ranges, and the control group's beside them.
+// problemWorld is the world of a problem: raw metrics within their ranges, and a control group.
 type problemWorld struct {
 	synthetic
 	raw     *pasto.Table
@@ -206,8 +217,8 @@ type problemWorld struct {
 	arm     int // of the control group, -1 for none
 }
 
-// observe writes means and noise, which leaves the means what they are: in a range it is cut off
-// alike on both sides.
+// observe adds noise to the means. In a range the noise is cut off symmetrically, so that it has
+// mean 0.
 func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Source) {
 	clear(dst)
 	if w.sigma > 0 {
@@ -218,7 +229,7 @@ func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Sourc
 		for j, v := range w.raw.Arm(k) {
 			noise := float64(w.sigma * dst[i*m+j])
 			x := &w.metrics[j]
-			if x.Lower == 0 && x.Upper == 0 {
+			if !x.HasRange() {
 				dst[i*m+j] = v + noise
 				continue
 			}
@@ -236,14 +247,14 @@ func (w *problemWorld) control(t int, dst []float64, r *random.Source) {
 	}
 }
 
-// problemSpec is the scenario of a file.
+// problemSpec makes the scenario of a problem file.
 func problemSpec(path string) (Spec, error) {
 	p, err := ReadProblem(path)
 	if err != nil {
 		return Spec{}, err
 	}
 	s := Spec{
-		Name: path, Doc: "a problem of a file", Rounds: 10_000, Runs: 100, Noise: p.Noise, common: true,
+		Name: path, Doc: "a problem from a file", Rounds: 10_000, Runs: 100, Noise: p.Noise, common: true,
 		fixed: true, stream: "file",
 	}
 	if p.Rounds > 0 {
@@ -282,7 +293,31 @@ func problemSpec(path string) (Spec, error) {
 		if g.HasRelative() {
 			w.arm = p.control()
 		}
-		return func(int) (world, error) { return w, nil }, p.names(), "file", nil
+		if len(p.Laws) == 0 && p.Delay == 0 {
+			return func(int) (world, error) { return w, nil }, p.names(), "file", nil
+		}
+		return func(int) (world, error) { return p.world(w), nil }, p.names(), "file", nil
 	}
 	return s, nil
 }
+
+// world returns the world of one run, which has a state.
+func (p *Problem) world(w *problemWorld) world {
+	if len(p.Laws) == 0 {
+		return &lateWorld{w, p.Delay}
+	}
+	x := &lawWorld{problemWorld: w, units: p.Units, level: p.Level, late: p.Delay}
+	for i := range p.Metrics {
+		x.laws = append(x.laws, p.Laws[p.Metrics[i].Name])
+	}
+	return x
+}
+
+// lateWorld is a problemWorld whose observations come late.
+type lateWorld struct {
+	*problemWorld
+	late int
+}
+
+// delay implements delayed.
+func (w *lateWorld) delay() int { return w.late }

@@ -63,7 +63,7 @@ func TestProblemRefused(t *testing.T) {
 		{`{"metrics"`, `[{"metrics"`, "not valid JSON: it ends too early"},
 		{
 			`"groups": 2`, `"groups": 2, "colour": 3`,
-			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, rounds, runs`,
+			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, laws, units, level, delay, rounds, runs`,
 		},
 		{`"runs": 3}`, `"runs": 3} {}`, "text follows the value at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: duplicate name "a": arms[0] has it`},
@@ -104,13 +104,13 @@ func TestProblemRefused(t *testing.T) {
 			`metrics[1]: threshold 1e+300 of "y": want a fraction of the control's value, from -1e+06 to 1e+06`,
 		},
 		{`"noise": 0.5`, `"noise": 0.5, "control": "a"`, `control: "a": no guardrail is relative, leave it out`},
-		{`"noise": 0.5`, `"noise": 0.5, "control": "z"`, `control: "z" is no arm`},
+		{`"noise": 0.5`, `"noise": 0.5, "control": "z"`, `control: no arm is named "z"`},
 		{`"noise": 0.5`, `"noise": -1`, "noise: -1: want a finite standard deviation"},
 		{`"noise": 0.5`, `"noise": 1e101`, "noise: 1e+101: want a finite standard deviation, at least 0 and at most " +
 			"1e+98"},
 		{
 			`"means": [0, 2]}], "noise": 0.5`, `"means": [0, 1e100]}], "noise": 1e90`,
-			`arms[1].means[1]: 1e+100 of "b": with a noise of 1e+90 it can pass 1e100`,
+			`arms[1].means[1]: 1e+100 of "b": with a noise of 1e+90 it can exceed the largest, 1e100`,
 		},
 		{`"noise": 0.5`, `"noise": 1.1e98`, "noise: 1.1e+98: want"},
 		{`"groups": 2`, `"groups": -2`, "groups: -2: want 1 to 100,000"},
@@ -128,7 +128,7 @@ func TestProblemRefused(t *testing.T) {
 		{`{"name": "x"}`, `{"name": "x", "weight": 1e200}`, `metrics[0]: weight 1e+200 of "x": want at most 1e100`},
 		{`"noise": 0.5`, `"noise": 0.5, "soft": 1e300`, `soft: 1e+300: want at most 1e+100`},
 		{`"threshold": 0, "lambda": 5}],
-	"arms": [{"name": "a", "means": [2, -2]}`, `"relative": true, "threshold": 1e6}], "control": "a", "arms": [{"name": "a", "means": [2, 9e99]}`, `arms[0].means[1]: 9e+99 of "a" less 1.000001e+06 times the control's is -8.999999999999999e+105: with a noise of 0.5 it can pass 1e+100`},
+	"arms": [{"name": "a", "means": [2, -2]}`, `"relative": true, "threshold": 1e6}], "control": "a", "arms": [{"name": "a", "means": [2, 9e99]}`, `arms[0].means[1]: 9e+99 of "a" less 1.000001e+06 times the control's is -8.999999999999999e+105: with a noise of 0.5 it can exceed the largest, 1e+100`},
 		{`"lambda": 5}], "arms"`, `"lambda": 5}], "arms"`, ""},
 	} {
 		path := write(t, strings.Replace(shop, c.old, c.new, 1))

@@ -9,9 +9,9 @@ import (
 
 // The ranking scenario is the paper's section 6.2 on a small set of ratings: two scores p1 and p2
 // of (user, item), blended by s = p1^α·p2^(1−α); arm k is α = k/99; metric 1 is recall at 20 and
-// metric 2 recall at 20 on documentaries, which must not fall below its value at α = 0.5 (evaluated
-// for itself: the grid does not contain it). In each round the users are cut at random into ten
-// parts, and each of ten arms is measured on one.
+// metric 2 recall at 20 on documentaries, which must not fall below its value at α = 0.5 (the grid
+// does not contain that point). In each round the users are split at random into ten parts, and
+// each of ten arms is measured on one of them.
 const (
 	alphas     = 100
 	topItems   = 20
@@ -19,7 +19,7 @@ const (
 	guardPrice = 500
 )
 
-// ranked holds what each user gives at each α.
+// ranked holds the metrics of each user at each α.
 type ranked struct {
 	users   int
 	items   int
@@ -40,10 +40,10 @@ func rank(r *ratings) (*ranked, error) {
 		}
 	}
 	if withGenre == 0 {
-		return nil, usage("data", "no user has a documentary to be tested on")
+		return nil, usage("data", "no user has a documentary in the test part")
 	}
-	// The mean of metric 2 is over the users who have documentaries in their test part: a constant
-	// factor keeps it a mean over all users.
+	// Metric 2 averages the users who have documentaries in their test part. A constant factor
+	// makes it a mean over all users.
 	factor := float64(r.users) / float64(withGenre)
 	settings := make([]float64, alphas+1)
 	for a := range alphas {
@@ -71,7 +71,7 @@ func rank(r *ratings) (*ranked, error) {
 	return out, nil
 }
 
-// goals are recall with a floor on the recall of documentaries.
+// goals maximizes recall with a floor on the recall of documentaries.
 func (x *ranked) goals(hard bool) *pasto.Goals {
 	return mustGoals([]pasto.Metric{
 		{Name: "recall@20", Lower: 0, Upper: 1},
@@ -79,7 +79,7 @@ func (x *ranked) goals(hard bool) *pasto.Goals {
 	})
 }
 
-// rankingWorld is a run: users in a random order in each round.
+// rankingWorld is one run, with the users in a new random order in each round.
 type rankingWorld struct {
 	*ranked
 	f     *pasto.Goals

@@ -21,9 +21,9 @@ type ratings struct {
 
 type event struct{ user, item int }
 
-// loadRatings reads ml-latest-small-2015 below dir, or makes ratings of the same shape. Ratings of
-// 3 and more count; users and items of fewer than 5 are dropped, until none is left. Users and
-// items above 0 ask for made ones of that size.
+// loadRatings reads ml-latest-small-2015 below dir, or generates ratings of the same shape. Ratings
+// of at least 3 count. Users and items with fewer than 5 of them are dropped repeatedly until all
+// have 5. If users and items are above 0, ratings of that size are generated.
 func loadRatings(dir string, seed uint64, users, items int) (*ratings, error) {
 	if users > 0 {
 		dir = ""
@@ -71,13 +71,14 @@ func loadRatings(dir string, seed uint64, users, items int) (*ratings, error) {
 	r := index(core(events), genres, seed)
 	r.data = data
 	if r.users < foldCount || r.items <= topItems {
-		return nil, usage("data", "%d users and %d items are left: want at least %d and %d", r.users, r.items,
+		return nil, usage("data", "%d users and %d items have enough ratings: want at least %d and %d", r.users,
+			r.items,
 			foldCount, topItems+1)
 	}
 	return r, nil
 }
 
-// core drops users and items of fewer than 5 events until all have as many.
+// core drops users and items with fewer than 5 events until all have at least 5.
 func core(events []event) []event {
 	for {
 		users, items := map[int]int{}, map[int]int{}
@@ -139,9 +140,9 @@ func index(events []event, genres map[int]bool, seed uint64) *ratings {
 	return r
 }
 
-// generateRatings makes events of the shape of the real ones: popularity falls off as 1/rank, taste
-// is an inner product of eight factors, and one item in twenty is a documentary, liked by one user
-// in four.
+// generateRatings generates events that resemble the real ones: popularity falls as 1/rank, taste
+// is an inner product of eight factors, and one item in twenty is a documentary, which one user in
+// four likes.
 func generateRatings(users, items int, seed uint64) ([]event, map[int]bool) {
 	r := random.New(seed, "ranking data")
 	const d = 8
@@ -309,8 +310,8 @@ func (r *ratings) logScores(dst []float64, p [][]float64, u int) {
 	}
 }
 
-// best returns the items of the 20 highest scores, without those of the training part; ties go to
-// lower numbers.
+// best returns the 20 items of highest score that are not in the training part; ties go to lower
+// numbers.
 func (r *ratings) best(top []int, score []float64, u int) []int {
 	top = top[:0]
 	train := r.train[u]
@@ -336,8 +337,8 @@ func (r *ratings) best(top []int, score []float64, u int) []int {
 	return top
 }
 
-// hits are recall at 20 of the user's test part, of all items and of documentaries (0 without any):
-// hits/min(20, size).
+// hits returns the recall at 20 on the user's test part, for all items and for documentaries:
+// hits/min(20, size), 0 if the part is empty.
 func (r *ratings) hits(top []int, u int) (all, genre float64) {
 	for _, i := range top {
 		if _, ok := slices.BinarySearch(r.test[u], i); ok {
@@ -356,7 +357,7 @@ func (r *ratings) hits(top []int, u int) (all, genre float64) {
 	return all, genre
 }
 
-// documentaries counts those in the list that are in the user's test part.
+// documentaries counts the documentaries in the list that are in the user's test part.
 func (r *ratings) documentaries(top []int, u int) (n int) {
 	for _, i := range top {
 		if _, ok := slices.BinarySearch(r.test[u], i); ok && r.genre[i] {

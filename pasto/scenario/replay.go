@@ -22,48 +22,49 @@ func interval(mean, variance float64) Interval {
 	return Interval{mean, mean - h, mean + h}
 }
 
-// Policy is a mixture with its off-policy value for each metric on the customers kept back.
+// Policy is a mixture with its off-policy value on the held-out customers.
 type Policy struct {
 	Name  string    `json:"name"`
 	Share []float64 `json:"share"`
-	// Means weighs the arms' means, HorvitzThompson the customers by q/p, for each
-	// metric.
+	// Means weights the means of the arms, HorvitzThompson each customer by q/p; both have an entry
+	// for each metric.
 	Means           []Interval `json:"means"`
 	HorvitzThompson []Interval `json:"horvitz_thompson"`
-	// Objective is f, without hard guardrails, of Means' estimates, and Lead what the learned
-	// mixture has more, with intervals by the bootstrap over the customers kept back (the 2.5 and
-	// 97.5 % points of 400 resamples of each arm's). Holds says which guardrails the estimates
-	// hold.
+	// Objective is f without hard guardrails at the estimates in Means, and Lead the objective of
+	// the learned mixture less this one. Their intervals are the 2.5 % and 97.5 % points of 400
+	// bootstrap resamples of each arm's held-out customers. Holds reports whether the estimates
+	// satisfy all guardrails.
 	Objective Interval `json:"objective"`
 	Lead      Interval `json:"lead"`
 	Holds     bool     `json:"holds"`
 }
 
-// ReplayResult is what [ReplayEmails] found.
+// ReplayResult is the result of [ReplayEmails].
 type ReplayResult struct {
 	Data      string   `json:"data"`
 	Algorithm string   `json:"algorithm"`
 	Metrics   []string `json:"metrics"`
 	Arms      []string `json:"arms"`
-	// Logged customers were offered to the learner, of which Accepted had been served the arm that
-	// it drew, in Rounds.
+	// Logged is the number of customers offered to the learner, Accepted the number of those who
+	// had been served the arm that it drew, and Rounds the number of rounds that these made.
 	Logged   int `json:"logged"`
 	Accepted int `json:"accepted"`
 	Rounds   int `json:"rounds"`
-	// Thresholds are those of the metrics, fixed on the customers offered; 0 for metrics that are
-	// no guardrails.
+	// Thresholds are the thresholds of the metrics, set from the logged customers; 0 for metrics
+	// that are not guardrails.
 	Thresholds []float64 `json:"thresholds"`
-	// HeldOut customers value the policies: the learned one, then each single arm.
+	// HeldOut is the number of customers on which Policies were valued: the learned mixture, then
+	// each single arm.
 	HeldOut  int      `json:"held_out"`
 	Policies []Policy `json:"policies"`
 }
 
 // ReplayEmails replays the randomized e-mail test by rejection (Li, Chu, Langford and Wang 2011):
-// over a seeded order of half of the customers, the learner draws an arm for each, and the customer
-// counts if that is the arm they had been served; each 200 that count are a round, with one
-// observation for each arm, of the size of its group. As the test was uniform, what counts is
-// distributed as if the learner had served it. The other half values the learned mixture and each
-// single arm, with intervals. Options used: Algorithm, Seed, Hard, Data.
+// the learner draws an arm for each customer of one half, in a random order, and the customer
+// counts if that is the arm they had been served. Every 200 customers that count are a round, with
+// one observation for each arm. As the test was uniform, these customers are distributed as if the
+// learner had served them. The other half values the learned mixture and each single arm. It uses
+// the options Algorithm, Seed, Hard and Data.
 func ReplayEmails(ctx context.Context, o Options) (*ReplayResult, error) {
 	return replayEmails(ctx, o, 400)
 }
@@ -143,7 +144,7 @@ func (e *emails) replay(ctx context.Context, l pasto.Learner, train []int, out *
 	return nil
 }
 
-// value is the off-policy value of the mixture q on the given customers, logged uniformly.
+// value estimates the off-policy value of the mixture q on customers that were served uniformly.
 func (e *emails) value(f *pasto.Goals, rows []int, name string, q []float64) Policy {
 	p := Policy{Name: name, Share: q}
 	theta := make([]float64, emailMetrics)
@@ -180,8 +181,8 @@ func (e *emails) value(f *pasto.Goals, rows []int, name string, q []float64) Pol
 	return p
 }
 
-// bootstrap fills in the intervals of the policies' objectives and leads; the first is the learned
-// one.
+// bootstrap fills in the intervals of the policies' objectives and leads. The first policy is the
+// learned mixture.
 func (e *emails) bootstrap(f *pasto.Goals, rows []int, policies []Policy, resamples int, r *random.Source) {
 	var byArm [3][]int
 	for _, i := range rows {

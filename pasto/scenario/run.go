@@ -17,27 +17,27 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// outcome is what a run leaves.
+// outcome is the result of one run.
 type outcome struct {
-	// single and best are NaN where no arm, or no mixture, holds the hard guardrails
+	// single and best are NaN if no arm or no mixture holds the hard guardrails.
 	value, single, best        []float64
-	served                     []float64 // the value of what was served in the round
+	served                     []float64 // the value of the distribution served
 	violation, servedViolation []broke
 	share                      [][]float64
-	infeasible                 *optimum.Infeasible // by the true means
+	infeasible                 *optimum.Infeasible // under the true means
 	reported, sure             bool
 	err                        error
 }
 
-// broke is the sum of the violations of a mixture, and whether one is by more than its slack.
+// broke holds the sum of the violations of a mixture, and whether any exceeds its slack.
 type broke struct {
 	by     float64
 	broken bool
 }
 
-// Run plays the scenario Runs times and sums up. Runs are independent, each with streams of its own
-// made from the seed and its number, and are summed in their order: the result does not depend on
-// the number of workers. It stops with ctx's error when ctx ends.
+// Run plays the scenario o.Runs times. Runs are independent: each has its own random streams, made
+// from the seed and the number of the run, and results are added in the order of the runs. So the
+// result does not depend on the number of workers. Run returns ctx's error if ctx ends.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	spec, err := find(o.Scenario)
 	if err != nil {
@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return runSpec(ctx, o, spec)
 }
 
-// runOn is [Run] of "ranking" on what has been ranked already.
+// runOn is [Run] for "ranking" on users and items that are ranked already.
 func runOn(ctx context.Context, o Options, x *ranked) (*Result, error) {
 	spec := rankingSpec()
 	spec.prepare = func(o *Options) (func(int) (world, error), []string, string, error) {
@@ -66,7 +66,7 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 	if err := pasto.ValidateNames(arms); err != nil {
 		return nil, err
 	}
-	first, err := build(0) // what is wrong with the learner is wrong in every run: say it once
+	first, err := build(0) // an error of the learner would repeat in every run
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 	return r, nil
 }
 
-// playAll plays all runs, several at a time, and returns their outcomes in order. Mixtures are kept
-// of all runs where these have the same arms in common, and of the first otherwise.
+// playAll plays all runs concurrently and returns their outcomes in order. It keeps the mixtures of
+// all runs if they have common arms, otherwise those of the first.
 func playAll(ctx context.Context, o *Options, build func(run int) (world, error), common bool) ([]outcome, error) {
 	out := make([]outcome, o.Runs)
 	var next atomic.Int64
@@ -145,7 +145,7 @@ func (o *Options) learner(f pasto.Objective, arms int) (pasto.Learner, error) {
 	return catalogue.New(o.Algorithm, f, arms, o.Rounds, start)
 }
 
-// rounds is the loop of a run: it draws, observes, and hands over.
+// rounds plays the rounds of a run.
 type rounds struct {
 	w            world
 	l            pasto.Learner
@@ -154,6 +154,7 @@ type rounds struct {
 	obs          []pasto.Observation
 	values       []float64
 	control      []float64
+	late         [][]pasto.Observation // rounds that have not been observed yet, the oldest first
 }
 
 func newRounds(o *Options, w world, l pasto.Learner, run, metrics int) *rounds {
@@ -172,7 +173,7 @@ func newRounds(o *Options, w world, l pasto.Learner, run, metrics int) *rounds {
 	return r
 }
 
-// play is round t.
+// play plays round t.
 func (r *rounds) play(t int) error {
 	r.l.Draw(r.draws, r.arms)
 	r.w.observe(t, r.arms, r.values, r.noise)
@@ -182,10 +183,39 @@ func (r *rounds) play(t int) error {
 	for i, k := range r.arms {
 		r.obs[i].Arm = k
 	}
+	if x, ok := r.w.(sized); ok {
+		m := len(r.values) / len(r.obs)
+		for i := range r.obs {
+			r.obs[i].Size, r.obs[i].Variances = x.size(), x.variances()[i*m:(i+1)*m]
+		}
+	}
+	if x, ok := r.w.(delayed); ok && x.delay() > 0 {
+		return r.postpone(x.delay())
+	}
 	return r.l.Observe(r.obs)
 }
 
-// play is one run.
+// postpone keeps the round's observations and hands over those of the round that is due, as far as
+// their arms are still served.
+func (r *rounds) postpone(delay int) error {
+	round := slices.Clone(r.obs)
+	for i := range round {
+		o := &round[i]
+		o.Metrics, o.Control, o.Variances = slices.Clone(o.Metrics), slices.Clone(o.Control), slices.Clone(o.Variances)
+	}
+	if r.late = append(r.late, round); len(r.late) <= delay {
+		return nil
+	}
+	round, r.late = r.late[0], r.late[1:]
+	served := r.l.Serving()
+	round = slices.DeleteFunc(round, func(o pasto.Observation) bool { return !(served[o.Arm] > 0) })
+	if len(round) == 0 {
+		return nil
+	}
+	return r.l.Observe(round)
+}
+
+// play plays one run.
 func play(ctx context.Context, o *Options, build func(run int) (world, error), run int, keep bool) outcome {
 	w, err := build(run)
 	if err != nil {
@@ -247,7 +277,7 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 	return out
 }
 
-// truth is the state of a world, which its maker knows.
+// truth scores mixtures by the true means of a world.
 type truth struct {
 	f            *pasto.Goals
 	means        *pasto.Table
@@ -256,8 +286,7 @@ type truth struct {
 	theta, v     []float64
 }
 
-// newTruth finds the best arm and the best mixture, unless ctx has ended; it looks at ctx again
-// after that.
+// newTruth finds the best arm and the best mixture. It returns ctx's error if ctx has ended.
 func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -290,18 +319,17 @@ func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, 
 	return t, nil
 }
 
-// certified refuses an optimum of a larger gap than admitted.
+// certified returns an error if the gap of an optimum is larger than admitted.
 func certified(f *pasto.Goals, means *pasto.Table, best *optimum.Optimum) error {
 	if most := admitted(f, means, best); !(best.Gap <= most) {
-		return noregret.Errorf(noregret.Internal, "optimum", "it is certified to %v only, want %v", best.Gap, most)
+		return noregret.Errorf(noregret.Internal, "optimum", "the certified gap is %v, want at most %v", best.Gap, most)
 	}
 	return nil
 }
 
-// admitted is the largest gap that an optimum may have: 1e-9 of the size of its terms Σ_m (|d_m| +
-// ν_m)·max_k |μ_km|, for the gradient d and the prices ν, or of 1, and what rounding of the metrics
-// may put into the gap, Σ_m |d_m(θ + h) − d_m(θ − h)|·max_k |μ_km − θ_m| with h_m = 1e-15·max_k
-// |μ_km|.
+// admitted is the largest gap that an optimum may have: 1e-9 of max(1, Σ_m (|d_m| + ν_m)·max_k
+// |μ_km|), for the gradient d and the prices ν, plus what rounding the metrics by h_m = 1e-15·max_k
+// |μ_km| may add, Σ_m |d_m(θ + h) − d_m(θ − h)|·max_k |μ_km − θ_m|.
 func admitted(f *pasto.Goals, means *pasto.Table, best *optimum.Optimum) float64 {
 	m := means.Metrics()
 	theta, d, size, apart := make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
@@ -332,7 +360,7 @@ func admitted(f *pasto.Goals, means *pasto.Table, best *optimum.Optimum) float64
 	return float64(1e-9*max(terms, 1)) + rounding
 }
 
-// score is the objective of a mixture, without its hard guardrails, and its violations.
+// score returns the objective of a mixture, without hard guardrails, and its violations.
 func (t *truth) score(p []float64) (float64, broke) {
 	t.means.Mean(t.theta, p)
 	return t.f.Reward(t.theta), broke{t.f.Violations(t.v, t.theta), !t.f.Holds(t.theta)}

@@ -14,56 +14,56 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Options are those of [Run].
+// Options are the parameters of [Run]. Numbers left at 0 take what the scenario has.
 type Options struct {
-	// Scenario and Algorithm are names, of [Scenarios] and [catalogue.Algorithms]; "" is "a" and
-	// "default". A scenario that ends in ".json" is the file of a [Problem].
+	// Scenario and Algorithm are names from [Scenarios] and [catalogue.Algorithms]; "" is "a" and
+	// "default". A scenario name that ends in ".json" is the path of a [Problem].
 	Scenario, Algorithm string
-	// Runs and Rounds; 0 means the scenario's.
+	// Runs is the number of runs and Rounds the length of each; 0 takes the scenario's.
 	Runs, Rounds int
-	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, nil for the
-	// scenario's. Scenarios on real data have their own noise and refuse it.
+	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98; nil takes the
+	// scenario's. Scenarios on real data refuse it, as their noise is that of the data.
 	Noise *float64
-	// Seed is that of everything random. Equal seeds give equal results, for any number of workers.
+	// Seed determines all random numbers. Equal seeds give equal results for any number of workers.
 	Seed uint64
-	// Workers is the number of runs at a time, 0 for one per processor.
+	// Workers is the number of concurrent runs; 0 is one per processor.
 	Workers int
-	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; none for PerDecade of
-	// them in each power of ten, and Rounds; where the means change, four times as many, evenly.
-	// PerDecade is 0 for 1, 2, 5, 10, ... and for 20 even ones.
+	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds. If there are none,
+	// PerDecade rounds in each power of ten are reported, and the last round; in a scenario whose
+	// means change, 4·PerDecade evenly spaced rounds. If PerDecade is 0 too, the rounds are 1, 2,
+	// 5, 10, ..., or 20 evenly spaced ones.
 	Checkpoints []int
 	PerDecade   int
-	// Change is the last round before the change of a drifting scenario, 0 for Rounds/2.
+	// Change is the last round before the means of a drifting scenario change; 0 is Rounds/2.
 	Change int
-	// Start is the share of the first arm in the starting mixture π_1, the rest uniform; 0 is
-	// uniform. Only Algorithm 1 and S-SCGD have one.
+	// Start is the share of the first arm in the starting mixture π_1; the other arms have equal
+	// shares. 0 starts uniformly. Only Algorithm 1 and S-SCGD have a starting mixture.
 	Start float64
-	// Iterate is what is scored: "deployed" or "" for the learner's Deployed after the round,
-	// "serving" for the distribution p_t of the round.
+	// Iterate selects the mixture to score: "deployed" or "" is the learner's Deployed after the
+	// round, "serving" the distribution p_t served in it.
 	Iterate string
-	// Hard makes the guardrails hard; only "default" and "default-floor" take them. The objective
-	// reported is then that without them, and the single arm to beat the best of those that hold
-	// them.
+	// Hard makes the guardrails hard, which only "default" and "default-floor" support. The
+	// reported objective then leaves them out, and the best single arm is the best of those that
+	// hold them.
 	Hard bool
-	// Threshold replaces that of every guardrail, nil for the scenario's. Scenarios on real data
-	// and problems of a file have their own and refuse it.
+	// Threshold replaces the threshold of every guardrail unless it is nil. Scenarios on real data
+	// and problems from a file refuse it.
 	Threshold *float64
-	// Users and Items are the size of the ratings to generate for "ranking", whatever there is in
-	// Data; 0 for the data, or 700 and 1,500 where there are none.
+	// Users and Items are the numbers of users and items to generate ratings for in "ranking". If
+	// they are 0 the ratings in Data are used, or 700 users and 1,500 items are generated.
 	Users, Items int
-	// Data is the directory of the real data sets (ml-latest-small-2015 and hillstrom below it); ""
-	// or missing files: seeded data of the same shape.
+	// Data is the directory that holds the real data sets, ml-latest-small-2015 and hillstrom. If
+	// it is "" or a file is missing, data of the same shape are generated from the seed.
 	Data string
-	// Progress is called after each run with the number done, from one goroutine at a time; nil for
-	// none.
+	// Progress, if not nil, is called after each run, from one goroutine at a time.
 	Progress func(done, total int)
-	// New makes the learner in place of Algorithm, nil for the named one.
+	// New, if not nil, makes the learner in place of Algorithm.
 	New func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error)
 
-	stream string // of the scenario
+	stream string // names the scenario's streams of random numbers
 }
 
-// Result is what [Run] found; its JSON is the contract of noregret simulate --json.
+// Result is the result of [Run]. Its JSON form is the output of noregret simulate --json.
 type Result struct {
 	Scenario  string `json:"scenario"`
 	Algorithm string `json:"algorithm"`
@@ -72,49 +72,48 @@ type Result struct {
 	// Noise is σ, 0 for real data.
 	Noise float64 `json:"noise"`
 	Seed  uint64  `json:"seed"`
-	// Hard is whether a guardrail is hard, by the options or by a problem's file. Iterate
-	// ("deployed" or "serving"), Threshold (null for the scenario's) and Start are those of the
-	// options.
+	// Hard reports whether any guardrail is hard. Iterate ("deployed" or "serving"), Threshold
+	// (null if the scenario's was used) and Start are taken from the options.
 	Hard      bool     `json:"hard"`
 	Iterate   string   `json:"iterate"`
 	Threshold *float64 `json:"threshold"`
 	Start     float64  `json:"start"`
-	// Data says what the arms' means come from: "formula", "random", "file" or "generated".
+	// Data is the source of the arms' means: "formula", "random", "file" or "generated".
 	Data string `json:"data"`
-	// BestSingle and Optimum are the means over runs of F_S and F*, under the means of the last
-	// round reported. F* is certified by [optimum.Optimum.Gap] to 1e-9 of the size of the
-	// objective's terms (of 1, where they are smaller), and to what rounding lets the gap be where
-	// a guardrail is in large units; a run in which it is not fails. F_S is the largest of the
-	// arms' values. With hard guardrails F_S is over the runs in which some arm holds them, and F*
-	// over those in which some mixture does; NaN, in JSON null, where there is no such run.
+	// BestSingle and Optimum are the averages over runs of F_S, the value of the best single arm,
+	// and F*, the value of the best mixture, under the means of the last round reported. F* is
+	// certified by [optimum.Optimum.Gap] to 1e-9 of the size of the objective's terms, or of 1 if
+	// that is larger, plus what rounding may add in large units; [Run] fails if it is not. With
+	// hard guardrails F_S averages the runs in which some arm holds them and F* those in which some
+	// mixture does. An average over no runs is NaN, null in JSON.
 	BestSingle Number `json:"best_single"`
 	Optimum    Number `json:"optimum"`
 	// At are the rounds reported.
 	At []int `json:"at"`
-	// Objective is F(p) of what is scored, Iterate, under the true means of the round, over runs.
+	// Objective describes F(p) over runs, for the mixture that Iterate selects and the true means
+	// of the round.
 	Objective Curve `json:"objective"`
-	// Gain holds the relative gain R_t and the median ratio r_t.
+	// Gain is the gain relative to F_S and F*.
 	Gain Gain `json:"gain"`
-	// Single is F_S and Best is F* of the round, over the runs that have them.
+	// Single is the average F_S and Best the average F* of each round.
 	Single Single `json:"single"`
 	Best   Single `json:"best"`
-	// Serving is the same of p_t, what was served to learn.
+	// Serving describes the distributions p_t that were served.
 	Serving Serving `json:"serving"`
-	// Violation is of the guardrails.
+	// Violation describes the violations of the guardrails.
 	Violation Violation `json:"violation"`
-	// Infeasible tells of guardrails that no mixture can hold.
+	// Infeasible counts the runs whose guardrails no mixture can hold.
 	Infeasible Infeasible `json:"infeasible"`
-	// Crossing tells when the gain passes the marks for good.
+	// Crossing holds the rounds from which on the gain stays high.
 	Crossing Crossing `json:"crossing"`
-	// Distance is Optimum − mean objective, with the optimum of the round, over the runs that have
-	// one.
+	// Distance is the average of F* − F(p), with F* of the round, over the runs that have an F*.
 	Distance Single `json:"distance"`
-	// Mixture is that of the rounds At: the mean over runs where all runs have the same arms, that
-	// of the first run otherwise.
+	// Mixture is the mixture at the rounds At: its mean over runs if all runs have the same arms,
+	// otherwise that of the first run.
 	Mixture Mixture `json:"mixture"`
 }
 
-// Curve is a mean with standard deviation and quartiles over runs for each checkpoint.
+// Curve holds the mean, standard deviation and quartiles over runs at each checkpoint.
 type Curve struct {
 	Mean   Series `json:"mean"`
 	SD     Series `json:"sd"`
@@ -123,33 +122,32 @@ type Curve struct {
 	Q75    Series `json:"q75"`
 }
 
-// Gain is the relative gain for each checkpoint, signed: 1 is the optimum, 0 the best single arm,
-// below 0 worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F −
-// F_S)/(F* − F_S) over runs with F* − F_S > 1e-3. Either is NaN, in JSON null, where it is not
-// defined: no such run.
+// Gain is the relative gain at each checkpoint: 1 at the optimum, 0 at the best single arm and
+// negative below it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, and Median the median of
+// (F − F_S)/(F* − F_S) over the runs with F* − F_S > 1e-3. Either is NaN, null in JSON, if there is
+// no such run.
 type Gain struct {
 	Ratio Series `json:"ratio"`
-	// Error is the standard error of Ratio, by the delta method: other runs, and other instances,
-	// give another ratio.
+	// Error is the standard error of Ratio over runs and instances, by the delta method.
 	Error  Series `json:"error"`
 	Median Series `json:"median"`
 }
 
-// Serving are objective, gain and violation of the distributions served.
+// Serving holds objective, gain and violation of the distributions served.
 type Serving struct {
 	Objective Curve     `json:"objective"`
 	Gain      Gain      `json:"gain"`
 	Violation Violation `json:"violation"`
 }
 
-// Single is a mean over the runs that have such a number, and how many these are; NaN where there
-// are none.
+// Single is the mean of a number over the runs in which it is defined, NaN if there are none, and
+// the number of these runs.
 type Single struct {
 	Mean Series `json:"mean"`
 	Runs []int  `json:"runs"`
 }
 
-// Number is a number that may be NaN, which is null in JSON, as is one that has overflowed.
+// Number is a number that is null in JSON if it is not finite.
 type Number float64
 
 // MarshalJSON implements [json.Marshaler].
@@ -160,7 +158,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Series are numbers of which some may be NaN, which is null in JSON.
+// Series is a list of numbers, each null in JSON if it is not finite.
 type Series []float64
 
 // MarshalJSON implements [json.Marshaler].
@@ -172,17 +170,18 @@ func (s Series) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Violation is, for each checkpoint, the mean over runs of the sum of the guardrails' violations,
-// and the share of the runs in which some guardrail is broken by more than its slack.
+// Violation holds, for each checkpoint, the mean over runs of the sum of violations, and the share
+// of runs in which some guardrail is violated by more than its slack.
 type Violation struct {
 	Mean  Series `json:"mean"`
 	Share Series `json:"share"`
 }
 
-// Infeasible counts the runs whose guardrails no mixture holds under the true means of the last
-// checkpoint, with the mean over them of the least total violation, and what falls short in the
-// first of them. Reported are the runs in which the learner says so by its estimates, Sure those in
-// which it is sure; algorithms other than the default do not tell.
+// Infeasible describes the runs whose guardrails no mixture holds under the true means of the last
+// checkpoint: their number, the mean of the least total violation, and the metrics violated in the
+// first of them and by how much. Reported counts the runs in which the learner's estimates say that
+// the guardrails cannot be held, Sure those in which it is confident of it. Only the default
+// algorithm reports either.
 type Infeasible struct {
 	Runs      int       `json:"runs"`
 	Violation float64   `json:"violation"`
@@ -192,15 +191,15 @@ type Infeasible struct {
 	Sure      int       `json:"sure"`
 }
 
-// Crossing are rounds reported from which on the mean gain over the best single arm, of the runs
-// that have one, stays above 0, and the ratio of gains at 0.95 or more; with hard guardrails these
-// are broken in at most one run of twenty from there on. 0 where it does not at the end.
+// Crossing holds the first reported rounds from which on the gain stays high, 0 if it is not high
+// at the end. From Single on the mean gain over the best single arm is above 0; from Optimum on the
+// ratio of gains is at least 0.95. Hard guardrails must also be held in 95 % of the runs.
 type Crossing struct {
 	Single  int `json:"single"`
 	Optimum int `json:"optimum"`
 }
 
-// Mixture is a mixture over time: Share[i][k] is arm k's at round At[i].
+// Mixture is a mixture over time: Share[i][k] is the share of arm k at round At[i].
 type Mixture struct {
 	Of    string      `json:"of"`
 	Arms  []string    `json:"arms"`
@@ -211,8 +210,8 @@ type Mixture struct {
 type world interface {
 	objective() *pasto.Goals
 	groups() int
-	// means are the true ones in round t; they change at most at the round that changes says (0:
-	// never).
+	// means returns the true means in round t. They change only after round changes(), never if
+	// that is 0.
 	means(t int) *pasto.Table
 	changes() int
 	// observe writes the M metrics of each group.
@@ -225,17 +224,27 @@ type controlled interface {
 	control(t int, dst []float64, r *random.Source)
 }
 
+// sized is a world whose groups have several units, of which it knows the sample variances in the
+// groups observed last.
+type sized interface {
+	size() float64
+	variances() []float64
+}
+
+// delayed is a world whose observations come late, by a number of rounds.
+type delayed interface{ delay() int }
+
 // Spec describes a scenario.
 type Spec struct {
 	Name, Doc string
-	// Rounds and Runs are the usual ones, Noise the usual σ (0 for real data).
+	// Rounds, Runs and Noise are the defaults of the [Options]; Noise is 0 for real data.
 	Rounds, Runs int
 	Noise        float64
 	common       bool // all runs have the same arms
 	real         bool
-	fixed        bool   // has thresholds of its own
+	fixed        bool   // its thresholds cannot be changed
 	drift        bool   // the means change
-	stream       string // names the streams of random numbers, "" for Name: of a file they are the same wherever it is
+	stream       string // names the streams of random numbers; Name if empty
 	prepare      func(o *Options) (build func(run int) (world, error), arms []string, data string, err error)
 }
 
@@ -268,7 +277,7 @@ func usage(place, format string, args ...any) error {
 	return noregret.Errorf(noregret.Usage, place, format, args...)
 }
 
-// complete fills in and checks the options.
+// complete checks the options and fills in those left out.
 func (o *Options) complete(s *Spec) error {
 	o.Scenario, o.stream = s.Name, s.stream
 	if o.stream == "" {
@@ -302,7 +311,7 @@ func (o *Options) complete(s *Spec) error {
 	case o.Threshold != nil && !(math.Abs(*o.Threshold) <= mostMean):
 		return usage("threshold", "%v: want a number of size at most %v", *o.Threshold, mostMean)
 	case (o.Users != 0 || o.Items != 0) && s.Name != "ranking":
-		return usage("users", "%d users and %d items: only scenario \"ranking\" has such", o.Users, o.Items)
+		return usage("users", "%d users and %d items: only scenario \"ranking\" has users and items", o.Users, o.Items)
 	case o.Users < 0 || o.Users > 20_000 || o.Items < 0 || o.Items > 5_000 || (o.Users == 0) != (o.Items == 0):
 		return usage("users", "%d users and %d items: want both, at most 20,000 and 5,000", o.Users, o.Items)
 	case o.PerDecade < 0 || o.PerDecade > 1000:
@@ -338,8 +347,8 @@ func (o *Options) complete(s *Spec) error {
 	return nil
 }
 
-// spread lists rounds from 1 to the last: n in each power of ten, evenly on a logarithmic scale, or
-// 1, 2, 5 for n = 0.
+// spread lists n rounds in each power of ten, evenly on a logarithmic scale, and the last round;
+// for n = 0 the rounds 1, 2, 5, 10, ...
 func spread(rounds, n int) []int {
 	var list []int
 	for unit := 1; unit <= rounds; unit *= 10 {
@@ -356,7 +365,7 @@ func spread(rounds, n int) []int {
 	return append(list, rounds)
 }
 
-// even lists 4·n rounds evenly, 20 for n = 0.
+// even lists 4·n evenly spaced rounds, 20 for n = 0.
 func even(rounds, n int) []int {
 	count := 4 * n
 	if n == 0 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// summarize makes the result of the outcomes, in their order.
+// summarize adds up the outcomes in their order.
 func summarize(o *Options, out []outcome) *Result {
 	r := &Result{
 		Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed,
@@ -34,7 +34,7 @@ func summarize(o *Options, out []outcome) *Result {
 	return r
 }
 
-// lasting is the first round from which on ok holds at all rounds reported, or 0.
+// lasting returns the first reported round from which on ok holds, 0 if there is none.
 func lasting(at []int, ok func(i int) bool) int {
 	since := 0
 	for i, t := range at {
@@ -75,8 +75,7 @@ func (c *Curve) add(out []outcome, of func(x *outcome) float64) {
 	c.Q75 = append(c.Q75, quantile(values, 0.75))
 }
 
-// add adds the relative gains of a value at checkpoint i, over the runs that have a single arm to
-// compare with.
+// add adds the relative gains of a value at checkpoint i, over the runs that have an F_S.
 func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 	var value, single, best, runs float64
 	var ratios []float64
@@ -97,7 +96,7 @@ func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 	if best > single {
 		ratio = (value - single) / (best - single)
 	}
-	square, spread := 0.0, math.NaN() // of what each run's gain misses the ratio by
+	square, spread := 0.0, math.NaN() // of the residuals of the ratio
 	for j := range out {
 		if x := &out[j]; x.single[i] == x.single[i] {
 			d := of(x) - x.single[i] - float64(ratio*(x.best[i]-x.single[i]))
@@ -113,8 +112,7 @@ func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 	g.Median = append(g.Median, quantile(ratios, 0.5))
 }
 
-// addMarks adds the means of the best single arm, of the optimum and of the distance to it at
-// checkpoint i.
+// addMarks adds the means of F_S, F* and F* − F at checkpoint i.
 func (r *Result) addMarks(out []outcome, i int) {
 	r.Single.add(out, func(x *outcome) float64 { return x.single[i] })
 	r.Best.add(out, func(x *outcome) float64 { return x.best[i] })
@@ -134,7 +132,7 @@ func (s *Single) add(out []outcome, of func(x *outcome) float64) {
 	s.Runs = append(s.Runs, runs)
 }
 
-// lead is Σ (F − F_S) over the runs that have a single arm to compare with.
+// lead is Σ (F − F_S) over the runs that have an F_S.
 func lead(out []outcome, i int) float64 {
 	sum := 0.0
 	for j := range out {
@@ -145,7 +143,7 @@ func lead(out []outcome, i int) float64 {
 	return sum
 }
 
-// add adds the mean violation and the share of runs that break a guardrail.
+// add adds the mean violation and the share of runs that violate a guardrail.
 func (v *Violation) add(out []outcome, of func(x *outcome) broke) {
 	sum, broken := 0.0, 0.0
 	for j := range out {
@@ -159,7 +157,7 @@ func (v *Violation) add(out []outcome, of func(x *outcome) broke) {
 	v.Share = append(v.Share, broken/float64(len(out)))
 }
 
-// meanShare is the mean mixture of the runs that kept theirs: all, or the first.
+// meanShare is the mean mixture of the runs whose mixtures were kept.
 func meanShare(out []outcome, i int) []float64 {
 	var share []float64
 	runs := 0.0

@@ -78,7 +78,7 @@ func mustTable(rows ...[]float64) *pasto.Table {
 	return t
 }
 
-// goals makes the objective, with the guardrails as the options want them.
+// goals makes the objective with the threshold and hardness of the options.
 func (o *Options) goals(metrics []pasto.Metric) *pasto.Goals {
 	for i := range metrics {
 		if m := &metrics[i]; m.Role == pasto.Guardrail {
@@ -130,8 +130,8 @@ func toySwapSpec() Spec {
 	}
 }
 
-// randomWorld is scenario b, the paper's random instances, with fresh means for each run; with
-// drift a random half of the arms is drawn anew half-way.
+// randomWorld is scenario b, the paper's random instances, with new means for each run. With drift,
+// a random half of the arms gets new means half-way.
 func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []string, string, error) {
 	return func(o *Options) (func(int) (world, error), []string, string, error) {
 		goals := o.goals([]pasto.Metric{

@@ -10,38 +10,39 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// TableRow is a line of our Table 2.
+// TableRow is a row of [Table2].
 type TableRow struct {
 	Name   string  `json:"name"`
 	Recall float64 `json:"recall"`
 	Genre  float64 `json:"genre_recall"`
-	// Holds says whether the guardrail is held, to within its slack: rounding.
+	// Holds reports whether the guardrail is held, within rounding.
 	Holds bool `json:"holds"`
-	// Arms are those of positive share (of a learned mixture, above 1 %).
+	// Arms are the arms of positive share; for a learned mixture, those above 1 %.
 	Arms []int `json:"arms"`
-	// Distance is the recall that the exact mixture under the hard guardrail has more.
+	// Distance is the recall of the exact mixture under the hard guardrail less that of this row.
 	Distance float64 `json:"distance"`
 }
 
-// Table2 is the paper's Table 2 on our data: the probabilistic solution (learned under a hard
-// guardrail and under a soft one, and exact), the best single arm that holds the guardrail, and the
-// first goal alone.
+// Table2 is the paper's Table 2 for our data: the best mixture (learned under a hard guardrail,
+// learned under a soft one, and exact), the best single arm that holds the guardrail, and the best
+// arm without the guardrail.
 type Table2 struct {
 	Data      string     `json:"data"`
 	Users     int        `json:"users"`
 	Items     int        `json:"items"`
 	Threshold float64    `json:"threshold"`
 	Rows      []TableRow `json:"rows"`
-	// Gain is the recall that the exact mixture has more than the single best, in percent of it,
-	// with an interval by the bootstrap over the users, whose arms and guardrail are chosen anew in
-	// each of 200 resamples; Learned that of the learned mixture under the hard guardrail, null
-	// where the algorithm has none.
+	// Gain is the recall of the exact mixture above that of the best single arm, in percent of it.
+	// Its interval is by the bootstrap over users, with arms and guardrail chosen anew in each of
+	// 200 resamples. Learned is the gain of the learned mixture under the hard guardrail, null if
+	// the algorithm does not support hard guardrails.
 	Gain    Interval `json:"gain_percent"`
 	Learned Number   `json:"learned_gain_percent"`
 }
 
-// Ranking is [Run] of the scenario "ranking", with [Table2] of one more run of the algorithm for
-// each kind of guardrail; an algorithm that takes no hard guardrail leaves that row out.
+// Ranking is [Run] for the scenario "ranking", with a [Table2] from one more run of the algorithm
+// for each kind of guardrail. The row of the hard guardrail is left out if the algorithm does not
+// support it.
 func Ranking(ctx context.Context, o Options) (*Result, *Table2, error) {
 	r, err := loadRatings(o.Data, o.Seed, o.Users, o.Items)
 	if err != nil {
@@ -66,7 +67,7 @@ func rankingTable(ctx context.Context, o Options, x *ranked) (*Table2, error) {
 	for _, hard := range []bool{true, false} {
 		o.Hard = hard
 		if _, err := o.learner(x.goals(hard), alphas); hard && err != nil {
-			continue // it takes no hard guardrail; of another reason the soft one says so
+			continue // the algorithm refuses hard guardrails; any other error returns with the soft one
 		}
 		res, err := runOn(ctx, o, x)
 		if err != nil {
@@ -131,7 +132,7 @@ func oneArm(f pasto.Objective, means *pasto.Table) ([]float64, error) {
 	return p, nil
 }
 
-// optimum is the best mixture, certified.
+// optimum returns the certified best mixture.
 func (x *ranked) optimum(f *pasto.Goals, means *pasto.Table) (*optimum.Optimum, error) {
 	opt, err := optimum.Maximize(f, means, optimum.DefaultOptions())
 	if err != nil {
@@ -140,7 +141,8 @@ func (x *ranked) optimum(f *pasto.Goals, means *pasto.Table) (*optimum.Optimum, 
 	return opt, certified(f, means, opt)
 }
 
-// solutions are the exact mixture and the best single arm under a hard guardrail at the threshold.
+// solutions returns the exact mixture and the best single arm under a hard guardrail at the
+// threshold.
 func (x *ranked) solutions(means *pasto.Table, threshold float64) (exact, single []float64, err error) {
 	y := *x
 	y.middle = threshold
@@ -152,8 +154,8 @@ func (x *ranked) solutions(means *pasto.Table, threshold float64) (exact, single
 	return opt.Mixture, single, err
 }
 
-// gain is the interval of the exact mixture's gain over the single best, in percent, over users
-// drawn with replacement.
+// gain returns the bootstrap interval over users of the exact mixture's gain over the best single
+// arm, in percent.
 func (x *ranked) gain(r *random.Source) Interval {
 	var gains []float64
 	theta := make([]float64, 2)

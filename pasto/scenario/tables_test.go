@@ -458,7 +458,7 @@ func TestTable95(t *testing.T) {
 func TestTable95Default(t *testing.T) {
 	onlyFull(t)
 	for _, name := range []string{"a-drift", "a-swap", "b-drift"} {
-		for _, algorithm := range []string{"default", "practical", "discounted"} {
+		for _, algorithm := range []string{"default", "practical", "discounted", "tracking"} {
 			runs := 300
 			if name == "b-drift" {
 				runs = 100

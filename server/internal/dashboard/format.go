@@ -24,10 +24,19 @@ var pageFuncs = template.FuncMap{
 		return "unknown"
 	},
 	"interval": Interval,
-	"percent":  percent,
-	"count":    digits,
-	"moment":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
-	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"guardText": func(s policy.GuardState) string {
+		switch s {
+		case policy.GuardHeld:
+			return "shown to hold"
+		case policy.GuardRolledBack:
+			return "rolled back"
+		}
+		return string(s)
+	},
+	"percent": percent,
+	"count":   digits,
+	"moment":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"state": func(s policy.Status) string {
 		if s == policy.RolledBack {
 			return "rolled back"

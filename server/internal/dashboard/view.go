@@ -29,7 +29,10 @@ type listed struct {
 }
 
 // badness orders the states of guardrails from good to bad.
-var badness = []policy.GuardState{"", policy.GuardOk, policy.GuardUnknown, policy.GuardWatch, policy.GuardBreached}
+var badness = []policy.GuardState{
+	"", policy.GuardHeld, policy.GuardOk, policy.GuardUnknown, policy.GuardWatch, policy.GuardRolledBack,
+	policy.GuardBreached,
+}
 
 // listRows are the rows of the list of experiments.
 func (d *Dashboard) listRows() (*listed, error) {

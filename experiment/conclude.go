@@ -1,0 +1,124 @@
+package experiment
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
+)
+
+// errConcluded refuses changes of an experiment that is over.
+var errConcluded = noregret.BadInputf("state", "the experiment is concluded: it takes no changes but its deletion")
+
+// frozen reports whether nothing is learned and no round ends.
+func (x *experimentState) frozen() bool {
+	return x.Status == policy.Paused || x.Status == policy.Concluded
+}
+
+// ending is an experiment as the functions that end it see it.
+type ending struct{ *experimentState }
+
+// conclude ends the experiment with a mixture that is served from now on, and records the evidence.
+func (x ending) conclude(e *ConcludeEvent, now int64) error {
+	if err := x.checkCapacity(); err != nil {
+		return err
+	}
+	p, source, err := x.finalMixture(e.Mixture)
+	if err != nil {
+		return err
+	}
+	split, err := policy.NewSplit(p)
+	if err != nil {
+		return err
+	}
+	p = split.Shares()
+	c := &policy.Conclusion{
+		Time: stamp(now), Reason: e.Reason, Source: source, Mixture: map[string]float64{},
+		Arms: map[string]policy.ArmReport{}, Guardrails: []policy.GuardrailReport{}, Units: x.units(),
+	}
+	for k := range x.Arms {
+		if p[k] > 0 {
+			c.Mixture[x.Arms[k].Name] = p[k]
+		}
+		c.Arms[x.Arms[k].Name] = x.namedArm(k)
+	}
+	in := x.guardInput(false)
+	for i := range x.Guards {
+		g, b := x.guards.report(in, p, i), x.guards.slack(in, i, p, nil)
+		g.State, g.Since = b.classify(), stamp(now)
+		c.Guardrails = append(c.Guardrails, g)
+	}
+	if v, ok := x.value(p); ok {
+		c.Value = &v
+	}
+	x.Status = policy.Concluded
+	for i := range x.Guards {
+		x.Guards[i].Shrinking = false
+	}
+	x.note(now, "%s", withReason("concluded with the mixture "+source, e.Reason))
+	err = x.renewWith(now, "concluded", split)
+	c.Version, x.Conclusion = x.Version, c
+	return err
+}
+
+// finalMixture returns the mixture to conclude with, by arm: the named one, or that which the
+// policy would deploy, within the bounds on arms and without arms that are stopped.
+func (x ending) finalMixture(named map[string]float64) (p []float64, source string, err error) {
+	if named != nil {
+		p, err = x.namedMixture(named)
+		return p, "named", err
+	}
+	switch {
+	case x.Status == policy.RolledBack:
+		return nil, "", noregret.BadInputf("mixture",
+			"the experiment is rolled back: name the mixture to conclude with")
+	case x.def.Policy.Kind != "fixed" && !slices.ContainsFunc(x.Arms, func(a armState) bool { return a.Observed }):
+		return nil, "", noregret.BadInputf("mixture",
+			"nothing has been learned yet: name the mixture to conclude with")
+	}
+	p = make([]float64, len(x.Arms))
+	for i, v := range x.learner.Deployed() {
+		if k := x.LearnedArms[i]; x.Arms[k].Active {
+			p[k] = v
+		}
+	}
+	stopView{&x.roster}.limit(p)
+	x.guards.shrink(x.guardInput(true), p)
+	normalize(p)
+	return p, "deployed", nil
+}
+
+// namedMixture checks a mixture that was named.
+func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
+	p, total := make([]float64, len(x.Arms)), 0.0
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		v, place := named[name], "mixture."+name
+		k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == name })
+		switch {
+		case k < 0 || !x.Arms[k].Active:
+			return nil, noregret.BadInputf(place, "%q is not an active arm", name)
+		case !(v >= 0 && v <= 1):
+			return nil, noregret.BadInputf(place, "%v: want a share in [0, 1]", v)
+		case v > 0 && x.Arms[k].Stop == vetoed:
+			return nil, noregret.BadInputf(place, "%q is vetoed: lift the veto first", name)
+		}
+		p[k] = v
+		total += v
+	}
+	if math.Abs(total-1) > 1e-9 {
+		return nil, noregret.BadInputf("mixture", "the shares sum to %v: want 1", total)
+	}
+	return p, nil
+}
+
+// namedArm returns the report of an arm with what it is.
+func (x *roster) namedArm(k int) policy.ArmReport {
+	a := x.armReport(&x.Arms[k].Stats)
+	a.Active, a.Control, a.Value = x.Arms[k].Active, k == x.Control, x.Arms[k].Value
+	if x.Arms[k].Active {
+		a.Stopped = x.Arms[k].Why
+	}
+	return a
+}

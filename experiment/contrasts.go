@@ -1,0 +1,200 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
+)
+
+// contrasts compare the arms, and what is served, with the control's units of the same versions in
+// one metric.
+type contrasts struct {
+	Metric int                `json:"metric"`
+	Served confseq.Contrast   `json:"served"`
+	Arms   []confseq.Contrast `json:"arms"` // that of the control is with itself
+}
+
+func (x *contrasts) merge(o *contrasts) {
+	x.Served.Merge(&o.Served)
+	for len(x.Arms) < len(o.Arms) {
+		x.Arms = append(x.Arms, confseq.Contrast{})
+	}
+	for k := range o.Arms {
+		x.Arms[k].Merge(&o.Arms[k])
+	}
+}
+
+func cloneContrasts(a []contrasts) []contrasts {
+	out := slices.Clone(a)
+	for i := range out {
+		out[i].Arms = slices.Clone(out[i].Arms)
+	}
+	return out
+}
+
+// watch makes a place for the contrasts of each metric with a relative guardrail, and keeps what
+// there is of it.
+func (x *guards) watch(d *definition.Definition) {
+	var metrics []int
+	for i := range d.Guardrails {
+		if _, _, relative, _ := d.Guardrails[i].Limit(); relative {
+			metrics = append(metrics, d.MetricIndex(d.Guardrails[i].Metric))
+		}
+	}
+	slices.Sort(metrics)
+	var out []contrasts
+	for _, m := range slices.Compact(metrics) {
+		c := contrasts{Metric: m}
+		if i := contrastOf(x.Contrasts, m); i >= 0 {
+			c = x.Contrasts[i]
+		}
+		out = append(out, c)
+	}
+	x.Contrasts = out
+}
+
+// contrastOf returns the place of a metric's contrasts, or -1.
+func contrastOf(a []contrasts, metric int) int {
+	return slices.IndexFunc(a, func(c contrasts) bool { return c.Metric == metric })
+}
+
+// closeVersion adds a version whose window has closed.
+func (x *guards) closeVersion(r *roster, c *cohort) {
+	for i := range x.Contrasts {
+		of := r.contrast(c, x.Contrasts[i].Metric)
+		x.Contrasts[i].merge(&of)
+	}
+}
+
+// centres returns what deviations in the next version are measured from, by metric: the control's
+// mean so far, NaN without one.
+func (x *guards) centres(r *roster) f64s {
+	out := make(f64s, len(r.def.Metrics))
+	for m := range out {
+		out[m] = math.NaN()
+		if s := r.controlStats(); s != nil && s.Metrics[m].N > 0 {
+			out[m] = s.Metrics[m].Mean
+		}
+	}
+	return out
+}
+
+// contrast compares the arms of a version.
+func (x *roster) contrast(c *cohort, metric int) contrasts {
+	out := contrasts{Metric: metric, Arms: make([]confseq.Contrast, len(c.Mixture))}
+	group, all := x.groups(c, metric)
+	control := group(&c.Stats[x.Control])
+	if !(control.N > 0) {
+		return out
+	}
+	var rest armStats
+	units := control.N
+	for k := range c.Mixture {
+		if k == x.Control {
+			continue
+		}
+		units += group(&c.Stats[k]).N
+		all(&rest, &c.Stats[k])
+	}
+	others := group(&rest)
+	if !(others.N > 0) {
+		return out // nothing to compare
+	}
+	out.Served.AddServed(others, control)
+	for k := range c.Mixture {
+		if k == x.Control {
+			out.Arms[k].AddControl(control, units)
+		} else {
+			out.Arms[k].AddArm(group(&c.Stats[k]), control, units)
+		}
+	}
+	return out
+}
+
+// groups returns how a version's statistics become a group in a metric, and how the statistics of
+// several arms are added for it.
+func (x *roster) groups(c *cohort, metric int) (group func(*armStats) confseq.Group, add func(sum, a *armStats)) {
+	if r := x.def.RatioIndex(metric); r >= 0 {
+		ratio, _ := c.Stats[x.Control].Pairs[r].Ratio()
+		return func(a *armStats) confseq.Group { return a.Pairs[r].GroupOf(ratio) },
+			func(sum, a *armStats) {
+				if sum.Pairs == nil {
+					sum.Pairs = make([]confseq.Pair, r+1)
+				}
+				sum.Pairs[r].Merge(a.Pairs[r])
+			}
+	}
+	add = func(sum, a *armStats) {
+		if sum.Metrics == nil {
+			sum.Metrics = make([]confseq.Sequence, metric+1)
+		}
+		sum.Metrics[metric].Merge(a.Metrics[metric])
+	}
+	if !finite(x.width(metric)) {
+		return func(a *armStats) confseq.Group { return a.Metrics[metric].Group() }, add
+	}
+	centre := math.NaN()
+	if metric < len(c.Centre) {
+		centre = c.Centre[metric]
+	}
+	if !finite(centre) {
+		var all armStats
+		for k := range c.Mixture {
+			add(&all, &c.Stats[k])
+		}
+		centre = all.Metrics[metric].Mean
+	}
+	return func(a *armStats) confseq.Group { return a.Metrics[metric].GroupAround(centre) }, add
+}
+
+// width returns the width of a metric's range, +Inf for none and for ratios.
+func (x *roster) width(metric int) float64 {
+	if x.def.RatioIndex(metric) >= 0 {
+		return inf()
+	}
+	return x.highest(metric) - x.lowest(metric)
+}
+
+// guardInput is what the guardrails are judged by: the arms, and the contrasts of all versions.
+type guardInput struct {
+	*roster
+	contrasts []contrasts
+	inflation []float64 // by metric, nil without returning units
+}
+
+// guardInput adds the contrasts of the versions that are open. Only code that applies events may
+// keep them for the next time.
+func (x *experimentState) guardInput(keep bool) *guardInput {
+	in := &guardInput{roster: &x.roster, contrasts: cloneContrasts(x.Contrasts), inflation: x.Returns.factor}
+	for _, c := range x.cohorts {
+		of := c.contrasts
+		if of == nil && len(x.Contrasts) > 0 {
+			for i := range x.Contrasts {
+				of = append(of, x.contrast(c, x.Contrasts[i].Metric))
+			}
+			if keep {
+				c.contrasts = of
+			}
+		}
+		for i := range of {
+			in.contrasts[i].merge(&of[i])
+		}
+	}
+	return in
+}
+
+func (in *guardInput) contrastOf(metric int) int { return contrastOf(in.contrasts, metric) }
+
+// inflated returns the factor by which returning units raise the variance of a metric.
+func (in *guardInput) inflated(metric int) float64 {
+	if in.inflation == nil {
+		return 1
+	}
+	if r := in.def.RatioIndex(metric); r >= 0 {
+		parts := in.def.Ratios()[r]
+		return max(in.inflation[parts.Numerator], in.inflation[parts.Denominator])
+	}
+	return in.inflation[metric]
+}

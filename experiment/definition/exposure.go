@@ -1,0 +1,98 @@
+package definition
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
+)
+
+// maxStages is the greatest number of stages of a ramp.
+const maxStages = 50
+
+// checkMaxShare checks the bounds on the shares of arms.
+func (d *Definition) checkMaxShare() error {
+	m := d.MaxShare
+	if m == nil {
+		return nil
+	}
+	switch {
+	case d.Policy.Kind == "fixed":
+		return noregret.BadInputf("max_share", "a fixed policy serves its split: bound the shares there")
+	case m.Every == 0 && len(m.Arms) == 0:
+		return noregret.BadInputf("max_share", "no bound: want every, or arms, or both")
+	case !(m.Every >= 0 && m.Every <= 1):
+		return noregret.BadInputf("max_share.every", "%v: want a share in (0, 1]", m.Every)
+	}
+	arms, err := d.NamedArms()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Arms)) {
+		v, place := m.Arms[name], "max_share.arms."+name
+		switch {
+		case d.Control != nil && name == d.Control.Arm:
+			return noregret.BadInputf(place, "it is the control arm, which gets what the others may not have")
+		case !slices.ContainsFunc(arms, func(a policy.Arm) bool { return a.Name == name }):
+			return noregret.BadInputf(place, "%q is not an arm", name)
+		case !(v >= 0 && v <= 1):
+			return noregret.BadInputf(place, "%v: want a share in [0, 1]", v)
+		}
+	}
+	if d.Control != nil {
+		return nil
+	}
+	if d.Arms.Box != nil {
+		return noregret.BadInputf("max_share", "the points of a box need a control arm for what they may not have")
+	}
+	total := 0.0
+	for _, a := range arms {
+		total += m.Of(a.Name)
+	}
+	if total < 1 {
+		return noregret.BadInputf("max_share", "the arms may have %v of the traffic together, and no control arm is "+
+			"there for the rest: want 1 or more", total)
+	}
+	return nil
+}
+
+// checkRamp checks the stages of the ramp.
+func (d *Definition) checkRamp() error {
+	if len(d.Ramp) == 0 {
+		return nil
+	}
+	if d.Control == nil {
+		return noregret.BadInputf("ramp", "no control arm for the rest of the traffic: want a control")
+	}
+	if len(d.Ramp) > maxStages {
+		return noregret.BadInputf("ramp", "%d stages: want at most %d", len(d.Ramp), maxStages)
+	}
+	const year = policy.Duration(366 * 24 * time.Hour)
+	for i := range d.Ramp {
+		s, place := &d.Ramp[i], fmt.Sprintf("ramp[%d]", i)
+		switch {
+		case !(s.Share > 0 && s.Share < 1):
+			return noregret.BadInputf(place+".share", "%v: want a share in (0, 1); after the last stage it is 1",
+				s.Share)
+		case i > 0 && s.Share <= d.Ramp[i-1].Share:
+			return noregret.BadInputf(place+".share", "%v after %v: want shares that grow", s.Share, d.Ramp[i-1].Share)
+		case s.Units < 0 || s.Units > 1_000_000_000_000:
+			return noregret.BadInputf(place+".units", "%d: want 0 to 1000000000000", s.Units)
+		case s.Time < 0 || s.Time > year:
+			return noregret.BadInputf(place+".time", "%v: want 0s to 8784h", time.Duration(s.Time))
+		case s.Guardrails == "held" && len(d.Guardrails) == 0:
+			return noregret.BadInputf(place+".guardrails", "the definition has no guardrails")
+		case s.Units == 0 && s.Time == 0 && s.Guardrails == "":
+			return noregret.BadInputf(place, "nothing to wait for: want units, time or guardrails")
+		}
+		if s.Guardrails != "" {
+			if err := oneOf(place+".guardrails", s.Guardrails, "held"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+// Command validity measures whether guardrails' verdicts keep their promises: false breaches where
+// all arms are equal (A/A) while the level of the metric moves, the rounds until a breach is found,
+// and how often the sequence of heavy-tailed revenue misses its mean. docs/validity.md has the
+// tables. It is for measuring; tests play the same worlds in fewer runs.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
+)
+
+func main() {
+	runs := flag.Int("runs", 500, "runs of each A/A world")
+	only := flag.String("only", "", "part of the names of the tables to make: aa, power, revenue")
+	workers := flag.Int("workers", runtime.NumCPU(), "runs at once")
+	flag.Parse()
+	for _, t := range []struct {
+		name string
+		make func(out io.Writer, runs, workers int) error
+	}{{"aa", falseBreaches}, {"power", power}, {"revenue", revenue}} {
+		if !strings.Contains(t.name, *only) {
+			continue
+		}
+		if err := t.make(os.Stdout, *runs, *workers); err != nil {
+			fmt.Fprintln(os.Stderr, "validity:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// levels are the courses of a metric that all arms share.
+var levels = []struct {
+	name string
+	at   func(t int) float64
+}{
+	{"flat", func(int) float64 { return 1 }},
+	{"seasonal", func(t int) float64 { return 1 + 0.5*math.Sin(2*math.Pi*float64(t)/24) }},
+	{"growing", func(t int) float64 { return 0.5 + min(float64(t)/150, 1) }},
+	{"shrinking", func(t int) float64 { return 1.5 - min(float64(t)/150, 1) }},
+	{"campaign", func(t int) float64 { return []float64{0.5, 0.5, 0.5, 1.5}[t/15%4] }},
+}
+
+// kinds are the metrics of the A/A worlds.
+var kinds = []world{
+	{name: "rate of 5 %, range", metric: "coin", rate: .05, arms: 3, share: .2, units: 2000, rounds: 150},
+	{name: "rate of 0.3 %, range", metric: "coin", rate: .003, arms: 3, share: .2, units: 2000, rounds: 150},
+	{
+		name: "rate of 5 %, no range", metric: "coin", rate: .05, arms: 3, share: .2, units: 2000, rounds: 150,
+		hidden: true,
+	},
+	{name: "normal, 10 arms", metric: "normal", arms: 10, share: .1, units: 2000, rounds: 150},
+	{name: "normal, small rounds", metric: "normal", arms: 3, share: .1, units: 500, rounds: 150},
+	{name: "ratio", metric: "ratio", arms: 3, share: .3, units: 300, rounds: 100},
+	{name: "returning units", metric: "people", arms: 3, share: .3, units: 300, rounds: 40},
+}
+
+// aaWorlds lists the worlds without a breach, by kind and level: equal arms under a limit of 2 %
+// below the control, or arms whose mixture with the control is exactly at a limit of 5 % below it.
+func aaWorlds(atLimit bool) (out [][]world) {
+	for _, k := range kinds {
+		var row []world
+		for _, l := range levels {
+			w := k
+			w.name, w.level, w.effect, w.limit = k.name+", "+l.name, l.at, 1, "min_change: -0.02"
+			if atLimit {
+				w.effect, w.limit = 1-0.05/(1-w.share), "min_change: -0.05"
+			}
+			row = append(row, w)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// breaches returns the rounds in which the runs' first breaches were called, 0 for never.
+func (w *world) breaches(runs, workers int) ([]int, error) {
+	out, errs := make([]int, runs), make([]error, runs)
+	var wg sync.WaitGroup
+	for worker := range workers {
+		wg.Go(func() {
+			for i := worker; i < runs; i += workers {
+				out[i], errs[i] = w.play(uint64(i))
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func falseBreaches(out io.Writer, runs, workers int) error {
+	for _, atLimit := range []bool{false, true} {
+		what := "equal arms under a limit of -2 %"
+		if atLimit {
+			what = "arms exactly at a limit of -5 %"
+		}
+		if err := falseBreachesOf(out, what, aaWorlds(atLimit), runs, workers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func falseBreachesOf(out io.Writer, what string, worlds [][]world, runs, workers int) error {
+	fmt.Fprintf(out, "False breaches, %s, in %d runs at alpha 0.05, per cent\n%-24s", what, runs, "")
+	for _, l := range levels {
+		fmt.Fprintf(out, "%11s", l.name)
+	}
+	fmt.Fprintln(out)
+	for i, row := range worlds {
+		fmt.Fprintf(out, "%-24s", kinds[i].name)
+		for _, w := range row {
+			rounds, err := w.breaches(runs, workers)
+			if err != nil {
+				return err
+			}
+			n := 0
+			for _, t := range rounds {
+				if t > 0 {
+					n++
+				}
+			}
+			fmt.Fprintf(out, "%11.1f", 100*float64(n)/float64(runs))
+		}
+		fmt.Fprintln(out)
+	}
+	return nil
+}
+
+// powerWorld is one whose arms are all 10 % below the control under a limit of 5 % below it.
+func powerWorld(arms int) world {
+	return world{
+		name: fmt.Sprint("power, ", arms), metric: "coin", rate: .1, arms: arms, share: .1, units: 20_000, rounds: 200,
+		effect: .9, limit: "min_change: -0.05", level: levels[0].at,
+	}
+}
+
+func power(out io.Writer, runs, workers int) error {
+	fmt.Fprintf(out, "Rounds of 20,000 units until a change of -10 %% is called a breach of -5 %%, in %d runs\n",
+		runs/5)
+	fmt.Fprintf(out, "%-24s%11s%11s%11s\n", "", "median", "90 %", "never")
+	for _, row := range []struct {
+		name   string
+		change func(w *world)
+	}{
+		{"rate of 10 %", func(*world) {}},
+		{"rate of 10 %, no range", func(w *world) { w.hidden = true }},
+		{"rate of 10 %, seasonal", func(w *world) { w.level = levels[1].at }},
+	} {
+		for _, arms := range []int{1, 4, 10} {
+			w := powerWorld(arms)
+			row.change(&w)
+			median, most, never, err := w.found(runs/5, workers)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "%-24s%11d%11d%11d\n", fmt.Sprint(row.name, ", ", arms), median, most, never)
+		}
+	}
+	return nil
+}
+
+// found returns the median and the 90 % quantile of the rounds until a breach is called.
+func (w *world) found(runs, workers int) (median, most, never int, err error) {
+	rounds, err := w.breaches(runs, workers)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	for i, t := range rounds {
+		if t == 0 {
+			never++
+			rounds[i] = math.MaxInt
+		}
+	}
+	slices.Sort(rounds)
+	return rounds[runs/2], rounds[runs*9/10], never, nil
+}
+
+// revenue measures how often the sequence of revenue misses its mean, and how wide it is at the
+// end.
+func revenue(out io.Writer, runs, _ int) error {
+	const units, rate, sigma = 200_000, 0.02, 1.8
+	fmt.Fprintf(out, "Revenue: %v of %d units, lognormal with sigma %v; looks after every 100 units, %d runs\n", rate,
+		units,
+		sigma, runs)
+	fmt.Fprintf(out, "%-24s%11s%11s%11s\n", "", "misses", "speaks", "half width")
+	for _, limit := range []float64{math.Inf(1), 500, 100, 25} {
+		missed, spoke, width := 0, 0, 0.0
+		mean := rate * cappedMean(sigma, limit)
+		for seed := range uint64(runs) {
+			r, out := random.New(seed, "revenue"), false
+			var s confseq.Sequence
+			low, high := math.Inf(-1), math.Inf(1)
+			for range units / 100 {
+				for range 100 {
+					x := 0.0
+					if r.Float64() < rate {
+						x = min(math.Exp(sigma*stat.Normal(r)), limit)
+					}
+					if err := s.Add(x); err != nil {
+						return err
+					}
+				}
+				from := math.Inf(-1)
+				if !math.IsInf(limit, 1) {
+					from = 0
+				}
+				low, high = s.Interval(0.05, from, limit)
+				out = out || mean < low || mean > high
+			}
+			if out {
+				missed++
+			}
+			if !math.IsInf(high, 1) {
+				spoke++
+				width += (high - low) / 2 / mean
+			}
+		}
+		name := "no range"
+		if !math.IsInf(limit, 1) {
+			name = fmt.Sprint("cap ", limit)
+		}
+		fmt.Fprintf(out, "%-24s%10.1f%%%10.1f%%%10.1f%%\n", name, 100*float64(missed)/float64(runs),
+			100*float64(spoke)/float64(runs), 100*width/float64(max(spoke, 1)))
+	}
+	return nil
+}
+
+// cappedMean is the mean of a lognormal number with median 1, capped.
+func cappedMean(sigma, limit float64) float64 {
+	if math.IsInf(limit, 1) {
+		return math.Exp(sigma * sigma / 2)
+	}
+	phi := func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
+	l := math.Log(limit) / sigma
+	return math.Exp(sigma*sigma/2)*phi(l-sigma) + limit*phi(-l)
+}

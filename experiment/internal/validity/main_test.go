@@ -1,0 +1,56 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/noregret/noregret/internal/testsize"
+)
+
+// TestNoFalseBreaches plays arms that are exactly at the limit while the level of the metric moves:
+// a rate with a range, a metric without, and units that come back with values that stay. At most 5
+// % of the runs are ever called breached. (The sequences of arms and control apart, which did not
+// compare units of the same rounds, called up to 98 %.)
+func TestNoFalseBreaches(t *testing.T) {
+	testsize.NoRace(t)
+	runs, most := 50, 9 // 2.5 expected at the very most, 9 or more have probability .001
+	if testing.Short() {
+		runs, most = 20, 6 // 1, .0003
+	}
+	for i, row := range aaWorlds(true) {
+		if i%3 != 0 { // two metrics with many units a round, and returning units
+			continue
+		}
+		for _, w := range row {
+			rounds, err := w.breaches(runs, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, at := range rounds {
+				if at > 0 {
+					n++
+				}
+			}
+			t.Logf("%s: %d of %d", w.name, n, runs)
+			if n >= most {
+				t.Errorf("%s: %d of %d runs were called breached", w.name, n, runs)
+			}
+		}
+	}
+}
+
+// TestBreachesAreFound: arms 10 % below the control under a limit of 5 % are found within 25 rounds
+// of 20,000 units in the median, however many arms share the units.
+func TestBreachesAreFound(t *testing.T) {
+	testsize.NoRace(t)
+	for _, arms := range []int{1, 4, 10} {
+		w := powerWorld(arms)
+		median, _, never, err := w.found(testsize.Of(100, 50), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if median > 25 || never > 0 {
+			t.Errorf("%d arms: %d rounds in the median, %d never", arms, median, never)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package experiment
+
+import (
+	"time"
+
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
+)
+
+// rampState is how far the ramp of the definition has come.
+type rampState struct {
+	Stage int   `json:"stage"` // an index of the definition's stages, their number when the ramp is over
+	Since int64 `json:"since"` // when the stage began
+	Units int64 `json:"units"` // of all arms when it began
+}
+
+// rampShare returns the share of the traffic that the learned mixture gets in a stage.
+func rampShare(d *definition.Definition, stage int) float64 {
+	if stage < len(d.Ramp) {
+		return d.Ramp[stage].Share
+	}
+	return 1
+}
+
+// dilute gives the control arm all but a share of the traffic.
+func dilute(p []float64, share float64, control int) {
+	if share == 1 {
+		return
+	}
+	for k := range p {
+		p[k] = float64(share * p[k])
+	}
+	p[control] += 1 - share
+}
+
+// enter begins a stage.
+func (x *rampState) enter(stage int, now, units int64) { *x = rampState{stage, now, units} }
+
+// ramp is an experiment as the functions of its ramp see it.
+type ramp struct{ *experimentState }
+
+// waits returns a text for each thing that the stage still waits for; none when the next stage
+// may begin.
+func (x ramp) waits(now int64) (texts []string) {
+	s := &x.def.Ramp[x.Ramp.Stage]
+	if n := x.units() - x.Ramp.Units; n < s.Units {
+		texts = append(texts, "units: "+itoa(int(n))+" of "+itoa(int(s.Units)))
+	}
+	if t := now - x.Ramp.Since; t < int64(s.Time) {
+		texts = append(texts, "time: "+time.Duration(t).Round(time.Second).String()+" of "+
+			time.Duration(s.Time).String())
+	}
+	if s.Guardrails == "held" {
+		p := x.learnedMixture()
+		dilute(p, rampShare(x.def, x.Ramp.Stage+1), x.Control)
+		in := x.guardInput(false)
+		for i := range x.def.Guardrails {
+			if b := x.guards.slack(in, i, p, nil); !(b.low >= 0) {
+				texts = append(texts, "guardrail "+x.def.Guardrails[i].Metric+": the mixture of the next stage is "+
+					"not shown to hold it")
+			}
+		}
+	}
+	return texts
+}
+
+// step begins the next stage if nothing is waited for.
+func (x ramp) step(now int64) {
+	if x.Ramp.Stage >= len(x.def.Ramp) || x.Status != policy.Running || len(x.waits(now)) > 0 {
+		return
+	}
+	x.Ramp.enter(x.Ramp.Stage+1, now, x.units())
+	if x.Ramp.Stage < len(x.def.Ramp) {
+		x.note(now, "ramp: stage %d of %d, %v of the traffic", x.Ramp.Stage+1, len(x.def.Ramp),
+			rampShare(x.def, x.Ramp.Stage))
+	} else {
+		x.note(now, "ramp: over, the learned mixture gets all of the traffic")
+	}
+}
+
+// change goes on with the ramp of a new definition: in its first stage whose share is at least that
+// of now.
+func (x ramp) change(before *definition.Definition, now int64) {
+	if sameJSON(before.Ramp, x.def.Ramp) {
+		return
+	}
+	share, stage := rampShare(before, x.Ramp.Stage), 0
+	for stage < len(x.def.Ramp) && x.def.Ramp[stage].Share < share {
+		stage++
+	}
+	x.Ramp.enter(stage, now, x.units())
+}
+
+// report returns the report of the ramp, nil without one and when it is over.
+func (x ramp) report(now int64) *policy.RampReport {
+	if x.Ramp.Stage >= len(x.def.Ramp) || x.Status == policy.Concluded {
+		return nil
+	}
+	return &policy.RampReport{
+		Stage: x.Ramp.Stage + 1, Stages: len(x.def.Ramp), Share: rampShare(x.def, x.Ramp.Stage),
+		Since: stamp(x.Ramp.Since), Waits: append([]string{}, x.waits(now)...),
+	}
+}
+
+// outside returns the share of units that get the control arm whatever the mixture is, in 2^-64ths:
+// those held back, and, until the experiment is concluded, those that do not take part.
+func (x *experimentState) outside() uint64 {
+	out := x.def.HoldBack
+	if x.Status != policy.Concluded {
+		out += float64((1 - out) * (1 - x.def.Traffic))
+	}
+	return policy.Fraction(out)
+}

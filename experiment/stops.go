@@ -1,0 +1,310 @@
+package experiment
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
+)
+
+// stop is why an arm gets no share although it is active.
+type stop string
+
+const (
+	// vetoed arms get no share until the veto is lifted. The learner does not plan with them.
+	vetoed stop = "veto"
+	// suspended arms get no share until the learner has observed them.
+	suspended stop = "suspended"
+)
+
+// stopState is the part of an arm's state that says whether it may be served.
+type stopState struct {
+	Stop stop `json:"stop,omitempty"`
+	// Why says it for people.
+	Why string `json:"why,omitempty"`
+	// Beyond lists the guardrails that the arm by itself surely breaks, so that each acts once.
+	Beyond []int `json:"beyond,omitempty"`
+	// Observed is whether the learner has ever observed the arm.
+	Observed bool `json:"observed,omitempty"`
+}
+
+// stopsArms reports whether a guardrail stops arms that surely break it by themselves: for good if
+// every arm must hold it, else until the learner has observed the arm and can weigh it. A soft
+// guardrail that only alerts stops nothing, and one that rolls back does so when it is breached.
+func stopsArms(g *definition.Guardrail) bool {
+	return g.EachArm || g.Action == "shrink" || g.Hard && g.Action == "alert"
+}
+
+// stopView is the roster as the functions of stopped arms and of bounds on shares see it.
+type stopView struct{ *roster }
+
+// stopper is an experiment as the functions that stop its arms see it.
+type stopper struct{ *experimentState }
+
+func (x stopper) view() stopView { return stopView{&x.roster} }
+
+// limit keeps a mixture to the arms that may be served, and to their bounds.
+func (x stopView) limit(p []float64) {
+	x.clearStopped(p)
+	x.bound(p)
+}
+
+// clearStopped moves the shares of stopped arms to the control arm, or, without one, to the other
+// arms in proportion. If no other arm has a share, p stays as it is.
+func (x stopView) clearStopped(p []float64) {
+	moved, rest := 0.0, 0.0
+	for k := range p {
+		if x.Arms[k].Stop != "" {
+			moved += p[k]
+		} else {
+			rest += p[k]
+		}
+	}
+	if moved == 0 || x.Control < 0 && !(rest > 0) {
+		return
+	}
+	for k := range p {
+		switch {
+		case x.Arms[k].Stop != "":
+			p[k] = 0
+		case x.Control < 0:
+			p[k] /= rest
+		}
+	}
+	if x.Control >= 0 {
+		p[x.Control] += moved
+	}
+}
+
+// bound moves what arms have above their greatest shares to the control arm. Without one the other
+// arms get it, in proportion and up to their own bounds.
+func (x stopView) bound(p []float64) {
+	if x.def.MaxShare == nil {
+		return
+	}
+	for range len(p) + 1 { // each pass but the last fills an arm
+		over, free := 0.0, 0.0
+		for k := range p {
+			if most := x.maxShare(k); p[k] >= most {
+				over += p[k] - most
+				p[k] = most
+			} else if x.Arms[k].Stop == "" {
+				free += p[k]
+			}
+		}
+		switch {
+		case !(over > 1e-12):
+			return
+		case x.Control >= 0:
+			p[x.Control] += over
+			return
+		case !(free > 0):
+			x.spread(p, over)
+			return
+		}
+		for k := range p {
+			if p[k] < x.maxShare(k) && x.Arms[k].Stop == "" {
+				p[k] += float64(over * (p[k] / free))
+			}
+		}
+	}
+}
+
+// spread gives a share to active arms without one, evenly and up to their bounds.
+func (x stopView) spread(p []float64, share float64) {
+	room := 0.0
+	for k := range p {
+		if x.Arms[k].Active && x.Arms[k].Stop == "" {
+			room += x.maxShare(k) - p[k]
+		}
+	}
+	for k := range p {
+		if room > 0 && x.Arms[k].Active && x.Arms[k].Stop == "" {
+			p[k] += float64(min(share/room, 1) * (x.maxShare(k) - p[k]))
+		}
+	}
+}
+
+// maxShare returns the greatest share of an arm.
+func (x stopView) maxShare(k int) float64 {
+	if k == x.Control {
+		return 1
+	}
+	return x.def.MaxShare.Of(x.Arms[k].Name)
+}
+
+// left reports whether an arm beside the control may still be served.
+func (x stopView) left() bool {
+	for k := range x.Arms {
+		if k != x.Control && x.Arms[k].Active && x.Arms[k].Stop == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// stopArms stops the arms that, by themselves, surely break a guardrail.
+func (x stopper) stopArms(in *guardInput, now int64) {
+	stopped, veto := false, false
+	for i := range x.def.Guardrails {
+		g := &x.def.Guardrails[i]
+		if !stopsArms(g) {
+			continue
+		}
+		beyond := x.beyond(in, i)
+		for k := range x.Arms {
+			a := &x.Arms[k]
+			if k == x.Control || !a.Active || !x.turned(in, i, k, beyond(k)) {
+				continue
+			}
+			switch {
+			case a.Stop == vetoed || a.Stop == suspended && !g.EachArm || !g.EachArm && a.Observed:
+				continue
+			case g.EachArm || x.def.Policy.Kind == "fixed":
+				a.Stop, a.Why, veto = vetoed, "guardrail "+g.Metric+": the arm breaks it by itself; until the veto "+
+					"is lifted", true
+			default:
+				a.Stop, a.Why = suspended, "guardrail "+g.Metric+": the arm breaks it by itself; until its first "+
+					"window has closed"
+			}
+			stopped = true
+			x.note(now, "arm %s stopped: %s", a.Name, a.Why)
+		}
+	}
+	if veto {
+		x.replan()
+	}
+	if stopped {
+		_ = x.renewStopped(now, "arm stopped")
+	}
+}
+
+// beyond returns the test whether an arm by itself surely breaks guardrail i.
+func (x stopper) beyond(in *guardInput, i int) func(k int) bool {
+	g := &x.def.Guardrails[i]
+	if early := (earlyView{&x.roster}); early.boundedSide(g) {
+		return func(k int) bool { return early.beyond(g, k) }
+	}
+	_, up, relative, _ := g.Limit()
+	var arm func(k int) armSlack
+	if relative {
+		arm, _ = x.relativeSlack(in, i)
+	} else {
+		arm, _ = in.plainSlack(g, x.cachedBounds(&x.roster, i))
+	}
+	return func(k int) bool {
+		a := arm(k)
+		return up && a.to < 0 || !up && a.from > 0
+	}
+}
+
+// turned records whether an arm breaks guardrail i by itself, and reports whether it has begun to.
+func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
+	a := &x.Arms[k]
+	at, was := slices.BinarySearch(a.Beyond, i)
+	if beyond && !was && !x.def.Guardrails[i].EachArm { // the mixture alone must hold it: surely so?
+		beyond = !(x.guards.slack(in, i, x.running().Mixture, x.cachedBounds(&x.roster, i)).low >= 0)
+	}
+	switch {
+	case beyond && !was:
+		a.Beyond = slices.Insert(slices.Clone(a.Beyond), at, i)
+		return true
+	case !beyond && was:
+		a.Beyond = slices.Delete(slices.Clone(a.Beyond), at, at+1)
+	}
+	return false
+}
+
+// replan makes the learner anew, without the arms that are vetoed. It keeps the old one if that
+// cannot be: what is served leaves them out all the same.
+func (x stopper) replan() {
+	if x.def.Arms.Box == nil && x.def.Policy.Kind != "fixed" {
+		_ = x.rebuildLearner(&x.roster)
+	}
+}
+
+// planned reports whether the learner plans with an arm: with those that are active and not vetoed,
+// or, if there are none, with all active ones.
+func (x stopView) planned(k int) bool {
+	if !x.Arms[k].Active || x.Arms[k].Stop != vetoed {
+		return x.Arms[k].Active
+	}
+	return !slices.ContainsFunc(x.LearnedArms, func(i int) bool { return x.Arms[i].Active && x.Arms[i].Stop != vetoed })
+}
+
+// anyVeto reports whether an arm is vetoed.
+func (x stopView) anyVeto() bool {
+	return slices.ContainsFunc(x.Arms, func(a armState) bool { return a.Stop == vetoed })
+}
+
+// renewStopped begins a version after arms were stopped. A paused experiment serves what it served,
+// without them.
+func (x stopper) renewStopped(now int64, cause string) error {
+	if x.Status == policy.Paused {
+		return x.renewPaused(now, cause, x.served(len(x.Arms)).Shares())
+	}
+	return x.renew(now, cause)
+}
+
+// veto stops an arm until the veto is lifted.
+func (x stopper) veto(p *ArmEvent, now int64) error {
+	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
+	switch {
+	case k < 0 || !x.Arms[k].Active:
+		return noregret.BadInputf("arm", "%q is not an active arm", p.Arm)
+	case k == x.Control:
+		return noregret.BadInputf("arm", "%q is the control arm, which cannot be vetoed", p.Arm)
+	case x.Arms[k].Stop == vetoed:
+		return noregret.BadInputf("arm", "%q is vetoed already", p.Arm)
+	}
+	if err := x.checkCapacity(); err != nil {
+		return err
+	}
+	x.Arms[k].Stop, x.Arms[k].Why = vetoed, withReason("by hand, until the veto is lifted", p.Reason)
+	if !x.view().left() && x.Control < 0 {
+		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
+	}
+	x.note(now, "%s", withReason("arm "+p.Arm+" vetoed", p.Reason))
+	x.replan()
+	return x.renewStopped(now, "arm vetoed")
+}
+
+// lift lets an arm that is stopped be served again. A guardrail stops it again only if meanwhile
+// the arm was not surely beyond its limit.
+func (x stopper) lift(p *ArmEvent, now int64) error {
+	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
+	if k < 0 || !x.Arms[k].Active || x.Arms[k].Stop == "" {
+		return noregret.BadInputf("arm", "%q is not an arm that is stopped", p.Arm)
+	}
+	if err := x.checkCapacity(); err != nil {
+		return err
+	}
+	was := x.Arms[k].Stop
+	x.Arms[k].Stop, x.Arms[k].Why = "", ""
+	x.note(now, "%s", withReason("arm "+p.Arm+" no longer stopped", p.Reason))
+	if was == vetoed {
+		x.replan()
+	}
+	return x.renewStopped(now, "veto lifted")
+}
+
+// observed records that the learner has observed an arm, which ends its suspension.
+func (x stopView) observed(k int) {
+	a := &x.Arms[k]
+	a.Observed = true
+	if a.Stop == suspended {
+		a.Stop, a.Why = "", ""
+	}
+}
+
+// stopped returns a text for each arm that is stopped.
+func (x stopView) stopped() (texts []string) {
+	for k := range x.Arms {
+		if a := &x.Arms[k]; a.Active && a.Stop != "" {
+			texts = append(texts, strings.Join([]string{"arm", a.Name, "gets no share:", a.Why}, " "))
+		}
+	}
+	return texts
+}

@@ -1,0 +1,184 @@
+package arena
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
+)
+
+// Group is what a learner sees of the units that it served one arm in one round.
+type Group struct {
+	Arm   int
+	Units int
+	// Means are the units' mean values, by metric; Variances the sample variances of one unit's
+	// value, NaN for a group of one unit.
+	Means, Variances []float64
+}
+
+// sampler draws the outcomes of a run. The outcome of a group is a function of the seed, the run,
+// the round, the arm and the number of units, and of nothing else: learners that serve an arm as
+// many units in a round see the same group. For about as many they see nearly the same one. The
+// standard normal number z of each (round, arm, metric) is common to all numbers of units, and
+// means are quantiles at z; buyers come in the same order and spend the same amounts.
+type sampler struct {
+	w    *World
+	seed uint64
+	t    int
+	// Sums over the first buyers of (round, arm), by metric of kind Revenue: what they spend and
+	// its square, of a mean amount of one. They are kept for the learners that come later in the
+	// round.
+	buyers [][]buyers
+}
+
+// buyers are the buyers of an arm in a round, in order.
+type buyers struct {
+	source       random.SplitMix64
+	sum, squares []float64
+}
+
+func newSampler(w *World, seed uint64) *sampler {
+	s := &sampler{w: w, seed: seed, t: -1}
+	s.buyers = make([][]buyers, w.Arms())
+	for k := range s.buyers {
+		s.buyers[k] = make([]buyers, len(w.Outcomes))
+	}
+	return s
+}
+
+// streams that a round has beside those of its arms and metrics.
+const (
+	allocationStream = 1 << 40
+	amountStream     = 1 << 41
+	varianceStream   = 1 << 42
+)
+
+// source returns the random numbers of one purpose in round t.
+func (s *sampler) source(t, stream int) random.SplitMix64 {
+	return random.SplitMix64(random.Mix(random.Mix(s.seed^random.Mix(uint64(t)+1)) ^ uint64(stream)))
+}
+
+// allocate writes the number of units of each arm in round t to dst: p_k·N rounded up or down, so
+// that its mean is p_k·N, by systematic sampling with one random number that all learners share.
+func (s *sampler) allocate(t int, p []float64, dst []int) {
+	source := s.source(t, allocationStream)
+	u := float64(source.Float64())
+	n, sum, last := float64(s.w.Units[t]), 0.0, 0
+	for k, share := range p {
+		sum += share
+		next := min(int(math.Floor(float64(n*sum)+u)), s.w.Units[t])
+		dst[k] = max(next-last, 0)
+		last = max(next, last)
+	}
+	for k := len(p) - 1; last < s.w.Units[t]; k-- { // rounding of the sum
+		if p[k] > 0 || k == 0 {
+			dst[k] += s.w.Units[t] - last
+			break
+		}
+	}
+}
+
+// draw writes the outcome of g.Units units of arm g.Arm in round t to g.
+func (s *sampler) draw(t int, g *Group) {
+	if t != s.t {
+		s.t = t
+		for k := range s.buyers {
+			for m := range s.buyers[k] {
+				b := &s.buyers[k][m]
+				b.sum, b.squares = b.sum[:0], b.squares[:0]
+			}
+		}
+	}
+	n, means := float64(g.Units), s.w.Phases[s.w.phase(t)].Means.Arm(g.Arm)
+	count := func(m int) float64 {
+		source := s.source(t, g.Arm*len(means)+m)
+		rate := min(float64(means[m]*s.w.level(t, m)), 1)
+		return binomial(stat.Normal(&source), g.Units, rate)
+	}
+	for m := range means {
+		switch o := &s.w.Outcomes[m]; o.Kind {
+		case Bernoulli:
+			c := count(m)
+			g.Means[m] = c / n
+			g.Variances[m] = float64(g.Means[m]*(1-g.Means[m])) * (n / (n - 1))
+		case Normal:
+			source := s.source(t, g.Arm*len(means)+m)
+			z := stat.Normal(&source)
+			g.Means[m] = float64(means[m]*s.w.level(t, m)) + float64(z*(o.Deviation/math.Sqrt(n)))
+			source = s.source(t, varianceStream+g.Arm*len(means)+m)
+			spread := max(0, 1+float64(stat.Normal(&source)*math.Sqrt(2/(n-1))))
+			g.Variances[m] = float64(float64(o.Deviation*o.Deviation) * spread)
+		case Revenue:
+			amount := 0.0
+			if means[o.Of] > 0 {
+				amount = means[m] / means[o.Of]
+			}
+			sum, squares := s.spent(t, g.Arm, m, int(count(o.Of)))
+			sum, squares = float64(sum*amount), float64(squares*float64(amount*amount))
+			g.Means[m] = sum / n
+			g.Variances[m] = max(squares-float64(sum*g.Means[m]), 0) / (n - 1)
+		}
+		if g.Units < 2 {
+			g.Variances[m] = math.NaN()
+		}
+	}
+}
+
+// spent returns what the first n buyers of an arm spend in round t, and the sum of squares, where
+// the mean amount is one.
+func (s *sampler) spent(t, k, m, n int) (sum, squares float64) {
+	if n == 0 {
+		return 0, 0
+	}
+	b, o := &s.buyers[k][m], &s.w.Outcomes[m]
+	if len(b.sum) == 0 {
+		b.source = s.source(t, amountStream+k*len(s.w.Outcomes)+m)
+	} else {
+		sum, squares = b.sum[len(b.sum)-1], b.squares[len(b.sum)-1]
+	}
+	mean := cappedMean(o.Sigma, o.Cap)
+	for len(b.sum) < n {
+		x := portable.Exp(float64(o.Sigma*stat.Normal(&b.source)) - float64(o.Sigma*o.Sigma/2))
+		if o.Cap > 0 {
+			x = min(x, o.Cap)
+		}
+		x /= mean
+		sum += x
+		squares += float64(x * x)
+		b.sum, b.squares = append(b.sum, sum), append(b.squares, squares)
+	}
+	return b.sum[n-1], b.squares[n-1]
+}
+
+// exactMean is the expected number of events up to which the binomial quantile is exact.
+const exactMean = 64
+
+// binomial returns the quantile of the binomial distribution with n trials of probability p at the
+// standard normal number z: exact by summation where fewer than exactMean events, or non-events,
+// are expected, and by the expansion of Cornish and Fisher to the skewness otherwise.
+func binomial(z float64, n int, p float64) float64 {
+	switch {
+	case p <= 0:
+		return 0
+	case p >= 1:
+		return float64(n)
+	case p > 0.5:
+		return float64(n) - binomial(-z, n, 1-p)
+	}
+	trials := float64(n)
+	mean := float64(trials * p)
+	if mean > exactMean {
+		x := mean + float64(z*math.Sqrt(float64(mean*(1-p)))) + float64((float64(z*z)-1)*(1-float64(2*p))/6)
+		return min(max(math.Round(x), 0), trials)
+	}
+	u, odds := normalBelow(z), p/(1-p)
+	term := portable.Exp(float64(trials * portable.Log1p(-p)))
+	sum, x := term, 0.0
+	for sum < u && x < trials && (term > 1e-18 || x < mean) {
+		term = float64(term * float64((trials-x)/(x+1)*odds))
+		x++
+		sum += term
+	}
+	return x
+}

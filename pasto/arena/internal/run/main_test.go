@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/pasto/arena"
+)
+
+func TestRun(t *testing.T) {
+	args := []string{"--runs", "2", "--families", "rare,crash", "--learners", "greedy-2,oracle", "--seed", "4"}
+	var text, data bytes.Buffer
+	if err := run(context.Background(), args, &text, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(text.String(), "2 runs of each family, seed 4") ||
+		!strings.Contains(text.String(), "\ncrash\n") {
+		t.Errorf("printed\n%s", text.String())
+	}
+	if err := run(context.Background(), append(args, "--json"), &data, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	var r arena.Result
+	if err := json.Unmarshal(data.Bytes(), &r); err != nil || len(r.Families) != 2 || len(r.Families[0].Rows) != 2 {
+		t.Errorf("%v in\n%s", err, data.String())
+	}
+}
+
+func TestList(t *testing.T) {
+	var b bytes.Buffer
+	if err := run(context.Background(), []string{"--list"}, &b, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "family week: ") || !strings.Contains(b.String(), "learner default: ") {
+		t.Errorf("printed\n%s", b.String())
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for want, args := range map[string][]string{
+		"unexpected argument": {"week"},
+		"nowhere":             {"--families", "nowhere"},
+		"nobody":              {"--learners", "nobody"},
+		"runs":                {"--runs", "0"},
+	} {
+		err := run(context.Background(), args, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q in it", args, err, want)
+		}
+	}
+}

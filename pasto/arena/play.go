@@ -1,0 +1,168 @@
+package arena
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// Play is what one learner did in one run.
+type Play struct {
+	// Deployed is the value of the mixture deployed at the end, and Served the mean value of what
+	// was served over the rounds: 0 for the control, 1 for the certified optimum of the round. A
+	// violation of a hard guardrail costs twice its certified price, so that it never pays.
+	Deployed, Served float64
+	// RawDeployed and RawServed are the same without the cost of violations: above 1 where breaking
+	// a guardrail has paid.
+	RawDeployed, RawServed float64
+	// Violation is the mean over rounds of the largest violation of a hard guardrail in what was
+	// served, in units of the guardrail's margin, and Broken the share of rounds with one.
+	Violation, Broken float64
+	// DeployedBroken reports whether the mixture deployed at the end breaks a hard guardrail.
+	DeployedBroken bool
+}
+
+// player is a learner in a run.
+type player struct {
+	entry   *Entry
+	learner Learner
+	counts  []int
+	groups  []Group   // of the running round
+	late    [][]Group // rounds whose feedback has not come yet
+	play    Play
+}
+
+// playWorld lets all learners play the world, round by round, with the same draws. Seed is that of
+// the draws; no learner's draws depend on another learner.
+func playWorld(ctx context.Context, w *World, entries []Entry, seed uint64) ([]Play, error) {
+	if err := w.solve(); err != nil {
+		return nil, err
+	}
+	players := make([]player, len(entries))
+	for i := range players {
+		p := &players[i]
+		p.entry, p.counts = &entries[i], make([]int, w.Arms())
+		task := &Task{
+			Goals: w.Goals, Arms: w.Arms(), Rounds: w.Rounds(), Units: w.Units[0], Seed: seed, world: w,
+		}
+		var err error
+		if p.learner, err = p.entry.New(task); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.entry.Name, err)
+		}
+	}
+	s, theta := newSampler(w, seed), make([]float64, w.Goals.Dim())
+	for t := range w.Units {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for i := range players {
+			if err := players[i].round(w, s, t, theta); err != nil {
+				return nil, fmt.Errorf("%s in round %d: %w", players[i].entry.Name, t+1, err)
+			}
+		}
+	}
+	out := make([]Play, len(players))
+	for i := range players {
+		out[i] = players[i].finish(w, theta)
+	}
+	return out, nil
+}
+
+// round plays round t.
+func (p *player) round(w *World, s *sampler, t int, theta []float64) error {
+	mixture, err := p.learner.Serving(t)
+	if err != nil {
+		return err
+	}
+	if err := checkMixture(mixture, w.Arms()); err != nil {
+		return err
+	}
+	score := w.rate(w.phase(t), mixture, theta)
+	p.play.Served += score.value
+	p.play.RawServed += score.raw
+	p.play.Violation += score.violation
+	if score.broken {
+		p.play.Broken++
+	}
+	s.allocate(t, mixture, p.counts)
+	groups := p.take(w)
+	for k, n := range p.counts {
+		if n == 0 {
+			continue
+		}
+		groups = groups[:len(groups)+1]
+		g := &groups[len(groups)-1]
+		g.Arm, g.Units = k, n
+		s.draw(t, g)
+	}
+	p.late = append(p.late, groups)
+	if len(p.late) <= w.Delay {
+		return nil
+	}
+	groups, p.late = p.late[0], p.late[1:]
+	p.groups = groups
+	if len(groups) == 0 {
+		return nil
+	}
+	return p.learner.Observe(groups)
+}
+
+// checkMixture returns an error if what a learner serves is no distribution over the arms.
+func checkMixture(p []float64, arms int) error {
+	sum := 0.0
+	for _, v := range p {
+		if !(v >= 0) {
+			return noregret.Errorf(noregret.Internal, "serving", "%v: want shares of at least 0", p)
+		}
+		sum += v
+	}
+	if len(p) != arms || !(math.Abs(sum-1) <= 1e-9) {
+		return noregret.Errorf(noregret.Internal, "serving", "%v sums to %v: want %d shares with sum 1", p, sum, arms)
+	}
+	return nil
+}
+
+// take returns an empty list of groups with room for one of each arm: that of the round observed
+// last, or a new one.
+func (p *player) take(w *World) []Group {
+	if p.groups != nil {
+		groups := p.groups[:0]
+		p.groups = nil
+		return groups
+	}
+	groups := make([]Group, w.Arms())
+	for k := range groups {
+		groups[k].Means, groups[k].Variances = make([]float64, w.Goals.Dim()), make([]float64, w.Goals.Dim())
+	}
+	return groups[:0]
+}
+
+// finish returns the play with means over rounds.
+func (p *player) finish(w *World, theta []float64) Play {
+	rounds := float64(w.Rounds())
+	score := w.rate(len(w.Phases)-1, p.learner.Deployed(), theta)
+	p.play.Deployed, p.play.RawDeployed, p.play.DeployedBroken = score.value, score.raw, score.broken
+	p.play.Served /= rounds
+	p.play.RawServed /= rounds
+	p.play.Violation /= rounds
+	p.play.Broken /= rounds
+	return p.play
+}
+
+// playRun plays one run of a family.
+func playRun(ctx context.Context, f *Family, entries []Entry, seed uint64, run int) ([]Play, error) {
+	w, err := f.Draw(source(f, seed, run))
+	if err != nil {
+		return nil, err
+	}
+	draws := random.New(seed, fmt.Sprintf("arena: %s, draws of run %d", f.Name, run))
+	return playWorld(ctx, w, entries, draws.Uint64())
+}
+
+// source returns the randomness of the world of a run.
+func source(f *Family, seed uint64, run int) *random.Source {
+	return random.New(seed, fmt.Sprintf("arena: %s, run %d", f.Name, run))
+}

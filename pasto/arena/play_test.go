@@ -1,0 +1,212 @@
+package arena
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/internal/testsize"
+)
+
+func play(t *testing.T, o Options) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The result does not depend on the number of workers, and a learner's figures not on the others.
+func TestResultDependsOnTheSeedOnly(t *testing.T) {
+	o := Options{
+		Families: []string{"revenue-guard", "delay"}, Learners: []string{"greedy-2", "optimistic-safe"},
+		Runs: 3, Workers: 1,
+	}
+	first := play(t, o)
+	o.Workers = 4
+	if !reflect.DeepEqual(play(t, o), first) {
+		t.Error("other figures with four workers")
+	}
+	o.Learners = []string{"thompson", "greedy-2", "test-single"}
+	if got, want := play(t, o).Families[0].Rows[1], first.Families[0].Rows[0]; !reflect.DeepEqual(got, want) {
+		t.Errorf("other figures beside other learners: %+v, want %+v", got, want)
+	}
+	o.Seed = 1
+	if reflect.DeepEqual(play(t, o).Families[0].Rows[1], first.Families[0].Rows[0]) {
+		t.Error("the same figures with another seed")
+	}
+}
+
+// late records when feedback comes.
+type late struct {
+	p      []float64
+	seen   int
+	before []int // groups seen before each round
+}
+
+func (l *late) Serving(int) ([]float64, error) {
+	l.before = append(l.before, l.seen)
+	return l.p, nil
+}
+
+func (l *late) Observe(groups []Group) error {
+	l.seen++
+	return nil
+}
+
+func (l *late) Deployed() []float64 { return l.p }
+
+func TestFeedbackComesLate(t *testing.T) {
+	w, l := worldOf(t, "delay", 0), &late{p: make([]float64, 6)}
+	uniform(l.p)
+	entries := []Entry{{Name: "late", New: func(*Task) (Learner, error) { return l, nil }}}
+	if _, err := playWorld(context.Background(), w, entries, 1); err != nil {
+		t.Fatal(err)
+	}
+	for round, n := range l.before {
+		if want := max(0, round-w.Delay); n != want {
+			t.Fatalf("before round %d %d rounds were observed, want %d", round, n, want)
+		}
+	}
+}
+
+// A learner that serves no distribution ends the run with an error that names it.
+func TestServingIsChecked(t *testing.T) {
+	w := worldOf(t, "delay", 0)
+	for _, p := range [][]float64{nil, {1}, {0.5, 0.6, 0, 0, 0, 0}, {1.5, -0.5, 0, 0, 0, 0}} {
+		entries := []Entry{{Name: "wrong", New: func(*Task) (Learner, error) { return &late{p: p}, nil }}}
+		_, err := playWorld(context.Background(), w, entries, 1)
+		if err == nil || !strings.Contains(err.Error(), "wrong in round 1") {
+			t.Errorf("%v: got %v", p, err)
+		}
+	}
+}
+
+// The oracle serves the optimum of each phase; peers that promise what they serve keep it.
+func TestOracleAndSafePeers(t *testing.T) {
+	r := play(t, Options{
+		Runs: testsize.Of(12, 2), Seed: 3,
+		Learners: []string{"oracle", "thompson-safe", "greedy-2-safe", "optimistic-safe", "contrasts-safe", "greedy-2"},
+	})
+	broken := 0
+	for _, f := range r.Families {
+		oracle := &f.Rows[0]
+		if oracle.Deployed.Mean < -1e-9 || oracle.Deployed.Mean > 1+1e-9 || oracle.Violation.Mean > 0 {
+			t.Errorf("%s: the oracle has %+v", f.Family, oracle)
+		}
+		for i := range f.Rows[1:] {
+			x := &f.Rows[i+1]
+			if x.Served.Mean > oracle.Served.Mean+1e-9 || x.Deployed.Mean > oracle.Deployed.Mean+1e-9 {
+				t.Errorf("%s: %s is better than the oracle: %+v", f.Family, x.Learner, x)
+			}
+			// Plain means follow growth, and no peer looks for sudden changes.
+			if f.Family == "late-crash" || f.Family == "growth" && x.Learner != "contrasts-safe" {
+				continue
+			}
+			if strings.HasSuffix(x.Learner, "-safe") && x.BrokenRounds.Mean > 0.01 {
+				t.Errorf("%s: %s breaks guardrails in %v of the rounds", f.Family, x.Learner, x.BrokenRounds)
+			}
+			if x.Learner == "greedy-2" && x.BrokenRounds.Mean > 0.01 {
+				broken++
+			}
+		}
+	}
+	if broken == 0 {
+		t.Error("a learner without bounds breaks no guardrail in any family: they are too mild")
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	for _, o := range []Options{
+		{Runs: 2, Families: []string{"weeks"}}, {Runs: 2, Learners: []string{"best"}}, {Runs: 1},
+	} {
+		if _, err := Run(context.Background(), o); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}
+
+func TestRunStops(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	o := Options{Runs: 1000, Progress: func(int, int) { stop() }}
+	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+}
+
+// Verdicts compare with peers of the same caution only, and with the paired differences.
+func TestVerdict(t *testing.T) {
+	entries := []Entry{
+		{Name: "default", Caution: Caution{Deployed: 2, Served: true}},
+		{Name: "bold", Caution: Caution{Deployed: 1}}, // breaks guardrails
+		{Name: "careful", Caution: Caution{Deployed: 2}},
+		{Name: "safe", Caution: Caution{Deployed: 2, Served: true}},
+		{Name: "oracle"},
+	}
+	runs := [][]Play{
+		{
+			{Deployed: 0.5, Served: 0.4},
+			{Deployed: 0.9, Served: 0.9, Broken: 0.1, DeployedBroken: true},
+			{Deployed: 0.6, Served: 0.8},
+			{Deployed: 0.4, Served: 0.1},
+			{Deployed: 1},
+		},
+		{
+			{Deployed: 0.7, Served: 0.6},
+			{Deployed: 0.9, Served: 0.9, Broken: 0.1, DeployedBroken: true},
+			{Deployed: 0.8, Served: 0.8},
+			{Deployed: 0.4, Served: 0.3},
+			{Deployed: 1},
+		},
+	}
+	v := summarize("test", true, entries, runs).Verdict
+	if c := v.Caution; c.DeployedPeer != "safe" || c.ServedPeer != "safe" || !c.Level() || !v.Safe || !v.AboveControl {
+		t.Errorf("%+v", v)
+	}
+	c := v.Any
+	if c.DeployedPeer != "careful" || c.ServedPeer != "careful" || c.DeployedLevel || c.ServedLevel {
+		t.Errorf("%+v", c)
+	}
+	if d := c.DeployedLead; math.Abs(d.Mean+0.1) > 1e-9 || d.Error > 1e-9 {
+		t.Errorf("lead %+v, want -0.1 in both runs", d)
+	}
+	if v := summarize("test", false, entries, runs).Verdict; v.Caution.DeployedPeer != "careful" {
+		t.Errorf("without hard guardrails: %+v", v)
+	}
+	if v := summarize("test", true, entries[1:], [][]Play{runs[0][1:], runs[1][1:]}).Verdict; v != nil {
+		t.Errorf("without the default: %+v", v)
+	}
+}
+
+func TestText(t *testing.T) {
+	r := play(t, Options{
+		Runs: 2, Families: []string{"rare", "soft"},
+		Learners: []string{"default", "greedy-2", "greedy-2-safe"},
+	})
+	var text, again bytes.Buffer
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"2 runs of each family, seed 0", "\nrare\n", "\ngreedy-2-safe  ", " of 2 families"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Result
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if err := back.WriteText(&again); err != nil || again.String() != text.String() {
+		t.Errorf("JSON loses something: %v\n%s", err, again.String())
+	}
+}

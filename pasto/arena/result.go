@@ -1,0 +1,310 @@
+package arena
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/noregret/noregret"
+)
+
+// Options say what to play.
+type Options struct {
+	// Families and Learners are names; none means all.
+	Families, Learners []string
+	// Runs is the number of runs of each family, at least 2.
+	Runs int
+	// Seed is that of all randomness.
+	Seed uint64
+	// Workers is the number of runs that play at a time; 0 means one for each processor. The result
+	// does not depend on it.
+	Workers int
+	// Progress is called after each run with the numbers of runs done and in all; nil is not
+	// called. Calls do not overlap.
+	Progress func(done, total int)
+}
+
+// Estimate is a mean over runs and its standard error.
+type Estimate struct {
+	Mean  float64 `json:"mean"`
+	Error float64 `json:"error"`
+}
+
+// Row is what a learner did in a family, over all runs; see [Play].
+type Row struct {
+	Learner        string   `json:"learner"`
+	Deployed       Estimate `json:"deployed"`
+	Served         Estimate `json:"served"`
+	RawDeployed    Estimate `json:"raw_deployed"`
+	RawServed      Estimate `json:"raw_served"`
+	Violation      Estimate `json:"violation"`
+	BrokenRounds   Estimate `json:"broken_rounds"`
+	BrokenRuns     Estimate `json:"broken_runs"`     // runs with a round in which a guardrail broke
+	DeployedBroken Estimate `json:"deployed_broken"` // runs that deploy a mixture that breaks one
+	ServedWorse    Estimate `json:"served_worse"`    // runs that served less than the control is worth
+	DeployedWorse  Estimate `json:"deployed_worse"`  // runs that deploy less than that
+	// DeployedLead and ServedLead are the mean differences of the default to this learner in the
+	// same runs, where the default is the first learner.
+	DeployedLead Estimate `json:"deployed_lead"`
+	ServedLead   Estimate `json:"served_lead"`
+}
+
+// FamilyResult is what all learners did in a family, and how the default compares.
+type FamilyResult struct {
+	Family  string   `json:"family"`
+	Rows    []Row    `json:"rows"`
+	Verdict *Verdict `json:"verdict,omitempty"`
+}
+
+// Comparison is the default beside the best peers of some kind, by their means.
+type Comparison struct {
+	DeployedPeer string `json:"deployed_peer"`
+	ServedPeer   string `json:"served_peer"`
+	// DeployedLead and ServedLead are what the default has more, in the same runs.
+	DeployedLead Estimate `json:"deployed_lead"`
+	ServedLead   Estimate `json:"served_lead"`
+	// DeployedLevel and ServedLevel report that the default is not behind by more than two standard
+	// errors.
+	DeployedLevel bool `json:"deployed_level"`
+	ServedLevel   bool `json:"served_level"`
+}
+
+// Level reports whether the default is level in what it serves and in what it deploys.
+func (c *Comparison) Level() bool { return c.DeployedLevel && c.ServedLevel }
+
+// Verdict compares the default with the best of its peers in a family. A peer counts if it keeps
+// the hard guardrails: in at least 99 % of the rounds that it serves, and in at least 95 % of the
+// runs in what it deploys, to two standard errors.
+type Verdict struct {
+	// Caution compares with the peers of the default's caution: those that bound what they serve in
+	// all rounds together, and deploy with as many standard errors.
+	Caution Comparison `json:"caution"`
+	// Any compares with peers that bound what they serve or not, if they keep the guardrails, and
+	// deploy with as many standard errors. Where the uniform mixture holds the guardrails peers
+	// without bounds keep them too, and learn faster.
+	Any Comparison `json:"any"`
+	// Safe reports that the default broke a hard guardrail in at most 1 % of all rounds.
+	Safe bool `json:"safe"`
+	// AboveControl reports that the default was not worse than the control, to two standard errors,
+	// in what it served and in what it deployed.
+	AboveControl bool `json:"above_control"`
+}
+
+// Result is what a call of [Run] has measured.
+type Result struct {
+	Runs     int            `json:"runs"`
+	Seed     uint64         `json:"seed"`
+	Families []FamilyResult `json:"families"`
+}
+
+// Run plays all runs of the families with all learners. Every learner of a run plays the same world
+// with the same draws. Runs are independent and summed up in their order. It stops with ctx's error
+// when ctx ends, and returns an error of code usage for an unknown name or fewer than 2 runs.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if o.Runs < 2 {
+		return nil, noregret.Errorf(noregret.Usage, "runs", "%d: want at least 2, for standard errors", o.Runs)
+	}
+	families, entries, err := o.find()
+	if err != nil {
+		return nil, err
+	}
+	plays, err := o.playAll(ctx, families, entries)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Runs: o.Runs, Seed: o.Seed}
+	for i := range families {
+		w, err := families[i].Draw(source(&families[i], o.Seed, 0))
+		if err != nil {
+			return nil, err
+		}
+		r.Families = append(r.Families, summarize(families[i].Name, w.Goals.HasHard(), entries, plays[i]))
+	}
+	return r, nil
+}
+
+func (o *Options) find() (families []Family, entries []Entry, err error) {
+	families, entries = Families(), Learners()
+	if len(o.Families) > 0 {
+		families = nil
+		for _, name := range o.Families {
+			f, err := FindFamily(name)
+			if err != nil {
+				return nil, nil, err
+			}
+			families = append(families, *f)
+		}
+	}
+	if len(o.Learners) > 0 {
+		entries = nil
+		for _, name := range o.Learners {
+			e, err := FindLearner(name)
+			if err != nil {
+				return nil, nil, err
+			}
+			entries = append(entries, *e)
+		}
+	}
+	return families, entries, nil
+}
+
+// playAll returns the plays by family, run and learner.
+func (o *Options) playAll(ctx context.Context, families []Family, entries []Entry) ([][][]Play, error) {
+	plays := make([][][]Play, len(families))
+	errs := make([]error, len(families)*o.Runs)
+	for i := range plays {
+		plays[i] = make([][]Play, o.Runs)
+	}
+	workers := o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	done, failed := 0, atomic.Bool{}
+	for range min(workers, len(errs)) {
+		group.Go(func() {
+			for {
+				job := int(next.Add(1)) - 1
+				if job >= len(errs) || failed.Load() {
+					return
+				}
+				i, run := job/o.Runs, job%o.Runs
+				if plays[i][run], errs[job] = playRun(ctx, &families[i], entries, o.Seed, run); errs[job] != nil {
+					errs[job] = fmt.Errorf("family %s, run %d: %w", families[i].Name, run, errs[job])
+					failed.Store(true)
+					return
+				}
+				mu.Lock()
+				done++
+				if o.Progress != nil {
+					o.Progress(done, len(errs))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return plays, nil
+}
+
+// estimate returns the mean of f over the runs.
+func estimate(runs [][]Play, f func(plays []Play) float64) Estimate {
+	n, mean, square := float64(len(runs)), 0.0, 0.0
+	for i, plays := range runs {
+		v := f(plays)
+		d := v - mean
+		mean += d / float64(i+1)
+		square += float64(d * (v - mean))
+	}
+	return Estimate{mean, math.Sqrt(square / (n - 1) / n)}
+}
+
+func indicator(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// summarize sums up the runs of a family. The default is compared where it is the first learner.
+func summarize(family string, hard bool, entries []Entry, runs [][]Play) FamilyResult {
+	r := FamilyResult{Family: family}
+	compared := entries[0].Name == "default"
+	for i := range entries {
+		of := func(f func(p *Play) float64) Estimate {
+			return estimate(runs, func(plays []Play) float64 { return f(&plays[i]) })
+		}
+		row := Row{
+			Learner:        entries[i].Name,
+			Deployed:       of(func(p *Play) float64 { return p.Deployed }),
+			Served:         of(func(p *Play) float64 { return p.Served }),
+			RawDeployed:    of(func(p *Play) float64 { return p.RawDeployed }),
+			RawServed:      of(func(p *Play) float64 { return p.RawServed }),
+			Violation:      of(func(p *Play) float64 { return p.Violation }),
+			BrokenRounds:   of(func(p *Play) float64 { return p.Broken }),
+			BrokenRuns:     of(func(p *Play) float64 { return indicator(p.Broken > 0) }),
+			DeployedBroken: of(func(p *Play) float64 { return indicator(p.DeployedBroken) }),
+			ServedWorse:    of(func(p *Play) float64 { return indicator(p.Served < -rounding) }),
+			DeployedWorse:  of(func(p *Play) float64 { return indicator(p.Deployed < -rounding) }),
+		}
+		if compared {
+			row.DeployedLead = estimate(runs, func(p []Play) float64 { return p[0].Deployed - p[i].Deployed })
+			row.ServedLead = estimate(runs, func(p []Play) float64 { return p[0].Served - p[i].Served })
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	if compared {
+		r.Verdict = judge(entries, r.Rows, hard)
+	}
+	return r
+}
+
+const (
+	// mostBroken is the share of rounds in which a learner may break a hard guardrail.
+	mostBroken = 0.01
+	// mostDeployedBroken is the share of runs in which it may deploy a mixture that breaks one: 2.3
+	// % for one guardrail with two standard errors of caution, and there may be more.
+	mostDeployedBroken = 0.05
+)
+
+// judge compares the first learner with the others. It returns nil if there is no peer of its
+// caution. Where no guardrail is hard, caution makes no difference.
+func judge(entries []Entry, rows []Row, hard bool) *Verdict {
+	own := entries[0].Caution
+	careful := func(i int) bool { return !hard || entries[i].Caution.Deployed >= own.Deployed }
+	safe := func(i int) bool { return !hard || entries[i].Caution.Served || !own.Served }
+	caution, ok := compare(entries, rows, func(i int) bool { return careful(i) && safe(i) }, safe)
+	if !ok {
+		return nil
+	}
+	any, _ := compare(entries, rows, careful, func(int) bool { return true })
+	return &Verdict{
+		Caution: caution, Any: any, Safe: rows[0].BrokenRounds.Mean <= mostBroken,
+		AboveControl: rows[0].Deployed.notBelow(0) && rows[0].Served.notBelow(0),
+	}
+}
+
+// compare compares the first learner with the best of those that keep the hard guardrails: in what
+// is deployed with the careful ones, in what is served with the safe ones. It reports false if
+// there are none.
+func compare(entries []Entry, rows []Row, careful, safe func(i int) bool) (c Comparison, ok bool) {
+	deployed, served := 0, 0
+	for i := 1; i < len(rows); i++ {
+		x := &rows[i]
+		if entries[i].Name == "oracle" {
+			continue
+		}
+		if careful(i) && x.DeployedBroken.notAbove(mostDeployedBroken) &&
+			(deployed == 0 || x.Deployed.Mean > rows[deployed].Deployed.Mean) {
+			deployed = i
+		}
+		if safe(i) && x.BrokenRounds.Mean <= mostBroken && (served == 0 || x.Served.Mean > rows[served].Served.Mean) {
+			served = i
+		}
+	}
+	c = Comparison{
+		DeployedPeer: rows[deployed].Learner, DeployedLead: rows[deployed].DeployedLead,
+		ServedPeer: rows[served].Learner, ServedLead: rows[served].ServedLead,
+	}
+	c.DeployedLevel, c.ServedLevel = c.DeployedLead.notBelow(0), c.ServedLead.notBelow(0)
+	return c, deployed > 0 && served > 0
+}
+
+// notBelow reports whether the estimate is at least x, to two standard errors.
+func (e Estimate) notBelow(x float64) bool { return e.Mean+float64(2*e.Error) >= x-rounding }
+
+// notAbove reports whether the estimate is at most x, to two standard errors.
+func (e Estimate) notAbove(x float64) bool { return e.Mean-float64(2*e.Error) <= x }

@@ -1,0 +1,220 @@
+package arena
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
+)
+
+// Kind is a distribution of a metric's values over units.
+type Kind int
+
+const (
+	// Bernoulli values are 0 or 1: a unit has clicked or not. The mean is a rate.
+	Bernoulli Kind = iota
+	// Normal values have a given standard deviation: a latency, a time on the page.
+	Normal
+	// Revenue is 0 for most units; a unit that has bought, by the Bernoulli metric Outcome.Of,
+	// spends a lognormal amount.
+	Revenue
+)
+
+// Outcome says how the values of a metric are distributed over the units of a group.
+type Outcome struct {
+	Kind Kind
+	// Deviation is the standard deviation of a unit's value, of Normal.
+	Deviation float64
+	// Of is the index of the Bernoulli metric that counts the purchases, of Revenue.
+	Of int
+	// Sigma is the standard deviation of the logarithm of what a buyer spends, of Revenue.
+	Sigma float64
+	// Cap winsorizes what a buyer spends, in multiples of its uncapped mean, of Revenue; 0 does
+	// not. The metric's mean is that of the capped values.
+	Cap float64
+}
+
+// Phase is a part of a run in which the means stay the same.
+type Phase struct {
+	// From is the first round, counted from 0.
+	From int
+	// Means are the raw means per unit at level one, arm by arm. Arm 0 is the control.
+	Means *pasto.Table
+}
+
+// World is one problem with the truth about it: what users bring to an experiment and what they
+// could gain from it at best.
+type World struct {
+	// Goals is the objective. Guardrails that are relative compare with arm 0.
+	Goals *pasto.Goals
+	// Outcomes are the distributions of the metrics.
+	Outcomes []Outcome
+	// Margins are the units in which violations of the guardrails are reported, by metric: how far
+	// the control is from the limit, or would be without noise of the design; 0 for other metrics.
+	Margins []float64
+	// Phases are in order of time; the first begins at round 0.
+	Phases []Phase
+	// Units is the number of units in each round. Its length is the number of rounds.
+	Units []int
+	// Levels are factors of all arms' means, by round and metric: seasons, growth, shocks. Nil
+	// means one in all rounds. Mixtures are scored at level one.
+	Levels [][]float64
+	// Delay is the number of rounds by which observations come late.
+	Delay int
+
+	truths []truth
+}
+
+// Arms is the number of arms, the control included.
+func (w *World) Arms() int { return w.Phases[0].Means.Arms() }
+
+// Rounds is the number of rounds of a run.
+func (w *World) Rounds() int { return len(w.Units) }
+
+// phase returns the index of the phase of round t.
+func (w *World) phase(t int) int {
+	i := len(w.Phases) - 1
+	for w.Phases[i].From > t {
+		i--
+	}
+	return i
+}
+
+// level returns the factor of metric m in round t.
+func (w *World) level(t, m int) float64 {
+	if w.Levels == nil {
+		return 1
+	}
+	return w.Levels[t][m]
+}
+
+// truth is the solution of a phase, which its maker can compute.
+type truth struct {
+	means   *pasto.Table // as the objective sees them: contrasts of relative guardrails
+	best    []float64    // the certified optimum
+	prices  []float64    // of its guardrails
+	control float64      // the reward of the control
+	unit    float64      // the gain that counts as one
+}
+
+// leastUnit bounds the unit of values from below, as a share of the largest difference in the goals
+// between an arm and the control: where next to nothing can be gained, next to nothing can be lost.
+const leastUnit = 0.1
+
+// solve computes the certified optimum of each phase.
+func (w *World) solve() error {
+	w.truths = w.truths[:0]
+	for i := range w.Phases {
+		tr, err := newTruth(w.Goals, w.Phases[i].Means)
+		if err != nil {
+			return fmt.Errorf("phase %d: %w", i, err)
+		}
+		w.truths = append(w.truths, tr)
+	}
+	return nil
+}
+
+func newTruth(goals *pasto.Goals, raw *pasto.Table) (truth, error) {
+	tr := truth{means: raw.Clone()}
+	for k := range raw.Arms() {
+		if err := goals.Contrast(tr.means.Arm(k), raw.Arm(k), raw.Arm(0)); err != nil {
+			return truth{}, err
+		}
+	}
+	o, err := optimum.Maximize(goals, tr.means, optimum.DefaultOptions())
+	if err != nil {
+		return truth{}, err
+	}
+	tr.best, tr.prices = o.Mixture, o.Prices
+	if tr.prices == nil {
+		tr.prices = make([]float64, goals.Dim())
+	}
+	tr.control = goals.Reward(tr.means.Arm(0))
+	best := tr.reward(goals, tr.best)
+	plain := goals.Harden(func(*pasto.Metric) bool { return true }) // whose reward has no guardrails
+	for k := range raw.Arms() {
+		d := plain.Reward(tr.means.Arm(k)) - plain.Reward(tr.means.Arm(0))
+		tr.unit = max(tr.unit, float64(leastUnit*math.Abs(d)))
+	}
+	tr.unit = max(tr.unit, best-tr.control)
+	if !(tr.unit > 0) {
+		return truth{}, noregret.Errorf(noregret.Internal, "world", "all arms are equal")
+	}
+	if !(o.Gap <= float64(1e-6*tr.unit)) {
+		return truth{}, noregret.Errorf(noregret.Internal, "world", "the optimum is certified to %v only", o.Gap)
+	}
+	return tr, nil
+}
+
+func (tr *truth) reward(goals *pasto.Goals, p []float64) float64 {
+	theta := make([]float64, tr.means.Metrics())
+	tr.means.Mean(theta, p)
+	return goals.Reward(theta)
+}
+
+// violationPrice is how many times its certified price a violated hard guardrail costs. From one
+// on no mixture is worth more than the optimum; above one a violation never pays.
+const violationPrice = 2
+
+// score is what a mixture is worth under the true means.
+type score struct {
+	value     float64 // 0 for the control and 1 for the optimum, violations priced
+	raw       float64 // the same without prices
+	violation float64 // largest one of a hard guardrail, in units of its margin
+	broken    bool    // a hard guardrail
+}
+
+// rate scores mixture p in the phase, using theta as workspace.
+func (w *World) rate(phase int, p, theta []float64) (s score) {
+	tr := &w.truths[phase]
+	tr.means.Mean(theta, p)
+	reward, cost := w.Goals.Reward(theta), 0.0
+	for i := range w.Goals.Metrics() {
+		m := &w.Goals.Metrics()[i]
+		if !m.Hard {
+			continue
+		}
+		v := m.Violation(theta[i])
+		if v <= float64(rounding*w.Margins[i]) {
+			continue
+		}
+		s.broken = true
+		s.violation = max(s.violation, v/w.Margins[i])
+		cost += float64(violationPrice * tr.prices[i] * v)
+	}
+	s.raw = (reward - tr.control) / tr.unit
+	s.value = (reward - cost - tr.control) / tr.unit
+	return s
+}
+
+// rounding is the share of a margin by which a guardrail may be missed by rounding.
+const rounding = 1e-6
+
+// cappedMean is E[min(X, c)] for a lognormal X of mean one, which is X's for c = 0.
+func cappedMean(sigma, c float64) float64 {
+	if c == 0 {
+		return 1
+	}
+	d := portable.Log(c)/sigma + float64(sigma/2)
+	return normalBelow(d-sigma) + float64(c*(1-normalBelow(d)))
+}
+
+// normalBelow is the standard normal distribution function, by its series
+// ½ + φ(z)·Σ z^(2k+1)/(1·3·...·(2k+1)), to about 1e-15.
+func normalBelow(z float64) float64 {
+	switch {
+	case z > 9:
+		return 1
+	case z < -9:
+		return 0
+	}
+	term, sum, square := z, z, float64(z*z)
+	for k := 3.0; math.Abs(term) > 1e-17*math.Abs(sum); k += 2 {
+		term = float64(term * (square / k))
+		sum += term
+	}
+	return 0.5 + float64(sum*(portable.Exp(-float64(square/2))/math.Sqrt(2*math.Pi)))
+}

@@ -1,0 +1,242 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/pasto"
+)
+
+// Law is the distribution of one unit's value of a metric. Its mean is the arm's.
+type Law struct {
+	// Kind is "normal"; "bernoulli", a value of 0 or 1; "poisson", a count; or "lognormal", which
+	// is 0 for most units and log-normal for a share Rate of them: revenue.
+	Kind string `json:"kind"`
+	// SD is the standard deviation of a normal value.
+	SD float64 `json:"sd,omitempty"`
+	// Rate, in (0, 1], and Sigma, in (0, 5], are those of a log-normal value: the share of the
+	// units that have one, and the standard deviation of its logarithm.
+	Rate  float64 `json:"rate,omitempty"`
+	Sigma float64 `json:"sigma,omitempty"`
+}
+
+// Season is a sine wave of the level of all metrics: its period in rounds, above 0, and its
+// relative size, in [0, 1).
+type Season struct {
+	Period float64 `json:"period"`
+	Size   float64 `json:"size"`
+}
+
+// Level says how the level of all metrics moves, for all arms alike. The level multiplies the arms'
+// means; a mixture is scored by the means themselves.
+type Level struct {
+	// Seasons are added to 1.
+	Seasons []Season `json:"seasons,omitempty"`
+	// Growth is the relative growth in a round, from −0.1 to 0.1.
+	Growth float64 `json:"growth,omitempty"`
+	// Shock is the standard deviation, at most 2, of the logarithm of a factor drawn in each round.
+	Shock float64 `json:"shock,omitempty"`
+}
+
+// mostUnits is the largest number of units of a group.
+const mostUnits = 1_000_000_000
+
+// checkLaws validates the laws, units, delay and level.
+func (p *Problem) checkLaws() error {
+	switch {
+	case p.Units < 0 || p.Units > mostUnits:
+		return noregret.BadInputf("units", "%d: want 1 to %d in a group", p.Units, mostUnits)
+	case p.Delay < 0 || p.Delay > 100_000:
+		return noregret.BadInputf("delay", "%d rounds: want 0 to 100,000", p.Delay)
+	case len(p.Laws) > 0 && p.Units == 0:
+		return noregret.BadInputf("units", "none: laws are those of one unit, want the number of units of a group")
+	case len(p.Laws) == 0 && p.Units > 0:
+		return noregret.BadInputf("laws", "none: with %d units in a group, want the law of each metric", p.Units)
+	case len(p.Laws) > 0 && p.Noise != 0:
+		return noregret.BadInputf("noise", "%v beside laws: want one of them", p.Noise)
+	case p.Level != nil && len(p.Laws) == 0:
+		return noregret.BadInputf("level", "it is that of metrics with laws, want laws")
+	}
+	if len(p.Laws) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Laws)) {
+		i := slices.IndexFunc(p.Metrics, func(m pasto.Metric) bool { return m.Name == name })
+		if i < 0 {
+			return noregret.BadInputf("laws", "%q is not a metric", name)
+		}
+		if err := p.checkLaw("laws."+name, i, p.Laws[name]); err != nil {
+			return err
+		}
+	}
+	for i := range p.Metrics {
+		if _, ok := p.Laws[p.Metrics[i].Name]; !ok {
+			return noregret.BadInputf("laws", "metric %q has none: want the law of each metric", p.Metrics[i].Name)
+		}
+	}
+	return p.checkLevel()
+}
+
+// checkLaw validates the law of metric i.
+func (p *Problem) checkLaw(place string, i int, l Law) error {
+	m := &p.Metrics[i]
+	ranged := m.Lower != 0 || m.Upper != 0
+	normal, lognormal := l.Kind == "normal", l.Kind == "lognormal"
+	switch {
+	case !slices.Contains([]string{"normal", "bernoulli", "poisson", "lognormal"}, l.Kind):
+		return noregret.BadInputf(place+".kind", "%q: want normal, bernoulli, poisson or lognormal", l.Kind)
+	case normal && !(l.SD > 0 && l.SD <= MostNoise):
+		return noregret.BadInputf(place+".sd", "%v: want a standard deviation above 0 and at most %v", l.SD, MostNoise)
+	case !normal && l.SD != 0:
+		return noregret.BadInputf(place+".sd", "%v: only a normal law has one", l.SD)
+	case lognormal && !(l.Rate > 0 && l.Rate <= 1):
+		return noregret.BadInputf(place+".rate", "%v: want a share above 0 and at most 1", l.Rate)
+	case lognormal && !(l.Sigma > 0 && l.Sigma <= 5):
+		return noregret.BadInputf(place+".sigma", "%v: want a number above 0 and at most 5", l.Sigma)
+	case !lognormal && (l.Rate != 0 || l.Sigma != 0):
+		return noregret.BadInputf(place, "only a lognormal law has rate and sigma")
+	case lognormal && float64(float64(p.Units)*l.Rate) > 1e7:
+		return noregret.BadInputf(place, "%v values in a group: want at most 1e7, as each is drawn",
+			float64(float64(p.Units)*l.Rate))
+	case l.Kind == "poisson" && ranged || lognormal && ranged || normal && ranged:
+		return noregret.BadInputf(place, "%q has a range: want a bernoulli law, or no range", m.Name)
+	case l.Kind == "bernoulli" && ranged && (m.Lower != 0 || m.Upper != 1):
+		return noregret.BadInputf(place, "%q has the range [%v, %v]: want [0, 1], or none", m.Name, m.Lower, m.Upper)
+	}
+	for k := range p.Arms {
+		if len(p.Arms[k].Means) <= i {
+			continue // refused elsewhere
+		}
+		v := p.Arms[k].Means[i]
+		if l.Kind == "bernoulli" && !(v >= 0 && v <= 1) || !normal && !(v >= 0) {
+			return noregret.BadInputf(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v: %q has a %s law, want %s", v,
+				m.Name,
+				l.Kind, map[bool]string{
+					true:  "a rate from 0 to 1",
+					false: "a mean of at least 0",
+				}[l.Kind == "bernoulli"])
+		}
+	}
+	return nil
+}
+
+func (p *Problem) checkLevel() error {
+	if p.Level == nil {
+		return nil
+	}
+	total := 0.0
+	for i, s := range p.Level.Seasons {
+		if !(s.Period > 0 && s.Period <= 1e9) || !(s.Size >= 0 && s.Size < 1) {
+			return noregret.BadInputf(fmt.Sprintf("level.seasons[%d]", i),
+				"period %v and size %v: want a period above 0 and at most 1e9 rounds, and a size in [0, 1)", s.Period,
+				s.Size)
+		}
+		total += s.Size
+	}
+	switch l := p.Level; {
+	case !(total < 1):
+		return noregret.BadInputf("level.seasons", "the sizes sum to %v: want less than 1", total)
+	case !(math.Abs(l.Growth) <= 0.1):
+		return noregret.BadInputf("level.growth", "%v: want -0.1 to 0.1 in a round", l.Growth)
+	case !(l.Shock >= 0 && l.Shock <= 2):
+		return noregret.BadInputf("level.shock", "%v: want 0 to 2", l.Shock)
+	}
+	return nil
+}
+
+// at returns the level of round t, counted from 1, with the round's own shock.
+func (l *Level) at(t int, r *random.Source) float64 {
+	if l == nil {
+		return 1
+	}
+	v := 1.0
+	for _, s := range l.Seasons {
+		turn := float64(t) / s.Period
+		_, sine := portable.Turn(turn - math.Floor(turn))
+		v += float64(s.Size * sine)
+	}
+	v *= portable.Exp(float64(float64(t) * portable.Log1p(l.Growth)))
+	if l.Shock > 0 {
+		v *= portable.Exp(float64(l.Shock*stat.Normal(r)) - float64(l.Shock*l.Shock)/2)
+	}
+	return v
+}
+
+// lawWorld shows groups of units whose values have laws.
+type lawWorld struct {
+	*problemWorld
+	laws   []Law // of each metric
+	units  int64
+	late   int
+	level  *Level
+	now    int // the round that factor belongs to
+	factor float64
+	spread []float64 // variances of the last groups observed
+}
+
+// observe implements world. All groups of a round have its level in common.
+func (w *lawWorld) observe(t int, arms []int, dst []float64, r *random.Source) {
+	if t != w.now {
+		w.now, w.factor = t, w.level.at(t, r)
+	}
+	m := w.raw.Metrics()
+	w.spread = append(w.spread[:0], dst...)
+	for i, k := range arms {
+		for j, v := range w.raw.Arm(k) {
+			dst[i*m+j], w.spread[i*m+j] = w.laws[j].draw(r, w.units, float64(v*w.factor))
+		}
+	}
+}
+
+// control implements controlled.
+func (w *lawWorld) control(t int, dst []float64, r *random.Source) {
+	if w.arm >= 0 {
+		spread := slices.Clone(w.spread) // those of the groups stay
+		w.observe(t, []int{w.arm}, dst, r)
+		w.spread = spread
+	}
+}
+
+// size implements sized.
+func (w *lawWorld) size() float64 { return float64(w.units) }
+
+// variances implements sized.
+func (w *lawWorld) variances() []float64 { return w.spread }
+
+// delay implements delayed.
+func (w *lawWorld) delay() int { return w.late }
+
+// draw draws the mean of n units and their sample variance, NaN for one unit.
+func (l *Law) draw(r *random.Source, n int64, mean float64) (v, variance float64) {
+	units := float64(n)
+	squares := 0.0 // Σ x²
+	switch l.Kind {
+	case "bernoulli":
+		v = stat.Binomial(r, n, min(mean, 1)) / units
+		squares = float64(v * units)
+	case "poisson":
+		v = stat.Poisson(r, float64(units*mean)) / units
+		squares = float64(units * (v + float64(v*v)))
+	case "lognormal":
+		size, sum := mean/l.Rate, 0.0
+		for range int64(stat.Binomial(r, n, l.Rate)) {
+			x := float64(size * portable.Exp(float64(l.Sigma*stat.Normal(r))-float64(l.Sigma*l.Sigma)/2))
+			sum += x
+			squares += float64(x * x)
+		}
+		v = sum / units
+	default:
+		v = mean + float64(l.SD*(stat.Normal(r)/math.Sqrt(units)))
+		return v, float64(l.SD * l.SD)
+	}
+	if n < 2 {
+		return v, math.NaN()
+	}
+	return v, max(squares-float64(units*float64(v*v)), 0) / (units - 1)
+}

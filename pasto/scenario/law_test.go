@@ -1,0 +1,133 @@
+package scenario
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+func TestLawMoments(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		law      Law
+		mean     float64
+		variance float64 // of one unit
+	}{
+		{"bernoulli", Law{Kind: "bernoulli"}, 0.02, 0.02 * 0.98},
+		{"poisson", Law{Kind: "poisson"}, 3, 3},
+		{"normal", Law{Kind: "normal", SD: 80}, 250, 6400},
+		{"lognormal", Law{Kind: "lognormal", Rate: 0.05, Sigma: 1}, 1.2, 1.44 * (math.E/0.05 - 1)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const draws, units = 4000, 500
+			r := random.New(1, c.name)
+			sum, square, spread := 0.0, 0.0, 0.0
+			for range draws {
+				v, s := c.law.draw(r, units, c.mean)
+				sum += v - c.mean
+				square += (v - c.mean) * (v - c.mean)
+				spread += s
+			}
+			if got := sum / draws; math.Abs(got) > 5*math.Sqrt(c.variance/units/draws) {
+				t.Errorf("the mean is off by %v", got)
+			}
+			if got := square / draws * units; math.Abs(got/c.variance-1) > 0.12 {
+				t.Errorf("variance of a unit %v by the groups' means, want %v", got, c.variance)
+			}
+			if got := spread / draws; math.Abs(got/c.variance-1) > 0.1 {
+				t.Errorf("mean sample variance %v, want %v", got, c.variance)
+			}
+		})
+	}
+	if _, s := (&Law{Kind: "bernoulli"}).draw(random.New(1, "one"), 1, 0.5); !math.IsNaN(s) {
+		t.Errorf("the sample variance of one unit is %v, want NaN", s)
+	}
+}
+
+// The level is common to the arms of a round, so that their ratios stay.
+func TestLevelIsCommon(t *testing.T) {
+	p, err := ParseProblem([]byte(`{"metrics": [{"name": "x"}], "arms": [{"name": "a", "means": [100]},
+		{"name": "b", "means": [200]}], "groups": 2, "units": 1000000, "laws": {"x": {"kind": "poisson"}},
+		"level": {"seasons": [{"period": 10, "size": 0.3}], "growth": 0.02, "shock": 0.5}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := p.table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := p.world(&problemWorld{synthetic: synthetic{q: 2}, raw: raw, metrics: p.Metrics, arm: -1})
+	r, dst, moved := random.New(1, "level"), make([]float64, 2), 0
+	for round := 1; round <= 40; round++ {
+		w.observe(round, []int{0, 1}, dst, r)
+		if math.Abs(dst[1]/dst[0]-2) > 0.01 {
+			t.Fatalf("round %d: %v, want the second twice the first", round, dst)
+		}
+		if math.Abs(dst[0]/100-1) > 0.2 {
+			moved++
+		}
+	}
+	if moved < 10 {
+		t.Errorf("the level was off by a fifth in %d of 40 rounds only", moved)
+	}
+	still := Level{Seasons: []Season{{Period: 4, Size: 0.5}}, Growth: 0.01}
+	if got, want := still.at(1, r), 1.5*1.01; math.Abs(got-want) > 1e-12 {
+		t.Errorf("level of round 1: %v, want %v", got, want)
+	}
+}
+
+func TestProblemRefusesLaws(t *testing.T) {
+	const head = `{"metrics": [{"name": "x"}, {"name": "y", "lower": 0, "upper": 1}],
+		"arms": [{"name": "a", "means": [1, 0.5]}], `
+	const y = `"y": {"kind": "bernoulli"}`
+	for _, c := range []struct{ text, want string }{
+		{`"units": 10}`, "laws: none"},
+		{`"laws": {"x": {"kind": "poisson"}, ` + y + `}}`, "units: none"},
+		{`"units": 10, "laws": {"x": {"kind": "poisson"}}}`, `laws: metric "y" has none`},
+		{`"units": 10, "laws": {"z": {"kind": "poisson"}}}`, `"z" is not a metric`},
+		{`"units": 10, "laws": {"x": {"kind": "cauchy"}, ` + y + `}}`, `laws.x.kind: "cauchy"`},
+		{`"units": 10, "laws": {"x": {"kind": "normal"}, ` + y + `}}`, "laws.x.sd: 0"},
+		{`"units": 10, "laws": {"x": {"kind": "poisson", "sd": 1}, ` + y + `}}`, "laws.x.sd: 1"},
+		{`"units": 10, "laws": {"x": {"kind": "lognormal", "rate": 2, "sigma": 1}, ` + y + `}}`, "laws.x.rate: 2"},
+		{`"units": 10, "laws": {"x": {"kind": "lognormal", "rate": 0.1, "sigma": 9}, ` + y + `}}`, "laws.x.sigma: 9"},
+		{`"units": 10, "laws": {"x": {"kind": "bernoulli"}, "y": {"kind": "poisson"}}}`, `"y" has a range`},
+		{`"units": 10, "noise": 1, "laws": {"x": {"kind": "poisson"}, ` + y + `}}`, "noise: 1 beside laws"},
+		{`"delay": -1}`, "delay: -1"},
+		{`"level": {"growth": 0.01}}`, "level: it is that of metrics with laws"},
+		{
+			`"units": 9, "level": {"growth": 0.2}, "laws": {"x": {"kind": "poisson"}, ` + y + `}}`,
+			"level.growth: 0.2",
+		},
+		{
+			`"units": 9, "level": {"seasons": [{"period": 0, "size": 0.1}]}, "laws": {"x": {"kind": "poisson"}, ` + y +
+				`}}`,
+			"level.seasons[0]: period 0",
+		},
+	} {
+		if _, err := ParseProblem([]byte(head + c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// Observations come late by whole rounds: until the first is due the learner stays as it began.
+func TestDelay(t *testing.T) {
+	const text = `{"metrics": [{"name": "x"}], "arms": [{"name": "a", "means": [0.02]}, {"name": "b", "means": [0.03]}],
+		"groups": 4, "units": 20000, "laws": {"x": {"kind": "bernoulli"}}, "rounds": 60, "runs": 4, "delay": `
+	gain := func(delay, at string) float64 {
+		path := write(t, text+delay+"}")
+		r, err := Run(t.Context(), Options{Scenario: path, Seed: 1, Checkpoints: []int{20, 60}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Objective.Mean[map[string]int{"20": 0, "60": 1}[at]]
+	}
+	if prompt, late := gain("0", "20"), gain("30", "20"); !(prompt > 0.0295) || late != 0.025 {
+		t.Errorf("after 20 rounds %v without delay and %v with 30 rounds of it: want 0.03, and 0.025", prompt, late)
+	}
+	if late := gain("30", "60"); !(late > 0.0295) {
+		t.Errorf("after 60 rounds with a delay of 30: %v, want 0.03", late)
+	}
+}
