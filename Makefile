@@ -60,6 +60,10 @@ ARENA ?= --runs 100
 pasto-arena: ## the default and its peers on families of users' problems, same draws for all, some minutes (ARENA="--runs 20 --families week")
 	@$(GO) run ./pasto/arena/internal/run $(ARENA)
 
+.PHONY: pasto-ablation
+pasto-ablation: ## the special rules of the default learner, switched off one at a time (ABLATION="-runs 20"), half an hour
+	$(GO) run ./pasto/scenario/internal/ablation $(ABLATION)
+
 .PHONY: pasto-cost
 pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 14 GB), and 1,000 runs of scenario b
 	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...

@@ -3,6 +3,7 @@ package confident
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/noregret/noregret"
@@ -300,7 +301,7 @@ func (l *Learner) MarshalBinary() ([]byte, error) {
 func (l *Learner) UnmarshalBinary(data []byte) error {
 	var s state
 	if err := snapshot.Open(data, round.SnapshotMagic, l.text+stateFormat+round.Identity(l.objective), &s); err != nil {
-		return err
+		return checkFormat(data, err)
 	}
 	if n, m := len(s.Active), l.objective.Dim(); !s.fits(n, m) {
 		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
@@ -310,4 +311,17 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 	l.workspace()
 	l.sampler.Reset()
 	return nil
+}
+
+// oldState matches the format of the state in snapshots of earlier versions of the learner.
+var oldState = regexp.MustCompile(`, state [1-5]: |HardCaution:[^ ]+ Explore:`)
+
+// checkFormat returns an error that names the format if data are a snapshot of an earlier one, and err
+// otherwise.
+func checkFormat(data []byte, err error) error {
+	if oldState.Match(data) {
+		return snapshot.Bad("it is in a format before state 6: the default learner keeps other statistics since, learn "+
+			"anew (%w)", err)
+	}
+	return err
 }

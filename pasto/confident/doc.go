@@ -8,8 +8,8 @@
 // progress is made and lost again. Its fixed step 0.1/K is slow besides. Clips and floors mend the
 // first and not the second. [Learner] has neither weight nor step. It solves the plug-in problem
 // exactly, in rounds that grow by 5 % and whenever an arm's observations have doubled: once with
-// estimates moved up by two standard errors (and slowly more), to learn from, and once with
-// estimates moved down by half of one and a price on uncertainty, to deploy. As there is no rate at
+// estimates moved up by two standard errors, to learn from, and once with estimates moved down by
+// half of one, to deploy. As there is no rate at
 // which to move, it uses the solver of package optimum and not the mirror learners of package oco.
 //
 // # Measurements
@@ -30,14 +30,16 @@
 // that move slowly stay there: before t = 50 or so the paper's form deploys the better mixture on
 // it, and not on the random instances.
 //
-// Hard guardrails take a caution of two standard errors in place of half of one. In 1,000 runs of
-// the toy the deployed mixture breaks one after 10⁴ rounds in 0.4 % of the runs for noise of 1 and
-// of 5, at a cost of 0.014 and 0.070 of the optimum 1 (with half a standard error it was a quarter
-// of the runs).
+// # Hard guardrails
 //
-// Groups of one round are not taken to be independent: what they have in common, the shock of a day
-// or the noise of the control group that relative guardrails share, counts once for each round (see
-// [Learner]).
+// With a control arm ([Options]) what is served holds hard guardrails in every round, from the first,
+// with a stated probability ([Learner.Promise]): each arm has a bound that is valid at any time, an
+// arm without data the worst value of its range, and a mixture is served only where its bounds hold.
+// Without a control arm they take a caution of two standard errors in place of half of one in what is
+// deployed, and what is served to learn is under no promise.
+//
+// What the arms of a round have in common, a season, growth, the shock of a day, cancels in their
+// comparison and is no change (see [Learner]).
 //
 // docs/pasto.md has the tables, how the constants were chosen, what was measured on real data, and
 // the cost.

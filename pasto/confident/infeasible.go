@@ -143,7 +143,7 @@ func (l *Learner) allowance(k, i int, square float64, nodes bool) float64 {
 		}
 	}
 	// Of an arm noisier than the pool the own variance alone is right.
-	if from := l.scatterOf(i); from.Free[k] > 0 {
+	if from := l.scatterOf(i); from.Free[k] > 0 && !nodes {
 		own := from.Squares[k*l.objective.Dim()+i] / from.Free[k]
 		square += max(own-from.variance(k, i, 0, &l.options), 0) / s.Weight[k]
 	}

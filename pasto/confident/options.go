@@ -83,12 +83,11 @@ const (
 	noFew
 	noStudent
 	noRare
-	noGrowth
 )
 
 // Rules are the names of the special rules that [Without] knows.
 var ruleNames = []string{
-	"bisection", "trust", "segments", "skew", "joint", "uneven", "spread", "few", "student", "rare", "growth",
+	"bisection", "trust", "segments", "skew", "joint", "uneven", "spread", "few", "student", "rare",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -116,7 +115,6 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	student    the caution of hard guardrails is a quantile of Student's t while few rounds tell the
 //	           effects of rounds
 //	rare       the pooled variance counts for more where the metric has rare events
-//	growth     optimism grows by a sixteenth of itself in each power of ten of rounds
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {
 		if name == rule {

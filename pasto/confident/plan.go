@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -149,7 +148,7 @@ func (l *Learner) moveEstimates(sign, room float64, promised bool) {
 		}
 		row := l.plan.moved.Arm(k)
 		for i := range row {
-			z := float64(sign * l.optimism())
+			z := float64(sign * l.options.Exploration.Optimism)
 			if sign < 0 {
 				z = -l.caution[i]
 				if l.isHard(i) {
@@ -167,17 +166,6 @@ func (l *Learner) moveEstimates(sign, room float64, promised bool) {
 			}
 		}
 	}
-}
-
-// optimism returns z. It grows with the logarithm of the rounds since the start or the last change,
-// by a sixteenth of itself in each power of ten above 100, so that no arm is excluded for good because
-// of its first groups.
-func (l *Learner) optimism() float64 {
-	z := l.options.Exploration.Optimism
-	if t := float64(l.s.T - l.s.Began); t > 100 && l.options.has(noGrowth) {
-		z += float64(z * (portable.Log(t/100) / (16 * math.Ln10)))
-	}
-	return z
 }
 
 // mostCaution bounds the quantiles of Student's t, which grow without bound as the degrees of freedom

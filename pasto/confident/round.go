@@ -131,7 +131,7 @@ func (x *armRound) addUnits(variances []float64, size float64) {
 // had several arms.
 func (r *roundSums) adjust(s *armStats, compared, shown bool) {
 	m := len(s.Calm)
-	alone := len(r.arms) == 1
+	alone, f := len(r.arms) == 1, r.refer(s)
 	for a := range r.arms {
 		x := &r.arms[a]
 		n := len(r.known)
@@ -147,7 +147,7 @@ func (r *roundSums) adjust(s *armStats, compared, shown bool) {
 		case !x.known && !shown: // without effects its value is in line with the others'
 		case n > 0:
 			x.compared = true
-			sure, now, persistent := r.precision(s, a)
+			sure, now, persistent := f.without(s, x)
 			x.persistent = persistent
 			x.weight = 1 / (1/x.size + 1/sure)
 			x.scale = 1 / (1/x.size + 1/now) / x.weight
@@ -164,8 +164,14 @@ func (r *roundSums) adjust(s *armStats, compared, shown bool) {
 			}
 			return r.arms[a].arm - r.arms[b].arm
 		})
+		all := 0.0
+		if len(r.known) > manyArms {
+			all = r.median(m, i, -1)
+		}
 		for a := range r.arms {
-			if x := &r.arms[a]; x.compared {
+			if x := &r.arms[a]; x.compared && len(r.known) > manyArms {
+				x.adjusted[i] -= all
+			} else if x.compared {
 				x.adjusted[i] -= r.median(m, i, a)
 			}
 		}
@@ -193,24 +199,56 @@ const far = 36
 // medianEfficiency is that of the median of many normal values beside their mean, 2/π.
 const medianEfficiency = 0.64
 
-// precision returns the weight of the median of the known arms but a, what it would be if their means
-// were known, and the squared error of these means, as a multiple of σ²: twice what their weights say,
-// as they rest on the means of other arms in turn.
-func (r *roundSums) precision(s *armStats, a int) (sure, now, persistent float64) {
-	var sums, most [2]float64
-	for _, b := range r.known {
-		if b != a {
-			x := &r.arms[b]
-			for i, v := range [...]float64{x.standing, x.size} {
-				sums[i] += v
-				most[i] = max(most[i], v)
-			}
-			persistent += float64(float64(x.standing*x.standing) * (2 / s.Fair.Weight[x.arm]))
-		}
-	}
-	return max(most[0], float64(medianEfficiency*sums[0])), max(most[1], float64(medianEfficiency*sums[1])),
-		persistent / sums[0] / sums[0]
+// references are the known arms of a round: sums and the two largest of their standings and sizes,
+// and the sum of the squared errors of their means.
+type references struct {
+	sums, most, second [2]float64
+	persistent         float64
 }
+
+// refer sums up the known arms. What their means miss counts twice, as they rest on the means of
+// other arms in turn.
+func (r *roundSums) refer(s *armStats) (f references) {
+	for _, b := range r.known {
+		x := &r.arms[b]
+		for i, v := range [...]float64{x.standing, x.size} {
+			f.sums[i] += v
+			if v > f.most[i] {
+				f.most[i], f.second[i] = v, f.most[i]
+			} else {
+				f.second[i] = max(f.second[i], v)
+			}
+		}
+		f.persistent += x.missing(s)
+	}
+	return f
+}
+
+// missing is the squared error of an arm's mean as a reference, as a multiple of σ² and of the square
+// of the weight of all.
+func (x *armRound) missing(s *armStats) float64 {
+	return float64(float64(x.standing*x.standing) * (2 / s.Fair.Weight[x.arm]))
+}
+
+// without returns the weight of the median of the references but x, what it would be if their means
+// were known, and the squared error of these means, as a multiple of σ².
+func (f references) without(s *armStats, x *armRound) (sure, now, persistent float64) {
+	if x.known {
+		for i, v := range [...]float64{x.standing, x.size} {
+			f.sums[i] -= v
+			if v == f.most[i] {
+				f.most[i] = f.second[i]
+			}
+			f.sums[i] = max(f.sums[i], f.most[i])
+		}
+		f.persistent = max(f.persistent-x.missing(s), 0)
+	}
+	return max(f.most[0], float64(medianEfficiency*f.sums[0])), max(f.most[1], float64(medianEfficiency*f.sums[1])),
+		f.persistent / f.sums[0] / f.sums[0]
+}
+
+// manyArms is the number of known arms of a round above which each is among its own references.
+const manyArms = 64
 
 // median is the median in metric i, weighted by standing, of what the known arms but a deviate by.
 func (r *roundSums) median(m, i, a int) float64 {

@@ -172,9 +172,9 @@ func (s *state) fits(n, m int) bool {
 func (s *state) scalarsFit() bool {
 	a, u := &s.Noise.Lone, &s.Stats
 	return nonNegative([]float64{
-		u.Raw.Freedom, u.Fair.Freedom, u.CalmFreedom, u.Raw.KeptFreedom, u.Fair.KeptFreedom, s.Noise.Pairs, s.Noise.AcrossOf, s.Noise.Inners, s.Noise.Between,
+		u.Raw.Freedom, u.Fair.Freedom, u.Raw.Total, u.Fair.Total, u.CalmFreedom, u.Raw.KeptFreedom, u.Fair.KeptFreedom, s.Noise.Pairs, s.Noise.AcrossOf, s.Noise.Inners, s.Noise.Between,
 		a.Rounds, a.Inverse, a.Part, a.Sized, a.Heavy, s.First, s.Width, 1 - s.Width,
-	}, 17) && a.Rounds <= float64(s.T) && 0 <= s.T && s.T <= mostRounds && 0 <= s.Next && s.Next <= mostRounds &&
+	}, 19) && a.Rounds <= float64(s.T) && 0 <= s.T && s.T <= mostRounds && 0 <= s.Next && s.Next <= mostRounds &&
 		0 <= s.Began && s.Began <= s.T && 0 <= s.Found && s.Found <= mostRounds
 }
 

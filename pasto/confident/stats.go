@@ -14,6 +14,7 @@ type scatter struct {
 	// Sums over arms of Squares, Free and spread, with what is kept of arms that began anew.
 	Pool        []float64 // M
 	Freedom     float64
+	Total       float64 // Σ over arms of Weight
 	Spread      float64
 	Bulge       []float64 // M: Σ weight²·|value − mean|³, approximately
 	Kept        []float64 // M
@@ -61,6 +62,7 @@ func (s *scatter) add(k int, r *armRound, row []float64, weight, scale float64, 
 	}
 	s.Spread -= s.spread(k)
 	s.Weight[k] = old + weight
+	s.Total += weight
 	if exposed {
 		s.Exposed[k] += weight
 		s.Heavy[k] += float64(weight * weight)
@@ -86,6 +88,7 @@ func (s *scatter) add(k int, r *armRound, row []float64, weight, scale float64, 
 // begin forgets the scatter of arm k, and its mean with the first value to come.
 func (s *scatter) begin(k int) {
 	m := len(s.Pool)
+	s.Total = max(s.Total-s.Weight[k], 0)
 	for _, v := range s.perArm() {
 		(*v)[k] = 0
 	}
@@ -158,13 +161,8 @@ func (s *scatter) variance(k, i int, tau float64, o *Options) float64 {
 // The latter is larger for normal noise (g² = 2.55), whose variance a few groups estimate; for rare
 // events g² is about 1/rate, so that two or three events count as much as the pool.
 func (s *scatter) rareWeight(i int) float64 {
-	weight, n := 0.0, 0.0
-	for k, free := range s.Free {
-		weight += s.Weight[k]
-		n += free
-	}
 	g := s.Bulge[i] / s.Pool[i] / math.Sqrt(s.Pool[i]) // in roots of weight
-	w := float64(2.5*float64(float64(g*g)*s.Freedom)) * (n / weight)
+	w := float64(2.5*float64(float64(g*g)*s.Freedom)) * (s.Freedom / s.Total)
 	if !(w < 1e15) {
 		return 1e15
 	}
@@ -267,6 +265,7 @@ func (s *armStats) forget(k int) {
 	s.Fair.forget(k, s.Calm, s.CalmFreedom)
 	s.Count[k] = 1
 	s.Raw.Weight[k], s.Raw.Exposed[k], s.Raw.Heavy[k] = size, size, float64(size*size)
+	s.Raw.Total += size
 }
 
 // unitVariance returns the variance of a unit of arm k by the known variances of its groups. A
