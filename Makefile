@@ -65,6 +65,12 @@ pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 
 	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...
 	time bin/noregret simulate b --progress quiet
 
+# 500 runs a cell take some 20 minutes on one core. The tests of experiment/internal/validity play the same in fewer runs.
+VALIDITY ?= -runs 500
+.PHONY: validity
+validity: ## measure false breaches (A/A), the rounds until a breach is found, misses of revenue (VALIDITY="-runs 100 -only aa")
+	$(GO) run ./experiment/internal/validity $(VALIDITY)
+
 .PHONY: lint
 lint: fmt-check ## check formatting (gofumpt), the width of lines, go vet and staticcheck
 	$(GO) test -count=1 -run Width ./internal/arch

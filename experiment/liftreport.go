@@ -120,7 +120,10 @@ func (x *guards) armSlacks(in *guardInput, i int) (own func(k int) policy.GuardS
 		if !up {
 			estimate, low, high = -estimate, -high, -low
 		}
-		b := slackBounds{estimate: estimate, low: low, high: high, served: servedSlack{estimate, low, high}}
+		b := slackBounds{
+			estimate: estimate, low: low, high: high,
+			served: servedSlack{estimate: estimate, low: low, high: high},
+		}
 		return b.classify()
 	}
 	return func(k int) policy.GuardState {
@@ -258,7 +261,7 @@ func (x *objectiveInput) lift(of func(c *compared) difference) difference {
 	mean := x.goalsAt(func(i int) float64 { return d[i].mean })
 	from := x.goalsAt(func(i int) float64 { return d[i].from })
 	to := x.goalsAt(func(i int) float64 { return d[i].to })
-	out := difference{armSlack: armSlack{math.NaN(), math.Inf(-1), inf(), 1}}
+	out := difference{armSlack: armSlack{mean: math.NaN(), from: math.Inf(-1), to: inf()}}
 	if base == nil || mean == nil || from == nil || to == nil {
 		return out
 	}

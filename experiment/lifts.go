@@ -182,18 +182,18 @@ func (in *liftInput) compare(l *lift, alpha float64) *compared {
 		half := o
 		half.Width /= 2 // there is no arm beside it, so that a term has only half of the span
 		low, high := alone.Interval(-1, float64(liftLevel*alpha), half)
-		return armSlack{mean: c.Mean(0), from: from, to: to}, levelOf{alone.Mean(-1), low, high}
+		return armSlack{mean: c.Mean(0), from: from, to: to, level: alone.Mean(-1)}, levelOf{alone.Mean(-1), low, high}
 	}
 	x := &compared{control: in.Control, width: o.Width}
 	side := alpha / 4
 	served, level := of(&l.Served, l.TightServed, side)
-	x.served, x.level = servedSlack{served.mean, served.from, served.to}, level
+	x.served, x.level = servedSlack{served.mean, served.from, served.to, level.mean}, level
 	total := 0.0
 	for k := range l.Arms {
 		total += l.Arms[k].Weight
 	}
 	for k := range in.Arms {
-		a, level := armSlack{math.NaN(), -x.width, x.width, 0}, levelOf{math.NaN(), math.Inf(-1), inf()}
+		a, level := armSlack{mean: math.NaN(), from: -x.width, to: x.width}, levelOf{math.NaN(), math.Inf(-1), inf()}
 		if k < len(l.Arms) && l.Arms[k].Weight > 0 {
 			tight := 0.0
 			if k < len(l.Tight) {
@@ -226,13 +226,18 @@ type difference struct {
 func (x *compared) arm(k int) difference { return difference{x.arms[k], x.levels[k]} }
 
 func (x *compared) soFar() difference {
-	return difference{armSlack{x.served.estimate, x.served.low, x.served.high, 1}, x.level}
+	return difference{armSlack{mean: x.served.estimate, from: x.served.low, to: x.served.high}, x.level}
 }
 
-// mixture compares a mixture. Its level is that of what was served.
+// mixture compares a mixture. Its level is the mean of those of its arms, known as well as that of
+// what was served.
 func (x *compared) mixture(p []float64) difference {
 	b := mixedSlack(len(x.arms), x.control, p, func(k int) armSlack { return x.arms[k] }, x.served)
-	return difference{armSlack{b.estimate, b.low, b.high, 1}, x.level}
+	level, scale := x.level, b.level/x.level.mean
+	if scale > 0 {
+		level = levelOf{scale * level.mean, scale * level.low, scale * level.high}
+	}
+	return difference{armSlack{mean: b.estimate, from: b.low, to: b.high}, level}
 }
 
 // vague reports whether the bounds of a difference are no narrower than the metric's range makes
