@@ -16,7 +16,8 @@
 //   - [github.com/noregret/noregret/policy] holds what a client needs to decide: policies, splits,
 //     signed decision tokens.
 //   - [github.com/noregret/noregret/experiment] is the service's pure core, a fold over events;
-//     experiment/definition reads and validates the definitions of experiments.
+//     experiment/definition reads and validates the definitions of experiments, and experiment/plan
+//     says how long an experiment takes.
 //   - [github.com/noregret/noregret/eventlog] is the durable, totally ordered log of these events.
 //   - [github.com/noregret/noregret/server] serves them over HTTP.
 //
@@ -29,7 +30,8 @@
 //     stochastic gradient methods of the literature; pasto/box learns in a box of continuous
 //     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
-//   - pasto/scenario holds the scenarios with known truth in which learners are measured.
+//   - pasto/scenario holds the scenarios with known truth in which learners are measured, and
+//     pasto/arena families of users' problems with peers.
 //
 // # Statistics
 //

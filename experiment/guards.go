@@ -148,19 +148,15 @@ func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailRepo
 	}
 	out.Kind = map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
 	b := x.slack(in, i, p, nil)
-	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio
-	// of means slack/denominator + limit.
-	scale := 1.0
-	if metric := in.def.MetricIndex(g.Metric); relative {
-		scale = math.Abs(in.contrasts[in.contrastOf(metric)].Served.Level) /
-			in.contrasts[in.contrastOf(metric)].Served.Weight
-	} else if j := in.def.RatioIndex(metric); j >= 0 {
-		scale = in.denominator(j, p)
-	}
-	if math.IsNaN(b.estimate) || !(scale > 0) {
+	if math.IsNaN(b.estimate) {
 		return out
 	}
-	value := func(estimate, low, high float64) policy.Interval {
+	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio
+	// of means slack/denominator + limit.
+	value := func(estimate, low, high, scale float64) policy.Interval {
+		if !(scale > 0) {
+			return policy.Interval{}
+		}
 		if !up {
 			estimate, low, high = -estimate, -high, -low
 		}
@@ -169,7 +165,14 @@ func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailRepo
 			High: known(high/scale + limit),
 		}
 	}
-	out.Interval = value(b.estimate, b.low, b.high)
-	out.Served = value(b.served.estimate, b.served.low, b.served.high)
+	now, served := 1.0, 1.0
+	if relative {
+		now, served = math.Abs(b.level), math.Abs(b.served.level)
+	} else if j := in.def.RatioIndex(in.def.MetricIndex(g.Metric)); j >= 0 {
+		now = in.denominator(j, p)
+		served = in.allDenominators(j)
+	}
+	out.Interval = value(b.estimate, b.low, b.high, now)
+	out.Served = value(b.served.estimate, b.served.low, b.served.high, served)
 	return out
 }

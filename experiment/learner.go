@@ -58,7 +58,7 @@ func newLearner(d *definition.Definition, arms int, split []float64) (learner, e
 		_, low, high := d.Sides()
 		o := box.DefaultOptions(len(low))
 		if d.Arms.Nodes != 0 {
-			o.Nodes, o.MaxNodes = int(d.Arms.Nodes), 4*int(d.Arms.Nodes)
+			o.Nodes, o.MaxNodes = int(d.Arms.Nodes), min(8*int(d.Arms.Nodes), box.MostNodes)
 		}
 		if d.Arms.Every != 0 {
 			o.Every = int(d.Arms.Every)

@@ -39,7 +39,7 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 			continue
 		}
 		dst := make([]float64, r.goals.Dim())
-		if !r.Arms[k].Active || i >= len(served) || !(served[i] > 0) || !goalVector(dst, r.def, &stats[k], control) {
+		if !x.takes(r, i, k, served) || !goalVector(dst, r.def, &stats[k], control) {
 			unlearned += stats[k].Units
 			continue
 		}
@@ -59,6 +59,17 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 	}
 	x.grow(r)
 	return unlearned
+}
+
+// takes reports whether the learner takes observations of its arm i, which is arm k of the roster:
+// arms of a list as long as they are active and served, points of a box always, as they come and
+// go.
+func (x *learning) takes(r *roster, i, k int, served []float64) bool {
+	if i >= len(served) {
+		return false
+	}
+	_, points := x.learner.(pointChooser)
+	return points || r.Arms[k].Active && served[i] > 0
 }
 
 // advance closes the cohorts whose window has ended. It drops senders whose last report precedes

@@ -178,6 +178,15 @@ func (x *roster) denominator(ratio int, mixture []float64) float64 {
 	return sum
 }
 
+// allDenominators returns the mean of a ratio's denominator over all units.
+func (x *roster) allDenominators(ratio int) float64 {
+	var all confseq.Pair
+	for k := range x.Arms {
+		all.Merge(x.Arms[k].Stats.Pairs[ratio])
+	}
+	return all.Y
+}
+
 // shares returns a mixture by name, without retired arms that have no share.
 func (x *roster) shares(p []float64) map[string]float64 {
 	out := make(map[string]float64, len(p))

@@ -17,11 +17,13 @@ type slackBounds struct {
 	low, high float64
 	// served is the same of what was served in all versions.
 	served servedSlack
+	// level is the control's mean in the rounds compared, for a change.
+	level float64
 	// open lists the arms with a share, except the control, whose own sequence is still unbounded.
 	open []int
 }
 
-type servedSlack struct{ estimate, low, high float64 }
+type servedSlack struct{ estimate, low, high, level float64 }
 
 // servedAlpha is the part of a guardrail's alpha for the sequence of what was served. The arms'
 // sequences share the rest.
@@ -66,6 +68,7 @@ type armSlack struct {
 	mean     float64 // NaN if it is not observed
 	from, to float64
 	weight   float64 // its part of what was served
+	level    float64 // the control's mean in its rounds, for a change
 }
 
 // slack returns the slack of a mixture in guardrail i. An arm's sequence has its own part of alpha,
@@ -94,6 +97,7 @@ func (x *guards) slack(in *guardInput, i int, p []float64, kept []armBound) slac
 			if !math.IsNaN(a.mean) {
 				share += weight
 				b.estimate += float64(weight * a.mean)
+				b.level += float64(weight * a.level)
 			}
 			if k != in.Control && (math.IsInf(a.from, 0) || math.IsInf(a.to, 0)) {
 				b.open = append(b.open, k)
@@ -115,10 +119,11 @@ func (x *guards) slack(in *guardInput, i int, p []float64, kept []armBound) slac
 		b.estimate, b.low, b.high = math.NaN(), math.Inf(-1), inf()
 	} else {
 		b.estimate /= share
+		b.level /= share
 	}
 	if !up {
 		b.estimate, b.low, b.high = -b.estimate, -b.high, -b.low
-		b.served = servedSlack{-b.served.estimate, -b.served.high, -b.served.low}
+		b.served = servedSlack{-b.served.estimate, -b.served.high, -b.served.low, b.served.level}
 	}
 	return b
 }
@@ -140,11 +145,11 @@ func (in *guardInput) plainSlack(g *definition.Guardrail, kept []armBound) (func
 		sequences[k] = in.sequence(metric, limit, &in.Arms[k].Stats)
 		all.Merge(sequences[k])
 	}
-	served := servedSlack{math.NaN(), math.Inf(-1), inf()}
+	served := servedSlack{math.NaN(), math.Inf(-1), inf(), math.NaN()}
 	if all.N > 0 {
 		s := deflate(all, inflation)
 		from, to := s.Interval(float64(2*servedAlpha*g.Alpha), least, most)
-		served = servedSlack{all.Mean - off, from - off, to - off}
+		served = servedSlack{all.Mean - off, from - off, to - off, math.NaN()}
 	}
 	return func(k int) armSlack {
 		s := deflate(sequences[k], inflation)
@@ -153,7 +158,7 @@ func (in *guardInput) plainSlack(g *definition.Guardrail, kept []armBound) (func
 			keep = &kept[k]
 		}
 		from, to := bound(&s, float64(2*in.armAlpha(g, k)), least, most, keep)
-		a := armSlack{math.NaN(), from - off, to - off, 0}
+		a := armSlack{mean: math.NaN(), from: from - off, to: to - off}
 		if s.N > 0 {
 			a.mean = s.Mean - off
 			a.weight = float64(sequences[k].N) / float64(all.N)
@@ -193,9 +198,9 @@ func (x *guards) relativeSlack(in *guardInput, i int) (func(k int) armSlack, ser
 	c := &in.contrasts[in.contrastOf(metric)]
 	change := in.change(i)
 	o := confseq.ContrastOptions{Width: in.width(metric), Tight: x.Guards[i].Tight, Inflation: in.inflated(metric)}
-	served := servedSlack{math.NaN(), math.Inf(-1), inf()}
+	served := servedSlack{math.NaN(), math.Inf(-1), inf(), math.NaN()}
 	if c.Served.Weight > 0 {
-		served.estimate = c.Served.Mean(change)
+		served.estimate, served.level = c.Served.Mean(change), c.Served.Level/c.Served.Weight
 		served.low, served.high = c.Served.Interval(change, float64(servedAlpha*g.Alpha), o)
 	}
 	total := 0.0
@@ -210,13 +215,13 @@ func (x *guards) relativeSlack(in *guardInput, i int) (func(k int) armSlack, ser
 		if k < len(c.Arms) && c.Arms[k].Weight > 0 {
 			a := &c.Arms[k]
 			from, to := a.Interval(change, in.armAlpha(g, k), o)
-			return armSlack{a.Mean(change), from, to, a.Weight / total}
+			return armSlack{a.Mean(change), from, to, a.Weight / total, a.Level / a.Weight}
 		}
 		control := float64((1 + change) * (c.Served.Level / c.Served.Weight))
 		if math.IsNaN(control) {
-			return armSlack{math.NaN(), math.Inf(-1), inf(), 0}
+			return armSlack{mean: math.NaN(), from: math.Inf(-1), to: inf()}
 		}
-		return armSlack{math.NaN(), least - control, most - control, 0}
+		return armSlack{mean: math.NaN(), from: least - control, to: most - control}
 	}, served
 }
 

@@ -129,6 +129,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newInspectCommand(a),
 		newCompareCommand(a),
 		newPlayCommand(a),
+		newPlanCommand(a),
 		newSimulateCommand(a),
 		newLearnersCommand(a),
 		newGamesCommand(a),

@@ -73,7 +73,7 @@ type Arms struct {
 	Grid  map[string][]json.RawMessage
 	Box   map[string]Side
 	Nodes int64 // of a box: how many points to begin with; 0 is the learner's default
-	Every int64 // of a box: rounds between searches for a point; 0 is the learner's default
+	Every int64 // of a box: the most rounds between plans, which may add points; 0 is the learner's default
 }
 
 // Side is one parameter's interval in a box.

@@ -79,7 +79,7 @@ func (a *algorithm1) start(groups []Group) error {
 		n := float64(groups[i].Units)
 		units += n
 		for m, v := range groups[i].Means {
-			a.scales[m] += float64(n/units) * (math.Abs(v) - a.scales[m])
+			a.scales[m] += float64(n / units * (math.Abs(v) - a.scales[m]))
 		}
 	}
 	for m, v := range a.control {

@@ -126,7 +126,7 @@ func season(period int, amplitude float64) func(t int) float64 {
 // shocks are lognormal factors of mean one, independent from round to round.
 func (d *draft) shocks(deviation float64) func(int) float64 {
 	return func(int) float64 {
-		return portable.Exp(float64(deviation*stat.Normal(d.r)) - float64(deviation*deviation)/2)
+		return portable.Exp(float64(deviation*stat.Normal(d.r)) - float64(deviation*deviation/2))
 	}
 }
 

@@ -63,7 +63,7 @@ func (s *sampler) source(t, stream int) random.SplitMix64 {
 // that its mean is p_k·N, by systematic sampling with one random number that all learners share.
 func (s *sampler) allocate(t int, p []float64, dst []int) {
 	source := s.source(t, allocationStream)
-	u := source.Float64()
+	u := float64(source.Float64())
 	n, sum, last := float64(s.w.Units[t]), 0.0, 0
 	for k, share := range p {
 		sum += share
@@ -139,7 +139,7 @@ func (s *sampler) spent(t, k, m, n int) (sum, squares float64) {
 	}
 	mean := cappedMean(o.Sigma, o.Cap)
 	for len(b.sum) < n {
-		x := portable.Exp(float64(o.Sigma*stat.Normal(&b.source)) - float64(o.Sigma*o.Sigma)/2)
+		x := portable.Exp(float64(o.Sigma*stat.Normal(&b.source)) - float64(o.Sigma*o.Sigma/2))
 		if o.Cap > 0 {
 			x = min(x, o.Cap)
 		}
@@ -169,14 +169,14 @@ func binomial(z float64, n int, p float64) float64 {
 	trials := float64(n)
 	mean := float64(trials * p)
 	if mean > exactMean {
-		x := mean + float64(z*math.Sqrt(float64(mean*(1-p)))) + float64(float64(z*z)-1)*float64((1-float64(2*p))/6)
+		x := mean + float64(z*math.Sqrt(float64(mean*(1-p)))) + float64((float64(z*z)-1)*(1-float64(2*p))/6)
 		return min(max(math.Round(x), 0), trials)
 	}
 	u, odds := normalBelow(z), p/(1-p)
 	term := portable.Exp(float64(trials * portable.Log1p(-p)))
 	sum, x := term, 0.0
 	for sum < u && x < trials && (term > 1e-18 || x < mean) {
-		term *= float64((trials-x)/(x+1)) * odds
+		term = float64(term * float64((trials-x)/(x+1)*odds))
 		x++
 		sum += term
 	}

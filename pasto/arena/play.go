@@ -3,7 +3,9 @@ package arena
 import (
 	"context"
 	"fmt"
+	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -75,6 +77,9 @@ func (p *player) round(w *World, s *sampler, t int, theta []float64) error {
 	if err != nil {
 		return err
 	}
+	if err := checkMixture(mixture, w.Arms()); err != nil {
+		return err
+	}
 	score := w.rate(w.phase(t), mixture, theta)
 	p.play.Served += score.value
 	p.play.RawServed += score.raw
@@ -103,6 +108,21 @@ func (p *player) round(w *World, s *sampler, t int, theta []float64) error {
 		return nil
 	}
 	return p.learner.Observe(groups)
+}
+
+// checkMixture returns an error if what a learner serves is no distribution over the arms.
+func checkMixture(p []float64, arms int) error {
+	sum := 0.0
+	for _, v := range p {
+		if !(v >= 0) {
+			return noregret.Errorf(noregret.Internal, "serving", "%v: want shares of at least 0", p)
+		}
+		sum += v
+	}
+	if len(p) != arms || !(math.Abs(sum-1) <= 1e-9) {
+		return noregret.Errorf(noregret.Internal, "serving", "%v sums to %v: want %d shares with sum 1", p, sum, arms)
+	}
+	return nil
 }
 
 // take returns an empty list of groups with room for one of each arm: that of the round observed

@@ -76,6 +76,18 @@ func TestFeedbackComesLate(t *testing.T) {
 	}
 }
 
+// A learner that serves no distribution ends the run with an error that names it.
+func TestServingIsChecked(t *testing.T) {
+	w := worldOf(t, "delay", 0)
+	for _, p := range [][]float64{nil, {1}, {0.5, 0.6, 0, 0, 0, 0}, {1.5, -0.5, 0, 0, 0, 0}} {
+		entries := []Entry{{Name: "wrong", New: func(*Task) (Learner, error) { return &late{p: p}, nil }}}
+		_, err := playWorld(context.Background(), w, entries, 1)
+		if err == nil || !strings.Contains(err.Error(), "wrong in round 1") {
+			t.Errorf("%v: got %v", p, err)
+		}
+	}
+}
+
 // The oracle serves the optimum of each phase; peers that promise what they serve keep it.
 func TestOracleAndSafePeers(t *testing.T) {
 	r := play(t, Options{

@@ -13,7 +13,7 @@ import (
 
 // Options say what to play.
 type Options struct {
-	// Families and Learners are names; nil means all.
+	// Families and Learners are names; none means all.
 	Families, Learners []string
 	// Runs is the number of runs of each family, at least 2.
 	Runs int
@@ -128,7 +128,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 
 func (o *Options) find() (families []Family, entries []Entry, err error) {
 	families, entries = Families(), Learners()
-	if o.Families != nil {
+	if len(o.Families) > 0 {
 		families = nil
 		for _, name := range o.Families {
 			f, err := FindFamily(name)
@@ -138,7 +138,7 @@ func (o *Options) find() (families []Family, entries []Entry, err error) {
 			families = append(families, *f)
 		}
 	}
-	if o.Learners != nil {
+	if len(o.Learners) > 0 {
 		entries = nil
 		for _, name := range o.Learners {
 			e, err := FindLearner(name)

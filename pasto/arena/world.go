@@ -213,7 +213,7 @@ func normalBelow(z float64) float64 {
 	}
 	term, sum, square := z, z, float64(z*z)
 	for k := 3.0; math.Abs(term) > 1e-17*math.Abs(sum); k += 2 {
-		term *= square / k
+		term = float64(term * (square / k))
 		sum += term
 	}
 	return 0.5 + float64(sum*(portable.Exp(-float64(square/2))/math.Sqrt(2*math.Pi)))

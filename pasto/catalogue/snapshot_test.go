@@ -56,7 +56,12 @@ func TestOldSnapshots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.UnmarshalBinary(old.Snapshot); err != nil {
+		if err := l.UnmarshalBinary(old.Snapshot); old.Name == "continuous" {
+			if err == nil || !strings.Contains(err.Error(), `this learner is "surface(`) {
+				t.Errorf("%s: %v: want it refused, as boxes are learned in another way since", old.Name, err)
+			}
+			continue
+		} else if err != nil {
 			t.Errorf("%s: %v", old.Name, err)
 			continue
 		}

@@ -147,42 +147,37 @@ func TestContinuousManyDimensions(t *testing.T) {
 // it never ends.
 func TestContinuousTolerance(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
-	const every, rounds, nodes = 50, 1500, 6
-	run := func(tolerance float64) (searches int, c *Learner) {
+	run := func(tolerance float64, stop bool) *Learner {
 		o := DefaultOptions(2)
-		o.Nodes, o.MaxNodes, o.Every, o.Tolerance, o.Stop = nodes, 40, every, tolerance, tolerance > 0
+		o.Nodes, o.MaxNodes, o.Every, o.Tolerance, o.Stop = 6, 40, 20, tolerance, stop
 		c, err := New(f, []float64{0, -1}, []float64{2, 1}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, ended := random.New(1, "tolerance"), false
-		for range rounds / every {
-			before, gap, draws := c.Arms(), c.Gap(), c.c.Random
-			playBox(t, c, wave, every, r)
-			if searched := c.c.Random != draws; searched == ended || ended && (c.Arms() != before || c.Gap() != gap) {
-				t.Fatalf("tolerance %v, after a gap of %v: searched %v, %d nodes, before %d", tolerance, gap, searched,
-					c.Arms(), before)
+		r := random.New(1, "tolerance")
+		for range 75 {
+			before, halton, open := c.Arms(), c.s.Halton, !stop || !(c.Gap() <= tolerance)
+			playBox(t, c, wave, 20, r)
+			if !open && (c.Arms() != before || c.s.Halton != halton) {
+				t.Fatalf("tolerance %v: %d nodes, before %d, after a gap of %v", tolerance, c.Arms(), before, c.Gap())
 			}
-			if ended {
-				continue
-			}
-			searches++
-			ended = tolerance > 0 && c.Gap() <= tolerance
-			if grown := c.Arms() - before; (grown == 0) != (c.Gap() <= tolerance) || grown > 1 {
-				t.Fatalf("tolerance %v: a gap of %v and %d new nodes", tolerance, c.Gap(), grown)
+			if open && before < 40 && c.s.Planned && c.s.Halton == halton {
+				t.Fatalf("tolerance %v: no search after a gap of %v", tolerance, c.Gap())
 			}
 		}
-		return searches, c
+		return c
 	}
-	all, _ := run(0)
-	if all != rounds/every {
-		t.Errorf("%d searches in %d rounds", all, rounds)
+	all := run(0, false)
+	if all.Arms() <= 8 {
+		t.Errorf("%d nodes: want more than the 6 of the start", all.Arms())
 	}
-	if n, _ := run(1e6); n != 1 {
-		t.Errorf("%d searches until a gap of at most a million", n)
+	for _, stop := range []bool{false, true} {
+		if c := run(1e6, stop); c.Arms() != 6 {
+			t.Errorf("%d nodes where none promises a million", c.Arms())
+		}
 	}
-	if n, c := run(.7); n < 3 || n > all/2 {
-		t.Errorf("%d searches of %d, a gap of %v: the test sees little", n, all, c.Gap())
+	if c := run(.5, true); !c.s.Done || c.Gap() > .5 && c.Arms() >= all.Arms() {
+		t.Errorf("a gap of %v with %d nodes, done %v: the test sees little", c.Gap(), c.Arms(), c.s.Done)
 	}
 }
 
@@ -191,7 +186,7 @@ func TestRefusedOptions(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	for want, change := range map[string]func(*Options){
 		"nodes: 0: want at least 1": func(o *Options) { o.Nodes = 0 },
-		"max nodes: 15: want from 16, the nodes to start with, to 2000": func(o *Options) {
+		"max nodes: 15: want from 16, the nodes to start with, to 500": func(o *Options) {
 			o.MaxNodes = 15
 		},
 		"every: 0 rounds: want at least 1":                  func(o *Options) { o.Every = 0 },
@@ -199,6 +194,9 @@ func TestRefusedOptions(t *testing.T) {
 		"tolerance: -1: want a finite number, at least 0":   func(o *Options) { o.Tolerance = -1 },
 		"tolerance: NaN: want a finite number, at least 0":  func(o *Options) { o.Tolerance = math.NaN() },
 		"tolerance: +Inf: want a finite number, at least 0": func(o *Options) { o.Tolerance = math.Inf(1) },
+		"least share: 0.6: want a share from 0 to 0.5":      func(o *Options) { o.LeastShare = .6 },
+		"optimism: -1: want a finite number, at least 0":    func(o *Options) { o.Optimism = -1 },
+		"explore: NaN: want a finite number, at least 0":    func(o *Options) { o.Explore = math.NaN() },
 	} {
 		o := DefaultOptions(1)
 		change(&o)

@@ -43,10 +43,10 @@ func (b *hardBox) brute(f *pasto.Goals) (*optimum.Optimum, error) {
 	return optimum.Maximize(f, fine, optimum.Options{Tolerance: 1e-6, Iterations: 200_000})
 }
 
-// few are options with that many nodes to start with, and at most four times as many.
+// few are options with that many nodes to start with, and at most ten times as many.
 func few(nodes, every int) Options {
 	o := DefaultOptions(1)
-	o.Nodes, o.MaxNodes, o.Every = nodes, 4*nodes, every
+	o.Nodes, o.MaxNodes, o.Every = nodes, 10*nodes, every
 	return o
 }
 
@@ -152,16 +152,15 @@ func TestContinuousHard(t *testing.T) {
 func TestContinuousInfeasible(t *testing.T) {
 	f := boxGoals(t)
 	peak := hardBoxes()[1]
-	c, err := New(f, peak.lower, peak.upper, few(4, 1_000_000)) // no search
+	o := few(4, 100)
+	o.MaxNodes = o.Nodes // no search
+	c, err := New(f, peak.lower, peak.upper, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	playBox(t, c, peak.world, 2000, random.New(1, "box"))
 	if least, sure := c.Infeasible(); least == nil || sure {
 		t.Errorf("%v, sure %v: want a violation of the nodes, and not to be sure", least, sure)
-	}
-	if least, sure := c.learner.Infeasible(); least == nil || !sure {
-		t.Fatalf("%v, sure %v: the nodes alone should be", least, sure)
 	}
 	never := func(x []float64) (float64, float64) { return x[0], -.3 - .4*(x[0]-.6)*(x[0]-.6) }
 	c, err = New(f, peak.lower, peak.upper, peak.options)
@@ -185,8 +184,11 @@ func TestContinuousSlack(t *testing.T) {
 	}{{.32, false}, {.01, true}} {
 		f := pastotest.One(t, pasto.Metric{Name: "gain"},
 			pasto.Metric{Name: "guard", Role: pasto.Guardrail, Hard: true, Slack: c.slack})
-		// no search
-		b, err := New(f, []float64{0}, []float64{1}, few(4, 1_000_000))
+		o := few(4, 100)
+		if !c.sure {
+			o.MaxNodes = o.Nodes // no search
+		}
+		b, err := New(f, []float64{0}, []float64{1}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +249,7 @@ func TestContinuousEnormous(t *testing.T) {
 				}
 			}
 			c.Infeasible()
-			if !check.Finite(c.Gap()) || c.Arms() < 8 {
+			if !check.Finite(c.Gap()) || c.Arms() < 6 {
 				t.Errorf("u = %v, hard %v: %d nodes, a gap of %v: want it searched", u, hard, c.Arms(), c.Gap())
 			}
 		}

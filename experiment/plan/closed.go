@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"math"
+	"time"
+
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
+)
+
+// closedForm answers by confidence sequences at the expected sums.
+type closedForm struct {
+	d      *definition.Definition
+	units  float64 // a day
+	shares Shares
+	arms   int // beside the control
+}
+
+// servedLevel is the part of a guardrail's alpha that the experiment gives to the sequence of the
+// served mixture.
+const servedLevel = 0.8
+
+// unitsPerDay is the number of units a day that are learned from.
+func unitsPerDay(d *definition.Definition) float64 { return d.Plan.UnitsPerDay * (1 - d.HoldBack) }
+
+// group returns n units of a metric whose mean is (1 + change) times the expected one.
+func (c *closedForm) group(metric int, n, change float64) confseq.Group {
+	m := mean(c.d, metric)
+	v := variance(c.d, metric)
+	g := confseq.Group{N: n, Mean: m + float64(change*math.Abs(m)), Per: 1, Square: float64(n * v)}
+	g.Farthest = float64(3 * math.Sqrt(v))
+	if r := c.d.RatioIndex(metric); r >= 0 {
+		g.Per = mean(c.d, c.d.Ratios()[r].Denominator)
+		g.Mean *= g.Per
+	}
+	return g
+}
+
+// width returns the width of the range of one observation, +Inf without one.
+func (c *closedForm) width(metric int) float64 {
+	if r := c.d.Metrics[metric].Range; len(r) == 2 {
+		return r[1] - r[0]
+	}
+	return math.Inf(1)
+}
+
+// interval returns the confidence sequence, at each end of level alpha, for the relative change of
+// one arm, or of all that are served, after some days in which they differ from the control by the
+// relative change.
+func (c *closedForm) interval(metric int, days, change, against, alpha float64, all bool) (low, high float64) {
+	var x confseq.Contrast
+	control := c.group(metric, float64(c.units*days)*c.shares.Control, 0)
+	if all {
+		x.AddServed(c.group(metric, float64(c.units*days)*(1-c.shares.Control), change/(1-c.shares.Control)), control)
+	} else {
+		x.AddArm(c.group(metric, float64(c.units*days)*c.shares.Arm, change), control, float64(c.units*days))
+	}
+	tight := against // the sequence is tuned to the smallest effect of interest
+	if tight == 0 {
+		tight = change
+	}
+	return x.Interval(against, alpha, confseq.ContrastOptions{
+		Width: c.width(metric), Tight: max(x.Tight(tight), math.SmallestNonzeroFloat64), Inflation: 1,
+	})
+}
+
+// first returns the least number of days at which the condition holds, for one that stays true, and
+// nil if that is beyond ten years.
+func first(holds func(days float64) bool) *float64 {
+	high := 1.0 / 64
+	for !holds(high) {
+		if high *= 2; high > 2*longest {
+			return nil
+		}
+	}
+	low := high / 2
+	if high == 1.0/64 {
+		low = 0
+	}
+	for range 40 {
+		if mid := (low + high) / 2; holds(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return some(high)
+}
+
+// guardrail answers for one guardrail.
+func (c *closedForm) guardrail(g *definition.Guardrail) Guardrail {
+	kind, limit, expected, broken := limitOf(c.d, g)
+	out := Guardrail{Metric: g.Metric, Kind: kind, Limit: limit, Expected: expected, Broken: broken}
+	_, up, relative, _ := g.Limit()
+	metric := c.d.MetricIndex(g.Metric)
+	sign := 1.0
+	if !up {
+		sign = -1
+	}
+	if !(float64(sign*(expected-limit)) > 0) { // the control breaks it
+		return out
+	}
+	alpha := float64(servedLevel * g.Alpha)
+	slack := func(days, value float64) (low, high float64) {
+		if relative {
+			return c.interval(metric, days, value, limit, alpha, true)
+		}
+		return c.level(metric, days, value, limit, float64(2*alpha))
+	}
+	inside := func(days, value float64) (held, breached bool) {
+		low, high := slack(days, value)
+		if up {
+			return low >= 0, high < 0
+		}
+		return high <= 0, low > 0
+	}
+	out.Held.ClosedForm = c.after(metric, first(func(days float64) bool {
+		held, _ := inside(days, expected)
+		return held
+	}))
+	out.Breached.ClosedForm = c.after(metric, first(func(days float64) bool { _, b := inside(days, broken); return b }))
+	return out
+}
+
+// after adds the attribution window for which a metric with a default must wait.
+func (c *closedForm) after(metric int, days *float64) *float64 {
+	if days == nil || !c.waits(metric) {
+		return days
+	}
+	return some(*days + float64(c.d.AttributionWindow)/float64(24*time.Hour))
+}
+
+// waits reports whether the units of a metric count only when their window has closed.
+func (c *closedForm) waits(metric int) bool {
+	if r := c.d.RatioIndex(metric); r >= 0 {
+		parts := c.d.Ratios()[r]
+		return c.waits(parts.Numerator) || c.waits(parts.Denominator)
+	}
+	return c.d.Metrics[metric].Default != nil
+}
+
+// level returns the confidence sequence for the mean of all that is served, less the limit, if the
+// mean is the value.
+func (c *closedForm) level(metric int, days, value, limit, alpha float64) (low, high float64) {
+	n := max(int64(float64(c.units*days)), 0)
+	if n < 2 {
+		return math.Inf(-1), math.Inf(1)
+	}
+	v := variance(c.d, metric)
+	least, most := math.Inf(-1), math.Inf(1)
+	if r := c.d.RatioIndex(metric); r >= 0 { // numerator − limit·denominator
+		value = float64((value - limit) * mean(c.d, c.d.Ratios()[r].Denominator))
+		limit = 0
+	} else if r := c.d.Metrics[metric].Range; len(r) == 2 {
+		least, most = r[0], r[1]
+	} else if c.d.Metrics[metric].Kind == "count" {
+		least = 0
+	}
+	sd := math.Sqrt(v)
+	s := confseq.Sequence{
+		N: n, Mean: value, M2: float64(float64(n-1) * v), Low: max(value-float64(3*sd), least),
+		High: min(value+float64(3*sd), most),
+	}
+	low, high = s.Interval(alpha, least, most)
+	return low - limit, high - limit
+}
+
+// effect answers for one metric.
+func (c *closedForm) effect(metric int) Effect {
+	out := Effect{
+		Metric: c.d.Metrics[metric].Name, Mean: mean(c.d, metric), Deviation: math.Sqrt(variance(c.d, metric)),
+	}
+	for _, days := range c.d.Plan.Days {
+		out.Smallest = append(out.Smallest, c.smallest(metric, days))
+	}
+	return out
+}
+
+// smallest returns the smallest relative change of one arm that differs visibly from none after
+// some days, nil if that is above 1000 %.
+func (c *closedForm) smallest(metric int, days float64) *float64 {
+	const alpha = 0.05 / 2
+	seen := func(change float64) bool {
+		low, _ := c.interval(metric, days, change, 0, alpha, false)
+		return low > 0
+	}
+	low, high := 0.0, 1.0/1024
+	for ; !seen(high); high *= 2 {
+		if low = high; high > 10 {
+			return nil
+		}
+	}
+	for range 40 {
+		if mid := (low + high) / 2; seen(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return &high
+}
+
+// gain answers when the best arm has most of the traffic.
+func (c *closedForm) gain() *Gain {
+	out := &Gain{Improvement: c.d.Plan.Improvement}
+	gap, v, slow := 0.0, 0.0, 0
+	for _, g := range c.d.Objective.Goals {
+		metric := c.d.MetricIndex(g.Metric)
+		if slow == 0 || c.waits(metric) {
+			slow = metric
+		}
+		gap += float64(g.Weight * float64(out.Improvement*math.Abs(mean(c.d, metric))))
+		v += float64(float64(g.Weight*g.Weight) * variance(c.d, metric))
+	}
+	if gap > 0 {
+		const z = 2
+		each := float64(z*z) * float64(2*v) / float64(gap*gap)
+		out.Days.ClosedForm = c.after(slow, some(each/float64(c.units*c.shares.Arm)))
+	}
+	return out
+}

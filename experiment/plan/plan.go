@@ -1,0 +1,225 @@
+package plan
+
+import (
+	"context"
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
+)
+
+// Result is what [Compute] finds; its JSON is the contract of noregret plan --json.
+type Result struct {
+	Experiment string `json:"experiment"`
+	// UnitsPerDay is the number of units a day that are learned from; Arms is the number of arms
+	// beside the control.
+	UnitsPerDay float64 `json:"units_per_day"`
+	Arms        int     `json:"arms"`
+	// Shares are the shares of the control and of each other arm that the closed forms assume: the
+	// control's own share, and equal parts of the rest.
+	Shares Shares `json:"shares"`
+	// Days are the lengths of time of [Effect.Smallest].
+	Days       []float64   `json:"days"`
+	Guardrails []Guardrail `json:"guardrails"`
+	Effects    []Effect    `json:"effects"`
+	// Gain is nil without an objective.
+	Gain *Gain `json:"gain,omitempty"`
+	// Runs and Horizon are the number of simulated runs and the number of days that each covers; 0
+	// without a simulation.
+	Runs    int     `json:"runs"`
+	Horizon float64 `json:"horizon"`
+}
+
+// Shares are the expected shares while the experiment learns.
+type Shares struct {
+	Control float64 `json:"control"`
+	Arm     float64 `json:"arm"`
+}
+
+// Guardrail tells when a guardrail is decided.
+type Guardrail struct {
+	Metric string  `json:"metric"`
+	Kind   string  `json:"kind"` // min, max, min_change or max_change
+	Limit  float64 `json:"limit"`
+	// Expected is the value that the limit applies to if every arm is like the control.
+	Expected float64 `json:"expected"`
+	// Held is when it is shown to hold for what is served if every arm is like the control.
+	Held Time `json:"held"`
+	// Broken is a value as far beyond the limit as Expected is inside it, and Breached is when the
+	// guardrail is called breached if what is served has that value, the control's share included.
+	Broken   float64 `json:"broken"`
+	Breached Time    `json:"breached"`
+}
+
+// Time is a number of days by both methods; nil where it is beyond ten years or, in simulation,
+// where fewer than half of the runs get there within the horizon.
+type Time struct {
+	ClosedForm *float64 `json:"closed_form"`
+	// Simulated is the median over runs, Reached the share of the runs that get there.
+	Simulated *float64 `json:"simulated"`
+	Reached   *float64 `json:"reached"`
+}
+
+// Effect is the smallest relative difference between one arm and the control that a confidence
+// sequence at 95 % tells from none, by days.
+type Effect struct {
+	Metric string  `json:"metric"`
+	Mean   float64 `json:"mean"`
+	// Deviation is the standard deviation of one unit's value.
+	Deviation float64    `json:"deviation"`
+	Smallest  []*float64 `json:"smallest"`
+}
+
+// Gain tells when the experiment serves most of what there is to gain, if one arm improves every
+// goal by Improvement and the others are like the control.
+type Gain struct {
+	Improvement float64 `json:"improvement"`
+	// Days is when 90 % of the gain is served. In closed form, with units split evenly, it is when
+	// the other arms are two standard errors below the best; in simulation, when the mean over runs
+	// stays at 90 % or more.
+	Days Time `json:"days"`
+	// Curve is the served share of the gain by day, the mean over runs; empty without a simulation.
+	Curve []Point `json:"curve,omitempty"`
+}
+
+// Point is a point of a curve.
+type Point struct {
+	Day  float64 `json:"day"`
+	Gain float64 `json:"gain"`
+}
+
+// longest is the number of days beyond which no answer is given.
+const longest = 3660
+
+// Options are the parameters of [Compute].
+type Options struct {
+	// Runs is the number of simulated runs, 0 for the closed forms only.
+	Runs int
+	// Horizon is the number of days that a run covers, above 0.
+	Horizon float64
+	// Seed is that of everything random.
+	Seed uint64
+	// Progress is called after each run with the number of runs done and that of all; nil for none.
+	Progress func(done, total int)
+}
+
+// DefaultOptions are 20 runs of 28 days with seed 1.
+func DefaultOptions() Options { return Options{Runs: 20, Horizon: 28, Seed: 1} }
+
+// arms describes the arms of a definition as the plan sees them.
+type arms struct {
+	list    []policy.Arm
+	control int // -1 for none
+	shares  Shares
+}
+
+// newArms returns the arms of a definition. Without a control arm the first arm takes its place.
+func newArms(d *definition.Definition) (*arms, error) {
+	if d.Arms.Box != nil {
+		return nil, noregret.BadInputf("arms", "a box: its points are unknown before the experiment runs; list some "+
+			"points as arms to plan with them")
+	}
+	list, err := d.NamedArms()
+	if err != nil {
+		return nil, err
+	}
+	a := &arms{list: list, control: -1}
+	for i := range list {
+		if d.Control != nil && list[i].Name == d.Control.Arm {
+			a.control = i
+		}
+	}
+	if len(list) < 2 {
+		return nil, noregret.BadInputf("arms", "1 arm: want at least 2, as there is nothing to compare")
+	}
+	others := float64(len(list) - 1)
+	a.shares = Shares{1 / (others + 1), 1 / (others + 1)}
+	if s := d.ControlShare(); s > 0 {
+		a.shares = Shares{s, (1 - s) / others}
+	}
+	if d.Policy.Kind == "fixed" {
+		s := d.Policy.Split[list[max(a.control, 0)].Name]
+		a.shares = Shares{s, (1 - s) / others}
+	}
+	return a, nil
+}
+
+// limitOf returns the value that a guardrail's limit applies to if every arm is like the control,
+// and one as far beyond the limit.
+func limitOf(d *definition.Definition, g *definition.Guardrail) (kind string, limit, expected, broken float64) {
+	limit, up, relative, _ := g.Limit()
+	kind = map[bool]string{true: "min", false: "max"}[up]
+	if relative {
+		return kind + "_change", limit, 0, 2 * limit
+	}
+	expected = mean(d, d.MetricIndex(g.Metric))
+	return kind, limit, expected, 2*limit - expected
+}
+
+// mean returns the expected mean of a metric, of a ratio the ratio of the means.
+func mean(d *definition.Definition, metric int) float64 {
+	if r := d.RatioIndex(metric); r >= 0 {
+		parts := d.Ratios()[r]
+		return mean(d, parts.Numerator) / mean(d, parts.Denominator)
+	}
+	return d.Plan.Expect[d.Metrics[metric].Name].Mean
+}
+
+// variance returns that of one unit's value, of a ratio that of numerator − ratio·denominator with
+// independent parts.
+func variance(d *definition.Definition, metric int) float64 {
+	if r := d.RatioIndex(metric); r >= 0 {
+		parts, ratio := d.Ratios()[r], mean(d, metric)
+		return variance(d, parts.Numerator) + float64(float64(ratio*ratio)*variance(d, parts.Denominator))
+	}
+	e := d.Plan.Expect[d.Metrics[metric].Name]
+	sd := e.Deviation(&d.Metrics[metric])
+	return float64(sd * sd)
+}
+
+// some returns a number of days, nil if there is none.
+func some(days float64) *float64 {
+	if !(days <= longest) || math.IsInf(days, 0) {
+		return nil
+	}
+	return &days
+}
+
+// Compute plans an experiment. The definition must have a plan. Closed forms take microseconds; a
+// run of the simulation takes about as long as the service takes for its rounds, a millisecond or
+// less each. It stops with ctx's error when ctx ends.
+func Compute(ctx context.Context, d *definition.Definition, o Options) (*Result, error) {
+	if d.Plan == nil {
+		return nil, noregret.BadInputf("plan", "missing: want the part plan with units_per_day and expect")
+	}
+	if o.Runs < 0 || o.Runs > 100_000 {
+		return nil, noregret.BadInputf("runs", "%d: want 0 to 100,000", o.Runs)
+	}
+	if o.Runs > 0 && !(o.Horizon > 0 && o.Horizon <= longest) {
+		return nil, noregret.BadInputf("horizon", "%v days: want a number above 0 and at most %d", o.Horizon, longest)
+	}
+	a, err := newArms(d)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{
+		Experiment: d.Name, UnitsPerDay: unitsPerDay(d), Arms: len(a.list) - 1, Shares: a.shares, Days: d.Plan.Days,
+	}
+	form := closedForm{d: d, units: r.UnitsPerDay, shares: a.shares, arms: r.Arms}
+	for i := range d.Guardrails {
+		r.Guardrails = append(r.Guardrails, form.guardrail(&d.Guardrails[i]))
+	}
+	for i := range d.Metrics {
+		if mean(d, i) != 0 {
+			r.Effects = append(r.Effects, form.effect(i))
+		}
+	}
+	if d.Objective != nil && d.Policy.Kind != "fixed" {
+		r.Gain = form.gain()
+	}
+	if o.Runs > 0 {
+		return r, simulate(ctx, d, a, o, r)
+	}
+	return r, nil
+}
