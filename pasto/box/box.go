@@ -324,7 +324,7 @@ func (c *Learner) UnmarshalBinary(data []byte) error {
 	}
 	n := len(s.Points)
 	if n < 1 || n > MostNodes || check.Vector("up", s.Up, n) != nil || check.Mixture("down", s.Down, n) != nil ||
-		!(s.Share >= 0 && s.Share <= 1) || len(s.Kernel) != c.objective.Dim() ||
+		!(s.Share >= 0 && s.Share <= 1) || !(s.Width >= 0 && s.Width <= 1) || len(s.Kernel) != c.objective.Dim() ||
 		!s.Evidence.valid(n, c.objective.Dim()) || s.T < 0 {
 		return snapshot.Bad("damaged: its parts do not fit %d nodes and %d metrics", n, c.objective.Dim())
 	}
