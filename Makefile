@@ -68,6 +68,7 @@ pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 
 .PHONY: catastrophe
 catastrophe: ## units by hour that an arm gets which crashes, for guardrails of several forms (docs/service.md), some minutes
 	$(GO) run ./experiment/internal/catastrophe
+
 # 500 runs a cell take some 20 minutes on one core. The tests of experiment/internal/validity play the same in fewer runs.
 VALIDITY ?= -runs 500
 .PHONY: validity

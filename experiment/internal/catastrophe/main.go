@@ -1,6 +1,6 @@
 // Command catastrophe measures how many units an arm that crashes gets before it is stopped: hourly
-// rounds, a window of a day, four arms of which one crashes, and a guardrail on the rate of crashes.
-// It prints the units of that arm by hour, in the mean of several runs.
+// rounds, a window of a day, four arms of which one crashes, and a guardrail on the rate of
+// crashes. It prints the units of that arm by hour, in the mean of several runs.
 package main
 
 import (

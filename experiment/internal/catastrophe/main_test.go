@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestCrashingArmIsStopped: an arm that crashes gets some hundred units, in the first round. Without
-// values that count before their window has closed it gets 2,952 in the first hour and 71,300 in a
-// day, as it is only known after that.
+// TestCrashingArmIsStopped: an arm that crashes gets some hundred units, in the first round.
+// Without values that count before their window has closed it gets 2,952 in the first hour and
+// 71,300 in a day, as it is only known after that.
 func TestCrashingArmIsStopped(t *testing.T) {
 	t.Parallel()
 	hours, rates := []int{1, 24}, []float64{0.1, 0.5}
