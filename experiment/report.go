@@ -47,6 +47,11 @@ func (s *State) Report(name string) (*policy.Report, error) {
 		h.Active, h.Control = true, true
 		r.HoldBack = &h
 	}
+	deployed := lifter{x}.deployed()
+	if deployed != nil {
+		r.Deployed = x.shares(deployed)
+	}
+	r.Lift = lifter{x}.report(deployed)
 	in := x.guardInput(false)
 	for i := range x.Guards {
 		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.running().Mixture, i))
@@ -56,6 +61,11 @@ func (s *State) Report(name string) (*policy.Report, error) {
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
 			Mixture: x.shares(v.Split.Shares()), Value: v.Value,
 			Units: v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
+		}
+		if c := v.Course; c != nil {
+			if p.Lift = c.Lift; c.Deployed != nil {
+				p.Deployed = x.shares(c.Deployed)
+			}
 		}
 		for i, m := range v.Observed {
 			p.Metrics[x.def.Metrics[i].Name] = m

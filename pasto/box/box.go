@@ -38,9 +38,9 @@ type Options struct {
 	// Caution is how many they move down for the mixture to deploy, and HardCaution replaces it for
 	// hard guardrails.
 	Optimism, Caution, HardCaution float64
-	// Explore scales the share of the learning mixture in what is served, which is between
-	// LeastShare and ½: Explore times the width of what is unknown of the best value, as a part of
-	// the range of the nodes' values.
+	// Explore scales the share of the learning mixture in what is served: Explore times the width
+	// of what is unknown of the best value, as a part of the range of the nodes' values, from
+	// LeastShare to ½. Where hard guardrails leave no room for that share it is less.
 	Explore, LeastShare float64
 	// IID makes Draw sample points independently instead of systematically.
 	IID bool
@@ -324,7 +324,7 @@ func (c *Learner) UnmarshalBinary(data []byte) error {
 	}
 	n := len(s.Points)
 	if n < 1 || n > MostNodes || check.Vector("up", s.Up, n) != nil || check.Mixture("down", s.Down, n) != nil ||
-		!(s.Share >= 0 && s.Share <= 1) || len(s.Kernel) != c.objective.Dim() ||
+		!(s.Share >= 0 && s.Share <= 1) || !(s.Width >= 0 && s.Width <= 1) || len(s.Kernel) != c.objective.Dim() ||
 		!s.Evidence.valid(n, c.objective.Dim()) || s.T < 0 {
 		return snapshot.Bad("damaged: its parts do not fit %d nodes and %d metrics", n, c.objective.Dim())
 	}

@@ -112,6 +112,7 @@ func TestDamaged(t *testing.T) {
 		"mixture":  func(s *state) { s.Down[0] += .5 },
 		"evidence": func(s *state) { s.Evidence.Overlap = s.Evidence.Overlap[:2] },
 		"share":    func(s *state) { s.Share = math.NaN() },
+		"width":    func(s *state) { s.Width = math.NaN() },
 	} {
 		c, err := New(f, peak.lower, peak.upper, peak.options)
 		if err != nil {

@@ -44,6 +44,16 @@ func measure(args []string, w io.Writer) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	switch {
+	case f.NArg() > 0:
+		return fmt.Errorf("%d arguments after the flags: want none", f.NArg())
+	case *runs < 1 || *rounds < 1 || *units < 1:
+		return fmt.Errorf("%d runs, %d rounds and %d units: want at least 1 of each", *runs, *rounds, *units)
+	case *dimensions < 1 || *dimensions > 3:
+		return fmt.Errorf("%d dimensions: want 1 to 3", *dimensions)
+	case *learners != "all" && *learners != "surface" && *learners != "peer":
+		return fmt.Errorf("learner %q: want surface, peer or all", *learners)
+	}
 	fmt.Fprintln(w, "learner  d  world      deployed         served   broken runs  by      broken rounds  points")
 	for d := 1; d <= *dimensions; d++ {
 		options := box.DefaultOptions(d)
@@ -105,5 +115,5 @@ func write(w io.Writer, name string, d int, world string, scores []trial.Score) 
 		points += float64(s.Points) / n
 	}
 	fmt.Fprintf(w, "%-8s %d  %-9s  %.3f ± %.3f  %7.3f  %10.1f %%  %.3f  %11.1f %%  %6.1f\n", name, d, world, sum,
-		math.Sqrt(max(square-sum*sum, 0)/n), served, 100*runs, by, 100*broken, points)
+		math.Sqrt(max(square-float64(sum*sum), 0)/n), served, 100*runs, by, 100*broken, points)
 }
