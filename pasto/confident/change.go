@@ -103,7 +103,8 @@ func (d *detector) endSegment(k int) {
 // mostBlock is the number of rounds of the longest blocks.
 const mostBlock = 1024
 
-// endBlock begins a new block of arm k, of 32, 64, ... rounds up to half of all or 1,024, and again.
+// endBlock begins a new block of arm k, of 32, 64, ... rounds up to half of all or 1,024, and
+// again.
 func (d *detector) endBlock(k int) {
 	m := len(d.LastMean) / len(d.LastWeight)
 	limit := 2 * d.BlockLimit[k]
@@ -174,9 +175,10 @@ func (l *Learner) changed() bool {
 const nearly = 0.75
 
 // signOfChange returns by how many times the allowed difference the recent block, or the last
-// segment, of arm k differs from its earlier values, in the metric where that is most. Where effects
-// of rounds are not shown the raw values must differ by that, which tells the arm that has changed
-// from those that are compared with it, and the adjusted ones by most of it, in the same direction.
+// segment, of arm k differs from its earlier values, in the metric where that is most. Where
+// effects of rounds are not shown the raw values must differ by that, which tells the arm that has
+// changed from those that are compared with it, and the adjusted ones by most of it, in the same
+// direction.
 func (l *Learner) signOfChange(k int) float64 {
 	d, s, m, most := &l.s.Changes, &l.s.Stats, l.objective.Dim(), 0.0
 	for i := range m {
@@ -191,7 +193,8 @@ func (l *Learner) signOfChange(k int) float64 {
 			lone, missing float64
 		}{
 			{
-				d.Next[k]-d.BlockRounds[k] >= firstBlock, d.BlockMean[j], d.BlockRaw[j], d.BlockWeight[k], d.BlockSize[k],
+				d.Next[k]-d.BlockRounds[k] >= firstBlock, d.BlockMean[j], d.BlockRaw[j], d.BlockWeight[k],
+				d.BlockSize[k],
 				d.BlockLone[k], d.BlockReference[k],
 			},
 			{
@@ -222,8 +225,8 @@ const agreement = 2. / 3
 // apart returns the difference between the mean of a recent part of arm k's values, with this
 // weight, Σ size² of rounds without other arms and Reference, and that of the others, as a multiple
 // of ChangeThreshold standard errors and an allowance for skewed or long-tailed metrics. With z
-// standard errors the allowance is (z²−1)/6 times the ratio of the third moment to the variance, the
-// first term of the Cornish–Fisher expansion: six events of a rare one.
+// standard errors the allowance is (z²−1)/6 times the ratio of the third moment to the variance,
+// the first term of the Cornish–Fisher expansion: six events of a rare one.
 func (l *Learner) apart(s *scatter, k, i int, mean, weight, lone, reference float64) float64 {
 	all, old := s.Mean[k*l.objective.Dim()+i], s.Weight[k]-weight
 	if !(old > 0) || !(weight > 0) {

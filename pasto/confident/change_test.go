@@ -347,7 +347,8 @@ func TestOrderOfObservations(t *testing.T) {
 		}
 		for k := range 4 {
 			pastotest.Near(t, "mean", got.s.Stats.Raw.Mean[k], want.s.Stats.Raw.Mean[k], 0)
-			pastotest.Near(t, "variance", got.variance(k, 0, got.s.Noise.tau(&got.s.Stats.Raw, 0)), want.variance(k, 0, want.s.Noise.tau(&want.s.Stats.Raw, 0)), 1e-9)
+			pastotest.Near(t, "variance", got.variance(k, 0, got.s.Noise.tau(&got.s.Stats.Raw, 0)),
+				want.variance(k, 0, want.s.Noise.tau(&want.s.Stats.Raw, 0)), 1e-9)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// Learner is the learner of the name "default". It keeps each arm's mean V̂_k and standard error se_k
-// and solves two exact problems by [optimum.Maximize]'s method, in rounds that grow by 5 % and
+// Learner is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
+// se_k and solves two exact problems by [optimum.Maximize]'s method, in rounds that grow by 5 % and
 // whenever the observations of an arm have doubled:
 //
 //	optimistic p⁺ = argmax f((V̂ + z·se)·p),
@@ -33,15 +33,15 @@ import (
 // # Estimates
 //
 // An observation is û = μ_k + u_t + e, with a part u_t that all arms of round t have in common: the
-// season, growth, the shock of a day. Its variance τ² is estimated for each metric from the products
-// of deviations of two groups of a round. Where it is surely above 0 and the arms are at most 512,
-// generalized least squares estimates all arms jointly, so that u_t cancels in comparisons and
-// counts fully for absolute levels only; elsewhere each arm is estimated by its mean, with a squared
-// standard error of σ²/n + τ²·Σ_t n_t²/n², for n_t of n units in round t. Rounds are taken to be
-// independent, and e too.
+// season, growth, the shock of a day. Its variance τ² is estimated for each metric from the
+// products of deviations of two groups of a round. Where it is surely above 0 and the arms are at
+// most 512, generalized least squares estimates all arms jointly, so that u_t cancels in
+// comparisons and counts fully for absolute levels only; elsewhere each arm is estimated by its
+// mean, with a squared standard error of σ²/n + τ²·Σ_t n_t²/n², for n_t of n units in round t.
+// Rounds are taken to be independent, and e too.
 //
-// σ² of an arm is mixed with the pooled one of the metric, worth 8 groups. It is that of what an arm
-// deviates by from the other arms of its rounds. Where [pasto.Observation.Variances] tell the
+// σ² of an arm is mixed with the pooled one of the metric, worth 8 groups. It is that of what an
+// arm deviates by from the other arms of its rounds. Where [pasto.Observation.Variances] tell the
 // variance of a unit it is that from the first round on, and the scatter between rounds can only
 // raise it.
 //
@@ -49,31 +49,31 @@ import (
 //
 // Changes are found by comparing, for each arm and metric, a recent block of rounds, and the last
 // 16, with those before them, after each 16 rounds that served the arm; blocks are of 32, 64, ...
-// such rounds, up to half of all or 1,024, and begin again. Compared are contrasts with the other arms of the
-// same rounds, so that what all arms have in common is no change; with one arm in each round they
-// are the arm's own values. A difference of 6 standard errors, and as much more as a skewed or
-// long-tailed metric needs, begins that arm anew, and it alone: it is served again, and until then
-// its old mean counts for one group. Metrics that are only watched ([pasto.Report]) begin nothing
-// anew.
+// such rounds, up to half of all or 1,024, and begin again. Compared are contrasts with the other
+// arms of the same rounds, so that what all arms have in common is no change; with one arm in each
+// round they are the arm's own values. A difference of 6 standard errors, and as much more as a
+// skewed or long-tailed metric needs, begins that arm anew, and it alone: it is served again, and
+// until then its old mean counts for one group. Metrics that are only watched ([pasto.Report])
+// begin nothing anew.
 //
 // # Hard guardrails
 //
-// With a control arm ([Options]) what is served holds them in every round, with the probability that
-// [Learner.Promise] states. Without one they are constraints of both problems with a caution of their
-// own, HardCaution, so that what is deployed seldom breaks them; what is served to learn is under no
-// promise. Where no mixture holds them with all that caution, the control arm is deployed, and
-// without one as much of the caution is taken as there is room for, to a 64th; where none holds them
-// by the estimates it is the mixture of least violation. [Learner.Infeasible] tells whether they can
-// be held at all.
+// With a control arm ([Options]) what is served holds them in every round, with the probability
+// that [Learner.Promise] states. Without one they are constraints of both problems with a caution
+// of their own, HardCaution, so that what is deployed seldom breaks them; what is served to learn
+// is under no promise. Where no mixture holds them with all that caution, the control arm is
+// deployed, and without one as much of the caution is taken as there is room for, to a 64th; where
+// none holds them by the estimates it is the mixture of least violation. [Learner.Infeasible] tells
+// whether they can be held at all.
 //
 // # Cost
 //
 // A round costs O(Q·(M + Q + log K)), and O(K) more where an arm was served for the first or the
-// third time, a round with a solution O(K·M) for each arm that enters, and O(K³) for each metric that
-// is estimated jointly; memory is eight tables of K·M numbers, and four more where variances of units
-// are known. A solution takes at most 400 passes over the arms; where K·M is above 7.5 million
-// 3·10⁹/(K·M) or 30, whichever is more, and the next goes on from what it found. Observe allocates
-// nothing once its buffers have grown.
+// third time, a round with a solution O(K·M) for each arm that enters, and O(K³) for each metric
+// that is estimated jointly; memory is eight tables of K·M numbers, and four more where variances
+// of units are known. A solution takes at most 400 passes over the arms; where K·M is above 7.5
+// million 3·10⁹/(K·M) or 30, whichever is more, and the next goes on from what it found. Observe
+// allocates nothing once its buffers have grown.
 type Learner struct {
 	objective pasto.Objective
 	goals     *pasto.Goals // the objective, if it is such
@@ -93,6 +93,7 @@ type Learner struct {
 	plan      planner
 	extra     []float64 // K: what is served beside the solutions
 	bounded   []bool    // K
+	half []float64 // K: see base
 	sampler   round.Sampler
 	checker   round.Checker
 }
@@ -253,12 +254,12 @@ func (l *Learner) effectsShown() bool {
 	return false
 }
 
-// SolutionError is the error of the last solution, nil if there was none: the mixtures are then those
-// of the solution before it.
+// SolutionError is the error of the last solution, nil if there was none: the mixtures are then
+// those of the solution before it.
 func (l *Learner) SolutionError() error { return l.plan.err }
 
-// AddArm implements [pasto.Roster]: the arm is served for the first time within about K/Q rounds, or
-// as soon as the hard guardrails that are promised leave room for it. There is no error.
+// AddArm implements [pasto.Roster]: the arm is served for the first time within about K/Q rounds,
+// or as soon as the hard guardrails that are promised leave room for it. There is no error.
 func (l *Learner) AddArm() (int, error) {
 	l.s.grow(l.objective.Dim())
 	l.s.Began = max(l.s.Began, l.s.T-1000) // solve more often
@@ -316,12 +317,13 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 // oldState matches the format of the state in snapshots of earlier versions of the learner.
 var oldState = regexp.MustCompile(`, state [1-5]: |HardCaution:[^ ]+ Explore:`)
 
-// checkFormat returns an error that names the format if data are a snapshot of an earlier one, and err
-// otherwise.
+// checkFormat returns an error that names the format if data are a snapshot of an earlier one, and
+// err otherwise.
 func checkFormat(data []byte, err error) error {
 	if oldState.Match(data) {
-		return snapshot.Bad("it is in a format before state 6: the default learner keeps other statistics since, learn "+
-			"anew (%w)", err)
+		return snapshot.Bad(
+			"it is in a format before state 6: the default learner keeps other statistics since, learn "+
+				"anew (%w)", err)
 	}
 	return err
 }

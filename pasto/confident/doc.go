@@ -32,11 +32,11 @@
 //
 // # Hard guardrails
 //
-// With a control arm ([Options]) what is served holds hard guardrails in every round, from the first,
-// with a stated probability ([Learner.Promise]): each arm has a bound that is valid at any time, an
-// arm without data the worst value of its range, and a mixture is served only where its bounds hold.
-// Without a control arm they take a caution of two standard errors in place of half of one in what is
-// deployed, and what is served to learn is under no promise.
+// With a control arm ([Options]) what is served holds hard guardrails in every round, from the
+// first, with a stated probability ([Learner.Promise]): each arm has a bound that is valid at any
+// time, an arm without data the worst value of its range, and a mixture is served only where its
+// bounds hold. Without a control arm they take a caution of two standard errors in place of half of
+// one in what is deployed, and what is served to learn is under no promise.
 //
 // What the arms of a round have in common, a season, growth, the shock of a day, cancels in their
 // comparison and is no change (see [Learner]).

@@ -72,8 +72,8 @@ func (l *Learner) estimate() bool {
 	return some
 }
 
-// disperse computes, for metric i, by how many times the scatter between rounds exceeds the known variances of
-// units, at least 1 and worth poolWeight groups more.
+// disperse computes, for metric i, by how many times the scatter between rounds exceeds the known
+// variances of units, at least 1 and worth poolWeight groups more.
 func (l *Learner) disperse(i int) {
 	s, m := &l.s.Stats, l.objective.Dim()
 	l.s.Dispersion[i] = 1
@@ -183,8 +183,8 @@ func (l *Learner) standardError(k, i int) float64 {
 	return math.Sqrt(l.plan.est.squared[k*l.objective.Dim()+i] + l.plan.est.level[i])
 }
 
-// errorKnown reports whether the standard errors of arm k rest on data: it has been served since its
-// last change, and if it had several groups in a round, the effects of rounds are known.
+// errorKnown reports whether the standard errors of arm k rest on data: it has been served since
+// its last change, and if it had several groups in a round, the effects of rounds are known.
 func (l *Learner) errorKnown(k int) bool {
 	return l.s.Stats.Rounds[k] > 0 && !l.effectsUnknown(k)
 }

@@ -119,9 +119,9 @@ const (
 	manyGroups = 1000
 )
 
-// allowance is by how much the mean of arm k in guardrail i, of this squared error, may be off, where
-// three standard errors would do if they were known and the mean normal. +Inf where that is not
-// known.
+// allowance is by how much the mean of arm k in guardrail i, of this squared error, may be off,
+// where three standard errors would do if they were known and the mean normal. +Inf where that is
+// not known.
 func (l *Learner) allowance(k, i int, square float64, nodes bool) float64 {
 	s, x := &l.s.Stats.Raw, &l.goals.Metrics()[i]
 	free := s.Free[k]

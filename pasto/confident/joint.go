@@ -12,8 +12,9 @@ const mostJoint = 512
 
 // joint is the linear mixed model of all arms at once, û_kt = μ_k + u_t + e_kt with Var e_kt =
 // σ²/n_kt and Var u_t = τ², as sums that do not depend on these variances. With N_t = Σ_k n_kt and
-// the round's mean ū_t = Σ_k n_kt·û_kt/N_t it keeps D = Σ_t diag(n_t), S = Σ_t n_t·n_tᵀ/N_t and, for
-// each metric, b = Σ_t n_kt·û_kt and h = Σ_t n_kt·ū_t. Generalized least squares (Aitken 1935) is
+// the round's mean ū_t = Σ_k n_kt·û_kt/N_t it keeps D = Σ_t diag(n_t), S = Σ_t n_t·n_tᵀ/N_t and,
+// for each metric, b = Σ_t n_kt·û_kt and h = Σ_t n_kt·ū_t. Generalized least squares (Aitken 1935)
+// is
 //
 //	μ̂ = (D − c·S)⁻¹·(b − c·h),   Cov μ̂ = σ²·(D − c·S)⁻¹,   c = N/(σ²/τ² + N),
 //
@@ -119,8 +120,8 @@ func (j *joint) coefficient(sigma, tau float64) float64 {
 	return min(mean/(sigma/tau+mean), mostShared)
 }
 
-// mostShared bounds c, as the matrix is singular at 1, and mostExact the c of its inverse, where what
-// all arms have in common would hide what they differ by.
+// mostShared bounds c, as the matrix is singular at 1, and mostExact the c of its inverse, where
+// what all arms have in common would hide what they differ by.
 const (
 	mostShared = 1 - 1e-12
 	mostExact  = 1 - 1e-6

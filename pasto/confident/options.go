@@ -48,15 +48,16 @@ type Options struct {
 	Hold Hold
 	// Exploration is the budget for learning.
 	Exploration Exploration
-	// Caps are the largest shares of the arms in what is served and deployed, by arm, each from 0 to
-	// 1; nil for none, and none for arms that are added later. What a cap cuts off goes to the
+	// Caps are the largest shares of the arms in what is served and deployed, by arm, each from 0
+	// to 1; nil for none, and none for arms that are added later. What a cap cuts off goes to the
 	// control arm, or to the arms of the best estimates that have room where there is none; the cap
 	// of the control arm does not bind.
 	Caps []float64
 	// Caution c is how many standard errors estimates move down for the cautious mixture, and
 	// HardCaution replaces it for hard guardrails.
 	Caution, HardCaution float64
-	// Floor is a lower bound on the share that is spread over all arms, 0.1/√(t+10) otherwise, and more while little is known. A floor finds arms that were bad and became good unobserved, at
+	// Floor is a lower bound on the share that is spread over all arms, 0.1/√(t+10) otherwise, and
+	// more while little is known. A floor finds arms that were bad and became good unobserved, at
 	// its cost in what is served; Deployed is without it. Where hard guardrails are promised it is
 	// served as far as they leave room.
 	Floor float64

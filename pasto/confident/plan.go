@@ -37,9 +37,9 @@ const (
 	fewestSteps = 30
 )
 
-// solve computes p⁺, p⁻ and, where hard guardrails are promised, the safe mixture. They stay as they
-// are until the noise is known, and with hard guardrails until the effects of rounds are, and where
-// a solution fails.
+// solve computes p⁺, p⁻ and, where hard guardrails are promised, the safe mixture. They stay as
+// they are until the noise is known, and with hard guardrails until the effects of rounds are, and
+// where a solution fails.
 func (l *Learner) solve() {
 	s, p := &l.s, &l.plan
 	p.err = nil
@@ -91,9 +91,9 @@ func (l *Learner) solve() {
 // caution of hard guardrails.
 const bisectionSteps = 6
 
-// deploy computes p⁻ and returns its cautious value. Where no mixture holds the hard guardrails with
-// all their caution, it is the control arm, or without one that of the largest feasible share of the
-// caution, and where none holds them by the estimates, the mixture of least violation.
+// deploy computes p⁻ and returns its cautious value. Where no mixture holds the hard guardrails
+// with all their caution, it is the control arm, or without one that of the largest feasible share
+// of the caution, and where none holds them by the estimates, the mixture of least violation.
 func (l *Learner) deploy(p []float64) float64 {
 	try := func(room float64) bool {
 		l.moveEstimates(-1, room, false)
@@ -130,8 +130,8 @@ func (l *Learner) only(p []float64, k int) float64 {
 	return l.plan.value
 }
 
-// solveSafely optimizes p under the bounds of hard guardrails that are promised; where nothing holds
-// them it is the control arm.
+// solveSafely optimizes p under the bounds of hard guardrails that are promised; where nothing
+// holds them it is the control arm.
 func (l *Learner) solveSafely(p []float64) {
 	if !l.optimize(p) {
 		l.only(p, l.options.Control)
@@ -168,8 +168,8 @@ func (l *Learner) moveEstimates(sign, room float64, promised bool) {
 	}
 }
 
-// mostCaution bounds the quantiles of Student's t, which grow without bound as the degrees of freedom
-// go to 0.
+// mostCaution bounds the quantiles of Student's t, which grow without bound as the degrees of
+// freedom go to 0.
 const mostCaution = 100
 
 // movedBy returns the estimate of metric i of arm k as the objective sees it, moved by z standard
@@ -192,8 +192,8 @@ func (l *Learner) movedBy(k, i int, z float64, optimistic bool) float64 {
 	return min(max(e.rows[j]+float64(l.sign[i]*off), l.low[i]), l.high[i])
 }
 
-// contrast returns what a relative guardrail compares, y_k − y_0 − δ·|y_0| for the control's y_0 and
-// the threshold δ, with its squared error.
+// contrast returns what a relative guardrail compares, y_k − y_0 − δ·|y_0| for the control's y_0
+// and the threshold δ, with its squared error.
 func (l *Learner) contrast(k, i int) (value, square float64) {
 	e, m, control := &l.plan.est, len(l.sign), l.options.Control
 	y, threshold := e.rows[control*m+i], l.goals.Metrics()[i].Threshold
@@ -233,8 +233,8 @@ func (l *Learner) ownError(k, i int, z float64) float64 {
 	return float64(z * math.Sqrt(own/free/l.s.Stats.Raw.Weight[k]))
 }
 
-// anyEffectsUnknown reports whether the errors of some usable arm depend on effects of rounds, while
-// nothing is known about these.
+// anyEffectsUnknown reports whether the errors of some usable arm depend on effects of rounds,
+// while nothing is known about these.
 func (l *Learner) anyEffectsUnknown() bool {
 	if l.s.Noise.freedom(&l.s.Stats.Raw) > 0 {
 		return false
@@ -279,9 +279,9 @@ func (l *Learner) objectiveRange() float64 {
 	return math.Inf(1)
 }
 
-// optimize improves p on the usable arms to a gap of a millionth of the range of the arms' scores in
-// the moved table, and reports whether the hard guardrails can be held there. It leaves the value in
-// the planner, and an error of the objective.
+// optimize improves p on the usable arms to a gap of a millionth of the range of the arms' scores
+// in the moved table, and reports whether the hard guardrails can be held there. It leaves the
+// value in the planner, and an error of the objective.
 func (l *Learner) optimize(p []float64) (feasible bool) {
 	l.project(p)
 	feasible = true
@@ -354,8 +354,8 @@ func (l *Learner) program(p []float64) (feasible bool) {
 	return feasible
 }
 
-// cap cuts off what is above the caps of the arms. It goes to the control arm, or without one to the
-// arms of the best estimates that have room.
+// cap cuts off what is above the caps of the arms. It goes to the control arm, or without one to
+// the arms of the best estimates that have room.
 func (l *Learner) cap(p []float64) {
 	caps, control := l.options.Caps, l.options.Control
 	if caps == nil {

@@ -224,8 +224,8 @@ func (r *roundSums) refer(s *armStats) (f references) {
 	return f
 }
 
-// missing is the squared error of an arm's mean as a reference, as a multiple of σ² and of the square
-// of the weight of all.
+// missing is the squared error of an arm's mean as a reference, as a multiple of σ² and of the
+// square of the weight of all.
 func (x *armRound) missing(s *armStats) float64 {
 	return float64(float64(x.standing*x.standing) * (2 / s.Fair.Weight[x.arm]))
 }

@@ -29,15 +29,15 @@ func (l *Learner) promised() bool {
 
 // Promise says whether the hard guardrails are promised for what is served, and why not.
 //
-// The promise is this. Let every metric's errors be sub-Gaussian with the variances that the learner
-// uses, or asymptotically so, and let means not change. Let the control arm hold the guardrails.
-// Each arm has for each hard guardrail a bound that is valid in all rounds together with probability
-// 1 − Alpha/(K·J), for K arms and J hard guardrails: the normal-mixture boundary (Robbins 1970;
-// Howard, Ramdas, McAuliffe and Sekhon 2021), with Bernstein's term for metrics of a known range and
-// known variances of units; an arm without data has the worst value of the range. Then with
-// probability at least 1 − Alpha no served mixture p breaks a guardrail, as Σ_k p_k·(bound of k) is
-// at least its limit in each round: the optimistic-pessimistic linear program of Pacchiano,
-// Ghavamzadeh, Bartlett and Jiang (2021), in which the control arm is the safe start.
+// The promise is this. Let every metric's errors be sub-Gaussian with the variances that the
+// learner uses, or asymptotically so, and let means not change. Let the control arm hold the
+// guardrails. Each arm has for each hard guardrail a bound that is valid in all rounds together
+// with probability 1 − Alpha/(K·J), for K arms and J hard guardrails: the normal-mixture boundary
+// (Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021), with Bernstein's term for metrics of a
+// known range and known variances of units; an arm without data has the worst value of the range.
+// Then with probability at least 1 − Alpha no served mixture p breaks a guardrail, as Σ_k
+// p_k·(bound of k) is at least its limit in each round: the optimistic-pessimistic linear program
+// of Pacchiano, Ghavamzadeh, Bartlett and Jiang (2021), in which the control arm is the safe start.
 func (l *Learner) Promise() Promise {
 	none := func(format string, args ...any) Promise { return Promise{Reason: fmt.Sprintf(format, args...)} }
 	switch {
@@ -93,9 +93,9 @@ func (l *Learner) logCount() float64 {
 	return portable.Log(float64(float64(l.s.Live)*float64(len(l.guards))) / l.options.Alpha)
 }
 
-// radius returns by how much the mean of metric i of arm k, of n units of size and with this squared
-// error, may be off at any time. Where variances are those of units of a known range, the term of
-// Bernstein's inequality for the largest deviation is added.
+// radius returns by how much the mean of metric i of arm k, of n units of size and with this
+// squared error, may be off at any time. Where variances are those of units of a known range, the
+// term of Bernstein's inequality for the largest deviation is added.
 func (l *Learner) radius(k, i int, square, n float64) float64 {
 	off := float64(l.boundary(n) * math.Sqrt(square))
 	if s := &l.s.Stats; l.width[i] > 0 && s.UnitSize != nil && s.UnitSize[k*len(l.sign)+i] > 0 {
@@ -118,8 +118,8 @@ func (l *Learner) pessimisticLevel(i int) float64 {
 	return float64(l.plan.est.level[i] * (1 + 10/free))
 }
 
-// computeSlack computes by how much each arm surely holds each hard guardrail: K·J numbers, negative
-// where it may break it. Known says whether there are estimates.
+// computeSlack computes by how much each arm surely holds each hard guardrail: K·J numbers,
+// negative where it may break it. Known says whether there are estimates.
 func (l *Learner) computeSlack(known bool) {
 	arms, guards := len(l.s.Active), len(l.guards)
 	l.plan.slack = slices.Grow(l.plan.slack[:0], arms*guards)[:arms*guards]
@@ -143,9 +143,9 @@ func (l *Learner) computeSlack(known bool) {
 }
 
 // margin returns the slack of the control arm in guardrail i, at least as much as is sure: of an
-// absolute guardrail what is above its limit by the bound, and 0 if that is below, as the control is
-// declared safe; of a relative one −δ·|y_0|, for the anchor y_0 at the end of its interval that is
-// nearer to 0. As long as nothing is sure about y_0, and the worst value of the range is 0, the
+// absolute guardrail what is above its limit by the bound, and 0 if that is below, as the control
+// is declared safe; of a relative one −δ·|y_0|, for the anchor y_0 at the end of its interval that
+// is nearer to 0. As long as nothing is sure about y_0, and the worst value of the range is 0, the
 // anchor is 1: what an arm may lose is then in proportion to y_0 too.
 func (l *Learner) margin(i int, known bool) (margin, anchor float64, sure bool) {
 	x, control, e := &l.hard.Metrics()[i], l.options.Control, &l.plan.est
@@ -245,8 +245,8 @@ func (l *Learner) shrink(p []float64, rho float64) {
 func (l *Learner) mix() {
 	s, promised := &l.s, l.promised()
 	alpha, each := l.exploration()
-	// the share of arms not served since the start or their last change: all at first, later by their
-	// number
+	// the share of arms not served since the start or their last change: all at first, later by
+	// their number
 	unseen := 0.0
 	if s.Unobserved > 0 {
 		unseen = 1
@@ -264,7 +264,7 @@ func (l *Learner) mix() {
 	rest -= each
 	x, base := l.extra, s.Down
 	if promised {
-		base = s.Safe
+		base = l.base()
 	}
 	known := l.boundedArms()
 	for k := range x {
@@ -288,6 +288,18 @@ func (l *Learner) mix() {
 	l.finish(promised, known)
 }
 
+// base is what is served where hard guardrails are promised, beside what is explored: half of the
+// safe mixture, which is worth most, and half of the deployed one, moved towards the control until
+// it is safe, which tells most about what to deploy.
+func (l *Learner) base() []float64 {
+	l.half = append(l.half[:0], l.s.Down...)
+	l.makeSafe(l.half)
+	for k, v := range l.s.Safe {
+		l.half[k] = float64(0.5*l.half[k]) + float64(0.5*v)
+	}
+	return l.half
+}
+
 // exploration returns the share of the optimistic mixture, and that which is spread over all arms.
 func (l *Learner) exploration() (alpha, each float64) {
 	o := &l.options
@@ -299,8 +311,10 @@ func (l *Learner) exploration() (alpha, each float64) {
 		}
 		alpha = min(alpha, v)
 	}
-	if o.has(noSpread) {
-		each = float64(0.1 * max(l.s.Width, 1/math.Sqrt(float64(l.s.T-l.s.Began)+10)))
+	if late := 1 / math.Sqrt(float64(l.s.T-l.s.Began)+10); !o.has(noSpread) {
+		each = 0
+	} else if each = float64(0.1 * max(l.s.Width, late)); l.promised() {
+		each = min(max(l.s.Width, late), 0.5) // it is made safe, and tells which arms can be relied on
 	}
 	return alpha, min(max(each, o.Floor), 1)
 }

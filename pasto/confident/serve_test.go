@@ -99,8 +99,9 @@ func controlOptions() Options {
 	return o
 }
 
-// What is served holds a hard guardrail in at least 99 % of all rounds, from the first: rates of 0.3
-// to 5 %, 1,000 to 100,000 units a round, 2 to 20 arms, margins of 2 to 10 %, relative and absolute.
+// What is served holds a hard guardrail in at least 99 % of all rounds, from the first: rates of
+// 0.3 to 5 %, 1,000 to 100,000 units a round, 2 to 20 arms, margins of 2 to 10 %, relative and
+// absolute.
 func TestServedHoldsGuardrails(t *testing.T) {
 	testsize.NoRace(t)
 	runs := testsize.Of(20, 2)
@@ -160,7 +161,8 @@ func TestServedHoldsGuardrails(t *testing.T) {
 				promised++
 			}
 		}
-		t.Logf("%+v: broken in %d of %d rounds, %.3f of what is served at the end is not the control, promised in %d runs",
+		t.Logf("%+v: broken in %d of %d rounds, %.3f of what is served at the end is not the control, promised in %d "+
+			"runs",
 			c, bad, runs*rounds, moved, promised)
 		all += runs * rounds
 		broken += bad
@@ -210,8 +212,8 @@ func TestFirstShare(t *testing.T) {
 	}
 }
 
-// Where the control itself is beyond the guardrail, or nothing but the control holds it, the control
-// is served and deployed, never the luckiest arm.
+// Where the control itself is beyond the guardrail, or nothing but the control holds it, the
+// control is served and deployed, never the luckiest arm.
 func TestControlWhereNothingHolds(t *testing.T) {
 	w := &rates{gain: []float64{.05, .06, .07}, guard: []float64{.05, .06, .07}, units: 20_000}
 	broken, l := guarded(t, w, pasto.Metric{Direction: pasto.Down, Threshold: .04}, controlOptions(), 60, 1)
@@ -242,7 +244,8 @@ func TestServedLearns(t *testing.T) {
 	}
 	// The optimum: a quarter of the third arm beside the second.
 	if broken > 0 || x < .058 || d < .061 {
-		t.Errorf("broken in %d rounds; served %v, worth %v, deployed %v, worth %v", broken, l.Serving(), x, l.Deployed(), d)
+		t.Errorf("broken in %d rounds; served %v, worth %v, deployed %v, worth %v", broken, l.Serving(), x,
+			l.Deployed(), d)
 	}
 }
 
@@ -291,8 +294,8 @@ func TestShareAndCaps(t *testing.T) {
 	}
 }
 
-// Random problems: what is served is always a mixture that holds each guardrail by the learner's own
-// bounds, retired arms have no share, and a restored learner serves the same.
+// Random problems: what is served is always a mixture that holds each guardrail by the learner's
+// own bounds, retired arms have no share, and a restored learner serves the same.
 func TestServedIsSafeByItsBounds(t *testing.T) {
 	for seed := range uint64(testsize.Of(60, 15)) {
 		r := random.New(seed, "property")
@@ -336,7 +339,8 @@ func TestServedIsSafeByItsBounds(t *testing.T) {
 				if v > 0 {
 					x, y, z := r.Float64(), .3+.4*r.Float64(), .3+.2*r.Float64()
 					obs = append(obs, pasto.Observation{
-						Arm: k, Size: 1 + math.Floor(1000*v), Metrics: []float64{x, y, z}, Variances: []float64{.2, .2, math.NaN()},
+						Arm: k, Size: 1 + math.Floor(1000*v), Metrics: []float64{x, y, z},
+						Variances: []float64{.2, .2, math.NaN()},
 					})
 				}
 			}
@@ -391,7 +395,8 @@ func TestCommonLevelsAreNoChange(t *testing.T) {
 			changes, off, wrong := 0, 0.0, 0
 			for seed := range uint64(runs) {
 				l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{
-					Name: "y", Role: pasto.Guardrail, Hard: true, Relative: true, Threshold: -.1, Lower: -1e8, Upper: 1e8,
+					Name: "y", Role: pasto.Guardrail, Hard: true, Relative: true, Threshold: -.1, Lower: -1e8,
+					Upper: 1e8,
 				}), 4, func() Options { o := controlOptions(); o.Hold, o.Share = Deployed, .1; return o }())
 				if err != nil {
 					t.Fatal(err)
@@ -407,7 +412,8 @@ func TestCommonLevelsAreNoChange(t *testing.T) {
 							for i := range x {
 								x[i] += stat.Normal(r) / math.Sqrt(units)
 							}
-							obs = append(obs, pasto.Observation{Arm: k, Size: units, Metrics: x, Variances: []float64{1, 1}})
+							obs = append(obs, pasto.Observation{Arm: k, Size: units, Metrics: x,
+								Variances: []float64{1, 1}})
 						}
 					}
 					if err := l.Observe(obs); err != nil {
@@ -425,10 +431,12 @@ func TestCommonLevelsAreNoChange(t *testing.T) {
 					wrong++
 				}
 			}
-			t.Logf("%s of %v: %d changes in %d runs, mean square of contrasts' errors %.2f, wrong arm in %d", name, size,
+			t.Logf("%s of %v: %d changes in %d runs, mean square of contrasts' errors %.2f, wrong arm in %d", name,
+				size,
 				changes, runs, off, wrong)
 			if changes > 0 || off > 2 || off < .3 || wrong > runs/10 {
-				t.Errorf("%s of %v: %d changes in %d runs, mean square of contrasts' errors %.2f, wrong arm in %d", name,
+				t.Errorf("%s of %v: %d changes in %d runs, mean square of contrasts' errors %.2f, wrong arm in %d",
+					name,
 					size, changes, runs, off, wrong)
 			}
 		}

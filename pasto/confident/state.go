@@ -121,7 +121,8 @@ func (s *state) rows() []*[]float64 {
 func (s *state) perMetric() []*[]float64 {
 	a, b := s.Stats.Raw.perMetric(), s.Stats.Fair.perMetric()
 	return slices.Concat(a[:], b[:], []*[]float64{
-		&s.Stats.Calm, &s.Noise.Shared, &s.Noise.Across, &s.Noise.Inner, &s.Noise.Lone.Square, &s.Noise.Lone.Product, &s.Dispersion,
+		&s.Stats.Calm, &s.Noise.Shared, &s.Noise.Across, &s.Noise.Inner, &s.Noise.Lone.Square, &s.Noise.Lone.Product,
+		&s.Dispersion,
 	})
 }
 
@@ -144,7 +145,8 @@ func (s *state) fits(n, m int) bool {
 		}
 	}
 	for _, v := range s.rows() {
-		signed := v == &s.Stats.Raw.Mean || v == &s.Stats.Fair.Mean || v == &s.Changes.BlockMean || v == &s.Changes.LastMean ||
+		signed := v == &s.Stats.Raw.Mean || v == &s.Stats.Fair.Mean || v == &s.Changes.BlockMean ||
+			v == &s.Changes.LastMean ||
 			v == &s.Changes.BlockRaw || v == &s.Changes.LastRaw
 		if check.Vector("", *v, n*m) != nil || !signed && !nonNegative(*v, n*m) {
 			return false
@@ -172,7 +174,8 @@ func (s *state) fits(n, m int) bool {
 func (s *state) scalarsFit() bool {
 	a, u := &s.Noise.Lone, &s.Stats
 	return nonNegative([]float64{
-		u.Raw.Freedom, u.Fair.Freedom, u.Raw.Total, u.Fair.Total, u.CalmFreedom, u.Raw.KeptFreedom, u.Fair.KeptFreedom, s.Noise.Pairs, s.Noise.AcrossOf, s.Noise.Inners, s.Noise.Between,
+		u.Raw.Freedom, u.Fair.Freedom, u.Raw.Total, u.Fair.Total, u.CalmFreedom, u.Raw.KeptFreedom, u.Fair.KeptFreedom,
+		s.Noise.Pairs, s.Noise.AcrossOf, s.Noise.Inners, s.Noise.Between,
 		a.Rounds, a.Inverse, a.Part, a.Sized, a.Heavy, s.First, s.Width, 1 - s.Width,
 	}, 19) && a.Rounds <= float64(s.T) && 0 <= s.T && s.T <= mostRounds && 0 <= s.Next && s.Next <= mostRounds &&
 		0 <= s.Began && s.Began <= s.T && 0 <= s.Found && s.Found <= mostRounds

@@ -42,9 +42,9 @@ func (s *scatter) spread(k int) float64 {
 	return max(s.Exposed[k]-s.Heavy[k]/s.Weight[k], 0)
 }
 
-// add adds the value of a round, of this weight, and the scatter within the round. Exposed says that
-// it contains the effect of the round, scale by how much more exact it is beside other values of the
-// arm. A weight of 0 adds the scatter within the round only.
+// add adds the value of a round, of this weight, and the scatter within the round. Exposed says
+// that it contains the effect of the round, scale by how much more exact it is beside other values
+// of the arm. A weight of 0 adds the scatter within the round only.
 func (s *scatter) add(k int, r *armRound, row []float64, weight, scale float64, exposed bool) {
 	m, old := len(s.Pool), s.Weight[k]
 	squares, mean := s.Squares[k*m:(k+1)*m], s.Mean[k*m:(k+1)*m]
@@ -95,8 +95,8 @@ func (s *scatter) begin(k int) {
 	clear(s.Squares[k*m : (k+1)*m])
 }
 
-// forget makes arm k begin anew. The pooled noise is that of the other arms, and what is kept: noise
-// within segments that showed no change.
+// forget makes arm k begin anew. The pooled noise is that of the other arms, and what is kept:
+// noise within segments that showed no change.
 func (s *scatter) forget(k int, calm []float64, calmFreedom float64) {
 	m := len(s.Pool)
 	s.begin(k)
@@ -141,7 +141,8 @@ func (s *scatter) variance(k, i int, tau float64, o *Options) float64 {
 	}
 	j := k*len(s.Pool) + i
 	free, own, pool := s.Free[k], s.Squares[j], s.Pool[i]
-	if mean := s.Mean[j]; o.has(noTrust) && free >= 4 && own > float64(1e-28*float64(mean*mean)*s.Weight[k]) { // no rounding
+	// no rounding
+	if mean := s.Mean[j]; o.has(noTrust) && free >= 4 && own > float64(1e-28*float64(mean*mean)*s.Weight[k]) {
 		// The pool may be of arms that are noisier by far.
 		pool = min(pool, float64(trust(free)*(own/free*s.Freedom)))
 	}
@@ -157,9 +158,10 @@ func (s *scatter) variance(k, i int, tau float64, o *Options) float64 {
 }
 
 // rareWeight returns the number of groups that the pooled variance counts for against a smaller own
-// one: 2.5·g², where g is the standardized absolute third moment of a group, and at least poolWeight.
-// The latter is larger for normal noise (g² = 2.55), whose variance a few groups estimate; for rare
-// events g² is about 1/rate, so that two or three events count as much as the pool.
+// one: 2.5·g², where g is the standardized absolute third moment of a group, and at least
+// poolWeight. The latter is larger for normal noise (g² = 2.55), whose variance a few groups
+// estimate; for rare events g² is about 1/rate, so that two or three events count as much as the
+// pool.
 func (s *scatter) rareWeight(i int) float64 {
 	g := s.Bulge[i] / s.Pool[i] / math.Sqrt(s.Pool[i]) // in roots of weight
 	w := float64(2.5*float64(float64(g*g)*s.Freedom)) * (s.Freedom / s.Total)
@@ -180,8 +182,8 @@ func trust(free float64) float64 {
 	return 16
 }
 
-// armStats are the moments of each arm's observations: of the raw values, and of the adjusted ones, a
-// value less what the other arms of its round deviate from their own adjusted means, so that what
+// armStats are the moments of each arm's observations: of the raw values, and of the adjusted ones,
+// a value less what the other arms of its round deviate from their own adjusted means, so that what
 // all arms of a round have in common is not in them. A round without other arms is adjusted by
 // nothing.
 type armStats struct {

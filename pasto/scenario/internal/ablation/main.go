@@ -1,6 +1,6 @@
 // Command ablation switches off the special rules of the default learner, one at a time, on named
-// scenarios, and prints what each loses by that: the table of docs/pasto.md. Runs are paired: with and
-// without a rule the learner sees the same random numbers.
+// scenarios, and prints what each loses by that: the table of docs/pasto.md. Runs are paired: with
+// and without a rule the learner sees the same random numbers.
 //
 //	go run ./pasto/scenario/internal/ablation -runs 100
 package main
@@ -56,7 +56,8 @@ func ablate(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "| scenario | score | %s |\n| --- | --- |%s\n", strings.Join(list, " | "), strings.Repeat(" --- |", len(list)))
+	fmt.Fprintf(w, "| scenario | score | %s |\n| --- | --- |%s\n", strings.Join(list, " | "),
+		strings.Repeat(" --- |", len(list)))
 	worst := make([]string, len(list))
 	most := make([]float64, len(list))
 	for _, s := range chosen {
