@@ -63,7 +63,7 @@ func TestOldSnapshots(t *testing.T) {
 			continue
 		} else if old.Name == "default" || old.Name == "default-floor" {
 			if err == nil || !strings.Contains(err.Error(), "before state 6") {
-				t.Errorf("%s: %v: want it refused by its format, as the learner keeps other statistics since", old.Name, err)
+				t.Errorf("%s: %v: want it refused by its format", old.Name, err)
 			}
 			continue
 		} else if err != nil {

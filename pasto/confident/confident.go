@@ -93,7 +93,7 @@ type Learner struct {
 	plan      planner
 	extra     []float64 // K: what is served beside the solutions
 	bounded   []bool    // K
-	half []float64 // K: see base
+	half      []float64 // K: see base
 	sampler   round.Sampler
 	checker   round.Checker
 }

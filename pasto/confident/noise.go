@@ -8,7 +8,7 @@ import (
 
 // noise estimates the variance τ² of the effects of rounds. For y = μ_k + u_t + e, where u_t is
 // common to the groups of round t, the mean product of two groups' deviations in a round is τ². For
-// rounds of one group, τ² is told apart from σ² by sizes, σ²/size + τ² being what a group misses
+// rounds of one group, τ² is separated from σ² by sizes, σ²/size + τ² being what a group misses
 // the mean by, or by what groups of one arm and round differ by.
 type noise struct {
 	Shared   []float64 // M: Σ over rounds of products of two groups' deviations

@@ -412,8 +412,10 @@ func TestCommonLevelsAreNoChange(t *testing.T) {
 							for i := range x {
 								x[i] += stat.Normal(r) / math.Sqrt(units)
 							}
-							obs = append(obs, pasto.Observation{Arm: k, Size: units, Metrics: x,
-								Variances: []float64{1, 1}})
+							obs = append(obs, pasto.Observation{
+								Arm: k, Size: units, Metrics: x,
+								Variances: []float64{1, 1},
+							})
 						}
 					}
 					if err := l.Observe(obs); err != nil {

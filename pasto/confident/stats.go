@@ -123,7 +123,7 @@ func (s *scatter) forget(k int, calm []float64, calmFreedom float64) {
 			s.Pool[i] += q
 		}
 	}
-	for i, q := range s.Pool { // at most as if it were normal: the jump is in what is known of it
+	for i, q := range s.Pool { // at most as if it were normal: it contains the jump
 		if s.Freedom > 0 && n > 0 {
 			s.Bulge[i] = min(s.Bulge[i], float64(1.6*float64(q*math.Sqrt(float64(q/s.Freedom*(weight/n))))))
 		} else {

@@ -190,24 +190,34 @@ func scenes() []scene {
 	drifted := [][]float64{{2, -2}, {0, .5}}
 	return []scene{
 		fixed("a, σ=5", world{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
-		uniform("b, σ=1", 100, 3, false, world{goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
-			rounds: 4096}),
-		uniform("b, σ=5", 100, 3, false, world{goals: goals(false, 0, 0), sd: rows(100, 5, 5, 5), groups: 10,
-			rounds: 4096}),
+		uniform("b, σ=1", 100, 3, false, world{
+			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
+			rounds: 4096,
+		}),
+		uniform("b, σ=5", 100, 3, false, world{
+			goals: goals(false, 0, 0), sd: rows(100, 5, 5, 5), groups: 10,
+			rounds: 4096,
+		}),
 		fixed("a-drift", world{
 			goals: goals(false, 0), means: toy, later: drifted, sd: rows(2, 2.2, 2.2), groups: 1, rounds: 8192,
 		}),
-		uniform("b-drift", 100, 3, true, world{goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
-			rounds: 8192}),
+		uniform("b-drift", 100, 3, true, world{
+			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
+			rounds: 8192,
+		}),
 		fixed("shocks", world{
 			goals: goals(true, 0), means: five, sd: rows(5, 1, 1), groups: 20, rounds: 1024, shock: 1, broken: 1,
 		}),
-		fixed("rare events", world{goals: goals(false), means: event(.003, .006), sd: rows(2, 0), groups: 1,
-			rounds: 32768, event: true}),
+		fixed("rare events", world{
+			goals: goals(false), means: event(.003, .006), sd: rows(2, 0), groups: 1,
+			rounds: 32768, event: true,
+		}),
 		fixed("one noisy arm", world{goals: goals(false, 0), means: three, sd: noisy, groups: 10, rounds: 2048}),
 		fixed("the best arm is noisy", world{goals: goals(false), means: frozen, sd: quiet, groups: 10, rounds: 2048}),
-		fixed("hard guardrails", world{goals: goals(true, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 8192,
-			broken: 1}),
+		fixed("hard guardrails", world{
+			goals: goals(true, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 8192,
+			broken: 1,
+		}),
 		uniform("hard, 100 arms", 100, 3, false, world{
 			goals: goals(true, .3, .3), sd: rows(100, 5, 5, 5), groups: 10, rounds: 4096, broken: 1,
 		}),
@@ -217,7 +227,7 @@ func scenes() []scene {
 }
 
 // service is a scene of Bernoulli rates with a control arm, a hard relative guardrail and a level
-// that follows a season; its score is that of what is served, in units of the control's gain.
+// that follows a season; its score is the served gain, in units of the control's gain.
 func service(name string, units int, share float64) scene {
 	options := func() confident.Options {
 		o := confident.DefaultOptions()
