@@ -203,11 +203,11 @@ const maxPolicy = 64 << 20
 // Parse reads a policy's JSON form, checks its digest and prepares it.
 func Parse(data []byte) (*Policy, error) {
 	if len(data) > maxPolicy {
-		return nil, noregret.BadInputf("policy", "it has %d bytes: want at most %d", len(data), maxPolicy)
+		return nil, noregret.BadInputf("policy", "%d bytes: want at most %d", len(data), maxPolicy)
 	}
 	var p Policy
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, noregret.BadInputf("policy", "it cannot be read: %w", err)
+		return nil, noregret.BadInputf("policy", "cannot be read: %w", err)
 	}
 	want := p.Digest
 	if _, err := p.Seal(); err != nil {

@@ -43,7 +43,7 @@ type Split struct {
 // and the same on every machine.
 func NewSplit(shares []float64) (*Split, error) {
 	if len(shares) == 0 {
-		return nil, noregret.BadInputf("split", "no arms: want at least one")
+		return nil, noregret.BadInputf("split", "no arms: at least one is required")
 	}
 	var total compensated.Sum
 	last := -1

@@ -67,7 +67,7 @@ type Keys struct {
 func (k Keys) Validate() error {
 	for id := range 256 {
 		if s, ok := k.Secrets[byte(id)]; ok && len(s) < 16 {
-			return noregret.BadInputf(fmt.Sprintf("keys[%d]", id), "it has %d bytes: want at least 16",
+			return noregret.BadInputf(fmt.Sprintf("keys[%d]", id), "%d bytes: want at least 16",
 				len(s))
 		}
 	}

@@ -276,7 +276,7 @@ func TestParseJSONLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n\"name\": \"x\",\n\"arms\": []\n, \"oops\": 1}": "j:4: oops: unknown field",
 		"{\n\"name\": \"x\",\n}":                            "j:3: not valid JSON",
-		"{\"name\": \"x\"":                                  "j:1: not valid JSON: it ends too early",
+		"{\"name\": \"x\"":                                  "j:1: not valid JSON: truncated",
 		"{\"name\": \"x\"} \n x":                            "j:2: ",
 		"{\"name\": \"a\", \n\"name\": \"b\"}":              `j:2: name: duplicate field "name"`,
 		"":                                                  "j:1: the document is empty",

@@ -35,7 +35,8 @@ func (d *Definition) checkMaxShare() error {
 		v, place := m.Arms[name], "max_share.arms."+name
 		switch {
 		case d.Control != nil && name == d.Control.Arm:
-			return noregret.BadInputf(place, "it is the control arm, which gets what the others may not have")
+			return noregret.BadInputf(place, "the control arm has no cap: it takes the traffic that other arms may "+
+				"not have")
 		case !slices.ContainsFunc(arms, func(a policy.Arm) bool { return a.Name == name }):
 			return noregret.BadInputf(place, "%q is not an arm", name)
 		case !(v >= 0 && v <= 1):

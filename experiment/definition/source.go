@@ -174,7 +174,7 @@ func (r *jsonReader) token() (json.Token, int, error) {
 		line = 1 + bytes.Count(r.data[:min(int(e.Offset), len(r.data))], []byte("\n"))
 		return nil, 0, r.fault(line, "", "not valid JSON: %s", strings.TrimPrefix(e.Error(), "json: "))
 	}
-	return nil, 0, r.fault(1+bytes.Count(r.data, []byte("\n")), "", "not valid JSON: it ends too early")
+	return nil, 0, r.fault(1+bytes.Count(r.data, []byte("\n")), "", "not valid JSON: truncated")
 }
 
 // value reads the value at a position whose line is the token's.

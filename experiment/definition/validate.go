@@ -140,7 +140,7 @@ func (d *Definition) checkArms() error {
 // checkGrid checks the parameters alone, so that a grid that is too large is never built.
 func (d *Definition) checkGrid() error {
 	if len(d.Arms.Grid) == 0 {
-		return noregret.BadInputf("arms.grid", "no parameters: want at least one")
+		return noregret.BadInputf("arms.grid", "no parameters: at least one is required")
 	}
 	points, longest := 1, -1
 	for _, name := range slices.Sorted(maps.Keys(d.Arms.Grid)) {
@@ -149,7 +149,7 @@ func (d *Definition) checkGrid() error {
 			return noregret.BadInputf("arms.grid", "%.400q: want a parameter's name of letters, digits and _ . -", name)
 		}
 		if len(values) == 0 {
-			return noregret.BadInputf(place, "no values: want at least one")
+			return noregret.BadInputf(place, "no values: at least one is required")
 		}
 		if len(values) > MaxArms || points*len(values) > MaxArms {
 			return noregret.BadInputf("arms.grid", "more than %d points", MaxArms)
@@ -350,7 +350,7 @@ func (d *Definition) checkObjective() error {
 		return nil
 	}
 	if len(d.Objective.Goals) == 0 {
-		return noregret.BadInputf("objective.goals", "none: want at least one")
+		return noregret.BadInputf("objective.goals", "none: at least one is required")
 	}
 	for i, g := range d.Objective.Goals {
 		place := fmt.Sprintf("objective.goals[%d]", i)
