@@ -16,12 +16,12 @@
 //   - [Thompson]: Thompson sampling (Thompson 1933): arms are served as often as they are best in
 //     draws from the normal approximation of the posterior.
 //
-// Arms never served come first. The variance of rewards is estimated, pooled over the arms.
+// Unobserved arms come first. The variance of rewards is estimated, pooled over the arms.
 //
-// # Scores of one's own
+// # Other scores
 //
-// A [Chooser] applies a rule to anything that has a score, a standard error and a sample per arm
-// ([Scores]): package pasto/single chooses among arms with many metrics that way.
+// A [Chooser] applies a rule to any score with a standard error and a sample for each arm
+// ([Scores]): package pasto/single uses it for arms with many metrics.
 //
 // Everything is deterministic given the draws; the seed of Thompson's samples comes from the
 // rewards. Nothing here is safe for concurrent use.

@@ -42,7 +42,7 @@ func checkOutputs(outputs, inputs []namedFile) error {
 			return noregret.Errorf(noregret.Usage, out.flag, "the file name is empty")
 		case stdName:
 			return noregret.Errorf(noregret.Usage, out.flag,
-				"%q is no file: this output is written to a file of its own, name one", stdName)
+				"%q is not a file: this output needs a file of its own", stdName)
 		}
 		for _, in := range inputs {
 			if in.path != "" && in.path != stdName && samePath(out.path, in.path) {

@@ -47,7 +47,7 @@ func (d *Definition) checkMaxShare() error {
 		return nil
 	}
 	if d.Arms.Box != nil {
-		return noregret.BadInputf("max_share", "the points of a box need a control arm for what they may not have")
+		return noregret.BadInputf("max_share", "the points of a box need a control arm for the rest of the traffic")
 	}
 	total := 0.0
 	for _, a := range arms {
