@@ -10,8 +10,8 @@
 //
 // # The rules
 //
-//   - [Elimination]: successive elimination (Even-Dar, Mannor and Mansour 2006). All remaining arms are
-//     served alike, and an arm leaves when its upper confidence bound is below the best lower one.
+//   - [Elimination]: successive elimination (Even-Dar, Mannor and Mansour 2006). All remaining arms get
+//     equal shares, and an arm leaves when its upper confidence bound is below the best lower one.
 //   - [UCB]: the arm of the largest upper confidence bound (Auer, Cesa-Bianchi and Fischer 2002).
 //   - [Thompson]: Thompson sampling (Thompson 1933): arms are served as often as they are best in
 //     draws from the normal approximation of the posterior.

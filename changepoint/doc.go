@@ -8,7 +8,7 @@
 //     fastest test for a shift of a given size.
 //   - [PageHinkley] (Page 1954; Hinkley 1971) estimates the mean from the sequence.
 //   - [ADWIN] (Bifet and Gavaldà 2007) keeps a window of recent numbers whose mean has not changed. It
-//     needs a range of the numbers and a probability of false alarms, and no size of the change.
+//     needs the range of the numbers and a probability of false alarms, but not the size of a change.
 //
 // # The trade-off
 //

@@ -148,7 +148,7 @@ func TestHostile(t *testing.T) {
 		{
 			"a change that is not allowed", "PUT", "/v1/experiments/toy",
 			toy + "\nstickiness: unit\n", "application/yaml", 409,
-			"it cannot change while the experiment runs: delete the experiment, or make one of another name",
+			"cannot change while the experiment runs: delete the experiment, or make one of another name",
 		},
 		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "already running"},
 		{

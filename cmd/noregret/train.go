@@ -135,7 +135,8 @@ func (o *trainOptions) Validate() (err error) {
 // Run implements options.
 func (o *trainOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	if o.valid == stdName && slices.Contains(inputs, stdName) {
-		return noregret.Errorf(noregret.Usage, "--valid", "standard input is also among DATA, but it can be read only once")
+		return noregret.Errorf(noregret.Usage, "--valid",
+			"standard input is also among DATA, but it can be read only once")
 	}
 	outputs := []namedFile{{"--model", o.model}}
 	if o.data.cachePath != "" {

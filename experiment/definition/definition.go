@@ -72,8 +72,8 @@ type Arms struct {
 	List  []policy.Arm
 	Grid  map[string][]json.RawMessage
 	Box   map[string]Side
-	Nodes int64 // for a box: the number of initial points; 0 is the learner's default
-	Every int64 // for a box: the maximum number of rounds between plans, which may add points; 0 is the learner's default
+	Nodes int64 // for a box: initial points; 0 means the default
+	Every int64 // for a box: rounds between plans at most; 0 means the default
 }
 
 // Side is one parameter's interval in a box.

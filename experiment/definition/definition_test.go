@@ -308,7 +308,7 @@ func TestParseLongAliases(t *testing.T) {
 		"a: &a\n  ? " + long + "\n  : 1\nb: " + many,
 	} {
 		_, err := Parse("j", []byte(text))
-		if err == nil || !strings.Contains(err.Error(), "bytes, with aliases written out") {
+		if err == nil || !strings.Contains(err.Error(), "bytes with aliases written out") {
 			t.Errorf("got %.200v, want an error about the size", err)
 		}
 	}
