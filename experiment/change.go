@@ -118,12 +118,16 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		x.note(now, "arm %s retired", x.Arms[k].Name)
 	}
 	ramp{x}.change(before, now)
+	x.lifts.watch(d)
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 		for k := range x.Arms {
 			x.Arms[k].Beyond = nil
 		}
-		x.watch(d)
+		x.guards.watch(d)
+		if x.Status == policy.RolledBack {
+			x.rolledBack(now)
+		}
 		for _, c := range x.cohorts {
 			c.contrasts = nil
 		}

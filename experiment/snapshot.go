@@ -170,7 +170,8 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 			return nil, err
 		}
 	}
-	x.watch(x.def)
+	x.guards.watch(x.def)
+	x.lifts.watch(x.def)
 	x.Returns.measure()
 	if err := x.restoreLearner(&x.roster, e.Learner); err != nil {
 		return nil, err

@@ -49,6 +49,9 @@ type Report struct {
 	Time    time.Time `json:"time"`
 	// Mixture holds the exact shares by arm among units that take part.
 	Mixture map[string]float64 `json:"mixture"`
+	// Deployed is the mixture that the policy would serve if nothing more were to be learned, in
+	// the same form; nil before it has learned anything and while the experiment is rolled back.
+	Deployed map[string]float64 `json:"deployed"`
 	// Traffic is the share of units that take part, among those not held back.
 	Traffic float64 `json:"traffic"`
 	// Ramp is nil without a ramp and after the ramp has ended.
@@ -62,7 +65,9 @@ type Report struct {
 	HoldBack   *ArmReport        `json:"hold_back,omitempty"`
 	Feedback   Counts            `json:"feedback"`
 	Guardrails []GuardrailReport `json:"guardrails"`
-	Health     Health            `json:"health"`
+	// Lift compares the arms and the mixtures with the control arm.
+	Lift   Lift   `json:"lift"`
+	Health Health `json:"health"`
 	// Regret is nil without an objective.
 	Regret *Regret `json:"regret"`
 	// History lists at most 256 versions, the oldest first; the older half is thinned out.
@@ -172,6 +177,10 @@ type HistoryPoint struct {
 	Mixture map[string]float64 `json:"mixture"`
 	// Value is the objective of the mixture by the means known when the version was made.
 	Value *float64 `json:"value"`
+	// Deployed is the mixture that the policy would have deployed when the version began, nil if it
+	// had not learned anything. Lift is nil without a control arm or an objective.
+	Deployed map[string]float64 `json:"deployed"`
+	Lift     *LiftPoint         `json:"lift"`
 	// Units and Metrics are the version's results, 0 and null until its window has closed.
 	Units   int64               `json:"units"`
 	Metrics map[string]*float64 `json:"metrics"`
