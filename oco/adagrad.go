@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // AdaGrad is AdaGrad on a box (McMahan and Streeter 2010; Duchi, Hazan and Singer 2010; Orabona
@@ -55,7 +56,7 @@ func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
 	l := &AdaGrad{box: box, lower: lower, upper: upper, rate: make([]float64, len(x))}
 	for i := range x {
 		width := upper[i] - lower[i]
-		if !finite(width) {
+		if !vec.IsFinite(width) {
 			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
 				"[%v, %v]: the theorem needs sides of finite length",
 				lower[i], upper[i])

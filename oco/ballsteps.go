@@ -234,7 +234,7 @@ func (b *ballBase) check(d int) error {
 	}
 	if len(b.S) > 0 && !allFinite(b.S, d*d) || b.Count < 0 || b.Count > mostFactors(d) ||
 		!allFinite(b.Factors, b.Count*d) || !(b.Nu >= 0) ||
-		!finite(b.Nu) || !finite(b.Diagonal) || len(b.S) == 0 && b.Count > 0 {
+		!vec.IsFinite(b.Nu) || !vec.IsFinite(b.Diagonal) || len(b.S) == 0 && b.Count > 0 {
 		return snapshot.Bad("damaged: the base of its projections does not fit dimension %d", d)
 	}
 	return nil

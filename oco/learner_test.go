@@ -205,7 +205,7 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 				return
 			}
 		}
-		if x := l.Predict(); !finite(vec.MaxAbs(x)) || !c.set.Contains(x, tolerance(c.set)) {
+		if x := l.Predict(); !vec.IsFinite(vec.MaxAbs(x)) || !c.set.Contains(x, tolerance(c.set)) {
 			t.Errorf("%s: after %v: the point %v is not finite, or not in the set", c.name, gs[:k+1], x)
 			return
 		}
@@ -378,7 +378,7 @@ func TestDenormalGradients(t *testing.T) {
 	cube := must(convex.NewCube(2, -1, 1))
 	for name, make := range map[string]func() Learner{
 		"ogd":      func() Learner { return descent(cube, nil, Adaptive(math.Sqrt2)) },
-		"mirror":   func() Learner { return must(NewMirrorDescent(euclidean(cube), nil, Adaptive(1), 0)) },
+		"mirror":   func() Learner { return must(NewMirrorDescent(euclidean(cube), nil, Adaptive(1), math.Inf(1))) },
 		"proximal": func() Learner { return must(NewProximalFTRL(cube, nil, Adaptive(math.Sqrt2))) },
 	} {
 		small, large := make(), make()
@@ -486,7 +486,7 @@ func TestPermutationWithOptions(t *testing.T) {
 		},
 		"eg": func(p func([]float64) []float64) Learner { return must(NewExponentiatedGradient(d, p(prior), .6)) },
 		"mirror": func(p func([]float64) []float64) Learner {
-			return must(NewMirrorDescent(must(entropyOnSimplex(d)), p(prior), Constant(.4), 0))
+			return must(NewMirrorDescent(must(entropyOnSimplex(d)), p(prior), Constant(.4), math.Inf(1)))
 		},
 		"gradual": func(p func([]float64) []float64) Learner { return must(NewGradualFTRL(euclidean(box(p)), .3, 2)) },
 		"adaftrl": func(p func([]float64) []float64) Learner { return must(NewAdaFTRL(euclidean(box(p)), .3)) },

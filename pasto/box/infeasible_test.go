@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -249,7 +249,7 @@ func TestContinuousEnormous(t *testing.T) {
 				}
 			}
 			c.Infeasible()
-			if !check.Finite(c.Gap()) || c.Arms() < 6 {
+			if !vec.IsFinite(c.Gap()) || c.Arms() < 6 {
 				t.Errorf("u = %v, hard %v: %d nodes, a gap of %v: want it searched", u, hard, c.Arms(), c.Gap())
 			}
 		}

@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/check"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 const (
@@ -143,7 +144,7 @@ func (c *Learner) better(v *view, wide, narrow *solution, safer bool) bool {
 func (c *Learner) spread(v *view) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range v.served {
-		if f := c.value(v.means.Arm(k)); check.Finite(f) {
+		if f := c.value(v.means.Arm(k)); vec.IsFinite(f) {
 			low, high = min(low, f), max(high, f)
 		}
 	}
