@@ -65,6 +65,10 @@ pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 
 	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...
 	time bin/noregret simulate b --progress quiet
 
+.PHONY: catastrophe
+catastrophe: ## units by hour that an arm gets which crashes, for guardrails of several forms (docs/service.md), some minutes
+	$(GO) run ./experiment/internal/catastrophe
+
 # 500 runs a cell take some 20 minutes on one core. The tests of experiment/internal/validity play the same in fewer runs.
 VALIDITY ?= -runs 500
 .PHONY: validity

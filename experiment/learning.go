@@ -75,11 +75,13 @@ func (x *learning) takes(r *roster, i, k int, served []float64) bool {
 // advance closes the cohorts whose window has ended. It drops senders whose last report precedes
 // every open version: a repeated report of theirs would be late.
 func (x *experimentState) advance(now int64) {
-	n := len(x.cohorts)
+	n, stops := len(x.cohorts), stopper{x}
+	suspended := stops.suspended()
 	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.matures(x.cohorts[0]) <= now {
 		x.mature(x.cohorts[0])
 		x.cohorts = x.cohorts[1:]
 	}
+	stops.release(suspended, now)
 	if len(x.cohorts) < n {
 		x.Sources = slices.DeleteFunc(x.Sources, func(s source) bool { return s.Version < x.cohorts[0].Version })
 	}
@@ -100,7 +102,8 @@ func (x *experimentState) mature(c *cohort) {
 		c.Stats[slot].merge(&c.Later[slot])
 		x.stats(c, slot).merge(&c.Later[slot])
 	}
-	x.closeVersion(&x.roster, c)
+	x.guards.closeVersion(&x.roster, c)
+	x.lifts.closeVersion(&x.roster, c)
 	x.Returns.observe(x.def, c)
 	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]

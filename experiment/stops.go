@@ -299,6 +299,34 @@ func (x stopView) observed(k int) {
 	}
 }
 
+// suspended returns the arms that are suspended.
+func (x stopper) suspended() (arms []int) {
+	for k := range x.Arms {
+		if x.Arms[k].Stop == suspended {
+			arms = append(arms, k)
+		}
+	}
+	return arms
+}
+
+// release begins to shrink the mixture for the guardrails that arms break by themselves which are
+// no longer suspended: the mixture with them is to be shown to hold the limit from its first unit
+// on.
+func (x stopper) release(arms []int, now int64) {
+	for _, k := range arms {
+		if x.Arms[k].Stop == suspended {
+			continue
+		}
+		for _, i := range x.Arms[k].Beyond {
+			if g := &x.def.Guardrails[i]; g.Action == "shrink" && !x.Guards[i].Shrinking {
+				x.Guards[i].Shrinking = true
+				x.note(now, "arm %s no longer stopped: the mixture is shrunk for the guardrail %s", x.Arms[k].Name,
+					g.Metric)
+			}
+		}
+	}
+}
+
 // stopped returns a text for each arm that is stopped.
 func (x stopView) stopped() (texts []string) {
 	for k := range x.Arms {

@@ -223,9 +223,9 @@ type trained struct {
 	converged          bool
 }
 
-// cuttingPlanes adds the cut of the most violated labeling until its violation
-// is at most ξ + 1e-3, for at most limit passes. A pass computes the scores; the cut reads the
-// flipped rows again.
+// cuttingPlanes is SVMperf (Joachims 2005): it adds the cut of the most violated labeling until its
+// violation is at most ξ + 1e-3, for at most limit passes. A pass computes the scores; the cut
+// reads the flipped rows again.
 func (s *structSVM) cuttingPlanes(c float64, limit int) trained {
 	const epsilon, inexact, moves = 1e-3, 1e-4, 200_000
 	q := newCutQP(c, s.dim)

@@ -24,7 +24,7 @@ const (
 // Vector returns an error if v does not have n finite values.
 func Vector(place string, v []float64, n int) error {
 	if len(v) != n {
-		return noregret.BadInputf(place, "it has %d values: want %d", len(v), n)
+		return noregret.BadInputf(place, "%d values: want %d", len(v), n)
 	}
 	for i, x := range v {
 		if !vec.IsFinite(x) {

@@ -1,0 +1,197 @@
+// Command catastrophe measures how many units an arm that crashes gets before it is stopped: hourly
+// rounds, a window of a day, four arms of which one crashes, and a guardrail on the rate of
+// crashes. It prints the units of that arm by hour, in the mean of several runs.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/policy"
+)
+
+const text = `name: crash
+arms:
+  - {name: today, value: 0}
+  - {name: first, value: 1}
+  - {name: second, value: 2}
+  - {name: crashing, value: 3}
+control: {arm: today, share: 0.25}
+metrics:
+  - {name: sales, range: [0, 1]}
+  - {name: crashes, kind: count, direction: down%s}
+objective: {goals: [{metric: sales}]}
+guardrails: [{metric: crashes, max: 0.02, %s}]
+round: {length: 1h, min_units: 100}
+attribution_window: 24h
+`
+
+// form is a form of the definition.
+type form struct{ name, metric, guardrail string }
+
+var forms = []form{
+	{"shrink, default 0", ", default: 0", "action: shrink"},
+	{"shrink, default 0, range", ", default: 0, range: [0, 1]", "action: shrink"},
+	{"shrink, no default", "", "action: shrink"},
+	{"each arm, default 0", ", default: 0", "action: alert, each_arm: true"},
+	{"rollback, default 0", ", default: 0", "action: rollback"},
+}
+
+// hours are the rows of the table.
+var hours = []int{1, 2, 3, 6, 12, 24, 36}
+
+func main() {
+	runs := flag.Int("runs", 20, "number of runs")
+	rate := flag.Float64("rate", 0.1, "rate of crashes of the crashing arm; that of the others is 0.01")
+	units := flag.Int("units", 12_000, "units an hour")
+	delay := flag.Duration("delay", time.Minute, "time from a decision to its feedback")
+	flag.Parse()
+	if err := table(os.Stdout, *runs, &world{rate: *rate, units: *units, delay: *delay}, hours); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// table prints the mean numbers of units by hour.
+func table(w io.Writer, runs int, of *world, hours []int) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	head := []string{"units by hour"}
+	for _, h := range hours {
+		head = append(head, strconv.Itoa(h))
+	}
+	fmt.Fprintln(t, strings.Join(head, "\t"))
+	for _, f := range forms {
+		sums := make([]int, len(hours))
+		for seed := range runs {
+			got, err := of.play(f, uint64(seed), hours)
+			if err != nil {
+				return err
+			}
+			for i, n := range got {
+				sums[i] += n
+			}
+		}
+		row := []string{f.name}
+		for _, n := range sums {
+			row = append(row, strconv.Itoa((n+runs/2)/runs))
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	return t.Flush()
+}
+
+// world is the traffic: units come evenly, and what they do is known after a delay.
+type world struct {
+	rate  float64
+	units int // an hour
+	delay time.Duration
+}
+
+// service is the fold of the events of a run.
+type service struct {
+	state    *experiment.State
+	position uint64
+	now      int64
+}
+
+func (s *service) event(kind string, payload any) error {
+	e, err := experiment.NewEvent(kind, s.now, payload)
+	if err != nil {
+		return err
+	}
+	return s.apply(e)
+}
+
+func (s *service) apply(e experiment.Event) error {
+	s.position++
+	_, err := s.state.Apply(s.position, e)
+	return err
+}
+
+// play returns the units of the crashing arm by hour.
+func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
+	d, err := definition.Parse("crash", []byte(fmt.Sprintf(text, f.metric, f.guardrail)))
+	if err != nil {
+		return nil, err
+	}
+	s := &service{state: experiment.NewState(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()}
+	events, err := s.state.Plan(d, s.now)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		if err := s.apply(e); err != nil {
+			return nil, err
+		}
+	}
+	const step = 10 * time.Second
+	rng, crashed := random.New(seed, "catastrophe"), 0
+	waiting := make([][]experiment.UnitEvent, int(w.delay/step)+1)
+	next, defaults := 0, strings.Contains(f.metric, "default")
+	for tick := 1; next < len(hours); tick++ {
+		batch := experiment.UnitsEvent{Experiment: "crash"}
+		var later []experiment.UnitEvent
+		for range w.units / int(time.Hour/step) {
+			e, crashing := w.unit(s, rng, defaults)
+			if crashing {
+				crashed++
+			}
+			later = append(later, e)
+			e.Metrics = nil
+			batch.Items = append(batch.Items, e)
+		}
+		if err := s.event(experiment.KindExposures, batch); err != nil {
+			return nil, err
+		}
+		waiting = append(waiting, later)
+		batch.Items, waiting = waiting[0], waiting[1:]
+		if len(batch.Items) > 0 {
+			if err := s.event(experiment.KindFeedback, batch); err != nil {
+				return nil, err
+			}
+		}
+		s.now += int64(step)
+		for _, e := range s.state.Due(s.now) {
+			if err := s.apply(e); err != nil {
+				return nil, err
+			}
+		}
+		if time.Duration(tick)*step == time.Duration(hours[next])*time.Hour {
+			out, next = append(out, crashed), next+1
+		}
+	}
+	return out, nil
+}
+
+// unit decides for a unit. Where crashes have a default, a unit that does not crash does not report
+// it.
+func (w *world) unit(s *service, rng *random.Source, defaults bool) (e experiment.UnitEvent, crashing bool) {
+	a := s.state.Policy("crash").DecideHash(rng.Uint64())
+	crashing = a.Name == "crashing"
+	rate, sales := 0.01, 0.1
+	if crashing {
+		rate, sales = w.rate, 0.11
+	}
+	metrics := map[string]float64{"sales": 0}
+	if rng.Float64() < sales {
+		metrics["sales"] = 1
+	}
+	if rng.Float64() < rate {
+		metrics["crashes"] = 1
+	} else if !defaults {
+		metrics["crashes"] = 0
+	}
+	return experiment.UnitOf(policy.Token{
+		Experiment: "crash", Version: a.Version, Arm: a.Arm, Propensity: a.Propensity, Unit: a.Unit,
+		Time: time.Unix(0, s.now),
+	}, metrics), crashing
+}
