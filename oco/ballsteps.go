@@ -31,8 +31,9 @@ type ballSteps struct {
 // ballBase is the starting point of ballSteps. It is part of the learner's snapshot, so that a
 // restored learner continues with the same bits.
 type ballBase struct {
-	S        []float64 // empty before the first projection
-	Diagonal float64   // of S outside of the span, which tells what has been added to the diagonal since
+	S []float64 // empty before the first projection
+	// Diagonal is that of S outside of the span: it tells what has been added to the diagonal since.
+	Diagonal float64
 	Count    int
 	Factors  []float64 // Count rows of d values: u_k
 	Nu       float64

@@ -184,7 +184,8 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 				if l.Update(g) == nil {
 					t.Errorf("%s: %v: it goes on after it diverged", c.name, gs[:k+1])
 				}
-				return // documented: a matrix that is singular to rounding ends the use of the learner
+				// Documented: a matrix that is singular to rounding ends the use of the learner.
+				return
 			}
 			if code != noregret.BadInput {
 				t.Errorf("%s: %v: refused with code %v: %v", c.name, gs[:k+1], code, err)

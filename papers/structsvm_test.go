@@ -169,7 +169,8 @@ func TestMiniBatchSteps(t *testing.T) {
 	rows := []classify.Example{
 		{Index: []uint32{0}, Value: []float32{3}, Positive: true, Weight: 1},
 		{Index: []uint32{0}, Value: []float32{1}, Weight: 1},
-		{Index: []uint32{0}, Value: []float32{1}, Weight: 1}, // a buffer without positives is skipped
+		// A buffer without positives is skipped.
+		{Index: []uint32{0}, Value: []float32{1}, Weight: 1},
 		{Index: []uint32{0}, Value: []float32{1}, Weight: 1},
 		{Index: []uint32{0}, Value: []float32{3}, Positive: true, Weight: 1},
 		{Index: []uint32{0}, Value: []float32{1}, Weight: 1},

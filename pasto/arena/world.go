@@ -135,7 +135,8 @@ func newTruth(goals *pasto.Goals, raw *pasto.Table) (truth, error) {
 	}
 	tr.control = goals.Reward(tr.means.Arm(0))
 	best := tr.reward(goals, tr.best)
-	plain := goals.Harden(func(*pasto.Metric) bool { return true }) // whose reward has no guardrails
+	// The reward of plain has no guardrails.
+	plain := goals.Harden(func(*pasto.Metric) bool { return true })
 	for k := range raw.Arms() {
 		d := plain.Reward(tr.means.Arm(k)) - plain.Reward(tr.means.Arm(0))
 		tr.unit = max(tr.unit, float64(leastUnit*math.Abs(d)))

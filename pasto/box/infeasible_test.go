@@ -177,7 +177,8 @@ func TestContinuousInfeasible(t *testing.T) {
 // A point between the nodes need not make up for more than what they lack beyond the guardrail's
 // slack.
 func TestContinuousSlack(t *testing.T) {
-	slope := func(x []float64) (float64, float64) { return -x[0], .5*x[0] - .8 } // nodes to .75, and held from .96
+	// The nodes end at .75, and the guardrail holds from .96.
+	slope := func(x []float64) (float64, float64) { return -x[0], .5*x[0] - .8 }
 	for _, c := range []struct {
 		slack float64
 		sure  bool

@@ -184,7 +184,8 @@ func (w *HardSolver) inside(g *pasto.Goals, means *pasto.Table, tol float64, ite
 			most = max(most, w.tight[i]/w.rows.lp.Scale(j))
 		}
 		for j, i := range w.rows.metrics {
-			if w.rows.lp.Margin(j) > 0 { // rounding may go either way, and all of the margin may be used up
+			// Rounding may go either way, and all of the margin may be used up.
+			if w.rows.lp.Margin(j) > 0 {
 				w.tight[i] = float64(most * w.rows.lp.Scale(j))
 			}
 			w.tight[i] = float64(push * w.tight[i])
@@ -262,7 +263,8 @@ func (w *HardSolver) run(g *pasto.Goals, means *pasto.Table, tight []float64, to
 		}
 		if round > 0 {
 			gap := max(w.rows.metricPrices(w.prices)-vec.Dot(w.theta, w.d), 0)
-			if gap < w.Best.Gap || len(w.Best.Mixture) == 0 { // a gap that is NaN, by overflow, certifies nothing
+			// A gap that is NaN, by overflow, certifies nothing.
+			if gap < w.Best.Gap || len(w.Best.Mixture) == 0 {
 				w.Best.Gap = gap
 				copy(w.Best.Prices, w.prices)
 				w.combine(means.Arms())
