@@ -33,8 +33,8 @@ type AdaGrad struct {
 }
 
 // adagradState holds the sums of squares as Q_i·2^(2·Exp_i) and Σ_t η_{t,i}·g_{t,i}² as
-// Spent_i·2^Exp_i, where η_{t,i} is the rate of the step. Exp_i stays 0 for subgradients of moderate
-// size.
+// Spent_i·2^Exp_i, where η_{t,i} is the rate of the step. Exp_i stays 0 for subgradients of
+// moderate size.
 type adagradState struct {
 	T    int
 	X, Q []float64
@@ -229,7 +229,8 @@ func (l *AdaGrad) UnmarshalBinary(data []byte) error {
 		}
 	}
 	if len(s.Spent) != l.Dim() || slices.ContainsFunc(s.Spent, func(v float64) bool { return !(v >= 0) }) {
-		return snapshot.Bad("damaged: it has %d sums of steps for dimension %d, or one is negative", len(s.Spent), l.Dim())
+		return snapshot.Bad("damaged: it has %d sums of steps for dimension %d, or one is negative", len(s.Spent),
+			l.Dim())
 	}
 	l.state = s
 	l.vectors = hasAdagradStep && plain(s.Exp)

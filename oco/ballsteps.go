@@ -32,7 +32,8 @@ type ballSteps struct {
 // restored learner continues with the same bits.
 type ballBase struct {
 	S []float64 // empty before the first projection
-	// Diagonal is that of S outside of the span: it tells what has been added to the diagonal since.
+	// Diagonal is that of S outside of the span: it tells what has been added to the diagonal
+	// since.
 	Diagonal float64
 	Count    int
 	Factors  []float64 // Count rows of d values: u_k

@@ -144,7 +144,8 @@ func tolerance(set convex.Set) float64 {
 func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 	t.Helper()
 	if (c.curved || c.along > 0) && (kind == "heavy" || kind == "zero then huge") {
-		// Their matrices lose their smallest eigenvalues to rounding, which they report as diverged.
+		// Their matrices lose their smallest eigenvalues to rounding, which they report as
+		// diverged.
 		kind = "mixed"
 	}
 	l := c.make()

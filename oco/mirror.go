@@ -99,8 +99,8 @@ func exactOracle(reg convex.Regularizer) error {
 
 // NewMirrorDescent plays in the regularizer's set from start, which must be in the interior of the
 // map's domain; nil is the minimizer of ψ. The divergence is a bound on B_ψ(u; x_t) over the
-// comparators of interest, used for decreasing rates; +Inf if none is known, which for the Euclidean
-// map stands for D²/2.
+// comparators of interest, used for decreasing rates; +Inf if none is known, which for the
+// Euclidean map stands for D²/2.
 func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, divergence float64) (*MirrorDescent, error) {
 	if reg == nil {
 		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")

@@ -79,7 +79,8 @@ func TestEqualLearners(t *testing.T) {
 				if math.IsInf(set.Diameter(), 1) && !rate.anyClosedSet() {
 					continue
 				}
-				same(t, "mirror descent with ½‖x‖² is descent", must(NewMirrorDescent(euclidean(set), nil, rate, math.Inf(1))),
+				same(t, "mirror descent with ½‖x‖² is descent",
+					must(NewMirrorDescent(euclidean(set), nil, rate, math.Inf(1))),
 					descent(set, nil, rate), gs, 1e-12)
 			}
 		}
@@ -115,7 +116,8 @@ func TestEqualLearners(t *testing.T) {
 		eg := func() Learner { return must(NewExponentiatedGradient(d, nil, .3)) }
 		same(t, "exponentiated gradient is FTRL with entropy", eg(), must(NewFTRL(entropy, nil, ConstantWeight(1/.3))),
 			gs, 1e-12)
-		same(t, "exponentiated gradient is mirror descent", eg(), must(NewMirrorDescent(entropy, nil, Constant(.3), math.Inf(1))),
+		same(t, "exponentiated gradient is mirror descent", eg(),
+			must(NewMirrorDescent(entropy, nil, Constant(.3), math.Inf(1))),
 			gs, 1e-9)
 		if d > 1 {
 			box := must(convex.NewCube(d, -.5, .7))

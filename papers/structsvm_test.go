@@ -220,8 +220,10 @@ func TestRunStructSVM(t *testing.T) {
 
 func TestRunStructSVMRefuses(t *testing.T) {
 	for name, change := range map[string]func(*StructSVMOptions){
-		"few rows": func(o *StructSVMOptions) { o.Rows = 10 }, "no rows": func(o *StructSVMOptions) { o.Rows = 0 },
-		"no passes": func(o *StructSVMOptions) { o.Passes = 0 }, "no problem": func(o *StructSVMOptions) { o.Problem = "" },
+		"few rows":        func(o *StructSVMOptions) { o.Rows = 10 },
+		"no rows":         func(o *StructSVMOptions) { o.Rows = 0 },
+		"no passes":       func(o *StructSVMOptions) { o.Passes = 0 },
+		"no problem":      func(o *StructSVMOptions) { o.Problem = "" },
 		"unknown problem": func(o *StructSVMOptions) { o.Problem = "g2" },
 	} {
 		bad := DefaultStructSVMOptions()

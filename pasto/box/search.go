@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// leastGain is the gain that candidates must promise to become nodes, in ranges of the nodes' values.
+	// leastGain is the gain that candidates must promise to become nodes, in ranges of the nodes'
+	// values.
 	leastGain = 0.002
 	// Perturbations have the width firstWidth, in sides of the box, times shrink for each plan.
 	firstWidth = 0.25
