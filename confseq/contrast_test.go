@@ -141,7 +141,7 @@ func TestBoundedRadius(t *testing.T) {
 		v := math.Exp(rapid.Float64Range(-5, 18).Draw(t, "ln v"))
 		u := boundedRadius(v, alpha, bound, effect)
 		mixture, weights := 0.0, 0.0
-		for j, w := range lambdaWeights(effect) {
+		for j, w := range lambdaLogs(effect) {
 			l := math.Ldexp(.5, -j)
 			mixture += math.Exp(w + l*u/bound - (-math.Log1p(-l)-l)*v/(bound*bound))
 			weights += math.Exp(w)

@@ -125,6 +125,9 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 			x.Arms[k].Beyond = nil
 		}
 		x.guards.watch(d)
+		if x.Status == policy.RolledBack {
+			x.rolledBack(now)
+		}
 		for _, c := range x.cohorts {
 			c.contrasts = nil
 		}

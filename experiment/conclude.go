@@ -42,7 +42,7 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 		if p[k] > 0 {
 			c.Mixture[x.Arms[k].Name] = p[k]
 		}
-		c.Arms[x.Arms[k].Name] = x.namedArm(k)
+		c.Arms[x.Arms[k].Name] = x.namedArm(k, x.Returns.factor)
 	}
 	in := x.guardInput(false)
 	for i := range x.Guards {
@@ -125,8 +125,8 @@ func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 }
 
 // namedArm returns the report of an arm with what it is.
-func (x *roster) namedArm(k int) policy.ArmReport {
-	a := x.armReport(&x.Arms[k].Stats)
+func (x *roster) namedArm(k int, factors []float64) policy.ArmReport {
+	a := x.armReport(&x.Arms[k].Stats, factors)
 	a.Active, a.Control, a.Value = x.Arms[k].Active, k == x.Control, x.Arms[k].Value
 	if x.Arms[k].Active {
 		a.Stopped = x.Arms[k].Why

@@ -36,14 +36,14 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	var regrets map[uint64]*float64
 	r.Regret, regrets = x.regret()
 	for k := range x.Arms {
-		r.Arms[x.Arms[k].Name] = x.namedArm(k)
+		r.Arms[x.Arms[k].Name] = x.namedArm(k, x.Returns.factor)
 	}
 	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.def.Traffic
 	if x.Status == policy.Concluded {
 		r.Traffic = 1
 	}
 	if x.outside() > 0 || x.Holdout.Units > 0 {
-		h := x.armReport(&x.Holdout)
+		h := x.armReport(&x.Holdout, x.Returns.factor)
 		h.Active, h.Control = true, true
 		r.HoldBack = &h
 	}

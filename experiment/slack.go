@@ -186,6 +186,19 @@ func deflate(s confseq.Sequence, inflation float64) confseq.Sequence {
 	return s
 }
 
+// deflatePair is deflate for both variables of a ratio.
+func deflatePair(p confseq.Pair, inflation float64) confseq.Pair {
+	if inflation > 1 && p.N > 0 {
+		n := max(int64(float64(p.N)/inflation), 1)
+		f := float64(n) / float64(p.N)
+		p.N = n
+		p.XX *= f
+		p.YY *= f
+		p.Cross *= f
+	}
+	return p
+}
+
 // bound returns a sequence's interval, from the cache if the sequence is unchanged.
 func bound(s *confseq.Sequence, alpha, least, most float64, keep *armBound) (from, to float64) {
 	if keep != nil && keep.of == *s && keep.alpha == alpha {
