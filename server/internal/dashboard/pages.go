@@ -42,8 +42,10 @@ type experimentData struct {
 }
 
 // experimentPartNames are the parts of an experiment's page.
-var experimentPartNames = []string{"summary", "status", "pictures", "lift", "guardrails", "arms", "regret", "health",
-	"events"}
+var experimentPartNames = []string{
+	"summary", "status", "pictures", "lift", "guardrails", "arms", "regret", "health",
+	"events",
+}
 
 func (d *Dashboard) experimentParts(r *http.Request) (map[string]template.HTML, error) {
 	v, err := d.experimentView(r.PathValue("name"), axisOf(r))
