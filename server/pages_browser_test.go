@@ -287,7 +287,8 @@ func TestBrowserKeyboard(t *testing.T) {
 		order = append(order, tab())
 	}
 	got := strings.Join(order, "|")
-	want := "Skip to the content|noregret|Log out|Why did a unit get its arm?|h-lift|time|policy version|h-guard|h-arms|h-events|API|"
+	want := "Skip to the content|noregret|Log out|Why did a unit get its arm?|h-lift|time|policy version|" +
+		"h-guard|h-arms|h-events|API|"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("Tab goes %q, want %q", got, want)
 	}

@@ -28,9 +28,9 @@ func newReportCommand(a *app, r *remote) *cobra.Command {
 		Use:   "report NAME",
 		Short: "Show how an experiment stands",
 		Long: `Show how an experiment stands: the mixture, the arms' means with confidence sequences (95 %,
-valid at all times), the lift of the arms, of what is served and of what would be deployed against
-the control arm with a verdict in words, guardrails, regret against the best single arm, health and
-last events.`,
+valid at all times), the lift of the arms and of the mixtures (served now, to be deployed, served so
+far) against the control arm with a verdict in words, guardrails, regret against the best single
+arm, health and last events.`,
 		Example: `  noregret experiment report ranking
   noregret experiment report ranking --json`,
 		Args: oneName,
