@@ -30,7 +30,7 @@ func oneSided(alpha float64) float64 {
 	return float64(-2 * portable.Log(float64(most*alpha)))
 }
 
-// heavy is the probability of the values of λ that suit an effect, the smaller ones have the rest.
+// heavy is the weight of the values of λ that suit the effect. The smaller values have the rest.
 const heavy = 0.85
 
 // boundedRadius is the boundary for terms of size at most bound: the u at which the mixture over λ
@@ -43,7 +43,7 @@ const heavy = 0.85
 // Most of the weight is on λ from effect/4 to 1/2.
 func boundedRadius(v, alpha, bound, effect float64) float64 {
 	v /= bound * bound
-	logs := lambdaWeights(effect)
+	logs := lambdaLogs(effect)
 	bar := -portable.Log(alpha)
 	u := math.Inf(1)
 	for j := range flatRates {
@@ -62,6 +62,9 @@ func boundedRadius(v, alpha, bound, effect float64) float64 {
 		}
 		sum, slope := 0.0, 0.0
 		for j := range terms {
+			if terms[j]-top < -40 {
+				continue // lost in the sum
+			}
 			e := portable.Exp(terms[j] - top)
 			sum += e
 			slope += float64(flatRates[j].lambda * e)
@@ -75,19 +78,31 @@ func boundedRadius(v, alpha, bound, effect float64) float64 {
 	return float64(u * bound)
 }
 
-// lambdaWeights returns the logarithms of the weights of the values of λ in [boundedRadius].
-func lambdaWeights(effect float64) (logs [lambdas]float64) {
-	n := 4
-	for n < 16 && flatRates[n].lambda >= effect/4 {
-		n++
-	}
-	for j := range logs {
-		if j < n {
-			logs[j] = portable.Log(heavy / float64(n))
-		} else {
-			i := float64(j - n + 1)
-			logs[j] = portable.Log((1 - heavy) / float64(i*(i+1)))
+// The number of values of λ with the weight heavy together.
+const fewHeavy, mostHeavy = 4, 16
+
+// heavyLogs are the logarithms of the weights of the values of λ in [boundedRadius], by the number
+// of those with the weight heavy together, from fewHeavy on.
+var heavyLogs = func() (out [mostHeavy - fewHeavy + 1][lambdas]float64) {
+	for i := range out {
+		n := i + fewHeavy
+		for j := range out[i] {
+			if j < n {
+				out[i][j] = portable.Log(heavy / float64(n))
+			} else {
+				k := float64(j - n + 1)
+				out[i][j] = portable.Log((1 - heavy) / float64(k*(k+1)))
+			}
 		}
 	}
-	return logs
+	return out
+}()
+
+// lambdaLogs returns the logarithms of the weights for an effect.
+func lambdaLogs(effect float64) *[lambdas]float64 {
+	n := fewHeavy
+	for n < mostHeavy && flatRates[n].lambda >= effect/4 {
+		n++
+	}
+	return &heavyLogs[n-fewHeavy]
 }

@@ -141,7 +141,7 @@ func TestBoundedRadius(t *testing.T) {
 		v := math.Exp(rapid.Float64Range(-5, 18).Draw(t, "ln v"))
 		u := boundedRadius(v, alpha, bound, effect)
 		mixture, weights := 0.0, 0.0
-		for j, w := range lambdaWeights(effect) {
+		for j, w := range lambdaLogs(effect) {
 			l := math.Ldexp(.5, -j)
 			mixture += math.Exp(w + l*u/bound - (-math.Log1p(-l)-l)*v/(bound*bound))
 			weights += math.Exp(w)
@@ -251,8 +251,8 @@ func TestContrastCovers(t *testing.T) {
 }
 
 // TestFewCarryTheMean: revenue of 2 % of the units, lognormal with σ = 1.8. Without a range the
-// sequence says nothing while few observations carry the mean, and then misses it in at most alpha
-// of the runs. (It was in 68 % without that condition.)
+// interval is trivial while few observations carry the mean; later it misses it in at most alpha of
+// the runs. (It was in 68 % without that condition.)
 func TestFewCarryTheMean(t *testing.T) {
 	testsize.NoRace(t)
 	runs, most := 300, 26 // 15 expected at alpha

@@ -98,7 +98,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	old, new := frozenFields(x.def), frozenFields(d)
 	for _, field := range slices.Sorted(maps.Keys(old)) {
 		if !sameJSON(old[field], new[field]) {
-			return noregret.BadInputf(field, "it cannot change while the experiment runs: delete the experiment, or "+
+			return noregret.BadInputf(field, "cannot change while the experiment runs: delete the experiment, or "+
 				"make one of "+
 				"another name")
 		}
@@ -118,12 +118,16 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		x.note(now, "arm %s retired", x.Arms[k].Name)
 	}
 	ramp{x}.change(before, now)
+	x.lifts.watch(d)
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 		for k := range x.Arms {
 			x.Arms[k].Beyond = nil
 		}
-		x.watch(d)
+		x.guards.watch(d)
+		if x.Status == policy.RolledBack {
+			x.rolledBack(now)
+		}
 		for _, c := range x.cohorts {
 			c.contrasts = nil
 		}

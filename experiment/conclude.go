@@ -42,7 +42,7 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 		if p[k] > 0 {
 			c.Mixture[x.Arms[k].Name] = p[k]
 		}
-		c.Arms[x.Arms[k].Name] = x.namedArm(k)
+		c.Arms[x.Arms[k].Name] = x.namedArm(k, x.Returns.factor)
 	}
 	in := x.guardInput(false)
 	for i := range x.Guards {
@@ -74,20 +74,31 @@ func (x ending) finalMixture(named map[string]float64) (p []float64, source stri
 	case x.Status == policy.RolledBack:
 		return nil, "", noregret.BadInputf("mixture",
 			"the experiment is rolled back: name the mixture to conclude with")
-	case x.def.Policy.Kind != "fixed" && !slices.ContainsFunc(x.Arms, func(a armState) bool { return a.Observed }):
+	case !x.learned():
 		return nil, "", noregret.BadInputf("mixture",
 			"nothing has been learned yet: name the mixture to conclude with")
 	}
-	p = make([]float64, len(x.Arms))
+	return x.deployed(&x.guards, x.guardInput(true)), "deployed", nil
+}
+
+// learned reports whether the policy has observed anything that it learns from.
+func (x ending) learned() bool {
+	return x.def.Policy.Kind == "fixed" || slices.ContainsFunc(x.Arms, func(a armState) bool { return a.Observed })
+}
+
+// deployed returns the mixture that the policy would deploy, by arm, within the bounds on arms and
+// without arms that are stopped. It may change which of the guardrails shrink.
+func (x ending) deployed(of *guards, in *guardInput) []float64 {
+	p := make([]float64, len(x.Arms))
 	for i, v := range x.learner.Deployed() {
 		if k := x.LearnedArms[i]; x.Arms[k].Active {
 			p[k] = v
 		}
 	}
 	stopView{&x.roster}.limit(p)
-	x.guards.shrink(x.guardInput(true), p)
+	of.shrink(in, p)
 	normalize(p)
-	return p, "deployed", nil
+	return p
 }
 
 // namedMixture checks a mixture that was named.
@@ -114,8 +125,8 @@ func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 }
 
 // namedArm returns the report of an arm with what it is.
-func (x *roster) namedArm(k int) policy.ArmReport {
-	a := x.armReport(&x.Arms[k].Stats)
+func (x *roster) namedArm(k int, factors []float64) policy.ArmReport {
+	a := x.armReport(&x.Arms[k].Stats, factors)
 	a.Active, a.Control, a.Value = x.Arms[k].Active, k == x.Control, x.Arms[k].Value
 	if x.Arms[k].Active {
 		a.Stopped = x.Arms[k].Why

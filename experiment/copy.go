@@ -7,7 +7,7 @@ import "slices"
 func (x *experimentState) copy() *experimentState {
 	y := *x
 	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
-	y.guards, y.joiner, y.health = x.guards.copy(), x.joiner.copy(), x.health.copy()
+	y.guards, y.lifts, y.joiner, y.health = x.guards.copy(), x.lifts.copy(), x.joiner.copy(), x.health.copy()
 	y.senders, y.Ratio = x.senders.copy(), x.Ratio.copy()
 	y.Notes = slices.Clone(x.Notes)
 	return &y

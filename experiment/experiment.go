@@ -31,6 +31,7 @@ type experimentState struct {
 	rounds
 	learning
 	guards
+	lifts
 	joiner
 	health
 	senders
@@ -74,7 +75,8 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 	x.Holdout = newArmStats(d)
 	x.health = newHealth(len(d.Metrics))
 	x.Guards = newGuards(len(d.Guardrails), now)
-	x.watch(d)
+	x.guards.watch(d)
+	x.lifts.watch(d)
 	if err := x.rebuildLearner(&x.roster); err != nil {
 		return nil, err
 	}

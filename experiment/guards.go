@@ -139,6 +139,11 @@ func (x *guards) cachedBounds(r *roster, i int) []armBound {
 	return x.bounds[i]
 }
 
+// guardKind names the kind of a limit.
+func guardKind(up, relative bool) string {
+	return map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
+}
+
 func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailReport {
 	g, s := &in.def.Guardrails[i], &x.Guards[i]
 	limit, up, relative, _ := g.Limit()
@@ -146,7 +151,7 @@ func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailRepo
 		Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha,
 		Action: g.Action,
 	}
-	out.Kind = map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
+	out.Kind = guardKind(up, relative)
 	b := x.slack(in, i, p, nil)
 	if math.IsNaN(b.estimate) {
 		return out

@@ -102,7 +102,8 @@ func (x *experimentState) mature(c *cohort) {
 		c.Stats[slot].merge(&c.Later[slot])
 		x.stats(c, slot).merge(&c.Later[slot])
 	}
-	x.closeVersion(&x.roster, c)
+	x.guards.closeVersion(&x.roster, c)
+	x.lifts.closeVersion(&x.roster, c)
 	x.Returns.observe(x.def, c)
 	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]

@@ -37,17 +37,22 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	var regrets map[uint64]*float64
 	r.Regret, regrets = x.regret()
 	for k := range x.Arms {
-		r.Arms[x.Arms[k].Name] = x.namedArm(k)
+		r.Arms[x.Arms[k].Name] = x.namedArm(k, x.Returns.factor)
 	}
 	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.def.Traffic
 	if x.Status == policy.Concluded {
 		r.Traffic = 1
 	}
 	if x.outside() > 0 || x.Holdout.Units > 0 {
-		h := x.armReport(&x.Holdout)
+		h := x.armReport(&x.Holdout, x.Returns.factor)
 		h.Active, h.Control = true, true
 		r.HoldBack = &h
 	}
+	deployed := lifter{x}.deployed()
+	if deployed != nil {
+		r.Deployed = x.shares(deployed)
+	}
+	r.Lift = lifter{x}.report(deployed)
 	in := x.guardInput(false)
 	for i := range x.Guards {
 		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.running().Mixture, i))
@@ -57,6 +62,11 @@ func (s *State) Report(name string) (*policy.Report, error) {
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
 			Mixture: x.shares(v.Split.Shares()), Value: v.Value,
 			Units: v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
+		}
+		if c := v.Course; c != nil {
+			if p.Lift = c.Lift; c.Deployed != nil {
+				p.Deployed = x.shares(c.Deployed)
+			}
 		}
 		for i, m := range v.Observed {
 			p.Metrics[x.def.Metrics[i].Name] = m

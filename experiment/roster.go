@@ -199,21 +199,26 @@ func (x *roster) shares(p []float64) map[string]float64 {
 	return out
 }
 
-func (x *roster) armReport(a *armStats) policy.ArmReport {
+// armReport returns the report of an arm. The factors are those by which returning units raise the
+// variance of each metric, nil for none.
+func (x *roster) armReport(a *armStats, factors []float64) policy.ArmReport {
 	const alpha = 0.05
+	in := &guardInput{roster: x, inflation: factors}
 	r := policy.ArmReport{N: a.Units, Metrics: map[string]policy.MetricReport{}}
 	for i := range x.def.Metrics {
 		var m policy.MetricReport
 		if j := x.def.RatioIndex(i); j >= 0 {
 			parts := x.def.Ratios()[j]
-			ratio, low, high, ok := a.Pairs[j].IntervalWithin(alpha,
+			p := deflatePair(a.Pairs[j], in.inflated(i))
+			ratio, low, high, ok := p.IntervalWithin(alpha,
 				[2]float64{x.lowest(parts.Numerator), x.highest(parts.Numerator)},
 				[2]float64{x.lowest(parts.Denominator), x.highest(parts.Denominator)})
 			if m.N = a.Pairs[j].N; ok {
 				m.Mean, m.Low, m.High = known(ratio), known(low), known(high)
 			}
 		} else if s := &a.Metrics[i]; s.N > 0 {
-			low, high := s.Interval(alpha, x.lowest(i), x.highest(i))
+			d := deflate(*s, in.inflated(i))
+			low, high := d.Interval(alpha, x.lowest(i), x.highest(i))
 			m = policy.MetricReport{Mean: known(s.Mean), Low: known(low), High: known(high), N: s.N}
 		}
 		r.Metrics[x.def.Metrics[i].Name] = m

@@ -45,6 +45,9 @@ type version struct {
 	Mean  f64s `json:"mean"`
 	// Value is the objective of the mixture at those means, nil if too few arms had one.
 	Value *float64 `json:"value"`
+	// Course is how what was served, and what would have been deployed, stood then; nil without an
+	// objective.
+	Course *course `json:"course,omitempty"`
 	// Seen counts the units exposed under the version. Observed has the metric means of its
 	// traffic, once it has matured.
 	Seen     int64      `json:"seen"`
@@ -71,6 +74,7 @@ func (x *experimentState) renewWith(now int64, cause string, split *policy.Split
 	if n := len(x.cohorts); n > 0 {
 		c := x.cohorts[n-1]
 		c.Sealed = now
+		x.sealVersion(&x.roster, c)
 	}
 	x.Version++
 	x.restream(&x.roster)
@@ -127,6 +131,7 @@ func (x *experimentState) describe(now int64, cause string, split *policy.Split)
 	if value, ok := x.value(split.Shares()); ok {
 		v.Value = &value
 	}
+	v.Course = lifter{x}.course(split.Shares())
 	return v
 }
 

@@ -229,6 +229,8 @@ func (s *scenario) run(command string) string {
 		}
 	case "report":
 		s.report(&b)
+	case "lift":
+		s.lift(&b)
 	case "explain":
 		e, err := s.state.Explain(s.tokens[words[1]])
 		if err != nil {
@@ -403,6 +405,48 @@ func number(p *float64) string {
 		return "-"
 	}
 	return strconv.FormatFloat(*p, 'f', 4, 64)
+}
+
+// lift prints the comparisons with the control, and what the versions knew of them.
+func (s *scenario) lift(b *strings.Builder) {
+	r, err := s.state.Report(s.name)
+	if err != nil {
+		fmt.Fprintf(b, "error: %v\n", err)
+		return
+	}
+	interval := func(q policy.Interval) string {
+		return number(q.Estimate) + " [" + number(q.Low) + ", " + number(q.High) + "]"
+	}
+	if r.Lift.Reason != "" {
+		fmt.Fprintf(b, "none: %s\n", r.Lift.Reason)
+	}
+	for _, q := range r.Lift.Quantities {
+		fmt.Fprintf(b, "%s %s %s %s\n", q.Kind, q.Metric, q.Guardrail, number(q.Limit))
+		show := func(name string, c policy.Comparison) {
+			fmt.Fprintf(b, "  %s: %s, relative %s, %s\n", name, interval(c.Interval), interval(c.Relative), c.Verdict)
+		}
+		for _, name := range slices.Sorted(maps.Keys(q.Arms)) {
+			show("arm "+name, q.Arms[name])
+		}
+		show("served", q.Served)
+		if q.Deployed != nil {
+			show("deployed", *q.Deployed)
+		}
+		show("so far", q.SoFar)
+	}
+	for _, h := range r.History {
+		fmt.Fprintf(b, "version %d: served", h.Version)
+		for _, p := range []map[string]float64{h.Mixture, h.Deployed} {
+			for _, name := range slices.Sorted(maps.Keys(p)) {
+				fmt.Fprintf(b, " %s=%.2f", name, p[name])
+			}
+			b.WriteString(",")
+		}
+		if h.Lift != nil {
+			fmt.Fprintf(b, " lift %s, deployed %s", interval(h.Lift.Served), interval(h.Lift.Deployed))
+		}
+		b.WriteString("\n")
+	}
 }
 
 func (s *scenario) report(b *strings.Builder) {

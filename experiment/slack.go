@@ -79,15 +79,27 @@ type armSlack struct {
 func (x *guards) slack(in *guardInput, i int, p []float64, kept []armBound) slackBounds {
 	g := &in.def.Guardrails[i]
 	_, up, relative, _ := g.Limit()
-	var b slackBounds
+	var served servedSlack
 	var arm func(k int) armSlack
 	if relative {
-		arm, b.served = x.relativeSlack(in, i)
+		arm, served = x.relativeSlack(in, i)
 	} else {
-		arm, b.served = in.plainSlack(g, kept)
+		arm, served = in.plainSlack(g, kept)
 	}
+	b := mixedSlack(len(in.Arms), in.Control, p, arm, served)
+	if !up {
+		b.estimate, b.low, b.high = -b.estimate, -b.high, -b.low
+		b.served = servedSlack{-b.served.estimate, -b.served.high, -b.served.low, b.served.level}
+	}
+	return b
+}
+
+// mixedSlack returns the slack of a mixture p of arms, given that of each arm and of what was
+// served, before the sign of an upper limit.
+func mixedSlack(arms, control int, p []float64, arm func(k int) armSlack, served servedSlack) slackBounds {
+	b := slackBounds{served: served}
 	share, direct := 0.0, servedSlack{low: b.served.low, high: b.served.high}
-	for k := range in.Arms {
+	for k := range arms {
 		weight := 0.0
 		if k < len(p) {
 			weight = p[k]
@@ -99,7 +111,7 @@ func (x *guards) slack(in *guardInput, i int, p []float64, kept []armBound) slac
 				b.estimate += float64(weight * a.mean)
 				b.level += float64(weight * a.level)
 			}
-			if k != in.Control && (math.IsInf(a.from, 0) || math.IsInf(a.to, 0)) {
+			if k != control && (math.IsInf(a.from, 0) || math.IsInf(a.to, 0)) {
 				b.open = append(b.open, k)
 			}
 			b.low += float64(weight * a.from)
@@ -120,10 +132,6 @@ func (x *guards) slack(in *guardInput, i int, p []float64, kept []armBound) slac
 	} else {
 		b.estimate /= share
 		b.level /= share
-	}
-	if !up {
-		b.estimate, b.low, b.high = -b.estimate, -b.high, -b.low
-		b.served = servedSlack{-b.served.estimate, -b.served.high, -b.served.low, b.served.level}
 	}
 	return b
 }
@@ -176,6 +184,19 @@ func deflate(s confseq.Sequence, inflation float64) confseq.Sequence {
 		s.N = n
 	}
 	return s
+}
+
+// deflatePair is deflate for both variables of a ratio.
+func deflatePair(p confseq.Pair, inflation float64) confseq.Pair {
+	if inflation > 1 && p.N > 0 {
+		n := max(int64(float64(p.N)/inflation), 1)
+		f := float64(n) / float64(p.N)
+		p.N = n
+		p.XX *= f
+		p.YY *= f
+		p.Cross *= f
+	}
+	return p
 }
 
 // bound returns a sequence's interval, from the cache if the sequence is unchanged.

@@ -111,7 +111,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&in); err != nil {
-		return noregret.BadInputf("snapshot", "it cannot be read: %w", err)
+		return noregret.BadInputf("snapshot", "cannot be read: %w", err)
 	}
 	if in.Format != stateFormat {
 		return noregret.BadInputf("snapshot", "its format is %q: want %q", in.Format, stateFormat)
@@ -166,7 +166,8 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 			return nil, err
 		}
 	}
-	x.watch(x.def)
+	x.guards.watch(x.def)
+	x.lifts.watch(x.def)
 	x.Returns.measure()
 	if err := x.restoreLearner(&x.roster, e.Learner); err != nil {
 		return nil, err

@@ -64,8 +64,11 @@ func TestInterruptedTraining(t *testing.T) {
 			cancel()
 		}()
 		var out, errs bytes.Buffer
-		status := run(ctx, []string{"train", mode, "--measure", "f1", "--model", filepath.Join(dir, "m.json"), "-"}, in,
-			&out, &errs)
+		// With the format in full there is nothing to say about it, whenever the interrupt comes.
+		status := run(ctx, []string{
+			"train", mode, "--measure", "f1", "--model", filepath.Join(dir, "m.json"), "--format", "svmlight",
+			"--base", "1", "--positive", "1", "-",
+		}, in, &out, &errs)
 		_ = feed.Close() // frees the goroutine that reads
 		if status != 1 || out.Len() > 0 || errs.String() != "noregret: interrupted\n" {
 			t.Errorf("%s: status %d, stdout %q, stderr %q", mode, status, &out, &errs)

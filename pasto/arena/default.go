@@ -5,24 +5,31 @@ import (
 	"github.com/noregret/noregret/pasto/confident"
 )
 
-// defaultLearner is package confident's learner as a host drives it.
+// defaultLearner is package confident's learner as a host drives it: arm 0 is its control arm, and
+// groups come with their raw means and the variances of their units. A learner that refuses a
+// control arm has a control group beside it instead, of a fixed share, whose means come with each
+// group.
 type defaultLearner struct {
 	learner *confident.Learner
-	holdout float64   // the share of the control group beside the learner
-	control []float64 // the control's means in the last round that had some
+	beside  float64   // the share of the control group beside the learner
+	control []float64 // the control group's means in the last round that had some, nil for none
 	serving []float64
 }
 
-// controlShare is the share of a control group beside the learner, where guardrails are relative.
+// controlShare is the share of a control group beside the learner.
 const controlShare = 0.1
 
 // newDefault makes the learner. All of its options are set here.
 func newDefault(task *Task) (Learner, error) {
-	d := &defaultLearner{serving: make([]float64, task.Arms), control: make([]float64, task.Goals.Dim())}
-	if task.Goals.HasRelative() {
-		d.holdout = controlShare
-	}
+	d, o := &defaultLearner{serving: make([]float64, task.Arms)}, confident.DefaultOptions()
+	o.Control = 0
 	var err error
+	if d.learner, err = confident.New(task.Goals, task.Arms, o); err == nil {
+		return d, nil
+	}
+	if task.Goals.HasRelative() {
+		d.beside, d.control = controlShare, make([]float64, task.Goals.Dim())
+	}
 	d.learner, err = confident.New(task.Goals, task.Arms, confident.DefaultOptions())
 	return d, err
 }
@@ -30,9 +37,9 @@ func newDefault(task *Task) (Learner, error) {
 // Serving implements [Learner].
 func (d *defaultLearner) Serving(int) ([]float64, error) {
 	for k, v := range d.learner.Serving() {
-		d.serving[k] = float64((1 - d.holdout) * v)
+		d.serving[k] = float64((1 - d.beside) * v)
 	}
-	d.serving[0] += d.holdout
+	d.serving[0] += d.beside
 	return d.serving, nil
 }
 
@@ -43,7 +50,7 @@ func (d *defaultLearner) Deployed() []float64 { return d.learner.Deployed() }
 // late, is left out.
 func (d *defaultLearner) Observe(groups []Group) error {
 	for i := range groups {
-		if groups[i].Arm == 0 {
+		if d.control != nil && groups[i].Arm == 0 {
 			copy(d.control, groups[i].Means)
 		}
 	}

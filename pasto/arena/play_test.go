@@ -26,7 +26,7 @@ func play(t *testing.T, o Options) *Result {
 func TestResultDependsOnTheSeedOnly(t *testing.T) {
 	o := Options{
 		Families: []string{"revenue-guard", "delay"}, Learners: []string{"greedy-2", "optimistic-safe"},
-		Runs: 3, Workers: 1,
+		Runs: 2, Workers: 1,
 	}
 	first := play(t, o)
 	o.Workers = 4
@@ -90,8 +90,12 @@ func TestServingIsChecked(t *testing.T) {
 
 // The oracle serves the optimum of each phase; peers that promise what they serve keep it.
 func TestOracleAndSafePeers(t *testing.T) {
+	families := []string{"rate-2", "growth", "infeasible", "latency", "late-crash"}
+	if !testsize.Short() {
+		families = nil // all
+	}
 	r := play(t, Options{
-		Runs: testsize.Of(12, 2), Seed: 3,
+		Runs: testsize.Of(12, 2), Seed: 3, Families: families,
 		Learners: []string{"oracle", "thompson-safe", "greedy-2-safe", "optimistic-safe", "contrasts-safe", "greedy-2"},
 	})
 	broken := 0

@@ -172,3 +172,28 @@ func TestNoStep(t *testing.T) {
 	}
 	pastotest.Near(t, "V̂", a.Estimate().Arm(0)[0], 2, .5)
 }
+
+// A fixed share spreads a part of the weights before the step: w ← ((1−α)·π + α/K)·exp(γ·g) over
+// the active arms.
+func TestFixedShare(t *testing.T) {
+	m, err := newMirror(4, []float64{.5, .3, .1, .1}, Constant(0), 0, pasto.IID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.retire(3); err != nil {
+		t.Fatal(err)
+	}
+	const alpha, gamma = .2, .5
+	g := []float64{1, -2, .3, 7}
+	pi, want, sum := append([]float64{}, m.Exploit()...), make([]float64, 4), 0.0
+	if err := m.step(g, gamma, 0, alpha); err != nil {
+		t.Fatal(err)
+	}
+	for k := range 3 {
+		want[k] = ((1-alpha)*pi[k] + alpha/3) * math.Exp(gamma*g[k])
+		sum += want[k]
+	}
+	for k, v := range m.Exploit() {
+		pastotest.Near(t, "a share", v, want[k]/sum, 1e-12)
+	}
+}

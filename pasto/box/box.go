@@ -38,9 +38,9 @@ type Options struct {
 	// Caution is how many they move down for the mixture to deploy, and HardCaution replaces it for
 	// hard guardrails.
 	Optimism, Caution, HardCaution float64
-	// Explore scales the share of the learning mixture in what is served, which is between
-	// LeastShare and ½: Explore times the width of what is unknown of the best value, as a part of
-	// the range of the nodes' values.
+	// Explore scales the share of the learning mixture in what is served: Explore times the width
+	// of what is unknown of the best value, as a part of the range of the nodes' values, from
+	// LeastShare to ½. Where hard guardrails leave no room for that share it is less.
 	Explore, LeastShare float64
 	// IID makes Draw sample points independently instead of systematically.
 	IID bool

@@ -157,7 +157,7 @@ func (e *evidence) compare(r *roundSums) {
 		sum, own := 0.0, 0.0
 		for a, k := range r.arms {
 			if n := r.size[a]; e.Size[k] > 0 {
-				d := float64(n*(r.value[a*m+i]-e.Mean[k*m+i])) * math.Sqrt(e.Size[k]/(e.Size[k]+n))
+				d := float64(float64(n*(r.value[a*m+i]-e.Mean[k*m+i])) * math.Sqrt(e.Size[k]/(e.Size[k]+n)))
 				sum += d
 				own += float64(d * d)
 			}
@@ -178,15 +178,9 @@ func (e *evidence) freedom() float64 {
 // leastFreedom of the noise is needed for a plan.
 const leastFreedom = 4
 
-// settled reports whether every node of the start has been served and the noise has an estimate.
-func (e *evidence) settled() bool {
-	for _, n := range e.Rounds {
-		if n == 0 && e.freedom() < leastFreedom {
-			return false
-		}
-	}
-	return e.freedom() >= leastFreedom
-}
+// settled reports whether the noise has an estimate to plan by. Nodes are served in turn before, so
+// that each has been served by then unless rounds have several groups of one node.
+func (e *evidence) settled() bool { return e.freedom() >= leastFreedom }
 
 // noise estimates σ² of metric i, and τ² where it is clearly above 0, else 0.
 func (e *evidence) noise(i int) (sigma, tau float64) {

@@ -112,7 +112,7 @@ func (c *Learner) choose(v *view) (down, up *solution) {
 		mean := make([]float64, all)
 		for _, s := range []*solution{up, next} {
 			for k, w := range s.mixture {
-				mean[k] += w / 2
+				mean[k] += float64(w / 2)
 			}
 		}
 		up = &solution{mixture: mean, feasible: up.feasible}

@@ -146,7 +146,7 @@ func falseBreachesOf(out io.Writer, what string, worlds [][]world, runs, workers
 func powerWorld(arms int) world {
 	return world{
 		name: fmt.Sprint("power, ", arms), metric: "coin", rate: .1, arms: arms, share: .1, units: 20_000, rounds: 200,
-		effect: .9, limit: "min_change: -0.05", level: levels[0].at,
+		effect: .9, limit: "min_change: -0.05", level: levels[0].at, fixed: true,
 	}
 }
 

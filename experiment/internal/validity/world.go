@@ -29,6 +29,7 @@ type world struct {
 	rate   float64 // of the coin at level 1
 	limit  string  // of the guardrail
 	hidden bool    // the coin's range is not declared
+	fixed  bool    // the mixture stays: the arms share evenly what the control does not have
 }
 
 // definition is the experiment's.
@@ -38,7 +39,16 @@ func (w *world) definition() string {
 	for k := range w.arms {
 		fmt.Fprintf(&b, "  - {name: a%d, value: %d}\n", k, k+1)
 	}
-	fmt.Fprintf(&b, "control: {arm: c, value: 0, share: %v}\nmetrics:\n  - {name: gain}\n", w.share)
+	if w.fixed {
+		fmt.Fprintf(&b, "  - {name: c, value: 0}\ncontrol: {arm: c}\npolicy: {kind: fixed, split: {c: %v", w.share)
+		for k := range w.arms {
+			fmt.Fprintf(&b, ", a%d: %v", k, (1-w.share)/float64(w.arms))
+		}
+		b.WriteString("}}\n")
+	} else {
+		fmt.Fprintf(&b, "control: {arm: c, value: 0, share: %v}\n", w.share)
+	}
+	b.WriteString("metrics:\n  - {name: gain}\n")
 	guarded := "y"
 	switch {
 	case w.metric == "coin" && !w.hidden:

@@ -115,5 +115,5 @@ func write(w io.Writer, name string, d int, world string, scores []trial.Score) 
 		points += float64(s.Points) / n
 	}
 	fmt.Fprintf(w, "%-8s %d  %-9s  %.3f ± %.3f  %7.3f  %10.1f %%  %.3f  %11.1f %%  %6.1f\n", name, d, world, sum,
-		math.Sqrt(max(square-sum*sum, 0)/n), served, 100*runs, by, 100*broken, points)
+		math.Sqrt(max(square-float64(sum*sum), 0)/n), served, 100*runs, by, 100*broken, points)
 }

@@ -82,7 +82,7 @@ func (l *Peer) Observe(obs []pasto.Observation) error {
 		}
 		for m, v := range obs[i].Metrics {
 			vec.AddScaled(l.moment[m], n*v, f)
-			l.squares[m] += n * v * v
+			l.squares[m] += float64(n * v * v)
 		}
 		l.groups++
 	}
@@ -95,7 +95,7 @@ func (l *Peer) plan() error {
 	q := len(l.features)
 	factor := append([]float64{}, l.info...)
 	for a := range q {
-		factor[a*q+a] += 1e-9 * l.info[0]
+		factor[a*q+a] += float64(1e-9 * l.info[0])
 	}
 	linalg.Factorize(factor, q)
 	var weights [2][]float64
@@ -111,7 +111,7 @@ func (l *Peer) plan() error {
 	for k := first + candidates/2; k < len(l.points); k++ { // half of them near the present mixture
 		if at := l.atom(first); at != nil {
 			for i := range at {
-				l.points[k][i] = min(max(at[i]+.1*stat.Normal(l.r), 0), 1)
+				l.points[k][i] = min(max(at[i]+float64(.1*stat.Normal(l.r)), 0), 1)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func (l *Peer) plan() error {
 		f := l.phi(l.points[first+k])
 		t.Arm(k)[0], t.Arm(k)[1] = vec.Dot(f, weights[0]), vec.Dot(f, weights[1])
 		linalg.SolveRT(factor, q, f)
-		t.Arm(k)[1] += l.caution * math.Sqrt(noise[1]*vec.Dot(f, f))
+		t.Arm(k)[1] += float64(l.caution * math.Sqrt(noise[1]*vec.Dot(f, f)))
 	}
 	o, err := optimum.Maximize(l.goals, t, optimum.DefaultOptions())
 	mixture := make([]float64, candidates)

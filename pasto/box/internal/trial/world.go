@@ -41,7 +41,7 @@ type surface struct {
 var Kinds = []string{"quadratic", "bumps", "waves"}
 
 func newSurface(kind, d int, r *random.Source) surface {
-	s := surface{kind: kind, base: .01 + .04*r.Float64()}
+	s := surface{kind: kind, base: .01 + float64(.04*r.Float64())}
 	vector := func(scale float64) []float64 {
 		v := make([]float64, d)
 		for i := range v {
@@ -56,7 +56,7 @@ func newSurface(kind, d int, r *random.Source) surface {
 			at[i] = r.Float64()
 		}
 		s.center, s.height = append(s.center, at), append(s.height, .4*stat.Normal(r))
-		s.width = append(s.width, .25+.35*r.Float64())
+		s.width = append(s.width, .25+float64(.35*r.Float64()))
 	}
 	return s
 }
@@ -71,7 +71,7 @@ func (s *surface) at(x []float64) float64 {
 	switch s.kind {
 	case 0:
 		for i, u := range x {
-			w := 2*u - 1 - .8*(2*s.center[0][i]-1)
+			w := 2*u - 1 - float64(.8*(2*s.center[0][i]-1))
 			v -= float64(math.Abs(s.square[i]) * float64(w*w))
 		}
 	case 1:
@@ -86,7 +86,7 @@ func (s *surface) at(x []float64) float64 {
 		for b, h := range s.height {
 			phase := s.center[b][0]
 			for i, u := range x {
-				phase += float64(.5*u) * s.center[b][i]
+				phase += float64(float64(.5*u) * s.center[b][i])
 			}
 			cos, _ := portable.Turn(phase - math.Floor(phase))
 			v += float64(.5 * h * cos)
@@ -104,7 +104,7 @@ func New(kind, d int, seed uint64) (*World, error) {
 		for i := range middle {
 			middle[i] = .5
 		}
-		w.Control, w.Margin = w.gain.at(middle), (.02+.08*r.Float64())*w.harm.at(middle)
+		w.Control, w.Margin = w.gain.at(middle), (.02+float64(.08*r.Float64()))*w.harm.at(middle)
 		w.Limit = w.harm.at(middle) + w.Margin
 		var err error
 		w.Goals, err = pasto.NewGoals([]pasto.Metric{

@@ -1,0 +1,353 @@
+package experiment
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/policy"
+)
+
+// liftAlpha is the probability that any interval of a quantity ever misses.
+const liftAlpha = 0.05
+
+// report compares the arms and the mixtures with the control.
+func (x lifter) report(deployed []float64) policy.Lift {
+	out := policy.Lift{Alpha: liftAlpha, Quantities: []policy.LiftQuantity{}}
+	if x.Control < 0 {
+		out.Reason = "there is no control arm: without an arm that is served in every version there is nothing to " +
+			"compare the others with"
+		return out
+	}
+	out.Control = x.Arms[x.Control].Name
+	if len(x.Lifts) == 0 {
+		out.Reason = "there are no goals and no guardrails"
+		return out
+	}
+	in, now := x.input(), x.running().Mixture
+	if s := x.controlStats(); s.Units == 0 {
+		out.Reason = "the control arm has had no units yet"
+	}
+	if x.goals != nil {
+		out.Quantities = append(out.Quantities, x.objectiveLift(in, now, deployed))
+		for _, g := range x.def.Objective.Goals {
+			out.Quantities = append(out.Quantities, x.goalLift(in, g.Metric, now, deployed))
+		}
+	}
+	guarded := x.guardInput(false)
+	for i := range x.def.Guardrails {
+		out.Quantities = append(out.Quantities, x.guardLift(in, guarded, i, now, deployed))
+	}
+	return out
+}
+
+// shown reports whether an arm is listed.
+func (x lifter) shown(k int) bool {
+	return k != x.Control && (x.Arms[k].Active || x.Arms[k].Stats.Units > 0)
+}
+
+// fill compares the arms and the mixtures in a quantity.
+func (x lifter) fill(q *policy.LiftQuantity, arm func(k int) policy.Comparison,
+	mixture func(p []float64) policy.Comparison, deployed, now []float64, soFar policy.Comparison,
+) {
+	q.Arms = map[string]policy.Comparison{}
+	for k := range x.Arms {
+		if x.shown(k) {
+			q.Arms[x.Arms[k].Name] = arm(k)
+		}
+	}
+	q.Served, q.SoFar = mixture(now), soFar
+	if deployed != nil {
+		c := mixture(deployed)
+		q.Deployed = &c
+	}
+}
+
+func (x lifter) goalLift(in *liftInput, metric string, now, deployed []float64) policy.LiftQuantity {
+	m := x.def.MetricIndex(metric)
+	c := in.compare(&in.Lifts[in.of(m)], liftAlpha)
+	up := x.def.Metrics[m].Direction != "down"
+	q := policy.LiftQuantity{Kind: policy.LiftGoal, Metric: metric, Direction: direction(up)}
+	say := func(d difference) policy.Comparison {
+		out := c.comparison(&d)
+		if out.Verdict = verdict(d.armSlack, up); c.vague(&d) {
+			out.Verdict = policy.TooFew
+		}
+		return out
+	}
+	x.fill(&q, func(k int) policy.Comparison { return say(c.arm(k)) },
+		func(p []float64) policy.Comparison { return say(c.mixture(p)) }, deployed, now, say(c.soFar()))
+	return q
+}
+
+func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deployed []float64) policy.LiftQuantity {
+	g := &x.def.Guardrails[i]
+	m := x.def.MetricIndex(g.Metric)
+	c := in.compare(&in.Lifts[in.of(m)], liftAlpha)
+	limit, up, relative, _ := g.Limit()
+	q := policy.LiftQuantity{
+		Kind: policy.LiftGuardrail, Metric: g.Metric, Direction: direction(up), Guardrail: guardKind(up, relative),
+		Limit: &limit,
+	}
+	say := func(d difference, state policy.GuardState) policy.Comparison {
+		out := c.comparison(&d)
+		out.Verdict = guardVerdicts[state]
+		return out
+	}
+	own, served := x.guards.armSlacks(guarded, i)
+	x.fill(&q, func(k int) policy.Comparison { return say(c.arm(k), own(k)) },
+		func(p []float64) policy.Comparison {
+			b := x.guards.slack(guarded, i, p, nil)
+			return say(c.mixture(p), b.classify())
+		}, deployed, now, say(c.soFar(), served))
+	if x.Guards[i].State == policy.GuardBreached { // by early values, too
+		q.Served.Verdict = policy.Broken
+	}
+	return q
+}
+
+// armSlacks returns the state of a guardrail for each arm by itself, and for all that was served.
+func (x *guards) armSlacks(in *guardInput, i int) (own func(k int) policy.GuardState, served policy.GuardState) {
+	g := &in.def.Guardrails[i]
+	_, up, relative, _ := g.Limit()
+	var arm func(k int) armSlack
+	var all servedSlack
+	if relative {
+		arm, all = x.relativeSlack(in, i)
+	} else {
+		arm, all = in.plainSlack(g, nil)
+	}
+	state := func(estimate, low, high float64) policy.GuardState {
+		if !up {
+			estimate, low, high = -estimate, -high, -low
+		}
+		b := slackBounds{
+			estimate: estimate, low: low, high: high,
+			served: servedSlack{estimate: estimate, low: low, high: high},
+		}
+		return b.classify()
+	}
+	return func(k int) policy.GuardState {
+		a := arm(k)
+		return state(a.mean, a.from, a.to)
+	}, state(all.estimate, all.low, all.high)
+}
+
+var guardVerdicts = map[policy.GuardState]policy.Verdict{
+	policy.GuardUnknown: policy.TooFew, policy.GuardHeld: policy.ShownToHold, policy.GuardOk: policy.HoldsSoFar,
+	policy.GuardWatch: policy.NotYetClear, policy.GuardBreached: policy.Broken,
+}
+
+// comparison returns a difference in the metric's units, without its verdict.
+func (x *compared) comparison(d *difference) (out policy.Comparison) {
+	if math.IsNaN(d.mean) {
+		return out
+	}
+	unit := x.unit(d)
+	out.Interval = interval(unit*d.mean, unit*d.from, unit*d.to)
+	out.Relative = interval(d.relative())
+	return out
+}
+
+func interval(estimate, low, high float64) policy.Interval {
+	return policy.Interval{Estimate: known(estimate), Low: known(low), High: known(high)}
+}
+
+func direction(up bool) string {
+	if up {
+		return "up"
+	}
+	return "down"
+}
+
+// verdict returns what a difference from the control says of a goal.
+func verdict(d armSlack, up bool) policy.Verdict {
+	low, high := d.from, d.to
+	if !up {
+		low, high = -high, -low
+	}
+	switch {
+	case math.IsNaN(d.mean):
+		return policy.TooFew
+	case low > 0:
+		return policy.Better
+	case high < 0:
+		return policy.Worse
+	case !finite(low) || !finite(high):
+		return policy.TooFew
+	}
+	return policy.NoDifference
+}
+
+// objectiveInput holds the metrics of the objective: its goals and its soft guardrails.
+type objectiveInput struct {
+	*liftInput
+	parts []*compared // by place in Lifts, nil for metrics that only hard guardrails have
+	one   *compared   // that of the only metric of a linear objective, nil otherwise
+	up    bool        // the good direction of the only metric
+}
+
+// objectiveInput compares the metrics of the objective; all bounds hold together.
+func (in *liftInput) objectiveInput() *objectiveInput {
+	out := &objectiveInput{liftInput: in, parts: make([]*compared, len(in.Lifts))}
+	used := make([]bool, len(in.Lifts))
+	for _, g := range in.def.Objective.Goals {
+		used[in.of(in.def.MetricIndex(g.Metric))] = true
+	}
+	n := len(in.def.Objective.Goals)
+	linear := n == 1
+	for i, m := range in.goals.Metrics() {
+		if i >= n && !m.Hard {
+			used[in.of(in.def.MetricIndex(in.def.Guardrails[i-n].Metric))] = true
+			linear = false
+		}
+	}
+	count := 0
+	for _, u := range used {
+		if u {
+			count++
+		}
+	}
+	for i, u := range used {
+		if u {
+			out.parts[i] = in.compare(&in.Lifts[i], liftAlpha/float64(count))
+		}
+	}
+	if linear {
+		m := in.def.MetricIndex(in.def.Objective.Goals[0].Metric)
+		out.one, out.up = out.parts[in.of(m)], in.def.Metrics[m].Direction != "down"
+	}
+	return out
+}
+
+// goalsAt returns the objective's goal vector for means that differ from the control's by what at
+// returns for the metric at a place. It returns nil if the control has none.
+func (x *objectiveInput) goalsAt(at func(i int) float64) []float64 {
+	arm, control := newArmStats(x.def), newArmStats(x.def)
+	for i := range x.Lifts {
+		y, d, m := 0.0, 0.0, x.Lifts[i].Metric
+		if c := x.parts[i]; c != nil {
+			y, d = c.level.mean, at(i)
+		}
+		if math.IsNaN(y) {
+			return nil
+		}
+		if r := x.def.RatioIndex(m); r >= 0 {
+			per := x.controlStats().Pairs[r].Y
+			arm.Pairs[r] = confseq.Pair{N: 1, X: y + d, Y: per}
+			control.Pairs[r] = confseq.Pair{N: 1, X: y, Y: per}
+			continue
+		}
+		arm.Metrics[m] = confseq.Sequence{N: 1, Mean: y + d}
+		control.Metrics[m] = confseq.Sequence{N: 1, Mean: y}
+	}
+	theta := make([]float64, x.goals.Dim())
+	if !goalVector(theta, x.def, &arm, &control) {
+		return nil
+	}
+	return theta
+}
+
+// lift returns the lift of the objective for given differences. Its bounds are those of the
+// objective, which is monotone in each coordinate of the goal vector, over the box of the
+// differences' bounds at the control's level.
+func (x *objectiveInput) lift(of func(c *compared) difference) difference {
+	d := make([]difference, len(x.parts))
+	for i, c := range x.parts {
+		if c != nil {
+			d[i] = of(c)
+		}
+	}
+	base := x.goalsAt(func(int) float64 { return 0 })
+	mean := x.goalsAt(func(i int) float64 { return d[i].mean })
+	from := x.goalsAt(func(i int) float64 { return d[i].from })
+	to := x.goalsAt(func(i int) float64 { return d[i].to })
+	out := difference{armSlack: armSlack{mean: math.NaN(), from: math.Inf(-1), to: inf()}}
+	if base == nil || mean == nil || from == nil || to == nil {
+		return out
+	}
+	for j := range from { // the worse end of each coordinate, and the better one
+		if bad := x.goals.Sign(j) * (to[j] - from[j]); bad < 0 {
+			from[j], to[j] = to[j], from[j]
+		}
+	}
+	zero := x.goals.Reward(base)
+	out.mean = x.goals.Reward(mean) - zero
+	if low := x.goals.Reward(from) - zero; !math.IsNaN(low) {
+		out.from = low
+	}
+	if high := x.goals.Reward(to) - zero; !math.IsNaN(high) {
+		out.to = high
+	}
+	return out
+}
+
+func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) policy.LiftQuantity {
+	o := in.objectiveInput()
+	q := policy.LiftQuantity{Kind: policy.LiftObjective, Direction: "up"}
+	say := func(of func(c *compared) difference) policy.Comparison {
+		d := o.lift(of)
+		out := policy.Comparison{Interval: interval(d.mean, d.from, d.to), Verdict: verdict(d.armSlack, true)}
+		if o.one != nil {
+			e := of(o.one)
+			if o.one.vague(&e) {
+				out.Verdict = policy.TooFew
+			}
+			r, low, high := e.relative()
+			if !o.up {
+				r, low, high = -r, -high, -low
+			}
+			out.Relative = interval(r, low, high)
+		}
+		return out
+	}
+	x.fill(&q, func(k int) policy.Comparison {
+		return say(func(c *compared) difference { return c.arm(k) })
+	}, func(p []float64) policy.Comparison {
+		return say(func(c *compared) difference { return c.mixture(p) })
+	}, deployed, now, say((*compared).soFar))
+	return q
+}
+
+// deployed returns the mixture that the policy would deploy, by arm, or nil if there is none. It
+// changes nothing.
+func (x lifter) deployed() []float64 {
+	switch e := (ending{x.experimentState}); {
+	case x.Status == policy.Concluded:
+		return x.running().Mixture
+	case x.Status == policy.RolledBack || !e.learned():
+		return nil
+	default:
+		scratch := guards{Guards: append([]guardState(nil), x.Guards...)}
+		return e.deployed(&scratch, x.guardInput(false))
+	}
+}
+
+// course is how the mixtures stand when a version begins.
+type course struct {
+	// Deployed is the mixture that the policy would deploy, by arm.
+	Deployed f64s `json:"deployed,omitempty"`
+	// Lift is that of the objective; nil without a control arm.
+	Lift *policy.LiftPoint `json:"lift,omitempty"`
+}
+
+// course returns how a mixture that is served from now on and the deployed one stand, nil without
+// an objective.
+func (x lifter) course(now []float64) *course {
+	if x.goals == nil {
+		return nil
+	}
+	out := &course{Deployed: x.deployed()}
+	if len(x.Lifts) == 0 {
+		return out
+	}
+	o, unknown := x.input().objectiveInput(), policy.Interval{}
+	at := func(p []float64) policy.Interval {
+		d := o.lift(func(c *compared) difference { return c.mixture(p) })
+		return interval(d.mean, d.from, d.to)
+	}
+	out.Lift = &policy.LiftPoint{Served: at(now), Deployed: unknown}
+	if out.Deployed != nil {
+		out.Lift.Deployed = at(out.Deployed)
+	}
+	return out
+}

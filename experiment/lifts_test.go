@@ -1,0 +1,271 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/policy"
+)
+
+// liftWorld is an experiment whose level rises tenfold while the share of the arm "new" rises from
+// a tenth to almost all. The arm's true effect is the same in all rounds.
+type liftWorld struct {
+	*scenario
+	r      *random.Source
+	effect float64
+	spread float64 // 0: values of 0 and 1
+	rounds int
+}
+
+func newLiftWorld(t *testing.T, seed uint64, metric string) *liftWorld {
+	t.Helper()
+	w := &liftWorld{scenario: newScenario(t), r: random.New(seed, "lift"), rounds: 10}
+	w.run("apply\n" + liftDefinition(metric, 0.1))
+	return w
+}
+
+func liftDefinition(metric string, share float64) string {
+	return fmt.Sprintf("name: w\narms: [{name: old, value: 0}, {name: new, value: 1}]\ncontrol: {arm: old}\n"+
+		"metrics: [%s]\nobjective: {goals: [{metric: x}]}\nguardrails: [{metric: x, min_change: -0.05, hard: false}]\n"+
+		"policy: {kind: fixed, split: {old: %v, new: %v}}\nround: {length: 1h}\nattribution_window: 1h\n",
+		metric, 1-share, share)
+}
+
+// round lets units come, with the mean of the control and the effect of the other arm. It returns
+// the round's weight in the arm's contrast.
+func (w *liftWorld) round(metric string, round, units int, level float64) float64 {
+	w.t.Helper()
+	var seen [2]float64
+	if round > 0 {
+		w.run("apply\n" + liftDefinition(metric, 0.1+0.8*float64(round)/float64(w.rounds-1)))
+	}
+	exposed, said := UnitsEvent{Experiment: "w"}, UnitsEvent{Experiment: "w"}
+	for i := range units {
+		d := w.state.Policy("w").Decide(fmt.Sprint(round, "-", i))
+		token := policy.Token{
+			Experiment: "w", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+			Time: time.Unix(0, w.now),
+		}
+		seen[d.Arm]++
+		x := level
+		if d.Name == "new" {
+			x += w.effect
+		}
+		switch {
+		case w.spread > 0:
+			x += w.spread * stat.Normal(w.r)
+		case w.r.Float64() < x:
+			x = 1
+		default:
+			x = 0
+		}
+		exposed.Items = append(exposed.Items, UnitOf(token, nil))
+		said.Items = append(said.Items, UnitOf(token, map[string]float64{"x": x}))
+	}
+	w.event(KindExposures, exposed)
+	w.event(KindFeedback, said)
+	w.now += int64(time.Hour)
+	w.run("due")
+	return seen[0] * seen[1] / (seen[0] + seen[1])
+}
+
+// quantity returns what the report says of a quantity.
+func (w *liftWorld) quantity(kind string) policy.LiftQuantity {
+	w.t.Helper()
+	r, err := w.state.Report("w")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, q := range r.Lift.Quantities {
+		if q.Kind == kind {
+			return q
+		}
+	}
+	w.t.Fatalf("no %s in %+v", kind, r.Lift)
+	return policy.LiftQuantity{}
+}
+
+// TestLiftUnderTrend: the level of all arms rises while the mixture moves to the better-looking
+// arm, which has no effect. The lift is 0 up to its interval. The difference of the pooled means is
+// far outside of it.
+func TestLiftUnderTrend(t *testing.T) {
+	t.Parallel()
+	const metric = "{name: x}"
+	w := newLiftWorld(t, 1, metric)
+	w.spread = 0.3
+	for round := range w.rounds {
+		w.round(metric, round, 600, 1+float64(round))
+	}
+	q := w.quantity(policy.LiftGoal)
+	lift := q.Arms["new"]
+	if lift.Low == nil || *lift.Low > 0 || *lift.High < 0 || math.Abs(*lift.Estimate) > 0.05 ||
+		lift.Verdict != policy.NoDifference {
+		t.Errorf("the lift of an arm without effect: %v in %v, %v: %s", number(lift.Estimate), number(lift.Low),
+			number(lift.High), lift.Verdict)
+	}
+	r, err := w.state.Report("w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pooled := *r.Arms["new"].Metrics["x"].Mean - *r.Arms["old"].Metrics["x"].Mean
+	if !(pooled > 5*(*lift.High-*lift.Low)) || !(pooled > 1) {
+		t.Errorf("pooled means differ by %v: the test is to show that they mislead", pooled)
+	}
+	if g := w.quantity(policy.LiftGuardrail).Arms["new"]; g.Verdict != policy.ShownToHold {
+		t.Errorf("an arm without effect under a guardrail of −5 %%: %+v", g)
+	}
+	if got := w.quantity(policy.LiftObjective); got.Arms["new"].Interval != lift.Interval &&
+		number(got.Arms["new"].Low) != number(lift.Low) {
+		t.Errorf("the objective %+v is not the goal %+v", got.Arms["new"], lift)
+	}
+	w.check()
+}
+
+// TestLiftSays: effects get their words, for good directions up and down and guardrails.
+func TestLiftSays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		metric      string
+		effect      float64
+		goal, guard policy.Verdict
+	}{
+		{"{name: x}", 0.5, policy.Better, policy.ShownToHold},
+		{"{name: x}", -0.5, policy.Worse, policy.Broken},
+		{"{name: x, direction: down}", 0.5, policy.Worse, policy.ShownToHold},
+		{"{name: x, direction: down}", -0.5, policy.Better, policy.Broken},
+	} {
+		w := newLiftWorld(t, 2, c.metric)
+		w.spread, w.effect = 0.3, c.effect
+		if got := w.quantity(policy.LiftGoal).Arms["new"].Verdict; got != policy.TooFew {
+			t.Errorf("before anything is known: %s", got)
+		}
+		for round := range 5 {
+			w.round(c.metric, round, 300, 3)
+		}
+		goal, guard := w.quantity(policy.LiftGoal), w.quantity(policy.LiftGuardrail)
+		if goal.Arms["new"].Verdict != c.goal || guard.Arms["new"].Verdict != c.guard {
+			t.Errorf("%s, effect %v: goal %+v, guardrail %s", c.metric, c.effect, goal.Arms["new"],
+				guard.Arms["new"].Verdict)
+		}
+		relative := goal.Arms["new"].Relative
+		if want := c.effect / 3; relative.Low == nil || *relative.Low > want || *relative.High < want ||
+			*relative.High-*relative.Low > 0.2 {
+			t.Errorf("%s, effect %v: relative lift %s in %s, %s", c.metric, c.effect, number(relative.Estimate),
+				number(relative.Low), number(relative.High))
+		}
+		if _, listed := goal.Arms["old"]; listed {
+			t.Error("the control is compared with itself")
+		}
+	}
+}
+
+// TestLiftCoverage looks after every round of an A/A experiment whose level and mixture move. Any
+// interval of the arm, of what was served and of the mixture of now is beyond the truth, ever, in
+// at most 5 % of the runs; so is the relative one of an arm
+// with an effect.
+func TestLiftCoverage(t *testing.T) {
+	testsize.NoRace(t)
+	t.Parallel()
+	runs, most := 300, 24 // at most 15 expected; 25 or more have probability .008
+	if testsize.Short() {
+		runs, most = 30, 5 // at most 1.5 expected; 6 or more have probability .003
+	}
+	for _, c := range []struct {
+		metric         string
+		spread, effect float64
+	}{
+		{"{name: x}", 0.5, 0},
+		{"{name: x}", 0.5, 0.2},
+		{"{name: x, kind: count, range: [0, 1]}", 0, 0},
+	} {
+		wrong := 0
+		for seed := range uint64(runs) {
+			if misses(t, seed, c.metric, c.spread, c.effect) {
+				wrong++
+			}
+		}
+		if wrong > most {
+			t.Errorf("%s, effect %v: missed in %d of %d runs, want at most 5 %%", c.metric, c.effect, wrong, runs)
+		}
+		t.Logf("%s, effect %v: missed in %d of %d runs", c.metric, c.effect, wrong, runs)
+	}
+}
+
+// misses reports whether an interval was ever beyond the truth.
+func misses(t *testing.T, seed uint64, metric string, spread, effect float64) bool {
+	t.Helper()
+	w := newLiftWorld(t, seed, metric)
+	w.spread, w.effect = spread, effect
+	outside := func(q policy.Interval, truth float64) bool {
+		return q.Low != nil && *q.Low > truth || q.High != nil && *q.High < truth
+	}
+	top, bottom, finite := 0.0, 0.0, false
+	for round := range w.rounds {
+		level := 0.05 + 0.05*float64(round)
+		weight := w.round(metric, round, 120, level)
+		q := w.quantity(policy.LiftGoal)
+		arm := q.Arms["new"]
+		finite = finite || arm.Low != nil && arm.High != nil
+		if outside(arm.Interval, effect) || effect == 0 && (outside(q.SoFar.Interval, 0) ||
+			outside(q.Served.Interval, 0)) {
+			return true
+		}
+		if top += effect * weight; outside(arm.Relative, top/(bottom+level*weight)) {
+			return true
+		}
+		bottom += level * weight
+	}
+	if !finite {
+		t.Fatalf("%s: no interval was ever finite", metric)
+	}
+	return false
+}
+
+// TestLiftWithoutControl: the report says why there is no lift.
+func TestLiftWithoutControl(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t)
+	s.run("apply\nname: n\narms: [{name: a, value: 0}, {name: b, value: 1}]\nmetrics: [{name: x}]\n" +
+		"objective: {goals: [{metric: x}]}\nround: {length: 1h}\nattribution_window: 1h")
+	for range 3 {
+		s.run("simulate 0 400 1 x=a:0,b:1")
+		s.run("wait 1h")
+		s.run("due")
+	}
+	r, err := s.state.Report("n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Lift.Quantities) != 0 || r.Lift.Control != "" || r.Lift.Reason == "" {
+		t.Errorf("%+v", r.Lift)
+	}
+	if len(r.Deployed) != 2 {
+		t.Errorf("deployed %v", r.Deployed)
+	}
+	s.checkEvery()
+}
+
+// TestLiftReportChangesNothing: reports change neither the state nor what it does next.
+func TestLiftReportChangesNothing(t *testing.T) {
+	t.Parallel()
+	const metric = "{name: x}"
+	w := newLiftWorld(t, 3, metric)
+	w.spread, w.effect = 0.3, -0.5
+	for round := range 4 {
+		w.round(metric, round, 150, 3)
+		before, err := w.state.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.quantity(policy.LiftObjective)
+		if after, err := w.state.Digest(); err != nil || after != before {
+			t.Fatalf("a report changed the state: %v", err)
+		}
+	}
+	w.checkEvery()
+}
