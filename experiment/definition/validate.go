@@ -400,9 +400,11 @@ func (d *Definition) checkGuardrails() error {
 		case g.Action != "alert" && d.Control == nil:
 			return noregret.BadInputf(place+".action", "%q needs a control arm: want a control", g.Action)
 		case g.Hard && d.Objective != nil && d.Objective.Soft > 0:
-			return noregret.BadInputf(place+".hard", "a hard guardrail needs objective.soft 0: want hard: false, or soft 0")
+			return noregret.BadInputf(place+".hard",
+				"a hard guardrail needs objective.soft 0: want hard: false, or soft 0")
 		case g.Hard && d.Drift.Kind != "none":
-			return noregret.BadInputf(place+".hard", "a hard guardrail needs drift none: want hard: false, or drift none")
+			return noregret.BadInputf(place+".hard",
+				"a hard guardrail needs drift none: want hard: false, or drift none")
 		}
 		if err := oneOf(place+".action", g.Action, "alert", "shrink", "rollback"); err != nil {
 			return err
