@@ -82,7 +82,7 @@ func FromSums(n int64, sum, squares float64) (Sequence, error) {
 	}
 	if sum-sum != 0 || squares-squares != 0 || squares < 0 {
 		return Sequence{}, noregret.BadInputf("sums",
-			"%v and %v: want finite numbers, that of squares at least 0", sum, squares)
+			"%v and %v: want finite numbers, the sum of squares at least 0", sum, squares)
 	}
 	if n == 0 {
 		return Sequence{}, nil
@@ -108,7 +108,7 @@ func widen(n int64, low, high, from, to float64) (float64, float64) {
 }
 
 // Farthest returns the largest distance of an observation from c, or a bound for it. It returns 0
-// if the extremes are not known: they are not in sequences that earlier versions have saved.
+// if the extremes are unknown, as in sequences that earlier versions have saved.
 func (s *Sequence) Farthest(c float64) float64 {
 	if !(s.High > s.Low) && s.M2 > 0 {
 		return 0
@@ -126,13 +126,14 @@ func (s *Sequence) Variance() float64 {
 
 // Constants of the asymptotic sequence, for observations without a range.
 const (
-	// tightAt is the number of observations at which it is the tightest, relative to what is
+	// tightAt is the number of observations at which the sequence is tightest relative to the best
 	// possible.
 	tightAt = 1000
-	// burnIn is the number below which it says nothing: the theorem is one about many.
+	// burnIn is the number of observations below which the interval is trivial, because the theorem
+	// is asymptotic.
 	burnIn = 200
-	// spare is added to the sum of squared deviations of counts: rare ones have shown too few of
-	// their variance for long.
+	// spare is added to the sum of squared deviations of counts, because the sample variance of
+	// rare counts is too small for a long time.
 	spare = 4
 	// dominant is the largest share of the sum of squared deviations that one observation may have.
 	dominant = 1.0 / 20
@@ -154,8 +155,8 @@ const (
 // 20th of the sum of squared deviations (Noether's condition): a mean that few observations carry,
 // as that of revenue, is not near the normal distribution, and its sample variance is too small
 // until the largest values have come. Before that, and while all observations are equal, it is
-// [low, high]. Of [FromSums] the largest deviation is known by a bound alone, so that it takes at
-// least 20 batches. If low is finite, as for counts, 4 is added to the sum of squared deviations,
+// [low, high]. For [FromSums] only a bound on the largest deviation is known, so at least 20
+// batches are needed. If low is finite, as for counts, 4 is added to the sum of squared deviations,
 // which understates the variance while a rare event has not occurred.
 func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
 	if finite(low) && finite(high) && finite(high-low) {

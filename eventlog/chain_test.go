@@ -60,7 +60,7 @@ func TestBrokenChain(t *testing.T) {
 		},
 		{"no record", func(b *pebble.Batch) error {
 			return b.Set(eventKey(4), []byte("x"), nil)
-		}, "position 4: it is truncated", 3},
+		}, "position 4: truncated", 3},
 		{"the first is missing", func(b *pebble.Batch) error {
 			return b.Delete(eventKey(1), nil)
 		}, "position 1 is missing", 0},

@@ -111,7 +111,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&in); err != nil {
-		return noregret.BadInputf("snapshot", "it cannot be read: %w", err)
+		return noregret.BadInputf("snapshot", "cannot be read: %w", err)
 	}
 	if in.Format != stateFormat {
 		return noregret.BadInputf("snapshot", "its format is %q: want %q", in.Format, stateFormat)

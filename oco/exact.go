@@ -330,7 +330,7 @@ func (l *ExactFTRL) MarshalBinary() ([]byte, error) {
 	st.Losses = losses
 	data, err := snapshot.Seal(snapshotMagic, l.text, &st)
 	if err != nil {
-		return nil, noregret.BadInputf("hint", "it cannot be saved: %w", err)
+		return nil, noregret.BadInputf("hint", "cannot be saved: %w", err)
 	}
 	return data, nil
 }

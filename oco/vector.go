@@ -17,7 +17,7 @@ func finite(v float64) bool { return v-v == 0 }
 // its largest absolute value.
 func checkVector(name string, v []float64, d int) (largest float64, err error) {
 	if len(v) != d {
-		return 0, noregret.BadInputf(name, "it has %d values, the learner's dimension is %d", len(v), d)
+		return 0, noregret.BadInputf(name, "%d values, the learner's dimension is %d", len(v), d)
 	}
 	largest = vec.MaxAbs(v)
 	if !finite(largest) {
@@ -39,7 +39,7 @@ func checkFinite(name string, v []float64, d int) error {
 // checkSparse is checkVector for a sparse vector.
 func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
 	if len(g.Index) != len(g.Value) {
-		return 0, noregret.BadInputf(name, "it has %d indices and %d values", len(g.Index),
+		return 0, noregret.BadInputf(name, "%d indices and %d values", len(g.Index),
 			len(g.Value))
 	}
 	for k, i := range g.Index {

@@ -81,10 +81,10 @@ func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
 	}{
 		{"plug-in logistic", t.plugIn},
 		{"STAMP", t.stampRow},
-		{"B5: SVMperf, cutting planes", func(ctx context.Context) (float64, int, error) {
+		{"SVMperf, cutting planes", func(ctx context.Context) (float64, int, error) {
 			return t.svmPerf(ctx, opt.Passes)
 		}},
-		{"B6: 1PMB, reconstruction", t.onePass},
+		{"1PMB, reconstruction", t.onePass},
 	} {
 		var start time.Duration
 		if opt.Clock != nil {

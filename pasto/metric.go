@@ -214,7 +214,7 @@ func (m *Metric) validate(i int) error {
 
 func validateMetrics(metrics []Metric) error {
 	if len(metrics) == 0 {
-		return noregret.BadInputf("metrics", "none: want at least one")
+		return noregret.BadInputf("metrics", "none: at least one is required")
 	}
 	seen := make(map[string]int, len(metrics))
 	primaries := 0
@@ -232,7 +232,7 @@ func validateMetrics(metrics []Metric) error {
 		}
 	}
 	if primaries == 0 {
-		return noregret.BadInputf("metrics", "none of the %d is primary: want at least one", len(metrics))
+		return noregret.BadInputf("metrics", "none of the %d is primary: at least one is required", len(metrics))
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func validateMetrics(metrics []Metric) error {
 // ValidateNames returns an error if there are no arms, or a name is empty or repeated.
 func ValidateNames(arms []string) error {
 	if len(arms) == 0 {
-		return noregret.BadInputf("arms", "none: want at least one")
+		return noregret.BadInputf("arms", "none: at least one is required")
 	}
 	seen := make(map[string]int, len(arms))
 	for i, a := range arms {

@@ -207,7 +207,7 @@ func (r *round) play(t int, o *Options) error {
 	}
 	v := f.Value(x)
 	if v-v != 0 {
-		return noregret.Errorf(noregret.Diverged, "loss", "it is %v at the point %v", v, x)
+		return noregret.Errorf(noregret.Diverged, "loss", "%v at the point %v", v, x)
 	}
 	r.paid.add(v)
 	r.magnitude += math.Abs(v)

@@ -35,7 +35,8 @@ func (d *Definition) checkMaxShare() error {
 		v, place := m.Arms[name], "max_share.arms."+name
 		switch {
 		case d.Control != nil && name == d.Control.Arm:
-			return noregret.BadInputf(place, "it is the control arm, which gets what the others may not have")
+			return noregret.BadInputf(place, "the control arm has no cap: it takes the traffic that other arms may "+
+				"not have")
 		case !slices.ContainsFunc(arms, func(a policy.Arm) bool { return a.Name == name }):
 			return noregret.BadInputf(place, "%q is not an arm", name)
 		case !(v >= 0 && v <= 1):
@@ -46,7 +47,7 @@ func (d *Definition) checkMaxShare() error {
 		return nil
 	}
 	if d.Arms.Box != nil {
-		return noregret.BadInputf("max_share", "the points of a box need a control arm for what they may not have")
+		return noregret.BadInputf("max_share", "the points of a box need a control arm for the rest of the traffic")
 	}
 	total := 0.0
 	for _, a := range arms {

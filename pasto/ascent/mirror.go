@@ -143,7 +143,7 @@ func (c *mirror) step(g []float64, gamma, clip, share float64) error {
 		}
 	}
 	if !check.Finite(low) || !check.Finite(high) {
-		return noregret.BadInputf("gradient", "it has the values %v to %v: the observations are too large for the "+
+		return noregret.BadInputf("gradient", "values %v to %v: the observations are too large for the "+
 			"objective",
 			low,
 			high)

@@ -26,7 +26,7 @@ func Finite(v float64) bool { return v-v == 0 }
 // Vector returns an error if v does not have n finite values.
 func Vector(place string, v []float64, n int) error {
 	if len(v) != n {
-		return noregret.BadInputf(place, "it has %d values: want %d", len(v), n)
+		return noregret.BadInputf(place, "%d values: want %d", len(v), n)
 	}
 	for i, x := range v {
 		if !Finite(x) {

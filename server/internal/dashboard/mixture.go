@@ -48,7 +48,7 @@ func mixturePicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	if len(names) == mostArms+1 {
 		shown = names
 	}
-	// Drawn from the top of the stack down: each area reaches down to 0, and the next one covers
+	// The stack is drawn from the top down: each area reaches down to 0, and the next one covers
 	// it.
 	layers := len(shown)
 	if len(names) > layers {
