@@ -51,6 +51,11 @@ type Definition struct {
 	AttributionWindow policy.Duration `json:"attribution_window"`
 	// Drift selects how old observations are discounted.
 	Drift Drift `json:"drift"`
+	// Changes is "detect" (an arm whose metrics are found to have changed is learned anew) or
+	// "none".
+	Changes string `json:"changes"`
+	// Exploration is the budget for learning, nil for the learner's own.
+	Exploration *Exploration `json:"exploration,omitempty"`
 	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as
 	// long as the mixture allows).
 	Stickiness string `json:"stickiness"`
@@ -228,6 +233,17 @@ type Drift struct {
 	Rate   float64 `json:"rate,omitempty"`
 }
 
+// Exploration is the budget for learning: what part of the served mixture is chosen to learn.
+type Exploration struct {
+	// Share is the greatest share of the optimistic mixture, in [0, 1].
+	Share float64 `json:"share"`
+	// Decay scales how long it keeps that share, at least 0.
+	Decay float64 `json:"decay"`
+	// Optimism is by how many standard errors the estimates are moved up for that mixture, at least
+	// 0.
+	Optimism float64 `json:"optimism"`
+}
+
 // Limits of a definition.
 const (
 	// MaxArms is the maximum number of arms.
@@ -264,6 +280,7 @@ func presets() Definition {
 		Round:             Round{Length: policy.Duration(time.Hour), MinUnits: 1},
 		AttributionWindow: policy.Duration(24 * time.Hour),
 		Drift:             Drift{Kind: "none"},
+		Changes:           "detect",
 		Stickiness:        "round",
 		Exposure:          "reported",
 		OpenTokens:        1_000_000,

@@ -134,7 +134,7 @@ func TestDefaults(t *testing.T) {
 		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean","direction":"up"}],` +
 			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,"alpha":0.05,"action":"alert"}],` +
 			`"policy":{"kind":"pasto"},"exploration_floor":0,"traffic":1,"round":{"length":"1h0m0s","min_units":1},"attribution_window":"24h0m0s",` +
-			`"drift":{"kind":"none"},"stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
+			`"drift":{"kind":"none"},"changes":"detect","stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
 	if string(text) != want {
 		t.Errorf("got %s", text)
 	}

@@ -60,6 +60,8 @@ func preset(v any) {
 		v.Weight = 1
 	case *Guardrail:
 		v.Penalty, v.Alpha, v.Action = 5, 0.05, "alert"
+	case *Exploration:
+		v.Share, v.Decay, v.Optimism = 0.5, 5, 2
 	case *Plan:
 		*v = planPresets()
 	case *Metric:
