@@ -58,7 +58,9 @@ func TestLiftPicture(t *testing.T) {
 		if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, width, height); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"served, 95 %", "would be deployed, 95 %", "as the control arm", "Lift against old"} {
+		for _, want := range []string{
+			"served, 95 %", "would be deployed, 95 %", "as the control arm", "Lift against old",
+		} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("the picture lacks %q", want)
 			}
