@@ -1,6 +1,10 @@
 package confseq
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/vec"
+)
 
 // Group describes some units of a round: those of an arm, of several, or of the control.
 type Group struct {
@@ -233,7 +237,7 @@ func (c *Contrast) Interval(change, alpha float64, o ContrastOptions) (low, high
 		return math.Inf(-1), math.Inf(1)
 	}
 	var radius float64
-	if size := math.Abs(change); finite(o.Width) {
+	if size := math.Abs(change); vec.IsFinite(o.Width) {
 		radius = boundedRadius(v/inflation, alpha, float64((1+size)*o.Width), size)
 	} else {
 		most := math.Sqrt(c.ZeroMost) + float64(size*math.Sqrt(c.ChangeMost))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Sequence holds the running mean and variance of one variable, by Welford's recurrence, and gives
@@ -70,7 +71,7 @@ func (s Sequence) Merged(o Sequence) (_ Sequence, ok bool) {
 		return s, false
 	}
 	s.Merge(o)
-	return s, finite(s.Mean) && finite(s.M2)
+	return s, vec.IsFinite(s.Mean) && vec.IsFinite(s.M2)
 }
 
 // FromSums returns the sequence of n observations with the given sum and sum of squares. It returns
@@ -159,11 +160,11 @@ const (
 // batches are needed. If low is finite, as for counts, 4 is added to the sum of squared deviations,
 // which understates the variance while a rare event has not occurred.
 func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
-	if finite(low) && finite(high) && finite(high-low) {
+	if vec.IsFinite(low) && vec.IsFinite(high) && vec.IsFinite(high-low) {
 		return boundedInterval(s, alpha, low, high)
 	}
 	n, squares := float64(s.N), s.M2
-	if finite(low) {
+	if vec.IsFinite(low) {
 		squares += spare
 	}
 	far := s.Farthest(s.Mean)
@@ -174,5 +175,3 @@ func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
 	width := mixtureRadius(float64(n*v), tightAt*v, float64(-2*portable.Log(alpha))) / n
 	return max(s.Mean-width, low), min(s.Mean+width, high)
 }
-
-func finite(x float64) bool { return x-x == 0 }

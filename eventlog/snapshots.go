@@ -163,7 +163,8 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 	s.snapshots = slices.Delete(s.snapshots, 0, drop)
 	s.mu.Unlock()
 	for _, p := range old {
-		_ = s.fs.Remove(s.fs.PathJoin(s.path(snapshotName), snapshotFile(p))) // an extra snapshot is harmless
+		// An extra snapshot is harmless.
+		_ = s.fs.Remove(s.fs.PathJoin(s.path(snapshotName), snapshotFile(p)))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func checkFinite(place string, v []float64) error {
 		return noregret.BadInputf(place, "no values: at least one is required")
 	}
 	for i, x := range v {
-		if x-x != 0 {
+		if !vec.IsFinite(x) {
 			return noregret.BadInputf(fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
 		}
 	}

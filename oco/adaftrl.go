@@ -96,7 +96,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 	}
 	x, theta, lambda := l.Predict(), l.state.Dual.Theta, l.state.Lambda.value()
 	var delta float64
-	if lambda == 0 || !finite((l.state.Dual.Mass+largest)/lambda) {
+	if lambda == 0 || !vec.IsFinite((l.state.Dual.Mass+largest)/lambda) {
 		// All losses so far were constant on V, or λψ is negligible beside them: use the definition
 		// without λψ.
 		for i, v := range theta {
@@ -128,7 +128,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 		}
 	}
 	next := lambda + delta/l.alpha2
-	if !finite(next) || next > 0 && !finite((l.state.Dual.Mass+largest)/next) {
+	if !vec.IsFinite(next) || next > 0 && !vec.IsFinite((l.state.Dual.Mass+largest)/next) {
 		return noregret.BadInputf("gradient", "the sum of the subgradients' norms, %v, beside the regularizer's "+
 			"weight %v "+
 			"leaves the range of float64",
@@ -164,7 +164,7 @@ func (l *AdaFTRL) MarshalBinary() ([]byte, error) {
 func (l *AdaFTRL) UnmarshalBinary(data []byte) error {
 	l.fresh = false
 	return restore(data, l.text, &l.state, func(s *adaFTRLState) error {
-		if !finite(s.Lambda.S) || !(s.Lambda.S >= 0) {
+		if !vec.IsFinite(s.Lambda.S) || !(s.Lambda.S >= 0) {
 			return snapshot.Bad("damaged: λ is %v", s.Lambda.S)
 		}
 		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)

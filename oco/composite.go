@@ -45,7 +45,7 @@ func NewCompositeFTRL(set convex.Set, lipschitz, kappa float64) (*CompositeFTRL,
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err
 	}
-	if !(kappa >= 0) || !finite(kappa) {
+	if !(kappa >= 0) || !vec.IsFinite(kappa) {
 		return nil, noregret.BadInputf("kappa", "%v: want a finite number, at least 0", kappa)
 	}
 	l := &CompositeFTRL{

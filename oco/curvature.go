@@ -331,7 +331,7 @@ func (l *CurvatureFTRL) stepCore(g []float64, root, mu float64, factors [][]floa
 			l.point[i] += float64(float64(inner*root) * v)
 		}
 	}
-	if !finite(vec.MaxAbs(l.point)) {
+	if !vec.IsFinite(vec.MaxAbs(l.point)) {
 		return noregret.BadInputf("gradient", "with points of norm %v the sums leave the range of float64",
 			vec.Norm2(st.X))
 	}
@@ -417,7 +417,7 @@ func (l *CurvatureFTRL) project() error {
 		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
 		return l.failed
 	}
-	if !(gap >= 0) || !finite(vec.MaxAbs(l.point)) {
+	if !(gap >= 0) || !vec.IsFinite(vec.MaxAbs(l.point)) {
 		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T),
 			"the projection is not a number: the matrix is singular to rounding")
 		return l.failed
@@ -467,7 +467,7 @@ func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
 			return err
 		}
 		if !s.Factor.Valid(d) || !allFinite(s.S, d*d) || !(s.Gap >= 0) || !(s.Diagonal >= l.lambda) ||
-			!finite(s.Diagonal) ||
+			!vec.IsFinite(s.Diagonal) ||
 			!(s.Spent.value() >= 0) || !(s.Slack.value() >= 0) || !s.Outside.valid() {
 			return snapshot.Bad("damaged: its matrix has %d values for dimension %d, or is not finite", len(s.S),
 				d)

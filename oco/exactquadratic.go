@@ -186,7 +186,7 @@ func (m *QuadraticMinimizer) MarshalBinary() ([]byte, error) {
 func (m *QuadraticMinimizer) UnmarshalBinary(data []byte) error {
 	d := len(m.sum.B)
 	return restore(data, m.String(), &m.sum, func(q *quadratics) error {
-		if !allFinite(q.B, d) || len(q.A) != 0 && !allFinite(q.A, d*d) || !(q.Rho >= 0) || !finite(q.Rho) ||
+		if !allFinite(q.B, d) || len(q.A) != 0 && !allFinite(q.A, d*d) || !(q.Rho >= 0) || !vec.IsFinite(q.Rho) ||
 			!symmetric(q.A, d) {
 			return snapshot.Bad("damaged: its sums do not fit dimension %d", d)
 		}

@@ -72,7 +72,7 @@ func (l *FullMatrixAdaGrad) tolerance() float64 {
 // NewFullMatrixAdaGrad plays in a bounded set of dimension up to 1,024 from start, nil for the
 // projection of the origin.
 func NewFullMatrixAdaGrad(set convex.Set, start []float64) (*FullMatrixAdaGrad, error) {
-	if set == nil || !finite(set.Diameter()) {
+	if set == nil || !vec.IsFinite(set.Diameter()) {
 		return nil, noregret.BadInputf("set", "%v: want a bounded set", set)
 	}
 	if d := set.Dim(); d > denseUpTo {
@@ -169,7 +169,7 @@ func (l *FullMatrixAdaGrad) project() error {
 	}
 	gap, err := l.space.Project(l.next, l.h, l.next, l.set, l.tolerance())
 	if err != nil && (noregret.CodeOf(err) != noregret.Diverged || !(gap < math.Inf(1))) ||
-		!finite(vec.MaxAbs(l.next)) {
+		!vec.IsFinite(vec.MaxAbs(l.next)) {
 		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %v", err)
 		return l.failed
 	}

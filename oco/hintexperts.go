@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // HintExperts learns which of several hint strategies is best (Orabona 2019, Remark 7.29):
@@ -137,7 +138,7 @@ func (l *HintExperts) end(g []float64, update func() error) error {
 			}
 		}
 		n := l.norm.Of(l.mean)
-		if !finite(n) {
+		if !vec.IsFinite(n) {
 			return noregret.BadInputf("gradient", "its distance to hint %d leaves the range of float64", k)
 		}
 		l.losses[k] = n

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/memory"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -114,14 +115,14 @@ func checkDim(d int, numbers float64) error {
 
 // checkMu returns an error for a constant of strong convexity that is negative or not finite.
 func checkMu(mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
+	if !(mu >= 0) || !vec.IsFinite(mu) {
 		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
 	}
 	return nil
 }
 
 func positive(place string, v float64) error {
-	if !(v > 0) || !finite(v) {
+	if !(v > 0) || !vec.IsFinite(v) {
 		return noregret.BadInputf(place, "%v: want a finite number above 0", v)
 	}
 	return nil

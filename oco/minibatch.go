@@ -121,12 +121,12 @@ func (l *MiniBatch) UpdateSparse(g Sparse) error {
 // end ends the round whose sum with the rest of the batch is in mean. A mu ≥ 0 is the strong
 // convexity of its loss.
 func (l *MiniBatch) end(mu float64) error {
-	if !finite(vec.MaxAbs(l.mean)) {
+	if !vec.IsFinite(vec.MaxAbs(l.mean)) {
 		return noregret.BadInputf("gradient", "the sum of the batch leaves the range of float64")
 	}
 	st := &l.state
 	total := st.Mu + max(mu, 0)
-	if !finite(total) {
+	if !vec.IsFinite(total) {
 		return noregret.BadInputf("mu", "the sum of the batch leaves the range of float64")
 	}
 	given := st.Given || mu >= 0

@@ -99,8 +99,8 @@ func exactOracle(reg convex.Regularizer) error {
 
 // NewMirrorDescent plays in the regularizer's set from start, which must be in the interior of the
 // map's domain; nil is the minimizer of ψ. The divergence is a bound on B_ψ(u; x_t) over the
-// comparators of interest, used for decreasing rates; 0 means D²/2 for the Euclidean map, and
-// unknown for others.
+// comparators of interest, used for decreasing rates; +Inf if none is known, which for the
+// Euclidean map stands for D²/2.
 func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, divergence float64) (*MirrorDescent, error) {
 	if reg == nil {
 		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
@@ -108,8 +108,8 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 	if err := rate.validate(); err != nil {
 		return nil, err
 	}
-	if !(divergence >= 0) {
-		return nil, noregret.BadInputf("divergence", "%v: want a number, at least 0", divergence)
+	if !(divergence > 0) {
+		return nil, noregret.BadInputf("divergence", "%v: want a number above 0, +Inf if no bound is known", divergence)
 	}
 	set, psi := reg.Set(), reg.Map()
 	if start == nil {
@@ -125,11 +125,8 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 			"defined",
 			brief(x), psi)
 	}
-	if _, ok := psi.(*convex.Quadratic); ok && divergence == 0 {
+	if _, ok := psi.(*convex.Quadratic); ok && math.IsInf(divergence, 1) {
 		divergence = set.Diameter() * set.Diameter() / 2
-	}
-	if divergence == 0 {
-		divergence = math.Inf(1)
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda > 0) {
@@ -209,11 +206,11 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 		for i, v := range g {
 			l.next[i] -= eta.of(v)
 		}
-		if !finite(vec.MaxAbs(l.next)) {
+		if !vec.IsFinite(vec.MaxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
 		gap := l.step()
-		if !finite(vec.MaxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
+		if !vec.IsFinite(vec.MaxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
 			return noregret.BadInputf("gradient",
 				"the step with η = %v ends on the boundary of the domain of %v; take a "+
 					"smaller rate, or a learner that remembers sums", eta, l.reg.Map())

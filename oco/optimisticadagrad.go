@@ -57,7 +57,7 @@ func NewOptimisticAdaGrad(box *convex.Box, start []float64) (*OptimisticAdaGrad,
 	l := &OptimisticAdaGrad{box: box, start: x, point: slices.Clone(x), fresh: true}
 	l.lower, l.upper = sides(box)
 	for i := range x {
-		if width := l.upper[i] - l.lower[i]; !finite(width) {
+		if width := l.upper[i] - l.lower[i]; !vec.IsFinite(width) {
 			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
 				"[%v, %v]: the theorem needs sides of finite length", l.lower[i], l.upper[i])
 		}
@@ -136,7 +136,7 @@ func (l *OptimisticAdaGrad) Update(g []float64) error {
 	x := l.Predict()
 	if max(largest, vec.MaxAbs(st.Hint)) > 1e100 {
 		for i, v := range g {
-			if !finite(st.Center[i] + float64(length(st.Root[i], v-st.Hint[i])*(x[i]-l.start[i]))) {
+			if !vec.IsFinite(st.Center[i] + float64(length(st.Root[i], v-st.Hint[i])*(x[i]-l.start[i]))) {
 				return noregret.BadInputf(fmt.Sprintf("gradient[%d]", i),
 					"%v: times the side of the box it leaves the range of float64", v)
 			}

@@ -102,11 +102,11 @@ func (l *OptimisticMirrorDescent) step(dst, h []float64) bool {
 	for i, v := range h {
 		dst[i] -= float64(eta * v)
 	}
-	if !finite(vec.MaxAbs(dst)) {
+	if !vec.IsFinite(vec.MaxAbs(dst)) {
 		return false
 	}
 	l.base.reg.Argmax(dst, dst)
-	return finite(vec.MaxAbs(dst)) && l.base.reg.Map().Interior(dst)
+	return vec.IsFinite(vec.MaxAbs(dst)) && l.base.reg.Map().Interior(dst)
 }
 
 // ahead is η_t of a schedule that does not depend on the subgradients. It reports false if that is
@@ -119,7 +119,7 @@ func (r Rate) ahead(t int) (float64, bool) {
 	case funcRate:
 		eta = r.f(t)
 	}
-	return eta, eta > 0 && finite(eta)
+	return eta, eta > 0 && vec.IsFinite(eta)
 }
 
 // Predict implements [Learner].
@@ -144,7 +144,7 @@ func (l *OptimisticMirrorDescent) Update(g []float64) error {
 		l.diff[i] = v - l.state.Hint[i]
 	}
 	s, e := squareOf(l.base.dual.Of(l.diff))
-	if !finite(s) {
+	if !vec.IsFinite(s) {
 		return noregret.BadInputf("gradient", "its distance to the hint leaves the range of float64")
 	}
 	if err := l.base.Update(g); err != nil {

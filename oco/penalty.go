@@ -184,7 +184,7 @@ func (l *PenalizedFTRL) Bound(u []float64) (float64, error) {
 		return 0, err
 	}
 	switch {
-	case !finite(l.r.Value(u)):
+	case !vec.IsFinite(l.r.Value(u)):
 		return math.Inf(1), nil
 	case l.state.Dual.T == 0:
 		return 0, nil

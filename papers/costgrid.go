@@ -78,10 +78,8 @@ func (t *tale) weightedLogistic(ctx context.Context, positive, negative float64)
 // weightedHinge is a linear support vector machine by averaged stochastic gradient with class
 // weights.
 func (t *tale) weightedHinge(ctx context.Context, seed uint64, positive, negative float64) (classify.Linear, error) {
-	l,
-		err := classify.NewSGD(classify.SGDConfig{
-		Config: t.config(nil), PositiveWeight: positive,
-		NegativeWeight: negative,
+	l, err := classify.NewSGD(classify.SGDConfig{
+		Config: t.config(nil), Weights: &classify.ClassWeights{Positive: positive, Negative: negative},
 	})
 	if err != nil {
 		return classify.Linear{}, err

@@ -78,7 +78,7 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 					check.Name(f), y, v[0])
 			}
 		}
-		if !check.Finite(fa) || !check.Finite(fb) {
+		if !vec.IsFinite(fa) || !vec.IsFinite(fb) {
 			continue // hard guardrails
 		}
 		f.Gradient(ga, a)

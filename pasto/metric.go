@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
@@ -188,12 +189,12 @@ func (m *Metric) validate(i int) error {
 	case !(m.Weight >= 0) || math.IsInf(m.Weight, 1):
 		return noregret.BadInputf(place, "weight %v of %q: want a finite number above 0, as the objective must "+
 			"increase in it", m.Weight, m.Name)
-	case !check.Finite(m.Threshold):
+	case !vec.IsFinite(m.Threshold):
 		return noregret.BadInputf(place, "threshold %v of %q: want a finite number", m.Threshold, m.Name)
 	case !(m.Lambda >= 0) || math.IsInf(m.Lambda, 1):
 		return noregret.BadInputf(place, "lambda %v of %q: want a finite number above 0, as the objective must "+
 			"be concave", m.Lambda, m.Name)
-	case !check.Finite(m.Lower) || !check.Finite(m.Upper) || m.Upper < m.Lower:
+	case !vec.IsFinite(m.Lower) || !vec.IsFinite(m.Upper) || m.Upper < m.Lower:
 		return noregret.BadInputf(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
 	case !(m.Slack >= 0) || math.IsInf(m.Slack, 1):
 		return noregret.BadInputf(place, "slack %v of %q: want a finite number, at least 0", m.Slack, m.Name)

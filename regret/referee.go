@@ -338,7 +338,8 @@ func (r *round) compare(ctx context.Context, c *Certificate, o *Options) error {
 		}
 	}
 	if c.Gap > 0 && !math.IsInf(c.ComparatorLoss, 0) {
-		c.Gap += float64(0x1p-50 * math.Abs(c.ComparatorLoss)) // the loss itself is a rounded number
+		// The loss itself is a rounded number.
+		c.Gap += float64(0x1p-50 * math.Abs(c.ComparatorLoss))
 	}
 	c.Regret = c.LearnerLoss - c.ComparatorLoss
 	c.Bound, c.SharpBound = math.Inf(1), math.NaN()

@@ -51,7 +51,8 @@ func newBrowser(t *testing.T) *browser {
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("no-proxy-server", true),
 	)
-	limit, cancelLimit := context.WithTimeout(context.Background(), 2*time.Minute) // of a test that waits in vain
+	// limit ends a test that waits in vain.
+	limit, cancelLimit := context.WithTimeout(context.Background(), 2*time.Minute)
 	b := &browser{t: t}
 	allocator, cancelAllocator := chromedp.NewExecAllocator(limit, options...)
 	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithListener(b.listen))

@@ -88,7 +88,7 @@ func build(c Config, tokens *access.Tokens, log eventlog.Log) (*Server, error) {
 	s.writer = &writer{
 		log: log, live: s.live, policies: s.policies, maxEvent: c.maxEvent(), now: c.Now, logger: c.Logger,
 		snapshots: &snapshotter{
-			log: log, every: c.SnapshotEvery, retain: c.Retain, now: c.Now, logger: c.Logger,
+			log: log, every: c.SnapshotEvery, retain: c.Retain, retainAll: c.RetainAll, now: c.Now, logger: c.Logger,
 			saved: s.metrics.snapshots.Inc, last: snapshot,
 		},
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),

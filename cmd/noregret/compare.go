@@ -217,7 +217,8 @@ func (o *compareOptions) Run(ctx context.Context, a *app, inputs []string) (err 
 	} else {
 		err = a.writeComparison(c, o.names(), o.against)
 	}
-	for _, path := range o.plots { // the table is already printed: a full disk loses only the pictures
+	// The table is already printed: a full disk loses only the pictures.
+	for _, path := range o.plots {
 		err = errors.Join(err, plotComparison(path, c, o.names()))
 	}
 	return err

@@ -19,7 +19,8 @@ import (
 func glyph(algorithm string) draw.GlyphStyle {
 	g := draw.GlyphStyle{Radius: vg.Points(4)}
 	names := classify.AlgorithmNames()
-	if !slices.Contains(names, algorithm) { // only for several classes, where it takes the place of AMP
+	// The algorithm is for several classes only, where it takes the place of AMP.
+	if !slices.Contains(names, algorithm) {
 		algorithm = names[2]
 	}
 	for i, name := range names {

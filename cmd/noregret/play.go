@@ -161,7 +161,8 @@ func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	default:
 		err = a.writeResults(results, o.summary)
 	}
-	for _, path := range o.plots { // the table is already printed: a full disk loses only the pictures
+	// The table is already printed: a full disk loses only the pictures.
+	for _, path := range o.plots {
 		err = errors.Join(err, plotResults(path, results))
 	}
 	for _, r := range results {

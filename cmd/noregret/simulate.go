@@ -255,7 +255,8 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, args []string) error 
 	default:
 		err = a.writeSimulations(all)
 	}
-	for _, path := range o.plots { // the table is already printed: a full disk loses only the pictures
+	// The table is already printed: a full disk loses only the pictures.
+	for _, path := range o.plots {
 		err = errors.Join(err, plotSimulations(path, all))
 	}
 	return err

@@ -104,7 +104,8 @@ func withFlag(err error) error {
 func fitProgress(p *progress.Reporter) func(classify.Progress) {
 	last := int64(math.MaxInt64)
 	return func(now classify.Progress) {
-		anew := now.Examples < last // the first report, or another run of the same training, which counts from 0
+		// The first report, or another run of the same training, which counts from 0.
+		anew := now.Examples < last
 		last = now.Examples
 		if anew {
 			p.Start("train "+now.Algorithm, now.Total)

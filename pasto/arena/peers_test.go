@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -301,7 +302,7 @@ func TestThompsonShares(t *testing.T) {
 		}
 		sum += serving[1] / 100
 	}
-	if want := normalBelow(1 / math.Sqrt2); math.Abs(sum-want) > 0.02 {
+	if want := stat.NormalBelow(1 / math.Sqrt2); math.Abs(sum-want) > 0.02 {
 		t.Errorf("the better arm gets %v, want %v", sum, want)
 	}
 	if deployed[1] != 1 {

@@ -311,7 +311,8 @@ func TestRelativeObservations(t *testing.T) {
 		}
 	}
 	means, _ := l.Estimate()
-	pastotest.Near(t, "contrast of arm 0", means.Arm(0)[1], -4+.02*125, .3) // −4 and 2 % of the control, 100 to 150
+	// −4 and 2 % of the control, 100 to 150.
+	pastotest.Near(t, "contrast of arm 0", means.Arm(0)[1], -4+.02*125, .3)
 }
 
 // The extremes of what is taken in: sizes from 1e-9 to 1e15 and values up to 1e100 do not panic,

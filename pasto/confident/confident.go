@@ -8,8 +8,8 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -102,7 +102,7 @@ func (o *Options) validate(arms int) error {
 		{"shrink", o.Shrink},
 		{"change threshold", o.ChangeThreshold},
 	} {
-		if !(v.v >= 0) || !check.Finite(v.v) {
+		if !(v.v >= 0) || !vec.IsFinite(v.v) {
 			return noregret.BadInputf(v.name, "%v: want a finite number, at least 0", v.v)
 		}
 	}

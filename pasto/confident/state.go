@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/pasto/internal/check"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // state is the state of a [Learner]. An active arm with Rounds 0 has not been served since the
@@ -230,7 +232,7 @@ func (s *state) armsFit() bool {
 	}
 	// Spread is a running sum, and may be less than 0 by what rounding does to it.
 	return live > 0 && s.Live == live && s.Unobserved == seen.Unobserved && s.Underobserved == seen.Underobserved &&
-		check.Finite(s.Spread) &&
+		vec.IsFinite(s.Spread) &&
 		s.Spread >= -float64(1e-6*size) && s.Freedom >= free-0.5
 }
 

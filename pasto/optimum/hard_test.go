@@ -344,7 +344,8 @@ func TestHardStrange(t *testing.T) {
 			found++
 			gap := 1e-7
 			if kind == 3 {
-				gap = math.Inf(1) // what rounding hides of many rows with arms far outside, the gap tells
+				// The gap shows what rounding hides of many rows with arms far outside.
+				gap = math.Inf(1)
 			}
 			checkStrange(t, where, g, m, o, single, gap)
 			if kind >= 4 {
