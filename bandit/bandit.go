@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/internal/stat"
 )
 
-// Rand is a source of uniform numbers on [0, 1); the generators of math/rand/v2 are.
+// Rand is a source of uniform numbers on [0, 1), such as the generators of math/rand/v2.
 type Rand interface{ Float64() float64 }
 
 // Reward is the result of a pull, or the mean of a group of pulls of one arm.
@@ -20,16 +20,16 @@ type Reward struct {
 	Arm int
 	// Value is the reward, of size at most 1e100.
 	Value float64
-	// Size is the number of pulls that Value is the mean of, from 1e-9 to 1e15; 0 means 1.
+	// Size is the number of pulls whose mean Value is, from 1e-9 to 1e15; 0 means 1.
 	Size float64
 }
 
 // Bandit learns the best of K arms. Make one with [New].
 //
-// An arm's mean is that of its rewards by size. The variance of a pull is pooled over the arms: the
-// sum of squared deviations over the number of rewards beyond each arm's first. Arms are served
-// alike until that number is ten. A round costs O(K + Q) for Q rewards, and O(K·ThompsonDraws) for
-// [Thompson].
+// An arm's mean is the mean of its rewards, weighted by size. The variance of a pull is pooled over
+// the arms: the sum of squared deviations over the number of rewards beyond each arm's first. All
+// arms get equal shares until that number is ten. A round costs O(K + Q) for Q rewards, and
+// O(K·ThompsonDraws) for [Thompson].
 type Bandit struct {
 	chooser *Chooser
 	s       state
@@ -68,8 +68,8 @@ func (s *scores) Sample(k int) float64 {
 
 func (s *scores) Noise() bool { return s.s.Freedom >= minFreedom }
 
-// minFreedom is the number of degrees of freedom from which the pooled variance counts: the
-// intervals of fewer would be too narrow too often.
+// minFreedom is the number of degrees of freedom from which the pooled variance is used: with
+// fewer, intervals would be too narrow too often.
 const minFreedom = 10
 
 // New returns a bandit on K ≥ 1 arms. It returns an error of code bad_input if the rule is unknown
@@ -97,8 +97,8 @@ func (b *Bandit) Arms() int { return b.chooser.Arms() }
 // Rounds is the number of finished rounds.
 func (b *Bandit) Rounds() int { return b.s.Rounds }
 
-// Serving is the distribution to draw the pulls of the running round from: the propensities to log.
-// Read it, do not write to it.
+// Serving returns the distribution to draw the pulls of the current round from: the propensities to
+// log. The caller must not change it.
 func (b *Bandit) Serving() []float64 { return b.chooser.Serving() }
 
 // Draw draws an arm from Serving.
@@ -116,7 +116,8 @@ func (b *Bandit) Draw(r Rand) int {
 	return last
 }
 
-// Best is the arm of the largest mean of those not eliminated; −1 before the first reward.
+// Best returns the arm with the largest mean among those not eliminated, −1 before the first
+// reward.
 func (b *Bandit) Best() int {
 	if !slices.Contains(b.chooser.best, 1) {
 		return -1
@@ -124,8 +125,8 @@ func (b *Bandit) Best() int {
 	return slices.Index(b.chooser.best, 1)
 }
 
-// Estimate returns the mean of arm k and its standard error: 0 and +Inf before its first reward,
-// and +Inf while no arm has two.
+// Estimate returns the mean of arm k and its standard error: 0 and +Inf before its first reward.
+// The standard error is +Inf while no arm has two rewards.
 func (b *Bandit) Estimate(k int) (mean, standardError float64) {
 	if b.s.Count[k] == 0 || b.s.Freedom == 0 {
 		return b.s.Mean[k], math.Inf(1)
@@ -134,7 +135,7 @@ func (b *Bandit) Estimate(k int) (mean, standardError float64) {
 }
 
 // Observe ends the round. It returns an error of code bad_input, and changes nothing, if there is
-// no reward, or one breaks the rules of [Reward].
+// no reward, or a reward breaks the rules of [Reward].
 func (b *Bandit) Observe(rewards []Reward) error {
 	if len(rewards) == 0 {
 		return noregret.BadInputf("rewards", "none: at least one is required")
@@ -174,7 +175,7 @@ func (b *Bandit) check(i int, r *Reward) error {
 	case r.Arm < 0 || r.Arm >= b.Arms():
 		return bad("arm %d is unknown: want one of 0 to %d", r.Arm, b.Arms()-1)
 	case !(b.Serving()[r.Arm] > 0):
-		return bad("arm %d has propensity 0 in this round: it cannot have been drawn", r.Arm)
+		return bad("arm %d has propensity 0 in this round: the arm cannot have been drawn", r.Arm)
 	case !(math.Abs(r.Value) <= 1e100):
 		return bad("the value %v: want a finite number, of size at most 1e100", r.Value)
 	case r.Size != 0 && !(r.Size >= 1e-9 && r.Size <= 1e15):
@@ -183,7 +184,7 @@ func (b *Bandit) check(i int, r *Reward) error {
 	return nil
 }
 
-// AddArm adds an arm, which is served next, and returns its index.
+// AddArm adds an arm, which is served in the next round, and returns its index.
 func (b *Bandit) AddArm() int {
 	s := &b.s
 	s.Count, s.Size, s.Mean = append(s.Count, 0), append(s.Size, 0), append(s.Mean, 0)
@@ -192,7 +193,7 @@ func (b *Bandit) AddArm() int {
 	return b.Arms() - 1
 }
 
-// RetireArm takes arm k out for good. It returns an error of code bad_input if the arm does not
+// RetireArm removes arm k for good. It returns an error of code bad_input if the arm does not
 // exist, is already retired or is the last active one.
 func (b *Bandit) RetireArm(k int) error {
 	if err := b.chooser.Retire(k); err != nil {
@@ -216,7 +217,7 @@ func (b *Bandit) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary restores a snapshot. It returns an error of code bad_input, and changes nothing,
-// if the snapshot is damaged or of another rule.
+// if the snapshot is damaged or has another rule.
 func (b *Bandit) UnmarshalBinary(data []byte) error {
 	var s state
 	if err := snapshot.Open(data, snapshotMagic, b.String(), &s); err != nil {
@@ -229,7 +230,7 @@ func (b *Bandit) UnmarshalBinary(data []byte) error {
 		ok = ok && s.Count[k] >= 0 && (s.Count[k] > 0) == (s.Size[k] > 0) && s.Mean[k]-s.Mean[k] == 0
 	}
 	if !ok {
-		return snapshot.Bad("damaged: its parts do not fit %d arms", n)
+		return snapshot.Bad("damaged: the parts do not fit %d arms", n)
 	}
 	c := &Chooser{rule: b.chooser.rule}
 	if err := c.Restore(s.In, s.Active); err != nil {

@@ -20,7 +20,7 @@ type Scores interface {
 	// Sample draws from the distribution of arm k's score given the observations.
 	Sample(k int) float64
 	// Noise reports whether the noise of observations has an estimate that is good enough for the
-	// rule. All arms are served alike until then.
+	// rule. All arms get equal shares until then.
 	Noise() bool
 }
 
@@ -59,9 +59,9 @@ func (c *Chooser) Add() {
 	c.score, c.err = append(c.score, 0), append(c.err, 0)
 }
 
-// Retire takes arm k out for good. If no other arm was left by elimination, all active arms are in
-// again. It returns an error of code bad_input if the arm does not exist, is already retired or is
-// the last active one. Call Update next.
+// Retire removes arm k for good. If elimination has left no other arm, all active arms return. It
+// returns an error of code bad_input if the arm does not exist, is already retired or is the last
+// active one. Call Update next.
 func (c *Chooser) Retire(k int) error {
 	switch {
 	case k < 0 || k >= len(c.active):
@@ -81,22 +81,23 @@ func (c *Chooser) Retire(k int) error {
 // Arms is the number of arms, retired ones included.
 func (c *Chooser) Arms() int { return len(c.active) }
 
-// Serving is the distribution of the next round. Read it, do not write to it.
+// Serving returns the distribution of the next round. The caller must not change it.
 func (c *Chooser) Serving() []float64 { return c.p }
 
-// Best is the distribution to use if the experiment ended now: all on the arm of the best score, of
-// those not eliminated, or uniform before the first observation. Read it, do not write to it.
+// Best returns the distribution to use if the experiment ended now: everything on the arm with the
+// best score among those not eliminated, or uniform before the first observation. The caller must
+// not change it.
 func (c *Chooser) Best() []float64 { return c.best }
 
-// State returns which arms are not eliminated, and which are not retired. Read it, do not write to
-// it.
+// State returns which arms are not eliminated, and which are not retired. The caller must not
+// change the slices.
 func (c *Chooser) State() (in, active []bool) { return c.in, c.active }
 
 // Restore replaces the arms by those of an earlier [Chooser.State], which it copies. It returns an
 // error of code bad_input if no arm is active or the two do not fit. Call Update next.
 func (c *Chooser) Restore(in, active []bool) error {
 	if len(in) != len(active) || !slices.Contains(active, true) {
-		return noregret.BadInputf("state", "%d and %d arms: want as many of both, and one that is active", len(in),
+		return noregret.BadInputf("state", "%d and %d arms: want equal numbers, and one active arm", len(in),
 			len(active))
 	}
 	n := len(in)
@@ -108,8 +109,8 @@ func (c *Chooser) Restore(in, active []bool) error {
 	return nil
 }
 
-// Update computes what to serve in round t ≥ 1 and what is best. O(K) calls of the methods of s;
-// for [Thompson] O(K·ThompsonDraws).
+// Update computes the distributions for round t ≥ 1: Serving and Best. O(K) calls of the methods of
+// s; for [Thompson] O(K·ThompsonDraws).
 func (c *Chooser) Update(t int, s Scores) {
 	fresh, arm, top := 0, -1, math.Inf(-1)
 	for k, active := range c.active {
@@ -132,7 +133,7 @@ func (c *Chooser) Update(t int, s Scores) {
 		c.uniform(c.best)
 	}
 	switch {
-	case fresh > 0: // arms never served come first
+	case fresh > 0: // unobserved arms come first
 		for k, active := range c.active {
 			c.p[k] = 0
 			if active && s.Count(k) == 0 {
@@ -160,7 +161,7 @@ func (c *Chooser) live() int {
 	return n
 }
 
-// uniform makes p uniform over the active arms.
+// uniform sets p to the uniform distribution over the active arms.
 func (c *Chooser) uniform(p []float64) {
 	n := float64(c.live())
 	for k, a := range c.active {

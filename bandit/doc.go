@@ -10,18 +10,18 @@
 //
 // # The rules
 //
-//   - [Elimination]: successive elimination (Even-Dar, Mannor and Mansour 2006). All remaining arms are
-//     served alike, and an arm leaves when its upper confidence bound is below the best lower one.
+//   - [Elimination]: successive elimination (Even-Dar, Mannor and Mansour 2006). All remaining arms get
+//     equal shares, and an arm leaves when its upper confidence bound is below the best lower one.
 //   - [UCB]: the arm of the largest upper confidence bound (Auer, Cesa-Bianchi and Fischer 2002).
 //   - [Thompson]: Thompson sampling (Thompson 1933): arms are served as often as they are best in
 //     draws from the normal approximation of the posterior.
 //
-// Arms never served come first. The variance of rewards is estimated, pooled over the arms.
+// Unobserved arms come first. The variance of rewards is estimated, pooled over the arms.
 //
-// # Scores of one's own
+// # Other scores
 //
-// A [Chooser] applies a rule to anything that has a score, a standard error and a sample per arm
-// ([Scores]): package pasto/single chooses among arms with many metrics that way.
+// A [Chooser] applies a rule to any score with a standard error and a sample for each arm
+// ([Scores]): package pasto/single uses it for arms with many metrics.
 //
 // Everything is deterministic given the draws; the seed of Thompson's samples comes from the
 // rewards. Nothing here is safe for concurrent use.

@@ -11,16 +11,17 @@ type Rule int
 
 const (
 	// Elimination is successive elimination (Even-Dar, Mannor and Mansour 2006): the remaining arms
-	// are served alike, and one leaves when its upper confidence bound is below the best lower one.
+	// get equal shares, and an arm leaves when its upper confidence bound is below the best lower
+	// one.
 	Elimination Rule = iota
 	// UCB serves the arm of the largest upper confidence bound.
 	UCB
-	// Thompson serves each arm in the share of [ThompsonDraws] samples in which it is best. The
-	// samples are drawn at the end of each round, so that the propensities are known before it.
+	// Thompson serves each arm with the share of [ThompsonDraws] samples in which it is the best.
+	// The samples are drawn at the end of each round, so that the propensities are known before it.
 	Thompson
 )
 
-// ThompsonDraws is the number of samples that a round of [Thompson] serves.
+// ThompsonDraws is the number of samples that [Thompson] draws for a round.
 const ThompsonDraws = 16
 
 // String is "elimination", "ucb" or "thompson".

@@ -15,13 +15,13 @@ type ADWINOptions struct {
 	Lower, Upper float64
 	// Delta in (0, 1) is the confidence: see [ADWIN].
 	Delta float64
-	// Hoeffding takes the bound of the paper's Theorem 3.1, which holds for any bounded numbers, in
-	// place of the one by the window's variance, which is sharper and nearly normal.
+	// Hoeffding selects the bound of the paper's Theorem 3.1, which holds for all bounded numbers.
+	// The default is the sharper bound by the window's variance, which assumes nearly normal means.
 	Hoeffding bool
-	// Buckets ≥ 2 is the number of buckets of each size, M in the paper: cuts are looked for at the
-	// ends of buckets.
+	// Buckets ≥ 2 is the number of buckets of each size, M in the paper. A window is cut at ends of
+	// buckets only.
 	Buckets int
-	// Part ≥ 1 is the least length of either side of a cut.
+	// Part ≥ 1 is the minimum length of each side of a cut.
 	Part int
 }
 
@@ -32,15 +32,15 @@ func DefaultADWINOptions() ADWINOptions {
 }
 
 // ADWIN is the adaptive window ADWIN2 of Bifet and Gavaldà ("Learning from time-changing data with
-// adaptive windowing", SDM 2007). It drops the oldest numbers of its window while the means of some
-// two parts of it, of n₀ and n₁ numbers, differ by more than
+// adaptive windowing", SDM 2007). It drops the oldest numbers of its window while it can be cut
+// into two parts, of n₀ and n₁ numbers, whose means differ by more than
 //
 //	√(2/m·σ²·ln(2/δ')) + 2/(3m)·ln(2/δ'),   or with Hoeffding   √(1/(2m)·ln(4/δ')),
 //
 // where 1/m = 1/n₀ + 1/n₁, n = n₀ + n₁, δ' = δ/ln n (for Hoeffding δ/n), σ² is the variance of the
 // window, and numbers are scaled to [0, 1]. It reports a change when it drops numbers. With
-// Hoeffding the probability of a false report is at most δ in each step, and if the means of some
-// two parts differ by twice the bound, the older part is dropped with probability at least 1 − δ
+// Hoeffding the probability of a false report is at most δ in each step, and if two parts have
+// means that differ by twice the bound, the older part is dropped with probability at least 1 − δ
 // (Theorem 3.1).
 //
 // The window is an exponential histogram: memory and time for a number are O(M·ln(n/M)).
@@ -59,7 +59,7 @@ type adwinState struct {
 	Variance []float64 // Σ (x − mean)² of each bucket
 }
 
-// mostRows is more than any window has: 2^50 numbers.
+// mostRows is enough for any window: 2^50 numbers.
 const mostRows = 50
 
 // NewADWIN returns a detector, or an error of code bad_input that names the option out of range.
@@ -78,7 +78,7 @@ func NewADWIN(o ADWINOptions) (*ADWIN, error) {
 	return &ADWIN{options: o}, nil
 }
 
-// Add implements [Detector]. Numbers outside of the range are refused.
+// Add implements [Detector]. It returns an error for numbers outside the range.
 func (a *ADWIN) Add(x float64) (changed bool, err error) {
 	o := &a.options
 	if !(x >= o.Lower && x <= o.Upper) {
@@ -136,7 +136,7 @@ func insertFirst(v []float64, x float64) []float64 {
 	return v
 }
 
-// cut reports whether the means of two parts of the window differ by more than the bound.
+// cut reports whether two parts of the window have means that differ by more than the bound.
 func (a *ADWIN) cut() bool {
 	s := &a.s
 	n, old, sum := float64(s.Count), 0.0, 0.0
@@ -171,7 +171,7 @@ func (a *ADWIN) logTerm(n float64) float64 {
 	return portable.Log(2 * max(portable.Log(n), 1) / a.options.Delta)
 }
 
-// bound is ε_cut for parts of these lengths.
+// bound returns ε_cut for parts of these lengths.
 func (a *ADWIN) bound(old, recent, log float64) float64 {
 	inverse := 1/old + 1/recent
 	if a.options.Hoeffding {
@@ -181,7 +181,8 @@ func (a *ADWIN) bound(old, recent, log float64) float64 {
 	return math.Sqrt(float64(2*inverse)*float64(variance*log)) + float64(float64(2*inverse)*log)/3
 }
 
-// dropOldest drops the oldest bucket and sums the others anew, so that rounding does not pile up.
+// dropOldest drops the oldest bucket and sums the others anew, so that rounding errors do not
+// accumulate.
 func (a *ADWIN) dropOldest() {
 	s := &a.s
 	last := len(s.Rows) - 1
@@ -208,10 +209,10 @@ func (a *ADWIN) dropOldest() {
 	}
 }
 
-// Length is the number of numbers in the window.
+// Length returns the number of numbers in the window.
 func (a *ADWIN) Length() int { return a.s.Count }
 
-// Mean is that of the window, NaN if it is empty.
+// Mean returns the mean of the window, NaN if it is empty.
 func (a *ADWIN) Mean() float64 {
 	o := &a.options
 	return o.Lower + float64(a.s.Sum/float64(a.s.Count)*(o.Upper-o.Lower))
@@ -235,20 +236,20 @@ func (a *ADWIN) MarshalBinary() ([]byte, error) {
 	return snapshot.Seal(snapshotMagic, a.String(), &a.s)
 }
 
-// UnmarshalBinary implements [Detector]. It refuses a snapshot of other options.
+// UnmarshalBinary implements [Detector]. It returns an error for a snapshot with other options.
 func (a *ADWIN) UnmarshalBinary(data []byte) error {
 	var s adwinState
 	if err := snapshot.Open(data, snapshotMagic, a.String(), &s); err != nil {
 		return err
 	}
 	if !a.fits(&s) {
-		return snapshot.Bad("damaged: its buckets do not fit a window of %d numbers", s.Count)
+		return snapshot.Bad("damaged: the buckets do not fit a window of %d numbers", s.Count)
 	}
 	a.s = s
 	return nil
 }
 
-// fits reports whether s is a state that a detector can be in.
+// fits reports whether s is a possible state of a detector.
 func (a *ADWIN) fits(s *adwinState) bool {
 	if n := len(s.Rows); n > mostRows || n > 0 && s.Rows[n-1] == 0 {
 		return false

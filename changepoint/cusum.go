@@ -13,13 +13,13 @@ import (
 type CUSUMOptions struct {
 	// Mean and Deviation > 0 are the mean and the standard deviation before a change.
 	Mean, Deviation float64
-	// Drift k ≥ 0 is taken off each step, in standard deviations: half of the shift to find is
-	// best.
+	// Drift k ≥ 0 is subtracted in each step, in standard deviations. Half of the shift to detect
+	// is optimal.
 	Drift float64
-	// Threshold h > 0 is the height of the alarm, in standard deviations.
+	// Threshold h > 0 is the value of a sum that raises the alarm, in standard deviations.
 	Threshold float64
-	// Clip > 0 bounds what one number can add, in standard deviations, so that a single outlier is
-	// no change. It must be above Drift. +Inf does not clip.
+	// Clip > 0 bounds the contribution of one number, in standard deviations, so that a single
+	// outlier is not taken for a change. It must be above Drift. +Inf means no clipping.
 	Clip float64
 }
 
@@ -34,9 +34,9 @@ func DefaultCUSUMOptions() CUSUMOptions {
 //
 //	S⁺ ← max(0, S⁺ + z − k),   S⁻ ← max(0, S⁻ − z − k),
 //
-// and the alarm is at max(S⁺, S⁻) ≥ h; then both begin at 0 again. Of all tests with as many false
-// alarms, the one-sided sum has the least worst-case delay for a shift by 2k of a normal sequence
-// (Moustakides 1986). O(1) time and memory.
+// and the alarm is raised when max(S⁺, S⁻) ≥ h; then both sums are reset to 0. Of all tests with
+// the same rate of false alarms, the one-sided sum has the smallest worst-case delay for a shift by
+// 2k of a normal sequence (Moustakides 1986). O(1) time and memory.
 type CUSUM struct {
 	options CUSUMOptions
 	s       cusumState
@@ -59,7 +59,7 @@ func NewCUSUM(o CUSUMOptions) (*CUSUM, error) {
 		return nil, err
 	}
 	if !(o.Clip > o.Drift) {
-		return nil, noregret.BadInputf("clip", "%v: want a number above the drift %v, as no sum could rise else",
+		return nil, noregret.BadInputf("clip", "%v: want a number above the drift %v, or no sum can rise",
 			o.Clip,
 			o.Drift)
 	}
@@ -67,7 +67,7 @@ func NewCUSUM(o CUSUMOptions) (*CUSUM, error) {
 }
 
 // CUSUMStep returns the sums after a step by z with this drift: max(0, up + z − drift) and max(0,
-// down − z − drift). It is for callers that keep the sums of many sequences themselves.
+// down − z − drift). It is for callers that keep the sums of many sequences.
 func CUSUMStep(up, down, z, drift float64) (newUp, newDown float64) {
 	return max(up+z-drift, 0), max(down-z-drift, 0)
 }
@@ -87,19 +87,19 @@ func (c *CUSUM) Add(x float64) (changed bool, err error) {
 	return false, nil
 }
 
-// Sums are S⁺ and S⁻, in standard deviations: how much speaks for a rise and for a fall.
+// Sums returns S⁺ and S⁻, in standard deviations: the evidence for a rise and for a fall.
 func (c *CUSUM) Sums() (up, down float64) { return c.s.Up, c.s.Down }
 
 // Reset implements [Detector].
 func (c *CUSUM) Reset() { c.s = cusumState{} }
 
-// FalseAlarm is the average number of normal numbers before a false alarm, by Siegmund's
+// FalseAlarm returns the average number of normal numbers before a false alarm, by Siegmund's
 // approximation ("Sequential Analysis", 1985, equation 2.58), for a threshold of 2 or more and
 // without clip: (e^{2kb} − 2kb − 1)/(2k²) with b = h + 1.166 for either side, half of it for both.
 func (c *CUSUM) FalseAlarm() float64 { return averageRun(-c.options.Drift, c.options.Threshold) / 2 }
 
-// Delay is the average number of normal numbers after a shift of the mean by shift > Drift standard
-// deviations before the alarm, by the same approximation, from sums of 0.
+// Delay returns the average number of normal numbers from a shift of the mean by shift > Drift
+// standard deviations to the alarm, by the same approximation and from sums of 0.
 func (c *CUSUM) Delay(shift float64) float64 {
 	return averageRun(shift-c.options.Drift, c.options.Threshold)
 }
@@ -127,7 +127,7 @@ func (c *CUSUM) MarshalBinary() ([]byte, error) {
 	return snapshot.Seal(snapshotMagic, c.String(), &c.s)
 }
 
-// UnmarshalBinary implements [Detector]. It refuses a snapshot of other options.
+// UnmarshalBinary implements [Detector]. It returns an error for a snapshot with other options.
 func (c *CUSUM) UnmarshalBinary(data []byte) error {
 	var s cusumState
 	if err := snapshot.Open(data, snapshotMagic, c.String(), &s); err != nil {

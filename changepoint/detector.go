@@ -13,7 +13,7 @@ type Detector interface {
 	// detector looks for the next one by itself. It returns an error of code bad_input, and changes
 	// nothing, if x is out of range.
 	Add(x float64) (changed bool, err error)
-	// Reset forgets the sequence so far.
+	// Reset discards the sequence so far.
 	Reset()
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler

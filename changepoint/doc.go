@@ -8,14 +8,14 @@
 //     fastest test for a shift of a given size.
 //   - [PageHinkley] (Page 1954; Hinkley 1971) estimates the mean from the sequence.
 //   - [ADWIN] (Bifet and Gavaldà 2007) keeps a window of recent numbers whose mean has not changed. It
-//     needs a range of the numbers and a probability of false alarms, and no size of the change.
+//     needs the range of the numbers and a probability of false alarms, but not the size of a change.
 //
 // # The trade-off
 //
-// Every detector trades false alarms for delay. [CUSUM.FalseAlarm] and [CUSUM.Delay] say how many
-// numbers pass on average before a false alarm, and until a shift is found. A threshold of 4 or 5
-// standard deviations with a drift of ½ is usual: with 5, one false alarm in 465 numbers, and 10.4
-// numbers until a shift by one standard deviation is found.
+// Every detector trades false alarms for delay. [CUSUM.FalseAlarm] and [CUSUM.Delay] return the
+// average numbers of observations before a false alarm and until a shift is found. A threshold of 4
+// or 5 standard deviations with a drift of ½ is usual: with 5, one false alarm in 465 numbers, and
+// 10.4 numbers until a shift by one standard deviation is found.
 //
 // # Guarantees
 //

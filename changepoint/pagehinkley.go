@@ -9,13 +9,13 @@ import (
 
 // PageHinkleyOptions are the parameters of [NewPageHinkley].
 type PageHinkleyOptions struct {
-	// Drift δ ≥ 0 is taken off each step, in the units of the sequence: changes of the mean by less
-	// are not looked for.
+	// Drift δ ≥ 0 is subtracted in each step, in the units of the sequence. Smaller changes of the
+	// mean are ignored.
 	Drift float64
-	// Threshold λ > 0 is the height of the alarm, in the units of the sequence.
+	// Threshold λ > 0 is the value of a sum that raises the alarm, in the units of the sequence.
 	Threshold float64
-	// Rounds ≥ 1 is how many numbers the detector takes before its first alarm, as the mean of few
-	// is not known.
+	// Rounds ≥ 1 is the number of numbers before the first possible alarm, because the mean of few
+	// numbers is uncertain.
 	Rounds int
 }
 
@@ -31,7 +31,7 @@ func DefaultPageHinkleyOptions() PageHinkleyOptions {
 //
 //	m_t = Σ_{s≤t} (x_s − x̄_s − δ),   alarm at m_t − min_{s≤t} m_s ≥ λ,
 //
-// and likewise for falls. After an alarm it begins anew, without a mean. O(1) time and memory.
+// and likewise for falls. After an alarm it starts again, without a mean. O(1) time and memory.
 type PageHinkley struct {
 	options PageHinkleyOptions
 	s       pageHinkleyState
@@ -74,7 +74,7 @@ func (p *PageHinkley) Add(x float64) (changed bool, err error) {
 	return false, nil
 }
 
-// Mean is that of the numbers since the last change, 0 if there are none.
+// Mean returns the mean of the numbers since the last change, 0 if there are none.
 func (p *PageHinkley) Mean() float64 { return p.s.Mean }
 
 // Reset implements [Detector].
@@ -91,7 +91,7 @@ func (p *PageHinkley) MarshalBinary() ([]byte, error) {
 	return snapshot.Seal(snapshotMagic, p.String(), &p.s)
 }
 
-// UnmarshalBinary implements [Detector]. It refuses a snapshot of other options.
+// UnmarshalBinary implements [Detector]. It returns an error for a snapshot with other options.
 func (p *PageHinkley) UnmarshalBinary(data []byte) error {
 	var s pageHinkleyState
 	if err := snapshot.Open(data, snapshotMagic, p.String(), &s); err != nil {

@@ -358,7 +358,7 @@ func runCostSearch(t *task) error {
 				continue
 			}
 		}
-		l, err := NewSGD(SGDConfig{Config: t.config, PositiveWeight: kPos, NegativeWeight: kNeg})
+		l, err := NewSGD(SGDConfig{Config: t.config, Weights: &ClassWeights{Positive: kPos, Negative: kNeg}})
 		if err != nil {
 			return err
 		}

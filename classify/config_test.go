@@ -24,14 +24,17 @@ func TestConstructorsRefuse(t *testing.T) {
 		"step NaN": func() (any, error) {
 			return NewSPADE(SPADEConfig{Measure: q, Config: Config{Step: math.NaN()}})
 		},
-		"radius":        func() (any, error) { return NewSGD(SGDConfig{Config: Config{Radius: -1}}) },
-		"lambda":        func() (any, error) { return NewSGD(SGDConfig{Config: Config{Lambda: -1}}) },
-		"p":             func() (any, error) { return NewSGD(SGDConfig{Config: Config{Positives: 1}}) },
-		"reward":        func() (any, error) { return NewSGD(SGDConfig{Config: Config{Reward: loss.ZeroOne{}}}) },
-		"class weights": func() (any, error) { return NewSGD(SGDConfig{PositiveWeight: -1, NegativeWeight: 1}) },
-		"averaging":     func() (any, error) { return NewSGD(SGDConfig{Config: Config{Averaging: 7}}) },
-		"burn-in":       func() (any, error) { return NewSGD(SGDConfig{Config: Config{BurnIn: -1}}) },
-		"dimension":     func() (any, error) { return NewSGD(SGDConfig{Config: Config{Dim: -1}}) },
+		"radius": func() (any, error) { return NewSGD(SGDConfig{Config: Config{Radius: -1}}) },
+		"lambda": func() (any, error) { return NewSGD(SGDConfig{Config: Config{Lambda: -1}}) },
+		"p":      func() (any, error) { return NewSGD(SGDConfig{Config: Config{Positives: 1}}) },
+		"reward": func() (any, error) { return NewSGD(SGDConfig{Config: Config{Reward: loss.ZeroOne{}}}) },
+		"class weights": func() (any, error) {
+			return NewSGD(SGDConfig{Weights: &ClassWeights{Positive: -1, Negative: 1}})
+		},
+		"no class weight": func() (any, error) { return NewSGD(SGDConfig{Weights: &ClassWeights{}}) },
+		"averaging":       func() (any, error) { return NewSGD(SGDConfig{Config: Config{Averaging: 7}}) },
+		"burn-in":         func() (any, error) { return NewSGD(SGDConfig{Config: Config{BurnIn: -1}}) },
+		"dimension":       func() (any, error) { return NewSGD(SGDConfig{Config: Config{Dim: -1}}) },
 		"scaling too large": func() (any, error) {
 			return NewSGD(SGDConfig{Config: Config{Dim: 1, Scaling: Identity(2)}})
 		},

@@ -136,7 +136,7 @@ func (f *streamFit) read(ctx context.Context) error {
 		if f.rows == 0 && f.opt.Started != nil {
 			f.opt.Started(info)
 		}
-		if err := f.learn(&b); err != nil {
+		if err := f.observe(&b); err != nil {
 			return err
 		}
 		if f.opt.Progress != nil {
@@ -149,8 +149,8 @@ func (f *streamFit) read(ctx context.Context) error {
 	}
 }
 
-// learn passes the rows of a block to the learner and saves the model when it is due.
-func (f *streamFit) learn(b *dataset.Block) error {
+// observe passes the rows of a block to the learner and saves the model when it is due.
+func (f *streamFit) observe(b *dataset.Block) error {
 	for len(f.counts) < len(f.labels.names) {
 		f.counts = append(f.counts, dataset.Label{Name: f.labels.names[len(f.counts)]})
 	}

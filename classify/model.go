@@ -62,9 +62,10 @@ type ModelScaling struct {
 // of the fields of the same name in [Options] and [Config], with defaults filled in where they do
 // not depend on the data.
 type ModelOptions struct {
-	Seed            uint64   `json:"seed"`
-	Stream          bool     `json:"stream"`  // one pass straight from the reader
-	Passes          int      `json:"passes"`  // 0: the default rule; Training.Passes says how many there were
+	Seed   uint64 `json:"seed"`
+	Stream bool   `json:"stream"` // one pass straight from the reader
+	// Passes 0 is the default rule; Training.Passes says how many there were.
+	Passes          int      `json:"passes"`
 	Holdout         *float64 `json:"holdout"` // nil: the algorithm's rule; 0: none
 	Folds           int      `json:"folds"`   // 0: the default rule; 1: none
 	Valid           string   `json:"valid"`   // digest of held-out data given apart, else ""
@@ -112,7 +113,8 @@ type ModelClasses struct {
 
 // ModelTraining is the history of a training.
 type ModelTraining struct {
-	Passes  int            `json:"passes"`  // passes over the training part, those for statistics not counted
+	// Passes over the training part, those for statistics not counted.
+	Passes  int            `json:"passes"`
 	Folds   int            `json:"folds"`   // of the cross-fitting; 1 without
 	History []HistoryEntry `json:"history"` // the candidates in the order of training
 	Chosen  int            `json:"chosen"`  // the index of this model in History

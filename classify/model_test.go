@@ -270,9 +270,9 @@ func TestModelRefuses(t *testing.T) {
 			`"level":0.25`, `"level":"x"`,
 			`m.json: training.history[0].level: must be a number in the range of float64, not "x"`,
 		},
-		{`"level":0.25`, `"level":0.5`, `m.json: checksum: it does not match the content`},
-		{`"warnings": ["a`, `"warnings": ["b`, `m.json: checksum: it does not match the content`},
-		{`"checksum": "sha256:`, `"checksum": "sha512:`, `m.json: checksum: it does not match the content`},
+		{`"level":0.25`, `"level":0.5`, `m.json: checksum: does not match the content`},
+		{`"warnings": ["a`, `"warnings": ["b`, `m.json: checksum: does not match the content`},
+		{`"checksum": "sha256:`, `"checksum": "sha512:`, `m.json: checksum: does not match the content`},
 	} {
 		if !strings.Contains(text, tc.old) {
 			t.Fatalf("the file has no %s:\n%s", tc.old, text)

@@ -132,12 +132,12 @@ func WriteModel(w io.Writer, m Classifier) error {
 	d := m.document()
 	sum, err := checksumOf(d)
 	if err != nil {
-		return noregret.Errorf(noregret.Internal, "model", "it cannot be written as JSON: %w", err)
+		return noregret.Errorf(noregret.Internal, "model", "cannot be written as JSON: %w", err)
 	}
 	*d.checksum() = sum
 	b, err := encodeDocument(d)
 	if err != nil {
-		return noregret.Errorf(noregret.Internal, "model", "it cannot be written as JSON: %w", err)
+		return noregret.Errorf(noregret.Internal, "model", "cannot be written as JSON: %w", err)
 	}
 	_, err = w.Write(b)
 	return err
@@ -213,7 +213,7 @@ func LoadClassifier(path string) (Classifier, error) {
 		return nil, noregret.Errorf(noregret.NotFound, path, "no such file")
 	}
 	if err != nil {
-		return nil, noregret.BadInputf(path, "it cannot be opened: %w", err)
+		return nil, noregret.BadInputf(path, "cannot be opened: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
 	return ReadClassifier(f, path)
@@ -243,7 +243,7 @@ func decodeModel(raw []byte) (Classifier, error) {
 		return nil, err
 	}
 	if *d.checksum() != want {
-		return nil, noregret.BadInputf("checksum", "it does not match the content: the file was damaged or edited")
+		return nil, noregret.BadInputf("checksum", "does not match the content: the file was damaged or edited")
 	}
 	return c, nil
 }

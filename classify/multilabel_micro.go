@@ -116,7 +116,7 @@ func (s *MicroSTAMP) holdBack(x LabelsExample) error {
 
 // count counts the pairs of the marked example.
 func (s *MicroSTAMP) count(weight float64) {
-	s.front.forget()
+	s.front.discountCounts()
 	for _, has := range s.checker.marks {
 		if has {
 			s.front.pos += weight

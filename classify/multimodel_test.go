@@ -66,7 +66,7 @@ func TestMultiModelRefuses(t *testing.T) {
 		{`"train":[{"rows":2,"weight":2},`, `"train":[`, "m.json: data.train: there are 2, want one for each of the 3"},
 		{`"weight":3}`, `"weight":-3}`, "m.json: data.train[1].weight: -3, want"},
 		{`"dim": 2`, `"dim": 3`, "m.json: dim: 3, but schema.dim is 2"},
-		{`"seed":1`, `"seed":2`, "m.json: checksum: it does not match"},
+		{`"seed":1`, `"seed":2`, "m.json: checksum: does not match"},
 	} {
 		if !strings.Contains(example, tc.old) {
 			t.Fatalf("the example does not contain %s", tc.old)

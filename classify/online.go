@@ -257,8 +257,8 @@ func (o *online) release() error {
 	return nil
 }
 
-// forget multiplies the counts by 1 - Decay.
-func (o *online) forget() {
+// discountCounts multiplies the counts by 1 - Decay.
+func (o *online) discountCounts() {
 	if keep := 1 - o.cfg.Decay; keep < 1 {
 		o.pos *= keep
 		o.neg *= keep
@@ -267,7 +267,7 @@ func (o *online) forget() {
 }
 
 func (o *online) count(positive bool, weight float64) {
-	o.forget()
+	o.discountCounts()
 	if positive {
 		o.pos += weight
 	} else {

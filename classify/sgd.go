@@ -9,10 +9,15 @@ type SGDConfig struct {
 	Config
 	// Balanced weighs the classes by 1/p and 1/(1-p).
 	Balanced bool
-	// PositiveWeight and NegativeWeight are k₊ and k₋, the weights of each positive and each
-	// negative example; both 0 means 1 and 1. They are normalised by √(p·k₊² + (1-p)·k₋²), so that
-	// the step size need not change with them.
-	PositiveWeight, NegativeWeight float64
+	// Weights are those of the classes; nil weighs all examples alike.
+	Weights *ClassWeights
+}
+
+// ClassWeights are k₊ and k₋, the finite weights of each positive and each negative example, at
+// least one of them above 0 and none below. [SGD] normalises them by √(p·k₊² + (1-p)·k₋²), so that
+// the step size need not change with them.
+type ClassWeights struct {
+	Positive, Negative float64
 }
 
 // SGD maximizes a class-weighted mean reward by averaged stochastic gradient ascent,
@@ -27,6 +32,7 @@ type SGDConfig struct {
 type SGD struct {
 	*online
 	opt        SGDConfig
+	weights    ClassWeights
 	eta0       float64
 	kPos, kNeg float64
 }
@@ -39,15 +45,16 @@ func NewSGD(opt SGDConfig) (*SGD, error) {
 		return nil, err
 	}
 	opt.Config = cfg
-	if opt.PositiveWeight == 0 && opt.NegativeWeight == 0 {
-		opt.PositiveWeight, opt.NegativeWeight = 1, 1
+	weights := ClassWeights{Positive: 1, Negative: 1}
+	if opt.Weights != nil {
+		weights = *opt.Weights
 	}
-	sum := opt.PositiveWeight + opt.NegativeWeight
-	if !(opt.PositiveWeight >= 0 && opt.NegativeWeight >= 0) || math.IsInf(sum, 0) {
-		return nil, usage("class weights are %v and %v, want finite numbers ≥ 0", opt.PositiveWeight,
-			opt.NegativeWeight)
+	if !(weights.Positive >= 0 && weights.Negative >= 0) || math.IsInf(weights.Positive+weights.Negative, 0) ||
+		weights == (ClassWeights{}) {
+		return nil, usage("class weights are %v and %v, want finite numbers, at least 0 and not both 0",
+			weights.Positive, weights.Negative)
 	}
-	s := &SGD{opt: opt}
+	s := &SGD{opt: opt, weights: weights}
 	s.online = newOnline(cfg, s)
 	s.open()
 	return s, nil
@@ -60,7 +67,7 @@ func (s *SGD) begin() {
 
 // weigh sets the class weights for the given class shares.
 func (s *SGD) weigh(p, n float64) {
-	s.kPos, s.kNeg = s.opt.PositiveWeight, s.opt.NegativeWeight
+	s.kPos, s.kNeg = s.weights.Positive, s.weights.Negative
 	if s.opt.Balanced && p > 0 && n > 0 {
 		s.kPos, s.kNeg = s.kPos/p, s.kNeg/n
 	}

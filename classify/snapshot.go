@@ -191,7 +191,8 @@ func (s *SPADE) UnmarshalBinary(data []byte) error {
 
 func (s *SGD) kind() string {
 	o := s.opt
-	return s.online.kind(fmt.Sprintf("sgd balanced=%t weights=%v,%v", o.Balanced, o.PositiveWeight, o.NegativeWeight))
+	return s.online.kind(fmt.Sprintf("sgd balanced=%t weights=%v,%v", o.Balanced, s.weights.Positive,
+		s.weights.Negative))
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler]; see [SPADE.MarshalBinary].

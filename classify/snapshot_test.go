@@ -327,7 +327,7 @@ func TestSnapshotRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := a.Model()
-		other, err := NewSGD(SGDConfig{PositiveWeight: 3, NegativeWeight: 1})
+		other, err := NewSGD(SGDConfig{Weights: &ClassWeights{Positive: 3, Negative: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

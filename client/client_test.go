@@ -303,7 +303,8 @@ func TestLocalSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		metrics := map[string]float64{"x": float64(i)} // a third has only x: the ratio's numerator is then the default
+		// A third has only x: the ratio's numerator is then the default.
+		metrics := map[string]float64{"x": float64(i)}
 		if i%3 > 0 {
 			metrics["shown"] = 2
 		}

@@ -259,7 +259,7 @@ func (l *Local) Flush(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
 	var refused error
-	for l.pending != nil || l.take() {
+	for l.pending != nil || l.collect() {
 		said, err := l.send(ctx)
 		refused = errors.Join(refused, said)
 		if err != nil {
@@ -293,8 +293,8 @@ func (l *Local) send(ctx context.Context) (refused, err error) {
 	return refused, err
 }
 
-// take moves the sums recorded so far to the pending report. It reports whether there are any.
-func (l *Local) take() bool {
+// collect moves the sums recorded so far to the pending report. It reports whether there are any.
+func (l *Local) collect() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.sums) == 0 {

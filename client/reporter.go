@@ -239,13 +239,13 @@ func (r *Reporter) run(ctx context.Context) {
 	for {
 		select {
 		case q := <-r.queue:
-			r.take(ctx, &g, q)
+			r.add(ctx, &g, q)
 		case <-t.C:
 			r.sendAll(ctx, &g)
 			t.Reset(r.options.Every)
 		case <-r.idle:
 			for len(r.queue) > 0 {
-				r.take(ctx, &g, <-r.queue)
+				r.add(ctx, &g, <-r.queue)
 			}
 			r.sendAll(ctx, &g)
 			return
@@ -256,8 +256,8 @@ func (r *Reporter) run(ctx context.Context) {
 // gathered holds the items of the next batches.
 type gathered struct{ exposures, feedback []policy.FeedbackItem }
 
-// take adds an item to its batch, which it sends if full, or answers a marker of Flush.
-func (r *Reporter) take(ctx context.Context, g *gathered, q queued) {
+// add adds an item to its batch, which it sends if full, or answers a marker of Flush.
+func (r *Reporter) add(ctx context.Context, g *gathered, q queued) {
 	switch {
 	case q.flush != nil:
 		r.sendAll(ctx, g)

@@ -30,7 +30,7 @@ func oneSided(alpha float64) float64 {
 	return float64(-2 * portable.Log(float64(most*alpha)))
 }
 
-// heavy is the probability of the values of λ that suit an effect, the smaller ones have the rest.
+// heavy is the weight of the values of λ that suit the effect. The smaller values have the rest.
 const heavy = 0.85
 
 // boundedRadius is the boundary for terms of size at most bound: the u at which the mixture over λ

@@ -19,13 +19,13 @@ import (
 // probability at most α·w/4. The values of λ are powers of two with weights w that sum to 1; the
 // two kinds and the two sides (1 − X for the upper one) have a quarter of α each. Every μ at which
 // one has reached its bound is out. The first kind is the tight one for observations that are 0 or
-// 1, the second for those of small variance. In the second Σ(X−μ)² = M2 + n·(mean−μ)²: with μ
-// itself as the centre no observation is needed alone.
+// 1, the second for those of small variance. In the second Σ(X−μ)² = M2 + n·(mean−μ)²: so the sums
+// suffice, without the single observations.
 
 // lambdas is the number of values of λ: top, top/2, top/4, ...
 const lambdas = 26
 
-// rate is a value of λ and what is needed of it.
+// rate is a value of λ with the functions of λ that the bounds need.
 type rate struct {
 	lambda float64
 	cost   float64 // ln(4/w)

@@ -1,6 +1,10 @@
 package confseq
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/vec"
+)
 
 // Group describes some units of a round: those of an arm, of several, or of the control.
 type Group struct {
@@ -42,17 +46,17 @@ func (p *Pair) GroupOf(r float64) Group {
 	return g
 }
 
-// Contrast compares units with the control's units of the same rounds. For a change c it holds what
-// is needed to bound the mean over rounds of
+// Contrast compares units with the control's units of the same rounds. For a change c it holds the
+// sums that bound the mean over rounds of
 //
 //	ȳ − (1 + c)·ȳ₀
 //
 // where ȳ is a round's mean of an arm, or of all units served, and ȳ₀ that of the control in the
-// same round; for a ratio, numerator − (1 + c)·(control's ratio)·denominator. What all arms of a
-// round have in common, such as a season, growth or a campaign, cancels, however the mixture has
-// moved between the rounds. The round's weight is n·n₀/N for an arm of n units beside n₀ of the
-// control and N in all, and n₀ for all units served: so the contrast of what was served is the
-// weighted mean of those of its arms.
+// same round; for a ratio, numerator − (1 + c)·(control's ratio)·denominator. Effects that all arms
+// of a round share, such as a season, growth or a campaign, cancel, however the mixture has moved
+// between the rounds. The round's weight is n·n₀/N for an arm of n units beside n₀ of the control
+// and N in all, and n₀ for all units served: so the contrast of what was served is the weighted
+// mean of those of its arms.
 //
 // The zero Contrast is empty. It does not depend on c. Its fields are exported to be saved. It is
 // not safe for concurrent use.
@@ -68,15 +72,16 @@ type Contrast struct {
 	OwnMost, ZeroMost, ChangeMost float64
 }
 
-// AddArm adds a round's units of an arm other than the control, where all arms together had N
-// units. A round without two units of the control, or in which its ratio is undefined, is left out.
+// AddArm adds a round's units of an arm other than the control, where N is the number of units of
+// all arms. A round without two units of the control, or in which its ratio is undefined, is left
+// out.
 func (c *Contrast) AddArm(arm, control Group, all float64) {
 	if !(arm.N > 0) || !(control.N > 1) || !(control.Per > 0) {
 		return
 	}
 	level := control.Mean / control.Per
 	difference := arm.Mean - float64(level*arm.Per)
-	if arm.N < 2 { // it does not show its variance
+	if arm.N < 2 { // one unit does not show the variance
 		arm.Square = max(arm.Square, float64(difference*difference))
 	}
 	scale := arm.Per / control.Per
@@ -118,11 +123,12 @@ func (c *Contrast) AddServed(rest, control Group) {
 // terms are a round's weight, means, and the coefficients of its units.
 type terms struct{ weight, difference, level, own, zero, change float64 }
 
-// largestTerm is the size up to which a round's terms are taken: their sums stay within float64.
+// largestTerm is the largest size of a round's terms that is accepted, so that their sums stay
+// within float64.
 const largestTerm = 1e200
 
-// add adds a round. One whose terms are too large is left out: its ratio is of a denominator near
-// 0.
+// add adds a round. A round whose terms are too large is left out: the denominator of its ratio is
+// near 0.
 func (c *Contrast) add(t terms, own, control Group) {
 	var round Contrast
 	round.fill(t, own, control)
@@ -213,8 +219,8 @@ func (c *Contrast) Mean(change float64) float64 {
 // With a range it is exact for rounds that are over, for every distribution on the range and every
 // level of the rounds, if no unit comes twice: given which units have which arm, the sum's terms
 // are bounded martingale differences with the weights known before, and the boundary is that of a
-// mixture of Fan's supermartingales. A centre that was not fixed before, and looks while a round
-// runs, when the arms' numbers of units are not known, cost terms of the order of one unit.
+// mixture of Fan's supermartingales. A centre that was not fixed before, and looks during a round,
+// before the arms' numbers of units are known, cost terms of the order of one unit.
 //
 // Without a range it is asymptotic: the one-sided normal mixture's boundary (Robbins 1970;
 // Waudby-Smith et al. 2024, Theorem 2.2) with the sample variances within the rounds. It begins
@@ -231,7 +237,7 @@ func (c *Contrast) Interval(change, alpha float64, o ContrastOptions) (low, high
 		return math.Inf(-1), math.Inf(1)
 	}
 	var radius float64
-	if size := math.Abs(change); finite(o.Width) {
+	if size := math.Abs(change); vec.IsFinite(o.Width) {
 		radius = boundedRadius(v/inflation, alpha, float64((1+size)*o.Width), size)
 	} else {
 		most := math.Sqrt(c.ZeroMost) + float64(size*math.Sqrt(c.ChangeMost))

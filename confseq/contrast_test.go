@@ -251,8 +251,8 @@ func TestContrastCovers(t *testing.T) {
 }
 
 // TestFewCarryTheMean: revenue of 2 % of the units, lognormal with σ = 1.8. Without a range the
-// sequence says nothing while few observations carry the mean, and then misses it in at most alpha
-// of the runs. (It was in 68 % without that condition.)
+// interval is trivial while few observations carry the mean; later it misses it in at most alpha of
+// the runs. (It was in 68 % without that condition.)
 func TestFewCarryTheMean(t *testing.T) {
 	testsize.NoRace(t)
 	runs, most := 300, 26 // 15 expected at alpha

@@ -1,6 +1,6 @@
 // Package confseq has confidence sequences: intervals that hold for all numbers of observations at
 // once. An ordinary 95 % interval misses the mean in 5 % of all experiments if it is computed once,
-// at a number of observations that was fixed before. Whoever looks at it after every observation
+// at a number of observations that was fixed before. An observer who looks after every observation
 // will almost surely see it miss at some time. A confidence sequence misses the mean at any time,
 // in the whole run, with probability at most alpha, so it may be looked at, and acted on, at any
 // time.

@@ -1,6 +1,10 @@
 package confseq
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/vec"
+)
 
 // Pair holds the running means and second moments of two variables of the same units, the numerator
 // x and the denominator y of a ratio. The zero Pair is empty. Its fields are exported to be saved.
@@ -75,7 +79,7 @@ func (p *Pair) Ratio() (r float64, ok bool) {
 	if p.N == 0 || !(p.Y > 0) {
 		return 0, false
 	}
-	if r = p.X / p.Y; !finite(r) {
+	if r = p.X / p.Y; !vec.IsFinite(r) {
 		return 0, false
 	}
 	return r, true
@@ -100,7 +104,7 @@ func (p *Pair) Interval(alpha float64) (ratio, low, high float64, ok bool) {
 // alpha/2 each.
 func (p *Pair) IntervalWithin(alpha float64, x, y [2]float64) (ratio, low, high float64, ok bool) {
 	ratio, low, high, ok = p.Interval(alpha)
-	if !ok || !finite(x[0]) || !finite(x[1]) || !finite(y[0]) || !finite(y[1]) {
+	if !ok || !vec.IsFinite(x[0]) || !vec.IsFinite(x[1]) || !vec.IsFinite(y[0]) || !vec.IsFinite(y[1]) {
 		return ratio, low, high, ok
 	}
 	top, bottom := p.parts()

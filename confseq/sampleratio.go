@@ -42,7 +42,7 @@ func NewSampleRatio(shares []float64, prior float64) (*SampleRatio, error) {
 		}
 	}
 	if !(math.Abs(total-1) <= 1e-9) {
-		return nil, noregret.BadInputf("shares", "they sum to %v: want 1", total)
+		return nil, noregret.BadInputf("shares", "sum %v: want 1", total)
 	}
 	for _, p := range shares {
 		s.Shares = append(s.Shares, p)
@@ -78,7 +78,7 @@ func (s *SampleRatio) P() float64 {
 // LogEvidence is by how much n more units of an arm raise the logarithm of the evidence of
 // [SampleRatio]. The Dirichlet has the parameter prior for the arm and mass in all; share, above 0,
 // is the arm's share under the null hypothesis; count and units are the units so far, of the arm
-// and in all. Evidence with other priors, or of several samples, can be built of it.
+// and in all. Evidence with other priors, or from several samples, can be computed with it.
 func LogEvidence(prior, mass, share float64, count, units, n int64) float64 {
 	if n <= 0 {
 		return 0

@@ -66,7 +66,8 @@ func TestSampleRatioLevel(t *testing.T) {
 		}
 		return found
 	}
-	if n := ever("as they are", shares); n > 27 { // 15 expected at the most, 27 have probability .003
+	// 15 expected at the most, 27 have probability .003.
+	if n := ever("as they are", shares); n > 27 {
 		t.Errorf("p was ever at most .05 in %d of %d runs", n, runs)
 	}
 	if n := ever("tilted", []float64{.42, .38, .2}); n < runs*9/10 {

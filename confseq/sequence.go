@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Sequence holds the running mean and variance of one variable, by Welford's recurrence, and gives
@@ -70,7 +71,7 @@ func (s Sequence) Merged(o Sequence) (_ Sequence, ok bool) {
 		return s, false
 	}
 	s.Merge(o)
-	return s, finite(s.Mean) && finite(s.M2)
+	return s, vec.IsFinite(s.Mean) && vec.IsFinite(s.M2)
 }
 
 // FromSums returns the sequence of n observations with the given sum and sum of squares. It returns
@@ -82,7 +83,7 @@ func FromSums(n int64, sum, squares float64) (Sequence, error) {
 	}
 	if sum-sum != 0 || squares-squares != 0 || squares < 0 {
 		return Sequence{}, noregret.BadInputf("sums",
-			"%v and %v: want finite numbers, that of squares at least 0", sum, squares)
+			"%v and %v: want finite numbers, the sum of squares at least 0", sum, squares)
 	}
 	if n == 0 {
 		return Sequence{}, nil
@@ -108,7 +109,7 @@ func widen(n int64, low, high, from, to float64) (float64, float64) {
 }
 
 // Farthest returns the largest distance of an observation from c, or a bound for it. It returns 0
-// if the extremes are not known: they are not in sequences that earlier versions have saved.
+// if the extremes are unknown, as in sequences that earlier versions have saved.
 func (s *Sequence) Farthest(c float64) float64 {
 	if !(s.High > s.Low) && s.M2 > 0 {
 		return 0
@@ -126,13 +127,14 @@ func (s *Sequence) Variance() float64 {
 
 // Constants of the asymptotic sequence, for observations without a range.
 const (
-	// tightAt is the number of observations at which it is the tightest, relative to what is
+	// tightAt is the number of observations at which the sequence is tightest relative to the best
 	// possible.
 	tightAt = 1000
-	// burnIn is the number below which it says nothing: the theorem is one about many.
+	// burnIn is the number of observations below which the interval is trivial, because the theorem
+	// is asymptotic.
 	burnIn = 200
-	// spare is added to the sum of squared deviations of counts: rare ones have shown too few of
-	// their variance for long.
+	// spare is added to the sum of squared deviations of counts, because the sample variance of
+	// rare counts is too small for a long time.
 	spare = 4
 	// dominant is the largest share of the sum of squared deviations that one observation may have.
 	dominant = 1.0 / 20
@@ -154,15 +156,15 @@ const (
 // 20th of the sum of squared deviations (Noether's condition): a mean that few observations carry,
 // as that of revenue, is not near the normal distribution, and its sample variance is too small
 // until the largest values have come. Before that, and while all observations are equal, it is
-// [low, high]. Of [FromSums] the largest deviation is known by a bound alone, so that it takes at
-// least 20 batches. If low is finite, as for counts, 4 is added to the sum of squared deviations,
+// [low, high]. For [FromSums] only a bound on the largest deviation is known, so at least 20
+// batches are needed. If low is finite, as for counts, 4 is added to the sum of squared deviations,
 // which understates the variance while a rare event has not occurred.
 func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
-	if finite(low) && finite(high) && finite(high-low) {
+	if vec.IsFinite(low) && vec.IsFinite(high) && vec.IsFinite(high-low) {
 		return boundedInterval(s, alpha, low, high)
 	}
 	n, squares := float64(s.N), s.M2
-	if finite(low) {
+	if vec.IsFinite(low) {
 		squares += spare
 	}
 	far := s.Farthest(s.Mean)
@@ -173,5 +175,3 @@ func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
 	width := mixtureRadius(float64(n*v), tightAt*v, float64(-2*portable.Log(alpha))) / n
 	return max(s.Mean-width, low), min(s.Mean+width, high)
 }
-
-func finite(x float64) bool { return x-x == 0 }

@@ -128,7 +128,7 @@ func TestSequenceCoversAtAllTimes(t *testing.T) {
 				t.Errorf("p = %v in batches of %d: missed in %d of %d runs", p, batch, missed, runs)
 			}
 			if batch == 1 && ordinary < runs/4 {
-				t.Errorf("p = %v: ordinary intervals missed in %d of %d runs only: the test tells nothing", p, ordinary,
+				t.Errorf("p = %v: ordinary intervals missed in %d of %d runs only: the test shows nothing", p, ordinary,
 					runs)
 			}
 		}
@@ -193,7 +193,7 @@ func TestSequencePower(t *testing.T) {
 }
 
 // TestAsymptoticSequence: without a range the level is kept by observations that are not too
-// skewed, and nothing is said of few or equal ones.
+// skewed, and for few or equal observations the interval is trivial.
 func TestAsymptoticSequence(t *testing.T) {
 	testsize.NoRace(t)
 	for name, g := range map[string]struct {
@@ -228,7 +228,7 @@ func TestAsymptoticSequence(t *testing.T) {
 	}
 }
 
-// TestIntervalEdges: what little data, no variance, an infinite end do.
+// TestIntervalEdges checks few observations, no variance and an infinite end.
 func TestIntervalEdges(t *testing.T) {
 	var s Sequence
 	if a, b := s.Interval(.05, -1, 2); a != -1 || b != 2 {

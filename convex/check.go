@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/memory"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // maxDim is the largest dimension. Sums of a few dimensions do not overflow.
@@ -34,7 +35,7 @@ func checkMemory(what string, d int, numbers float64) error {
 
 func checkFinite(what, field string, x []float64) error {
 	for i, v := range x {
-		if v-v != 0 {
+		if !vec.IsFinite(v) {
 			return noregret.BadInputf(what, "%s[%d] is %v, want a finite number", field, i, v)
 		}
 	}

@@ -40,7 +40,8 @@ func TestKL(t *testing.T) {
 // TestConjugateOfExp: the conjugate of e^x is θ ln θ − θ for θ > 0, 0 at 0 and +Inf below, here
 // against a supremum by search.
 func TestConjugateOfExp(t *testing.T) {
-	m := must(convex.NewUnnormalizedEntropy(1)) // its value is the conjugate of e^x, as its conjugate is e^θ
+	// The value of m is the conjugate of e^x, as its conjugate is e^θ.
+	m := must(convex.NewUnnormalizedEntropy(1))
 	for _, theta := range []float64{0, 0.2, 1, 2.5} {
 		best := math.Inf(-1)
 		for x := -40.0; x < 5; x += 1e-4 {

@@ -55,7 +55,8 @@ func (h *Halfspace) excess(x []float64) (v, scale float64) {
 // Project writes v − a·max(⟨a,v⟩−b, 0)/‖a‖². O(d), two passes.
 func (h *Halfspace) Project(dst, v []float64) {
 	copy(dst, v)
-	for pass := range 3 { // the later passes correct the rounding for a distant v, in either direction
+	// The later passes correct the rounding for a distant v, in either direction.
+	for pass := range 3 {
 		e, scale := h.excess(dst)
 		if e <= float64(slack(len(v))*scale) && (pass == 0 || -e <= float64(slack(len(v))*scale)) {
 			return

@@ -41,14 +41,16 @@ func TestNumericArgmax(t *testing.T) {
 		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
 			r := source(t)
 			if raceEnabled && r.IntN(8) != 0 {
-				return // the detector makes a pass ten times as slow; a part of the draws is enough there
+				// The detector makes a pass ten times as slow; a part of the draws is enough there.
+				return
 			}
 			m, s := kind.make(r, rapid.IntRange(1, 8).Draw(t, "d"))
 			if math.IsInf(s.Diameter(), 1) {
 				return
 			}
 			exact := must(convex.Restrict(m, s))
-			matrix := strings.HasPrefix(kind.name, "matrix") // of any condition: the accuracy is not promised
+			// The matrices have any condition: the accuracy is not promised.
+			matrix := strings.HasPrefix(kind.name, "matrix")
 			reg, err := convex.Restrict(must(convex.NewMap(m, 0, nil)), s)
 			if matrix && noregret.CodeOf(err) == noregret.Diverged {
 				return

@@ -243,7 +243,8 @@ func TestForeignMaps(t *testing.T) {
 	if l, n := must(convex.Restrict(own, simplex)).StrongConvexity(); l != 1 || n != convex.Norm(convex.L1) {
 		t.Errorf("strong convexity %v in %s, want 1 in l1", l, n)
 	}
-	barrier := must(convex.NewMap(must(convex.NewLogBarrier(3)), 1, convex.L1)) // has no minimum on ℝ³
+	// The log barrier has no minimum on ℝ³.
+	barrier := must(convex.NewMap(must(convex.NewLogBarrier(3)), 1, convex.L1))
 	if l, _ := must(convex.Restrict(barrier, simplex)).StrongConvexity(); l != 1 {
 		t.Errorf("strong convexity %v, want 1", l)
 	}

@@ -21,7 +21,8 @@ func TestRegularizersFar(t *testing.T) {
 		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
 			r := source(t)
 			if raceEnabled && r.IntN(8) != 0 {
-				return // the detector makes a pass ten times as slow; a part of the draws is enough there
+				// The detector makes a pass ten times as slow; a part of the draws is enough there.
+				return
 			}
 			m, s := kind.make(r, rapid.IntRange(1, 8).Draw(t, "d"))
 			reg, err := convex.Restrict(m, s)

@@ -158,7 +158,8 @@ func TestMinimize(t *testing.T) {
 				clear(c)
 			case 3:
 				c = normals(r, d, 1)
-			case 1: // the only c with a minimum on a halfspace or affine set: normal at a projected point
+			// The only c with a minimum on a halfspace or affine set: normal at a projected point.
+			case 1:
 				v := awkward(r, d)
 				x := make([]float64, d)
 				s.Project(x, v)

@@ -100,7 +100,8 @@ func simplexThreshold(v []float64, s float64, abs bool) (top, tau float64) {
 		if n > 0 {
 			next += f / float64(n)
 		}
-		if next == tau || math.Abs(f) <= float64(float64(float64(n+4)*(eps/4))*s) { // f is no more than its rounding
+		// At the end f is no more than its rounding.
+		if next == tau || math.Abs(f) <= float64(float64(float64(n+4)*(eps/4))*s) {
 			return top, next
 		}
 		if f > 0 {

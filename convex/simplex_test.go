@@ -111,7 +111,8 @@ func FuzzThresholds(f *testing.F) {
 			if !s.Contains(x, 0) {
 				t.Fatalf("%s: %v of %v is not a member", s, x, v)
 			}
-			if _, ok := s.(*convex.Simplex); ok && vec.Norm2(v) < 1e3*sum { // sorting loses its digits beyond that
+			// Sorting loses its digits beyond 1e3·sum.
+			if _, ok := s.(*convex.Simplex); ok && vec.Norm2(v) < 1e3*sum {
 				want := sortedSimplex(v, sum)
 				if g := vec.Norm2(sub(x, want)); g > 1e-12*(sum+vec.Norm2(v)) {
 					t.Fatalf("%s: %v, want %v", s, x, want)

@@ -27,7 +27,8 @@ func rowCost(nonZeros int) int { return 8*nonZeros + 16 }
 // Index is 0-based, ascending and unique within a row; values are finite and not
 // zero. The zero Block is empty and ready to use. A Block is not safe for concurrent use.
 type Block struct {
-	FirstRow int64     // number of the first row in the stream that the block came from, counted from 0
+	// Number of the first row in the stream that the block came from, counted from 0.
+	FirstRow int64
 	Offset   []uint32  // Len()+1 offsets, Offset[0] = 0; nil when the block is empty
 	Index    []uint32  // feature numbers
 	Value    []float32 // the feature values, one per Index

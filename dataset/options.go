@@ -82,10 +82,11 @@ type Options struct {
 	Unseen      Unseen  // with Schema: what to do with a feature it lacks; default UnseenError
 	Schema      *Schema // the fixed feature space of a trained model; nil: learn one
 
-	Delimiter     string   // CSV: "," ";" or a tab; "": found in the first line
-	NoQuotes      bool     // CSV: quotes are ordinary characters, every line is a row
-	Header        Header   // CSV: default HeaderAuto
-	LabelColumn   string   // CSV: name, number from 1, or "last"; default: the schema's, else "last"
+	Delimiter string // CSV: "," ";" or a tab; "": found in the first line
+	NoQuotes  bool   // CSV: quotes are ordinary characters, every line is a row
+	Header    Header // CSV: default HeaderAuto
+	// CSV: name, number from 1, or "last"; default: the schema's, else "last"
+	LabelColumn   string
 	WeightColumn  string   // CSV: name or number from 1; "": no weights
 	Categorical   []string // CSV: columns (names or numbers) to encode one-hot in any case
 	IgnoreColumns []string // CSV: columns to skip (names or numbers); JSONL: keys to skip
@@ -96,8 +97,10 @@ type Options struct {
 
 	AllowNoLabel bool // rows without a label get NoClass instead of being bad
 
-	Workers     int    // goroutines that parse; 0: GOMAXPROCS. The result is the same for any number
-	MemoryLimit int64  // Load: bytes of rows held in memory before they go to a temporary file; 0: 64 MiB
+	// Goroutines that parse; 0: GOMAXPROCS. The result is the same for any number
+	Workers int
+	// Load: bytes of rows held in memory before they go to a temporary file; 0: 64 MiB
+	MemoryLimit int64
 	WindowBytes int64  // Set.Shuffle: bytes of rows that are shuffled together; 0: 32 MiB
 	TempDir     string // Load: directory of the temporary file; "": os.TempDir()
 	CachePath   string // Load: also keep the binary cache under this path, written atomically

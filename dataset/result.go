@@ -9,11 +9,13 @@ import (
 
 // result is the parsed form of a chunk.
 type result struct {
-	rows   Block  // Class holds local numbers of labels; Index local numbers of names when local is set
-	labels names  // label tokens in order of first appearance in the chunk
-	feats  names  // feature names in order of first appearance in the chunk
-	local  bool   // Index refers to feats
-	direct uint32 // with local: smaller numbers are features, others are direct + number of the name
+	// Class holds local numbers of labels; Index local numbers of names when local is set.
+	rows   Block
+	labels names // label tokens in order of first appearance in the chunk
+	feats  names // feature names in order of first appearance in the chunk
+	local  bool  // Index refers to feats
+	// With local, numbers below direct are features, others are direct + number of the name.
+	direct uint32
 
 	at       []uint32 // text: the line of each row, counted from the chunk's first
 	bad      []badLine

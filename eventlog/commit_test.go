@@ -233,7 +233,8 @@ func TestFailurePoisons(t *testing.T) {
 			mem := vfs.NewCrashableMem()
 			var armed atomic.Bool
 			s := open(t, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-				if op.Kind == kind && armed.CompareAndSwap(true, false) { // once: the disk is well again at once
+				// Once: the disk is well again at once.
+				if op.Kind == kind && armed.CompareAndSwap(true, false) {
 					return errorfs.ErrInjected
 				}
 				return nil

@@ -75,9 +75,9 @@ type link struct {
 func decodeRecord(data []byte) (r Record, l link, problem string) {
 	switch {
 	case len(data) < recordHeader:
-		return r, l, "it is truncated"
+		return r, l, "truncated"
 	case string(data[:4]) != recordMagic:
-		return r, l, "it does not begin with " + recordMagic
+		return r, l, "does not begin with " + recordMagic
 	case binary.LittleEndian.Uint32(data[4:]) != uint32(len(data)):
 		return r, l, "its length field is wrong"
 	case recordSum(data) != binary.LittleEndian.Uint32(data[8:]):

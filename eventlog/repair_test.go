@@ -45,7 +45,8 @@ func without(tr tree, part string) tree {
 
 // Check and Repair are exact to the position.
 func TestRepair(t *testing.T) {
-	tr, _, _ := smallLog(t) // 6 to 24: 6-10 in a table, 11-18 in another, 19-24 in the write-ahead log
+	// 6 to 24: 6-10 in a table, 11-18 in another, 19-24 in the write-ahead log.
+	tr, _, _ := smallLog(t)
 	for _, tc := range []struct {
 		name     string
 		broken   tree

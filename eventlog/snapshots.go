@@ -46,15 +46,15 @@ func snapshotSum(b []byte) uint32 {
 func decodeSnapshot(b []byte, position uint64) (at mark, state []byte, problem string) {
 	switch {
 	case len(b) < snapshotHeader:
-		return at, nil, "it is truncated"
+		return at, nil, "truncated"
 	case string(b[:4]) != snapshotMagic:
-		return at, nil, "it does not begin with " + snapshotMagic
+		return at, nil, "does not begin with " + snapshotMagic
 	case snapshotSum(b) != binary.LittleEndian.Uint32(b[16:]):
 		return at, nil, "its checksum is wrong"
 	}
 	at = mark{binary.LittleEndian.Uint64(b[4:]), binary.LittleEndian.Uint32(b[12:])}
 	if at.position != position {
-		return at, nil, fmt.Sprintf("it covers position %d", at.position)
+		return at, nil, fmt.Sprintf("covers position %d", at.position)
 	}
 	return at, b[snapshotHeader:], ""
 }
@@ -163,7 +163,8 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 	s.snapshots = slices.Delete(s.snapshots, 0, drop)
 	s.mu.Unlock()
 	for _, p := range old {
-		_ = s.fs.Remove(s.fs.PathJoin(s.path(snapshotName), snapshotFile(p))) // an extra snapshot is harmless
+		// An extra snapshot is harmless.
+		_ = s.fs.Remove(s.fs.PathJoin(s.path(snapshotName), snapshotFile(p)))
 	}
 	return nil
 }

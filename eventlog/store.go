@@ -275,7 +275,8 @@ func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebb
 		CacheSize:                   8 << 20,
 		Logger:                      fatal{fail},
 		EventListener: &pebble.EventListener{
-			DataCorruption: func(pebble.DataCorruptionInfo) {}, // the reader that meets it gets an error
+			// The reader that meets the damage gets an error.
+			DataCorruption: func(pebble.DataCorruptionInfo) {},
 		},
 	}
 	for i := range o.Levels {

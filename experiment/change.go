@@ -79,7 +79,7 @@ func frozenFields(d *definition.Definition) map[string]any {
 // learningFields are the fields that the learner depends on. A change of them requires a new
 // learner.
 func learningFields(d *definition.Definition) any {
-	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift}
+	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift, d.Changes, d.Exploration}
 }
 
 func sameJSON(a, b any) bool {
@@ -98,7 +98,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	old, new := frozenFields(x.def), frozenFields(d)
 	for _, field := range slices.Sorted(maps.Keys(old)) {
 		if !sameJSON(old[field], new[field]) {
-			return noregret.BadInputf(field, "it cannot change while the experiment runs: delete the experiment, or "+
+			return noregret.BadInputf(field, "cannot change while the experiment runs: delete the experiment, or "+
 				"make one of "+
 				"another name")
 		}

@@ -165,7 +165,8 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error
 		}
 	}
 	if len(names) == 0 {
-		return policy.Rejected, noregret.BadInputf("metrics", "none: want at least one of %s", in.def.Reportable())
+		return policy.Rejected, noregret.BadInputf("metrics", "none: at least one of %s is required",
+			in.def.Reportable())
 	}
 	c, row, status, err := x.row(in, e)
 	if c == nil {
@@ -202,7 +203,7 @@ func (x *roster) checkValue(name string, v float64) error {
 	low, high := m.Interval()
 	switch {
 	case m.Kind == "ratio":
-		return noregret.BadInputf("metrics."+name, "it is a ratio: report its parts %s and %s", m.Numerator,
+		return noregret.BadInputf("metrics."+name, "a ratio: report its parts %s and %s", m.Numerator,
 			m.Denominator)
 	case !(v >= low && v <= high):
 		return noregret.BadInputf("metrics."+name, "%v: want a number in [%v, %v]", v, low, high)

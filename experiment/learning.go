@@ -157,13 +157,8 @@ func (x *learning) remember(d *definition.Definition, arms []armStats) {
 // rebuildLearner creates a learner for the definition and trains it on the rounds that are kept.
 func (x *learning) rebuildLearner(r *roster) error {
 	d := r.def
-	r.goals = nil
-	if d.Objective != nil {
-		g, err := d.Goals()
-		if err != nil {
-			return err
-		}
-		r.goals = g
+	if err := r.setGoals(); err != nil {
+		return err
 	}
 	m, err := makeLearner(d, len(r.LearnedArms), r.fixedSplit())
 	if err != nil {

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -85,10 +86,14 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 		return nil, nil
 	}
 	r := &policy.Regret{}
-	best, arm := math.Inf(-1), -1
+	best, arm, held := math.Inf(-1), -1, false
 	for k := range means {
-		if v := x.goals.Value(means[k]); seen[k] && x.Arms[k].Active && v > best {
-			best, arm = v, k
+		if !seen[k] || !x.Arms[k].Active {
+			continue
+		}
+		v, holds := x.priced.Value(means[k]), finite(x.goals.Value(means[k])) // first those that hold what is hard
+		if holds && !held || holds == held && v > best {
+			best, arm, held = v, k, holds
 		}
 	}
 	if arm < 0 {
@@ -121,9 +126,9 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 }
 
 // Optimum returns a solver for the best mixture of the active arms at their current means, with a
-// certificate: no mixture is better by more than its Gap. It returns nil without an objective, with
-// hard guardrails, or before anything is observed. The solver may take long; it no longer reads the
-// state.
+// certificate: no mixture is better by more than its Gap. It returns nil without an objective, or
+// before anything is observed, and the solver returns nil if no mixture holds the hard guardrails.
+// The solver may take long; it no longer reads the state.
 func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), err error) {
 	x := s.live[name]
 	if x == nil {
@@ -136,7 +141,7 @@ func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), er
 			arms = append(arms, k)
 		}
 	}
-	if len(arms) == 0 || x.goals.HasHard() {
+	if len(arms) == 0 {
 		return nil, nil
 	}
 	t, err := pasto.NewTable(len(arms), x.goals.Dim())
@@ -149,6 +154,9 @@ func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), er
 	goals, all := x.goals, len(x.Arms)
 	return func() (*optimum.Optimum, error) {
 		o, err := optimum.Maximize(goals, t, optimum.Options{Tolerance: 1e-6, Iterations: 10_000})
+		if _, impossible := errors.AsType[*optimum.Infeasible](err); impossible {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}

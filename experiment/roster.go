@@ -14,6 +14,7 @@ import (
 type roster struct {
 	def         *definition.Definition
 	goals       *pasto.Goals // nil without an objective
+	priced      *pasto.Goals // the same with prices for hard guardrails, for reports
 	Arms        []armState   `json:"arms"`
 	Holdout     armStats     `json:"held"`
 	LearnedArms []int        `json:"learn"` // the learner's arms, as indices of Arms

@@ -125,7 +125,7 @@ func checkSparse(place string, z Sparse, d int) error {
 		return noregret.BadInputf("dimension", "%d: want at least 1", d)
 	}
 	if len(z.Index) != len(z.Value) {
-		return noregret.BadInputf(place, "it has %d indices and %d values: want equal numbers",
+		return noregret.BadInputf(place, "%d indices and %d values: want equal numbers",
 			len(z.Index), len(z.Value))
 	}
 	for k, i := range z.Index {

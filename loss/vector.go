@@ -11,10 +11,10 @@ import (
 
 func checkFinite(place string, v []float64) error {
 	if len(v) == 0 {
-		return noregret.BadInputf(place, "it has no values, want at least one")
+		return noregret.BadInputf(place, "no values: at least one is required")
 	}
 	for i, x := range v {
-		if x-x != 0 {
+		if !vec.IsFinite(x) {
 			return noregret.BadInputf(fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
 		}
 	}
@@ -161,7 +161,7 @@ type Max struct{ F []Function }
 // NewMax returns the maximum of one function or more of one dimension. It copies the slice.
 func NewMax(f ...Function) (*Max, error) {
 	if len(f) == 0 {
-		return nil, noregret.BadInputf("f", "no functions: want at least one")
+		return nil, noregret.BadInputf("f", "no functions: at least one is required")
 	}
 	for i, g := range f {
 		if g == nil || g.Dim() != f[0].Dim() {

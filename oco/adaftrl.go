@@ -16,9 +16,10 @@ import (
 //
 //	λ_{t+1} = λ_t + δ_t/α²,   δ_t = min_V F_t − min_V (λ_t·ψ + Σ_{i≤t}⟨g_i, ·⟩) + ⟨g_t, x_t⟩ ≥ 0,
 //
-// where F_t = λ_t·ψ + Σ_{i<t}⟨g_i, ·⟩ has its minimum at x_t. No parameters that depend on the
-// losses, any-time, scale-free. δ_t is computed as λ_t times the divergence from the next point to
-// this one plus the pull of the set, both nonnegative, and not as a difference of large numbers.
+// where F_t = λ_t·ψ + Σ_{i<t}⟨g_i, ·⟩ has its minimum at x_t. It has no parameters that depend on
+// the losses, and is any-time and scale-free. δ_t is computed as λ_t times the divergence from the
+// next point to this one plus the pull of the set, both nonnegative, and not as a difference of
+// large numbers.
 //
 // Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. The best alpha² is near the range of ψ on V. A
 // round costs two mirror maps; memory is O(d).
@@ -96,7 +97,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 	}
 	x, theta, lambda := l.Predict(), l.state.Dual.Theta, l.state.Lambda.value()
 	var delta float64
-	if lambda == 0 || !finite((l.state.Dual.Mass+largest)/lambda) {
+	if lambda == 0 || !vec.IsFinite((l.state.Dual.Mass+largest)/lambda) {
 		// All losses so far were constant on V, or λψ is negligible beside them: use the definition
 		// without λψ.
 		for i, v := range theta {
@@ -119,7 +120,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 				pull += float64((v - l.work[i]) * (x[i] - y[i]))
 			}
 			delta = lambda * (l.reg.Map().Divergence(x, y) + max(pull, 0))
-		} else { // ψ has no gradient at the next point: use the definition itself
+		} else { // ψ has no gradient at the next point: use the definition
 			after := l.reg.Conjugate(l.work)
 			for i, v := range theta {
 				l.work[i] = v / lambda
@@ -128,7 +129,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 		}
 	}
 	next := lambda + delta/l.alpha2
-	if !finite(next) || next > 0 && !finite((l.state.Dual.Mass+largest)/next) {
+	if !vec.IsFinite(next) || next > 0 && !vec.IsFinite((l.state.Dual.Mass+largest)/next) {
 		return noregret.BadInputf("gradient", "the sum of the subgradients' norms, %v, beside the regularizer's "+
 			"weight %v "+
 			"leaves the range of float64",
@@ -164,7 +165,7 @@ func (l *AdaFTRL) MarshalBinary() ([]byte, error) {
 func (l *AdaFTRL) UnmarshalBinary(data []byte) error {
 	l.fresh = false
 	return restore(data, l.text, &l.state, func(s *adaFTRLState) error {
-		if !finite(s.Lambda.S) || !(s.Lambda.S >= 0) {
+		if !vec.IsFinite(s.Lambda.S) || !(s.Lambda.S >= 0) {
 			return snapshot.Bad("damaged: λ is %v", s.Lambda.S)
 		}
 		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // AdaGrad is AdaGrad on a box (McMahan and Streeter 2010; Duchi, Hazan and Singer 2010; Orabona
@@ -31,12 +32,15 @@ type AdaGrad struct {
 	box                *convex.Box
 }
 
-// adagradState holds the sums of squares as Q_i·2^(2·Exp_i). Exp_i stays 0 for subgradients of
+// adagradState holds the sums of squares as Q_i·2^(2·Exp_i) and Σ_t η_{t,i}·g_{t,i}² as
+// Spent_i·2^Exp_i, where η_{t,i} is the rate of the step. Exp_i stays 0 for subgradients of
 // moderate size.
 type adagradState struct {
 	T    int
 	X, Q []float64
 	Exp  []int32
+	// Spent is missing from the snapshots of older versions.
+	Spent []float64
 }
 
 // NewAdaGrad plays in a box with finite sides from start, nil for the projection of the origin.
@@ -52,7 +56,7 @@ func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
 	l := &AdaGrad{box: box, lower: lower, upper: upper, rate: make([]float64, len(x))}
 	for i := range x {
 		width := upper[i] - lower[i]
-		if !finite(width) {
+		if !vec.IsFinite(width) {
 			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
 				"[%v, %v]: the theorem needs sides of finite length",
 				lower[i], upper[i])
@@ -61,7 +65,9 @@ func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
 		lower[i], upper[i] = lower[i]+0, upper[i]+0 // no −0, see adagradStep
 	}
 	l.text = fmt.Sprintf("adagrad(%v, start=%s)", box, digest(x))
-	l.state = adagradState{X: slices.Clone(x), Q: make([]float64, len(x)), Exp: make([]int32, len(x))}
+	l.state = adagradState{
+		X: slices.Clone(x), Q: make([]float64, len(x)), Exp: make([]int32, len(x)), Spent: make([]float64, len(x)),
+	}
 	l.vectors = hasAdagradStep
 	return l, nil
 }
@@ -88,7 +94,8 @@ func (l *AdaGrad) Update(g []float64) error {
 	}
 	for i := 0; i < len(g); {
 		if l.vectors && len(g)-i >= 4 {
-			i += adagradStep(len(g)-i, &g[i], &l.state.Q[i], &l.state.X[i], &l.rate[i], &l.lower[i], &l.upper[i])
+			st := &l.state
+			i += adagradStep(len(g)-i, &g[i], &st.Q[i], &st.X[i], &l.rate[i], &l.lower[i], &l.upper[i], &st.Spent[i])
 		}
 		end := len(g)
 		if l.vectors {
@@ -111,7 +118,9 @@ func (l *AdaGrad) step(i int, v float64) {
 	s := float64(v * v)
 	if sum := st.Q[i] + s; sum < 0x1p900 && s > 0x1p-900 && st.Exp[i] == 0 {
 		st.Q[i] = sum
-		st.X[i] = min(max(st.X[i]-float64(v*l.rate[i]/math.Sqrt(sum)), l.lower[i]), l.upper[i])
+		move := float64(v * l.rate[i] / math.Sqrt(sum))
+		st.X[i] = min(max(st.X[i]-move, l.lower[i]), l.upper[i])
+		st.Spent[i] += float64(v * move)
 		return
 	}
 	l.extreme(i, v)
@@ -144,6 +153,7 @@ func (l *AdaGrad) extreme(i int, v float64) {
 		e = max(e, st.Exp[i]+int32(math.Ilogb(st.Q[i]))/2) // of the larger of |v| and √q
 		if shift := int(st.Exp[i] - e); shift < -100 || shift > 100 {
 			st.Q[i] = math.Ldexp(st.Q[i], 2*shift)
+			st.Spent[i] = math.Ldexp(st.Spent[i], shift)
 			st.Exp[i] = e
 		}
 	}
@@ -152,7 +162,9 @@ func (l *AdaGrad) extreme(i int, v float64) {
 	}
 	y := math.Ldexp(v, -int(st.Exp[i]))
 	st.Q[i] += float64(y * y)
-	st.X[i] = min(max(st.X[i]-float64(y*l.rate[i]/math.Sqrt(st.Q[i])), l.lower[i]), l.upper[i])
+	move := float64(y * l.rate[i] / math.Sqrt(st.Q[i]))
+	st.X[i] = min(max(st.X[i]-move, l.lower[i]), l.upper[i])
+	st.Spent[i] += float64(y * move)
 }
 
 // Bound implements [Bounder].
@@ -167,9 +179,10 @@ func (l *AdaGrad) Bound(u []float64) (float64, error) {
 	return orInf(b.value()), nil
 }
 
-// SharpBound implements [SharpBounder]: (√2/2)·Σ_i D_i·(1 + (R_i/D_i)²)·√(Σ_t g_{t,i}²), where R_i
-// is the distance of u_i to the farther end of its side. In the middle of the box it is 5/8 of
-// Bound.
+// SharpBound implements [SharpBounder]: Σ_i (R_i²/(2η_{T,i}) + ½Σ_t η_{t,i}·g_{t,i}²), the sum that
+// the proof of Theorem 4.22 bounds, where η_{t,i} are the rates and R_i is the distance of u_i to
+// the farther end of its side. Bound replaces R_i by D_i and the second sum by its largest value,
+// (√2/2)·D_i·√(Σ_t g_{t,i}²).
 func (l *AdaGrad) SharpBound(u []float64) (float64, error) {
 	bound, err := l.Bound(u)
 	if err != nil || math.IsInf(bound, 1) {
@@ -182,7 +195,9 @@ func (l *AdaGrad) SharpBound(u []float64) (float64, error) {
 			continue
 		}
 		r := max(l.upper[i]-u[i], u[i]-l.lower[i]) / width
-		b.add(l.rate[i] * (1 + float64(r*r)) * math.Ldexp(math.Sqrt(q), int(l.state.Exp[i])))
+		e := int(l.state.Exp[i])
+		b.add(l.rate[i] * float64(r*r) * math.Ldexp(math.Sqrt(q), e))
+		b.add(math.Ldexp(l.state.Spent[i], e-1))
 	}
 	return min(bound, orInf(b.value())), nil
 }
@@ -206,6 +221,16 @@ func (l *AdaGrad) UnmarshalBinary(data []byte) error {
 	}
 	if len(s.Exp) != l.Dim() {
 		return snapshot.Bad("damaged: it has %d exponents", len(s.Exp))
+	}
+	if s.Spent == nil { // of an older version: the largest value that the sums can have
+		s.Spent = make([]float64, l.Dim())
+		for i, q := range s.Q {
+			s.Spent[i] = 2 * l.rate[i] * math.Sqrt(q)
+		}
+	}
+	if len(s.Spent) != l.Dim() || slices.ContainsFunc(s.Spent, func(v float64) bool { return !(v >= 0) }) {
+		return snapshot.Bad("damaged: it has %d sums of steps for dimension %d, or one is negative", len(s.Spent),
+			l.Dim())
 	}
 	l.state = s
 	l.vectors = hasAdagradStep && plain(s.Exp)

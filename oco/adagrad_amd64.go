@@ -11,4 +11,4 @@ var hasAdagradStep = cpu.X86.HasAVX
 // the Go code's.
 //
 //go:noescape
-func adagradStep(n int, v, q, x, rate, lower, upper *float64) int
+func adagradStep(n int, v, q, x, rate, lower, upper, spent *float64) int

@@ -1,9 +1,9 @@
 #include "textflag.h"
 
-// func adagradStep(n int, v, q, x, rate, lower, upper *float64) int
+// func adagradStep(n int, v, q, x, rate, lower, upper, spent *float64) int
 //
 // Four coordinates at a time, the same operations in the same order as AdaGrad.step, each rounded once: the bits are the same.
-TEXT ·adagradStep(SB), NOSPLIT, $0-64
+TEXT ·adagradStep(SB), NOSPLIT, $0-72
 	MOVQ n+0(FP), CX
 	MOVQ v+8(FP), SI
 	MOVQ q+16(FP), DI
@@ -11,6 +11,7 @@ TEXT ·adagradStep(SB), NOSPLIT, $0-64
 	MOVQ rate+32(FP), R9
 	MOVQ lower+40(FP), R10
 	MOVQ upper+48(FP), R11
+	MOVQ spent+56(FP), R12
 	ANDQ $-4, CX
 	XORQ AX, AX
 	MOVQ $0x07B0000000000000, DX // 2^-900
@@ -39,7 +40,11 @@ loop:
 	JNE done
 	VMULPD (R9)(AX*8), Y0, Y6   // v·rate
 	VSQRTPD Y2, Y7
-	VDIVPD Y7, Y6, Y6
+	VDIVPD Y7, Y6, Y6           // the move
+	VMULPD Y6, Y0, Y10          // v·move
+	VANDNPD Y10, Y5, Y10        // 0 where v = 0, also where the move is 0/0
+	VADDPD (R12)(AX*8), Y10, Y10
+	VMOVUPD Y10, (R12)(AX*8)
 	VMOVUPD (R8)(AX*8), Y8      // x
 	VSUBPD Y6, Y8, Y7
 	VMAXPD (R10)(AX*8), Y7, Y7  // of two zeros the side, which is +0
@@ -52,6 +57,6 @@ loop:
 	JMP loop
 
 done:
-	MOVQ AX, ret+56(FP)
+	MOVQ AX, ret+64(FP)
 	VZEROUPPER
 	RET

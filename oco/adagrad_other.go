@@ -4,4 +4,6 @@ package oco
 
 const hasAdagradStep = false
 
-func adagradStep(int, *float64, *float64, *float64, *float64, *float64, *float64) int { return 0 }
+func adagradStep(int, *float64, *float64, *float64, *float64, *float64, *float64, *float64) int {
+	return 0
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // AdaHedge is Hedge whose rate follows the mixability gap (van Erven, Grünwald, Koolen and de Rooij
@@ -48,7 +49,7 @@ func NewAdaHedge(d int, alpha float64) (*AdaHedge, error) {
 			alpha2 = portable.Log(float64(d))
 		}
 	}
-	if alpha < 0 || !(alpha2 > 0) || !finite(alpha2) {
+	if alpha < 0 || !(alpha2 > 0) || !vec.IsFinite(alpha2) {
 		return nil, noregret.BadInputf("alpha", "%v: want a finite number above 0", alpha)
 	}
 	l := &AdaHedge{alpha2: alpha2, point: make([]float64, d), text: fmt.Sprintf("adahedge(d=%d, alpha²=%v)", d, alpha2)}
@@ -99,7 +100,7 @@ func (l *AdaHedge) check(g []float64) (largest, delta float64, err error) {
 		return 0, 0, err
 	}
 	delta = mixabilityGap(l.Predict(), g, l.state.Dual.Theta, l.Lambda()) / l.alpha2
-	if !finite(l.Lambda() + delta) {
+	if !vec.IsFinite(l.Lambda() + delta) {
 		return 0, 0, noregret.BadInputf("gradient", "the mixability gap leaves the range of float64")
 	}
 	return largest, delta, nil
@@ -212,7 +213,7 @@ func (l *AdaHedge) MarshalBinary() ([]byte, error) {
 func (l *AdaHedge) UnmarshalBinary(data []byte) error {
 	l.fresh = false
 	return restore(data, l.text, &l.state, func(s *adaHedgeState) error {
-		if !finite(s.Lambda.S) || !(s.Lambda.S >= 0) {
+		if !vec.IsFinite(s.Lambda.S) || !(s.Lambda.S >= 0) {
 			return snapshot.Bad("damaged: λ is %v", s.Lambda.S)
 		}
 		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)

@@ -113,7 +113,7 @@ func TestLeadingEqualLosses(t *testing.T) {
 	if err := l.Update([]float64{1, 0, 0}); err != nil {
 		t.Fatal(err)
 	}
-	if !finite(vec.MaxAbs(l.Predict())) {
+	if !vec.IsFinite(vec.MaxAbs(l.Predict())) {
 		t.Errorf("x = %v", l.Predict())
 	}
 }

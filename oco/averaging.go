@@ -73,7 +73,7 @@ func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
 // belongs to the learner.
 func (l *Averaging) Average() ([]float64, error) {
 	if l.state.T == 0 {
-		return nil, noregret.BadInputf("average", "no round has ended yet: want at least one")
+		return nil, noregret.BadInputf("average", "no round has ended yet: at least one is required")
 	}
 	return l.state.Mean, nil
 }

@@ -146,7 +146,8 @@ func TestGuarantees(t *testing.T) {
 // printed, breaks the guarantee. Its denominator is 4√(T+1) − 4 ≤ 2·Σ1/√t; the printed 4√T + 1 − 4
 // is another number.
 func TestAverageNormalization(t *testing.T) {
-	s := sample{z: [][]float64{{1}, {1}, {1}, {1}}, y: []float64{1, 1, 1, -1}} // F is least at 1, where it is ½
+	// F is least at 1, where it is ½.
+	s := sample{z: [][]float64{{1}, {1}, {1}, {1}}, y: []float64{1, 1, 1, -1}}
 	const T, R = 400, 1.
 	l := func() Learner { return descent(space(1), nil, Constant(1)) }
 	limit := .5 + R*(1+1+math.Log(T))/(4*math.Sqrt(T+1)-4)

@@ -31,8 +31,10 @@ type ballSteps struct {
 // ballBase is the starting point of ballSteps. It is part of the learner's snapshot, so that a
 // restored learner continues with the same bits.
 type ballBase struct {
-	S        []float64 // empty before the first projection
-	Diagonal float64   // of S outside of the span, which tells what has been added to the diagonal since
+	S []float64 // empty before the first projection
+	// Diagonal is that of S outside of the span: it tells what has been added to the diagonal
+	// since.
+	Diagonal float64
 	Count    int
 	Factors  []float64 // Count rows of d values: u_k
 	Nu       float64
@@ -234,7 +236,7 @@ func (b *ballBase) check(d int) error {
 	}
 	if len(b.S) > 0 && !allFinite(b.S, d*d) || b.Count < 0 || b.Count > mostFactors(d) ||
 		!allFinite(b.Factors, b.Count*d) || !(b.Nu >= 0) ||
-		!finite(b.Nu) || !finite(b.Diagonal) || len(b.S) == 0 && b.Count > 0 {
+		!vec.IsFinite(b.Nu) || !vec.IsFinite(b.Diagonal) || len(b.S) == 0 && b.Count > 0 {
 		return snapshot.Bad("damaged: the base of its projections does not fit dimension %d", d)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Alpha is a schedule of weights α_t > 0 of the rounds of online-to-batch conversion. It must not
@@ -32,7 +33,7 @@ func (a Alpha) validate() error {
 		return noregret.BadInputf("alpha", "the zero Alpha is not a schedule; take UniformAlpha, LinearAlpha or "+
 			"InverseSqrtAlpha")
 	}
-	if v := a.f(1); !(v > 0) || !finite(v) {
+	if v := a.f(1); !(v > 0) || !vec.IsFinite(v) {
 		return noregret.BadInputf("alpha", "%s is %v in round 1: want a finite number above 0", a.name, v)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -55,7 +56,7 @@ func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 	err := named.CheckOptions(e.Name, options, e.Options, func(o *Option) string {
 		return o.Name
 	}, func(o *Option, v float64) error {
-		if !finite(v) {
+		if !vec.IsFinite(v) {
 			return noregret.BadInputf(e.Name+":"+o.Name, "%v: want a finite number", v)
 		}
 		return nil
@@ -83,7 +84,7 @@ func Find(name string) (*Entry, error) {
 
 // known returns an error for a bound that the game does not provide.
 func known(what string, v float64) error {
-	if !finite(v) || !(v > 0) {
+	if !vec.IsFinite(v) || !(v > 0) {
 		return noregret.BadInputf(what, "the game gives no bound on it (%v), which this learner must know", v)
 	}
 	return nil
@@ -162,7 +163,7 @@ func Learners() []Entry {
 // scaleOf is D/√2 for a bounded set, the α that balances the two parts of the bound, and 1 for
 // others.
 func scaleOf(s convex.Set) float64 {
-	if d := s.Diameter(); finite(d) && d > 0 {
+	if d := s.Diameter(); vec.IsFinite(d) && d > 0 {
 		return d / math.Sqrt2
 	}
 	return 1

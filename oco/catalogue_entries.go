@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // eta is the option of learners with one step size.
@@ -157,7 +158,7 @@ func mirrors() []Entry {
 					if err != nil {
 						return nil, err
 					}
-					return NewMirrorDescent(reg, nil, Constant(rate), 0)
+					return NewMirrorDescent(reg, nil, Constant(rate), math.Inf(1))
 				}
 				d, err := bounded(p)
 				if err != nil {
@@ -167,7 +168,7 @@ func mirrors() []Entry {
 				if err != nil {
 					return nil, err
 				}
-				return NewMirrorDescent(reg, nil, Adaptive(d/math.Sqrt2), 0)
+				return NewMirrorDescent(reg, nil, Adaptive(d/math.Sqrt2), math.Inf(1))
 			},
 		},
 		{
@@ -496,7 +497,7 @@ func hinted() []Entry {
 				if err := known("lipschitz", p.Lipschitz); err != nil {
 					return nil, err
 				}
-				if !finite(p.Smoothness) {
+				if !vec.IsFinite(p.Smoothness) {
 					return nil, noregret.BadInputf("smoothness", "the losses are not smooth, which this learner needs")
 				}
 				reg, err := quadratic(p.Set)
@@ -525,7 +526,7 @@ func makeOptimisticAdaGrad(p Problem, _ map[string]float64) (Learner, error) {
 // newtonLambda is 1/(μD²), with D = 1 for sets without a diameter.
 func newtonLambda(p Problem) float64 {
 	d := p.Set.Diameter()
-	if !finite(d) || d == 0 {
+	if !vec.IsFinite(d) || d == 0 {
 		d = 1
 	}
 	return 1 / (p.ExpConcavity * d * d)
@@ -544,7 +545,7 @@ func makeOptimisticMirror(p Problem, _ map[string]float64) (Learner, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l, err = NewOptimisticMirrorDescent(reg, nil, Constant(rate), 0); err != nil {
+		if l, err = NewOptimisticMirrorDescent(reg, nil, Constant(rate), math.Inf(1)); err != nil {
 			return nil, err
 		}
 		return NewRepeatHint(l)
@@ -560,7 +561,7 @@ func makeOptimisticMirror(p Problem, _ map[string]float64) (Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l, err = NewOptimisticMirrorDescent(reg, nil, InverseSqrt(d, p.Lipschitz), 0); err != nil {
+	if l, err = NewOptimisticMirrorDescent(reg, nil, InverseSqrt(d, p.Lipschitz), math.Inf(1)); err != nil {
 		return nil, err
 	}
 	return NewRepeatHint(l)

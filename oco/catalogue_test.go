@@ -408,7 +408,7 @@ func TestConstructorsRefuse(t *testing.T) {
 	l11, err := NewExponentiatedGradient(2, []float64{1.5, -.5}, 1)
 	check("a negative prior", l11, err)
 	entropy := must(entropyOnSimplex(2))
-	l12, err := NewMirrorDescent(entropy, []float64{1, 0}, Constant(1), 0)
+	l12, err := NewMirrorDescent(entropy, []float64{1, 0}, Constant(1), math.Inf(1))
 	check("a start on the boundary of the domain", l12, err)
 	l13, err := NewLinearLeader(whole, nil)
 	check("follow-the-leader on the whole space", l13, err)

@@ -163,7 +163,8 @@ func TestExactFTRLIsFTRL(t *testing.T) {
 		}
 	}
 	u := []float64{0.1, -0.2, 0.5, 0}
-	near(t, "Bound", bound(t, l, u)+vec.Dot(l.state.X1, l.state.X1), bound(t, o, u)) // ψ_1 = 2·‖x‖²/2
+	// Ψ_1 = 2·‖x‖²/2.
+	near(t, "Bound", bound(t, l, u)+vec.Dot(l.state.X1, l.state.X1), bound(t, o, u))
 }
 
 // TestExactFTRLKeeps wants losses copied, so that a caller may use one again.

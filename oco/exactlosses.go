@@ -112,7 +112,7 @@ func RegisterLoss(name string, f loss.Function) error {
 		return noregret.BadInputf("loss", "nil: a loss is required")
 	}
 	if err := snapshot.Register(name, f); err != nil {
-		return noregret.BadInputf("loss", "it cannot be registered: %w", err)
+		return noregret.BadInputf("loss", "cannot be registered: %w", err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func ExampleLearner() {
 	fmt.Println(learner.Rounds())
 	// Output:
 	// gradient[1]: NaN: want a finite number
-	// gradient: it has 2 values, the learner's dimension is 3
+	// gradient: 2 values, the learner's dimension is 3
 	// 0
 }
 

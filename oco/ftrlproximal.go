@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // FTRLProximal is FTRL-Proximal with l1 and l2 penalties and one rate for each coordinate, the
@@ -65,7 +66,7 @@ func NewFTRLProximal(d int, options FTRLProximalOptions) (*FTRLProximal, error) 
 		name  string
 		value float64
 	}{{"L1", options.L1}, {"L2", options.L2}} {
-		if !(p.value >= 0) || !finite(p.value) {
+		if !(p.value >= 0) || !vec.IsFinite(p.value) {
 			return nil, noregret.BadInputf(p.name, "%v: want a finite number, at least 0", p.value)
 		}
 	}
@@ -205,7 +206,7 @@ func (l *FTRLProximal) extreme(index []uint32, values []float64) (square, spent 
 		return int(index[k])
 	}
 	for k, v := range values {
-		if s := l.extremeStep(at(k), v); !finite(s.z) || !finite(s.center) {
+		if s := l.extremeStep(at(k), v); !vec.IsFinite(s.z) || !vec.IsFinite(s.center) {
 			return 0, 0, noregret.BadInputf("gradient", "its value %v at %d takes the state out of the range of "+
 				"float64", v, at(k))
 		}

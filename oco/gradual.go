@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -57,13 +58,13 @@ func NewGradualFTRL(reg convex.Regularizer, smoothness, lipschitz float64) (*Gra
 	if err := exactOracle(reg); err != nil {
 		return nil, err
 	}
-	if !(smoothness >= 0) || !finite(smoothness) {
+	if !(smoothness >= 0) || !vec.IsFinite(smoothness) {
 		return nil, noregret.BadInputf("smoothness", "%v: want a finite number, at least 0", smoothness)
 	}
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err
 	}
-	if !finite(max(8*smoothness*smoothness, 4*lipschitz*lipschitz)) {
+	if !vec.IsFinite(max(8*smoothness*smoothness, 4*lipschitz*lipschitz)) {
 		return nil, noregret.BadInputf("smoothness", "%v, and lipschitz %v: their squares leave the range of float64",
 			smoothness, lipschitz)
 	}
@@ -170,7 +171,7 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 			l.work[i] = v - st.Last[i]
 		}
 		n := l.dual.Of(l.work)
-		if !finite(n) {
+		if !vec.IsFinite(n) {
 			return noregret.BadInputf("gradient", "the change of the gradients leaves the range of float64")
 		}
 		st.Spent.add(2 * squareOver(n, lambda))

@@ -186,7 +186,8 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 		},
 	}
 	t := 0
-	a.next = func(x []float64) loss.Function { // called before the prediction too, to draw the features
+	// The game is also called before the prediction, to draw the features.
+	a.next = func(x []float64) loss.Function {
 		if x == nil {
 			t++
 			copy(a.z, gradient(r, kind, t, make([]float64, d), false))

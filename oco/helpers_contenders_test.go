@@ -144,7 +144,9 @@ func tolerance(set convex.Set) float64 {
 func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 	t.Helper()
 	if (c.curved || c.along > 0) && (kind == "heavy" || kind == "zero then huge") {
-		kind = "mixed" // their matrices lose their smallest eigenvalues to rounding, which they report as diverged
+		// Their matrices lose their smallest eigenvalues to rounding, which they report as
+		// diverged.
+		kind = "mixed"
 	}
 	l := c.make()
 	d := l.Dim()
@@ -336,12 +338,12 @@ func contenders(r *random.Source, d, n int) []contender {
 			add(contender{name: "ogd", set: set, make: func() Learner { return descent(set, start, rate) }})
 			if r.IntN(3) == 0 {
 				add(contender{name: "md", set: set, make: func() Learner {
-					return must(NewMirrorDescent(euclidean(set), start, rate, 0))
+					return must(NewMirrorDescent(euclidean(set), start, rate, math.Inf(1)))
 				}})
 			}
 			if rate.kind != adaptiveRate {
 				add(contender{name: "optimistic-md", set: set, make: func() Learner {
-					return must(NewOptimisticMirrorDescent(euclidean(set), start, rate, 0))
+					return must(NewOptimisticMirrorDescent(euclidean(set), start, rate, math.Inf(1)))
 				}})
 			}
 			add(contender{name: "proximal", set: set, make: func() Learner {
@@ -481,15 +483,15 @@ func contenders(r *random.Source, d, n int) []contender {
 			start := interior(r, s.Dim())
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})
 			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner {
-				return must(NewMirrorDescent(reg, start, Constant(eta), 0))
+				return must(NewMirrorDescent(reg, start, Constant(eta), math.Inf(1)))
 			}})
 			add(contender{name: "optimistic-md", set: set, boundary: true, steep: eta > 100, make: func() Learner {
-				return must(NewOptimisticMirrorDescent(reg, start, Constant(eta), 0))
+				return must(NewOptimisticMirrorDescent(reg, start, Constant(eta), math.Inf(1)))
 			}})
 		} else if start := pointIn(r, set); reg.Map().Interior(start) {
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})
 			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner {
-				return must(NewMirrorDescent(reg, start, Constant(eta), 0))
+				return must(NewMirrorDescent(reg, start, Constant(eta), math.Inf(1)))
 			}})
 		}
 		if !math.IsInf(set.Diameter(), 1) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Importance gives rounds weights w_t ≥ 0: it passes w_t·g_t to a learner, whose regret is then
@@ -34,7 +35,7 @@ func NewImportance(learner Learner) (*Importance, error) {
 }
 
 func checkWeight(w float64) error {
-	if !(w >= 0) || !finite(w) {
+	if !(w >= 0) || !vec.IsFinite(w) {
 		return noregret.BadInputf("weight", "%v: want a finite number, at least 0", w)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // MeanLeader is follow-the-leader for squared distances l_t(x) = ‖x − y_t‖₂² on ℝ^d or on a set
@@ -79,7 +80,7 @@ func (l *MeanLeader) UpdateTarget(y []float64) error {
 	}
 	st := &l.state
 	for i, v := range y {
-		if !finite(2 * (v - st.Mean[i])) {
+		if !vec.IsFinite(2 * (v - st.Mean[i])) {
 			return noregret.BadInputf(fmt.Sprintf("target[%d]", i),
 				"%v: its distance to the mean %v leaves the range of float64", v, st.Mean[i])
 		}

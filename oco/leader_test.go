@@ -21,7 +21,7 @@ func TestFollowTheLeaderGuessing(t *testing.T) {
 		})),
 		"quadratized FTRL":     must(NewQuadratizedFTRL(unit, half, 2)),
 		"descent by curvature": descent(unit, half, StronglyConvex(0)),
-		"mirror descent":       must(NewMirrorDescent(euclidean(unit), half, StronglyConvex(2), 0)),
+		"mirror descent":       must(NewMirrorDescent(euclidean(unit), half, StronglyConvex(2), math.Inf(1))),
 		"proximal FTRL with 1/(2t)": must(NewProximalFTRL(space(1), half, RateFunc("1/(2t)", func(t int) float64 {
 			return 1 / (2 * float64(t))
 		}))),

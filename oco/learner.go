@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/memory"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -18,9 +19,9 @@ type Learner interface {
 	// Dim is the dimension d of its points and of the subgradients.
 	Dim() int
 	// Predict returns the point x_t of the current round. It depends on earlier rounds and on a
-	// hint or features given for this one; repeated calls return the same point. The slice
-	// belongs to the learner: the caller must not modify it and must copy it to keep it beyond
-	// the next Update.
+	// hint or features given for this round; repeated calls return the same point. The slice
+	// belongs to the learner: the caller must not modify it and must copy it to keep it beyond the
+	// next Update.
 	Predict() []float64
 	// Update ends the round with a subgradient g of its loss at Predict(). If g has the
 	// wrong length or a value that is not finite, Update returns an error of code bad_input that
@@ -114,14 +115,14 @@ func checkDim(d int, numbers float64) error {
 
 // checkMu returns an error for a constant of strong convexity that is negative or not finite.
 func checkMu(mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
+	if !(mu >= 0) || !vec.IsFinite(mu) {
 		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
 	}
 	return nil
 }
 
 func positive(place string, v float64) error {
-	if !(v > 0) || !finite(v) {
+	if !(v > 0) || !vec.IsFinite(v) {
 		return noregret.BadInputf(place, "%v: want a finite number above 0", v)
 	}
 	return nil

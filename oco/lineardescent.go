@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // coordinate holds everything that an update of one coordinate reads or writes, contiguously for
@@ -77,7 +78,7 @@ func NewLinearDescent(dim int, biasFeature, radius float64) (*LinearDescent, err
 	switch {
 	case dim < 0:
 		return nil, noregret.BadInputf("dimension", "%d: want at least 0", dim)
-	case !finite(biasFeature):
+	case !vec.IsFinite(biasFeature):
 		return nil, noregret.BadInputf("bias feature", "%v: want a finite number", biasFeature)
 	case !(radius > 0):
 		return nil, noregret.BadInputf("radius", "%v: want a number above 0", radius)

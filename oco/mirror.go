@@ -22,7 +22,7 @@ import (
 //
 // Guarantees (Bound), for ψ λ-strongly convex in ‖·‖ on V (Theorem 6.8): constant rates: B_ψ(u;
 // x_1)/η + (η/2λ)·Σ‖g_t‖*²; decreasing ones, with D ≥ B_ψ(u; x_t) for all t: D/η_T + (1/2λ)·Σ
-// η_t‖g_t‖*². With [Adaptive] the best scale is √(λD), for 2√(D/λ)·√Q_T. Where the divergence is
+// η_t‖g_t‖*². With [Adaptive] the best scale is √(λD), for 2√(D/λ)·√Q_T. If the divergence is
 // unbounded, as for negative entropy on the whole simplex, a decreasing rate has no guarantee, and
 // fails (Remark 6.16): use [FTRL].
 //
@@ -33,8 +33,8 @@ import (
 // UpdateRelative takes it relative to ψ.
 //
 // For a [convex.Certified] regularizer on a bounded set the bound has Σ gap_t/η_t besides: its gap
-// is that of Frank and Wolfe, which is what the step's inequality of optimality is short of. On ℝ^d
-// such a regularizer leaves the learner without a bound.
+// is that of Frank and Wolfe, by which the step misses its optimality condition. On ℝ^d such a
+// regularizer leaves the learner without a bound.
 //
 // A round costs two mirror maps, O(d) for most; memory is O(d).
 type MirrorDescent struct {
@@ -99,8 +99,8 @@ func exactOracle(reg convex.Regularizer) error {
 
 // NewMirrorDescent plays in the regularizer's set from start, which must be in the interior of the
 // map's domain; nil is the minimizer of ψ. The divergence is a bound on B_ψ(u; x_t) over the
-// comparators of interest, used for decreasing rates; 0 means D²/2 for the Euclidean map, and
-// unknown for others.
+// comparators of interest, used for decreasing rates; +Inf if none is known, which for the
+// Euclidean map stands for D²/2.
 func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, divergence float64) (*MirrorDescent, error) {
 	if reg == nil {
 		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
@@ -108,8 +108,8 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 	if err := rate.validate(); err != nil {
 		return nil, err
 	}
-	if !(divergence >= 0) {
-		return nil, noregret.BadInputf("divergence", "%v: want a number, at least 0", divergence)
+	if !(divergence > 0) {
+		return nil, noregret.BadInputf("divergence", "%v: want a number above 0, +Inf if no bound is known", divergence)
 	}
 	set, psi := reg.Set(), reg.Map()
 	if start == nil {
@@ -125,11 +125,8 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 			"defined",
 			brief(x), psi)
 	}
-	if _, ok := psi.(*convex.Quadratic); ok && divergence == 0 {
+	if _, ok := psi.(*convex.Quadratic); ok && math.IsInf(divergence, 1) {
 		divergence = set.Diameter() * set.Diameter() / 2
-	}
-	if divergence == 0 {
-		divergence = math.Inf(1)
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda > 0) {
@@ -209,11 +206,11 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 		for i, v := range g {
 			l.next[i] -= eta.of(v)
 		}
-		if !finite(vec.MaxAbs(l.next)) {
+		if !vec.IsFinite(vec.MaxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
 		gap := l.step()
-		if !finite(vec.MaxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
+		if !vec.IsFinite(vec.MaxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
 			return noregret.BadInputf("gradient",
 				"the step with η = %v ends on the boundary of the domain of %v; take a "+
 					"smaller rate, or a learner that remembers sums", eta, l.reg.Map())

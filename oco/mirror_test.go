@@ -36,7 +36,7 @@ func TestMirrorStrongConvexity(t *testing.T) {
 	for _, d := range []int{1, 3} {
 		for _, psi := range steepMaps(d) {
 			set := must(convex.NewCube(d, -1, 1))
-			l := must(NewMirrorDescent(must(convex.Restrict(psi, set)), nil, StronglyConvex(0), 0))
+			l := must(NewMirrorDescent(must(convex.Restrict(psi, set)), nil, StronglyConvex(0), math.Inf(1)))
 			center := make([]float64, d)
 			for i := range center {
 				center[i] = .9
@@ -63,7 +63,7 @@ func TestMirrorStrongConvexity(t *testing.T) {
 func TestMirrorNotSmooth(t *testing.T) {
 	reg := must(entropyOnSimplex(2))
 	g := []float64{1, 0}
-	l := must(NewMirrorDescent(reg, nil, StronglyConvex(0), 0))
+	l := must(NewMirrorDescent(reg, nil, StronglyConvex(0), math.Inf(1)))
 	if err := l.UpdateCurved(g, 2); err == nil || l.Rounds() != 0 {
 		t.Errorf("entropy took Euclidean strong convexity (%v)", err)
 	}
@@ -71,7 +71,7 @@ func TestMirrorNotSmooth(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "bound", bound(t, l, []float64{0, 1}), 1/(2*.5)) // η‖g‖∞²/2
-	own := must(NewMirrorDescent(reg, nil, StronglyConvex(.5), 0))
+	own := must(NewMirrorDescent(reg, nil, StronglyConvex(.5), math.Inf(1)))
 	if err := own.UpdateCurved(g, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestMirrorStep(t *testing.T) {
 		r, gs := drawSequence(t, 8, 20)
 		d := len(gs[0])
 		reg := must(entropyOnSimplex(d))
-		l := must(NewMirrorDescent(reg, nil, Constant(.3), 0))
+		l := must(NewMirrorDescent(reg, nil, Constant(.3), math.Inf(1)))
 		u := comparators(r, reg.Set(), gs[0])[0]
 		for _, g := range gs {
 			x := append([]float64(nil), l.Predict()...)
@@ -141,7 +141,7 @@ func TestTwoSteps(t *testing.T) {
 		}
 		for _, reg := range regs {
 			eta := logUniform(r, 3)
-			l := must(NewMirrorDescent(reg, nil, Constant(eta), 0))
+			l := must(NewMirrorDescent(reg, nil, Constant(eta), math.Inf(1)))
 			free, want := make([]float64, d), make([]float64, d)
 			for k := range n {
 				x := slices.Clone(l.Predict())
@@ -258,7 +258,7 @@ func TestNumericOracleBound(t *testing.T) {
 			}
 			for name, l := range map[string]Learner{
 				"ftrl":   must(NewFTRL(reg, nil, ConstantWeight(2*math.Sqrt(n)))),
-				"mirror": must(NewMirrorDescent(reg, nil, Constant(1/(2*math.Sqrt(n))), 0)),
+				"mirror": must(NewMirrorDescent(reg, nil, Constant(1/(2*math.Sqrt(n))), math.Inf(1))),
 			} {
 				r, paid, sum := random.New(2, "steep"), 0.0, make([]float64, d)
 				g := make([]float64, d)
@@ -295,7 +295,7 @@ func TestNumericOracleRefused(t *testing.T) {
 		"gradual":    func() error { _, err := NewGradualFTRL(reg, 1, 1); return err },
 		"optimistic": func() error { _, err := NewOptimisticFTRL(reg, ConstantWeight(1)); return err },
 		"optimistic mirror": func() error {
-			_, err := NewOptimisticMirrorDescent(reg, nil, Constant(1), 0)
+			_, err := NewOptimisticMirrorDescent(reg, nil, Constant(1), math.Inf(1))
 			return err
 		},
 	} {

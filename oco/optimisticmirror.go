@@ -84,7 +84,7 @@ func (l *OptimisticMirrorDescent) checkHint(h []float64) error {
 		return err
 	}
 	if !l.step(l.diff, h) {
-		return noregret.BadInputf("hint", "its step leaves the domain of %v, or the range of float64",
+		return noregret.BadInputf("hint", "the step leaves the domain of %v, or the range of float64",
 			l.base.reg.Map())
 	}
 	return nil
@@ -102,11 +102,11 @@ func (l *OptimisticMirrorDescent) step(dst, h []float64) bool {
 	for i, v := range h {
 		dst[i] -= float64(eta * v)
 	}
-	if !finite(vec.MaxAbs(dst)) {
+	if !vec.IsFinite(vec.MaxAbs(dst)) {
 		return false
 	}
 	l.base.reg.Argmax(dst, dst)
-	return finite(vec.MaxAbs(dst)) && l.base.reg.Map().Interior(dst)
+	return vec.IsFinite(vec.MaxAbs(dst)) && l.base.reg.Map().Interior(dst)
 }
 
 // ahead is η_t of a schedule that does not depend on the subgradients. It reports false if that is
@@ -119,7 +119,7 @@ func (r Rate) ahead(t int) (float64, bool) {
 	case funcRate:
 		eta = r.f(t)
 	}
-	return eta, eta > 0 && finite(eta)
+	return eta, eta > 0 && vec.IsFinite(eta)
 }
 
 // Predict implements [Learner].
@@ -133,8 +133,7 @@ func (l *OptimisticMirrorDescent) Predict() []float64 {
 	return l.point
 }
 
-// Update implements [Learner]. It also takes back the hint: the next round's is 0 until Hint is
-// called.
+// Update implements [Learner]. It also clears the hint: the next hint is 0 until Hint is called.
 func (l *OptimisticMirrorDescent) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
@@ -144,7 +143,7 @@ func (l *OptimisticMirrorDescent) Update(g []float64) error {
 		l.diff[i] = v - l.state.Hint[i]
 	}
 	s, e := squareOf(l.base.dual.Of(l.diff))
-	if !finite(s) {
+	if !vec.IsFinite(s) {
 		return noregret.BadInputf("gradient", "its distance to the hint leaves the range of float64")
 	}
 	if err := l.base.Update(g); err != nil {

@@ -12,8 +12,8 @@ import (
 // TestOptimisticMirrorWithoutHints is mirror descent.
 func TestOptimisticMirrorWithoutHints(t *testing.T) {
 	for _, reg := range []convex.Regularizer{euclidean(ball(.5)), must(entropyOnSimplex(3))} {
-		l, plain := must(NewOptimisticMirrorDescent(reg, nil, Constant(.7), 0)),
-			must(NewMirrorDescent(reg, nil, Constant(.7), 0))
+		l, plain := must(NewOptimisticMirrorDescent(reg, nil, Constant(.7), math.Inf(1))),
+			must(NewMirrorDescent(reg, nil, Constant(.7), math.Inf(1)))
 		xs, _ := play(t, l, g4)
 		ys, _ := play(t, plain, g4)
 		for k := range xs {
@@ -31,7 +31,7 @@ func TestOptimisticMirrorWithoutHints(t *testing.T) {
 func TestOptimisticPerfectHints(t *testing.T) {
 	r := random.New(1, "perfect")
 	box := must(convex.NewCube(3, -1, 2))
-	md := must(NewOptimisticMirrorDescent(euclidean(box), nil, Constant(.1), 0))
+	md := must(NewOptimisticMirrorDescent(euclidean(box), nil, Constant(.1), math.Inf(1)))
 	ada := must(NewOptimisticAdaGrad(box, nil))
 	best := make([]float64, 3)
 	for _, l := range []Hinted{md, ada} {
@@ -60,7 +60,7 @@ func TestOptimisticPerfectHints(t *testing.T) {
 
 func TestOptimisticRefuses(t *testing.T) {
 	for _, rate := range []Rate{Adaptive(1), StronglyConvex(1)} {
-		if _, err := NewOptimisticMirrorDescent(euclidean(ball(1)), nil, rate, 0); err == nil {
+		if _, err := NewOptimisticMirrorDescent(euclidean(ball(1)), nil, rate, math.Inf(1)); err == nil {
 			t.Errorf("%v was taken", rate)
 		}
 	}

@@ -99,11 +99,11 @@ func (l *ProximalFTRL) Update(g []float64) error {
 		c := st.Center[i] + float64(sigma*x)
 		l.next[i] = l.start[i] + eta.of(c-(st.Sum[i]+v))
 	}
-	if !finite(vec.MaxAbs(l.next)) || !finite(st.Square.value()+float64(sigma*square)) {
+	if !vec.IsFinite(vec.MaxAbs(l.next)) || !vec.IsFinite(st.Square.value()+float64(sigma*square)) {
 		return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 	}
 	l.set.Project(l.next, l.next)
-	if !finite(vec.MaxAbs(l.next)) {
+	if !vec.IsFinite(vec.MaxAbs(l.next)) {
 		return noregret.BadInputf("gradient", "the step with η = %v leaves the range in which %v projects", eta, l.set)
 	}
 	st.Square.add(sigma * square)

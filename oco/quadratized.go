@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // QuadratizedFTRL is follow-the-leader on quadratic lower bounds ⟨g_t, x⟩ + (μ_t/2)‖x − x_t‖² of
@@ -42,7 +43,7 @@ func NewQuadratizedFTRL(set convex.Set, start []float64, mu float64) (*Quadratiz
 	if set == nil {
 		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
-	if !(mu >= 0) || !finite(mu) {
+	if !(mu >= 0) || !vec.IsFinite(mu) {
 		return nil, noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
 	}
 	x, err := startIn(set, start)
@@ -92,7 +93,7 @@ func (l *QuadratizedFTRL) update(g []float64, own float64) error {
 	switch {
 	case total > 0:
 		for i, v := range g {
-			if !finite(st.M[i] + (float64(mu*(st.X[i]-st.M[i]))-v)/total) {
+			if !vec.IsFinite(st.M[i] + (float64(mu*(st.X[i]-st.M[i]))-v)/total) {
 				return noregret.BadInputf(fmt.Sprintf("gradient[%d]", i),
 					"%v: the step with Σμ = %v leaves the range of float64", v, total)
 			}

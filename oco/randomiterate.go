@@ -78,7 +78,7 @@ func (l *RandomIterate) choose(alpha float64, total sum) {
 // the learner.
 func (l *RandomIterate) Iterate() ([]float64, error) {
 	if l.state.T == 0 {
-		return nil, noregret.BadInputf("iterate", "no round has ended yet: want at least one")
+		return nil, noregret.BadInputf("iterate", "no round has ended yet: at least one is required")
 	}
 	return l.state.Mean, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Rate is a schedule of step sizes η_t for gradient and mirror descent. The step from x_t to
@@ -97,7 +98,7 @@ func (r Rate) validate() error {
 		return noregret.BadInputf("rate", "%v: want at least 1 round", r)
 	case r.kind == stronglyConvexRate && r.a == 0:
 		return nil // every round brings its own through UpdateCurved
-	case !(r.a > 0) || !finite(r.a):
+	case !(r.a > 0) || !vec.IsFinite(r.a):
 		return noregret.BadInputf("rate", "%v: want a positive finite step size", r)
 	}
 	return nil
@@ -190,13 +191,13 @@ func (r Rate) next(st rateState, s float64, e int, mu float64) (stepSize, rateSt
 		// powers of two.
 		if root := st.Q.root(); root > 0 {
 			eta = r.a / root
-			if !finite(eta) {
+			if !vec.IsFinite(eta) {
 				return r.huge(st, s, e)
 			}
 		}
 	case funcRate:
 		eta = r.f(st.T)
-		if !(eta > 0) || !finite(eta) {
+		if !(eta > 0) || !vec.IsFinite(eta) {
 			return none, st, noregret.BadInputf("rate", "%v is %v in round %d: want a positive finite step size", r,
 				eta,
 				st.T)

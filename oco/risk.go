@@ -102,7 +102,7 @@ func TrainValidate(learner Learner, train, validate []loss.Function) (point []fl
 		return nil, 0, err
 	}
 	if len(train) == 0 || len(validate) == 0 {
-		return nil, 0, noregret.BadInputf("samples", "%d to train and %d to validate: want at least one of each",
+		return nil, 0, noregret.BadInputf("samples", "%d to train and %d to validate: at least one of each is required",
 			len(train),
 			len(validate))
 	}

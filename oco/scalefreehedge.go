@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // ScaleFreeHedge is Hedge without parameters or knowledge of the losses' range (Orabona and Pál
@@ -43,7 +44,7 @@ func NewScaleFreeHedge(d int, alpha float64) (*ScaleFreeHedge, error) {
 	if alpha == 0 {
 		alpha = max(4, math.Sqrt(portable.Log(float64(d))/math.Sqrt2))
 	}
-	if !(alpha >= 4) || !finite(alpha) {
+	if !(alpha >= 4) || !vec.IsFinite(alpha) {
 		return nil, noregret.BadInputf("alpha", "%v: want a finite number, at least 4; for less there is no guarantee",
 			alpha)
 	}

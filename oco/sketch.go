@@ -143,7 +143,7 @@ func (s *sketch) orthonormalize() {
 func (s *sketch) check(d, m int) error {
 	if s == nil || s.Basis.D != d || s.M != m || s.Size != min(2*m, d) || len(s.C) != s.Size*s.Size ||
 		s.Basis.Rank < 0 || s.Basis.Rank > s.Size || !allFinite(s.Basis.Q, s.Basis.Rank*d) ||
-		!finite(vec.MaxAbs(s.C)) || !(s.Removed.value() >= 0) {
+		!vec.IsFinite(vec.MaxAbs(s.C)) || !(s.Removed.value() >= 0) {
 		return snapshot.Bad("damaged: its sketch does not fit dimension %d and %d directions", d, m)
 	}
 	s.ready()

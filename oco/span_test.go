@@ -247,7 +247,8 @@ func TestSpanLargeFeatures(t *testing.T) {
 		}
 		refused := false
 		for range 1200 {
-			if spanned && l.state.T < 2 || l.state.T == 0 { // then make the factor as large as many rounds would
+			// Then make the factor as large as many rounds would.
+			if spanned && l.state.T < 2 || l.state.T == 0 {
 				if err := l.Features(z); err != nil {
 					t.Fatal(err)
 				}

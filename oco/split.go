@@ -37,7 +37,7 @@ type splitState struct {
 // NewSplit plays with learners of dimension 1, at their starts.
 func NewSplit(learners ...Learner) (*Split, error) {
 	if len(learners) == 0 {
-		return nil, noregret.BadInputf("learners", "none: want at least one")
+		return nil, noregret.BadInputf("learners", "none: at least one is required")
 	}
 	l := &Split{learners: learners, point: make([]float64, len(learners)), dense: make([]float64, len(learners))}
 	for i, p := range learners {

@@ -48,7 +48,9 @@ func TestSplitRefusals(t *testing.T) {
 			true,
 		},
 		"optimistic mirror descent": {
-			func() Learner { return must(NewOptimisticMirrorDescent(euclidean(cube), nil, Constant(9), 0)) },
+			func() Learner {
+				return must(NewOptimisticMirrorDescent(euclidean(cube), nil, Constant(9), math.Inf(1)))
+			},
 			(*Split).Hint,
 			[]float64{2, -3},
 			[]float64{1, far},

@@ -145,7 +145,7 @@ func (l *SubgradientDescent) update(g []float64, mu float64) error {
 				l.next[i] = x[i] - float64(eta*v)
 			}
 		}
-		if !finite(vec.MaxAbs(l.next)) {
+		if !vec.IsFinite(vec.MaxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
 		l.set.Project(l.next, l.next)
@@ -169,7 +169,7 @@ func (l *SubgradientDescent) UpdateSparse(g Sparse) error {
 	}
 	x := l.state.X
 	for k, i := range g.Index {
-		if !finite(x[i] - eta.of(g.Value[k])) {
+		if !vec.IsFinite(x[i] - eta.of(g.Value[k])) {
 			return noregret.BadInputf(fmt.Sprintf("gradient.Value[%d]", k),
 				"%v: the step with η = %v leaves the range of float64", g.Value[k], eta)
 		}

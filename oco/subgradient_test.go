@@ -79,7 +79,8 @@ func TestEqualLearners(t *testing.T) {
 				if math.IsInf(set.Diameter(), 1) && !rate.anyClosedSet() {
 					continue
 				}
-				same(t, "mirror descent with ½‖x‖² is descent", must(NewMirrorDescent(euclidean(set), nil, rate, 0)),
+				same(t, "mirror descent with ½‖x‖² is descent",
+					must(NewMirrorDescent(euclidean(set), nil, rate, math.Inf(1))),
 					descent(set, nil, rate), gs, 1e-12)
 			}
 		}
@@ -107,7 +108,7 @@ func TestEqualLearners(t *testing.T) {
 		pmap := must(convex.Restrict(must(convex.NewPNorm(d, p)), whole))
 		if p > 1.2 { // the dual exponent is at most 6
 			same(t, "the p-norm algorithm is mirror descent", must(NewPNorm(d, p, .1)),
-				must(NewMirrorDescent(pmap, nil, Constant(.1), 0)), gs, 1e-6)
+				must(NewMirrorDescent(pmap, nil, Constant(.1), math.Inf(1))), gs, 1e-6)
 		}
 		same(t, "the p-norm algorithm with p = 2 is descent", must(NewPNorm(d, 2, eta)),
 			descent(whole, nil, Constant(eta)), gs, 1e-9)
@@ -115,7 +116,8 @@ func TestEqualLearners(t *testing.T) {
 		eg := func() Learner { return must(NewExponentiatedGradient(d, nil, .3)) }
 		same(t, "exponentiated gradient is FTRL with entropy", eg(), must(NewFTRL(entropy, nil, ConstantWeight(1/.3))),
 			gs, 1e-12)
-		same(t, "exponentiated gradient is mirror descent", eg(), must(NewMirrorDescent(entropy, nil, Constant(.3), 0)),
+		same(t, "exponentiated gradient is mirror descent", eg(),
+			must(NewMirrorDescent(entropy, nil, Constant(.3), math.Inf(1))),
 			gs, 1e-9)
 		if d > 1 {
 			box := must(convex.NewCube(d, -.5, .7))

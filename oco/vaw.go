@@ -135,11 +135,11 @@ func (l *VovkAzouryWarmuth) checkFeatures(z []float64) error {
 		return noregret.BadInputf("features", "round %d has its features already; end it first", l.state.T+1)
 	}
 	if largest > 1e150 {
-		return noregret.BadInputf("features", "their largest value is %v: want at most 1e150, as they are squared",
+		return noregret.BadInputf("features", "the largest value is %v: want at most 1e150, as they are squared",
 			largest)
 	}
 	size := vec.Dot(z, z)
-	if !finite(size/l.lambda) || !(l.largestSquare()+size < 1e306) {
+	if !vec.IsFinite(size/l.lambda) || !(l.largestSquare()+size < 1e306) {
 		return noregret.BadInputf("features", "their norm is %v, beside λ = %v and the features before: their "+
 			"squares leave the range of float64", math.Sqrt(size), l.lambda)
 	}
@@ -218,7 +218,7 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 
 // UpdateLabel ends the round with its label y.
 func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
-	if !finite(y) || math.Abs(y) > 1e150 {
+	if !vec.IsFinite(y) || math.Abs(y) > 1e150 {
 		return noregret.BadInputf("label", "%v: want a finite number of at most 1e150, as it is squared", y)
 	}
 	st := &l.state
@@ -226,7 +226,7 @@ func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
 		return noregret.BadInputf("features", "round %d has no features yet: they come before the label", st.T+1)
 	}
 	for i, z := range l.scaled {
-		if !finite(st.B[i] + float64(y*z)) {
+		if !vec.IsFinite(st.B[i] + float64(y*z)) {
 			return noregret.BadInputf("label", "%v: the sum of y·z leaves the range of float64 at %d", y, i)
 		}
 	}
@@ -282,7 +282,7 @@ func (l *VovkAzouryWarmuth) UnmarshalBinary(data []byte) error {
 		if err := checkState(l.d, s.T, s.Z); err != nil {
 			return err
 		}
-		if s.Ready && !(s.Shrink >= 1 && finite(s.Shrink)) || !(s.Spent.value() >= 0) || !(s.Left >= 0) ||
+		if s.Ready && !(s.Shrink >= 1 && vec.IsFinite(s.Shrink)) || !(s.Spent.value() >= 0) || !(s.Left >= 0) ||
 			!s.Out.valid() {
 			return snapshot.Bad("damaged: shrinkage %v, sums out of range", s.Shrink)
 		}

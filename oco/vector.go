@@ -11,17 +11,15 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-func finite(v float64) bool { return v-v == 0 }
-
 // checkVector refuses a vector of the wrong length or with a value that is not finite, and returns
 // its largest absolute value.
 func checkVector(name string, v []float64, d int) (largest float64, err error) {
 	if len(v) != d {
-		return 0, noregret.BadInputf(name, "it has %d values, the learner's dimension is %d", len(v), d)
+		return 0, noregret.BadInputf(name, "%d values, the learner's dimension is %d", len(v), d)
 	}
 	largest = vec.MaxAbs(v)
-	if !finite(largest) {
-		i := slices.IndexFunc(v, func(x float64) bool { return !finite(x) })
+	if !vec.IsFinite(largest) {
+		i := slices.IndexFunc(v, func(x float64) bool { return !vec.IsFinite(x) })
 		return 0, noregret.BadInputf(fmt.Sprintf("%s[%d]", name, i), "%v: want a finite number", v[i])
 	}
 	return largest, nil
@@ -39,7 +37,7 @@ func checkFinite(name string, v []float64, d int) error {
 // checkSparse is checkVector for a sparse vector.
 func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
 	if len(g.Index) != len(g.Value) {
-		return 0, noregret.BadInputf(name, "it has %d indices and %d values", len(g.Index),
+		return 0, noregret.BadInputf(name, "%d indices and %d values", len(g.Index),
 			len(g.Value))
 	}
 	for k, i := range g.Index {
@@ -49,8 +47,8 @@ func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
 		}
 	}
 	largest = vec.MaxAbs(g.Value)
-	if !finite(largest) {
-		k := slices.IndexFunc(g.Value, func(x float64) bool { return !finite(x) })
+	if !vec.IsFinite(largest) {
+		k := slices.IndexFunc(g.Value, func(x float64) bool { return !vec.IsFinite(x) })
 		return 0, noregret.BadInputf(fmt.Sprintf("%s.Value[%d]", name, k), "%v: want a finite number",
 			g.Value[k])
 	}
@@ -196,7 +194,7 @@ func (k *sum) addProduct(a, b float64) { k.AddProduct(a, b) }
 func (k *sum) value() float64 { return k.Value() }
 
 // allFinite reports whether v has length d and only finite values.
-func allFinite(v []float64, d int) bool { return len(v) == d && finite(vec.MaxAbs(v)) }
+func allFinite(v []float64, d int) bool { return len(v) == d && vec.IsFinite(vec.MaxAbs(v)) }
 
 // squareOf is x² as s·2^(2e), for x ≥ 0.
 func squareOf(x float64) (s float64, e int) {

@@ -32,8 +32,9 @@ const (
 	costGridRuns   = 3
 )
 
-// costGrid is baseline B4 (Parambath, Usunier and Grandvalet 2014): a model for each of the 19
-// levels v = 0.05, ..., 0.95 of F₁, with weights 2 - v on the positives and v on the negatives.
+// costGrid is the cost-sensitive search of Parambath, Usunier and Grandvalet (2014): a model for
+// each of the 19 levels v = 0.05, ..., 0.95 of F₁, with weights 2 - v on the positives and v on the
+// negatives.
 func (t *tale) costGrid(train func(positive, negative float64) (classify.Linear, error)) ([]classify.Linear, error) {
 	var out []classify.Linear
 	for i := 1; i <= 19; i++ {
@@ -77,10 +78,8 @@ func (t *tale) weightedLogistic(ctx context.Context, positive, negative float64)
 // weightedHinge is a linear support vector machine by averaged stochastic gradient with class
 // weights.
 func (t *tale) weightedHinge(ctx context.Context, seed uint64, positive, negative float64) (classify.Linear, error) {
-	l,
-		err := classify.NewSGD(classify.SGDConfig{
-		Config: t.config(nil), PositiveWeight: positive,
-		NegativeWeight: negative,
+	l, err := classify.NewSGD(classify.SGDConfig{
+		Config: t.config(nil), Weights: &classify.ClassWeights{Positive: positive, Negative: negative},
 	})
 	if err != nil {
 		return classify.Linear{}, err

@@ -223,9 +223,9 @@ type trained struct {
 	converged          bool
 }
 
-// cuttingPlanes is baseline B5: it adds the cut of the most violated labeling until its violation
-// is at most ξ + 1e-3, for at most limit passes. A pass computes the scores; the cut reads the
-// flipped rows again.
+// cuttingPlanes is SVMperf (Joachims 2005): it adds the cut of the most violated labeling until its
+// violation is at most ξ + 1e-3, for at most limit passes. A pass computes the scores; the cut
+// reads the flipped rows again.
 func (s *structSVM) cuttingPlanes(c float64, limit int) trained {
 	const epsilon, inexact, moves = 1e-3, 1e-4, 200_000
 	q := newCutQP(c, s.dim)
@@ -252,7 +252,7 @@ func linearModel(w []float64) classify.Linear {
 	return classify.Linear{Weights: slices.Clone(w[:d]), Intercept: w[d]}
 }
 
-// miniBatch is baseline B6, a reconstruction of 1PMB (Kar, Narasimhan and Jain 2014) from its
+// miniBatch is a reconstruction of 1PMB (Kar, Narasimhan and Jain 2014) from its
 // description in the later paper: one pass, a buffer of examples held in memory, and for the e-th
 // buffer one subgradient step of size η/√e on the struct-SVM hinge max_ȳ Δ(ȳ) - (1/n)Σ(y_i -
 // ȳ_i)⟨w, x_i⟩ of the buffer, with averaging. A buffer without positives, whose F₁ is not

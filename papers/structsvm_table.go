@@ -13,17 +13,25 @@ import (
 	"github.com/noregret/noregret/dataset/synth"
 )
 
-// StructSVMOptions are the options of [RunStructSVM]; the zero value is ready to use.
+// StructSVMOptions are the options of [RunStructSVM]. [DefaultStructSVMOptions] returns those of
+// the full table.
 type StructSVMOptions struct {
-	// Problem is the synthetic problem g1, g3 or g4; "" is g1.
+	// Problem is the synthetic problem g1, g3 or g4.
 	Problem string
-	// Rows is the number of training rows, at least 500; 0 is the problem's own (20,000 for g1).
+	// Rows is the largest number of training rows, at least 500. The problem may have fewer: g1 has
+	// 20,000.
 	Rows int
 	// Clock, if not nil, returns the time since a fixed moment; the table then has a column of
 	// seconds.
 	Clock func() time.Duration
-	// Passes caps the passes of the cutting-plane method for each C; 0 means 300.
+	// Passes caps the passes of the cutting-plane method for each C, at least 1.
 	Passes int
+}
+
+// DefaultStructSVMOptions returns options with problem g1, all of its training rows, at most 300
+// passes, and no clock.
+func DefaultStructSVMOptions() StructSVMOptions {
+	return StructSVMOptions{Problem: "g1", Rows: math.MaxInt, Passes: 300}
 }
 
 // RunStructSVM compares F₁ of STAMP with that of the struct-SVM baselines on a synthetic problem:
@@ -42,19 +50,11 @@ type StructSVMOptions struct {
 // comes from the direction of a tiny w and the tuned threshold; it varies by about 0.02 with the
 // tolerance of the QP.
 func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
-	if opt.Problem == "" {
-		opt.Problem = "g1"
-	}
-	if opt.Passes == 0 {
-		opt.Passes = 300
-	}
 	switch {
-	case opt.Rows != 0 && opt.Rows < 500:
-		return Table{}, noregret.Errorf(noregret.Usage, "",
-			"number of rows is %d, want at least 500 (0 is the problem's own)", opt.Rows)
-	case opt.Passes < 0:
-		return Table{}, noregret.Errorf(noregret.Usage, "", "number of passes is %d, want at least 1 (0 is 300)",
-			opt.Passes)
+	case opt.Rows < 500:
+		return Table{}, noregret.Errorf(noregret.Usage, "", "number of rows is %d, want at least 500", opt.Rows)
+	case opt.Passes < 1:
+		return Table{}, noregret.Errorf(noregret.Usage, "", "number of passes is %d, want at least 1", opt.Passes)
 	case !slices.Contains([]string{"g1", "g3", "g4"}, opt.Problem):
 		return Table{}, noregret.Errorf(noregret.Usage, "", "no problem is named %q; there are g1, g3, g4", opt.Problem)
 	}
@@ -62,10 +62,8 @@ func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
-	if opt.Rows > 0 {
-		if err := t.shorten(opt.Rows); err != nil {
-			return Table{}, err
-		}
+	if err := t.shorten(opt.Rows); err != nil {
+		return Table{}, err
 	}
 	out := Table{
 		Title: fmt.Sprintf("F1 of STAMP and of struct-SVM baselines on %s, %d training rows, parameters and "+
@@ -81,10 +79,10 @@ func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
 	}{
 		{"plug-in logistic", t.plugIn},
 		{"STAMP", t.stampRow},
-		{"B5: SVMperf, cutting planes", func(ctx context.Context) (float64, int, error) {
+		{"SVMperf, cutting planes", func(ctx context.Context) (float64, int, error) {
 			return t.svmPerf(ctx, opt.Passes)
 		}},
-		{"B6: 1PMB, reconstruction", t.onePass},
+		{"1PMB, reconstruction", t.onePass},
 	} {
 		var start time.Duration
 		if opt.Clock != nil {

@@ -169,7 +169,8 @@ func TestMiniBatchSteps(t *testing.T) {
 	rows := []classify.Example{
 		{Index: []uint32{0}, Value: []float32{3}, Positive: true, Weight: 1},
 		{Index: []uint32{0}, Value: []float32{1}, Weight: 1},
-		{Index: []uint32{0}, Value: []float32{1}, Weight: 1}, // a buffer without positives is skipped
+		// A buffer without positives is skipped.
+		{Index: []uint32{0}, Value: []float32{1}, Weight: 1},
 		{Index: []uint32{0}, Value: []float32{1}, Weight: 1},
 		{Index: []uint32{0}, Value: []float32{3}, Positive: true, Weight: 1},
 		{Index: []uint32{0}, Value: []float32{1}, Weight: 1},
@@ -185,14 +186,15 @@ func TestMiniBatchSteps(t *testing.T) {
 func TestRunStructSVM(t *testing.T) {
 	testsize.NoRace(t)
 	t.Parallel()
-	rows, now := testsize.Of(4000, 2000), time.Duration(0)
-	if os.Getenv("NOREGRET_FULL") != "" {
-		rows = 0
+	opt, now := DefaultStructSVMOptions(), time.Duration(0)
+	if os.Getenv("NOREGRET_FULL") == "" {
+		opt.Rows = testsize.Of(4000, 2000)
 	}
-	table, err := RunStructSVM(context.Background(), StructSVMOptions{Rows: rows, Clock: func() time.Duration {
+	opt.Clock = func() time.Duration {
 		now += time.Second
 		return now
-	}})
+	}
+	table, err := RunStructSVM(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,9 +219,17 @@ func TestRunStructSVM(t *testing.T) {
 }
 
 func TestRunStructSVMRefuses(t *testing.T) {
-	for _, bad := range []StructSVMOptions{{Rows: 10}, {Passes: -1}, {Problem: "g2"}} {
+	for name, change := range map[string]func(*StructSVMOptions){
+		"few rows":        func(o *StructSVMOptions) { o.Rows = 10 },
+		"no rows":         func(o *StructSVMOptions) { o.Rows = 0 },
+		"no passes":       func(o *StructSVMOptions) { o.Passes = 0 },
+		"no problem":      func(o *StructSVMOptions) { o.Problem = "" },
+		"unknown problem": func(o *StructSVMOptions) { o.Problem = "g2" },
+	} {
+		bad := DefaultStructSVMOptions()
+		change(&bad)
 		if _, err := RunStructSVM(context.Background(), bad); noregret.CodeOf(err) != noregret.Usage {
-			t.Errorf("%+v: %v", bad, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 		}
 	}
 	if n < 1 {
-		return noregret.BadInputf("n", "%d: want at least one pair of points", n)
+		return noregret.BadInputf("n", "%d: at least one pair of points is required", n)
 	}
 	lipschitz, smooth := f.Constants(lower, upper)
 	if !(lipschitz >= 0) || !(smooth >= 0) {
@@ -78,7 +78,7 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 					check.Name(f), y, v[0])
 			}
 		}
-		if !check.Finite(fa) || !check.Finite(fb) {
+		if !vec.IsFinite(fa) || !vec.IsFinite(fb) {
 			continue // hard guardrails
 		}
 		f.Gradient(ga, a)
@@ -91,12 +91,12 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 		slack := float64(rounding * size)
 		switch {
 		case !(fb <= fa+tangent+slack):
-			return noregret.BadInputf("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b,
+			return noregret.BadInputf("objective", "not concave: f(%v) = %v is above its tangent at %v, %v", b,
 				fb, a,
 				fa+tangent)
 		case !(fm >= float64((fa+fb)/2)-slack):
 			return noregret.BadInputf("objective",
-				"it is not concave: between %v and %v the midpoint has %v, below the mean "+
+				"not concave: between %v and %v the midpoint has %v, below the mean "+
 					"of the "+
 					"ends %v", a, b, fm, (fa+fb)/2)
 		case vec.Norm2(ga) > float64(lipschitz*(1+float64(1e3*rounding))):

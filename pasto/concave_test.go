@@ -23,13 +23,13 @@ func TestCheckConcaveFinds(t *testing.T) {
 		n            int
 		want         string
 	}{
-		{square, -1, 1, 100, "it is not concave"},
-		{square, 0, 1e-5, 100, "it is not concave"},
+		{square, -1, 1, 100, "not concave"},
+		{square, 0, 1e-5, 100, "not concave"},
 		{square, 1, -1, 100, "box[0]: [1, -1]: want sides in order"},
 		{square, -1e308, 1e308, 100, "box[0]: [-1e+308, 1e+308]: want sides in order, of size at most 1e+100"},
-		{square, 0, 1, 0, "n: 0: want at least one pair of points"},
+		{square, 0, 1, 0, "n: 0: at least one pair of points is required"},
 		{broken, -2, -1, 10, `utility "broken": it is NaN at`},
-		{pastotest.Goals(t, 5, false, 0), 0, 1, 1, "lower: it has 1 values: want 2"},
+		{pastotest.Goals(t, 5, false, 0), 0, 1, 1, "lower: 1 values: want 2"},
 	} {
 		err := pasto.CheckConcave(c.f, []float64{c.lower}, []float64{c.upper}, c.n, 1)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
@@ -188,12 +189,12 @@ func (m *Metric) validate(i int) error {
 	case !(m.Weight >= 0) || math.IsInf(m.Weight, 1):
 		return noregret.BadInputf(place, "weight %v of %q: want a finite number above 0, as the objective must "+
 			"increase in it", m.Weight, m.Name)
-	case !check.Finite(m.Threshold):
+	case !vec.IsFinite(m.Threshold):
 		return noregret.BadInputf(place, "threshold %v of %q: want a finite number", m.Threshold, m.Name)
 	case !(m.Lambda >= 0) || math.IsInf(m.Lambda, 1):
 		return noregret.BadInputf(place, "lambda %v of %q: want a finite number above 0, as the objective must "+
 			"be concave", m.Lambda, m.Name)
-	case !check.Finite(m.Lower) || !check.Finite(m.Upper) || m.Upper < m.Lower:
+	case !vec.IsFinite(m.Lower) || !vec.IsFinite(m.Upper) || m.Upper < m.Lower:
 		return noregret.BadInputf(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
 	case !(m.Slack >= 0) || math.IsInf(m.Slack, 1):
 		return noregret.BadInputf(place, "slack %v of %q: want a finite number, at least 0", m.Slack, m.Name)
@@ -214,7 +215,7 @@ func (m *Metric) validate(i int) error {
 
 func validateMetrics(metrics []Metric) error {
 	if len(metrics) == 0 {
-		return noregret.BadInputf("metrics", "none: want at least one")
+		return noregret.BadInputf("metrics", "none: at least one is required")
 	}
 	seen := make(map[string]int, len(metrics))
 	primaries := 0
@@ -232,7 +233,7 @@ func validateMetrics(metrics []Metric) error {
 		}
 	}
 	if primaries == 0 {
-		return noregret.BadInputf("metrics", "none of the %d is primary: want at least one", len(metrics))
+		return noregret.BadInputf("metrics", "none of the %d is primary: at least one is required", len(metrics))
 	}
 	return nil
 }
@@ -240,7 +241,7 @@ func validateMetrics(metrics []Metric) error {
 // ValidateNames returns an error if there are no arms, or a name is empty or repeated.
 func ValidateNames(arms []string) error {
 	if len(arms) == 0 {
-		return noregret.BadInputf("arms", "none: want at least one")
+		return noregret.BadInputf("arms", "none: at least one is required")
 	}
 	seen := make(map[string]int, len(arms))
 	for i, a := range arms {

@@ -33,7 +33,7 @@ func newTable(arms, metrics int) *Table {
 // TableOf makes μ from its rows, one for each metric, as in the paper: rows[m][k].
 func TableOf(rows ...[]float64) (*Table, error) {
 	if len(rows) == 0 || len(rows[0]) == 0 {
-		return nil, noregret.BadInputf("means", "%d metrics and no arms: want at least one of each",
+		return nil, noregret.BadInputf("means", "%d metrics and no arms: at least one of each is required",
 			len(rows))
 	}
 	t := newTable(len(rows[0]), len(rows))

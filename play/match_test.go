@@ -46,7 +46,8 @@ func TestFitBeforeData(t *testing.T) {
 	if made != 1 { // the list of games that fit takes the game's defaults
 		t.Errorf("the game was made %d times", made)
 	}
-	if err := with("ftrl:alpha=2"); noregret.CodeOf(err) != noregret.Usage { // the outline has no Lipschitz constant
+	// The outline has no Lipschitz constant.
+	if err := with("ftrl:alpha=2"); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("%v, want a usage error", err)
 	}
 	if made != 2 {

@@ -1,14 +1,14 @@
-// Package policy is what a client of the decision service needs to decide and to report: policies,
+// Package policy has what a client of the decision service needs to decide and to report: policies,
 // decision tokens and the forms of the service's API. It imports no other module.
 //
 // # Decisions
 //
 // A [Policy] is one version of how an experiment decides: a pure function of the unit. [Hash] turns
 // salt and unit into 64 bits; a [Split] turns a distribution over arms into bounds on those 64
-// bits, so that the probability of an arm is a whole number of 2^-64ths and the propensity that is
-// logged is exactly the one that was used. [Policy.Seal] writes the JSON form, from which [Parse]
-// makes a policy that decides the same in any process (docs/formats/policy.md). Units move between
-// versions as rarely as the mixtures allow: [Split.Move].
+// bits, so that the probability of an arm is a whole number of 2^-64ths and the logged propensity
+// is exactly the one that was used. [Policy.Seal] writes the JSON form, from which [Parse] makes a
+// policy that decides the same in any process (docs/formats/policy.md). Units move between versions
+// as rarely as the mixtures allow: [Split.Move].
 //
 // # Feedback
 //

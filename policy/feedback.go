@@ -24,7 +24,7 @@ type FeedbackItem struct {
 }
 
 // FeedbackResult is the answer to feedback, exposures and aggregates: the number of items with each
-// result, and each item's.
+// status, and the result of each item.
 type FeedbackResult struct {
 	Accepted  int          `json:"accepted"`
 	Duplicate int          `json:"duplicate"`

@@ -40,7 +40,7 @@ type Policy struct {
 	// round R.
 	Stream string `json:"stream"`
 	Links  []Link `json:"links"`
-	// Metrics are the names of the metrics that can be reported, Window the time for it.
+	// Metrics are the names of the metrics that can be reported, Window the time in which they can.
 	Metrics []MetricForm `json:"metrics"`
 	Window  Duration     `json:"attribution_window"`
 	// Digest is the SHA-256, in hexadecimal, of the JSON form with an empty digest; empty before
@@ -52,7 +52,7 @@ type Policy struct {
 	names           map[string]int
 }
 
-// MetricForm is what a client needs to know of a metric to aggregate it.
+// MetricForm describes a metric to a client that aggregates it.
 type MetricForm struct {
 	Name        string    `json:"name"`
 	Kind        string    `json:"kind"`
@@ -63,7 +63,7 @@ type MetricForm struct {
 	Default     *float64  `json:"default,omitempty"`
 }
 
-// Count returns what a value counts as: itself, or the cap if it is beyond.
+// Count returns the value as it counts: capped if the metric has a cap.
 func (m *MetricForm) Count(v float64) float64 {
 	if m.Cap == nil {
 		return v
@@ -108,7 +108,7 @@ func draw(unit, key uint64) uint64 { return random.Mix(unit ^ key) }
 func (p *Policy) Prepare(previous *Policy) error {
 	if len(p.Links) == 0 || len(p.Arms) == 0 || p.Control < -1 || p.Control >= len(p.Arms) || p.HoldBack > 0 &&
 		p.Control < 0 {
-		return noregret.BadInputf("policy", "%d links, %d arms, control %d: it cannot decide", len(p.Links),
+		return noregret.BadInputf("policy", "%d links, %d arms, control %d: no decision is possible", len(p.Links),
 			len(p.Arms), p.Control)
 	}
 	p.holdKey, p.armKey = Hash("hold-back", p.Salt, ""), Hash(p.Stream, p.Salt, "")
@@ -135,21 +135,21 @@ func (p *Policy) Prepare(previous *Policy) error {
 	return nil
 }
 
-// Unit is the hash by which a unit is known: Hash("unit", salt, unit).
+// Unit returns the hash that identifies a unit: Hash("unit", salt, unit).
 func (p *Policy) Unit(unit string) uint64 { return Hash("unit", p.Salt, unit) }
 
-// HeldBack reports whether the unit of a hash is held back.
+// HeldBack reports whether the unit with the given hash is held back.
 func (p *Policy) HeldBack(unit uint64) bool { return p.HeldBackBy(p.HoldBack, unit) }
 
-// HeldBackBy reports whether the unit of a hash is held back by a version of the same experiment
-// that holds back the given share, in 2^-64ths.
+// HeldBackBy reports whether a version of the same experiment that holds back the given share, in
+// 2^-64ths, holds back the unit with the given hash.
 func (p *Policy) HeldBackBy(share, unit uint64) bool { return draw(unit, p.holdKey) < share }
 
 // Decide returns the arm of a unit.
 func (p *Policy) Decide(unit string) Assignment { return p.DecideHash(p.Unit(unit)) }
 
-// DecideHash returns the arm of the unit of a hash, in O(log arms) for the first link and for each
-// that moves the unit, and a few nanoseconds for each that does not.
+// DecideHash returns the arm of the unit with the given hash, in O(log arms) for the first link and
+// for each that moves the unit, and a few nanoseconds for each that does not.
 func (p *Policy) DecideHash(unit uint64) Assignment {
 	d := Assignment{Version: p.Version, Unit: unit}
 	if p.HeldBack(unit) {
@@ -167,13 +167,13 @@ func (p *Policy) DecideHash(unit uint64) Assignment {
 	return d
 }
 
-// split is the one in force.
+// split returns the split in force, that of the last link.
 func (p *Policy) split() *Split { return p.Links[len(p.Links)-1].Split }
 
-// Mixture is the exact probability of each arm among units that are not held back.
+// Mixture returns the exact probability of each arm among units that are not held back.
 func (p *Policy) Mixture() []float64 { return p.split().Shares() }
 
-// ArmNamed is the index of the arm of that name, or -1.
+// ArmNamed returns the index of the arm with the given name, or -1.
 func (p *Policy) ArmNamed(name string) int {
 	if k, ok := p.names[name]; ok {
 		return k
@@ -181,10 +181,10 @@ func (p *Policy) ArmNamed(name string) int {
 	return -1
 }
 
-// Seal computes the digest and returns the JSON form: the very bytes that the digest is of, with
-// the digest in its place, which is how a service hands the policy out. Policies of a [State] are
-// not sealed; who publishes one seals it before anybody else has it. It costs about half a
-// microsecond for each arm of each link.
+// Seal computes the digest and returns the JSON form that a service publishes: the bytes that the
+// digest covers, with the digest filled in. The policies of an experiment's state are not sealed;
+// the publisher seals a policy before it shares it. Seal costs about half a microsecond for each
+// arm of each link.
 func (p *Policy) Seal() ([]byte, error) {
 	const end = `""}` // the digest is the last field
 	p.Digest = ""
@@ -203,11 +203,11 @@ const maxPolicy = 64 << 20
 // Parse reads a policy's JSON form, checks its digest and prepares it.
 func Parse(data []byte) (*Policy, error) {
 	if len(data) > maxPolicy {
-		return nil, noregret.BadInputf("policy", "it has %d bytes: want at most %d", len(data), maxPolicy)
+		return nil, noregret.BadInputf("policy", "%d bytes: want at most %d", len(data), maxPolicy)
 	}
 	var p Policy
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, noregret.BadInputf("policy", "it cannot be read: %w", err)
+		return nil, noregret.BadInputf("policy", "cannot be read: %w", err)
 	}
 	want := p.Digest
 	if _, err := p.Seal(); err != nil {
@@ -215,13 +215,13 @@ func Parse(data []byte) (*Policy, error) {
 	}
 	if p.Digest != want {
 		return nil, noregret.BadInputf("policy",
-			"its digest is %.12s…: %.12s… was expected, so that it is not what the server sent",
+			"digest %.12s…, want %.12s…: the content is not what the server sent",
 			p.Digest, want)
 	}
 	return &p, p.Prepare(nil)
 }
 
-// FormatUnit writes a unit's hash as events and answers have it: 16 hexadecimal digits.
+// FormatUnit formats a unit's hash as in events and answers: 16 hexadecimal digits.
 func FormatUnit(u uint64) string {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], u)

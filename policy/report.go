@@ -22,9 +22,10 @@ const (
 // GuardState is the state of a guardrail.
 type GuardState string
 
-// The states: nothing is known; the limit is shown to hold; the estimate holds the limit; the
-// estimate breaks it, but the confidence sequence does not rule out that it holds; the limit is
-// broken with confidence; the experiment is rolled back, so that there is nothing to judge.
+// The states, in this order: there are no data; the limit holds with confidence; the estimate is
+// within the limit; the estimate is beyond the limit, but the confidence sequence includes values
+// within it; the limit is broken with confidence; the experiment is rolled back, so nothing is
+// evaluated.
 const (
 	GuardUnknown    GuardState = "unknown"
 	GuardHeld       GuardState = "held"
@@ -34,15 +35,16 @@ const (
 	GuardRolledBack GuardState = "rolled_back"
 )
 
-// Report is the state of an experiment in the form of the API (docs/formats/report.md). Numbers
-// that are not known are null.
+// Report is the state of an experiment in the form of the API (docs/formats/report.md). Unknown
+// numbers are null.
 type Report struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	State       Status `json:"state"`
 	Version     uint64 `json:"version"`
 	Round       uint64 `json:"round"`
-	// Created is the time of the experiment's first event, Time that of the last event of all.
+	// Created is the time of the experiment's first event, Time that of the latest event of any
+	// experiment.
 	Created time.Time `json:"created"`
 	Time    time.Time `json:"time"`
 	// Mixture holds the exact shares by arm among units that take part.
@@ -52,7 +54,7 @@ type Report struct {
 	Deployed map[string]float64 `json:"deployed"`
 	// Traffic is the share of units that take part, among those not held back.
 	Traffic float64 `json:"traffic"`
-	// Ramp is nil without a ramp, or when it is over.
+	// Ramp is nil without a ramp and after the ramp has ended.
 	Ramp *RampReport `json:"ramp,omitempty"`
 	// Conclusion is how the experiment ended, nil before it has.
 	Conclusion *Conclusion `json:"conclusion,omitempty"`
@@ -81,24 +83,25 @@ type ArmReport struct {
 	Active  bool            `json:"active"`
 	Control bool            `json:"control"`
 	Value   json.RawMessage `json:"value,omitempty"`
-	// Stopped is why the arm gets no share although it is active, "" if it may be served.
+	// Stopped is the reason why an active arm gets no share, "" if it may be served.
 	Stopped string                  `json:"stopped,omitempty"`
 	Metrics map[string]MetricReport `json:"metrics"`
 }
 
 // RampReport describes the stage of a ramp.
 type RampReport struct {
-	// Stage is the number of the stage, from 1, and Stages how many there are.
+	// Stage is the number of the stage, from 1, and Stages the number of stages.
 	Stage  int `json:"stage"`
 	Stages int `json:"stages"`
-	// Share is that of the traffic which the learned mixture gets.
+	// Share is the share of the traffic that gets the learned mixture.
 	Share float64   `json:"share"`
 	Since time.Time `json:"since"`
-	// Waits lists what must come true before the next stage begins, at the end of a round.
+	// Waits lists the conditions that must hold before the next stage begins, at the end of a
+	// round.
 	Waits []string `json:"waits"`
 }
 
-// Conclusion is the record of how an experiment ended, with the evidence as it was then.
+// Conclusion records how an experiment ended, with the evidence at that time.
 type Conclusion struct {
 	Time    time.Time `json:"time"`
 	Version uint64    `json:"version"`
@@ -106,9 +109,10 @@ type Conclusion struct {
 	// Source is "deployed" if the policy chose the mixture, "named" if it was given by hand.
 	Source  string             `json:"source"`
 	Mixture map[string]float64 `json:"mixture"`
-	// Value is the objective of the mixture by the means of then, nil if too few arms had one.
+	// Value is the objective of the mixture by the means at that time, nil if too few arms had a
+	// mean.
 	Value *float64 `json:"value"`
-	// Units is the number of units exposed until then and not held back.
+	// Units is the number of units exposed until that time and not held back.
 	Units      int64                `json:"units"`
 	Arms       map[string]ArmReport `json:"arms"`
 	Guardrails []GuardrailReport    `json:"guardrails"`
@@ -133,7 +137,7 @@ type GuardrailReport struct {
 	State  GuardState `json:"state"`
 	Since  time.Time  `json:"since"`
 	Interval
-	// Served is the same for what was served in all versions.
+	// Served is the same for the average of the mixtures served in all versions.
 	Served Interval `json:"served"`
 	Alpha  float64  `json:"alpha"`
 	Action string   `json:"action"`
@@ -149,7 +153,7 @@ type Interval struct {
 // Regret compares what was served with the best single arm, by the current means. The numbers are
 // in units of the objective, per unit; a negative regret is a gain.
 type Regret struct {
-	// BestSingle is the arm that would have been the best alone, and its value.
+	// BestSingle is the best arm if served alone, and its value.
 	BestSingle struct {
 		Arm   string   `json:"arm"`
 		Value *float64 `json:"value"`
@@ -191,7 +195,7 @@ type NoteReport struct {
 	Text string    `json:"text"`
 }
 
-// Health says whether the data can be trusted.
+// Health describes whether the data can be trusted.
 type Health struct {
 	// SampleRatio is the sequential test that units are exposed as decided. Mismatch is an alarm at
 	// level 1e-4; P is valid at all times.
@@ -201,7 +205,7 @@ type Health struct {
 	} `json:"sample_ratio"`
 	// Missing is the share of units of closed windows for which a metric was never reported.
 	Missing map[string]float64 `json:"missing"`
-	// DuplicateValues counts values of metrics that the unit had already.
+	// DuplicateValues counts values of metrics that the unit had reported before.
 	DuplicateValues int64 `json:"duplicate_values"`
 	// Orphans counts values whose unit's exposure was never reported.
 	Orphans int64 `json:"orphans"`

@@ -35,7 +35,7 @@ type Split struct {
 	upper []uint64
 	share []uint64 // in 2^-64ths; 2^64 itself is written as math.MaxUint64 with whole set
 	last  int
-	whole bool // one arm has everything
+	whole bool // one arm has the whole range
 }
 
 // NewSplit makes the split for a distribution: shares at least 0 that sum to 1 within 1e-9. An arm
@@ -43,7 +43,7 @@ type Split struct {
 // and the same on every machine.
 func NewSplit(shares []float64) (*Split, error) {
 	if len(shares) == 0 {
-		return nil, noregret.BadInputf("split", "no arms: want at least one")
+		return nil, noregret.BadInputf("split", "no arms: at least one is required")
 	}
 	var total compensated.Sum
 	last := -1
@@ -72,7 +72,7 @@ func NewSplit(shares []float64) (*Split, error) {
 				s.share[k] = math.MaxUint64
 			}
 		case p > 0:
-			// floor(p·2^64), at most what is left less one value for the last arm.
+			// floor(p·2^64), but leave at least one value for the last arm.
 			width := Fraction(p)
 			if left := -begin; begin != 0 && width >= left {
 				width = left - 1
@@ -140,9 +140,9 @@ func (s *Split) Shares() []float64 {
 // Move is sticky assignment: a unit that had arm under s keeps it under next with probability
 // min(1, p'/p), decided by coin, and otherwise draws one of the arms that grew, in proportion to
 // their growth, by draw. Arms are then distributed exactly as next says, to within 2^-50, and no
-// assignment moves fewer units. Both hashes are to be independent of each other and of the one that
-// gave the arm. The splits must have equally many arms. O(K), as what it needs of the splits is
-// computed anew; a [Policy] has it computed.
+// assignment moves fewer units. The two hashes must be independent of each other and of the hash
+// that gave the arm. Both splits must have the same number of arms. Move costs O(K), because it
+// prepares both splits anew; a [Policy] prepares them once.
 func (s *Split) Move(next *Split, arm int, coin, draw uint64) int {
 	m := newMove(s, next)
 	if m.keeps(arm, coin) {
@@ -151,8 +151,8 @@ func (s *Split) Move(next *Split, arm int, coin, draw uint64) int {
 	return m.to(draw)
 }
 
-// move is what [Split.Move] needs of two splits, so that a unit that stays costs O(1) and one that
-// moves O(log K).
+// move holds what [Split.Move] precomputes for two splits: a unit that stays then costs O(1) and
+// one that moves O(log K).
 type move struct {
 	last  []uint64 // by arm: the last coin with which a unit keeps it, 0 for none
 	grown []uint32 // the arms that grew
@@ -187,14 +187,14 @@ func (m *move) keeps(arm int, coin uint64) bool {
 	return coin <= last && last != 0
 }
 
-// to is the arm that a unit draws that does not keep its own: some arm has grown then.
+// to is the arm that a unit draws if it does not keep its own. In that case some arm has grown.
 func (m *move) to(draw uint64) int {
 	last := len(m.upTo) - 1
 	at := draw
-	if total := m.upTo[last]; total != 0 { // 0 is 2^64: all units leave their arms
+	if total := m.upTo[last]; total != 0 { // 0 means 2^64: all units leave their arms
 		at, _ = bits.Mul64(draw, total)
 	}
-	i, j := 0, last // the first above at
+	i, j := 0, last // the first one above at
 	for i < j {
 		if h := int(uint(i+j) >> 1); m.upTo[h] <= at {
 			i = h + 1
@@ -205,8 +205,8 @@ func (m *move) to(draw uint64) int {
 	return int(m.grown[i])
 }
 
-// Pad returns the split among more arms, of which the new ones have no share. It returns s itself
-// if it has that many arms.
+// Pad returns the split among more arms. The new arms have no share. It returns s itself if it has
+// that many arms.
 func (s *Split) Pad(arms int) *Split {
 	if arms <= s.Len() {
 		return s

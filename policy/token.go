@@ -12,15 +12,15 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Token is what a decision was: it goes out with the arm and comes back with the feedback, signed.
+// Token records a decision. It is signed, goes out with the arm and comes back with the feedback.
 // Times have the precision of a millisecond.
 type Token struct {
 	Experiment string    // the experiment's name, at most 255 bytes
-	Version    uint64    // of the policy that decided
+	Version    uint64    // the version of the policy that decided
 	Arm        int       // the arm's number, at least 0
-	Propensity float64   // the probability with which it was drawn, in (0, 1]
+	Propensity float64   // the arm's probability, in (0, 1]
 	Unit       uint64    // [Hash]("unit", salt, unit): the unit's name does not travel
-	Time       time.Time // of the decision, from 1970 on
+	Time       time.Time // when the decision was made; not before 1970
 }
 
 // The format's version, the first byte of a token, and the length of its signature.
@@ -35,10 +35,10 @@ type TokenError string
 // The reasons. A token that cannot be read is tampered with.
 const (
 	Tampered TokenError = "tampered"
-	Foreign  TokenError = "foreign" // signed for another experiment, or by a key that is not known
+	Foreign  TokenError = "foreign" // signed for another experiment, or by an unknown key
 	Early    TokenError = "early"   // from the future
-	// Expired is older than the attribution window. Only the fold knows the window and the time
-	// that counts: it says of such an item that it is [Late], and this as its error.
+	// Expired is older than the attribution window. Only the fold knows the window and the relevant
+	// time: it gives such an item the status [Late] and this error.
 	Expired TokenError = "expired"
 )
 
@@ -55,29 +55,29 @@ func (e TokenError) Error() string {
 	return "the token cannot be read or was changed"
 }
 
-// Keys are the secrets that a [Signer] signs tokens with, by number: the one with the number
-// Current signs, all verify, so that a key can be replaced while old tokens are out. Keys have at
-// least 16 bytes; numbers are 0 to 255.
+// Keys are the secrets that a [Signer] signs tokens with, by number. The key with the number
+// Current signs and all keys verify, so that a key can be replaced while old tokens are in use.
+// Keys have at least 16 bytes; numbers are 0 to 255.
 type Keys struct {
 	Current byte
 	Secrets map[byte][]byte
 }
 
-// Validate refuses keys that are too short or without a current one.
+// Validate returns an error if a key is too short or the current key is missing.
 func (k Keys) Validate() error {
 	for id := range 256 {
 		if s, ok := k.Secrets[byte(id)]; ok && len(s) < 16 {
-			return noregret.BadInputf(fmt.Sprintf("keys[%d]", id), "it has %d bytes: want at least 16",
+			return noregret.BadInputf(fmt.Sprintf("keys[%d]", id), "%d bytes: want at least 16",
 				len(s))
 		}
 	}
 	if _, ok := k.Secrets[k.Current]; !ok {
-		return noregret.BadInputf("keys", "there is no key %d, which is to sign", k.Current)
+		return noregret.BadInputf("keys", "no key has the current number %d", k.Current)
 	}
 	return nil
 }
 
-// check refuses fields out of their ranges; ms is the time.
+// check returns an error for a field out of its range; ms is the time.
 func (t *Token) check(ms int64) error {
 	switch {
 	case t.Experiment == "" || len(t.Experiment) > 255:
@@ -93,7 +93,7 @@ func (t *Token) check(ms int64) error {
 	return nil
 }
 
-// tokenBody appends what is signed of a token whose fields are in their ranges.
+// tokenBody appends the signed part of a token whose fields are in their ranges.
 func tokenBody(b []byte, key byte, t Token, ms int64) []byte {
 	b = append(b, tokenFormat, key)
 	b = binary.AppendUvarint(b, t.Version)
@@ -116,7 +116,7 @@ func mac(dst []byte, h hash.Hash, body []byte) []byte {
 	return append(dst, h.Sum(sum[:0])[:macSize]...)
 }
 
-// tokenLimit bounds the text that is looked at.
+// tokenLimit is the largest length of a token that is read.
 const tokenLimit = 1024
 
 // DecodeUnverified reads a token without checking its signature. Use it only to count refused
@@ -130,7 +130,7 @@ func DecodeUnverified(text string) (t Token, ok bool) {
 	return t, err == nil
 }
 
-// splitToken takes a token apart into what was signed and the signature.
+// splitToken separates the signed part of a token from the signature.
 func splitToken(text string) (body, sum []byte, err error) {
 	if len(text) > tokenLimit {
 		return nil, nil, Tampered
@@ -142,7 +142,7 @@ func splitToken(text string) (body, sum []byte, err error) {
 	return b[:len(b)-macSize], b[len(b)-macSize:], nil
 }
 
-// readToken reads what was signed.
+// readToken decodes the signed part.
 func readToken(body []byte) (Token, error) {
 	var t Token
 	r := body[2:]
@@ -167,5 +167,5 @@ func readToken(body []byte) (Token, error) {
 	return t, nil
 }
 
-// Tolerance is by how much a token's time may be ahead of the verifier's: clocks differ.
+// Tolerance is how far a token's time may be ahead of the verifier's clock, since clocks differ.
 const Tolerance = time.Minute

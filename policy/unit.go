@@ -14,10 +14,10 @@ const MaxUnit = 512
 // the error.
 func CheckUnit(place, unit string) error {
 	if unit == "" || len(unit) > MaxUnit {
-		return noregret.BadInputf(place, "it has %d bytes: want 1 to %d", len(unit), MaxUnit)
+		return noregret.BadInputf(place, "%d bytes: want 1 to %d", len(unit), MaxUnit)
 	}
 	if !utf8.ValidString(unit) {
-		return noregret.BadInputf(place, "it is not UTF-8 text")
+		return noregret.BadInputf(place, "not UTF-8 text")
 	}
 	return nil
 }

@@ -43,8 +43,8 @@ type Decision struct {
 	Token      string          `json:"token"`
 }
 
-// StateName names a state: how far it is, and the digest that any other fold of the same log has,
-// too.
+// StateName identifies a state: its position in the log and its digest. Any two folds of the same
+// log agree on both.
 type StateName struct {
 	Position uint64 `json:"position"`
 	Digest   string `json:"digest"`

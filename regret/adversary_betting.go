@@ -53,7 +53,7 @@ func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, err
 		e := claim(t)
 		if !(e > 0) || !(e >= last) || math.IsInf(e, 1) {
 			return nil, noregret.BadInputf("claim",
-				"it is %v in round %d, after %v: want finite numbers above 0 that do not "+
+				"%v in round %d, after %v: want finite numbers above 0 that do not "+
 					"fall", e, t, last)
 		}
 		last = e

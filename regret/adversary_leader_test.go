@@ -41,7 +41,7 @@ func TestDecreasingRate(t *testing.T) {
 		reg := must(convex.Restrict(must(convex.NewNegativeEntropy(2)), set))
 		rate := oco.RateFunc("√(ln2/t)", func(t int) float64 { return math.Sqrt(math.Ln2 / float64(t)) })
 		near(t, fmt.Sprintf("mirror descent, T = %d", rounds),
-			play(t, must(oco.NewMirrorDescent(reg, nil, rate, 0)), g, rounds).Regret, want[0])
+			play(t, must(oco.NewMirrorDescent(reg, nil, rate, math.Inf(1))), g, rounds).Regret, want[0])
 		c := play(t, must(oco.NewEntropicFTRL(2, 1, 1/math.Sqrt(math.Ln2))), g, rounds)
 		near(t, fmt.Sprintf("FTRL, T = %d", rounds), c.Regret, want[1])
 		near(t, "2L√(T ln d)", 2*math.Sqrt(float64(rounds)*math.Ln2), want[2])

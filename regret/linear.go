@@ -38,7 +38,7 @@ func checkDim(d, least int) error {
 // checkPoint refuses points of another dimension or not finite.
 func checkPoint(x []float64, d int) error {
 	if len(x) != d {
-		return noregret.BadInputf("point", "it has %d values, the game's dimension is %d", len(x), d)
+		return noregret.BadInputf("point", "%d values, the game's dimension is %d", len(x), d)
 	}
 	for i, v := range x {
 		if v-v != 0 {

@@ -388,7 +388,8 @@ func TestSparseRoundsDoNotAllocate(t *testing.T) {
 			must(0, err)
 		})
 	}
-	if short, long := count(10), count(2000); long-short > 50 { // the runtime allocates now and then
+	// The runtime allocates now and then.
+	if short, long := count(10), count(2000); long-short > 50 {
 		t.Errorf("%v allocations in 10 rounds, %v in 2,000", short, long)
 	}
 }

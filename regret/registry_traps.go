@@ -34,7 +34,7 @@ func signGames() []GameEntry {
 				if err != nil {
 					return nil, Facts{}, err
 				}
-				f := g.facts()
+				f := g.gameFacts()
 				f.ExpectedFloor = true
 				if p.Rounds > 0 {
 					f.Floor = g.Floor(p.Rounds)
@@ -57,7 +57,7 @@ func signGames() []GameEntry {
 				if err != nil {
 					return nil, Facts{}, err
 				}
-				f := g.facts()
+				f := g.gameFacts()
 				f.Floor = g.Floor()
 				return g, f, nil
 			},
@@ -66,8 +66,8 @@ func signGames() []GameEntry {
 	return all
 }
 
-// facts of the games of signs.
-func (g *segment) facts() Facts {
+// gameFacts returns the facts that hold for all games of signs.
+func (g *segment) gameFacts() Facts {
 	var largest float64
 	for _, z := range g.z {
 		largest = max(largest, math.Abs(z))

@@ -44,7 +44,8 @@ func walkSign(k, n int) float64 {
 		return -walkSign(-k, n)
 	case k == 0:
 		return 0
-	case k > n || float64(k) > 9*math.Sqrt(float64(n)): // Hoeffding: what is missing is below 2·exp(−40.5)
+	// Hoeffding: what is missing is below 2·exp(−40.5).
+	case k > n || float64(k) > 9*math.Sqrt(float64(n)):
 		return 1
 	}
 	var sum total

@@ -31,8 +31,9 @@ type Config struct {
 	// SnapshotEvery is the number of events between snapshots: default 100,000, at least 1.
 	SnapshotEvery uint64
 	// Retain is how long events are kept for export and replay once a snapshot covers them: default
-	// 90 days, negative for ever.
-	Retain time.Duration
+	// 90 days. With RetainAll they are kept for ever, and Retain must not be given.
+	Retain    time.Duration
+	RetainAll bool
 	// MaxBody bounds a request's body in bytes: default 1 MiB, 1 KiB to 8 MiB.
 	MaxBody int64
 	// MaxItems bounds the units or items of a request: default 10,000.
@@ -61,6 +62,10 @@ func (c Config) Validate() error {
 		return bad("data", `""`, "a directory")
 	case c.Tick < 0 || c.Tick > 0 && c.Tick < time.Millisecond:
 		return bad("tick", c.Tick, "at least 1ms")
+	case c.Retain < 0:
+		return bad("retain", c.Retain, "a length of time above 0")
+	case c.RetainAll && c.Retain != 0:
+		return bad("retain", c.Retain, "none where all events are retained")
 	case c.MaxBody != 0 && (c.MaxBody < 1<<10 || c.MaxBody > 8<<20):
 		return bad("max body", c.MaxBody, "1024 to 8388608 bytes")
 	case c.MaxItems < 0:

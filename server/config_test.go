@@ -23,7 +23,8 @@ func TestConfigRefused(t *testing.T) {
 			c.MaxStreams = -1
 		}, "rate": func(c *Config) { c.Rate = -1 }, "burst": func(c *Config) { c.Burst = -1 },
 		"time": func(c *Config) { c.RequestTime = -1 }, "tokens": func(c *Config) { c.Tokens = "/nowhere" },
-		"keys": func(c *Config) { c.Keys = &policy.Keys{} },
+		"keys": func(c *Config) { c.Keys = &policy.Keys{} }, "retain": func(c *Config) { c.Retain = -1 },
+		"retain twice": func(c *Config) { c.Retain, c.RetainAll = 1, true },
 	} {
 		c := Config{Data: t.TempDir(), FS: vfs.NewMem()}
 		change(&c)

@@ -175,8 +175,7 @@ func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEv
 // maxWait bounds how long a long poll may wait.
 const maxWait = time.Minute
 
-// policy answers with the policy that clients decide by. With If-None-Match and ?wait= it waits for
-// a change.
+// policy answers with the policy in force. With If-None-Match and ?wait= it waits for a change.
 func (a *decisionAPI) policy(w http.ResponseWriter, r *http.Request) error {
 	name, wait := r.PathValue("name"), time.Duration(0)
 	if text := r.URL.Query().Get("wait"); text != "" {

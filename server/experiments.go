@@ -193,7 +193,7 @@ func (a *experimentAPI) veto(w http.ResponseWriter, r *http.Request) error {
 	return a.summary(w, r)
 }
 
-// summary answers with how the experiment stands.
+// summary answers with the summary of an experiment.
 func (a *experimentAPI) summary(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	e := a.policies.get(name)

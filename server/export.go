@@ -61,8 +61,9 @@ func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 	return from, nil
 }
 
-// export writes the log as JSON lines from a position on, of one experiment if asked. Events may be
-// dropped while it runs. If that happens before the first line, it begins anew.
+// export writes the log as JSON lines from a position on, only those of one experiment if one is
+// named. Events may be dropped while it runs. If that happens before the first line, it begins
+// anew.
 func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("experiment")
 	found := name == "" || a.policies.get(name) != nil
@@ -88,7 +89,7 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 		})
 		switch {
 		case err == nil && !found:
-			return noSuch(name) // the log has no event of the name either
+			return noSuch(name) // nor has the log an event of that name
 		case err == nil || r.Context().Err() != nil:
 			return nil
 		case !read && errors.Is(err, eventlog.ErrCompacted):

@@ -104,7 +104,7 @@ func TestHostileItems(t *testing.T) {
 			"rejected",
 			"metrics.y: 11: want a number in [-10, 10]",
 		},
-		{"no metrics", good, nil, "rejected", "metrics: none: want at least one of x, y"},
+		{"no metrics", good, nil, "rejected", "metrics: none: at least one of x, y is required"},
 	} {
 		f := w.post("/v1/feedback", item{c.token, c.metrics})
 		if len(f.Items) != 1 || f.Items[0].Status != c.status || f.Items[0].Error != c.text {

@@ -76,7 +76,8 @@ func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request)
 		return err
 	}
 	switch {
-	case rt.Stream == web.Exports || rt.Stream == web.Dashboards: // a long poll is a stream once it waits
+	// A long poll is a stream once it waits.
+	case rt.Stream == web.Exports || rt.Stream == web.Dashboards:
 		release, err := m.streams.acquire(w, rt.Stream)
 		if err != nil {
 			return err

@@ -51,7 +51,8 @@ func newBrowser(t *testing.T) *browser {
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("no-proxy-server", true),
 	)
-	limit, cancelLimit := context.WithTimeout(context.Background(), 2*time.Minute) // of a test that waits in vain
+	// limit ends a test that waits in vain.
+	limit, cancelLimit := context.WithTimeout(context.Background(), 2*time.Minute)
 	b := &browser{t: t}
 	allocator, cancelAllocator := chromedp.NewExecAllocator(limit, options...)
 	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithListener(b.listen))
@@ -192,6 +193,7 @@ func TestBrowser(t *testing.T) {
 			}
 		}
 	}
+	b.switchAxis(w.http.URL + "/experiments/hostile")
 	got := b.complaints()
 	for _, text := range got {
 		// The browser reports the missing page.
@@ -201,6 +203,25 @@ func TestBrowser(t *testing.T) {
 	}
 	if ask[bool](b, `"alert" in window && document.querySelector("main script, main img[onerror]") !== null`) {
 		t.Error("a name became an element")
+	}
+}
+
+// switchAxis looks at the lift table and goes from times to policy versions and back.
+func (b *browser) switchAxis(page string) {
+	b.t.Helper()
+	const lift = `//div[@data-part="lift"]`
+	b.do(chromedp.Navigate(page), shows(lift+`//th[@scope="row"][contains(., "served now")]`),
+		shows(lift+`//td[@class="lift"]/span[contains(@class, "state")]`), shows(`//img[contains(@src, "/lift.svg")]`))
+	if got := ask[int](b, `document.querySelectorAll('[data-part=lift] tbody tr').length`); got != 6 {
+		b.t.Errorf("the lift table has %d rows, want 3 mixtures and 3 arms", got)
+	}
+	for _, axis := range []string{"version", "time"} {
+		b.do(chromedp.Click(chromedp.Search(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"]`)),
+			shows(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"][@aria-current="true"]`), shows(`//body[@data-events]`))
+		b.pictures()
+		if got := ask[bool](b, `[...document.images].every(i => i.currentSrc.includes("axis=`+axis+`"))`); !got {
+			b.t.Errorf("the pictures are not by %s", axis)
+		}
 	}
 }
 
@@ -263,11 +284,12 @@ func TestBrowserKeyboard(t *testing.T) {
 	until("token")
 	b.do(chromedp.KeyEvent(readerToken), chromedp.KeyEvent(kb.Enter), shows(`//h1[text()="toy"]`), shows(`//body[@data-events]`))
 	var order []string
-	for range 9 {
+	for range 12 {
 		order = append(order, tab())
 	}
 	got := strings.Join(order, "|")
-	want := "Skip to the content|noregret|Log out|Why did a unit get its arm?|h-guard|h-arms|h-events|API|"
+	want := "Skip to the content|noregret|Log out|Why did a unit get its arm?|h-lift|time|policy version|" +
+		"h-guard|h-arms|h-events|API|"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("Tab goes %q, want %q", got, want)
 	}

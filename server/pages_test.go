@@ -114,23 +114,34 @@ func TestPages(t *testing.T) {
 		"at least 0", r.Regret.BestSingle.Arm+": "+dashboard.Figure(*r.Regret.BestSingle.Value),
 		dashboard.Figure(*r.Regret.PerUnit),
 		"160 accepted, 0 duplicate", "No problem is known", "created", "held back",
-		`data-live="/experiments/toy/live"`)
+		`data-live="/experiments/toy/live?axis=time"`)
 	best, err := w.server.Optimum("toy")
 	if err != nil || best == nil {
 		t.Fatal(err)
 	}
 	wants(t, page, "Best mixture, by what is known</dt><dd>"+dashboard.Figure(best.Value))
+	goal := r.Lift.Quantities[1]
+	wants(t, page, "Differences from the control arm "+r.Lift.Control, "<th scope=\"col\">goal "+goal.Metric+"</th>",
+		string(goal.SoFar.Verdict), dashboard.Figure(*goal.Arms["gain"].Estimate), "would be deployed", "served so far",
+		`<a href="?axis=time" aria-current="true">`)
+	wants(t, w.text(200, "/experiments/toy?axis=version"), `<a href="?axis=version" aria-current="true">`,
+		`data-live="/experiments/toy/live?axis=version"`, "axis=version&amp;theme=dark")
+	w.get(400, nil, "GET", "/experiments/toy/pictures/lift.svg?axis=z", "")
 	var addresses []string
 	for _, m := range regexp.MustCompile(`(?:src|srcset)="(/experiments/[^"]*)"`).FindAllStringSubmatch(page, -1) {
 		addresses = append(addresses, strings.ReplaceAll(m[1], "&amp;", "&"))
 	}
-	if len(addresses) != 16 {
+	if len(addresses) != 20 {
 		t.Fatalf("pictures %q", addresses)
 	}
 	for _, a := range addresses {
 		svg := w.text(200, a)
-		if err := wellFormed(svg); err != nil || !strings.Contains(svg, "policy version") {
+		if err := wellFormed(svg); err != nil || !strings.Contains(svg, "time (UTC)") {
 			t.Errorf("%s: %v\n%.300s", a, err, svg)
+		}
+		svg = w.text(200, strings.Replace(a, "axis=time", "axis=version", 1))
+		if err := wellFormed(svg); err != nil || !strings.Contains(svg, "policy version") {
+			t.Errorf("%s by version: %v\n%.300s", a, err, svg)
 		}
 		if strings.Contains(svg, "#1B1F25") != strings.Contains(a, "dark") {
 			t.Errorf("%s is not in its theme", a)
@@ -297,8 +308,8 @@ func TestLive(t *testing.T) {
 	}, func() {
 		w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
 	})
-	if len(got[0]) != 8 {
-		t.Errorf("the first event has %d parts, want all 8", len(got[0]))
+	if len(got[0]) != 9 {
+		t.Errorf("the first event has %d parts, want all 9", len(got[0]))
 	}
 	if !strings.Contains(got[1]["summary"], "paused") || got[1]["guardrails"] != "" || got[1]["events"] == "" {
 		t.Errorf("the second event: %v", got[1])

@@ -18,7 +18,7 @@ type policyTable struct {
 // entry is an experiment in the table.
 type entry struct {
 	policy   *policy.Policy
-	text     []byte // the policy's JSON, which its digest is of
+	text     []byte // the policy's JSON, which its digest covers
 	counts   *counters
 	armNames [][]byte // as JSON strings
 	largest  int      // size of the largest value of an arm, in bytes

@@ -12,9 +12,9 @@ import (
 // LogDir returns the directory of the log in a data directory.
 func LogDir(data string) string { return filepath.Join(data, "log") }
 
-// Recover returns the state of a log, the latest snapshot with the events after it folded in, and
-// the position of that snapshot. If the snapshot cannot be read but the log still has all events,
-// it folds them all.
+// Recover returns the state of a log, which is the latest snapshot with the later events folded in,
+// and the position of that snapshot. If the snapshot cannot be read but the log still has all
+// events, it folds them all.
 func Recover(ctx context.Context, log eventlog.Log) (state *experiment.State, snapshot uint64, err error) {
 	saved, err := log.LatestSnapshot(ctx)
 	if err != nil {

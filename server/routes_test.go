@@ -90,13 +90,13 @@ func TestHostile(t *testing.T) {
 			"2 experiments with values of up to 1032 bytes together: want at most 1024; evaluate them one by one",
 		},
 		{"no units", "POST", decide, `{"units": []}`, "application/json", 400, "0 units: want 1 to 50"},
-		{"an empty unit", "POST", decide, `{"units": [""]}`, "application/json", 400, "it has 0 bytes: want 1 to 512"},
+		{"an empty unit", "POST", decide, `{"units": [""]}`, "application/json", 400, "0 bytes: want 1 to 512"},
 		{
 			"a unit of 600 bytes", "POST", decide, `{"units": ["` + strings.Repeat("x", 600) + `"]}`,
 			"application/json",
-			400, "it has 600 bytes: want 1 to 512",
+			400, "600 bytes: want 1 to 512",
 		},
-		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "not valid JSON: it ends too early"},
+		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "not valid JSON: truncated"},
 		{
 			"two values", "POST", decide, `{"units": ["a"]} {"units": ["b"]}`, "application/json", 400,
 			"text follows the value at byte 18",
@@ -148,7 +148,7 @@ func TestHostile(t *testing.T) {
 		{
 			"a change that is not allowed", "PUT", "/v1/experiments/toy",
 			toy + "\nstickiness: unit\n", "application/yaml", 409,
-			"it cannot change while the experiment runs: delete the experiment, or make one of another name",
+			"cannot change while the experiment runs: delete the experiment, or make one of another name",
 		},
 		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "already running"},
 		{

@@ -88,7 +88,7 @@ func build(c Config, tokens *access.Tokens, log eventlog.Log) (*Server, error) {
 	s.writer = &writer{
 		log: log, live: s.live, policies: s.policies, maxEvent: c.maxEvent(), now: c.Now, logger: c.Logger,
 		snapshots: &snapshotter{
-			log: log, every: c.SnapshotEvery, retain: c.Retain, now: c.Now, logger: c.Logger,
+			log: log, every: c.SnapshotEvery, retain: c.Retain, retainAll: c.RetainAll, now: c.Now, logger: c.Logger,
 			saved: s.metrics.snapshots.Inc, last: snapshot,
 		},
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),
@@ -134,8 +134,8 @@ func (c *Config) signer() (*policy.Signer, error) {
 	return policy.NewSigner(*keys)
 }
 
-// maxEvent is the largest size of a command's events in bytes: what a request's body can become,
-// and a margin.
+// maxEvent is the largest size of a command's events in bytes: the largest that a request's body
+// can become, plus a margin.
 func (c *Config) maxEvent() int { return min(int(2*c.MaxBody)+1<<20, 16<<20) }
 
 // logOptions let a group hold groupBytes and one more command.
@@ -153,8 +153,9 @@ func (s *Server) ReloadTokens() error { return s.tokens.Reload() }
 // Handler serves the API and the dashboard.
 func (s *Server) Handler() http.Handler { return s.router }
 
-// Close ends the service: it finishes what was submitted, saves a last snapshot and closes the log.
-// Call it when no request is running any more ([Server.Serve] does). A second call does nothing.
+// Close ends the service: it completes submitted commands, saves a last snapshot and closes the
+// log. Call it when no request is running any more ([Server.Serve] does). A second call does
+// nothing.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
 		s.Drain()
@@ -196,8 +197,8 @@ func (s *Server) Definition(name string) (*definition.Definition, error) {
 // Report returns an experiment's report, with its history and its last events.
 func (s *Server) Report(name string) (*policy.Report, error) { return s.live.Report(name) }
 
-// Explain says why a decision was what it was. The error is an [policy.TokenError] for a token
-// that is not genuine or belongs to another experiment.
+// Explain explains a decision. The error is a [policy.TokenError] for a token that is not genuine
+// or belongs to another experiment.
 func (s *Server) Explain(name, token string) (*policy.Explanation, error) {
 	return s.live.Explain(name, token)
 }
@@ -207,7 +208,7 @@ func (s *Server) Explain(name, token string) (*policy.Explanation, error) {
 func (s *Server) State() (policy.StateName, error) { return s.live.name() }
 
 // Optimum returns the best mixture of an experiment's arms by the present estimates, by index of
-// the arms of its policy, with a certificate. It is nil where there is none
+// the arms of its policy, with a certificate. It is nil if there is none
 // ([experiment.State.Optimum]).
 func (s *Server) Optimum(name string) (*optimum.Optimum, error) { return s.live.Optimum(name) }
 
@@ -219,8 +220,8 @@ func (s *Server) Policy(name string) *policy.Policy {
 	return nil
 }
 
-// Tick does what time has made possible, such as closing a round. The service calls it by itself; a
-// test with a clock of its own calls it, too.
+// Tick does what has become due, such as closing a round. The service calls it by itself; a test
+// with its own clock may call it too.
 func (s *Server) Tick() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.RequestTime)
 	defer cancel()

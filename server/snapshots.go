@@ -13,12 +13,13 @@ import (
 
 // snapshotter saves snapshots of the state and drops old events that they cover.
 type snapshotter struct {
-	log    eventlog.Log
-	every  uint64        // events between two snapshots
-	retain time.Duration // how long events are kept, negative for ever
-	now    func() time.Time
-	logger *slog.Logger
-	saved  func() // counts a snapshot
+	log       eventlog.Log
+	every     uint64        // events between two snapshots
+	retain    time.Duration // how long events are kept, unless retainAll
+	retainAll bool
+	now       func() time.Time
+	logger    *slog.Logger
+	saved     func() // counts a snapshot
 
 	last    uint64 // position of the latest snapshot begun; only the writer uses it
 	saving  atomic.Bool
@@ -59,7 +60,7 @@ func (s *snapshotter) save(state *experiment.Frozen) error {
 		return err
 	}
 	s.saved()
-	if s.retain < 0 || before == 0 {
+	if s.retainAll || before == 0 {
 		return nil
 	}
 	oldest := s.now().Add(-s.retain).UnixNano()

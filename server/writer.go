@@ -15,8 +15,8 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// command is what a request asks of the writer: events to append, or, for changes that depend on
-// the state, a function that makes them. The writer answers on done.
+// command is a request to the writer: events to append or, for changes that depend on the state, a
+// function that makes them. The writer answers on done.
 type command struct {
 	events []experiment.Event
 	make   func(s *experiment.State, now int64) ([]experiment.Event, error)
@@ -38,7 +38,7 @@ const (
 	groupBytes  = 4 << 20
 )
 
-// Why the writer refuses commands.
+// The errors with which the writer refuses commands.
 var (
 	errDraining = errors.New("the service is shutting down")
 	errFailed   = errors.New("the log has failed, the service must be restarted")
@@ -86,7 +86,7 @@ func (w *writer) submit(ctx context.Context, c *command) ([]experiment.Outcome, 
 		return a.outcomes, a.err
 	case <-ctx.Done():
 		return nil, web.Unavailable(errors.New(
-			"the log did not answer in time; the events may or may not have been kept"))
+			"the log did not answer in time; it may or may not have stored the events"))
 	}
 }
 
@@ -133,8 +133,8 @@ func (w *writer) run() {
 	}
 }
 
-// gather takes from the queue what fits into one group with the first command. It returns the
-// command that did not fit, if any.
+// gather takes from the queue the commands that fit into one group with the first one. It returns
+// the command that did not fit, if any.
 func (w *writer) gather(first *command) (group []*command, next *command) {
 	group = []*command{first}
 	events, size := len(first.events), sizeOf(first)
@@ -188,8 +188,7 @@ func (w *writer) makeEvents(c *command) {
 }
 
 // commit appends the events of a group, applies them, and answers. Events that the writer has made
-// keep their time: what [experiment.State.Try] has computed for them then need not be computed
-// again.
+// keep their time, so that the results of [experiment.State.Try] for them can be reused.
 func (w *writer) commit(group []*command) {
 	var events []experiment.Event
 	var records []eventlog.Event
@@ -275,8 +274,8 @@ func (c *command) answer(outcomes []experiment.Outcome, err error) {
 	}
 }
 
-// closeRounds submits what the clock has made due, such as the end of a round, and waits until it
-// is durable.
+// closeRounds submits the events that are due, such as the end of a round, and waits until they are
+// durable.
 func (w *writer) closeRounds(ctx context.Context) error {
 	if !w.live.due() {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/classify"
 )
 
-// taskOptions are the flags of commands that list what there is for a task.
+// taskOptions are the flags of commands that list what is available for a task.
 type taskOptions struct {
 	outputOptions
 	task string
@@ -19,7 +19,7 @@ type taskOptions struct {
 // taskNames are the values of --task, the default first; the others are names of [classify.Task].
 var taskNames = []string{"binary", classify.Multiclass.String(), classify.Multilabel.String()}
 
-// taskOf is the task of a value of --task, 0 for two classes.
+// taskOf returns the task of a value of --task, 0 for two classes.
 func taskOf(name string) classify.Task { return classify.Task(slices.Index(taskNames, name)) }
 
 // AddFlags implements options.

@@ -15,7 +15,7 @@ import (
 type options interface {
 	// AddFlags declares the flags. The fields' values are the defaults.
 	AddFlags(f *pflag.FlagSet)
-	// Validate checks what the parser of flags cannot. It runs before anything is read or written.
+	// Validate checks what the flag parser cannot. It runs before anything is read or written.
 	Validate() error
 	// Run does the work. Results go to a.stdout, everything else to a.stderr.
 	Run(ctx context.Context, a *app, args []string) error
@@ -58,7 +58,7 @@ func oneName(cmd *cobra.Command, args []string) error {
 		len(args))
 }
 
-// unknownBelow refuses an argument where a subcommand is expected.
+// unknownBelow returns an error for an argument where a subcommand is expected.
 func unknownBelow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -217,7 +217,8 @@ func (o *compareOptions) Run(ctx context.Context, a *app, inputs []string) (err 
 	} else {
 		err = a.writeComparison(c, o.names(), o.against)
 	}
-	for _, path := range o.plots { // the table is printed by now: a full disk costs only the pictures
+	// The table is already printed: a full disk loses only the pictures.
+	for _, path := range o.plots {
 		err = errors.Join(err, plotComparison(path, c, o.names()))
 	}
 	return err
@@ -316,8 +317,8 @@ type overOne struct {
 	t float64 // Student's quantile for 95 %
 }
 
-// over compares a cell with that of the algorithm of --against; nil when it is that one or there is
-// none.
+// over compares a cell with that of the algorithm of --against. It returns nil if that is the same
+// algorithm or none is set.
 func over(c *classify.Comparison, x *classify.Cell, against string) *overOne {
 	base := c.Best(x.Measure, func(a string) bool { return a == against })
 	if base == nil || base.Algorithm == x.Algorithm {
@@ -331,7 +332,8 @@ func over(c *classify.Comparison, x *classify.Cell, against string) *overOne {
 	return out
 }
 
-// String is the difference with its standard error, and a word when 0 is outside its 95 % interval.
+// String formats the difference with its standard error. It adds a word if 0 is outside its 95 %
+// interval.
 func (o *overOne) String() string {
 	if o == nil {
 		return "-"
@@ -398,7 +400,7 @@ func (a *app) writeComparison(c *classify.Comparison, measures []string, against
 	return g.write(a.stdout)
 }
 
-// mark is * for the best cell of a measure and ~ for one within one spread of it.
+// mark returns * for the best cell of a measure and ~ for a cell within one spread of it.
 func mark(x, best *classify.Cell) string {
 	switch {
 	case best == nil:

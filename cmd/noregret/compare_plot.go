@@ -14,11 +14,13 @@ import (
 	"github.com/noregret/noregret/internal/picture"
 )
 
-// glyph is an algorithm's: the project's own are filled and warm, the baselines hollow and cool.
+// glyph is the mark of an algorithm. The project's own algorithms have filled marks in warm
+// colours, the baselines hollow ones in cool colours.
 func glyph(algorithm string) draw.GlyphStyle {
 	g := draw.GlyphStyle{Radius: vg.Points(4)}
 	names := classify.AlgorithmNames()
-	if !slices.Contains(names, algorithm) { // of several classes alone: it takes the place of AMP
+	// The algorithm is for several classes only, where it takes the place of AMP.
+	if !slices.Contains(names, algorithm) {
 		algorithm = names[2]
 	}
 	for i, name := range names {

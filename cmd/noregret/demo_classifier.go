@@ -77,7 +77,7 @@ func (o *demoClassifierOptions) Run(ctx context.Context, a *app, _ []string) (er
 	dir := o.keep
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "noregret-demo-"); err != nil {
-			return noregret.Errorf(noregret.Internal, "", "no temporary directory: %w", err)
+			return noregret.Errorf(noregret.Internal, "", "the temporary directory cannot be made: %w", err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	} else if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -145,7 +145,7 @@ func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []
 	return out, nil
 }
 
-// values are the measures in order, that of the model added when it is not among them.
+// values returns the measures in order, and adds the model's own if it is missing.
 func (e *evaluation) values() (names []string, values []number) {
 	list := evaluated
 	trained, err := measure.Parse(e.model.Measure)
@@ -162,7 +162,7 @@ func (e *evaluation) values() (names []string, values []number) {
 	for _, name := range list {
 		m, err := measure.Parse(name)
 		if err != nil {
-			continue // the names are those of the package, a test sees to it
+			continue // the names are those of the package, as a test checks
 		}
 		names = append(names, name)
 		values = append(values, number(m.Value(e.confusion)))

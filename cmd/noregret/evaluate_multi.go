@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// evaluatedClasses and evaluatedLabels are the measures that evaluate reports of several classes
-// and of several labels, in the order of its output.
+// evaluatedClasses and evaluatedLabels are the measures that evaluate reports for several classes
+// and for several labels, in the order of its output.
 var (
 	evaluatedClasses = []string{
 		"accuracy", "macro_f1", "macro_precision", "macro_recall", "min", "hmean", "qmean", "gmean",
@@ -85,7 +85,7 @@ func (e *multiEvaluation) missing() []string {
 	return names
 }
 
-// values are the measures in order, that of the model added when it is not among them.
+// values returns the measures in order, and adds the model's own if it is missing.
 func (e *multiEvaluation) values() (names []string, values []number, err error) {
 	labels := e.model.Task == classify.Multilabel
 	list := evaluatedClasses
@@ -137,7 +137,7 @@ func (e *multiEvaluation) labels() []oneLabel {
 	return out
 }
 
-// rates are recall, precision and F₁.
+// rates returns recall, precision and F₁.
 func (l oneLabel) rates() (recall, precision, f1 number) {
 	return number(measure.TPR().Value(l.confusion)), number(measure.Precision{}.Value(l.confusion)),
 		number(measure.FBeta{B: 1}.Value(l.confusion))

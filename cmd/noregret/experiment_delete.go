@@ -22,7 +22,7 @@ func newDeleteCommand(a *app, r *remote) *cobra.Command {
 	}, &deleteOptions{remote: r})
 }
 
-// AddFlags implements options: there are none but those of the service.
+// AddFlags implements options. It adds only the flags of the service.
 func (o *deleteOptions) AddFlags(*pflag.FlagSet) {}
 
 // Validate implements options.

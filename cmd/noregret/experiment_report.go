@@ -28,7 +28,9 @@ func newReportCommand(a *app, r *remote) *cobra.Command {
 		Use:   "report NAME",
 		Short: "Show how an experiment stands",
 		Long: `Show how an experiment stands: the mixture, the arms' means with confidence sequences (95 %,
-valid at all times), guardrails, regret against the best single arm, health and last events.`,
+valid at all times), the lift of the arms and of the mixtures (served now, to be deployed, served so
+far) against the control arm with a verdict in words, guardrails, regret against the best single
+arm, health and last events.`,
 		Example: `  noregret experiment report ranking
   noregret experiment report ranking --json`,
 		Args: oneName,
@@ -82,6 +84,9 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	if err := t.write(w); err != nil {
 		return err
 	}
+	if err := writeLift(w, &r.Lift); err != nil {
+		return err
+	}
 	var lines []string
 	if q := r.Ramp; q != nil {
 		lines = append(lines, fmt.Sprintf("ramp: stage %d of %d, %s of the traffic", q.Stage, q.Stages,
@@ -114,6 +119,53 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
 	return err
+}
+
+// writeLift prints what the arms and the mixtures are compared with the control arm.
+func writeLift(w io.Writer, l *policy.Lift) error {
+	if len(l.Quantities) == 0 {
+		_, err := fmt.Fprintf(w, "\nno lift: %s\n", l.Reason)
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nlift against %s, intervals at all times together with probability %s\n\n", l.Control,
+		number(1-l.Alpha))
+	if err != nil {
+		return err
+	}
+	t := table{left: map[int]bool{1: true, 4: true}}
+	t.add("quantity", "compared", "lift", "in per cent", "verdict")
+	for i := range l.Quantities {
+		q := &l.Quantities[i]
+		name := strings.TrimSpace(q.Kind + " " + q.Metric + " " + q.Guardrail)
+		if q.Limit != nil {
+			name += fmt.Sprintf(" %v", *q.Limit)
+		}
+		add := func(compared string, c *policy.Comparison) {
+			relative := policy.Interval{
+				Estimate: hundred(c.Relative.Estimate), Low: hundred(c.Relative.Low), High: hundred(c.Relative.High),
+			}
+			t.add(name, compared, interval(c.Estimate, c.Low, c.High),
+				interval(relative.Estimate, relative.Low, relative.High), string(c.Verdict))
+		}
+		add("served now", &q.Served)
+		if q.Deployed != nil {
+			add("would be deployed", q.Deployed)
+		}
+		add("served so far", &q.SoFar)
+		for _, arm := range slices.Sorted(maps.Keys(q.Arms)) {
+			c := q.Arms[arm]
+			add(arm, &c)
+		}
+	}
+	return t.write(w)
+}
+
+func hundred(v *float64) *float64 {
+	if v == nil {
+		return nil
+	}
+	p := 100 * *v
+	return &p
 }
 
 // interval writes a mean with its confidence sequence.

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// schemaOptions are those of "noregret experiment schema", which has no flags.
+// schemaOptions are the options of "noregret experiment schema", which has no flags.
 type schemaOptions struct{}
 
 // newSchemaCommand makes "noregret experiment schema".

@@ -84,7 +84,7 @@ func dataSetList() string {
 	for _, name := range synth.Names() {
 		spec, err := synth.ByName(name)
 		if err != nil {
-			continue // a test holds Names and ByName together
+			continue // a test checks that ByName knows all Names
 		}
 		fmt.Fprintf(&b, "  %-6s %s\n", name, spec.Summary)
 	}

@@ -91,7 +91,7 @@ func (o *inspectOptions) Run(_ context.Context, a *app, args []string) error {
 		}
 		b, both := other.(*classify.Model)
 		if !ok || !both {
-			return noregret.Errorf(noregret.Usage, "--diff", "it compares models of two classes")
+			return noregret.Errorf(noregret.Usage, "--diff", "for models of two classes only")
 		}
 		return o.writeDiff(a.stdout, m, b, path)
 	}

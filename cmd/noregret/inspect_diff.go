@@ -45,7 +45,7 @@ func flattenRaw(path string, raw []byte) ([]setting, error) {
 	return out, nil
 }
 
-// compared is what inspect --diff compares besides the weights.
+// compared holds what inspect --diff compares besides the weights.
 type compared struct {
 	Measure   string                `json:"measure"`
 	Algorithm string                `json:"algorithm"`

@@ -47,7 +47,7 @@ func (s *source) live() bool { return s.url != "" }
 func (s *source) open(use func(log eventlog.Log) error) error {
 	dir := server.LogDir(s.data)
 	if _, err := os.Stat(dir); err != nil {
-		return noregret.Errorf(noregret.NotFound, dir, "there is no log: want the data directory of a service")
+		return noregret.Errorf(noregret.NotFound, dir, "no log here: want the data directory of a service")
 	}
 	log, err := eventlog.Open(nil, dir, eventlog.Options{})
 	if err != nil {

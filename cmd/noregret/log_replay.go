@@ -76,7 +76,7 @@ func (o *replayOptions) Run(ctx context.Context, a *app, _ []string) error {
 		err = noregret.Errorf(noregret.Internal, "replay", "the live state is not the fold of the log")
 	}
 	if err == nil && r.Different > 0 {
-		err = noregret.Errorf(noregret.Internal, "replay", "%d decisions of the log come out otherwise",
+		err = noregret.Errorf(noregret.Internal, "replay", "%d decisions of the log have another result",
 			r.Different)
 	}
 	return err

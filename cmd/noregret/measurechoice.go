@@ -24,7 +24,7 @@ func chooseMeasures(flag string, names []string, data *dataFlags) (c measureChoi
 		c.task = classify.Multilabel
 		if data.positive != "" {
 			return c, noregret.Errorf(noregret.Usage, "--positive",
-				"it is for two classes, --multilabel for several labels")
+				"for two classes only: --multilabel is for several labels")
 		}
 	}
 	isTwo, isMulti := !data.multilabel, data.positive == ""

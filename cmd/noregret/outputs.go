@@ -42,7 +42,7 @@ func checkOutputs(outputs, inputs []namedFile) error {
 			return noregret.Errorf(noregret.Usage, out.flag, "the file name is empty")
 		case stdName:
 			return noregret.Errorf(noregret.Usage, out.flag,
-				"%q is no file: this output is written to a file of its own, name one", stdName)
+				"%q is not a file: this output needs a file of its own", stdName)
 		}
 		for _, in := range inputs {
 			if in.path != "" && in.path != stdName && samePath(out.path, in.path) {
@@ -92,7 +92,7 @@ func settledPath(path string) string {
 // checkWritable returns an error if a file cannot be written.
 func checkWritable(path string) error {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return noregret.Errorf(noregret.Internal, path, "the file cannot be written: it is a directory")
+		return noregret.Errorf(noregret.Internal, path, "the file cannot be written: a directory has this name")
 	}
 	f, err := atomicfile.Create(path)
 	if err == nil {
@@ -108,7 +108,7 @@ func checkWritable(path string) error {
 // loadModel is [classify.LoadClassifier] for a path from the command line.
 func loadModel(path string) (classify.Classifier, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return nil, noregret.Errorf(noregret.BadInput, path, "it is a directory; name a model file")
+		return nil, noregret.Errorf(noregret.BadInput, path, "a directory: want a model file")
 	}
 	return classify.LoadClassifier(path)
 }

@@ -161,13 +161,14 @@ func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	default:
 		err = a.writeResults(results, o.summary)
 	}
-	for _, path := range o.plots { // the table is printed by now: a full disk costs only the pictures
+	// The table is already printed: a full disk loses only the pictures.
+	for _, path := range o.plots {
 		err = errors.Join(err, plotResults(path, results))
 	}
 	for _, r := range results {
 		if !r.Holds() {
 			err = errors.Join(err, noregret.Errorf(noregret.Diverged, r.Learner,
-				"its regret %v in %s with seed %d is above its bound %v: this is a mistake in noregret", r.Regret,
+				"regret %v in %s with seed %d is above the bound %v: this is a mistake in noregret", r.Regret,
 				r.Game, r.Seed, r.Bound))
 		}
 	}

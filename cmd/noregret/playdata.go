@@ -21,7 +21,7 @@ func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry
 	inputs []string,
 ) (list []regret.Example, err error) {
 	if game.TakesExamples == "" {
-		return nil, noregret.Errorf(noregret.Usage, "--game", "%s plays no data: regression and classification do",
+		return nil, noregret.Errorf(noregret.Usage, "--game", "%s takes no data: only regression and classification do",
 			game.Name)
 	}
 	var set *dataset.Set

@@ -28,7 +28,7 @@ func plotResults(path string, results []play.Result) error {
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = true, true
-	top, least := 0.0, math.Inf(1) // of the positive values
+	top, least := 0.0, math.Inf(1) // the range of the positive values
 	var regrets []float64
 	for _, r := range results {
 		for _, q := range r.Curve {
@@ -85,7 +85,8 @@ func plotResults(path string, results []play.Result) error {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 		p.Y.Min = least / 1.5
 		if slices.Sort(regrets); len(regrets) > 0 {
-			p.Y.Min = max(p.Y.Min, regrets[len(regrets)/2]*1e-6) // a few rounds of next to no regret are cut off
+			// A few rounds with almost no regret are cut off.
+			p.Y.Min = max(p.Y.Min, regrets[len(regrets)/2]*1e-6)
 		}
 		p.Y.Max = top * math.Pow(top/p.Y.Min, 0.2) * 2 // room for the legend
 	}

@@ -140,7 +140,7 @@ func (o *predictOptions) write(ctx context.Context, r *modelReader, inputs []str
 	return err
 }
 
-// tail is what follows the score in a line.
+// tail holds what follows the score in a line.
 func (o *predictOptions) tail(label string) string {
 	if !o.json {
 		return "\t" + label + "\n"

@@ -44,7 +44,7 @@ func (o *predictOptions) writeMulti(ctx context.Context, r *modelReader, inputs 
 type multiLine struct {
 	task   classify.Task
 	json   bool
-	labels []string // as the lines have them
+	labels []string // as printed
 	buf    []byte
 }
 
@@ -64,7 +64,7 @@ func newMultiLine(m *classify.MultiModel, asJSON bool) (*multiLine, error) {
 	return l, nil
 }
 
-// of is the line of a row. It lasts until the next call.
+// of returns the line of a row, which is valid until the next call.
 func (l *multiLine) of(scores []float64, predicted []int) []byte {
 	b := l.buf[:0]
 	single := l.task == classify.Multiclass

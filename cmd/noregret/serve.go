@@ -93,7 +93,17 @@ func (o *serveOptions) Validate() error {
 	if err := o.CheckListen(o.listen); err != nil {
 		return err
 	}
-	return o.Config.Validate()
+	return o.config().Validate()
+}
+
+// config is the service's configuration. This is the only place where a negative --retain, which
+// keeps events for ever, becomes [server.Config.RetainAll].
+func (o *serveOptions) config() server.Config {
+	c := o.Config
+	if c.Retain < 0 {
+		c.Retain, c.RetainAll = 0, true
+	}
+	return c
 }
 
 // logger makes the service's logger.
@@ -123,7 +133,7 @@ func (o *serveOptions) Run(ctx context.Context, a *app, _ []string) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	s, err := server.New(o.Config)
+	s, err := server.New(o.config())
 	if err != nil {
 		return err
 	}

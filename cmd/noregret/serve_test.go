@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestServeRefuses: bad flags are found before a directory is made or an address is opened.
 func TestServeRefuses(t *testing.T) {
@@ -15,4 +18,22 @@ func TestServeRefuses(t *testing.T) {
 		refusal{"serve --log-level loud", "invalid argument \"loud\""},
 		refusal{"serve now", "serve takes no arguments, got \"now\""},
 	)
+}
+
+// TestServeRetain: a negative --retain keeps all events, any other is passed on.
+func TestServeRetain(t *testing.T) {
+	for _, c := range []struct {
+		retain, want time.Duration
+		all          bool
+	}{{-1, 0, true}, {-time.Hour, 0, true}, {0, 0, false}, {time.Hour, time.Hour, false}} {
+		o := serveOptions{}
+		o.Data, o.Retain = "data", c.retain
+		got := o.config()
+		if got.Retain != c.want || got.RetainAll != c.all {
+			t.Errorf("--retain %v: %v, all %t", c.retain, got.Retain, got.RetainAll)
+		}
+		if err := got.Validate(); err != nil {
+			t.Errorf("--retain %v: %v", c.retain, err)
+		}
+	}
 }

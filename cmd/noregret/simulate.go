@@ -200,7 +200,7 @@ func simulateScenario(ctx context.Context, opt scenario.Options) (s simulation, 
 	return s, err
 }
 
-// flagged puts the flag into an error of package scenario about an option.
+// flagged adds the flag to an error of package scenario about an option.
 func flagged(err error) error {
 	e, ok := errors.AsType[*noregret.Error](err)
 	if !ok || e.Code != noregret.Usage || e.Place == "scenario" || strings.HasPrefix(e.Place, "--") {
@@ -255,7 +255,8 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, args []string) error 
 	default:
 		err = a.writeSimulations(all)
 	}
-	for _, path := range o.plots { // the table is printed by now: a full disk costs only the pictures
+	// The table is already printed: a full disk loses only the pictures.
+	for _, path := range o.plots {
 		err = errors.Join(err, plotSimulations(path, all))
 	}
 	return err

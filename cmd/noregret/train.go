@@ -26,7 +26,7 @@ type trainOptions struct {
 	stream    bool
 	saveEvery int64
 
-	opt      classify.Options // what the flags say, without the measure
+	opt      classify.Options // the options from the flags, without the measure
 	measures measureChoice
 }
 
@@ -126,7 +126,7 @@ func (o *trainOptions) Validate() (err error) {
 		return err
 	}
 	if o.measures.two == nil {
-		return noregret.Errorf(noregret.Usage, "--stream", "it trains two classes; %s is a measure of several",
+		return noregret.Errorf(noregret.Usage, "--stream", "for two classes only; %s is a measure of several",
 			o.fit.measure)
 	}
 	return nil
@@ -135,7 +135,8 @@ func (o *trainOptions) Validate() (err error) {
 // Run implements options.
 func (o *trainOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	if o.valid == stdName && slices.Contains(inputs, stdName) {
-		return noregret.Errorf(noregret.Usage, "--valid", "standard input is among DATA already: it can be read once")
+		return noregret.Errorf(noregret.Usage, "--valid",
+			"standard input is also among DATA, but it can be read only once")
 	}
 	outputs := []namedFile{{"--model", o.model}}
 	if o.data.cachePath != "" {
@@ -148,7 +149,7 @@ func (o *trainOptions) Run(ctx context.Context, a *app, inputs []string) error {
 		return o.runStream(ctx, a, inputs)
 	}
 	if o.saveEvery != 0 {
-		return noregret.Errorf(noregret.Usage, "--save-every", "it needs --stream")
+		return noregret.Errorf(noregret.Usage, "--save-every", "needs --stream")
 	}
 	if err := o.checkFit(); err != nil {
 		return err
@@ -156,8 +157,8 @@ func (o *trainOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	return o.runPasses(ctx, a, inputs)
 }
 
-// checkFit checks the options of the training before the data are read, if either meaning of the
-// measure could be trained for.
+// checkFit checks the options of the training before the data are read, for each meaning that the
+// measure may have.
 func (o *trainOptions) checkFit() error {
 	var err error
 	if o.measures.two != nil {
@@ -229,8 +230,7 @@ func (o *trainOptions) fitTwo(ctx context.Context, a *app, set *dataset.Set) err
 	return o.save(a, m)
 }
 
-// fitKept calls fit with the data of --valid, nil without the flag, and with what it reports its
-// progress to.
+// fitKept calls fit with the data of --valid, nil without the flag, and with a progress reporter.
 func (o *trainOptions) fitKept(ctx context.Context, a *app, info dataset.Info,
 	fit func(valid *dataset.Set, progress func(classify.Progress)) error,
 ) error {

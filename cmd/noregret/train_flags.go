@@ -34,13 +34,13 @@ func registerSettings(s *pflag.FlagSet, opt *classify.Options, names ...string) 
 		case classify.FlagValue:
 			s.Var(p, x.Name, x.Doc)
 		default:
-			panic(fmt.Sprintf("setting %s is a %T", x.Name, p)) // a mistake in this program
+			panic(fmt.Sprintf("setting %s is a %T", x.Name, p)) // a bug in this program
 		}
 	}
 }
 
-// checkSettings refuses a setting out of its range before the data are read; the error names the
-// flag.
+// checkSettings returns an error, before the data are read, for a setting out of its range; the
+// error names the flag.
 func checkSettings(flags *pflag.FlagSet, opt *classify.Options) error {
 	for _, x := range classify.Settings() {
 		if flags.Lookup(x.Name) == nil {
@@ -89,7 +89,7 @@ func (f *trainFlags) options() (o classify.Options, err error) {
 	return o, nil
 }
 
-// withFlag makes the place of a usage error the name of the flag.
+// withFlag sets the place of a usage error to the name of the flag.
 func withFlag(err error) error {
 	e, ok := errors.AsType[*noregret.Error](err)
 	if !ok || e.Code != noregret.Usage || e.Place != "algorithm" && e.Place != "positive" {
@@ -104,7 +104,8 @@ func withFlag(err error) error {
 func fitProgress(p *progress.Reporter) func(classify.Progress) {
 	last := int64(math.MaxInt64)
 	return func(now classify.Progress) {
-		anew := now.Examples < last // the first report, or another run of the same training, which counts from 0
+		// The first report, or another run of the same training, which counts from 0.
+		anew := now.Examples < last
 		last = now.Examples
 		if anew {
 			p.Start("train "+now.Algorithm, now.Total)

@@ -13,7 +13,7 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// withPlace gives an error of data that has no place the names of its inputs.
+// withPlace sets the place of an error about the data that has none to the names of the inputs.
 func withPlace(err error, inputs []string) error {
 	e, ok := errors.AsType[*noregret.Error](err)
 	if !ok || e.Place != "" || e.Code != noregret.BadInput {

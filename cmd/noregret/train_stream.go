@@ -19,7 +19,7 @@ func (o *trainOptions) runStream(ctx context.Context, a *app, inputs []string) (
 	for _, f := range streamExcludes {
 		if o.fit.flags.Changed(f) {
 			return noregret.Errorf(noregret.Usage, "--"+f,
-				"it has no meaning with --stream, which goes through the data once and keeps none")
+				"no meaning with --stream, which goes through the data once and keeps none")
 		}
 	}
 	if o.saveEvery < 0 {

@@ -14,9 +14,9 @@ func TestTrainRefuses(t *testing.T) {
 		refusal{"train --measure f1 --model m.json --passes -1 x", "--passes: -1 is out of range, want at least 0"},
 		refusal{"train --measure nope --model m.json x", `no measure is named "nope"`},
 		refusal{"train --measure f1 --reward ramp --model m.json x", `no reward is named "ramp"`},
-		refusal{"train --measure f1 --model m.json --save-every 5 x", "--save-every: it needs --stream"},
-		refusal{"train --measure f1 --model m.json --valid - -", "--valid: standard input is among DATA already"},
-		refusal{"train --measure macro_f1 --stream --model m.json x", "--stream: it trains two classes"},
+		refusal{"train --measure f1 --model m.json --save-every 5 x", "--save-every: needs --stream"},
+		refusal{"train --measure f1 --model m.json --valid - -", "--valid: standard input is also among DATA"},
+		refusal{"train --measure macro_f1 --stream --model m.json x", "--stream: for two classes only"},
 		refusal{
 			"train --measure macro_f1 --positive a --model m.json x",
 			"--positive: macro_f1 is a measure of all classes",

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// versionOptions are those of "noregret version", which has no flags.
+// versionOptions are the options of "noregret version", which has no flags.
 type versionOptions struct{}
 
 // newVersionCommand makes "noregret version".

@@ -12,7 +12,7 @@ import (
 
 // Expand lists the arms: those of the list, all points of the grid in the order of the parameters'
 // names, the last one fastest; none for a box, whose points the policy chooses. A control arm with
-// a value of its own is not among them.
+// its own value is not included.
 func (d *Definition) Expand() ([]policy.Arm, error) {
 	if d.Arms.Grid == nil {
 		return slices.Clone(d.Arms.List), nil
@@ -69,7 +69,7 @@ func valueText(value json.RawMessage) string {
 	return s
 }
 
-// pointForm are the names of a box's points.
+// pointForm matches the names of a box's points.
 var pointForm = regexp.MustCompile(`^point-[0-9]+$`)
 
 // Sides lists the box's parameters in the order of their names.

@@ -15,12 +15,13 @@ type Definition struct {
 	// Name identifies the experiment: 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or
 	// digit.
 	Name string `json:"name"`
-	// Description is for people.
+	// Description is for human readers.
 	Description string `json:"description,omitempty"`
 	// Unit names the kind of units: "user" by default, "session", "request", ... It is not
 	// interpreted. Each unit is one observation per policy version.
 	Unit string `json:"unit"`
-	// Salt keys the hash of the units; the name by default. Experiments of equal salt split alike.
+	// Salt keys the hash of the units; the name by default. Experiments with equal salts split
+	// alike.
 	Salt string `json:"salt"`
 	// Arms are the alternatives.
 	Arms Arms `json:"arms"`
@@ -30,7 +31,7 @@ type Definition struct {
 	Metrics []Metric `json:"metrics"`
 	// Objective is the quantity to maximize; a fixed policy needs none.
 	Objective *Objective `json:"objective,omitempty"`
-	// Guardrails are limits that must hold meanwhile.
+	// Guardrails are limits that must hold during the experiment.
 	Guardrails []Guardrail `json:"guardrails,omitempty"`
 	// Policy selects how the mixture is computed.
 	Policy Rule `json:"policy"`
@@ -44,12 +45,17 @@ type Definition struct {
 	Traffic float64 `json:"traffic"`
 	// Ramp lists the stages in which the learned mixture gets more and more of the traffic.
 	Ramp []Stage `json:"ramp,omitempty"`
-	// Round says when a round ends.
+	// Round defines when a round ends.
 	Round Round `json:"round"`
-	// AttributionWindow is how long after a decision feedback counts.
+	// AttributionWindow is how long feedback counts after a decision.
 	AttributionWindow policy.Duration `json:"attribution_window"`
 	// Drift selects how old observations are discounted.
 	Drift Drift `json:"drift"`
+	// Changes is "detect" (an arm whose metrics are found to have changed is learned anew) or
+	// "none".
+	Changes string `json:"changes"`
+	// Exploration is the budget for learning, nil for the learner's own.
+	Exploration *Exploration `json:"exploration,omitempty"`
 	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as
 	// long as the mixture allows).
 	Stickiness string `json:"stickiness"`
@@ -59,10 +65,9 @@ type Definition struct {
 	// Exposure is "reported" or "immediate": whether units count when their exposure is reported,
 	// or as soon as they are decided for.
 	Exposure string `json:"exposure"`
-	// OpenTokens bounds how many units may wait for feedback at once.
+	// OpenTokens is the maximum number of units that wait for feedback at once.
 	OpenTokens int64 `json:"open_tokens"`
-	// Plan is what is expected, for package plan; nil for nothing. It does not affect the
-	// experiment.
+	// Plan has the expectations for package plan, nil for none. It does not affect the experiment.
 	Plan *Plan `json:"plan,omitempty"`
 }
 
@@ -72,8 +77,8 @@ type Arms struct {
 	List  []policy.Arm
 	Grid  map[string][]json.RawMessage
 	Box   map[string]Side
-	Nodes int64 // of a box: how many points to begin with; 0 is the learner's default
-	Every int64 // of a box: the most rounds between plans, which may add points; 0 is the learner's default
+	Nodes int64 // for a box: initial points; 0 means the default
+	Every int64 // for a box: rounds between plans at most; 0 means the default
 }
 
 // Side is one parameter's interval in a box.
@@ -99,24 +104,24 @@ func (a Arms) MarshalJSON() ([]byte, error) {
 
 // Control is the arm to compare with and to fall back to.
 type Control struct {
-	// Arm names it. It is one of the arms, or one more with the value given here.
+	// Arm is its name. It is one of the arms, or a further arm with the value given here.
 	Arm string `json:"arm"`
-	// Value is the value of an arm that is not among the arms.
+	// Value is the arm's value if it is not one of the arms.
 	Value json.RawMessage `json:"value,omitempty"`
 	// Share is its fixed share, in [0, 1); the policy divides the rest among the other arms. With a
-	// fixed policy, the split has the share instead.
+	// fixed policy, the share is part of the split instead.
 	Share float64 `json:"share,omitempty"`
 }
 
 // MaxShare bounds the shares of the arms other than the control.
 type MaxShare struct {
-	// Every is the greatest share, in (0, 1], of each arm; 0 for no bound.
+	// Every is the maximum share, in (0, 1], of each arm; 0 for no bound.
 	Every float64 `json:"every,omitempty"`
-	// Arms are the greatest shares, in [0, 1], of arms by name, in place of Every.
+	// Arms are maximum shares, in [0, 1], by the arm's name. They replace Every.
 	Arms map[string]float64 `json:"arms,omitempty"`
 }
 
-// Of returns the greatest share of an arm.
+// Of returns the maximum share of an arm.
 func (m *MaxShare) Of(arm string) float64 {
 	if m == nil {
 		return 1
@@ -131,16 +136,16 @@ func (m *MaxShare) Of(arm string) float64 {
 }
 
 // Stage is a stage of a ramp: the share of the traffic that the learned mixture gets while the rest
-// gets the control arm, and what must have come true for the next stage to begin. At least one of
-// Units, Time and Guardrails is set; all that are set must have come true.
+// gets the control arm, and the conditions for the next stage. At least one of Units, Time and
+// Guardrails is set; all that are set must hold.
 type Stage struct {
 	// Share is the learned mixture's, in (0, 1).
 	Share float64 `json:"share"`
-	// Units is how many units must have been exposed in the stage; 0 for any number.
+	// Units is the number of units that must have been exposed in the stage; 0 for any number.
 	Units int64 `json:"units,omitempty"`
 	// Time is how long the stage must have lasted; 0 for any time.
 	Time policy.Duration `json:"time,omitempty"`
-	// Guardrails is "held" if the mixture of the next stage must be shown to hold every guardrail,
+	// Guardrails is "held" if the next stage's mixture must hold every guardrail with confidence,
 	// or "".
 	Guardrails string `json:"guardrails,omitempty"`
 }
@@ -153,23 +158,24 @@ type Metric struct {
 	// Numerator and Denominator name the metrics of a ratio.
 	Numerator   string `json:"numerator,omitempty"`
 	Denominator string `json:"denominator,omitempty"`
-	// Range is the interval of one observation; one outside is refused.
+	// Range is the interval of one observation. Observations outside it are refused.
 	Range []float64 `json:"range,omitempty"`
-	// Cap is what larger observations count as, and −Cap what those below −Cap do; nil for none.
+	// Cap limits what an observation counts as to [−Cap, Cap]; nil for no limit.
 	Cap *float64 `json:"cap,omitempty"`
-	// Default is what a unit counts for when its window has closed without a value; nil: it does
-	// not count.
+	// Default is the value of a unit whose window has closed without one; nil means that such units
+	// do not count.
 	Default *float64 `json:"default,omitempty"`
-	// Direction is the good one, "up" or "down".
+	// Direction is the direction of improvement, "up" or "down".
 	Direction string `json:"direction"`
-	// Unit is for people and pictures: "s", "EUR", ...
+	// Unit is the unit of measurement, for pages and pictures: "s", "EUR", ...
 	Unit string `json:"unit,omitempty"`
 }
 
-// Objective is the weighted sum, or the soft minimum, of metrics in their good directions.
+// Objective is the weighted sum, or the soft minimum, of metrics in their directions of
+// improvement.
 type Objective struct {
 	Goals []Goal `json:"goals"`
-	// Soft is b ≥ 0 of the soft minimum −(1/b)·ln Σ exp(−b·w·x); 0 is the sum.
+	// Soft is the b ≥ 0 of the soft minimum −(1/b)·ln Σ exp(−b·w·x); 0 is the sum.
 	Soft float64 `json:"soft,omitempty"`
 }
 
@@ -188,13 +194,15 @@ type Guardrail struct {
 	// MinChange and MaxChange are relative to the control arm: −0.02 is 2 % below it.
 	MinChange *float64 `json:"min_change,omitempty"`
 	MaxChange *float64 `json:"max_change,omitempty"`
-	// Penalty is λ > 0 of the squared violation in the objective.
+	// Penalty is the weight λ > 0 of the squared violation in the objective.
 	Penalty float64 `json:"penalty"`
-	// Hard makes the learner hold it absolutely.
+	// Hard makes the guardrail a constraint of the learner.
 	Hard bool `json:"hard,omitempty"`
-	// EachArm makes it a limit for each arm by itself, too: an arm that surely breaks it is vetoed.
+	// EachArm also applies the limit to each arm alone: an arm that breaks it with confidence is
+	// vetoed.
 	EachArm bool `json:"each_arm,omitempty"`
-	// Alpha is the probability, in (0, 1), that it is ever called breached while it holds.
+	// Alpha is the probability, in (0, 1), that the guardrail is ever called breached while it
+	// holds.
 	Alpha float64 `json:"alpha"`
 	// Action is what a breach does: "alert", "shrink" (towards the control arm, as far as needed)
 	// or "rollback" (to the control arm).
@@ -209,7 +217,7 @@ type Rule struct {
 	Split map[string]float64 `json:"split,omitempty"`
 }
 
-// Round says when a round ends: when it has lasted Length and has MinUnits exposed units.
+// Round defines when a round ends: when it has lasted Length and has MinUnits exposed units.
 type Round struct {
 	Length   policy.Duration `json:"length"`
 	MinUnits int64           `json:"min_units"`
@@ -217,19 +225,30 @@ type Round struct {
 
 // Drift selects how old observations are discounted.
 type Drift struct {
-	// Kind is "none" (nothing on schedule: the learner still begins an arm anew when it finds that
-	// it has changed), "window" (the last Rounds rounds count) or "discount" (a round's weight
-	// falls by Rate each round).
+	// Kind is "none" (no scheduled discount; the learner still restarts an arm when it detects a
+	// change), "window" (the last Rounds rounds count) or "discount" (a round's weight falls by
+	// Rate each round).
 	Kind   string  `json:"kind"`
 	Rounds int64   `json:"rounds,omitempty"`
 	Rate   float64 `json:"rate,omitempty"`
 }
 
+// Exploration is the budget for learning: what part of the served mixture is chosen to learn.
+type Exploration struct {
+	// Share is the greatest share of the optimistic mixture, in [0, 1].
+	Share float64 `json:"share"`
+	// Decay scales how long it keeps that share, at least 0.
+	Decay float64 `json:"decay"`
+	// Optimism is by how many standard errors the estimates are moved up for that mixture, at least
+	// 0.
+	Optimism float64 `json:"optimism"`
+}
+
 // Limits of a definition.
 const (
-	// MaxArms is the greatest number of arms.
+	// MaxArms is the maximum number of arms.
 	MaxArms = 1000
-	// MaxMetrics is the greatest number of metrics.
+	// MaxMetrics is the maximum number of metrics.
 	MaxMetrics = 60
 )
 
@@ -238,10 +257,10 @@ var (
 	metricForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 )
 
-// ValidName reports whether an experiment can have the name.
+// ValidName reports whether name is a valid name of an experiment.
 func ValidName(name string) bool { return nameForm.MatchString(name) }
 
-// defaults fills in the texts that were left out, or are empty, and depend on others.
+// defaults fills in the texts that are missing or empty and depend on others.
 func (d *Definition) defaults() {
 	text := func(s *string, v string) {
 		if *s == "" {
@@ -261,6 +280,7 @@ func presets() Definition {
 		Round:             Round{Length: policy.Duration(time.Hour), MinUnits: 1},
 		AttributionWindow: policy.Duration(24 * time.Hour),
 		Drift:             Drift{Kind: "none"},
+		Changes:           "detect",
 		Stickiness:        "round",
 		Exposure:          "reported",
 		OpenTokens:        1_000_000,

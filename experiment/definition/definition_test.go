@@ -134,7 +134,7 @@ func TestDefaults(t *testing.T) {
 		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean","direction":"up"}],` +
 			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,"alpha":0.05,"action":"alert"}],` +
 			`"policy":{"kind":"pasto"},"exploration_floor":0,"traffic":1,"round":{"length":"1h0m0s","min_units":1},"attribution_window":"24h0m0s",` +
-			`"drift":{"kind":"none"},"stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
+			`"drift":{"kind":"none"},"changes":"detect","stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
 	if string(text) != want {
 		t.Errorf("got %s", text)
 	}
@@ -276,7 +276,7 @@ func TestParseJSONLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n\"name\": \"x\",\n\"arms\": []\n, \"oops\": 1}": "j:4: oops: unknown field",
 		"{\n\"name\": \"x\",\n}":                            "j:3: not valid JSON",
-		"{\"name\": \"x\"":                                  "j:1: not valid JSON: it ends too early",
+		"{\"name\": \"x\"":                                  "j:1: not valid JSON: truncated",
 		"{\"name\": \"x\"} \n x":                            "j:2: ",
 		"{\"name\": \"a\", \n\"name\": \"b\"}":              `j:2: name: duplicate field "name"`,
 		"":                                                  "j:1: the document is empty",
@@ -308,7 +308,7 @@ func TestParseLongAliases(t *testing.T) {
 		"a: &a\n  ? " + long + "\n  : 1\nb: " + many,
 	} {
 		_, err := Parse("j", []byte(text))
-		if err == nil || !strings.Contains(err.Error(), "bytes, its aliases written out") {
+		if err == nil || !strings.Contains(err.Error(), "bytes with aliases written out") {
 			t.Errorf("got %.200v, want an error about the size", err)
 		}
 	}

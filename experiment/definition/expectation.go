@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Plan is what is expected of an experiment before it runs. It has no effect on the experiment;
+// Plan has the expectations of an experiment before it runs. It has no effect on the experiment;
 // package plan computes from it how long the experiment takes.
 type Plan struct {
 	// UnitsPerDay is the number of units that are exposed on a day.
@@ -18,7 +18,7 @@ type Plan struct {
 	Expect map[string]Expectation `json:"expect"`
 	// Improvement is the relative improvement of the goals by the best arm, above 0.
 	Improvement float64 `json:"improvement"`
-	// Days are the lengths of time for which the smallest effect is asked.
+	// Days are the durations for which the smallest detectable effect is computed.
 	Days []float64 `json:"days"`
 }
 
@@ -26,7 +26,7 @@ type Plan struct {
 // SD, from Rate and Sigma, or, for a count, from the mean: that of a Bernoulli variable if the
 // range is [0, 1], and of a Poisson variable otherwise.
 type Expectation struct {
-	// Mean is that of one unit, those without a value included where the metric has a default.
+	// Mean is the mean over units, including those without a value if the metric has a default.
 	Mean float64 `json:"mean"`
 	// SD is the standard deviation of one unit's value.
 	SD *float64 `json:"sd,omitempty"`
@@ -65,7 +65,7 @@ func (d *Definition) checkPlan() error {
 		return noregret.BadInputf("plan.improvement", "%v: want a relative improvement above 0 and at most 1000",
 			p.Improvement)
 	case len(p.Days) == 0 || len(p.Days) > 100:
-		return noregret.BadInputf("plan.days", "%d lengths of time: want 1 to 100", len(p.Days))
+		return noregret.BadInputf("plan.days", "%d durations: want 1 to 100", len(p.Days))
 	}
 	for _, v := range p.Days {
 		if !(v > 0 && v <= 3660) {
@@ -81,7 +81,7 @@ func (d *Definition) checkPlan() error {
 	for i := range d.Metrics {
 		if m := &d.Metrics[i]; m.Kind != "ratio" {
 			if _, ok := p.Expect[m.Name]; !ok {
-				return noregret.BadInputf("plan.expect", "metric %q is missing: want every metric that is reported",
+				return noregret.BadInputf("plan.expect", "metric %q is missing: every reported metric is required",
 					m.Name)
 			}
 		}
@@ -95,7 +95,7 @@ func (d *Definition) checkExpectation(place, name string, e *Expectation) error 
 	case m == nil:
 		return noregret.BadInputf(place, "%q is not a metric: want %s", name, d.metricNames())
 	case m.Kind == "ratio":
-		return noregret.BadInputf(place, "%q is a ratio: what is expected of it follows from its parts", name)
+		return noregret.BadInputf(place, "%q is a ratio: its expectation follows from those of its parts", name)
 	case !within(e.Mean):
 		return noregret.BadInputf(place+".mean", "%v: want a number of size at most %v", e.Mean, largest)
 	}

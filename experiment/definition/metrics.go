@@ -48,8 +48,8 @@ func (d *Definition) Reportable() string {
 	return strings.Join(names, ", ")
 }
 
-// FromSums is [confseq.FromSums] for the metric: no sums that observations of its kind and range
-// cannot have.
+// FromSums is [confseq.FromSums] for the metric. It also returns an error for sums that
+// observations of the metric's kind and range cannot have.
 func (m *Metric) FromSums(p policy.Sums) (confseq.Sequence, error) {
 	s, err := confseq.FromSums(p.N, p.Sum, p.Squares)
 	if err != nil || s.N == 0 {
@@ -97,7 +97,7 @@ func within(v float64) bool { return math.Abs(v) <= largest }
 
 func isWeight(v float64) bool { return v >= 1/largest && v <= largest }
 
-// Counted returns the interval of what one observation counts as: the range, narrowed by the cap.
+// Counted returns the interval of one observation after capping: the range, narrowed by the cap.
 func (m *Metric) Counted() (low, high float64) {
 	low, high = m.Interval()
 	if m.Cap != nil {
@@ -106,7 +106,7 @@ func (m *Metric) Counted() (low, high float64) {
 	return low, high
 }
 
-// Count returns what an observation counts as: itself, or the cap if it is beyond.
+// Count returns the observation as it counts: capped if the metric has a cap.
 func (m *Metric) Count(v float64) float64 {
 	low, high := m.Counted()
 	return min(max(v, low), high)
@@ -123,7 +123,7 @@ func (m *Metric) Interval() (low, high float64) {
 	return -largest, largest
 }
 
-// Metric returns the metric of a name, or nil.
+// Metric returns the metric with the given name, or nil.
 func (d *Definition) Metric(name string) *Metric {
 	if i := d.MetricIndex(name); i >= 0 {
 		return &d.Metrics[i]
@@ -131,7 +131,7 @@ func (d *Definition) Metric(name string) *Metric {
 	return nil
 }
 
-// MetricIndex returns the index of the metric of a name, or -1.
+// MetricIndex returns the index of the metric with the given name, or -1.
 func (d *Definition) MetricIndex(name string) int {
 	return slices.IndexFunc(d.Metrics, func(m Metric) bool { return m.Name == name })
 }

@@ -43,7 +43,7 @@ func Parse(file string, data []byte) (*Definition, error) {
 	return &d, nil
 }
 
-// rules are those by which a definition is decoded.
+// rules are the rules by which a definition is decoded.
 var rules = strictjson.Rules{
 	WholeFloats: true,
 	NoNull:      true,
@@ -60,6 +60,8 @@ func preset(v any) {
 		v.Weight = 1
 	case *Guardrail:
 		v.Penalty, v.Alpha, v.Action = 5, 0.05, "alert"
+	case *Exploration:
+		v.Share, v.Decay, v.Optimism = 0.5, 5, 2
 	case *Plan:
 		*v = planPresets()
 	case *Metric:
@@ -107,7 +109,7 @@ func (a *Arms) UnmarshalStrict(first byte, decode func(v any) error) error {
 	return nil
 }
 
-// locate puts file and line before the path that is an error's place.
+// locate prefixes an error's place, a path, with file and line.
 func (s *source) locate(err error) error {
 	e, ok := err.(*noregret.Error)
 	if !ok {

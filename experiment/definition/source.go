@@ -22,7 +22,7 @@ type source struct {
 }
 
 // maxDepth bounds the nesting of a document, maxValues the number of its values, maxJSON their size
-// as JSON in bytes: aliases in YAML multiply, also one long text.
+// as JSON in bytes. Aliases in YAML multiply values and long texts.
 const (
 	maxDepth  = 64
 	maxValues = 200_000
@@ -30,7 +30,7 @@ const (
 )
 
 // maxPlaced is the depth of the deepest field of a definition, such as objective.goals[0].metric.
-// What lies deeper belongs to the value of an arm, whose place it takes.
+// Anything deeper belongs to the value of an arm and gets its place.
 const maxPlaced = 4
 
 // readSource reads a document: JSON if its first character is a brace, YAML otherwise.
@@ -80,7 +80,7 @@ func (s *source) begin(at position) error {
 		return s.fault(at.line, at.path, "more than %d values, or deeper than %d", maxValues, maxDepth)
 	}
 	if len(s.json) > maxJSON {
-		return s.fault(at.line, "", "more than %d bytes, its aliases written out", maxJSON)
+		return s.fault(at.line, "", "more than %d bytes with aliases written out", maxJSON)
 	}
 	if at.depth <= maxPlaced {
 		s.lines[at.path] = at.line
@@ -88,8 +88,8 @@ func (s *source) begin(at position) error {
 	return nil
 }
 
-// item returns the position of an item of the list at p, of which the line is still to be set, and
-// writes the comma before it.
+// item returns the position of an item of the list at p and writes the comma before it. The caller
+// sets the line.
 func (s *source) item(p position, i int) position {
 	if i > 0 {
 		s.json = append(s.json, ',')
@@ -101,8 +101,8 @@ func (s *source) item(p position, i int) position {
 	return p
 }
 
-// member writes the name of a member of the object at p and returns the position of its value, of
-// which the line is still to be set. Seen has the names before it.
+// member writes the name of a member of the object at p and returns the position of its value. The
+// caller sets the line. Seen has the names before it.
 func (s *source) member(p position, name string, line int, seen map[string]bool) (position, error) {
 	if len(seen) > 0 {
 		s.json = append(s.json, ',')
@@ -126,7 +126,7 @@ func (s *source) text(v string) error {
 	return err
 }
 
-// number writes a JSON number as it is, if a float64 can hold it.
+// number writes a JSON number unchanged if a float64 can hold it.
 func (s *source) number(at position, text string) error {
 	if _, err := strconv.ParseFloat(text, 64); err != nil {
 		return s.fault(at.line, at.path, "%.40s: want a finite number, one that a float64 can hold", text)
@@ -174,7 +174,7 @@ func (r *jsonReader) token() (json.Token, int, error) {
 		line = 1 + bytes.Count(r.data[:min(int(e.Offset), len(r.data))], []byte("\n"))
 		return nil, 0, r.fault(line, "", "not valid JSON: %s", strings.TrimPrefix(e.Error(), "json: "))
 	}
-	return nil, 0, r.fault(1+bytes.Count(r.data, []byte("\n")), "", "not valid JSON: it ends too early")
+	return nil, 0, r.fault(1+bytes.Count(r.data, []byte("\n")), "", "not valid JSON: truncated")
 }
 
 // value reads the value at a position whose line is the token's.

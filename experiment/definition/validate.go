@@ -16,11 +16,12 @@ import (
 
 func finite(v float64) bool { return v-v == 0 }
 
-// Validate refuses a definition that breaks a rule. The error's place is the path of the field.
+// Validate returns an error for a definition that breaks a rule, with the field's path as its
+// place.
 func (d *Definition) Validate() error {
 	for _, check := range []func() error{
-		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkGuardrails, d.checkPolicy,
-		d.checkTimes, d.checkMaxShare, d.checkRamp, d.checkPlan,
+		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkTimes, d.checkGuardrails,
+		d.checkPolicy, d.checkLearning, d.checkMaxShare, d.checkRamp, d.checkPlan,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -72,7 +73,7 @@ func oneOf(place, v string, allowed ...string) error {
 	return noregret.BadInputf(place, "%q: want %s", v, strings.Join(allowed, " or "))
 }
 
-// CheckArmName returns an error if an arm cannot have the name.
+// CheckArmName returns an error if name is not a valid name of an arm.
 func CheckArmName(place, name string) error {
 	if name == "" || characters(name) > maxArmName || strings.ContainsFunc(name, unclear) {
 		return noregret.BadInputf(place, "%.400q: want 1 to %d characters without control characters", name, maxArmName)
@@ -80,7 +81,7 @@ func CheckArmName(place, name string) error {
 	return nil
 }
 
-// unclear reports whether a character does not show, or changes how others show: controls, line
+// unclear reports whether a character is invisible or changes how others are shown: controls, line
 // separators, marks of the direction of text, spaces of no width. The schema has the same list.
 func unclear(r rune) bool {
 	switch {
@@ -91,7 +92,8 @@ func unclear(r rune) bool {
 	return false
 }
 
-// checkValue refuses null, which is not of any flag's type and often a forgotten value.
+// checkValue returns an error for null, which no type of flag has and which is often a forgotten
+// value.
 func checkValue(place string, v json.RawMessage) error {
 	if string(v) == "null" {
 		return noregret.BadInputf(place, "null: want a value")
@@ -137,10 +139,10 @@ func (d *Definition) checkArms() error {
 	return nil
 }
 
-// checkGrid checks the parameters alone, so that a grid that is too large is never built.
+// checkGrid checks only the parameters, so that a grid that is too large is never built.
 func (d *Definition) checkGrid() error {
 	if len(d.Arms.Grid) == 0 {
-		return noregret.BadInputf("arms.grid", "no parameters: want at least one")
+		return noregret.BadInputf("arms.grid", "no parameters: at least one is required")
 	}
 	points, longest := 1, -1
 	for _, name := range slices.Sorted(maps.Keys(d.Arms.Grid)) {
@@ -149,7 +151,7 @@ func (d *Definition) checkGrid() error {
 			return noregret.BadInputf("arms.grid", "%.400q: want a parameter's name of letters, digits and _ . -", name)
 		}
 		if len(values) == 0 {
-			return noregret.BadInputf(place, "no values: want at least one")
+			return noregret.BadInputf(place, "no values: at least one is required")
 		}
 		if len(values) > MaxArms || points*len(values) > MaxArms {
 			return noregret.BadInputf("arms.grid", "more than %d points", MaxArms)
@@ -244,7 +246,7 @@ func (d *Definition) checkControl() error {
 	}
 	if d.Arms.Box != nil && pointForm.MatchString(c.Arm) {
 		return noregret.BadInputf("control.arm",
-			"%q: the points that are chosen of the box have such names, want another", c.Arm)
+			"%q: reserved for the points of the box, want another name", c.Arm)
 	}
 	listed := slices.ContainsFunc(arms, func(a policy.Arm) bool { return a.Name == c.Arm })
 	switch {
@@ -350,7 +352,7 @@ func (d *Definition) checkObjective() error {
 		return nil
 	}
 	if len(d.Objective.Goals) == 0 {
-		return noregret.BadInputf("objective.goals", "none: want at least one")
+		return noregret.BadInputf("objective.goals", "none: at least one is required")
 	}
 	for i, g := range d.Objective.Goals {
 		place := fmt.Sprintf("objective.goals[%d]", i)
@@ -398,9 +400,11 @@ func (d *Definition) checkGuardrails() error {
 		case g.Action != "alert" && d.Control == nil:
 			return noregret.BadInputf(place+".action", "%q needs a control arm: want a control", g.Action)
 		case g.Hard && d.Objective != nil && d.Objective.Soft > 0:
-			return noregret.BadInputf(place+".hard", "a hard guardrail needs objective.soft 0")
+			return noregret.BadInputf(place+".hard",
+				"a hard guardrail needs objective.soft 0: want hard: false, or soft 0")
 		case g.Hard && d.Drift.Kind != "none":
-			return noregret.BadInputf(place+".hard", "a hard guardrail needs drift none")
+			return noregret.BadInputf(place+".hard",
+				"a hard guardrail needs drift none: want hard: false, or drift none")
 		}
 		if err := oneOf(place+".action", g.Action, "alert", "shrink", "rollback"); err != nil {
 			return err

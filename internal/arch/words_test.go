@@ -11,8 +11,11 @@ import (
 // phrases are word-for-word translations that once filled the comments, and what a comment may not
 // cite because no reader has it.
 var phrases = regexp.MustCompile(`(?i)\b(is told|are told|there (is|are) not (a|an|any|one)\b|is had\b|are had\b|` +
-	`it is no [a-z]|so many times|of which nobody|of what is served|what is known of|the specification|` +
-	`spec [0-9]|design/house)`)
+	`it is no [a-z]|want at least one|so many times|of which nobody|of what is served|what is known of|the specification|` +
+	`spec [0-9]|design/house|baseline B[0-9]|of the issue\b|the issue's)`)
+
+// openings are the words that an error may not begin with: it begins with the fault.
+var openings = regexp.MustCompile("^[\"`]it (is|has|does|cannot) ")
 
 // TestPlainEnglish looks for these phrases in comments and in the text of errors.
 func TestPlainEnglish(t *testing.T) {
@@ -33,6 +36,9 @@ func TestPlainEnglish(t *testing.T) {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				if found := phrases.FindString(lit.Value); found != "" {
 					t.Errorf("%s: a text says %q", place(fset, lit), found)
+				}
+				if found := openings.FindString(lit.Value); found != "" {
+					t.Errorf("%s: a text begins with %s", place(fset, lit), found)
 				}
 			}
 			return true

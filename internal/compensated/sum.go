@@ -23,7 +23,8 @@ func (k *Sum) Add(v float64) {
 func (k *Sum) AddProduct(a, b float64) {
 	p := float64(a * b)
 	k.Add(p)
-	if rest := math.FMA(a, b, -p); rest-rest == 0 { // otherwise the product is infinite or NaN, and so is the sum
+	// Otherwise the product is infinite or NaN, and so is the sum.
+	if rest := math.FMA(a, b, -p); rest-rest == 0 {
 		k.C += rest
 	}
 }

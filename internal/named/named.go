@@ -34,7 +34,7 @@ func CheckOptions[T any](owner string, given map[string]float64, all []T, nameOf
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(o T) bool { return nameOf(&o) == name })
 		if i < 0 {
-			return noregret.Errorf(noregret.Usage, owner, "it has no option %q; it has %s", name, list(all, nameOf))
+			return noregret.Errorf(noregret.Usage, owner, "no option %q: %s", name, choice(all, nameOf))
 		}
 		if err := check(&all[i], given[name]); err != nil {
 			return err
@@ -43,13 +43,14 @@ func CheckOptions[T any](owner string, given map[string]float64, all []T, nameOf
 	return nil
 }
 
-func list[T any](all []T, nameOf func(*T) string) string {
+// choice says which options exist.
+func choice[T any](all []T, nameOf func(*T) string) string {
 	if len(all) == 0 {
-		return "none"
+		return "there are no options"
 	}
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = nameOf(&all[i])
 	}
-	return strings.Join(names, ", ")
+	return "want one of " + strings.Join(names, ", ")
 }

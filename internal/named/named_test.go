@@ -39,8 +39,8 @@ func TestCheckOptions(t *testing.T) {
 	}{
 		{map[string]float64{"b": 1, "a": 2}, things, ""},
 		{map[string]float64{"b": 1, "a": -2}, things, "stop"},
-		{map[string]float64{"c": 1}, things, `owner: it has no option "c"; it has a, b`},
-		{map[string]float64{"c": 1}, nil, `owner: it has no option "c"; it has none`},
+		{map[string]float64{"c": 1}, things, `owner: no option "c": want one of a, b`},
+		{map[string]float64{"c": 1}, nil, `owner: no option "c": there are no options`},
 	} {
 		err := named.CheckOptions("owner", tc.given, tc.all, nameOf, check)
 		if got := message(err); got != tc.want {

@@ -62,7 +62,8 @@ const (
 	redraw      = 100 * time.Millisecond // between two drawings of the line
 	maxStride   = 1 << 16                // most examples between two readings of the clock
 	maxHeldRows = 64                     // a row for every power of two in an int64
-	width       = 79                     // longest line; a longer one would wrap and could not be rewritten
+	// width is that of the longest line; a longer one would wrap and could not be rewritten.
+	width = 79
 )
 
 // Options configures a [Reporter]. The zero value is ready to use.

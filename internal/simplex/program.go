@@ -41,7 +41,7 @@ type Problem struct {
 var (
 	ErrSteps     = errors.New("the simplex method does not end")
 	ErrSingular  = errors.New("its basis is singular")
-	ErrUnbounded = errors.New("it is unbounded")
+	ErrUnbounded = errors.New("the program is unbounded")
 	ErrProof     = errors.New("nothing proves that it is infeasible")
 	ErrNotFinite = errors.New("its solution is not finite")
 )

@@ -206,7 +206,8 @@ func TestLeastViolation(t *testing.T) {
 			p.Rows[j].Limit -= step * p.Rows[j].Sign
 			less := want - leastViolation(t, p)
 			p.Rows[j].Limit += step * p.Rows[j].Sign
-			if math.Abs(less/step-prices[j]) > 1e-4 { // a kink has two slopes: the prices are one of them
+			// A kink has two slopes: the prices are one of them.
+			if math.Abs(less/step-prices[j]) > 1e-4 {
 				p.Rows[j].Limit += step * p.Rows[j].Sign
 				more := leastViolation(t, p) - want
 				p.Rows[j].Limit -= step * p.Rows[j].Sign

@@ -51,7 +51,7 @@ func (d *decoder) decode(state any) error {
 	return nil
 }
 
-var errCut = errors.New("it ends too early")
+var errCut = errors.New("truncated")
 
 func (d *decoder) next(n int) ([]byte, error) {
 	if n > len(d.b) {
@@ -74,7 +74,7 @@ func (d *decoder) tag() (byte, error) {
 func (d *decoder) want(t byte, what reflect.Type) error {
 	got, err := d.tag()
 	if err == nil && got != t {
-		err = fmt.Errorf("it has %q where %v needs %q", got, what, t)
+		err = fmt.Errorf("tag %q where %v needs %q", got, what, t)
 	}
 	return err
 }
@@ -92,7 +92,7 @@ func (d *decoder) uvarint() (uint64, error) {
 func (d *decoder) length(size int) (int, error) {
 	v, err := d.uvarint()
 	if err == nil && v > uint64(len(d.b)/size) {
-		err = fmt.Errorf("it has a length of %d with %d bytes left", v, len(d.b))
+		err = fmt.Errorf("a length of %d with %d bytes left", v, len(d.b))
 	}
 	return int(v), err
 }
@@ -154,7 +154,7 @@ func (d *decoder) scalar(v reflect.Value) error {
 	case reflect.Bool:
 		tag, err := d.tag()
 		if err == nil && tag != tagTrue && tag != tagFalse {
-			err = fmt.Errorf("it has %q where %v needs %q or %q", tag, t, tagTrue, tagFalse)
+			err = fmt.Errorf("tag %q where %v needs %q or %q", tag, t, tagTrue, tagFalse)
 		}
 		v.SetBool(tag == tagTrue)
 		return err
@@ -164,7 +164,7 @@ func (d *decoder) scalar(v reflect.Value) error {
 		}
 		x, n := binary.Varint(d.b)
 		if n <= 0 || v.OverflowInt(x) {
-			return fmt.Errorf("it has no integer that fits %v", t)
+			return fmt.Errorf("no integer that fits %v", t)
 		}
 		d.b = d.b[n:]
 		v.SetInt(x)
@@ -175,7 +175,7 @@ func (d *decoder) scalar(v reflect.Value) error {
 		}
 		x, err := d.uvarint()
 		if err == nil && v.OverflowUint(x) {
-			err = fmt.Errorf("it has %d, which does not fit %v", x, t)
+			err = fmt.Errorf("%d does not fit %v", x, t)
 		}
 		v.SetUint(x)
 		return err
@@ -226,7 +226,7 @@ func (d *decoder) pointer(v reflect.Value, depth int) error {
 	case err != nil || tag == tagNil:
 		return err
 	case tag != tagPointer:
-		return fmt.Errorf("it has %q where %v needs %q or %q", tag, v.Type(), tagNil, tagPointer)
+		return fmt.Errorf("tag %q where %v needs %q or %q", tag, v.Type(), tagNil, tagPointer)
 	}
 	if err := d.spend(1, v.Type().Elem()); err != nil {
 		return err
@@ -253,7 +253,7 @@ func (d *decoder) list(v reflect.Value, depth int) error {
 	}
 	if v.Kind() == reflect.Array {
 		if n != v.Len() {
-			return fmt.Errorf("it has %d values for %v", n, v.Type())
+			return fmt.Errorf("%d values for %v", n, v.Type())
 		}
 	} else if n > 0 {
 		if err := d.spend(n, elem); err != nil {
@@ -307,7 +307,7 @@ func (d *decoder) pairs(v reflect.Value, depth int) error {
 			return err
 		}
 		if v.MapIndex(key).IsValid() {
-			return fmt.Errorf("it has the key %v twice", key)
+			return fmt.Errorf("the key %v occurs twice", key)
 		}
 		if err := d.value(value, depth+1); err != nil {
 			return err
@@ -332,7 +332,7 @@ func (d *decoder) fields(v reflect.Value, depth int) error {
 		}
 	}
 	if id >= uint64(len(d.shapes)) {
-		return fmt.Errorf("it has shape %d of %d", id, len(d.shapes))
+		return fmt.Errorf("shape %d: want less than %d", id, len(d.shapes))
 	}
 	indices, err := d.bind(int(id), t)
 	if err != nil {
@@ -382,7 +382,7 @@ func (d *decoder) bind(shape int, t reflect.Type) ([]int, error) {
 	for _, name := range d.shapes[shape] {
 		i, ok := known[name]
 		if !ok || seen[name] {
-			return nil, fmt.Errorf("it has a field %q that %v does not have, or twice", name, t)
+			return nil, fmt.Errorf("field %q: unknown in %v, or given twice", name, t)
 		}
 		seen[name] = true
 		indices = append(indices, i)
@@ -397,7 +397,7 @@ func (d *decoder) dynamic(v reflect.Value, depth int) error {
 	case err != nil || tag == tagNil:
 		return err
 	case tag != tagInterface:
-		return fmt.Errorf("it has %q where %v needs %q or %q", tag, v.Type(), tagNil, tagInterface)
+		return fmt.Errorf("tag %q where %v needs %q or %q", tag, v.Type(), tagNil, tagInterface)
 	}
 	id, err := d.uvarint()
 	if err != nil {
@@ -415,11 +415,11 @@ func (d *decoder) dynamic(v reflect.Value, depth int) error {
 		d.types = append(d.types, t)
 	}
 	if id >= uint64(len(d.types)) {
-		return fmt.Errorf("it has type %d of %d", id, len(d.types))
+		return fmt.Errorf("type %d: want less than %d", id, len(d.types))
 	}
 	t := d.types[id]
 	if !t.AssignableTo(v.Type()) {
-		return fmt.Errorf("it has %v where %v is needed", t, v.Type())
+		return fmt.Errorf("type %v where %v is needed", t, v.Type())
 	}
 	if err := d.spend(1, t); err != nil {
 		return err
@@ -429,7 +429,7 @@ func (d *decoder) dynamic(v reflect.Value, depth int) error {
 		return err
 	}
 	if x.Kind() == reflect.Pointer && x.IsNil() {
-		return fmt.Errorf("it has a nil pointer of type %v in an interface", t)
+		return fmt.Errorf("a nil pointer of type %v in an interface", t)
 	}
 	v.Set(x)
 	return nil

@@ -57,7 +57,7 @@ func Open(data []byte, magic, kind string, state any) error {
 	if !ok {
 		name, _ := strings.CutSuffix(magic, version)
 		if rest, ok = bytes.CutPrefix(data, []byte(name+legacyVersion)); !ok {
-			return Bad("it does not begin with %q", magic)
+			return Bad("does not begin with %q", magic)
 		}
 		decode = decodeLegacy
 	}

@@ -9,19 +9,20 @@ import (
 
 // The first byte of a value says what follows.
 const (
-	tagNil       = 'n' // a nil pointer or interface; nothing follows
-	tagPointer   = 'p' // the value that it points to
-	tagFalse     = 'f' // nothing
-	tagTrue      = 't' // nothing
-	tagInt       = 'i' // a signed varint
-	tagUint      = 'u' // a varint
-	tagFloat32   = 'e' // 4 bytes, little-endian
-	tagFloat64   = 'd' // 8 bytes, little-endian
-	tagString    = 's' // the length as a varint, the bytes
-	tagBytes     = 'b' // as a string
-	tagFloats    = 'D' // the number of values as a varint, 8 bytes each
-	tagList      = 'l' // the number of values as a varint, the values
-	tagMap       = 'm' // the number of pairs as a varint, keys and values in the order of the keys' bytes
+	tagNil     = 'n' // a nil pointer or interface; nothing follows
+	tagPointer = 'p' // the value that it points to
+	tagFalse   = 'f' // nothing
+	tagTrue    = 't' // nothing
+	tagInt     = 'i' // a signed varint
+	tagUint    = 'u' // a varint
+	tagFloat32 = 'e' // 4 bytes, little-endian
+	tagFloat64 = 'd' // 8 bytes, little-endian
+	tagString  = 's' // the length as a varint, the bytes
+	tagBytes   = 'b' // as a string
+	tagFloats  = 'D' // the number of values as a varint, 8 bytes each
+	tagList    = 'l' // the number of values as a varint, the values
+	// the number of pairs as a varint, keys and values in the order of the keys' bytes
+	tagMap       = 'm'
 	tagStruct    = '{' // the shape's number, its fields' names if it is new, the fields' values
 	tagInterface = 'x' // the type's number, its name if it is new, the value
 	tagMarshaler = 'M' // the length as a varint, what MarshalBinary wrote

@@ -46,7 +46,8 @@ func NumberKey(text string) string {
 	digits, exponent := text, 0
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		digits = text[:i]
-		exponent, _ = strconv.Atoi(strings.TrimPrefix(text[i+1:], "+")) // clamped to the range of int
+		// Atoi clamps the exponent to the range of int.
+		exponent, _ = strconv.Atoi(strings.TrimPrefix(text[i+1:], "+"))
 	}
 	if whole, part, ok := strings.Cut(digits, "."); ok {
 		digits = whole + part

@@ -64,7 +64,7 @@ func Decode(raw []byte, v any, rules Rules) error {
 		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return fault("", "not valid JSON at byte %d%s", e.Offset, culprit(raw, int(e.Offset), rules))
 		}
-		return fault("", "not valid JSON: it ends too early")
+		return fault("", "not valid JSON: truncated")
 	}
 	d := &decoder{lexer: lexer{raw: whole}, rules: rules}
 	if err := d.value(reflect.ValueOf(v).Elem()); err != nil {

@@ -76,7 +76,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`[1]`, "must be an object, not [1]"},
 		{`null`, "must be an object, not null"},
 		{`{"name": "a"} {}`, "text follows the value at byte 15"},
-		{`{"name": "a"`, "not valid JSON: it ends too early"},
+		{`{"name": "a"`, "not valid JSON: truncated"},
 		{`{"name" "a"}`, `not valid JSON at byte 9, in line 1 at "\"a\"}"`},
 		{
 			"{\"name\":\n [1, -Infinity, 2, 3, 4]}",
@@ -91,7 +91,7 @@ func TestDecodeRefuses(t *testing.T) {
 			`not valid JSON at byte 11, in line 1 at "nan}": JSON has only finite numbers`,
 		},
 		{`{"name": x`, `not valid JSON at byte 10, in line 1 at "x"`},
-		{``, "not valid JSON: it ends too early"},
+		{``, "not valid JSON: truncated"},
 		{"{\"name\": \"\xff\"}", "not valid UTF-8"},
 		{`{"name": "\ud800"}`, "unpaired surrogate at byte 10"},
 		{`{"name": "\ud800\ud800"}`, "unpaired surrogate at byte 10"},

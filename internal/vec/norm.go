@@ -34,7 +34,8 @@ func scaledDistance(x, y []float64) float64 {
 		return m
 	}
 	_, e := math.Frexp(m)
-	up, down := math.Ldexp(1, -e/2), math.Ldexp(1, -(e-e/2)) // two factors: 2^-e itself may overflow
+	// Two factors: 2^-e itself may overflow.
+	up, down := math.Ldexp(1, -e/2), math.Ldexp(1, -(e-e/2))
 	s := 0.0
 	for i, v := range x {
 		if y != nil {

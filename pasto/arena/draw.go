@@ -94,7 +94,7 @@ func (s *sampler) draw(t int, g *Group) {
 	count := func(m int) float64 {
 		source := s.source(t, g.Arm*len(means)+m)
 		rate := min(float64(means[m]*s.w.level(t, m)), 1)
-		return binomial(stat.Normal(&source), g.Units, rate)
+		return stat.BinomialQuantile(stat.Normal(&source), int64(g.Units), rate)
 	}
 	for m := range means {
 		switch o := &s.w.Outcomes[m]; o.Kind {
@@ -149,36 +149,4 @@ func (s *sampler) spent(t, k, m, n int) (sum, squares float64) {
 		b.sum, b.squares = append(b.sum, sum), append(b.squares, squares)
 	}
 	return b.sum[n-1], b.squares[n-1]
-}
-
-// exactMean is the expected number of events up to which the binomial quantile is exact.
-const exactMean = 64
-
-// binomial returns the quantile of the binomial distribution with n trials of probability p at the
-// standard normal number z: exact by summation where fewer than exactMean events, or non-events,
-// are expected, and by the expansion of Cornish and Fisher to the skewness otherwise.
-func binomial(z float64, n int, p float64) float64 {
-	switch {
-	case p <= 0:
-		return 0
-	case p >= 1:
-		return float64(n)
-	case p > 0.5:
-		return float64(n) - binomial(-z, n, 1-p)
-	}
-	trials := float64(n)
-	mean := float64(trials * p)
-	if mean > exactMean {
-		x := mean + float64(z*math.Sqrt(float64(mean*(1-p)))) + float64((float64(z*z)-1)*(1-float64(2*p))/6)
-		return min(max(math.Round(x), 0), trials)
-	}
-	u, odds := normalBelow(z), p/(1-p)
-	term := portable.Exp(float64(trials * portable.Log1p(-p)))
-	sum, x := term, 0.0
-	for sum < u && x < trials && (term > 1e-18 || x < mean) {
-		term = float64(term * float64((trials-x)/(x+1)*odds))
-		x++
-		sum += term
-	}
-	return x
 }

@@ -5,59 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 )
-
-func TestNormalBelow(t *testing.T) {
-	for z := -8.5; z <= 8.5; z += 0.01 {
-		want := math.Erfc(-z/math.Sqrt2) / 2
-		if got := normalBelow(z); math.Abs(got-want) > 1e-14 {
-			t.Fatalf("Φ(%v) = %v, want %v", z, got, want)
-		}
-	}
-}
-
-// The quantile is that of the distribution function, summed by its logarithms.
-func TestBinomialIsTheQuantile(t *testing.T) {
-	r := random.New(1, "test")
-	for range 500 {
-		n, p := 1+int(r.Float64()*2000), math.Pow(r.Float64(), 3)
-		z := stat.Normal(r)
-		u, sum, want := normalBelow(z), 0.0, n
-		for x := range n {
-			a, _ := math.Lgamma(float64(n + 1))
-			b, _ := math.Lgamma(float64(x + 1))
-			c, _ := math.Lgamma(float64(n - x + 1))
-			sum += math.Exp(a - b - c + float64(x)*math.Log(p) + float64(n-x)*math.Log1p(-p))
-			if sum >= u-1e-10 {
-				want = x
-				break
-			}
-		}
-		mean := float64(n) * p
-		off := 0.0 // the expansion may miss by one unit
-		if min(mean, float64(n)-mean) > exactMean {
-			off = 1
-		}
-		if got := binomial(z, n, p); math.Abs(got-float64(want)) > off {
-			t.Errorf("binomial(%v, %d, %v) = %v, want %d", z, n, p, got, want)
-		}
-	}
-}
-
-func TestBinomialEnds(t *testing.T) {
-	if got := binomial(3, 10, 0); got != 0 {
-		t.Errorf("probability 0: %v", got)
-	}
-	if got := binomial(-3, 10, 1); got != 10 {
-		t.Errorf("probability 1: %v", got)
-	}
-	if got := binomial(8.9, 5, 0.4); got != 5 {
-		t.Errorf("far in the tail: %v, want 5", got)
-	}
-}
 
 // sellers is a world of one arm of each kind of metric.
 func sellers(t *testing.T, limit float64) *World {

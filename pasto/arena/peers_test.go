@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -32,7 +33,7 @@ func worldOf(t *testing.T, name string, run int) *World {
 	return w
 }
 
-// exactly are groups of so many units that show their means, with a factor of the round.
+// exactly are groups of units with known means, with a factor of the round.
 func exactly(w *World, units []int, level float64) []Group {
 	var groups []Group
 	for k, n := range units {
@@ -301,7 +302,7 @@ func TestThompsonShares(t *testing.T) {
 		}
 		sum += serving[1] / 100
 	}
-	if want := normalBelow(1 / math.Sqrt2); math.Abs(sum-want) > 0.02 {
+	if want := stat.NormalBelow(1 / math.Sqrt2); math.Abs(sum-want) > 0.02 {
 		t.Errorf("the better arm gets %v, want %v", sum, want)
 	}
 	if deployed[1] != 1 {

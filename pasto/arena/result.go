@@ -44,8 +44,9 @@ type Row struct {
 	BrokenRounds   Estimate `json:"broken_rounds"`
 	BrokenRuns     Estimate `json:"broken_runs"`     // runs with a round in which a guardrail broke
 	DeployedBroken Estimate `json:"deployed_broken"` // runs that deploy a mixture that breaks one
-	ServedWorse    Estimate `json:"served_worse"`    // runs that served less than the control is worth
-	DeployedWorse  Estimate `json:"deployed_worse"`  // runs that deploy less than that
+	// Runs that served less than the control is worth.
+	ServedWorse   Estimate `json:"served_worse"`
+	DeployedWorse Estimate `json:"deployed_worse"` // runs that deploy less than that
 	// DeployedLead and ServedLead are the mean differences of the default to this learner in the
 	// same runs, where the default is the first learner.
 	DeployedLead Estimate `json:"deployed_lead"`

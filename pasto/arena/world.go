@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -134,7 +135,8 @@ func newTruth(goals *pasto.Goals, raw *pasto.Table) (truth, error) {
 	}
 	tr.control = goals.Reward(tr.means.Arm(0))
 	best := tr.reward(goals, tr.best)
-	plain := goals.Harden(func(*pasto.Metric) bool { return true }) // whose reward has no guardrails
+	// The reward of plain has no guardrails.
+	plain := goals.Harden(func(*pasto.Metric) bool { return true })
 	for k := range raw.Arms() {
 		d := plain.Reward(tr.means.Arm(k)) - plain.Reward(tr.means.Arm(0))
 		tr.unit = max(tr.unit, float64(leastUnit*math.Abs(d)))
@@ -199,22 +201,5 @@ func cappedMean(sigma, c float64) float64 {
 		return 1
 	}
 	d := portable.Log(c)/sigma + float64(sigma/2)
-	return normalBelow(d-sigma) + float64(c*(1-normalBelow(d)))
-}
-
-// normalBelow is the standard normal distribution function, by its series
-// ½ + φ(z)·Σ z^(2k+1)/(1·3·...·(2k+1)), to about 1e-15.
-func normalBelow(z float64) float64 {
-	switch {
-	case z > 9:
-		return 1
-	case z < -9:
-		return 0
-	}
-	term, sum, square := z, z, float64(z*z)
-	for k := 3.0; math.Abs(term) > 1e-17*math.Abs(sum); k += 2 {
-		term = float64(term * (square / k))
-		sum += term
-	}
-	return 0.5 + float64(sum*(portable.Exp(-float64(square/2))/math.Sqrt(2*math.Pi)))
+	return stat.NormalBelow(d-sigma) + float64(c*(1-stat.NormalBelow(d)))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
@@ -110,7 +111,7 @@ type Algorithm struct {
 	theta, d  []float64
 	g         []float64
 	text      string
-	intake    round.Checker
+	checker   round.Checker
 	undo      undo
 }
 
@@ -179,7 +180,7 @@ func (o *Options) validate(arms, metrics int) error {
 		}
 		for k := range arms {
 			for i, v := range o.U0.Arm(k) {
-				if !check.Finite(v) {
+				if !vec.IsFinite(v) {
 					return noregret.BadInputf(fmt.Sprintf("U0[%d]", k*metrics+i), "%v: want a finite number", v)
 				}
 			}
@@ -191,7 +192,7 @@ func (o *Options) validate(arms, metrics int) error {
 // Observe implements [pasto.Learner]. It also returns an error if the gradient of a [pasto.Utility]
 // is not finite, or a gradient overflows.
 func (a *Algorithm) Observe(obs []pasto.Observation) error {
-	obs, total, err := a.intake.Check(a.objective, obs, a.s.T+1, a.p, a.s.Active)
+	obs, total, err := a.checker.Check(a.objective, obs, a.s.T+1, a.p, a.s.Active)
 	if err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func (a *Algorithm) rescale(gamma float64) float64 {
 			a.g[k] = 0
 		}
 	}
-	if gamma /= scale; !(scale > 0) || !check.Finite(gamma) {
+	if gamma /= scale; !(scale > 0) || !vec.IsFinite(gamma) {
 		return 0
 	}
 	return gamma
@@ -334,7 +335,7 @@ func (a *Algorithm) UnmarshalBinary(data []byte) error {
 func (e *estimate) check() error {
 	s, n := &e.s, e.k*e.m
 	ok := len(s.Sum) == n && len(s.Weight) == e.k && len(s.Last) == e.k && len(s.Start) == e.k &&
-		check.Vector("sum", s.Sum, n) == nil && check.Finite(s.Scale)
+		check.Vector("sum", s.Sum, n) == nil && vec.IsFinite(s.Scale)
 	if e.form.form == &formRobust {
 		ok = ok && len(s.Base) == n
 	}

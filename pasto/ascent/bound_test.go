@@ -32,7 +32,8 @@ func boundWorlds() []boundWorld {
 			}
 			return fixed
 		}},
-		{"adversarial", func(_ int, p []float64, _ *random.Source) *pasto.Table { // what is served more is bad
+		// The arm that is served more is bad.
+		{"adversarial", func(_ int, p []float64, _ *random.Source) *pasto.Table {
 			m := round.NewTable(2, 2)
 			for k := range 2 {
 				m.Arm(k)[0], m.Arm(k)[1] = 1, 1

@@ -88,7 +88,8 @@ func TestEstimatesByHand(t *testing.T) {
 // a unit's coefficient off the estimate, which is linear in the units' values.
 func TestVarianceOfUnits(t *testing.T) {
 	const units, p, mu, noise = 1000, .1, 10.0, 1.0
-	value := func(form Estimator, drawn int, rest float64) float64 { // where the first unit has 1, the others rest
+	// value is the mean if the first unit has 1 and the others rest.
+	value := func(form Estimator, drawn int, rest float64) float64 {
 		obs := make([]pasto.Observation, units)
 		for i := range obs {
 			obs[i] = pasto.Observation{Arm: 1, Metrics: []float64{-3}}

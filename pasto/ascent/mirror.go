@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
@@ -142,8 +143,8 @@ func (c *mirror) step(g []float64, gamma, clip, share float64) error {
 			low, high = min(low, v), max(high, v)
 		}
 	}
-	if !check.Finite(low) || !check.Finite(high) {
-		return noregret.BadInputf("gradient", "it has the values %v to %v: the observations are too large for the "+
+	if !vec.IsFinite(low) || !vec.IsFinite(high) {
+		return noregret.BadInputf("gradient", "values %v to %v: the observations are too large for the "+
 			"objective",
 			low,
 			high)

@@ -46,7 +46,7 @@ type SCGD struct {
 	y, d, g   []float64
 	next      []float64 // y after the running round
 	text      string
-	intake    round.Checker
+	checker   round.Checker
 }
 
 // NewSCGD makes the baseline on K arms.
@@ -81,7 +81,7 @@ func NewSCGD(f pasto.Objective, arms int, o SCGDOptions) (*SCGD, error) {
 
 // Observe implements [pasto.Learner]. It also returns an error if the gradient is not finite.
 func (l *SCGD) Observe(obs []pasto.Observation) error {
-	obs, total, err := l.intake.Check(l.objective, obs, l.s.T+1, l.p, l.s.Active)
+	obs, total, err := l.checker.Check(l.objective, obs, l.s.T+1, l.p, l.s.Active)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
@@ -82,7 +83,7 @@ func (o *Options) validate() error {
 		{"hard caution", o.HardCaution},
 		{"explore", o.Explore},
 	} {
-		if !(v.v >= 0) || !check.Finite(v.v) {
+		if !(v.v >= 0) || !vec.IsFinite(v.v) {
 			return noregret.BadInputf(v.name, "%v: want a finite number, at least 0", v.v)
 		}
 	}

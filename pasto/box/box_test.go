@@ -225,7 +225,7 @@ func TestRefusedOptions(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	_, err := optimum.Gap(f, pastotest.Toy(t), []float64{1})
-	pastotest.Same(t, err, "mixture: it has 1 values: want 2")
+	pastotest.Same(t, err, "mixture: 1 values: want 2")
 	_, err = optimum.Gap(f, nil, []float64{1})
 	pastotest.Same(t, err, "means: none: want a table")
 	_, err = optimum.Gap(nil, pastotest.Toy(t), []float64{1, 0})

@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -177,7 +177,8 @@ func TestContinuousInfeasible(t *testing.T) {
 // A point between the nodes need not make up for more than what they lack beyond the guardrail's
 // slack.
 func TestContinuousSlack(t *testing.T) {
-	slope := func(x []float64) (float64, float64) { return -x[0], .5*x[0] - .8 } // nodes to .75, and held from .96
+	// The nodes end at .75, and the guardrail holds from .96.
+	slope := func(x []float64) (float64, float64) { return -x[0], .5*x[0] - .8 }
 	for _, c := range []struct {
 		slack float64
 		sure  bool
@@ -249,7 +250,7 @@ func TestContinuousEnormous(t *testing.T) {
 				}
 			}
 			c.Infeasible()
-			if !check.Finite(c.Gap()) || c.Arms() < 6 {
+			if !vec.IsFinite(c.Gap()) || c.Arms() < 6 {
 				t.Errorf("u = %v, hard %v: %d nodes, a gap of %v: want it searched", u, hard, c.Arms(), c.Gap())
 			}
 		}

@@ -4,9 +4,10 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // surfaces fits one surface for each metric to the nodes that have been served; refit looks for the
@@ -122,7 +123,7 @@ func (c *Learner) solve(t *pasto.Table) *solution {
 	theta := make([]float64, t.Metrics())
 	t.Mean(theta, s.mixture)
 	s.value = c.value(theta)
-	if !check.Finite(s.value) {
+	if !vec.IsFinite(s.value) {
 		return nil
 	}
 	return s

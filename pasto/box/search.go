@@ -4,11 +4,14 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/check"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 const (
-	leastGain = 0.002 // that candidates must promise to become nodes, in ranges of the nodes' values
+	// leastGain is the gain that candidates must promise to become nodes, in ranges of the nodes'
+	// values.
+	leastGain = 0.002
 	// Perturbations have the width firstWidth, in sides of the box, times shrink for each plan.
 	firstWidth = 0.25
 	shrink     = 0.9
@@ -143,7 +146,7 @@ func (c *Learner) better(v *view, wide, narrow *solution, safer bool) bool {
 func (c *Learner) spread(v *view) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range v.served {
-		if f := c.value(v.means.Arm(k)); check.Finite(f) {
+		if f := c.value(v.means.Arm(k)); vec.IsFinite(f) {
 			low, high = min(low, f), max(high, f)
 		}
 	}

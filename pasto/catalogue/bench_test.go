@@ -92,7 +92,8 @@ func benchRound(b *testing.B, name string, k, m int) {
 	for b.Loop() {
 		round()
 	}
-	if n := passes() - before; n > 0 { // of the solver over all arms: the rest of a solution is as much as about six
+	// n passes of the solver over all arms; the rest of a solution costs as much as about six.
+	if n := passes() - before; n > 0 {
 		n += 6 * float64(b.N)
 		b.ReportMetric(n/float64(b.N), "passes/round")
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/n/float64(k*m), "ns/pass·arm·metric")

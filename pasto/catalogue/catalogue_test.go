@@ -57,7 +57,7 @@ func TestLearnersRefuseConvexUtility(t *testing.T) {
 	}
 	for _, a := range Algorithms() {
 		if _, err := New(a.Name, u, 2, 100, nil); err == nil ||
-			!strings.Contains(err.Error(), "objective: it is not concave") {
+			!strings.Contains(err.Error(), "objective: not concave") {
 			t.Errorf("%s: %v", a.Name, err)
 		}
 		if _, err := New(a.Name, rough, 2, 100, nil); err != nil {

@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/pasto/internal/check"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Hold says which mixture the hard guardrails are a promise about.
@@ -145,7 +145,7 @@ func (o *Options) validate(arms int) error {
 		{"hard caution", o.HardCaution},
 		{"change threshold", o.ChangeThreshold},
 	} {
-		if !(v.v >= 0) || !check.Finite(v.v) {
+		if !(v.v >= 0) || !vec.IsFinite(v.v) {
 			return noregret.BadInputf(v.name, "%v: want a finite number, at least 0", v.v)
 		}
 	}

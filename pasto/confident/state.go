@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
@@ -223,8 +224,8 @@ func (s *state) armsFit() bool {
 	}
 	// Spread is a running sum, and may be less than 0 by what rounding does to it.
 	return live > 0 && s.Live == live && s.Unobserved == seen.Unobserved && s.Underobserved == seen.Underobserved &&
-		check.Finite(raw.Spread) && raw.Spread >= -float64(1e-6*size) && raw.Freedom >= free-0.5 &&
-		check.Finite(fair.Spread) && fair.Spread >= -float64(1e-6*size)
+		vec.IsFinite(raw.Spread) && raw.Spread >= -float64(1e-6*size) && raw.Freedom >= free-0.5 &&
+		vec.IsFinite(fair.Spread) && fair.Spread >= -float64(1e-6*size)
 }
 
 // atMost is x ≤ y but for rounding of running sums.

@@ -117,7 +117,7 @@ type HardSolver struct {
 	share            []float64
 	reducer          reducer
 	Best             Optimum
-	kept             []float64 // mixture and prices of opt, while a better one is looked for
+	bestSoFar        []float64 // mixture and prices of opt, while a better one is looked for
 }
 
 // Maximize leaves the best mixture in w.Best. If no mixture holds the hard guardrails it reports
@@ -148,8 +148,8 @@ func (w *HardSolver) Maximize(g *pasto.Goals, means *pasto.Table, tol float64, i
 // LeastViolation is the mixture of least total violation, after [HardSolver.Maximize] has reported
 // that no mixture holds the guardrails. It is valid until the next call of a method.
 func (w *HardSolver) LeastViolation() []float64 {
-	w.kept = w.rows.lp.Solution(w.kept)
-	return w.kept
+	w.bestSoFar = w.rows.lp.Solution(w.bestSoFar)
+	return w.bestSoFar
 }
 
 // broken measures the violations of the mixture found, and reports whether one exceeds its
@@ -184,16 +184,17 @@ func (w *HardSolver) inside(g *pasto.Goals, means *pasto.Table, tol float64, ite
 			most = max(most, w.tight[i]/w.rows.lp.Scale(j))
 		}
 		for j, i := range w.rows.metrics {
-			if w.rows.lp.Margin(j) > 0 { // all of it may be used up: the next rounding may be to the other side
+			// Rounding may go either way, and all of the margin may be used up.
+			if w.rows.lp.Margin(j) > 0 {
 				w.tight[i] = float64(most * w.rows.lp.Scale(j))
 			}
 			w.tight[i] = float64(push * w.tight[i])
 		}
 		old := w.Best
-		w.kept = append(append(w.kept[:0], w.Best.Mixture...), w.Best.Prices...)
+		w.bestSoFar = append(append(w.bestSoFar[:0], w.Best.Mixture...), w.Best.Prices...)
 		if more, err := w.run(g, means, w.tight, tol, iterations); err != nil || !more {
-			w.Best = old // there is no room: what there is stays
-			copy(w.Best.Prices, w.kept[copy(w.Best.Mixture, w.kept):])
+			w.Best = old // no slack is left: the mixture stays
+			copy(w.Best.Prices, w.bestSoFar[copy(w.Best.Mixture, w.bestSoFar):])
 			break
 		}
 	}
@@ -262,7 +263,8 @@ func (w *HardSolver) run(g *pasto.Goals, means *pasto.Table, tight []float64, to
 		}
 		if round > 0 {
 			gap := max(w.rows.metricPrices(w.prices)-vec.Dot(w.theta, w.d), 0)
-			if gap < w.Best.Gap || len(w.Best.Mixture) == 0 { // a gap that is NaN, by overflow, certifies nothing
+			// A gap that is NaN, by overflow, certifies nothing.
+			if gap < w.Best.Gap || len(w.Best.Mixture) == 0 {
 				w.Best.Gap = gap
 				copy(w.Best.Prices, w.prices)
 				w.combine(means.Arms())

@@ -308,7 +308,7 @@ func strange(r *random.Source, kind int) (*pasto.Goals, *pasto.Table, error) {
 }
 
 // Whatever the table: a mixture is found if one arm holds the guardrails, it holds them but for
-// rounding, no arm is better, the gap certifies it, and all that say whether there is one agree.
+// rounding, no arm is better, the gap certifies it, and all solvers agree on whether one exists.
 // With one guardrail the optimum lies between those of the pairs without and with the slack. Where
 // arms are far outside a few programs are too ill-conditioned to say anything.
 func TestHardStrange(t *testing.T) {
@@ -344,7 +344,8 @@ func TestHardStrange(t *testing.T) {
 			found++
 			gap := 1e-7
 			if kind == 3 {
-				gap = math.Inf(1) // what rounding hides of many rows with arms far outside, the gap tells
+				// The gap shows what rounding hides of many rows with arms far outside.
+				gap = math.Inf(1)
 			}
 			checkStrange(t, where, g, m, o, single, gap)
 			if kind >= 4 {

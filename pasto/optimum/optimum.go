@@ -227,7 +227,7 @@ func Gap(f pasto.Objective, means *pasto.Table, p []float64) (float64, error) {
 			"a hard guardrail has no gradient: Maximize certifies the gap by dual prices")
 	}
 	v := gapOf(f, means, p)
-	if !check.Finite(v) {
+	if !vec.IsFinite(v) {
 		return 0, noregret.BadInputf("objective", "%s: the gradient at the mixture is not finite", check.Name(f))
 	}
 	return v, nil

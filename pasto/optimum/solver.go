@@ -277,7 +277,7 @@ func (s *Solver) extrapolate(p []float64) {
 			s.delta[m] += float64(d * v)
 		}
 	}
-	if !check.Finite(most) || most == 0 {
+	if !vec.IsFinite(most) || most == 0 {
 		return
 	}
 	s.gradient(p)

@@ -61,7 +61,7 @@ func (p *Problem) checkLaws() error {
 	case len(p.Laws) > 0 && p.Noise != 0:
 		return noregret.BadInputf("noise", "%v beside laws: want one of them", p.Noise)
 	case p.Level != nil && len(p.Laws) == 0:
-		return noregret.BadInputf("level", "it is that of metrics with laws, want laws")
+		return noregret.BadInputf("level", "set without laws: it is the level of metrics with laws")
 	}
 	if len(p.Laws) == 0 {
 		return nil

@@ -95,7 +95,7 @@ func TestProblemRefusesLaws(t *testing.T) {
 		{`"units": 10, "laws": {"x": {"kind": "bernoulli"}, "y": {"kind": "poisson"}}}`, `"y" has a range`},
 		{`"units": 10, "noise": 1, "laws": {"x": {"kind": "poisson"}, ` + y + `}}`, "noise: 1 beside laws"},
 		{`"delay": -1}`, "delay: -1"},
-		{`"level": {"growth": 0.01}}`, "level: it is that of metrics with laws"},
+		{`"level": {"growth": 0.01}}`, "level: set without laws"},
 		{
 			`"units": 9, "level": {"growth": 0.2}, "laws": {"x": {"kind": "poisson"}, ` + y + `}}`,
 			"level.growth: 0.2",

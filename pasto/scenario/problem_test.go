@@ -60,7 +60,7 @@ func TestProblem(t *testing.T) {
 // What breaks a rule in a file is refused, with the file, the place and the rule.
 func TestProblemRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{`{"metrics"`, `[{"metrics"`, "not valid JSON: it ends too early"},
+		{`{"metrics"`, `[{"metrics"`, "not valid JSON: truncated"},
 		{
 			`"groups": 2`, `"groups": 2, "colour": 3`,
 			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, laws, units, level, delay, rounds, runs`,
@@ -68,7 +68,7 @@ func TestProblemRefused(t *testing.T) {
 		{`"runs": 3}`, `"runs": 3} {}`, "text follows the value at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: duplicate name "a": arms[0] has it`},
 		{`"name": "b"`, `"name": ""`, "arms[1]: no name"},
-		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`, "arms: none: want at least one"},
+		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`, "arms: none: at least one is required"},
 		{`[0, 2]`, `[0]`, `arms[1]: "b" has 1 means: want one for each of the 2 metrics`},
 		{`[0, 2]`, `[0, NaN]`, "not valid JSON at byte 165, in line 2 at \"NaN]}], \\\"noise\\\": 0.5...\": JSON has " +
 			"only finite numbers"},

@@ -96,7 +96,8 @@ func TestRecallAt20(t *testing.T) {
 		t.Errorf("recall %v and %v, want 1", all, genre)
 	}
 	for i := range score {
-		score[i] = -math.Abs(float64(i) - 24.6) // 15 ... 34: ten to find, seven of them documentaries
+		// 15 ... 34: ten to find, seven of them documentaries.
+		score[i] = -math.Abs(float64(i) - 24.6)
 	}
 	if all, genre := r.hits(r.best(nil, score, 0), 0); all != .5 || genre != 7./20 {
 		t.Errorf("recall %v and %v, want 0.5 and 0.35", all, genre)

@@ -141,7 +141,8 @@ func TestReplay(t *testing.T) {
 			Options{Data: dir, Seed: 1, Hard: true}); again.Accepted != r.Accepted {
 			t.Error("the same seed replays differently")
 		}
-		if r.Data == "file" { // shared/data/README: visits by arm, 18.28 % and 10.62 %; 60 % get the first e-mail
+		// Shared/data/README: visits by arm, 18.28 % and 10.62 %; 60 % get the first e-mail.
+		if r.Data == "file" {
 			m := run(t, Options{Scenario: "hillstrom", Data: dir, Runs: 2, Rounds: 50, Hard: true})
 			if m.BestSingle == m.BestSingle || math.Abs(float64(m.Optimum)-(.6*18.28+.4*10.62)) > .01 {
 				t.Errorf("best single %v, optimum %v", m.BestSingle, m.Optimum)

@@ -70,7 +70,8 @@ func TestPaperOnToy(t *testing.T) {
 	near(t, "paper", &r.Objective, runs, 1000, "1.000 0.622 0.910", "1.000 0.622 0.910")
 }
 
-// The default's floors: short forms with fixed seeds, the with NOREGRET_FULL=1.
+// TestDefaultFloors holds the default learner to least means and ratios: in short runs with fixed
+// seeds, and in full with NOREGRET_FULL=1.
 func TestDefaultFloors(t *testing.T) {
 	testsize.NoRace(t)
 	for _, c := range []struct {

@@ -67,7 +67,8 @@ func rankingTable(ctx context.Context, o Options, x *ranked) (*Table2, error) {
 	for _, hard := range []bool{true, false} {
 		o.Hard = hard
 		if _, err := o.learner(x.goals(hard), alphas); hard && err != nil {
-			continue // the algorithm refuses hard guardrails; any other error returns with the soft one
+			// The algorithm refuses hard guardrails; any other error returns with the soft one.
+			continue
 		}
 		res, err := runOn(ctx, o, x)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
@@ -29,7 +30,7 @@ type Learner struct {
 	s       state
 	sampler round.Sampler
 	text    string
-	intake  round.Checker
+	checker round.Checker
 	saved   []float64
 	scores  scores
 }
@@ -138,7 +139,7 @@ func (s *scores) Sample(k int) float64 {
 func (l *Learner) Observe(obs []pasto.Observation) error {
 	m := l.scores.objective.Dim()
 	_, active := l.chooser.State()
-	obs, _, err := l.intake.Check(l.scores.objective, obs, l.s.T+1, l.Serving(), active)
+	obs, _, err := l.checker.Check(l.scores.objective, obs, l.s.T+1, l.Serving(), active)
 	if err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func (l *Learner) add(o *pasto.Observation) {
 // checkArm returns an error if the objective is not finite at the means of arm k.
 func (l *Learner) checkArm(k int) error {
 	theta := l.scores.mean(k)
-	if v := l.scores.objective.Value(theta); !check.Finite(v) {
+	if v := l.scores.objective.Value(theta); !vec.IsFinite(v) {
 		return noregret.BadInputf("objective", "%s: it is %v at the means of arm %d, θ = %v: want a finite number",
 			check.Name(l.scores.objective), v, k, theta)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Limits of the input.
@@ -20,16 +21,13 @@ const (
 	LargestSize  = 1e15
 )
 
-// Finite reports whether v is neither infinite nor NaN.
-func Finite(v float64) bool { return v-v == 0 }
-
 // Vector returns an error if v does not have n finite values.
 func Vector(place string, v []float64, n int) error {
 	if len(v) != n {
-		return noregret.BadInputf(place, "it has %d values: want %d", len(v), n)
+		return noregret.BadInputf(place, "%d values: want %d", len(v), n)
 	}
 	for i, x := range v {
-		if !Finite(x) {
+		if !vec.IsFinite(x) {
 			return noregret.BadInputf(fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
 		}
 	}
@@ -39,7 +37,7 @@ func Vector(place string, v []float64, n int) error {
 // Gradient returns an error if the gradient d of the objective f at θ is not finite.
 func Gradient(f any, theta, d []float64) error {
 	for i, v := range d {
-		if !Finite(v) {
+		if !vec.IsFinite(v) {
 			return noregret.BadInputf("objective",
 				"%s: its gradient at θ = %v has component %d = %v: want finite numbers", Name(f),
 				theta, i, v)

@@ -39,7 +39,7 @@ func CheckObjective(f pasto.Objective, arms int) error {
 		return err
 	}
 	if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
-		return noregret.BadInputf("objective", "it has a hard guardrail, which has no gradient: learn with squared "+
+		return noregret.BadInputf("objective", "a hard guardrail has no gradient: learn with squared "+
 			"violations "+
 			"and a "+
 			"larger lambda for smaller ones, or with the default")
@@ -66,7 +66,7 @@ func (in *Checker) Check(f pasto.Objective, obs []pasto.Observation, round int, 
 	total float64, err error,
 ) {
 	if len(obs) == 0 {
-		return nil, 0, noregret.BadInputf("observations", "none in round %d: want at least one group", round)
+		return nil, 0, noregret.BadInputf("observations", "none in round %d: at least one group is required", round)
 	}
 	for i := range obs {
 		if err := checkObservation(&obs[i], i, f.Dim(), round, p, active); err != nil {
@@ -132,7 +132,7 @@ func checkObservation(o *pasto.Observation, i, metrics, round int, p []float64, 
 	case o.Round > round:
 		return observed(i, "round %d is unknown: round %d is running", o.Round, round)
 	case len(o.Metrics) != metrics:
-		return observed(i, "it has %d metrics: want %d", len(o.Metrics), metrics)
+		return observed(i, "%d metrics: want %d", len(o.Metrics), metrics)
 	case o.Size != 0 && !(o.Size >= check.SmallestSize && o.Size <= check.LargestSize):
 		return observed(i, "size %v: want 0, or a number from %v to %v", o.Size, check.SmallestSize, check.LargestSize)
 	case !(p[o.Arm] > 0):
@@ -160,9 +160,9 @@ func checkVariances(o *pasto.Observation, i, metrics int) error {
 	case o.Variances == nil:
 		return nil
 	case len(o.Variances) != metrics:
-		return observed(i, "it has %d variances: want %d, or none", len(o.Variances), metrics)
+		return observed(i, "%d variances: want %d, or none", len(o.Variances), metrics)
 	case o.Size == 0:
-		return observed(i, "it has variances and no size: want the number of units")
+		return observed(i, "variances and no size: want the number of units")
 	}
 	for m, v := range o.Variances {
 		if v == v && !(v >= 0 && v <= check.Largest*check.Largest) {

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -16,9 +15,9 @@ import (
 
 // objectivePicture plots the objective against the versions.
 func objectivePicture(theme frame, r *policy.Report, best *float64) (*plot.Plot, error) {
-	p := theme.New("Objective", "policy version", "objective per unit")
-	end := versions(p, r)
-	value := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
+	p := theme.New("Objective", theme.label(), "objective per unit")
+	end := theme.axis(p, r)
+	value := theme.steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		if h.Value == nil {
 			return 0, false
 		}
@@ -35,7 +34,7 @@ func objectivePicture(theme frame, r *policy.Report, best *float64) (*plot.Plot,
 		p.Legend.Add("mixture, known then", l)
 		entries++
 		if left {
-			p.Legend.Add(fmt.Sprintf("(before version %.0f: far below)", value[0].X))
+			p.Legend.Add("(before: far below)")
 			entries++
 		}
 	}
@@ -57,12 +56,12 @@ func objectivePicture(theme frame, r *policy.Report, best *float64) (*plot.Plot,
 
 // regretPicture plots the regret per unit against the best single arm, by version.
 func regretPicture(theme frame, r *policy.Report) (*plot.Plot, error) {
-	p := theme.New("Regret against the best single arm", "policy version", "per unit so far")
+	p := theme.New("Regret against the best single arm", theme.label(), "per unit so far")
 	if theme.narrow {
 		p.Title.Text = "Regret"
 	}
-	end := versions(p, r)
-	course := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
+	end := theme.axis(p, r)
+	course := theme.steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		if h.Regret == nil {
 			return 0, false
 		}
@@ -109,8 +108,8 @@ func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 // limit by the present mean of the control arm.
 func guardrailPicture(theme frame, d *definition.Definition, r *policy.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
-	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
-	end := versions(p, r)
+	p := theme.New("Guardrail: "+short(g.Metric), theme.label(), short(g.Metric))
+	end := theme.axis(p, r)
 	scale, known := 1.0, true
 	limit := g.Limit
 	if strings.HasSuffix(g.Kind, "_change") {
@@ -119,7 +118,7 @@ func guardrailPicture(theme frame, d *definition.Definition, r *policy.Report, i
 			scale, limit = *m, *m*(1+g.Limit)
 		}
 	}
-	seen := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
+	seen := theme.steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		m := h.Metrics[g.Metric]
 		if m == nil {
 			return 0, false
@@ -150,7 +149,7 @@ func guardrailPicture(theme frame, d *definition.Definition, r *policy.Report, i
 		return v
 	}
 	if known && g.Low != nil && g.High != nil {
-		x := end - 0.5
+		x := end - 0.01*(end-p.X.Min)
 		l, err := picture.Line(plotter.XYs{{X: x, Y: at(*g.Low)}, {X: x, Y: at(*g.High)}}, theme.Line(2), false)
 		if err != nil {
 			return nil, err

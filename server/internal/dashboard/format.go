@@ -34,6 +34,25 @@ var pageFuncs = template.FuncMap{
 		return string(s)
 	},
 	"percent": percent,
+	"rest":    func(p float64) float64 { return 1 - p },
+	"signed":  signed,
+	"signedInterval": func(low, high *float64) string {
+		if low == nil || high == nil {
+			return ""
+		}
+		return "[" + signed(low) + ", " + signed(high) + "]"
+	},
+	"verdictClass": func(v policy.Verdict) string {
+		switch v {
+		case policy.Better, policy.ShownToHold, policy.HoldsSoFar:
+			return "ok"
+		case policy.NotYetClear:
+			return "watch"
+		case policy.Worse, policy.Broken:
+			return "breached"
+		}
+		return "unknown"
+	},
 	"count":   digits,
 	"moment":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -79,6 +98,22 @@ func percent(p float64) string {
 		return "< 0.1 %"
 	}
 	return strconv.FormatFloat(100*p, 'f', 1, 64) + " %"
+}
+
+// signed writes a change in per cent with its sign.
+func signed(p *float64) string {
+	v := 100 * *p
+	digits := 1
+	if math.Abs(v) >= 100 {
+		digits = 0
+	} else if math.Abs(v) < 1 {
+		digits = 2
+	}
+	s := strconv.FormatFloat(math.Abs(v), 'f', digits, 64) + " %"
+	if v < 0 {
+		return "−" + s
+	}
+	return "+" + s
 }
 
 // digits writes a whole number with spaces between thousands.

@@ -73,9 +73,10 @@ func (d *Dashboard) live(render func(r *http.Request) (map[string]template.HTML,
 		sent := map[string]template.HTML{}
 		for {
 			changed := d.Changed()
-			now, took, err := d.renderings.get(r.URL.Path, changed, func() (map[string]template.HTML, error) {
-				return render(r)
-			})
+			now, took, err := d.renderings.get(r.URL.Path+"?axis="+axisOf(r), changed,
+				func() (map[string]template.HTML, error) {
+					return render(r)
+				})
 			if err != nil {
 				if len(sent) == 0 {
 					return err

@@ -40,22 +40,22 @@ func armsByShare(r *policy.Report) []string {
 // mixturePicture plots the mixture against the versions as a stack: the arms with the greatest
 // shares now, and all others together.
 func mixturePicture(theme frame, r *policy.Report) (*plot.Plot, error) {
-	p := theme.New("Mixture", "policy version", "share")
-	end := versions(p, r)
+	p := theme.New("Mixture", theme.label(), "share")
+	end := theme.axis(p, r)
 	p.Y.Min, p.Y.Max = 0, 1
 	names := armsByShare(r)
 	shown := names[:min(len(names), mostArms)]
 	if len(names) == mostArms+1 {
 		shown = names
 	}
-	// Drawn from the top of the stack down: each area reaches down to 0, and the next one covers
+	// The stack is drawn from the top down: each area reaches down to 0, and the next one covers
 	// it.
 	layers := len(shown)
 	if len(names) > layers {
 		layers++
 	}
 	for i := layers - 1; i >= 0; i-- {
-		top := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
+		top := theme.steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 			if i >= len(shown) {
 				return 1, true
 			}
@@ -92,6 +92,8 @@ func mixturePicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	// room for the legend beside the areas
 	p.X.Max = end + theme.textScale()*(0.25+0.026*float64(longest))*(end-p.X.Min)
 	inner := p.X.Tick.Marker
-	p.X.Tick.Marker = plot.TickerFunc(func(low, _ float64) []plot.Tick { return inner.Ticks(low, end) })
+	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+		return slices.DeleteFunc(inner.Ticks(low, high), func(t plot.Tick) bool { return t.Value > end })
+	})
 	return p, nil
 }

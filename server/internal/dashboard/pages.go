@@ -29,16 +29,26 @@ func (d *Dashboard) experimentPage(_ http.ResponseWriter, r *http.Request) (*pag
 	name := r.PathValue("name")
 	p, err := d.experimentParts(r)
 	return &page{
-		Page: "experiment", Title: name, Live: "/experiments/" + url.PathEscape(name) + "/live", Parts: p,
-		Data: name,
+		Page: "experiment", Title: name, Parts: p,
+		Live: "/experiments/" + url.PathEscape(name) + "/live?axis=" + axisOf(r),
+		Data: experimentData{name, axisOf(r) == axisVersions},
 	}, err
 }
 
+// experimentData is what only the page of an experiment has.
+type experimentData struct {
+	Name     string
+	Versions bool // the axis has policy versions
+}
+
 // experimentPartNames are the parts of an experiment's page.
-var experimentPartNames = []string{"summary", "status", "pictures", "guardrails", "arms", "regret", "health", "events"}
+var experimentPartNames = []string{
+	"summary", "status", "pictures", "lift", "guardrails", "arms", "regret", "health",
+	"events",
+}
 
 func (d *Dashboard) experimentParts(r *http.Request) (map[string]template.HTML, error) {
-	v, err := d.experimentView(r.PathValue("name"))
+	v, err := d.experimentView(r.PathValue("name"), axisOf(r))
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -23,7 +22,8 @@ import (
 // frame is the theme and the form of a picture.
 type frame struct {
 	picture.Theme
-	narrow bool // for a phone: letters take twice the share of the width
+	narrow   bool // for a phone: letters take twice the share of the width
+	versions bool // the axis has policy versions, not times
 }
 
 // size returns the picture's size, in inches of 72 pixels.
@@ -46,7 +46,7 @@ func (f frame) textScale() float64 {
 type pictureOf struct{ Light, Dark, Narrow, NarrowDark, Text string }
 
 // picturesOf returns the pictures of an experiment. The address of a picture changes with its data.
-func picturesOf(path string, d *definition.Definition, r *policy.Report) []pictureOf {
+func picturesOf(path, axis string, d *definition.Definition, r *policy.Report) []pictureOf {
 	matured := 0
 	for _, h := range r.History {
 		if h.Units > 0 {
@@ -54,12 +54,17 @@ func picturesOf(path string, d *definition.Definition, r *policy.Report) []pictu
 		}
 	}
 	of := func(name, text string) pictureOf {
-		at := fmt.Sprintf("%s/pictures/%s.svg?at=%d-%d&theme=", path, name, r.Version, matured)
+		at := fmt.Sprintf("%s/pictures/%s.svg?at=%d-%d&axis=%s&theme=", path, name, r.Version, matured, axis)
 		const narrow = "&width=narrow"
 		return pictureOf{at + "light", at + "dark", at + "light" + narrow, at + "dark" + narrow, text}
 	}
-	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm, by policy version. The arms "+
-		"table has the numbers of now.")}
+	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm. The arms table has the "+
+		"numbers of now.")}
+	if d.Objective != nil && d.Control != nil {
+		out = append(out, of("lift", "Lift over time: by how much what was served, and what would have been "+
+			"deployed, was better than the control arm in the objective, by what was known then, with intervals. The "+
+			"lift table has the numbers of now."))
+	}
 	if d.Objective != nil {
 		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by what "+
 			"was known then, beside the best single arm and the best mixture by what is known now."),
@@ -100,6 +105,13 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return noregret.BadInputf("width", "%q: want wide or narrow", t)
 	}
+	switch t := r.URL.Query().Get("axis"); t {
+	case "", axisTime:
+	case axisVersions:
+		theme.versions = true
+	default:
+		return noregret.BadInputf("axis", "%q: want %s or %s", t, axisTime, axisVersions)
+	}
 	var p *plot.Plot
 	which, ok := strings.CutSuffix(r.PathValue("picture"), ".svg")
 	number, numbered := strings.CutPrefix(which, "guardrail-")
@@ -107,6 +119,8 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case ok && which == "mixture":
 		p, err = mixturePicture(theme, report)
+	case ok && which == "lift" && def.Objective != nil && def.Control != nil:
+		p, err = liftPicture(theme, report)
 	case ok && which == "objective" && report.Regret != nil:
 		var best *float64
 		if best, err = d.optima.value(d.Source, report); err == nil {
@@ -130,48 +144,6 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 	// Opened alone, the picture may use the styles inside it and nothing else.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	return web.WriteBytes(w, http.StatusOK, "image/svg+xml", b.Bytes())
-}
-
-// steps makes a line that keeps each value until the next version.
-func steps(values []policy.HistoryPoint, end float64,
-	of func(h *policy.HistoryPoint) (float64, bool),
-) (out plotter.XYs) {
-	for i := range values {
-		y, ok := of(&values[i])
-		if !ok || math.IsNaN(y) || math.IsInf(y, 0) {
-			continue
-		}
-		if n := len(out); n > 0 {
-			out = append(out, plotter.XY{X: float64(values[i].Version), Y: out[n-1].Y})
-		}
-		out = append(out, plotter.XY{X: float64(values[i].Version), Y: y})
-	}
-	if n := len(out); n > 0 {
-		out = append(out, plotter.XY{X: end, Y: out[n-1].Y})
-	}
-	return out
-}
-
-// versions puts policy versions on the axis. A version lasts until the next number.
-func versions(p *plot.Plot, r *policy.Report) (end float64) {
-	first := float64(r.History[0].Version)
-	end = float64(r.Version) + 1
-	p.X.Min, p.X.Max = first, end
-	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
-		every := math.Pow(10, math.Floor(math.Log10(max(high-low, 1))))
-		if (high-low)/every < 3 {
-			every /= 5
-		} else if (high-low)/every < 6 {
-			every /= 2
-		}
-		every = max(math.Floor(every), 1)
-		var ticks []plot.Tick
-		for v := math.Ceil(low/every) * every; v <= high; v += every {
-			ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'f', -1, 64)})
-		}
-		return ticks
-	})
-	return end
 }
 
 // short shortens a name for a legend.

@@ -89,6 +89,7 @@ type view struct {
 	Units      int64
 	Definition *definition.Definition
 	ArmRows    []armRow
+	Lifts      liftTable
 	Pictures   []pictureOf
 	Events     []policy.NoteReport // the newest first
 	// Optimum is the estimated value of the best mixture, nil if unknown.
@@ -106,7 +107,7 @@ type missing struct {
 const shownEvents = 20
 
 // experimentView makes the data of an experiment's page.
-func (d *Dashboard) experimentView(name string) (*view, error) {
+func (d *Dashboard) experimentView(name, axis string) (*view, error) {
 	r, err := d.Source.Report(name)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,8 @@ func (d *Dashboard) experimentView(name string) (*view, error) {
 	if v.Optimum, err = d.optima.value(d.Source, r); err != nil {
 		return nil, err
 	}
-	v.Pictures = picturesOf(v.Path, def, r)
+	v.Lifts = tableOfLifts(r, v.ArmRows)
+	v.Pictures = picturesOf(v.Path, axis, def, r)
 	return v, nil
 }
 

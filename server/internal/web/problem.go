@@ -58,7 +58,8 @@ func StatusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// InternalFailure is what a client reads of an error whose details stay in the service's log.
+// InternalFailure is what a client reads instead of an error whose details stay in the service's
+// log.
 const InternalFailure = "the service has failed to answer; its log says why"
 
 // WriteError answers with a problem (RFC 9457). The details of an internal error go to the log

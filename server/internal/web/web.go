@@ -22,7 +22,7 @@ import (
 // answer ([WriteError]).
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
-// Route is one operation: the OpenAPI document has each, and nothing else.
+// Route is one operation. The OpenAPI document describes every route and no others.
 type Route struct {
 	// Method and Pattern are as in [http.ServeMux].
 	Method, Pattern string
@@ -109,8 +109,8 @@ func WriteBytes(w http.ResponseWriter, status int, media string, b []byte) error
 	return nil
 }
 
-// ReadJSON reads a body of JSON strictly. Errors name kinds, not values: values may be units or
-// secrets.
+// ReadJSON reads a body of JSON strictly. Errors name the kind of a value, not the value, which may
+// be a unit or a secret.
 func ReadJSON(r *http.Request, v any) error {
 	b, err := Body(r, "application/json")
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 // and changes nothing.
 func TestRosterOfEveryAlgorithm(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
-	mu := pastotest.Table(t, []float64{.5, 0, 1, .2}, []float64{-1, .5, 1, .1}) // arm 2 comes later, arm 3 too
+	// Arm 2 comes later, arm 3 too.
+	mu := pastotest.Table(t, []float64{.5, 0, 1, .2}, []float64{-1, .5, 1, .1})
 	for _, e := range Algorithms() {
 		t.Run(e.Name, func(t *testing.T) {
 			l, err := e.New(f, 2, 2000, nil)

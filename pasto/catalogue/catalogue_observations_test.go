@@ -55,8 +55,8 @@ func TestRefusedObservations(t *testing.T) {
 	}
 }
 
-// The bad input of the issue, for every algorithm of the catalogue: the exact message, the code,
-// and a state that is the same before and after.
+// TestBadInputOfEveryAlgorithm gives bad observations to every algorithm of the catalogue. It
+// checks the exact message, the code, and that the state is the same before and after.
 func TestBadInputOfEveryAlgorithm(t *testing.T) {
 	f, err := pasto.NewGoals([]pasto.Metric{{Name: "x", Lower: -100, Upper: 100}, {Name: "y", Role: pasto.Guardrail}},
 		0)
@@ -84,7 +84,7 @@ func TestBadInputOfEveryAlgorithm(t *testing.T) {
 			serving := fmt.Sprint(l.Serving(), l.Deployed())
 			k := pastotest.Served(l)
 			for want, obs := range map[string][]pasto.Observation{
-				"observations: none in round 41: want at least one group": {},
+				"observations: none in round 41: at least one group is required": {},
 				"observations[1]: metric 1 is NaN: want a finite number, of size at most 1e+100": {
 					{Arm: k, Metrics: ok}, {Arm: k, Metrics: []float64{1, math.NaN()}},
 				},
@@ -94,7 +94,7 @@ func TestBadInputOfEveryAlgorithm(t *testing.T) {
 				"observations[0]: arm 3 is unknown: want one of 0 to 2": {
 					{Arm: 3, Metrics: ok},
 				},
-				"observations[0]: it has 1 metrics: want 2": {
+				"observations[0]: 1 metrics: want 2": {
 					{Arm: k, Metrics: ok[:1]},
 				},
 				`observations[0]: metric "x" is 101: want a number in its range [-100, 100]`: {
@@ -106,10 +106,10 @@ func TestBadInputOfEveryAlgorithm(t *testing.T) {
 				"observations[0]: round 42 is unknown: round 41 is running": {
 					{Arm: k, Metrics: ok, Round: 42},
 				},
-				"observations[0]: it has 1 variances: want 2, or none": {
+				"observations[0]: 1 variances: want 2, or none": {
 					{Arm: k, Metrics: ok, Size: 10, Variances: []float64{1}},
 				},
-				"observations[0]: it has variances and no size: want the number of units": {
+				"observations[0]: variances and no size: want the number of units": {
 					{Arm: k, Metrics: ok, Variances: []float64{1, 1}},
 				},
 				"observations[0]: variance 1 is -1: want a number from 0 to 1e+200, or NaN if it is unknown": {
@@ -136,7 +136,7 @@ func TestBadInputOfEveryAlgorithm(t *testing.T) {
 			}
 		})
 	}
-	pastotest.Same(t, pasto.ValidateNames(nil), "arms: none: want at least one")
+	pastotest.Same(t, pasto.ValidateNames(nil), "arms: none: at least one is required")
 	pastotest.Same(t, pasto.ValidateNames([]string{"a", "b", "a"}), `arms[2]: duplicate name "a": arms[0] has it`)
 	pastotest.Same(t, pasto.ValidateNames([]string{"a", ""}), "arms[1]: no name")
 }
@@ -284,7 +284,7 @@ func TestRelativeObservations(t *testing.T) {
 		pastotest.Same(t, l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, 99}}}),
 			`observations[0]: control: none in this round: "y" is relative to the control group's metrics`)
 		pastotest.Same(t, l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, 99}, Control: []float64{1}}}),
-			"observations[0]: control: it has 1 values: want 2")
+			"observations[0]: control: 1 values: want 2")
 		pastotest.Same(t,
 			l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, -1}, Control: []float64{1, 100}}}),
 			`observations[0]: metrics[1]: "y" is -1: want a number in its range [0, 200]`)
@@ -314,7 +314,8 @@ func TestRelativeObservations(t *testing.T) {
 		}
 	}
 	means, _ := l.Estimate()
-	pastotest.Near(t, "contrast of arm 0", means.Arm(0)[1], -4+.02*125, .3) // −4 and 2 % of the control, 100 to 150
+	// −4 and 2 % of the control, 100 to 150.
+	pastotest.Near(t, "contrast of arm 0", means.Arm(0)[1], -4+.02*125, .3)
 }
 
 // The extremes of what is taken in: sizes from 1e-9 to 1e15 and values up to 1e100 do not panic,

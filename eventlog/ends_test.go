@@ -60,7 +60,7 @@ func TestBrokenChain(t *testing.T) {
 		},
 		{"no record", func(b *pebble.Batch) error {
 			return b.Set(eventKey(4), []byte("x"), nil)
-		}, "position 4: it is truncated", 3},
+		}, "position 4: truncated", 3},
 		{"the first is missing", func(b *pebble.Batch) error {
 			return b.Delete(eventKey(1), nil)
 		}, "position 1 is missing", 0},
@@ -99,7 +99,8 @@ func TestBrokenChain(t *testing.T) {
 		}
 		r, err := Check(t.Context(), fs, "log")
 		if err != nil || !r.Damaged() || !strings.Contains(r.Findings[0].Problem, tc.want) &&
-			!strings.HasPrefix(r.Findings[0].Problem, "position 9 follows") { // it comes to that first
+			// The check finds this problem first.
+			!strings.HasPrefix(r.Findings[0].Problem, "position 9 follows") {
 			t.Errorf("%s: check: %v, %+v, want %s", tc.name, err, r, tc.want)
 		}
 	}

@@ -87,7 +87,8 @@ func TestOldSnapshots(t *testing.T) {
 				old.Deployed)
 		}
 	}
-	if want := len(Algorithms()); seen != want { // "tracking" came later, "continuous" is not listed
+	// "tracking" came later, "continuous" is not listed.
+	if want := len(Algorithms()); seen != want {
 		t.Errorf("%d snapshots, want %d", seen, want)
 	}
 }
