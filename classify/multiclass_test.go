@@ -369,8 +369,8 @@ func TestMulticlassDiverges(t *testing.T) {
 	}
 }
 
-// The learner is deterministic, a short stream is learned from on Finish, unseen features count as
-// absent, and unsorted rows are as sorted ones.
+// The learner is deterministic, Finish learns from a short stream, unseen features count as absent,
+// and unsorted rows are as sorted ones.
 func TestMulticlassStream(t *testing.T) {
 	opt := MulticlassConfig{Classes: 3, Measure: measure.MulticlassHMean{}}
 	rows := threeClasses(5, 100)

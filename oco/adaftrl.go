@@ -16,9 +16,10 @@ import (
 //
 //	λ_{t+1} = λ_t + δ_t/α²,   δ_t = min_V F_t − min_V (λ_t·ψ + Σ_{i≤t}⟨g_i, ·⟩) + ⟨g_t, x_t⟩ ≥ 0,
 //
-// where F_t = λ_t·ψ + Σ_{i<t}⟨g_i, ·⟩ has its minimum at x_t. No parameters that depend on the
-// losses, any-time, scale-free. δ_t is computed as λ_t times the divergence from the next point to
-// this one plus the pull of the set, both nonnegative, and not as a difference of large numbers.
+// where F_t = λ_t·ψ + Σ_{i<t}⟨g_i, ·⟩ has its minimum at x_t. It has no parameters that depend on
+// the losses, and is any-time and scale-free. δ_t is computed as λ_t times the divergence from the
+// next point to this one plus the pull of the set, both nonnegative, and not as a difference of
+// large numbers.
 //
 // Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. The best alpha² is near the range of ψ on V. A
 // round costs two mirror maps; memory is O(d).
@@ -119,7 +120,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 				pull += float64((v - l.work[i]) * (x[i] - y[i]))
 			}
 			delta = lambda * (l.reg.Map().Divergence(x, y) + max(pull, 0))
-		} else { // ψ has no gradient at the next point: use the definition itself
+		} else { // ψ has no gradient at the next point: use the definition
 			after := l.reg.Conjugate(l.work)
 			for i, v := range theta {
 				l.work[i] = v / lambda

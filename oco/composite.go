@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// CompositeFTRL is follow-the-regularized-leader for losses f_t(x) + κ‖x‖₁ that leaves the l1 part
-// as it is (Xiao 2010; Orabona 2019, section 7.7): with ψ = ½‖x‖₂² and θ_t = −Σ_{i<t} g_i, g_i a
+// CompositeFTRL is follow-the-regularized-leader for losses f_t(x) + κ‖x‖₁ that does not linearize
+// the l1 part (Xiao 2010; Orabona 2019, section 7.7): with ψ = ½‖x‖₂² and θ_t = −Σ_{i<t} g_i, g_i a
 // subgradient of f_i alone,
 //
 //	x_{t,i} = sgn(θ_{t,i})·max(|θ_{t,i}| − κ·t, 0)/(L·√t),

@@ -26,12 +26,12 @@ import (
 // without known curvature. With the one factor √μ·g_t it is [OnlineNewtonStep]. Projections are
 // in the norm of S and certified (see [convex.Mahalanobis]).
 //
-// Guarantee (Bound): (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), and what inexact projections may cost,
-// from their certificates. A round costs O(d²) for each factor while the unprojected point is in
-// the set, and the Mahalanobis projection, O(d³), when it is not; memory is O(d²). For d above
-// 1,024, V = ℝ^d or a ball around the origin, d² is not held: with r ≤ min(d, T) the dimension of
-// the span of subgradients and factors, a round costs O(d·r + r²), a projection O(r³), and memory
-// is O(d·r), which grows when r does.
+// Guarantee (Bound): (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), plus the possible cost of inexact
+// projections, from their certificates. A round costs O(d²) for each factor while the unprojected
+// point is in the set, and the Mahalanobis projection, O(d³), when it is not; memory is O(d²). For
+// d above 1,024, V = ℝ^d or a ball around the origin, d² is not held: with r ≤ min(d, T) the
+// dimension of the span of subgradients and factors, a round costs O(d·r + r²), a projection O(r³),
+// and memory is O(d·r), which grows when r does.
 type CurvatureFTRL struct {
 	set    convex.Set // of dimension d
 	core   convex.Set // that of the coordinates: set itself without a span
@@ -63,8 +63,8 @@ type curvatureState struct {
 	X        []float64
 	Gap      float64 // of the last projection
 	Spent    sum     // Σ ‖g_t‖² in the norm of S_t⁻¹
-	Slack    sum     // what the gaps may cost
-	Outside  outside // what is left out of the span
+	Slack    sum     // the possible cost of the gaps
+	Outside  outside // norms of the parts outside the span
 	Ball     *ballBase
 }
 
@@ -208,7 +208,7 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 		largest = max(largest, m)
 	}
 	if largest >= curvatureLimit {
-		return noregret.BadInputf("gradient", "its largest value, or that of the factors, is %v: want below %v",
+		return noregret.BadInputf("gradient", "the largest value, factors included, is %v: want below %v",
 			largest,
 			curvatureLimit)
 	}
@@ -247,7 +247,7 @@ func (l *CurvatureFTRL) updateCurved(g []float64, mu float64) error {
 		return err
 	}
 	if largest >= curvatureLimit || mu >= curvatureLimit {
-		return noregret.BadInputf("gradient", "its largest value is %v, with strong convexity %v: want both below %v",
+		return noregret.BadInputf("gradient", "the largest value is %v, with strong convexity %v: want both below %v",
 			largest,
 			mu, curvatureLimit)
 	}

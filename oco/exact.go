@@ -44,14 +44,14 @@ type Minimizer interface {
 //
 //	x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x),
 //
-// where the hint h_t, a guess of the coming loss, is used once and then taken back. A round costs
-// what the [Minimizer] costs. Update takes a subgradient as a linear loss.
+// where the hint h_t, a guess of the coming loss, is used for one round only. A round costs what
+// the [Minimizer] costs. Update takes a subgradient as a linear loss.
 //
 // Guarantees (Bound), with μ_i the strong convexity that [loss.Curvature] knows of l_i: ψ_T(u) −
-// ψ_1(x_1) + ½Σ ‖g_t − h_t'‖²/λ_t, λ_t that of ψ_t + Σ_{i<t} l_i (Lemma 7.7 and Theorem 7.28),
-// for hints that are smooth, so that h_t' is their gradient at x_t; for ψ = 0 without hints ½Σ
-// ‖g_t‖²/Σ_{i≤t} μ_i (Corollary 7.17). What the minimizer's gaps may cost is in the bound. μ is not
-// needed to run it.
+// ψ_1(x_1) + ½Σ ‖g_t − h_t'‖²/λ_t, λ_t that of ψ_t + Σ_{i<t} l_i (Lemma 7.7 and Theorem 7.28), for
+// hints that are smooth, so that h_t' is their gradient at x_t; for ψ = 0 without hints ½Σ
+// ‖g_t‖²/Σ_{i≤t} μ_i (Corollary 7.17). The bound includes the possible cost of the minimizer's
+// gaps. μ is not needed to run it.
 type ExactFTRL struct {
 	m        Minimizer
 	d        int
@@ -72,7 +72,7 @@ type exactState struct {
 	Hint   []loss.Function // none or one
 	Mu     sum
 	Spent  sum    // Σ ‖g_t − h_t'‖²/λ_t
-	Slack  sum    // what gaps may cost
+	Slack  sum    // the possible cost of gaps
 	Losses []byte // the minimizer's, in snapshots only
 }
 
@@ -101,7 +101,7 @@ func (l *ExactFTRL) minimize(hint loss.Function) (gap float64, err error) {
 		return 0, err
 	}
 	if !(gap >= 0) {
-		return 0, noregret.BadInputf("minimizer", "its gap is %v: want a number, at least 0", gap)
+		return 0, noregret.BadInputf("minimizer", "gap %v: want a number, at least 0", gap)
 	}
 	return gap, nil
 }

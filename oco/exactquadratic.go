@@ -91,7 +91,7 @@ func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 		return noregret.BadInputf("loss", "the squared loss of a prediction in dimension %d: want at most %d", d,
 			denseUpTo)
 	case !(q.size <= most):
-		return noregret.BadInputf("loss", "its coefficients are of size %v: want at most %v", q.size, most)
+		return noregret.BadInputf("loss", "coefficients of size %v: want at most %v", q.size, most)
 	case dense && !(vec.MaxAbs(m.sum.B)+2*q.size <= 1e150):
 		return noregret.BadInputf("loss", "the sums of all losses' coefficients are of size %v: want at most 1e150 "+
 			"beside squared losses of predictions", vec.MaxAbs(m.sum.B)+2*q.size)

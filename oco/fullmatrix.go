@@ -18,14 +18,14 @@ import (
 //	x_{t+1} = argmin_{x∈V} ‖x − (x_t − η·H_t⁻¹·g_t)‖_{H_t}.
 //
 // The multiple of the identity makes H_t regular; it is of the subgradients' own scale. Losses are
-// convex; the set is all that must be known. It is any-time, and scale-free: multiplying all
-// subgradients by c > 0 changes no point.
+// convex; only the set must be known. It is any-time, and scale-free: multiplying all subgradients
+// by c > 0 changes no point.
 //
-// Guarantee (Bound): (D²/(2η))·tr H_T + (η/2)·Σ g_tᵀH_t⁻¹g_t, and what inexact projections may
-// cost, at most √2·D·tr(G_T^{1/2})·(1 + ε): H_t grows, so that Σ ½‖x_t − u‖² in the norms of H_t −
-// H_{t−1} is at most ½D²·Σ tr(H_t − H_{t−1}), and Σ g_tᵀG_t^{−1/2}g_t ≤ 2·tr(G_T^{1/2}) (their
-// Lemma 10). It is far below that of [AdaGrad] where subgradients lie in few directions that are
-// not those of the axes.
+// Guarantee (Bound): (D²/(2η))·tr H_T + (η/2)·Σ g_tᵀH_t⁻¹g_t, plus the possible cost of inexact
+// projections, at most √2·D·tr(G_T^{1/2})·(1 + ε): H_t grows, so that Σ ½‖x_t − u‖² in the norms of
+// H_t − H_{t−1} is at most ½D²·Σ tr(H_t − H_{t−1}), and Σ g_tᵀG_t^{−1/2}g_t ≤ 2·tr(G_T^{1/2})
+// (their Lemma 10). It is far below that of [AdaGrad] where subgradients lie in few directions that
+// are not those of the axes.
 //
 // A round costs the eigenvalues of G_t, some 10·d³ operations, and a Mahalanobis projection; memory
 // is O(d²).
@@ -53,7 +53,7 @@ type fullMatrixState struct {
 	Some  bool
 	Trace float64 // tr H_t·2^(−Exp)
 	Spent sum     // Σ gᵀH⁻¹g·2^(−Exp)
-	Slack sum     // what gaps may cost, ·2^(−Exp)
+	Slack sum     // the possible cost of gaps, ·2^(−Exp)
 }
 
 // fullMatrixShare is ε.
@@ -76,7 +76,7 @@ func NewFullMatrixAdaGrad(set convex.Set, start []float64) (*FullMatrixAdaGrad, 
 		return nil, noregret.BadInputf("set", "%v: want a bounded set", set)
 	}
 	if d := set.Dim(); d > denseUpTo {
-		return nil, noregret.BadInputf("set", "its dimension is %d: want at most %d, as a round costs d³", d, denseUpTo)
+		return nil, noregret.BadInputf("set", "dimension %d: want at most %d, as a round costs d³", d, denseUpTo)
 	}
 	x, err := startIn(set, start)
 	if err != nil {

@@ -66,7 +66,7 @@ func (l *HintExperts) Rounds() int { return l.experts.Rounds() }
 // Hints sets the strategies' hints for the running round.
 func (l *HintExperts) Hints(hints [][]float64) error {
 	if len(hints) != len(l.hints) {
-		return noregret.BadInputf("hints", "there are %d for %d strategies", len(hints), len(l.hints))
+		return noregret.BadInputf("hints", "%d hints for %d strategies", len(hints), len(l.hints))
 	}
 	for k, h := range hints {
 		if err := checkFinite(fmt.Sprintf("hints[%d]", k), h, l.Dim()); err != nil {
@@ -139,7 +139,7 @@ func (l *HintExperts) end(g []float64, update func() error) error {
 		}
 		n := l.norm.Of(l.mean)
 		if !vec.IsFinite(n) {
-			return noregret.BadInputf("gradient", "its distance to hint %d leaves the range of float64", k)
+			return noregret.BadInputf("gradient", "the distance to hint %d leaves the range of float64", k)
 		}
 		l.losses[k] = n
 		top = max(top, n)
@@ -211,7 +211,7 @@ func (l *HintExperts) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if len(s.Hints) != len(l.hints) {
-		return snapshot.Bad("damaged: it has the hints of %d strategies for %d", len(s.Hints), len(l.hints))
+		return snapshot.Bad("damaged: hints of %d strategies for %d", len(s.Hints), len(l.hints))
 	}
 	if err := checkState(l.Dim(), 0, s.Hints...); err != nil {
 		return err

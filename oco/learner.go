@@ -19,9 +19,9 @@ type Learner interface {
 	// Dim is the dimension d of its points and of the subgradients.
 	Dim() int
 	// Predict returns the point x_t of the current round. It depends on earlier rounds and on a
-	// hint or features given for this one; repeated calls return the same point. The slice
-	// belongs to the learner: the caller must not modify it and must copy it to keep it beyond
-	// the next Update.
+	// hint or features given for this round; repeated calls return the same point. The slice
+	// belongs to the learner: the caller must not modify it and must copy it to keep it beyond the
+	// next Update.
 	Predict() []float64
 	// Update ends the round with a subgradient g of its loss at Predict(). If g has the
 	// wrong length or a value that is not finite, Update returns an error of code bad_input that

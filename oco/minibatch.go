@@ -16,8 +16,8 @@ import (
 //	Σ_t ⟨g_t, x_t − u⟩ = b·Σ_k ⟨ḡ_k, x_k − u⟩ + ⟨G, x − u⟩,
 //
 // where G is the sum of the unfinished batch and x its point. The regret is b times the learner's
-// over T/b rounds, so a learner of regret L·√T has √b·L·√T against losses that are as bad as they
-// can be; independent samples make ‖ḡ‖² smaller in turn.
+// over T/b rounds, so a learner of regret L·√T has √b·L·√T for the worst losses; for independent
+// samples ‖ḡ‖² is smaller in return.
 //
 // The learner is given the strong convexity of the batch's mean loss. Features cannot be passed on,
 // because a batch has one point but features for each of its rounds: MiniBatch is not a

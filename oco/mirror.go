@@ -22,7 +22,7 @@ import (
 //
 // Guarantees (Bound), for ψ λ-strongly convex in ‖·‖ on V (Theorem 6.8): constant rates: B_ψ(u;
 // x_1)/η + (η/2λ)·Σ‖g_t‖*²; decreasing ones, with D ≥ B_ψ(u; x_t) for all t: D/η_T + (1/2λ)·Σ
-// η_t‖g_t‖*². With [Adaptive] the best scale is √(λD), for 2√(D/λ)·√Q_T. Where the divergence is
+// η_t‖g_t‖*². With [Adaptive] the best scale is √(λD), for 2√(D/λ)·√Q_T. If the divergence is
 // unbounded, as for negative entropy on the whole simplex, a decreasing rate has no guarantee, and
 // fails (Remark 6.16): use [FTRL].
 //
@@ -33,8 +33,8 @@ import (
 // UpdateRelative takes it relative to ψ.
 //
 // For a [convex.Certified] regularizer on a bounded set the bound has Σ gap_t/η_t besides: its gap
-// is that of Frank and Wolfe, which is what the step's inequality of optimality is short of. On ℝ^d
-// such a regularizer leaves the learner without a bound.
+// is that of Frank and Wolfe, by which the step misses its optimality condition. On ℝ^d such a
+// regularizer leaves the learner without a bound.
 //
 // A round costs two mirror maps, O(d) for most; memory is O(d).
 type MirrorDescent struct {

@@ -64,7 +64,7 @@ func (l *OnlineNewtonStep) Update(g []float64) error {
 	case err != nil:
 		return err
 	case largest*max(math.Sqrt(l.mu), 1) >= curvatureLimit:
-		return noregret.BadInputf("gradient", "its largest value is %v, times √μ = %v: want both below %v", largest,
+		return noregret.BadInputf("gradient", "the largest value is %v, times √μ = %v: want both below %v", largest,
 			math.Sqrt(l.mu), curvatureLimit)
 	case largest == 0:
 		l.state.T++
@@ -73,8 +73,7 @@ func (l *OnlineNewtonStep) Update(g []float64) error {
 	return l.step(g, math.Sqrt(l.mu), 0, g)
 }
 
-// UpdateLoss implements [LossLearner], by the subgradient alone: the curvature that counts here is
-// μ's.
+// UpdateLoss implements [LossLearner], by the subgradient alone: it uses only the curvature μ.
 func (l *OnlineNewtonStep) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err

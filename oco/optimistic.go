@@ -8,13 +8,13 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// OptimisticFTRL is follow-the-regularized-leader that is given a guess of the coming subgradient
-// (Chiang et al. 2012; Rakhlin and Sridharan 2013; Orabona 2019, Algorithm 7.7):
+// OptimisticFTRL is follow-the-regularized-leader with a guess of the coming subgradient (Chiang et
+// al. 2012; Rakhlin and Sridharan 2013; Orabona 2019, Algorithm 7.7):
 //
 //	x_t = ∇ψ_V*((θ_t − h_t)/c_t),   θ_t = −Σ_{i<t} g_i,
 //
-// where h_t is the hint, used once and then taken back: the sum holds true subgradients only.
-// Without hints it is [FTRL].
+// where h_t is the hint, used for one round only: the sum has true subgradients only. Without hints
+// it is [FTRL].
 //
 // Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − h_t‖*²/c_t (Theorem 7.28), next to nothing
 // for perfect hints. A round costs O(d) and a mirror map; memory is O(d).
@@ -92,8 +92,7 @@ func (l *OptimisticFTRL) Predict() []float64 {
 	return l.point
 }
 
-// Update implements [Learner]. It also takes back the hint: the next round's is 0 until Hint is
-// called.
+// Update implements [Learner]. It also clears the hint: the next hint is 0 until Hint is called.
 func (l *OptimisticFTRL) Update(g []float64) error {
 	largest, err := l.state.Dual.check(g)
 	if err != nil {

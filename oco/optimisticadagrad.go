@@ -20,10 +20,10 @@ import (
 // and the minimizer of (Σ g + h)·x on [a, b] while q is 0, the start if that is all of [a, b].
 // Losses are convex; no parameters. It is any-time, and scale-free per coordinate.
 //
-// Guarantee (Bound): √2·Σ_i D_i·√(Σ_t (g_{t,i} − h_{t,i})²), that of [AdaGrad] with what the hints
-// missed in place of the subgradients, and nothing for perfect hints. It is Lemma 7.15 of Orabona
-// (2019) for F_t = Σ_{s<t} g_s·x + h_t·x + Σ_{s≤t} (σ_s/2)(x − x_s)², whose minimizer is x_t: each
-// round costs at most δ_t²/(2Σ_{s≤t} σ_s), in all α·√q, and the regularizer D²√q/(2α).
+// Guarantee (Bound): √2·Σ_i D_i·√(Σ_t (g_{t,i} − h_{t,i})²), that of [AdaGrad] with the hints'
+// errors in place of the subgradients, and 0 for perfect hints. It is Lemma 7.15 of Orabona (2019)
+// for F_t = Σ_{s<t} g_s·x + h_t·x + Σ_{s≤t} (σ_s/2)(x − x_s)², whose minimizer is x_t: each round
+// costs at most δ_t²/(2Σ_{s≤t} σ_s), in all α·√q, and the regularizer D²√q/(2α).
 //
 // A round costs O(d); memory is O(d).
 type OptimisticAdaGrad struct {
@@ -125,8 +125,7 @@ func (l *OptimisticAdaGrad) coordinate(i int) float64 {
 	return min(max(x, l.lower[i]), l.upper[i])
 }
 
-// Update implements [Learner]. It also takes back the hint: the next round's is 0 until Hint is
-// called.
+// Update implements [Learner]. It also clears the hint: the next hint is 0 until Hint is called.
 func (l *OptimisticAdaGrad) Update(g []float64) error {
 	st := &l.state
 	largest, err := st.Dual.check(g)

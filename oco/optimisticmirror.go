@@ -84,7 +84,7 @@ func (l *OptimisticMirrorDescent) checkHint(h []float64) error {
 		return err
 	}
 	if !l.step(l.diff, h) {
-		return noregret.BadInputf("hint", "its step leaves the domain of %v, or the range of float64",
+		return noregret.BadInputf("hint", "the step leaves the domain of %v, or the range of float64",
 			l.base.reg.Map())
 	}
 	return nil
@@ -133,8 +133,7 @@ func (l *OptimisticMirrorDescent) Predict() []float64 {
 	return l.point
 }
 
-// Update implements [Learner]. It also takes back the hint: the next round's is 0 until Hint is
-// called.
+// Update implements [Learner]. It also clears the hint: the next hint is 0 until Hint is called.
 func (l *OptimisticMirrorDescent) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err

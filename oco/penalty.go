@@ -11,10 +11,9 @@ import (
 )
 
 // Penalty is a closed convex function r on ℝ^d, part of every round's loss, with a proximal map. It
-// may be +Inf outside of a set, which is then where points are played. Make one with [L1Penalty],
+// may be +Inf outside of a set, and points are then played in that set. Make one with [L1Penalty],
 // [L2Penalty], [ElasticNetPenalty] or [GroupPenalty], whose weights are checked by
-// [NewPenalizedFTRL], or implement it. Implementations are
-// immutable; methods do not allocate.
+// [NewPenalizedFTRL], or implement it. Implementations are immutable; methods do not allocate.
 type Penalty interface {
 	// Value is r(x).
 	Value(x []float64) float64
@@ -56,7 +55,7 @@ func L1Penalty(k float64) Penalty {
 	}
 }
 
-// L2Penalty is r = k‖x‖₂, k ≥ 0, whose points are exactly 0 until there is reason to move.
+// L2Penalty is r = k‖x‖₂, k ≥ 0, whose points are exactly 0 while the subgradients are small.
 func L2Penalty(k float64) Penalty {
 	return &penalty{
 		0, weights(k), fmt.Sprintf("l2(%v)", k),
@@ -87,13 +86,13 @@ func GroupPenalty(norm *convex.GroupNorm, k float64) Penalty {
 	}
 }
 
-// PenalizedFTRL is follow-the-regularized-leader for losses f_t(x) + r(x) that leaves any penalty r
-// with a proximal map as it is (Xiao 2010; Orabona 2019, section 7.7), with g_t a subgradient of
+// PenalizedFTRL is follow-the-regularized-leader for losses f_t(x) + r(x) that does not linearize a
+// penalty r with a proximal map (Xiao 2010; Orabona 2019, section 7.7), with g_t a subgradient of
 // f_t alone, θ_t = −Σ_{i<t} g_i and c_t = L·√t:
 //
 //	x_t = argmin_x −⟨θ_t, x⟩ + (c_t/2)‖x‖₂² + t·r(x) = Prox_{(t/c_t)·r}(θ_t/c_t).
 //
-// [CompositeFTRL] is it for r = κ‖x‖₁, with sparse rounds.
+// [CompositeFTRL] is the case r = κ‖x‖₁, with sparse rounds.
 //
 // Guarantee (Bound), on the full losses: Σ f_t(x_t) + r(x_t) − f_t(u) − r(u) ≤ c_T·‖u‖²/2 +
 // ½Σ‖g_t‖²/c_t, at most L·√T·(‖u‖²/2 + 1) when ‖g_t‖₂ ≤ L, whatever r is. A round costs O(d) and a

@@ -22,11 +22,11 @@ import (
 // where C̃_t is a sketch of μ·Σ_{i≤t} g_i·g_iᵀ of rank at most 2m, which after every at least m
 // rounds goes back to the m largest eigenvalues, each less the (m+1)-th.
 //
-// Guarantee (Bound): (λ/2)‖u‖² + ½Σ g_tᵀS_t⁻¹g_t, and what inexact projections and the rounding of
-// the sketch may cost. It follows
-// from the projection's ½‖x_{t+1} − u‖² ≤ ½‖y − u‖² in the norm of S_t, summed over t, as S_t −
-// S_{t−1} ⪯ μ·g_t·g_tᵀ: what the sketch subtracts only helps in these terms. With C_T the matrix
-// without a sketch it is, for every k ≤ m, at most (their Theorem 3)
+// Guarantee (Bound): (λ/2)‖u‖² + ½Σ g_tᵀS_t⁻¹g_t, plus the possible cost of inexact projections and
+// of the sketch's rounding. It follows from the projection's ½‖x_{t+1} − u‖² ≤ ½‖y − u‖² in the
+// norm of S_t, summed over t, as S_t − S_{t−1} ⪯ μ·g_t·g_tᵀ: what the sketch subtracts only helps
+// in these terms. With C_T the matrix without a sketch it is, for every k ≤ m, at most (their
+// Theorem 3)
 //
 //	(λ/2)‖u‖² + (m/μ)·ln(1 + tr C_T/(2mλ)) + (m/(λμ·(m + 1 − k)))·Σ_{i>k} λ_i(C_T).
 //
@@ -52,8 +52,8 @@ type sketchedState struct {
 	X       []float64
 	Sketch  *sketch
 	Spent   sum     // Σ g_tᵀS_t⁻¹g_t
-	Slack   sum     // what inexact projections may cost
-	Fixed   sum     // what rounding may cost at u = 0
+	Slack   sum     // the possible cost of inexact projections
+	Fixed   sum     // the possible cost of rounding at u = 0
 	Outside outside // and beyond, by u
 }
 
@@ -120,7 +120,7 @@ func (l *SketchedNewtonStep) Update(g []float64) error {
 	case err != nil:
 		return err
 	case largest*max(root, 1) >= curvatureLimit:
-		return noregret.BadInputf("gradient", "its largest value is %v, times √μ = %v: want both below %v", largest,
+		return noregret.BadInputf("gradient", "the largest value is %v, times √μ = %v: want both below %v", largest,
 			root, curvatureLimit)
 	case largest == 0:
 		l.state.T++
@@ -130,7 +130,7 @@ func (l *SketchedNewtonStep) Update(g []float64) error {
 	st := &l.state
 	norm, size := vec.Norm2(g), vec.Norm2(st.X)
 	if !(size+norm/l.lambda < 1e150) {
-		return noregret.BadInputf("gradient", "its norm is %v, beside λ = %v: the step leaves the range of float64",
+		return noregret.BadInputf("gradient", "norm %v with λ = %v: the step leaves the range of float64",
 			norm, l.lambda)
 	}
 	for i, v := range g {

@@ -25,7 +25,7 @@ type span struct {
 	work []float64
 }
 
-// outside bounds what the parts of vectors that count as rounding may cost: with o_t what was left
+// outside bounds the cost of the parts of vectors that count as rounding: with o_t what was left
 // out of v_t, and ⟨o_t, x_t⟩ = 0, a comparator u sees ⟨v_t, u⟩ change by at most ‖o_t‖·‖u‖, and the
 // squares of a learner by that times ‖v_t‖(‖x_t‖ + ‖u‖).
 type outside struct {
@@ -64,7 +64,7 @@ func (s *span) capacity(n int) int {
 	return c
 }
 
-// insideUpTo is how small, beside a vector, its part outside of the span may be to count as
+// insideUpTo is the largest size, relative to a vector, of a part outside the span that counts as
 // rounding.
 const insideUpTo = 0x1p-48
 

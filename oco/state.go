@@ -23,10 +23,10 @@ func digest(v []float64) string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// checkState refuses a restored state whose vectors do not have d finite values.
+// checkState returns an error for a restored state whose vectors do not have d finite values.
 func checkState(d, rounds int, vectors ...[]float64) error {
 	if rounds < 0 {
-		return snapshot.Bad("damaged: it has seen %d rounds", rounds)
+		return snapshot.Bad("damaged: %d rounds", rounds)
 	}
 	for _, v := range vectors {
 		if !allFinite(v, d) {
@@ -36,8 +36,8 @@ func checkState(d, rounds int, vectors ...[]float64) error {
 	return nil
 }
 
-// restore opens a snapshot of a learner of the given kind into state, once check has passed it;
-// nothing changes otherwise.
+// restore decodes a snapshot of a learner of the given kind into state if check accepts it.
+// Otherwise nothing changes.
 func restore[S any](data []byte, kind string, state *S, check func(s *S) error) error {
 	var s S
 	if err := snapshot.Open(data, snapshotMagic, kind, &s); err != nil {

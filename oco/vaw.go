@@ -135,7 +135,7 @@ func (l *VovkAzouryWarmuth) checkFeatures(z []float64) error {
 		return noregret.BadInputf("features", "round %d has its features already; end it first", l.state.T+1)
 	}
 	if largest > 1e150 {
-		return noregret.BadInputf("features", "their largest value is %v: want at most 1e150, as they are squared",
+		return noregret.BadInputf("features", "the largest value is %v: want at most 1e150, as they are squared",
 			largest)
 	}
 	size := vec.Dot(z, z)

@@ -22,10 +22,10 @@
 //
 // In run r every learner plays the game made from the seed Seed + r, with its own copy of it, so
 // that learners can be compared run by run. Results do not depend on the number of workers.
-// [Summarize] takes the runs of each learner together: means, standard errors and the largest share
-// of the bound that was used.
+// [Summarize] summarizes the runs of each learner: means, standard errors and the largest share of
+// the bound that was used.
 //
-// # Learners and games of one's own
+// # User-defined learners and games
 //
 // Anything with the three methods of oco.Learner can be a learner, and anything that implements
 // regret.Game a game. Put their constructors into an oco.Entry and a regret.GameEntry, hand these

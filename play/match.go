@@ -81,8 +81,8 @@ func (c *catalogue) player(spec Spec, s *setting, o *Options) (regret.Player, er
 	return p, nil
 }
 
-// misfit is the error for a learner that cannot be made for a game because of err. It lists the
-// games that the learner fits.
+// misfit returns the error for a learner that cannot be made for a game because of err. It lists
+// the games that the learner fits.
 func (c *catalogue) misfit(spec Spec, game *regret.GameEntry, title string, o *Options, err error) error {
 	if _, err := c.learner(spec.Name); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (c *catalogue) match(ctx context.Context, spec Spec, seed uint64, o *Option
 		cert.Curve = again.Curve
 	}
 	if math.IsNaN(cert.LearnerLoss) {
-		return Result{}, noregret.Errorf(noregret.Diverged, name, "its loss is not a number")
+		return Result{}, noregret.Errorf(noregret.Diverged, name, "the loss is not a number")
 	}
 	progress(o.Rounds, cert.LearnerLoss/float64(o.Rounds))
 	return Result{Learner: name, Game: s.title, Seed: seed, Floor: s.facts.Floor, Certificate: cert}, nil

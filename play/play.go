@@ -152,8 +152,8 @@ func prepare(o *Options) (*catalogue, []Spec, error) {
 	return c, specs, nil
 }
 
-// firstError is the error of the first match that failed for a reason of its own, rather than
-// because another one failed.
+// firstError returns the error of the first match that failed by itself, not because another one
+// failed.
 func firstError(errs []error) error {
 	var cancelled error
 	for _, err := range errs {

@@ -9,8 +9,8 @@ import (
 // LeaderTrap is the game on which follow-the-leader fails (Orabona 2019, Example 2.10): on V = [−1,
 // 1] the losses z_t·x with z_1 = −½ and then z_t = 1 for even t, −1 for odd t. The leader of the
 // past is always the worst point of the coming round: follow-the-leader pays 1 in every round but
-// the first, while 0 pays nothing and the best point −½. It is oblivious and harmless to learners
-// with regret of order √T.
+// the first, while 0 pays nothing and the best point −½. It is oblivious. Learners with regret of
+// order √T do well on it.
 type LeaderTrap struct {
 	linear
 	t int

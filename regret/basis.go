@@ -23,8 +23,8 @@ const basisPrecision = 0x1p-48
 func newBasis(d int) *basis { return &basis{d: d, work: make([]float64, d)} }
 
 // include extends the basis by the direction of v outside of the span, unless that is rounding:
-// Gram and Schmidt's method, applied twice. It returns an error, and changes nothing, where the
-// basis and the matrices in its coordinates would take too much memory. O(d·rank).
+// Gram and Schmidt's method, applied twice. It returns an error, and changes nothing, if the basis
+// and the matrices in its coordinates would take too much memory. O(d·rank).
 func (b *basis) include(v []float64) error {
 	copy(b.work, v)
 	whole := vec.Norm2(v)
@@ -57,7 +57,7 @@ func checkRank(d, rank int) error {
 		float64(n*float64(d))+float64(8*n*n))
 }
 
-// coordinates writes those of v to dst, one for each row. O(d·rank).
+// coordinates writes the coordinates of v to dst, one for each row. O(d·rank).
 func (b *basis) coordinates(dst, v []float64) {
 	for k, q := range b.rows {
 		dst[k] = vec.Dot(q, v)

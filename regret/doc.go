@@ -1,5 +1,5 @@
-// Package regret is the referee: it plays learners against losses and says how much they lost to
-// the best they could have done, and to what their theorem promised.
+// Package regret is the referee: it plays learners against losses and reports their regret against
+// the best fixed point and compares it with their theorem's bound.
 //
 // A [Game] yields one loss a round, a function of what came before and, if it is an adversary, of
 // the point played. [Play] runs a [Player] in it (every learner of package oco is one) and returns
@@ -23,7 +23,7 @@
 //
 // The adversaries of the theory's lower bounds are games too. [ExpertTrap], [Rademacher], [Minimax]
 // and [BettingTrap] state the floor that they guarantee, [CoinAdversary] does so for bettors, and
-// [LeaderTrap] and [DecreasingRate] are the sequences on which one learner each fails. Tests hold
+// [LeaderTrap] and [DecreasingRate] are sequences on which one particular learner fails. Tests hold
 // every learner to these floors: regret below one would be a defect of the referee.
 //
 // The theorems are those of the book, Orabona, "A Modern Introduction to Online Learning" (2019),
@@ -32,5 +32,5 @@
 // # Games by name
 //
 // [Games] lists all of them with their options, and [GameEntry.New] makes one together with
-// [Facts], what a learner may know of it before the first round.
+// [Facts], what a learner may know about the game before the first round.
 package regret

@@ -18,9 +18,9 @@ type Player interface {
 // knowing the distribution, but not the draw.
 type RandomizedPlayer interface {
 	Player
-	// Distribution is what the running round's vertex is drawn from.
+	// Distribution returns the distribution from which the current round's vertex is drawn.
 	Distribution() []float64
-	// Draw is the index of the vertex drawn, the same for all calls in a round.
+	// Draw returns the index of the vertex drawn, the same for all calls in a round.
 	Draw() int
 }
 
@@ -43,13 +43,13 @@ type (
 // Game yields the losses of a game, one a round. Games are deterministic given their seed and are
 // not safe for concurrent use.
 type Game interface {
-	// Set is where points are played and compared.
+	// Set returns the set in which points are played and compared.
 	Set() convex.Set
 	// Features are the features of the coming round for games that show them, nil for others. The
 	// call begins the round and may be repeated within it.
 	Features() []float64
-	// Next is the loss of the round in which x was played. The function is good until the next
-	// call, or Restart.
+	// Next is the loss of the round in which x was played. The function is valid until the next
+	// call of Next or Restart.
 	Next(x []float64) (loss.Function, error)
 	// Summary holds what the best fixed point depends on; nil if the game must be replayed to find
 	// it. The referee, not the game, adds to it.

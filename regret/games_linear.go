@@ -13,7 +13,7 @@ import (
 
 // NoisyOptions are the parameters of [NewNoisy].
 type NoisyOptions struct {
-	// Lipschitz is the length L > 0 that subgradients have at most; 0 stands for 1.
+	// Lipschitz is the maximum length L > 0 of subgradients; 0 stands for 1.
 	Lipschitz float64
 	// Bias in [0, 1] is the part of the subgradients that is the same in all rounds, a direction
 	// drawn from the seed.
@@ -164,7 +164,7 @@ func NewExpertGame(d int, gap float64, seed uint64) (*ExpertGame, error) {
 	return g, nil
 }
 
-// Best is the number of the expert that errs less.
+// Best returns the index of the expert that errs less.
 func (g *ExpertGame) Best() int { return g.best }
 
 // Next implements [Game].

@@ -22,7 +22,7 @@ type Options struct {
 	// the bound are noted for the curve; 0 for none. Each costs a search for the best point, unless
 	// a Comparator is given. Games without a Summary have a curve only with a Comparator.
 	Checkpoints int
-	// Progress, if not nil, is called now and then with the rounds done and the learner's mean
+	// Progress, if not nil, is called from time to time with the rounds done and the learner's mean
 	// loss.
 	Progress func(rounds int, meanLoss float64)
 }
@@ -35,7 +35,7 @@ type Point struct {
 	Bound  float64 // +Inf for none
 }
 
-// Certificate compares what a learner did with what its theorem promised.
+// Certificate compares a learner's regret with its theorem's bound.
 type Certificate struct {
 	Rounds int
 	// LearnerLoss is Σ l_t(x_t), ComparatorLoss Σ l_t(u).
@@ -97,14 +97,13 @@ func (c *Certificate) Holds() bool {
 }
 
 // Play plays a learner for the given number of rounds, from the game's start. It ends early with an
-// error if the learner refuses a round, the game fails or ctx ends, which is seen within 256
+// error if the learner refuses a round, the game fails or ctx ends, which is noticed within 256
 // rounds. Besides what the learner, the game and its summary need it allocates O(d), and nothing
 // per round.
 //
-// A learner that takes features is shown them. One that takes whole losses is given them, one that
-// makes use of strong convexity is given it, and one that takes sparse subgradients is given those
-// of a [loss.SparseFunction]; others get dense subgradients. Of a [RandomizedPlayer] the
-// game is shown the distribution, and the loss paid is that of the vertex drawn.
+// Play passes features, whole losses, strong convexity and the sparse subgradients of a
+// [loss.SparseFunction] to learners that accept them; other learners get dense subgradients. A
+// [RandomizedPlayer] shows the game its distribution and pays the loss of the vertex drawn.
 func Play(ctx context.Context, player Player, game Game, rounds int, options Options) (*Certificate, error) {
 	if player == nil || game == nil {
 		return nil, noregret.Errorf(noregret.Usage, "play", "the player or the game is nil")
@@ -112,7 +111,7 @@ func Play(ctx context.Context, player Player, game Game, rounds int, options Opt
 	set := game.Set()
 	d := set.Dim()
 	if player.Dim() != d {
-		return nil, noregret.BadInputf("player", "its dimension is %d, the game's %d", player.Dim(), d)
+		return nil, noregret.BadInputf("player", "dimension %d, but the game has %d", player.Dim(), d)
 	}
 	if rounds < 1 {
 		return nil, noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1", rounds)
@@ -175,7 +174,7 @@ func checkpoints(rounds, n int) []int {
 	return slices.Compact(marks)
 }
 
-// round is a game under way.
+// round is a game in progress.
 type round struct {
 	player        Player
 	drawn         RandomizedPlayer // nil for others
@@ -234,7 +233,7 @@ func (r *round) play(t int, o *Options) error {
 	return nil
 }
 
-// update hands a loss to the learner in the richest form that it takes: whole, as a subgradient
+// update passes a loss to the learner in the richest form that it accepts: whole, as a subgradient
 // with the loss's strong convexity, as a sparse subgradient, or as a dense one.
 func (r *round) update(f loss.Function, x []float64) error {
 	if p, ok := r.player.(lossPlayer); ok {

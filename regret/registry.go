@@ -64,7 +64,7 @@ type GameParams struct {
 }
 
 // Facts are the properties of a game that are known before it begins: those that all its losses
-// share, and what the game asks of its players. Start from [Unknown].
+// share, and what the game requires of its players. Start from [Unknown].
 type Facts struct {
 	loss.Facts
 	// L1 is the weight λ of ‖x‖₁ in every loss; see [NewWithoutL1] for learners that know it.
@@ -183,7 +183,7 @@ func (e *GameEntry) check(p *GameParams) error {
 	return nil
 }
 
-// FindGame returns the game of a name.
+// FindGame returns the game with the given name.
 func FindGame(name string) (*GameEntry, error) {
 	return named.Find("game", name, Games(), func(e *GameEntry) string { return e.Name })
 }

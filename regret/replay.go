@@ -13,8 +13,9 @@ import (
 // projected gradient descent with restarts (Nesterov 1983; O'Donoghue and Candès 2015), each step
 // one replay of the game or a few. The set must be bounded. The gap is F(u) − max_k [F(y_k) + min_V
 // ⟨∇F(y_k), · − y_k⟩] over the points y_k visited, which bounds F(u) − min F for subgradients too;
-// for losses with kinks it may stay large. It stops at a gap of 1e-9 of the loss, where 30 steps on
-// end bring nothing, or after 3,000 steps. The game is left in the middle of a replay.
+// for losses with kinks it may stay large. It stops at a gap of 1e-9 of the loss, after 30
+// consecutive steps without progress, or after 3,000 steps. Afterwards the game is in the middle of
+// a replay.
 func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap float64, err error) {
 	set := game.Set()
 	if math.IsInf(set.Diameter(), 1) {
@@ -117,8 +118,8 @@ func along(grad, next, y []float64) (inner, square float64) {
 	return inner, square
 }
 
-// extrapolate sets y beyond next, away from x, and returns the new momentum, which begins again
-// where it points uphill.
+// extrapolate sets y beyond next, away from x, and returns the new momentum, which is reset if it
+// points uphill.
 func extrapolate(x, y, next []float64, momentum float64) float64 {
 	var pull float64
 	for i := range next {

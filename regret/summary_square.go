@@ -21,7 +21,8 @@ const squareDense = 1024
 // Up to dimension 1,024 it takes O(d²) memory and time a round. Above, it keeps the moments in the
 // coordinates of an orthonormal basis of the features, in O(d·r + r²) for features that span r
 // dimensions; on ℝ^d and on Euclidean balls around the origin the best point is in that span, and
-// on other sets it takes O(d²) memory to find. What needs more than 8 GiB is refused.
+// on other sets it takes O(d²) memory to find. It returns an error if more than 8 GiB would be
+// needed.
 type SquareSummary struct {
 	d       int
 	basis   *basis // nil up to squareDense, where the coordinates are those of ℝ^d

@@ -111,7 +111,7 @@ func (l *labelMap) learn(s *dataset.Stream) error {
 		}
 		if !l.others {
 			return noregret.BadInputf(s.LabelPlace(len(l.classes)-1),
-				"the label %q is none that training had; its positive label was %q, the others %s (--new-labels "+
+				"the label %q did not occur in training; the positive label was %q, the others %s (--new-labels "+
 					"negative counts it as negative)",
 				x.Name, l.model.Labels.Positive, listed(l.model.Labels.Negatives))
 		}

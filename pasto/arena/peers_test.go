@@ -33,7 +33,7 @@ func worldOf(t *testing.T, name string, run int) *World {
 	return w
 }
 
-// exactly are groups of so many units that show their means, with a factor of the round.
+// exactly are groups of units with known means, with a factor of the round.
 func exactly(w *World, units []int, level float64) []Group {
 	var groups []Group
 	for k, n := range units {

@@ -308,7 +308,7 @@ func strange(r *random.Source, kind int) (*pasto.Goals, *pasto.Table, error) {
 }
 
 // Whatever the table: a mixture is found if one arm holds the guardrails, it holds them but for
-// rounding, no arm is better, the gap certifies it, and all that say whether there is one agree.
+// rounding, no arm is better, the gap certifies it, and all solvers agree on whether one exists.
 // With one guardrail the optimum lies between those of the pairs without and with the slack. Where
 // arms are far outside a few programs are too ill-conditioned to say anything.
 func TestHardStrange(t *testing.T) {

@@ -8,10 +8,12 @@ import (
 	"maps"
 	"os"
 	"path"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
 )
 
 // tree is a directory's files by path. It makes file systems that hold a log in an exact state.
@@ -149,3 +151,14 @@ func smallLog(t testing.TB) (files tree, first, last uint64) {
 
 // full reports whether NOREGRET_FULL asks for the long form of the tests.
 func full() bool { return os.Getenv("NOREGRET_FULL") == "1" }
+
+// noLeaks checks at the end of a test that it has ended its goroutines. Tests that inject failures
+// of the disk do not call it: a failed pebble cannot be ended, see failStop.
+func noLeaks(t *testing.T) {
+	t.Helper()
+	running := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, running) })
+}
+
+// yieldCPU lets other goroutines run. Tests wait on conditions with it, never for a time.
+func yieldCPU() { runtime.Gosched() }

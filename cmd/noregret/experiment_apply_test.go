@@ -1,0 +1,9 @@
+package main
+
+import "testing"
+
+func TestApplyRefuses(t *testing.T) {
+	checkRefused(t,
+		refusal{"experiment apply", "apply takes the files of definitions, got none"},
+	)
+}

@@ -1,0 +1,9 @@
+package main
+
+import "testing"
+
+func TestListRefuses(t *testing.T) {
+	checkRefused(t,
+		refusal{"experiment list now", `list takes no arguments, got "now"`},
+	)
+}

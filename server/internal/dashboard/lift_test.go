@@ -1,0 +1,135 @@
+package dashboard
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/plot"
+
+	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/policy"
+)
+
+// liftHistory is a report of versions whose intervals narrow.
+func liftHistory(n int) *policy.Report {
+	begin := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	r := &policy.Report{Version: uint64(n), Time: begin.Add(time.Duration(n) * 6 * time.Hour)}
+	r.Lift.Control = "old"
+	of := func(mean, half float64) policy.Interval {
+		low, high := mean-half, mean+half
+		return policy.Interval{Estimate: &mean, Low: &low, High: &high}
+	}
+	for i := range n {
+		h := policy.HistoryPoint{Version: uint64(i + 1), Time: begin.Add(time.Duration(i) * 6 * time.Hour)}
+		if i > 0 {
+			half := 0.2 / float64(i)
+			h.Lift = &policy.LiftPoint{Served: of(0.03-0.03/float64(i), half)}
+			if i > 2 {
+				h.Lift.Deployed = of(0.06-0.05/float64(i), 1.5*half)
+			}
+		}
+		r.History = append(r.History, h)
+	}
+	return r
+}
+
+// TestLiftPicture: both mixtures have a line and a band, whose first versions are left out while
+// they are far wider than the last one, by time and by version.
+func TestLiftPicture(t *testing.T) {
+	t.Parallel()
+	r := liftHistory(40)
+	served := func(l *policy.LiftPoint) policy.Interval { return l.Served }
+	if got := latestKnown(r.History, served); len(got) != 36 || got[0].Version != 5 {
+		t.Errorf("%d versions from %d, want 36 from 5: those at most 12 times as wide as the last", len(got),
+			got[0].Version)
+	}
+	if got := latestKnown(r.History[:1], served); len(got) != 0 {
+		t.Errorf("%d versions of which nothing is known", len(got))
+	}
+	for _, f := range []frame{{Theme: picture.Light}, {Theme: picture.Dark, versions: true, narrow: true}} {
+		p, err := liftPicture(f, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		width, height := f.size()
+		if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, width, height); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			"served, 95 %", "would be deployed, 95 %", "as the control arm", "Lift against old",
+		} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("the picture lacks %q", want)
+			}
+		}
+		if n := strings.Count(b.String(), "fill-opacity"); n < 2 {
+			t.Errorf("%d translucent areas, want a band for each mixture", n)
+		}
+	}
+}
+
+// TestTimeTicks: marks are at whole times, few, and short.
+func TestTimeTicks(t *testing.T) {
+	t.Parallel()
+	begin := float64(time.Date(2026, 3, 1, 10, 7, 0, 0, time.UTC).Unix())
+	for _, c := range []struct {
+		span        time.Duration
+		first, last string
+	}{
+		{10 * time.Second, "10:07:00", "10:07:10"},
+		{20 * time.Minute, "10:10", "10:25"},
+		{5 * time.Hour, "11:00", "15:00"},
+		{36 * time.Hour, "Mar 1 12:00", "Mar 2 12:00"},
+		{30 * 24 * time.Hour, "Mar 5", "Mar 26"},
+		{3 * 365 * 24 * time.Hour, "2026", "2028"},
+	} {
+		ticks := timeTicks(begin, begin+c.span.Seconds(), 5)
+		if len(ticks) < 2 || len(ticks) > 6 || ticks[0].Label != c.first || ticks[len(ticks)-1].Label != c.last {
+			t.Errorf("%v: %+v, want from %s to %s", c.span, ticks, c.first, c.last)
+		}
+	}
+}
+
+// TestLiftTable: a single goal stands for the objective, arms keep their order, and what nobody
+// compared is left out.
+func TestLiftTable(t *testing.T) {
+	t.Parallel()
+	one := 0.1
+	c := policy.Comparison{Interval: policy.Interval{Estimate: &one}, Verdict: policy.TooFew}
+	c.Relative.Estimate = &one
+	q := policy.LiftQuantity{Kind: policy.LiftObjective, Arms: map[string]policy.Comparison{"a": c, "b": c}, SoFar: c}
+	goal, guard := q, q
+	goal.Kind, goal.Metric = policy.LiftGoal, "sales"
+	guard.Kind, guard.Metric, guard.Guardrail, guard.Limit = policy.LiftGuardrail, "time", "max_change", &one
+	r := &policy.Report{Lift: policy.Lift{Quantities: []policy.LiftQuantity{q, goal, guard}}}
+	table := tableOfLifts(r, []armRow{{Name: "b"}, {Name: "old"}, {Name: "a"}})
+	if got := strings.Join(table.Columns, "|"); got != "goal sales|guardrail time: change at most 0.1000" {
+		t.Errorf("columns %s", got)
+	}
+	var names []string
+	for _, row := range table.Rows {
+		names = append(names, row.Name)
+	}
+	if got := strings.Join(names, "|"); got != "served now|served so far|b|a" {
+		t.Errorf("rows %s", got)
+	}
+	r.Lift.Quantities[0].SoFar.Relative.Estimate = nil // of several goals
+	if got := tableOfLifts(r, nil).Columns[0]; got != "objective" {
+		t.Errorf("the first column is %s", got)
+	}
+	if got := tableOfLifts(&policy.Report{}, nil); len(got.Rows) != 0 {
+		t.Errorf("%d rows of nothing", len(got.Rows))
+	}
+}
+
+func TestSigned(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]string{0.1234: "+12.3 %", -0.004: "−0.40 %", 2.5: "+250 %"} {
+		if got := signed(&v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}
