@@ -46,9 +46,12 @@ func TestDefaultSteps(t *testing.T) {
 	}
 	epochs := map[int]int{}
 	for _, level := range []int{-1, 0, 5} {
-		r,
-			err := Fit(t.Context(), train, Options{
-			Measure: f1, LevelPositives: levelOf(level), Growth: 1.1, FirstEpoch: 2000,
+		positives, err := levelOf(level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Fit(t.Context(), train, Options{
+			Measure: f1, LevelPositives: positives, Growth: 1.1, FirstEpoch: 2000,
 			AllEpochs: true, Config: Config{Steps: StepsSqrt},
 		})
 		if err != nil {

@@ -171,8 +171,8 @@ func (o ModelOptions) check() error {
 	if _, err := ParseThresholdRule(o.Threshold); err != nil {
 		return noregret.BadInputf("options.threshold", "%w", err)
 	}
-	if o.LevelPositives < -1 {
-		return noregret.BadInputf("options.level_positives", "%d, want at least -1", o.LevelPositives)
+	if _, err := levelOf(o.LevelPositives); err != nil {
+		return noregret.BadInputf("options.level_positives", "%d, %w", o.LevelPositives, err)
 	}
 	if _, err := ParseSteps(o.Steps); err != nil {
 		return noregret.BadInputf("options.steps", "%w", err)

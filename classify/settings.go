@@ -324,10 +324,11 @@ func (f levelFlag) Set(text string) error {
 	if err != nil {
 		return err
 	}
-	if n < -1 {
-		return errors.New("want at least -1")
+	positives, err := levelOf(int(n))
+	if err != nil {
+		return err
 	}
-	f.o.LevelPositives = levelOf(int(n))
+	f.o.LevelPositives = positives
 	return nil
 }
 
@@ -335,7 +336,7 @@ func (f levelFlag) Set(text string) error {
 func (levelFlag) Type() string { return "int" }
 
 // levelNumber and levelOf convert [Options.LevelPositives] to and from the number in commands and
-// model files.
+// model files, and nothing else does. levelOf returns an error for numbers out of range.
 func levelNumber(positives *int) int {
 	switch {
 	case positives == nil:
@@ -347,13 +348,15 @@ func levelNumber(positives *int) int {
 	}
 }
 
-func levelOf(number int) *int {
+func levelOf(number int) (*int, error) {
 	switch {
-	case number == 0:
-		return nil
+	case number < -1:
+		return nil, errors.New("want at least -1")
 	case number < 0:
-		return new(0)
+		return new(0), nil
+	case number == 0:
+		return nil, nil
 	default:
-		return new(number)
+		return new(number), nil
 	}
 }
