@@ -322,7 +322,7 @@ var oldState = regexp.MustCompile(`, state [1-5]: |HardCaution:[^ ]+ Explore:`)
 func checkFormat(data []byte, err error) error {
 	if oldState.Match(data) {
 		return snapshot.Bad(
-			"it is in a format before state 6: the default learner keeps other statistics since, learn "+
+			"a format before state 6: the default learner keeps other statistics since, learn "+
 				"anew (%w)", err)
 	}
 	return err

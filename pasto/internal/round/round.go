@@ -96,7 +96,7 @@ func (in *Checker) Check(f pasto.Objective, obs []pasto.Observation, round int, 
 		for i := range obs {
 			if in.Raw && obs[i].Control != nil {
 				return nil, 0,
-					observed(i, "it has a control group, and the control is arm of the learner: leave it out")
+					observed(i, "a control group, and the control is an arm of the learner: leave it out")
 			}
 			for m, v := range obs[i].Metrics {
 				if x := &g.Metrics()[m]; !x.Admits(v) {
