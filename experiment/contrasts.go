@@ -167,8 +167,10 @@ type guardInput struct {
 // guardInput adds the contrasts of the versions that are open. Only code that applies events may
 // keep them for the next time.
 func (x *experimentState) guardInput(keep bool) *guardInput {
-	in := &guardInput{roster: &x.roster, contrasts: cloneContrasts(x.guards.Contrasts),
-		inflation: x.guards.Returns.factor}
+	in := &guardInput{
+		roster: &x.roster, contrasts: cloneContrasts(x.guards.Contrasts),
+		inflation: x.guards.Returns.factor,
+	}
 	for _, c := range x.joiner.cohorts {
 		of := c.contrasts
 		if of == nil && len(x.guards.Contrasts) > 0 {
