@@ -25,8 +25,8 @@ func TestLongLife(t *testing.T) {
 		"\nmetrics: [{name: y}]\npolicy: {kind: fixed, split: {a0: 0.5, a1: 0.3, a2: 0.2}}\nstickiness: unit\nround: " +
 		"{length: 1m}\nattribution_window: 1m")
 	x := s.state.live["long"]
-	if keepVersions(len(x.Arms)) != 200 {
-		t.Fatalf("%d versions of %d arms are kept", keepVersions(len(x.Arms)), n)
+	if keepVersions(len(x.roster.Arms)) != 200 {
+		t.Fatalf("%d versions of %d arms are kept", keepVersions(len(x.roster.Arms)), n)
 	}
 	s.decide("u")
 	token := s.tokens["u"]
@@ -44,8 +44,10 @@ func TestLongLife(t *testing.T) {
 			moved++
 		}
 	}
-	if x = s.state.live["long"]; len(x.Versions) != 200 || len(x.Notes) != keepNotes || len(streams) != 3 || moved > 2 {
-		t.Errorf("%d versions, %d notes, streams %v, the unit moved %d times", len(x.Versions), len(x.Notes), streams,
+	if x = s.state.live["long"]; len(x.rounds.Versions) != 200 || len(x.Notes) != keepNotes || len(streams) != 3 ||
+		moved > 2 {
+		t.Errorf("%d versions, %d notes, streams %v, the unit moved %d times", len(x.rounds.Versions), len(x.Notes),
+			streams,
 			moved)
 	}
 	most := min(20_000/n, 200) // versions in a report
@@ -53,8 +55,8 @@ func TestLongLife(t *testing.T) {
 		most = 32
 	}
 	r, err := s.state.Report("long")
-	if err != nil || len(r.History) != most || r.History[most-1].Version != x.Version ||
-		r.History[0].Version != x.Versions[0].Version {
+	if err != nil || len(r.History) != most || r.History[most-1].Version != x.rounds.Version ||
+		r.History[0].Version != x.rounds.Versions[0].Version {
 		t.Errorf("%d versions in the report, %v", len(r.History), err)
 	}
 	for i := 1; i < len(r.History); i++ {
@@ -96,13 +98,13 @@ func TestRecent(t *testing.T) {
 	}
 	x := s.state.live["recent"]
 	n := int64(0)
-	for i := range x.Recent {
-		for k := range x.Recent[i].Stats {
-			n += x.Recent[i].Stats[k].Units
+	for i := range x.learning.Recent {
+		for k := range x.learning.Recent[i].Stats {
+			n += x.learning.Recent[i].Stats[k].Units
 		}
 	}
-	if len(x.Recent) != keepRecent || n != x.Matured {
-		t.Errorf("%d rounds with %d units are kept, %d have matured", len(x.Recent), n, x.Matured)
+	if len(x.learning.Recent) != keepRecent || n != x.health.Matured {
+		t.Errorf("%d rounds with %d units are kept, %d have matured", len(x.learning.Recent), n, x.health.Matured)
 	}
 	mixture := func() float64 { return s.state.Policy("recent").Mixture()[0] }
 	before := mixture()

@@ -27,7 +27,7 @@ func (x *experimentState) pause(now int64, reason string) error {
 	}
 	x.Status = policy.Paused
 	x.note(now, "%s", withReason("paused", reason))
-	return x.renewWith(now, "paused", x.served(len(x.Arms)))
+	return x.renewWith(now, "paused", x.rounds.served(len(x.roster.Arms)))
 }
 
 func (x *experimentState) resume(now int64, reason string) error {
@@ -38,21 +38,21 @@ func (x *experimentState) resume(now int64, reason string) error {
 		return err
 	}
 	x.Status = policy.Running
-	x.RoundStart, x.RoundSeen = now, 0
-	x.Ramp.enter(x.Ramp.Stage, now, x.units())
+	x.rounds.RoundStart, x.joiner.RoundSeen = now, 0
+	x.Ramp.enter(x.Ramp.Stage, now, x.roster.units())
 	x.note(now, "%s", withReason("resumed", reason))
 	return x.renew(now, "resumed")
 }
 
 func (x *experimentState) rollback(now int64, what, reason string) error {
-	if x.Control < 0 {
+	if x.roster.Control < 0 {
 		return noregret.BadInputf("state", "no control arm to roll back to: pause or delete the experiment")
 	}
 	if x.Status == policy.RolledBack {
 		return noregret.BadInputf("state", "already rolled back")
 	}
 	x.Status = policy.RolledBack
-	x.rolledBack(now)
+	x.guards.rolledBack(now)
 	x.note(now, "%s", withReason(what, reason))
 	return x.renew(now, what)
 }
@@ -95,7 +95,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	if err := x.checkCapacity(); err != nil {
 		return err
 	}
-	old, new := frozenFields(x.def), frozenFields(d)
+	old, new := frozenFields(x.roster.def), frozenFields(d)
 	for _, field := range slices.Sorted(maps.Keys(old)) {
 		if !sameJSON(old[field], new[field]) {
 			return noregret.BadInputf(field, "cannot change while the experiment runs: delete the experiment, or "+
@@ -103,40 +103,40 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 				"another name")
 		}
 	}
-	added, retired, err := x.armChanges(d)
+	added, retired, err := x.roster.armChanges(d)
 	if err != nil {
 		return err
 	}
-	before := x.def
-	x.def = d
+	before := x.roster.def
+	x.roster.def = d
 	for _, a := range added {
-		x.push(a, false)
+		x.roster.push(a, false)
 		x.note(now, "arm %s added", a.Name)
 	}
 	for _, k := range retired {
-		x.Arms[k].Active = false
-		x.note(now, "arm %s retired", x.Arms[k].Name)
+		x.roster.Arms[k].Active = false
+		x.note(now, "arm %s retired", x.roster.Arms[k].Name)
 	}
 	ramp{x}.change(before, now)
 	x.lifts.watch(d)
 	if !sameJSON(before.Guardrails, d.Guardrails) {
-		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
-		for k := range x.Arms {
-			x.Arms[k].Beyond = nil
+		x.guards.Guards, x.guards.bounds = newGuards(len(d.Guardrails), now), nil
+		for k := range x.roster.Arms {
+			x.roster.Arms[k].Beyond = nil
 		}
 		x.guards.watch(d)
 		if x.Status == policy.RolledBack {
-			x.rolledBack(now)
+			x.guards.rolledBack(now)
 		}
-		for _, c := range x.cohorts {
+		for _, c := range x.joiner.cohorts {
 			c.contrasts = nil
 		}
 	}
 	if !sameJSON(learningFields(before), learningFields(d)) || d.Policy.Kind != "fixed" &&
 		(stopView{&x.roster}).anyVeto() {
-		err = x.rebuildLearner(&x.roster)
+		err = x.learning.rebuildLearner(&x.roster)
 	} else {
-		err = x.remakeArms(&x.roster, len(added), retired)
+		err = x.learning.remakeArms(&x.roster, len(added), retired)
 	}
 	if err != nil {
 		return err
@@ -158,13 +158,13 @@ func (x *experimentState) armEvent(kind string, p *ArmEvent, now int64) error {
 
 // changeArm adds or retires an arm.
 func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
-	if x.def.Arms.Box != nil {
+	if x.roster.def.Arms.Box != nil {
 		return noregret.BadInputf("arm", "the arms are points of a box, which the policy chooses")
 	}
 	if err := x.checkCapacity(); err != nil {
 		return err
 	}
-	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
+	k := slices.IndexFunc(x.roster.Arms, func(a armState) bool { return a.Name == p.Arm })
 	if kind == KindAddArm {
 		if err := definition.CheckArmName("arm", p.Arm); err != nil {
 			return err
@@ -172,49 +172,49 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		switch {
 		case k >= 0:
 			return noregret.BadInputf("arm", "%q is, or was, an arm: give a new one a new name", p.Arm)
-		case len(x.Arms) >= 2*definition.MaxArms:
-			return noregret.BadInputf("arm", "there have been %d arms: make a new experiment", len(x.Arms))
+		case len(x.roster.Arms) >= 2*definition.MaxArms:
+			return noregret.BadInputf("arm", "there have been %d arms: make a new experiment", len(x.roster.Arms))
 		}
 		value, err := definition.ReadValue("arm", p.Value)
 		if err != nil {
 			return err
 		}
-		if _, err := x.learner.AddArm(); err != nil {
+		if _, err := x.learning.learner.AddArm(); err != nil {
 			return err
 		}
-		x.push(policy.Arm{Name: p.Arm, Value: value}, false)
+		x.roster.push(policy.Arm{Name: p.Arm, Value: value}, false)
 		x.note(now, "arm %s added", p.Arm)
-		return x.renewChanged(now, "arm added", x.def, 1, nil)
+		return x.renewChanged(now, "arm added", x.roster.def, 1, nil)
 	}
 	active := 0
-	for _, i := range x.LearnedArms {
-		if x.Arms[i].Active {
+	for _, i := range x.roster.LearnedArms {
+		if x.roster.Arms[i].Active {
 			active++
 		}
 	}
 	switch {
-	case k < 0 || !x.Arms[k].Active:
+	case k < 0 || !x.roster.Arms[k].Active:
 		return noregret.BadInputf("arm", "%q is not an active arm", p.Arm)
-	case k == x.Control:
+	case k == x.roster.Control:
 		return noregret.BadInputf("arm", "%q is the control arm, which cannot be retired", p.Arm)
 	case active < 2:
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
-	x.Arms[k].Active = false
-	if x.def.Policy.Kind != "fixed" && (stopView{&x.roster}).anyVeto() {
+	x.roster.Arms[k].Active = false
+	if x.roster.def.Policy.Kind != "fixed" && (stopView{&x.roster}).anyVeto() {
 		stopper{x}.replan()
-	} else if err := x.learner.RetireArm(slices.Index(x.LearnedArms, k)); err != nil {
+	} else if err := x.learning.learner.RetireArm(slices.Index(x.roster.LearnedArms, k)); err != nil {
 		return err
 	}
 	x.note(now, "arm %s retired", p.Arm)
-	return x.renewChanged(now, "arm retired", x.def, 0, []int{k})
+	return x.renewChanged(now, "arm retired", x.roster.def, 0, []int{k})
 }
 
 // Plan returns the events that bring an experiment, nil for none, to a definition: one, or none if
 // it already is as defined. It refuses a definition that could not be read from the log again, such
 // as one that is short with YAML's aliases and too long without.
 func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
-	if x := s.live[d.Name]; x != nil && sameJSON(x.def, d) {
+	if x := s.live[d.Name]; x != nil && sameJSON(x.roster.def, d) {
 		return nil, nil
 	}
 	text, err := strictjson.Encode(d)

@@ -42,8 +42,9 @@ func TestDefectStopsTheFold(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := s.state.live["x"]
-	guards := x.def.Guardrails
-	x.def.Guardrails, x.Guards = nil, make([]guardState, 1) // a guardrail without its definition: the fold panics
+	guards := x.roster.def.Guardrails
+	// a guardrail without its definition: the fold panics
+	x.roster.def.Guardrails, x.guards.Guards = nil, make([]guardState, 1)
 	if err := s.state.Try("x", e); err == nil || s.state.Broken() != nil {
 		t.Errorf("the event was not refused: %v", err)
 	}
@@ -56,7 +57,7 @@ func TestDefectStopsTheFold(t *testing.T) {
 	if _, err := s.state.MarshalBinary(); err == nil {
 		t.Error("a broken state was saved")
 	}
-	x.def.Guardrails = guards
+	x.roster.def.Guardrails = guards
 	var again State
 	if err := again.UnmarshalBinary(whole); err != nil {
 		t.Fatal(err)
@@ -123,7 +124,7 @@ func TestManyArmsAtOnce(t *testing.T) {
 	}
 	s := newScenario(t)
 	s.run(learned(300, 0))
-	first := s.state.live["x"].Versions[0].Version
+	first := s.state.live["x"].rounds.Versions[0].Version
 	for _, n := range []int{1000, 1000} {
 		before := len(s.events)
 		if out := s.run(learned(n, 1000-n)); strings.Contains(out, "error") {
@@ -134,9 +135,9 @@ func TestManyArmsAtOnce(t *testing.T) {
 		}
 	}
 	p := s.state.Policy("x")
-	if p.Version != first+1 || len(p.Links) != 2 || s.state.live["x"].Versions[0].Version != first {
+	if p.Version != first+1 || len(p.Links) != 2 || s.state.live["x"].rounds.Versions[0].Version != first {
 		t.Errorf("version %d, %d links, history from %d", p.Version, len(p.Links),
-			s.state.live["x"].Versions[0].Version)
+			s.state.live["x"].rounds.Versions[0].Version)
 	}
 	s.check()
 }
@@ -150,9 +151,9 @@ func TestLongRound(t *testing.T) {
 		s.run(definitionOf(map[string]float64{"a0": .5, "a1": .5}, stickiness))
 		x := s.state.live["x"]
 		for i := range 1100 {
-			x.def.Policy.Split["a0"] = .25 + .5*float64(i%2)
-			x.def.Policy.Split["a1"] = 1 - x.def.Policy.Split["a0"]
-			if err := x.rebuildLearner(&x.roster); err != nil {
+			x.roster.def.Policy.Split["a0"] = .25 + .5*float64(i%2)
+			x.roster.def.Policy.Split["a1"] = 1 - x.roster.def.Policy.Split["a0"]
+			if err := x.learning.rebuildLearner(&x.roster); err != nil {
 				t.Fatal(err)
 			}
 			if err := x.renew(s.now, "changed"); err != nil {
@@ -160,9 +161,10 @@ func TestLongRound(t *testing.T) {
 			}
 		}
 		p := s.state.Policy("x")
-		if len(p.Links) > keepVersions(len(x.Arms))/2 || x.First < x.Versions[0].Version {
-			t.Errorf("%s: %d links, a stream from version %d, versions kept from %d", stickiness, len(p.Links), x.First,
-				x.Versions[0].Version)
+		if len(p.Links) > keepVersions(len(x.roster.Arms))/2 || x.rounds.First < x.rounds.Versions[0].Version {
+			t.Errorf("%s: %d links, a stream from version %d, versions kept from %d", stickiness, len(p.Links),
+				x.rounds.First,
+				x.rounds.Versions[0].Version)
 		}
 		d := p.Decide("u")
 		e, err := s.state.Explain(policy.Token{

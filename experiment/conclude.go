@@ -36,30 +36,30 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 	p = split.Shares()
 	c := &policy.Conclusion{
 		Time: stamp(now), Reason: e.Reason, Source: source, Mixture: map[string]float64{},
-		Arms: map[string]policy.ArmReport{}, Guardrails: []policy.GuardrailReport{}, Units: x.units(),
+		Arms: map[string]policy.ArmReport{}, Guardrails: []policy.GuardrailReport{}, Units: x.roster.units(),
 	}
-	for k := range x.Arms {
+	for k := range x.roster.Arms {
 		if p[k] > 0 {
-			c.Mixture[x.Arms[k].Name] = p[k]
+			c.Mixture[x.roster.Arms[k].Name] = p[k]
 		}
-		c.Arms[x.Arms[k].Name] = x.namedArm(k, x.Returns.factor)
+		c.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.guards.Returns.factor)
 	}
 	in := x.guardInput(false)
-	for i := range x.Guards {
+	for i := range x.guards.Guards {
 		g, b := x.guards.report(in, p, i), x.guards.slack(in, i, p, nil)
 		g.State, g.Since = b.classify(), stamp(now)
 		c.Guardrails = append(c.Guardrails, g)
 	}
-	if v, ok := x.value(p); ok {
+	if v, ok := x.roster.value(p); ok {
 		c.Value = &v
 	}
 	x.Status = policy.Concluded
-	for i := range x.Guards {
-		x.Guards[i].Shrinking = false
+	for i := range x.guards.Guards {
+		x.guards.Guards[i].Shrinking = false
 	}
 	x.note(now, "%s", withReason("concluded with the mixture "+source, e.Reason))
 	err = x.renewWith(now, "concluded", split)
-	c.Version, x.Conclusion = x.Version, c
+	c.Version, x.Conclusion = x.rounds.Version, c
 	return err
 }
 
@@ -83,15 +83,17 @@ func (x ending) finalMixture(named map[string]float64) (p []float64, source stri
 
 // learned reports whether the policy has observed anything that it learns from.
 func (x ending) learned() bool {
-	return x.def.Policy.Kind == "fixed" || slices.ContainsFunc(x.Arms, func(a armState) bool { return a.Observed })
+	return x.roster.def.Policy.Kind == "fixed" || slices.ContainsFunc(x.roster.Arms, func(a armState) bool {
+		return a.Observed
+	})
 }
 
 // deployed returns the mixture that the policy would deploy, by arm, within the bounds on arms and
 // without arms that are stopped. It may change which of the guardrails shrink.
 func (x ending) deployed(of *guards, in *guardInput) []float64 {
-	p := make([]float64, len(x.Arms))
-	for i, v := range x.learner.Deployed() {
-		if k := x.LearnedArms[i]; x.Arms[k].Active {
+	p := make([]float64, len(x.roster.Arms))
+	for i, v := range x.learning.learner.Deployed() {
+		if k := x.roster.LearnedArms[i]; x.roster.Arms[k].Active {
 			p[k] = v
 		}
 	}
@@ -103,16 +105,16 @@ func (x ending) deployed(of *guards, in *guardInput) []float64 {
 
 // namedMixture checks a mixture that was named.
 func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
-	p, total := make([]float64, len(x.Arms)), 0.0
+	p, total := make([]float64, len(x.roster.Arms)), 0.0
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		v, place := named[name], "mixture."+name
-		k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == name })
+		k := slices.IndexFunc(x.roster.Arms, func(a armState) bool { return a.Name == name })
 		switch {
-		case k < 0 || !x.Arms[k].Active:
+		case k < 0 || !x.roster.Arms[k].Active:
 			return nil, noregret.BadInputf(place, "%q is not an active arm", name)
 		case !(v >= 0 && v <= 1):
 			return nil, noregret.BadInputf(place, "%v: want a share in [0, 1]", v)
-		case v > 0 && x.Arms[k].Stop == vetoed:
+		case v > 0 && x.roster.Arms[k].Stop == vetoed:
 			return nil, noregret.BadInputf(place, "%q is vetoed: lift the veto first", name)
 		}
 		p[k] = v

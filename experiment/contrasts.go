@@ -167,12 +167,15 @@ type guardInput struct {
 // guardInput adds the contrasts of the versions that are open. Only code that applies events may
 // keep them for the next time.
 func (x *experimentState) guardInput(keep bool) *guardInput {
-	in := &guardInput{roster: &x.roster, contrasts: cloneContrasts(x.Contrasts), inflation: x.Returns.factor}
-	for _, c := range x.cohorts {
+	in := &guardInput{
+		roster: &x.roster, contrasts: cloneContrasts(x.guards.Contrasts),
+		inflation: x.guards.Returns.factor,
+	}
+	for _, c := range x.joiner.cohorts {
 		of := c.contrasts
-		if of == nil && len(x.Contrasts) > 0 {
-			for i := range x.Contrasts {
-				of = append(of, x.contrast(c, x.Contrasts[i].Metric))
+		if of == nil && len(x.guards.Contrasts) > 0 {
+			for i := range x.guards.Contrasts {
+				of = append(of, x.roster.contrast(c, x.guards.Contrasts[i].Metric))
 			}
 			if keep {
 				c.contrasts = of

@@ -159,7 +159,7 @@ func TestReturns(t *testing.T) {
 		}
 		s.run("wait 3m")
 		s.run("due")
-		x := &s.state.live["g"].Returns
+		x := &s.state.live["g"].guards.Returns
 		if f := x.factor[0]; f < c.low || f > c.high {
 			t.Errorf("%v of the variance stays in 5 versions: a factor of %v, want %v to %v", c.stays, f, c.low, c.high)
 		}

@@ -15,17 +15,17 @@ func (x *experimentState) copy() *experimentState {
 
 // fork returns a copy that shares nothing that changes, and can go on by itself.
 func (x *experimentState) fork() (*experimentState, error) {
-	b, err := x.learner.MarshalBinary()
+	b, err := x.learning.learner.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
 	y := x.copy()
-	for _, c := range y.cohorts {
-		if err := c.restore(y.def); err != nil {
+	for _, c := range y.joiner.cohorts {
+		if err := c.restore(y.roster.def); err != nil {
 			return nil, err
 		}
 	}
-	return y, y.restoreLearner(&y.roster, b)
+	return y, y.learning.restoreLearner(&y.roster, b)
 }
 
 func (x *roster) copy() roster {

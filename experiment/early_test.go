@@ -95,7 +95,7 @@ func TestEarlyValues(t *testing.T) {
 				t.Fatal(out)
 			}
 			s.simulate([]string{"simulate", "0", "600", "0", "s=a:.5,c:.5", values})
-			if got := s.state.live["x"].Arms[1].Stop == suspended; got != (c.stops && i == 0) {
+			if got := s.state.live["x"].roster.Arms[1].Stop == suspended; got != (c.stops && i == 0) {
 				t.Errorf("%s, %s, %s: stopped is %v", c.metric, c.limit, values, got)
 			}
 			s.check()
@@ -105,7 +105,7 @@ func TestEarlyValues(t *testing.T) {
 		s := newScenario(t)
 		s.run(strings.NewReplacer("METRIC", "kind: count, default: 0", "LIMIT", "max: 0.1").Replace(watched))
 		s.run(fmt.Sprintf("aggregate source 1\n1 a 100 s=100/50/50 m=%d/%d/%d", reported, reported, reported))
-		if got := s.state.live["x"].Arms[1].Stop == suspended; got != (reported == 60) {
+		if got := s.state.live["x"].roster.Arms[1].Stop == suspended; got != (reported == 60) {
 			t.Errorf("%d of 100 in sums: stopped is %v", reported, got)
 		}
 		s.check()
@@ -129,7 +129,7 @@ func TestSharesKeepToBounds(t *testing.T) {
 				t.Fatal(out)
 			}
 			x := s.state.live["x"]
-			p := make([]float64, len(x.Arms))
+			p := make([]float64, len(x.roster.Arms))
 			for k := range p {
 				p[k] = rng.Float64()
 				if rng.Float64() < 0.3 {
@@ -138,13 +138,13 @@ func TestSharesKeepToBounds(t *testing.T) {
 			}
 			p[len(p)-1] += 0.1
 			normalize(p)
-			x.Arms[len(p)-3].Stop = []stop{"", vetoed}[seed%2]
+			x.roster.Arms[len(p)-3].Stop = []stop{"", vetoed}[seed%2]
 			stopView{&x.roster}.limit(p)
 			total := 0.0
 			for k := range p {
 				total += p[k]
-				most := x.def.MaxShare.Of(x.Arms[k].Name)
-				if k == x.Control {
+				most := x.roster.def.MaxShare.Of(x.roster.Arms[k].Name)
+				if k == x.roster.Control {
 					most = 1
 				}
 				if p[k] < 0 || p[k] > most+1e-9 && (control || seed%2 == 0) {
@@ -187,7 +187,7 @@ func TestTrafficGrows(t *testing.T) {
 	}
 	s.run(text + "1") // tokens of the version before come in now
 	s.run("expose " + strings.Join(shown, " "))
-	if n := s.state.live["x"].Holdout.Units; n != int64(held) {
+	if n := s.state.live["x"].roster.Holdout.Units; n != int64(held) {
 		t.Errorf("%d units count as outside, %d were", n, held)
 	}
 	left := 0

@@ -21,25 +21,23 @@ type Note struct {
 
 // experimentState is the state of one experiment. Its parts know their own state alone; those that
 // count or judge arms are given the roster. The receiver of the parts' methods is x, too.
-//
-// Exported fields are persisted (docs/formats/state.md) in the order of the parts, on which the
-// digest depends; cohorts and the learner's snapshot are persisted beside them.
+// [persistedParts] is what is persisted of it.
 type experimentState struct {
-	Created int64         `json:"created"`
-	Status  policy.Status `json:"status"`
-	roster
-	rounds
-	learning
-	guards
-	lifts
-	joiner
-	health
-	senders
-	Ratio ratioTest `json:"ratio"`
-	Ramp  rampState `json:"ramp"`
+	Created  int64
+	Status   policy.Status
+	roster   roster
+	rounds   rounds
+	learning learning
+	guards   guards
+	lifts    lifts
+	joiner   joiner
+	health   health
+	senders  senders
+	Ratio    ratioTest
+	Ramp     rampState
 	// Conclusion is the record of how the experiment ended, nil before it has.
-	Conclusion *policy.Conclusion `json:"conclusion,omitempty"`
-	Notes      []Note             `json:"notes"`
+	Conclusion *policy.Conclusion
+	Notes      []Note
 }
 
 // Bounds on what is kept.
@@ -70,17 +68,17 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 		arms = slices.Insert(arms, 0, policy.Arm{Name: c.Arm, Value: c.Value})
 	}
 	for _, a := range arms {
-		x.push(a, d.Control != nil && d.Control.Arm == a.Name)
+		x.roster.push(a, d.Control != nil && d.Control.Arm == a.Name)
 	}
-	x.Holdout = newArmStats(d)
+	x.roster.Holdout = newArmStats(d)
 	x.health = newHealth(len(d.Metrics))
-	x.Guards = newGuards(len(d.Guardrails), now)
+	x.guards.Guards = newGuards(len(d.Guardrails), now)
 	x.guards.watch(d)
 	x.lifts.watch(d)
-	if err := x.rebuildLearner(&x.roster); err != nil {
+	if err := x.learning.rebuildLearner(&x.roster); err != nil {
 		return nil, err
 	}
-	x.InitialArms = len(x.Arms)
+	x.roster.InitialArms = len(x.roster.Arms)
 	x.note(now, "created")
 	return x, x.renew(now, "created")
 }
@@ -89,12 +87,12 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 // shrunk where guardrails ask for it.
 func (x *experimentState) mixture() []float64 {
 	if x.Status == policy.RolledBack {
-		p := make([]float64, len(x.Arms))
-		p[x.Control] = 1
+		p := make([]float64, len(x.roster.Arms))
+		p[x.roster.Control] = 1
 		return p
 	}
 	p := x.learnedMixture()
-	dilute(p, rampShare(x.def, x.Ramp.Stage), x.Control)
+	dilute(p, rampShare(x.roster.def, x.Ramp.Stage), x.roster.Control)
 	x.guards.shrink(x.guardInput(true), p)
 	normalize(p)
 	return p
@@ -103,25 +101,25 @@ func (x *experimentState) mixture() []float64 {
 // learnedMixture returns the learner's mixture with the exploration floor, beside the control arm's
 // fixed share, without arms that are stopped and within the bounds on shares.
 func (x *experimentState) learnedMixture() []float64 {
-	p := make([]float64, len(x.Arms))
+	p := make([]float64, len(x.roster.Arms))
 	fixed := 0.0
-	if x.def.Policy.Kind != "fixed" && x.Control >= 0 {
-		fixed = x.def.Control.Share
-		p[x.Control] = fixed
+	if x.roster.def.Policy.Kind != "fixed" && x.roster.Control >= 0 {
+		fixed = x.roster.def.Control.Share
+		p[x.roster.Control] = fixed
 	}
-	made, active, arms := x.learner.Serving(), 0, stopView{&x.roster}
+	made, active, arms := x.learning.learner.Serving(), 0, stopView{&x.roster}
 	for i := range made {
-		if arms.planned(x.LearnedArms[i]) {
+		if arms.planned(x.roster.LearnedArms[i]) {
 			active++
 		}
 	}
-	floor := x.def.ExplorationFloor
+	floor := x.roster.def.ExplorationFloor
 	for i, v := range made {
-		k, share := x.LearnedArms[i], float64((1-floor)*v)
+		k, share := x.roster.LearnedArms[i], float64((1-floor)*v)
 		if arms.planned(k) {
 			share += floor / float64(active)
 		}
-		if x.Arms[k].Active {
+		if x.roster.Arms[k].Active {
 			p[k] = float64((1 - fixed) * share)
 		}
 	}
@@ -149,7 +147,7 @@ const (
 // checkCapacity returns an error, for changes by hand, while too many versions wait for their
 // windows.
 func (x *experimentState) checkCapacity() error {
-	if n := 2 * x.maxOpen(); len(x.cohorts) >= n {
+	if n := 2 * x.roster.maxOpen(); len(x.joiner.cohorts) >= n {
 		return noregret.BadInputf("version", "%d versions wait for their attribution window, which is the most that "+
 			"may: try again "+
 			"when some have closed", n)
@@ -159,46 +157,46 @@ func (x *experimentState) checkCapacity() error {
 
 // roundOver reports whether the round has what it needs to end.
 func (x *experimentState) roundOver(now int64) bool {
-	return !x.frozen() && now-x.RoundStart >= int64(x.def.Round.Length) &&
-		x.RoundSeen >= x.def.Round.MinUnits
+	return !x.frozen() && now-x.rounds.RoundStart >= int64(x.roster.def.Round.Length) &&
+		x.joiner.RoundSeen >= x.roster.def.Round.MinUnits
 }
 
 // aged reports whether the running version is to end without its round: while the experiment is
 // paused, or too few units come, the rows of those that came must not wait for ever.
 func (x *experimentState) aged(now int64) bool {
-	c := x.running()
-	if now-c.Begun < int64(max(x.def.Round.Length, x.def.AttributionWindow)) {
+	c := x.joiner.running()
+	if now-c.Begun < int64(max(x.roster.def.Round.Length, x.roster.def.AttributionWindow)) {
 		return false
 	}
-	return c.used() || slices.ContainsFunc(x.Sources, func(s source) bool { return s.Version == c.Version })
+	return c.used() || slices.ContainsFunc(x.senders.Sources, func(s source) bool { return s.Version == c.Version })
 }
 
 // due reports whether the round, or the running version, may close.
 func (x *experimentState) due(now int64) bool {
-	return len(x.cohorts) < x.maxOpen() && (x.roundOver(now) || x.aged(now))
+	return len(x.joiner.cohorts) < x.roster.maxOpen() && (x.roundOver(now) || x.aged(now))
 }
 
 // closeRound ends the round: the next version serves what was learned. A version that has only aged
 // is followed by one that serves the same.
 func (x *experimentState) closeRound(now int64) error {
 	if !x.due(now) {
-		return noregret.BadInputf("round", "round %d has lasted %v with %d units: want %v and %d", x.Round,
-			time.Duration(now-x.RoundStart), x.RoundSeen,
-			time.Duration(x.def.Round.Length), x.def.Round.MinUnits)
+		return noregret.BadInputf("round", "round %d has lasted %v with %d units: want %v and %d", x.rounds.Round,
+			time.Duration(now-x.rounds.RoundStart), x.joiner.RoundSeen,
+			time.Duration(x.roster.def.Round.Length), x.roster.def.Round.MinUnits)
 	}
 	if !x.roundOver(now) {
-		return x.renewWith(now, "aged", x.served(len(x.Arms)))
+		return x.renewWith(now, "aged", x.rounds.served(len(x.roster.Arms)))
 	}
-	x.Round++
-	x.RoundStart, x.RoundSeen = now, 0
+	x.rounds.Round++
+	x.rounds.RoundStart, x.joiner.RoundSeen = now, 0
 	ramp{x}.step(now)
 	return x.renew(now, "round")
 }
 
 // rewind takes back times that a clock gave that was ahead.
 func (x *experimentState) rewind(now int64) {
-	x.RoundStart, x.Ramp.Since = min(x.RoundStart, now), min(x.Ramp.Since, now)
-	for _, c := range x.cohorts {
+	x.rounds.RoundStart, x.Ramp.Since = min(x.rounds.RoundStart, now), min(x.Ramp.Since, now)
+	for _, c := range x.joiner.cohorts {
 		c.Begun, c.Sealed = min(c.Begun, now), min(c.Sealed, now)
 	}
 }

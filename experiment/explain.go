@@ -15,29 +15,29 @@ func (s *State) PolicyAt(name string, n uint64) (*policy.Policy, error) {
 	if x == nil {
 		return nil, notThere(name)
 	}
-	if n == x.Version {
-		return x.policy, nil
+	if n == x.rounds.Version {
+		return x.rounds.policy, nil
 	}
-	v := x.versionOf(n)
-	if v == nil || v.State != policy.RolledBack && v.First < x.Versions[0].Version {
+	v := x.rounds.versionOf(n)
+	if v == nil || v.State != policy.RolledBack && v.First < x.rounds.Versions[0].Version {
 		return nil, notKept(name, n, x)
 	}
-	return x.policyOf(&x.roster, v)
+	return x.rounds.policyOf(&x.roster, v)
 }
 
 func notKept(name string, n uint64, x *experimentState) error {
-	first := x.Versions[0]
+	first := x.rounds.Versions[0]
 	if first.State != policy.RolledBack && first.First < first.Version { // its stream began before
-		if i := slices.IndexFunc(x.Versions, func(v *version) bool {
+		if i := slices.IndexFunc(x.rounds.Versions, func(v *version) bool {
 			return v.State == policy.RolledBack || v.First == v.Version
 		}); i >= 0 {
-			first = x.Versions[i]
+			first = x.rounds.Versions[i]
 		}
 	}
 	e := noregret.BadInputf("version", "version %d of %q cannot be explained: those from %d to %d of the experiment "+
 		"as it is now "+
 		"can; noregret log replay makes older decisions anew, as far back as the log reaches", n, name, first.Version,
-		x.Version)
+		x.rounds.Version)
 	e.Code = noregret.NotFound
 	return e
 }
@@ -49,22 +49,22 @@ func (s *State) Explain(t policy.Token) (*policy.Explanation, error) {
 		return nil, err
 	}
 	x := s.live[t.Experiment]
-	v := x.versionOf(t.Version)
+	v := x.rounds.versionOf(t.Version)
 	e := p.Explain(t)
 	e.Policy = policy.PolicyFacts{
 		Made: stamp(v.Time), Cause: v.Cause, Value: v.Value, Units: map[string]uint64{},
 		Known: map[string]map[string]policy.KnownMetric{},
 	}
-	m := len(x.def.Metrics)
+	m := len(x.roster.def.Metrics)
 	for k := range v.Units {
-		name := x.Arms[k].Name
+		name := x.roster.Arms[k].Name
 		e.Policy.Units[name], e.Policy.Known[name] = v.Units[k], map[string]policy.KnownMetric{}
 		for i := range m {
 			q := policy.KnownMetric{N: v.N[k*m+i]}
 			if q.N > 0 {
 				q.Mean = known(v.Mean[k*m+i])
 			}
-			e.Policy.Known[name][x.def.Metrics[i].Name] = q
+			e.Policy.Known[name][x.roster.def.Metrics[i].Name] = q
 		}
 	}
 	return e, nil

@@ -108,13 +108,13 @@ func TestNoRoom(t *testing.T) {
 	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .5}, "unit"))
 	full := func() {
 		x := s.state.live["x"]
-		x.cohorts = slices.Repeat(x.cohorts[len(x.cohorts)-1:], 2*x.maxOpen())
+		x.joiner.cohorts = slices.Repeat(x.joiner.cohorts[len(x.joiner.cohorts)-1:], 2*x.roster.maxOpen())
 	}
 	s.refusals = true
 	full()
 	for _, kind := range []string{"pause", "resume"} {
 		if kind == "resume" {
-			s.state.live["x"].cohorts = s.state.live["x"].cohorts[:1]
+			s.state.live["x"].joiner.cohorts = s.state.live["x"].joiner.cohorts[:1]
 			s.run("pause")
 			full()
 		}

@@ -101,26 +101,26 @@ func (x *guards) rolledBack(now int64) {
 // experiment is rolled back there is nothing to judge. After resume, a breach acts again only if it
 // has ended meanwhile.
 func (x *experimentState) evaluateGuardrails(now int64) {
-	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
+	if len(x.guards.Guards) == 0 || x.Status == policy.RolledBack {
 		return
 	}
 	in := x.guardInput(true)
 	if x.Status == policy.Concluded { // nothing is served instead
-		_, _ = x.guards.evaluate(in, x.running().Mixture, now, x.note)
-		for i := range x.Guards {
-			x.Guards[i].Shrinking = false
+		_, _ = x.guards.evaluate(in, x.joiner.running().Mixture, now, x.note)
+		for i := range x.guards.Guards {
+			x.guards.Guards[i].Shrinking = false
 		}
 		return
 	}
 	stopper{x}.stopArms(in, now)
-	act, why := x.guards.evaluate(in, x.running().Mixture, now, x.note)
+	act, why := x.guards.evaluate(in, x.joiner.running().Mixture, now, x.note)
 	switch act {
 	case "rollback":
 		_ = x.rollback(now, "rolled back by a guardrail", why) // it has a control arm and is not rolled back
 	case "shrink":
 		x.note(now, "the mixture is shrunk towards the control arm")
 		if x.Status == policy.Paused { // what is served, not what has been learned since
-			_ = x.renewPaused(now, "shrunk", x.served(len(x.Arms)).Shares())
+			_ = x.renewPaused(now, "shrunk", x.rounds.served(len(x.roster.Arms)).Shares())
 		} else {
 			_ = x.renew(now, "shrunk")
 		}

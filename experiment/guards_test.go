@@ -46,7 +46,7 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 		}
 		s.event(KindExposures, q)
 		s.event(KindFeedback, p)
-		if s.state.live["g"].Guards[0].State == policy.GuardBreached {
+		if s.state.live["g"].guards.Guards[0].State == policy.GuardBreached {
 			return true
 		}
 		s.now += int64(time.Minute)
@@ -148,8 +148,8 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 		}
 		s.simulate([]string{"simulate", "0", "2000", "0", "x=a:.9,c:.1", "y=a:.2,c:.9"})
 		x := s.state.live["g"]
-		if !x.Guards[0].Shrinking {
-			t.Fatalf("%q: the mixture is not shrunk: %+v", ranged, x.Guards[0])
+		if !x.guards.Guards[0].Shrinking {
+			t.Fatalf("%q: the mixture is not shrunk: %+v", ranged, x.guards.Guards[0])
 		}
 		s.run("arm.add b 2")
 		r, err := s.state.Report("g")
@@ -171,9 +171,9 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 			s.run("wait 61s")
 			s.run("due")
 		}
-		n := x.Arms[2].Stats.Units
-		if x = s.state.live["g"]; x.Arms[2].Stats.Units < 300 {
-			t.Errorf("%q: the new arm has %d units, and had %d", ranged, x.Arms[2].Stats.Units, n)
+		n := x.roster.Arms[2].Stats.Units
+		if x = s.state.live["g"]; x.roster.Arms[2].Stats.Units < 300 {
+			t.Errorf("%q: the new arm has %d units, and had %d", ranged, x.roster.Arms[2].Stats.Units, n)
 		}
 		s.check()
 	}
@@ -235,7 +235,7 @@ func TestAlphaIsSpentOnce(t *testing.T) {
 	for founders := 1; founders < 2000; founders += 333 {
 		x, sum := &experimentState{roster: roster{def: d, InitialArms: founders}}, 0.0
 		for k := range 10_000 {
-			sum += x.armAlpha(&d.Guardrails[0], k)
+			sum += x.roster.armAlpha(&d.Guardrails[0], k)
 		}
 		if sum += servedAlpha * .05; sum > .05+1e-12 || sum < .0499 {
 			t.Errorf("%d initial arms: alpha sums to %v", founders, sum)

@@ -62,12 +62,12 @@ func (x *health) report(r *roster, ratio *ratioTest, accepted int64) policy.Heal
 
 // healthReport returns the report of all parts.
 func (x *experimentState) healthReport() policy.Health {
-	h := x.health.report(&x.roster, &x.Ratio, x.Feedback.Accepted)
-	h.Unlearned, h.Exposures, h.Open = x.Unlearned, x.Exposures, x.open()
-	h.Problems = append(h.Problems, x.shrunk(x.guardInput(false), x.running().Mixture)...)
+	h := x.health.report(&x.roster, &x.Ratio, x.joiner.Feedback.Accepted)
+	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.open()
+	h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.running().Mixture)...)
 	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
-	if len(x.cohorts) >= x.maxOpen() {
-		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.cohorts))+" policy versions wait for their "+
+	if len(x.joiner.cohorts) >= x.roster.maxOpen() {
+		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.joiner.cohorts))+" policy versions wait for their "+
 			"attribution window, the most that may; a round of a larger part of the window, or a longer one, would not")
 	}
 	return h
@@ -95,11 +95,11 @@ func (s *State) Vitals(name string) (Vitals, error) {
 	if x == nil {
 		return Vitals{}, notThere(name)
 	}
-	v := Vitals{Version: x.Version, Orphans: x.Orphans, Feedback: x.Feedback}
+	v := Vitals{Version: x.rounds.Version, Orphans: x.health.Orphans, Feedback: x.joiner.Feedback}
 	v.Mismatch, _ = x.Ratio.mismatch()
-	v.Open = x.open()
-	for i := range x.Guards {
-		v.Guardrails = append(v.Guardrails, GuardVital{x.def.Guardrails[i].Metric, x.Guards[i].State})
+	v.Open = x.joiner.open()
+	for i := range x.guards.Guards {
+		v.Guardrails = append(v.Guardrails, GuardVital{x.roster.def.Guardrails[i].Metric, x.guards.Guards[i].State})
 	}
 	return v, nil
 }

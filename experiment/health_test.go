@@ -23,13 +23,13 @@ func ratioLive(t testing.TB, stickiness string) *experimentState {
 
 // beginRatio begins a version in a stream. The two versions before it stay open.
 func (x *experimentState) beginRatio(mixture []float64, stream uint64) *cohort {
-	x.Version++
-	c := newCohort(x.def, x.Version, 1, mixture)
+	x.rounds.Version++
+	c := newCohort(x.roster.def, x.rounds.Version, 1, mixture)
 	x.Ratio.begin(c, stream)
-	x.cohorts = append(x.cohorts, c)
-	if len(x.cohorts) > 2 {
-		x.Ratio.mature(x.def.Stickiness, x.cohorts, x.cohorts[0])
-		x.cohorts = x.cohorts[1:]
+	x.joiner.cohorts = append(x.joiner.cohorts, c)
+	if len(x.joiner.cohorts) > 2 {
+		x.Ratio.mature(x.roster.def.Stickiness, x.joiner.cohorts, x.joiner.cohorts[0])
+		x.joiner.cohorts = x.joiner.cohorts[1:]
 	}
 	return c
 }
@@ -59,10 +59,10 @@ func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []flo
 	var c *cohort
 	for i := range n {
 		if i%(n/len(mixtures)) == 0 && i/(n/len(mixtures)) < len(mixtures) {
-			c = x.beginRatio(mixtures[i/(n/len(mixtures))], x.Version+1)
+			c = x.beginRatio(mixtures[i/(n/len(mixtures))], x.rounds.Version+1)
 		}
 		x.addRatio(c, pick(rng, c.Mixture, tilt), 1)
-		x.Ratio.settle(x.def.Stickiness, x.cohorts)
+		x.Ratio.settle(x.roster.def.Stickiness, x.joiner.cohorts)
 	}
 	return &x.Ratio
 }

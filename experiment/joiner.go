@@ -33,7 +33,7 @@ type joinInput struct {
 
 // joinInput returns the joiner's input at a time.
 func (x *experimentState) joinInput(now int64) *joinInput {
-	return &joinInput{&x.roster, x.policy, &x.health, &x.senders, &x.Ratio, now}
+	return &joinInput{&x.roster, x.rounds.policy, &x.health, &x.senders, &x.Ratio, now}
 }
 
 // senders are the sources of aggregates, in the order of their names.

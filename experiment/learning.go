@@ -75,58 +75,60 @@ func (x *learning) takes(r *roster, i, k int, served []float64) bool {
 // advance closes the cohorts whose window has ended. It drops senders whose last report precedes
 // every open version: a repeated report of theirs would be late.
 func (x *experimentState) advance(now int64) {
-	n, stops := len(x.cohorts), stopper{x}
+	n, stops := len(x.joiner.cohorts), stopper{x}
 	suspended := stops.suspended()
-	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.matures(x.cohorts[0]) <= now {
-		x.mature(x.cohorts[0])
-		x.cohorts = x.cohorts[1:]
+	for len(x.joiner.cohorts) > 1 && x.joiner.cohorts[0].Sealed > 0 && x.roster.matures(x.joiner.cohorts[0]) <= now {
+		x.mature(x.joiner.cohorts[0])
+		x.joiner.cohorts = x.joiner.cohorts[1:]
 	}
 	stops.release(suspended, now)
-	if len(x.cohorts) < n {
-		x.Sources = slices.DeleteFunc(x.Sources, func(s source) bool { return s.Version < x.cohorts[0].Version })
+	if len(x.joiner.cohorts) < n {
+		x.senders.Sources = slices.DeleteFunc(x.senders.Sources, func(s source) bool {
+			return s.Version < x.joiner.cohorts[0].Version
+		})
 	}
 }
 
 func (x *experimentState) mature(c *cohort) {
-	x.Ratio.mature(x.def.Stickiness, x.cohorts, c)
-	m := c.mature(x.def, func(slot, metric int, v float64, given bool) {
-		x.count(c, slot, metric, v)
+	x.Ratio.mature(x.roster.def.Stickiness, x.joiner.cohorts, c)
+	m := c.mature(x.roster.def, func(slot, metric int, v float64, given bool) {
+		x.roster.count(c, slot, metric, v)
 		if !given {
 			earlyView{&x.roster}.add(c, slot, metric, v)
 		}
 	}, func(slot, ratio int, a, b float64) {
 		c.Stats[slot].Pairs[ratio].Add(a, b)
-		x.stats(c, slot).Pairs[ratio].Add(a, b)
+		x.roster.stats(c, slot).Pairs[ratio].Add(a, b)
 	})
 	for slot := range c.Later {
 		c.Stats[slot].merge(&c.Later[slot])
-		x.stats(c, slot).merge(&c.Later[slot])
+		x.roster.stats(c, slot).merge(&c.Later[slot])
 	}
 	x.guards.closeVersion(&x.roster, c)
 	x.lifts.closeVersion(&x.roster, c)
-	x.Returns.observe(x.def, c)
+	x.guards.Returns.observe(x.roster.def, c)
 	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]
-	if v := x.versionOf(c.Version); v != nil {
-		all := newArmStats(x.def)
+	if v := x.rounds.versionOf(c.Version); v != nil {
+		all := newArmStats(x.roster.def)
 		for k := range arms {
 			all.merge(&arms[k])
 		}
 		v.Seen = all.Units
 		for i := range v.Observed {
-			if n, mean := all.of(x.def, i); n > 0 {
+			if n, mean := all.of(x.roster.def, i); n > 0 {
 				v.Observed[i] = &mean
 			}
 		}
 	}
 	if c.Learn {
-		x.remember(x.def, arms)
-		x.Unlearned += x.closeLearningRound(&x.roster, arms)
+		x.learning.remember(x.roster.def, arms)
+		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms)
 		return
 	}
-	for _, k := range x.LearnedArms {
-		if k < len(arms) && x.goals != nil {
-			x.Unlearned += arms[k].Units
+	for _, k := range x.roster.LearnedArms {
+		if k < len(arms) && x.roster.goals != nil {
+			x.learning.Unlearned += arms[k].Units
 		}
 	}
 }

@@ -50,8 +50,9 @@ func TestPauseKeepsGoing(t *testing.T) {
 		t.Errorf("%+v, %d open", r.Feedback, r.Health.Open)
 	}
 	x := s.state.live["x"]
-	if n := x.Matured - x.Unlearned; n != before || x.Unlearned < 600 {
-		t.Errorf("%d units were learned from, %d not: want the %d from before the pause", n, x.Unlearned, before)
+	if n := x.health.Matured - x.learning.Unlearned; n != before || x.learning.Unlearned < 600 {
+		t.Errorf("%d units were learned from, %d not: want the %d from before the pause", n, x.learning.Unlearned,
+			before)
 	}
 	s.run("resume")
 	if p := s.state.Policy("x").Mixture(); fmt.Sprint(p) == mixture {
@@ -74,8 +75,8 @@ func TestTooFewUnitsAge(t *testing.T) {
 		s.run("wait 1s")
 		s.run("due")
 	}
-	if x := s.state.live["x"]; x.Round != 1 || x.Orphans < 700 {
-		t.Errorf("round %d, %d orphans", x.Round, x.Orphans)
+	if x := s.state.live["x"]; x.rounds.Round != 1 || x.health.Orphans < 700 {
+		t.Errorf("round %d, %d orphans", x.rounds.Round, x.health.Orphans)
 	}
 	s.check()
 }
@@ -95,14 +96,14 @@ func TestUnlearnedOnce(t *testing.T) {
 	s.run("wait 65s")
 	s.run("due")
 	x := s.state.live["x"]
-	if x.Unlearned != 50 {
-		t.Fatalf("%d units are unlearned", x.Unlearned)
+	if x.learning.Unlearned != 50 {
+		t.Fatalf("%d units are unlearned", x.learning.Unlearned)
 	}
 	for _, m := range []string{"n", "m", "n", "m"} {
 		s.run(goal(m))
 	}
-	if x := s.state.live["x"]; x.Unlearned != 50 {
-		t.Errorf("after four changes of the objective %d units are unlearned, want 50", x.Unlearned)
+	if x := s.state.live["x"]; x.learning.Unlearned != 50 {
+		t.Errorf("after four changes of the objective %d units are unlearned, want 50", x.learning.Unlearned)
 	}
 }
 
@@ -141,8 +142,8 @@ func TestSourcesForgotten(t *testing.T) {
 		}
 	}
 	x := s.state.live["x"]
-	if len(x.Sources) > 6000 || x.Arms[0].Stats.Units != int64(units) {
-		t.Errorf("%d sources, %d units of %d", len(x.Sources), x.Arms[0].Stats.Units, units)
+	if len(x.senders.Sources) > 6000 || x.roster.Arms[0].Stats.Units != int64(units) {
+		t.Errorf("%d sources, %d units of %d", len(x.senders.Sources), x.roster.Arms[0].Stats.Units, units)
 	}
 	s.check()
 }
@@ -226,12 +227,12 @@ func TestOpenVersionsBounded(t *testing.T) {
 	}
 	use(&after)
 	x := s.state.live["x"]
-	per := float64(after.HeapAlloc-before.HeapAlloc) / float64(len(x.cohorts)) / 1024
-	t.Logf("%d versions wait, %d MiB, %.0f KiB each with their history", len(x.cohorts),
+	per := float64(after.HeapAlloc-before.HeapAlloc) / float64(len(x.joiner.cohorts)) / 1024
+	t.Logf("%d versions wait, %d MiB, %.0f KiB each with their history", len(x.joiner.cohorts),
 		(after.HeapAlloc-before.HeapAlloc)>>20, per)
-	if len(x.cohorts) > x.maxOpen() || (after.HeapAlloc-before.HeapAlloc)>>20 > 40 {
-		t.Errorf("%d versions wait in %d MiB, want at most %d in 40", len(x.cohorts),
-			(after.HeapAlloc-before.HeapAlloc)>>20, x.maxOpen())
+	if len(x.joiner.cohorts) > x.roster.maxOpen() || (after.HeapAlloc-before.HeapAlloc)>>20 > 40 {
+		t.Errorf("%d versions wait in %d MiB, want at most %d in 40", len(x.joiner.cohorts),
+			(after.HeapAlloc-before.HeapAlloc)>>20, x.roster.maxOpen())
 	}
 	if r, err := s.state.Report("x"); err != nil ||
 		!strings.Contains(strings.Join(r.Health.Problems, ";"), "rounds wait") {
@@ -243,7 +244,7 @@ func TestOpenVersionsBounded(t *testing.T) {
 			break
 		}
 		s.eventAt(&p, KindResume)
-		if i > x.maxOpen() {
+		if i > x.roster.maxOpen() {
 			t.Fatal("changes by hand are not bounded")
 		}
 	}

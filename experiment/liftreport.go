@@ -13,28 +13,28 @@ const liftAlpha = 0.05
 // report compares the arms and the mixtures with the control.
 func (x lifter) report(deployed []float64) policy.Lift {
 	out := policy.Lift{Alpha: liftAlpha, Quantities: []policy.LiftQuantity{}}
-	if x.Control < 0 {
+	if x.roster.Control < 0 {
 		out.Reason = "there is no control arm: without an arm that is served in every version there is nothing to " +
 			"compare the others with"
 		return out
 	}
-	out.Control = x.Arms[x.Control].Name
-	if len(x.Lifts) == 0 {
+	out.Control = x.roster.Arms[x.roster.Control].Name
+	if len(x.lifts.Lifts) == 0 {
 		out.Reason = "there are no goals and no guardrails"
 		return out
 	}
-	in, now := x.input(), x.running().Mixture
-	if s := x.controlStats(); s.Units == 0 {
+	in, now := x.input(), x.joiner.running().Mixture
+	if s := x.roster.controlStats(); s.Units == 0 {
 		out.Reason = "the control arm has had no units yet"
 	}
-	if x.goals != nil {
+	if x.roster.goals != nil {
 		out.Quantities = append(out.Quantities, x.objectiveLift(in, now, deployed))
-		for _, g := range x.def.Objective.Goals {
+		for _, g := range x.roster.def.Objective.Goals {
 			out.Quantities = append(out.Quantities, x.goalLift(in, g.Metric, now, deployed))
 		}
 	}
 	guarded := x.guardInput(false)
-	for i := range x.def.Guardrails {
+	for i := range x.roster.def.Guardrails {
 		out.Quantities = append(out.Quantities, x.guardLift(in, guarded, i, now, deployed))
 	}
 	return out
@@ -42,7 +42,7 @@ func (x lifter) report(deployed []float64) policy.Lift {
 
 // shown reports whether an arm is listed.
 func (x lifter) shown(k int) bool {
-	return k != x.Control && (x.Arms[k].Active || x.Arms[k].Stats.Units > 0)
+	return k != x.roster.Control && (x.roster.Arms[k].Active || x.roster.Arms[k].Stats.Units > 0)
 }
 
 // fill compares the arms and the mixtures in a quantity.
@@ -50,9 +50,9 @@ func (x lifter) fill(q *policy.LiftQuantity, arm func(k int) policy.Comparison,
 	mixture func(p []float64) policy.Comparison, deployed, now []float64, soFar policy.Comparison,
 ) {
 	q.Arms = map[string]policy.Comparison{}
-	for k := range x.Arms {
+	for k := range x.roster.Arms {
 		if x.shown(k) {
-			q.Arms[x.Arms[k].Name] = arm(k)
+			q.Arms[x.roster.Arms[k].Name] = arm(k)
 		}
 	}
 	q.Served, q.SoFar = mixture(now), soFar
@@ -63,9 +63,9 @@ func (x lifter) fill(q *policy.LiftQuantity, arm func(k int) policy.Comparison,
 }
 
 func (x lifter) goalLift(in *liftInput, metric string, now, deployed []float64) policy.LiftQuantity {
-	m := x.def.MetricIndex(metric)
+	m := x.roster.def.MetricIndex(metric)
 	c := in.compare(&in.Lifts[in.of(m)], liftAlpha)
-	up := x.def.Metrics[m].Direction != "down"
+	up := x.roster.def.Metrics[m].Direction != "down"
 	q := policy.LiftQuantity{Kind: policy.LiftGoal, Metric: metric, Direction: direction(up)}
 	say := func(d difference) policy.Comparison {
 		out := c.comparison(&d)
@@ -80,8 +80,8 @@ func (x lifter) goalLift(in *liftInput, metric string, now, deployed []float64) 
 }
 
 func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deployed []float64) policy.LiftQuantity {
-	g := &x.def.Guardrails[i]
-	m := x.def.MetricIndex(g.Metric)
+	g := &x.roster.def.Guardrails[i]
+	m := x.roster.def.MetricIndex(g.Metric)
 	c := in.compare(&in.Lifts[in.of(m)], liftAlpha)
 	limit, up, relative, _ := g.Limit()
 	q := policy.LiftQuantity{
@@ -99,7 +99,7 @@ func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deploy
 			b := x.guards.slack(guarded, i, p, nil)
 			return say(c.mixture(p), b.classify())
 		}, deployed, now, say(c.soFar(), served))
-	if x.Guards[i].State == policy.GuardBreached { // by early values, too
+	if x.guards.Guards[i].State == policy.GuardBreached { // by early values, too
 		q.Served.Verdict = policy.Broken
 	}
 	return q
@@ -313,11 +313,11 @@ func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) policy.Lif
 func (x lifter) deployed() []float64 {
 	switch e := (ending{x.experimentState}); {
 	case x.Status == policy.Concluded:
-		return x.running().Mixture
+		return x.joiner.running().Mixture
 	case x.Status == policy.RolledBack || !e.learned():
 		return nil
 	default:
-		scratch := guards{Guards: append([]guardState(nil), x.Guards...)}
+		scratch := guards{Guards: append([]guardState(nil), x.guards.Guards...)}
 		return e.deployed(&scratch, x.guardInput(false))
 	}
 }
@@ -333,11 +333,11 @@ type course struct {
 // course returns how a mixture that is served from now on and the deployed one stand, nil without
 // an objective.
 func (x lifter) course(now []float64) *course {
-	if x.goals == nil {
+	if x.roster.goals == nil {
 		return nil
 	}
 	out := &course{Deployed: x.deployed()}
-	if len(x.Lifts) == 0 {
+	if len(x.lifts.Lifts) == 0 {
 		return out
 	}
 	o, unknown := x.input().objectiveInput(), policy.Interval{}

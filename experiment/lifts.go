@@ -138,11 +138,11 @@ type lifter struct{ *experimentState }
 // input adds the contrasts of the versions that are open.
 func (x lifter) input() *liftInput {
 	in := &liftInput{
-		guardInput: &guardInput{roster: &x.roster, inflation: x.Returns.factor}, lifts: x.lifts.copy(),
+		guardInput: &guardInput{roster: &x.roster, inflation: x.guards.Returns.factor}, lifts: x.lifts.copy(),
 	}
-	for _, c := range x.cohorts {
+	for _, c := range x.joiner.cohorts {
 		for i := range in.Lifts {
-			of := x.contrast(c, in.Lifts[i].Metric)
+			of := x.roster.contrast(c, in.Lifts[i].Metric)
 			in.Lifts[i].merge(&of)
 		}
 	}

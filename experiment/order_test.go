@@ -9,7 +9,7 @@ import (
 // TestPersistedOrder pins the names and the order of an experiment's persisted fields. The digest
 // of the state depends on them, so moving a field from one part to another must not change them.
 func TestPersistedOrder(t *testing.T) {
-	raw, err := json.Marshal(new(experimentState))
+	raw, err := json.Marshal(new(experimentState).persisted())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,15 +15,15 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 	switch {
 	case x.Status != policy.Paused:
 		return x.renew(now, cause)
-	case x.def.Policy.Kind == "fixed":
-		if len(retired) > 0 || !sameJSON(before.Policy, x.def.Policy) {
+	case x.roster.def.Policy.Kind == "fixed":
+		if len(retired) > 0 || !sameJSON(before.Policy, x.roster.def.Policy) {
 			return x.renew(now, cause) // it is what the definition says, not what was learned
 		}
-	case added > 0 || len(retired) > 0 || before.ExplorationFloor != x.def.ExplorationFloor ||
-		before.ControlShare() != x.def.ControlShare():
+	case added > 0 || len(retired) > 0 || before.ExplorationFloor != x.roster.def.ExplorationFloor ||
+		before.ControlShare() != x.roster.def.ControlShare():
 		return x.renewPaused(now, cause, x.carried(before, retired))
 	}
-	return x.renewWith(now, cause, x.served(len(x.Arms)))
+	return x.renewWith(now, cause, x.rounds.served(len(x.roster.Arms)))
 }
 
 // renewPaused is renew for a mixture of a paused experiment, shrunk where guardrails ask for it.
@@ -44,33 +44,33 @@ func (x *experimentState) renewPaused(now int64, cause string, p []float64) erro
 // and redistributes the shares in v of retired arms proportionally. A new arm has no share in v
 // before the experiment is resumed.
 func (x *experimentState) carried(before *definition.Definition, retired []int) []float64 {
-	p := x.served(len(x.Arms)).Shares()
+	p := x.rounds.served(len(x.roster.Arms)).Shares()
 	mass, had, has := 0.0, 0, 0
-	for _, k := range x.LearnedArms {
+	for _, k := range x.roster.LearnedArms {
 		mass += p[k]
 		if p[k] > 0 {
 			had++
 		}
-		if x.Arms[k].Active {
+		if x.roster.Arms[k].Active {
 			has++
 		}
 	}
 	if !(mass > 0) {
 		return p // all units have the control arm
 	}
-	f, next, learned := before.ExplorationFloor, x.def.ExplorationFloor, 0.0
+	f, next, learned := before.ExplorationFloor, x.roster.def.ExplorationFloor, 0.0
 	v := make([]float64, len(p))
-	for _, k := range x.LearnedArms {
+	for _, k := range x.roster.LearnedArms {
 		if p[k] > 0 && f < 1 && !slices.Contains(retired, k) {
 			v[k] = max(p[k]/mass-f/float64(had), 0)
 			learned += v[k]
 		}
 	}
-	mass *= (1 - x.def.ControlShare()) / (1 - before.ControlShare())
+	mass *= (1 - x.roster.def.ControlShare()) / (1 - before.ControlShare())
 	rest := 1.0
-	for _, k := range x.LearnedArms {
+	for _, k := range x.roster.LearnedArms {
 		even := 0.0
-		if x.Arms[k].Active {
+		if x.roster.Arms[k].Active {
 			even = 1 / float64(has)
 		}
 		if learned > 0 {
@@ -81,8 +81,8 @@ func (x *experimentState) carried(before *definition.Definition, retired []int) 
 		p[k] = float64(mass * (float64((1-next)*v[k]) + float64(next*even)))
 		rest -= p[k]
 	}
-	if x.Control >= 0 {
-		p[x.Control] = max(rest, 0)
+	if x.roster.Control >= 0 {
+		p[x.roster.Control] = max(rest, 0)
 	}
 	return p
 }

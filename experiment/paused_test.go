@@ -78,7 +78,7 @@ func TestPausedShrink(t *testing.T) {
 	t.Parallel()
 	s, send := pausedRun(t)
 	s.mixtureIs("paused", map[string]float64{"c": .1, "a": .45, "b": .45})
-	for k := 20; s.state.live["e"].Guards[0].State != policy.GuardBreached; k++ {
+	for k := 20; s.state.live["e"].guards.Guards[0].State != policy.GuardBreached; k++ {
 		if k == 60 {
 			t.Fatal("the guardrail was not breached")
 		}

@@ -101,7 +101,7 @@ func TestExplainReach(t *testing.T) {
 		}
 	}
 	x := s.state.live["x"]
-	x.Versions = slices.Clone(x.Versions[3:])
+	x.rounds.Versions = slices.Clone(x.rounds.Versions[3:])
 	for i, want := range map[int]bool{1: false, 3: false, 5: false, 8: true, 12: true} {
 		_, err := s.state.Explain(s.tokens[fmt.Sprint("u", i)])
 		if want && err != nil || !want && (err == nil ||

@@ -42,8 +42,8 @@ type ramp struct{ *experimentState }
 // waits returns a text for each thing that the stage still waits for; none when the next stage
 // may begin.
 func (x ramp) waits(now int64) (texts []string) {
-	s := &x.def.Ramp[x.Ramp.Stage]
-	if n := x.units() - x.Ramp.Units; n < s.Units {
+	s := &x.roster.def.Ramp[x.Ramp.Stage]
+	if n := x.roster.units() - x.Ramp.Units; n < s.Units {
 		texts = append(texts, "units: "+itoa(int(n))+" of "+itoa(int(s.Units)))
 	}
 	if t := now - x.Ramp.Since; t < int64(s.Time) {
@@ -52,11 +52,12 @@ func (x ramp) waits(now int64) (texts []string) {
 	}
 	if s.Guardrails == "held" {
 		p := x.learnedMixture()
-		dilute(p, rampShare(x.def, x.Ramp.Stage+1), x.Control)
+		dilute(p, rampShare(x.roster.def, x.Ramp.Stage+1), x.roster.Control)
 		in := x.guardInput(false)
-		for i := range x.def.Guardrails {
+		for i := range x.roster.def.Guardrails {
 			if b := x.guards.slack(in, i, p, nil); !(b.low >= 0) {
-				texts = append(texts, "guardrail "+x.def.Guardrails[i].Metric+": the mixture of the next stage is "+
+				texts = append(texts, "guardrail "+x.roster.def.Guardrails[i].Metric+": the mixture of the next "+
+					"stage is "+
 					"not shown to hold it")
 			}
 		}
@@ -64,15 +65,15 @@ func (x ramp) waits(now int64) (texts []string) {
 	return texts
 }
 
-// step begins the next stage if nothing is waited for.
+// step begins the next stage if its gates are open.
 func (x ramp) step(now int64) {
-	if x.Ramp.Stage >= len(x.def.Ramp) || x.Status != policy.Running || len(x.waits(now)) > 0 {
+	if x.Ramp.Stage >= len(x.roster.def.Ramp) || x.Status != policy.Running || len(x.waits(now)) > 0 {
 		return
 	}
-	x.Ramp.enter(x.Ramp.Stage+1, now, x.units())
-	if x.Ramp.Stage < len(x.def.Ramp) {
-		x.note(now, "ramp: stage %d of %d, %v of the traffic", x.Ramp.Stage+1, len(x.def.Ramp),
-			rampShare(x.def, x.Ramp.Stage))
+	x.Ramp.enter(x.Ramp.Stage+1, now, x.roster.units())
+	if x.Ramp.Stage < len(x.roster.def.Ramp) {
+		x.note(now, "ramp: stage %d of %d, %v of the traffic", x.Ramp.Stage+1, len(x.roster.def.Ramp),
+			rampShare(x.roster.def, x.Ramp.Stage))
 	} else {
 		x.note(now, "ramp: over, the learned mixture gets all of the traffic")
 	}
@@ -81,23 +82,23 @@ func (x ramp) step(now int64) {
 // change goes on with the ramp of a new definition: in its first stage whose share is at least that
 // of now.
 func (x ramp) change(before *definition.Definition, now int64) {
-	if sameJSON(before.Ramp, x.def.Ramp) {
+	if sameJSON(before.Ramp, x.roster.def.Ramp) {
 		return
 	}
 	share, stage := rampShare(before, x.Ramp.Stage), 0
-	for stage < len(x.def.Ramp) && x.def.Ramp[stage].Share < share {
+	for stage < len(x.roster.def.Ramp) && x.roster.def.Ramp[stage].Share < share {
 		stage++
 	}
-	x.Ramp.enter(stage, now, x.units())
+	x.Ramp.enter(stage, now, x.roster.units())
 }
 
 // report returns the report of the ramp, nil without one and when it is over.
 func (x ramp) report(now int64) *policy.RampReport {
-	if x.Ramp.Stage >= len(x.def.Ramp) || x.Status == policy.Concluded {
+	if x.Ramp.Stage >= len(x.roster.def.Ramp) || x.Status == policy.Concluded {
 		return nil
 	}
 	return &policy.RampReport{
-		Stage: x.Ramp.Stage + 1, Stages: len(x.def.Ramp), Share: rampShare(x.def, x.Ramp.Stage),
+		Stage: x.Ramp.Stage + 1, Stages: len(x.roster.def.Ramp), Share: rampShare(x.roster.def, x.Ramp.Stage),
 		Since: stamp(x.Ramp.Since), Waits: append([]string{}, x.waits(now)...),
 	}
 }
@@ -105,9 +106,9 @@ func (x ramp) report(now int64) *policy.RampReport {
 // outside returns the share of units that get the control arm whatever the mixture is, in 2^-64ths:
 // those held back, and, until the experiment is concluded, those that do not take part.
 func (x *experimentState) outside() uint64 {
-	out := x.def.HoldBack
+	out := x.roster.def.HoldBack
 	if x.Status != policy.Concluded {
-		out += float64((1 - out) * (1 - x.def.Traffic))
+		out += float64((1 - out) * (1 - x.roster.def.Traffic))
 	}
 	return policy.Fraction(out)
 }

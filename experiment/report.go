@@ -27,49 +27,50 @@ func (s *State) Report(name string) (*policy.Report, error) {
 		return nil, notThere(name)
 	}
 	r := &policy.Report{
-		Name: name, Description: x.def.Description, State: x.Status, Version: x.Version, Round: x.Round,
+		Name: name, Description: x.roster.def.Description, State: x.Status, Version: x.rounds.Version,
+		Round:   x.rounds.Round,
 		Created: stamp(x.Created), Time: stamp(s.time),
-		Mixture: x.shares(x.running().Mixture), Arms: map[string]policy.ArmReport{},
-		Feedback:   x.Feedback,
+		Mixture: x.roster.shares(x.joiner.running().Mixture), Arms: map[string]policy.ArmReport{},
+		Feedback:   x.joiner.Feedback,
 		Guardrails: []policy.GuardrailReport{}, Health: x.healthReport(), History: []policy.HistoryPoint{},
 		Notes: []policy.NoteReport{},
 	}
 	var regrets map[uint64]*float64
 	r.Regret, regrets = x.regret()
-	for k := range x.Arms {
-		r.Arms[x.Arms[k].Name] = x.namedArm(k, x.Returns.factor)
+	for k := range x.roster.Arms {
+		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.guards.Returns.factor)
 	}
-	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.def.Traffic
+	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.roster.def.Traffic
 	if x.Status == policy.Concluded {
 		r.Traffic = 1
 	}
-	if x.outside() > 0 || x.Holdout.Units > 0 {
-		h := x.armReport(&x.Holdout, x.Returns.factor)
+	if x.outside() > 0 || x.roster.Holdout.Units > 0 {
+		h := x.roster.armReport(&x.roster.Holdout, x.guards.Returns.factor)
 		h.Active, h.Control = true, true
 		r.HoldBack = &h
 	}
 	deployed := lifter{x}.deployed()
 	if deployed != nil {
-		r.Deployed = x.shares(deployed)
+		r.Deployed = x.roster.shares(deployed)
 	}
 	r.Lift = lifter{x}.report(deployed)
 	in := x.guardInput(false)
-	for i := range x.Guards {
-		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.running().Mixture, i))
+	for i := range x.guards.Guards {
+		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.joiner.running().Mixture, i))
 	}
-	for _, v := range x.thinned(len(x.Arms)) {
+	for _, v := range x.rounds.thinned(len(x.roster.Arms)) {
 		p := policy.HistoryPoint{
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
-			Mixture: x.shares(v.Split.Shares()), Value: v.Value,
+			Mixture: x.roster.shares(v.Split.Shares()), Value: v.Value,
 			Units: v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
 		}
 		if c := v.Course; c != nil {
 			if p.Lift = c.Lift; c.Deployed != nil {
-				p.Deployed = x.shares(c.Deployed)
+				p.Deployed = x.roster.shares(c.Deployed)
 			}
 		}
 		for i, m := range v.Observed {
-			p.Metrics[x.def.Metrics[i].Name] = m
+			p.Metrics[x.roster.def.Metrics[i].Name] = m
 		}
 		r.History = append(r.History, p)
 	}
@@ -81,17 +82,18 @@ func (s *State) Report(name string) (*policy.Report, error) {
 
 // regret computes the regret against the best single arm, in total and per unit up to each version.
 func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
-	means, seen := x.means()
+	means, seen := x.roster.means()
 	if means == nil {
 		return nil, nil
 	}
 	r := &policy.Regret{}
 	best, arm, held := math.Inf(-1), -1, false
 	for k := range means {
-		if !seen[k] || !x.Arms[k].Active {
+		if !seen[k] || !x.roster.Arms[k].Active {
 			continue
 		}
-		v, holds := x.priced.Value(means[k]), finite(x.goals.Value(means[k])) // first those that hold what is hard
+		// first those that hold what is hard
+		v, holds := x.roster.priced.Value(means[k]), finite(x.roster.goals.Value(means[k]))
 		if holds && !held || holds == held && v > best {
 			best, arm, held = v, k, holds
 		}
@@ -99,19 +101,19 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 	if arm < 0 {
 		return r, nil
 	}
-	r.BestSingle.Arm, r.BestSingle.Value = x.Arms[arm].Name, known(best)
-	if v, ok := x.valueBy(x.running().Mixture, means, seen); ok {
+	r.BestSingle.Arm, r.BestSingle.Value = x.roster.Arms[arm].Name, known(best)
+	if v, ok := x.roster.valueBy(x.joiner.running().Mixture, means, seen); ok {
 		r.Mixture = &v
 	}
-	sum, course := 0.0, make(map[uint64]*float64, len(x.Versions))
-	for _, v := range x.Versions {
+	sum, course := 0.0, make(map[uint64]*float64, len(x.rounds.Versions))
+	for _, v := range x.rounds.Versions {
 		units := v.Seen
-		if c := x.cohortOf(v.Version); c != nil {
+		if c := x.joiner.cohortOf(v.Version); c != nil {
 			for k := range c.Mixture {
 				units += c.Stats[k].Units
 			}
 		}
-		if value, ok := x.valueBy(v.Split.Shares(), means, seen); ok && units > 0 {
+		if value, ok := x.roster.valueBy(v.Split.Shares(), means, seen); ok && units > 0 {
 			sum += float64(value * float64(units))
 			r.Units += units
 			course[v.Version] = known(best - sum/float64(r.Units))
@@ -134,24 +136,24 @@ func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), er
 	if x == nil {
 		return nil, notThere(name)
 	}
-	means, seen := x.means()
+	means, seen := x.roster.means()
 	var arms []int
 	for k := range means {
-		if seen[k] && x.Arms[k].Active {
+		if seen[k] && x.roster.Arms[k].Active {
 			arms = append(arms, k)
 		}
 	}
 	if len(arms) == 0 {
 		return nil, nil
 	}
-	t, err := pasto.NewTable(len(arms), x.goals.Dim())
+	t, err := pasto.NewTable(len(arms), x.roster.goals.Dim())
 	if err != nil {
 		return nil, err
 	}
 	for i, k := range arms {
 		copy(t.Arm(i), means[k])
 	}
-	goals, all := x.goals, len(x.Arms)
+	goals, all := x.roster.goals, len(x.roster.Arms)
 	return func() (*optimum.Optimum, error) {
 		o, err := optimum.Maximize(goals, t, optimum.Options{Tolerance: 1e-6, Iterations: 10_000})
 		if _, impossible := errors.AsType[*optimum.Infeasible](err); impossible {

@@ -71,24 +71,24 @@ func (x *experimentState) renew(now int64, cause string) error {
 
 // renewWith is renew with a given split.
 func (x *experimentState) renewWith(now int64, cause string, split *policy.Split) (err error) {
-	if n := len(x.cohorts); n > 0 {
-		c := x.cohorts[n-1]
+	if n := len(x.joiner.cohorts); n > 0 {
+		c := x.joiner.cohorts[n-1]
 		c.Sealed = now
-		x.sealVersion(&x.roster, c)
+		x.lifts.sealVersion(&x.roster, c)
 	}
-	x.Version++
-	x.restream(&x.roster)
+	x.rounds.Version++
+	x.rounds.restream(&x.roster)
 	v := x.describe(now, cause, split)
-	x.Versions = append(x.Versions, v)
-	if n := keepVersions(len(x.Arms)); len(x.Versions) > n {
-		x.Versions = slices.Clone(x.Versions[len(x.Versions)-n:])
+	x.rounds.Versions = append(x.rounds.Versions, v)
+	if n := keepVersions(len(x.roster.Arms)); len(x.rounds.Versions) > n {
+		x.rounds.Versions = slices.Clone(x.rounds.Versions[len(x.rounds.Versions)-n:])
 	}
-	c := newCohort(x.def, x.Version, x.Round, split.Shares())
-	c.Centre = x.centres(&x.roster)
+	c := newCohort(x.roster.def, x.rounds.Version, x.rounds.Round, split.Shares())
+	c.Centre = x.guards.centres(&x.roster)
 	c.Begun, c.Learn, c.Hold = now, !x.frozen(), v.Hold
-	x.Ratio.begin(c, x.First)
-	x.cohorts = append(x.cohorts, c)
-	x.policy, err = x.policyOf(&x.roster, v)
+	x.Ratio.begin(c, x.rounds.First)
+	x.joiner.cohorts = append(x.joiner.cohorts, c)
+	x.rounds.policy, err = x.rounds.policyOf(&x.roster, v)
 	return err
 }
 
@@ -116,19 +116,20 @@ func (x *rounds) restream(r *roster) {
 // describe returns the record of the version that begins.
 func (x *experimentState) describe(now int64, cause string, split *policy.Split) *version {
 	v := &version{
-		Version: x.Version, Round: x.Round, Time: now, Cause: cause, State: x.Status, Stream: x.Stream, First: x.First,
+		Version: x.rounds.Version, Round: x.rounds.Round, Time: now, Cause: cause, State: x.Status,
+		Stream: x.rounds.Stream, First: x.rounds.First,
 		Split: split, Hold: x.outside(),
-		Observed: make([]*float64, len(x.def.Metrics)),
+		Observed: make([]*float64, len(x.roster.def.Metrics)),
 	}
-	for k := range x.Arms {
-		s := &x.Arms[k].Stats
+	for k := range x.roster.Arms {
+		s := &x.roster.Arms[k].Stats
 		v.Units = append(v.Units, uint64(s.Units))
-		for m := range x.def.Metrics {
-			n, mean := s.of(x.def, m)
+		for m := range x.roster.def.Metrics {
+			n, mean := s.of(x.roster.def, m)
 			v.N, v.Mean = append(v.N, uint64(n)), append(v.Mean, mean)
 		}
 	}
-	if value, ok := x.value(split.Shares()); ok {
+	if value, ok := x.roster.value(split.Shares()); ok {
 		v.Value = &value
 	}
 	v.Course = lifter{x}.course(split.Shares())

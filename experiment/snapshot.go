@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/policy"
 )
 
 // stateFormat is the version of a saved state.
@@ -28,9 +29,45 @@ type persistedState struct {
 
 type persistedExperiment struct {
 	Definition *definition.Definition `json:"definition"`
-	State      *experimentState       `json:"state"`
+	State      *persistedParts        `json:"state"`
 	Cohorts    []*cohort              `json:"cohorts"`
 	Learner    []byte                 `json:"maker"`
+}
+
+// persistedParts are the exported fields of the parts of an experiment, in their order, on which
+// the digest depends (docs/formats/state.md). Cohorts and the learner's snapshot are persisted
+// beside them.
+type persistedParts struct {
+	Created int64         `json:"created"`
+	Status  policy.Status `json:"status"`
+	roster
+	rounds
+	learning
+	guards
+	lifts
+	joiner
+	health
+	senders
+	Ratio      ratioTest          `json:"ratio"`
+	Ramp       rampState          `json:"ramp"`
+	Conclusion *policy.Conclusion `json:"conclusion,omitempty"`
+	Notes      []Note             `json:"notes"`
+}
+
+// persisted returns the parts of an experiment as they are persisted.
+func (x *experimentState) persisted() *persistedParts {
+	return &persistedParts{
+		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
+		x.Ramp, x.Conclusion, x.Notes,
+	}
+}
+
+// restored returns the experiment of persisted parts.
+func (p *persistedParts) restored() *experimentState {
+	return &experimentState{
+		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
+		p.Ramp, p.Conclusion, p.Notes,
+	}
 }
 
 // MarshalBinary writes the state as JSON, for a snapshot of the log (docs/formats/state.md).
@@ -54,13 +91,13 @@ func (s *State) Freeze() (*Frozen, error) {
 	f := &Frozen{saved: s.head()}
 	for _, name := range s.Names() {
 		x := s.live[name]
-		b, err := x.learner.MarshalBinary()
+		b, err := x.learning.learner.MarshalBinary()
 		if err != nil {
 			return nil, err
 		}
 		y := x.copy()
 		f.saved.Experiments = append(f.saved.Experiments,
-			persistedExperiment{Definition: y.def, State: y, Cohorts: y.cohorts, Learner: b})
+			persistedExperiment{Definition: y.roster.def, State: y.persisted(), Cohorts: y.joiner.cohorts, Learner: b})
 	}
 	return f, nil
 }
@@ -126,7 +163,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 		if err != nil {
 			return err
 		}
-		n.live[x.def.Name] = x
+		n.live[x.roster.def.Name] = x
 	}
 	*s = *n
 	return nil
@@ -141,42 +178,45 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 	if err := e.Definition.Validate(); err != nil {
 		return nil, noregret.BadInputf("snapshot", "%w", err)
 	}
-	x := e.State
-	x.def, x.cohorts = e.Definition, e.Cohorts
-	if err := x.setGoals(); err != nil {
+	x := e.State.restored()
+	x.roster.def, x.joiner.cohorts = e.Definition, e.Cohorts
+	if err := x.roster.setGoals(); err != nil {
 		return nil, err
 	}
-	m, r := len(x.def.Metrics), len(x.def.Ratios())
-	fits := x.Control >= -1 && x.Control < len(x.Arms) && len(x.Guards) == len(x.def.Guardrails) && len(x.Missing) == m
-	stats := []*armStats{&x.Holdout}
-	for k := range x.Arms {
-		stats = append(stats, &x.Arms[k].Stats)
+	m, r := len(x.roster.def.Metrics), len(x.roster.def.Ratios())
+	fits := x.roster.Control >= -1 && x.roster.Control < len(x.roster.Arms) &&
+		len(x.guards.Guards) == len(x.roster.def.Guardrails) && len(x.health.Missing) == m
+	stats := []*armStats{&x.roster.Holdout}
+	for k := range x.roster.Arms {
+		stats = append(stats, &x.roster.Arms[k].Stats)
 	}
 	for _, s := range stats {
 		fits = fits && len(s.Metrics) == m && len(s.Pairs) == r
 	}
-	for _, k := range x.LearnedArms {
-		fits = fits && k >= 0 && k < len(x.Arms)
+	for _, k := range x.roster.LearnedArms {
+		fits = fits && k >= 0 && k < len(x.roster.Arms)
 	}
 	if !fits {
-		return nil, noregret.BadInputf("snapshot", "the parts of experiment %q do not fit each other", x.def.Name)
+		return nil, noregret.BadInputf("snapshot", "the parts of experiment %q do not fit each other",
+			x.roster.def.Name)
 	}
-	for _, c := range x.cohorts {
-		if err := c.restore(x.def); err != nil {
+	for _, c := range x.joiner.cohorts {
+		if err := c.restore(x.roster.def); err != nil {
 			return nil, err
 		}
 	}
-	x.guards.watch(x.def)
-	x.lifts.watch(x.def)
-	x.Returns.measure()
-	if err := x.restoreLearner(&x.roster, e.Learner); err != nil {
+	x.guards.watch(x.roster.def)
+	x.lifts.watch(x.roster.def)
+	x.guards.Returns.measure()
+	if err := x.learning.restoreLearner(&x.roster, e.Learner); err != nil {
 		return nil, err
 	}
-	v := x.versionOf(x.Version)
-	if v == nil || v.Split == nil || v.Split.Len() > len(x.Arms) {
-		return nil, noregret.BadInputf("snapshot", "version %d of experiment %q is missing", x.Version, x.def.Name)
+	v := x.rounds.versionOf(x.rounds.Version)
+	if v == nil || v.Split == nil || v.Split.Len() > len(x.roster.Arms) {
+		return nil, noregret.BadInputf("snapshot", "version %d of experiment %q is missing", x.rounds.Version,
+			x.roster.def.Name)
 	}
 	var err error
-	x.policy, err = x.policyOf(&x.roster, v)
+	x.rounds.policy, err = x.rounds.policyOf(&x.roster, v)
 	return x, err
 }

@@ -42,7 +42,7 @@ func (s *State) Names() []string { return slices.Sorted(maps.Keys(s.live)) }
 // Policy returns the policy in force of an experiment, or nil.
 func (s *State) Policy(name string) *policy.Policy {
 	if x := s.live[name]; x != nil {
-		return x.policy
+		return x.rounds.policy
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (s *State) Policy(name string) *policy.Policy {
 // Definition returns the definition of an experiment, or nil. The caller must not change it.
 func (s *State) Definition(name string) *definition.Definition {
 	if x := s.live[name]; x != nil {
-		return x.def
+		return x.roster.def
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (s *State) dispatch(e Event) Outcome {
 			return Outcome{Err: err}
 		}
 		return s.with(p.Experiment, func(x *experimentState) Outcome {
-			return x.unitsEvent(x.joinInput(s.time), e.Kind, &p)
+			return x.joiner.unitsEvent(x.joinInput(s.time), e.Kind, &p)
 		})
 	case KindAggregate:
 		var p policy.Aggregate
@@ -160,7 +160,7 @@ func (s *State) dispatch(e Event) Outcome {
 			return Outcome{Err: err}
 		}
 		return s.with(p.Experiment, func(x *experimentState) Outcome {
-			return x.aggregate(x.joinInput(s.time), &p)
+			return x.joiner.aggregate(x.joinInput(s.time), &p)
 		})
 	case KindAddArm, KindRetireArm, KindVetoArm, KindLiftArm:
 		var p ArmEvent
@@ -191,12 +191,12 @@ func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	if x == nil {
 		return Outcome{Experiment: name, Err: notThere(name)}
 	}
-	before := x.Version
+	before := x.rounds.Version
 	x.advance(s.time)
 	o := f(x)
-	x.Ratio.settle(x.def.Stickiness, x.cohorts)
+	x.Ratio.settle(x.roster.def.Stickiness, x.joiner.cohorts)
 	x.evaluateGuardrails(s.time)
-	o.Experiment, o.Renewed = name, x.Version != before
+	o.Experiment, o.Renewed = name, x.rounds.Version != before
 	return o
 }
 
@@ -259,7 +259,7 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 		if x == nil {
 			return Outcome{Experiment: p.Experiment, Err: notThere(p.Experiment)}
 		}
-		s.gone[p.Experiment] = x.Version
+		s.gone[p.Experiment] = x.rounds.Version
 		delete(s.live, p.Experiment)
 		return Outcome{Experiment: p.Experiment, Renewed: true}
 	}
@@ -290,7 +290,7 @@ func (s *State) Due(now int64) []Event {
 		switch {
 		case x.due(now):
 			kind = KindRound
-		case len(x.cohorts) > 1 && x.matures(x.cohorts[0]) <= now:
+		case len(x.joiner.cohorts) > 1 && x.roster.matures(x.joiner.cohorts[0]) <= now:
 			kind = KindClock
 		default:
 			continue

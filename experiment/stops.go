@@ -148,21 +148,21 @@ func (x stopView) left() bool {
 // stopArms stops the arms that, by themselves, surely break a guardrail.
 func (x stopper) stopArms(in *guardInput, now int64) {
 	stopped, veto := false, false
-	for i := range x.def.Guardrails {
-		g := &x.def.Guardrails[i]
+	for i := range x.roster.def.Guardrails {
+		g := &x.roster.def.Guardrails[i]
 		if !stopsArms(g) {
 			continue
 		}
 		beyond := x.beyond(in, i)
-		for k := range x.Arms {
-			a := &x.Arms[k]
-			if k == x.Control || !a.Active || !x.turned(in, i, k, beyond(k)) {
+		for k := range x.roster.Arms {
+			a := &x.roster.Arms[k]
+			if k == x.roster.Control || !a.Active || !x.turned(in, i, k, beyond(k)) {
 				continue
 			}
 			switch {
 			case a.Stop == vetoed || a.Stop == suspended && !g.EachArm || !g.EachArm && a.Observed:
 				continue
-			case g.EachArm || x.def.Policy.Kind == "fixed":
+			case g.EachArm || x.roster.def.Policy.Kind == "fixed":
 				a.Stop, a.Why, veto = vetoed, "guardrail "+g.Metric+": the arm breaks it by itself; until the veto "+
 					"is lifted", true
 			default:
@@ -183,16 +183,16 @@ func (x stopper) stopArms(in *guardInput, now int64) {
 
 // beyond returns the test whether an arm by itself surely breaks guardrail i.
 func (x stopper) beyond(in *guardInput, i int) func(k int) bool {
-	g := &x.def.Guardrails[i]
+	g := &x.roster.def.Guardrails[i]
 	if early := (earlyView{&x.roster}); early.boundedSide(g) {
 		return func(k int) bool { return early.beyond(g, k) }
 	}
 	_, up, relative, _ := g.Limit()
 	var arm func(k int) armSlack
 	if relative {
-		arm, _ = x.relativeSlack(in, i)
+		arm, _ = x.guards.relativeSlack(in, i)
 	} else {
-		arm, _ = in.plainSlack(g, x.cachedBounds(&x.roster, i))
+		arm, _ = in.plainSlack(g, x.guards.cachedBounds(&x.roster, i))
 	}
 	return func(k int) bool {
 		a := arm(k)
@@ -202,10 +202,10 @@ func (x stopper) beyond(in *guardInput, i int) func(k int) bool {
 
 // turned records whether an arm breaks guardrail i by itself, and reports whether it has begun to.
 func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
-	a := &x.Arms[k]
+	a := &x.roster.Arms[k]
 	at, was := slices.BinarySearch(a.Beyond, i)
-	if beyond && !was && !x.def.Guardrails[i].EachArm { // the mixture alone must hold it: surely so?
-		beyond = !(x.guards.slack(in, i, x.running().Mixture, x.cachedBounds(&x.roster, i)).low >= 0)
+	if beyond && !was && !x.roster.def.Guardrails[i].EachArm { // the mixture alone must hold it: surely so?
+		beyond = !(x.guards.slack(in, i, x.joiner.running().Mixture, x.guards.cachedBounds(&x.roster, i)).low >= 0)
 	}
 	switch {
 	case beyond && !was:
@@ -220,8 +220,8 @@ func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 // replan makes the learner anew, without the arms that are vetoed. It keeps the old one if that
 // cannot be: what is served leaves them out all the same.
 func (x stopper) replan() {
-	if x.def.Arms.Box == nil && x.def.Policy.Kind != "fixed" {
-		_ = x.rebuildLearner(&x.roster)
+	if x.roster.def.Arms.Box == nil && x.roster.def.Policy.Kind != "fixed" {
+		_ = x.learning.rebuildLearner(&x.roster)
 	}
 }
 
@@ -243,27 +243,27 @@ func (x stopView) anyVeto() bool {
 // without them.
 func (x stopper) renewStopped(now int64, cause string) error {
 	if x.Status == policy.Paused {
-		return x.renewPaused(now, cause, x.served(len(x.Arms)).Shares())
+		return x.renewPaused(now, cause, x.rounds.served(len(x.roster.Arms)).Shares())
 	}
 	return x.renew(now, cause)
 }
 
 // veto stops an arm until the veto is lifted.
 func (x stopper) veto(p *ArmEvent, now int64) error {
-	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
+	k := slices.IndexFunc(x.roster.Arms, func(a armState) bool { return a.Name == p.Arm })
 	switch {
-	case k < 0 || !x.Arms[k].Active:
+	case k < 0 || !x.roster.Arms[k].Active:
 		return noregret.BadInputf("arm", "%q is not an active arm", p.Arm)
-	case k == x.Control:
+	case k == x.roster.Control:
 		return noregret.BadInputf("arm", "%q is the control arm, which cannot be vetoed", p.Arm)
-	case x.Arms[k].Stop == vetoed:
+	case x.roster.Arms[k].Stop == vetoed:
 		return noregret.BadInputf("arm", "%q is vetoed already", p.Arm)
 	}
 	if err := x.checkCapacity(); err != nil {
 		return err
 	}
-	x.Arms[k].Stop, x.Arms[k].Why = vetoed, withReason("by hand, until the veto is lifted", p.Reason)
-	if !x.view().left() && x.Control < 0 {
+	x.roster.Arms[k].Stop, x.roster.Arms[k].Why = vetoed, withReason("by hand, until the veto is lifted", p.Reason)
+	if !x.view().left() && x.roster.Control < 0 {
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
 	x.note(now, "%s", withReason("arm "+p.Arm+" vetoed", p.Reason))
@@ -274,15 +274,15 @@ func (x stopper) veto(p *ArmEvent, now int64) error {
 // lift lets an arm that is stopped be served again. A guardrail stops it again only if meanwhile
 // the arm was not surely beyond its limit.
 func (x stopper) lift(p *ArmEvent, now int64) error {
-	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
-	if k < 0 || !x.Arms[k].Active || x.Arms[k].Stop == "" {
+	k := slices.IndexFunc(x.roster.Arms, func(a armState) bool { return a.Name == p.Arm })
+	if k < 0 || !x.roster.Arms[k].Active || x.roster.Arms[k].Stop == "" {
 		return noregret.BadInputf("arm", "%q is not an arm that is stopped", p.Arm)
 	}
 	if err := x.checkCapacity(); err != nil {
 		return err
 	}
-	was := x.Arms[k].Stop
-	x.Arms[k].Stop, x.Arms[k].Why = "", ""
+	was := x.roster.Arms[k].Stop
+	x.roster.Arms[k].Stop, x.roster.Arms[k].Why = "", ""
 	x.note(now, "%s", withReason("arm "+p.Arm+" no longer stopped", p.Reason))
 	if was == vetoed {
 		x.replan()
@@ -301,8 +301,8 @@ func (x stopView) observed(k int) {
 
 // suspended returns the arms that are suspended.
 func (x stopper) suspended() (arms []int) {
-	for k := range x.Arms {
-		if x.Arms[k].Stop == suspended {
+	for k := range x.roster.Arms {
+		if x.roster.Arms[k].Stop == suspended {
 			arms = append(arms, k)
 		}
 	}
@@ -314,13 +314,14 @@ func (x stopper) suspended() (arms []int) {
 // on.
 func (x stopper) release(arms []int, now int64) {
 	for _, k := range arms {
-		if x.Arms[k].Stop == suspended {
+		if x.roster.Arms[k].Stop == suspended {
 			continue
 		}
-		for _, i := range x.Arms[k].Beyond {
-			if g := &x.def.Guardrails[i]; g.Action == "shrink" && !x.Guards[i].Shrinking {
-				x.Guards[i].Shrinking = true
-				x.note(now, "arm %s no longer stopped: the mixture is shrunk for the guardrail %s", x.Arms[k].Name,
+		for _, i := range x.roster.Arms[k].Beyond {
+			if g := &x.roster.def.Guardrails[i]; g.Action == "shrink" && !x.guards.Guards[i].Shrinking {
+				x.guards.Guards[i].Shrinking = true
+				x.note(now, "arm %s no longer stopped: the mixture is shrunk for the guardrail %s",
+					x.roster.Arms[k].Name,
 					g.Metric)
 			}
 		}

@@ -15,7 +15,7 @@ func TestSumsBeyondRange(t *testing.T) {
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m, range: [0, 1]}, " +
 		"{name: n}, {name: k, kind: count}, {name: r, kind: ratio, numerator: n, denominator: k}]\nobjective: " +
 		"{goals: [{metric: m}]}")
-	before, err := json.Marshal(s.state.live["x"].Arms)
+	before, err := json.Marshal(s.state.live["x"].roster.Arms)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestSumsBeyondRange(t *testing.T) {
 			t.Errorf("%v: %+v", m, o.Items[0])
 		}
 	}
-	after, err := json.Marshal(s.state.live["x"].Arms)
+	after, err := json.Marshal(s.state.live["x"].roster.Arms)
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("%s became %s, %v", before, after, err)
 	}
