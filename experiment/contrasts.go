@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // contrasts compare the arms, and what is served, with the control's units of the same versions in
@@ -26,7 +27,7 @@ func (x *contrasts) merge(o *contrasts) {
 	}
 }
 
-func cloneContrasts(a []contrasts) []contrasts {
+func copyContrasts(a []contrasts) []contrasts {
 	out := slices.Clone(a)
 	for i := range out {
 		out[i].Arms = slices.Clone(out[i].Arms)
@@ -132,14 +133,14 @@ func (x *roster) groups(c *cohort, metric int) (group func(*armStats) confseq.Gr
 		}
 		sum.Metrics[metric].Merge(a.Metrics[metric])
 	}
-	if !finite(x.width(metric)) {
+	if !vec.IsFinite(x.width(metric)) {
 		return func(a *armStats) confseq.Group { return a.Metrics[metric].Group() }, add
 	}
 	centre := math.NaN()
 	if metric < len(c.Centre) {
 		centre = c.Centre[metric]
 	}
-	if !finite(centre) {
+	if !vec.IsFinite(centre) {
 		var all armStats
 		for k := range c.Mixture {
 			add(&all, &c.Stats[k])
@@ -168,7 +169,7 @@ type guardInput struct {
 // keep them for the next time.
 func (x *experimentState) guardInput(keep bool) *guardInput {
 	in := &guardInput{
-		roster: &x.roster, contrasts: cloneContrasts(x.guards.Contrasts),
+		roster: &x.roster, contrasts: copyContrasts(x.guards.Contrasts),
 		inflation: x.guards.Returns.factor,
 	}
 	for _, c := range x.joiner.cohorts {

@@ -32,10 +32,10 @@ func (x *roster) copy() roster {
 	y := *x
 	y.Arms = slices.Clone(x.Arms)
 	for k := range y.Arms {
-		y.Arms[k].Stats = x.Arms[k].Stats.clone()
+		y.Arms[k].Stats = x.Arms[k].Stats.copy()
 		y.Arms[k].Early = slices.Clone(x.Arms[k].Early)
 	}
-	y.Holdout, y.LearnedArms = x.Holdout.clone(), slices.Clone(x.LearnedArms)
+	y.Holdout, y.LearnedArms = x.Holdout.copy(), slices.Clone(x.LearnedArms)
 	return y
 }
 
@@ -54,7 +54,7 @@ func (x *learning) copy() learning {
 	y := *x
 	y.Recent = make([]roundStats, len(x.Recent))
 	for i := range x.Recent {
-		y.Recent[i].Stats = cloneStats(x.Recent[i].Stats)
+		y.Recent[i].Stats = copyStats(x.Recent[i].Stats)
 	}
 	return y
 }
@@ -62,7 +62,7 @@ func (x *learning) copy() learning {
 // copy leaves out the bounds, which are computed again.
 func (x *guards) copy() guards {
 	return guards{
-		Guards: slices.Clone(x.Guards), Contrasts: cloneContrasts(x.Contrasts), Returns: x.Returns.copy(),
+		Guards: slices.Clone(x.Guards), Contrasts: copyContrasts(x.Contrasts), Returns: x.Returns.copy(),
 	}
 }
 
@@ -90,7 +90,7 @@ func (r *ratioTest) copy() ratioTest {
 func (c *cohort) copy() *cohort {
 	d := *c
 	d.Centre = slices.Clone(c.Centre)
-	d.Stats, d.Later, d.Sums.Missing = cloneStats(c.Stats), cloneStats(c.Later), slices.Clone(c.Sums.Missing)
+	d.Stats, d.Later, d.Sums.Missing = copyStats(c.Stats), copyStats(c.Later), slices.Clone(c.Sums.Missing)
 	d.Unit, d.Slot = slices.Clone(c.Unit), slices.Clone(c.Slot)
 	d.Mask, d.Values = slices.Clone(c.Mask), slices.Clone(c.Values)
 	return &d

@@ -33,7 +33,8 @@ func TestLowerRateHolds(t *testing.T) {
 				if len(late) > 50 {
 					s, late = s+late[0], late[1:]
 				}
-				if s > float64(n)*mean && lowerRate(n, s, alpha) > mean { // never above the estimate
+				// never above the estimate
+				if s > float64(n)*mean && lowerRate(n, s, alpha) > mean {
 					wrong++
 					break
 				}

@@ -116,7 +116,8 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 	act, why := x.guards.evaluate(in, x.joiner.running().Mixture, now, x.note)
 	switch act {
 	case "rollback":
-		_ = x.rollback(now, "rolled back by a guardrail", why) // it has a control arm and is not rolled back
+		// it has a control arm and is not rolled back
+		_ = x.rollback(now, "rolled back by a guardrail", why)
 	case "shrink":
 		x.note(now, "the mixture is shrunk towards the control arm")
 		if x.Status == policy.Paused { // what is served, not what has been learned since

@@ -142,7 +142,8 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.6, action: shrink}]\nround: {length: " +
 			"1m}\nattribution_window: 1m")
 		s.simulate([]string{"simulate", "9000", "20", "0", "x=a:.9,c:.1", "y=a:.9,c:.9"})
-		for range 2 { // the policy knows the arm: it is not stopped when it breaks the limit by itself
+		// the policy knows the arm: it is not stopped when it breaks the limit by itself
+		for range 2 {
 			s.run("wait 2m")
 			s.run("due")
 		}
@@ -201,7 +202,8 @@ func TestNegativeControl(t *testing.T) {
 		change       float64
 	}{
 		{"min_change: -0.1", "c:-2,a:-2", policy.GuardHeld, 0},
-		{"min_change: -0.1", "c:-2,a:-4", policy.GuardBreached, -.5}, // half the units, so half the change
+		// half the units, so half the change
+		{"min_change: -0.1", "c:-2,a:-4", policy.GuardBreached, -.5},
 		{"max_change: 0.1", "c:-2,a:-1", policy.GuardBreached, .25},
 		{"max_change: 0.1", "c:-2,a:-4", policy.GuardHeld, -.5},
 		{"min_change: -0.1", "c:2,a:1", policy.GuardBreached, -.25},

@@ -136,7 +136,7 @@ func (x *experimentState) mature(c *cohort) {
 // remember keeps the statistics of a matured version. If there are too many, it drops the oldest
 // (with drift window) or merges the two oldest.
 func (x *learning) remember(d *definition.Definition, arms []armStats) {
-	x.Recent = append(x.Recent, roundStats{cloneStats(arms)})
+	x.Recent = append(x.Recent, roundStats{copyStats(arms)})
 	keep := keepRecent
 	if d.Drift.Kind == "window" {
 		if n := int(d.Drift.Rounds); len(x.Recent) > min(n, keep) {

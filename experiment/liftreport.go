@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -172,7 +173,7 @@ func verdict(d armSlack, up bool) policy.Verdict {
 		return policy.Better
 	case high < 0:
 		return policy.Worse
-	case !finite(low) || !finite(high):
+	case !vec.IsFinite(low) || !vec.IsFinite(high):
 		return policy.TooFew
 	}
 	return policy.NoDifference
@@ -311,7 +312,7 @@ func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) policy.Lif
 // deployed returns the mixture that the policy would deploy, by arm, or nil if there is none. It
 // changes nothing.
 func (x lifter) deployed() []float64 {
-	switch e := (ending{x.experimentState}); {
+	switch e := ending(x); {
 	case x.Status == policy.Concluded:
 		return x.joiner.running().Mixture
 	case x.Status == policy.RolledBack || !e.learned():

@@ -1,5 +1,7 @@
 package experiment
 
+import "github.com/noregret/noregret/internal/vec"
+
 // setGoals makes the objective of the definition.
 func (x *roster) setGoals() (err error) {
 	x.goals, x.priced = nil, nil
@@ -41,7 +43,7 @@ func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float6
 		}
 	}
 	v = x.priced.Value(theta)
-	return v, finite(v)
+	return v, vec.IsFinite(v)
 }
 
 // means returns the goal vector of each arm over its whole life, or nil without an objective.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/policy"
@@ -14,7 +15,7 @@ func stamp(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
 // known returns a pointer to v, or nil if v is not finite.
 func known(v float64) *float64 {
-	if !finite(v) {
+	if !vec.IsFinite(v) {
 		return nil
 	}
 	return &v
@@ -93,7 +94,7 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 			continue
 		}
 		// first those that hold what is hard
-		v, holds := x.roster.priced.Value(means[k]), finite(x.roster.goals.Value(means[k]))
+		v, holds := x.roster.priced.Value(means[k]), vec.IsFinite(x.roster.goals.Value(means[k]))
 		if holds && !held || holds == held && v > best {
 			best, arm, held = v, k, holds
 		}

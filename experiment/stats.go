@@ -28,16 +28,14 @@ func (a *armStats) merge(o *armStats) {
 	}
 }
 
-func (a *armStats) clone() armStats {
+func (a *armStats) copy() armStats {
 	return armStats{a.Units, slices.Clone(a.Metrics), slices.Clone(a.Pairs)}
 }
 
-func cloneStats(a []armStats) []armStats {
+func copyStats(a []armStats) []armStats {
 	out := make([]armStats, len(a))
 	for i := range a {
-		out[i] = a[i].clone()
+		out[i] = a[i].copy()
 	}
 	return out
 }
-
-func finite(v float64) bool { return v-v == 0 }

@@ -204,7 +204,8 @@ func (x stopper) beyond(in *guardInput, i int) func(k int) bool {
 func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 	a := &x.roster.Arms[k]
 	at, was := slices.BinarySearch(a.Beyond, i)
-	if beyond && !was && !x.roster.def.Guardrails[i].EachArm { // the mixture alone must hold it: surely so?
+	// the mixture alone must hold it: surely so?
+	if beyond && !was && !x.roster.def.Guardrails[i].EachArm {
 		beyond = !(x.guards.slack(in, i, x.joiner.running().Mixture, x.guards.cachedBounds(&x.roster, i)).low >= 0)
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -137,7 +138,8 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 		for r := range sums.Pairs {
 			p := a.Pairs[r]
 			p.Merge(sums.Pairs[r])
-			if !finite(p.X) || !finite(p.Y) || !finite(p.XX) || !finite(p.YY) || !finite(p.Cross) {
+			if !vec.IsFinite(p.X) || !vec.IsFinite(p.Y) || !vec.IsFinite(p.XX) || !vec.IsFinite(p.YY) ||
+				!vec.IsFinite(p.Cross) {
 				return noregret.BadInputf("pairs", "the sums leave the range of float64")
 			}
 		}
@@ -244,7 +246,7 @@ func pairOf(num, den *definition.Metric, q policy.PairSums) (confseq.Pair, error
 		return confseq.Pair{}, noregret.BadInputf(den.Name, "%w", err)
 	}
 	cross := q.XY - float64(a.Mean*q.Y)
-	if !finite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*q.XX*q.YY) {
+	if !vec.IsFinite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*q.XX*q.YY) {
 		return confseq.Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
 	}
 	return confseq.FromParts(a, b, cross), nil

@@ -14,8 +14,6 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-func finite(v float64) bool { return v-v == 0 }
-
 // Validate returns an error for a definition that breaks a rule, with the field's path as its
 // place.
 func (d *Definition) Validate() error {
@@ -319,7 +317,7 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	if m.Numerator != "" || m.Denominator != "" {
 		return noregret.BadInputf(place, "%q is not a ratio: only a ratio has a numerator and a denominator", m.Name)
 	}
-	low, high := m.Interval()
+	low, _ := m.Interval()
 	if m.Range != nil && (len(m.Range) != 2 || !within(m.Range[0]) || !within(m.Range[1]) || m.Range[0] >= m.Range[1]) {
 		return noregret.BadInputf(place+".range", "%v: want two numbers of size at most %v, the lower first", m.Range,
 			largest)
@@ -334,9 +332,9 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	if c := m.Cap; c != nil && m.Kind == "count" && *c != math.Trunc(*c) {
 		return noregret.BadInputf(place+".cap", "%v: a count is a whole number", *c)
 	}
-	low, high = m.Counted()
-	if m.Default != nil && !(*m.Default >= low && *m.Default <= high) {
-		return noregret.BadInputf(place+".default", "%v: want a number in the range [%v, %v]", *m.Default, low, high)
+	least, most := m.Counted()
+	if m.Default != nil && !(*m.Default >= least && *m.Default <= most) {
+		return noregret.BadInputf(place+".default", "%v: want a number in the range [%v, %v]", *m.Default, least, most)
 	}
 	if m.Default != nil && m.Kind == "count" && *m.Default != math.Trunc(*m.Default) {
 		return noregret.BadInputf(place+".default", "%v: a count is a whole number", *m.Default)

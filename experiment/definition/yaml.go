@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 func (s *source) readYAML(data []byte) error {
@@ -114,7 +115,7 @@ func (s *source) scalar(at position, y *yaml.Node) error {
 		return nil
 	case "!!float":
 		var v float64
-		if err := y.Decode(&v); err != nil || !finite(v) {
+		if err := y.Decode(&v); err != nil || !vec.IsFinite(v) {
 			return s.fault(at.line, at.path, "%s: want a finite number", y.Value)
 		}
 		b, err := strictjson.Encode(v)

@@ -35,11 +35,7 @@ func TestWidths(t *testing.T) {
 		wide := wideMarkdown
 		switch filepath.Ext(path) {
 		case ".go":
-			limit := textColumns
-			if wideTrailing(filepath.ToSlash(path)) {
-				limit = codeColumns
-			}
-			wide = func(src []byte) []int { return wideGo(src, limit) }
+			wide = func(src []byte) []int { return wideGo(src, textColumns) }
 		case ".md":
 		default:
 			return nil
@@ -56,12 +52,6 @@ func TestWidths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// wideTrailing reports whether comments at the end of a line of code may go to the width of code in
-// a file.
-func wideTrailing(path string) bool {
-	return strings.HasPrefix(path, "../../experiment/") || strings.HasPrefix(path, "../../pasto/confident/")
 }
 
 func columns(s string) int { return utf8.RuneCountInString(s) + 3*strings.Count(s, "\t") }

@@ -141,7 +141,8 @@ const singleGroupEfficiency = 0.6
 // τ²: none if their sizes are alike, as 1/size then does not separate σ² from τ², and (Σ
 // size)²/Σ size² if they differ by orders of magnitude.
 func (a *singleGroups) effectiveRounds() float64 {
-	apart := float64(a.Inverse*(a.Sized/a.Rounds)) - a.Part // ≥ 0 but for the part of the first rounds
+	// ≥ 0 but for the part of the first rounds
+	apart := float64(a.Inverse*(a.Sized/a.Rounds)) - a.Part
 	if !(a.Rounds >= 2) || !(apart > float64(0.01*a.Part)) || math.IsInf(apart, 1) {
 		return 0
 	}

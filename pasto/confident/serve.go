@@ -314,7 +314,8 @@ func (l *Learner) exploration() (alpha, each float64) {
 	if late := 1 / math.Sqrt(float64(l.s.T-l.s.Began)+10); !o.has(noSpread) {
 		each = 0
 	} else if each = float64(0.1 * max(l.s.Width, late)); l.promised() {
-		each = min(max(l.s.Width, late), 0.5) // it is made safe, and tells which arms can be relied on
+		// it is made safe, and tells which arms can be relied on
+		each = min(max(l.s.Width, late), 0.5)
 	}
 	return alpha, min(max(each, o.Floor), 1)
 }

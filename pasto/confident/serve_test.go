@@ -327,7 +327,8 @@ func TestServedIsSafeByItsBounds(t *testing.T) {
 				t.Fatalf("seed %d, round %d: they sum to %v", seed, n, sum)
 			}
 			for j := range l.guards {
-				if len(l.plan.slack) == 0 { // restored: it does not have the bounds until its next solution
+				// restored: it does not have the bounds until its next solution
+				if len(l.plan.slack) == 0 {
 					break
 				}
 				if v := l.slackOf(p, j); v < -1e-12 {

@@ -88,15 +88,12 @@ func (w *world) play(seed uint64) (breached int, err error) {
 		w: w, state: experiment.NewState(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(),
 		r: random.New(seed, "validity/"+w.name),
 	}
-	text, err := json.Marshal(0)
-	if err != nil {
-		return 0, err
-	}
 	d, err := definition.Parse("aa.yaml", []byte(w.definition()))
 	if err != nil {
 		return 0, err
 	}
-	if text, err = json.Marshal(d); err != nil {
+	text, err := json.Marshal(d)
+	if err != nil {
 		return 0, err
 	}
 	if err := x.event(experiment.KindDefinition,

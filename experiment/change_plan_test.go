@@ -71,7 +71,8 @@ func TestPlanOnce(t *testing.T) {
 	}{
 		{text, 1},
 		{text + "description: changed", 1}, // for the copy
-		{text + "drift: {kind: discount, rate: 0.1}", 2},               // for the copy and the new one
+		// for the copy and the new one
+		{text + "drift: {kind: discount, rate: 0.1}", 2},
 		{text + "drift: {kind: discount, rate: 0.1}\nhold_back: 0", 0}, // no change
 	} {
 		made = 0
