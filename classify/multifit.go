@@ -300,9 +300,9 @@ func (t *multiTask) prepare() error {
 // feature and, for classes, three confusion matrices.
 func (t *multiTask) checkMemory(dim int) error {
 	n := float64(len(t.data.Labels))
-	numbers := 5 * n * float64(dim)
+	numbers := float64(5 * n * float64(dim))
 	if t.data.Task == Multiclass {
-		numbers += 3 * n * n
+		numbers += float64(3 * float64(n*n))
 	}
 	return memory.Check("", fmt.Sprintf("training for %d labels of %d features", len(t.data.Labels), dim), numbers)
 }

@@ -327,7 +327,7 @@ func draw(r *random.Source, m *definition.Metric, e *definition.Expectation, mea
 		s := policy.Sums{N: n}
 		size := mean / *e.Rate
 		for range int64(stat.Binomial(r, n, *e.Rate)) {
-			v := float64(size * portable.Exp(float64(*e.Sigma*stat.Normal(r))-float64(*e.Sigma**e.Sigma)/2))
+			v := float64(size * portable.Exp(float64(*e.Sigma*stat.Normal(r))-float64(float64(*e.Sigma**e.Sigma)/2)))
 			if len(m.Range) == 2 {
 				v = min(max(v, m.Range[0]), m.Range[1])
 			}

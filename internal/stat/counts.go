@@ -63,7 +63,7 @@ func cornishFisher(z, mean, sd, skew float64) float64 {
 func smallCount(z, mean, none, most float64, ratio func(x float64) float64) float64 {
 	u, term, sum, x := NormalBelow(z), none, none, 0.0
 	for sum < u && x < most && (term > 1e-18 || x < mean) {
-		term *= ratio(x)
+		term = float64(term * ratio(x))
 		x++
 		sum += term
 	}
@@ -81,7 +81,7 @@ func NormalBelow(z float64) float64 {
 	}
 	term, sum, square := z, z, float64(z*z)
 	for k := 3.0; math.Abs(term) > 1e-17*math.Abs(sum); k += 2 {
-		term *= square / k
+		term = float64(term * (square / k))
 		sum += term
 	}
 	return 0.5 + float64(sum*(portable.Exp(-float64(square/2))/math.Sqrt(2*math.Pi)))

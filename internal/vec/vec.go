@@ -118,8 +118,9 @@ func IsZero(x []float64) bool {
 	return true
 }
 
-// IsFinite reports whether v is neither an infinity nor a NaN.
-func IsFinite(v float64) bool { return v-v == 0 }
+// IsFinite reports whether v is neither an infinity nor a NaN. It does not subtract, as the compiler
+// could fuse a difference with a product in v.
+func IsFinite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
 // MaxAbs is ‖x‖∞, and NaN if a coordinate is NaN.
 func MaxAbs(x []float64) float64 {

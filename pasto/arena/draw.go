@@ -55,8 +55,8 @@ const (
 )
 
 // source returns the random numbers of one purpose in round t.
-func (s *sampler) source(t, stream int) random.SplitMix64 {
-	return random.SplitMix64(random.Mix(random.Mix(s.seed^random.Mix(uint64(t)+1)) ^ uint64(stream)))
+func (s *sampler) source(t int, stream uint64) random.SplitMix64 {
+	return random.SplitMix64(random.Mix(random.Mix(s.seed^random.Mix(uint64(t)+1)) ^ stream))
 }
 
 // allocate writes the number of units of each arm in round t to dst: p_k·N rounded up or down, so
@@ -92,7 +92,7 @@ func (s *sampler) draw(t int, g *Group) {
 	}
 	n, means := float64(g.Units), s.w.Phases[s.w.phase(t)].Means.Arm(g.Arm)
 	count := func(m int) float64 {
-		source := s.source(t, g.Arm*len(means)+m)
+		source := s.source(t, uint64(g.Arm*len(means)+m))
 		rate := min(float64(means[m]*s.w.level(t, m)), 1)
 		return stat.BinomialQuantile(stat.Normal(&source), int64(g.Units), rate)
 	}
@@ -103,10 +103,10 @@ func (s *sampler) draw(t int, g *Group) {
 			g.Means[m] = c / n
 			g.Variances[m] = float64(g.Means[m]*(1-g.Means[m])) * (n / (n - 1))
 		case Normal:
-			source := s.source(t, g.Arm*len(means)+m)
+			source := s.source(t, uint64(g.Arm*len(means)+m))
 			z := stat.Normal(&source)
 			g.Means[m] = float64(means[m]*s.w.level(t, m)) + float64(z*(o.Deviation/math.Sqrt(n)))
-			source = s.source(t, varianceStream+g.Arm*len(means)+m)
+			source = s.source(t, varianceStream+uint64(g.Arm*len(means)+m))
 			spread := max(0, 1+float64(stat.Normal(&source)*math.Sqrt(2/(n-1))))
 			g.Variances[m] = float64(float64(o.Deviation*o.Deviation) * spread)
 		case Revenue:
@@ -133,7 +133,7 @@ func (s *sampler) spent(t, k, m, n int) (sum, squares float64) {
 	}
 	b, o := &s.buyers[k][m], &s.w.Outcomes[m]
 	if len(b.sum) == 0 {
-		b.source = s.source(t, amountStream+k*len(s.w.Outcomes)+m)
+		b.source = s.source(t, amountStream+uint64(k*len(s.w.Outcomes)+m))
 	} else {
 		sum, squares = b.sum[len(b.sum)-1], b.squares[len(b.sum)-1]
 	}

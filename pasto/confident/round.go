@@ -264,7 +264,7 @@ func (r *roundSums) median(m, i, a int) float64 {
 		}
 		v := r.deviation[b*m+i]
 		if found {
-			return last + (v-last)/2
+			return last + float64((v-last)/2)
 		}
 		sum += r.arms[b].standing
 		switch {

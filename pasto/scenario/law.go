@@ -163,7 +163,7 @@ func (l *Level) at(t int, r *random.Source) float64 {
 	}
 	v *= portable.Exp(float64(float64(t) * portable.Log1p(l.Growth)))
 	if l.Shock > 0 {
-		v *= portable.Exp(float64(l.Shock*stat.Normal(r)) - float64(l.Shock*l.Shock)/2)
+		v *= portable.Exp(float64(l.Shock*stat.Normal(r)) - float64(float64(l.Shock*l.Shock)/2))
 	}
 	return v
 }
@@ -226,7 +226,7 @@ func (l *Law) draw(r *random.Source, n int64, mean float64) (v, variance float64
 	case "lognormal":
 		size, sum := mean/l.Rate, 0.0
 		for range int64(stat.Binomial(r, n, l.Rate)) {
-			x := float64(size * portable.Exp(float64(l.Sigma*stat.Normal(r))-float64(l.Sigma*l.Sigma)/2))
+			x := float64(size * portable.Exp(float64(l.Sigma*stat.Normal(r))-float64(float64(l.Sigma*l.Sigma)/2)))
 			sum += x
 			squares += float64(x * x)
 		}
