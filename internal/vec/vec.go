@@ -118,8 +118,8 @@ func IsZero(x []float64) bool {
 	return true
 }
 
-// IsFinite reports whether v is neither an infinity nor a NaN. It does not subtract, as the compiler
-// could fuse a difference with a product in v.
+// IsFinite reports whether v is neither an infinity nor a NaN. It does not subtract, as the
+// compiler could fuse a difference with a product in v.
 func IsFinite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
 // MaxAbs is ‖x‖∞, and NaN if a coordinate is NaN.
