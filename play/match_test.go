@@ -3,6 +3,7 @@ package play
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/noregret/noregret"
@@ -13,11 +14,11 @@ import (
 // TestFitBeforeData: a learner that does not fit a game's outline is refused before the game is
 // made, and one that does is played.
 func TestFitBeforeData(t *testing.T) {
-	made := 0
+	var made atomic.Int64 // runs are made in parallel
 	entry := regret.GameEntry{
 		Name: "costly", Kind: "convex", Dim: 3,
 		Make: func(p regret.GameParams, _ func(string) float64) (regret.Game, regret.Facts, error) {
-			made++
+			made.Add(1)
 			ball, err := convex.NewCenteredBall(p.Dim, 1)
 			if err != nil {
 				return nil, regret.Facts{}, err
@@ -43,18 +44,18 @@ func TestFitBeforeData(t *testing.T) {
 	if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), "; it plays guess, ") {
 		t.Errorf("%v, want a usage error that lists games", err)
 	}
-	if made != 1 { // the list of games that fit takes the game's defaults
+	if made := made.Load(); made != 1 { // the list of games that fit takes the game's defaults
 		t.Errorf("the game was made %d times", made)
 	}
 	// The outline has no Lipschitz constant.
 	if err := with("ftrl:alpha=2"); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("%v, want a usage error", err)
 	}
-	if made != 2 {
+	if made := made.Load(); made != 2 {
 		t.Errorf("the game was made %d times", made)
 	}
-	if err := with("ogd-adaptive"); err != nil || made < 4 {
-		t.Errorf("%v, made %d times", err, made)
+	if err := with("ogd-adaptive"); err != nil || made.Load() < 4 {
+		t.Errorf("%v, made %d times", err, made.Load())
 	}
 }
 
