@@ -45,7 +45,7 @@ plan:
 // Half of the runs should cross a boundary by the day on which their mean does.
 func TestClosedFormAgreesWithSimulation(t *testing.T) {
 	o := DefaultOptions()
-	o.Runs = testsize.Of(12, 60)
+	o.Runs = testsize.Of(60, 12)
 	r, err := Compute(context.Background(), parse(t, split), o)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestSmallestEffect(t *testing.T) {
 	}
 	size := *r.Effects[0].Smallest[0]
 	const days, perDay, alpha = 7, 200_000, 0.025
-	runs := testsize.Of(40, 400)
+	runs := testsize.Of(400, 40)
 	seen := func(effect float64) float64 {
 		n := 0
 		for run := range runs {
