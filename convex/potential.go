@@ -76,7 +76,7 @@ type potentialMap struct {
 	Potential
 	lambda float64
 	norm   Norm
-	free   *numeric  // on ℝ^d; nil if a maximum there is not certain
+	free   *numeric  // on ℝ^d; nil if a maximum may not exist
 	pool   sync.Pool // of *[]float64
 }
 

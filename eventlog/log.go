@@ -27,7 +27,7 @@ type Record struct {
 
 // Snapshot is the state of a fold over the events 1 to Position.
 type Snapshot struct {
-	// Position is that of the last event in the state; 0 means that there is no snapshot.
+	// Position is that of the last event in the state. It is 0 without a snapshot.
 	Position uint64
 	// State is opaque to the log.
 	State []byte

@@ -97,9 +97,9 @@ func (x *guards) rolledBack(now int64) {
 	}
 }
 
-// evaluateGuardrails evaluates all guardrails and carries out the action of a new breach. While the
-// experiment is rolled back there is nothing to judge. After resume, a breach acts again only if it
-// has ended meanwhile.
+// evaluateGuardrails evaluates all guardrails and carries out the action of a new breach. It does
+// nothing while the experiment is rolled back. After resume, a breach acts again only if it has
+// ended meanwhile.
 func (x *experimentState) evaluateGuardrails(now int64) {
 	if len(x.guards.Guards) == 0 || x.Status == policy.RolledBack {
 		return

@@ -21,8 +21,8 @@ const (
 // Lift compares the arms, and the mixtures of them, with the control arm, by the units of the same
 // versions: what all arms of a version have in common, such as a season, cancels.
 type Lift struct {
-	// Control is the arm that the others are compared with, "" without one; Reason then says why
-	// there is nothing to compare.
+	// Control is the arm that the others are compared with. It is "" if nothing can be compared;
+	// Reason then says why.
 	Control string `json:"control"`
 	Reason  string `json:"reason,omitempty"`
 	// Alpha is the probability that any interval of a quantity ever misses.

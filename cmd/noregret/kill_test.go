@@ -64,7 +64,7 @@ func TestInterruptedTraining(t *testing.T) {
 			cancel()
 		}()
 		var out, errs bytes.Buffer
-		// With the format in full there is nothing to say about it, whenever the interrupt comes.
+		// The flags state the format in full, so that the command prints no note about it.
 		status := run(ctx, []string{
 			"train", mode, "--measure", "f1", "--model", filepath.Join(dir, "m.json"), "--format", "svmlight",
 			"--base", "1", "--positive", "1", "-",

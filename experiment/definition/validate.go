@@ -258,7 +258,7 @@ func (d *Definition) checkControl() error {
 		return noregret.BadInputf("control.share", "with a fixed policy, policy.split has the control's share")
 	case d.Policy.Kind == "pasto" && c.Share == 0:
 		return noregret.BadInputf("control.share",
-			"0: want a share above 0, without which there is nothing to compare with")
+			"0: want a share above 0, as the other arms are compared with the control")
 	case d.Policy.Kind == "pasto" && listed && len(arms) < 2:
 		return noregret.BadInputf("arms", "the control is the only arm: want another one to learn about")
 	}

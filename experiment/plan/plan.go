@@ -131,7 +131,7 @@ func newArms(d *definition.Definition) (*arms, error) {
 		}
 	}
 	if len(list) < 2 {
-		return nil, noregret.BadInputf("arms", "1 arm: want at least 2, as there is nothing to compare")
+		return nil, noregret.BadInputf("arms", "1 arm: want at least 2 to compare")
 	}
 	others := float64(len(list) - 1)
 	a.shares = Shares{1 / (others + 1), 1 / (others + 1)}
