@@ -87,7 +87,8 @@ func TestDefaultKeepsUp(t *testing.T) {
 			t.Errorf("%s: guardrails are broken in %v of the rounds", f.Family, f.Rows[0].BrokenRounds)
 		}
 		if !f.Verdict.AboveControl {
-			t.Errorf("%s: worse than the control: deployed %v, served %v", f.Family, f.Rows[0].Deployed, f.Rows[0].Served)
+			t.Errorf("%s: worse than the control: deployed %v, served %v", f.Family, f.Rows[0].Deployed,
+				f.Rows[0].Served)
 		}
 		for _, lead := range []Estimate{c.DeployedLead, c.ServedLead} {
 			if lead.Mean+3*lead.Error < -0.1 {

@@ -122,7 +122,7 @@ func (l *Learner) changed() bool {
 	if most <= 1 {
 		return false
 	}
-	l.est.estimate()
+	l.est.compare()
 	for a, sign := range l.signs {
 		if sign >= float64(nearly*most) {
 			s.Found++
@@ -147,11 +147,11 @@ const agreement = 2. / 3
 // that are compared with it, and the adjusted ones by most of it.
 func (e *estimates) signOfChange(x *armRound) float64 {
 	d, s, k, m, most := &e.s.Changes, &e.s.Stats, x.arm, len(e.sign), 0.0
-	segments, shown := e.options.has(noSegments), e.effectsShown()
+	segments := e.options.has(noSegments)
 	compare := func(i int, mean, weight, raw, size float64) {
 		j := k*m + i
 		sign := e.difference(k, i, s.Adjusted[j], s.Standing[k], mean, weight)
-		if !shown {
+		if !e.s.Noise.shown(i) {
 			sign = min(sign/agreement, e.difference(k, i, s.Mean[j], s.Weight[k], raw, size))
 		}
 		most = max(most, sign)
@@ -174,11 +174,12 @@ func (e *estimates) signOfChange(x *armRound) float64 {
 	return most
 }
 
-// difference returns the distance between the mean of a recent part of arm k's values, of this weight,
-// and that of the earlier ones, where the mean of both is all and their weight total, as a multiple
-// of ChangeThreshold standard errors and an allowance for skewed or long-tailed metrics. With z standard errors the allowance is (z²−1)/6 times the
-// ratio of the third moment to the variance, the first term of the Cornish–Fisher expansion: six
-// events of a rare one. For units of a known range that ratio is at most the width of the range.
+// difference returns the distance between the mean of a recent part of arm k's values, of this
+// weight, and that of the earlier ones, where the mean of both is all and their weight total, as a
+// multiple of ChangeThreshold standard errors and an allowance for skewed or long-tailed metrics.
+// With z standard errors the allowance is (z²−1)/6 times the ratio of the third moment to the
+// variance, the first term of the Cornish–Fisher expansion: six events of a rare one. For units of
+// a known range that ratio is at most the width of the range.
 func (e *estimates) difference(k, i int, all, total, mean, weight float64) float64 {
 	s, old := &e.s.Stats, total-weight
 	if !(old > float64(1e-9*weight)) || !(weight > 0) {

@@ -50,20 +50,20 @@ func (e *estimates) effectsShown() bool {
 }
 
 // estimate computes the estimates, and reports whether any arm is usable. Where effects of rounds
-// are shown and the arms are few enough, arms are compared within rounds only, so that what they
-// have in common cancels, although shares may have followed it; else each arm has its mean, with
-// all of τ² in its error.
+// are shown and the arms are few enough, arms are compared within rounds, so that what they have in
+// common cancels; else each arm has its mean, with all of τ² in its error.
 func (e *estimates) estimate() bool {
 	s, m := &e.s.Stats, len(e.sign)
 	some := false
-	jointly := len(e.s.Joint.Size) > 0 && e.options.has(noJoint) && e.effectsShown() &&
-		e.s.Joint.prepare(mostShared, e.options.Control, &e.work)
+	jointly := len(e.s.Joint.Size) > 0 && e.options.has(noJoint) && e.effectsShown()
+	e.work.c = 0
 	for k, rounds := range s.Rounds {
 		e.usable[k] = e.s.Active[k] && rounds > 0
 	}
 	for i := range m {
 		e.level[i] = 0
-		if jointly {
+		if c := e.coefficient(i); jointly && c > 0 &&
+			(c == e.work.c || e.s.Joint.prepare(c, e.options.Control, &e.work)) {
 			e.estimateJointly(i)
 		} else {
 			e.estimateApart(i)
@@ -81,14 +81,39 @@ func (e *estimates) estimate() bool {
 	return some
 }
 
+// coefficient returns how much of what a round's arms have in common is taken out of metric i: all
+// with a control arm, whose share may follow the level, and else as much as generalized least
+// squares does.
+func (e *estimates) coefficient(i int) float64 {
+	if e.options.Control >= 0 {
+		return mostShared
+	}
+	return e.s.Joint.coefficient(e.s.Stats.pooled(i), e.s.Noise.tau(i))
+}
+
+// compare writes the joint estimates to the rows, whether effects of rounds are shown or not.
+func (e *estimates) compare() {
+	if j := &e.s.Joint; len(j.Size) > 0 && j.prepare(mostShared, e.options.Control, &e.work) {
+		for i := range e.sign {
+			j.estimate(i, e.rows, &e.work)
+		}
+	}
+}
+
+// estimateMean estimates arm k by its mean in metric i.
+func (e *estimates) estimateMean(k, i int) {
+	s := &e.s.Stats
+	j, n := k*len(e.sign)+i, s.Weight[k]
+	e.rows[j] = s.Mean[j]
+	e.squared[j] = (e.variance(k, i) + float64(e.s.Noise.tau(i)*(s.Heavy[k]/n))) / n
+}
+
 // estimateApart estimates each arm by its mean in metric i.
 func (e *estimates) estimateApart(i int) {
-	s, m, tau := &e.s.Stats, len(e.sign), e.s.Noise.tau(i)
+	s, m := &e.s.Stats, len(e.sign)
 	for k, rounds := range s.Rounds {
 		if rounds > 0 {
-			j, n := k*m+i, s.Weight[k]
-			e.rows[j] = s.Mean[j]
-			e.squared[j] = (e.variance(k, i) + float64(tau*(s.Heavy[k]/n))) / n
+			e.estimateMean(k, i)
 		}
 	}
 	if e.apart == nil {
@@ -101,8 +126,9 @@ func (e *estimates) estimateApart(i int) {
 	}
 }
 
-// estimateJointly is least squares with an effect of each round. The variance of an arm's estimate
+// estimateJointly is least squares of all arms at once. The variance of an arm's estimate
 // is its own σ²/n, and the pooled variance for what the arms that it is compared with add to that.
+// An arm of which comparisons tell less than a hundredth of what its own values do has its mean.
 func (e *estimates) estimateJointly(i int) {
 	j, m, control := &e.s.Joint, len(e.sign), e.options.Control
 	j.estimate(i, e.rows, &e.work)
@@ -111,7 +137,8 @@ func (e *estimates) estimateJointly(i int) {
 	for _, n := range j.Size {
 		sum += n
 	}
-	common := mostExact / (1 - mostExact) / sum // the part of the matrix that all arms have in common
+	c := min(e.work.c, mostExact)
+	common := c / (1 - c) / sum // the part of the inverse that all arms have in common
 	pooled := e.s.Stats.pooled(i)
 	for k, n := range j.Size {
 		if n <= 0 {
@@ -120,6 +147,10 @@ func (e *estimates) estimateJointly(i int) {
 		own := e.variance(k, i) / n
 		v := e.work.variance[k] - common
 		e.squared[k*m+i] = float64(own*max(min(float64(v*n), 1), 0.5)) + float64(pooled*max(v-1/n, 0))
+		if float64(v*n) > 100 {
+			e.estimateMean(k, i)
+			e.squared[k*m+i] += e.level[i]
+		}
 		if e.apart == nil {
 			continue
 		}
@@ -158,9 +189,19 @@ func (e *estimates) seen(k, i int) (value, square float64) {
 }
 
 // effectsUnknown reports whether the errors may leave out effects of rounds: several arms have
-// been served, no two of them together for the second time, and variances of units are unknown.
-func (e *estimates) effectsUnknown() bool {
-	return e.s.Stats.UnitSize == nil && e.s.Noise.Compared && e.s.Noise.Pairs == 0
+// been served, hardly any two of them together for the second time, and variances of units are
+// unknown.
+func (e *estimates) effectsUnknown() bool { return !(e.freedom() >= fewestPairs) && e.s.Noise.Compared }
+
+// freedom returns the degrees of freedom of the errors: +Inf where variances of units are known.
+func (e *estimates) freedom() float64 {
+	switch {
+	case e.s.Stats.UnitSize != nil:
+		return math.Inf(1)
+	case e.s.Noise.Compared:
+		return min(e.s.Stats.Freedom, e.s.Noise.Pairs)
+	}
+	return e.s.Stats.Freedom
 }
 
 // noiseKnown reports whether the variance of a group or of a unit is known of any arm.

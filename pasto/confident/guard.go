@@ -21,6 +21,8 @@ const (
 	tightGroups = 16
 	// leastAnchor is the part of the control's estimate that is kept where its interval reaches 0.
 	leastAnchor = 0.1
+	// Below fewGroups an arm's scatter says little.
+	fewGroups = 3
 	// settledShare is the part of the exploration that ends where p⁺ is the control arm.
 	settledShare = 0.75
 	// fewArms is the number of arms up to which a promise is renewed in each round.

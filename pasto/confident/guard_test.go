@@ -54,7 +54,8 @@ func TestRadiusHoldsAtAllTimes(t *testing.T) {
 	}
 }
 
-// Exploration takes at most half of the slack of what is served beside it, whatever it consists of.
+// Exploration takes at most half of the slack that the safe mixture leaves, whatever it consists
+// of.
 func TestExplorationLeavesHalf(t *testing.T) {
 	for seed := range uint64(200) {
 		r := random.New(seed, "slack")

@@ -111,10 +111,19 @@ func (j *joint) forget(k int, means []float64) {
 	clear(j.Level[k*m : (k+1)*m])
 }
 
+// coefficient is c for the variances σ² and τ².
+func (j *joint) coefficient(sigma, tau float64) float64 {
+	if !(tau > 0) || j.Total == 0 {
+		return 0
+	}
+	mean := j.Heavy / j.Total
+	return min(mean/(sigma/tau+mean), mostShared)
+}
+
 // mostShared bounds c, as the matrix is singular at 1, and mostExact the c of its inverse, where
 // what all arms have in common would hide what they differ by.
 const (
-	mostShared = 1 - 1e-12
+	mostShared = 1 - 1e-9
 	mostExact  = 1 - 1e-6
 )
 

@@ -40,7 +40,7 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 			}
 			j.addRound(&sums, make([]float64, 1))
 		}
-		c := units / (sigma/tau + units)
+		c := j.coefficient(sigma, tau)
 		est, w := make([]float64, arms), jointWork{}
 		if !j.prepare(c, 0, &w) {
 			t.Fatal("the matrix is singular")

@@ -28,10 +28,13 @@ const surely = 3
 // shown reports whether τ² of metric i is surely above 0.
 func (n *noise) shown(i int) bool { return n.Across[i] > float64(surely*math.Sqrt(n.Null[i])) }
 
-// tau returns τ² of metric i; 0 while the products are worth less than one pair of equal groups,
-// as those of a few units beside thousands say next to nothing.
+// fewestPairs is what the products must be worth, in rounds of many equal groups, to tell τ²: those
+// of a few units beside thousands say next to nothing.
+const fewestPairs = 0.9
+
+// tau returns τ² of metric i; 0 while the products are worth less than fewestPairs.
 func (n *noise) tau(i int) float64 {
-	if n.Pairs < 1 {
+	if n.Pairs < fewestPairs {
 		return 0
 	}
 	return max(n.Across[i]/n.Pairs, 0)
@@ -99,6 +102,6 @@ func (n *noise) addProducts(s *armStats, r *roundSums) {
 			squared += float64(v * v)
 		}
 		n.Across[i] += float64(sum*sum) - own
-		n.Null[i] += float64(2 * max(float64(variance*variance)-squared, 0))
+		n.Null[i] = min(n.Null[i]+float64(2*max(float64(variance*variance)-squared, 0)), mostThird)
 	}
 }

@@ -86,11 +86,14 @@ const (
 	noDispersion
 	noTrust
 	noRare
+	noFew
+	noStudent
 )
 
 var ruleNames = []string{
-	"bisection", "segments", "skew", "joint", "uneven", "spread", "vouch", "budget", "candidates", "dispersion", "trust",
-	"rare",
+	"bisection", "segments", "skew", "joint", "uneven", "spread", "vouch", "budget", "candidates", "dispersion",
+	"trust",
+	"rare", "few", "student",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -118,6 +121,9 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	candidates  exploration under a promise prefers the arms of the optimistic mixture
 //	dispersion  the scatter between rounds raises the known variances of units
 //	trust       the pooled variance counts for at most a multiple of an arm's own
+//	few         arms of fewer than three groups get a share of their own where nothing is promised
+//	student     the caution of hard guardrails is a quantile of Student's t while little is known
+//	            of the noise
 //	rare        the pooled variance counts for more where the metric has rare events
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {

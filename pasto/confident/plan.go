@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -29,6 +30,9 @@ const (
 	// bisectionSteps is the number of bisections that look for the largest feasible share of the
 	// caution of hard guardrails.
 	bisectionSteps = 6
+	// mostCaution bounds the quantiles of Student's t, which grow without bound as the degrees of
+	// freedom go to 0.
+	mostCaution = 100
 	// noisier is how many times the pooled variance an arm's own must be to be used alone.
 	noisier = 4
 	// A solution takes at most solverSteps passes over all arms, and of large problems so many that
@@ -144,6 +148,9 @@ func (w *planner) moveEstimates(sign, room float64) {
 				z = -w.caution[i]
 			}
 			if w.isHard(i) {
+				if free := w.freedom(); sign < 0 && z < 0 && free < 1000 && w.options.has(noStudent) {
+					z = -min(stat.Student(-z, free), mostCaution)
+				}
 				z = float64(z * room)
 			}
 			row[i] = w.movedBy(k, i, z)

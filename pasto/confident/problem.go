@@ -49,7 +49,8 @@ func newProblem(f pasto.Objective, o Options) *problem {
 		x := &p.goals.Metrics()[i]
 		p.ignored[i] = x.Role == pasto.Report
 		p.width[i] = x.Upper - x.Lower
-		p.positive[i] = x.HasRange() && x.Lower == 0 && !x.Relative || p.options.Control >= 0 && x.HasRange() && x.Lower == 0
+		p.positive[i] = x.HasRange() && x.Lower == 0 && !x.Relative || p.options.Control >= 0 && x.HasRange() &&
+			x.Lower == 0
 		p.relative[i] = x.Relative && p.options.Control >= 0
 		if x.Hard {
 			p.caution[i] = p.options.HardCaution

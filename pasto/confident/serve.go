@@ -68,7 +68,8 @@ func (l *Learner) mix() {
 }
 
 // mixFreely serves p⁻, p⁺ and the arms of which little is known. Arms not served since the start or
-// their last change get all at first, and later their number's share.
+// their last change get all at first, and later their number's share; those of one or two groups
+// get half of theirs.
 func (l *Learner) mixFreely() {
 	s, o := &l.s, &l.options
 	unseen := 0.0
@@ -82,13 +83,26 @@ func (l *Learner) mixFreely() {
 	if o.has(noSpread) {
 		each = float64(0.1 * max(s.Width, 1/math.Sqrt(float64(s.T-s.Began)+10)))
 	}
-	each = float64((1 - unseen) * max(each, o.Floor))
+	few, weight := 0, 0.0
+	for k, active := range s.Active {
+		if n := s.Stats.Count[k]; active && n > 0 && n < fewGroups {
+			few++
+		}
+	}
+	if few > 0 && o.has(noFew) {
+		weight = float64((1 - unseen) * float64(0.5*float64(few)/float64(s.Live)))
+	}
+	rest := 1 - unseen - weight
+	each = float64(rest * max(each, o.Floor))
+	rest -= each
 	for k := range s.Serving {
-		p := float64((1 - unseen - each) * (float64(alpha*s.Up[k]) + float64((1-alpha)*s.Down[k])))
+		p := float64(rest * (float64(alpha*s.Up[k]) + float64((1-alpha)*s.Down[k])))
 		if s.Active[k] {
 			p += each / float64(s.Live)
 			if s.Stats.Rounds[k] == 0 {
 				p += unseen / float64(s.Unobserved)
+			} else if weight > 0 && s.Stats.Count[k] < fewGroups {
+				p += weight / float64(few)
 			}
 		}
 		s.Serving[k] = p

@@ -7,8 +7,8 @@ const (
 	// and poolUnits that of units where the variances of units are known.
 	poolWeight = 8
 	poolUnits  = 200
-	// Where an arm has trustedGroups, its variance is taken to be at least the pooled one divided by
-	// trust: the pool may be of arms that are noisier by far.
+	// Where an arm has trustedGroups, its variance is taken to be at least the pooled one divided
+	// by trust: the pool may be of arms that are noisier by far.
 	trustedGroups = 8
 	trust         = 20
 	mostRare      = 1e15
@@ -164,7 +164,8 @@ func (s *armStats) variance(k, i int) float64 {
 		return math.Inf(1)
 	}
 	free, own, pool, w := s.Free[k], s.Squares[j], s.Pool[i]/s.Freedom, float64(poolWeight)
-	if mean := s.Mean[j]; free >= trustedGroups && own > float64(1e-28*float64(mean*mean)*s.Weight[k]) && // no rounding
+	// An own variance that is but rounding does not count.
+	if mean := s.Mean[j]; free >= trustedGroups && own > float64(1e-28*float64(mean*mean)*s.Weight[k]) &&
 		s.rules&noTrust == 0 {
 		pool = min(pool, float64(trust*(own/free)))
 	}

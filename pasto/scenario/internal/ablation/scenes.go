@@ -206,12 +206,12 @@ func scenes() []scene {
 	frozen[1], quiet[1] = []float64{1}, []float64{10}
 	drifted := [][]float64{{2, -2}, {0, .5}}
 	return []scene{
-		fixed("a, σ=5", world{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
-		uniform("b, σ=1", 100, 3, false, world{
+		fixed("a σ=5", world{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
+		uniform("b σ=1", 100, 3, false, world{
 			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
 			rounds: 4096,
 		}),
-		uniform("b, σ=5", 100, 3, false, world{
+		uniform("b σ=5", 100, 3, false, world{
 			goals: goals(false, 0, 0), sd: rows(100, 5, 5, 5), groups: 10,
 			rounds: 4096,
 		}),
@@ -242,7 +242,7 @@ func scenes() []scene {
 			goals: goals(true, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 8192,
 			broken: 1,
 		}),
-		uniform("hard, 100 arms", 100, 3, false, world{
+		uniform("hard 100 arms", 100, 3, false, world{
 			goals: goals(true, .3, .3), sd: rows(100, 5, 5, 5), groups: 10, rounds: 4096, broken: 1,
 		}),
 		service("small control", 2000, .2),
