@@ -79,7 +79,7 @@ func frozenFields(d *definition.Definition) map[string]any {
 // learningFields are the fields that the learner depends on. A change of them requires a new
 // learner.
 func learningFields(d *definition.Definition) any {
-	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift}
+	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift, d.Changes, d.Exploration}
 }
 
 func sameJSON(a, b any) bool {

@@ -67,7 +67,14 @@ func newLearner(d *definition.Definition, arms int, split []float64) (learner, e
 		return boxed{l}, err
 	}
 	if d.Drift.Kind == "none" {
-		return confident.New(f, arms, confident.DefaultOptions())
+		o := confident.DefaultOptions()
+		if d.Changes == "none" {
+			o.ChangeThreshold = 0
+		}
+		if e := d.Exploration; e != nil {
+			o.Exploration = confident.Exploration{Share: e.Share, Decay: e.Decay, Optimism: e.Optimism}
+		}
+		return confident.New(f, arms, o)
 	}
 	e := ascent.DiscountedMeans(d.Drift.Rate)
 	if d.Drift.Kind == "window" {

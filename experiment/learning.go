@@ -39,7 +39,7 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 			continue
 		}
 		dst := make([]float64, r.goals.Dim())
-		if !x.takes(r, i, k, served) || !goalVector(dst, r.def, &stats[k], control) {
+		if !x.takes(r, i, k, served) || !goalVector(dst, r.def, &stats[k], control, r.controlStats()) {
 			unlearned += stats[k].Units
 			continue
 		}
@@ -156,13 +156,8 @@ func (x *learning) remember(d *definition.Definition, arms []armStats) {
 // rebuildLearner creates a learner for the definition and trains it on the rounds that are kept.
 func (x *learning) rebuildLearner(r *roster) error {
 	d := r.def
-	r.goals = nil
-	if d.Objective != nil {
-		g, err := d.Goals()
-		if err != nil {
-			return err
-		}
-		r.goals = g
+	if err := r.setGoals(); err != nil {
+		return err
 	}
 	m, err := makeLearner(d, len(r.LearnedArms), r.fixedSplit())
 	if err != nil {

@@ -1,5 +1,17 @@
 package experiment
 
+// setGoals makes the objective of the definition.
+func (x *roster) setGoals() (err error) {
+	x.goals, x.priced = nil, nil
+	if x.def.Objective == nil {
+		return nil
+	}
+	if x.goals, err = x.def.Goals(); err == nil {
+		x.priced, err = x.def.PricedGoals()
+	}
+	return err
+}
+
 // value returns the objective of a mixture at the arms' means. Ok is false if an arm with a share
 // has no mean.
 func (x *roster) value(p []float64) (v float64, ok bool) {
@@ -28,7 +40,7 @@ func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float6
 			}
 		}
 	}
-	v = x.goals.Value(theta)
+	v = x.priced.Value(theta)
 	return v, finite(v)
 }
 
@@ -39,7 +51,7 @@ func (x *roster) means() (means [][]float64, known []bool) {
 	}
 	for k := range x.Arms {
 		dst := make([]float64, x.goals.Dim())
-		known = append(known, goalVector(dst, x.def, &x.Arms[k].Stats, x.controlStats()))
+		known = append(known, goalVector(dst, x.def, &x.Arms[k].Stats, x.controlStats(), x.controlStats()))
 		means = append(means, dst)
 	}
 	return means, known

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -77,7 +78,7 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 	r := &policy.Regret{}
 	best, arm := math.Inf(-1), -1
 	for k := range means {
-		if v := x.goals.Value(means[k]); seen[k] && x.Arms[k].Active && v > best {
+		if v := x.priced.Value(means[k]); seen[k] && x.Arms[k].Active && v > best {
 			best, arm = v, k
 		}
 	}
@@ -111,8 +112,8 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 }
 
 // Optimum returns a solver for the best mixture of the active arms at their current means, with a
-// certificate: no mixture is better by more than its Gap. It returns nil without an objective, with
-// hard guardrails, or before anything is observed. The solver may take long; it no longer reads the
+// certificate: no mixture is better by more than its Gap. It returns nil without an objective, or
+// before anything is observed, and the solver returns nil if no mixture holds the hard guardrails. The solver may take long; it no longer reads the
 // state.
 func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), err error) {
 	x := s.live[name]
@@ -126,7 +127,7 @@ func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), er
 			arms = append(arms, k)
 		}
 	}
-	if len(arms) == 0 || x.goals.HasHard() {
+	if len(arms) == 0 {
 		return nil, nil
 	}
 	t, err := pasto.NewTable(len(arms), x.goals.Dim())
@@ -139,6 +140,9 @@ func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), er
 	goals, all := x.goals, len(x.Arms)
 	return func() (*optimum.Optimum, error) {
 		o, err := optimum.Maximize(goals, t, optimum.Options{Tolerance: 1e-6, Iterations: 10_000})
+		if _, impossible := errors.AsType[*optimum.Infeasible](err); impossible {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}

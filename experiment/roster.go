@@ -14,6 +14,7 @@ import (
 type roster struct {
 	def         *definition.Definition
 	goals       *pasto.Goals // nil without an objective
+	priced      *pasto.Goals // the same with prices for hard guardrails, for reports
 	Arms        []armState   `json:"arms"`
 	Holdout     armStats     `json:"held"`
 	LearnedArms []int        `json:"learn"` // the learner's arms, as indices of Arms
@@ -257,9 +258,29 @@ func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *a
 	return z, ok
 }
 
+// penaltyUnit returns what the slack of a soft guardrail is divided by, for the price of a violation:
+// the size of the control's mean for a change, and for a ratio that of the denominator's besides,
+// over all rounds. Ok is false while that is not known.
+func penaltyUnit(d *definition.Definition, g *definition.Guardrail, control *armStats) (unit float64, ok bool) {
+	_, _, relative, _ := g.Limit()
+	m := d.MetricIndex(g.Metric)
+	r := d.RatioIndex(m)
+	switch {
+	case g.Hard || !relative && (r < 0 || control == nil):
+		return 1, true
+	case r >= 0 && relative:
+		unit = math.Abs(control.Pairs[r].X)
+	case r >= 0:
+		unit = math.Abs(control.Pairs[r].Y)
+	default:
+		unit = math.Abs(control.Metrics[m].Mean)
+	}
+	return unit, unit > 0
+}
+
 // goalVector writes an arm's goal vector: the means of the goals and the slacks of the guardrails.
-// Control is nil without a control group. It returns false if one of them is unobserved.
-func goalVector(dst []float64, d *definition.Definition, a, control *armStats) bool {
+// Control is nil without a control group; all is that of all rounds. It returns false if one of them is unobserved.
+func goalVector(dst []float64, d *definition.Definition, a, control, all *armStats) bool {
 	n := len(d.Objective.Goals)
 	for i, g := range d.Objective.Goals {
 		s := &a.Metrics[d.MetricIndex(g.Metric)]
@@ -273,7 +294,11 @@ func goalVector(dst []float64, d *definition.Definition, a, control *armStats) b
 		if !ok {
 			return false
 		}
-		dst[n+i] = z
+		unit, ok := penaltyUnit(d, &d.Guardrails[i], all)
+		if !ok {
+			return false
+		}
+		dst[n+i] = z / unit
 	}
 	return true
 }

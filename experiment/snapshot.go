@@ -143,12 +143,8 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 	}
 	x := e.State
 	x.def, x.cohorts = e.Definition, e.Cohorts
-	if x.def.Objective != nil {
-		g, err := x.def.Goals()
-		if err != nil {
-			return nil, err
-		}
-		x.goals = g
+	if err := x.setGoals(); err != nil {
+		return nil, err
 	}
 	m, r := len(x.def.Metrics), len(x.def.Ratios())
 	fits := x.Control >= -1 && x.Control < len(x.Arms) && len(x.Guards) == len(x.def.Guardrails) && len(x.Missing) == m

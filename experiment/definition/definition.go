@@ -50,6 +50,10 @@ type Definition struct {
 	AttributionWindow policy.Duration `json:"attribution_window"`
 	// Drift selects how old observations are discounted.
 	Drift Drift `json:"drift"`
+	// Changes is "detect" (an arm whose metrics are found to have changed is learned anew) or "none".
+	Changes string `json:"changes"`
+	// Exploration is the budget for learning, nil for the learner's own.
+	Exploration *Exploration `json:"exploration,omitempty"`
 	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as
 	// long as the mixture allows).
 	Stickiness string `json:"stickiness"`
@@ -188,10 +192,12 @@ type Guardrail struct {
 	// MinChange and MaxChange are relative to the control arm: −0.02 is 2 % below it.
 	MinChange *float64 `json:"min_change,omitempty"`
 	MaxChange *float64 `json:"max_change,omitempty"`
-	// Penalty is λ > 0 of the squared violation in the objective.
+	// Penalty is λ > 0 of a soft guardrail: λ times the square of the violation, in units of the limit
+	// (of the control's mean for a change), is subtracted from the objective.
 	Penalty float64 `json:"penalty"`
-	// Hard makes the learner hold it absolutely.
-	Hard bool `json:"hard,omitempty"`
+	// Hard makes the learner hold it absolutely, which is the default; otherwise a violation has a
+	// price.
+	Hard bool `json:"hard"`
 	// EachArm makes it a limit for each arm by itself, too: an arm that surely breaks it is vetoed.
 	EachArm bool `json:"each_arm,omitempty"`
 	// Alpha is the probability, in (0, 1), that it is ever called breached while it holds.
@@ -223,6 +229,17 @@ type Drift struct {
 	Kind   string  `json:"kind"`
 	Rounds int64   `json:"rounds,omitempty"`
 	Rate   float64 `json:"rate,omitempty"`
+}
+
+// Exploration is the budget for learning: what part of the served mixture is chosen to learn.
+type Exploration struct {
+	// Share is the greatest share of the optimistic mixture, in [0, 1].
+	Share float64 `json:"share"`
+	// Decay scales how long it keeps that share, at least 0.
+	Decay float64 `json:"decay"`
+	// Optimism is by how many standard errors the estimates are moved up for that mixture, at least
+	// 0.
+	Optimism float64 `json:"optimism"`
 }
 
 // Limits of a definition.
@@ -261,6 +278,7 @@ func presets() Definition {
 		Round:             Round{Length: policy.Duration(time.Hour), MinUnits: 1},
 		AttributionWindow: policy.Duration(24 * time.Hour),
 		Drift:             Drift{Kind: "none"},
+		Changes:           "detect",
 		Stickiness:        "round",
 		Exposure:          "reported",
 		OpenTokens:        1_000_000,

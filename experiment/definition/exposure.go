@@ -13,6 +13,30 @@ import (
 // maxStages is the greatest number of stages of a ramp.
 const maxStages = 50
 
+// checkLearning checks how the learner looks for changes and explores.
+func (d *Definition) checkLearning() error {
+	if err := oneOf("changes", d.Changes, "detect", "none"); err != nil {
+		return err
+	}
+	plain := d.Policy.Kind == "pasto" && d.Drift.Kind == "none" && d.Arms.Box == nil
+	e := d.Exploration
+	switch {
+	case d.Changes == "none" && !plain:
+		return noregret.BadInputf("changes", "only a learned policy with drift none, and no box, looks for changes")
+	case e == nil:
+		return nil
+	case !plain:
+		return noregret.BadInputf("exploration", "only a learned policy with drift none, and no box, has a budget")
+	case !(e.Share >= 0 && e.Share <= 1):
+		return noregret.BadInputf("exploration.share", "%v: want a share in [0, 1]", e.Share)
+	case !(e.Decay >= 0 && e.Decay <= 1e6):
+		return noregret.BadInputf("exploration.decay", "%v: want a number in [0, 1e+06]", e.Decay)
+	case !(e.Optimism >= 0 && e.Optimism <= 100):
+		return noregret.BadInputf("exploration.optimism", "%v: want a number in [0, 100]", e.Optimism)
+	}
+	return nil
+}
+
 // checkMaxShare checks the bounds on the shares of arms.
 func (d *Definition) checkMaxShare() error {
 	m := d.MaxShare

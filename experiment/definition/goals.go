@@ -9,7 +9,13 @@ import (
 
 // Goals returns the objective of package pasto: the goals, then each guardrail as a slack that must
 // be at least 0.
-func (d *Definition) Goals() (*pasto.Goals, error) {
+func (d *Definition) Goals() (*pasto.Goals, error) { return d.goals(true) }
+
+// PricedGoals is Goals with a price for every violation, of hard guardrails, too: for reports, where
+// a mixture that breaks one has a value all the same.
+func (d *Definition) PricedGoals() (*pasto.Goals, error) { return d.goals(false) }
+
+func (d *Definition) goals(hard bool) (*pasto.Goals, error) {
 	if d.Objective == nil {
 		return nil, noregret.BadInputf("objective", "the definition has none")
 	}
@@ -25,10 +31,20 @@ func (d *Definition) Goals() (*pasto.Goals, error) {
 		g := &d.Guardrails[i]
 		metrics = append(metrics, pasto.Metric{
 			Name: "guardrail " + strconv.Itoa(i) + " " + g.Metric, Role: pasto.Guardrail,
-			Lambda: g.Penalty, Hard: g.Hard,
+			Lambda: g.lambda(), Hard: g.Hard && hard,
 		})
 	}
 	return pasto.NewGoals(metrics, d.Objective.Soft)
+}
+
+// lambda returns the price of the squared slack: the penalty is one of the violation in units of the
+// limit. Changes come in units of the control's mean already.
+func (g *Guardrail) lambda() float64 {
+	limit, _, relative, _ := g.Limit()
+	if relative || limit == 0 {
+		return g.Penalty
+	}
+	return min(max(g.Penalty/float64(limit*limit), 1e-60), 1e60)
 }
 
 // Limit returns the guardrail's limit. Up reports whether it is a lower limit, relative whether it

@@ -19,8 +19,8 @@ func finite(v float64) bool { return v-v == 0 }
 // Validate refuses a definition that breaks a rule. The error's place is the path of the field.
 func (d *Definition) Validate() error {
 	for _, check := range []func() error{
-		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkGuardrails, d.checkPolicy,
-		d.checkTimes, d.checkMaxShare, d.checkRamp, d.checkPlan,
+		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkTimes, d.checkGuardrails,
+		d.checkPolicy, d.checkLearning, d.checkMaxShare, d.checkRamp, d.checkPlan,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -398,9 +398,9 @@ func (d *Definition) checkGuardrails() error {
 		case g.Action != "alert" && d.Control == nil:
 			return noregret.BadInputf(place+".action", "%q needs a control arm: want a control", g.Action)
 		case g.Hard && d.Objective != nil && d.Objective.Soft > 0:
-			return noregret.BadInputf(place+".hard", "a hard guardrail needs objective.soft 0")
+			return noregret.BadInputf(place+".hard", "a hard guardrail needs objective.soft 0: want hard: false, or soft 0")
 		case g.Hard && d.Drift.Kind != "none":
-			return noregret.BadInputf(place+".hard", "a hard guardrail needs drift none")
+			return noregret.BadInputf(place+".hard", "a hard guardrail needs drift none: want hard: false, or drift none")
 		}
 		if err := oneOf(place+".action", g.Action, "alert", "shrink", "rollback"); err != nil {
 			return err
