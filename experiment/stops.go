@@ -222,7 +222,7 @@ func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 // cannot be: what is served leaves them out all the same.
 func (x stopper) replan() {
 	if x.roster.def.Arms.Box == nil && x.roster.def.Policy.Kind != "fixed" {
-		_ = x.learning.rebuildLearner(&x.roster)
+		_ = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
 	}
 }
 

@@ -108,8 +108,9 @@ type Control struct {
 	Arm string `json:"arm"`
 	// Value is the arm's value if it is not one of the arms.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Share is its fixed share, in [0, 1); the policy divides the rest among the other arms. With a
-	// fixed policy, the share is part of the split instead.
+	// Share is its least share, in [0, 1), of the learned traffic; with drift and for a box it is
+	// fixed, and the policy divides the rest among the other arms. With a fixed policy, the share is
+	// part of the split instead.
 	Share float64 `json:"share,omitempty"`
 }
 
@@ -194,10 +195,17 @@ type Guardrail struct {
 	// MinChange and MaxChange are relative to the control arm: −0.02 is 2 % below it.
 	MinChange *float64 `json:"min_change,omitempty"`
 	MaxChange *float64 `json:"max_change,omitempty"`
-	// Penalty is the weight λ > 0 of the squared violation in the objective.
+	// Penalty is the price λ > 0 of a soft guardrail: λ times the square of the violation is
+	// subtracted from the objective. The violation is in units of the limit, or, where the limit is
+	// a change or 0, of the control's mean.
 	Penalty float64 `json:"penalty"`
-	// Hard makes the guardrail a constraint of the learner.
-	Hard bool `json:"hard,omitempty"`
+	// Hard makes the guardrail a constraint of the learner, which is the default; a soft one has a
+	// price.
+	Hard bool `json:"hard"`
+	// Hold says where a hard guardrail must hold: "served", in what is served in every round, the
+	// default where there is a control arm, or "deployed", in what would be deployed only. "" is the
+	// default.
+	Hold string `json:"hold,omitempty"`
 	// EachArm also applies the limit to each arm alone: an arm that breaks it with confidence is
 	// vetoed.
 	EachArm bool `json:"each_arm,omitempty"`

@@ -59,7 +59,7 @@ func preset(v any) {
 	case *Goal:
 		v.Weight = 1
 	case *Guardrail:
-		v.Penalty, v.Alpha, v.Action = 5, 0.05, "alert"
+		v.Penalty, v.Alpha, v.Action, v.Hard = 5, 0.05, "alert", true
 	case *Exploration:
 		v.Share, v.Decay, v.Optimism = 0.5, 5, 2
 	case *Plan:

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -25,9 +26,13 @@ func (d *Definition) Validate() error {
 			return err
 		}
 	}
-	if d.Objective != nil {
-		_, err := d.Goals()
-		return err
+	if d.Objective == nil {
+		return nil
+	}
+	for _, goals := range []func() (*pasto.Goals, error){d.Goals, d.PricedGoals, d.RawGoals} {
+		if _, err := goals(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -404,8 +409,35 @@ func (d *Definition) checkGuardrails() error {
 			return noregret.BadInputf(place+".hard",
 				"a hard guardrail needs drift none: want hard: false, or drift none")
 		}
+		if err := d.checkHold(g, place+".hold"); err != nil {
+			return err
+		}
 		if err := oneOf(place+".action", g.Action, "alert", "shrink", "rollback"); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkHold checks where a guardrail is to hold.
+func (d *Definition) checkHold(g *Guardrail, place string) error {
+	if g.Hold == "" {
+		return nil
+	}
+	if err := oneOf(place, g.Hold, "served", "deployed"); err != nil {
+		return err
+	}
+	switch {
+	case !g.Hard:
+		return noregret.BadInputf(place, "only a hard guardrail has it")
+	case g.Hold == "served" && !d.LearnsControl():
+		return noregret.BadInputf(place, "served: needs a control arm and a learned policy, with drift none and no box")
+	case d.Policy.Kind == "fixed":
+		return noregret.BadInputf(place, "a fixed policy serves its split")
+	}
+	for i := range d.Guardrails {
+		if o := &d.Guardrails[i]; o.Hard && (o.Hold == "deployed") != (g.Hold == "deployed") {
+			return noregret.BadInputf(place, "%s, unlike guardrails[%d]: want the same for all hard guardrails", g.Hold, i)
 		}
 	}
 	return nil
