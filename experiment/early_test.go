@@ -72,7 +72,7 @@ func TestLowerRateGrows(t *testing.T) {
 
 const watched = "apply\nname: x\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: 0.5}\n" +
 	"metrics: [{name: s, range: [0, 1]}, {name: m, METRIC}]\nobjective: {goals: [{metric: s}]}\n" +
-	"guardrails: [{metric: m, LIMIT, action: shrink}]\nround: {length: 1h}\nattribution_window: 24h"
+	"guardrails: [{metric: m, LIMIT, hard: false, action: shrink}]\nround: {length: 1h}\nattribution_window: 24h"
 
 // TestEarlyValues: whichever side is the bad one, and whether values come one by one or as sums, an
 // arm that breaks a limit is stopped while its window is open, and one that holds it is not.

@@ -81,6 +81,9 @@ func (x *experimentState) advance(now int64) {
 		x.mature(x.joiner.cohorts[0])
 		x.joiner.cohorts = x.joiner.cohorts[1:]
 	}
+	if len(x.joiner.cohorts) < n {
+		stops.vetoCrashing(now)
+	}
 	stops.release(suspended, now)
 	if len(x.joiner.cohorts) < n {
 		x.senders.Sources = slices.DeleteFunc(x.senders.Sources, func(s source) bool {

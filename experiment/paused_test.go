@@ -13,11 +13,13 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// pausedDefinition has a control arm with a tenth of the traffic and two other arms.
+// pausedDefinition has a control arm with a tenth of the traffic and two other arms. With drift that
+// share is fixed.
 const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: " +
 	"2}]\ncontrol: {arm: c, share: 0.1}\n" +
 	"metrics: [{name: x, range: [0, 1]}, {name: g, kind: count, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
-	"guardrails: [{metric: g, max: 0.3, action: shrink}]\nattribution_window: 10s\nround: {length: 1s}"
+	"guardrails: [{metric: g, max: 0.3, hard: false, action: shrink}]\nattribution_window: 10s\n" +
+	"drift: {kind: window, rounds: 1000}\nround: {length: 1s}"
 
 // pausedRun returns an experiment that is paused before the windows of its first round close. It
 // serves a and b equally although its learner, once the windows have closed, knows that b is

@@ -33,8 +33,11 @@ type stopState struct {
 // stopsArms reports whether a guardrail stops arms that surely break it by themselves: for good if
 // every arm must hold it, else until the learner has observed the arm and can weigh it. A soft
 // guardrail that only alerts stops nothing, and one that rolls back does so when it is breached.
-func stopsArms(g *definition.Guardrail) bool {
-	return g.EachArm || g.Action == "shrink" || g.Hard && g.Action == "alert"
+func stopsArms(d *definition.Definition, g *definition.Guardrail) bool {
+	if d.Policy.Kind == "fixed" {
+		return g.EachArm || g.Action == "shrink"
+	}
+	return g.EachArm || g.Hard || g.Action != "alert"
 }
 
 // stopView is the roster as the functions of stopped arms and of bounds on shares see it.
@@ -150,7 +153,7 @@ func (x stopper) stopArms(in *guardInput, now int64) {
 	stopped, veto := false, false
 	for i := range x.roster.def.Guardrails {
 		g := &x.roster.def.Guardrails[i]
-		if !stopsArms(g) {
+		if !stopsArms(x.roster.def, g) {
 			continue
 		}
 		beyond := x.beyond(in, i)
