@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/policy"
 )
 
 // learning holds the learner and the rounds it was trained on.
@@ -12,6 +13,8 @@ type learning struct {
 	learner   learner
 	Recent    []roundStats `json:"recent"`
 	Unlearned int64        `json:"unlearned"` // units that could not be learned from
+	// Promised is what was promised of the guardrails when the running version began.
+	Promised *policy.Promise `json:"promised,omitempty"`
 }
 
 // roundStats are the statistics of a matured version, kept to train a new learner when the

@@ -88,6 +88,7 @@ func (x *experimentState) renewWith(now int64, cause string, split *policy.Split
 	c.Begun, c.Learn, c.Hold = now, !x.frozen(), v.Hold
 	x.Ratio.begin(c, x.rounds.First)
 	x.joiner.cohorts = append(x.joiner.cohorts, c)
+	x.learning.Promised = x.promise()
 	x.rounds.policy, err = x.rounds.policyOf(&x.roster, v)
 	return err
 }

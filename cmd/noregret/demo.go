@@ -272,6 +272,9 @@ func (d *demonstration) summary(ctx context.Context) error {
 		return err
 	}
 	single := d.world.Value(bestSingle)
+	if err := d.served(); err != nil {
+		return err
+	}
 	verdict := fmt.Sprintf("holds the guardrail (at least %v)", d.world.Limit())
 	if by := d.world.Limit() - d.world.Guard(p); by > 0 {
 		verdict = fmt.Sprintf("misses the guardrail (at least %v) by %.4f", d.world.Limit(), by)
@@ -280,8 +283,23 @@ func (d *demonstration) summary(ctx context.Context) error {
 	if d.world.Value(p) < single {
 		word = "below"
 	}
-	_, err = fmt.Fprintf(d.out, "\nThe learned mixture %s; its recall is %.2f %% %s that of the best single "+
+	_, err = fmt.Fprintf(d.out, "The learned mixture %s; its recall is %.2f %% %s that of the best single "+
 		"setting.\n", verdict, 100*math.Abs(d.world.Value(p)/single-1), word)
+	return err
+}
+
+// served prints in how many of the versions that were served the guardrail held, in truth.
+func (d *demonstration) served() error {
+	held, first := 0, ""
+	for _, h := range d.report.History {
+		if d.world.Guard(d.world.Mixture(h.Mixture)) >= d.world.Limit() {
+			held++
+		} else if first == "" {
+			first = fmt.Sprintf("; the first that did not is version %d", h.Version)
+		}
+	}
+	_, err := fmt.Fprintf(d.out, "\nThe guardrail held in %d of %d versions that were served%s.\n", held,
+		len(d.report.History), first)
 	return err
 }
 

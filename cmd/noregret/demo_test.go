@@ -79,17 +79,17 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes
-// the best single setting, in truth.
+// TestDemoLearns: with other seeds, too, the guardrail holds in truth in every version that is served,
+// from the first on, and what is served in the end is better than the best single setting.
 func TestDemoLearns(t *testing.T) {
 	if testsize.Short() {
 		t.Skip("whole demonstrations; README.md's is always checked")
 	}
 	t.Parallel()
 	command := built(t)
-	for _, seed := range []string{"2", "4"} {
+	for _, seed := range []string{"2", "3", "4", "5"} {
 		out, err := exec.Command(command, "demo", "--seed", seed).CombinedOutput()
-		if err != nil || !bytes.Contains(out, []byte("The learned mixture holds the guardrail")) ||
+		if err != nil || !bytes.Contains(out, []byte("The guardrail held in 41 of 41 versions")) ||
 			!bytes.Contains(out, []byte("% above that of the best single setting")) {
 			t.Errorf("seed %s: %v: %s", seed, err, out)
 		}
