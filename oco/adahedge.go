@@ -53,7 +53,7 @@ func NewAdaHedge(d int, alpha float64) (*AdaHedge, error) {
 	}
 	alpha2 := alpha * alpha
 	if d > 1 && alpha == DefaultAdaHedgeAlpha(d) {
-		alpha2 = portable.Log(float64(d)) // the square of the rounded root may differ in the last bit
+		alpha2 = portable.Log(float64(d)) // the root is rounded, so its square may differ
 	}
 	if alpha < 0 || !(alpha2 > 0) || !vec.IsFinite(alpha2) {
 		return nil, noregret.BadInputf("alpha", "%v: want a finite number above 0", alpha)
