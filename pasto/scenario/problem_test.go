@@ -68,7 +68,8 @@ func TestProblemRefused(t *testing.T) {
 		{`"runs": 3}`, `"runs": 3} {}`, "text follows the value at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: duplicate name "a": arms[0] has it`},
 		{`"name": "b"`, `"name": ""`, "arms[1]: no name"},
-		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`, "arms: none: at least one is required"},
+		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`,
+			"arms: none: at least one is required"},
 		{`[0, 2]`, `[0]`, `arms[1]: "b" has 1 means: want one for each of the 2 metrics`},
 		{`[0, 2]`, `[0, NaN]`, "not valid JSON at byte 165, in line 2 at \"NaN]}], \\\"noise\\\": 0.5...\": JSON has " +
 			"only finite numbers"},
@@ -147,7 +148,7 @@ func TestProblemRefused(t *testing.T) {
 	if _, err := ReadProblem("nowhere.json"); noregret.CodeOf(err) != noregret.NotFound {
 		t.Errorf("%v", err)
 	}
-	if _, err := Run(t.Context(), Options{Scenario: write(t, shop), Threshold: sigma(1)}); err == nil {
+	if _, err := Run(t.Context(), own(t, Options{Scenario: write(t, shop), Threshold: sigma(1)})); err == nil {
 		t.Error("a threshold for a problem that has its own")
 	}
 }
@@ -155,7 +156,8 @@ func TestProblemRefused(t *testing.T) {
 // Noise in a range leaves the means what they are: those observed are the truth to within five
 // standard errors, and every value is in the range.
 func TestProblemNoise(t *testing.T) {
-	text := `{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
+	text :=
+		`{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
 	spec, err := problemSpec(write(t, text))
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +214,8 @@ func FuzzProblem(f *testing.F) {
 // Noise that is cut off does not round out of the range, and the largest noise that is taken can be
 // played; with more the flag is refused as the file is.
 func TestProblemNoiseEdges(t *testing.T) {
-	text := `{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": "b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
+	text :=
+		`{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": "b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
 	path := write(t, text)
 	run(t, Options{Scenario: path, Seed: 1})
 	run(t, Options{
@@ -220,7 +223,7 @@ func TestProblemNoiseEdges(t *testing.T) {
 		Noise: sigma(1e98),
 	})
 	for _, noise := range []float64{1e99, math.Inf(1), math.NaN(), -1} {
-		_, err := Run(t.Context(), Options{Scenario: path, Noise: sigma(noise)})
+		_, err := Run(t.Context(), own(t, Options{Scenario: path, Noise: sigma(noise)}))
 		if noregret.CodeOf(err) != noregret.Usage || !strings.HasPrefix(err.Error(), "noise: ") {
 			t.Errorf("noise %v: %v", noise, err)
 		}
@@ -260,10 +263,7 @@ func TestProblemUnits(t *testing.T) {
 func TestProblemPathIsNoSeed(t *testing.T) {
 	var first *Result
 	for range 2 {
-		r, err := Run(t.Context(), Options{Scenario: write(t, shop), Rounds: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := run(t, Options{Scenario: write(t, shop), Rounds: 100})
 		if r.Scenario = ""; first == nil {
 			first = r
 		} else if diff := cmp.Diff(first, r, cmpopts.EquateNaNs()); diff != "" {
@@ -274,18 +274,15 @@ func TestProblemPathIsNoSeed(t *testing.T) {
 
 // Guardrails that are hard by the file are as hard as by the flag.
 func TestProblemHardInFile(t *testing.T) {
-	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": 60, "arms": [{"name": "a", "means": [2, -0.2]},
+	text :=
+		`{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": 60, "arms": [{"name": "a", "means": [2, -0.2]},
 		{"name": "b", "means": [0, 0.2]}, {"name": "c", "means": [1.9, -0.1]}, {"name": "d", "means": [1.9, -0.3]}]}`
 	var all [2]*Result
 	for i, hard := range []string{"", `, "hard": true`} {
-		r,
-			err := Run(t.Context(), Options{
+		r := run(t, Options{
 			Scenario: write(t, strings.Replace(text, "HARD", hard, 1)), Hard: i == 0,
 			Checkpoints: []int{100, 300},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		r.Scenario, all[i] = "", r
 	}
 	if diff := cmp.Diff(all[0], all[1], cmpopts.EquateNaNs()); diff != "" {
