@@ -25,9 +25,9 @@ type demoClassifierOptions struct {
 	keep string
 }
 
-const classifierDemoLong = `Train classifiers on data that the command makes itself: write a training and a test file of made-up
-card payments (the data set "fraud" of "noregret generate": raw, unscaled columns, 2.5 %
-positives), train on the first for F1 and for G-mean, and measure on the second, beside plain
+const classifierDemoLong = `Train classifiers on data that the command makes itself: write a training and a test
+file of made-up card payments (the data set "fraud" of "noregret generate": raw, unscaled columns,
+2.5 % positives), train on the first for F1 and for G-mean, and measure on the second, beside plain
 logistic regression and logistic regression with a threshold tuned on held-out data.
 
 The table shows the measures on the test file, all of the same rows. --keep leaves the files and the

@@ -21,7 +21,8 @@ import (
 )
 
 const shop = `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail", "threshold": 0, "lambda": 5}],
-	"arms": [{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}], "noise": 0.5, "groups": 2, "rounds": 500, "runs": 3}`
+	"arms": [{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}], "noise": 0.5, "groups": 2, "rounds": ` +
+	`500, "runs": 3}`
 
 func write(t *testing.T, text string) string {
 	t.Helper()
@@ -63,13 +64,16 @@ func TestProblemRefused(t *testing.T) {
 		{`{"metrics"`, `[{"metrics"`, "not valid JSON: truncated"},
 		{
 			`"groups": 2`, `"groups": 2, "colour": 3`,
-			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, laws, units, level, delay, rounds, runs`,
+			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, laws, units, level, ` +
+				`delay, rounds, runs`,
 		},
 		{`"runs": 3}`, `"runs": 3} {}`, "text follows the value at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: duplicate name "a": arms[0] has it`},
 		{`"name": "b"`, `"name": ""`, "arms[1]: no name"},
-		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`,
-			"arms: none: at least one is required"},
+		{
+			`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`,
+			"arms: none: at least one is required",
+		},
 		{`[0, 2]`, `[0]`, `arms[1]: "b" has 1 means: want one for each of the 2 metrics`},
 		{`[0, 2]`, `[0, NaN]`, "not valid JSON at byte 165, in line 2 at \"NaN]}], \\\"noise\\\": 0.5...\": JSON has " +
 			"only finite numbers"},
@@ -128,8 +132,12 @@ func TestProblemRefused(t *testing.T) {
 		},
 		{`{"name": "x"}`, `{"name": "x", "weight": 1e200}`, `metrics[0]: weight 1e+200 of "x": want at most 1e100`},
 		{`"noise": 0.5`, `"noise": 0.5, "soft": 1e300`, `soft: 1e+300: want at most 1e+100`},
-		{`"threshold": 0, "lambda": 5}],
-	"arms": [{"name": "a", "means": [2, -2]}`, `"relative": true, "threshold": 1e6}], "control": "a", "arms": [{"name": "a", "means": [2, 9e99]}`, `arms[0].means[1]: 9e+99 of "a" less 1.000001e+06 times the control's is -8.999999999999999e+105: with a noise of 0.5 it can exceed the largest, 1e+100`},
+		{
+			"\"threshold\": 0, \"lambda\": 5}],\n\t" + `"arms": [{"name": "a", "means": [2, -2]}`,
+			`"relative": true, "threshold": 1e6}], "control": "a", "arms": [{"name": "a", "means": [2, 9e99]}`,
+			`arms[0].means[1]: 9e+99 of "a" less 1.000001e+06 times the control's is -8.999999999999999e+105: ` +
+				`with a noise of 0.5 it can exceed the largest, 1e+100`,
+		},
 		{`"lambda": 5}], "arms"`, `"lambda": 5}], "arms"`, ""},
 	} {
 		path := write(t, strings.Replace(shop, c.old, c.new, 1))
@@ -157,7 +165,8 @@ func TestProblemRefused(t *testing.T) {
 // standard errors, and every value is in the range.
 func TestProblemNoise(t *testing.T) {
 	text :=
-		`{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
+		`{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", ` +
+			`"means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
 	spec, err := problemSpec(write(t, text))
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +224,8 @@ func FuzzProblem(f *testing.F) {
 // played; with more the flag is refused as the file is.
 func TestProblemNoiseEdges(t *testing.T) {
 	text :=
-		`{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": "b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
+		`{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": "b",` +
+			` "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
 	path := write(t, text)
 	run(t, Options{Scenario: path, Seed: 1})
 	run(t, Options{
@@ -275,7 +285,8 @@ func TestProblemPathIsNoSeed(t *testing.T) {
 // Guardrails that are hard by the file are as hard as by the flag.
 func TestProblemHardInFile(t *testing.T) {
 	text :=
-		`{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": 60, "arms": [{"name": "a", "means": [2, -0.2]},
+		`{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": 60, ` +
+			`"arms": [{"name": "a", "means": [2, -0.2]},
 		{"name": "b", "means": [0, 0.2]}, {"name": "c", "means": [1.9, -0.1]}, {"name": "d", "means": [1.9, -0.3]}]}`
 	var all [2]*Result
 	for i, hard := range []string{"", `, "hard": true`} {

@@ -97,7 +97,8 @@ func TestPartlyInfeasible(t *testing.T) {
 // Numbers whose squares overflow are written too, and no rounds are the usual ones.
 func TestLargeNumbers(t *testing.T) {
 	text :=
-		`{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"}], "arms": [{"name": "a", "means": [1, 1e90]}, {"name": "b", "means": [2, -1e90]}], "noise": 1, "rounds": 10, "runs": 3}`
+		`{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"}], "arms": [{"name": "a", "means": [1, 1e90]},` +
+			` {"name": "b", "means": [2, -1e90]}], "noise": 1, "rounds": 10, "runs": 3}`
 	r := run(t, Options{Scenario: write(t, text), Seed: 1, Checkpoints: []int{}})
 	b, err := json.Marshal(r)
 	if err != nil || !strings.Contains(string(b), `"sd":[`) {
