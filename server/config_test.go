@@ -40,6 +40,6 @@ func TestConfigRefused(t *testing.T) {
 	}
 	if s, err := New(Config{Data: dir, FS: vfs.NewMem()}); err == nil {
 		_ = s.Close()
-		t.Error("short keys were taken")
+		t.Error("short keys were accepted")
 	}
 }
