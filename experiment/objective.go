@@ -32,7 +32,7 @@ func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float6
 			total += w
 		}
 	}
-	if !(total > 0.9) { // too much of it is unknown
+	if !(total > 0.9) { // arms without a mean have too large a share
 		return 0, false
 	}
 	for k, w := range p {
