@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The README shows what the demonstrations print, to the letter but for the port, and the picture.
+// The README shows exactly what the demonstrations print, except for the port, and the picture.
 func TestREADMEShowsTheDemos(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestServeRefuses: bad flags are found before a directory is made or an address is opened.
+// TestServeRefuses checks that bad flags are found before a directory is made or an address is
+// opened.
 func TestServeRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"serve --drain -1s", "--drain: -1s is out of range, want a length of time"},
@@ -20,7 +21,8 @@ func TestServeRefuses(t *testing.T) {
 	)
 }
 
-// TestServeRetain: a negative --retain keeps all events, any other is passed on.
+// TestServeRetain checks that a negative --retain keeps all events and that any other value is
+// passed on.
 func TestServeRetain(t *testing.T) {
 	for _, c := range []struct {
 		retain, want time.Duration
