@@ -74,9 +74,10 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 		return nil, err
 	}
 	o := &r.Options
+	if err := paramSaveEvery.check(float64(opt.SaveEvery)); err != nil {
+		return nil, err
+	}
 	switch {
-	case opt.SaveEvery < 0:
-		return nil, usage("number of rows between models is %d, want at least 0", opt.SaveEvery)
 	case opt.SaveEvery > 0 && opt.Save == nil:
 		return nil, usage("models are wanted every %d rows, but Save is nil", opt.SaveEvery)
 	case r.alg.learner == nil:
