@@ -131,7 +131,7 @@ var (
 // settings is the table: first those of Fit, then those of the learners that Fit runs.
 var settings = []Setting{
 	{
-		Name: "passes", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return &o.Passes },
+		Name: "passes", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return openFlag{&o.Passes} },
 		Doc: "passes over the data; 0 is by the number of rows: 100 for a small set, 1 for a very large one",
 	},
 	{
@@ -139,11 +139,11 @@ var settings = []Setting{
 		Doc: "seed of the order of the examples and of the held-out part",
 	},
 	{
-		Name: "holdout", Want: wantShare, ok: belowOne, field: func(o *Options) any { return &o.Holdout },
+		Name: "holdout", Want: wantShare, ok: belowOne, field: func(o *Options) any { return shareFlag{&o.Holdout} },
 		Doc: "share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)",
 	},
 	{
-		Name: "folds", Want: "at least 1", ok: atLeast(0), field: func(o *Options) any { return &o.Folds },
+		Name: "folds", Want: "at least 1", ok: atLeast(0), field: func(o *Options) any { return openFlag{&o.Folds} },
 		Doc: "choose by cross-fitting with this many folds, their mean is the model; 1 is one held-out part " +
 			"(default 5 for stamp with few positives)",
 	},
@@ -292,13 +292,16 @@ func (s Setting) InRange(o *Options) (value float64, ok bool) {
 
 // check returns an error of code usage if the value in o is out of range.
 func (s Setting) check(o *Options) error {
-	v, ok := s.InRange(o)
-	if ok {
-		return nil
-	}
 	phrase := s.phrase
 	if phrase == "" {
 		phrase = strings.ReplaceAll(s.Name, "-", " ")
+	}
+	if p, open := s.field(o).(openFlag); open && *p.value != nil && **p.value == 0 {
+		return usage("%s is 0, want at least 1, or nil for the default rule", phrase)
+	}
+	v, ok := s.InRange(o)
+	if ok {
+		return nil
 	}
 	return usage("%s is %v, want %s", phrase, v, s.Want)
 }
@@ -378,6 +381,63 @@ func (f nameFlag[T]) Set(text string) error {
 func (f nameFlag[T]) Type() string { return strings.Join(f.names, "|") }
 
 func (f nameFlag[T]) number() float64 { return float64(*f.value) }
+
+// openFlag is a number that may be left open, which is then nil. Commands and model files write 0
+// for nil.
+type openFlag struct{ value **int }
+
+// String implements [FlagValue].
+func (f openFlag) String() string {
+	if f.value == nil {
+		return "0"
+	}
+	return strconv.Itoa(openNumber(*f.value))
+}
+
+// Set implements [FlagValue].
+func (f openFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+	if err == nil {
+		*f.value = openOption(int(n))
+	}
+	return err
+}
+
+// Type implements [FlagValue].
+func (openFlag) Type() string { return "int" }
+
+func (f openFlag) number() float64 { return float64(openNumber(*f.value)) }
+
+// shareFlag is a share that may be left open, which is then nil. Commands leave it out, and model
+// files write null.
+type shareFlag struct{ value **float64 }
+
+// String implements [FlagValue].
+func (f shareFlag) String() string {
+	if f.value == nil || *f.value == nil {
+		return "0"
+	}
+	return strconv.FormatFloat(**f.value, 'g', -1, 64)
+}
+
+// Set implements [FlagValue].
+func (f shareFlag) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if err == nil {
+		*f.value = &v
+	}
+	return err
+}
+
+// Type implements [FlagValue].
+func (shareFlag) Type() string { return "float64" }
+
+func (f shareFlag) number() float64 {
+	if *f.value == nil {
+		return 0
+	}
+	return **f.value
+}
 
 // levelFlag is [Options.LevelPositives] as commands and model files write it: 0 is the default, -1
 // is never.
