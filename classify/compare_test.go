@@ -27,9 +27,10 @@ func TestCompareMeasuresApart(t *testing.T) {
 	valid := asData(t, stream(44, 300))
 	for name, fit := range map[string]Options{
 		"default": {}, "tuned steps": {TuneSteps: true}, "tuned threshold": {Threshold: ThresholdTuned},
-		"threshold 0": {Threshold: ThresholdZero},
-		"held out":    {Holdout: new(0.2)}, "held out and tuned": {Holdout: new(0.2), Threshold: ThresholdTuned, TuneSteps: true},
-		"one pass, tuned": {Passes: new(1), Threshold: ThresholdTuned}, "nothing held out": {Holdout: new(0.0)},
+		"threshold 0":        {Threshold: ThresholdZero},
+		"held out":           {Holdout: new(0.2)},
+		"held out and tuned": {Holdout: new(0.2), Threshold: ThresholdTuned, TuneSteps: true},
+		"one pass, tuned":    {Passes: new(1), Threshold: ThresholdTuned}, "nothing held out": {Holdout: new(0.0)},
 		"separate held-out data": {Valid: &valid},
 	} {
 		if fit.Passes == nil {

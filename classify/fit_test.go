@@ -217,7 +217,10 @@ func TestFitRefuses(t *testing.T) {
 		"passes":     {ok, Options{Measure: f1, Passes: new(-1)}, noregret.Usage, "passes is -1"},
 		"holdout":    {ok, Options{Measure: f1, Holdout: new(1.0)}, noregret.Usage, "holdout is 1"},
 		"separate data and a share": {
-			ok, Options{Measure: f1, Holdout: new(0.0), Valid: &ok}, noregret.Usage, "exclude the other holdout options",
+			ok,
+			Options{Measure: f1, Holdout: new(0.0), Valid: &ok},
+			noregret.Usage,
+			"exclude the other holdout options",
 		},
 		"no passes": {ok, Options{Measure: f1, Passes: new(0)}, noregret.Usage, "passes is 0, want at least 1"},
 		"no folds":  {ok, Options{Measure: f1, Folds: new(0)}, noregret.Usage, "folds is 0, want at least 1"},
@@ -312,7 +315,8 @@ func TestPriorPositives(t *testing.T) {
 	ctx := context.Background()
 	f1 := measure.FBeta{B: 1}
 	value := func(xs []Example, algorithm string, prior float64) float64 {
-		r, err := Fit(ctx, asData(t, xs), Options{Measure: f1, Algorithm: algorithm, PriorPositives: prior, Folds: new(1)})
+		opt := Options{Measure: f1, Algorithm: algorithm, PriorPositives: prior, Folds: new(1)}
+		r, err := Fit(ctx, asData(t, xs), opt)
 		if err != nil {
 			t.Fatal(err)
 		}

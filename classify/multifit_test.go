@@ -42,7 +42,10 @@ func TestFitMulti(t *testing.T) {
 				if !a.Trains(m) {
 					continue
 				}
-				opt := MultiOptions{Measure: m, Algorithm: a.Name, Fit: Options{Passes: new(testsize.Of(5, 3)), Seed: 3}}
+				opt := MultiOptions{
+					Measure: m, Algorithm: a.Name,
+					Fit: Options{Passes: new(testsize.Of(5, 3)), Seed: 3},
+				}
 				r, err := FitMulti(t.Context(), tc.train, opt)
 				if err != nil {
 					t.Fatalf("%s %s: %v", a.Name, name, err)

@@ -109,7 +109,8 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 	}).EnsureDefaults().checkRanges(); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(paramMinPositives.check(float64(opt.MinPositives)), paramWarmStart.check(opt.WarmStart)); err != nil {
+	if err := cmp.Or(paramMinPositives.check(float64(opt.MinPositives)),
+		paramWarmStart.check(opt.WarmStart)); err != nil {
 		return nil, err
 	}
 	s := &STAMP{opt: opt, level: opt.WarmStart}
