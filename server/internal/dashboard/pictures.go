@@ -19,10 +19,10 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// frame is the theme and the form of a picture.
+// frame is the theme and the format of a picture.
 type frame struct {
 	picture.Theme
-	narrow   bool // for a phone: letters take twice the share of the width
+	narrow   bool // for a phone: text is twice as large relative to the width
 	versions bool // the axis has policy versions, not times
 }
 
@@ -34,7 +34,7 @@ func (f frame) size() (width, height vg.Length) {
 	return 5 * vg.Inch, 3 * vg.Inch
 }
 
-// textScale is the factor by which letters take more of the width than in the wide form.
+// textScale is the size of text relative to the width, compared with the wide format.
 func (f frame) textScale() float64 {
 	if f.narrow {
 		return 1.9
