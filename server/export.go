@@ -53,7 +53,7 @@ func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 	}
 	if from < stats.First {
 		return 0, web.WithStatus(http.StatusGone, noregret.NotFound, "from",
-			"position %d is gone: the first one kept is %d", from, stats.First)
+			"position %d was dropped: the first one in the log is %d", from, stats.First)
 	}
 	if from > stats.Last+1 {
 		return 0, noregret.Errorf(noregret.NotFound, "from", "position %d: the last one is %d", from, stats.Last)

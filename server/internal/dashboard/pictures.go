@@ -59,22 +59,23 @@ func picturesOf(path, axis string, d *definition.Definition, r *policy.Report) [
 		return pictureOf{at + "light", at + "dark", at + "light" + narrow, at + "dark" + narrow, text}
 	}
 	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm. The arms table has the "+
-		"numbers of now.")}
+		"current numbers.")}
 	if d.Objective != nil && d.Control != nil {
 		out = append(out, of("lift", "Lift over time: by how much what was served, and what would have been "+
-			"deployed, was better than the control arm in the objective, by what was known then, with intervals. The "+
-			"lift table has the numbers of now."))
+			"deployed, was better than the control arm in the objective, by the estimates of the time, with "+
+			"intervals. The "+
+			"lift table has the current numbers."))
 	}
 	if d.Objective != nil {
-		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by what "+
-			"was known then, beside the best single arm and the best mixture by what is known now."),
+		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by the "+
+			"estimates of the time, beside the best single arm and the best mixture by the current estimates."),
 			of("regret", "Regret over time: by how much a unit would have been better off with the best single arm, "+
-				"on average over all units so far, by what is known now. Below zero the mixture has gained."))
+				"on average over all units so far, by the current estimates. Below zero the mixture has gained."))
 	}
 	for i, g := range r.Guardrails {
 		out = append(out, of("guardrail-"+strconv.Itoa(i),
 			fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the limit, and the "+
-				"interval of now. The guardrails table has the numbers.", g.Metric)))
+				"current interval. The guardrails table has the numbers.", g.Metric)))
 	}
 	return out
 }
