@@ -218,7 +218,7 @@ func TestModelRefuses(t *testing.T) {
 		{`"version": 1`, `"version": 1.5`, `m.json: version: 1.5: this program reads versions 1 and 2`},
 		{`"measure": "f1"`, `"measure": "auc"`, `m.json: measure: measure "auc" cannot be used`},
 		{`"algorithm": "stamp"`, `"algorithm": "magic"`, `m.json: algorithm: no algorithm is named "magic"`},
-		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" is there twice`},
+		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" appears twice`},
 		{`"negatives":["-1"]`, `"negatives":[]`, `m.json: labels.negatives: empty`},
 		{`"negatives":["-1"]`, `"negatives":[null]`, `m.json: labels.negatives[0]: must be a string, not null`},
 		{`"negatives":["-1"]`, `"negatives":null`, `m.json: labels.negatives: must be a list, not null`},

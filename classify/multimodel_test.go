@@ -51,7 +51,7 @@ func TestMultiModelRefuses(t *testing.T) {
 		{`"labels": ["high","low","mid"]`, `"labels": ["high"]`, "m.json: labels: there are 1, want at least 2"},
 		{
 			`"labels": ["high","low","mid"]`, `"labels": ["high","low","high"]`,
-			`m.json: labels[2]: the label "high" is there twice`,
+			`m.json: labels[2]: the label "high" appears twice`,
 		},
 		{
 			`"labels": ["high","low","mid"]`, `"labels": ["high","low"]`,

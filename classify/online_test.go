@@ -132,7 +132,7 @@ func TestBadExamplesChangeNothing(t *testing.T) {
 	}{
 		{Example{[]uint32{0, 3}, []float32{1, nan}, true, 1}, "entry 1: value is NaN, want a finite number"},
 		{Example{[]uint32{0}, []float32{inf}, true, 1}, "entry 0: value is +Inf, want a finite number"},
-		{Example{[]uint32{0, 1}, []float32{1}, true, 1}, "2 indices and 1 values, want as many of each"},
+		{Example{[]uint32{0, 1}, []float32{1}, true, 1}, "2 indices and 1 values, want the same number"},
 		{Example{[]uint32{0, 20}, []float32{1, 1}, true, 1}, "entry 1: index is 20, want one below the dimension 13"},
 		{Example{[]uint32{2, 2}, []float32{1, 1}, true, 1}, "entry 1: index 2 appears twice, want each at most once"},
 		{
