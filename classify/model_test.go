@@ -203,7 +203,7 @@ func TestModelEveryByteCounts(t *testing.T) {
 	}
 }
 
-// Every rule has an error of its own, which comes before that of the checksum.
+// Every broken rule has its own error, which comes before that of the checksum.
 func TestModelRefuses(t *testing.T) {
 	text := string(written(t, handMade()))
 	for _, tc := range []struct{ old, new, want string }{
@@ -419,8 +419,8 @@ func TestModelPage(t *testing.T) {
 	walk(reflect.TypeFor[modelDoc]())
 }
 
-// FuzzModel reads anything: nothing panics, and an accepted model is the same after writing and
-// reading it again.
+// FuzzModel reads arbitrary bytes. Nothing panics, and an accepted model is the same after writing
+// and reading it again.
 func FuzzModel(f *testing.F) {
 	f.Add(written(f, handMade()))
 	f.Add([]byte(pageExample(f, 1)))
