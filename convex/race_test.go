@@ -2,6 +2,6 @@
 
 package convex_test
 
-// raceEnabled: under the race detector a sync.Pool drops a quarter of what it is given, so pooled
-// workspaces are made anew.
+// raceEnabled reports whether the race detector is on. A sync.Pool then drops a quarter of the
+// values put into it, so pooled workspaces are allocated again.
 const raceEnabled = true

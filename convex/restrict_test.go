@@ -21,7 +21,8 @@ func TestRegularizersFar(t *testing.T) {
 		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
 			r := source(t)
 			if raceEnabled && r.IntN(8) != 0 {
-				// The detector makes a pass ten times as slow; a part of the draws is enough there.
+				// The race detector makes a pass ten times slower, so only some of the draws are
+				// checked.
 				return
 			}
 			m, s := kind.make(r, rapid.IntRange(1, 8).Draw(t, "d"))
@@ -43,7 +44,7 @@ func TestRegularizersFar(t *testing.T) {
 			for k := range 8 {
 				v := member(s, r)
 				switch k {
-				case 0: // the best member where ψ does not count
+				case 0: // the best member if ψ is negligible
 					c := make([]float64, len(theta))
 					vec.AddScaled(c, -1, theta)
 					if _, err := s.Minimize(v, c); err != nil {
