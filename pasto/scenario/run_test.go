@@ -89,7 +89,8 @@ func TestPartlyInfeasible(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	out[0].violation[0].broken = true
-	if r := summarize(o, out); r.Crossing.Single != 0 {
+// Numbers whose squares overflow are written too, and an empty list of checkpoints means the
+// default ones.
 		t.Errorf("half of the runs break a hard guardrail, but the mark is at %d", r.Crossing.Single)
 	}
 }
