@@ -34,6 +34,7 @@ func load(t testing.TB, opt Options, inputs ...string) *Set {
 }
 
 func TestSharedSVMLight(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct {
 		file      string
 		rows      int64
@@ -65,6 +66,7 @@ func TestSharedSVMLight(t *testing.T) {
 }
 
 func TestSharedCSV(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct {
 		file      string
 		opt       Options

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -110,6 +111,7 @@ func TestUnlearnedOnce(t *testing.T) {
 // TestSourcesForgotten checks that a source is forgotten once every version its last report may
 // have counted in has closed. A repeated report is a duplicate until then and late afterwards.
 func TestSourcesForgotten(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: " +

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -133,7 +134,7 @@ func TestReturns(t *testing.T) {
 		stays     float64 // the part of the variance that stays
 		units     int
 		low, high float64
-	}{{1, 800, 4.5, 7}, {0, 800, 1, 1.4}, {.5, 6000, 2.5, 4}} {
+	}{{1, 800, 4.5, 7}, {0, 800, 1, 1.4}, {.5, 6000, 2.5, 4}}[:testsize.Of(3, 2)] {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\n" +
 			"metrics: [{name: y}]\npolicy: {kind: fixed, split: {c: 0.5, a: 0.5}}\nstickiness: unit\n" +

@@ -58,6 +58,14 @@ func noLeaks(t testing.TB) {
 	t.Cleanup(func() { goleak.VerifyNone(t, running) })
 }
 
+// testConfig is the default on a file system in memory, where rounds close only when something else
+// happens.
+func testConfig(t testing.TB) Config {
+	c := DefaultConfig(t.TempDir())
+	c.FS, c.Tick = vfs.NewMem(), time.Hour
+	return c
+}
+
 func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	noLeaks(t)
@@ -67,15 +75,13 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 func newLeakyWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), logs: &lockedBuffer{}}
-	w.config = Config{
-		Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour,
-		Now: func() time.Time {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return w.now
-		},
-		Logger: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	w.config = testConfig(t)
+	w.config.Now = func() time.Time {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.now
 	}
+	w.config.Logger = slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, c := range change {
 		c(&w.config)
 	}

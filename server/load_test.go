@@ -37,7 +37,9 @@ open_tokens: 10000000
 // loaded is a service on the disk, as noregret serve runs it.
 func loaded(b *testing.B) (*server.Server, *client.Client, string) {
 	b.Helper()
-	s, err := server.New(server.Config{Data: b.TempDir(), Logger: quiet})
+	config := server.DefaultConfig(b.TempDir())
+	config.Logger = quiet
+	s, err := server.New(config)
 	if err != nil {
 		b.Fatal(err)
 	}

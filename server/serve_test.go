@@ -20,8 +20,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // sendBy sends a request and reads the answer.
@@ -45,8 +43,7 @@ func sendBy(client *http.Client, method, url, body, media string) (int, []byte, 
 // kept.
 func TestServeDrains(t *testing.T) {
 	noLeaks(t)
-	fs := vfs.NewMem()
-	config := Config{Data: t.TempDir(), FS: fs, Tick: time.Hour}
+	config := testConfig(t)
 	s, err := New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -159,23 +156,14 @@ func TestSlowAndRaw(t *testing.T) {
 func answers(t *testing.T, requestTime time.Duration, cases map[string][2]string) {
 	t.Helper()
 	noLeaks(t)
-	s, err := New(Config{Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour, RequestTime: requestTime})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l, nil, time.Minute) }()
+	config := testConfig(t)
+	config.RequestTime = requestTime
+	address := serve(t, config, nil)
 	for name, c := range cases {
 		send, want := c[0], c[1]
 		var line string
 		for range 20 {
-			conn, err := net.Dial("tcp", l.Addr().String())
+			conn, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,10 +178,30 @@ func answers(t *testing.T, requestTime time.Duration, cases map[string][2]string
 			t.Errorf("%s: %q, want %q", name, line, want)
 		}
 	}
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
+}
+
+// serve runs a service on a free port until the test ends and returns its address. With a
+// certificate it speaks TLS.
+func serve(t *testing.T, c Config, certificate *tls.Certificate) (address string) {
+	t.Helper()
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
 	}
+	l, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l, certificate, time.Minute) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
 }
 
 // TestListen: without access tokens only loopback addresses are opened.
@@ -233,35 +241,22 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	served := make(chan error, 1)
-	go func() {
-		served <- s.Serve(ctx, l, &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, time.Minute)
-	}()
+	address := serve(t, testConfig(t), &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key})
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
-	resp, err := (&http.Client{Transport: tr}).Get("https://" + l.Addr().String() + "/readyz")
+	resp, err := (&http.Client{Transport: tr}).Get("https://" + address + "/readyz")
 	if err != nil || resp.StatusCode != 200 || resp.ProtoMajor != 2 {
 		t.Fatalf("%+v %v", resp, err)
 	}
 	_ = resp.Body.Close()
 	tr.CloseIdleConnections()
 	old := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11}}
-	if _, err := (&http.Client{Transport: old}).Get("https://" + l.Addr().String() + "/readyz"); err == nil {
+	if _, err := (&http.Client{Transport: old}).Get("https://" + address + "/readyz"); err == nil {
 		t.Error("TLS 1.1 was taken")
 	}
 	plain := &http.Transport{}
-	resp, err = (&http.Client{Transport: plain}).Get("http://" + l.Addr().String() + "/readyz")
+	resp, err = (&http.Client{Transport: plain}).Get("http://" + address + "/readyz")
 	if err == nil && resp.StatusCode != 400 {
 		t.Errorf("plain HTTP got %d", resp.StatusCode)
 	}
@@ -269,8 +264,4 @@ func TestTLS(t *testing.T) {
 		_ = resp.Body.Close()
 	}
 	plain.CloseIdleConnections()
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
 }

@@ -70,7 +70,9 @@ func TestMain(m *testing.M) {
 }
 
 func crashChild(dir string) error {
-	s, err := server.New(server.Config{Data: dir, Logger: quiet, SnapshotEvery: 150, Tick: 5 * time.Millisecond})
+	config := server.DefaultConfig(dir)
+	config.Logger, config.SnapshotEvery, config.Tick = quiet, 150, 5*time.Millisecond
+	s, err := server.New(config)
 	if err != nil {
 		return err
 	}
@@ -484,7 +486,9 @@ func TestCrashDisk(t *testing.T) {
 			mem = crashLife(t, g, mem, data, fmt.Sprintf("r%d-l%d", run, life), run%2 == 0, rng)
 			ends[run%2 == 0]++
 		}
-		s, err := server.New(server.Config{Data: data, FS: mem, Logger: quiet, Tick: time.Hour})
+		config := server.DefaultConfig(data)
+		config.FS, config.Logger, config.Tick = mem, quiet, time.Hour
+		s, err := server.New(config)
 		if err != nil {
 			t.Fatalf("run %d: %v", run, err)
 		}
@@ -529,11 +533,9 @@ func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, faili
 		}
 		return nil
 	}))
-	s,
-		err := server.New(server.Config{
-		Data: data, FS: fs, Logger: quiet, SnapshotEvery: 60,
-		Tick: 2 * time.Millisecond,
-	})
+	config := server.DefaultConfig(data)
+	config.FS, config.Logger, config.SnapshotEvery, config.Tick = fs, quiet, 60, 2*time.Millisecond
+	s, err := server.New(config)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err) // limit is beyond what opening writes
 	}

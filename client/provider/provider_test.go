@@ -20,7 +20,7 @@ import (
 
 func newService(t *testing.T) (*server.Server, string) {
 	t.Helper()
-	s, url := servicetest.Start(t, server.Config{}, nil)
+	s, url := servicetest.Start(t, nil)
 	c, err := client.New(client.Options{URL: url})
 	if err != nil {
 		t.Fatal(err)

@@ -8,9 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/noregret/noregret/server"
 	"github.com/noregret/noregret/server/servicetest"
 )
 
@@ -19,7 +16,7 @@ import (
 func TestLogCommands(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	_, url := servicetest.Start(t, server.Config{FS: vfs.NewMem()}, nil)
+	_, url := servicetest.Start(t, nil)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	if err := os.WriteFile("coin.yaml", []byte(coinDefinition), 0o600); err != nil {
 		t.Fatal(err)

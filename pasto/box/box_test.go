@@ -100,6 +100,7 @@ func TestContinuous(t *testing.T) {
 // In a box of 40 dimensions, of which only the first two matter, the mixture found is better than
 // the middle of the box.
 func TestContinuousManyDimensions(t *testing.T) {
+	testsize.NoRace(t)
 	const d = 40
 	lower, upper := make([]float64, d), make([]float64, d)
 	for i := range upper {
