@@ -68,7 +68,8 @@ func TestSampleRatioLevel(t *testing.T) {
 		}
 		return found
 	}
-	// 15 of 300 are expected at the most, 27 have probability .003; of 60, 3 are expected and 9 have .003.
+	// 15 of 300 are expected at the most, 27 have probability .003; of 60, 3 are expected and 9
+	// have .003.
 	if n := ever("as they are", shares); n > testsize.Of(27, 9) {
 		t.Errorf("p was ever at most .05 in %d of %d runs", n, runs)
 	}
