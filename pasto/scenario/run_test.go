@@ -89,13 +89,13 @@ func TestPartlyInfeasible(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	out[0].violation[0].broken = true
-// Numbers whose squares overflow are written too, and an empty list of checkpoints means the
-// default ones.
+	if r := summarize(o, out); r.Crossing.Single != 0 {
 		t.Errorf("half of the runs break a hard guardrail, but the mark is at %d", r.Crossing.Single)
 	}
 }
 
-// Numbers whose squares overflow are written too, and 0 rounds mean the scenario's default.
+// Numbers whose squares overflow are written too, and an empty list of checkpoints means the
+// default ones.
 func TestLargeNumbers(t *testing.T) {
 	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"}], "arms": [{"name": "a", "means": [1, 1e90]}, {"name": "b", "means": [2, -1e90]}], "noise": 1, "rounds": 10, "runs": 3}`
 	r := run(t, Options{Scenario: write(t, text), Seed: 1, Checkpoints: []int{}})
