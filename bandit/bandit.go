@@ -20,7 +20,7 @@ type Reward struct {
 	Arm int
 	// Value is the reward, of size at most 1e100.
 	Value float64
-	// Size is the number of pulls whose mean Value is, from 1e-9 to 1e15; 0 means 1.
+	// Size is the number of pulls whose mean Value is, from 1e-9 to 1e15: 1 for a single pull.
 	Size float64
 }
 
@@ -148,9 +148,6 @@ func (b *Bandit) Observe(rewards []Reward) error {
 	s := &b.s
 	for _, r := range rewards {
 		w := r.Size
-		if w == 0 {
-			w = 1
-		}
 		if s.Count[r.Arm] > 0 {
 			s.Freedom++
 		}
@@ -178,8 +175,8 @@ func (b *Bandit) check(i int, r *Reward) error {
 		return bad("arm %d has propensity 0 in this round: the arm cannot have been drawn", r.Arm)
 	case !(math.Abs(r.Value) <= 1e100):
 		return bad("the value %v: want a finite number, of size at most 1e100", r.Value)
-	case r.Size != 0 && !(r.Size >= 1e-9 && r.Size <= 1e15):
-		return bad("size %v: want 0, or a number from 1e-9 to 1e15", r.Size)
+	case !(r.Size >= 1e-9 && r.Size <= 1e15):
+		return bad("size %v: want a number from 1e-9 to 1e15", r.Size)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func play(t testing.TB, b *Bandit, means []float64, rounds int, r *random.Source
 	for range rounds {
 		k := b.Draw(r)
 		regret += best - means[k]
-		if err := b.Observe([]Reward{{Arm: k, Value: means[k] + r.NormFloat64()}}); err != nil {
+		if err := b.Observe([]Reward{{Arm: k, Value: means[k] + r.NormFloat64(), Size: 1}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestEliminationKeepsTheBest(t *testing.T) {
 // the rewards of a group are alike.
 func TestSizes(t *testing.T) {
 	b := newBandit(t, 1, UCB)
-	for _, r := range []Reward{{Value: 1, Size: 4}, {Value: 4}, {Value: 2, Size: 5}} {
+	for _, r := range []Reward{{Value: 1, Size: 4}, {Value: 4, Size: 1}, {Value: 2, Size: 5}} {
 		if err := b.Observe([]Reward{r}); err != nil {
 			t.Fatal(err)
 		}
@@ -164,21 +164,22 @@ func TestRefused(t *testing.T) {
 	}
 	b := newBandit(t, 2, UCB)
 	play(t, b, []float64{0, 1}, 20, random.New(1, "bandit"))
-	if err := b.Observe([]Reward{{Arm: slices.Index(b.Serving(), 1), Value: 1e100}}); err != nil {
+	if err := b.Observe([]Reward{{Arm: slices.Index(b.Serving(), 1), Value: 1e100, Size: 1}}); err != nil {
 		t.Errorf("1e100 is refused: %v", err)
 	}
 	before, _ := b.MarshalBinary()
 	k := slices.Index(b.Serving(), 1)
 	for name, rewards := range map[string][]Reward{
 		"none":          nil,
-		"arm −1":        {{Arm: -1}},
-		"arm 2":         {{Arm: 2}},
-		"not served":    {{Arm: 1 - k}},
-		"NaN":           {{Arm: k, Value: math.NaN()}},
-		"infinite":      {{Arm: k, Value: math.Inf(-1)}},
-		"too large":     {{Arm: k, Value: 1.1e100}},
+		"arm −1":        {{Arm: -1, Size: 1}},
+		"arm 2":         {{Arm: 2, Size: 1}},
+		"not served":    {{Arm: 1 - k, Size: 1}},
+		"NaN":           {{Arm: k, Value: math.NaN(), Size: 1}},
+		"infinite":      {{Arm: k, Value: math.Inf(-1), Size: 1}},
+		"too large":     {{Arm: k, Value: 1.1e100, Size: 1}},
+		"no size":       {{Arm: k, Value: 1}},
 		"negative size": {{Arm: k, Size: -1}},
-		"second is bad": {{Arm: k, Value: 1}, {Arm: k, Size: math.NaN()}},
+		"second is bad": {{Arm: k, Value: 1, Size: 1}, {Arm: k, Size: math.NaN()}},
 	} {
 		if err := b.Observe(rewards); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("%s: %v", name, err)
@@ -208,7 +209,7 @@ func TestAllocations(t *testing.T) {
 		b, r := newBandit(t, 10, rule), random.New(1, "bandit")
 		rewards := make([]Reward, 1)
 		round := func() {
-			rewards[0] = Reward{Arm: b.Draw(r), Value: r.NormFloat64()}
+			rewards[0] = Reward{Arm: b.Draw(r), Value: r.NormFloat64(), Size: 1}
 			if err := b.Observe(rewards); err != nil {
 				t.Fatal(err)
 			}

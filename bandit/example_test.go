@@ -23,7 +23,7 @@ func Example() {
 			click = 1
 		}
 		pulls[k]++
-		if err := b.Observe([]bandit.Reward{{Arm: k, Value: click}}); err != nil {
+		if err := b.Observe([]bandit.Reward{{Arm: k, Value: click, Size: 1}}); err != nil {
 			panic(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -115,13 +116,15 @@ func (opt *BoundOptions) check(m measure.Concave, dim int) error {
 		opt.Scaling = Identity(dim)
 	}
 	a, b := opt.Alpha, opt.Beta
+	bias, _ := settingOf("bias_feature")
+	if err := cmp.Or(
+		paramRadius.check(opt.Radius), bias.check(&Options{Config: Config{BiasFeature: opt.BiasFeature}}),
+	); err != nil {
+		return err
+	}
 	switch {
 	case !(a >= 0 && b >= 0 && a+b > 0) || math.IsInf(a+b, 0):
 		return usage("dual point is (%v, %v), want finite numbers at least 0, not both 0", a, b)
-	case !(opt.Radius > 0) || math.IsInf(opt.Radius, 0):
-		return usage("radius is %v, want a finite number above 0", opt.Radius)
-	case math.IsNaN(opt.BiasFeature) || math.IsInf(opt.BiasFeature, 0):
-		return usage("bias feature is %v, want a finite number", opt.BiasFeature)
 	case len(opt.Scaling.Inverse) < dim || len(opt.Scaling.Center) != len(opt.Scaling.Inverse):
 		return usage("scaling has %d features, the data have %d",
 			min(len(opt.Scaling.Inverse), len(opt.Scaling.Center)), dim)

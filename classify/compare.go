@@ -17,7 +17,7 @@ type CompareOptions struct {
 	// Algorithms are names as [Algorithms] lists them, none twice; empty means all, and "auto"
 	// stands for the [DefaultAlgorithm] of each of the measures. An algorithm that [Fit] refuses to
 	// train for a measure (of the wrong family, or degenerate without Fit.AllowDegenerate) is left
-	// out of that measure's cells, and one that needs held-out data is left out with Fit.NoHoldout.
+	// out of that measure's cells, and one that needs held-out data with a Fit.Holdout of 0.
 	Algorithms []string
 	// Splits is the number of random splits, at least 1.
 	Splits int
@@ -129,7 +129,7 @@ func (o *CompareOptions) trainable(name string, m measure.Measure) (*Algorithm, 
 	switch {
 	case err != nil:
 		return nil, err
-	case a.needsHoldout && o.Fit.NoHoldout:
+	case a.needsHoldout && o.Fit.noHoldout():
 		return nil, usage("algorithm %s needs held-out data", name)
 	}
 	return a, nil
@@ -201,7 +201,7 @@ func (c *twoComparison) fit(alg *Algorithm, m measure.Measure, train Data, seed 
 		o.Config.Steps = StepsDefault
 	}
 	if !alg.judges(&o) {
-		o.Folds = 0
+		o.Folds = nil
 	}
 	name := alg.Name
 	o.Algorithm, o.Measure, o.Seed = name, m, seed

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -90,13 +91,7 @@ func namesOf[M interface{ Name() string }](measures []M) []string {
 
 // checkSplits checks the splits of a comparison.
 func checkSplits(splits int, trainShare float64) error {
-	if splits < 1 {
-		return usage("splits is %d, want at least 1", splits)
-	}
-	if !(trainShare > 0 && trainShare < 1) {
-		return usage("share of the training part is %v, want a number in (0, 1)", trainShare)
-	}
-	return nil
+	return cmp.Or(paramSplits.check(float64(splits)), paramTrainShare.check(trainShare))
 }
 
 // someTrainable returns an error if trainable refuses every algorithm for each of the measures; it

@@ -120,7 +120,7 @@ func TestFitStreamRefuses(t *testing.T) {
 		want               string
 	}{
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Algorithm: "amp"}}, noregret.Usage, "amp cannot learn"},
-		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Folds: 2}}, noregret.Usage, "a stream is read once"},
+		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Folds: new(2)}}, noregret.Usage, "a stream is read once"},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: -1}, noregret.Usage, "want at least 0"},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: 1}, noregret.Usage, "Save is nil"},
 		{"2", "1", StreamOptions{Fit: Options{Measure: f1}}, noregret.Usage, `the data have the label "2"`},

@@ -13,6 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
+func init() { testsize.Rapid(25) }
+
 // learners makes one of each online learner with the shared options.
 var learners = map[string]func(c Config) (Learner, error){
 	"spade qmean": func(c Config) (Learner, error) {

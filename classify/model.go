@@ -247,7 +247,8 @@ func ParseSteps(name string) (Steps, error) {
 func modelOptions(o Options) ModelOptions {
 	o = o.EnsureDefaults()
 	out := ModelOptions{
-		Seed: o.Seed, Passes: o.Passes, Folds: o.Folds, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
+		Seed: o.Seed, Passes: openNumber(o.Passes), Folds: openNumber(o.Folds), TuneSteps: o.TuneSteps,
+		StepScale: o.Config.StepScale,
 		DualScale: o.DualScale, Reward: o.Config.Reward.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
 		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
 		LevelPositives: levelNumber(o.LevelPositives), FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience,
@@ -270,9 +271,8 @@ func modelOptions(o Options) ModelOptions {
 	if math.IsInf(out.Radius, 1) {
 		out.Radius = 0
 	}
-	if o.Holdout > 0 || o.NoHoldout {
-		share := o.Holdout
-		out.Holdout = &share
+	if o.Holdout != nil {
+		out.Holdout = new(*o.Holdout)
 	}
 	if o.Valid != nil {
 		out.Valid = o.Valid.Set.Info().Digest

@@ -81,7 +81,7 @@ func TestModelRoundTrip(t *testing.T) {
 		if !a.Trains(m) {
 			m = measure.GMean{}
 		}
-		opt := Options{Algorithm: a.Name, Measure: m, Passes: 2, Seed: math.MaxUint64}
+		opt := Options{Algorithm: a.Name, Measure: m, Passes: new(2), Seed: math.MaxUint64}
 		want := trained(t, opt)
 		text := written(t, want)
 		got, err := ReadModel(bytes.NewReader(text), "m.json")
@@ -104,7 +104,7 @@ func TestModelRoundTrip(t *testing.T) {
 // The model applies the classifier that Fit returned, to the last bit.
 func TestModelLinear(t *testing.T) {
 	d := modelData(t)
-	opt := Options{Measure: measure.FBeta{B: 1}, Passes: 3}
+	opt := Options{Measure: measure.FBeta{B: 1}, Passes: new(3)}
 	r, err := Fit(t.Context(), d, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestModelWhiteSpaceIsFree(t *testing.T) {
 
 func TestNewModelRefuses(t *testing.T) {
 	d := modelData(t)
-	opt := Options{Algorithm: "sgd-hinge", Measure: measure.FBeta{B: 1}, Passes: 1}
+	opt := Options{Algorithm: "sgd-hinge", Measure: measure.FBeta{B: 1}, Passes: new(1)}
 	r, err := Fit(t.Context(), d, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -181,26 +181,27 @@ func (o ModelOptions) check() error {
 		return noregret.BadInputf("options.averaging", "%q, want one of %s", o.Averaging,
 			strings.Join(averagings, ", "))
 	}
-	if v := o.BiasFeature; v-v != 0 {
-		return noregret.BadInputf("options.bias_feature", "%v, want a finite number", v)
-	}
 	if _, err := loss.ParseReward(o.Reward); err != nil {
 		return noregret.BadInputf("options.reward", "%w", err)
 	}
 	if o.Valid != "" && !isDigest(o.Valid) {
 		return noregret.BadInputf("options.valid", "%q, want \"\" or sha256: and 64 hexadecimal digits", o.Valid)
 	}
-	if h := o.Holdout; h != nil && !(*h >= 0 && *h < 1) {
-		return noregret.BadInputf("options.holdout", "%v, want null or a share in [0, 1)", *h)
-	}
 	for i, v := 0, reflect.ValueOf(o); i < v.NumField(); i++ {
 		name := strictjson.Name(v.Type().Field(i))
 		s, known := settingOf(name)
-		if !known || s.ok == nil {
+		if !known || s.ok == nil || name == "level_positives" { // whose numbers levelOf knows
 			continue
 		}
 		var x float64
-		switch f := v.Field(i); f.Kind() {
+		want, f := s.Want, v.Field(i)
+		if f.Kind() == reflect.Pointer {
+			if f.IsNil() {
+				continue
+			}
+			want, f = "null or "+want, f.Elem()
+		}
+		switch f.Kind() {
 		case reflect.Int:
 			x = float64(f.Int())
 		case reflect.Float64:
@@ -209,7 +210,7 @@ func (o ModelOptions) check() error {
 			continue
 		}
 		if !s.ok(x) {
-			return noregret.BadInputf("options."+name, "%v, want %s", x, s.Want)
+			return noregret.BadInputf("options."+name, "%v, want %s", x, want)
 		}
 	}
 	return nil

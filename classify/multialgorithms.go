@@ -322,7 +322,7 @@ func runLogistics(t *multiTask) error {
 			continue
 		}
 		o := Options{
-			Algorithm: "logistic", Measure: measure.FBeta{B: 1}, NoHoldout: true, Unscaled: t.opt.Fit.Unscaled,
+			Algorithm: "logistic", Measure: measure.FBeta{B: 1}, Holdout: new(0.0), Unscaled: t.opt.Fit.Unscaled,
 			Seed: t.opt.Fit.Seed, Config: Config{Lambda: t.config.Lambda, NoIntercept: t.config.NoIntercept},
 		}
 		o.Config.Scaling, o.Config.Dim = t.config.Scaling, t.config.Dim

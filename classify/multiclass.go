@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -135,9 +136,10 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 	if err := checkDual(&opt.DualScale, opt.DualStep, &opt.EpsExponent, opt.DualReward); err != nil {
 		return opt, err
 	}
+	if err := paramClasses.check(float64(opt.Classes)); err != nil {
+		return opt, err
+	}
 	switch {
-	case opt.Classes < 2:
-		return opt, usage("number of classes is %d, want at least 2", opt.Classes)
 	case opt.Measure == nil:
 		return opt, usage("multi-class SPADE needs a concave measure of the class recalls: min, hmean, qmean, gmean " +
 			"or macro_recall")
@@ -148,8 +150,8 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 	}
 	total := 0.0
 	for k, p := range opt.Shares {
-		if !(p > 0 && p < 1) {
-			return opt, usage("share of class %d is %v, want a number in (0, 1)", k, p)
+		if err := paramShare.checkAs(fmt.Sprintf("share of class %d", k), p); err != nil {
+			return opt, err
 		}
 		total += p
 	}

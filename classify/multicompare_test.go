@@ -17,7 +17,7 @@ func TestCompareMulti(t *testing.T) {
 	run := func(names ...string) map[string][]float64 {
 		c, err := CompareMulti(t.Context(), data, MultiCompareOptions{
 			Measures: multiMeasures(t, false, names...), Splits: 2, TrainShare: 0.7, Seed: 4,
-			Fit: Options{Passes: 2, Progress: func(p Progress) { fits[p.Algorithm+" "+p.Measure]++ }},
+			Fit: Options{Passes: new(2), Progress: func(p Progress) { fits[p.Algorithm+" "+p.Measure]++ }},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -57,8 +57,8 @@ func NewMultiData(set *dataset.Set, task Task) (MultiData, error) {
 	if set == nil {
 		return d, usage("the data have no set of examples")
 	}
-	if task != Multiclass && task != Multilabel {
-		return d, usage("the task is %d, want Multiclass or Multilabel", task)
+	if err := paramTask.check(float64(task)); err != nil {
+		return d, err
 	}
 	info := set.Info()
 	lists, err := labelLists(info.Labels, task)

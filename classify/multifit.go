@@ -19,9 +19,9 @@ type MultiOptions struct {
 	// first that can train for the measure.
 	Algorithm string
 	// Fit holds the other options, which have the same meaning as for [Fit]: Passes, Seed, Holdout,
-	// NoHoldout, TuneSteps, Config, LevelPositives, DualScale, Unscaled, FirstEpoch, Growth,
+	// TuneSteps, Config, LevelPositives, DualScale, Unscaled, FirstEpoch, Growth,
 	// AllowDegenerate, Patience and Progress. Options that do not apply (Folds, Threshold,
-	// PriorPositives, AllEpochs, Valid) must be zero.
+	// PriorPositives, AllEpochs, Valid) must be left out.
 	Fit Options
 	// Valid, if not nil, is separate held-out data for the same labels ([MultiData.Of]).
 	Valid *MultiData
@@ -95,15 +95,13 @@ func (o MultiOptions) resolve(task Task) (*multiTask, error) {
 	}
 	f := &o.Fit
 	switch {
-	case f.Folds > 1, f.Threshold != ThresholdDefault, f.PriorPositives > 0, f.AllEpochs, f.Valid != nil:
+	case openNumber(f.Folds) > 1, f.Threshold != ThresholdDefault, f.PriorPositives > 0, f.AllEpochs, f.Valid != nil:
 		return nil,
 			usage("folds, a rule for the threshold, a prior share of positives and the choice among all epochs "+
 				"are for two classes; %s data have none of them", task)
-	case f.Holdout > 0 && f.NoHoldout:
-		return nil, usage("a holdout of %v and no holdout exclude each other", f.Holdout)
-	case o.Valid != nil && (f.Holdout > 0 || f.NoHoldout):
-		return nil, usage("held-out data given apart exclude the other holdout options")
-	case f.NoHoldout && f.TuneSteps:
+	case o.Valid != nil && f.Holdout != nil:
+		return nil, usage("separate held-out data exclude the other holdout options")
+	case f.noHoldout() && f.TuneSteps:
 		return nil, usage("choosing the step scale needs held-out data")
 	case f.TuneSteps && f.Config.Step > 0:
 		return nil, usage("an absolute step of %v and the choice of a step scale exclude each other", f.Config.Step)
@@ -183,10 +181,10 @@ func (t *multiTask) split() error {
 	switch {
 	case t.opt.Valid != nil:
 		t.valid = t.opt.Valid
-	case o.NoHoldout && t.alg.selects:
+	case o.noHoldout() && t.alg.selects:
 		t.warn("nothing is held out: the last of %s's models are returned with thresholds of 0", t.alg.Name)
-	case !o.NoHoldout && (o.Holdout > 0 || o.TuneSteps || t.alg.selects):
-		share := o.Holdout
+	case !o.noHoldout() && (o.Holdout != nil || o.TuneSteps || t.alg.selects):
+		share := o.holdout()
 		if share == 0 {
 			share = min(defaultHoldout, mostHeldOut/float64(t.data.Set.Info().Rows))
 		}
@@ -289,8 +287,9 @@ func (t *multiTask) prepare() error {
 	if c.MeanWeight == 0 {
 		c.MeanWeight = m.total / float64(m.rows)
 	}
-	if t.passes = t.opt.Fit.Passes; t.passes == 0 {
-		t.passes = defaultPasses(m.rows, 1)
+	t.passes = defaultPasses(m.rows, 1)
+	if p := t.opt.Fit.Passes; p != nil {
+		t.passes = *p
 	}
 	return nil
 }

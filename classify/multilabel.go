@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 
 	"github.com/noregret/noregret"
@@ -78,19 +80,17 @@ type MultilabelLearner interface {
 // NewMultilabel returns a [MacroSTAMP] or a [MicroSTAMP] for the average asked for. It fails with
 // an error of code usage for InstanceAverage, and when an option is missing or out of its range.
 func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
-	if opt.Labels < 1 {
-		return nil, usage("number of labels is %d, want at least 1", opt.Labels)
+	if err := cmp.Or(paramLabels.check(float64(opt.Labels)), paramAverage.check(float64(opt.Average))); err != nil {
+		return nil, err
 	}
 	switch opt.Average {
-	case MacroAverage:
-		return newMacroSTAMP(opt)
 	case MicroAverage:
 		return newMicroSTAMP(opt)
 	case InstanceAverage:
 		return nil, usage("the measure averaged over examples is not a function of the confusion counts and cannot " +
 			"be trained for; use the macro or the micro average")
 	default:
-		return nil, usage("average is %d, want the macro or the micro average", opt.Average)
+		return newMacroSTAMP(opt)
 	}
 }
 
@@ -154,8 +154,8 @@ func newMacroSTAMP(opt MultilabelConfig) (*MacroSTAMP, error) {
 		one := opt.STAMPConfig
 		if opt.Shares != nil {
 			one.Positives = opt.Shares[k]
-			if !(one.Positives > 0 && one.Positives < 1) {
-				return nil, usage("share of label %d is %v, want a number in (0, 1)", k, one.Positives)
+			if err := paramShare.checkAs(fmt.Sprintf("share of label %d", k), one.Positives); err != nil {
+				return nil, err
 			}
 		}
 		l, err := NewSTAMP(one)

@@ -45,6 +45,18 @@ func TestSettingsRanges(t *testing.T) {
 					continue
 				}
 				*p = int(v)
+			case shareFlag:
+				*p.value = &v
+			case openFlag:
+				if v-v != 0 {
+					continue
+				}
+				*p.value = new(int(v))
+			case levelFlag:
+				if v-v != 0 {
+					continue
+				}
+				o.LevelPositives = new(int(v))
 			default:
 				continue
 			}
@@ -80,6 +92,44 @@ func TestSettingsAsText(t *testing.T) {
 		if err := flag.Set("-3"); err == nil || flag.String() != before {
 			t.Errorf("%s -3: %q, %v", name, flag.String(), err)
 		}
+	}
+}
+
+// An option that may be left open is nil by default and for a 0 in a flag, except for the share to
+// hold out, of which 0 is none. A value out of range is stored, and refused by the range.
+func TestOpenSettings(t *testing.T) {
+	var o Options
+	flag := func(name string) FlagValue {
+		s, _ := settingOf(name)
+		return s.Value(&o).(FlagValue)
+	}
+	set := func(name, text string) {
+		t.Helper()
+		if err := flag(name).Set(text); err != nil || flag(name).String() != text {
+			t.Errorf("%s %s: reads %s, %v", name, text, flag(name).String(), err)
+		}
+	}
+	for _, name := range []string{"passes", "folds", "holdout"} {
+		if s, _ := settingOf(name); flag(name).String() != "0" || s.check(&o) != nil {
+			t.Errorf("%s left open is %s, %v", name, flag(name).String(), s.check(&o))
+		}
+		set(name, "-1")
+		if s, _ := settingOf(name); s.check(&o) == nil {
+			t.Errorf("%s of -1 is accepted", name)
+		}
+		if err := flag(name).Set("half"); err == nil || flag(name).String() != "-1" {
+			t.Errorf("%s half: %v, %s", name, err, flag(name).String())
+		}
+		set(name, "0")
+	}
+	if o.Passes != nil || o.Folds != nil || !o.noHoldout() {
+		t.Errorf("flags of 0 give %v passes, %v folds, holdout %v", o.Passes, o.Folds, o.Holdout)
+	}
+	set("passes", "7")
+	set("folds", "3")
+	set("holdout", "0.25")
+	if *o.Passes != 7 || *o.Folds != 3 || o.holdout() != 0.25 {
+		t.Errorf("%d passes, %d folds, holdout %v", *o.Passes, *o.Folds, *o.Holdout)
 	}
 }
 

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/noregret/noregret/classify/measure"
@@ -108,17 +109,9 @@ func checkDual(scale *float64, step float64, exponent *float64, reward DualRewar
 	}
 	*scale = o.DualScale
 	if *exponent == 0 {
-		*exponent = 0.5
+		*exponent = paramEpsExponent.standard
 	}
-	switch {
-	case !(step >= 0) || math.IsInf(step, 0):
-		return usage("dual step is %v, want a finite number at least 0 (0 is the default)", step)
-	case !(*exponent > 0 && *exponent < 1):
-		return usage("exponent of ε is %v, want a number in (0, 1)", *exponent)
-	case reward < DualDefault || reward > DualZeroOne:
-		return usage("dual reward is %d, want surrogate, clipped or zero-one", reward)
-	}
-	return nil
+	return cmp.Or(paramDualStep.check(step), paramEpsExponent.check(*exponent), paramDualReward.check(float64(reward)))
 }
 
 func (s *SPADE) begin() {

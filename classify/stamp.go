@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/noregret/noregret/classify/measure"
@@ -100,7 +101,7 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 		opt.Growth = 2
 	}
 	if opt.MinPositives == 0 {
-		opt.MinPositives = 5
+		opt.MinPositives = int(paramMinPositives.standard)
 	}
 	if err := (Options{
 		FirstEpoch: opt.FirstEpoch, Growth: opt.Growth, PriorPositives: opt.PriorPositives,
@@ -108,11 +109,9 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 	}).EnsureDefaults().checkRanges(); err != nil {
 		return nil, err
 	}
-	switch {
-	case opt.MinPositives < 1:
-		return nil, usage("smallest number of positives in a level stage is %d, want at least 1", opt.MinPositives)
-	case !(opt.WarmStart >= 0 && opt.WarmStart <= 1):
-		return nil, usage("starting level is %v, want a number in [0, 1]", opt.WarmStart)
+	if err := cmp.Or(paramMinPositives.check(float64(opt.MinPositives)),
+		paramWarmStart.check(opt.WarmStart)); err != nil {
+		return nil, err
 	}
 	s := &STAMP{opt: opt, level: opt.WarmStart}
 	s.online = newOnline(cfg, s)

@@ -51,9 +51,9 @@ func newTask(ctx context.Context, data Data, opt resolved) (*task, error) {
 	}
 	t.result.Train = t.classes
 	t.negatives = t.negativeWeight()
-	t.passes = opt.Passes
-	if t.passes == 0 {
-		t.passes = t.passesFor(1)
+	t.passes = t.passesFor(1)
+	if opt.Passes != nil {
+		t.passes = *opt.Passes
 	}
 	return t, t.prepare()
 }
@@ -85,9 +85,9 @@ func (t *task) split(all Classes) error {
 		t.valid, t.result.Holdout = t.opt.Valid, c
 		return err
 	}
-	share := t.opt.Holdout
+	share := t.opt.holdout()
 	wanted := share > 0 || t.opt.judges
-	if t.opt.NoHoldout || !wanted {
+	if t.opt.noHoldout() || !wanted {
 		if t.alg.selects {
 			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare "+
 				"positives is a lottery", t.alg.Name)

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // TestLogRising compares with package math.
@@ -46,7 +47,7 @@ func TestSampleRatioOrder(t *testing.T) {
 // TestSampleRatioLevel looks after every unit: under the shares p is ever at most .05 in at most a
 // twentieth of the runs, and another split is found.
 func TestSampleRatioLevel(t *testing.T) {
-	const runs, units = 300, 2000
+	runs, units := testsize.Of(300, 60), 2000
 	shares := []float64{.5, .3, .2}
 	ever := func(name string, drawn []float64) (found int) {
 		for run := range uint64(runs) {
@@ -66,8 +67,8 @@ func TestSampleRatioLevel(t *testing.T) {
 		}
 		return found
 	}
-	// 15 expected at the most, 27 have probability .003.
-	if n := ever("as they are", shares); n > 27 {
+	// 15 of 300 are expected at the most, 27 have probability .003; 3 of 60, and 9 have .003.
+	if n := ever("as they are", shares); n > testsize.Of(27, 9) {
 		t.Errorf("p was ever at most .05 in %d of %d runs", n, runs)
 	}
 	if n := ever("tilted", []float64{.42, .38, .2}); n < runs*9/10 {

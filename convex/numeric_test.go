@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 	"pgregory.net/rapid"
 )
@@ -40,9 +41,8 @@ func TestNumericArgmax(t *testing.T) {
 	for _, kind := range pairKinds() {
 		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
 			r := source(t)
-			if raceEnabled && r.IntN(8) != 0 {
-				// The detector makes a pass ten times as slow; a part of the draws is enough there.
-				return
+			if testsize.Of(0, r.IntN(2)) != 0 {
+				return // a part of the draws is enough under the race detector
 			}
 			m, s := kind.make(r, rapid.IntRange(1, 8).Draw(t, "d"))
 			if math.IsInf(s.Diameter(), 1) {
@@ -134,9 +134,7 @@ func (kinked) Gradient(dst, x []float64) {
 }
 
 func TestNumericAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("pools drop their values under the race detector")
-	}
+	testsize.NoRace(t) // a sync.Pool drops a quarter of its values under the race detector
 	reg := must(convex.Restrict(must(convex.NewMap(quartic{4}, 1, nil)), must(convex.NewCenteredBall(4, 1))))
 	entropy := must(convex.Restrict(must(convex.NewMap(must(convex.NewNegativeEntropy(4)), 0, nil)),
 		must(convex.NewSimplex(4))))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 	"pgregory.net/rapid"
 )
@@ -363,7 +364,7 @@ func TestNoAllocations(t *testing.T) {
 		})
 	}
 	for _, kind := range pairKinds() {
-		if raceEnabled {
+		if testsize.Short() {
 			break
 		}
 		m, s := kind.make(r, d)

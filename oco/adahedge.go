@@ -37,17 +37,23 @@ type adaHedgeState struct {
 	Q      squares
 }
 
-// NewAdaHedge plays on the simplex of ℝ^d. Alpha 0 stands for √(ln d), or 1 for d = 1.
+// DefaultAdaHedgeAlpha is the alpha of [NewAdaHedge] in de Rooij et al. (2014): √(ln d), or 1 for d
+// ≤ 1.
+func DefaultAdaHedgeAlpha(d int) float64 {
+	if d <= 1 {
+		return 1
+	}
+	return math.Sqrt(portable.Log(float64(d)))
+}
+
+// NewAdaHedge plays on the simplex of ℝ^d with alpha > 0, such as [DefaultAdaHedgeAlpha].
 func NewAdaHedge(d int, alpha float64) (*AdaHedge, error) {
 	if err := checkDim(d, 3*float64(d)); err != nil {
 		return nil, err
 	}
 	alpha2 := alpha * alpha
-	if alpha == 0 {
-		alpha2 = 1
-		if d > 1 {
-			alpha2 = portable.Log(float64(d))
-		}
+	if d > 1 && alpha == DefaultAdaHedgeAlpha(d) {
+		alpha2 = portable.Log(float64(d)) // the root is rounded, so its square may differ
 	}
 	if alpha < 0 || !(alpha2 > 0) || !vec.IsFinite(alpha2) {
 		return nil, noregret.BadInputf("alpha", "%v: want a finite number above 0", alpha)

@@ -376,7 +376,7 @@ func TestConstructorsRefuse(t *testing.T) {
 		check("lipschitz", l9, err)
 		l10, err := NewAdaFTRL(reg, v)
 		check("alpha", l10, err)
-		l11, err := NewEntropicFTRL(2, v, 0)
+		l11, err := NewEntropicFTRL(2, v, DefaultEntropicAlpha(2))
 		check("lipschitz", l11, err)
 		l12, err := NewPNorm(2, 1.5, v)
 		check("eta", l12, err)
@@ -401,8 +401,16 @@ func TestConstructorsRefuse(t *testing.T) {
 	}
 	l8, err := NewAdaGrad(box, nil)
 	check("a box with an infinite side", l8, err)
-	l9, err := NewScaleFreeHedge(3, 2)
-	check("alpha below 4", l9, err)
+	for _, alpha := range []float64{math.Inf(-1), -1, 0, 2, nan} {
+		l9, err := NewScaleFreeHedge(3, alpha)
+		check("alpha below 4", l9, err)
+	}
+	for _, alpha := range []float64{-1, 0, nan, math.Inf(1)} {
+		hedge, err := NewAdaHedge(3, alpha)
+		check("alpha of AdaHedge", hedge, err)
+		entropic, err := NewEntropicFTRL(3, 1, alpha)
+		check("alpha of EntropicFTRL", entropic, err)
+	}
 	l10, err := NewExponentiatedGradient(2, []float64{.5, .6}, 1)
 	check("a prior that sums to 1.1", l10, err)
 	l11, err := NewExponentiatedGradient(2, []float64{1.5, -.5}, 1)

@@ -63,7 +63,7 @@ func ExampleLearner() {
 
 // AdaHedge weighs experts by their losses, with no rate to choose.
 func ExampleAdaHedge() {
-	learner, err := oco.NewAdaHedge(3, 0)
+	learner, err := oco.NewAdaHedge(3, oco.DefaultAdaHedgeAlpha(3))
 	if err != nil {
 		fmt.Println(err)
 		return

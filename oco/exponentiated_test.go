@@ -127,7 +127,7 @@ func TestInvariantToShift(t *testing.T) {
 		}
 	})
 	// ScaleFreeHedge is not invariant: its Q depends on the shift.
-	a, b := must(NewScaleFreeHedge(2, 0)), must(NewScaleFreeHedge(2, 0))
+	a, b := must(NewScaleFreeHedge(2, 4)), must(NewScaleFreeHedge(2, 4))
 	_, _ = a.Update([]float64{1, -1}), b.Update([]float64{11, 9})
 	if a.Predict()[0] == b.Predict()[0] {
 		t.Error("scale-free Hedge did not see a shift")

@@ -519,7 +519,9 @@ func contenders(r *random.Source, d, n int) []contender {
 		return must(NewScaleFreeHedge(d, scale))
 	}})
 	add(contender{name: "adahedge", set: delta, make: func() Learner { return must(NewAdaHedge(d, a)) }})
-	add(contender{name: "adahedge", set: delta, make: func() Learner { return must(NewAdaHedge(d, 0)) }})
+	add(contender{name: "adahedge", set: delta, make: func() Learner {
+		return must(NewAdaHedge(d, DefaultAdaHedgeAlpha(d)))
+	}})
 	add(contender{name: "p-norm", set: space(d), make: func() Learner { return must(NewPNorm(d, p, eta)) }})
 	add(contender{name: "p-norm-tuned", set: space(d), make: func() Learner {
 		return must(NewPNormTuned(d, eta, a, max(n, 1)))

@@ -43,7 +43,7 @@ func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64
 	if err := memory.Check("strategies", what, float64(k)*float64(learner.Dim())); err != nil {
 		return nil, err
 	}
-	experts, err := NewAdaHedge(k, 0)
+	experts, err := NewAdaHedge(k, DefaultAdaHedgeAlpha(k))
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 func TestLosses(t *testing.T) {
 	for _, norm := range []*convex.Lp{convex.L2, convex.LInf, convex.L1} {
 		l := must(NewHintExperts(must(NewOptimisticFTRL(euclidean(ball(1)), ConstantWeight(1))), 3, norm))
-		experts := must(NewAdaHedge(3, 0))
+		experts := must(NewAdaHedge(3, DefaultAdaHedgeAlpha(3)))
 		r := random.New(3, "r11")
 		for _, g := range g4 {
 			hints := make([][]float64, 3)

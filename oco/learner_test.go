@@ -428,13 +428,15 @@ func TestMemoryIsStated(t *testing.T) {
 		"ftrl-proximal": func() (Learner, error) {
 			return NewFTRLProximal(most, FTRLProximalOptions{A: 1, Beta: 1})
 		},
-		"adahedge":         func() (Learner, error) { return NewAdaHedge(most, 0) },
-		"scale-free hedge": func() (Learner, error) { return NewScaleFreeHedge(most, 0) },
-		"eg":               func() (Learner, error) { return NewExponentiatedGradient(most, nil, 1) },
-		"entropic ftrl":    func() (Learner, error) { return NewEntropicFTRL(most, 1, 0) },
-		"p-norm":           func() (Learner, error) { return NewPNorm(most, 1.5, 1) },
-		"vaw":              func() (Learner, error) { return NewVovkAzouryWarmuth(most, 1) },
-		"penalized ftrl":   func() (Learner, error) { return NewPenalizedFTRL(most, 1, L1Penalty(1)) },
+		"adahedge": func() (Learner, error) { return NewAdaHedge(most, DefaultAdaHedgeAlpha(most)) },
+		"scale-free hedge": func() (Learner, error) {
+			return NewScaleFreeHedge(most, DefaultScaleFreeHedgeAlpha(most))
+		},
+		"eg":             func() (Learner, error) { return NewExponentiatedGradient(most, nil, 1) },
+		"entropic ftrl":  func() (Learner, error) { return NewEntropicFTRL(most, 1, DefaultEntropicAlpha(most)) },
+		"p-norm":         func() (Learner, error) { return NewPNorm(most, 1.5, 1) },
+		"vaw":            func() (Learner, error) { return NewVovkAzouryWarmuth(most, 1) },
+		"penalized ftrl": func() (Learner, error) { return NewPenalizedFTRL(most, 1, L1Penalty(1)) },
 		"sketch": func() (Learner, error) {
 			return NewSketchedNewtonStep(space(1<<20), 1, 1, 1024)
 		},

@@ -15,7 +15,7 @@ func TestOwnEntries(t *testing.T) {
 	good := oco.Entry{
 		Name: "mine", Kind: "experts",
 		Make: func(p oco.Problem, _ map[string]float64) (oco.Learner, error) {
-			return oco.NewAdaHedge(p.Set.Dim(), 0)
+			return oco.NewAdaHedge(p.Set.Dim(), oco.DefaultAdaHedgeAlpha(p.Set.Dim()))
 		},
 	}
 	with := func(learner string, change func(*oco.Entry, *regret.GameEntry)) error {

@@ -23,7 +23,7 @@ func TestFitBeforeData(t *testing.T) {
 			if err != nil {
 				return nil, regret.Facts{}, err
 			}
-			g, err := regret.NewNoisy(ball, regret.NoisyOptions{Lipschitz: 1, Density: 1}, p.Seed)
+			g, err := regret.NewNoisy(ball, regret.DefaultNoisyOptions(), p.Seed)
 			facts := regret.Unknown()
 			facts.Lipschitz, facts.LipschitzInf = 1, 1
 			return g, facts, err

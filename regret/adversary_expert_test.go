@@ -14,7 +14,7 @@ import (
 
 func TestExpertTrap(t *testing.T) {
 	g := must(regret.NewExpertTrap(2))
-	hedge := must(oco.NewAdaHedge(2, 0))
+	hedge := must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2)))
 	c := play(t, must(regret.NewDeterministic(hedge)), g, 10)
 	near(t, "loss", c.LearnerLoss, 10)
 	near(t, "best", c.ComparatorLoss, 5)
@@ -38,7 +38,7 @@ func TestExpertTrap(t *testing.T) {
 		}
 	}
 	// Who draws, or plays inside the simplex, is refused.
-	r := must(experts.NewRandomized(must(oco.NewAdaHedge(2, 0)), experts.Options{}))
+	r := must(experts.NewRandomized(must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2))), experts.Options{}))
 	if _, err := regret.Play(context.Background(), r, g, 10, regret.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "may not see") {
 		t.Errorf("a randomized player: %v", err)
@@ -46,7 +46,8 @@ func TestExpertTrap(t *testing.T) {
 	if _, err := regret.NewDeterministic(r); err == nil {
 		t.Error("a randomized player was made deterministic")
 	}
-	if _, err := regret.Play(context.Background(), must(oco.NewAdaHedge(2, 0)), g, 10, regret.Options{}); err == nil {
+	inside := must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2)))
+	if _, err := regret.Play(context.Background(), inside, g, 10, regret.Options{}); err == nil {
 		t.Error("a player inside the simplex was let in")
 	}
 }

@@ -207,7 +207,7 @@ func (p *far) Predict() []float64     { return p.x }
 func (p *far) Update([]float64) error { return nil }
 
 func TestDiverged(t *testing.T) {
-	g := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0))
+	g := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, math.Inf(1)))
 	for x, want := range map[float64]noregret.Code{
 		1e200: noregret.Diverged, math.Inf(1): noregret.BadInput,
 		math.NaN(): noregret.BadInput,
@@ -331,7 +331,9 @@ func TestSparseSubgradients(t *testing.T) {
 			return must(oco.NewFTRLProximal(d, oco.FTRLProximalOptions{A: 1, Beta: 1}))
 		}},
 	} {
-		game := must(regret.NewNoisy(c.set, regret.NoisyOptions{Bias: .1, Density: density}, 3))
+		options := regret.DefaultNoisyOptions()
+		options.Bias, options.Density = .1, density
+		game := must(regret.NewNoisy(c.set, options, 3))
 		sparse := &counting{SparseLearner: c.make().(oco.SparseLearner)}
 		a := play(t, sparse, game, rounds)
 		b := play(t, dense{c.make()}, game, rounds)
@@ -342,7 +344,8 @@ func TestSparseSubgradients(t *testing.T) {
 			t.Errorf("%s: %d dense and %d sparse subgradients with %d non-zeros", name, sparse.dense, sparse.sparse,
 				sparse.nonZeros)
 		}
-		full := must(regret.NewNoisy(c.set, regret.NoisyOptions{Bias: .1}, 3))
+		options.Density = 1
+		full := must(regret.NewNoisy(c.set, options, 3))
 		if play(t, sparse, full, rounds); sparse.dense != rounds {
 			t.Errorf("%s: %d dense subgradients in a dense game", name, sparse.dense)
 		}
@@ -365,7 +368,7 @@ func TestSparseExamples(t *testing.T) {
 			rows[k].Z[r.IntN(d)] = 2*r.Float64() - 1
 		}
 	}
-	game := must(regret.NewRegression(rows, 0))
+	game := must(regret.NewRegression(rows, math.Inf(1)))
 	options := oco.FTRLProximalOptions{A: 1, Beta: 1}
 	sparse := &counting{SparseLearner: must(oco.NewFTRLProximal(d, options))}
 	a := play(t, sparse, game, rounds)
@@ -381,7 +384,9 @@ func TestSparseExamples(t *testing.T) {
 // TestSparseRoundsDoNotAllocate plays a sparse game in two lengths: rounds allocate nothing.
 func TestSparseRoundsDoNotAllocate(t *testing.T) {
 	box := must(convex.NewCube(30, -1, 1))
-	game := must(regret.NewNoisy(box, regret.NoisyOptions{Density: .2}, 3))
+	options := regret.DefaultNoisyOptions()
+	options.Density = .2
+	game := must(regret.NewNoisy(box, options, 3))
 	count := func(rounds int) float64 {
 		return testing.AllocsPerRun(3, func() {
 			_, err := regret.Play(context.Background(), must(oco.NewAdaGrad(box, nil)), game, rounds, regret.Options{})

@@ -377,15 +377,23 @@ func TestRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	claim := func(v ...float64) func(int) float64 { return func(t int) float64 { return v[t-1] } }
 	do := func(_ any, err error) error { return err }
+	noisy := func(change func(o *regret.NoisyOptions)) error {
+		o := regret.DefaultNoisyOptions()
+		change(&o)
+		return do(regret.NewNoisy(ball, o, 1))
+	}
 	for name, err := range map[string]error{
 		"guess above 1":     do(regret.NewGuess([]float64{.5, 1.5}, 1)),
 		"guess NaN":         do(regret.NewGuess([]float64{nan}, 1)),
 		"absolute skew":     do(regret.NewAbsolute(nil, -1, 1)),
-		"noisy without set": do(regret.NewNoisy(nil, regret.NoisyOptions{}, 1)),
-		"noisy lipschitz":   do(regret.NewNoisy(ball, regret.NoisyOptions{Lipschitz: -1}, 1)),
-		"noisy bias":        do(regret.NewNoisy(ball, regret.NoisyOptions{Bias: 1.1}, 1)),
-		"noisy density":     do(regret.NewNoisy(ball, regret.NoisyOptions{Density: nan}, 1)),
-		"noisy reach":       do(regret.NewNoisy(ball, regret.NoisyOptions{Reach: inf}, 1)),
+		"noisy without set": do(regret.NewNoisy(nil, regret.DefaultNoisyOptions(), 1)),
+		"noisy lipschitz":   noisy(func(o *regret.NoisyOptions) { o.Lipschitz = -1 }),
+		"noisy lipschitz 0": noisy(func(o *regret.NoisyOptions) { o.Lipschitz = 0 }),
+		"noisy bias":        noisy(func(o *regret.NoisyOptions) { o.Bias = 1.1 }),
+		"noisy density":     noisy(func(o *regret.NoisyOptions) { o.Density = nan }),
+		"noisy density 0":   noisy(func(o *regret.NoisyOptions) { o.Density = 0 }),
+		"noisy reach":       noisy(func(o *regret.NoisyOptions) { o.Reach = inf }),
+		"noisy reach 0":     noisy(func(o *regret.NoisyOptions) { o.Reach = 0 }),
 		"no experts":        do(regret.NewExpertGame(0, .1, 1)),
 		"expert gap":        do(regret.NewExpertGame(2, .6, 1)),
 		"sparse lambda":     do(regret.NewSparseGame(2, nan, 1, 1)),
@@ -396,14 +404,15 @@ func TestRefusals(t *testing.T) {
 		"drift noise":       do(regret.NewDrift(1, 1, 1, 2, 1)),
 		"gradual dimension": do(regret.NewGradual(1, 10, 1)),
 		"gradual period":    do(regret.NewGradual(2, nan, 1)),
-		"no examples":       do(regret.NewRegression(nil, 0)),
-		"no features":       do(regret.NewRegression([]regret.Example{{}}, 0)),
+		"no examples":       do(regret.NewRegression(nil, inf)),
+		"no features":       do(regret.NewRegression([]regret.Example{{}}, inf)),
 		"ragged examples": do(regret.NewRegression([]regret.Example{{[]float64{1}, 1}, {[]float64{1, 2}, 1}},
-			0)),
-		"NaN feature":               do(regret.NewRegression([]regret.Example{{[]float64{nan}, 1}}, 0)),
-		"Inf label":                 do(regret.NewRegression([]regret.Example{{[]float64{1}, inf}}, 0)),
-		"huge feature":              do(regret.NewRegression([]regret.Example{{[]float64{1e200}, 1}}, 0)),
+			inf)),
+		"NaN feature":               do(regret.NewRegression([]regret.Example{{[]float64{nan}, 1}}, inf)),
+		"Inf label":                 do(regret.NewRegression([]regret.Example{{[]float64{1}, inf}}, inf)),
+		"huge feature":              do(regret.NewRegression([]regret.Example{{[]float64{1e200}, 1}}, inf)),
 		"regression radius":         do(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, -1)),
+		"regression radius 0":       do(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0)),
 		"class label":               do(regret.NewClassification([]regret.Example{{[]float64{1}, 0}}, 1)),
 		"class Inf":                 do(regret.NewClassification([]regret.Example{{[]float64{inf}, 1}}, 1)),
 		"class radius":              do(regret.NewClassification([]regret.Example{{[]float64{1}, 1}}, 0)),

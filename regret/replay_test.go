@@ -52,7 +52,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("radius %v: Replay %v at %v with gap %v, descent %v at %v", radius, value, u, gap, f, x)
 		}
 	}
-	space := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0))
+	space := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, math.Inf(1)))
 	if _, _, _, err := regret.Replay(context.Background(), space, 3); err == nil {
 		t.Error("a replay on an unbounded set")
 	}

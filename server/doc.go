@@ -1,7 +1,7 @@
 // Package server is the decision service: HTTP around the fold of package experiment and the log of
 // package eventlog.
 //
-//	s, err := server.New(server.Config{Data: "data"})
+//	s, err := server.New(server.DefaultConfig("data"))
 //	l, err := s.Listen("127.0.0.1:8430")
 //	err = s.Serve(ctx, l, nil, 30*time.Second) // until ctx ends; drains and closes
 //

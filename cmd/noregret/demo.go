@@ -131,7 +131,9 @@ func (o *demoOptions) Run(ctx context.Context, a *app, _ []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	logger := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, err := server.New(server.Config{Data: dir, Now: w.Now, Tick: time.Hour, Logger: logger})
+	config := server.DefaultConfig(dir)
+	config.Now, config.Tick, config.Logger = w.Now, time.Hour, logger
+	s, err := server.New(config)
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,10 @@ checks for new access tokens every second, and at once on SIGHUP.`
 
 // newServeCommand makes "noregret serve".
 func newServeCommand(a *app) *cobra.Command {
-	o := &serveOptions{listen: "127.0.0.1:8430", drain: 30 * time.Second, logLevel: "info", logFormat: "text"}
-	o.Data, o.Retain, o.MaxBody = "data", 90*24*time.Hour, 1<<20
+	o := &serveOptions{
+		Config: server.DefaultConfig("data"),
+		listen: "127.0.0.1:8430", drain: 30 * time.Second, logLevel: "info", logFormat: "text",
+	}
 	return newCommand(a, &cobra.Command{
 		Use:   "serve",
 		Short: "Run the decision service",
@@ -67,17 +69,17 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Tokens, "tokens", "", "file of access tokens; read again when it changes")
 	f.StringVar(&o.cert, "tls-cert", "", "certificate chain, PEM")
 	f.StringVar(&o.key, "tls-key", "", "private key, PEM")
-	f.Float64Var(&o.Rate, "rate", 0, "requests per second for each token or address, 0 for no limit")
-	f.IntVar(&o.Burst, "burst", 0, "largest burst of requests, 0 for the rate")
+	f.Float64Var(&o.Rate, "rate", o.Rate, "requests per second for each token or address, 0 for no limit")
+	f.IntVar(&o.Burst, "burst", o.Burst, "largest burst of requests, 0 for the rate")
 	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "largest body of a request, in bytes")
-	f.IntVar(&o.MaxItems, "max-items", 10_000, "most units or items of a request")
-	f.IntVar(&o.MaxStreams, "max-streams", 1000,
+	f.IntVar(&o.MaxItems, "max-items", o.MaxItems, "most units or items of a request")
+	f.IntVar(&o.MaxStreams, "max-streams", o.MaxStreams,
 		"most concurrent long polls; the same limit holds for exports and for dashboards")
-	f.DurationVar(&o.RequestTime, "request-time", 10*time.Second,
+	f.DurationVar(&o.RequestTime, "request-time", o.RequestTime,
 		"how long a request may take, except long polls and streams")
 	f.DurationVar(&o.Retain, "retain", o.Retain,
 		"how long events are kept once a snapshot covers them, negative for ever")
-	f.Uint64Var(&o.SnapshotEvery, "snapshot-every", 0, "events between snapshots, 0 for 100000")
+	f.Uint64Var(&o.SnapshotEvery, "snapshot-every", o.SnapshotEvery, "events between snapshots; 0 is the default")
 	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")
 	f.Var(newChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "lowest level that is logged")
 	f.Var(newChoice(&o.logFormat, "text", "json"), "log-format", "form of the logs")
@@ -98,11 +100,18 @@ func (o *serveOptions) Validate() error {
 }
 
 // config is the service's configuration. This is the only place where a negative --retain, which
-// keeps events for ever, becomes [server.Config.RetainAll].
+// keeps events for ever, becomes [server.Config.RetainAll], and where 0 becomes the default of
+// --snapshot-every and --burst.
 func (o *serveOptions) config() server.Config {
 	c := o.Config
 	if c.Retain < 0 {
 		c.Retain, c.RetainAll = 0, true
+	}
+	if c.SnapshotEvery == 0 {
+		c.SnapshotEvery = server.DefaultConfig(c.Data).SnapshotEvery
+	}
+	if c.Burst == 0 {
+		c.Burst = max(1, int(c.Rate))
 	}
 	return c
 }

@@ -100,6 +100,7 @@ func TestContinuous(t *testing.T) {
 // A box of 40 dimensions: the mixture found is better than the middle, from which only the first
 // two matter.
 func TestContinuousManyDimensions(t *testing.T) {
+	testsize.NoRace(t)
 	const d = 40
 	lower, upper := make([]float64, d), make([]float64, d)
 	for i := range upper {

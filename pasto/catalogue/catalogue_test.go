@@ -240,8 +240,9 @@ func TestAllAlgorithms(t *testing.T) {
 			}
 			arms, obs := make([]int, 3), make([]pasto.Observation, 3)
 			var row [2]float64
-			allocs := testing.AllocsPerRun(1, func() { // of 500 rounds: it rounds down
-				for range 500 {
+			// The runtime may allocate a few times in all.
+			allocs := testing.AllocsPerRun(10, func() {
+				for range 50 {
 					a.Draw(r, arms)
 					for q, k := range arms {
 						row = [2]float64{mu.Arm(k)[0] + float64(q), mu.Arm(k)[1] - float64(q)}
@@ -253,7 +254,7 @@ func TestAllAlgorithms(t *testing.T) {
 				}
 			})
 			if allocs != 0 {
-				t.Errorf("%v allocations a round", allocs)
+				t.Errorf("%v allocations in 50 rounds", allocs)
 			}
 		})
 	}
