@@ -290,7 +290,8 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 			1,
 		},
 		{
-			"a,c,b,new,y\n1,red,2,9,p\n", `:1: column "new" is not a column of the training data; --unseen ignore drops it`,
+			"a,c,b,new,y\n1,red,2,9,p\n",
+			`:1: column "new" is not a column of the training data; --unseen ignore drops it`,
 			[]string{"0 0:1 1:2 2:1"},
 			1,
 		},
@@ -401,7 +402,7 @@ func TestCSVWorkersDoNotMatter(t *testing.T) {
 	for _, size := range []int{64, 1000, 50000} {
 		r, err := Open(context.Background(), []string{path}, Options{Workers: 3, Header: HeaderNo, chunkBytes: size})
 		if got := fingerprint(t, r, err); got != want {
-			t.Errorf("chunks of %d bytes: other blocks", size)
+			t.Errorf("chunks of %d bytes: the blocks differ", size)
 		}
 		if n := r.Info().Rows; n != 4000 {
 			t.Errorf("%d rows", n)

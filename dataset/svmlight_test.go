@@ -194,7 +194,7 @@ func TestSVMLightErrors(t *testing.T) {
 				t.Errorf("code %q", noregret.CodeOf(err))
 			}
 			if i.Rows != 1 {
-				t.Errorf("%d rows came before the fault, want 1", i.Rows)
+				t.Errorf("%d rows before the fault, want 1", i.Rows)
 			}
 			c.opt.MaxBadLines = 1
 			i, err = readAll(c.opt, path)

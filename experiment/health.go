@@ -2,7 +2,7 @@ package experiment
 
 import "github.com/noregret/noregret/policy"
 
-// health counts what shows whether the data of an experiment can be trusted.
+// health holds the counters that show whether the data of an experiment can be trusted.
 type health struct {
 	Orphans         int64   `json:"orphans"` // values of units whose exposure was never reported
 	Matured         int64   `json:"matured"` // exposed units whose window has closed

@@ -112,8 +112,8 @@ func TestExplainReach(t *testing.T) {
 	}
 }
 
-// TestTokenExpired checks that the fold refuses feedback with a token older than the window as late
-// and says why.
+// TestTokenExpired checks that the fold refuses feedback with a token older than the window as
+// late, with the reason.
 func TestTokenExpired(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: " +

@@ -135,7 +135,7 @@ func TestGMeanDualTrap(t *testing.T) {
 	t.Logf("average dual %.2f with the surrogate, %.2f by default", dual[classify.DualSurrogate],
 		dual[classify.DualDefault])
 	if dual[classify.DualSurrogate] < 3 || dual[classify.DualDefault] > 2 {
-		t.Error("the trap does not show, or the default falls into it")
+		t.Error("the surrogate does not drive the dual up, or the default does")
 	}
 }
 

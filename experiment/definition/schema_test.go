@@ -40,8 +40,8 @@ var replacements = []string{
 	`"` + strings.Repeat("é", 201) + `"`, `"` + strings.Repeat("x", 300) + `"`, `"` + strings.Repeat("é", 5000) + `"`,
 }
 
-// severalFields are the faults that only Parse can find, as they concern several fields or the sum
-// of a duration's parts.
+// severalFields are the faults that only Parse can find because they concern several fields or the
+// sum of a duration's parts.
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
 	`^(changes|exploration): only a learned policy`, `max_share: no bound`, `max_share.*: (it is the control arm|the arms may have|the points of a box)`,
@@ -122,9 +122,9 @@ func agree(t *testing.T, s *jsonschema.Schema, what string, text []byte) (taken 
 	return parser == nil && schema == nil
 }
 
-// TestSchemaAndParserAgree gives every field of the definitions each of many values, and removes
-// it. The schema accepts what the parser accepts and refuses what it refuses, except for faults
-// that concern several fields.
+// TestSchemaAndParserAgree sets every field of the definitions to each of many values, and removes
+// it. The schema and the parser must accept the same documents, except for faults that concern
+// several fields.
 func TestSchemaAndParserAgree(t *testing.T) {
 	s := compileSchema(t)
 	taken, all := 0, 0
@@ -164,5 +164,5 @@ func TestSchemaAndParserAgree(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d documents are taken by both", taken, all)
+	t.Logf("both accept %d of %d documents", taken, all)
 }
