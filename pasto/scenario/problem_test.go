@@ -32,7 +32,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// A problem of a file is played as the toy that it is.
+// A problem file that states the toy problem is played like the toy problem.
 func TestProblem(t *testing.T) {
 	r := run(t, Options{Scenario: write(t, shop), Seed: 1})
 	if r.Runs != 3 || r.Rounds != 500 || r.Noise != .5 || r.BestSingle != 0 ||
@@ -43,7 +43,7 @@ func TestProblem(t *testing.T) {
 		t.Errorf("objective %v", v)
 	}
 	// Relative to a control group that is served arm b: y − 0.9·2 ≥ 0 of the arms' −2 and 2, and
-	// ranges cut the noise off.
+	// ranges truncate the noise.
 	relative := strings.NewReplacer(`"threshold": 0`, `"threshold": -0.1, "relative": true, "lower": -3, "upper": 3`,
 		`"noise"`, `"control": "b", "noise"`).Replace(shop)
 	r = run(t, Options{Scenario: write(t, relative), Seed: 1})
@@ -57,7 +57,7 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// What breaks a rule in a file is refused, with the file, the place and the rule.
+// A file that breaks a rule is refused with an error that names the file, the place and the rule.
 func TestProblemRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`{"metrics"`, `[{"metrics"`, "not valid JSON: truncated"},
@@ -68,7 +68,10 @@ func TestProblemRefused(t *testing.T) {
 		{`"runs": 3}`, `"runs": 3} {}`, "text follows the value at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: duplicate name "a": arms[0] has it`},
 		{`"name": "b"`, `"name": ""`, "arms[1]: no name"},
-		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`, "arms: none: at least one is required"},
+		{
+			`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`,
+			"arms: none: at least one is required",
+		},
 		{`[0, 2]`, `[0]`, `arms[1]: "b" has 1 means: want one for each of the 2 metrics`},
 		{`[0, 2]`, `[0, NaN]`, "not valid JSON at byte 165, in line 2 at \"NaN]}], \\\"noise\\\": 0.5...\": JSON has " +
 			"only finite numbers"},
@@ -148,12 +151,12 @@ func TestProblemRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := Run(t.Context(), Options{Scenario: write(t, shop), Threshold: sigma(1)}); err == nil {
-		t.Error("a threshold for a problem that has its own")
+		t.Error("a threshold option for a problem with its own thresholds: no error")
 	}
 }
 
-// Noise in a range leaves the means what they are: those observed are the truth to within five
-// standard errors, and every value is in the range.
+// Noise on a metric with a range does not change the means. The observed means are within five
+// standard errors of the truth, and every value is in the range.
 func TestProblemNoise(t *testing.T) {
 	text := `{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
 	spec, err := problemSpec(write(t, text))
@@ -188,7 +191,8 @@ func TestProblemNoise(t *testing.T) {
 	}
 }
 
-// FuzzProblem: what is parsed can be played, and says the same when it is written again.
+// FuzzProblem parses a problem, encodes it and parses it again: the two problems have the same arms
+// and metrics.
 func FuzzProblem(f *testing.F) {
 	f.Add([]byte(shop))
 	f.Add([]byte(`{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.5]}]}`))
@@ -209,8 +213,8 @@ func FuzzProblem(f *testing.F) {
 	})
 }
 
-// Noise that is cut off does not round out of the range, and the largest noise that is taken can be
-// played; with more the flag is refused as the file is.
+// Truncated noise does not round out of the range, and the largest accepted noise can be played. A
+// larger value of the flag is refused, as in a file.
 func TestProblemNoiseEdges(t *testing.T) {
 	text := `{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": "b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
 	path := write(t, text)
@@ -227,7 +231,7 @@ func TestProblemNoiseEdges(t *testing.T) {
 	}
 }
 
-// A guardrail in units of a thousand or a billion is played too, and nothing starts where ctx has
+// A guardrail in units of a thousand or a billion is played too, and nothing starts after ctx has
 // ended.
 func TestProblemUnits(t *testing.T) {
 	for _, s := range []float64{1, 1e3, 1e4, 1e6, 1e8} {
@@ -256,7 +260,7 @@ func TestProblemUnits(t *testing.T) {
 	}
 }
 
-// A file's result is the same wherever it is.
+// The result of a file does not depend on its path.
 func TestProblemPathIsNoSeed(t *testing.T) {
 	var first *Result
 	for range 2 {
@@ -272,7 +276,7 @@ func TestProblemPathIsNoSeed(t *testing.T) {
 	}
 }
 
-// Guardrails that are hard by the file are as hard as by the flag.
+// Guardrails that are hard in the file give the same result as with the flag.
 func TestProblemHardInFile(t *testing.T) {
 	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": 60, "arms": [{"name": "a", "means": [2, -0.2]},
 		{"name": "b", "means": [0, 0.2]}, {"name": "c", "means": [1.9, -0.1]}, {"name": "d", "means": [1.9, -0.3]}]}`
