@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// Every option that a model file keeps has its range in the table of settings, so that what a
-// reader of models accepts cannot drift from what Fit accepts.
+// Every option that a model file keeps has its range in the table of settings, so that readers of
+// models and Fit accept the same values.
 func TestSettingsCoverTheModelFile(t *testing.T) {
 	special := map[string]string{
 		"stream": "a way of training", "valid": "a digest", "reward": "a name with parameters",
@@ -26,8 +26,8 @@ func TestSettingsCoverTheModelFile(t *testing.T) {
 	}
 }
 
-// A value out of a setting's range is refused by Fit with the words of the table, and names are
-// found once.
+// Fit refuses a value out of a setting's range with the words of the table, and no name is in the
+// table twice.
 func TestSettingsRanges(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range settings {
@@ -45,6 +45,18 @@ func TestSettingsRanges(t *testing.T) {
 					continue
 				}
 				*p = int(v)
+			case shareFlag:
+				*p.value = &v
+			case openFlag:
+				if v-v != 0 {
+					continue
+				}
+				*p.value = new(int(v))
+			case levelFlag:
+				if v-v != 0 {
+					continue
+				}
+				o.LevelPositives = new(int(v))
 			default:
 				continue
 			}
@@ -80,6 +92,44 @@ func TestSettingsAsText(t *testing.T) {
 		if err := flag.Set("-3"); err == nil || flag.String() != before {
 			t.Errorf("%s -3: %q, %v", name, flag.String(), err)
 		}
+	}
+}
+
+// An option that may be left open is nil by default and for a 0 in a flag, except for the share to
+// hold out, of which 0 is none. A value out of range is stored, and refused by the range.
+func TestOpenSettings(t *testing.T) {
+	var o Options
+	flag := func(name string) FlagValue {
+		s, _ := settingOf(name)
+		return s.Value(&o).(FlagValue)
+	}
+	set := func(name, text string) {
+		t.Helper()
+		if err := flag(name).Set(text); err != nil || flag(name).String() != text {
+			t.Errorf("%s %s: reads %s, %v", name, text, flag(name).String(), err)
+		}
+	}
+	for _, name := range []string{"passes", "folds", "holdout"} {
+		if s, _ := settingOf(name); flag(name).String() != "0" || s.check(&o) != nil {
+			t.Errorf("%s left open is %s, %v", name, flag(name).String(), s.check(&o))
+		}
+		set(name, "-1")
+		if s, _ := settingOf(name); s.check(&o) == nil {
+			t.Errorf("%s of -1 is accepted", name)
+		}
+		if err := flag(name).Set("half"); err == nil || flag(name).String() != "-1" {
+			t.Errorf("%s half: %v, %s", name, err, flag(name).String())
+		}
+		set(name, "0")
+	}
+	if o.Passes != nil || o.Folds != nil || !o.noHoldout() {
+		t.Errorf("flags of 0 give %v passes, %v folds, holdout %v", o.Passes, o.Folds, o.Holdout)
+	}
+	set("passes", "7")
+	set("folds", "3")
+	set("holdout", "0.25")
+	if *o.Passes != 7 || *o.Folds != 3 || o.holdout() != 0.25 {
+		t.Errorf("%d passes, %d folds, holdout %v", *o.Passes, *o.Folds, *o.Holdout)
 	}
 }
 

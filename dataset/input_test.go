@@ -17,7 +17,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// packed returns text as it is, by gzip and by zstd.
+// packed returns the text uncompressed, compressed by gzip and compressed by zstd.
 func packed(t testing.TB, text string) map[string]string {
 	t.Helper()
 	var g, z bytes.Buffer

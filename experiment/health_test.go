@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// ratioLive returns an experiment for testing its ratio test by versions with given mixtures.
+// ratioLive returns an experiment whose ratio test can be fed versions with given mixtures.
 func ratioLive(t testing.TB, stickiness string) *experimentState {
 	d, err := definition.Parse("x", []byte("name: x\nmetrics: [{name: m}]\n"+
 		"arms: [{name: a, value: 1}, {name: b, value: 1}, {name: c, value: 1}]\n"+

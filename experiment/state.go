@@ -16,12 +16,12 @@ import (
 type State struct {
 	position uint64
 	time     int64
-	before   int64 // the time before its latest jump ahead, 0 without a recent one
-	jumped   int64 // the time right after
+	before   int64 // the time before the latest jump ahead, 0 if there was none recently
+	jumped   int64 // the time right after the jump
 	live     map[string]*experimentState
 	gone     map[string]uint64 // the last version of names that were deleted
-	broken   error             // the defect that an event has met
-	trial    *trial            // the event that Try has tried last, nil for none
+	broken   error             // the defect found while applying an event
+	trial    *trial            // the last event passed to Try, nil for none
 	scratch  bool              // the state is dropped if an event is refused
 }
 
@@ -74,10 +74,10 @@ type Outcome struct {
 // rule or cannot be decoded is refused in the [Outcome]: that is a result like any other, the same
 // on every replica.
 //
-// The error is for what is no result: a wrong position, which changes nothing, or a defect of this
-// program met in the middle of an event. After that the state is not whole; it refuses every
-// further event and every snapshot, and the host must take no more ([State.Broken]). The event
-// stays in the log for a program without the defect.
+// The error reports a wrong position, which changes nothing, or a defect of this program found in
+// the middle of an event. After a defect the state is inconsistent: it refuses every further event
+// and every snapshot, and the host must accept no more events ([State.Broken]). The event stays in
+// the log for a program without the defect.
 func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	if s.broken != nil {
 		return Outcome{}, s.broken
@@ -277,7 +277,7 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 		case KindRollback:
 			return Outcome{Err: x.rollback(s.time, "rolled back", p.Reason)}
 		}
-		return Outcome{} // KindClock: advance has done it
+		return Outcome{} // KindClock: the time has already been advanced
 	})
 }
 

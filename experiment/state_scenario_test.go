@@ -423,7 +423,7 @@ func number(p *float64) string {
 	return strconv.FormatFloat(*p, 'f', 4, 64)
 }
 
-// lift prints the comparisons with the control, and what the versions knew of them.
+// lift prints the comparisons with the control, now and as of each version.
 func (s *scenario) lift(b *strings.Builder) {
 	r, err := s.state.Report(s.name)
 	if err != nil {

@@ -194,7 +194,7 @@ func TestAdaGradPrintedConstants(t *testing.T) {
 		}
 	}
 	if !differ {
-		t.Error("the printed rate is homogeneous here: the test tells nothing")
+		t.Error("the printed rate is homogeneous here: the test checks nothing")
 	}
 	root := a.state.Rate.Q.root()
 	near(t, "bound", bound(t, a, []float64{0}), math.Sqrt2*8*root)

@@ -230,7 +230,7 @@ func TestSnapshotContinues(t *testing.T) {
 				before, _ := l.(Snapshotter).MarshalBinary()
 				for _, bad := range [][]byte{nil, data[:len(data)-1], flip(data, len(data)/2), flip(data, 3)} {
 					if err := l.(Snapshotter).UnmarshalBinary(bad); err == nil {
-						t.Error("a damaged snapshot was taken")
+						t.Error("a damaged snapshot was accepted")
 					}
 				}
 				if after, _ := l.(Snapshotter).MarshalBinary(); !bytes.Equal(before, after) {
@@ -350,7 +350,7 @@ func TestConstructorsRefuse(t *testing.T) {
 	check := func(what string, l any, err error) {
 		t.Helper()
 		if err == nil {
-			t.Errorf("%s was taken", what)
+			t.Errorf("%s was accepted", what)
 			return
 		}
 		errs = append(errs, err)
@@ -436,7 +436,7 @@ func TestConstructorsRefuse(t *testing.T) {
 	}
 	e := must(Find("adagrad"))
 	if _, err := e.New(Problem{Set: unit}, map[string]float64{"eta": 1}); err == nil {
-		t.Error("an option that AdaGrad does not have was taken")
+		t.Error("an option that AdaGrad does not have was accepted")
 	}
 }
 

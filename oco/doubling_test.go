@@ -44,6 +44,6 @@ func TestDoublingConstant(t *testing.T) {
 		t.Error("a phase without a learner was played")
 	}
 	if _, err := NewDoubling("nil", func(int) (Learner, error) { return nil, nil }); err == nil {
-		t.Error("no learner was taken")
+		t.Error("no learner was accepted")
 	}
 }

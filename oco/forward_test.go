@@ -457,7 +457,7 @@ func TestWrappersOfPlainLearners(t *testing.T) {
 			t.Errorf("%s: an offer is refused", name)
 		}
 		if l.(Hinted).Hint(h[:2]) == nil || l.(FeatureLearner).Features(z[:2]) == nil {
-			t.Errorf("%s: an offer of another length is taken", name)
+			t.Errorf("%s: an offer of another length is accepted", name)
 		}
 		if err := l.(SparseLearner).UpdateSparse(Sparse{Index: []uint32{0, 2}, Value: []float64{3, -1}}); err != nil {
 			t.Fatal(err)

@@ -80,7 +80,7 @@ func TestFullMatrixRefuses(t *testing.T) {
 		"none": nil, "unbounded": space(2), "too wide": must(convex.NewCube(denseUpTo+1, 0, 1)),
 	} {
 		if _, err := NewFullMatrixAdaGrad(set, nil); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 }

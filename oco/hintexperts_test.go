@@ -99,7 +99,7 @@ func TestHugeExpertsRefusal(t *testing.T) {
 	}
 	before := must(l.MarshalBinary())
 	if l.Update([]float64{1e200}) == nil {
-		t.Fatal("a step out of range was taken")
+		t.Fatal("a step out of range was accepted")
 	}
 	if !bytes.Equal(before, must(l.MarshalBinary())) {
 		t.Error("a refused round changed the state")

@@ -38,7 +38,7 @@ func TestMiniBatchIsTheMean(t *testing.T) {
 	}
 	near(t, "bound in a batch", bound(t, l, u), 2*bound(t, plain, u)+3*(l.Predict()[1]+1))
 	if _, err := NewMiniBatch(inner, 0); err == nil {
-		t.Error("batches of no rounds were taken")
+		t.Error("batches of no rounds were accepted")
 	}
 }
 
@@ -85,6 +85,6 @@ func TestMiniBatchCurved(t *testing.T) {
 	}
 	l := make()
 	if l.UpdateCurved([]float64{1}, -1) == nil {
-		t.Error("a negative constant was taken")
+		t.Error("a negative constant was accepted")
 	}
 }

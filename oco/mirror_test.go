@@ -78,7 +78,7 @@ func TestMirrorNotSmooth(t *testing.T) {
 	nearVector(t, "x_2", own.Predict(), l.Predict())
 	for _, mu := range []float64{-1, math.NaN(), math.Inf(1)} {
 		if l.UpdateRelative(g, mu) == nil {
-			t.Errorf("μ = %v was taken", mu)
+			t.Errorf("μ = %v was accepted", mu)
 		}
 	}
 }

@@ -61,13 +61,13 @@ func TestOptimisticPerfectHints(t *testing.T) {
 func TestOptimisticRefuses(t *testing.T) {
 	for _, rate := range []Rate{Adaptive(1), StronglyConvex(1)} {
 		if _, err := NewOptimisticMirrorDescent(euclidean(ball(1)), nil, rate, math.Inf(1)); err == nil {
-			t.Errorf("%v was taken", rate)
+			t.Errorf("%v was accepted", rate)
 		}
 	}
 	if _, err := NewOptimisticAdaGrad(must(convex.NewBox([]float64{0}, []float64{math.Inf(1)})), nil); err == nil {
-		t.Error("an infinite side was taken")
+		t.Error("an infinite side was accepted")
 	}
 	if _, err := NewRepeatHint(nil); err == nil {
-		t.Error("no learner was taken")
+		t.Error("no learner was accepted")
 	}
 }

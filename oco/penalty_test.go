@@ -114,14 +114,14 @@ func TestPenalizedL1(t *testing.T) {
 	}
 	nearVector(t, "restored", other.Predict(), l.Predict())
 	if err := must(NewPenalizedFTRL(3, 1.5, L1Penalty(.2))).UnmarshalBinary(must(l.MarshalBinary())); err == nil {
-		t.Error("the snapshot of another penalty was taken")
+		t.Error("the snapshot of another penalty was accepted")
 	}
 	for _, p := range []Penalty{
 		nil, L1Penalty(-1), L2Penalty(math.NaN()), ElasticNetPenalty(1, -1), GroupPenalty(nil, 1),
 		GroupPenalty(must(convex.NewGroupNorm(2, 2)), 1),
 	} {
 		if _, err := NewPenalizedFTRL(3, 1, p); err == nil {
-			t.Errorf("the penalty %v was taken", p)
+			t.Errorf("the penalty %v was accepted", p)
 		}
 	}
 }

@@ -96,15 +96,15 @@ func TestSketchedNewtonRefuses(t *testing.T) {
 		"box": must(convex.NewCube(2, 0, 1)), "ball elsewhere": must(convex.NewBall([]float64{1, 0}, 1)),
 	} {
 		if _, err := NewSketchedNewtonStep(set, 1, 1, 2); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 	for _, size := range []int{-1, 0, denseUpTo + 1} {
 		if _, err := NewSketchedNewtonStep(space(2), 1, 1, size); err == nil {
-			t.Errorf("size %d was taken", size)
+			t.Errorf("size %d was accepted", size)
 		}
 	}
 	if _, err := NewSketchedNewtonStep(nil, 1, 1, 1); err == nil {
-		t.Error("no set was taken")
+		t.Error("no set was accepted")
 	}
 }

@@ -85,7 +85,7 @@ func TestSplitRefusals(t *testing.T) {
 			before := must(l.MarshalBinary())
 			point := l.Predict()[0]
 			if c.give(l, c.bad) == nil {
-				t.Fatalf("%s: %v was taken", name, c.bad)
+				t.Fatalf("%s: %v was accepted", name, c.bad)
 			}
 			if now := must(l.MarshalBinary()); !bytes.Equal(before, now) || l.Predict()[0] != point {
 				t.Errorf("%s: a refusal at coordinate 1 changed the learner", name)
@@ -96,7 +96,7 @@ func TestSplitRefusals(t *testing.T) {
 				}
 			}
 			if c.give(l, c.bad) == nil {
-				t.Fatalf("%s: %v was taken", name, c.bad)
+				t.Fatalf("%s: %v was accepted", name, c.bad)
 			}
 			nearVector(t, name, l.Predict(), beside.Predict())
 			for _, s := range []*Split{l, beside} {

@@ -63,7 +63,7 @@ func TestUnbounded(t *testing.T) {
 		t.Errorf("bound %v, want from the regret to 2.25", b)
 	}
 	if err := l.Update(g4[0]); err == nil {
-		t.Error("a round after the horizon was taken")
+		t.Error("a round after the horizon was accepted")
 	}
 }
 

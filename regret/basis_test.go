@@ -26,7 +26,7 @@ func TestCheckRank(t *testing.T) {
 		rows[i].Z = wide
 	}
 	if err := checkSpan(rows, 0); err == nil {
-		t.Error("10,000 rows of 60,000 features are taken")
+		t.Error("10,000 rows of 60,000 features are accepted")
 	}
 	if err := checkSpan(rows, 100); err != nil {
 		t.Errorf("100 rounds of them are refused: %v", err)

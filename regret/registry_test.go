@@ -58,7 +58,7 @@ func TestOutlines(t *testing.T) {
 			}
 		}
 		if _, _, err := e.Preview(regret.GameParams{Rounds: 10, Dim: -1}); err == nil {
-			t.Errorf("%s: a negative dimension was taken", e.Name)
+			t.Errorf("%s: a negative dimension was accepted", e.Name)
 		}
 	}
 	if outlines < 18 {
@@ -314,7 +314,7 @@ func TestEntries(t *testing.T) {
 			"no examples":    {Rounds: 10, Examples: []regret.Example{}},
 		} {
 			if _, _, err := e.New(p); err == nil {
-				t.Errorf("%s: %s was taken", e.Name, name)
+				t.Errorf("%s: %s was accepted", e.Name, name)
 			}
 		}
 		for _, o := range e.Options {

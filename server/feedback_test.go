@@ -20,8 +20,8 @@ func tamper(token string) string {
 	return string(b)
 }
 
-// TestRefusedSumsComeAgain: a report of sums that were all refused does not use up its sequence
-// number.
+// TestRefusedSumsComeAgain checks that a report whose sums were all refused does not use up its
+// sequence number.
 func TestRefusedSumsComeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -43,8 +43,8 @@ func TestRefusedSumsComeAgain(t *testing.T) {
 	}
 }
 
-// TestHostileItems: items of feedback are judged one by one, with the fates that docs/service.md
-// promises.
+// TestHostileItems checks that items of feedback are judged one by one, with the results that
+// docs/service.md states.
 func TestHostileItems(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)

@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// fuzzBody sends bodies to a route: the answer is one that the OpenAPI document knows, never a 5xx,
-// and the state stays one that can be saved and read.
+// fuzzBody sends bodies to a route. The answer must be one of those in the OpenAPI document and
+// never a 5xx, and the state must remain one that can be saved and read.
 func fuzzBody(f *testing.F, method, path, media string, seeds ...string) {
 	config := testConfig(f)
 	config.Now = func() time.Time { return time.Unix(1_800_000_000, 0) }

@@ -119,7 +119,7 @@ func TestProvider(t *testing.T) {
 	user := openfeature.NewEvaluationContext("eve", nil)
 	flags.Track(ctx, provider.Exposure, user, openfeature.NewTrackingEventDetails(0).Add("flag", "number"))
 	flags.Track(ctx, "x", user, openfeature.NewTrackingEventDetails(3.5).Add("flag", "number").Add("seconds", 12))
-	// ann is forgotten: the provider remembers four of the five units.
+	// The provider has forgotten ann: it remembers four of the five units.
 	flags.Track(ctx, "x", openfeature.NewEvaluationContext("ann", nil), openfeature.NewTrackingEventDetails(1))
 	flags.Track(ctx, "x", openfeature.NewEvaluationContext("stranger", nil), openfeature.NewTrackingEventDetails(1))
 	if err := p.Flush(ctx); err != nil {
@@ -144,8 +144,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestTrackElsewhere: attributes and events that are not metrics of an experiment do not affect
-// those that are. Failed is called with every refusal, of the provider or of the service.
+// TestTrackElsewhere checks that attributes and events that are not metrics of an experiment do not
+// affect those that are. Failed is called with every refusal by the provider or the service.
 func TestTrackElsewhere(t *testing.T) {
 	s, url := newService(t)
 	c, err := client.New(client.Options{URL: url})

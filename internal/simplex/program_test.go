@@ -138,7 +138,7 @@ func TestAgainstGonum(t *testing.T) {
 		}
 	}
 	if feasible < 100 || infeasible < 50 {
-		t.Errorf("%d feasible and %d infeasible programs: the test sees little", feasible, infeasible)
+		t.Errorf("%d feasible and %d infeasible programs: the test is too weak", feasible, infeasible)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestLeastViolation(t *testing.T) {
 		}
 	}
 	if seen < 50 {
-		t.Errorf("%d infeasible programs: the test sees little", seen)
+		t.Errorf("%d infeasible programs: the test is too weak", seen)
 	}
 }
 

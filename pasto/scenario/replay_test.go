@@ -11,9 +11,9 @@ import (
 	"github.com/noregret/noregret/pasto/catalogue"
 )
 
-// The customers to learn from and those kept back are two halves of all, with none in common; what
-// is learned is learned from the former, and the policies are valued on the latter: each single
-// arm's visits are the share of them who visit, with the interval of a mean of 0/1 values.
+// The training customers and the held-out customers are two disjoint halves. The mixture is learned
+// from the former, and the policies are evaluated on the latter: each single arm's visits are the
+// share of its held-out customers who visit, with the interval of a mean of 0/1 values.
 func TestReplayHalves(t *testing.T) {
 	for _, dir := range []string{dataDir, ""} {
 		e, err := loadEmails(dir, 1)
@@ -42,7 +42,7 @@ func TestReplayHalves(t *testing.T) {
 			t.Fatal(err)
 		}
 		if own.Accepted != r.Accepted || own.Rounds != r.Rounds || !slices.Equal(l.Deployed(), r.Policies[0].Share) {
-			t.Errorf("%d customers counted and %v was learned, want %d and %v of the training half", r.Accepted,
+			t.Errorf("%d customers counted and learned %v, want %d and %v from the training half", r.Accepted,
 				r.Policies[0].Share, own.Accepted, l.Deployed())
 		}
 		for k := range emailArms {
@@ -57,7 +57,7 @@ func TestReplayHalves(t *testing.T) {
 			h := 1.959963984540054 * math.Sqrt(p*(1-p)/n)
 			if got := r.Policies[k+1].Means[visits]; math.Abs(got.Estimate-100*p) > 1e-9 ||
 				math.Abs(got.Low-100*(p-h)) > 1e-9 || math.Abs(got.High-100*(p+h)) > 1e-9 {
-				t.Errorf("%s: %+v, want %v ± %v, of %v visits of %v customers kept back", emailArms[k], got, 100*p,
+				t.Errorf("%s: %+v, want %v ± %v, of %v visits of %v held-out customers", emailArms[k], got, 100*p,
 					100*h, visited, n)
 			}
 		}
@@ -106,9 +106,9 @@ func TestIntervalByHand(t *testing.T) {
 	}
 }
 
-// The replay of the real e-mail test: under the cap on e-mails no single arm holds both guardrails,
-// the learned mixture does, and has more visits than the arm that holds the cap, by an interval
-// that does not touch 0.
+// The replay of the real e-mail test: under the cap on e-mails no single arm satisfies both
+// guardrails. The learned mixture does, and it has more visits than the arm that satisfies the cap;
+// the interval of the difference excludes 0.
 func TestReplay(t *testing.T) {
 	testsize.NoRace(t)
 	for _, dir := range []string{dataDir, ""} {
@@ -117,7 +117,7 @@ func TestReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if share := float64(r.Accepted) / float64(r.Logged); share < .31 || share > .36 {
-			t.Errorf("%v of the customers count, want a third", share)
+			t.Errorf("%v of the customers are counted, want a third", share)
 		}
 		if len(r.Policies) != 4 {
 			t.Fatalf("%d policies", len(r.Policies))

@@ -55,7 +55,7 @@ func own(t testing.TB, o Options) Options {
 
 func sigma(v float64) *float64 { return &v }
 
-// The JSON has the keys of the contract.
+// The JSON has the documented keys.
 func TestJSON(t *testing.T) {
 	b, _ := json.Marshal(run(t, Options{Runs: 2, Rounds: 10}))
 	var m map[string]any
@@ -96,15 +96,15 @@ func TestPaperOnToy(t *testing.T) {
 	near(t, "paper", &r.Objective, runs, 1000, "1.000 0.622 0.910", "1.000 0.622 0.910")
 }
 
-// TestDefaultFloors holds the default learner to least means and ratios: in short runs with fixed
-// seeds, and in full with NOREGRET_FULL=1.
+// TestDefaultFloors checks lower limits on the means and ratios of the default learner: in short
+// runs with fixed seeds, and in full with NOREGRET_FULL=1.
 func TestDefaultFloors(t *testing.T) {
 	testsize.NoRace(t)
 	for _, c := range []struct {
 		o         Options
 		short     int
 		all       int
-		mean      float64 // least mean objective at the last checkpoint
+		mean      float64 // lower limit of the mean objective at the last checkpoint
 		ratio     []float64
 		tolerance float64 // to the optimum
 	}{
@@ -160,7 +160,7 @@ func TestDefaultFloors(t *testing.T) {
 	}
 }
 
-// The printed algorithm is unstable for many arms and noise, the default is not.
+// The algorithm as printed is unstable with many arms and noise; the default is not.
 func TestPaperIsUnstable(t *testing.T) {
 	testsize.NoRace(t)
 	o := Options{
@@ -244,7 +244,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Skewed starts: the paper's algorithm recovers, to 0.977 to 0.999 at 10⁴.
+// From skewed starts the paper's algorithm recovers, to 0.977 to 0.999 at 10⁴.
 func TestSkewedStart(t *testing.T) {
 	for _, start := range []float64{.02, .98} {
 		r := run(t, Options{
@@ -258,7 +258,8 @@ func TestSkewedStart(t *testing.T) {
 	}
 }
 
-// Nanoseconds for each round and arm of a whole simulated round (draws, noise, learner).
+// The benchmark reports the nanoseconds per round and arm of a whole simulated round (draws, noise,
+// learner).
 func BenchmarkRandomInstance(b *testing.B) {
 	for _, name := range []string{"default", "paper", "s-scgd"} {
 		b.Run(name, func(b *testing.B) {
