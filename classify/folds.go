@@ -160,7 +160,8 @@ func crossFit(ctx context.Context, data Data, opt resolved, k int) (*Result, err
 // for its class ratio.
 func newWhole(ctx context.Context, data Data, opt resolved) (*task, error) {
 	t := &task{
-		ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, valid: &data, choice: noChoice,
+		ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, valid: &data,
+		choice: noChoice,
 	}
 	t.result.Algorithm = opt.alg.Name
 	var err error

@@ -10,12 +10,13 @@ import (
 )
 
 // Setting describes one field of [Options]: its name, its range, its default and what it does. The
-// table of settings below holds the ranges of all of them. [Fit], the constructors of the learners,
-// the reader of model files and the flags of the command check with it. The table of parameters
-// after it holds the ranges of the options that are fields of other structures.
+// table of settings in this file holds the ranges of all of them: [Fit], the constructors of the
+// learners, the reader of model files and the flags of the command check with it. The table of
+// parameters holds the ranges of the options of this package that are fields of other structures.
 //
-// Checked elsewhere are relations between options, data (scalings, the shares of classes as a
-// whole), the results that a model file records, and the flags of commands that are not settings.
+// Neither table covers relations between options, data (scalings, examples, the sum of the shares
+// of classes), the results that a model file records, the parameters of measures, which package
+// measure checks, and the flags of commands that are not settings.
 type Setting struct {
 	// Name is the name of the command's flag, such as "step-scale". Model files write it with
 	// underscores.
