@@ -9,8 +9,9 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// TestDefaultSteps: STAMP's are adaptive in Fit, unless an option excludes them; it tries two step
-// scales, and ends level stages early. The model file says so.
+// TestDefaultSteps checks that STAMP's steps are adaptive in Fit unless an option excludes them,
+// that it tries two step scales and ends level stages early, and that the model file records all
+// this.
 func TestDefaultSteps(t *testing.T) {
 	t.Parallel()
 	train := modelData(t)

@@ -185,7 +185,7 @@ func TestCompareValidateFillsIn(t *testing.T) {
 	}
 }
 
-// Neighbouring seeds share no split: each comparison's splits are fresh.
+// Comparisons with neighbouring seeds share no split.
 func TestCompareSeedsShareNoSplit(t *testing.T) {
 	data := asData(t, stream(42, 600))
 	seen := map[float64]uint64{}
@@ -241,8 +241,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The plug-in's threshold for a second measure, tuned on a shared model, is that of a fit of its
-// own.
+// The plug-in's threshold for a second measure, tuned on a shared model, is that of a separate fit.
 func TestCompareSharesModelsRightly(t *testing.T) {
 	data := asData(t, stream(43, 3000))
 	opt := CompareOptions{

@@ -48,13 +48,13 @@ type Result struct {
 	History []HistoryEntry
 	// Folds is the number of folds; 1 without cross-fitting.
 	Folds int
-	// Train and Holdout are the sizes of the classes in the two parts; with folds Train is all
+	// Train and Holdout are the sizes of the classes in the two parts; with folds Train counts all
 	// data.
 	Train, Holdout Classes
 	// Scaling is the standardisation of the features.
 	Scaling *Scaling
 	// Passes is the number of passes over the training part, of all step scales and folds together;
-	// those for statistics are not counted.
+	// passes for statistics are not counted.
 	Passes int
 	// Schedule is that of the step sizes, StepsDefault where there are none; StepScale is the step
 	// scale of the chosen model, StepScales those tried.

@@ -37,8 +37,8 @@ func asData(t testing.TB, xs []Example) Data {
 	return Data{Set: s, Positive: 1}
 }
 
-// Every algorithm, for a measure of each family that it can train for: well above plain logistic's
-// starting point, twice the same.
+// Every algorithm, for a measure of each family that it can train for, does well above plain
+// logistic's starting point and gives the same result twice.
 func TestFitEveryAlgorithm(t *testing.T) {
 	t.Parallel()
 	train, test := asData(t, stream(31, testsize.Of(4000, 2000))), asData(t, stream(32, testsize.Of(4000, 2000)))
@@ -80,8 +80,8 @@ func TestFitEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// Without tuning, on columns from 1e-6 to 1e6, SPADE and STAMP are level with the batch baselines;
-// without standardisation they are not.
+// Without tuning, on columns from 1e-6 to 1e6, SPADE and STAMP do as well as the batch baselines;
+// without standardisation they do not.
 func TestDefaultsOnRawUnits(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t)
@@ -110,7 +110,7 @@ func TestDefaultsOnRawUnits(t *testing.T) {
 	}
 }
 
-// Data sorted by label ruin unshuffled passes but do no harm to Fit, which shuffles every pass.
+// Data sorted by label spoil an unshuffled pass, but not Fit, which shuffles every pass.
 func TestSortedDataAreShuffled(t *testing.T) {
 	xs := stream(35, 5000)
 	test := asData(t, stream(36, 5000))
@@ -305,8 +305,8 @@ func subsample(seed uint64, n int, p float64) (population, balanced []Example) {
 }
 
 // θ comes from the prior and class shares from the stream. A model trained on a balanced subsample
-// with the prior is level with one trained on the whole, for every algorithm that looks at θ;
-// without the prior it is not.
+// with the prior is as good as one trained on all data, for every algorithm that uses θ; without
+// the prior it is not.
 func TestPriorPositives(t *testing.T) {
 	testsize.NoRace(t)
 	const p = 0.02

@@ -15,7 +15,7 @@ import (
 type StreamOptions struct {
 	// Fit holds the options of the learner: Measure, Algorithm, Config, DualScale, LevelPositives,
 	// FirstEpoch, Growth, PriorPositives, Unscaled and AllowDegenerate. A stream has one pass and
-	// nothing to hold out, so options that ask for more are refused.
+	// no held-out part, so options that need more are refused.
 	Fit Options
 	// Positive names the positive label; all others are negative. If it is empty, 1 is positive and
 	// the only other labels allowed are -1 and 0.
@@ -51,7 +51,7 @@ func FitStream(ctx context.Context, s *dataset.Stream, opt StreamOptions) (*Mode
 	return f.model()
 }
 
-// Validate makes the checks that [FitStream] makes before it reads.
+// Validate makes the checks that [FitStream] makes before it reads the stream.
 func (o StreamOptions) Validate() error {
 	_, err := newStreamFit(nil, o)
 	return err

@@ -42,8 +42,8 @@ func streamOf(t *testing.T, xs []Example, positive, negative string) *dataset.St
 	return s
 }
 
-// The model of a stream is that of its learner after one pass, and models on the way are those of
-// the rows so far.
+// The model of a stream is that of its learner after one pass, and each saved model is that of the
+// rows so far.
 func TestFitStream(t *testing.T) {
 	xs := stream(64, 2000)
 	f1 := measure.FBeta{B: 1}

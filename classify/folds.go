@@ -82,7 +82,7 @@ func (p *pool) add(c candidate, scores []Scored) {
 	}
 }
 
-// merge adds the candidates of one more fold. Candidates that not all folds have are dropped.
+// merge adds the candidates of one more fold. Candidates that a fold lacks are dropped.
 func (p *pool) merge(q *pool) {
 	p.truth = append(p.truth, q.truth...)
 	kept := p.slots[:0]
@@ -230,7 +230,7 @@ func (c *crossFitting) finish(j int, t *task) {
 	}
 }
 
-// choose takes the candidate that is best on the pooled scores.
+// choose returns the result of the candidate that is best on the pooled scores.
 func (c *crossFitting) choose() (*Result, error) {
 	t := c.whole
 	for i := range c.pool.slots {
@@ -250,7 +250,7 @@ func (c *crossFitting) choose() (*Result, error) {
 type foldProgress struct {
 	mu    sync.Mutex
 	to    func(Progress)
-	folds []struct{ before, now int64 } // steps of ended runs and of the running one
+	folds []struct{ before, now int64 } // steps of the finished runs and of the current one
 }
 
 func newFoldProgress(to func(Progress), k int) *foldProgress {

@@ -12,9 +12,9 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// With folds the model is the mean of the folds' models and its threshold the best one on the
-// scores that every example has from the model that did not see it: put together here from single
-// fits.
+// With folds the model is the mean of the folds' models, and its threshold is the best one on the
+// scores that every example gets from the model that did not see it. The test computes both from
+// single fits.
 func TestCrossFitByHand(t *testing.T) {
 	ctx, data := context.Background(), asData(t, stream(71, 900))
 	for _, alg := range []string{"plugin", "stamp", "cost-search"} {
@@ -113,7 +113,7 @@ func wholeMeanSquare(t *testing.T, a, b Data, s *Scaling) float64 {
 	return all.meanSquare(s, 1)
 }
 
-// The same bits with one core and with several.
+// The result has the same bits with one core and with several.
 func TestCrossFitAnyCores(t *testing.T) {
 	data := asData(t, stream(72, 2000))
 	opt := Options{Algorithm: "stamp", Measure: measure.FBeta{B: 1}, Seed: 9, Passes: new(5), Folds: new(5)}

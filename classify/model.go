@@ -51,7 +51,7 @@ type SparseVector struct {
 	Value []float64 `json:"value"`
 }
 
-// ModelScaling is a [Scaling] without the features that it leaves as they are.
+// ModelScaling is a [Scaling] without the features that it does not change.
 type ModelScaling struct {
 	Index   []uint32  `json:"index"`
 	Center  []float64 `json:"center"`
@@ -68,7 +68,7 @@ type ModelOptions struct {
 	Passes          int      `json:"passes"`
 	Holdout         *float64 `json:"holdout"` // nil: the algorithm's rule; 0: none
 	Folds           int      `json:"folds"`   // 0: the default rule; 1: none
-	Valid           string   `json:"valid"`   // digest of held-out data given apart, else ""
+	Valid           string   `json:"valid"`   // digest of separate held-out data, else ""
 	Threshold       string   `json:"threshold"`
 	TuneSteps       bool     `json:"tune_steps"`
 	Steps           string   `json:"steps"`           // default where the algorithm has none
@@ -127,7 +127,7 @@ type ModelTraining struct {
 func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, error) {
 	if r == nil || opt.Measure == nil || info.Schema == nil || positive < 0 || positive >= len(info.Labels) {
 		return nil, noregret.Errorf(noregret.Internal, "model",
-			"a model needs a result, a measure, a schema and the positive class, one is missing")
+			"a model needs a result, a measure, a schema and the positive class; one of them is missing")
 	}
 	m := &Model{
 		Measure: opt.Measure.Name(), Algorithm: r.Algorithm,

@@ -203,7 +203,7 @@ func TestModelEveryByteCounts(t *testing.T) {
 	}
 }
 
-// Every rule has an error of its own, which comes before that of the checksum.
+// Every broken rule has its own error, which comes before that of the checksum.
 func TestModelRefuses(t *testing.T) {
 	text := string(written(t, handMade()))
 	for _, tc := range []struct{ old, new, want string }{
@@ -218,7 +218,7 @@ func TestModelRefuses(t *testing.T) {
 		{`"version": 1`, `"version": 1.5`, `m.json: version: 1.5: this program reads versions 1 and 2`},
 		{`"measure": "f1"`, `"measure": "auc"`, `m.json: measure: measure "auc" cannot be used`},
 		{`"algorithm": "stamp"`, `"algorithm": "magic"`, `m.json: algorithm: no algorithm is named "magic"`},
-		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" is there twice`},
+		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" appears twice`},
 		{`"negatives":["-1"]`, `"negatives":[]`, `m.json: labels.negatives: empty`},
 		{`"negatives":["-1"]`, `"negatives":[null]`, `m.json: labels.negatives[0]: must be a string, not null`},
 		{`"negatives":["-1"]`, `"negatives":null`, `m.json: labels.negatives: must be a list, not null`},
@@ -419,8 +419,8 @@ func TestModelPage(t *testing.T) {
 	walk(reflect.TypeFor[modelDoc]())
 }
 
-// FuzzModel reads anything: nothing panics, and an accepted model is the same after writing and
-// reading it again.
+// FuzzModel reads arbitrary bytes. Nothing panics, and an accepted model is the same after writing
+// and reading it again.
 func FuzzModel(f *testing.F) {
 	f.Add(written(f, handMade()))
 	f.Add([]byte(pageExample(f, 1)))

@@ -15,8 +15,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Validate checks the rules that a model file must keep. The error, of code bad_input, says the
-// JSON path, what is there and what is allowed. O(size).
+// Validate checks the rules that a model file must keep. The error, of code bad_input, gives the
+// JSON path, the value and what is allowed. O(size).
 func (m *Model) Validate() error {
 	if _, err := measure.Parse(m.Measure); err != nil {
 		return noregret.BadInputf("measure", "%w", err)
@@ -43,10 +43,10 @@ func (m *Model) Validate() error {
 // checkSchema checks the feature space of a model.
 func checkSchema(s *dataset.Schema) error {
 	if s == nil {
-		return noregret.BadInputf("schema", "null: want the feature space")
+		return noregret.BadInputf("schema", "null, but a model needs the feature space")
 	}
 	if err := s.Validate(); err != nil {
-		return noregret.BadInputf("", "%w", err) // it says "schema" itself
+		return noregret.BadInputf("", "%w", err) // its message begins with "schema"
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func checkLabelNames(all []string, path func(i int) string) error {
 		case l == "":
 			return noregret.BadInputf(path, "the label is empty")
 		case seen[l]:
-			return noregret.BadInputf(path, "the label %q is there twice", l)
+			return noregret.BadInputf(path, "the label %q appears twice", l)
 		case !utf8.ValidString(l):
 			return noregret.BadInputf(path, "the label %q is not valid UTF-8, which a model file cannot hold", l)
 		}
@@ -151,7 +151,7 @@ func (s *ModelScaling) check(dim int) error {
 func checkIndex(path string, dim int, index []uint32, values ...[]float64) error {
 	for _, v := range values {
 		if len(v) != len(index) {
-			return noregret.BadInputf(path, "%d indices and %d values, want as many of each", len(index), len(v))
+			return noregret.BadInputf(path, "%d indices and %d values, want the same number", len(index), len(v))
 		}
 	}
 	for j, i := range index {

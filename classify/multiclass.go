@@ -37,7 +37,7 @@ type MulticlassConfig struct {
 	// DualScale > 0 multiplies the default dual step η'₀; 1 if left out. Use FixedDual to keep the
 	// dual constant.
 	DualScale float64
-	// DualStep > 0 replaces η'₀ unless it is left out.
+	// DualStep, if positive, replaces η'₀.
 	DualStep float64
 	// FixedDual keeps the dual at (1/C, ..., 1/C): class-balanced SGD.
 	FixedDual bool
@@ -52,10 +52,10 @@ type MulticlassConfig struct {
 }
 
 // MulticlassSPADE maximizes a concave measure of the recalls of C classes by stochastic primal-dual
-// steps: the extension of [SPADE] to single-label problems with decisions argmax_k ⟨w_k, x⟩, of
-// which ties go to the lowest class. The two-class algorithm is that of Narasimhan, Kar and Jain
-// (2015); the extension is this project's. With j = argmax over j ≠ k of z_j (lowest on ties), m =
-// z_k - z_j and q = p_k, an example (x, k) makes the steps
+// steps: the extension of [SPADE] to single-label problems with decisions argmax_k ⟨w_k, x⟩, where
+// ties go to the lowest class. The two-class algorithm is that of Narasimhan, Kar and Jain (2015);
+// the extension is this project's. With j = argmax over j ≠ k of z_j (lowest on ties), m = z_k -
+// z_j and q = p_k, an example (x, k) makes the steps
 //
 //	w_k ← w_k + η_t·α_k·(r'(m)/q)·x,   w_j ← w_j - η_t·α_k·(r'(m)/q)·x
 //	α   ← Π_A(α + η'_t·∇Ψ*(α) - η'_t·(r(m)/q)·e_k)
@@ -251,7 +251,7 @@ func (s *MulticlassSPADE) release() error {
 	})
 }
 
-// learn takes one valid example of positive weight.
+// learn makes the step of one valid example of positive weight.
 func (s *MulticlassSPADE) learn(x ClassExample) error {
 	s.followFeatures(x.Index, x.Value, x.Weight)
 	s.count(x)

@@ -7,9 +7,9 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// outputs is what the learners of several linear models share: validation, burn-in, scales and one
-// descent per output (a class or a label), all on the same features. The fields of front that
-// belong to a single linear are not used.
+// outputs is the common part of the learners of several linear models: validation, burn-in, scales
+// and one descent per output (a class or a label), all on the same features. The fields of front
+// that belong to a single linear are not used.
 type outputs struct {
 	front *online // validation, moments, the frozen scales, t and the failure
 	lins  []*oco.LinearDescent
@@ -52,7 +52,8 @@ func (o *outputs) freezeScales() {
 	f.ready = true
 }
 
-// replay runs f with the moments put aside: they include the examples that f learns from.
+// replay runs f with the moments set aside, because they already include the examples that f learns
+// from.
 func (o *outputs) replay(f func() error) error {
 	kept := o.front.moments
 	o.front.moments = nil

@@ -8,8 +8,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// What an algorithm reaches for a measure does not depend on the other measures, an algorithm that
-// cannot train for a measure has no cell for it, and a model without a measure is trained once.
+// The result of an algorithm for a measure does not depend on the other measures, an algorithm that
+// cannot train for a measure has no cell for it, and a model that does not depend on the measure is
+// trained once.
 func TestCompareMulti(t *testing.T) {
 	t.Parallel()
 	data := classSet(t, 5, 900)

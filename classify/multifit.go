@@ -70,7 +70,7 @@ type multiTask struct {
 	passes         int
 	steps          int64
 
-	best    int // place in the history, -1 with none
+	best    int // index in the history, -1 if none
 	stale   int // candidates since the best one of this run
 	runBest float64
 	models  []Linear
@@ -124,13 +124,13 @@ func (o MultiOptions) resolve(task Task) (*multiTask, error) {
 }
 
 // FitMulti trains a linear classifier of several classes or labels. It holds a part of the rows out
-// where the algorithm chooses models or thresholds on it, or where the options ask for one.
-// Held-out rows are kept in memory for that, 100,000 at most unless the options ask for more; else
-// memory is O(C·d). The same data, options and seed give the same result, bit for bit.
+// if the algorithm chooses models or thresholds on it, or if the options ask for one. Held-out rows
+// are in memory then, at most 100,000 unless the options ask for more; otherwise memory is O(C·d).
+// The same data, options and seed give the same result, bit for bit.
 //
 // Errors: usage for options out of range or a measure that the algorithm cannot train for,
-// bad_input for data that leave nothing to learn, diverged when the step scale was far too large,
-// and ctx's error when it ends.
+// bad_input for data that leave nothing to learn, diverged if the step scale is far too large, and
+// ctx's error if ctx ends.
 func FitMulti(ctx context.Context, data MultiData, opt MultiOptions) (*MultiResult, error) {
 	t, err := opt.resolve(data.Task)
 	if err != nil {
@@ -174,7 +174,7 @@ func (t *multiTask) stepScales() []float64 {
 // mostHeldOut bounds the rows held out by default.
 const mostHeldOut = 100_000
 
-// split takes the held-out part off the data where there is to be one.
+// split separates the held-out part from the data, if one is required.
 func (t *multiTask) split() error {
 	o := &t.opt.Fit
 	t.train = t.data
@@ -211,7 +211,7 @@ func (t *multiTask) split() error {
 	return nil
 }
 
-// warnOfRare adds a warning for labels that have too few examples to be learned or evaluated.
+// warnOfRare warns of labels without examples to train on or to evaluate with.
 func (t *multiTask) warnOfRare() {
 	var untrained, unjudged []string
 	for k, l := range t.data.Labels {
@@ -245,7 +245,7 @@ func (t *multiTask) warn(format string, args ...any) {
 	}
 }
 
-// prepare learns the moments of the training part in one pass.
+// prepare computes the moments of the training part in one pass.
 func (t *multiTask) prepare() error {
 	info := t.train.Set.Info()
 	if info.Weight == 0 {
@@ -294,8 +294,8 @@ func (t *multiTask) prepare() error {
 	return nil
 }
 
-// checkMemory refuses more labels than there is memory for, such as those of a column of
-// identifiers. It counts what every algorithm keeps at least: five numbers for each label and
+// checkMemory returns an error if there are more labels than memory, as for a column of
+// identifiers. It counts what every algorithm needs at least: five numbers for each label and
 // feature and, for classes, three confusion matrices.
 func (t *multiTask) checkMemory(dim int) error {
 	n := float64(len(t.data.Labels))
@@ -326,8 +326,8 @@ func (t *multiTask) heldOut() (rows []LabelsExample, err error) {
 	return t.validRows, err
 }
 
-// drive runs an online learner over the passes and calls after at the end of each, until it says
-// stop.
+// drive runs an online learner over the passes and calls after at the end of each, until that
+// returns false.
 func (t *multiTask) drive(l multiLearner, after func(pass int) (goOn bool, err error)) error {
 	n := t.train.Set.Info().Rows
 	total, done := n*int64(t.passes), int64(0)
@@ -377,7 +377,7 @@ func (t *multiTask) entry(name string, l multiLearner) HistoryEntry {
 	return e
 }
 
-// propose offers candidate models. It reports whether the algorithm should go on.
+// propose adds candidate models. It reports whether the algorithm should continue.
 func (t *multiTask) propose(models []Linear, e HistoryEntry) (goOn bool, err error) {
 	better := true
 	if t.valid != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// Every algorithm, for every measure that it can train for: well above the constant classifier on
-// fresh data, twice the same, and the model file keeps it.
+// Every algorithm, for every measure that it can train for, does well above the constant classifier
+// on fresh data and gives the same result twice, which a model file preserves.
 func TestFitMulti(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -171,7 +171,7 @@ func TestFitMultiOptions(t *testing.T) {
 	}
 }
 
-// A label that no row of the training part has, and one that all have, are never a failure.
+// A label that no row of the training part has, or that all have, makes no fit fail.
 func TestFitMultiLabelsOfOneKind(t *testing.T) {
 	s := multiSet(t, []string{"a", "a,b"}, 200, func(i int) ([]uint32, []float32, int) {
 		return []uint32{0}, []float32{float32(i%7) - 3}, min(1, i%200/199)

@@ -1,7 +1,7 @@
 package classify
 
-// resolved is a checked set of options: defaults are filled in, and what follows from the options
-// alone is decided. It is made once a [Fit]; nothing after it checks options again.
+// resolved is a checked set of options, with defaults filled in and every decision made that
+// follows from the options alone. It is made once per [Fit]; nothing after it checks options again.
 type resolved struct {
 	Options
 	alg *Algorithm

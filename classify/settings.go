@@ -22,7 +22,7 @@ type Setting struct {
 	// Name is the name of the command's flag, such as "step-scale". Model files write it with
 	// underscores.
 	Name string
-	// Doc is a line about the setting. Settings without one have no flag.
+	// Doc is a line that describes the setting. A setting without it has no flag.
 	Doc string
 	// Want is the allowed range in words, "" for settings of any value.
 	Want string
@@ -33,11 +33,11 @@ type Setting struct {
 	field    func(o *Options) any
 }
 
-// FlagValue is a setting that is written as text. It has the methods of a flag's value.
+// FlagValue is a setting that flags read and write as text. It has the methods of a flag's value.
 type FlagValue interface {
 	String() string
 	Set(text string) error
-	// Type is what help shows in the place of the value.
+	// Type is the placeholder of the value in help.
 	Type() string
 }
 
@@ -128,7 +128,7 @@ var (
 	paramTrainShare = parameter{phrase: "share of the training part", want: wantInside, ok: insideUnit}
 )
 
-// settings is the table: first those of Fit, then those of the learners that Fit runs.
+// settings is the table of settings: those of Fit, then those of the learners that Fit runs.
 var settings = []Setting{
 	{
 		Name: "passes", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return openFlag{&o.Passes} },
@@ -316,9 +316,9 @@ func settingOf(field string) (Setting, bool) {
 	return settings[i], true
 }
 
-// EnsureDefaults puts the default in the place of each 0 that stands for one: 1 for the factors of
-// steps, 5 for Patience, the hinge for the reward and so on. Defaults that depend on the data or on
-// the algorithm (Passes, Holdout, Folds, Steps, FirstEpoch, LevelPositives) stay open.
+// EnsureDefaults replaces each 0 that stands for a default by its value: 1 for the factors of
+// steps, 5 for Patience, the hinge for the reward and so on. It does not set defaults that depend
+// on the data or on the algorithm (Passes, Holdout, Folds, Steps, FirstEpoch, LevelPositives).
 func (o Options) EnsureDefaults() Options {
 	for _, s := range settings {
 		if s.standard == 0 {
@@ -341,7 +341,7 @@ func (o Options) EnsureDefaults() Options {
 	return o
 }
 
-// checkRanges refuses the first setting that is out of its range.
+// checkRanges returns an error for the first setting that is out of its range.
 func (o Options) checkRanges() error {
 	for _, s := range settings {
 		if err := s.check(&o); err != nil {

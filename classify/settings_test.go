@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// Every option that a model file keeps has its range in the table of settings, so that what a
-// reader of models accepts cannot drift from what Fit accepts.
+// Every option that a model file keeps has its range in the table of settings, so that readers of
+// models and Fit accept the same values.
 func TestSettingsCoverTheModelFile(t *testing.T) {
 	special := map[string]string{
 		"stream": "a way of training", "valid": "a digest", "reward": "a name with parameters",
@@ -26,8 +26,8 @@ func TestSettingsCoverTheModelFile(t *testing.T) {
 	}
 }
 
-// A value out of a setting's range is refused by Fit with the words of the table, and names are
-// found once.
+// Fit refuses a value out of a setting's range with the words of the table, and no name is in the
+// table twice.
 func TestSettingsRanges(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range settings {

@@ -7,9 +7,9 @@ import (
 // SGDConfig holds the options of [SGD].
 type SGDConfig struct {
 	Config
-	// Balanced weighs the classes by 1/p and 1/(1-p).
+	// Balanced weights the classes by 1/p and 1/(1-p).
 	Balanced bool
-	// Weights are those of the classes; nil weighs all examples alike.
+	// Weights are the class weights; nil gives all examples the same weight.
 	Weights *ClassWeights
 }
 

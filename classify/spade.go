@@ -32,7 +32,7 @@ type SPADEConfig struct {
 	// DualScale > 0 multiplies the default dual step η'₀ = √(p(1-p)); 1 if left out. Use FixedDual
 	// to keep the dual constant.
 	DualScale float64
-	// DualStep > 0 replaces η'₀ unless it is left out.
+	// DualStep, if positive, replaces η'₀.
 	DualStep float64
 	// FixedDual keeps the dual at its initial point. SPADE is then class-balanced SGD.
 	FixedDual bool
@@ -100,8 +100,7 @@ func NewSPADE(opt SPADEConfig) (*SPADE, error) {
 	return s, nil
 }
 
-// checkDual checks the options of the dual player and puts the defaults in the place of those left
-// out.
+// checkDual checks the options of the dual player and replaces those left out by the defaults.
 func checkDual(scale *float64, step float64, exponent *float64, reward DualReward) error {
 	o := Options{DualScale: *scale}.EnsureDefaults()
 	if err := o.checkRanges(); err != nil {

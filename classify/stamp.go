@@ -64,7 +64,7 @@ type Checkpoint struct {
 // epochs; choose one, with a threshold, on held-out data.
 //
 // Cost: O(nnz) time per example, O(d log T) memory, no allocation within an epoch. At most the last
-// 64 checkpoints are kept, which matters for growth factors close to 1 only.
+// 64 checkpoints are kept, which only matters for growth factors close to 1.
 type STAMP struct {
 	*online
 	opt   STAMPConfig
@@ -216,7 +216,7 @@ func (s *STAMP) levelDone() bool {
 	return (s.positives >= s.opt.MinPositives && s.negatives >= 1) || s.done >= 10*s.stage
 }
 
-// endLevelStage keeps the checkpoint and begins the next epoch from the model just measured.
+// endLevelStage stores the checkpoint and starts the next epoch from the model just measured.
 func (s *STAMP) endLevelStage() {
 	c := Checkpoint{Level: s.level, Stage: s.stage, LevelStage: s.done, Counts: s.counts, Model: s.current}
 	c.NextLevel = s.nextEpoch()
@@ -264,7 +264,8 @@ func (s *STAMP) Checkpoints() []Checkpoint {
 	return append(out, last)
 }
 
-// runningCounts reports whether the running model stage, if it is one, makes a checkpoint.
+// runningCounts reports whether the running stage, if it is a model stage, is long enough for a
+// checkpoint.
 func (s *STAMP) runningCounts() bool {
 	return s.done > 0 && (2*s.done >= s.stage || len(s.points) == 0)
 }

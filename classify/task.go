@@ -26,12 +26,12 @@ type task struct {
 	scores [][]Scored
 	pool   *pool // collects the candidates of a fold, instead of choosing among them
 	model  Linear
-	best   int // place in history, -1 with none
+	best   int // index in the history, -1 if none
 	stale  int // candidates since the best one of this run
 	// runBest is the best held-out value of this run (of one step scale).
 	runBest float64
-	// negatives is the factor for the weights of held-out negatives that makes their class ratio
-	// the population's.
+	// negatives is the factor for the weights of held-out negatives that gives the classes the
+	// ratio of the population.
 	negatives float64
 	result    Result
 }
@@ -61,8 +61,8 @@ func newTask(ctx context.Context, data Data, opt resolved) (*task, error) {
 // theta is n₋/n₊ of the training part.
 func (t *task) theta() float64 { return t.classes.NegativeWeight / t.classes.PositiveWeight }
 
-// negativeWeight is the factor for the weights of negatives that makes their class ratio the
-// population's.
+// negativeWeight is the factor for the weights of negatives that gives the classes the ratio of the
+// population.
 func (t *task) negativeWeight() float64 {
 	if p := t.opt.PriorPositives; p > 0 {
 		return ((1 - p) / p) / t.theta()
@@ -70,7 +70,7 @@ func (t *task) negativeWeight() float64 {
 	return 1
 }
 
-// coefficients are those of a measure for the population.
+// coefficients returns the coefficients of a measure for the population.
 func (t *task) coefficients(m measure.Ratio) measure.Coefficients {
 	if p := t.opt.PriorPositives; p > 0 {
 		return m.Coefficients((1 - p) / p)
@@ -89,8 +89,8 @@ func (t *task) split(all Classes) error {
 	wanted := share > 0 || t.opt.judges
 	if t.opt.noHoldout() || !wanted {
 		if t.alg.selects {
-			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare "+
-				"positives is a lottery", t.alg.Name)
+			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which is "+
+				"unreliable for rare positives", t.alg.Name)
 		}
 		return nil
 	}
@@ -172,8 +172,8 @@ func (t *task) propose(m Linear, e HistoryEntry) (goOn bool, err error) {
 	return t.proposeAll([]candidate{{model: m, entry: e}})
 }
 
-// scoredAtOnce is how many candidates are scored in one pass over the held-out part, fewer when it
-// is large: together no more than maxHoldoutRows scores are held.
+// scoredAtOnce is the largest number of candidates that are scored in one pass over the held-out
+// part. It is fewer if the part is large, so that at most maxHoldoutRows scores are in memory.
 const scoredAtOnce = 4
 
 // proposeAll adds several candidates, with fewer passes over the held-out part than single calls of
