@@ -332,7 +332,7 @@ func TestLocalSums(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := l.Record(d, map[string]float64{name: v}); err == nil {
-			t.Errorf("%s = %v was taken", name, v)
+			t.Errorf("%s = %v was accepted", name, v)
 		}
 	}
 	s.refuse.Store(9)

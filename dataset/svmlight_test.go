@@ -78,7 +78,7 @@ func TestSVMLightRows(t *testing.T) {
 		},
 		{"byte order mark", "\xef\xbb\xbf1 1:1\n", Options{}, []string{"0 0:1"}, []string{"1"}, 1, BaseOne},
 		{
-			"bad lines let through", "1 1:1\n1 2:x\nz 9:1 9:1\n2 1:1\n",
+			"bad lines allowed", "1 1:1\n1 2:x\nz 9:1 9:1\n2 1:1\n",
 			Options{MaxBadLines: 2},
 			[]string{"0 0:1", "1 0:1"},
 			[]string{"1", "2"},

@@ -171,7 +171,8 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		}
 		switch {
 		case k >= 0:
-			return noregret.BadInputf("arm", "%q is, or was, an arm: give a new one a new name", p.Arm)
+			return noregret.BadInputf("arm", "%q is the name of a current or former arm: give the new arm a new name",
+				p.Arm)
 		case len(x.roster.Arms) >= 2*definition.MaxArms:
 			return noregret.BadInputf("arm", "there have been %d arms: make a new experiment", len(x.roster.Arms))
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // errConcluded refuses changes of an experiment that is over.
-var errConcluded = noregret.BadInputf("state", "the experiment is concluded: it takes no changes but its deletion")
+var errConcluded = noregret.BadInputf("state", "the experiment is concluded: it can only be deleted")
 
 // frozen reports whether nothing is learned and no round ends.
 func (x *experimentState) frozen() bool {

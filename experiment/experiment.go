@@ -149,8 +149,7 @@ const (
 // windows.
 func (x *experimentState) checkCapacity() error {
 	if n := 2 * x.roster.maxOpen(); len(x.joiner.cohorts) >= n {
-		return noregret.BadInputf("version", "%d versions wait for their attribution window, which is the most that "+
-			"may: try again "+
+		return noregret.BadInputf("version", "%d versions wait for their attribution window, the maximum: try again "+
 			"when some have closed", n)
 	}
 	return nil

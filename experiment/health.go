@@ -68,7 +68,7 @@ func (x *experimentState) healthReport() policy.Health {
 	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
 	if len(x.joiner.cohorts) >= x.roster.maxOpen() {
 		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.joiner.cohorts))+" policy versions wait for their "+
-			"attribution window, the most that may; a round of a larger part of the window, or a longer one, would not")
+			"attribution window, the maximum; longer rounds, relative to the window, would avoid this")
 	}
 	return h
 }

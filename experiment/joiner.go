@@ -105,7 +105,7 @@ func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStat
 	}
 	if open := x.open(); open >= in.def.OpenTokens {
 		return nil, 0, policy.Rejected, noregret.BadInputf("open_tokens",
-			"%d units wait for feedback already, which is the definition's bound", open)
+			"%d units wait for feedback already, the maximum in the definition", open)
 	}
 	slot := e.Arm
 	if in.running.HeldBackBy(c.Hold, unit) {

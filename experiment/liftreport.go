@@ -15,13 +15,12 @@ const liftAlpha = 0.05
 func (x lifter) report(deployed []float64) policy.Lift {
 	out := policy.Lift{Alpha: liftAlpha, Quantities: []policy.LiftQuantity{}}
 	if x.roster.Control < 0 {
-		out.Reason = "there is no control arm: without an arm that is served in every version there is nothing to " +
-			"compare the others with"
+		out.Reason = "there is no control arm to compare the others with"
 		return out
 	}
 	out.Control = x.roster.Arms[x.roster.Control].Name
 	if len(x.lifts.Lifts) == 0 {
-		out.Reason = "there are no goals and no guardrails"
+		out.Reason = "the definition has no goals and no guardrails"
 		return out
 	}
 	in, now := x.input(), x.joiner.running().Mixture

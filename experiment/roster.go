@@ -87,10 +87,10 @@ func (x *roster) armChanges(d *definition.Definition) (added []policy.Arm, retir
 			added = append(added, a)
 		case !x.Arms[k].Active:
 			return nil, nil, noregret.BadInputf("arms",
-				"%q was retired: an arm does not come back, give a new one a new name", a.Name)
+				"%q was retired and cannot return: give the new arm a new name", a.Name)
 		case !definition.SameValue(x.Arms[k].Value, a.Value):
 			return nil, nil, noregret.BadInputf("arms",
-				"%q has another value: an arm is what it was, give the new value a new name",
+				"%q has another value: an arm's value cannot change, give the new value a new name",
 				a.Name)
 		}
 	}

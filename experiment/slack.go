@@ -71,11 +71,11 @@ type armSlack struct {
 	level    float64 // the control's mean in its rounds, for a change
 }
 
-// slack returns the slack of a mixture in guardrail i. An arm's sequence has its own part of alpha,
-// so all hold at all times at once, for any mixture; that of what was served moves to another
-// mixture p by the arms' sequences at the difference. An unobserved arm counts with its metric's
-// range. The cached bounds are those of the last call with the same guardrail; a caller that may
-// run concurrently passes nil.
+// slack returns the slack of a mixture in guardrail i. Each arm's sequence has its own part of
+// alpha, so all of them hold simultaneously at all times, for any mixture. The sequence of what was
+// served is shifted to a mixture p by the arms' sequences, weighted by the difference of the two
+// mixtures. An unobserved arm counts with its metric's range. The cached bounds are those of the
+// last call with the same guardrail; a caller that may run concurrently passes nil.
 func (x *guards) slack(in *guardInput, i int, p []float64, kept []armBound) slackBounds {
 	g := &in.def.Guardrails[i]
 	_, up, relative, _ := g.Limit()

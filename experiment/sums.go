@@ -39,8 +39,7 @@ func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 	}
 	if !known && len(in.senders.Sources) >= keepSources {
 		return all(policy.Rejected, noregret.BadInputf("source",
-			"%d sources have reported within the attribution window, which is the "+
-				"most there may be", len(in.senders.Sources)))
+			"%d sources have reported within the attribution window, the maximum", len(in.senders.Sources)))
 	}
 	counted := false
 	for k := range p.Items {
@@ -128,7 +127,7 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 	}
 	for _, a := range places {
 		if a.Units > math.MaxInt64/2 {
-			return noregret.BadInputf("units", "%d are counted already, which is the most", a.Units)
+			return noregret.BadInputf("units", "%d are counted already, the maximum", a.Units)
 		}
 		for m := range sums.Metrics {
 			if _, ok := a.Metrics[m].Merged(sums.Metrics[m]); !ok {

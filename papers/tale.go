@@ -180,7 +180,7 @@ var stated = map[string][12]float64{
 	},
 }
 
-// statedSD holds the standard deviations that are known of them. Others are 0.
+// statedSD holds the known standard deviations of the reference values. Others are 0.
 var statedSD = map[string][12]float64{
 	"SPADE default, 1 pass":    {9: .015},
 	"SPADE default, 25 passes": {.0002, .0003, .0001, .0002, .0003, .0008, .0002, .0002, .0006, .0028, .0008, .0004},

@@ -129,7 +129,7 @@ func TestPolicyJSON(t *testing.T) {
 		`{"links":[{"version":1,"split":["18446744073709551617"]}]}`, `{"links":[{"version":1,"split":["x"]}]}`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil {
-			t.Errorf("%s was taken", text)
+			t.Errorf("%s was accepted", text)
 		}
 	}
 }

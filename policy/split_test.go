@@ -79,7 +79,7 @@ func TestSplitBounds(t *testing.T) {
 func TestSplitRefuses(t *testing.T) {
 	for _, shares := range [][]float64{nil, {}, {0}, {.5}, {.5, .6}, {-.1, 1.1}, {math.NaN(), 1}, {math.Inf(1), 0}} {
 		if _, err := NewSplit(shares); err == nil {
-			t.Errorf("%v was taken", shares)
+			t.Errorf("%v was accepted", shares)
 		}
 	}
 }

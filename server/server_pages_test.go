@@ -148,7 +148,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	wants(t, w.text(200, "/experiments/toy/pictures/guardrail-0.svg"), "limit: at least 0",
-		"interval of the mixture of now")
+		"interval of the current mixture")
 	for _, path := range []string{
 		"/experiments/toy/pictures/guardrail-1.svg",
 		"/experiments/toy/pictures/guardrail-.svg", "/experiments/toy/pictures/x.svg",

@@ -77,7 +77,7 @@ func writeCheck(w io.Writer, r *eventlog.Report) error {
 		}
 	}
 	for _, g := range r.Readable {
-		if _, err := fmt.Fprintf(w, "whole behind the damage: %d to %d\n", g.First, g.Last); err != nil {
+		if _, err := fmt.Fprintf(w, "intact after the damage: %d to %d\n", g.First, g.Last); err != nil {
 			return err
 		}
 	}

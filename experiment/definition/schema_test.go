@@ -44,7 +44,8 @@ var replacements = []string{
 // sum of a duration's parts.
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
-	`^(changes|exploration): only a learned policy`, `max_share: no bound`, `max_share.*: (it is the control arm|the arms may have|the points of a box)`,
+	`^(changes|exploration): only a learned policy`, `max_share: no bound`,
+	`max_share.*: (it is the control arm|the arms may have|the points of a box)`,
 	`max_share: a fixed`, `^ramp: no control arm`, `shares that grow`, `^ramp\S*: nothing to wait for`,
 	`^ramp\S+: \S+: want 0s to 8784h`, `ramp.*the definition has no guardrails`,
 	`is not a metric`, `want the name of a mean or a count`, `is also the numerator`, `has neither range nor default`,
@@ -99,7 +100,7 @@ func put(v any, path []any, to any) any {
 }
 
 // agree fails the test unless the schema and the parser agree on a document.
-func agree(t *testing.T, s *jsonschema.Schema, what string, text []byte) (taken bool) {
+func agree(t *testing.T, s *jsonschema.Schema, what string, text []byte) (accepted bool) {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -127,7 +128,7 @@ func agree(t *testing.T, s *jsonschema.Schema, what string, text []byte) (taken 
 // several fields.
 func TestSchemaAndParserAgree(t *testing.T) {
 	s := compileSchema(t)
-	taken, all := 0, 0
+	accepted, all := 0, 0
 	stride := 1
 	if testsize.Short() {
 		stride = 7
@@ -156,7 +157,7 @@ func TestSchemaAndParserAgree(t *testing.T) {
 					t.Fatal(err)
 				}
 				if agree(t, s, fmt.Sprintf("base %d, %v = %.40s", i, path, to), text) {
-					taken++
+					accepted++
 				}
 				if t.Failed() && all > 40_000 {
 					return
@@ -164,5 +165,5 @@ func TestSchemaAndParserAgree(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("both accept %d of %d documents", taken, all)
+	t.Logf("both accept %d of %d documents", accepted, all)
 }

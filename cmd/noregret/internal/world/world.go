@@ -1,6 +1,6 @@
-// Package world is what "noregret demo" shows the decision service: simulated users, the lists they
-// are shown, the truth about the settings that rank them, and a clock that is turned on after each
-// round. Everything is generated from a seed, so that a demonstration prints the same each time.
+// Package world simulates the users of "noregret demo": the lists that they are shown, the truth
+// about the settings that rank the lists, and a clock that is advanced after each round. Everything
+// is generated from a seed, so that a demonstration prints the same each time.
 package world
 
 import (
@@ -38,7 +38,7 @@ const (
 //go:embed demo.yaml
 var definitionText []byte
 
-// clock is the service's clock, which the demonstration turns on.
+// clock is the service's clock, which the demonstration advances.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
