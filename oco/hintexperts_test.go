@@ -89,8 +89,8 @@ func TestHintExperts(t *testing.T) {
 	}
 }
 
-// TestHugeExpertsRefusal: a round that the learner inside refuses leaves no trace, although the
-// experts' losses were rescaled for it.
+// TestHugeExpertsRefusal checks that a round that the inner learner refuses does not change the
+// state, although the experts' losses were rescaled for it.
 func TestHugeExpertsRefusal(t *testing.T) {
 	inner := must(NewOptimisticFTRL(euclidean(space(1)), ConstantWeight(1e-150)))
 	l := must(NewHintExperts(inner, 2, convex.L2))

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// TestOptimisticMirrorWithoutHints is mirror descent.
+// TestOptimisticMirrorWithoutHints: without hints it is mirror descent.
 func TestOptimisticMirrorWithoutHints(t *testing.T) {
 	for _, reg := range []convex.Regularizer{euclidean(ball(.5)), must(entropyOnSimplex(3))} {
 		l, plain := must(NewOptimisticMirrorDescent(reg, nil, Constant(.7), math.Inf(1))),
@@ -26,8 +26,8 @@ func TestOptimisticMirrorWithoutHints(t *testing.T) {
 	}
 }
 
-// TestOptimisticPerfectHints: the regret of perfect hints is at most the divergence over the rate,
-// and of optimistic AdaGrad at most 0, whatever the subgradients.
+// TestOptimisticPerfectHints: with perfect hints the regret is at most the divergence over the
+// rate, and that of optimistic AdaGrad at most 0, whatever the subgradients.
 func TestOptimisticPerfectHints(t *testing.T) {
 	r := random.New(1, "perfect")
 	box := must(convex.NewCube(3, -1, 2))

@@ -9,7 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// interval is a user's penalty: the indicator of [2, 3]^d, so that neither r(0) nor r(x_1) is 0.
+// interval is a user-defined penalty: the indicator of [2, 3]^d, so that neither r(0) nor r(x_1) is
+// 0.
 type interval struct{}
 
 func (interval) Value(x []float64) float64 {
@@ -98,7 +99,7 @@ func TestPenalizedIsTheMinimizer(t *testing.T) {
 	}
 }
 
-// TestPenalizedL1 is CompositeFTRL.
+// TestPenalizedL1: with the l1 penalty it is CompositeFTRL.
 func TestPenalizedL1(t *testing.T) {
 	l, c := must(NewPenalizedFTRL(3, 1.5, L1Penalty(.1))), must(NewCompositeFTRL(space(3), 1.5, .1))
 	xs, _ := play(t, l, g4)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestCheckRank: what a span needs is refused beyond 8 GiB, with the memory stated.
+// TestCheckRank checks that a span that needs more than 8 GiB is refused with an error that states
+// the memory.
 func TestCheckRank(t *testing.T) {
 	if err := checkRank(1<<24, 2); err != nil {
 		t.Errorf("a plane is refused: %v", err)

@@ -36,6 +36,6 @@ func TestExampleSummary(t *testing.T) {
 		t.Error("another game's loss was accepted")
 	}
 	if _, _, err := s.Best(make([]float64, 1), must(convex.NewSpace(1))); err == nil {
-		t.Error("the best point of an unbounded set")
+		t.Error("an unbounded set has a best point")
 	}
 }

@@ -103,7 +103,7 @@ func TestSnapshotObjective(t *testing.T) {
 		data, _ := l.MarshalBinary()
 		for _, f := range []pasto.Objective{b, c} {
 			other, _ := e.New(f, 2, 100, nil)
-			if err := other.UnmarshalBinary(data); err == nil || !strings.Contains(err.Error(), "it was taken of") {
+			if err := other.UnmarshalBinary(data); err == nil || !strings.Contains(err.Error(), "it was taken from") {
 				t.Errorf("%s: restored under another objective: %v", e.Name, err)
 			}
 		}
