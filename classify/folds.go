@@ -3,7 +3,6 @@ package classify
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -161,8 +160,8 @@ func crossFit(ctx context.Context, data Data, opt resolved, k int) (*Result, err
 // for its class ratio.
 func newWhole(ctx context.Context, data Data, opt resolved) (*task, error) {
 	t := &task{
-		ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, valid: &data, best: -1,
-		runBest: math.Inf(-1),
+		ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, valid: &data,
+		choice: noChoice,
 	}
 	t.result.Algorithm = opt.alg.Name
 	var err error

@@ -164,7 +164,7 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 
 // start freezes the step sizes.
 func (s *MulticlassSPADE) start() {
-	s.freezeScales()
+	s.front.freezeScales(s.lins...)
 	c := float64(s.opt.Classes)
 	var inverse, all float64
 	for _, w := range s.weights {
@@ -283,7 +283,7 @@ func (s *MulticlassSPADE) learn(x ClassExample) error {
 		}
 	}
 	if !s.opt.FixedDual {
-		s.descend(s.dual0/root, relative*s.fed(m, r)/q, k)
+		s.descend(s.dual0/root, relative*s.opt.DualReward.of(m, r)/q, k)
 	}
 	return nil
 }
@@ -330,20 +330,6 @@ func (s *MulticlassSPADE) share(k int, weight float64) (q, relative float64) {
 	return q, relative
 }
 
-// fed returns the reward that updates the dual at margin m and training reward r.
-func (s *MulticlassSPADE) fed(m, r float64) float64 {
-	switch {
-	case s.opt.DualReward == DualClipped:
-		return max(r, 0)
-	case s.opt.DualReward == DualSurrogate:
-		return r
-	case m > 0:
-		return 1
-	default:
-		return 0
-	}
-}
-
 // descend is the dual step of size eta for the weighted reward of one example of class k.
 func (s *MulticlassSPADE) descend(eta, reward float64, k int) {
 	shift, limit := s.gradient, math.Inf(1)
@@ -372,13 +358,7 @@ func (s *MulticlassSPADE) NextPass() {
 
 // Finish ends the stream: a learner still holding back its first examples learns from them.
 func (s *MulticlassSPADE) Finish() error {
-	if s.front.failed != nil {
-		return s.front.failed
-	}
-	if !s.front.ready && len(s.buffer) > 0 {
-		return s.release()
-	}
-	return nil
+	return s.front.finish(len(s.buffer), s.release)
 }
 
 // Scores appends the C scores of a row under the averaged models to dst. Features never seen count

@@ -29,29 +29,6 @@ func newOutputs(cfg Config, n int) (*outputs, error) {
 	return o, nil
 }
 
-// freezeScales fixes scaling and mean square from what was observed, as online.start does.
-func (o *outputs) freezeScales() {
-	f := o.front
-	s := f.cfg.Scaling
-	if s == nil {
-		s = f.moments.scaling(f.cfg.Dim, f.cfg.BiasFeature != 0)
-	}
-	for _, l := range o.lins {
-		l.Standardize(s.Center, s.Inverse)
-	}
-	f.meanSquare = f.cfg.MeanSquare
-	if f.meanSquare == 0 {
-		f.meanSquare = f.moments.meanSquare(s, f.cfg.BiasFeature)
-	}
-	if f.meanSquare == 0 {
-		f.meanSquare = 1
-	}
-	if f.cfg.Scaling != nil {
-		f.moments = nil
-	}
-	f.ready = true
-}
-
 // replay runs f with the moments set aside, because they already include the examples that f learns
 // from.
 func (o *outputs) replay(f func() error) error {

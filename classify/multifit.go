@@ -70,11 +70,9 @@ type multiTask struct {
 	passes         int
 	steps          int64
 
-	best    int // index in the history, -1 if none
-	stale   int // candidates since the best one of this run
-	runBest float64
-	models  []Linear
-	result  MultiResult
+	choice
+	models []Linear
+	result MultiResult
 }
 
 // Validate makes the checks that [FitMulti] makes before it reads data. The error is of code usage.
@@ -111,7 +109,7 @@ func (o MultiOptions) resolve(task Task) (*multiTask, error) {
 		return nil, usage("adaptive steps are for learners of one model: %s for %s needs StepsSqrt", alg.Name,
 			o.Measure.Name())
 	}
-	t := &multiTask{opt: o, alg: alg, config: f.Config, levelPositives: defaultLevelPositives, best: -1}
+	t := &multiTask{opt: o, alg: alg, config: f.Config, levelPositives: defaultLevelPositives, choice: noChoice}
 	t.config.Steps = alg.schedule(f.Config, o.Measure)
 	if f.LevelPositives != nil {
 		t.levelPositives = *f.LevelPositives
@@ -148,7 +146,7 @@ func FitMulti(ctx context.Context, data MultiData, opt MultiOptions) (*MultiResu
 	for _, scale := range t.stepScales() {
 		t.config.StepScale = scale * base
 		t.result.StepScales = append(t.result.StepScales, t.config.StepScale)
-		t.stale, t.runBest = 0, math.Inf(-1)
+		t.startRun()
 		if err := t.alg.run(t); err != nil {
 			return nil, err
 		}
@@ -157,6 +155,7 @@ func FitMulti(ctx context.Context, data MultiData, opt MultiOptions) (*MultiResu
 		return nil, fmt.Errorf("classify: algorithm %s proposed no model", t.alg.Name)
 	}
 	r := &t.result
+	r.History = t.history
 	r.Model, r.Chosen, r.Steps = MultiLinear{Task: data.Task, Models: t.models}, t.best, t.steps
 	if t.alg.online {
 		r.Schedule = t.config.Steps
@@ -166,7 +165,7 @@ func FitMulti(ctx context.Context, data MultiData, opt MultiOptions) (*MultiResu
 
 func (t *multiTask) stepScales() []float64 {
 	if t.opt.Fit.TuneSteps && t.alg.online {
-		return []float64{0.1, 0.3, 1, 3}
+		return tunedScales
 	}
 	return []float64{1}
 }
@@ -261,32 +260,10 @@ func (t *multiTask) prepare() error {
 	}); err != nil {
 		return err
 	}
-	c := &t.config
-	if c.Dim == 0 {
-		c.Dim = max(info.Dim, 1)
+	if err := t.config.complete(m, info.Dim, t.opt.Fit.Unscaled); err != nil {
+		return err
 	}
-	if c.Dim < info.Dim {
-		return usage("dimension is %d, the data have %d features", c.Dim, info.Dim)
-	}
-	bias := c.BiasFeature
-	if c.NoIntercept {
-		bias = 0
-	}
-	if c.Scaling == nil {
-		c.Scaling = Identity(c.Dim)
-		if !t.opt.Fit.Unscaled {
-			c.Scaling = m.scaling(c.Dim, bias != 0)
-		}
-	}
-	t.result.Scaling = c.Scaling
-	if c.MeanSquare == 0 {
-		if c.MeanSquare = m.meanSquare(c.Scaling, bias); c.MeanSquare == 0 {
-			c.MeanSquare = 1
-		}
-	}
-	if c.MeanWeight == 0 {
-		c.MeanWeight = m.total / float64(m.rows)
-	}
+	t.result.Scaling = t.config.Scaling
 	t.passes = defaultPasses(m.rows, 1)
 	if p := t.opt.Fit.Passes; p != nil {
 		t.passes = *p
@@ -379,7 +356,6 @@ func (t *multiTask) entry(name string, l multiLearner) HistoryEntry {
 
 // propose adds candidate models. It reports whether the algorithm should continue.
 func (t *multiTask) propose(models []Linear, e HistoryEntry) (goOn bool, err error) {
-	better := true
 	if t.valid != nil {
 		m := &MultiLinear{Task: t.data.Task, Models: models}
 		c, err := EvaluateMulti(t.ctx, *t.valid, m)
@@ -388,18 +364,9 @@ func (t *multiTask) propose(models []Linear, e HistoryEntry) (goOn bool, err err
 		}
 		value := c.presentValue(t.opt.Measure)
 		e.Holdout = &value
-		if value > t.runBest {
-			t.runBest, t.stale = value, -1
-		}
-		if t.best >= 0 {
-			best := *t.result.History[t.best].Holdout
-			better = value > best || math.IsNaN(best) && !math.IsNaN(value)
-		}
 	}
-	t.result.History = append(t.result.History, e)
-	t.stale++
-	if better {
-		t.models, t.best = models, len(t.result.History)-1
+	if t.add(e) {
+		t.models = models
 	}
 	return t.valid == nil || t.stale < t.opt.Fit.Patience, nil
 }

@@ -70,7 +70,7 @@ func newMicroSTAMP(opt MultilabelConfig) (*MicroSTAMP, error) {
 
 func (s *MicroSTAMP) start() {
 	f := s.front
-	s.freezeScales()
+	f.freezeScales(s.lins...)
 	f.freezeShare()
 	s.core.begin()
 }
@@ -270,13 +270,7 @@ func (s *MicroSTAMP) NextPass() {
 
 // Finish implements [MultilabelLearner].
 func (s *MicroSTAMP) Finish() error {
-	if s.front.failed != nil {
-		return s.front.failed
-	}
-	if !s.front.ready && len(s.buffer) > 0 {
-		return s.release()
-	}
-	return nil
+	return s.front.finish(len(s.buffer), s.release)
 }
 
 // Progressive implements [MultilabelLearner].

@@ -91,11 +91,21 @@ func (o *online) open() {
 
 // start freezes the scales and starts the learner.
 func (o *online) start() {
+	o.freezeScales(o.lin)
+	o.freezeShare()
+	o.algo.begin()
+}
+
+// freezeScales fixes the scaling of the linear models and the mean square, those of the options or
+// those that were observed.
+func (o *online) freezeScales(models ...*oco.LinearDescent) {
 	s := o.cfg.Scaling
 	if s == nil {
 		s = o.moments.scaling(o.cfg.Dim, o.cfg.BiasFeature != 0)
 	}
-	o.lin.Standardize(s.Center, s.Inverse)
+	for _, l := range models {
+		l.Standardize(s.Center, s.Inverse)
+	}
 	o.meanSquare = o.cfg.MeanSquare
 	if o.meanSquare == 0 {
 		o.meanSquare = o.moments.meanSquare(s, o.cfg.BiasFeature)
@@ -103,12 +113,10 @@ func (o *online) start() {
 	if o.meanSquare == 0 {
 		o.meanSquare = 1 // only empty rows and no intercept: any step size will do
 	}
-	o.freezeShare()
 	if o.cfg.Scaling != nil {
 		o.moments = nil
 	}
 	o.ready = true
-	o.algo.begin()
 }
 
 // freezeShare fixes the share of positives from which the step sizes are computed: the known one,
@@ -310,14 +318,23 @@ func (o *online) NextPass() {
 
 // Finish implements [Learner].
 func (o *online) Finish() error {
-	if o.failed != nil {
-		return o.failed
-	}
-	if !o.ready && len(o.buffer) > 0 {
-		return o.release()
+	if err := o.finish(len(o.buffer), o.release); err != nil {
+		return err
 	}
 	if o.rows == 0 && o.skipped > 0 {
 		return noregret.BadInputf("", "all %d examples have weight 0: there is nothing to learn from", o.skipped)
+	}
+	return nil
+}
+
+// finish calls release if the stream ends in the burn-in with the given number of examples held
+// back. It returns the error of a learner that has failed.
+func (o *online) finish(held int, release func() error) error {
+	if o.failed != nil {
+		return o.failed
+	}
+	if !o.ready && held > 0 {
+		return release()
 	}
 	return nil
 }

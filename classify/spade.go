@@ -24,6 +24,21 @@ const (
 	DualZeroOne
 )
 
+// of returns the reward that updates the dual at the given margin and training reward.
+func (d DualReward) of(margin, reward float64) float64 {
+	switch d {
+	case DualClipped:
+		return max(reward, 0)
+	case DualZeroOne:
+		if margin > 0 {
+			return 1
+		}
+		return 0
+	default:
+		return reward
+	}
+}
+
 // SPADEConfig holds the options of [SPADE]. Measure is required.
 type SPADEConfig struct {
 	Config
@@ -145,24 +160,9 @@ func (s *SPADE) step(index []uint32, value []float32, positive bool, weight floa
 		return err
 	}
 	if !s.opt.FixedDual {
-		s.descend(s.dual0/root, factor*s.dualReward(m, r), positive)
+		s.descend(s.dual0/root, factor*s.opt.DualReward.of(m, r), positive)
 	}
 	return nil
-}
-
-// dualReward returns the reward that updates the dual at margin m and training reward r.
-func (s *SPADE) dualReward(m, r float64) float64 {
-	switch s.opt.DualReward {
-	case DualClipped:
-		return max(r, 0)
-	case DualZeroOne:
-		if m > 0 {
-			return 1
-		}
-		return 0
-	default:
-		return r
-	}
 }
 
 // descend is the dual step of size eta for the weighted reward of one example.
