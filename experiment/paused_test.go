@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -138,6 +139,9 @@ func TestPausedChange(t *testing.T) {
 			map[string]float64{"c": .1, "a": .9 * (.4 + .2/3), "b": .9 * (.4 + .2/3), "d": .9 * .2 / 3},
 		},
 	} {
+		if testsize.Short() && !slices.Contains([]string{"share", "replaced", "floor and added"}, name) {
+			continue
+		}
 		s, _ := pausedRun(t)
 		apply(s, c.change...)
 		s.mixtureIs(name, c.want)

@@ -12,7 +12,7 @@
 // i_t is drawn from these weights, the player pays ⟨g_t, x_t⟩ in expectation, so that regret on the
 // simplex becomes expected regret among experts:
 //
-//	hedge, _ := oco.NewAdaHedge(d, 0)
+//	hedge, _ := oco.NewAdaHedge(d, oco.DefaultAdaHedgeAlpha(d))
 //	player, _ := experts.NewRandomized(hedge, experts.Options{Seed: 1})
 //	for range rounds {
 //		i := player.Draw()

@@ -10,7 +10,7 @@ import (
 // Three forecasters of rain. The third is right four days of five; after a while it is the one that
 // is followed.
 func ExampleRandomized() {
-	hedge, err := oco.NewAdaHedge(3, 0)
+	hedge, err := oco.NewAdaHedge(3, oco.DefaultAdaHedgeAlpha(3))
 	if err != nil {
 		fmt.Println(err)
 		return
