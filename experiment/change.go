@@ -133,7 +133,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.guards.Guards, x.guards.bounds = newGuards(len(d.Guardrails), now), nil
 		for k := range x.roster.Arms {
-			x.roster.Arms[k].Beyond = nil
+			x.roster.Arms[k].Beyond, x.roster.Arms[k].Crashed = nil, nil
 		}
 		x.guards.watch(d)
 		if x.Status == policy.RolledBack {

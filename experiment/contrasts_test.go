@@ -80,7 +80,8 @@ func TestHeldThenRolledBack(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c}\n" +
 		"metrics: [{name: y, range: [0, 1]}]\npolicy: {kind: fixed, split: {c: 0.5, a: 0.5}}\n" +
-		"guardrails: [{metric: y, min_change: -0.2, hard: false, action: rollback}]\nround: {length: 1m}\nattribution_window: 1m")
+		"guardrails: [{metric: y, min_change: -0.2, hard: false, action: rollback}]\nround: {length: " +
+		"1m}\nattribution_window: 1m")
 	guard := func() policy.GuardrailReport {
 		r, err := s.state.Report("g")
 		if err != nil {

@@ -23,7 +23,8 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 	s := newScenario(t)
 	s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: 2}]\ncontrol: {arm: c, " +
 		"share: 0.2}\n" +
-		"metrics: [{name: x}, {name: y}]\nobjective: {goals: [{metric: x}]}\nguardrails: [{metric: y, hard: false, " + limit +
+		"metrics: [{name: x}, {name: y}]\nobjective: {goals: [{metric: x}]}\nguardrails: [{metric: y, hard: false, " +
+		limit +
 		", alpha: 0.2}]\n" +
 		"exploration_floor: 0.3\nround: {length: 1m}\nattribution_window: 1m")
 	r := random.New(seed, "guard")
@@ -102,7 +103,8 @@ func TestHealthyGuardrailStays(t *testing.T) {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: " +
 			"0.5}\nmetrics: [{name: x, range: [0, 1]}, {name: y, kind: count, range: [0, 1]}]\n" +
-			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.05, hard: false, alpha: 0.05, action: rollback}]")
+			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.05, hard: false, alpha: 0.05, " +
+			"action: rollback}]")
 		r := random.New(seed, "healthy")
 		for i := range 400 {
 			d := s.state.Policy("g").Decide(fmt.Sprint(i))
@@ -139,7 +141,8 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: " +
 			"0.3}\nmetrics: [{name: x" + ranged + "}, {name: y" + ranged + "}]\n" +
-			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.6, hard: false, action: shrink}]\nround: {length: " +
+			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.6, hard: false, action: " +
+			"shrink}]\nround: {length: " +
 			"1m}\nattribution_window: 1m\ndrift: {kind: window, rounds: 1000}")
 		s.simulate([]string{"simulate", "9000", "20", "0", "x=a:.9,c:.1", "y=a:.9,c:.9"})
 		// the policy knows the arm: it is not stopped when it breaks the limit by itself
@@ -187,7 +190,7 @@ func TestNegativeControl(t *testing.T) {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\nmetrics: [{name: y, range: [-10, " +
 			"10]}]\n" +
-			"policy: {kind: fixed, split: {c: 0.5, a: 0.5}}\ncontrol: {arm: c}\nguardrails: [{metric: y, hard: false, " + limit +
+			"policy: {kind: fixed, split: {c: 0.5, a: 0.5}}\ncontrol: {arm: c}\nguardrails: [{metric: y, " + limit +
 			"}]")
 		s.simulate([]string{"simulate", "0", fmt.Sprint(testsize.Of(20_000, 6000)), "0.5", "y=" + means})
 		r, err := s.state.Report("g")

@@ -26,8 +26,8 @@ type roundStats struct {
 // closeLearningRound passes the statistics of a version to the learner and returns the number of
 // units it could not use.
 //
-// Where the learner gives an arm no share, as nothing was known of it, but does once it has observed
-// the control arm, the other arms follow in a round of their own.
+// Where the learner gives an arm no share, as nothing was known of it, but does once it has
+// observed the control arm, the other arms follow in a round of their own.
 func (x *learning) closeLearningRound(r *roster, stats []armStats, factors []float64) (unlearned int64) {
 	if r.goals == nil {
 		return 0
@@ -85,7 +85,7 @@ func (x *experimentState) advance(now int64) {
 		x.joiner.cohorts = x.joiner.cohorts[1:]
 	}
 	if len(x.joiner.cohorts) < n {
-		stops.vetoCrashing(now)
+		stops.vetoCrashing(suspended, now)
 	}
 	stops.release(suspended, now)
 	if len(x.joiner.cohorts) < n {
@@ -162,8 +162,8 @@ func (x *learning) remember(d *definition.Definition, arms []armStats) {
 	}
 }
 
-// rebuildLearner creates a learner for the definition and trains it on the rounds that are kept. The
-// factors are those by which returning units raise the variance of each metric, nil for none.
+// rebuildLearner creates a learner for the definition and trains it on the rounds that are kept.
+// The factors are those by which returning units raise the variance of each metric, nil for none.
 func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 	d := r.def
 	if err := r.setGoals(); err != nil {

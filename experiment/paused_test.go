@@ -180,3 +180,40 @@ func TestPausedFixed(t *testing.T) {
 	s.mixtureIs("retired", map[string]float64{"a0": .125, "a1": .875})
 	s.check()
 }
+
+// TestPausedControl checks that where the control arm is the learner's, a change during a pause moves
+// units to the control arm only.
+func TestPausedControl(t *testing.T) {
+	t.Parallel()
+	const arms = ", {name: b, value: 2}"
+	for name, c := range map[string]struct {
+		change []string
+		want   map[string]float64
+	}{
+		"share": {[]string{"share: 0.1", "share: 0.5"}, map[string]float64{"c": .5, "a": .25, "b": .25}},
+		"less": {[]string{"share: 0.1", "share: 0.05"},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.}},
+		"retired": {[]string{arms, ""}, map[string]float64{"c": 2 / 3., "a": 1 / 3.}},
+		"added": {[]string{arms, arms + ", {name: d, value: 4}"},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3., "d": 0}},
+		"both": {[]string{arms, "", "share: 0.1", "share: 0.8"}, map[string]float64{"c": .8, "a": .2}},
+		"drift begins": {[]string{"drift: {kind: none}", "drift: {kind: discount, rate: 0.1}", "share: 0.1",
+			"share: 0.5"}, nil},
+	} {
+		text := strings.Replace(pausedDefinition, "drift: {kind: window, rounds: 1000}", "drift: {kind: none}", 1)
+		s := newScenario(t)
+		s.run(text)
+		s.run("pause")
+		s.mixtureIs(name+", before", map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.})
+		if out := s.run(strings.NewReplacer(c.change...).Replace(text)); strings.Contains(out, "error") {
+			t.Fatalf("%s: %s", name, out)
+		}
+		if c.want != nil {
+			s.mixtureIs(name, c.want)
+		}
+		if out := s.run("resume"); strings.Contains(out, "error") {
+			t.Errorf("%s: %s", name, out)
+		}
+		s.check()
+	}
+}

@@ -45,3 +45,20 @@ func (x *experimentState) promise() *policy.Promise {
 			strconv.FormatFloat(100*(1-p.Alpha), 'g', 6, 64)),
 	}
 }
+
+// noRoom returns a text if the policy has learned, and hard guardrails leave no room for any arm
+// but the control.
+func (x *experimentState) noRoom() string {
+	d := x.roster.def
+	if x.Status != policy.Running || !d.LearnsControl() || x.roster.goals == nil || !x.roster.goals.HasHard() ||
+		d.HoldsDeployed() || !x.roster.Arms[x.roster.Control].Observed || !(stopView{&x.roster}).left() {
+		return ""
+	}
+	for i, p := range x.learning.learner.Serving() {
+		if x.roster.LearnedArms[i] == x.roster.Control && p < 1-1e-9 {
+			return ""
+		}
+	}
+	return "all units get the control arm: a hard guardrail leaves no room, as the control arm is not known to hold " +
+		"it by any margin"
+}

@@ -304,8 +304,8 @@ func priceUnit(d *definition.Definition, g *definition.Guardrail, reference *arm
 }
 
 // goalVector writes an arm's goal vector: the means of the goals and the slacks of the guardrails,
-// those of soft ones in the units of their prices. Control is nil without a control group; reference
-// has the means for these units, nil for none. It returns false if a value is unobserved.
+// those of soft ones in the units of their prices. Control is nil without a control group;
+// reference has the means for these units, nil for none. It returns false if a value is unobserved.
 func goalVector(dst []float64, d *definition.Definition, a, control, reference *armStats) bool {
 	n := len(d.Objective.Goals)
 	for i, g := range d.Objective.Goals {

@@ -165,7 +165,7 @@ func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
 		m := &r.def.Metrics[i]
 		p.Metrics = append(p.Metrics, policy.MetricForm{
 			Name: m.Name, Kind: m.Kind, Numerator: m.Numerator,
-			Denominator: m.Denominator, Range: m.Range, Cap: m.Cap, Default: m.Default,
+			Denominator: m.Denominator, Range: m.Range, Cap: (*float64)(m.Cap), Default: m.Default,
 		})
 	}
 	if v.State == policy.RolledBack {

@@ -27,6 +27,9 @@ type stopState struct {
 	// Beyond lists the guardrails that the arm by itself breaks with confidence, so that each acts
 	// once.
 	Beyond []int `json:"beyond,omitempty"`
+	// Crashed lists the guardrails for which the arm was vetoed as one that crashes, so that each
+	// does so once.
+	Crashed []int `json:"crashed,omitempty"`
 	// Observed reports whether the learner has ever observed the arm.
 	Observed bool `json:"observed,omitempty"`
 }

@@ -93,7 +93,8 @@ func TestConcludeNeedsAdmin(t *testing.T) {
 			t.Errorf("%s: %d: %s", name, resp.StatusCode, page)
 		}
 	}
-	if resp, _ := w.conclude(url.Values{"confirm": {"yes"}, "token": {"0123456789abcdef-boss"}}); resp.StatusCode != 303 ||
+	if resp,
+		_ := w.conclude(url.Values{"confirm": {"yes"}, "token": {"0123456789abcdef-boss"}}); resp.StatusCode != 303 ||
 		!strings.HasPrefix(resp.Header.Get("Location"), "/login") {
 		t.Errorf("without a session: %d to %q", resp.StatusCode, resp.Header.Get("Location"))
 	}

@@ -43,9 +43,10 @@ with a clock that the command advances after each round.
 The experiment ranks lists by a blend of two scores with the weight alpha. There are eleven
 settings of alpha. The goal is recall at 20: the share of the items a visitor will like that are
 in the list. The guardrail is the recall of documentaries. It must not be more than 6 % below that
-of today's setting, alpha=0.5, which is the control arm with a tenth of the visits. Users, items
-and both scores are generated from the seed. One visit in twenty is never exposed. Of the others,
-one in twenty never reports, two in a hundred report twice, and one in a hundred reports too late.
+of today's setting, alpha=0.5, which is the control arm with at least a tenth of the visits, and it
+must hold in every round. Users, items and both scores are generated from the seed. One visit in
+twenty is never exposed. Of the others, one in twenty never reports, two in a hundred report twice,
+and one in a hundred reports too late.
 
 The table shows the true values of the served mixture after some of the rounds: recall and
 documentary recall are computed from all users. The service itself knows only the feedback. Best

@@ -156,7 +156,7 @@ type Metric struct {
 	// Range is the interval of one observation. Observations outside it are refused.
 	Range []float64 `json:"range,omitempty"`
 	// Cap limits what an observation counts as to [−Cap, Cap]; nil for no limit.
-	Cap *float64 `json:"cap,omitempty"`
+	Cap *Cap `json:"cap,omitempty"`
 	// Default is the value of a unit whose window has closed without one; nil means that such units
 	// do not count.
 	Default *float64 `json:"default,omitempty"`

@@ -73,7 +73,7 @@ func preset(v any) {
 var required = []string{
 	"Definition.name", "Definition.arms", "Definition.metrics", "Arm.name", "Arm.value", "Metric.name",
 	"Goal.metric", "Guardrail.metric", "Control.arm", "Objective.goals", "Side.low", "Side.high", "Stage.share",
-	"Plan.units_per_day", "Plan.expect", "Expectation.mean",
+	"capForm.quantile", "capForm.of", "Plan.units_per_day", "Plan.expect", "Expectation.mean",
 }
 
 // armsForm is how grids and boxes are written. Nodes and Every are nil if they are left out.

@@ -330,11 +330,11 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	if m.Kind == "count" && low < 0 {
 		return noregret.BadInputf(place+".range", "%v: a count is at least 0", m.Range)
 	}
-	if c := m.Cap; c != nil && !(*c > 0 && *c > low && *c <= largest) {
+	if c := (*float64)(m.Cap); c != nil && !(*c > 0 && *c > low && *c <= largest) {
 		return noregret.BadInputf(place+".cap", "%v: want a number above 0 and above the range's lower end, at most %v",
 			*c, largest)
 	}
-	if c := m.Cap; c != nil && m.Kind == "count" && *c != math.Trunc(*c) {
+	if c := (*float64)(m.Cap); c != nil && m.Kind == "count" && *c != math.Trunc(*c) {
 		return noregret.BadInputf(place+".cap", "%v: a count is a whole number", *c)
 	}
 	least, most := m.Counted()
@@ -437,7 +437,8 @@ func (d *Definition) checkHold(g *Guardrail, place string) error {
 	}
 	for i := range d.Guardrails {
 		if o := &d.Guardrails[i]; o.Hard && (o.Hold == "deployed") != (g.Hold == "deployed") {
-			return noregret.BadInputf(place, "%s, unlike guardrails[%d]: want the same for all hard guardrails", g.Hold, i)
+			return noregret.BadInputf(place, "%s, unlike guardrails[%d]: want the same for all hard guardrails", g.Hold,
+				i)
 		}
 	}
 	return nil
