@@ -111,7 +111,7 @@ func TestAppendsShareFlushes(t *testing.T) {
 		t.Errorf("%d appends took %d flushes of the disk, want 2", n, got)
 	}
 	if st := s.Stats(); st.Groups != 2 || st.Appends != n || st.Events != n || st.Last != n || st.QueueBytes != 0 {
-		t.Errorf("after it: %+v", st)
+		t.Errorf("after the flush: %+v", st)
 	}
 	seen := map[uint64]bool{}
 	for i, p := range positions {
@@ -149,7 +149,7 @@ func TestBackPressure(t *testing.T) {
 	boom := errors.New("boom")
 	cancel(boom)
 	if err := <-held; !errors.Is(err, boom) || !strings.Contains(err.Error(), "nothing was appended") {
-		t.Errorf("held back: %v", err)
+		t.Errorf("append to a full queue: %v", err)
 	}
 	if st := s.Stats(); st.QueueBytes != 5000 || st.Last != 0 {
 		t.Errorf("%+v", st)
@@ -175,7 +175,7 @@ func TestBackPressure(t *testing.T) {
 	until(s, func(st Stats) bool { return st.QueueBytes == 2000 })
 	cancel(boom)
 	if err := <-held; !errors.Is(err, boom) {
-		t.Errorf("queued: %v", err)
+		t.Errorf("a queued append whose context has ended: %v", err)
 	}
 	g.set(false)
 	if err := <-errs; err != nil {

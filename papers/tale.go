@@ -391,7 +391,7 @@ func stampTable(ctx context.Context, tales []*tale, runs int, step func()) (Tabl
 	return out, nil
 }
 
-// stamp is the test F1 of one STAMP run of 25 passes.
+// stamp returns the test F1 of one STAMP run of 25 passes.
 func (t *tale) stamp(ctx context.Context, v stampVariant, seed uint64) (float64, error) {
 	first := v.first
 	if first == 0 {

@@ -44,7 +44,7 @@ func TestPolicyBytes(t *testing.T) {
 	for _, d := range w.decide("hostile", units...) {
 		if got := p.Decide(d.Unit); got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version ||
 			!bytes.Equal(got.Value, d.Value) {
-			t.Errorf("%s: here %s %s, there %s %s", d.Unit, got.Name, got.Value, d.Arm, d.Value)
+			t.Errorf("%s: the client decides %s %s, the service %s %s", d.Unit, got.Name, got.Value, d.Arm, d.Value)
 		}
 	}
 	w.get(304, nil, "GET", "/v1/experiments/hostile/policy", "", "If-None-Match", `"`+p.Digest+`"`)

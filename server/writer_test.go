@@ -82,7 +82,7 @@ func TestDiskFails(t *testing.T) {
 	w.get(503, nil, "GET", "/readyz", "")
 	w.get(200, nil, "GET", "/livez", "")
 	if len(w.decide("toy", "c")) != 1 {
-		t.Error("decisions stopped")
+		t.Error("no decision after the failure of the disk")
 	}
 	w.http.Close()
 	_ = w.server.Close() // Close reports the failure

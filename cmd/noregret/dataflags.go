@@ -14,9 +14,9 @@ import (
 	"github.com/noregret/noregret/internal/progress"
 )
 
-// dataFlags are the flags for reading examples. Package dataset chooses the defaults of empty ones,
-// from the model if there is one. A command that reads data has all of them (register), or those
-// that a model does not determine (registerWithModel).
+// dataFlags are the flags for reading examples. Package dataset chooses the defaults of empty
+// flags, from the model if there is one. A command that reads data has all of the flags (register),
+// or those that a model does not determine (registerWithModel).
 type dataFlags struct {
 	format, base, delimiter, quotes, header, missing, unseen string
 	label, weight, labelKey, weightKey, positive             string
@@ -36,7 +36,7 @@ func newDataFlags() *dataFlags {
 	}
 }
 
-// dataHelp is what the Long text of a command says about its DATA.
+// dataHelp is the part about DATA in the Long text of a command.
 const dataHelp = `DATA are one or more files, or - for standard input: svmlight (label index:value ...), CSV, JSON
 lines, IDX (an image file and its label file) or the binary cache of "noregret cache",
 uncompressed or compressed by gzip or zstd. The format is recognised by content. Several files are
@@ -215,8 +215,8 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "noregret: "+format+"\n", args...)
 }
 
-// skipped reports the lines that --max-bad-lines let through and the values that --unseen ignore
-// dropped.
+// skipped reports the lines that were skipped under --max-bad-lines and the values that were
+// dropped under --unseen ignore.
 func (a *app) skipped(info dataset.Info) {
 	if info.BadLines > 0 {
 		a.note("skipped %s (--max-bad-lines):", count(int(info.BadLines), "bad line", "bad lines"))

@@ -121,7 +121,7 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	return err
 }
 
-// writeLift prints what the arms and the mixtures are compared with the control arm.
+// writeLift prints the comparisons of the arms and the mixtures with the control arm.
 func writeLift(w io.Writer, l *policy.Lift) error {
 	if len(l.Quantities) == 0 {
 		_, err := fmt.Fprintf(w, "\nno lift: %s\n", l.Reason)

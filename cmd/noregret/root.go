@@ -52,7 +52,7 @@ type app struct {
 
 	progressMode string // of --progress: auto, plain or quiet
 
-	running bool // a command's own code has begun; errors before that are usage errors
+	running bool // a command's own code has begun; earlier errors are usage errors
 }
 
 // progress makes the progress reporter that --progress asks for. It writes to standard error.

@@ -44,7 +44,7 @@ type SCGD struct {
 	objective pasto.Objective
 	options   SCGDOptions
 	y, d, g   []float64
-	next      []float64 // y after the running round
+	next      []float64 // y after the current round
 	text      string
 	checker   round.Checker
 }

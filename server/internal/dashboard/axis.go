@@ -82,8 +82,8 @@ var intervals = []float64{
 	7 * 86400, 14 * 86400, 28 * 86400, 91 * 86400, 182 * 86400, 364 * 86400, 5 * 364 * 86400,
 }
 
-// timeTicks returns ticks at round times: at most most of them, or a few more if none of the
-// intervals is long enough.
+// timeTicks returns ticks at round times. It returns at most most+1 of them unless every interval
+// is too short for that.
 func timeTicks(low, high float64, most int) (ticks []plot.Tick) {
 	every := intervals[len(intervals)-1]
 	for _, d := range intervals {
