@@ -213,7 +213,8 @@ func TestModelRefuses(t *testing.T) {
 		},
 		{
 			`"version": 1`, `"version": 7`,
-			`m.json: version: 7: this program reads versions 1 and 2; train the model again or use the program that made it`,
+			`m.json: version: 7: this program reads versions 1 and 2; train the model again or use the program that ` +
+				`made it`,
 		},
 		{`"version": 1`, `"version": 1.5`, `m.json: version: 1.5: this program reads versions 1 and 2`},
 		{`"measure": "f1"`, `"measure": "auc"`, `m.json: measure: measure "auc" cannot be used`},

@@ -160,3 +160,42 @@ func TestLevelPositivesOfZero(t *testing.T) {
 		t.Errorf("by default %d positives, %v", r.levelPositives, err)
 	}
 }
+
+// The constructors refuse what the table of parameters excludes, with the words of the table.
+func TestParameters(t *testing.T) {
+	q, f1, worst := measure.QMean{}, measure.FBeta{B: 1}, measure.MulticlassMin{}
+	classes := func(c MulticlassConfig) error {
+		c.Measure = worst
+		_, err := NewMulticlassSPADE(c)
+		return err
+	}
+	_, step := NewSPADE(SPADEConfig{Measure: q, DualStep: math.NaN()})
+	_, positives := NewSTAMP(STAMPConfig{Measure: f1, MinPositives: -1})
+	_, warm := NewSTAMP(STAMPConfig{Measure: f1, WarmStart: math.Inf(1)})
+	_, labels := NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f1}})
+	_, average := NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f1}, Labels: 2, Average: 3})
+	_, rest := NewOneVsRest(OneVsRestConfig{STAMPConfig: STAMPConfig{Measure: f1}, Classes: 1})
+	for want, err := range map[string]error{
+		"dual step is NaN, want " + paramDualStep.want:      step,
+		"positives in a level stage is -1, want at least 1": positives,
+		"starting level is +Inf, want a number in [0, 1]":   warm,
+		"number of labels is 0, want at least 1":            labels,
+		"average is 3, want the macro or the micro average": average,
+		"number of classes is 1, want at least 2":           rest,
+		"number of classes is 0, want at least 2":           classes(MulticlassConfig{}),
+		"share of class 1 is 1, want a number in (0, 1)": classes(
+			MulticlassConfig{Classes: 2, Shares: []float64{0.5, 1}}),
+		"exponent of ε is 1, want a number in (0, 1)": classes(
+			MulticlassConfig{Classes: 2, EpsExponent: 1}),
+		"number of rows between models is -1, want at least 0": StreamOptions{
+			Fit:       Options{Measure: f1},
+			SaveEvery: -1,
+		}.Validate(),
+		"splits is 0, want at least 1":                             checkSplits(0, 0.5),
+		"share of the training part is 1, want a number in (0, 1)": checkSplits(1, 1),
+	} {
+		if noregret.CodeOf(err) != noregret.Usage || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}

@@ -86,8 +86,8 @@ func (t *task) split(all Classes) error {
 	wanted := share > 0 || t.opt.judges
 	if t.opt.noHoldout() || !wanted {
 		if t.alg.selects {
-			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which is "+
-				"unreliable for rare positives", t.alg.Name)
+			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare "+
+				"positives is a lottery", t.alg.Name)
 		}
 		return nil
 	}

@@ -384,7 +384,8 @@ func TestLocalTellsRefused(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_,
 			_ = io.WriteString(w,
-			`{"accepted": 0, "duplicate": 0, "late": 0, "rejected": 1, "items": [{"status": "rejected", "error": "no reason"}]}`)
+			`{"accepted": 0, "duplicate": 0, "late": 0, "rejected": 1, "items": [{"status": "rejected", "error": "no `+
+				`reason"}]}`)
 	})
 	s.answer.Store(&refuse)
 	if err := l.Flush(ctx); noregret.CodeOf(err) != noregret.BadInput ||

@@ -15,13 +15,14 @@ import (
 // The solvers, all finite or certified:
 //
 //   - [Space]: two triangular solves;
-//   - a Euclidean [Ball]: S is reduced to tridiagonal form, (4/3)d³ operations, and the multiplier of ‖x‖ = r is found by
-//     Newton's method on 1/r − 1/‖x(ν)‖, O(d) a step;
+//   - a Euclidean [Ball]: S is reduced to tridiagonal form, (4/3)d³ operations, and the multiplier
+//     of ‖x‖ = r is found by Newton's method on 1/r − 1/‖x(ν)‖, O(d) a step;
 //   - [Halfspace] and [Affine]: closed form;
-//   - [Box], [Simplex], [CappedSimplex]: sweeps of exact coordinate (or pair) descent that find the active set, and Newton steps on
-//     the free coordinates that solve for it, O(d³) each, until the gap is reached;
-//   - a [Product] of sets of this package, and any other set that is bounded: accelerated projected gradient steps with
-//     restarts, O(d²) and a projection each.
+//   - [Box], [Simplex], [CappedSimplex]: sweeps of exact coordinate (or pair) descent that find the
+//     active set, and Newton steps on the free coordinates that solve for it, O(d³) each, until the
+//     gap is reached;
+//   - a [Product] of sets of this package, and any other set that is bounded: accelerated projected
+//     gradient steps with restarts, O(d²) and a projection each.
 type Mahalanobis struct {
 	d    int
 	s, r []float64 // the matrix and its Cholesky factor; may belong to a caller

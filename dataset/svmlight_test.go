@@ -155,12 +155,14 @@ func TestSVMLightErrors(t *testing.T) {
 		{
 			"1 2147483648:1",
 			Options{},
-			`token "2147483648:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`,
+			`token "2147483648:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or ` +
+				`hash features (--bits)`,
 		},
 		{
 			"1 99999999999999999999:1",
 			Options{},
-			`token "99999999999999999999:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`,
+			`token "99999999999999999999:1": the index must be at most 4194304; raise the largest dimension ` +
+				`(--max-dim) or hash features (--bits)`,
 		},
 		{"1 7", Options{}, `token "7": expected index:value`},
 		{"1 7: 3", Options{}, `token "7:": the value must be a decimal number`},

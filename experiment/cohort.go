@@ -15,9 +15,9 @@ type cohort struct {
 	Round   uint64 `json:"round"`
 	Sealed  int64  `json:"sealed"` // when the version ended, 0 while it runs
 	Begun   int64  `json:"begun"`
-	// Learn is false for versions that began while the experiment was paused: they are not learned
-	// from.
-	Learn bool `json:"learn"`
+	// Learnable is false for versions that began while the experiment was paused: they are not
+	// learned from.
+	Learnable bool `json:"learn"`
 	// Mixture are the exact propensities, by arm.
 	Mixture f64s `json:"mixture"`
 	// Hold is the share of units outside the experiment, in 2^-64ths.

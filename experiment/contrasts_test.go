@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -113,18 +112,8 @@ func TestHeldThenRolledBack(t *testing.T) {
 	if x := s.state.live["g"]; x.Status != policy.Running || guard().State != policy.GuardBreached {
 		t.Errorf("after resume it is %s, the guardrail %s", x.Status, guard().State)
 	}
-	r, err := s.state.Report("g")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rollbacks := 0
-	for _, n := range r.Notes {
-		if strings.Contains(n.Text, "rolled back by a guardrail") {
-			rollbacks++
-		}
-	}
-	if rollbacks != 1 {
-		t.Errorf("it was rolled back %d times", rollbacks)
+	if n := s.noted("g", "rolled back by a guardrail"); n != 1 {
+		t.Errorf("it was rolled back %d times", n)
 	}
 	s.check()
 }

@@ -62,7 +62,7 @@ func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []flo
 			c = x.beginRatio(mixtures[i/(n/len(mixtures))], x.rounds.Version+1)
 		}
 		x.addRatio(c, pick(rng, c.Mixture, tilt), 1)
-		x.Ratio.settle(x.roster.def.Stickiness, x.joiner.cohorts)
+		x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
 	}
 	return &x.Ratio
 }

@@ -27,7 +27,7 @@ type ratioTest struct {
 	Seen     f64s          `json:"seen"` // units by arm, and their expected numbers
 	Expected f64s          `json:"expected"`
 	Streams  []ratioStream `json:"streams"` // with open versions, the oldest first
-	Fresh    bool          `json:"-"`       // this event had units
+	Observed bool          `json:"-"`       // this event had units
 }
 
 // ratioStream is a stream of draws in the test.
@@ -36,7 +36,7 @@ type ratioStream struct {
 	Versions int64    `json:"versions"` // number of its versions
 	Closed   *float64 `json:"closed"`   // ln Σ weight·E of the matured versions, nil for none
 	Log      float64  `json:"log"`      // ln of the stream's evidence
-	fresh    bool
+	changed  bool     // in this event
 }
 
 // ratioCount is a version in the test.
@@ -47,7 +47,7 @@ type ratioCount struct {
 	LogE  float64 `json:"log_e"`
 	Prior f64s    `json:"prior"` // the Dirichlet's parameters by arm
 	Mass  float64 `json:"mass"`  // their sum
-	fresh int64   // units of this event
+	added int64   // units of this event
 }
 
 const (
@@ -112,38 +112,38 @@ func (r *ratioTest) add(c *cohort, arm int, n int64) {
 	before := c.Stats[arm].Units
 	t.LogE += confseq.LogEvidence(t.Prior[arm], t.Mass, p, before, t.Units, n)
 	t.Units += n
-	t.fresh += n
+	t.added += n
 	r.Seen[arm] += float64(n)
-	r.Fresh = true
+	r.Observed = true
 }
 
-// settle evaluates the evidence at the end of an event.
-func (r *ratioTest) settle(stickiness string, cohorts []*cohort) {
-	if !r.Fresh {
+// evaluate updates the evidence at the end of an event.
+func (r *ratioTest) evaluate(stickiness string, cohorts []*cohort) {
+	if !r.Observed {
 		return
 	}
-	r.Fresh = false
+	r.Observed = false
 	for i := range r.Streams {
-		r.Streams[i].fresh = false
+		r.Streams[i].changed = false
 	}
 	for _, c := range cohorts {
-		if c.Test.fresh == 0 {
+		if c.Test.added == 0 {
 			continue
 		}
 		for k, p := range c.Mixture {
-			r.Expected[k] += float64(p * float64(c.Test.fresh))
+			r.Expected[k] += float64(p * float64(c.Test.added))
 		}
-		c.Test.fresh = 0
+		c.Test.added = 0
 		for i := range r.Streams {
 			if r.Streams[i].First == c.Test.First {
-				r.Streams[i].fresh = true
+				r.Streams[i].changed = true
 			}
 		}
 	}
 	total := r.LogE
 	for i := range r.Streams {
 		s := &r.Streams[i]
-		if s.fresh {
+		if s.changed {
 			s.Log = portable.Log(ratioRest(stickiness, s.Versions))
 			if s.Closed != nil {
 				s.Log = confseq.LogSum(s.Log, *s.Closed)

@@ -85,7 +85,7 @@ func (x *experimentState) renewWith(now int64, cause string, split *policy.Split
 	}
 	c := newCohort(x.roster.def, x.rounds.Version, x.rounds.Round, split.Shares())
 	c.Centre = x.guards.centres(&x.roster)
-	c.Begun, c.Learn, c.Hold = now, !x.frozen(), v.Hold
+	c.Begun, c.Learnable, c.Hold = now, !x.frozen(), v.Hold
 	x.Ratio.begin(c, x.rounds.First)
 	x.joiner.cohorts = append(x.joiner.cohorts, c)
 	x.rounds.policy, err = x.rounds.policyOf(&x.roster, v)

@@ -116,15 +116,15 @@ func (x stopView) bound(p []float64) {
 
 // spread gives a share to active arms without one, evenly and up to their bounds.
 func (x stopView) spread(p []float64, share float64) {
-	room := 0.0
+	free := 0.0
 	for k := range p {
 		if x.Arms[k].Active && x.Arms[k].Stop == "" {
-			room += x.maxShare(k) - p[k]
+			free += x.maxShare(k) - p[k]
 		}
 	}
 	for k := range p {
-		if room > 0 && x.Arms[k].Active && x.Arms[k].Stop == "" {
-			p[k] += float64(min(share/room, 1) * (x.maxShare(k) - p[k]))
+		if free > 0 && x.Arms[k].Active && x.Arms[k].Stop == "" {
+			p[k] += float64(min(share/free, 1) * (x.maxShare(k) - p[k]))
 		}
 	}
 }

@@ -192,20 +192,26 @@ func TestExactFTRLKeeps(t *testing.T) {
 // unregistered is a loss that is not registered with RegisterLoss.
 type unregistered struct{ *loss.SquaredDistance }
 
-// TestExactFTRLSnapshot restores losses of all kinds, as sums and as lists, and continues with the
-// same bits.
-func TestExactFTRLSnapshot(t *testing.T) {
-	r := random.New(7, "snapshot")
-	set := must(convex.NewCenteredBall(3, 1))
+// lossesOfAllKinds are four kinds of losses in dimension 3 and then n quadratic ones.
+func lossesOfAllKinds(r *random.Source, n int) []loss.Function {
 	losses := []loss.Function{
 		must(loss.NewExample([]float64{1, 2, 3}, 1, loss.Huber{Delta: 0.3})),
 		must(loss.NewExample([]float64{1, 0, 3}, -1, loss.LogisticLoss{})),
 		must(loss.NewMax(must(loss.NewLinear([]float64{1, 0, 0})), must(loss.NewLinear([]float64{0, 1, 0})))),
 		must(loss.NewComposite(must(loss.NewLinear([]float64{1, 0, 0})), 0.1)),
 	}
-	for range 30 {
+	for range n {
 		losses = append(losses, quadraticLoss(r, 3))
 	}
+	return losses
+}
+
+// TestExactFTRLSnapshot restores losses of all kinds, as sums and as lists, and continues with the
+// same bits.
+func TestExactFTRLSnapshot(t *testing.T) {
+	r := random.New(7, "snapshot")
+	set := must(convex.NewCenteredBall(3, 1))
+	losses := lossesOfAllKinds(r, 30)
 	for name, build := range map[string]func() *ExactFTRL{
 		"quadratic": func() *ExactFTRL { return must(NewExactFTRL(must(NewQuadraticMinimizer(set, SqrtWeight(1))))) },
 		"list":      func() *ExactFTRL { return must(NewExactFTRL(values(set))) },

@@ -9,7 +9,6 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/loss"
 )
 
 // TestSnapshotVersion1 opens a snapshot by encoding/gob of a learner that keeps losses of every
@@ -17,15 +16,7 @@ import (
 func TestSnapshotVersion1(t *testing.T) {
 	r := random.New(7, "snapshot")
 	set := must(convex.NewCenteredBall(3, 1))
-	losses := []loss.Function{
-		must(loss.NewExample([]float64{1, 2, 3}, 1, loss.Huber{Delta: 0.3})),
-		must(loss.NewExample([]float64{1, 0, 3}, -1, loss.LogisticLoss{})),
-		must(loss.NewMax(must(loss.NewLinear([]float64{1, 0, 0})), must(loss.NewLinear([]float64{0, 1, 0})))),
-		must(loss.NewComposite(must(loss.NewLinear([]float64{1, 0, 0})), 0.1)),
-	}
-	for range 6 {
-		losses = append(losses, quadraticLoss(r, 3))
-	}
+	losses := lossesOfAllKinds(r, 6)
 	l := must(NewExactFTRL(values(set)))
 	for _, f := range losses {
 		if err := l.UpdateLoss(f); err != nil {

@@ -28,7 +28,8 @@ func TestRefusedSumsComeAgain(t *testing.T) {
 	send := func(units, sequence int) (f policy.FeedbackResult) {
 		w.get(200, &f, "POST", "/v1/aggregates",
 			fmt.Sprintf(
-				`{"experiment": "toy", "source": "s", "sequence": %d, "items": [{"version": 1, "arm": "gain", "units": %d}]}`, sequence, units))
+				`{"experiment": "toy", "source": "s", "sequence": %d, "items": [{"version": 1, "arm": "gain", `+
+					`"units": %d}]}`, sequence, units))
 		return f
 	}
 	if f := send(-2, 1); f.Rejected != 1 {

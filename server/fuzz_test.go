@@ -78,8 +78,10 @@ func FuzzExposuresBody(f *testing.F) {
 
 func FuzzAggregatesBody(f *testing.F) {
 	fuzzBody(f, "POST", "/v1/aggregates", "application/json",
-		`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "gain", "units": 3, "metrics": {"x": {"n": 2, "sum": 3, "squares": 5}}}]}`,
-		`{"experiment": "toy", "source": "t", "sequence": 2, "items": [{"version": 1, "arm": "control", "held_back": true, "units": 1, "pairs": {"x": {"n": 1, "x": 1, "y": 1, "xx": 1, "yy": 1, "xy": 1}}}]}`)
+		`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "gain", "units": 3, `+
+			`"metrics": {"x": {"n": 2, "sum": 3, "squares": 5}}}]}`,
+		`{"experiment": "toy", "source": "t", "sequence": 2, "items": [{"version": 1, "arm": "control", "held_back": `+
+			`true, "units": 1, "pairs": {"x": {"n": 1, "x": 1, "y": 1, "xx": 1, "yy": 1, "xy": 1}}}]}`)
 }
 
 func FuzzOFREPBody(f *testing.F) {

@@ -185,7 +185,9 @@ func TestHostile(t *testing.T) {
 		},
 		{
 			"a null sum", "POST", "/v1/aggregates",
-			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "must be a number in the range of float64, not null",
+			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, ` +
+				`"metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`,
+			"application/json", 400, "must be a number in the range of float64, not null",
 		},
 		{
 			"an unknown parameter", "GET", "/v1/export?fro=3", "", "", 400,

@@ -47,7 +47,8 @@ attribution_window: 8784h
 const crashFast = `name: fast
 arms: [{name: control, value: 0}, {name: gain, value: 1}, {name: guard, value: "<2>&"}]
 control: {arm: control, share: 0.2}
-metrics: [{name: x, range: [0, 1]}, {name: bad, kind: count, range: [0, 1], default: 0}, {name: r, kind: ratio, numerator: x, denominator: bad}]
+metrics: [{name: x, range: [0, 1]}, {name: bad, kind: count, range: [0, 1], default: 0},
+  {name: r, kind: ratio, numerator: x, denominator: bad}]
 objective: {goals: [{metric: x}]}
 guardrails: [{metric: bad, max: 0.15, action: rollback}]
 round: {length: 8ms, min_units: 8}

@@ -146,7 +146,8 @@ func shows(xpath string) chromedp.Action[chromedp.Void] {
 }
 
 // loaded waits for the pictures; everything else has been loaded before.
-const loaded = `Promise.all([...document.images].map(i => i.decode())).then(() => [...document.images].every(i => i.naturalWidth > 0))`
+const loaded = `Promise.all([...document.images].map(i => i.decode())).
+	then(() => [...document.images].every(i => i.naturalWidth > 0))`
 
 func (b *browser) pictures() {
 	b.t.Helper()
@@ -187,7 +188,8 @@ func TestBrowser(t *testing.T) {
 				if background != want {
 					t.Errorf("%s, %s: background %s", path, theme, background)
 				}
-				if path == pages[1] && !strings.Contains(ask[string](b, `document.images[0].currentSrc`), "theme="+theme) {
+				if path == pages[1] &&
+					!strings.Contains(ask[string](b, `document.images[0].currentSrc`), "theme="+theme) {
 					t.Errorf("%s: the pictures are not in the theme", theme)
 				}
 				b.shoot(fmt.Sprintf("test-%s-%d-%d", theme, width, i))
@@ -218,7 +220,8 @@ func (b *browser) switchAxis(page string) {
 	}
 	for _, axis := range []string{"version", "time"} {
 		b.do(chromedp.Click(chromedp.Search(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"]`)),
-			shows(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"][@aria-current="true"]`), shows(`//body[@data-events]`))
+			shows(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"][@aria-current="true"]`),
+			shows(`//body[@data-events]`))
 		b.pictures()
 		if got := ask[bool](b, `[...document.images].every(i => i.currentSrc.includes("axis=`+axis+`"))`); !got {
 			b.t.Errorf("the pictures are not by %s", axis)
@@ -231,14 +234,17 @@ func (b *browser) switchAxis(page string) {
 func TestBrowserLive(t *testing.T) {
 	w, _ := played(t, toy, "toy")
 	b := newBrowser(t)
-	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"), shows(`//dd[@id="version"][text()="5"]`), shows(`//body[@data-events]`))
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"),
+		shows(`//dd[@id="version"][text()="5"]`), shows(`//body[@data-events]`))
 	ask[bool](b, `(window.same = true, document.querySelector("[data-part=arms]").parentElement.focus(), true)`)
 	w.round("toy", 9)
 	b.do(shows(`//dd[@id="version"][text()="6"]`), shows(`//img[contains(@src, "/mixture.svg?at=6-")]`))
 	w.get(200, nil, "POST", "/v1/experiments/toy/pause", `{"reason": "for <the> browser"}`)
-	b.do(shows(`//div[@data-part="summary"]//dd[text()="paused"]`), shows(`//div[@data-part="events"]//td[contains(text(), "for <the> browser")]`))
+	b.do(shows(`//div[@data-part="summary"]//dd[text()="paused"]`),
+		shows(`//div[@data-part="events"]//td[contains(text(), "for <the> browser")]`))
 	b.pictures()
-	if !ask[bool](b, `window.same === true && document.activeElement === document.querySelector("[data-part=arms]").parentElement`) {
+	if !ask[bool](b, `window.same === true &&
+		document.activeElement === document.querySelector("[data-part=arms]").parentElement`) {
 		t.Error("the page was loaded again, or the focus is lost")
 	}
 	b.do(chromedp.Navigate(w.http.URL+"/"), shows(`//body[@data-events]`))
@@ -262,12 +268,14 @@ func TestBrowserKeyboard(t *testing.T) {
 	w.token = "0123456789abcdef-boss"
 	w.apply(toy)
 	token := w.decide("toy", "ann")[0].Token
-	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"), shows(`//h1[text()="Log in"]`))
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"),
+		shows(`//h1[text()="Log in"]`))
 	tab := func() string {
 		b.do(chromedp.KeyEvent(kb.Tab))
 		return ask[string](b, `(() => { const e = document.activeElement; const s = getComputedStyle(e);
 			if (e !== document.body && s.outlineStyle === "none") return "no outline on " + e.outerHTML;
-			return e.id || e.getAttribute("aria-labelledby") || e.getAttribute("aria-label") || e.textContent.trim(); })()`)
+			return e.id || e.getAttribute("aria-labelledby") || e.getAttribute("aria-label") ||
+				e.textContent.trim(); })()`)
 	}
 	until := func(want string) {
 		t.Helper()
@@ -282,9 +290,11 @@ func TestBrowserKeyboard(t *testing.T) {
 		t.Fatalf("Tab does not reach %q: %q", want, seen)
 	}
 	until("token")
-	b.do(chromedp.KeyEvent("0123456789abcdef-wrong"), chromedp.KeyEvent(kb.Enter), shows(`//p[@role="alert"][contains(., "not known")]`))
+	b.do(chromedp.KeyEvent("0123456789abcdef-wrong"), chromedp.KeyEvent(kb.Enter),
+		shows(`//p[@role="alert"][contains(., "not known")]`))
 	until("token")
-	b.do(chromedp.KeyEvent(readerToken), chromedp.KeyEvent(kb.Enter), shows(`//h1[text()="toy"]`), shows(`//body[@data-events]`))
+	b.do(chromedp.KeyEvent(readerToken), chromedp.KeyEvent(kb.Enter),
+		shows(`//h1[text()="toy"]`), shows(`//body[@data-events]`))
 	var order []string
 	for range 12 {
 		order = append(order, tab())

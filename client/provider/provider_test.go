@@ -31,7 +31,8 @@ func newService(t *testing.T) (*server.Server, string) {
 	} {
 		text := `{"name": "` + name + `", "arms": [{"name": "one", "value": ` + values[0] +
 			`}, {"name": "two", "value": ` + values[1] + `}],
-			"metrics": [{"name": "x"}, {"name": "seconds"}], "policy": {"kind": "fixed", "split": {"one": 0.5, "two": 0.5}}}`
+			"metrics": [{"name": "x"}, {"name": "seconds"}], "policy": {"kind": "fixed", "split": {"one": 0.5, ` +
+			`"two": 0.5}}}`
 		if _, err := c.Apply(context.Background(), name, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +156,8 @@ func TestTrackElsewhere(t *testing.T) {
 	if _,
 		err := c.Apply(ctx, "narrow",
 		[]byte(
-			`{"name": "narrow", "arms": [{"name": "one", "value": 1}], "metrics": [{"name": "z", "range": [0, 1]}], "policy": {"kind": "fixed", "split": {"one": 1}}}`)); err != nil {
+			`{"name": "narrow", "arms": [{"name": "one", "value": 1}], "metrics": [{"name": "z", "range": [0, 1]}], `+
+				`"policy": {"kind": "fixed", "split": {"one": 1}}}`)); err != nil {
 		t.Fatal(err)
 	}
 	var failed []string

@@ -171,11 +171,21 @@ func (o *simulateOptions) Validate() error {
 }
 
 // scenario returns the options of a scenario.
-func (o *simulateOptions) scenario(name string) scenario.Options {
-	out := scenario.Options{
-		Scenario: name, Runs: o.runs, Rounds: o.rounds, Seed: o.seed, Workers: o.workers, Checkpoints: o.at,
-		Start: o.start, Iterate: o.iterate, Data: o.data,
-		Hard: o.hard, Users: o.users, Items: o.items, PerDecade: o.points,
+func (o *simulateOptions) scenario(name string) (scenario.Options, error) {
+	out, err := scenario.DefaultOptions(name)
+	if err != nil {
+		return out, err
+	}
+	out.Seed, out.Workers, out.Checkpoints, out.PerDecade = o.seed, o.workers, o.at, o.points
+	out.Iterate, out.Data, out.Hard, out.Users, out.Items = o.iterate, o.data, o.hard, o.users, o.items
+	if o.flags.Changed("runs") {
+		out.Runs = o.runs
+	}
+	if o.flags.Changed("rounds") {
+		out.Rounds = o.rounds
+	}
+	if o.start != 0 {
+		out.Start = &o.start
 	}
 	if o.flags.Changed("threshold") {
 		out.Threshold = &o.threshold
@@ -183,7 +193,7 @@ func (o *simulateOptions) scenario(name string) scenario.Options {
 	if o.flags.Changed("noise") {
 		out.Noise = &o.noise
 	}
-	return out
+	return out, nil
 }
 
 // simulateScenario runs an algorithm in a scenario, and makes the table or the replay that only
@@ -218,11 +228,14 @@ func flagged(err error) error {
 // Run implements options.
 func (o *simulateOptions) Run(ctx context.Context, a *app, args []string) error {
 	name := args[0]
+	opt, err := o.scenario(name)
+	if err != nil {
+		return flagged(err)
+	}
 	p, err := a.progressOf("runs")
 	if err != nil {
 		return err
 	}
-	opt := o.scenario(name)
 	started, last := false, 0
 	var all []simulation
 	for _, algorithm := range o.algorithms {

@@ -131,10 +131,14 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want :=
-		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean","direction":"up"}],` +
-			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,"alpha":0.05,"action":"alert"}],` +
-			`"policy":{"kind":"pasto"},"exploration_floor":0,"traffic":1,"round":{"length":"1h0m0s","min_units":1},"attribution_window":"24h0m0s",` +
-			`"drift":{"kind":"none"},"changes":"detect","stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
+		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean",` +
+			`"direction":"up"}],` +
+			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,` +
+			`"alpha":0.05,"action":"alert"}],` +
+			`"policy":{"kind":"pasto"},"exploration_floor":0,"traffic":1,"round":{"length":"1h0m0s","min_units":1},` +
+			`"attribution_window":"24h0m0s",` +
+			`"drift":{"kind":"none"},"changes":"detect","stickiness":"round","hold_back":0,"exposure":"reported",` +
+			`"open_tokens":1000000}`
 	if string(text) != want {
 		t.Errorf("got %s", text)
 	}
@@ -407,7 +411,8 @@ func FuzzDefinition(f *testing.F) {
 	f.Add(full)
 	f.Add(small)
 	f.Add(
-		`{"name":"x","arms":{"box":{"w":{"low":0,"high":1}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)
+		`{"name":"x","arms":{"box":{"w":{"low":0,"high":1}}},"metrics":[{"name":"m"}],` +
+			`"objective":{"goals":[{"metric":"m"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := Parse("f", []byte(text))
 		if err != nil {

@@ -19,12 +19,17 @@ import (
 // bases are accepted definitions that together have every field.
 var bases = []string{
 	full, small,
-	`{"name":"p","arms":{"box":{"d":{"low":0,"high":1}},"nodes":4,"every":10},"control":{"arm":"none","value":{"d":0},"share":0.2},
-	  "metrics":[{"name":"m","direction":"down","default":1.5}],"objective":{"goals":[{"metric":"m"}],"soft":0},"guardrails":[{"metric":"m","max":3,"hard":true}]}`,
-	`{"name":"f","arms":[{"name":"a","value":{"x":[1,null]}},{"name":"b","value":"<b>"}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":0.5,"b":0.5}},
+	`{"name":"p","arms":{"box":{"d":{"low":0,"high":1}},"nodes":4,"every":10},"control":{"arm":"none",` +
+		`"value":{"d":0},"share":0.2},
+	  "metrics":[{"name":"m","direction":"down","default":1.5}],"objective":{"goals":[{"metric":"m"}],"soft":0},` +
+		`"guardrails":[{"metric":"m","max":3,"hard":true}]}`,
+	`{"name":"f","arms":[{"name":"a","value":{"x":[1,null]}},{"name":"b","value":"<b>"}],"metrics":[{"name":"m"}],` +
+		`"policy":{"kind":"fixed","split":{"a":0.5,"b":0.5}},
 	  "guardrails":[{"metric":"m","min":-1}],"drift":{"kind":"none"},"changes":"detect"}`,
-	`{"name":"e","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]},"changes":"none","exploration":{"share":0.1,"decay":1,"optimism":3}}`,
-	`{"name":"w","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"window","rounds":5}}`,
+	`{"name":"e","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
+		`"objective":{"goals":[{"metric":"m"}]},"changes":"none","exploration":{"share":0.1,"decay":1,"optimism":3}}`,
+	`{"name":"w","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
+		`"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"window","rounds":5}}`,
 }
 
 // replacements are the JSON values that the test gives to each field.

@@ -197,6 +197,19 @@ func (c *mirror) Average() []float64 { return c.s.Average }
 // AverageExploit is π̄, the mean of π_1 ... π_t: the mixture to deploy if ε is not small.
 func (c *mirror) AverageExploit() []float64 { return c.s.Exploit }
 
+// deployed is the iterate to deploy.
+func (c *mirror) deployed(d Deploy) []float64 {
+	switch d {
+	case DeployAverageExploit:
+		return c.AverageExploit()
+	case DeployServing:
+		return c.p
+	case DeployExploit:
+		return c.Exploit()
+	}
+	return c.Average()
+}
+
 // Draw implements [pasto.Learner].
 func (c *mirror) Draw(r pasto.Rand, arms []int) { c.sampler.Draw(r, c.p, arms, c.scheme) }
 

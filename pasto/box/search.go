@@ -206,8 +206,8 @@ func (c *Learner) safeShare(v *view, down, up *solution) float64 {
 		}
 		slack := func(s *solution) (sum float64) {
 			for k, w := range s.mixture {
-				room := float64(c.sign[i]*(v.means.Arm(k)[i]-m.Limit())) - float64(servedCaution*v.errors.Arm(k)[i])
-				sum += float64(w * room)
+				margin := float64(c.sign[i]*(v.means.Arm(k)[i]-m.Limit())) - float64(servedCaution*v.errors.Arm(k)[i])
+				sum += float64(w * margin)
 			}
 			return sum
 		}

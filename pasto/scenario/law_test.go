@@ -119,10 +119,7 @@ func TestDelay(t *testing.T) {
 		"groups": 4, "units": 20000, "laws": {"x": {"kind": "bernoulli"}}, "rounds": 60, "runs": 4, "delay": `
 	gain := func(delay, at string) float64 {
 		path := write(t, text+delay+"}")
-		r, err := Run(t.Context(), Options{Scenario: path, Seed: 1, Checkpoints: []int{20, 60}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := run(t, Options{Scenario: path, Seed: 1, Checkpoints: []int{20, 60}})
 		return r.Objective.Mean[map[string]int{"20": 0, "60": 1}[at]]
 	}
 	if prompt, late := gain("0", "20"), gain("30", "20"); !(prompt > 0.0295) || late != 0.025 {

@@ -21,7 +21,8 @@ import (
 )
 
 const shop = `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail", "threshold": 0, "lambda": 5}],
-	"arms": [{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}], "noise": 0.5, "groups": 2, "rounds": 500, "runs": 3}`
+	"arms": [{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}], "noise": 0.5, "groups": 2, "rounds": ` +
+	`500, "runs": 3}`
 
 func write(t *testing.T, text string) string {
 	t.Helper()
@@ -63,7 +64,8 @@ func TestProblemRefused(t *testing.T) {
 		{`{"metrics"`, `[{"metrics"`, "not valid JSON: truncated"},
 		{
 			`"groups": 2`, `"groups": 2, "colour": 3`,
-			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, laws, units, level, delay, rounds, runs`,
+			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, laws, units, level, ` +
+				`delay, rounds, runs`,
 		},
 		{`"runs": 3}`, `"runs": 3} {}`, "text follows the value at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: duplicate name "a": arms[0] has it`},
@@ -131,7 +133,9 @@ func TestProblemRefused(t *testing.T) {
 		{`{"name": "x"}`, `{"name": "x", "weight": 1e200}`, `metrics[0]: weight 1e+200 of "x": want at most 1e100`},
 		{`"noise": 0.5`, `"noise": 0.5, "soft": 1e300`, `soft: 1e+300: want at most 1e+100`},
 		{`"threshold": 0, "lambda": 5}],
-	"arms": [{"name": "a", "means": [2, -2]}`, `"relative": true, "threshold": 1e6}], "control": "a", "arms": [{"name": "a", "means": [2, 9e99]}`, `arms[0].means[1]: 9e+99 of "a" less 1.000001e+06 times the control's is -8.999999999999999e+105: with a noise of 0.5 it can exceed the largest, 1e+100`},
+	"arms": [{"name": "a", "means": [2, -2]}`, `"relative": true, "threshold": 1e6}], "control": "a", "arms": ` +
+			`[{"name": "a", "means": [2, 9e99]}`, `arms[0].means[1]: 9e+99 of "a" less 1.000001e+06 times the control's ` +
+			`is -8.999999999999999e+105: with a noise of 0.5 it can exceed the largest, 1e+100`},
 		{`"lambda": 5}], "arms"`, `"lambda": 5}], "arms"`, ""},
 	} {
 		path := write(t, strings.Replace(shop, c.old, c.new, 1))
@@ -150,7 +154,7 @@ func TestProblemRefused(t *testing.T) {
 	if _, err := ReadProblem("nowhere.json"); noregret.CodeOf(err) != noregret.NotFound {
 		t.Errorf("%v", err)
 	}
-	if _, err := Run(t.Context(), Options{Scenario: write(t, shop), Threshold: sigma(1)}); err == nil {
+	if _, err := Run(t.Context(), own(t, Options{Scenario: write(t, shop), Threshold: sigma(1)})); err == nil {
 		t.Error("a threshold option for a problem with its own thresholds: no error")
 	}
 }
@@ -158,7 +162,8 @@ func TestProblemRefused(t *testing.T) {
 // Noise on a metric with a range does not change the means. The observed means are within five
 // standard errors of the truth, and every value is in the range.
 func TestProblemNoise(t *testing.T) {
-	text := `{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
+	text := `{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": ` +
+		`"b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
 	spec, err := problemSpec(write(t, text))
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +221,8 @@ func FuzzProblem(f *testing.F) {
 // Truncated noise does not round out of the range, and the largest accepted noise can be played. A
 // larger value of the flag is refused, as in a file.
 func TestProblemNoiseEdges(t *testing.T) {
-	text := `{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": "b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
+	text := `{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": ` +
+		`"b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
 	path := write(t, text)
 	run(t, Options{Scenario: path, Seed: 1})
 	run(t, Options{
@@ -224,7 +230,7 @@ func TestProblemNoiseEdges(t *testing.T) {
 		Noise: sigma(1e98),
 	})
 	for _, noise := range []float64{1e99, math.Inf(1), math.NaN(), -1} {
-		_, err := Run(t.Context(), Options{Scenario: path, Noise: sigma(noise)})
+		_, err := Run(t.Context(), own(t, Options{Scenario: path, Noise: sigma(noise)}))
 		if noregret.CodeOf(err) != noregret.Usage || !strings.HasPrefix(err.Error(), "noise: ") {
 			t.Errorf("noise %v: %v", noise, err)
 		}
@@ -264,10 +270,7 @@ func TestProblemUnits(t *testing.T) {
 func TestProblemPathIsNoSeed(t *testing.T) {
 	var first *Result
 	for range 2 {
-		r, err := Run(t.Context(), Options{Scenario: write(t, shop), Rounds: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := run(t, Options{Scenario: write(t, shop), Rounds: 100})
 		if r.Scenario = ""; first == nil {
 			first = r
 		} else if diff := cmp.Diff(first, r, cmpopts.EquateNaNs()); diff != "" {
@@ -278,18 +281,15 @@ func TestProblemPathIsNoSeed(t *testing.T) {
 
 // Guardrails that are hard in the file give the same result as with the flag.
 func TestProblemHardInFile(t *testing.T) {
-	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": 60, "arms": [{"name": "a", "means": [2, -0.2]},
+	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": ` +
+		`60, "arms": [{"name": "a", "means": [2, -0.2]},
 		{"name": "b", "means": [0, 0.2]}, {"name": "c", "means": [1.9, -0.1]}, {"name": "d", "means": [1.9, -0.3]}]}`
 	var all [2]*Result
 	for i, hard := range []string{"", `, "hard": true`} {
-		r,
-			err := Run(t.Context(), Options{
+		r := run(t, Options{
 			Scenario: write(t, strings.Replace(text, "HARD", hard, 1)), Hard: i == 0,
 			Checkpoints: []int{100, 300},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		r.Scenario, all[i] = "", r
 	}
 	if diff := cmp.Diff(all[0], all[1], cmpopts.EquateNaNs()); diff != "" {

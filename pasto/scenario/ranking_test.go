@@ -191,7 +191,7 @@ func TestRankingTable(t *testing.T) {
 		}
 		for seed := range seeds {
 			c.Seed, c.Rounds, c.Runs = seed+1, 10_000, 1
-			_, tab, err := Ranking(t.Context(), c)
+			_, tab, err := Ranking(t.Context(), own(t, c))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,8 @@ func TestReplayHalves(t *testing.T) {
 			t.Fatalf("%d and %d customers, %d of %d in all: want two disjoint halves", len(train), len(held), n,
 				len(e.rows))
 		}
-		r, err := replayEmails(t.Context(), Options{Data: dir, Seed: 1}, testsize.Of(400, 10))
+		r, err := replayEmails(t.Context(), own(t, Options{Scenario: "hillstrom", Data: dir, Seed: 1}),
+			testsize.Of(400, 10))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestIntervalByHand(t *testing.T) {
 func TestReplay(t *testing.T) {
 	testsize.NoRace(t)
 	for _, dir := range []string{dataDir, ""} {
-		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1, Hard: true})
+		r, err := ReplayEmails(t.Context(), own(t, Options{Scenario: "hillstrom", Data: dir, Seed: 1, Hard: true}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +139,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		if again, _ := ReplayEmails(t.Context(),
-			Options{Data: dir, Seed: 1, Hard: true}); again.Accepted != r.Accepted {
+			own(t, Options{Scenario: "hillstrom", Data: dir, Seed: 1, Hard: true})); again.Accepted != r.Accepted {
 			t.Error("the same seed replays differently")
 		}
 		// Shared/data/README: visits by arm, 18.28 % and 10.62 %; 60 % get the first e-mail.

@@ -97,7 +97,9 @@ func TestPartlyInfeasible(t *testing.T) {
 // Numbers whose squares overflow are written too, and an empty list of checkpoints means the
 // default ones.
 func TestLargeNumbers(t *testing.T) {
-	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"}], "arms": [{"name": "a", "means": [1, 1e90]}, {"name": "b", "means": [2, -1e90]}], "noise": 1, "rounds": 10, "runs": 3}`
+	text :=
+		`{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"}], "arms": [{"name": "a", "means": [1, 1e90]},` +
+			` {"name": "b", "means": [2, -1e90]}], "noise": 1, "rounds": 10, "runs": 3}`
 	r := run(t, Options{Scenario: write(t, text), Seed: 1, Checkpoints: []int{}})
 	b, err := json.Marshal(r)
 	if err != nil || !strings.Contains(string(b), `"sd":[`) {
@@ -113,7 +115,7 @@ func TestLargeNumbers(t *testing.T) {
 	if math.Abs(c.SD[0]-math.Sqrt2*1e180) > 1e166 {
 		t.Errorf("the standard deviation is %v", c.SD[0])
 	}
-	if _, err := Run(t.Context(), Options{Threshold: sigma(1e160)}); noregret.CodeOf(err) != noregret.Usage {
+	if _, err := Run(t.Context(), own(t, Options{Threshold: sigma(1e160)})); noregret.CodeOf(err) != noregret.Usage {
 		t.Error(err)
 	}
 }

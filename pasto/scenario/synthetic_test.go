@@ -18,7 +18,7 @@ func built(t *testing.T, name string, run int) (world, Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Seed: 1}
+	o := own(t, Options{Scenario: name, Seed: 1})
 	if err := o.complete(&spec); err != nil {
 		t.Fatal(err)
 	}

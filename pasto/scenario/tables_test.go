@@ -164,7 +164,7 @@ func TestRest91(t *testing.T) {
 	for _, s := range []float64{math.Sqrt(5), 5} {
 		for _, start := range []float64{.02, .98} {
 			r := run(t, Options{
-				Algorithm: "paper", Noise: &s, Runs: 1000, Rounds: 10_000, Seed: 1, Start: start,
+				Algorithm: "paper", Noise: &s, Runs: 1000, Rounds: 10_000, Seed: 1, Start: &start,
 				Checkpoints: []int{1, 10, 100, 1000, 10_000},
 			})
 			t.Logf("σ=%.3f, π_1 = %v: p̄ %.3f, quartiles %.3f, %.3f, %.3f, p_t %.3f", s, start, r.Objective.Mean,
@@ -223,6 +223,7 @@ func outcomes(t *testing.T, o Options) ([]outcome, *Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o = own(t, o)
 	if err := o.complete(&spec); err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +441,7 @@ func TestTable95(t *testing.T) {
 			c.high = c.low
 		}
 		r := run(t, Options{
-			Scenario: c.scenario, Runs: 300, Rounds: 30_000, Change: 10_000, Seed: 1,
+			Scenario: c.scenario, Runs: 300, Rounds: 30_000, Change: new(10_000), Seed: 1,
 			Checkpoints: []int{10_000, 20_000, 30_000}, New: algorithm(c.change), Iterate: "serving",
 		})
 		near(t, c.scenario+" "+c.name, &r.Objective, 300, 300, c.low, c.high)
@@ -449,7 +450,7 @@ func TestTable95(t *testing.T) {
 	// most of the standard deviation. Among 300 runs there may be none (ours have none, with a
 	// standard deviation of 0.009 in place of 0.054).
 	r := run(t, Options{
-		Scenario: "a-drift", Runs: 10_000, Rounds: 10_000, Change: 10_000, Seed: 1,
+		Scenario: "a-drift", Runs: 10_000, Rounds: 10_000, Change: new(10_000), Seed: 1,
 		Checkpoints: []int{10_000}, New: algorithm(means), Iterate: "serving",
 	})
 	near(t, "a-drift cumulative per arm, before", &r.Objective, 10_000, 300, "0.991", "0.991")
@@ -466,7 +467,7 @@ func TestTable95Default(t *testing.T) {
 				runs = 100
 			}
 			r := run(t, Options{
-				Scenario: name, Algorithm: algorithm, Runs: runs, Rounds: 30_000, Change: 10_000,
+				Scenario: name, Algorithm: algorithm, Runs: runs, Rounds: 30_000, Change: new(10_000),
 				Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000},
 			})
 			t.Logf("%-8s %-10s deployed %.3f, from the optimum %.3f, served %.3f", name, algorithm, r.Objective.Mean,
