@@ -15,8 +15,9 @@ const surely = 3
 // surfaces: nil if some mixture of the nodes holds them, and otherwise the least violation of a
 // mixture of the nodes. Sure reports that no mixture of the nodes and of as many candidates as in a
 // plan holds them, even on surfaces moved in the good direction by three standard errors. So sure
-// is only an estimate if the metrics vary between nodes. It costs as much as a plan and changes
-// nothing. For objectives that are not [pasto.Goals], and before the noise is known, it is nil.
+// is only an estimate if the metrics vary faster than the spacing of the nodes. It costs as much as
+// a plan and changes nothing. For objectives that are not [pasto.Goals], and before the noise is
+// known, it is nil.
 func (c *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	g, ok := c.objective.(*pasto.Goals)
 	if !ok || !c.s.Evidence.settled() {
