@@ -1,7 +1,6 @@
 package definition
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -35,7 +34,7 @@ func (c *Cap) UnmarshalStrict(first byte, decode func(v any) error) error {
 	}
 	for i, v := range f.Of {
 		if !within(v) {
-			return noregret.BadInputf(fmt.Sprintf("of[%d]", i), "%v: want a number of size at most %v", v, largest)
+			return noregret.BadInputf("of", "value %d is %v: want a number of size at most %v", i+1, v, largest)
 		}
 	}
 	slices.Sort(f.Of)

@@ -3,6 +3,8 @@ package definition
 import (
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // TestCapQuantile checks that a quantile of past values gives the cap when a definition is read: the
@@ -26,7 +28,7 @@ func TestCapQuantile(t *testing.T) {
 			t.Errorf("cap %s: %v, %v; want %v", limit, d, err, want)
 			continue
 		}
-		if text, err := d.MarshalText(); err != nil || !strings.Contains(string(text), `"cap":`) ||
+		if text, err := strictjson.Encode(d); err != nil || !strings.Contains(string(text), `"cap":`) ||
 			strings.Contains(string(text), "quantile") {
 			t.Errorf("cap %s is written as %s, %v", limit, text, err)
 		}
@@ -35,7 +37,7 @@ func TestCapQuantile(t *testing.T) {
 		"{quantile: 1, of: [3]}":      "d:3: metrics[0].cap.quantile: 1: want a number in (0, 1)",
 		"{quantile: 0.5, of: []}":     "d:3: metrics[0].cap.of: no values",
 		"{quantile: 0.5}":             "cap",
-		"{quantile: 0.5, of: [1e99]}": "metrics[0].cap.of[0]: 1e+99: want a number of size at most",
+		"{quantile: 0.5, of: [1e99]}": "metrics[0].cap.of: value 1 is 1e+99: want a number of size at most",
 		"{quantile: 0.5, of: [0, 0]}": "metrics[0].cap: the quantile 0.5 of the 2 values is 0: want one above 0",
 		"{quantile: 0.5, from: [1]}":  "unknown field",
 		`"3"`:                         "cap",
