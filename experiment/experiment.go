@@ -99,9 +99,9 @@ func (x *experimentState) mixture() []float64 {
 	return p
 }
 
-// learnedMixture returns the learner's mixture without stopped arms and within the bounds on shares.
-// Where the control arm is not an arm of the learner, it adds its fixed share and the exploration
-// floor.
+// learnedMixture returns the learner's mixture without stopped arms and within the bounds on
+// shares. Where the control arm is not an arm of the learner, it adds its fixed share and the
+// exploration floor.
 func (x *experimentState) learnedMixture() []float64 {
 	p := make([]float64, len(x.roster.Arms))
 	fixed, floor := 0.0, x.roster.def.ExplorationFloor

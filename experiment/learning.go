@@ -183,7 +183,8 @@ func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 		}
 	}
 	for i := range x.Recent {
-		x.closeLearningRound(r, x.Recent[i].Stats, factors) // what it cannot use was counted when it was new
+		// What it cannot use was counted when it was new.
+		x.closeLearningRound(r, x.Recent[i].Stats, factors)
 	}
 	return nil
 }

@@ -86,10 +86,11 @@ func TestRawValues(t *testing.T) {
 // units of the limit or of the control's mean: it depends neither on the metric's units nor on the
 // form of the goals.
 func TestPriceOfViolation(t *testing.T) {
+	// The mean is 3, that of the control arm 1.
 	for guardrail, violation := range map[string]float64{
-		"{metric: x, min: 4": 0.25, "{metric: x, max: 2": 0.5, // the mean is 3
-		"{metric: x, min_change: 2.5": 0.5, "{metric: x, max_change: 1": 1, // that of the control is 1
-		"{metric: x, max: 0":   3, // in units of the control's mean
+		"{metric: x, min: 4": 0.25, "{metric: x, max: 2": 0.5,
+		"{metric: x, min_change: 2.5": 0.5, "{metric: x, max_change: 1": 1,
+		"{metric: x, max: 0":   3,
 		"{metric: r, min: 0.5": (0.5*8.5 - 3) / 6 / 0.5,
 	} {
 		x := observed(t, guardrail+", hard: false, penalty: 7}", observedValues)

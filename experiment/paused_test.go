@@ -14,8 +14,8 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// pausedDefinition has a control arm with a tenth of the traffic and two other arms. With drift that
-// share is fixed.
+// pausedDefinition has a control arm with a tenth of the traffic and two other arms. With drift
+// that share is fixed.
 const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: " +
 	"2}]\ncontrol: {arm: c, share: 0.1}\n" +
 	"metrics: [{name: x, range: [0, 1]}, {name: g, kind: count, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
@@ -181,8 +181,8 @@ func TestPausedFixed(t *testing.T) {
 	s.check()
 }
 
-// TestPausedControl checks that where the control arm is the learner's, a change during a pause moves
-// units to the control arm only.
+// TestPausedControl checks that where the control arm is the learner's, a change during a pause
+// moves units to the control arm only.
 func TestPausedControl(t *testing.T) {
 	t.Parallel()
 	const arms = ", {name: b, value: 2}"
@@ -191,14 +191,20 @@ func TestPausedControl(t *testing.T) {
 		want   map[string]float64
 	}{
 		"share": {[]string{"share: 0.1", "share: 0.5"}, map[string]float64{"c": .5, "a": .25, "b": .25}},
-		"less": {[]string{"share: 0.1", "share: 0.05"},
-			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.}},
+		"less": {
+			[]string{"share: 0.1", "share: 0.05"},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.},
+		},
 		"retired": {[]string{arms, ""}, map[string]float64{"c": 2 / 3., "a": 1 / 3.}},
-		"added": {[]string{arms, arms + ", {name: d, value: 4}"},
-			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3., "d": 0}},
+		"added": {
+			[]string{arms, arms + ", {name: d, value: 4}"},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3., "d": 0},
+		},
 		"both": {[]string{arms, "", "share: 0.1", "share: 0.8"}, map[string]float64{"c": .8, "a": .2}},
-		"drift begins": {[]string{"drift: {kind: none}", "drift: {kind: discount, rate: 0.1}", "share: 0.1",
-			"share: 0.5"}, nil},
+		"drift begins": {[]string{
+			"drift: {kind: none}", "drift: {kind: discount, rate: 0.1}", "share: 0.1",
+			"share: 0.5",
+		}, nil},
 	} {
 		text := strings.Replace(pausedDefinition, "drift: {kind: window, rounds: 1000}", "drift: {kind: none}", 1)
 		s := newScenario(t)

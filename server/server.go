@@ -113,7 +113,8 @@ func (s *Server) newRouter(signer *policy.Signer) *router {
 		return experiments.Conclude(ctx, name, nil, reason)
 	}
 	d := dashboard.New(dashboard.Options{
-		Source: s.live, Conclude: conclude, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now, Logger: c.Logger,
+		Source: s.live, Conclude: conclude, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now,
+		Logger: c.Logger,
 	})
 	decisions := &decisionAPI{
 		config: c, signer: signer, policies: s.policies, writer: s.writer, streams: s.streams, draining: s.stop,

@@ -77,8 +77,8 @@ func TestConcludeNothing(t *testing.T) {
 	}
 }
 
-// TestConcludeNeedsAdmin: where tokens are required, neither a session nor a token with another role
-// concludes.
+// TestConcludeNeedsAdmin: where tokens are required, neither a session nor a token with another
+// role concludes.
 func TestConcludeNeedsAdmin(t *testing.T) {
 	w, _ := newGuarded(t)
 	resp, _ := w.login(readerToken, "/")

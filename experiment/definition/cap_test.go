@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// TestCapQuantile checks that a quantile of past values gives the cap when a definition is read: the
-// smallest value that at least that part of the values do not exceed, in any order.
+// TestCapQuantile checks that a quantile of past values gives the cap when a definition is read:
+// the smallest value that at least that part of the values do not exceed, in any order.
 func TestCapQuantile(t *testing.T) {
 	read := func(limit string) (*Definition, error) {
 		return Parse("d", []byte("name: x\narms: [{name: a, value: 1}]\nmetrics: [{name: m, cap: "+limit+"}]\n"+

@@ -103,8 +103,8 @@ type Control struct {
 	// Value is the arm's value if it is not one of the arms.
 	Value json.RawMessage `json:"value,omitempty"`
 	// Share is its least share, in [0, 1), of the learned traffic; with drift and for a box it is
-	// fixed, and the policy divides the rest among the other arms. With a fixed policy, the share is
-	// part of the split instead.
+	// fixed, and the policy divides the rest among the other arms. With a fixed policy, the share
+	// is part of the split instead.
 	Share float64 `json:"share,omitempty"`
 }
 
@@ -197,8 +197,8 @@ type Guardrail struct {
 	// price.
 	Hard bool `json:"hard"`
 	// Hold says where a hard guardrail must hold: "served", in what is served in every round, the
-	// default where there is a control arm, or "deployed", in what would be deployed only. "" is the
-	// default.
+	// default where there is a control arm, or "deployed", in what would be deployed only. "" is
+	// the default.
 	Hold string `json:"hold,omitempty"`
 	// EachArm also applies the limit to each arm alone: an arm that breaks it with confidence is
 	// vetoed.

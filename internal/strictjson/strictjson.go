@@ -200,7 +200,8 @@ func (d *decoder) value(v reflect.Value) error {
 	if reflect.PointerTo(v.Type()).Implements(formType) {
 		return d.form(v.Addr().Interface().(Unmarshaler))
 	}
-	if d.skip(); v.Type().Implements(formType) && d.at < len(d.raw) && d.raw[d.at] != 'n' { // not null
+	d.skip()
+	if null := d.at < len(d.raw) && d.raw[d.at] == 'n'; v.Type().Implements(formType) && !null {
 		v.Set(reflect.New(v.Type().Elem()))
 		return d.form(v.Interface().(Unmarshaler))
 	}

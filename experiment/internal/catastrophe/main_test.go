@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestCrashingArmIsStopped checks that an arm that crashes gets a few hundred units at most, and does
-// not return when its window has closed. If values counted only after their window has closed, it
-// would get 2,952 units in the first hour and 71,300 in the first day.
+// TestCrashingArmIsStopped checks that an arm that crashes gets a few hundred units at most, and
+// does not return when its window has closed. If values counted only after their window has closed,
+// it would get 2,952 units in the first hour and 71,300 in the first day.
 func TestCrashingArmIsStopped(t *testing.T) {
 	t.Parallel()
 	hours, rates := []int{1, 36}, []float64{0.1, 0.5}

@@ -16,7 +16,8 @@ import (
 type concluding struct {
 	*policy.Report
 	Shares []armRow // of the mixture that would be deployed, the largest first
-	// Asks says that the form needs an access token with the role admin: a session only opens pages.
+	// Asks says that the form needs an access token with the role admin: a session only opens
+	// pages.
 	Asks   bool
 	Reason string
 	Fault  string
