@@ -191,12 +191,12 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 				t.Errorf("%s: %v: refused with code %v: %v", c.name, gs[:k+1], code, err)
 				return
 			}
-			if split, ok := l.(*Split); ok && split.failed != nil {
+			if stops, ok := l.(interface{ failure() error }); ok && stops.failure() != nil {
 				// Documented: a refusal after others have moved ends its use, until a restore.
 				if err := l.Update(make([]float64, len(g))); err == nil {
 					t.Errorf("%s: %v: it goes on after a failure", c.name, gs[:k+1])
 				}
-				if err := split.UnmarshalBinary(before); err != nil || !slices.Equal(split.Predict(), x) {
+				if err := l.(Snapshotter).UnmarshalBinary(before); err != nil || !slices.Equal(l.Predict(), x) {
 					t.Errorf("%s: %v: a restore (%v) does not mend it", c.name, gs[:k+1], err)
 				}
 			}
