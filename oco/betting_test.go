@@ -293,16 +293,17 @@ func TestMagnitudeDirectionRegret(t *testing.T) {
 		}
 		near(t, "regret", total, parts)
 		near(t, "bound", bound(t, l, u),
-			bound(t, magnitude, []float64{n})+n*bound(t, direction, must(scaledTo(u, 1/n))))
+			bound(t, magnitude, []float64{n})+n*bound(t, direction, scaledTo(u, 1/n)))
 	}
 }
 
-func scaledTo(u []float64, f float64) ([]float64, error) {
+// scaledTo is f·u.
+func scaledTo(u []float64, f float64) []float64 {
 	v := make([]float64, len(u))
 	for i, x := range u {
 		v[i] = f * x
 	}
-	return v, nil
+	return v
 }
 
 // TestShiftedProposition913: the regret at u is that of the inner learner at u − x_0, and at x_0 it

@@ -432,10 +432,16 @@ func TestMemoryIsStated(t *testing.T) {
 		"scale-free hedge": func() (Learner, error) {
 			return NewScaleFreeHedge(most, DefaultScaleFreeHedgeAlpha(most))
 		},
-		"eg":             func() (Learner, error) { return NewExponentiatedGradient(most, nil, 1) },
-		"entropic ftrl":  func() (Learner, error) { return NewEntropicFTRL(most, 1, DefaultEntropicAlpha(most)) },
-		"p-norm":         func() (Learner, error) { return NewPNorm(most, 1.5, 1) },
-		"vaw":            func() (Learner, error) { return NewVovkAzouryWarmuth(most, 1) },
+		"eg":            func() (Learner, error) { return NewExponentiatedGradient(most, nil, 1) },
+		"entropic ftrl": func() (Learner, error) { return NewEntropicFTRL(most, 1, DefaultEntropicAlpha(most)) },
+		"p-norm":        func() (Learner, error) { return NewPNorm(most, 1.5, 1) },
+		"vaw":           func() (Learner, error) { return NewVovkAzouryWarmuth(most, 1) },
+		"kt": func() (Learner, error) {
+			return NewCoordinateKT(most, CoordinateKTOptions{Lipschitz: 1, Epsilon: 1})
+		},
+		"freegrad":       func() (Learner, error) { return NewFreeGrad(most, 1) },
+		"expert betting": func() (Learner, error) { return NewExpertBetting(most, ExpertBettingOptions{}) },
+		"fixed share":    func() (Learner, error) { return NewFixedShare(most, 1, .1) },
 		"penalized ftrl": func() (Learner, error) { return NewPenalizedFTRL(most, 1, L1Penalty(1)) },
 		"sketch": func() (Learner, error) {
 			return NewSketchedNewtonStep(space(1<<20), 1, 1, 1024)
