@@ -131,7 +131,7 @@ func (p *Perceptron) Update(z []float64, y int) (mistake bool, err error) {
 	}
 	if mistake {
 		for i, v := range z {
-			if !vec.IsFinite(p.state.X[i] + float64(y)*v) {
+			if !vec.IsFinite(p.state.X[i] + float64(float64(y)*v)) {
 				return false, tooLarge(i)
 			}
 		}
@@ -168,7 +168,7 @@ func (p *Perceptron) UpdateSparse(z loss.Sparse, y int) (mistake bool, err error
 	}
 	if mistake {
 		for k, i := range z.Index {
-			if !vec.IsFinite(p.state.X[i] + float64(y)*z.Value[k]) {
+			if !vec.IsFinite(p.state.X[i] + float64(float64(y)*z.Value[k])) {
 				return false, tooLarge(int(i))
 			}
 		}
@@ -235,7 +235,7 @@ func PerceptronBound(q, radius, norm, hingeLoss float64) (float64, error) {
 		return 0, noregret.BadInputf("bound", "radius %v, norm %v, loss %v: want finite numbers, at least 0", radius,
 			norm, hingeLoss)
 	}
-	root := (a + math.Sqrt(float64(a*a)+4*hingeLoss)) / 2
+	root := (a + math.Sqrt(float64(a*a)+float64(4*hingeLoss))) / 2
 	return float64(root * root), nil
 }
 

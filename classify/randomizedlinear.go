@@ -73,13 +73,10 @@ func (c *RandomizedLinear) Rounds() int { return c.state.Rounds }
 // Weights is x_t. The slice belongs to the learner: the caller must not modify it.
 func (c *RandomizedLinear) Weights() []float64 {
 	if !c.fresh {
-		eta := math.Sqrt2 / (c.radius * math.Sqrt(float64(c.state.Rounds+1))) // times 1/R
-		theta := vec.Norm2(c.state.Theta) / c.radius
-		// With θ/R, at most T/2 long, no product leaves the range of float64.
-		scale := eta / (c.radius * c.radius)
-		if float64(eta*theta)*c.radius > 1 {
-			scale = 1 / (c.radius * c.radius * theta)
-		}
+		// In units in which R is 1, for features z/R and weights R·x.
+		eta := math.Sqrt2 / math.Sqrt(float64(c.state.Rounds+1))
+		length := eta * (vec.Norm2(c.state.Theta) / c.radius)
+		scale := eta / max(length, 1) / c.radius / c.radius
 		for i, v := range c.state.Theta {
 			c.point[i] = float64(scale * v)
 		}
