@@ -16,7 +16,7 @@ type Rand interface{ Float64() float64 }
 
 // Reward is the result of a pull, or the mean of a group of pulls of one arm.
 type Reward struct {
-	// Arm is one of positive propensity in the running round.
+	// Arm is the index of an arm of positive propensity in the current round.
 	Arm int
 	// Value is the reward, of size at most 1e100.
 	Value float64
@@ -69,7 +69,7 @@ func (s *scores) Sample(k int) float64 {
 func (s *scores) Noise() bool { return s.s.Freedom >= minFreedom }
 
 // minFreedom is the number of degrees of freedom from which the pooled variance is used: with
-// fewer, intervals would be too narrow too often.
+// fewer, intervals would often be too narrow.
 const minFreedom = 10
 
 // New returns a bandit on K ≥ 1 arms. It returns an error of code bad_input if the rule is unknown
@@ -163,7 +163,7 @@ func (b *Bandit) Observe(rewards []Reward) error {
 	return nil
 }
 
-// check returns an error if reward i of the running round breaks a rule.
+// check returns an error if reward i of the current round breaks a rule.
 func (b *Bandit) check(i int, r *Reward) error {
 	bad := func(format string, args ...any) error {
 		return noregret.BadInputf(fmt.Sprintf("rewards[%d]", i), format, args...)

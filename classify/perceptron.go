@@ -219,8 +219,8 @@ func (p *Perceptron) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// PerceptronBound is the mistake bound of [Perceptron] (Orabona 2019, Theorem 8.2, with the factor R
-// that the book omits): for a classifier u of the given norm ‖u‖₂, features with ‖z_t‖₂ ≤ radius,
+// PerceptronBound is the mistake bound of [Perceptron] (Orabona 2019, Theorem 8.2, with the factor
+// R that the book omits): for a classifier u of the given norm ‖u‖₂, features with ‖z_t‖₂ ≤ radius,
 // and L = Σ_t max(1 − y_t·⟨z_t, u⟩, 0)^q with q ≥ 1,
 //
 //	M ≤ L + a²/2 + a·√(a²/4 + L) = ((a + √(a² + 4L))/2)²,   a = q·radius·‖u‖.
@@ -296,8 +296,9 @@ func (b *MistakeBounds) SquaredHinge() (float64, error) {
 	return min(first, float64(root*root)), err
 }
 
-// Sharp is ‖u‖·√(Σ‖z_t‖²) + Σ max(1 − y_t·⟨z_t, u⟩, 0), with both sums over the rounds with mistakes
-// (Orabona 2019, the inequality from which Theorem 8.2 follows). It is the least of the bounds.
+// Sharp is ‖u‖·√(Σ‖z_t‖²) + Σ max(1 − y_t·⟨z_t, u⟩, 0), with both sums over the rounds with
+// mistakes (Orabona 2019, the inequality from which Theorem 8.2 follows). It is the least of the
+// bounds.
 func (b *MistakeBounds) Sharp() float64 {
 	return float64(b.norm*math.Sqrt(b.magnitude.Value())) + b.lost.Value()
 }

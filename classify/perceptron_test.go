@@ -37,7 +37,8 @@ var (
 
 // TestPerceptronTheorem82 has seven rounds in exact arithmetic, and the bounds for u = (½, ½).
 func TestPerceptronTheorem82(t *testing.T) {
-	p, tie := newPerceptron(t, 2, classify.PerceptronOptions{}), newPerceptron(t, 2, classify.PerceptronOptions{TieIsPositive: true})
+	p, tie := newPerceptron(t, 2, classify.PerceptronOptions{}),
+		newPerceptron(t, 2, classify.PerceptronOptions{TieIsPositive: true})
 	b, err := classify.NewMistakeBounds([]float64{.5, .5})
 	if err != nil {
 		t.Fatal(err)
@@ -111,8 +112,8 @@ func TestPerceptronErratumThm82(t *testing.T) {
 	}
 }
 
-// TestPerceptronBounds: for random data, noise, scales and comparators the mistakes are within every
-// bound, and the bounds are in their order.
+// TestPerceptronBounds: for random data, noise, scales and comparators the mistakes are within
+// every bound, and the bounds are in their order.
 func TestPerceptronBounds(t *testing.T) {
 	r := random.New(2, "bounds")
 	for run := range 200 {

@@ -86,8 +86,9 @@ func (c *RandomizedLinear) Weights() []float64 {
 }
 
 // Predict begins a round with its features: it returns q_t, of which (1 + q_t)/2 is the probability
-// of the label +1, and a label drawn with it, 1 or −1. Features longer than the radius, by more than
-// a relative 1e-12, are refused, and so is a second call before the label of the first is known.
+// of the label +1, and a label drawn with it, 1 or −1. Features longer than the radius, by more
+// than a relative 1e-12, are refused, and so is a second call before the label of the first is
+// known.
 func (c *RandomizedLinear) Predict(z []float64) (q float64, label int, err error) {
 	if c.state.Pending {
 		return 0, 0, noregret.Errorf(noregret.Usage, "predict", "the label of the last prediction is not known yet")

@@ -49,7 +49,7 @@ func TestNumericArgmax(t *testing.T) {
 				return
 			}
 			exact := must(convex.Restrict(m, s))
-			// The matrices have any condition: the accuracy is not promised.
+			// The matrices have an arbitrary condition number, so no accuracy is promised.
 			matrix := strings.HasPrefix(kind.name, "matrix")
 			reg, err := convex.Restrict(must(convex.NewMap(m, 0, nil)), s)
 			if matrix && noregret.CodeOf(err) == noregret.Diverged {
@@ -113,14 +113,15 @@ func TestNumericRefuses(t *testing.T) {
 			t.Errorf("%v, want a BadInput with %q", tc.err, tc.want)
 		}
 	}
-	// |x| has no gradient that goes to 0 at its minimum: a method for smooth functions cannot certify it.
+	// The gradient of |x| does not tend to 0 at its minimum, so a method for smooth functions
+	// cannot certify it.
 	_, err := convex.Restrict(must(convex.NewMap(kinked{quartic{2}}, 0, nil)), must(convex.NewCube(2, -1, 2)))
 	if noregret.CodeOf(err) != noregret.Diverged || !strings.Contains(err.Error(), "too steep") {
 		t.Errorf("a function with a kink: %v, want it refused", err)
 	}
 }
 
-// kinked is Σ|x_i − 0.3|, which is no mirror map.
+// kinked is Σ|x_i − 0.3|, which is not a mirror map.
 type kinked struct{ quartic }
 
 func (kinked) Dim() int { return 2 }

@@ -43,7 +43,7 @@ func TestRegularizersFar(t *testing.T) {
 			for k := range 8 {
 				v := member(s, r)
 				switch k {
-				case 0: // the best member where ψ does not count
+				case 0: // the best member if ψ is negligible
 					c := make([]float64, len(theta))
 					vec.AddScaled(c, -1, theta)
 					if _, err := s.Minimize(v, c); err != nil {

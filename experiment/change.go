@@ -57,8 +57,8 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 	return x.renew(now, what)
 }
 
-// frozenFields are the fields that a running experiment cannot change, each in the form in which it
-// is compared.
+// frozenFields are the fields that a running experiment cannot change, each in a form that can be
+// compared.
 func frozenFields(d *definition.Definition) map[string]any {
 	control := ""
 	if d.Control != nil {
@@ -171,7 +171,8 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		}
 		switch {
 		case k >= 0:
-			return noregret.BadInputf("arm", "%q is, or was, an arm: give a new one a new name", p.Arm)
+			return noregret.BadInputf("arm", "%q is the name of a current or former arm: give the new arm a new name",
+				p.Arm)
 		case len(x.roster.Arms) >= 2*definition.MaxArms:
 			return noregret.BadInputf("arm", "there have been %d arms: make a new experiment", len(x.roster.Arms))
 		}
@@ -210,9 +211,9 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 	return x.renewChanged(now, "arm retired", x.roster.def, 0, []int{k})
 }
 
-// Plan returns the events that bring an experiment, nil for none, to a definition: one, or none if
-// it already is as defined. It refuses a definition that could not be read from the log again, such
-// as one that is short with YAML's aliases and too long without.
+// Plan returns the events that bring an experiment, nil for none, to a definition: one event, or
+// none if the experiment has that definition already. It refuses a definition that could not be
+// read from the log again, such as one that is short only because of YAML's aliases.
 func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if x := s.live[d.Name]; x != nil && sameJSON(x.roster.def, d) {
 		return nil, nil

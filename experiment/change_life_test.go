@@ -52,7 +52,8 @@ func TestPauseKeepsGoing(t *testing.T) {
 	}
 	x := s.state.live["x"]
 	if n := x.health.Matured - x.learning.Unlearned; n != before || x.learning.Unlearned < 600 {
-		t.Errorf("%d units were learned from, %d not: want the %d from before the pause", n, x.learning.Unlearned,
+		t.Errorf("%d units were learned from and %d were not, want the %d from before the pause", n,
+			x.learning.Unlearned,
 			before)
 	}
 	s.run("resume")

@@ -206,7 +206,8 @@ func TestEqualValues(t *testing.T) {
 	if _,
 		err := definition.Parse("d",
 		[]byte(
-			`{"name":"p","arms":{"box":{"d":{"low":-1e308,"high":1.7e308}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)); err == nil {
+			`{"name":"p","arms":{"box":{"d":{"low":-1e308,"high":1.7e308}}},"metrics":[{"name":"m"}],`+
+				`"objective":{"goals":[{"metric":"m"}]}}`)); err == nil {
 		t.Error("a box with sides beyond float64 was accepted")
 	}
 }

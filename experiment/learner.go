@@ -57,11 +57,11 @@ func newLearner(d *definition.Definition, arms int, split []float64) (learner, e
 	if d.Arms.Box != nil {
 		_, low, high := d.Sides()
 		o := box.DefaultOptions(len(low))
-		if d.Arms.Nodes != 0 {
-			o.Nodes, o.MaxNodes = int(d.Arms.Nodes), min(8*int(d.Arms.Nodes), box.MostNodes)
+		if n := d.Arms.Nodes; n != nil {
+			o.Nodes, o.MaxNodes = int(*n), min(8*int(*n), box.MostNodes)
 		}
-		if d.Arms.Every != 0 {
-			o.Every = int(d.Arms.Every)
+		if n := d.Arms.Every; n != nil {
+			o.Every = int(*n)
 		}
 		l, err := box.New(f, low, high, o)
 		return boxed{l}, err

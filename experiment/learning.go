@@ -121,7 +121,7 @@ func (x *experimentState) mature(c *cohort) {
 			}
 		}
 	}
-	if c.Learn {
+	if c.Learnable {
 		x.learning.remember(x.roster.def, arms)
 		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms)
 		return

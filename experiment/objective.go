@@ -14,8 +14,8 @@ func (x *roster) setGoals() (err error) {
 	return err
 }
 
-// value returns the objective of a mixture at the arms' means. Ok is false if an arm with a share
-// has no mean.
+// value returns the objective of a mixture at the arms' means. Ok is false if arms without a mean
+// have a share of 0.1 or more in all.
 func (x *roster) value(p []float64) (v float64, ok bool) {
 	means, known := x.means()
 	return x.valueBy(p, means, known)
@@ -32,7 +32,7 @@ func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float6
 			total += w
 		}
 	}
-	if !(total > 0.9) { // too much of it is unknown
+	if !(total > 0.9) { // else too much is unknown
 		return 0, false
 	}
 	for k, w := range p {

@@ -17,7 +17,7 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 		return x.renew(now, cause)
 	case x.roster.def.Policy.Kind == "fixed":
 		if len(retired) > 0 || !sameJSON(before.Policy, x.roster.def.Policy) {
-			return x.renew(now, cause) // it is what the definition says, not what was learned
+			return x.renew(now, cause) // a fixed split follows the definition
 		}
 	case added > 0 || len(retired) > 0 || before.ExplorationFloor != x.roster.def.ExplorationFloor ||
 		before.ControlShare() != x.roster.def.ControlShare():
@@ -26,7 +26,7 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 	return x.renewWith(now, cause, x.rounds.served(len(x.roster.Arms)))
 }
 
-// renewPaused is renew for a mixture of a paused experiment, shrunk where guardrails ask for it.
+// renewPaused is renew for a mixture of a paused experiment, shrunk if guardrails require it.
 func (x *experimentState) renewPaused(now int64, cause string, p []float64) error {
 	stopView{&x.roster}.limit(p)
 	x.guards.shrink(x.guardInput(true), p)
@@ -56,7 +56,7 @@ func (x *experimentState) carried(before *definition.Definition, retired []int) 
 		}
 	}
 	if !(mass > 0) {
-		return p // all units have the control arm
+		return p // all units get the control arm
 	}
 	f, next, learned := before.ExplorationFloor, x.roster.def.ExplorationFloor, 0.0
 	v := make([]float64, len(p))

@@ -93,7 +93,7 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 		if !seen[k] || !x.roster.Arms[k].Active {
 			continue
 		}
-		// first those that hold what is hard
+		// arms that hold the hard guardrails come first
 		v, holds := x.roster.priced.Value(means[k]), vec.IsFinite(x.roster.goals.Value(means[k]))
 		if holds && !held || holds == held && v > best {
 			best, arm, held = v, k, holds

@@ -19,7 +19,7 @@ type roster struct {
 	Holdout     armStats     `json:"held"`
 	LearnedArms []int        `json:"learn"` // the learner's arms, as indices of Arms
 	Control     int          `json:"control"`
-	InitialArms int          `json:"founders"` // the number of arms that it began with
+	InitialArms int          `json:"founders"` // the number of arms at the beginning
 }
 
 // armState is the state of an arm. Retired arms stay, so that indices never change.
@@ -28,13 +28,14 @@ type armState struct {
 	Active bool     `json:"active"`
 	Stats  armStats `json:"stats"`
 	Since  int64    `json:"since"` // units of all arms when it was added
-	// Early has the values known of metrics with a default, by metric as far as there are any.
+	// Early has the known values of metrics with a default, by metric; it ends at the last one with
+	// a value.
 	Early []earlySum `json:"early,omitempty"`
 	stopState
 }
 
-// push adds an arm. Only the caller decides whether it is the control: a later arm never is,
-// whatever its name.
+// push adds an arm. The caller decides whether it is the control: an arm that is added later never
+// is, whatever its name.
 func (x *roster) push(a policy.Arm, control bool) {
 	k := len(x.Arms)
 	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
@@ -86,10 +87,10 @@ func (x *roster) armChanges(d *definition.Definition) (added []policy.Arm, retir
 			added = append(added, a)
 		case !x.Arms[k].Active:
 			return nil, nil, noregret.BadInputf("arms",
-				"%q was retired: an arm does not come back, give a new one a new name", a.Name)
+				"%q was retired and cannot return: give the new arm a new name", a.Name)
 		case !definition.SameValue(x.Arms[k].Value, a.Value):
 			return nil, nil, noregret.BadInputf("arms",
-				"%q has another value: an arm is what it was, give the new value a new name",
+				"%q has another value: an arm's value cannot change, give the new value a new name",
 				a.Name)
 		}
 	}

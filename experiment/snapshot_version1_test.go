@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestStateVersion1: a state of another format is refused by its name, and changes nothing.
+// TestStateVersion1 checks that a state in an older format is refused with an error that names the
+// format, and changes nothing.
 func TestStateVersion1(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)

@@ -128,6 +128,21 @@ func (s *scenario) event(kind string, payload any) Outcome {
 	return s.apply(e)
 }
 
+// noted is the number of an experiment's notes that contain a text.
+func (s *scenario) noted(name, text string) (n int) {
+	s.t.Helper()
+	r, err := s.state.Report(name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, note := range r.Notes {
+		if strings.Contains(note.Text, text) {
+			n++
+		}
+	}
+	return n
+}
+
 // check folds the events again with some snapshots in between, checkEvery with one before each
 // event.
 func (s *scenario) check()      { s.t.Helper(); s.refold(max(1, len(s.events)/testsize.Of(7, 3))) }
@@ -408,7 +423,7 @@ func number(p *float64) string {
 	return strconv.FormatFloat(*p, 'f', 4, 64)
 }
 
-// lift prints the comparisons with the control, and what the versions knew of them.
+// lift prints the comparisons with the control, now and as of each version.
 func (s *scenario) lift(b *strings.Builder) {
 	r, err := s.state.Report(s.name)
 	if err != nil {

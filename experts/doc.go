@@ -24,8 +24,8 @@
 //
 // The weights come from a learner on the simplex of package oco. Hedge has three forms there:
 // oco.NewExponentiatedGradient with a fixed rate and a prior, oco.NewEntropicFTRL for any horizon,
-// and oco.NewAdaHedge, which needs neither horizon nor range. oco.NewExpertBetting has no rate, and a
-// bound for every share of good experts (quantiles); oco.NewFixedShare follows a best expert that
+// and oco.NewAdaHedge, which needs neither horizon nor range. oco.NewExpertBetting has no rate, and
+// a bound for every share of good experts (quantiles); oco.NewFixedShare follows a best expert that
 // changes.
 //
 // [Specialists] plays with experts that sleep in some rounds: the regret to each counts the rounds

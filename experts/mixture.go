@@ -17,14 +17,14 @@ import (
 // = Σ_k w_{t,k}·x_{t,k}. The models may be learners of one kind with other options, or of other
 // kinds.
 //
-// Guarantee (Bound): for convex losses, f(x_t) ≤ Σ_k w_{t,k}·f(x_{t,k}), so that the regret at u is at
-// most the weights' regret to model k and the regret of model k at u, for every k:
+// Guarantee (Bound): for convex losses, f(x_t) ≤ Σ_k w_{t,k}·f(x_{t,k}), so that the regret at u is
+// at most the weights' regret to model k and the regret of model k at u, for every k:
 //
 //	Bound(u) = min_k (weights.Bound(e_k) + models[k].Bound(u)).
 //
 // With Update all models get one subgradient, and their losses are ⟨g_t, x_{t,k}⟩; with UpdateLoss
-// each gets a subgradient at its own point, as it would alone, and pays the loss there. A round costs
-// those of the models and O(d) for each. Mixture is not safe for concurrent use.
+// each gets a subgradient at its own point, as it would alone, and pays the loss there. A round
+// costs those of the models and O(d) for each. Mixture is not safe for concurrent use.
 type Mixture struct {
 	weights Learner
 	models  []Learner
@@ -68,8 +68,8 @@ func (m *Mixture) Dim() int { return len(m.point) }
 // Rounds is the number of rounds finished.
 func (m *Mixture) Rounds() int { return m.rounds }
 
-// Weights are the models' weights in the running round. The slice belongs to the learner: the caller
-// must not modify it.
+// Weights are the models' weights in the running round. The slice belongs to the learner: the
+// caller must not modify it.
 func (m *Mixture) Weights() []float64 { return m.weights.Predict() }
 
 // Best is the model of the largest weight, the lowest index of several.
@@ -90,8 +90,8 @@ func (m *Mixture) Predict() []float64 {
 }
 
 // Update ends the round with a subgradient at Predict(). A subgradient that is not finite, or that
-// the first model refuses, changes nothing. If a later model or the weights refuse the round, Update
-// and UpdateLoss return that error from then on, until a snapshot is restored.
+// the first model refuses, changes nothing. If a later model or the weights refuse the round,
+// Update and UpdateLoss return that error from then on, until a snapshot is restored.
 func (m *Mixture) Update(g []float64) error {
 	if m.failed != nil {
 		return m.failed

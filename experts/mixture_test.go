@@ -26,8 +26,8 @@ func steps(d int) *experts.Mixture {
 	return must(experts.NewMixture(adaHedge(len(models)), models...))
 }
 
-// TestMixtureRegret: with subgradients and with whole losses the regret is within the bound, at most
-// SelectionBound above that of each model, and the best step size gets the weight.
+// TestMixtureRegret: with subgradients and with whole losses the regret is within the bound, at
+// most SelectionBound above that of each model, and the best step size gets the weight.
 func TestMixtureRegret(t *testing.T) {
 	const d, rounds = 3, 400
 	r := random.New(1, "mixture")

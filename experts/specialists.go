@@ -8,19 +8,20 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Specialists plays with experts that do not always have advice (sleeping experts; Freund, Schapire,
-// Singer and Warmuth 1997), in the form with confidences of Blum and Mansour (2007). In round t
-// expert i has confidence a_i ∈ [0, 1], 0 while it sleeps. From the weights x_t of a learner on the
-// simplex it plays
+// Specialists plays with experts that do not always have advice (sleeping experts; Freund,
+// Schapire, Singer and Warmuth 1997), in the form with confidences of Blum and Mansour (2007). In
+// round t expert i has confidence a_i ∈ [0, 1], 0 while it sleeps. From the weights x_t of a
+// learner on the simplex it plays
 //
 //	p_{t,i} = x_{t,i}·a_i / Σ_j x_{t,j}·a_j,
 //
-// uniform over a where that is 0/0, pays m_t = ⟨g_t, p_t⟩, and gives the learner the losses a_i·g_{t,i}
-// + (1 − a_i)·m_t: a sleeping expert loses what the player loses (Chernov and Vovk 2009).
+// uniform over a where that is 0/0, pays m_t = ⟨g_t, p_t⟩, and gives the learner the losses
+// a_i·g_{t,i} + (1 − a_i)·m_t: a sleeping expert loses what the player loses (Chernov and Vovk
+// 2009).
 //
-// Guarantee (Bound): Σ_t a_{t,i}·(m_t − g_{t,i}), the regret to expert i in the rounds in which it was
-// awake, is exactly the learner's regret to i, and so within its bound. It does not matter who was
-// awake, or when. The learner's losses stay in the range of those of the awake experts.
+// Guarantee (Bound): Σ_t a_{t,i}·(m_t − g_{t,i}), the regret to expert i in the rounds in which it
+// was awake, is exactly the learner's regret to i, and so within its bound. It does not matter who
+// was awake, or when. The learner's losses stay in the range of those of the awake experts.
 //
 // A round costs O(d) beyond the learner's. Specialists is a [Learner] itself, so that [Randomized]
 // can draw an expert from p_t. It allocates nothing per round and is not safe for concurrent use.
@@ -149,8 +150,9 @@ func (s *Specialists) Update(g []float64) error {
 	return nil
 }
 
-// Bound is the learner's bound: a bound on Σ_i u_i·Σ_t a_{t,i}·(m_t − g_{t,i}) for a distribution u;
-// with the vertex of expert i, on the regret to it while it was awake. +Inf if the learner has none.
+// Bound is the learner's bound: a bound on Σ_i u_i·Σ_t a_{t,i}·(m_t − g_{t,i}) for a distribution
+// u; with the vertex of expert i, on the regret to it while it was awake. +Inf if the learner has
+// none.
 func (s *Specialists) Bound(u []float64) (float64, error) {
 	if b, ok := s.learner.(bounder); ok {
 		return b.Bound(u)

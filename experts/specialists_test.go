@@ -22,8 +22,9 @@ func vertex(d, i int) []float64 {
 	return e
 }
 
-// TestSpecialistsRegret: with every base learner, and experts that sleep at random, for long, or are
-// half awake, the regret to each in its rounds is within the bound, and nobody asleep has a weight.
+// TestSpecialistsRegret: with every base learner, and experts that sleep at random, for long, or
+// are half awake, the regret to each in its rounds is within the bound, and nobody asleep has a
+// weight.
 func TestSpecialistsRegret(t *testing.T) {
 	const d, rounds = 6, 300
 	for name, learner := range map[string]func() experts.Learner{

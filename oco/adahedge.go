@@ -69,7 +69,7 @@ func (l *AdaHedge) Dim() int { return len(l.point) }
 // Rounds implements [Counter].
 func (l *AdaHedge) Rounds() int { return l.state.Dual.T }
 
-// Lambda is λ_t, the inverse of the running rate; 0 while all losses so far were constant vectors.
+// Lambda is λ_t, the inverse of the current rate; 0 while all losses so far were constant vectors.
 func (l *AdaHedge) Lambda() float64 { return l.state.Lambda.value() }
 
 // Predict implements [Learner].
@@ -198,7 +198,7 @@ func (l *AdaHedge) Bound(u []float64) (float64, error) {
 	return orInf((entropyGap(u) + l.alpha2) * l.Lambda()), nil
 }
 
-// PriorBound is the guarantee that needs no run: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is
+// PriorBound is the a-priori guarantee: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is
 // never below Bound.
 func (l *AdaHedge) PriorBound(u []float64) (float64, error) {
 	if b, err := l.Bound(u); err != nil || math.IsInf(b, 1) {

@@ -33,7 +33,8 @@ func NewAdded(learners ...Learner) (*Added, error) {
 	}
 	for k, p := range learners {
 		if p == nil || p.Dim() != learners[0].Dim() {
-			return nil, noregret.BadInputf(fmt.Sprintf("learners[%d]", k), "want a learner of the first one's dimension")
+			return nil, noregret.BadInputf(fmt.Sprintf("learners[%d]", k),
+				"want a learner of the first one's dimension")
 		}
 	}
 	d := learners[0].Dim()

@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// benchmarkSets are the sets on which learners are timed; the first that a learner plays on is
-// taken.
+// benchmarkProblems returns the problems on which learners are timed. Each learner plays the first
+// one that it accepts.
 func benchmarkProblems(d int) []Problem {
 	p := Problem{
 		Rounds: math.MaxInt32,
@@ -46,7 +46,7 @@ func benchmarkGradient(d, seed int) []float64 {
 
 // BenchmarkRound times a round (Predict and Update) of every learner, dense and with 1 % of the
 // subgradient's values not 0 (at least one), after some rounds of warming up. The second-order
-// learners see 16 directions in turn, so that in high dimension their span is of that rank.
+// learners see 16 directions in turn, so that in high dimension their span has rank 16.
 func BenchmarkRound(b *testing.B) {
 	for _, e := range Learners() {
 		for _, d := range []int{10, 1000, 100000} {
@@ -76,8 +76,8 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// benchmarkRounds plays subgradients in turn of which every stride-th value is not 0, sparse where
-// the learner takes them so.
+// benchmarkRounds plays a cycle of subgradients in which every stride-th value is not 0, in sparse
+// form if the learner accepts it.
 func benchmarkRounds(b *testing.B, l Learner, directions, stride int) {
 	d := l.Dim()
 	dense, sparse := make([][]float64, directions), make([]Sparse, directions)

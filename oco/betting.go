@@ -58,7 +58,8 @@ func NewBetting(b Bettor, lipschitz float64) (*Betting, error) {
 	}
 	w := b.LogWealth()
 	if !(w <= maxLogWealth) || math.IsInf(w, -1) {
-		return nil, noregret.BadInputf("bettor", "its log-wealth is %v: want a finite number, at most %v", w, maxLogWealth)
+		return nil, noregret.BadInputf("bettor", "its log-wealth is %v: want a finite number, at most %v", w,
+			maxLogWealth)
 	}
 	return &Betting{bettor: b, lipschitz: lipschitz, state: bettingState{Initial: w}}, nil
 }

@@ -85,7 +85,10 @@ func TestKTLipschitz(t *testing.T) {
 // TestKTOverflow: after a thousand equal subgradients the wealth would leave the range of float64,
 // and the round that does it is refused; the learner goes on with others.
 func TestKTOverflow(t *testing.T) {
-	for _, l := range []Learner{must(NewKT(1, 1)), must(NewCoordinateKT(1, CoordinateKTOptions{Lipschitz: 1, Epsilon: 1}))} {
+	for _, l := range []Learner{
+		must(NewKT(1, 1)),
+		must(NewCoordinateKT(1, CoordinateKTOptions{Lipschitz: 1, Epsilon: 1})),
+	} {
 		refused := 0
 		for range 1200 {
 			if err := l.Update([]float64{-1}); err != nil {
@@ -185,8 +188,8 @@ func sphereDirection(d int) Learner {
 	return descent(must(convex.NewCenteredBall(d, 1)), nil, InverseSqrt(math.Sqrt2, 1))
 }
 
-// TestMagnitudeDirectionExample911 has five rounds of Example 9.11 and the exact split of its regret
-// (Theorem 9.9).
+// TestMagnitudeDirectionExample911 has five rounds of Example 9.11 and the exact split of its
+// regret (Theorem 9.9).
 func TestMagnitudeDirectionExample911(t *testing.T) {
 	magnitude, direction := must(NewKT(1, 1)), sphereDirection(2)
 	l := must(NewMagnitudeDirection(magnitude, direction, convex.L2))
@@ -384,8 +387,8 @@ func TestAddedRefusesWhole(t *testing.T) {
 	}
 }
 
-// TestConstrainedReduction: ⟨g, x − u⟩ ≤ ⟨g̃, y − u⟩ for all u in the set, and g̃ is no longer than g,
-// in every norm on boxes (Cutkosky 2020, Theorem 2).
+// TestConstrainedReduction: ⟨g, x − u⟩ ≤ ⟨g̃, y − u⟩ for all u in the set, and g̃ is no longer than
+// g, in every norm on boxes (Cutkosky 2020, Theorem 2).
 func TestConstrainedReduction(t *testing.T) {
 	r := random.New(7, "reduction")
 	outside := 0

@@ -12,10 +12,10 @@ import (
 // FixedFractionBettor bets the same fraction β of its wealth in every round (Kelly 1956): the
 // comparator of the coin-betting game, and the best bettor for independent ±1 coins of mean β.
 //
-// Guarantee: ln(1 + β·c) ≥ β·c − (−ln(1 − |β|) − |β|)·c² for |c| ≤ 1, as (x − ln(1 + x))/x² falls in
-// x. So Wealth_t ≥ b·exp(β·S_t) with b = ε·exp(−(−ln(1 − |β|) − |β|)·Σc_i²). That grows with the
-// sum of coins on one side only: the learner that plays its bets has a bound for u of the sign of β.
-// A round costs O(1).
+// Guarantee: ln(1 + β·c) ≥ β·c − (−ln(1 − |β|) − |β|)·c² for |c| ≤ 1, as (x − ln(1 + x))/x² falls
+// in x. So Wealth_t ≥ b·exp(β·S_t) with b = ε·exp(−(−ln(1 − |β|) − |β|)·Σc_i²). That grows with the
+// sum of coins on one side only: the learner that plays its bets has a bound for u of the sign of
+// β. A round costs O(1).
 type FixedFractionBettor struct {
 	beta, epsilon float64
 	state         fixedFractionState
@@ -113,7 +113,8 @@ type exponentialBettorState struct {
 	Harmonic sum // Σ_{i≤t} 1/(i + T)
 }
 
-// NewExponentialBettor bets for the given number of rounds, at least 1, from the wealth epsilon > 0.
+// NewExponentialBettor bets for the given number of rounds, at least 1, from the wealth epsilon >
+// 0.
 func NewExponentialBettor(rounds int, epsilon float64) (*ExponentialBettor, error) {
 	if rounds < 1 {
 		return nil, noregret.BadInputf("rounds", "%d: want at least 1", rounds)

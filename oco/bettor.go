@@ -112,8 +112,8 @@ func exponentialConjugate(theta, a, logB float64) float64 {
 //
 // It needs to know nothing and can never lose all: 1 + β_t·c ≥ 1/t.
 //
-// Guarantee, for coins in [−1, 1] and S_t = Σ_{i≤t} c_i, with F_t(x) = 2^t·Γ((t+1+x)/2)·Γ((t+1−x)/2)
-// / (π·Γ(t+1)): after every round
+// Guarantee, for coins in [−1, 1] and S_t = Σ_{i≤t} c_i, with F_t(x) =
+// 2^t·Γ((t+1+x)/2)·Γ((t+1−x)/2) / (π·Γ(t+1)): after every round
 //
 //	Wealth_t ≥ ε·F_t(S_t) ≥ (ε/(e·√(πt)))·exp(S_t²/(2t))
 //

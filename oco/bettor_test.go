@@ -124,8 +124,8 @@ func TestKTBettorErratumThm93(t *testing.T) {
 }
 
 // TestKTBettorPotential: for ±1 coins the wealth is ε·F_t(S_t), whatever their order; for others it
-// is at least that, which is at least (ε/(e√(πt)))·exp(S²/2t), after every round. Doubling ε doubles
-// the bets.
+// is at least that, which is at least (ε/(e√(πt)))·exp(S²/2t), after every round. Doubling ε
+// doubles the bets.
 func TestKTBettorPotential(t *testing.T) {
 	r := random.New(1, "coins")
 	for _, continuous := range []bool{false, true} {

@@ -53,7 +53,8 @@ func parameterFree() []Entry {
 			},
 		},
 		{
-			Name: "kt-norms", Kind: "convex", Bound: "the smaller of kt's and kt-l2's, +L·ε", Knows: "L, L∞", Cost: "O(d)",
+			Name: "kt-norms", Kind: "convex", Bound: "the smaller of kt's and kt-l2's, +L·ε", Knows: "L, L∞",
+			Cost:    "O(d)",
 			Options: []Option{epsilonOption("1, and 1/d in each coordinate")},
 			Source:  "Cutkosky 2019; Orabona 2019, Example 9.15",
 			Make: func(p Problem, o map[string]float64) (Learner, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// AdaGrad on a box needs no parameters. Its bound is for the run it has seen.
+// AdaGrad on a box needs no parameters. Its bound is for the subgradients so far.
 func ExampleAdaGrad() {
 	box, err := convex.NewCube(2, -1, 1)
 	if err != nil {
@@ -62,7 +62,7 @@ func ExampleLearner() {
 	// 0
 }
 
-// AdaHedge weighs experts by their losses, with no rate to choose.
+// AdaHedge weights experts by their losses and needs no rate.
 func ExampleAdaHedge() {
 	learner, err := oco.NewAdaHedge(3, oco.DefaultAdaHedgeAlpha(3))
 	if err != nil {
@@ -125,7 +125,7 @@ func ExampleAveraging() {
 	// Output: [0.919 0.119] <nil>
 }
 
-// Learners are listed with what they must know and what they promise.
+// Learners lists each learner with the parameters that it needs and its guarantee.
 func ExampleLearners() {
 	for _, e := range oco.Learners()[:3] {
 		fmt.Printf("%s: %s, knowing %s\n", e.Name, e.Bound, e.Knows)

@@ -18,11 +18,11 @@ import (
 //	x_{t,i} ∝ π_i·max(bet_{t,i}, 0), and x_t = π if no bet is above 0;
 //	c_{t,i} = (⟨g_t, x_t⟩ − g_{t,i})/R for a bet above 0, and the positive part of that for others.
 //
-// Guarantee (Bound), for every u at once (Theorem 9.17): R·√(2T·(KL(u; π) + ½·ln T + 1 + ½·ln π)) with
-// the bets of [KTBettor], for any T; R·√(2(t + T)·(KL(u; π) + ½·Σ_{i≤t} 1/(i + T))) with those of
-// [ExponentialBettor] of horizon T, at the horizon √(4T·(KL(u; π) + ½·ln 2)). As the bound holds for
-// every prior and u, it adapts to the share of good experts: see QuantileBound. Hedge needs a rate
-// for each KL(u; π).
+// Guarantee (Bound), for every u at once (Theorem 9.17): R·√(2T·(KL(u; π) + ½·ln T + 1 + ½·ln π))
+// with the bets of [KTBettor], for any T; R·√(2(t + T)·(KL(u; π) + ½·Σ_{i≤t} 1/(i + T))) with those
+// of [ExponentialBettor] of horizon T, at the horizon √(4T·(KL(u; π) + ½·ln 2)). As the bound holds
+// for every prior and u, it adapts to the share of good experts: see QuantileBound. Hedge needs a
+// rate for each KL(u; π).
 //
 // A subgradient with a range above R, by more than a relative 1e-12, is refused. A round costs O(d)
 // time; memory is O(d).
@@ -194,8 +194,8 @@ func (l *ExpertBetting) Bound(u []float64) (float64, error) {
 
 // QuantileBound is the bound for a share of the experts. If the best experts, down to expert i,
 // have a total prior weight of at least mass, above 0 and at most 1, the regret to expert i is at
-// most QuantileBound(mass). With a uniform prior the regret to the k-th best of d experts is at most
-// QuantileBound(k/d), of order √(T·ln(d/k)) (Orabona 2019, Remark 9.16).
+// most QuantileBound(mass). With a uniform prior the regret to the k-th best of d experts is at
+// most QuantileBound(k/d), of order √(T·ln(d/k)) (Orabona 2019, Remark 9.16).
 func (l *ExpertBetting) QuantileBound(mass float64) (float64, error) {
 	if !(mass > 0 && mass <= 1) {
 		return 0, noregret.BadInputf("mass", "%v: want a number above 0, at most 1", mass)

@@ -110,8 +110,8 @@ func TestExpertBettingTheorem917(t *testing.T) {
 	}
 }
 
-// TestExpertBettingInvariants: the mean wealth never rises, the regret to each expert is at most its
-// sum of coins, an expert of prior 0 has weight 0, and equal losses move nothing.
+// TestExpertBettingInvariants: the mean wealth never rises, the regret to each expert is at most
+// its sum of coins, an expert of prior 0 has weight 0, and equal losses move nothing.
 func TestExpertBettingInvariants(t *testing.T) {
 	r := random.New(2, "invariants")
 	for run := range 60 {

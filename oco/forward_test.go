@@ -16,7 +16,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// sponge is a learner whose points depend on all that it is given.
+// sponge is a learner whose points depend on all of its inputs.
 type sponge struct {
 	base, point, hint, features []float64
 	dense                       []float64
@@ -58,7 +58,7 @@ func (l *sponge) step(g []float64, eta float64) error {
 	return nil
 }
 
-// offer is what a round offers to a learner. A part that is not offered is nil; mu is below 0.
+// offer is the input of a round. A part that is missing is nil, or below 0 for mu.
 type offer struct {
 	hint, features, g []float64
 	sparse            *Sparse // the same as g
@@ -81,7 +81,7 @@ func (o offer) times(a float64) offer {
 	return p
 }
 
-// coordinate is what of the offer belongs to coordinate i.
+// coordinate returns the part of the offer for coordinate i.
 func (o offer) coordinate(i int) offer {
 	part := func(v []float64) []float64 {
 		if v == nil {
@@ -103,7 +103,7 @@ func (o offer) begin(l Learner) (err error) {
 	return err
 }
 
-// end ends the round.
+// end updates a learner at the end of the round.
 func (o offer) end(l Learner) error {
 	switch {
 	case o.sparse != nil:
@@ -114,13 +114,13 @@ func (o offer) end(l Learner) error {
 	return l.Update(o.g)
 }
 
-// composed is the composition by hand of a wrapper and learners inside it.
+// composed is the composition by hand of a wrapper and the learners inside it.
 type composed struct {
 	begin, end func(t int, o offer)
 	predict    func() []float64
 }
 
-// through is the composition that gives a learner the offers of a function of the round.
+// through returns the composition that gives a learner the offers that f makes of the wrapper's.
 func through(l *sponge, f func(t int, o offer) offer) composed {
 	return composed{
 		begin:   func(t int, o offer) { _ = f(t, o).begin(l) },
@@ -129,9 +129,9 @@ func through(l *sponge, f func(t int, o offer) offer) composed {
 	}
 }
 
-// wrapperCase is a wrapper of a sponge and its composition by hand. Refused has the parts of an
-// offer that it cannot pass on and why not; fromDense reports that sparse subgradients become
-// dense.
+// wrapperCase is a wrapper of a sponge and its composition by hand. The map refused has the parts
+// of an offer that the wrapper cannot pass on, with the reasons; fromDense reports that sparse
+// subgradients become dense.
 type wrapperCase struct {
 	wrap      func(make func(d int) *sponge) Learner
 	hand      func() composed
@@ -170,9 +170,10 @@ func wrapperCases() map[string]wrapperCase {
 			hand: func() composed { return through(inner(), timesRound) },
 		},
 		"Anytime": {
-			wrap:    func(make func(d int) *sponge) Learner { return must(NewAnytime(make(offerDim), LinearAlpha())) },
-			hand:    func() composed { return anytimeByHand(inner()) },
-			refused: map[string]string{"curvature": "the losses curve at the average, the learner plays elsewhere"},
+			wrap: func(make func(d int) *sponge) Learner { return must(NewAnytime(make(offerDim), LinearAlpha())) },
+			hand: func() composed { return anytimeByHand(inner()) },
+			refused: map[string]string{"curvature": "the losses curve around the average, but the learner plays " +
+				"elsewhere"},
 		},
 		"RepeatHint": {
 			wrap: func(make func(d int) *sponge) Learner { return must(NewRepeatHint(make(offerDim))) },
@@ -188,7 +189,7 @@ func wrapperCases() map[string]wrapperCase {
 				return must(NewHintExperts(make(offerDim), 2, convex.L2))
 			},
 			hand:    func() composed { return through(inner(), asIs) },
-			refused: map[string]string{"hint": "the hints are those of the strategies, given by Hints"},
+			refused: map[string]string{"hint": "hints come from the strategies, by Hints"},
 		},
 		"Split": {
 			wrap:      func(make func(d int) *sponge) Learner { return must(NewSplit(make(1), make(1), make(1))) },
@@ -409,7 +410,7 @@ func offers(rounds int, parts ...string) []offer {
 	return all
 }
 
-// takes reports whether a learner has the method for a part of an offer.
+// takes reports whether a learner has the method for the given part of an offer.
 func takes(l Learner, part string) (ok bool) {
 	switch part {
 	case "hint":
@@ -424,9 +425,9 @@ func takes(l Learner, part string) (ok bool) {
 	return ok
 }
 
-// TestWrappersForward: with hints, features, sparse subgradients and strong convexity every wrapper
-// plays the points of the composition by hand, without an allocation, or has no method for them and
-// a reason.
+// TestWrappersForward checks every wrapper with hints, features, sparse subgradients and strong
+// convexity. It plays the points of the composition by hand without allocations, or it has no such
+// method and the case states the reason.
 func TestWrappersForward(t *testing.T) {
 	for name, w := range wrapperCases() {
 		var together []string
@@ -495,7 +496,8 @@ func compareWithHand(t *testing.T, what string, w wrapperCase, rounds []offer) {
 	}
 }
 
-// TestWrappersAreComplete: wrapperCases has every type of this package that holds a learner.
+// TestWrappersAreComplete checks that wrapperCases has every type of this package that contains a
+// learner.
 func TestWrappersAreComplete(t *testing.T) {
 	paths, err := filepath.Glob("*.go")
 	if err != nil {
@@ -530,12 +532,12 @@ func TestWrappersAreComplete(t *testing.T) {
 	}
 	slices.Sort(found)
 	if names := slices.Sorted(maps.Keys(wrapperCases())); !slices.Equal(found, names) {
-		t.Errorf("types that hold a learner: %v, with a case: %v", found, names)
+		t.Errorf("types that contain a learner: %v, with a case: %v", found, names)
 	}
 }
 
-// TestWrappersOfPlainLearners: wrappers of a learner that takes nothing but subgradients ignore
-// hints and features, refuse malformed ones, and make sparse subgradients dense.
+// TestWrappersOfPlainLearners checks wrappers of a learner that accepts only subgradients: they
+// ignore hints and features, refuse malformed ones, and make sparse subgradients dense.
 func TestWrappersOfPlainLearners(t *testing.T) {
 	set := must(convex.NewCenteredLpBall(3, 3, 1))
 	for name, wrap := range map[string]func(l Learner) Learner{
@@ -561,7 +563,7 @@ func TestWrappersOfPlainLearners(t *testing.T) {
 			t.Errorf("%s: an offer is refused", name)
 		}
 		if l.(Hinted).Hint(h[:2]) == nil || l.(FeatureLearner).Features(z[:2]) == nil {
-			t.Errorf("%s: an offer of another length is taken", name)
+			t.Errorf("%s: an offer of another length is accepted", name)
 		}
 		if err := l.(SparseLearner).UpdateSparse(Sparse{Index: []uint32{0, 2}, Value: []float64{3, -1}}); err != nil {
 			t.Fatal(err)
@@ -573,7 +575,7 @@ func TestWrappersOfPlainLearners(t *testing.T) {
 	}
 }
 
-// onlyLearner hides all but the three methods of a learner.
+// onlyLearner hides all methods of a learner but those of Learner.
 type onlyLearner struct{ inner Learner }
 
 func (l *onlyLearner) Dim() int                 { return l.inner.Dim() }

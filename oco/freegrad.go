@@ -14,14 +14,15 @@ import (
 // with the hints and the artificial constraint of Cutkosky (2019), without restarts.
 //
 // Let h_t = max_{i<t} ‖g_i‖, the first one above 0 be h_1, and ḡ_t = g_t·min(1, h_t/‖g_t‖). With
-// the subgradients g̃_i that the play has used, θ = −Σ g̃_i and V = h_1² + Σ‖g̃_i‖², the potential is
+// the subgradients g̃_i that the play has used, θ = −Σ g̃_i and V = h_1² + Σ‖g̃_i‖², the potential
+// is
 //
 //	Ψ(θ, V, h) = (ε·h_1²/√V)·exp(‖θ‖²/(2V + 2h‖θ‖)),   y_t = ∇_θ Ψ(θ, V, h_t).
 //
-// It plays the projection x_t of y_t on the ball of radius D_t = ε·√(max_{k<t} Σ_{i≤k}‖g_i‖/h_{k+1}),
-// and uses g̃_t = ḡ_t, less its part along y_t if that would drive a y_t outside the ball farther
-// out (see [Constrained]). ε is a length, a guess of ‖u‖ that enters the bound in a logarithm.
-// Multiplying all subgradients by a constant changes no point.
+// It plays the projection x_t of y_t on the ball of radius D_t = ε·√(max_{k<t}
+// Σ_{i≤k}‖g_i‖/h_{k+1}), and uses g̃_t = ḡ_t, less its part along y_t if that would drive a y_t
+// outside the ball farther out (see [Constrained]). ε is a length, a guess of ‖u‖ that enters the
+// bound in a logarithm. Multiplying all subgradients by a constant changes no point.
 //
 // Guarantee (Bound): Ψ falls by at least ⟨g̃_t, y_t⟩ in every round (Mhammedi and Koolen 2020,
 // Theorem 1), and g_t differs from ḡ_t by h_{t+1} − h_t, so that the regret is at most
@@ -29,8 +30,8 @@ import (
 //	ε·h_1 + sup_θ (‖θ‖·‖u‖ − Ψ(θ, V, h)) + Σ (h_{t+1} − h_t)·‖x_t‖ + h·‖u‖ + C(u)
 //
 // with V and h after the last round. The second term is of order ‖u‖·√(V·ln(‖u‖V/(εh_1²))) +
-// h·‖u‖·ln(...). C(u) is for comparators that were outside the ball, 0 if ‖u‖ ≤ D_t in all rounds in
-// which it shortened a subgradient, and at most h·‖u‖·(1 + ‖u‖²/ε²) for all. A round costs O(d);
+// h·‖u‖·ln(...). C(u) is for comparators that were outside the ball, 0 if ‖u‖ ≤ D_t in all rounds
+// in which it shortened a subgradient, and at most h·‖u‖·(1 + ‖u‖²/ε²) for all. A round costs O(d);
 // memory is O(d).
 type FreeGrad struct {
 	epsilon float64

@@ -9,8 +9,9 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// TestFreeGradPotential: Ψ(θ − g, V + ‖g‖², h) ≤ Ψ(θ, V, h) − ⟨g, ∇_θ Ψ⟩ for every ‖g‖ ≤ h and every V
-// > 0 (Mhammedi and Koolen 2020, Theorem 1), and Ψ falls in h. Neither holds without the h in Ψ.
+// TestFreeGradPotential: Ψ(θ − g, V + ‖g‖², h) ≤ Ψ(θ, V, h) − ⟨g, ∇_θ Ψ⟩ for every ‖g‖ ≤ h and
+// every V > 0 (Mhammedi and Koolen 2020, Theorem 1), and Ψ falls in h. Neither holds without the h
+// in Ψ.
 func TestFreeGradPotential(t *testing.T) {
 	r := random.New(1, "potential")
 	psi := func(theta, v, h float64) float64 { // its logarithm, up to a constant
@@ -79,8 +80,8 @@ func freeGradByHand(gs []float64, epsilon float64) (xs []float64) {
 	return xs
 }
 
-// TestFreeGradByHand compares the points with the formulas, on sequences with a constant sign, which
-// reach the artificial constraint, with jumps in size, and random ones.
+// TestFreeGradByHand compares the points with the formulas, on sequences with a constant sign,
+// which reach the artificial constraint, with jumps in size, and random ones.
 func TestFreeGradByHand(t *testing.T) {
 	r := random.New(2, "by hand")
 	capped := false

@@ -244,7 +244,7 @@ func TestOptimality(t *testing.T) {
 				if inner < -1e-9*(1+size) {
 					t.Fatalf("%v: ⟨x−v, y−x⟩ = %v for y = %v", set, inner, y)
 				}
-				// Y is no minimizer: it fails towards x.
+				// y is not a minimizer: the condition fails in the direction of x.
 				if there > 1e-6*(1+size) && back > -there/2 {
 					t.Fatalf("%v: ⟨y−v, x−y⟩ = %v for y = %v", set, back, y)
 				}

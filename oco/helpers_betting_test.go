@@ -41,7 +41,9 @@ func bettingContenders(r *random.Source, d, n int) []contender {
 	ball := func(rate Rate) Learner { return descent(must(convex.NewCenteredBall(d, 1)), nil, rate) }
 	horizon := 1 + r.IntN(2*n)
 	add(contender{name: "kt", set: whole, limit: infinity, make: func() Learner { return coordinate(false) }})
-	add(contender{name: "kt with clocks", set: whole, limit: infinity, make: func() Learner { return coordinate(true) }})
+	add(contender{name: "kt with clocks", set: whole, limit: infinity, make: func() Learner {
+		return coordinate(true)
+	}})
 	add(contender{name: "kt-l2", set: whole, limit: euclidean, make: func() Learner {
 		return must(NewEuclideanKT(d, L, epsilon))
 	}})
@@ -65,7 +67,9 @@ func bettingContenders(r *random.Source, d, n int) []contender {
 		func() Bettor { return must(NewExponentialBettor(horizon, epsilon)) },
 		func() Bettor { return must(NewFixedFractionBettor(.4, epsilon)) },
 	} {
-		add(contender{name: "betting", set: one, limit: euclidean, make: func() Learner { return must(NewBetting(b(), L)) }})
+		add(contender{name: "betting", set: one, limit: euclidean, make: func() Learner {
+			return must(NewBetting(b(), L))
+		}})
 	}
 	add(contender{name: "freegrad", set: whole, make: func() Learner { return must(NewFreeGrad(d, epsilon)) }})
 	for _, set := range wideSets(r, d) {

@@ -11,8 +11,8 @@ import (
 )
 
 // MagnitudeDirection learns the length and the direction of a point apart (Cutkosky and Orabona
-// 2018; Orabona 2019, Algorithm 9.4): a learner on ℝ plays z_t, a learner on the unit ball of a norm
-// plays w_t, and
+// 2018; Orabona 2019, Algorithm 9.4): a learner on ℝ plays z_t, a learner on the unit ball of a
+// norm plays w_t, and
 //
 //	x_t = z_t·w_t;   the direction gets g_t, the magnitude gets s_t = ⟨g_t, w_t⟩.
 //
@@ -90,8 +90,9 @@ func NewLpKT(d int, p, lipschitz, epsilon float64) (*MagnitudeDirection, error) 
 	return NewMagnitudeDirection(magnitude, direction, norm)
 }
 
-// NewL1KT is [NewLpKT] for ‖g_t‖∞ ≤ lipschitz with q = 2·ln d (2 for d < 3). As ‖g‖_q ≤ d^{1/q}·‖g‖∞,
-// which is √e·‖g‖∞ for d ≥ 3, the regret is of order ‖u‖₁·L·(√(ln(T‖u‖₁/ε)) + √(ln d))·√T.
+// NewL1KT is [NewLpKT] for ‖g_t‖∞ ≤ lipschitz with q = 2·ln d (2 for d < 3). As ‖g‖_q ≤
+// d^{1/q}·‖g‖∞, which is √e·‖g‖∞ for d ≥ 3, the regret is of order ‖u‖₁·L·(√(ln(T‖u‖₁/ε)) + √(ln
+// d))·√T.
 func NewL1KT(d int, lipschitz, epsilon float64) (*MagnitudeDirection, error) {
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 //
 //	x_t = ∇ψ_V*((θ_t − h_t)/c_t),   θ_t = −Σ_{i<t} g_i,
 //
-// where h_t is the hint, used for one round only: the sum has true subgradients only. Without hints
-// it is [FTRL].
+// where h_t is the hint, used for one round only: the sum contains true subgradients only. Without
+// hints it is [FTRL].
 //
-// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − h_t‖*²/c_t (Theorem 7.28), next to nothing
+// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − h_t‖*²/c_t (Theorem 7.28), almost nothing
 // for perfect hints. A round costs O(d) and a mirror map; memory is O(d).
 type OptimisticFTRL struct {
 	reg    convex.Regularizer

@@ -21,7 +21,7 @@ import (
 // changes no point.
 //
 // Guarantee (Bound): ((Σu·ln u + ln d)/α + √2·α)·√Q_T, for α ≥ 4. [AdaHedge] has the same worst
-// case and does much better on benign losses. A round costs O(d) time; memory is O(d).
+// case and is much better on benign losses. A round costs O(d) time; memory is O(d).
 type ScaleFreeHedge struct {
 	alpha float64
 	state scaleFreeState

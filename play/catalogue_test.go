@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// TestOwnEntries: the names of a caller's entries are new and can be written in a spec, and their
-// constructors exist.
+// TestOwnEntries checks that the names of a caller's entries must be new and valid in a spec, and
+// that their constructors must not be nil.
 func TestOwnEntries(t *testing.T) {
 	good := oco.Entry{
 		Name: "mine", Kind: "experts",

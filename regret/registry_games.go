@@ -58,7 +58,7 @@ func noisy(name, help string, space bool, set func(d int, radius float64) (conve
 	}
 }
 
-// simpleGames are the games of play that are drawn from a seed.
+// simpleGames returns the linear and one-dimensional games drawn from a seed.
 func simpleGames() []GameEntry {
 	return []GameEntry{
 		{
@@ -106,7 +106,7 @@ func simpleGames() []GameEntry {
 	}
 }
 
-// smoothGames are drawn from a seed, too: squared losses that drift, and composite ones.
+// smoothGames returns more games drawn from a seed: squared losses that drift, and composite ones.
 func smoothGames() []GameEntry {
 	return []GameEntry{
 		{

@@ -58,7 +58,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayKinks: with kinks the gap is larger, and still certified.
+// TestReplayKinks: with kinks the gap is larger but still certified.
 func TestReplayKinks(t *testing.T) {
 	for _, name := range []string{"absolute", "linear-ball", "experts", "guess", "gradual"} {
 		g, _, err := must(regret.FindGame(name)).New(regret.GameParams{Seed: 3})

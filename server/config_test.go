@@ -35,7 +35,7 @@ func TestConfigRefused(t *testing.T) {
 		change(&c)
 		if s, err := New(c); err == nil {
 			_ = s.Close()
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 	dir := t.TempDir()
@@ -47,6 +47,6 @@ func TestConfigRefused(t *testing.T) {
 	c.FS = vfs.NewMem()
 	if s, err := New(c); err == nil {
 		_ = s.Close()
-		t.Error("short keys were taken")
+		t.Error("short keys were accepted")
 	}
 }

@@ -115,9 +115,8 @@ func (w *world) restart() {
 	w.start()
 }
 
-// settle waits until the writer is idle: until it has finished the commands before this one, and
-// the snapshot and the compaction that they have set off. What a test reads of the log afterwards
-// stays as it is.
+// settle waits until the writer is idle: until it has finished the commands before this one and the
+// snapshot and the compaction that they have started. The log does not change afterwards.
 func (w *world) settle() {
 	w.t.Helper()
 	if _, err := w.server.writer.submit(context.Background(), &command{}); err != nil {
@@ -149,8 +148,8 @@ func (w *world) do(method, path, body string, header ...string) (int, []byte) {
 	return resp.StatusCode, b
 }
 
-// send sends a request with more headers, follows no redirection, and checks the answer against the
-// OpenAPI document.
+// send sends a request with further headers, follows no redirection, and checks the answer against
+// the OpenAPI document.
 func (w *world) send(r *http.Request, header ...string) (*http.Response, []byte) {
 	w.t.Helper()
 	for i := 0; i+1 < len(header); i += 2 {
@@ -169,7 +168,7 @@ func (w *world) send(r *http.Request, header ...string) (*http.Response, []byte)
 	return resp, b
 }
 
-// get is do for an answer of the given status, read into v.
+// get sends a request, requires the given status and reads the answer into v.
 func (w *world) get(status int, v any, method, path, body string, header ...string) {
 	w.t.Helper()
 	got, b := w.do(method, path, body, header...)
@@ -246,7 +245,7 @@ func (w *world) post(path string, items ...item) policy.FeedbackResult {
 	return out
 }
 
-// doc is the OpenAPI document, compiled.
+// doc is the compiled OpenAPI document.
 var doc = sync.OnceValue(func() (d struct {
 	all      map[string]any
 	compiler *jsonschema.Compiler
@@ -270,7 +269,7 @@ var doc = sync.OnceValue(func() (d struct {
 	return d
 })
 
-// follow goes down a path of keys, through references, and returns the node and its JSON pointer.
+// follow follows a path of keys, resolving references, and returns the node and its JSON pointer.
 func follow(t testing.TB, keys ...string) (map[string]any, string) {
 	t.Helper()
 	node, pointer := doc().all, ""
@@ -296,7 +295,7 @@ func follow(t testing.TB, keys ...string) (map[string]any, string) {
 	return node, pointer
 }
 
-// checkAnswer holds an answer to what the document says of its route, status and media type.
+// checkAnswer checks an answer against the document's schema for its route, status and media type.
 func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, b []byte) {
 	t.Helper()
 	_, pattern := routeOf(s, r)
@@ -309,7 +308,7 @@ func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, 
 	if answer == nil {
 		keys[4] = "default"
 		if answer, _ = follow(t, keys...); answer == nil {
-			t.Errorf("%s %s: the document does not know the status %d %s", r.Method, pattern, resp.StatusCode, status)
+			t.Errorf("%s %s: the status %d is not in the document: %s", r.Method, pattern, resp.StatusCode, status)
 			return
 		}
 	}
@@ -319,7 +318,7 @@ func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, 
 	media, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	schema, pointer := follow(t, append(keys, "content", media, "schema")...)
 	if schema == nil {
-		t.Errorf("%s %s: status %d, the document does not know the media type %q: %s", r.Method, pattern,
+		t.Errorf("%s %s: status %d: the media type %q is not in the document: %s", r.Method, pattern,
 			resp.StatusCode, media, b)
 		return
 	}
@@ -346,7 +345,7 @@ func jsonInt(n int) string {
 	return string(b)
 }
 
-// routeOf is the route that a request goes to.
+// routeOf returns the route of a request.
 func routeOf(s *Server, r *http.Request) (http.Handler, string) {
 	h, pattern := s.router.mux.Handler(r)
 	method, path, ok := strings.Cut(pattern, " ")

@@ -39,8 +39,8 @@ func sendBy(client *http.Client, method, url, body, media string) (int, []byte, 
 	return resp.StatusCode, b.Bytes(), err
 }
 
-// TestServeDrains: requests that run when the end comes are answered, and what was answered is
-// kept.
+// TestServeDrains checks that requests in progress when the service stops are answered, and that
+// what was acknowledged is in the log.
 func TestServeDrains(t *testing.T) {
 	noLeaks(t)
 	config := testConfig(t)
@@ -113,17 +113,18 @@ func TestServeDrains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A request whose answer was lost with its connection may have been taken, too: at most one a
-	// client.
+	// A request whose answer was lost with its connection may have been accepted, too: at most one
+	// per client.
 	if got := int(r.Feedback.Accepted); got < acknowledged || got > acknowledged+4 {
-		t.Errorf("%d items were acknowledged, %d are there", acknowledged, got)
+		t.Errorf("%d items were acknowledged, %d are accepted", acknowledged, got)
 	}
 	if _, err := s.writer.submit(context.Background(), &command{}); err == nil {
-		t.Error("the closed service took a command")
+		t.Error("the closed service accepted a command")
 	}
 }
 
-// TestSlowAndRaw: clients that send slowly are cut off, headers beyond the limit refused.
+// TestSlowAndRaw checks that clients that send slowly are cut off and that headers beyond the limit
+// are refused.
 func TestSlowAndRaw(t *testing.T) {
 	const post = "POST /v1/experiments/x/decide HTTP/1.1\r\nHost: localhost\r\n"
 	answers(t, 150*time.Millisecond, map[string][2]string{
@@ -139,20 +140,21 @@ func TestSlowAndRaw(t *testing.T) {
 		"no HTTP": {"\x16\x03\x01\x02\x00\r\n\r\n", "HTTP/1.1 400 Bad Request"},
 		"two lengths": {"POST /v1/feedback HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
 			"1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 400 Bad Request"},
-		"a path that climbs": {
+		"a path with parent directories": {
 			"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
 			"HTTP/1.1 404 Not Found",
 		},
-		"the host of another": {
+		"another host": {
 			"POST /v1/feedback HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 2\r\n\r\n{}",
 			"HTTP/1.1 421 Misdirected Request",
 		},
 	})
 }
 
-// answers sends bytes to a service that gives a request the time, and compares the first line of
-// the answer; "" is a connection that is closed without one. On a busy machine even the headers of
-// a slow request may come too late, so that one that wants an answer is sent again.
+// answers sends bytes to a service with the given limit on a request's time and compares the first
+// line of the answer; "" means that the connection is closed without one. On a busy machine even
+// the headers of a slow request may arrive too late, so a request that expects an answer is sent
+// again.
 func answers(t *testing.T, requestTime time.Duration, cases map[string][2]string) {
 	t.Helper()
 	noLeaks(t)
@@ -204,7 +206,7 @@ func serve(t *testing.T, c Config, certificate *tls.Certificate) (address string
 	return l.Addr().String()
 }
 
-// TestListen: without access tokens only loopback addresses are opened.
+// TestListen checks that without access tokens only loopback addresses are opened.
 func TestListen(t *testing.T) {
 	w := newWorld(t)
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:80", "example.com:80", "nonsense"} {
@@ -222,7 +224,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestTLS: with a certificate the service speaks HTTPS, HTTP/2 too, and nothing else.
+// TestTLS checks that with a certificate the service speaks HTTPS, including HTTP/2, and nothing
+// else.
 func TestTLS(t *testing.T) {
 	noLeaks(t)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -253,7 +256,7 @@ func TestTLS(t *testing.T) {
 	tr.CloseIdleConnections()
 	old := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11}}
 	if _, err := (&http.Client{Transport: old}).Get("https://" + address + "/readyz"); err == nil {
-		t.Error("TLS 1.1 was taken")
+		t.Error("TLS 1.1 was accepted")
 	}
 	plain := &http.Transport{}
 	resp, err = (&http.Client{Transport: plain}).Get("http://" + address + "/readyz")

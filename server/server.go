@@ -197,8 +197,8 @@ func (s *Server) Definition(name string) (*definition.Definition, error) {
 // Report returns an experiment's report, with its history and its last events.
 func (s *Server) Report(name string) (*policy.Report, error) { return s.live.Report(name) }
 
-// Explain explains a decision. The error is a [policy.TokenError] for a token that is not genuine
-// or belongs to another experiment.
+// Explain explains a decision. The error is a [policy.TokenError] if the token was not signed by
+// this service or belongs to another experiment.
 func (s *Server) Explain(name, token string) (*policy.Explanation, error) {
 	return s.live.Explain(name, token)
 }

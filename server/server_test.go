@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestWholeLoop goes once around: definition, decision, exposure, feedback, round, report,
+// TestWholeLoop runs the whole loop once: definition, decision, exposure, feedback, round, report,
 // explanation.
 func TestWholeLoop(t *testing.T) {
 	w := newWorld(t)
@@ -59,9 +59,9 @@ func TestWholeLoop(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	w.wait(time.Minute)
-	w.server.Tick() // the round closes
+	w.server.Tick() // closes the round
 	w.wait(10 * time.Minute)
-	w.server.Tick() // its window, too
+	w.server.Tick() // closes its window
 	w.wait(time.Minute)
 	late := w.post("/v1/feedback", item{ds[0].Token, map[string]float64{"x": 1}})
 	if late.Late != 1 {

@@ -36,23 +36,23 @@ type demoOptions struct {
 	flags *pflag.FlagSet
 }
 
-const demoLong = `Run the whole loop of the decision service on this machine: start the service on a temporary
-directory, apply an example experiment, and let simulated users come through the HTTP API, on a
-clock that is turned on after each round.
+const demoLong = `Run the whole loop of the decision service on this machine: start the service on
+a temporary directory, apply an example experiment, and send simulated users through the HTTP API,
+with a clock that the command advances after each round.
 
-The experiment ranks lists by a blend of two scores with the weight alpha, of which there are
-eleven settings. The goal is recall at 20: the share of what a visitor comes to like that was in
-the list. The guardrail is the recall of documentaries, which must not be more than 6 % below that
-of today's setting, 0.5, which keeps a tenth of the visits as the control arm. Users, items and
-both scores are generated from the seed. One visit in twenty is never exposed, one in twenty of
-the others never reports, two in a hundred report twice, one in a hundred too late.
+The experiment ranks lists by a blend of two scores with the weight alpha. There are eleven
+settings of alpha. The goal is recall at 20: the share of the items a visitor will like that are
+in the list. The guardrail is the recall of documentaries. It must not be more than 6 % below that
+of today's setting, alpha=0.5, which is the control arm with a tenth of the visits. Users, items
+and both scores are generated from the seed. One visit in twenty is never exposed. Of the others,
+one in twenty never reports, two in a hundred report twice, and one in a hundred reports too late.
 
-The table has, after some rounds, what the mixture that is served brings in truth: its recall and
-documentary recall are computed from all users, not from the feedback, which is all that the
-service knows. Best single is the best of the settings that hold the guardrail.
+The table shows the true values of the served mixture after some of the rounds: recall and
+documentary recall are computed from all users. The service itself knows only the feedback. Best
+single is the best of the settings that hold the guardrail.
 
-The address of the dashboard is printed first. On a terminal the service goes on until Ctrl-C when
-the rounds are over.`
+The command prints the address of the dashboard first. On a terminal the service keeps running
+after the last round, until Ctrl-C.`
 
 // newDemoCommand makes "noregret demo" and the command below it.
 func newDemoCommand(a *app) *cobra.Command {
@@ -81,9 +81,9 @@ func (o *demoOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.users, "users", o.users, "simulated users, 50 to 10000; each visits 20 times a round")
 	f.Uint64Var(&o.seed, "seed", o.seed, "seed of users, items and visits")
 	f.StringVar(&o.listen, "listen", o.listen, "address of the service, HOST:PORT; port 0 takes a free one")
-	f.StringVar(&o.keep, "keep", "", "directory for the service's data, kept; without it they are temporary")
+	f.StringVar(&o.keep, "keep", "", "directory in which to keep the service's data; without it they are temporary")
 	f.StringVar(&o.plot, "plot", "", "draw the learning progress into this .svg or .png file")
-	f.BoolVar(&o.exit, "exit", false, "end when the rounds are over; the default where the output is no terminal")
+	f.BoolVar(&o.exit, "exit", false, "end after the last round; the default if the output is not a terminal")
 }
 
 // Validate implements options.

@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// watcher passes on what is written and calls seen once, when a text has come.
+// watcher forwards what is written and calls seen once, when a given text has been written.
 type watcher struct {
 	bytes.Buffer
 	want string
@@ -32,8 +32,8 @@ func (w *watcher) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestDemoGoesOn: without --exit the dashboard is there after the rounds, until the signal, and
-// then nothing is left.
+// TestDemoGoesOn checks that without --exit the dashboard stays available after the rounds until
+// the signal, and that the demo then leaves nothing behind.
 func TestDemoGoesOn(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -63,7 +63,8 @@ func TestDemoGoesOn(t *testing.T) {
 	}
 }
 
-// TestDemoInterrupted: the signal ends the rounds, and nothing is left.
+// TestDemoInterrupted checks that the signal ends the rounds and that the demo leaves nothing
+// behind.
 func TestDemoInterrupted(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -79,8 +80,8 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes
-// the best single setting, in truth.
+// TestDemoLearns checks with other seeds that the final mixture truly holds the guardrail and truly
+// exceeds the best single setting.
 func TestDemoLearns(t *testing.T) {
 	if testsize.Short() {
 		t.Skip("whole demonstrations; README.md's is always checked")
@@ -96,7 +97,7 @@ func TestDemoLearns(t *testing.T) {
 	}
 }
 
-// TestDemoRefuses: bad flags are found before the service starts.
+// TestDemoRefuses checks that bad flags are found before the service starts.
 func TestDemoRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"demo --rounds 0 --keep kept", "--rounds: 0 is out of range, want 1 to 10000"},

@@ -22,7 +22,7 @@ round: {length: 1m}
 attribution_window: 10m
 `
 
-// TestExperimentCommands goes through the commands of a running service, in this process.
+// TestExperimentCommands runs the experiment commands against a running service, in this process.
 func TestExperimentCommands(t *testing.T) {
 	_, url := servicetest.Start(t, nil)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)

@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/server/servicetest"
 )
 
-// TestLogCommands goes through the commands of a log, in this process: of a running service, and of
-// the data directory that an export of it makes.
+// TestLogCommands runs the log commands in this process, on a running service and on the data
+// directory that an import of its export makes.
 func TestLogCommands(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -12,7 +12,7 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// The README shows what the demonstrations print, to the letter but for the port, and the picture.
+// The README shows exactly what the demonstrations print, except for the port, and the picture.
 func TestREADMEShowsTheDemos(t *testing.T) {
 	testsize.NoRace(t)
 	t.Parallel()

@@ -7,7 +7,8 @@ import (
 	"github.com/noregret/noregret/server"
 )
 
-// TestServeRefuses: bad flags are found before a directory is made or an address is opened.
+// TestServeRefuses checks that bad flags are found before a directory is made or an address is
+// opened.
 func TestServeRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"serve --drain -1s", "--drain: -1s is out of range, want a length of time"},
@@ -24,7 +25,8 @@ func TestServeRefuses(t *testing.T) {
 	)
 }
 
-// TestServeRetain: a negative --retain keeps all events, any other is passed on.
+// TestServeRetain checks that a negative --retain keeps all events and that any other value is
+// passed on.
 func TestServeRetain(t *testing.T) {
 	for _, c := range []struct {
 		retain, want time.Duration

@@ -74,11 +74,12 @@ type Definition struct {
 // Arms are one of: a list of named values; a grid, all combinations of the parameters' values; a
 // box of parameters, whose points the policy chooses itself.
 type Arms struct {
-	List  []policy.Arm
-	Grid  map[string][]json.RawMessage
-	Box   map[string]Side
-	Nodes int64 // for a box: initial points; 0 means the default
-	Every int64 // for a box: rounds between plans at most; 0 means the default
+	List []policy.Arm
+	Grid map[string][]json.RawMessage
+	Box  map[string]Side
+	// Nodes is the number of initial points of a box, Every the most rounds between two plans. Nil
+	// means the learner's default.
+	Nodes, Every *int64
 }
 
 // Side is one parameter's interval in a box.
@@ -92,14 +93,7 @@ func (a Arms) MarshalJSON() ([]byte, error) {
 	if a.Grid == nil && a.Box == nil {
 		return strictjson.Encode(a.List)
 	}
-	f := armsForm{Grid: a.Grid, Box: a.Box}
-	if a.Nodes != 0 {
-		f.Nodes = &a.Nodes
-	}
-	if a.Every != 0 {
-		f.Every = &a.Every
-	}
-	return strictjson.Encode(f)
+	return strictjson.Encode(armsForm{Grid: a.Grid, Box: a.Box, Nodes: a.Nodes, Every: a.Every})
 }
 
 // Control is the arm to compare with and to fall back to.
@@ -300,13 +294,15 @@ func (a *Arms) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// arms returns what the form says. In a document 0 asks for the default, as leaving the field out
+// does.
 func (f *armsForm) arms() Arms {
 	a := Arms{Grid: f.Grid, Box: f.Box}
-	if f.Nodes != nil {
-		a.Nodes = *f.Nodes
+	if f.Nodes != nil && *f.Nodes != 0 {
+		a.Nodes = f.Nodes
 	}
-	if f.Every != nil {
-		a.Every = *f.Every
+	if f.Every != nil && *f.Every != 0 {
+		a.Every = f.Every
 	}
 	return a
 }

@@ -78,8 +78,8 @@ func (d *Definition) checkMaxShare() error {
 		total += m.Of(a.Name)
 	}
 	if total < 1 {
-		return noregret.BadInputf("max_share", "the arms may have %v of the traffic together, and no control arm is "+
-			"there for the rest: want 1 or more", total)
+		return noregret.BadInputf("max_share", "the arms' bounds sum to %v and no control arm takes the rest: "+
+			"want a sum of at least 1", total)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 // be at least 0.
 func (d *Definition) Goals() (*pasto.Goals, error) { return d.goals(true) }
 
-// PricedGoals is Goals with a price for every violation, of hard guardrails, too: for reports,
-// where a mixture that breaks one has a value all the same.
+// PricedGoals is Goals with a price for every violation, including those of hard guardrails.
+// Reports use it because they also value mixtures that break one.
 func (d *Definition) PricedGoals() (*pasto.Goals, error) { return d.goals(false) }
 
 func (d *Definition) goals(hard bool) (*pasto.Goals, error) {

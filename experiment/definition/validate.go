@@ -112,7 +112,7 @@ func (d *Definition) checkArms() error {
 	if a.Box != nil {
 		return d.checkBox()
 	}
-	if a.Nodes != 0 || a.Every != 0 {
+	if a.Nodes != nil || a.Every != nil {
 		return noregret.BadInputf("arms", "only a box has nodes and every")
 	}
 	if a.Grid != nil {
@@ -215,11 +215,11 @@ func (d *Definition) checkBox() error {
 				largest)
 		}
 	}
-	if a.Nodes < 0 || a.Nodes > 200 {
-		return noregret.BadInputf("arms.nodes", "%d: want 1 to 200", a.Nodes)
+	if n := a.Nodes; n != nil && (*n < 1 || *n > 200) {
+		return noregret.BadInputf("arms.nodes", "%d: want 1 to 200", *n)
 	}
-	if a.Every < 0 || a.Every > 1_000_000 {
-		return noregret.BadInputf("arms.every", "%d rounds: want 1 to 1000000", a.Every)
+	if n := a.Every; n != nil && (*n < 1 || *n > 1_000_000) {
+		return noregret.BadInputf("arms.every", "%d rounds: want 1 to 1000000", *n)
 	}
 	if d.Policy.Kind != "pasto" {
 		return noregret.BadInputf("arms.box", "the policy %q cannot choose points of a box: want pasto", d.Policy.Kind)

@@ -29,7 +29,7 @@ func TestLinks(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if p == ".git" || p == "bin" {
+			if p == ".git" || p == "bin" || d.Name() == "node_modules" {
 				return fs.SkipDir
 			}
 			return nil

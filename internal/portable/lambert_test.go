@@ -40,8 +40,8 @@ func TestLambertValues(t *testing.T) {
 	}
 }
 
-// TestLambertIdentities: w·e^w = x, W0(x·e^x) = x, and the bounds (1 − 1/e)·ln(1 + x) ≤ W0(x) ≤ ln(1
-// + x) (Orabona 2019, Theorem A.2).
+// TestLambertIdentities: w·e^w = x, W0(x·e^x) = x, and the bounds (1 − 1/e)·ln(1 + x) ≤ W0(x) ≤
+// ln(1 + x) (Orabona 2019, Theorem A.2).
 func TestLambertIdentities(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 100_000 {

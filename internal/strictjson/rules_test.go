@@ -125,7 +125,7 @@ func TestUnmarshaler(t *testing.T) {
 	}
 }
 
-// TestNumberKey compares spellings of one number and of its neighbours.
+// TestNumberKey compares different spellings of a number, and its neighbours.
 func TestNumberKey(t *testing.T) {
 	for _, same := range [][]string{
 		{"0", "-0", "0.0", "0e5"},

@@ -35,7 +35,7 @@ round: {length: 1h, min_units: 100}
 attribution_window: 24h
 `
 
-// form is a form of the definition.
+// form is a variant of the definition.
 type form struct{ name, metric, guardrail string }
 
 var forms = []form{
@@ -89,7 +89,7 @@ func table(w io.Writer, runs int, of *world, hours []int) error {
 	return t.Flush()
 }
 
-// world is the traffic: units come evenly, and what they do is known after a delay.
+// world is the traffic: units arrive evenly, and their feedback arrives after a delay.
 type world struct {
 	rate  float64
 	units int // an hour

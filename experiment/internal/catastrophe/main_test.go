@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestCrashingArmIsStopped: an arm that crashes gets some hundred units, in the first round.
-// Without values that count before their window has closed it gets 2,952 in the first hour and
-// 71,300 in a day, as it is only known after that.
+// TestCrashingArmIsStopped checks that an arm that crashes gets a few hundred units, all in the
+// first round. If values counted only after their window has closed, it would get 2,952 units in
+// the first hour and 71,300 in the first day.
 func TestCrashingArmIsStopped(t *testing.T) {
 	t.Parallel()
 	hours, rates := []int{1, 24}, []float64{0.1, 0.5}
@@ -20,7 +20,7 @@ func TestCrashingArmIsStopped(t *testing.T) {
 	}
 	for _, f := range forms {
 		if strings.HasPrefix(f.name, "rollback") {
-			continue // it acts when the mixture breaks the limit
+			continue // this action needs the mixture to break the limit
 		}
 		for _, rate := range rates {
 			w := &world{rate: rate, units: 4000, delay: time.Minute}
@@ -38,7 +38,8 @@ func TestCrashingArmIsStopped(t *testing.T) {
 	}
 }
 
-// TestHarmlessArmIsNotStopped: an arm that crashes as often as the others keeps its share.
+// TestHarmlessArmIsNotStopped checks that an arm that crashes as often as the others keeps its
+// share.
 func TestHarmlessArmIsNotStopped(t *testing.T) {
 	t.Parallel()
 	w := &world{rate: 0.01, units: 4000, delay: time.Minute}

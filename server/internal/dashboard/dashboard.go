@@ -23,7 +23,7 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// Source is where pages get their data. Nobody changes what it returns.
+// Source is where pages get their data. Its results must not be modified.
 type Source interface {
 	// Experiments lists the experiments by name.
 	Experiments() []policy.Summary
@@ -79,8 +79,8 @@ func (d *Dashboard) Routes() []web.Route {
 	}
 }
 
-// ContentSecurityPolicy is the policy of pages: nothing but what this service serves, nothing
-// inline.
+// ContentSecurityPolicy is the policy of pages. It allows only resources that this service serves,
+// and nothing inline.
 const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src " +
 	"'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -119,9 +119,9 @@ type page struct {
 	Live string
 	// Visitor is the name of the access token, "" where none are required.
 	Visitor string
-	// Parts are what the stream replaces, rendered, by name.
+	// Parts are the rendered parts that the stream replaces, by name.
 	Parts map[string]template.HTML
-	// Data is what only this page has.
+	// Data is the data of this page's template.
 	Data any
 	// redirect is where the browser goes instead, "" to show the page.
 	redirect string
@@ -211,7 +211,7 @@ func (d *Dashboard) asset(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteBytes(w, http.StatusOK, media, b)
 }
 
-// Visitor returns the principal who looks at a page, by access token or cookie, or nil. Only a
+// Visitor returns the principal who views a page, by access token or cookie, or nil. Only a
 // principal with the role [access.Read] is a visitor.
 func (d *Dashboard) Visitor(r *http.Request) *access.Principal {
 	if p := d.Tokens.Bearer(r); p != nil && p.May(access.Read) {

@@ -35,7 +35,7 @@ func (d *Dashboard) experimentPage(_ http.ResponseWriter, r *http.Request) (*pag
 	}, err
 }
 
-// experimentData is what only the page of an experiment has.
+// experimentData is the data of an experiment's page.
 type experimentData struct {
 	Name     string
 	Versions bool // the axis has policy versions

@@ -22,7 +22,7 @@ type listRow struct {
 	Problems int
 }
 
-// listed is the list of experiments at a time.
+// listed is the list of experiments at one time.
 type listed struct {
 	Rows []listRow
 	Time time.Time
@@ -172,7 +172,7 @@ type bar struct {
 	Drawn    bool
 }
 
-// knownRow has the estimates of an arm when the policy was made.
+// knownRow has the estimates of an arm at the time when the policy was made.
 type knownRow struct {
 	Arm     string
 	Units   uint64
@@ -191,7 +191,7 @@ func (v *explained) show(e *policy.Explanation) {
 		b.Drawn = e.Fraction >= d.From && e.Fraction < d.From+d.P
 		v.Bars = append(v.Bars, b)
 	}
-	var order []int // the greatest shares get the colours
+	var order []int // the largest shares get the colours
 	for i := range v.Bars {
 		order = append(order, i)
 	}
