@@ -98,7 +98,8 @@ func TestKTOverflow(t *testing.T) {
 		if x := l.Predict()[0]; refused == 0 || !vec.IsFinite(x) || !(x > 1e290) {
 			t.Errorf("%v: %d refused, x = %v", l, refused, x)
 		}
-		if err := l.Update([]float64{1}); err != nil || !(l.Predict()[0] < 1e298) { // it loses 99.9 %
+		// A loss takes 99.9 % of the wealth.
+		if err := l.Update([]float64{1}); err != nil || !(l.Predict()[0] < 1e298) {
 			t.Errorf("%v: a loss: %v, x = %v", l, err, l.Predict()[0])
 		}
 	}

@@ -12,7 +12,7 @@ func epsilonOption(byDefault string) Option {
 	return Option{"epsilon", byDefault, "the initial wealth: the regret at the start, over L"}
 }
 
-// parameterFree are the learners that bet on coins.
+// parameterFree are the learners that bet on coins and know a Lipschitz constant.
 func parameterFree() []Entry {
 	return []Entry{
 		{
@@ -73,6 +73,12 @@ func parameterFree() []Entry {
 				})
 			},
 		},
+	}
+}
+
+// parameterFreeVariants are those that know the horizon, or no Lipschitz constant.
+func parameterFreeVariants() []Entry {
+	return []Entry{
 		{
 			Name: "exponential-l2", Kind: "convex",
 			Bound: "‖u‖·L·√(2T·ln(1+4T‖u‖²/ε²))+L·ε+2√2·‖u‖·√Σ‖g_t‖²",

@@ -200,7 +200,8 @@ func (l *FreeGrad) Bound(u []float64) (float64, error) {
 func (l *FreeGrad) conjugate(n float64) float64 {
 	st := &l.state
 	root := st.V.root()
-	scale := portable.Log(l.epsilon) + portable.Log(st.First) + portable.Log(st.First/root) // ln Ψ(0, V, h)
+	// ln Ψ(0, V, h)
+	scale := portable.Log(l.epsilon) + portable.Log(st.First) + portable.Log(st.First/root)
 	kappa := st.Largest / root
 	target := portable.Log(root) + portable.Log(n) - scale
 	rises := func(rho float64) bool { // whether Ψ rises faster than the linear term
