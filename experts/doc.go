@@ -20,6 +20,18 @@
 //		if err := player.Update(g); err != nil { ... }
 //	}
 //
+// # Which weights
+//
+// The weights come from a learner on the simplex of package oco. Hedge has three forms there:
+// oco.NewExponentiatedGradient with a fixed rate and a prior, oco.NewEntropicFTRL for any horizon,
+// and oco.NewAdaHedge, which needs neither horizon nor range. oco.NewExpertBetting has no rate, and
+// a bound for every share of good experts (quantiles); oco.NewFixedShare follows a best expert that
+// changes.
+//
+// [Specialists] plays with experts that sleep in some rounds: the regret to each counts the rounds
+// in which it was awake. [Mixture] takes whole learners for experts, and so selects among models
+// while they learn from a stream.
+//
 // # What is promised
 //
 // The losses of a round must be fixed before i_t is drawn. They may depend on earlier draws and on

@@ -59,7 +59,7 @@ func TestNoAllocations(t *testing.T) {
 			return
 		}
 		r := random.New(7, "alloc")
-		g := gradient(r, "gaussian", 1, make([]float64, 5), true)
+		g := a.shorten(gradient(r, "gaussian", 1, make([]float64, 5), true))
 		sparse := Sparse{Index: []uint32{1, 3}, Value: []float64{g[1], g[3]}}
 		features, isVAW := l.(*VovkAzouryWarmuth)
 		round := func() {
@@ -98,7 +98,7 @@ func TestSparseEqualsDense(t *testing.T) {
 			}
 			dense := must(e.New(a.problem, nil))
 			for round := range n {
-				g := gradient(r, "sparse", round, l.Predict(), true)
+				g := a.shorten(gradient(r, "sparse", round, l.Predict(), true))
 				var sp Sparse
 				for i, v := range g {
 					if v != 0 || r.IntN(10) == 0 {
@@ -305,7 +305,7 @@ func TestRefusalsChangeNothing(t *testing.T) {
 // scaleFree lists the learners that are scale-free.
 var scaleFree = []string{
 	"ogd-adaptive", "adagrad", "scale-free-hedge", "adahedge", "adaftrl", "proximal-ftrl",
-	"linear-leader", "optimistic-adagrad", "adagrad-full",
+	"linear-leader", "optimistic-adagrad", "adagrad-full", "freegrad",
 }
 
 // TestSinglePoint checks that every learner stays on the point of a set with one point.

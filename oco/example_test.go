@@ -2,6 +2,7 @@ package oco_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/loss"
@@ -133,4 +134,28 @@ func ExampleLearners() {
 	// mean-leader: 4L²(1+ln T), knowing that losses are squared distances
 	// linear-leader: none: its regret can be T, knowing nothing
 	// ogd-fixed: D·L·√T, knowing T, L, D
+}
+
+// A learner on ℝ finds a best point of unknown size without a learning rate: its loss is |x − 200|.
+func ExampleNewKT() {
+	learner, err := oco.NewKT(1, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	total := 0.0
+	for range 1000 {
+		g, x := -1.0, learner.Predict()[0]
+		if x > 200 {
+			g = 1
+		}
+		total += math.Abs(x - 200)
+		if err := learner.Update([]float64{g}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	bound, err := learner.Bound([]float64{200})
+	fmt.Printf("regret %.0f, bound %.0f, %v\n", total, bound, err)
+	// Output: regret 28102, bound 29937, <nil>
 }

@@ -137,6 +137,7 @@ type wrapperCase struct {
 	hand      func() composed
 	refused   map[string]string
 	fromDense bool
+	copies    int // how many learners get each sparse subgradient, 0 for one
 }
 
 // The dimension of wrappers' offers.
@@ -216,7 +217,104 @@ func wrapperCases() map[string]wrapperCase {
 				return c
 			},
 		},
+		"MagnitudeDirection": {
+			wrap: func(make func(d int) *sponge) Learner {
+				return must(NewMagnitudeDirection(make(1), make(offerDim), convex.L2))
+			},
+			hand:    magnitudeByHand,
+			refused: map[string]string{"curvature": "the distance to u is in neither of the two games"},
+		},
+		"Shifted": {
+			wrap: func(make func(d int) *sponge) Learner {
+				return must(NewShifted(make(offerDim), []float64{1, -2, 3}))
+			},
+			hand: func() composed {
+				l := inner()
+				c := through(l, asIs)
+				c.predict = func() []float64 {
+					x := l.Predict()
+					return []float64{x[0] + 1, x[1] - 2, x[2] + 3}
+				}
+				return c
+			},
+		},
+		"Constrained": {
+			wrap: func(make func(d int) *sponge) Learner {
+				return must(NewConstrained(make(offerDim), must(convex.NewCube(offerDim, -.2, .3))))
+			},
+			hand: func() composed { return constrainedByHand(inner()) },
+			refused: map[string]string{
+				"features":  "they are those of a loss at x_t, and the learner plays y_t",
+				"curvature": "the losses curve at x_t, and the learner plays y_t",
+			},
+		},
+		"Added": {
+			wrap: func(make func(d int) *sponge) Learner { return must(NewAdded(make(offerDim), make(offerDim))) },
+			hand: func() composed {
+				c := through(inner(), asIs)
+				predict := c.predict
+				c.predict = func() []float64 { return scaledTo(predict(), 2) }
+				return c
+			},
+			refused: map[string]string{"curvature": "the losses curve in the sum, not in its parts"},
+			copies:  2,
+		},
 	}
+}
+
+func magnitudeByHand() composed {
+	magnitude, direction, point := newSponge(1), newSponge(offerDim), make([]float64, offerDim)
+	inner := func(v []float64) []float64 {
+		s := 0.0
+		for i, w := range direction.Predict() {
+			s += v[i] * w
+		}
+		return []float64{s}
+	}
+	return composed{
+		begin: func(_ int, o offer) {
+			if o.hint != nil {
+				_ = direction.Hint(o.hint)
+				_ = magnitude.Hint(inner(o.hint))
+			}
+			if o.features != nil {
+				_ = direction.Features(o.features)
+				_ = magnitude.Features(inner(o.features))
+			}
+		},
+		end: func(_ int, o offer) {
+			s := inner(o.g)
+			_, _ = o.end(direction), magnitude.Update(s)
+		},
+		predict: func() []float64 {
+			for i, w := range direction.Predict() {
+				point[i] = magnitude.Predict()[0] * w
+			}
+			return point
+		},
+	}
+}
+
+// constrainedByHand is the reduction to the cube from −0.2 to 0.3.
+func constrainedByHand(l *sponge) composed {
+	const low, high = -.2, .3
+	c, point := through(l, asIs), make([]float64, offerDim)
+	c.end = func(_ int, o offer) {
+		g := slices.Clone(o.g)
+		for i, y := range l.Predict() {
+			if y > high && g[i] < 0 || y < low && g[i] > 0 {
+				g[i] = 0
+			}
+		}
+		_ = l.Update(g)
+	}
+	c.predict = func() []float64 {
+		for i, y := range l.Predict() {
+			point[i] = min(max(y, low), high)
+		}
+		return point
+	}
+	return c
 }
 
 func anytimeByHand(l *sponge) composed {
@@ -378,7 +476,7 @@ func compareWithHand(t *testing.T, what string, w wrapperCase, rounds []offer) {
 	for _, s := range inside {
 		sparse += s.sparse
 	}
-	if want := len(rounds); rounds[0].sparse != nil && !w.fromDense && sparse != want {
+	if want := len(rounds) * max(w.copies, 1); rounds[0].sparse != nil && !w.fromDense && sparse != want {
 		t.Errorf("%s: %d sparse subgradients arrived, want %d", what, sparse, want)
 	}
 	l = w.wrap(newSponge)
@@ -450,6 +548,12 @@ func TestWrappersOfPlainLearners(t *testing.T) {
 		"anytime":        func(l Learner) Learner { return must(NewAnytime(l, UniformAlpha())) },
 		"doubling": func(l Learner) Learner {
 			return must(NewDoubling("one", func(int) (Learner, error) { return l, nil }))
+		},
+		"shifted": func(l Learner) Learner { return must(NewShifted(l, make([]float64, 3))) },
+		"added":   func(l Learner) Learner { return must(NewAdded(l)) },
+		"magnitude": func(l Learner) Learner {
+			one := descent(must(convex.NewCube(1, 1, 1)), nil, Constant(1)) // stays at 1
+			return must(NewMagnitudeDirection(&onlyLearner{one}, l, convex.L2))
 		},
 	} {
 		plain, beside := descent(set, nil, Constant(.1)), descent(set, nil, Constant(.1))

@@ -25,6 +25,17 @@ type arena struct {
 
 const lipschitz = 1.5
 
+// shorten scales a bounded subgradient to the arena's Lipschitz constant, if that is below
+// lipschitz.
+func (a *arena) shorten(g []float64) []float64 {
+	if f := a.problem.Lipschitz / lipschitz; f < 1 {
+		for i := range g {
+			g[i] *= f
+		}
+	}
+	return g
+}
+
 // sequences lists the ways in which linear losses are drawn.
 var sequences = []string{"gaussian", "sparse", "heavy", "adversarial", "drifting", "zero then huge"}
 

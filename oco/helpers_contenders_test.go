@@ -32,6 +32,8 @@ type contender struct {
 	steep bool
 	// signed reports that the bound may be below 0: ψ_T(u) − ψ_1(x_1), for a perfect first hint.
 	signed bool
+	// limit scales a subgradient that is longer than the learner's Lipschitz constant down to it.
+	limit func(g []float64)
 }
 
 // step plays one round of a contender and reports the error of its update.
@@ -158,6 +160,9 @@ func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 	for round := range n {
 		x := l.Predict()
 		g := drawGradient(r, kind, round, x)
+		if c.limit != nil {
+			c.limit(g)
+		}
 		hint(t, r, l, g)
 		x = l.Predict()
 		if !c.set.Contains(x, tolerance(c.set)) {
@@ -529,7 +534,7 @@ func contenders(r *random.Source, d, n int) []contender {
 		return must(NewPNormTuned(d, eta, a, max(n, 1)))
 	}})
 	add(contender{name: "ftrl-proximal", set: space(d), make: func() Learner { return must(NewFTRLProximal(d, o)) }})
-	return all
+	return append(all, bettingContenders(r, d, n)...)
 }
 
 // played is a finished round.

@@ -193,13 +193,13 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 				t.Errorf("%s: %v: refused with code %v: %v", c.name, gs[:k+1], code, err)
 				return
 			}
-			if split, ok := l.(*Split); ok && split.failed != nil {
+			if stops, ok := l.(interface{ failure() error }); ok && stops.failure() != nil {
 				// As documented, after a refusal by one learner when others have moved, it cannot
 				// be used until a restore.
 				if err := l.Update(make([]float64, len(g))); err == nil {
 					t.Errorf("%s: %v: it continues after a failure", c.name, gs[:k+1])
 				}
-				if err := split.UnmarshalBinary(before); err != nil || !slices.Equal(split.Predict(), x) {
+				if err := l.(Snapshotter).UnmarshalBinary(before); err != nil || !slices.Equal(l.Predict(), x) {
 					t.Errorf("%s: %v: a restore (%v) does not repair it", c.name, gs[:k+1], err)
 				}
 			}
@@ -436,10 +436,16 @@ func TestMemoryIsStated(t *testing.T) {
 		"scale-free hedge": func() (Learner, error) {
 			return NewScaleFreeHedge(most, DefaultScaleFreeHedgeAlpha(most))
 		},
-		"eg":             func() (Learner, error) { return NewExponentiatedGradient(most, nil, 1) },
-		"entropic ftrl":  func() (Learner, error) { return NewEntropicFTRL(most, 1, DefaultEntropicAlpha(most)) },
-		"p-norm":         func() (Learner, error) { return NewPNorm(most, 1.5, 1) },
-		"vaw":            func() (Learner, error) { return NewVovkAzouryWarmuth(most, 1) },
+		"eg":            func() (Learner, error) { return NewExponentiatedGradient(most, nil, 1) },
+		"entropic ftrl": func() (Learner, error) { return NewEntropicFTRL(most, 1, DefaultEntropicAlpha(most)) },
+		"p-norm":        func() (Learner, error) { return NewPNorm(most, 1.5, 1) },
+		"vaw":           func() (Learner, error) { return NewVovkAzouryWarmuth(most, 1) },
+		"kt": func() (Learner, error) {
+			return NewCoordinateKT(most, CoordinateKTOptions{Lipschitz: 1, Epsilon: 1})
+		},
+		"freegrad":       func() (Learner, error) { return NewFreeGrad(most, 1) },
+		"expert betting": func() (Learner, error) { return NewExpertBetting(most, ExpertBettingOptions{}) },
+		"fixed share":    func() (Learner, error) { return NewFixedShare(most, 1, .1) },
 		"penalized ftrl": func() (Learner, error) { return NewPenalizedFTRL(most, 1, L1Penalty(1)) },
 		"sketch": func() (Learner, error) {
 			return NewSketchedNewtonStep(space(1<<20), 1, 1, 1024)

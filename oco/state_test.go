@@ -55,6 +55,14 @@ func TestWrapperSnapshots(t *testing.T) {
 			return must(NewDoubling("base", func(int) (Learner, error) { return base(), nil }))
 		},
 		"hint experts": func() Learner { return must(NewHintExperts(hinted(), 2, convex.L2)) },
+		"shifted":      func() Learner { return must(NewShifted(base(), []float64{1, 2, 3})) },
+		"added":        func() Learner { return must(NewAdded(base(), must(NewFreeGrad(3, 1)))) },
+		"magnitude": func() Learner {
+			return must(NewMagnitudeDirection(must(NewFreeGrad(1, 1)), base(), convex.L2))
+		},
+		"constrained": func() Learner {
+			return must(NewConstrained(must(NewFreeGrad(3, 1)), must(convex.NewCenteredBall(3, .1))))
+		},
 	} {
 		a, r := make(), random.New(1, name)
 		step := func(ls ...Learner) {
