@@ -23,8 +23,8 @@ type servedWorld struct {
 
 var servedMetrics = []string{"sales", "complaints", "clicks"}
 
-// newServedWorld begins an experiment whose control arm holds the guardrails by a margin. Other arms
-// sell more and break one of them, or hold them, at random.
+// newServedWorld begins an experiment whose control arm holds the guardrails by a margin. Other
+// arms sell more and break one of them, or hold them, at random.
 func newServedWorld(t *testing.T, seed uint64, guardrails string) *servedWorld {
 	w := &servedWorld{
 		scenario: newScenario(t), r: random.New(seed, "served"), arms: []string{"today", "a", "b", "c"},
@@ -37,8 +37,8 @@ func newServedWorld(t *testing.T, seed uint64, guardrails string) *servedWorld {
 	}
 	out := w.run("apply\nname: e\narms: [{name: today, value: 0}, {name: a, value: 1}, {name: b, value: 2}, " +
 		"{name: c, value: 3}]\ncontrol: {arm: today, share: 0.1}\nmetrics: [{name: sales, range: [0, 1]}, {name: " +
-		"complaints, kind: count, range: [0, 1], direction: down}, {name: clicks, range: [0, 1]}]\nobjective: {goals: " +
-		"[{metric: sales}]}\nguardrails: [" + guardrails + "]\nround: {length: 1h}\nattribution_window: 3h")
+		"complaints, kind: count, range: [0, 1], direction: down}, {name: clicks, range: [0, 1]}]\nobjective: " +
+		"{goals: [{metric: sales}]}\nguardrails: [" + guardrails + "]\nround: {length: 1h}\nattribution_window: 3h")
 	if out != "definition: version 1\n" {
 		t.Fatal(out)
 	}
@@ -109,9 +109,9 @@ func TestServedHolds(t *testing.T) {
 	}
 }
 
-// TestServedRatioHolds is TestServedHolds for a change of a ratio: the rate of taps, of which a unit
-// has as many chances as it has views, and more in some arms than in others. Metrics have no range,
-// so that arms of which nothing is known get a hundredth of the units.
+// TestServedRatioHolds is TestServedHolds for a change of a ratio: the rate of taps, of which a
+// unit has as many chances as it has views, and more in some arms than in others. Metrics have no
+// range, so that arms of which nothing is known get a hundredth of the units.
 func TestServedRatioHolds(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t)
