@@ -213,7 +213,7 @@ func (l *FreeGrad) conjugate(n float64) float64 {
 		low, high = high, 2*high
 	}
 	for range 60 {
-		if middle := low + (high-low)/2; rises(middle) {
+		if middle := low + float64((high-low)/2); rises(middle) {
 			high = middle
 		} else {
 			low = middle
