@@ -79,7 +79,18 @@ func frozenFields(d *definition.Definition) map[string]any {
 // learningFields are the fields that the learner depends on. A change of them requires a new
 // learner.
 func learningFields(d *definition.Definition) any {
-	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift, d.Changes, d.Exploration}
+	fields := []any{d.Objective, d.Guardrails, d.Policy, d.Drift, d.Changes, d.Exploration}
+	if d.LearnsControl() {
+		fields = append(fields, d.Control.Share, d.ExplorationFloor, d.MaxShare)
+	}
+	return fields
+}
+
+// renewsLearner reports whether a change of the arms requires a new learner: its bounds on shares
+// are by arm, and it does not know those that are vetoed.
+func (x *experimentState) renewsLearner() bool {
+	d := x.roster.def
+	return d.Policy.Kind != "fixed" && ((stopView{&x.roster}).anyVeto() || d.LearnsControl() && d.MaxShare != nil)
 }
 
 func sameJSON(a, b any) bool {
@@ -122,7 +133,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.guards.Guards, x.guards.bounds = newGuards(len(d.Guardrails), now), nil
 		for k := range x.roster.Arms {
-			x.roster.Arms[k].Beyond = nil
+			x.roster.Arms[k].Beyond, x.roster.Arms[k].Crashed = nil, nil
 		}
 		x.guards.watch(d)
 		if x.Status == policy.RolledBack {
@@ -132,9 +143,9 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 			c.contrasts = nil
 		}
 	}
-	if !sameJSON(learningFields(before), learningFields(d)) || d.Policy.Kind != "fixed" &&
-		(stopView{&x.roster}).anyVeto() {
-		err = x.learning.rebuildLearner(&x.roster)
+	x.roster.relist()
+	if !sameJSON(learningFields(before), learningFields(d)) || x.renewsLearner() && len(added)+len(retired) > 0 {
+		err = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
 	} else {
 		err = x.learning.remakeArms(&x.roster, len(added), retired)
 	}
@@ -180,16 +191,21 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		if err != nil {
 			return err
 		}
-		if _, err := x.learning.learner.AddArm(); err != nil {
+		x.roster.push(policy.Arm{Name: p.Arm, Value: value}, false)
+		if x.renewsLearner() {
+			err = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
+		} else {
+			_, err = x.learning.learner.AddArm()
+		}
+		if err != nil {
 			return err
 		}
-		x.roster.push(policy.Arm{Name: p.Arm, Value: value}, false)
 		x.note(now, "arm %s added", p.Arm)
 		return x.renewChanged(now, "arm added", x.roster.def, 1, nil)
 	}
 	active := 0
 	for _, i := range x.roster.LearnedArms {
-		if x.roster.Arms[i].Active {
+		if x.roster.Arms[i].Active && (i != x.roster.Control || x.roster.def.Policy.Kind == "fixed") {
 			active++
 		}
 	}
@@ -202,7 +218,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
 	x.roster.Arms[k].Active = false
-	if x.roster.def.Policy.Kind != "fixed" && (stopView{&x.roster}).anyVeto() {
+	if x.renewsLearner() {
 		stopper{x}.replan()
 	} else if err := x.learning.learner.RetireArm(slices.Index(x.roster.LearnedArms, k)); err != nil {
 		return err

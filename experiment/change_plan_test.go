@@ -47,9 +47,9 @@ func TestPlanRefusesWhatReplayWould(t *testing.T) {
 // and builds a new experiment's learner only once.
 func TestPlanOnce(t *testing.T) {
 	made := 0
-	makeLearner = func(d *definition.Definition, arms int, split []float64) (learner, error) {
+	makeLearner = func(r *roster) (learner, error) {
 		made++
-		return newLearner(d, arms, split)
+		return newLearner(r)
 	}
 	defer func() { makeLearner = newLearner }()
 	const text = "name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\n" +

@@ -25,7 +25,7 @@ func TestRatioChange(t *testing.T) {
 			"metrics: [{name: clicks, kind: count}, {name: views, kind: count}, {name: rate, kind: ratio, numerator: " +
 			"clicks, " +
 			"denominator: views}]\npolicy: {kind: fixed, split: {c: 0.5, a: 0.5}}\n" +
-			"guardrails: [{metric: rate, min_change: -0.1}]\nround: {length: 1m}\nattribution_window: 1m")
+			"guardrails: [{metric: rate, min_change: -0.1, hard: false}]\nround: {length: 1m}\nattribution_window: 1m")
 		r := random.New(1, "ratio change")
 		for round := range 8 {
 			p := UnitsEvent{Experiment: "g"}
@@ -80,7 +80,8 @@ func TestHeldThenRolledBack(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c}\n" +
 		"metrics: [{name: y, range: [0, 1]}]\npolicy: {kind: fixed, split: {c: 0.5, a: 0.5}}\n" +
-		"guardrails: [{metric: y, min_change: -0.2, action: rollback}]\nround: {length: 1m}\nattribution_window: 1m")
+		"guardrails: [{metric: y, min_change: -0.2, hard: false, action: rollback}]\nround: {length: " +
+		"1m}\nattribution_window: 1m")
 	guard := func() policy.GuardrailReport {
 		r, err := s.state.Report("g")
 		if err != nil {

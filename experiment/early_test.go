@@ -73,7 +73,7 @@ func TestLowerRateGrows(t *testing.T) {
 
 const watched = "apply\nname: x\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: 0.5}\n" +
 	"metrics: [{name: s, range: [0, 1]}, {name: m, METRIC}]\nobjective: {goals: [{metric: s}]}\n" +
-	"guardrails: [{metric: m, LIMIT, action: shrink}]\nround: {length: 1h}\nattribution_window: 24h"
+	"guardrails: [{metric: m, LIMIT, hard: false, action: shrink}]\nround: {length: 1h}\nattribution_window: 24h"
 
 // TestEarlyValues checks that an arm that breaks a limit is stopped while its window is open and
 // that an arm that holds it is not, for limits on either side, with values one by one and as sums.

@@ -76,7 +76,7 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 	x.guards.Guards = newGuards(len(d.Guardrails), now)
 	x.guards.watch(d)
 	x.lifts.watch(d)
-	if err := x.learning.rebuildLearner(&x.roster); err != nil {
+	if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {
 		return nil, err
 	}
 	x.roster.InitialArms = len(x.roster.Arms)
@@ -99,12 +99,16 @@ func (x *experimentState) mixture() []float64 {
 	return p
 }
 
-// learnedMixture returns the learner's mixture with the exploration floor and the control arm's
-// fixed share, without stopped arms and within the bounds on shares.
+// learnedMixture returns the learner's mixture without stopped arms and within the bounds on
+// shares. Where the control arm is not an arm of the learner, it adds its fixed share and the
+// exploration floor.
 func (x *experimentState) learnedMixture() []float64 {
 	p := make([]float64, len(x.roster.Arms))
-	fixed := 0.0
-	if x.roster.def.Policy.Kind != "fixed" && x.roster.Control >= 0 {
+	fixed, floor := 0.0, x.roster.def.ExplorationFloor
+	switch {
+	case x.roster.def.LearnsControl():
+		floor = 0
+	case x.roster.def.Policy.Kind != "fixed" && x.roster.Control >= 0:
 		fixed = x.roster.def.Control.Share
 		p[x.roster.Control] = fixed
 	}
@@ -114,7 +118,6 @@ func (x *experimentState) learnedMixture() []float64 {
 			active++
 		}
 	}
-	floor := x.roster.def.ExplorationFloor
 	for i, v := range made {
 		k, share := x.roster.LearnedArms[i], float64((1-floor)*v)
 		if arms.planned(k) {

@@ -66,6 +66,9 @@ func (x *experimentState) healthReport() policy.Health {
 	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.open()
 	h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.running().Mixture)...)
 	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
+	if text := x.noRoom(); text != "" {
+		h.Problems = append(h.Problems, text)
+	}
 	if len(x.joiner.cohorts) >= x.roster.maxOpen() {
 		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.joiner.cohorts))+" policy versions wait for their "+
 			"attribution window, the maximum; longer rounds, relative to the window, would avoid this")

@@ -241,7 +241,7 @@ func (x *objectiveInput) goalsAt(at func(i int) float64) []float64 {
 		control.Metrics[m] = confseq.Sequence{N: 1, Mean: y}
 	}
 	theta := make([]float64, x.goals.Dim())
-	if !goalVector(theta, x.def, &arm, &control) {
+	if !goalVector(theta, x.def, &arm, &control, x.controlStats()) {
 		return nil
 	}
 	return theta

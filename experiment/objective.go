@@ -4,12 +4,18 @@ import "github.com/noregret/noregret/internal/vec"
 
 // setGoals makes the objective of the definition.
 func (x *roster) setGoals() (err error) {
-	x.goals, x.priced = nil, nil
+	x.goals, x.priced, x.learned = nil, nil, nil
 	if x.def.Objective == nil {
 		return nil
 	}
-	if x.goals, err = x.def.Goals(); err == nil {
-		x.priced, err = x.def.PricedGoals()
+	if x.goals, err = x.def.Goals(); err != nil {
+		return err
+	}
+	if x.priced, err = x.def.PricedGoals(); err != nil {
+		return err
+	}
+	if x.learned = x.goals; x.def.Plain() {
+		x.learned, err = x.def.RawGoals()
 	}
 	return err
 }
@@ -51,9 +57,10 @@ func (x *roster) means() (means [][]float64, known []bool) {
 	if x.goals == nil {
 		return nil, nil
 	}
+	reference := x.reference()
 	for k := range x.Arms {
 		dst := make([]float64, x.goals.Dim())
-		known = append(known, goalVector(dst, x.def, &x.Arms[k].Stats, x.controlStats()))
+		known = append(known, goalVector(dst, x.def, &x.Arms[k].Stats, x.controlStats(), reference))
 		means = append(means, dst)
 	}
 	return means, known

@@ -88,6 +88,7 @@ func (x *experimentState) renewWith(now int64, cause string, split *policy.Split
 	c.Begun, c.Learnable, c.Hold = now, !x.frozen(), v.Hold
 	x.Ratio.begin(c, x.rounds.First)
 	x.joiner.cohorts = append(x.joiner.cohorts, c)
+	x.learning.Promised = x.promise()
 	x.rounds.policy, err = x.rounds.policyOf(&x.roster, v)
 	return err
 }
@@ -164,7 +165,7 @@ func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
 		m := &r.def.Metrics[i]
 		p.Metrics = append(p.Metrics, policy.MetricForm{
 			Name: m.Name, Kind: m.Kind, Numerator: m.Numerator,
-			Denominator: m.Denominator, Range: m.Range, Cap: m.Cap, Default: m.Default,
+			Denominator: m.Denominator, Range: m.Range, Cap: (*float64)(m.Cap), Default: m.Default,
 		})
 	}
 	if v.State == policy.RolledBack {

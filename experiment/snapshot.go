@@ -15,7 +15,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 2"
+const stateFormat = "noregret state 3"
 
 type persistedState struct {
 	Format      string                `json:"format"`

@@ -499,6 +499,9 @@ func (s *scenario) report(b *strings.Builder) {
 		fmt.Fprintf(b, "  guardrail %s %s %v: %s, %s [%s, %s], %s\n", g.Metric, g.Kind, g.Limit, g.State,
 			number(g.Estimate), number(g.Low), number(g.High), g.Action)
 	}
+	if q := r.Promise; q != nil {
+		fmt.Fprintf(b, "  promise: %s\n", q.Text)
+	}
 	fmt.Fprintf(b, "  orphans %d, missing %v, dead %v, mismatch %v\n", r.Health.Orphans, r.Health.Missing,
 		r.Health.Dead, r.Health.SampleRatio.Mismatch)
 	if g := r.Regret; g != nil {

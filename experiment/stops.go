@@ -27,16 +27,22 @@ type stopState struct {
 	// Beyond lists the guardrails that the arm by itself breaks with confidence, so that each acts
 	// once.
 	Beyond []int `json:"beyond,omitempty"`
+	// Crashed lists the guardrails for which the arm was vetoed as one that crashes, so that each
+	// does so once.
+	Crashed []int `json:"crashed,omitempty"`
 	// Observed reports whether the learner has ever observed the arm.
 	Observed bool `json:"observed,omitempty"`
 }
 
 // stopsArms reports whether a guardrail stops arms that by themselves break it with confidence:
 // until a veto is lifted if every arm must hold it, else until the learner has observed the arm. A
-// soft guardrail that only alerts stops nothing, and one that rolls back does so when it is
-// breached.
-func stopsArms(g *definition.Guardrail) bool {
-	return g.EachArm || g.Action == "shrink" || g.Hard && g.Action == "alert"
+// soft guardrail that only alerts stops nothing. Under a fixed policy only those do that shrink, or
+// that every arm must hold.
+func stopsArms(d *definition.Definition, g *definition.Guardrail) bool {
+	if d.Policy.Kind == "fixed" {
+		return g.EachArm || g.Action == "shrink"
+	}
+	return g.EachArm || g.Hard || g.Action != "alert"
 }
 
 // stopView has the methods of the roster for stopped arms and bounds on shares.
@@ -152,7 +158,7 @@ func (x stopper) stopArms(in *guardInput, now int64) {
 	stopped, veto := false, false
 	for i := range x.roster.def.Guardrails {
 		g := &x.roster.def.Guardrails[i]
-		if !stopsArms(g) {
+		if !stopsArms(x.roster.def, g) {
 			continue
 		}
 		beyond := x.beyond(in, i)
@@ -227,7 +233,7 @@ func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 // served mixture leaves the vetoed arms out in any case.
 func (x stopper) replan() {
 	if x.roster.def.Arms.Box == nil && x.roster.def.Policy.Kind != "fixed" {
-		_ = x.learning.rebuildLearner(&x.roster)
+		_ = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
 	}
 }
 

@@ -108,10 +108,14 @@ func (s *Server) newRouter(signer *policy.Signer) *router {
 		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst),
 		cross: http.NewCrossOriginProtection(), streams: s.streams, metrics: s.metrics,
 	}
-	d := dashboard.New(dashboard.Options{
-		Source: s.live, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now, Logger: c.Logger,
-	})
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
+	conclude := func(ctx context.Context, name, reason string) error {
+		return experiments.Conclude(ctx, name, nil, reason)
+	}
+	d := dashboard.New(dashboard.Options{
+		Source: s.live, Conclude: conclude, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now,
+		Logger: c.Logger,
+	})
 	decisions := &decisionAPI{
 		config: c, signer: signer, policies: s.policies, writer: s.writer, streams: s.streams, draining: s.stop,
 	}

@@ -37,7 +37,7 @@ arms: [{name: control, value: 0}, {name: gain, value: 1}, {name: guard, value: 2
 control: {arm: control, share: 0.2}
 metrics: [{name: x}, {name: n, kind: count, default: 0}]
 objective: {goals: [{metric: x}]}
-guardrails: [{metric: x, min: -1, action: rollback}]
+guardrails: [{metric: x, min: -1, hard: false, action: rollback}]
 round: {length: 20ms, min_units: 20}
 attribution_window: 8784h
 `
@@ -50,7 +50,7 @@ control: {arm: control, share: 0.2}
 metrics: [{name: x, range: [0, 1]}, {name: bad, kind: count, range: [0, 1], default: 0},
   {name: r, kind: ratio, numerator: x, denominator: bad}]
 objective: {goals: [{metric: x}]}
-guardrails: [{metric: bad, max: 0.15, action: rollback}]
+guardrails: [{metric: bad, max: 0.15, hard: false, action: rollback}]
 round: {length: 8ms, min_units: 8}
 attribution_window: 16ms
 open_tokens: 5000

@@ -225,7 +225,7 @@ metrics:
   - {name: x, unit: '<img src=x onerror=alert(1)>'}
   - {name: y, range: [-10, 10]}
 objective: {goals: [{metric: x}]}
-guardrails: [{metric: y, min: 0}]
+guardrails: [{metric: y, min: 0, hard: false}]
 round: {length: 1m, min_units: 10}
 attribution_window: 10m
 `

@@ -103,6 +103,9 @@ func writeReport(w io.Writer, r *policy.Report) error {
 		lines = append(lines, fmt.Sprintf("guardrail %s, %s %v: %s, %s, on breach %s", q.Metric, q.Kind, q.Limit,
 			q.State, interval(q.Estimate, q.Low, q.High), q.Action))
 	}
+	if q := r.Promise; q != nil {
+		lines = append(lines, "guardrails: "+q.Text)
+	}
 	if q := r.Regret; q != nil && q.BestSingle.Value != nil {
 		lines = append(lines, fmt.Sprintf("best single arm %s %s, mixture %s, regret a unit %s over %d units",
 			q.BestSingle.Arm,

@@ -102,8 +102,9 @@ type Control struct {
 	Arm string `json:"arm"`
 	// Value is the arm's value if it is not one of the arms.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Share is its fixed share, in [0, 1); the policy divides the rest among the other arms. With a
-	// fixed policy, the share is part of the split instead.
+	// Share is its least share, in [0, 1), of the learned traffic; with drift and for a box it is
+	// fixed, and the policy divides the rest among the other arms. With a fixed policy, the share
+	// is part of the split instead.
 	Share float64 `json:"share,omitempty"`
 }
 
@@ -155,7 +156,7 @@ type Metric struct {
 	// Range is the interval of one observation. Observations outside it are refused.
 	Range []float64 `json:"range,omitempty"`
 	// Cap limits what an observation counts as to [−Cap, Cap]; nil for no limit.
-	Cap *float64 `json:"cap,omitempty"`
+	Cap *Cap `json:"cap,omitempty"`
 	// Default is the value of a unit whose window has closed without one; nil means that such units
 	// do not count.
 	Default *float64 `json:"default,omitempty"`
@@ -188,10 +189,17 @@ type Guardrail struct {
 	// MinChange and MaxChange are relative to the control arm: −0.02 is 2 % below it.
 	MinChange *float64 `json:"min_change,omitempty"`
 	MaxChange *float64 `json:"max_change,omitempty"`
-	// Penalty is the weight λ > 0 of the squared violation in the objective.
+	// Penalty is the price λ > 0 of a soft guardrail: λ times the square of the violation is
+	// subtracted from the objective. The violation is in units of the limit, or, where the limit is
+	// a change or 0, of the control's mean.
 	Penalty float64 `json:"penalty"`
-	// Hard makes the guardrail a constraint of the learner.
-	Hard bool `json:"hard,omitempty"`
+	// Hard makes the guardrail a constraint of the learner, which is the default; a soft one has a
+	// price.
+	Hard bool `json:"hard"`
+	// Hold says where a hard guardrail must hold: "served", in what is served in every round, the
+	// default where there is a control arm, or "deployed", in what would be deployed only. "" is
+	// the default.
+	Hold string `json:"hold,omitempty"`
 	// EachArm also applies the limit to each arm alone: an arm that breaks it with confidence is
 	// vetoed.
 	EachArm bool `json:"each_arm,omitempty"`

@@ -68,8 +68,8 @@ objective:
     - {metric: complaints}
   soft: 0.1
 guardrails:
-  - {metric: clicks, min_change: -0.02, penalty: 3, alpha: 0.01, action: rollback}
-  - {metric: rate, min: 0.05, action: shrink, each_arm: true}
+  - {metric: clicks, min_change: -0.02, penalty: 3, hard: false, alpha: 0.01, action: rollback}
+  - {metric: rate, min: 0.05, action: shrink, hard: false, each_arm: true}
 policy: {kind: pasto}
 exploration_floor: 0.05
 max_share: {every: 0.5, arms: {"mode=slow,weight=1": 0.1}}
@@ -134,7 +134,7 @@ func TestDefaults(t *testing.T) {
 		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean",` +
 			`"direction":"up"}],` +
 			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,` +
-			`"alpha":0.05,"action":"alert"}],` +
+			`"hard":true,"alpha":0.05,"action":"alert"}],` +
 			`"policy":{"kind":"pasto"},"exploration_floor":0,"traffic":1,"round":{"length":"1h0m0s","min_units":1},` +
 			`"attribution_window":"24h0m0s",` +
 			`"drift":{"kind":"none"},"changes":"detect","stickiness":"round","hold_back":0,"exposure":"reported",` +

@@ -18,8 +18,7 @@ func (d *Definition) checkLearning() error {
 	if err := oneOf("changes", d.Changes, "detect", "none"); err != nil {
 		return err
 	}
-	plain := d.Policy.Kind == "pasto" && d.Drift.Kind == "none" && d.Arms.Box == nil
-	e := d.Exploration
+	plain, e := d.Plain(), d.Exploration
 	switch {
 	case d.Changes == "none" && !plain:
 		return noregret.BadInputf("changes", "only a learned policy with drift none, and no box, looks for changes")

@@ -22,11 +22,12 @@ var bases = []string{
 	`{"name":"p","arms":{"box":{"d":{"low":0,"high":1}},"nodes":4,"every":10},"control":{"arm":"none",` +
 		`"value":{"d":0},"share":0.2},
 	  "metrics":[{"name":"m","direction":"down","default":1.5}],"objective":{"goals":[{"metric":"m"}],"soft":0},` +
-		`"guardrails":[{"metric":"m","max":3,"hard":true}]}`,
+		`"guardrails":[{"metric":"m","max":3,"hard":true,"hold":"deployed"}]}`,
 	`{"name":"f","arms":[{"name":"a","value":{"x":[1,null]}},{"name":"b","value":"<b>"}],"metrics":[{"name":"m"}],` +
 		`"policy":{"kind":"fixed","split":{"a":0.5,"b":0.5}},
 	  "guardrails":[{"metric":"m","min":-1}],"drift":{"kind":"none"},"changes":"detect"}`,
-	`{"name":"e","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
+	`{"name":"e","arms":[{"name":"a","value":1},{"name":"b","value":2}],` +
+		`"metrics":[{"name":"m","cap":{"quantile":0.5,"of":[1,2]}}],` +
 		`"objective":{"goals":[{"metric":"m"}]},"changes":"none","exploration":{"share":0.1,"decay":1,"optimism":3}}`,
 	`{"name":"w","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
 		`"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"window","rounds":5}}`,
@@ -49,6 +50,7 @@ var replacements = []string{
 // sum of a duration's parts.
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
+	`only a hard guardrail has it`, `hold: served: needs`, `cap: the quantile`,
 	`^(changes|exploration): only a learned policy`, `max_share: no bound`,
 	`max_share.*: (it is the control arm|the arms may have|the points of a box)`,
 	`max_share: a fixed`, `^ramp: no control arm`, `shares that grow`, `^ramp\S*: nothing to wait for`,

@@ -44,6 +44,12 @@ var forms = []form{
 	{"shrink, no default", "", "action: shrink"},
 	{"each arm, default 0", ", default: 0", "action: alert, each_arm: true"},
 	{"rollback, default 0", ", default: 0", "action: rollback"},
+	{"soft shrink, default 0", ", default: 0", "hard: false, action: shrink"},
+	{"soft shrink, default 0, range", ", default: 0, range: [0, 1]", "hard: false, action: shrink"},
+	{"soft shrink, no default", "", "hard: false, action: shrink"},
+	{"soft each arm, default 0", ", default: 0", "hard: false, action: alert, each_arm: true"},
+	{"soft rollback, default 0", ", default: 0", "hard: false, action: rollback"},
+	{"soft alert, default 0", ", default: 0", "hard: false, action: alert"},
 }
 
 // hours are the rows of the table.

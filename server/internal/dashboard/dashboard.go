@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -37,6 +38,8 @@ type Source interface {
 // Options configure a dashboard. All fields are required.
 type Options struct {
 	Source Source
+	// Conclude ends an experiment with the mixture that the policy would deploy.
+	Conclude func(ctx context.Context, name, reason string) error
 	// Changed returns a channel that is closed at the next change of the source.
 	Changed func() <-chan struct{}
 	// Draining is closed when streams must end.
@@ -71,6 +74,8 @@ func (d *Dashboard) Routes() []web.Route {
 			Serve: d.live(d.experimentParts),
 		},
 		{Method: "GET", Pattern: "/experiments/{name}/explain", Role: access.Read, Serve: d.page(d.explainPage)},
+		{Method: "GET", Pattern: "/experiments/{name}/conclude", Role: access.Read, Serve: d.page(d.concludePage)},
+		{Method: "POST", Pattern: "/experiments/{name}/conclude", Role: access.Read, Serve: d.page(d.conclude)},
 		{Method: "GET", Pattern: "/experiments/{name}/pictures/{picture}", Role: access.Read, Serve: d.picture},
 		{Method: "GET", Pattern: "/login", Serve: d.page(d.loginPage)},
 		{Method: "POST", Pattern: "/login", Serve: d.page(d.login)},
