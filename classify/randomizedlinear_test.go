@@ -149,8 +149,8 @@ func TestRandomizedLinearDraws(t *testing.T) {
 	}
 }
 
-// printedLinear is Algorithm 8.1 as the book prints it, with the sign of its update and the factor of
-// its rate √2/√t given. It returns the regret.
+// printedLinear is Algorithm 8.1 as the book prints it, with the sign of its update and the factor
+// of its rate √2/√t given. It returns the regret.
 func printedLinear(rows [][]float64, signs []int, radius, sign, rate float64) float64 {
 	d := len(rows[0])
 	theta, total, paid := make([]float64, d), make([]float64, d), 0.0
