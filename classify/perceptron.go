@@ -230,7 +230,7 @@ func PerceptronBound(q, radius, norm, hingeLoss float64) (float64, error) {
 	if !(q >= 1) || !vec.IsFinite(q) {
 		return 0, noregret.BadInputf("q", "%v: want a finite number, at least 1", q)
 	}
-	a := q * radius * norm
+	a := float64(q * radius * norm)
 	if !(radius >= 0) || !(norm >= 0) || !(hingeLoss >= 0) || !vec.IsFinite(a+hingeLoss) {
 		return 0, noregret.BadInputf("bound", "radius %v, norm %v, loss %v: want finite numbers, at least 0", radius,
 			norm, hingeLoss)

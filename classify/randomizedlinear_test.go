@@ -149,6 +149,51 @@ func TestRandomizedLinearDraws(t *testing.T) {
 	}
 }
 
+// printedLinear is Algorithm 8.1 as the book prints it, with the sign of its update and the factor
+// of its rate √2/√t given. It returns the regret.
+func printedLinear(rows [][]float64, signs []int, radius, sign, rate float64) float64 {
+	d := len(rows[0])
+	theta, total, paid := make([]float64, d), make([]float64, d), 0.0
+	for k, z := range rows {
+		y, eta := float64(signs[k]), rate*math.Sqrt2/math.Sqrt(float64(k+1))
+		scale := eta / max(1, radius*eta*vec.Norm2(theta))
+		q := min(max(scale*vec.Dot(z, theta), -1), 1)
+		paid += math.Abs(q-y) / 2
+		vec.AddScaled(total, y, z)
+		if q != y {
+			vec.AddScaled(theta, sign*math.Copysign(.5, q-y), z)
+		}
+	}
+	return paid - (float64(len(rows))-vec.Norm2(total)/radius)/2
+}
+
+// TestRandomizedLinearErrata: with the plus sign that the book prints in the update the regret on
+// separable rows is linear, and with the rate √2/√t that it prints, without 1/R², so is the regret
+// on alternating labels for R = 10: exactly T/4.
+func TestRandomizedLinearErrata(t *testing.T) {
+	r := random.New(4, "errata")
+	var rows, long [][]float64
+	var signs, alternating []int
+	for k := range 1000 {
+		z := ballPoint(r, 2, 1)
+		y := 1
+		if z[0]+z[1] < 0 {
+			y = -1
+		}
+		rows, signs = append(rows, z), append(signs, y)
+		long, alternating = append(long, []float64{10, 0}), append(alternating, 1-k%2*2)
+	}
+	if regret := printedLinear(rows, signs, 1, -1, 1); regret > math.Sqrt(500) {
+		t.Errorf("the corrected form has regret %v", regret)
+	}
+	nearTo(t, "the same run", printedLinear(rows, signs, 1, -1, 1),
+		playLinear(t, newRandomized(t, 2, 1, 1), rows, signs))
+	if regret := printedLinear(rows, signs, 1, 1, 1); regret < 300 {
+		t.Errorf("with the plus sign the regret is %v", regret)
+	}
+	nearTo(t, "the printed rate", printedLinear(long, alternating, 10, -1, 1), 250)
+}
+
 func TestRandomizedLinearRefusesAndRestores(t *testing.T) {
 	c := newRandomized(t, 2, 1, 9)
 	if _, err := c.Update(1); noregret.CodeOf(err) != noregret.Usage {

@@ -57,6 +57,8 @@ func BenchmarkRound(b *testing.B) {
 				}
 				directions := 1
 				switch e.Name {
+				case "kt", "kt-l1", "kt-l2", "kt-norms", "exponential-l2":
+					directions = opposite
 				case "ons", "vaw", "curvature-ftrl":
 					directions = 16
 				}
@@ -76,13 +78,23 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
+// opposite stands for two directions, of which one is the negative of the other: bettors get too
+// rich on subgradients that agree for millions of rounds.
+const opposite = -1
+
 // benchmarkRounds plays a cycle of subgradients in which every stride-th value is not 0, in sparse
 // form if the learner accepts it.
 func benchmarkRounds(b *testing.B, l Learner, directions, stride int) {
-	d := l.Dim()
+	d, sign := l.Dim(), 1.0
+	if directions == opposite {
+		directions, sign = 2, -1
+	}
 	dense, sparse := make([][]float64, directions), make([]Sparse, directions)
 	for k := range dense {
 		dense[k] = benchmarkGradient(d, k)
+		if sign < 0 {
+			dense[k] = scaledTo(benchmarkGradient(d, 0), float64(1-2*k))
+		}
 		for i := range d {
 			if i%stride == 0 {
 				sparse[k].Index, sparse[k].Value = append(sparse[k].Index, uint32(i)),

@@ -104,6 +104,9 @@ func coinOf(g, lipschitz, beta, logWealth float64) (float64, error) {
 			lipschitz)
 	}
 	c = min(max(c, -1), 1)
+	if logWealth < maxLogWealth-1 { // a round at most doubles the wealth
+		return c, nil
+	}
 	if w := logWealth + portable.Log1p(float64(beta*c)); w > maxLogWealth {
 		return 0, noregret.BadInputf("gradient", "%v: the wealth, exp(%v), leaves the range of float64", g, w)
 	}

@@ -138,8 +138,8 @@ func TestCoordinateKTOracle(t *testing.T) {
 	nearVector(t, "x_2", xs[1], []float64{-.25, .125})
 	nearVector(t, "x_3", xs[2], []float64{-.3125, .3125})
 	nearVector(t, "x_4", xs[3], []float64{-.0390625, .1708984375})
-	near(t, "wealth", math.Exp(l.Wealth(0)), .3125)
-	near(t, "wealth", math.Exp(l.Wealth(1)), .546875)
+	near(t, "wealth", math.Exp(l.LogWealth(0)), .3125)
+	near(t, "wealth", math.Exp(l.LogWealth(1)), .546875)
 }
 
 // TestCoordinateKTIsCopiesOfKT: the points are those of one KT for each coordinate, zeros included;

@@ -97,7 +97,7 @@ func BestFraction(coins []float64) (beta, logWealth float64, err error) {
 		high = low
 	}
 	for range 200 {
-		middle := low + (high-low)/2
+		middle := low + float64((high-low)/2)
 		if middle == low || middle == high {
 			break
 		}
@@ -107,7 +107,7 @@ func BestFraction(coins []float64) (beta, logWealth float64, err error) {
 			high = middle
 		}
 	}
-	beta = low + (high-low)/2
+	beta = low + float64((high-low)/2)
 	var log sum
 	for _, c := range coins {
 		log.add(portable.Log1p(float64(beta * c)))

@@ -159,7 +159,7 @@ func ktConjugate(u float64, t int, epsilon float64) float64 {
 		return -epsilon // S = 0
 	}
 	n := float64(t)
-	return exponentialConjugate(u, n, portable.Log(epsilon)-1-portable.Log(math.Pi*n)/2)
+	return exponentialConjugate(u, n, portable.Log(epsilon)-1-float64(portable.Log(math.Pi*n)/2))
 }
 
 // String describes the bettor and its options in one line.

@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // CoordinateKT is coordinate-wise coin betting (Orabona and Pál 2016; Orabona 2019, Algorithm 9.3):
@@ -103,8 +104,8 @@ func (l *CoordinateKT) Predict() []float64 {
 	return l.point
 }
 
-// Wealth is the logarithm of the wealth of coordinate i.
-func (l *CoordinateKT) Wealth(i int) float64 { return l.state.Log[i] }
+// LogWealth is the logarithm of the wealth of coordinate i.
+func (l *CoordinateKT) LogWealth(i int) float64 { return l.state.Log[i] }
 
 // coin writes the coin of coordinate i for the subgradient g to next[k], and returns the error of
 // [Betting.Update].
@@ -206,14 +207,26 @@ func (l *CoordinateKT) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *CoordinateKT) UnmarshalBinary(data []byte) error {
 	return restore(data, l.String(), &l.state, func(s *coordinateKTState) error {
-		if !l.options.OwnClocks {
-			return checkState(l.d, s.T, s.Coins, s.Log)
+		if err := checkCoins(l.d, s.T, s.Coins, s.Log); err != nil || !l.options.OwnClocks {
+			return err
 		}
 		for _, n := range s.Clocks {
 			if !(n >= 0 && n <= float64(s.T)) {
 				return snapshot.Bad("damaged: a coordinate has %v of %d rounds", n, s.T)
 			}
 		}
-		return checkState(l.d, s.T, s.Coins, s.Log, s.Clocks)
+		return checkState(l.d, s.T, s.Clocks)
 	})
+}
+
+// checkCoins returns an error for the restored coins and log-wealths of d bettors that no t rounds
+// lead to.
+func checkCoins(d, t int, coins, log []float64) error {
+	if err := checkState(d, t, coins, log); err != nil {
+		return err
+	}
+	if m := vec.MaxAbs(coins); m > float64(t)+1e-6 {
+		return snapshot.Bad("damaged: coins of sum %v after %d rounds", m, t)
+	}
+	return nil
 }

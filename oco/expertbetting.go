@@ -218,6 +218,6 @@ func (l *ExpertBetting) UnmarshalBinary(data []byte) error {
 		if h := s.Harmonic.value(); !(h >= 0) || !vec.IsFinite(h) {
 			return snapshot.Bad("damaged: a harmonic sum of %v", h)
 		}
-		return checkState(l.Dim(), s.T, s.Coins, s.Log)
+		return checkCoins(l.Dim(), s.T, s.Coins, s.Log)
 	})
 }

@@ -68,7 +68,7 @@ func NewFixedShareTuned(d, rounds, switches int, lossRange float64) (*FixedShare
 		return nil, err
 	}
 	n := float64(rounds)
-	alpha := 1 / (1 + n*n)
+	alpha := 1 / (1 + float64(n*n))
 	if switches > 0 {
 		alpha = min(float64(switches)/(n-1), 1-1/n)
 	}

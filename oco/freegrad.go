@@ -213,7 +213,7 @@ func (l *FreeGrad) conjugate(n float64) float64 {
 		low, high = high, 2*high
 	}
 	for range 60 {
-		if middle := low + (high-low)/2; rises(middle) {
+		if middle := low + float64((high-low)/2); rises(middle) {
 			high = middle
 		} else {
 			low = middle
@@ -240,7 +240,9 @@ func (l *FreeGrad) MarshalBinary() ([]byte, error) {
 func (l *FreeGrad) UnmarshalBinary(data []byte) error {
 	l.fresh = false
 	return restore(data, l.String(), &l.state, func(s *freeGradState) error {
-		for _, v := range []float64{s.First, s.Largest, s.Mass, s.Reach, s.From} {
+		for _, v := range []float64{
+			s.First, s.Largest, s.Mass, s.Reach, s.From, s.V.Sum, s.Overhead.value(), s.Shortened.value(),
+		} {
 			if !(v >= 0) || !vec.IsFinite(v) {
 				return snapshot.Bad("damaged: a sum is %v", v)
 			}

@@ -71,6 +71,11 @@ func bettingContenders(r *random.Source, d, n int) []contender {
 			return must(NewBetting(b(), L))
 		}})
 	}
+	add(contender{name: "doubling coins", set: one, limit: euclidean, make: func() Learner {
+		return must(NewDoubling("coins", func(rounds int) (Learner, error) {
+			return NewBetting(must(NewExponentialBettor(rounds, epsilon)), L)
+		}))
+	}})
 	add(contender{name: "freegrad", set: whole, make: func() Learner { return must(NewFreeGrad(d, epsilon)) }})
 	for _, set := range wideSets(r, d) {
 		start := make([]float64, set.Dim())

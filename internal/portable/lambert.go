@@ -17,8 +17,8 @@ func LambertW0(x float64) float64 {
 	}
 	w := Log1p(x)
 	for range 20 {
-		next := w * ((1 + Log(x/w)) / (1 + w))
-		done := math.Abs(next-w) <= 1e-15*next
+		next := float64(w * ((1 + Log(x/w)) / (1 + w)))
+		done := math.Abs(next-w) <= float64(1e-15*next)
 		if w = next; done {
 			break
 		}
@@ -37,8 +37,8 @@ func LambertW0Exp(y float64) float64 {
 	}
 	w := max(y-Log(y), 0.5)
 	for range 20 {
-		next := w * ((1 + (y - Log(w))) / (1 + w))
-		done := math.Abs(next-w) <= 1e-15*next
+		next := float64(w * ((1 + (y - Log(w))) / (1 + w)))
+		done := math.Abs(next-w) <= float64(1e-15*next)
 		if w = next; done {
 			break
 		}
