@@ -49,8 +49,8 @@ func TestControlLeavesNoRoom(t *testing.T) {
 		s.run("apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: 0.2}\n" +
 			"metrics: [{name: m, range: [0, 1]}]\nobjective: {goals: [{metric: m}]}\nguardrails: [{metric: m, min: " +
 			limit + "}]\nround: {length: 1m}\nattribution_window: 1m")
-		s.simulate([]string{"simulate", "0", "2000", "0", "m=c:.5,a:.9"})
-		for range 2 { // the round ends, and its window closes
+		for round := range 4 {
+			s.simulate([]string{"simulate", itoa(2000 * round), "2000", "0", "m=c:.5,a:.9"})
 			s.run("wait 3m")
 			s.run("due")
 		}
