@@ -74,12 +74,16 @@ func (x *experimentState) unbounded() string {
 	return ""
 }
 
-// noRoom returns a text if the policy has learned, and hard guardrails leave no room for any arm
-// but the control.
+// fewRounds is the number of rounds in which hard guardrails may leave no room as too little is
+// known of the control arm.
+const fewRounds = 3
+
+// noRoom returns a text if the policy has learned from a few rounds, and hard guardrails leave no
+// room for any arm but the control.
 func (x *experimentState) noRoom() string {
 	d := x.roster.def
 	if x.Status != policy.Running || !d.LearnsControl() || x.roster.goals == nil || !x.roster.goals.HasHard() ||
-		d.HoldsDeployed() || !x.roster.Arms[x.roster.Control].Observed || !(stopView{&x.roster}).left() {
+		d.HoldsDeployed() || len(x.learning.Recent) < fewRounds || !(stopView{&x.roster}).left() {
 		return ""
 	}
 	for i, p := range x.learning.learner.Serving() {
