@@ -20,7 +20,7 @@ test: ## run all tests, with the race detector where there is a C compiler (RACE
 
 # The packages whose tests import internal/testsize.
 .PHONY: montecarlo
-montecarlo: ## the tests of many random runs in full, which the race detector's form of make test cuts short
+montecarlo: ## tests with many random runs, in full; make test runs their short form
 	$(GO) test -timeout 1h $$($(GO) list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | \
 		awk '/internal\/testsize/ {print $$1}')
 
@@ -52,7 +52,7 @@ pasto-floors: ## the default's floors with 1,000 runs, "never falls back" on a d
 
 MEASURE ?= -noise 5 -runs 60 -rounds 30000 b
 .PHONY: pasto-measure
-pasto-measure: ## play a scenario with other constants of the default learner (MEASURE="-shrink 4 -noise 5 b")
+pasto-measure: ## play a scenario with other constants of the default learner (MEASURE="-hard-caution 3 -hard a")
 	$(GO) run ./pasto/scenario/internal/measure $(MEASURE)
 
 ARENA ?= --runs 100
@@ -70,7 +70,7 @@ pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 
 	time bin/noregret simulate b --progress quiet
 
 .PHONY: catastrophe
-catastrophe: ## units by hour that an arm gets which crashes, for guardrails of several forms (docs/service.md), some minutes
+catastrophe: ## units per hour served by an arm that crashes, for several forms of guardrails (docs/service.md), some minutes
 	$(GO) run ./experiment/internal/catastrophe
 
 # 500 runs a cell take some 20 minutes on one core. The tests of experiment/internal/validity play the same in fewer runs.

@@ -16,11 +16,11 @@ type Rand interface{ Float64() float64 }
 
 // Reward is the result of a pull, or the mean of a group of pulls of one arm.
 type Reward struct {
-	// Arm is one of positive propensity in the running round.
+	// Arm is the index of an arm of positive propensity in the current round.
 	Arm int
 	// Value is the reward, of size at most 1e100.
 	Value float64
-	// Size is the number of pulls whose mean Value is, from 1e-9 to 1e15; 0 means 1.
+	// Size is the number of pulls whose mean Value is, from 1e-9 to 1e15: 1 for a single pull.
 	Size float64
 }
 
@@ -69,7 +69,7 @@ func (s *scores) Sample(k int) float64 {
 func (s *scores) Noise() bool { return s.s.Freedom >= minFreedom }
 
 // minFreedom is the number of degrees of freedom from which the pooled variance is used: with
-// fewer, intervals would be too narrow too often.
+// fewer, intervals would often be too narrow.
 const minFreedom = 10
 
 // New returns a bandit on K ≥ 1 arms. It returns an error of code bad_input if the rule is unknown
@@ -148,9 +148,6 @@ func (b *Bandit) Observe(rewards []Reward) error {
 	s := &b.s
 	for _, r := range rewards {
 		w := r.Size
-		if w == 0 {
-			w = 1
-		}
 		if s.Count[r.Arm] > 0 {
 			s.Freedom++
 		}
@@ -166,7 +163,7 @@ func (b *Bandit) Observe(rewards []Reward) error {
 	return nil
 }
 
-// check returns an error if reward i of the running round breaks a rule.
+// check returns an error if reward i of the current round breaks a rule.
 func (b *Bandit) check(i int, r *Reward) error {
 	bad := func(format string, args ...any) error {
 		return noregret.BadInputf(fmt.Sprintf("rewards[%d]", i), format, args...)
@@ -178,8 +175,8 @@ func (b *Bandit) check(i int, r *Reward) error {
 		return bad("arm %d has propensity 0 in this round: the arm cannot have been drawn", r.Arm)
 	case !(math.Abs(r.Value) <= 1e100):
 		return bad("the value %v: want a finite number, of size at most 1e100", r.Value)
-	case r.Size != 0 && !(r.Size >= 1e-9 && r.Size <= 1e15):
-		return bad("size %v: want 0, or a number from 1e-9 to 1e15", r.Size)
+	case !(r.Size >= 1e-9 && r.Size <= 1e15):
+		return bad("size %v: want a number from 1e-9 to 1e15", r.Size)
 	}
 	return nil
 }

@@ -29,15 +29,15 @@ func play(t testing.TB, b *Bandit, means []float64, rounds int, r *random.Source
 	for range rounds {
 		k := b.Draw(r)
 		regret += best - means[k]
-		if err := b.Observe([]Reward{{Arm: k, Value: means[k] + r.NormFloat64()}}); err != nil {
+		if err := b.Observe([]Reward{{Arm: k, Value: means[k] + r.NormFloat64(), Size: 1}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return regret
 }
 
-// Every rule finds the best arm, serves a distribution in each round, every arm first, and has less
-// than a third of the regret of pulling all arms alike.
+// Every rule finds the best arm, serves a distribution in each round, starts with every arm, and
+// has less than a third of the regret of uniform pulls.
 func TestFindsTheBest(t *testing.T) {
 	means := []float64{0, .3, 1, .5}
 	const rounds = 4000
@@ -46,7 +46,7 @@ func TestFindsTheBest(t *testing.T) {
 			for seed := range uint64(5) {
 				b, r := newBandit(t, 4, rule), random.New(seed, "bandit")
 				if b.Best() != -1 || b.Serving()[0] != .25 {
-					t.Fatalf("at first the best is %d and %v is served", b.Best(), b.Serving())
+					t.Fatalf("initially the best is %d and %v is served", b.Best(), b.Serving())
 				}
 				regret := 0.0
 				for range rounds {
@@ -73,8 +73,8 @@ func TestFindsTheBest(t *testing.T) {
 	}
 }
 
-// Successive elimination keeps the best arm in at least 95 % of the runs, here arms that are nearly
-// alike, and eliminates an arm that is clearly worse in all.
+// Successive elimination keeps the best of several nearly equal arms in at least 95 % of the runs,
+// and eliminates a clearly worse arm in all of them.
 func TestEliminationKeepsTheBest(t *testing.T) {
 	runs := testsize.Of(400, 100)
 	lost := 0
@@ -86,7 +86,7 @@ func TestEliminationKeepsTheBest(t *testing.T) {
 			lost++
 		}
 		if in[2] {
-			t.Errorf("seed %d: the worst arm is still in", seed)
+			t.Errorf("seed %d: the worst arm was not eliminated", seed)
 		}
 	}
 	if float64(lost) > .05*float64(runs) {
@@ -94,11 +94,10 @@ func TestEliminationKeepsTheBest(t *testing.T) {
 	}
 }
 
-// Groups of pulls count by their size: means and standard errors are those of single pulls where
-// the rewards of a group are alike.
+// Groups of pulls are weighted by their size. The mean and standard error are computed by hand.
 func TestSizes(t *testing.T) {
 	b := newBandit(t, 1, UCB)
-	for _, r := range []Reward{{Value: 1, Size: 4}, {Value: 4}, {Value: 2, Size: 5}} {
+	for _, r := range []Reward{{Value: 1, Size: 4}, {Value: 4, Size: 1}, {Value: 2, Size: 5}} {
 		if err := b.Observe([]Reward{r}); err != nil {
 			t.Fatal(err)
 		}
@@ -111,8 +110,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A restored snapshot continues bit for bit, arms that come and go included, and another rule's or
-// a damaged one is refused.
+// A restored snapshot continues bit for bit, also after arms were added and retired. A snapshot of
+// another rule and a damaged one are refused.
 func TestSnapshot(t *testing.T) {
 	for _, rule := range rules {
 		b, r := newBandit(t, 3, rule), random.New(7, "bandit")
@@ -141,7 +140,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		play(t, other, means, 100, r)
 		if got, _ := other.MarshalBinary(); !bytes.Equal(got, want) || other.Serving()[0] != 0 {
-			t.Errorf("%v: a restored bandit goes another way", rule)
+			t.Errorf("%v: a restored bandit continues differently", rule)
 		}
 		wrong := newBandit(t, 3, (rule+1)%3)
 		if err := wrong.UnmarshalBinary(saved); noregret.CodeOf(err) != noregret.BadInput {
@@ -154,7 +153,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// What breaks a rule is refused, and the bandit stays as it was.
+// Invalid input is refused, and the bandit does not change.
 func TestRefused(t *testing.T) {
 	if _, err := New(0, UCB); noregret.CodeOf(err) != noregret.BadInput {
 		t.Errorf("no arms: %v", err)
@@ -164,21 +163,22 @@ func TestRefused(t *testing.T) {
 	}
 	b := newBandit(t, 2, UCB)
 	play(t, b, []float64{0, 1}, 20, random.New(1, "bandit"))
-	if err := b.Observe([]Reward{{Arm: slices.Index(b.Serving(), 1), Value: 1e100}}); err != nil {
+	if err := b.Observe([]Reward{{Arm: slices.Index(b.Serving(), 1), Value: 1e100, Size: 1}}); err != nil {
 		t.Errorf("1e100 is refused: %v", err)
 	}
 	before, _ := b.MarshalBinary()
 	k := slices.Index(b.Serving(), 1)
 	for name, rewards := range map[string][]Reward{
 		"none":          nil,
-		"arm −1":        {{Arm: -1}},
-		"arm 2":         {{Arm: 2}},
-		"not served":    {{Arm: 1 - k}},
-		"NaN":           {{Arm: k, Value: math.NaN()}},
-		"infinite":      {{Arm: k, Value: math.Inf(-1)}},
-		"too large":     {{Arm: k, Value: 1.1e100}},
+		"arm −1":        {{Arm: -1, Size: 1}},
+		"arm 2":         {{Arm: 2, Size: 1}},
+		"not served":    {{Arm: 1 - k, Size: 1}},
+		"NaN":           {{Arm: k, Value: math.NaN(), Size: 1}},
+		"infinite":      {{Arm: k, Value: math.Inf(-1), Size: 1}},
+		"too large":     {{Arm: k, Value: 1.1e100, Size: 1}},
+		"no size":       {{Arm: k, Value: 1}},
 		"negative size": {{Arm: k, Size: -1}},
-		"second is bad": {{Arm: k, Value: 1}, {Arm: k, Size: math.NaN()}},
+		"second is bad": {{Arm: k, Value: 1, Size: 1}, {Arm: k, Size: math.NaN()}},
 	} {
 		if err := b.Observe(rewards); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("%s: %v", name, err)
@@ -208,7 +208,7 @@ func TestAllocations(t *testing.T) {
 		b, r := newBandit(t, 10, rule), random.New(1, "bandit")
 		rewards := make([]Reward, 1)
 		round := func() {
-			rewards[0] = Reward{Arm: b.Draw(r), Value: r.NormFloat64()}
+			rewards[0] = Reward{Arm: b.Draw(r), Value: r.NormFloat64(), Size: 1}
 			if err := b.Observe(rewards); err != nil {
 				t.Fatal(err)
 			}

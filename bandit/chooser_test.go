@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// fixed are scores by hand.
+// fixed holds scores given by hand.
 type fixed struct {
 	count, score, err []float64
 	noise             bool
@@ -38,8 +38,8 @@ func same(t *testing.T, what string, got []float64, want ...float64) {
 	}
 }
 
-// Unserved arms come first, all arms are served alike while the noise is unknown, and then each
-// rule serves what its formula says.
+// Unserved arms come first, then all arms are served equally while the noise is unknown, and then
+// each rule follows its formula.
 func TestChooserByHand(t *testing.T) {
 	f := &fixed{count: []float64{4, 0, 100}, score: []float64{1, 9, 1.5}, err: []float64{.5, .1, .1}}
 	for _, rule := range rules {
@@ -57,7 +57,7 @@ func TestChooserByHand(t *testing.T) {
 	}
 	f.noise = true
 	// Widths at n = 4 and 100 are √(2·ln(240·16)) = 4.06 and √(2·ln(2.4e6)) = 5.42: the intervals
-	// are 1 ± 2.03, 0 ± 0.41 and 1.5 ± 0.54, and the second arm is out.
+	// are 1 ± 2.03, 0 ± 0.41 and 1.5 ± 0.54, and the second arm is eliminated.
 	c := newChooser(t, 3, Elimination)
 	c.Update(1, f)
 	same(t, "elimination serves", c.Serving(), .5, 0, .5)
@@ -74,8 +74,8 @@ func TestChooserByHand(t *testing.T) {
 	same(t, "Thompson serves", c.Serving(), 0, 0, 1)
 }
 
-// An arm that is retired is not served, and where the last candidate of elimination retires the
-// others are candidates again.
+// A retired arm is not served. When the last candidate of elimination retires, the other arms
+// become candidates again.
 func TestChooserRetire(t *testing.T) {
 	f := &fixed{count: []float64{50, 50, 50}, score: []float64{0, 5, -1}, err: []float64{.1, .1, .1}, noise: true}
 	c := newChooser(t, 3, Elimination)
@@ -86,7 +86,7 @@ func TestChooserRetire(t *testing.T) {
 	}
 	f.err = []float64{1, 1, 1}
 	c.Update(2, f)
-	same(t, "the others are in again", c.Serving(), .5, 0, .5)
+	same(t, "the others are candidates again", c.Serving(), .5, 0, .5)
 	same(t, "best", c.Best(), 1, 0, 0)
 	in, active := c.State()
 	d := newChooser(t, 1, Elimination)

@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Three headlines with click rates of 10, 12 and 20 %: Thompson sampling finds the third and shows
+// Three headlines have click rates of 10, 12 and 20 %. Thompson sampling finds the third and shows
 // the others less and less.
 func Example() {
 	b, err := bandit.New(3, bandit.Thompson)
@@ -23,7 +23,7 @@ func Example() {
 			click = 1
 		}
 		pulls[k]++
-		if err := b.Observe([]bandit.Reward{{Arm: k, Value: click}}); err != nil {
+		if err := b.Observe([]bandit.Reward{{Arm: k, Value: click, Size: 1}}); err != nil {
 			panic(err)
 		}
 	}
@@ -35,7 +35,7 @@ func Example() {
 	// the best was shown in most rounds: true
 }
 
-// heights are scores of one's own: arms with a known score and standard error.
+// heights implements user-defined scores: arms with a known score and standard error.
 type heights []float64
 
 func (h heights) Count(int) float64         { return 10 }

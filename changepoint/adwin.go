@@ -39,7 +39,7 @@ func DefaultADWINOptions() ADWINOptions {
 //
 // where 1/m = 1/n₀ + 1/n₁, n = n₀ + n₁, δ' = δ/ln n (for Hoeffding δ/n), σ² is the variance of the
 // window, and numbers are scaled to [0, 1]. It reports a change when it drops numbers. With
-// Hoeffding the probability of a false report is at most δ in each step, and if two parts have
+// Hoeffding the probability of a false alarm is at most δ in each step, and if two parts have
 // means that differ by twice the bound, the older part is dropped with probability at least 1 − δ
 // (Theorem 3.1).
 //

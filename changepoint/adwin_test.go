@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// event is 1 with this probability, else 0.
+// event returns 1 with probability rate, and otherwise 0.
 func event(r *random.Source, rate float64) float64 {
 	if r.Float64() < rate {
 		return 1
@@ -16,9 +16,9 @@ func event(r *random.Source, rate float64) float64 {
 	return 0
 }
 
-// With Hoeffding's bound a false report has probability at most δ in each step (Theorem 3.1): here
-// for events of rates 0.5 and 0.1, by the share of steps with a report. The variance form has at
-// most δ too, as it is used in practice.
+// With Hoeffding's bound the probability of a false alarm is at most δ in each step (Theorem 3.1).
+// The test compares δ with the share of steps with an alarm, for events of rates 0.5 and 0.1. The
+// variance form, used in practice, also stays below δ.
 func TestADWINFalseAlarms(t *testing.T) {
 	const delta, steps = .05, 2000
 	runs := testsize.Of(40, 10)
@@ -35,14 +35,14 @@ func TestADWINFalseAlarms(t *testing.T) {
 				}
 			}
 			if share := float64(reports) / float64(runs*steps); share > delta/10 {
-				t.Errorf("hoeffding %v, rate %v: reports in %v of the steps", hoeffding, rate, share)
+				t.Errorf("hoeffding %v, rate %v: alarms in %v of the steps", hoeffding, rate, share)
 			}
 		}
 	}
 }
 
-// Where the rate jumps by twice the bound of the window, the older part is dropped with probability
-// at least 1 − δ: the window is then of the new rate alone, nearly.
+// If the rate jumps by twice the bound of the window, the older part is dropped with probability at
+// least 1 − δ. The window then has almost only numbers of the new rate.
 func TestADWINDropsTheOld(t *testing.T) {
 	const delta = .05
 	runs, late := testsize.Of(200, 50), 0
@@ -65,8 +65,8 @@ func TestADWINDropsTheOld(t *testing.T) {
 	}
 }
 
-// The histogram: its totals are those of the numbers in the window, buckets are powers of two in
-// order, at most M of each size, and their memory is logarithmic.
+// The totals of the histogram are those of the numbers in the window. Buckets are powers of two in
+// order, at most M of each size, and the memory is logarithmic.
 func TestADWINHistogram(t *testing.T) {
 	for _, buckets := range []int{2, 5} {
 		a := newADWIN(t, ADWINOptions{Lower: -2, Upper: 6, Delta: 1e-9, Buckets: buckets, Part: 5})
@@ -103,7 +103,7 @@ func TestADWINHistogram(t *testing.T) {
 			}
 		}
 		if changes == 0 {
-			t.Error("the jump is not found: the test sees little")
+			t.Error("the jump is not detected: the test is too weak")
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// runLength is the average number of numbers before an alarm over runs, and its standard error.
+// runLength returns the average run length over runs and its standard error.
 func runLength(t *testing.T, o CUSUMOptions, shift float64, runs int) (mean, se float64) {
 	t.Helper()
 	sum, squares := 0.0, 0.0
@@ -27,8 +27,7 @@ func runLength(t *testing.T, o CUSUMOptions, shift float64, runs int) (mean, se 
 
 // The average run lengths are the published ones (Montgomery, "Introduction to Statistical Quality
 // Control", table 9.3, k = ½): 168 and 465 numbers before a false alarm for h = 4 and 5, 8.38 and
-// 10.4 until a shift by one standard deviation is found; and Siegmund's approximation is within 4
-// %.
+// 10.4 until a shift by one standard deviation is detected. Siegmund's approximation is within 4 %.
 func TestRunLengths(t *testing.T) {
 	for _, c := range []struct{ threshold, shift, want float64 }{
 		{4, 0, 168}, {5, 0, 465}, {4, 1, 8.38}, {5, 1, 10.4}, {4, 2, 3.34}, {5, 2, 4.01},
@@ -50,7 +49,7 @@ func TestRunLengths(t *testing.T) {
 	}
 }
 
-// The sums by hand, and the clip: one outlier adds no more than Clip − Drift.
+// The sums and the clip by hand: one outlier adds at most Clip − Drift.
 func TestCUSUMByHand(t *testing.T) {
 	c := newCUSUM(t, CUSUMOptions{Mean: 10, Deviation: 2, Drift: .25, Threshold: 2, Clip: 1})
 	for i, step := range []struct{ x, up, down float64 }{

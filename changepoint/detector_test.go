@@ -37,7 +37,7 @@ func newADWIN(t testing.TB, o ADWINOptions) *ADWIN {
 	return a
 }
 
-// detectors are makers of one of each kind, for numbers in [0, 1].
+// detectors returns a constructor for each kind of detector, for numbers in [0, 1].
 func detectors(t testing.TB) map[string]func() Detector {
 	return map[string]func() Detector{
 		"cusum": func() Detector {
@@ -62,13 +62,13 @@ func add(t testing.TB, d Detector, x float64) bool {
 	return changed
 }
 
-// noisy is a number in [0, 1] with this mean and a standard deviation of about 0.1.
+// noisy returns a number in [0, 1] with the given mean and a standard deviation of about 0.1.
 func noisy(r *random.Source, mean float64) float64 {
 	return min(max(mean+.1*r.NormFloat64(), 0), 1)
 }
 
-// Each detector is silent for 300 numbers before a change, finds jumps up and down within 60
-// numbers, and does so again after it.
+// Each detector has no false alarm in 300 numbers before a change, and detects jumps up and down
+// within 60 numbers, also after an earlier alarm.
 func TestFindsChanges(t *testing.T) {
 	for name, build := range detectors(t) {
 		t.Run(name, func(t *testing.T) {
@@ -82,19 +82,19 @@ func TestFindsChanges(t *testing.T) {
 				delay := 0
 				for !add(t, d, noisy(r, .7)) {
 					if delay++; delay > 60 {
-						t.Fatalf("seed %d: the rise is not found", seed)
+						t.Fatalf("seed %d: the rise is not detected", seed)
 					}
 				}
 				d.Reset()
 				for range 300 {
-					if name != "cusum" { // which knows the mean
+					if name != "cusum" { // whose mean is given
 						add(t, d, noisy(r, .6))
 					}
 				}
 				delay = 0
 				for !add(t, d, noisy(r, .02)) {
 					if delay++; delay > 60 {
-						t.Fatalf("seed %d: the fall is not found", seed)
+						t.Fatalf("seed %d: the fall is not detected", seed)
 					}
 				}
 			}
@@ -122,19 +122,19 @@ func TestSnapshots(t *testing.T) {
 			for range 1000 {
 				x := noisy(r, .5)
 				if add(t, d, x) != add(t, twin, x) {
-					t.Fatal("a restored detector finds other changes")
+					t.Fatal("a restored detector detects other changes")
 				}
 			}
 			a, _ := d.MarshalBinary()
 			if b, _ := twin.MarshalBinary(); !bytes.Equal(a, b) {
-				t.Error("a restored detector goes another way")
+				t.Error("a restored detector continues differently")
 			}
 			for other, build := range detectors(t) {
 				if other == name {
 					continue
 				}
 				if err := build().UnmarshalBinary(saved); noregret.CodeOf(err) != noregret.BadInput {
-					t.Errorf("%s takes the snapshot: %v", other, err)
+					t.Errorf("%s: a snapshot of another detector: %v", other, err)
 				}
 			}
 			saved[len(saved)/2] ^= 4
@@ -142,7 +142,7 @@ func TestSnapshots(t *testing.T) {
 				t.Errorf("damaged: %v", err)
 			}
 			if b, _ := twin.MarshalBinary(); !bytes.Equal(a, b) {
-				t.Error("a refused snapshot left something behind")
+				t.Error("a refused snapshot changed the state")
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestRefusedNumbers(t *testing.T) {
 		before, _ := d.MarshalBinary()
 		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e101} {
 			if changed, err := d.Add(x); changed || noregret.CodeOf(err) != noregret.BadInput {
-				t.Errorf("%s takes %v: %v, %v", name, x, changed, err)
+				t.Errorf("%s: %v was not refused: %v, %v", name, x, changed, err)
 			}
 		}
 		if after, _ := d.MarshalBinary(); !bytes.Equal(before, after) {
@@ -165,7 +165,7 @@ func TestRefusedNumbers(t *testing.T) {
 	}
 }
 
-// A number allocates nothing once the window has grown.
+// Add allocates nothing once the window has grown.
 func TestAllocations(t *testing.T) {
 	for name, build := range detectors(t) {
 		d, r := build(), random.New(1, "allocations")

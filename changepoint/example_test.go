@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// A latency of 20 ± 2 ms rises to 22 ms: the alarm comes a few numbers later.
+// A latency of 20 ± 2 ms rises to 22 ms: the alarm comes after a few more numbers.
 func ExampleCUSUM() {
 	o := changepoint.DefaultCUSUMOptions()
 	o.Mean, o.Deviation = 20, 2
@@ -36,7 +36,7 @@ func ExampleCUSUM() {
 	// changed at 107
 }
 
-// The mean before the change is not known.
+// The mean before the change is unknown.
 func ExamplePageHinkley() {
 	p, err := changepoint.NewPageHinkley(changepoint.PageHinkleyOptions{Drift: 1, Threshold: 10, Rounds: 5})
 	if err != nil {

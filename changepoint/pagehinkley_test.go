@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// The recursion is the definition m_t − min m_s, for rises and for falls, with the running means.
+// The recursion agrees with the definition m_t − min m_s, for rises and for falls, with the running
+// means.
 func TestPageHinkleyDefinition(t *testing.T) {
 	const drift = .2
 	p, r := newPageHinkley(t, PageHinkleyOptions{Drift: drift, Threshold: 1e9, Rounds: 1}), random.New(1, "page")
@@ -28,9 +29,9 @@ func TestPageHinkleyDefinition(t *testing.T) {
 	}
 }
 
-// The default has a false alarm in few of the runs of 500 normal numbers whose mean nobody has told
-// it, and finds a shift by one and a half standard deviations in nearly all, 30 numbers later at
-// most on average.
+// The default raises a false alarm in few runs of 500 normal numbers with unknown mean. It detects
+// a shift by one and a half standard deviations in nearly all runs, with an average delay of at
+// most 30 numbers.
 func TestPageHinkleyRates(t *testing.T) {
 	runs := testsize.Of(1000, 300)
 	alarms, missed, delay := 0, 0, 0.0
@@ -65,7 +66,7 @@ func TestPageHinkleyRates(t *testing.T) {
 	}
 }
 
-// No alarm comes before the mean rests on Rounds numbers.
+// No alarm comes before the mean is over Rounds numbers.
 func TestPageHinkleyWaits(t *testing.T) {
 	p := newPageHinkley(t, PageHinkleyOptions{Threshold: 1, Rounds: 10})
 	add(t, p, 0)
@@ -78,6 +79,6 @@ func TestPageHinkleyWaits(t *testing.T) {
 		t.Error("no alarm after 10 numbers")
 	}
 	if p.s.Count != 0 {
-		t.Error("it does not begin anew")
+		t.Error("it does not start again after an alarm")
 	}
 }

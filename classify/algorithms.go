@@ -35,8 +35,8 @@ type Algorithm struct {
 	run     func(t *task) error
 }
 
-// adaptiveRule says what an algorithm does with adaptive steps ([StepsAdaptive]). The zero value is
-// for algorithms to which they are a schedule like any other.
+// adaptiveRule says what an algorithm does with adaptive steps ([StepsAdaptive]). The zero value
+// treats them as a schedule like any other.
 type adaptiveRule struct {
 	preferred bool      // whether adaptive steps are the default, unless an option excludes them
 	crossFits bool      // whether few positives are cross-fitted by default
@@ -143,10 +143,10 @@ func DefaultAlgorithm(m measure.Measure) string {
 	return algorithms[i].Name
 }
 
-// schedule returns the schedule of steps for a configuration: that of the options, else adaptive
-// steps where the algorithm prefers them and no ball, regularisation or absolute step excludes
-// them. STAMP prefers them: it chooses its model on held-out data, so that what counts is how far
-// it gets in few passes. SPADE does not: its certificate is that of StepsSqrt.
+// schedule returns the schedule of steps for a configuration: the one that the options name, or
+// else adaptive steps if the algorithm prefers them and the options have no ball, regularisation or
+// absolute step. STAMP prefers them because it chooses its model on held-out data, so that progress
+// in few passes counts. SPADE does not, because its certificate is for StepsSqrt.
 func (a *Algorithm) schedule(c Config) Steps {
 	if c.Steps != StepsDefault {
 		return c.Steps
@@ -159,8 +159,8 @@ func (a *Algorithm) schedule(c Config) Steps {
 }
 
 // DefaultSteps returns the schedule that [StepsDefault] stands for in a [Fit] by the named
-// algorithm: adaptive steps for STAMP, unless the options have a ball, regularisation or a step of
-// their own; otherwise StepsSqrt, also for an unknown name.
+// algorithm: adaptive steps for STAMP, unless the options have a ball, regularisation or an
+// absolute step; otherwise StepsSqrt, also for an unknown name.
 func DefaultSteps(algorithm string, c Config) Steps {
 	i := slices.IndexFunc(algorithms, func(a Algorithm) bool { return a.Name == algorithm })
 	if i < 0 {
@@ -211,7 +211,7 @@ func newFittedSTAMP(r *resolved, cfg Config) (Learner, error) {
 	})
 }
 
-// newFittedSGD returns the constructor of an SGD with the given reward, nil for that of the
+// newFittedSGD returns the constructor of an SGD with the given reward; nil takes the reward of the
 // options.
 func newFittedSGD(reward loss.Reward, balanced bool) func(*resolved, Config) (Learner, error) {
 	return func(_ *resolved, cfg Config) (Learner, error) {
@@ -264,8 +264,8 @@ func runSTAMP(t *task) error {
 }
 
 // isCandidate reports whether epoch i of n, which ended after the given number of examples, is a
-// candidate: the last one without held-out data; all with a threshold of 0, where the level
-// decides; with a tuned threshold see [Options.AllEpochs].
+// candidate. Without held-out data only the last epoch is. With a threshold of 0, where the level
+// decides, all are. For a tuned threshold see [Options.AllEpochs].
 func (t *task) isCandidate(i, n int, examples int64) bool {
 	switch {
 	case i == n-1:

@@ -9,8 +9,9 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// TestDefaultSteps: STAMP's are adaptive in Fit, unless an option excludes them; it tries two step
-// scales, and ends level stages early. The model file says so.
+// TestDefaultSteps checks that STAMP's steps are adaptive in Fit unless an option excludes them,
+// that it tries two step scales and ends level stages early, and that the model file records all
+// this.
 func TestDefaultSteps(t *testing.T) {
 	t.Parallel()
 	train := modelData(t)
@@ -62,17 +63,14 @@ func TestDefaultSteps(t *testing.T) {
 	if !(epochs[-1] < epochs[0] && epochs[0] < epochs[5]) {
 		t.Errorf("epochs by the positives that end a level stage: %v", epochs)
 	}
-	if _,
-		err := Fit(t.Context(), train, Options{
-		Measure: f1, Algorithm: "logistic",
-		Config: Config{Steps: StepsAdaptive},
-	}); noregret.CodeOf(err) != noregret.Usage {
-		t.Errorf("a batch algorithm with steps: %v", err)
-	}
-	if _,
-		err := Fit(t.Context(), train, Options{Measure: f1, LevelPositives: new(-2)}); noregret.CodeOf(
-		err) != noregret.Usage {
-		t.Errorf("level positives of -2: %v", err)
+	for name, opt := range map[string]Options{
+		"a batch algorithm with steps": {Algorithm: "logistic", Config: Config{Steps: StepsAdaptive}},
+		"level positives of -2":        {LevelPositives: new(-2)},
+	} {
+		opt.Measure = f1
+		if _, err := Fit(t.Context(), train, opt); noregret.CodeOf(err) != noregret.Usage {
+			t.Errorf("%s: got %v, want an error of code usage", name, err)
+		}
 	}
 	for _, tc := range []struct {
 		algorithm string

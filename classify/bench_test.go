@@ -54,7 +54,7 @@ func BenchmarkPass(b *testing.B) {
 			const passes = 10
 			for b.Loop() {
 				r, err := Fit(context.Background(), data,
-					Options{Algorithm: bm.algorithm, Measure: bm.m, Passes: passes, NoHoldout: true})
+					Options{Algorithm: bm.algorithm, Measure: bm.m, Passes: new(passes), Holdout: new(0.0)})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -32,9 +33,9 @@ type BoundOptions struct {
 	// Alpha and Beta are a point of the measure's dual region. The average dual of a [SPADE] run
 	// gives a good bound.
 	Alpha, Beta float64
-	// Radius is the largest L₂ norm of the models that the bound covers, of weights and
-	// intercept together, in standardised units: a finite number above 0. It hardly matters unless
-	// a model separates the classes: then models improve without limit as they grow.
+	// Radius is the largest L₂ norm of the models that the bound covers, of weights and intercept
+	// together, in standardised units: a finite number above 0. It hardly matters unless a model
+	// separates the classes, in which case models improve without limit as they grow.
 	Radius float64
 	// Scaling standardises the features; nil leaves them as they are.
 	Scaling *Scaling
@@ -64,16 +65,16 @@ type Bound struct {
 //	Ψ_A(P, N) ≤ αP + βN - Ψ*(α, β) ≤ α + β - l/ln 2 - Ψ*(α, β)
 //
 // where l ≥ 0 is a lower bound of the weighted logistic loss f, of which αP + βN = α + β - f/ln 2.
-// L-BFGS brings f down to a point v with gradient g, and f is convex and not negative, so that for
-// all w of norm at most R
+// L-BFGS ends at a point v with gradient g. As f is convex and not negative, for all w of norm at
+// most R
 //
 //	f(w) ≥ f(v) + ⟨g, w - v⟩ ≥ l = max(0, f(v) - ⟨g, v⟩ - R·‖g‖).
 //
-// This holds wherever the search ends, in exact arithmetic; the sums here are rounded in about the
-// thirteenth digit. A search that ends early costs tightness: see [Bound.Slack]. The difference of
-// the bound and Ψ_A of a model is a certificate of how far the model is from the best. It fails
-// with an error of code usage for a point outside the dual region and for options out of their
-// range. Some hundred passes over the data, O(d) memory.
+// In exact arithmetic this holds wherever the search ends; the sums here are rounded in about the
+// thirteenth digit. A search that ends early gives a looser bound: see [Bound.Slack]. The
+// difference of the bound and Ψ_A of a model is a certificate of how far the model is from the
+// best. It fails with an error of code usage for a point outside the dual region and for options
+// out of their range. Some hundred passes over the data, O(d) memory.
 func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOptions) (Bound, error) {
 	c, err := data.Classes()
 	if err != nil {
@@ -109,19 +110,21 @@ func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOpti
 	}, nil
 }
 
-// check checks the options and puts the identity in the place of a nil scaling.
+// check checks the options and replaces a nil scaling by the identity.
 func (opt *BoundOptions) check(m measure.Concave, dim int) error {
 	if opt.Scaling == nil {
 		opt.Scaling = Identity(dim)
 	}
 	a, b := opt.Alpha, opt.Beta
+	bias, _ := settingOf("bias_feature")
+	if err := cmp.Or(
+		paramRadius.check(opt.Radius), bias.check(&Options{Config: Config{BiasFeature: opt.BiasFeature}}),
+	); err != nil {
+		return err
+	}
 	switch {
 	case !(a >= 0 && b >= 0 && a+b > 0) || math.IsInf(a+b, 0):
 		return usage("dual point is (%v, %v), want finite numbers at least 0, not both 0", a, b)
-	case !(opt.Radius > 0) || math.IsInf(opt.Radius, 0):
-		return usage("radius is %v, want a finite number above 0", opt.Radius)
-	case math.IsNaN(opt.BiasFeature) || math.IsInf(opt.BiasFeature, 0):
-		return usage("bias feature is %v, want a finite number", opt.BiasFeature)
 	case len(opt.Scaling.Inverse) < dim || len(opt.Scaling.Center) != len(opt.Scaling.Inverse):
 		return usage("scaling has %d features, the data have %d",
 			min(len(opt.Scaling.Inverse), len(opt.Scaling.Center)), dim)

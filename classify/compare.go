@@ -17,7 +17,7 @@ type CompareOptions struct {
 	// Algorithms are names as [Algorithms] lists them, none twice; empty means all, and "auto"
 	// stands for the [DefaultAlgorithm] of each of the measures. An algorithm that [Fit] refuses to
 	// train for a measure (of the wrong family, or degenerate without Fit.AllowDegenerate) is left
-	// out of that measure's cells, and one that needs held-out data is left out with Fit.NoHoldout.
+	// out of that measure's cells, and one that needs held-out data with a Fit.Holdout of 0.
 	Algorithms []string
 	// Splits is the number of random splits, at least 1.
 	Splits int
@@ -43,8 +43,8 @@ func DefaultCompareOptions() CompareOptions { return CompareOptions{Splits: 5, T
 // it on the rest. Training time includes the choice of model and threshold on held-out data, and
 // not evaluation on the test part. A model that does not depend on the measure (logistic
 // regression; SGD, unless one of several models is chosen on held-out data) is trained once per
-// split and evaluated on all measures, with its threshold tuned for each where it is to be tuned.
-// The results for a measure do not depend on the other measures.
+// split and evaluated on all measures. If its threshold is tuned, it is tuned for each measure. The
+// results for a measure do not depend on the other measures.
 func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -60,8 +60,9 @@ func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, e
 	})
 }
 
-// Validate checks the options and replaces algorithms that are left out by all, and "auto" by those
-// that it stands for. Compare does so itself; call it to fail before the data are read.
+// Validate checks the options. It replaces an empty list of algorithms by all of them, and "auto"
+// by the algorithms that it stands for. Compare calls it; call it yourself to fail before the data
+// are read.
 func (o *CompareOptions) Validate() error {
 	if len(o.Measures) == 0 {
 		return usage("no measure is given to compare on")
@@ -129,7 +130,7 @@ func (o *CompareOptions) trainable(name string, m measure.Measure) (*Algorithm, 
 	switch {
 	case err != nil:
 		return nil, err
-	case a.needsHoldout && o.Fit.NoHoldout:
+	case a.needsHoldout && o.Fit.noHoldout():
 		return nil, usage("algorithm %s needs held-out data", name)
 	}
 	return a, nil
@@ -141,7 +142,7 @@ type twoComparison struct {
 	opt CompareOptions
 }
 
-// countClasses notes the class sizes of the first split.
+// countClasses records the class sizes of the first split.
 func (c *twoComparison) countClasses(train, test Data) (err error) {
 	if c.out.Train.Rows() > 0 {
 		return nil
@@ -201,7 +202,7 @@ func (c *twoComparison) fit(alg *Algorithm, m measure.Measure, train Data, seed 
 		o.Config.Steps = StepsDefault
 	}
 	if !alg.judges(&o) {
-		o.Folds = 0
+		o.Folds = nil
 	}
 	name := alg.Name
 	o.Algorithm, o.Measure, o.Seed = name, m, seed

@@ -27,13 +27,14 @@ func TestCompareMeasuresApart(t *testing.T) {
 	valid := asData(t, stream(44, 300))
 	for name, fit := range map[string]Options{
 		"default": {}, "tuned steps": {TuneSteps: true}, "tuned threshold": {Threshold: ThresholdTuned},
-		"threshold 0": {Threshold: ThresholdZero},
-		"held out":    {Holdout: 0.2}, "held out and tuned": {Holdout: 0.2, Threshold: ThresholdTuned, TuneSteps: true},
-		"one pass, tuned": {Passes: 1, Threshold: ThresholdTuned}, "nothing held out": {NoHoldout: true},
-		"held out apart": {Valid: &valid},
+		"threshold 0":        {Threshold: ThresholdZero},
+		"held out":           {Holdout: new(0.2)},
+		"held out and tuned": {Holdout: new(0.2), Threshold: ThresholdTuned, TuneSteps: true},
+		"one pass, tuned":    {Passes: new(1), Threshold: ThresholdTuned}, "nothing held out": {Holdout: new(0.0)},
+		"separate held-out data": {Valid: &valid},
 	} {
-		if fit.Passes == 0 {
-			fit.Passes = testsize.Of(6, 3)
+		if fit.Passes == nil {
+			fit.Passes = new(testsize.Of(6, 3))
 		}
 		run := func(ms []measure.Measure) map[string][]float64 {
 			c, err := Compare(context.Background(), data,
@@ -76,7 +77,7 @@ func TestCompareTrainsSharedModelsOnce(t *testing.T) {
 	_, err := Compare(context.Background(), data, CompareOptions{
 		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}},
 		Algorithms: []string{"plugin", "logistic", "sgd-hinge"}, Splits: 1, TrainShare: 0.7, Seed: 4,
-		Fit: Options{Passes: 8, Progress: func(p Progress) {
+		Fit: Options{Passes: new(8), Progress: func(p Progress) {
 			fits[p.Algorithm+" "+p.Measure]++
 		}},
 	})
@@ -102,7 +103,7 @@ func TestCompareLeavesOut(t *testing.T) {
 	f1 := measure.FBeta{B: 1}
 	data := asData(t, stream(42, 600))
 	names := func(ms []measure.Measure, fit Options, algorithms ...string) (string, error) {
-		fit.Passes = 2
+		fit.Passes = new(2)
 		c, err := Compare(context.Background(), data,
 			CompareOptions{Measures: ms, Algorithms: algorithms, Splits: 1, TrainShare: 0.7, Fit: fit})
 		if err != nil {
@@ -127,7 +128,7 @@ func TestCompareLeavesOut(t *testing.T) {
 			"precision logistic, f1 stamp, f1 amp, f1 cost-search, f1 logistic",
 		},
 		{[]measure.Measure{precision}, Options{AllowDegenerate: true}, []string{"stamp"}, "precision stamp"},
-		{[]measure.Measure{f1}, Options{NoHoldout: true}, []string{"plugin", "logistic"}, "f1 logistic"},
+		{[]measure.Measure{f1}, Options{Holdout: new(0.0)}, []string{"plugin", "logistic"}, "f1 logistic"},
 		{[]measure.Measure{f1, measure.QMean{}}, Options{}, []string{"auto"}, "f1 stamp, qmean spade"},
 		{
 			[]measure.Measure{measure.QMean{}, measure.Min{}},
@@ -184,7 +185,7 @@ func TestCompareValidateFillsIn(t *testing.T) {
 	}
 }
 
-// Neighbouring seeds share no split: each comparison's splits are fresh.
+// Comparisons with neighbouring seeds share no split.
 func TestCompareSeedsShareNoSplit(t *testing.T) {
 	data := asData(t, stream(42, 600))
 	seen := map[float64]uint64{}
@@ -240,8 +241,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The plug-in's threshold for a second measure, tuned on a shared model, is that of a fit of its
-// own.
+// The plug-in's threshold for a second measure, tuned on a shared model, is that of a separate fit.
 func TestCompareSharesModelsRightly(t *testing.T) {
 	data := asData(t, stream(43, 3000))
 	opt := CompareOptions{

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -11,13 +12,13 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Cell is what one algorithm reached for one measure, over the splits. It has no JSON form, which
-// knows no NaN.
+// Cell holds the results of one algorithm for one measure over the splits. It has no JSON form,
+// because JSON has no NaN.
 type Cell struct {
 	Measure, Algorithm string
 	// Values are the measures on the test parts, by split; NaN where undefined.
 	Values []float64
-	// Mean and SD are their mean and sample standard deviation, NaN when one of them is.
+	// Mean and SD are their mean and sample standard deviation, NaN if one of them is.
 	Mean, SD float64
 	// Seconds is the mean training time, and ExamplesPerSecond the steps taken in a second of it.
 	Seconds, ExamplesPerSecond float64
@@ -37,8 +38,8 @@ type Comparison struct {
 	Warnings            []string
 }
 
-// Best is the measure's cell with the largest mean among those that keep allows, the first of equal
-// ones, or nil when there is none. A cell whose mean is undefined is best only where all are.
+// Best returns the measure's cell with the largest mean among those that keep accepts, the first of
+// equal ones, or nil if there is none. A cell whose mean is undefined is best only if all are.
 func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) *Cell {
 	var best *Cell
 	for i := range c.Cells {
@@ -90,13 +91,7 @@ func namesOf[M interface{ Name() string }](measures []M) []string {
 
 // checkSplits checks the splits of a comparison.
 func checkSplits(splits int, trainShare float64) error {
-	if splits < 1 {
-		return usage("splits is %d, want at least 1", splits)
-	}
-	if !(trainShare > 0 && trainShare < 1) {
-		return usage("share of the training part is %v, want a number in (0, 1)", trainShare)
-	}
-	return nil
+	return cmp.Or(paramSplits.check(float64(splits)), paramTrainShare.check(trainShare))
 }
 
 // someTrainable returns an error if trainable refuses every algorithm for each of the measures; it
@@ -118,7 +113,7 @@ func someTrainable(measures int, algorithms []string, trainable func(measure int
 		refused)
 }
 
-// comparison is a run of [Compare] or [CompareMulti]: its splits and what has come of them.
+// comparison is a run of [Compare] or [CompareMulti]: its splits and the results so far.
 type comparison struct {
 	ctx        context.Context
 	splits     int
@@ -159,7 +154,7 @@ func (c *comparison) over(set *dataset.Set,
 	return &c.out, nil
 }
 
-// next reports the fit that comes next.
+// next reports progress before the next fit.
 func (c *comparison) next(algorithm, measure string) {
 	if c.progress != nil {
 		c.progress(c.done, c.splits*len(c.algorithms)*len(c.measures), algorithm, measure)
@@ -177,7 +172,7 @@ func (c *comparison) timed(fit func() error) (seconds float64, err error) {
 	return c.clock().Sub(start).Seconds(), err
 }
 
-// warn keeps warnings, each once.
+// warn collects warnings, each once.
 func (c *comparison) warn(warnings []string) {
 	for _, w := range warnings {
 		if !slices.Contains(c.out.Warnings, w) {

@@ -47,9 +47,9 @@ const (
 	// StepsSqrt is η_t = η₀/√t for all weights.
 	StepsSqrt
 	// StepsAdaptive is AdaGrad's, a schedule for every weight ([oco.LinearDescent.AdaptiveStep]):
-	// rate·g_i/√(Σg_i²) with rate 0.3, in standardised units. Columns that are rare, or whose
-	// values span powers of ten, learn in a pass what takes StepsSqrt a hundred. It excludes Radius
-	// and Lambda.
+	// rate·g_i/√(Σg_i²) with rate 0.3, in standardised units. For columns that are rare, or whose
+	// values span powers of ten, one pass learns what takes StepsSqrt a hundred passes. It excludes
+	// Radius and Lambda.
 	StepsAdaptive
 )
 
@@ -57,7 +57,7 @@ const (
 const adaptiveRate = 0.3
 
 // Config holds the options that all online learners share. The zero value is ready to use: a field
-// that is 0 or nil is left out, and takes what its comment says.
+// that is 0 or nil is left out and takes the default that its comment gives.
 type Config struct {
 	// Dim fixes the number of features; an example with a larger index is refused. If left out the
 	// number grows up to MaxDim.
@@ -67,7 +67,7 @@ type Config struct {
 	MaxDim int
 	// Reward is the training reward; nil is [loss.Hinge].
 	Reward loss.Reward
-	// Steps says how the step sizes go down.
+	// Steps is the schedule of the step sizes.
 	Steps Steps
 	// StepScale > 0 multiplies the default step size; 1 if left out.
 	StepScale float64
@@ -75,7 +75,8 @@ type Config struct {
 	// adaptive ones.
 	Step float64
 	// Radius is the radius of the L₂ ball for the weights (in standardised units, without the
-	// intercept); no ball if left out. Too small a ball forces the hinge into its linear part.
+	// intercept); no ball if left out. If the ball is too small, the hinge is used in its linear
+	// part only.
 	Radius float64
 	// Lambda is the strength of L₂ regularisation, ≥ 0. Use it or Radius, not both.
 	Lambda float64
@@ -84,20 +85,20 @@ type Config struct {
 	BiasFeature float64
 	// NoIntercept leaves the intercept out.
 	NoIntercept bool
-	// Averaging says what the returned model averages.
+	// Averaging selects the iterates that the returned model averages.
 	Averaging Averaging
 	// Positives is the known share p of positives in (0, 1). If left out it is estimated on the
 	// stream; the current example is counted first, so that the estimate never divides by 0.
 	Positives float64
-	// PriorWeight k₀ ≥ 0 and PriorShare p₀ steady the running estimate of p: p̂ = (n₊ + k₀p₀)/(n +
+	// PriorWeight k₀ ≥ 0 and PriorShare p₀ smooth the running estimate of p: p̂ = (n₊ + k₀p₀)/(n +
 	// k₀). Without effect when Positives is known.
 	PriorWeight, PriorShare float64
 	// Decay in [0, 1) forgets: before each example the class counts are multiplied by 1 - Decay,
-	// for streams whose class share drifts; class shares are then taken as at least 1e-6. Without
-	// effect when Positives is known.
+	// for streams whose class share drifts; class shares are then taken as at least 1e-6. It has no
+	// effect if Positives is known.
 	Decay float64
-	// Scaling standardises the features; nil learns it from the first examples of the
-	// stream (see [Config.BurnIn]). Use [Identity] for none.
+	// Scaling standardises the features; nil learns it from the first examples of the stream (see
+	// [Config.BurnIn]). Use [Identity] for none.
 	Scaling *Scaling
 	// MeanSquare is the known mean of ‖x̂‖², the constant feature included; learned on the first
 	// examples if left out.

@@ -74,8 +74,8 @@ func TestConstructorsRefuse(t *testing.T) {
 	}
 }
 
-// The cap holds for the factor of one example's gradient and leaves plain SGD, whose factors are 1,
-// alone.
+// The cap limits the factor of one example's gradient. It does not change plain SGD, whose factors
+// are 1.
 func TestMaxExampleWeight(t *testing.T) {
 	build := func(limit float64, balanced bool) *SGD {
 		l, err := NewSGD(SGDConfig{Balanced: balanced, Config: Config{

@@ -16,8 +16,8 @@ type Data struct {
 	// Positive is the class number of the positive label, as [dataset.Info.Positive] finds it.
 	Positive int
 
-	// positives, if not nil, says of every class number whether it is positive, in the place of
-	// Positive; rows without a label are then negative.
+	// positives, if not nil, replaces Positive: it reports for every class number whether the class
+	// is positive, and rows without a label are negative.
 	positives []bool
 }
 
@@ -42,8 +42,8 @@ func (c Classes) Rows() int64 { return c.Positives + c.Negatives }
 // Share is p, the weighted share of positives.
 func (c Classes) Share() float64 { return c.PositiveWeight / (c.PositiveWeight + c.NegativeWeight) }
 
-// Classes counts the classes in O(number of labels). It fails with an error of code bad_input when
-// a class is missing or weighs nothing, or when rows lack a label.
+// Classes counts the classes in O(number of labels). It fails with an error of code bad_input if a
+// class is missing or has no weight, or if rows lack a label.
 func (d Data) Classes() (Classes, error) {
 	var c Classes
 	if err := d.check(); err != nil {

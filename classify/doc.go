@@ -12,7 +12,7 @@
 //
 // # Training on data
 //
-// [Fit] is the whole job: it takes a [Data], holds a part out where the algorithm needs one,
+// [Fit] does all of it: it takes a [Data], holds a part out if the algorithm needs one,
 // standardises the features, makes shuffled passes, chooses model and threshold on the held-out
 // part, and returns a [Linear] on raw features with its history. [Algorithms] lists the algorithms
 // it knows, the baselines among them: plug-in logistic regression, plain and balanced logistic
@@ -23,7 +23,7 @@
 //
 // # Several classes and several labels
 //
-// [FitMulti] does the same job for data of several classes or of several labels a row
+// [FitMulti] does the same for data of several classes or of several labels a row
 // ([NewMultiData]), for measures of the class recalls and for macro and micro averages
 // ([measure.Multi]). [MultiAlgorithms] lists its algorithms, [CompareMulti] compares them, and
 // [MultiModel] is their file format. The learners behind it are [MulticlassSPADE], [OneVsRest],
@@ -52,7 +52,7 @@
 // The papers' steps are η₀/√t for all weights ([StepsSqrt]). Where columns span powers of ten or
 // are rare, some weights are still far off after many passes; [StepsAdaptive] gives every weight
 // its own schedule (AdaGrad). [Fit] trains STAMP with it, tries two rates, and ends level stages
-// early; the options bring the paper's form back ([Config.Steps], [NewSTAMP]).
+// early; the options select the paper's form instead ([Config.Steps], [NewSTAMP]).
 //
 // # Same bytes
 //

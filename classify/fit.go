@@ -3,7 +3,6 @@ package classify
 import (
 	"context"
 	"fmt"
-	"math"
 )
 
 // Progress describes the progress of a [Fit].
@@ -48,13 +47,13 @@ type Result struct {
 	History []HistoryEntry
 	// Folds is the number of folds; 1 without cross-fitting.
 	Folds int
-	// Train and Holdout are the sizes of the classes in the two parts; with folds Train is all
+	// Train and Holdout are the sizes of the classes in the two parts; with folds Train counts all
 	// data.
 	Train, Holdout Classes
 	// Scaling is the standardisation of the features.
 	Scaling *Scaling
 	// Passes is the number of passes over the training part, of all step scales and folds together;
-	// those for statistics are not counted.
+	// passes for statistics are not counted.
 	Passes int
 	// Schedule is that of the step sizes, StepsDefault where there are none; StepScale is the step
 	// scale of the chosen model, StepScales those tried.
@@ -101,12 +100,15 @@ const (
 	defaultHoldout = 0.1
 )
 
+// tunedScales are the step scales that TuneSteps tries.
+var tunedScales = []float64{0.1, 0.3, 1, 3}
+
 // stepScales returns the step scales to try: the grid of TuneSteps, or with adaptive steps and
 // held-out data those of the algorithm.
 func (t *task) stepScales() []float64 {
 	switch {
 	case t.opt.TuneSteps && t.alg.online:
-		return []float64{0.1, 0.3, 1, 3}
+		return tunedScales
 	case t.alg.adaptive.scales != nil && t.config.Steps == StepsAdaptive && t.config.Step == 0 && t.valid != nil:
 		return t.alg.adaptive.scales
 	}
@@ -151,7 +153,7 @@ func (t *task) run() error {
 	for _, scale := range t.stepScales() {
 		t.config.StepScale = scale * base
 		t.result.StepScales = append(t.result.StepScales, t.config.StepScale)
-		t.stale, t.runBest = 0, math.Inf(-1)
+		t.startRun()
 		if err := t.alg.run(t); err != nil {
 			return err
 		}
@@ -163,6 +165,7 @@ func (t *task) run() error {
 func (t *task) finished(folds int) *Result {
 	r := &t.result
 	r.Model, r.Chosen, r.Steps, r.Folds, r.holdout = t.model, t.best, t.steps, folds, t.valid
+	r.History = t.history
 	r.StepScale = r.History[t.best].StepScale
 	if folds > 1 {
 		r.holdout = nil // every example has been held out by one of the folds

@@ -37,8 +37,8 @@ func asData(t testing.TB, xs []Example) Data {
 	return Data{Set: s, Positive: 1}
 }
 
-// Every algorithm, for a measure of each family that it can train for: well above plain logistic's
-// starting point, twice the same.
+// Every algorithm, for a measure of each family that it can train for, does well above plain
+// logistic's starting point and gives the same result twice.
 func TestFitEveryAlgorithm(t *testing.T) {
 	t.Parallel()
 	train, test := asData(t, stream(31, testsize.Of(4000, 2000))), asData(t, stream(32, testsize.Of(4000, 2000)))
@@ -49,7 +49,7 @@ func TestFitEveryAlgorithm(t *testing.T) {
 				continue
 			}
 			t.Run(alg.Name+" "+m.Name(), func(t *testing.T) {
-				opt := Options{Algorithm: alg.Name, Measure: m, Passes: 8, Seed: 5}
+				opt := Options{Algorithm: alg.Name, Measure: m, Passes: new(8), Seed: 5}
 				r, err := Fit(ctx, train, opt)
 				if err != nil {
 					t.Fatal(err)
@@ -80,8 +80,8 @@ func TestFitEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// Without tuning, on columns from 1e-6 to 1e6, SPADE and STAMP are level with the batch baselines;
-// without standardisation they are not.
+// Without tuning, on columns from 1e-6 to 1e6, SPADE and STAMP do as well as the batch baselines;
+// without standardisation they do not.
 func TestDefaultsOnRawUnits(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t)
@@ -99,23 +99,23 @@ func TestDefaultsOnRawUnits(t *testing.T) {
 		return opt.Measure.Value(c)
 	}
 	for _, m := range []measure.Measure{measure.FBeta{B: 1}, measure.GMean{}} {
-		own, plugin := value(Options{Measure: m, Folds: testsize.Of(0, 1)}),
+		own, plugin := value(Options{Measure: m, Folds: openOption(testsize.Of(0, 1))}),
 			value(Options{Measure: m, Algorithm: "plugin"})
 		if own < plugin-0.015 {
 			t.Errorf("%s: %.4f, plug-in %.4f", m.Name(), own, plugin)
 		}
-		if raw := value(Options{Measure: m, Unscaled: true, Folds: 1}); raw > own-0.02 {
+		if raw := value(Options{Measure: m, Unscaled: true, Folds: new(1)}); raw > own-0.02 {
 			t.Errorf("%s: %.4f unscaled, %.4f scaled: the columns are no test", m.Name(), raw, own)
 		}
 	}
 }
 
-// Data sorted by label ruin unshuffled passes but do no harm to Fit, which shuffles every pass.
+// Data sorted by label spoil an unshuffled pass, but not Fit, which shuffles every pass.
 func TestSortedDataAreShuffled(t *testing.T) {
 	xs := stream(35, 5000)
 	test := asData(t, stream(36, 5000))
 	value := func(xs []Example) float64 {
-		r, err := Fit(context.Background(), asData(t, xs), Options{Measure: measure.QMean{}, Passes: 2})
+		r, err := Fit(context.Background(), asData(t, xs), Options{Measure: measure.QMean{}, Passes: new(2)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestSortedDataAreShuffled(t *testing.T) {
 func TestAverageAndWarnings(t *testing.T) {
 	t.Parallel()
 	r, err := Fit(context.Background(), asData(t, stream(37, 2000)),
-		Options{Measure: measure.FBeta{B: 1}, NoHoldout: true})
+		Options{Measure: measure.FBeta{B: 1}, Holdout: new(0.0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestAverageAndWarnings(t *testing.T) {
 		t.Errorf("threshold %v, %d candidates; want 0 and the last one only", r.Model.Threshold, len(r.History))
 	}
 	few := stream(38, 400)
-	r, err = Fit(context.Background(), asData(t, few), Options{Measure: measure.FBeta{B: 1}, Holdout: 0.1})
+	r, err = Fit(context.Background(), asData(t, few), Options{Measure: measure.FBeta{B: 1}, Holdout: new(0.1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,23 +214,25 @@ func TestFitRefuses(t *testing.T) {
 		},
 		"degenerate": {ok, Options{Measure: measure.Precision{}}, noregret.Usage, "degenerate maximiser"},
 		"mcc":        {ok, Options{Measure: measure.MCC{}}, noregret.Usage, "neither concave nor pseudo-linear"},
-		"passes":     {ok, Options{Measure: f1, Passes: -1}, noregret.Usage, "passes is -1"},
-		"holdout":    {ok, Options{Measure: f1, Holdout: 1}, noregret.Usage, "holdout is 1"},
-		"both holdouts": {
+		"passes":     {ok, Options{Measure: f1, Passes: new(-1)}, noregret.Usage, "passes is -1"},
+		"holdout":    {ok, Options{Measure: f1, Holdout: new(1.0)}, noregret.Usage, "holdout is 1"},
+		"separate data and a share": {
 			ok,
-			Options{Measure: f1, Holdout: 0.1, NoHoldout: true},
+			Options{Measure: f1, Holdout: new(0.0), Valid: &ok},
 			noregret.Usage,
-			"exclude each other",
+			"exclude the other holdout options",
 		},
+		"no passes": {ok, Options{Measure: f1, Passes: new(0)}, noregret.Usage, "passes is 0, want at least 1"},
+		"no folds":  {ok, Options{Measure: f1, Folds: new(0)}, noregret.Usage, "folds is 0, want at least 1"},
 		"tuned, none": {
 			ok,
-			Options{Measure: f1, NoHoldout: true, Threshold: ThresholdTuned},
+			Options{Measure: f1, Holdout: new(0.0), Threshold: ThresholdTuned},
 			noregret.Usage,
 			"needs held-out data",
 		},
 		"plugin, none": {
 			ok,
-			Options{Measure: f1, NoHoldout: true, Algorithm: "plugin"},
+			Options{Measure: f1, Holdout: new(0.0), Algorithm: "plugin"},
 			noregret.Usage,
 			"needs held-out data",
 		},
@@ -240,7 +242,7 @@ func TestFitRefuses(t *testing.T) {
 		"no weight": {asData(t, weightless), Options{Measure: f1}, noregret.BadInput, "add up to 0"},
 		"no held-out one": {
 			asData(t, stream(40, 12)),
-			Options{Measure: f1, Holdout: 0.05},
+			Options{Measure: f1, Holdout: new(0.05)},
 			noregret.BadInput,
 			"leaves no example of one class",
 		},
@@ -303,8 +305,8 @@ func subsample(seed uint64, n int, p float64) (population, balanced []Example) {
 }
 
 // θ comes from the prior and class shares from the stream. A model trained on a balanced subsample
-// with the prior is level with one trained on the whole, for every algorithm that looks at θ;
-// without the prior it is not.
+// with the prior is as good as one trained on all data, for every algorithm that uses θ; without
+// the prior it is not.
 func TestPriorPositives(t *testing.T) {
 	testsize.NoRace(t)
 	const p = 0.02
@@ -313,7 +315,8 @@ func TestPriorPositives(t *testing.T) {
 	ctx := context.Background()
 	f1 := measure.FBeta{B: 1}
 	value := func(xs []Example, algorithm string, prior float64) float64 {
-		r, err := Fit(ctx, asData(t, xs), Options{Measure: f1, Algorithm: algorithm, PriorPositives: prior, Folds: 1})
+		opt := Options{Measure: f1, Algorithm: algorithm, PriorPositives: prior, Folds: new(1)}
+		r, err := Fit(ctx, asData(t, xs), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,7 +371,7 @@ func TestInvalidMeasures(t *testing.T) {
 // scale has its own patience.
 func TestLastHalfAndPatience(t *testing.T) {
 	train := asData(t, stream(58, 3000))
-	opt := Options{Measure: measure.GMean{}, Passes: 4, Config: Config{Averaging: AverageLastHalf}}
+	opt := Options{Measure: measure.GMean{}, Passes: new(4), Config: Config{Averaging: AverageLastHalf}}
 	r, err := Fit(context.Background(), train, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -400,8 +403,8 @@ func TestLastHalfAndPatience(t *testing.T) {
 	}
 	r,
 		err = Fit(context.Background(), train, Options{
-		Measure: measure.GMean{}, Passes: 12, TuneSteps: true,
-		Holdout: 0.2, Patience: 3,
+		Measure: measure.GMean{}, Passes: new(12), TuneSteps: true,
+		Holdout: new(0.2), Patience: 3,
 	})
 	if err != nil {
 		t.Fatal(err)

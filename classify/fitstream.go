@@ -15,13 +15,14 @@ import (
 type StreamOptions struct {
 	// Fit holds the options of the learner: Measure, Algorithm, Config, DualScale, LevelPositives,
 	// FirstEpoch, Growth, PriorPositives, Unscaled and AllowDegenerate. A stream has one pass and
-	// nothing to hold out, so options that ask for more are refused.
+	// no held-out part, so options that need more are refused.
 	Fit Options
 	// Positive names the positive label; all others are negative. If it is empty, 1 is positive and
 	// the only other labels allowed are -1 and 0.
 	Positive string
 	// SaveEvery is the number of rows between two calls of Save with the model of the rows so
-	// far. The first call is after both classes have occurred. 0 means never.
+	// far, at least 0. The first call is after both classes have occurred. With 0 Save is not
+	// called.
 	SaveEvery int64
 	Save      func(*Model) error
 	// Started, if not nil, is called once, after the first rows are read.
@@ -50,7 +51,7 @@ func FitStream(ctx context.Context, s *dataset.Stream, opt StreamOptions) (*Mode
 	return f.model()
 }
 
-// Validate makes the checks that [FitStream] makes before it reads.
+// Validate makes the checks that [FitStream] makes before it reads the stream.
 func (o StreamOptions) Validate() error {
 	_, err := newStreamFit(nil, o)
 	return err
@@ -74,15 +75,17 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 		return nil, err
 	}
 	o := &r.Options
+	if err := paramSaveEvery.check(float64(opt.SaveEvery)); err != nil {
+		return nil, err
+	}
 	switch {
-	case opt.SaveEvery < 0:
-		return nil, usage("number of rows between models is %d, want at least 0", opt.SaveEvery)
 	case opt.SaveEvery > 0 && opt.Save == nil:
 		return nil, usage("models are wanted every %d rows, but Save is nil", opt.SaveEvery)
 	case r.alg.learner == nil:
 		return nil, noregret.Errorf(noregret.Usage, "algorithm", "%s cannot learn from a stream; use %s", r.alg.Name,
 			streamLearners())
-	case o.Passes > 1 || o.Holdout > 0 || o.Valid != nil || o.Folds > 1 || o.TuneSteps || o.Threshold == ThresholdTuned:
+	case openNumber(o.Passes) > 1 || o.holdout() > 0 || o.Valid != nil || openNumber(o.Folds) > 1 || o.TuneSteps ||
+		o.Threshold == ThresholdTuned:
 		return nil,
 			usage("several passes, held-out data, folds and choices on them need data that are kept: a stream " +
 				"is read once")
@@ -96,7 +99,7 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 		return nil, err
 	}
 	// The model file states the options that a stream implies.
-	o.Seed, o.NoHoldout, o.Threshold = 0, true, ThresholdZero
+	o.Seed, o.Holdout, o.Threshold = 0, new(0.0), ThresholdZero
 	return &streamFit{
 		opt: opt, fit: r, stream: s, learner: l,
 		labels: streamLabels{positive: opt.Positive, strict: opt.Positive == ""},

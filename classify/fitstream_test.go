@@ -42,8 +42,8 @@ func streamOf(t *testing.T, xs []Example, positive, negative string) *dataset.St
 	return s
 }
 
-// The model of a stream is that of its learner after one pass, and models on the way are those of
-// the rows so far.
+// The model of a stream is that of its learner after one pass, and each saved model is that of the
+// rows so far.
 func TestFitStream(t *testing.T) {
 	xs := stream(64, 2000)
 	f1 := measure.FBeta{B: 1}
@@ -120,7 +120,7 @@ func TestFitStreamRefuses(t *testing.T) {
 		want               string
 	}{
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Algorithm: "amp"}}, noregret.Usage, "amp cannot learn"},
-		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Folds: 2}}, noregret.Usage, "a stream is read once"},
+		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Folds: new(2)}}, noregret.Usage, "a stream is read once"},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: -1}, noregret.Usage, "want at least 0"},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: 1}, noregret.Usage, "Save is nil"},
 		{"2", "1", StreamOptions{Fit: Options{Measure: f1}}, noregret.Usage, `the data have the label "2"`},

@@ -3,7 +3,6 @@ package classify
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -25,23 +24,23 @@ const (
 
 // foldsFor returns the number of folds of a fit, 1 without cross-fitting; see [Options.Folds].
 func (r *resolved) foldsFor(data Data) (int, error) {
-	opt := &r.Options
+	opt, folds := &r.Options, openNumber(r.Folds)
 	c, err := data.Classes()
 	if err != nil {
 		return 0, err
 	}
 	switch {
-	case opt.Folds == 1:
+	case folds == 1:
 		return 1, nil
-	case opt.Folds > 1:
-		if few := min(c.Positives, c.Negatives); int64(opt.Folds) > few {
+	case folds > 1:
+		if few := min(c.Positives, c.Negatives); int64(folds) > few {
 			return 0, noregret.BadInputf("", "folds is %d, want at most the %d examples of the smaller class",
-				opt.Folds, few)
+				folds, few)
 		}
-		return opt.Folds, nil
+		return folds, nil
 	}
 	small := c.Positives < fewPositives && c.Rows() <= mostFoldsRows && data.Set.Info().Dim <= mostFoldsFeatures
-	free := opt.Holdout == 0 && !opt.NoHoldout && opt.Valid == nil && r.tunes
+	free := opt.Holdout == nil && opt.Valid == nil && r.tunes
 	adaptive := r.alg.adaptive.crossFits && r.learner.Steps == StepsAdaptive
 	if !adaptive || !small || !free || min(c.Positives, c.Negatives) < 2 {
 		return 1, nil
@@ -82,7 +81,7 @@ func (p *pool) add(c candidate, scores []Scored) {
 	}
 }
 
-// merge adds the candidates of one more fold. Candidates that not all folds have are dropped.
+// merge adds the candidates of one more fold. Candidates that a fold lacks are dropped.
 func (p *pool) merge(q *pool) {
 	p.truth = append(p.truth, q.truth...)
 	kept := p.slots[:0]
@@ -161,8 +160,8 @@ func crossFit(ctx context.Context, data Data, opt resolved, k int) (*Result, err
 // for its class ratio.
 func newWhole(ctx context.Context, data Data, opt resolved) (*task, error) {
 	t := &task{
-		ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, valid: &data, best: -1,
-		runBest: math.Inf(-1),
+		ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, valid: &data,
+		choice: noChoice,
 	}
 	t.result.Algorithm = opt.alg.Name
 	var err error
@@ -191,7 +190,7 @@ type crossFitting struct {
 // fold trains on one fold's training part.
 func (c *crossFitting) fold(ctx context.Context, j int, train, part Data) (*task, error) {
 	o := c.whole.opt
-	o.Valid, o.Folds, o.Progress = &part, 1, c.progress.of(j)
+	o.Valid, o.Folds, o.Progress = &part, new(1), c.progress.of(j)
 	learned := &c.whole.config
 	o.learner.Scaling, o.learner.MeanSquare, o.learner.Dim = learned.Scaling, learned.MeanSquare, learned.Dim
 	t, err := newTask(ctx, train, o)
@@ -199,7 +198,7 @@ func (c *crossFitting) fold(ctx context.Context, j int, train, part Data) (*task
 		return nil, err
 	}
 	t.pool = new(pool)
-	if o.Passes == 0 {
+	if o.Passes == nil {
 		t.passes = t.passesFor(2)
 	}
 	return t, t.run()
@@ -230,7 +229,7 @@ func (c *crossFitting) finish(j int, t *task) {
 	}
 }
 
-// choose takes the candidate that is best on the pooled scores.
+// choose returns the result of the candidate that is best on the pooled scores.
 func (c *crossFitting) choose() (*Result, error) {
 	t := c.whole
 	for i := range c.pool.slots {
@@ -250,7 +249,7 @@ func (c *crossFitting) choose() (*Result, error) {
 type foldProgress struct {
 	mu    sync.Mutex
 	to    func(Progress)
-	folds []struct{ before, now int64 } // steps of ended runs and of the running one
+	folds []struct{ before, now int64 } // steps of the finished runs and of the current one
 }
 
 func newFoldProgress(to func(Progress), k int) *foldProgress {

@@ -12,13 +12,13 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// With folds the model is the mean of the folds' models and its threshold the best one on the
-// scores that every example has from the model that did not see it: put together here from single
-// fits.
+// With folds the model is the mean of the folds' models, and its threshold is the best one on the
+// scores that every example gets from the model that did not see it. The test computes both from
+// single fits.
 func TestCrossFitByHand(t *testing.T) {
 	ctx, data := context.Background(), asData(t, stream(71, 900))
 	for _, alg := range []string{"plugin", "stamp", "cost-search"} {
-		opt := Options{Algorithm: alg, Measure: measure.FBeta{B: 1}, Passes: 6, Seed: 3, Folds: 3}
+		opt := Options{Algorithm: alg, Measure: measure.FBeta{B: 1}, Passes: new(6), Seed: 3, Folds: new(3)}
 		got, err := Fit(ctx, data, opt)
 		if err != nil {
 			t.Fatal(alg, err)
@@ -75,7 +75,7 @@ func TestCrossFitByHand(t *testing.T) {
 // trainedCandidate trains on one fold alone and returns the candidate of the name and step scale.
 func trainedCandidate(t *testing.T, train, part Data, opt Options, whole *Result, want HistoryEntry) Linear {
 	t.Helper()
-	opt.Folds, opt.Valid, opt.Config.Scaling = 1, &part, whole.Scaling
+	opt.Folds, opt.Valid, opt.Config.Scaling = new(1), &part, whole.Scaling
 	r, err := opt.resolve()
 	if err != nil {
 		t.Fatal(err)
@@ -113,10 +113,10 @@ func wholeMeanSquare(t *testing.T, a, b Data, s *Scaling) float64 {
 	return all.meanSquare(s, 1)
 }
 
-// The same bits with one core and with several.
+// The result has the same bits with one core and with several.
 func TestCrossFitAnyCores(t *testing.T) {
 	data := asData(t, stream(72, 2000))
-	opt := Options{Algorithm: "stamp", Measure: measure.FBeta{B: 1}, Seed: 9, Passes: 5, Folds: 5}
+	opt := Options{Algorithm: "stamp", Measure: measure.FBeta{B: 1}, Seed: 9, Passes: new(5), Folds: new(5)}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var models []Linear
 	for _, cores := range []int{1, 2, 8} {
@@ -149,26 +149,26 @@ func TestFoldsFor(t *testing.T) {
 	}{
 		{"few positives", few, Options{Measure: f1}, 5, ""},
 		{"many positives", many, Options{Measure: f1}, 1, ""},
-		{"asked for", many, Options{Measure: f1, Folds: 4}, 4, ""},
-		{"one", few, Options{Measure: f1, Folds: 1}, 1, ""},
-		{"own share", few, Options{Measure: f1, Holdout: 0.2}, 1, ""},
-		{"nothing held out", few, Options{Measure: f1, NoHoldout: true}, 1, ""},
+		{"asked for", many, Options{Measure: f1, Folds: new(4)}, 4, ""},
+		{"one", few, Options{Measure: f1, Folds: new(1)}, 1, ""},
+		{"own share", few, Options{Measure: f1, Holdout: new(0.2)}, 1, ""},
+		{"nothing held out", few, Options{Measure: f1, Holdout: new(0.0)}, 1, ""},
 		{"given apart", few, Options{Measure: f1, Valid: &many}, 1, ""},
 		{"threshold 0", few, Options{Measure: f1, Threshold: ThresholdZero}, 1, ""},
 		{"the paper's steps", few, Options{Measure: f1, Config: Config{Steps: StepsSqrt}}, 1, ""},
 		{"another algorithm", few, Options{Measure: f1, Algorithm: "plugin"}, 1, ""},
-		{"another algorithm asked", few, Options{Measure: f1, Algorithm: "plugin", Folds: 2}, 2, ""},
-		{"negative", few, Options{Measure: f1, Folds: -1}, 0, "folds is -1, want at least 1"},
-		{"and a share", few, Options{Measure: f1, Folds: 3, Holdout: 0.1}, 0, "exclude each other"},
-		{"and none", few, Options{Measure: f1, Folds: 3, NoHoldout: true}, 0, "exclude each other"},
-		{"and data apart", few, Options{Measure: f1, Folds: 3, Valid: &many}, 0, "exclude each other"},
+		{"another algorithm asked", few, Options{Measure: f1, Algorithm: "plugin", Folds: new(2)}, 2, ""},
+		{"negative", few, Options{Measure: f1, Folds: new(-1)}, 0, "folds is -1, want at least 1"},
+		{"and a share", few, Options{Measure: f1, Folds: new(3), Holdout: new(0.1)}, 0, "exclude each other"},
+		{"and none", few, Options{Measure: f1, Folds: new(3), Holdout: new(0.0)}, 0, "exclude each other"},
+		{"and separate data", few, Options{Measure: f1, Folds: new(3), Valid: &many}, 0, "exclude each other"},
 		{
 			"nothing to choose", few,
-			Options{Measure: f1, Algorithm: "logistic", Folds: 3},
+			Options{Measure: f1, Algorithm: "logistic", Folds: new(3)},
 			0,
 			"logistic holds nothing out",
 		},
-		{"too many", few, Options{Measure: f1, Folds: 5000}, 0, "want at most the"},
+		{"too many", few, Options{Measure: f1, Folds: new(5000)}, 0, "want at most the"},
 	} {
 		got := 0
 		r, err := c.opt.resolve()
@@ -195,7 +195,7 @@ func TestCrossFitThreePositives(t *testing.T) {
 		kept++
 		return kept > 3
 	})
-	r, err := Fit(context.Background(), asData(t, xs), Options{Measure: measure.FBeta{B: 1}, Passes: 5})
+	r, err := Fit(context.Background(), asData(t, xs), Options{Measure: measure.FBeta{B: 1}, Passes: new(5)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestCrossFitFails(t *testing.T) {
 	data := asData(t, stream(76, 600))
 	_,
 		err := Fit(context.Background(), data, Options{
-		Measure: measure.FBeta{B: 1}, Folds: 2,
+		Measure: measure.FBeta{B: 1}, Folds: new(2),
 		Config: Config{StepScale: 1e300, Steps: StepsSqrt},
 	})
 	if noregret.CodeOf(err) != noregret.Diverged || !strings.Contains(err.Error(), "of 2: ") {
@@ -217,7 +217,7 @@ func TestCrossFitFails(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Fit(ctx, data, Options{Measure: measure.FBeta{B: 1}, Folds: 2}); err == nil {
+	if _, err := Fit(ctx, data, Options{Measure: measure.FBeta{B: 1}, Folds: new(2)}); err == nil {
 		t.Error("no error from a context that has ended")
 	}
 }
@@ -226,7 +226,7 @@ func TestCrossFitFails(t *testing.T) {
 func TestCrossFitProgress(t *testing.T) {
 	var last int64
 	calls := 0
-	opt := Options{Measure: measure.FBeta{B: 1}, Folds: 3, Passes: 10, Progress: func(p Progress) {
+	opt := Options{Measure: measure.FBeta{B: 1}, Folds: new(3), Passes: new(10), Progress: func(p Progress) {
 		calls++
 		if p.Examples < last {
 			t.Errorf("progress went back from %d to %d", last, p.Examples)

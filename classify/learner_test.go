@@ -13,6 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
+func init() { testsize.Rapid(25) }
+
 // learners makes one of each online learner with the shared options.
 var learners = map[string]func(c Config) (Learner, error){
 	"spade qmean": func(c Config) (Learner, error) {
@@ -42,8 +44,8 @@ var learners = map[string]func(c Config) (Learner, error){
 	"sgd balanced": func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: c, Balanced: true}) },
 }
 
-// adaptive is c with adaptive steps; the options that these exclude become others, so that
-// different options stay so.
+// adaptive returns c with adaptive steps. It replaces the options that these exclude by others, so
+// that different options stay different.
 func adaptive(c Config) Config {
 	if c.Radius > 0 || c.Lambda > 0 {
 		c.MaxExampleWeight = 1000*c.Radius + 20_000*c.Lambda
@@ -167,7 +169,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	})
 }
 
-// Observe allocates nothing once its vectors have their size.
+// Observe allocates nothing once its vectors have grown to their size.
 func TestObserveDoesNotAllocate(t *testing.T) {
 	xs := stream(10, 4000)
 	eachLearner(t, Config{Dim: 13, Radius: 3, Lambda: 1e-4}, func(t *testing.T, build func() Learner) {

@@ -51,7 +51,7 @@ type SparseVector struct {
 	Value []float64 `json:"value"`
 }
 
-// ModelScaling is a [Scaling] without the features that it leaves as they are.
+// ModelScaling is a [Scaling] without the features that it does not change.
 type ModelScaling struct {
 	Index   []uint32  `json:"index"`
 	Center  []float64 `json:"center"`
@@ -68,7 +68,7 @@ type ModelOptions struct {
 	Passes          int      `json:"passes"`
 	Holdout         *float64 `json:"holdout"` // nil: the algorithm's rule; 0: none
 	Folds           int      `json:"folds"`   // 0: the default rule; 1: none
-	Valid           string   `json:"valid"`   // digest of held-out data given apart, else ""
+	Valid           string   `json:"valid"`   // digest of separate held-out data, else ""
 	Threshold       string   `json:"threshold"`
 	TuneSteps       bool     `json:"tune_steps"`
 	Steps           string   `json:"steps"`           // default where the algorithm has none
@@ -127,7 +127,7 @@ type ModelTraining struct {
 func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, error) {
 	if r == nil || opt.Measure == nil || info.Schema == nil || positive < 0 || positive >= len(info.Labels) {
 		return nil, noregret.Errorf(noregret.Internal, "model",
-			"a model needs a result, a measure, a schema and the positive class, one is missing")
+			"a model needs a result, a measure, a schema and the positive class; one of them is missing")
 	}
 	m := &Model{
 		Measure: opt.Measure.Name(), Algorithm: r.Algorithm,
@@ -247,7 +247,8 @@ func ParseSteps(name string) (Steps, error) {
 func modelOptions(o Options) ModelOptions {
 	o = o.EnsureDefaults()
 	out := ModelOptions{
-		Seed: o.Seed, Passes: o.Passes, Folds: o.Folds, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
+		Seed: o.Seed, Passes: openNumber(o.Passes), Folds: openNumber(o.Folds), TuneSteps: o.TuneSteps,
+		StepScale: o.Config.StepScale,
 		DualScale: o.DualScale, Reward: o.Config.Reward.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
 		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
 		LevelPositives: levelNumber(o.LevelPositives), FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience,
@@ -270,9 +271,8 @@ func modelOptions(o Options) ModelOptions {
 	if math.IsInf(out.Radius, 1) {
 		out.Radius = 0
 	}
-	if o.Holdout > 0 || o.NoHoldout {
-		share := o.Holdout
-		out.Holdout = &share
+	if o.Holdout != nil {
+		out.Holdout = new(*o.Holdout)
 	}
 	if o.Valid != nil {
 		out.Valid = o.Valid.Set.Info().Digest

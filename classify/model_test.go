@@ -81,7 +81,7 @@ func TestModelRoundTrip(t *testing.T) {
 		if !a.Trains(m) {
 			m = measure.GMean{}
 		}
-		opt := Options{Algorithm: a.Name, Measure: m, Passes: 2, Seed: math.MaxUint64}
+		opt := Options{Algorithm: a.Name, Measure: m, Passes: new(2), Seed: math.MaxUint64}
 		want := trained(t, opt)
 		text := written(t, want)
 		got, err := ReadModel(bytes.NewReader(text), "m.json")
@@ -104,7 +104,7 @@ func TestModelRoundTrip(t *testing.T) {
 // The model applies the classifier that Fit returned, to the last bit.
 func TestModelLinear(t *testing.T) {
 	d := modelData(t)
-	opt := Options{Measure: measure.FBeta{B: 1}, Passes: 3}
+	opt := Options{Measure: measure.FBeta{B: 1}, Passes: new(3)}
 	r, err := Fit(t.Context(), d, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestModelEveryByteCounts(t *testing.T) {
 	}
 }
 
-// Every rule has an error of its own, which comes before that of the checksum.
+// Every broken rule has its own error, which comes before that of the checksum.
 func TestModelRefuses(t *testing.T) {
 	text := string(written(t, handMade()))
 	for _, tc := range []struct{ old, new, want string }{
@@ -213,12 +213,13 @@ func TestModelRefuses(t *testing.T) {
 		},
 		{
 			`"version": 1`, `"version": 7`,
-			`m.json: version: 7: this program reads versions 1 and 2; train the model again or use the program that made it`,
+			`m.json: version: 7: this program reads versions 1 and 2; train the model again or use the program that ` +
+				`made it`,
 		},
 		{`"version": 1`, `"version": 1.5`, `m.json: version: 1.5: this program reads versions 1 and 2`},
 		{`"measure": "f1"`, `"measure": "auc"`, `m.json: measure: measure "auc" cannot be used`},
 		{`"algorithm": "stamp"`, `"algorithm": "magic"`, `m.json: algorithm: no algorithm is named "magic"`},
-		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" is there twice`},
+		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" appears twice`},
 		{`"negatives":["-1"]`, `"negatives":[]`, `m.json: labels.negatives: empty`},
 		{`"negatives":["-1"]`, `"negatives":[null]`, `m.json: labels.negatives[0]: must be a string, not null`},
 		{`"negatives":["-1"]`, `"negatives":null`, `m.json: labels.negatives: must be a list, not null`},
@@ -301,7 +302,7 @@ func TestModelWhiteSpaceIsFree(t *testing.T) {
 
 func TestNewModelRefuses(t *testing.T) {
 	d := modelData(t)
-	opt := Options{Algorithm: "sgd-hinge", Measure: measure.FBeta{B: 1}, Passes: 1}
+	opt := Options{Algorithm: "sgd-hinge", Measure: measure.FBeta{B: 1}, Passes: new(1)}
 	r, err := Fit(t.Context(), d, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -419,8 +420,8 @@ func TestModelPage(t *testing.T) {
 	walk(reflect.TypeFor[modelDoc]())
 }
 
-// FuzzModel reads anything: nothing panics, and an accepted model is the same after writing and
-// reading it again.
+// FuzzModel reads arbitrary bytes. Nothing panics, and an accepted model is the same after writing
+// and reading it again.
 func FuzzModel(f *testing.F) {
 	f.Add(written(f, handMade()))
 	f.Add([]byte(pageExample(f, 1)))

@@ -100,7 +100,7 @@ func encodeDocument(d document) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// checksumOf is the checksum of a document: that of its canonical form with an empty checksum.
+// checksumOf returns the checksum of a document: that of its canonical form with an empty checksum.
 func checksumOf(d document) (string, error) {
 	field := d.checksum()
 	given := *field
@@ -123,8 +123,8 @@ type Classifier interface {
 	document() document
 }
 
-// WriteModel writes a model as one JSON document. Equal models give equal bytes. It fails when the
-// model breaks a rule (see [Model.Validate]) or w does.
+// WriteModel writes a model as one JSON document. Equal models give equal bytes. It fails if the
+// model breaks a rule (see [Model.Validate]) or w returns an error.
 func WriteModel(w io.Writer, m Classifier) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -143,7 +143,7 @@ func WriteModel(w io.Writer, m Classifier) error {
 	return err
 }
 
-// SaveModel writes a model to a file, whole or not at all.
+// SaveModel writes a model to a file atomically: the file is complete or unchanged.
 func SaveModel(path string, m Classifier) error {
 	var b bytes.Buffer
 	if err := WriteModel(&b, m); err != nil {
@@ -183,8 +183,8 @@ func asTwoClasses(c Classifier, name string, err error) (*Model, error) {
 	return m, nil
 }
 
-// ReadClassifier reads a model of two classes or of several classes or labels, as the file says; it
-// refuses what [ReadModel] refuses.
+// ReadClassifier reads a model of two classes or of several classes or labels, as the file says;
+// its errors are those of [ReadModel].
 func ReadClassifier(r io.Reader, name string) (Classifier, error) {
 	raw, err := io.ReadAll(r)
 	if err != nil {

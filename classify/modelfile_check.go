@@ -15,8 +15,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Validate checks the rules that a model file must keep. The error, of code bad_input, says the
-// JSON path, what is there and what is allowed. O(size).
+// Validate checks the rules that a model file must keep. The error, of code bad_input, gives the
+// JSON path, the value and what is allowed. O(size).
 func (m *Model) Validate() error {
 	if _, err := measure.Parse(m.Measure); err != nil {
 		return noregret.BadInputf("measure", "%w", err)
@@ -43,10 +43,10 @@ func (m *Model) Validate() error {
 // checkSchema checks the feature space of a model.
 func checkSchema(s *dataset.Schema) error {
 	if s == nil {
-		return noregret.BadInputf("schema", "null: want the feature space")
+		return noregret.BadInputf("schema", "null, but a model needs the feature space")
 	}
 	if err := s.Validate(); err != nil {
-		return noregret.BadInputf("", "%w", err) // it says "schema" itself
+		return noregret.BadInputf("", "%w", err) // its message begins with "schema"
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func checkLabelNames(all []string, path func(i int) string) error {
 		case l == "":
 			return noregret.BadInputf(path, "the label is empty")
 		case seen[l]:
-			return noregret.BadInputf(path, "the label %q is there twice", l)
+			return noregret.BadInputf(path, "the label %q appears twice", l)
 		case !utf8.ValidString(l):
 			return noregret.BadInputf(path, "the label %q is not valid UTF-8, which a model file cannot hold", l)
 		}
@@ -151,7 +151,7 @@ func (s *ModelScaling) check(dim int) error {
 func checkIndex(path string, dim int, index []uint32, values ...[]float64) error {
 	for _, v := range values {
 		if len(v) != len(index) {
-			return noregret.BadInputf(path, "%d indices and %d values, want as many of each", len(index), len(v))
+			return noregret.BadInputf(path, "%d indices and %d values, want the same number", len(index), len(v))
 		}
 	}
 	for j, i := range index {
@@ -181,26 +181,27 @@ func (o ModelOptions) check() error {
 		return noregret.BadInputf("options.averaging", "%q, want one of %s", o.Averaging,
 			strings.Join(averagings, ", "))
 	}
-	if v := o.BiasFeature; v-v != 0 {
-		return noregret.BadInputf("options.bias_feature", "%v, want a finite number", v)
-	}
 	if _, err := loss.ParseReward(o.Reward); err != nil {
 		return noregret.BadInputf("options.reward", "%w", err)
 	}
 	if o.Valid != "" && !isDigest(o.Valid) {
 		return noregret.BadInputf("options.valid", "%q, want \"\" or sha256: and 64 hexadecimal digits", o.Valid)
 	}
-	if h := o.Holdout; h != nil && !(*h >= 0 && *h < 1) {
-		return noregret.BadInputf("options.holdout", "%v, want null or a share in [0, 1)", *h)
-	}
 	for i, v := 0, reflect.ValueOf(o); i < v.NumField(); i++ {
 		name := strictjson.Name(v.Type().Field(i))
 		s, known := settingOf(name)
-		if !known || s.ok == nil {
+		if !known || s.ok == nil || name == "level_positives" { // whose numbers levelOf knows
 			continue
 		}
 		var x float64
-		switch f := v.Field(i); f.Kind() {
+		want, f := s.Want, v.Field(i)
+		if f.Kind() == reflect.Pointer {
+			if f.IsNil() {
+				continue
+			}
+			want, f = "null or "+want, f.Elem()
+		}
+		switch f.Kind() {
 		case reflect.Int:
 			x = float64(f.Int())
 		case reflect.Float64:
@@ -209,7 +210,7 @@ func (o ModelOptions) check() error {
 			continue
 		}
 		if !s.ok(x) {
-			return noregret.BadInputf("options."+name, "%v, want %s", x, s.Want)
+			return noregret.BadInputf("options."+name, "%v, want %s", x, want)
 		}
 	}
 	return nil

@@ -35,8 +35,8 @@ func (a MultiAlgorithm) Trains(m measure.Multi) bool { return a.trains(m) }
 // TunesThresholds reports whether the algorithm chooses thresholds on held-out data.
 func (a MultiAlgorithm) TunesThresholds() bool { return a.selects }
 
-// DefaultMultiAlgorithm is the algorithm that "auto" means for a measure. The error is of code
-// usage.
+// DefaultMultiAlgorithm returns the algorithm that "auto" stands for with a measure. The error is
+// of code usage.
 func DefaultMultiAlgorithm(task Task, m measure.Multi) (string, error) {
 	a, err := findMultiAlgorithm("", task, m, false)
 	return a.Name, err
@@ -59,10 +59,10 @@ func averages(m measure.Multi) bool {
 
 func anyMulti(measure.Multi) bool { return true }
 
-// sqrtSteps is for learners whose models share one schedule.
+// sqrtSteps is the schedule of learners whose models share one schedule.
 func sqrtSteps(c Config, _ measure.Multi) Steps { return new(Algorithm).schedule(c) }
 
-// stampSteps is STAMP's schedule, for the learners with one STAMP per label.
+// stampSteps is STAMP's schedule for learners with one STAMP per label, else sqrtSteps.
 func stampSteps(c Config, m measure.Multi) Steps {
 	if a, _ := m.Averaged(); a.Micro {
 		return sqrtSteps(c, m)
@@ -214,7 +214,7 @@ func (l labelLearner) choose(valid []LabelsExample) ([]Linear, error) {
 	return m.Labels, err
 }
 
-// asClass is the row of a multi-class problem, which has one label.
+// asClass converts a row with one label to a row of a multi-class problem.
 func asClass(x LabelsExample) ClassExample {
 	return ClassExample{Index: x.Index, Value: x.Value, Class: x.Labels[0], Weight: x.Weight}
 }
@@ -278,7 +278,7 @@ func runLabels(t *multiTask) error {
 	return t.runChosen(labelLearner{l})
 }
 
-// stamp are the options of the STAMP of a label.
+// stamp returns the options of the STAMP of a label.
 func (t *multiTask) stamp() STAMPConfig {
 	a, _ := t.opt.Measure.Averaged()
 	o := &t.opt.Fit
@@ -322,7 +322,7 @@ func runLogistics(t *multiTask) error {
 			continue
 		}
 		o := Options{
-			Algorithm: "logistic", Measure: measure.FBeta{B: 1}, NoHoldout: true, Unscaled: t.opt.Fit.Unscaled,
+			Algorithm: "logistic", Measure: measure.FBeta{B: 1}, Holdout: new(0.0), Unscaled: t.opt.Fit.Unscaled,
 			Seed: t.opt.Fit.Seed, Config: Config{Lambda: t.config.Lambda, NoIntercept: t.config.NoIntercept},
 		}
 		o.Config.Scaling, o.Config.Dim = t.config.Scaling, t.config.Dim

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -36,7 +37,7 @@ type MulticlassConfig struct {
 	// DualScale > 0 multiplies the default dual step η'₀; 1 if left out. Use FixedDual to keep the
 	// dual constant.
 	DualScale float64
-	// DualStep > 0 replaces η'₀ unless it is left out.
+	// DualStep, if positive, replaces η'₀.
 	DualStep float64
 	// FixedDual keeps the dual at (1/C, ..., 1/C): class-balanced SGD.
 	FixedDual bool
@@ -51,10 +52,10 @@ type MulticlassConfig struct {
 }
 
 // MulticlassSPADE maximizes a concave measure of the recalls of C classes by stochastic primal-dual
-// steps: the extension of [SPADE] to single-label problems with decisions argmax_k ⟨w_k, x⟩, of
-// which ties go to the lowest class. The two-class algorithm is that of Narasimhan, Kar and Jain
-// (2015); the extension is this project's. With j = argmax over j ≠ k of z_j (lowest on ties), m =
-// z_k - z_j and q = p_k, an example (x, k) makes the steps
+// steps: the extension of [SPADE] to single-label problems with decisions argmax_k ⟨w_k, x⟩, where
+// ties go to the lowest class. The two-class algorithm is that of Narasimhan, Kar and Jain (2015);
+// the extension is this project's. With j = argmax over j ≠ k of z_j (lowest on ties), m = z_k -
+// z_j and q = p_k, an example (x, k) makes the steps
 //
 //	w_k ← w_k + η_t·α_k·(r'(m)/q)·x,   w_j ← w_j - η_t·α_k·(r'(m)/q)·x
 //	α   ← Π_A(α + η'_t·∇Ψ*(α) - η'_t·(r(m)/q)·e_k)
@@ -135,9 +136,10 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 	if err := checkDual(&opt.DualScale, opt.DualStep, &opt.EpsExponent, opt.DualReward); err != nil {
 		return opt, err
 	}
+	if err := paramClasses.check(float64(opt.Classes)); err != nil {
+		return opt, err
+	}
 	switch {
-	case opt.Classes < 2:
-		return opt, usage("number of classes is %d, want at least 2", opt.Classes)
 	case opt.Measure == nil:
 		return opt, usage("multi-class SPADE needs a concave measure of the class recalls: min, hmean, qmean, gmean " +
 			"or macro_recall")
@@ -148,8 +150,8 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 	}
 	total := 0.0
 	for k, p := range opt.Shares {
-		if !(p > 0 && p < 1) {
-			return opt, usage("share of class %d is %v, want a number in (0, 1)", k, p)
+		if err := paramShare.checkAs(fmt.Sprintf("share of class %d", k), p); err != nil {
+			return opt, err
 		}
 		total += p
 	}
@@ -162,7 +164,7 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 
 // start freezes the step sizes.
 func (s *MulticlassSPADE) start() {
-	s.freezeScales()
+	s.front.freezeScales(s.lins...)
 	c := float64(s.opt.Classes)
 	var inverse, all float64
 	for _, w := range s.weights {
@@ -249,7 +251,7 @@ func (s *MulticlassSPADE) release() error {
 	})
 }
 
-// learn takes one valid example of positive weight.
+// learn makes the step of one valid example of positive weight.
 func (s *MulticlassSPADE) learn(x ClassExample) error {
 	s.followFeatures(x.Index, x.Value, x.Weight)
 	s.count(x)
@@ -281,7 +283,7 @@ func (s *MulticlassSPADE) learn(x ClassExample) error {
 		}
 	}
 	if !s.opt.FixedDual {
-		s.descend(s.dual0/root, relative*s.fed(m, r)/q, k)
+		s.descend(s.dual0/root, relative*s.opt.DualReward.of(m, r)/q, k)
 	}
 	return nil
 }
@@ -328,20 +330,6 @@ func (s *MulticlassSPADE) share(k int, weight float64) (q, relative float64) {
 	return q, relative
 }
 
-// fed returns the reward that updates the dual at margin m and training reward r.
-func (s *MulticlassSPADE) fed(m, r float64) float64 {
-	switch {
-	case s.opt.DualReward == DualClipped:
-		return max(r, 0)
-	case s.opt.DualReward == DualSurrogate:
-		return r
-	case m > 0:
-		return 1
-	default:
-		return 0
-	}
-}
-
 // descend is the dual step of size eta for the weighted reward of one example of class k.
 func (s *MulticlassSPADE) descend(eta, reward float64, k int) {
 	shift, limit := s.gradient, math.Inf(1)
@@ -370,13 +358,7 @@ func (s *MulticlassSPADE) NextPass() {
 
 // Finish ends the stream: a learner still holding back its first examples learns from them.
 func (s *MulticlassSPADE) Finish() error {
-	if s.front.failed != nil {
-		return s.front.failed
-	}
-	if !s.front.ready && len(s.buffer) > 0 {
-		return s.release()
-	}
-	return nil
+	return s.front.finish(len(s.buffer), s.release)
 }
 
 // Scores appends the C scores of a row under the averaged models to dst. Features never seen count

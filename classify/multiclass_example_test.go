@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// Three classes in a row, the last one rare: the worst recall is what counts.
+// Three classes, the last one rare, trained for the worst recall.
 func ExampleMulticlassSPADE() {
 	s, err := classify.NewMulticlassSPADE(classify.MulticlassConfig{Classes: 3, Measure: measure.MulticlassMin{}})
 	if err != nil {
@@ -25,7 +25,7 @@ func ExampleMulticlassSPADE() {
 		case i%4 == 1:
 			k = 1
 		}
-		// One feature stands for each class; a second one disturbs.
+		// One feature indicates the class; a second one is noise.
 		rows[i] = classify.ClassExample{
 			Index: []uint32{uint32(k), uint32((i / 7) % 3)}, Value: []float32{2, 1}, Class: k, Weight: 1,
 		}
@@ -96,7 +96,7 @@ func ExampleNewMultilabel() {
 	// the measure averaged over examples is not a function of the confusion counts and cannot be trained for; use the macro or the micro average
 }
 
-// Three classes, one of them rare: trained for the worst recall, and for accuracy beside it.
+// Three classes, one of them rare, trained for the worst recall and, for comparison, for accuracy.
 func ExampleFitMulti() {
 	b, err := dataset.NewBuilder(2, "common", "usual", "rare")
 	if err != nil {

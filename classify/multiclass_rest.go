@@ -34,8 +34,8 @@ type OneVsRest struct {
 // NewOneVsRest returns a learner for the given options. It fails with an error of code usage when
 // one is missing or out of its range.
 func NewOneVsRest(opt OneVsRestConfig) (*OneVsRest, error) {
-	if opt.Classes < 2 {
-		return nil, usage("number of classes is %d, want at least 2", opt.Classes)
+	if err := paramClasses.check(float64(opt.Classes)); err != nil {
+		return nil, err
 	}
 	m, err := newMacroSTAMP(MultilabelConfig{STAMPConfig: opt.STAMPConfig, Labels: opt.Classes, Shares: opt.Shares})
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// outputs is what the learners of several linear models share: validation, burn-in, scales and one
-// descent per output (a class or a label), all on the same features. The fields of front that
-// belong to a single linear are not used.
+// outputs is the common part of the learners of several linear models: validation, burn-in, scales
+// and one descent per output (a class or a label), all on the same features. The fields of front
+// that belong to a single linear are not used.
 type outputs struct {
 	front *online // validation, moments, the frozen scales, t and the failure
 	lins  []*oco.LinearDescent
@@ -29,30 +29,8 @@ func newOutputs(cfg Config, n int) (*outputs, error) {
 	return o, nil
 }
 
-// freezeScales fixes scaling and mean square from what was observed, as online.start does.
-func (o *outputs) freezeScales() {
-	f := o.front
-	s := f.cfg.Scaling
-	if s == nil {
-		s = f.moments.scaling(f.cfg.Dim, f.cfg.BiasFeature != 0)
-	}
-	for _, l := range o.lins {
-		l.Standardize(s.Center, s.Inverse)
-	}
-	f.meanSquare = f.cfg.MeanSquare
-	if f.meanSquare == 0 {
-		f.meanSquare = f.moments.meanSquare(s, f.cfg.BiasFeature)
-	}
-	if f.meanSquare == 0 {
-		f.meanSquare = 1
-	}
-	if f.cfg.Scaling != nil {
-		f.moments = nil
-	}
-	f.ready = true
-}
-
-// replay runs f with the moments put aside: they include the examples that f learns from.
+// replay runs f with the moments set aside, because they already include the examples that f learns
+// from.
 func (o *outputs) replay(f func() error) error {
 	kept := o.front.moments
 	o.front.moments = nil

@@ -38,7 +38,7 @@ func twoClasses(seed uint64, n int) []ClassExample {
 	return gaussianClasses(seed, n, []float64{.75, .25}, [][]float64{{0, 0, 0}, {1, .5, 0}}, []float64{1, 1.5})
 }
 
-// binarySPADE is a SPADE that learned the rows, the second class being the positive one.
+// binarySPADE is a SPADE that has learned from the rows, with the second class as the positive one.
 func binarySPADE(t *testing.T, opt SPADEConfig, rows []ClassExample) *SPADE {
 	t.Helper()
 	s, err := NewSPADE(opt)
@@ -68,9 +68,9 @@ func multiSPADE(t *testing.T, opt MulticlassConfig, rows []ClassExample) *Multic
 }
 
 // With two classes, w₁ = -w₀ exactly, z₁ - z₀ is the score of SPADE with twice the step and half
-// the λ (the default η₀ is half of SPADE's), and the dual is SPADE's. With the dual fixed and known
-// shares that is so bit for bit, without averaging as with it; with a moving dual, whose
-// projections round differently, to 1e-9.
+// the λ (the default η₀ is half of SPADE's), and the dual is SPADE's. With a fixed dual and known
+// shares this holds bit for bit, with and without averaging; with a moving dual, whose projections
+// round differently, to 1e-9.
 func TestMulticlassOfTwoIsSPADE(t *testing.T) {
 	rows, fresh := twoClasses(1, 3000), twoClasses(2, 2000)
 	for _, tc := range []struct {
@@ -370,7 +370,7 @@ func TestMulticlassDiverges(t *testing.T) {
 }
 
 // The learner is deterministic, Finish learns from a short stream, unseen features count as absent,
-// and unsorted rows are as sorted ones.
+// and unsorted rows give the same as sorted ones.
 func TestMulticlassStream(t *testing.T) {
 	opt := MulticlassConfig{Classes: 3, Measure: measure.MulticlassHMean{}}
 	rows := threeClasses(5, 100)

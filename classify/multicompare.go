@@ -30,8 +30,8 @@ func DefaultMultiCompareOptions() MultiCompareOptions {
 	return MultiCompareOptions{Splits: 5, TrainShare: 0.7}
 }
 
-// Validate checks the options and replaces algorithms that are left out by all. CompareMulti does
-// so itself; call it to fail before the data are read.
+// Validate checks the options and replaces an empty list of algorithms by all of them. CompareMulti
+// calls it; call it yourself to fail before the data are read.
 func (o *MultiCompareOptions) Validate(task Task) error {
 	if len(o.Measures) == 0 {
 		return usage("no measure is given to compare on")
@@ -57,7 +57,7 @@ func (o *MultiCompareOptions) Validate(task Task) error {
 	})
 }
 
-// options are the options of one fit. The schedule of steps is for algorithms that have one.
+// options returns the options of one fit, without the schedule of steps if the algorithm has none.
 func (o *MultiCompareOptions) options(algorithm string, m measure.Multi, seed uint64) MultiOptions {
 	fit := MultiOptions{Measure: m, Algorithm: algorithm, Fit: o.Fit}
 	fit.Fit.Seed = seed
@@ -71,8 +71,8 @@ func (o *MultiCompareOptions) options(algorithm string, m measure.Multi, seed ui
 
 // CompareMulti trains every algorithm for every measure on the same random splits of data and
 // evaluates it on the rest, as [Compare] does for two classes. An algorithm that cannot train for a
-// measure is left out of its cells; a model that does not depend on the measure is trained once a
-// split. Classes that a test part lacks are left out of measures of the recalls.
+// measure has no cell for it. A model that does not depend on the measure is trained once per
+// split. Measures of the recalls leave out classes that a test part lacks.
 func CompareMulti(ctx context.Context, data MultiData, opt MultiCompareOptions) (*Comparison, error) {
 	if err := opt.Validate(data.Task); err != nil {
 		return nil, err

@@ -8,8 +8,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// What an algorithm reaches for a measure does not depend on the other measures, an algorithm that
-// cannot train for a measure has no cell for it, and a model without a measure is trained once.
+// The result of an algorithm for a measure does not depend on the other measures, an algorithm that
+// cannot train for a measure has no cell for it, and a model that does not depend on the measure is
+// trained once.
 func TestCompareMulti(t *testing.T) {
 	t.Parallel()
 	data := classSet(t, 5, 900)
@@ -17,7 +18,7 @@ func TestCompareMulti(t *testing.T) {
 	run := func(names ...string) map[string][]float64 {
 		c, err := CompareMulti(t.Context(), data, MultiCompareOptions{
 			Measures: multiMeasures(t, false, names...), Splits: 2, TrainShare: 0.7, Seed: 4,
-			Fit: Options{Passes: 2, Progress: func(p Progress) { fits[p.Algorithm+" "+p.Measure]++ }},
+			Fit: Options{Passes: new(2), Progress: func(p Progress) { fits[p.Algorithm+" "+p.Measure]++ }},
 		})
 		if err != nil {
 			t.Fatal(err)

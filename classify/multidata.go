@@ -15,7 +15,7 @@ import (
 // Task says how many labels a row has.
 type Task int
 
-// The tasks besides that of two classes.
+// The tasks other than two classes.
 const (
 	// Multiclass rows have one label of several.
 	Multiclass Task = iota + 1
@@ -26,7 +26,7 @@ const (
 // tasks are their names.
 var tasks = []string{"", "multiclass", "multilabel"}
 
-// String is multiclass or multilabel.
+// String returns the name of the task.
 func (t Task) String() string {
 	if t < Multiclass || t > Multilabel {
 		return "task " + strconv.Itoa(int(t))
@@ -45,7 +45,7 @@ type MultiData struct {
 	// order of their bytes.
 	Labels []string
 
-	targets [][]int // by class number of the set: the places in Labels
+	targets [][]int // by class number of the set: the indices in Labels
 }
 
 // NewMultiData returns the data of a set. For Multiclass every label of the set is a class, and
@@ -57,8 +57,8 @@ func NewMultiData(set *dataset.Set, task Task) (MultiData, error) {
 	if set == nil {
 		return d, usage("the data have no set of examples")
 	}
-	if task != Multiclass && task != Multilabel {
-		return d, usage("the task is %d, want Multiclass or Multilabel", task)
+	if err := paramTask.check(float64(task)); err != nil {
+		return d, err
 	}
 	info := set.Info()
 	lists, err := labelLists(info.Labels, task)
@@ -127,7 +127,7 @@ func labelLists(labels []dataset.Label, task Task) ([][]string, error) {
 	return lists, nil
 }
 
-// targetsOf looks up the places of the labels.
+// targetsOf looks up the indices of the labels.
 func targetsOf(lists [][]string, labels []string) [][]int {
 	place := make(map[string]int, len(labels))
 	for k, l := range labels {
@@ -258,7 +258,7 @@ func (c *MultiConfusion) Value(m measure.Multi) float64 {
 	return m.OfClasses(c.Classes)
 }
 
-// presentValue is Value with the classes left out that have no examples.
+// presentValue is Value without the classes that have no examples.
 func (c *MultiConfusion) presentValue(m measure.Multi) float64 {
 	if c.Labels != nil {
 		return m.OfLabels(c.Labels)
@@ -290,7 +290,8 @@ func (m *MultiLinear) Scores(dst []float64, index []uint32, value []float32) []f
 	return c.Scores(dst, index, value)
 }
 
-// Decide appends the places of the labels that the scores of [MultiLinear.Scores] stand for to dst.
+// Decide appends the indices of the labels that follow from the scores of [MultiLinear.Scores] to
+// dst.
 func (m *MultiLinear) Decide(dst []int, scores []float64) []int {
 	if m.Task == Multiclass {
 		return append(dst, argmax(scores))

@@ -19,9 +19,9 @@ type MultiOptions struct {
 	// first that can train for the measure.
 	Algorithm string
 	// Fit holds the other options, which have the same meaning as for [Fit]: Passes, Seed, Holdout,
-	// NoHoldout, TuneSteps, Config, LevelPositives, DualScale, Unscaled, FirstEpoch, Growth,
+	// TuneSteps, Config, LevelPositives, DualScale, Unscaled, FirstEpoch, Growth,
 	// AllowDegenerate, Patience and Progress. Options that do not apply (Folds, Threshold,
-	// PriorPositives, AllEpochs, Valid) must be zero.
+	// PriorPositives, AllEpochs, Valid) must be left out.
 	Fit Options
 	// Valid, if not nil, is separate held-out data for the same labels ([MultiData.Of]).
 	Valid *MultiData
@@ -70,11 +70,9 @@ type multiTask struct {
 	passes         int
 	steps          int64
 
-	best    int // place in the history, -1 with none
-	stale   int // candidates since the best one of this run
-	runBest float64
-	models  []Linear
-	result  MultiResult
+	choice
+	models []Linear
+	result MultiResult
 }
 
 // Validate makes the checks that [FitMulti] makes before it reads data. The error is of code usage.
@@ -95,15 +93,13 @@ func (o MultiOptions) resolve(task Task) (*multiTask, error) {
 	}
 	f := &o.Fit
 	switch {
-	case f.Folds > 1, f.Threshold != ThresholdDefault, f.PriorPositives > 0, f.AllEpochs, f.Valid != nil:
+	case openNumber(f.Folds) > 1, f.Threshold != ThresholdDefault, f.PriorPositives > 0, f.AllEpochs, f.Valid != nil:
 		return nil,
 			usage("folds, a rule for the threshold, a prior share of positives and the choice among all epochs "+
 				"are for two classes; %s data have none of them", task)
-	case f.Holdout > 0 && f.NoHoldout:
-		return nil, usage("a holdout of %v and no holdout exclude each other", f.Holdout)
-	case o.Valid != nil && (f.Holdout > 0 || f.NoHoldout):
-		return nil, usage("held-out data given apart exclude the other holdout options")
-	case f.NoHoldout && f.TuneSteps:
+	case o.Valid != nil && f.Holdout != nil:
+		return nil, usage("separate held-out data exclude the other holdout options")
+	case f.noHoldout() && f.TuneSteps:
 		return nil, usage("choosing the step scale needs held-out data")
 	case f.TuneSteps && f.Config.Step > 0:
 		return nil, usage("an absolute step of %v and the choice of a step scale exclude each other", f.Config.Step)
@@ -113,7 +109,7 @@ func (o MultiOptions) resolve(task Task) (*multiTask, error) {
 		return nil, usage("adaptive steps are for learners of one model: %s for %s needs StepsSqrt", alg.Name,
 			o.Measure.Name())
 	}
-	t := &multiTask{opt: o, alg: alg, config: f.Config, levelPositives: defaultLevelPositives, best: -1}
+	t := &multiTask{opt: o, alg: alg, config: f.Config, levelPositives: defaultLevelPositives, choice: noChoice}
 	t.config.Steps = alg.schedule(f.Config, o.Measure)
 	if f.LevelPositives != nil {
 		t.levelPositives = *f.LevelPositives
@@ -126,13 +122,13 @@ func (o MultiOptions) resolve(task Task) (*multiTask, error) {
 }
 
 // FitMulti trains a linear classifier of several classes or labels. It holds a part of the rows out
-// where the algorithm chooses models or thresholds on it, or where the options ask for one.
-// Held-out rows are kept in memory for that, 100,000 at most unless the options ask for more; else
-// memory is O(C·d). The same data, options and seed give the same result, bit for bit.
+// if the algorithm chooses models or thresholds on it, or if the options ask for one. Held-out rows
+// are in memory then, at most 100,000 unless the options ask for more; otherwise memory is O(C·d).
+// The same data, options and seed give the same result, bit for bit.
 //
 // Errors: usage for options out of range or a measure that the algorithm cannot train for,
-// bad_input for data that leave nothing to learn, diverged when the step scale was far too large,
-// and ctx's error when it ends.
+// bad_input for data that leave nothing to learn, diverged if the step scale is far too large, and
+// ctx's error if ctx ends.
 func FitMulti(ctx context.Context, data MultiData, opt MultiOptions) (*MultiResult, error) {
 	t, err := opt.resolve(data.Task)
 	if err != nil {
@@ -150,7 +146,7 @@ func FitMulti(ctx context.Context, data MultiData, opt MultiOptions) (*MultiResu
 	for _, scale := range t.stepScales() {
 		t.config.StepScale = scale * base
 		t.result.StepScales = append(t.result.StepScales, t.config.StepScale)
-		t.stale, t.runBest = 0, math.Inf(-1)
+		t.startRun()
 		if err := t.alg.run(t); err != nil {
 			return nil, err
 		}
@@ -159,6 +155,7 @@ func FitMulti(ctx context.Context, data MultiData, opt MultiOptions) (*MultiResu
 		return nil, fmt.Errorf("classify: algorithm %s proposed no model", t.alg.Name)
 	}
 	r := &t.result
+	r.History = t.history
 	r.Model, r.Chosen, r.Steps = MultiLinear{Task: data.Task, Models: t.models}, t.best, t.steps
 	if t.alg.online {
 		r.Schedule = t.config.Steps
@@ -168,7 +165,7 @@ func FitMulti(ctx context.Context, data MultiData, opt MultiOptions) (*MultiResu
 
 func (t *multiTask) stepScales() []float64 {
 	if t.opt.Fit.TuneSteps && t.alg.online {
-		return []float64{0.1, 0.3, 1, 3}
+		return tunedScales
 	}
 	return []float64{1}
 }
@@ -176,17 +173,17 @@ func (t *multiTask) stepScales() []float64 {
 // mostHeldOut bounds the rows held out by default.
 const mostHeldOut = 100_000
 
-// split takes the held-out part off the data where there is to be one.
+// split separates the held-out part from the data, if one is required.
 func (t *multiTask) split() error {
 	o := &t.opt.Fit
 	t.train = t.data
 	switch {
 	case t.opt.Valid != nil:
 		t.valid = t.opt.Valid
-	case o.NoHoldout && t.alg.selects:
+	case o.noHoldout() && t.alg.selects:
 		t.warn("nothing is held out: the last of %s's models are returned with thresholds of 0", t.alg.Name)
-	case !o.NoHoldout && (o.Holdout > 0 || o.TuneSteps || t.alg.selects):
-		share := o.Holdout
+	case !o.noHoldout() && (o.Holdout != nil || o.TuneSteps || t.alg.selects):
+		share := o.holdout()
 		if share == 0 {
 			share = min(defaultHoldout, mostHeldOut/float64(t.data.Set.Info().Rows))
 		}
@@ -213,7 +210,7 @@ func (t *multiTask) split() error {
 	return nil
 }
 
-// warnOfRare adds a warning for labels that have too few examples to be learned or evaluated.
+// warnOfRare warns of labels without examples to train on or to evaluate with.
 func (t *multiTask) warnOfRare() {
 	var untrained, unjudged []string
 	for k, l := range t.data.Labels {
@@ -247,7 +244,7 @@ func (t *multiTask) warn(format string, args ...any) {
 	}
 }
 
-// prepare learns the moments of the training part in one pass.
+// prepare computes the moments of the training part in one pass.
 func (t *multiTask) prepare() error {
 	info := t.train.Set.Info()
 	if info.Weight == 0 {
@@ -263,40 +260,19 @@ func (t *multiTask) prepare() error {
 	}); err != nil {
 		return err
 	}
-	c := &t.config
-	if c.Dim == 0 {
-		c.Dim = max(info.Dim, 1)
+	if err := t.config.complete(m, info.Dim, t.opt.Fit.Unscaled); err != nil {
+		return err
 	}
-	if c.Dim < info.Dim {
-		return usage("dimension is %d, the data have %d features", c.Dim, info.Dim)
-	}
-	bias := c.BiasFeature
-	if c.NoIntercept {
-		bias = 0
-	}
-	if c.Scaling == nil {
-		c.Scaling = Identity(c.Dim)
-		if !t.opt.Fit.Unscaled {
-			c.Scaling = m.scaling(c.Dim, bias != 0)
-		}
-	}
-	t.result.Scaling = c.Scaling
-	if c.MeanSquare == 0 {
-		if c.MeanSquare = m.meanSquare(c.Scaling, bias); c.MeanSquare == 0 {
-			c.MeanSquare = 1
-		}
-	}
-	if c.MeanWeight == 0 {
-		c.MeanWeight = m.total / float64(m.rows)
-	}
-	if t.passes = t.opt.Fit.Passes; t.passes == 0 {
-		t.passes = defaultPasses(m.rows, 1)
+	t.result.Scaling = t.config.Scaling
+	t.passes = defaultPasses(m.rows, 1)
+	if p := t.opt.Fit.Passes; p != nil {
+		t.passes = *p
 	}
 	return nil
 }
 
-// checkMemory refuses more labels than there is memory for, such as those of a column of
-// identifiers. It counts what every algorithm keeps at least: five numbers for each label and
+// checkMemory returns an error if there are more labels than memory, as for a column of
+// identifiers. It counts what every algorithm needs at least: five numbers for each label and
 // feature and, for classes, three confusion matrices.
 func (t *multiTask) checkMemory(dim int) error {
 	n := float64(len(t.data.Labels))
@@ -327,8 +303,8 @@ func (t *multiTask) heldOut() (rows []LabelsExample, err error) {
 	return t.validRows, err
 }
 
-// drive runs an online learner over the passes and calls after at the end of each, until it says
-// stop.
+// drive runs an online learner over the passes and calls after at the end of each, until that
+// returns false.
 func (t *multiTask) drive(l multiLearner, after func(pass int) (goOn bool, err error)) error {
 	n := t.train.Set.Info().Rows
 	total, done := n*int64(t.passes), int64(0)
@@ -378,9 +354,8 @@ func (t *multiTask) entry(name string, l multiLearner) HistoryEntry {
 	return e
 }
 
-// propose offers candidate models. It reports whether the algorithm should go on.
+// propose adds candidate models. It reports whether the algorithm should continue.
 func (t *multiTask) propose(models []Linear, e HistoryEntry) (goOn bool, err error) {
-	better := true
 	if t.valid != nil {
 		m := &MultiLinear{Task: t.data.Task, Models: models}
 		c, err := EvaluateMulti(t.ctx, *t.valid, m)
@@ -389,18 +364,9 @@ func (t *multiTask) propose(models []Linear, e HistoryEntry) (goOn bool, err err
 		}
 		value := c.presentValue(t.opt.Measure)
 		e.Holdout = &value
-		if value > t.runBest {
-			t.runBest, t.stale = value, -1
-		}
-		if t.best >= 0 {
-			best := *t.result.History[t.best].Holdout
-			better = value > best || math.IsNaN(best) && !math.IsNaN(value)
-		}
 	}
-	t.result.History = append(t.result.History, e)
-	t.stale++
-	if better {
-		t.models, t.best = models, len(t.result.History)-1
+	if t.add(e) {
+		t.models = models
 	}
 	return t.valid == nil || t.stale < t.opt.Fit.Patience, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// Every algorithm, for every measure that it can train for: well above the constant classifier on
-// fresh data, twice the same, and the model file keeps it.
+// Every algorithm, for every measure that it can train for, does well above the constant classifier
+// on fresh data and gives the same result twice, which a model file preserves.
 func TestFitMulti(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -42,7 +42,10 @@ func TestFitMulti(t *testing.T) {
 				if !a.Trains(m) {
 					continue
 				}
-				opt := MultiOptions{Measure: m, Algorithm: a.Name, Fit: Options{Passes: testsize.Of(5, 3), Seed: 3}}
+				opt := MultiOptions{
+					Measure: m, Algorithm: a.Name,
+					Fit: Options{Passes: new(testsize.Of(5, 3)), Seed: 3},
+				}
 				r, err := FitMulti(t.Context(), tc.train, opt)
 				if err != nil {
 					t.Fatalf("%s %s: %v", a.Name, name, err)
@@ -115,11 +118,10 @@ func TestFitMultiOptions(t *testing.T) {
 	data, valid := classSet(t, 6, 600), classSet(t, 7, 300)
 	f1, gmean := multiMeasures(t, false, "macro_f1")[0], multiMeasures(t, false, "gmean")[0]
 	for want, opt := range map[string]MultiOptions{
-		"folds, a rule for the threshold": {Measure: f1, Fit: Options{Folds: 2}},
-		"a holdout of 0.1 and no holdout": {Measure: f1, Fit: Options{Holdout: 0.1, NoHoldout: true}},
-		"given apart exclude":             {Measure: f1, Valid: &valid, Fit: Options{Holdout: 0.1}},
-		"needs held-out data":             {Measure: f1, Fit: Options{TuneSteps: true, NoHoldout: true}},
-		"passes is -1":                    {Measure: f1, Fit: Options{Passes: -1}},
+		"folds, a rule for the threshold": {Measure: f1, Fit: Options{Folds: new(2)}},
+		"separate held-out data exclude":  {Measure: f1, Valid: &valid, Fit: Options{Holdout: new(0.1)}},
+		"needs held-out data":             {Measure: f1, Fit: Options{TuneSteps: true, Holdout: new(0.0)}},
+		"passes is -1":                    {Measure: f1, Fit: Options{Passes: new(-1)}},
 		"takes no steps of its own": {
 			Measure: f1, Algorithm: "logistic",
 			Fit: Options{Config: Config{Steps: StepsSqrt}},
@@ -140,14 +142,14 @@ func TestFitMultiOptions(t *testing.T) {
 		warning string
 	}{
 		"default":      {MultiOptions{Measure: f1}, 60, 1, ""},
-		"nothing":      {MultiOptions{Measure: f1, Fit: Options{NoHoldout: true}}, 0, 1, "nothing is held out"},
-		"apart":        {MultiOptions{Measure: f1, Valid: &valid}, 300, 1, ""},
+		"nothing":      {MultiOptions{Measure: f1, Fit: Options{Holdout: new(0.0)}}, 0, 1, "nothing is held out"},
+		"separate":     {MultiOptions{Measure: f1, Valid: &valid}, 300, 1, ""},
 		"step scales":  {MultiOptions{Measure: gmean, Fit: Options{TuneSteps: true}}, 60, 12, ""},
 		"last pass":    {MultiOptions{Measure: gmean}, 0, 1, ""},
-		"every pass":   {MultiOptions{Measure: gmean, Fit: Options{Holdout: 0.2}}, 120, 3, ""},
+		"every pass":   {MultiOptions{Measure: gmean, Fit: Options{Holdout: new(0.2)}}, 120, 3, ""},
 		"tuned, batch": {MultiOptions{Measure: f1, Algorithm: "plugin"}, 60, 1, ""},
 	} {
-		tc.opt.Fit.Passes = 3
+		tc.opt.Fit.Passes = new(3)
 		r, err := FitMulti(t.Context(), data, tc.opt)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -169,7 +171,7 @@ func TestFitMultiOptions(t *testing.T) {
 	}
 }
 
-// A label that no row of the training part has, and one that all have, are never a failure.
+// A label that no row of the training part has, or that all have, makes no fit fail.
 func TestFitMultiLabelsOfOneKind(t *testing.T) {
 	s := multiSet(t, []string{"a", "a,b"}, 200, func(i int) ([]uint32, []float32, int) {
 		return []uint32{0}, []float32{float32(i%7) - 3}, min(1, i%200/199)
@@ -181,7 +183,7 @@ func TestFitMultiLabelsOfOneKind(t *testing.T) {
 	for _, a := range MultiAlgorithms(Multilabel) {
 		for _, m := range multiMeasures(t, true, "macro_f1", "micro_f1") {
 			r, err := FitMulti(t.Context(), data,
-				MultiOptions{Measure: m, Algorithm: a.Name, Fit: Options{Passes: 2, Seed: 2}})
+				MultiOptions{Measure: m, Algorithm: a.Name, Fit: Options{Passes: new(2), Seed: 2}})
 			if err != nil {
 				t.Fatalf("%s %s: %v", a.Name, m.Name(), err)
 			}

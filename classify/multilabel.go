@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 
 	"github.com/noregret/noregret"
@@ -37,9 +39,9 @@ const (
 
 // MultilabelConfig holds the options of [NewMultilabel]. Labels and Measure are required.
 type MultilabelConfig struct {
-	// STAMPConfig holds the options of each label's learner or, with MicroAverage, of the common
-	// one: then Positives and PriorPositives are shares of the (example, label) pairs, and
-	// MinPositives counts pairs. With MacroAverage these two must be 0.
+	// STAMPConfig holds the options of each label's learner or, with MicroAverage, of the only one:
+	// then Positives and PriorPositives are shares of the (example, label) pairs, and MinPositives
+	// counts pairs. With MacroAverage these two must be 0.
 	STAMPConfig
 	// Labels is L ≥ 1.
 	Labels int
@@ -75,33 +77,31 @@ type MultilabelLearner interface {
 	Choose(valid []LabelsExample) (MultilabelLinear, float64, error)
 }
 
-// NewMultilabel returns a [MacroSTAMP] or a [MicroSTAMP] for the average asked for. It fails with
-// an error of code usage for InstanceAverage, and when an option is missing or out of its range.
+// NewMultilabel returns a [MacroSTAMP] or a [MicroSTAMP] for the average in the options. It fails
+// with an error of code usage for InstanceAverage, and if an option is missing or out of its range.
 func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
-	if opt.Labels < 1 {
-		return nil, usage("number of labels is %d, want at least 1", opt.Labels)
+	if err := cmp.Or(paramLabels.check(float64(opt.Labels)), paramAverage.check(float64(opt.Average))); err != nil {
+		return nil, err
 	}
 	switch opt.Average {
-	case MacroAverage:
-		return newMacroSTAMP(opt)
 	case MicroAverage:
 		return newMicroSTAMP(opt)
 	case InstanceAverage:
 		return nil, usage("the measure averaged over examples is not a function of the confusion counts and cannot " +
 			"be trained for; use the macro or the micro average")
 	default:
-		return nil, usage("average is %d, want the macro or the micro average", opt.Average)
+		return newMacroSTAMP(opt)
 	}
 }
 
 // labelChecker checks label sets and marks their labels.
 type labelChecker struct {
 	marks []bool
-	set   []int // what is marked
+	set   []int // the marked labels
 }
 
-// mark checks the labels of the example after the first rows and sets their marks, in place of
-// those of the last call. On an error no mark is set.
+// mark checks the labels of the example that follows the given number of rows and marks them,
+// instead of those of the last call. On an error no label is marked.
 func (c *labelChecker) mark(labels []int, rows float64) error {
 	for _, k := range c.set {
 		c.marks[k] = false
@@ -154,8 +154,8 @@ func newMacroSTAMP(opt MultilabelConfig) (*MacroSTAMP, error) {
 		one := opt.STAMPConfig
 		if opt.Shares != nil {
 			one.Positives = opt.Shares[k]
-			if !(one.Positives > 0 && one.Positives < 1) {
-				return nil, usage("share of label %d is %v, want a number in (0, 1)", k, one.Positives)
+			if err := paramShare.checkAs(fmt.Sprintf("share of label %d", k), one.Positives); err != nil {
+				return nil, err
 			}
 		}
 		l, err := NewSTAMP(one)
@@ -238,8 +238,8 @@ func (s *MacroSTAMP) Progressive() measure.MultilabelConfusion {
 }
 
 // Choose implements [MultilabelLearner]: each label gets the checkpoint and the threshold that are
-// best for it. A label for which nothing is defined, as for one that no held-out example has, keeps
-// its last checkpoint and threshold 0 and counts 0.
+// best for it. A label whose measure is always undefined, such as one that no held-out example has,
+// keeps its last checkpoint with threshold 0 and counts as 0.
 func (s *MacroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, error) {
 	if err := checkLabels(valid, len(s.labels)); err != nil {
 		return MultilabelLinear{}, 0, err

@@ -12,9 +12,9 @@ import (
 // pairs with one shared level v: a model step moves the weights of all labels for one example, with
 // weight k₊(v) on the labels it has and k₋(v) on the others (1+B²-v and v for F_B; both normalised
 // by their root mean square over the pairs); a level stage pools the labels' counts. p, θ, the
-// stages' smallest number of positives and the share that the scales come from count pairs, the
-// lengths of stages and t count examples. With one label it is STAMP, bit for bit. Make one with
-// [NewMultilabel].
+// smallest number of positives of a level stage and the share from which the step sizes are
+// computed count pairs; the lengths of stages and t count examples. With one label it is STAMP, bit
+// for bit. Make one with [NewMultilabel].
 //
 // Cost: O(L·nnz) time per example, O(L·d·log T) memory, no allocation within an epoch.
 type MicroSTAMP struct {
@@ -30,7 +30,7 @@ type MicroSTAMP struct {
 
 var _ MultilabelLearner = (*MicroSTAMP)(nil)
 
-// MultilabelCheckpoint is what [MicroSTAMP] had at the end of an epoch: see [Checkpoint].
+// MultilabelCheckpoint is the state of [MicroSTAMP] at the end of an epoch: see [Checkpoint].
 type MultilabelCheckpoint struct {
 	// Level is v, the level that the epoch's models were trained for, and NextLevel the measure
 	// they reached.
@@ -70,7 +70,7 @@ func newMicroSTAMP(opt MultilabelConfig) (*MicroSTAMP, error) {
 
 func (s *MicroSTAMP) start() {
 	f := s.front
-	s.freezeScales()
+	f.freezeScales(s.lins...)
 	f.freezeShare()
 	s.core.begin()
 }
@@ -97,7 +97,7 @@ func (s *MicroSTAMP) Observe(x LabelsExample) error {
 	return s.learn(x)
 }
 
-// holdBack keeps an example of the burn-in and starts when there are enough.
+// holdBack stores an example of the burn-in and starts the learner when there are enough.
 func (s *MicroSTAMP) holdBack(x LabelsExample) error {
 	f := s.front
 	s.buffer = append(s.buffer, LabelsExample{
@@ -146,7 +146,7 @@ func (s *MicroSTAMP) release() error {
 	})
 }
 
-// learn takes one valid, marked example of positive weight.
+// learn makes the step of one valid, marked example of positive weight.
 func (s *MicroSTAMP) learn(x LabelsExample) error {
 	s.followFeatures(x.Index, x.Value, x.Weight)
 	s.count(x.Weight)
@@ -270,21 +270,15 @@ func (s *MicroSTAMP) NextPass() {
 
 // Finish implements [MultilabelLearner].
 func (s *MicroSTAMP) Finish() error {
-	if s.front.failed != nil {
-		return s.front.failed
-	}
-	if !s.front.ready && len(s.buffer) > 0 {
-		return s.release()
-	}
-	return nil
+	return s.front.finish(len(s.buffer), s.release)
 }
 
 // Progressive implements [MultilabelLearner].
 func (s *MicroSTAMP) Progressive() measure.MultilabelConfusion { return slices.Clone(s.labels) }
 
 // Choose implements [MultilabelLearner]: all labels share the checkpoint and the threshold for
-// which the measure of the pooled counts is largest. Where it is undefined for all, it is the last
-// checkpoint with threshold 0 and the value is NaN.
+// which the measure of the pooled counts is largest. If it is undefined for all of them, the result
+// is the last checkpoint with threshold 0 and the value is NaN.
 func (s *MicroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, error) {
 	if err := checkLabels(valid, len(s.lins)); err != nil {
 		return MultilabelLinear{}, 0, err

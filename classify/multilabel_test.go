@@ -67,7 +67,8 @@ func bits(models []Linear) string {
 	return b.String()
 }
 
-// The macro average is as many independent STAMPs, bit for bit, each with its own share and level.
+// The macro average is one independent STAMP per label, bit for bit, each with its own share and
+// level.
 func TestMacroIsIndependentSTAMPs(t *testing.T) {
 	const labels = 3
 	rows := labelRows(2, 8000, labels)
@@ -105,8 +106,8 @@ func TestMacroIsIndependentSTAMPs(t *testing.T) {
 	}
 }
 
-// Micro-F of the chosen model beats that of labels trained for the macro average, on the micro
-// measure, and Choose's value is that on the examples it was given.
+// On the micro measure, the model chosen for it beats the one trained for the macro average, and
+// the value that Choose returns is that of the examples it was given.
 func TestMultilabelChoose(t *testing.T) {
 	t.Parallel()
 	const labels = 4
@@ -192,7 +193,7 @@ func TestMultilabelRefusals(t *testing.T) {
 			}
 		}
 		more := labelRows(9, 500, 2)
-		observeLabels(t, a, more) // no mark may be left behind
+		observeLabels(t, a, more) // no mark may remain
 		observeLabels(t, b, more)
 		if bits(a.Model().Labels) != bits(b.Model().Labels) {
 			t.Error("refused examples must not change the learner")

@@ -10,9 +10,9 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// MultiModel is a trained classifier of several classes or labels with everything that later use
-// needs, as [Model] is one of two classes. It is what a model file of version 2 holds;
-// docs/formats/model.md describes the file. A MultiModel is not written to by this package; it is
+// MultiModel is a trained classifier of several classes or labels with everything needed to use it
+// later, as [Model] is for two classes. A model file of version 2 holds a MultiModel;
+// docs/formats/model.md describes the file. This package does not modify a MultiModel, so it is
 // safe for concurrent reading.
 type MultiModel struct {
 	// Task says how many labels a row has.
@@ -28,11 +28,11 @@ type MultiModel struct {
 	Scaling *ModelScaling
 	// Options are the options of the training.
 	Options ModelOptions
-	// Data says what it was trained on.
+	// Data describes the training data.
 	Data MultiModelData
 	// Training is the history.
 	Training ModelTraining
-	// Warnings are the sentences that the training wanted seen.
+	// Warnings are the warnings of the training.
 	Warnings []string
 }
 
@@ -43,7 +43,8 @@ type ModelLinear struct {
 	Threshold float64      `json:"threshold"`
 }
 
-// MultiModelData says what a model was trained on. Train and Holdout count the rows of each label.
+// MultiModelData describes the training data of a model. Train and Holdout count the rows of each
+// label.
 type MultiModelData struct {
 	Digest      string       `json:"digest"`
 	Rows        int64        `json:"rows"`
@@ -94,9 +95,9 @@ func (d *multiDoc) classifier() Classifier {
 	}
 }
 
-// NewMultiModel puts together the model of a result of [FitMulti] for the options and the data that
-// it had. It fails with an error of code diverged when a weight is not finite, of code bad_input
-// when a name is not valid UTF-8, and of code internal when the parts do not fit together. O(C·d).
+// NewMultiModel returns the model of a result of [FitMulti], with the options and the data of the
+// fit. It fails with an error of code diverged if a weight is not finite, of code bad_input if a
+// name is not valid UTF-8, and of code internal if the parts are inconsistent. O(C·d).
 func NewMultiModel(r *MultiResult, opt MultiOptions, data MultiData) (*MultiModel, error) {
 	info := data.Set.Info()
 	if r == nil || info.Schema == nil || len(r.Model.Models) != len(data.Labels) {
@@ -153,8 +154,8 @@ func (l ModelLinear) linear() Linear {
 	return out
 }
 
-// Two returns the model of label k against all others as a [Model], for what can be shown of one:
-// its weights, scaling and history.
+// Two returns the model of label k against all others as a [Model] without data, to show its
+// weights, scaling and history.
 func (m *MultiModel) Two(k int) *Model {
 	others := slices.Clone(m.Labels)
 	l := m.Models[k]
@@ -165,12 +166,12 @@ func (m *MultiModel) Two(k int) *Model {
 	}
 }
 
-// HoldoutValue is the measure on held-out data; ok is false when there were none or it was
+// HoldoutValue returns the measure on held-out data. ok is false if there were none or it was
 // undefined.
 func (m *MultiModel) HoldoutValue() (value float64, ok bool) { return m.Training.holdoutValue() }
 
 // Targets looks up the labels of rows in a model: for the label of a row, or its list of labels, it
-// returns their places in Labels, ascending. unknown holds those that the model lacks.
+// returns their indices in Labels, ascending. unknown holds the labels that the model lacks.
 func (m *MultiModel) Targets(label string) (places []int, unknown []string, err error) {
 	lists, err := labelLists([]dataset.Label{{Name: label}}, m.Task)
 	if err != nil {
@@ -187,12 +188,12 @@ func (m *MultiModel) Targets(label string) (places []int, unknown []string, err 
 	return places, unknown, nil
 }
 
-// ParsedMeasure is the measure it was trained for.
+// ParsedMeasure returns the measure that it was trained for.
 func (m *MultiModel) ParsedMeasure() (measure.Multi, error) {
 	return measure.ParseMulti(m.Measure, m.Task == Multilabel)
 }
 
-// Validate implements [Classifier]. The error, of code bad_input, says the JSON path, what is there
+// Validate implements [Classifier]. The error, of code bad_input, gives the JSON path, the value
 // and what is allowed. O(size).
 func (m *MultiModel) Validate() error {
 	if m.Task != Multiclass && m.Task != Multilabel {

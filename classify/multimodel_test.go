@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// The second example of the format's page loads, is what would be written, and the page names every
-// field.
+// The second example in docs/formats/model.md can be read and is in canonical form, and the page
+// names every field.
 func TestMultiModelPage(t *testing.T) {
 	example := pageExample(t, 2)
 	m, err := ReadClassifier(strings.NewReader(example), "model.md")
@@ -34,7 +34,7 @@ func TestMultiModelPage(t *testing.T) {
 	}
 }
 
-// Every rule has an error of its own, which comes before that of the checksum.
+// Every broken rule has its own error, which comes before that of the checksum.
 func TestMultiModelRefuses(t *testing.T) {
 	example := pageExample(t, 2)
 	for _, tc := range []struct{ old, new, want string }{
@@ -51,7 +51,7 @@ func TestMultiModelRefuses(t *testing.T) {
 		{`"labels": ["high","low","mid"]`, `"labels": ["high"]`, "m.json: labels: there are 1, want at least 2"},
 		{
 			`"labels": ["high","low","mid"]`, `"labels": ["high","low","high"]`,
-			`m.json: labels[2]: the label "high" is there twice`,
+			`m.json: labels[2]: the label "high" appears twice`,
 		},
 		{
 			`"labels": ["high","low","mid"]`, `"labels": ["high","low"]`,

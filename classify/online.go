@@ -49,7 +49,7 @@ type stepper interface {
 	step(index []uint32, value []float32, positive bool, weight float64) error
 }
 
-// online is what all learners share: validation, burn-in, class counts, step scale.
+// online is the common part of all learners: validation, burn-in, class counts, step scale.
 type online struct {
 	cfg  Config
 	lin  *oco.LinearDescent
@@ -60,7 +60,7 @@ type online struct {
 	t          int64   // steps taken
 	meanSquare float64
 	rate       float64 // of adaptive steps
-	share      float64 // the share of positives that the step scales were frozen with
+	share      float64 // the share of positives from which the step sizes are computed
 	ready      bool
 	buffer     []Example // held back until ready
 	moments    *moments  // of the stream, while scales are learned
@@ -91,28 +91,36 @@ func (o *online) open() {
 
 // start freezes the scales and starts the learner.
 func (o *online) start() {
+	o.freezeScales(o.lin)
+	o.freezeShare()
+	o.algo.begin()
+}
+
+// freezeScales fixes the scaling of the linear models and the mean square, those of the options or
+// those that were observed.
+func (o *online) freezeScales(models ...*oco.LinearDescent) {
 	s := o.cfg.Scaling
 	if s == nil {
 		s = o.moments.scaling(o.cfg.Dim, o.cfg.BiasFeature != 0)
 	}
-	o.lin.Standardize(s.Center, s.Inverse)
+	for _, l := range models {
+		l.Standardize(s.Center, s.Inverse)
+	}
 	o.meanSquare = o.cfg.MeanSquare
 	if o.meanSquare == 0 {
 		o.meanSquare = o.moments.meanSquare(s, o.cfg.BiasFeature)
 	}
 	if o.meanSquare == 0 {
-		o.meanSquare = 1 // nothing but empty rows and no intercept: any step will do
+		o.meanSquare = 1 // only empty rows and no intercept: any step size will do
 	}
-	o.freezeShare()
 	if o.cfg.Scaling != nil {
 		o.moments = nil
 	}
 	o.ready = true
-	o.algo.begin()
 }
 
-// freezeShare fixes the share of positives that the step scales are made with: the known one, or
-// that of the burn-in with half an example added to each class.
+// freezeShare fixes the share of positives from which the step sizes are computed: the known one,
+// or that of the burn-in with half an example added to each class.
 func (o *online) freezeShare() {
 	o.share = o.cfg.Positives
 	if o.share == 0 {
@@ -151,7 +159,7 @@ func (o *online) rowWeight() float64 {
 // maxWeight is the largest example weight: sums of weights and their squares stay finite.
 const maxWeight = 1e100
 
-// trusted returns Observe without its checks, for rows of a data set, which has made them.
+// trusted returns Observe without its checks, for rows of a data set, which are checked already.
 // During the burn-in it is Observe itself.
 func (o *online) trusted() func(Example) error {
 	if !o.ready {
@@ -160,7 +168,7 @@ func (o *online) trusted() func(Example) error {
 	return o.learn
 }
 
-// check refuses bad examples and returns x with its entries in ascending order.
+// check returns x with its entries in ascending order, or an error for a bad example.
 func (o *online) check(x Example) (Example, error) {
 	bad := func(j int, format string, args ...any) (Example, error) {
 		place := fmt.Sprintf("example %d", int64(o.rows)+1)
@@ -170,7 +178,7 @@ func (o *online) check(x Example) (Example, error) {
 		return x, noregret.BadInputf(place, format, args...)
 	}
 	if len(x.Index) != len(x.Value) {
-		return bad(-1, "%d indices and %d values, want as many of each", len(x.Index), len(x.Value))
+		return bad(-1, "%d indices and %d values, want the same number", len(x.Index), len(x.Value))
 	}
 	if !(x.Weight >= 0) || math.IsInf(x.Weight, 0) {
 		return bad(-1, "weight is %v, want a finite number ≥ 0", x.Weight)
@@ -198,7 +206,7 @@ func (o *online) check(x Example) (Example, error) {
 	return o.sort(x, bad)
 }
 
-// sort orders the entries of x in scratch memory and refuses repeats.
+// sort orders the entries of x in scratch memory. It returns an error for repeated indices.
 func (o *online) sort(x Example, bad func(int, string, ...any) (Example, error)) (Example, error) {
 	order := make([]int, len(x.Index))
 	for j := range order {
@@ -218,7 +226,7 @@ func (o *online) sort(x Example, bad func(int, string, ...any) (Example, error))
 	return x, nil
 }
 
-// holdBack keeps an example of the burn-in and starts when there are enough.
+// holdBack stores an example of the burn-in and starts the learner when there are enough.
 func (o *online) holdBack(x Example) error {
 	o.buffer = append(o.buffer, Example{
 		Index: slices.Clone(x.Index), Value: slices.Clone(x.Value), Positive: x.Positive, Weight: x.Weight,
@@ -247,7 +255,7 @@ func (o *online) release() error {
 	o.start()
 	o.pos, o.neg, o.rows = 0, 0, 0
 	following := o.moments
-	o.moments = nil // they include the examples held back
+	o.moments = nil // they already include the examples held back
 	defer func() { o.moments = following }()
 	for _, x := range held {
 		if err := o.learn(x); err != nil {
@@ -276,7 +284,7 @@ func (o *online) count(positive bool, weight float64) {
 	o.rows++
 }
 
-// learn takes one valid example of positive weight.
+// learn makes the step of one valid example of positive weight.
 func (o *online) learn(x Example) error {
 	if n := len(x.Index); n > 0 && int(x.Index[n-1]) >= o.lin.Dim() {
 		o.lin.Grow(int(x.Index[n-1]) + 1)
@@ -293,7 +301,7 @@ func (o *online) learn(x Example) error {
 }
 
 // follow keeps learning the scales of features that are not centred (see [Scaling]); the weights
-// are rescaled with them, so that the function they compute stays.
+// are rescaled with them, so that the function they compute does not change.
 func (o *online) follow(x Example) {
 	l := o.lin
 	o.moments.follow(x.Index, x.Value, x.Weight, l.Centred, l.Rescale)
@@ -310,14 +318,23 @@ func (o *online) NextPass() {
 
 // Finish implements [Learner].
 func (o *online) Finish() error {
-	if o.failed != nil {
-		return o.failed
-	}
-	if !o.ready && len(o.buffer) > 0 {
-		return o.release()
+	if err := o.finish(len(o.buffer), o.release); err != nil {
+		return err
 	}
 	if o.rows == 0 && o.skipped > 0 {
 		return noregret.BadInputf("", "all %d examples have weight 0: there is nothing to learn from", o.skipped)
+	}
+	return nil
+}
+
+// finish calls release if the stream ends in the burn-in with the given number of examples held
+// back. It returns the error of a learner that has failed.
+func (o *online) finish(held int, release func() error) error {
+	if o.failed != nil {
+		return o.failed
+	}
+	if !o.ready && held > 0 {
+		return release()
 	}
 	return nil
 }
@@ -336,7 +353,7 @@ func (o *online) Model() Linear { return averaged(o.lin) }
 
 // Progressive is the confusion of the predictions made before each step since the last NextPass:
 // every example is a test example first (progressive validation, Blum, Kalai and Langford 1999). It
-// is that of the current iterates, which are worse than their average.
+// measures the current iterates, which are worse than their average.
 func (o *online) Progressive() measure.Confusion { return o.progressive }
 
 // Seen implements [Learner].
@@ -357,7 +374,7 @@ func (o *online) shares() (p, n float64) {
 	return p, n
 }
 
-// minDecayedShare is the least class share when counts are forgotten.
+// minDecayedShare is the smallest class share with a Decay.
 const minDecayedShare = 1e-6
 
 // relativeWeight is ω/ω̄.

@@ -40,8 +40,8 @@ func TestRunningClassShares(t *testing.T) {
 	}
 }
 
-// Absurd examples are refused or end the learner with an error; none brings a NaN model or takes
-// all memory.
+// Extreme examples are refused or end the learner with an error; none gives a NaN model or exhausts
+// the memory.
 func TestAbsurdExamples(t *testing.T) {
 	eachLearner(t, Config{}, func(t *testing.T, build func() Learner) {
 		l := build()
@@ -83,7 +83,7 @@ func TestAbsurdExamples(t *testing.T) {
 	}
 }
 
-// A stream of nothing but weight 0 is an error at its end.
+// A stream whose examples all have weight 0 is an error at its end.
 func TestAllWeightsZero(t *testing.T) {
 	eachLearner(t, Config{}, func(t *testing.T, build func() Learner) {
 		l := build()
@@ -95,7 +95,7 @@ func TestAllWeightsZero(t *testing.T) {
 	})
 }
 
-// The prior steadies the estimate of p, and decay follows a changing share.
+// The prior smooths the estimate of p, and decay follows a changing share.
 func TestPriorAndDecay(t *testing.T) {
 	build := func(c Config) *SGD {
 		c.Reward = loss.Logistic{}
@@ -132,7 +132,7 @@ func TestBadExamplesChangeNothing(t *testing.T) {
 	}{
 		{Example{[]uint32{0, 3}, []float32{1, nan}, true, 1}, "entry 1: value is NaN, want a finite number"},
 		{Example{[]uint32{0}, []float32{inf}, true, 1}, "entry 0: value is +Inf, want a finite number"},
-		{Example{[]uint32{0, 1}, []float32{1}, true, 1}, "2 indices and 1 values, want as many of each"},
+		{Example{[]uint32{0, 1}, []float32{1}, true, 1}, "2 indices and 1 values, want the same number"},
 		{Example{[]uint32{0, 20}, []float32{1, 1}, true, 1}, "entry 1: index is 20, want one below the dimension 13"},
 		{Example{[]uint32{2, 2}, []float32{1, 1}, true, 1}, "entry 1: index 2 appears twice, want each at most once"},
 		{
@@ -181,8 +181,7 @@ func TestBadExamplesChangeNothing(t *testing.T) {
 	})
 }
 
-// Unsorted entries are allowed and mean the same; explicit zeros mean nothing; empty rows are
-// valid.
+// Unsorted entries are allowed and change nothing, nor do explicit zeros; empty rows are valid.
 func TestRowForms(t *testing.T) {
 	eachLearner(t, Config{}, func(t *testing.T, build func() Learner) {
 		a, b := build(), build()
@@ -254,8 +253,8 @@ func TestScoreIsModelScore(t *testing.T) {
 	}
 }
 
-// Scoring takes entries in any order and passes over features never seen, at any moment, and
-// changes nothing.
+// Scoring accepts entries in any order, ignores features never seen, works at any time and changes
+// no state.
 func TestScoreUnseen(t *testing.T) {
 	for _, c := range []Config{{}, {Averaging: AverageNone}} {
 		eachLearner(t, c, func(t *testing.T, build func() Learner) {

@@ -15,40 +15,40 @@ const (
 	ThresholdTuned
 )
 
-// Options are the options of [Fit]. Measure is required. A field that is 0 or nil is left out;
-// [Options.EnsureDefaults] fills in the defaults that do not depend on the data.
+// Options are the options of [Fit]. Measure is required. A field that is nil, or 0 where its
+// comment does not say what 0 means, is left out; [Options.EnsureDefaults] fills in the defaults
+// that do not depend on the data.
 type Options struct {
 	// Algorithm is the name of an algorithm as [Algorithms] lists them; "" or "auto" is SPADE for
 	// concave measures and STAMP for pseudo-linear ones.
 	Algorithm string
 	// Measure is the measure to maximize.
 	Measure measure.Measure
-	// Passes is the number of passes over the data, for each step scale that is tried; 0 is as many
-	// as make half a million steps, at most 100, and at least 10 while these make at most five
-	// million steps; for STAMP with adaptive steps also as many as show it 30,000 positives, while
-	// these make at most ten million steps. A model of one fold of several makes half of that half
-	// million and those 100. Batch algorithms take it as no more than a hint.
-	Passes int
+	// Passes is the number of passes over the data, at least 1, for each step scale that is tried;
+	// nil is the default rule: as many passes as make half a million steps, at most 100, but at
+	// least 10 if these make at most five million steps. STAMP with adaptive steps also makes as
+	// many as show it 30,000 positives, if these make at most ten million steps. For a model of one
+	// of several folds the half million and the 100 are halved. Batch algorithms take Passes as a
+	// hint at most.
+	Passes *int
 	// Seed determines the order of the examples and the held-out part.
 	Seed uint64
-	// Holdout is the share of the examples held out to choose the model and its threshold, in (0,
-	// 1); 0 is the algorithm's default: 0.1 where it needs one, else none.
-	Holdout float64
+	// Holdout is the share of the examples held out to choose the model and its threshold, in [0,
+	// 1); 0 holds nothing out. nil is the algorithm's default: 0.1 where it needs one, else none.
+	Holdout *float64
 	// Valid, if not nil, is separate held-out data; then nothing is held out of the training
 	// data.
 	Valid *Data
-	// NoHoldout holds nothing out, whatever the algorithm's default.
-	NoHoldout bool
-	// Folds, when at least 2, is the number of folds of a cross-fitting in the place of the
-	// held-out part: one model is trained on all folds but one, for each of them; the mean of these
-	// models is the result, and what is chosen (candidate, step scale, threshold) is what is best
-	// on the scores that every example gets from the model that has not seen it. All examples
-	// train, and all judge. 1 is one held-out part. 0 is 5 for STAMP with adaptive steps and a
-	// tuned threshold when there are fewer than 2,000 positives, at most half a million examples
-	// and 2¹⁷ features, and no other option says what to hold out; else 1. With few positives
-	// the noise of a small held-out part is what a model loses most by. Folds are trained in
-	// parallel; the result is the same for any number of cores.
-	Folds int
+	// Folds, if at least 2, is the number of folds of a cross-fitting that replaces the held-out
+	// part. For each fold a model is trained on all other folds, and the mean of these models is
+	// the result. Candidate, step scale and threshold are those that are best on the scores that
+	// every example gets from the model that has not seen it, so all examples are used to train and
+	// to evaluate. 1 is one held-out part. nil is 5 for STAMP with adaptive steps and a tuned
+	// threshold when there are fewer than 2,000 positives, at most half a million examples and 2¹⁷
+	// features, and no other option says what to hold out; else 1. With few positives most of the
+	// loss of a model comes from the noise of a small held-out part. Folds are trained in parallel;
+	// the result is the same for any number of cores.
+	Folds *int
 	// Threshold says whether the threshold is tuned.
 	Threshold ThresholdRule
 	// TuneSteps chooses the step scale among 0.1, 0.3, 1 and 3 on held-out data. Without it STAMP
@@ -65,23 +65,50 @@ type Options struct {
 	// Unscaled leaves the features as they are.
 	Unscaled bool
 	// PriorPositives is the share of positives in the population, when the data are a subsample
-	// with another share: measures that depend on it are trained for, and models and thresholds
-	// chosen by, what they would be in the population.
+	// with another share: measures that depend on it then take the values that they would have in
+	// the population, in training and in the choice of model and threshold.
 	PriorPositives float64
-	// AllEpochs makes all of STAMP's epochs candidates, as the paper's protocol has it. By default,
-	// with a tuned threshold, only those are whose model saw more than a sixteenth of the examples:
-	// the direction of the early ones is no better, and among many candidates the noise of a small
-	// held-out part decides.
+	// AllEpochs makes all of STAMP's epochs candidates, as in the paper's protocol. By default,
+	// with a tuned threshold, only the epochs whose model saw more than a sixteenth of the examples
+	// are candidates: the direction of earlier models is no better, and among many candidates the
+	// noise of a small held-out part decides.
 	AllEpochs bool
 	// FirstEpoch and Growth are those of [STAMPConfig].
 	FirstEpoch int
 	Growth     float64
 	// AllowDegenerate lets measures with a degenerate maximiser be objectives.
 	AllowDegenerate bool
-	// Patience ends an algorithm that is judged after each pass when the held-out measure has not
-	// risen for this many; 5 if left out.
+	// Patience is the number of passes without a rise of the held-out measure after which an
+	// algorithm that is evaluated after each pass ends; 5 if left out.
 	Patience int
 	// Progress, if not nil, is called now and then, one call at a time, before Fit returns; not
 	// always from the calling goroutine.
 	Progress func(Progress)
+}
+
+// noHoldout reports whether nothing is to be held out.
+func (o *Options) noHoldout() bool { return o.Holdout != nil && *o.Holdout == 0 }
+
+// holdout returns the share to hold out, 0 where it is left open or nothing is held out.
+func (o *Options) holdout() float64 {
+	if o.Holdout == nil {
+		return 0
+	}
+	return *o.Holdout
+}
+
+// openNumber and openOption convert an option that may be left open, which is then nil, to and from
+// the number in commands and model files, which is then 0.
+func openNumber(option *int) int {
+	if option == nil {
+		return 0
+	}
+	return *option
+}
+
+func openOption(number int) *int {
+	if number == 0 {
+		return nil
+	}
+	return &number
 }

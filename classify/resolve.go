@@ -1,7 +1,7 @@
 package classify
 
-// resolved is a checked set of options: defaults are filled in, and what follows from the options
-// alone is decided. It is made once a [Fit]; nothing after it checks options again.
+// resolved is a checked set of options, with defaults filled in and every decision made that
+// follows from the options alone. It is made once per [Fit]; nothing after it checks options again.
 type resolved struct {
 	Options
 	alg *Algorithm
@@ -56,22 +56,20 @@ func (o Options) resolve() (resolved, error) {
 
 // checkExclusions refuses options that contradict each other or the algorithm.
 func (r *resolved) checkExclusions() error {
-	o := &r.Options
+	o, folds := &r.Options, openNumber(r.Folds)
 	switch {
-	case o.Holdout > 0 && o.NoHoldout:
-		return usage("a holdout of %v and no holdout exclude each other", o.Holdout)
-	case o.Valid != nil && (o.Holdout > 0 || o.NoHoldout):
-		return usage("held-out data given apart exclude the other holdout options")
-	case o.NoHoldout && o.Threshold == ThresholdTuned:
+	case o.Valid != nil && o.Holdout != nil:
+		return usage("separate held-out data exclude the other holdout options")
+	case o.noHoldout() && o.Threshold == ThresholdTuned:
 		return usage("tuning the threshold needs held-out data")
-	case o.NoHoldout && o.TuneSteps:
+	case o.noHoldout() && o.TuneSteps:
 		return usage("choosing the step scale needs held-out data")
-	case o.Folds > 1 && (o.Holdout > 0 || o.NoHoldout || o.Valid != nil):
-		return usage("%d folds and another rule on what to hold out exclude each other", o.Folds)
-	case o.Folds > 1 && !r.judges:
+	case folds > 1 && (o.Holdout != nil || o.Valid != nil):
+		return usage("%d folds and another rule on what to hold out exclude each other", folds)
+	case folds > 1 && !r.judges:
 		return usage("algorithm %s holds nothing out: folds are for those that choose a model or a threshold on "+
 			"held-out data", r.alg.Name)
-	case o.NoHoldout && r.alg.needsHoldout:
+	case o.noHoldout() && r.alg.needsHoldout:
 		return usage("algorithm %s needs held-out data", r.alg.Name)
 	case o.TuneSteps && o.Config.Step > 0:
 		return usage("an absolute step of %v and the choice of a step scale exclude each other", o.Config.Step)
@@ -85,7 +83,7 @@ func (r *resolved) checkExclusions() error {
 // tunes reports whether the threshold is tuned with the given options.
 func (a *Algorithm) tunes(o *Options) bool {
 	if o.Threshold == ThresholdDefault {
-		return a.TunesThreshold && !o.NoHoldout
+		return a.TunesThreshold && !o.noHoldout()
 	}
 	return o.Threshold == ThresholdTuned
 }

@@ -8,12 +8,12 @@ import (
 // before learning. It is folded into the weights of the finished model.
 //
 // A feature that is non-zero on at least half of the examples is centred at its mean and divided by
-// its standard deviation. A rarer one is not centred, which would gain nothing, and is divided by σ
-// = √(r₊·r), the geometric mean of the root mean square r₊ of its non-zero values and that of all
-// its values, r = r₊·√f with f the share of non-zeros (taken as at least 1/1000): the unit goes,
-// the sparsity stays, and rare features learn faster than by r₊ without being blown up as by r. A
-// feature that has not varied is centred and divided by its magnitude: it gets no weight until it
-// does vary.
+// its standard deviation. A rarer one is not centred, because that would gain nothing. It is
+// divided by σ = √(r₊·r), the geometric mean of the root mean square r₊ of its non-zero values and
+// that of all its values, r = r₊·√f with f the share of non-zeros (taken as at least 1/1000): this
+// removes the unit and keeps the sparsity, and rare features learn faster than with r₊ without
+// being inflated as with r. A feature that has not varied is centred and divided by its magnitude:
+// it gets no weight until it does vary.
 type Scaling struct {
 	// Center is μ, in raw units.
 	Center []float64
@@ -30,7 +30,7 @@ func Identity(dim int) *Scaling {
 	return s
 }
 
-// denseShare is the share of non-zero values from which on a feature is centred.
+// denseShare is the smallest share of non-zero values at which a feature is centred.
 const denseShare = 0.5
 
 // minRelativeSpread is the standard deviation relative to the mean under which a feature counts as
@@ -79,7 +79,7 @@ func (f *featureMoments) add(x, weight float64) {
 }
 
 // follow counts a row after the scales were frozen, calls rescale with the new inverse scale of
-// each feature that is not centred (those that are sparse or that the burn-in did not show), and
+// each feature that is not centred (those that are sparse or did not occur in the burn-in), and
 // leaves the centred ones as they are.
 func (m *moments) follow(index []uint32, value []float32, weight float64, centred func(i uint32) bool,
 	rescale func(i uint32, inverse float64),
@@ -139,10 +139,10 @@ func (m *moments) scaling(dim int, intercept bool) *Scaling {
 	return s
 }
 
-// check refuses a scaling that is not one.
+// check returns an error for vectors of unequal lengths and for numbers out of range.
 func (s *Scaling) check() error {
 	if len(s.Center) != len(s.Inverse) {
-		return usage("scaling has %d centres and %d inverse scales, want as many of each", len(s.Center),
+		return usage("scaling has %d centres and %d inverse scales, want the same number", len(s.Center),
 			len(s.Inverse))
 	}
 	for i, inv := range s.Inverse {

@@ -1,24 +1,27 @@
 package classify
 
 import (
-	"errors"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/loss"
 )
 
-// Setting describes one option of training: its name, its range, its default and what it does. The
-// table of settings is the only place that knows a range: [Fit], the constructors of the learners,
-// the reader of model files and the flags of the command all check with it.
+// Setting describes one field of [Options]: its name, its range, its default and what it does. The
+// table of settings in this file holds the ranges of all of them: [Fit], the constructors of the
+// learners, the reader of model files and the flags of the command check with it. The table of
+// parameters holds the ranges of the options of this package that are fields of other structures.
+//
+// Neither table covers relations between options, data (scalings, examples, the sum of the shares
+// of classes), the results that a model file records, the parameters of measures, which package
+// measure checks, and the flags of commands that are not settings.
 type Setting struct {
 	// Name is the name of the command's flag, such as "step-scale". Model files write it with
 	// underscores.
 	Name string
-	// Doc is a line about the setting. Settings without one have no flag.
+	// Doc is a line that describes the setting. A setting without it has no flag.
 	Doc string
 	// Want is the allowed range in words, "" for settings of any value.
 	Want string
@@ -29,12 +32,31 @@ type Setting struct {
 	field    func(o *Options) any
 }
 
-// FlagValue is a setting that is written as text. It has the methods of a flag's value.
+// FlagValue is a setting that flags read and write as text. It has the methods of a flag's value.
 type FlagValue interface {
 	String() string
 	Set(text string) error
-	// Type is what help shows in the place of the value.
+	// Type is the placeholder of the value in help.
 	Type() string
+}
+
+// parameter describes an option that is not a field of [Options].
+type parameter struct {
+	phrase   string // how errors name it
+	want     string // the allowed range in words
+	standard float64
+	ok       func(v float64) bool
+}
+
+// check returns an error of code usage if v is out of range.
+func (p parameter) check(v float64) error { return p.checkAs(p.phrase, v) }
+
+// checkAs is check for one of several values of a kind, which the error names by phrase.
+func (p parameter) checkAs(phrase string, v float64) error {
+	if p.ok(v) {
+		return nil
+	}
+	return usage("%s is %v, want %s", phrase, v, p.want)
 }
 
 // The ranges.
@@ -48,6 +70,15 @@ func belowOne(v float64) bool { return v >= 0 && v < 1 }
 
 func unitInterval(v float64) bool { return v >= 0 && v <= 1 }
 
+func insideUnit(v float64) bool { return v > 0 && v < 1 }
+
+func anyFinite(v float64) bool { return v-v == 0 }
+
+// oneOf is the range of the constants from the first to the last of a type.
+func oneOf[T ~int](first, last T) func(float64) bool {
+	return func(v float64) bool { return v >= float64(first) && v <= float64(last) }
+}
+
 func aDimension(v float64) bool { return v >= 0 && v <= math.MaxUint32 }
 
 func aGrowth(v float64) bool { return v == 0 || v >= 1 && !math.IsInf(v, 0) }
@@ -57,12 +88,49 @@ const (
 	wantPositive = "a finite number above 0"
 	wantNotBelow = "a finite number at least 0"
 	wantShare    = "a share in [0, 1)"
+	wantInside   = "a number in (0, 1)"
+	wantOne      = "at least 1"
+	wantTwo      = "at least 2"
 )
 
-// settings is the table: first those of Fit, then those of the learners that Fit runs.
+// The table of parameters.
+var (
+	// Of SPADE's dual player ([SPADEConfig], [MulticlassConfig]).
+	paramDualStep = parameter{
+		phrase: "dual step", want: "a finite number at least 0 (0 is the default)", ok: atLeast(0),
+	}
+	paramEpsExponent = parameter{phrase: "exponent of ε", want: wantInside, standard: 0.5, ok: insideUnit}
+	paramDualReward  = parameter{
+		phrase: "dual reward", want: "surrogate, clipped or zero-one", ok: oneOf(DualDefault, DualZeroOne),
+	}
+	// Of [STAMPConfig].
+	paramMinPositives = parameter{
+		phrase: "smallest number of positives in a level stage", want: wantOne, standard: 5, ok: atLeast(1),
+	}
+	paramWarmStart = parameter{phrase: "starting level", want: "a number in [0, 1]", ok: unitInterval}
+	// Of [ClassWeights], whose error names both weights.
+	paramClassWeight = parameter{want: "finite numbers, at least 0 and not both 0", ok: atLeast(0)}
+	// Of the learners of several classes or labels.
+	paramClasses = parameter{phrase: "number of classes", want: wantTwo, ok: atLeast(2)}
+	paramLabels  = parameter{phrase: "number of labels", want: wantOne, ok: atLeast(1)}
+	paramShare   = parameter{want: wantInside, ok: insideUnit}
+	paramAverage = parameter{
+		phrase: "average", want: "the macro or the micro average", ok: oneOf(MacroAverage, InstanceAverage),
+	}
+	paramTask = parameter{phrase: "the task", want: "Multiclass or Multilabel", ok: oneOf(Multiclass, Multilabel)}
+	// Of [StreamOptions].
+	paramSaveEvery = parameter{phrase: "number of rows between models", want: wantNatural, ok: atLeast(0)}
+	// Of [BoundOptions].
+	paramRadius = parameter{phrase: "radius", want: wantPositive, ok: aboveZero}
+	// Of [CompareOptions] and [MultiCompareOptions].
+	paramSplits     = parameter{phrase: "splits", want: wantOne, ok: atLeast(1)}
+	paramTrainShare = parameter{phrase: "share of the training part", want: wantInside, ok: insideUnit}
+)
+
+// settings is the table of settings: those of Fit, then those of the learners that Fit runs.
 var settings = []Setting{
 	{
-		Name: "passes", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return &o.Passes },
+		Name: "passes", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return openFlag{&o.Passes} },
 		Doc: "passes over the data; 0 is by the number of rows: 100 for a small set, 1 for a very large one",
 	},
 	{
@@ -70,24 +138,27 @@ var settings = []Setting{
 		Doc: "seed of the order of the examples and of the held-out part",
 	},
 	{
-		Name: "holdout", Want: wantShare, ok: belowOne, field: func(o *Options) any { return &o.Holdout },
+		Name: "holdout", Want: wantShare, ok: belowOne, field: func(o *Options) any { return shareFlag{&o.Holdout} },
 		Doc: "share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)",
 	},
 	{
-		Name: "folds", Want: "at least 1", ok: atLeast(0), field: func(o *Options) any { return &o.Folds },
+		Name: "folds", Want: "at least 1", ok: atLeast(0), field: func(o *Options) any { return openFlag{&o.Folds} },
 		Doc: "choose by cross-fitting with this many folds, their mean is the model; 1 is one held-out part " +
 			"(default 5 for stamp with few positives)",
 	},
 	{
-		Name: "threshold", Doc: "rule for the threshold",
+		Name: "threshold", Doc: "rule for the threshold", phrase: "threshold rule",
+		Want: "the default, zero or tuned", ok: oneOf(ThresholdDefault, ThresholdTuned),
 		field: func(o *Options) any { return nameOf(&o.Threshold, thresholdRules) },
 	},
 	{
-		Name: "steps", field: func(o *Options) any { return nameOf(&o.Config.Steps, stepRules) },
-		Doc: "how step sizes go down: 1/√t, or each weight's own (AdaGrad); default is adaptive for stamp, else sqrt",
+		Name: "steps", Want: "StepsDefault, StepsSqrt or StepsAdaptive", ok: oneOf(StepsDefault, StepsAdaptive),
+		field: func(o *Options) any { return nameOf(&o.Config.Steps, stepRules) },
+		Doc:   "how step sizes go down: 1/√t, or each weight's own (AdaGrad); default is adaptive for stamp, else sqrt",
 	},
 	{
-		Name: "level-positives", field: func(o *Options) any { return levelFlag{o} },
+		Name: "level-positives", phrase: "number of positives that end a level stage",
+		Want: "at least 1 (0 is never)", ok: atLeast(0), field: func(o *Options) any { return levelFlag{o} },
 		Doc: "stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it",
 	},
 	{
@@ -147,7 +218,7 @@ var settings = []Setting{
 		Name: "step", Want: wantNotBelow, ok: atLeast(0), field: func(o *Options) any { return &o.Config.Step },
 	},
 	{
-		Name: "bias-feature", Want: "a finite number", ok: func(v float64) bool { return v-v == 0 }, standard: 1,
+		Name: "bias-feature", Want: "a finite number", ok: anyFinite, standard: 1,
 		field: func(o *Options) any { return &o.Config.BiasFeature },
 	},
 	{
@@ -155,7 +226,9 @@ var settings = []Setting{
 		field: func(o *Options) any { return &o.Config.MaxExampleWeight },
 	},
 	{
-		Name: "averaging", field: func(o *Options) any { return nameOf(&o.Config.Averaging, averagings) },
+		Name: "averaging", Want: "AverageAll, AverageLastPass, AverageNone or AverageLastHalf",
+		ok:    oneOf(AverageAll, AverageLastHalf),
+		field: func(o *Options) any { return nameOf(&o.Config.Averaging, averagings) },
 	},
 	{
 		Name: "dimension", Want: wantNatural, ok: aDimension, field: func(o *Options) any { return &o.Config.Dim },
@@ -210,8 +283,26 @@ func (s Setting) InRange(o *Options) (value float64, ok bool) {
 		value = float64(*p)
 	case *float64:
 		value = *p
+	case interface{ number() float64 }:
+		value = p.number()
 	}
 	return value, s.ok == nil || s.ok(value)
+}
+
+// check returns an error of code usage if the value in o is out of range.
+func (s Setting) check(o *Options) error {
+	phrase := s.phrase
+	if phrase == "" {
+		phrase = strings.ReplaceAll(s.Name, "-", " ")
+	}
+	if p, open := s.field(o).(openFlag); open && *p.value != nil && **p.value == 0 {
+		return usage("%s is 0, want at least 1, or nil for the default rule", phrase)
+	}
+	v, ok := s.InRange(o)
+	if ok {
+		return nil
+	}
+	return usage("%s is %v, want %s", phrase, v, s.Want)
 }
 
 // settingOf finds a setting by its name in model files.
@@ -224,9 +315,9 @@ func settingOf(field string) (Setting, bool) {
 	return settings[i], true
 }
 
-// EnsureDefaults puts the default in the place of each 0 that stands for one: 1 for the factors of
-// steps, 5 for Patience, the hinge for the reward and so on. Defaults that depend on the data or on
-// the algorithm (Passes, Holdout, Folds, Steps, FirstEpoch, LevelPositives) stay open.
+// EnsureDefaults replaces each 0 that stands for a default by its value: 1 for the factors of
+// steps, 5 for Patience, the hinge for the reward and so on. It does not set defaults that depend
+// on the data or on the algorithm (Passes, Holdout, Folds, Steps, FirstEpoch, LevelPositives).
 func (o Options) EnsureDefaults() Options {
 	for _, s := range settings {
 		if s.standard == 0 {
@@ -249,114 +340,12 @@ func (o Options) EnsureDefaults() Options {
 	return o
 }
 
-// checkRanges refuses the first setting that is out of its range.
+// checkRanges returns an error for the first setting that is out of its range.
 func (o Options) checkRanges() error {
 	for _, s := range settings {
-		v, ok := s.InRange(&o)
-		if ok {
-			continue
+		if err := s.check(&o); err != nil {
+			return err
 		}
-		phrase := s.phrase
-		if phrase == "" {
-			phrase = strings.ReplaceAll(s.Name, "-", " ")
-		}
-		return usage("%s is %v, want %s", phrase, v, s.Want)
-	}
-	switch {
-	case o.Threshold < ThresholdDefault || o.Threshold > ThresholdTuned:
-		return usage("threshold rule is %d, want the default, zero or tuned", o.Threshold)
-	case o.Config.Steps < StepsDefault || o.Config.Steps > StepsAdaptive:
-		return usage("steps is %d, want StepsDefault, StepsSqrt or StepsAdaptive", o.Config.Steps)
-	case o.Config.Averaging < AverageAll || o.Config.Averaging > AverageLastHalf:
-		return usage("averaging is %d, want AverageAll, AverageLastPass, AverageNone or AverageLastHalf",
-			o.Config.Averaging)
-	case o.LevelPositives != nil && *o.LevelPositives < 0:
-		return usage("number of positives that end a level stage is %d, want at least 1 (0 is never)",
-			*o.LevelPositives)
 	}
 	return nil
-}
-
-// nameFlag is the flag of a constant that has a name.
-type nameFlag[T ~int] struct {
-	value *T
-	names []string
-}
-
-func nameOf[T ~int](value *T, names []string) FlagValue { return nameFlag[T]{value, names} }
-
-// String implements [FlagValue].
-func (f nameFlag[T]) String() string {
-	if f.value == nil || int(*f.value) < 0 || int(*f.value) >= len(f.names) {
-		return ""
-	}
-	return f.names[*f.value]
-}
-
-// Set implements [FlagValue].
-func (f nameFlag[T]) Set(text string) error {
-	i := slices.Index(f.names, text)
-	if i < 0 {
-		return errors.New("want " + strings.Join(f.names, " or "))
-	}
-	*f.value = T(i)
-	return nil
-}
-
-// Type implements [FlagValue].
-func (f nameFlag[T]) Type() string { return strings.Join(f.names, "|") }
-
-// levelFlag is [Options.LevelPositives] as commands and model files write it: 0 is the default, -1
-// is never.
-type levelFlag struct{ o *Options }
-
-// String implements [FlagValue].
-func (f levelFlag) String() string {
-	if f.o == nil {
-		return "0"
-	}
-	return strconv.Itoa(levelNumber(f.o.LevelPositives))
-}
-
-// Set implements [FlagValue].
-func (f levelFlag) Set(text string) error {
-	n, err := strconv.ParseInt(text, 0, 32)
-	if err != nil {
-		return err
-	}
-	positives, err := levelOf(int(n))
-	if err != nil {
-		return err
-	}
-	f.o.LevelPositives = positives
-	return nil
-}
-
-// Type implements [FlagValue].
-func (levelFlag) Type() string { return "int" }
-
-// levelNumber and levelOf convert [Options.LevelPositives] to and from the number in commands and
-// model files, and nothing else does. levelOf returns an error for numbers out of range.
-func levelNumber(positives *int) int {
-	switch {
-	case positives == nil:
-		return 0
-	case *positives == 0:
-		return -1
-	default:
-		return *positives
-	}
-}
-
-func levelOf(number int) (*int, error) {
-	switch {
-	case number < -1:
-		return nil, errors.New("want at least -1")
-	case number < 0:
-		return new(0), nil
-	case number == 0:
-		return nil, nil
-	default:
-		return new(number), nil
-	}
 }

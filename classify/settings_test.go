@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// Every option that a model file keeps has its range in the table of settings, so that what a
-// reader of models accepts cannot drift from what Fit accepts.
+// Every option that a model file keeps has its range in the table of settings, so that readers of
+// models and Fit accept the same values.
 func TestSettingsCoverTheModelFile(t *testing.T) {
 	special := map[string]string{
 		"stream": "a way of training", "valid": "a digest", "reward": "a name with parameters",
@@ -26,8 +26,8 @@ func TestSettingsCoverTheModelFile(t *testing.T) {
 	}
 }
 
-// A value out of a setting's range is refused by Fit with the words of the table, and names are
-// found once.
+// Fit refuses a value out of a setting's range with the words of the table, and no name is in the
+// table twice.
 func TestSettingsRanges(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range settings {
@@ -45,6 +45,18 @@ func TestSettingsRanges(t *testing.T) {
 					continue
 				}
 				*p = int(v)
+			case shareFlag:
+				*p.value = &v
+			case openFlag:
+				if v-v != 0 {
+					continue
+				}
+				*p.value = new(int(v))
+			case levelFlag:
+				if v-v != 0 {
+					continue
+				}
+				o.LevelPositives = new(int(v))
 			default:
 				continue
 			}
@@ -83,6 +95,44 @@ func TestSettingsAsText(t *testing.T) {
 	}
 }
 
+// An option that may be left open is nil by default and for a 0 in a flag, except for the share to
+// hold out, of which 0 is none. A value out of range is stored, and refused by the range.
+func TestOpenSettings(t *testing.T) {
+	var o Options
+	flag := func(name string) FlagValue {
+		s, _ := settingOf(name)
+		return s.Value(&o).(FlagValue)
+	}
+	set := func(name, text string) {
+		t.Helper()
+		if err := flag(name).Set(text); err != nil || flag(name).String() != text {
+			t.Errorf("%s %s: reads %s, %v", name, text, flag(name).String(), err)
+		}
+	}
+	for _, name := range []string{"passes", "folds", "holdout"} {
+		if s, _ := settingOf(name); flag(name).String() != "0" || s.check(&o) != nil {
+			t.Errorf("%s left open is %s, %v", name, flag(name).String(), s.check(&o))
+		}
+		set(name, "-1")
+		if s, _ := settingOf(name); s.check(&o) == nil {
+			t.Errorf("%s of -1 is accepted", name)
+		}
+		if err := flag(name).Set("half"); err == nil || flag(name).String() != "-1" {
+			t.Errorf("%s half: %v, %s", name, err, flag(name).String())
+		}
+		set(name, "0")
+	}
+	if o.Passes != nil || o.Folds != nil || !o.noHoldout() {
+		t.Errorf("flags of 0 give %v passes, %v folds, holdout %v", o.Passes, o.Folds, o.Holdout)
+	}
+	set("passes", "7")
+	set("folds", "3")
+	set("holdout", "0.25")
+	if *o.Passes != 7 || *o.Folds != 3 || o.holdout() != 0.25 {
+		t.Errorf("%d passes, %d folds, holdout %v", *o.Passes, *o.Folds, *o.Holdout)
+	}
+}
+
 // A LevelPositives of 0 means the same to Fit and to NewSTAMP: the paper's stages of equal length.
 func TestLevelPositivesOfZero(t *testing.T) {
 	xs := stream(63, 3000)
@@ -108,5 +158,44 @@ func TestLevelPositivesOfZero(t *testing.T) {
 	}
 	if r, err = (Options{Measure: measure.FBeta{B: 1}}).resolve(); err != nil || r.levelPositives != 100 {
 		t.Errorf("by default %d positives, %v", r.levelPositives, err)
+	}
+}
+
+// The constructors refuse what the table of parameters excludes, with the words of the table.
+func TestParameters(t *testing.T) {
+	q, f1, worst := measure.QMean{}, measure.FBeta{B: 1}, measure.MulticlassMin{}
+	classes := func(c MulticlassConfig) error {
+		c.Measure = worst
+		_, err := NewMulticlassSPADE(c)
+		return err
+	}
+	_, step := NewSPADE(SPADEConfig{Measure: q, DualStep: math.NaN()})
+	_, positives := NewSTAMP(STAMPConfig{Measure: f1, MinPositives: -1})
+	_, warm := NewSTAMP(STAMPConfig{Measure: f1, WarmStart: math.Inf(1)})
+	_, labels := NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f1}})
+	_, average := NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f1}, Labels: 2, Average: 3})
+	_, rest := NewOneVsRest(OneVsRestConfig{STAMPConfig: STAMPConfig{Measure: f1}, Classes: 1})
+	for want, err := range map[string]error{
+		"dual step is NaN, want " + paramDualStep.want:      step,
+		"positives in a level stage is -1, want at least 1": positives,
+		"starting level is +Inf, want a number in [0, 1]":   warm,
+		"number of labels is 0, want at least 1":            labels,
+		"average is 3, want the macro or the micro average": average,
+		"number of classes is 1, want at least 2":           rest,
+		"number of classes is 0, want at least 2":           classes(MulticlassConfig{}),
+		"share of class 1 is 1, want a number in (0, 1)": classes(
+			MulticlassConfig{Classes: 2, Shares: []float64{0.5, 1}}),
+		"exponent of ε is 1, want a number in (0, 1)": classes(
+			MulticlassConfig{Classes: 2, EpsExponent: 1}),
+		"number of rows between models is -1, want at least 0": StreamOptions{
+			Fit:       Options{Measure: f1},
+			SaveEvery: -1,
+		}.Validate(),
+		"splits is 0, want at least 1":                             checkSplits(0, 0.5),
+		"share of the training part is 1, want a number in (0, 1)": checkSplits(1, 1),
+	} {
+		if noregret.CodeOf(err) != noregret.Usage || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 // SGDConfig holds the options of [SGD].
 type SGDConfig struct {
 	Config
-	// Balanced weighs the classes by 1/p and 1/(1-p).
+	// Balanced weights the classes by 1/p and 1/(1-p).
 	Balanced bool
-	// Weights are those of the classes; nil weighs all examples alike.
+	// Weights are the class weights; nil gives all examples the same weight.
 	Weights *ClassWeights
 }
 
@@ -49,10 +49,9 @@ func NewSGD(opt SGDConfig) (*SGD, error) {
 	if opt.Weights != nil {
 		weights = *opt.Weights
 	}
-	if !(weights.Positive >= 0 && weights.Negative >= 0) || math.IsInf(weights.Positive+weights.Negative, 0) ||
-		weights == (ClassWeights{}) {
-		return nil, usage("class weights are %v and %v, want finite numbers, at least 0 and not both 0",
-			weights.Positive, weights.Negative)
+	if p := paramClassWeight; !p.ok(weights.Positive) || !p.ok(weights.Negative) ||
+		math.IsInf(weights.Positive+weights.Negative, 0) || weights == (ClassWeights{}) {
+		return nil, usage("class weights are %v and %v, want %s", weights.Positive, weights.Negative, p.want)
 	}
 	s := &SGD{opt: opt, weights: weights}
 	s.online = newOnline(cfg, s)

@@ -17,8 +17,8 @@ const snapshotMagic = "noregret-learner-2\n"
 // seal writes a snapshot.
 func seal(kind string, state any) ([]byte, error) { return snapshot.Seal(snapshotMagic, kind, state) }
 
-// unseal reads a snapshot into state. It refuses one that is damaged, or of another version,
-// learner or set of options.
+// unseal reads a snapshot into state. It returns an error if the snapshot is damaged, or of another
+// version, learner or set of options.
 func unseal(data []byte, kind string, state any) error {
 	return snapshot.Open(data, snapshotMagic, kind, state)
 }
@@ -35,7 +35,7 @@ type learnerState struct {
 	STAMP  *stampState
 }
 
-// frontState is what the learners of one and of several models have in common.
+// frontState is the common state of the learners of one and of several models.
 type frontState struct {
 	Pos, Neg, Rows    float64
 	Skipped, T        int64
@@ -74,7 +74,7 @@ func (o *online) kind(extra string) string {
 		c.MeanSquare)
 }
 
-// digest is short text that differs between scalings, "learned" for none. O(d).
+// digest returns a short text that identifies a scaling, "learned" for none. O(d).
 func (s *Scaling) digest() string {
 	if s == nil {
 		return "learned"
@@ -119,11 +119,11 @@ func (o *online) restoreFront(s *frontState) {
 	o.meanSquare, o.share, o.ready, o.failed = s.MeanSquare, s.Share, s.Ready, nil
 }
 
-// restored is the descent of a checked state.
+// restored returns the descent of a checked state.
 func restored(s oco.LinearDescentState) *oco.LinearDescent {
 	l, err := oco.RestoreLinearDescent(s)
 	if err != nil {
-		panic(err) // checkLinear has passed it
+		panic(err) // checkLinear has accepted the state
 	}
 	return l
 }
@@ -214,7 +214,7 @@ func (s *SGD) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// options are STAMP's own options as text.
+// options returns STAMP's own options as text.
 func (s *STAMP) options() string {
 	o := s.opt
 	return fmt.Sprintf("stamp %s first=%d growth=%v min=%d level=%d prior=%v warm=%v", o.Measure.Name(), o.FirstEpoch,

@@ -39,7 +39,7 @@ func (s *learnerState) check(o *online) error {
 	}
 	f := &s.Front
 	if !f.Ready && o.cfg.Scaling != nil && o.cfg.MeanSquare > 0 {
-		return badSnapshot("damaged: it has a burn-in, this learner has none")
+		return badSnapshot("damaged: it is in a burn-in, this learner has none")
 	}
 	if f.Ready && !(f.Share > 0 && f.Share < 1) {
 		return badSnapshot("damaged: its share of positives is %v", f.Share)
@@ -70,7 +70,7 @@ func (s *frontState) check(o *online) error {
 	wanted := o.cfg.Scaling == nil || (o.cfg.MeanSquare == 0 && !s.Ready)
 	m := s.Moments
 	if wanted != (m != nil) {
-		return badSnapshot("damaged: its moments are there (%t) or should be (%t), not both", m != nil, wanted)
+		return badSnapshot("damaged: it has moments: %t, expected: %t", m != nil, wanted)
 	}
 	if m == nil {
 		return nil

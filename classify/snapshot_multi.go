@@ -127,7 +127,7 @@ func (st *multiclassState) check(s *MulticlassSPADE) error {
 	}
 	f, n := &st.Outputs.Front, s.opt.Classes
 	if !f.Ready && s.opt.Shares != nil && s.opt.Scaling != nil && s.opt.MeanSquare > 0 {
-		return badSnapshot("damaged: it has a burn-in, this learner has none")
+		return badSnapshot("damaged: it is in a burn-in, this learner has none")
 	}
 	if len(st.Alpha) != n || len(st.Sum) != n || len(st.Weight) != n || len(st.Seen) != n*n {
 		return badSnapshot(

@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// manyLearner is what the learners of several outputs have in common.
+// manyLearner is the common interface of the learners of several outputs.
 type manyLearner interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
@@ -18,8 +18,8 @@ type manyLearner interface {
 	Finish() error
 }
 
-// manyLearners makes one of each, and says how it learns from a two-class row, whose class and
-// feature 2 make three classes.
+// manyLearners makes one of each, with a function that feeds it a two-class row, whose class and
+// feature 2 define three classes.
 var manyLearners = map[string]func(c Config) (manyLearner, func(x Example, class int) error, error){
 	"multiclass min": func(c Config) (manyLearner, func(Example, int) error, error) {
 		return newManyClasses(MulticlassConfig{Config: c, Classes: 3, Measure: measure.MulticlassMin{}})
@@ -82,8 +82,8 @@ func manyRows(seed uint64, n int) (rows []Example, classes []int) {
 	return rows, classes
 }
 
-// A snapshot of each of them, taken anywhere, continues bit for bit, also over a learner that is
-// somewhere else.
+// A snapshot of each of them, taken at any point, continues bit for bit, also when restored into a
+// learner in another state.
 func TestManyRestoreContinues(t *testing.T) {
 	t.Parallel()
 	rows, classes := manyRows(8, 420)
@@ -137,7 +137,7 @@ func TestManyRestoreContinues(t *testing.T) {
 	}
 }
 
-// Damage, the snapshots of the others and of other options are refused, and change nothing.
+// Damaged snapshots and those of other learners or other options are refused and change nothing.
 func TestManyBadSnapshotsAreRefused(t *testing.T) {
 	rows, classes := manyRows(8, 200)
 	states := map[string][]byte{}
@@ -154,7 +154,7 @@ func TestManyBadSnapshotsAreRefused(t *testing.T) {
 			}
 			state := mustMarshal(t, l)
 			states[name] = state
-			if n == 6 { // the others are larger, and the checksum does not care
+			if n == 6 { // the later ones are larger, and the checksum works the same
 				allDamage(state, func(bad []byte, what string, at int) {
 					if err := l.UnmarshalBinary(bad); noregret.CodeOf(err) != noregret.BadInput {
 						t.Fatalf("%s, %s %d of %d bytes: got %v, want an error of code bad_input", name, what, at,
@@ -182,7 +182,7 @@ func TestManyBadSnapshotsAreRefused(t *testing.T) {
 	}
 }
 
-// Sealed states that no learner can be in are refused.
+// States that no learner can be in are refused, even with a right checksum.
 func TestManyImpossibleSnapshotsAreRefused(t *testing.T) {
 	rows, classes := manyRows(8, 400)
 	build := func(name string, n int) manyLearner {

@@ -63,7 +63,7 @@ func (st *microState) check(s *MicroSTAMP) error {
 	f, cfg, n := &st.Outputs.Front, s.front.cfg, len(s.lins)
 	switch {
 	case !f.Ready && cfg.Scaling != nil && cfg.MeanSquare > 0:
-		return badSnapshot("damaged: it has a burn-in, this learner has none")
+		return badSnapshot("damaged: it is in a burn-in, this learner has none")
 	case f.Ready && !(f.Share > 0 && f.Share < 1):
 		return badSnapshot("damaged: its share of positive pairs is %v", f.Share)
 	case len(st.Seen) != n:

@@ -118,8 +118,8 @@ func TestSnapshotsOfOtherOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// A snapshot with a right checksum whose state no learner can be in is refused as well: none makes
-// a method panic later.
+// A snapshot with a right checksum whose state no learner can be in is refused as well, so that no
+// method panics later.
 func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 	newSTAMP := func() *STAMP {
 		l,
@@ -230,7 +230,7 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 			t.Errorf("dual %+v: got %v, want an error of code bad_input", d, err)
 		}
 	}
-	// A checksum over something else entirely.
+	// A right checksum over bytes that are no snapshot.
 	junk := []byte(snapshotMagic + "junk")
 	sum := sha256.Sum256(junk)
 	if err := spade.UnmarshalBinary(append(junk, sum[:]...)); noregret.CodeOf(err) != noregret.BadInput ||
@@ -240,7 +240,7 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 }
 
 // Restoring continues bit for bit from any example of a short run, in every state of a stage, also
-// over a learner that is somewhere else.
+// into a learner in another state.
 func TestRestoreContinuesFromAnywhere(t *testing.T) {
 	t.Parallel()
 	xs := stream(8, 420)
@@ -349,7 +349,7 @@ func TestSnapshotRefused(t *testing.T) {
 }
 
 // TestSnapshotVersion1 opens snapshots that encoding/gob wrote of learners after 600 examples, and
-// goes on as learners do that have seen the examples.
+// continues like learners that have seen these examples.
 func TestSnapshotVersion1(t *testing.T) {
 	for file, name := range map[string]string{"spade": "spade gmean", "stamp": "stamp f1, adaptive"} {
 		data, err := os.ReadFile("testdata/snapshot1/" + file + ".bin")

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/noregret/noregret/classify/measure"
@@ -23,6 +24,21 @@ const (
 	DualZeroOne
 )
 
+// of returns the reward that updates the dual at the given margin and training reward.
+func (d DualReward) of(margin, reward float64) float64 {
+	switch d {
+	case DualClipped:
+		return max(reward, 0)
+	case DualZeroOne:
+		if margin > 0 {
+			return 1
+		}
+		return 0
+	default:
+		return reward
+	}
+}
+
 // SPADEConfig holds the options of [SPADE]. Measure is required.
 type SPADEConfig struct {
 	Config
@@ -31,7 +47,7 @@ type SPADEConfig struct {
 	// DualScale > 0 multiplies the default dual step η'₀ = √(p(1-p)); 1 if left out. Use FixedDual
 	// to keep the dual constant.
 	DualScale float64
-	// DualStep > 0 replaces η'₀ unless it is left out.
+	// DualStep, if positive, replaces η'₀.
 	DualStep float64
 	// FixedDual keeps the dual at its initial point. SPADE is then class-balanced SGD.
 	FixedDual bool
@@ -99,8 +115,7 @@ func NewSPADE(opt SPADEConfig) (*SPADE, error) {
 	return s, nil
 }
 
-// checkDual checks the options of the dual player and puts the defaults in the place of those left
-// out.
+// checkDual checks the options of the dual player and replaces those left out by the defaults.
 func checkDual(scale *float64, step float64, exponent *float64, reward DualReward) error {
 	o := Options{DualScale: *scale}.EnsureDefaults()
 	if err := o.checkRanges(); err != nil {
@@ -108,17 +123,9 @@ func checkDual(scale *float64, step float64, exponent *float64, reward DualRewar
 	}
 	*scale = o.DualScale
 	if *exponent == 0 {
-		*exponent = 0.5
+		*exponent = paramEpsExponent.standard
 	}
-	switch {
-	case !(step >= 0) || math.IsInf(step, 0):
-		return usage("dual step is %v, want a finite number at least 0 (0 is the default)", step)
-	case !(*exponent > 0 && *exponent < 1):
-		return usage("exponent of ε is %v, want a number in (0, 1)", *exponent)
-	case reward < DualDefault || reward > DualZeroOne:
-		return usage("dual reward is %d, want surrogate, clipped or zero-one", reward)
-	}
-	return nil
+	return cmp.Or(paramDualStep.check(step), paramEpsExponent.check(*exponent), paramDualReward.check(float64(reward)))
 }
 
 func (s *SPADE) begin() {
@@ -153,24 +160,9 @@ func (s *SPADE) step(index []uint32, value []float32, positive bool, weight floa
 		return err
 	}
 	if !s.opt.FixedDual {
-		s.descend(s.dual0/root, factor*s.dualReward(m, r), positive)
+		s.descend(s.dual0/root, factor*s.opt.DualReward.of(m, r), positive)
 	}
 	return nil
-}
-
-// dualReward returns the reward that updates the dual at margin m and training reward r.
-func (s *SPADE) dualReward(m, r float64) float64 {
-	switch s.opt.DualReward {
-	case DualClipped:
-		return max(r, 0)
-	case DualZeroOne:
-		if m > 0 {
-			return 1
-		}
-		return 0
-	default:
-		return r
-	}
 }
 
 // descend is the dual step of size eta for the weighted reward of one example.

@@ -145,10 +145,10 @@ func (s dualSet) Diameter() float64 { return 2 * s.m.DualRadius() }
 
 func (s dualSet) String() string { return s.m.Name() }
 
-// TestSPADEIsTwoGradientPlayers holds SPADE to what it is: online subgradient descent of package
-// oco on the weights, averaged by its online-to-batch conversion, against online subgradient
-// descent on the dual region, both with rate 1/√t. The sparse, scaled representation of this
-// package is the same thing in O(nnz).
+// TestSPADEIsTwoGradientPlayers checks that SPADE is online subgradient descent of package oco on
+// the weights, averaged by its online-to-batch conversion, against online subgradient descent on
+// the dual region, both with rate 1/√t. The sparse, scaled representation of this package computes
+// the same in O(nnz).
 func TestSPADEIsTwoGradientPlayers(t *testing.T) {
 	const dim, rounds, share, radius = 6, 400, 0.2, 1.5
 	for _, m := range []measure.Concave{measure.Min{}, measure.QMean{}} {

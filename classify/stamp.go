@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/noregret/noregret/classify/measure"
@@ -63,7 +64,7 @@ type Checkpoint struct {
 // epochs; choose one, with a threshold, on held-out data.
 //
 // Cost: O(nnz) time per example, O(d log T) memory, no allocation within an epoch. At most the last
-// 64 checkpoints are kept, which matters for growth factors close to 1 only.
+// 64 checkpoints are kept, which only matters for growth factors close to 1.
 type STAMP struct {
 	*online
 	opt   STAMPConfig
@@ -100,7 +101,7 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 		opt.Growth = 2
 	}
 	if opt.MinPositives == 0 {
-		opt.MinPositives = 5
+		opt.MinPositives = int(paramMinPositives.standard)
 	}
 	if err := (Options{
 		FirstEpoch: opt.FirstEpoch, Growth: opt.Growth, PriorPositives: opt.PriorPositives,
@@ -108,11 +109,9 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 	}).EnsureDefaults().checkRanges(); err != nil {
 		return nil, err
 	}
-	switch {
-	case opt.MinPositives < 1:
-		return nil, usage("smallest number of positives in a level stage is %d, want at least 1", opt.MinPositives)
-	case !(opt.WarmStart >= 0 && opt.WarmStart <= 1):
-		return nil, usage("starting level is %v, want a number in [0, 1]", opt.WarmStart)
+	if err := cmp.Or(paramMinPositives.check(float64(opt.MinPositives)),
+		paramWarmStart.check(opt.WarmStart)); err != nil {
+		return nil, err
 	}
 	s := &STAMP{opt: opt, level: opt.WarmStart}
 	s.online = newOnline(cfg, s)
@@ -217,7 +216,7 @@ func (s *STAMP) levelDone() bool {
 	return (s.positives >= s.opt.MinPositives && s.negatives >= 1) || s.done >= 10*s.stage
 }
 
-// endLevelStage keeps the checkpoint and begins the next epoch from the model just measured.
+// endLevelStage stores the checkpoint and starts the next epoch from the model just measured.
 func (s *STAMP) endLevelStage() {
 	c := Checkpoint{Level: s.level, Stage: s.stage, LevelStage: s.done, Counts: s.counts, Model: s.current}
 	c.NextLevel = s.nextEpoch()
@@ -265,7 +264,8 @@ func (s *STAMP) Checkpoints() []Checkpoint {
 	return append(out, last)
 }
 
-// runningCounts reports whether the running model stage, if it is one, makes a checkpoint.
+// runningCounts reports whether the running stage, if it is a model stage, is long enough for a
+// checkpoint.
 func (s *STAMP) runningCounts() bool {
 	return s.done > 0 && (2*s.done >= s.stage || len(s.points) == 0)
 }

@@ -109,8 +109,8 @@ func TestLevelFromCounts(t *testing.T) {
 	near(t, "level with θ from p", l.Level(), 2*0.6/(1+19+0.6-19*0.9), 1e-12)
 }
 
-// A level stage without a positive keeps the level; one with few goes on, for up to ten times its
-// length.
+// A level stage without a positive keeps the level; one with few positives continues, for up to ten
+// times its length.
 func TestLevelStageWaitsForPositives(t *testing.T) {
 	cfg := Config{Dim: 1, Positives: 0.01, Scaling: Identity(1), MeanSquare: 1}
 	l := newSTAMP(t, STAMPConfig{Config: cfg, Measure: measure.FBeta{B: 1}, FirstEpoch: 10, WarmStart: 0.3})
@@ -172,8 +172,8 @@ func TestTruncatedStage(t *testing.T) {
 	}
 }
 
-// Levels come from 0/1 predictions: a hinge-reward level of the same classifier is far too
-// low.
+// Levels come from 0/1 predictions: the level that hinge rewards give the same classifier is far
+// too low.
 func TestLevelIsNotFromHingeRewards(t *testing.T) {
 	l := newSTAMP(t, STAMPConfig{Config: Config{Dim: 13}, Measure: measure.FBeta{B: 1}})
 	xs := stream(23, 30_000)

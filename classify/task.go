@@ -26,18 +26,15 @@ type task struct {
 	scores [][]Scored
 	pool   *pool // collects the candidates of a fold, instead of choosing among them
 	model  Linear
-	best   int // place in history, -1 with none
-	stale  int // candidates since the best one of this run
-	// runBest is the best held-out value of this run (of one step scale).
-	runBest float64
-	// negatives is the factor for the weights of held-out negatives that makes their class ratio
-	// the population's.
+	choice
+	// negatives is the factor for the weights of held-out negatives that gives the classes the
+	// ratio of the population.
 	negatives float64
 	result    Result
 }
 
 func newTask(ctx context.Context, data Data, opt resolved) (*task, error) {
-	t := &task{ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, best: -1}
+	t := &task{ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, choice: noChoice}
 	t.result.Algorithm = opt.alg.Name
 	all, err := data.Classes()
 	if err != nil {
@@ -51,9 +48,9 @@ func newTask(ctx context.Context, data Data, opt resolved) (*task, error) {
 	}
 	t.result.Train = t.classes
 	t.negatives = t.negativeWeight()
-	t.passes = opt.Passes
-	if t.passes == 0 {
-		t.passes = t.passesFor(1)
+	t.passes = t.passesFor(1)
+	if opt.Passes != nil {
+		t.passes = *opt.Passes
 	}
 	return t, t.prepare()
 }
@@ -61,8 +58,8 @@ func newTask(ctx context.Context, data Data, opt resolved) (*task, error) {
 // theta is n₋/n₊ of the training part.
 func (t *task) theta() float64 { return t.classes.NegativeWeight / t.classes.PositiveWeight }
 
-// negativeWeight is the factor for the weights of negatives that makes their class ratio the
-// population's.
+// negativeWeight is the factor for the weights of negatives that gives the classes the ratio of the
+// population.
 func (t *task) negativeWeight() float64 {
 	if p := t.opt.PriorPositives; p > 0 {
 		return ((1 - p) / p) / t.theta()
@@ -70,7 +67,7 @@ func (t *task) negativeWeight() float64 {
 	return 1
 }
 
-// coefficients are those of a measure for the population.
+// coefficients returns the coefficients of a measure for the population.
 func (t *task) coefficients(m measure.Ratio) measure.Coefficients {
 	if p := t.opt.PriorPositives; p > 0 {
 		return m.Coefficients((1 - p) / p)
@@ -85,9 +82,9 @@ func (t *task) split(all Classes) error {
 		t.valid, t.result.Holdout = t.opt.Valid, c
 		return err
 	}
-	share := t.opt.Holdout
+	share := t.opt.holdout()
 	wanted := share > 0 || t.opt.judges
-	if t.opt.NoHoldout || !wanted {
+	if t.opt.noHoldout() || !wanted {
 		if t.alg.selects {
 			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare "+
 				"positives is a lottery", t.alg.Name)
@@ -129,31 +126,42 @@ func (t *task) prepare() error {
 	if err != nil {
 		return err
 	}
-	dim := t.train.Set.Info().Dim
-	if t.config.Dim == 0 {
-		t.config.Dim = max(dim, 1)
-	}
-	if t.config.Dim < dim {
-		return usage("dimension is %d, the data have %d features", t.config.Dim, dim)
-	}
-	if t.config.Scaling == nil {
-		if t.opt.Unscaled {
-			t.config.Scaling = Identity(t.config.Dim)
-		} else {
-			t.config.Scaling = m.scaling(t.config.Dim, t.config.BiasFeature != 0)
-		}
+	if err := t.config.complete(m, t.train.Set.Info().Dim, t.opt.Unscaled); err != nil {
+		return err
 	}
 	t.result.Scaling = t.config.Scaling
-	if t.config.MeanSquare == 0 {
-		if t.config.MeanSquare = m.meanSquare(t.config.Scaling, t.config.BiasFeature); t.config.MeanSquare == 0 {
-			t.config.MeanSquare = 1
-		}
-	}
 	if t.config.Positives == 0 {
 		t.config.Positives = t.classes.Share()
 	}
-	if t.config.MeanWeight == 0 {
-		t.config.MeanWeight = m.total / float64(m.rows)
+	return nil
+}
+
+// complete fills in what the options leave to the data, of which m are the moments and dim is the
+// dimension: Dim, Scaling, MeanSquare and MeanWeight.
+func (c *Config) complete(m *moments, dim int, unscaled bool) error {
+	if c.Dim == 0 {
+		c.Dim = max(dim, 1)
+	}
+	if c.Dim < dim {
+		return usage("dimension is %d, the data have %d features", c.Dim, dim)
+	}
+	bias := c.BiasFeature
+	if c.NoIntercept {
+		bias = 0
+	}
+	if c.Scaling == nil {
+		c.Scaling = Identity(c.Dim)
+		if !unscaled {
+			c.Scaling = m.scaling(c.Dim, bias != 0)
+		}
+	}
+	if c.MeanSquare == 0 {
+		if c.MeanSquare = m.meanSquare(c.Scaling, bias); c.MeanSquare == 0 {
+			c.MeanSquare = 1
+		}
+	}
+	if c.MeanWeight == 0 {
+		c.MeanWeight = m.total / float64(m.rows)
 	}
 	return nil
 }
@@ -172,8 +180,8 @@ func (t *task) propose(m Linear, e HistoryEntry) (goOn bool, err error) {
 	return t.proposeAll([]candidate{{model: m, entry: e}})
 }
 
-// scoredAtOnce is how many candidates are scored in one pass over the held-out part, fewer when it
-// is large: together no more than maxHoldoutRows scores are held.
+// scoredAtOnce is the largest number of candidates that are scored in one pass over the held-out
+// part. It is fewer if the part is large, so that at most maxHoldoutRows scores are in memory.
 const scoredAtOnce = 4
 
 // proposeAll adds several candidates, with fewer passes over the held-out part than single calls of
@@ -202,6 +210,42 @@ func (t *task) proposeAll(all []candidate) (goOn bool, err error) {
 	return t.valid == nil || t.stale < t.opt.Patience, nil
 }
 
+// choice is the best candidate of a history so far.
+type choice struct {
+	history []HistoryEntry
+	best    int     // index in the history, -1 if none
+	stale   int     // candidates since the best one of this run
+	runBest float64 // the best held-out value of this run (of one step scale)
+}
+
+// noChoice is the choice before the first candidate.
+var noChoice = choice{best: -1, runBest: math.Inf(-1)}
+
+// startRun begins a run with another step scale.
+func (c *choice) startRun() { c.stale, c.runBest = 0, math.Inf(-1) }
+
+// add adds a candidate to the history and reports whether it is the best: the one with the largest
+// held-out value, or the last one if nothing is held out.
+func (c *choice) add(e HistoryEntry) bool {
+	better := true
+	if e.Holdout != nil {
+		value := *e.Holdout
+		if value > c.runBest {
+			c.runBest, c.stale = value, -1
+		}
+		if c.best >= 0 {
+			best := *c.history[c.best].Holdout
+			better = value > best || math.IsNaN(best) && !math.IsNaN(value)
+		}
+	}
+	c.history = append(c.history, e)
+	c.stale++
+	if better {
+		c.best = len(c.history) - 1
+	}
+	return better
+}
+
 // consider adds a candidate, whose scores are the i-th, to the history and keeps it if it is the
 // best.
 func (t *task) consider(c candidate, i int) {
@@ -210,22 +254,12 @@ func (t *task) consider(c candidate, i int) {
 		t.pool.add(c, t.scores[i])
 		return
 	}
-	better := true
 	if t.valid != nil {
 		value := t.holdoutValue(&c.entry, t.scores[i])
 		c.entry.Holdout = &value
-		if value > t.runBest {
-			t.runBest, t.stale = value, -1
-		}
-		if t.best >= 0 {
-			best := *t.result.History[t.best].Holdout
-			better = value > best || math.IsNaN(best) && !math.IsNaN(value)
-		}
 	}
-	t.result.History = append(t.result.History, c.entry)
-	t.stale++
-	if better {
-		t.model, t.best = c.model, len(t.result.History)-1
+	if t.add(c.entry) {
+		t.model = c.model
 	}
 }
 

@@ -20,8 +20,8 @@ type Scored struct {
 // value of m on the given examples, and that value. The search is exact: the scores are sorted and
 // equal ones are moved together. Candidates are the largest score (nothing is predicted positive),
 // the midpoints between consecutive distinct scores, and one below the smallest (everything is); of
-// equal values the highest threshold wins. Undefined values are passed over; when all are undefined
-// the value is NaN and the threshold is the largest score. It works for every measure and reorders
+// equal values the highest threshold wins. Undefined values are skipped; if all are undefined, the
+// value is NaN and the threshold is the largest score. It works for every measure and reorders
 // examples. With no example or a score that is not finite the result is (0, NaN). O(n log n).
 func TuneThreshold(examples []Scored, m measure.Measure) (threshold, value float64) {
 	if len(examples) == 0 || slices.ContainsFunc(examples, func(e Scored) bool { return e.Score-e.Score != 0 }) {

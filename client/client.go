@@ -309,8 +309,8 @@ func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Expla
 	return &out, err
 }
 
-// Change pauses, resumes or rolls back an experiment, as what is "pause", "resume" or "rollback".
-// The reason is recorded in the log.
+// Change pauses, resumes or rolls back an experiment: what is "pause", "resume" or "rollback". The
+// reason is recorded in the log.
 func (c *Client) Change(ctx context.Context, name, what, reason string) (out policy.Summary, err error) {
 	err = c.json(ctx, call{method: "POST", path: pathOf(name, "/"+what)}, map[string]string{"reason": reason}, &out)
 	return out, err

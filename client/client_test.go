@@ -18,7 +18,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestCalls uses every call once.
+// TestCalls makes every call once.
 func TestCalls(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	c := s.client
@@ -80,7 +80,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestRetries: repeatable requests are retried up to the number of attempts; changes are sent once.
+// TestRetries checks that repeatable requests are retried up to the number of attempts and that
+// changes are sent once.
 func TestRetries(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	for _, c := range []struct {
@@ -121,8 +122,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestReporter: with many goroutines and a service that is unavailable for a while, every item
-// arrives once.
+// TestReporter checks that every item of many goroutines arrives once although the service is
+// unavailable for a while.
 func TestReporter(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	ds, err := s.client.Decide(ctx, "toy", units(400)...)
@@ -146,7 +147,7 @@ func TestReporter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.refuse.Store(11) // more than one call's attempts
+	s.refuse.Store(11) // more failures than one call has attempts
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
@@ -171,11 +172,11 @@ func TestReporter(t *testing.T) {
 		t.Errorf("%+v in %d batches; %+v, %v", total, batches, report.Feedback, err)
 	}
 	if err := r.Exposure(ctx, "x"); err == nil {
-		t.Error("a closed reporter took an item")
+		t.Error("a closed reporter accepted an item")
 	}
 }
 
-// TestReporterHoldsBack: a full queue makes the caller wait until its context ends.
+// TestReporterHoldsBack checks that a full queue makes the caller wait until its context ends.
 func TestReporterHoldsBack(t *testing.T) {
 	s := newService(t)
 	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 1, Queue: 2})
@@ -196,20 +197,20 @@ func TestReporterHoldsBack(t *testing.T) {
 		}
 	}
 	if err := r.TryExposure("x"); err == nil || !strings.Contains(err.Error(), "the queue is full") {
-		t.Errorf("an exposure that does not wait: %v", err)
+		t.Errorf("TryExposure with a full queue: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	if err := r.Exposure(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("an exposure that waits ends with %v", err)
+		t.Errorf("Exposure with a full queue: %v", err)
 	}
 	if err := r.Close(ctx); err == nil {
-		t.Error("closing in time was promised though nothing could be sent")
+		t.Error("Close returned no error though nothing could be sent")
 	}
 }
 
-// TestLocalSameArm: the process and the service decide alike, before and after changes of the
-// policy.
+// TestLocalSameArm checks that the process and the service make the same decisions, before and
+// after changes of the policy.
 func TestLocalSameArm(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	renewed := make(chan uint64, 10)
@@ -232,7 +233,7 @@ func TestLocalSameArm(t *testing.T) {
 		}
 		if round > 0 { // the long poll brings it
 			if v := <-renewed; v != ds[0].Version {
-				t.Fatalf("round %d: version %d came, the service has %d", round, v, ds[0].Version)
+				t.Fatalf("round %d: the client has version %d, the service %d", round, v, ds[0].Version)
 			}
 		}
 		held := 0
@@ -243,7 +244,7 @@ func TestLocalSameArm(t *testing.T) {
 			}
 			if got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version ||
 				!bytes.Equal(got.Value, d.Value) {
-				t.Fatalf("round %d, %s: here %+v, the service %+v", round, names[i], got, d)
+				t.Fatalf("round %d, %s: the client decides %+v, the service %+v", round, names[i], got, d)
 			}
 			if got.HeldBack {
 				held++
@@ -280,7 +281,8 @@ func TestLocalSameArm(t *testing.T) {
 	}
 }
 
-// TestLocalSums: the recorded sums arrive once, even if the service was unavailable meanwhile.
+// TestLocalSums checks that the recorded sums arrive once, even if the service was unavailable
+// meanwhile.
 func TestLocalSums(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	var results []policy.FeedbackResult
@@ -330,7 +332,7 @@ func TestLocalSums(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := l.Record(d, map[string]float64{name: v}); err == nil {
-			t.Errorf("%s = %v was taken", name, v)
+			t.Errorf("%s = %v was accepted", name, v)
 		}
 	}
 	s.refuse.Store(9)
@@ -359,8 +361,8 @@ func TestLocalSums(t *testing.T) {
 	}
 }
 
-// TestLocalTellsRefused: Flush returns the sums that the service rejected, and does not send them
-// again.
+// TestLocalTellsRefused checks that the error of Flush describes the sums that the service rejected
+// and that Flush does not send them again.
 func TestLocalTellsRefused(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour})
@@ -382,7 +384,8 @@ func TestLocalTellsRefused(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_,
 			_ = io.WriteString(w,
-			`{"accepted": 0, "duplicate": 0, "late": 0, "rejected": 1, "items": [{"status": "rejected", "error": "no reason"}]}`)
+			`{"accepted": 0, "duplicate": 0, "late": 0, "rejected": 1, "items": [{"status": "rejected", "error": "no `+
+				`reason"}]}`)
 	})
 	s.answer.Store(&refuse)
 	if err := l.Flush(ctx); noregret.CodeOf(err) != noregret.BadInput ||
@@ -416,8 +419,8 @@ func BenchmarkLocalDecide(b *testing.B) {
 	}
 }
 
-// TestReporterRefuses: an item that could never be sent is refused at once and does not delay the
-// others.
+// TestReporterRefuses checks that an item that could never be sent is refused at once and does not
+// delay the others.
 func TestReporterRefuses(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	ds, err := s.client.Decide(ctx, "toy", "ann")
@@ -456,8 +459,8 @@ func TestReporterRefuses(t *testing.T) {
 	}
 }
 
-// TestReporterSplits: a batch that is too large for the service is split. Flush and Close return an
-// error for an item that is too large by itself.
+// TestReporterSplits checks that a batch that is too large for the service is split, and that Flush
+// and Close return an error for an item that is too large by itself.
 func TestReporterSplits(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	ds, err := s.client.Decide(ctx, "toy", units(40)...)
@@ -491,12 +494,12 @@ func TestReporterSplits(t *testing.T) {
 	}
 }
 
-// TestPatience: a response that cannot be decoded and an unknown access token are temporary
-// failures, and no item is lost.
+// TestPatience checks that a response that cannot be decoded and an unknown access token are
+// temporary failures that lose no item.
 func TestPatience(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
-		"a page of a portal": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
-		"a token withdrawn":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+		"a portal's page":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"a token withdrawn": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
 	} {
 		s, ctx := newService(t), context.Background()
 		ds, err := s.client.Decide(ctx, "toy", "ann")
@@ -528,8 +531,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestReporterCloses: with the service unavailable and the queue full, Close returns when its
-// context ends, and so do the callers that wait for the queue.
+// TestReporterCloses checks that Close returns when its context ends although the service is
+// unavailable and the queue is full, and that the callers waiting for the queue return, too.
 func TestReporterCloses(t *testing.T) {
 	s := newService(t)
 	s.refuse.Store(1 << 40)
@@ -551,7 +554,7 @@ func TestReporterCloses(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := r.Exposure(ended, "y"); !errors.Is(err, context.Canceled) {
-		t.Errorf("an exposure whose context has ended: %v", err)
+		t.Errorf("Exposure with an ended context: %v", err)
 	}
 	if err := r.Close(ended); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "dropped") {
 		t.Errorf("close: %v", err)

@@ -49,7 +49,7 @@ func newService(t testing.TB) *service {
 	running := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, running) })
 	v := new(service)
-	v.Server, v.url = servicetest.Start(t, server.Config{}, func(h http.Handler) http.Handler {
+	v.Server, v.url = servicetest.Start(t, func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			v.count.Add(1)
 			if answer := v.answer.Load(); answer != nil {

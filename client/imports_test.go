@@ -38,6 +38,6 @@ func TestImports(t *testing.T) {
 	}
 	visit("client", module+"/client")
 	if len(seen) != len(want) {
-		t.Errorf("the client imports %v: the list has more", seen)
+		t.Errorf("the client imports only %v of the list", seen)
 	}
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Pauses double up to the longest, and end with the context.
+// Pauses double up to the longest one, and end with the context.
 func TestPauses(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	p := pauses{time.Hour, 5 * time.Hour}
 	for _, want := range []time.Duration{2 * time.Hour, 4 * time.Hour, 5 * time.Hour, 5 * time.Hour} {
 		if p.wait(ended, nil) {
-			t.Error("it goes on though the context has ended")
+			t.Error("wait continues though the context has ended")
 		}
 		if p.next != want {
 			t.Errorf("the next pause is %v, want %v", p.next, want)
 		}
 	}
 	if p = (pauses{time.Microsecond, time.Second}); !p.wait(context.Background(), nil) {
-		t.Error("it does not go on")
+		t.Error("wait does not continue")
 	}
 }
 

@@ -18,9 +18,9 @@ import (
 // are supermartingales that begin at 1, and by Ville's inequality each ever reaches 4/(α·w) with
 // probability at most α·w/4. The values of λ are powers of two with weights w that sum to 1; the
 // two kinds and the two sides (1 − X for the upper one) have a quarter of α each. Every μ at which
-// one has reached its bound is out. The first kind is the tight one for observations that are 0 or
-// 1, the second for those of small variance. In the second Σ(X−μ)² = M2 + n·(mean−μ)²: so the sums
-// suffice, without the single observations.
+// one has reached its bound is excluded. The first kind is the tight one for observations that are
+// 0 or 1, the second for those of small variance. In the second Σ(X−μ)² = M2 + n·(mean−μ)²: so the
+// sums suffice, without the single observations.
 
 // lambdas is the number of values of λ: top, top/2, top/4, ...
 const lambdas = 26
@@ -33,8 +33,8 @@ type rate struct {
 	expm1  float64 // e^λ − 1
 }
 
-// sharpRates are for the first kind, flatRates for the second: with λ ≤ 1/2 it rejects every μ
-// beyond the first that it rejects.
+// sharpRates are for the first kind and flatRates for the second. With λ ≤ 1/2 the second kind
+// rejects every μ beyond the first that it rejects.
 var sharpRates, flatRates = rates(4), rates(0.5)
 
 func rates(top float64) (out [lambdas]rate) {

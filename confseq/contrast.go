@@ -55,8 +55,8 @@ func (p *Pair) GroupOf(r float64) Group {
 // same round; for a ratio, numerator − (1 + c)·(control's ratio)·denominator. Effects that all arms
 // of a round share, such as a season, growth or a campaign, cancel, however the mixture has moved
 // between the rounds. The round's weight is n·n₀/N for an arm of n units beside n₀ of the control
-// and N in all, and n₀ for all units served: so the contrast of what was served is the weighted
-// mean of those of its arms.
+// and N in all, and n₀ for all units served: so the contrast of all units served is the weighted
+// mean of the contrasts of the arms.
 //
 // The zero Contrast is empty. It does not depend on c. Its fields are exported to be saved. It is
 // not safe for concurrent use.
@@ -73,8 +73,8 @@ type Contrast struct {
 }
 
 // AddArm adds a round's units of an arm other than the control, where N is the number of units of
-// all arms. A round without two units of the control, or in which its ratio is undefined, is left
-// out.
+// all arms. A round with fewer than two units of the control, or in which its ratio is undefined,
+// is skipped.
 func (c *Contrast) AddArm(arm, control Group, all float64) {
 	if !(arm.N > 0) || !(control.N > 1) || !(control.Per > 0) {
 		return
@@ -127,7 +127,7 @@ type terms struct{ weight, difference, level, own, zero, change float64 }
 // within float64.
 const largestTerm = 1e200
 
-// add adds a round. A round whose terms are too large is left out: the denominator of its ratio is
+// add adds a round. A round whose terms are too large is skipped: the denominator of its ratio is
 // near 0.
 func (c *Contrast) add(t terms, own, control Group) {
 	var round Contrast
@@ -187,8 +187,8 @@ type ContrastOptions struct {
 }
 
 // Tight returns a value for [ContrastOptions]: the sum of squares at which a mean as far beyond the
-// limit as the limit is from the control is about to be found. It returns 0 if there is too little
-// data to say.
+// limit as the limit is from the control is about to be detected. It returns 0 if there is too
+// little data to say.
 func (c *Contrast) Tight(change float64) float64 {
 	v, gap := c.squares(change), float64(change*c.Level)
 	if c.Units < burnIn || !(v > 0) {
@@ -227,10 +227,10 @@ func (c *Contrast) Mean(change float64) float64 {
 // when 200 units are compared and none has more than a 20th of the sum of squares (Noether's
 // condition).
 //
-// An Inflation above 1 makes it asymptotic in any case. If units return, and what they have in
-// common from round to round is not negative, the sum is at all pairs of times at least as highly
-// correlated as independent terms of the same variance, so that it crosses a boundary less often
-// (Slepian 1962).
+// An Inflation above 1 makes it asymptotic in any case. If units return, and their values in
+// different rounds are not negatively correlated, the sum is at all pairs of times at least as
+// highly correlated as independent terms of the same variance, so that it crosses a boundary less
+// often (Slepian 1962).
 func (c *Contrast) Interval(change, alpha float64, o ContrastOptions) (low, high float64) {
 	v, inflation := c.squares(change), max(o.Inflation, 1)
 	if !(c.Weight > 0) {

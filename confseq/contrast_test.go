@@ -13,7 +13,7 @@ import (
 )
 
 // TestContrastByHand compares a contrast of two rounds, and its sum of squares, with sums over
-// units: each unit's coefficient is what the mean over rounds gives it.
+// units, in which each unit has its coefficient in the mean over rounds.
 func TestContrastByHand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		change := rapid.Float64Range(-.9, 2).Draw(t, "change")
@@ -79,7 +79,7 @@ func TestContrastByHand(t *testing.T) {
 			total += parts[k].Weight
 		}
 		if math.Abs(sum-served.Weight*served.Mean(change)) > 1e-9 || math.Abs(total-served.Weight) > 1e-9 {
-			t.Fatalf("the arms come to %v of %v, what was served to %v of %v", sum, total,
+			t.Fatalf("the arms' units sum to %v of %v, the served units to %v of %v", sum, total,
 				served.Weight*served.Mean(change), served.Weight)
 		}
 	})
@@ -113,8 +113,8 @@ func TestContrastOfRatios(t *testing.T) {
 	}
 }
 
-// TestOneSided holds the one-sided boundary to its definition: where it is reached, the mixture
-// over the positive half of the normal distribution is at least 1/α, and hardly more.
+// TestOneSided compares the one-sided boundary with its definition: on the boundary, the mixture
+// over the positive half of the normal distribution is at least 1/α, and only slightly more.
 func TestOneSided(t *testing.T) {
 	for _, alpha := range []float64{.2, .05, .0375, .01, 1e-4} {
 		for _, v := range []float64{.1, 1, 30, 1e4} {
@@ -132,7 +132,7 @@ func TestOneSided(t *testing.T) {
 	}
 }
 
-// TestBoundedRadius holds the bounded boundary to its definition, with package math.
+// TestBoundedRadius compares the bounded boundary with its definition, computed by package math.
 func TestBoundedRadius(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		alpha := rapid.Float64Range(1e-6, .5).Draw(t, "alpha")
@@ -150,15 +150,15 @@ func TestBoundedRadius(t *testing.T) {
 			t.Fatalf("the weights sum to %v", weights)
 		}
 		if e := mixture * alpha; e < 1-1e-6 || e > 1+1e-3 {
-			t.Fatalf("the mixture is %v of what it should be", e)
+			t.Fatalf("the mixture is %v times the expected value", e)
 		}
 	})
 }
 
-// contrastRuns returns in how many of the runs a contrast at α = .05 ever excludes the truth on
-// either side, looked at after each round, and the number of rounds after which the upper bound
-// was first below 0, in the median of the runs. The level of round t is level(t), the arm's mean
-// effect times that of the control, and the arm's share moves.
+// contrastRuns returns the number of runs in which a contrast at α = .05 ever excludes the truth,
+// on either side, checked after each round. It also returns the median number of rounds after which
+// the upper bound was first below 0. The level of round t is level(t), the arm's mean is effect
+// times that of the control, and the arm's share varies.
 func contrastRuns(runs, rounds int, change, effect, width float64, level func(t int) float64,
 	draw func(r *random.Source, mean float64) float64,
 ) (missed [2]int, median int) {
@@ -214,8 +214,9 @@ func contrastRuns(runs, rounds int, change, effect, width float64, level func(t 
 	return missed, found[runs/2]
 }
 
-// TestContrastCovers: where the level of the rounds moves and the arm's share with it, each end of
-// the interval is passed in at most alpha of the runs; and an arm beyond the limit is found.
+// TestContrastCovers checks that each end of the interval is crossed in at most alpha of the runs
+// when the level of the rounds varies together with the arm's share, and that an arm beyond the
+// limit is detected.
 func TestContrastCovers(t *testing.T) {
 	testsize.NoRace(t)
 	runs, most := 500, 39 // 25 expected at the very most, 39 or more have probability .005
@@ -244,15 +245,15 @@ func TestContrastCovers(t *testing.T) {
 				t.Errorf("%s, %s: missed below in %d, above in %d of %d runs", name, kind, missed[0], missed[1], runs)
 			}
 			if _, median := contrastRuns(20, 100, -.1, .4, c.width, level, c.draw); median > 60 {
-				t.Errorf("%s, %s: found after %d rounds in the median", name, kind, median)
+				t.Errorf("%s, %s: detected after %d rounds in the median", name, kind, median)
 			}
 		}
 	}
 }
 
-// TestFewCarryTheMean: revenue of 2 % of the units, lognormal with σ = 1.8. Without a range the
-// interval is trivial while few observations carry the mean; later it misses it in at most alpha of
-// the runs. (It was in 68 % without that condition.)
+// TestFewCarryTheMean has revenue from 2 % of the units, lognormal with σ = 1.8. Without a range
+// the interval is trivial while few observations determine the mean; later it misses the mean in at
+// most alpha of the runs. (Without that condition it missed in 68 %.)
 func TestFewCarryTheMean(t *testing.T) {
 	testsize.NoRace(t)
 	runs, most := 300, 26 // 15 expected at alpha

@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret/confseq"
 )
 
-// A rate of a half is distinguished from a limit of 0.3, looking after every observation.
+// A rate of ½ is distinguished from a limit of 0.3, with a check after every observation.
 func ExampleSequence() {
 	var s confseq.Sequence
 	for i := range 1000 {
@@ -22,7 +22,7 @@ func ExampleSequence() {
 	// Output: after 82 observations: [0.301, 0.699]
 }
 
-// Sources that keep sums report them; the sequence is the same.
+// A source that keeps only sums gives the same sequence.
 func ExampleFromSums() {
 	s, err := confseq.FromSums(1000, 120, 120) // 120 of 1,000 units bought
 	if err != nil {
@@ -48,8 +48,8 @@ func ExamplePair() {
 	// Output: 0.0999 in [0.0943, 0.1056]
 }
 
-// Each round is compared with the control's units of the same round, so that a level that doubles
-// says nothing about the arm, however its share moves.
+// Each round is compared with the control's units of the same round, so a level that doubles does
+// not affect the result, even if the arm's share changes with it.
 func ExampleContrast() {
 	var c confseq.Contrast
 	for round := range 20 {
@@ -66,7 +66,7 @@ func ExampleContrast() {
 	// Output: more than 5 % below the control: -0.0307 in [-0.0393, -0.0222]
 }
 
-// A split that should be half and half is not.
+// A split that should be half and half is not, and the test detects it.
 func ExampleSampleRatio() {
 	s, err := confseq.NewSampleRatio([]float64{0.5, 0.5}, 50)
 	if err != nil {

@@ -75,7 +75,7 @@ func (s *SampleRatio) P() float64 {
 	return min(1, portable.Exp(-s.Worst))
 }
 
-// LogEvidence is by how much n more units of an arm raise the logarithm of the evidence of
+// LogEvidence returns by how much n more units of an arm raise the logarithm of the evidence of
 // [SampleRatio]. The Dirichlet has the parameter prior for the arm and mass in all; share, above 0,
 // is the arm's share under the null hypothesis; count and units are the units so far, of the arm
 // and in all. Evidence with other priors, or from several samples, can be computed with it.

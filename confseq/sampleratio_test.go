@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // TestLogRising compares with package math.
@@ -22,7 +23,8 @@ func TestLogRising(t *testing.T) {
 	}
 }
 
-// TestSampleRatioOrder: units one by one or in sums, in any order, are the same evidence.
+// TestSampleRatioOrder checks that units added one by one or as sums, in any order, give the same
+// evidence.
 func TestSampleRatioOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := []int64{
@@ -43,10 +45,10 @@ func TestSampleRatioOrder(t *testing.T) {
 	})
 }
 
-// TestSampleRatioLevel looks after every unit: under the shares p is ever at most .05 in at most a
-// twentieth of the runs, and another split is found.
+// TestSampleRatioLevel checks p after every unit. Under the stated shares p is ever at most .05 in
+// at most a twentieth of the runs, and another split is detected.
 func TestSampleRatioLevel(t *testing.T) {
-	const runs, units = 300, 2000
+	runs, units := testsize.Of(300, 60), 2000
 	shares := []float64{.5, .3, .2}
 	ever := func(name string, drawn []float64) (found int) {
 		for run := range uint64(runs) {
@@ -66,12 +68,13 @@ func TestSampleRatioLevel(t *testing.T) {
 		}
 		return found
 	}
-	// 15 expected at the most, 27 have probability .003.
-	if n := ever("as they are", shares); n > 27 {
+	// 15 of 300 are expected at the most, 27 have probability .003; of 60, 3 are expected and 9
+	// have .003.
+	if n := ever("as they are", shares); n > testsize.Of(27, 9) {
 		t.Errorf("p was ever at most .05 in %d of %d runs", n, runs)
 	}
 	if n := ever("tilted", []float64{.42, .38, .2}); n < runs*9/10 {
-		t.Errorf("a tilted split was found in %d of %d runs only", n, runs)
+		t.Errorf("a skewed split was detected in only %d of %d runs", n, runs)
 	}
 }
 

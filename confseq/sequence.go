@@ -148,15 +148,15 @@ const (
 // range, by Hoeffding's and Fan's exponential supermartingales and Ville's inequality (bounded.go
 // has the formulas).
 //
-// If an end is infinite no exact interval exists, because one observation in a million may carry
-// the mean. Then it is Mean ± √((v + ρ)·(ln((v + ρ)/ρ) + 2·ln(1/α)))/n with v = n·s², the normal
-// mixture's boundary (Robbins 1970) with the sample variance s²: an asymptotic confidence sequence
-// (Waudby-Smith et al. 2024, Theorem 2.2), whose level tends to alpha as the number of observations
-// at which it begins grows. It begins when there are 200 observations of which none has more than a
-// 20th of the sum of squared deviations (Noether's condition): a mean that few observations carry,
-// as that of revenue, is not near the normal distribution, and its sample variance is too small
-// until the largest values have come. Before that, and while all observations are equal, it is
-// [low, high]. For [FromSums] only a bound on the largest deviation is known, so at least 20
+// If an end is infinite no exact interval exists, because one observation in a million may
+// determine the mean. Then it is Mean ± √((v + ρ)·(ln((v + ρ)/ρ) + 2·ln(1/α)))/n with v = n·s², the
+// normal mixture's boundary (Robbins 1970) with the sample variance s²: an asymptotic confidence
+// sequence (Waudby-Smith et al. 2024, Theorem 2.2), whose level tends to alpha as the number of
+// observations at which it begins grows. It begins when there are 200 observations of which none
+// has more than a 20th of the sum of squared deviations (Noether's condition): a mean that depends
+// on few observations, such as that of revenue, is far from normal, and its sample variance is too
+// small until the largest values have occurred. Before that, and while all observations are equal,
+// it is [low, high]. For [FromSums] only a bound on the largest deviation is known, so at least 20
 // batches are needed. If low is finite, as for counts, 4 is added to the sum of squared deviations,
 // which understates the variance while a rare event has not occurred.
 func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {

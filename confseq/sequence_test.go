@@ -12,7 +12,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestSequenceSums compares one by one, merged and from sums with two passes over the data.
+// TestSequenceSums compares sequences built one by one, by merging and from sums with two passes
+// over the data.
 func TestSequenceSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		xs := rapid.SliceOfN(rapid.Float64Range(-100, 100), 1, 50).Draw(t, "x")
@@ -62,13 +63,13 @@ func TestSequenceRefuses(t *testing.T) {
 		sum, squares float64
 	}{{-1, 0, 0}, {0, 1, 0}, {2, 4, 7.9}, {1, math.NaN(), 0}, {1, 0, -1}, {1, 1, math.Inf(1)}} {
 		if _, err := FromSums(c.n, c.sum, c.squares); err == nil {
-			t.Errorf("%+v was taken", c)
+			t.Errorf("%+v was accepted", c)
 		}
 	}
 }
 
-// coverage is in how many of runs the sequence at alpha .05 ever misses the mean, looked at after
-// each batch, for n observations; and in how many the ordinary 95 % interval does.
+// coverage returns the number of runs in which the sequence at alpha .05 ever misses the mean,
+// checked after each batch, for n observations, and the same number for the ordinary 95 % interval.
 func coverage(t *testing.T, runs int, name string, n, batch int, mean float64,
 	draw func(r *random.Source) float64,
 ) (missed, ordinary int) {
@@ -89,7 +90,7 @@ func coverage(t *testing.T, runs int, name string, n, batch int, mean float64,
 				t.Fatal(err)
 			}
 			s.Merge(q)
-			if i > 100 && i/batch%10 != 0 { // rarer looks later, for the test's sake
+			if i > 100 && i/batch%10 != 0 { // fewer checks later, to save time
 				continue
 			}
 			from, to := s.Interval(.05, 0, 1)
@@ -107,9 +108,9 @@ func coverage(t *testing.T, runs int, name string, n, batch int, mean float64,
 	return missed, ordinary
 }
 
-// TestSequenceCoversAtAllTimes looks at every interval from the first observation on: rare events,
-// skewed products of uniform numbers, in batches of any size. It is exact: at most alpha of the
-// runs ever miss.
+// TestSequenceCoversAtAllTimes checks the interval from the first observation on, for rare events
+// and skewed products of uniform numbers, in batches of any size. The level is exact: at most alpha
+// of the runs ever miss.
 func TestSequenceCoversAtAllTimes(t *testing.T) {
 	testsize.NoRace(t)
 	runs, most := 500, 39 // 25 expected at the very most, 39 or more have probability .005
@@ -128,7 +129,8 @@ func TestSequenceCoversAtAllTimes(t *testing.T) {
 				t.Errorf("p = %v in batches of %d: missed in %d of %d runs", p, batch, missed, runs)
 			}
 			if batch == 1 && ordinary < runs/4 {
-				t.Errorf("p = %v: ordinary intervals missed in %d of %d runs only: the test shows nothing", p, ordinary,
+				t.Errorf("p = %v: ordinary intervals missed in %d of %d runs only: the test checks nothing", p,
+					ordinary,
 					runs)
 			}
 		}
@@ -147,9 +149,9 @@ func TestSequenceCoversAtAllTimes(t *testing.T) {
 	}
 }
 
-// TestSequencePower: being valid at all times has a price, which stays bounded. In the median of
+// TestSequencePower bounds the price of being valid at all times. In the median of
 // 100 runs a rate of .10 is distinguished from a limit of .05 by 600 observations, one of .02 by
-// 800, and a mean of low variance is known to a fiftieth of its range by 400.
+// 800, and the interval of a mean of low variance is shorter than .08 of its range by 400.
 func TestSequencePower(t *testing.T) {
 	coin := func(p float64) func(r *random.Source) float64 {
 		return func(r *random.Source) float64 {
@@ -192,8 +194,8 @@ func TestSequencePower(t *testing.T) {
 	}
 }
 
-// TestAsymptoticSequence: without a range the level is kept by observations that are not too
-// skewed, and for few or equal observations the interval is trivial.
+// TestAsymptoticSequence checks that without a range the level holds for observations that are not
+// too skewed, and that the interval of few or equal observations is trivial.
 func TestAsymptoticSequence(t *testing.T) {
 	testsize.NoRace(t)
 	for name, g := range map[string]struct {
@@ -232,7 +234,7 @@ func TestAsymptoticSequence(t *testing.T) {
 func TestIntervalEdges(t *testing.T) {
 	var s Sequence
 	if a, b := s.Interval(.05, -1, 2); a != -1 || b != 2 {
-		t.Errorf("the interval of nothing is [%v, %v]", a, b)
+		t.Errorf("the interval of no observations is [%v, %v]", a, b)
 	}
 	for n := 1; n <= 3; n++ {
 		_ = s.Add(1)
@@ -245,10 +247,10 @@ func TestIntervalEdges(t *testing.T) {
 		a1, b1 := wide.Interval(.05, -end, end)
 		a2, b2 := narrow.Interval(.05, -end, end)
 		if !(b2-a2 < b1-a1) || !(a2 <= 0 && 0 <= b2) {
-			t.Errorf("a hundred times the data and an interval of %v after %v", b2-a2, b1-a1)
+			t.Errorf("with a hundred times the data the interval has length %v, before %v", b2-a2, b1-a1)
 		}
 		if a, b := narrow.Interval(.01, -end, end); !(b-a > b2-a2) {
-			t.Errorf("more confidence and a narrower interval, %v", b-a)
+			t.Errorf("with more confidence the interval is narrower, %v", b-a)
 		}
 	}
 	for _, n := range []int64{1, 1 << 20, 1 << 60} {
@@ -259,8 +261,9 @@ func TestIntervalEdges(t *testing.T) {
 	}
 }
 
-// TestBoundsByHand holds the exact bounds to their defining inequalities, computed by package math:
-// right inside the interval no supermartingale has reached its bound, right outside one has.
+// TestBoundsByHand compares the exact bounds with their defining inequalities, computed by package
+// math: just inside the interval no supermartingale has reached its bound, and just outside one
+// has.
 func TestBoundsByHand(t *testing.T) {
 	reached := func(n, mean, m2, mu, alpha float64) bool {
 		total := 0.0
@@ -287,10 +290,10 @@ func TestBoundsByHand(t *testing.T) {
 		alpha := rapid.Float64Range(1e-6, .5).Draw(t, "alpha")
 		low := lowerBound(n, mean, m2, math.Log(alpha))
 		if low > 1e-9 && !reached(n, mean, m2, low*(1-1e-9)-1e-12, alpha) {
-			t.Fatalf("%v is out, but nothing has reached its bound there", low)
+			t.Fatalf("%v is outside, but no supermartingale has reached its bound there", low)
 		}
 		if low < mean-1e-9 && reached(n, mean, m2, low*(1+1e-9)+1e-9, alpha) {
-			t.Fatalf("%v is in, but a bound was reached above it", low)
+			t.Fatalf("%v is inside, but a bound was reached above it", low)
 		}
 	})
 }

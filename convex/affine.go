@@ -67,7 +67,7 @@ func NewAffine(a mat.Matrix, b []float64) (*Affine, error) {
 		if left <= 1e-10 {
 			if math.Abs(right) > float64(1e-9*scale) {
 				return nil, noregret.BadInputf(what,
-					"row %d contradicts the rows before it: what is left of its equation is 0 = %v", i, right)
+					"row %d contradicts the rows before it: its equation reduces to 0 = %v", i, right)
 			}
 			continue
 		}

@@ -86,7 +86,7 @@ func (b *Ball) at(i int) float64 {
 // at the level found as for [Simplex]; any other p: the multiplier λ of x_i + λ·sgn(x_i)|x_i|^{p−1}
 // = v_i by a safeguarded Newton method to full precision, with an inner one for each coordinate.
 // The result is shrunk until its norm, as [Lp.Of] computes it, is at most r. O(d) per pass: 2
-// passes for p = 2 and ∞, at most 66 for p = 1, up to some hundreds for other p.
+// passes for p = 2 and ∞, at most 66 for p = 1, up to a few hundred for other p.
 func (b *Ball) Project(dst, v []float64) {
 	n := b.norm.distance(v, b.center)
 	if n <= b.radius {

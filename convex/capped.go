@@ -151,9 +151,9 @@ func (c *CappedSimplex) threshold(v []float64) (base, tau float64) {
 	})
 }
 
-// refined finds the root base + tau of a decreasing, piecewise linear function f with f ≥ 0 at lo
-// and f ≤ 0 at hi, given with minus its slope: first to the precision of a float64 near the root,
-// which becomes the base, then relative to it.
+// refined finds the root base + tau of a decreasing, piecewise linear function with f ≥ 0 at lo and
+// f ≤ 0 at hi. The callback f returns its value and minus its slope. The root is first found to the
+// precision of a float64, which becomes the base, and then relative to that base.
 func refined(lo, hi, guess, small float64, f func(base, tau float64) (value, slope float64)) (base, tau float64) {
 	base = newton(lo, hi, guess, 0, small, f)
 	if v, _ := f(base, 0); math.Abs(v) <= small {
@@ -162,7 +162,8 @@ func refined(lo, hi, guess, small float64, f func(base, tau float64) (value, slo
 	below, above := bisect(lo, hi, func(x float64) bool { v, _ := f(x, 0); return v >= 0 })
 	best := math.Inf(1)
 	for _, at := range [2]float64{below, above} {
-		// Breakpoints lie beside the two, so a float64 resolves the root relative to one of them.
+		// Breakpoints lie next to the two, so a float64 resolves the root relative to one of the
+		// two.
 		t, next := bisect(-math.MaxFloat64, math.MaxFloat64, func(x float64) bool { v, _ := f(at, x); return v >= 0 })
 		for _, t := range [2]float64{t, next} {
 			t = polish(at, t, f)
@@ -287,7 +288,8 @@ func (c *CappedSimplex) Minimize(dst, cost []float64) (float64, error) {
 	return sum, nil
 }
 
-// fill is what the coordinates of cost at most level can take above their lower sides.
+// fill returns the total by which the coordinates of cost at most level can exceed their lower
+// sides.
 func (c *CappedSimplex) fill(cost []float64, level float64) float64 {
 	sum := 0.0
 	for i, v := range cost {

@@ -7,7 +7,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// TestCappedSimplexFar projects points whose float64s lie further apart than the sides of the set.
+// TestCappedSimplexFar projects points so large that neighbouring float64s differ by more than the
+// width of the set.
 func TestCappedSimplexFar(t *testing.T) {
 	up := math.Nextafter(1e50, math.Inf(1))
 	for _, tc := range []struct {

@@ -8,9 +8,9 @@ import (
 )
 
 // entropyArgmax writes clip(e^{θ_i−ν}, l_i, u_i) with the ν for which it sums to s, to the rounding
-// of the sum. Newton's method takes about 6 passes. Where it fails, as the θ_i that matter are far
-// below the largest, ν is found by bisection, at 64 passes for each origin it is measured from, of
-// which two are usual.
+// of the sum. Newton's method takes about 6 passes. It fails where the θ_i that matter are far
+// below the largest. Then ν is found by bisection, with 64 passes for each base from which it is
+// measured; two bases are usual.
 func (c *CappedSimplex) entropyArgmax(dst, theta []float64) {
 	_, top := vec.ArgMax(theta)
 	nu, excess := c.entropyMultiplier(theta, top)
@@ -34,7 +34,8 @@ func (c *CappedSimplex) entropyArgmax(dst, theta []float64) {
 	c.entropyPoint(dst, theta, base, nu, grow)
 }
 
-// entropyPoint writes clip(e^{θ−base−ν}, l, u), with what is between the sides multiplied by grow.
+// entropyPoint writes clip(e^{θ−base−ν}, l, u), with the coordinates strictly between their sides
+// multiplied by grow.
 func (c *CappedSimplex) entropyPoint(dst, theta []float64, base, nu, grow float64) {
 	for i, t := range theta {
 		dst[i] = c.entropyAt(i, t, base, nu, grow)
@@ -125,7 +126,7 @@ func (c *CappedSimplex) farMultiplier(theta []float64, top float64) (base, below
 	return base, below, above
 }
 
-// mover is a coordinate that is not the same at two multipliers, or -1.
+// mover returns a coordinate that differs between two multipliers, or -1.
 func (c *CappedSimplex) mover(theta []float64, base, below, above float64) int {
 	for i, t := range theta {
 		if c.entropyAt(i, t, base, below, 1) != c.entropyAt(i, t, base, above, 1) {

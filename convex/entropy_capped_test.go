@@ -35,7 +35,7 @@ func TestEntropyOnCappedSimplexFar(t *testing.T) {
 		{bounded(0.5, 1, 1.5, 3), []float64{0, 1000, 5000}, []float64{0.5, 0.5, 0.5}},
 		{bounded(0, 1, 3, 3), []float64{0, 1000, 5000}, []float64{1, 1, 1}},
 		{bounded(1e-300, 0.6, 1, 3), []float64{0, -800, -3000}, []float64{0.6, 0.4, 1e-300}},
-		// One ulp of θ is more than the width of a whole set; two coordinates share the rest.
+		// One ulp of θ exceeds the width of the whole set; two coordinates share the rest.
 		{bounded(0, 0.6, 1, 3), []float64{1e25, -1e25, math.Nextafter(-1e25, 0)}, []float64{0.6, 0, 0.4}},
 		{bounded(0, 0.6, 1, 3), []float64{1e25, -5, -5}, []float64{0.6, 0.2, 0.2}},
 		{
@@ -62,9 +62,9 @@ func TestEntropyOnCappedSimplexFar(t *testing.T) {
 	}
 }
 
-// TestEntropyOnCappedSimplexMultiplier checks the conditions of optimality: θ_i − ln x_i is the
-// same for all coordinates between their sides, at most that at a lower side and at least that at
-// an upper one.
+// TestEntropyOnCappedSimplexMultiplier checks the optimality conditions: θ_i − ln x_i is the same
+// for all coordinates strictly between their sides, at most that value at a lower side and at least
+// that value at an upper one.
 func TestEntropyOnCappedSimplexMultiplier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := source(t)
@@ -78,8 +78,8 @@ func TestEntropyOnCappedSimplexMultiplier(t *testing.T) {
 		if !set.Contains(x, 0) {
 			t.Fatalf("the argmax %v of %v is not a member of %s", x, theta, set)
 		}
-		// a is at least at its lower side and could give to b, which could rise: b must not be
-		// worth more than a.
+		// Coordinate a can fall and b can rise, so moving mass from a to b must not raise the
+		// objective.
 		for a := range d {
 			for b := range d {
 				lower, _ := set.Bounds(a)

@@ -8,7 +8,7 @@ import (
 
 // UnnormalizedEntropy is ψ(x) = Σ(x_i ln x_i − x_i) on x ≥ 0: gradient ln x_i, inverse
 // e^{θ_i}, conjugate Σe^{θ_i}, divergence [KL]. It differs from [NegativeEntropy] by a linear term,
-// so they have one divergence. Each operation is O(d).
+// so the two have the same divergence. Each operation is O(d).
 type UnnormalizedEntropy struct{ d int }
 
 // NewUnnormalizedEntropy makes Σ(x ln x − x) on the orthant of ℝ^d.

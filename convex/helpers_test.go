@@ -5,10 +5,13 @@ import (
 	"math/rand/v2"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
+
+func init() { testsize.Rapid(30) }
 
 // must returns the value of a constructor that is not expected to fail.
 func must[T any](v T, err error) T {

@@ -15,13 +15,14 @@ import (
 // The solvers, all finite or certified:
 //
 //   - [Space]: two triangular solves;
-//   - a Euclidean [Ball]: S is reduced to tridiagonal form, (4/3)d³ operations, and the multiplier of ‖x‖ = r is found by
-//     Newton's method on 1/r − 1/‖x(ν)‖, O(d) a step;
+//   - a Euclidean [Ball]: S is reduced to tridiagonal form, (4/3)d³ operations, and the multiplier
+//     of ‖x‖ = r is found by Newton's method on 1/r − 1/‖x(ν)‖, O(d) a step;
 //   - [Halfspace] and [Affine]: closed form;
-//   - [Box], [Simplex], [CappedSimplex]: sweeps of exact coordinate (or pair) descent that find the active set, and Newton steps on
-//     the free coordinates that solve for it, O(d³) each, until the gap is reached;
-//   - a [Product] of sets of this package, and any other set that is bounded: accelerated projected gradient steps with
-//     restarts, O(d²) and a projection each.
+//   - [Box], [Simplex], [CappedSimplex]: sweeps of exact coordinate (or pair) descent that find the
+//     active set, and Newton steps on the free coordinates that solve for it, O(d³) each, until the
+//     gap is reached;
+//   - a [Product] of sets of this package, and any other set that is bounded: accelerated projected
+//     gradient steps with restarts, O(d²) and a projection each.
 type Mahalanobis struct {
 	d    int
 	s, r []float64 // the matrix and its Cholesky factor; may belong to a caller
@@ -201,8 +202,8 @@ func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
 	return gap + float64(0.5*vec.Dot(m.w, m.w)), scale, nil
 }
 
-// unattained writes to w the rest of p for which ⟨p − w, ·⟩ has a minimum on the set, and reports
-// false, with w as it was, for a set that is bounded.
+// unattained writes to w a part of p such that ⟨p − w, ·⟩ has a minimum on the set. For a bounded
+// set it reports false and leaves w unchanged.
 func unattained(set Set, w, p []float64) bool {
 	switch set := set.(type) {
 	case *Space:
@@ -444,8 +445,8 @@ func (m *Mahalanobis) pairDescent(b sided) {
 	}
 }
 
-// faceStep goes towards the minimizer over the free coordinates, the others held, as far as the
-// sides allow, and reports whether it got there.
+// faceStep moves towards the minimizer over the free coordinates, with the others fixed, as far as
+// the sides allow. It reports whether it reached the minimizer.
 func (m *Mahalanobis) faceStep(b sided, sum bool) bool {
 	d := m.d
 	m.free = m.free[:0]

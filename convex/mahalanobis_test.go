@@ -84,7 +84,7 @@ func TestMahalanobisSpecialCases(t *testing.T) {
 			set := kind.make(r, rapid.IntRange(1, 6).Draw(t, "d"))
 			d := set.Dim()
 			if kind.name == "moved product" {
-				return // unbounded, and of no kind that is solved directly
+				return // unbounded, and without a direct solver
 			}
 			s := make([]float64, d*d)
 			for i := range d {
@@ -196,7 +196,7 @@ func TestMahalanobisRefuses(t *testing.T) {
 	nearAll(t, "S⁻¹c", x, inverse.RawVector().Data, 1e-8)
 }
 
-// TestMahalanobisTinyOffDiagonal reduces a matrix whose off-diagonal part is below what can be
+// TestMahalanobisTinyOffDiagonal reduces a matrix whose off-diagonal entries are too small to be
 // inverted.
 func TestMahalanobisTinyOffDiagonal(t *testing.T) {
 	m, err := convex.NewMahalanobis(3)
@@ -216,8 +216,8 @@ func TestMahalanobisTinyOffDiagonal(t *testing.T) {
 	}
 }
 
-// TestMahalanobisProducts projects on products with unbounded factors, which had no certificate:
-// the gap is within the tolerance, and no point nearby is better.
+// TestMahalanobisProducts projects on products with unbounded factors: the certified gap is within
+// the tolerance, and no nearby point is better.
 func TestMahalanobisProducts(t *testing.T) {
 	r := random.New(1, "products")
 	whole, _ := convex.NewSpace(2)

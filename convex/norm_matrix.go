@@ -139,7 +139,8 @@ func (n *DiagonalNorm) Regularity() float64 { return 1 }
 func (n *DiagonalNorm) String() string { return "diagonal(" + formatVector(n.a) + ")" }
 
 // GroupNorm is the sum of the Euclidean norms of consecutive blocks (the norm of the group lasso),
-// or its dual, the largest of them. It is for vectors of the sum of the block sizes only.
+// or its dual, the largest of them. It applies only to vectors whose length is the sum of the block
+// sizes.
 type GroupNorm struct {
 	sizes []int
 	max   bool
@@ -180,10 +181,10 @@ func (g *GroupNorm) Of(x []float64) float64 {
 	return sum
 }
 
-// Dual is the largest block norm, and the other way round.
+// Dual of the sum is the largest block norm, and the dual of the largest is the sum.
 func (g *GroupNorm) Dual() Norm { return &GroupNorm{g.sizes, !g.max} }
 
-// Regularity is 0, but 1 where there is one block or, for the largest of them, one block too.
+// Regularity is 1 if there is one block and 0 otherwise.
 func (g *GroupNorm) Regularity() float64 {
 	if len(g.sizes) == 1 {
 		return 1

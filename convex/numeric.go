@@ -165,10 +165,10 @@ func (n *numeric) argmax(dst, theta []float64) float64 {
 	return gap
 }
 
-// descend makes passes from w.x, whose gradient is w.g, until the gap is small or gets no smaller.
-// w.best is the point of the least gap, w.gap, and w.size the size of the objective's terms there.
-// Its metric is a multiple of the identity or, if diagonal, one number for each coordinate, which
-// separable maps that are steep at the boundary need.
+// descend makes passes from w.x, whose gradient is w.g, until the gap is small or stops falling.
+// w.best is the point with the smallest gap, w.gap, and w.size the size of the objective's terms
+// there. Its metric is a multiple of the identity or, if diagonal, one number for each coordinate,
+// which separable maps that are steep at the boundary need.
 func (n *numeric) descend(w *numericWork, theta []float64, f, size float64, diagonal bool) {
 	var history [numericHistory]float64
 	for i := range history {
@@ -259,9 +259,9 @@ func (n *numeric) search(w *numericWork, theta []float64, f, slope float64, hist
 	return f, 0, false
 }
 
-// move goes to w.next, whose gradient is w.change, and returns the length of the next step:
-// ⟨s, s⟩/⟨s, y⟩ for the step s and the change y of the gradient, or more than the last where the
-// function is not seen to bend. The metric becomes y_i/s_i.
+// move goes to w.next, whose gradient is w.change, and returns the length of the next step: ⟨s,
+// s⟩/⟨s, y⟩ for the step s and the change y of the gradient, or four times the last step where ⟨s,
+// y⟩ is not positive. The metric becomes y_i/s_i.
 func (n *numeric) move(w *numericWork, last float64) float64 {
 	ss, sy := 0.0, 0.0
 	for i, x := range w.next {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 	"pgregory.net/rapid"
 )
@@ -40,16 +41,15 @@ func TestNumericArgmax(t *testing.T) {
 	for _, kind := range pairKinds() {
 		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
 			r := source(t)
-			if raceEnabled && r.IntN(8) != 0 {
-				// The detector makes a pass ten times as slow; a part of the draws is enough there.
-				return
+			if testsize.Of(0, r.IntN(2)) != 0 {
+				return // a part of the draws is enough under the race detector
 			}
 			m, s := kind.make(r, rapid.IntRange(1, 8).Draw(t, "d"))
 			if math.IsInf(s.Diameter(), 1) {
 				return
 			}
 			exact := must(convex.Restrict(m, s))
-			// The matrices have any condition: the accuracy is not promised.
+			// The matrices have an arbitrary condition number, so no accuracy is promised.
 			matrix := strings.HasPrefix(kind.name, "matrix")
 			reg, err := convex.Restrict(must(convex.NewMap(m, 0, nil)), s)
 			if matrix && noregret.CodeOf(err) == noregret.Diverged {
@@ -113,14 +113,15 @@ func TestNumericRefuses(t *testing.T) {
 			t.Errorf("%v, want a BadInput with %q", tc.err, tc.want)
 		}
 	}
-	// |x| has no gradient that goes to 0 at its minimum: a method for smooth functions cannot certify it.
+	// The gradient of |x| does not tend to 0 at its minimum, so a method for smooth functions
+	// cannot certify it.
 	_, err := convex.Restrict(must(convex.NewMap(kinked{quartic{2}}, 0, nil)), must(convex.NewCube(2, -1, 2)))
 	if noregret.CodeOf(err) != noregret.Diverged || !strings.Contains(err.Error(), "too steep") {
 		t.Errorf("a function with a kink: %v, want it refused", err)
 	}
 }
 
-// kinked is Σ|x_i − 0.3|, which is no mirror map.
+// kinked is Σ|x_i − 0.3|, which is not a mirror map.
 type kinked struct{ quartic }
 
 func (kinked) Dim() int { return 2 }
@@ -134,9 +135,7 @@ func (kinked) Gradient(dst, x []float64) {
 }
 
 func TestNumericAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("pools drop their values under the race detector")
-	}
+	testsize.NoRace(t) // a sync.Pool drops a quarter of its values under the race detector
 	reg := must(convex.Restrict(must(convex.NewMap(quartic{4}, 1, nil)), must(convex.NewCenteredBall(4, 1))))
 	entropy := must(convex.Restrict(must(convex.NewMap(must(convex.NewNegativeEntropy(4)), 0, nil)),
 		must(convex.NewSimplex(4))))

@@ -24,8 +24,8 @@ type Potential interface {
 
 // NewMap makes a mirror map of a function that is λ-strongly convex in the norm, λ ≥ 0 (a nil norm
 // is [L2]), on the sets that it will be restricted to. For a bounded set λ = 0 is enough. ℝ^d needs
-// λ > 0 on all of it and a norm that is no less than l2, such as [Lp] with p ≤ 2. Without these, or
-// where no maximum is found there, Inverse and Conjugate are NaN and [Restrict] refuses [Space].
+// λ > 0 everywhere and a norm that is at least l2, such as [Lp] with p ≤ 2. Without these, or where
+// no maximum is found there, Inverse and Conjugate are NaN and [Restrict] refuses [Space].
 //
 // Argmax, Inverse and Conjugate are numeric; see [Restrict] for their accuracy and cost. Divergence
 // is formed from values and, for points near each other, from gradients: it is exact to some 1e-8

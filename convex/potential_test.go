@@ -147,8 +147,8 @@ func TestDivergence(t *testing.T) {
 		if math.Abs(left-right) > 1e-11*size {
 			t.Fatalf("%s: three points: %v, want %v", m, left, right)
 		}
-		// Near y the definition has no digits left; the divergence is ½⟨∇ψ(x)−∇ψ(y), x−y⟩ up to the
-		// third order.
+		// Near y the definition loses all its digits; the divergence is ½⟨∇ψ(x)−∇ψ(y), x−y⟩ up to
+		// the third order.
 		for i := range x {
 			x[i] = y[i] * (1 + 1e-7*r.NormFloat64())
 		}
@@ -223,7 +223,7 @@ func TestPotential(t *testing.T) {
 	}
 }
 
-// foreign is a mirror map of another package.
+// foreign stands for a mirror map of another package.
 type foreign struct{ convex.MirrorMap }
 
 func TestForeignMaps(t *testing.T) {
@@ -238,7 +238,7 @@ func TestForeignMaps(t *testing.T) {
 		t.Errorf("the gap is %v", gap)
 	}
 	nearAll(t, "softmax", x, want, 1e-6)
-	// Strong convexity on the simplex only: what holds on ℝ^d does not matter.
+	// The map is strongly convex on the simplex only; its constant on ℝ^d does not matter.
 	own := must(convex.NewMap(must(convex.NewNegativeEntropy(3)), 1, convex.L1))
 	if l, n := must(convex.Restrict(own, simplex)).StrongConvexity(); l != 1 || n != convex.Norm(convex.L1) {
 		t.Errorf("strong convexity %v in %s, want 1 in l1", l, n)

@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// TestProductConvexity guards the strong convexity on products whose factors have theirs in
-// different norms: it is not lost.
+// TestProductConvexity checks that a product stays strongly convex when its factors are strongly
+// convex in different norms.
 func TestProductConvexity(t *testing.T) {
 	simplex := must(convex.NewSimplex(2))
 	box := must(convex.NewCube(2, 0, 4))

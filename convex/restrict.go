@@ -55,9 +55,9 @@ type restricted struct {
 //   - [Tsallis] and [LogBarrier] with [Simplex] and a [Box] with finite upper sides;
 //   - every map but PNorm and MatrixQuadratic with a [Product] whose factors are in its list.
 //
-// Any other set is an error that lists those of the map. The methods of the result cost what
-// the projection of that kind costs. Conjugate keeps a pool of vectors of length d where it has no
-// closed form.
+// For any other set Restrict returns an error that lists the sets of the map. The methods of the
+// result cost what the projection of that kind costs. Conjugate keeps a pool of vectors of length d
+// where it has no closed form.
 //
 // A map of another package, or one that [NewMap] has made of a function, has a numeric Argmax on
 // any bounded set; on [Space] it has its own Inverse. It uses values and gradients only. A pass

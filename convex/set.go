@@ -91,8 +91,8 @@ type Regularizer interface {
 	String() string
 }
 
-// allowance is by how much a constraint may be violated in a set of a size, whose numbers have a
-// modulus up to the given one. A small set that is far from 0 is as strict as one near 0.
+// allowance returns the violation that Contains accepts in a set of the given size, whose numbers
+// have at most the given modulus. A small set far from 0 is as strict as one near 0.
 func allowance(tol, size, modulus float64) float64 {
 	if tol == 0 {
 		return 0

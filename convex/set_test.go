@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 	"pgregory.net/rapid"
 )
 
-// TestContainsIsRelativeToSize guards the one rule of membership: the tolerance is relative to the
-// set's size wherever the set lies. A comparator that is outside by much of a radius would beat the
-// regret bounds, which are relative to the diameter.
+// TestContainsIsRelativeToSize checks the rule of membership: the tolerance is relative to the size
+// of the set, wherever the set lies. Regret bounds are relative to the diameter, and a comparator
+// far outside the set would break them.
 func TestContainsIsRelativeToSize(t *testing.T) {
 	const tol = 1e-9
 	for _, far := range []float64{0, 1, -1e3, 1e6} {
@@ -58,13 +59,13 @@ func TestContainsIsRelativeToSize(t *testing.T) {
 			}
 		}
 	}
-	// A coordinate without a width still takes its own rounding.
+	// A coordinate of width 0 still gets a tolerance for its rounding.
 	point := must(convex.NewCube(1, 0.3, 0.3))
 	if x := []float64{math.Nextafter(0.3, 1)}; !point.Contains(x, tol) || point.Contains(x, 0) {
 		t.Errorf("membership of %v is %v with a tolerance and %v without", x, point.Contains(x, tol),
 			point.Contains(x, 0))
 	}
-	// One side is infinite: relative to the finite one, or 1.
+	// If a side is infinite, the tolerance is relative to the finite one, or to 1.
 	orthant := must(convex.NewOrthant(1))
 	if !orthant.Contains([]float64{-1e-10}, tol) || orthant.Contains([]float64{-1e-8}, tol) {
 		t.Error("the orthant's tolerance is not 1e-9")
@@ -172,9 +173,9 @@ func TestMinimize(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !slices.Equal(dst, slices.Repeat([]float64{math.Pi}, d)) {
-					t.Fatalf("%s: the destination was touched", s)
+					t.Fatalf("%s: the destination was changed", s)
 				}
-				// unbounded below: going against c lowers the value for ever
+				// unbounded below: moving against c lowers the value forever
 				at := func(far float64) float64 {
 					x := make([]float64, d)
 					for i := range x {
@@ -187,7 +188,7 @@ func TestMinimize(t *testing.T) {
 					t.Fatalf("%s: no minimum for c = 0", s)
 				}
 				if which == 3 && !(at(1e9) < at(1e6)-1e-6*math.Abs(at(1e6))) {
-					t.Fatalf("%s: said to be unbounded along %v, but %v and %v", s, c, at(1e6), at(1e9))
+					t.Fatalf("%s: reported as unbounded along %v, but the values are %v and %v", s, c, at(1e6), at(1e9))
 				}
 				return
 			}
@@ -286,7 +287,7 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// Equal text means equal set: every pair of these differs.
+// Equal text must mean equal sets, so each pair of these must differ.
 func TestStringsDiffer(t *testing.T) {
 	long, long2 := make([]float64, 40), make([]float64, 40)
 	for i := range long {
@@ -326,7 +327,7 @@ func TestNoAllocations(t *testing.T) {
 	v, x := normals(r, d+2, 2), make([]float64, d+2)
 	zero := func(name string, call func()) {
 		t.Helper()
-		call() // what is made on the first call is not counted
+		call() // allocations of the first call are not counted
 		if n := testing.AllocsPerRun(100, call); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
@@ -363,7 +364,7 @@ func TestNoAllocations(t *testing.T) {
 		})
 	}
 	for _, kind := range pairKinds() {
-		if raceEnabled {
+		if testsize.Short() {
 			break
 		}
 		m, s := kind.make(r, d)

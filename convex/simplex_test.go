@@ -49,7 +49,7 @@ func TestSimplexAgainstSorting(t *testing.T) {
 	})
 }
 
-// Accuracy is that of the simplex, not of a huge input: v + K·1 has the projection of v.
+// The error is relative to the simplex and not to a huge input: v + K·1 has the projection of v.
 func TestSimplexShift(t *testing.T) {
 	s := must(convex.NewSimplex(3))
 	x := make([]float64, 3)
@@ -111,7 +111,7 @@ func FuzzThresholds(f *testing.F) {
 			if !s.Contains(x, 0) {
 				t.Fatalf("%s: %v of %v is not a member", s, x, v)
 			}
-			// Sorting loses its digits beyond 1e3·sum.
+			// Projection by sorting loses accuracy beyond 1e3·sum.
 			if _, ok := s.(*convex.Simplex); ok && vec.Norm2(v) < 1e3*sum {
 				want := sortedSimplex(v, sum)
 				if g := vec.Norm2(sub(x, want)); g > 1e-12*(sum+vec.Norm2(v)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// benchText returns a file of svmlight text: ijcnn1's training part when the shared data are there,
+// benchText returns a file of svmlight text: ijcnn1's training part if the shared data are present,
 // else generated text of its shape (50,000 rows of 13 nonzeros).
 func benchText(b *testing.B) (path string, size int64) {
 	b.Helper()
@@ -27,7 +27,7 @@ func benchText(b *testing.B) (path string, size int64) {
 		}
 		_ = f.Close() // only read
 	} else {
-		b.Log("the shared data sets are not there; generated text is parsed instead")
+		b.Log("the shared data sets are missing; generated text is parsed instead")
 		text = []byte(generated(50_000))
 	}
 	return writeFile(b, "bench.svm", string(text)), int64(len(text))
@@ -69,8 +69,8 @@ func drain(b *testing.B, r Reader, err error, blk *Block) (rows int) {
 	return rows
 }
 
-// BenchmarkParseIJCNN1 measures text to blocks. MB/s are bytes of text, also for .gz and
-// for the cache, so that the figures compare.
+// BenchmarkParseIJCNN1 measures reading text into blocks. MB/s count the bytes of the text, also
+// for .gz and for the cache, so that the figures are comparable.
 func BenchmarkParseIJCNN1(b *testing.B) {
 	path, size := benchText(b)
 	packed := pack(b, path)

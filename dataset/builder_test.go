@@ -38,7 +38,7 @@ func TestBuilderRefuses(t *testing.T) {
 		}
 	}
 	if _, err := b.Set(); err == nil {
-		t.Error("a set without rows was made")
+		t.Error("a set without rows was accepted")
 	}
 	if err := b.Add([]uint32{2, 0}, []float32{5, 0}, NoClass, 0.5); err != nil {
 		t.Fatal(err)

@@ -204,7 +204,7 @@ func TestBlockRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(encodeBlock(nil, &got)) != string(buf) {
-			t.Fatal("other rows")
+			t.Fatal("the decoded rows differ")
 		}
 	})
 }

@@ -131,7 +131,7 @@ func TestCSVRows(t *testing.T) {
 			[]string{"a"},
 		},
 		{
-			"bad rows let through", "a,y\n1,p\n2\nx,ghost\n3,p\n",
+			"bad rows allowed", "a,y\n1,p\n2\nx,ghost\n3,p\n",
 			Options{MaxBadLines: 2},
 			[]string{"0 0:1", "0 0:3"},
 			[]string{"p"},
@@ -184,7 +184,8 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"word in a numeric column", "a,y\n1,p\ntwo,p\n",
 			Options{},
-			`:3: column "a": cell "two" is not a number, but the column's first value is one; declare a column of names with --categorical`,
+			`:3: column "a": cell "two" is not a number, but the column's first value is one; declare a column of ` +
+				`names with --categorical`,
 		},
 		{"infinite", "a,y\n1,p\ninf,p\n", Options{}, `:3: column "a": cell "inf": the value must be a finite number`},
 		{
@@ -195,7 +196,8 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"missing", "a,y\n1,p\n,p\n",
 			Options{},
-			`:3: column "a": cell "": the value is missing; --missing zero and --missing indicator allow missing values`,
+			`:3: column "a": cell "": the value is missing; --missing zero and --missing indicator allow missing ` +
+				`values`,
 		},
 		{"missing label", "a,y\n1,p\n1,\n", Options{}, `:3: column "y": cell "": the label is missing`},
 		{
@@ -211,7 +213,8 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"bare quote", "a,y\n1,p\n1,x\"y\n",
 			Options{},
-			`:3: column 2: cell "x\"y": a quote inside a cell that does not start with one; quote the whole cell and double the quotes in it`,
+			`:3: column 2: cell "x\"y": a quote inside a cell that does not start with one; quote the whole cell and ` +
+				`double the quotes in it`,
 		},
 		{
 			"after a quote", "a,y\n1,p\n1,\"x\"y\n",
@@ -237,7 +240,8 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"too many names", "c,y\nu,p\nv,p\n\nw,p\nx,p\n",
 			Options{MaxDim: 2},
-			`:5: feature "c=w": there are more than 2 features; leave a column of names out (--ignore-columns), hash features (--bits) or raise the largest dimension (--max-dim)`,
+			`:5: feature "c=w": there are more than 2 features; leave a column of names out (--ignore-columns), hash ` +
+				`features (--bits) or raise the largest dimension (--max-dim)`,
 		},
 		{
 			"two roles", "a,y\n1,p\n",
@@ -290,7 +294,8 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 			1,
 		},
 		{
-			"a,c,b,new,y\n1,red,2,9,p\n", `:1: column "new" is not a column of the training data; --unseen ignore drops it`,
+			"a,c,b,new,y\n1,red,2,9,p\n",
+			`:1: column "new" is not a column of the training data; --unseen ignore drops it`,
 			[]string{"0 0:1 1:2 2:1"},
 			1,
 		},
@@ -341,7 +346,8 @@ func TestCSVSchemaAndOptions(t *testing.T) {
 		{
 			renamed,
 			Options{LabelColumn: "truth", IgnoreColumns: []string{"id"}},
-			`:2: column "a": cell "": the value is missing; --missing zero and --missing indicator allow missing values`,
+			`:2: column "a": cell "": the value is missing; --missing zero and --missing indicator allow missing ` +
+				`values`,
 		},
 	} {
 		c.opt.Schema = schema
@@ -401,7 +407,7 @@ func TestCSVWorkersDoNotMatter(t *testing.T) {
 	for _, size := range []int{64, 1000, 50000} {
 		r, err := Open(context.Background(), []string{path}, Options{Workers: 3, Header: HeaderNo, chunkBytes: size})
 		if got := fingerprint(t, r, err); got != want {
-			t.Errorf("chunks of %d bytes: other blocks", size)
+			t.Errorf("chunks of %d bytes: the blocks differ", size)
 		}
 		if n := r.Info().Rows; n != 4000 {
 			t.Errorf("%d rows", n)
@@ -427,8 +433,10 @@ func TestCSVStrayQuote(t *testing.T) {
 			t.Fatalf("chunks of %d: %d rows, %d bad lines, %v", chunk, i.Rows, i.BadLines, i.FirstBad)
 		}
 		for k, want := range []string{
-			`:3: column 2: "v" follows a closing quote; a quote inside a quoted cell must be doubled (the quotes join lines 3-304 into one row)`,
-			`:306: column "a": cell "six" is not a number, but the column's first value is one; declare a column of names with --categorical (the quotes join lines 306-307 into one row)`,
+			`:3: column 2: "v" follows a closing quote; a quote inside a quoted cell must be doubled (the quotes ` +
+				`join lines 3-304 into one row)`,
+			`:306: column "a": cell "six" is not a number, but the column's first value is one; declare a column of ` +
+				`names with --categorical (the quotes join lines 306-307 into one row)`,
 		} {
 			if got := i.FirstBad[k].Error(); got != path+want {
 				t.Errorf("chunks of %d: got  %s\nwant %s", chunk, got, path+want)

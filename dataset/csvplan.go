@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// csvPlan says what the cells of one CSV file are.
+// csvPlan describes the cells of one CSV file.
 type csvPlan struct {
 	delim   byte
 	skip    int // bytes of the header and of blank lines before it

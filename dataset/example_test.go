@@ -55,7 +55,7 @@ func ExampleLoad() {
 	for _, l := range info.Labels {
 		fmt.Println(l.Name, l.Rows)
 	}
-	positive, err := info.Positive("") // of two names the rarer one
+	positive, err := info.Positive("") // of two labels the rarer one
 	fmt.Println(info.Labels[positive].Name, err)
 	// Output:
 	// [size colour=red colour=blue]

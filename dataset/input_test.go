@@ -17,7 +17,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// packed returns text as it is, by gzip and by zstd.
+// packed returns the text uncompressed, compressed by gzip and compressed by zstd.
 func packed(t testing.TB, text string) map[string]string {
 	t.Helper()
 	var g, z bytes.Buffer
@@ -101,7 +101,8 @@ func TestFormatByContent(t *testing.T) {
 	path := writeFile(t, "x", "some words here\n")
 	_, err := readAll(Options{}, path)
 	if want := path +
-		`: the format cannot be recognized from the first line "some words here"; name it (--format svmlight, csv, jsonl, idx or cache)`; err == nil || err.Error() != want {
+		`: the format cannot be recognized from the first line "some words here"; name it (--format svmlight, csv, ` +
+		`jsonl, idx or cache)`; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// LabelList takes the label of a row of multi-label data apart: a list of labels separated by
-// commas, such as "1,3" in svmlight or "news,sports" in a CSV cell. Blanks around a label do not
-// count, and numbers are renamed as in [Label]: "1.0" is the label 1. An empty list is no labels. A
-// label that is empty, not finite or listed twice is a [noregret.BadInput] error.
+// LabelList splits the label of a row of multi-label data: a list of labels separated by commas,
+// such as "1,3" in svmlight or "news,sports" in a CSV cell. Blanks around a label do not count, and
+// numbers are renamed as in [Label]: "1.0" is the label 1. An empty list has no labels. A label
+// that is empty, not finite or listed twice is a [noregret.BadInput] error.
 func LabelList(name string) ([]string, error) {
 	if strings.TrimSpace(name) == "" {
 		return nil, nil

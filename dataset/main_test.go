@@ -101,7 +101,8 @@ func fingerprint(t testing.TB, r Reader, err error) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// readAll reads the inputs by Open to the end and returns the error that ends it, nil at the end.
+// readAll opens the inputs with Open, reads them to the end and returns the error, nil if there is
+// none.
 func readAll(opt Options, inputs ...string) (Info, error) {
 	s, err := Open(context.Background(), inputs, opt)
 	if err != nil {

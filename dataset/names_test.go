@@ -36,7 +36,7 @@ func TestNamesIsAMap(t *testing.T) {
 				list = append(list, s)
 			}
 			if string(d.at(int(id))) != s || d.len() != len(list) {
-				t.Fatalf("%q is kept as %q", s, d.at(int(id)))
+				t.Fatalf("%q is stored as %q", s, d.at(int(id)))
 			}
 		}
 	})

@@ -12,11 +12,11 @@ var pow10 = [...]float64{
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// scanNumber reads the decimal number at the start of b: an optional sign, digits with an
-// optional point (at least one digit), an optional exponent. It returns the number correctly
-// rounded to float64 (an infinity when out of range) and the number of bytes it takes;
-// ok is false when b does not start with a number. Unlike strconv it knows no
-// hexadecimal, underscores, "inf" or "nan". It does not allocate.
+// scanNumber reads the decimal number at the start of b: an optional sign, digits with an optional
+// point (at least one digit), an optional exponent. It returns the number correctly rounded to
+// float64 (an infinity when out of range) and the number of bytes it takes; ok is false when b does
+// not start with a number. Unlike strconv it does not accept hexadecimal, underscores, "inf" or
+// "nan". It does not allocate.
 //
 // A significand below 2^53 and a power of ten up to 22 are both exact in float64, so one
 // multiplication or division rounds correctly (Clinger 1990); all else goes to strconv. That reads

@@ -15,7 +15,7 @@ func checkNumber(t rapid.TB, s string) {
 	v, n, ok := scanNumber([]byte(s))
 	want := decimal.FindString(s)
 	if ok != (want != "") || n != len(want) {
-		t.Fatalf("%q: took %d bytes (%v), want %q", s, n, ok, want)
+		t.Fatalf("%q: read %d bytes (%v), want %q", s, n, ok, want)
 	}
 	if !ok {
 		return
@@ -26,7 +26,7 @@ func checkNumber(t rapid.TB, s string) {
 	}
 }
 
-// The parser must take the longest decimal and round it as strconv does, to the last bit.
+// The parser must read the longest decimal and round it as strconv does, to the last bit.
 func TestScanNumberIsStrconv(t *testing.T) {
 	for _, s := range []string{
 		"", "-", "+", ".", "1.", ".5", "-.5e", "1e", "1e+", "1e5", "-0", "9007199254740993", "9007199254740992",

@@ -14,7 +14,7 @@ func sharedFile(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join("..", "..", "shared", "data", filepath.FromSlash(name))
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the shared data set %s is not there", name)
+		t.Skipf("the shared data set %s is missing", name)
 	}
 	return path
 }
@@ -34,6 +34,7 @@ func load(t testing.TB, opt Options, inputs ...string) *Set {
 }
 
 func TestSharedSVMLight(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct {
 		file      string
 		rows      int64
@@ -65,6 +66,7 @@ func TestSharedSVMLight(t *testing.T) {
 }
 
 func TestSharedCSV(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct {
 		file      string
 		opt       Options
@@ -131,7 +133,7 @@ func TestSharedKDD(t *testing.T) {
 		t.Errorf("%d rows, dim %d, %d ignored", i.Rows, i.Dim, i.IgnoredFeatures)
 	}
 	if _, err := readAll(Options{Schema: train.Schema}, test); err == nil {
-		t.Error("unseen services were let through")
+		t.Error("unseen services were accepted")
 	}
 }
 
@@ -160,7 +162,7 @@ func TestSharedMNISTPair(t *testing.T) {
 	}
 }
 
-// The whole of both files is one set in order, the same for any number of workers, spooled or not.
+// Both files together are one set in order, the same for any number of workers, spooled or not.
 func TestSharedSeveralFiles(t *testing.T) {
 	files, rows := []string{"ijcnn1/ijcnn1.libsvm.gz", "ijcnn1/ijcnn1.t.libsvm.gz"}, int64(49990+91701)
 	if testsize.Short() {

@@ -22,22 +22,22 @@ func TestShuffleIsAPermutation(t *testing.T) {
 				r, err = pair[1].Shuffle(seed, pass)
 				b, _ := ids(t, r, err)
 				if !slices.Equal(a, b) {
-					t.Fatalf("seed %d, pass %d: memory and file give other orders", seed, pass)
+					t.Fatalf("seed %d, pass %d: memory and file give different orders", seed, pass)
 				}
 				key := fmt.Sprint(a[:50])
 				if seen[key] {
-					t.Errorf("seed %d, pass %d: the order came before", seed, pass)
+					t.Errorf("seed %d, pass %d: the order is that of an earlier pass", seed, pass)
 				}
 				seen[key] = true
 				for i, id := range a {
 					if (id < 2000) != (classes[i] == 0) {
-						t.Fatal("a class has left its row")
+						t.Fatal("a class was separated from its row")
 					}
 				}
 				slices.Sort(a)
 				for i, id := range a {
 					if i != id {
-						t.Fatalf("row %d is missing or there twice", i)
+						t.Fatalf("row %d is missing or occurs twice", i)
 					}
 				}
 			}

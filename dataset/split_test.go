@@ -95,7 +95,7 @@ func TestFolds(t *testing.T) {
 			rest, _ := ids(t, r, err)
 			r, err = again[j].Part.Read()
 			if same, _ := ids(t, r, err); !slices.Equal(part, same) {
-				rt.Fatal("the same draw gave other folds")
+				rt.Fatal("the same draw gave different folds")
 			}
 			both := slices.Concat(part, rest)
 			slices.Sort(both)
@@ -119,7 +119,7 @@ func TestFolds(t *testing.T) {
 		}
 		slices.Sort(parts)
 		if !slices.Equal(parts, slices.Sorted(slices.Values(all))) {
-			rt.Fatal("the parts are not all rows once")
+			rt.Fatal("the parts do not have every row exactly once")
 		}
 	})
 	if _, err := build(t, 10, 5).Folds(1, "x", 1); noregret.CodeOf(err) != noregret.Usage {

@@ -35,7 +35,7 @@ type fileStore struct {
 	file   *os.File
 	remove bool // close removes the file, which could not be unlinked while open
 	index  []blockRef
-	check  *blockRules // nil: written by this process, so that only the checksum is checked
+	check  *blockRules // nil if this process wrote the file: only the checksum is checked
 	buf    bufferPool
 	shift  uint32 // subtracted from the stored indices
 }

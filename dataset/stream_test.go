@@ -47,7 +47,7 @@ func TestLivePipe(t *testing.T) {
 			r, w := io.Pipe()
 			more := make(chan bool)
 			go func() {
-				defer func() { _ = w.Close() }() // the reader's end tells
+				defer func() { _ = w.Close() }() // the reader reports an error
 				for _, p := range c.pieces {
 					if _, err := io.WriteString(w, p); err != nil {
 						return
@@ -134,7 +134,7 @@ func TestWorkersAndChunksDoNotMatter(t *testing.T) {
 			opt := Options{Workers: workers, chunkBytes: size}
 			r, err := Open(context.Background(), []string{path}, opt)
 			if got := fingerprint(t, r, err); got != want {
-				t.Errorf("%d workers, chunks of %d bytes: other blocks", workers, size)
+				t.Errorf("%d workers, chunks of %d bytes: the blocks differ", workers, size)
 			}
 			if d := cmp.Diff(r.Info().Digest, load(t, Options{}, path).Info().Digest); d != "" {
 				t.Error(d)

@@ -78,7 +78,7 @@ func TestSVMLightRows(t *testing.T) {
 		},
 		{"byte order mark", "\xef\xbb\xbf1 1:1\n", Options{}, []string{"0 0:1"}, []string{"1"}, 1, BaseOne},
 		{
-			"bad lines let through", "1 1:1\n1 2:x\nz 9:1 9:1\n2 1:1\n",
+			"bad lines allowed", "1 1:1\n1 2:x\nz 9:1 9:1\n2 1:1\n",
 			Options{MaxBadLines: 2},
 			[]string{"0 0:1", "1 0:1"},
 			[]string{"1", "2"},
@@ -155,12 +155,14 @@ func TestSVMLightErrors(t *testing.T) {
 		{
 			"1 2147483648:1",
 			Options{},
-			`token "2147483648:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`,
+			`token "2147483648:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or ` +
+				`hash features (--bits)`,
 		},
 		{
 			"1 99999999999999999999:1",
 			Options{},
-			`token "99999999999999999999:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`,
+			`token "99999999999999999999:1": the index must be at most 4194304; raise the largest dimension ` +
+				`(--max-dim) or hash features (--bits)`,
 		},
 		{"1 7", Options{}, `token "7": expected index:value`},
 		{"1 7: 3", Options{}, `token "7:": the value must be a decimal number`},
@@ -194,7 +196,7 @@ func TestSVMLightErrors(t *testing.T) {
 				t.Errorf("code %q", noregret.CodeOf(err))
 			}
 			if i.Rows != 1 {
-				t.Errorf("%d rows came before the fault, want 1", i.Rows)
+				t.Errorf("%d rows before the fault, want 1", i.Rows)
 			}
 			c.opt.MaxBadLines = 1
 			i, err = readAll(c.opt, path)

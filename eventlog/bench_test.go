@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// feedback is an event of a size that the decision service has.
+// feedback is an event of a size that is typical of the decision service.
 var feedback = Event{
 	Kind: "feedback", Time: 1_700_000_000_000_000_000,
 	Payload: fmt.Appendf(nil, `{"token":%q,"metrics":{"clicks":1,"seconds":12.5}}`, make([]byte, 20)),
@@ -32,7 +32,8 @@ func report(b *testing.B, s *Store) {
 	b.ReportMetric(float64(st.Events)/float64(st.Groups), "events/flush")
 }
 
-// Appending durably to the disk of the machine: one event a call, many, and from many goroutines.
+// BenchmarkAppend appends durably to the disk of the machine: one event a call, many, and from many
+// goroutines.
 func BenchmarkAppend(b *testing.B) {
 	for _, batch := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
@@ -66,7 +67,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// What appending costs without the disk.
+// BenchmarkAppendMemory measures appending without the disk.
 func BenchmarkAppendMemory(b *testing.B) {
 	s, _ := benchLog(b, vfs.NewMem())
 	b.ReportAllocs()
@@ -78,7 +79,7 @@ func BenchmarkAppendMemory(b *testing.B) {
 	report(b, s)
 }
 
-// Reading, and the bytes that an event takes on disk beyond its payload.
+// BenchmarkRead measures reading, and the bytes that an event takes on disk beyond its payload.
 func BenchmarkRead(b *testing.B) {
 	const n = 200_000
 	fs := vfs.NewMem()

@@ -157,18 +157,19 @@ func (in *inspector) check(ctx context.Context) (*Report, error) {
 		}
 	}
 	if !in.hasMark {
-		// A crash in the making of a log may leave it without; one with events has had it.
+		// A crash while a log is created may leave it without a mark. A log with events has had
+		// one.
 		r.Findings = append(r.Findings, Finding{Problem: lostMark, Harmless: r.Last == 0 && len(r.Snapshots) == 0})
 	}
 	return r, nil
 }
 
-// lostMark is a problem as a log that ends early looks like a whole one without its mark.
-const lostMark = "the mark file, which says what was acknowledged, is missing or holds no whole note: events at the " +
-	"end may be lost without a trace"
+// lostMark is a problem because, without its mark, a log that ends early looks complete.
+const lostMark = "the mark file, which records what was acknowledged, is missing or has no intact record: " +
+	"events at the end may be lost without a trace"
 
-// search makes the index of what the bytes hold, and moves the end to where the run of whole
-// records ends.
+// search indexes the records in the bytes, and moves the end to the last record of the run of
+// intact records.
 func (in *inspector) search(ctx context.Context) (err error) {
 	in.salvage = &salvage{pieces: map[uint64][]piece{}}
 	_, err = in.fs.Stat(in.path(eventsName))

@@ -66,11 +66,11 @@ func TestReadFaultIsNoDamage(t *testing.T) {
 				(errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.Internal) {
 				t.Errorf("%v %d: repair: %v, %+v", kind, n, err, r)
 			}
-			if left.Load() >= 0 { // the repair has fewer calls of this kind
+			if left.Load() >= 0 { // the repair makes fewer calls of this kind
 				break
 			}
 			if !checkDetected(t, fmt.Sprint(kind, n), readTree(t, fs, "log"), first, last) {
-				t.Errorf("%v %d: the log is not what it was", kind, n)
+				t.Errorf("%v %d: the log has changed", kind, n)
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func TestAppendsShareFlushes(t *testing.T) {
 	size := 0
 	for i := range n {
 		if size += recordSize(event(uint64(i))); i == 1 {
-			g.await() // the first one is at the gate, the rest has to wait for it
+			g.await() // the first one is at the gate, the others must wait for it
 		}
 		wg.Go(func() {
 			var err error
@@ -111,7 +111,7 @@ func TestAppendsShareFlushes(t *testing.T) {
 		t.Errorf("%d appends took %d flushes of the disk, want 2", n, got)
 	}
 	if st := s.Stats(); st.Groups != 2 || st.Appends != n || st.Events != n || st.Last != n || st.QueueBytes != 0 {
-		t.Errorf("after it: %+v", st)
+		t.Errorf("after the flush: %+v", st)
 	}
 	seen := map[uint64]bool{}
 	for i, p := range positions {
@@ -136,7 +136,7 @@ func TestBackPressure(t *testing.T) {
 	g.set(true)
 	big := Event{Kind: "big", Payload: make([]byte, 1000-recordHeader-3)} // 1000 bytes as a record
 	errs := make(chan error, 7)
-	for i := range 5 { // one on its way, four in the queue: no more goes in
+	for i := range 5 { // one is being written and four are queued: the queue is full
 		go func() { _, _, err := s.Append(context.Background(), big); errs <- err }()
 		if i == 0 {
 			g.await()
@@ -149,12 +149,12 @@ func TestBackPressure(t *testing.T) {
 	boom := errors.New("boom")
 	cancel(boom)
 	if err := <-held; !errors.Is(err, boom) || !strings.Contains(err.Error(), "nothing was appended") {
-		t.Errorf("held back: %v", err)
+		t.Errorf("append to a full queue: %v", err)
 	}
 	if st := s.Stats(); st.QueueBytes != 5000 || st.Last != 0 {
 		t.Errorf("%+v", st)
 	}
-	for range 2 { // these wait for room and get it
+	for range 2 { // these wait until the queue has space
 		go func() { _, _, err := s.Append(context.Background(), big); errs <- err }()
 	}
 	g.set(false)
@@ -175,7 +175,7 @@ func TestBackPressure(t *testing.T) {
 	until(s, func(st Stats) bool { return st.QueueBytes == 2000 })
 	cancel(boom)
 	if err := <-held; !errors.Is(err, boom) {
-		t.Errorf("queued: %v", err)
+		t.Errorf("a queued append whose context has ended: %v", err)
 	}
 	g.set(false)
 	if err := <-errs; err != nil {
@@ -183,7 +183,7 @@ func TestBackPressure(t *testing.T) {
 	}
 	closeLog(t, s)
 	if st := s.Stats(); st.Last != 8 {
-		t.Errorf("%+v, want the event that was taken back not to be there", st)
+		t.Errorf("%+v, want the cancelled event not to be in the log", st)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestFailurePoisons(t *testing.T) {
 			mem := vfs.NewCrashableMem()
 			var armed atomic.Bool
 			s := open(t, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-				// Once: the disk is well again at once.
+				// The disk fails once and then works again.
 				if op.Kind == kind && armed.CompareAndSwap(true, false) {
 					return errorfs.ErrInjected
 				}
@@ -273,7 +273,7 @@ func TestFailurePoisons(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Errorf("close again: %v", err)
 			}
-			s = open(t, mem) // the lock was given back
+			s = open(t, mem) // the lock was released
 			got, err := readAll(s)
 			if err != nil || len(got) < 3 {
 				t.Errorf("%d events, %v", len(got), err)
@@ -325,7 +325,7 @@ func TestFailedSync(t *testing.T) {
 		if acknowledged != 3+uint64(n) {
 			t.Errorf("flush %d failed, and %d appends were acknowledged", n, acknowledged)
 		}
-		f.left.Store(1 << 40) // the disk is well again: the log that has failed is not
+		f.left.Store(1 << 40) // the disk works again, but the failed log does not
 		if _, _, err := s.Append(t.Context(), event(1)); !errors.Is(err, ErrFailed) {
 			t.Errorf("flush %d: an append after the failure: %v", n, err)
 		}

@@ -84,17 +84,17 @@ func readBase(db pebble.Reader, dir string) (mark, error) {
 		return mark{}, nil
 	}
 	if pebble.IsCorruptionError(err) {
-		return mark{}, damaged(dir, err, "the note of what was compacted away cannot be read: %s", firstLine(err))
+		return mark{}, damaged(dir, err, "the record of the compacted position cannot be read: %s", firstLine(err))
 	}
 	if err != nil {
-		return mark{}, noregret.Errorf(noregret.Internal, dir, "reading the note of what was compacted away: %w", err)
+		return mark{}, noregret.Errorf(noregret.Internal, dir, "reading the record of the compacted position: %w", err)
 	}
 	m, ok := decodeMark(baseMagic, value)
 	if err := closer.Close(); err != nil {
 		return mark{}, err
 	}
 	if !ok {
-		return mark{}, damaged(dir, nil, "the note of what was compacted away is malformed")
+		return mark{}, damaged(dir, nil, "the record of the compacted position is malformed")
 	}
 	return m, nil
 }
@@ -197,7 +197,7 @@ func (c *chain) add(l link) error {
 	case l.position > want:
 		return damaged(c.dir, nil, "%s missing", positionsAre(want, l.position-1))
 	case l.position < want:
-		return damaged(c.dir, nil, "position %d comes again after %d", l.position, c.last.position)
+		return damaged(c.dir, nil, "position %d is repeated after %d", l.position, c.last.position)
 	case !c.unknown && l.previous != c.last.sum:
 		return damaged(c.dir, nil, "position %d follows a record with the checksum %08x, but that of position %d is "+
 			"%08x",

@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// meddle writes into the store of a log behind its back, as a restored backup or a bug would: whole
-// records, in wrong places.
+// meddle writes whole records in wrong places directly into the store of a log, as a restored
+// backup or a bug would.
 func meddle(t *testing.T, fs FS, change func(b *pebble.Batch) error) {
 	t.Helper()
 	db, err := pebble.Open("log/events", pebbleOptions(fs, 32<<20, false, func(error) {}))
@@ -24,7 +24,7 @@ func meddle(t *testing.T, fs FS, change func(b *pebble.Batch) error) {
 	}
 }
 
-// The reader and the check find intact records that do not follow each other.
+// The reader and the check detect intact records that do not follow each other.
 func TestBrokenChain(t *testing.T) {
 	noLeaks(t)
 	encode := func(position uint64, payload string, previous uint32) []byte {
@@ -81,10 +81,10 @@ func TestBrokenChain(t *testing.T) {
 			if uint64(len(got)) != tc.whole {
 				t.Errorf("%s: %d events were read, want %d", tc.name, len(got), tc.whole)
 			}
-			for _, from := range []uint64{4, 5} { // a reader that begins there
+			for _, from := range []uint64{4, 5} { // a reader that begins at the changed record
 				for _, ferr := range s.Read(t.Context(), from) {
 					if from == 5 && strings.Contains(tc.name, "another record") {
-						break // its link is to the record that is there
+						break // its link is to the stored record
 					}
 					if !errors.Is(ferr, ErrDamaged) {
 						t.Errorf("%s: reading from %d: %v", tc.name, from, ferr)

@@ -13,8 +13,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 )
 
-// A counter whose state is a fold over the log: it survives a crash, and a snapshot shortens the
-// fold.
+// A counter whose state is a fold over the log survives a crash. A snapshot shortens the fold.
 func Example() {
 	ctx := context.Background()
 	disk := vfs.NewMem() // nil is the machine's disk
@@ -127,7 +126,7 @@ func ExampleStore_Tail() {
 	// <nil>
 }
 
-// A log whose write-ahead log was lost: it is refused, named and repaired.
+// A log whose write-ahead log was lost is refused with an error that names the loss, and repaired.
 func ExampleRepair() {
 	ctx := context.Background()
 	disk := vfs.NewMem()

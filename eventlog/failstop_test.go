@@ -49,9 +49,9 @@ func TestFailStopIsFinal(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := file.Read(make([]byte, 1)); err == nil {
-		t.Error("a file that was abandoned can be read")
+		t.Error("an abandoned file can be read")
 	}
 	if names, _ := mem.List(""); told != 1 || len(names) != 1 {
-		t.Errorf("told %d times, files %q", told, names)
+		t.Errorf("the failure was reported %d times, files %q", told, names)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// tree is a directory's files by path. It makes file systems that hold a log in an exact state.
+// tree maps the paths of a directory's files to their contents. It makes file systems that hold a
+// log in an exact state.
 type tree map[string][]byte
 
 func readTree(t testing.TB, fs FS, dir string) tree {
@@ -140,7 +141,7 @@ func smallLog(t testing.TB) (files tree, first, last uint64) {
 	}
 	appendN(t, s, 8)
 	closeLog(t, s)
-	s = open(t, fs) // which makes a table of the write-ahead log
+	s = open(t, fs) // opening writes the write-ahead log to a table
 	appendN(t, s, 6)
 	if err := s.SaveSnapshot(ctx, 20, []byte("state 20")); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// payloads that tell a faithful export from a nearly faithful one.
+// payloads are hard to export faithfully.
 var payloads = []string{
 	"", "null", "{}", `{"a":1}`, `{"a": 1}`, `{"a":1}` + "\n", `[1,2.50,1e400]`, `12345678901234567890`,
 	`{"a":1,"a":2}`,
@@ -57,7 +57,7 @@ func TestExportImport(t *testing.T) {
 		}
 	}
 	if readable != 10 {
-		t.Errorf("%d payloads stand in the export as JSON, want 10", readable)
+		t.Errorf("%d payloads are exported as JSON, want 10", readable)
 	}
 	fs := vfs.NewMem()
 	o, err := Open(fs, "log", Options{})
@@ -69,7 +69,7 @@ func TestExportImport(t *testing.T) {
 		t.Fatalf("imported %d, %v", n, err)
 	}
 	if again := exported(t, o); again != text {
-		t.Error("the export of the import is another one")
+		t.Error("the export of the import differs")
 	}
 	got, err := readAll(o)
 	if err != nil {

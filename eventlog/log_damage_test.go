@@ -57,7 +57,7 @@ func checkRepaired(t *testing.T, what string, tr tree, whole bool, last uint64) 
 		return
 	}
 	if report.Damaged() == whole {
-		t.Errorf("%s: check says %+v, but that opening and reading find it whole is %v", what, report.Findings, whole)
+		t.Errorf("%s: check says %+v, opening and reading say intact: %v", what, report.Findings, whole)
 	}
 	if whole {
 		return
@@ -79,7 +79,7 @@ func checkRepaired(t *testing.T, what string, tr tree, whole bool, last uint64) 
 		t.Errorf("%s: kept %+v and lost %d, want %d in all", what, repaired.Kept, repaired.Lost, last)
 	}
 	if report.Damaged() && len(repaired.SetAside) == 0 && !repaired.Unknown {
-		t.Errorf("%s: a repair that set nothing aside: %+v", what, repaired)
+		t.Errorf("%s: the repair set no files aside: %+v", what, repaired)
 	}
 	s, err := Open(fs, "log", Options{})
 	if err != nil {
@@ -135,7 +135,7 @@ func TestEveryByteFlip(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d flips, %d of them did damage, all of these detected", flips, found)
+	t.Logf("%d flips, %d of them damaging, all of these detected", flips, found)
 }
 
 // A file truncated to any length or removed is detected or harmless.
@@ -159,5 +159,5 @@ func TestEveryTruncation(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d cuts, %d of them did damage, all of these detected", cuts, found)
+	t.Logf("%d cuts, %d of them damaging, all of these detected", cuts, found)
 }

@@ -51,7 +51,7 @@ func appendUntilKilled(dir string) error {
 					return
 				}
 				out.Lock()
-				fmt.Println(first, last, w, i) // one write: it is whole or not there
+				fmt.Println(first, last, w, i) // one write: the line is whole or missing
 				out.Unlock()
 				if w == 0 && i%40 == 39 {
 					if err := s.SaveSnapshot(ctx, last, []byte(strconv.FormatUint(last, 10))); err != nil {
@@ -98,7 +98,7 @@ func killAfter(t *testing.T, dir string, limit int) (acks []acknowledged) {
 			}
 		}
 	}
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait() // the status says that it was killed
 	if len(acks) < limit {
 		t.Fatalf("the process ended by itself after %d appends", len(acks))
 	}
@@ -112,7 +112,7 @@ func wholeBatches(t *testing.T, s *Store) map[uint64]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, open := map[uint64]string{}, 0 // events of the batch still to come
+	got, open := map[uint64]string{}, 0 // events of the batch that are still missing
 	for i, r := range records {
 		got[r.Position] = string(r.Payload)
 		var w, b, n, of int

@@ -14,7 +14,7 @@ import (
 // logInput is an append of a value, or, without one, a read of the whole log.
 type logInput struct{ value string }
 
-// logOutput is the position of an append, or what a read saw.
+// logOutput is the position of an append, or the values that a read returned.
 type logOutput struct {
 	position uint64
 	seen     string
@@ -32,8 +32,8 @@ var logModel = porcupine.Model{
 	},
 }
 
-// Appends and reads from many goroutines can be put in one order that a sequential log would have
-// answered alike and that agrees with which calls ended before which began.
+// Appends and reads from many goroutines are linearizable: some sequential order of the calls
+// explains their results and keeps the order of calls that do not overlap.
 func TestLinearizable(t *testing.T) {
 	noLeaks(t)
 	rounds := 10

@@ -26,7 +26,7 @@ type model struct {
 	base   uint64
 	// The base of a failed Compact, which may have taken effect.
 	maybeBase uint64
-	snapshots map[uint64]string // saved for certain
+	snapshots map[uint64]string // certainly saved
 	maybeSnap map[uint64]string
 }
 
@@ -48,7 +48,7 @@ func (m *model) reconcile(s *Store) error {
 		torn = torn && uint64(end) != st.Last
 	}
 	if torn {
-		return fmt.Errorf("it ends at %d, inside of a batch: %v", st.Last, m.groups)
+		return fmt.Errorf("it ends at %d, inside a batch: %v", st.Last, m.groups)
 	}
 	m.events, m.sure = m.events[:st.Last], int(st.Last)
 	for len(m.groups) > 0 && m.groups[len(m.groups)-1] > m.sure {
@@ -106,7 +106,7 @@ func (m *model) batch(rng *rand.Rand) []Event {
 	for i := range out {
 		size := rng.IntN(40)
 		if i == 0 && rng.IntN(10) == 0 {
-			size = rng.IntN(40_000) // over the blocks of the write-ahead log
+			size = rng.IntN(40_000) // larger than a block of the write-ahead log
 		}
 		p := make([]byte, size)
 		for j := range p {
@@ -140,7 +140,7 @@ func (f *faults) MaybeError(op errorfs.Op) error {
 	switch n := f.left.Add(-1); {
 	case n == 0:
 		if f.forced {
-			f.left.Store(1) // the next one, too
+			f.left.Store(1) // the next change, too
 		}
 		return errorfs.ErrInjected
 	}

@@ -88,7 +88,7 @@ func callRefusals(ctx context.Context, s *Store) []refusal {
 	}
 }
 
-// directoryRefusals are those of places where no log can be, or one is in use.
+// directoryRefusals are the refusals of directories that cannot hold a log or whose log is in use.
 func directoryRefusals(ctx context.Context, fs FS) []refusal {
 	openAt := func(dir string) error { _, err := Open(fs, dir, Options{}); return err }
 	_, missing := Check(ctx, fs, "nowhere")
@@ -110,7 +110,7 @@ func directoryRefusals(ctx context.Context, fs FS) []refusal {
 	}
 }
 
-// optionRefusals are those of options.
+// optionRefusals are the refusals of options.
 func optionRefusals(fs FS) []refusal {
 	_, opened := Open(fs, "new", Options{QueueBytes: 1})
 	return []refusal{

@@ -15,7 +15,7 @@ import (
 func TestLostMark(t *testing.T) {
 	tr, _, _ := smallLog(t)
 	cut := without(tr, markFileName)
-	for _, name := range cut.names() { // the newest events are in the write-ahead log
+	for _, name := range cut.names() { // holds the newest events
 		if len(name) > 4 && name[len(name)-4:] == ".log" && bytes.Contains(cut[name], event(24).Payload) {
 			cut = cut.with(name, cut[name][:len(cut[name])-60])
 		}

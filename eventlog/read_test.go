@@ -33,7 +33,7 @@ func TestTail(t *testing.T) {
 	for i := range readers {
 		go tail(ctx, uint64(i+1))
 	}
-	for range 3 + 2 + 1 { // what is there already, from 1, 2, 3 and 4
+	for range 3 + 2 + 1 { // the existing events from 1, 2, 3 and 4
 		<-got
 	}
 	for n := uint64(4); n < 50; n++ {

@@ -45,18 +45,18 @@ func without(tr tree, part string) tree {
 
 // Check and Repair are exact to the position.
 func TestRepair(t *testing.T) {
-	// 6 to 24: 6-10 in a table, 11-18 in another, 19-24 in the write-ahead log.
+	// The events 6 to 10 are in a table, 11 to 18 in another, 19 to 24 in the write-ahead log.
 	tr, _, _ := smallLog(t)
 	for _, tc := range []struct {
 		name     string
 		broken   tree
 		options  RepairOptions
-		problem  string // a part of the first finding
+		problem  string // part of the first finding
 		kept     Range
 		lost     uint64
 		covered  uint64
 		readable []Range
-		snapshot uint64 // the latest afterwards
+		snapshot uint64 // the latest snapshot afterwards
 	}{
 		{
 			"event in a table", flipped(t, tr, 8),
@@ -236,7 +236,7 @@ func TestDamageInSeveralFiles(t *testing.T) {
 		t.Fatalf("check: %v, %+v", err, r)
 	}
 	if _, err := Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: 9}); noregret.CodeOf(err) != noregret.Usage {
-		t.Errorf("a repair that drops ten where nine are allowed: %v", err)
+		t.Errorf("a repair that drops ten events when nine are allowed: %v", err)
 	}
 	rep, err := Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: 10})
 	if err != nil || rep.Kept != (Range{6, 14}) || rep.Lost != 10 || len(rep.SetAside) != 2 {

@@ -303,7 +303,7 @@ func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	}
 	err = s.reading(ctx, func() error { return s.db.Compact(ctx, baseKey, eventKey(upTo), false) })
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrFailed) {
-		err = s.ioError("giving space back", err)
+		err = s.ioError("freeing the space", err)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ func TestCompactUnderReaders(t *testing.T) {
 	for r := range uint64(4) {
 		readers.Go(func() {
 			for !stop.Load() {
-				from := s.Stats().First + r*3 // some begin at the edge, some behind it
+				from := s.Stats().First + r*3 // some begin at the edge, some after it
 				from = min(from, s.Stats().Last)
 				next := from
 				for rec, err := range s.Read(t.Context(), from) {
@@ -64,7 +64,7 @@ func TestCompactUnderReaders(t *testing.T) {
 	}
 	stop.Store(true)
 	readers.Wait()
-	t.Logf("%d reads, %d of them met a compaction", whole.Load(), compacted.Load())
+	t.Logf("%d reads, %d of them ended with ErrCompacted", whole.Load(), compacted.Load())
 	closeLog(t, s)
 }
 
@@ -86,7 +86,7 @@ func TestDamagedSnapshots(t *testing.T) {
 	}
 	s := open(t, fs)
 	if snap, err := s.LatestSnapshot(t.Context()); err != nil || snap.Position != 5 {
-		t.Errorf("snapshot %d, %v; want the one before", snap.Position, err)
+		t.Errorf("snapshot %d, %v; want the previous one", snap.Position, err)
 	}
 	if err := s.Compact(t.Context(), 20); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("compacting up to a damaged snapshot: %v", err)
@@ -110,8 +110,8 @@ func TestDamagedSnapshots(t *testing.T) {
 	closeLog(t, s)
 }
 
-// OldestSnapshot returns none if the log has all events, and else the oldest intact one that is not
-// before the base.
+// OldestSnapshot returns none if the log has all events. Otherwise it returns the oldest intact
+// snapshot that is not before the base.
 func TestOldestSnapshot(t *testing.T) {
 	tr, _, _ := smallLog(t) // snapshots at 5 and 20, compacted up to 5
 	oldest := func(s *Store, want uint64) {

@@ -19,7 +19,7 @@ import (
 //
 // One goroutine of its own writes the groups; pebble has some more. Close ends them all, unless the
 // log has failed: pebble cannot be closed after a failure of the disk, so its goroutines stay until
-// the process ends; its files and its lock are given back all the same.
+// the process ends; its files and its lock are released in any case.
 type Store struct {
 	dir   string
 	opts  Options
@@ -296,8 +296,9 @@ func (l fatal) Fatalf(format string, args ...any) {
 	blockForever()
 }
 
-// guard calls pebble on a goroutine of its own, as pebble does not come back after a failure of the
-// disk (see failStop): then guard returns the failure. What f writes must not be read after that.
+// guard calls pebble on a goroutine of its own, because pebble does not return after a failure of
+// the disk (see failStop): then guard returns the failure. What f writes must not be read after
+// that.
 func (s *Store) guard(f func() error) error {
 	done := make(chan error, 1)
 	go func() {

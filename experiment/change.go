@@ -57,8 +57,8 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 	return x.renew(now, what)
 }
 
-// frozenFields are the fields that a running experiment cannot change, each in the form in which it
-// is compared.
+// frozenFields are the fields that a running experiment cannot change, each in a form that can be
+// compared.
 func frozenFields(d *definition.Definition) map[string]any {
 	control := ""
 	if d.Control != nil {
@@ -79,7 +79,18 @@ func frozenFields(d *definition.Definition) map[string]any {
 // learningFields are the fields that the learner depends on. A change of them requires a new
 // learner.
 func learningFields(d *definition.Definition) any {
-	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift, d.Changes, d.Exploration}
+	fields := []any{d.Objective, d.Guardrails, d.Policy, d.Drift, d.Changes, d.Exploration}
+	if d.LearnsControl() {
+		fields = append(fields, d.Control.Share, d.ExplorationFloor, d.MaxShare)
+	}
+	return fields
+}
+
+// renewsLearner reports whether a change of the arms requires a new learner: its bounds on shares
+// are by arm, and it does not know those that are vetoed.
+func (x *experimentState) renewsLearner() bool {
+	d := x.roster.def
+	return d.Policy.Kind != "fixed" && ((stopView{&x.roster}).anyVeto() || d.LearnsControl() && d.MaxShare != nil)
 }
 
 func sameJSON(a, b any) bool {
@@ -122,7 +133,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.guards.Guards, x.guards.bounds = newGuards(len(d.Guardrails), now), nil
 		for k := range x.roster.Arms {
-			x.roster.Arms[k].Beyond = nil
+			x.roster.Arms[k].Beyond, x.roster.Arms[k].Crashed = nil, nil
 		}
 		x.guards.watch(d)
 		if x.Status == policy.RolledBack {
@@ -132,9 +143,9 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 			c.contrasts = nil
 		}
 	}
-	if !sameJSON(learningFields(before), learningFields(d)) || d.Policy.Kind != "fixed" &&
-		(stopView{&x.roster}).anyVeto() {
-		err = x.learning.rebuildLearner(&x.roster)
+	x.roster.relist()
+	if !sameJSON(learningFields(before), learningFields(d)) || x.renewsLearner() && len(added)+len(retired) > 0 {
+		err = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
 	} else {
 		err = x.learning.remakeArms(&x.roster, len(added), retired)
 	}
@@ -171,7 +182,8 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		}
 		switch {
 		case k >= 0:
-			return noregret.BadInputf("arm", "%q is, or was, an arm: give a new one a new name", p.Arm)
+			return noregret.BadInputf("arm", "%q is the name of a current or former arm: give the new arm a new name",
+				p.Arm)
 		case len(x.roster.Arms) >= 2*definition.MaxArms:
 			return noregret.BadInputf("arm", "there have been %d arms: make a new experiment", len(x.roster.Arms))
 		}
@@ -179,16 +191,21 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		if err != nil {
 			return err
 		}
-		if _, err := x.learning.learner.AddArm(); err != nil {
+		x.roster.push(policy.Arm{Name: p.Arm, Value: value}, false)
+		if x.renewsLearner() {
+			err = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
+		} else {
+			_, err = x.learning.learner.AddArm()
+		}
+		if err != nil {
 			return err
 		}
-		x.roster.push(policy.Arm{Name: p.Arm, Value: value}, false)
 		x.note(now, "arm %s added", p.Arm)
 		return x.renewChanged(now, "arm added", x.roster.def, 1, nil)
 	}
 	active := 0
 	for _, i := range x.roster.LearnedArms {
-		if x.roster.Arms[i].Active {
+		if x.roster.Arms[i].Active && (i != x.roster.Control || x.roster.def.Policy.Kind == "fixed") {
 			active++
 		}
 	}
@@ -201,7 +218,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
 	x.roster.Arms[k].Active = false
-	if x.roster.def.Policy.Kind != "fixed" && (stopView{&x.roster}).anyVeto() {
+	if x.renewsLearner() {
 		stopper{x}.replan()
 	} else if err := x.learning.learner.RetireArm(slices.Index(x.roster.LearnedArms, k)); err != nil {
 		return err
@@ -210,9 +227,9 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 	return x.renewChanged(now, "arm retired", x.roster.def, 0, []int{k})
 }
 
-// Plan returns the events that bring an experiment, nil for none, to a definition: one, or none if
-// it already is as defined. It refuses a definition that could not be read from the log again, such
-// as one that is short with YAML's aliases and too long without.
+// Plan returns the events that bring an experiment, nil for none, to a definition: one event, or
+// none if the experiment has that definition already. It refuses a definition that could not be
+// read from the log again, such as one that is short only because of YAML's aliases.
 func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if x := s.live[d.Name]; x != nil && sameJSON(x.roster.def, d) {
 		return nil, nil

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -51,7 +52,8 @@ func TestPauseKeepsGoing(t *testing.T) {
 	}
 	x := s.state.live["x"]
 	if n := x.health.Matured - x.learning.Unlearned; n != before || x.learning.Unlearned < 600 {
-		t.Errorf("%d units were learned from, %d not: want the %d from before the pause", n, x.learning.Unlearned,
+		t.Errorf("%d units were learned from and %d were not, want the %d from before the pause", n,
+			x.learning.Unlearned,
 			before)
 	}
 	s.run("resume")
@@ -110,6 +112,7 @@ func TestUnlearnedOnce(t *testing.T) {
 // TestSourcesForgotten checks that a source is forgotten once every version its last report may
 // have counted in has closed. A repeated report is a duplicate until then and late afterwards.
 func TestSourcesForgotten(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: " +

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// TestTryLeavesOthers tries and then applies a change after the clock has leapt ahead. Every
-// experiment notes the leap once, so that the state is the fold of its events.
+// TestTryLeavesOthers tries and then applies a change after the clock has jumped ahead. Every
+// experiment notes the jump once, so that the state is the fold of its events.
 func TestTryLeavesOthers(t *testing.T) {
 	const text = "arms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: {goals: " +
 		"[{metric: m}]}"
@@ -19,18 +19,8 @@ func TestTryLeavesOthers(t *testing.T) {
 	s.run("apply\nname: two\n" + text)
 	s.run("wait 48h")
 	s.run("apply\nname: two\n" + text + "\ndescription: changed")
-	r, err := s.state.Report("one")
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaps := 0
-	for _, n := range r.Notes {
-		if strings.Contains(n.Text, "time went ahead") {
-			leaps++
-		}
-	}
-	if leaps != 1 {
-		t.Errorf("one leap of the clock was noted %d times", leaps)
+	if n := s.noted("one", "time went ahead"); n != 1 {
+		t.Errorf("one jump of the clock was noted %d times", n)
 	}
 	s.checkEvery()
 }
@@ -57,9 +47,9 @@ func TestPlanRefusesWhatReplayWould(t *testing.T) {
 // and builds a new experiment's learner only once.
 func TestPlanOnce(t *testing.T) {
 	made := 0
-	makeLearner = func(d *definition.Definition, arms int, split []float64) (learner, error) {
+	makeLearner = func(r *roster) (learner, error) {
 		made++
-		return newLearner(d, arms, split)
+		return newLearner(r)
 	}
 	defer func() { makeLearner = newLearner }()
 	const text = "name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\n" +

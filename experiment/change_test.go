@@ -153,7 +153,7 @@ func TestLongRound(t *testing.T) {
 		for i := range 1100 {
 			x.roster.def.Policy.Split["a0"] = .25 + .5*float64(i%2)
 			x.roster.def.Policy.Split["a1"] = 1 - x.roster.def.Policy.Split["a0"]
-			if err := x.learning.rebuildLearner(&x.roster); err != nil {
+			if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {
 				t.Fatal(err)
 			}
 			if err := x.renew(s.now, "changed"); err != nil {
@@ -206,7 +206,8 @@ func TestEqualValues(t *testing.T) {
 	if _,
 		err := definition.Parse("d",
 		[]byte(
-			`{"name":"p","arms":{"box":{"d":{"low":-1e308,"high":1.7e308}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)); err == nil {
+			`{"name":"p","arms":{"box":{"d":{"low":-1e308,"high":1.7e308}}},"metrics":[{"name":"m"}],`+
+				`"objective":{"goals":[{"metric":"m"}]}}`)); err == nil {
 		t.Error("a box with sides beyond float64 was accepted")
 	}
 }

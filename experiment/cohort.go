@@ -15,9 +15,9 @@ type cohort struct {
 	Round   uint64 `json:"round"`
 	Sealed  int64  `json:"sealed"` // when the version ended, 0 while it runs
 	Begun   int64  `json:"begun"`
-	// Learn is false for versions that began while the experiment was paused: they are not learned
-	// from.
-	Learn bool `json:"learn"`
+	// Learnable is false for versions that began while the experiment was paused: they are not
+	// learned from.
+	Learnable bool `json:"learn"`
 	// Mixture are the exact propensities, by arm.
 	Mixture f64s `json:"mixture"`
 	// Hold is the share of units outside the experiment, in 2^-64ths.
@@ -27,7 +27,8 @@ type cohort struct {
 	// Later holds, by slot, the sums that count only when the window has closed; it is empty
 	// without sums. Sums counts the units of sums and, by metric, those without a value.
 	Later []armStats `json:"later,omitempty"`
-	// Centre is what deviations are measured from in contrasts, by metric; NaN: not known before.
+	// Centre is the value from which contrasts measure deviations, by metric; NaN if it was unknown
+	// when the version began.
 	Centre f64s       `json:"centre,omitempty"`
 	Sums   maturity   `json:"sums"`
 	Test   ratioCount `json:"test"`
@@ -37,7 +38,7 @@ type cohort struct {
 	Mask   u64s `json:"mask"`   // of the metrics reported
 	Values f64s `json:"values"` // those metrics, in the order of their numbers, by row: width a row
 	width  int
-	// contrasts are those of the version, nil if they must be computed anew.
+	// contrasts caches the version's contrasts, nil if they must be computed again.
 	contrasts []contrasts
 	index     map[uint64]uint32
 }
@@ -91,7 +92,7 @@ func (c *cohort) later(d *definition.Definition, slot int) *armStats {
 	return &c.Later[slot]
 }
 
-// used reports whether anything was reported for the version.
+// used reports whether the version has any report.
 func (c *cohort) used() bool {
 	return c.rows() > 0 || c.Test.Units > 0 || c.Stats[len(c.Mixture)].Units > 0
 }
@@ -120,7 +121,7 @@ func (c *cohort) add(unit uint64, slot int) int {
 func (c *cohort) seen(row int) bool { return c.Slot[row]&seenBit != 0 }
 func (c *cohort) slot(row int) int  { return int(c.Slot[row] &^ seenBit) }
 
-// maturity counts what a cohort shows when its window closes.
+// maturity holds the counts of a cohort whose window has closed.
 type maturity struct {
 	Units   int64   `json:"units"`   // exposed
 	Missing []int64 `json:"missing"` // by metric: exposed units without a value

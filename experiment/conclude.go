@@ -10,14 +10,14 @@ import (
 )
 
 // errConcluded refuses changes of an experiment that is over.
-var errConcluded = noregret.BadInputf("state", "the experiment is concluded: it takes no changes but its deletion")
+var errConcluded = noregret.BadInputf("state", "the experiment is concluded: it can only be deleted")
 
 // frozen reports whether nothing is learned and no round ends.
 func (x *experimentState) frozen() bool {
 	return x.Status == policy.Paused || x.Status == policy.Concluded
 }
 
-// ending is an experiment as the functions that end it see it.
+// ending has the methods of an experiment that end it.
 type ending struct{ *experimentState }
 
 // conclude ends the experiment with a mixture that is served from now on, and records the evidence.
@@ -63,8 +63,8 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 	return err
 }
 
-// finalMixture returns the mixture to conclude with, by arm: the named one, or that which the
-// policy would deploy, within the bounds on arms and without arms that are stopped.
+// finalMixture returns the mixture to conclude with, by arm: the named one, or the one that the
+// policy would deploy, within the bounds on shares and without stopped arms.
 func (x ending) finalMixture(named map[string]float64) (p []float64, source string, err error) {
 	if named != nil {
 		p, err = x.namedMixture(named)
@@ -88,8 +88,8 @@ func (x ending) learned() bool {
 	})
 }
 
-// deployed returns the mixture that the policy would deploy, by arm, within the bounds on arms and
-// without arms that are stopped. It may change which of the guardrails shrink.
+// deployed returns the mixture that the policy would deploy, by arm, within the bounds on shares
+// and without stopped arms. It may change which guardrails shrink the mixture.
 func (x ending) deployed(of *guards, in *guardInput) []float64 {
 	p := make([]float64, len(x.roster.Arms))
 	for i, v := range x.learning.learner.Deployed() {
@@ -103,7 +103,7 @@ func (x ending) deployed(of *guards, in *guardInput) []float64 {
 	return p
 }
 
-// namedMixture checks a mixture that was named.
+// namedMixture checks a mixture given by name.
 func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 	p, total := make([]float64, len(x.roster.Arms)), 0.0
 	for _, name := range slices.Sorted(maps.Keys(named)) {
@@ -126,7 +126,7 @@ func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 	return p, nil
 }
 
-// namedArm returns the report of an arm with what it is.
+// namedArm returns the report of an arm with its name and value.
 func (x *roster) namedArm(k int, factors []float64) policy.ArmReport {
 	a := x.armReport(&x.Arms[k].Stats, factors)
 	a.Active, a.Control, a.Value = x.Arms[k].Active, k == x.Control, x.Arms[k].Value

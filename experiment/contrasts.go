@@ -14,7 +14,7 @@ import (
 type contrasts struct {
 	Metric int                `json:"metric"`
 	Served confseq.Contrast   `json:"served"`
-	Arms   []confseq.Contrast `json:"arms"` // that of the control is with itself
+	Arms   []confseq.Contrast `json:"arms"` // the control's is with itself
 }
 
 func (x *contrasts) merge(o *contrasts) {
@@ -35,8 +35,7 @@ func copyContrasts(a []contrasts) []contrasts {
 	return out
 }
 
-// watch makes a place for the contrasts of each metric with a relative guardrail, and keeps what
-// there is of it.
+// watch adds contrasts for each metric with a relative guardrail and keeps those that exist.
 func (x *guards) watch(d *definition.Definition) {
 	var metrics []int
 	for i := range d.Guardrails {
@@ -56,7 +55,7 @@ func (x *guards) watch(d *definition.Definition) {
 	x.Contrasts = out
 }
 
-// contrastOf returns the place of a metric's contrasts, or -1.
+// contrastOf returns the index of a metric's contrasts, or -1.
 func contrastOf(a []contrasts, metric int) int {
 	return slices.IndexFunc(a, func(c contrasts) bool { return c.Metric == metric })
 }
@@ -69,8 +68,8 @@ func (x *guards) closeVersion(r *roster, c *cohort) {
 	}
 }
 
-// centres returns what deviations in the next version are measured from, by metric: the control's
-// mean so far, NaN without one.
+// centres returns the values from which the next version's deviations are measured, by metric: the
+// control's means so far, NaN if unknown.
 func (x *guards) centres(r *roster) f64s {
 	out := make(f64s, len(r.def.Metrics))
 	for m := range out {
@@ -114,8 +113,8 @@ func (x *roster) contrast(c *cohort, metric int) contrasts {
 	return out
 }
 
-// groups returns how a version's statistics become a group in a metric, and how the statistics of
-// several arms are added for it.
+// groups returns a function that makes a group of an arm's statistics in a metric, and one that
+// adds an arm's statistics to a sum for it.
 func (x *roster) groups(c *cohort, metric int) (group func(*armStats) confseq.Group, add func(sum, a *armStats)) {
 	if r := x.def.RatioIndex(metric); r >= 0 {
 		ratio, _ := c.Stats[x.Control].Pairs[r].Ratio()
@@ -158,15 +157,15 @@ func (x *roster) width(metric int) float64 {
 	return x.highest(metric) - x.lowest(metric)
 }
 
-// guardInput is what the guardrails are judged by: the arms, and the contrasts of all versions.
+// guardInput is the evidence on the guardrails: the arms, and the contrasts of all versions.
 type guardInput struct {
 	*roster
 	contrasts []contrasts
 	inflation []float64 // by metric, nil without returning units
 }
 
-// guardInput adds the contrasts of the versions that are open. Only code that applies events may
-// keep them for the next time.
+// guardInput adds the contrasts of the open versions. Only code that applies events may pass keep,
+// which caches them.
 func (x *experimentState) guardInput(keep bool) *guardInput {
 	in := &guardInput{
 		roster: &x.roster, contrasts: copyContrasts(x.guards.Contrasts),

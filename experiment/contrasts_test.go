@@ -3,21 +3,21 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
 
-// TestRatioChange: a ratio can be held relative to the control's. Views follow the round and the
-// arm, clicks per view are what is judged.
+// TestRatioChange checks a guardrail on the change of a ratio relative to the control's. Views
+// depend on the round and the arm; the guardrail judges clicks per view.
 func TestRatioChange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		factor float64 // of the arm's clicks per view
+		factor float64 // of the arm's clicks per view, relative to the control's
 		want   policy.GuardState
 	}{{1, policy.GuardHeld}, {.5, policy.GuardBreached}} {
 		s := newScenario(t)
@@ -25,7 +25,7 @@ func TestRatioChange(t *testing.T) {
 			"metrics: [{name: clicks, kind: count}, {name: views, kind: count}, {name: rate, kind: ratio, numerator: " +
 			"clicks, " +
 			"denominator: views}]\npolicy: {kind: fixed, split: {c: 0.5, a: 0.5}}\n" +
-			"guardrails: [{metric: rate, min_change: -0.1}]\nround: {length: 1m}\nattribution_window: 1m")
+			"guardrails: [{metric: rate, min_change: -0.1, hard: false}]\nround: {length: 1m}\nattribution_window: 1m")
 		r := random.New(1, "ratio change")
 		for round := range 8 {
 			p := UnitsEvent{Experiment: "g"}
@@ -72,14 +72,16 @@ func TestRatioChange(t *testing.T) {
 	}
 }
 
-// TestHeldThenRolledBack: a guardrail is shown to hold; then an arm breaks it. While the experiment
-// is rolled back nothing is judged, and after resume the same breach does not act again.
+// TestHeldThenRolledBack shows a guardrail to hold and then lets an arm break it. While the
+// experiment is rolled back nothing is judged, and after the resume the same breach does not act
+// again.
 func TestHeldThenRolledBack(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
 	s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c}\n" +
 		"metrics: [{name: y, range: [0, 1]}]\npolicy: {kind: fixed, split: {c: 0.5, a: 0.5}}\n" +
-		"guardrails: [{metric: y, min_change: -0.2, action: rollback}]\nround: {length: 1m}\nattribution_window: 1m")
+		"guardrails: [{metric: y, min_change: -0.2, hard: false, action: rollback}]\nround: {length: " +
+		"1m}\nattribution_window: 1m")
 	guard := func() policy.GuardrailReport {
 		r, err := s.state.Report("g")
 		if err != nil {
@@ -103,37 +105,29 @@ func TestHeldThenRolledBack(t *testing.T) {
 		t.Fatalf("it is %s in [%s, %s]", g.State, number(g.Low), number(g.High))
 	}
 	if !(*g.Served.High < g.Limit) || math.Abs(*g.Estimate) > 1e-9 {
-		t.Errorf("served up to %s, now %s", number(g.Served.High), number(g.Estimate))
+		t.Errorf("what was served has the upper bound %s, the current mixture the estimate %s", number(g.Served.High),
+			number(g.Estimate))
 	}
 	s.run("resume I know")
 	s.simulate([]string{"simulate", "100000", "50", "0", "y=c:.5,a:0"})
 	if x := s.state.live["g"]; x.Status != policy.Running || guard().State != policy.GuardBreached {
 		t.Errorf("after resume it is %s, the guardrail %s", x.Status, guard().State)
 	}
-	r, err := s.state.Report("g")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rollbacks := 0
-	for _, n := range r.Notes {
-		if strings.Contains(n.Text, "rolled back by a guardrail") {
-			rollbacks++
-		}
-	}
-	if rollbacks != 1 {
-		t.Errorf("it was rolled back %d times", rollbacks)
+	if n := s.noted("g", "rolled back by a guardrail"); n != 1 {
+		t.Errorf("it was rolled back %d times", n)
 	}
 	s.check()
 }
 
-// TestReturns: units that come in every version with the same value inflate the variance by the
-// number of versions, units whose values are drawn anew do not; the sample stays bounded.
+// TestReturns checks that units that return in every version with the same value inflate the
+// variance by the number of versions, and that units whose values are drawn anew do not. The sample
+// stays bounded.
 func TestReturns(t *testing.T) {
 	for _, c := range []struct {
-		stays     float64 // the part of the variance that stays
+		stays     float64 // the part of the variance that is the unit's own in all versions
 		units     int
 		low, high float64
-	}{{1, 800, 4.5, 7}, {0, 800, 1, 1.4}, {.5, 6000, 2.5, 4}} {
+	}{{1, 800, 4.5, 7}, {0, 800, 1, 1.4}, {.5, 6000, 2.5, 4}}[:testsize.Of(3, 2)] {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\n" +
 			"metrics: [{name: y}]\npolicy: {kind: fixed, split: {c: 0.5, a: 0.5}}\nstickiness: unit\n" +
@@ -161,7 +155,8 @@ func TestReturns(t *testing.T) {
 		s.run("due")
 		x := &s.state.live["g"].guards.Returns
 		if f := x.factor[0]; f < c.low || f > c.high {
-			t.Errorf("%v of the variance stays in 5 versions: a factor of %v, want %v to %v", c.stays, f, c.low, c.high)
+			t.Errorf("%v of the variance is the unit's own in 5 versions: a factor of %v, want %v to %v", c.stays, f,
+				c.low, c.high)
 		}
 		if len(x.Unit) > followUnits || c.units < followUnits && x.Shift != 0 {
 			t.Errorf("%d of %d units are followed, after %d halvings", len(x.Unit), c.units, x.Shift)

@@ -2,8 +2,8 @@ package experiment
 
 import "slices"
 
-// copy returns a copy of everything that changes and is persisted. The learner, the policy and the
-// cohorts' indices are the original's: what is frozen for a snapshot needs no others.
+// copy returns a copy of everything that changes and is persisted. It shares the learner, the
+// policy and the cohorts' indices with the original, which a frozen state never changes.
 func (x *experimentState) copy() *experimentState {
 	y := *x
 	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
@@ -13,7 +13,7 @@ func (x *experimentState) copy() *experimentState {
 	return &y
 }
 
-// fork returns a copy that shares nothing that changes, and can go on by itself.
+// fork returns an independent copy: it shares nothing that changes.
 func (x *experimentState) fork() (*experimentState, error) {
 	b, err := x.learning.learner.MarshalBinary()
 	if err != nil {

@@ -30,9 +30,9 @@
 // comes back with the feedback. A token that was changed, or that another experiment or another key
 // signed, is refused by the [policy.Signer]; one that is too old by the fold, as late. A unit
 // counts when its exposure is reported, once for each policy version; each of its metrics counts
-// once, within the attribution window; what is late, doubled or of a unit never exposed is counted.
-// Sources of high volume send sums instead ([policy.Aggregate]), which count once for each sequence
-// number.
+// once, within the attribution window; late and duplicate values, and values of units that were
+// never exposed, are counted. Sources of high volume send sums instead ([policy.Aggregate]), which
+// count once for each sequence number.
 //
 // # Learning
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// earlySum has the values of a metric with a default that are known of an arm's exposed units:
-// those that were reported, and the defaults of units whose window has closed. The other units have
-// a value that is still to come.
+// earlySum sums the known values of an arm's exposed units in a metric with a default: the reported
+// values, and the defaults of units whose window has closed. The values of the other units are
+// pending.
 type earlySum struct {
 	N int64 `json:"n"`
 	// Sum is Σ (x − low)/width with each term cut to [0, 1], where low is the metric's lowest value
@@ -18,7 +18,7 @@ type earlySum struct {
 	Sum float64 `json:"sum"`
 }
 
-// earlyView is the roster as the functions of early values see it.
+// earlyView has the methods of the roster that work with early values.
 type earlyView struct{ *roster }
 
 // scale returns the lowest value of a metric and the width by which its values are scaled; ok
@@ -34,7 +34,7 @@ func (x earlyView) scale(metric int) (low, width float64, ok bool) {
 	return low, high - low, true
 }
 
-// sum returns the values known of an arm in a metric, nil where there are none.
+// sum returns the known values of an arm in a metric, nil if there are none.
 func (x earlyView) sum(arm, metric int) *earlySum {
 	if a := &x.Arms[arm]; metric < len(a.Early) {
 		return &a.Early[metric]
@@ -42,7 +42,7 @@ func (x earlyView) sum(arm, metric int) *earlySum {
 	return nil
 }
 
-// add adds the value of an exposed unit in a metric with a default, when it becomes known.
+// add adds the value of an exposed unit in a metric with a default when it becomes known.
 func (x earlyView) add(c *cohort, slot, metric int, v float64) {
 	low, width, ok := x.scale(metric)
 	if slot == len(c.Mixture) || !ok {
@@ -53,7 +53,7 @@ func (x earlyView) add(c *cohort, slot, metric int, v float64) {
 	e.Sum += min(max((v-low)/width, 0), 1)
 }
 
-// addSums adds the values of n units, of which the sum and the sum of squares are known.
+// addSums adds the values of n units, given their sum and the sum of their squares.
 func (x earlyView) addSums(c *cohort, slot, metric int, q confseq.Sequence) {
 	if slot == len(c.Mixture) || q.N == 0 {
 		return
@@ -111,8 +111,8 @@ var earlyRates = func() (out [26]earlyRate) {
 // of at least s. It holds for all n at once with probability 1 − alpha: with mean μ each exp(λ·s −
 // n·ln(1 − μ + μ·e^λ)) is a supermartingale that begins at 1, as e^(λx) is convex (Hoeffding 1963),
 // and by Ville's inequality it ever reaches 1/(w·alpha) with probability at most w·alpha. The bound
-// grows with s. So it holds, too, where values that are still to come count as 0, the lowest there
-// are: it can then only be too small.
+// grows with s. It therefore remains valid if pending values count as 0, the lowest value: it can
+// then only be too small.
 func lowerRate(n int64, s, alpha float64) float64 {
 	if n == 0 || !(s > 0) {
 		return 0
@@ -127,8 +127,8 @@ func lowerRate(n int64, s, alpha float64) float64 {
 	return low
 }
 
-// boundedSide reports whether values of a guardrail's metric are bounded on the side that speaks
-// for an arm, so that [lowerRate] applies.
+// boundedSide reports whether the values of a guardrail's metric are bounded on the side that is
+// good for an arm, so that [lowerRate] applies.
 func (x earlyView) boundedSide(g *definition.Guardrail) bool {
 	_, up, relative, _ := g.Limit()
 	metric := x.def.MetricIndex(g.Metric)
@@ -139,16 +139,16 @@ func (x earlyView) boundedSide(g *definition.Guardrail) bool {
 	return ok
 }
 
-// watchesEarly reports whether a guardrail is evaluated by values that came before the windows of
-// their units have closed.
+// watchesEarly reports whether a guardrail also uses values that arrive before the windows of their
+// units have closed.
 func (x earlyView) watchesEarly(g *definition.Guardrail) bool {
 	return x.def.Metric(g.Metric).Default != nil && x.boundedSide(g)
 }
 
-// worstValues returns the number of an arm's units that count in a guardrail of a bounded side and
-// a lower bound of their sum, scaled so that 0 is the value that speaks the most for the arm and 1
-// that which speaks the most against it, with the limit on the same scale. Of a metric with a
-// default every exposed unit counts from its exposure on, as 0 until its value is known.
+// worstValues returns the number of an arm's units that count in a guardrail with a bounded side, a
+// lower bound of the sum of their values, and the limit. All are scaled so that 0 is the best value
+// for the arm and 1 the worst. In a metric with a default every exposed unit counts from its
+// exposure on, as 0 until its value is known.
 func (x earlyView) worstValues(g *definition.Guardrail, k int) (n int64, s, limit float64) {
 	c, up, _, _ := g.Limit()
 	metric := x.def.MetricIndex(g.Metric)
@@ -161,15 +161,16 @@ func (x earlyView) worstValues(g *definition.Guardrail, k int) (n int64, s, limi
 	return n, s, limit
 }
 
-// beyond reports whether an arm by itself surely breaks a guardrail of a bounded side. It is ever
-// said of any arm that does not with probability at most the guardrail's alpha.
+// beyond reports whether an arm by itself breaks a guardrail with a bounded side, with confidence:
+// the probability that it ever reports true for any arm that holds the limit is at most the
+// guardrail's alpha.
 func (x earlyView) beyond(g *definition.Guardrail, k int) bool {
 	n, s, limit := x.worstValues(g, k)
 	return s > float64(float64(n)*limit) && lowerRate(n, s, x.part(g.Alpha, k)) > limit
 }
 
-// breachedEarly reports whether a mixture surely breaks a guardrail by the values that are known
-// before windows have closed.
+// breachedEarly reports whether a mixture breaks a guardrail with confidence, by the values that
+// are known before windows have closed.
 func (x earlyView) breachedEarly(g *definition.Guardrail, p []float64) bool {
 	if !x.watchesEarly(g) {
 		return false
@@ -194,8 +195,8 @@ func (x earlyView) breachedEarly(g *definition.Guardrail, p []float64) bool {
 	return sum > limit
 }
 
-// scaledValues returns the number of an arm's units that count in a metric, of how many the value
-// is known, and their scaled sum.
+// scaledValues returns the number of an arm's units that count in a metric, the number of known
+// values, and their scaled sum.
 func (x earlyView) scaledValues(k, metric int) (n, known int64, s float64) {
 	a := &x.Arms[k].Stats
 	if x.def.Metrics[metric].Default == nil {

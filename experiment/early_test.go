@@ -10,8 +10,9 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestLowerRateHolds: the bound is ever above the mean in at most alpha of runs, also where values
-// come late and count as 0 until then; and it finds a rate that is far above.
+// TestLowerRateHolds checks that the bound ever exceeds the mean in at most a fraction alpha of the
+// runs, also if values come late and count as 0 until then. It also checks that the bound detects
+// rates far above 0.
 func TestLowerRateHolds(t *testing.T) {
 	t.Parallel()
 	const alpha = 0.1
@@ -33,7 +34,7 @@ func TestLowerRateHolds(t *testing.T) {
 				if len(late) > 50 {
 					s, late = s+late[0], late[1:]
 				}
-				// never above the estimate
+				// The bound is at most the estimate.
 				if s > float64(n)*mean && lowerRate(n, s, alpha) > mean {
 					wrong++
 					break
@@ -54,8 +55,8 @@ func TestLowerRateHolds(t *testing.T) {
 	}
 }
 
-// TestLowerRateGrows: a value more never lowers the bound, which is why values to come may count as
-// the lowest.
+// TestLowerRateGrows checks that a larger sum never lowers the bound. Pending values may therefore
+// count as the lowest value.
 func TestLowerRateGrows(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int64{1, 7, 100, 10_000} {
@@ -72,10 +73,10 @@ func TestLowerRateGrows(t *testing.T) {
 
 const watched = "apply\nname: x\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: 0.5}\n" +
 	"metrics: [{name: s, range: [0, 1]}, {name: m, METRIC}]\nobjective: {goals: [{metric: s}]}\n" +
-	"guardrails: [{metric: m, LIMIT, action: shrink}]\nround: {length: 1h}\nattribution_window: 24h"
+	"guardrails: [{metric: m, LIMIT, hard: false, action: shrink}]\nround: {length: 1h}\nattribution_window: 24h"
 
-// TestEarlyValues: whichever side is the bad one, and whether values come one by one or as sums, an
-// arm that breaks a limit is stopped while its window is open, and one that holds it is not.
+// TestEarlyValues checks that an arm that breaks a limit is stopped while its window is open and
+// that an arm that holds it is not, for limits on either side, with values one by one and as sums.
 func TestEarlyValues(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -107,14 +108,14 @@ func TestEarlyValues(t *testing.T) {
 		s.run(strings.NewReplacer("METRIC", "kind: count, default: 0", "LIMIT", "max: 0.1").Replace(watched))
 		s.run(fmt.Sprintf("aggregate source 1\n1 a 100 s=100/50/50 m=%d/%d/%d", reported, reported, reported))
 		if got := s.state.live["x"].roster.Arms[1].Stop == suspended; got != (reported == 60) {
-			t.Errorf("%d of 100 in sums: stopped is %v", reported, got)
+			t.Errorf("%d of 100 as sums: stopped is %v", reported, got)
 		}
 		s.check()
 	}
 }
 
-// TestSharesKeepToBounds: what arms may not have goes to the control arm, or else to other arms
-// with room; the shares sum to 1.
+// TestSharesKeepToBounds checks that the share above an arm's limit goes to the control arm or,
+// without one, to other arms below their limit, and that the shares sum to 1.
 func TestSharesKeepToBounds(t *testing.T) {
 	t.Parallel()
 	for _, control := range []bool{true, false} {
@@ -159,8 +160,8 @@ func TestSharesKeepToBounds(t *testing.T) {
 	}
 }
 
-// TestTrafficGrows: a unit that takes part, or is held back, still does when the traffic grows, and
-// units are counted by the version that they were decided under.
+// TestTrafficGrows checks that units that take part, or are held back, still do so when the traffic
+// grows, and that units are counted by the version of their decision.
 func TestTrafficGrows(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
@@ -186,10 +187,10 @@ func TestTrafficGrows(t *testing.T) {
 	for u := range 2000 {
 		shown = append(shown, fmt.Sprint("u", u))
 	}
-	s.run(text + "1") // tokens of the version before come in now
+	s.run(text + "1") // feedback with tokens of the previous version
 	s.run("expose " + strings.Join(shown, " "))
 	if n := s.state.live["x"].roster.Holdout.Units; n != int64(held) {
-		t.Errorf("%d units count as outside, %d were", n, held)
+		t.Errorf("%d units count as outside, want %d", n, held)
 	}
 	left := 0
 	for u, was := range out {

@@ -77,8 +77,8 @@ type ArmEvent struct {
 // ConcludeEvent is the payload of [KindConclude].
 type ConcludeEvent struct {
 	Experiment string `json:"experiment"`
-	// Mixture has the shares by arm that are served from now on; nil for those that the policy
-	// would deploy.
+	// Mixture has the shares by arm that are served from now on; nil means the shares that the
+	// policy would deploy.
 	Mixture map[string]float64 `json:"mixture,omitempty"`
 	Reason  string             `json:"reason,omitempty"`
 }

@@ -19,9 +19,9 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// experimentState is the state of one experiment. Its parts know their own state alone; those that
+// experimentState is the state of one experiment. Its parts know only their own state; those that
 // count or judge arms are given the roster. The receiver of the parts' methods is x, too.
-// [persistedParts] is what is persisted of it.
+// [persistedParts] lists its persisted fields.
 type experimentState struct {
 	Created  int64
 	Status   policy.Status
@@ -40,7 +40,7 @@ type experimentState struct {
 	Notes      []Note
 }
 
-// Bounds on what is kept.
+// Bounds on the stored history.
 const (
 	keepNotes   = 200
 	keepRecent  = 64
@@ -54,7 +54,8 @@ func (x *experimentState) note(t int64, format string, args ...any) {
 	}
 }
 
-// newExperiment begins an experiment. The version is the last one that the name has had.
+// newExperiment creates an experiment. The version is the last one of an earlier experiment of that
+// name.
 func newExperiment(d *definition.Definition, version uint64, now int64) (*experimentState, error) {
 	x := &experimentState{
 		Created: now, Status: policy.Running, roster: roster{def: d, Control: -1},
@@ -75,7 +76,7 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 	x.guards.Guards = newGuards(len(d.Guardrails), now)
 	x.guards.watch(d)
 	x.lifts.watch(d)
-	if err := x.learning.rebuildLearner(&x.roster); err != nil {
+	if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {
 		return nil, err
 	}
 	x.roster.InitialArms = len(x.roster.Arms)
@@ -84,7 +85,7 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 }
 
 // mixture returns the distribution to serve: the learned mixture with its share of the traffic,
-// shrunk where guardrails ask for it.
+// shrunk if guardrails require it.
 func (x *experimentState) mixture() []float64 {
 	if x.Status == policy.RolledBack {
 		p := make([]float64, len(x.roster.Arms))
@@ -98,12 +99,16 @@ func (x *experimentState) mixture() []float64 {
 	return p
 }
 
-// learnedMixture returns the learner's mixture with the exploration floor, beside the control arm's
-// fixed share, without arms that are stopped and within the bounds on shares.
+// learnedMixture returns the learner's mixture without stopped arms and within the bounds on
+// shares. Where the control arm is not an arm of the learner, it adds its fixed share and the
+// exploration floor.
 func (x *experimentState) learnedMixture() []float64 {
 	p := make([]float64, len(x.roster.Arms))
-	fixed := 0.0
-	if x.roster.def.Policy.Kind != "fixed" && x.roster.Control >= 0 {
+	fixed, floor := 0.0, x.roster.def.ExplorationFloor
+	switch {
+	case x.roster.def.LearnsControl():
+		floor = 0
+	case x.roster.def.Policy.Kind != "fixed" && x.roster.Control >= 0:
 		fixed = x.roster.def.Control.Share
 		p[x.roster.Control] = fixed
 	}
@@ -113,7 +118,6 @@ func (x *experimentState) learnedMixture() []float64 {
 			active++
 		}
 	}
-	floor := x.roster.def.ExplorationFloor
 	for i, v := range made {
 		k, share := x.roster.LearnedArms[i], float64((1-floor)*v)
 		if arms.planned(k) {
@@ -148,8 +152,7 @@ const (
 // windows.
 func (x *experimentState) checkCapacity() error {
 	if n := 2 * x.roster.maxOpen(); len(x.joiner.cohorts) >= n {
-		return noregret.BadInputf("version", "%d versions wait for their attribution window, which is the most that "+
-			"may: try again "+
+		return noregret.BadInputf("version", "%d versions wait for their attribution window, the maximum: try again "+
 			"when some have closed", n)
 	}
 	return nil
@@ -161,8 +164,8 @@ func (x *experimentState) roundOver(now int64) bool {
 		x.joiner.RoundSeen >= x.roster.def.Round.MinUnits
 }
 
-// aged reports whether the running version is to end without its round: while the experiment is
-// paused, or too few units come, the rows of those that came must not wait for ever.
+// aged reports whether the running version must end before its round. While the experiment is
+// paused or too few units arrive, the rows of the units that did arrive must not wait for ever.
 func (x *experimentState) aged(now int64) bool {
 	c := x.joiner.running()
 	if now-c.Begun < int64(max(x.roster.def.Round.Length, x.roster.def.AttributionWindow)) {
@@ -176,8 +179,8 @@ func (x *experimentState) due(now int64) bool {
 	return len(x.joiner.cohorts) < x.roster.maxOpen() && (x.roundOver(now) || x.aged(now))
 }
 
-// closeRound ends the round: the next version serves what was learned. A version that has only aged
-// is followed by one that serves the same.
+// closeRound ends the round: the next version serves what was learned. If the version has only
+// aged, the next one serves the same mixture.
 func (x *experimentState) closeRound(now int64) error {
 	if !x.due(now) {
 		return noregret.BadInputf("round", "round %d has lasted %v with %d units: want %v and %d", x.rounds.Round,
@@ -193,7 +196,7 @@ func (x *experimentState) closeRound(now int64) error {
 	return x.renew(now, "round")
 }
 
-// rewind takes back times that a clock gave that was ahead.
+// rewind moves back the times that were recorded while the clock was ahead.
 func (x *experimentState) rewind(now int64) {
 	x.rounds.RoundStart, x.Ramp.Since = min(x.rounds.RoundStart, now), min(x.Ramp.Since, now)
 	for _, c := range x.joiner.cohorts {

@@ -28,7 +28,7 @@ func FuzzBegin(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := definition.Parse("f", []byte(text))
-		if err != nil || d.Arms.Nodes > 50 || len(d.Arms.Box) > 3 {
+		if err != nil || d.Arms.Nodes != nil && *d.Arms.Nodes > 50 || len(d.Arms.Box) > 3 {
 			return
 		}
 		out, err := strictjson.Encode(d)

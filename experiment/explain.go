@@ -34,10 +34,9 @@ func notKept(name string, n uint64, x *experimentState) error {
 			first = x.rounds.Versions[i]
 		}
 	}
-	e := noregret.BadInputf("version", "version %d of %q cannot be explained: those from %d to %d of the experiment "+
-		"as it is now "+
-		"can; noregret log replay makes older decisions anew, as far back as the log reaches", n, name, first.Version,
-		x.rounds.Version)
+	e := noregret.BadInputf("version", "version %d of %q cannot be explained: only versions %d to %d of the current "+
+		"experiment can; noregret log replay repeats older decisions, as far back as the log reaches", n, name,
+		first.Version, x.rounds.Version)
 	e.Code = noregret.NotFound
 	return e
 }

@@ -23,7 +23,8 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 	s := newScenario(t)
 	s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: 2}]\ncontrol: {arm: c, " +
 		"share: 0.2}\n" +
-		"metrics: [{name: x}, {name: y}]\nobjective: {goals: [{metric: x}]}\nguardrails: [{metric: y, " + limit +
+		"metrics: [{name: x}, {name: y}]\nobjective: {goals: [{metric: x}]}\nguardrails: [{metric: y, hard: false, " +
+		limit +
 		", alpha: 0.2}]\n" +
 		"exploration_floor: 0.3\nround: {length: 1m}\nattribution_window: 1m")
 	r := random.New(seed, "guard")
@@ -102,7 +103,8 @@ func TestHealthyGuardrailStays(t *testing.T) {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: " +
 			"0.5}\nmetrics: [{name: x, range: [0, 1]}, {name: y, kind: count, range: [0, 1]}]\n" +
-			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.05, alpha: 0.05, action: rollback}]")
+			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.05, hard: false, alpha: 0.05, " +
+			"action: rollback}]")
 		r := random.New(seed, "healthy")
 		for i := range 400 {
 			d := s.state.Policy("g").Decide(fmt.Sprint(i))
@@ -135,12 +137,13 @@ func TestHealthyGuardrailStays(t *testing.T) {
 // so.
 func TestShrinkLetsArmsIn(t *testing.T) {
 	t.Parallel()
-	for _, ranged := range []string{", range: [0, 1]", ""} {
+	for _, ranged := range []string{", range: [0, 1]", ""}[testsize.Of(0, 1):] {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: " +
 			"0.3}\nmetrics: [{name: x" + ranged + "}, {name: y" + ranged + "}]\n" +
-			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.6, action: shrink}]\nround: {length: " +
-			"1m}\nattribution_window: 1m")
+			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.6, hard: false, action: " +
+			"shrink}]\nround: {length: " +
+			"1m}\nattribution_window: 1m\ndrift: {kind: window, rounds: 1000}")
 		s.simulate([]string{"simulate", "9000", "20", "0", "x=a:.9,c:.1", "y=a:.9,c:.9"})
 		// the policy knows the arm: it is not stopped when it breaks the limit by itself
 		for range 2 {
@@ -215,7 +218,7 @@ func TestNegativeControl(t *testing.T) {
 	}
 	d, err := definition.Parse("d", []byte("name: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\n"+
 		"control: {arm: c, share: 0.1}\nmetrics: [{name: y}]\nobjective: {goals: [{metric: y}]}\n"+
-		"guardrails: [{metric: y, min_change: -0.1}]"))
+		"guardrails: [{metric: y, min_change: -0.1, hard: false}]"))
 	if err != nil {
 		t.Fatal(err)
 	}

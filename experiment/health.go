@@ -2,7 +2,7 @@ package experiment
 
 import "github.com/noregret/noregret/policy"
 
-// health counts what shows whether the data of an experiment can be trusted.
+// health holds the counters that show whether the data of an experiment can be trusted.
 type health struct {
 	Orphans         int64   `json:"orphans"` // values of units whose exposure was never reported
 	Matured         int64   `json:"matured"` // exposed units whose window has closed
@@ -66,9 +66,12 @@ func (x *experimentState) healthReport() policy.Health {
 	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.open()
 	h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.running().Mixture)...)
 	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
+	if text := x.noRoom(); text != "" {
+		h.Problems = append(h.Problems, text)
+	}
 	if len(x.joiner.cohorts) >= x.roster.maxOpen() {
 		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.joiner.cohorts))+" policy versions wait for their "+
-			"attribution window, the most that may; a round of a larger part of the window, or a longer one, would not")
+			"attribution window, the maximum; longer rounds, relative to the window, would avoid this")
 	}
 	return h
 }

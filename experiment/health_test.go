@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// ratioLive returns an experiment for testing its ratio test by versions with given mixtures.
+// ratioLive returns an experiment whose ratio test can be fed versions with given mixtures.
 func ratioLive(t testing.TB, stickiness string) *experimentState {
 	d, err := definition.Parse("x", []byte("name: x\nmetrics: [{name: m}]\n"+
 		"arms: [{name: a, value: 1}, {name: b, value: 1}, {name: c, value: 1}]\n"+
@@ -62,7 +62,7 @@ func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []flo
 			c = x.beginRatio(mixtures[i/(n/len(mixtures))], x.rounds.Version+1)
 		}
 		x.addRatio(c, pick(rng, c.Mixture, tilt), 1)
-		x.Ratio.settle(x.roster.def.Stickiness, x.joiner.cohorts)
+		x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
 	}
 	return &x.Ratio
 }

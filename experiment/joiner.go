@@ -20,8 +20,8 @@ type joiner struct {
 	Exposures policy.Counts `json:"exposures"`
 }
 
-// joinInput is what the joiner is given beside an event: the arms, the running policy, the time,
-// and the parts that record what it finds.
+// joinInput is the joiner's input beside an event: the arms, the running policy, the time, and the
+// parts that record its results.
 type joinInput struct {
 	*roster
 	running *policy.Policy
@@ -105,7 +105,7 @@ func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStat
 	}
 	if open := x.open(); open >= in.def.OpenTokens {
 		return nil, 0, policy.Rejected, noregret.BadInputf("open_tokens",
-			"%d units wait for feedback already, which is the definition's bound", open)
+			"%d units wait for feedback already, the maximum in the definition", open)
 	}
 	slot := e.Arm
 	if in.running.HeldBackBy(c.Hold, unit) {
@@ -134,8 +134,8 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 	return policy.Accepted, nil
 }
 
-// arrive takes the value of an exposed unit when both are known: that of a metric without a default
-// counts now, that of another when the window has closed.
+// arrive records the value of an exposed unit once both the exposure and the value are known. The
+// value counts now if the metric has no default, else when the window has closed.
 func (x *roster) arrive(c *cohort, slot, metric int, v float64) {
 	if x.def.Metrics[metric].Default == nil {
 		x.count(c, slot, metric, v)
@@ -245,9 +245,8 @@ func (x *roster) matures(c *cohort) int64 {
 	return c.Sealed + x.grace() + int64(x.def.AttributionWindow)
 }
 
-// maxOpen returns the number of versions that may wait for their windows before rounds wait, too:
-// so many that their statistics have at most 200,000 cells of arm and metric, but at least 16 and
-// at most 1024.
+// maxOpen returns the number of versions that may wait for their windows before rounds wait, too.
+// It limits their statistics to 200,000 cells of arm and metric, within 16 to 1024 versions.
 func (x *roster) maxOpen() int {
 	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.Ratios()))
 	return min(max(openCells/cells, leastOpen), mostOpen)

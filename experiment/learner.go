@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/box"
@@ -44,43 +43,63 @@ type pointChooser interface {
 // makeLearner is newLearner. Tests replace it to count the learners that are made.
 var makeLearner = newLearner
 
-// newLearner makes the learner of a definition for a number of arms; split holds the shares of a
-// fixed policy.
-func newLearner(d *definition.Definition, arms int, split []float64) (learner, error) {
+// newLearner makes the learner of a definition and its arms.
+func newLearner(r *roster) (learner, error) {
+	d, arms := r.def, len(r.LearnedArms)
 	if d.Policy.Kind == "fixed" {
-		return &fixed{split}, nil
-	}
-	f, err := d.Goals()
-	if err != nil {
-		return nil, err
+		return &fixed{r.fixedSplit()}, nil
 	}
 	if d.Arms.Box != nil {
 		_, low, high := d.Sides()
 		o := box.DefaultOptions(len(low))
-		if d.Arms.Nodes != 0 {
-			o.Nodes, o.MaxNodes = int(d.Arms.Nodes), min(8*int(d.Arms.Nodes), box.MostNodes)
+		if n := d.Arms.Nodes; n != nil {
+			o.Nodes, o.MaxNodes = int(*n), min(8*int(*n), box.MostNodes)
 		}
-		if d.Arms.Every != 0 {
-			o.Every = int(d.Arms.Every)
+		if n := d.Arms.Every; n != nil {
+			o.Every = int(*n)
 		}
-		l, err := box.New(f, low, high, o)
+		l, err := box.New(r.learned, low, high, o)
 		return boxed{l}, err
 	}
 	if d.Drift.Kind == "none" {
-		o := confident.DefaultOptions()
-		if d.Changes == "none" {
-			o.ChangeThreshold = 0
-		}
-		if e := d.Exploration; e != nil {
-			o.Exploration = confident.Exploration{Share: e.Share, Decay: e.Decay, Optimism: e.Optimism}
-		}
-		return confident.New(f, arms, o)
+		return confident.New(r.learned, arms, r.confidentOptions())
 	}
 	e := ascent.DiscountedMeans(d.Drift.Rate)
 	if d.Drift.Kind == "window" {
 		e = ascent.WindowMeans(int(d.Drift.Rounds))
 	}
-	return ascent.New(f, arms, ascent.TrackingOptions(e))
+	return ascent.New(r.learned, arms, ascent.TrackingOptions(e))
+}
+
+// confidentOptions returns the options of the default learner. With a control arm it keeps to the
+// exploration floor, the least share of the control and the greatest shares of arms itself, so that
+// what it promises holds for what is served; alpha is the least one of the hard guardrails.
+func (x *roster) confidentOptions() confident.Options {
+	d, o := x.def, confident.DefaultOptions()
+	if d.Changes == "none" {
+		o.ChangeThreshold = 0
+	}
+	if e := d.Exploration; e != nil {
+		o.Exploration = confident.Exploration{Share: e.Share, Decay: e.Decay, Optimism: e.Optimism}
+	}
+	if d.HoldsDeployed() {
+		o.Hold = confident.Deployed
+	}
+	if !d.LearnsControl() {
+		return o
+	}
+	o.Control, o.Share, o.Floor = slices.Index(x.LearnedArms, x.Control), d.Control.Share, d.ExplorationFloor
+	for i := range d.Guardrails {
+		if g := &d.Guardrails[i]; g.Hard {
+			o.Alpha = min(o.Alpha, g.Alpha)
+		}
+	}
+	if d.MaxShare != nil {
+		for _, k := range x.LearnedArms {
+			o.Caps = append(o.Caps, stopView{x}.maxShare(k))
+		}
+	}
+	return o
 }
 
 // boxed is a learner that chooses points of a box. Arms cannot be added or retired by hand.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/policy"
 )
 
 // learning holds the learner and the rounds it was trained on.
@@ -12,6 +13,8 @@ type learning struct {
 	learner   learner
 	Recent    []roundStats `json:"recent"`
 	Unlearned int64        `json:"unlearned"` // units that could not be learned from
+	// Promised is what was promised of the guardrails when the running version began.
+	Promised *policy.Promise `json:"promised,omitempty"`
 }
 
 // roundStats are the statistics of a matured version, kept to train a new learner when the
@@ -22,42 +25,42 @@ type roundStats struct {
 
 // closeLearningRound passes the statistics of a version to the learner and returns the number of
 // units it could not use.
-func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned int64) {
+//
+// Where the learner gives an arm no share, as nothing was known of it, but does once it has
+// observed the control arm, the other arms follow in a round of their own.
+func (x *learning) closeLearningRound(r *roster, stats []armStats, factors []float64) (unlearned int64) {
 	if r.goals == nil {
 		return 0
 	}
-	var control *armStats
-	if r.Control >= 0 && r.Control < len(stats) {
-		if control = &stats[r.Control]; control.Units == 0 {
-			control = r.controlStats() // none in this round: all rounds'
-		}
-	}
-	var round []pasto.Observation
-	served := x.learner.Serving()
-	for i, k := range r.LearnedArms {
-		if k >= len(stats) || stats[k].Units == 0 {
-			continue
-		}
-		dst := make([]float64, r.goals.Dim())
-		if !x.takes(r, i, k, served) || !goalVector(dst, r.def, &stats[k], control) {
+	for _, k := range r.LearnedArms {
+		if k < len(stats) {
 			unlearned += stats[k].Units
-			continue
 		}
-		round = append(round, pasto.Observation{Arm: i, Metrics: dst, Size: float64(stats[k].Units)})
 	}
-	if len(round) == 0 {
-		return unlearned
+	round, parts := r.observations(stats, factors), 1
+	if r.def.LearnsControl() {
+		parts = 2
 	}
-	if err := x.learner.Observe(round); err != nil {
-		for i := range round {
-			unlearned += int64(round[i].Size)
+	for range parts {
+		var now, later []pasto.Observation
+		served := x.learner.Serving()
+		for _, o := range round {
+			if x.takes(r, o.Arm, r.LearnedArms[o.Arm], served) {
+				now = append(now, o)
+			} else {
+				later = append(later, o)
+			}
 		}
-		return unlearned
+		if len(now) == 0 || x.learner.Observe(now) != nil {
+			break
+		}
+		for i := range now {
+			unlearned -= int64(now[i].Size)
+			stopView{r}.observed(r.LearnedArms[now[i].Arm])
+		}
+		x.grow(r)
+		round = later
 	}
-	for i := range round {
-		stopView{r}.observed(r.LearnedArms[round[i].Arm])
-	}
-	x.grow(r)
 	return unlearned
 }
 
@@ -80,6 +83,9 @@ func (x *experimentState) advance(now int64) {
 	for len(x.joiner.cohorts) > 1 && x.joiner.cohorts[0].Sealed > 0 && x.roster.matures(x.joiner.cohorts[0]) <= now {
 		x.mature(x.joiner.cohorts[0])
 		x.joiner.cohorts = x.joiner.cohorts[1:]
+	}
+	if len(x.joiner.cohorts) < n {
+		stops.vetoCrashing(suspended, now)
 	}
 	stops.release(suspended, now)
 	if len(x.joiner.cohorts) < n {
@@ -121,9 +127,9 @@ func (x *experimentState) mature(c *cohort) {
 			}
 		}
 	}
-	if c.Learn {
+	if c.Learnable {
 		x.learning.remember(x.roster.def, arms)
-		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms)
+		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms, x.guards.Returns.factor)
 		return
 	}
 	for _, k := range x.roster.LearnedArms {
@@ -157,12 +163,13 @@ func (x *learning) remember(d *definition.Definition, arms []armStats) {
 }
 
 // rebuildLearner creates a learner for the definition and trains it on the rounds that are kept.
-func (x *learning) rebuildLearner(r *roster) error {
+// The factors are those by which returning units raise the variance of each metric, nil for none.
+func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 	d := r.def
 	if err := r.setGoals(); err != nil {
 		return err
 	}
-	m, err := makeLearner(d, len(r.LearnedArms), r.fixedSplit())
+	m, err := makeLearner(r)
 	if err != nil {
 		return err
 	}
@@ -176,14 +183,15 @@ func (x *learning) rebuildLearner(r *roster) error {
 		}
 	}
 	for i := range x.Recent {
-		x.closeLearningRound(r, x.Recent[i].Stats) // what it cannot use was counted when it was new
+		// What it cannot use was counted when it was new.
+		x.closeLearningRound(r, x.Recent[i].Stats, factors)
 	}
 	return nil
 }
 
 // restoreLearner restores the learner from its snapshot.
 func (x *learning) restoreLearner(r *roster, saved []byte) error {
-	m, err := makeLearner(r.def, len(r.LearnedArms), r.fixedSplit())
+	m, err := makeLearner(r)
 	if err != nil {
 		return err
 	}

@@ -15,13 +15,12 @@ const liftAlpha = 0.05
 func (x lifter) report(deployed []float64) policy.Lift {
 	out := policy.Lift{Alpha: liftAlpha, Quantities: []policy.LiftQuantity{}}
 	if x.roster.Control < 0 {
-		out.Reason = "there is no control arm: without an arm that is served in every version there is nothing to " +
-			"compare the others with"
+		out.Reason = "there is no control arm to compare the others with"
 		return out
 	}
 	out.Control = x.roster.Arms[x.roster.Control].Name
 	if len(x.lifts.Lifts) == 0 {
-		out.Reason = "there are no goals and no guardrails"
+		out.Reason = "the definition has no goals and no guardrails"
 		return out
 	}
 	in, now := x.input(), x.joiner.running().Mixture
@@ -100,7 +99,7 @@ func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deploy
 			b := x.guards.slack(guarded, i, p, nil)
 			return say(c.mixture(p), b.classify())
 		}, deployed, now, say(c.soFar(), served))
-	if x.guards.Guards[i].State == policy.GuardBreached { // by early values, too
+	if x.guards.Guards[i].State == policy.GuardBreached { // also by early values
 		q.Served.Verdict = policy.Broken
 	}
 	return q
@@ -160,7 +159,7 @@ func direction(up bool) string {
 	return "down"
 }
 
-// verdict returns what a difference from the control says of a goal.
+// verdict returns the verdict on a goal for a difference from the control.
 func verdict(d armSlack, up bool) policy.Verdict {
 	low, high := d.from, d.to
 	if !up {
@@ -182,12 +181,12 @@ func verdict(d armSlack, up bool) policy.Verdict {
 // objectiveInput holds the metrics of the objective: its goals and its soft guardrails.
 type objectiveInput struct {
 	*liftInput
-	parts []*compared // by place in Lifts, nil for metrics that only hard guardrails have
-	one   *compared   // that of the only metric of a linear objective, nil otherwise
+	parts []*compared // by index in Lifts, nil for metrics of hard guardrails only
+	one   *compared   // the only metric of a linear objective, nil otherwise
 	up    bool        // the good direction of the only metric
 }
 
-// objectiveInput compares the metrics of the objective; all bounds hold together.
+// objectiveInput compares the metrics of the objective. All bounds hold simultaneously.
 func (in *liftInput) objectiveInput() *objectiveInput {
 	out := &objectiveInput{liftInput: in, parts: make([]*compared, len(in.Lifts))}
 	used := make([]bool, len(in.Lifts))
@@ -220,8 +219,8 @@ func (in *liftInput) objectiveInput() *objectiveInput {
 	return out
 }
 
-// goalsAt returns the objective's goal vector for means that differ from the control's by what at
-// returns for the metric at a place. It returns nil if the control has none.
+// goalsAt returns the objective's goal vector for means that differ from the control's by at(i) in
+// the metric with index i. It returns nil if a mean of the control is unknown.
 func (x *objectiveInput) goalsAt(at func(i int) float64) []float64 {
 	arm, control := newArmStats(x.def), newArmStats(x.def)
 	for i := range x.Lifts {
@@ -242,7 +241,7 @@ func (x *objectiveInput) goalsAt(at func(i int) float64) []float64 {
 		control.Metrics[m] = confseq.Sequence{N: 1, Mean: y}
 	}
 	theta := make([]float64, x.goals.Dim())
-	if !goalVector(theta, x.def, &arm, &control) {
+	if !goalVector(theta, x.def, &arm, &control, x.controlStats()) {
 		return nil
 	}
 	return theta
@@ -310,7 +309,7 @@ func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) policy.Lif
 }
 
 // deployed returns the mixture that the policy would deploy, by arm, or nil if there is none. It
-// changes nothing.
+// does not change the state.
 func (x lifter) deployed() []float64 {
 	switch e := ending(x); {
 	case x.Status == policy.Concluded:
@@ -323,16 +322,15 @@ func (x lifter) deployed() []float64 {
 	}
 }
 
-// course is how the mixtures stand when a version begins.
+// course records the mixtures and their lift when a version begins.
 type course struct {
 	// Deployed is the mixture that the policy would deploy, by arm.
 	Deployed f64s `json:"deployed,omitempty"`
-	// Lift is that of the objective; nil without a control arm.
+	// Lift is the lift of the objective; nil without a control arm.
 	Lift *policy.LiftPoint `json:"lift,omitempty"`
 }
 
-// course returns how a mixture that is served from now on and the deployed one stand, nil without
-// an objective.
+// course returns the record for a mixture that is served from now on, nil without an objective.
 func (x lifter) course(now []float64) *course {
 	if x.roster.goals == nil {
 		return nil

@@ -8,17 +8,18 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// lifts holds what the report compares with the control arm: the contrasts of the versions whose
-// window has closed, by metric of a goal or of a guardrail.
+// lifts holds the data of the report's comparisons with the control arm: the contrasts of the
+// versions whose window has closed, for each metric of a goal or of a guardrail.
 type lifts struct {
 	Lifts []lift `json:"lifts,omitempty"`
 }
 
-// lift is the contrasts of a metric.
+// lift holds the contrasts of a metric.
 type lift struct {
 	contrasts
-	// Tight is where the sequences without a range are the tightest, by arm; TightServed is that of
-	// what was served. They are fixed when there is enough data to say, and 0 before.
+	// Tight is the sum of squares at which a sequence without a range is tightest, by arm;
+	// TightServed is the same for what was served. They are 0 until there is enough data to fix
+	// them.
 	Tight       f64s    `json:"tight"`
 	TightServed float64 `json:"tight_served"`
 }
@@ -31,8 +32,8 @@ func (x *lifts) copy() lifts {
 	return lifts{out}
 }
 
-// watch makes a place for each metric of a goal or a guardrail if there is a control arm. It keeps
-// what there is already.
+// watch adds an entry for each metric of a goal or a guardrail if there is a control arm. It keeps
+// the entries that exist.
 func (x *lifts) watch(d *definition.Definition) {
 	var metrics []int
 	if d.Control != nil {
@@ -62,7 +63,7 @@ func liftedGoals(d *definition.Definition) []definition.Goal {
 	return d.Objective.Goals
 }
 
-// of returns the place of a metric, or -1.
+// of returns the index of a metric, or -1.
 func (x *lifts) of(metric int) int {
 	return slices.IndexFunc(x.Lifts, func(l lift) bool { return l.Metric == metric })
 }
@@ -76,7 +77,7 @@ func (x *lifts) closeVersion(r *roster, c *cohort) {
 	}
 }
 
-// sealVersion fixes where sequences are the tightest as soon as a version has shown enough, without
+// sealVersion fixes where sequences are tightest as soon as a version has enough data, without
 // waiting for its window.
 func (x *lifts) sealVersion(r *roster, c *cohort) {
 	for i := range x.Lifts {
@@ -90,7 +91,7 @@ func (x *lifts) sealVersion(r *roster, c *cohort) {
 	}
 }
 
-// tighten fixes where the sequences that have seen enough are the tightest.
+// tighten fixes where sequences with enough data are tightest.
 func (l *lift) tighten(of *contrasts) {
 	for len(l.Tight) < len(of.Arms) {
 		l.Tight = append(l.Tight, 0)
@@ -105,16 +106,17 @@ func (l *lift) tighten(of *contrasts) {
 	}
 }
 
-// Where a sequence is the tightest: when a lift of liftSought is about to be found, but not before
-// now and not later than at liftLatest times the present sum of squares.
+// A sequence is tightest when a lift of liftSought is about to be detected, but at no less than the
+// current sum of squares and at no more than liftLatest times it. It is fixed after liftUnits
+// units.
 const (
 	liftSought = 0.05
 	liftLatest = 100
 	liftUnits  = 200
 )
 
-// liftTight returns where a contrast's sequence is the tightest, 0 if there is too little data to
-// say.
+// liftTight returns the sum of squares at which a contrast's sequence is tightest, 0 if there is
+// too little data.
 func liftTight(c *confseq.Contrast) float64 {
 	v, gap := c.Own+c.Zero, float64(liftSought*c.Level)
 	if c.Units < liftUnits || !(v > 0) {
@@ -126,16 +128,16 @@ func liftTight(c *confseq.Contrast) float64 {
 	return liftLatest * v
 }
 
-// liftInput is what the arms are compared by: the contrasts of all versions.
+// liftInput is the input of the comparisons: the contrasts of all versions.
 type liftInput struct {
 	*guardInput
 	lifts
 }
 
-// lifter is an experiment as the functions that compare its arms see it.
+// lifter has the methods of an experiment that compare its arms.
 type lifter struct{ *experimentState }
 
-// input adds the contrasts of the versions that are open.
+// input returns the contrasts of all versions, including the open ones.
 func (x lifter) input() *liftInput {
 	in := &liftInput{
 		guardInput: &guardInput{roster: &x.roster, inflation: x.guards.Returns.factor}, lifts: x.lifts.copy(),
@@ -149,22 +151,22 @@ func (x lifter) input() *liftInput {
 	return in
 }
 
-// compared is a metric of all arms and of what was served, compared with the control's.
+// compared compares a metric of all arms, and of what was served, with the control's.
 type compared struct {
 	control int
 	arms    []armSlack  // the differences
-	levels  []levelOf   // the control's means that they are differences from
+	levels  []levelOf   // the control's means in the arms' versions
 	served  servedSlack // the difference of what was served
 	level   levelOf
 	width   float64  // of the range of an observation, +Inf without a range
 	ratio   *float64 // the control's ratio if the metric is one, NaN if it is not known
 }
 
-// levelOf is the control's mean with its bounds.
+// levelOf is a mean of the control with its bounds.
 type levelOf struct{ mean, low, high float64 }
 
-// The parts of alpha. What was served and the arms together have one half each; in both, the
-// control's level has liftLevel of it.
+// liftLevel is the control level's part of alpha. What was served and the arms together have one
+// half of alpha each, and in both the control's level gets this part.
 const liftLevel = 0.1
 
 // compare compares a metric. With probability 1 − alpha, all bounds of differences and levels hold
@@ -180,7 +182,7 @@ func (in *liftInput) compare(l *lift, alpha float64) *compared {
 			Units: c.Units, Weight: c.Weight, Level: c.Level, Change: c.Change, ChangeMost: c.ChangeMost,
 		}
 		half := o
-		half.Width /= 2 // there is no arm beside it, so that a term has only half of the span
+		half.Width /= 2 // without an arm a term has only half of the span
 		low, high := alone.Interval(-1, float64(liftLevel*alpha), half)
 		return armSlack{mean: c.Mean(0), from: from, to: to, level: alone.Mean(-1)}, levelOf{alone.Mean(-1), low, high}
 	}
@@ -202,7 +204,7 @@ func (in *liftInput) compare(l *lift, alpha float64) *compared {
 			a, level = of(&l.Arms[k], tight, in.part(side, k))
 			a.weight = l.Arms[k].Weight / total
 		}
-		if k == in.Control { // it differs from itself by nothing
+		if k == in.Control { // the control does not differ from itself
 			a.mean, a.from, a.to = 0, 0, 0
 		}
 		x.arms, x.levels = append(x.arms, a), append(x.levels, level)
@@ -229,8 +231,8 @@ func (x *compared) soFar() difference {
 	return difference{armSlack{mean: x.served.estimate, from: x.served.low, to: x.served.high}, x.level}
 }
 
-// mixture compares a mixture. Its level is the mean of those of its arms, known as well as that of
-// what was served.
+// mixture compares a mixture. Its level is the weighted mean of its arms' levels, with the relative
+// precision of the level of what was served.
 func (x *compared) mixture(p []float64) difference {
 	b := mixedSlack(len(x.arms), x.control, p, func(k int) armSlack { return x.arms[k] }, x.served)
 	level, scale := x.level, b.level/x.level.mean
@@ -240,12 +242,11 @@ func (x *compared) mixture(p []float64) difference {
 	return difference{armSlack{mean: b.estimate, from: b.low, to: b.high}, level}
 }
 
-// vague reports whether the bounds of a difference are no narrower than the metric's range makes
-// it.
+// vague reports whether the bounds of a difference are no narrower than the metric's range implies.
 func (x *compared) vague(d *difference) bool { return d.to-d.from >= 2*x.width }
 
-// unit returns the factor from differences to the metric's units: those of a ratio are of
-// numerators.
+// unit returns the factor from differences to the metric's units. The differences of a ratio are in
+// units of its numerator.
 func (x *compared) unit(d *difference) float64 {
 	if x.ratio == nil {
 		return 1
@@ -253,7 +254,7 @@ func (x *compared) unit(d *difference) float64 {
 	return math.Abs(*x.ratio / d.level.mean)
 }
 
-// relative returns the difference as a part of the level's size.
+// relative returns the difference relative to the absolute value of the level.
 func (d *difference) relative() (estimate, low, high float64) {
 	l := d.level
 	if l.mean < 0 {

@@ -36,7 +36,7 @@ func liftDefinition(metric string, share float64) string {
 		metric, 1-share, share)
 }
 
-// round lets units come, with the mean of the control and the effect of the other arm. It returns
+// round sends units, with the given mean of the control and the effect of the other arm. It returns
 // the round's weight in the arm's contrast.
 func (w *liftWorld) round(metric string, round, units int, level float64) float64 {
 	w.t.Helper()
@@ -74,7 +74,7 @@ func (w *liftWorld) round(metric string, round, units int, level float64) float6
 	return seen[0] * seen[1] / (seen[0] + seen[1])
 }
 
-// quantity returns what the report says of a quantity.
+// quantity returns the report's lift of a quantity.
 func (w *liftWorld) quantity(kind string) policy.LiftQuantity {
 	w.t.Helper()
 	r, err := w.state.Report("w")
@@ -90,9 +90,9 @@ func (w *liftWorld) quantity(kind string) policy.LiftQuantity {
 	return policy.LiftQuantity{}
 }
 
-// TestLiftUnderTrend: the level of all arms rises while the mixture moves to the better-looking
-// arm, which has no effect. The lift is 0 up to its interval. The difference of the pooled means is
-// far outside of it.
+// TestLiftUnderTrend lets the level of all arms rise while the mixture moves to an arm without
+// effect. The interval of the lift contains 0; the difference of the pooled means is far outside of
+// it.
 func TestLiftUnderTrend(t *testing.T) {
 	t.Parallel()
 	const metric = "{name: x}"
@@ -114,7 +114,7 @@ func TestLiftUnderTrend(t *testing.T) {
 	}
 	pooled := *r.Arms["new"].Metrics["x"].Mean - *r.Arms["old"].Metrics["x"].Mean
 	if !(pooled > 5*(*lift.High-*lift.Low)) || !(pooled > 1) {
-		t.Errorf("pooled means differ by %v: the test is to show that they mislead", pooled)
+		t.Errorf("the pooled means differ only by %v, but the test needs means that mislead", pooled)
 	}
 	if g := w.quantity(policy.LiftGuardrail).Arms["new"]; g.Verdict != policy.ShownToHold {
 		t.Errorf("an arm without effect under a guardrail of −5 %%: %+v", g)
@@ -126,7 +126,7 @@ func TestLiftUnderTrend(t *testing.T) {
 	w.check()
 }
 
-// TestLiftSays: effects get their words, for good directions up and down and guardrails.
+// TestLiftSays checks the words for effects, for goals up and down and for guardrails.
 func TestLiftSays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestLiftSays(t *testing.T) {
 		w := newLiftWorld(t, 2, c.metric)
 		w.spread, w.effect = 0.3, c.effect
 		if got := w.quantity(policy.LiftGoal).Arms["new"].Verdict; got != policy.TooFew {
-			t.Errorf("before anything is known: %s", got)
+			t.Errorf("before any data: %s", got)
 		}
 		for round := range 5 {
 			w.round(c.metric, round, 300, 3)
@@ -164,10 +164,10 @@ func TestLiftSays(t *testing.T) {
 	}
 }
 
-// TestLiftCoverage looks after every round of an A/A experiment whose level and mixture move. Any
-// interval of the arm, of what was served and of the mixture of now is beyond the truth, ever, in
-// at most 5 % of the runs; so is the relative one of an arm
-// with an effect.
+// TestLiftCoverage checks intervals after every round of an experiment whose level and mixture
+// change, with and without an effect. In at most 5 % of the runs an interval ever misses the truth:
+// that of the arm, its relative form and, without an effect, those of what was served and of the
+// current mixture.
 func TestLiftCoverage(t *testing.T) {
 	testsize.NoRace(t)
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestLiftCoverage(t *testing.T) {
 	}
 }
 
-// misses reports whether an interval was ever beyond the truth.
+// misses reports whether an interval ever missed the truth.
 func misses(t *testing.T, seed uint64, metric string, spread, effect float64) bool {
 	t.Helper()
 	w := newLiftWorld(t, seed, metric)
@@ -226,7 +226,7 @@ func misses(t *testing.T, seed uint64, metric string, spread, effect float64) bo
 	return false
 }
 
-// TestLiftWithoutControl: the report says why there is no lift.
+// TestLiftWithoutControl checks that without a control arm the report says why it has no lift.
 func TestLiftWithoutControl(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
@@ -250,7 +250,8 @@ func TestLiftWithoutControl(t *testing.T) {
 	s.checkEvery()
 }
 
-// TestLiftReportChangesNothing: reports change neither the state nor what it does next.
+// TestLiftReportChangesNothing checks that reports change neither the state nor its later
+// behaviour.
 func TestLiftReportChangesNothing(t *testing.T) {
 	t.Parallel()
 	const metric = "{name: x}"

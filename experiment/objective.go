@@ -4,18 +4,24 @@ import "github.com/noregret/noregret/internal/vec"
 
 // setGoals makes the objective of the definition.
 func (x *roster) setGoals() (err error) {
-	x.goals, x.priced = nil, nil
+	x.goals, x.priced, x.learned = nil, nil, nil
 	if x.def.Objective == nil {
 		return nil
 	}
-	if x.goals, err = x.def.Goals(); err == nil {
-		x.priced, err = x.def.PricedGoals()
+	if x.goals, err = x.def.Goals(); err != nil {
+		return err
+	}
+	if x.priced, err = x.def.PricedGoals(); err != nil {
+		return err
+	}
+	if x.learned = x.goals; x.def.Plain() {
+		x.learned, err = x.def.RawGoals()
 	}
 	return err
 }
 
-// value returns the objective of a mixture at the arms' means. Ok is false if an arm with a share
-// has no mean.
+// value returns the objective of a mixture at the arms' means. Ok is false if arms without a mean
+// have a share of 0.1 or more in all.
 func (x *roster) value(p []float64) (v float64, ok bool) {
 	means, known := x.means()
 	return x.valueBy(p, means, known)
@@ -32,7 +38,7 @@ func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float6
 			total += w
 		}
 	}
-	if !(total > 0.9) { // too much of it is unknown
+	if !(total > 0.9) { // else too much is unknown
 		return 0, false
 	}
 	for k, w := range p {
@@ -51,9 +57,10 @@ func (x *roster) means() (means [][]float64, known []bool) {
 	if x.goals == nil {
 		return nil, nil
 	}
+	reference := x.reference()
 	for k := range x.Arms {
 		dst := make([]float64, x.goals.Dim())
-		known = append(known, goalVector(dst, x.def, &x.Arms[k].Stats, x.controlStats()))
+		known = append(known, goalVector(dst, x.def, &x.Arms[k].Stats, x.controlStats(), reference))
 		means = append(means, dst)
 	}
 	return means, known

@@ -17,7 +17,7 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 		return x.renew(now, cause)
 	case x.roster.def.Policy.Kind == "fixed":
 		if len(retired) > 0 || !sameJSON(before.Policy, x.roster.def.Policy) {
-			return x.renew(now, cause) // it is what the definition says, not what was learned
+			return x.renew(now, cause) // a fixed split follows the definition
 		}
 	case added > 0 || len(retired) > 0 || before.ExplorationFloor != x.roster.def.ExplorationFloor ||
 		before.ControlShare() != x.roster.def.ControlShare():
@@ -26,7 +26,7 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 	return x.renewWith(now, cause, x.rounds.served(len(x.roster.Arms)))
 }
 
-// renewPaused is renew for a mixture of a paused experiment, shrunk where guardrails ask for it.
+// renewPaused is renew for a mixture of a paused experiment, shrunk if guardrails require it.
 func (x *experimentState) renewPaused(now int64, cause string, p []float64) error {
 	stopView{&x.roster}.limit(p)
 	x.guards.shrink(x.guardInput(true), p)
@@ -45,6 +45,10 @@ func (x *experimentState) renewPaused(now int64, cause string, p []float64) erro
 // before the experiment is resumed.
 func (x *experimentState) carried(before *definition.Definition, retired []int) []float64 {
 	p := x.rounds.served(len(x.roster.Arms)).Shares()
+	if x.roster.def.LearnsControl() {
+		x.keepControl(p, retired)
+		return p
+	}
 	mass, had, has := 0.0, 0, 0
 	for _, k := range x.roster.LearnedArms {
 		mass += p[k]
@@ -56,7 +60,7 @@ func (x *experimentState) carried(before *definition.Definition, retired []int) 
 		}
 	}
 	if !(mass > 0) {
-		return p // all units have the control arm
+		return p // all units get the control arm
 	}
 	f, next, learned := before.ExplorationFloor, x.roster.def.ExplorationFloor, 0.0
 	v := make([]float64, len(p))
@@ -85,4 +89,29 @@ func (x *experimentState) carried(before *definition.Definition, retired []int) 
 		p[x.roster.Control] = max(rest, 0)
 	}
 	return p
+}
+
+// keepControl gives the control arm the shares of retired arms, and its least share: what is moved
+// to it breaks no guardrail that the mixture and the control hold.
+func (x *experimentState) keepControl(p []float64, retired []int) {
+	rest := 0.0
+	for k := range p {
+		if slices.Contains(retired, k) {
+			p[k] = 0
+		} else if k != x.roster.Control {
+			rest += p[k]
+		}
+	}
+	scale := 1.0
+	if most := 1 - x.roster.def.Control.Share; rest > most {
+		scale = most / rest
+	}
+	left := 1.0
+	for k := range p {
+		if k != x.roster.Control {
+			p[k] = float64(scale * p[k])
+			left -= p[k]
+		}
+	}
+	p[x.roster.Control] = max(left, 0)
 }

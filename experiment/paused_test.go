@@ -10,14 +10,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
 
-// pausedDefinition has a control arm with a tenth of the traffic and two other arms.
+// pausedDefinition has a control arm with a tenth of the traffic and two other arms. With drift
+// that share is fixed.
 const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: " +
 	"2}]\ncontrol: {arm: c, share: 0.1}\n" +
 	"metrics: [{name: x, range: [0, 1]}, {name: g, kind: count, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
-	"guardrails: [{metric: g, max: 0.3, action: shrink}]\nattribution_window: 10s\nround: {length: 1s}"
+	"guardrails: [{metric: g, max: 0.3, hard: false, action: shrink}]\nattribution_window: 10s\n" +
+	"drift: {kind: window, rounds: 1000}\nround: {length: 1s}"
 
 // pausedRun returns an experiment that is paused before the windows of its first round close. It
 // serves a and b equally although its learner, once the windows have closed, knows that b is
@@ -136,6 +139,9 @@ func TestPausedChange(t *testing.T) {
 			map[string]float64{"c": .1, "a": .9 * (.4 + .2/3), "b": .9 * (.4 + .2/3), "d": .9 * .2 / 3},
 		},
 	} {
+		if testsize.Short() && !slices.Contains([]string{"share", "replaced", "floor and added"}, name) {
+			continue
+		}
 		s, _ := pausedRun(t)
 		apply(s, c.change...)
 		s.mixtureIs(name, c.want)
@@ -173,4 +179,47 @@ func TestPausedFixed(t *testing.T) {
 	s.run("arm.retire a2")
 	s.mixtureIs("retired", map[string]float64{"a0": .125, "a1": .875})
 	s.check()
+}
+
+// TestPausedControl checks that where the control arm is the learner's, a change during a pause
+// moves units to the control arm only.
+func TestPausedControl(t *testing.T) {
+	t.Parallel()
+	const arms = ", {name: b, value: 2}"
+	for name, c := range map[string]struct {
+		change []string
+		want   map[string]float64
+	}{
+		"share": {[]string{"share: 0.1", "share: 0.5"}, map[string]float64{"c": .5, "a": .25, "b": .25}},
+		"less": {
+			[]string{"share: 0.1", "share: 0.05"},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.},
+		},
+		"retired": {[]string{arms, ""}, map[string]float64{"c": 2 / 3., "a": 1 / 3.}},
+		"added": {
+			[]string{arms, arms + ", {name: d, value: 4}"},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3., "d": 0},
+		},
+		"both": {[]string{arms, "", "share: 0.1", "share: 0.8"}, map[string]float64{"c": .8, "a": .2}},
+		"drift begins": {[]string{
+			"drift: {kind: none}", "drift: {kind: discount, rate: 0.1}", "share: 0.1",
+			"share: 0.5",
+		}, nil},
+	} {
+		text := strings.Replace(pausedDefinition, "drift: {kind: window, rounds: 1000}", "drift: {kind: none}", 1)
+		s := newScenario(t)
+		s.run(text)
+		s.run("pause")
+		s.mixtureIs(name+", before", map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.})
+		if out := s.run(strings.NewReplacer(c.change...).Replace(text)); strings.Contains(out, "error") {
+			t.Fatalf("%s: %s", name, out)
+		}
+		if c.want != nil {
+			s.mixtureIs(name, c.want)
+		}
+		if out := s.run("resume"); strings.Contains(out, "error") {
+			t.Errorf("%s: %s", name, out)
+		}
+		s.check()
+	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// rampState is how far the ramp of the definition has come.
+// rampState is the progress of the ramp.
 type rampState struct {
-	Stage int   `json:"stage"` // an index of the definition's stages, their number when the ramp is over
+	Stage int   `json:"stage"` // index of the definition's stages; their number when the ramp is over
 	Since int64 `json:"since"` // when the stage began
-	Units int64 `json:"units"` // of all arms when it began
+	Units int64 `json:"units"` // units of all arms when the stage began
 }
 
 // rampShare returns the share of the traffic that the learned mixture gets in a stage.
@@ -22,7 +22,7 @@ func rampShare(d *definition.Definition, stage int) float64 {
 	return 1
 }
 
-// dilute gives the control arm all but a share of the traffic.
+// dilute leaves a share of the traffic to the mixture and gives the rest to the control arm.
 func dilute(p []float64, share float64, control int) {
 	if share == 1 {
 		return
@@ -36,10 +36,10 @@ func dilute(p []float64, share float64, control int) {
 // enter begins a stage.
 func (x *rampState) enter(stage int, now, units int64) { *x = rampState{stage, now, units} }
 
-// ramp is an experiment as the functions of its ramp see it.
+// ramp has the methods of an experiment that concern its ramp.
 type ramp struct{ *experimentState }
 
-// waits returns a text for each thing that the stage still waits for; none when the next stage
+// waits returns a text for each condition that the stage still waits for, none if the next stage
 // may begin.
 func (x ramp) waits(now int64) (texts []string) {
 	s := &x.roster.def.Ramp[x.Ramp.Stage]
@@ -79,8 +79,8 @@ func (x ramp) step(now int64) {
 	}
 }
 
-// change goes on with the ramp of a new definition: in its first stage whose share is at least that
-// of now.
+// change continues with the ramp of a new definition, in its first stage whose share is at least
+// the current one.
 func (x ramp) change(before *definition.Definition, now int64) {
 	if sameJSON(before.Ramp, x.roster.def.Ramp) {
 		return
@@ -103,8 +103,8 @@ func (x ramp) report(now int64) *policy.RampReport {
 	}
 }
 
-// outside returns the share of units that get the control arm whatever the mixture is, in 2^-64ths:
-// those held back, and, until the experiment is concluded, those that do not take part.
+// outside returns the share of units that get the control arm regardless of the mixture, in
+// 2^-64ths: those held back and, until the experiment is concluded, those that do not take part.
 func (x *experimentState) outside() uint64 {
 	out := x.roster.def.HoldBack
 	if x.Status != policy.Concluded {

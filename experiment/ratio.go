@@ -6,37 +6,37 @@ import (
 )
 
 // ratioTest is a sequential test of the sample ratio: whether units are exposed to the arms as the
-// policy decided. It may be looked at all the time, and the mixture may change.
+// policy decided. It is valid at any time, and the mixture may change.
 //
-// Of each policy version it keeps the evidence E: the probability of the counts by arm when the
-// shares are Dirichlet, over that when they are the policy's p (Lindon and Malek 2022). The
-// Dirichlet's mean is p tilted by what was seen in versions before, and is fixed when the version
-// begins. Under the null E is a martingale that begins at 1. It depends on the counts alone, not on
-// their order, so that units and sums, in whatever batches, come to the same; it is looked at when
-// an event is over, as the order within one is the client's.
+// For each policy version it keeps the evidence E: the probability of the counts by arm if the
+// shares are Dirichlet, divided by their probability if the shares are the policy's p (Lindon and
+// Malek 2022). The Dirichlet's mean is p tilted by the counts of earlier versions, and is fixed
+// when the version begins. Under the null hypothesis E is a martingale that begins at 1. It depends
+// only on the counts, not on their order, so units and sums in any batches give the same result. It
+// is evaluated at the end of an event, because the client chooses the order within one.
 //
-// Within a stream of draws the same units come again in the next version, which is no new evidence:
-// a stream's evidence is the weighted mean of its versions' (the weights sum to 1), not their
-// product. Streams are drawn independently: their evidence is multiplied. The product ever reaches
-// 1/α with probability at most α (Ville).
+// Within a stream of draws the same units return in the next version, which is no new evidence: a
+// stream's evidence is the weighted mean of its versions' evidence (the weights sum to 1), not the
+// product. Streams are drawn independently, so their evidence is multiplied. The product ever
+// reaches 1/α with probability at most α (Ville).
 type ratioTest struct {
-	// LogE is ln of the evidence of streams that are over, Worst the largest that the whole has
-	// ever been.
+	// LogE is ln of the evidence of completed streams, Worst the maximum of ln of the total
+	// evidence so far.
 	LogE     float64       `json:"log_e"`
 	Worst    float64       `json:"worst"`
-	Seen     f64s          `json:"seen"` // units by arm, and how many were to be expected
+	Seen     f64s          `json:"seen"` // units by arm, and their expected numbers
 	Expected f64s          `json:"expected"`
-	Streams  []ratioStream `json:"streams"` // with versions that are open, the oldest first
-	Fresh    bool          `json:"-"`       // something came in this event
+	Streams  []ratioStream `json:"streams"` // with open versions, the oldest first
+	Observed bool          `json:"-"`       // this event had units
 }
 
 // ratioStream is a stream of draws in the test.
 type ratioStream struct {
 	First    uint64   `json:"first"`    // the version that began it
-	Versions int64    `json:"versions"` // how many there were
-	Closed   *float64 `json:"closed"`   // ln Σ weight·E of those that have matured, nil for none
+	Versions int64    `json:"versions"` // number of its versions
+	Closed   *float64 `json:"closed"`   // ln Σ weight·E of the matured versions, nil for none
 	Log      float64  `json:"log"`      // ln of the stream's evidence
-	fresh    bool
+	changed  bool     // in this event
 }
 
 // ratioCount is a version in the test.
@@ -47,15 +47,15 @@ type ratioCount struct {
 	LogE  float64 `json:"log_e"`
 	Prior f64s    `json:"prior"` // the Dirichlet's parameters by arm
 	Mass  float64 `json:"mass"`  // their sum
-	fresh int64   // units of this event
+	added int64   // units of this event
 }
 
 const (
-	ratioPrior = 50   // units by which each arm's share is expected as the policy says
+	ratioPrior = 50   // pseudocounts per arm that follow the policy's shares
 	ratioAlpha = 1e-4 // of the alarm
 )
 
-// begin takes a version into the test; first is the version that began its stream.
+// begin adds a version to the test; first is the version that began its stream.
 func (r *ratioTest) begin(c *cohort, first uint64) {
 	if n := len(r.Streams); n == 0 || r.Streams[n-1].First != first {
 		r.Streams = append(r.Streams, ratioStream{First: first})
@@ -82,8 +82,8 @@ func (r *ratioTest) begin(c *cohort, first uint64) {
 	}
 }
 
-// weight is that of a version in its stream. Rounds have streams of their own, mostly of one
-// version.
+// ratioWeight is the weight of a version in its stream. With stickiness round every round has its
+// own stream, mostly of one version.
 func ratioWeight(stickiness string, index int64) float64 {
 	i := float64(index)
 	switch {
@@ -95,7 +95,7 @@ func ratioWeight(stickiness string, index int64) float64 {
 	return 0.01 / float64(i*(i-1))
 }
 
-// ratioRest is the weight of the versions that have not begun, after the given number.
+// ratioRest is the total weight of the versions after the given number of them.
 func ratioRest(stickiness string, versions int64) float64 {
 	if stickiness == "unit" {
 		return 1 / float64(versions+1)
@@ -103,7 +103,7 @@ func ratioRest(stickiness string, versions int64) float64 {
 	return 0.01 / float64(versions)
 }
 
-// add takes n units of an arm. The cohort's own statistics do not have them yet.
+// add adds n units of an arm. The cohort's statistics do not include them yet.
 func (r *ratioTest) add(c *cohort, arm int, n int64) {
 	p, t := c.Mixture[arm], &c.Test
 	if n <= 0 || !(p > 0) {
@@ -112,38 +112,38 @@ func (r *ratioTest) add(c *cohort, arm int, n int64) {
 	before := c.Stats[arm].Units
 	t.LogE += confseq.LogEvidence(t.Prior[arm], t.Mass, p, before, t.Units, n)
 	t.Units += n
-	t.fresh += n
+	t.added += n
 	r.Seen[arm] += float64(n)
-	r.Fresh = true
+	r.Observed = true
 }
 
-// settle looks at the evidence when an event is over.
-func (r *ratioTest) settle(stickiness string, cohorts []*cohort) {
-	if !r.Fresh {
+// evaluate updates the evidence at the end of an event.
+func (r *ratioTest) evaluate(stickiness string, cohorts []*cohort) {
+	if !r.Observed {
 		return
 	}
-	r.Fresh = false
+	r.Observed = false
 	for i := range r.Streams {
-		r.Streams[i].fresh = false
+		r.Streams[i].changed = false
 	}
 	for _, c := range cohorts {
-		if c.Test.fresh == 0 {
+		if c.Test.added == 0 {
 			continue
 		}
 		for k, p := range c.Mixture {
-			r.Expected[k] += float64(p * float64(c.Test.fresh))
+			r.Expected[k] += float64(p * float64(c.Test.added))
 		}
-		c.Test.fresh = 0
+		c.Test.added = 0
 		for i := range r.Streams {
 			if r.Streams[i].First == c.Test.First {
-				r.Streams[i].fresh = true
+				r.Streams[i].changed = true
 			}
 		}
 	}
 	total := r.LogE
 	for i := range r.Streams {
 		s := &r.Streams[i]
-		if s.fresh {
+		if s.changed {
 			s.Log = portable.Log(ratioRest(stickiness, s.Versions))
 			if s.Closed != nil {
 				s.Log = confseq.LogSum(s.Log, *s.Closed)
@@ -159,7 +159,7 @@ func (r *ratioTest) settle(stickiness string, cohorts []*cohort) {
 	r.Worst = max(r.Worst, total)
 }
 
-// mature takes out a version of which no more units can come.
+// mature removes a version that can get no more units.
 func (r *ratioTest) mature(stickiness string, cohorts []*cohort, c *cohort) {
 	for i := range r.Streams {
 		s := &r.Streams[i]
@@ -183,7 +183,7 @@ func (r *ratioTest) mature(stickiness string, cohorts []*cohort, c *cohort) {
 	}
 }
 
-// mismatch reports whether the alarm has been raised, and the p-value that is valid at all times.
+// mismatch reports whether the alarm has been raised, and a p-value that is valid at all times.
 func (r *ratioTest) mismatch() (alarm bool, p float64) {
 	p = min(1, portable.Exp(-r.Worst))
 	return p <= ratioAlpha, p

@@ -19,7 +19,7 @@ func TestRatioTestSums(t *testing.T) {
 	for _, arm := range []int{0, 0, 1, 1} {
 		x.addRatio(c, arm, 500)
 	}
-	x.Ratio.settle(x.roster.def.Stickiness, x.joiner.cohorts)
+	x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
 	if alarm, p := x.Ratio.mismatch(); alarm || p < .5 {
 		t.Errorf("500 and 500 twice: p = %v", p)
 	}
@@ -28,7 +28,7 @@ func TestRatioTestSums(t *testing.T) {
 	for range 20 {
 		x.addRatio(c, 0, 5500)
 		x.addRatio(c, 1, 4500)
-		x.Ratio.settle(x.roster.def.Stickiness, x.joiner.cohorts)
+		x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
 	}
 	if alarm, p := x.Ratio.mismatch(); !alarm {
 		t.Errorf("5500 to 4500, twenty times: p = %v", p)
@@ -39,7 +39,7 @@ func TestRatioTestSums(t *testing.T) {
 		c := x.beginRatio([]float64{.5, .5, 0}, v+1)
 		x.addRatio(c, 0, 55)
 		x.addRatio(c, 1, 45)
-		x.Ratio.settle(x.roster.def.Stickiness, x.joiner.cohorts)
+		x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
 	}
 	if alarm, p := x.Ratio.mismatch(); !alarm {
 		t.Errorf("55 to 45 in 400 versions: p = %v", p)
@@ -99,7 +99,7 @@ func TestRatioTestSameUnits(t *testing.T) {
 				c := x.beginRatio(p, 1)
 				for _, k := range arms {
 					x.addRatio(c, k, 1)
-					x.Ratio.settle(x.roster.def.Stickiness, x.joiner.cohorts)
+					x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
 				}
 			}
 			if alarm, p := x.Ratio.mismatch(); alarm {

@@ -59,6 +59,7 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	for i := range x.guards.Guards {
 		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.joiner.running().Mixture, i))
 	}
+	r.Promise = x.learning.Promised
 	for _, v := range x.rounds.thinned(len(x.roster.Arms)) {
 		p := policy.HistoryPoint{
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
@@ -93,7 +94,7 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 		if !seen[k] || !x.roster.Arms[k].Active {
 			continue
 		}
-		// first those that hold what is hard
+		// arms that hold the hard guardrails come first
 		v, holds := x.roster.priced.Value(means[k]), vec.IsFinite(x.roster.goals.Value(means[k]))
 		if holds && !held || holds == held && v > best {
 			best, arm, held = v, k, holds

@@ -7,10 +7,9 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// returns measures how much the values of a unit in several versions have in common, where units
-// keep their arm (stickiness unit): then the versions' contrasts are of the same units, and their
-// sum varies more than that of independent ones would. It follows a sample of the units, chosen by
-// their hash.
+// returns measures the correlation of a unit's values in several versions if units keep their arm
+// (stickiness unit). The versions' contrasts are then of the same units, and their sum varies more
+// than that of independent contrasts. It follows a sample of the units, chosen by their hash.
 type returns struct {
 	// Shift is the number of times that the sample was halved: units whose hash begins with that
 	// many zeros are in it.
@@ -21,10 +20,10 @@ type returns struct {
 	Sum    f64s `json:"sum"`
 	Square f64s `json:"square"`
 	index  map[uint64]int
-	factor []float64 // by metric, nil if it is not known
+	factor []float64 // by metric, nil if unknown
 }
 
-// followUnits is the most units that are followed.
+// followUnits is the maximum number of followed units.
 const followUnits = 4096
 
 // observe adds the units of a version whose window has closed.
@@ -66,7 +65,7 @@ func (x *returns) observe(d *definition.Definition, c *cohort) {
 	x.measure()
 }
 
-// halve drops half of the units.
+// halve drops about half of the units.
 func (x *returns) halve(m int) {
 	x.Shift++
 	n := 0

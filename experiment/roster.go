@@ -15,11 +15,12 @@ type roster struct {
 	def         *definition.Definition
 	goals       *pasto.Goals // nil without an objective
 	priced      *pasto.Goals // the same with prices for hard guardrails, for reports
+	learned     *pasto.Goals // as the learner has it: of the arms' own means, or goals
 	Arms        []armState   `json:"arms"`
 	Holdout     armStats     `json:"held"`
 	LearnedArms []int        `json:"learn"` // the learner's arms, as indices of Arms
 	Control     int          `json:"control"`
-	InitialArms int          `json:"founders"` // the number of arms that it began with
+	InitialArms int          `json:"founders"` // the number of arms at the beginning
 }
 
 // armState is the state of an arm. Retired arms stay, so that indices never change.
@@ -28,23 +29,38 @@ type armState struct {
 	Active bool     `json:"active"`
 	Stats  armStats `json:"stats"`
 	Since  int64    `json:"since"` // units of all arms when it was added
-	// Early has the values known of metrics with a default, by metric as far as there are any.
+	// Early has the known values of metrics with a default, by metric; it ends at the last one with
+	// a value.
 	Early []earlySum `json:"early,omitempty"`
 	stopState
 }
 
-// push adds an arm. Only the caller decides whether it is the control: a later arm never is,
-// whatever its name.
+// push adds an arm. The caller decides whether it is the control: an arm that is added later never
+// is, whatever its name.
 func (x *roster) push(a policy.Arm, control bool) {
 	k := len(x.Arms)
 	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
 	if control {
 		x.Control = k
-		if x.def.Policy.Kind != "fixed" {
-			return
+	}
+	if x.learns(k) {
+		x.LearnedArms = append(x.LearnedArms, k)
+	}
+}
+
+// learns reports whether an arm is one of the learner's: all but a control arm with a fixed share.
+func (x *roster) learns(k int) bool {
+	return k != x.Control || x.def.Policy.Kind == "fixed" || x.def.LearnsControl()
+}
+
+// relist lists the learner's arms anew, after a change of the definition.
+func (x *roster) relist() {
+	x.LearnedArms = nil
+	for k := range x.Arms {
+		if x.learns(k) {
+			x.LearnedArms = append(x.LearnedArms, k)
 		}
 	}
-	x.LearnedArms = append(x.LearnedArms, k)
 }
 
 // units returns the number of units that were exposed and not held back.
@@ -86,10 +102,10 @@ func (x *roster) armChanges(d *definition.Definition) (added []policy.Arm, retir
 			added = append(added, a)
 		case !x.Arms[k].Active:
 			return nil, nil, noregret.BadInputf("arms",
-				"%q was retired: an arm does not come back, give a new one a new name", a.Name)
+				"%q was retired and cannot return: give the new arm a new name", a.Name)
 		case !definition.SameValue(x.Arms[k].Value, a.Value):
 			return nil, nil, noregret.BadInputf("arms",
-				"%q has another value: an arm is what it was, give the new value a new name",
+				"%q has another value: an arm's value cannot change, give the new value a new name",
 				a.Name)
 		}
 	}
@@ -263,9 +279,34 @@ func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *a
 	return z, ok
 }
 
-// goalVector writes an arm's goal vector: the means of the goals and the slacks of the guardrails.
-// Control is nil without a control group. It returns false if one of them is unobserved.
-func goalVector(dst []float64, d *definition.Definition, a, control *armStats) bool {
+// priceUnit returns what the slack of a soft guardrail is divided by, so that its price is that of
+// the definition: the size of the mean of a reference for a change or a limit of 0, and for another
+// limit of a ratio that of the denominator's. It is 1 for hard guardrails, and while there is no
+// mean but 0.
+func priceUnit(d *definition.Definition, g *definition.Guardrail, reference *armStats) float64 {
+	limit, _, relative, _ := g.Limit()
+	m, unit := d.MetricIndex(g.Metric), 0.0
+	r := d.RatioIndex(m)
+	own := relative || limit == 0
+	switch {
+	case g.Hard || reference == nil || r < 0 && !own:
+	case r < 0:
+		unit = math.Abs(reference.Metrics[m].Mean)
+	case own:
+		unit = math.Abs(reference.Pairs[r].X)
+	default:
+		unit = math.Abs(reference.Pairs[r].Y)
+	}
+	if unit == 0 {
+		return 1
+	}
+	return unit
+}
+
+// goalVector writes an arm's goal vector: the means of the goals and the slacks of the guardrails,
+// those of soft ones in the units of their prices. Control is nil without a control group;
+// reference has the means for these units, nil for none. It returns false if a value is unobserved.
+func goalVector(dst []float64, d *definition.Definition, a, control, reference *armStats) bool {
 	n := len(d.Objective.Goals)
 	for i, g := range d.Objective.Goals {
 		s := &a.Metrics[d.MetricIndex(g.Metric)]
@@ -275,11 +316,12 @@ func goalVector(dst []float64, d *definition.Definition, a, control *armStats) b
 		dst[i] = s.Mean
 	}
 	for i := range d.Guardrails {
-		z, ok := guardSlack(d, &d.Guardrails[i], a, control)
+		g := &d.Guardrails[i]
+		z, ok := guardSlack(d, g, a, control)
 		if !ok {
 			return false
 		}
-		dst[n+i] = z
+		dst[n+i] = z / priceUnit(d, g, reference)
 	}
 	return true
 }

@@ -45,8 +45,8 @@ type version struct {
 	Mean  f64s `json:"mean"`
 	// Value is the objective of the mixture at those means, nil if too few arms had one.
 	Value *float64 `json:"value"`
-	// Course is how what was served, and what would have been deployed, stood then; nil without an
-	// objective.
+	// Course records the served and the deployed mixture and their lift at that time; nil without
+	// an objective.
 	Course *course `json:"course,omitempty"`
 	// Seen counts the units exposed under the version. Observed has the metric means of its
 	// traffic, once it has matured.
@@ -85,9 +85,10 @@ func (x *experimentState) renewWith(now int64, cause string, split *policy.Split
 	}
 	c := newCohort(x.roster.def, x.rounds.Version, x.rounds.Round, split.Shares())
 	c.Centre = x.guards.centres(&x.roster)
-	c.Begun, c.Learn, c.Hold = now, !x.frozen(), v.Hold
+	c.Begun, c.Learnable, c.Hold = now, !x.frozen(), v.Hold
 	x.Ratio.begin(c, x.rounds.First)
 	x.joiner.cohorts = append(x.joiner.cohorts, c)
+	x.learning.Promised = x.promise()
 	x.rounds.policy, err = x.rounds.policyOf(&x.roster, v)
 	return err
 }
@@ -164,7 +165,7 @@ func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
 		m := &r.def.Metrics[i]
 		p.Metrics = append(p.Metrics, policy.MetricForm{
 			Name: m.Name, Kind: m.Kind, Numerator: m.Numerator,
-			Denominator: m.Denominator, Range: m.Range, Cap: m.Cap, Default: m.Default,
+			Denominator: m.Denominator, Range: m.Range, Cap: (*float64)(m.Cap), Default: m.Default,
 		})
 	}
 	if v.State == policy.RolledBack {

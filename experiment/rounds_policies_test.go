@@ -105,15 +105,15 @@ func TestExplainReach(t *testing.T) {
 	for i, want := range map[int]bool{1: false, 3: false, 5: false, 8: true, 12: true} {
 		_, err := s.state.Explain(s.tokens[fmt.Sprint("u", i)])
 		if want && err != nil || !want && (err == nil ||
-			!strings.Contains(err.Error(), "those from 7 to 13 of the experiment as it is now can; noregret log "+
-				"replay makes older decisions anew")) {
+			!strings.Contains(err.Error(), "only versions 7 to 13 of the current experiment can; noregret log "+
+				"replay repeats older decisions")) {
 			t.Errorf("the decision for u%d: %v", i, err)
 		}
 	}
 }
 
-// TestTokenExpired checks that the fold refuses feedback with a token older than the window as late
-// and says why.
+// TestTokenExpired checks that the fold refuses feedback with a token older than the window as
+// late, with the reason.
 func TestTokenExpired(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: " +

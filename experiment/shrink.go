@@ -9,8 +9,8 @@ import (
 // without a share they would never get a bound.
 const shrinkAllowance = 0.02
 
-// shrunk returns a text for each guardrail for which the mixture is shrunk, with the arms that have
-// no bound yet.
+// shrunk returns a text for each guardrail that shrinks the mixture, with the arms that have no
+// bound yet.
 func (x *guards) shrunk(in *guardInput, p []float64) (problems []string) {
 	for i := range x.Guards {
 		if !x.Guards[i].Shrinking {

@@ -15,7 +15,7 @@ type slackBounds struct {
 	// low and high are the ends of the confidence sequence. Each is passed with probability at most
 	// alpha.
 	low, high float64
-	// served is the same of what was served in all versions.
+	// served is the same for what was served in all versions.
 	served servedSlack
 	// level is the control's mean in the rounds compared, for a change.
 	level float64
@@ -33,7 +33,7 @@ const servedAlpha = 0.8
 // initial arms share half of it equally; the i-th later arm gets 1/(i(i+1)) of the other half. The
 // sum never exceeds the whole, however many arms are added.
 //
-// Where early values count ([lowerRate]), the bounds by them have as much as the sequences.
+// If early values count ([lowerRate]), their bounds get as much as the sequences.
 func (x *roster) armAlpha(g *definition.Guardrail, k int) float64 {
 	alpha := float64((1 - servedAlpha) * g.Alpha)
 	if (earlyView{x}).watchesEarly(g) {
@@ -42,7 +42,7 @@ func (x *roster) armAlpha(g *definition.Guardrail, k int) float64 {
 	return x.part(alpha, k)
 }
 
-// part returns arm k's part of a probability that all arms share.
+// part returns arm k's part of a probability that is divided among all arms.
 func (x *roster) part(alpha float64, k int) float64 {
 	half := alpha / 2
 	if k < x.InitialArms {
@@ -60,22 +60,22 @@ type armBound struct {
 	from, to float64
 }
 
-// ofControl is what a limit relative to the control's mean y is compared with: y + change·|y|.
+// ofControl returns the limit y + change·|y| for a change relative to the control's mean y.
 func ofControl(y, change float64) float64 { return y + float64(change*math.Abs(y)) }
 
 // armSlack is an arm's part of the slack of a mixture, before the sign of an upper limit.
 type armSlack struct {
 	mean     float64 // NaN if it is not observed
 	from, to float64
-	weight   float64 // its part of what was served
+	weight   float64 // the arm's part of what was served
 	level    float64 // the control's mean in its rounds, for a change
 }
 
-// slack returns the slack of a mixture in guardrail i. An arm's sequence has its own part of alpha,
-// so all hold at all times at once, for any mixture; that of what was served moves to another
-// mixture p by the arms' sequences at the difference. An unobserved arm counts with its metric's
-// range. The cached bounds are those of the last call with the same guardrail; a caller that may
-// run concurrently passes nil.
+// slack returns the slack of a mixture in guardrail i. Each arm's sequence has its own part of
+// alpha, so all of them hold simultaneously at all times, for any mixture. The sequence of what was
+// served is shifted to a mixture p by the arms' sequences, weighted by the difference of the two
+// mixtures. An unobserved arm counts with its metric's range. The cached bounds are those of the
+// last call with the same guardrail; a caller that may run concurrently passes nil.
 func (x *guards) slack(in *guardInput, i int, p []float64, kept []armBound) slackBounds {
 	g := &in.def.Guardrails[i]
 	_, up, relative, _ := g.Limit()

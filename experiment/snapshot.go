@@ -15,7 +15,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 2"
+const stateFormat = "noregret state 3"
 
 type persistedState struct {
 	Format      string                `json:"format"`
@@ -80,7 +80,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	return f.MarshalBinary()
 }
 
-// Frozen is an immutable copy of a state, which a host writes to the disk while the state goes on.
+// Frozen is an immutable copy of a state. A host can write it to the disk while the state changes.
 type Frozen struct{ saved persistedState }
 
 // Freeze copies the state. It takes a small part of the time of [State.MarshalBinary].

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestStateVersion1: a state of another format is refused by its name, and changes nothing.
+// TestStateVersion1 checks that a state in an older format is refused with an error that names the
+// format, and changes nothing.
 func TestStateVersion1(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
@@ -16,7 +17,7 @@ func TestStateVersion1(t *testing.T) {
 	}
 	old := strings.Replace(string(before), stateFormat, "noregret state 1", 1)
 	err = s.state.UnmarshalBinary([]byte(old))
-	if err == nil || !strings.Contains(err.Error(), `its format is "noregret state 1": want "noregret state 2"`) {
+	if err == nil || !strings.Contains(err.Error(), `its format is "noregret state 1": want "noregret state 3"`) {
 		t.Errorf("%v", err)
 	}
 	if after, err := s.state.MarshalBinary(); err != nil || string(after) != string(before) {

@@ -16,12 +16,12 @@ import (
 type State struct {
 	position uint64
 	time     int64
-	before   int64 // the time before it leapt ahead, 0 when it has not of late
-	jumped   int64 // the time right after
+	before   int64 // the time before the latest jump ahead, 0 if there was none recently
+	jumped   int64 // the time right after the jump
 	live     map[string]*experimentState
 	gone     map[string]uint64 // the last version of names that were deleted
-	broken   error             // the defect that an event has met
-	trial    *trial            // the event that Try has tried last, nil for none
+	broken   error             // the defect found while applying an event
+	trial    *trial            // the last event passed to Try, nil for none
 	scratch  bool              // the state is dropped if an event is refused
 }
 
@@ -32,7 +32,7 @@ func NewState() *State { return &State{live: map[string]*experimentState{}, gone
 func (s *State) Position() uint64 { return s.position }
 
 // Time returns the latest time of an event, in nanoseconds since 1970. Time does not go back: an
-// earlier event counts as having happened then. The only exception is a leap ahead of more than a
+// earlier event counts as having happened then. The only exception is a jump ahead of more than a
 // day, which is undone if within a day an event arrives from an hour or more before.
 func (s *State) Time() int64 { return s.time }
 
@@ -74,10 +74,10 @@ type Outcome struct {
 // rule or cannot be decoded is refused in the [Outcome]: that is a result like any other, the same
 // on every replica.
 //
-// The error is for what is no result: a wrong position, which changes nothing, or a defect of this
-// program met in the middle of an event. After that the state is not whole; it refuses every
-// further event and every snapshot, and the host must take no more ([State.Broken]). The event
-// stays in the log for a program without the defect.
+// The error reports a wrong position, which changes nothing, or a defect of this program found in
+// the middle of an event. After a defect the state is inconsistent: it refuses every further event
+// and every snapshot, and the host must accept no more events ([State.Broken]). The event stays in
+// the log for a program without the defect.
 func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	if s.broken != nil {
 		return Outcome{}, s.broken
@@ -104,20 +104,20 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	return s.dispatch(e), nil
 }
 
-// leap is the smallest jump of the clock that is noted, leapBack how far the clock must then go
-// back to be corrected.
+// forwardJump is the least advance of the clock between two events that counts as a jump, and
+// backwardJump how far the clock must then go back to be corrected.
 const (
-	leap     = int64(24 * time.Hour)
-	leapBack = int64(time.Hour)
+	forwardJump  = int64(24 * time.Hour)
+	backwardJump = int64(time.Hour)
 )
 
-// advanceClock sets the time of an event. Time does not go back, with one exception: if it leapt
+// advanceClock sets the time of an event. Time does not go back, with one exception: if it jumped
 // ahead by more than a day, and within a day after that an event arrives that is later than the
-// leap's beginning and an hour or more before now, then the clock was wrong and has been corrected.
+// jump's beginning and an hour or more before now, then the clock was wrong and has been corrected.
 // What happened meanwhile counts as having happened now; closed windows stay closed.
 func (s *State) advanceClock(now int64) {
 	switch {
-	case s.before > 0 && now >= s.before && now <= s.time-leapBack:
+	case s.before > 0 && now >= s.before && now <= s.time-backwardJump:
 		text := "the clock went back by " + time.Duration(s.time-now).String() + ": it had been ahead"
 		s.time, s.before, s.jumped = now, 0, 0
 		for _, name := range s.Names() {
@@ -127,13 +127,13 @@ func (s *State) advanceClock(now int64) {
 		return
 	case now <= s.time:
 		return
-	case s.time > 0 && now-s.time > leap:
+	case s.time > 0 && now-s.time > forwardJump:
 		s.before, s.jumped = s.time, now
 		text := "time went ahead by " + time.Duration(now-s.time).String() + " from one event to the next"
 		for _, name := range s.Names() {
 			s.live[name].note(now, "%s", text)
 		}
-	case now-s.jumped > leap:
+	case now-s.jumped > forwardJump:
 		s.before, s.jumped = 0, 0
 	}
 	s.time = now
@@ -194,7 +194,7 @@ func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	before := x.rounds.Version
 	x.advance(s.time)
 	o := f(x)
-	x.Ratio.settle(x.roster.def.Stickiness, x.joiner.cohorts)
+	x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
 	x.evaluateGuardrails(s.time)
 	o.Experiment, o.Renewed = name, x.rounds.Version != before
 	return o
@@ -277,7 +277,7 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 		case KindRollback:
 			return Outcome{Err: x.rollback(s.time, "rolled back", p.Reason)}
 		}
-		return Outcome{} // KindClock: advance has done it
+		return Outcome{} // KindClock: the time has already been advanced
 	})
 }
 

@@ -44,9 +44,9 @@ func TestMain(m *testing.M) {
 func TestProcessHistory(t *testing.T) {
 	t.Parallel()
 	events := scenarioEvents(t)
-	processes, least := testsize.Of(5, 3), testsize.Of(20, 4)
+	processes, least := testsize.Of(5, 2), testsize.Of(20, 2)
 	if testsize.Short() {
-		events = events[:len(events)/2]
+		events = events[:len(events)/4]
 	}
 	input, err := json.Marshal(events)
 	if err != nil {
@@ -97,7 +97,7 @@ func scenarioEvents(t *testing.T) []Event {
 		blocks []string
 	}
 	var scripts []script
-	for i := len(files) - 1; i >= 0; i-- {
+	for i := len(files) - 1; i >= 0; i -= testsize.Of(1, 2) {
 		text, err := os.ReadFile(files[i])
 		if err != nil {
 			t.Fatal(err)

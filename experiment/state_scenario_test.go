@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -127,9 +128,24 @@ func (s *scenario) event(kind string, payload any) Outcome {
 	return s.apply(e)
 }
 
+// noted is the number of an experiment's notes that contain a text.
+func (s *scenario) noted(name, text string) (n int) {
+	s.t.Helper()
+	r, err := s.state.Report(name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, note := range r.Notes {
+		if strings.Contains(note.Text, text) {
+			n++
+		}
+	}
+	return n
+}
+
 // check folds the events again with some snapshots in between, checkEvery with one before each
 // event.
-func (s *scenario) check()      { s.t.Helper(); s.refold(max(1, len(s.events)/7)) }
+func (s *scenario) check()      { s.t.Helper(); s.refold(max(1, len(s.events)/testsize.Of(7, 3))) }
 func (s *scenario) checkEvery() { s.t.Helper(); s.refold(1) }
 
 func (s *scenario) refold(step int) {
@@ -407,7 +423,7 @@ func number(p *float64) string {
 	return strconv.FormatFloat(*p, 'f', 4, 64)
 }
 
-// lift prints the comparisons with the control, and what the versions knew of them.
+// lift prints the comparisons with the control, now and as of each version.
 func (s *scenario) lift(b *strings.Builder) {
 	r, err := s.state.Report(s.name)
 	if err != nil {
@@ -482,6 +498,9 @@ func (s *scenario) report(b *strings.Builder) {
 	for _, g := range r.Guardrails {
 		fmt.Fprintf(b, "  guardrail %s %s %v: %s, %s [%s, %s], %s\n", g.Metric, g.Kind, g.Limit, g.State,
 			number(g.Estimate), number(g.Low), number(g.High), g.Action)
+	}
+	if q := r.Promise; q != nil {
+		fmt.Fprintf(b, "  promise: %s\n", q.Text)
 	}
 	fmt.Fprintf(b, "  orphans %d, missing %v, dead %v, mismatch %v\n", r.Health.Orphans, r.Health.Missing,
 		r.Health.Dead, r.Health.SampleRatio.Mismatch)

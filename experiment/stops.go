@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// stop is why an arm gets no share although it is active.
+// stop is the reason why an active arm gets no share.
 type stop string
 
 const (
@@ -22,30 +22,38 @@ const (
 // stopState is the part of an arm's state that says whether it may be served.
 type stopState struct {
 	Stop stop `json:"stop,omitempty"`
-	// Why says it for people.
+	// Why explains Stop to people.
 	Why string `json:"why,omitempty"`
-	// Beyond lists the guardrails that the arm by itself surely breaks, so that each acts once.
+	// Beyond lists the guardrails that the arm by itself breaks with confidence, so that each acts
+	// once.
 	Beyond []int `json:"beyond,omitempty"`
-	// Observed is whether the learner has ever observed the arm.
+	// Crashed lists the guardrails for which the arm was vetoed as one that crashes, so that each
+	// does so once.
+	Crashed []int `json:"crashed,omitempty"`
+	// Observed reports whether the learner has ever observed the arm.
 	Observed bool `json:"observed,omitempty"`
 }
 
-// stopsArms reports whether a guardrail stops arms that surely break it by themselves: for good if
-// every arm must hold it, else until the learner has observed the arm and can weigh it. A soft
-// guardrail that only alerts stops nothing, and one that rolls back does so when it is breached.
-func stopsArms(g *definition.Guardrail) bool {
-	return g.EachArm || g.Action == "shrink" || g.Hard && g.Action == "alert"
+// stopsArms reports whether a guardrail stops arms that by themselves break it with confidence:
+// until a veto is lifted if every arm must hold it, else until the learner has observed the arm. A
+// soft guardrail that only alerts stops nothing. Under a fixed policy only those do that shrink, or
+// that every arm must hold.
+func stopsArms(d *definition.Definition, g *definition.Guardrail) bool {
+	if d.Policy.Kind == "fixed" {
+		return g.EachArm || g.Action == "shrink"
+	}
+	return g.EachArm || g.Hard || g.Action != "alert"
 }
 
-// stopView is the roster as the functions of stopped arms and of bounds on shares see it.
+// stopView has the methods of the roster for stopped arms and bounds on shares.
 type stopView struct{ *roster }
 
-// stopper is an experiment as the functions that stop its arms see it.
+// stopper has the methods of an experiment that stop its arms.
 type stopper struct{ *experimentState }
 
 func (x stopper) view() stopView { return stopView{&x.roster} }
 
-// limit keeps a mixture to the arms that may be served, and to their bounds.
+// limit restricts a mixture to the arms that may be served, and to their bounds.
 func (x stopView) limit(p []float64) {
 	x.clearStopped(p)
 	x.bound(p)
@@ -78,8 +86,8 @@ func (x stopView) clearStopped(p []float64) {
 	}
 }
 
-// bound moves what arms have above their greatest shares to the control arm. Without one the other
-// arms get it, in proportion and up to their own bounds.
+// bound moves the part of a share above the arm's bound to the control arm. Without a control arm
+// the other arms get it, in proportion and up to their own bounds.
 func (x stopView) bound(p []float64) {
 	if x.def.MaxShare == nil {
 		return
@@ -114,20 +122,20 @@ func (x stopView) bound(p []float64) {
 
 // spread gives a share to active arms without one, evenly and up to their bounds.
 func (x stopView) spread(p []float64, share float64) {
-	room := 0.0
+	free := 0.0
 	for k := range p {
 		if x.Arms[k].Active && x.Arms[k].Stop == "" {
-			room += x.maxShare(k) - p[k]
+			free += x.maxShare(k) - p[k]
 		}
 	}
 	for k := range p {
-		if room > 0 && x.Arms[k].Active && x.Arms[k].Stop == "" {
-			p[k] += float64(min(share/room, 1) * (x.maxShare(k) - p[k]))
+		if free > 0 && x.Arms[k].Active && x.Arms[k].Stop == "" {
+			p[k] += float64(min(share/free, 1) * (x.maxShare(k) - p[k]))
 		}
 	}
 }
 
-// maxShare returns the greatest share of an arm.
+// maxShare returns the bound on an arm's share.
 func (x stopView) maxShare(k int) float64 {
 	if k == x.Control {
 		return 1
@@ -135,7 +143,7 @@ func (x stopView) maxShare(k int) float64 {
 	return x.def.MaxShare.Of(x.Arms[k].Name)
 }
 
-// left reports whether an arm beside the control may still be served.
+// left reports whether any arm other than the control may be served.
 func (x stopView) left() bool {
 	for k := range x.Arms {
 		if k != x.Control && x.Arms[k].Active && x.Arms[k].Stop == "" {
@@ -145,12 +153,12 @@ func (x stopView) left() bool {
 	return false
 }
 
-// stopArms stops the arms that, by themselves, surely break a guardrail.
+// stopArms stops the arms that by themselves break a guardrail with confidence.
 func (x stopper) stopArms(in *guardInput, now int64) {
 	stopped, veto := false, false
 	for i := range x.roster.def.Guardrails {
 		g := &x.roster.def.Guardrails[i]
-		if !stopsArms(g) {
+		if !stopsArms(x.roster.def, g) {
 			continue
 		}
 		beyond := x.beyond(in, i)
@@ -181,7 +189,8 @@ func (x stopper) stopArms(in *guardInput, now int64) {
 	}
 }
 
-// beyond returns the test whether an arm by itself surely breaks guardrail i.
+// beyond returns a function that reports whether an arm by itself breaks guardrail i with
+// confidence.
 func (x stopper) beyond(in *guardInput, i int) func(k int) bool {
 	g := &x.roster.def.Guardrails[i]
 	if early := (earlyView{&x.roster}); early.boundedSide(g) {
@@ -200,11 +209,13 @@ func (x stopper) beyond(in *guardInput, i int) func(k int) bool {
 	}
 }
 
-// turned records whether an arm breaks guardrail i by itself, and reports whether it has begun to.
+// turned records whether an arm breaks guardrail i by itself, and reports whether it did not
+// before.
 func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 	a := &x.roster.Arms[k]
 	at, was := slices.BinarySearch(a.Beyond, i)
-	// the mixture alone must hold it: surely so?
+	// Only the mixture must hold it, so an arm is not stopped if the mixture holds it with
+	// confidence.
 	if beyond && !was && !x.roster.def.Guardrails[i].EachArm {
 		beyond = !(x.guards.slack(in, i, x.joiner.running().Mixture, x.guards.cachedBounds(&x.roster, i)).low >= 0)
 	}
@@ -218,16 +229,16 @@ func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 	return false
 }
 
-// replan makes the learner anew, without the arms that are vetoed. It keeps the old one if that
-// cannot be: what is served leaves them out all the same.
+// replan rebuilds the learner without the vetoed arms. If that fails, it keeps the old learner; the
+// served mixture leaves the vetoed arms out in any case.
 func (x stopper) replan() {
 	if x.roster.def.Arms.Box == nil && x.roster.def.Policy.Kind != "fixed" {
-		_ = x.learning.rebuildLearner(&x.roster)
+		_ = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
 	}
 }
 
-// planned reports whether the learner plans with an arm: with those that are active and not vetoed,
-// or, if there are none, with all active ones.
+// planned reports whether the learner plans with an arm. It plans with the active arms that are not
+// vetoed or, if there are none, with all active arms.
 func (x stopView) planned(k int) bool {
 	if !x.Arms[k].Active || x.Arms[k].Stop != vetoed {
 		return x.Arms[k].Active
@@ -240,8 +251,8 @@ func (x stopView) anyVeto() bool {
 	return slices.ContainsFunc(x.Arms, func(a armState) bool { return a.Stop == vetoed })
 }
 
-// renewStopped begins a version after arms were stopped. A paused experiment serves what it served,
-// without them.
+// renewStopped begins a version after arms were stopped. A paused experiment continues to serve its
+// mixture without them.
 func (x stopper) renewStopped(now int64, cause string) error {
 	if x.Status == policy.Paused {
 		return x.renewPaused(now, cause, x.rounds.served(len(x.roster.Arms)).Shares())
@@ -272,8 +283,8 @@ func (x stopper) veto(p *ArmEvent, now int64) error {
 	return x.renewStopped(now, "arm vetoed")
 }
 
-// lift lets an arm that is stopped be served again. A guardrail stops it again only if meanwhile
-// the arm was not surely beyond its limit.
+// lift lets a stopped arm be served again. The same guardrail stops it again only after a time in
+// which the arm did not break it with confidence.
 func (x stopper) lift(p *ArmEvent, now int64) error {
 	k := slices.IndexFunc(x.roster.Arms, func(a armState) bool { return a.Name == p.Arm })
 	if k < 0 || !x.roster.Arms[k].Active || x.roster.Arms[k].Stop == "" {
@@ -310,9 +321,8 @@ func (x stopper) suspended() (arms []int) {
 	return arms
 }
 
-// release begins to shrink the mixture for the guardrails that arms break by themselves which are
-// no longer suspended: the mixture with them is to be shown to hold the limit from its first unit
-// on.
+// release begins to shrink the mixture for guardrails that arms whose suspension has ended break by
+// themselves. The mixture with these arms must be shown to hold the limit from its first unit on.
 func (x stopper) release(arms []int, now int64) {
 	for _, k := range arms {
 		if x.roster.Arms[k].Stop == suspended {

@@ -39,8 +39,7 @@ func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 	}
 	if !known && len(in.senders.Sources) >= keepSources {
 		return all(policy.Rejected, noregret.BadInputf("source",
-			"%d sources have reported within the attribution window, which is the "+
-				"most there may be", len(in.senders.Sources)))
+			"%d sources have reported within the attribution window, the maximum", len(in.senders.Sources)))
 	}
 	counted := false
 	for k := range p.Items {
@@ -53,7 +52,7 @@ func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 		counted = counted || status == policy.Accepted
 	}
 	if !counted {
-		return o // the number may come again, with what was meant
+		return o // the source may use the number again for corrected sums
 	}
 	if !known {
 		in.senders.Sources = slices.Insert(in.senders.Sources, i, source{Name: p.Source})
@@ -117,10 +116,10 @@ func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus
 type itemSums struct {
 	armStats
 	missing  []int64            // by metric: units without a value
-	reported []confseq.Sequence // by metric: those with one
+	reported []confseq.Sequence // by metric: units with one
 }
 
-// fits refuses sums that would leave the range of numbers, before anything has changed.
+// fits refuses sums that would overflow, before anything has changed.
 func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 	places := []*armStats{&c.Stats[slot], x.stats(c, slot)}
 	if len(c.Later) > 0 {
@@ -128,7 +127,7 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 	}
 	for _, a := range places {
 		if a.Units > math.MaxInt64/2 {
-			return noregret.BadInputf("units", "%d are counted already, which is the most", a.Units)
+			return noregret.BadInputf("units", "%d are counted already, the maximum", a.Units)
 		}
 		for m := range sums.Metrics {
 			if _, ok := a.Metrics[m].Merged(sums.Metrics[m]); !ok {
@@ -147,8 +146,8 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 	return nil
 }
 
-// checkSums turns an item's sums into statistics, as if its units had come one by one: units
-// without a value of a metric with a default count as the default, in ratios too.
+// checkSums turns an item's sums into statistics, as if its units had been reported one by one:
+// units without a value of a metric with a default count as the default, in ratios too.
 func (x *roster) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 	n := len(x.def.Metrics)
 	out := &itemSums{newArmStats(x.def), make([]int64, n), make([]confseq.Sequence, n)}
@@ -191,9 +190,10 @@ func (x *roster) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 	return out, nil
 }
 
-// pairSums is the pair of a ratio: of the units that have both parts, as the item says; without a
-// word of it, of those with one part where the other was reported of none and has a default; and,
-// where both have defaults, of the units without either.
+// pairSums returns the pair of a ratio. It has the units with both parts, as the item states. If
+// the item states none, it has the units with one part, provided that the other part was not
+// reported at all and has a default. If both parts have defaults, it also has the units without
+// either.
 func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (confseq.Pair, error) {
 	num, den := &x.def.Metrics[parts.Numerator], &x.def.Metrics[parts.Denominator]
 	u, v := a.Metrics[num.Name], a.Metrics[den.Name]
@@ -220,7 +220,7 @@ func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (conf
 		narrow(&p.XLow, &p.XHigh, u, q.N)
 		narrow(&p.YLow, &p.YHigh, v, q.N)
 	} else if u.N > 0 || v.N > 0 {
-		return p, nil // which units have both cannot be known
+		return p, nil // it is unknown which units have both
 	}
 	if rest := a.Units - p.N; rest > 0 && num.Default != nil && den.Default != nil {
 		p.Merge(confseq.FromParts(confseq.Repeated(rest, *num.Default), confseq.Repeated(rest, *den.Default), 0))
@@ -228,14 +228,14 @@ func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (conf
 	return p, nil
 }
 
-// narrow narrows the bounds of n values by the extremes of sums, if those are of n values, too.
+// narrow narrows the bounds of n values to the extremes of the sums, if these have n values, too.
 func narrow(low, high *float64, s policy.Sums, n int64) {
 	if s.N == n && s.Low != nil && s.High != nil {
 		*low, *high = max(*low, *s.Low), min(*high, *s.High)
 	}
 }
 
-// pairOf is the pair of the sums of a ratio's parts.
+// pairOf makes a pair of the sums of a ratio's parts.
 func pairOf(num, den *definition.Metric, q policy.PairSums) (confseq.Pair, error) {
 	a, err := num.FromSums(policy.Sums{N: q.N, Sum: q.X, Squares: q.XX})
 	if err != nil {
@@ -247,7 +247,8 @@ func pairOf(num, den *definition.Metric, q policy.PairSums) (confseq.Pair, error
 	}
 	cross := q.XY - float64(a.Mean*q.Y)
 	if !vec.IsFinite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*q.XX*q.YY) {
-		return confseq.Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
+		return confseq.Pair{}, noregret.BadInputf("xy",
+			"%v: no values with these sums of squares can have it (Cauchy and Schwarz)", q.XY)
 	}
 	return confseq.FromParts(a, b, cross), nil
 }

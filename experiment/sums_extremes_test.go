@@ -19,7 +19,7 @@ func TestExtremes(t *testing.T) {
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
 		of := func(name string, values ...string) string { return rapid.SampledFrom(values).Draw(t, name) }
-		opposite := rapid.Bool().Draw(t, "a ratio's parts are as far apart as can be")
+		opposite := rapid.Bool().Draw(t, "a ratio with parts of extreme sizes")
 		weights := []string{"1e-15", "1e-15", "1", "5", "1e15"}
 		limits := []string{"-1e15", "-1e-15", "0", "0.5", "1e-300", "1e15"}
 		ranges := []string{"[-1e15, 1e15]", "[0, 1]", "[0, 1e15]", "[0, 1e-300]", "[999999999999999, 1e15]", "[-5, -4]"}
@@ -75,7 +75,8 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// writes fails the test unless the state and everything that an experiment shows can be encoded.
+// writes fails the test unless the state, the report and the policies of an experiment can be
+// encoded.
 func (s *scenario) writes(name, unit string) {
 	s.t.Helper()
 	r, err := s.state.Report(name)

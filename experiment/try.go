@@ -2,23 +2,23 @@ package experiment
 
 import "github.com/noregret/noregret"
 
-// trial is an event that was tried, with its result. If the next event that is applied is the very
-// same, the result is taken over instead of being computed again.
+// trial is an event passed to Try, with its result. If the same event is applied next, the result
+// is used instead of being computed again.
 type trial struct {
 	event   Event
-	state   *State // the experiment alone, after the event
+	state   *State // only the experiment, after the event
 	name    string
 	outcome Outcome
 }
 
-// of reports whether an event at a position is the one that was tried.
+// of reports whether an event at a position is the tried one.
 func (t *trial) of(position uint64, e Event) bool {
 	return position == t.state.position && e.Kind == t.event.Kind && e.Time == t.event.Time &&
 		e.parsed == t.event.parsed && len(e.Payload) == len(t.event.Payload) && len(e.Payload) > 0 &&
 		&e.Payload[0] == &t.event.Payload[0]
 }
 
-// adopt installs the result of the tried event. The clock has been advanced.
+// adopt installs the result of the tried event. The caller has advanced the clock.
 func (s *State) adopt(t *trial) Outcome {
 	if x := t.state.live[t.name]; x != nil {
 		s.live[t.name] = x

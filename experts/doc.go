@@ -12,13 +12,25 @@
 // i_t is drawn from these weights, the player pays ⟨g_t, x_t⟩ in expectation, so that regret on the
 // simplex becomes expected regret among experts:
 //
-//	hedge, _ := oco.NewAdaHedge(d, 0)
+//	hedge, _ := oco.NewAdaHedge(d, oco.DefaultAdaHedgeAlpha(d))
 //	player, _ := experts.NewRandomized(hedge, experts.Options{Seed: 1})
 //	for range rounds {
 //		i := player.Draw()
 //		... follow expert i, see the losses g of all ...
 //		if err := player.Update(g); err != nil { ... }
 //	}
+//
+// # Which weights
+//
+// The weights come from a learner on the simplex of package oco. Hedge has three forms there:
+// oco.NewExponentiatedGradient with a fixed rate and a prior, oco.NewEntropicFTRL for any horizon,
+// and oco.NewAdaHedge, which needs neither horizon nor range. oco.NewExpertBetting has no rate, and
+// a bound for every share of good experts (quantiles); oco.NewFixedShare follows a best expert that
+// changes.
+//
+// [Specialists] plays with experts that sleep in some rounds: the regret to each counts the rounds
+// in which it was awake. [Mixture] takes whole learners for experts, and so selects among models
+// while they learn from a stream.
 //
 // # What is promised
 //

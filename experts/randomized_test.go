@@ -112,7 +112,8 @@ func run(p *experts.Randomized, seed uint64, rounds int) (draws []int) {
 }
 
 func hedge(d int, seed uint64) *experts.Randomized {
-	return must(experts.NewRandomized(must(oco.NewAdaHedge(d, 0)), experts.Options{Seed: seed}))
+	hedge := must(oco.NewAdaHedge(d, oco.DefaultAdaHedgeAlpha(d)))
+	return must(experts.NewRandomized(hedge, experts.Options{Seed: seed}))
 }
 
 func TestRandomizedDeterminism(t *testing.T) {
@@ -220,7 +221,7 @@ func TestRandomizedBounds(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	l := func() experts.Learner { return must(oco.NewAdaHedge(2, 0)) }
+	l := func() experts.Learner { return must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2))) }
 	for name, c := range map[string]struct {
 		l experts.Learner
 		o experts.Options

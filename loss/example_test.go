@@ -21,15 +21,16 @@ func ExampleNewExample() {
 }
 
 func ExampleQuantile() {
-	// Predicting 3 when 5 comes costs four times as much as 5 when 3 comes, for the 80 % quantile.
+	// For the 80 % quantile, predicting 3 when the label is 5 costs four times as much as
+	// predicting 5 when it is 3.
 	q := loss.Quantile{Tau: 0.8}
 	fmt.Printf("%.1f %.1f\n", q.Value(3, 5), q.Value(5, 3))
 	// Output: 1.6 0.4
 }
 
 func ExampleNewSparseExample() {
-	// Two of a million features of a text occur; the loss and its subgradient cost no more than
-	// two.
+	// Two of a million features occur in a text. The loss and its subgradient cost as much as for
+	// two features.
 	row := loss.Sparse{Index: []uint32{17, 999_999}, Value: []float64{1, 0.5}}
 	f, err := loss.NewSparseExample(1_000_000, row, 1, loss.LogisticLoss{})
 	if err != nil {
@@ -72,7 +73,7 @@ func ExampleParseScalar() {
 }
 
 func ExampleReward() {
-	// The margin 0.5 is right, but not by enough for the whole reward.
+	// The margin 0.5 has the right sign, but is too small for the full reward.
 	for _, r := range []loss.Reward{loss.Hinge{}, loss.SquaredHinge{}, loss.ZeroOne{}} {
 		fmt.Println(r.Name(), r.Value(0.5), r.Derivative(0.5))
 	}

@@ -140,8 +140,8 @@ func (SquaredHinge) Derivative(m float64) float64 { return 2 * max(0, 1-m) }
 // Concave implements [Reward].
 func (SquaredHinge) Concave() bool { return true }
 
-// ZeroOne is the reward 1{m > 0} that measures are evaluated with. A margin of exactly 0 counts as
-// wrong.
+// ZeroOne is the reward 1{m > 0}, with which measures are evaluated. A margin of exactly 0 counts
+// as wrong.
 type ZeroOne struct{}
 
 // Name implements [Reward].

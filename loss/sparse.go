@@ -6,7 +6,7 @@ type Sparse struct {
 	Value []float64
 }
 
-// SparseFunction is a [Function] that can name the non-zeros of its subgradients.
+// SparseFunction is a [Function] that can list the non-zeros of its subgradients.
 type SparseFunction interface {
 	Function
 	// SparseSubgradient returns the vector that Subgradient writes, as its non-zeros, without
@@ -17,7 +17,7 @@ type SparseFunction interface {
 
 // SetSparse makes f the loss ⟨c, ·⟩ of a sparse c, whose indices are below Dim() and whose values
 // are finite. It copies c, in time proportional to the non-zeros of c and of the vector set before,
-// and allocates the first time only. C must not be written to between calls.
+// and allocates only the first time. C must not be written to between calls.
 func (f *Linear) SetSparse(c Sparse) {
 	if f.sparse.Index == nil {
 		clear(f.C)

@@ -16,7 +16,7 @@ func TestSetSparse(t *testing.T) {
 	}
 	x := []float64{1, 10, 100, 1000}
 	if _, ok := f.SparseSubgradient(x); ok {
-		t.Error("a dense loss knows non-zeros")
+		t.Error("a dense loss reports non-zeros")
 	}
 	var g loss.Sparse
 	for _, c := range []struct {

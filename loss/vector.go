@@ -158,7 +158,7 @@ func (f *Ridge) StrongConvexity() float64 {
 // Max is f(x) = max_i f_i(x), with the subgradient of the first f_i that attains it.
 type Max struct{ F []Function }
 
-// NewMax returns the maximum of one function or more of one dimension. It copies the slice.
+// NewMax returns the maximum of one or more functions of the same dimension. It copies the slice.
 func NewMax(f ...Function) (*Max, error) {
 	if len(f) == 0 {
 		return nil, noregret.BadInputf("f", "no functions: at least one is required")

@@ -8,7 +8,7 @@ import (
 
 // Weighted is w·f(x): a loss with an importance weight, such as 1/p for an example that was kept
 // with probability p, or the number of times that it occurred. If F is a [SparseFunction], so is
-// it; SparseSubgradient uses memory of its own and is not safe for concurrent use.
+// Weighted. SparseSubgradient uses a buffer and is not safe for concurrent use.
 type Weighted struct {
 	F      Function
 	Weight float64

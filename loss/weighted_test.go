@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestZeroWeight: an example that does not count has no loss, whatever its prediction.
+// TestZeroWeight checks that an example of weight 0 has no loss, whatever the prediction.
 func TestZeroWeight(t *testing.T) {
 	f := must(NewWeighted(must(NewExample([]float64{1}, 1, LogLoss{})), 0))
 	g := []float64{1}

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAdaGradKernel holds the vector code to the plain one, bit for bit, zeros' signs included.
+// TestAdaGradKernel compares the vector code with the plain code bit for bit, including the signs
+// of zeros.
 func TestAdaGradKernel(t *testing.T) {
 	if !hasAdagradStep {
 		t.Log("this processor runs the plain code only")
@@ -57,8 +58,8 @@ func TestAdaGradKernel(t *testing.T) {
 	})
 }
 
-// TestAdaGradMembership: a comparator counts as inside by the rule of the set, relative to its
-// size, and not by an absolute tolerance.
+// TestAdaGradMembership checks that membership of a comparator follows the rule of the set,
+// relative to its size, and not an absolute tolerance.
 func TestAdaGradMembership(t *testing.T) {
 	tiny := must(NewAdaGrad(must(convex.NewCube(2, 0, 1e-12)), nil))
 	huge := must(NewAdaGrad(must(convex.NewCube(2, 0, 1e12)), nil))
@@ -68,7 +69,7 @@ func TestAdaGradMembership(t *testing.T) {
 		}
 	}
 	if b := bound(t, tiny, []float64{1e-10, 0}); !math.IsInf(b, 1) {
-		t.Errorf("a comparator a hundred sides outside of the box has the bound %v", b)
+		t.Errorf("a comparator outside the box by a hundred sides has the bound %v", b)
 	}
 	if b := bound(t, huge, []float64{1e12 + .1, 0}); math.IsInf(b, 1) {
 		t.Error("a comparator outside by rounding has no bound")
@@ -90,7 +91,7 @@ func TestAdaGrad(t *testing.T) {
 	ys, _ := play(t, must(NewAdaGrad(thin, []float64{0, .75, 0})), g4)
 	for i, y := range ys {
 		if y[1] != .75 || y[0] != xs[i][0] || y[2] != xs[i][2] {
-			t.Errorf("x_%d = %v on a box of no width in the second coordinate, %v on one of width 2", i+1, y, xs[i])
+			t.Errorf("x_%d = %v on a box of width 0 in the second coordinate, %v on one of width 2", i+1, y, xs[i])
 		}
 	}
 }
@@ -132,8 +133,8 @@ func TestAdaGradSharpBound(t *testing.T) {
 	}
 }
 
-// TestAdaGradWithoutSpent opens the state of a version that did not keep the sums of steps: the
-// sharp bound is then the stated one at a corner, and no regret is above it.
+// TestAdaGradWithoutSpent opens the state of a version that did not keep the sums of steps. The
+// sharp bound is then the stated one at a corner, and no regret exceeds it.
 func TestAdaGradWithoutSpent(t *testing.T) {
 	box := must(convex.NewCube(2, -1, 3))
 	l := must(NewAdaGrad(box, nil))
@@ -166,12 +167,12 @@ func TestAdaGradWithoutSpent(t *testing.T) {
 	}
 	st.Spent = []float64{1, math.NaN()}
 	if restored.UnmarshalBinary(must(snapshot.Seal(snapshotMagic, l.text, &st))) == nil {
-		t.Error("a state with a sum of steps that is not a number opens")
+		t.Error("a state with a NaN sum of steps was accepted")
 	}
 }
 
-// TestAdaGradPrintedConstants finds that the printed constants are not those of the algorithm: rate
-// √(2D)/(2√q) is not homogeneous, and the corrected bound is below (3/2)·D·√Q.
+// TestAdaGradPrintedConstants shows that the printed constants are wrong: the rate √(2D)/(2√q) is
+// not homogeneous, and the corrected bound is below (3/2)·D·√Q.
 func TestAdaGradPrintedConstants(t *testing.T) {
 	set := must(convex.NewCube(1, -4, 4))
 	printed := Adaptive(math.Sqrt(2*8) / 2)
@@ -194,7 +195,7 @@ func TestAdaGradPrintedConstants(t *testing.T) {
 		}
 	}
 	if !differ {
-		t.Error("the printed rate is homogeneous here: the test tells nothing")
+		t.Error("the printed rate is homogeneous here: the test checks nothing")
 	}
 	root := a.state.Rate.Q.root()
 	near(t, "bound", bound(t, a, []float64{0}), math.Sqrt2*8*root)

@@ -37,17 +37,23 @@ type adaHedgeState struct {
 	Q      squares
 }
 
-// NewAdaHedge plays on the simplex of ℝ^d. Alpha 0 stands for √(ln d), or 1 for d = 1.
+// DefaultAdaHedgeAlpha is the alpha of [NewAdaHedge] in de Rooij et al. (2014): √(ln d), or 1 for d
+// ≤ 1.
+func DefaultAdaHedgeAlpha(d int) float64 {
+	if d <= 1 {
+		return 1
+	}
+	return math.Sqrt(portable.Log(float64(d)))
+}
+
+// NewAdaHedge plays on the simplex of ℝ^d with alpha > 0, such as [DefaultAdaHedgeAlpha].
 func NewAdaHedge(d int, alpha float64) (*AdaHedge, error) {
 	if err := checkDim(d, 3*float64(d)); err != nil {
 		return nil, err
 	}
 	alpha2 := alpha * alpha
-	if alpha == 0 {
-		alpha2 = 1
-		if d > 1 {
-			alpha2 = portable.Log(float64(d))
-		}
+	if d > 1 && alpha == DefaultAdaHedgeAlpha(d) {
+		alpha2 = portable.Log(float64(d)) // the root is rounded, so its square may differ
 	}
 	if alpha < 0 || !(alpha2 > 0) || !vec.IsFinite(alpha2) {
 		return nil, noregret.BadInputf("alpha", "%v: want a finite number above 0", alpha)
@@ -63,7 +69,7 @@ func (l *AdaHedge) Dim() int { return len(l.point) }
 // Rounds implements [Counter].
 func (l *AdaHedge) Rounds() int { return l.state.Dual.T }
 
-// Lambda is λ_t, the inverse of the running rate; 0 while all losses so far were constant vectors.
+// Lambda is λ_t, the inverse of the current rate; 0 while all losses so far were constant vectors.
 func (l *AdaHedge) Lambda() float64 { return l.state.Lambda.value() }
 
 // Predict implements [Learner].
@@ -192,7 +198,7 @@ func (l *AdaHedge) Bound(u []float64) (float64, error) {
 	return orInf((entropyGap(u) + l.alpha2) * l.Lambda()), nil
 }
 
-// PriorBound is the guarantee that needs no run: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is
+// PriorBound is the a-priori guarantee: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is
 // never below Bound.
 func (l *AdaHedge) PriorBound(u []float64) (float64, error) {
 	if b, err := l.Bound(u); err != nil || math.IsInf(b, 1) {

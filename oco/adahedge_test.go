@@ -23,7 +23,7 @@ func TestAdaHedgeFirstRate(t *testing.T) {
 
 func TestHedge(t *testing.T) {
 	best := []float64{0, 1, 0}
-	l := must(NewEntropicFTRL(3, 1, 0))
+	l := must(NewEntropicFTRL(3, 1, DefaultEntropicAlpha(3)))
 	xs, total := play(t, l, g4)
 	nearVector(t, "entropic FTRL: x_2", xs[1], []float64{.1729190624, .5256057954, .3014751422})
 	nearVector(t, "entropic FTRL: x_5", xs[4], []float64{.3063616912, .3872766177, .3063616912})
@@ -41,7 +41,7 @@ func TestHedge(t *testing.T) {
 	near(t, "scale-free Hedge: bound", bound(t, s, best), 11.8630146433)
 
 	for _, lead := range []bool{false, true} {
-		a := must(NewAdaHedge(3, 0))
+		a := must(NewAdaHedge(3, DefaultAdaHedgeAlpha(3)))
 		if lead { // a first round of equal losses
 			if err := a.Update([]float64{2, 2, 2}); err != nil {
 				t.Fatal(err)
@@ -101,7 +101,7 @@ func TestAdaHedgeRecipe(t *testing.T) {
 }
 
 func TestLeadingEqualLosses(t *testing.T) {
-	l := must(NewAdaHedge(3, 0))
+	l := must(NewAdaHedge(3, DefaultAdaHedgeAlpha(3)))
 	for range 5 {
 		if err := l.Update([]float64{.1, .1, .1}); err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAnytime: for one convex function F in all rounds, the last point has F(w_T) − F(u) ≤
-// Bound(u)/Σα, without an expectation.
+// TestAnytime checks that with the same convex function F in all rounds the last point has F(w_T) −
+// F(u) ≤ Bound(u)/Σα, not only in expectation.
 func TestAnytime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, _ := drawGame(t, 8, 200)

@@ -46,7 +46,7 @@ func (s sample) risk(x []float64, phi loss.Scalar, ridge float64) (total float64
 	return total
 }
 
-// least is a point of nearly least risk, by averaged subgradient descent.
+// least returns a point of nearly minimal risk, by averaged subgradient descent.
 func (s sample) least(phi loss.Scalar, ridge, radius float64) []float64 {
 	d := len(s.z[0])
 	l := must(NewAveraging(descent(must(convex.NewCenteredBall(d, radius)), nil, Adaptive(radius)), UniformAlpha()))
@@ -89,9 +89,9 @@ func (s sample) expectation(t *testing.T, seeds, rounds int, phi loss.Scalar, ri
 	return mean, math.Sqrt(max(square-mean*mean, 0) / float64(seeds-1))
 }
 
-// TestGuarantees: E F(x̄) − F(u) within the a-priori bounds of Examples 3.2, 3.3, 3.4 and 4.12,
-// on three data sets and for 300 seeds, up to four standard errors; u is near the best, and 0, and
-// a random point.
+// TestGuarantees: E F(x̄) − F(u) is within the a-priori bounds of Examples 3.2, 3.3, 3.4 and 4.12,
+// on three data sets and over 300 seeds, up to four standard errors. The points u are a nearly
+// optimal one, 0 and a random one.
 func TestGuarantees(t *testing.T) {
 	const seeds, d, radius = 300, 3, 2.
 	for data := range uint64(3) {
@@ -144,7 +144,7 @@ func TestGuarantees(t *testing.T) {
 
 // TestAverageNormalization: in Example 3.3 the average is divided by Σα: the sum itself, as
 // printed, breaks the guarantee. Its denominator is 4√(T+1) − 4 ≤ 2·Σ1/√t; the printed 4√T + 1 − 4
-// is another number.
+// is wrong.
 func TestAverageNormalization(t *testing.T) {
 	// F is least at 1, where it is ½.
 	s := sample{z: [][]float64{{1}, {1}, {1}, {1}}, y: []float64{1, 1, 1, -1}}
@@ -173,8 +173,8 @@ func TestAverageNormalization(t *testing.T) {
 	if f := s.risk([]float64{x * total}, loss.HingeLoss{}, 0); f < 2*limit {
 		t.Errorf("F(Σ α·x) = %v does not refute %v", f, limit)
 	}
-	// The guarantee is ½(‖u‖² + 1 + ln T)·R over Σ1/√t, which 2√(T+1) − 2 is below, and tight up to
-	// 1.
+	// The guarantee is ½(‖u‖² + 1 + ln T)·R over Σ1/√t. The denominator 2√(T+1) − 2 is below this
+	// sum, and tight up to 1.
 	for k, sum := 1, 0.; k <= 1000; k++ {
 		sum += inverseSqrt(k)
 		right := 4*math.Sqrt(float64(k+1)) - 4

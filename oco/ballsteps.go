@@ -10,10 +10,9 @@ import (
 )
 
 // ballSteps finds minimizers of ½xᵀSx − ⟨θ, x⟩ on a Euclidean ball for a matrix S that grows by
-// rank one from call to call. It keeps the tridiagonal form QTQᵀ of S as it was some rounds ago and
-// the factors added since, S = QTQᵀ + σI + Σ_k u_k·u_kᵀ, so that a system with S + νI costs
-// O(d·k²) by the Woodbury identity, in place of the O(d³) of another reduction; ν starts at its
-// last value.
+// rank one from call to call. It keeps the tridiagonal form QTQᵀ of S from some rounds ago and the
+// factors added since, S = QTQᵀ + σI + Σ_k u_k·u_kᵀ, so that a system with S + νI costs O(d·k²) by
+// the Woodbury identity, in place of the O(d³) of another reduction; ν starts at its last value.
 type ballSteps struct {
 	ball    *convex.Ball
 	center  []float64
@@ -32,7 +31,7 @@ type ballSteps struct {
 // restored learner continues with the same bits.
 type ballBase struct {
 	S []float64 // empty before the first projection
-	// Diagonal is that of S outside of the span: it tells what has been added to the diagonal
+	// Diagonal is that of S outside the span, which shows how much has been added to the diagonal
 	// since.
 	Diagonal float64
 	Count    int
@@ -163,8 +162,8 @@ func (s *ballSteps) argmin(dst []float64, base *ballBase, matrix, theta []float6
 }
 
 // multiplier finds the ν ≥ 0 with ‖z(ν)‖ = r for z(ν) = (T + σ + ν + UUᵀ)⁻¹b, and leaves z(ν) in z:
-// Newton's method on 1/r − 1/‖z(ν)‖, which is convex and decreasing. From the right of the root a
-// step goes to its left, and from there it rises to it.
+// Newton's method on 1/r − 1/‖z(ν)‖, which is convex and decreasing. A step from the right of the
+// root ends at its left, and from there the steps rise to the root.
 func (s *ballSteps) multiplier(base *ballBase, r, shift float64) {
 	nu, hi := base.Nu, vec.Norm2(s.b)/r
 	if !(nu >= 0 && nu < hi) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestBallSteps compares the projections that keep the reduced matrix with those that reduce it in
-// every round, on balls here and elsewhere, with factors and multiples of the identity, and
+// every round, on centred and shifted balls, with factors and multiples of the identity. It
 // restores in the middle.
 func TestBallSteps(t *testing.T) {
 	for _, d := range []int{2, 7, 24} {
@@ -67,7 +67,7 @@ func TestBallSteps(t *testing.T) {
 					if !bytes.Equal(data, must(other.MarshalBinary())) {
 						t.Fatal("a restored learner's snapshot differs")
 					}
-					if k%2 == 0 { // the restored one goes on beside the one it was taken of
+					if k%2 == 0 { // the restored learner replaces the original
 						l, other = other, l
 					}
 					h := gradient(r, "gaussian", k, center, false)
@@ -79,7 +79,7 @@ func TestBallSteps(t *testing.T) {
 					x, y := l.Predict(), other.Predict()
 					for i := range x {
 						if math.Float64bits(x[i]) != math.Float64bits(y[i]) {
-							t.Fatalf("%v: a restored learner goes on to %v, the other to %v", set, y, x)
+							t.Fatalf("%v: a restored learner continues to %v, the original to %v", set, y, x)
 						}
 					}
 				}
@@ -93,8 +93,8 @@ func TestBallSteps(t *testing.T) {
 	}
 }
 
-// TestBallStepsAreCheap counts reductions: one in many rounds, and none in most. An online Newton
-// step on a ball reduced its matrix in every round.
+// TestBallStepsAreCheap counts reductions: one in many rounds, and none in most. The textbook form
+// reduces the matrix in every round.
 func TestBallStepsAreCheap(t *testing.T) {
 	const d = 80
 	l := must(NewOnlineNewtonStep(must(convex.NewCenteredBall(d, .05)), 1, 1))

@@ -20,7 +20,7 @@ type Alpha struct {
 // UniformAlpha is α_t = 1.
 func UniformAlpha() Alpha { return Alpha{"uniform", func(int) float64 { return 1 }} }
 
-// LinearAlpha is α_t = t, which for strongly convex losses takes the ln T off the rate.
+// LinearAlpha is α_t = t, which for strongly convex losses removes the factor ln T from the rate.
 func LinearAlpha() Alpha { return Alpha{"linear", func(t int) float64 { return float64(t) }} }
 
 // InverseSqrtAlpha is α_t = 1/(c·√t), which needs no horizon.

@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// TestWeightedRegression: the forecaster inside a wrapper with weights has its bound on the
-// weighted squared losses, also where the weights are below 1.
+// TestWeightedRegression checks that the forecaster inside a wrapper with weights satisfies its
+// bound on the weighted squared losses, also for weights below 1.
 func TestWeightedRegression(t *testing.T) {
 	averaging := must(NewAveraging(must(NewVovkAzouryWarmuth(1, .01)), InverseSqrtAlpha(20)))
 	importance := must(NewImportance(must(NewVovkAzouryWarmuth(1, .01))))

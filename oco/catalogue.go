@@ -157,7 +157,8 @@ func alpha() Option { return Option{"alpha", "D/√2, or 1", "the scale of ‖u�
 // Learners lists the learners that can be made by name, in the order of the book.
 func Learners() []Entry {
 	return slices.Concat(leaders(), descents(), adaptiveDescents(), mirrors(), regularized(), scaleFreeLeaders(),
-		composites(), secondOrder(), hinted())
+		composites(), secondOrder(), hinted(), parameterFree(), parameterFreeVariants(),
+		expertBettors())
 }
 
 // scaleOf is D/√2 for a bounded set, the α that balances the two parts of the bound, and 1 for

@@ -259,7 +259,7 @@ func regularized() []Entry {
 				if err := known("lipschitz", p.LipschitzInf); err != nil {
 					return nil, err
 				}
-				return NewEntropicFTRL(n, p.LipschitzInf, 0)
+				return NewEntropicFTRL(n, p.LipschitzInf, DefaultEntropicAlpha(n))
 			},
 		},
 	}
@@ -277,7 +277,7 @@ func scaleFreeLeaders() []Entry {
 				if err != nil {
 					return nil, err
 				}
-				return NewScaleFreeHedge(n, option(o, "alpha", 0))
+				return NewScaleFreeHedge(n, option(o, "alpha", DefaultScaleFreeHedgeAlpha(n)))
 			},
 		},
 		{
@@ -289,7 +289,7 @@ func scaleFreeLeaders() []Entry {
 				if err != nil {
 					return nil, err
 				}
-				return NewAdaHedge(n, option(o, "alpha", 0))
+				return NewAdaHedge(n, option(o, "alpha", DefaultAdaHedgeAlpha(n)))
 			},
 		},
 		{

@@ -59,7 +59,7 @@ func TestNoAllocations(t *testing.T) {
 			return
 		}
 		r := random.New(7, "alloc")
-		g := gradient(r, "gaussian", 1, make([]float64, 5), true)
+		g := a.shorten(gradient(r, "gaussian", 1, make([]float64, 5), true))
 		sparse := Sparse{Index: []uint32{1, 3}, Value: []float64{g[1], g[3]}}
 		features, isVAW := l.(*VovkAzouryWarmuth)
 		round := func() {
@@ -98,7 +98,7 @@ func TestSparseEqualsDense(t *testing.T) {
 			}
 			dense := must(e.New(a.problem, nil))
 			for round := range n {
-				g := gradient(r, "sparse", round, l.Predict(), true)
+				g := a.shorten(gradient(r, "sparse", round, l.Predict(), true))
 				var sp Sparse
 				for i, v := range g {
 					if v != 0 || r.IntN(10) == 0 {
@@ -169,7 +169,7 @@ func TestEveryLearnerPlays(t *testing.T) {
 	played := forEach(r, 3, 10, "gaussian", func(Entry, arena, Learner) {})
 	for _, e := range Learners() {
 		if played[e.Name] == 0 {
-			t.Errorf("%s plays in no arena of the property tests", e.Name)
+			t.Errorf("%s plays no arena of the property tests", e.Name)
 		}
 		if e.Kind != "convex" && e.Kind != "experts" || e.Bound == "" || e.Knows == "" || e.Cost == "" ||
 			e.Source == "" {
@@ -196,7 +196,7 @@ func TestSnapshotContinues(t *testing.T) {
 				if err != nil || !bytes.Equal(data, again) {
 					t.Fatalf("a restored learner's snapshot differs (%v)", err)
 				}
-				// The same subgradients for both.
+				// Both get the same subgradients.
 				for range 10 {
 					if a.problem.Features {
 						_ = a.next(nil)
@@ -230,7 +230,7 @@ func TestSnapshotContinues(t *testing.T) {
 				before, _ := l.(Snapshotter).MarshalBinary()
 				for _, bad := range [][]byte{nil, data[:len(data)-1], flip(data, len(data)/2), flip(data, 3)} {
 					if err := l.(Snapshotter).UnmarshalBinary(bad); err == nil {
-						t.Error("a damaged snapshot was taken")
+						t.Error("a damaged snapshot was accepted")
 					}
 				}
 				if after, _ := l.(Snapshotter).MarshalBinary(); !bytes.Equal(before, after) {
@@ -302,13 +302,13 @@ func TestRefusalsChangeNothing(t *testing.T) {
 	})
 }
 
-// scaleFree are the learners that claim it.
+// scaleFree lists the learners that are scale-free.
 var scaleFree = []string{
 	"ogd-adaptive", "adagrad", "scale-free-hedge", "adahedge", "adaftrl", "proximal-ftrl",
-	"linear-leader", "optimistic-adagrad", "adagrad-full",
+	"linear-leader", "optimistic-adagrad", "adagrad-full", "freegrad",
 }
 
-// TestSinglePoint: on a set of one point everybody stays there.
+// TestSinglePoint checks that every learner stays on the point of a set with one point.
 func TestSinglePoint(t *testing.T) {
 	p := Problem{
 		Set: must(convex.NewBox([]float64{.3, -1}, []float64{.3, -1})), Rounds: 20,
@@ -337,11 +337,11 @@ func TestSinglePoint(t *testing.T) {
 		}
 	}
 	if played < 12 {
-		t.Errorf("%d learners play on a single point", played)
+		t.Errorf("only %d learners play on a single point", played)
 	}
 }
 
-// TestConstructorsRefuse is the table of options that make no sense.
+// TestConstructorsRefuse checks that invalid options are refused.
 func TestConstructorsRefuse(t *testing.T) {
 	whole, unit := space(2), must(convex.NewCube(2, -1, 1))
 	reg := euclidean(unit)
@@ -350,7 +350,7 @@ func TestConstructorsRefuse(t *testing.T) {
 	check := func(what string, l any, err error) {
 		t.Helper()
 		if err == nil {
-			t.Errorf("%s was taken", what)
+			t.Errorf("%s was accepted", what)
 			return
 		}
 		errs = append(errs, err)
@@ -376,7 +376,7 @@ func TestConstructorsRefuse(t *testing.T) {
 		check("lipschitz", l9, err)
 		l10, err := NewAdaFTRL(reg, v)
 		check("alpha", l10, err)
-		l11, err := NewEntropicFTRL(2, v, 0)
+		l11, err := NewEntropicFTRL(2, v, DefaultEntropicAlpha(2))
 		check("lipschitz", l11, err)
 		l12, err := NewPNorm(2, 1.5, v)
 		check("eta", l12, err)
@@ -401,8 +401,16 @@ func TestConstructorsRefuse(t *testing.T) {
 	}
 	l8, err := NewAdaGrad(box, nil)
 	check("a box with an infinite side", l8, err)
-	l9, err := NewScaleFreeHedge(3, 2)
-	check("alpha below 4", l9, err)
+	for _, alpha := range []float64{math.Inf(-1), -1, 0, 2, nan} {
+		l9, err := NewScaleFreeHedge(3, alpha)
+		check("alpha below 4", l9, err)
+	}
+	for _, alpha := range []float64{-1, 0, nan, math.Inf(1)} {
+		hedge, err := NewAdaHedge(3, alpha)
+		check("alpha of AdaHedge", hedge, err)
+		entropic, err := NewEntropicFTRL(3, 1, alpha)
+		check("alpha of EntropicFTRL", entropic, err)
+	}
 	l10, err := NewExponentiatedGradient(2, []float64{.5, .6}, 1)
 	check("a prior that sums to 1.1", l10, err)
 	l11, err := NewExponentiatedGradient(2, []float64{1.5, -.5}, 1)
@@ -420,15 +428,15 @@ func TestConstructorsRefuse(t *testing.T) {
 	check("a part of two dimensions", l16, err)
 	for _, err := range errs {
 		if err.Error() == "" {
-			t.Error("an error without words")
+			t.Error("an error without a message")
 		}
 	}
 	if _, err := Find("nobody"); err == nil {
-		t.Error("a learner of no name was found")
+		t.Error("a learner without a name was found")
 	}
 	e := must(Find("adagrad"))
 	if _, err := e.New(Problem{Set: unit}, map[string]float64{"eta": 1}); err == nil {
-		t.Error("an option that AdaGrad does not have was taken")
+		t.Error("an option that AdaGrad does not have was accepted")
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 //
 //	x_{t,i} = sgn(θ_{t,i})·max(|θ_{t,i}| − κ·t, 0)/(L·√t),
 //
-// so that points have exact zeros, which subgradients of ‖·‖₁ never give. Note κ·t and not κ·(t−1):
-// the penalty of the round itself is known.
+// so that points have exact zeros, which subgradients of ‖·‖₁ never give. The threshold is κ·t and
+// not κ·(t−1), because the penalty of the round itself is known.
 //
 // Guarantee (Bound), on the full losses: Σ f_t(x_t) + κ‖x_t‖₁ − f_t(u) − κ‖u‖₁ ≤ L·√T·‖u‖²/2 +
 // Σ‖g_t‖²/(2L·√t), at most L·√T·(‖u‖²/2 + 1) when ‖g_t‖₂ ≤ L. On V = ℝ^d, a box (the result is

@@ -8,7 +8,7 @@ import (
 )
 
 // TestCompositeFactor: the regularizer of the composite learner is L·√t·(ψ − min ψ), and the bound
-// has L with ψ: √T·(ψ(u) − min ψ) + L·√T without it is refuted by a constant loss and a far u.
+// has the factor L at ψ too. A constant loss and a far u refute √T·(ψ(u) − min ψ) + L·√T.
 func TestCompositeFactor(t *testing.T) {
 	const L, T = 4., 400
 	l := must(NewCompositeFTRL(space(1), L, 0))
@@ -24,7 +24,7 @@ func TestCompositeFactor(t *testing.T) {
 		regret -= L * float64(k-1) / math.Sqrt(float64(k))
 	}
 	if b := bound(t, l, []float64{u}); regret > b || b > L*math.Sqrt(T)*(u*u/2+1) {
-		t.Errorf("regret %v, bound %v, want them in order below the a-priori %v", regret, b, L*math.Sqrt(T)*(u*u/2+1))
+		t.Errorf("regret %v, bound %v, want regret ≤ bound ≤ the a-priori %v", regret, b, L*math.Sqrt(T)*(u*u/2+1))
 	}
 	if printed := math.Sqrt(T)*u*u/2 + L*math.Sqrt(T); regret <= printed {
 		t.Errorf("regret %v does not refute %v, without L in front of ψ", regret, printed)

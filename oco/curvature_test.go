@@ -11,8 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSlack: what inexact projections may cost is in the bound, 2(gap + ‖g‖_{S⁻¹}·√(2·gap)) for
-// every round played at a projection with a gap, in a set whose projections are iterative.
+// TestSlack checks that the bound includes the cost of inexact projections: 2(gap +
+// ‖g‖_{S⁻¹}·√(2·gap)) for every round played at a projection with a gap, on a set whose projections
+// are iterative.
 func TestSlack(t *testing.T) {
 	const d, lambda = 4, .01
 	set := must(convex.NewCenteredLpBall(d, 3, .2))
@@ -41,7 +42,7 @@ func TestSlack(t *testing.T) {
 		}
 	}
 	if slack < 1e-6 {
-		t.Fatalf("the projections were nearly exact: slack %v", slack)
+		t.Fatalf("the projections were nearly exact, slack %v: the test is too weak", slack)
 	}
 	u := make([]float64, d)
 	if got := bound(t, l, u) - spent/2; math.Abs(got-slack) > 1e-7*spent+1e-3*slack {

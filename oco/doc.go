@@ -27,6 +27,17 @@
 // gain from predictable subgradients, as do [OptimisticMirrorDescent] and [OptimisticAdaGrad].
 // [Learners] lists all of them with their requirements and costs.
 //
+// # Without a learning rate
+//
+// On ℝ^d the best learning rate depends on the unknown ‖u‖. Coin betting needs none: a [Bettor]
+// that makes much money is a learner whose regret is within a logarithm of the best rate's for
+// every u at once ([Betting]). Take [CoordinateKT] for sparse features and subgradients bounded in
+// each coordinate, [NewEuclideanKT] or [NewL1KT] for other norms, and [FreeGrad] where no Lipschitz
+// constant is known. [Shifted] moves their origin to a guess of the best point, [Constrained] takes
+// them to any convex set, [Added] gives the best guarantee of several. On the simplex,
+// [ExpertBetting] has a prior and adapts to the share of good experts; [FixedShare] follows a best
+// expert that changes.
+//
 // # Reductions
 //
 // Wrappers change the game around a learner: [Linearized] takes whole losses, [Averaging] and
@@ -35,7 +46,7 @@
 // itself. They pass hints, features and sparse subgradients on.
 //
 // Formulas and theorem numbers are those of Orabona, "A Modern Introduction to Online Learning"
-// (2019), chapters 2 to 7; doc comments say where a constant of the book is corrected.
+// (2019), chapters 2 to 7 and 9; doc comments say where a constant of the book is corrected.
 //
 // # Rules that hold for all
 //

@@ -14,7 +14,7 @@ import (
 // 2^k rounds, for which a new learner is made.
 //
 // Guarantee (Bound): the sum of the phases' bounds. For learners of regret c·√T it is at most
-// √2/(√2 − 1)·c·√T, 3.42 times that of a known horizon. A round costs that of the running learner;
+// √2/(√2 − 1)·c·√T, 3.42 times that for a known horizon. A round costs that of the current learner;
 // the learners of finished phases are kept for the bound, log₂ T of them.
 type Doubling struct {
 	make   func(rounds int) (Learner, error)
@@ -57,7 +57,7 @@ func (l *Doubling) begin(rounds int) error {
 	return nil
 }
 
-// running is the learner of the running phase.
+// running is the learner of the current phase.
 func (l *Doubling) running() Learner { return l.phases[len(l.phases)-1] }
 
 // Dim implements [Learner].

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// TestDoublingConstant: the bound is within √2/(√2 − 1) of that of a known horizon, at every T, and
-// phases end after rounds 1, 3, 7, ...
+// TestDoublingConstant: at every T the bound is at most √2/(√2 − 1) times that for a known horizon,
+// and phases end after rounds 1, 3, 7, ...
 func TestDoublingConstant(t *testing.T) {
 	const D, L = 2., 1.
 	box := must(convex.NewCube(1, -1, 1))
@@ -22,7 +22,7 @@ func TestDoublingConstant(t *testing.T) {
 		}
 		rounds := float64(k + 1)
 		if b := bound(t, l, []float64{1}); b > math.Sqrt2/(math.Sqrt2-1)*D*L*math.Sqrt(rounds+1) {
-			t.Errorf("after %v rounds the bound is %v, %v times that of a known horizon", rounds, b,
+			t.Errorf("after %v rounds the bound is %v, %v times that for a known horizon", rounds, b,
 				b/(D*L*math.Sqrt(rounds)))
 		}
 	}
@@ -44,6 +44,6 @@ func TestDoublingConstant(t *testing.T) {
 		t.Error("a phase without a learner was played")
 	}
 	if _, err := NewDoubling("nil", func(int) (Learner, error) { return nil, nil }); err == nil {
-		t.Error("no learner was taken")
+		t.Error("no learner was accepted")
 	}
 }

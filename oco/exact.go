@@ -277,7 +277,7 @@ func (l *ExactFTRL) account(f loss.Function, smoothness float64) {
 	}
 	s, e := sumOfSquares(l.gradient, vec.MaxAbs(l.gradient))
 	if s != 0 {
-		st.Spent.add(math.Ldexp(s/lambda, 2*e)) // +Inf as long as nothing is strongly convex
+		st.Spent.add(math.Ldexp(s/lambda, 2*e)) // +Inf until something is strongly convex
 	}
 	switch a := math.Ldexp(math.Sqrt(s), e); {
 	case math.IsInf(smoothness, 1):

@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// quadraticLoss draws a loss that QuadraticMinimizer takes.
+// quadraticLoss draws a loss that QuadraticMinimizer accepts.
 func quadraticLoss(r *random.Source, d int) loss.Function {
 	v := make([]float64, d)
 	for i := range v {
@@ -67,7 +67,7 @@ func TestExactFTRLGuarantee(t *testing.T) {
 					hint = quadraticLoss(r, d)
 				}
 				if hint != nil {
-					if err := l.HintLoss(quadraticLoss(r, d)); err != nil { // replaced by the next
+					if err := l.HintLoss(quadraticLoss(r, d)); err != nil { // replaced below
 						t.Fatal(err)
 					}
 					if err := l.HintLoss(hint); err != nil {
@@ -99,9 +99,9 @@ func TestExactFTRLGuarantee(t *testing.T) {
 					}
 				}
 			}
-			for i, v := range plain.Predict() { // a learner that had no hints
+			for i, v := range plain.Predict() { // a learner without hints
 				if math.Abs(v-l.Predict()[i]) > 1e-9*(1+math.Abs(v)) {
-					t.Fatalf("a hint is still there: %v and %v", l.Predict(), plain.Predict())
+					t.Fatalf("a hint was not removed: %v and %v", l.Predict(), plain.Predict())
 				}
 			}
 			for range 5 {
@@ -120,7 +120,7 @@ func TestExactFTRLGuarantee(t *testing.T) {
 	})
 }
 
-// TestExactFTRLPerfectHints: with a constant ψ and hints that come true the regret is at most ψ(u)
+// TestExactFTRLPerfectHints: with a constant ψ and perfect hints the regret is at most ψ(u)
 // − ψ(x_1).
 func TestExactFTRLPerfectHints(t *testing.T) {
 	r := random.New(5, "perfect")
@@ -139,7 +139,7 @@ func TestExactFTRLPerfectHints(t *testing.T) {
 	near(t, "Bound", bound(t, l, u), 0.15*4-0.15*vec.Dot(x1, x1))
 }
 
-// TestExactFTRLIsFTRL: on linear losses, hints included, it is FTRL and optimistic FTRL.
+// TestExactFTRLIsFTRL: on linear losses it is FTRL, and with linear hints optimistic FTRL.
 func TestExactFTRLIsFTRL(t *testing.T) {
 	r := random.New(6, "ftrl")
 	set := must(convex.NewCube(4, -0.3, 0.5))
@@ -167,7 +167,7 @@ func TestExactFTRLIsFTRL(t *testing.T) {
 	near(t, "Bound", bound(t, l, u)+vec.Dot(l.state.X1, l.state.X1), bound(t, o, u))
 }
 
-// TestExactFTRLKeeps wants losses copied, so that a caller may use one again.
+// TestExactFTRLKeeps checks that losses are copied, so that a caller may reuse them.
 func TestExactFTRLKeeps(t *testing.T) {
 	set := space(2)
 	a := must(NewExactFTRL(must(NewQuadraticMinimizer(set, SqrtWeight(1)))))
@@ -185,27 +185,33 @@ func TestExactFTRLKeeps(t *testing.T) {
 	reused.C[0] = 99
 	data := must(a.MarshalBinary())
 	if !bytes.Equal(data, must(b.MarshalBinary())) {
-		t.Error("a loss that was used again has changed the past")
+		t.Error("reusing a loss changed the past rounds")
 	}
 }
 
 // unregistered is a loss that is not registered with RegisterLoss.
 type unregistered struct{ *loss.SquaredDistance }
 
-// TestExactFTRLSnapshot restores losses of all kinds, summed up and in a list, and goes on with the
-// same bits.
-func TestExactFTRLSnapshot(t *testing.T) {
-	r := random.New(7, "snapshot")
-	set := must(convex.NewCenteredBall(3, 1))
+// lossesOfAllKinds are four kinds of losses in dimension 3 and then n quadratic ones.
+func lossesOfAllKinds(r *random.Source, n int) []loss.Function {
 	losses := []loss.Function{
 		must(loss.NewExample([]float64{1, 2, 3}, 1, loss.Huber{Delta: 0.3})),
 		must(loss.NewExample([]float64{1, 0, 3}, -1, loss.LogisticLoss{})),
 		must(loss.NewMax(must(loss.NewLinear([]float64{1, 0, 0})), must(loss.NewLinear([]float64{0, 1, 0})))),
 		must(loss.NewComposite(must(loss.NewLinear([]float64{1, 0, 0})), 0.1)),
 	}
-	for range 30 {
+	for range n {
 		losses = append(losses, quadraticLoss(r, 3))
 	}
+	return losses
+}
+
+// TestExactFTRLSnapshot restores losses of all kinds, as sums and as lists, and continues with the
+// same bits.
+func TestExactFTRLSnapshot(t *testing.T) {
+	r := random.New(7, "snapshot")
+	set := must(convex.NewCenteredBall(3, 1))
+	losses := lossesOfAllKinds(r, 30)
 	for name, build := range map[string]func() *ExactFTRL{
 		"quadratic": func() *ExactFTRL { return must(NewExactFTRL(must(NewQuadraticMinimizer(set, SqrtWeight(1))))) },
 		"list":      func() *ExactFTRL { return must(NewExactFTRL(values(set))) },
@@ -230,7 +236,7 @@ func TestExactFTRLSnapshot(t *testing.T) {
 			}
 		}
 		if !bytes.Equal(must(a.MarshalBinary()), must(b.MarshalBinary())) {
-			t.Errorf("%s: other bytes after a restore", name)
+			t.Errorf("%s: the bytes differ after a restore", name)
 		}
 		if got, want := must(b.Bound([]float64{0, 0.5, 0})), must(a.Bound([]float64{0, 0.5, 0})); got != want {
 			t.Errorf("%s: Bound %v after a restore, %v without", name, got, want)
@@ -247,8 +253,8 @@ func TestExactFTRLSnapshot(t *testing.T) {
 	}
 }
 
-// values is a minimizer whose points are made of the losses' values at a point, not their
-// minimizers: all of each loss counts.
+// values returns a minimizer whose points depend on the losses' values at one point instead of
+// their minimizers, so that every parameter of a loss matters.
 func values(set convex.Set) *ListMinimizer {
 	return must(NewListMinimizer("values", set, nil,
 		func(dst []float64, t int, losses []loss.Function, hint loss.Function) (float64, error) {
@@ -264,7 +270,8 @@ func values(set convex.Set) *ListMinimizer {
 		}))
 }
 
-// TestExactFTRLFails wants a minimizer's failure to be an error, and the last one.
+// TestExactFTRLFails checks that a minimizer's failure is an error, and that the learner returns it
+// from then on.
 func TestExactFTRLFails(t *testing.T) {
 	l := must(
 		NewExactFTRL(must(NewListMinimizer("fails", space(1), nil,
@@ -289,7 +296,7 @@ func TestExactFTRLFails(t *testing.T) {
 	}
 }
 
-// TestExactFTRLRefuses wants nothing changed by what the minimizer cannot do.
+// TestExactFTRLRefuses checks that losses that the minimizer refuses change nothing.
 func TestExactFTRLRefuses(t *testing.T) {
 	l := must(NewExactFTRL(must(NewQuadraticMinimizer(space(2), SqrtWeight(1)))))
 	if err := l.Update([]float64{1, 2}); err != nil {
@@ -312,15 +319,15 @@ func TestExactFTRLRefuses(t *testing.T) {
 		t.Error("a hint that is not quadratic is not refused")
 	}
 	if !bytes.Equal(before, must(l.MarshalBinary())) {
-		t.Error("what was refused has left a trace")
+		t.Error("a refused loss changed the state")
 	}
 	if err := l.Update([]float64{1, 2}); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestQuadraticMinimizerRefuses names what it cannot take; exact FTRL plays the subgradient in its
-// place where there is one.
+// TestQuadraticMinimizerRefuses checks which losses it refuses. Exact FTRL uses their subgradient
+// instead where possible.
 func TestQuadraticMinimizerRefuses(t *testing.T) {
 	wide := make([]float64, denseUpTo+1)
 	wide[3] = 1
@@ -362,7 +369,7 @@ func TestQuadraticMinimizerRefuses(t *testing.T) {
 	}
 }
 
-// TestExactFTRLHintsCostNothing wants rounds with linear hints to allocate nothing, with and
+// TestExactFTRLHintsCostNothing checks that rounds with linear hints allocate nothing, with and
 // without a matrix.
 func TestExactFTRLHintsCostNothing(t *testing.T) {
 	for _, matrix := range []bool{false, true} {
@@ -388,8 +395,8 @@ func TestExactFTRLHintsCostNothing(t *testing.T) {
 	}
 }
 
-// TestExactFTRLInexactLeader is follow-the-leader with a minimizer that misses by a known gap: the
-// bound holds, and is finite.
+// TestExactFTRLInexactLeader plays follow-the-leader with a minimizer that is off by a known gap.
+// The bound holds and is finite.
 func TestExactFTRLInexactLeader(t *testing.T) {
 	r := random.New(9, "inexact")
 	for _, gap := range []float64{1e-12, 1e-4, 0.1} {

@@ -8,20 +8,20 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// distance is a loss of a user's own.
+// distance is a user-defined loss.
 type distance struct{ *loss.SquaredDistance }
 
-// TestRegisterLoss saves losses of a registered type of one's own, and refuses names that are
-// taken.
+// TestRegisterLoss saves losses of a registered user-defined type, and refuses names that are in
+// use.
 func TestRegisterLoss(t *testing.T) {
 	if err := RegisterLoss("oco_test.distance", distance{}); err != nil {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
-		"a name that is taken": RegisterLoss("loss.Linear", distance{}),
-		"a second name":        RegisterLoss("oco_test.other", distance{}),
-		"nil":                  RegisterLoss("oco_test.nil", nil),
-		"no name":              RegisterLoss("", unregistered{}),
+		"a name in use": RegisterLoss("loss.Linear", distance{}),
+		"a second name": RegisterLoss("oco_test.other", distance{}),
+		"nil":           RegisterLoss("oco_test.nil", nil),
+		"no name":       RegisterLoss("", unregistered{}),
 	} {
 		if err == nil {
 			t.Errorf("%s was accepted", what)
@@ -42,7 +42,7 @@ func TestRegisterLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(must(a.MarshalBinary()), must(b.MarshalBinary())) {
-		t.Error("other bytes after a restore")
+		t.Error("the bytes differ after a restore")
 	}
 	last := b.m.(*ListMinimizer).losses[4].(distance)
 	if last.C[1] != 4 {

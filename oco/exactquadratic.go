@@ -66,8 +66,8 @@ const mostCondition = 1e13
 // Takes implements [Minimizer]. It refuses losses that are not quadratic; coefficients, squared
 // where they enter as squares, above 1e140, those of linear losses above 1e300; sums that leave the
 // range of float64 over the regularizer's weight; squared losses of predictions in a dimension
-// above 1,024, which would take d² numbers, or whose squares are in all more than 1e13 times the
-// regularizer's weight, with which the matrix is singular to rounding; and weights that fall.
+// above 1,024, which would take d² numbers, or whose squares sum to more than 1e13 times the
+// regularizer's weight, so that the matrix is numerically singular; and decreasing weights.
 func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 	if err := m.weight.rises(t); err != nil {
 		return err

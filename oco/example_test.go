@@ -2,13 +2,14 @@ package oco_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 )
 
-// AdaGrad on a box needs no parameters. Its bound is for the run it has seen.
+// AdaGrad on a box needs no parameters. Its bound is for the subgradients so far.
 func ExampleAdaGrad() {
 	box, err := convex.NewCube(2, -1, 1)
 	if err != nil {
@@ -61,9 +62,9 @@ func ExampleLearner() {
 	// 0
 }
 
-// AdaHedge weighs experts by their losses, with no rate to choose.
+// AdaHedge weights experts by their losses and needs no rate.
 func ExampleAdaHedge() {
-	learner, err := oco.NewAdaHedge(3, 0)
+	learner, err := oco.NewAdaHedge(3, oco.DefaultAdaHedgeAlpha(3))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -124,7 +125,7 @@ func ExampleAveraging() {
 	// Output: [0.919 0.119] <nil>
 }
 
-// Learners are listed with what they must know and what they promise.
+// Learners lists each learner with the parameters that it needs and its guarantee.
 func ExampleLearners() {
 	for _, e := range oco.Learners()[:3] {
 		fmt.Printf("%s: %s, knowing %s\n", e.Name, e.Bound, e.Knows)
@@ -133,4 +134,28 @@ func ExampleLearners() {
 	// mean-leader: 4L²(1+ln T), knowing that losses are squared distances
 	// linear-leader: none: its regret can be T, knowing nothing
 	// ogd-fixed: D·L·√T, knowing T, L, D
+}
+
+// A learner on ℝ finds a best point of unknown size without a learning rate: its loss is |x − 200|.
+func ExampleNewKT() {
+	learner, err := oco.NewKT(1, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	total := 0.0
+	for range 1000 {
+		g, x := -1.0, learner.Predict()[0]
+		if x > 200 {
+			g = 1
+		}
+		total += math.Abs(x - 200)
+		if err := learner.Update([]float64{g}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	bound, err := learner.Bound([]float64{200})
+	fmt.Printf("regret %.0f, bound %.0f, %v\n", total, bound, err)
+	// Output: regret 28102, bound 29937, <nil>
 }

@@ -73,7 +73,7 @@ func TestTunedRates(t *testing.T) {
 	sum := make([]float64, d)
 	for range rounds {
 		g := make([]float64, d)
-		worst := 0 // the likeliest half pays
+		worst := 0 // the half with the larger weight pays
 		for i, x := range l.Predict() {
 			if x > l.Predict()[worst] {
 				worst = i
@@ -127,9 +127,9 @@ func TestInvariantToShift(t *testing.T) {
 		}
 	})
 	// ScaleFreeHedge is not invariant: its Q depends on the shift.
-	a, b := must(NewScaleFreeHedge(2, 0)), must(NewScaleFreeHedge(2, 0))
+	a, b := must(NewScaleFreeHedge(2, 4)), must(NewScaleFreeHedge(2, 4))
 	_, _ = a.Update([]float64{1, -1}), b.Update([]float64{11, 9})
 	if a.Predict()[0] == b.Predict()[0] {
-		t.Error("scale-free Hedge did not see a shift")
+		t.Error("scale-free Hedge was invariant to a shift")
 	}
 }

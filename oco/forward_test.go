@@ -16,7 +16,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// sponge is a learner whose points depend on all that it is given.
+// sponge is a learner whose points depend on all of its inputs.
 type sponge struct {
 	base, point, hint, features []float64
 	dense                       []float64
@@ -58,7 +58,7 @@ func (l *sponge) step(g []float64, eta float64) error {
 	return nil
 }
 
-// offer is what a round offers to a learner. A part that is not offered is nil; mu is below 0.
+// offer is the input of a round. A part that is missing is nil, or below 0 for mu.
 type offer struct {
 	hint, features, g []float64
 	sparse            *Sparse // the same as g
@@ -81,7 +81,7 @@ func (o offer) times(a float64) offer {
 	return p
 }
 
-// coordinate is what of the offer belongs to coordinate i.
+// coordinate returns the part of the offer for coordinate i.
 func (o offer) coordinate(i int) offer {
 	part := func(v []float64) []float64 {
 		if v == nil {
@@ -103,7 +103,7 @@ func (o offer) begin(l Learner) (err error) {
 	return err
 }
 
-// end ends the round.
+// end updates a learner at the end of the round.
 func (o offer) end(l Learner) error {
 	switch {
 	case o.sparse != nil:
@@ -114,13 +114,13 @@ func (o offer) end(l Learner) error {
 	return l.Update(o.g)
 }
 
-// composed is the composition by hand of a wrapper and learners inside it.
+// composed is the composition by hand of a wrapper and the learners inside it.
 type composed struct {
 	begin, end func(t int, o offer)
 	predict    func() []float64
 }
 
-// through is the composition that gives a learner the offers of a function of the round.
+// through returns the composition that gives a learner the offers that f makes of the wrapper's.
 func through(l *sponge, f func(t int, o offer) offer) composed {
 	return composed{
 		begin:   func(t int, o offer) { _ = f(t, o).begin(l) },
@@ -129,14 +129,15 @@ func through(l *sponge, f func(t int, o offer) offer) composed {
 	}
 }
 
-// wrapperCase is a wrapper of a sponge and its composition by hand. Refused has the parts of an
-// offer that it cannot pass on and why not; fromDense reports that sparse subgradients become
-// dense.
+// wrapperCase is a wrapper of a sponge and its composition by hand. The map refused has the parts
+// of an offer that the wrapper cannot pass on, with the reasons; fromDense reports that sparse
+// subgradients become dense.
 type wrapperCase struct {
 	wrap      func(make func(d int) *sponge) Learner
 	hand      func() composed
 	refused   map[string]string
 	fromDense bool
+	copies    int // how many learners get each sparse subgradient, 0 for one
 }
 
 // The dimension of wrappers' offers.
@@ -169,9 +170,10 @@ func wrapperCases() map[string]wrapperCase {
 			hand: func() composed { return through(inner(), timesRound) },
 		},
 		"Anytime": {
-			wrap:    func(make func(d int) *sponge) Learner { return must(NewAnytime(make(offerDim), LinearAlpha())) },
-			hand:    func() composed { return anytimeByHand(inner()) },
-			refused: map[string]string{"curvature": "the losses curve at the average, the learner plays elsewhere"},
+			wrap: func(make func(d int) *sponge) Learner { return must(NewAnytime(make(offerDim), LinearAlpha())) },
+			hand: func() composed { return anytimeByHand(inner()) },
+			refused: map[string]string{"curvature": "the losses curve around the average, but the learner plays " +
+				"elsewhere"},
 		},
 		"RepeatHint": {
 			wrap: func(make func(d int) *sponge) Learner { return must(NewRepeatHint(make(offerDim))) },
@@ -187,7 +189,7 @@ func wrapperCases() map[string]wrapperCase {
 				return must(NewHintExperts(make(offerDim), 2, convex.L2))
 			},
 			hand:    func() composed { return through(inner(), asIs) },
-			refused: map[string]string{"hint": "the hints are those of the strategies, given by Hints"},
+			refused: map[string]string{"hint": "hints come from the strategies, by Hints"},
 		},
 		"Split": {
 			wrap:      func(make func(d int) *sponge) Learner { return must(NewSplit(make(1), make(1), make(1))) },
@@ -215,7 +217,104 @@ func wrapperCases() map[string]wrapperCase {
 				return c
 			},
 		},
+		"MagnitudeDirection": {
+			wrap: func(make func(d int) *sponge) Learner {
+				return must(NewMagnitudeDirection(make(1), make(offerDim), convex.L2))
+			},
+			hand:    magnitudeByHand,
+			refused: map[string]string{"curvature": "the distance to u is in neither of the two games"},
+		},
+		"Shifted": {
+			wrap: func(make func(d int) *sponge) Learner {
+				return must(NewShifted(make(offerDim), []float64{1, -2, 3}))
+			},
+			hand: func() composed {
+				l := inner()
+				c := through(l, asIs)
+				c.predict = func() []float64 {
+					x := l.Predict()
+					return []float64{x[0] + 1, x[1] - 2, x[2] + 3}
+				}
+				return c
+			},
+		},
+		"Constrained": {
+			wrap: func(make func(d int) *sponge) Learner {
+				return must(NewConstrained(make(offerDim), must(convex.NewCube(offerDim, -.2, .3))))
+			},
+			hand: func() composed { return constrainedByHand(inner()) },
+			refused: map[string]string{
+				"features":  "they are those of a loss at x_t, and the learner plays y_t",
+				"curvature": "the losses curve at x_t, and the learner plays y_t",
+			},
+		},
+		"Added": {
+			wrap: func(make func(d int) *sponge) Learner { return must(NewAdded(make(offerDim), make(offerDim))) },
+			hand: func() composed {
+				c := through(inner(), asIs)
+				predict := c.predict
+				c.predict = func() []float64 { return scaledTo(predict(), 2) }
+				return c
+			},
+			refused: map[string]string{"curvature": "the losses curve in the sum, not in its parts"},
+			copies:  2,
+		},
 	}
+}
+
+func magnitudeByHand() composed {
+	magnitude, direction, point := newSponge(1), newSponge(offerDim), make([]float64, offerDim)
+	inner := func(v []float64) []float64 {
+		s := 0.0
+		for i, w := range direction.Predict() {
+			s += v[i] * w
+		}
+		return []float64{s}
+	}
+	return composed{
+		begin: func(_ int, o offer) {
+			if o.hint != nil {
+				_ = direction.Hint(o.hint)
+				_ = magnitude.Hint(inner(o.hint))
+			}
+			if o.features != nil {
+				_ = direction.Features(o.features)
+				_ = magnitude.Features(inner(o.features))
+			}
+		},
+		end: func(_ int, o offer) {
+			s := inner(o.g)
+			_, _ = o.end(direction), magnitude.Update(s)
+		},
+		predict: func() []float64 {
+			for i, w := range direction.Predict() {
+				point[i] = magnitude.Predict()[0] * w
+			}
+			return point
+		},
+	}
+}
+
+// constrainedByHand is the reduction to the cube from −0.2 to 0.3.
+func constrainedByHand(l *sponge) composed {
+	const low, high = -.2, .3
+	c, point := through(l, asIs), make([]float64, offerDim)
+	c.end = func(_ int, o offer) {
+		g := slices.Clone(o.g)
+		for i, y := range l.Predict() {
+			if y > high && g[i] < 0 || y < low && g[i] > 0 {
+				g[i] = 0
+			}
+		}
+		_ = l.Update(g)
+	}
+	c.predict = func() []float64 {
+		for i, y := range l.Predict() {
+			point[i] = min(max(y, low), high)
+		}
+		return point
+	}
+	return c
 }
 
 func anytimeByHand(l *sponge) composed {
@@ -311,7 +410,7 @@ func offers(rounds int, parts ...string) []offer {
 	return all
 }
 
-// takes reports whether a learner has the method for a part of an offer.
+// takes reports whether a learner has the method for the given part of an offer.
 func takes(l Learner, part string) (ok bool) {
 	switch part {
 	case "hint":
@@ -326,9 +425,9 @@ func takes(l Learner, part string) (ok bool) {
 	return ok
 }
 
-// TestWrappersForward: with hints, features, sparse subgradients and strong convexity every wrapper
-// plays the points of the composition by hand, without an allocation, or has no method for them and
-// a reason.
+// TestWrappersForward checks every wrapper with hints, features, sparse subgradients and strong
+// convexity. It plays the points of the composition by hand without allocations, or it has no such
+// method and the case states the reason.
 func TestWrappersForward(t *testing.T) {
 	for name, w := range wrapperCases() {
 		var together []string
@@ -377,7 +476,7 @@ func compareWithHand(t *testing.T, what string, w wrapperCase, rounds []offer) {
 	for _, s := range inside {
 		sparse += s.sparse
 	}
-	if want := len(rounds); rounds[0].sparse != nil && !w.fromDense && sparse != want {
+	if want := len(rounds) * max(w.copies, 1); rounds[0].sparse != nil && !w.fromDense && sparse != want {
 		t.Errorf("%s: %d sparse subgradients arrived, want %d", what, sparse, want)
 	}
 	l = w.wrap(newSponge)
@@ -397,7 +496,8 @@ func compareWithHand(t *testing.T, what string, w wrapperCase, rounds []offer) {
 	}
 }
 
-// TestWrappersAreComplete: wrapperCases has every type of this package that holds a learner.
+// TestWrappersAreComplete checks that wrapperCases has every type of this package that contains a
+// learner.
 func TestWrappersAreComplete(t *testing.T) {
 	paths, err := filepath.Glob("*.go")
 	if err != nil {
@@ -432,12 +532,12 @@ func TestWrappersAreComplete(t *testing.T) {
 	}
 	slices.Sort(found)
 	if names := slices.Sorted(maps.Keys(wrapperCases())); !slices.Equal(found, names) {
-		t.Errorf("types that hold a learner: %v, with a case: %v", found, names)
+		t.Errorf("types that contain a learner: %v, with a case: %v", found, names)
 	}
 }
 
-// TestWrappersOfPlainLearners: wrappers of a learner that takes nothing but subgradients ignore
-// hints and features, refuse malformed ones, and make sparse subgradients dense.
+// TestWrappersOfPlainLearners checks wrappers of a learner that accepts only subgradients: they
+// ignore hints and features, refuse malformed ones, and make sparse subgradients dense.
 func TestWrappersOfPlainLearners(t *testing.T) {
 	set := must(convex.NewCenteredLpBall(3, 3, 1))
 	for name, wrap := range map[string]func(l Learner) Learner{
@@ -449,6 +549,12 @@ func TestWrappersOfPlainLearners(t *testing.T) {
 		"doubling": func(l Learner) Learner {
 			return must(NewDoubling("one", func(int) (Learner, error) { return l, nil }))
 		},
+		"shifted": func(l Learner) Learner { return must(NewShifted(l, make([]float64, 3))) },
+		"added":   func(l Learner) Learner { return must(NewAdded(l)) },
+		"magnitude": func(l Learner) Learner {
+			one := descent(must(convex.NewCube(1, 1, 1)), nil, Constant(1)) // stays at 1
+			return must(NewMagnitudeDirection(&onlyLearner{one}, l, convex.L2))
+		},
 	} {
 		plain, beside := descent(set, nil, Constant(.1)), descent(set, nil, Constant(.1))
 		l := wrap(&onlyLearner{plain})
@@ -457,7 +563,7 @@ func TestWrappersOfPlainLearners(t *testing.T) {
 			t.Errorf("%s: an offer is refused", name)
 		}
 		if l.(Hinted).Hint(h[:2]) == nil || l.(FeatureLearner).Features(z[:2]) == nil {
-			t.Errorf("%s: an offer of another length is taken", name)
+			t.Errorf("%s: an offer of another length is accepted", name)
 		}
 		if err := l.(SparseLearner).UpdateSparse(Sparse{Index: []uint32{0, 2}, Value: []float64{3, -1}}); err != nil {
 			t.Fatal(err)
@@ -469,7 +575,7 @@ func TestWrappersOfPlainLearners(t *testing.T) {
 	}
 }
 
-// onlyLearner hides all but the three methods of a learner.
+// onlyLearner hides all methods of a learner but those of Learner.
 type onlyLearner struct{ inner Learner }
 
 func (l *onlyLearner) Dim() int                 { return l.inner.Dim() }

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// TestFTRLProximalBound evaluates the formula of the doc comment in O(T).
+// TestFTRLProximalBound compares the bound with the formula of the doc comment, evaluated in O(T).
 func TestFTRLProximalBound(t *testing.T) {
 	r := random.New(2, "c7")
 	for range 40 {

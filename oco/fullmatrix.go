@@ -24,8 +24,8 @@ import (
 // Guarantee (Bound): (D²/(2η))·tr H_T + (η/2)·Σ g_tᵀH_t⁻¹g_t, plus the possible cost of inexact
 // projections, at most √2·D·tr(G_T^{1/2})·(1 + ε): H_t grows, so that Σ ½‖x_t − u‖² in the norms of
 // H_t − H_{t−1} is at most ½D²·Σ tr(H_t − H_{t−1}), and Σ g_tᵀG_t^{−1/2}g_t ≤ 2·tr(G_T^{1/2})
-// (their Lemma 10). It is far below that of [AdaGrad] where subgradients lie in few directions that
-// are not those of the axes.
+// (their Lemma 10). It is far below that of [AdaGrad] if subgradients lie in few directions other
+// than the axes.
 //
 // A round costs the eigenvalues of G_t, some 10·d³ operations, and a Mahalanobis projection; memory
 // is O(d²).

@@ -9,14 +9,15 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// TestFullMatrixOneDimension is AdaGrad on an interval, with rates smaller by ε.
+// TestFullMatrixOneDimension: in one dimension it is AdaGrad on an interval, with rates smaller by
+// ε.
 func TestFullMatrixOneDimension(t *testing.T) {
 	box := must(convex.NewCube(1, -1, 3))
 	l, ada := must(NewFullMatrixAdaGrad(box, nil)), must(NewAdaGrad(box, nil))
 	r := random.New(1, "one")
 	for k := range 100 {
 		if x, y := l.Predict()[0], ada.Predict()[0]; math.Abs(x-y) > .02 {
-			t.Fatalf("round %d: %v, of AdaGrad %v", k+1, x, y)
+			t.Fatalf("round %d: %v, AdaGrad has %v", k+1, x, y)
 		}
 		g := []float64{r.NormFloat64()}
 		if l.Update(g) != nil || ada.Update(g) != nil {
@@ -80,7 +81,7 @@ func TestFullMatrixRefuses(t *testing.T) {
 		"none": nil, "unbounded": space(2), "too wide": must(convex.NewCube(denseUpTo+1, 0, 1)),
 	} {
 		if _, err := NewFullMatrixAdaGrad(set, nil); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 //	ψ_t = λ_t·(ψ − min ψ),   λ_t = √(max(8M², 4L²) + Σ_{i=2}^{t−1} v_i),   v_t = ‖∇l_t(x_{t−1}) − ∇l_{t−1}(x_{t−1})‖*²,
 //
 // for M-smooth losses with gradients of dual norm at most L on V and ψ 1-strongly convex. It asks
-// for the gradient of the new loss at two points: use UpdateLoss, or UpdateBoth. Update alone takes
-// the loss to be linear, with the same gradient at both.
+// for the gradient of the new loss at two points: use UpdateLoss, or UpdateBoth. Update alone
+// assumes that the loss is linear, with the same gradient at both.
 //
 // Guarantee (Bound): λ_T·(ψ(u) − min ψ) − λ_1·(ψ(x_1) − min ψ) + ‖∇l_1(x_1)‖*²/λ_1 + Σ_{t≥2}
 // (2/λ_t)·v_t, at most λ_T·ψ(u) + L/2 + 4√(Σ v_t): independent of T for equal losses (the book's
@@ -91,7 +91,7 @@ func (l *GradualFTRL) Dim() int { return len(l.point) }
 // Rounds implements [Counter].
 func (l *GradualFTRL) Rounds() int { return l.state.Dual.T }
 
-// Lambda is λ_t, the weight of the running round: it depends on v_2, ..., v_{t−1}.
+// Lambda is λ_t, the weight of the current round: it depends on v_2, ..., v_{t−1}.
 func (l *GradualFTRL) Lambda() float64 {
 	st := &l.state
 	if l.fresh {
@@ -217,7 +217,7 @@ func (l *GradualFTRL) Bound(u []float64) (float64, error) {
 		return 0, nil
 	}
 	// x_1 minimizes ψ, as the first hint is 0, so that the term of x_1 is 0.
-	return orInf(float64(l.state.Lambda*max(l.reg.Map().Value(u)-l.reg.Min(), 0)) + l.state.Spent.value()), nil
+	return orInf(float64(l.state.Lambda*excess(l.reg, u)) + l.state.Spent.value()), nil
 }
 
 // String describes the learner and its options in one line.

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRegretBoundSmooth is the bound of [GradualFTRL] on smooth losses that change little, and of
-// [ExactFTRL] on strongly convex ones.
+// TestRegretBoundSmooth checks the bound of [GradualFTRL] on smooth losses that change little, and
+// that of [ExactFTRL] on strongly convex ones.
 func TestRegretBoundSmooth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 6, 80)
@@ -79,7 +79,7 @@ func (s scaledDistance) Subgradient(dst, x []float64) {
 	}
 }
 
-// TestGradualConstants: the constant of Corollary 7.30 is L/2 and not the printed ¼, which one
+// TestGradualConstants: the constant of Corollary 7.30 is L/2 and not the printed ¼, which a single
 // round refutes; the weights start at √max(8M², 4L²).
 func TestGradualConstants(t *testing.T) {
 	const L, M = 8., 100.

@@ -13,12 +13,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// arena is a game for the property tests: what the learner knows, and how a round's loss comes
-// about.
+// arena is a game for the property tests: what the learner knows, and how a round's loss is drawn.
 type arena struct {
 	name    string
 	problem Problem
-	// next is the loss of a round in which x is played, and its features for a game that shows
+	// next returns the loss of a round in which x is played, and its features if the game shows
 	// them.
 	next func(x []float64) loss.Function
 	z    []float64
@@ -26,7 +25,18 @@ type arena struct {
 
 const lipschitz = 1.5
 
-// sequences are the ways in which linear losses are drawn.
+// shorten scales a bounded subgradient to the arena's Lipschitz constant, if that is below
+// lipschitz.
+func (a *arena) shorten(g []float64) []float64 {
+	if f := a.problem.Lipschitz / lipschitz; f < 1 {
+		for i := range g {
+			g[i] *= f
+		}
+	}
+	return g
+}
+
+// sequences lists the ways in which linear losses are drawn.
 var sequences = []string{"gaussian", "sparse", "heavy", "adversarial", "drifting", "zero then huge"}
 
 // gradient draws a linear loss; bounded ones have ‖g‖₂ ≤ lipschitz.
@@ -47,7 +57,7 @@ func gradient(r *random.Source, kind string, t int, x []float64, bounded bool) [
 		}
 	case "adversarial":
 		for i := range g {
-			g[i] = math.Copysign(1, x[i]) // where the learner is
+			g[i] = math.Copysign(1, x[i]) // against the learner's point
 			if x[i] == 0 {
 				g[i] = math.Copysign(1, r.Float64()-.5)
 			}
@@ -71,7 +81,7 @@ func gradient(r *random.Source, kind string, t int, x []float64, bounded bool) [
 	return g
 }
 
-// setsFor are the sets of the tests, in dimension d.
+// setsFor returns the sets of the tests in dimension d.
 func setsFor(r *random.Source, d int) []convex.Set {
 	lower, upper := make([]float64, d), make([]float64, d)
 	center := make([]float64, d)
@@ -81,7 +91,7 @@ func setsFor(r *random.Source, d int) []convex.Set {
 		center[i] = r.NormFloat64()
 	}
 	if d > 1 {
-		upper[0] = lower[0] // a side of no length
+		upper[0] = lower[0] // a side of length 0
 	}
 	sets := []convex.Set{
 		must(convex.NewBox(lower, upper)), must(convex.NewCenteredBall(d, .1+2*r.Float64())), must(convex.NewSpace(d)),
@@ -198,7 +208,8 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 	return append(all, a)
 }
 
-// comparators are random points of the set, and one that is good against the losses' linear part.
+// comparators returns random points of the set and one that is good for the linear part of the
+// losses.
 func comparators(r *random.Source, set convex.Set, sum []float64) [][]float64 {
 	d := set.Dim()
 	var us [][]float64
@@ -229,7 +240,7 @@ func comparators(r *random.Source, set convex.Set, sum []float64) [][]float64 {
 	return us
 }
 
-// tester is what *testing.T and *rapid.T have in common.
+// tester has the common methods of *testing.T and *rapid.T.
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -318,7 +329,8 @@ func forEach(r *random.Source, d, n int, kind string, f func(e Entry, a arena, l
 	return played
 }
 
-// feed plays n rounds of linear losses; a learner of squared losses gets gradients that are such.
+// feed plays n rounds of linear losses. A learner of squared losses gets gradients of squared
+// losses.
 func feed(t *testing.T, r *random.Source, l Learner, a arena, n int) {
 	t.Helper()
 	p := must(NewLinearized(l))

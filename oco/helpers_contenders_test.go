@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// contender is a learner with random options, and what its regret is counted on: linear losses,
-// less what the losses curve.
+// contender is a learner with random options and the losses on which its regret is measured: linear
+// losses plus their curvature.
 type contender struct {
 	name string
 	set  convex.Set
@@ -21,16 +21,19 @@ type contender struct {
 	// x_t⟩² + kappa·‖x‖₁, with factors a_k when curved is set.
 	mu, along, kappa float64
 	curved           bool
-	// alpha weighs the rounds of a conversion; counted is the point that its regret is counted at.
+	// alpha weights the rounds of a conversion; counted returns the point at which its regret is
+	// measured.
 	alpha   func(t int) float64
 	counted func(l Learner) []float64
-	// boundary says that steps may be refused for ending on the boundary of the map's domain.
+	// boundary reports that steps may be refused because they end on the boundary of the map's
+	// domain.
 	boundary bool
-	// steep says that its rate is so large that all steps may be.
+	// steep reports that its rate is so large that all steps may be refused.
 	steep bool
-	// signed says that the bound may be below 0: ψ_T(u) − ψ_1(x_1), for a first hint that came
-	// true.
+	// signed reports that the bound may be below 0: ψ_T(u) − ψ_1(x_1), for a perfect first hint.
 	signed bool
+	// limit scales a subgradient that is longer than the learner's Lipschitz constant down to it.
+	limit func(g []float64)
 }
 
 // step plays one round of a contender and reports the error of its update.
@@ -80,7 +83,8 @@ func hint(t tester, r *random.Source, l Learner, g []float64) {
 	}
 }
 
-// regret is that of the losses in the contender's doc comment, and the size of its terms.
+// regret returns the regret on the losses in the contender's doc comment, and the size of its
+// terms.
 func (c *contender) regret(rounds []played, u []float64) (regret, size float64) {
 	var total sum
 	for k, p := range rounds {
@@ -111,12 +115,12 @@ func (c *contender) regret(rounds []played, u []float64) (regret, size float64) 
 	return total.value(), size
 }
 
-// kinds are the sequences of the breadth test, those of [gradient] and more.
+// kinds lists the sequences of the breadth test: those of [gradient] and more.
 var kinds = append(slices.Clone(sequences), "blocks", "mixed")
 
 func drawGradient(r *random.Source, kind string, t int, x []float64) []float64 {
 	switch kind {
-	case "blocks": // what lazy and greedy learners lose most on
+	case "blocks": // worst for lazy and greedy learners
 		g := make([]float64, len(x))
 		for i := range g {
 			g[i] = math.Copysign(1, math.Sin(float64(t)/(10+float64(i))))
@@ -128,8 +132,8 @@ func drawGradient(r *random.Source, kind string, t int, x []float64) []float64 {
 	return gradient(r, kind, t, x, false)
 }
 
-// tolerance is by how much a point may miss the set. Simplices and l1 balls project vectors far
-// from them to within a rounding of the vector's size only.
+// tolerance is the distance from the set that a point may have. Simplices and l1 balls project
+// vectors far from them to within a rounding of the vector's size only.
 func tolerance(set convex.Set) float64 {
 	switch set.(type) {
 	case *convex.Box, *convex.Space:
@@ -156,6 +160,9 @@ func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 	for round := range n {
 		x := l.Predict()
 		g := drawGradient(r, kind, round, x)
+		if c.limit != nil {
+			c.limit(g)
+		}
 		hint(t, r, l, g)
 		x = l.Predict()
 		if !c.set.Contains(x, tolerance(c.set)) {
@@ -507,7 +514,7 @@ func contenders(r *random.Source, d, n int) []contender {
 	if r.IntN(3) == 0 {
 		o.L1, o.L2 = 0, 0
 	}
-	if d > 2 && r.IntN(3) == 0 { // a coordinate of prior 0
+	if d > 2 && r.IntN(3) == 0 { // a coordinate with prior 0
 		prior[1] += prior[0]
 		prior[0] = 0
 	}
@@ -519,13 +526,15 @@ func contenders(r *random.Source, d, n int) []contender {
 		return must(NewScaleFreeHedge(d, scale))
 	}})
 	add(contender{name: "adahedge", set: delta, make: func() Learner { return must(NewAdaHedge(d, a)) }})
-	add(contender{name: "adahedge", set: delta, make: func() Learner { return must(NewAdaHedge(d, 0)) }})
+	add(contender{name: "adahedge", set: delta, make: func() Learner {
+		return must(NewAdaHedge(d, DefaultAdaHedgeAlpha(d)))
+	}})
 	add(contender{name: "p-norm", set: space(d), make: func() Learner { return must(NewPNorm(d, p, eta)) }})
 	add(contender{name: "p-norm-tuned", set: space(d), make: func() Learner {
 		return must(NewPNormTuned(d, eta, a, max(n, 1)))
 	}})
 	add(contender{name: "ftrl-proximal", set: space(d), make: func() Learner { return must(NewFTRLProximal(d, o)) }})
-	return all
+	return append(all, bettingContenders(r, d, n)...)
 }
 
 // played is a finished round.

@@ -41,9 +41,9 @@ func nearVector(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// g4 is four linear losses with the sum (.5, 0, .5). The points, losses and bounds that tests
-// expect on it, on guesses and on cls3 were computed by an independent program in double precision,
-// to ten digits.
+// g4 is four linear losses with the sum (.5, 0, .5). The expected points, losses and bounds on it,
+// on guesses and on cls3 were computed by an independent program in double precision, to ten
+// digits.
 var g4 = [][]float64{{1, -.5, .25}, {-.75, 1, .5}, {.5, .5, -1}, {-.25, -1, .75}}
 
 // play runs a learner on linear losses and returns x_1, ..., x_{T+1} and the total loss.
@@ -60,7 +60,7 @@ func play(t *testing.T, l Learner, gs [][]float64) (xs [][]float64, total float6
 	return append(xs, append([]float64(nil), l.Predict()...)), total
 }
 
-// check is the bound at u, and that the linear regret is below it.
+// bound returns the bound at u and checks that the linear regret is below it.
 func bound(t *testing.T, l Learner, u []float64) float64 {
 	t.Helper()
 	b, err := l.(Bounder).Bound(u)
@@ -107,7 +107,7 @@ func absoluteGuess(y float64) loss.Function {
 	return must(loss.NewExample([]float64{1}, y, loss.Absolute{}))
 }
 
-// leader is follow-the-leader for squared distances on sets that hold the mean.
+// leader is follow-the-leader for squared distances on sets that contain the mean.
 func leader(set convex.Set, start []float64) *ExactFTRL {
 	return must(
 		NewExactFTRL(must(NewListMinimizer("mean", set, nil,

@@ -14,13 +14,12 @@ import (
 )
 
 // HintExperts learns which of several hint strategies is best (Orabona 2019, Remark 7.29):
-// [AdaHedge] weighs the strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their
+// [AdaHedge] weights the strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their
 // hints goes to an optimistic learner. By convexity its guarantee is that of the best strategy plus
 // the experts' regret over 2λ.
 //
 // Features, sparse subgradients and strong convexity go to the learner. The hints are those of the
-// strategies, given by Hints, so that HintExperts is not [Hinted]: one more hint is one more
-// strategy.
+// strategies, given by Hints, so HintExperts is not [Hinted]. A further hint is a further strategy.
 type HintExperts struct {
 	learner Hinted
 	experts *AdaHedge
@@ -43,7 +42,7 @@ func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64
 	if err := memory.Check("strategies", what, float64(k)*float64(learner.Dim())); err != nil {
 		return nil, err
 	}
-	experts, err := NewAdaHedge(k, 0)
+	experts, err := NewAdaHedge(k, DefaultAdaHedgeAlpha(k))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +62,7 @@ func (l *HintExperts) Dim() int { return l.learner.Dim() }
 // Rounds implements [Counter].
 func (l *HintExperts) Rounds() int { return l.experts.Rounds() }
 
-// Hints sets the strategies' hints for the running round.
+// Hints sets the strategies' hints for the current round.
 func (l *HintExperts) Hints(hints [][]float64) error {
 	if len(hints) != len(l.hints) {
 		return noregret.BadInputf("hints", "%d hints for %d strategies", len(hints), len(l.hints))
@@ -94,7 +93,7 @@ func (l *HintExperts) Features(z []float64) error { return forwardFeatures(l.lea
 
 func (l *HintExperts) checkFeatures(z []float64) error { return checkFeatures(l.learner, z) }
 
-// Weights are the strategies' weights of the running round.
+// Weights are the strategies' weights in the current round.
 func (l *HintExperts) Weights() []float64 { return l.experts.Predict() }
 
 // Predict implements [Learner].

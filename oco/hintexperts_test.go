@@ -14,7 +14,7 @@ import (
 func TestLosses(t *testing.T) {
 	for _, norm := range []*convex.Lp{convex.L2, convex.LInf, convex.L1} {
 		l := must(NewHintExperts(must(NewOptimisticFTRL(euclidean(ball(1)), ConstantWeight(1))), 3, norm))
-		experts := must(NewAdaHedge(3, 0))
+		experts := must(NewAdaHedge(3, DefaultAdaHedgeAlpha(3)))
 		r := random.New(3, "r11")
 		for _, g := range g4 {
 			hints := make([][]float64, 3)
@@ -89,8 +89,8 @@ func TestHintExperts(t *testing.T) {
 	}
 }
 
-// TestHugeExpertsRefusal: a round that the learner inside refuses leaves no trace, although the
-// experts' losses were rescaled for it.
+// TestHugeExpertsRefusal checks that a round that the inner learner refuses does not change the
+// state, although the experts' losses were rescaled for it.
 func TestHugeExpertsRefusal(t *testing.T) {
 	inner := must(NewOptimisticFTRL(euclidean(space(1)), ConstantWeight(1e-150)))
 	l := must(NewHintExperts(inner, 2, convex.L2))
@@ -99,7 +99,7 @@ func TestHugeExpertsRefusal(t *testing.T) {
 	}
 	before := must(l.MarshalBinary())
 	if l.Update([]float64{1e200}) == nil {
-		t.Fatal("a step out of range was taken")
+		t.Fatal("a step out of range was accepted")
 	}
 	if !bytes.Equal(before, must(l.MarshalBinary())) {
 		t.Error("a refused round changed the state")

@@ -36,7 +36,7 @@ func TestImportanceIsScaling(t *testing.T) {
 	for _, w := range []float64{-1, math.NaN(), math.Inf(1)} {
 		if l.UpdateWeighted(g4[0], w) == nil ||
 			l.UpdateWeightedSparse(Sparse{Index: []uint32{0}, Value: []float64{1}}, w) == nil {
-			t.Errorf("the weight %v was taken", w)
+			t.Errorf("the weight %v was accepted", w)
 		}
 	}
 	if l.Rounds() != 4 {

@@ -64,7 +64,7 @@ func TestBeTheLeader(t *testing.T) {
 			leader += l[best]
 		}
 		if least := slices.Min(total[:]); leader > least+1e-9*(1+math.Abs(least)) {
-			t.Fatalf("the leaders' loss %v is above the last one's %v", leader, least)
+			t.Fatalf("the leaders' loss %v is above the last leader's %v", leader, least)
 		}
 		for _, set := range setsFor(r, d) {
 			mean := must(NewMeanLeader(set, nil))

@@ -100,7 +100,7 @@ func TestSharpBound(t *testing.T) {
 }
 
 // TestRegretBoundBreadth: every learner of the package, in and outside the catalogue, with random
-// options, starts, centres, hints, regularizers and wrappers, near the origin and up to 1e8 from
+// options, starts, centres, hints, regularizers and wrappers, from near the origin to 1e8 away from
 // it.
 func TestRegretBoundBreadth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -120,8 +120,8 @@ func TestRegretBoundBreadth(t *testing.T) {
 	})
 }
 
-// TestRegretBoundBreadthLong plays every learner at large sizes, up to d = 50
-// and T = 5,000 at once.
+// TestRegretBoundBreadthLong plays every learner at large sizes, up to d = 50 together with T =
+// 5,000.
 func TestRegretBoundBreadthLong(t *testing.T) {
 	testsize.NoRace(t)
 	if testing.Short() {
@@ -149,10 +149,11 @@ func TestRegretBoundBreadthLong(t *testing.T) {
 	}
 }
 
-// exponents are where float64 sums, squares and inverses change their nature.
+// exponents are those near which float64 sums, squares and inverses overflow, underflow or lose
+// digits.
 var exponents = []int{-1074, -1022, -990, -540, -511, -60, 0, 40, 320, 332, 465, 512, 600, 1000, 1020, 1023}
 
-// extremeState is everything that a refusal must leave alone.
+// extremeState returns the state that a refusal must not change.
 func extremeState(t *testing.T, c *contender, l Learner) (snapshot []byte, point []float64) {
 	t.Helper()
 	snapshot, err := l.(Snapshotter).MarshalBinary()
@@ -182,22 +183,24 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 			code := noregret.CodeOf(err)
 			if code == noregret.Diverged && (c.curved || c.along > 0) {
 				if l.Update(g) == nil {
-					t.Errorf("%s: %v: it goes on after it diverged", c.name, gs[:k+1])
+					t.Errorf("%s: %v: it continues after it diverged", c.name, gs[:k+1])
 				}
-				// Documented: a matrix that is singular to rounding ends the use of the learner.
+				// As documented, a learner whose matrix is numerically singular cannot be used any
+				// more.
 				return
 			}
 			if code != noregret.BadInput {
 				t.Errorf("%s: %v: refused with code %v: %v", c.name, gs[:k+1], code, err)
 				return
 			}
-			if split, ok := l.(*Split); ok && split.failed != nil {
-				// Documented: a refusal after others have moved ends its use, until a restore.
+			if stops, ok := l.(interface{ failure() error }); ok && stops.failure() != nil {
+				// As documented, after a refusal by one learner when others have moved, it cannot
+				// be used until a restore.
 				if err := l.Update(make([]float64, len(g))); err == nil {
-					t.Errorf("%s: %v: it goes on after a failure", c.name, gs[:k+1])
+					t.Errorf("%s: %v: it continues after a failure", c.name, gs[:k+1])
 				}
-				if err := split.UnmarshalBinary(before); err != nil || !slices.Equal(split.Predict(), x) {
-					t.Errorf("%s: %v: a restore (%v) does not mend it", c.name, gs[:k+1], err)
+				if err := l.(Snapshotter).UnmarshalBinary(before); err != nil || !slices.Equal(l.Predict(), x) {
+					t.Errorf("%s: %v: a restore (%v) does not repair it", c.name, gs[:k+1], err)
 				}
 			}
 			after, y := extremeState(t, c, l)
@@ -227,10 +230,10 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 			return
 		}
 		if k%2 == 0 {
-			l = other // and goes on from there
+			l = other // and continues from there
 		}
 	}
-	// Both go on alike.
+	// Both must continue in the same way.
 	data, _ := extremeState(t, c, l)
 	other := c.make()
 	if err := other.(Snapshotter).UnmarshalBinary(data); err != nil {
@@ -240,7 +243,7 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 	for _, g := range gs {
 		e, f := l.Update(g), other.Update(g)
 		if (e == nil) != (f == nil) || !slices.Equal(l.Predict(), other.Predict()) {
-			t.Errorf("%s: after %v: goes on to %v (%v), restored to %v (%v)", c.name, gs, l.Predict(), e,
+			t.Errorf("%s: after %v: continues to %v (%v), the restored one to %v (%v)", c.name, gs, l.Predict(), e,
 				other.Predict(), f)
 			return
 		}
@@ -249,8 +252,8 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 
 // TestExtremePairs gives every learner each pair of subgradients with entries ±2^a and ±2^b from
 // the ends of the range of float64 and between, and a large constant, a tiny gap and a moderate
-// round. Every round is refused without a trace, or taken: then the point is in the set, the bound
-// is a number, and a snapshot continues.
+// round. Every round is either refused without a change of state, or accepted: then the point is in
+// the set, the bound is a number, and a snapshot continues.
 func TestExtremePairs(t *testing.T) {
 	testsize.NoRace(t)
 	const d = 3
@@ -308,7 +311,7 @@ func TestExtremePairs(t *testing.T) {
 	}
 }
 
-// hugeTakers are learners that take any finite subgradient of up to 1e200.
+// hugeTakers returns learners that accept any finite subgradient up to 1e200.
 func hugeTakers(d int) map[string]func() Learner {
 	reg := euclidean(must(convex.NewCube(d, -1, 1)))
 	whole := space(d)
@@ -330,7 +333,8 @@ func hugeTakers(d int) map[string]func() Learner {
 }
 
 // TestHugeGradients plays subgradients of size 1e200 between moderate ones. Each is accepted, the
-// points stay in the set, the regret is within the bound, and a restored learner goes on alike.
+// points stay in the set, the regret is within the bound, and a restored learner continues in the
+// same way.
 func TestHugeGradients(t *testing.T) {
 	const d = 3
 	r := random.New(1, "oco/huge")
@@ -396,10 +400,10 @@ func TestDenormalGradients(t *testing.T) {
 			}
 			x, y := small.Predict(), large.Predict()
 			if name == "proximal" && k > 0 && k < 3 {
-				continue // its weights are themselves denormal, and so inexact
+				continue // its weights are themselves denormal and so inexact
 			}
 			if x[0] != y[0] || x[1] != y[1] {
-				t.Errorf("%s, round %d: %v, of scaled subgradients %v", name, k+1, x, y)
+				t.Errorf("%s, round %d: %v, with scaled subgradients %v", name, k+1, x, y)
 			}
 		}
 		if b := bound(t, small, []float64{1, 1}); !(b > 0) {
@@ -416,8 +420,8 @@ func TestDenormalGradients(t *testing.T) {
 	}
 }
 
-// TestMemoryIsStated: a dimension that takes more memory than a machine has is refused before
-// anything is allocated, with what it takes.
+// TestMemoryIsStated checks that a dimension that needs more memory than the limit is refused
+// before anything is allocated, with an error that states the memory needed.
 func TestMemoryIsStated(t *testing.T) {
 	const wide = 60_000
 	most := int(min(int64(1)<<34, int64(math.MaxInt)))
@@ -428,13 +432,21 @@ func TestMemoryIsStated(t *testing.T) {
 		"ftrl-proximal": func() (Learner, error) {
 			return NewFTRLProximal(most, FTRLProximalOptions{A: 1, Beta: 1})
 		},
-		"adahedge":         func() (Learner, error) { return NewAdaHedge(most, 0) },
-		"scale-free hedge": func() (Learner, error) { return NewScaleFreeHedge(most, 0) },
-		"eg":               func() (Learner, error) { return NewExponentiatedGradient(most, nil, 1) },
-		"entropic ftrl":    func() (Learner, error) { return NewEntropicFTRL(most, 1, 0) },
-		"p-norm":           func() (Learner, error) { return NewPNorm(most, 1.5, 1) },
-		"vaw":              func() (Learner, error) { return NewVovkAzouryWarmuth(most, 1) },
-		"penalized ftrl":   func() (Learner, error) { return NewPenalizedFTRL(most, 1, L1Penalty(1)) },
+		"adahedge": func() (Learner, error) { return NewAdaHedge(most, DefaultAdaHedgeAlpha(most)) },
+		"scale-free hedge": func() (Learner, error) {
+			return NewScaleFreeHedge(most, DefaultScaleFreeHedgeAlpha(most))
+		},
+		"eg":            func() (Learner, error) { return NewExponentiatedGradient(most, nil, 1) },
+		"entropic ftrl": func() (Learner, error) { return NewEntropicFTRL(most, 1, DefaultEntropicAlpha(most)) },
+		"p-norm":        func() (Learner, error) { return NewPNorm(most, 1.5, 1) },
+		"vaw":           func() (Learner, error) { return NewVovkAzouryWarmuth(most, 1) },
+		"kt": func() (Learner, error) {
+			return NewCoordinateKT(most, CoordinateKTOptions{Lipschitz: 1, Epsilon: 1})
+		},
+		"freegrad":       func() (Learner, error) { return NewFreeGrad(most, 1) },
+		"expert betting": func() (Learner, error) { return NewExpertBetting(most, ExpertBettingOptions{}) },
+		"fixed share":    func() (Learner, error) { return NewFixedShare(most, 1, .1) },
+		"penalized ftrl": func() (Learner, error) { return NewPenalizedFTRL(most, 1, L1Penalty(1)) },
 		"sketch": func() (Learner, error) {
 			return NewSketchedNewtonStep(space(1<<20), 1, 1, 1024)
 		},
@@ -514,7 +526,7 @@ func TestPermutationWithOptions(t *testing.T) {
 			return must(NewAnytime(descent(box(p), p(start), Adaptive(.3)), LinearAlpha()))
 		},
 	} {
-		r := random.New(10, name) // maps have no order
+		r := random.New(10, name) // map order is random, so each learner has its own seed
 		a, b := make(func(v []float64) []float64 { return v }), make(permute)
 		var moved float64
 		for round := range 40 {

@@ -18,7 +18,7 @@ type coordinate struct {
 
 // LinearDescent is projected subgradient descent with online-to-batch averaging for losses φ(z) of
 // linear predictions z = ⟨w, x̂⟩ + b·x_b on sparse rows x: in O(nnz) a round what
-// [SubgradientDescent] on a ball with [Averaging] does in O(d), exactly but for rounding. Features
+// [SubgradientDescent] on a ball with [Averaging] does in O(d), exactly up to rounding. Features
 // are standardised on the way, x̂ = (x − μ)/σ, which centres them without making rows dense. It is
 // the engine of package classify, whose learners choose the steps:
 //
@@ -272,7 +272,7 @@ func (l *LinearDescent) Step(index []uint32, value []float32, d RowProducts, c f
 //
 //	w_i ← w_i + rate·g_i/√G_i
 //
-// (Duchi, Hazan and Singer 2010; see [AdaGrad]). It does not depend on the size of c and not on a
+// (Duchi, Hazan and Singer 2010; see [AdaGrad]). It depends neither on the size of c nor on a
 // column's unit, and rare columns learn as fast as frequent ones. There is no ball: use it with a
 // radius of +Inf. It costs O(nnz) plus the number of centred coordinates, which move in every row.
 // A g_i below 1e-150 counts as 0; one above 1e150 ends the descent, see Diverged.
@@ -442,7 +442,7 @@ func (l *LinearDescent) AverageScore(index []uint32, value []float32) float64 {
 
 // Assign makes a point on raw features, the inverse of Raw, the current iterate. Weights beyond the
 // slice are
-// 0. The average is not touched, so it must be about to be reset. O(d).
+// 0. The average does not change, so reset it next. O(d).
 func (l *LinearDescent) Assign(weights []float64, intercept float64) {
 	bias := intercept
 	for i := range l.c {

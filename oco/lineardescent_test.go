@@ -212,8 +212,8 @@ func sameTo10(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestLinearDescentIsSubgradientDescent holds it to the learner and the conversion that it is the
-// O(nnz) form of, with a snapshot on the way.
+// TestLinearDescentIsSubgradientDescent compares it with the learner and the conversion of which it
+// is the O(nnz) form, with a snapshot on the way.
 func TestLinearDescentIsSubgradientDescent(t *testing.T) {
 	const dim, rounds = 8, 500
 	for _, radius := range []float64{0.2, 3, math.Inf(1)} {
@@ -260,7 +260,7 @@ func TestLinearDescentIsSubgradientDescent(t *testing.T) {
 	}
 }
 
-// TestLinearDescentRefuses wants bad options and damaged states refused.
+// TestLinearDescentRefuses checks that bad options and damaged states are refused.
 func TestLinearDescentRefuses(t *testing.T) {
 	for _, o := range []struct {
 		dim          int
@@ -290,8 +290,9 @@ func TestLinearDescentRefuses(t *testing.T) {
 	}
 }
 
-// TestLinearDescentAdaptive holds the adaptive step to AdaGrad on dense, standardised rows: every
-// iterate, the average, a snapshot on the way, columns that appear late and one that is rescaled.
+// TestLinearDescentAdaptive compares the adaptive step with AdaGrad on dense, standardised rows:
+// every iterate, the average, a snapshot on the way, columns that appear late and one that is
+// rescaled.
 func TestLinearDescentAdaptive(t *testing.T) {
 	const dim, rounds, rate = 9, 400, 0.3
 	r := random.New(8, "adaptive")
@@ -322,7 +323,7 @@ func TestLinearDescentAdaptive(t *testing.T) {
 		if round == 51 {
 			l.Grow(dim)
 		}
-		if round == 200 { // column 1 changes its unit: the function stays, and the steps in it
+		if round == 200 { // column 1 changes its unit; the function and its steps do not
 			ratio := 1.5
 			l.Rescale(1, inverse[1]*ratio)
 			inverse[1] *= ratio
@@ -370,7 +371,7 @@ func TestLinearDescentAdaptive(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { l.AdaptiveStep(index, value, 0.1, rate) }); n > 0 {
 		t.Errorf("%v allocations per adaptive step", n)
 	}
-	// Gradients out of the range of squares: none, or the end.
+	// Gradients whose squares underflow are ignored; those whose squares overflow end the descent.
 	far := must(NewLinearDescent(1, 1, math.Inf(1)))
 	far.AdaptiveStep([]uint32{0}, []float32{1}, 1e-151, rate)
 	if far.Weight(0) != 0 || far.Bias() != 0 || far.Diverged(0) {

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// TestLinearizedKeepsOwnConvexity: a loss of unknown strong convexity does not replace the constant
-// that the rate was made with.
+// TestLinearizedKeepsOwnConvexity checks that a loss of unknown strong convexity does not replace
+// the constant of the rate.
 func TestLinearizedKeepsOwnConvexity(t *testing.T) {
 	l := must(NewLinearized(descent(must(convex.NewCube(1, -1, 1)), nil, StronglyConvex(2))))
 	if err := l.UpdateLoss(must(loss.NewLinear([]float64{1}))); err != nil {
@@ -19,7 +19,8 @@ func TestLinearizedKeepsOwnConvexity(t *testing.T) {
 	near(t, "x_2", l.Predict()[0], -.5)
 }
 
-// plainLearner is a user's learner without a String method, with a pointer and weights in it.
+// plainLearner is a user-defined learner without a String method that contains a pointer and
+// weights.
 type plainLearner struct {
 	x    []float64
 	last *float64
@@ -46,8 +47,8 @@ func (l *plainLearner) UnmarshalBinary(data []byte) error {
 	return err
 }
 
-// TestKindsAreStable restores wrappers of learners without a description of their own into wrappers
-// made anew: the kind of a snapshot holds neither addresses nor weights.
+// TestKindsAreStable restores wrappers of learners without a String method into new wrappers: the
+// kind of a snapshot contains neither addresses nor weights.
 func TestKindsAreStable(t *testing.T) {
 	user := func() Learner { return &plainLearner{x: make([]float64, 1)} }
 	linearized := func() Learner {

@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// TestVarianceBoundLambda: the terms of the variance bound are over 2λ; without it a first round on
-// a wide interval, with a light regularizer, refutes it.
+// TestVarianceBoundLambda: the terms of the variance bound are divided by 2λ. Without the division
+// a first round on a wide interval, with a small regularizer, refutes the bound.
 func TestVarianceBoundLambda(t *testing.T) {
 	const D, c, T = 100., .01, 2
 	l := must(NewMeanHint(euclidean(must(convex.NewCube(1, -D, D))), c))
@@ -30,7 +30,7 @@ func TestVarianceBoundLambda(t *testing.T) {
 	}
 }
 
-// TestMeanHintVarianceBound has a ψ that is 4-strongly convex in the Euclidean norm: the log
+// TestMeanHintVarianceBound uses a ψ that is 4-strongly convex in the Euclidean norm: the log
 // barrier on [0, ½]^d.
 func TestMeanHintVarianceBound(t *testing.T) {
 	box := must(convex.NewCube(2, 0, .5))
@@ -52,8 +52,8 @@ func TestMeanHintVarianceBound(t *testing.T) {
 		penalty+(4*L*L*(1+math.Log(7))+variance)/(2*lambda*c))
 }
 
-// TestMeanHintBoundScales needs the factor L² of the corrected bound: equal losses with a large
-// gradient refute the printed ψ(u) + 4 + 4·ln T + variance.
+// TestMeanHintBoundScales shows that the corrected bound needs the factor L²: equal losses with a
+// large gradient refute the printed ψ(u) + 4 + 4·ln T + variance.
 func TestMeanHintBoundScales(t *testing.T) {
 	const L, rounds = 50, 6
 	l := must(NewMeanHint(euclidean(must(convex.NewCube(1, -1, 1))), 1))

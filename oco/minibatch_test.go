@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// TestMiniBatchIsTheMean: the learner inside sees the means of the batches, and its point stays for
-// each of them.
+// TestMiniBatchIsTheMean: the inner learner sees the means of the batches, and its point does not
+// change within a batch.
 func TestMiniBatchIsTheMean(t *testing.T) {
 	inner, plain := descent(space(3), nil, Constant(.5)), descent(space(3), nil, Constant(.5))
 	l := must(NewMiniBatch(inner, 2))
@@ -29,7 +29,7 @@ func TestMiniBatchIsTheMean(t *testing.T) {
 		}
 	}
 	if l.Rounds() != 4 || inner.Rounds() != 2 {
-		t.Errorf("%d rounds, of the learner %d", l.Rounds(), inner.Rounds())
+		t.Errorf("%d rounds, the inner learner has %d", l.Rounds(), inner.Rounds())
 	}
 	u := []float64{1, -1, 0}
 	near(t, "bound", bound(t, l, u), 2*bound(t, plain, u))
@@ -38,12 +38,12 @@ func TestMiniBatchIsTheMean(t *testing.T) {
 	}
 	near(t, "bound in a batch", bound(t, l, u), 2*bound(t, plain, u)+3*(l.Predict()[1]+1))
 	if _, err := NewMiniBatch(inner, 0); err == nil {
-		t.Error("batches of no rounds were taken")
+		t.Error("batches of 0 rounds were accepted")
 	}
 }
 
-// TestMiniBatchCurved: with strongly convex losses the regret is within the bound, also where only
-// some rounds of a batch give a constant, and a snapshot in a batch keeps the constants.
+// TestMiniBatchCurved: with strongly convex losses the regret is within the bound, also if only
+// some rounds of a batch state a constant. A snapshot in the middle of a batch keeps the constants.
 func TestMiniBatchCurved(t *testing.T) {
 	const mu = 2
 	cube := must(convex.NewCube(1, -1, 1))
@@ -75,7 +75,7 @@ func TestMiniBatchCurved(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !bytes.Equal(data, must(l.MarshalBinary())) {
-					t.Errorf("%s: another snapshot after a restore", name)
+					t.Errorf("%s: the snapshot differs after a restore", name)
 				}
 			}
 		}
@@ -85,6 +85,6 @@ func TestMiniBatchCurved(t *testing.T) {
 	}
 	l := make()
 	if l.UpdateCurved([]float64{1}, -1) == nil {
-		t.Error("a negative constant was taken")
+		t.Error("a negative constant was accepted")
 	}
 }

@@ -232,7 +232,7 @@ func (l *MirrorDescent) step() (gap float64) {
 	}
 	gap = l.numeric.ArgmaxGap(l.next, l.next)
 	if _, ok := l.reg.Set().(*convex.Space); ok {
-		return math.Inf(1) // the gap says nothing of comparators far away
+		return math.Inf(1) // the gap says nothing about comparators far away
 	}
 	return gap
 }

@@ -29,9 +29,9 @@ func steepMaps(d int) []convex.MirrorMap {
 	}
 }
 
-// TestMirrorStrongConvexity guards the meaning of mu: losses hand over their strong convexity in
-// the Euclidean norm, and the rate of mirror descent needs it relative to ψ. With ψ = 50x² and
-// losses (x − 0.9)² the confusion had a regret of 361 against a bound of 0.05.
+// TestMirrorStrongConvexity checks the meaning of mu: losses report their strong convexity in the
+// Euclidean norm, and the rate of mirror descent needs it relative to ψ. Confusing the two gave a
+// regret of 361 against a bound of 0.05 with ψ = 50x² and losses (x − 0.9)².
 func TestMirrorStrongConvexity(t *testing.T) {
 	for _, d := range []int{1, 3} {
 		for _, psi := range steepMaps(d) {
@@ -57,9 +57,9 @@ func TestMirrorStrongConvexity(t *testing.T) {
 	}
 }
 
-// TestMirrorNotSmooth: nothing follows from Euclidean strong convexity for entropy, whose
+// TestMirrorNotSmooth: Euclidean strong convexity implies nothing for entropy, because its
 // divergence is not bounded by a multiple of the squared distance. The learner refuses the round,
-// or uses the constant relative to ψ that it was made with.
+// or uses its own constant relative to ψ.
 func TestMirrorNotSmooth(t *testing.T) {
 	reg := must(entropyOnSimplex(2))
 	g := []float64{1, 0}
@@ -78,7 +78,7 @@ func TestMirrorNotSmooth(t *testing.T) {
 	nearVector(t, "x_2", own.Predict(), l.Predict())
 	for _, mu := range []float64{-1, math.NaN(), math.Inf(1)} {
 		if l.UpdateRelative(g, mu) == nil {
-			t.Errorf("μ = %v was taken", mu)
+			t.Errorf("μ = %v was accepted", mu)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestMirrorStep(t *testing.T) {
 }
 
 // TestTwoSteps: the step of mirror descent is the unconstrained step and then the Bregman
-// projection, for entropy, p-norms and the quadratic map, on every set that they have here.
+// projection, for entropy, p-norms and the quadratic map, on every set that they support here.
 func TestTwoSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 8, 15)
@@ -191,8 +191,8 @@ func TestTwoSteps(t *testing.T) {
 	})
 }
 
-// steepPotential is ½xᵀAx for a rotated A with eigenvalues from 1 to a condition, as a function
-// that a user of package convex might write.
+// steepPotential is ½xᵀAx for a rotated A with eigenvalues from 1 to the condition number, as a
+// user of package convex might write it.
 type steepPotential struct {
 	a    [][]float64
 	flat []float64 // the eigenvector of eigenvalue 1
@@ -243,7 +243,7 @@ func (p steepPotential) Gradient(dst, x []float64) {
 }
 
 // TestNumericOracleBound plays with a map so steep that its numeric Argmax misses the maximum by
-// much. What it misses must be in the bound: without it the regret of 186 was above a bound of 83.
+// much. The bound must include the gap: without it the regret of 186 was above a bound of 83.
 func TestNumericOracleBound(t *testing.T) {
 	testsize.NoRace(t)
 	const d, n = 12, 300
@@ -286,7 +286,8 @@ func TestNumericOracleBound(t *testing.T) {
 	}
 }
 
-// TestNumericOracleRefused: learners whose bound does not count the gap refuse a numeric oracle.
+// TestNumericOracleRefused checks that learners whose bound does not include the gap refuse a
+// numeric oracle.
 func TestNumericOracleRefused(t *testing.T) {
 	psi := must(convex.NewMap(newSteepPotential(random.New(1, "steep"), 3, 10), 1, convex.L2))
 	reg := must(convex.Restrict(psi, must(convex.NewCenteredBall(3, 1))))
@@ -300,7 +301,7 @@ func TestNumericOracleRefused(t *testing.T) {
 		},
 	} {
 		if f() == nil {
-			t.Errorf("%s takes a numeric oracle", name)
+			t.Errorf("%s accepted a numeric oracle", name)
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 //
 //	x_t = ∇ψ_V*((θ_t − h_t)/c_t),   θ_t = −Σ_{i<t} g_i,
 //
-// where h_t is the hint, used for one round only: the sum has true subgradients only. Without hints
-// it is [FTRL].
+// where h_t is the hint, used for one round only: the sum contains true subgradients only. Without
+// hints it is [FTRL].
 //
-// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − h_t‖*²/c_t (Theorem 7.28), next to nothing
+// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − h_t‖*²/c_t (Theorem 7.28), almost nothing
 // for perfect hints. A round costs O(d) and a mirror map; memory is O(d).
 type OptimisticFTRL struct {
 	reg    convex.Regularizer
@@ -120,7 +120,7 @@ func (l *OptimisticFTRL) Bound(u []float64) (float64, error) {
 	if l.state.Dual.T == 0 {
 		return 0, nil
 	}
-	penalty := l.weight.at(l.state.Dual.T) * max(l.reg.Map().Value(u)-l.reg.Min(), 0)
+	penalty := l.weight.at(l.state.Dual.T) * excess(l.reg, u)
 	return orInf(float64(penalty) + l.state.Spent.value()/(2*l.lambda)), nil
 }
 

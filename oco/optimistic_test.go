@@ -42,8 +42,8 @@ func TestOptimistic(t *testing.T) {
 	near(t, "variance bound", must(m.VarianceBound(u, 2, 6.125)), .5+(16*(1+math.Log(4))+6.125)/4)
 }
 
-// TestHintIsRemoved: the round after a hinted one plays as if there had been no hint, and its
-// hint is 0.
+// TestHintIsRemoved checks that the round after a hinted one is played as if there had been no
+// hint, and that its hint is 0.
 func TestHintIsRemoved(t *testing.T) {
 	reg := euclidean(ball(2))
 	for _, hints := range [][]float64{{1, 1, -1}, {-3, 0, 2}} {

@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// TestOptimisticAdaGradWithoutHints is proximal FTRL with an adaptive rate in each coordinate.
+// TestOptimisticAdaGradWithoutHints: without hints it is proximal FTRL with an adaptive rate in
+// each coordinate.
 func TestOptimisticAdaGradWithoutHints(t *testing.T) {
 	lower, upper := []float64{-1, 0, 5}, []float64{1, .5, 5}
 	start := []float64{.3, .1, 5}
@@ -29,7 +30,7 @@ func TestOptimisticAdaGradWithoutHints(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		near(t, "a side of no length", x[2], 5)
+		near(t, "a side of length 0", x[2], 5)
 		if err := l.Update(g); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// TestOptimisticMirrorWithoutHints is mirror descent.
+// TestOptimisticMirrorWithoutHints: without hints it is mirror descent.
 func TestOptimisticMirrorWithoutHints(t *testing.T) {
 	for _, reg := range []convex.Regularizer{euclidean(ball(.5)), must(entropyOnSimplex(3))} {
 		l, plain := must(NewOptimisticMirrorDescent(reg, nil, Constant(.7), math.Inf(1))),
@@ -26,8 +26,8 @@ func TestOptimisticMirrorWithoutHints(t *testing.T) {
 	}
 }
 
-// TestOptimisticPerfectHints: the regret of perfect hints is at most the divergence over the rate,
-// and of optimistic AdaGrad at most 0, whatever the subgradients.
+// TestOptimisticPerfectHints: with perfect hints the regret is at most the divergence over the
+// rate, and that of optimistic AdaGrad at most 0, whatever the subgradients.
 func TestOptimisticPerfectHints(t *testing.T) {
 	r := random.New(1, "perfect")
 	box := must(convex.NewCube(3, -1, 2))
@@ -61,13 +61,13 @@ func TestOptimisticPerfectHints(t *testing.T) {
 func TestOptimisticRefuses(t *testing.T) {
 	for _, rate := range []Rate{Adaptive(1), StronglyConvex(1)} {
 		if _, err := NewOptimisticMirrorDescent(euclidean(ball(1)), nil, rate, math.Inf(1)); err == nil {
-			t.Errorf("%v was taken", rate)
+			t.Errorf("%v was accepted", rate)
 		}
 	}
 	if _, err := NewOptimisticAdaGrad(must(convex.NewBox([]float64{0}, []float64{math.Inf(1)})), nil); err == nil {
-		t.Error("an infinite side was taken")
+		t.Error("an infinite side was accepted")
 	}
 	if _, err := NewRepeatHint(nil); err == nil {
-		t.Error("no learner was taken")
+		t.Error("no learner was accepted")
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// interval is a user's penalty: the indicator of [2, 3]^d, so that neither r(0) nor r(x_1) is 0.
+// interval is a user-defined penalty: the indicator of [2, 3]^d, so that neither r(0) nor r(x_1) is
+// 0.
 type interval struct{}
 
 func (interval) Value(x []float64) float64 {
@@ -98,7 +99,7 @@ func TestPenalizedIsTheMinimizer(t *testing.T) {
 	}
 }
 
-// TestPenalizedL1 is CompositeFTRL.
+// TestPenalizedL1: with the l1 penalty it is CompositeFTRL.
 func TestPenalizedL1(t *testing.T) {
 	l, c := must(NewPenalizedFTRL(3, 1.5, L1Penalty(.1))), must(NewCompositeFTRL(space(3), 1.5, .1))
 	xs, _ := play(t, l, g4)
@@ -114,14 +115,14 @@ func TestPenalizedL1(t *testing.T) {
 	}
 	nearVector(t, "restored", other.Predict(), l.Predict())
 	if err := must(NewPenalizedFTRL(3, 1.5, L1Penalty(.2))).UnmarshalBinary(must(l.MarshalBinary())); err == nil {
-		t.Error("the snapshot of another penalty was taken")
+		t.Error("the snapshot of another penalty was accepted")
 	}
 	for _, p := range []Penalty{
 		nil, L1Penalty(-1), L2Penalty(math.NaN()), ElasticNetPenalty(1, -1), GroupPenalty(nil, 1),
 		GroupPenalty(must(convex.NewGroupNorm(2, 2)), 1),
 	} {
 		if _, err := NewPenalizedFTRL(3, 1, p); err == nil {
-			t.Errorf("the penalty %v was taken", p)
+			t.Errorf("the penalty %v was accepted", p)
 		}
 	}
 }

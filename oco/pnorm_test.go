@@ -53,7 +53,7 @@ func TestPNormTunedRate(t *testing.T) {
 			b := bound(t, l, u)
 			prior := (alpha*alpha/alpha + alpha) / 2 * L * math.Sqrt(rounds) * math.Sqrt(q-1) *
 				math.Pow(float64(d), 1/q)
-			near(t, "bound where all is tight", b, prior)
+			near(t, "bound where every step is tight", b, prior)
 			if regret > b+1e-9*math.Abs(b) {
 				t.Errorf("d = %d: regret %v is above %v", d, regret, b)
 			}
@@ -65,7 +65,7 @@ func TestPNormTunedRate(t *testing.T) {
 	}
 }
 
-// TestPNormHorizon: a rate tuned for a number of rounds ends with them.
+// TestPNormHorizon checks that a rate tuned for a number of rounds allows no further round.
 func TestPNormHorizon(t *testing.T) {
 	l := must(NewPNormTuned(3, 1, 1, 2))
 	for range 2 {

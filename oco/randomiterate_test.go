@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestRandomIterate counts which round's point is kept.
+// TestRandomIterate counts how often the point of each round is kept.
 func TestRandomIterate(t *testing.T) {
 	const rounds, runs = 5, 20000
 	var count [rounds]int

@@ -70,8 +70,8 @@ func StronglyConvex(mu float64) Rate {
 }
 
 // Adaptive is η_t = scale/√(Σ_{i≤t}‖g_i‖²), no move while the sum is 0: scale-free, and any-time.
-// With scale = D·√2/2 the regret is √2·D·√Q_T, at most √2 times what the best constant rate in
-// hindsight promises (Orabona 2019, Theorem 4.14); with D it is (3/2)·D·√Q_T.
+// With scale = D·√2/2 the regret is √2·D·√Q_T, at most √2 times the bound of the best constant rate
+// in hindsight (Orabona 2019, Theorem 4.14); with D it is (3/2)·D·√Q_T.
 func Adaptive(scale float64) Rate {
 	return Rate{kind: adaptiveRate, a: scale, name: fmt.Sprintf("adaptive(%v)", scale)}
 }
@@ -124,8 +124,8 @@ type stepSize struct {
 	Exp int
 }
 
-// zero reports whether there is no step, as the rate is adaptive and all subgradients so far were
-// 0.
+// zero reports whether there is no step, because the rate is adaptive and all subgradients so far
+// were 0.
 func (s stepSize) zero() bool { return s.Eta == 0 }
 
 // of is the step η·v. An Exp other than 0 scales v first, which is exact for the small v that need

@@ -15,7 +15,7 @@ func TestRatesRefuseSigns(t *testing.T) {
 		FixedHorizon(0, 1, 3), InverseSqrt(1, math.Inf(1)), FixedHorizon(1, 1, -1),
 	} {
 		if _, err := NewSubgradientDescent(set, nil, rate); err == nil {
-			t.Errorf("%v was taken", rate)
+			t.Errorf("%v was accepted", rate)
 		}
 	}
 }

@@ -97,9 +97,9 @@ func TestTrainValidate(t *testing.T) {
 	near(t, "point", x[0], at)
 	near(t, "risk", risk, best)
 	if _, _, err := TrainValidate(descent(box, nil, Constant(1)), train, nil); err == nil {
-		t.Error("no samples to validate on were taken")
+		t.Error("no samples to validate on were accepted")
 	}
 	if _, _, err := TrainValidate(descent(box, nil, Constant(1)), nil, validate); err == nil {
-		t.Error("no samples to train on were taken")
+		t.Error("no samples to train on were accepted")
 	}
 }

@@ -21,7 +21,7 @@ import (
 // changes no point.
 //
 // Guarantee (Bound): ((Σu·ln u + ln d)/α + √2·α)·√Q_T, for α ≥ 4. [AdaHedge] has the same worst
-// case and does much better on benign losses. A round costs O(d) time; memory is O(d).
+// case and is much better on benign losses. A round costs O(d) time; memory is O(d).
 type ScaleFreeHedge struct {
 	alpha float64
 	state scaleFreeState
@@ -35,14 +35,17 @@ type scaleFreeState struct {
 	Q    squares
 }
 
-// NewScaleFreeHedge plays on the simplex of ℝ^d. Alpha is at least 4; 0 stands for max(4,
-// 2^(−1/4)·√(ln d)).
+// DefaultScaleFreeHedgeAlpha is the alpha ≥ 4 for which the bound of [ScaleFreeHedge] against a
+// single expert is least: max(4, 2^(−1/4)·√(ln d)).
+func DefaultScaleFreeHedgeAlpha(d int) float64 {
+	return max(4, math.Sqrt(portable.Log(float64(max(d, 1)))/math.Sqrt2))
+}
+
+// NewScaleFreeHedge plays on the simplex of ℝ^d with alpha ≥ 4, such as
+// [DefaultScaleFreeHedgeAlpha].
 func NewScaleFreeHedge(d int, alpha float64) (*ScaleFreeHedge, error) {
 	if err := checkDim(d, 3*float64(d)); err != nil {
 		return nil, err
-	}
-	if alpha == 0 {
-		alpha = max(4, math.Sqrt(portable.Log(float64(d))/math.Sqrt2))
 	}
 	if !(alpha >= 4) || !vec.IsFinite(alpha) {
 		return nil, noregret.BadInputf("alpha", "%v: want a finite number, at least 4; for less there is no guarantee",

@@ -9,7 +9,7 @@ import (
 // other branch begins at d = e^{16√2}, 6.7e9), with bound (ln d/α + √2·α)·√Q.
 func TestScaleFreeHedgeDefaultAlpha(t *testing.T) {
 	for _, d := range []int{1, 2, 1000, 1 << 20} {
-		l := must(NewScaleFreeHedge(d, 0))
+		l := must(NewScaleFreeHedge(d, DefaultScaleFreeHedgeAlpha(d)))
 		g, u := make([]float64, d), make([]float64, d)
 		g[0], u[d-1] = 3, 1
 		if err := l.Update(g); err != nil {

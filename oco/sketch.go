@@ -9,9 +9,9 @@ import (
 
 // sketch is a frequent-directions sketch (Liberty 2013; Ghashami, Liberty, Phillips and Woodruff
 // 2016) of C_t = Σ v_i·v_iᵀ in ℝ^d: a matrix of rank at most 2m, C̃_t ⪯ C_t, written in an
-// orthonormal basis. Where a vector finds 2m directions in use, the sketch keeps the m largest
-// eigenvalues, each less the (m+1)-th, and drops the others. So C̃_t − C̃_{t−1} ⪯ v_t·v_tᵀ, and the
-// subtracted eigenvalues sum to at most Σ_{i>k} λ_i(C_T)/(m + 1 − k), for every k ≤ m.
+// orthonormal basis. When a vector arrives while 2m directions are in use, the sketch keeps the m
+// largest eigenvalues, each less the (m+1)-th, and drops the others. So C̃_t − C̃_{t−1} ⪯ v_t·v_tᵀ,
+// and the subtracted eigenvalues sum to at most Σ_{i>k} λ_i(C_T)/(m + 1 − k), for every k ≤ m.
 type sketch struct {
 	Basis   span
 	C       []float64 // C̃ in the basis, Size×Size row by row, 0 beyond the rank
@@ -42,9 +42,9 @@ func (s *sketch) ready() {
 // sketchBlock is the number of coordinates whose basis is rotated at once.
 const sketchBlock = 256
 
-// add adds v·vᵀ and writes the coordinates of v in the basis to c. It returns the norm of what of v
-// is not in the basis, by rounding. An error of code diverged, for eigenvalues that cannot be
-// computed, makes the sketch void. O(d·m), and O(d·m² + m³) once in m additions.
+// add adds v·vᵀ and writes the coordinates of v in the basis to c. It returns the norm of the part
+// of v outside the basis, which is due to rounding. An error of code diverged, for eigenvalues that
+// cannot be computed, makes the sketch void. O(d·m), and O(d·m² + m³) once in m additions.
 func (s *sketch) add(c, v []float64) (left float64, err error) {
 	s.rounding = 0
 	if left, err = s.include(v); err != nil {
@@ -88,7 +88,7 @@ func (s *sketch) include(v []float64) (left float64, err error) {
 const shrinkRounding = 0x1p-48
 
 // shrink reduces the sketch to m directions. By rounding, C̃ may grow in some direction where it
-// should not; rounding is at least by how much.
+// should not; the field rounding is an upper bound on that growth.
 func (s *sketch) shrink() error {
 	n, m, d := s.Size, s.M, s.Basis.D
 	s.tri.Factor(s.C, s.work)

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// TestSketchIsFrequentDirections compares a sketch with the matrix it stands for: it is below it,
-// by at most the eigenvalues subtracted, and these are within their guarantee.
+// TestSketchIsFrequentDirections compares a sketch with the matrix that it approximates. The sketch
+// is below the matrix by at most the subtracted eigenvalues, whose sum is within its guarantee.
 func TestSketchIsFrequentDirections(t *testing.T) {
 	const d, m, rounds = 12, 3, 200
 	r := random.New(1, "sketch")
@@ -75,8 +75,8 @@ func TestSketchIsFrequentDirections(t *testing.T) {
 	}
 }
 
-// TestShrinkRounds: where the sketch subtracts next to nothing from large eigenvalues, the matrix
-// grows by rounding, by no more than what is charged to the bound.
+// TestShrinkRounds: if the sketch subtracts almost nothing from large eigenvalues, the matrix grows
+// by rounding, but by no more than is added to the bound.
 func TestShrinkRounds(t *testing.T) {
 	const d, m = 300, 8
 	n := 2 * m
@@ -116,10 +116,10 @@ func TestShrinkRounds(t *testing.T) {
 			t.Fatal("no convergence")
 		}
 		if values[0] > s.rounding {
-			t.Errorf("the matrix grew by %v, charged were %v", values[0], s.rounding)
+			t.Errorf("the matrix grew by %v, but %v was added to the bound", values[0], s.rounding)
 		}
 		if s.rounding > 1e-11*s.values[0] {
-			t.Errorf("%v are charged for an eigenvalue of %v", s.rounding, s.values[0])
+			t.Errorf("%v is added to the bound for an eigenvalue of %v", s.rounding, s.values[0])
 		}
 		grew = max(grew, values[0])
 	}

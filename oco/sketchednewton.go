@@ -19,14 +19,14 @@ import (
 //
 //	S_t = λI + C̃_t,   y = x_t − S_t⁻¹g_t,   x_{t+1} = argmin_{x∈V} ‖x − y‖_{S_t},   x_1 = 0,
 //
-// where C̃_t is a sketch of μ·Σ_{i≤t} g_i·g_iᵀ of rank at most 2m, which after every at least m
-// rounds goes back to the m largest eigenvalues, each less the (m+1)-th.
+// where C̃_t is a sketch of μ·Σ_{i≤t} g_i·g_iᵀ of rank at most 2m, which is reduced, at most once
+// in m rounds, to the m largest eigenvalues, each less the (m+1)-th.
 //
 // Guarantee (Bound): (λ/2)‖u‖² + ½Σ g_tᵀS_t⁻¹g_t, plus the possible cost of inexact projections and
 // of the sketch's rounding. It follows from the projection's ½‖x_{t+1} − u‖² ≤ ½‖y − u‖² in the
-// norm of S_t, summed over t, as S_t − S_{t−1} ⪯ μ·g_t·g_tᵀ: what the sketch subtracts only helps
-// in these terms. With C_T the matrix without a sketch it is, for every k ≤ m, at most (their
-// Theorem 3)
+// norm of S_t, summed over t, as S_t − S_{t−1} ⪯ μ·g_t·g_tᵀ: the subtracted eigenvalues only reduce
+// these terms. With C_T the matrix without a sketch it is, for every k ≤ m, at most (their Theorem
+// 3)
 //
 //	(λ/2)‖u‖² + (m/μ)·ln(1 + tr C_T/(2mλ)) + (m/(λμ·(m + 1 − k)))·Σ_{i>k} λ_i(C_T).
 //

@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// TestSketchedNewtonExact: with room for all directions the sketch is the matrix itself, and the
-// step that of the textbook.
+// TestSketchedNewtonExact: a sketch large enough for all directions is the matrix itself, and the
+// step is that of the textbook.
 func TestSketchedNewtonExact(t *testing.T) {
 	const d, mu, lambda = 4, .7, .3
 	for _, set := range []convex.Set{space(d), must(convex.NewCenteredBall(d, .2))} {
@@ -51,7 +51,7 @@ func TestSketchedNewtonExact(t *testing.T) {
 }
 
 // TestSketchedNewtonWide plays in a high dimension for far more rounds than the sketch has
-// directions: memory does not grow, and the regret is within the bound and the bound within its
+// directions. Memory does not grow, the regret is within the bound, and the bound is within its
 // a-priori form.
 func TestSketchedNewtonWide(t *testing.T) {
 	const d, m, mu, rounds = 1500, 4, .5, 100
@@ -96,15 +96,15 @@ func TestSketchedNewtonRefuses(t *testing.T) {
 		"box": must(convex.NewCube(2, 0, 1)), "ball elsewhere": must(convex.NewBall([]float64{1, 0}, 1)),
 	} {
 		if _, err := NewSketchedNewtonStep(set, 1, 1, 2); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 	for _, size := range []int{-1, 0, denseUpTo + 1} {
 		if _, err := NewSketchedNewtonStep(space(2), 1, 1, size); err == nil {
-			t.Errorf("size %d was taken", size)
+			t.Errorf("size %d was accepted", size)
 		}
 	}
 	if _, err := NewSketchedNewtonStep(nil, 1, 1, 1); err == nil {
-		t.Error("no set was taken")
+		t.Error("no set was accepted")
 	}
 }

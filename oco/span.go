@@ -11,10 +11,10 @@ import (
 // it they work in the coordinates of the vectors seen so far, see [span].
 const denseUpTo = 1024
 
-// span is an orthonormal basis of the vectors that a learner has seen. A learner that does not know
-// one direction of ℝ^d from another (its regularizer is a multiple of ‖x‖², its set a ball around
-// the origin or all of ℝ^d) plays in the span of its subgradients, so its matrices may be written
-// in this basis: r×r numbers and r·d for the basis, r ≤ min(d, T), in place of d×d.
+// span is an orthonormal basis of the vectors that a learner has seen. A rotation-invariant learner
+// (its regularizer is a multiple of ‖x‖², its set a ball around the origin or all of ℝ^d) plays in
+// the span of its subgradients, so its matrices may be written in this basis: r×r numbers and r·d
+// for the basis, r ≤ min(d, T), in place of d×d.
 //
 // Matrices have a larger capacity than the number of vectors. In the unused coordinates they are a
 // multiple of the identity, as in every direction not yet seen.
@@ -25,8 +25,8 @@ type span struct {
 	work []float64
 }
 
-// outside bounds the cost of the parts of vectors that count as rounding: with o_t what was left
-// out of v_t, and ⟨o_t, x_t⟩ = 0, a comparator u sees ⟨v_t, u⟩ change by at most ‖o_t‖·‖u‖, and the
+// outside bounds the cost of the parts of vectors that count as rounding: with o_t the omitted part
+// of v_t, and ⟨o_t, x_t⟩ = 0, a comparator u sees ⟨v_t, u⟩ change by at most ‖o_t‖·‖u‖, and the
 // squares of a learner by that times ‖v_t‖(‖x_t‖ + ‖u‖).
 type outside struct {
 	Linear    sum // times ‖u‖
@@ -69,8 +69,8 @@ func (s *span) capacity(n int) int {
 const insideUpTo = 0x1p-48
 
 // include extends the basis by the direction of v outside of it, unless that is rounding (Gram and
-// Schmidt, and once more: "twice is enough", Kahan and Parlett), and returns the norm of what is
-// left out. v has finite values of at most 1e150. O(d·Rank).
+// Schmidt, and once more: "twice is enough", Kahan and Parlett), and returns the norm of the
+// omitted part. v has finite values of at most 1e150. O(d·Rank).
 func (s *span) include(v []float64) (left float64) {
 	largest := vec.MaxAbs(v)
 	if largest == 0 || s.Rank == s.D {

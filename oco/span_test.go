@@ -13,7 +13,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// spanPair is a second-order learner with its matrices whole and in the span of what it has seen.
+// spanPair is a second-order learner in two forms: with full matrices, and in the span of its
+// subgradients or features.
 type spanPair struct {
 	name        string
 	dense, span Learner
@@ -34,9 +35,9 @@ func spanPairs(d int, radius float64) []spanPair {
 	}
 }
 
-// TestSpanIsDense holds learners in the coordinates of a span to those with d×d matrices: points
-// and bounds, with vectors that span little, all of ℝ^d, or repeat; with factors, strongly convex
-// losses and squared losses.
+// TestSpanIsDense compares learners in the coordinates of a span with those that keep d×d matrices,
+// in points and bounds. The vectors span little, span all of ℝ^d or repeat; there are factors,
+// strongly convex losses and squared losses.
 func TestSpanIsDense(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 40).Draw(t, "d")
@@ -105,13 +106,13 @@ func compareSpan(t *rapid.T, p spanPair, u []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := p.span.(Bounder).Bound(u) // which holds what the projections may miss, √gap
+	b, err := p.span.(Bounder).Bound(u) // which includes the error of the projections, √gap
 	if err != nil || !(math.Abs(a-b) <= 1e-5*(1+math.Abs(a))) {
 		t.Fatalf("%s: the bound is %v with a matrix and %v in the span, %v", p.name, a, b, err)
 	}
 }
 
-// TestSpanSnapshot restores in the middle of a span's growth and goes on with the same bits.
+// TestSpanSnapshot restores while the span grows and continues with the same bits.
 func TestSpanSnapshot(t *testing.T) {
 	const d = 50
 	for _, radius := range []float64{0, 0.4} {
@@ -131,7 +132,7 @@ func TestSpanSnapshot(t *testing.T) {
 						t.Fatal(err)
 					}
 					if err := p.dense.(Snapshotter).UnmarshalBinary(data); err == nil {
-						t.Errorf("%s: a snapshot in a span is restored into a learner without", p.name)
+						t.Errorf("%s: a snapshot with a span was restored into a learner without one", p.name)
 					}
 				}
 				if err := spanRound(l, 1, g, g, 1); err != nil {
@@ -146,13 +147,13 @@ func TestSpanSnapshot(t *testing.T) {
 			a, _ := l.(Snapshotter).MarshalBinary()
 			b, _ := again.(Snapshotter).MarshalBinary()
 			if !bytes.Equal(a, b) {
-				t.Errorf("%s: other bytes after a restore", p.name)
+				t.Errorf("%s: the bytes differ after a restore", p.name)
 			}
 		}
 	}
 }
 
-// TestSpanRefuses wants nothing changed by what is refused.
+// TestSpanRefuses checks that refused input changes nothing.
 func TestSpanRefuses(t *testing.T) {
 	const d = 30
 	for _, p := range spanPairs(d, 0) {
@@ -176,13 +177,13 @@ func TestSpanRefuses(t *testing.T) {
 		}
 		after, _ := p.span.(Snapshotter).MarshalBinary()
 		if !bytes.Equal(before, after) {
-			t.Errorf("%s: what was refused has left a trace", p.name)
+			t.Errorf("%s: refused input changed the state", p.name)
 		}
 	}
 }
 
-// TestSpanGoesByDimension wants the span above the limit only, and only on sets without directions
-// of their own.
+// TestSpanGoesByDimension checks that the span is used only above the limit and only on
+// rotation-invariant sets.
 func TestSpanGoesByDimension(t *testing.T) {
 	const d = denseUpTo + 1
 	if must(NewOnlineNewtonStep(must(convex.NewSpace(d)), 1, 1)).state.Span == nil ||
@@ -191,18 +192,18 @@ func TestSpanGoesByDimension(t *testing.T) {
 	}
 	if must(NewVovkAzouryWarmuth(d, 1)).state.Span == nil ||
 		must(NewVovkAzouryWarmuth(denseUpTo, 1)).state.Span != nil {
-		t.Error("the span of vovk-azoury-warmuth does not go by the dimension")
+		t.Error("the span of vovk-azoury-warmuth does not depend on the dimension")
 	}
 	center := make([]float64, d)
 	center[3] = 1
 	if isotropic(must(convex.NewBall(center, 2))) || isotropic(must(convex.NewCube(d, -1, 1))) ||
 		isotropic(must(convex.NewCenteredLpBall(d, 1, 1))) {
-		t.Error("a set with directions of its own counts as one without")
+		t.Error("a set that is not rotation-invariant has a span")
 	}
 }
 
-// TestSpanRoundsHonestly plays directions that differ by less than the span can tell apart: what it
-// leaves out is in the bound, also for comparators so far out that it matters.
+// TestSpanRoundsHonestly plays directions that differ by less than the span can distinguish. The
+// bound includes the part that the span omits, also for comparators so far out that it matters.
 func TestSpanRoundsHonestly(t *testing.T) {
 	const rounds, tiny = 2000, 1e-15
 	u := []float64{0, 1e14}
@@ -236,7 +237,8 @@ func TestSpanRoundsHonestly(t *testing.T) {
 	}
 }
 
-// TestSpanLargeFeatures wants features refused, and nothing changed, before their squares overflow.
+// TestSpanLargeFeatures checks that features are refused before their squares overflow, and that
+// the refusal changes nothing.
 func TestSpanLargeFeatures(t *testing.T) {
 	const d = 2000
 	for _, spanned := range []bool{true, false} {
@@ -247,7 +249,7 @@ func TestSpanLargeFeatures(t *testing.T) {
 		}
 		refused := false
 		for range 1200 {
-			// Then make the factor as large as many rounds would.
+			// Then make the factor as large as after many rounds.
 			if spanned && l.state.T < 2 || l.state.T == 0 {
 				if err := l.Features(z); err != nil {
 					t.Fatal(err)
@@ -267,12 +269,12 @@ func TestSpanLargeFeatures(t *testing.T) {
 			break
 		}
 		if !refused {
-			t.Errorf("the refusal has left a trace (span: %t)", spanned)
+			t.Errorf("the refusal changed the state (span: %t)", spanned)
 		}
 	}
 }
 
-// TestSpanDamage wants states refused that no learner can be in.
+// TestSpanDamage checks that impossible states are refused.
 func TestSpanDamage(t *testing.T) {
 	fresh := func() *CurvatureFTRL { return must(newCurvatureFTRL(must(convex.NewSpace(3)), 1, true)) }
 	for name, damage := range map[string]func(s *curvatureState){

@@ -156,7 +156,7 @@ func (l *Split) first(v []float64, f func(Learner, []float64) error) (i int, err
 	return 0, nil
 }
 
-// ask is first for an f that changes no learner; name is what v is called in errors.
+// ask is first for an f that changes no learner; name is the name of v in errors.
 func (l *Split) ask(name string, v []float64, f func(Learner, []float64) error) error {
 	if l.failed != nil {
 		return l.failed

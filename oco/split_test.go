@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// TestSplitRefusals: a hint or features that a learner after the first one refuses change no
-// learner, and the round goes on.
+// TestSplitRefusals checks that a hint or features that a learner after the first one refuses
+// change no learner, and that the round can continue.
 func TestSplitRefusals(t *testing.T) {
 	cube := must(convex.NewCube(1, -9, 9))
 	far := math.MaxFloat64 / 2
@@ -85,7 +85,7 @@ func TestSplitRefusals(t *testing.T) {
 			before := must(l.MarshalBinary())
 			point := l.Predict()[0]
 			if c.give(l, c.bad) == nil {
-				t.Fatalf("%s: %v was taken", name, c.bad)
+				t.Fatalf("%s: %v was accepted", name, c.bad)
 			}
 			if now := must(l.MarshalBinary()); !bytes.Equal(before, now) || l.Predict()[0] != point {
 				t.Errorf("%s: a refusal at coordinate 1 changed the learner", name)
@@ -96,7 +96,7 @@ func TestSplitRefusals(t *testing.T) {
 				}
 			}
 			if c.give(l, c.bad) == nil {
-				t.Fatalf("%s: %v was taken", name, c.bad)
+				t.Fatalf("%s: %v was accepted", name, c.bad)
 			}
 			nearVector(t, name, l.Predict(), beside.Predict())
 			for _, s := range []*Split{l, beside} {
@@ -123,8 +123,8 @@ func TestSplitHint(t *testing.T) {
 	nearVector(t, "split", split.Predict(), []float64{-2, 3})
 }
 
-// TestSplitCurved: with its strong convexity known, adaptive descent in each coordinate has
-// logarithmic regret, within the sum of the learners' bounds.
+// TestSplitCurved: with known strong convexity adaptive descent in each coordinate has logarithmic
+// regret, within the sum of the learners' bounds.
 func TestSplitCurved(t *testing.T) {
 	cube := must(convex.NewCube(1, -1, 1))
 	l := must(NewSplit(descent(cube, nil, StronglyConvex(0)), descent(cube, nil, StronglyConvex(0))))

@@ -9,23 +9,14 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/loss"
 )
 
 // TestSnapshotVersion1 opens a snapshot by encoding/gob of a learner that keeps losses of every
-// kind, and goes on as the learner that has seen them.
+// kind. It continues like a learner that played these losses.
 func TestSnapshotVersion1(t *testing.T) {
 	r := random.New(7, "snapshot")
 	set := must(convex.NewCenteredBall(3, 1))
-	losses := []loss.Function{
-		must(loss.NewExample([]float64{1, 2, 3}, 1, loss.Huber{Delta: 0.3})),
-		must(loss.NewExample([]float64{1, 0, 3}, -1, loss.LogisticLoss{})),
-		must(loss.NewMax(must(loss.NewLinear([]float64{1, 0, 0})), must(loss.NewLinear([]float64{0, 1, 0})))),
-		must(loss.NewComposite(must(loss.NewLinear([]float64{1, 0, 0})), 0.1)),
-	}
-	for range 6 {
-		losses = append(losses, quadraticLoss(r, 3))
-	}
+	losses := lossesOfAllKinds(r, 6)
 	l := must(NewExactFTRL(values(set)))
 	for _, f := range losses {
 		if err := l.UpdateLoss(f); err != nil {
@@ -40,11 +31,11 @@ func TestSnapshotVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(must(old.MarshalBinary()), must(l.MarshalBinary())) {
-		t.Error("other bytes than the learner that has seen the losses")
+		t.Error("the bytes differ from those of the learner that played the losses")
 	}
 }
 
-// TestWrapperSnapshots restores every wrapper in the middle of a run and goes on beside the
+// TestWrapperSnapshots restores every wrapper in the middle of a run and continues beside the
 // original.
 func TestWrapperSnapshots(t *testing.T) {
 	base := func() Learner { return descent(must(convex.NewCenteredBall(3, 1)), nil, Adaptive(math.Sqrt2)) }
@@ -64,6 +55,14 @@ func TestWrapperSnapshots(t *testing.T) {
 			return must(NewDoubling("base", func(int) (Learner, error) { return base(), nil }))
 		},
 		"hint experts": func() Learner { return must(NewHintExperts(hinted(), 2, convex.L2)) },
+		"shifted":      func() Learner { return must(NewShifted(base(), []float64{1, 2, 3})) },
+		"added":        func() Learner { return must(NewAdded(base(), must(NewFreeGrad(3, 1)))) },
+		"magnitude": func() Learner {
+			return must(NewMagnitudeDirection(must(NewFreeGrad(1, 1)), base(), convex.L2))
+		},
+		"constrained": func() Learner {
+			return must(NewConstrained(must(NewFreeGrad(3, 1)), must(convex.NewCenteredBall(3, .1))))
+		},
 	} {
 		a, r := make(), random.New(1, name)
 		step := func(ls ...Learner) {
@@ -97,11 +96,11 @@ func TestWrapperSnapshots(t *testing.T) {
 			t.Errorf("%s: the states differ after a restore", name)
 		}
 		if err := b.(Snapshotter).UnmarshalBinary(flip(data, len(data)/2)); err == nil {
-			t.Errorf("%s took a damaged snapshot", name)
+			t.Errorf("%s accepted a damaged snapshot", name)
 		}
 		before := must(a.(Snapshotter).MarshalBinary())
 		if a.Update([]float64{1, math.NaN(), 0}) == nil || a.Update(nil) == nil {
-			t.Errorf("%s took a bad subgradient", name)
+			t.Errorf("%s accepted a bad subgradient", name)
 		}
 		if !bytes.Equal(before, must(a.(Snapshotter).MarshalBinary())) {
 			t.Errorf("%s: a refused round changed it", name)

@@ -63,11 +63,12 @@ func TestUnbounded(t *testing.T) {
 		t.Errorf("bound %v, want from the regret to 2.25", b)
 	}
 	if err := l.Update(g4[0]); err == nil {
-		t.Error("a round after the horizon was taken")
+		t.Error("a round after the horizon was accepted")
 	}
 }
 
-// TestEqualLearners plays learners that are the same algorithm by another road on one sequence.
+// TestEqualLearners plays learners that implement the same algorithm in different ways on one
+// sequence.
 func TestEqualLearners(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 8, 50)
@@ -164,14 +165,14 @@ func TestNotDescent(t *testing.T) { // Orabona 2019, Example 6.1
 		near(t, "f(x−ηg)", f.Value([]float64{1 - eta, -eta}), 1)
 	}
 	if f.Value([]float64{1 - 2.1, -2.1}) <= 1 {
-		t.Error("a longer step does not go up")
+		t.Error("a longer step does not increase f")
 	}
 	h := must(loss.NewMax(must(loss.NewSquaredDistance([]float64{0, -1})),
 		must(loss.NewSquaredDistance([]float64{0, 1}))))
 	near(t, "f(1,0)", h.Value([]float64{1, 0}), 2)
 	near(t, "along (2,2)", h.Value([]float64{1 - .2, -.2}), 2+8*.01)
 	if h.Value([]float64{1 - .2, 0}) >= 2 {
-		t.Error("along (2, 0) it goes down")
+		t.Error("f decreases along (2, 0)")
 	}
 	// Subgradient descent keeps its promise on f all the same, with the subgradient (1, 1) at (1,
 	// 0).
@@ -191,9 +192,9 @@ func TestNotDescent(t *testing.T) { // Orabona 2019, Example 6.1
 	}
 }
 
-// TestLStarNeedsSmoothness is why the L* bound asks for smoothness on the whole space: l(x) = x on
-// [0, 1] has M = 0 and a minimum of 0 there, so that the bound reads 0 against u = 0, but the run
-// pays. ½x² with M = 1 and the same minimum, smooth and nonnegative everywhere, obeys it.
+// TestLStarNeedsSmoothness shows why the L* bound requires smoothness on the whole space: l(x) = x
+// on [0, 1] has M = 0 and a minimum of 0 there, so that the bound is 0 against u = 0, but the
+// regret is not. ½x² with M = 1 and the same minimum, smooth and nonnegative everywhere, obeys it.
 func TestLStarNeedsSmoothness(t *testing.T) {
 	for _, smooth := range []bool{false, true} {
 		l := descent(must(convex.NewCube(1, 0, 1)), []float64{1}, Adaptive(math.Sqrt2/2))
@@ -223,8 +224,8 @@ func TestLStarNeedsSmoothness(t *testing.T) {
 	}
 }
 
-// TestLStar: x − √(ax + b) ≤ c implies x ≤ a + c + 2√(b + ac), the 2 may be 1 and not less than
-// ½; with it, the L* bound of Theorem 4.21 holds on runs with nonnegative smooth losses.
+// TestLStar: x − √(ax + b) ≤ c implies x ≤ a + c + 2√(b + ac), where the factor 2 can be 1 but not
+// less than ½. With it, the L* bound of Theorem 4.21 holds on runs with nonnegative smooth losses.
 func TestLStar(t *testing.T) {
 	tightest := math.Inf(1)
 	rapid.Check(t, func(t *rapid.T) {
@@ -275,8 +276,8 @@ func TestLStar(t *testing.T) {
 	}
 }
 
-// TestOracle: the rate ‖u−x_1‖/√Q_T of hindsight has regret at most ‖u−x_1‖·√Q_T, on subgradients
-// that do not depend on the points.
+// TestOracle: the best rate in hindsight, ‖u−x_1‖/√Q_T, has regret at most ‖u−x_1‖·√Q_T on
+// subgradients that do not depend on the points.
 func TestOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 6, 60)

@@ -43,11 +43,11 @@ type ridgeState struct {
 	Span   *span
 	Factor linalg.Cholesky // of S_{t−1}, or of S_t once the features of round t are known
 	B      []float64
-	Z      []float64 // the running round's features
+	Z      []float64 // the current round's features
 	Ready  bool      // features are known
 	Shrink float64   // 1 + s_t
 	Spent  sum
-	Left   float64 // of the running round's features, out of the span
+	Left   float64 // norm of the current round's features outside the span
 	Out    outside
 }
 
@@ -62,7 +62,8 @@ func NewVovkAzouryWarmuth(d int, lambda float64) (*VovkAzouryWarmuth, error) {
 	return newVovkAzouryWarmuth(d, lambda, d > denseUpTo), nil
 }
 
-// vawNumbers is what the learner holds at first: a matrix up to dimension 1,024.
+// vawNumbers is the number of float64s that the learner allocates at first: a matrix up to
+// dimension 1,024.
 func vawNumbers(d int) float64 {
 	n := float64(min(d, denseUpTo))
 	return float64(n*n) + float64(4*float64(d))

@@ -48,8 +48,8 @@ func TestVovkAzouryWarmuth(t *testing.T) {
 	nearVector(t, "ridge", l.Predict(), u)
 }
 
-// TestRidgeShrunk: the prediction of the forecaster is ridge regression's over 1 + s, and x_t =
-// S_t⁻¹·b_{t−1}.
+// TestRidgeShrunk: the prediction of the forecaster is that of ridge regression divided by 1 + s,
+// and x_t = S_t⁻¹·b_{t−1}.
 func TestRidgeShrunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 6, 40)
@@ -93,8 +93,8 @@ func TestRidgeShrunk(t *testing.T) {
 	})
 }
 
-// TestVAWOwnGradient: the gradient (⟨z, x⟩ − y)·z is taken for features whose squares underflow or
-// overflow.
+// TestVAWOwnGradient: the gradient (⟨z, x⟩ − y)·z is accepted for features whose squares underflow
+// or overflow.
 func TestVAWOwnGradient(t *testing.T) {
 	for _, size := range []float64{1e-300, 1e-170, 1, 1e149} {
 		l := must(NewVovkAzouryWarmuth(2, 1))

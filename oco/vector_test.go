@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSums: the sums and recursions that the theorems of adaptive rates rest on.
+// TestSums checks the sums and recursions on which the theorems for adaptive rates rest.
 func TestSums(t *testing.T) {
 	var inverse, harmonic float64
 	for k := 1; k <= 100; k++ {

@@ -58,11 +58,11 @@ func f1Loss(positives, fn, fp int) float64 {
 	return 1 - float64(hits)/float64(hits+fn+fp)
 }
 
-// mostViolated returns the labeling that w violates most: of all with the same numbers of errors,
-// that which flips the positives of the lowest and the negatives of the highest scores. For each
-// number of missed positives the violation is concave in the number of false positives (Δ is, and
-// so are the prefix sums of falling scores), so that bisection on its increments finds the best
-// one. O(n·(nnz + log n)): one pass over the rows.
+// mostViolated returns the labeling that w violates most: of all labelings with the same numbers of
+// errors, the one that flips the positives with the lowest and the negatives with the highest
+// scores. For each number of missed positives the violation is concave in the number of false
+// positives (Δ is, and so are the prefix sums of falling scores), so that bisection on its
+// increments finds the best one. O(n·(nnz + log n)): one pass over the rows.
 func (s *structSVM) mostViolated(w []float64) cut {
 	for i, x := range s.rows {
 		z := w[s.dim]

@@ -77,15 +77,15 @@ func shortTale(t *testing.T, rows int) *tale {
 	}
 	for i, x := range g1.rows {
 		if x.Positive != before[i].Positive || x.Value[3] != before[i].Value[3] {
-			t.Fatalf("row %d is another one", i)
+			t.Fatalf("row %d differs", i)
 		}
 	}
 	return g1
 }
 
-// On 2,000 rows of g1: the certified gap of the QP closes, the cutting planes end with no labeling
-// violated by more than ξ + 1e-3, the solution is a lower bound that random points do not beat, and
-// the tuned F₁ is within 0.03 of the plug-in's.
+// On 2,000 rows of g1 the certified gap of the QP closes, and the cutting planes end with no
+// labeling violated by more than ξ + 1e-3. No random point improves on the solution by more than
+// the certificate allows, and the tuned F₁ is within 0.03 of the plug-in's.
 func TestCuttingPlanes(t *testing.T) {
 	testsize.NoRace(t)
 	g1 := shortTale(t, 2000)
@@ -133,8 +133,8 @@ func TestCuttingPlanes(t *testing.T) {
 	}
 }
 
-// The QP alone: its gap closes far below the default tolerance on random cuts, and the certificate
-// is the true primal minus dual.
+// On random cuts the gap of the QP closes far below the default tolerance, and the certificate is
+// the true difference of primal and dual.
 func TestCutQP(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 50 {
@@ -163,8 +163,8 @@ func TestCutQP(t *testing.T) {
 	}
 }
 
-// One step of 1PMB by hand: w = 0, so that ȳ flips every positive and no negative (Δ = 1 from there
-// on), and the average holds the iterate before the step.
+// TestMiniBatchSteps compares 1PMB with a step by hand. At w = 0 the labeling ȳ flips every
+// positive and no negative (Δ is 1 already), and the average includes the iterate before the step.
 func TestMiniBatchSteps(t *testing.T) {
 	rows := []classify.Example{
 		{Index: []uint32{0}, Value: []float32{3}, Positive: true, Weight: 1},
@@ -210,7 +210,7 @@ func TestRunStructSVM(t *testing.T) {
 		}
 		passes = append(passes, row.Cells[1].Mean)
 		if row.Cells[2].Mean != 1 {
-			t.Errorf("%s: %v seconds on a clock that ticks once a look", row.Name, row.Cells[2].Mean)
+			t.Errorf("%s: %v seconds on a clock that ticks at every reading", row.Name, row.Cells[2].Mean)
 		}
 	}
 	if passes[3] != 1 || passes[2] < 2 || passes[2] > 300 {

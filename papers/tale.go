@@ -180,7 +180,7 @@ var stated = map[string][12]float64{
 	},
 }
 
-// statedSD holds the standard deviations that are known of them. Others are 0.
+// statedSD holds the known standard deviations of the reference values. Others are 0.
 var statedSD = map[string][12]float64{
 	"SPADE default, 1 pass":    {9: .015},
 	"SPADE default, 25 passes": {.0002, .0003, .0001, .0002, .0003, .0008, .0002, .0002, .0006, .0028, .0008, .0004},
@@ -391,7 +391,7 @@ func stampTable(ctx context.Context, tales []*tale, runs int, step func()) (Tabl
 	return out, nil
 }
 
-// stamp is the test F1 of one STAMP run of 25 passes.
+// stamp returns the test F1 of one STAMP run of 25 passes.
 func (t *tale) stamp(ctx context.Context, v stampVariant, seed uint64) (float64, error) {
 	first := v.first
 	if first == 0 {

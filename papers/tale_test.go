@@ -41,7 +41,8 @@ func TestTale(t *testing.T) {
 	}
 }
 
-// TestCertificates: the gap is never negative and equals the reference to its six digits.
+// TestCertificates checks that the gap is never negative and equals the reference to its six
+// digits.
 func TestCertificates(t *testing.T) {
 	testsize.NoRace(t)
 	passes := 5
@@ -69,8 +70,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestAverageBeatsLastIterate: for Min on G3 with η = 1/√t the average iterate is better than the
-// last one and varies far less.
+// TestAverageBeatsLastIterate checks that for Min on G3 with η = 1/√t the average iterate is better
+// than the last one and varies far less.
 func TestAverageBeatsLastIterate(t *testing.T) {
 	testsize.NoRace(t)
 	problem, err := newTale("g3")
@@ -106,8 +107,8 @@ func TestAverageBeatsLastIterate(t *testing.T) {
 	}
 }
 
-// TestGMeanDualTrap: G-mean with hinge rewards fed to the dual and η₀ = 1 on G3 drives the duals
-// up; fed with max(r, 0), the default, it does not.
+// TestGMeanDualTrap checks that for G-mean on G3 with η₀ = 1 hinge rewards drive the duals up if
+// they are passed to the dual, and that the default, max(r, 0), does not.
 func TestGMeanDualTrap(t *testing.T) {
 	t.Parallel()
 	problem, err := newTale("g3")
@@ -135,12 +136,12 @@ func TestGMeanDualTrap(t *testing.T) {
 	t.Logf("average dual %.2f with the surrogate, %.2f by default", dual[classify.DualSurrogate],
 		dual[classify.DualDefault])
 	if dual[classify.DualSurrogate] < 3 || dual[classify.DualDefault] > 2 {
-		t.Error("the trap does not show, or the default falls into it")
+		t.Error("the surrogate does not drive the dual up, or the default does")
 	}
 }
 
-// TestTolerance: the measured spread widens a tolerance only if there is no reference spread, and
-// only up to a limit.
+// TestTolerance checks that the measured spread widens a tolerance only if there is no reference
+// spread, and only up to a limit.
 func TestTolerance(t *testing.T) {
 	for _, tc := range []struct {
 		c    Cell
@@ -186,7 +187,8 @@ func TestReproductionsRefuse(t *testing.T) {
 	}
 }
 
-// TestPrintedLinesFail: the paper's printed lines 7 and 18 fail for classes of unequal size.
+// TestPrintedLinesFail checks that the paper's printed lines 7 and 18 fail for classes of unequal
+// size.
 func TestPrintedLinesFail(t *testing.T) {
 	testsize.NoRace(t)
 	problem, err := newTale("g3")

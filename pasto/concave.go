@@ -14,7 +14,7 @@ import (
 // inequality f(b) ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and,
 // where finite, the constants, which must be numbers from 0 to +Inf. It returns an error that names
 // the two points of the first breach. It can refute concavity but not prove it. A point of value
-// −Inf is forbidden and left out; NaN and +Inf are errors. Differences of 1e-12 of the size of the
+// −Inf is forbidden and skipped; NaN and +Inf are errors. Differences of 1e-12 of the size of the
 // terms, the points included, count as rounding. The same seed tests the same points. Constructors
 // of learners make this test with 100 pairs for a [Utility] with a finite box; they allow 1e-6 for
 // rounding, as its gradient may be computed by differences.

@@ -9,7 +9,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// What is not concave, not finite or no box is found.
+// CheckConcave finds functions that are not concave or not finite, and refuses boxes that are
+// invalid.
 func TestCheckConcaveFinds(t *testing.T) {
 	square := &pasto.Utility{Name: "square", Metrics: 1, U: func(x []float64) float64 {
 		return x[0] * x[0]
@@ -48,8 +49,8 @@ func TestCheckConcaveFinds(t *testing.T) {
 	}
 }
 
-// Goals far from 0 are what they say, whatever rounding does to their gradients; a constant that is
-// too small by a hundredth is still found there, and constants that are no bounds are refused.
+// Goals far from 0 pass although rounding affects their gradients. A constant that is too small by
+// one hundredth is still detected there, and constants that are not valid bounds are refused.
 func TestCheckConcaveFarAway(t *testing.T) {
 	for _, far := range []float64{1e3, 1e6, 1e9, -1e12} {
 		for _, lambda := range []float64{1e-3, 5, 1e6} {
@@ -86,7 +87,7 @@ func TestCheckConcaveFarAway(t *testing.T) {
 	}
 }
 
-// constants is an objective that says these of itself.
+// constants is an objective that states the given constants.
 type constants struct {
 	*pasto.Utility
 	c [2]float64

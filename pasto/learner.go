@@ -13,9 +13,9 @@ type Rand interface {
 	Float64() float64
 }
 
-// Observation is the result of one group of units in the running round.
+// Observation is the result of one group of units in the current round.
 type Observation struct {
-	// Arm is the arm that the group was served. Its propensity in the running round must be
+	// Arm is the arm that the group was served. Its propensity in the current round must be
 	// positive.
 	Arm int
 	// Metrics are the group's raw means per unit, of length M, each of size at most 1e100 and in
@@ -32,7 +32,7 @@ type Observation struct {
 	// known. They need a Size, must be at least 0 and at most 1e200, and tell a learner the noise
 	// from the first round on; learners other than the default ignore them.
 	Variances []float64
-	// Round is the round of the draw, the running one if left out (0). Learners refuse others.
+	// Round is the round of the draw, the current one if left out (0). Learners refuse others.
 	Round int
 }
 
@@ -45,7 +45,7 @@ type Learner interface {
 	Arms() int
 	// Rounds is the number of finished rounds.
 	Rounds() int
-	// Serving is p_t, the distribution to draw from in the running round: the propensities to log.
+	// Serving is p_t, the distribution to draw from in the current round: the propensities to log.
 	// Do not write to it.
 	Serving() []float64
 	// Draw draws an arm for each group of the round.

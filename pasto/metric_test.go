@@ -37,7 +37,7 @@ func TestRefusedMetrics(t *testing.T) {
 	}
 	if pasto.ValidateNames(nil) == nil || pasto.ValidateNames([]string{""}) == nil ||
 		pasto.ValidateNames([]string{"a", "b"}) != nil {
-		t.Error("ValidateNames accepts a bad list or refuses a good one")
+		t.Error("ValidateNames accepted a bad list or refused a good one")
 	}
 	for _, rows := range [][][]float64{{}, {{}}, {{1, 2}, {1}}, {{1, nan}}} {
 		if _, err := pasto.TableOf(rows...); err == nil {
@@ -46,8 +46,8 @@ func TestRefusedMetrics(t *testing.T) {
 	}
 }
 
-// What a metric leaves out has the same meaning as its default written out, and the metrics of the
-// goals, which a file or a snapshot shows, stay as they were given.
+// A field that a metric omits means the same as its default written out. The metrics of the goals,
+// which files and snapshots show, stay as given.
 func TestEnsureDefaults(t *testing.T) {
 	given := []pasto.Metric{
 		{Name: "gain"},

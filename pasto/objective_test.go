@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Gradients by central differences, directions and roles, the soft minimum and its limits,
-// constants by sampling.
+// TestObjectives checks gradients by central differences, directions and roles, the soft minimum
+// and its limits, and constants by sampling.
 func TestObjectives(t *testing.T) {
 	metrics := []pasto.Metric{
 		{Name: "gain", Weight: 2},
@@ -80,7 +80,7 @@ func TestObjectives(t *testing.T) {
 	}
 	good.Lipschitz = 1
 	if err := pasto.CheckConcave(good, []float64{.1}, []float64{1}, 100, 1); err == nil {
-		t.Error("a wrong constant is not noticed")
+		t.Error("a wrong constant is not detected")
 	}
 }
 
@@ -110,6 +110,6 @@ func TestContrast(t *testing.T) {
 	}
 	g, _ := pasto.NewGoals([]pasto.Metric{{Name: "rate", Lower: 0, Upper: 1}}, 0)
 	if g.Contrast(dst[:1], []float64{1.5}, nil) == nil {
-		t.Error("a value out of its range is taken")
+		t.Error("a value out of its range is accepted")
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// TestOwnEntries: the names of a caller's entries are new and can be written in a spec, and their
-// constructors exist.
+// TestOwnEntries checks that the names of a caller's entries must be new and valid in a spec, and
+// that their constructors must not be nil.
 func TestOwnEntries(t *testing.T) {
 	good := oco.Entry{
 		Name: "mine", Kind: "experts",
 		Make: func(p oco.Problem, _ map[string]float64) (oco.Learner, error) {
-			return oco.NewAdaHedge(p.Set.Dim(), 0)
+			return oco.NewAdaHedge(p.Set.Dim(), oco.DefaultAdaHedgeAlpha(p.Set.Dim()))
 		},
 	}
 	with := func(learner string, change func(*oco.Entry, *regret.GameEntry)) error {

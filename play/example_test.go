@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// Two learners guess numbers. The second knows that the losses are curved, and so has regret of
-// order ln T.
+// Two learners guess numbers. The second knows the strong convexity of the losses, and so has
+// regret of order ln T.
 func ExampleRun() {
 	results, err := play.Run(context.Background(), play.Options{
 		Learners: []string{"ogd-adaptive", "ogd-strong"}, Game: "guess", Rounds: 1000, Seed: 1, Runs: 1,
@@ -30,15 +30,15 @@ func ExampleRun() {
 	// ogd-strong: regret 0.79, at most 0.79
 }
 
-// center is a learner of the caller's own: it plays one point whatever the losses are. Three
-// methods suffice; Bound is optional.
+// center is a user-defined learner that plays one point whatever the losses are. Three methods
+// suffice; Bound is optional.
 type center struct{ x []float64 }
 
 func (l center) Dim() int               { return len(l.x) }
 func (l center) Predict() []float64     { return l.x }
 func (l center) Update([]float64) error { return nil }
 
-// clock is a game of the caller's own on [−1, 1]: losses x and −x in turn.
+// clock is a user-defined game on [−1, 1] with losses x and −x in turn.
 type clock struct {
 	set     convex.Set
 	summary *regret.LinearSummary
@@ -69,8 +69,8 @@ func newClock(regret.GameParams, func(string) float64) (regret.Game, regret.Fact
 	return &clock{set: set, summary: regret.NewLinearSummary(1), loss: &loss.Linear{C: []float64{-1}}}, facts, nil
 }
 
-// A learner and a game of one's own enter with their constructors, and meet those of the
-// catalogues.
+// A user-defined learner and a user-defined game are passed by their constructors and play against
+// those of the catalogues.
 func ExampleRun_ownEntries() {
 	mine := oco.Entry{
 		Name: "center", Kind: "convex", Bound: "none", Knows: "the set",
@@ -109,7 +109,7 @@ func ExampleRun_ownEntries() {
 	// leader-trap: ogd-adaptive has regret 44.35 and promises 89.45 at most
 }
 
-// A sweep plays a learner with several values of an option; the summary takes the runs together.
+// A sweep plays a learner with several values of an option. The summary combines the runs.
 func ExampleSummarize() {
 	results, err := play.Run(context.Background(), play.Options{
 		Learners: []string{"ogd-fixed:eta=0.01..1:3"}, Game: "linear-ball", Rounds: 1000, Seed: 1, Runs: 20,

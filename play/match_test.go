@@ -23,7 +23,7 @@ func TestFitBeforeData(t *testing.T) {
 			if err != nil {
 				return nil, regret.Facts{}, err
 			}
-			g, err := regret.NewNoisy(ball, regret.NoisyOptions{Lipschitz: 1, Density: 1}, p.Seed)
+			g, err := regret.NewNoisy(ball, regret.DefaultNoisyOptions(), p.Seed)
 			facts := regret.Unknown()
 			facts.Lipschitz, facts.LipschitzInf = 1, 1
 			return g, facts, err
@@ -59,8 +59,8 @@ func TestFitBeforeData(t *testing.T) {
 	}
 }
 
-// TestFitOfGamesOfData: the games of data refuse a learner for their set before they refuse data
-// that are beyond memory.
+// TestFitOfGamesOfData checks that games with data refuse a learner that does not fit their set
+// before they refuse data that exceed memory.
 func TestFitOfGamesOfData(t *testing.T) {
 	for game, fits := range map[string]string{
 		"regression:examples=1e7": "vaw", "classification:examples=1e7": "ogd-adaptive",

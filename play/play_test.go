@@ -10,9 +10,9 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// TestEveryPair plays every learner in every game that it can play and holds it to its bounds.
+// TestEveryPair plays every learner in every game that it can play and checks its bounds.
 func TestEveryPair(t *testing.T) {
-	sharper := map[string]bool{} // learners with a sharp bound below the other
+	sharper := map[string]bool{} // learners with a sharp bound below the stated one
 	infos, err := Learners()
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestRefusals(t *testing.T) {
 	cancel()
 	good.Rounds = 100000
 	if _, err := Run(ctx, good); err == nil {
-		t.Error("a cancelled run came to an end")
+		t.Error("a cancelled run returned no error")
 	}
 }
 

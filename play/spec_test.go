@@ -38,7 +38,7 @@ func TestParseSweep(t *testing.T) {
 	}
 }
 
-// TestNarrowSweep: where six digits cannot tell the values of a range apart they are not rounded.
+// TestNarrowSweep checks that values are not rounded if six digits cannot distinguish them.
 func TestNarrowSweep(t *testing.T) {
 	specs, err := ParseSweep("learner", "f:a=1..1.000001:4")
 	if err != nil {
@@ -66,6 +66,6 @@ func TestParseSweepRefuses(t *testing.T) {
 		}
 	}
 	if s, err := ParseSpec("game", "g:a=1..2:5"); err == nil {
-		t.Errorf("a range is no spec, but %v", s)
+		t.Errorf("a range was accepted as a spec: %v", s)
 	}
 }

@@ -1,8 +1,8 @@
 package policy
 
-// Aggregate is a report of sums that a source has formed itself, and the payload of the event that
-// records it. A source numbers its reports upwards; one with a number not above the last is a
-// duplicate.
+// Aggregate is a report of sums that a source has computed itself, and the payload of the event
+// that records it. A source numbers its reports in ascending order; a report whose number is not
+// above the last one is a duplicate.
 type Aggregate struct {
 	Experiment string          `json:"experiment"`
 	Source     string          `json:"source"`
@@ -10,7 +10,7 @@ type Aggregate struct {
 	Items      []AggregateItem `json:"items"`
 }
 
-// AggregateItem are the sums of one policy version and arm.
+// AggregateItem holds the sums of one policy version and arm.
 type AggregateItem struct {
 	Version uint64 `json:"version"`
 	Arm     string `json:"arm"`
@@ -18,10 +18,10 @@ type AggregateItem struct {
 	HeldBack bool `json:"held_back,omitempty"`
 	// Units is the number of units exposed.
 	Units int64 `json:"units"`
-	// Metrics are by name; units without a value do not count in a metric.
+	// Metrics holds the sums by metric; units without a value do not count in a metric.
 	Metrics map[string]Sums `json:"metrics,omitempty"`
-	// Pairs are of ratios: the units that have both parts, with a default in the place of one that
-	// is missing.
+	// Pairs holds the sums by ratio, over the units that have both parts; a default replaces a
+	// missing part.
 	Pairs map[string]PairSums `json:"pairs,omitempty"`
 }
 
@@ -30,8 +30,9 @@ type Sums struct {
 	N       int64   `json:"n"`
 	Sum     float64 `json:"sum"`
 	Squares float64 `json:"squares"`
-	// Low and High are the smallest and the largest value, nil if they are not known. Sequences of
-	// metrics without a range need them: without, they wait for more batches.
+	// Low and High are the smallest and the largest value, nil if they are not known. The
+	// confidence sequences of metrics without a range need them; without them they wait for more
+	// batches.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 }

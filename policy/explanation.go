@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Explanation says why a unit got its arm, and what was known when the policy was made.
+// Explanation says why a unit got its arm, and which estimates the policy was made from.
 type Explanation struct {
 	Experiment string          `json:"experiment"`
 	Version    uint64          `json:"version"`
@@ -66,14 +66,14 @@ type PolicyFacts struct {
 	Known map[string]map[string]KnownMetric `json:"known"`
 }
 
-// KnownMetric describes what was known of a metric of an arm.
+// KnownMetric is the estimate of an arm's metric at that time.
 type KnownMetric struct {
 	N    uint64   `json:"n"`
 	Mean *float64 `json:"mean"`
 }
 
-// Explain says why the decision of a verified token was what it was. The facts of the policy are
-// left empty: the policy does not have them. It costs O(arms + links).
+// Explain explains the decision of a verified token. The facts of the policy are left empty: the
+// policy does not have them. It costs O(arms + links).
 func (p *Policy) Explain(t Token) *Explanation {
 	d := p.DecideHash(t.Unit)
 	hash := draw(t.Unit, p.armKey)
@@ -89,7 +89,7 @@ func (p *Policy) Explain(t Token) *Explanation {
 // unitFraction is a draw as a number in [0, 1).
 func unitFraction(draw uint64) float64 { return float64(draw>>11) / (1 << 53) }
 
-// listed are the arms of a split that have a share.
+// listed returns the arms of a split that have a share.
 func (p *Policy) listed(s *Split) []Share {
 	out, from := []Share{}, 0.0
 	for k, q := range s.Shares() {
@@ -101,7 +101,7 @@ func (p *Policy) listed(s *Split) []Share {
 	return out
 }
 
-// steps are what the links have made of a unit, by the draws that decided.
+// steps returns the effect of each link on a unit, with the draws that decided it.
 func (p *Policy) steps(d Assignment) []Step {
 	out := []Step{}
 	if d.HeldBack {

@@ -1,12 +1,12 @@
 package policy
 
-// Verdict is what a comparison with the control arm says, in words.
+// Verdict is the result of a comparison with the control arm, in words.
 type Verdict string
 
-// The verdicts. Those of goals and of the objective say whether the interval of the lift is beyond
-// 0 in the good direction, in the bad one, or in neither. Those of guardrails say whether the whole
-// interval holds the limit, the estimate holds it, the estimate breaks it, or the whole interval
-// breaks it.
+// The verdicts. Those of goals and of the objective say whether the interval of the lift excludes 0
+// in the good direction, excludes it in the bad direction, or includes it. Those of guardrails say
+// whether the whole interval holds the limit, the estimate holds it, the estimate breaks it, or the
+// whole interval breaks it.
 const (
 	Better       Verdict = "better"
 	Worse        Verdict = "worse"
@@ -18,8 +18,8 @@ const (
 	Broken       Verdict = "broken"
 )
 
-// Lift compares the arms, and the mixtures of them, with the control arm, by the units of the same
-// versions: what all arms of a version have in common, such as a season, cancels.
+// Lift compares the arms, and mixtures of them, with the control arm, by the units of the same
+// versions. Effects that all arms of a version share, such as a season, cancel.
 type Lift struct {
 	// Control is the arm that the others are compared with. It is "" if nothing can be compared;
 	// Reason then says why.
@@ -44,16 +44,18 @@ type LiftQuantity struct {
 	Kind string `json:"kind"`
 	// Metric is "" for the objective.
 	Metric string `json:"metric,omitempty"`
-	// Direction is the good one, "up" or "down"; that of a guardrail is up for a lower limit.
+	// Direction is the good direction, "up" or "down". For a guardrail with a lower limit it is
+	// "up".
 	Direction string `json:"direction"`
 	// Guardrail is the kind of a guardrail's limit: min, max, min_change or max_change.
 	Guardrail string   `json:"guardrail,omitempty"`
 	Limit     *float64 `json:"limit,omitempty"`
-	// Arms are by name, without the control arm and retired arms that were never observed.
+	// Arms holds the comparisons by arm, without the control arm and retired arms that were never
+	// observed.
 	Arms map[string]Comparison `json:"arms"`
-	// Served is the mixture served now, Deployed that which the policy would deploy; nil if the
-	// policy has learned nothing yet or the experiment is rolled back. SoFar is all that was
-	// served.
+	// Served is the mixture served now, SoFar everything served so far. Deployed is the mixture
+	// that the policy would deploy; it is nil if the policy has learned nothing yet or the
+	// experiment is rolled back.
 	Served   Comparison  `json:"served"`
 	Deployed *Comparison `json:"deployed"`
 	SoFar    Comparison  `json:"so_far"`
@@ -61,15 +63,15 @@ type LiftQuantity struct {
 
 // Comparison is the difference of an arm, or of a mixture, from the control arm.
 type Comparison struct {
-	// Interval is the difference in the metric's units; of a ratio, that of the ratios.
+	// Interval is the difference in the metric's units; for a ratio, the difference of the ratios.
 	Interval
-	// Relative is the difference as a part of the size of the control's mean.
+	// Relative is the difference divided by the absolute value of the control's mean.
 	Relative Interval `json:"relative"`
 	Verdict  Verdict  `json:"verdict"`
 }
 
-// LiftPoint is how the mixtures stood against the control arm when a version began: the lift of the
-// objective, by what was known then.
+// LiftPoint is the lift of the objective of the mixtures when a version began, by the estimates of
+// that time.
 type LiftPoint struct {
 	Served   Interval `json:"served"`
 	Deployed Interval `json:"deployed"`

@@ -7,9 +7,9 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestKeepProbabilities: from (.5, .3, .2) to (.3, .3, .4) a unit keeps its arm with probability
-// 0.6, 1 and 1, by the coin, else it goes to the arm that grew, and 0.2 of the units move, the
-// total variation.
+// TestKeepProbabilities checks the move from (.5, .3, .2) to (.3, .3, .4). By the coin a unit keeps
+// its arm with probability 0.6, 1 and 1; otherwise it moves to the arm that grew. In all 0.2 of the
+// units move, the total variation.
 func TestKeepProbabilities(t *testing.T) {
 	before, err := policy.NewSplit([]float64{.5, .3, .2})
 	if err != nil {

@@ -40,7 +40,8 @@ type Policy struct {
 	// round R.
 	Stream string `json:"stream"`
 	Links  []Link `json:"links"`
-	// Metrics are the names of the metrics that can be reported, Window the time in which they can.
+	// Metrics are the metrics that can be reported, Window the time during which they can be
+	// reported.
 	Metrics []MetricForm `json:"metrics"`
 	Window  Duration     `json:"attribution_window"`
 	// Digest is the SHA-256, in hexadecimal, of the JSON form with an empty digest; empty before
@@ -85,7 +86,7 @@ type linkMove struct {
 
 // Assignment is a policy's decision for a unit.
 type Assignment struct {
-	// Arm is the arm's index, Name and Value what it is.
+	// Arm is the arm's index, Name and Value are its name and value.
 	Arm   int
 	Name  string
 	Value json.RawMessage

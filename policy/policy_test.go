@@ -32,8 +32,8 @@ func policyOf(t interface{ Fatal(...any) }, hold float64, splits ...*Split) *Pol
 	return p
 }
 
-// TestPolicyShares draws many units through a chain of splits: each arm's share is its propensity,
-// and as few units as possible move from one version to the next.
+// TestPolicyShares draws many units through a chain of splits. Each arm's share must be its
+// propensity, and as few units as possible may move from one version to the next.
 func TestPolicyShares(t *testing.T) {
 	splits := []*Split{
 		mustSplit(t, .5, .3, .2), mustSplit(t, .2, .3, .5), mustSplit(t, .3, 0, .7),
@@ -72,7 +72,7 @@ func TestPolicyShares(t *testing.T) {
 	near("moved", moved, n-held, .4) // the total variation from (.3, 0, .7)
 }
 
-// TestPolicyDraws: the draws of one unit for different purposes are independent.
+// TestPolicyDraws checks that the draws of one unit for different purposes are independent.
 func TestPolicyDraws(t *testing.T) {
 	p := policyOf(t, .5, mustSplit(t, .5, .5))
 	var table [2][2]float64
@@ -117,10 +117,10 @@ func TestPolicyJSON(t *testing.T) {
 				t.Fatalf("%+v and %+v", a, b)
 			}
 		}
-		// Any change is noticed.
+		// Any change must be noticed.
 		if bad := strings.Replace(string(text), `"salt":"salt"`, `"salt":"malt"`, 1); bad != string(text) {
 			if _, err := Parse([]byte(bad)); err == nil {
-				t.Fatal("a changed policy was taken")
+				t.Fatal("a changed policy was accepted")
 			}
 		}
 	})
@@ -129,12 +129,13 @@ func TestPolicyJSON(t *testing.T) {
 		`{"links":[{"version":1,"split":["18446744073709551617"]}]}`, `{"links":[{"version":1,"split":["x"]}]}`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil {
-			t.Errorf("%s was taken", text)
+			t.Errorf("%s was accepted", text)
 		}
 	}
 }
 
-// TestPolicyWholeInOtherWords: 2^64 is an arm that has everything, however it is written.
+// TestPolicyWholeInOtherWords checks that the share 2^64 is the whole range, however the number is
+// written.
 func TestPolicyWholeInOtherWords(t *testing.T) {
 	for _, text := range []string{wholeText, "+" + wholeText, "00" + wholeText} {
 		var s Split
@@ -150,7 +151,7 @@ func TestPolicyWholeInOtherWords(t *testing.T) {
 	}
 }
 
-// TestPolicyContract pins decisions: clients in other languages must make the same.
+// TestPolicyContract pins decisions that clients in other languages must reproduce.
 func TestPolicyContract(t *testing.T) {
 	p := policyOf(t, .25, mustSplit(t, .5, .25, .25), mustSplit(t, .1, .6, .3))
 	var got []string
@@ -183,7 +184,8 @@ func BenchmarkPolicyDecide(b *testing.B) {
 	}
 }
 
-// TestPrepareShares: a policy shares the moves between links that it has in common with another.
+// TestPrepareShares checks that a policy shares the moves between the links that it has in common
+// with another.
 func TestPrepareShares(t *testing.T) {
 	a, b, c := mustSplit(t, .5, .5), mustSplit(t, .4, .6), mustSplit(t, .1, .9)
 	old := policyOf(t, 0, a, b)

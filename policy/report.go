@@ -65,6 +65,8 @@ type Report struct {
 	HoldBack   *ArmReport        `json:"hold_back,omitempty"`
 	Feedback   Counts            `json:"feedback"`
 	Guardrails []GuardrailReport `json:"guardrails"`
+	// Promise says what is promised of the guardrails, nil if there are none.
+	Promise *Promise `json:"promise,omitempty"`
 	// Lift compares the arms and the mixtures with the control arm.
 	Lift   Lift   `json:"lift"`
 	Health Health `json:"health"`
@@ -141,6 +143,16 @@ type GuardrailReport struct {
 	Served Interval `json:"served"`
 	Alpha  float64  `json:"alpha"`
 	Action string   `json:"action"`
+}
+
+// Promise says what is promised of the guardrails in what is served.
+type Promise struct {
+	// Holds reports whether every served mixture holds every hard guardrail, in all rounds together
+	// with probability at least 1 − Alpha.
+	Holds bool    `json:"holds"`
+	Alpha float64 `json:"alpha,omitempty"`
+	// Text says it in words, or why nothing is promised.
+	Text string `json:"text"`
 }
 
 // Interval is an estimate with the ends of its confidence sequence.

@@ -51,8 +51,8 @@ func (s *Signer) Append(dst []byte, t Token) ([]byte, error) {
 }
 
 // Verify reads a token of any experiment. The error, if any, is a [TokenError]: Tampered, Foreign
-// for a key that is not known, or Early for one of more than [Tolerance] after now. Whether it is
-// too old depends on its experiment: see [Expired].
+// for an unknown key, or Early for a time more than [Tolerance] after now. Whether a token is too
+// old depends on its experiment: see [Expired].
 func (s *Signer) Verify(text string, now time.Time) (Token, error) {
 	body, sum, err := splitToken(text)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSigner: it appends, is the same each time, and keeps nothing of a token between calls.
+// TestSigner checks that Append appends, gives the same token each time, and keeps nothing of a
+// token between calls.
 func TestSigner(t *testing.T) {
 	s, want := signer(t, testKeys), signed(t, testKeys, token)
 	var all sync.WaitGroup
@@ -19,7 +20,7 @@ func TestSigner(t *testing.T) {
 					t.Errorf("got %+v, %v", got, err)
 				}
 				if _, err := s.Verify(want[:len(want)-1]+"A", noon); err == nil {
-					t.Error("a changed token was taken")
+					t.Error("a changed token was accepted")
 				}
 			}
 		})
@@ -29,7 +30,7 @@ func TestSigner(t *testing.T) {
 		t.Errorf("claims %+v %v", c, ok)
 	}
 	if _, ok := DecodeUnverified("x"); ok {
-		t.Error("claims of nothing")
+		t.Error("an invalid token was decoded")
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 )
 
 // Hash is 64 bits of a keyed hash of a unit: the first 8 bytes, big-endian, of SHA-256 of the
-// lengths and the bytes of purpose, salt and unit. The purpose keeps independent draws for one unit
-// apart ("arm", "hold-back", ...). It is part of the contract: clients in any language compute the
-// same.
+// lengths and the bytes of purpose, salt and unit. Different purposes ("arm", "hold-back", ...)
+// give independent draws for one unit. The hash is part of the contract: clients in any language
+// compute the same.
 func Hash(purpose, salt, unit string) uint64 {
 	var fixed [192]byte
 	b := fixed[:0]
@@ -187,7 +187,8 @@ func (m *move) keeps(arm int, coin uint64) bool {
 	return coin <= last && last != 0
 }
 
-// to is the arm that a unit draws if it does not keep its own. In that case some arm has grown.
+// to returns the arm that a unit draws if it does not keep its own. In that case some arm has
+// grown.
 func (m *move) to(draw uint64) int {
 	last := len(m.upTo) - 1
 	at := draw

@@ -79,12 +79,12 @@ func TestSplitBounds(t *testing.T) {
 func TestSplitRefuses(t *testing.T) {
 	for _, shares := range [][]float64{nil, {}, {0}, {.5}, {.5, .6}, {-.1, 1.1}, {math.NaN(), 1}, {math.Inf(1), 0}} {
 		if _, err := NewSplit(shares); err == nil {
-			t.Errorf("%v was taken", shares)
+			t.Errorf("%v was accepted", shares)
 		}
 	}
 }
 
-// TestHashIsAContract holds the hash to values that clients in other languages reproduce.
+// TestHashIsAContract pins values of the hash that clients in other languages must reproduce.
 func TestHashIsAContract(t *testing.T) {
 	for _, c := range []struct {
 		purpose, salt, unit string
@@ -107,7 +107,7 @@ var contract = map[string]string{
 	"arm||": "9ab940f1d07827ab",
 }
 
-// TestHashIsUniform is a χ² test over the arms, and of independence of two purposes.
+// TestHashIsUniform tests with χ² that the arms are uniform and that two purposes are independent.
 func TestHashIsUniform(t *testing.T) {
 	const units = 40000
 	s := mustSplit(t, .1, .2, .3, .4)
@@ -133,7 +133,7 @@ func TestHashIsUniform(t *testing.T) {
 	}
 }
 
-// TestMove checks that a move makes the new distribution exactly, with the fewest units moved: the
+// TestMove checks that a move gives the new distribution and moves the least share of units, the
 // total variation distance.
 func TestMove(t *testing.T) {
 	r := random.New(1, "move")
@@ -171,7 +171,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// scan is [Split.Move] as docs/formats/policy.md words it, in numbers of any size.
+// scan is [Split.Move] as docs/formats/policy.md describes it, in arbitrary precision.
 func scan(s, next *Split, arm int, coin, draw uint64) int {
 	number := func(v uint64) *big.Int { return new(big.Int).SetUint64(v) }
 	high := func(a uint64, b *big.Int) *big.Int { return new(big.Int).Rsh(new(big.Int).Mul(number(a), b), 64) }
@@ -195,8 +195,8 @@ func scan(s, next *Split, arm int, coin, draw uint64) int {
 	return arm
 }
 
-// TestMoveIsTheContract: moves are those of the document for all splits, coins and draws, of a
-// policy's chain of links too.
+// TestMoveIsTheContract checks that moves are those of the document for all splits, coins and
+// draws, also along a policy's chain of links.
 func TestMoveIsTheContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 12).Draw(t, "arms")

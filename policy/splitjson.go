@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// wholeText is 2^64, the share of an arm that has everything.
+// wholeText is 2^64, the share of an arm that has the whole range.
 const wholeText = "18446744073709551616"
 
 // MarshalJSON writes the shares in 2^-64ths, as decimal strings, since JSON's numbers may lose

@@ -19,7 +19,7 @@ type Token struct {
 	Version    uint64    // the version of the policy that decided
 	Arm        int       // the arm's number, at least 0
 	Propensity float64   // the arm's probability, in (0, 1]
-	Unit       uint64    // [Hash]("unit", salt, unit): the unit's name does not travel
+	Unit       uint64    // [Hash]("unit", salt, unit): the token does not contain the unit's name
 	Time       time.Time // when the decision was made; not before 1970
 }
 
@@ -46,7 +46,7 @@ const (
 func (e TokenError) Error() string {
 	switch e {
 	case Foreign:
-		return "the token is of another experiment or of a key that is not known here"
+		return "the token belongs to another experiment or was signed with an unknown key"
 	case Expired:
 		return "the token is older than the attribution window"
 	case Early:
@@ -105,10 +105,10 @@ func tokenBody(b []byte, key byte, t Token, ms int64) []byte {
 	return append(b, t.Experiment...)
 }
 
-// macPrefix keeps these signatures apart from others made with the same secret.
+// macPrefix separates these signatures from others made with the same secret.
 var macPrefix = []byte("noregret token\n")
 
-// mac appends the signature of body to dst; h is the keyed hash, as new.
+// mac appends the signature of body to dst; h is the keyed hash in its initial state.
 func mac(dst []byte, h hash.Hash, body []byte) []byte {
 	var sum [sha256.Size]byte
 	_, _ = h.Write(macPrefix) // never fails

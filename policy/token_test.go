@@ -19,7 +19,7 @@ var (
 	token = Token{Experiment: "ranking", Version: 17, Arm: 300, Propensity: .0625, Unit: 1<<63 + 5, Time: noon}
 )
 
-// signer is the one of keys.
+// signer returns the signer with the given keys.
 func signer(t testing.TB, k Keys) *Signer {
 	t.Helper()
 	s, err := NewSigner(k)
@@ -29,7 +29,7 @@ func signer(t testing.TB, k Keys) *Signer {
 	return s
 }
 
-// signed is the text of a token.
+// signed returns the text of a token.
 func signed(t testing.TB, k Keys, token Token) string {
 	t.Helper()
 	b, err := signer(t, k).Append(nil, token)
@@ -39,7 +39,7 @@ func signed(t testing.TB, k Keys, token Token) string {
 	return string(b)
 }
 
-// TestTokenPinned holds the format: tokens that are out must be read by later programs.
+// TestTokenPinned pins the format: later programs must read the tokens in use.
 func TestTokenPinned(t *testing.T) {
 	const want = "AQIRrAI_sAAAAAAAAIAAAAAAAAAFhYzp7580B3JhbmtpbmeIdp-WXinLUksJgSh3JwdP"
 	if got := signed(t, testKeys, token); got != want {
@@ -62,7 +62,8 @@ func TestTokenRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTokenRefused changes every bit of a token, cuts it everywhere, and asks for what it is not.
+// TestTokenRefused changes every bit of a token, truncates it to every length, and verifies tokens
+// with wrong keys and at wrong times.
 func TestTokenRefused(t *testing.T) {
 	s, text := signer(t, testKeys), signed(t, testKeys, token)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
@@ -74,11 +75,11 @@ func TestTokenRefused(t *testing.T) {
 			b := append([]byte(nil), raw...)
 			b[i] ^= 1 << bit
 			if _, err := s.Verify(base64.RawURLEncoding.EncodeToString(b), noon); err == nil {
-				t.Fatalf("bit %d of byte %d was changed and not noticed", bit, i)
+				t.Fatalf("a change of bit %d of byte %d was not noticed", bit, i)
 			}
 		}
 		if _, err := s.Verify(base64.RawURLEncoding.EncodeToString(raw[:i]), noon); err == nil {
-			t.Fatalf("%d of %d bytes were taken", i, len(raw))
+			t.Fatalf("a token cut to %d of %d bytes was accepted", i, len(raw))
 		}
 	}
 	stranger := Keys{Current: 9, Secrets: map[byte][]byte{9: []byte("somebody else's secret")}}
@@ -126,7 +127,7 @@ func TestSignRefuses(t *testing.T) {
 		{Secrets: map[byte][]byte{0: []byte("short")}},
 	} {
 		if _, err := NewSigner(k); err == nil || k.Validate() == nil {
-			t.Errorf("keys %v were taken", k)
+			t.Errorf("the keys %v were accepted", k)
 		}
 	}
 }

@@ -9,9 +9,8 @@ import (
 // MaxUnit is the greatest length of a unit's name, in bytes.
 const MaxUnit = 512
 
-// CheckUnit says what is wrong with a unit's name: it is 1 to [MaxUnit] bytes of UTF-8. Of text
-// that is not, every reader makes something else, and two units could become one. place is that of
-// the error.
+// CheckUnit returns an error, with the given place, if a unit's name is not 1 to [MaxUnit] bytes of
+// UTF-8. Programs read invalid UTF-8 differently, and two units could become one.
 func CheckUnit(place, unit string) error {
 	if unit == "" || len(unit) > MaxUnit {
 		return noregret.BadInputf(place, "%d bytes: want 1 to %d", len(unit), MaxUnit)

@@ -25,7 +25,7 @@ type Summary struct {
 	Round       uint64 `json:"round"`
 }
 
-// Applied is what applying a definition did.
+// Applied is the result of applying a definition.
 type Applied struct {
 	Name    string `json:"name"`
 	Version uint64 `json:"version"`
@@ -33,7 +33,7 @@ type Applied struct {
 	Changed bool   `json:"changed"`
 }
 
-// Decision is a decision as the API answers it.
+// Decision is a decision in an answer of the API.
 type Decision struct {
 	Unit       string          `json:"unit"`
 	Arm        string          `json:"arm"`

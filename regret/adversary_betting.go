@@ -159,26 +159,7 @@ func ConjugateOfWealth(y float64, rounds int, epsilon float64) float64 {
 		// f* = −b + a·y²/(2b)·(1 + O(q²)).
 		return float64(b*float64(q*q)/2) - b
 	}
-	w := lambertOfExp(portable.Log(a) + float64(2*(portable.Log(y)-portable.Log(b))))
+	w := portable.LambertW0Exp(portable.Log(a) + float64(2*(portable.Log(y)-portable.Log(b))))
 	root := math.Sqrt(w)
 	return math.Sqrt(a) * y * (root - 1/root)
-}
-
-// lambertOfExp is W(e^target): the root of ln w + w = target, by Newton's method in v = ln w, where
-// it is convex and rising.
-func lambertOfExp(target float64) float64 {
-	v := target // e^v + v > target: Newton comes down from the right, as the function is convex
-	if target > 1 {
-		v = portable.Log(target)
-	}
-	for range 100 {
-		e := portable.Exp(v)
-		next := v - (e+v-target)/(e+1)
-		if math.Abs(next-v) <= 1e-16*(1+math.Abs(v)) || next == v {
-			v = next
-			break
-		}
-		v = next
-	}
-	return portable.Exp(v)
 }

@@ -58,11 +58,11 @@ func TestTrapFloors(t *testing.T) {
 		}
 	}
 	if round, _ := refuted(t, &wild{x: make([]float64, 2), r: r, size: 100}); round == 0 {
-		t.Error("a reckless player's claim was not refuted")
+		t.Error("the reckless player's claim was not refuted")
 	}
 }
 
-// TestTrapLong: numbers of the size 2^1000.
+// TestTrapLong plays until numbers reach the size of 2^1000.
 func TestTrapLong(t *testing.T) {
 	g, f, err := must(regret.FindGame("betting-trap")).New(regret.GameParams{Rounds: 1000})
 	if err != nil {
@@ -89,7 +89,7 @@ func refuted(t *testing.T, p regret.Player) (int, float64) {
 	return g.Refuted()
 }
 
-// wild plays anything.
+// wild plays arbitrary points.
 type wild struct {
 	x    []float64
 	r    *random.Source

@@ -17,12 +17,12 @@ type Bettor interface {
 }
 
 // CoinAdversary chooses the outcomes of a coin against a bettor whose bets it sees (Orabona 2019,
-// Theorem 5.10). After k heads in all of T rounds the best constant fraction has made 2^T·M(k) of
-// each unit, M(k) = (k/T)^k·(1−k/T)^(T−k). With
+// Theorem 5.10). After k heads in T rounds the best constant fraction has turned a unit into
+// 2^T·M(k), M(k) = (k/T)^k·(1−k/T)^(T−k). With
 //
 //	N_T(k) = M(k),   N_t(k) = N_{t+1}(k) + N_{t+1}(k+1),   c_t = +1 iff (1+β_t)/2 ≤ N_t(k+1)/N_{t−1}(k),
 //
-// the bettor ends with at most a C_T-th part of what the best constant fraction ends with, C_T =
+// the bettor's final wealth is at most 1/C_T of that of the best constant fraction, C_T =
 // N_0(0) = Σ C(T,k)·M(k) ≥ √T. Sums are computed from logarithms: a round costs O(T), the memory is
 // O(T), and horizons from 1 to [MaxCoinRounds] are allowed.
 type CoinAdversary struct {
@@ -108,8 +108,8 @@ func (a *CoinAdversary) Sum() int { return a.sum }
 // Rounds is the horizon T.
 func (a *CoinAdversary) Rounds() int { return a.rounds }
 
-// LogBest is ln max_β Π (1 + β·c_t) over the T rounds: the best constant fraction's, of a wealth of
-// 1. Before the last round it covers the rounds so far.
+// LogBest is ln max_β Π (1 + β·c_t) over the T rounds: the log wealth of the best constant
+// fraction, starting from 1. Before the last round it covers the rounds so far.
 func (a *CoinAdversary) LogBest() float64 {
 	heads, n := float64(float64(a.t+a.sum)/2), float64(a.t)
 	best := float64(n * math.Ln2)

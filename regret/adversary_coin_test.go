@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// bettor bets what a function of the outcomes says.
+// bettor bets a function of the past outcomes.
 type bettor struct {
 	c   []float64
 	bet func(c []float64) float64
@@ -27,7 +27,7 @@ func sum(c []float64) (s float64) {
 	return s
 }
 
-// bettors are strategies by name, for a horizon.
+// bettors returns strategies by name, for a horizon.
 func bettors(rounds int) map[string]func(c []float64) float64 {
 	r := random.New(5, "bettors")
 	return map[string]func(c []float64) float64{
@@ -91,7 +91,7 @@ func TestCoinTheorem(t *testing.T) {
 	}
 }
 
-// TestCoinRandom: the wealth is 1/C_T of the best in expectation, for any bettor.
+// TestCoinRandom: in expectation every bettor's wealth is 1/C_T of the best.
 func TestCoinRandom(t *testing.T) {
 	const rounds = 8
 	seeds := testsize.Of(4000, 500)

@@ -14,7 +14,7 @@ import (
 
 func TestExpertTrap(t *testing.T) {
 	g := must(regret.NewExpertTrap(2))
-	hedge := must(oco.NewAdaHedge(2, 0))
+	hedge := must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2)))
 	c := play(t, must(regret.NewDeterministic(hedge)), g, 10)
 	near(t, "loss", c.LearnerLoss, 10)
 	near(t, "best", c.ComparatorLoss, 5)
@@ -37,8 +37,8 @@ func TestExpertTrap(t *testing.T) {
 			}
 		}
 	}
-	// Who draws, or plays inside the simplex, is refused.
-	r := must(experts.NewRandomized(must(oco.NewAdaHedge(2, 0)), experts.Options{}))
+	// A player that randomizes or plays inside the simplex is refused.
+	r := must(experts.NewRandomized(must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2))), experts.Options{}))
 	if _, err := regret.Play(context.Background(), r, g, 10, regret.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "may not see") {
 		t.Errorf("a randomized player: %v", err)
@@ -46,12 +46,13 @@ func TestExpertTrap(t *testing.T) {
 	if _, err := regret.NewDeterministic(r); err == nil {
 		t.Error("a randomized player was made deterministic")
 	}
-	if _, err := regret.Play(context.Background(), must(oco.NewAdaHedge(2, 0)), g, 10, regret.Options{}); err == nil {
-		t.Error("a player inside the simplex was let in")
+	inside := must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2)))
+	if _, err := regret.Play(context.Background(), inside, g, 10, regret.Options{}); err == nil {
+		t.Error("a player inside the simplex was accepted")
 	}
 }
 
-// likeliest is the form of the expert trap that sees only the weights: the expert of the largest
+// likeliest is the form of the expert trap that sees only the weights: the expert with the largest
 // weight errs.
 type likeliest struct {
 	regret.Game
@@ -79,7 +80,7 @@ func TestExpertTrapAndRandomization(t *testing.T) {
 	const rounds, runs = 1000, 200
 	var sum, square float64
 	for seed := range uint64(runs) {
-		base := must(regret.NewExpertGame(2, 0, 1)) // for its set
+		base := must(regret.NewExpertGame(2, 0, 1)) // provides the set
 		g := &likeliest{base, loss.Linear{C: make([]float64, 2)}, regret.NewLinearSummary(2)}
 		eg := must(oco.NewExponentiatedGradient(2, nil, math.Sqrt(8*math.Ln2/rounds)))
 		c := play(t, must(experts.NewRandomized(eg, experts.Options{Seed: seed})), g, rounds)

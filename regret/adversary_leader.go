@@ -48,8 +48,8 @@ func (g *LeaderTrap) Restart() {
 	g.restart()
 }
 
-// LeaderLoss is what follow-the-leader from x_1 = start pays in rounds ≥ 1 rounds: T − 1 − x_1/2.
-// It is a lower bound for that learner only.
+// LeaderLoss is the loss of follow-the-leader from x_1 = start over rounds ≥ 1 rounds: T − 1 −
+// x_1/2. It is a lower bound for that learner only.
 func (g *LeaderTrap) LeaderLoss(rounds int, start float64) float64 {
 	return float64(rounds-1) - float64(start/2)
 }

@@ -83,7 +83,7 @@ func TestMinimaxPlayer(t *testing.T) {
 			m := must(regret.NewMinimax(set, nil, nil, 3, rounds))
 			near(t, "minimax regret against the adversary", play(t, p, m, rounds).Regret, m.Floor())
 			if err := p.Update(make([]float64, p.Dim())); err == nil {
-				t.Error("a round after the last was taken")
+				t.Error("a round after the last was accepted")
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func TestRademacherFloor(t *testing.T) {
 	}
 }
 
-// signs plays given signs.
+// signs is a game with given signs.
 type signs struct {
 	*regret.Rademacher
 	s string
@@ -139,8 +139,8 @@ func TestRademacherRegretAndMean(t *testing.T) {
 	}
 }
 
-// TestConstantOfExponentiatedGradient shows that the book's constant √2/2 of exponentiated gradient
-// cannot be: the floor is above it.
+// TestConstantOfExponentiatedGradient shows that the book's constant √2/2 for exponentiated
+// gradient is wrong: the floor is above it.
 func TestConstantOfExponentiatedGradient(t *testing.T) {
 	for _, rounds := range []int{10, 100, 10000} {
 		set := must(convex.NewSimplex(2))
@@ -152,10 +152,10 @@ func TestConstantOfExponentiatedGradient(t *testing.T) {
 			t.Errorf("T = %d: the floor %v does not refute the printed bound %v", rounds, floor, printed)
 		}
 		if mended := math.Sqrt2 * order; floor > mended {
-			t.Errorf("T = %d: the floor %v is above the mended bound %v", rounds, floor, mended)
+			t.Errorf("T = %d: the floor %v is above the corrected bound %v", rounds, floor, mended)
 		}
 		// The tuned learner against the derandomized game stays above the printed bound and below
-		// the mended one.
+		// the corrected one.
 		eg := must(must(oco.Find("eg")).New(problem(set, rounds, linearFacts(math.Sqrt2, 1)),
 			nil))
 		c := play(t, eg, must(regret.NewMinimax(set, nil, nil, math.Sqrt2, rounds)), rounds)

@@ -11,13 +11,13 @@ import (
 type basis struct {
 	d    int
 	rows [][]float64 // one of length d for each coordinate
-	// outside is Σ‖o‖² over the parts o of the vectors that count as rounding and were left out.
+	// outside is Σ‖o‖² over the parts o of the vectors that were omitted as rounding.
 	outside total
 	work    []float64
 }
 
-// basisPrecision is the norm of a vector's part outside of the span, relative to the vector, up to
-// which it counts as rounding.
+// basisPrecision is the relative norm up to which a vector's part outside the span is treated as
+// rounding.
 const basisPrecision = 0x1p-48
 
 func newBasis(d int) *basis { return &basis{d: d, work: make([]float64, d)} }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestCheckRank: what a span needs is refused beyond 8 GiB, with the memory stated.
+// TestCheckRank checks that a span that needs more than 8 GiB is refused with an error that states
+// the memory.
 func TestCheckRank(t *testing.T) {
 	if err := checkRank(1<<24, 2); err != nil {
 		t.Errorf("a plane is refused: %v", err)
@@ -26,7 +27,7 @@ func TestCheckRank(t *testing.T) {
 		rows[i].Z = wide
 	}
 	if err := checkSpan(rows, 0); err == nil {
-		t.Error("10,000 rows of 60,000 features are taken")
+		t.Error("10,000 rows of 60,000 features are accepted")
 	}
 	if err := checkSpan(rows, 100); err != nil {
 		t.Errorf("100 rounds of them are refused: %v", err)

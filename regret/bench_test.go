@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// BenchmarkPlay reports the time of one round, learner included.
+// BenchmarkPlay reports the time of one round, including the learner.
 func BenchmarkPlay(b *testing.B) {
 	for _, c := range []struct {
 		game, learner string
@@ -30,7 +30,7 @@ func BenchmarkPlay(b *testing.B) {
 			}
 			o := regret.Options{}
 			if g.Summary() == nil {
-				o.Comparator = make([]float64, c.dim) // without the search for the best point
+				o.Comparator = make([]float64, c.dim) // avoids the search for the best point
 			}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -37,7 +37,7 @@ func ExamplePlay() {
 	// Output: floor 7.9589 ≤ regret 12.0000 ≤ bound 12.5000
 }
 
-// A game by name: its learner is made from its facts.
+// A game by name. The learner is made from the game's facts.
 func ExampleFindGame() {
 	entry, err := regret.FindGame("guess")
 	if err != nil {
@@ -74,7 +74,7 @@ func ExampleFindGame() {
 	// 1000 rounds: loss  83.7932, regret 0.7925 of at most 0.7925
 }
 
-// The comparator may move, too.
+// The comparator may move too.
 func ExampleOptions() {
 	game, err := regret.NewDrift(2, 1, 100, 0, 1)
 	if err != nil {
@@ -99,7 +99,7 @@ func ExampleOptions() {
 	// Output: static regret -992.8, dynamic regret 7.2
 }
 
-// A bettor who follows the past frequency of heads, against the adversary of coin betting.
+// A bettor that follows the past frequency of heads plays against the adversary of coin betting.
 func ExamplePlayCoin() {
 	a, err := regret.NewCoinAdversary(4)
 	if err != nil {

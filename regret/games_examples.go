@@ -103,7 +103,7 @@ func nonZeros(v []float64) (z loss.Sparse, few bool) {
 }
 
 // NewRegression plays for squared losses ½(⟨z_t, x⟩ − y_t)² with the features shown before each
-// prediction, on ℝ^d, or on the ball of a radius > 0 around the origin; radius 0 stands for ℝ^d.
+// prediction, on the ball of a radius > 0 around the origin, or on ℝ^d for an infinite radius.
 // Labels are any finite numbers.
 func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
 	g, err := newExampleGame(examples, 1, loss.Squared{})
@@ -122,7 +122,7 @@ func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
 }
 
 func regressionSet(d int, radius float64) (convex.Set, error) {
-	if radius == 0 {
+	if math.IsInf(radius, 1) {
 		return convex.NewSpace(d)
 	}
 	return convex.NewCenteredBall(d, radius)

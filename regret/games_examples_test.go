@@ -27,7 +27,7 @@ func TestExamplesAreUsed(t *testing.T) {
 		t.Error("the examples were scaled in place")
 	}
 	if _, _, err := e.New(regret.GameParams{Examples: rows, Dim: 3}); err == nil {
-		t.Error("examples of another dimension")
+		t.Error("examples of another dimension were accepted")
 	}
 	g, f, err = must(regret.FindGame("regression")).New(regret.GameParams{Examples: rows})
 	if err != nil || !f.Features || !slices.Equal(g.Features(), []float64{3, 4}) {

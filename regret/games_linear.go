@@ -11,27 +11,24 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// NoisyOptions are the parameters of [NewNoisy].
+// NoisyOptions are the parameters of [NewNoisy]. Start from [DefaultNoisyOptions].
 type NoisyOptions struct {
-	// Lipschitz is the maximum length L > 0 of subgradients; 0 stands for 1.
+	// Lipschitz is the maximum length L > 0 of subgradients.
 	Lipschitz float64
 	// Bias in [0, 1] is the part of the subgradients that is the same in all rounds, a direction
 	// drawn from the seed.
 	Bias float64
-	// Density in (0, 1] is the share of coordinates that are not 0 in a round, in expectation; 0
-	// stands for 1.
+	// Density in (0, 1] is the share of coordinates that are not 0 in a round, in expectation.
 	Density float64
-	// Reach > 0 is the length of the comparator that the game names on unbounded sets; 0 stands for
-	// 1.
+	// Reach > 0 is the length of the comparator that the game names on unbounded sets.
 	Reach float64
 }
 
-func (o *NoisyOptions) normalize() error {
-	for _, p := range []*float64{&o.Lipschitz, &o.Density, &o.Reach} {
-		if *p == 0 {
-			*p = 1
-		}
-	}
+// DefaultNoisyOptions are dense subgradients of length at most 1 without a bias, and a comparator
+// of length 1.
+func DefaultNoisyOptions() NoisyOptions { return NoisyOptions{Lipschitz: 1, Density: 1, Reach: 1} }
+
+func (o *NoisyOptions) check() error {
 	if err := positive("lipschitz", o.Lipschitz); err != nil {
 		return err
 	}
@@ -69,7 +66,7 @@ func NewNoisy(set convex.Set, o NoisyOptions, seed uint64) (*Noisy, error) {
 	if set == nil {
 		return nil, noregret.BadInputf("set", "nil: a set is required")
 	}
-	if err := o.normalize(); err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
 	g := &Noisy{linear: newLinear(set), o: o, seed: seed, h: make([]float64, set.Dim())}

@@ -40,7 +40,7 @@ func problem(set convex.Set, rounds int, f regret.Facts) oco.Problem {
 	return oco.Problem{Set: set, Rounds: rounds, Facts: f.Facts}
 }
 
-// linearFacts are those of linear losses.
+// linearFacts returns the facts of linear losses.
 func linearFacts(lipschitz, inf float64) regret.Facts {
 	return regret.Facts{Facts: loss.Facts{Lipschitz: lipschitz, LipschitzInf: inf}}
 }

@@ -27,7 +27,7 @@ func TestEveryLearnerInEveryGame(t *testing.T) {
 		if !e.FixedDim {
 			params[1].Dim = 3
 		}
-		for _, o := range e.Options { // a regression on a ball, too
+		for _, o := range e.Options { // also a regression on a ball
 			if e.Name == "regression" && o.Name == "radius" {
 				params = append(params, regret.GameParams{
 					Rounds: rounds, Seed: 3,
@@ -80,18 +80,18 @@ func TestEveryLearnerInEveryGame(t *testing.T) {
 	}
 	for _, e := range regret.Games() {
 		if games[e.Name] < 2 {
-			t.Errorf("%s was played by %d learners", e.Name, games[e.Name])
+			t.Errorf("%s was played by only %d learners", e.Name, games[e.Name])
 		}
 	}
 	for _, e := range oco.Learners() {
 		if learners[e.Name] == 0 {
-			t.Errorf("%s can play no game", e.Name)
+			t.Errorf("%s plays no game", e.Name)
 		}
 	}
 	t.Logf("played: %v\nby: %v", games, learners)
 }
 
-// recorder keeps what a big-float sum needs.
+// recorder keeps the data for a big-float sum.
 type recorder struct {
 	regret.Game
 	paid *big.Float
@@ -142,7 +142,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestMemory: nothing is allocated per round.
+// TestMemory checks that rounds allocate nothing.
 func TestMemory(t *testing.T) {
 	for _, name := range []string{
 		"linear-ball", "linear-space", "linear-box", "experts", "guess", "drift", "gradual",
@@ -199,7 +199,7 @@ func TestComparators(t *testing.T) {
 	}
 }
 
-// far plays far away.
+// far plays a point far away.
 type far struct{ x []float64 }
 
 func (p *far) Dim() int               { return len(p.x) }
@@ -207,7 +207,7 @@ func (p *far) Predict() []float64     { return p.x }
 func (p *far) Update([]float64) error { return nil }
 
 func TestDiverged(t *testing.T) {
-	g := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0))
+	g := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, math.Inf(1)))
 	for x, want := range map[float64]noregret.Code{
 		1e200: noregret.Diverged, math.Inf(1): noregret.BadInput,
 		math.NaN(): noregret.BadInput,
@@ -292,12 +292,12 @@ func TestPlayRefuses(t *testing.T) {
 	}
 }
 
-// dense hides everything of a learner but the three methods and the bound.
+// dense hides all methods of a learner but those of oco.Learner and Bound.
 type dense struct{ oco.Learner }
 
 func (p dense) Bound(u []float64) (float64, error) { return p.Learner.(oco.Bounder).Bound(u) }
 
-// counting counts the subgradients of each form that a learner is given.
+// counting counts the dense and the sparse subgradients that a learner receives.
 type counting struct {
 	oco.SparseLearner
 	dense, sparse, nonZeros int
@@ -316,7 +316,7 @@ func (p *counting) UpdateSparse(g loss.Sparse) error {
 
 func (p *counting) Bound(u []float64) (float64, error) { return p.SparseLearner.(oco.Bounder).Bound(u) }
 
-// TestSparseSubgradients: learners that take sparse subgradients are given those of a sparse game,
+// TestSparseSubgradients: learners that accept sparse subgradients receive those of a sparse game,
 // and the certificate is that of dense ones, bit for bit.
 func TestSparseSubgradients(t *testing.T) {
 	const d, rounds, density = 40, 300, 0.1
@@ -331,7 +331,9 @@ func TestSparseSubgradients(t *testing.T) {
 			return must(oco.NewFTRLProximal(d, oco.FTRLProximalOptions{A: 1, Beta: 1}))
 		}},
 	} {
-		game := must(regret.NewNoisy(c.set, regret.NoisyOptions{Bias: .1, Density: density}, 3))
+		options := regret.DefaultNoisyOptions()
+		options.Bias, options.Density = .1, density
+		game := must(regret.NewNoisy(c.set, options, 3))
 		sparse := &counting{SparseLearner: c.make().(oco.SparseLearner)}
 		a := play(t, sparse, game, rounds)
 		b := play(t, dense{c.make()}, game, rounds)
@@ -342,7 +344,8 @@ func TestSparseSubgradients(t *testing.T) {
 			t.Errorf("%s: %d dense and %d sparse subgradients with %d non-zeros", name, sparse.dense, sparse.sparse,
 				sparse.nonZeros)
 		}
-		full := must(regret.NewNoisy(c.set, regret.NoisyOptions{Bias: .1}, 3))
+		options.Density = 1
+		full := must(regret.NewNoisy(c.set, options, 3))
 		if play(t, sparse, full, rounds); sparse.dense != rounds {
 			t.Errorf("%s: %d dense subgradients in a dense game", name, sparse.dense)
 		}
@@ -365,7 +368,7 @@ func TestSparseExamples(t *testing.T) {
 			rows[k].Z[r.IntN(d)] = 2*r.Float64() - 1
 		}
 	}
-	game := must(regret.NewRegression(rows, 0))
+	game := must(regret.NewRegression(rows, math.Inf(1)))
 	options := oco.FTRLProximalOptions{A: 1, Beta: 1}
 	sparse := &counting{SparseLearner: must(oco.NewFTRLProximal(d, options))}
 	a := play(t, sparse, game, rounds)
@@ -381,14 +384,16 @@ func TestSparseExamples(t *testing.T) {
 // TestSparseRoundsDoNotAllocate plays a sparse game in two lengths: rounds allocate nothing.
 func TestSparseRoundsDoNotAllocate(t *testing.T) {
 	box := must(convex.NewCube(30, -1, 1))
-	game := must(regret.NewNoisy(box, regret.NoisyOptions{Density: .2}, 3))
+	options := regret.DefaultNoisyOptions()
+	options.Density = .2
+	game := must(regret.NewNoisy(box, options, 3))
 	count := func(rounds int) float64 {
 		return testing.AllocsPerRun(3, func() {
 			_, err := regret.Play(context.Background(), must(oco.NewAdaGrad(box, nil)), game, rounds, regret.Options{})
 			must(0, err)
 		})
 	}
-	// The runtime allocates now and then.
+	// The runtime itself allocates occasionally.
 	if short, long := count(10), count(2000); long-short > 50 {
 		t.Errorf("%v allocations in 10 rounds, %v in 2,000", short, long)
 	}

@@ -81,12 +81,12 @@ type Facts struct {
 // Unknown returns the facts of a game about which nothing is known.
 func Unknown() Facts { return Facts{Facts: loss.Unknown(), Floor: math.NaN()} }
 
-// linearFacts are those of linear losses.
+// linearFacts returns the facts of linear losses.
 func linearFacts(lipschitz, inf float64) Facts {
 	return factsOf(loss.Facts{Lipschitz: lipschitz, LipschitzInf: inf})
 }
 
-// factsOf are those of losses with the given properties, in a game without a floor.
+// factsOf returns the facts of a game without a floor whose losses have the given properties.
 func factsOf(f loss.Facts) Facts { return Facts{Facts: f, Floor: math.NaN()} }
 
 // New makes the game and returns the facts about it. It returns an error for options that the game

@@ -35,7 +35,8 @@ func noisy(name, help string, space bool, set func(d int, radius float64) (conve
 		Name: name, Help: help, Kind: "convex", Dim: 10,
 		Options: []GameOption{lipschitzOption, biasOption, densityOption, last},
 		Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
-			options := NoisyOptions{Lipschitz: o("lipschitz"), Bias: o("bias"), Density: o("density")}
+			options := DefaultNoisyOptions()
+			options.Lipschitz, options.Bias, options.Density = o("lipschitz"), o("bias"), o("density")
 			if space {
 				options.Reach = o("reach")
 			}
@@ -57,7 +58,7 @@ func noisy(name, help string, space bool, set func(d int, radius float64) (conve
 	}
 }
 
-// simpleGames are the games of play that are drawn from a seed.
+// simpleGames returns the linear and one-dimensional games drawn from a seed.
 func simpleGames() []GameEntry {
 	return []GameEntry{
 		{
@@ -105,7 +106,7 @@ func simpleGames() []GameEntry {
 	}
 }
 
-// smoothGames are drawn from a seed, too: squared losses that drift, and composite ones.
+// smoothGames returns more games drawn from a seed: squared losses that drift, and composite ones.
 func smoothGames() []GameEntry {
 	return []GameEntry{
 		{
@@ -196,14 +197,14 @@ func checkSpan(examples []Example, rounds int) error {
 // typicalExamples stands for a game of examples in an outline: all its sizes are 1.
 func typicalExamples() *ExampleGame { return &ExampleGame{length: 1, inf: 1, label: 1, least: 1} }
 
-// regressionFacts are the facts of d features and a ball of radius u, 0 for ℝ^d.
+// regressionFacts are the facts of d features and a ball of radius u, +Inf for ℝ^d.
 func (g *ExampleGame) regressionFacts(d int, u float64) Facts {
 	f := Unknown()
 	f.Features, f.Smoothness = true, g.length*g.length
 	if d == 1 {
 		f.StrongConvexity = g.least * g.least
 	}
-	if u > 0 {
+	if !math.IsInf(u, 1) {
 		rho := float64(u*g.length) + g.label
 		f.Lipschitz, f.LipschitzInf = g.length*rho, g.inf*rho
 		if f.Lipschitz > 0 {
@@ -222,6 +223,14 @@ func (g *ExampleGame) classificationFacts(u float64) Facts {
 		f.ExpConcavity = newtonMu(portable.Exp(-u*g.length), g.length, 2*u)
 	}
 	return f
+}
+
+// regressionRadius is the radius that the option asks for: its 0 is ℝ^d.
+func regressionRadius(option float64) float64 {
+	if option == 0 {
+		return math.Inf(1)
+	}
+	return option
 }
 
 // exampleGames are the games of data sets.
@@ -247,7 +256,7 @@ func exampleGames() []GameEntry {
 				if err := checkSpan(examples, p.Rounds); err != nil {
 					return nil, Facts{}, err
 				}
-				u := o("radius")
+				u := regressionRadius(o("radius"))
 				g, err := NewRegression(examples, u)
 				if err != nil {
 					return nil, Facts{}, err
@@ -255,7 +264,7 @@ func exampleGames() []GameEntry {
 				return g, g.regressionFacts(len(examples[0].Z), u), nil
 			},
 			Outline: func(p GameParams, o func(string) float64) (convex.Set, Facts, error) {
-				u := o("radius")
+				u := regressionRadius(o("radius"))
 				set, err := regressionSet(p.Dim, u)
 				return set, typicalExamples().regressionFacts(p.Dim, u), err
 			},

@@ -58,7 +58,7 @@ func TestOutlines(t *testing.T) {
 			}
 		}
 		if _, _, err := e.Preview(regret.GameParams{Rounds: 10, Dim: -1}); err == nil {
-			t.Errorf("%s: a negative dimension was taken", e.Name)
+			t.Errorf("%s: a negative dimension was accepted", e.Name)
 		}
 	}
 	if outlines < 18 {
@@ -66,7 +66,7 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// stated tells which facts are known.
+// stated describes which facts are known.
 func stated(f regret.Facts) string {
 	known := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	return fmt.Sprint(known(f.Lipschitz), known(f.LipschitzInf), known(f.StrongConvexity), known(f.Smoothness),
@@ -106,7 +106,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// variants are parameters that a game is tested with.
+// variants returns parameters with which a game is tested.
 func variants(e *regret.GameEntry) []regret.GameParams {
 	all := []regret.GameParams{{Rounds: 60, Seed: 1}, {Rounds: 60, Seed: 2}}
 	if !e.FixedDim {
@@ -140,7 +140,7 @@ func point(r *random.Source, set convex.Set, vertex bool) []float64 {
 	return x
 }
 
-// TestFactsAreTrue: what a game says of itself holds for its losses at random points.
+// TestFactsAreTrue checks that a game's facts hold for its losses at random points.
 func TestFactsAreTrue(t *testing.T) {
 	r := random.New(1, "facts")
 	for _, e := range regret.Games() {
@@ -202,7 +202,7 @@ func TestFactsAreTrue(t *testing.T) {
 					f.LipschitzInf)
 			}
 			if !math.IsInf(f.Lipschitz, 1) && longest < 0.05*f.Lipschitz {
-				t.Errorf("%s: subgradients have length %v at most, a bound of %v is of little use", name, longest,
+				t.Errorf("%s: subgradients have length %v at most, so a bound of %v is too loose", name, longest,
 					f.Lipschitz)
 			}
 		}
@@ -235,7 +235,7 @@ func digest(t *testing.T, g regret.Game, vertices bool) uint64 {
 	return h.Sum64()
 }
 
-// golden are digests of games of 60 rounds with seed 1.
+// golden holds digests of games of 60 rounds with seed 1.
 var golden = map[string]uint64{
 	"guess":              0x3406b0ac851ee831,
 	"absolute":           0x29f8f12adab1964b,
@@ -279,7 +279,7 @@ func TestGamesReplay(t *testing.T) {
 			!strings.HasPrefix(e.Name, "minimax")
 		other, _, _ = e.New(regret.GameParams{Rounds: 60, Seed: 2})
 		if again := digest(t, other, f.Vertices); (again != first) != seeded {
-			t.Errorf("%s: with another seed it is equal: %v", e.Name, again == first)
+			t.Errorf("%s: with another seed it is the same: %v", e.Name, again == first)
 		}
 		if want := golden[e.Name]; first != want {
 			t.Errorf("%s: its digest is %#x, was %#x: games must not change between releases", e.Name, first, want)
@@ -314,7 +314,7 @@ func TestEntries(t *testing.T) {
 			"no examples":    {Rounds: 10, Examples: []regret.Example{}},
 		} {
 			if _, _, err := e.New(p); err == nil {
-				t.Errorf("%s: %s was taken", e.Name, name)
+				t.Errorf("%s: %s was accepted", e.Name, name)
 			}
 		}
 		for _, o := range e.Options {
@@ -328,7 +328,7 @@ func TestEntries(t *testing.T) {
 				}
 			}
 		}
-		// Points of the wrong length and not finite are refused.
+		// Points of the wrong length and points that are not finite are refused.
 		for _, x := range [][]float64{nil, make([]float64, e.Dim+1), append(make([]float64, e.Dim-1), math.NaN())} {
 			if _, err := g.Next(x); err == nil {
 				t.Errorf("%s played against %v", e.Name, x)
@@ -368,7 +368,7 @@ func TestSmallDimensions(t *testing.T) {
 	}
 	sparse := must(regret.FindGame("sparse"))
 	if _, _, err := sparse.New(regret.GameParams{Dim: 1, Options: map[string]float64{"active": 2}}); err == nil {
-		t.Error("two active coordinates of one")
+		t.Error("two active coordinates in dimension 1")
 	}
 }
 
@@ -377,15 +377,23 @@ func TestRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	claim := func(v ...float64) func(int) float64 { return func(t int) float64 { return v[t-1] } }
 	do := func(_ any, err error) error { return err }
+	noisy := func(change func(o *regret.NoisyOptions)) error {
+		o := regret.DefaultNoisyOptions()
+		change(&o)
+		return do(regret.NewNoisy(ball, o, 1))
+	}
 	for name, err := range map[string]error{
 		"guess above 1":     do(regret.NewGuess([]float64{.5, 1.5}, 1)),
 		"guess NaN":         do(regret.NewGuess([]float64{nan}, 1)),
 		"absolute skew":     do(regret.NewAbsolute(nil, -1, 1)),
-		"noisy without set": do(regret.NewNoisy(nil, regret.NoisyOptions{}, 1)),
-		"noisy lipschitz":   do(regret.NewNoisy(ball, regret.NoisyOptions{Lipschitz: -1}, 1)),
-		"noisy bias":        do(regret.NewNoisy(ball, regret.NoisyOptions{Bias: 1.1}, 1)),
-		"noisy density":     do(regret.NewNoisy(ball, regret.NoisyOptions{Density: nan}, 1)),
-		"noisy reach":       do(regret.NewNoisy(ball, regret.NoisyOptions{Reach: inf}, 1)),
+		"noisy without set": do(regret.NewNoisy(nil, regret.DefaultNoisyOptions(), 1)),
+		"noisy lipschitz":   noisy(func(o *regret.NoisyOptions) { o.Lipschitz = -1 }),
+		"noisy lipschitz 0": noisy(func(o *regret.NoisyOptions) { o.Lipschitz = 0 }),
+		"noisy bias":        noisy(func(o *regret.NoisyOptions) { o.Bias = 1.1 }),
+		"noisy density":     noisy(func(o *regret.NoisyOptions) { o.Density = nan }),
+		"noisy density 0":   noisy(func(o *regret.NoisyOptions) { o.Density = 0 }),
+		"noisy reach":       noisy(func(o *regret.NoisyOptions) { o.Reach = inf }),
+		"noisy reach 0":     noisy(func(o *regret.NoisyOptions) { o.Reach = 0 }),
 		"no experts":        do(regret.NewExpertGame(0, .1, 1)),
 		"expert gap":        do(regret.NewExpertGame(2, .6, 1)),
 		"sparse lambda":     do(regret.NewSparseGame(2, nan, 1, 1)),
@@ -396,14 +404,15 @@ func TestRefusals(t *testing.T) {
 		"drift noise":       do(regret.NewDrift(1, 1, 1, 2, 1)),
 		"gradual dimension": do(regret.NewGradual(1, 10, 1)),
 		"gradual period":    do(regret.NewGradual(2, nan, 1)),
-		"no examples":       do(regret.NewRegression(nil, 0)),
-		"no features":       do(regret.NewRegression([]regret.Example{{}}, 0)),
+		"no examples":       do(regret.NewRegression(nil, inf)),
+		"no features":       do(regret.NewRegression([]regret.Example{{}}, inf)),
 		"ragged examples": do(regret.NewRegression([]regret.Example{{[]float64{1}, 1}, {[]float64{1, 2}, 1}},
-			0)),
-		"NaN feature":               do(regret.NewRegression([]regret.Example{{[]float64{nan}, 1}}, 0)),
-		"Inf label":                 do(regret.NewRegression([]regret.Example{{[]float64{1}, inf}}, 0)),
-		"huge feature":              do(regret.NewRegression([]regret.Example{{[]float64{1e200}, 1}}, 0)),
+			inf)),
+		"NaN feature":               do(regret.NewRegression([]regret.Example{{[]float64{nan}, 1}}, inf)),
+		"Inf label":                 do(regret.NewRegression([]regret.Example{{[]float64{1}, inf}}, inf)),
+		"huge feature":              do(regret.NewRegression([]regret.Example{{[]float64{1e200}, 1}}, inf)),
 		"regression radius":         do(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, -1)),
+		"regression radius 0":       do(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0)),
 		"class label":               do(regret.NewClassification([]regret.Example{{[]float64{1}, 0}}, 1)),
 		"class Inf":                 do(regret.NewClassification([]regret.Example{{[]float64{inf}, 1}}, 1)),
 		"class radius":              do(regret.NewClassification([]regret.Example{{[]float64{1}, 1}}, 0)),
@@ -456,15 +465,15 @@ func TestRefusals(t *testing.T) {
 	p := must(regret.NewMinimaxPlayer(ball, nil, nil, 5))
 	for _, g := range [][]float64{{0, 1}, {0, 0}, {1}, {nan, 0}} {
 		if p.Update(g) == nil {
-			t.Errorf("the minimax player took %v", g)
+			t.Errorf("the minimax player accepted %v", g)
 		}
 	}
 	must(0, p.Update([]float64{1, 0}))
 	if p.Update([]float64{2, 0}) == nil {
-		t.Error("the minimax player took another L")
+		t.Error("the minimax player accepted another L")
 	}
 	if b := must(p.Bound([]float64{1, 0})); !math.IsInf(b, 1) {
-		t.Errorf("a bound of %v in the middle", b)
+		t.Errorf("a bound of %v before the last round", b)
 	}
 }
 
@@ -473,7 +482,7 @@ func TestGivenEnds(t *testing.T) {
 	set := must(convex.NewCenteredBall(2, 1))
 	g := must(regret.NewMinimax(set, []float64{.5, 0}, []float64{0, .5}, 1, 100))
 	if g.Extreme() {
-		t.Error("two inner points are said to be extreme")
+		t.Error("two inner points are reported as extreme")
 	}
 	l := must(regret.NewMinimaxPlayer(set, []float64{.5, 0}, []float64{0, .5}, 100))
 	if c := play(t, l, g, 100); c.Regret <= g.Floor() {
@@ -484,9 +493,9 @@ func TestGivenEnds(t *testing.T) {
 	}
 }
 
-// TestGolden pins loss, regret and bound of games of 500 rounds with seed 1. They were checked for
-// sense when they were taken: 0 < regret ≤ bound, but for the gradual game, where a learner that
-// follows the losses beats every fixed point.
+// TestGolden pins loss, regret and bound of games of 500 rounds with seed 1. When they were
+// recorded, 0 < regret ≤ bound held for each but the gradual game, in which a learner that follows
+// the losses beats every fixed point.
 func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		game, learner       string

@@ -35,11 +35,11 @@ func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap
 	return u, value, gap, nil
 }
 
-// objective is a convex function; grad, if not nil, takes a subgradient.
+// objective is a convex function; it writes a subgradient to grad unless grad is nil.
 type objective func(u, grad []float64) (float64, error)
 
-// minimize seeks the least value of f on a bounded set from the projection of u, which takes the
-// point found. See [Replay].
+// minimize minimizes f over a bounded set, starting from the projection of u, and writes the point
+// found to u. See [Replay].
 func minimize(ctx context.Context, set convex.Set, u []float64, f objective) (value, gap float64, err error) {
 	const steps, precision, patience = 3000, 1e-9, 30
 	d := set.Dim()
@@ -144,7 +144,7 @@ type replay struct {
 	sum    []total
 }
 
-// evaluate is F(u); grad, if not nil, takes a subgradient.
+// evaluate returns F(u) and writes a subgradient to grad unless grad is nil.
 func (p *replay) evaluate(u, grad []float64) (float64, error) {
 	p.game.Restart()
 	clear(p.sum)

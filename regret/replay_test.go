@@ -52,13 +52,13 @@ func TestReplay(t *testing.T) {
 			t.Errorf("radius %v: Replay %v at %v with gap %v, descent %v at %v", radius, value, u, gap, f, x)
 		}
 	}
-	space := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0))
+	space := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, math.Inf(1)))
 	if _, _, _, err := regret.Replay(context.Background(), space, 3); err == nil {
 		t.Error("a replay on an unbounded set")
 	}
 }
 
-// TestReplayKinks: with kinks the gap is larger, and still certified.
+// TestReplayKinks: with kinks the gap is larger but still certified.
 func TestReplayKinks(t *testing.T) {
 	for _, name := range []string{"absolute", "linear-ball", "experts", "guess", "gradual"} {
 		g, _, err := must(regret.FindGame(name)).New(regret.GameParams{Seed: 3})

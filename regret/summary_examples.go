@@ -12,7 +12,7 @@ import (
 // ExampleSummary is the summary of an [ExampleGame] with losses that have no moments: the number of
 // rounds. The game plays its examples in order, over and over, so this number determines how often
 // each was played. The best point is sought by the method of [Replay] over the distinct examples,
-// from the best point found last, to a certified gap; the set must be bounded.
+// starting from the last best point, to a certified gap; the set must be bounded.
 type ExampleSummary struct {
 	losses []*loss.Example
 	n      int
@@ -35,7 +35,7 @@ func (s *ExampleSummary) Add(f loss.Function) error {
 	return nil
 }
 
-// evaluate is Σ l_t(u); grad, if not nil, takes the subgradient.
+// evaluate returns Σ l_t(u) and writes the subgradient to grad unless grad is nil.
 func (s *ExampleSummary) evaluate(u, grad []float64) (float64, error) {
 	var value total
 	if grad != nil {

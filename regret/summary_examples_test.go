@@ -33,9 +33,9 @@ func TestExampleSummary(t *testing.T) {
 	g := must(regret.NewClassification([]regret.Example{{[]float64{1}, 1}, {[]float64{2}, -1}}, 1))
 	s := g.Summary()
 	if s.Add(must(loss.NewExample([]float64{1}, 1, loss.LogisticLoss{}))) == nil {
-		t.Error("another game's loss was taken")
+		t.Error("another game's loss was accepted")
 	}
 	if _, _, err := s.Best(make([]float64, 1), must(convex.NewSpace(1))); err == nil {
-		t.Error("the best point of an unbounded set")
+		t.Error("an unbounded set has a best point")
 	}
 }

@@ -171,8 +171,8 @@ func (s *SquareSummary) dense() *squareSolver {
 	return s.solver
 }
 
-// within is the set in the basis's r coordinates that has the same best point; nil if there is
-// none.
+// within returns the set in the basis's r coordinates that has the same best point, or nil if there
+// is none.
 func (s *SquareSummary) within(set convex.Set, r int) (convex.Set, error) {
 	switch set := set.(type) {
 	case *convex.Space:
@@ -185,7 +185,8 @@ func (s *SquareSummary) within(set convex.Set, r int) (convex.Set, error) {
 	return nil, nil
 }
 
-// everywhere finds the best point in the coordinates of ℝ^d, for sets that are not round.
+// everywhere finds the best point in the coordinates of ℝ^d, for sets other than ℝ^d and balls
+// around the origin.
 func (s *SquareSummary) everywhere(dst []float64, set convex.Set) (least, gap float64, err error) {
 	d, r := s.d, s.moments.n
 	n := float64(d)
@@ -232,8 +233,8 @@ func (s *SquareSummary) outside(least, diameter, norm float64) float64 {
 }
 
 const (
-	// squareRidge is what is added to the matrix's diagonal, relative to its largest entry, where
-	// it has no factor, as the features do not span the space.
+	// squareRidge is added to the matrix's diagonal, relative to its largest entry, if the matrix
+	// has no factor because the features do not span the space.
 	squareRidge = 1e-12
 	// squarePivot is the least share of a diagonal entry that its pivot in the factor may have.
 	squarePivot = 1e-11
@@ -311,9 +312,9 @@ func (q *squareSolver) best(dst []float64, set convex.Set, losses func(u []float
 	return losses(dst), max(vec.Dot(q.work, dst)-low, 0), nil
 }
 
-// argmax minimizes ½uᵀSu − ⟨b, u⟩. Where b is next to 0, because labels and features are
-// uncorrelated, the objective is mostly rounding, and no gap can be small beside it: then a gap
-// that is small beside the losses at the origin will do.
+// argmax minimizes ½uᵀSu − ⟨b, u⟩. If b is nearly 0, because labels and features are uncorrelated,
+// the objective is mostly rounding, and no gap is small relative to it. Then a gap that is small
+// relative to the losses at the origin suffices.
 func (q *squareSolver) argmax(dst []float64, set convex.Set, atOrigin float64) (gap float64, err error) {
 	gap, err = q.space.Argmax(dst, q.s, q.b, set, squarePrecision)
 	if err != nil && noregret.CodeOf(err) == noregret.Diverged && gap <= float64(squarePrecision*atOrigin) {

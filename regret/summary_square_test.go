@@ -41,7 +41,7 @@ func TestSquareSummary(t *testing.T) {
 					}
 					f := must(loss.NewExample(z, 3*r.Float64()-1, loss.Squared{}))
 					fs = append(fs, f)
-					if kind == "orthogonal" { // Σyz = 0 but for rounding
+					if kind == "orthogonal" { // Σyz = 0 up to rounding
 						minus := slices.Clone(z)
 						for i := range minus {
 							minus[i] *= -1 / 3.0
@@ -118,8 +118,8 @@ func rotated(r *random.Source, d, k int) [][]float64 {
 }
 
 // TestSpannedSquareSummary: above dimension 1,024, where the summary works in the span of the
-// features, the best point and its loss are those of the same features in as many dimensions as
-// they span.
+// features, the best point and its loss are those of the same features in the dimension of their
+// span.
 func TestSpannedSquareSummary(t *testing.T) {
 	const d, k = 90, 5
 	r := random.New(4, "wide")
@@ -170,7 +170,7 @@ func TestSpannedSquareSummary(t *testing.T) {
 			}
 		}
 	}
-	// A set that is not round has its best point outside of the span.
+	// On a set that is not a ball the best point may lie outside the span.
 	cube := must(convex.NewCube(d, -.02, .015))
 	u := make([]float64, d)
 	least, gap, err := wide.Best(u, cube)
@@ -190,7 +190,7 @@ func TestSpannedSquareSummary(t *testing.T) {
 	}
 }
 
-// TestWideZeros: features of zeros span nothing.
+// TestWideZeros: zero features have an empty span.
 func TestWideZeros(t *testing.T) {
 	s := must(regret.NewSquareSummary(2000))
 	must(0, s.Add(must(loss.NewExample(make([]float64, 2000), 2, loss.Squared{}))))
@@ -202,7 +202,7 @@ func TestWideZeros(t *testing.T) {
 }
 
 // TestWideGames: games of squared losses play in a dimension whose square does not fit in memory,
-// and say how much they need where they do not fit themselves.
+// and state the memory that they need if the games themselves do not fit.
 func TestWideGames(t *testing.T) {
 	const d, rounds = 60_000, 8
 	for _, name := range []string{"gradual", "regression"} {
@@ -265,7 +265,7 @@ func TestSparseSquares(t *testing.T) {
 		wrong := must(loss.NewSparseExample(d+1, loss.Sparse{}, 1, loss.Squared{}))
 		hinge := must(loss.NewSparseExample(d, loss.Sparse{}, 1, loss.HingeLoss{}))
 		if a.Add(wrong) == nil || a.Add(hinge) == nil || a.Add(must(loss.NewSquaredDistance(u[:]))) == nil {
-			t.Errorf("%s: takes other losses", name)
+			t.Errorf("%s: accepted other losses", name)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func TestSummaries(t *testing.T) {
 			}
 		}
 		if err := c.s.Add(must(loss.NewExample([]float64{1}, 1, loss.HingeLoss{}))); err == nil {
-			t.Errorf("%T takes hinge losses", c.s)
+			t.Errorf("%T accepted hinge losses", c.s)
 		}
 	}
 	s := regret.NewCompositeSummary(1)
@@ -80,6 +80,6 @@ func TestSummaries(t *testing.T) {
 		}
 	}
 	if _, _, err := s.Best(make([]float64, 1), must(convex.NewSimplex(1))); err == nil {
-		t.Error("composite losses on a simplex")
+		t.Error("composite losses on a simplex were accepted")
 	}
 }

@@ -22,15 +22,20 @@ func TestConfigRefused(t *testing.T) {
 		}, "streams": func(c *Config) {
 			c.MaxStreams = -1
 		}, "rate": func(c *Config) { c.Rate = -1 }, "burst": func(c *Config) { c.Burst = -1 },
+		"no tick": func(c *Config) { c.Tick = 0 }, "no snapshots": func(c *Config) { c.SnapshotEvery = 0 },
+		"no body": func(c *Config) { c.MaxBody = 0 }, "no items": func(c *Config) { c.MaxItems = 0 },
+		"no answer": func(c *Config) { c.MaxAnswer = 0 }, "no streams": func(c *Config) { c.MaxStreams = 0 },
+		"no burst": func(c *Config) { c.Rate = 5 }, "no time": func(c *Config) { c.RequestTime = 0 },
 		"time": func(c *Config) { c.RequestTime = -1 }, "tokens": func(c *Config) { c.Tokens = "/nowhere" },
 		"keys": func(c *Config) { c.Keys = &policy.Keys{} }, "retain": func(c *Config) { c.Retain = -1 },
-		"retain twice": func(c *Config) { c.Retain, c.RetainAll = 1, true },
+		"no retention": func(c *Config) { c.Retain = 0 },
 	} {
-		c := Config{Data: t.TempDir(), FS: vfs.NewMem()}
+		c := DefaultConfig(t.TempDir())
+		c.FS = vfs.NewMem()
 		change(&c)
 		if s, err := New(c); err == nil {
 			_ = s.Close()
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 	dir := t.TempDir()
@@ -38,8 +43,10 @@ func TestConfigRefused(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := New(Config{Data: dir, FS: vfs.NewMem()}); err == nil {
+	c := DefaultConfig(dir)
+	c.FS = vfs.NewMem()
+	if s, err := New(c); err == nil {
 		_ = s.Close()
-		t.Error("short keys were taken")
+		t.Error("short keys were accepted")
 	}
 }

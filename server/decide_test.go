@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestDecideTakesNoLock: decisions are answered while the state is locked and the writer stands
-// still.
+// TestDecideTakesNoLock checks that decisions are answered while the state is locked and the writer
+// is blocked.
 func TestDecideTakesNoLock(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -24,11 +24,12 @@ func TestDecideTakesNoLock(t *testing.T) {
 	last := w.server.log.Stats().Last
 	w.decide("toy", "c")
 	if got := w.server.log.Stats().Last; got != last {
-		t.Errorf("deciding wrote to the log: %d events after %d", got, last)
+		t.Errorf("deciding wrote to the log: %d events, %d before", got, last)
 	}
 }
 
-// TestImmediateExposure: with the option, units count durably as soon as they have a decision.
+// TestImmediateExposure checks that with the option, a unit's exposure is durable as soon as the
+// unit has a decision.
 func TestImmediateExposure(t *testing.T) {
 	w := newWorld(t)
 	w.apply(strings.Replace(toy, "hold_back: 0.1", "exposure: immediate", 1))
@@ -43,7 +44,7 @@ func TestImmediateExposure(t *testing.T) {
 	}
 }
 
-// TestLongPoll: a client that has the policy waits until it changes.
+// TestLongPoll checks that a client that has the current policy waits until it changes.
 func TestLongPoll(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -74,7 +75,7 @@ func TestLongPoll(t *testing.T) {
 	tag := first.Header.Get("ETag")
 	for i, d := range w.decide("toy", "a", "b", "c", "d") {
 		if got := p.Decide([]string{"a", "b", "c", "d"}[i]); got.Name != d.Arm || got.Propensity != d.Propensity {
-			t.Errorf("the client's %+v, the server's %+v", got, d)
+			t.Errorf("the client decides %+v, the server %+v", got, d)
 		}
 	}
 	if r, _ := get(tag, "0s"); r.StatusCode != http.StatusNotModified {
@@ -102,7 +103,7 @@ func TestLongPoll(t *testing.T) {
 	}()
 	w.server.Drain() // ends the poll
 	if p := <-done; p != nil {
-		t.Errorf("a poll that was ended got %+v", p)
+		t.Errorf("an ended poll got %+v", p)
 	}
 	w.get(503, nil, "GET", "/readyz", "")
 	w.get(200, nil, "GET", "/livez", "")

@@ -17,7 +17,9 @@ func Example() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	s, err := server.New(server.Config{Data: dir, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	c := server.DefaultConfig(dir)
+	c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	s, err := server.New(c)
 	if err != nil {
 		panic(err)
 	}

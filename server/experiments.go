@@ -161,7 +161,7 @@ func (a *experimentAPI) conclude(w http.ResponseWriter, r *http.Request) error {
 	return a.summary(w, r)
 }
 
-// Conclude ends an experiment with a named mixture, or with that which the policy would deploy.
+// Conclude ends an experiment with a named mixture, or with the one that the policy would deploy.
 func (a *experimentAPI) Conclude(ctx context.Context, name string, mixture map[string]float64, reason string) error {
 	return a.submit(ctx, name, experiment.KindConclude, reason,
 		experiment.ConcludeEvent{Experiment: name, Mixture: mixture, Reason: reason})

@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestOperator: pause, resume, rollback and delete, and the reports that follow them.
+// TestOperator checks pause, resume, rollback, veto and delete, and the reports that follow them.
 func TestOperator(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -71,6 +71,6 @@ func TestOperator(t *testing.T) {
 	w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
 	w.get(404, nil, "GET", "/v1/experiments/toy/report", "")
 	if f := w.post("/v1/feedback", item{token, map[string]float64{"x": 1}}); f.Rejected != 1 {
-		t.Errorf("feedback for what is gone: %+v", f)
+		t.Errorf("feedback for a deleted experiment: %+v", f)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// logAPI serves the log and what it folds to.
+// logAPI serves the log and the state that it folds to.
 type logAPI struct {
 	config   *Config
 	log      eventlog.Log
@@ -40,7 +40,7 @@ func (a *logAPI) state(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // exportFrom returns the position at which an export begins: that of the request, or the first one
-// kept.
+// in the log.
 func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 	stats := a.log.Stats()
 	from := stats.First
@@ -53,7 +53,7 @@ func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 	}
 	if from < stats.First {
 		return 0, web.WithStatus(http.StatusGone, noregret.NotFound, "from",
-			"position %d is gone: the first one kept is %d", from, stats.First)
+			"position %d was dropped: the first one in the log is %d", from, stats.First)
 	}
 	if from > stats.Last+1 {
 		return 0, noregret.Errorf(noregret.NotFound, "from", "position %d: the last one is %d", from, stats.Last)
@@ -61,9 +61,9 @@ func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 	return from, nil
 }
 
-// export writes the log as JSON lines from a position on, only those of one experiment if one is
-// named. Events may be dropped while it runs. If that happens before the first line, it begins
-// anew.
+// export writes the log as JSON lines from a position on, limited to one experiment if one is
+// named. Events may be dropped while it runs. If that happens before the first line, it starts
+// again.
 func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("experiment")
 	found := name == "" || a.policies.get(name) != nil
@@ -89,14 +89,14 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 		})
 		switch {
 		case err == nil && !found:
-			return noSuch(name) // nor has the log an event of that name
+			return noSuch(name) // the log has no event of that name either
 		case err == nil || r.Context().Err() != nil:
 			return nil
 		case !read && errors.Is(err, eventlog.ErrCompacted):
-			continue // with the positions as they are now
+			continue // with the current positions
 		}
 		a.config.Logger.Error("an export broke off", "error", err)
-		panic(http.ErrAbortHandler) // so that the client does not take it for complete
+		panic(http.ErrAbortHandler) // the client must not take the export for complete
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// TestExport: the lines are the log, and can be imported into another one.
+// TestExport checks that the exported lines are the log and can be imported into another one.
 func TestExport(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -58,8 +58,8 @@ func TestExport(t *testing.T) {
 	w.get(404, nil, "GET", "/v1/export?from=99", "")
 }
 
-// compactingLog drops the events up to a position before the first Read, as a compaction does that
-// runs beside an export.
+// compactingLog drops the events up to a position before the first Read, as a compaction that runs
+// during an export does.
 type compactingLog struct {
 	eventlog.Log
 	t    *testing.T
@@ -79,9 +79,9 @@ func (l *compactingLog) Read(ctx context.Context, from uint64) iter.Seq2[eventlo
 	return l.Log.Read(ctx, from)
 }
 
-// TestExportBesideCompaction: events that are dropped after the export has looked where the log
-// begins neither break off the connection nor go unnoticed: a position that was asked for is gone,
-// and an export of all that is kept begins behind them.
+// TestExportBesideCompaction drops events after an export has read where the log begins. The
+// connection does not break: an export from a dropped position answers 410 Gone, and an export
+// without a position begins after the dropped events.
 func TestExportBesideCompaction(t *testing.T) {
 	for query, want := range map[string]int{"": http.StatusOK, "?from=1": http.StatusGone} {
 		w := newWorld(t)

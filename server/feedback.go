@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// feedbackAPI takes exposures, feedback and aggregates. It answers when they are durable.
+// feedbackAPI accepts exposures, feedback and aggregates. It answers when they are durable.
 type feedbackAPI struct {
 	config   *Config
 	signer   *policy.Signer
@@ -36,8 +36,7 @@ func (a *feedbackAPI) exposures(w http.ResponseWriter, r *http.Request) error {
 	return a.units(w, r, experiment.KindExposures)
 }
 
-// units takes feedback or exposures. It verifies the tokens; the fold decides about everything
-// else.
+// units accepts feedback or exposures. It verifies the tokens; the fold decides everything else.
 func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string) error {
 	var in struct {
 		Items []policy.FeedbackItem `json:"items"`
@@ -113,7 +112,7 @@ func placeOutcome(items []policy.ItemResult, where []int, o *experiment.Outcome)
 	}
 }
 
-// aggregates takes sums that a client has computed itself.
+// aggregates accepts sums that a client has computed itself.
 func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	var in policy.Aggregate
 	if err := web.ReadJSON(r, &in); err != nil {

@@ -20,15 +20,16 @@ func tamper(token string) string {
 	return string(b)
 }
 
-// TestRefusedSumsComeAgain: a report of sums that were all refused does not use up its sequence
-// number.
+// TestRefusedSumsComeAgain checks that a report whose sums were all refused does not use up its
+// sequence number.
 func TestRefusedSumsComeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
 	send := func(units, sequence int) (f policy.FeedbackResult) {
 		w.get(200, &f, "POST", "/v1/aggregates",
 			fmt.Sprintf(
-				`{"experiment": "toy", "source": "s", "sequence": %d, "items": [{"version": 1, "arm": "gain", "units": %d}]}`, sequence, units))
+				`{"experiment": "toy", "source": "s", "sequence": %d, "items": [{"version": 1, "arm": "gain", `+
+					`"units": %d}]}`, sequence, units))
 		return f
 	}
 	if f := send(-2, 1); f.Rejected != 1 {
@@ -42,8 +43,8 @@ func TestRefusedSumsComeAgain(t *testing.T) {
 	}
 }
 
-// TestHostileItems: items of feedback are judged one by one, with the fates that docs/service.md
-// promises.
+// TestHostileItems checks that items of feedback are judged one by one, with the results that
+// docs/service.md states.
 func TestHostileItems(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)

@@ -7,18 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
 )
 
-// fuzzBody sends bodies to a route: the answer is one that the OpenAPI document knows, never a 5xx,
-// and the state stays one that can be saved and read.
+// fuzzBody sends bodies to a route. The answer must be one of those in the OpenAPI document and
+// never a 5xx, and the state must remain one that can be saved and read.
 func fuzzBody(f *testing.F, method, path, media string, seeds ...string) {
-	s, err := New(Config{Data: f.TempDir(), FS: vfs.NewMem(), Tick: time.Hour, Now: func() time.Time {
-		return time.Unix(1_800_000_000, 0)
-	}})
+	config := testConfig(f)
+	config.Now = func() time.Time { return time.Unix(1_800_000_000, 0) }
+	s, err := New(config)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -80,8 +78,10 @@ func FuzzExposuresBody(f *testing.F) {
 
 func FuzzAggregatesBody(f *testing.F) {
 	fuzzBody(f, "POST", "/v1/aggregates", "application/json",
-		`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "gain", "units": 3, "metrics": {"x": {"n": 2, "sum": 3, "squares": 5}}}]}`,
-		`{"experiment": "toy", "source": "t", "sequence": 2, "items": [{"version": 1, "arm": "control", "held_back": true, "units": 1, "pairs": {"x": {"n": 1, "x": 1, "y": 1, "xx": 1, "yy": 1, "xy": 1}}}]}`)
+		`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "gain", "units": 3, `+
+			`"metrics": {"x": {"n": 2, "sum": 3, "squares": 5}}}]}`,
+		`{"experiment": "toy", "source": "t", "sequence": 2, "items": [{"version": 1, "arm": "control", "held_back": `+
+			`true, "units": 1, "pairs": {"x": {"n": 1, "x": 1, "y": 1, "xx": 1, "yy": 1, "xy": 1}}}]}`)
 }
 
 func FuzzOFREPBody(f *testing.F) {

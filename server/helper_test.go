@@ -58,6 +58,14 @@ func noLeaks(t testing.TB) {
 	t.Cleanup(func() { goleak.VerifyNone(t, running) })
 }
 
+// testConfig is the default on a file system in memory, where rounds close only when something else
+// happens.
+func testConfig(t testing.TB) Config {
+	c := DefaultConfig(t.TempDir())
+	c.FS, c.Tick = vfs.NewMem(), time.Hour
+	return c
+}
+
 func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	noLeaks(t)
@@ -67,15 +75,13 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 func newLeakyWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), logs: &lockedBuffer{}}
-	w.config = Config{
-		Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour,
-		Now: func() time.Time {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return w.now
-		},
-		Logger: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	w.config = testConfig(t)
+	w.config.Now = func() time.Time {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.now
 	}
+	w.config.Logger = slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, c := range change {
 		c(&w.config)
 	}
@@ -109,9 +115,8 @@ func (w *world) restart() {
 	w.start()
 }
 
-// settle waits until the writer is idle: until it has finished the commands before this one, and
-// the snapshot and the compaction that they have set off. What a test reads of the log afterwards
-// stays as it is.
+// settle waits until the writer is idle: until it has finished the commands before this one and the
+// snapshot and the compaction that they have started. The log does not change afterwards.
 func (w *world) settle() {
 	w.t.Helper()
 	if _, err := w.server.writer.submit(context.Background(), &command{}); err != nil {
@@ -143,8 +148,8 @@ func (w *world) do(method, path, body string, header ...string) (int, []byte) {
 	return resp.StatusCode, b
 }
 
-// send sends a request with more headers, follows no redirection, and checks the answer against the
-// OpenAPI document.
+// send sends a request with further headers, follows no redirection, and checks the answer against
+// the OpenAPI document.
 func (w *world) send(r *http.Request, header ...string) (*http.Response, []byte) {
 	w.t.Helper()
 	for i := 0; i+1 < len(header); i += 2 {
@@ -163,7 +168,7 @@ func (w *world) send(r *http.Request, header ...string) (*http.Response, []byte)
 	return resp, b
 }
 
-// get is do for an answer of the given status, read into v.
+// get sends a request, requires the given status and reads the answer into v.
 func (w *world) get(status int, v any, method, path, body string, header ...string) {
 	w.t.Helper()
 	got, b := w.do(method, path, body, header...)
@@ -187,7 +192,7 @@ metrics:
   - {name: x}
   - {name: y, range: [-10, 10]}
 objective: {goals: [{metric: x}]}
-guardrails: [{metric: y, min: 0}]
+guardrails: [{metric: y, min: 0, hard: false}]
 round: {length: 1m, min_units: 10}
 attribution_window: 10m
 hold_back: 0.1
@@ -240,7 +245,7 @@ func (w *world) post(path string, items ...item) policy.FeedbackResult {
 	return out
 }
 
-// doc is the OpenAPI document, compiled.
+// doc is the compiled OpenAPI document.
 var doc = sync.OnceValue(func() (d struct {
 	all      map[string]any
 	compiler *jsonschema.Compiler
@@ -264,7 +269,7 @@ var doc = sync.OnceValue(func() (d struct {
 	return d
 })
 
-// follow goes down a path of keys, through references, and returns the node and its JSON pointer.
+// follow follows a path of keys, resolving references, and returns the node and its JSON pointer.
 func follow(t testing.TB, keys ...string) (map[string]any, string) {
 	t.Helper()
 	node, pointer := doc().all, ""
@@ -290,7 +295,7 @@ func follow(t testing.TB, keys ...string) (map[string]any, string) {
 	return node, pointer
 }
 
-// checkAnswer holds an answer to what the document says of its route, status and media type.
+// checkAnswer checks an answer against the document's schema for its route, status and media type.
 func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, b []byte) {
 	t.Helper()
 	_, pattern := routeOf(s, r)
@@ -303,7 +308,7 @@ func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, 
 	if answer == nil {
 		keys[4] = "default"
 		if answer, _ = follow(t, keys...); answer == nil {
-			t.Errorf("%s %s: the document does not know the status %d %s", r.Method, pattern, resp.StatusCode, status)
+			t.Errorf("%s %s: the status %d is not in the document: %s", r.Method, pattern, resp.StatusCode, status)
 			return
 		}
 	}
@@ -313,7 +318,7 @@ func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, 
 	media, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	schema, pointer := follow(t, append(keys, "content", media, "schema")...)
 	if schema == nil {
-		t.Errorf("%s %s: status %d, the document does not know the media type %q: %s", r.Method, pattern,
+		t.Errorf("%s %s: status %d: the media type %q is not in the document: %s", r.Method, pattern,
 			resp.StatusCode, media, b)
 		return
 	}
@@ -340,7 +345,7 @@ func jsonInt(n int) string {
 	return string(b)
 }
 
-// routeOf is the route that a request goes to.
+// routeOf returns the route of a request.
 func routeOf(s *Server, r *http.Request) (http.Handler, string) {
 	h, pattern := s.router.mux.Handler(r)
 	method, path, ok := strings.Cut(pattern, " ")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestKeysAreSecret: nobody else can read the keys.
+// TestKeysAreSecret checks that other users cannot read the file of the keys.
 func TestKeysAreSecret(t *testing.T) {
 	w := newWorld(t)
 	info, err := os.Stat(filepath.Join(w.config.Data, "keys.json"))

@@ -21,8 +21,8 @@ import (
 	"github.com/noregret/noregret/server"
 )
 
-// The load tests print figures and hold them to nothing but sense: make load. Client and service
-// share the machine.
+// The load tests (make load) print figures and check only that they are plausible. Client and
+// service share the machine.
 
 const loadToy = `name: load
 arms: [{name: control, value: {w: 0}}, {name: a, value: {w: 1}}, {name: b, value: {w: 2}}]
@@ -34,10 +34,12 @@ attribution_window: 1s
 open_tokens: 10000000
 `
 
-// loaded is a service on the disk, as noregret serve runs it.
+// loaded starts a service on the disk, as noregret serve runs it.
 func loaded(b *testing.B) (*server.Server, *client.Client, string) {
 	b.Helper()
-	s, err := server.New(server.Config{Data: b.TempDir(), Logger: quiet})
+	config := server.DefaultConfig(b.TempDir())
+	config.Logger = quiet
+	s, err := server.New(config)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -125,7 +127,7 @@ func post(h *http.Client, url, body string) error {
 }
 
 // BenchmarkLoadDecide compares decisions with a bare net/http handler that reads the same JSON and
-// answers JSON of the same form, in turns, in one run.
+// answers JSON of the same form. It measures both in turns within one run.
 func BenchmarkLoadDecide(b *testing.B) {
 	_, _, url := loaded(b)
 	bare := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +194,7 @@ func BenchmarkLoadDecide(b *testing.B) {
 func BenchmarkLoadFeedback(b *testing.B) {
 	for _, batch := range []int{1, 500} {
 		_, c, url := loaded(b)
-		// The tokens are made before: the measured part is feedback alone.
+		// The tokens are made before the clock starts: only feedback is measured.
 		var tokens []string
 		for len(tokens) < 600_000*min(batch, 2)/2 {
 			units := make([]string, 1000)
@@ -225,8 +227,8 @@ func BenchmarkLoadFeedback(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadSoak lets rounds close every second under load, with the exposures and feedback of
-// new units, and looks at the memory: it must not grow once the first windows have closed.
+// BenchmarkLoadSoak closes a round every second under a load of exposures and feedback of new
+// units. The memory must not grow once the first windows have closed.
 func BenchmarkLoadSoak(b *testing.B) {
 	s, c, _ := loaded(b)
 	ctx := context.Background()

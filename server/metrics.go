@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// metrics are the metrics of /metrics.
+// metrics holds the metrics that /metrics serves.
 type metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
@@ -30,7 +30,7 @@ type metrics struct {
 	by map[string]*counters
 }
 
-// counters are those of one experiment.
+// counters holds the counters of one experiment.
 type counters struct {
 	decisions prometheus.Counter
 }
@@ -117,7 +117,7 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// stateCollector collects gauges from the log and the state when it is asked for metrics.
+// stateCollector collects gauges from the log and the state when metrics are requested.
 type stateCollector struct {
 	log    eventlog.Log
 	writer *writer

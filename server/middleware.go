@@ -16,7 +16,7 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// middleware is what all routes share: metrics, access, limits and errors.
+// middleware holds what all routes share: metrics, access, limits and errors.
 type middleware struct {
 	config  *Config
 	tokens  *access.Tokens
@@ -158,7 +158,7 @@ func (m *middleware) wrapPage(rt web.Route, d *dashboard.Dashboard) http.Handler
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := m.checkOrigin(r)
 		if err == nil && rt.Method == http.MethodPost {
-			err = m.checkRate(nil, w, r) // nobody guesses tokens faster through the form
+			err = m.checkRate(nil, w, r) // the form must not make guessing tokens faster
 		}
 		if err != nil {
 			web.WriteError(w, r, m.config.Logger, err)

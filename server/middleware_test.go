@@ -24,8 +24,8 @@ func TestRateLimit(t *testing.T) {
 	w.get(200, nil, "GET", "/livez", "")
 }
 
-// TestOtherSites: requests that a page of another site makes a browser send change nothing, with
-// access tokens or without.
+// TestOtherSites checks that requests that a page of another site makes a browser send change
+// nothing, with or without access tokens.
 func TestOtherSites(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -40,7 +40,8 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// TestAccess: each role opens its routes only, and a bad file of tokens changes nothing.
+// TestAccess checks that each role opens only its routes, and that a bad token file changes
+// nothing.
 func TestAccess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
 	write := func(text string) {
@@ -83,7 +84,7 @@ func TestAccess(t *testing.T) {
 	}
 	w.token = ""
 	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
-	// A bad file changes nothing and is logged once, a good one takes effect.
+	// A bad file changes nothing and is logged once. A good one takes effect.
 	write("tokens: [{name: app}]")
 	for range 3 {
 		if err := w.server.ReloadTokens(); err == nil || strings.Contains(err.Error(), "0123456789abcdef") {
@@ -91,7 +92,7 @@ func TestAccess(t *testing.T) {
 		}
 	}
 	if n := strings.Count(w.logs.String(), "the access tokens stay as they were"); n != 1 {
-		t.Errorf("a broken file was told %d times", n)
+		t.Errorf("a broken file was logged %d times", n)
 	}
 	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
 	write("tokens: [{name: app, roles: [read], token: 0123456789abcdef-new}]")
@@ -99,7 +100,7 @@ func TestAccess(t *testing.T) {
 		t.Error(err)
 	}
 	if n := strings.Count(w.logs.String(), "the access tokens were read again"); n != 1 {
-		t.Errorf("a good file was told %d times", n)
+		t.Errorf("a good file was logged %d times", n)
 	}
 	w.get(401, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
 	w.get(200, nil, "GET", "/v1/experiments/toy/report", "", "Authorization", "bearer 0123456789abcdef-new")

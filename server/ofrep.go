@@ -107,7 +107,7 @@ func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 	}
 	e := a.policies.get(key)
 	if e == nil {
-		return web.WriteJSON(w, http.StatusNotFound, flagFailure{key, "FLAG_NOT_FOUND", "there is no such experiment"})
+		return web.WriteJSON(w, http.StatusNotFound, flagFailure{key, "FLAG_NOT_FOUND", "no such experiment"})
 	}
 	if failure != nil {
 		failure.Key = key
@@ -127,8 +127,8 @@ func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 }
 
 // evaluateAll evaluates every experiment. Its ETag changes with the unit, with any policy, and
-// often enough that no cached token grows older than half the shortest attribution window.
-// The immediate exposures of all are one write to the log.
+// often enough that no cached token grows older than half the shortest attribution window. All
+// immediate exposures are one write to the log.
 func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	unit, failure, err := targetingKey(r)
 	if err != nil {

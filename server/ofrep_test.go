@@ -77,7 +77,7 @@ func TestOFREP(t *testing.T) {
 	if status, _, _ := bulk("bob", tag); status != 200 {
 		t.Errorf("another unit's tag: %d", status)
 	}
-	w.wait(5 * time.Minute) // half a window: the tokens must not grow old in a cache
+	w.wait(5 * time.Minute) // half a window: cached tokens must not expire
 	if status, _, _ := bulk("ann", tag); status != 200 {
 		t.Errorf("after half a window: %d", status)
 	}
@@ -88,8 +88,8 @@ func TestOFREP(t *testing.T) {
 	}
 }
 
-// TestBulkIsOneFlush: the immediate exposures of all flags of a bulk evaluation are one write to
-// the log, and each experiment has its own.
+// TestBulkIsOneFlush checks that the immediate exposures of all flags of a bulk evaluation are one
+// write to the log, with an event for each experiment.
 func TestBulkIsOneFlush(t *testing.T) {
 	w := newWorld(t)
 	const many = 12

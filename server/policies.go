@@ -32,7 +32,7 @@ func newPolicyTable(m *metrics) *policyTable {
 	return t
 }
 
-// newEntry seals a policy. Nobody else may have it yet.
+// newEntry seals a policy, which must not be shared yet.
 func newEntry(p *policy.Policy, c *counters) (*entry, error) {
 	text, err := p.Seal()
 	if err != nil {
@@ -46,7 +46,7 @@ func newEntry(p *policy.Policy, c *counters) (*entry, error) {
 	return e, nil
 }
 
-// all returns the entries by name; nobody changes the map.
+// all returns the entries by name. The map must not be changed.
 func (t *policyTable) all() map[string]*entry { return *t.entries.Load() }
 
 // get returns an experiment's entry, or nil.

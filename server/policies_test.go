@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// escapes has names and values with all that encoders of JSON write in more than one way.
+// escapes has names and values with every character that JSON encoders write in more than one way.
 const escapes = `name: hostile
 arms:
   - {name: a, value: "<b>x</b> & y"}
@@ -20,8 +20,8 @@ metrics: [{name: x, range: [0, 1e15]}]
 policy: {kind: fixed, split: {a: .5, b: .5}}
 `
 
-// TestPolicyBytes: a policy is served as the bytes that its digest is of, so that its
-// readers decide as the service does, whatever it contains.
+// TestPolicyBytes checks that the service sends exactly the bytes whose digest the policy states.
+// Clients then decide as the service does, whatever characters the policy contains.
 func TestPolicyBytes(t *testing.T) {
 	w := newWorld(t)
 	w.apply(escapes)
@@ -35,7 +35,7 @@ func TestPolicyBytes(t *testing.T) {
 	}
 	sum := sha256.Sum256(bytes.Replace(b, []byte(p.Digest), nil, 1))
 	if hex.EncodeToString(sum[:]) != p.Digest {
-		t.Errorf("the digest %s is not of the bytes without it", p.Digest)
+		t.Errorf("the digest %s is not that of the other bytes", p.Digest)
 	}
 	var units []string
 	for i := range 40 {
@@ -44,7 +44,7 @@ func TestPolicyBytes(t *testing.T) {
 	for _, d := range w.decide("hostile", units...) {
 		if got := p.Decide(d.Unit); got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version ||
 			!bytes.Equal(got.Value, d.Value) {
-			t.Errorf("%s: here %s %s, there %s %s", d.Unit, got.Name, got.Value, d.Arm, d.Value)
+			t.Errorf("%s: the client decides %s %s, the service %s %s", d.Unit, got.Name, got.Value, d.Arm, d.Value)
 		}
 	}
 	w.get(304, nil, "GET", "/v1/experiments/hostile/policy", "", "If-None-Match", `"`+p.Digest+`"`)

@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// TestRecovery: after a restart, from snapshots or without, the state is the same and is a fold of
-// the log.
+// TestRecovery checks that a restart, with or without snapshots, gives the same state, and that it
+// is the fold of the log.
 func TestRecovery(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.SnapshotEvery = 5; c.Retain = time.Hour })
 	w.apply(toy)
@@ -32,7 +32,7 @@ func TestRecovery(t *testing.T) {
 		w.wait(time.Minute)
 		w.server.Tick()
 		if round == 8 {
-			w.wait(2 * time.Hour) // what is older may go
+			w.wait(2 * time.Hour) // older events may be compacted away
 			w.server.Tick()
 		}
 		w.settle()
@@ -48,7 +48,7 @@ func TestRecovery(t *testing.T) {
 				t.Fatalf("round %d: %+v became %+v, %v", round, want, got, err)
 			}
 			if before[0].Token != after[0].Token || before[3].Token != after[3].Token {
-				t.Error("the tokens differ: the keys were not kept")
+				t.Error("the tokens differ: the keys were lost")
 			}
 		}
 		if stats := w.server.log.Stats(); stats.First == 1 {
@@ -57,7 +57,7 @@ func TestRecovery(t *testing.T) {
 				t.Fatal(err)
 			}
 			if digest, err := state.Digest(); err != nil || digest != want.Digest || state.Position() != want.Position {
-				t.Fatalf("round %d: the fold of the log is %s at %d, the state %+v", round, digest, state.Position(),
+				t.Fatalf("round %d: the log folds to %s at %d, the state is %+v", round, digest, state.Position(),
 					want)
 			}
 		}

@@ -42,7 +42,7 @@ type Difference struct {
 	WantPropensity float64 `json:"want_propensity"`
 }
 
-// Bounds on the number of policies of an experiment and of differences that a replay keeps.
+// Bounds on the policies of an experiment and on the differences that a replay stores.
 const (
 	keepPolicies    = 4096
 	keepDifferences = 20
@@ -109,7 +109,7 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 		it := &p.Items[i]
 		version, there := policies[p.Experiment][it.Version]
 		if !there && r.From > 0 {
-			version, _ = state.PolicyAt(p.Experiment, it.Version) // nil if it is not kept
+			version, _ = state.PolicyAt(p.Experiment, it.Version) // nil if the policy is not stored
 			if policies[p.Experiment] == nil {
 				policies[p.Experiment] = map[uint64]*policy.Policy{}
 			}

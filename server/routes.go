@@ -13,14 +13,14 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// otherMethod is the method of routes that answer what no route of the API does.
+// otherMethod is the method of routes that answer requests without a route.
 const otherMethod = "other"
 
 // router sends requests to the routes of the dashboard and the API.
 type router struct {
 	mux *http.ServeMux
 	all []web.Route
-	// notFound answers what no pattern matches.
+	// notFound answers requests that match no pattern.
 	notFound http.Handler
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/server/internal/access"
 )
 
-// TestDocument: every route is in the OpenAPI document and the other way round, with its role and
-// its parameters.
+// TestDocument checks that the OpenAPI document has exactly the server's routes, with their roles
+// and parameters.
 func TestDocument(t *testing.T) {
 	w := newWorld(t)
 	paths := doc().all["paths"].(map[string]any)
@@ -31,7 +31,7 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%s: the summary %q does not name the role %s", key, summary, rt.Role)
 		}
 		if _, open := op["security"]; open != (rt.Role == access.Anyone) {
-			t.Errorf("%s: the document and the route differ in who may", key)
+			t.Errorf("%s: the document and the route differ in the role", key)
 		}
 		if op["operationId"] == nil || op["responses"] == nil {
 			t.Errorf("%s: no operationId or responses", key)
@@ -50,8 +50,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestHostile sends bad requests and wants the exact answer that docs/service.md
-// promises. The state must be the same afterwards.
+// TestHostile sends bad requests and requires the exact answers that docs/service.md states. The
+// state must be the same afterwards.
 func TestHostile(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems, c.MaxAnswer = 4096, 50, 1024 })
 	w.apply(toy)
@@ -81,11 +81,11 @@ func TestHostile(t *testing.T) {
 			413, "51 units: want 1 to 50",
 		},
 		{
-			"units whose values are too large together", "POST", "/v1/experiments/wide/decide", `{"units": ["a", "b"]}`,
+			"units whose values are too large in total", "POST", "/v1/experiments/wide/decide", `{"units": ["a", "b"]}`,
 			"application/json", 413, "2 units of values of up to 1020 bytes each: want at most 1",
 		},
 		{
-			"flags whose values are too large together", "POST", "/ofrep/v1/evaluate/flags",
+			"flags whose values are too large in total", "POST", "/ofrep/v1/evaluate/flags",
 			`{"context": {"targetingKey": "a"}}`, "application/json", 413,
 			"2 experiments with values of up to 1032 bytes together: want at most 1024; evaluate them one by one",
 		},
@@ -124,11 +124,11 @@ func TestHostile(t *testing.T) {
 		},
 		{"a wrong method", "GET", feedback, "", "", 405, "want POST"},
 		{
-			"a path that is not there", "GET", "/v1/secrets", "", "", 404,
+			"an unknown path", "GET", "/v1/secrets", "", "", 404,
 			"no such path: /openapi.json lists those of the API",
 		},
 		{
-			"a name that climbs", "PUT", "/v1/experiments/..%2F..%2Fetc%2Fpasswd",
+			"a name with parent directories", "PUT", "/v1/experiments/..%2F..%2Fetc%2Fpasswd",
 			`{"name": "../../etc/passwd", "arms": [{"name": "a", "value": 1}], "metrics": [{"name": "m"}]}`,
 			"application/json", 400,
 			`"../../etc/passwd": want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit`,
@@ -142,17 +142,17 @@ func TestHostile(t *testing.T) {
 			"more than 200000 values, or deeper than 64",
 		},
 		{
-			"a definition that is refused", "PUT", "/v1/experiments/toy",
+			"an invalid definition", "PUT", "/v1/experiments/toy",
 			strings.Replace(toy, "share: 0.2", "share: 7", 1), "application/yaml", 400, "7: want a share in [0, 1)",
 		},
 		{
-			"a change that is not allowed", "PUT", "/v1/experiments/toy",
+			"a forbidden change", "PUT", "/v1/experiments/toy",
 			toy + "\nstickiness: unit\n", "application/yaml", 409,
 			"cannot change while the experiment runs: delete the experiment, or make one of another name",
 		},
-		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "already running"},
+		{"resuming a running experiment", "POST", "/v1/experiments/toy/resume", "", "", 409, "already running"},
 		{
-			"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`,
+			"a number beyond float64", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`,
 			"application/json", 400, "must be a number in the range of float64, not a number",
 		},
 		{
@@ -185,10 +185,12 @@ func TestHostile(t *testing.T) {
 		},
 		{
 			"a null sum", "POST", "/v1/aggregates",
-			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "must be a number in the range of float64, not null",
+			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, ` +
+				`"metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`,
+			"application/json", 400, "must be a number in the range of float64, not null",
 		},
 		{
-			"a parameter that nobody reads", "GET", "/v1/export?fro=3", "", "", 400,
+			"an unknown parameter", "GET", "/v1/export?fro=3", "", "", 400,
 			`the parameter "fro" is unknown: want from, experiment`,
 		},
 		{
@@ -200,7 +202,7 @@ func TestHostile(t *testing.T) {
 			"no such path: /openapi.json lists those of the API",
 		},
 		{
-			"a path that climbs", "GET", "/v1/experiments/../../etc/passwd", "", "", 404,
+			"a path with parent directories", "GET", "/v1/experiments/../../etc/passwd", "", "", 404,
 			"no such path: /openapi.json lists those of the API",
 		},
 		{

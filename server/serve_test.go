@@ -20,8 +20,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // sendBy sends a request and reads the answer.
@@ -41,12 +39,11 @@ func sendBy(client *http.Client, method, url, body, media string) (int, []byte, 
 	return resp.StatusCode, b.Bytes(), err
 }
 
-// TestServeDrains: requests that run when the end comes are answered, and what was answered is
-// kept.
+// TestServeDrains checks that requests in progress when the service stops are answered, and that
+// what was acknowledged is in the log.
 func TestServeDrains(t *testing.T) {
 	noLeaks(t)
-	fs := vfs.NewMem()
-	config := Config{Data: t.TempDir(), FS: fs, Tick: time.Hour}
+	config := testConfig(t)
 	s, err := New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -116,17 +113,18 @@ func TestServeDrains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A request whose answer was lost with its connection may have been taken, too: at most one a
-	// client.
+	// A request whose answer was lost with its connection may have been accepted, too: at most one
+	// per client.
 	if got := int(r.Feedback.Accepted); got < acknowledged || got > acknowledged+4 {
-		t.Errorf("%d items were acknowledged, %d are there", acknowledged, got)
+		t.Errorf("%d items were acknowledged, %d are accepted", acknowledged, got)
 	}
 	if _, err := s.writer.submit(context.Background(), &command{}); err == nil {
-		t.Error("the closed service took a command")
+		t.Error("the closed service accepted a command")
 	}
 }
 
-// TestSlowAndRaw: clients that send slowly are cut off, headers beyond the limit refused.
+// TestSlowAndRaw checks that clients that send slowly are cut off and that headers beyond the limit
+// are refused.
 func TestSlowAndRaw(t *testing.T) {
 	const post = "POST /v1/experiments/x/decide HTTP/1.1\r\nHost: localhost\r\n"
 	answers(t, 150*time.Millisecond, map[string][2]string{
@@ -142,40 +140,32 @@ func TestSlowAndRaw(t *testing.T) {
 		"no HTTP": {"\x16\x03\x01\x02\x00\r\n\r\n", "HTTP/1.1 400 Bad Request"},
 		"two lengths": {"POST /v1/feedback HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
 			"1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 400 Bad Request"},
-		"a path that climbs": {
+		"a path with parent directories": {
 			"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
 			"HTTP/1.1 404 Not Found",
 		},
-		"the host of another": {
+		"another host": {
 			"POST /v1/feedback HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 2\r\n\r\n{}",
 			"HTTP/1.1 421 Misdirected Request",
 		},
 	})
 }
 
-// answers sends bytes to a service that gives a request the time, and compares the first line of
-// the answer; "" is a connection that is closed without one. On a busy machine even the headers of
-// a slow request may come too late, so that one that wants an answer is sent again.
+// answers sends bytes to a service with the given limit on a request's time and compares the first
+// line of the answer; "" means that the connection is closed without one. On a busy machine even
+// the headers of a slow request may arrive too late, so a request that expects an answer is sent
+// again.
 func answers(t *testing.T, requestTime time.Duration, cases map[string][2]string) {
 	t.Helper()
 	noLeaks(t)
-	s, err := New(Config{Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour, RequestTime: requestTime})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l, nil, time.Minute) }()
+	config := testConfig(t)
+	config.RequestTime = requestTime
+	address := serve(t, config, nil)
 	for name, c := range cases {
 		send, want := c[0], c[1]
 		var line string
 		for range 20 {
-			conn, err := net.Dial("tcp", l.Addr().String())
+			conn, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,13 +180,33 @@ func answers(t *testing.T, requestTime time.Duration, cases map[string][2]string
 			t.Errorf("%s: %q, want %q", name, line, want)
 		}
 	}
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
 }
 
-// TestListen: without access tokens only loopback addresses are opened.
+// serve runs a service on a free port until the test ends and returns its address. With a
+// certificate it speaks TLS.
+func serve(t *testing.T, c Config, certificate *tls.Certificate) (address string) {
+	t.Helper()
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l, certificate, time.Minute) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// TestListen checks that without access tokens only loopback addresses are opened.
 func TestListen(t *testing.T) {
 	w := newWorld(t)
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:80", "example.com:80", "nonsense"} {
@@ -214,7 +224,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestTLS: with a certificate the service speaks HTTPS, HTTP/2 too, and nothing else.
+// TestTLS checks that with a certificate the service speaks HTTPS, including HTTP/2, and nothing
+// else.
 func TestTLS(t *testing.T) {
 	noLeaks(t)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -233,35 +244,22 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	served := make(chan error, 1)
-	go func() {
-		served <- s.Serve(ctx, l, &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, time.Minute)
-	}()
+	address := serve(t, testConfig(t), &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key})
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
-	resp, err := (&http.Client{Transport: tr}).Get("https://" + l.Addr().String() + "/readyz")
+	resp, err := (&http.Client{Transport: tr}).Get("https://" + address + "/readyz")
 	if err != nil || resp.StatusCode != 200 || resp.ProtoMajor != 2 {
 		t.Fatalf("%+v %v", resp, err)
 	}
 	_ = resp.Body.Close()
 	tr.CloseIdleConnections()
 	old := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11}}
-	if _, err := (&http.Client{Transport: old}).Get("https://" + l.Addr().String() + "/readyz"); err == nil {
-		t.Error("TLS 1.1 was taken")
+	if _, err := (&http.Client{Transport: old}).Get("https://" + address + "/readyz"); err == nil {
+		t.Error("TLS 1.1 was accepted")
 	}
 	plain := &http.Transport{}
-	resp, err = (&http.Client{Transport: plain}).Get("http://" + l.Addr().String() + "/readyz")
+	resp, err = (&http.Client{Transport: plain}).Get("http://" + address + "/readyz")
 	if err == nil && resp.StatusCode != 400 {
 		t.Errorf("plain HTTP got %d", resp.StatusCode)
 	}
@@ -269,8 +267,4 @@ func TestTLS(t *testing.T) {
 		_ = resp.Body.Close()
 	}
 	plain.CloseIdleConnections()
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
 }

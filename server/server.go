@@ -108,10 +108,14 @@ func (s *Server) newRouter(signer *policy.Signer) *router {
 		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst),
 		cross: http.NewCrossOriginProtection(), streams: s.streams, metrics: s.metrics,
 	}
-	d := dashboard.New(dashboard.Options{
-		Source: s.live, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now, Logger: c.Logger,
-	})
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
+	conclude := func(ctx context.Context, name, reason string) error {
+		return experiments.Conclude(ctx, name, nil, reason)
+	}
+	d := dashboard.New(dashboard.Options{
+		Source: s.live, Conclude: conclude, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now,
+		Logger: c.Logger,
+	})
 	decisions := &decisionAPI{
 		config: c, signer: signer, policies: s.policies, writer: s.writer, streams: s.streams, draining: s.stop,
 	}
@@ -197,8 +201,8 @@ func (s *Server) Definition(name string) (*definition.Definition, error) {
 // Report returns an experiment's report, with its history and its last events.
 func (s *Server) Report(name string) (*policy.Report, error) { return s.live.Report(name) }
 
-// Explain explains a decision. The error is a [policy.TokenError] for a token that is not genuine
-// or belongs to another experiment.
+// Explain explains a decision. The error is a [policy.TokenError] if the token was not signed by
+// this service or belongs to another experiment.
 func (s *Server) Explain(name, token string) (*policy.Explanation, error) {
 	return s.live.Explain(name, token)
 }

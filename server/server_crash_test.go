@@ -29,7 +29,7 @@ import (
 	"github.com/noregret/noregret/server"
 )
 
-// full is whether the long form of a test is asked for: NOREGRET_FULL=1, make crash.
+// full reports whether the tests run in their long form (NOREGRET_FULL=1, make crash).
 func full() bool { return os.Getenv("NOREGRET_FULL") != "" }
 
 const crashToy = `name: toy
@@ -37,19 +37,20 @@ arms: [{name: control, value: 0}, {name: gain, value: 1}, {name: guard, value: 2
 control: {arm: control, share: 0.2}
 metrics: [{name: x}, {name: n, kind: count, default: 0}]
 objective: {goals: [{metric: x}]}
-guardrails: [{metric: x, min: -1, action: rollback}]
+guardrails: [{metric: x, min: -1, hard: false, action: rollback}]
 round: {length: 20ms, min_units: 20}
 attribution_window: 8784h
 `
 
-// crashFast learns while it is killed: its versions mature within a run, sums and units with
-// defaults wait for it, and in some runs its guardrail fires.
+// crashFast is an experiment that learns while the service is killed. Its versions mature within a
+// run, sums and units with defaults are pending, and in some runs its guardrail fires.
 const crashFast = `name: fast
 arms: [{name: control, value: 0}, {name: gain, value: 1}, {name: guard, value: "<2>&"}]
 control: {arm: control, share: 0.2}
-metrics: [{name: x, range: [0, 1]}, {name: bad, kind: count, range: [0, 1], default: 0}, {name: r, kind: ratio, numerator: x, denominator: bad}]
+metrics: [{name: x, range: [0, 1]}, {name: bad, kind: count, range: [0, 1], default: 0},
+  {name: r, kind: ratio, numerator: x, denominator: bad}]
 objective: {goals: [{metric: x}]}
-guardrails: [{metric: bad, max: 0.15, action: rollback}]
+guardrails: [{metric: bad, max: 0.15, hard: false, action: rollback}]
 round: {length: 8ms, min_units: 8}
 attribution_window: 16ms
 open_tokens: 5000
@@ -57,7 +58,7 @@ open_tokens: 5000
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// TestMain lets the test binary be the service that is killed.
+// TestMain lets the test binary run as the service that is killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("NOREGRET_CRASH_CHILD"); dir != "" {
 		if err := crashChild(dir); err != nil {
@@ -70,7 +71,9 @@ func TestMain(m *testing.M) {
 }
 
 func crashChild(dir string) error {
-	s, err := server.New(server.Config{Data: dir, Logger: quiet, SnapshotEvery: 150, Tick: 5 * time.Millisecond})
+	config := server.DefaultConfig(dir)
+	config.Logger, config.SnapshotEvery, config.Tick = quiet, 150, 5*time.Millisecond
+	s, err := server.New(config)
 	if err != nil {
 		return err
 	}
@@ -82,16 +85,16 @@ func crashChild(dir string) error {
 	return s.Serve(context.Background(), l, nil, time.Second)
 }
 
-// ledger is what the clients know: every item they sent, and what was answered.
+// ledger records what the clients know: every item that they sent, and which were answered.
 type ledger struct {
 	mu       sync.Mutex
 	items    []*sent
 	sums     uint64 // sequence number of the source
-	units    int64  // of sums that were answered
-	answered uint64 // the last sequence number that was
+	units    int64  // units of the answered sums
+	answered uint64 // the last answered sequence number
 	unsure   *policy.Aggregate
 	refused  []string
-	dropped  int64 // items sent that nobody remembers, see keep
+	dropped  int64 // sent items that the ledger has forgotten, see keep
 }
 
 // sent is one unit's exposure and feedback.
@@ -100,7 +103,7 @@ type sent struct {
 	exposed, reported bool // answered as accepted or duplicate
 }
 
-// drive sends until a request fails: every unit is new, so that each item may count once only.
+// drive sends items until a request fails. Every unit is new, so each item may count only once.
 func (g *ledger) drive(c *client.Client, worker string) {
 	ctx := context.Background()
 	for i := 0; ; i++ {
@@ -120,7 +123,7 @@ func (g *ledger) drive(c *client.Client, worker string) {
 	}
 }
 
-// finish sends what of an item was not answered yet.
+// finish sends the parts of an item that are not answered yet.
 func (g *ledger) finish(ctx context.Context, c *client.Client, it *sent) bool {
 	step := func(done *bool, send func(context.Context, ...policy.FeedbackItem) (policy.FeedbackResult, error),
 		r policy.FeedbackItem,
@@ -149,7 +152,7 @@ func (g *ledger) finish(ctx context.Context, c *client.Client, it *sent) bool {
 		})
 }
 
-// aggregate sends one report of sums, the last one again if it was not answered.
+// aggregate sends one report of sums: the last one again if it was not answered, else a new one.
 func (g *ledger) aggregate(c *client.Client) bool {
 	ctx := context.Background()
 	if g.unsure == nil {
@@ -182,9 +185,9 @@ func (g *ledger) aggregate(c *client.Client) bool {
 	return true
 }
 
-// learn drives the experiment that learns until a request fails: units and sums whose fates nobody
-// keeps, as many are late, or until it has had enough. Harm makes its guardrail fire; a rollback is
-// taken back.
+// learn drives the learning experiment until a request fails or enough reports true. It does not
+// record the results of its items, as many are late. With harm, the guardrail fires; learn resumes
+// after a rollback.
 func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enough func(*policy.Report) bool) {
 	ctx := context.Background()
 	for i := uint64(1); ; i++ {
@@ -242,12 +245,12 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 		}
 		var refused *client.Error
 		if err != nil && (!errors.As(err, &refused) || refused.Status >= 500) {
-			return // but not for a state that has changed meanwhile
+			return // a refusal because the state has changed meanwhile is no failure
 		}
 	}
 }
 
-// never is for a [learn] that goes on until the service is gone.
+// never makes [learn] run until the service is gone.
 func never(*policy.Report) bool { return false }
 
 // matured counts the versions of a report whose windows have closed with units in them.
@@ -260,7 +263,7 @@ func matured(r *policy.Report) (n int) {
 	return n
 }
 
-// acknowledged copies what has been answered so far.
+// acknowledged returns a copy of what has been answered so far.
 func (g *ledger) acknowledged() (items []*sent, answered uint64, units int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -272,15 +275,15 @@ func (g *ledger) acknowledged() (items []*sent, answered uint64, units int64) {
 	return items, g.answered, g.units
 }
 
-// keep forgets all but what was answered before the power went: what was sent later may be there or
-// not.
+// keep forgets everything except what was answered before the power loss. What was sent later may
+// or may not be in the log.
 func (g *ledger) keep(items []*sent, answered uint64, units int64) {
 	g.dropped += int64(len(g.items)-len(items)) + int64(g.sums-g.answered) + 1
 	g.items, g.answered, g.units, g.unsure = items, answered, units, nil
 }
 
-// present sends everything that was answered once more: it must be a duplicate, so it was not lost;
-// and the counters say that nothing counted twice.
+// present sends every answered item once more. Each must be a duplicate, which shows that it was
+// not lost, and the counters must show that nothing counted twice.
 func (g *ledger) present(t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx := context.Background()
@@ -293,7 +296,7 @@ func (g *ledger) present(t *testing.T, c *client.Client) {
 		e, err := c.Exposures(ctx, exposures...)
 		f, err2 := c.Feedback(ctx, feedback...)
 		if err != nil || err2 != nil || e.Duplicate != len(exposures) || f.Duplicate != len(feedback) {
-			t.Fatalf("of %d acknowledged units %d exposures and %d feedback are there, %v %v", len(exposures),
+			t.Fatalf("%d acknowledged units: %d exposures and %d feedback items are duplicates, %v %v", len(exposures),
 				e.Duplicate, f.Duplicate, err, err2)
 		}
 	}
@@ -304,7 +307,7 @@ func (g *ledger) present(t *testing.T, c *client.Client) {
 			Items: []policy.AggregateItem{{Version: 1, Arm: "gain"}},
 		})
 		if err != nil || f.Duplicate != 1 {
-			t.Fatalf("the acknowledged sums %d are gone: %+v %v", g.answered, f, err)
+			t.Fatalf("the acknowledged sums %d were lost: %+v %v", g.answered, f, err)
 		}
 	}
 	r, err := c.Report(ctx, "toy")
@@ -317,7 +320,7 @@ func (g *ledger) present(t *testing.T, c *client.Client) {
 	}
 }
 
-// settle sends again what was not answered, and checks that everything counts exactly once.
+// settle sends the unanswered items again and checks that everything counts exactly once.
 func (g *ledger) settle(t *testing.T, c *client.Client) {
 	t.Helper()
 	for _, it := range g.items {
@@ -347,7 +350,8 @@ func (g *ledger) settle(t *testing.T, c *client.Client) {
 	}
 }
 
-// checkLog checks the log and that what a service recovers from it is the fold of all of it.
+// checkLog checks the log, and that a service recovers from it the state that a fold of the whole
+// log gives.
 func checkLog(t *testing.T, fs vfs.FS, data string) {
 	t.Helper()
 	ctx := context.Background()
@@ -378,8 +382,8 @@ func checkLog(t *testing.T, fs vfs.FS, data string) {
 	}
 }
 
-// TestCrashKill kills the service with SIGKILL at random moments under load. After each start
-// everything that was answered is there, nothing twice, and the state is the fold of the log.
+// TestCrashKill kills the service with SIGKILL at random moments under load. After each start every
+// answered item has been counted exactly once, and the state is the fold of the log.
 func TestCrashKill(t *testing.T) {
 	kills := 4
 	if full() {
@@ -421,7 +425,7 @@ func TestCrashKill(t *testing.T) {
 		if k == kills || k%10 == 3 {
 			g.settle(t, c)
 		}
-		if k == kills { // on a slow machine the lives may have been too short for the rest
+		if k == kills { // on a slow machine the runs may have been too short for the rest
 			learn(c, "fast-last", true, &fired, func(r *policy.Report) bool {
 				return matured(r) >= 5 && fired.Load()
 			})
@@ -429,10 +433,10 @@ func TestCrashKill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("fast: version %d, round %d, %d of the versions kept have matured, mixture %v", r.Version, r.Round,
+			t.Logf("fast: version %d, round %d, %d of the stored versions have matured, mixture %v", r.Version, r.Round,
 				matured(r), r.Mixture)
 			if matured(r) < 5 || !fired.Load() {
-				t.Errorf("the experiment that is to learn has not, or its guardrail has not fired: %+v", r.Notes)
+				t.Errorf("the learning experiment did not learn, or its guardrail did not fire: %+v", r.Notes)
 			}
 		}
 		if k < kills {
@@ -446,7 +450,7 @@ func TestCrashKill(t *testing.T) {
 			})
 			wg.Go(func() { learn(c, fmt.Sprint("fast-", k), k%3 == 1, &fired, never) })
 			timer := time.NewTimer(time.Duration(5+rng.IntN(250)) * time.Millisecond)
-			<-timer.C // the moment is what is random
+			<-timer.C // only the moment is random
 			_ = cmd.Process.Kill()
 			wg.Wait()
 		} else {
@@ -459,7 +463,7 @@ func TestCrashKill(t *testing.T) {
 	t.Logf("%d kills, %d units and %d reports of sums sent", kills, len(g.items), g.sums)
 }
 
-// applyBoth begins the experiment whose units are counted, and the one that learns.
+// applyBoth creates the experiment whose units are counted and the one that learns.
 func applyBoth(t *testing.T, c *client.Client) {
 	t.Helper()
 	for name, text := range map[string]string{"toy": crashToy, "fast": crashFast} {
@@ -469,8 +473,9 @@ func applyBoth(t *testing.T, c *client.Client) {
 	}
 }
 
-// TestCrashDisk lets the disk fail at a random write, or cuts the power at a random moment (a clone
-// that keeps a random part of what was not flushed), and starts again on what the disk then holds.
+// TestCrashDisk makes the disk fail at a random write, or cuts the power at a random moment: a
+// clone keeps a random part of the data that was not flushed. It then starts a service on what the
+// disk holds.
 func TestCrashDisk(t *testing.T) {
 	runs := testsize.Of(8, 4)
 	if full() {
@@ -484,7 +489,9 @@ func TestCrashDisk(t *testing.T) {
 			mem = crashLife(t, g, mem, data, fmt.Sprintf("r%d-l%d", run, life), run%2 == 0, rng)
 			ends[run%2 == 0]++
 		}
-		s, err := server.New(server.Config{Data: data, FS: mem, Logger: quiet, Tick: time.Hour})
+		config := server.DefaultConfig(data)
+		config.FS, config.Logger, config.Tick = mem, quiet, time.Hour
+		s, err := server.New(config)
 		if err != nil {
 			t.Fatalf("run %d: %v", run, err)
 		}
@@ -503,11 +510,11 @@ func TestCrashDisk(t *testing.T) {
 		}
 		checkLog(t, mem, data)
 	}
-	t.Logf("%d lives ended by a failing disk, %d by a crash clone; %d acknowledged units", ends[true], ends[false],
+	t.Logf("%d runs ended by a failing disk, %d by a crash clone; %d acknowledged units", ends[true], ends[false],
 		total)
 }
 
-// crashLife runs a service under load until its disk fails or its power goes, and returns what the
+// crashLife runs a service under load until its disk fails or it loses power. It returns what the
 // disk holds.
 func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, failing bool,
 	rng *random.Source,
@@ -529,13 +536,11 @@ func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, faili
 		}
 		return nil
 	}))
-	s,
-		err := server.New(server.Config{
-		Data: data, FS: fs, Logger: quiet, SnapshotEvery: 60,
-		Tick: 2 * time.Millisecond,
-	})
+	config := server.DefaultConfig(data)
+	config.FS, config.Logger, config.SnapshotEvery, config.Tick = fs, quiet, 60, 2*time.Millisecond
+	s, err := server.New(config)
 	if err != nil {
-		t.Fatalf("%s: %v", name, err) // limit is beyond what opening writes
+		t.Fatalf("%s: %v", name, err) // limit exceeds the number of writes of opening the log
 	}
 	h := httptest.NewServer(s.Handler())
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
@@ -568,7 +573,7 @@ func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, faili
 	h.Close()
 	wg.Wait()
 	transport.CloseIdleConnections()
-	_ = s.Close() // a service whose disk has failed says so
+	_ = s.Close() // a service reports that its disk has failed
 	g.keep(items, answered, units)
 	return clone
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDocumentedCurl runs the lines of curl in docs/service.md, one after the other, as a reader
+// TestDocumentedCurl runs the curl commands in docs/service.md one after the other, as a reader
 // would.
 func TestDocumentedCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {

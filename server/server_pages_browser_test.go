@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// browser is a tab of a headless Chromium that notes what it complains of.
+// browser is a tab of a headless Chromium that records the errors on its console.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
@@ -27,8 +27,8 @@ type browser struct {
 	bad []string
 }
 
-// chromium is the browser's path. Where there is none the test is skipped; .ci/run installs it, and
-// says so with NOREGRET_BROWSER=required.
+// chromium returns the browser's path. Without a browser the test is skipped; .ci/run installs one
+// and sets NOREGRET_BROWSER=required.
 func chromium(t *testing.T) string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -36,9 +36,9 @@ func chromium(t *testing.T) string {
 		}
 	}
 	if os.Getenv("NOREGRET_BROWSER") == "required" {
-		t.Fatal("there is no Chromium here")
+		t.Fatal("no Chromium is installed")
 	}
-	t.Skip("NOT RUN: there is no Chromium here (Debian: apt-get install chromium)")
+	t.Skip("NOT RUN: no Chromium is installed (Debian: apt-get install chromium)")
 	return ""
 }
 
@@ -51,7 +51,7 @@ func newBrowser(t *testing.T) *browser {
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("no-proxy-server", true),
 	)
-	// limit ends a test that waits in vain.
+	// limit bounds the time that a test waits.
 	limit, cancelLimit := context.WithTimeout(context.Background(), 2*time.Minute)
 	b := &browser{t: t}
 	allocator, cancelAllocator := chromedp.NewExecAllocator(limit, options...)
@@ -59,7 +59,7 @@ func newBrowser(t *testing.T) *browser {
 	b.ctx = ctx
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("the browser's end: %v", err)
+			t.Logf("closing the browser: %v", err)
 		}
 		cancel()
 		cancelAllocator()
@@ -68,7 +68,8 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// listen notes errors on the console: of scripts, of the network, of the Content-Security-Policy.
+// listen records errors on the console: of scripts, of the network and of the
+// Content-Security-Policy.
 func (b *browser) listen(ev any) {
 	text := ""
 	switch ev := ev.(type) {
@@ -88,7 +89,7 @@ func (b *browser) listen(ev any) {
 	}
 }
 
-// complaints are the errors so far; it forgets them.
+// complaints returns the errors since its last call.
 func (b *browser) complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,7 +105,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// ask evaluates an expression.
+// ask evaluates a JavaScript expression.
 func ask[T any](b *browser, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
@@ -123,7 +124,7 @@ func media(name, value string) chromedp.Action[chromedp.Void] {
 	}
 }
 
-// shoot keeps a picture of the page in the directory NOREGRET_SCREENSHOTS, if that is set.
+// shoot saves a screenshot of the page in the directory NOREGRET_SCREENSHOTS, if that is set.
 func (b *browser) shoot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("NOREGRET_SCREENSHOTS")
@@ -144,8 +145,9 @@ func shows(xpath string) chromedp.Action[chromedp.Void] {
 	return chromedp.WaitReady(chromedp.Search(xpath))
 }
 
-// loaded waits for the pictures, which are all that may be still on its way.
-const loaded = `Promise.all([...document.images].map(i => i.decode())).then(() => [...document.images].every(i => i.naturalWidth > 0))`
+// loaded waits for the pictures; everything else has been loaded before.
+const loaded = `Promise.all([...document.images].map(i => i.decode())).
+	then(() => [...document.images].every(i => i.naturalWidth > 0))`
 
 func (b *browser) pictures() {
 	b.t.Helper()
@@ -155,7 +157,7 @@ func (b *browser) pictures() {
 	}
 }
 
-// wide is by how many pixels the page is wider than the window.
+// wide is the number of pixels by which the page is wider than the window.
 const wide = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
 
 // TestBrowser opens the pages in a real browser.
@@ -170,7 +172,7 @@ func TestBrowser(t *testing.T) {
 	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/"))
 	ask[bool](b, `(console.error("a try"), true)`)
 	if got := b.complaints(); len(got) != 1 || got[0] != "console.error" {
-		t.Fatalf("the console is not listened to: %q", got)
+		t.Fatalf("errors on the console are not recorded: %q", got)
 	}
 	for _, theme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 360} {
@@ -179,14 +181,15 @@ func TestBrowser(t *testing.T) {
 				b.do(chromedp.Navigate(w.http.URL+path), shows(`//main//h1`))
 				b.pictures()
 				if got := ask[int](b, wide); got > 0 {
-					t.Errorf("%s at %d pixels: %d too wide", path, width, got)
+					t.Errorf("%s at %d pixels: %d pixels too wide", path, width, got)
 				}
 				background := ask[string](b, `getComputedStyle(document.body).backgroundColor`)
 				want := map[string]string{"light": "rgb(244, 246, 248)", "dark": "rgb(18, 21, 26)"}[theme]
 				if background != want {
 					t.Errorf("%s, %s: background %s", path, theme, background)
 				}
-				if path == pages[1] && !strings.Contains(ask[string](b, `document.images[0].currentSrc`), "theme="+theme) {
+				if path == pages[1] &&
+					!strings.Contains(ask[string](b, `document.images[0].currentSrc`), "theme="+theme) {
 					t.Errorf("%s: the pictures are not in the theme", theme)
 				}
 				b.shoot(fmt.Sprintf("test-%s-%d-%d", theme, width, i))
@@ -206,7 +209,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// switchAxis looks at the lift table and goes from times to policy versions and back.
+// switchAxis checks the lift table and switches the axis from times to policy versions and back.
 func (b *browser) switchAxis(page string) {
 	b.t.Helper()
 	const lift = `//div[@data-part="lift"]`
@@ -217,7 +220,8 @@ func (b *browser) switchAxis(page string) {
 	}
 	for _, axis := range []string{"version", "time"} {
 		b.do(chromedp.Click(chromedp.Search(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"]`)),
-			shows(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"][@aria-current="true"]`), shows(`//body[@data-events]`))
+			shows(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"][@aria-current="true"]`),
+			shows(`//body[@data-events]`))
 		b.pictures()
 		if got := ask[bool](b, `[...document.images].every(i => i.currentSrc.includes("axis=`+axis+`"))`); !got {
 			b.t.Errorf("the pictures are not by %s", axis)
@@ -225,18 +229,22 @@ func (b *browser) switchAxis(page string) {
 	}
 }
 
-// TestBrowserLive: events change the page without a reload, the focus stays where it was.
+// TestBrowserLive checks that events change the page without a reload and leave the focus where it
+// was.
 func TestBrowserLive(t *testing.T) {
 	w, _ := played(t, toy, "toy")
 	b := newBrowser(t)
-	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"), shows(`//dd[@id="version"][text()="5"]`), shows(`//body[@data-events]`))
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"),
+		shows(`//dd[@id="version"][text()="5"]`), shows(`//body[@data-events]`))
 	ask[bool](b, `(window.same = true, document.querySelector("[data-part=arms]").parentElement.focus(), true)`)
 	w.round("toy", 9)
 	b.do(shows(`//dd[@id="version"][text()="6"]`), shows(`//img[contains(@src, "/mixture.svg?at=6-")]`))
 	w.get(200, nil, "POST", "/v1/experiments/toy/pause", `{"reason": "for <the> browser"}`)
-	b.do(shows(`//div[@data-part="summary"]//dd[text()="paused"]`), shows(`//div[@data-part="events"]//td[contains(text(), "for <the> browser")]`))
+	b.do(shows(`//div[@data-part="summary"]//dd[text()="paused"]`),
+		shows(`//div[@data-part="events"]//td[contains(text(), "for <the> browser")]`))
 	b.pictures()
-	if !ask[bool](b, `window.same === true && document.activeElement === document.querySelector("[data-part=arms]").parentElement`) {
+	if !ask[bool](b, `window.same === true &&
+		document.activeElement === document.querySelector("[data-part=arms]").parentElement`) {
 		t.Error("the page was loaded again, or the focus is lost")
 	}
 	b.do(chromedp.Navigate(w.http.URL+"/"), shows(`//body[@data-events]`))
@@ -251,8 +259,8 @@ func TestBrowserLive(t *testing.T) {
 	}
 }
 
-// TestBrowserKeyboard: Tab reaches every link, form and scrolling table, visibly, and the login
-// works by keys alone.
+// TestBrowserKeyboard checks that Tab visibly reaches every link, form and scrolling table, and
+// that the login works with the keyboard alone.
 func TestBrowserKeyboard(t *testing.T) {
 	_, config := withTokens(t)
 	w := newWorld(t, config)
@@ -260,12 +268,14 @@ func TestBrowserKeyboard(t *testing.T) {
 	w.token = "0123456789abcdef-boss"
 	w.apply(toy)
 	token := w.decide("toy", "ann")[0].Token
-	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"), shows(`//h1[text()="Log in"]`))
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"),
+		shows(`//h1[text()="Log in"]`))
 	tab := func() string {
 		b.do(chromedp.KeyEvent(kb.Tab))
 		return ask[string](b, `(() => { const e = document.activeElement; const s = getComputedStyle(e);
 			if (e !== document.body && s.outlineStyle === "none") return "no outline on " + e.outerHTML;
-			return e.id || e.getAttribute("aria-labelledby") || e.getAttribute("aria-label") || e.textContent.trim(); })()`)
+			return e.id || e.getAttribute("aria-labelledby") || e.getAttribute("aria-label") ||
+				e.textContent.trim(); })()`)
 	}
 	until := func(want string) {
 		t.Helper()
@@ -280,18 +290,20 @@ func TestBrowserKeyboard(t *testing.T) {
 		t.Fatalf("Tab does not reach %q: %q", want, seen)
 	}
 	until("token")
-	b.do(chromedp.KeyEvent("0123456789abcdef-wrong"), chromedp.KeyEvent(kb.Enter), shows(`//p[@role="alert"][contains(., "not known")]`))
+	b.do(chromedp.KeyEvent("0123456789abcdef-wrong"), chromedp.KeyEvent(kb.Enter),
+		shows(`//p[@role="alert"][contains(., "not known")]`))
 	until("token")
-	b.do(chromedp.KeyEvent(readerToken), chromedp.KeyEvent(kb.Enter), shows(`//h1[text()="toy"]`), shows(`//body[@data-events]`))
+	b.do(chromedp.KeyEvent(readerToken), chromedp.KeyEvent(kb.Enter),
+		shows(`//h1[text()="toy"]`), shows(`//body[@data-events]`))
 	var order []string
-	for range 12 {
+	for range 13 {
 		order = append(order, tab())
 	}
 	got := strings.Join(order, "|")
-	want := "Skip to the content|noregret|Log out|Why did a unit get its arm?|h-lift|time|policy version|" +
-		"h-guard|h-arms|h-events|API|"
+	want := "Skip to the content|noregret|Log out|Why did a unit get its arm?|End the experiment|h-lift|time|" +
+		"policy version|h-guard|h-arms|h-events|API|"
 	if !strings.HasPrefix(got, want) {
-		t.Errorf("Tab goes %q, want %q", got, want)
+		t.Errorf("Tab visits %q, want %q", got, want)
 	}
 	b.do(chromedp.Navigate(w.http.URL+"/experiments/toy/explain"), shows(`//textarea`))
 	until("token")
@@ -302,7 +314,7 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.Enter), shows(`//h1[text()="Log in"]`))
 	b.do(chromedp.Navigate(w.http.URL+"/"), shows(`//h1[text()="Log in"]`))
 	for _, text := range b.complaints() {
-		if !strings.Contains(text, "403") { // the wrong token's answer
+		if !strings.Contains(text, "403") { // the answer to the wrong token
 			t.Errorf("the console has %s", text)
 		}
 	}

@@ -25,7 +25,7 @@ func withTokens(t testing.TB) (string, func(*Config)) {
 	return path, func(c *Config) { c.Tokens = path }
 }
 
-// login sends the form of /login.
+// login submits the form of /login.
 func (w *world) login(token, next string, header ...string) (*http.Response, string) {
 	w.t.Helper()
 	r, err := http.NewRequest("POST", w.http.URL+"/login",
@@ -38,7 +38,7 @@ func (w *world) login(token, next string, header ...string) (*http.Response, str
 	return resp, string(b)
 }
 
-// newGuarded is a world with access tokens and an experiment, and the file of the tokens.
+// newGuarded returns a world with access tokens and an experiment, and the path of the token file.
 func newGuarded(t *testing.T) (w *world, path string) {
 	t.Helper()
 	path, tokens := withTokens(t)
@@ -49,8 +49,8 @@ func newGuarded(t *testing.T) (w *world, path string) {
 	return w, path
 }
 
-// TestLoginForms: pages show the way to the form, and the form lets in who may read, and back to
-// this site only.
+// TestLoginForms checks that pages redirect to the form, that the form admits tokens of the role
+// read, and that it redirects only to this site.
 func TestLoginForms(t *testing.T) {
 	w, _ := newGuarded(t)
 	for path, to := range map[string]string{
@@ -98,8 +98,8 @@ func TestLoginForms(t *testing.T) {
 	}
 }
 
-// TestLoginCookie: the cookie opens pages, nothing else, and ends with time, the logout and the
-// token.
+// TestLoginCookie checks that the cookie opens pages and nothing else, and that it ends by its age,
+// by logging out and when its token is removed.
 func TestLoginCookie(t *testing.T) {
 	w, path := newGuarded(t)
 	resp, _ := w.login(readerToken, "/")
@@ -150,15 +150,15 @@ func TestLoginCookie(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := status("/"); got != 303 {
-		t.Errorf("with the token gone: status %d", got)
+		t.Errorf("after the token was removed: status %d", got)
 	}
 	if logs := w.logs.String(); strings.Contains(logs, readerToken) || strings.Contains(logs, c.Value) {
 		t.Error("the logs hold a token or a cookie")
 	}
 }
 
-// FuzzLogin: no form but one with a token of the role read gets a cookie, none makes the service
-// fail, and none sends a browser elsewhere.
+// FuzzLogin checks that only a form with a token of the role read gets a cookie, and that no form
+// makes the service fail or redirects a browser to another site.
 func FuzzLogin(f *testing.F) {
 	for _, body := range []string{
 		"", "token=x", "token=" + readerToken + "&next=/experiments/toy",

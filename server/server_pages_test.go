@@ -17,7 +17,7 @@ import (
 	"github.com/noregret/noregret/server/internal/dashboard"
 )
 
-// played is a world with an experiment that has gone through some rounds.
+// played returns a world with an experiment that has completed some rounds.
 func played(t testing.TB, text, name string, change ...func(*Config)) (w *world, tokens []string) {
 	t.Helper()
 	w = newWorld(t, change...)
@@ -30,7 +30,7 @@ func played(t testing.TB, text, name string, change ...func(*Config)) (w *world,
 	return w, tokens
 }
 
-// round lets 40 units come, with exposures and feedback, and ends the round.
+// round sends exposures and feedback of 40 units and ends the round.
 func (w *world) round(name string, round int) (tokens []string) {
 	w.t.Helper()
 	var units []string
@@ -51,7 +51,7 @@ func (w *world) round(name string, round int) (tokens []string) {
 	return tokens
 }
 
-// text gets a page and checks what all pages have.
+// text gets a page and checks what all pages have in common.
 func (w *world) text(status int, path string) string {
 	w.t.Helper()
 	resp, err := http.Get(w.http.URL + path)
@@ -97,7 +97,7 @@ func wants(t *testing.T, page string, parts ...string) {
 	}
 }
 
-// TestPages: every page agrees with the report.
+// TestPages checks that every page agrees with the report.
 func TestPages(t *testing.T) {
 	w, tokens := played(t, toy, "toy")
 	r, err := w.server.Report("toy")
@@ -144,11 +144,11 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s by version: %v\n%.300s", a, err, svg)
 		}
 		if strings.Contains(svg, "#1B1F25") != strings.Contains(a, "dark") {
-			t.Errorf("%s is not in its theme", a)
+			t.Errorf("%s is not drawn in its theme", a)
 		}
 	}
 	wants(t, w.text(200, "/experiments/toy/pictures/guardrail-0.svg"), "limit: at least 0",
-		"interval of the mixture of now")
+		"interval of the current mixture")
 	for _, path := range []string{
 		"/experiments/toy/pictures/guardrail-1.svg",
 		"/experiments/toy/pictures/guardrail-.svg", "/experiments/toy/pictures/x.svg",
@@ -188,7 +188,8 @@ func wellFormed(text string) error {
 	}
 }
 
-// TestPagesEmpty: pages of an experiment without data, and of a service without experiments.
+// TestPagesEmpty checks the pages of an experiment without data and of a service without
+// experiments.
 func TestPagesEmpty(t *testing.T) {
 	w := newWorld(t)
 	wants(t, w.text(200, "/"), "There are none yet")
@@ -199,7 +200,7 @@ func TestPagesEmpty(t *testing.T) {
 	page := w.text(200, "/experiments/ab")
 	wants(t, page, "None are defined", "The experiment has no objective")
 	if strings.Contains(page, "objective.svg") {
-		t.Error("a picture of no objective")
+		t.Error("a picture without an objective")
 	}
 	for _, name := range []string{"mixture", "objective", "guardrail-0"} {
 		if err := wellFormed(w.text(200, "/experiments/toy/pictures/"+name+".svg")); err != nil {
@@ -224,12 +225,12 @@ metrics:
   - {name: x, unit: '<img src=x onerror=alert(1)>'}
   - {name: y, range: [-10, 10]}
 objective: {goals: [{metric: x}]}
-guardrails: [{metric: y, min: 0}]
+guardrails: [{metric: y, min: 0, hard: false}]
 round: {length: 1m, min_units: 10}
 attribution_window: 10m
 `
 
-// TestPagesEscape: names and values are text, in pages, streams and pictures.
+// TestPagesEscape checks that names and values are text in pages, streams and pictures.
 func TestPagesEscape(t *testing.T) {
 	w, tokens := played(t, hostile, "hostile")
 	sources := map[string]string{}
@@ -252,7 +253,7 @@ func TestPagesEscape(t *testing.T) {
 			" ' onmouseover='",
 		} {
 			if strings.Contains(text, bad) {
-				t.Errorf("%s has %q as it is", name, bad)
+				t.Errorf("%s has %q unescaped", name, bad)
 			}
 		}
 	}
@@ -298,8 +299,8 @@ func (w *world) events(path string, n int, between ...func()) (out []map[string]
 	return out
 }
 
-// TestLive: the stream brings all parts first, then those that change, and ends with the
-// experiment.
+// TestLive checks that the stream sends all parts first and then those that change, and that it
+// ends with the experiment.
 func TestLive(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -346,8 +347,8 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-// TestLiveOutlasts: a stream goes on beyond the time that other requests get to read and to write,
-// which is three times RequestTime: its four events have three pauses of LivePace between them.
+// TestLiveOutlasts checks that a stream may last longer than other requests, which may read and
+// write for three times RequestTime. Its four events have three pauses of LivePace between them.
 func TestLiveOutlasts(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.RequestTime = dashboard.LivePace * 5 / 6 })
 	w.apply(toy)
@@ -367,7 +368,7 @@ func TestLiveOutlasts(t *testing.T) {
 	w.http.URL = "http://" + l.Addr().String()
 	step := func(what string) func() {
 		return func() {
-			for { // on a busy machine the writer may answer too late, so that it is asked again
+			for { // on a busy machine the writer may answer too late, so try again
 				status, b := w.do("POST", "/v1/experiments/toy/"+what, "")
 				if status == http.StatusOK || status == http.StatusConflict {
 					return

@@ -47,8 +47,8 @@ func (s *snapshotter) maintain(state *experiment.State) {
 	})
 }
 
-// save saves a snapshot. It then drops the events that are older than the time they are kept and
-// that the snapshot before this one covers.
+// save saves a snapshot. It then drops the events that are older than the retention time and
+// covered by the previous snapshot.
 func (s *snapshotter) save(state *experiment.Frozen) error {
 	b, err := state.MarshalBinary()
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// liveState is the fold of the log so far. The writer changes it, everybody else reads it. It
-// implements dashboard.Source.
+// liveState is the fold of the log so far. Only the writer changes it. It implements
+// dashboard.Source.
 type liveState struct {
 	signer *policy.Signer
 	now    func() time.Time
 
-	mu      sync.RWMutex // the writer holds it to apply events, readers to look at the state
+	mu      sync.RWMutex // held by the writer to apply events and by readers
 	state   *experiment.State
 	changed atomic.Pointer[chan struct{}] // closed at the next change
 }
@@ -33,7 +33,7 @@ func newLiveState(state *experiment.State, signer *policy.Signer, now func() tim
 // Changed returns a channel that is closed at the next change of the state.
 func (l *liveState) Changed() <-chan struct{} { return *l.changed.Load() }
 
-// notify wakes those who wait for a change.
+// notify wakes the goroutines that wait for a change.
 func (l *liveState) notify() {
 	next := make(chan struct{})
 	close(*l.changed.Swap(&next))

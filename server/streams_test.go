@@ -9,8 +9,9 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// TestStreamLimit: a stream beyond the limit of its class is refused, and accepted again once
-// another has ended. Other classes, and requests for a policy that do not wait, do not count.
+// TestStreamLimit checks that a stream beyond the limit of its class is refused, and that it is
+// accepted once another has ended. Other classes, and requests for a policy that do not wait, do
+// not count.
 func TestStreamLimit(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxStreams = 1 })
 	w.apply(toy)
@@ -41,10 +42,10 @@ func TestStreamLimit(t *testing.T) {
 		polled <- resp
 	}()
 	for w.server.streams.open[web.Polls].Load() == 0 {
-		runtime.Gosched() // until the service has taken in the long poll
+		runtime.Gosched() // until the service has begun the long poll
 	}
 	refused(wait, "1 long polls are open, which is the limit", "If-None-Match", tag)
-	w.get(200, nil, "GET", wait, "") // it need not wait
+	w.get(200, nil, "GET", wait, "") // this request need not wait
 	w.get(200, nil, "GET", "/v1/experiments/toy/policy", "")
 	w.get(304, nil, "GET", "/v1/experiments/toy/policy", "", "If-None-Match", tag)
 	w.get(200, nil, "GET", "/v1/export", "")

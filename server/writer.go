@@ -110,7 +110,7 @@ func (w *writer) err() error {
 // run appends groups of commands until the queue is closed.
 func (w *writer) run() {
 	defer close(w.ended)
-	var next *command // taken from the queue, but in no group yet
+	var next *command // taken from the queue but not in a group yet
 	for {
 		c := next
 		if next = nil; c == nil {
@@ -173,7 +173,7 @@ func sizeOf(c *command) (n int) {
 	return n
 }
 
-// makeEvents makes a command's events from the state. No other event can come in between.
+// makeEvents makes a command's events from the state. No other event can be applied before them.
 func (w *writer) makeEvents(c *command) {
 	events, err := c.make(w.live.state, w.now().UnixNano())
 	if err != nil {
@@ -187,8 +187,8 @@ func (w *writer) makeEvents(c *command) {
 	}
 }
 
-// commit appends the events of a group, applies them, and answers. Events that the writer has made
-// keep their time, so that the results of [experiment.State.Try] for them can be reused.
+// commit appends the events of a group, applies them, and answers. Events made by the writer keep
+// their time, so that the results of [experiment.State.Try] for them can be reused.
 func (w *writer) commit(group []*command) {
 	var events []experiment.Event
 	var records []eventlog.Event
@@ -211,7 +211,7 @@ func (w *writer) commit(group []*command) {
 				"got position %d, want %d: another process writes to the log", first, next)
 		}
 		if err != nil {
-			w.fail("the log has failed: nothing is taken any more; restart the service", err, group)
+			w.fail("the log has failed: no further events are accepted; restart the service", err, group)
 			return
 		}
 		what, err := "", error(nil)
@@ -231,8 +231,8 @@ func (w *writer) commit(group []*command) {
 	}
 }
 
-// apply folds durable events into the state and publishes the policies that they renew. An error
-// comes with the sentence to log: the state may then differ from the log.
+// apply folds durable events into the state and publishes the renewed policies. If it returns an
+// error, the state may differ from the log; the second result is the message to log.
 func (w *writer) apply(first uint64, events []experiment.Event) (out []experiment.Outcome, what string, err error) {
 	w.live.mu.Lock()
 	defer w.live.mu.Unlock()
@@ -240,19 +240,19 @@ func (w *writer) apply(first uint64, events []experiment.Event) (out []experimen
 	out = make([]experiment.Outcome, len(events))
 	for i, e := range events {
 		if out[i], err = w.live.state.Apply(first+uint64(i), e); err != nil {
-			return nil, "the fold has met a defect: nothing is taken any more", err
+			return nil, "the fold has found a defect: no further events are accepted", err
 		}
 		renewed = renewed || out[i].Renewed
 	}
 	if renewed {
 		if err := w.policies.publish(w.live.state); err != nil {
-			return nil, "a policy cannot be published: nothing is taken any more", err
+			return nil, "a policy cannot be published: no further events are accepted", err
 		}
 	}
 	return out, "", nil
 }
 
-// fail refuses a group and every later command. Decisions go on, by the policies in force.
+// fail refuses a group and every later command. Decisions continue with the policies in force.
 func (w *writer) fail(what string, err error, group []*command) {
 	if w.failed.CompareAndSwap(nil, &err) {
 		w.logger.Error(what, "error", err)

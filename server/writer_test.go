@@ -15,9 +15,9 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// TestTriedOnce checks that the writer applies the very event that it has tried: the change is not
-// computed again under the lock of the state. If it were, the definition would be the one that the
-// test puts in the payload's place.
+// TestTriedOnce checks that the writer applies the event that it has tried and does not compute the
+// change again under the lock of the state. If it did, the definition would be the one with which
+// the test replaces the payload.
 func TestTriedOnce(t *testing.T) {
 	w := newWorld(t)
 	for _, description := range []string{"first", "other"} {
@@ -51,8 +51,8 @@ func TestTriedOnce(t *testing.T) {
 	}
 }
 
-// TestTooMuchAtOnce: a request whose events do not fit into a group is refused, and the log stays
-// usable.
+// TestTooMuchAtOnce checks that a request whose events do not fit into a group is refused and that
+// the log stays usable.
 func TestTooMuchAtOnce(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems = 300_000, 100_000 })
 	w.apply(strings.Replace(toy, "hold_back: 0.1", "exposure: immediate", 1))
@@ -62,8 +62,9 @@ func TestTooMuchAtOnce(t *testing.T) {
 	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`)
 }
 
-// TestDiskFails: when the disk fails, nothing more is acknowledged, readiness says so, decisions go
-// on, and a new service on the same disk has all that was acknowledged.
+// TestDiskFails checks that after a failure of the disk nothing more is acknowledged, readiness
+// reports the failure and decisions are still answered. A new service on the same disk has
+// everything that was acknowledged.
 func TestDiskFails(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	var broken errorfs.Toggle
@@ -81,10 +82,10 @@ func TestDiskFails(t *testing.T) {
 	w.get(503, nil, "GET", "/readyz", "")
 	w.get(200, nil, "GET", "/livez", "")
 	if len(w.decide("toy", "c")) != 1 {
-		t.Error("decisions stopped")
+		t.Error("no decision after the failure of the disk")
 	}
 	w.http.Close()
-	_ = w.server.Close() // it reports the failure
+	_ = w.server.Close() // Close reports the failure
 	w.config.FS = mem.CrashClone(vfs.CrashCloneCfg{})
 	w.start()
 	r, err := w.server.Report("toy")

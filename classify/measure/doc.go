@@ -16,6 +16,6 @@
 // The rest (Matthews' correlation, Fowlkes–Mallows) can be evaluated and used to tune a
 // threshold, but not trained for: they are not quasi-concave.
 //
-// A new measure is one small file: a type with the methods of its family and a line in
+// A new measure needs one small file, with a type that has the methods of its family, and a line in
 // the table of [Parse].
 package measure

@@ -3,9 +3,9 @@ package measure
 import "math"
 
 // FBeta is the F-measure (1+B²)TP/((1+B²)TP + B²FN + FP) (van Rijsbergen 1979) with B > 0.
-// Coefficients: a = (0, 1+B², 0), b = (B²+θ, 1, -θ). The denominator of the counts' form carries
-// B²·FN; the paper's table 2 prints B²·TP, an erratum. F₁ is the Dice coefficient and F₁ = 2J/(1+J)
-// of the [Jaccard] index J.
+// Coefficients: a = (0, 1+B², 0), b = (B²+θ, 1, -θ). The denominator in terms of the counts has the
+// term B²·FN; the paper's table 2 prints B²·TP, an erratum. F₁ is the Dice coefficient and F₁ =
+// 2J/(1+J) of the [Jaccard] index J.
 type FBeta struct {
 	// B weighs recall B times as much as precision.
 	B float64

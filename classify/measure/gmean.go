@@ -3,7 +3,7 @@ package measure
 import "math"
 
 // GMean is the geometric mean √(PN) of the class accuracies. It is not Lipschitz: its dual region
-// {αβ ≥ ¼, α, β > 0} is unbounded, so that a learner caps it. Ψ* = 0.
+// {αβ ≥ ¼, α, β > 0} is unbounded, so a learner caps it. Ψ* = 0.
 type GMean struct{}
 
 // Name implements [Measure].
@@ -40,8 +40,8 @@ func (GMean) ConjugateGradient() (float64, float64) { return 0, 0 }
 // Project implements [Concave] on A ∩ [0, M]² with M = limit > ½. Below the hyperbola α = ½exp(τ),
 // β = ½exp(-τ) the stationarity function h(τ) = α(α-a) - β(β-b) has one change of sign on |τ| ≤ ln
 // 2M; it is found by Newton's method with h' = 2α² - aα + 2β² - bβ, safeguarded by bisection. A
-// step y in τ multiplies α by exp(y), for which (2 + y)/(2 - y) stands: only correctly rounded
-// operations are used.
+// step y in τ multiplies α by exp(y), which is approximated by (2 + y)/(2 - y), so that only
+// correctly rounded operations are used.
 func (GMean) Project(a, b, limit float64) (float64, float64) {
 	ac, bc := min(a, limit), min(b, limit)
 	if ac > 0 && bc > 0 && ac*bc >= 0.25 {

@@ -121,9 +121,9 @@ func (k Coefficients) Weights(v float64) (positive, negative float64) {
 	return k.StreamWeights(v, k.Theta)
 }
 
-// StreamWeights is [Coefficients.Weights] for examples drawn with another class ratio than the
-// population's, for a subsample: k₋ is divided by the θ of the examples, while the coefficients are
-// those of the population.
+// StreamWeights is [Coefficients.Weights] for examples of a subsample whose class ratio differs
+// from the population's: k₋ is divided by the θ of the examples, while the coefficients are those
+// of the population.
 func (k Coefficients) StreamWeights(v, theta float64) (positive, negative float64) {
 	return k.A[1] - float64(v*k.B[1]), (k.A[2] - float64(v*k.B[2])) / theta
 }
@@ -145,8 +145,8 @@ func (k Coefficients) Levels() (lo, hi float64) {
 	return lo + 0, hi // + 0 turns -0 into 0
 }
 
-// RewardRange is the supremum of m such that rewards in [0, m) keep the denominator positive; +Inf
-// where any m does.
+// RewardRange is the supremum of the m for which rewards in [0, m) keep the denominator positive;
+// +Inf if all do.
 func (k Coefficients) RewardRange() float64 {
 	f := (min(k.B[1], 0) + min(k.B[2], 0)) / k.B[0]
 	if f >= 0 {
@@ -172,7 +172,7 @@ type ZeroDivision int
 
 // The rules for undefined values.
 const (
-	// UndefinedIsNaN leaves NaN; the default.
+	// UndefinedIsNaN keeps NaN. It is the default.
 	UndefinedIsNaN ZeroDivision = iota
 	// UndefinedIsZero counts an undefined value as 0.
 	UndefinedIsZero

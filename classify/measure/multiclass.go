@@ -9,8 +9,8 @@ import (
 
 // MulticlassConcave is a measure Ψ(R₁, ..., R_C) of the recalls of C ≥ 2 classes that is concave
 // and non-decreasing in each. The two-class theory (Narasimhan, Kar and Jain 2015) carries over
-// word for word; the extension to C classes is this project's. With the concave conjugate Ψ*(α) =
-// inf {⟨α, u⟩ - Ψ(u)} and the dual region A ⊂ ℝ^C,
+// unchanged; the extension to C classes is this project's. With the concave conjugate Ψ*(α) = inf
+// {⟨α, u⟩ - Ψ(u)} and the dual region A ⊂ ℝ^C,
 //
 //	Ψ(R) = min over α in A of ⟨α, R⟩ - Ψ*(α).
 //
@@ -33,8 +33,8 @@ type MulticlassConcave interface {
 	// region for every measure here.
 	ConjugateGradient() float64
 	// Project writes the Euclidean projection of a on A to dst. Where A is unbounded (G-mean),
-	// limit > 1/C caps all coordinates; elsewhere it is not used. O(C log C) or O(C) times the
-	// number of Newton steps, some ten.
+	// limit > 1/C caps all coordinates; elsewhere it is not used. O(C log C), or O(C) times the
+	// number of Newton steps, about ten.
 	Project(dst, a []float64, limit float64)
 	// OptimalDual writes ∇Ψ(u), what a converged dual equals at rewards u > 0, to dst. O(C).
 	OptimalDual(dst, u []float64)

@@ -84,7 +84,7 @@ func (c MulticlassConfusion) OneVsRest(class int) Confusion {
 }
 
 // Macro is the mean of m over the C one-versus-rest confusions: macro-averaged F_B for [FBeta].
-// Undefined values count as zero says.
+// zero is the rule for undefined values.
 func (c MulticlassConfusion) Macro(m Measure, zero ZeroDivision) float64 {
 	var sum float64
 	for k := range c.classes {
@@ -112,8 +112,8 @@ func (c MultilabelConfusion) Pooled() Confusion {
 // [FBeta].
 func (c MultilabelConfusion) Micro(m Measure) float64 { return m.Value(c.Pooled()) }
 
-// Macro is the mean of m over the labels: macro-averaged F_B for [FBeta]. Undefined values count as
-// zero says. It is NaN without labels.
+// Macro is the mean of m over the labels: macro-averaged F_B for [FBeta]. zero is the rule for
+// undefined values. It is NaN without labels.
 func (c MultilabelConfusion) Macro(m Measure, zero ZeroDivision) float64 {
 	if len(c) == 0 {
 		return math.NaN()

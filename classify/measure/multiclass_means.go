@@ -9,7 +9,7 @@ import (
 // MulticlassHMean is the harmonic mean C/Σ(1/R_k) of the recalls, 0 when one is 0. Dual region
 // {Σ√α_k ≥ √C} ∩ ball(0, C) in the orthant, Ψ* = 0; the ball is the two-class one of radius 2 for C
 // = 2. It never cuts the surface Σ√α_k = √C, whose points of largest norm are its corners C·e_k,
-// and the ball's surface lies inside the curved constraint, so that a projection is on one of the
+// and the ball's surface lies inside the curved constraint, so that a projection lies on one of the
 // two, never on their intersection.
 type MulticlassHMean struct{}
 
@@ -57,7 +57,7 @@ func (MulticlassHMean) ConjugateGradient() float64 { return 0 }
 // Project implements [MulticlassConcave]. A point beyond the ball goes to its surface. One below
 // the curved constraint goes to α_k = s_k² with s_k ≥ 0 the root of s³ - a_k·s - μ = 0 (with a
 // unclipped) and the μ ≥ 0 for which Σs_k = √C. Each s_k, and so the sum, is concave and increasing
-// in μ; μ is found by Newton's method between bounds that bisection closes.
+// in μ; μ is found by Newton's method, safeguarded by bisection.
 func (MulticlassHMean) Project(dst, a []float64, _ float64) {
 	c := float64(len(a))
 	if clipToBall(dst, a, c) {
@@ -169,7 +169,7 @@ func cubeRootAbove(x float64) float64 {
 }
 
 // MulticlassGMean is the geometric mean Π R_k^(1/C) of the recalls. It is not Lipschitz: its dual
-// region {Πα_k ≥ C^(-C), α > 0} is unbounded, so that a learner caps it. Ψ* = 0.
+// region {Πα_k ≥ C^(-C), α > 0} is unbounded, so a learner caps it. Ψ* = 0.
 type MulticlassGMean struct{}
 
 // Name implements [MulticlassConcave].
@@ -236,9 +236,9 @@ func (MulticlassGMean) ConjugateGradient() float64 { return 0 }
 
 // Project implements [MulticlassConcave] on A ∩ [0, M]^C with M = limit > 1/C. A point that
 // clipping at M does not bring into A goes to α_k = min(M, (a_k + √(a_k² + 4λ))/2), with the λ ≥ 0
-// for which Πα_k = C^(-C): both constraints separate over the coordinates once the product has its
-// multiplier, so that the clamp is exact. λ is found by Newton's method on the logarithm of the
-// product, as a function of ln λ, between bounds that bisection closes.
+// for which Πα_k = C^(-C): with a multiplier for the product, both constraints separate over the
+// coordinates, so that the clamp is exact. λ is found by Newton's method on the logarithm of the
+// product, as a function of ln λ, safeguarded by bisection.
 func (MulticlassGMean) Project(dst, a []float64, limit float64) {
 	inside, low := true, a[0]
 	for k, v := range a {

@@ -100,7 +100,7 @@ func fill(n int, v float64) []float64 {
 	return x
 }
 
-// regionMember draws a point of A, on its boundary as often as not, without calling Project.
+// regionMember draws a point of A, about half the time on its boundary, without calling Project.
 func regionMember(m MulticlassConcave, r *rand.Rand, c int, limit float64) []float64 {
 	x := make([]float64, c)
 	for {
@@ -265,7 +265,7 @@ func TestMulticlassPinned(t *testing.T) {
 		!math.IsNaN(MulticlassGMean{}.Of([]float64{0, math.NaN()})) {
 		t.Error("an empty class must give NaN")
 	}
-	// A large common offset must cost the simplex no digits.
+	// A large common offset must not cost the projection on the simplex any digits.
 	MulticlassMin{}.Project(p, []float64{1e12 + .5, 1e12 + .25, 1e12}, 0)
 	near(t, "offset", distance(p, []float64{.5 + 1./12, .25 + 1./12, 1. / 12}), 0, 1e-15)
 }

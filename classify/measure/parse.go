@@ -12,7 +12,7 @@ func usage(format string, args ...any) error {
 	return noregret.Errorf(noregret.Usage, "", format, args...)
 }
 
-// fixed is the table of measures without parameters, by all their names.
+// fixed is the table of measures without parameters, by name and alias.
 var fixed = map[string]Measure{
 	"min": Min{}, "min_tpr_tnr": Min{},
 	"hmean": HMean{}, "qmean": QMean{}, "gmean": GMean{},
@@ -29,7 +29,8 @@ var fixed = map[string]Measure{
 	"mcc": MCC{}, "fowlkes-mallows": FowlkesMallows{},
 }
 
-// parametric is the table of measures with parameters: how many, and the constructor.
+// parametric is the table of measures with parameters: their number, their form and the
+// constructor.
 var parametric = map[string]struct {
 	params int
 	usage  string
@@ -110,7 +111,7 @@ func Parse(name string) (Measure, error) {
 	return p.make(values)
 }
 
-// valid checks the parameters of measures that were made without their constructors.
+// valid checks the parameters of a measure, which may have been made without its constructor.
 func valid(m Measure) (err error) {
 	switch m := m.(type) {
 	case FBeta:

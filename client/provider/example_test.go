@@ -46,7 +46,7 @@ objective: {goals: [{metric: watch}]}
 	}
 	flags.Track(ctx, provider.Exposure, user, openfeature.NewTrackingEventDetails(0))
 	flags.Track(ctx, "watch", user, openfeature.NewTrackingEventDetails(12.5))
-	p.Shutdown() // sends what waits
+	p.Shutdown() // sends the queued items
 	report, err := c.Report(ctx, "ranking")
 	if err != nil {
 		panic(err)

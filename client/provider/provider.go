@@ -153,7 +153,7 @@ func (p *Provider) Init(openfeature.EvaluationContext) error { return nil }
 func (p *Provider) Shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), p.options.Grace)
 	defer cancel()
-	_ = p.reporter.Close(ctx) // Failed was called for what was given up
+	_ = p.reporter.Close(ctx) // Failed has been called for the dropped items
 }
 
 // Flush sends what was tracked so far.

@@ -20,7 +20,7 @@ import (
 
 func newService(t *testing.T) (*server.Server, string) {
 	t.Helper()
-	s, url := servicetest.Start(t, server.Config{}, nil)
+	s, url := servicetest.Start(t, nil)
 	c, err := client.New(client.Options{URL: url})
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,8 @@ func newService(t *testing.T) (*server.Server, string) {
 	} {
 		text := `{"name": "` + name + `", "arms": [{"name": "one", "value": ` + values[0] +
 			`}, {"name": "two", "value": ` + values[1] + `}],
-			"metrics": [{"name": "x"}, {"name": "seconds"}], "policy": {"kind": "fixed", "split": {"one": 0.5, "two": 0.5}}}`
+			"metrics": [{"name": "x"}, {"name": "seconds"}], "policy": {"kind": "fixed", "split": {"one": 0.5, ` +
+			`"two": 0.5}}}`
 		if _, err := c.Apply(context.Background(), name, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func TestProvider(t *testing.T) {
 	user := openfeature.NewEvaluationContext("eve", nil)
 	flags.Track(ctx, provider.Exposure, user, openfeature.NewTrackingEventDetails(0).Add("flag", "number"))
 	flags.Track(ctx, "x", user, openfeature.NewTrackingEventDetails(3.5).Add("flag", "number").Add("seconds", 12))
-	// ann is forgotten: the provider remembers four of the five units.
+	// The provider has forgotten ann: it remembers four of the five units.
 	flags.Track(ctx, "x", openfeature.NewEvaluationContext("ann", nil), openfeature.NewTrackingEventDetails(1))
 	flags.Track(ctx, "x", openfeature.NewEvaluationContext("stranger", nil), openfeature.NewTrackingEventDetails(1))
 	if err := p.Flush(ctx); err != nil {
@@ -143,8 +144,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestTrackElsewhere: attributes and events that are not metrics of an experiment do not affect
-// those that are. Failed is called with every refusal, of the provider or of the service.
+// TestTrackElsewhere checks that attributes and events that are not metrics of an experiment do not
+// affect those that are. Failed is called with every refusal by the provider or the service.
 func TestTrackElsewhere(t *testing.T) {
 	s, url := newService(t)
 	c, err := client.New(client.Options{URL: url})
@@ -155,7 +156,8 @@ func TestTrackElsewhere(t *testing.T) {
 	if _,
 		err := c.Apply(ctx, "narrow",
 		[]byte(
-			`{"name": "narrow", "arms": [{"name": "one", "value": 1}], "metrics": [{"name": "z", "range": [0, 1]}], "policy": {"kind": "fixed", "split": {"one": 1}}}`)); err != nil {
+			`{"name": "narrow", "arms": [{"name": "one", "value": 1}], "metrics": [{"name": "z", "range": [0, 1]}], `+
+				`"policy": {"kind": "fixed", "split": {"one": 1}}}`)); err != nil {
 		t.Fatal(err)
 	}
 	var failed []string

@@ -44,9 +44,9 @@ func newAlgorithmsCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "algorithms",
 		Short: "List the algorithms",
-		Long: `List the algorithms that train and compare know, the project's own first: the name, whether the
-threshold is tuned by default, and what it does. With --json the output is a list of {name,
-tunes_threshold, description}.`,
+		Long: `List the algorithms of train and compare, the project's own first: the name,
+whether the threshold is tuned by default, and what the algorithm does. With --json the output is
+a list of {name, tunes_threshold, description}.`,
 		Example: "  noregret algorithms\n  noregret algorithms --task multiclass",
 		Args:    noArgs,
 	}, &algorithmsOptions{taskOptions{task: taskNames[0]}})

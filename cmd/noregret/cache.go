@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const cacheLong = `Read data once and write them as a binary cache, which later commands read many times faster than
-text and without decisions to make: the feature space, the labels and the index base are in it.
+const cacheLong = `Read data once and write them as a binary cache. Later commands read it many
+times faster than text. It records the feature space, the labels and the index base, so they need
+not be given again.
 
 ` + dataHelp + `
-The cache holds all labels; which one is positive is said when it is used. docs/formats/cache.md
-describes the file. It is written whole or not at all.`
+The cache holds all labels; a command that reads it chooses the positive one.
+docs/formats/cache.md describes the file. It is written completely or not at all.`
 
 // cacheOptions are the flags of "noregret cache".
 type cacheOptions struct{ *dataFlags }
@@ -24,7 +25,7 @@ func newCacheCommand(a *app) *cobra.Command {
 	o := &cacheOptions{newDataFlags()}
 	cmd := newCommand(a, &cobra.Command{
 		Use:   "cache --output FILE DATA...",
-		Short: "Keep data as a binary cache for fast passes",
+		Short: "Convert data to a binary cache for fast passes",
 		Long:  cacheLong,
 		Example: `  noregret cache --output train.cache train-*.csv.gz
   noregret train --measure f1 --model f1.json train.cache`,

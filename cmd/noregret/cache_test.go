@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestCacheRefuses: bad flags are found before data are read or a file is made.
+// TestCacheRefuses checks that bad flags are found before data are read or a file is made.
 func TestCacheRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"cache data.svm", "required flag(s) \"output\" not set"},

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// refusal is a command line that is a usage error, and the beginning of what it says.
+// refusal is a command line that is a usage error, and the beginning of its message.
 type refusal struct{ args, want string }
 
-// checkRefused runs command lines in an empty directory. Each must end with status 2 and its error
-// and leave nothing behind.
+// checkRefused runs command lines in an empty directory. Each must end with status 2 and its error,
+// and leave no file.
 func checkRefused(t *testing.T, all ...refusal) {
 	t.Helper()
 	dir := t.TempDir()

@@ -40,18 +40,18 @@ and print, for each measure, the mean and the spread on the test parts, the seco
 training and the examples per second: as a table, as JSON, or as a picture of measure against
 training time.
 
-Seconds are wall-clock seconds of training alone, the choice of model and threshold included,
-reading and testing left out; algorithms run one after the other. A model that does not depend
-on the measure is trained once a split and its seconds count for each measure. The best mean
-of a measure is marked *, those within one spread of it (the larger of the two standard
-deviations) are marked ~. All algorithms have the same splits: the column "over" is the mean of
-the differences to one of them (logistic, or --against), split by split, with its standard error
-corrected for what the splits have in common (Nadeau and Bengio 2003); "above" and "below" say
-that 0 is outside the 95 % interval, by Student's t with one less degree of freedom than splits.
+Seconds are wall-clock seconds of training. They include the choice of model and threshold but not
+reading and testing. Algorithms run one after the other. A model that does not depend on the
+measure is trained once per split, and its seconds count for each measure. "*" marks the best mean
+of a measure, "~" those within one spread of it (the larger of the two standard deviations). All
+algorithms have the same splits. The column "over" is the mean over the splits of the difference
+from one algorithm (logistic, or --against). Its standard error is corrected for the overlap of
+the splits (Nadeau and Bengio 2003). "above" and "below" mean that 0 is outside the 95 % interval,
+by Student's t with one degree of freedom fewer than splits.
 
-Measures of all classes (macro_f1, macro_recall, ..., and gmean and the like for data of more than
-two labels without --positive) and, with --multilabel, of several labels compare the algorithms
-for these.
+Measures of all classes (macro_f1, macro_recall, ..., and gmean and the like for data with more
+than two labels without --positive) compare the algorithms for several classes. With --multilabel,
+measures of several labels compare the algorithms for several labels per row.
 
 ` + dataHelp
 
@@ -89,7 +89,7 @@ func (o *compareOptions) AddFlags(s *pflag.FlagSet) {
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the splits and of the training")
 	registerSettings(s, &o.fit, "passes", "steps", "level-positives", "folds", "tune-steps")
 	s.StringVar(&o.against, "against", o.against,
-		"algorithm whose difference to all others is shown, split by split (default logistic when it is among them)")
+		"algorithm with which all others are compared, split by split (default logistic if it is among them)")
 	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than "+
 		"once")
 	s.BoolVar(&o.json, "json", o.json, "print one JSON object")

@@ -14,9 +14,9 @@ import (
 	"github.com/noregret/noregret/internal/progress"
 )
 
-// dataFlags are the flags for reading examples. Package dataset chooses the defaults of empty ones,
-// from the model if there is one. A command that reads data has all of them (register), or those
-// that a model does not determine (registerWithModel).
+// dataFlags are the flags for reading examples. Package dataset chooses the defaults of empty
+// flags, from the model if there is one. A command that reads data has all of the flags (register),
+// or those that a model does not determine (registerWithModel).
 type dataFlags struct {
 	format, base, delimiter, quotes, header, missing, unseen string
 	label, weight, labelKey, weightKey, positive             string
@@ -36,10 +36,11 @@ func newDataFlags() *dataFlags {
 	}
 }
 
-// dataHelp is what the Long text of a command says about its DATA.
-const dataHelp = `DATA are one or more files, or - for standard input: svmlight (label index:value ...), CSV,
-JSON lines, IDX (an image file and its label file) or the binary cache of "noregret cache", plain
-or compressed by gzip or zstd; the format is found by content. Several files are one data set.`
+// dataHelp is the part about DATA in the Long text of a command.
+const dataHelp = `DATA are one or more files, or - for standard input: svmlight (label index:value ...), CSV, JSON
+lines, IDX (an image file and its label file) or the binary cache of "noregret cache",
+uncompressed or compressed by gzip or zstd. The format is recognised by content. Several files are
+one data set.`
 
 // register adds all flags of reading to a command that learns the feature space from the data.
 func (f *dataFlags) register(cmd *cobra.Command) {
@@ -47,13 +48,13 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.Var(newChoice(&f.base, "auto", "0", "1"), "base",
 		"svmlight: number of the first feature; auto is 0 if the index 0 occurs, else 1")
-	s.IntVar(&f.bits, "bits", f.bits, "hash features into 2^B slots, B from 1 to 31; 0 is off; training takes some "+
+	s.IntVar(&f.bits, "bits", f.bits, "hash features into 2^B slots, B from 1 to 31; 0 is off; training takes about "+
 		"180 bytes a slot, 200 MB for 20 bits")
-	s.IntVar(&f.maxDim, "max-dim", f.maxDim, "largest number of features, some 180 bytes of memory each in training; "+
+	s.IntVar(&f.maxDim, "max-dim", f.maxDim, "largest number of features, about 180 bytes of memory each in training; "+
 		"a line that goes beyond it is refused")
 	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
 	s.StringSliceVar(&f.categorical, "categorical", f.categorical,
-		"CSV: columns that are categories whatever they hold")
+		"CSV: columns to treat as categorical whatever they contain")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
 	s.Var(newChoice(&f.missing, "error", "zero", "indicator"), "missing",
 		"CSV: what a missing number becomes; indicator is 0 and a feature of its own (default error)")
@@ -214,8 +215,8 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "noregret: "+format+"\n", args...)
 }
 
-// skipped reports the lines that --max-bad-lines let through and the values that --unseen ignore
-// dropped.
+// skipped reports the lines that were skipped under --max-bad-lines and the values that were
+// dropped under --unseen ignore.
 func (a *app) skipped(info dataset.Info) {
 	if info.BadLines > 0 {
 		a.note("skipped %s (--max-bad-lines):", count(int(info.BadLines), "bad line", "bad lines"))

@@ -36,23 +36,24 @@ type demoOptions struct {
 	flags *pflag.FlagSet
 }
 
-const demoLong = `Run the whole loop of the decision service on this machine: start the service on a temporary
-directory, apply an example experiment, and let simulated users come through the HTTP API, on a
-clock that is turned on after each round.
+const demoLong = `Run the whole loop of the decision service on this machine: start the service on
+a temporary directory, apply an example experiment, and send simulated users through the HTTP API,
+with a clock that the command advances after each round.
 
-The experiment ranks lists by a blend of two scores with the weight alpha, of which there are
-eleven settings. The goal is recall at 20: the share of what a visitor comes to like that was in
-the list. The guardrail is the recall of documentaries, which must not be more than 6 % below that
-of today's setting, 0.5, which keeps a tenth of the visits as the control arm. Users, items and
-both scores are generated from the seed. One visit in twenty is never exposed, one in twenty of
-the others never reports, two in a hundred report twice, one in a hundred too late.
+The experiment ranks lists by a blend of two scores with the weight alpha. There are eleven
+settings of alpha. The goal is recall at 20: the share of the items a visitor will like that are
+in the list. The guardrail is the recall of documentaries. It must not be more than 6 % below that
+of today's setting, alpha=0.5, which is the control arm with at least a tenth of the visits, and it
+must hold in every round. Users, items and both scores are generated from the seed. One visit in
+twenty is never exposed. Of the others, one in twenty never reports, two in a hundred report twice,
+and one in a hundred reports too late.
 
-The table has, after some rounds, what the mixture that is served brings in truth: its recall and
-documentary recall are computed from all users, not from the feedback, which is all that the
-service knows. Best single is the best of the settings that hold the guardrail.
+The table shows the true values of the served mixture after some of the rounds: recall and
+documentary recall are computed from all users. The service itself knows only the feedback. Best
+single is the best of the settings that hold the guardrail.
 
-The address of the dashboard is printed first. On a terminal the service goes on until Ctrl-C when
-the rounds are over.`
+The command prints the address of the dashboard first. On a terminal the service keeps running
+after the last round, until Ctrl-C.`
 
 // newDemoCommand makes "noregret demo" and the command below it.
 func newDemoCommand(a *app) *cobra.Command {
@@ -81,9 +82,9 @@ func (o *demoOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.users, "users", o.users, "simulated users, 50 to 10000; each visits 20 times a round")
 	f.Uint64Var(&o.seed, "seed", o.seed, "seed of users, items and visits")
 	f.StringVar(&o.listen, "listen", o.listen, "address of the service, HOST:PORT; port 0 takes a free one")
-	f.StringVar(&o.keep, "keep", "", "directory for the service's data, kept; without it they are temporary")
+	f.StringVar(&o.keep, "keep", "", "directory in which to keep the service's data; without it they are temporary")
 	f.StringVar(&o.plot, "plot", "", "draw the learning progress into this .svg or .png file")
-	f.BoolVar(&o.exit, "exit", false, "end when the rounds are over; the default where the output is no terminal")
+	f.BoolVar(&o.exit, "exit", false, "end after the last round; the default if the output is not a terminal")
 }
 
 // Validate implements options.
@@ -131,7 +132,9 @@ func (o *demoOptions) Run(ctx context.Context, a *app, _ []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	logger := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, err := server.New(server.Config{Data: dir, Now: w.Now, Tick: time.Hour, Logger: logger})
+	config := server.DefaultConfig(dir)
+	config.Now, config.Tick, config.Logger = w.Now, time.Hour, logger
+	s, err := server.New(config)
 	if err != nil {
 		return err
 	}
@@ -272,6 +275,9 @@ func (d *demonstration) summary(ctx context.Context) error {
 		return err
 	}
 	single := d.world.Value(bestSingle)
+	if err := d.served(); err != nil {
+		return err
+	}
 	verdict := fmt.Sprintf("holds the guardrail (at least %v)", d.world.Limit())
 	if by := d.world.Limit() - d.world.Guard(p); by > 0 {
 		verdict = fmt.Sprintf("misses the guardrail (at least %v) by %.4f", d.world.Limit(), by)
@@ -280,8 +286,23 @@ func (d *demonstration) summary(ctx context.Context) error {
 	if d.world.Value(p) < single {
 		word = "below"
 	}
-	_, err = fmt.Fprintf(d.out, "\nThe learned mixture %s; its recall is %.2f %% %s that of the best single "+
+	_, err = fmt.Fprintf(d.out, "The learned mixture %s; its recall is %.2f %% %s that of the best single "+
 		"setting.\n", verdict, 100*math.Abs(d.world.Value(p)/single-1), word)
+	return err
+}
+
+// served prints in how many of the versions that were served the guardrail held, in truth.
+func (d *demonstration) served() error {
+	held, first := 0, ""
+	for _, h := range d.report.History {
+		if d.world.Guard(d.world.Mixture(h.Mixture)) >= d.world.Limit() {
+			held++
+		} else if first == "" {
+			first = fmt.Sprintf("; the first that did not is version %d", h.Version)
+		}
+	}
+	_, err := fmt.Fprintf(d.out, "\nThe guardrail held in %d of %d versions that were served%s.\n", held,
+		len(d.report.History), first)
 	return err
 }
 

@@ -25,19 +25,20 @@ type demoClassifierOptions struct {
 	keep string
 }
 
-const classifierDemoLong = `Train classifiers on data that the command makes itself: write a training and a test file of made-up
-card payments (the data set "fraud" of "noregret generate": raw, unscaled columns, 2.5 %
-positives), train on the first for F1 and for G-mean, and measure on the second, beside plain
-logistic regression and logistic regression with a threshold tuned on held-out data.
+const classifierDemoLong = `Train classifiers on data that the command generates: write a training
+file and a test file of synthetic card payments (the data set "fraud" of "noregret generate": raw,
+unscaled columns, 2.5 % positives), train on the first file for F1 and for G-mean, and measure on
+the second. For comparison, do the same with plain logistic regression and with logistic
+regression with a threshold tuned on held-out data.
 
-The table shows the measures on the test file, all of the same rows. --keep leaves the files and the
-models behind for a closer look.`
+The table shows the measures on the test file, all on the same rows. --keep keeps the files and
+the models.`
 
 // newDemoClassifierCommand makes "noregret demo classifier".
 func newDemoClassifierCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "classifier",
-		Short: "Train classifiers on made-up data with rare positives and print the table",
+		Short: "Train classifiers on synthetic data with rare positives and print a table",
 		Long:  classifierDemoLong,
 		Example: `  noregret demo classifier
 
@@ -52,7 +53,7 @@ func newDemoClassifierCommand(a *app) *cobra.Command {
 func (o *demoClassifierOptions) AddFlags(f *pflag.FlagSet) {
 	f.Int64Var(&o.rows, "rows", o.rows, "rows of each of the two files, at least 1000")
 	f.Uint64Var(&o.seed, "seed", o.seed, "seed of the data and of the training")
-	f.StringVar(&o.keep, "keep", o.keep, "directory for the files, kept; without it they are temporary")
+	f.StringVar(&o.keep, "keep", o.keep, "directory in which to keep the files; without it they are temporary")
 }
 
 // Validate implements options.
@@ -126,7 +127,7 @@ func demoModel(dir, algorithm, measure string) string {
 	return filepath.Join(dir, algorithm+"-"+measure+".json")
 }
 
-// demoData writes one file of made-up payments.
+// demoData writes one file of synthetic payments.
 func (a *app) demoData(ctx context.Context, path string, rows int64, seed uint64) error {
 	g, err := synth.New(synth.Fraud, seed)
 	if err != nil {

@@ -30,10 +30,11 @@ var evaluated = []string{
 	"precision", "mcc", "kappa", "f2", "f0.5",
 }
 
-const evaluateLong = `Apply a model to labelled data and report all measures, the confusion matrix and the counts.
+const evaluateLong = `Apply a model to labelled data and print all measures, the confusion matrix
+and the counts.
 
 ` + dataHelp + `
-They are read with the model's own feature space, one block at a time, never as a whole.
+They are read with the model's own feature space, one block at a time.
 
 Values of features that training did not have are ignored and their number is reported on
 standard error; --unseen error refuses them. A label that training did not have is refused;
@@ -42,9 +43,9 @@ weighted; n and positives count rows.
 
 With --json the output is one object with a key per measure: f1, gmean, qmean, hmean,
 min_tpr_tnr, jaccard, tpr, tnr, accuracy, balanced_accuracy, precision, mcc, kappa, f2 and f0.5
-(null where it is undefined), and n, positives, negatives, ignored_features, bad_lines, confusion
-{tp, fn, tn, fp}, threshold, positive_label, measure (what the model was trained for), algorithm.
-A measure of another name that the model was trained for is added under that name.
+(null where undefined), and n, positives, negatives, ignored_features, bad_lines, confusion {tp,
+fn, tn, fp}, threshold, positive_label, measure (for which the model was trained), algorithm. If
+the model was trained for a measure that is not in this list, the object has it under its name.
 
 A model of several classes gives accuracy, macro_f1, macro_precision, macro_recall, min, hmean,
 qmean and gmean, n, labels, confusion (a list of rows, one for each true class), classes (a list
@@ -77,7 +78,7 @@ func newEvaluateCommand(a *app) *cobra.Command {
 func (o *evaluateOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
 	f.Var(newChoice(&o.newLabels, "error", "negative"), "new-labels",
-		"labels that training did not have: refuse them, or count them as negative")
+		"labels that were not in the training data: refuse them, or count them as negative")
 }
 
 // Validate implements options.

@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// What evaluate reports is what predict's lines and the labels in the file say, by the textbook
-// formulas.
+// The measures that evaluate reports follow from predict's lines and the labels in the file by the
+// textbook formulas.
 func TestEvaluateAgreesWithPredict(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

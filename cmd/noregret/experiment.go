@@ -45,9 +45,10 @@ func (r *remote) client() (*client.Client, error) {
 	return client.New(o)
 }
 
-const experimentLong = `Apply, list, look at and change the experiments of a running service.
+const experimentLong = `Apply, list, inspect and change the experiments of the running service at
+--server.
 
-The service is the one at --server. docs/formats/definition.md explains definitions.`
+docs/formats/definition.md explains definitions.`
 
 // newExperimentCommand makes "noregret experiment" and the commands below it.
 func newExperimentCommand(a *app) *cobra.Command {
@@ -60,12 +61,12 @@ func newExperimentCommand(a *app) *cobra.Command {
   noregret experiment report ranking`,
 	},
 		newApplyCommand(a, &r), newListCommand(a, &r), newReportCommand(a, &r),
-		newChangeCommand(a, &r, "pause", "Stop learning; decisions go on as they are",
-			"Stop learning: rounds stay open, decisions and feedback go on as they are, until resume."),
-		newChangeCommand(a, &r, "resume", "Go on after a pause or a rollback",
-			"Go on after a pause or a rollback, by hand or by a guardrail, with what has been learned."),
-		newChangeCommand(a, &r, "rollback", "Give every unit the control arm",
-			"Give every unit the control arm, at once, until resume. It needs a control arm."),
+		newChangeCommand(a, &r, "pause", "Stop learning; decisions continue unchanged",
+			"Stop learning until resume. Rounds stay open; decisions and feedback continue unchanged."),
+		newChangeCommand(a, &r, "resume", "Continue after a pause or a rollback",
+			"Continue with what has been learned after a pause or a rollback, manual or by a guardrail."),
+		newChangeCommand(a, &r, "rollback", "Serve the control arm to every unit",
+			"Serve the control arm to every unit, at once, until resume. It needs a control arm."),
 		newVetoCommand(a, &r), newConcludeCommand(a, &r), newDeleteCommand(a, &r), newSchemaCommand(a),
 	)
 	r.AddFlags(cmd.PersistentFlags())

@@ -23,10 +23,10 @@ type applyOptions struct {
 func newApplyCommand(a *app, r *remote) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "apply FILE...",
-		Short: "Create experiments, or change them, as files say",
-		Long: `Create experiments, or change them, as files say: definitions in YAML or JSON, - for
-standard input. Every file is checked before the first is applied; an error names file,
-line and path. Applying the same again changes nothing.`,
+		Short: "Create or change experiments from files",
+		Long: `Create or change experiments from definitions, files in YAML or JSON; - is standard
+input. Every file is checked before the first is applied; an error names file, line and path.
+Applying the same definition again changes nothing.`,
 		Example: `  noregret experiment apply ranking.yaml
 
   # Only check the file
@@ -42,7 +42,7 @@ line and path. Applying the same again changes nothing.`,
 
 // AddFlags implements options.
 func (o *applyOptions) AddFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.dryRun, "dry-run", o.dryRun, "check the files and ask no service")
+	f.BoolVar(&o.dryRun, "dry-run", o.dryRun, "check the files only; do not contact the service")
 }
 
 // Validate implements options.

@@ -24,10 +24,10 @@ type concludeOptions struct {
 func newConcludeCommand(a *app, r *remote) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "conclude NAME",
-		Short: "End an experiment: serve its mixture for good",
-		Long: `End an experiment: serve the mixture that the policy would deploy, or a named one, for good. The
-report keeps the evidence as it was. Nothing more is learned, and nothing can be changed after that
-but the experiment's deletion; feedback still counts.`,
+		Short: "End an experiment: serve its mixture permanently",
+		Long: `End an experiment: serve the mixture that the policy would deploy, or a given one,
+permanently. The report keeps the evidence as it was. The service learns nothing more, but
+feedback still counts. Afterwards the experiment can be deleted but not changed.`,
 		Example: `  noregret experiment conclude ranking --reason "the gain holds"
   noregret experiment conclude ranking --mixture new=0.9 --mixture old=0.1`,
 		Args: oneName,
@@ -36,7 +36,7 @@ but the experiment's deletion; feedback still counts.`,
 
 // AddFlags implements options.
 func (o *concludeOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.mixture, "mixture", o.mixture, "ARM=SHARE, for each arm that is to have a share (default: "+
+	f.StringArrayVar(&o.mixture, "mixture", o.mixture, "ARM=SHARE, for each arm with a share (default: "+
 		"what the policy would deploy)")
 	f.StringVar(&o.reason, "reason", o.reason, "why, for the log")
 }

@@ -27,10 +27,10 @@ func newReportCommand(a *app, r *remote) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "report NAME",
 		Short: "Show how an experiment stands",
-		Long: `Show how an experiment stands: the mixture, the arms' means with confidence sequences (95 %,
-valid at all times), the lift of the arms and of the mixtures (served now, to be deployed, served so
-far) against the control arm with a verdict in words, guardrails, regret against the best single
-arm, health and last events.`,
+		Long: `Show the current state of an experiment: the mixture, the arms' means with
+confidence sequences (95 %, valid at all times), the guardrails, the regret against the best
+single arm, health and the last events. The report also compares the arms and the mixtures (served
+now, to be deployed, served so far) with the control arm: their lift, with a verdict in words.`,
 		Example: `  noregret experiment report ranking
   noregret experiment report ranking --json`,
 		Args: oneName,
@@ -103,6 +103,9 @@ func writeReport(w io.Writer, r *policy.Report) error {
 		lines = append(lines, fmt.Sprintf("guardrail %s, %s %v: %s, %s, on breach %s", q.Metric, q.Kind, q.Limit,
 			q.State, interval(q.Estimate, q.Low, q.High), q.Action))
 	}
+	if q := r.Promise; q != nil {
+		lines = append(lines, "guardrails: "+q.Text)
+	}
 	if q := r.Regret; q != nil && q.BestSingle.Value != nil {
 		lines = append(lines, fmt.Sprintf("best single arm %s %s, mixture %s, regret a unit %s over %d units",
 			q.BestSingle.Arm,
@@ -121,7 +124,7 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	return err
 }
 
-// writeLift prints what the arms and the mixtures are compared with the control arm.
+// writeLift prints the comparisons of the arms and the mixtures with the control arm.
 func writeLift(w io.Writer, l *policy.Lift) error {
 	if len(l.Quantities) == 0 {
 		_, err := fmt.Fprintf(w, "\nno lift: %s\n", l.Reason)

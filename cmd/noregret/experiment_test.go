@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/server"
 	"github.com/noregret/noregret/server/servicetest"
 )
 
@@ -23,9 +22,9 @@ round: {length: 1m}
 attribution_window: 10m
 `
 
-// TestExperimentCommands goes through the commands of a running service, in this process.
+// TestExperimentCommands runs the experiment commands against a running service, in this process.
 func TestExperimentCommands(t *testing.T) {
-	_, url := servicetest.Start(t, server.Config{}, nil)
+	_, url := servicetest.Start(t, nil)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	t.Setenv("NOREGRET_SERVER", url)
 	file := filepath.Join(t.TempDir(), "coin.yaml")

@@ -22,8 +22,8 @@ func newVetoCommand(a *app, r *remote) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "veto NAME ARM",
 		Short: "Give an arm no share until the veto is lifted",
-		Long: `Give an arm no share, at once, until the veto is lifted. The policy plans without it meanwhile.
---lift also lets an arm be served again that a guardrail has stopped.`,
+		Long: `Stop serving an arm, at once, until the veto is lifted. The policy plans without it
+meanwhile. --lift also resumes an arm that a guardrail has stopped.`,
 		Example: `  noregret experiment veto ranking new --reason "it crashes"
   noregret experiment veto ranking new --lift`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -38,7 +38,7 @@ func newVetoCommand(a *app, r *remote) *cobra.Command {
 
 // AddFlags implements options.
 func (o *vetoOptions) AddFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.lift, "lift", o.lift, "let the arm be served again")
+	f.BoolVar(&o.lift, "lift", o.lift, "serve the arm again")
 	f.StringVar(&o.reason, "reason", o.reason, "why, for the log")
 }
 

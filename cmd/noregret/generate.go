@@ -23,21 +23,21 @@ type generateOptions struct {
 	output string
 }
 
-const generateLong = `Make a synthetic data set from a seed, on standard output or in a file.
+const generateLong = `Generate a synthetic data set from a seed, on standard output or in a file.
 
 The data sets:
 %s
-The same name, seed and number of rows give the same bytes on every machine. Fewer rows
-are the first rows of more. Use different seeds for training and test data.
+The same name, seed and number of rows give the same bytes on every machine. A shorter data set is
+the beginning of a longer one. Use different seeds for training and test data.
 
-Formats: svmlight lines ("+1 1:0.5 3:2", zeros left out, indices from 1), or csv with a
-header and the column "label" (1 or 0) first. A file is written whole or not at all.`
+Formats: svmlight lines ("+1 1:0.5 3:2", without zeros, indices from 1), or csv with a header and
+the column "label" (1 or 0) first. A file is written completely or not at all.`
 
 // newGenerateCommand makes "noregret generate".
 func newGenerateCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "generate NAME",
-		Short: "Make a synthetic data set from a seed",
+		Short: "Generate a synthetic data set from a seed",
 		Long:  fmt.Sprintf(generateLong, dataSetList()),
 		Example: `  # 20,000 rows with 5 % positives for training, others for testing
   noregret generate g1 --rows 20000 --seed 1001 --output train.svm

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestGenerateRefuses: bad flags are found before the file is made.
+// TestGenerateRefuses checks that bad flags are found before the file is made.
 func TestGenerateRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"generate g1 --rows 0 --output g1.svm", "--rows: 0 is out of range, want at least 1"},

@@ -24,23 +24,23 @@ type inspectOptions struct {
 	diff string
 }
 
-const inspectLong = `Show what a model file holds: what it was trained on and how, its options, its history and its
-weights, the most influential first.
+const inspectLong = `Show the contents of a model file: the training data, the options, the
+history and the weights, the most influential first.
 
 The influence of a feature is the size of its weight times the feature's spread in the training
-data (its standard deviation, or the root mean square of its non-zero values if it is sparse):
-how much the score moves when the feature moves as much as it usually does. Weights alone depend
-on the units. Where the spread is unknown the weights are ordered by size.
+data (its standard deviation, or the root mean square of its non-zero values if it is sparse). It
+is the change of the score for a typical change of the feature; weights alone depend on the units.
+If the spread is unknown, the weights are ordered by size.
 
---diff OTHER shows what is different in another model: the settings, and the weights that
-changed most.
+--diff OTHER shows the differences from another model: the settings, and the weights that changed
+most.
 
 With --json the output is one object: measure, algorithm, labels, dim, intercept, threshold,
-options, data, training, warnings, and weights, a list of {feature, index, weight, influence};
-with --diff it is settings, a list of {name, a, b}, changed_weights, their number, and weights, a
-list of {feature, a, b, change}. Of a model of several classes or labels it has task, labels and, in
-the place of intercept, threshold and weights, models, a list of {label, intercept, threshold,
-weights}.`
+options, data, training, warnings, and weights, a list of {feature, index, weight, influence}.
+With --diff it has settings, a list of {name, a, b}, changed_weights, their number, and weights, a
+list of {feature, a, b, change}. For a model of several classes or labels it has task and labels,
+and instead of intercept, threshold and weights it has models, a list of {label, intercept,
+threshold, weights}.`
 
 // newInspectCommand makes "noregret inspect".
 func newInspectCommand(a *app) *cobra.Command {

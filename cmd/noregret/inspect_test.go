@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestInspectRefuses: bad flags are found before a model is read.
+// TestInspectRefuses checks that bad flags are found before a model is read.
 func TestInspectRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"inspect m.json --top -1", "--top: -1 is out of range, want at least 0"},

@@ -18,7 +18,7 @@ import (
 	"github.com/noregret/noregret/dataset/synth"
 )
 
-// rowsOf is svmlight text of the data set g1.
+// rowsOf returns rows of the data set g1 as svmlight text.
 func rowsOf(t *testing.T, n int, seed uint64) []byte {
 	t.Helper()
 	g, err := synth.New(synth.G1, seed)
@@ -32,7 +32,7 @@ func rowsOf(t *testing.T, n int, seed uint64) []byte {
 	return b.Bytes()
 }
 
-// listing names the files of a directory.
+// listing returns the names of the files in a directory.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -54,8 +54,8 @@ func TestInterruptedTraining(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, feed := io.Pipe()
 		go func() {
-			// The pipe has no buffer: the second write ends when the first has been taken up, and
-			// the reader then waits for more.
+			// The pipe has no buffer: the second write ends when the first has been read, and the
+			// reader then waits for more.
 			for _, part := range [][]byte{rowsOf(t, 100, 1), rowsOf(t, 1, 2)} {
 				if _, err := feed.Write(part); err != nil {
 					t.Error(err)
@@ -104,11 +104,12 @@ func start(t *testing.T, dir string, args ...string) (*exec.Cmd, io.WriteCloser,
 	return cmd, in, &errs
 }
 
-// SIGINT to the real process: status 1, its sentence, no model and no temporary file.
+// After SIGINT the real process ends with status 1 and its message, and leaves no model and no
+// temporary file.
 func TestInterruptSignal(t *testing.T) {
 	dir := t.TempDir()
 	cmd, in, errs := start(t, dir, "train", "--measure", "f1", "--model", "m.json", "-")
-	// More than any pipe holds: when it has been written the process is in the midst of reading.
+	// More than any pipe holds: when it has been written, the process is reading.
 	if _, err := in.Write(rowsOf(t, 20_000, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -125,8 +126,7 @@ func TestInterruptSignal(t *testing.T) {
 	}
 }
 
-// A process that is killed outright while it writes its model again and again leaves a whole one or
-// none.
+// A process that is killed while it writes its model again and again leaves a whole model or none.
 func TestKilledTrainingLeavesWholeModel(t *testing.T) {
 	rows := rowsOf(t, 60_000, 1)
 	found := 0
@@ -155,12 +155,12 @@ func TestKilledTrainingLeavesWholeModel(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("no process got as far as writing a model")
+		t.Error("no process wrote a model before it was killed")
 	}
 }
 
-// A model is saved exactly at the multiples of --save-every, from a pipe that goes on: each model
-// is waited for before the next rows are written.
+// A model is saved exactly at the multiples of --save-every while a pipe delivers rows. The test
+// waits for each model before it writes the next rows.
 func TestSaveEveryFromLivePipe(t *testing.T) {
 	lines := bytes.SplitAfter(rowsOf(t, 400, 1), []byte("\n"))
 	path := filepath.Join(t.TempDir(), "m.json")

@@ -33,10 +33,10 @@ func newLearnersCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "learners",
 		Short: "List the learners that can play",
-		Long: `List the learners that "noregret play" knows: the order of the regret that their theorem
-promises, what they must know before they begin, and the time of a round. With --json the output
-is a list of {name, kind, games, bound, knows, cost}, where games are the games that the learner
-can play, and options, source; kind is convex or experts.`,
+		Long: `List the learners of "noregret play": the order of the regret that their theorem
+guarantees, what they must know before they begin, and the time of a round. With --json the output
+is a list of {name, kind, games, bound, knows, cost, options, source}. games are the games that
+the learner can play; kind is convex or experts.`,
 		Example: `  noregret learners
   noregret learners --json`,
 		Args: cobra.NoArgs,
@@ -88,8 +88,9 @@ func newGamesCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "games",
 		Short: "List the games that learners can play",
-		Long: `List the games of "noregret play" with their options: games of play first, then the adversaries of
-the theory's lower bounds. With --json the output is a list of {name, kind, help, dim, options}.`,
+		Long: `List the games of "noregret play" with their options: ordinary games first, then the adversaries
+of the theory's lower bounds. With --json the output is a list of {name, kind, help, dim,
+options}.`,
 		Example: "  noregret games",
 		Args:    cobra.NoArgs,
 	}, &namesOptions{list: (*app).listGames})

@@ -14,8 +14,8 @@ import (
 
 const logLong = `Verify, repair, export, import and replay the log of the decision service.
 
-The log is in the directory "log" of the service's data directory. While the service runs it
-holds the log; "export" and "replay" then ask the service, with --server.`
+The log is in the directory "log" of the service's data directory. A running service locks the
+log; use --server to export or replay the log of a running service.`
 
 // newLogCommand makes "noregret log" and the commands below it.
 func newLogCommand(a *app) *cobra.Command {
@@ -37,7 +37,7 @@ type source struct {
 func (s *source) AddFlags(f *pflag.FlagSet) {
 	s.remote.AddFlags(f)
 	f.Lookup("server").Usage = "URL of a running service to ask, instead of --data"
-	f.StringVar(&s.data, "data", "data", "the service's data directory, when it does not run")
+	f.StringVar(&s.data, "data", "data", "the data directory of a service that is not running")
 }
 
 // live reports whether to ask the service.

@@ -27,9 +27,9 @@ func newExportCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "export",
 		Short: "Write the log as JSON lines",
-		Long: `Write the log as JSON lines, for off-policy evaluation and for replay elsewhere: position,
-kind, time and payload, as docs/formats/events.md describes. With --server it is taken of a
-running service.`,
+		Long: `Write the log as JSON lines, for off-policy evaluation and for replay elsewhere: position, kind,
+time and payload, as docs/formats/events.md describes. With --server the log is that of a running
+service.`,
 		Example: `  noregret log export --data data --output events.jsonl
   noregret log export --server http://127.0.0.1:8430 --experiment ranking`,
 		Args: noArgs,

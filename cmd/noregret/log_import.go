@@ -23,11 +23,11 @@ func newImportCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "import FILE",
 		Short: "Append the events of an export to a log",
-		Long: `Append the events of an export, in JSON lines, to the log of a data directory that no service
-runs on; - is standard input. The positions must go on from the log's last one: a whole export,
-from position 1, goes into a new directory, where "replay" and "serve" then find the state that the
-events fold to. A line that is no event is bad input (exit status 3) and names itself; those before
-it are in the log.`,
+		Long: `Append the events of an export, in JSON lines, to the log of a data directory that
+no service uses; - is standard input. The positions must continue from the log's last one. So a
+whole export, from position 1, goes into a new directory; "replay" and "serve" then fold its
+events. A line that is not an event is bad input (exit status 3), and the error names the line.
+The events before it are in the log.`,
 		Example: `  noregret log export --data data --output events.jsonl
   noregret log import events.jsonl --data copy`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -41,7 +41,7 @@ it are in the log.`,
 
 // AddFlags implements options.
 func (o *importOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.data, "data", o.data, "the data directory, made if it does not exist")
+	f.StringVar(&o.data, "data", o.data, "the data directory, created if it does not exist")
 }
 
 // Validate implements options.

@@ -24,11 +24,11 @@ type repairOptions struct {
 func newRepairCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "repair",
-		Short: "Truncate a damaged log to its last whole event",
-		Long: `Truncate a damaged log to the last whole event before the first damage, or, with
---from-snapshot, keep what follows the latest whole snapshot. Acknowledged events are dropped
-only up to --accept-loss of them; the old files are kept beside the new ones. A sound log is
-left alone.`,
+		Short: "Truncate a damaged log to its last intact event",
+		Long: `Truncate a damaged log to the last intact event before the first damage or, with
+--from-snapshot, keep the events after the latest intact snapshot. At most --accept-loss
+acknowledged events may be dropped. The old files are kept beside the new ones. An undamaged log
+is left unchanged.`,
 		Example: `  noregret log repair --data data
   noregret log repair --data data --accept-loss 3`,
 		Args: noArgs,
@@ -40,7 +40,7 @@ func (o *repairOptions) AddFlags(f *pflag.FlagSet) {
 	o.outputOptions.AddFlags(f)
 	f.StringVar(&o.data, "data", o.data, "the service's data directory")
 	f.Uint64Var(&o.repair.AcceptLoss, "accept-loss", 0, "acknowledged events that may be dropped")
-	f.BoolVar(&o.repair.FromSnapshot, "from-snapshot", false, "keep what follows the latest whole snapshot")
+	f.BoolVar(&o.repair.FromSnapshot, "from-snapshot", false, "keep the events after the latest intact snapshot")
 }
 
 // Run implements options.

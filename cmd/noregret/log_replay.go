@@ -37,12 +37,12 @@ type replayed struct {
 func newReplayCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "replay",
-		Short: "Fold the log again and compare with the live state",
-		Long: `Fold the log again, from its first event, and make every decision that it speaks of anew. Where
-the first events have been dropped, as they were older than the service keeps them, the fold
-begins with the oldest snapshot. The result is compared with the live state: that of the running
-service at --server, or what a service would start with from the data directory (the latest
-snapshot and the events behind it).
+		Short: "Fold the log again and compare the result with the live state",
+		Long: `Fold the log again from its first event, and repeat every decision that it records.
+If the service has already dropped the first events, the fold begins with the oldest snapshot. The
+result is compared with the live state: the state of the running service at --server, or the state
+with which a service would start from the data directory (the latest snapshot and the events after
+it).
 
 A state or a decision that differs is a failure (exit status 1).`,
 		Example: `  noregret log replay --data data

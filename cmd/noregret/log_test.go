@@ -8,18 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/noregret/noregret/server"
 	"github.com/noregret/noregret/server/servicetest"
 )
 
-// TestLogCommands goes through the commands of a log, in this process: of a running service, and of
-// the data directory that an export of it makes.
+// TestLogCommands runs the log commands in this process, on a running service and on the data
+// directory that an import of its export makes.
 func TestLogCommands(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	_, url := servicetest.Start(t, server.Config{FS: vfs.NewMem()}, nil)
+	_, url := servicetest.Start(t, nil)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	if err := os.WriteFile("coin.yaml", []byte(coinDefinition), 0o600); err != nil {
 		t.Fatal(err)

@@ -25,10 +25,10 @@ func newVerifyCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "verify",
 		Short: "Read the whole log and report what is wrong with it",
-		Long: `Read the whole log and report what is wrong with it: every event's checksum, position and
-link to the one before, both ends, every snapshot. It changes nothing. A log with damage, or
-without the file that says what was acknowledged, is bad input (exit status 3); the report names
-the first position concerned.`,
+		Long: `Read the whole log and report all damage. The command checks every event's
+checksum, position and link to the previous event, both ends, and every snapshot. It changes
+nothing. A log that is damaged, or lacks the file that records what was acknowledged, is bad input
+(exit status 3); the report names the first damaged position.`,
 		Example: "  noregret log verify --data data",
 		Args:    noArgs,
 	}, &verifyOptions{data: "data"})
@@ -77,7 +77,7 @@ func writeCheck(w io.Writer, r *eventlog.Report) error {
 		}
 	}
 	for _, g := range r.Readable {
-		if _, err := fmt.Fprintf(w, "whole behind the damage: %d to %d\n", g.First, g.Last); err != nil {
+		if _, err := fmt.Fprintf(w, "intact after the damage: %d to %d\n", g.First, g.Last); err != nil {
 			return err
 		}
 	}

@@ -18,12 +18,12 @@ func newMeasuresCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "measures",
 		Short: "List the measures",
-		Long: `List the measures by name: to which family each belongs and which algorithm trains for it by
-default. Names with parameters, as fbeta:B, are used with numbers: fbeta:1.5. A measure without an
-algorithm can be evaluated and not trained for. In the names of --task multiclass and multilabel M
-is the name of any measure of two classes: macro_jaccard is its mean over the classes or labels,
-and micro_jaccard that of all their counts together. With --json the output is a list of {name,
-family, algorithm}.`,
+		Long: `List the measures by name, with the family of each and the algorithm that trains for it by
+default. Replace a parameter in a name by a number: fbeta:B becomes fbeta:1.5. A measure without
+an algorithm can be evaluated but not trained for. In the names of --task multiclass and
+multilabel, M is the name of any measure of two classes: macro_jaccard is the mean of jaccard over
+the classes or labels, and micro_jaccard is jaccard of their summed counts. With --json the output
+is a list of {name, family, algorithm}.`,
 		Example: "  noregret measures\n  noregret measures --task multilabel",
 		Args:    noArgs,
 	}, &measuresOptions{taskOptions{task: taskNames[0]}})

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLists: the lists of algorithms and measures are JSON with names that are not repeated, and
-// have a line for each of them as text.
+// TestLists checks that the lists of algorithms and measures have distinct names as JSON, and a
+// line for each of them as text.
 func TestLists(t *testing.T) {
 	for _, command := range []string{"algorithms", "measures"} {
 		var list []struct{ Name string }

@@ -23,13 +23,14 @@ func newPapersCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "papers NAME",
 		Short: "Re-run a paper's tables and print them beside the stated numbers",
-		Long: `Re-run the synthetic checks of a paper and print the measured numbers beside the stated ones, in
-brackets; a "!" marks a number out of its tolerance.
+		Long: `Reproduce the synthetic experiments of a paper and print the measured numbers
+beside the published ones, in brackets. A "!" marks a number outside its tolerance.
 
   spade-stamp  "Optimizing Non-decomposable Performance Measures: A Tale of Two Classes" (2015)
 
-The default is the problem g3 with 2 runs, some ten seconds; --full is g1, g3 and g4 with 5 runs,
-a minute or two. The last table holds duality gaps: bounds on how far each model is from the best.`,
+The default is the problem g3 with 2 runs, about ten seconds; --full is g1, g3 and g4 with 5 runs,
+a minute or two. The last table has duality gaps: bounds on the distance of each model's value
+from the best.`,
 		Example: "  noregret papers spade-stamp\n  noregret papers spade-stamp --full --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != "spade-stamp" {

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestPapersRefuses: the name of a paper is required.
+// TestPapersRefuses checks that the name of a paper is required.
 func TestPapersRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"papers", "papers takes the name of one paper (spade-stamp), got"},

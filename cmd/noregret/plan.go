@@ -25,11 +25,12 @@ func newPlanCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "plan FILE",
 		Short: "Say how long an experiment will take, before it runs",
-		Long: `Say how long an experiment will take: the days until each guardrail is decided, the smallest
-effect that is seen in a number of days, and the days until 90 % of the gain is served.
+		Long: `Estimate how long an experiment takes: the days until each guardrail is decided,
+the smallest effect that can be detected in a number of days, and the days until 90 % of the gain
+is served.
 
-FILE is a definition with a part "plan": units a day, and the mean and spread of each metric under
-the control arm (docs/formats/plan.md):
+FILE is a definition with a part "plan": units per day, and the mean and spread of each metric
+under the control arm (docs/formats/plan.md):
 
   plan:
     units_per_day: 200000
@@ -40,8 +41,8 @@ the control arm (docs/formats/plan.md):
     days: [7, 14, 28]
 
 Every answer is given in closed form and by simulation of the definition, with the learner,
-guardrails, rounds and windows of the service. "-" is beyond ten years, or beyond the horizon of
-the simulation in half of the runs.`,
+guardrails, rounds and windows of the service. "-" means beyond ten years, or beyond the horizon
+of the simulation in half of the runs.`,
 		Example: `  noregret plan ranking.yaml
   noregret plan ranking.yaml --runs 100 --horizon 60
   noregret plan ranking.yaml --runs 0 --json`,

@@ -27,30 +27,30 @@ type playOptions struct {
 	specs int // the number of learners, with those of sweeps; set by Validate
 }
 
-const playLong = `Let learners of online convex optimization play a game, and hold their regret against the bound
-of their theorem.
+const playLong = `Run learners of online convex optimization in a game, and compare the regret of
+each with the bound of its theorem.
 
-Every learner plays the same rounds, once for each seed from --seed on. The table has the
-learner's loss, the loss of the best fixed point in hindsight, the regret between them, the
-learner's bound on it and the part of the bound that was used; "tight" is the round at which
-that part was largest. No fixed point has a loss lower than the best one's by more than "gap";
-on unbounded sets, where linear losses have no best point, the game names the comparator. A bound
-is missing where the theory gives none or where it leaves the range of numbers. "floor" is the
-regret that the game's adversary guarantees against every learner, for the lower bounds of the
-theory that state one in advance. "sharp bound" is a second bound of learners that have one: it
-depends on more of the run and is never above the first.
+Every learner plays the same rounds, once for each seed from --seed on. The table shows the
+learner's loss, the loss of the best fixed point in hindsight, the regret (their difference), the
+learner's bound on it and the ratio of regret to bound; "tight" is the round with the largest
+ratio. No fixed point has a loss lower than the best one's by more than "gap". On unbounded sets,
+where linear losses have no best point, the game names the comparator. A bound is missing where
+the theory gives none or where it overflows. "floor" is the regret that the game's adversary
+guarantees against every learner, for those lower bounds of the theory that state one in advance.
+"sharp bound" is a second bound of some learners: it depends on more of the run and is never above
+the first.
 
 Learners and games take options after colons: ftrl-proximal:a=0.5:l1=0.1, linear-ball:radius=2.
-"noregret learners" and "noregret games" list them. The games regression and classification
-play the rows of DATA in order, over and over; without DATA they play examples made from the
+"noregret learners" and "noregret games" list them. The games regression and classification play
+the rows of DATA in order, again and again; without DATA they play examples generated from the
 seed.
 
-A learner's option may be a range, FROM..TO:N: the learner plays with each of N values, both ends
-among them, in geometric progression. So ogd-fixed:eta=0.01..1:5 is five learners.
+A learner's option may be a range, FROM..TO:N: the learner plays with each of N values in
+geometric progression, including both ends. So ogd-fixed:eta=0.01..1:5 is five learners.
 
-With several --runs a second table has, for each learner, the means over the runs with their
-standard errors, and the largest part of the bound that was used in a run. --summary prints that
-table alone.
+With several --runs, a second table shows for each learner the means over the runs with their
+standard errors, and the largest ratio of regret to bound in a run. --summary prints only that
+table.
 
 With --json the output is a list of {learner, game, rounds, seed, learner_loss,
 comparator_loss, regret, bound}, and more keys; bound is null where the theory gives none. With

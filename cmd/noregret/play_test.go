@@ -2,8 +2,8 @@ package main
 
 import "testing"
 
-// TestPlayRefuses: bad flags and learners that do not fit the game are found before the first round
-// and before a picture is begun.
+// TestPlayRefuses checks that bad flags, and learners that do not fit the game, are found before
+// the first round and before a picture is begun.
 func TestPlayRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"play --game guess", "--learner: at least one is required"},

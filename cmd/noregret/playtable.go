@@ -186,7 +186,7 @@ func (a *app) writeSummaries(summaries []play.Summary) error {
 	return g.write(a.stdout)
 }
 
-// errorText is a standard error with two digits.
+// errorText formats a standard error with two digits.
 func errorText(e play.Estimate) string {
 	if v := e.StandardError; v-v == 0 {
 		return strconv.FormatFloat(v, 'g', 2, 64)
@@ -194,7 +194,7 @@ func errorText(e play.Estimate) string {
 	return "-"
 }
 
-// shareText is the part of the bound that was used, in percent.
+// shareText formats a part of the bound in percent.
 func shareText(v float64) string {
 	if math.IsNaN(v) {
 		return "-"

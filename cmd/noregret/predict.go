@@ -26,23 +26,23 @@ type predictOptions struct {
 const predictLong = `Apply a model to data and print one line per example: its score, a tab, and the label.
 
 ` + dataHelp + `
-They are read with the model's own feature space, one block at a time. The labels in them do not
-matter and may be missing (of CSV, the column of the label too); what can be no label at all, such
-as nan, makes a bad line here too.
+They are read with the model's own feature space, one block at a time. Labels in the data are
+ignored and may be missing, in CSV also their column. A value that can never be a label, such as
+nan, still makes a bad line.
 
-The label is that of the training data; where these had more than two, the positive one or "not"
-and the positive one. It is positive when the score exceeds the model's threshold. With --json the
-lines are {"score":0.25,"label":"1"}.
+The printed label is one of the training data; if these had more than two labels, it is the
+positive label or "not" and the positive label. A row is positive if its score exceeds the model's
+threshold. With --json the lines are {"score":0.25,"label":"1"}.
 
-A model of several classes prints the largest score, less the threshold of its class, a tab, and the
-class; with --json {"label":"b","scores":{"a":-1.5,"b":0.25}}. A model of several labels prints the
-labels, separated by commas, in the order of the model, an empty line for none; with --json
-{"labels":["1","3"],"scores":{"1":0.5,"2":-2,"3":0.25}}. A label is predicted when its score, which
-is less its threshold, exceeds 0.
+A model of several classes prints the largest score, less the threshold of its class, a tab, and
+the class; with --json {"label":"b","scores":{"a":-1.5,"b":0.25}}. A model of several labels
+prints the labels, separated by commas, in the order of the model, and an empty line if there are
+none; with --json {"labels":["1","3"],"scores":{"1":0.5,"2":-2,"3":0.25}}. A score is what remains
+after subtraction of the label's threshold; the label is predicted if it exceeds 0.
 
-Values of features that training did not have are ignored and their number is reported on
-standard error; --unseen error refuses them. A line that is skipped under --max-bad-lines has no
-line in the output. A file is written whole or not at all.`
+Values of features that training did not have are ignored and their number is reported on standard
+error; --unseen error refuses them. A line that is skipped under --max-bad-lines has no line in
+the output. A file is written completely or not at all.`
 
 // newPredictCommand makes "noregret predict".
 func newPredictCommand(a *app) *cobra.Command {

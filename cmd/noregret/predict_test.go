@@ -16,7 +16,7 @@ func TestPredictRefuses(t *testing.T) {
 	)
 }
 
-// The label of a line is the one with the largest of its scores, for any characters in its name.
+// The label of a line is the one with the largest score, whatever characters its name has.
 func TestPredictSeveralClasses(t *testing.T) {
 	dir := t.TempDir()
 	data, model := filepath.Join(dir, "x.csv"), filepath.Join(dir, "m.json")
@@ -43,7 +43,7 @@ func TestPredictSeveralClasses(t *testing.T) {
 		}
 		for _, v := range x.Scores {
 			if v > x.Scores[x.Label] {
-				t.Errorf("row %d: a score above that of the label: %s", i, line)
+				t.Errorf("row %d: a score exceeds that of the label: %s", i, line)
 			}
 		}
 	}

@@ -8,10 +8,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/internal/testsize"
 )
 
-// The README shows what the demonstrations print, to the letter but for the port, and the picture.
+// The README shows exactly what the demonstrations print, except for the port, and the picture.
 func TestREADMEShowsTheDemos(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -14,25 +14,26 @@ import (
 	"github.com/noregret/noregret/internal/progress"
 )
 
-const rootLong = `noregret learns decisions from streams of examples, with guarantees.
+const rootLong = `noregret learns decisions from streams, with guarantees.
 
-It makes linear classifiers for the measure that matters when positives are rare (F1,
-G-mean, Q-mean, ...) instead of for accuracy, one example at a time, from data larger
-than memory.
+It runs a decision service that learns mixtures of arms under guardrails (serve, experiment). It
+trains linear classifiers for measures that matter when positives are rare (F1, G-mean, Q-mean,
+...), one example at a time, from data larger than memory (train, predict). It compares learners
+of online convex optimization with the bounds of their theorems (play).
 
-Results go to standard output; errors and progress go to standard error. The same seed and
-the same input give the same result on every machine.
+Results go to standard output; errors and progress go to standard error. The same seed and the
+same input give the same result on every machine.
 
 Exit status:
   0  success
   1  failure: the disk is full, the run was interrupted, a learner diverged
-  2  usage: an unknown command or flag, a value out of its range
-  3  bad input: data that breaks a stated rule, a file that is not there`
+  2  usage error: an unknown command or flag, a value out of range
+  3  bad input: data that breaks a stated rule, a missing file`
 
 const rootExample = `  # The decision service with simulated users, in some seconds
   noregret demo
 
-  # Classifiers on made-up data with rare positives
+  # Classifiers on synthetic data with rare positives
   noregret demo classifier
 
   # Make data with rare positives, train for F1, measure on other data
@@ -51,7 +52,7 @@ type app struct {
 
 	progressMode string // of --progress: auto, plain or quiet
 
-	running bool // a command's own code has begun; errors before that are usage errors
+	running bool // a command's own code has begun; earlier errors are usage errors
 }
 
 // progress makes the progress reporter that --progress asks for. It writes to standard error.

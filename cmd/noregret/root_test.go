@@ -23,7 +23,7 @@ func try(ctx context.Context, args ...string) (status int, stdout, stderr string
 	return status, out.String(), errs.String()
 }
 
-// Every command teaches: a short and a long text and an example that calls it by its name.
+// Every command has a short text, a long text and an example that calls it by its name.
 func TestCommandsAreDocumented(t *testing.T) {
 	n := 0
 	var walk func(cmd *cobra.Command)
@@ -37,7 +37,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 			t.Errorf("%s: Short is %q, want a phrase without a full stop", path, cmd.Short)
 		}
 		if len(cmd.Long) <= len(cmd.Short) {
-			t.Errorf("%s: Long says no more than Short", path)
+			t.Errorf("%s: Long is no longer than Short", path)
 		}
 		if !strings.Contains(cmd.Example, path) {
 			t.Errorf("%s: the example does not show %q", path, path)
@@ -48,7 +48,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 			}
 		}
 		if cmd.Runnable() && cmd.RunE == nil {
-			t.Errorf("%s: has Run and not RunE, so that its errors are lost", path)
+			t.Errorf("%s has Run instead of RunE, which loses its errors", path)
 		}
 		for _, sub := range cmd.Commands() {
 			walk(sub)
@@ -137,7 +137,7 @@ func TestWriteErrorIsAFailure(t *testing.T) {
 	}
 }
 
-// Nil arguments are no arguments, not those of this process.
+// Nil means no arguments, not those of this process.
 func TestNilArguments(t *testing.T) {
 	var out bytes.Buffer
 	if got := run(context.Background(), nil, nil, &out, io.Discard); got != 0 ||

@@ -38,8 +38,8 @@ func bad(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// status runs a program and checks its exit status: status 2 noregret --nonsense.
-// The script goes on with "stdout" and "stderr" as after exec.
+// status runs a program and checks its exit status: status 2 noregret --nonsense. The script can
+// then use "stdout" and "stderr" as after exec.
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N program [args...]")

@@ -14,16 +14,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// running are the services of scripts, by working directory.
+// running holds the services of scripts, by working directory.
 var running struct {
 	sync.Mutex
 	by map[string]*exec.Cmd
 }
 
-// service runs noregret serve on a free port: "service start ARGS..." waits until it takes requests
-// and sets NOREGRET_SERVER; "service stop" sends SIGTERM and wants the exit status 0; "service
-// kill" sends SIGKILL; "service hup" sends SIGHUP and waits for what it logs of the access tokens.
-// Its standard error is appended to the file service.log.
+// service runs noregret serve on a free port: "service start ARGS..." waits until it accepts
+// requests and sets NOREGRET_SERVER; "service stop" sends SIGTERM and requires the exit status 0;
+// "service kill" sends SIGKILL; "service hup" sends SIGHUP and waits for the log message about the
+// access tokens. Its standard error is appended to the file service.log.
 func service(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: service start ARGS... | stop | kill | hup")
@@ -60,7 +60,7 @@ func service(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// hangUp sends SIGHUP and reads the log until the access tokens were looked at.
+// hangUp sends SIGHUP and reads the log until the service has checked the access tokens.
 func hangUp(ts *testscript.TestScript, cmd *exec.Cmd) {
 	log, err := os.Open(ts.MkAbs("service.log"))
 	ts.Check(err)
@@ -119,7 +119,7 @@ func startService(ts *testscript.TestScript, dir string, args []string) {
 	go func() { _, _ = io.Copy(io.Discard, r) }()
 	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 	if !ok {
-		ts.Fatalf("the service said %q", line)
+		ts.Fatalf("the service printed %q", line)
 	}
 	ts.Setenv("NOREGRET_SERVER", url)
 }

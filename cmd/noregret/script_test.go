@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// cleaned runs the tests and removes the command that they have built.
+// cleaned runs the tests and then removes the command that they built.
 type cleaned struct{ *testing.M }
 
 func (m cleaned) Run() int {
@@ -40,8 +40,8 @@ var buildCommand = sync.OnceValues(func() (command string, err error) {
 	return command, nil
 })
 
-// built returns the command as users build it, without the race detector: a whole demo takes
-// minutes with it, and the other tests run the same code under it.
+// built returns the command as users build it, without the race detector. A whole demo takes
+// minutes under the race detector, and the other tests run the same code under it.
 func built(t *testing.T) string {
 	t.Helper()
 	command, err := buildCommand()
@@ -51,15 +51,15 @@ func built(t *testing.T) string {
 	return command
 }
 
-// TestScripts runs the scenarios in testdata/script. Each is a readable text: commands, what
-// they print, and files. Run one with -run TestScripts/NAME; rewrite the expected
-// outputs after a wanted change with UPDATE_SCRIPTS=1.
+// TestScripts runs the scenarios in testdata/script. Each is a readable text: commands, what they
+// print, and files. Run one with -run TestScripts/NAME; rewrite the expected outputs after an
+// intended change with UPDATE_SCRIPTS=1.
 //
-// Scripts have commands of their own (scriptcmd_test.go): "status N noregret ..." checks the exit
-// status, "bad N ERROR ..." the exact error as well; pack, damage, replace and idx make files that
-// text cannot show; "service start|stop|kill" runs noregret serve (scriptserve_test.go); after
-// "plain", noregret is the command as it is built without the race detector, for what takes minutes
-// with it and has tests of its own under it.
+// Scripts have additional commands (script_commands_test.go): "status N noregret ..." checks the
+// exit status, "bad N ERROR ..." the exact error as well; pack, damage, replace and idx make files
+// that text cannot show; "service start|stop|kill" runs noregret serve (script_service_test.go).
+// After "plain", noregret is the command built without the race detector, for scenarios that take
+// minutes under it and whose code other tests run under it.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Dir(built(t)) + string(filepath.ListSeparator)

@@ -30,23 +30,25 @@ type serveOptions struct {
 
 const serveLong = `Run the decision service until SIGINT or SIGTERM.
 
-A program asks which arm of an experiment a unit gets (a user, a request), shows it, and
-reports what came of it. The service learns the mixture of arms that is best under the
-guardrails, and can say afterwards why it did what it did. docs/service.md shows the whole
-loop in curl; GET /openapi.json describes the API.
+A program asks the service for the arm of a unit (a user, a request), shows it, and reports the
+outcome. The service learns the best mixture of arms under the guardrails, and can explain each
+decision afterwards. docs/service.md shows the whole loop in curl; GET /openapi.json describes the
+API.
 
-Everything is kept in one directory. Feedback is answered when it is on the disk. Without
---tokens everybody may do everything, and only loopback addresses are listened on.
+All data are in one directory. The service answers feedback when it is on the disk. Without
+--tokens every request is allowed, and the service listens on loopback addresses only.
 
-The address is printed on standard output once the service takes requests; logs go to
-standard error. The first signal stops listening, finishes what runs and saves a
-snapshot; a second one ends the process at once, which loses nothing that was answered.
-SIGHUP makes it look for new access tokens at once, as it does each second.`
+The address is printed on standard output once the service accepts requests; logs go to standard
+error. After the first signal the service stops listening, finishes running requests and saves a
+snapshot. A second signal ends the process at once; nothing that was answered is lost. The service
+checks for new access tokens every second, and at once on SIGHUP.`
 
 // newServeCommand makes "noregret serve".
 func newServeCommand(a *app) *cobra.Command {
-	o := &serveOptions{listen: "127.0.0.1:8430", drain: 30 * time.Second, logLevel: "info", logFormat: "text"}
-	o.Data, o.Retain, o.MaxBody = "data", 90*24*time.Hour, 1<<20
+	o := &serveOptions{
+		Config: server.DefaultConfig("data"),
+		listen: "127.0.0.1:8430", drain: 30 * time.Second, logLevel: "info", logFormat: "text",
+	}
 	return newCommand(a, &cobra.Command{
 		Use:   "serve",
 		Short: "Run the decision service",
@@ -62,23 +64,24 @@ func newServeCommand(a *app) *cobra.Command {
 
 // AddFlags implements options.
 func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Data, "data", o.Data, "directory of the log and the keys; made if it does not exist")
+	f.StringVar(&o.Data, "data", o.Data, "directory of the log and the keys; created if it does not exist")
 	f.StringVar(&o.listen, "listen", o.listen, "address, HOST:PORT; port 0 takes a free one")
 	f.StringVar(&o.Tokens, "tokens", "", "file of access tokens; read again when it changes")
 	f.StringVar(&o.cert, "tls-cert", "", "certificate chain, PEM")
 	f.StringVar(&o.key, "tls-key", "", "private key, PEM")
-	f.Float64Var(&o.Rate, "rate", 0, "requests a second of a token or address, 0 for no limit")
-	f.IntVar(&o.Burst, "burst", 0, "requests that may come at once, 0 for the rate")
-	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "bytes of a request's body")
-	f.IntVar(&o.MaxItems, "max-items", 10_000, "units or items of a request")
-	f.IntVar(&o.MaxStreams, "max-streams", 1000, "long polls at once, and as many exports, and dashboards")
-	f.DurationVar(&o.RequestTime, "request-time", 10*time.Second,
-		"how long a request may take, long polls and streams apart")
+	f.Float64Var(&o.Rate, "rate", o.Rate, "requests per second for each token or address, 0 for no limit")
+	f.IntVar(&o.Burst, "burst", o.Burst, "largest burst of requests, 0 for the rate")
+	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "largest body of a request, in bytes")
+	f.IntVar(&o.MaxItems, "max-items", o.MaxItems, "most units or items of a request")
+	f.IntVar(&o.MaxStreams, "max-streams", o.MaxStreams,
+		"most concurrent long polls; the same limit holds for exports and for dashboards")
+	f.DurationVar(&o.RequestTime, "request-time", o.RequestTime,
+		"how long a request may take, except long polls and streams")
 	f.DurationVar(&o.Retain, "retain", o.Retain,
 		"how long events are kept once a snapshot covers them, negative for ever")
-	f.Uint64Var(&o.SnapshotEvery, "snapshot-every", 0, "events between snapshots, 0 for 100000")
-	f.DurationVar(&o.drain, "drain", o.drain, "how long requests may take to finish at the end")
-	f.Var(newChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "least level of what is logged")
+	f.Uint64Var(&o.SnapshotEvery, "snapshot-every", o.SnapshotEvery, "events between snapshots; 0 is the default")
+	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")
+	f.Var(newChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "lowest level that is logged")
 	f.Var(newChoice(&o.logFormat, "text", "json"), "log-format", "form of the logs")
 }
 
@@ -97,11 +100,18 @@ func (o *serveOptions) Validate() error {
 }
 
 // config is the service's configuration. This is the only place where a negative --retain, which
-// keeps events for ever, becomes [server.Config.RetainAll].
+// keeps events for ever, becomes [server.Config.RetainAll], and where 0 becomes the default of
+// --snapshot-every and --burst.
 func (o *serveOptions) config() server.Config {
 	c := o.Config
 	if c.Retain < 0 {
 		c.Retain, c.RetainAll = 0, true
+	}
+	if c.SnapshotEvery == 0 {
+		c.SnapshotEvery = server.DefaultConfig(c.Data).SnapshotEvery
+	}
+	if c.Burst == 0 {
+		c.Burst = max(1, int(c.Rate))
 	}
 	return c
 }

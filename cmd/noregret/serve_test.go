@@ -3,9 +3,12 @@ package main
 import (
 	"testing"
 	"time"
+
+	"github.com/noregret/noregret/server"
 )
 
-// TestServeRefuses: bad flags are found before a directory is made or an address is opened.
+// TestServeRefuses checks that bad flags are found before a directory is made or an address is
+// opened.
 func TestServeRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"serve --drain -1s", "--drain: -1s is out of range, want a length of time"},
@@ -14,20 +17,23 @@ func TestServeRefuses(t *testing.T) {
 		refusal{"serve --listen 0.0.0.0:0", "listen: 0.0.0.0:0 can be reached by others"},
 		refusal{"serve --rate -1", "rate: -1: want"},
 		refusal{"serve --max-items -1", "max items: -1: want at least 1"},
+		refusal{"serve --max-items 0", "max items: 0: want at least 1"},
+		refusal{"serve --retain 0s", "retain: 0s: want a length of time above 0"},
 		refusal{"serve --data=", "data: \"\": want a directory"},
 		refusal{"serve --log-level loud", "invalid argument \"loud\""},
 		refusal{"serve now", "serve takes no arguments, got \"now\""},
 	)
 }
 
-// TestServeRetain: a negative --retain keeps all events, any other is passed on.
+// TestServeRetain checks that a negative --retain keeps all events and that any other value is
+// passed on.
 func TestServeRetain(t *testing.T) {
 	for _, c := range []struct {
 		retain, want time.Duration
 		all          bool
-	}{{-1, 0, true}, {-time.Hour, 0, true}, {0, 0, false}, {time.Hour, time.Hour, false}} {
-		o := serveOptions{}
-		o.Data, o.Retain = "data", c.retain
+	}{{-1, 0, true}, {-time.Hour, 0, true}, {time.Hour, time.Hour, false}} {
+		o := serveOptions{Config: server.DefaultConfig("data")}
+		o.Retain = c.retain
 		got := o.config()
 		if got.Retain != c.want || got.RetainAll != c.all {
 			t.Errorf("--retain %v: %v, all %t", c.retain, got.Retain, got.RetainAll)
@@ -35,5 +41,18 @@ func TestServeRetain(t *testing.T) {
 		if err := got.Validate(); err != nil {
 			t.Errorf("--retain %v: %v", c.retain, err)
 		}
+	}
+}
+
+// TestServeZeros: 0 is the default number of events between snapshots, and a burst of the rate.
+func TestServeZeros(t *testing.T) {
+	o := serveOptions{Config: server.DefaultConfig("data")}
+	o.SnapshotEvery, o.Rate = 0, 7.9
+	got := o.config()
+	if got.SnapshotEvery != 100_000 || got.Burst != 7 {
+		t.Errorf("a snapshot every %d events, a burst of %d", got.SnapshotEvery, got.Burst)
+	}
+	if err := got.Validate(); err != nil {
+		t.Error(err)
 	}
 }

@@ -35,30 +35,32 @@ type simulateOptions struct {
 	flags *pflag.FlagSet
 }
 
-const simulateLong = `Play an algorithm that learns a mixture of strategic parameters under guardrails (PASTO) in a
-scenario whose truth is known, and measure the mixture that it would deploy.
+const simulateLong = `Run an algorithm that learns a mixture of strategic parameters under
+guardrails (PASTO) in a scenario with known truth, and measure the mixture that it would deploy.
 
-The table has, at rounds spread over the run: the objective of the deployed mixture under the
-true means (mean and quartiles over the runs), the relative gain, which is 0 for the best single
-arm and 1 for the certified optimum over mixtures (ratio of means, and the median), the
-guardrails' violation and the distance to the optimum. "-" is a number that is not defined: a
-ratio where the best single arm is the optimum, the median where no run has more than 0.001 to
-gain. "served" is the gain of what was served to learn, "broken" the share of runs in which the
-deployed mixture is beyond a guardrail, as soft ones let it be at a price.
+The table shows, at rounds spread over the run, the objective of the deployed mixture under the
+true means (mean and quartiles over the runs), the relative gain, the guardrails' violation and
+the distance to the optimum. The relative gain is 0 for the best single arm and 1 for the
+certified optimum over mixtures; the table has the ratio of means and the median. "-" is an
+undefined number: a ratio where the best single arm is the optimum, or a median where no run has
+more than 0.001 to gain. "served" is the gain of the mixture served while learning. "broken" is
+the share of runs in which the deployed mixture violates a guardrail; soft guardrails allow this
+at a price.
 
 Scenarios:
 %s  NAME.json  metrics and arms of your own (docs/formats/simulate.md)
 
-Guardrails that no mixture can hold are reported, with the least violation there is.
+If no mixture can hold the guardrails, the command reports this and the least possible violation.
 
-The scenarios ranking and hillstrom read --data DIR, and make data of the same shape from the
-seed without it, or where the files are missing; which it was is printed. Ranking also prints the
-table of solutions, hillstrom the replay of the randomized test: the learned mixture beside each
-single arm, valued on customers that were kept back, with 95 %% intervals.
+The scenarios ranking and hillstrom read their data from --data DIR. Without it, or if files are
+missing, they generate data of the same shape from the seed; the command prints which data it
+used. Ranking also prints the table of solutions. Hillstrom prints the replay of the randomized
+test: the learned mixture beside each single arm, evaluated on held-out customers, with 95 %%
+intervals.
 
-With --hard the guardrails are limits in place of penalties, which default and default-floor can
-learn: the objective is then that without them, so that what breaks them, as what is served to
-learn does, may gain more than 1.
+With --hard the guardrails are hard limits instead of penalties; the algorithms default and
+default-floor can learn them. The objective then has no penalties, so a mixture that violates a
+guardrail, such as the one served while learning, may gain more than 1.
 
 With --json the output is one object {scenario, algorithm, runs, rounds, best_single, optimum,
 at, objective: {mean, q25, q75}, gain: {ratio, median}, violation: {mean}}, and more keys; for
@@ -119,11 +121,11 @@ func (o *simulateOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.workers, "workers", o.workers, "runs at a time, 0 for all cores; the result is the same for any number")
 	f.BoolVar(&o.hard, "hard", o.hard, "make the guardrails hard limits")
 	f.Float64Var(&o.threshold, "threshold", 0, "threshold of every guardrail; the scenario's own by default")
-	f.IntVar(&o.users, "users", o.users, "users of made-up ratings, for the scenario ranking; with --items")
-	f.IntVar(&o.items, "items", o.items, "items of made-up ratings")
+	f.IntVar(&o.users, "users", o.users, "users of generated ratings, for the scenario ranking; with --items")
+	f.IntVar(&o.items, "items", o.items, "items of generated ratings")
 	f.IntVar(&o.points, "points", o.points, "rounds to report in each power of ten; 1, 2, 5, 10, ... by default")
 	f.IntSliceVar(&o.at, "at", o.at, "rounds to report, ascending; 1, 2, 5, 10, ... by default")
-	f.StringVar(&o.data, "data", o.data, "directory of the real data sets; without it they are made up")
+	f.StringVar(&o.data, "data", o.data, "directory of the real data sets; without it data are generated")
 	f.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than "+
 		"once")
 	f.BoolVar(&o.json, "json", o.json, "print JSON")
@@ -169,11 +171,21 @@ func (o *simulateOptions) Validate() error {
 }
 
 // scenario returns the options of a scenario.
-func (o *simulateOptions) scenario(name string) scenario.Options {
-	out := scenario.Options{
-		Scenario: name, Runs: o.runs, Rounds: o.rounds, Seed: o.seed, Workers: o.workers, Checkpoints: o.at,
-		Start: o.start, Iterate: o.iterate, Data: o.data,
-		Hard: o.hard, Users: o.users, Items: o.items, PerDecade: o.points,
+func (o *simulateOptions) scenario(name string) (scenario.Options, error) {
+	out, err := scenario.DefaultOptions(name)
+	if err != nil {
+		return out, err
+	}
+	out.Seed, out.Workers, out.Checkpoints, out.PerDecade = o.seed, o.workers, o.at, o.points
+	out.Iterate, out.Data, out.Hard, out.Users, out.Items = o.iterate, o.data, o.hard, o.users, o.items
+	if o.flags.Changed("runs") {
+		out.Runs = o.runs
+	}
+	if o.flags.Changed("rounds") {
+		out.Rounds = o.rounds
+	}
+	if o.start != 0 {
+		out.Start = &o.start
 	}
 	if o.flags.Changed("threshold") {
 		out.Threshold = &o.threshold
@@ -181,7 +193,7 @@ func (o *simulateOptions) scenario(name string) scenario.Options {
 	if o.flags.Changed("noise") {
 		out.Noise = &o.noise
 	}
-	return out
+	return out, nil
 }
 
 // simulateScenario runs an algorithm in a scenario, and makes the table or the replay that only
@@ -216,11 +228,14 @@ func flagged(err error) error {
 // Run implements options.
 func (o *simulateOptions) Run(ctx context.Context, a *app, args []string) error {
 	name := args[0]
+	opt, err := o.scenario(name)
+	if err != nil {
+		return flagged(err)
+	}
 	p, err := a.progressOf("runs")
 	if err != nil {
 		return err
 	}
-	opt := o.scenario(name)
 	started, last := false, 0
 	var all []simulation
 	for _, algorithm := range o.algorithms {

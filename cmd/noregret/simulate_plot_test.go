@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/internal/picture"
 )
 
-// The legend lies above all that a panel shows, inside its frame, with no ticks beside it.
+// The legend is above the data of a panel, inside its frame, with no ticks beside it.
 func TestLegendRoom(t *testing.T) {
 	for _, lines := range []int{1, 5, 9} {
 		p := plot.New()
@@ -30,7 +30,7 @@ func TestLegendRoom(t *testing.T) {
 		_, transform := p.Transforms(&data)
 		legend := p.Legend.Rectangle(c)
 		if top := transform(1); legend.Min.Y < top {
-			t.Errorf("%d lines: the legend begins at %v, what is shown ends at %v", lines, legend.Min.Y, top)
+			t.Errorf("%d lines: the legend begins at %v, the data end at %v", lines, legend.Min.Y, top)
 		}
 		for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
 			if tick.Value > 1 {

@@ -45,7 +45,7 @@ func (a *app) writeSimulations(all []simulation) error {
 	return nil
 }
 
-// played describes the simulation besides its scenario and algorithm.
+// played describes the simulation apart from its scenario and algorithm.
 func played(r *scenario.Result) string {
 	text := ""
 	if r.Noise > 0 {

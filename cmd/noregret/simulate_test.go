@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestSimulateRefuses: bad flags are found before anything is played or drawn.
+// TestSimulateRefuses checks that bad flags are found before anything is played or drawn.
 func TestSimulateRefuses(t *testing.T) {
 	checkRefused(t,
 		refusal{"simulate a --algorithm=", "--algorithm: "},

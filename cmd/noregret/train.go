@@ -34,30 +34,29 @@ const trainLong = `Train a linear classifier for a measure of rare positives and
 
 ` + dataHelp + `
 
-The positive label is the larger of two numbers, or the rarer of two names; --positive names
-it, and then all other labels together are the negative class. The features are standardised
-by what is learned from the data; the model applies to the raw ones. Where the algorithm chooses
-among several models or tunes a threshold, a part of the data is held out to do it on
-(--holdout, --valid). With few positives stamp does it with folds instead (--folds): it trains one
-model without each of five fifths, and their mean is chosen, with its threshold, by what they say
-of the fifth they have not seen.
+The positive label is the larger of two numbers, or the rarer of two names. --positive names it;
+all other labels together are then the negative class. Training standardises the features; the
+model applies to raw features. If the algorithm chooses among several models or tunes a threshold,
+it uses a held-out part of the data (--holdout, --valid). With few positives stamp uses folds
+instead (--folds): it trains five models, each without one fifth of the data, and takes their
+mean. The models' scores on the fifth that they have not seen decide the choice and the threshold.
 
-The data are read once and kept for the passes: in memory, beyond 64 MiB in a temporary file.
+The data are read once and stored for the passes: in memory, or beyond 64 MiB in a temporary file.
 The same data, options and seed give the same bytes of the model file on every machine.
 
---stream trains in one pass straight from the reader and keeps nothing: for data that come from a
-pipe without end, or that are too large for the disk. There is then no shuffling and no held-out
-part, so the data must come in random order, the threshold is 0, and the algorithm must be
-stamp, spade or one of the sgd-*. Name the positive label with --positive unless the labels are
-+1/-1 or 1/0. --save-every N writes the model after every N examples, once both classes have come
-up. From a pipe the rows are learned from as they come.
+--stream trains in one pass directly from the reader and stores no data. It is for data from an
+endless pipe and for data too large for the disk. It neither shuffles nor holds out a part, so the
+data must come in random order, the threshold is 0, and the algorithm must be stamp, spade or one
+of the sgd-*. Name the positive label with --positive unless the labels are +1/-1 or 1/0.
+--save-every N writes the model after every N examples, once both classes have appeared. The
+command learns from the rows of a pipe as they arrive.
 
-Data of more than two labels: a measure of all classes (macro_f1, macro_recall, accuracy, and
-min, hmean, qmean and gmean without --positive) trains one linear model a class, and the largest
-score decides. With --multilabel the label of a row is a list such as 1,3 (in svmlight "1,3 2:0.5"),
-and macro_f1, micro_f1 and their like train one model a label. "noregret algorithms" and "noregret
-measures" list what there is for either; --folds, --threshold, --prior-positives, --all-epochs and
---stream are for two classes.
+Data with more than two labels: a measure of all classes (macro_f1, macro_recall, accuracy, and
+min, hmean, qmean and gmean without --positive) trains one linear model per class, and the largest
+score decides. With --multilabel the label of a row is a list such as 1,3 (in svmlight "1,3
+2:0.5"), and macro_f1, micro_f1 and the like train one model per label. "noregret algorithms" and
+"noregret measures" list the algorithms and measures for both. --folds, --threshold,
+--prior-positives, --all-epochs and --stream are for two classes only.
 
 With --json the output is one object: algorithm, measure, value (the measure on held-out
 data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,
@@ -102,7 +101,7 @@ func (o *trainOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", o.model, "file to write the model to")
 	f.StringVar(&o.valid, "valid", o.valid, "file of held-out data, instead of a part of DATA")
 	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
-	f.BoolVar(&o.stream, "stream", o.stream, "one pass straight from the reader, nothing kept")
+	f.BoolVar(&o.stream, "stream", o.stream, "train in one pass directly from the reader, without storing data")
 	f.Int64Var(&o.saveEvery, "save-every", o.saveEvery,
 		"with --stream: write the model after every N examples, 0 for at the end only")
 }

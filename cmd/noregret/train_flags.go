@@ -85,7 +85,6 @@ func (f *trainFlags) options() (o classify.Options, err error) {
 		return o, err
 	}
 	o.Algorithm = f.algorithm
-	o.NoHoldout = o.Holdout == 0 && f.flags.Changed("holdout")
 	return o, nil
 }
 

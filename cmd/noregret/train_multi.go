@@ -66,7 +66,7 @@ func (o *trainOptions) fitMulti(ctx context.Context, a *app, set *dataset.Set) e
 	return printMultiModel(a.stdout, m, o.model)
 }
 
-// labelReport is what train --json says of a class or label.
+// labelReport is a class or label in the output of train --json.
 type labelReport struct {
 	Label          string              `json:"label"`
 	Train          classify.LabelCount `json:"train"`

@@ -26,7 +26,7 @@ func TestTrainRefuses(t *testing.T) {
 	)
 }
 
-// Every setting of package classify is a flag of train, whose default is the setting's.
+// Every setting of package classify is a flag of train with the setting's default.
 func TestTrainHasEverySetting(t *testing.T) {
 	o := &trainOptions{data: newDataFlags(), fit: newTrainFlags()}
 	cmd := newTrainCommand(&app{})
@@ -49,7 +49,7 @@ func TestTrainHasEverySetting(t *testing.T) {
 	}
 }
 
-// A measure of two classes and of several is decided by the number of labels.
+// The number of labels decides between a measure of two classes and one of several.
 func TestTrainDecidesByLabels(t *testing.T) {
 	dir := t.TempDir()
 	for name, tc := range map[string]struct {

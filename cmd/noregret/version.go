@@ -19,8 +19,8 @@ func newVersionCommand(a *app) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "version",
 		Short: "Show which noregret this is",
-		Long: `Show the version of noregret, the revision it was built from when the build recorded it,
-the version of Go and the platform.`,
+		Long: `Show the version of noregret, the revision it was built from (if recorded), the
+version of Go and the platform.`,
 		Example: "  noregret version",
 		Args:    noArgs,
 	}, versionOptions{})

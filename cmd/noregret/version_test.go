@@ -10,8 +10,8 @@ func TestVersionRefuses(t *testing.T) {
 	checkRefused(t, refusal{"version now", `version takes no arguments, got "now"`})
 }
 
-// TestWriteVersion: the line has a short revision, marked if the tree was changed, and neither
-// without a revision.
+// TestWriteVersion checks that the line has a short revision, with a mark if the tree was changed,
+// and neither without a revision.
 func TestWriteVersion(t *testing.T) {
 	for _, tc := range []struct {
 		settings []debug.BuildSetting

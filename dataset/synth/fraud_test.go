@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The columns really are raw: typical sizes from 1e-6 to more than 1e5, whole counts,
-// cents and flags, no NaN, nothing negative.
+// The columns are raw: typical sizes from 1e-6 to more than 1e5, whole counts, cents and flags, no
+// NaN and no negative value.
 func TestFraudColumns(t *testing.T) {
 	g := mustNew(t, Fraud, 1)
 	x := make([]float64, g.Dim())
@@ -49,8 +49,8 @@ func TestFraudColumns(t *testing.T) {
 	}
 }
 
-// What the data set is for: a well fitted logistic regression does poorly on F1 at threshold 0
-// and much better with a threshold made for F1.
+// The purpose of the data set: a well fitted logistic regression has a poor F1 at threshold 0 and a
+// much better one with a threshold tuned for F1.
 func TestFraudNeedsAThreshold(t *testing.T) {
 	train, trainY := standardized(t, 11, 20_000)
 	test, testY := standardized(t, 12, 20_000)

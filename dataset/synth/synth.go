@@ -1,5 +1,5 @@
 // Package synth generates synthetic data sets from a seed: those of the tests and the literature,
-// and one that resembles the tables of practice.
+// and one that resembles tables found in practice.
 //
 // A data set is a [Spec]: a name, its columns, the share of positives and the distribution of the
 // features given the label. A [Generator] draws any number of examples from it:

@@ -19,8 +19,8 @@ func mustNew(tb testing.TB, spec Spec, seed uint64) *Generator {
 	return g
 }
 
-// The first training row of G1, and the numbers of positives in every part, as an
-// independent implementation of the same recipe has them.
+// The first training row of G1, and the numbers of positives in every part, are those of an
+// independent implementation of the same generator.
 func TestFirstRow(t *testing.T) {
 	g := mustNew(t, G1, 1001)
 	x := make([]float64, g.Dim())
@@ -55,7 +55,7 @@ func TestPositives(t *testing.T) {
 		{G4, 4003, 200_000, 1209},
 	} {
 		if tc.rows > 40_000 && testsize.Short() {
-			continue // the generator is the same
+			continue // the smaller parts have the same generator
 		}
 		g := mustNew(t, tc.spec, tc.seed)
 		x := make([]float64, g.Dim())

@@ -43,8 +43,8 @@ func TestSVMLightText(t *testing.T) {
 	}
 }
 
-// Every value reads back as the float32 it was rounded to, whether the reader parses
-// to float32 at once or by way of float64, in at most nine digits.
+// Every value has at most nine digits and reads back as the float32 it was rounded to, whether the
+// reader parses to float32 directly or by way of float64.
 func TestValuesRoundTrip(t *testing.T) {
 	g := mustNew(t, Fraud, 8)
 	x := make([]float64, g.Dim())
@@ -54,11 +54,11 @@ func TestValuesRoundTrip(t *testing.T) {
 			text := string(appendValue(nil, v))
 			f32, err := strconv.ParseFloat(text, 32)
 			if err != nil || float32(f32) != float32(v) {
-				t.Fatalf("%v is written %s and read as %v", v, text, f32)
+				t.Fatalf("%v is written as %s and read as %v", v, text, f32)
 			}
 			f64, err := strconv.ParseFloat(text, 64)
 			if err != nil || math.Abs(float64(float32(f64))-float64(float32(v))) > 0 {
-				t.Fatalf("%v is written %s and read by way of %v", v, text, f64)
+				t.Fatalf("%v is written as %s and read by way of %v", v, text, f64)
 			}
 			mantissa, _, _ := strings.Cut(text, "e")
 			if n := len(strings.Trim(strings.NewReplacer(".", "", "-", "").Replace(mantissa), "0")); n > 9 {

@@ -10,9 +10,9 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// Expand lists the arms: those of the list, all points of the grid in the order of the parameters'
-// names, the last one fastest; none for a box, whose points the policy chooses. A control arm with
-// its own value is not included.
+// Expand lists the arms: those of the list, or all points of the grid in the order of the
+// parameters' names, the last one varying fastest. It returns none for a box, whose points the
+// policy chooses. A control arm with its own value is not included.
 func (d *Definition) Expand() ([]policy.Arm, error) {
 	if d.Arms.Grid == nil {
 		return slices.Clone(d.Arms.List), nil

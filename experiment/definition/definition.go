@@ -74,11 +74,12 @@ type Definition struct {
 // Arms are one of: a list of named values; a grid, all combinations of the parameters' values; a
 // box of parameters, whose points the policy chooses itself.
 type Arms struct {
-	List  []policy.Arm
-	Grid  map[string][]json.RawMessage
-	Box   map[string]Side
-	Nodes int64 // for a box: initial points; 0 means the default
-	Every int64 // for a box: rounds between plans at most; 0 means the default
+	List []policy.Arm
+	Grid map[string][]json.RawMessage
+	Box  map[string]Side
+	// Nodes is the number of initial points of a box, Every the most rounds between two plans. Nil
+	// means the learner's default.
+	Nodes, Every *int64
 }
 
 // Side is one parameter's interval in a box.
@@ -92,14 +93,7 @@ func (a Arms) MarshalJSON() ([]byte, error) {
 	if a.Grid == nil && a.Box == nil {
 		return strictjson.Encode(a.List)
 	}
-	f := armsForm{Grid: a.Grid, Box: a.Box}
-	if a.Nodes != 0 {
-		f.Nodes = &a.Nodes
-	}
-	if a.Every != 0 {
-		f.Every = &a.Every
-	}
-	return strictjson.Encode(f)
+	return strictjson.Encode(armsForm{Grid: a.Grid, Box: a.Box, Nodes: a.Nodes, Every: a.Every})
 }
 
 // Control is the arm to compare with and to fall back to.
@@ -108,8 +102,9 @@ type Control struct {
 	Arm string `json:"arm"`
 	// Value is the arm's value if it is not one of the arms.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Share is its fixed share, in [0, 1); the policy divides the rest among the other arms. With a
-	// fixed policy, the share is part of the split instead.
+	// Share is its least share, in [0, 1), of the learned traffic; with drift and for a box it is
+	// fixed, and the policy divides the rest among the other arms. With a fixed policy, the share
+	// is part of the split instead.
 	Share float64 `json:"share,omitempty"`
 }
 
@@ -161,7 +156,7 @@ type Metric struct {
 	// Range is the interval of one observation. Observations outside it are refused.
 	Range []float64 `json:"range,omitempty"`
 	// Cap limits what an observation counts as to [−Cap, Cap]; nil for no limit.
-	Cap *float64 `json:"cap,omitempty"`
+	Cap *Cap `json:"cap,omitempty"`
 	// Default is the value of a unit whose window has closed without one; nil means that such units
 	// do not count.
 	Default *float64 `json:"default,omitempty"`
@@ -194,10 +189,17 @@ type Guardrail struct {
 	// MinChange and MaxChange are relative to the control arm: −0.02 is 2 % below it.
 	MinChange *float64 `json:"min_change,omitempty"`
 	MaxChange *float64 `json:"max_change,omitempty"`
-	// Penalty is the weight λ > 0 of the squared violation in the objective.
+	// Penalty is the price λ > 0 of a soft guardrail: λ times the square of the violation is
+	// subtracted from the objective. The violation is in units of the limit, or, where the limit is
+	// a change or 0, of the control's mean.
 	Penalty float64 `json:"penalty"`
-	// Hard makes the guardrail a constraint of the learner.
-	Hard bool `json:"hard,omitempty"`
+	// Hard makes the guardrail a constraint of the learner, which is the default; a soft one has a
+	// price.
+	Hard bool `json:"hard"`
+	// Hold says where a hard guardrail must hold: "served", in what is served in every round, the
+	// default where there is a control arm, or "deployed", in what would be deployed only. "" is
+	// the default.
+	Hold string `json:"hold,omitempty"`
 	// EachArm also applies the limit to each arm alone: an arm that breaks it with confidence is
 	// vetoed.
 	EachArm bool `json:"each_arm,omitempty"`
@@ -300,13 +302,15 @@ func (a *Arms) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// arms returns what the form says. In a document 0 asks for the default, as leaving the field out
+// does.
 func (f *armsForm) arms() Arms {
 	a := Arms{Grid: f.Grid, Box: f.Box}
-	if f.Nodes != nil {
-		a.Nodes = *f.Nodes
+	if f.Nodes != nil && *f.Nodes != 0 {
+		a.Nodes = f.Nodes
 	}
-	if f.Every != nil {
-		a.Every = *f.Every
+	if f.Every != nil && *f.Every != 0 {
+		a.Every = f.Every
 	}
 	return a
 }

@@ -68,8 +68,8 @@ objective:
     - {metric: complaints}
   soft: 0.1
 guardrails:
-  - {metric: clicks, min_change: -0.02, penalty: 3, alpha: 0.01, action: rollback}
-  - {metric: rate, min: 0.05, action: shrink, each_arm: true}
+  - {metric: clicks, min_change: -0.02, penalty: 3, hard: false, alpha: 0.01, action: rollback}
+  - {metric: rate, min: 0.05, action: shrink, hard: false, each_arm: true}
 policy: {kind: pasto}
 exploration_floor: 0.05
 max_share: {every: 0.5, arms: {"mode=slow,weight=1": 0.1}}
@@ -102,7 +102,7 @@ func TestParseFull(t *testing.T) {
 		arms[6].Name; got != `mode=fast,weight=0 {"mode":"fast","weight":0} mode=slow,weight=1` {
 		t.Error(got)
 	}
-	// The JSON form means the same.
+	// The JSON form has the same meaning.
 	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestParseFull(t *testing.T) {
 	}
 }
 
-// TestDefaults pins what a short definition means.
+// TestDefaults pins the defaults of a short definition.
 func TestDefaults(t *testing.T) {
 	d, err := Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],`+
 		`"objective":{"goals":[{"metric":"m"}]},"guardrails":[{"metric":"m","min":0}]}`))
@@ -131,10 +131,14 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want :=
-		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean","direction":"up"}],` +
-			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,"alpha":0.05,"action":"alert"}],` +
-			`"policy":{"kind":"pasto"},"exploration_floor":0,"traffic":1,"round":{"length":"1h0m0s","min_units":1},"attribution_window":"24h0m0s",` +
-			`"drift":{"kind":"none"},"changes":"detect","stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
+		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean",` +
+			`"direction":"up"}],` +
+			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,` +
+			`"hard":true,"alpha":0.05,"action":"alert"}],` +
+			`"policy":{"kind":"pasto"},"exploration_floor":0,"traffic":1,"round":{"length":"1h0m0s","min_units":1},` +
+			`"attribution_window":"24h0m0s",` +
+			`"drift":{"kind":"none"},"changes":"detect","stickiness":"round","hold_back":0,"exposure":"reported",` +
+			`"open_tokens":1000000}`
 	if string(text) != want {
 		t.Errorf("got %s", text)
 	}
@@ -299,8 +303,8 @@ func TestParseJSONLines(t *testing.T) {
 	}
 }
 
-// TestParseLongAliases repeats a long text, and an object whose field has a long name: few values,
-// but all of a machine's memory were they written out.
+// TestParseLongAliases repeats a long text, and an object whose field has a long name. The values
+// are few but would take all of a machine's memory if they were written out.
 func TestParseLongAliases(t *testing.T) {
 	long, many := strings.Repeat("x", 400_000), "["+strings.Repeat("*a,", 90_000)+"*a]\n"
 	for _, text := range []string{
@@ -407,7 +411,8 @@ func FuzzDefinition(f *testing.F) {
 	f.Add(full)
 	f.Add(small)
 	f.Add(
-		`{"name":"x","arms":{"box":{"w":{"low":0,"high":1}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)
+		`{"name":"x","arms":{"box":{"w":{"low":0,"high":1}}},"metrics":[{"name":"m"}],` +
+			`"objective":{"goals":[{"metric":"m"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := Parse("f", []byte(text))
 		if err != nil {
@@ -450,8 +455,8 @@ func TestUnclearValues(t *testing.T) {
 	}
 }
 
-// TestCap: a cap narrows what an observation counts as, not what may be reported; sums are of
-// values that were capped before.
+// TestCap checks that a cap limits the value that counts and not the values that may be reported.
+// Sums are of values that were already capped.
 func TestCap(t *testing.T) {
 	text := `{"name":"c","arms":[{"name":"a","value":1}],"metrics":[{"name":"revenue","cap":50},
 	  {"name":"orders","kind":"count","cap":3},{"name":"part","range":[-10,90],"cap":20}],
@@ -474,7 +479,7 @@ func TestCap(t *testing.T) {
 		}
 	}
 	if _, err := d.Metrics[0].FromSums(policy.Sums{N: 2, Sum: 120, Squares: 7200}); err == nil {
-		t.Error("sums of values beyond the cap were taken")
+		t.Error("sums of values beyond the cap were accepted")
 	}
 	low, high := -1.0, 9.0
 	s, err := d.Metrics[0].FromSums(policy.Sums{N: 10, Sum: 40, Squares: 300, Low: &low, High: &high})
@@ -483,7 +488,7 @@ func TestCap(t *testing.T) {
 	}
 	for _, bad := range []string{"0", "-1", "1e16"} {
 		if _, err := Parse("c", []byte(strings.Replace(text, `"cap":50`, `"cap":`+bad, 1))); err == nil {
-			t.Errorf("a cap of %s was taken", bad)
+			t.Errorf("a cap of %s was accepted", bad)
 		}
 	}
 }

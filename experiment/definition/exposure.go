@@ -18,8 +18,7 @@ func (d *Definition) checkLearning() error {
 	if err := oneOf("changes", d.Changes, "detect", "none"); err != nil {
 		return err
 	}
-	plain := d.Policy.Kind == "pasto" && d.Drift.Kind == "none" && d.Arms.Box == nil
-	e := d.Exploration
+	plain, e := d.Plain(), d.Exploration
 	switch {
 	case d.Changes == "none" && !plain:
 		return noregret.BadInputf("changes", "only a learned policy with drift none, and no box, looks for changes")
@@ -78,8 +77,8 @@ func (d *Definition) checkMaxShare() error {
 		total += m.Of(a.Name)
 	}
 	if total < 1 {
-		return noregret.BadInputf("max_share", "the arms may have %v of the traffic together, and no control arm is "+
-			"there for the rest: want 1 or more", total)
+		return noregret.BadInputf("max_share", "the arms' bounds sum to %v and no control arm takes the rest: "+
+			"want a sum of at least 1", total)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/noregret/noregret"
@@ -8,33 +9,113 @@ import (
 )
 
 // Goals returns the objective of package pasto: the goals, then each guardrail as a slack that must
-// be at least 0.
+// be at least 0, in the units of its price where it is soft.
 func (d *Definition) Goals() (*pasto.Goals, error) { return d.goals(true) }
 
-// PricedGoals is Goals with a price for every violation, of hard guardrails, too: for reports,
-// where a mixture that breaks one has a value all the same.
+// PricedGoals is Goals with a price for every violation, including those of hard guardrails.
+// Reports use it because they also value mixtures that break one.
 func (d *Definition) PricedGoals() (*pasto.Goals, error) { return d.goals(false) }
 
 func (d *Definition) goals(hard bool) (*pasto.Goals, error) {
+	return d.newGoals(func(g *Guardrail, m pasto.Metric) pasto.Metric {
+		m.Lambda, m.Hard = g.Price(), g.Hard && hard
+		return m
+	}, func(m pasto.Metric) pasto.Metric { return m })
+}
+
+// RawGoals returns the objective for a learner that observes the arms' own means, with the limits
+// as thresholds: of a metric its mean, of a ratio numerator − c·denominator for the limit c, with
+// threshold 0. Changes are relative to the learner's control arm; those of ratios are shifted so
+// that the control arm's value is c times its denominator, less its slack. Values of soft
+// guardrails whose price is in units of the control's mean are to be divided by it.
+func (d *Definition) RawGoals() (*pasto.Goals, error) {
+	ranged := func(m pasto.Metric) pasto.Metric {
+		of := d.Metric(m.Name)
+		if low, high := of.Counted(); of.Kind != "ratio" && (of.Range != nil || of.Cap != nil) {
+			m.Lower, m.Upper = low, high
+		}
+		return m
+	}
+	return d.newGoals(func(g *Guardrail, m pasto.Metric) pasto.Metric {
+		limit, up, relative, _ := g.Limit()
+		of := d.Metric(g.Metric)
+		m.Lambda, m.Hard, m.Relative = g.Price(), g.Hard, relative
+		if !up {
+			m.Direction = pasto.Down
+		}
+		if relative {
+			m.Threshold = min(limit, mostChange)
+		} else if of.Kind != "ratio" {
+			m.Threshold = limit
+		}
+		if g.Hard || !relative && limit != 0 {
+			m.Lower, m.Upper = d.span(g)
+		}
+		return m
+	}, ranged)
+}
+
+// mostChange is the largest change that package pasto compares; a larger one is never reached.
+const mostChange = 1e6
+
+// span returns the range of one observation of a guardrail's metric as RawGoals has it, 0 and 0 if
+// it is unbounded.
+func (d *Definition) span(g *Guardrail) (low, high float64) {
+	m := d.Metric(g.Metric)
+	limit, _, relative, _ := g.Limit()
+	bounded := func(m *Metric) bool { return m.Range != nil || m.Cap != nil }
+	if m.Kind != "ratio" {
+		if !bounded(m) {
+			return 0, 0
+		}
+		return m.Counted()
+	}
+	x, y := d.Metric(m.Numerator), d.Metric(m.Denominator)
+	if relative || !bounded(x) || limit != 0 && !bounded(y) {
+		return 0, 0
+	}
+	low, high = x.Counted()
+	if limit == 0 {
+		return low, high
+	}
+	from, to := y.Counted()
+	a, b := float64(limit*from), float64(limit*to)
+	return low - max(a, b), high - min(a, b)
+}
+
+// newGoals makes the objective with guardrails and goals as the functions complete them.
+func (d *Definition) newGoals(guard func(g *Guardrail, m pasto.Metric) pasto.Metric,
+	goal func(m pasto.Metric) pasto.Metric,
+) (*pasto.Goals, error) {
 	if d.Objective == nil {
 		return nil, noregret.BadInputf("objective", "the definition has none")
 	}
 	var metrics []pasto.Metric
 	for _, g := range d.Objective.Goals {
-		m := pasto.Metric{Name: "goal " + g.Metric, Weight: g.Weight}
+		m := pasto.Metric{Name: g.Metric, Weight: g.Weight}
 		if d.Metric(g.Metric).Direction == "down" {
 			m.Direction = pasto.Down
 		}
-		metrics = append(metrics, m)
+		metrics = append(metrics, goal(m))
 	}
 	for i := range d.Guardrails {
 		g := &d.Guardrails[i]
-		metrics = append(metrics, pasto.Metric{
+		metrics = append(metrics, guard(g, pasto.Metric{
 			Name: "guardrail " + strconv.Itoa(i) + " " + g.Metric, Role: pasto.Guardrail,
-			Lambda: g.Penalty, Hard: g.Hard && hard,
-		})
+		}))
 	}
 	return pasto.NewGoals(metrics, d.Objective.Soft)
+}
+
+// Price returns λ of the squared slack of a soft guardrail, whose penalty is that of the violation
+// in units of the limit. Where the limit is a change or 0, slacks are in units of the control's
+// mean, and the price is the penalty.
+func (g *Guardrail) Price() float64 {
+	limit, _, relative, _ := g.Limit()
+	if relative || limit == 0 {
+		return g.Penalty
+	}
+	return min(max(g.Penalty/float64(limit*limit), 1e-60), 1e60)
 }
 
 // Limit returns the guardrail's limit. Up reports whether it is a lower limit, relative whether it
@@ -49,7 +130,22 @@ func (g *Guardrail) Limit() (limit float64, up, relative bool, given int) {
 	return limit, up, relative, given
 }
 
-// ControlShare returns the control arm's fixed share, 0 without a control arm.
+// Plain reports whether the default learner is used: the policy is learned, without drift, and the
+// arms are not points of a box.
+func (d *Definition) Plain() bool {
+	return d.Policy.Kind == "pasto" && d.Drift.Kind == "none" && d.Arms.Box == nil
+}
+
+// LearnsControl reports whether the control arm is an arm of the learner. Otherwise it has a fixed
+// share beside the learned mixture.
+func (d *Definition) LearnsControl() bool { return d.Plain() && d.Control != nil }
+
+// HoldsDeployed reports whether hard guardrails are to hold only in what would be deployed.
+func (d *Definition) HoldsDeployed() bool {
+	return slices.ContainsFunc(d.Guardrails, func(g Guardrail) bool { return g.Hard && g.Hold == "deployed" })
+}
+
+// ControlShare returns the control arm's least share, 0 without a control arm.
 func (d *Definition) ControlShare() float64 {
 	if d.Control == nil {
 		return 0

@@ -101,7 +101,8 @@ func isWeight(v float64) bool { return v >= 1/largest && v <= largest }
 func (m *Metric) Counted() (low, high float64) {
 	low, high = m.Interval()
 	if m.Cap != nil {
-		low, high = max(low, -*m.Cap), min(high, *m.Cap)
+		c := float64(*m.Cap)
+		low, high = max(low, -c), min(high, c)
 	}
 	return low, high
 }

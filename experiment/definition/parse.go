@@ -59,7 +59,7 @@ func preset(v any) {
 	case *Goal:
 		v.Weight = 1
 	case *Guardrail:
-		v.Penalty, v.Alpha, v.Action = 5, 0.05, "alert"
+		v.Penalty, v.Alpha, v.Action, v.Hard = 5, 0.05, "alert", true
 	case *Exploration:
 		v.Share, v.Decay, v.Optimism = 0.5, 5, 2
 	case *Plan:
@@ -73,7 +73,7 @@ func preset(v any) {
 var required = []string{
 	"Definition.name", "Definition.arms", "Definition.metrics", "Arm.name", "Arm.value", "Metric.name",
 	"Goal.metric", "Guardrail.metric", "Control.arm", "Objective.goals", "Side.low", "Side.high", "Stage.share",
-	"Plan.units_per_day", "Plan.expect", "Expectation.mean",
+	"capForm.quantile", "capForm.of", "Plan.units_per_day", "Plan.expect", "Expectation.mean",
 }
 
 // armsForm is how grids and boxes are written. Nodes and Every are nil if they are left out.

@@ -13,7 +13,7 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// source is a document, YAML or JSON, as compact JSON with the lines on which its values stand.
+// source is a YAML or JSON document as compact JSON, with the lines of its values.
 type source struct {
 	file  string
 	json  []byte
@@ -30,7 +30,7 @@ const (
 )
 
 // maxPlaced is the depth of the deepest field of a definition, such as objective.goals[0].metric.
-// Anything deeper belongs to the value of an arm and gets its place.
+// Anything deeper belongs to the value of an arm and has the arm's place.
 const maxPlaced = 4
 
 // readSource reads a document: JSON if its first character is a brace, YAML otherwise.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -25,9 +26,13 @@ func (d *Definition) Validate() error {
 			return err
 		}
 	}
-	if d.Objective != nil {
-		_, err := d.Goals()
-		return err
+	if d.Objective == nil {
+		return nil
+	}
+	for _, goals := range []func() (*pasto.Goals, error){d.Goals, d.PricedGoals, d.RawGoals} {
+		if _, err := goals(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -112,7 +117,7 @@ func (d *Definition) checkArms() error {
 	if a.Box != nil {
 		return d.checkBox()
 	}
-	if a.Nodes != 0 || a.Every != 0 {
+	if a.Nodes != nil || a.Every != nil {
 		return noregret.BadInputf("arms", "only a box has nodes and every")
 	}
 	if a.Grid != nil {
@@ -215,11 +220,11 @@ func (d *Definition) checkBox() error {
 				largest)
 		}
 	}
-	if a.Nodes < 0 || a.Nodes > 200 {
-		return noregret.BadInputf("arms.nodes", "%d: want 1 to 200", a.Nodes)
+	if n := a.Nodes; n != nil && (*n < 1 || *n > 200) {
+		return noregret.BadInputf("arms.nodes", "%d: want 1 to 200", *n)
 	}
-	if a.Every < 0 || a.Every > 1_000_000 {
-		return noregret.BadInputf("arms.every", "%d rounds: want 1 to 1000000", a.Every)
+	if n := a.Every; n != nil && (*n < 1 || *n > 1_000_000) {
+		return noregret.BadInputf("arms.every", "%d rounds: want 1 to 1000000", *n)
 	}
 	if d.Policy.Kind != "pasto" {
 		return noregret.BadInputf("arms.box", "the policy %q cannot choose points of a box: want pasto", d.Policy.Kind)
@@ -325,11 +330,11 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	if m.Kind == "count" && low < 0 {
 		return noregret.BadInputf(place+".range", "%v: a count is at least 0", m.Range)
 	}
-	if c := m.Cap; c != nil && !(*c > 0 && *c > low && *c <= largest) {
+	if c := (*float64)(m.Cap); c != nil && !(*c > 0 && *c > low && *c <= largest) {
 		return noregret.BadInputf(place+".cap", "%v: want a number above 0 and above the range's lower end, at most %v",
 			*c, largest)
 	}
-	if c := m.Cap; c != nil && m.Kind == "count" && *c != math.Trunc(*c) {
+	if c := (*float64)(m.Cap); c != nil && m.Kind == "count" && *c != math.Trunc(*c) {
 		return noregret.BadInputf(place+".cap", "%v: a count is a whole number", *c)
 	}
 	least, most := m.Counted()
@@ -404,8 +409,36 @@ func (d *Definition) checkGuardrails() error {
 			return noregret.BadInputf(place+".hard",
 				"a hard guardrail needs drift none: want hard: false, or drift none")
 		}
+		if err := d.checkHold(g, place+".hold"); err != nil {
+			return err
+		}
 		if err := oneOf(place+".action", g.Action, "alert", "shrink", "rollback"); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkHold checks where a guardrail is to hold.
+func (d *Definition) checkHold(g *Guardrail, place string) error {
+	if g.Hold == "" {
+		return nil
+	}
+	if err := oneOf(place, g.Hold, "served", "deployed"); err != nil {
+		return err
+	}
+	switch {
+	case !g.Hard:
+		return noregret.BadInputf(place, "only a hard guardrail has it")
+	case g.Hold == "served" && !d.LearnsControl():
+		return noregret.BadInputf(place, "served: needs a control arm and a learned policy, with drift none and no box")
+	case d.Policy.Kind == "fixed":
+		return noregret.BadInputf(place, "a fixed policy serves its split")
+	}
+	for i := range d.Guardrails {
+		if o := &d.Guardrails[i]; o.Hard && (o.Hold == "deployed") != (g.Hold == "deployed") {
+			return noregret.BadInputf(place, "%s, unlike guardrails[%d]: want the same for all hard guardrails", g.Hold,
+				i)
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// closedForm answers by confidence sequences at the expected sums.
+// closedForm computes the plan in closed form, from confidence sequences at the expected sums.
 type closedForm struct {
 	d      *definition.Definition
 	units  float64 // a day
@@ -44,8 +44,8 @@ func (c *closedForm) width(metric int) float64 {
 	return math.Inf(1)
 }
 
-// interval returns the confidence sequence, at each end of level alpha, for the relative change of
-// one arm, or of all that are served, after some days in which they differ from the control by the
+// interval returns the confidence interval, with level alpha at each end, for the relative change
+// of one arm, or of everything served, after some days in which they differ from the control by the
 // relative change.
 func (c *closedForm) interval(metric int, days, change, against, alpha float64, all bool) (low, high float64) {
 	var x confseq.Contrast
@@ -64,8 +64,8 @@ func (c *closedForm) interval(metric int, days, change, against, alpha float64, 
 	})
 }
 
-// first returns the least number of days at which the condition holds, for one that stays true, and
-// nil if that is beyond ten years.
+// first returns the least number of days at which the condition holds, or nil if that is beyond ten
+// years. A condition that holds must hold on all later days.
 func first(holds func(days float64) bool) *float64 {
 	high := 1.0 / 64
 	for !holds(high) {
@@ -87,7 +87,7 @@ func first(holds func(days float64) bool) *float64 {
 	return some(high)
 }
 
-// guardrail answers for one guardrail.
+// guardrail computes the times of one guardrail.
 func (c *closedForm) guardrail(g *definition.Guardrail) Guardrail {
 	kind, limit, expected, broken := limitOf(c.d, g)
 	out := Guardrail{Metric: g.Metric, Kind: kind, Limit: limit, Expected: expected, Broken: broken}
@@ -130,7 +130,7 @@ func (c *closedForm) after(metric int, days *float64) *float64 {
 	return some(*days + float64(c.d.AttributionWindow)/float64(24*time.Hour))
 }
 
-// waits reports whether the units of a metric count only when their window has closed.
+// waits reports whether the units of a metric count only after their window has closed.
 func (c *closedForm) waits(metric int) bool {
 	if r := c.d.RatioIndex(metric); r >= 0 {
 		parts := c.d.Ratios()[r]
@@ -139,8 +139,8 @@ func (c *closedForm) waits(metric int) bool {
 	return c.d.Metrics[metric].Default != nil
 }
 
-// level returns the confidence sequence for the mean of all that is served, less the limit, if the
-// mean is the value.
+// level returns the confidence interval for the mean of everything served minus the limit, if the
+// mean has the given value.
 func (c *closedForm) level(metric int, days, value, limit, alpha float64) (low, high float64) {
 	n := max(int64(float64(c.units*days)), 0)
 	if n < 2 {
@@ -165,7 +165,7 @@ func (c *closedForm) level(metric int, days, value, limit, alpha float64) (low, 
 	return low - limit, high - limit
 }
 
-// effect answers for one metric.
+// effect computes the smallest effects in one metric.
 func (c *closedForm) effect(metric int) Effect {
 	out := Effect{
 		Metric: c.d.Metrics[metric].Name, Mean: mean(c.d, metric), Deviation: math.Sqrt(variance(c.d, metric)),
@@ -176,8 +176,8 @@ func (c *closedForm) effect(metric int) Effect {
 	return out
 }
 
-// smallest returns the smallest relative change of one arm that differs visibly from none after
-// some days, nil if that is above 1000 %.
+// smallest returns the smallest relative change of one arm that is distinguishable from none after
+// some days, nil if it is above 1000 %.
 func (c *closedForm) smallest(metric int, days float64) *float64 {
 	const alpha = 0.05 / 2
 	seen := func(change float64) bool {
@@ -200,7 +200,7 @@ func (c *closedForm) smallest(metric int, days float64) *float64 {
 	return &high
 }
 
-// gain answers when the best arm has most of the traffic.
+// gain computes when the best arm has most of the traffic.
 func (c *closedForm) gain() *Gain {
 	out := &Gain{Improvement: c.d.Plan.Improvement}
 	gap, v, slow := 0.0, 0.0, 0

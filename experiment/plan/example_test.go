@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/experiment/plan"
 )
 
-// How long until a guardrail on clicks is decided, and what can be seen in two weeks?
+// How long does it take to decide a guardrail on clicks, and which effect can be detected in two
+// weeks?
 func Example() {
 	d, err := definition.Parse("button.yaml", []byte(`
 name: button

@@ -61,8 +61,8 @@ type Time struct {
 	Reached   *float64 `json:"reached"`
 }
 
-// Effect is the smallest relative difference between one arm and the control that a confidence
-// sequence at 95 % tells from none, by days.
+// Effect is the smallest relative difference between one arm and the control that a 95 % confidence
+// sequence distinguishes from none, by days.
 type Effect struct {
 	Metric string  `json:"metric"`
 	Mean   float64 `json:"mean"`
@@ -71,8 +71,8 @@ type Effect struct {
 	Smallest  []*float64 `json:"smallest"`
 }
 
-// Gain tells when the experiment serves most of what there is to gain, if one arm improves every
-// goal by Improvement and the others are like the control.
+// Gain tells when the experiment serves most of the possible gain, if one arm improves every goal
+// by Improvement and the others are like the control.
 type Gain struct {
 	Improvement float64 `json:"improvement"`
 	// Days is when 90 % of the gain is served. In closed form, with units split evenly, it is when
@@ -98,16 +98,17 @@ type Options struct {
 	Runs int
 	// Horizon is the number of days that a run covers, above 0.
 	Horizon float64
-	// Seed is that of everything random.
+	// Seed is the seed of all random numbers.
 	Seed uint64
-	// Progress is called after each run with the number of runs done and that of all; nil for none.
+	// Progress is called after each run with the number of completed runs and their total number;
+	// nil for none.
 	Progress func(done, total int)
 }
 
 // DefaultOptions are 20 runs of 28 days with seed 1.
 func DefaultOptions() Options { return Options{Runs: 20, Horizon: 28, Seed: 1} }
 
-// arms describes the arms of a definition as the plan sees them.
+// arms describes the arms of a definition for the plan.
 type arms struct {
 	list    []policy.Arm
 	control int // -1 for none
@@ -157,7 +158,7 @@ func limitOf(d *definition.Definition, g *definition.Guardrail) (kind string, li
 	return kind, limit, expected, 2*limit - expected
 }
 
-// mean returns the expected mean of a metric, of a ratio the ratio of the means.
+// mean returns the expected mean of a metric; for a ratio, the ratio of the means.
 func mean(d *definition.Definition, metric int) float64 {
 	if r := d.RatioIndex(metric); r >= 0 {
 		parts := d.Ratios()[r]
@@ -166,8 +167,8 @@ func mean(d *definition.Definition, metric int) float64 {
 	return d.Plan.Expect[d.Metrics[metric].Name].Mean
 }
 
-// variance returns that of one unit's value, of a ratio that of numerator − ratio·denominator with
-// independent parts.
+// variance returns the variance of one unit's value; for a ratio, that of numerator −
+// ratio·denominator with independent parts.
 func variance(d *definition.Definition, metric int) float64 {
 	if r := d.RatioIndex(metric); r >= 0 {
 		parts, ratio := d.Ratios()[r], mean(d, metric)
@@ -178,7 +179,7 @@ func variance(d *definition.Definition, metric int) float64 {
 	return float64(sd * sd)
 }
 
-// some returns a number of days, nil if there is none.
+// some returns a pointer to a number of days, nil if it is infinite.
 func some(days float64) *float64 {
 	if !(days <= longest) || math.IsInf(days, 0) {
 		return nil

@@ -64,7 +64,7 @@ func TestClosedFormAgreesWithSimulation(t *testing.T) {
 	}
 }
 
-// An effect of the smallest size is seen on its day in about half of the runs, and an effect of
+// The smallest detectable effect is detected by its day in about half of the runs, and an effect of
 // twice the size in nearly all.
 func TestSmallestEffect(t *testing.T) {
 	d := parse(t, split)
@@ -95,13 +95,13 @@ func TestSmallestEffect(t *testing.T) {
 		return float64(n) / float64(runs)
 	}
 	if got := seen(size); got < 0.25 || got > 0.75 {
-		t.Errorf("an effect of %v is seen in %v of the runs, want about half", size, got)
+		t.Errorf("an effect of %v is detected in %v of the runs, want about half", size, got)
 	}
 	if got := seen(2 * size); got < 0.9 {
-		t.Errorf("an effect of %v is seen in %v of the runs, want nearly all", 2*size, got)
+		t.Errorf("an effect of %v is detected in %v of the runs, want nearly all", 2*size, got)
 	}
 	if two := *r.Effects[0].Smallest[1]; math.Abs(two/size-0.5) > 0.05 {
-		t.Errorf("four times the days: %v after %v, want half", two, size)
+		t.Errorf("in four times the days the smallest effect is %v, before it is %v: want half", two, size)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestGain(t *testing.T) {
 	}
 }
 
-// A control that breaks its own guardrail decides nothing.
+// With a control that breaks its own guardrail there is no answer.
 func TestControlBreaks(t *testing.T) {
 	r, err := Compute(context.Background(), parse(t, strings.Replace(split, "min: 0.019", "min: 0.03", 1)), Options{})
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// mostSteps bounds the number of rounds of a simulated run; where the definition's rounds are
-// shorter, the simulation's are longer.
+// mostSteps bounds the number of rounds of a simulated run. If the definition's rounds are too
+// short for it, the simulation's rounds are longer.
 const mostSteps = 2000
 
-// simulate plays the definition in random worlds and adds what it finds to r: in one world an arm
-// improves the goals, and in one for each guardrail all arms but the control break it.
+// simulate plays the definition in random worlds and adds the results to r. In one world an arm
+// improves the goals; in one more for each guardrail all arms but the control break it.
 func simulate(ctx context.Context, d *definition.Definition, a *arms, o Options, r *Result) error {
 	r.Runs, r.Horizon = o.Runs, o.Horizon
 	worlds := 1 + len(d.Guardrails)
@@ -69,8 +69,8 @@ func simulate(ctx context.Context, d *definition.Definition, a *arms, o Options,
 	return nil
 }
 
-// median returns the median of times of which some may be +Inf, nil if it is, and the share of the
-// others.
+// median returns the median of times, some of which may be +Inf, and the share of the finite ones.
+// The median is nil if it is +Inf.
 func median(days []float64) (m, share *float64) {
 	slices.Sort(days)
 	n := 0
@@ -120,7 +120,7 @@ type world struct {
 	r     *random.Source
 }
 
-// played is what a run shows.
+// played is the result of a run.
 type played struct {
 	curve          []Point
 	held, breached []float64 // by guardrail: days, +Inf for never
@@ -159,7 +159,7 @@ func newWorld(d *definition.Definition, a *arms, o Options, run, broken int) (*w
 	return x, nil
 }
 
-// improve makes the goals better by the plan's improvement, as far as the metrics' ranges allow.
+// improve improves the goals by the plan's improvement, as far as the metrics' ranges allow.
 func (x *world) improve(row []float64) {
 	if x.d.Objective == nil {
 		return
@@ -174,7 +174,7 @@ func (x *world) improve(row []float64) {
 	}
 }
 
-// spoil changes the guardrail's metric so that what is served at the expected shares has the broken
+// spoil changes the guardrail's metric so that the mixture with the expected shares has the broken
 // value.
 func (x *world) spoil(row []float64, g *definition.Guardrail) {
 	_, _, _, broken := limitOf(x.d, g)
@@ -185,7 +185,7 @@ func (x *world) spoil(row []float64, g *definition.Guardrail) {
 	x.set(row, m, row[m]+(broken-row[m])/(1-x.a.shares.Control))
 }
 
-// set sets the mean of a metric; that of a ratio through its numerator.
+// set sets the mean of a metric. It sets a ratio through its numerator.
 func (x *world) set(row []float64, m int, v float64) {
 	if r := x.d.RatioIndex(m); r >= 0 {
 		parts := x.d.Ratios()[r]
@@ -263,7 +263,7 @@ func (x *world) play() (*played, error) {
 	return out, nil
 }
 
-// look notes which guardrails are decided.
+// look records which guardrails are decided.
 func (x *world) look(out *played, now int64) error {
 	if len(out.held) == 0 {
 		return nil

@@ -7,15 +7,26 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// load parses every Go file of the module, whatever its build tags.
-func load(t *testing.T, fset *token.FileSet) []file {
+// load returns every Go file of the module, whatever its build tags, parsed once for all tests.
+func load(t *testing.T) (*token.FileSet, []file) {
 	t.Helper()
+	files, err := parseModule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return moduleFiles, files
+}
+
+// moduleFiles holds the positions in what parseModule returns.
+var moduleFiles = token.NewFileSet()
+
+var parseModule = sync.OnceValues(func() (files []file, err error) {
 	root := filepath.Join("..", "..")
-	var files []file
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -33,18 +44,15 @@ func load(t *testing.T, fset *token.FileSet) []file {
 		if err != nil {
 			return err
 		}
-		f, err := parseFile(fset, filepath.ToSlash(rel), p, nil)
+		f, err := parseFile(moduleFiles, filepath.ToSlash(rel), p, nil)
 		if err != nil {
 			return err
 		}
 		files = append(files, f)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
+	return files, err
+})
 
 // parseFile parses src, or the file on disk when src is nil, under its name in the module.
 func parseFile(fset *token.FileSet, name, disk string, src any) (file, error) {
@@ -53,8 +61,7 @@ func parseFile(fset *token.FileSet, name, disk string, src any) (file, error) {
 }
 
 func TestArchitecture(t *testing.T) {
-	fset := token.NewFileSet()
-	files := load(t, fset)
+	fset, files := load(t)
 	for _, breach := range checkFiles(fset, files) {
 		t.Error(strings.TrimPrefix(breach, "../../"))
 	}

@@ -29,7 +29,7 @@ func TestLinks(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if p == ".git" || p == "bin" {
+			if p == ".git" || p == "bin" || d.Name() == "node_modules" {
 				return fs.SkipDir
 			}
 			return nil
@@ -64,8 +64,10 @@ func TestLinks(t *testing.T) {
 // targets returns the files of the module that the text of file p cites.
 func targets(p, text string) []string {
 	var out []string
-	for _, m := range cited.FindAllStringSubmatch(text, -1) {
-		out = append(out, m[1])
+	if strings.Contains(text, "docs/") { // the expression is slow
+		for _, m := range cited.FindAllStringSubmatch(text, -1) {
+			out = append(out, m[1])
+		}
 	}
 	if path.Ext(p) != ".md" {
 		return out

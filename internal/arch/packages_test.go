@@ -11,10 +11,10 @@ import (
 // TestEveryPublicPackageHasAnExample checks that a package that others import shows its use in an
 // example with checked output.
 func TestEveryPublicPackageHasAnExample(t *testing.T) {
-	fset := token.NewFileSet()
+	_, files := load(t)
 	public := map[string]bool{}
 	shown := map[string]bool{}
-	for _, f := range load(t, fset) {
+	for _, f := range files {
 		if f.ast.Name.Name == "main" || strings.Contains("/"+f.dir+"/", "/internal/") {
 			continue
 		}
@@ -55,8 +55,7 @@ var light = map[string][]string{
 }
 
 func TestLightPackagesStayLight(t *testing.T) {
-	fset := token.NewFileSet()
-	files := load(t, fset)
+	_, files := load(t)
 	for dir, want := range light {
 		got, foreign := closure(files, dir)
 		if !slices.Equal(got, want) {

@@ -84,7 +84,7 @@ func TestCommitTwice(t *testing.T) {
 	}
 }
 
-// A file keeps its mode: what was private stays private, at every moment.
+// A file keeps its mode, so that a private file is private at every moment.
 func TestModeIsKept(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such modes")
@@ -94,7 +94,7 @@ func TestModeIsKept(t *testing.T) {
 		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(path, mode); err != nil { // whatever the umask
+		if err := os.Chmod(path, mode); err != nil { // independent of the umask
 			t.Fatal(err)
 		}
 		err := Write(path, func(w io.Writer) error {
@@ -120,7 +120,7 @@ func TestModeIsKept(t *testing.T) {
 	}
 }
 
-// A symbolic link stays one: the file that it names is replaced, or made.
+// A symbolic link is kept; the file that it names is replaced or created.
 func TestLinksAreWrittenThrough(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"real/deep", "other"} {
@@ -164,7 +164,7 @@ func TestLinksAreWrittenThrough(t *testing.T) {
 				t.Errorf("%s: %s holds %q, %v", tc.path, tc.want, got, err)
 			}
 			if st, err := os.Lstat(filepath.Join(dir, tc.path)); err != nil || st.Mode()&os.ModeSymlink == 0 {
-				t.Errorf("%s: it is no link any more: %v, %v", tc.path, st, err)
+				t.Errorf("%s: no longer a link: %v, %v", tc.path, st, err)
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func TestLinksAreWrittenThrough(t *testing.T) {
 	}
 }
 
-// Only files are replaced.
+// Only regular files are replaced.
 func TestOtherTargetsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
@@ -197,8 +197,8 @@ func TestOtherTargetsAreRefused(t *testing.T) {
 	}
 }
 
-// Where a directory cannot be flushed at all, the file is written all the same; other failures are
-// reported.
+// If the system cannot flush directories at all, the file is written nevertheless. Other failures
+// are reported.
 func TestDirectoryFlush(t *testing.T) {
 	for _, tc := range []struct {
 		err  error

@@ -18,7 +18,7 @@ func (k *Sum) Add(v float64) {
 	k.S = t
 }
 
-// AddProduct adds a·b, with what the product's rounding loses: math.FMA rounds once on every
+// AddProduct adds a·b with the rounding error of the product: math.FMA rounds once on every
 // machine.
 func (k *Sum) AddProduct(a, b float64) {
 	p := float64(a * b)

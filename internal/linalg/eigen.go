@@ -4,8 +4,8 @@ import "math"
 
 // Eigen writes the eigenvalues of the factored S to values, in descending order, and the
 // eigenvectors, which are orthonormal, to the rows of the n×n matrix vectors. It reports false if
-// the iteration does not converge, which happens for no finite matrix of moderate size. Off is
-// scratch of length n. Implicit QL steps with Wilkinson's shifts (Bowdler, Martin, Reinsch and
+// the iteration does not converge, which does not happen for finite matrices of moderate size. Off
+// is scratch of length n. Implicit QL steps with Wilkinson's shifts (Bowdler, Martin, Reinsch and
 // Wilkinson 1968), some 3n³ operations, and 2n³ for the vectors of S. The same bits on every
 // machine.
 func (t *Tridiagonal) Eigen(values, vectors, off []float64) bool {

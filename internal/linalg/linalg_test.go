@@ -41,7 +41,7 @@ func near(t *testing.T, what string, got, want []float64, tol float64) {
 
 func clone(x []float64) []float64 { return append([]float64(nil), x...) }
 
-// solve is the reference: elimination on the augmented matrix, checked by the residual.
+// solve is the reference: elimination on the augmented matrix, with a check of the residual.
 func solve(t *testing.T, s, b []float64) []float64 {
 	t.Helper()
 	n := len(b)
@@ -120,8 +120,8 @@ func TestFactorizeRefuses(t *testing.T) {
 	}
 }
 
-// TestFactorizeBits holds the factor to the textbook's row by row form, bit for bit: learners'
-// states depend on the bits.
+// TestFactorizeBits compares the factor with the row-by-row form of textbooks bit for bit, because
+// learners' states depend on the bits.
 func TestFactorizeBits(t *testing.T) {
 	r := random.New(2, "bits")
 	const n = 9
@@ -166,7 +166,7 @@ func TestCholeskyAdd(t *testing.T) {
 		}
 		for range 30 {
 			v := normals(r, n)
-			v[0] = float64(r.IntN(2)) * v[0] // vectors that begin with a zero take a short cut
+			v[0] = float64(r.IntN(2)) * v[0] // vectors that begin with a zero take a shortcut
 			for i := range n {
 				for j := range n {
 					s[i*n+j] += v[i] * v[j]
@@ -187,7 +187,7 @@ func TestCholeskyAdd(t *testing.T) {
 		}
 		fresh := NewCholesky(n, 1)
 		if !fresh.Factorize(s) || math.Abs(fresh.LogDet()-c.LogDet()) > 1e-9 {
-			t.Errorf("ln det S is %v updated and %v anew", c.LogDet(), fresh.LogDet())
+			t.Errorf("ln det S is %v by updates and %v factored anew", c.LogDet(), fresh.LogDet())
 		}
 	}
 }

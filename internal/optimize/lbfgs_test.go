@@ -11,13 +11,13 @@ import (
 	"gonum.org/v1/gonum/optimize/functions"
 )
 
-// gonumLBFGS is the oracle: the same method with gonum's arithmetic and line search.
+// gonumLBFGS is the reference: the same method with gonum's arithmetic and line search.
 func gonumLBFGS() gonum.Method {
 	return &gonum.LBFGS{Store: lbfgsMemory, Linesearcher: &gonum.MoreThuente{}}
 }
 
-// minimize runs a method and sees to it that it leaves no goroutine behind: synctest.Test waits for
-// all of them and fails when one is stuck.
+// minimize runs a method and checks that no goroutine is left: synctest.Test waits for all of them
+// and fails if one is blocked.
 func minimize(t *testing.T, p gonum.Problem, start []float64, threshold float64, m gonum.Method) (
 	r *gonum.Result, err error,
 ) {
@@ -69,7 +69,7 @@ func TestLBFGSOnFunctions(t *testing.T) {
 	}
 }
 
-// A strongly convex quadratic has one minimum, which is known.
+// A strongly convex quadratic has a single, known minimum.
 func TestLBFGSOnQuadratic(t *testing.T) {
 	const d = 50
 	p := gonum.Problem{
@@ -97,9 +97,9 @@ func TestLBFGSOnQuadratic(t *testing.T) {
 	}
 }
 
-// At the start's minimum there is nothing to do, a threshold below what the arithmetic can reach
-// ends in a failure of the line search with the best point kept, and a function without a minimum
-// ends at the limit of iterations.
+// A start at the minimum ends at once. A threshold that rounding makes unreachable ends in a
+// failure of the line search, with the best point kept. A function without a minimum ends at the
+// limit of iterations.
 func TestLBFGSEnds(t *testing.T) {
 	square := gonum.Problem{
 		Func: func(x []float64) float64 { return 1 + x[0]*x[0]/3 + x[1]*x[1]*7 },
@@ -110,7 +110,7 @@ func TestLBFGSEnds(t *testing.T) {
 		t.Error("at the minimum:", r.Status, err)
 	}
 	// Values are rounded at 1e-9 and the gradient never falls below 1e-5: near the minimum no
-	// descent is to be found.
+	// descent can be found.
 	rough := square
 	rough.Grad = func(g, x []float64) {
 		square.Grad(g, x)
@@ -156,7 +156,7 @@ func TestLBFGSEnds(t *testing.T) {
 	}
 }
 
-// The driver may end the run at any task; a problem's error is one of these ways.
+// The driver may end the run at any task, for instance by an error of the problem.
 func TestLBFGSIsEnded(t *testing.T) {
 	for limit := 1; limit < 30; limit++ {
 		calls := 0

@@ -13,7 +13,7 @@ const (
 	wolfeCurvature = 0.9
 	// wolfeRounding is the relative difference of two values that may be rounding.
 	wolfeRounding = 0x1p-50
-	// mostTrials bounds the points that one search looks at.
+	// mostTrials limits the points that one search evaluates.
 	mostTrials = 20
 	// leastGrowth and mostGrowth bound the next step, in units of the last advance, while no
 	// minimum is bracketed.
@@ -46,8 +46,8 @@ func newLineSearch(f, slope, step float64) *lineSearch {
 	return &lineSearch{start: s, low: s, step: step, widths: [2]float64{math.Inf(1), math.Inf(1)}}
 }
 
-// judge takes value and slope at the step and reports whether it will do; if not, it sets the next
-// one.
+// judge takes the value and slope at the step and reports whether the step is accepted. If not, it
+// sets the next one.
 func (l *lineSearch) judge(f, slope float64) bool {
 	l.trials++
 	at := trial{l.step, f, slope}
@@ -72,7 +72,7 @@ func (l *lineSearch) judge(f, slope float64) bool {
 		l.bracket(at, other)
 	case slope >= 0:
 		l.bracket(at, l.low)
-	default: // it still goes down: farther on
+	default: // still decreasing: take a longer step
 		advance := at.s - l.low.s
 		next := cubicMinimum(l.low, at)
 		if !(next > at.s) {

@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// The cubic's minimum, against cubics whose minimum is known.
+// cubicMinimum is compared with cubics whose minimum is known.
 func TestCubicMinimum(t *testing.T) {
 	src := random.New(9, "cubic")
 	for range 1000 {
@@ -26,8 +26,8 @@ func TestCubicMinimum(t *testing.T) {
 	}
 }
 
-// Every step that is taken meets the conditions, along functions of one variable on which line
-// searches are tested (Moré and Thuente 1994, 5.1 to 5.3), from first steps of 1e-3 to 1e3.
+// Every accepted step meets the conditions, on the test functions of Moré and Thuente (1994, 5.1 to
+// 5.3) and others, from first steps of 1e-3 to 1e3.
 func TestLineSearchConditions(t *testing.T) {
 	for name, phi := range map[string]func(s float64) (f, g float64){
 		"5.1": func(s float64) (f, g float64) {

@@ -41,8 +41,8 @@ func TestExpEnds(t *testing.T) {
 	}
 }
 
-// TestLogEnds guards the ends of the domain, which entropies reach: ln 0 is -Inf and not a number
-// that looks like a logarithm.
+// TestLogEnds checks the ends of the domain, which entropies reach: ln 0 must be -Inf and not a
+// finite number.
 func TestLogEnds(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, c := range []struct{ x, log float64 }{

@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/progress"
 )
 
-// A job of eight examples at one example a second, on a clock of its own.
+// A job of eight examples at one example a second, by a simulated clock.
 func ExampleReporter() {
 	now := time.Unix(0, 0)
 	p, err := progress.New(os.Stdout, progress.Options{

@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// fakeClock stands still until it is moved.
+// fakeClock stands still until it is advanced.
 type fakeClock struct {
 	t     time.Time
 	reads int
@@ -63,8 +63,8 @@ func TestPlainTable(t *testing.T) {
 	}
 }
 
-// Blocks jump over powers of two: one row for a jump, and no second row for a count that
-// the table ends with already.
+// Blocks of examples may skip powers of two. A skip gives one row, and the last count has no second
+// row.
 func TestPlainBlocks(t *testing.T) {
 	r, out, c := newTest(t, Plain)
 	r.Start("generate", 0)
@@ -86,7 +86,7 @@ func TestPlainBlocks(t *testing.T) {
 	}
 }
 
-// A change of the metric's name gets its own header and no change against another metric.
+// A new metric name gets its own header, and its first row has no change.
 func TestPlainMetricChanges(t *testing.T) {
 	r, out, c := newTest(t, Plain)
 	r.Start("x", 0)
@@ -102,7 +102,7 @@ func TestPlainMetricChanges(t *testing.T) {
 		t.Errorf("%d headers, want 3:\n%s", got, out)
 	}
 	if strings.Contains(out.String(), "+0.4") || strings.Contains(out.String(), "NaN") {
-		t.Errorf("unlike metrics were compared:\n%s", out)
+		t.Errorf("different metrics were compared:\n%s", out)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestLineRewritesInPlace(t *testing.T) {
 		t.Errorf("second line %q, want %q", parts[2], second)
 	}
 	if len(parts[2]) != len(parts[1]) {
-		t.Errorf("a line of %d bytes was covered by one of %d", len(parts[1]), len(parts[2]))
+		t.Errorf("a line of %d bytes was overwritten by one of %d", len(parts[1]), len(parts[2]))
 	}
 }
 
@@ -157,7 +157,7 @@ func TestLineAtMostTenASecond(t *testing.T) {
 	}
 	r.Finish()
 	if got := strings.Count(out.String(), "\r"); got < 40 || got > 82 {
-		t.Errorf("%d drawings in the 8 seconds after the silence, want 40 to 82", got)
+		t.Errorf("%d redraws in the 8 seconds after the silence, want 40 to 82", got)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestClockIsReadSeldom(t *testing.T) {
 	if c.reads > 100 {
 		t.Errorf("%d clock reads for a million fast examples", c.reads)
 	}
-	// ... and a job that turns slow is seen to do so.
+	// A job that becomes slow is noticed.
 	before := c.reads
 	for i := range int64(200_000) {
 		c.advance(time.Millisecond)
@@ -256,7 +256,7 @@ func TestOutsideOfATask(t *testing.T) {
 	}
 }
 
-// A second task starts from nothing: its own silence, its own table.
+// A second task starts afresh, with its own silence and its own table.
 func TestSecondTask(t *testing.T) {
 	r, out, c := newTest(t, Plain)
 	r.Start("a", 0)
@@ -366,7 +366,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// A task of few long steps has its own unit and is drawn between them.
+// A task of few long steps has its own unit and is redrawn between the steps.
 func TestUnitAndTick(t *testing.T) {
 	now := time.Unix(0, 0)
 	var b strings.Builder

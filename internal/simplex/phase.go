@@ -4,8 +4,8 @@ import "slices"
 
 // Feasible runs the first phase: it looks for a distribution that satisfies all rows. If there is
 // one it leaves a feasible basis for [Program.Maximize] and reports true. If there is none,
-// Solution is one of least total violation in the units of the values. What it reports holds in the
-// rows' own units, to within their slack or rounding.
+// Solution is one of least total violation in the units of the values. The result holds in the
+// rows' own units, up to their slack or rounding.
 func (lp *Program) Feasible() (bool, error) {
 	for {
 		feasible, err := lp.firstPhase()
@@ -26,8 +26,8 @@ func (lp *Program) Feasible() (bool, error) {
 	}
 }
 
-// firstPhase is Feasible with the scales at hand. It minimizes the violations first each in its own
-// scale, and if that does not reach 0 in the rows' own units.
+// firstPhase is Feasible with the current scales. It first minimizes the violations in their own
+// scales and, if that does not reach 0, in the rows' own units.
 func (lp *Program) firstPhase() (feasible bool, err error) {
 	if feasible, err = lp.reach(); feasible || err != nil {
 		return feasible, err

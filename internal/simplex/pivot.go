@@ -132,8 +132,8 @@ func (lp *Program) run(first bool) error {
 	}
 }
 
-// entering is the column of the largest reduced gain above the tolerance, or the first such by
-// Bland's rule; −1 if there is none.
+// entering returns the column of the largest reduced gain above the tolerance, or the first such
+// column by Bland's rule; −1 if there is none.
 func (lp *Program) entering(first, bland bool) int {
 	enter, best := -1, lp.tol
 	columns := lp.problem.Points + 2*len(lp.scale)
@@ -153,8 +153,8 @@ func (lp *Program) entering(first, bland bool) int {
 	return enter
 }
 
-// leaving is the place in the basis of the variable that first becomes 0 along dir; −1 if there is
-// none.
+// leaving returns the position in the basis of the variable that first becomes 0 along dir; −1 if
+// there is none.
 func (lp *Program) leaving() int {
 	leave, step := -1, math.Inf(1)
 	for i, d := range lp.dir {

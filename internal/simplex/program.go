@@ -14,15 +14,15 @@ type Row struct {
 	Sign float64
 	// Limit is in the units of the values.
 	Limit float64
-	// Slack > 0 is by how much the constraint may be missed and still count as satisfied.
+	// Slack > 0 is the violation up to which the constraint counts as satisfied.
 	Slack float64
-	// Margin is by how much a solution may miss the constraint on purpose: 0 or Slack. A slack
-	// without margin is for rounding: it is used only where a point, or the whole program, would
-	// otherwise miss the constraint by no more than it.
+	// Margin is the violation that a solution may use on purpose: 0 or Slack. A slack without
+	// margin is for rounding: it is used only if a point, or the whole program, would otherwise
+	// violate the constraint by at most the slack.
 	Margin float64
 }
 
-// violation is by how much the value y misses the row, at least 0.
+// violation returns by how much the value y violates the row, at least 0.
 func (r *Row) violation(y float64) float64 {
 	return max(0, float64(r.Sign*(r.Limit-y)))
 }
@@ -61,7 +61,7 @@ type Program struct {
 	offset  float64   // taken off the gains; Σp = 1 makes it a constant
 	scale   []float64 // of the rows
 	margin  []float64 // of the rows: 0, or the slack where it may be used
-	push    []float64 // what is added to the demand
+	push    []float64 // added to the demand
 	demand  []float64 // push − margin, in units of scale
 	// refined are the scales that Refine has chosen, 0 for others; they outlast Reset, as relaxed
 	// and tol do.
@@ -89,7 +89,8 @@ func zeros[T any](v []T, n int) []T {
 	return v
 }
 
-// Init forgets what Refine and Relax have set for earlier problems of so many rows.
+// Init discards what Refine and Relax have set for earlier problems and prepares for the given
+// number of rows.
 func (lp *Program) Init(rows int) {
 	lp.refined, lp.relaxed, lp.tol = zeros(lp.refined, rows), false, tolerance
 }
@@ -135,7 +136,7 @@ func (lp *Program) Push(j int, v float64) { lp.push[j] = v }
 // Scale is the size by which row j is divided.
 func (lp *Program) Scale(j int) float64 { return lp.scale[j] }
 
-// Margin is by how much solutions may miss row j on purpose.
+// Margin is the violation of row j that solutions may use on purpose.
 func (lp *Program) Margin(j int) float64 { return lp.margin[j] }
 
 // Relax lets solutions use the slack of all rows, from the next Reset on.
@@ -186,9 +187,9 @@ func (lp *Program) Solution(dst []float64) []float64 {
 	return dst
 }
 
-// Prices writes the dual prices ν_j ≥ 0 of the rows to dst after Maximize: what a unit of the limit
-// costs. It returns the bound max_k [g_k + Σν_j·(sign_j·(a_jk − limit_j) + margin_j)] on the gain
-// of any distribution that satisfies the rows.
+// Prices writes the dual prices ν_j ≥ 0 of the rows to dst after Maximize: the loss of gain per
+// unit of the limit. It returns the bound max_k [g_k + Σν_j·(sign_j·(a_jk − limit_j) + margin_j)]
+// on the gain of any distribution that satisfies the rows.
 func (lp *Program) Prices(dst []float64) (bound float64) {
 	lp.multipliers(false)
 	bound = math.Inf(-1)
@@ -206,7 +207,7 @@ func (lp *Program) Prices(dst []float64) (bound float64) {
 }
 
 // ViolationPrices writes prices from 0 to 1 of the least total violation to dst after Feasible has
-// reported false: by how much it would be less for a unit less of each limit.
+// reported false: its decrease per unit by which each limit is relaxed.
 func (lp *Program) ViolationPrices(dst []float64) {
 	lp.multipliers(true)
 	for j, w := range lp.weight {
@@ -227,11 +228,11 @@ const (
 	fineTolerance = 1e-14
 )
 
-// Refine looks at the distribution p in the rows' own units; feasible says that p was found to
-// satisfy them. Where p misses a row and is far below its scale, which is that of a point far
-// outside, the scale becomes what p reaches. Where p misses a row in spite of being feasible, the
-// tolerance becomes finer. Refine reports whether the program is to be reset and solved again. It
-// returns an error if that is of no use and rounding does not explain what p misses.
+// Refine checks the distribution p in the rows' own units; feasible says that p was found to
+// satisfy them. If p violates a row whose scale comes from a point far outside and is far above the
+// values that p reaches, the scale is reduced to these. If p violates a row although it was found
+// feasible, the tolerance becomes finer. Refine reports whether the program must be reset and
+// solved again. It returns an error if neither helps and rounding does not explain the violation.
 func (lp *Program) Refine(p []float64, feasible bool) (again bool, err error) {
 	for j := range lp.problem.Rows {
 		r := &lp.problem.Rows[j]

@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// randomProblem draws values and gains from [−1, 1], and limits around the mean of the rows.
+// randomProblem draws values and gains from [−1, 1], with limits near the means of the rows.
 func randomProblem(r *random.Source, points, rows int, demand float64) (*Problem, []float64) {
 	p := &Problem{Points: points, Values: make([]float64, rows*points)}
 	gain := make([]float64, points)
@@ -87,8 +87,8 @@ func worth(p *Problem, j int, x []float64) float64 {
 	return v
 }
 
-// The gain is that of gonum's simplex method, the solution is a distribution on at most m + 1
-// points that satisfies the rows, and the bound of the dual prices is the gain.
+// The gain is that of gonum's simplex method. The solution is a distribution on at most m + 1
+// points that satisfies the rows, and the bound by the dual prices equals the gain.
 func TestAgainstGonum(t *testing.T) {
 	r := random.New(1, "simplex")
 	var q Program
@@ -138,7 +138,7 @@ func TestAgainstGonum(t *testing.T) {
 		}
 	}
 	if feasible < 100 || infeasible < 50 {
-		t.Errorf("%d feasible and %d infeasible programs: the test sees little", feasible, infeasible)
+		t.Errorf("%d feasible and %d infeasible programs: the test is too weak", feasible, infeasible)
 	}
 }
 
@@ -166,8 +166,8 @@ func leastViolation(t *testing.T, p *Problem) float64 {
 	return v
 }
 
-// Where no distribution satisfies the rows, the solution has the least total violation in the units
-// of the values, whatever the units are, and the prices tell how it changes with the limits.
+// If no distribution satisfies the rows, the solution has the least total violation in the units of
+// the values, whatever they are, and the prices are its derivatives in the limits.
 func TestLeastViolation(t *testing.T) {
 	r := random.New(2, "simplex")
 	var q Program
@@ -194,7 +194,7 @@ func TestLeastViolation(t *testing.T) {
 		}
 		want := leastViolation(t, p)
 		if math.Abs(got-want) > 1e-8*max(1, want) {
-			t.Errorf("a violation of %v, the least is %v", got, want)
+			t.Errorf("a violation of %v, want the least, %v", got, want)
 		}
 		prices := make([]float64, rows)
 		q.ViolationPrices(prices)
@@ -218,11 +218,12 @@ func TestLeastViolation(t *testing.T) {
 		}
 	}
 	if seen < 50 {
-		t.Errorf("%d infeasible programs: the test sees little", seen)
+		t.Errorf("%d infeasible programs: the test is too weak", seen)
 	}
 }
 
-// By hand: gains 2 and 0, values −2 and 2, at least 0: half of each, at a price of ½.
+// By hand: with gains 2 and 0 and values −2 and 2, of which the mean must be at least 0, the
+// solution is half of each at a price of ½.
 func TestByHand(t *testing.T) {
 	p := &Problem{Points: 2, Rows: []Row{{Sign: 1, Slack: 1e-9}}, Values: []float64{-2, 2}}
 	var q Program
@@ -268,7 +269,7 @@ func TestSlackIsForRounding(t *testing.T) {
 	}
 }
 
-// A point 1e12 away does not hide what the others miss.
+// A point 1e12 away does not hide the violations of the others.
 func TestOutlier(t *testing.T) {
 	var q Program
 	p := &Problem{
@@ -301,7 +302,7 @@ func TestOutlier(t *testing.T) {
 	t.Error("Refine does not end")
 }
 
-// Programs whose numbers overflow are errors and neither panics nor endless.
+// Programs whose numbers overflow end with an error, without a panic or an endless loop.
 func TestIllConditioned(t *testing.T) {
 	var q Program
 	for _, values := range [][]float64{

@@ -9,8 +9,8 @@ import (
 	"reflect"
 )
 
-// decoder reads what an encoder wrote. The bytes may be damaged or hostile: every length is held
-// against what is left, and budget bounds the memory that lists take.
+// decoder reads what an encoder wrote. The bytes may be damaged or hostile: every length is checked
+// against the bytes that are left, and budget limits the memory for lists.
 type decoder struct {
 	b      []byte
 	budget int
@@ -36,7 +36,7 @@ func newDecoder(b []byte) *decoder {
 	return &decoder{b: b, budget: budgetBase + budgetRate*len(b), bound: map[binding][]int{}}
 }
 
-// decode reads a value into what state points to, and wants nothing after it.
+// decode reads a value into the variable that state points to. Bytes after the value are an error.
 func (d *decoder) decode(state any) error {
 	p := reflect.ValueOf(state)
 	if p.Kind() != reflect.Pointer || p.IsNil() {

@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// TestAddedField: older bytes leave a new field zero, other orders of fields are read, and a field
-// that is not known is refused.
+// TestAddedField: older bytes leave a new field zero, fields may come in another order, and an
+// unknown field is refused.
 func TestAddedField(t *testing.T) {
 	type first struct {
 		N int
@@ -40,8 +40,8 @@ func TestAddedField(t *testing.T) {
 	}
 }
 
-// FuzzOpen hands the decoder damaged bytes behind a correct checksum: it neither panics nor takes
-// memory out of proportion, and what it reads has bytes that read the same.
+// FuzzOpen gives the decoder damaged bytes with a correct checksum. It must not panic or use memory
+// out of proportion, and a state that it reads must survive a round trip.
 func FuzzOpen(f *testing.F) {
 	full, err := snapshot.Seal(magic, "kind", &codeState{All: fullState(), Code: code{7}})
 	if err != nil {
@@ -65,7 +65,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		first, err := snapshot.Seal(magic, "kind", &out)
 		if err != nil {
-			return // such as a marshaler that refuses what it has read
+			return // such as a marshaler that refuses its own state
 		}
 		var again codeState
 		if err := snapshot.Open(first, magic, "kind", &again); err != nil {
@@ -73,12 +73,13 @@ func FuzzOpen(f *testing.F) {
 		}
 		second, err := snapshot.Seal(magic, "kind", &again)
 		if err != nil || !bytes.Equal(first, second) {
-			t.Errorf("other bytes after a round trip (%v)", err)
+			t.Errorf("the bytes differ after a round trip (%v)", err)
 		}
 	})
 }
 
-// TestOpenLengths: a length that the bytes cannot hold is refused before memory is taken.
+// TestOpenLengths checks that a length that exceeds the bytes is refused before memory is
+// allocated.
 func TestOpenLengths(t *testing.T) {
 	// The kind, a struct of one list of 2⁶² numbers.
 	for _, body := range []string{

@@ -17,7 +17,7 @@ type encoder struct {
 	types  map[reflect.Type]int
 }
 
-// encode writes what state, a value or a pointer to one, holds.
+// encode writes state, a value or a pointer to one.
 func (e *encoder) encode(state any) error {
 	v := reflect.ValueOf(state)
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -35,7 +35,7 @@ func (e *encoder) text(s string)  { e.tag(tagString); e.raw(s) }
 func (e *encoder) raw(s string)   { e.uvarint(len(s)); e.b = append(e.b, s...) }
 func (e *encoder) bytes(b []byte) { e.uvarint(len(b)); e.b = append(e.b, b...) }
 
-// value writes v. It dispatches on the kind of its type, after types that write themselves.
+// value writes v. It dispatches on the kind of its type, after the types that encode themselves.
 func (e *encoder) value(v reflect.Value, depth int) error {
 	if depth > maxDepth {
 		return Bad("a value of type %v cannot be saved: it is nested deeper than %d", v.Type(), maxDepth)
@@ -153,7 +153,8 @@ func (e *encoder) pairs(v reflect.Value, depth int) error {
 	return nil
 }
 
-// plain reports whether a type can be the key of a map: NaN is no key that can be found again.
+// plain reports whether a type can be the key of a map: NaN is excluded, because a NaN key cannot
+// be found again.
 func plain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,

@@ -13,7 +13,7 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// TestPinnedBytes holds the encoding: a change of these bytes is a new version.
+// TestPinnedBytes pins the encoding: a change of these bytes needs a new version.
 func TestPinnedBytes(t *testing.T) {
 	in := codeState{All: fullState(), Code: code{7}}
 	in.All.derived = 5
@@ -53,13 +53,13 @@ func TestMapOrder(t *testing.T) {
 				first = data
 			}
 			if !bytes.Equal(data, first) {
-				t.Fatal("the same map has other bytes")
+				t.Fatal("the same map has different bytes")
 			}
 		}
 	}
 }
 
-// TestExactNumbers keeps the bits of every float64.
+// TestExactNumbers checks that the bits of every float64 are kept.
 func TestExactNumbers(t *testing.T) {
 	in := state{math.MinInt, []float64{math.Copysign(0, -1), math.NaN(), math.Inf(-1), 5e-324}}
 	data, err := snapshot.Seal(magic, "kind", &in)
@@ -77,7 +77,7 @@ func TestExactNumbers(t *testing.T) {
 	}
 }
 
-// TestSealRefuses: what cannot be saved is an error, not a loss of state.
+// TestSealRefuses checks that a value that cannot be encoded is an error instead of being dropped.
 func TestSealRefuses(t *testing.T) {
 	type node struct{ Next *node }
 	loop := &node{}

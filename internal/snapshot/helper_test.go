@@ -15,7 +15,7 @@ func (s *square) Area() float64 { return s.Side * s.Side }
 
 type point struct{ X, Y float64 }
 
-// code writes itself.
+// code encodes itself.
 type code struct{ n byte }
 
 func (c *code) MarshalBinary() ([]byte, error) {
@@ -54,7 +54,7 @@ type allState struct {
 	derived     int // not saved
 }
 
-// codeState has one of version 2 too.
+// codeState adds a field of a kind that is new in version 2.
 type codeState struct {
 	All  allState
 	Code code

@@ -13,7 +13,7 @@ func decodeLegacy(data []byte, kind string, state any) error {
 		return Bad("damaged: %w", err)
 	}
 	if of != kind {
-		return Bad("it was taken of %q, this learner is %q", of, kind)
+		return Bad("it was taken from %q, this learner is %q", of, kind)
 	}
 	t := reflect.TypeOf(state).Elem()
 	old, renamed := legacyType(t, 0)

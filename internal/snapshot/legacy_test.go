@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// TestVersion1 opens a snapshot that encoding/gob wrote, with a field that has another name today.
+// TestVersion1 opens a snapshot that encoding/gob wrote, with a field that has since been renamed.
 func TestVersion1(t *testing.T) {
 	data, err := os.ReadFile("testdata/snapshot1.bin")
 	if err != nil {

@@ -79,7 +79,7 @@ func decodeState(data []byte, kind string, state any) error {
 		return Bad("damaged: %w", err)
 	}
 	if of != kind {
-		return Bad("it was taken of %q, this learner is %q", of, kind)
+		return Bad("it was taken from %q, this learner is %q", of, kind)
 	}
 	if err := d.decode(state); err != nil {
 		return Bad("damaged: %w", err)

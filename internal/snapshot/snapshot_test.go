@@ -23,7 +23,7 @@ func TestSealOpen(t *testing.T) {
 	}
 	again, err := snapshot.Seal(magic, "kind", &in)
 	if err != nil || !bytes.Equal(data, again) {
-		t.Errorf("the same state has other bytes (%v)", err)
+		t.Errorf("the same state has different bytes (%v)", err)
 	}
 	var out state
 	if err := snapshot.Open(data, magic, "kind", &out); err != nil || out.N != 3 || len(out.V) != 2 ||
@@ -32,7 +32,7 @@ func TestSealOpen(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses damages a snapshot at every byte, and asks for others than it is.
+// TestOpenRefuses damages a snapshot at every byte, and opens it as another kind.
 func TestOpenRefuses(t *testing.T) {
 	data, err := snapshot.Seal(magic, "kind", &state{3, []float64{1, -0.5}})
 	if err != nil {

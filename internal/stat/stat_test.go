@@ -29,7 +29,7 @@ func TestStudent(t *testing.T) {
 		}
 	}
 	if v := Student(2, 1e12); v != 2 {
-		t.Errorf("with so many degrees of freedom it is normal, not %v", v)
+		t.Errorf("with 1e12 degrees of freedom the quantile is %v, want the normal one", v)
 	}
 	for _, n := range []float64{0, -1, math.NaN()} {
 		if v := Student(2, n); !math.IsInf(v, 1) {
@@ -37,7 +37,7 @@ func TestStudent(t *testing.T) {
 		}
 	}
 	if v := Student(1e3, .1); !math.IsInf(v, 1) {
-		t.Errorf("an overflow is %v", v)
+		t.Errorf("on overflow the quantile is %v", v)
 	}
 }
 

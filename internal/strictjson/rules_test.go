@@ -122,10 +122,28 @@ func TestUnmarshaler(t *testing.T) {
 		if err == nil && v.C.list == nil && (v.C.form == nil || v.C.form.Most != 3) {
 			t.Errorf("%s is decoded to %+v", raw, v)
 		}
+		var w struct {
+			C *choice `json:"c"`
+		}
+		if err := Decode([]byte(raw), &w, Rules{}); err == nil != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s by a pointer: %v, want %s", raw, err, want)
+		} else if err == nil && !reflect.DeepEqual(*w.C, v.C) {
+			t.Errorf("%s by a pointer is decoded to %+v, want %+v", raw, w.C, v.C)
+		}
 	}
 }
 
-// TestNumberKey compares spellings of one number and of its neighbours.
+// TestUnmarshalerNull checks that null leaves a pointer to a type with several forms nil.
+func TestUnmarshalerNull(t *testing.T) {
+	w := struct {
+		C *choice `json:"c"`
+	}{new(choice)}
+	if err := Decode([]byte(`{"c": null}`), &w, Rules{}); err != nil || w.C != nil {
+		t.Errorf("%+v, %v", w.C, err)
+	}
+}
+
+// TestNumberKey compares different spellings of a number, and its neighbours.
 func TestNumberKey(t *testing.T) {
 	for _, same := range [][]string{
 		{"0", "-0", "0.0", "0e5"},

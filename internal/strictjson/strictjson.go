@@ -200,6 +200,11 @@ func (d *decoder) value(v reflect.Value) error {
 	if reflect.PointerTo(v.Type()).Implements(formType) {
 		return d.form(v.Addr().Interface().(Unmarshaler))
 	}
+	d.skip()
+	if null := d.at < len(d.raw) && d.raw[d.at] == 'n'; v.Type().Implements(formType) && !null {
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.form(v.Interface().(Unmarshaler))
+	}
 	if p := reflect.PointerTo(v.Type()); v.Type() == rawType || v.Kind() == reflect.Interface ||
 		p.Implements(jsonType) || p.Implements(textType) {
 		return d.custom(v)

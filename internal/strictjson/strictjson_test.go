@@ -33,7 +33,7 @@ type document struct {
 	State state           `json:"state,omitempty"`
 }
 
-// state reads itself.
+// state decodes itself from text.
 type state int
 
 func (s *state) UnmarshalText(b []byte) error {
@@ -114,7 +114,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// What encoding/json writes of a value reads back as it was, with required fields and without.
+// A value written by encoding/json is read back unchanged, with and without required fields.
 func TestDecodeWhatIsWritten(t *testing.T) {
 	text := rapid.StringMatching(`[a-z"\\é\x{1F600}\x{FFFD}<&]{0,8}`)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -156,7 +156,8 @@ func TestDecodeWhatIsWritten(t *testing.T) {
 	})
 }
 
-// Whatever is accepted, encoding/json accepts too, with the same result; and it never panics.
+// Input that Decode accepts is accepted by encoding/json with the same result, and Decode never
+// panics.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"name": "a", "units": ["b"], "items": [{"metrics": {"x": 1.5}, "count": 3, "level": null}]}`))
 	f.Add([]byte(`{"raw": {"a": [1, 2]}, "any": [null], "bool": true, "n": -3, "deep": [[1], []]}`))

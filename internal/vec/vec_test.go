@@ -31,8 +31,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestOrder guards the order of sums, which the bits of learners' states depend on: the terms are
-// chosen so that every other order gives another number.
+// TestOrder checks the order of sums, on which the bits of learners' states depend: the terms are
+// chosen so that any other order gives another result.
 func TestOrder(t *testing.T) {
 	x := []float64{1, 1, 0x1p53, 1, 1, 1, -0x1p53, 1, 1}
 	ones := []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/pasto/confident"
 )
 
-// The default plays each family from its first world to the end: it observes every round, and with
-// plenty of data its first choice is not worse than the control.
+// TestDefaultLearns plays the default learner in three families. It must observe every round, and
+// with plenty of data its deployed mixture must be better than the control.
 func TestDefaultLearns(t *testing.T) {
 	for _, name := range []string{"rate-2", "latency", "soft"} {
 		w := worldOf(t, name, 2)
@@ -44,7 +44,8 @@ func TestDefaultLearns(t *testing.T) {
 	}
 }
 
-// Arms without a share in the running round are left out, as the learner refuses them.
+// Groups of arms without a share in the current round are left out, because the learner refuses
+// them.
 func TestDefaultLeavesOut(t *testing.T) {
 	w := worldOf(t, "two-arms", 0)
 	l, err := Default(confident.DefaultOptions())(taskOf(w))

@@ -88,7 +88,7 @@ func (d *draft) limit(name string, o Outcome, mean, margin float64, lifts []floa
 	}, o, float64(margin*mean), mean, lifts)
 }
 
-// price makes the last metric a soft guardrail, of which a violation by its margin costs so much.
+// price makes the last metric a soft guardrail with the given cost of a violation by its margin.
 func (d *draft) price(cost float64) {
 	i := len(d.metrics) - 1
 	d.metrics[i].Hard = false

@@ -27,7 +27,7 @@ func sellers(t *testing.T, limit float64) *World {
 	}
 }
 
-// Group means have the stated mean, and their scatter that of the sample variances.
+// Group means have the stated mean, and their variance agrees with the sample variances.
 func TestGroupsHaveTheMeansAndVariances(t *testing.T) {
 	for _, limit := range []float64{0, 3} {
 		w := sellers(t, limit)
@@ -49,13 +49,14 @@ func TestGroupsHaveTheMeansAndVariances(t *testing.T) {
 				t.Errorf("cap %v, metric %d: the mean is off by %v ± %v", limit, m, sum[m]/n, e)
 			}
 			if ratio := square[m] / variance[m]; math.Abs(ratio-1) > 0.12 {
-				t.Errorf("cap %v, metric %d: the variances of means are %v of what groups say", limit, m, ratio)
+				t.Errorf("cap %v, metric %d: the variance of the means is %v times that of the groups' variances",
+					limit, m, ratio)
 			}
 		}
 	}
 }
 
-// The mean of capped lognormal values, beside an average over quantiles.
+// The mean of capped lognormal values is compared with an average over quantiles.
 func TestCappedMean(t *testing.T) {
 	for _, limit := range []float64{0.1, 1, 20} {
 		sum, steps := 0.0, 200_000
@@ -70,8 +71,8 @@ func TestCappedMean(t *testing.T) {
 	}
 }
 
-// What a group shows does not depend on what was drawn before, on the order of learners, or on
-// other arms; and more units contain the same buyers.
+// A group's outcome does not depend on earlier draws, on the order of learners or on other arms. A
+// larger group contains the same buyers.
 func TestTheSameDraws(t *testing.T) {
 	w := sellers(t, 0)
 	draw := func(s *sampler, round, arm, units int) Group {
@@ -118,7 +119,7 @@ func TestAllocate(t *testing.T) {
 			}
 		}
 		if total != 1001 {
-			t.Fatalf("%v: %d units in all", counts, total)
+			t.Fatalf("%v: %d units in total", counts, total)
 		}
 	}
 	for k, v := range sums {

@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/pasto/arena"
 )
 
-// Two peers in the same worlds: one may break guardrails while it learns, the other serves within
-// bounds.
+// Two peers play the same worlds. One may break guardrails while it learns; the other serves within
+// confidence bounds.
 func ExampleRun() {
 	r, err := arena.Run(context.Background(), arena.Options{
 		Families: []string{"infeasible"}, Learners: []string{"greedy-2", "greedy-2-safe", "oracle"}, Runs: 4, Seed: 1,

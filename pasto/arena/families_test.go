@@ -8,12 +8,13 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// Every world has a safe control and a certified optimum that is no worse, all metrics in range.
+// Every world has a safe control and a certified optimum that is no worse, and all metrics are in
+// range.
 func TestWorldsAreSound(t *testing.T) {
 	names := map[string]bool{}
 	for _, f := range Families() {
 		if names[f.Name] {
-			t.Errorf("two families %q", f.Name)
+			t.Errorf("two families have the name %q", f.Name)
 		}
 		names[f.Name] = true
 		gains := 0
@@ -40,7 +41,7 @@ func TestWorldsAreSound(t *testing.T) {
 			checkMetrics(t, f.Name, w)
 		}
 		if gains == 0 && f.Name != "only-control" {
-			t.Errorf("%s: there is nothing to gain in any run", f.Name)
+			t.Errorf("%s: no run has anything to gain", f.Name)
 		}
 	}
 	if len(names) < 16 {
@@ -71,7 +72,7 @@ func checkMetrics(t *testing.T, name string, w *World) {
 	}
 }
 
-// The families are what their names say.
+// TestFamiliesAreWhatTheySay checks families for the property that their names state.
 func TestFamiliesAreWhatTheySay(t *testing.T) {
 	holding := func(w *World, phase int) (n int) {
 		for k := 1; k < w.Arms(); k++ {
@@ -122,7 +123,7 @@ func TestSeasonsHaveMeanOne(t *testing.T) {
 	}
 }
 
-// A violation never pays: no mixture is worth more than the optimum.
+// A violation never pays off: no mixture has a larger value than the optimum.
 func TestViolationsNeverPay(t *testing.T) {
 	for _, f := range Families() {
 		w := worldOf(t, f.Name, 3)
@@ -145,12 +146,12 @@ func TestViolationsNeverPay(t *testing.T) {
 			}
 		}
 		if f.Name == "mixture" && !paid {
-			t.Error("mixture: no violation pays without its price")
+			t.Error("mixture: no violation would pay off without its price")
 		}
 	}
 }
 
-// A violation of as much as the margin counts as one.
+// A violation equal to the margin counts as 1.
 func TestViolationUnit(t *testing.T) {
 	goals, err := pasto.NewGoals([]pasto.Metric{
 		{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Hard: true, Relative: true, Threshold: -0.1},
@@ -170,9 +171,9 @@ func TestViolationUnit(t *testing.T) {
 	if math.Abs(s.violation-1) > 1e-9 || !s.broken {
 		t.Errorf("%+v, want a violation of 1", s)
 	}
-	// Half of each is the optimum, a gain of a half: the price of a unit is 5, and twice that for
-	// 0.1 leaves nothing of the gain of 1.
+	// The optimum is half of each arm, with a gain of ½, so the price of a unit is 5. Twice that
+	// price for a violation of 0.1 consumes the whole gain of 1.
 	if math.Abs(s.raw-2) > 1e-6 || math.Abs(s.value) > 1e-6 {
-		t.Errorf("%+v, want a value of 2 less 2", s)
+		t.Errorf("%+v, want a raw value of 2 and a value of 0", s)
 	}
 }

@@ -15,9 +15,8 @@ import (
 // one-sided normal mixture (Howard, Ramdas, McAuliffe and Sekhon, "Time-uniform, nonparametric,
 // nonasymptotic confidence sequences", 2021, equation 14): it holds in all rounds together. The
 // probability [Alpha] is divided evenly over arms and hard guardrails. An arm without observations
-// has the worst value of the metric's range; where there is no range it gets nothing but a
-// hundredth of the traffic together with all other such arms. The control is declared safe: its own
-// bound is at least the limit.
+// has the worst value of the metric's range; without a range, all such arms together get at most
+// one hundredth of the traffic. The control is declared safe: its own bound is at least the limit.
 type guard struct {
 	goals *pasto.Goals
 	alpha float64
@@ -35,7 +34,7 @@ func newGuard(task *Task) *guard {
 	}
 }
 
-// unknownShare is the largest share of arms about which nothing can be said.
+// unknownShare is the largest total share of arms without a known bound.
 const unknownShare = 0.01
 
 // tightUnits is the variance of the boundary's normal mixture, in units of an arm. Bounds matter
@@ -49,8 +48,8 @@ func (g *guard) boundary(n float64) float64 {
 	return math.Sqrt(float64(2 * (1 + tightUnits/n) * portable.Log(x)))
 }
 
-// slack returns by how much arm k holds hard guardrail m at least, less than 0 where it may break
-// it, and whether that is known.
+// slack returns a lower bound on the distance of arm k inside hard guardrail m, negative if the arm
+// may break it, and whether such a bound is known.
 func (g *guard) slack(e *estimates, k, m int) (slack float64, known bool) {
 	if e.seen[k] {
 		return standardErrors(g.goals, g.boundary(e.units[k]))(e, k, m), true

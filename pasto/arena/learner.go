@@ -11,8 +11,8 @@ import (
 type Learner interface {
 	// Serving returns the mixture of round t, counted from 0. Rounds come in order, each once.
 	Serving(t int) ([]float64, error)
-	// Observe hands the groups of one round over, in the order of rounds, once all of the round's
-	// feedback has come. The groups are valid during the call.
+	// Observe receives the groups of one round, in the order of rounds, once all of the round's
+	// feedback has arrived. The groups are valid during the call.
 	Observe(groups []Group) error
 	// Deployed returns the mixture to ship if the experiment ended now.
 	Deployed() []float64
@@ -33,8 +33,8 @@ type Task struct {
 	guard *guard // of learners that bound what they serve
 }
 
-// Caution is how a learner treats hard guardrails. Learners are compared with those of their
-// caution: whoever takes none explores faster.
+// Caution is how a learner treats hard guardrails. Learners are compared with those of the same
+// caution, because a learner without any explores faster.
 type Caution struct {
 	// Deployed is the number of standard errors by which the estimates of the deployed mixture
 	// hold the guardrails, 0 for none.

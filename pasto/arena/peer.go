@@ -9,8 +9,8 @@ import (
 
 // policy chooses mixtures by estimates.
 type policy interface {
-	// plan writes what to serve in round t and what to deploy. Both are uniform, or as the last
-	// call left them, before.
+	// plan writes the mixture to serve in round t and the one to deploy. On entry both are uniform,
+	// or as the last call left them.
 	plan(t int, e *estimates, serving, deployed []float64) error
 }
 
@@ -24,7 +24,7 @@ type peer struct {
 	serving, deployed []float64
 }
 
-// plain makes peers as they are.
+// plain makes peers without the safe last step.
 func plain(parts func(*Task) (estimator, policy)) func(*Task) (Learner, error) {
 	return func(task *Task) (Learner, error) { return newPeer(task, parts, nil), nil }
 }

@@ -33,7 +33,7 @@ func worldOf(t *testing.T, name string, run int) *World {
 	return w
 }
 
-// exactly are groups of units with known means, with a factor of the round.
+// exactly returns groups of units whose means are exact, with a common factor for the round.
 func exactly(w *World, units []int, level float64) []Group {
 	var groups []Group
 	for k, n := range units {
@@ -50,8 +50,8 @@ func exactly(w *World, units []int, level float64) []Group {
 	return groups
 }
 
-// Effects of rounds of any size, served in any proportions, leave the estimates of contrasts
-// exact; plain means follow them.
+// Round effects of any size, at any serving shares, leave the estimates of contrasts exact, while
+// plain means absorb them.
 func TestEffectsOfRoundsCancel(t *testing.T) {
 	w := worldOf(t, "twenty-arms", 0)
 	task, r := taskOf(w), random.New(1, "test")
@@ -81,12 +81,12 @@ func TestEffectsOfRoundsCancel(t *testing.T) {
 		worst = max(worst, math.Abs(b.mean.Arm(k)[0]-b.mean.Arm(0)[0]-(means.Arm(k)[0]-means.Arm(0)[0])))
 	}
 	if worst < 1e-4 {
-		t.Errorf("plain means miss by %v only: the rounds have no effect", worst)
+		t.Errorf("plain means are off by %v only: the rounds have no effect", worst)
 	}
 }
 
-// The standard error of a contrast is that of two independent means where every round serves two
-// arms alike.
+// If every round serves two arms equally, the standard error of a contrast is that of two
+// independent means.
 func TestEffectsErrors(t *testing.T) {
 	w := worldOf(t, "two-arms", 0)
 	effects, e := newEffects(taskOf(w)), newEstimates(2, 2)
@@ -116,12 +116,12 @@ func TestTallyErrors(t *testing.T) {
 	only.add(exactly(w, []int{0, 10}, 0))
 	only.write(e)
 	if e.seen[1] {
-		t.Error("an arm counts as seen without a control to compare with")
+		t.Error("an arm counts as observed although there was no control to compare it with")
 	}
 }
 
-// What the guard lets through holds every guardrail by the bounds, and no more of the mixture
-// would.
+// The guard's mixture satisfies every guardrail by the bounds, and a larger share of the proposed
+// mixture would not.
 func TestGuardIsTight(t *testing.T) {
 	for _, name := range []string{"several", "crash", "only-control", "infeasible", "few-units"} {
 		for run := range 20 {
@@ -132,7 +132,7 @@ func TestGuardIsTight(t *testing.T) {
 			uniform(p)
 			g.restrict(e, p)
 			if p[0] != 1 {
-				t.Fatalf("%s: %v is served before anything is known", name, p)
+				t.Fatalf("%s: %v is served before any observation", name, p)
 			}
 			units := make([]int, w.Arms())
 			units[0] = 50_000
@@ -169,7 +169,7 @@ func TestGuardIsTight(t *testing.T) {
 	}
 }
 
-// Without a range, arms that were never served get a hundredth together.
+// Without a range, the arms that were never served share one hundredth of the traffic.
 func TestGuardWithoutRange(t *testing.T) {
 	w := worldOf(t, "latency", 0)
 	task := taskOf(w)
@@ -179,11 +179,12 @@ func TestGuardWithoutRange(t *testing.T) {
 	uniform(p)
 	g.restrict(e, p)
 	if unknown := 1 - p[0]; math.Abs(unknown-unknownShare) > 1e-9 {
-		t.Errorf("%v: unknown arms get %v, want %v", p, unknown, unknownShare)
+		t.Errorf("%v: unobserved arms get %v, want %v", p, unknown, unknownShare)
 	}
 }
 
-// The boundary holds in all rounds together: a mean of normal values leaves it in few of many runs.
+// The boundary holds uniformly over rounds: the mean of normal values leaves it in at most 5 % of
+// the runs.
 func TestBoundaryHoldsAtAllTimes(t *testing.T) {
 	const runs, rounds, units = 2000, 300, 30
 	g := &guard{alpha: 0.05}
@@ -199,12 +200,12 @@ func TestBoundaryHoldsAtAllTimes(t *testing.T) {
 		}
 	}
 	if share := float64(left) / runs; share > 0.06 || share < 0.01 {
-		t.Errorf("the boundary is left in %v of the runs, want at most 0.05 and not far below", share)
+		t.Errorf("the mean leaves the boundary in %v of the runs, want at most 0.05 and not far below", share)
 	}
 }
 
-// With exact knowledge each linear program finds the certified optimum, and serves it but for what
-// it explores.
+// With exact estimates each linear program finds the certified optimum and serves it, apart from
+// exploration.
 func TestProgramsFindTheOptimum(t *testing.T) {
 	for _, name := range []string{"several", "mixture", "latency", "soft", "only-control"} {
 		for run := range 10 {
@@ -240,8 +241,8 @@ func TestProgramsFindTheOptimum(t *testing.T) {
 	}
 }
 
-// A test of one arm deploys the best of those that surely hold the guardrails, the control if none
-// does.
+// A peer that deploys one arm deploys the best of the arms that satisfy the guardrails with
+// confidence, or the control if none does.
 func TestSingle(t *testing.T) {
 	for _, name := range []string{"infeasible", "only-control", "rate-5"} {
 		w := worldOf(t, name, 1)
@@ -266,7 +267,7 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// A test of fixed length serves all alike, then one mixture for good.
+// A test of fixed length serves all arms equally and then one mixture for good.
 func TestUniformTestEnds(t *testing.T) {
 	w := worldOf(t, "delay", 0)
 	estimator, p := newTestMixture(taskOf(w))
@@ -310,7 +311,7 @@ func TestThompsonShares(t *testing.T) {
 	}
 }
 
-// Algorithm 1 in units of its own moves to the better arm, and away from one that breaks a
+// Algorithm 1 with rescaled metrics moves to the better arm, and away from an arm that breaks a
 // guardrail.
 func TestAlgorithm1Moves(t *testing.T) {
 	for _, name := range []string{"two-arms", "crash", "soft"} {

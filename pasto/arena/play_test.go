@@ -22,7 +22,8 @@ func play(t *testing.T, o Options) *Result {
 	return r
 }
 
-// The result does not depend on the number of workers, and a learner's figures not on the others.
+// The result does not depend on the number of workers, and a learner's figures do not depend on the
+// other learners.
 func TestResultDependsOnTheSeedOnly(t *testing.T) {
 	o := Options{
 		Families: []string{"revenue-guard", "delay"}, Learners: []string{"greedy-2", "optimistic-safe"},
@@ -31,11 +32,11 @@ func TestResultDependsOnTheSeedOnly(t *testing.T) {
 	first := play(t, o)
 	o.Workers = 4
 	if !reflect.DeepEqual(play(t, o), first) {
-		t.Error("other figures with four workers")
+		t.Error("the figures differ with four workers")
 	}
 	o.Learners = []string{"thompson", "greedy-2", "test-single"}
 	if got, want := play(t, o).Families[0].Rows[1], first.Families[0].Rows[0]; !reflect.DeepEqual(got, want) {
-		t.Errorf("other figures beside other learners: %+v, want %+v", got, want)
+		t.Errorf("the figures differ beside other learners: %+v, want %+v", got, want)
 	}
 	o.Seed = 1
 	if reflect.DeepEqual(play(t, o).Families[0].Rows[1], first.Families[0].Rows[0]) {
@@ -43,7 +44,7 @@ func TestResultDependsOnTheSeedOnly(t *testing.T) {
 	}
 }
 
-// late records when feedback comes.
+// late records when feedback arrives.
 type late struct {
 	p      []float64
 	seen   int
@@ -71,12 +72,13 @@ func TestFeedbackComesLate(t *testing.T) {
 	}
 	for round, n := range l.before {
 		if want := max(0, round-w.Delay); n != want {
-			t.Fatalf("before round %d %d rounds were observed, want %d", round, n, want)
+			t.Fatalf("before round %d: %d rounds were observed, want %d", round, n, want)
 		}
 	}
 }
 
-// A learner that serves no distribution ends the run with an error that names it.
+// A learner that serves something other than a distribution ends the run with an error that names
+// the learner.
 func TestServingIsChecked(t *testing.T) {
 	w := worldOf(t, "delay", 0)
 	for _, p := range [][]float64{nil, {1}, {0.5, 0.6, 0, 0, 0, 0}, {1.5, -0.5, 0, 0, 0, 0}} {
@@ -88,7 +90,8 @@ func TestServingIsChecked(t *testing.T) {
 	}
 }
 
-// The oracle serves the optimum of each phase; peers that promise what they serve keep it.
+// The oracle serves the optimum of each phase, and the peers that promise to serve within the
+// guardrails do.
 func TestOracleAndSafePeers(t *testing.T) {
 	families := []string{"rate-2", "growth", "infeasible", "latency", "late-crash"}
 	if !testsize.Short() {
@@ -109,7 +112,7 @@ func TestOracleAndSafePeers(t *testing.T) {
 			if x.Served.Mean > oracle.Served.Mean+1e-9 || x.Deployed.Mean > oracle.Deployed.Mean+1e-9 {
 				t.Errorf("%s: %s is better than the oracle: %+v", f.Family, x.Learner, x)
 			}
-			// Plain means follow growth, and no peer looks for sudden changes.
+			// Plain means absorb growth, and no peer detects sudden changes.
 			if f.Family == "late-crash" || f.Family == "growth" && x.Learner != "contrasts-safe" {
 				continue
 			}
@@ -122,7 +125,7 @@ func TestOracleAndSafePeers(t *testing.T) {
 		}
 	}
 	if broken == 0 {
-		t.Error("a learner without bounds breaks no guardrail in any family: they are too mild")
+		t.Error("a learner without bounds breaks no guardrail in any family: the families are too mild")
 	}
 }
 
@@ -131,7 +134,7 @@ func TestUnknownNames(t *testing.T) {
 		{Runs: 2, Families: []string{"weeks"}}, {Runs: 2, Learners: []string{"best"}}, {Runs: 1},
 	} {
 		if _, err := Run(context.Background(), o); err == nil {
-			t.Errorf("%+v is taken", o)
+			t.Errorf("%+v is accepted", o)
 		}
 	}
 }
@@ -144,7 +147,7 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// Verdicts compare with peers of the same caution only, and with the paired differences.
+// Verdicts compare a learner only with peers of the same caution, by paired differences.
 func TestVerdict(t *testing.T) {
 	entries := []Entry{
 		{Name: "default", Caution: Caution{Deployed: 2, Served: true}},
@@ -211,6 +214,6 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := back.WriteText(&again); err != nil || again.String() != text.String() {
-		t.Errorf("JSON loses something: %v\n%s", err, again.String())
+		t.Errorf("JSON does not round-trip: %v\n%s", err, again.String())
 	}
 }

@@ -67,7 +67,8 @@ type FamilyResult struct {
 type Comparison struct {
 	DeployedPeer string `json:"deployed_peer"`
 	ServedPeer   string `json:"served_peer"`
-	// DeployedLead and ServedLead are what the default has more, in the same runs.
+	// DeployedLead and ServedLead are the mean leads of the default over these peers in the same
+	// runs.
 	DeployedLead Estimate `json:"deployed_lead"`
 	ServedLead   Estimate `json:"served_lead"`
 	// DeployedLevel and ServedLevel report that the default is not behind by more than two standard

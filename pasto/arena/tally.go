@@ -6,8 +6,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// estimates are what a peer believes of the arms' values, as the objective sees them: for a
-// relative guardrail the contrast with the control.
+// estimates holds a peer's estimates of the arms' values as the objective sees them: for a relative
+// guardrail the contrast with the control.
 type estimates struct {
 	mean, error *pasto.Table // of size K×M
 	seen        []bool       // by arm; the rows of other arms are void
@@ -42,7 +42,7 @@ type estimator interface {
 }
 
 // pseudoUnits is the number of units of all arms' variance that is mixed into that of an arm: an
-// arm that has had none of some rare events yet is not taken to have no noise.
+// arm without a rare event so far is not assumed to be free of noise.
 const pseudoUnits = 200
 
 // tally sums up groups. Its estimates are the arms' means over all units.

@@ -12,8 +12,8 @@ const testShare = 0.2
 // testCaution is the number of standard errors of a test's decision on hard guardrails.
 const testCaution = 2
 
-// uniformTest serves all arms alike for testShare of the rounds, as an experiment of fixed length
-// does, and what looks best then for the rest.
+// uniformTest serves all arms equally for testShare of the rounds, like an experiment of fixed
+// length, and then the best mixture by the estimates.
 type uniformTest struct {
 	goals   *pasto.Goals
 	single  bool // deploy one arm
@@ -39,7 +39,7 @@ func (u *uniformTest) plan(t int, e *estimates, serving, deployed []float64) err
 		if err := u.choose(e, u.choice); err != nil {
 			return err
 		}
-		// A test that has seen too little to compare all arms goes on; feedback may be late.
+		// A test without enough data to compare all arms continues; feedback may be late.
 		u.decided = t >= u.rounds && e.all()
 	}
 	copy(deployed, u.choice)

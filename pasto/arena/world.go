@@ -102,7 +102,7 @@ type truth struct {
 }
 
 // leastUnit bounds the unit of values from below, as a share of the largest difference in the goals
-// between an arm and the control: where next to nothing can be gained, next to nothing can be lost.
+// between an arm and the control: where almost nothing can be gained, almost nothing can be lost.
 const leastUnit = 0.1
 
 // solve computes the certified optimum of each phase.
@@ -157,11 +157,11 @@ func (tr *truth) reward(goals *pasto.Goals, p []float64) float64 {
 	return goals.Reward(theta)
 }
 
-// violationPrice is how many times its certified price a violated hard guardrail costs. From one
-// on no mixture is worth more than the optimum; above one a violation never pays.
+// violationPrice is the cost of violating a hard guardrail, in multiples of its certified price.
+// From one on no mixture is worth more than the optimum; above one a violation never pays off.
 const violationPrice = 2
 
-// score is what a mixture is worth under the true means.
+// score is the value of a mixture under the true means.
 type score struct {
 	value     float64 // 0 for the control and 1 for the optimum, violations priced
 	raw       float64 // the same without prices
@@ -192,7 +192,7 @@ func (w *World) rate(phase int, p, theta []float64) (s score) {
 	return s
 }
 
-// rounding is the share of a margin by which a guardrail may be missed by rounding.
+// rounding is the share of a margin by which rounding may violate a guardrail.
 const rounding = 1e-6
 
 // cappedMean is E[min(X, c)] for a lognormal X of mean one, which is X's for c = 0.

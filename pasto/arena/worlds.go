@@ -114,8 +114,8 @@ func lateCrash(r *random.Source) (*World, error) {
 	return d.change(1, 0.5, 0.5, func(float64) { d.rows[1][k] *= 0.5 })
 }
 
-// change returns the world with further phases: in so many steps, at even distances between two
-// shares of the run, shift moves the first means by the share of the change that is done.
+// change adds phases to the world: in the given number of steps, evenly spaced between two shares
+// of the run, shift moves the first means by the completed share of the change.
 func (d *draft) change(steps int, from, to float64, shift func(done float64)) (*World, error) {
 	w, err := d.world()
 	if err != nil {

@@ -254,17 +254,7 @@ func (a *Algorithm) rescale(gamma float64) float64 {
 }
 
 // Deployed implements [pasto.Learner].
-func (a *Algorithm) Deployed() []float64 {
-	switch a.options.Deploy {
-	case DeployAverageExploit:
-		return a.AverageExploit()
-	case DeployServing:
-		return a.p
-	case DeployExploit:
-		return a.Exploit()
-	}
-	return a.Average()
-}
+func (a *Algorithm) Deployed() []float64 { return a.deployed(a.options.Deploy) }
 
 // Estimate returns V̂. The value f(V̂p̄) is biased upward (the winner's curse): report values from
 // held-out rounds only.

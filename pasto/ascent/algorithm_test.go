@@ -69,7 +69,7 @@ func TestTrace(t *testing.T) {
 	pastotest.Near(t, "p̄_2", a.Deployed()[1], 0.6449400596, 1e-10)
 }
 
-// An arm drawn twice has twice the weight.
+// An arm that is drawn twice has twice the weight.
 func TestParallelQueries(t *testing.T) {
 	e := newEstimate(IPW(), 3, 1, nil, 0)
 	e.add([]float64{.5, .3, .2}, []pasto.Observation{
@@ -123,7 +123,7 @@ func TestTheory(t *testing.T) {
 	pastotest.Near(t, "theorem γ", TheoremStep(400).At(9), .05, 1e-15)
 	pastotest.Near(t, "power", Power(2, -.75).At(16), .25, 1e-15)
 	pastotest.Near(t, "power", Power(1, -5.0/7).At(128), math.Pow(128, -5.0/7), 1e-15)
-	// The mended bound falls as T^−¼ at the paper's ε ∝ t^−½, far slower than the printed one.
+	// With the paper's ε ∝ t^−½ the corrected bound falls as T^−¼, far slower than the printed one.
 	b := func(n int) float64 {
 		v,
 			err := SupportedBound(Supported{
@@ -139,8 +139,8 @@ func TestTheory(t *testing.T) {
 	pastotest.Near(t, "rate", math.Log(b(100000)/b(6250))/math.Log(16), -.25, .04)
 }
 
-// A retired arm leaves the rest as it was; an added one has share 1/(K+1) and its own
-// clock.
+// Retiring an arm leaves the other arms unchanged. An added arm has share 1/(K+1) and its own round
+// count.
 func TestArmsComeAndGo(t *testing.T) {
 	for _, form := range []Estimator{IPW(), ArmMeans(), DoublyRobust(), WindowMeans(30)} {
 		o := PaperOptions(2)
@@ -162,12 +162,12 @@ func TestArmsComeAndGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.Serving()[0] != 0 || a.Average()[0] != 0 {
-			t.Error("a retired arm is served")
+			t.Error("a retired arm has a share")
 		}
 		pastotest.Near(t, "Σp", a.Serving()[1]+a.Serving()[2], 1, 1e-12)
 		pastotest.Near(t, "Σp̄", a.Average()[1]+a.Average()[2], 1, 1e-12)
 		if err := a.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, 1}}}); err == nil {
-			t.Error("an observation of a retired arm is taken")
+			t.Error("an observation of a retired arm is accepted")
 		}
 		data, err := a.MarshalBinary()
 		if err != nil {
@@ -178,19 +178,19 @@ func TestArmsComeAndGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b.Arms() != 3 || b.Serving()[1] != a.Serving()[1] {
-			t.Error("arms are lost in a snapshot")
+			t.Error("the snapshot lost arms")
 		}
 		if err := a.RetireArm(1); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.RetireArm(2); err == nil {
-			t.Error("the last arm is retired")
+			t.Error("retiring the last arm: no error")
 		}
 	}
 }
 
-// x and λ times c scale g by c in every round, so that steps of γ/c serve the same; the
-// optimum is the same mixture and c times the value.
+// Multiplying x and λ by c scales g by c in every round, so steps of γ/c give the same serving
+// distribution. The optimum is the same mixture, with c times the value.
 func TestScaling(t *testing.T) {
 	const c = 3
 	f, scaled := pastotest.Goals(t, 5, false, 0), pastotest.Goals(t, 5*c, false, 0)
@@ -225,7 +225,7 @@ func TestScaling(t *testing.T) {
 	pastotest.Near(t, "q", q.Mixture[0], p.Mixture[0], 1e-6)
 }
 
-// The paper's proofs bound 1/p_k by 1/ε, but it reaches K/ε.
+// The paper's proofs bound 1/p_k by 1/ε, but 1/p_k reaches K/ε.
 func TestErratumMissingArms(t *testing.T) {
 	o := PaperOptions(4)
 	o.Exploration, o.Step = Constant(.2), Constant(1000)

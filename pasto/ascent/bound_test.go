@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// boundWorld gives the means of two arms and two metrics, in [−1, 1], in round t; p is what is
-// served.
+// boundWorld gives the means of two arms and two metrics, in [−1, 1], in round t; p is the serving
+// distribution.
 type boundWorld struct {
 	name  string
 	means func(t int, p []float64, r *random.Source) *pasto.Table
@@ -32,7 +32,7 @@ func boundWorlds() []boundWorld {
 			}
 			return fixed
 		}},
-		// The arm that is served more is bad.
+		// The arm with the larger share is the worse one.
 		{"adversarial", func(_ int, p []float64, _ *random.Source) *pasto.Table {
 			m := round.NewTable(2, 2)
 			for k := range 2 {
@@ -52,8 +52,8 @@ func boundWorlds() []boundWorld {
 	}
 }
 
-// measured is the regret of a run against the best fixed mixture of the running averages of the
-// means, and the largest range that the scores had.
+// measured returns the regret of a run against the best fixed mixture for the running averages of
+// the means, and the largest range of the scores.
 func measured(t *testing.T, w boundWorld, f *pasto.Goals, groups, rounds int, sigma float64, seed uint64) (regret,
 	spread float64, a *Algorithm,
 ) {
@@ -90,9 +90,9 @@ func measured(t *testing.T, w boundWorld, f *pasto.Goals, groups, rounds int, si
 	return regret, spread, a
 }
 
-// The measured regret of Algorithm 1 is under the mended bound on random, adversarial and drifting
-// means, where the bound says something: it is below the range of the objective. The printed
-// theorem's is above both and says nothing at this horizon.
+// On random, adversarial and drifting means the measured regret of Algorithm 1 is below the
+// corrected bound, and the bound is informative: it is at most half the range of the objective. The
+// printed theorem's bound is larger and is vacuous at this horizon.
 func TestBoundHolds(t *testing.T) {
 	testsize.NoRace(t)
 	const groups, rounds, sigma, seeds = 100, 10_000, .1, 5
@@ -126,16 +126,16 @@ func TestBoundHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%-12s regret %.4f, mended bound %.4f, printed bound %.4f, range of f %.1f, of g %.2f", w.name, mean,
+		t.Logf("%-12s regret %.4f, corrected bound %.4f, printed bound %.4f, range of f %.1f, of g %.2f", w.name, mean,
 			bound, printed, span, spread)
 		if mean > bound || bound > span/2 || printed < bound {
-			t.Error("want regret ≤ mended bound ≤ half the range of f")
+			t.Error("want regret ≤ corrected bound ≤ half the range of f, and corrected bound ≤ printed bound")
 		}
 	}
 }
 
-// The mended bound is the formula of [SupportedBound], summed here term by term, and for one round
-// by hand; the printed one is C/√T for the rounds so far.
+// The corrected bound is the formula of [SupportedBound], summed here term by term, and for one
+// round by hand. The printed bound is C/√T for the rounds so far.
 func TestBoundValue(t *testing.T) {
 	value := func(b Supported) float64 {
 		v, err := SupportedBound(b)
@@ -176,7 +176,7 @@ func TestBoundValue(t *testing.T) {
 	pastotest.Near(t, "printed bound", printed, (math.Ln2+math.E+32*(1+4*9)*4/.5)/3, 1e-9)
 }
 
-// Constants and horizons of which no bound can be made are refused.
+// Constants and horizons that give no bound are refused.
 func TestBoundRefused(t *testing.T) {
 	ok := Supported{
 		Arms: 2, Groups: 1, Rounds: 10, Gamma: .1, Explore: PaperExploration(),

@@ -13,7 +13,7 @@ import (
 )
 
 // V̂ of arm 0 by hand, round by round, where the serving distribution changes and groups have
-// unequal sizes. In a round arm 1 has whatever arm 0 has not.
+// unequal sizes. Arm 1 gets the groups that arm 0 does not get.
 func TestEstimatesByHand(t *testing.T) {
 	type group struct{ size, value float64 } // of arm 0
 	type round struct {
@@ -48,7 +48,7 @@ func TestEstimatesByHand(t *testing.T) {
 		{form: DiscountedMeans(.5), rounds: []round{
 			{.5, []group{{3, 1}, {1, 5}}, 2},       // 8/4
 			{.25, nil, 2},                          // a mean of 2 that counts for 2 units
-			{.5, []group{{1, 10}}, 6},              // and for 1 unit, with one of 10
+			{.5, []group{{1, 10}}, 6},              // and for 1 unit, next to one of 10
 			{.5, []group{{2, 3}, {4, 0}}, 12. / 7}, // 6 counts for 1 unit
 		}},
 		{form: WindowMeans(2), rounds: []round{
@@ -88,7 +88,7 @@ func TestEstimatesByHand(t *testing.T) {
 // a unit's coefficient off the estimate, which is linear in the units' values.
 func TestVarianceOfUnits(t *testing.T) {
 	const units, p, mu, noise = 1000, .1, 10.0, 1.0
-	// value is the mean if the first unit has 1 and the others rest.
+	// value is the mean if the first unit has the value 1 and the others 0.
 	value := func(form Estimator, drawn int, rest float64) float64 {
 		obs := make([]pasto.Observation, units)
 		for i := range obs {
@@ -119,8 +119,8 @@ func TestVarianceOfUnits(t *testing.T) {
 	pastotest.Near(t, "sum of its weights", value(ArmMeans(), 100, 1), 1, 1e-12)
 }
 
-// unbiased enumerates all draws of Q groups from p, twice (two rounds), and returns E V̂ and Σ
-// prob.
+// expectation enumerates all draws of Q groups from p in two rounds and returns E V̂ and the total
+// probability.
 func expectation(t *testing.T, form Estimator, u0 *pasto.Table, n0 float64, mu *pasto.Table, p []float64, groups,
 	rounds int,
 	sizes []float64,
@@ -203,8 +203,8 @@ func TestUnbiasedByEnumeration(t *testing.T) {
 			}
 		})
 	}
-	// The weight 1/p with an overwritten column, or division by the count, is biased; so is
-	// restarting the index.
+	// The weight 1/p is biased with an overwritten column, with division by the count, and with a
+	// restarted index.
 	wrong := 0.0
 	for a := range 3 {
 		for b := range 3 {
@@ -214,7 +214,7 @@ func TestUnbiasedByEnumeration(t *testing.T) {
 		}
 	}
 	if math.Abs(wrong-mu.Arm(0)[0]) < 0.1 {
-		t.Error("overwriting a column would not show")
+		t.Error("overwriting a column would not be noticed")
 	}
 }
 
@@ -223,8 +223,8 @@ var estimators = []Estimator{
 	ArmMeans(), DiscountedIPW(.01), DiscountedMeans(.01), WindowMeans(50),
 }
 
-// All estimators: consistent under fixed means, propensities in range, and a snapshot in the middle
-// continues bit for bit.
+// All estimators are consistent under fixed means and keep propensities in range, and a snapshot
+// taken in the middle continues bit for bit.
 func TestEstimatorsAndSnapshots(t *testing.T) {
 	mu := pastotest.Toy(t)
 	for _, form := range estimators {
@@ -245,7 +245,7 @@ func TestEstimatorsAndSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again, _ := b.MarshalBinary(); !bytes.Equal(again, saved) {
-				t.Error("a restored learner saves other bytes")
+				t.Error("a restored learner's snapshot differs")
 			}
 			r2 := random.New(0, "")
 			_ = r2.UnmarshalBinary(state)
@@ -253,7 +253,7 @@ func TestEstimatorsAndSnapshots(t *testing.T) {
 			x, _ := a.MarshalBinary()
 			y, _ := b.MarshalBinary()
 			if !bytes.Equal(x, y) {
-				t.Error("a restored learner goes on differently")
+				t.Error("a restored learner continues differently")
 			}
 			sum := 0.0
 			for k, v := range a.Serving() {
@@ -269,14 +269,14 @@ func TestEstimatorsAndSnapshots(t *testing.T) {
 			}
 			saved[len(saved)/2] ^= 1
 			if err := b.UnmarshalBinary(saved); err == nil {
-				t.Error("a damaged snapshot is taken")
+				t.Error("a damaged snapshot is accepted")
 			}
 			if z, _ := b.MarshalBinary(); !bytes.Equal(z, y) {
 				t.Error("a refused snapshot changed the learner")
 			}
 			other := newAlgorithm(t, pastotest.Goals(t, 5, false, 0), 2, PaperOptions(2))
 			if err := other.UnmarshalBinary(x); err == nil {
-				t.Error("another learner's snapshot is taken")
+				t.Error("another learner's snapshot is accepted")
 			}
 		})
 	}
@@ -307,7 +307,7 @@ func TestRecursion(t *testing.T) {
 		for m := range 2 {
 			pastotest.Near(t, "V̂", e.value(k, m), v.Arm(k)[m], 1e-12)
 			if math.Abs(e.value(k, m)-mean.Arm(k)[m]/200) < 1e-4 {
-				t.Error("line 5 and eq. (6) are the same here: the test sees nothing")
+				t.Error("line 5 and eq. (6) agree here: the test cannot tell them apart")
 			}
 		}
 	}

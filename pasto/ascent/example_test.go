@@ -9,9 +9,9 @@ import (
 )
 
 // An experiment with the settings for production. The first arm earns 2 a visit and delays it by 2
-// units, the second does neither; the delay should be at most 1 on average. At the price of 5 for
-// its square, some 55 % of the first are best, until an arm joins that earns as much and delays by
-// 1 only.
+// units; the second does neither. The delay should be at most 1 on average. With a price of 5 on
+// the squared violation, a share of about 55 % for the first arm is best, until an arm joins that
+// earns as much with a delay of 1.
 func Example() {
 	goals, err := pasto.NewGoals([]pasto.Metric{
 		{Name: "revenue"},

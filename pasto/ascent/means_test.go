@@ -8,9 +8,10 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// The forms without importance weights are unbiased under a fixed p once the arm has been seen: by
-// enumeration of all draws of three rounds with one group and of all signs of a two-valued noise.
-// Self-normalized weights are too, as all weights of an arm are then alike.
+// The forms without importance weights are unbiased under a fixed p, given that the arm has been
+// observed. The test enumerates all draws of three rounds with one group and all signs of a
+// two-valued noise. Self-normalized weights are unbiased too, because all weights of an arm are
+// then equal.
 func TestMeansUnbiasedByEnumeration(t *testing.T) {
 	mu, p := []float64{1, -2, .5}, []float64{.5, .3, .2}
 	const rounds, outcomes = 3, 6

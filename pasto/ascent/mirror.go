@@ -106,13 +106,13 @@ func (c *mirror) rebase(pi []float64) error {
 	return nil
 }
 
-// epsilon returns ε of the running round.
+// epsilon returns ε of the current round.
 func (c *mirror) epsilon() float64 {
 	return max(c.explore.At(c.s.T+1), c.floor)
 }
 
-// rates returns γ of the running round and checks ε of the next one before anything changes, as
-// constructors check schedules at a few rounds only.
+// rates returns γ of the current round and checks ε of the next one before anything changes,
+// because constructors check schedules at a few rounds only.
 func (c *mirror) rates(step Schedule) (gamma float64, err error) {
 	if gamma, err = step.in("step", c.s.T+1, math.Inf(1)); err == nil {
 		_, err = c.explore.in("exploration", c.s.T+2, 1)
@@ -196,6 +196,19 @@ func (c *mirror) Average() []float64 { return c.s.Average }
 
 // AverageExploit is π̄, the mean of π_1 ... π_t: the mixture to deploy if ε is not small.
 func (c *mirror) AverageExploit() []float64 { return c.s.Exploit }
+
+// deployed is the iterate to deploy.
+func (c *mirror) deployed(d Deploy) []float64 {
+	switch d {
+	case DeployAverageExploit:
+		return c.AverageExploit()
+	case DeployServing:
+		return c.p
+	case DeployExploit:
+		return c.Exploit()
+	}
+	return c.Average()
+}
 
 // Draw implements [pasto.Learner].
 func (c *mirror) Draw(r pasto.Rand, arms []int) { c.sampler.Draw(r, c.p, arms, c.scheme) }

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// A start with a share of 0 is an error: with ε = 0 the arm would have propensity 0.
+// A starting mixture with a share of 0 is an error: with ε = 0 the arm would have propensity 0.
 func TestStartOfNothing(t *testing.T) {
 	for _, explore := range []Schedule{Constant(0), PaperExploration()} {
 		o := PaperOptions(2)
@@ -42,9 +42,9 @@ func TestMirrorStep(t *testing.T) {
 	pastotest.Near(t, "not clipped", math.Log(p(2, 1, 2, -1)[1]/p(2, 1, 2, -1)[2]), 1.5, 1e-12)
 }
 
-// AverageDecay makes the averages ones over a window: round t has the share max(1/t, decay). By
-// hand for a step that takes the weights' ratio to 3, 9 and 27, π_1 = 1/2, 3/4, 9/10 and 27/28, and
-// ε = 1/5.
+// AverageDecay turns the averages into averages over a window: round t has the share max(1/t,
+// decay). The values by hand are for steps that make the ratio of the weights 3, 9 and 27, so that
+// π_1 = 1/2, 3/4, 9/10 and 27/28, and for ε = 1/5.
 func TestAverageDecay(t *testing.T) {
 	f := pastotest.One(t, pasto.Metric{Name: "x"})
 	for _, c := range []struct{ decay, want float64 }{
@@ -80,8 +80,8 @@ type iterates interface {
 	AverageExploit() []float64
 }
 
-// p_k ≥ ε_t/K in every round, for the arms of the time, with equality where π_k is
-// nothing: steps are so large that they drive all but one arm there. Shares sum to 1.
+// In every round p_k ≥ ε_t/K for the current arms, with equality where π_k is 0. The steps are
+// large enough to drive all but one arm there. Shares sum to 1.
 func TestExplorationInEveryRound(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	paper := func(t int) float64 { return .1 / math.Sqrt(float64(t)+10) }
@@ -146,7 +146,7 @@ func TestExplorationInEveryRound(t *testing.T) {
 			}
 		}
 		if tight < 300 {
-			t.Errorf("%s: %d shares are the least possible: the test sees little", c.name, tight)
+			t.Errorf("%s: only %d shares are at their lower bound: the test is too weak", c.name, tight)
 		}
 	}
 }

@@ -44,7 +44,7 @@ type SCGD struct {
 	objective pasto.Objective
 	options   SCGDOptions
 	y, d, g   []float64
-	next      []float64 // y after the running round
+	next      []float64 // y after the current round
 	text      string
 	checker   round.Checker
 }
@@ -135,17 +135,7 @@ func (l *SCGD) AddArm() (int, error) {
 func (l *SCGD) RetireArm(k int) error { return l.retire(k) }
 
 // Deployed implements [pasto.Learner].
-func (l *SCGD) Deployed() []float64 {
-	switch l.options.Deploy {
-	case DeployAverageExploit:
-		return l.AverageExploit()
-	case DeployServing:
-		return l.p
-	case DeployExploit:
-		return l.Exploit()
-	}
-	return l.Average()
-}
+func (l *SCGD) Deployed() []float64 { return l.deployed(l.options.Deploy) }
 
 // String describes the learner and its options in one line.
 func (l *SCGD) String() string { return l.text }

@@ -13,10 +13,10 @@ import (
 // scgdByHand is the recursion of [SCGD] with the matrix Û_t written out, for metrics x and y and
 // the objective f = x − 0.5·(min(0, y − 0.2))².
 type scgdByHand struct {
-	lw, pi, p []float64 // log-weights; π_t and p_t of the running round
+	lw, pi, p []float64 // log-weights; π_t and p_t of the current round
 	y         [2]float64
 	average   []float64 // p̄
-	t         float64   // of the running round
+	t         float64   // of the current round
 }
 
 // serve computes π_t and p_t.
@@ -133,7 +133,7 @@ func TestTraceSCGD(t *testing.T) {
 				pastotest.Near(t, "p̄", l.Deployed()[k], v, 1e-10)
 			}
 			if h.pi[0] < 1e-3 || h.pi[0] > .999 {
-				t.Errorf("π_1 is %v in the end: the test sees little", h.pi[0])
+				t.Errorf("π_1 is %v at the end: the test is too weak", h.pi[0])
 			}
 		})
 	}
@@ -146,7 +146,7 @@ func scgdOptions(change func(*SCGDOptions)) SCGDOptions {
 	return o
 }
 
-// There are no schedules unless they are given.
+// Schedules have no defaults.
 func TestSCGDWithoutSchedules(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	for want, change := range map[string]func(*SCGDOptions){

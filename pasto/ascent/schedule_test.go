@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// A schedule of one's own that leaves its range in some round is an error then, and nothing
-// changes: it is neither clamped nor found in the middle of the round.
+// A user's schedule that leaves its range is an error in that round, and the state does not change.
+// The value is not clamped, and the error does not come in the middle of a round.
 func TestScheduleOutOfRange(t *testing.T) {
 	above := func(t int) float64 {
 		if t == 7 {
@@ -67,7 +67,8 @@ func TestScheduleOutOfRange(t *testing.T) {
 	}
 }
 
-// onlyBadAt is a schedule that is NaN in one round, which none of the rounds tried at first is.
+// onlyBadAt is a schedule that is NaN in one round, which is not among the rounds that the
+// constructor tries.
 func onlyBadAt(bad int) Schedule {
 	return ScheduleFunc("bad", func(t int) float64 {
 		if t == bad {

@@ -37,9 +37,9 @@ func rates(t *testing.T, l *Algorithm, rate []float64, rounds, units int, scale 
 	return l.Serving()[best]
 }
 
-// With rates of 2 % and 10,000 units a round, one of four arms that is 40 % better has most of the
-// traffic after 500 rounds, and another that takes its place has it 500 rounds later, whatever the
-// unit of the metric.
+// With rates of 2 % and 10,000 units a round, an arm that is 40 % better than the other three has
+// most of the traffic after 500 rounds. When another arm becomes the best one, it has most of the
+// traffic 500 rounds later. The unit of the metric does not matter.
 func TestTrackingRates(t *testing.T) {
 	for name, e := range map[string]Estimator{"discount": DiscountedMeans(.01), "window": WindowMeans(100)} {
 		for _, scale := range []float64{1e-6, 1, 1e6} {
@@ -92,7 +92,7 @@ func TestTrackingScaleFree(t *testing.T) {
 	}
 }
 
-// Scale-free steps need estimates that tell what arms have been observed.
+// Scale-free steps need estimators that know which arms have been observed.
 func TestScaleFreeRefused(t *testing.T) {
 	_, err := New(pastotest.Goals(t, 5, false, 0), 2, TrackingOptions(IPW()))
 	pastotest.Same(t, err,

@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// The window's means are those of its observations alone.
+// The window's means depend only on the observations in the window.
 func TestWindow(t *testing.T) {
 	e := newEstimate(WindowMeans(7), 3, 1, nil, 0)
 	r := random.New(5, "test")

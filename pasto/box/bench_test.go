@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// BenchmarkPlan is a plan of so many nodes, three metrics and three dimensions, without candidates
-// that stay.
+// BenchmarkPlan times a plan for the given number of nodes, three metrics and three dimensions, in
+// which no candidate is added.
 func BenchmarkPlan(b *testing.B) {
 	for _, nodes := range []int{32, 128, 500} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {

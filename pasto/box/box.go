@@ -28,9 +28,9 @@ type Options struct {
 	Every int
 	// Candidates, at least 1, is the number of points beside the nodes that a plan compares.
 	Candidates int
-	// Tolerance, at least 0 and in units of the objective, is what a mixture with candidates must
-	// promise above one of nodes for these candidates to become nodes. While no mixture of nodes
-	// holds the hard guardrails, it does not count.
+	// Tolerance, at least 0 and in units of the objective, is the gain that a mixture with
+	// candidates must promise over one of nodes alone for these candidates to become nodes. It is
+	// ignored while no mixture of nodes holds the hard guardrails.
 	Tolerance float64
 	// Stop ends the search for nodes when the guardrails are held and [Learner.Gap] is at most
 	// Tolerance. Mixtures of the nodes are still planned.
@@ -39,9 +39,9 @@ type Options struct {
 	// Caution is how many they move down for the mixture to deploy, and HardCaution replaces it for
 	// hard guardrails.
 	Optimism, Caution, HardCaution float64
-	// Explore scales the share of the learning mixture in what is served: Explore times the width
-	// of what is unknown of the best value, as a part of the range of the nodes' values, from
-	// LeastShare to ½. Where hard guardrails leave no room for that share it is less.
+	// Explore scales the share of the learning mixture in what is served: Explore times the
+	// uncertainty of the best value, as a part of the range of the nodes' values, from LeastShare
+	// to ½. The share is smaller if hard guardrails do not allow it.
 	Explore, LeastShare float64
 	// IID makes Draw sample points independently instead of systematically.
 	IID bool
@@ -90,9 +90,9 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Learner looks for a mixture of points of a box. It fits one surface for each metric to what all
-// points have shown, a Gaussian process with a quadratic trend, so that a point is known by its
-// neighbours too. Every so many rounds it plans:
+// Learner looks for a mixture of points of a box. It fits one surface for each metric to the
+// observations at all points, a Gaussian process with a quadratic trend, so that observations at
+// neighbours inform a point too. From time to time it plans:
 //
 //  1. It fits the surfaces, with the length scale and the size of what is beyond the trend of
 //     largest marginal likelihood on a fixed grid.
@@ -106,18 +106,18 @@ func (o *Options) validate() error {
 //     mixture with other points is better than p⁻, half of p⁺ is that.
 //  4. Candidates of positive share become nodes where they promise more than the nodes.
 //
-// It serves (1−ε)·p⁻ + ε·p⁺. The share ε falls with what is unknown of the best value, not with the
-// number of rounds, and is no larger than lets that sum hold the hard guardrails by one standard
-// error where p⁻ does. Before, while the noise is unknown, it serves the first nodes evenly.
+// It serves (1−ε)·p⁻ + ε·p⁺. The share ε falls with the uncertainty of the best value, not with the
+// number of rounds. It is small enough for the sum to hold the hard guardrails by one standard
+// error if p⁻ does. Before, while the noise is unknown, it serves the first nodes evenly.
 //
 // Groups of a round may have a part in common, û = μ(x) + u_t + e, such as a season or the noise of
 // a shared control group. Where its variance is clearly above 0, the points' means are generalized
 // least squares estimates, which compare points within rounds (the noise is then one for all
 // points); otherwise they are plain means.
 //
-// An arm's number is that of its node; [Learner.Point] tells where it is. Nodes stay once they have
-// come, but most of them are served nothing. A round costs O(Q·M + Q²) for Q groups, a plan O(M·n³
-// + M·C·n²) for n nodes and C candidates; memory is O(n² + C·M). Observe allocates in rounds with a
+// An arm's number is that of its node; [Learner.Point] tells where it is. Nodes are never removed,
+// but most of them have a share of 0. A round costs O(Q·M + Q²) for Q groups, a plan O(M·n³ +
+// M·C·n²) for n nodes and C candidates; memory is O(n² + C·M). Observe allocates in rounds with a
 // plan only, once its buffers have grown. The result does not depend on the units of the metrics.
 type Learner struct {
 	objective    pasto.Objective
@@ -129,7 +129,7 @@ type Learner struct {
 	options      Options
 	s            state
 	p            []float64 // serving
-	taken        []float64 // 1 for each node: the observations of all are taken
+	taken        []float64 // 1 for each node: observations of all nodes are accepted
 	sampler      round.Sampler
 	checker      round.Checker
 	round        roundSums
@@ -200,7 +200,7 @@ func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error)
 	return c, nil
 }
 
-// describe reads what the objective knows of its metrics.
+// describe reads the objective's properties of its metrics.
 func (c *Learner) describe() {
 	m := c.objective.Dim()
 	if g, ok := c.objective.(*pasto.Goals); ok && g.HasHard() {
@@ -227,8 +227,8 @@ func (c *Learner) push(x []float64) int {
 	return len(c.s.Points) - 1
 }
 
-// mix computes what is served: before the first plan evenly the nodes that were served least often,
-// and from then on (1−ε)·p⁻ + ε·p⁺.
+// mix computes the serving distribution: before the first plan it is uniform over the nodes that
+// were served least often, and from then on (1−ε)·p⁻ + ε·p⁺.
 func (c *Learner) mix() {
 	s := &c.s
 	if s.Planned {
@@ -282,9 +282,10 @@ func (c *Learner) Draw(r pasto.Rand, arms []int) {
 	c.sampler.Draw(r, c.p, arms, scheme)
 }
 
-// Gap is what the last plan left open: how much the best mixture of nodes and candidates promises,
-// with optimism, above the estimated value of the mixture to deploy, in units of the objective. It
-// is +Inf before the first plan, and while no mixture holds the hard guardrails.
+// Gap is the improvement that the last plan still considered possible: how much the best mixture of
+// nodes and candidates promises, with optimism, above the estimated value of the mixture to deploy,
+// in units of the objective. It is +Inf before the first plan, and while no mixture holds the hard
+// guardrails.
 func (c *Learner) Gap() float64 { return c.s.Gap }
 
 // Observe implements [pasto.Learner]. Where a plan fails, as the objective is not finite at what

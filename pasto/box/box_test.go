@@ -88,18 +88,19 @@ func TestContinuous(t *testing.T) {
 	a, _ := c.MarshalBinary()
 	b, _ := again.MarshalBinary()
 	if !bytes.Equal(a, b) {
-		t.Error("a restored learner goes on differently")
+		t.Error("a restored learner continues differently")
 	}
 	for _, box := range [][2][]float64{{{}, {}}, {{0}, {math.Inf(1)}}, {{1}, {0}}, {{0, 0}, {1}}, {{math.NaN()}, {1}}} {
 		if _, err := New(f, box[0], box[1], DefaultOptions(2)); err == nil {
-			t.Errorf("%v is taken", box)
+			t.Errorf("%v is accepted", box)
 		}
 	}
 }
 
-// A box of 40 dimensions: the mixture found is better than the middle, from which only the first
-// two matter.
+// In a box of 40 dimensions, of which only the first two matter, the mixture found is better than
+// the middle of the box.
 func TestContinuousManyDimensions(t *testing.T) {
+	testsize.NoRace(t)
 	const d = 40
 	lower, upper := make([]float64, d), make([]float64, d)
 	for i := range upper {
@@ -142,9 +143,9 @@ func TestContinuousManyDimensions(t *testing.T) {
 	}
 }
 
-// The search ends when no candidate promises more than the tolerance, and not before: until then
-// each search that promises more adds a node, from then on nothing is searched. Without Stop
-// it never ends.
+// The search ends as soon as no candidate promises more than the tolerance. Until then each search
+// that promises more adds a node; afterwards there are no searches. Without Stop the search never
+// ends.
 func TestContinuousTolerance(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	run := func(tolerance float64, stop bool) *Learner {
@@ -169,19 +170,19 @@ func TestContinuousTolerance(t *testing.T) {
 	}
 	all := run(0, false)
 	if all.Arms() <= 8 {
-		t.Errorf("%d nodes: want more than the 6 of the start", all.Arms())
+		t.Errorf("%d nodes: want more than the initial 6", all.Arms())
 	}
 	for _, stop := range []bool{false, true} {
 		if c := run(1e6, stop); c.Arms() != 6 {
-			t.Errorf("%d nodes where none promises a million", c.Arms())
+			t.Errorf("%d nodes although no candidate promises a million", c.Arms())
 		}
 	}
 	if c := run(.5, true); !c.s.Done || c.Gap() > .5 && c.Arms() >= all.Arms() {
-		t.Errorf("a gap of %v with %d nodes, done %v: the test sees little", c.Gap(), c.Arms(), c.s.Done)
+		t.Errorf("a gap of %v with %d nodes, done %v: the test is too weak", c.Gap(), c.Arms(), c.s.Done)
 	}
 }
 
-// Each option is refused outside its range: there are no numbers that stand for others.
+// Each option is refused outside its range; no number has a special meaning.
 func TestRefusedOptions(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	for want, change := range map[string]func(*Options){
@@ -203,7 +204,8 @@ func TestRefusedOptions(t *testing.T) {
 		_, err := New(f, []float64{0}, []float64{1}, o)
 		pastotest.Same(t, err, want)
 	}
-	// Searches that stop and searches that go on are different learners.
+	// Learners whose searches stop and learners whose searches continue have different
+	// descriptions.
 	texts := map[string]bool{}
 	for _, stop := range []bool{false, true} {
 		for _, tolerance := range []float64{0, 0.5} {
@@ -240,7 +242,7 @@ func TestWrongArguments(t *testing.T) {
 	_, _, err = optimum.BestSingle(forbidden, pastotest.Toy(t))
 	pastotest.Same(t, err, `means: utility "wall": -Inf at each of the 2 arms`)
 	if _, err := New(f, []float64{-1.7e308}, []float64{1.7e308}, DefaultOptions(1)); err == nil {
-		t.Error("a box whose side is not finite")
+		t.Error("a box with an infinite side was accepted")
 	}
 	_,
 		err = pasto.NewGoals([]pasto.Metric{
@@ -254,7 +256,7 @@ func TestWrongArguments(t *testing.T) {
 // absent is an objective that embeds nil goals.
 type absent struct{ *pasto.Goals }
 
-// Nil objectives, tables and mixtures are errors and no panics.
+// Nil objectives, tables and mixtures are errors, not panics.
 func TestNil(t *testing.T) {
 	mu := pastotest.Toy(t)
 	for _, f := range []pasto.Objective{nil, (*pasto.Goals)(nil), (*pasto.Utility)(nil), absent{}} {

@@ -2,8 +2,8 @@
 // given list of arms.
 //
 // Settings that are close have similar effects, so a [Learner] fits one smooth surface for each
-// metric, a Gaussian process with a quadratic trend, to what all points in use have shown. A
-// point's neighbours then tell of it too, and points that have never been served can be compared
+// metric, a Gaussian process with a quadratic trend, to the observations at all points in use. A
+// point's neighbours then inform it too, and points that have never been served can be compared
 // with those in use. The learner serves the mixture that is best by a cautious bound on the
 // surfaces, and beside it, with a share that falls as they become known, the mixture that an
 // optimistic bound makes best. Points that either mixture needs are added; an optimal mixture of M

@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
-// evidence is what the nodes have shown: sums that are enough for the means, their errors and the
-// part that the groups of a round have in common. Values are relative to Origin. An observation of
-// n units is û = μ_k + u_t + e with Var e = σ²/n and Var u_t = τ².
+// evidence holds sums over the nodes' observations that suffice for the means, their errors and the
+// part that the groups of a round share. Values are relative to Origin. An observation of n units
+// is û = μ_k + u_t + e with Var e = σ²/n and Var u_t = τ².
 type evidence struct {
 	Origin  []float64 // M: the first observation
 	Size    []float64 // K: Σ n
@@ -51,7 +51,7 @@ func (e *evidence) grow() {
 	e.Overlap = append(e.Overlap, make([]float64, len(e.Size))...)
 }
 
-// valid reports whether the state, of a snapshot, fits so many nodes and metrics.
+// valid reports whether the state of a snapshot fits the given numbers of nodes and metrics.
 func (e *evidence) valid(nodes, metrics int) bool {
 	for _, v := range [][]float64{e.Size, e.Count, e.Rounds, e.Cluster} {
 		if check.Vector("sums", v, nodes) != nil {
@@ -105,7 +105,7 @@ func (e *evidence) gather(r *roundSums, obs []pasto.Observation) {
 	}
 }
 
-// add takes in a round that has been checked.
+// add adds a round that has been checked.
 func (e *evidence) add(r *roundSums, obs []pasto.Observation) {
 	m := len(e.Origin)
 	e.gather(r, obs)

@@ -12,9 +12,9 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// shocked is evidence of rounds with three groups each of equal total size, of nodes whose means
-// are their numbers plus a level, with what the groups of a round have in common of deviation tau;
-// and the observations.
+// shocked returns the evidence of rounds with three groups each, of equal total size, and the
+// observations. The mean of a node is its number plus a level, and the groups of a round share a
+// shock of standard deviation tau.
 func shocked(rounds int, tau float64) (*evidence, [][]pasto.Observation) {
 	e := new(evidence)
 	e.init(1)
@@ -38,8 +38,9 @@ func shocked(rounds int, tau float64) (*evidence, [][]pasto.Observation) {
 	return e, all
 }
 
-// The estimates are those of generalized least squares solved directly, in rounds of equal size:
-// the covariance of an observation is σ²/n of its own and τ² with the others of its round.
+// The estimates are those of generalized least squares solved directly, in rounds of equal size: an
+// observation has the variance σ²/n of its own, and the shock adds the covariance τ² within its
+// round.
 func TestGeneralizedLeastSquares(t *testing.T) {
 	e, all := shocked(40, 3)
 	sigma, tau := e.noise(0)
@@ -84,7 +85,7 @@ func TestGeneralizedLeastSquares(t *testing.T) {
 	}
 }
 
-// Without anything in common the estimates are the plain means, and nothing is found in common.
+// Without a common shock the estimates are the plain means, and no shock is detected.
 func TestPlainMeans(t *testing.T) {
 	found := 0
 	for seed := range uint64(50) {
@@ -111,6 +112,6 @@ func TestPlainMeans(t *testing.T) {
 		}
 	}
 	if found > 3 {
-		t.Errorf("something in common is found in %d of 50 runs", found)
+		t.Errorf("a common shock is detected in %d of 50 runs", found)
 	}
 }

@@ -11,13 +11,13 @@ import (
 // surely is the number of standard errors of [Learner.Infeasible].
 const surely = 3
 
-// Infeasible tells whether the guardrails, hard or not, can be held, by what is known so far: nil
-// when some mixture of the nodes holds them by the surfaces, else the least violation by them of
-// mixtures of the nodes. Sure reports that not even surfaces moved in the good direction by three
-// standard errors let a mixture of the nodes and of as many candidates as in a plan hold them. Sure
-// is thus an estimate where the metrics move faster than the nodes lie. It costs as much as a plan
-// and changes nothing. For objectives that are not [pasto.Goals], and before the noise is known, it
-// is nil.
+// Infeasible reports whether the guardrails, hard or not, can be held according to the current
+// surfaces: nil if some mixture of the nodes holds them, and otherwise the least violation of a
+// mixture of the nodes. Sure reports that no mixture of the nodes and of as many candidates as in a
+// plan holds them, even on surfaces moved in the good direction by three standard errors. So sure
+// is only an estimate if the metrics vary faster than the spacing of the nodes. It costs as much as
+// a plan and changes nothing. For objectives that are not [pasto.Goals], and before the noise is
+// known, it is nil.
 func (c *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	g, ok := c.objective.(*pasto.Goals)
 	if !ok || !c.s.Evidence.settled() {

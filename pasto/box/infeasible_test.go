@@ -22,8 +22,8 @@ type hardBox struct {
 	options      Options
 }
 
-// brute is the hard optimum over a fine grid of the box: of its mixtures, or the error that says
-// that none holds the guardrail.
+// brute returns the best mixture over a fine grid of the box that satisfies the hard guardrail, or
+// an error if none does.
 func (b *hardBox) brute(f *pasto.Goals) (*optimum.Optimum, error) {
 	const side = 200
 	n := 1
@@ -43,7 +43,7 @@ func (b *hardBox) brute(f *pasto.Goals) (*optimum.Optimum, error) {
 	return optimum.Maximize(f, fine, optimum.Options{Tolerance: 1e-6, Iterations: 200_000})
 }
 
-// few are options with that many nodes to start with, and at most ten times as many.
+// few returns options with the given number of initial nodes, and at most ten times as many.
 func few(nodes, every int) Options {
 	o := DefaultOptions(1)
 	o.Nodes, o.MaxNodes, o.Every = nodes, 10*nodes, every
@@ -63,7 +63,7 @@ func hardBoxes() []hardBox {
 			few(5, 100),
 		},
 		{
-			"held on a narrow peak that no first node is near",
+			"satisfied on a narrow peak far from the initial nodes",
 			[]float64{0},
 			[]float64{1},
 			func(x []float64) (float64, float64) {
@@ -77,7 +77,7 @@ func hardBoxes() []hardBox {
 	}
 }
 
-// boxGoals are gain and the guardrail.
+// boxGoals returns the gain and the guardrail.
 func boxGoals(t *testing.T) *pasto.Goals {
 	t.Helper()
 	f, err := pasto.NewGoals([]pasto.Metric{{Name: "gain"}, {Name: "guard", Role: pasto.Guardrail, Hard: true}}, 0)
@@ -102,9 +102,9 @@ func playBox(t *testing.T, c *Learner, world func(x []float64) (float64, float64
 	}
 }
 
-// With a hard guardrail the search follows the dual prices: it finds points that hold it where no
-// node does, and the mixture comes close to the best of a fine grid, and holds the guardrail in the
-// true means.
+// With a hard guardrail the search follows the dual prices. It finds points that satisfy the
+// guardrail where no node does. The mixture comes close to the best of a fine grid and satisfies
+// the guardrail in the true means.
 func TestContinuousHard(t *testing.T) {
 	testsize.NoRace(t)
 	for _, b := range hardBoxes() {
@@ -146,9 +146,9 @@ func TestContinuousHard(t *testing.T) {
 	}
 }
 
-// What no mixture of the nodes holds is not surely infeasible while a point between them might hold
-// it; what no point of the box holds is, after enough rounds, with nearly the least violation of a
-// fine grid.
+// A guardrail that no mixture of the nodes satisfies is not surely infeasible while a point between
+// the nodes might satisfy it. One that no point of the box satisfies is surely infeasible after
+// enough rounds, with nearly the least violation of a fine grid.
 func TestContinuousInfeasible(t *testing.T) {
 	f := boxGoals(t)
 	peak := hardBoxes()[1]
@@ -160,7 +160,7 @@ func TestContinuousInfeasible(t *testing.T) {
 	}
 	playBox(t, c, peak.world, 2000, random.New(1, "box"))
 	if least, sure := c.Infeasible(); least == nil || sure {
-		t.Errorf("%v, sure %v: want a violation of the nodes, and not to be sure", least, sure)
+		t.Errorf("%v, sure %v: want a violation for the nodes, and not sure", least, sure)
 	}
 	never := func(x []float64) (float64, float64) { return x[0], -.3 - .4*(x[0]-.6)*(x[0]-.6) }
 	c, err = New(f, peak.lower, peak.upper, peak.options)
@@ -170,12 +170,12 @@ func TestContinuousInfeasible(t *testing.T) {
 	playBox(t, c, never, 3000, random.New(1, "box"))
 	least, sure := c.Infeasible()
 	if least == nil || !sure || math.Abs(least.Violation-.3) > .03 {
-		t.Errorf("%v, sure %v: want a violation of 0.3, surely", least, sure)
+		t.Errorf("%v, sure %v: want a violation of 0.3, and sure", least, sure)
 	}
 }
 
-// A point between the nodes need not make up for more than what they lack beyond the guardrail's
-// slack.
+// A point between the nodes need only compensate the part of their violation that exceeds the
+// guardrail's slack.
 func TestContinuousSlack(t *testing.T) {
 	// The nodes end at .75, and the guardrail holds from .96.
 	slope := func(x []float64) (float64, float64) { return -x[0], .5*x[0] - .8 }
@@ -203,7 +203,7 @@ func TestContinuousSlack(t *testing.T) {
 	}
 }
 
-// searched checks that the search finds what only the slack lets pass.
+// searched checks that the search finds a mixture that is feasible only because of the slack.
 func searched(t *testing.T, f *pasto.Goals, world func(x []float64) (float64, float64)) {
 	t.Helper()
 	c, err := New(f, []float64{0}, []float64{1}, few(4, 100))
@@ -221,10 +221,10 @@ func searched(t *testing.T, f *pasto.Goals, world func(x []float64) (float64, fl
 	}
 }
 
-// Values of any size that a learner takes can be searched: in units of u the search is the same.
+// The search works for values of any size that a learner accepts: in units of u it is the same.
 func TestContinuousEnormous(t *testing.T) {
 	for _, hard := range []bool{false, true} {
-		offset := -.1 // as a price nothing holds it
+		offset := -.1 // soft: no point satisfies it
 		if hard {
 			offset = .1
 		}
@@ -251,14 +251,14 @@ func TestContinuousEnormous(t *testing.T) {
 			}
 			c.Infeasible()
 			if !vec.IsFinite(c.Gap()) || c.Arms() < 6 {
-				t.Errorf("u = %v, hard %v: %d nodes, a gap of %v: want it searched", u, hard, c.Arms(), c.Gap())
+				t.Errorf("u = %v, hard %v: %d nodes, a gap of %v: want a search", u, hard, c.Arms(), c.Gap())
 			}
 		}
 	}
 }
 
-// A tolerance is of the objective: while no mixture of the nodes holds the hard guardrails the
-// search goes on, whatever it is.
+// The tolerance concerns the objective. While no mixture of the nodes satisfies the hard
+// guardrails, the search continues whatever the tolerance.
 func TestToleranceWaitsForGuardrails(t *testing.T) {
 	b := hardBoxes()[1]
 	for _, tolerance := range []float64{.3, 1, 1e6} {

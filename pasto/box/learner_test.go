@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// A shock that the groups of a round have in common, ten times as large as what points differ by,
-// is found, and hides neither the best point nor a guardrail relative to a control group.
+// A shock that the groups of a round share, ten times as large as the differences between points,
+// is detected. It hides neither the best point nor a guardrail relative to a control group.
 func TestCommonShocks(t *testing.T) {
 	f := pastotest.One(t, pasto.Metric{Name: "gain"},
 		pasto.Metric{Name: "guard", Role: pasto.Guardrail, Relative: true, Threshold: -.1, Hard: true})
@@ -40,7 +40,7 @@ func TestCommonShocks(t *testing.T) {
 	}
 	for i := range 2 {
 		if _, tau := c.s.Evidence.noise(i); !(tau > 0) {
-			t.Errorf("nothing is found in common in metric %d", i)
+			t.Errorf("no common shock is detected in metric %d", i)
 		}
 	}
 	at := 0.0
@@ -52,8 +52,8 @@ func TestCommonShocks(t *testing.T) {
 	}
 }
 
-// Without a plan a round allocates nothing, and a learner that is restored between any two rounds
-// is the same, bit for bit.
+// A round without a plan allocates nothing, and a learner that is restored between any two rounds
+// continues bit for bit.
 func TestRounds(t *testing.T) {
 	f := boxGoals(t)
 	peak := hardBoxes()[2]
@@ -73,7 +73,7 @@ func TestRounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b, _ := again.MarshalBinary(); !bytes.Equal(saved, b) {
-			t.Fatal("a restored learner is another")
+			t.Fatal("a restored learner's snapshot differs")
 		}
 		state, _ := r.MarshalBinary()
 		copied := random.New(0, "")
@@ -82,7 +82,7 @@ func TestRounds(t *testing.T) {
 		playBox(t, again, peak.world, 2, copied)
 		a, _ := c.MarshalBinary()
 		if b, _ := again.MarshalBinary(); !bytes.Equal(a, b) {
-			t.Fatal("a restored learner goes on differently")
+			t.Fatal("a restored learner continues differently")
 		}
 	}
 	sum := 0.0
@@ -101,7 +101,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// A state that does not fit is refused and changes nothing.
+// An inconsistent state is refused, and the learner does not change.
 func TestDamaged(t *testing.T) {
 	f := boxGoals(t)
 	peak := hardBoxes()[0]
@@ -130,7 +130,7 @@ func TestDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := c.UnmarshalBinary(bad); err == nil {
-			t.Errorf("%s: taken", name)
+			t.Errorf("%s: accepted", name)
 		}
 		if after, _ := c.MarshalBinary(); !bytes.Equal(before, after) {
 			t.Errorf("%s: the refused state changed the learner", name)
@@ -138,7 +138,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// Observations of nodes that are no longer served come late, and count.
+// Late observations of nodes that are no longer served still count.
 func TestLateObservations(t *testing.T) {
 	f := boxGoals(t)
 	peak := hardBoxes()[0]
@@ -164,6 +164,6 @@ func TestLateObservations(t *testing.T) {
 		t.Error("the observation does not count")
 	}
 	if err := c.Observe([]pasto.Observation{{Arm: c.Arms(), Metrics: []float64{1, 1}}}); err == nil {
-		t.Error("an unknown node is taken")
+		t.Error("an unknown node is accepted")
 	}
 }

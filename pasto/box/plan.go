@@ -133,7 +133,7 @@ func (c *Learner) solve(t *pasto.Table) *solution {
 var cautions = []float64{1, 0.75, 0.5, 0.25, 0.125, 0}
 
 // cautious solves for the mixture to deploy, over the first n points, with as much of the hard
-// guardrails' caution as there is room for, and returns that part.
+// guardrails' caution as is feasible, and returns that part.
 func (c *Learner) cautious(means, errors *pasto.Table, n int) (s *solution, part float64) {
 	for _, part = range cautions {
 		s = c.solve(c.moved(means, errors, n, func(i int) float64 {

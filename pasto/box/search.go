@@ -16,14 +16,14 @@ const (
 	firstWidth = 0.25
 	shrink     = 0.9
 	leastWidth = 1.0 / 64
-	// bold is how many plans there are for each that takes hard guardrails with optimism.
+	// bold is the number of plans for each plan that treats hard guardrails with optimism.
 	bold = 4
 	// servedCaution is the number of standard errors by which the serving distribution is to hold
 	// hard guardrails.
 	servedCaution = 1
 )
 
-// view is what a plan sees: points with the surfaces' means and standard errors. The nodes that
+// view is the input of a plan: points with the surfaces' means and standard errors. The nodes that
 // have been served come first, then the other nodes, then candidates.
 type view struct {
 	points        [][]float64
@@ -32,7 +32,7 @@ type view struct {
 	means, errors *pasto.Table
 }
 
-// look makes the view of the nodes and, where there is room for more, of new candidates.
+// look makes the view of the nodes and, if more nodes are allowed, of new candidates.
 func (c *Learner) look(surfaces []*surface) *view {
 	v := &view{nodes: len(c.s.Points)}
 	for _, fresh := range []bool{false, true} {
@@ -206,8 +206,8 @@ func (c *Learner) safeShare(v *view, down, up *solution) float64 {
 		}
 		slack := func(s *solution) (sum float64) {
 			for k, w := range s.mixture {
-				room := float64(c.sign[i]*(v.means.Arm(k)[i]-m.Limit())) - float64(servedCaution*v.errors.Arm(k)[i])
-				sum += float64(w * room)
+				margin := float64(c.sign[i]*(v.means.Arm(k)[i]-m.Limit())) - float64(servedCaution*v.errors.Arm(k)[i])
+				sum += float64(w * margin)
 			}
 			return sum
 		}

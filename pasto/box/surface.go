@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// kernel is a place on the grid of what a surface is made of beyond its quadratic trend: Length is
+// kernel is a point of the grid of processes that a surface adds to its quadratic trend: Length is
 // the index of the length scale, Size that of the variance.
 type kernel struct{ Length, Size int }
 

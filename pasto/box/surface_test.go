@@ -66,8 +66,8 @@ func TestSurface(t *testing.T) {
 	pastotest.Near(t, "the ratio of likelihoods", like[1]-like[0], want[1]-want[0], 1e-8)
 }
 
-// The kernel that is found has a better likelihood than its neighbours, and a short length for what
-// moves fast.
+// The fitted kernel has a higher likelihood than its neighbours, and a short length scale for a
+// function that varies fast.
 func TestFit(t *testing.T) {
 	const n = 30
 	points, noise := make([][]float64, n), make([]float64, n*n)
@@ -83,7 +83,7 @@ func TestFit(t *testing.T) {
 	if k := fit(firstKernel, points, slow, noise).kernel; sizes[k.Size] > .01 {
 		t.Errorf("a quadratic function is all trend: %+v", k)
 	}
-	for range 2 { // a level and a unit change nothing
+	for range 2 { // adding a constant and changing the unit change nothing
 		k := fit(firstKernel, points, fast, noise).kernel
 		for a := range n {
 			fast[a] = 1e6 + 1e3*fast[a]

@@ -11,12 +11,12 @@ import (
 	"github.com/noregret/noregret/pasto/internal/instance"
 )
 
-// BenchmarkRound is a round (draw, observe) of ten groups once every arm has been served, in ns for
-// each arm and for each arm and metric: the cost of Algorithm 1 is linear in K·M. The default does
-// nothing with the arms that are not drawn but for the rounds with a solution, which the first ones
-// all are: its cost is that of these divided by their share. What is above 10⁶ numbers wants
-// NOREGRET_FULL=1 (make pasto-cost), and some 14 GB of memory, of which six are what it takes to
-// take a round of all arms back.
+// BenchmarkRound times a round (draw, observe) of ten groups once every arm has been served, in ns
+// per arm and per arm and metric. The cost of Algorithm 1 is linear in K·M. The default touches the
+// arms that are not drawn only in rounds in which it solves, as it does in all of the first rounds;
+// its time is also reported per pass of the solver. Sizes above 10⁶ numbers run with
+// NOREGRET_FULL=1 only (make pasto-cost). They need some 14 GB of memory, six of which keep the
+// state from before a round of all arms.
 func BenchmarkRound(b *testing.B) {
 	for _, name := range []string{"default", "paper", "arm-means", "s-scgd"} {
 		for _, size := range [][2]int{

@@ -17,7 +17,7 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// What is refused, by every algorithm, and that nothing changes then.
+// Every algorithm refuses bad observations, and a refusal changes nothing.
 func TestRefusedObservations(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	ok := []float64{1, 1}
@@ -141,8 +141,7 @@ func TestBadInputOfEveryAlgorithm(t *testing.T) {
 	pastotest.Same(t, pasto.ValidateNames([]string{"a", ""}), "arms[1]: no name")
 }
 
-// Propensity zero is refused by every algorithm that has an arm of propensity zero, before any
-// change.
+// Every algorithm refuses an observation of an arm with propensity 0 before any change.
 func TestPropensityZero(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	tried := map[string]bool{}
@@ -170,7 +169,7 @@ func TestPropensityZero(t *testing.T) {
 	}
 	for _, name := range []string{"default", "successive-elimination", "ucb", "thompson"} {
 		if !tried[name] {
-			t.Errorf("%s never had an arm of propensity zero: the test sees nothing", name)
+			t.Errorf("%s never had an arm of propensity zero: the test checks nothing", name)
 		}
 	}
 	// ε = 0: an arm whose share has underflowed to 0.
@@ -187,9 +186,9 @@ func TestPropensityZero(t *testing.T) {
 	}
 }
 
-// A gradient of a user's utility that is not finite is refused by every algorithm before any
-// change, for every form of the estimate; the message names the utility and the value, and the
-// learner goes on as if nothing had been.
+// Every algorithm, with every estimator, refuses a gradient of a user's utility that is not finite
+// before any change. The message names the utility and the value, and the learner continues as if
+// the round had not been tried.
 func TestUtilityNotFinite(t *testing.T) {
 	learners := map[string]func() (pasto.Learner, error){}
 	for _, e := range Algorithms() {
@@ -227,7 +226,7 @@ func TestUtilityNotFinite(t *testing.T) {
 					{Arm: pastotest.Served(l), Metrics: []float64{-1e60}},
 					{Arm: pastotest.Served(l), Metrics: []float64{-1e60}},
 				})
-				if err == nil { // not looked at in this round: go on from where it was
+				if err == nil { // the gradient was not evaluated: undo the round
 					if err := l.UnmarshalBinary(before); err != nil {
 						t.Fatal(err)
 					}
@@ -244,12 +243,12 @@ func TestUtilityNotFinite(t *testing.T) {
 				}
 			}
 			if refused < 10 {
-				t.Errorf("refused %d times: the test sees little", refused)
+				t.Errorf("refused only %d times: the test is too weak", refused)
 			}
 			a, _ := l.MarshalBinary()
 			b, _ := twin.MarshalBinary()
 			if !bytes.Equal(a, b) {
-				t.Error("refusals left something behind")
+				t.Error("refusals changed the state")
 			}
 		})
 	}
@@ -268,8 +267,8 @@ func TestUtilityNotFinite(t *testing.T) {
 		`objective: utility "half": its gradient at θ = [1] has component 0 = NaN: want finite numbers`)
 }
 
-// A relative guardrail takes raw metrics and the control group's: without these nothing is taken,
-// and common swings cancel.
+// A relative guardrail needs the metrics of the arm and of the control group. Without the latter
+// the round is refused; with both, common swings cancel.
 func TestRelativeObservations(t *testing.T) {
 	f,
 		err := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {
@@ -318,8 +317,8 @@ func TestRelativeObservations(t *testing.T) {
 	pastotest.Near(t, "contrast of arm 0", means.Arm(0)[1], -4+.02*125, .3)
 }
 
-// The extremes of what is taken in: sizes from 1e-9 to 1e15 and values up to 1e100 do not panic,
-// and where a round is taken the snapshot can be restored and goes on.
+// Extreme observations, with sizes from 1e-9 to 1e15 and values up to 1e100, do not panic. After an
+// accepted round the snapshot can be restored and continues.
 func TestExtremes(t *testing.T) {
 	for _, e := range Algorithms() {
 		for _, value := range []float64{1, 1e100, -1e100, 1e-100} {
@@ -366,13 +365,14 @@ func TestExtremes(t *testing.T) {
 				}
 			}
 			if taken == 0 {
-				t.Errorf("%s, value %v: nothing is taken", e.Name, value)
+				t.Errorf("%s, value %v: no round was accepted", e.Name, value)
 			}
 		}
 	}
 }
 
-// The default learner counts a round in which its solution fails, keeps its mixtures and says so.
+// The default learner counts a round in which its solution fails, keeps its mixtures and returns
+// the error.
 func TestSolutionThatFails(t *testing.T) {
 	l, err := confident.New(pastotest.Cliff(), 2, confident.DefaultOptions())
 	if err != nil {

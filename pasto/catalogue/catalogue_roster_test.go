@@ -11,13 +11,13 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Every algorithm of the catalogue takes arms in and lets arms go mid-run: the new arm, better than
-// all, is what the default and the baselines then deploy, a retired one has no share and no
-// observations, snapshots go on with the arms of the time, and what cannot be retired is refused
-// and changes nothing.
+// Every algorithm of the catalogue adds and retires arms during a run. The default and the
+// baselines then deploy the new arm, which is the best. A retired arm has no share and accepts no
+// observations. Snapshots continue with the current arms. Retiring an arm that cannot be retired is
+// refused and changes nothing.
 func TestRosterOfEveryAlgorithm(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
-	// Arm 2 comes later, arm 3 too.
+	// Arms 2 and 3 join later.
 	mu := pastotest.Table(t, []float64{.5, 0, 1, .2}, []float64{-1, .5, 1, .1})
 	for _, e := range Algorithms() {
 		t.Run(e.Name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestRosterOfEveryAlgorithm(t *testing.T) {
 			_, slow := a.(*ascent.Algorithm)
 			_, noisy := a.(*ascent.SCGD)
 			if p := a.Deployed(); !slow && !noisy && p[2] < .9 {
-				t.Errorf("the best arm has a share of %v: %v", p[2], p)
+				t.Errorf("the best arm has a share of only %v: %v", p[2], p)
 			}
 			if err := a.RetireArm(2); err != nil {
 				t.Fatal(err)
@@ -79,7 +79,7 @@ func TestRosterOfEveryAlgorithm(t *testing.T) {
 			x, _ := a.MarshalBinary()
 			y, _ := b.MarshalBinary()
 			if !bytes.Equal(x, y) {
-				t.Error("a restored learner goes on differently")
+				t.Error("a restored learner continues differently")
 			}
 			for _, k := range []int{0, 1} {
 				if err := a.RetireArm(k); err != nil {
@@ -88,7 +88,7 @@ func TestRosterOfEveryAlgorithm(t *testing.T) {
 			}
 			pastotest.Same(t, a.RetireArm(3), "arm: 3 is the last active one: at least one must stay")
 			if p := a.Deployed(); p[3] != 1 {
-				t.Errorf("the last arm has not everything: %v", p)
+				t.Errorf("the last arm does not have all traffic: %v", p)
 			}
 			pastotest.Play(t, a, mu, 3, 10, .3, r)
 		})

@@ -16,8 +16,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// oldSnapshot is a snapshot of format 1, and where the learner that it was taken of was 20 rounds
-// later.
+// oldSnapshot is a snapshot of format 1, with the state of its learner 20 rounds later.
 type oldSnapshot struct {
 	Name     string    `json:"name"`
 	Snapshot []byte    `json:"snapshot"`
@@ -25,8 +24,8 @@ type oldSnapshot struct {
 	Deployed []float64 `json:"deployed"`
 }
 
-// Snapshots of format 1, which the learners wrote when all were in one package, still open, and the
-// learners continue from them bit for bit, but for the default and what is built on it.
+// Snapshots of format 1, from when all learners were in one package, still open, and the learners
+// continue from them bit for bit. The default and the learners built on it are exceptions.
 func TestOldSnapshots(t *testing.T) {
 	f, err := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}, 0)
 	if err != nil {
@@ -58,7 +57,7 @@ func TestOldSnapshots(t *testing.T) {
 		}
 		if err := l.UnmarshalBinary(old.Snapshot); old.Name == "continuous" {
 			if err == nil || !strings.Contains(err.Error(), `this learner is "surface(`) {
-				t.Errorf("%s: %v: want it refused, as boxes are learned in another way since", old.Name, err)
+				t.Errorf("%s: %v: want it refused, because the box learner has changed since", old.Name, err)
 			}
 			continue
 		} else if old.Name == "default" || old.Name == "default-floor" {
@@ -83,7 +82,7 @@ func TestOldSnapshots(t *testing.T) {
 			}
 		}
 		if !slices.Equal(l.Serving(), old.Serving) || !slices.Equal(l.Deployed(), old.Deployed) {
-			t.Errorf("%s: serves %v and deploys %v, it was %v and %v", old.Name, l.Serving(), l.Deployed(), old.Serving,
+			t.Errorf("%s: serves %v and deploys %v, want %v and %v", old.Name, l.Serving(), l.Deployed(), old.Serving,
 				old.Deployed)
 		}
 	}
@@ -93,7 +92,8 @@ func TestOldSnapshots(t *testing.T) {
 	}
 }
 
-// A snapshot belongs to its objective: another threshold, price or utility is refused.
+// A snapshot belongs to its objective: restoring under another threshold, price or utility is
+// refused.
 func TestSnapshotObjective(t *testing.T) {
 	a, b := pastotest.Goals(t, 5, false, 0), pastotest.Goals(t, 5, false, .1)
 	c := pastotest.Goals(t, 6, false, 0)
@@ -103,7 +103,7 @@ func TestSnapshotObjective(t *testing.T) {
 		data, _ := l.MarshalBinary()
 		for _, f := range []pasto.Objective{b, c} {
 			other, _ := e.New(f, 2, 100, nil)
-			if err := other.UnmarshalBinary(data); err == nil || !strings.Contains(err.Error(), "it was taken of") {
+			if err := other.UnmarshalBinary(data); err == nil || !strings.Contains(err.Error(), "it was taken from") {
 				t.Errorf("%s: restored under another objective: %v", e.Name, err)
 			}
 		}
@@ -124,6 +124,6 @@ func TestSnapshotObjective(t *testing.T) {
 	y, _ := box.New(b, []float64{0}, []float64{1}, box.DefaultOptions(1))
 	data, _ = x.MarshalBinary()
 	if err := y.UnmarshalBinary(data); err == nil {
-		t.Error("a continuous learner is restored under another objective")
+		t.Error("a box learner was restored under another objective")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/pasto/catalogue"
 )
 
-// Two settings of a ranking: the first gains 2 and costs the guardrail 2, the second the other way
-// round.
+// Two settings of a ranking: the first gains 2 and lowers the guardrail's metric by 2; the second
+// gains nothing and raises it by 2.
 func Example() {
 	goals, err := pasto.NewGoals([]pasto.Metric{
 		{Name: "watch time"},

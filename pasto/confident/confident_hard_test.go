@@ -67,12 +67,13 @@ func TestHardAllocatesNothing(t *testing.T) {
 				round()
 			}
 			solved = 0
-			many := func() { // AllocsPerRun rounds down: of one run of many rounds nothing is lost
+			// A solution that allocates shows, a lone allocation by the runtime does not.
+			many := func() {
 				for range testsize.Of(1000, 300) {
 					round()
 				}
 			}
-			if n := testing.AllocsPerRun(1, many); n != 0 {
+			if n := testing.AllocsPerRun(3, many); n != 0 {
 				t.Errorf("%v allocations in some hundred rounds", n)
 			}
 			if solved < 5 {

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// BenchmarkMaximize is the certified optimum of small random instances, and of large ones.
+// BenchmarkMaximize times the certified optimum of small and of large random instances.
 func BenchmarkMaximize(b *testing.B) {
 	for _, k := range []int{100, 10_000, 1_000_000} {
 		if k > 100_000 && os.Getenv("NOREGRET_FULL") == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// The exact solutions for known means, with certificate; and what is said of guardrails that cannot
-// be held.
+// The exact solutions for known means, with a certificate, and the report for guardrails that no
+// mixture satisfies.
 func ExampleMaximize() {
 	means, _ := pasto.TableOf([]float64{2, 0}, []float64{-2, 2})
 	soft, _ := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}, 0)

@@ -40,12 +40,12 @@ func TestInfeasible(t *testing.T) {
 	if !ok {
 		t.Fatalf("%v", err)
 	}
-	// y1 = 2q + (1−q), y2 = 1−q: violations 2−q and (q−½)₊, so any q in [½, 1] has total 1.5, and
-	// less is not possible.
+	// y1 = 2q + (1−q), y2 = 1−q: violations 2−q and (q−½)₊, so any q in [½, 1] has the total 1.5,
+	// which is the least possible.
 	pastotest.Near(t, "least violation", e.Violation, 1.5, 1e-9)
 	if err := CheckFeasible(pastotest.Goals(t, 5, false, 3),
 		pastotest.Table(t, []float64{1, 2}, []float64{2, 1})); err == nil {
-		t.Error("a soft guardrail that nothing holds")
+		t.Error("a soft guardrail that no mixture satisfies: no report")
 	}
 	if err := CheckFeasible(pastotest.Goals(t, 5, false, 2),
 		pastotest.Table(t, []float64{1, 2}, []float64{2, 1})); err != nil {

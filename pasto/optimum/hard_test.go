@@ -15,8 +15,9 @@ import (
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// Each guardrail keeps its own kind: the first is hard and the second soft. The oracle: with a
-// large price λ instead of a hard guardrail of dual price ν, the value is larger by ν²/(4λ).
+// Each guardrail keeps its own kind: the first is hard and the second soft. The reference replaces
+// the hard guardrail, of dual price ν, by a soft one with a large price λ, whose value is larger by
+// ν²/(4λ).
 func TestGuardrailsKeepTheirKind(t *testing.T) {
 	m := pastotest.Table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
 	metrics := func(hard bool, lambda, soft float64) *pasto.Goals {
@@ -43,7 +44,7 @@ func TestGuardrailsKeepTheirKind(t *testing.T) {
 		pastotest.Near(t, "value", o.Value, want.Value-o.Prices[1]*o.Prices[1]/(4*lambda), 3e-8)
 		pastotest.Near(t, "gap", o.Gap, 0, 1e-9)
 		if o.Violations[1] > 1e-9 || o.Violations[2] < 1e-3 || o.Prices[2] != 0 || o.Prices[1] < .5 {
-			t.Errorf("violations %v, prices %v: want the hard one held and the soft one traded off", o.Violations,
+			t.Errorf("violations %v, prices %v: want the hard one satisfied and the soft one traded off", o.Violations,
 				o.Prices)
 		}
 		all, _ := MaximizeHard(metrics(true, 0, soft), m)
@@ -53,9 +54,9 @@ func TestGuardrailsKeepTheirKind(t *testing.T) {
 	}
 }
 
-// Every guardrail is held in its own units, whatever the units of the others (one tolerance for the
-// largest of them would pass over the second here), and the objective of the certified optimum is
-// finite.
+// Every guardrail is satisfied in its own units, whatever the units of the others. A single
+// tolerance relative to the largest would miss the second guardrail here. The objective of the
+// certified optimum is finite.
 func TestHardUnits(t *testing.T) {
 	f, err := pasto.NewGoals([]pasto.Metric{
 		{Name: "x"},
@@ -104,7 +105,8 @@ func TestHardUnits(t *testing.T) {
 	}
 }
 
-// The simplex method against enumeration of all pairs and triples, with up to two guardrails.
+// The simplex method is compared with an enumeration of all pairs and triples, with up to two
+// guardrails.
 func TestHardAgainstEnumeration(t *testing.T) {
 	f := pastotest.Goals(t, 5, true, .3)
 	for seed := range uint64(200) {
@@ -138,8 +140,8 @@ func TestHardAgainstEnumeration(t *testing.T) {
 	}
 }
 
-// pairs is the optimum of a metric x to raise under x's guardrail y ≥ c, by all arms and pairs,
-// −Inf where no mixture holds it.
+// pairs returns the largest x under the guardrail y ≥ c, by enumeration of all arms and pairs, or
+// −Inf if no mixture satisfies it.
 func pairs(m *pasto.Table, c float64) float64 {
 	best := math.Inf(-1)
 	for i := range m.Arms() {
@@ -158,9 +160,9 @@ func pairs(m *pasto.Table, c float64) float64 {
 	return best
 }
 
-// A violation within the slack counts as held in the linear programs too: an arm that holds only by
-// its slack may be the optimum, an arm outside by rounding is feasible, and a slack that the metric
-// states is used fully.
+// The linear programs accept violations within the slack too. An arm that is feasible only by the
+// slack may be the optimum, an arm outside by rounding is feasible, and a slack stated by the
+// metric is used fully.
 func TestSlackIsRoom(t *testing.T) {
 	for name, c := range map[string]struct {
 		slack float64
@@ -171,7 +173,7 @@ func TestSlackIsRoom(t *testing.T) {
 		"rounding of the better arm": {0, []float64{.3, .30000000000000004}, 2},
 		"both within":                {.05, []float64{.31, .32}, 2},
 		"one within":                 {.05, []float64{.31, .9}, 1 + .04/.59},
-		"one exactly held":           {.05, []float64{.2, .34}, 2},
+		"one exactly tight":          {.05, []float64{.2, .34}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{
@@ -198,7 +200,7 @@ func TestSlackIsRoom(t *testing.T) {
 			}
 		})
 	}
-	// Beyond the slack the least violation is that of the threshold itself, of the sum of all.
+	// Beyond the slack the least total violation is measured from the threshold itself.
 	g := pastotest.One(t, pasto.Metric{Name: "x"},
 		pasto.Metric{Name: "a", Role: pasto.Guardrail, Threshold: 3, Slack: .5},
 		pasto.Metric{Name: "b", Role: pasto.Guardrail, Threshold: .5, Slack: .1})
@@ -209,7 +211,7 @@ func TestSlackIsRoom(t *testing.T) {
 	pastotest.Near(t, "least violation", e.Violation, 1.5, 1e-9)
 }
 
-// An arm far outside does not hide the violations of the others, however far it is.
+// An arm far outside does not hide the violations of the others, whatever its distance.
 func TestFarOutside(t *testing.T) {
 	g := pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{Name: "y", Role: pasto.Guardrail, Hard: true})
 	for _, far := range []float64{1e3, 1e6, 1e9, 1e10, 1e11, 1e13, 1e15, 1e30, 1e90} {
@@ -228,7 +230,7 @@ func TestFarOutside(t *testing.T) {
 			o, err := Maximize(g, m, DefaultOptions())
 			feasible := CheckFeasible(g, m)
 			if far > 1e15 && err != nil && infeasibleOf(err) == nil {
-				continue // too ill-conditioned, which the error says
+				continue // too ill-conditioned, as the error says
 			}
 			if c.want != c.want {
 				for _, err := range []error{err, feasible} {
@@ -251,8 +253,8 @@ func TestFarOutside(t *testing.T) {
 }
 
 // strange draws goals of up to six hard guardrails and a table of up to 30 arms, some of them
-// alike: values on a lattice that thresholds lie on, near it, of many sizes, and with a few far
-// outside.
+// equal. The values lie on the lattice of the thresholds, near it, or have many sizes, with a few
+// far outside.
 func strange(r *random.Source, kind int) (*pasto.Goals, *pasto.Table, error) {
 	upTo := func(n int) int { return int(r.Float64() * float64(n)) }
 	arms, rows := 1+upTo(30), 1+upTo(6)
@@ -307,10 +309,10 @@ func strange(r *random.Source, kind int) (*pasto.Goals, *pasto.Table, error) {
 	return g, means, nil
 }
 
-// Whatever the table: a mixture is found if one arm holds the guardrails, it holds them but for
+// For every table, a mixture is found if one arm satisfies the guardrails. It satisfies them up to
 // rounding, no arm is better, the gap certifies it, and all solvers agree on whether one exists.
-// With one guardrail the optimum lies between those of the pairs without and with the slack. Where
-// arms are far outside a few programs are too ill-conditioned to say anything.
+// With one guardrail the optimum lies between those over pairs without and with the slack. Where
+// arms are far outside, a few programs are too ill-conditioned for an answer.
 func TestHardStrange(t *testing.T) {
 	seeds := testsize.Of(5000, 200)
 	found, infeasible := 0, 0
@@ -337,14 +339,15 @@ func TestHardStrange(t *testing.T) {
 			if err != nil {
 				infeasible++
 				if !math.IsInf(single, -1) || kind >= 4 && !math.IsInf(pairs(m, g.Metrics()[1].Threshold), -1) {
-					t.Errorf("%s: %v, and one arm has %v", where, err, single)
+					t.Errorf("%s: %v, but one arm has %v", where, err, single)
 				}
 				continue
 			}
 			found++
 			gap := 1e-7
 			if kind == 3 {
-				// The gap shows what rounding hides of many rows with arms far outside.
+				// With many rows and arms far outside, rounding may hide a part of the gain, which
+				// the gap shows.
 				gap = math.Inf(1)
 			}
 			checkStrange(t, where, g, m, o, single, gap)
@@ -362,7 +365,7 @@ func TestHardStrange(t *testing.T) {
 		}
 	}
 	if found < seeds || infeasible < seeds {
-		t.Errorf("%d found, %d infeasible: the test sees little", found, infeasible)
+		t.Errorf("%d feasible, %d infeasible: the test is too weak", found, infeasible)
 	}
 }
 
@@ -385,7 +388,7 @@ func checkStrange(t *testing.T, where string, g *pasto.Goals, m *pasto.Table, o 
 	}
 }
 
-// infeasibleOf is the report that an error carries, or nil.
+// infeasibleOf returns the report that an error carries, or nil.
 func infeasibleOf(err error) *Infeasible {
 	e, _ := errors.AsType[*Infeasible](err)
 	return e

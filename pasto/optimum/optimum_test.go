@@ -139,7 +139,7 @@ func TestRandomInstances(t *testing.T) {
 		m.Mean(theta, u)
 		pastotest.Near(t, "uniform", f.Value(theta), c.uniform, 1e-9)
 		if gap, err := Gap(f, m, u); err != nil || gap < o.Value-f.Value(theta) {
-			t.Errorf("the gap %v of uniform certifies less than the truth", gap)
+			t.Errorf("the gap %v of the uniform mixture is below its distance from the optimum", gap)
 		}
 	}
 	m, _ := instance.Uniform(100, 3, 42)
@@ -166,10 +166,10 @@ func TestErratumSign(t *testing.T) {
 	}
 }
 
-// On a thousand random instances the shares of optima with one, two and three atoms (none has
-// more), the share of optima that are a single arm, and the means of the best single arm, the
-// optimum and the gap agree with those of an independent sample, within four standard errors of the
-// difference.
+// On a thousand random instances the statistics agree with those of an independent sample within
+// four standard errors of the difference: the shares of optima with one, two and three atoms (none
+// has more), the share of optima that are a single arm, and the means of the best single arm, the
+// optimum and the gap.
 func TestRandomInstancesStatistically(t *testing.T) {
 	const n = 1000
 	f := pastotest.Goals(t, 5, false, .5, .5)

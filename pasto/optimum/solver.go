@@ -28,8 +28,8 @@ type Solver struct {
 	passes, corrections int
 }
 
-// mostCorrections returns the largest number of corrections that a solution with so many
-// iterations may take: many times what any needs whose metrics are not finer than rounding.
+// mostCorrections returns the largest number of corrections that a solution with so many iterations
+// may take: many times the number for any problem whose metrics differ by more than rounding.
 func mostCorrections(iterations int) int {
 	return min(500*iterations, 2_000_000)
 }

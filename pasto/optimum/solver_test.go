@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// A guardrail in any units costs a bounded number of steps, and the optimum is the true one to
-// within rounding: for a threshold s the mixture q of two arms has x = q and y = (1.2 − 0.3q)·s,
-// and the best violation is 1/(3s).
+// The number of steps is bounded whatever the units of the guardrail, and the optimum is exact up
+// to rounding. For a threshold s the mixture q of two arms has x = q and y = (1.2 − 0.3q)·s, and
+// the best violation is 1/(3s).
 func TestMaximizeUnits(t *testing.T) {
 	for s := 1.0; s <= 1e8; s *= 10 {
 		for _, shift := range []float64{1.0000001, 3.7, 1}[:testsize.Of(3, 1)] {

@@ -6,7 +6,9 @@
 // true means, next to the value of the best single arm and the certified optimum over mixtures. The
 // relative gain is 0 at the best single arm and 1 at the optimum.
 //
-//	r, err := scenario.Run(ctx, scenario.Options{Scenario: "b", Runs: 100, Seed: 1})
+//	o, err := scenario.DefaultOptions("b")
+//	o.Runs, o.Seed = 100, 1
+//	r, err := scenario.Run(ctx, o)
 //	fmt.Println(r.Gain.Ratio)
 //
 // Results are the same bytes for any number of workers.

@@ -46,7 +46,7 @@ func TestLawMoments(t *testing.T) {
 	}
 }
 
-// The level is common to the arms of a round, so that their ratios stay.
+// The arms of a round share its level, so that their ratios do not change.
 func TestLevelIsCommon(t *testing.T) {
 	p, err := ParseProblem([]byte(`{"metrics": [{"name": "x"}], "arms": [{"name": "a", "means": [100]},
 		{"name": "b", "means": [200]}], "groups": 2, "units": 1000000, "laws": {"x": {"kind": "poisson"}},
@@ -112,16 +112,14 @@ func TestProblemRefusesLaws(t *testing.T) {
 	}
 }
 
-// Observations come late by whole rounds: until the first is due the learner stays as it began.
+// Observations are delayed by whole rounds. Until the first one arrives, the learner does not
+// change.
 func TestDelay(t *testing.T) {
 	const text = `{"metrics": [{"name": "x"}], "arms": [{"name": "a", "means": [0.02]}, {"name": "b", "means": [0.03]}],
 		"groups": 4, "units": 20000, "laws": {"x": {"kind": "bernoulli"}}, "rounds": 60, "runs": 4, "delay": `
 	gain := func(delay, at string) float64 {
 		path := write(t, text+delay+"}")
-		r, err := Run(t.Context(), Options{Scenario: path, Seed: 1, Checkpoints: []int{20, 60}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := run(t, Options{Scenario: path, Seed: 1, Checkpoints: []int{20, 60}})
 		return r.Objective.Mean[map[string]int{"20": 0, "60": 1}[at]]
 	}
 	if prompt, late := gain("0", "20"), gain("30", "20"); !(prompt > 0.0295) || late != 0.025 {

@@ -49,7 +49,7 @@ func TestLists(t *testing.T) {
 		func() (*Lists, error) { return NewLists(300, 600, []float64{1.1}, 1) },
 	} {
 		if _, err := bad(); err == nil {
-			t.Error("a bad argument was taken")
+			t.Error("a bad argument was accepted")
 		}
 	}
 }

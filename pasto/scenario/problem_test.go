@@ -21,7 +21,8 @@ import (
 )
 
 const shop = `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail", "threshold": 0, "lambda": 5}],
-	"arms": [{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}], "noise": 0.5, "groups": 2, "rounds": 500, "runs": 3}`
+	"arms": [{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}], "noise": 0.5, "groups": 2, "rounds": ` +
+	`500, "runs": 3}`
 
 func write(t *testing.T, text string) string {
 	t.Helper()
@@ -32,7 +33,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// A problem of a file is played as the toy that it is.
+// A problem file that states the toy problem is played like the toy problem.
 func TestProblem(t *testing.T) {
 	r := run(t, Options{Scenario: write(t, shop), Seed: 1})
 	if r.Runs != 3 || r.Rounds != 500 || r.Noise != .5 || r.BestSingle != 0 ||
@@ -43,7 +44,7 @@ func TestProblem(t *testing.T) {
 		t.Errorf("objective %v", v)
 	}
 	// Relative to a control group that is served arm b: y − 0.9·2 ≥ 0 of the arms' −2 and 2, and
-	// ranges cut the noise off.
+	// ranges truncate the noise.
 	relative := strings.NewReplacer(`"threshold": 0`, `"threshold": -0.1, "relative": true, "lower": -3, "upper": 3`,
 		`"noise"`, `"control": "b", "noise"`).Replace(shop)
 	r = run(t, Options{Scenario: write(t, relative), Seed: 1})
@@ -57,18 +58,22 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// What breaks a rule in a file is refused, with the file, the place and the rule.
+// A file that breaks a rule is refused with an error that names the file, the place and the rule.
 func TestProblemRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`{"metrics"`, `[{"metrics"`, "not valid JSON: truncated"},
 		{
 			`"groups": 2`, `"groups": 2, "colour": 3`,
-			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, laws, units, level, delay, rounds, runs`,
+			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, laws, units, level, ` +
+				`delay, rounds, runs`,
 		},
 		{`"runs": 3}`, `"runs": 3} {}`, "text follows the value at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: duplicate name "a": arms[0] has it`},
 		{`"name": "b"`, `"name": ""`, "arms[1]: no name"},
-		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`, "arms: none: at least one is required"},
+		{
+			`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`,
+			"arms: none: at least one is required",
+		},
 		{`[0, 2]`, `[0]`, `arms[1]: "b" has 1 means: want one for each of the 2 metrics`},
 		{`[0, 2]`, `[0, NaN]`, "not valid JSON at byte 165, in line 2 at \"NaN]}], \\\"noise\\\": 0.5...\": JSON has " +
 			"only finite numbers"},
@@ -128,7 +133,9 @@ func TestProblemRefused(t *testing.T) {
 		{`{"name": "x"}`, `{"name": "x", "weight": 1e200}`, `metrics[0]: weight 1e+200 of "x": want at most 1e100`},
 		{`"noise": 0.5`, `"noise": 0.5, "soft": 1e300`, `soft: 1e+300: want at most 1e+100`},
 		{`"threshold": 0, "lambda": 5}],
-	"arms": [{"name": "a", "means": [2, -2]}`, `"relative": true, "threshold": 1e6}], "control": "a", "arms": [{"name": "a", "means": [2, 9e99]}`, `arms[0].means[1]: 9e+99 of "a" less 1.000001e+06 times the control's is -8.999999999999999e+105: with a noise of 0.5 it can exceed the largest, 1e+100`},
+	"arms": [{"name": "a", "means": [2, -2]}`, `"relative": true, "threshold": 1e6}], "control": "a", "arms": ` +
+			`[{"name": "a", "means": [2, 9e99]}`, `arms[0].means[1]: 9e+99 of "a" less 1.000001e+06 times the control's ` +
+			`is -8.999999999999999e+105: with a noise of 0.5 it can exceed the largest, 1e+100`},
 		{`"lambda": 5}], "arms"`, `"lambda": 5}], "arms"`, ""},
 	} {
 		path := write(t, strings.Replace(shop, c.old, c.new, 1))
@@ -147,15 +154,16 @@ func TestProblemRefused(t *testing.T) {
 	if _, err := ReadProblem("nowhere.json"); noregret.CodeOf(err) != noregret.NotFound {
 		t.Errorf("%v", err)
 	}
-	if _, err := Run(t.Context(), Options{Scenario: write(t, shop), Threshold: sigma(1)}); err == nil {
-		t.Error("a threshold for a problem that has its own")
+	if _, err := Run(t.Context(), own(t, Options{Scenario: write(t, shop), Threshold: sigma(1)})); err == nil {
+		t.Error("a threshold option for a problem with its own thresholds: no error")
 	}
 }
 
-// Noise in a range leaves the means what they are: those observed are the truth to within five
-// standard errors, and every value is in the range.
+// Noise on a metric with a range does not change the means. The observed means are within five
+// standard errors of the truth, and every value is in the range.
 func TestProblemNoise(t *testing.T) {
-	text := `{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
+	text := `{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": ` +
+		`"b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
 	spec, err := problemSpec(write(t, text))
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +196,8 @@ func TestProblemNoise(t *testing.T) {
 	}
 }
 
-// FuzzProblem: what is parsed can be played, and says the same when it is written again.
+// FuzzProblem parses a problem, encodes it and parses it again: the two problems have the same arms
+// and metrics.
 func FuzzProblem(f *testing.F) {
 	f.Add([]byte(shop))
 	f.Add([]byte(`{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.5]}]}`))
@@ -209,10 +218,11 @@ func FuzzProblem(f *testing.F) {
 	})
 }
 
-// Noise that is cut off does not round out of the range, and the largest noise that is taken can be
-// played; with more the flag is refused as the file is.
+// Truncated noise does not round out of the range, and the largest accepted noise can be played. A
+// larger value of the flag is refused, as in a file.
 func TestProblemNoiseEdges(t *testing.T) {
-	text := `{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": "b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
+	text := `{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": ` +
+		`"b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
 	path := write(t, text)
 	run(t, Options{Scenario: path, Seed: 1})
 	run(t, Options{
@@ -220,14 +230,14 @@ func TestProblemNoiseEdges(t *testing.T) {
 		Noise: sigma(1e98),
 	})
 	for _, noise := range []float64{1e99, math.Inf(1), math.NaN(), -1} {
-		_, err := Run(t.Context(), Options{Scenario: path, Noise: sigma(noise)})
+		_, err := Run(t.Context(), own(t, Options{Scenario: path, Noise: sigma(noise)}))
 		if noregret.CodeOf(err) != noregret.Usage || !strings.HasPrefix(err.Error(), "noise: ") {
 			t.Errorf("noise %v: %v", noise, err)
 		}
 	}
 }
 
-// A guardrail in units of a thousand or a billion is played too, and nothing starts where ctx has
+// A guardrail in units of a thousand or a billion is played too, and nothing starts after ctx has
 // ended.
 func TestProblemUnits(t *testing.T) {
 	for _, s := range []float64{1, 1e3, 1e4, 1e6, 1e8} {
@@ -256,14 +266,11 @@ func TestProblemUnits(t *testing.T) {
 	}
 }
 
-// A file's result is the same wherever it is.
+// The result of a file does not depend on its path.
 func TestProblemPathIsNoSeed(t *testing.T) {
 	var first *Result
 	for range 2 {
-		r, err := Run(t.Context(), Options{Scenario: write(t, shop), Rounds: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := run(t, Options{Scenario: write(t, shop), Rounds: 100})
 		if r.Scenario = ""; first == nil {
 			first = r
 		} else if diff := cmp.Diff(first, r, cmpopts.EquateNaNs()); diff != "" {
@@ -272,20 +279,17 @@ func TestProblemPathIsNoSeed(t *testing.T) {
 	}
 }
 
-// Guardrails that are hard by the file are as hard as by the flag.
+// Guardrails that are hard in the file give the same result as with the flag.
 func TestProblemHardInFile(t *testing.T) {
-	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": 60, "arms": [{"name": "a", "means": [2, -0.2]},
+	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": ` +
+		`60, "arms": [{"name": "a", "means": [2, -0.2]},
 		{"name": "b", "means": [0, 0.2]}, {"name": "c", "means": [1.9, -0.1]}, {"name": "d", "means": [1.9, -0.3]}]}`
 	var all [2]*Result
 	for i, hard := range []string{"", `, "hard": true`} {
-		r,
-			err := Run(t.Context(), Options{
+		r := run(t, Options{
 			Scenario: write(t, strings.Replace(text, "HARD", hard, 1)), Hard: i == 0,
 			Checkpoints: []int{100, 300},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		r.Scenario, all[i] = "", r
 	}
 	if diff := cmp.Diff(all[0], all[1], cmpopts.EquateNaNs()); diff != "" {

@@ -77,9 +77,6 @@ func replayEmails(ctx context.Context, o Options, resamples int) (*ReplayResult,
 	}
 	f := e.goals(o.Hard)
 	train, held := e.halves()
-	if o.Algorithm == "" {
-		o.Algorithm = "default"
-	}
 	l, err := catalogue.New(o.Algorithm, f, 3, max(len(e.rows)/1200, 1), nil)
 	if err != nil {
 		return nil, err

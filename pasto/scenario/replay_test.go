@@ -11,9 +11,9 @@ import (
 	"github.com/noregret/noregret/pasto/catalogue"
 )
 
-// The customers to learn from and those kept back are two halves of all, with none in common; what
-// is learned is learned from the former, and the policies are valued on the latter: each single
-// arm's visits are the share of them who visit, with the interval of a mean of 0/1 values.
+// The training customers and the held-out customers are two disjoint halves. The mixture is learned
+// from the former, and the policies are evaluated on the latter: each single arm's visits are the
+// share of its held-out customers who visit, with the interval of a mean of 0/1 values.
 func TestReplayHalves(t *testing.T) {
 	for _, dir := range []string{dataDir, ""} {
 		e, err := loadEmails(dir, 1)
@@ -28,7 +28,8 @@ func TestReplayHalves(t *testing.T) {
 			t.Fatalf("%d and %d customers, %d of %d in all: want two disjoint halves", len(train), len(held), n,
 				len(e.rows))
 		}
-		r, err := replayEmails(t.Context(), Options{Data: dir, Seed: 1}, testsize.Of(400, 10))
+		r, err := replayEmails(t.Context(), own(t, Options{Scenario: "hillstrom", Data: dir, Seed: 1}),
+			testsize.Of(400, 10))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func TestReplayHalves(t *testing.T) {
 			t.Fatal(err)
 		}
 		if own.Accepted != r.Accepted || own.Rounds != r.Rounds || !slices.Equal(l.Deployed(), r.Policies[0].Share) {
-			t.Errorf("%d customers counted and %v was learned, want %d and %v of the training half", r.Accepted,
+			t.Errorf("%d customers counted and learned %v, want %d and %v from the training half", r.Accepted,
 				r.Policies[0].Share, own.Accepted, l.Deployed())
 		}
 		for k := range emailArms {
@@ -56,7 +57,7 @@ func TestReplayHalves(t *testing.T) {
 			h := 1.959963984540054 * math.Sqrt(p*(1-p)/n)
 			if got := r.Policies[k+1].Means[visits]; math.Abs(got.Estimate-100*p) > 1e-9 ||
 				math.Abs(got.Low-100*(p-h)) > 1e-9 || math.Abs(got.High-100*(p+h)) > 1e-9 {
-				t.Errorf("%s: %+v, want %v ± %v, of %v visits of %v customers kept back", emailArms[k], got, 100*p,
+				t.Errorf("%s: %+v, want %v ± %v, of %v visits of %v held-out customers", emailArms[k], got, 100*p,
 					100*h, visited, n)
 			}
 		}
@@ -105,18 +106,18 @@ func TestIntervalByHand(t *testing.T) {
 	}
 }
 
-// The replay of the real e-mail test: under the cap on e-mails no single arm holds both guardrails,
-// the learned mixture does, and has more visits than the arm that holds the cap, by an interval
-// that does not touch 0.
+// The replay of the real e-mail test: under the cap on e-mails no single arm satisfies both
+// guardrails. The learned mixture does, and it has more visits than the arm that satisfies the cap;
+// the interval of the difference excludes 0.
 func TestReplay(t *testing.T) {
 	testsize.NoRace(t)
 	for _, dir := range []string{dataDir, ""} {
-		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1, Hard: true})
+		r, err := ReplayEmails(t.Context(), own(t, Options{Scenario: "hillstrom", Data: dir, Seed: 1, Hard: true}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if share := float64(r.Accepted) / float64(r.Logged); share < .31 || share > .36 {
-			t.Errorf("%v of the customers count, want a third", share)
+			t.Errorf("%v of the customers are counted, want a third", share)
 		}
 		if len(r.Policies) != 4 {
 			t.Fatalf("%d policies", len(r.Policies))
@@ -138,7 +139,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		if again, _ := ReplayEmails(t.Context(),
-			Options{Data: dir, Seed: 1, Hard: true}); again.Accepted != r.Accepted {
+			own(t, Options{Scenario: "hillstrom", Data: dir, Seed: 1, Hard: true})); again.Accepted != r.Accepted {
 			t.Error("the same seed replays differently")
 		}
 		// Shared/data/README: visits by arm, 18.28 % and 10.62 %; 60 % get the first e-mail.

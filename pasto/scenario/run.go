@@ -73,7 +73,7 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 	if _, err := o.learner(first.objective(), first.means(1).Arms()); err != nil {
 		var e *noregret.Error
 		if errors.As(err, &e) && e.Place == "start" {
-			return nil, usage("start", "%s of %q: %s", strconv.FormatFloat(o.Start, 'g', -1, 64), o.Algorithm,
+			return nil, usage("start", "%s of %q: %s", strconv.FormatFloat(*o.Start, 'g', -1, 64), o.Algorithm,
 				e.Message)
 		}
 		return nil, err
@@ -132,12 +132,12 @@ func playAll(ctx context.Context, o *Options, build func(run int) (world, error)
 // learner makes the learner of a run.
 func (o *Options) learner(f pasto.Objective, arms int) (pasto.Learner, error) {
 	var start []float64
-	if o.Start > 0 && arms > 1 {
+	if o.Start != nil && arms > 1 {
 		start = make([]float64, arms)
 		for k := range start {
-			start[k] = (1 - o.Start) / float64(arms-1)
+			start[k] = (1 - *o.Start) / float64(arms-1)
 		}
-		start[0] = o.Start
+		start[0] = *o.Start
 	}
 	if o.New != nil {
 		return o.New(f, arms, o.Rounds, start)

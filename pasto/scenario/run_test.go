@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// Hard guardrails: the reward is reported, broken ones are counted, gains are over the runs with a
-// single arm that holds them.
+// With hard guardrails the reward is reported, violations are counted, and gains are over the runs
+// in which a single arm satisfies the guardrails.
 func TestHardRuns(t *testing.T) {
 	r := run(t, Options{Hard: true, Runs: 60, Rounds: 3000, Noise: sigma(1), Seed: 2, Checkpoints: []int{1, 3000}})
 	if math.Abs(float64(r.Optimum)-1) > 1e-9 || r.BestSingle != 0 || r.Violation.Share[1] > .05 ||
@@ -28,8 +28,8 @@ func TestHardRuns(t *testing.T) {
 	}
 }
 
-// Guardrails that no mixture can hold are counted with the least violation, and the default reports
-// them.
+// Runs with guardrails that no mixture satisfies are counted with their least violation, and the
+// default reports them.
 func TestInfeasibleRuns(t *testing.T) {
 	for _, hard := range []bool{false, true} {
 		r := run(t, Options{Threshold: sigma(3), Hard: hard, Runs: 5, Rounds: 3000, Noise: sigma(1), Seed: 2})
@@ -53,9 +53,9 @@ func TestInfeasibleRuns(t *testing.T) {
 	}
 }
 
-// Where a mixture holds the guardrails in some of the runs only, each mean says over how many it
-// is, the optimum of a world that stands still is the same at all rounds, and the marks are those
-// of the gain, of the same runs.
+// If a mixture satisfies the guardrails in some of the runs only, each mean states the number of
+// its runs, the optimum of a stationary world is the same at all rounds, and the marks are those of
+// the gain over the same runs.
 func TestPartlyInfeasible(t *testing.T) {
 	rounds := testsize.Of(300, 60)
 	r := run(t, Options{
@@ -70,8 +70,8 @@ func TestPartlyInfeasible(t *testing.T) {
 	if r.Best.Mean[0] != r.Best.Mean[1] || float64(r.Optimum) != r.Best.Mean[1] {
 		t.Errorf("the optimum is %v at one round and %v at another", r.Best.Mean[0], r.Best.Mean[1])
 	}
-	// Two runs: an arm of the second has no guardrail to hold, and its value is no part of the
-	// comparison.
+	// Two runs: in the second no single arm satisfies the guardrails, so its value is excluded from
+	// the comparison.
 	nan := math.NaN()
 	out := []outcome{
 		{
@@ -90,13 +90,16 @@ func TestPartlyInfeasible(t *testing.T) {
 	}
 	out[0].violation[0].broken = true
 	if r := summarize(o, out); r.Crossing.Single != 0 {
-		t.Errorf("half of the runs break a hard guardrail, and the mark is at %d", r.Crossing.Single)
+		t.Errorf("half of the runs break a hard guardrail, but the mark is at %d", r.Crossing.Single)
 	}
 }
 
-// Numbers whose squares overflow are written too, and no rounds are the usual ones.
+// Numbers whose squares overflow are written too, and an empty list of checkpoints means the
+// default ones.
 func TestLargeNumbers(t *testing.T) {
-	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"}], "arms": [{"name": "a", "means": [1, 1e90]}, {"name": "b", "means": [2, -1e90]}], "noise": 1, "rounds": 10, "runs": 3}`
+	text :=
+		`{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"}], "arms": [{"name": "a", "means": [1, 1e90]},` +
+			` {"name": "b", "means": [2, -1e90]}], "noise": 1, "rounds": 10, "runs": 3}`
 	r := run(t, Options{Scenario: write(t, text), Seed: 1, Checkpoints: []int{}})
 	b, err := json.Marshal(r)
 	if err != nil || !strings.Contains(string(b), `"sd":[`) {
@@ -112,12 +115,13 @@ func TestLargeNumbers(t *testing.T) {
 	if math.Abs(c.SD[0]-math.Sqrt2*1e180) > 1e166 {
 		t.Errorf("the standard deviation is %v", c.SD[0])
 	}
-	if _, err := Run(t.Context(), Options{Threshold: sigma(1e160)}); noregret.CodeOf(err) != noregret.Usage {
+	if _, err := Run(t.Context(), own(t, Options{Threshold: sigma(1e160)})); noregret.CodeOf(err) != noregret.Usage {
 		t.Error(err)
 	}
 }
 
-// Rounds are spread as asked, and the marks are those of lasting passage.
+// Checkpoints are spread as requested, and a mark is the first checkpoint from which the condition
+// holds to the end.
 func TestSpread(t *testing.T) {
 	if got := spread(100, 0); !slices.Equal(got, []int{1, 2, 5, 10, 20, 50, 100}) {
 		t.Error(got)
@@ -137,7 +141,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// The same bytes for any number of workers, and other bytes for another seed.
+// The bytes are the same for any number of workers, and differ for another seed.
 func TestWorkers(t *testing.T) {
 	for _, name := range []string{"a", "b", "a-drift"} {
 		text := func(workers int, seed uint64) string {

@@ -14,19 +14,20 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Options are the parameters of [Run]. Numbers left at 0 take what the scenario has.
+// Options are the parameters of [Run]. Start from [DefaultOptions].
 type Options struct {
-	// Scenario and Algorithm are names from [Scenarios] and [catalogue.Algorithms]; "" is "a" and
-	// "default". A scenario name that ends in ".json" is the path of a [Problem].
+	// Scenario and Algorithm are names from [Scenarios] and [catalogue.Algorithms]. A scenario name
+	// that ends in ".json" is the path of a [Problem].
 	Scenario, Algorithm string
-	// Runs is the number of runs and Rounds the length of each; 0 takes the scenario's.
+	// Runs is the number of runs, from 1 to 10,000,000, and Rounds the length of each, from 1 to
+	// 1e9.
 	Runs, Rounds int
 	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98; nil takes the
 	// scenario's. Scenarios on real data refuse it, as their noise is that of the data.
 	Noise *float64
 	// Seed determines all random numbers. Equal seeds give equal results for any number of workers.
 	Seed uint64
-	// Workers is the number of concurrent runs; 0 is one per processor.
+	// Workers is the number of concurrent runs. Zero means one per processor.
 	Workers int
 	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds. If there are none,
 	// PerDecade rounds in each power of ten are reported, and the last round; in a scenario whose
@@ -34,13 +35,15 @@ type Options struct {
 	// 5, 10, ..., or 20 evenly spaced ones.
 	Checkpoints []int
 	PerDecade   int
-	// Change is the last round before the means of a drifting scenario change; 0 is Rounds/2.
-	Change int
-	// Start is the share of the first arm in the starting mixture π_1; the other arms have equal
-	// shares. 0 starts uniformly. Only Algorithm 1 and S-SCGD have a starting mixture.
-	Start float64
-	// Iterate selects the mixture to score: "deployed" or "" is the learner's Deployed after the
-	// round, "serving" the distribution p_t served in it.
+	// Change is the last round before the means of a drifting scenario change, from 1 to Rounds;
+	// nil means Rounds/2.
+	Change *int
+	// Start is the share of the first arm in the starting mixture π_1, above 0 and below 1; the
+	// other arms have equal shares. Nil starts uniformly. Only Algorithm 1 and S-SCGD have a
+	// starting mixture.
+	Start *float64
+	// Iterate selects the mixture to score: "deployed" is the learner's Deployed after the round,
+	// "serving" the distribution p_t served in it.
 	Iterate string
 	// Hard makes the guardrails hard, which only "default" and "default-floor" support. The
 	// reported objective then leaves them out, and the best single arm is the best of those that
@@ -49,11 +52,12 @@ type Options struct {
 	// Threshold replaces the threshold of every guardrail unless it is nil. Scenarios on real data
 	// and problems from a file refuse it.
 	Threshold *float64
-	// Users and Items are the numbers of users and items to generate ratings for in "ranking". If
-	// they are 0 the ratings in Data are used, or 700 users and 1,500 items are generated.
+	// Users and Items are the numbers of users and items to generate ratings for in "ranking". Zero
+	// for both uses the ratings in Data.
 	Users, Items int
 	// Data is the directory that holds the real data sets, ml-latest-small-2015 and hillstrom. If
-	// it is "" or a file is missing, data of the same shape are generated from the seed.
+	// it is "" or a file is missing, data of the same shape are generated from the seed: for
+	// "ranking" 700 users and 1,500 items.
 	Data string
 	// Progress, if not nil, is called after each run, from one goroutine at a time.
 	Progress func(done, total int)
@@ -61,6 +65,19 @@ type Options struct {
 	New func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error)
 
 	stream string // names the scenario's streams of random numbers
+}
+
+// DefaultOptions are the options of a scenario with its own number of runs and rounds and its own
+// noise, played by the default learner, whose deployed mixture is scored. It returns an error for
+// an unknown scenario, and for a file that is not a [Problem].
+func DefaultOptions(scenario string) (Options, error) {
+	s, err := find(scenario)
+	if err != nil {
+		return Options{}, err
+	}
+	return Options{
+		Scenario: scenario, Algorithm: "default", Runs: s.Runs, Rounds: s.Rounds, Iterate: "deployed",
+	}, nil
 }
 
 // Result is the result of [Run]. Its JSON form is the output of noregret simulate --json.
@@ -73,7 +90,7 @@ type Result struct {
 	Noise float64 `json:"noise"`
 	Seed  uint64  `json:"seed"`
 	// Hard reports whether any guardrail is hard. Iterate ("deployed" or "serving"), Threshold
-	// (null if the scenario's was used) and Start are taken from the options.
+	// (null if the scenario's was used) and Start (0 if it was uniform) are taken from the options.
 	Hard      bool     `json:"hard"`
 	Iterate   string   `json:"iterate"`
 	Threshold *float64 `json:"threshold"`
@@ -257,9 +274,6 @@ func Scenarios() []Spec {
 }
 
 func find(name string) (Spec, error) {
-	if name == "" {
-		name = "a"
-	}
 	if strings.HasSuffix(name, ".json") {
 		return problemSpec(name)
 	}
@@ -282,15 +296,6 @@ func (o *Options) complete(s *Spec) error {
 	o.Scenario, o.stream = s.Name, s.stream
 	if o.stream == "" {
 		o.stream = s.Name
-	}
-	if o.Algorithm == "" {
-		o.Algorithm = "default"
-	}
-	if o.Runs == 0 {
-		o.Runs = s.Runs
-	}
-	if o.Rounds == 0 {
-		o.Rounds = s.Rounds
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -316,18 +321,15 @@ func (o *Options) complete(s *Spec) error {
 		return usage("users", "%d users and %d items: want both, at most 20,000 and 5,000", o.Users, o.Items)
 	case o.PerDecade < 0 || o.PerDecade > 1000:
 		return usage("points", "%d in each power of ten: want 1 to 1000", o.PerDecade)
-	case o.Change < 0 || o.Change > o.Rounds:
-		return usage("change", "%d: want a round from 1 to %d, or 0 for half of them", o.Change, o.Rounds)
-	case !(o.Start >= 0 && o.Start < 1):
-		return usage("start", "%v: want the first arm's share, above 0 and below 1, or 0 for a uniform start", o.Start)
-	case o.Iterate != "" && o.Iterate != "deployed" && o.Iterate != "serving":
+	case o.Change != nil && (*o.Change < 1 || *o.Change > o.Rounds):
+		return usage("change", "%d: want a round from 1 to %d", *o.Change, o.Rounds)
+	case o.Start != nil && !(*o.Start > 0 && *o.Start < 1):
+		return usage("start", "%v: want the first arm's share, above 0 and below 1", *o.Start)
+	case o.Iterate != "deployed" && o.Iterate != "serving":
 		return usage("iterate", "%q: want deployed or serving", o.Iterate)
 	}
-	if o.Iterate == "" {
-		o.Iterate = "deployed"
-	}
-	if o.Change == 0 {
-		o.Change = o.Rounds / 2
+	if o.Change == nil {
+		o.Change = new(o.Rounds / 2)
 	}
 	if o.Noise == nil {
 		n := s.Noise

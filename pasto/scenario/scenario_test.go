@@ -20,16 +20,42 @@ func full() bool { return os.Getenv("NOREGRET_FULL") != "" }
 
 func run(t testing.TB, o Options) *Result {
 	t.Helper()
-	r, err := Run(t.Context(), o)
+	r, err := Run(t.Context(), own(t, o))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
+// own fills in the algorithm, the numbers of runs and rounds and the iterate that o leaves out with
+// those of the scenario, "a" if there is none.
+func own(t testing.TB, o Options) Options {
+	t.Helper()
+	if o.Scenario == "" {
+		o.Scenario = "a"
+	}
+	d, err := DefaultOptions(o.Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Algorithm == "" {
+		o.Algorithm = d.Algorithm
+	}
+	if o.Runs == 0 {
+		o.Runs = d.Runs
+	}
+	if o.Rounds == 0 {
+		o.Rounds = d.Rounds
+	}
+	if o.Iterate == "" {
+		o.Iterate = d.Iterate
+	}
+	return o
+}
+
 func sigma(v float64) *float64 { return &v }
 
-// The JSON has the keys of the contract.
+// The JSON has the documented keys.
 func TestJSON(t *testing.T) {
 	b, _ := json.Marshal(run(t, Options{Runs: 2, Rounds: 10}))
 	var m map[string]any
@@ -70,15 +96,15 @@ func TestPaperOnToy(t *testing.T) {
 	near(t, "paper", &r.Objective, runs, 1000, "1.000 0.622 0.910", "1.000 0.622 0.910")
 }
 
-// TestDefaultFloors holds the default learner to least means and ratios: in short runs with fixed
-// seeds, and in full with NOREGRET_FULL=1.
+// TestDefaultFloors checks lower limits on the means and ratios of the default learner: in short
+// runs with fixed seeds, and in full with NOREGRET_FULL=1.
 func TestDefaultFloors(t *testing.T) {
 	testsize.NoRace(t)
 	for _, c := range []struct {
 		o         Options
 		short     int
 		all       int
-		mean      float64 // least mean objective at the last checkpoint
+		mean      float64 // lower limit of the mean objective at the last checkpoint
 		ratio     []float64
 		tolerance float64 // to the optimum
 	}{
@@ -134,7 +160,7 @@ func TestDefaultFloors(t *testing.T) {
 	}
 }
 
-// The printed algorithm is unstable for many arms and noise, the default is not.
+// The algorithm as printed is unstable with many arms and noise; the default is not.
 func TestPaperIsUnstable(t *testing.T) {
 	testsize.NoRace(t)
 	o := Options{
@@ -148,9 +174,14 @@ func TestPaperIsUnstable(t *testing.T) {
 	}
 }
 
+func refuses(t *testing.T, o Options) bool {
+	t.Helper()
+	_, err := Run(t.Context(), o)
+	return err != nil && noregret.CodeOf(err) != noregret.Internal
+}
+
 func TestRefused(t *testing.T) {
 	for name, o := range map[string]Options{
-		"scenario":    {Scenario: "z"},
 		"algorithm":   {Algorithm: "z"},
 		"runs":        {Runs: -1},
 		"rounds":      {Rounds: -1},
@@ -159,28 +190,45 @@ func TestRefused(t *testing.T) {
 		"workers":     {Workers: -1},
 		"checkpoints": {Rounds: 10, Checkpoints: []int{3, 3}},
 		"late":        {Rounds: 10, Checkpoints: []int{11}},
-		"start above": {Start: 2, Algorithm: "paper"},
-		"change":      {Change: -1},
+		"start above": {Start: sigma(2), Algorithm: "paper"},
+		"start 0":     {Start: sigma(0), Algorithm: "paper"},
+		"change":      {Change: new(-1)},
+		"change 0":    {Change: new(0)},
 		"iterate":     {Iterate: "z"},
 		"threshold":   {Threshold: sigma(math.NaN())},
 		"own":         {Scenario: "hillstrom", Threshold: sigma(1)},
 		"users":       {Users: 100, Items: 100},
 		"only users":  {Scenario: "ranking", Users: 100},
 		"per decade":  {PerDecade: -1},
-		"start":       {Start: .9},
+		"start":       {Start: sigma(.9)},
 		"hard":        {Algorithm: "paper", Hard: true},
 	} {
-		o.Runs = min(o.Runs+1, 1) * 2
-		if name == "runs" {
-			o.Runs = -1
+		if o.Runs == 0 {
+			o.Runs = 2
 		}
-		if _, err := Run(t.Context(), o); err == nil || noregret.CodeOf(err) == noregret.Internal {
-			t.Errorf("%s: %v", name, err)
+		if !refuses(t, own(t, o)) {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	if _, err := DefaultOptions("z"); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("an unknown scenario: %v", err)
+	}
+	if _, err := Run(t.Context(), Options{Scenario: "z", Runs: 1, Rounds: 1}); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("an unknown scenario: %v", err)
+	}
+	for name, zero := range map[string]func(o *Options){
+		"runs":    func(o *Options) { o.Runs = 0 },
+		"rounds":  func(o *Options) { o.Rounds = 0 },
+		"iterate": func(o *Options) { o.Iterate = "" },
+	} {
+		o := own(t, Options{Runs: 2})
+		if zero(&o); !refuses(t, o) {
+			t.Errorf("no %s is taken", name)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Run(ctx, Options{Runs: 3}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, own(t, Options{Runs: 3})); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	dir := t.TempDir()
@@ -190,18 +238,18 @@ func TestRefused(t *testing.T) {
 	if err := os.WriteFile(dir+"/hillstrom/hillstrom.csv.gz", []byte("text"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), Options{Scenario: "hillstrom", Data: dir}); err == nil ||
+	if _, err := Run(t.Context(), own(t, Options{Scenario: "hillstrom", Data: dir})); err == nil ||
 		!strings.Contains(err.Error(), "hillstrom.csv.gz") {
 		t.Errorf("%v", err)
 	}
 }
 
-// Skewed starts: the paper's algorithm recovers, to 0.977 to 0.999 at 10⁴.
+// From skewed starts the paper's algorithm recovers, to 0.977 to 0.999 at 10⁴.
 func TestSkewedStart(t *testing.T) {
 	for _, start := range []float64{.02, .98} {
 		r := run(t, Options{
 			Algorithm: "paper", Noise: sigma(2.23606797749979), Runs: 20, Rounds: 10_000, Seed: 1,
-			Start: start, Checkpoints: []int{1, 10_000},
+			Start: &start, Checkpoints: []int{1, 10_000},
 		})
 		if r.Mixture.Share[0][0] < start-.02 || r.Mixture.Share[0][0] > start+.02 {
 			t.Errorf("it starts at %v", r.Mixture.Share[0])
@@ -210,20 +258,17 @@ func TestSkewedStart(t *testing.T) {
 	}
 }
 
-// Nanoseconds for each round and arm of a whole simulated round (draws, noise, learner).
+// The benchmark reports the nanoseconds per round and arm of a whole simulated round (draws, noise,
+// learner).
 func BenchmarkRandomInstance(b *testing.B) {
 	for _, name := range []string{"default", "paper", "s-scgd"} {
 		b.Run(name, func(b *testing.B) {
 			const rounds = 2000
 			for b.Loop() {
-				_,
-					err := Run(b.Context(), Options{
+				run(b, Options{
 					Scenario: "b", Algorithm: name, Runs: 1, Rounds: rounds, Workers: 1,
 					Checkpoints: []int{rounds},
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rounds/100, "ns/round·arm")
 		})
@@ -233,12 +278,12 @@ func BenchmarkRandomInstance(b *testing.B) {
 func ExampleRun() {
 	// The paper's toy without noise: the mixture is better than either arm, which are worth −18 and
 	// 0.
-	none := 0.0
-	r,
-		err := Run(context.Background(), Options{
-		Scenario: "a", Runs: 1, Rounds: 100, Noise: &none,
-		Checkpoints: []int{100},
-	})
+	o, err := DefaultOptions("a")
+	if err != nil {
+		panic(err)
+	}
+	o.Runs, o.Rounds, o.Noise, o.Checkpoints = 1, 100, new(0.0), []int{100}
+	r, err := Run(context.Background(), o)
 	if err != nil {
 		panic(err)
 	}

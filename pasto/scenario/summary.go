@@ -10,7 +10,10 @@ func summarize(o *Options, out []outcome) *Result {
 	r := &Result{
 		Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed,
 		At:   o.Checkpoints,
-		Hard: o.Hard, Iterate: o.Iterate, Threshold: o.Threshold, Start: o.Start,
+		Hard: o.Hard, Iterate: o.Iterate, Threshold: o.Threshold,
+	}
+	if o.Start != nil {
+		r.Start = *o.Start
 	}
 	for i := range o.Checkpoints {
 		deployed, served := func(x *outcome) float64 {

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// What summarize makes of four runs, by hand. Gains over the best single arm are 0.5, 0, −0.1 and
-// 0.00033, of 1, 0.1, 0.0009 and 0.0011 that there are to gain: R = 0.40033/1.102, a ratio of means
-// (the mean of the ratios would be −27.6), and the median is that of 0.5, 0 and 0.3, without the
-// run whose gap is below 1e-3.
+// The summary of four runs, by hand. Gains over the best single arm are 0.5, 0, −0.1 and 0.00033,
+// out of possible gains of 1, 0.1, 0.0009 and 0.0011. R = 0.40033/1.102 is a ratio of means (the
+// mean of the ratios would be −27.6). The median is that of 0.5, 0 and 0.3, without the run whose
+// gap is below 1e-3.
 func TestSummary(t *testing.T) {
 	out := []outcome{
 		{
@@ -35,7 +35,7 @@ func TestSummary(t *testing.T) {
 	}{
 		{"R", r.Gain.Ratio[0], .40033 / 1.102},
 		{"median", r.Gain.Median[0], .3},
-		// √(4/3·Σ(g − R·G)²)/ΣG of the gains g of what there is to gain G.
+		// √(4/3·Σ(g − R·G)²)/ΣG with the gains g and the possible gains G.
 		{"error", r.Gain.Error[0], .181726},
 		{"mean", r.Objective.Mean[0], .6000825},
 		{"q25", r.Objective.Q25[0], .1250825},
@@ -60,8 +60,8 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
 		}
 	}
-	// No run can gain more than 1e-3: there is a ratio, and no median; where none can gain anything
-	// there is neither.
+	// If no run can gain more than 1e-3, there is a ratio but no median. If no run can gain
+	// anything, there is neither.
 	r = summarize(&Options{Noise: sigma(1), Runs: 1, Rounds: 7, Checkpoints: []int{7}}, out[2:3])
 	if math.Abs(r.Gain.Ratio[0]+.1/.0009) > 1e-6 || r.Gain.Median[0] == r.Gain.Median[0] {
 		t.Errorf("R = %v, median %v, want −111.1 and none", r.Gain.Ratio[0], r.Gain.Median[0])

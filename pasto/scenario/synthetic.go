@@ -101,7 +101,7 @@ func toy(after *pasto.Table) func(o *Options) (func(int) (world, error), []strin
 	return func(o *Options) (func(int) (world, error), []string, string, error) {
 		w := &synthetic{goals: toyGoals(o), before: mustTable([]float64{2, 0}, []float64{-2, 2}), q: 1, sigma: *o.Noise}
 		if after != nil {
-			w.after, w.change = after, o.Change
+			w.after, w.change = after, *o.Change
 		}
 		return func(int) (world, error) { return w, nil }, []string{"arm 1", "arm 2"}, "formula", nil
 	}
@@ -151,7 +151,7 @@ func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []strin
 			}
 			w := &synthetic{goals: goals, before: mu, q: 10, sigma: *o.Noise}
 			if drift {
-				w.after, w.change = mu.Clone(), o.Change
+				w.after, w.change = mu.Clone(), *o.Change
 				for _, k := range r.Perm(100)[:50] {
 					for m := range 3 {
 						w.after.Arm(k)[m] = float64(2*float64(r.Float64())) - 1

@@ -11,14 +11,14 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// built is a run's world of a scenario with its usual options.
+// built returns a run's world of a scenario with its default options.
 func built(t *testing.T, name string, run int) (world, Options) {
 	t.Helper()
 	spec, err := find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Seed: 1}
+	o := own(t, Options{Scenario: name, Seed: 1})
 	if err := o.complete(&spec); err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +44,9 @@ func rows(t *pasto.Table) [][]float64 {
 	return out
 }
 
-// Scenarios a, a-drift and a-swap are those of the reference: arms, noise, groups, runs, the means
-// before and after the change, and the two optima of each (docs/pasto.md, table 9.5). Standard
-// deviation 5 is one reading of the paper's noise, √5 the other, which drift is measured with.
+// Scenarios a, a-drift and a-swap agree with the reference: arms, noise, groups, runs, the means
+// before and after the change, and the two optima of each (docs/pasto.md, table 9.5). The paper's
+// noise can be read as a standard deviation of 5 or of √5; the drift scenarios use the latter.
 func TestToysArePinned(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -87,7 +87,7 @@ func TestToysArePinned(t *testing.T) {
 			t.Errorf("%s: noise %v, %d runs, %d groups", c.name, *o.Noise, o.Runs, w.groups())
 		}
 		if (w.changes() > 0) != (c.name != "a") || w.changes() > 0 && w.changes() != o.Rounds/2 {
-			t.Errorf("%s: it changes at %d of %d rounds", c.name, w.changes(), o.Rounds)
+			t.Errorf("%s: the change is at round %d of %d", c.name, w.changes(), o.Rounds)
 		}
 		for i, want := range [][][]float64{c.before, c.after} {
 			mu := w.means(w.changes() + i)
@@ -112,17 +112,17 @@ func TestToysArePinned(t *testing.T) {
 		}
 		scatter(t, c.name, w, c.noise)
 	}
-	// What the drift costs who stays: F of the old optimum under the new means is −2.03.
+	// The cost of not reacting to the drift: F of the old optimum under the new means is −2.03.
 	w, _ := built(t, "a-drift", 0)
 	theta := make([]float64, 2)
 	w.means(w.changes()+1).Mean(theta, []float64{.5125, .4875})
 	if v := w.objective().Reward(theta); math.Abs(v+2.03) > .005 {
-		t.Errorf("staying gives %v", v)
+		t.Errorf("the old optimum is worth %v", v)
 	}
 }
 
-// scatter asks that what is observed of arm 0 has the mean of the arm and the standard deviation
-// sigma, to within five standard errors of each, in the first metric and the last.
+// scatter checks that the observations of arm 0 have the arm's mean and the standard deviation
+// sigma, within five standard errors of each, in the first and the last metric.
 func scatter(t *testing.T, name string, w world, sigma float64) {
 	t.Helper()
 	const n = 20_000
@@ -143,11 +143,11 @@ func scatter(t *testing.T, name string, w world, sigma float64) {
 	}
 }
 
-// Scenario b is that of the reference: 100 arms, three metrics uniform on [−1, 1], two thresholds
-// of 0.5, ten groups, 1,000 runs with means of their own; over 300 instances the best single arm,
-// the optimum, the gap and the share of instances without any are the reference's of its own 1,000,
-// within four standard errors of the difference. In b-drift a random half of the arms is drawn
-// anew.
+// Scenario b agrees with the reference: 100 arms, three metrics uniform on [−1, 1], two thresholds
+// of 0.5, ten groups, and 1,000 runs with different means. Over 300 instances the best single arm,
+// the optimum, the gap and the share of instances without a gap agree with the reference's over
+// 1,000, within four standard errors of the difference. In b-drift a random half of the arms is
+// redrawn.
 func TestRandomIsPinned(t *testing.T) {
 	const n = 300
 	var single, best, gap, none, values Curve

@@ -14,8 +14,8 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// numbers are those of a line of the reference, NaN where it has "–", each with half a unit of its
-// last digit.
+// numbers parses a line of the reference, with NaN for "–", and returns half a unit of the last
+// digit of each number.
 func numbers(line string) (values, rounding []float64) {
 	for f := range strings.FieldsSeq(line) {
 		v, err := strconv.ParseFloat(f, 64)
@@ -31,10 +31,10 @@ func numbers(line string) (values, rounding []float64) {
 	return values, rounding
 }
 
-// near compares the means of a curve of so many runs with numbers of the reference from low to
-// high, of so many runs too: each may be off by four standard errors of the difference of two such
-// means, and by the rounding of what is printed. The scatter of the reference's runs is taken to be
-// that of ours.
+// near compares the means of a curve over ours runs with the reference's numbers from low to high,
+// over spec runs. Each may be off by four standard errors of the difference of two such means plus
+// the rounding of the printed number. The reference's runs are assumed to have our standard
+// deviation.
 func near(t *testing.T, name string, c *Curve, ours, spec int, low, high string) {
 	t.Helper()
 	from, rounding := numbers(low)
@@ -64,7 +64,7 @@ func (l *look) Draw(r pasto.Rand, arms []int) {
 	l.Learner.Draw(r, arms)
 }
 
-// looked is what Options.New wants for it: scenario a, noise of 5.
+// looked is the Options.New for it, for scenario a with noise of 5.
 func looked(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
 	plain, err := ascent.New(f, arms, ascent.PaperOptions(arms))
 	return &look{plain, func(r pasto.Rand) (pasto.Learner, error) {
@@ -81,9 +81,9 @@ func looked(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) 
 }
 
 // Table 9.4 of docs/pasto.md: the fixes on scenario a with standard deviation 5, mean F(p̄) at 10²,
-// 10³, 10⁴ and 10⁵ over 1,000 runs. The first two rounds take 4,000 runs of ours: a few runs are
-// far below the mean there, and 1,000 are too few to estimate the standard deviation (0.96 with
-// seed 1 for γ=0.005 at 10², against 1.36 over 20,000 runs). The short form has 300 runs to 10³.
+// 10³, 10⁴ and 10⁵ over 1,000 runs. The first two columns use 4,000 of our runs: a few runs are far
+// below the mean there, and 1,000 are too few to estimate the standard deviation (0.96 with seed 1
+// for γ=0.005 at 10², against 1.36 over 20,000 runs). The short form has 300 runs to 10³.
 func TestTable94(t *testing.T) {
 	testsize.NoRace(t)
 	if !full() {
@@ -94,7 +94,7 @@ func TestTable94(t *testing.T) {
 	t.Run("100000", func(t *testing.T) { table94(t, 1000, []int{10_000, 100_000}, 2) })
 }
 
-// table94 measures the columns from one on.
+// table94 measures the columns from the given one on.
 func table94(t *testing.T, runs int, at []int, column int) {
 	more := func(o *ascent.Options) { o.Exploration = ascent.InverseRoot(1, 10) }
 	form := func(e ascent.Estimator) func(o *ascent.Options) { return func(o *ascent.Options) { o.Estimator = e } }
@@ -132,8 +132,8 @@ func table94(t *testing.T, runs int, at []int, column int) {
 	}
 }
 
-// The catalogue has the forms of the tables of docs/pasto.md: its algorithms learn the same, run by
-// run.
+// The catalogue has the algorithms of the tables of docs/pasto.md: both give the same results, run
+// by run.
 func TestCatalogueIsTheTables(t *testing.T) {
 	for name, change := range map[string]func(o *ascent.Options){
 		"paper":         func(*ascent.Options) {},
@@ -150,7 +150,7 @@ func TestCatalogueIsTheTables(t *testing.T) {
 	}
 }
 
-// plugIn deploys what is best by the arm means.
+// plugIn deploys the optimum for the arm means.
 type plugIn struct {
 	*ascent.Algorithm
 	f pasto.Objective
@@ -167,9 +167,9 @@ func plugged(f pasto.Objective, v *pasto.Table) []float64 {
 }
 
 // optimist is the same with each metric of an arm raised by a standard error, 1/√n for its n groups
-// with noise of 1, both where Algorithm 1 follows the gradient and in what is deployed: a small
-// Algorithm 1 of its own, as that of package pasto takes its estimate as it is. Of the embedded one
-// only the parts that no run uses are left.
+// with noise of 1, both in the gradient of Algorithm 1 and in the deployed mixture. It implements
+// Algorithm 1 itself, because package ascent does not change its estimate. The runs use no method
+// of the embedded Algorithm.
 type optimist struct {
 	*ascent.Algorithm
 	f           pasto.Objective
@@ -232,12 +232,12 @@ func (l *optimist) Observe(obs []pasto.Observation) error {
 
 func (l *optimist) Deployed() []float64 { return plugged(l.f, l.raised()) }
 
-// What the reference says below table 9.3: the average of the exploit distributions recovers what a
-// constant exploration costs, and the plug-in optimum of arm means (γ=0.01, ε=1/√(t+10)) is good
-// with noise of 1, better with optimism of a standard error, and much worse than the best single
-// arm with noise of 5: the winner's curse. The reference does not say where its optimism is. In
-// what is deployed alone it gives R = −11 at 10³, in the gradient alone 0.86, in both 0.39 ± 0.10,
-// which fits the reference's 0.58.
+// TestTable93Text checks the reference's statements below table 9.3. The average of the exploit
+// distributions recovers the cost of constant exploration. The plug-in optimum of arm means
+// (γ=0.01, ε=1/√(t+10)) is good with noise of 1, better with optimism of a standard error, and much
+// worse than the best single arm with noise of 5: the winner's curse. The reference does not say
+// where it applies optimism. Applied to the deployed mixture alone it gives R = −11 at 10³, to the
+// gradient alone 0.86, and to both 0.39 ± 0.10, which is consistent with the reference's 0.58.
 func TestTable93Text(t *testing.T) {
 	onlyFull(t)
 	plug := func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/pasto/ascent"
 )
 
-// algorithm is what Options.New wants, for Algorithm 1 with changed settings.
+// algorithm returns an Options.New for Algorithm 1 with changed settings.
 func algorithm(change func(o *ascent.Options)) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
 	return func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
 		o := ascent.PaperOptions(arms)
@@ -80,8 +80,8 @@ func TestTable91(t *testing.T) {
 				{.5, r.Objective.Median[i], c.q50[i]},
 				{.75, r.Objective.Q75[i], c.q75[i]},
 			} {
-				// A sample quantile's error, by the steeper slope of the quantile function between
-				// the three.
+				// The error of a sample quantile, by the steeper slope of the quantile function
+				// between the three quartiles.
 				slope := 4 * max(r.Objective.Q75[i]-r.Objective.Median[i], r.Objective.Median[i]-r.Objective.Q25[i])
 				if d := math.Abs(x.ours - x.spec); d > 4*slope*math.Sqrt(x.quantile*(1-x.quantile)*2/1000)+.0006 {
 					t.Errorf("σ=%v t=%d: quantile %v is %.3f, the reference has %.3f", c.sigma, at[i], x.quantile,
@@ -131,9 +131,9 @@ func TestCrossings91(t *testing.T) {
 	}
 }
 
-// S-SCGD beside, of the reference: variance 5, mean F(p̄) at 10³, 10⁴, 10⁵ for its four
-// steps; and the skewed starts of 9.4, 0.977 to 0.999 at 10⁴, of variance 5 only: with standard
-// deviation 5 the reference has no number. 1,000 runs.
+// TestRest91 checks the reference's numbers beside table 9.1, over 1,000 runs. For S-SCGD they are
+// mean F(p̄) at 10³, 10⁴, 10⁵ with variance 5 for its four steps. For the skewed starts of 9.4 they
+// are 0.977 to 0.999 at 10⁴ with variance 5; with standard deviation 5 the reference has no number.
 func TestRest91(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
@@ -164,7 +164,7 @@ func TestRest91(t *testing.T) {
 	for _, s := range []float64{math.Sqrt(5), 5} {
 		for _, start := range []float64{.02, .98} {
 			r := run(t, Options{
-				Algorithm: "paper", Noise: &s, Runs: 1000, Rounds: 10_000, Seed: 1, Start: start,
+				Algorithm: "paper", Noise: &s, Runs: 1000, Rounds: 10_000, Seed: 1, Start: &start,
 				Checkpoints: []int{1, 10, 100, 1000, 10_000},
 			})
 			t.Logf("σ=%.3f, π_1 = %v: p̄ %.3f, quartiles %.3f, %.3f, %.3f, p_t %.3f", s, start, r.Objective.Mean,
@@ -177,10 +177,10 @@ func TestRest91(t *testing.T) {
 	}
 }
 
-// gains prints R of p̄ and of p_t with its standard error beside the reference's, and compares: R
-// is a ratio of means over instances, of which ours are others than the reference's, so that a cell
-// may be off by four standard errors of the difference of two such ratios, and by the rounding of
-// what is printed.
+// gains prints R of p̄ and of p_t with its standard error beside the reference's, and compares
+// them. R is a ratio of means over instances, and our instances differ from the reference's. So a
+// cell may be off by four standard errors of the difference of two such ratios plus the rounding of
+// the printed number.
 func gains(t *testing.T, name string, r *Result, spec int, average, last []float64) {
 	t.Helper()
 	line := fmt.Sprintf("%-34s", name)
@@ -200,7 +200,7 @@ func gains(t *testing.T, name string, r *Result, spec int, average, last []float
 	t.Log(line)
 }
 
-// printed is half a unit of the last digit of a number of the reference.
+// printed returns half a unit of the last digit of a number of the reference.
 func printed(v float64) float64 {
 	unit := 0.01
 	for unit < 1 && math.Abs(v/unit/10-math.Round(v/unit/10)) < 1e-9 {
@@ -216,13 +216,14 @@ func cell(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// outcomes are those of the runs, with their summary.
+// outcomes returns the outcomes of the runs and their summary.
 func outcomes(t *testing.T, o Options) ([]outcome, *Result) {
 	t.Helper()
 	spec, err := find(o.Scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
+	o = own(t, o)
 	if err := o.complete(&spec); err != nil {
 		t.Fatal(err)
 	}
@@ -237,9 +238,9 @@ func outcomes(t *testing.T, o Options) ([]outcome, *Result) {
 	return out, summarize(&o, out)
 }
 
-// medians compares the median r of p̄ with the reference's, of so many instances, by the order
-// statistics around ours: the share of our ratios that are below the reference's median is ½ but
-// for four standard errors of the difference of two such shares.
+// medians compares the median r of p̄ with the reference's over spec instances, by the order
+// statistics around ours: the share of our ratios below the reference's median is ½ up to four
+// standard errors of the difference of two such shares.
 func medians(t *testing.T, out []outcome, r *Result, spec int, want string) {
 	t.Helper()
 	values, rounding := numbers(want)
@@ -327,7 +328,7 @@ func table93(t *testing.T, runs, rounds int, cells []int) {
 	}
 }
 
-// The default beside them, on more instances: 1,000 to 10⁵ and 200 to 3·10⁵.
+// The default learner in the same setting, on more instances: 1,000 to 10⁵ and 200 to 3·10⁵.
 func TestTable93Default(t *testing.T) {
 	onlyFull(t)
 	none := math.NaN()
@@ -356,7 +357,7 @@ func TestTable93Default(t *testing.T) {
 	}
 }
 
-// row93 is a row of table 9.3 of docs/pasto.md, of at least so many instances.
+// row93 is a row of table 9.3 of docs/pasto.md, with the least number of instances.
 type row93 struct {
 	name          string
 	sigma         float64
@@ -440,21 +441,23 @@ func TestTable95(t *testing.T) {
 			c.high = c.low
 		}
 		r := run(t, Options{
-			Scenario: c.scenario, Runs: 300, Rounds: 30_000, Change: 10_000, Seed: 1,
+			Scenario: c.scenario, Runs: 300, Rounds: 30_000, Change: new(10_000), Seed: 1,
 			Checkpoints: []int{10_000, 20_000, 30_000}, New: algorithm(c.change), Iterate: "serving",
 		})
 		near(t, c.scenario+" "+c.name, &r.Objective, 300, 300, c.low, c.high)
 	}
-	// Before the change 28 of 10,000 runs are stuck at the second arm's value of 0, which makes the
-	// deviation: of 300 runs there may be none (ours have none, deviation 0.009 in place of 0.054).
+	// Before the change 28 of 10,000 runs are stuck at the second arm's value of 0, which causes
+	// most of the standard deviation. Among 300 runs there may be none (ours have none, with a
+	// standard deviation of 0.009 in place of 0.054).
 	r := run(t, Options{
-		Scenario: "a-drift", Runs: 10_000, Rounds: 10_000, Change: 10_000, Seed: 1,
+		Scenario: "a-drift", Runs: 10_000, Rounds: 10_000, Change: new(10_000), Seed: 1,
 		Checkpoints: []int{10_000}, New: algorithm(means), Iterate: "serving",
 	})
 	near(t, "a-drift cumulative per arm, before", &r.Objective, 10_000, 300, "0.991", "0.991")
 }
 
-// The default beside them: its deployed mixture comes within 0.05 of the new optimum.
+// The default learner in the same setting: its deployed mixture comes within 0.05 of the new
+// optimum.
 func TestTable95Default(t *testing.T) {
 	onlyFull(t)
 	for _, name := range []string{"a-drift", "a-swap", "b-drift"} {
@@ -464,21 +467,21 @@ func TestTable95Default(t *testing.T) {
 				runs = 100
 			}
 			r := run(t, Options{
-				Scenario: name, Algorithm: algorithm, Runs: runs, Rounds: 30_000, Change: 10_000,
+				Scenario: name, Algorithm: algorithm, Runs: runs, Rounds: 30_000, Change: new(10_000),
 				Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000},
 			})
 			t.Logf("%-8s %-10s deployed %.3f, from the optimum %.3f, served %.3f", name, algorithm, r.Objective.Mean,
 				r.Distance.Mean, r.Serving.Objective.Mean)
 			if algorithm == "default" && (r.Distance.Mean[1] > .05 || r.Distance.Mean[2] > .05) {
-				t.Errorf("%s: %v from the optimum", name, r.Distance.Mean)
+				t.Errorf("%s: distance %v from the optimum", name, r.Distance.Mean)
 			}
 		}
 	}
 }
 
-// Once it is above the floor the default never falls back below it: at every one of a dense grid of
-// rounds, 20 in each power of ten, from where the floor is asked for to 3·10⁵ (50 instances; here
-// 4, to 3·10⁴, and σ = 1).
+// The default stays above the floor once it must have reached it. The test checks a dense grid of
+// rounds, 20 in each power of ten, from the round at which the floor applies to 3·10⁵ (50
+// instances; in the short form 4, to 3·10⁴, and σ = 1).
 func TestNeverFallsBack(t *testing.T) {
 	testsize.NoRace(t)
 	for _, c := range []struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Successive elimination by the rule of [Learner], computed from all observations anew: an arm
-// leaves in the round in which its upper bound f(V̂_k) + w_k falls below the best lower one of the
-// arms left, f(V̂_j) − w_j, not before, and for good. w_k = √(2·ln(4K·n²/0.05))·√(Σ_m (∂_m
+// Successive elimination follows the rule of [Learner], recomputed here from all observations. An
+// arm is eliminated for good in the first round in which its upper bound f(V̂_k) + w_k falls below
+// the largest lower bound f(V̂_j) − w_j of the remaining arms. w_k = √(2·ln(4K·n²/0.05))·√(Σ_m (∂_m
 // f)²·s²_m/n) for n groups.
 func TestEliminationBound(t *testing.T) {
 	const arms, rounds = 4, 300
@@ -67,13 +67,13 @@ func TestEliminationBound(t *testing.T) {
 		}
 	}
 	if len(left) != 3 || l.Deployed()[0] != 1 || len(seen[1]) < 50 {
-		t.Errorf("arms %v have left, arm 1 after %d groups, and %v is deployed: the test sees little", left,
+		t.Errorf("arms %v were eliminated, arm 1 after %d groups, and %v is deployed: the test is too weak", left,
 			len(seen[1]), l.Deployed())
 	}
 }
 
-// eliminationBounds are those of every arm, f = x − 5·(min(0, y))², by what has been seen of it;
-// ±Inf while some arm has not been seen, or no scatter.
+// eliminationBounds returns the bounds of every arm for f = x − 5·(min(0, y))², computed from its
+// observations. They are ±Inf while some arm is unobserved or the variance is unknown.
 func eliminationBounds(seen [][][]float64) (lower, upper []float64) {
 	arms := len(seen)
 	mean, pool, freedom, complete := make([][2]float64, arms), [2]float64{}, 0.0, true
@@ -102,8 +102,8 @@ func eliminationBounds(seen [][][]float64) (lower, upper []float64) {
 	return lower, upper
 }
 
-// known is a baseline after t rounds, with these counts and means of its arms and a pooled variance
-// of 1 for each metric.
+// known returns a baseline after t rounds, with the given counts and means of its arms and a pooled
+// variance of 1 for each metric.
 func known(t *testing.T, f *pasto.Goals, rule bandit.Rule, rounds int, counts []float64, means ...[]float64) *Learner {
 	t.Helper()
 	l, err := New(f, len(counts), rule)
@@ -124,10 +124,10 @@ func known(t *testing.T, f *pasto.Goals, rule bandit.Rule, rounds int, counts []
 	return l
 }
 
-// UCB serves the arm of the largest f(V̂_k) + z·se_k, z = √(2·ln(K·(t+1)²))/2: by hand, the seldom
-// served arm up to the mean at which its bound is that of the other, not the arm of the largest
-// mean, which is deployed. The guardrail of arm 0 is violated by 0.1, so that its gradient is (1,
-// 1) and its standard error √2 times as large.
+// UCB serves the arm with the largest f(V̂_k) + z·se_k, z = √(2·ln(K·(t+1)²))/2. By hand, the
+// rarely served arm is served while its bound is above that of the other arm, although the arm with
+// the largest mean is deployed. The guardrail of arm 0 is violated by 0.1, so that its gradient is
+// (1, 1) and its standard error √2 times as large.
 func TestUpperBoundChooses(t *testing.T) {
 	z := math.Sqrt(2*math.Log(2*100*100)) / 2 // 2.2252 for two arms and t + 1 = 100
 	pastotest.Near(t, "z", z, 2.2252, 1e-4)
@@ -154,9 +154,9 @@ func TestUpperBoundChooses(t *testing.T) {
 	}
 }
 
-// Thompson serves each arm by the number of 16 draws in which its score is the largest. A draw's
-// score is f of V̂_k + se_k·z, where se_{k,m} = s_m/√n_k and z are the normals of the state's
-// generator, in order.
+// Thompson serves each arm in proportion to the number of 16 draws in which its score is the
+// largest. A draw's score is f of V̂_k + se_k·z, where se_{k,m} = s_m/√n_k and z are the normals of
+// the state's generator, in order.
 func TestThompsonScores(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	x, y, counts := []float64{.5, .3, 0}, []float64{-.1, .2, .4}, []float64{40, 9, 4}
@@ -185,7 +185,7 @@ func TestThompsonScores(t *testing.T) {
 		}
 	}
 	if mixed < 20 {
-		t.Errorf("%d shares of 30 are above 0: the test sees little", mixed)
+		t.Errorf("%d shares of 30 are above 0: the test is too weak", mixed)
 	}
 }
 
@@ -204,14 +204,14 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// Thompson's Serving is what it draws from.
+// Thompson draws arms from its Serving distribution.
 func TestThompsonServing(t *testing.T) {
 	l, _ := New(pastotest.Goals(t, 5, false, 0), 3, bandit.Thompson)
 	r := random.New(1, "test")
 	pastotest.Play(t, l, pastotest.Table(t, []float64{.2, 0, .1}, []float64{1, 1, 1}), 1, 10, 3, r)
 	for n := 0; slices.Max(l.Serving()) == 1; n++ {
 		if n == 100 {
-			t.Fatal("it never serves a mixture: the test sees nothing")
+			t.Fatal("it never serves a mixture: the test checks nothing")
 		}
 		pastotest.Play(t, l, pastotest.Table(t, []float64{.2, 0, .1}, []float64{1, 1, 1}), 1, 1, 3, r)
 	}

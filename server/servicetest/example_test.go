@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/server/servicetest"
 )
 
-// A service for the length of an example. Tests use Start.
+// Run starts a service for the duration of a function. Tests use Start.
 func ExampleRun() {
 	url, end := servicetest.Run()
 	defer end()

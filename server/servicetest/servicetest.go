@@ -17,11 +17,12 @@ import (
 	"github.com/noregret/noregret/server"
 )
 
-// Start runs a service until the test ends. Middleware, unless nil, wraps its handler. If Tick of
-// the configuration is 0, rounds close only when something else happens.
-func Start(t testing.TB, c server.Config, middleware func(http.Handler) http.Handler) (s *server.Server, url string) {
+// Start runs a service until the test ends. Its rounds close only when something else happens.
+// Middleware, unless nil, wraps its handler.
+func Start(t testing.TB, middleware func(http.Handler) http.Handler) (s *server.Server, url string) {
 	t.Helper()
-	c.Data = t.TempDir()
+	c := server.DefaultConfig(t.TempDir())
+	c.Tick = time.Hour
 	s, url, end, err := run(c, middleware)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func Run() (url string, end func()) {
 	if err != nil {
 		panic(err)
 	}
-	_, url, stop, err := run(server.Config{Data: dir, Tick: 250 * time.Millisecond}, nil)
+	_, url, stop, err := run(server.DefaultConfig(dir), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -54,15 +55,7 @@ func Run() (url string, end func()) {
 func run(c server.Config, middleware func(http.Handler) http.Handler) (s *server.Server, url string, end func() error,
 	err error,
 ) {
-	if c.FS == nil {
-		c.FS = vfs.NewMem()
-	}
-	if c.Tick == 0 {
-		c.Tick = time.Hour
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	c.FS, c.Logger = vfs.NewMem(), slog.New(slog.NewTextHandler(io.Discard, nil))
 	if s, err = server.New(c); err != nil {
 		return nil, "", nil, err
 	}

@@ -8,13 +8,12 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/server"
 	"github.com/noregret/noregret/server/servicetest"
 )
 
 // TestRun runs the example against a service.
 func TestRun(t *testing.T) {
-	_, url := servicetest.Start(t, server.Config{}, nil)
+	_, url := servicetest.Start(t, nil)
 	c, err := client.New(client.Options{URL: url})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -35,7 +36,7 @@ round: {length: 1h, min_units: 100}
 attribution_window: 24h
 `
 
-// form is a form of the definition.
+// form is a variant of the definition.
 type form struct{ name, metric, guardrail string }
 
 var forms = []form{
@@ -44,6 +45,12 @@ var forms = []form{
 	{"shrink, no default", "", "action: shrink"},
 	{"each arm, default 0", ", default: 0", "action: alert, each_arm: true"},
 	{"rollback, default 0", ", default: 0", "action: rollback"},
+	{"soft shrink, default 0", ", default: 0", "hard: false, action: shrink"},
+	{"soft shrink, default 0, range", ", default: 0, range: [0, 1]", "hard: false, action: shrink"},
+	{"soft shrink, no default", "", "hard: false, action: shrink"},
+	{"soft each arm, default 0", ", default: 0", "hard: false, action: alert, each_arm: true"},
+	{"soft rollback, default 0", ", default: 0", "hard: false, action: rollback"},
+	{"soft alert, default 0", ", default: 0", "hard: false, action: alert"},
 }
 
 // hours are the rows of the table.
@@ -54,7 +61,9 @@ func main() {
 	rate := flag.Float64("rate", 0.1, "rate of crashes of the crashing arm; that of the others is 0.01")
 	units := flag.Int("units", 12_000, "units an hour")
 	delay := flag.Duration("delay", time.Minute, "time from a decision to its feedback")
+	only := flag.String("only", "", "print only forms whose name begins with this")
 	flag.Parse()
+	forms = slices.DeleteFunc(forms, func(f form) bool { return !strings.HasPrefix(f.name, *only) })
 	if err := table(os.Stdout, *runs, &world{rate: *rate, units: *units, delay: *delay}, hours); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -89,7 +98,7 @@ func table(w io.Writer, runs int, of *world, hours []int) error {
 	return t.Flush()
 }
 
-// world is the traffic: units come evenly, and what they do is known after a delay.
+// world is the traffic: units arrive evenly, and their feedback arrives after a delay.
 type world struct {
 	rate  float64
 	units int // an hour

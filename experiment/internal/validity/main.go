@@ -1,7 +1,7 @@
-// Command validity measures whether guardrails' verdicts keep their promises: false breaches where
-// all arms are equal (A/A) while the level of the metric moves, the rounds until a breach is found,
-// and how often the sequence of heavy-tailed revenue misses its mean. docs/validity.md has the
-// tables. It is for measuring; tests play the same worlds in fewer runs.
+// Command validity measures the error rates of guardrails' verdicts: false breaches where all arms
+// are equal (A/A) while the level of the metric changes, the rounds until a breach is found, and
+// how often the confidence sequence of heavy-tailed revenue misses its mean. docs/validity.md has
+// the tables. Tests play the same worlds in fewer runs.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// levels are the courses of a metric that all arms share.
+// levels give the level of a metric, which all arms share, as functions of the round.
 var levels = []struct {
 	name string
 	at   func(t int) float64
@@ -142,7 +142,8 @@ func falseBreachesOf(out io.Writer, what string, worlds [][]world, runs, workers
 	return nil
 }
 
-// powerWorld is one whose arms are all 10 % below the control under a limit of 5 % below it.
+// powerWorld returns a world whose arms are all 10 % below the control under a limit of 5 % below
+// it.
 func powerWorld(arms int) world {
 	return world{
 		name: fmt.Sprint("power, ", arms), metric: "coin", rate: .1, arms: arms, share: .1, units: 20_000, rounds: 200,

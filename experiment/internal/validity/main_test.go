@@ -6,15 +6,15 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestNoFalseBreaches plays arms that are exactly at the limit while the level of the metric moves:
-// a rate with a range, a metric without, and units that come back with values that stay. At most 5
-// % of the runs are ever called breached. (The sequences of arms and control apart, which did not
-// compare units of the same rounds, called up to 98 %.)
+// TestNoFalseBreaches plays arms that are exactly at the limit while the level of the metric
+// changes: a rate with a range, a metric without one, and units that return with the same values.
+// At most 5 % of the runs are ever called breached. (Separate confidence sequences for arm and
+// control, which do not compare units of the same rounds, called up to 98 % of them.)
 func TestNoFalseBreaches(t *testing.T) {
 	testsize.NoRace(t)
-	runs, most := 50, 9 // 2.5 expected at the very most, 9 or more have probability .001
+	runs, most := 50, 9 // at most 2.5 expected; 9 or more have probability .001
 	if testing.Short() {
-		runs, most = 20, 6 // 1, .0003
+		runs, most = 20, 6 // at most 1 expected; probability .0003
 	}
 	for i, row := range aaWorlds(true) {
 		if i%3 != 0 { // two metrics with many units a round, and returning units
@@ -39,8 +39,8 @@ func TestNoFalseBreaches(t *testing.T) {
 	}
 }
 
-// TestBreachesAreFound: arms 10 % below the control under a limit of 5 % are found within 25 rounds
-// of 20,000 units in the median, however many arms share the units.
+// TestBreachesAreFound checks that arms 10 % below the control under a limit of 5 % are found
+// within a median of 25 rounds of 20,000 units, however many arms share the units.
 func TestBreachesAreFound(t *testing.T) {
 	testsize.NoRace(t)
 	for _, arms := range []int{1, 4, 10} {

@@ -14,7 +14,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// world is an experiment whose truth is known.
+// world is an experiment with known true means.
 type world struct {
 	name   string
 	level  func(t int) float64 // of the guarded metric, the same for all arms
@@ -23,13 +23,13 @@ type world struct {
 	share  float64             // of the control
 	rounds int
 	units  int // per round
-	// metric draws the guarded metric: "coin", "normal", "ratio" or "people": units that come in
-	// every round, with a part of their value that stays.
+	// metric selects how the guarded metric is drawn: "coin", "normal", "ratio" or "people". People
+	// are units that return in every round with a constant part in their values.
 	metric string
 	rate   float64 // of the coin at level 1
 	limit  string  // of the guardrail
 	hidden bool    // the coin's range is not declared
-	fixed  bool    // the mixture stays: the arms share evenly what the control does not have
+	fixed  bool    // the mixture is fixed: the arms share evenly what the control does not have
 }
 
 // definition is the experiment's.
@@ -78,7 +78,7 @@ type run struct {
 	events uint64
 	now    int64
 	r      *random.Source
-	person []float64 // the part of each unit's value that stays
+	person []float64 // the constant part of each unit's value
 }
 
 // play plays a run and returns the round in which the guardrail was first called breached, 0 for
@@ -217,7 +217,7 @@ func (x *run) ratio(n int, mean float64) (q policy.PairSums) {
 	return q
 }
 
-// people reports a round of units that all come in every round.
+// people reports a round of units that all return in every round.
 func (x *run) people(t int) error {
 	for len(x.person) < x.w.units {
 		x.person = append(x.person, stat.Normal(x.r))
@@ -261,7 +261,8 @@ func binomial(r *random.Source, n int, p float64) int {
 	return s
 }
 
-// normalSums draws the sums of n normal numbers; the extremes of many are where they mostly are.
+// normalSums draws the sums of n normal numbers. For many numbers it approximates the extremes by
+// their typical values.
 func normalSums(r *random.Source, n int, mean, sd float64) policy.Sums {
 	if n < 50 {
 		var s policy.Sums

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Systematic draws: every arm's expected number is Q·p_k exactly (integrating over the offset),
-// shares above 1/Q too.
+// With systematic draws the expected number of draws of every arm is exactly Q·p_k (integrated over
+// the offset), also for shares above 1/Q.
 func TestSystematic(t *testing.T) {
 	p := []float64{.55, .05, .4}
 	const steps = 4000

@@ -40,7 +40,7 @@ func (p *Principal) May(r Role) bool {
 	return r == Anyone || slices.Contains(p.Roles, r) || slices.Contains(p.Roles, Admin)
 }
 
-// everybody is the principal of every request where no access tokens are required.
+// everybody is the principal of every request if no access tokens are required.
 var everybody = &Principal{Roles: []Role{Admin}}
 
 // principalKey is the context's key of the principal that [WithPrincipal] sets.

@@ -17,7 +17,8 @@ type Limiter struct {
 	by    map[string]*rate.Limiter
 }
 
-// maxLimiters bounds how many principals and addresses are remembered; beyond it, all begin anew.
+// maxLimiters bounds the number of remembered principals and addresses. Beyond it all of them are
+// forgotten.
 const maxLimiters = 10_000
 
 // NewLimiter makes a limiter of perSecond requests, and of burst requests at once. It is nil for

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestTokensFileRefused: a bad file is refused, and the error does not repeat a token.
+// TestTokensFileRefused checks that a bad file is refused and that the error does not contain a
+// token.
 func TestTokensFileRefused(t *testing.T) {
 	for _, text := range []string{
 		"", "tokens: []", "x", "tokens: [{name: a, roles: [read]}]",
@@ -31,7 +32,7 @@ func TestTokensFileRefused(t *testing.T) {
 	}
 }
 
-// told passes on each message that is logged.
+// told is a log handler that forwards each message to a channel.
 type told struct {
 	slog.Handler
 	messages chan string
@@ -44,7 +45,7 @@ func (h told) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestTokensWatched: the file is read again without being asked.
+// TestTokensWatched checks that Watch reads a changed file again.
 func TestTokensWatched(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
 	write := func(name string) {
@@ -71,7 +72,7 @@ func TestTokensWatched(t *testing.T) {
 		t.Error(m)
 	}
 	if a.Token("0123456789abcdef-old") != nil || a.Token("0123456789abcdef-new") == nil {
-		t.Error("the old token is known, or the new one is not")
+		t.Error("the old token is still valid, or the new one is not")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -79,7 +80,7 @@ func TestTokensWatched(t *testing.T) {
 	if m := <-messages; m != "the access tokens stay as they were" {
 		t.Error(m)
 	}
-	write("new") // as before
+	write("new") // the same content as before
 	if m := <-messages; m != "the access tokens were read again" {
 		t.Error(m)
 	}

@@ -18,7 +18,7 @@ const (
 	axisVersions = "version"
 )
 
-// axisOf returns the axis that a page is asked for.
+// axisOf returns the axis that a request asks for.
 func axisOf(r *http.Request) string {
 	if r.URL.Query().Get("axis") == axisVersions {
 		return axisVersions
@@ -34,7 +34,7 @@ func (f frame) label() string {
 	return "time (UTC)"
 }
 
-// at is the place of a version's beginning on the axis.
+// at returns the position of a version's beginning on the axis.
 func (f frame) at(h *policy.HistoryPoint) float64 {
 	if f.versions {
 		return float64(h.Version)
@@ -42,7 +42,7 @@ func (f frame) at(h *policy.HistoryPoint) float64 {
 	return float64(h.Time.UnixNano()) / 1e9
 }
 
-// axis sets the range and the marks of the axis, and returns its end. A version lasts until the
+// axis sets the range and the ticks of the axis, and returns its end. A version lasts until the
 // next one, the last one until now.
 func (f frame) axis(p *plot.Plot, r *policy.Report) (end float64) {
 	first := f.at(&r.History[0])
@@ -76,14 +76,14 @@ func versionTicks(low, high float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// intervals are those between the marks of a time axis, in seconds.
+// intervals are the possible distances between ticks of a time axis, in seconds.
 var intervals = []float64{
 	1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400,
 	7 * 86400, 14 * 86400, 28 * 86400, 91 * 86400, 182 * 86400, 364 * 86400, 5 * 364 * 86400,
 }
 
-// timeTicks returns at most so many marks at whole times, or a few more if none of the intervals is
-// long enough.
+// timeTicks returns ticks at round times. It returns at most most+1 of them unless every interval
+// is too short for that.
 func timeTicks(low, high float64, most int) (ticks []plot.Tick) {
 	every := intervals[len(intervals)-1]
 	for _, d := range intervals {

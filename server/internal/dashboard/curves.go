@@ -156,7 +156,7 @@ func guardrailPicture(theme frame, d *definition.Definition, r *policy.Report, i
 		}
 		l.Width = vg.Points(4)
 		p.Add(l)
-		p.Legend.Add("interval of the mixture of now", l)
+		p.Legend.Add("interval of the current mixture", l)
 		entries++
 	}
 	theme.headroom(p, entries)

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -23,7 +24,7 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// Source is where pages get their data. Nobody changes what it returns.
+// Source is where pages get their data. Its results must not be modified.
 type Source interface {
 	// Experiments lists the experiments by name.
 	Experiments() []policy.Summary
@@ -37,6 +38,8 @@ type Source interface {
 // Options configure a dashboard. All fields are required.
 type Options struct {
 	Source Source
+	// Conclude ends an experiment with the mixture that the policy would deploy.
+	Conclude func(ctx context.Context, name, reason string) error
 	// Changed returns a channel that is closed at the next change of the source.
 	Changed func() <-chan struct{}
 	// Draining is closed when streams must end.
@@ -71,6 +74,8 @@ func (d *Dashboard) Routes() []web.Route {
 			Serve: d.live(d.experimentParts),
 		},
 		{Method: "GET", Pattern: "/experiments/{name}/explain", Role: access.Read, Serve: d.page(d.explainPage)},
+		{Method: "GET", Pattern: "/experiments/{name}/conclude", Role: access.Read, Serve: d.page(d.concludePage)},
+		{Method: "POST", Pattern: "/experiments/{name}/conclude", Role: access.Read, Serve: d.page(d.conclude)},
 		{Method: "GET", Pattern: "/experiments/{name}/pictures/{picture}", Role: access.Read, Serve: d.picture},
 		{Method: "GET", Pattern: "/login", Serve: d.page(d.loginPage)},
 		{Method: "POST", Pattern: "/login", Serve: d.page(d.login)},
@@ -79,8 +84,8 @@ func (d *Dashboard) Routes() []web.Route {
 	}
 }
 
-// ContentSecurityPolicy is the policy of pages: nothing but what this service serves, nothing
-// inline.
+// ContentSecurityPolicy is the policy of pages. It allows only resources that this service serves,
+// and nothing inline.
 const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src " +
 	"'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -119,9 +124,9 @@ type page struct {
 	Live string
 	// Visitor is the name of the access token, "" where none are required.
 	Visitor string
-	// Parts are what the stream replaces, rendered, by name.
+	// Parts are the rendered parts that the stream replaces, by name.
 	Parts map[string]template.HTML
-	// Data is what only this page has.
+	// Data is the data of this page's template.
 	Data any
 	// redirect is where the browser goes instead, "" to show the page.
 	redirect string
@@ -211,7 +216,7 @@ func (d *Dashboard) asset(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteBytes(w, http.StatusOK, media, b)
 }
 
-// Visitor returns the principal who looks at a page, by access token or cookie, or nil. Only a
+// Visitor returns the principal who views a page, by access token or cookie, or nil. Only a
 // principal with the role [access.Read] is a visitor.
 func (d *Dashboard) Visitor(r *http.Request) *access.Principal {
 	if p := d.Tokens.Bearer(r); p != nil && p.May(access.Read) {

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/noregret/noregret/policy"
@@ -52,6 +53,13 @@ var pageFuncs = template.FuncMap{
 			return "breached"
 		}
 		return "unknown"
+	},
+	// sentence makes a text a sentence.
+	"sentence": func(s string) string {
+		if s == "" {
+			return s
+		}
+		return strings.ToUpper(s[:1]) + s[1:] + "."
 	},
 	"count":   digits,
 	"moment":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },

@@ -18,7 +18,7 @@ type liftRow struct {
 	Cells   []liftCell // by column
 }
 
-// liftCell compares a row with the control in a quantity. It is nil where there is no such mixture.
+// liftCell compares a row with the control in a quantity. It is nil if the mixture does not exist.
 type liftCell struct {
 	Column string
 	C      *policy.Comparison

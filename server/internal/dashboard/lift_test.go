@@ -12,7 +12,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// liftHistory is a report of versions whose intervals narrow.
+// liftHistory returns a report of versions whose intervals narrow.
 func liftHistory(n int) *policy.Report {
 	begin := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	r := &policy.Report{Version: uint64(n), Time: begin.Add(time.Duration(n) * 6 * time.Hour)}
@@ -35,8 +35,8 @@ func liftHistory(n int) *policy.Report {
 	return r
 }
 
-// TestLiftPicture: both mixtures have a line and a band, whose first versions are left out while
-// they are far wider than the last one, by time and by version.
+// TestLiftPicture checks that both mixtures have a line and a band, by time and by version. The
+// first versions are left out while their bands are far wider than the last one.
 func TestLiftPicture(t *testing.T) {
 	t.Parallel()
 	r := liftHistory(40)
@@ -46,7 +46,7 @@ func TestLiftPicture(t *testing.T) {
 			got[0].Version)
 	}
 	if got := latestKnown(r.History[:1], served); len(got) != 0 {
-		t.Errorf("%d versions of which nothing is known", len(got))
+		t.Errorf("%d versions without an interval", len(got))
 	}
 	for _, f := range []frame{{Theme: picture.Light}, {Theme: picture.Dark, versions: true, narrow: true}} {
 		p, err := liftPicture(f, r)
@@ -71,7 +71,7 @@ func TestLiftPicture(t *testing.T) {
 	}
 }
 
-// TestTimeTicks: marks are at whole times, few, and short.
+// TestTimeTicks checks that tick marks are at round times, are few and have short labels.
 func TestTimeTicks(t *testing.T) {
 	t.Parallel()
 	begin := float64(time.Date(2026, 3, 1, 10, 7, 0, 0, time.UTC).Unix())
@@ -93,8 +93,8 @@ func TestTimeTicks(t *testing.T) {
 	}
 }
 
-// TestLiftTable: a single goal stands for the objective, arms keep their order, and what nobody
-// compared is left out.
+// TestLiftTable checks that a single goal is shown as the objective, that arms keep their order and
+// that rows without a comparison are left out.
 func TestLiftTable(t *testing.T) {
 	t.Parallel()
 	one := 0.1
@@ -116,12 +116,12 @@ func TestLiftTable(t *testing.T) {
 	if got := strings.Join(names, "|"); got != "served now|served so far|b|a" {
 		t.Errorf("rows %s", got)
 	}
-	r.Lift.Quantities[0].SoFar.Relative.Estimate = nil // of several goals
+	r.Lift.Quantities[0].SoFar.Relative.Estimate = nil // several goals
 	if got := tableOfLifts(r, nil).Columns[0]; got != "objective" {
 		t.Errorf("the first column is %s", got)
 	}
 	if got := tableOfLifts(&policy.Report{}, nil); len(got.Rows) != 0 {
-		t.Errorf("%d rows of nothing", len(got.Rows))
+		t.Errorf("%d rows for an empty report", len(got.Rows))
 	}
 }
 

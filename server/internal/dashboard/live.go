@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// LivePace is the least time between two events of a stream. Rendering a page takes at most one
-// part in liveShare of the time, so a page that costs more is sent more rarely.
+// LivePace is the least time between two events of a stream. Rendering a page takes at most
+// 1/liveShare of the time, so a costly page is sent less often.
 const (
 	LivePace  = 300 * time.Millisecond
 	liveShare = 10
@@ -24,11 +24,11 @@ type renderings struct {
 	by map[string]*rendering
 }
 
-// rendering is the cache of one page. Its lock is held while the page is rendered, so that others
-// who want the same page wait for it.
+// rendering is the cache of one page. Its lock is held while the page is rendered, so that other
+// requests for the same page wait for it.
 type rendering struct {
 	mu      sync.Mutex
-	changed <-chan struct{} // closed once the state has changed since
+	changed <-chan struct{} // closed when the state has changed since
 	parts   map[string]template.HTML
 	took    time.Duration
 }
@@ -66,8 +66,8 @@ func (r *renderings) get(page string, changed <-chan struct{},
 }
 
 // live returns the handler of a stream of server-sent events. Each event has the parts that have
-// changed since the one before, as a JSON object. The stream ends when the client goes, the service
-// drains, or the visitor may no longer read.
+// changed since the one before, as a JSON object. The stream ends when the client disconnects, the
+// service drains, or the visitor may no longer read.
 func (d *Dashboard) live(render func(r *http.Request) (map[string]template.HTML, error)) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		sent := map[string]template.HTML{}
@@ -85,7 +85,7 @@ func (d *Dashboard) live(render func(r *http.Request) (map[string]template.HTML,
 				return http.NewResponseController(w).Flush()
 			}
 			if err := sendNews(w, sent, now); err != nil {
-				return nil // the browser has gone
+				return nil // the browser has disconnected
 			}
 			if !d.awaitChange(r, changed, max(LivePace, liveShare*took)) || d.Visitor(r) == nil {
 				return nil
@@ -115,7 +115,7 @@ func (d *Dashboard) awaitChange(r *http.Request, changed <-chan struct{}, atLeas
 	return true
 }
 
-// sendNews sends the parts that differ from those sent before, and notes them in sent.
+// sendNews sends the parts that differ from those sent before, and records them in sent.
 func sendNews(w http.ResponseWriter, sent, now map[string]template.HTML) error {
 	if len(sent) == 0 {
 		w.Header().Set("Content-Type", "text/event-stream")

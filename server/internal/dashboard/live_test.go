@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRenderings: those who look at one page share what is rendered, until the state changes or
+// TestRenderings checks that viewers of one page share a rendering until the state changes or
 // rendering fails.
 func TestRenderings(t *testing.T) {
 	var r renderings

@@ -6,8 +6,8 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// optimumCache caches the value of each experiment's best mixture, which is costly to find, until
-// the experiment has a new version.
+// optimumCache caches the value of each experiment's best mixture, which is costly to compute,
+// until the experiment has a new version.
 type optimumCache struct {
 	mu sync.Mutex
 	by map[string]cachedOptimum

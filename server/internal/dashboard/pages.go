@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -31,14 +32,22 @@ func (d *Dashboard) experimentPage(_ http.ResponseWriter, r *http.Request) (*pag
 	return &page{
 		Page: "experiment", Title: name, Parts: p,
 		Live: "/experiments/" + url.PathEscape(name) + "/live?axis=" + axisOf(r),
-		Data: experimentData{name, axisOf(r) == axisVersions},
+		Data: experimentData{name, axisOf(r) == axisVersions, d.concluded(name)},
 	}, err
 }
 
-// experimentData is what only the page of an experiment has.
+// experimentData is the data of an experiment's page.
 type experimentData struct {
 	Name     string
 	Versions bool // the axis has policy versions
+	// Concluded says that the experiment has ended.
+	Concluded bool
+}
+
+func (d *Dashboard) concluded(name string) bool {
+	return slices.ContainsFunc(d.Source.Experiments(), func(e policy.Summary) bool {
+		return e.Name == name && e.State == policy.Concluded
+	})
 }
 
 // experimentPartNames are the parts of an experiment's page.

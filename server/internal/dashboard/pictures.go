@@ -19,10 +19,10 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// frame is the theme and the form of a picture.
+// frame is the theme and the format of a picture.
 type frame struct {
 	picture.Theme
-	narrow   bool // for a phone: letters take twice the share of the width
+	narrow   bool // for a phone: text is twice as large relative to the width
 	versions bool // the axis has policy versions, not times
 }
 
@@ -34,7 +34,7 @@ func (f frame) size() (width, height vg.Length) {
 	return 5 * vg.Inch, 3 * vg.Inch
 }
 
-// textScale is the factor by which letters take more of the width than in the wide form.
+// textScale is the size of text relative to the width, compared with the wide format.
 func (f frame) textScale() float64 {
 	if f.narrow {
 		return 1.9
@@ -59,22 +59,23 @@ func picturesOf(path, axis string, d *definition.Definition, r *policy.Report) [
 		return pictureOf{at + "light", at + "dark", at + "light" + narrow, at + "dark" + narrow, text}
 	}
 	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm. The arms table has the "+
-		"numbers of now.")}
+		"current numbers.")}
 	if d.Objective != nil && d.Control != nil {
 		out = append(out, of("lift", "Lift over time: by how much what was served, and what would have been "+
-			"deployed, was better than the control arm in the objective, by what was known then, with intervals. The "+
-			"lift table has the numbers of now."))
+			"deployed, was better than the control arm in the objective, by the estimates of the time, with "+
+			"intervals. The "+
+			"lift table has the current numbers."))
 	}
 	if d.Objective != nil {
-		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by what "+
-			"was known then, beside the best single arm and the best mixture by what is known now."),
+		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by the "+
+			"estimates of the time, beside the best single arm and the best mixture by the current estimates."),
 			of("regret", "Regret over time: by how much a unit would have been better off with the best single arm, "+
-				"on average over all units so far, by what is known now. Below zero the mixture has gained."))
+				"on average over all units so far, by the current estimates. Below zero the mixture has gained."))
 	}
 	for i, g := range r.Guardrails {
 		out = append(out, of("guardrail-"+strconv.Itoa(i),
 			fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the limit, and the "+
-				"interval of now. The guardrails table has the numbers.", g.Metric)))
+				"current interval. The guardrails table has the numbers.", g.Metric)))
 	}
 	return out
 }

@@ -19,8 +19,8 @@ const (
 	maxSessions = 10_000
 )
 
-// sessions are those of the browsers that have logged in. A cookie is a random number, which opens
-// nothing but pages, and is valid as long as the access token behind it. Sessions do not survive a
+// sessions holds the sessions of the browsers that have logged in. A cookie is a random number that
+// gives access only to pages and is valid as long as its access token. Sessions do not survive a
 // restart.
 type sessions struct {
 	mu sync.Mutex
@@ -47,7 +47,7 @@ func (s *sessions) add(p *access.Principal, now time.Time) string {
 			}
 		}
 		if len(kept) >= maxSessions {
-			clear(kept) // everybody logs in again
+			clear(kept) // everybody must log in again
 		}
 		s.by = kept
 	}

@@ -22,7 +22,7 @@ type listRow struct {
 	Problems int
 }
 
-// listed is the list of experiments at a time.
+// listed is the list of experiments at one time.
 type listed struct {
 	Rows []listRow
 	Time time.Time
@@ -75,6 +75,7 @@ func unitsOf(r *policy.Report) (n int64) {
 // armRow is an arm in the table of an experiment.
 type armRow struct {
 	Name, Value     string
+	Stopped         string // why it gets no share, "" if it may be served
 	Share           float64
 	N               int64
 	Active, Control bool
@@ -123,16 +124,14 @@ func (d *Dashboard) experimentView(name, axis string) (*view, error) {
 	for arm, a := range r.Arms {
 		row := armRow{
 			Name: arm, Value: string(a.Value), Share: r.Mixture[arm], N: a.N, Active: a.Active,
-			Control: a.Control,
+			Control: a.Control, Stopped: a.Stopped,
 		}
 		for i := range def.Metrics {
 			row.Metrics = append(row.Metrics, a.Metrics[def.Metrics[i].Name])
 		}
 		v.ArmRows = append(v.ArmRows, row)
 	}
-	slices.SortFunc(v.ArmRows, func(a, b armRow) int {
-		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name))
-	})
+	sortArms(v.ArmRows)
 	v.Events = lastEvents(r)
 	for i := range def.Metrics {
 		if share, ok := r.Health.Missing[def.Metrics[i].Name]; ok {
@@ -145,6 +144,13 @@ func (d *Dashboard) experimentView(name, axis string) (*view, error) {
 	v.Lifts = tableOfLifts(r, v.ArmRows)
 	v.Pictures = picturesOf(v.Path, axis, def, r)
 	return v, nil
+}
+
+// sortArms puts the largest shares first.
+func sortArms(rows []armRow) {
+	slices.SortFunc(rows, func(a, b armRow) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // lastEvents are notes and new policy versions, the newest first.
@@ -172,7 +178,7 @@ type bar struct {
 	Drawn    bool
 }
 
-// knownRow has the estimates of an arm when the policy was made.
+// knownRow has the estimates of an arm at the time when the policy was made.
 type knownRow struct {
 	Arm     string
 	Units   uint64
@@ -191,7 +197,7 @@ func (v *explained) show(e *policy.Explanation) {
 		b.Drawn = e.Fraction >= d.From && e.Fraction < d.From+d.P
 		v.Bars = append(v.Bars, b)
 	}
-	var order []int // the greatest shares get the colours
+	var order []int // the largest shares get the colours
 	for i := range v.Bars {
 		order = append(order, i)
 	}

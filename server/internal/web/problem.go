@@ -38,7 +38,7 @@ func Conflict(err error) error {
 	return err
 }
 
-// StatusOf maps an error to its HTTP status. No other place does.
+// StatusOf maps an error to its HTTP status. It is the only place that does.
 func StatusOf(err error) int {
 	if e, ok := errors.AsType[*statusError](err); ok {
 		return e.status

@@ -52,7 +52,7 @@ func (k Stream) String() string {
 	return [StreamCount]string{"short requests", "long polls", "exports", "dashboards"}[k]
 }
 
-// Recorder notes the status of an answer.
+// Recorder records the status of an answer.
 type Recorder struct {
 	http.ResponseWriter
 	// Status is that of the answer, 0 before it is written.
@@ -96,7 +96,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 }
 
 // WriteBytes answers with a body of the media type. Unless the handler has set Cache-Control, the
-// answer is not stored. It does not report a client that has gone.
+// answer is not stored. It does not report that the client has disconnected.
 func WriteBytes(w http.ResponseWriter, status int, media string, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", media)

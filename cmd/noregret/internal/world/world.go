@@ -1,6 +1,6 @@
-// Package world is what "noregret demo" shows the decision service: simulated users, the lists they
-// are shown, the truth about the settings that rank them, and a clock that is turned on after each
-// round. Everything is generated from a seed, so that a demonstration prints the same each time.
+// Package world simulates the users of "noregret demo": the lists that they are shown, the truth
+// about the settings that rank the lists, and a clock that is advanced after each round. Everything
+// is generated from a seed, so that a demonstration prints the same each time.
 package world
 
 import (
@@ -38,7 +38,7 @@ const (
 //go:embed demo.yaml
 var definitionText []byte
 
-// clock is the service's clock, which the demonstration turns on.
+// clock is the service's clock, which the demonstration advances.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -56,8 +56,8 @@ func (c *clock) forward(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// World is the users who come to the service, and the truth about the arms. Only [World.Now] is
-// safe for concurrent use.
+// World holds the users of the service, and the truth about the arms. Only [World.Now] is safe for
+// concurrent use.
 type World struct {
 	clock      clock
 	lists      *scenario.Lists
@@ -74,8 +74,8 @@ type World struct {
 	late       []policy.FeedbackItem // feedback that waits until it is too late
 }
 
-// New generates users and items and computes the truth about the arms of demo.yaml. The error says
-// so if no setting holds the guardrail among these users.
+// New generates users and items and computes the truth about the arms of demo.yaml. It returns an
+// error if no setting holds the guardrail among these users.
 func New(users int, seed uint64) (*World, error) {
 	def, err := definition.Parse("demo.yaml", definitionText)
 	if err != nil {
@@ -227,15 +227,15 @@ func (w *World) Guard(p []float64) float64 {
 	return found / wanted
 }
 
-// visitor is a visit that was decided for.
+// visitor is a visit with its decision.
 type visitor struct {
 	user int
 	at   policy.Decision
 }
 
 // Play plays a round: visits, their exposures and feedback, and the end of the round and of its
-// window, of which tick tells the service. Requests are sent one after the other, so that the
-// service sees the same in every run.
+// window. It calls tick at each of these two ends. Requests are sent one after the other, so that
+// the service sees the same in every run.
 func (w *World) Play(ctx context.Context, c *client.Client, tick func(), round int) error {
 	n := w.lists.Users() * Visits
 	for from := 0; from < n; from += batch {

@@ -7,8 +7,9 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// TestWorld: the truth about mixtures is linear in recall, the best single arm and the best mixture
-// hold the guardrail, and the best mixture is worth at least the best single arm.
+// TestWorld checks that the true recall is linear in the mixture, that the best single arm and the
+// best mixture hold the guardrail, and that the best mixture is at least as good as the best single
+// arm.
 func TestWorld(t *testing.T) {
 	w, err := New(100, 3)
 	if err != nil {
@@ -32,7 +33,7 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// TestWorldSeeds: the same seed makes the same world, another seed another one.
+// TestWorldSeeds checks that the same seed makes the same world and another seed a different one.
 func TestWorldSeeds(t *testing.T) {
 	value := func(seed uint64) float64 {
 		w, err := New(60, seed)
@@ -46,8 +47,8 @@ func TestWorldSeeds(t *testing.T) {
 	}
 }
 
-// TestWorldDefinition: the definition is one that the service takes, with the guardrail of this
-// world.
+// TestWorldDefinition checks that the service accepts the definition and that it has the guardrail
+// of this world.
 func TestWorldDefinition(t *testing.T) {
 	w, err := New(60, 3)
 	if err != nil {

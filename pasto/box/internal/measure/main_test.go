@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The command prints a line for each learner, dimension and kind of world, and refuses what is
-// unknown.
+// The command prints a line for each learner, dimension and kind of world, and refuses unknown
+// arguments.
 func TestMeasure(t *testing.T) {
 	var out strings.Builder
 	if err := measure([]string{"-runs", "1", "-rounds", "5", "-dimensions", "2"}, &out); err != nil {
@@ -23,7 +23,7 @@ func TestMeasure(t *testing.T) {
 		{"-rounds", "0"},
 	} {
 		if err := measure(args, &out); err == nil {
-			t.Errorf("%v is taken", args)
+			t.Errorf("%v is accepted", args)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (l *Peer) plan() error {
 		}
 		mixture[k] = 1
 	}
-	// Only the atoms stay.
+	// Keep only the atoms.
 	atoms := l.points[first:]
 	l.points, l.p, l.down = l.points[:first], l.p[:first], l.down[:first]
 	clear(l.p)

@@ -171,8 +171,8 @@ type Score struct {
 	Points               int
 }
 
-// Play plays rounds of so many units; the rates of a point's units have normal noise of a
-// binomial's variance.
+// Play plays rounds of the given number of units; the rates of a point's units have normal noise of
+// a binomial's variance.
 func (w *World) Play(l Learner, rounds, units int, r *random.Source) (Score, error) {
 	var s Score
 	rates, theta := make([]float64, 2), make([]float64, 2)

@@ -19,7 +19,7 @@ func TestAblate(t *testing.T) {
 	}
 	for _, args := range [][]string{{"-rules", "none"}, {"-scenarios", "none"}, {"-runs", "1"}, {"-workers", "0"}} {
 		if err := ablate(context.Background(), args, &b); err == nil {
-			t.Errorf("%v is taken", args)
+			t.Errorf("%v is accepted", args)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func measure(ctx context.Context, args []string, w io.Writer) error {
 	f.Uint64Var(&o.Seed, "seed", 7, "seed")
 	f.StringVar(&o.Algorithm, "algorithm", "", "named algorithm to play instead of the default learner with options")
 	f.StringVar(&o.Iterate, "iterate", "deployed", "what is scored: deployed or serving")
-	f.Float64Var(&o.Start, "start", 0, "share of the first arm at the start, 0 for a uniform start")
+	start := f.Float64("start", 0, "share of the first arm at the start, 0 for a uniform start")
 	without := f.String("without", "", "a rule of the learner to switch off")
 	f.BoolVar(&o.Hard, "hard", false, "make the guardrails hard")
 	for _, v := range []struct {
@@ -78,6 +78,9 @@ func measure(ctx context.Context, args []string, w io.Writer) error {
 		return fmt.Errorf("%d arguments after the flags: want the name of one scenario", f.NArg())
 	}
 	o.Scenario, o.Noise = f.Arg(0), noise
+	if *start != 0 {
+		o.Start = start
+	}
 	for _, t := range checkpoints {
 		if t <= o.Rounds {
 			o.Checkpoints = append(o.Checkpoints, t)

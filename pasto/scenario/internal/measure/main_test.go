@@ -16,8 +16,8 @@ func run(t *testing.T, args ...string) string {
 	return b.String()
 }
 
-// Without flags for its options the learner is the catalogue's default; each option changes what
-// is deployed.
+// Without flags for its options the learner is the catalogue's default. Each option changes the
+// deployed mixture.
 func TestMeasure(t *testing.T) {
 	small := []string{"-runs", "3", "-rounds", "60", "-noise", "5"}
 	def := run(t, append(small, "a")...)
@@ -37,7 +37,7 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("hard guardrails or their caution change nothing")
 	}
 	if strings.Contains(run(t, append(small, "-change-threshold", "0.5", "a")...), "changes  0\n") {
-		t.Error("a threshold of half a standard error finds no changes")
+		t.Error("a threshold of half a standard error detects no changes")
 	}
 }
 

@@ -1,0 +1,159 @@
+package classify
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// nameFlag is the flag of a constant that has a name.
+type nameFlag[T ~int] struct {
+	value *T
+	names []string
+}
+
+func nameOf[T ~int](value *T, names []string) FlagValue { return nameFlag[T]{value, names} }
+
+// String implements [FlagValue].
+func (f nameFlag[T]) String() string {
+	if f.value == nil || int(*f.value) < 0 || int(*f.value) >= len(f.names) {
+		return ""
+	}
+	return f.names[*f.value]
+}
+
+// Set implements [FlagValue].
+func (f nameFlag[T]) Set(text string) error {
+	i := slices.Index(f.names, text)
+	if i < 0 {
+		return errors.New("want " + strings.Join(f.names, " or "))
+	}
+	*f.value = T(i)
+	return nil
+}
+
+// Type implements [FlagValue].
+func (f nameFlag[T]) Type() string { return strings.Join(f.names, "|") }
+
+func (f nameFlag[T]) number() float64 { return float64(*f.value) }
+
+// openFlag is a number that may be left open, which is then nil. Commands and model files write 0
+// for nil.
+type openFlag struct{ value **int }
+
+// String implements [FlagValue].
+func (f openFlag) String() string {
+	if f.value == nil {
+		return "0"
+	}
+	return strconv.Itoa(openNumber(*f.value))
+}
+
+// Set implements [FlagValue].
+func (f openFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+	if err == nil {
+		*f.value = openOption(int(n))
+	}
+	return err
+}
+
+// Type implements [FlagValue].
+func (openFlag) Type() string { return "int" }
+
+func (f openFlag) number() float64 { return float64(openNumber(*f.value)) }
+
+// shareFlag is a share that may be left open, which is then nil. Commands leave it out, and model
+// files write null.
+type shareFlag struct{ value **float64 }
+
+// String implements [FlagValue].
+func (f shareFlag) String() string {
+	if f.value == nil || *f.value == nil {
+		return "0"
+	}
+	return strconv.FormatFloat(**f.value, 'g', -1, 64)
+}
+
+// Set implements [FlagValue].
+func (f shareFlag) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if err == nil {
+		*f.value = &v
+	}
+	return err
+}
+
+// Type implements [FlagValue].
+func (shareFlag) Type() string { return "float64" }
+
+func (f shareFlag) number() float64 {
+	if *f.value == nil {
+		return 0
+	}
+	return **f.value
+}
+
+// levelFlag is [Options.LevelPositives] as commands and model files write it: 0 is the default, -1
+// is never.
+type levelFlag struct{ o *Options }
+
+// String implements [FlagValue].
+func (f levelFlag) String() string {
+	if f.o == nil {
+		return "0"
+	}
+	return strconv.Itoa(levelNumber(f.o.LevelPositives))
+}
+
+// Set implements [FlagValue].
+func (f levelFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 0, 32)
+	if err != nil {
+		return err
+	}
+	positives, err := levelOf(int(n))
+	if err != nil {
+		return err
+	}
+	f.o.LevelPositives = positives
+	return nil
+}
+
+// Type implements [FlagValue].
+func (levelFlag) Type() string { return "int" }
+
+// number is the value in [Options], 0 for nil, which is in range too.
+func (f levelFlag) number() float64 {
+	if f.o.LevelPositives == nil {
+		return 0
+	}
+	return float64(*f.o.LevelPositives)
+}
+
+// levelNumber and levelOf convert [Options.LevelPositives] to and from the number in commands and
+// model files, and nothing else does. levelOf returns an error for numbers out of range.
+func levelNumber(positives *int) int {
+	switch {
+	case positives == nil:
+		return 0
+	case *positives == 0:
+		return -1
+	default:
+		return *positives
+	}
+}
+
+func levelOf(number int) (*int, error) {
+	switch {
+	case number < -1:
+		return nil, errors.New("want at least -1")
+	case number < 0:
+		return new(0), nil
+	case number == 0:
+		return nil, nil
+	default:
+		return new(number), nil
+	}
+}

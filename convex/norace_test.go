@@ -1,5 +1,0 @@
-//go:build !race
-
-package convex_test
-
-const raceEnabled = false

@@ -1,0 +1,96 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/noregret/noregret/experiment/definition"
+)
+
+// An arm that breaks a guardrail by itself is not worth a mixture where its guardrail leaves it
+// less than a share of leastMixed, or, after it was stopped before its first window had closed, of
+// leastReleased.
+const (
+	leastMixed    = 0.125
+	leastReleased = 0.25
+)
+
+// room returns the largest share that guardrail g leaves for arm k in a mixture with the other arms
+// as they were served, by the means, or by the values that are known early where these count.
+func (x *roster) room(g *definition.Guardrail, k int) float64 {
+	others := newArmStats(x.def)
+	early, n, sum := earlyView{x}, int64(0), 0.0
+	for j := range x.Arms {
+		if j != k {
+			others.merge(&x.Arms[j].Stats)
+			if early.boundedSide(g) {
+				units, s, _ := early.worstValues(g, j)
+				n, sum = n+units, sum+s
+			}
+		}
+	}
+	var best, own float64
+	if early.boundedSide(g) {
+		units, s, limit := early.worstValues(g, k)
+		best, own = limit-sum/float64(n), limit-s/float64(units)
+	} else {
+		known, ok := false, false
+		best, known = guardSlack(x.def, g, &others, x.controlStats())
+		own, ok = guardSlack(x.def, g, &x.Arms[k].Stats, x.controlStats())
+		if !known || !ok {
+			return 1
+		}
+	}
+	if !(own < 0) || math.IsNaN(best) {
+		return 1
+	}
+	return max(best, 0) / (max(best, 0) - own)
+}
+
+// vetoCrashing vetoes the arms that surely break a guardrail by themselves, by so much that it
+// leaves them hardly any share: a mixture would serve them up to that share as soon as the policy
+// has learned about them. Only guardrails that stop arms veto. The arms that were suspended until
+// now are given.
+func (x stopper) vetoCrashing(suspended []int, now int64) {
+	if x.roster.def.Policy.Kind == "fixed" || x.roster.def.Arms.Box != nil {
+		return
+	}
+	veto, in := false, x.guardInput(true)
+	for i := range x.roster.def.Guardrails {
+		g := &x.roster.def.Guardrails[i]
+		if !stopsArms(x.roster.def, g) {
+			continue
+		}
+		beyond := x.beyond(in, i)
+		for k := range x.roster.Arms {
+			a := &x.roster.Arms[k]
+			at, was := slices.BinarySearch(a.Crashed, i)
+			// The sequence that stopped a suspended arm holds at all times: once is enough.
+			stopped := slices.Contains(suspended, k)
+			if !stopped && !beyond(k) {
+				if was {
+					a.Crashed = slices.Delete(slices.Clone(a.Crashed), at, at+1)
+				}
+				continue
+			}
+			if k == x.roster.Control || !a.Active || !a.Observed || a.Stop != "" || was {
+				continue
+			}
+			least := leastMixed
+			if stopped {
+				least = leastReleased
+			}
+			if most := x.roster.room(g, k); most < least {
+				a.Stop, veto = vetoed, true
+				a.Crashed = slices.Insert(slices.Clone(a.Crashed), at, i)
+				a.Why = "guardrail " + g.Metric + ": the arm breaks it by itself, and it leaves the arm at most " +
+					strconv.FormatFloat(100*most, 'f', 1, 64) + " % of the units; until the veto is lifted"
+				x.note(now, "arm %s stopped: %s", a.Name, a.Why)
+			}
+		}
+	}
+	if veto {
+		x.replan()
+	}
+}

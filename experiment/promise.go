@@ -1,0 +1,96 @@
+package experiment
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/policy"
+)
+
+// promiser is a learner that says whether what it serves holds the hard guardrails.
+type promiser interface{ Promise() confident.Promise }
+
+// promise says what is promised of the guardrails, nil without any.
+func (x *experimentState) promise() *policy.Promise {
+	if len(x.roster.def.Guardrails) == 0 {
+		return nil
+	}
+	none := func(why string) *policy.Promise { return &policy.Promise{Text: "no promise holds: " + why} }
+	d := x.roster.def
+	switch {
+	case x.Status == policy.Concluded:
+		return none("the experiment is concluded, and nothing is served instead of its mixture")
+	case x.Status == policy.RolledBack:
+		return none("the experiment is rolled back, and all units get the control arm")
+	case d.Policy.Kind == "fixed":
+		return none("a fixed policy serves its split")
+	case d.Arms.Box != nil:
+		return none("the policy chooses points of a box, of which nothing is known at first")
+	case d.Drift.Kind != "none":
+		return none("with drift, means have no bounds that are valid at all times")
+	}
+	l, ok := x.learning.learner.(promiser)
+	if !ok {
+		return none("the learner makes none")
+	}
+	p := l.Promise()
+	if why := x.unbounded(); !p.Holds && why != "" {
+		return none(why)
+	} else if !p.Holds {
+		return none(p.Reason)
+	}
+	return &policy.Promise{
+		Holds: true, Alpha: p.Alpha,
+		Text: fmt.Sprintf("what is served holds every hard guardrail, in all rounds together with probability at "+
+			"least %s %%, where the control arm holds them and means do not change",
+			strconv.FormatFloat(100*(1-p.Alpha), 'g', 6, 64)),
+	}
+}
+
+// unbounded returns a text if hard guardrails that hold in what is served have no range, and there
+// are arms of which the learner knows nothing, "" otherwise.
+func (x *experimentState) unbounded() string {
+	d := x.roster.def
+	if !d.LearnsControl() || d.HoldsDeployed() {
+		return ""
+	}
+	var arms []string
+	for k := range x.roster.Arms {
+		if a := &x.roster.Arms[k]; a.Active && !a.Observed && k != x.roster.Control {
+			arms = append(arms, a.Name)
+		}
+	}
+	if n := len(arms); n > 5 {
+		arms = append(arms[:5], "and "+itoa(n-5)+" more")
+	}
+	for i, m := range x.roster.learned.Metrics()[len(d.Objective.Goals):] {
+		if m.Hard && !m.HasRange() && len(arms) > 0 {
+			return fmt.Sprintf("the metric of the guardrail %s has no range, and nothing is known yet of the arms %s; "+
+				"they get a hundredth of the units together", d.Guardrails[i].Metric, strings.Join(arms, ", "))
+		}
+	}
+	return ""
+}
+
+// fewRounds is the number of rounds in which hard guardrails may leave no room as too little is
+// known of the control arm.
+const fewRounds = 3
+
+// noRoom returns a text if the policy has learned from a few rounds, and hard guardrails leave no
+// room for any arm but the control.
+func (x *experimentState) noRoom() string {
+	d := x.roster.def
+	if x.Status != policy.Running || !d.LearnsControl() || x.roster.goals == nil || !x.roster.goals.HasHard() ||
+		d.HoldsDeployed() || len(x.learning.Recent) < fewRounds || !(stopView{&x.roster}).left() {
+		return ""
+	}
+	for i, p := range x.learning.learner.Serving() {
+		if x.roster.LearnedArms[i] == x.roster.Control && p < 1-1e-6 {
+			return ""
+		}
+	}
+	return "all units get the control arm: a hard guardrail leaves no room, as the control arm is not known to hold " +
+		"it by any margin"
+}
