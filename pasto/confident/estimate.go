@@ -15,6 +15,7 @@ type estimates struct {
 	level   []float64 // M: the squared error that all arms have in common
 	apart   []float64 // K·M: of y_k − y_control, where a guardrail is relative to a control arm
 	usable  []bool    // arms with a mean and a standard error
+	within  []float64 // K·2: differences from the control within rounds, with squared errors
 	work    jointWork
 }
 
@@ -67,6 +68,7 @@ func (e *estimates) estimate() bool {
 			e.estimateJointly(i)
 		} else {
 			e.estimateApart(i)
+			e.reconcile(i)
 		}
 		for k, rounds := range s.Rounds {
 			if rounds == 0 {
@@ -79,6 +81,33 @@ func (e *estimates) estimate() bool {
 		some = some || ok
 	}
 	return some
+}
+
+// reconcile replaces the differences of means from the control in relative guardrail i by those
+// within rounds where these are worse by more than two standard errors (Hausman 1978): the shares
+// have then followed the level of rounds, which happens before effects of rounds are shown.
+func (e *estimates) reconcile(i int) {
+	j, m, control := &e.s.Joint, len(e.sign), e.options.Control
+	if e.apart == nil || len(j.Size) == 0 || !e.relative[i] || e.s.Stats.Rounds[control] == 0 ||
+		!e.options.has(noReconcile) || e.work.c == 0 && !j.prepare(mostShared, control, &e.work) {
+		return
+	}
+	e.within = slices.Grow(e.within[:0], 2*len(j.Size))[:2*len(j.Size)]
+	e.estimateJointly(i)
+	for k := range j.Size {
+		e.within[2*k], e.within[2*k+1] = e.rows[k*m+i]-e.rows[control*m+i], e.apart[k*m+i]
+	}
+	e.estimateApart(i)
+	for k, rounds := range e.s.Stats.Rounds {
+		if rounds == 0 || k == control {
+			continue
+		}
+		d, square, mean := e.within[2*k], e.within[2*k+1], e.rows[control*m+i]
+		off, own := e.rows[k*m+i]-mean-d, e.apart[k*m+i]
+		if float64(e.sign[i]*off) > 0 && float64(off*off) > float64(4*max(square-own, 0.5*square)) {
+			e.rows[k*m+i], e.apart[k*m+i] = mean+d, square
+		}
+	}
 }
 
 // coefficient returns how much of what a round's arms have in common is taken out of metric i: all

@@ -28,6 +28,9 @@ const surely = 3
 // shown reports whether τ² of metric i is surely above 0.
 func (n *noise) shown(i int) bool { return n.Across[i] > float64(surely*math.Sqrt(n.Null[i])) }
 
+// mostNoise bounds variances, so that their squares do not overflow.
+const mostNoise = 1e140
+
 // fewestPairs is what the products must be worth, in rounds of many equal groups, to tell τ²: those
 // of a few units beside thousands say next to nothing.
 const fewestPairs = 0.9
@@ -95,7 +98,7 @@ func (n *noise) addProducts(s *armStats, r *roundSums) {
 			x := &r.arms[a]
 			share := x.reliable / size
 			d := float64(share * (x.mean[i] - s.Mean[x.arm*m+i]))
-			v := float64(float64(share*share) * float64(x.sigma[i]*(1/x.size+1/s.Weight[x.arm])))
+			v := min(float64(float64(share*share)*float64(x.sigma[i]*(1/x.size+1/s.Weight[x.arm]))), mostNoise)
 			sum += d
 			own += float64(d * d)
 			variance += v

@@ -88,12 +88,13 @@ const (
 	noRare
 	noFew
 	noStudent
+	noReconcile
 )
 
 var ruleNames = []string{
 	"bisection", "segments", "skew", "joint", "uneven", "spread", "vouch", "budget", "candidates", "dispersion",
 	"trust",
-	"rare", "few", "student",
+	"rare", "few", "student", "reconcile",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -122,6 +123,7 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	dispersion  the scatter between rounds raises the known variances of units
 //	trust       the pooled variance counts for at most a multiple of an arm's own
 //	few         arms of fewer than three groups get a share of their own where nothing is promised
+//	reconcile   differences from the control are those within rounds where means are at odds with them
 //	student     the caution of hard guardrails is a quantile of Student's t while little is known
 //	            of the noise
 //	rare        the pooled variance counts for more where the metric has rare events
