@@ -92,7 +92,7 @@ func parameterFreeVariants() []Entry {
 			},
 		},
 		{
-			Name: "freegrad", Kind: "convex", Bound: "‖u‖·√(V·ln(‖u‖V/(ε·h_1²)))+h·‖u‖·(1+‖u‖²/ε²), see its doc",
+			Name: "freegrad", Kind: "convex", Bound: "‖u‖·√(V·ln(‖u‖V/(ε‖g_1‖²)))+h·‖u‖·(1+‖u‖²/ε²), see its doc",
 			Knows: "nothing", Cost: "O(d)+proj",
 			Options: []Option{{"epsilon", "1", "the scale of the points"}},
 			Source:  "Mhammedi and Koolen 2020; Cutkosky 2019",
