@@ -339,6 +339,7 @@ func TestBettingDuality(t *testing.T) {
 	for _, make := range []func() GuaranteedBettor{
 		func() GuaranteedBettor { return kt(1.5) },
 		func() GuaranteedBettor { return must(NewExponentialBettor(120, 1.5)) },
+		func() GuaranteedBettor { return must(NewNewtonBettor(1.5)) },
 		func() GuaranteedBettor { return must(NewFixedFractionBettor(.3, 1.5)) },
 		func() GuaranteedBettor { return must(NewFixedFractionBettor(-.7, 1.5)) },
 		func() GuaranteedBettor { return must(NewFixedFractionBettor(0, 1.5)) },
@@ -376,7 +377,7 @@ func TestBettingDuality(t *testing.T) {
 func TestBettorRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, b := range []Bettor{
-		kt(1), must(NewExponentialBettor(5, 1)), must(NewFixedFractionBettor(.5, 1)),
+		kt(1), must(NewExponentialBettor(5, 1)), must(NewFixedFractionBettor(.5, 1)), must(NewNewtonBettor(1)),
 		must(NewLearnerBettor(must(NewKT(1, 1)), 1)),
 	} {
 		for _, c := range []float64{1, -.5} {
@@ -455,6 +456,7 @@ func TestBettorSnapshots(t *testing.T) {
 	for _, make := range []func() Bettor{
 		func() Bettor { return kt(1.5) },
 		func() Bettor { return must(NewExponentialBettor(9, 1.5)) },
+		func() Bettor { return must(NewNewtonBettor(1.5)) },
 		func() Bettor { return must(NewFixedFractionBettor(.3, 1.5)) },
 	} {
 		a, b := make(), make()
