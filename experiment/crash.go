@@ -66,7 +66,9 @@ func (x stopper) vetoCrashing(suspended []int, now int64) {
 		for k := range x.roster.Arms {
 			a := &x.roster.Arms[k]
 			at, was := slices.BinarySearch(a.Crashed, i)
-			if !beyond(k) {
+			// The sequence that stopped a suspended arm holds at all times: once is enough.
+			stopped := slices.Contains(suspended, k)
+			if !stopped && !beyond(k) {
 				if was {
 					a.Crashed = slices.Delete(slices.Clone(a.Crashed), at, at+1)
 				}
@@ -76,7 +78,7 @@ func (x stopper) vetoCrashing(suspended []int, now int64) {
 				continue
 			}
 			least := leastMixed
-			if slices.Contains(suspended, k) {
+			if stopped {
 				least = leastReleased
 			}
 			if most := x.roster.room(g, k); most < least {

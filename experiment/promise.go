@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/policy"
@@ -35,7 +36,9 @@ func (x *experimentState) promise() *policy.Promise {
 		return none("the learner makes none")
 	}
 	p := l.Promise()
-	if !p.Holds {
+	if why := x.unbounded(); !p.Holds && why != "" {
+		return none(why)
+	} else if !p.Holds {
 		return none(p.Reason)
 	}
 	return &policy.Promise{
@@ -46,16 +49,45 @@ func (x *experimentState) promise() *policy.Promise {
 	}
 }
 
-// noRoom returns a text if the policy has learned, and hard guardrails leave no room for any arm
-// but the control.
+// unbounded returns a text if hard guardrails that hold in what is served have no range, and there
+// are arms of which the learner knows nothing, "" otherwise.
+func (x *experimentState) unbounded() string {
+	d := x.roster.def
+	if !d.LearnsControl() || d.HoldsDeployed() {
+		return ""
+	}
+	var arms []string
+	for k := range x.roster.Arms {
+		if a := &x.roster.Arms[k]; a.Active && !a.Observed && k != x.roster.Control {
+			arms = append(arms, a.Name)
+		}
+	}
+	if n := len(arms); n > 5 {
+		arms = append(arms[:5], "and "+itoa(n-5)+" more")
+	}
+	for i, m := range x.roster.learned.Metrics()[len(d.Objective.Goals):] {
+		if m.Hard && !m.HasRange() && len(arms) > 0 {
+			return fmt.Sprintf("the metric of the guardrail %s has no range, and nothing is known yet of the arms %s; "+
+				"they get a hundredth of the units together", d.Guardrails[i].Metric, strings.Join(arms, ", "))
+		}
+	}
+	return ""
+}
+
+// fewRounds is the number of rounds in which hard guardrails may leave no room as too little is
+// known of the control arm.
+const fewRounds = 3
+
+// noRoom returns a text if the policy has learned from a few rounds, and hard guardrails leave no
+// room for any arm but the control.
 func (x *experimentState) noRoom() string {
 	d := x.roster.def
 	if x.Status != policy.Running || !d.LearnsControl() || x.roster.goals == nil || !x.roster.goals.HasHard() ||
-		d.HoldsDeployed() || !x.roster.Arms[x.roster.Control].Observed || !(stopView{&x.roster}).left() {
+		d.HoldsDeployed() || len(x.learning.Recent) < fewRounds || !(stopView{&x.roster}).left() {
 		return ""
 	}
 	for i, p := range x.learning.learner.Serving() {
-		if x.roster.LearnedArms[i] == x.roster.Control && p < 1-1e-9 {
+		if x.roster.LearnedArms[i] == x.roster.Control && p < 1-1e-6 {
 			return ""
 		}
 	}

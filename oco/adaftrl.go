@@ -150,7 +150,7 @@ func (l *AdaFTRL) Bound(u []float64) (float64, error) {
 	if lambda == 0 {
 		return 0, nil // all losses so far were constant on the set
 	}
-	return orInf((max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * lambda), nil
+	return orInf((excess(l.reg, u) + l.alpha2) * lambda), nil
 }
 
 // String describes the learner and its options in one line.

@@ -375,12 +375,21 @@ func (l *FTRL) Bound(u []float64) (float64, error) {
 	return orInf(float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2) + l.state.Slack), nil
 }
 
+// excess returns ψ(u) − min ψ, rounded up. On a set far from the origin both may be many times as
+// large as their difference, and their rounding errors then count.
+func excess(reg convex.Regularizer, u []float64) float64 {
+	value, least := reg.Map().Value(u), reg.Min()
+	const unit = 0x1p-53
+	rounding := float64(len(u)+8) * unit * (math.Abs(value) + math.Abs(least))
+	return max(value-least, 0) + rounding
+}
+
 // penalty is ψ(u) − min ψ, or B_ψ(u; x_0).
 func (l *FTRL) penalty(u []float64) float64 {
 	if l.center != nil {
 		return l.reg.Map().Divergence(u, l.center)
 	}
-	return max(l.reg.Map().Value(u)-l.reg.Min(), 0)
+	return excess(l.reg, u)
 }
 
 // String describes the learner and its options in one line.

@@ -2,11 +2,13 @@ package oco
 
 import (
 	"math"
+	"math/big"
 	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 	"pgregory.net/rapid"
@@ -296,4 +298,34 @@ func TestOptimality(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestExcessRoundsUp: far from the origin ψ(u) and min ψ have rounding errors above their
+// difference, and a bound must not fall below the exact one.
+func TestExcessRoundsUp(t *testing.T) {
+	const d, radius = 46, 57
+	r := random.New(1, "excess")
+	center := make([]float64, d)
+	for i := range center {
+		center[i] = 2e5 * stat.Normal(r)
+	}
+	reg := must(convex.Restrict(must(convex.NewQuadratic(d)), must(convex.NewBall(center, radius))))
+	least := make([]float64, d)
+	reg.Argmax(least, make([]float64, d))
+	for range 200 {
+		u := make([]float64, d)
+		for i := range u {
+			u[i] = least[i] + float64(1e-9*stat.Normal(r))
+		}
+		exact := new(big.Float).SetPrec(300)
+		for i := range u {
+			x, y := new(big.Float).SetPrec(300).SetFloat64(u[i]), new(big.Float).SetPrec(300).SetFloat64(least[i])
+			x.Mul(x, x)
+			exact.Add(exact, x.Sub(x, y.Mul(y, y)))
+		}
+		want, _ := exact.Float64()
+		if got := excess(reg, u); got < want/2 {
+			t.Fatalf("ψ(u) − min ψ is %v, and %v is its bound", want/2, got)
+		}
+	}
 }

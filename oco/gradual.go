@@ -217,7 +217,7 @@ func (l *GradualFTRL) Bound(u []float64) (float64, error) {
 		return 0, nil
 	}
 	// x_1 minimizes ψ, as the first hint is 0, so that the term of x_1 is 0.
-	return orInf(float64(l.state.Lambda*max(l.reg.Map().Value(u)-l.reg.Min(), 0)) + l.state.Spent.value()), nil
+	return orInf(float64(l.state.Lambda*excess(l.reg, u)) + l.state.Spent.value()), nil
 }
 
 // String describes the learner and its options in one line.

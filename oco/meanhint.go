@@ -62,7 +62,7 @@ func (l *MeanHint) VarianceBound(u []float64, lipschitz, variance float64) (floa
 	if err != nil || math.IsInf(b, 1) || l.Rounds() == 0 {
 		return b, err
 	}
-	penalty := l.scale * max(l.base.reg.Map().Value(u)-l.base.reg.Min(), 0)
+	penalty := l.scale * excess(l.base.reg, u)
 	logs := 4 * lipschitz * lipschitz * (1 + portable.Log(float64(l.Rounds())))
 	return orInf(float64(penalty) + (float64(logs)+variance)/(2*l.base.lambda*l.scale)), nil
 }

@@ -120,7 +120,7 @@ func (l *OptimisticFTRL) Bound(u []float64) (float64, error) {
 	if l.state.Dual.T == 0 {
 		return 0, nil
 	}
-	penalty := l.weight.at(l.state.Dual.T) * max(l.reg.Map().Value(u)-l.reg.Min(), 0)
+	penalty := l.weight.at(l.state.Dual.T) * excess(l.reg, u)
 	return orInf(float64(penalty) + l.state.Spent.value()/(2*l.lambda)), nil
 }
 

@@ -107,3 +107,15 @@ func TestConcludeNeedsAdmin(t *testing.T) {
 		t.Errorf("an admin: %d: %s", resp.StatusCode, page)
 	}
 }
+
+// TestPageShowsStops checks that the page of an experiment shows the stage of the ramp with what it
+// waits for, an arm that is vetoed, and what is promised of the guardrails.
+func TestPageShowsStops(t *testing.T) {
+	w := newWorld(t)
+	w.apply(strings.Replace(toy, "hard: false", "hard: true", 1) + "ramp: [{share: 0.25, units: 5000}, {share: 0.5, " +
+		"time: 1h}]\n")
+	w.get(200, nil, "POST", "/v1/experiments/toy/veto", `{"arm": "gain", "reason": "odd"}`)
+	wants(t, w.text(200, "/experiments/toy"), "stage 1 of 2, 25.0 % of the traffic", "waits for units: 0 of 5000",
+		`<span class="state breached">stopped</span> <small>by hand, until the veto is lifted: odd</small>`,
+		`<span class="state ok">promised</span> What is served holds every hard guardrail`)
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -60,7 +61,9 @@ func main() {
 	rate := flag.Float64("rate", 0.1, "rate of crashes of the crashing arm; that of the others is 0.01")
 	units := flag.Int("units", 12_000, "units an hour")
 	delay := flag.Duration("delay", time.Minute, "time from a decision to its feedback")
+	only := flag.String("only", "", "print only forms whose name begins with this")
 	flag.Parse()
+	forms = slices.DeleteFunc(forms, func(f form) bool { return !strings.HasPrefix(f.name, *only) })
 	if err := table(os.Stdout, *runs, &world{rate: *rate, units: *units, delay: *delay}, hours); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
