@@ -79,7 +79,8 @@ func (b *NewtonBettor) Conjugate(u float64) float64 {
 	logB := portable.Log(b.epsilon) - float64(portable.Log1p(b.state.Slopes.value())/(2*newtonGamma))
 	size := math.Abs(u)
 	// The guarantee rises by (b/2)·e^(Q/4) where its two parts meet, at S = Q.
-	if log := portable.Log(2*size) - logB; log > q/4 && size > 0 { // the largest S·u − φ(S) is at an S > Q
+	// Above that slope the largest S·u − φ(S) is at an S > Q.
+	if log := portable.Log(2*size) - logB; log > q/4 && size > 0 {
 		return float64(2 * size * (log + float64(q/4) - 1))
 	}
 	return exponentialConjugate(u, 2*q, logB)
@@ -97,7 +98,7 @@ func (b *NewtonBettor) MarshalBinary() ([]byte, error) {
 func (b *NewtonBettor) UnmarshalBinary(data []byte) error {
 	return restore(data, b.String(), &b.state, func(s *newtonBettorState) error {
 		n := float64(s.Wealth.T)
-		if z, q := s.Slopes.value(), s.Squares.value(); !(math.Abs(s.Beta) <= 0.5 && z >= 0 && z <= 4*n+1e-6 &&
+		if z, q := s.Slopes.value(), s.Squares.value(); !(math.Abs(s.Beta) <= 0.5 && z >= 0 && z <= float64(4*n)+1e-6 &&
 			q >= 0 && q <= n+1e-6) {
 			return snapshot.Bad("damaged: a fraction of %v, squares of sum %v and %v after %v rounds", s.Beta, z, q, n)
 		}
