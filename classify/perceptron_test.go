@@ -113,7 +113,7 @@ func TestPerceptronErratumThm82(t *testing.T) {
 }
 
 // TestPerceptronBounds: for random data, noise, scales and comparators the mistakes are within
-// every bound, and the bounds are in their order.
+// every bound, and the sharp one is the least.
 func TestPerceptronBounds(t *testing.T) {
 	r := random.New(2, "bounds")
 	for run := range 200 {
@@ -174,6 +174,9 @@ func TestPerceptronBounds(t *testing.T) {
 			squared, err := b.SquaredHinge()
 			if err != nil {
 				t.Fatal(err)
+			}
+			if least := min(hinge, squared); b.Sharp() > least*(1+1e-9) {
+				t.Fatalf("the sharp bound %v is above %v", b.Sharp(), least)
 			}
 			for what, v := range map[string]float64{"hinge": hinge, "squared": squared, "sharp": b.Sharp()} {
 				if m > v+1e-9*v {

@@ -8,16 +8,15 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// An arm that breaks a guardrail by itself is not worth a mixture where its guardrail leaves it
-// less than a share of leastMixed, or, after it was stopped before its first window had closed, of
-// leastReleased.
+// An arm that breaks a guardrail by itself is not worth mixing if the guardrail leaves it less than
+// the share leastMixed, or leastReleased if it was stopped before its first window had closed.
 const (
 	leastMixed    = 0.125
 	leastReleased = 0.25
 )
 
 // room returns the largest share that guardrail g leaves for arm k in a mixture with the other arms
-// as they were served, by the means, or by the values that are known early where these count.
+// as they were served. It uses the means, or the early values if the guardrail's metric has them.
 func (x *roster) room(g *definition.Guardrail, k int) float64 {
 	others := newArmStats(x.def)
 	early, n, sum := earlyView{x}, int64(0), 0.0
@@ -48,10 +47,10 @@ func (x *roster) room(g *definition.Guardrail, k int) float64 {
 	return max(best, 0) / (max(best, 0) - own)
 }
 
-// vetoCrashing vetoes the arms that surely break a guardrail by themselves, by so much that it
-// leaves them hardly any share: a mixture would serve them up to that share as soon as the policy
-// has learned about them. Only guardrails that stop arms veto. The arms that were suspended until
-// now are given.
+// vetoCrashing vetoes arms that break a guardrail by themselves with confidence, and so far that it
+// leaves them hardly any share. Without the veto, a mixture would serve them up to that share as
+// soon as the policy has learned about them. Only guardrails that stop arms veto. Suspended lists
+// the arms that were suspended until now.
 func (x stopper) vetoCrashing(suspended []int, now int64) {
 	if x.roster.def.Policy.Kind == "fixed" || x.roster.def.Arms.Box != nil {
 		return

@@ -26,8 +26,8 @@ type roundStats struct {
 // closeLearningRound passes the statistics of a version to the learner and returns the number of
 // units it could not use.
 //
-// Where the learner gives an arm no share, as nothing was known of it, but does once it has
-// observed the control arm, the other arms follow in a round of their own.
+// A learner that holds guardrails may give other arms a share only after it has observed the
+// control arm. Their observations then follow as a round of their own.
 func (x *learning) closeLearningRound(r *roster, stats []armStats, factors []float64) (unlearned int64) {
 	if r.goals == nil {
 		return 0

@@ -79,8 +79,8 @@ func (in *rawInput) fill() bool {
 			}
 			continue
 		}
-		// The slack of a change is that of the control arm apart: see RawGoals. The control's ratio
-		// is that of all rounds.
+		// Compared with the control arm this is the slack: see RawGoals. The control's ratio is
+		// that of all rounds.
 		shift := 0.0
 		if relative {
 			of := &in.reference.Pairs[r]
@@ -99,8 +99,8 @@ func (in *rawInput) fill() bool {
 }
 
 // set sets value i of the observation from a metric's values in the version, moved by shift and
-// divided by unit. The variance is that of one unit of the arm, such that divided by the number of
-// units it is that of the mean; it is unknown of one value.
+// divided by unit. It sets the variance so that, divided by the number of units, it is that of the
+// mean. The variance of a single value is unknown.
 func (in *rawInput) set(i, metric int, s confseq.Sequence, shift, unit float64) bool {
 	if s.N == 0 {
 		return false

@@ -27,7 +27,7 @@ func (x *experimentState) promise() *policy.Promise {
 	case d.Policy.Kind == "fixed":
 		return none("a fixed policy serves its split")
 	case d.Arms.Box != nil:
-		return none("the policy chooses points of a box, of which nothing is known at first")
+		return none("the policy chooses points of a box, about which there are no data at first")
 	case d.Drift.Kind != "none":
 		return none("with drift, means have no bounds that are valid at all times")
 	}
@@ -49,8 +49,8 @@ func (x *experimentState) promise() *policy.Promise {
 	}
 }
 
-// unbounded returns a text if hard guardrails that hold in what is served have no range, and there
-// are arms of which the learner knows nothing, "" otherwise.
+// unbounded returns a text if hard guardrails must hold in what is served, one of them has no
+// range, and the learner has no data about some arms; else "".
 func (x *experimentState) unbounded() string {
 	d := x.roster.def
 	if !d.LearnsControl() || d.HoldsDeployed() {
@@ -67,7 +67,8 @@ func (x *experimentState) unbounded() string {
 	}
 	for i, m := range x.roster.learned.Metrics()[len(d.Objective.Goals):] {
 		if m.Hard && !m.HasRange() && len(arms) > 0 {
-			return fmt.Sprintf("the metric of the guardrail %s has no range, and nothing is known yet of the arms %s; "+
+			return fmt.Sprintf("the metric of the guardrail %s has no range, and there are no data yet about the "+
+				"arms %s; "+
 				"they get a hundredth of the units together", d.Guardrails[i].Metric, strings.Join(arms, ", "))
 		}
 	}

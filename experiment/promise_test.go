@@ -12,9 +12,12 @@ func TestPromise(t *testing.T) {
 	for name, c := range map[string]struct{ metric, more, want string }{
 		"promised":  {ranged, hard, "probability at least 95 %"},
 		"its alpha": {ranged, strings.Replace(hard, "0.1}", "0.1, alpha: 0.01}", 1), "probability at least 99 %"},
-		"no range":  {"{name: m}", hard, "the guardrail m has no range, and nothing is known yet of the arms a, b;"},
-		"soft":      {ranged, strings.Replace(hard, "}", ", hard: false}", 1), "no guardrail is hard"},
-		"deployed":  {ranged, strings.Replace(hard, "}", ", hold: deployed}", 1), "deployed only"},
+		"no range": {
+			"{name: m}", hard,
+			"the guardrail m has no range, and there are no data yet about the arms a, b;",
+		},
+		"soft":     {ranged, strings.Replace(hard, "}", ", hard: false}", 1), "no guardrail is hard"},
+		"deployed": {ranged, strings.Replace(hard, "}", ", hold: deployed}", 1), "deployed only"},
 		"drift": {
 			ranged, strings.Replace(hard, "}", ", hard: false}", 1) + "drift: {kind: window, rounds: 9}\n",
 			"with drift",

@@ -111,7 +111,7 @@ func TestServedHolds(t *testing.T) {
 
 // TestServedRatioHolds is TestServedHolds for a change of a ratio: the rate of taps, of which a
 // unit has as many chances as it has views, and more in some arms than in others. Metrics have no
-// range, so that arms of which nothing is known get a hundredth of the units.
+// range, so that arms without data get a hundredth of the units.
 func TestServedRatioHolds(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t)

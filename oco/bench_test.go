@@ -57,7 +57,7 @@ func BenchmarkRound(b *testing.B) {
 				}
 				directions := 1
 				switch e.Name {
-				case "kt", "kt-l1", "kt-l2", "kt-norms", "exponential-l2":
+				case "kt", "kt-l1", "kt-l2", "kt-norms", "exponential-l2", "newton-l2":
 					directions = opposite
 				case "ons", "vaw", "curvature-ftrl":
 					directions = 16

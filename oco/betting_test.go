@@ -389,7 +389,7 @@ func TestAddedRefusesWhole(t *testing.T) {
 }
 
 // TestConstrainedReduction: ⟨g, x − u⟩ ≤ ⟨g̃, y − u⟩ for all u in the set, and g̃ is no longer than
-// g, in every norm on boxes (Cutkosky 2020, Theorem 2).
+// g, in every norm on boxes (Cutkosky 2020).
 func TestConstrainedReduction(t *testing.T) {
 	r := random.New(7, "reduction")
 	outside := 0

@@ -17,8 +17,8 @@ import (
 //
 // A bettor that makes much money is a learner without a learning rate: see [Betting]. Wealth is
 // held as its logarithm, which does not overflow. A bettor is deterministic, allocates nothing per
-// round and is not safe for concurrent use. [KTBettor], [FixedFractionBettor], [ExponentialBettor]
-// and [NewLearnerBettor] make bettors.
+// round and is not safe for concurrent use. [KTBettor], [NewtonBettor], [ExponentialBettor] and
+// [FixedFractionBettor] are bettors; [NewLearnerBettor] makes one of a learner.
 type Bettor interface {
 	// Fraction is β_t, from −1 to 1; the sign is that of the coins on which it bets.
 	Fraction() float64
@@ -29,8 +29,8 @@ type Bettor interface {
 	Observe(c float64) error
 }
 
-// GuaranteedBettor is a bettor with a lower bound on its wealth. [KTBettor], [FixedFractionBettor]
-// and [ExponentialBettor] are such.
+// GuaranteedBettor is a bettor with a lower bound on its wealth. All bettors of this package but
+// that of [NewLearnerBettor] are such.
 type GuaranteedBettor interface {
 	Bettor
 	// Conjugate is φ*(u) = sup_S S·u − φ(S), or an upper bound on it, where φ is the function with

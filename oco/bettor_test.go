@@ -279,6 +279,27 @@ func TestExponentialBettorStep(t *testing.T) {
 	}
 }
 
+// TestExponentialBettorRegret: at the horizon the regret bound is at most |u|·√(2T·ln(1 + 4Tu²/ε²))
+// + ε·(1 − 1/√2), whose values are given to ten digits; a wealth of √T at the start is better than
+// one of 1.
+func TestExponentialBettorRegret(t *testing.T) {
+	const rounds, u = 1000, 10.0
+	for epsilon, want := range map[float64]float64{1: 1606.482317, math.Sqrt(rounds): 1104.155829} {
+		closed := u*math.Sqrt(2*rounds*math.Log1p(4*rounds*u*u/(epsilon*epsilon))) + epsilon*(1-1/math.Sqrt2)
+		near(t, "closed form", closed, want)
+		l := must(NewBetting(must(NewExponentialBettor(rounds, epsilon)), 1))
+		r := random.New(9, "regret")
+		for _, c := range tosses(r, rounds, false, .05) {
+			if err := l.Update([]float64{-c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b := bound(t, l, []float64{u}); !(b <= closed) || b < closed/2 {
+			t.Errorf("ε = %v: bound %v, closed form %v", epsilon, b, closed)
+		}
+	}
+}
+
 // TestExponentialConjugateLemma97 has the conjugate's values and upper bounds to ten digits, and
 // compares it with a search (Orabona 2019, Lemma 9.7).
 func TestExponentialConjugateLemma97(t *testing.T) {
@@ -318,6 +339,7 @@ func TestBettingDuality(t *testing.T) {
 	for _, make := range []func() GuaranteedBettor{
 		func() GuaranteedBettor { return kt(1.5) },
 		func() GuaranteedBettor { return must(NewExponentialBettor(120, 1.5)) },
+		func() GuaranteedBettor { return must(NewNewtonBettor(1.5)) },
 		func() GuaranteedBettor { return must(NewFixedFractionBettor(.3, 1.5)) },
 		func() GuaranteedBettor { return must(NewFixedFractionBettor(-.7, 1.5)) },
 		func() GuaranteedBettor { return must(NewFixedFractionBettor(0, 1.5)) },
@@ -355,7 +377,7 @@ func TestBettingDuality(t *testing.T) {
 func TestBettorRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, b := range []Bettor{
-		kt(1), must(NewExponentialBettor(5, 1)), must(NewFixedFractionBettor(.5, 1)),
+		kt(1), must(NewExponentialBettor(5, 1)), must(NewFixedFractionBettor(.5, 1)), must(NewNewtonBettor(1)),
 		must(NewLearnerBettor(must(NewKT(1, 1)), 1)),
 	} {
 		for _, c := range []float64{1, -.5} {
@@ -434,6 +456,7 @@ func TestBettorSnapshots(t *testing.T) {
 	for _, make := range []func() Bettor{
 		func() Bettor { return kt(1.5) },
 		func() Bettor { return must(NewExponentialBettor(9, 1.5)) },
+		func() Bettor { return must(NewNewtonBettor(1.5)) },
 		func() Bettor { return must(NewFixedFractionBettor(.3, 1.5)) },
 	} {
 		a, b := make(), make()

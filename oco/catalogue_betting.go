@@ -92,7 +92,25 @@ func parameterFreeVariants() []Entry {
 			},
 		},
 		{
-			Name: "freegrad", Kind: "convex", Bound: "‖u‖·√(V·ln(‖u‖V/(ε·h_1²)))+h·‖u‖·(1+‖u‖²/ε²), see its doc",
+			Name: "newton-l2", Kind: "convex", Bound: "(‖u‖·√(Q·ln(‖u‖Q/ε))+‖u‖·ln(‖u‖Q/ε))·L, Q = Σ‖g_t‖²/L²",
+			Knows: "L", Cost: "O(d)+proj",
+			Options: []Option{epsilonOption("1")},
+			Source:  "Cutkosky and Orabona 2018",
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
+				return constrained(p.Set, func(d int) (Learner, error) {
+					if err := known("lipschitz", p.Lipschitz); err != nil {
+						return nil, err
+					}
+					bettor, err := NewNewtonBettor(option(o, "epsilon", 1))
+					if err != nil {
+						return nil, err
+					}
+					return NewEuclideanBetting(d, bettor, p.Lipschitz)
+				})
+			},
+		},
+		{
+			Name: "freegrad", Kind: "convex", Bound: "‖u‖·√(V·ln(‖u‖V/(ε‖g_1‖²)))+h·‖u‖·(1+‖u‖²/ε²), see its doc",
 			Knows: "nothing", Cost: "O(d)+proj",
 			Options: []Option{{"epsilon", "1", "the scale of the points"}},
 			Source:  "Mhammedi and Koolen 2020; Cutkosky 2019",
@@ -201,19 +219,7 @@ func newExponentialL2(d int, p Problem, o map[string]float64) (Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	magnitude, err := NewBetting(bettor, p.Lipschitz)
-	if err != nil {
-		return nil, err
-	}
-	ball, err := convex.NewCenteredBall(d, 1)
-	if err != nil {
-		return nil, err
-	}
-	direction, err := NewSubgradientDescent(ball, nil, Adaptive(math.Sqrt2))
-	if err != nil {
-		return nil, err
-	}
-	return NewMagnitudeDirection(magnitude, direction, convex.L2)
+	return NewEuclideanBetting(d, bettor, p.Lipschitz)
 }
 
 // constrained plays in a set with a learner on ℝ^d, whose origin is moved to the point of the set

@@ -10,7 +10,7 @@ import (
 )
 
 // Constrained makes a learner on ℝ^d play in a closed convex set V: the reduction of Cutkosky and
-// Orabona (2018, Theorem 3), in the form of Cutkosky (2020, Theorem 2), whose regret is not twice
+// Orabona (2018), in the form of Cutkosky (2020), whose regret is not twice
 // the learner's. The learner plays y_t, Constrained plays the projection x_t = Π_V(y_t). With v =
 // (y_t − x_t)/‖y_t − x_t‖ the learner gets
 //

@@ -31,7 +31,8 @@
 //
 // On ℝ^d the best learning rate depends on the unknown ‖u‖. Coin betting needs none: a [Bettor]
 // that makes much money is a learner whose regret is within a logarithm of the best rate's for
-// every u at once ([Betting]). Take [CoordinateKT] for sparse features and subgradients bounded in
+// every u at once ([Betting]). Take [NewEuclideanBetting] with a [NewtonBettor] where L is a loose
+// bound on the subgradients, [CoordinateKT] for sparse features and subgradients bounded in
 // each coordinate, [NewEuclideanKT] or [NewL1KT] for other norms, and [FreeGrad] where no Lipschitz
 // constant is known. [Shifted] moves their origin to a guess of the best point, [Constrained] takes
 // them to any convex set, [Added] gives the best guarantee of several. On the simplex,

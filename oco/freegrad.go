@@ -4,35 +4,36 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/internal/vec"
 )
 
 // FreeGrad is scale-free, parameter-free online linear optimization on ℝ^d: coin betting that knows
-// neither ‖u‖ nor a Lipschitz constant. It is FreeGrad of Mhammedi and Koolen (2020, Algorithm 1)
-// with the hints and the artificial constraint of Cutkosky (2019), without restarts.
+// neither ‖u‖ nor a Lipschitz constant. It is FreeGrad of Mhammedi and Koolen (2020) with the hints
+// and the artificial constraint of Cutkosky (2019), without restarts.
 //
-// Let h_t = max_{i<t} ‖g_i‖, the first one above 0 be h_1, and ḡ_t = g_t·min(1, h_t/‖g_t‖). With
-// the subgradients g̃_i that the play has used, θ = −Σ g̃_i and V = h_1² + Σ‖g̃_i‖², the potential
-// is
+// Rounds with a subgradient of 0 change nothing; t counts the others. Let h_t = max_{i<t} ‖g_i‖ and
+// ḡ_t = g_t·min(1, h_t/‖g_t‖), which is 0 in the first round. With the g̃_i below, θ = −Σ_{i<t}
+// g̃_i and V = ‖g_1‖² + Σ_{i<t} ‖g̃_i‖², the potential is
 //
-//	Ψ(θ, V, h) = (ε·h_1²/√V)·exp(‖θ‖²/(2V + 2h‖θ‖)),   y_t = ∇_θ Ψ(θ, V, h_t).
+//	Ψ(θ, V, h) = (ε·‖g_1‖²/√V)·exp(‖θ‖²/(2V + 2h‖θ‖)),   y_t = ∇_θ Ψ(θ, V, h_t).
 //
 // It plays the projection x_t of y_t on the ball of radius D_t = ε·√(max_{k<t}
-// Σ_{i≤k}‖g_i‖/h_{k+1}), and uses g̃_t = ḡ_t, less its part along y_t if that would drive a y_t
-// outside the ball farther out (see [Constrained]). ε is a length, a guess of ‖u‖ that enters the
+// Σ_{i≤k}‖g_i‖/h_{k+1}). g̃_t is ḡ_t, less its part along y_t if y_t is outside the ball and that
+// would drive it farther out (see [Constrained]). ε is a length, a guess of ‖u‖ that enters the
 // bound in a logarithm. Multiplying all subgradients by a constant changes no point.
 //
-// Guarantee (Bound): Ψ falls by at least ⟨g̃_t, y_t⟩ in every round (Mhammedi and Koolen 2020,
-// Theorem 1), and g_t differs from ḡ_t by h_{t+1} − h_t, so that the regret is at most
+// Guarantee (Bound): Ψ falls by at least ⟨g̃_t, y_t⟩ in every round (Mhammedi and Koolen 2020), and
+// ‖g_t − ḡ_t‖ = h_{t+1} − h_t, so that the regret is at most
 //
-//	ε·h_1 + sup_θ (‖θ‖·‖u‖ − Ψ(θ, V, h)) + Σ (h_{t+1} − h_t)·‖x_t‖ + h·‖u‖ + C(u)
+//	ε·‖g_1‖ + sup_θ (‖θ‖·‖u‖ − Ψ(θ, V, h)) + Σ (h_{t+1} − h_t)·‖x_t‖ + h·‖u‖ + C(u)
 //
-// with V and h after the last round. The second term is of order ‖u‖·√(V·ln(‖u‖V/(εh_1²))) +
-// h·‖u‖·ln(...). C(u) is for comparators that were outside the ball, 0 if ‖u‖ ≤ D_t in all rounds
-// in which it shortened a subgradient, and at most h·‖u‖·(1 + ‖u‖²/ε²) for all. A round costs O(d);
-// memory is O(d).
+// with V and h after the last round. The second term is of order ‖u‖·√(V·ln(‖u‖V/(ε‖g_1‖²))) +
+// h·‖u‖·ln(...). C(u) is for comparators that were outside the ball: it is 0 if ‖u‖ ≤ D_t in all
+// rounds in which the ball shortened a subgradient, and never above h·‖u‖·(1 + ‖u‖²/ε²). A round
+// costs O(d); memory is O(d).
 type FreeGrad struct {
 	epsilon float64
 	state   freeGradState
@@ -47,7 +48,7 @@ type freeGradState struct {
 	T         int
 	Theta     []float64
 	V         squares
-	First     float64 // h_1
+	First     float64 // ‖g_1‖
 	Largest   float64 // h_t
 	Mass      float64 // Σ‖g_i‖
 	Reach     float64 // (D_t/ε)²
@@ -113,8 +114,8 @@ func (l *FreeGrad) Predict() []float64 {
 	return l.point
 }
 
-// Update implements [Learner]. It refuses subgradients whose sum of norms leaves the range of
-// float64.
+// Update implements [Learner]. It refuses a subgradient with which the sum of the norms, or of
+// their products with the points, leaves the range of float64.
 func (l *FreeGrad) Update(g []float64) error {
 	largest, err := checkVector("gradient", g, l.Dim())
 	if err != nil {
@@ -128,17 +129,22 @@ func (l *FreeGrad) Update(g []float64) error {
 	}
 	l.Predict()
 	st := &l.state
+	overhead := st.Overhead
+	overhead.add(float64(max(n-st.Largest, 0) * l.length))
 	switch {
 	case largest == 0:
 		st.T++
 		return nil
+	case !vec.IsFinite(overhead.value()):
+		return noregret.BadInputf("gradient", "its norm %v times that of the point, %v, leaves the range of float64", n,
+			l.length)
 	case st.First == 0:
 		st.First = n
 		st.V.add(s, e)
 	default:
 		l.step(g, n)
-		st.Overhead.add(float64(max(n-st.Largest, 0) * l.length))
 	}
+	st.Overhead = overhead
 	st.Largest = max(st.Largest, n)
 	st.Mass += n
 	st.Reach = max(st.Reach, st.Mass/st.Largest)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestFreeGradPotential: Ψ(θ − g, V + ‖g‖², h) ≤ Ψ(θ, V, h) − ⟨g, ∇_θ Ψ⟩ for every ‖g‖ ≤ h and
-// every V > 0 (Mhammedi and Koolen 2020, Theorem 1), and Ψ falls in h. Neither holds without the h
+// every V > 0 (Mhammedi and Koolen 2020), and Ψ falls in h. Neither holds without the h
 // in Ψ.
 func TestFreeGradPotential(t *testing.T) {
 	r := random.New(1, "potential")

@@ -380,7 +380,7 @@ func (l *FTRL) Bound(u []float64) (float64, error) {
 func excess(reg convex.Regularizer, u []float64) float64 {
 	value, least := reg.Map().Value(u), reg.Min()
 	const unit = 0x1p-53
-	rounding := float64(len(u)+8) * unit * (math.Abs(value) + math.Abs(least))
+	rounding := float64(float64(len(u)+8) * unit * (math.Abs(value) + math.Abs(least)))
 	return max(value-least, 0) + rounding
 }
 

@@ -47,6 +47,9 @@ func bettingContenders(r *random.Source, d, n int) []contender {
 	add(contender{name: "kt-l2", set: whole, limit: euclidean, make: func() Learner {
 		return must(NewEuclideanKT(d, L, epsilon))
 	}})
+	add(contender{name: "newton-l2", set: whole, limit: euclidean, make: func() Learner {
+		return must(NewEuclideanBetting(d, must(NewNewtonBettor(epsilon)), L))
+	}})
 	add(contender{name: "kt-l1", set: whole, limit: infinity, make: func() Learner {
 		return must(NewL1KT(d, L, epsilon))
 	}})
@@ -66,6 +69,7 @@ func bettingContenders(r *random.Source, d, n int) []contender {
 		func() Bettor { return must(NewKTBettor(epsilon)) },
 		func() Bettor { return must(NewExponentialBettor(horizon, epsilon)) },
 		func() Bettor { return must(NewFixedFractionBettor(.4, epsilon)) },
+		func() Bettor { return must(NewNewtonBettor(epsilon)) },
 	} {
 		add(contender{name: "betting", set: one, limit: euclidean, make: func() Learner {
 			return must(NewBetting(b(), L))

@@ -59,6 +59,17 @@ func NewMagnitudeDirection(magnitude, direction Learner, norm convex.Norm) (*Mag
 //
 //	‖u‖·L·√(T·ln(1 + 24T²‖u‖²/ε²)) + L·ε + 2√2·‖u‖·√(Σ‖g_t‖²).
 func NewEuclideanKT(d int, lipschitz, epsilon float64) (*MagnitudeDirection, error) {
+	b, err := NewKTBettor(epsilon)
+	if err != nil {
+		return nil, err
+	}
+	return NewEuclideanBetting(d, b, lipschitz)
+}
+
+// NewEuclideanBetting is [NewEuclideanKT] with another bettor before its first round: with a
+// [NewtonBettor] the regret is of order ‖u‖·√(Σ‖g_t‖²·ln(T‖u‖/ε)) + ‖u‖·L·ln(T‖u‖/ε) + L·ε, which
+// is far less if most subgradients are far shorter than L.
+func NewEuclideanBetting(d int, b Bettor, lipschitz float64) (*MagnitudeDirection, error) {
 	ball, err := convex.NewCenteredBall(d, 1)
 	if err != nil {
 		return nil, err
@@ -67,7 +78,7 @@ func NewEuclideanKT(d int, lipschitz, epsilon float64) (*MagnitudeDirection, err
 	if err != nil {
 		return nil, err
 	}
-	magnitude, err := NewKT(lipschitz, epsilon)
+	magnitude, err := NewBetting(b, lipschitz)
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,12 @@ func (d *Definition) goals(hard bool) (*pasto.Goals, error) {
 	}, func(m pasto.Metric) pasto.Metric { return m })
 }
 
-// RawGoals returns the objective for a learner that observes the arms' own means, with the limits
-// as thresholds: of a metric its mean, of a ratio numerator − c·denominator for the limit c, with
-// threshold 0. Changes are relative to the learner's control arm; those of ratios are shifted so
-// that the control arm's value is c times its denominator, less its slack. Values of soft
-// guardrails whose price is in units of the control's mean are to be divided by it.
+// RawGoals returns the objective for a learner that observes the arms' own values. Limits are its
+// thresholds, and changes are relative to the learner's control arm. For a ratio x/d the values are
+// x − c·d for the limit c, with threshold 0. For a change δ of a ratio they are x − c·d + c·D,
+// where D is the control arm's mean denominator and c = r + δ·|r| for its ratio r: compared with
+// the control arm, that is the slack x − c·d less the error of r. If the price of a soft guardrail
+// is in units of the control's mean, its values are to be divided by that mean.
 func (d *Definition) RawGoals() (*pasto.Goals, error) {
 	ranged := func(m pasto.Metric) pasto.Metric {
 		of := d.Metric(m.Name)
