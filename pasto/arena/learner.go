@@ -60,8 +60,10 @@ type Entry struct {
 func Learners() []Entry {
 	two, safe := Caution{Deployed: 2}, Caution{Deployed: 2, Served: true}
 	list := []Entry{
-		{"default", "package confident with its default options and the control", safe,
-			Default(confident.DefaultOptions())},
+		{
+			"default", "package confident with its default options and the control", safe,
+			Default(confident.DefaultOptions()),
+		},
 		{"test-single", "a uniform test, then the best single arm", two, plain(newTestSingle)},
 		{"test-mixture", "a uniform test, then the best mixture", two, plain(newTestMixture)},
 		{"thompson", "Thompson sampling of priced single arms", Caution{}, plain(newThompson)},
