@@ -184,8 +184,8 @@ func (l *Learner) learn(obs []pasto.Observation) {
 			s.Unobserved--
 		}
 		s.Stats.add(x)
-		if s.Changes.Seen[x.arm] = float64(s.T); x.weight > 0 {
-			s.Changes.add(x, float64(s.T))
+		if x.weight > 0 {
+			s.Changes.add(x)
 		}
 	}
 }

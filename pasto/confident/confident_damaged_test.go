@@ -52,7 +52,6 @@ func TestConfidentDamaged(t *testing.T) {
 		"limit":            func(s *state) { s.Changes.BlockLimit[0] = 2 * mostBlock },
 		"segment":          func(s *state) { s.Changes.SegmentWeight[0] = 2 * s.Stats.Weight[0] },
 		"block too large":  func(s *state) { s.Changes.BlockWeight[0] = 2 * s.Stats.Weight[0] },
-		"seen":             func(s *state) { s.Changes.Seen[0] = float64(s.T + 1) },
 		"rounds":           func(s *state) { s.Stats.Rounds[2] = math.NaN() },
 		"negative rounds":  func(s *state) { s.Stats.Rounds[2] = -1 },
 		"many rounds":      func(s *state) { s.Stats.Rounds[0] = s.Stats.Count[0] + 1 },

@@ -7,8 +7,6 @@ import "math"
 // are adjusted by the other arms of their rounds (see armStats), so that what all arms have in
 // common is no change; where rounds have one arm they are the arm's own.
 type detector struct {
-	Seen          []float64 // K: the last round that served the arm
-	Start         []float64 // K: the round in which the running segment began
 	Rounds        []float64 // K: rounds that count since the arm began
 	SegmentWeight []float64 // K
 	SegmentMean   []float64 // K·M
@@ -29,7 +27,7 @@ const (
 
 func (d *detector) perArm() []*[]float64 {
 	return []*[]float64{
-		&d.Seen, &d.Start, &d.Rounds, &d.SegmentWeight, &d.BlockRounds, &d.BlockLimit, &d.BlockWeight,
+		&d.Rounds, &d.SegmentWeight, &d.BlockRounds, &d.BlockLimit, &d.BlockWeight,
 		&d.SegmentSize, &d.BlockSize,
 	}
 }
@@ -39,11 +37,8 @@ func (d *detector) rows() []*[]float64 {
 }
 
 // add adds the adjusted value of an arm in a round.
-func (d *detector) add(x *armRound, round float64) {
+func (d *detector) add(x *armRound) {
 	k, m := x.arm, len(x.adjusted)
-	if d.SegmentWeight[k] == 0 {
-		d.Start[k] = round
-	}
 	d.Rounds[k]++
 	d.BlockRounds[k]++
 	update := func(sum, means []float64, weight float64, row []float64) {
@@ -65,7 +60,7 @@ func (d *detector) length(k int) int64 { return int64(d.Rounds[k]-1)%segment + 1
 // end begins a new segment of arm k after 16 rounds, and a new block after as many as it has: 32,
 // 64, ... up to half of all rounds or 1,024, and again.
 func (d *detector) end(k int) {
-	m := len(d.SegmentMean) / len(d.Seen)
+	m := len(d.SegmentMean) / len(d.Rounds)
 	if d.length(k) == segment {
 		d.SegmentWeight[k], d.SegmentSize[k] = 0, 0
 		clear(d.SegmentMean[k*m : (k+1)*m])
@@ -85,7 +80,7 @@ func (d *detector) end(k int) {
 
 // forget begins arm k anew.
 func (d *detector) forget(k int) {
-	m := len(d.SegmentMean) / len(d.Seen)
+	m := len(d.SegmentMean) / len(d.Rounds)
 	for _, v := range d.perArm() {
 		(*v)[k] = 0
 	}
@@ -111,13 +106,8 @@ func (l *Learner) changed() bool {
 		l.signs = append(l.signs, sign)
 		most = max(most, sign)
 	}
-	since := float64(s.T)
 	for a := range l.round.arms {
-		k := l.round.arms[a].arm
-		if most > 1 && l.signs[a] >= float64(nearly*most) {
-			since = min(since, d.Start[k])
-		}
-		d.end(k)
+		d.end(l.round.arms[a].arm)
 	}
 	if most <= 1 {
 		return false
@@ -127,12 +117,6 @@ func (l *Learner) changed() bool {
 		if sign >= float64(nearly*most) {
 			s.Found++
 			l.beginAnew(l.round.arms[a].arm)
-		}
-	}
-	// Nobody can vouch for arms that have not been served since: they may have changed as well.
-	for k, seen := range d.Seen {
-		if s.Active[k] && s.Stats.Rounds[k] > 0 && seen < since && l.options.has(noVouch) {
-			l.beginAnew(k)
 		}
 	}
 	return true

@@ -80,7 +80,6 @@ const (
 	noJoint
 	noUneven
 	noSpread
-	noVouch
 	noBudget
 	noCandidates
 	noDispersion
@@ -92,7 +91,7 @@ const (
 )
 
 var ruleNames = []string{
-	"bisection", "segments", "skew", "joint", "uneven", "spread", "vouch", "budget", "candidates", "dispersion",
+	"bisection", "segments", "skew", "joint", "uneven", "spread", "budget", "candidates", "dispersion",
 	"trust",
 	"rare", "few", "student", "reconcile",
 }
@@ -117,7 +116,6 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	joint       what the arms of a round have in common cancels in their comparison
 //	uneven      optimism goes by an arm's own scatter where that is far above the pooled one
 //	spread      a share of 0.1/√(t+10), and more while little is known, is spread over all arms
-//	vouch       a change begins arms anew that have not been served since it began
 //	budget      exploration under a promise gives an arm less, the more slack a unit of it takes
 //	candidates  exploration under a promise prefers the arms of the optimistic mixture
 //	dispersion  the scatter between rounds raises the known variances of units

@@ -152,7 +152,7 @@ func (s *state) armsFit() bool {
 	for k, active := range s.Active {
 		rounds := u.Rounds[k]
 		switch {
-		case rounds != math.Trunc(rounds) || rounds > float64(s.T) || u.Count[k] < rounds || d.Seen[k] > float64(s.T):
+		case rounds != math.Trunc(rounds) || rounds > float64(s.T) || u.Count[k] < rounds:
 			return false
 		case (rounds > 0) != (u.Weight[k] > 0) || (rounds > 0) != (u.Heavy[k] > 0) || rounds == 0 && u.Free[k] > 0:
 			return false

@@ -28,6 +28,7 @@ type world struct {
 	shock   float64 // standard deviation of what the groups of a round have in common
 	event   bool    // values are 1 with the mean's probability, and 0
 	garbage float64 // what one value of the last arm has more, in round 300
+	first   int     // the round of the first score, 64 if left out
 	broken  float64 // the price of a hard guardrail that the deployed mixture breaks
 }
 
@@ -46,6 +47,9 @@ func (w *world) play(o confident.Options, seed uint64) (float64, error) {
 		return 0, err
 	}
 	score, n, next, garbage := 0.0, 0.0, 64, w.garbage
+	if w.first > 0 {
+		next = w.first
+	}
 	for t := 1; t <= w.rounds; t++ {
 		if w.later != nil && t == w.rounds/2 {
 			if means = w.later; true {
@@ -204,6 +208,8 @@ func scenes() []scene {
 		frozen[k], quiet[k] = []float64{0}, []float64{.1}
 	}
 	frozen[1], quiet[1] = []float64{1}, []float64{10}
+	many, loud := rows(20, 0), rows(20, .3)
+	many[1], loud[1] = []float64{1}, []float64{3}
 	drifted := [][]float64{{2, -2}, {0, .5}}
 	return []scene{
 		fixed("a σ=5", world{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
@@ -238,6 +244,13 @@ func scenes() []scene {
 		}),
 		fixed("one noisy arm", world{goals: goals(false, 0), means: three, sd: noisy, groups: 10, rounds: 2048}),
 		fixed("the best arm is noisy", world{goals: goals(false), means: frozen, sd: quiet, groups: 10, rounds: 2048}),
+		fixed("the best of twenty is noisy", world{
+			goals: goals(false), means: many, sd: loud, groups: 1, rounds: 3000,
+		}),
+		fixed("first rounds", world{
+			goals: goals(true, 0), means: five, sd: rows(5, 1, 1), groups: 100, rounds: 4, shock: .5, broken: 1,
+			first: 2,
+		}),
 		fixed("hard guardrails", world{
 			goals: goals(true, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 8192,
 			broken: 1,
@@ -245,14 +258,17 @@ func scenes() []scene {
 		uniform("hard 100 arms", 100, 3, false, world{
 			goals: goals(true, .3, .3), sd: rows(100, 5, 5, 5), groups: 10, rounds: 4096, broken: 1,
 		}),
-		service("small control", 2000, .2),
-		service("service", 20_000, 0),
+		service("small control", 2000, .2, 1),
+		service("service", 20_000, 0, 1),
+		service("clustered units", 20_000, 0, 6),
 	}
 }
 
 // service is a scene of Bernoulli rates with a control arm, a hard relative guardrail and a level
-// that follows a season; its score is the served gain, in units of the control's gain.
-func service(name string, units int, share float64) scene {
+// that follows a season; its score is the served gain, in units of the control's gain, less one for
+// each round in which what is served breaks the guardrail. Groups scatter by clusters times the
+// variance of independent units.
+func service(name string, units int, share, clusters float64) scene {
 	options := func() confident.Options {
 		o := confident.DefaultOptions()
 		o.Control, o.Share = 0, share
@@ -280,20 +296,25 @@ func service(name string, units int, share float64) scene {
 		for n := range rounds {
 			level := 1 + .5*math.Sin(float64(n)/5)
 			var obs []pasto.Observation
+			guard := 0.0
 			for k, p := range l.Serving() {
 				score += p * (x[k]/.05 - 1) / rounds
+				guard += p * y[k]
 				size := math.Floor(p * float64(units))
 				if size < 1 {
 					continue
 				}
 				draw := func(rate float64) float64 {
-					v := rate + math.Sqrt(rate*(1-rate)/size)*stat.Normal(r)
+					v := rate + math.Sqrt(clusters*rate*(1-rate)/size)*stat.Normal(r)
 					return min(max(math.Round(v*size)/size, 0), 1)
 				}
 				a, b := draw(level*x[k]), draw(level*y[k])
 				obs = append(obs, pasto.Observation{
 					Arm: k, Size: size, Metrics: []float64{a, b}, Variances: []float64{a * (1 - a), b * (1 - b)},
 				})
+			}
+			if guard < .95*y[0]-1e-12 {
+				score -= 1. / rounds
 			}
 			if err := l.Observe(obs); err != nil {
 				return 0, err
