@@ -220,7 +220,7 @@ func TestHardOnFirstRounds(t *testing.T) {
 	}{
 		{"batches", func(int) int {
 			return 100
-		}, []int{1, 2, 3, 5, 10, 20, 100}, []float64{.01, .07, .06, .08, .06, .05, .06}},
+		}, []int{1, 2, 3, 5, 10, 20, 100}, []float64{.01, .07, .08, .08, .06, .05, .06}},
 		{"one batch", func(n int) int {
 			return 1 + 99*max(2-n, 0)
 		}, []int{1, 10, 100, 1000, 3000}, []float64{.01, .13, .11, .06, .06}},

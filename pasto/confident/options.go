@@ -84,16 +84,14 @@ const (
 	noCandidates
 	noDispersion
 	noTrust
-	noRare
 	noFew
-	noStudent
 	noReconcile
 )
 
 var ruleNames = []string{
 	"bisection", "segments", "skew", "joint", "uneven", "spread", "budget", "candidates", "dispersion",
 	"trust",
-	"rare", "few", "student", "reconcile",
+	"few", "reconcile",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -122,9 +120,6 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	trust       the pooled variance counts for at most a multiple of an arm's own
 //	few         arms of fewer than three groups get a share of their own where nothing is promised
 //	reconcile   differences from the control are those within rounds where means are at odds with them
-//	student     the caution of hard guardrails is a quantile of Student's t while little is known
-//	            of the noise
-//	rare        the pooled variance counts for more where the metric has rare events
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {
 		if name == rule {

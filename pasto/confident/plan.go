@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -30,9 +29,6 @@ const (
 	// bisectionSteps is the number of bisections that look for the largest feasible share of the
 	// caution of hard guardrails.
 	bisectionSteps = 6
-	// mostCaution bounds the quantiles of Student's t, which grow without bound as the degrees of
-	// freedom go to 0.
-	mostCaution = 100
 	// noisier is how many times the pooled variance an arm's own must be to be used alone.
 	noisier = 4
 	// A solution takes at most solverSteps passes over all arms, and of large problems so many that
@@ -148,9 +144,6 @@ func (w *planner) moveEstimates(sign, room float64) {
 				z = -w.caution[i]
 			}
 			if w.isHard(i) {
-				if free := w.freedom(); sign < 0 && z < 0 && free < 1000 && w.options.has(noStudent) {
-					z = -min(stat.Student(-z, free), mostCaution)
-				}
 				z = float64(z * room)
 			}
 			row[i] = w.movedBy(k, i, z)
