@@ -126,7 +126,8 @@ func TestReducedVarianceIsUnbiased(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, losses, round := []float64{.5, .3, .2}, []float64{.25, .5, 1}, 60 // 16/60 is between .2 and .3
+		const round = 60 // 16/60 is between .2 and .3
+		p, losses := []float64{.5, .3, .2}, []float64{.25, .5, 1}
 		mean := make([]float64, 3)
 		for arm, x := range p {
 			sums := make([]float64, 3)
