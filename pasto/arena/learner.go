@@ -3,6 +3,7 @@ package arena
 import (
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
 )
 
 // Learner plays a world round by round. Arm 0 is the control. A learner need not be safe for
@@ -59,7 +60,10 @@ type Entry struct {
 func Learners() []Entry {
 	two, safe := Caution{Deployed: 2}, Caution{Deployed: 2, Served: true}
 	list := []Entry{
-		{"default", "package confident with its default options and the control", safe, newDefault},
+		{
+			"default", "package confident with its default options and the control", safe,
+			Default(confident.DefaultOptions()),
+		},
 		{"test-single", "a uniform test, then the best single arm", two, plain(newTestSingle)},
 		{"test-mixture", "a uniform test, then the best mixture", two, plain(newTestMixture)},
 		{"thompson", "Thompson sampling of priced single arms", Caution{}, plain(newThompson)},

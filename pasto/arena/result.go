@@ -15,6 +15,9 @@ import (
 type Options struct {
 	// Families and Learners are names; none means all.
 	Families, Learners []string
+	// Entries are played in place of Learners where there are any: the first is the one that
+	// verdicts are about if its name is "default".
+	Entries []Entry
 	// Runs is the number of runs of each family, at least 2.
 	Runs int
 	// Seed is that of all randomness.
@@ -140,7 +143,9 @@ func (o *Options) find() (families []Family, entries []Entry, err error) {
 			families = append(families, *f)
 		}
 	}
-	if len(o.Learners) > 0 {
+	if len(o.Entries) > 0 {
+		entries = o.Entries
+	} else if len(o.Learners) > 0 {
 		entries = nil
 		for _, name := range o.Learners {
 			e, err := FindLearner(name)

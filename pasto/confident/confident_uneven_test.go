@@ -106,7 +106,7 @@ func TestConstantIsNotNoiseless(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if se := math.Sqrt(l.SquaredError(0, 0)); !(se > .01) {
+	if se := standardError(l, 0, 0); !(se > .01) {
 		t.Errorf("the constant arm has an error of %v", se)
 	}
 }

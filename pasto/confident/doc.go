@@ -7,28 +7,18 @@
 // ε_t/K = 0.001/√t, one draw adds 100·û/√t to its estimate, and the error decays like t^−¼:
 // progress is made and lost again. Its fixed step 0.1/K is slow besides. Clips and floors mend the
 // first and not the second. [Learner] has neither weight nor step. It solves the plug-in problem
-// exactly, in rounds that grow by 5 % and whenever an arm's observations have doubled: once with
-// estimates moved up by two standard errors, to learn from, and once with estimates moved down by
-// half of one, to deploy. As there is no rate at
-// which to move, it uses the solver of package optimum and not the mirror learners of package oco.
+// exactly, once with estimates moved up by two standard errors, to learn from, and once with
+// estimates moved down by half of one, to deploy. As there is no rate at which to move, it uses the
+// solver of package optimum and not the mirror learners of package oco.
 //
-// # Measurements
+// # Parts
 //
-// Relative gain R of the deployed mixture on the paper's random instances (100 arms, 10 groups a
-// round; 1 is the optimum, 0 the best single arm, below 0 is worse than that), over 1,000 runs (at
-// 10⁵ over 60 of the paper's form), at t = 10³, 10⁴ and 10⁵ (where run):
-//
-//	noise σ    default                  the paper's form
-//	0.1        0.999   1.000            −13.9   −2.52    0.51
-//	0.5        0.976   0.996            −14.1   −2.56    0.32
-//	1          0.897   0.987   1.00     −14.8   −2.65   −1.62
-//	5         −2.04    0.50    0.96     −27.2  −32.9   −40.3
-//
-// The paper's toy with noise of standard deviation 5, mean objective at t = 10, 10², 10³, 10⁴ over
-// 1,000 runs (optimum 1.0125, best single arm 0): default −1.29, 0.52, 0.93, 0.998; paper −0.81,
-// −0.29, 0.31, 0.81. The toy's uniform start is by luck at 98.8 % of its optimum, and algorithms
-// that move slowly stay there: before t = 50 or so the paper's form deploys the better mixture on
-// it, and not on the random instances.
+// A round goes through them in this order. The moments of each arm (armStats) take the groups of a
+// round together (roundSums), as they are and adjusted by what the other arms of the round deviate
+// by. The noise says what rounds have in common and what units leave out; the joint model compares
+// arms within rounds where that matters. The detector begins arms anew that have changed. The
+// estimates, a function of all these, are what the planner solves with, under the bounds of the
+// guard, which makes safe what the learner serves.
 //
 // # Hard guardrails
 //
@@ -41,6 +31,6 @@
 // What the arms of a round have in common, a season, growth, the shock of a day, cancels in their
 // comparison and is no change (see [Learner]).
 //
-// docs/pasto.md has the tables, how the constants were chosen, what was measured on real data, and
-// the cost.
+// docs/pasto.md has the measurements, which rule pays where, and the cost; docs/arena.md has the
+// learner beside its peers on problems as users have them.
 package confident

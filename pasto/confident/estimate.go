@@ -2,69 +2,80 @@ package confident
 
 import (
 	"math"
-
-	"github.com/noregret/noregret/pasto"
+	"slices"
 )
 
 // estimates are what the state says about the arms' means. They are a function of the state, and
 // are computed anew for each solution.
 type estimates struct {
+	*problem
+	s       *state
 	rows    []float64 // K·M: V̂
 	squared []float64 // K·M: squared standard errors, without what all arms have in common
 	level   []float64 // M: the squared error that all arms have in common
 	apart   []float64 // K·M: of y_k − y_control, where a guardrail is relative to a control arm
 	usable  []bool    // arms with a mean and a standard error
-	sigma   []float64 // K: of one metric
+	within  []float64 // K·2: differences from the control within rounds, with squared errors
 	work    jointWork
 }
 
 // reset makes room for a number of arms and metrics.
-func (e *estimates) reset(arms, m int, relative bool) {
+func (e *estimates) reset() {
+	arms, m := len(e.s.Active), len(e.sign)
 	e.rows, e.squared, e.level = make([]float64, arms*m), make([]float64, arms*m), make([]float64, m)
-	e.usable, e.sigma = make([]bool, arms), make([]float64, arms)
-	if relative {
+	e.usable = make([]bool, arms)
+	if slices.Contains(e.relative, true) {
 		e.apart = make([]float64, arms*m)
 	}
 }
 
-// variance returns the variance of a unit of size of arm k in metric i without the effects of
-// rounds, whose variance is tau; +Inf while it is unknown. It is that of units where that is known,
-// times the dispersion, and else by scatter: of the adjusted values where effects are surely there.
-func (l *Learner) variance(k, i int, tau float64) float64 {
-	s := &l.s.Stats
-	if s.UnitSize != nil && s.UnitSize[k*len(l.sign)+i] > 0 {
-		return float64(l.s.Dispersion[i] * s.unitVariance(k, i, l.width[i]))
+// variance returns the variance of a unit of size of arm k in metric i, without what all arms of a
+// round have in common; +Inf while it is unknown. The scatter raises known variances of units.
+func (e *estimates) variance(k, i int) float64 {
+	s := &e.s.Stats
+	if s.unitsKnown(k, i) && e.options.has(noDispersion) {
+		return float64(s.variance(k, i) * e.s.Noise.dispersion(i))
 	}
-	if l.metricShown(i) { // what the adjusted values had of effects before that is small
-		return s.Fair.variance(k, i, 0, &l.options)
-	}
-	return s.Raw.variance(k, i, tau, &l.options)
+	return s.variance(k, i)
 }
 
-// scatterOf is that of the raw values, or of the adjusted ones where effects of rounds are surely
-// there.
-func (l *Learner) scatterOf(i int) *scatter {
-	if l.metricShown(i) {
-		return &l.s.Stats.Fair
+// effectsShown reports whether some metric surely has effects of rounds. All metrics are then taken
+// to have some: what rounds have in common shows first where the noise is least.
+func (e *estimates) effectsShown() bool {
+	for i, ignored := range e.ignored {
+		if !ignored && e.s.Noise.shown(i) {
+			return true
+		}
 	}
-	return &l.s.Stats.Raw
+	return false
 }
 
-// metricShown reports whether effects of rounds are surely there in metric i.
-func (l *Learner) metricShown(i int) bool {
-	s := &l.s.Stats.Fair
-	return s.Freedom > 0 && l.s.Noise.shown(i, s.Pool[i]/s.Freedom)
-}
-
-// estimate computes the estimates, and reports whether any arm is usable.
-func (l *Learner) estimate() bool {
-	s, e := &l.s, &l.plan.est
+// estimate computes the estimates, and reports whether any arm is usable. Where effects of rounds
+// are shown and the arms are few enough, arms are compared within rounds, so that what they have in
+// common cancels; else each arm has its mean, with all of τ² in its error.
+func (e *estimates) estimate() bool {
+	s, m := &e.s.Stats, len(e.sign)
 	some := false
-	for k := range e.usable {
-		e.usable[k] = s.Active[k] && s.Stats.Count[k] > 0
+	jointly := len(e.s.Joint.Size) > 0 && e.options.has(noJoint) && e.effectsShown()
+	e.work.c = 0
+	for k, rounds := range s.Rounds {
+		e.usable[k] = e.s.Active[k] && rounds > 0
 	}
-	for i := range e.level {
-		l.estimateMetric(i)
+	for i := range m {
+		e.level[i] = 0
+		if c := e.coefficient(i); jointly && c > 0 &&
+			(c == e.work.c || e.s.Joint.prepare(c, e.options.Control, &e.work)) {
+			e.estimateJointly(i)
+		} else {
+			e.estimateApart(i)
+			e.reconcile(i)
+		}
+		for k, rounds := range s.Rounds {
+			if rounds == 0 {
+				e.rows[k*m+i], e.squared[k*m+i] = 0, math.Inf(1)
+			}
+			e.usable[k] = e.usable[k] && !math.IsInf(e.squared[k*m+i], 1)
+		}
 	}
 	for _, ok := range e.usable {
 		some = some || ok
@@ -72,197 +83,155 @@ func (l *Learner) estimate() bool {
 	return some
 }
 
-// disperse computes, for metric i, by how many times the scatter between rounds exceeds the known
-// variances of units, at least 1 and worth poolWeight groups more.
-func (l *Learner) disperse(i int) {
-	s, m := &l.s.Stats, l.objective.Dim()
-	l.s.Dispersion[i] = 1
-	if s.UnitSize == nil {
+// reconcile replaces the differences of means from the control in relative guardrail i by those
+// within rounds where these are worse by more than two standard errors (Hausman 1978): the shares
+// have then followed the level of rounds, which happens before effects of rounds are shown.
+func (e *estimates) reconcile(i int) {
+	j, m, control := &e.s.Joint, len(e.sign), e.options.Control
+	if e.apart == nil || len(j.Size) == 0 || !e.relative[i] || e.s.Stats.Rounds[control] == 0 ||
+		!e.options.has(noReconcile) || e.work.c == 0 && !j.prepare(mostShared, control, &e.work) {
 		return
 	}
-	tau := l.s.Noise.tau(&s.Raw, i)
-	from := l.scatterOf(i)
-	if from == &s.Fair {
-		tau = 0
+	e.within = slices.Grow(e.within[:0], 2*len(j.Size))[:2*len(j.Size)]
+	e.estimateJointly(i)
+	for k := range j.Size {
+		e.within[2*k], e.within[2*k+1] = e.rows[k*m+i]-e.rows[control*m+i], e.apart[k*m+i]
 	}
-	sum, free := float64(poolWeight), float64(poolWeight)
-	for k, n := range from.Free {
-		if n > 0 && s.UnitSize[k*m+i] > 0 {
-			if v := s.unitVariance(k, i, l.width[i]); v > 0 {
-				sum += max(from.Squares[k*m+i]-float64(tau*from.spread(k)), 0) / v
-				free += n
-			}
-		}
-	}
-	l.s.Dispersion[i] = max(sum/free, 1)
-}
-
-// estimateMetric computes the estimates of metric i: jointly, where effects of rounds are surely
-// there and arms are few enough, and else each arm by itself, with all of τ² in its error.
-func (l *Learner) estimateMetric(i int) {
-	s, e, m := &l.s.Stats, &l.plan.est, l.objective.Dim()
-	tau := l.s.Noise.tau(&s.Raw, i)
-	mean, total := 0.0, 0.0
-	for k, n := range s.Count {
-		if n == 0 {
-			e.rows[k*m+i], e.squared[k*m+i] = 0, math.Inf(1)
+	e.estimateApart(i)
+	for k, rounds := range e.s.Stats.Rounds {
+		if rounds == 0 || k == control {
 			continue
 		}
-		e.sigma[k] = l.variance(k, i, tau)
-		if math.IsInf(e.sigma[k], 1) {
-			e.usable[k] = false
-		} else {
-			mean += float64(s.Raw.Weight[k] * e.sigma[k])
-			total += s.Raw.Weight[k]
+		d, square, mean := e.within[2*k], e.within[2*k+1], e.rows[control*m+i]
+		off, own := e.rows[k*m+i]-mean-d, e.apart[k*m+i]
+		if float64(e.sign[i]*off) > 0 && float64(off*off) > float64(4*max(square-own, 0.5*square)) {
+			e.rows[k*m+i], e.apart[k*m+i] = mean+d, square
 		}
-		j := k*m + i
-		e.rows[j] = s.Raw.Mean[j]
-		e.squared[j] = (e.sigma[k] + float64(tau*(s.Raw.Heavy[k]/s.Raw.Weight[k]))) / s.Raw.Weight[k]
-		if e.apart != nil {
-			e.apart[j] = e.squared[j]
-		}
-	}
-	e.level[i] = 0
-	jointly := total > 0 && len(l.s.Joint.Size) > 0 && l.options.has(noJoint) && l.metricShown(i)
-	if jointly {
-		jointly = l.estimateJointly(i, mean/total, tau)
-	}
-	if control := l.options.Control; e.apart != nil && !jointly {
-		for k, n := range s.Count {
-			if n > 0 && k != control {
-				e.apart[k*m+i] += e.squared[control*m+i]
-			}
-		}
-		e.apart[control*m+i] = 0
 	}
 }
 
-// estimateJointly is generalized least squares, for the mean variance sigma and τ². The covariance
-// of arms of different variances σ_k² takes σ_k·σ_l in place of σ².
-func (l *Learner) estimateJointly(i int, sigma, tau float64) bool {
-	e, j, m, control := &l.plan.est, &l.s.Joint, l.objective.Dim(), l.options.Control
-	c := j.coefficient(sigma, tau)
-	if !j.solve(i, c, e.rows, control, &e.work) {
-		return false
+// coefficient returns how much of what a round's arms have in common is taken out of metric i: all
+// with a control arm, whose share may follow the level, and else as much as generalized least
+// squares does.
+func (e *estimates) coefficient(i int) float64 {
+	if e.options.Control >= 0 {
+		return mostShared
 	}
-	e.level[i] = j.level(tau)
+	return e.s.Joint.coefficient(e.s.Stats.pooled(i), e.s.Noise.tau(i))
+}
+
+// compare writes the joint estimates to the rows, whether effects of rounds are shown or not.
+func (e *estimates) compare() {
+	if j := &e.s.Joint; len(j.Size) > 0 && j.prepare(mostShared, e.options.Control, &e.work) {
+		for i := range e.sign {
+			j.estimate(i, e.rows, &e.work)
+		}
+	}
+}
+
+// estimateMean estimates arm k by its mean in metric i.
+func (e *estimates) estimateMean(k, i int) {
+	s := &e.s.Stats
+	j, n := k*len(e.sign)+i, s.Weight[k]
+	e.rows[j] = s.Mean[j]
+	e.squared[j] = (e.variance(k, i) + float64(e.s.Noise.tau(i)*(s.Heavy[k]/n))) / n
+}
+
+// estimateApart estimates each arm by its mean in metric i.
+func (e *estimates) estimateApart(i int) {
+	s, m := &e.s.Stats, len(e.sign)
+	for k, rounds := range s.Rounds {
+		if rounds > 0 {
+			e.estimateMean(k, i)
+		}
+	}
+	if e.apart == nil {
+		return
+	}
+	for k, rounds := range s.Rounds {
+		if e.apart[k*m+i] = 0; rounds > 0 && k != e.options.Control {
+			e.apart[k*m+i] = e.squared[k*m+i] + e.squared[e.options.Control*m+i]
+		}
+	}
+}
+
+// estimateJointly is least squares of all arms at once. The variance of an arm's estimate
+// is its own σ²/n, and the pooled variance for what the arms that it is compared with add to that.
+// An arm of which comparisons tell less than a hundredth of what its own values do has its mean.
+func (e *estimates) estimateJointly(i int) {
+	j, m, control := &e.s.Joint, len(e.sign), e.options.Control
+	j.estimate(i, e.rows, &e.work)
+	e.level[i] = j.level(e.s.Noise.tau(i))
 	sum := 0.0
 	for _, n := range j.Size {
 		sum += n
 	}
-	c = min(c, mostExact)
-	common := c / (1 - c) / sum // the part of the matrix that all arms have in common
+	c := min(e.work.c, mostExact)
+	common := c / (1 - c) / sum // the part of the inverse that all arms have in common
+	pooled := e.s.Stats.pooled(i)
 	for k, n := range j.Size {
 		if n <= 0 {
 			continue
 		}
-		at := k*m + i
-		e.squared[at] = float64(e.sigma[k] * max(e.work.variance[k]-common, 0.5/n))
+		own := e.variance(k, i) / n
+		v := e.work.variance[k] - common
+		e.squared[k*m+i] = float64(own*max(min(float64(v*n), 1), 0.5)) + float64(pooled*max(v-1/n, 0))
+		if float64(v*n) > 100 {
+			e.estimateMean(k, i)
+			e.squared[k*m+i] += e.level[i]
+		}
 		if e.apart == nil {
 			continue
 		}
-		e.apart[at] = 0
-		if k != control {
-			e.apart[at] = max(float64(e.sigma[k]*e.work.variance[k])+float64(e.sigma[control]*e.work.variance[control])-
-				float64(2*float64(math.Sqrt(float64(e.sigma[k]*e.sigma[control]))*e.work.control[k])),
-				float64(0.5*e.sigma[k]/n))
+		e.apart[k*m+i] = 0
+		if size := j.Size[max(control, 0)]; k != control && size > 0 {
+			v += e.work.variance[control] - float64(2*e.work.control[k]) + common
+			e.apart[k*m+i] = own + e.variance(control, i)/size + float64(pooled*max(v-1/n-1/size, 0))
 		}
 	}
-	return true
 }
 
-// isAbsolute reports whether the level of metric i matters to the objective, so that the error that
-// all arms have in common counts: not for primary metrics of a weighted sum, and not for contrasts.
-func (l *Learner) isAbsolute(i int) bool {
-	g, ok := l.objective.(*pasto.Goals)
-	return !ok || g.Metrics()[i].Role == pasto.Guardrail && !l.relative[i]
-}
-
-// standardError is that of arm k's mean in metric i.
-func (l *Learner) standardError(k, i int) float64 {
-	return math.Sqrt(l.plan.est.squared[k*l.objective.Dim()+i] + l.plan.est.level[i])
-}
-
-// errorKnown reports whether the standard errors of arm k rest on data: it has been served since
-// its last change, and if it had several groups in a round, the effects of rounds are known.
-func (l *Learner) errorKnown(k int) bool {
-	return l.s.Stats.Rounds[k] > 0 && !l.effectsUnknown(k)
-}
-
-// effectsUnknown reports whether arm k's errors depend on effects of rounds while nothing is known
-// about these.
-func (l *Learner) effectsUnknown(k int) bool {
-	return l.s.Noise.freedom(&l.s.Stats.Raw) <= 0 && l.effectsCount(k)
-}
-
-// effectsCount reports whether effects of rounds may be more than a fifth of the squared errors of
-// arm k's means while its estimated variance does not contain them.
-func (l *Learner) effectsCount(k int) bool {
-	s, pool := &l.s.Stats.Raw, 0.0
-	if s.Freedom > 0 {
-		pool = float64(poolWeight * s.Spread / s.Freedom)
+// contrast returns what a relative guardrail compares, y_k − y_0 − δ·|y_0| for the control's y_0
+// and the threshold δ, with its squared error.
+func (e *estimates) contrast(k, i int) (value, square float64) {
+	m, control := len(e.sign), e.options.Control
+	y, threshold := e.rows[control*m+i], e.goals.Metrics()[i].Threshold
+	own := e.squared[control*m+i]
+	if e.s.Stats.Weight[control] > 0 {
+		own = min(own, (e.variance(control, i)+
+			float64(e.s.Noise.tau(i)*(e.s.Stats.Heavy[control]/e.s.Stats.Weight[control])))/e.s.Stats.Weight[control])
 	}
-	inside := (s.spread(k) + pool) / (s.Free[k] + poolWeight)
-	return s.Heavy[k]/s.Weight[k]-inside > float64(0.25*inside)
+	return e.rows[k*m+i] - y - float64(threshold*math.Abs(y)),
+		e.apart[k*m+i] + float64(float64(threshold*threshold)*own)
 }
 
-// Estimate returns V̂, of the raw values where the learner has a control arm, and its standard
-// errors. An arm never served has 0 and +Inf. Errors are also +Inf for arms not served since their
-// last change, and while nothing is known of what they depend on: of the noise, or of the effects
-// that groups of a round have in common where an arm had several in a round; that takes a second
-// round.
-func (l *Learner) Estimate() (means, errors *pasto.Table) {
-	l.estimate()
-	m := l.objective.Dim()
-	means, errors = new(pasto.Table), new(pasto.Table)
-	means.Reset(l.Arms(), m)
-	errors.Reset(l.Arms(), m)
-	for k := range l.s.Active {
-		copy(means.Arm(k), l.plan.est.rows[k*m:(k+1)*m])
-		for i := range m {
-			errors.Arm(k)[i] = math.Inf(1)
-			if l.errorKnown(k) {
-				errors.Arm(k)[i] = l.standardError(k, i)
-			}
-		}
+// seen returns the estimate of metric i of arm k as the objective sees it, with its squared error.
+func (e *estimates) seen(k, i int) (value, square float64) {
+	if e.relative[i] {
+		return e.contrast(k, i)
 	}
-	return means, errors
-}
-
-// Mean returns the means of arm k's values, or nil if the arm is retired or was never served. Read
-// them, do not write to them; the next Observe may change them.
-func (l *Learner) Mean(k int) []float64 {
-	if !l.s.Active[k] || l.s.Stats.Count[k] == 0 {
-		return nil
+	j := k*len(e.sign) + i
+	if square = e.squared[j]; e.isAbsolute(i) {
+		square += e.level[i]
 	}
-	m := l.objective.Dim()
-	return l.s.Stats.Raw.Mean[k*m : (k+1)*m]
+	return e.rows[j], square
 }
 
-// SquaredError returns the squared standard error of the mean of metric i of arm k, which must have
-// been served.
-func (l *Learner) SquaredError(k, i int) float64 {
-	s := &l.s.Stats
-	tau := l.s.Noise.tau(&s.Raw, i)
-	return (l.variance(k, i, tau) + float64(tau*(s.Raw.Heavy[k]/s.Raw.Weight[k]))) / s.Raw.Weight[k]
+// effectsUnknown reports whether the errors may leave out effects of rounds: several arms have
+// been served, hardly any two of them together for the second time, and variances of units are
+// unknown.
+func (e *estimates) effectsUnknown() bool { return !(e.freedom() >= fewestPairs) && e.s.Noise.Compared }
+
+// freedom returns the degrees of freedom of the errors: +Inf where variances of units are known.
+func (e *estimates) freedom() float64 {
+	switch {
+	case e.s.Stats.UnitSize != nil:
+		return math.Inf(1)
+	case e.s.Noise.Compared:
+		return min(e.s.Stats.Freedom, e.s.Noise.Pairs)
+	}
+	return e.s.Stats.Freedom
 }
-
-// Passes is the number of passes over all arms that solutions have taken since an arm was last
-// added: a measure of their cost.
-func (l *Learner) Passes() int { return l.plan.solver.Passes() }
-
-// Active reports whether arm k is not retired.
-func (l *Learner) Active(k int) bool { return l.s.Active[k] }
-
-// ActiveArms is the number of arms that are not retired.
-func (l *Learner) ActiveArms() int { return l.s.Live }
-
-// Changes is the number of changes of an arm found so far.
-func (l *Learner) Changes() int { return l.s.Found }
-
-// Settled reports whether every active arm has been served since the start or its last change, and
-// the noise has an estimate.
-func (l *Learner) Settled() bool { return l.s.Unobserved == 0 && l.noiseKnown() }
 
 // noiseKnown reports whether the variance of a group or of a unit is known of any arm.
-func (l *Learner) noiseKnown() bool { return l.s.Stats.Raw.Freedom > 0 || l.s.Stats.UnitSize != nil }
+func (e *estimates) noiseKnown() bool { return e.s.Stats.Freedom > 0 || e.s.Stats.UnitSize != nil }

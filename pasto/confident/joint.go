@@ -123,56 +123,47 @@ func (j *joint) coefficient(sigma, tau float64) float64 {
 // mostShared bounds c, as the matrix is singular at 1, and mostExact the c of its inverse, where
 // what all arms have in common would hide what they differ by.
 const (
-	mostShared = 1 - 1e-12
+	mostShared = 1 - 1e-9
 	mostExact  = 1 - 1e-6
 )
 
-// jointWork is the workspace of solutions of the joint model.
+// jointWork is the matrix D − c·S of the arms with data, factorized, and what it says about errors.
 type jointWork struct {
-	arms     []int     // those with data
+	arms     []int // those with data
+	c        float64
 	matrix   []float64 // of these
+	exact    []float64 // the same for the largest c of which the inverse is exact enough
 	x        []float64
-	variance []float64 // K: of the estimates, in units of σ²
-	control  []float64 // K: their covariance with the control's
+	variance []float64 // K: the diagonal of the inverse: variances of the estimates, in units of σ²
+	control  []float64 // K: the row of the control
 }
 
-// solve writes the estimates of metric i to est, and the diagonal of (D − c·S)⁻¹ and, if control is
-// at least 0, its row to w. It reports false where the matrix is singular. K³/3 operations.
-func (j *joint) solve(i int, c float64, est []float64, control int, w *jointWork) bool {
+// prepare factorizes the matrix and inverts it: K³ operations. It reports false where the matrix is
+// singular.
+func (j *joint) prepare(c float64, control int, w *jointWork) bool {
 	n := len(j.Size)
-	m := len(est) / n
-	w.arms = w.arms[:0]
+	w.c, w.arms = c, w.arms[:0]
 	for k, size := range j.Size {
 		if size > 0 {
 			w.arms = append(w.arms, k)
 		}
 	}
 	d := len(w.arms)
-	w.x = check.Zeros(w.x, d)
-	for a, k := range w.arms {
-		w.x[a] = j.Own[k*m+i] + float64((1-c)*j.Level[k*m+i])
-	}
-	if !j.factorize(c, w) {
+	w.x, w.variance, w.control = check.Zeros(w.x, d), check.Zeros(w.variance, n), check.Zeros(w.control, n)
+	ok := false
+	if w.matrix, ok = j.factorize(w.matrix, c, w.arms); !ok {
 		return false
 	}
-	linalg.SolveRT(w.matrix, d, w.x)
-	linalg.SolveR(w.matrix, d, w.x)
-	for a, k := range w.arms {
-		est[k*m+i] = w.x[a]
-	}
-	if c > mostExact && !j.factorize(mostExact, w) {
+	if w.exact, ok = j.factorize(w.exact, min(c, mostExact), w.arms); !ok {
 		return false
 	}
-	w.variance, w.control = check.Zeros(w.variance, n), check.Zeros(w.control, n)
 	for a, k := range w.arms {
-		w.variance[k] = inverseDiagonal(w.matrix, d, a, w.x)
-	}
-	for a, k := range w.arms {
+		clear(w.x)
+		w.x[a] = 1
+		linalg.SolveRT(w.exact, d, w.x)
+		linalg.SolveR(w.exact, d, w.x)
+		w.variance[k] = w.x[a]
 		if k == control {
-			clear(w.x)
-			w.x[a] = 1
-			linalg.SolveRT(w.matrix, d, w.x)
-			linalg.SolveR(w.matrix, d, w.x)
 			for b, l := range w.arms {
 				w.control[l] = w.x[b]
 			}
@@ -181,34 +172,30 @@ func (j *joint) solve(i int, c float64, est []float64, control int, w *jointWork
 	return true
 }
 
-// factorize makes the matrix of w that of D − c·S, factorized.
-func (j *joint) factorize(c float64, w *jointWork) bool {
-	n, d := len(j.Size), len(w.arms)
-	w.matrix = check.Zeros(w.matrix, d*d)
-	for a, k := range w.arms {
-		for b, l := range w.arms {
-			w.matrix[a*d+b] = -float64(c * j.Cross[k*n+l])
+// factorize returns the factor of D − c·S for these arms, in the memory of matrix.
+func (j *joint) factorize(matrix []float64, c float64, arms []int) ([]float64, bool) {
+	n, d := len(j.Size), len(arms)
+	matrix = check.Zeros(matrix, d*d)
+	for a, k := range arms {
+		for b, l := range arms {
+			matrix[a*d+b] = -float64(c * j.Cross[k*n+l])
 		}
-		w.matrix[a*d+a] += j.Size[k]
+		matrix[a*d+a] += j.Size[k]
 	}
-	return linalg.Factorize(w.matrix, d)
+	return matrix, linalg.Factorize(matrix, d)
 }
 
-// inverseDiagonal returns entry (a, a) of the inverse of RᵀR for an upper triangular d×d matrix R:
-// the squared length of R⁻ᵀe_a.
-func inverseDiagonal(r []float64, d, a int, x []float64) float64 {
-	clear(x)
-	x[a] = 1
-	square := 0.0
-	for k := a; k < d; k++ {
-		row := r[k*d : (k+1)*d]
-		x[k] /= row[k]
-		square += float64(x[k] * x[k])
-		for l := k + 1; l < d; l++ {
-			x[l] -= float64(x[k] * row[l])
-		}
+// estimate writes the estimates of metric i to the table est.
+func (j *joint) estimate(i int, est []float64, w *jointWork) {
+	d, m := len(w.arms), len(est)/len(j.Size)
+	for a, k := range w.arms {
+		w.x[a] = j.Own[k*m+i] + float64((1-w.c)*j.Level[k*m+i])
 	}
-	return square
+	linalg.SolveRT(w.matrix, d, w.x)
+	linalg.SolveR(w.matrix, d, w.x)
+	for a, k := range w.arms {
+		est[k*m+i] = w.x[a]
+	}
 }
 
 // level is the variance that all estimates have in common for the variance τ² of the effects of

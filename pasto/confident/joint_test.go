@@ -42,9 +42,10 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 		}
 		c := j.coefficient(sigma, tau)
 		est, w := make([]float64, arms), jointWork{}
-		if !j.solve(0, c, est, 0, &w) {
+		if !j.prepare(c, 0, &w) {
 			t.Fatal("the matrix is singular")
 		}
+		j.estimate(0, est, &w)
 		// V = diag(σ²/n) + τ²·(same round), X the arms.
 		n := len(values)
 		v, x := mat.NewDense(n, n, nil), mat.NewDense(n, arms, nil)
@@ -100,16 +101,18 @@ func TestJointForgets(t *testing.T) {
 		j.addRound(&sums, make([]float64, 1))
 	}
 	const c = 1 - 1e-9
-	if !j.solve(0, c, est, -1, &w) {
+	if !j.prepare(c, -1, &w) {
 		t.Fatal("singular")
 	}
+	j.estimate(0, est, &w)
 	was := est[1] - est[0]
 	before := fmt.Sprint(est)
 	j.forget(2, est)
 	after := make([]float64, 3)
-	if !j.solve(0, c, after, -1, &w) {
+	if !j.prepare(c, -1, &w) {
 		t.Fatal("singular")
 	}
+	j.estimate(0, after, &w)
 	if d := after[1] - after[0] - was; math.Abs(d) > 1e-6 {
 		t.Errorf("the difference of the first two arms moves by %v: %s, then %v", d, before, after)
 	}

@@ -22,7 +22,8 @@ const (
 
 // Exploration is the budget for learning.
 type Exploration struct {
-	// Share is the largest share of the optimistic mixture in the serving mixture, from 0 to 1.
+	// Share is the largest share, from 0 to 1, of the optimistic mixture in what is served; where
+	// hard guardrails are promised, twice the largest share that is served beside the safe mixture.
 	Share float64
 	// Decay scales how that share falls with information: it is min(Share, Decay·w^⅔), where w is
 	// what the optimistic mixture promises beyond the cautious one, as a part of the range of the
@@ -56,10 +57,9 @@ type Options struct {
 	// Caution c is how many standard errors estimates move down for the cautious mixture, and
 	// HardCaution replaces it for hard guardrails.
 	Caution, HardCaution float64
-	// Floor is a lower bound on the share that is spread over all arms, 0.1/√(t+10) otherwise, and
-	// more while little is known. A floor finds arms that were bad and became good unobserved, at
-	// its cost in what is served; Deployed is without it. Where hard guardrails are promised it is
-	// served as far as they leave room.
+	// Floor is a lower bound on the share that is spread over all arms where nothing is promised. A
+	// floor finds arms that were bad and became good unobserved, at its cost in what is served;
+	// Deployed is without it.
 	Floor float64
 	// ChangeThreshold is the number of standard errors at which an arm's metrics count as changed;
 	// 0 looks for no changes.
@@ -75,47 +75,58 @@ type rules uint
 
 const (
 	noBisection rules = 1 << iota
-	noTrust
 	noSegments
 	noSkew
 	noJoint
 	noUneven
 	noSpread
+	noVouch
+	noBudget
+	noCandidates
+	noDispersion
+	noTrust
+	noRare
 	noFew
 	noStudent
-	noRare
+	noReconcile
 )
 
-// Rules are the names of the special rules that [Without] knows.
 var ruleNames = []string{
-	"bisection", "trust", "segments", "skew", "joint", "uneven", "spread", "few", "student", "rare",
+	"bisection", "segments", "skew", "joint", "uneven", "spread", "vouch", "budget", "candidates", "dispersion",
+	"trust",
+	"rare", "few", "student", "reconcile",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
 func DefaultOptions() Options {
 	return Options{
 		Control: -1, Alpha: 0.05, Exploration: Exploration{Share: 0.5, Decay: 5, Optimism: 2},
-		Caution: 0.5, HardCaution: 2, ChangeThreshold: 6,
+		Caution: 0.5, HardCaution: 2, ChangeThreshold: 5,
 	}
 }
 
-// Rules lists the special rules of the learner by name: see [Without].
+// Rules lists the special rules of the learner by name: see [Options.Without].
 func Rules() []string { return append([]string{}, ruleNames...) }
 
 // Without returns the options with one of the special rules of the learner switched off, for
 // ablations (docs/pasto.md has the table). The rules are
 //
-//	bisection  where the hard guardrails leave no room for all of HardCaution, as much as there is
-//	trust      the pooled variance counts for at most a multiple of an arm's own
-//	segments   changes are looked for in the last 16 rounds of an arm, beside longer blocks
-//	skew       the test for changes allows for skewed metrics
-//	joint      what the arms of a round have in common cancels in their comparison
-//	uneven     optimism goes by an arm's own scatter where that is far above the pooled one
-//	spread     a share of 0.1/√(t+10), and more while little is known, is spread over all arms
-//	few        arms of fewer than three groups get a share of their own
-//	student    the caution of hard guardrails is a quantile of Student's t while few rounds tell the
-//	           effects of rounds
-//	rare       the pooled variance counts for more where the metric has rare events
+//	bisection   where the hard guardrails leave no room for all of HardCaution, as much as there is
+//	segments    changes are looked for in the last round and the last 16 of an arm, beside blocks
+//	skew        the test for changes allows for skewed metrics
+//	joint       what the arms of a round have in common cancels in their comparison
+//	uneven      optimism goes by an arm's own scatter where that is far above the pooled one
+//	spread      a share of 0.1/√(t+10), and more while little is known, is spread over all arms
+//	vouch       a change begins arms anew that have not been served since it began
+//	budget      exploration under a promise gives an arm less, the more slack a unit of it takes
+//	candidates  exploration under a promise prefers the arms of the optimistic mixture
+//	dispersion  the scatter between rounds raises the known variances of units
+//	trust       the pooled variance counts for at most a multiple of an arm's own
+//	few         arms of fewer than three groups get a share of their own where nothing is promised
+//	reconcile   differences from the control are those within rounds where means are at odds with them
+//	student     the caution of hard guardrails is a quantile of Student's t while little is known
+//	            of the noise
+//	rare        the pooled variance counts for more where the metric has rare events
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {
 		if name == rule {

@@ -1,57 +1,44 @@
 package confident
 
 import (
-	"slices"
+	"math"
 
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
-// unit is the size that an observation counts with.
-func unit(o *pasto.Observation) float64 {
-	if o.Size == 0 {
-		return 1
-	}
-	return o.Size
-}
-
 // armRound is what an arm was observed to be in a round: its groups together.
 type armRound struct {
-	arm        int
-	known      bool // it had been served before, since its last change
-	groups     float64
-	size       float64
-	mean       []float64 // M
-	within     []float64 // M: Σ size·(group − mean)²
-	third      []float64 // M: Σ size²·|group − mean|³, approximately
-	unitSize   []float64 // M: Σ size of groups with a known variance of a unit
-	units      []float64 // M: Σ size·variance of a unit; nil if no group has any
-	unitRow    []float64 // the memory of units
-	adjusted   []float64 // M: mean, less what the other arms of the round deviate by
-	weight     float64   // of adjusted
-	scale      float64   // the precision of adjusted beside its weight, within the rounds of an arm
-	persistent float64   // the squared error of the reference arms' means, as a multiple of σ²
-	standing   float64   // the weight as a reference of other arms
-	lone       bool      // no other arm was in the round
-	compared   bool      // with other arms of the round
-	tested     bool      // the round counts for the test for changes
-	began      float64   // the round in which the last segment of the arm began
-	sign       float64   // of a change: above 1 there is one
+	arm      int
+	known    bool // it had been served before, since its last change
+	alone    bool // no other arm was in the round
+	groups   float64
+	size     float64
+	mean     []float64 // M
+	within   []float64 // M: Σ size·(group − mean)²
+	third    []float64 // M: Σ size²·|group − mean|³, approximately
+	unitSize []float64 // M: Σ size of groups with a known variance of a unit
+	units    []float64 // M: Σ size·variance of a unit; nil if no group has any
+	unitRow  []float64 // the memory of units
+	sigma    []float64 // M: variance of a unit before the round, +Inf while unknown
+	adjusted []float64 // M: mean, less what the other arms of the round deviate by
+	square   []float64 // M: the squared innovation, of mean σ²
+	weight   float64   // of adjusted; 0 for none
+	reliable float64   // size, less for groups of few units
+	standing float64   // the weight as a reference of other arms
+	others   float64   // Σ standing of the arms that it is adjusted by
 }
 
 // roundSums are the arms of a round, in the order of their first groups.
 type roundSums struct {
-	arms      []armRound
-	slot      []int     // of each arm, 1 + its index in arms; 0 between rounds
-	deviation []float64 // M for each slot: mean − mean of the adjusted values, of known arms
-	known     []int     // slots of the known arms
-	order     []int     // of known, by deviation in one metric
-	size      float64   // of the known arms
+	arms  []armRound
+	slot  []int // of each arm, 1 + its index in arms; 0 between rounds
+	known []int // indices in arms of the known arms
 }
 
-// collect sums up the observations of a round for a metric count of m.
+// collect sums up the observations of a round.
 func (r *roundSums) collect(s *armStats, obs []pasto.Observation) {
-	m := len(s.Calm)
+	m := len(s.Pool)
 	r.arms = r.arms[:0]
 	for i := range obs {
 		o := &obs[i]
@@ -59,8 +46,10 @@ func (r *roundSums) collect(s *armStats, obs []pasto.Observation) {
 			r.add(o.Arm, m, s.Rounds[o.Arm] > 0)
 		}
 		x := &r.arms[r.slot[o.Arm]-1]
-		w := unit(o)
-		old := x.size
+		w, old := o.Size, x.size
+		if w == 0 {
+			w = 1
+		}
 		x.groups++
 		x.size += w
 		both := float64(w * (old / x.size))
@@ -73,21 +62,15 @@ func (r *roundSums) collect(s *armStats, obs []pasto.Observation) {
 		}
 		x.addUnits(o.Variances, w)
 	}
-	r.deviation, r.known, r.size = check.Zeros(r.deviation, len(r.arms)*m), r.known[:0], 0
+	r.known = r.known[:0]
 	for a := range r.arms {
 		x := &r.arms[a]
-		r.slot[x.arm] = 0
-		x.adjusted = append(x.adjusted[:0], x.mean...)
-		if !x.known {
-			continue
+		r.slot[x.arm], x.alone = 0, len(r.arms) == 1
+		if x.known {
+			r.known = append(r.known, a)
 		}
-		r.known = append(r.known, a)
-		r.size += x.size
-		// What its own mean misses stays the same for all rounds of a segment.
-		x.standing = 1 / (1/x.size + firstBlock/s.Fair.Weight[x.arm])
-		row := s.Fair.Mean[x.arm*m : (x.arm+1)*m]
-		for i, v := range x.mean {
-			r.deviation[a*m+i] = v - row[i]
+		for i := range x.sigma {
+			x.sigma[i] = s.variance(x.arm, i)
 		}
 	}
 }
@@ -101,8 +84,10 @@ func (r *roundSums) add(arm, m int, known bool) {
 		r.arms = append(r.arms, armRound{})
 	}
 	x := &r.arms[n]
-	x.arm, x.known, x.groups, x.size, x.units, x.tested, x.sign = arm, known, 0, 0, nil, false, 0
-	x.mean, x.within, x.third = check.Zeros(x.mean, m), check.Zeros(x.within, m), check.Zeros(x.third, m)
+	x.arm, x.known, x.groups, x.size, x.units = arm, known, 0, 0, nil
+	for _, v := range []*[]float64{&x.mean, &x.within, &x.third, &x.sigma, &x.adjusted, &x.square} {
+		*v = check.Zeros(*v, m)
+	}
 	r.slot[arm] = n + 1
 }
 
@@ -123,157 +108,127 @@ func (x *armRound) addUnits(variances []float64, size float64) {
 	}
 }
 
-// adjust computes the adjusted mean of each arm of the round, the weight of that, and whether no
-// other arm was in the round. What the others deviate by is their weighted median, so that one arm
-// that is far off, or noisy, does not pull the others along. A weight of 0 is that of a round that
-// says nothing about the arm alone: where there is no other arm, and what arms have in common is
-// shown to matter, or may be the reason for values that are far off. Compared says that rounds have
-// had several arms.
-func (r *roundSums) adjust(s *armStats, compared, shown bool) {
-	m := len(s.Calm)
-	alone, f := len(r.arms) == 1, r.refer(s)
+// adjust computes the adjusted mean of each arm of the round, its weight, and its squared
+// innovation: the mean less what the other known arms deviate by, weighted by standing. A round
+// without other known arms is adjusted by nothing, and says nothing about an arm where effects of
+// rounds are shown. Without effects the first value of an arm is in line with the others'. Positive
+// marks metrics that are at least 0, whose deviations are taken to be in proportion.
+func (r *roundSums) adjust(s *armStats, shown bool, positive []bool) {
+	total := 0.0
+	for _, a := range r.known {
+		x := &r.arms[a]
+		x.standing = 0
+		if old := s.Standing[x.arm]; old > 0 {
+			// What its own mean misses stays the same for all rounds of a segment.
+			x.standing = 1 / (1/x.size + segment/old)
+			total += x.standing
+		}
+	}
 	for a := range r.arms {
 		x := &r.arms[a]
-		n := len(r.known)
-		if x.known {
-			n--
+		if x.others = total; x.known {
+			x.others -= x.standing
 		}
-		x.weight, x.scale, x.persistent, x.lone, x.compared = x.size, 1, 0, false, false
 		switch {
-		case alone || n == 0 && x.known:
-			if x.lone = true; shown || compared && r.farOff(s, x) {
-				x.weight = 0
-			}
-		case !x.known && !shown: // without effects its value is in line with the others'
-		case n > 0:
-			x.compared = true
-			sure, now, persistent := f.without(s, x)
-			x.persistent = persistent
-			x.weight = 1 / (1/x.size + 1/sure)
-			x.scale = 1 / (1/x.size + 1/now) / x.weight
+		case !x.known && !shown:
+			x.others, x.weight = 0, x.size
+		case x.others > float64(1e-9*total):
+			x.weight = 1 / (1/x.size + 1/x.others)
+		case shown && (x.known || x.alone):
+			x.others, x.weight = 0, 0
+		default:
+			x.others, x.weight = 0, x.size
 		}
 	}
-	for i := range m {
-		r.order = append(r.order[:0], r.known...)
-		slices.SortFunc(r.order, func(a, b int) int {
-			switch x, y := r.deviation[a*m+i], r.deviation[b*m+i]; {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return r.arms[a].arm - r.arms[b].arm
-		})
-		all := 0.0
-		if len(r.known) > manyArms {
-			all = r.median(m, i, -1)
+	for i := range s.Pool {
+		r.adjustMetric(s, i, total, positive[i])
+	}
+}
+
+// references are sums over the known arms of a round, weighted by standing: what they deviate by
+// from their means, these means, and the variance of the deviations.
+type references struct{ off, base, missed float64 }
+
+// reference returns what arm x contributes to the references in metric i, where all variances are
+// even or their own.
+func (x *armRound) reference(s *armStats, i int, even bool) (f references) {
+	old := s.Standing[x.arm]
+	if !x.known || !(old > 0) {
+		return f
+	}
+	v, mean := 1.0, s.Adjusted[x.arm*len(s.Pool)+i]
+	if !even {
+		v = x.sigma[i]
+	}
+	return references{
+		float64(x.standing * (x.mean[i] - mean)), float64(x.standing * mean),
+		float64(float64(x.standing*x.standing) * float64(v*(1/x.size+1/old))),
+	}
+}
+
+// add adds sign times g.
+func (f *references) add(g references, sign float64) {
+	f.off += float64(sign * g.off)
+	f.base += float64(sign * g.base)
+	f.missed += float64(sign * g.missed)
+}
+
+// adjustMetric adjusts the arms in metric i, where the standing of the known arms is total. An arm
+// that is far off is left out of what the others are adjusted by.
+func (r *roundSums) adjustMetric(s *armStats, i int, total float64, positive bool) {
+	even := false
+	for _, a := range r.known {
+		v := r.arms[a].sigma[i]
+		even = even || !(v > 0) || math.IsInf(v, 1)
+	}
+	var sum references
+	for _, a := range r.known {
+		sum.add(r.arms[a].reference(s, i, even), 1)
+	}
+	worst, most := -1, float64(outlier*outlier)
+	for a := range r.arms {
+		x := &r.arms[a]
+		r.adjustArm(s, x, sum, i, even, positive)
+		if v := x.square[i] / x.sigma[i]; !even && len(r.known) > 2 && v > most && x.standing < total/2 {
+			worst, most = a, v
 		}
-		for a := range r.arms {
-			if x := &r.arms[a]; x.compared && len(r.known) > manyArms {
-				x.adjusted[i] -= all
-			} else if x.compared {
-				x.adjusted[i] -= r.median(m, i, a)
-			}
+	}
+	if worst < 0 {
+		return
+	}
+	out := &r.arms[worst]
+	sum.add(out.reference(s, i, even), -1)
+	for a := range r.arms {
+		if x := &r.arms[a]; a != worst && x.others > out.standing {
+			x.others -= out.standing
+			r.adjustArm(s, x, sum, i, even, positive)
+			x.others += out.standing
 		}
 	}
 }
 
-// farOff reports whether the mean of a known arm deviates by more than its noise.
-func (r *roundSums) farOff(s *armStats, x *armRound) bool {
-	f, m := &s.Fair, len(x.mean)
-	if !x.known || !(f.Freedom > 0) || !(f.Weight[x.arm] > 0) {
-		return false
+// outlier is how many standard deviations an arm must be off in a round to be left out of what the
+// others are adjusted by.
+const outlier = 6
+
+// adjustArm adjusts arm x in metric i by the sum of the references, less its own part.
+func (r *roundSums) adjustArm(s *armStats, x *armRound, sum references, i int, even, positive bool) {
+	old, mean := s.Standing[x.arm], s.Adjusted[x.arm*len(s.Pool)+i]
+	x.adjusted[i] = x.mean[i]
+	more := 0.0 // the variance of what the others deviate by, in units of that of x
+	if x.others > 0 {
+		sum.add(x.reference(s, i, even), -1)
+		off, base := sum.off/x.others, sum.base/x.others
+		if more = max(sum.missed, 0) / x.others / x.others; !even && x.known {
+			more /= x.sigma[i]
+		}
+		if positive && x.known && base > 0 {
+			off = float64(off * (mean / base))
+		}
+		x.adjusted[i] -= off
 	}
-	for i, v := range x.mean {
-		d := v - f.Mean[x.arm*m+i]
-		if float64(d*d) > float64(far*float64(f.Pool[i]/f.Freedom*(1/x.size+1/f.Weight[x.arm]))) {
-			return true
-		}
+	if x.known && old > 0 {
+		d := x.adjusted[i] - mean
+		x.square[i] = float64(d*d) / (1/x.size + 1/old + more)
 	}
-	return false
-}
-
-// far is the square of the number of standard deviations that count as far off.
-const far = 36
-
-// medianEfficiency is that of the median of many normal values beside their mean, 2/π.
-const medianEfficiency = 0.64
-
-// references are the known arms of a round: sums and the two largest of their standings and sizes,
-// and the sum of the squared errors of their means.
-type references struct {
-	sums, most, second [2]float64
-	persistent         float64
-}
-
-// refer sums up the known arms. What their means miss counts twice, as they rest on the means of
-// other arms in turn.
-func (r *roundSums) refer(s *armStats) (f references) {
-	for _, b := range r.known {
-		x := &r.arms[b]
-		for i, v := range [...]float64{x.standing, x.size} {
-			f.sums[i] += v
-			if v > f.most[i] {
-				f.most[i], f.second[i] = v, f.most[i]
-			} else {
-				f.second[i] = max(f.second[i], v)
-			}
-		}
-		f.persistent += x.missing(s)
-	}
-	return f
-}
-
-// missing is the squared error of an arm's mean as a reference, as a multiple of σ² and of the
-// square of the weight of all.
-func (x *armRound) missing(s *armStats) float64 {
-	return float64(float64(x.standing*x.standing) * (2 / s.Fair.Weight[x.arm]))
-}
-
-// without returns the weight of the median of the references but x, what it would be if their means
-// were known, and the squared error of these means, as a multiple of σ².
-func (f references) without(s *armStats, x *armRound) (sure, now, persistent float64) {
-	if x.known {
-		for i, v := range [...]float64{x.standing, x.size} {
-			f.sums[i] -= v
-			if v == f.most[i] {
-				f.most[i] = f.second[i]
-			}
-			f.sums[i] = max(f.sums[i], f.most[i])
-		}
-		f.persistent = max(f.persistent-x.missing(s), 0)
-	}
-	return max(f.most[0], float64(medianEfficiency*f.sums[0])), max(f.most[1], float64(medianEfficiency*f.sums[1])),
-		f.persistent / f.sums[0] / f.sums[0]
-}
-
-// manyArms is the number of known arms of a round above which each is among its own references.
-const manyArms = 64
-
-// median is the median in metric i, weighted by standing, of what the known arms but a deviate by.
-func (r *roundSums) median(m, i, a int) float64 {
-	total, sum, last, found := 0.0, 0.0, 0.0, false
-	for _, b := range r.order {
-		if b != a {
-			total += r.arms[b].standing
-		}
-	}
-	for _, b := range r.order {
-		if b == a {
-			continue
-		}
-		v := r.deviation[b*m+i]
-		if found {
-			return last + float64((v-last)/2)
-		}
-		sum += r.arms[b].standing
-		switch {
-		case sum > float64(total/2*(1+1e-9)):
-			return v
-		case sum >= float64(total/2*(1-1e-9)): // half of the weight: between this and the next
-			found = true
-		}
-		last = v
-	}
-	return last
 }

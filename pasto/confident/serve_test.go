@@ -294,6 +294,17 @@ func TestShareAndCaps(t *testing.T) {
 	}
 }
 
+// slackOf is the slack of mixture p in hard guardrail j by the bounds.
+func slackOf(l *Learner, p []float64, j int) float64 {
+	sum := 0.0
+	for k, v := range p {
+		if v > 0 {
+			sum += v * l.guard.slack[k*len(l.guards)+j]
+		}
+	}
+	return sum
+}
+
 // Random problems: what is served is always a mixture that holds each guardrail by the learner's
 // own bounds, retired arms have no share, and a restored learner serves the same.
 func TestServedIsSafeByItsBounds(t *testing.T) {
@@ -328,10 +339,10 @@ func TestServedIsSafeByItsBounds(t *testing.T) {
 			}
 			for j := range l.guards {
 				// restored: it does not have the bounds until its next solution
-				if len(l.plan.slack) == 0 {
+				if len(l.guard.slack) == 0 {
 					break
 				}
-				if v := l.slackOf(p, j); v < -1e-12 {
+				if v := slackOf(l, p, j); v < -1e-12 {
 					t.Fatalf("seed %d, round %d: a slack of %v", seed, n, v)
 				}
 			}
@@ -426,7 +437,7 @@ func TestCommonLevelsAreNoChange(t *testing.T) {
 				changes += l.Changes()
 				means, _ := l.Estimate()
 				for k := 1; k < 4; k++ {
-					se := math.Sqrt(l.plan.est.apart[2*k])
+					se := math.Sqrt(l.est.apart[2*k])
 					z := (means.Arm(k)[0] - means.Arm(0)[0] - .05*float64(k)) / se
 					off += z * z / float64(3*runs)
 				}

@@ -1,11 +1,13 @@
 // Command ablation switches off the special rules of the default learner, one at a time, on named
-// scenarios, and prints what each loses by that: the table of docs/pasto.md. Runs are paired: with
-// and without a rule the learner sees the same random numbers.
+// scenarios and on the families of package arena, and prints where that costs most: the table of
+// docs/pasto.md. Runs are paired: with and without a rule the learner sees the same random numbers.
+// With -all it prints every difference.
 //
 //	go run ./pasto/scenario/internal/ablation -runs 100
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -14,9 +16,11 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/noregret/noregret/pasto/arena"
 	"github.com/noregret/noregret/pasto/confident"
 )
 
@@ -32,110 +36,190 @@ func main() {
 	}
 }
 
+// loss is what a score falls by without a rule.
+type loss struct {
+	score    string // the scenario and what is scored
+	mean, se float64
+}
+
+// errors is the loss in standard errors.
+func (l loss) errors() float64 {
+	if l.se > 0 {
+		return l.mean / l.se
+	}
+	return 0
+}
+
+func (l loss) String() string {
+	return fmt.Sprintf("%s %.4f ± %.4f (%.1f)", l.score, l.mean, l.se, l.errors())
+}
+
+// study says what to play.
+type study struct {
+	rules         []string
+	runs, workers int
+	seed          uint64
+	losses        [][]loss // by rule
+}
+
 // ablate plays the scenarios that the arguments name and writes the table to w.
 func ablate(ctx context.Context, args []string, w io.Writer) error {
-	f := flag.NewFlagSet("ablation", flag.ContinueOnError)
-	runs := f.Int("runs", 100, "runs of each scenario")
-	seed := f.Uint64("seed", 1, "seed")
+	f, s := flag.NewFlagSet("ablation", flag.ContinueOnError), study{}
+	f.IntVar(&s.runs, "runs", 60, "runs of each scenario")
+	f.Uint64Var(&s.seed, "seed", 1, "seed")
 	rules := f.String("rules", strings.Join(confident.Rules(), ","), "rules to switch off")
-	only := f.String("scenarios", "", "names of scenarios, all if empty")
-	workers := f.Int("workers", 1, "runs at a time")
+	only := f.String("scenarios", "", "names of scenarios and families, all if empty")
+	f.IntVar(&s.workers, "workers", 1, "runs at a time")
+	all := f.Bool("all", false, "print every difference")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	if *runs < 2 || *workers < 1 {
-		return fmt.Errorf("%d runs, %d workers: want at least 2 and 1", *runs, *workers)
+	if s.runs < 2 || s.workers < 1 {
+		return fmt.Errorf("%d runs, %d workers: want at least 2 and 1", s.runs, s.workers)
 	}
-	list := strings.Split(*rules, ",")
-	for _, rule := range list {
+	s.rules = strings.Split(*rules, ",")
+	s.losses = make([][]loss, len(s.rules))
+	for _, rule := range s.rules {
 		if _, err := confident.DefaultOptions().Without(rule); err != nil {
 			return err
 		}
 	}
-	chosen, err := choose(*only)
+	chosen, families, err := choose(*only)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "| scenario | score | %s |\n| --- | --- |%s\n", strings.Join(list, " | "),
-		strings.Repeat(" --- |", len(list)))
-	worst := make([]string, len(list))
-	most := make([]float64, len(list))
-	for _, s := range chosen {
-		base, err := scores(ctx, s, "", *runs, *seed, *workers)
+	for _, c := range chosen {
+		if err := s.playScene(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, name := range families {
+		if err := s.playFamily(ctx, name); err != nil {
+			return err
+		}
+	}
+	return s.write(w, *all)
+}
+
+// playScene plays a scene with all rules and without each.
+func (s *study) playScene(ctx context.Context, c scene) error {
+	base, err := scores(ctx, c, "", s)
+	if err != nil {
+		return err
+	}
+	for i, rule := range s.rules {
+		without, err := scores(ctx, c, rule, s)
 		if err != nil {
 			return err
 		}
-		m, se := meanOf(base)
-		fmt.Fprintf(w, "| %s | %.4f ± %.4f |", s.name, m, se)
-		for i, rule := range list {
-			without, err := scores(ctx, s, rule, *runs, *seed, *workers)
-			if err != nil {
-				return err
-			}
-			for n := range without {
-				without[n] = base[n] - without[n]
-			}
-			loss, se := meanOf(without)
-			fmt.Fprintf(w, " %.4f ± %.4f |", loss, se)
-			if z := loss / se; se > 0 && z > most[i] {
-				most[i], worst[i] = z, s.name
-			}
+		for n := range without {
+			without[n] = base[n] - without[n]
 		}
-		fmt.Fprintln(w)
+		mean, se := meanOf(without)
+		s.losses[i] = append(s.losses[i], loss{c.name, mean, se})
 	}
-	fmt.Fprint(w, "| verdict | |")
-	for i := range list {
-		verdict := "goes"
-		if most[i] > 3 {
-			verdict = fmt.Sprintf("stays: %s, %.1f errors", worst[i], most[i])
-		} else if worst[i] != "" {
-			verdict = fmt.Sprintf("goes: at most %.1f errors", most[i])
-		}
-		fmt.Fprintf(w, " %s |", verdict)
-	}
-	_, err = fmt.Fprintln(w)
-	return err
+	return nil
 }
 
-// choose returns the scenarios of these names.
-func choose(names string) ([]scene, error) {
-	if names == "" {
-		return scenes(), nil
+// playFamily plays a family of the arena with all rules and without each.
+func (s *study) playFamily(ctx context.Context, name string) error {
+	o := arena.Options{Families: []string{name}, Runs: s.runs, Seed: s.seed, Workers: s.workers}
+	o.Entries = []arena.Entry{{Name: "default", New: arena.Default(confident.DefaultOptions())}}
+	for _, rule := range s.rules {
+		without, err := confident.DefaultOptions().Without(rule)
+		if err != nil {
+			return err
+		}
+		o.Entries = append(o.Entries, arena.Entry{Name: rule, New: arena.Default(without)})
 	}
-	var chosen []scene
-	for _, name := range strings.Split(names, ",") {
-		found := false
-		for _, s := range scenes() {
-			if s.name == name {
-				chosen, found = append(chosen, s), true
+	r, err := arena.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	rows := r.Families[0].Rows
+	for i := range s.rules {
+		x := &rows[i+1]
+		s.losses[i] = append(s.losses[i],
+			loss{name + ", deployed", x.DeployedLead.Mean, x.DeployedLead.Error},
+			loss{name + ", served", x.ServedLead.Mean, x.ServedLead.Error},
+			loss{
+				name + ", rounds broken", x.BrokenRounds.Mean - rows[0].BrokenRounds.Mean,
+				math.Hypot(x.BrokenRounds.Error, rows[0].BrokenRounds.Error),
+			})
+	}
+	return nil
+}
+
+// write writes the two largest losses of each rule with a verdict, and all of them if asked for.
+func (s *study) write(w io.Writer, all bool) error {
+	fmt.Fprint(w, "| without | costs most | and then | verdict |\n| --- | --- | --- | --- |\n")
+	for i, rule := range s.rules {
+		list := slices.Clone(s.losses[i])
+		slices.SortStableFunc(list, func(a, b loss) int { return cmp.Compare(b.errors(), a.errors()) })
+		verdict, second := "goes", ""
+		if list[0].errors() > 3 {
+			verdict = "stays"
+		}
+		if len(list) > 1 {
+			second = list[1].String()
+		}
+		if _, err := fmt.Fprintf(w, "| %s | %v | %s | %s |\n", rule, list[0], second, verdict); err != nil {
+			return err
+		}
+	}
+	if !all {
+		return nil
+	}
+	for i, rule := range s.rules {
+		for _, l := range s.losses[i] {
+			if _, err := fmt.Fprintf(w, "%s: %v\n", rule, l); err != nil {
+				return err
 			}
 		}
-		if !found {
-			return nil, fmt.Errorf("scenario %q is unknown", name)
+	}
+	return nil
+}
+
+// choose returns the scenarios and families of these names.
+func choose(names string) (chosen []scene, families []string, err error) {
+	if names == "" {
+		for _, f := range arena.Families() {
+			families = append(families, f.Name)
+		}
+		return scenes(), families, nil
+	}
+	for _, name := range strings.Split(names, ",") {
+		i := slices.IndexFunc(scenes(), func(s scene) bool { return s.name == name })
+		if i >= 0 {
+			chosen = append(chosen, scenes()[i])
+		} else if _, err := arena.FindFamily(name); err != nil {
+			return nil, nil, fmt.Errorf("scenario %q is unknown", name)
+		} else {
+			families = append(families, name)
 		}
 	}
-	return chosen, nil
+	return chosen, families, nil
 }
 
 // scores plays the runs of a scenario without a rule ("" for all rules).
-func scores(ctx context.Context, s scene, rule string, runs int, seed uint64, workers int) ([]float64, error) {
-	out, errs := make([]float64, runs), make([]error, runs)
+func scores(ctx context.Context, c scene, rule string, s *study) ([]float64, error) {
+	out, errs := make([]float64, s.runs), make([]error, s.runs)
 	var wg sync.WaitGroup
 	next := make(chan int)
-	for range workers {
+	for range s.workers {
 		wg.Go(func() {
 			for n := range next {
-				o := s.options()
+				o := c.options()
 				if rule != "" {
 					if o, errs[n] = o.Without(rule); errs[n] != nil {
 						continue
 					}
 				}
-				out[n], errs[n] = s.play(o, seed+uint64(n))
+				out[n], errs[n] = c.play(o, s.seed+uint64(n))
 			}
 		})
 	}
-	for n := range runs {
+	for n := range s.runs {
 		if ctx.Err() != nil {
 			break
 		}

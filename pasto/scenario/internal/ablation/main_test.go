@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// The table has a row for each scenario, with a verdict for each rule.
+// The table has a row for each rule, with a verdict, and the list one for each difference.
 func TestAblate(t *testing.T) {
 	var b strings.Builder
-	args := []string{"-runs", "2", "-rules", "trust,spread", "-scenarios", "service,shocks"}
+	args := []string{"-all", "-runs", "2", "-rules", "joint,spread", "-scenarios", "service,shocks,two-arms"}
 	if err := ablate(context.Background(), args, &b); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 5 || !strings.HasPrefix(lines[2], "| service |") || !strings.HasPrefix(lines[4], "| verdict |") {
+	if len(lines) != 4+2*5 || !strings.HasPrefix(lines[2], "| joint | ") || !strings.Contains(lines[8], "two-arms, ") {
 		t.Errorf("%s", b.String())
 	}
 	for _, args := range [][]string{{"-rules", "none"}, {"-scenarios", "none"}, {"-runs", "1"}, {"-workers", "0"}} {

@@ -19,15 +19,16 @@ type scene struct {
 
 // world is a problem whose truth is known.
 type world struct {
-	goals  *pasto.Goals
-	means  [][]float64 // of each arm
-	later  [][]float64 // from half of the rounds on; nil for no change
-	sd     [][]float64 // of each arm's groups
-	groups int
-	rounds int
-	shock  float64 // standard deviation of what the groups of a round have in common
-	event  bool    // values are 1 with the mean's probability, and 0
-	broken float64 // the price of a hard guardrail that the deployed mixture breaks
+	goals   *pasto.Goals
+	means   [][]float64 // of each arm
+	later   [][]float64 // from half of the rounds on; nil for no change
+	sd      [][]float64 // of each arm's groups
+	groups  int
+	rounds  int
+	shock   float64 // standard deviation of what the groups of a round have in common
+	event   bool    // values are 1 with the mean's probability, and 0
+	garbage float64 // what one value of the last arm has more, in round 300
+	broken  float64 // the price of a hard guardrail that the deployed mixture breaks
 }
 
 // play returns the mean value of the deployed mixture over the second half of each power of two of
@@ -44,7 +45,7 @@ func (w *world) play(o confident.Options, seed uint64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	score, n, next := 0.0, 0.0, 64
+	score, n, next, garbage := 0.0, 0.0, 64, w.garbage
 	for t := 1; t <= w.rounds; t++ {
 		if w.later != nil && t == w.rounds/2 {
 			if means = w.later; true {
@@ -65,6 +66,10 @@ func (w *world) play(o confident.Options, seed uint64) (float64, error) {
 						row[i] = 1
 					}
 				}
+			}
+			if k == len(means)-1 && t > 300 {
+				row[len(row)-1] += garbage
+				garbage = 0
 			}
 			obs[q] = pasto.Observation{Arm: k, Metrics: row}
 		}
@@ -116,6 +121,18 @@ func goals(hard bool, limits ...float64) *pasto.Goals {
 		})
 	}
 	g, err := pasto.NewGoals(metrics, 0)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
+// rareGuardrail are a gain and a hard guardrail on a rate, at most .003.
+func rareGuardrail() *pasto.Goals {
+	g, err := pasto.NewGoals([]pasto.Metric{
+		{Name: "x"},
+		{Name: "rate", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: .003, Hard: true},
+	}, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -189,12 +206,12 @@ func scenes() []scene {
 	frozen[1], quiet[1] = []float64{1}, []float64{10}
 	drifted := [][]float64{{2, -2}, {0, .5}}
 	return []scene{
-		fixed("a, σ=5", world{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
-		uniform("b, σ=1", 100, 3, false, world{
+		fixed("a σ=5", world{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
+		uniform("b σ=1", 100, 3, false, world{
 			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
 			rounds: 4096,
 		}),
-		uniform("b, σ=5", 100, 3, false, world{
+		uniform("b σ=5", 100, 3, false, world{
 			goals: goals(false, 0, 0), sd: rows(100, 5, 5, 5), groups: 10,
 			rounds: 4096,
 		}),
@@ -212,13 +229,20 @@ func scenes() []scene {
 			goals: goals(false), means: event(.003, .006), sd: rows(2, 0), groups: 1,
 			rounds: 32768, event: true,
 		}),
+		fixed("rare guardrail", world{
+			goals: rareGuardrail(), means: [][]float64{{.4, .001}, {.6, .006}}, sd: rows(2, 0, 0), groups: 1,
+			rounds: 8192, event: true, broken: 1,
+		}),
+		fixed("one garbage value", world{
+			goals: goals(false, 0), means: three, sd: rows(3, 1, 1), groups: 10, rounds: 2048, garbage: -1e5,
+		}),
 		fixed("one noisy arm", world{goals: goals(false, 0), means: three, sd: noisy, groups: 10, rounds: 2048}),
 		fixed("the best arm is noisy", world{goals: goals(false), means: frozen, sd: quiet, groups: 10, rounds: 2048}),
 		fixed("hard guardrails", world{
 			goals: goals(true, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 8192,
 			broken: 1,
 		}),
-		uniform("hard, 100 arms", 100, 3, false, world{
+		uniform("hard 100 arms", 100, 3, false, world{
 			goals: goals(true, .3, .3), sd: rows(100, 5, 5, 5), groups: 10, rounds: 4096, broken: 1,
 		}),
 		service("small control", 2000, .2),

@@ -50,6 +50,7 @@ func measure(ctx context.Context, args []string, w io.Writer) error {
 	f.StringVar(&o.Algorithm, "algorithm", "", "named algorithm to play instead of the default learner with options")
 	f.StringVar(&o.Iterate, "iterate", "deployed", "what is scored: deployed or serving")
 	start := f.Float64("start", 0, "share of the first arm at the start, 0 for a uniform start")
+	without := f.String("without", "", "a rule of the learner to switch off")
 	f.BoolVar(&o.Hard, "hard", false, "make the guardrails hard")
 	for _, v := range []struct {
 		p           *float64
@@ -66,6 +67,12 @@ func measure(ctx context.Context, args []string, w io.Writer) error {
 	}
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *without != "" {
+		var err error
+		if c, err = c.Without(*without); err != nil {
+			return err
+		}
 	}
 	if f.NArg() != 1 {
 		return fmt.Errorf("%d arguments after the flags: want the name of one scenario", f.NArg())

@@ -12,6 +12,12 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
+// standardError is that of the mean of arm k in metric i.
+func standardError(l *Learner, k, i int) float64 {
+	_, errors := l.Estimate()
+	return errors.Arm(k)[i]
+}
+
 // All arms jump at once by the same amount, up or down, by so much that it hides which arm is best.
 // What was seen before the jump does not keep the wrong arm deployed: 6,000 rounds later the best
 // one is in all but at most two of 40 runs.
@@ -276,7 +282,7 @@ func TestNoiseAfterChange(t *testing.T) {
 				if err := l.Observe(obs); err != nil {
 					t.Fatal(err)
 				}
-				if v := l.variance(0, 0, 0); n > 50 && !(v > .5 && v < 3) {
+				if v := l.est.variance(0, 0); n > 50 && !(v > .5 && v < 3) {
 					t.Fatalf("jump %v at %d: round %d: a variance of %v, want about 1", jump, at, n, v)
 				}
 			}
@@ -303,8 +309,8 @@ func TestNoiseAfterChange(t *testing.T) {
 			if err := l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{0, y}}}); err != nil {
 				t.Fatal(err)
 			}
-			if n > 2 && !(math.Sqrt(l.SquaredError(0, 1)) > 0) {
-				t.Fatalf("round %d: an error of %v", n, math.Sqrt(l.SquaredError(0, 1)))
+			if n > 2 && !(standardError(l, 0, 1) > 0) {
+				t.Fatalf("round %d: an error of %v", n, standardError(l, 0, 1))
 			}
 		}
 	}
@@ -346,9 +352,8 @@ func TestOrderOfObservations(t *testing.T) {
 			t.Errorf("turn %d: found at %d, not at %d", turn, found, at)
 		}
 		for k := range 4 {
-			pastotest.Near(t, "mean", got.s.Stats.Raw.Mean[k], want.s.Stats.Raw.Mean[k], 0)
-			pastotest.Near(t, "variance", got.variance(k, 0, got.s.Noise.tau(&got.s.Stats.Raw, 0)),
-				want.variance(k, 0, want.s.Noise.tau(&want.s.Stats.Raw, 0)), 1e-9)
+			pastotest.Near(t, "mean", got.s.Stats.Mean[k], want.s.Stats.Mean[k], 0)
+			pastotest.Near(t, "variance", got.est.variance(k, 0), want.est.variance(k, 0), 1e-9)
 		}
 	}
 }
@@ -381,7 +386,7 @@ func TestSizesApart(t *testing.T) {
 				t.Fatalf("seed %d, round %d: %v", seed, n, err)
 			}
 			for k := range 3 {
-				if se := math.Sqrt(l.SquaredError(k, 0)); n > 6 && !(se >= 0) {
+				if se := standardError(l, k, 0); n > 6 && !(se >= 0) {
 					t.Fatalf("seed %d, round %d: an error of %v", seed, n, se)
 				}
 			}
@@ -416,5 +421,49 @@ func TestHardSoftMinUnits(t *testing.T) {
 			}
 		}
 		pastotest.Near(t, "share", l.Deployed()[0], want, 1e-4)
+	}
+}
+
+// An arm whose rate halves is begun anew within two rounds, and seldom another, in spite of a
+// season that all have in common.
+func TestCrashIsFoundAtOnce(t *testing.T) {
+	late, others := 0, 0
+	runs := testsize.Of(40, 10)
+	for seed := range uint64(runs) {
+		o := controlOptions()
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x", Upper: 1}), 4, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := random.New(seed, "crash")
+		for n := range 103 {
+			level := 1 + .4*math.Sin(float64(n)/3)
+			var obs []pasto.Observation
+			for k := range 4 {
+				rate := .02 * level
+				if k == 2 && n >= 100 {
+					rate /= 2
+				}
+				const units = 20_000
+				x := binomial(r, units, rate) / units
+				obs = append(obs, pasto.Observation{
+					Arm: k, Size: units, Metrics: []float64{x}, Variances: []float64{x * (1 - x)},
+				})
+			}
+			if err := l.Observe(obs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k, rounds := range l.s.Stats.Rounds {
+			switch {
+			case k == 2 && rounds > 3:
+				late++
+			case k != 2 && rounds < 100:
+				others++
+			}
+		}
+	}
+	if late > runs/20 || others > runs/10 {
+		t.Errorf("in %d of %d runs the arm is not begun anew in time, in %d another is", late, runs, others)
 	}
 }

@@ -1,0 +1,220 @@
+package confident
+
+import "math"
+
+// detector compares, for each arm and metric, recent adjusted values with those before them: the
+// newest round, the running segment of up to 16 rounds, and blocks of 32, 64, ... rounds. Values
+// are adjusted by the other arms of their rounds (see armStats), so that what all arms have in
+// common is no change; where rounds have one arm they are the arm's own.
+type detector struct {
+	Seen          []float64 // K: the last round that served the arm
+	Start         []float64 // K: the round in which the running segment began
+	Rounds        []float64 // K: rounds that count since the arm began
+	SegmentWeight []float64 // K
+	SegmentMean   []float64 // K·M
+	SegmentSize   []float64 // K: of the raw values
+	SegmentRaw    []float64 // K·M: their mean
+	BlockRounds   []float64 // K
+	BlockLimit    []float64 // K: its length in rounds, 0 for the first
+	BlockWeight   []float64 // K
+	BlockMean     []float64 // K·M
+	BlockSize     []float64 // K: of the raw values
+	BlockRaw      []float64 // K·M: their mean
+}
+
+const (
+	segment   = 16
+	mostBlock = 1024
+)
+
+func (d *detector) perArm() []*[]float64 {
+	return []*[]float64{
+		&d.Seen, &d.Start, &d.Rounds, &d.SegmentWeight, &d.BlockRounds, &d.BlockLimit, &d.BlockWeight,
+		&d.SegmentSize, &d.BlockSize,
+	}
+}
+
+func (d *detector) rows() []*[]float64 {
+	return []*[]float64{&d.SegmentMean, &d.BlockMean, &d.SegmentRaw, &d.BlockRaw}
+}
+
+// add adds the adjusted value of an arm in a round.
+func (d *detector) add(x *armRound, round float64) {
+	k, m := x.arm, len(x.adjusted)
+	if d.SegmentWeight[k] == 0 {
+		d.Start[k] = round
+	}
+	d.Rounds[k]++
+	d.BlockRounds[k]++
+	update := func(sum, means []float64, weight float64, row []float64) {
+		sum[k] += weight
+		mean := means[k*m : (k+1)*m]
+		for i, v := range row {
+			mean[i] += float64(weight / sum[k] * (v - mean[i]))
+		}
+	}
+	update(d.SegmentWeight, d.SegmentMean, x.weight, x.adjusted)
+	update(d.BlockWeight, d.BlockMean, x.weight, x.adjusted)
+	update(d.SegmentSize, d.SegmentRaw, x.size, x.mean)
+	update(d.BlockSize, d.BlockRaw, x.size, x.mean)
+}
+
+// length is the number of rounds of the running segment of arm k.
+func (d *detector) length(k int) int64 { return int64(d.Rounds[k]-1)%segment + 1 }
+
+// end begins a new segment of arm k after 16 rounds, and a new block after as many as it has: 32,
+// 64, ... up to half of all rounds or 1,024, and again.
+func (d *detector) end(k int) {
+	m := len(d.SegmentMean) / len(d.Seen)
+	if d.length(k) == segment {
+		d.SegmentWeight[k], d.SegmentSize[k] = 0, 0
+		clear(d.SegmentMean[k*m : (k+1)*m])
+		clear(d.SegmentRaw[k*m : (k+1)*m])
+	}
+	if d.BlockRounds[k] < max(d.BlockLimit[k], 2*segment) {
+		return
+	}
+	limit := 2 * max(d.BlockLimit[k], segment)
+	if limit > min(d.Rounds[k]/2, mostBlock) {
+		limit = 2 * segment
+	}
+	d.BlockRounds[k], d.BlockWeight[k], d.BlockSize[k], d.BlockLimit[k] = 0, 0, 0, limit
+	clear(d.BlockMean[k*m : (k+1)*m])
+	clear(d.BlockRaw[k*m : (k+1)*m])
+}
+
+// forget begins arm k anew.
+func (d *detector) forget(k int) {
+	m := len(d.SegmentMean) / len(d.Seen)
+	for _, v := range d.perArm() {
+		(*v)[k] = 0
+	}
+	for _, v := range d.rows() {
+		clear((*v)[k*m : (k+1)*m])
+	}
+}
+
+// nearly is the part of the largest sign of a change that counts as another.
+const nearly = 0.75
+
+// changed ends the round for the arms that were served in it, and begins those anew that have
+// changed: the one with the largest sign of it, and those with nearly as large ones. It reports
+// whether there are any.
+func (l *Learner) changed() bool {
+	s, d, most := &l.s, &l.s.Changes, 0.0
+	l.signs = l.signs[:0]
+	for a := range l.round.arms {
+		x, sign := &l.round.arms[a], 0.0
+		if x.weight > 0 && l.options.ChangeThreshold > 0 {
+			sign = l.est.signOfChange(x)
+		}
+		l.signs = append(l.signs, sign)
+		most = max(most, sign)
+	}
+	since := float64(s.T)
+	for a := range l.round.arms {
+		k := l.round.arms[a].arm
+		if most > 1 && l.signs[a] >= float64(nearly*most) {
+			since = min(since, d.Start[k])
+		}
+		d.end(k)
+	}
+	if most <= 1 {
+		return false
+	}
+	l.est.compare()
+	for a, sign := range l.signs {
+		if sign >= float64(nearly*most) {
+			s.Found++
+			l.beginAnew(l.round.arms[a].arm)
+		}
+	}
+	// Nobody can vouch for arms that have not been served since: they may have changed as well.
+	for k, seen := range d.Seen {
+		if s.Active[k] && s.Stats.Rounds[k] > 0 && seen < since && l.options.has(noVouch) {
+			l.beginAnew(k)
+		}
+	}
+	return true
+}
+
+// agreement is the part of a sign of change in the raw values that the adjusted ones must show.
+const agreement = 2. / 3
+
+// signOfChange returns by how many times the allowed difference the recent values of an arm differ
+// from its earlier ones, in the metric and stretch where that is most. Where effects of rounds are
+// not shown the raw values must differ by that, which tells the arm that has changed from those
+// that are compared with it, and the adjusted ones by most of it.
+func (e *estimates) signOfChange(x *armRound) float64 {
+	d, s, k, m, most := &e.s.Changes, &e.s.Stats, x.arm, len(e.sign), 0.0
+	segments := e.options.has(noSegments)
+	compare := func(i int, mean, weight, raw, size float64) {
+		j := k*m + i
+		sign := e.difference(k, i, s.Adjusted[j], s.Standing[k], mean, weight)
+		if !e.s.Noise.shown(i) {
+			sign = min(sign/agreement, e.difference(k, i, s.Mean[j], s.Weight[k], raw, size))
+		}
+		most = max(most, sign)
+	}
+	for i := range m {
+		if e.ignored[i] {
+			continue
+		}
+		j := k*m + i
+		if d.Rounds[k] > segment && segments {
+			compare(i, x.adjusted[i], x.weight, x.mean[i], x.size)
+		}
+		if d.Rounds[k]-float64(d.length(k)) >= segment && segments {
+			compare(i, d.SegmentMean[j], d.SegmentWeight[k], d.SegmentRaw[j], d.SegmentSize[k])
+		}
+		if d.length(k) == segment && d.Rounds[k]-d.BlockRounds[k] >= segment {
+			compare(i, d.BlockMean[j], d.BlockWeight[k], d.BlockRaw[j], d.BlockSize[k])
+		}
+	}
+	return most
+}
+
+// difference returns the distance between the mean of a recent part of arm k's values, of this
+// weight, and that of the earlier ones, where the mean of both is all and their weight total, as a
+// multiple of ChangeThreshold standard errors and an allowance for skewed or long-tailed metrics.
+// With z standard errors the allowance is (z²−1)/6 times the ratio of the third moment to the
+// variance, the first term of the Cornish–Fisher expansion: six events of a rare one. For units of
+// a known range that ratio is at most the width of the range.
+func (e *estimates) difference(k, i int, all, total, mean, weight float64) float64 {
+	s, old := &e.s.Stats, total-weight
+	if !(old > float64(1e-9*weight)) || !(weight > 0) {
+		return 0
+	}
+	// all = (old·before + weight·mean)/total, so mean − before = (mean − all)·total/old.
+	d := math.Abs(float64((mean - all) * (total / old)))
+	if !(d > float64(1e-12*(math.Abs(all)+math.Abs(mean)))) {
+		return 0
+	}
+	z := e.options.ChangeThreshold
+	allowed := float64(z * math.Sqrt(float64(max(e.variance(k, i), s.pooled(i))*(1/old+1/weight))))
+	if e.options.has(noSkew) {
+		ratio := 0.0
+		if s.unitsKnown(k, i) && e.width[i] > 0 {
+			ratio = e.width[i]
+		} else if s.Pool[i] > 0 {
+			ratio = s.Third[i] / s.Pool[i]
+		}
+		allowed += float64(max(float64(z*z)-1, 0)/6*ratio) / min(old, weight)
+	}
+	if allowed == 0 {
+		return math.MaxFloat64
+	}
+	return d / allowed
+}
+
+// beginAnew starts arm k over after a change. All other arms keep what is known about them.
+func (l *Learner) beginAnew(k int) {
+	s := &l.s
+	if s.Stats.Rounds[k] > 0 && s.Active[k] {
+		s.Unobserved++
+	}
+	s.Joint.forget(k, l.est.rows)
+	s.Stats.forget(k)
+	s.Changes.forget(k)
+	s.Solved[k] = 0
+}

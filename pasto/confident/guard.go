@@ -1,0 +1,193 @@
+package confident
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/pasto"
+)
+
+// guard bounds what the arms may do to the hard guardrails.
+type guard struct {
+	*estimates
+	slack []float64 // K·J: by how much each arm surely holds each hard guardrail
+}
+
+const (
+	// unboundedShare is the share of arms of which nothing is known, not even a range.
+	unboundedShare = 0.01
+	// tightGroups takes the place of manyUnits where variances of units are unknown.
+	tightGroups = 16
+	// leastAnchor is the part of the control's estimate that is kept where its interval reaches 0.
+	leastAnchor = 0.1
+	// Below fewGroups an arm's scatter says little.
+	fewGroups = 3
+	// settledShare is the part of the exploration that ends where p⁺ is the control arm.
+	settledShare = 0.75
+	// fewArms is the number of arms up to which a promise is renewed in each round.
+	fewArms = 64
+)
+
+// controlBreaks reports whether the control arm's estimate is beyond hard guardrail i by more than
+// its error.
+func (g *guard) controlBreaks(i int) bool {
+	x, control := &g.goals.Metrics()[i], g.options.Control
+	if g.relative[i] {
+		return float64(g.sign[i]*x.Threshold) > 0
+	}
+	if !g.usable[control] {
+		return false
+	}
+	y, square := g.seen(control, i)
+	return float64(g.sign[i]*(y-x.Threshold))+g.radius(control, i, square)+x.Slack < 0
+}
+
+// radius returns by how much the estimate of metric i of arm k with this squared error may be off
+// at any time. The mixture of the boundary is tight at manyUnits or tightGroups, where bounds of
+// rates of some percent are about as wide as the rates themselves.
+func (g *guard) radius(k, i int, square float64) float64 {
+	s := &g.s.Stats
+	n := min(g.variance(k, i)/square, s.Weight[k]) // what the estimate is worth in units
+	tight := float64(manyUnits)
+	if !s.unitsKnown(k, i) {
+		tight = float64(tightGroups * (s.Weight[k] / s.Count[k]))
+	}
+	if !(n > 0) {
+		n = s.Weight[k]
+	}
+	alpha := g.options.Alpha / float64(g.s.Live*len(g.guards))
+	z := math.Sqrt(float64(2 * (1 + tight/n) * portable.Log(math.Sqrt(1+n/tight)/(2*alpha)+1)))
+	return float64(z * math.Sqrt(square))
+}
+
+// computeSlack computes by how much each arm surely holds each hard guardrail: K·J numbers,
+// negative where it may break it. Known says whether there are estimates.
+func (g *guard) computeSlack(known bool) {
+	arms, guards, control := len(g.s.Active), len(g.guards), g.options.Control
+	g.slack = slices.Grow(g.slack[:0], arms*guards)[:arms*guards]
+	known = known && g.s.Stats.Rounds[control] > 0
+	for j, i := range g.guards {
+		x := &g.goals.Metrics()[i]
+		margin, anchor, sure := g.margin(i, known)
+		for k := range arms {
+			v := g.worst(i, margin, anchor)
+			if sure && g.usable[k] {
+				y, square := g.seen(k, i)
+				v = max(v, float64(g.sign[i]*(y-x.Limit()))-g.radius(k, i, square))
+			}
+			if k == control {
+				v = margin
+			}
+			g.slack[k*guards+j] = v + x.Slack
+		}
+	}
+}
+
+// margin returns the slack of the control arm in guardrail i, at least as much as is sure: of an
+// absolute guardrail what is above its limit by the bound, and 0 if that is below, as the control
+// is declared safe; of a relative one −δ·|y_0|, for the anchor y_0 at the end of its interval that
+// is nearer to 0. As long as nothing is sure about y_0, and the worst value of the range is 0, the
+// anchor is 1: what an arm may lose is then in proportion to y_0 too.
+func (g *guard) margin(i int, known bool) (margin, anchor float64, sure bool) {
+	x, control := &g.goals.Metrics()[i], g.options.Control
+	at := control*len(g.sign) + i
+	y := g.rows[at]
+	if !g.relative[i] {
+		if !known {
+			return 0, 0, false
+		}
+		_, square := g.seen(control, i)
+		return max(float64(g.sign[i]*(y-x.Threshold))-g.radius(control, i, square), 0), 0, true
+	}
+	switch {
+	case known && y != 0:
+		own := g.variance(control, i) / g.s.Stats.Weight[control]
+		off := g.radius(control, i, own)
+		anchor, sure = math.Copysign(max(math.Abs(y)-off, float64(leastAnchor*math.Abs(y))), y), true
+	case x.Direction == pasto.Up && x.Lower == 0 && x.Upper > 0:
+		anchor = 1
+	}
+	return -float64(float64(g.sign[i]*x.Threshold) * math.Abs(anchor)), anchor, sure
+}
+
+// worst is the slack of an arm of which nothing is known but the range; −Inf without a range.
+func (g *guard) worst(i int, margin, anchor float64) float64 {
+	x := &g.goals.Metrics()[i]
+	if !x.HasRange() {
+		return math.Inf(-1)
+	}
+	y := x.Lower
+	if x.Direction == pasto.Down {
+		y = x.Upper
+	}
+	if g.relative[i] {
+		return float64(g.sign[i]*(y-anchor)) + margin
+	}
+	return float64(g.sign[i] * (y - x.Threshold))
+}
+
+// isUnbounded reports whether arm k has no bound in some hard guardrail.
+func (g *guard) isUnbounded(k int) bool {
+	guards := len(g.guards)
+	return slices.ContainsFunc(g.slack[k*guards:(k+1)*guards], func(v float64) bool { return math.IsInf(v, -1) })
+}
+
+// exploredSlack is the part of the safe mixture that exploration may cost by the slack that it
+// takes.
+const exploredSlack = 0.5
+
+// affordable is the largest share, up to that given, of Serving beside the safe mixture with which
+// the last step leaves at least 1 − exploredSlack of both.
+func (g *guard) affordable(share float64) float64 {
+	guards := len(g.guards)
+	for j := range g.guards {
+		own, safe, x := g.slack[g.options.Control*guards+j], 0.0, 0.0
+		for k, p := range g.s.Serving {
+			if v := g.slack[k*guards+j]; !math.IsInf(v, -1) {
+				safe += float64(g.s.Safe[k] * v)
+				x += float64(p * v)
+			}
+		}
+		if x < safe {
+			most := float64(max(own, 0)*exploredSlack/(1-exploredSlack)) + max(safe, 0)
+			share = min(share, most/(safe-x))
+		}
+	}
+	return share
+}
+
+// makeSafe moves Serving towards the control arm by as little as the promise allows: to (1−ρ)·e_0 +
+// ρ·p with the largest ρ of which the slack is at least 0 in each hard guardrail.
+func (g *guard) makeSafe() {
+	guards, rho := len(g.guards), 1.0
+	for j := range g.guards {
+		own, sum := g.slack[g.options.Control*guards+j], 0.0
+		for k, p := range g.s.Serving {
+			if p > 0 {
+				sum += float64(p * g.slack[k*guards+j])
+			}
+		}
+		switch {
+		case own < 0 || math.IsInf(sum, -1):
+			rho = 0
+		case sum < 0:
+			rho = min(rho, own/(own-sum))
+		}
+	}
+	g.shrink(rho)
+}
+
+// shrink makes Serving (1−ρ)·e_0 + ρ·p for the control arm 0.
+func (g *guard) shrink(rho float64) {
+	if rho >= 1 {
+		return
+	}
+	rest := 1.0
+	for k, p := range g.s.Serving {
+		if g.s.Serving[k] = float64(rho * p); k != g.options.Control {
+			rest -= g.s.Serving[k]
+		}
+	}
+	g.s.Serving[g.options.Control] = max(rest, 0)
+}

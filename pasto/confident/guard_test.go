@@ -1,0 +1,82 @@
+package confident
+
+import (
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/pastotest"
+)
+
+// An arm's mean is off by more than the radius, in the bad direction, at any of 3,000 rounds of 100
+// units in at most the share of runs that is promised; and in more than none, or the radius would
+// be too large to be of use.
+func TestRadiusHoldsAtAllTimes(t *testing.T) {
+	testsize.NoRace(t)
+	o := controlOptions()
+	o.Alpha = .2 // a tenth for each of two arms
+	l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{
+		Name: "y", Role: pasto.Guardrail, Hard: true, Threshold: -1, Lower: -100, Upper: 100,
+	}), 2, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &l.s.Stats
+	s.UnitSize, s.UnitSquares = make([]float64, 4), make([]float64, 4)
+	s.UnitTotal, s.UnitPool = make([]float64, 2), make([]float64, 2)
+	const rounds, units = 3000, 100.0
+	radius := make([]float64, rounds+1)
+	for n := 1; n <= rounds; n++ {
+		size := units * float64(n)
+		s.Weight[1], s.Count[1] = size, float64(n)
+		s.UnitSize[3], s.UnitSquares[3] = size, size
+		s.UnitTotal[1], s.UnitPool[1] = size, size
+		radius[n] = l.guard.radius(1, 1, 1/size)
+	}
+	runs := testsize.Of(4000, 400)
+	beyond := 0
+	for seed := range uint64(runs) {
+		r, sum := random.New(seed, "radius"), 0.0
+		for n := 1; n <= rounds; n++ {
+			if sum += math.Sqrt(units) * stat.Normal(r); sum/(units*float64(n)) > radius[n] {
+				beyond++
+				break
+			}
+		}
+	}
+	share, most := float64(beyond)/float64(runs), .1
+	t.Logf("beyond the radius in %.4f of the runs", share)
+	if share > most+3*math.Sqrt(most*(1-most)/float64(runs)) || share < .02 {
+		t.Errorf("beyond the radius in %.4f of the runs, want at most %v and some", share, most)
+	}
+}
+
+// Exploration takes at most half of the slack that the safe mixture leaves, whatever it consists
+// of.
+func TestExplorationLeavesHalf(t *testing.T) {
+	for seed := range uint64(200) {
+		r := random.New(seed, "slack")
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{
+			Name: "y", Role: pasto.Guardrail, Hard: true, Threshold: 0, Lower: -1, Upper: 1,
+		}), 3, controlOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The safe mixture uses up the control's slack: half of arm 1, which lacks as much as the
+		// control has.
+		own := r.Float64()
+		l.guard.slack = []float64{own, -own, -r.Float64()}
+		l.s.Safe = []float64{.5, .5, 0}
+		l.s.Serving = []float64{0, 0, 1}
+		share := l.guard.affordable(.25)
+		mixed := []float64{(1 - share) * .5, (1 - share) * .5, share}
+		l.s.Serving = mixed
+		l.guard.makeSafe()
+		if p := l.s.Serving; p[1] < (1-share)*.5*exploredSlack-1e-12 || share <= 0 || share > .25 {
+			t.Fatalf("seed %d: a share of %v, served %v", seed, share, p)
+		}
+	}
+}

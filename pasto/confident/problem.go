@@ -1,0 +1,83 @@
+package confident
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/pasto"
+)
+
+// problem is the objective with the options: what does not change.
+type problem struct {
+	objective pasto.Objective
+	goals     *pasto.Goals // the objective, if it is such
+	hard      bool         // it has hard guardrails
+	guards    []int        // the metrics of these
+	options   Options
+	sign      []float64 // of each metric's good direction
+	relative  []bool    // of each metric: a contrast with the control arm
+	ignored   []bool    // metrics that are only watched
+	positive  []bool    // of each metric: its range begins at 0
+	caution   []float64 // of each metric
+	low, high []float64 // range of each metric as the objective sees it
+	width     []float64 // of the range of a unit's value, 0 if that is unknown
+}
+
+// newProblem takes what there is to know about the metrics from the objective.
+func newProblem(f pasto.Objective, o Options) *problem {
+	m, p := f.Dim(), &problem{objective: f, options: o}
+	p.goals, _ = f.(*pasto.Goals)
+	p.hard = p.goals != nil && p.goals.HasHard()
+	for _, v := range []*[]float64{&p.sign, &p.caution, &p.width, &p.low, &p.high} {
+		*v = make([]float64, m)
+	}
+	p.relative, p.ignored, p.positive = make([]bool, m), make([]bool, m), make([]bool, m)
+	for i := range m {
+		p.sign[i], p.caution[i] = 1, p.options.Caution
+		p.low[i], p.high[i] = math.Inf(-1), math.Inf(1)
+		if d, ok := p.objective.(pasto.Directed); ok {
+			p.sign[i] = d.Sign(i)
+		}
+		if b, ok := p.objective.(pasto.Ranged); ok {
+			p.low[i], p.high[i] = b.Range(i)
+		}
+		if w := p.high[i] - p.low[i]; !math.IsInf(w, 1) {
+			p.width[i] = w
+		}
+		if p.goals == nil {
+			continue
+		}
+		x := &p.goals.Metrics()[i]
+		p.ignored[i] = x.Role == pasto.Report
+		p.width[i] = x.Upper - x.Lower
+		p.positive[i] = x.HasRange() && x.Lower == 0 && !x.Relative || p.options.Control >= 0 && x.HasRange() &&
+			x.Lower == 0
+		p.relative[i] = x.Relative && p.options.Control >= 0
+		if x.Hard {
+			p.caution[i] = p.options.HardCaution
+			p.guards = append(p.guards, i)
+		}
+	}
+	return p
+}
+
+// isHard reports whether metric i is a hard guardrail.
+func (p *problem) isHard(i int) bool { return p.hard && p.goals.Metrics()[i].Hard }
+
+// reward is the objective without its hard guardrails.
+func (p *problem) reward(theta []float64) float64 {
+	if p.hard {
+		return p.goals.Reward(theta)
+	}
+	return p.objective.Value(theta)
+}
+
+// isAbsolute reports whether the level of metric i matters to the objective, so that the error that
+// all arms have in common counts: not for primary metrics of a weighted sum, and not for contrasts.
+func (p *problem) isAbsolute(i int) bool {
+	return p.goals == nil || p.goals.Metrics()[i].Role == pasto.Guardrail && !p.relative[i]
+}
+
+// promised reports whether what is served must hold the hard guardrails.
+func (p *problem) promised() bool {
+	return p.hard && p.options.Control >= 0 && p.options.Hold == Served
+}
