@@ -83,7 +83,8 @@ func Replicate(ctx context.Context, o Replication) (*BanditReport, error) {
 	case o.Player == nil || o.Game == nil:
 		return nil, noregret.Errorf(noregret.Usage, "replicate", "the player or the game is nil")
 	case o.Rounds < 1 || o.Runs < 1:
-		return nil, noregret.Errorf(noregret.Usage, "rounds", "%d in %d runs: want at least 1 of both", o.Rounds, o.Runs)
+		return nil, noregret.Errorf(noregret.Usage, "rounds", "%d in %d runs: want at least 1 of both", o.Rounds,
+			o.Runs)
 	case o.Checkpoints < 0 || o.Workers < 0:
 		return nil, noregret.Errorf(noregret.Usage, "checkpoints", "%d with %d workers: want at least 0 of both",
 			o.Checkpoints, o.Workers)
