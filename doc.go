@@ -30,6 +30,7 @@
 //     stochastic gradient methods of the literature; pasto/box learns in a box of continuous
 //     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
+//     bandit/offpolicy estimates the value of a policy from decisions that another one made.
 //   - pasto/scenario holds the scenarios with known truth in which learners are measured, and
 //     pasto/arena families of users' problems with peers.
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // Rand is a source of uniform numbers on [0, 1), such as the generators of math/rand/v2.
-type Rand interface{ Float64() float64 }
+type Rand = interface{ Float64() float64 }
 
 // Reward is the result of a pull, or the mean of a group of pulls of one arm.
 type Reward struct {

@@ -1,4 +1,4 @@
-// Package bandit finds the best of K arms with scalar rewards.
+// Package bandit finds the best of K arms with scalar rewards or losses.
 //
 // # The problem
 //
@@ -18,11 +18,32 @@
 //
 // Unobserved arms come first. The variance of rewards is estimated, pooled over the arms.
 //
+// # Players of the theory
+//
+// A [Player] is an algorithm on losses with one pull a round: Draw chooses the arm, Update takes
+// its loss. Most come with the bound of their theorem as a function. Take these where a
+// guarantee counts, and [Bandit] where rewards come in groups or arms come and go.
+//
+//	losses                         player                          regret, up to constants
+//	in [0, L], by an adversary     Exp3, anytime or tuned to T     L·√(d·T·ln d)
+//	  with high probability        Exp3IX                          L·√(d·T·ln d)
+//	  without ln d                 INF, tuned to T                 L·√(d·T)
+//	in [−L, L], by an adversary    ExploringWeights                L·(d·T)^(2/3)
+//	in [0, L], of any kind         TsallisINF                      √(d·T) and Σ ln T/Δ
+//	independent, subgaussian       AlphaUCB                        Σ ln T/Δ
+//	  known gap and horizon        ExploreThenCommit               ln T/Δ
+//	independent, in [0, L]         KLUCB                           Σ Δ·ln T/kl
+//	independent, 0 or 1            BernoulliThompson               Σ Δ·ln T/kl
+//	independent, normal            GaussianThompson                Σ ln T/Δ
+//
+// The regret against an adversary is the expected one against losses that do not depend on the
+// draws. A [Randomized] player knows the propensities of its draw.
+//
 // # Other scores
 //
 // A [Chooser] applies a rule to any score with a standard error and a sample for each arm
 // ([Scores]): package pasto/single uses it for arms with many metrics.
 //
-// Everything is deterministic given the draws; the seed of Thompson's samples comes from the
+// Everything is deterministic given the draws; the seed of [Thompson]'s samples comes from the
 // rewards. Nothing here is safe for concurrent use.
 package bandit

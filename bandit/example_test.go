@@ -35,6 +35,37 @@ func Example() {
 	// the best was shown in most rounds: true
 }
 
+// Tsallis-INF needs neither the number of rounds nor a word on where the losses come from: here the
+// best of three arms changes in the middle.
+func ExamplePlayer() {
+	p, err := bandit.NewTsallisINF(3, bandit.ImportanceWeighted, 1)
+	if err != nil {
+		panic(err)
+	}
+	const rounds = 10000
+	r, paid, totals := random.New(1, "player"), 0.0, make([]float64, 3)
+	for t := range rounds {
+		losses := []float64{0.5, 0.2, 0.6}
+		if t >= rounds/2 {
+			losses = []float64{0.1, 0.9, 0.6}
+		}
+		k := p.Draw(r)
+		paid += losses[k]
+		for i, g := range losses {
+			totals[i] += g
+		}
+		if err := p.Update(k, losses[k]); err != nil {
+			panic(err)
+		}
+	}
+	regret := paid - min(totals[0], totals[1], totals[2])
+	fmt.Println("within the bound:", regret <= bandit.TsallisINFBound(3, rounds, 1))
+	fmt.Printf("the last arm's propensity is %.4f\n", p.Probabilities()[2])
+	// Output:
+	// within the bound: true
+	// the last arm's propensity is 0.0006
+}
+
 // heights implements user-defined scores: arms with a known score and standard error.
 type heights []float64
 

@@ -1,0 +1,137 @@
+package bandit
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
+)
+
+// KLUCB is KL-UCB (Garivier and Cappé 2011), which attains the lower bound [BernoulliLowerBound] as
+// T grows. For losses in [0, L] round t pulls the arm of the lowest index, the first of several:
+//
+//	min{q ∈ [0, μ̂_i] : N_i·kl(μ̂_i, q) ≤ ln t + c·ln⁺ ln t}
+//
+// where μ̂_i is the mean of the N_i losses of arm i, divided by L, ln⁺ is max(ln, 0) and kl is
+// [BernoulliDivergence]. Each arm is pulled once first. The theory has c = 3; c = 0 does better in
+// practice. The losses may be any in the range: the divergence of Bernoulli distributions is the
+// smallest that holds for all of them.
+//
+// The index is found by Newton's method from below: kl is convex and falls up to μ̂_i, so that the
+// iterates rise to the root. A round costs O(d) for each of a few iterations and allocates nothing.
+// Not safe for concurrent use.
+type KLUCB struct {
+	averages
+	c float64
+}
+
+// NewKLUCB returns KL-UCB with the constant c on arms with losses in [0, limit]. It returns an
+// error of code bad_input if there is no arm, c is not in [0, 1e6], or the limit is outside
+// [1e-100, 1e100].
+func NewKLUCB(arms int, c, limit float64) (*KLUCB, error) {
+	if err := checkPlayer(arms, limit); err != nil {
+		return nil, err
+	}
+	if !(c >= 0 && c <= 1e6) {
+		return nil, noregret.BadInputf("c", "%v: want a number from 0 to 1e6", c)
+	}
+	k := &KLUCB{c: c}
+	k.setUp(k, arms, 0, limit, fmt.Sprintf("kl-ucb(arms=%d, c=%v, limit=%v)", arms, c, limit))
+	return k, nil
+}
+
+func (u *KLUCB) choose(t int, _ Rand) int {
+	if k := u.fresh(); k != none {
+		return k
+	}
+	budget, arm, least := u.budget(t), 0, math.Inf(1)
+	for k, m := range u.s.Means {
+		share := budget / float64(u.s.Pulls[k])
+		p := m / u.highest
+		if p-math.Sqrt(share/2) >= least { // Pinsker: the index is not below this
+			continue
+		}
+		if v := klLower(p, share); v < least {
+			arm, least = k, v
+		}
+	}
+	return arm
+}
+
+// budget is ln t + c·ln⁺ ln t.
+func (u *KLUCB) budget(t int) float64 {
+	ln := portable.Log(float64(t))
+	return ln + float64(u.c*portable.Log(max(ln, 1)))
+}
+
+// Index is the lower confidence bound of the loss of arm k in the current round, −∞ before its
+// first loss.
+func (u *KLUCB) Index(k int) float64 {
+	if u.s.Pulls[k] == 0 {
+		return math.Inf(-1)
+	}
+	return u.highest * klLower(u.s.Means[k]/u.highest, u.budget(u.s.Rounds+1)/float64(u.s.Pulls[k]))
+}
+
+// Probabilities is 1 for the arm of the round, see [Randomized].
+func (u *KLUCB) Probabilities() []float64 { return u.certain() }
+
+// klLower returns the least q ≤ p with kl(p, q) ≤ b.
+func klLower(p, b float64) float64 {
+	if p <= 0 || b <= 0 {
+		return max(p, 0)
+	}
+	p = min(p, 1)
+	// Two points left of the root: kl(p, q) ≥ 2·(p − q)², and kl(p, q) ≥ Σ p·ln p − p·ln q.
+	entropy := -portable.XLogX(p) - portable.XLogX(1-p)
+	q := max(p-math.Sqrt(b/2), portable.Exp(-(b+entropy)/p))
+	if q <= 0 || p == 1 {
+		return max(q, 0) // the second point is below every float64, or is the root
+	}
+	for range 100 {
+		// kl'(q) = (q − p)/(q·(1 − q))
+		step := (BernoulliDivergence(p, q) - b) * float64(q*(1-q)) / (p - q)
+		if !(step > 1e-16*q) || q+step >= p {
+			break
+		}
+		q += step
+	}
+	return q
+}
+
+// BernoulliDivergence is kl(p, q) = p·ln(p/q) + (1−p)·ln((1−p)/(1−q)), the Kullback-Leibler
+// divergence of Bernoulli distributions with means p and q in [0, 1]. It is +Inf if q is 0 or 1 and
+// p is not.
+func BernoulliDivergence(p, q float64) float64 {
+	sum := 0.0
+	if p > 0 {
+		sum += float64(p * portable.Log(p/q))
+	}
+	if p < 1 {
+		sum += float64((1 - p) * portable.Log((1-p)/(1-q)))
+	}
+	return max(sum, 0)
+}
+
+// BernoulliLowerBound is the least limit of the pseudo-regret over ln T on Bernoulli arms with
+// these mean losses, for every algorithm whose regret grows slower than each power of T on all of
+// them:
+//
+//	Σ_{Δ_i > 0} Δ_i/kl(μ_i, min μ)
+//
+// (Lai and Robbins 1985). Orabona (2019, Theorem 10.17) prints Σ 1/(2Δ_i), which is at least as
+// large by Pinsker's inequality and no lower bound.
+func BernoulliLowerBound(means []float64) float64 {
+	least := math.Inf(1)
+	for _, m := range means {
+		least = min(least, m)
+	}
+	sum := 0.0
+	for _, m := range means {
+		if m > least {
+			sum += (m - least) / BernoulliDivergence(m, least)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,313 @@
+package bandit
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// made returns the result of a constructor, which must not fail.
+func made[P Player](p P, err error) Player {
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// players are all players on d arms. All accept losses of 0 and 1.
+func players(d int) []Player {
+	exploring := ExploringOptions{Rate: .1, Explore: .3, Limit: 1}
+	signed := exploring
+	signed.Signed = true
+	flat := GaussianPrior{Deviation: math.Inf(1)}
+	return []Player{
+		made(NewExploringWeights(d, exploring)), made(NewExploringWeights(d, signed)),
+		made(NewExp3(d, .1, 1)), made(NewAnytimeExp3(d, 1)), made(NewExp3IX(d, .1, 1)),
+		made(NewINF(d, .1, .5, 1)), made(NewINF(d, .1, .75, 1)),
+		made(NewTsallisINF(d, ImportanceWeighted, 1)), made(NewTsallisINF(d, ReducedVariance, 1)),
+		made(NewExploreThenCommit(d, 3)), made(NewAlphaUCB(d, 3, .5)), made(NewKLUCB(d, 0, 1)), made(NewKLUCB(d, 3, 1)),
+		made(NewBernoulliThompson(d)), made(NewGaussianThompson(d, .5, flat)),
+		made(NewGaussianThompson(d, .5, GaussianPrior{Mean: .5, Deviation: 1})),
+	}
+}
+
+// forced is the source with which the draw from p gives an arm.
+type forced float64
+
+func (f forced) Float64() float64 { return float64(f) }
+
+func force(p []float64, arm int) forced {
+	u := p[arm] / 2
+	for _, x := range p[:arm] {
+		u += x
+	}
+	return forced(u)
+}
+
+// pull plays a round with a forced arm.
+func pull(t testing.TB, p Randomized, arm int, loss float64) {
+	t.Helper()
+	if got := p.Draw(force(p.Probabilities(), arm)); got != arm {
+		t.Fatalf("arm %d drawn, want %d", got, arm)
+	}
+	if err := p.Update(arm, loss); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// near fails unless got and want agree to 1e-9, relative above 1 in size.
+func near(t testing.TB, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
+		t.Errorf("%s: got %.12g, want %.12g", what, got, want)
+	}
+}
+
+func nearAll(t testing.TB, what string, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: got %v, want %v", what, got, want)
+	}
+	for i := range want {
+		near(t, fmt.Sprintf("%s[%d]", what, i), got[i], want[i])
+	}
+}
+
+// bernoulli plays rounds with losses of 0 or 1 of these means, and returns the arms.
+func bernoulli(t testing.TB, p Player, means []float64, rounds int, r *random.Source) (arms []int) {
+	t.Helper()
+	for range rounds {
+		k, loss := p.Draw(r), 0.0
+		if r.Float64() < means[k] {
+			loss = 1
+		}
+		arms = append(arms, k)
+		if err := p.Update(k, loss); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return arms
+}
+
+func snapshotOf(t testing.TB, p Player) []byte {
+	t.Helper()
+	data, err := p.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Every player keeps to its distribution, and finds the best arm.
+func TestPlayersFindTheBest(t *testing.T) {
+	for i, p := range players(3) {
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
+			r, counts := random.New(uint64(i), "player"), make([]int, 3)
+			for range 4000 {
+				var share []float64
+				if d, ok := p.(Randomized); ok {
+					share = d.Probabilities()
+					sum := 0.0
+					for _, x := range share {
+						sum += x
+						if !(x >= 0 && x <= 1+1e-12) {
+							t.Fatalf("probabilities %v", share)
+						}
+					}
+					if math.Abs(sum-1) > 1e-12 {
+						t.Fatalf("probabilities %v with the sum %v", share, sum)
+					}
+				}
+				k := p.Draw(r)
+				if share != nil && !(share[k] > 0) {
+					t.Fatalf("arm %d drawn from %v", k, share)
+				}
+				loss := 0.0
+				if r.Float64() < []float64{.9, .1, .8}[k] {
+					loss = 1
+				}
+				counts[k]++
+				if err := p.Update(k, loss); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if counts[1] < 3000 {
+				t.Errorf("pulls %v", counts)
+			}
+		})
+	}
+}
+
+// A snapshot taken at any point, before and after the draw, continues bit for bit, and a snapshot
+// of the restored player has the same bytes.
+func TestPlayersContinueFromSnapshots(t *testing.T) {
+	means := []float64{.7, .2, .6, .4}
+	fresh := players(4)
+	for i, p := range players(4) {
+		for at := range 30 {
+			bernoulli(t, p, means, at, random.New(uint64(at), "before"))
+			if at%2 == 1 {
+				p.Draw(random.New(9, "pending"))
+			}
+			data, q := snapshotOf(t, p), fresh[i]
+			if err := q.UnmarshalBinary(data); err != nil {
+				t.Fatalf("%v: %v", p, err)
+			}
+			if !bytes.Equal(snapshotOf(t, q), data) {
+				t.Fatalf("%v: the snapshot changed by a restore", p)
+			}
+			a := bernoulli(t, p, means, 10, random.New(3, "after"))
+			b := bernoulli(t, q, means, 10, random.New(3, "after"))
+			if !slices.Equal(a, b) || !bytes.Equal(snapshotOf(t, p), snapshotOf(t, q)) {
+				t.Fatalf("%v: after a restore %v, want %v", p, b, a)
+			}
+		}
+	}
+}
+
+// A refused call leaves the state unchanged, and so does asking for the distribution.
+func TestPlayersRefuseBadCalls(t *testing.T) {
+	others := players(5)
+	for i, p := range players(3) {
+		bernoulli(t, p, []float64{.5, .5, .5}, 40, random.New(1, "refuse"))
+		refuse := func(what string, err error) {
+			t.Helper()
+			if noregret.CodeOf(err) != noregret.BadInput {
+				t.Errorf("%v: %s: %v", p, what, err)
+			}
+		}
+		if d, ok := p.(Randomized); ok {
+			before := snapshotOf(t, p)
+			d.Probabilities()
+			if !bytes.Equal(before, snapshotOf(t, p)) {
+				t.Errorf("%v: Probabilities changed the state", p)
+			}
+		}
+		refuse("no draw", p.Update(0, 1))
+		arm := p.Draw(random.New(1, "draw"))
+		if again := p.Draw(nil); again != arm {
+			t.Errorf("%v: drew %d, then %d", p, arm, again)
+		}
+		before := snapshotOf(t, p)
+		refuse("another arm", p.Update((arm+1)%3, 1))
+		refuse("no arm", p.Update(-1, 1))
+		for _, loss := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e101, -1e101} {
+			refuse(fmt.Sprint(loss), p.Update(arm, loss))
+		}
+		refuse("other options", p.UnmarshalBinary(snapshotOf(t, others[i])))
+		refuse("truncated", p.UnmarshalBinary(before[:len(before)-1]))
+		if !bytes.Equal(before, snapshotOf(t, p)) {
+			t.Errorf("%v: a refused call changed the state", p)
+		}
+		if err := p.Update(arm, 1); err != nil {
+			t.Error(err)
+		}
+		refuse("twice", p.Update(arm, 1))
+	}
+}
+
+// The declared range is that of the losses, up to 1e-12 of it.
+func TestRangeOfLosses(t *testing.T) {
+	for _, p := range []Player{
+		made(NewExp3(2, .1, 2)), made(NewExp3IX(2, .1, 2)), made(NewINF(2, .1, .5, 2)),
+		made(NewTsallisINF(2, ReducedVariance, 2)), made(NewKLUCB(2, 0, 2)),
+		made(NewExploringWeights(2, ExploringOptions{Rate: .1, Explore: .1, Limit: 2})),
+	} {
+		arm := p.Draw(forced(.2))
+		for _, loss := range []float64{-1e-6, 2 + 1e-6, math.NaN()} {
+			if err := p.Update(arm, loss); noregret.CodeOf(err) != noregret.BadInput {
+				t.Errorf("%v: loss %v: %v", p, loss, err)
+			}
+		}
+		if err := p.Update(arm, 2+1e-12); err != nil {
+			t.Errorf("%v: %v", p, err)
+		}
+		if err := p.Update(p.Draw(forced(.2)), -1e-12); err != nil {
+			t.Errorf("%v: %v", p, err)
+		}
+	}
+	signed := made(NewExploringWeights(2, ExploringOptions{Rate: .1, Explore: .1, Limit: 2, Signed: true}))
+	if err := signed.Update(signed.Draw(forced(.2)), -2); err != nil {
+		t.Error(err)
+	}
+}
+
+// A single arm is pulled always.
+func TestPlayersWithOneArm(t *testing.T) {
+	for _, p := range players(1) {
+		for _, k := range bernoulli(t, p, []float64{.5}, 20, random.New(1, "one")) {
+			if k != 0 {
+				t.Fatalf("%v: arm %d", p, k)
+			}
+		}
+		if d, ok := p.(Randomized); ok && math.Abs(d.Probabilities()[0]-1) > 1e-15 {
+			t.Errorf("%v: %v", p, d.Probabilities())
+		}
+	}
+}
+
+func TestPlayersDoNotAllocate(t *testing.T) {
+	for _, p := range players(10) {
+		r := random.New(1, "allocations")
+		n := testing.AllocsPerRun(200, func() {
+			k := p.Draw(r)
+			if err := p.Update(k, float64(k&1)); err != nil {
+				t.Fatal(err)
+			}
+			if d, ok := p.(Randomized); ok {
+				d.Probabilities()
+			}
+		})
+		if n != 0 {
+			t.Errorf("%v: %v allocations a round", p, n)
+		}
+	}
+}
+
+func TestPlayersRefuseBadOptions(t *testing.T) {
+	refuse := func(what string, err error) {
+		t.Helper()
+		if noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err := NewExp3(0, 1, 1)
+	refuse("no arm", err)
+	_, err = NewExp3(2, 0, 1)
+	refuse("rate 0", err)
+	_, err = NewExp3(2, 1, math.Inf(1))
+	refuse("infinite limit", err)
+	_, err = NewAnytimeExp3(2, -1)
+	refuse("negative limit", err)
+	_, err = NewExp3IX(2, math.NaN(), 1)
+	refuse("rate NaN", err)
+	_, err = NewINF(2, 1, 0, 1)
+	refuse("q = 0", err)
+	_, err = NewINF(2, 1, 1, 1)
+	refuse("q = 1", err)
+	_, err = NewTsallisINF(2, 7, 1)
+	refuse("estimator", err)
+	_, err = NewExploringWeights(2, ExploringOptions{Rate: 1, Limit: 1})
+	refuse("no exploration", err)
+	_, err = NewExploringWeights(2, ExploringOptions{Rate: 1, Limit: 1, Explore: 1.1})
+	refuse("too much exploration", err)
+	_, err = NewExploreThenCommit(2, 0)
+	refuse("no turn", err)
+	_, err = NewAlphaUCB(2, 2, 1)
+	refuse("alpha = 2", err)
+	_, err = NewAlphaUCB(2, 3, 0)
+	refuse("sigma = 0", err)
+	_, err = NewKLUCB(2, -1, 1)
+	refuse("c = -1", err)
+	_, err = NewBernoulliThompson(-1)
+	refuse("-1 arms", err)
+	_, err = NewGaussianThompson(2, 1, GaussianPrior{})
+	refuse("deviation 0", err)
+	_, err = NewGaussianThompson(2, 1, GaussianPrior{Mean: math.NaN(), Deviation: 1})
+	refuse("mean NaN", err)
+}

@@ -1,0 +1,43 @@
+package bandit
+
+import (
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/testsize"
+)
+
+// The posterior is that of the conjugate prior, and the mean of the losses with the flat one.
+func TestGaussianPosterior(t *testing.T) {
+	g := made(NewGaussianThompson(2, 2, GaussianPrior{Mean: 1, Deviation: .5})).(*GaussianThompson)
+	g.s.Pulls[1], g.s.Means[1] = 8, 4
+	mean, deviation := g.Posterior(1)
+	near(t, "mean", mean, (1/.25+8*4/4.)/(1/.25+8/4.))
+	near(t, "deviation", deviation, 1/math.Sqrt(1/.25+8/4.))
+	mean, deviation = g.Posterior(0)
+	near(t, "prior mean", mean, 1)
+	near(t, "prior deviation", deviation, .5)
+	g.prior.Deviation = math.Inf(1)
+	mean, deviation = g.Posterior(1)
+	near(t, "flat mean", mean, 4)
+	near(t, "flat deviation", deviation, 2/math.Sqrt(8))
+	if _, deviation = g.Posterior(0); !math.IsInf(deviation, 1) {
+		t.Errorf("deviation %v", deviation)
+	}
+}
+
+// Arms are drawn with the probability that they are best: Φ((m₂ − m₁)/√(v₁ + v₂)) for two.
+func TestGaussianThompsonDraws(t *testing.T) {
+	g := made(NewGaussianThompson(2, 1, GaussianPrior{Deviation: math.Inf(1)})).(*GaussianThompson)
+	g.s.Pulls, g.s.Means, g.s.Rounds = []int{4, 2}, []float64{.5, 1}, 6
+	r, n, first := random.New(1, "draws"), testsize.Of(100000, 10000), 0
+	for range n {
+		g.s.Pending = none
+		if g.Draw(r) == 0 {
+			first++
+		}
+	}
+	withinErrors(t, float64(first)/float64(n), stat.NormalBelow(.5/math.Sqrt(.25+.5)), n)
+}
