@@ -25,6 +25,7 @@ func NewCSV(name string, in io.Reader) *Reader {
 		if header == nil {
 			record, err := d.record(c)
 			if err == io.EOF {
+				d.line = 1
 				return d.bad("the file is empty: a line with the names of the columns is required")
 			}
 			if err != nil {
@@ -52,7 +53,6 @@ func (d *Reader) record(c *csv.Reader) ([]string, error) {
 		d.line, _ = c.FieldPos(0)
 		return record, nil
 	case err == io.EOF:
-		d.line++
 		return nil, io.EOF
 	case errors.As(err, &parse):
 		d.line = parse.Line
@@ -70,10 +70,8 @@ type csvHeader struct {
 
 func (d *Reader) header(record []string) (*csvHeader, error) {
 	at := map[string]int{}
+	record[0] = strings.TrimPrefix(record[0], "\ufeff")
 	for i, name := range record {
-		if i == 0 {
-			name = strings.TrimPrefix(name, "\ufeff")
-		}
 		if _, ok := at[name]; ok {
 			return nil, d.bad("the column %.40q occurs twice", name)
 		}

@@ -31,20 +31,25 @@
 // Each [Estimate] has two intervals for the value. Bernstein is the empirical Bernstein bound of
 // Maurer and Pontil (2009, Theorem 4): for independent rows and one look at a number of rows fixed
 // before. Sequence is a confidence sequence from package confseq: it may be looked at after every
-// row, and the logging policy may learn from earlier rows. Both need the range of the rewards.
-// Those of IPS, SelfNormalized and DoublyRobust also need a bound for the weights, such as one over
-// the smallest probability that the logging policy gives an arm. Without one the Bernstein interval
-// is the range of the rewards, and the sequence is asymptotic.
+// row, and the logging policy may learn from earlier rows. Both assume that the value is the same
+// in all rows, as it is if the contexts are drawn from one distribution. Both need the range of the
+// rewards. Those of IPS, SelfNormalized and DoublyRobust also need a bound for the weights, such as
+// one over the smallest probability that the logging policy gives an arm. Without one the Bernstein
+// interval is the range of the rewards, and the sequence is asymptotic.
+//
+// Predictions from earlier rows make the terms of DoublyRobust and Switch depend on each other, so
+// that their Bernstein intervals are exact for given predictions only. The sequences are exact for
+// both.
 //
 // The intervals of Clipped and Switch are for the value itself, not for the mean of the estimator's
 // terms: the worst case of the bias is inside. They need no bound for the weights, and they hold
 // even if the logging policy never chooses some of the target's arms. Those of the other estimators
-// do not: they assume that each arm with π(a) > 0 has p(a) > 0. The value may lie outside the
-// middle of the interval, and the biased estimate may lie outside the interval.
+// do not: they assume that each arm with π(a) > 0 has p(a) > 0. The estimate need not be in the
+// middle of these intervals, and not even inside.
 //
 // # Before: the log
 //
-// Wrong propensities make every estimate wrong, and nothing in an estimate shows it. A [Doctor]
+// Wrong propensities make every estimate wrong, and little in an estimate shows it. A [Doctor]
 // reads the same rows and reports what cannot be: propensities outside (0, 1] or without the sum 1,
 // arms that do not exist or had no probability, duplicate rows, clocks that go back, counts of arms
 // that do not fit the propensities.

@@ -42,7 +42,8 @@ type Estimate struct {
 	// method. It leaves out the bias of Clipped and Switch.
 	StandardError float64
 	// Bernstein holds at one number of rows, fixed before, for independent rows (Maurer and Pontil
-	// 2009, Theorem 4).
+	// 2009, Theorem 4). Both intervals are cut to the range of the rewards: one that has shrunk to
+	// an end of it is a sign of wrong propensities.
 	Bernstein Interval
 	// Sequence holds at all numbers of rows at once, also if the logging policy learns.
 	Sequence Interval
@@ -185,7 +186,10 @@ const (
 )
 
 // outermost returns the v nearest to end, up to centre, that is in a set of which centre is an
-// element.
+// element, or a v just outside. If end is not in the set, the set of the Bernstein interval has no
+// gap between: the mean less its deviation is concave in v. That of the sequence, which joins many
+// bounds, might have gaps. One narrower than a cell is not seen, so the elements beyond it may be
+// missed.
 func outermost(end, centre float64, in func(v float64) bool) float64 {
 	if in(end) {
 		return end

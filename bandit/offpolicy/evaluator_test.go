@@ -392,3 +392,36 @@ func TestNoRows(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkAdd(b *testing.B) {
+	o := DefaultOptions(20)
+	e, target := newEvaluator(b, o), make([]float64, 20)
+	for a := range target {
+		target[a] = 0.05
+	}
+	r := Row{Arm: 3, Propensity: 0.1, Reward: 1}
+	for b.Loop() {
+		if err := e.Add(&r, target, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	o := DefaultOptions(3)
+	o.MaxWeight = 6
+	e, src := newEvaluator(b, o), random.New(1, "offpolicy benchmark")
+	for range 3000 {
+		r, target := testWorld.draw(src, &Row{}, false)
+		if err := e.Add(&r, target, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, m := range Methods() {
+		b.Run(string(m), func(b *testing.B) {
+			for b.Loop() {
+				estimate(b, e, m, 0.05)
+			}
+		})
+	}
+}

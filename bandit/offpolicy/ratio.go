@@ -41,7 +41,7 @@ func (r *ratio) add(arm int, p []float64) {
 		if x == 0 {
 			continue
 		}
-		s := mass * ((r.expected[a] + x) / float64(r.rows+1))
+		s := float64(mass * ((r.expected[a] + x) / float64(r.rows+1)))
 		tilt := (r.counts[a] + s) / (r.expected[a] + s)
 		total += float64(x * tilt)
 		sum += x

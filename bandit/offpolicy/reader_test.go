@@ -87,6 +87,7 @@ func TestReaderErrors(t *testing.T) {
 		{"csv", "arm,propensity,reward,cost\n", "log:1", "cost"},
 		{"csv", "arm,propensity,reward,arm\n", "log:1", "twice"},
 		{"csv", "arm,propensity,reward,target_1\n", "log:1", "target_1"},
+		{"csv", "\ufeffcost,arm,propensity,reward\n", "log:1", "cost"},
 		{"csv", head + "1,1,0\nx,1,0\n", "log:3", "integer"},
 		{"csv", head + "1,NaN,0\n", "log:2", "finite"},
 		{"csv", head + "1,1,\n", "log:2", "reward"},
