@@ -29,6 +29,12 @@
 // The theorems are those of the book, Orabona, "A Modern Introduction to Online Learning" (2019),
 // chapters 1 to 7.
 //
+// # Bandits
+//
+// [Replicate] plays a [BanditPlayer], every player of package bandit for one, in independent runs
+// of a game of [Arms] and reports the pseudo-regret and the realized regret with standard errors,
+// beside a bound of the theory.
+//
 // # Games by name
 //
 // [Games] lists all of them with their options, and [GameEntry.New] makes one together with

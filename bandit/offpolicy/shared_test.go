@@ -6,8 +6,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // banditLog reads a log of the Open Bandit data (Saito, Aihara, Matsutani and Narita 2021), or
@@ -82,32 +86,83 @@ func TestOpenBandit(t *testing.T) {
 }
 
 // compare logs a table of the estimates and checks that they agree with the mean reward of the
-// target's own rows.
+// target's own rows: with all rows, and the intervals also with rows drawn again from the log.
 func compare(t *testing.T, name string, o Options, rows, own []Row, target func(i int) []float64) {
 	t.Helper()
-	e := newEvaluator(t, o)
-	for i := range rows {
-		if err := e.Add(&rows[i], target(i), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
 	truth := 0.0
 	for _, r := range own {
 		truth += r.Reward / float64(len(own))
 	}
 	truthError := math.Sqrt(truth * (1 - truth) / float64(len(own)))
+	evaluate := func(pick func(i int) int) *Evaluator {
+		e := newEvaluator(t, o)
+		for i := range rows {
+			k := pick(i)
+			if err := e.Add(&rows[k], target(k), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return e
+	}
+	e := evaluate(func(i int) int { return i })
+	resamples, src := testsize.Of(100, 10), random.New(1, "offpolicy resamples")
+	covered := map[Method][2]int{}
+	for range resamples {
+		again := evaluate(func(int) int { return int(src.Uint64() % uint64(len(rows))) })
+		for _, m := range Methods() {
+			got, c := estimate(t, again, m, 0.05), covered[m]
+			covered[m] = [2]int{c[0] + count(got.Bernstein.Contains(truth)), c[1] + count(got.Sequence.Contains(truth))}
+		}
+	}
 	w := e.Weights()
 	t.Logf("%s: own mean %.5f ± %.5f; mean weight %.3f, largest %.0f, effective rows %.0f of %d",
 		name, truth, truthError, w.Mean, w.Largest, w.Effective, w.Rows)
 	for _, m := range Methods() {
-		got := estimate(t, e, m, 0.05)
-		t.Logf("  %-15s %.5f ± %.5f  Bernstein [%.5f, %.5f]  sequence [%.5f, %.5f]", m, got.Value, got.StandardError,
-			got.Bernstein.Low, got.Bernstein.High, got.Sequence.Low, got.Sequence.High)
-		if !got.Sequence.Contains(truth) || !got.Bernstein.Contains(truth) {
-			t.Errorf("%s: the intervals of %s miss %v: %+v", name, m, truth, got)
+		got, c := estimate(t, e, m, 0.05), covered[m]
+		t.Logf("  %-15s %.5f ± %.5f  Bernstein [%.5f, %.5f]  sequence [%.5f, %.5f]  cover %d and %d of %d", m,
+			got.Value, got.StandardError, got.Bernstein.Low, got.Bernstein.High, got.Sequence.Low, got.Sequence.High,
+			c[0], c[1], resamples)
+		if !got.Sequence.Contains(truth) || !got.Bernstein.Contains(truth) || min(c[0], c[1]) < resamples*95/100 {
+			t.Errorf("%s: the intervals of %s miss %v: %+v, in the resamples %v", name, m, truth, got, c)
 		}
 		if far := math.Abs(got.Value - truth); far > 4*math.Hypot(got.StandardError, truthError) {
 			t.Errorf("%s: %s is %v and %v in the policy's own log", name, m, got.Value, truth)
+		}
+	}
+}
+
+// TestOpenBanditDoctor looks at the four logs. Only that of Thompson sampling for
+// women has a finding: the effective sample size under the uniform policy is 2.
+func TestOpenBanditDoctor(t *testing.T) {
+	for _, c := range []struct {
+		log     string
+		arms    int
+		uniform bool
+		want    []Kind
+	}{
+		{"random-men", 34, true, nil},
+		{"random-women", 46, true, nil},
+		{"bts-men", 34, false, nil},
+		{"bts-women", 46, false, []Kind{FewEffective}},
+	} {
+		rows, _ := banditLog(t, c.log)
+		o := DefaultDoctorOptions(c.arms)
+		for range c.arms {
+			if c.uniform {
+				o.Shares = append(o.Shares, 1/float64(c.arms))
+			}
+		}
+		d := newDoctor(t, o)
+		for i := range rows {
+			d.Add(&rows[i])
+		}
+		got := d.Report()
+		var kinds []Kind
+		for _, f := range got.Findings {
+			kinds = append(kinds, f.Kind)
+		}
+		if !slices.Equal(kinds, c.want) || got.Rows != 10000 || c.uniform && got.RatioRows != 10000 {
+			t.Errorf("%s: %+v", c.log, got)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (g *guard) affordable(share float64) float64 {
 			}
 		}
 		if x < safe {
-			most := float64(max(own, 0)*exploredSlack/(1-exploredSlack)) + max(safe, 0)
+			most := float64(max(own, 0)*(exploredSlack/(1-exploredSlack))) + max(safe, 0)
 			share = min(share, most/(safe-x))
 		}
 	}

@@ -1,0 +1,109 @@
+package regret
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/stat"
+)
+
+// Uniform is a source of uniform numbers on [0, 1), such as the generators of math/rand/v2.
+type Uniform = interface{ Float64() float64 }
+
+// Arms is a game of d arms for a [BanditPlayer]: in each round every arm has a loss, of which the
+// player sees only that of the arm it pulls. An Arms is used by several runs at a time and must not
+// change.
+type Arms interface {
+	// Arms is d.
+	Arms() int
+	// Means are the mean losses of the arms, nil if they change with the rounds. The caller must
+	// not change them.
+	Means() []float64
+	// Losses writes the losses of round t ≥ 1. They depend on t and on numbers taken from r only.
+	Losses(dst []float64, t int, r Uniform)
+}
+
+type bernoulliArms struct{ means []float64 }
+
+// BernoulliArms is the game in which arm i loses 1 with the probability means[i] and 0 otherwise,
+// independently in each round. It returns an error of code bad_input if there is no arm or a mean
+// is not in [0, 1].
+func BernoulliArms(means []float64) (Arms, error) {
+	for i, m := range means {
+		if !(m >= 0 && m <= 1) {
+			return nil, noregret.BadInputf("means", "%v of arm %d: want a number from 0 to 1", m, i)
+		}
+	}
+	if len(means) == 0 {
+		return nil, noregret.BadInputf("means", "none: at least one arm is required")
+	}
+	return bernoulliArms{slices.Clone(means)}, nil
+}
+
+func (b bernoulliArms) Arms() int        { return len(b.means) }
+func (b bernoulliArms) Means() []float64 { return b.means }
+
+func (b bernoulliArms) Losses(dst []float64, _ int, r Uniform) {
+	for i, m := range b.means {
+		dst[i] = 0
+		if r.Float64() < m {
+			dst[i] = 1
+		}
+	}
+}
+
+type gaussianArms struct {
+	means []float64
+	sigma float64
+}
+
+// GaussianArms is the game in which the losses of arm i are independent and normal with the mean
+// means[i] and the standard deviation sigma. It returns an error of code bad_input if there is no
+// arm, or a mean or sigma is not a finite number of size at most 1e100, or sigma is negative.
+func GaussianArms(means []float64, sigma float64) (Arms, error) {
+	for i, m := range means {
+		if !(math.Abs(m) <= 1e100) {
+			return nil, noregret.BadInputf("means", "%v of arm %d: want a number of size at most 1e100", m, i)
+		}
+	}
+	if len(means) == 0 {
+		return nil, noregret.BadInputf("means", "none: at least one arm is required")
+	}
+	if !(sigma >= 0 && sigma <= 1e100) {
+		return nil, noregret.BadInputf("sigma", "%v: want a number from 0 to 1e100", sigma)
+	}
+	return gaussianArms{slices.Clone(means), sigma}, nil
+}
+
+func (g gaussianArms) Arms() int        { return len(g.means) }
+func (g gaussianArms) Means() []float64 { return g.means }
+
+func (g gaussianArms) Losses(dst []float64, _ int, r Uniform) {
+	for i, m := range g.means {
+		dst[i] = m + float64(g.sigma*stat.Normal(r))
+	}
+}
+
+type switchingArms struct{ arms, period int }
+
+// SwitchingArms is the game against the mean of the past: one arm has no loss and the others lose
+// 1, and after every period of rounds the next arm in turn takes its place. It has no means. It
+// returns an error of code bad_input if there is no arm or period is below 1.
+func SwitchingArms(arms, period int) (Arms, error) {
+	if arms < 1 || period < 1 {
+		return nil, noregret.BadInputf("arms", "%d arms that change every %d rounds: want at least 1 of both", arms,
+			period)
+	}
+	return switchingArms{arms, period}, nil
+}
+
+func (s switchingArms) Arms() int        { return s.arms }
+func (s switchingArms) Means() []float64 { return nil }
+
+func (s switchingArms) Losses(dst []float64, t int, _ Uniform) {
+	for i := range dst {
+		dst[i] = 1
+	}
+	dst[(t-1)/s.period%s.arms] = 0
+}
