@@ -99,8 +99,14 @@ func (w *weighted) UnmarshalBinary(data []byte) error {
 	if len(s.Sums) != d || !finite(s.Sums) || s.Rounds < 0 || s.Pending < none || s.Pending >= d {
 		return snapshot.Bad("damaged: the parts do not fit %d arms", d)
 	}
+	last := w.s
 	w.s = s
 	w.weigh()
+	if s.Pending != none && !(w.p[s.Pending] > 0) {
+		w.s = last
+		w.weigh()
+		return snapshot.Bad("damaged: arm %d has been drawn with the probability 0", s.Pending)
+	}
 	return nil
 }
 

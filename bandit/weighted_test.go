@@ -258,6 +258,18 @@ func TestExtremeEstimates(t *testing.T) {
 	}
 }
 
+// A snapshot in which an arm of probability 0 has been drawn is refused, and changes nothing.
+func TestSnapshotOfAnImpossibleDraw(t *testing.T) {
+	p := made(NewExp3(2, 1, 1)).(*Exp3)
+	before := snapshotOf(t, p)
+	p.s = weightedState{Rounds: 1, Pending: 0, Sums: []float64{1e6, 0}}
+	bad := snapshotOf(t, p)
+	q := made(NewExp3(2, 1, 1))
+	if err := q.UnmarshalBinary(bad); err == nil || !slices.Equal(snapshotOf(t, q), before) {
+		t.Errorf("restored: %v", err)
+	}
+}
+
 // Sampling takes the first arm whose cumulative probability is above u, and the last possible arm
 // where rounding leaves none.
 func TestSample(t *testing.T) {
