@@ -9,7 +9,7 @@ import (
 func TestExp3IX(t *testing.T) {
 	p := made(NewExp3IX(2, .5, 4)).(*Exp3IX)
 	pull(t, p, 1, 3)
-	nearAll(t, "estimates", p.Estimates(), []float64{0, .75 / .75})
+	nearAll(t, "estimates", p.Estimates(), []float64{0, 1}) // .75/(.5 + .25)
 	odds := math.Exp(-.5)
 	nearAll(t, "distribution", p.Probabilities(), []float64{1 / (1 + odds), odds / (1 + odds)})
 }
