@@ -131,7 +131,7 @@ func gamma(r Rand, a float64) float64 {
 		}
 		v = float64(v * float64(v*v))
 		u := r.Float64()
-		half := float64(z*z) / 2
+		half := float64(0.5 * float64(z*z))
 		if u == 0 || portable.Log(u) < half+float64(d*(1-v+portable.Log(v))) {
 			return float64(d * v)
 		}

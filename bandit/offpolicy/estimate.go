@@ -138,7 +138,7 @@ func bernsteinRadius(s *confseq.Sequence, width, delta float64) float64 {
 func (e *Evaluator) normalized(out *Estimate, alpha float64) {
 	o, p := &e.o, &e.ratio
 	out.Value, out.StandardError = math.NaN(), math.NaN()
-	centre := o.Low + (o.High-o.Low)/2
+	centre := o.Low + float64(0.5*(o.High-o.Low))
 	if sum := e.weight.sum.Value(); sum > 0 {
 		centre = min(max(e.ips.sum.Value()/sum, o.Low), o.High)
 		s := p.Contrast(centre)
@@ -204,7 +204,7 @@ func outermost(end, centre float64, in func(v float64) bool) float64 {
 		outside = v
 	}
 	for range bisections {
-		middle := outside + (inside-outside)/2
+		middle := outside + float64(0.5*(inside-outside))
 		if in(middle) {
 			inside = middle
 		} else {

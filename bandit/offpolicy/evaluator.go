@@ -150,7 +150,7 @@ func (e *Evaluator) Add(r *Row, target, model []float64) error {
 // armMeans returns the predictions from the rows so far. Without rows they are the middle of the
 // range.
 func (e *Evaluator) armMeans() []float64 {
-	all := e.o.Low + (e.o.High-e.o.Low)/2
+	all := e.o.Low + float64(0.5*(e.o.High-e.o.Low))
 	if n := e.weight.seq.N; n > 0 {
 		all = e.total.Value() / float64(n)
 	}
