@@ -17,7 +17,7 @@ import (
 // than two errors.
 func TestCoverageUnderChanges(t *testing.T) {
 	const rounds = 9000
-	runs := testsize.Of(30, 8)
+	const runs = 30
 	missed, means := 0, 0
 	for seed := range uint64(runs) {
 		l, err := New(pastotest.Goals(t, 5, false, 0), 2, DefaultOptions())
