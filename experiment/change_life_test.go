@@ -191,6 +191,7 @@ func TestStalePolicies(t *testing.T) {
 // versions without limit, and that the waiting versions take the memory that docs/service.md
 // states.
 func TestOpenVersionsBounded(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	s := newScenario(t)
 	var arms strings.Builder

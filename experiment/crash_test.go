@@ -3,6 +3,8 @@ package experiment
 import (
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // crashRun returns an experiment whose arm bad crashes for a part of its units, after three rounds
@@ -36,6 +38,7 @@ func stopOf(s *scenario) (stop, string) {
 // the best mixture has it, that one which breaks it by little does not, and neither does any for a
 // soft guardrail that only alerts.
 func TestCrashingArmIsVetoed(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	for _, c := range []struct {
 		guardrail, crashes string

@@ -17,7 +17,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-func init() { testsize.Rapid(10) }
+func init() { testsize.Rapid(6) }
 
 // TestFold applies random events, valid and invalid, to two experiments. The state never fails, its
 // counters add up, and a second fold with snapshots in between gives the same bytes.
@@ -103,6 +103,7 @@ func TestFold(t *testing.T) {
 // TestNoRoom checks that changes by hand are refused, and change nothing, while too many versions
 // wait for their window to close.
 func TestNoRoom(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	s := newScenario(t)
 	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .5}, "unit"))
