@@ -53,8 +53,8 @@ type Checker struct {
 	// Raw leaves the values of relative guardrails as they are: the learner has the control as an
 	// arm, and observations with a control group beside it are refused.
 	Raw bool
-	// Earlier admits groups of earlier rounds whose arms now have propensity 0: the learner does not
-	// weight by propensities.
+	// Earlier admits groups of earlier rounds whose arms now have propensity 0: the learner does
+	// not weight by propensities.
 	Earlier bool
 	obs     []pasto.Observation
 	values  []float64
