@@ -7,8 +7,8 @@ import (
 )
 
 // A point of a box that gets no traffic now still teaches the learner what its units of earlier
-// versions have shown. An arm of a list that is retired does not, and only the default learner takes one without a
-// share.
+// versions have shown. An arm of a list that is retired does not, and only the default learner
+// takes one without a share.
 func TestTakes(t *testing.T) {
 	t.Parallel()
 	r := &roster{}
