@@ -45,10 +45,9 @@ func (x *guards) undecided(in *guardInput, p []float64) (problems []string) {
 		}
 		s := x.slack(in, i, p, nil).served
 		if s.estimate == s.estimate && (math.IsInf(s.low, -1) || math.IsInf(s.high, 1)) {
-			problems = append(problems,
-				"guardrail "+g.Metric+": no verdict yet, as one unit may have more than a 20th "+
-					"of the sum of squared deviations; a range or a cap of the metric would allow one, and sums should "+
-					"name their smallest and largest value")
+			problems = append(problems, "guardrail "+g.Metric+": no verdict yet, as one unit may have more than a "+
+				"20th of the sum of squared deviations; a range or a cap of the metric would allow one, and sums "+
+				"should name their smallest and largest value")
 		}
 	}
 	return problems
