@@ -55,7 +55,7 @@ func parseExportDefinition(text json.RawMessage, metric string) (*exportDefiniti
 		return nil, noregret.BadInputf("definition", "cannot be read: %w", err)
 	}
 	if d.Window <= 0 {
-		return nil, noregret.BadInputf("definition.attribution_window", "it is missing: want the definition as the "+
+		return nil, noregret.BadInputf("definition.attribution_window", "missing: want the definition as the "+
 			"service shows it, with all defaults")
 	}
 	if metric == "" {
