@@ -65,7 +65,7 @@ func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
 		if err != nil {
 			return err
 		}
-		for _, text := range d.Notes() {
+		for _, text := range definition.Notes(d) {
 			a.note("%s: %s", file, text)
 		}
 		all = append(all, document{d.Name, text})

@@ -4,10 +4,10 @@ import "fmt"
 
 // Notes returns sentences about what is allowed in a definition but weakens what its guardrails can
 // say: metrics without a bound on one observation. It returns nil if there is nothing to note.
-func (d *Definition) Notes() (notes []string) {
+func Notes(d *Definition) (notes []string) {
 	for i := range d.Guardrails {
 		g := &d.Guardrails[i]
-		metric := d.unbounded(g)
+		metric := unboundedMetric(d, g)
 		if metric == "" {
 			continue
 		}
@@ -23,9 +23,10 @@ func (d *Definition) Notes() (notes []string) {
 	return notes
 }
 
-// unbounded returns the name of a metric for which a guardrail has no bound on one observation, ""
-// if there is none. A change of a ratio has none in any case, so its parts do not matter.
-func (d *Definition) unbounded(g *Guardrail) string {
+// unboundedMetric returns the name of a metric for which a guardrail has no bound on one
+// observation, "" if there is none. A change of a ratio has none in any case, so its parts do not
+// matter.
+func unboundedMetric(d *Definition, g *Guardrail) string {
 	of := []int{d.MetricIndex(g.Metric)}
 	if r := d.RatioIndex(of[0]); r >= 0 {
 		limit, _, relative, _ := g.Limit()

@@ -27,7 +27,7 @@ func TestNotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		notes := d.Notes()
+		notes := Notes(d)
 		if len(notes) != min(len(c.want), 1) {
 			t.Errorf("%+v: %q", c, notes)
 			continue
