@@ -18,6 +18,12 @@
 //
 // Unobserved arms come first. The variance of rewards is estimated, pooled over the arms.
 //
+// # Batches
+//
+// [Batched] learns from batches of pulls, of which it needs only the number, the mean and the
+// variance by arm. The batches may arrive late, after others have been drawn. It has the rules
+// Thompson sampling, with exact probabilities, UCB, KL-UCB and Tsallis-INF: see [BatchRule].
+//
 // # Players of the theory
 //
 // A [Player] is an algorithm on losses with one pull a round: Draw chooses the arm, Update takes
