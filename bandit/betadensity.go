@@ -57,3 +57,29 @@ var smallErrors = func() (d [16]float64) {
 	}
 	return d
 }()
+
+// betaCut returns a point below which Beta(1 + a, 1 + b) has at most the mass [betaDelta], by the
+// bound of [betaReach], and the mass. It returns 0 and 0 if the density does not rise up to there.
+func betaCut(a, b int) (cut, below float64) {
+	n := float64(a) + float64(b) + 1
+	cut = klLower((float64(a)+1)/n, lnBetaDelta/n)
+	if !(cut > 0 && float64(a)*(1-cut) > float64(float64(b)*cut)) {
+		return 0, 0
+	}
+	return cut, min(betaBelow(a, b, cut), betaDelta)
+}
+
+// betaBelow is the mass of Beta(1 + a, 1 + b) below x, for x below the mode: with f the density,
+//
+//	F(x) = f(x)·x·(1 − x)/(a + 1)·Σ_i x^i·Π_{j ≤ i} (a + b + 1 + j)/(a + 1 + j)
+//
+// where the terms fall from the first one on.
+func betaBelow(a, b int, x float64) float64 {
+	p, n := float64(a)+1, float64(a)+float64(b)+1
+	sum, term := 1.0, 1.0
+	for i := 1.0; term > 1e-17*sum; i++ {
+		term *= float64(x * (n + i) / (p + i))
+		sum += term
+	}
+	return float64(betaDensity(a, b, x)*float64(x*(1-x))) / p * sum
+}

@@ -7,7 +7,6 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
-	"github.com/noregret/noregret/internal/stat"
 )
 
 // BernoulliThompson is Thompson sampling for losses of 0 or 1 (Thompson 1933; Agrawal and Goyal
@@ -20,10 +19,22 @@ import (
 // is at most (1 + ε)·Σ Δ_i·ln T/kl(μ_i, μ⋆) + O(d/ε²), so that it attains [BernoulliLowerBound] as
 // T grows. For losses in between draw 1 with the loss as its probability.
 //
-// A round costs O(d) and allocates nothing. Not safe for concurrent use.
+// A round costs O(d) comparisons and one draw for each arm that is not far above the best one, which
+// are few in the long run. It allocates nothing. Not safe for concurrent use.
 type BernoulliThompson struct {
-	s    bernoulliState
-	best winner // for distribution
+	s      bernoulliState
+	best   winner // for distribution
+	leader int    // the arm of the lowest posterior mean, the first of several
+	arms   []betaArm
+	aside  []int // for pick
+}
+
+// betaArm is what pick needs to know of a posterior, a function of the arm's counts.
+type betaArm struct {
+	mean float64
+	// cut is a point with little mass below, 0 if there is none of use, and NaN before it is
+	// computed. A draw is below it with the probability below.
+	cut, below float64
 }
 
 type bernoulliState struct {
@@ -42,7 +53,42 @@ func NewBernoulliThompson(arms int) (*BernoulliThompson, error) {
 }
 
 func newBernoulliThompson(arms int) *BernoulliThompson {
-	return &BernoulliThompson{s: bernoulliState{Pending: none, Counts: make([][2]int, arms)}}
+	b := &BernoulliThompson{s: bernoulliState{Pending: none, Counts: make([][2]int, arms)}}
+	b.renew()
+	return b
+}
+
+// renew computes what depends on the counts.
+func (b *BernoulliThompson) renew() {
+	b.arms, b.leader = make([]betaArm, b.Arms()), 0
+	b.aside = make([]int, 0, b.Arms())
+	for k := range b.arms {
+		b.renewArm(k)
+	}
+}
+
+// renewArm computes what depends on the counts of arm k.
+func (b *BernoulliThompson) renewArm(k int) {
+	n, last := b.s.Counts[k], b.arms[k].mean
+	mean := float64(1+n[1]) / float64(2+n[0]+n[1])
+	b.arms[k] = betaArm{mean: mean, cut: math.NaN()}
+	switch least := b.arms[b.leader].mean; {
+	case k == b.leader && mean > last:
+		b.leader = b.first(lockstep)
+	case mean < least || mean == least && k < b.leader:
+		b.leader = k
+	}
+}
+
+// first returns the allowed arm of the lowest posterior mean, the first of several.
+func (b *BernoulliThompson) first(v *view) int {
+	arm, least := none, math.Inf(1)
+	for k := range b.arms {
+		if m := b.arms[k].mean; m < least && v.allows(k) {
+			arm, least = k, m
+		}
+	}
+	return arm
 }
 
 // Arms is the number of arms.
@@ -64,17 +110,85 @@ func (b *BernoulliThompson) Draw(r Rand) int {
 	return b.s.Pending
 }
 
+// betaDelta bounds the mass below the cut of an arm.
+const betaDelta = 1e-4
+
+// lnBetaDelta is −ln betaDelta.
+const lnBetaDelta = 9.2103403719761827361
+
+var betaThinning = newThinning(betaDelta)
+
+// pick draws the arm of the lowest draw, see [thinning].
 func (b *BernoulliThompson) pick(v *view, r Rand) int {
-	arm, least := none, math.Inf(1)
-	for k, n := range b.s.Counts {
-		if !v.allows(k) {
+	leader := b.leader
+	if !v.allows(leader) {
+		leader = b.first(v)
+	}
+	arm, least := leader, b.draw(leader, r)
+	aside := b.aside[:0]
+	for k := range b.arms {
+		if least <= b.arms[k].cut && k != leader && v.allows(k) {
+			aside = append(aside, k)
+		} else if k != leader && v.allows(k) {
+			if b.apart(k, least) {
+				aside = append(aside, k)
+			} else if x := b.draw(k, r); x < least {
+				arm, least = k, x
+			}
+		}
+	}
+	for i := betaThinning.next(len(aside), r); i < len(aside); i += 1 + betaThinning.next(len(aside)-i-1, r) {
+		k := aside[i]
+		if float64(r.Float64()*betaDelta) >= b.arms[k].below {
 			continue
 		}
-		if x := beta(r, float64(1+n[1]), float64(1+n[0])); x < least {
+		if x := b.drawBelow(k, r); x < least {
 			arm, least = k, x
 		}
 	}
 	return arm
+}
+
+// draw draws from the posterior of arm k.
+func (b *BernoulliThompson) draw(k int, r Rand) float64 {
+	n := &b.s.Counts[k]
+	return beta(r, float64(1+n[1]), float64(1+n[0]))
+}
+
+// apart reports whether x is at or below the cut of arm k, which it computes if x is more than
+// three standard deviations below the mean.
+func (b *BernoulliThompson) apart(k int, x float64) bool {
+	a := &b.arms[k]
+	if !math.IsNaN(a.cut) {
+		return false // the caller has compared
+	}
+	n := b.s.Counts[k]
+	variance := float64(a.mean*(1-a.mean)) / float64(3+n[0]+n[1])
+	if d := a.mean - x; d < 0 || float64(d*d) < 9*variance {
+		return false
+	}
+	a.cut, a.below = betaCut(n[1], n[0])
+	return x <= a.cut
+}
+
+// drawBelow draws from the posterior of arm k below its cut. The logarithm of the density is
+// concave, so that the density is below the exponential function that touches it at the cut: a draw
+// from that is accepted with the ratio of the two.
+func (b *BernoulliThompson) drawBelow(k int, r Rand) float64 {
+	n, cut := b.s.Counts[k], b.arms[k].cut
+	p, q := float64(n[1]), float64(n[0])
+	slope := p/cut - q/(1-cut)
+	for {
+		step := exponential(r) / slope
+		x := cut - step
+		if !(x > 0) {
+			continue
+		}
+		ln := float64(p*portable.Log1p(-step/cut)) + float64(q*portable.Log1p(step/(1-cut)))
+		if -exponential(r) <= ln+float64(slope*step) {
+			return x
+		}
+	}
 }
 
 // Update ends the round, see [Player]. The loss is 0 or 1.
@@ -93,6 +207,7 @@ func (b *BernoulliThompson) credit(arm int, loss float64) error {
 	b.s.Counts[arm][int(loss)]++
 	b.s.Rounds++
 	b.s.Pending = none
+	b.renewArm(arm)
 	return nil
 }
 
@@ -123,6 +238,7 @@ func (b *BernoulliThompson) learn(c *drawn, loss float64) error { return b.credi
 
 func (b *BernoulliThompson) add() error {
 	b.s.Counts = append(b.s.Counts, [2]int{})
+	b.renew()
 	return nil
 }
 
@@ -156,32 +272,6 @@ func (b *BernoulliThompson) UnmarshalBinary(data []byte) error {
 		return snapshot.Bad("damaged: the parts do not fit %d arms", b.Arms())
 	}
 	b.s = s
+	b.renew()
 	return nil
-}
-
-// beta draws from the Beta distribution with a, b ≥ 1.
-func beta(r Rand, a, b float64) float64 {
-	x := gamma(r, a)
-	return x / (x + gamma(r, b))
-}
-
-// gamma draws from the Gamma distribution of shape a ≥ 1, by the method of Marsaglia and Tsang
-// (2000): d·v with v = (1 + z/√(9d))³, d = a − 1/3 and z normal is accepted with the probability
-// that makes it exact, 0.95 or more.
-func gamma(r Rand, a float64) float64 {
-	d := a - 1.0/3
-	c := 1 / math.Sqrt(9*d)
-	for {
-		z := stat.Normal(r)
-		v := 1 + float64(c*z)
-		if v <= 0 {
-			continue
-		}
-		v = float64(v * float64(v*v))
-		u := r.Float64()
-		half := float64(0.5 * float64(z*z))
-		if u == 0 || portable.Log(u) < half+float64(d*(1-v+portable.Log(v))) {
-			return float64(d * v)
-		}
-	}
 }

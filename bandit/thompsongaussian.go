@@ -6,7 +6,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
-	"github.com/noregret/noregret/internal/stat"
 )
 
 // GaussianPrior is the prior of [GaussianThompson] for the mean loss of each arm: the normal
@@ -23,13 +22,19 @@ type GaussianPrior struct{ Mean, Deviation float64 }
 // with the probability that they are best, which has no closed form: [Delayed] computes it by
 // quadrature.
 //
-// Losses are finite numbers of size at most 1e100. A round costs O(d) and allocates nothing. Not
-// safe for concurrent use.
+// Losses are finite numbers of size at most 1e100. A round costs O(d) comparisons and one draw
+// for each arm that is not far above the best one, which are few in the long run. It allocates
+// nothing. Not safe for concurrent use.
 type GaussianThompson struct {
 	averages
 	sigma float64
 	prior GaussianPrior
 	best  winner // for distribution
+	// The posteriors, and the point three deviations below the mean, −Inf for an infinite
+	// deviation.
+	mean, deviation, cut []float64
+	leader               int   // the arm of the lowest posterior mean, the first of several
+	aside                []int // for pick
 }
 
 // NewGaussianThompson returns Thompson sampling for losses of the standard deviation sigma. It
@@ -84,17 +89,76 @@ func (g *GaussianThompson) certainly(v *view) int {
 	return none
 }
 
+// renew computes what depends on the state.
+func (g *GaussianThompson) renew() {
+	d := g.Arms()
+	g.mean, g.deviation, g.cut = make([]float64, d), make([]float64, d), make([]float64, d)
+	g.aside, g.leader = make([]int, 0, d), 0
+	for k := range d {
+		g.mean[k], g.deviation[k] = g.Posterior(k)
+		g.cut[k] = g.mean[k] - float64(normalCut*g.deviation[k])
+	}
+	g.leader = max(g.first(lockstep), 0)
+}
+
+// renewArm computes what depends on the losses of arm k.
+func (g *GaussianThompson) renewArm(k int) {
+	last, unseen := g.mean[k], math.IsInf(g.deviation[k], 1)
+	g.mean[k], g.deviation[k] = g.Posterior(k)
+	g.cut[k] = g.mean[k] - float64(normalCut*g.deviation[k])
+	switch mean, least := g.mean[k], g.mean[g.leader]; {
+	case unseen || k == g.leader && mean > last:
+		g.leader = g.first(lockstep)
+	case mean < least || mean == least && k < g.leader:
+		g.leader = k
+	}
+}
+
+// first returns the allowed arm of the lowest posterior mean, the first of several, among those
+// whose deviation is finite.
+func (g *GaussianThompson) first(v *view) int {
+	arm, least := none, math.Inf(1)
+	for k, m := range g.mean {
+		if m < least && v.allows(k) && g.deviation[k] <= math.MaxFloat64 {
+			arm, least = k, m
+		}
+	}
+	return arm
+}
+
+// A draw is below the cut of an arm with the probability normalDelta.
+const (
+	normalCut   = 3
+	normalDelta = 0.0013498980316300945267
+)
+
+var normalThinning = newThinning(normalDelta)
+
+// pick draws the arm of the lowest draw, see [thinning].
 func (g *GaussianThompson) pick(v *view, _ int, r Rand) int {
 	if k := g.certainly(v); k != none {
 		return k
 	}
-	arm, least := none, math.Inf(1)
-	for k := range g.s.Means {
-		mean, deviation := g.Posterior(k)
-		if !v.allows(k) || math.IsInf(deviation, 1) {
-			continue
+	leader := g.leader
+	if !v.allows(leader) || math.IsInf(g.deviation[leader], 1) {
+		leader = g.first(v)
+	}
+	arm, least := leader, g.mean[leader]+float64(g.deviation[leader]*normal(r))
+	aside := g.aside[:0]
+	for k, cut := range g.cut {
+		switch {
+		case k == leader || !v.allows(k):
+		case least <= cut:
+			aside = append(aside, k)
+		case g.deviation[k] <= math.MaxFloat64:
+			if x := g.mean[k] + float64(g.deviation[k]*normal(r)); x < least {
+				arm, least = k, x
+			}
 		}
-		if x := mean + float64(deviation*stat.Normal(r)); x < least {
+	}
+	for i := normalThinning.next(len(aside), r); i < len(aside); i += 1 + normalThinning.next(len(aside)-i-1, r) {
+		k := aside[i]
+		if x := g.mean[k] - float64(g.deviation[k]*tail(r, normalCut)); x < least {
 			arm, least = k, x
 		}
 	}
@@ -114,17 +178,16 @@ func (g *GaussianThompson) distribution(p []float64, v *view) float64 {
 	}
 	q := &g.best
 	q.reset()
-	for k := range g.s.Means {
-		mean, deviation := g.Posterior(k)
+	for k, mean := range g.mean {
+		deviation := g.deviation[k]
 		if v.allows(k) && !math.IsInf(deviation, 1) {
 			reach := float64(normalReach * deviation)
 			q.add(k, mean-reach, mean+reach, deviation)
 		}
 	}
 	return q.probabilities(p, func(k int, x float64) float64 {
-		mean, deviation := g.Posterior(k)
-		z := (x - mean) / deviation
-		return portable.Exp(-float64(z*z)/2) / (deviation * sqrtTau)
+		z := (x - g.mean[k]) / g.deviation[k]
+		return portable.Exp(-float64(z*z)/2) / (g.deviation[k] * sqrtTau)
 	})
 }
 
