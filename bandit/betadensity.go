@@ -58,15 +58,27 @@ var smallErrors = func() (d [16]float64) {
 	return d
 }()
 
-// betaCut returns a point below which Beta(1 + a, 1 + b) has at most the mass [betaDelta], by the
-// bound of [betaReach], and the mass. It returns 0 and 0 if the density does not rise up to there.
-func betaCut(a, b int) (cut, below float64) {
-	n := float64(a) + float64(b) + 1
-	cut = klLower((float64(a)+1)/n, lnBetaDelta/n)
-	if !(cut > 0 && float64(a)*(1-cut) > float64(float64(b)*cut)) {
-		return 0, 0
-	}
-	return cut, min(betaBelow(a, b, cut), betaDelta)
+// betaTail is a bound on the tails of Beta(1 + a, 1 + b): the mass more than ε below the mean is at
+// most exp(−ε²/(2·(variance + skew·ε/3))), and so is the mass above for Beta(1 + b, 1 + a) (Skorski
+// 2023, Theorem 1).
+type betaTail struct{ mean, variance, skew float64 }
+
+func newBetaTail(a, b int) betaTail {
+	x, y := float64(a)+1, float64(b)+1
+	n := x + y
+	mean := x / n
+	return betaTail{mean, float64(mean*(1-mean)) / (n + 1), max(0, 2*(x-y)/float64(n*(n+2)))}
+}
+
+// cut returns a point below which is at most the mass exp(−ln), 0 if it is not positive.
+func (t betaTail) cut(ln float64) float64 {
+	c := float64(ln * t.skew / 3)
+	return max(t.mean-(c+math.Sqrt(float64(c*c)+float64(2*ln*t.variance))), 0)
+}
+
+// apart reports whether at most the mass exp(−ln) is more than gap below the mean.
+func (t betaTail) apart(gap, ln float64) bool {
+	return gap > 0 && float64(gap*gap) >= 2*ln*(t.variance+float64(t.skew*gap/3))
 }
 
 // betaBelow is the mass of Beta(1 + a, 1 + b) below x, for x below the mode: with f the density,
@@ -82,4 +94,22 @@ func betaBelow(a, b int, x float64) float64 {
 		sum += term
 	}
 	return float64(betaDensity(a, b, x)*float64(x*(1-x))) / p * sum
+}
+
+// drawBelow draws from Beta(1 + a, 1 + b) below x, which is below the mode. The logarithm of the
+// density is concave, so that the density is below the exponential function that touches it at x: a
+// draw from that is accepted with the ratio of the two.
+func drawBelow(r Rand, a, b int, x float64) float64 {
+	p, q := float64(a), float64(b)
+	slope := p/x - q/(1-x)
+	for {
+		step := exponential(r) / slope
+		if !(step < x) {
+			continue
+		}
+		ln := float64(p*portable.Log1p(-step/x)) + float64(q*portable.Log1p(step/(1-x)))
+		if -exponential(r) <= ln+float64(slope*step) {
+			return x - step
+		}
+	}
 }

@@ -53,71 +53,116 @@ func frequencies(t *testing.T, p core, n int) {
 }
 
 // The law of the winner is that of Thompson sampling where most arms win only by their tails: near
-// the cut, so that the tails of many arms win a few per cent of all rounds.
+// the cut, so that the tails of many arms win some of the rounds, with a leader whose own tail
+// matters and with one apart from all others.
 func TestThinnedNormalLaw(t *testing.T) {
-	n := testsize.Of(1000000, 100000)
-	for _, above := range []float64{2.7, 3.02, 3.3} {
-		const d = 60
-		g := made(NewGaussianThompson(d, 1, GaussianPrior{Deviation: math.Inf(1)})).(*GaussianThompson)
-		for k := range d {
-			g.s.Pulls[k], g.s.Means[k] = 100, above/10
+	n := testsize.Of(1000000, 50000)
+	for _, above := range []float64{2.7, 3.02, 3.1, 3.3, 3.8} {
+		for _, pulls := range []int{1000, 100000, 100000000} {
+			const d = 60
+			g := made(NewGaussianThompson(d, 1, GaussianPrior{Deviation: math.Inf(1)})).(*GaussianThompson)
+			for k := range d {
+				g.s.Pulls[k], g.s.Means[k] = 100, above/10
+			}
+			g.s.Pulls[17], g.s.Means[17], g.unseen = pulls, 0, 0
+			if pulls == 1000 {
+				g.s.Pulls[40], g.s.Means[40] = 10000, .001
+			}
+			g.renew()
+			frequencies(t, g, n)
 		}
-		g.s.Pulls[17], g.s.Means[17], g.unseen = 1000000, 0, 0
-		g.s.Pulls[40], g.s.Means[40] = 10000, .001
-		g.renew()
-		frequencies(t, g, n)
 	}
 }
 
 func TestThinnedBetaLaw(t *testing.T) {
-	n := testsize.Of(1000000, 100000)
-	for _, c := range [][2]int{{300, 200}, {280, 220}, {960, 40}} {
-		const d = 200
-		b := made(NewBernoulliThompson(d)).(*BernoulliThompson)
-		zeros, ones := c[0], c[1]
-		for k := range d {
-			b.s.Counts[k] = [2]int{zeros, ones}
-		}
-		// The cut of these arms is a little above the mean of arm 17.
-		cut, _ := betaCut(ones, zeros)
-		b.s.Counts[17] = [2]int{int(1e6 * (1 - .99*cut)), int(1e6 * .99 * cut)}
-		b.s.Counts[90] = [2]int{int(1e4 * (1 - .98*cut)), int(1e4 * .98 * cut)}
-		b.renew()
-		frequencies(t, b, n)
-		if aside := len(b.aside[:cap(b.aside)]); aside < d {
-			t.Errorf("room for %d arms", aside)
+	n := testsize.Of(400000, 20000)
+	for _, c := range [][2]int{{300, 200}, {280, 220}, {960, 40}, {100, 900}} {
+		for _, pulls := range []float64{1e4, 1e6, 1e9} {
+			for _, at := range []float64{.98, 1.001, 1.03} { // the leader's mean over the cut of the others
+				const d = 200
+				b := made(NewBernoulliThompson(d)).(*BernoulliThompson)
+				for k := range d {
+					b.s.Counts[k] = c
+				}
+				at *= b.cut(0)
+				b.s.Counts[17] = [2]int{int(pulls * (1 - at)), int(pulls * at)}
+				if pulls == 1e4 {
+					b.s.Counts[90] = [2]int{int(pulls * (1.001 - at)), int(pulls * (at - .001))}
+				}
+				b.renew()
+				frequencies(t, b, n)
+			}
 		}
 	}
 }
 
-// The mass below the cut, and the draws from there, against the distribution by the trapezoid rule.
-func TestBetaCut(t *testing.T) {
+// The upper tail of a leader apart from the others: it wins less often than always by the chance
+// that its draw is above theirs.
+func TestThinnedLeadersTail(t *testing.T) {
+	b := made(NewBernoulliThompson(2)).(*BernoulliThompson)
+	b.s.Counts = [][2]int{{2e9, 2e9}, {285, 215}} // the cut of arm 0 is at its mean, nearly
+	b.renew()
+	n := &b.s.Counts[1]
+	if !newBetaTail(n[0], n[1]).apart(b.cut(0)-b.means[1], 3) {
+		t.Fatal("not apart")
+	}
+	b.thin, b.ln = newThinning(math.Exp(-4.6)), 4.6
+	b.cuts[0], b.floor = math.NaN(), math.NaN()
+	frequencies(t, b, testsize.Of(4000000, 200000))
+}
+
+// The mass below the cut is at most δ and not far below it, for all counts with a cut.
+func TestBetaTail(t *testing.T) {
+	for seed := range uint64(5000) {
+		r := random.New(seed, "tail")
+		scale := math.Exp(18 * r.Float64())
+		a, b := int(scale*r.Float64()), int(scale*square(r.Float64()))
+		ln := 9 + 9*r.Float64()
+		tail := newBetaTail(a, b)
+		cut := tail.cut(ln)
+		if cut == 0 {
+			continue
+		}
+		if !(cut < float64(a)/float64(a+b)) {
+			t.Errorf("Beta(1 + %d, 1 + %d): cut %v", a, b, cut)
+		}
+		below := betaBelow(a, b, cut)
+		if share := below * math.Exp(ln); share > 1 || share < 1e-3 && min(a, b) > 2000 {
+			t.Errorf("Beta(1 + %d, 1 + %d): %v of exp(−%v) is below %v", a, b, share, ln, cut)
+		}
+		if gap := tail.mean - cut; !tail.apart(gap*(1+1e-9), ln) || tail.apart(gap*(1-1e-9), ln) {
+			t.Errorf("Beta(1 + %d, 1 + %d): the cut %v is not the end", a, b, cut)
+		}
+	}
+}
+
+// The mass below a cut, and the draws from there, against the density by the midpoint rule.
+func TestDrawBelow(t *testing.T) {
 	n := testsize.Of(200000, 20000)
-	for _, c := range [][2]int{{3, 40}, {30, 20}, {500, 100}, {20000, 300000}} {
-		cut, below := betaCut(c[0], c[1])
+	for _, c := range [][2]int{{30, 2}, {30, 20}, {500, 100}, {20000, 300000}} {
+		cut := newBetaTail(c[0], c[1]).cut(6)
+		below := betaBelow(c[0], c[1], cut)
+		const steps = 40000
 		low, _, _ := betaReach(c[0], c[1])
-		const steps = 20000
-		cells, want := make([]float64, 20), make([]float64, 20)
-		sum := 0.0
+		low = min(low, .9*cut)
+		cells, want, sum := make([]float64, 20), make([]float64, 20), 0.0
+		cell := func(x float64) int { return int((x - low) / (cut - low) * float64(len(want)) * (1 - 1e-12)) }
 		for i := range steps {
 			x := low + (float64(i)+.5)/steps*(cut-low)
 			f := betaDensity(c[0], c[1], x) * (cut - low) / steps
 			sum += f
-			want[int(x/cut*float64(len(want))*(1-1e-12))] += f / below * float64(n)
+			want[cell(x)] += f / below * float64(n)
 		}
-		if math.Abs(sum/below-1) > 1e-6 || below > betaDelta || below < betaDelta/100 {
+		if math.Abs(sum/below-1) > 1e-6 {
 			t.Errorf("Beta(1 + %d, 1 + %d): mass %v below %v, want %v", c[0], c[1], below, cut, sum)
 		}
-		b := made(NewBernoulliThompson(1)).(*BernoulliThompson)
-		b.s.Counts[0] = [2]int{c[1], c[0]}
-		b.arms[0] = betaArm{cut: cut, below: below}
 		r := random.New(1, "cut")
 		for range n {
-			x := b.drawBelow(0, r)
+			x := drawBelow(r, c[0], c[1], cut)
 			if !(x > 0 && x <= cut) {
 				t.Fatalf("draw %v, cut %v", x, cut)
 			}
-			cells[int(x/cut*float64(len(want))*(1-1e-12))]++
+			cells[max(cell(x), 0)]++
 		}
 		chiSquare(t, c, cells, want)
 	}

@@ -19,22 +19,18 @@ import (
 // is at most (1 + ε)·Σ Δ_i·ln T/kl(μ_i, μ⋆) + O(d/ε²), so that it attains [BernoulliLowerBound] as
 // T grows. For losses in between draw 1 with the loss as its probability.
 //
-// A round costs O(d) comparisons and one draw for each arm that is not far above the best one, which
-// are few in the long run. It allocates nothing. Not safe for concurrent use.
+// A round costs O(d) comparisons and one draw for each arm that is not far above the best one,
+// which are few in the long run. It allocates nothing. Not safe for concurrent use.
 type BernoulliThompson struct {
 	s      bernoulliState
 	best   winner // for distribution
 	leader int    // the arm of the lowest posterior mean, the first of several
-	arms   []betaArm
-	aside  []int // for pick
-}
-
-// betaArm is what pick needs to know of a posterior, a function of the arm's counts.
-type betaArm struct {
-	mean float64
-	// cut is a point with little mass below, 0 if there is none of use, and NaN before it is
-	// computed. A draw is below it with the probability below.
-	cut, below float64
+	means  []float64
+	cuts   []float64 // of the arms, NaN before they are computed, see [betaTail]
+	floor  float64   // the lowest cut of the arms beside the leader, NaN before it is computed
+	thin   *thinning
+	ln     float64 // −ln δ of thin
+	aside  []int   // for pick
 }
 
 type bernoulliState struct {
@@ -60,35 +56,55 @@ func newBernoulliThompson(arms int) *BernoulliThompson {
 
 // renew computes what depends on the counts.
 func (b *BernoulliThompson) renew() {
-	b.arms, b.leader = make([]betaArm, b.Arms()), 0
-	b.aside = make([]int, 0, b.Arms())
-	for k := range b.arms {
-		b.renewArm(k)
+	d := b.Arms()
+	b.means, b.cuts, b.aside = make([]float64, d), make([]float64, d), make([]int, 0, d)
+	for k := range d {
+		b.means[k], b.cuts[k] = b.mean(k), math.NaN()
 	}
+	b.leader, b.floor = b.first(lockstep), math.NaN()
+	delta := min(1e-4, 0.1/float64(d))
+	b.thin, b.ln = newThinning(delta), -portable.Log(delta)
 }
 
 // renewArm computes what depends on the counts of arm k.
 func (b *BernoulliThompson) renewArm(k int) {
-	n, last := b.s.Counts[k], b.arms[k].mean
-	mean := float64(1+n[1]) / float64(2+n[0]+n[1])
-	b.arms[k] = betaArm{mean: mean, cut: math.NaN()}
-	switch least := b.arms[b.leader].mean; {
-	case k == b.leader && mean > last:
+	last, mean, leader := b.means[k], b.mean(k), b.leader
+	b.means[k], b.cuts[k] = mean, math.NaN()
+	switch least := b.means[leader]; {
+	case k == leader && mean > last:
 		b.leader = b.first(lockstep)
-	case mean < least || mean == least && k < b.leader:
+	case mean < least || mean == least && k < leader:
 		b.leader = k
 	}
+	if k != leader || b.leader != leader {
+		b.floor = math.NaN()
+	}
+}
+
+// mean is the posterior mean of arm k.
+func (b *BernoulliThompson) mean(k int) float64 {
+	n := &b.s.Counts[k]
+	return float64(1+n[1]) / float64(2+n[0]+n[1])
 }
 
 // first returns the allowed arm of the lowest posterior mean, the first of several.
 func (b *BernoulliThompson) first(v *view) int {
 	arm, least := none, math.Inf(1)
-	for k := range b.arms {
-		if m := b.arms[k].mean; m < least && v.allows(k) {
+	for k, m := range b.means {
+		if m < least && v.allows(k) {
 			arm, least = k, m
 		}
 	}
 	return arm
+}
+
+// cut is the point where the lower tail of arm k ends.
+func (b *BernoulliThompson) cut(k int) float64 {
+	if math.IsNaN(b.cuts[k]) {
+		n := &b.s.Counts[k]
+		b.cuts[k] = newBetaTail(n[1], n[0]).cut(b.ln)
+	}
+	return b.cuts[k]
 }
 
 // Arms is the number of arms.
@@ -110,39 +126,76 @@ func (b *BernoulliThompson) Draw(r Rand) int {
 	return b.s.Pending
 }
 
-// betaDelta bounds the mass below the cut of an arm.
-const betaDelta = 1e-4
-
-// lnBetaDelta is −ln betaDelta.
-const lnBetaDelta = 9.2103403719761827361
-
-var betaThinning = newThinning(betaDelta)
-
 // pick draws the arm of the lowest draw, see [thinning].
 func (b *BernoulliThompson) pick(v *view, r Rand) int {
+	if v.allowed == nil && len(b.means) > 1 {
+		if math.IsNaN(b.floor) {
+			b.floor = math.Inf(1)
+			for k := range b.cuts {
+				if k != b.leader {
+					b.floor = min(b.floor, b.cut(k))
+				}
+			}
+		}
+		n := &b.s.Counts[b.leader]
+		if newBetaTail(n[0], n[1]).apart(b.floor-b.means[b.leader], b.ln) {
+			return b.pickApart(r)
+		}
+	}
 	leader := b.leader
 	if !v.allows(leader) {
 		leader = b.first(v)
 	}
-	arm, least := leader, b.draw(leader, r)
-	aside := b.aside[:0]
-	for k := range b.arms {
-		if least <= b.arms[k].cut && k != leader && v.allows(k) {
-			aside = append(aside, k)
-		} else if k != leader && v.allows(k) {
-			if b.apart(k, least) {
-				aside = append(aside, k)
-			} else if x := b.draw(k, r); x < least {
-				arm, least = k, x
-			}
-		}
-	}
-	for i := betaThinning.next(len(aside), r); i < len(aside); i += 1 + betaThinning.next(len(aside)-i-1, r) {
-		k := aside[i]
-		if float64(r.Float64()*betaDelta) >= b.arms[k].below {
+	return b.pickBeside(v, leader, b.draw(leader, r), r)
+}
+
+// pickBeside draws the arm of the lowest draw, given that of the leader.
+func (b *BernoulliThompson) pickBeside(v *view, leader int, least float64, r Rand) int {
+	arm, aside := leader, b.aside[:0]
+	for k := range b.cuts {
+		if k == leader || !v.allows(k) {
 			continue
 		}
-		if x := b.drawBelow(k, r); x < least {
+		if least < b.means[k] && least <= b.cut(k) {
+			aside = append(aside, k)
+		} else if x := b.draw(k, r); x < least {
+			arm, least = k, x
+		}
+	}
+	n := len(aside)
+	for i := b.thin.next(n, r); i < n; i += 1 + b.thin.next(n-i-1, r) {
+		if x := b.drawTail(aside[i], r); x < least {
+			arm, least = aside[i], x
+		}
+	}
+	return arm
+}
+
+// pickApart draws the arm of the lowest draw where the tails of the others are above the floor and
+// the upper tail of the leader is too. Trial 0 is that of the leader.
+func (b *BernoulliThompson) pickApart(r Rand) int {
+	leader, others := b.leader, len(b.means)-1
+	i := b.thin.next(1+others, r)
+	if i == 0 {
+		n := &b.s.Counts[leader] // the upper tail is the lower one of 1 less the draw
+		if float64(r.Float64()*b.thin.delta) < betaBelow(n[0], n[1], 1-b.floor) {
+			return b.pickBeside(lockstep, leader, 1-drawBelow(r, n[0], n[1], 1-b.floor), r)
+		}
+		i = 1 + b.thin.next(others, r)
+	}
+	if i > others {
+		return leader
+	}
+	arm, least := leader, b.draw(leader, r)
+	for least > b.floor {
+		least = b.draw(leader, r)
+	}
+	for ; i <= others; i += 1 + b.thin.next(others-i, r) {
+		k := i - 1
+		if k >= leader {
+			k++
+		}
+		if x := b.drawTail(k, r); x < least {
 			arm, least = k, x
 		}
 	}
@@ -155,40 +208,14 @@ func (b *BernoulliThompson) draw(k int, r Rand) float64 {
 	return beta(r, float64(1+n[1]), float64(1+n[0]))
 }
 
-// apart reports whether x is at or below the cut of arm k, which it computes if x is more than
-// three standard deviations below the mean.
-func (b *BernoulliThompson) apart(k int, x float64) bool {
-	a := &b.arms[k]
-	if !math.IsNaN(a.cut) {
-		return false // the caller has compared
+// drawTail draws from the posterior of arm k below its cut, given a trial of probability δ. It
+// returns +Inf if the draw is above the cut after all, as the mass below is less than δ.
+func (b *BernoulliThompson) drawTail(k int, r Rand) float64 {
+	n, cut := &b.s.Counts[k], b.cut(k)
+	if cut == 0 || float64(r.Float64()*b.thin.delta) >= betaBelow(n[1], n[0], cut) {
+		return math.Inf(1)
 	}
-	n := b.s.Counts[k]
-	variance := float64(a.mean*(1-a.mean)) / float64(3+n[0]+n[1])
-	if d := a.mean - x; d < 0 || float64(d*d) < 9*variance {
-		return false
-	}
-	a.cut, a.below = betaCut(n[1], n[0])
-	return x <= a.cut
-}
-
-// drawBelow draws from the posterior of arm k below its cut. The logarithm of the density is
-// concave, so that the density is below the exponential function that touches it at the cut: a draw
-// from that is accepted with the ratio of the two.
-func (b *BernoulliThompson) drawBelow(k int, r Rand) float64 {
-	n, cut := b.s.Counts[k], b.arms[k].cut
-	p, q := float64(n[1]), float64(n[0])
-	slope := p/cut - q/(1-cut)
-	for {
-		step := exponential(r) / slope
-		x := cut - step
-		if !(x > 0) {
-			continue
-		}
-		ln := float64(p*portable.Log1p(-step/cut)) + float64(q*portable.Log1p(step/(1-cut)))
-		if -exponential(r) <= ln+float64(slope*step) {
-			return x
-		}
-	}
+	return drawBelow(r, n[1], n[0], cut)
 }
 
 // Update ends the round, see [Player]. The loss is 0 or 1.

@@ -64,8 +64,8 @@ func TestNormalLaw(t *testing.T) {
 	}{
 		{"normal", normal, stat.NormalBelow, -4.2, 4.2},
 		{
-			"tail", func(r Rand) float64 { return tail(r, normalCut) },
-			func(x float64) float64 { return 1 - stat.NormalBelow(-max(x, normalCut))/normalDelta }, 3, 5,
+			"tail", func(r Rand) float64 { return tail(r, 3) },
+			func(x float64) float64 { return 1 - stat.NormalBelow(-max(x, 3))/normalTails[0].delta }, 3, 5,
 		},
 	} {
 		const cells = 200
