@@ -82,7 +82,8 @@ const learnerMagic = "noregret-contextual-learner-2\n"
 // policy.MaxNumbers numbers.
 func NewLearner(o Options) (*Learner, error) {
 	if !slices.Contains(policy.LinearKinds(), o.Kind) {
-		return nil, noregret.BadInputf("kind", "%.80q: want one of %s", o.Kind, strings.Join(policy.LinearKinds(), ", "))
+		return nil, noregret.BadInputf("kind", "%.80q: want one of %s", o.Kind,
+			strings.Join(policy.LinearKinds(), ", "))
 	}
 	for _, c := range []struct {
 		name        string

@@ -60,7 +60,8 @@ func TestUniformBeforeObservations(t *testing.T) {
 	for _, kind := range policy.LinearKinds() {
 		p := mustSeal(t, mustLearner(t, Options{Kind: kind, Features: numbers(3), Arms: 4}))
 		shares, err := p.Distribution(nil, []float64{1, 0.5, -1})
-		if diff := cmp.Diff([]float64{.25, .25, .25, .25}, shares, cmpopts.EquateApprox(0, 1e-12)); err != nil || diff != "" {
+		if diff := cmp.Diff([]float64{.25, .25, .25, .25}, shares, cmpopts.EquateApprox(0, 1e-12)); err != nil ||
+			diff != "" {
 			t.Errorf("%s: %v %s", kind, err, diff)
 		}
 	}
@@ -72,7 +73,8 @@ func TestSealedModel(t *testing.T) {
 	r := random.New(3, "seal")
 	for _, kind := range policy.LinearKinds() {
 		const dim, arms, lambda = 4, 3, 0.5
-		l := mustLearner(t, Options{Kind: kind, Features: numbers(dim), Arms: arms, Ridge: lambda, Alpha: 2, Gamma: 3, Floor: .1})
+		l := mustLearner(t, Options{Kind: kind, Features: numbers(dim), Arms: arms, Ridge: lambda, Alpha: 2, Gamma: 3,
+			Floor: .1})
 		type row struct {
 			arm  int
 			x    []float64
