@@ -73,8 +73,10 @@ func TestSealedModel(t *testing.T) {
 	r := random.New(3, "seal")
 	for _, kind := range policy.LinearKinds() {
 		const dim, arms, lambda = 4, 3, 0.5
-		l := mustLearner(t, Options{Kind: kind, Features: numbers(dim), Arms: arms, Ridge: lambda, Alpha: 2, Gamma: 3,
-			Floor: .1})
+		l := mustLearner(t, Options{
+			Kind: kind, Features: numbers(dim), Arms: arms, Ridge: lambda, Alpha: 2, Gamma: 3,
+			Floor: .1,
+		})
 		type row struct {
 			arm  int
 			x    []float64
