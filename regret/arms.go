@@ -107,3 +107,36 @@ func (s switchingArms) Losses(dst []float64, t int, _ Uniform) {
 	}
 	dst[(t-1)/s.period%s.arms] = 0
 }
+
+type tableArms struct {
+	rows [][]float64
+	arms int
+}
+
+// TableArms is the game of given losses: in round t arm i loses rows[t−1][i]. After the last row
+// the first follows again. It has no means. It returns an error of code bad_input if there is no
+// row, the rows differ in length or a loss is not of size at most 1e100. The game keeps the rows,
+// which must not change.
+func TableArms(rows [][]float64) (Arms, error) {
+	if len(rows) == 0 || len(rows[0]) == 0 {
+		return nil, noregret.BadInputf("losses", "none: at least one row with one arm is required")
+	}
+	for t, row := range rows {
+		if len(row) != len(rows[0]) {
+			return nil, noregret.BadInputf("losses", "%d in row %d, %d in the first: one for each arm is required",
+				len(row), t+1, len(rows[0]))
+		}
+		for i, g := range row {
+			if !(math.Abs(g) <= 1e100) {
+				return nil, noregret.BadInputf("losses", "%v of arm %d in row %d: want a number of size at most 1e100",
+					g, i, t+1)
+			}
+		}
+	}
+	return tableArms{rows, len(rows[0])}, nil
+}
+
+func (a tableArms) Arms() int        { return a.arms }
+func (a tableArms) Means() []float64 { return nil }
+
+func (a tableArms) Losses(dst []float64, t int, _ Uniform) { copy(dst, a.rows[(t-1)%len(a.rows)]) }
