@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -25,9 +26,6 @@ type roundStats struct {
 
 // closeLearningRound passes the statistics of a version to the learner and returns the number of
 // units it could not use.
-//
-// A learner that holds guardrails may give other arms a share only after it has observed the
-// control arm. Their observations then follow as a round of their own.
 func (x *learning) closeLearningRound(r *roster, stats []armStats, factors []float64) (unlearned int64) {
 	if r.goals == nil {
 		return 0
@@ -37,42 +35,39 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats, factors []flo
 			unlearned += stats[k].Units
 		}
 	}
-	round, parts := r.observations(stats, factors), 1
-	if r.def.LearnsControl() {
-		parts = 2
+	var round []pasto.Observation
+	served := x.learner.Serving()
+	for _, o := range r.observations(stats, factors) {
+		if x.takes(r, o.Arm, r.LearnedArms[o.Arm], served) {
+			round = append(round, o)
+		}
 	}
-	for range parts {
-		var now, later []pasto.Observation
-		served := x.learner.Serving()
-		for _, o := range round {
-			if x.takes(r, o.Arm, r.LearnedArms[o.Arm], served) {
-				now = append(now, o)
-			} else {
-				later = append(later, o)
-			}
-		}
-		if len(now) == 0 || x.learner.Observe(now) != nil {
-			break
-		}
-		for i := range now {
-			unlearned -= int64(now[i].Size)
-			stopView{r}.observed(r.LearnedArms[now[i].Arm])
-		}
-		x.grow(r)
-		round = later
+	if len(round) == 0 || x.learner.Observe(round) != nil {
+		return unlearned
 	}
+	for i := range round {
+		unlearned -= int64(round[i].Size)
+		stopView{r}.observed(r.LearnedArms[round[i].Arm])
+	}
+	x.grow(r)
 	return unlearned
 }
 
 // takes reports whether the learner takes observations of its arm i, which is arm k of the roster:
-// arms of a list as long as they are active and served, points of a box always, as they come and
-// go.
+// the default learner those of every arm that it plans with, as units of a version may mature when
+// the guardrails no longer leave their arm a share; another those of active arms that it serves
+// now; points of a box always, as they come and go.
 func (x *learning) takes(r *roster, i, k int, served []float64) bool {
 	if i >= len(served) {
 		return false
 	}
-	_, points := x.learner.(pointChooser)
-	return points || r.Arms[k].Active && served[i] > 0
+	switch x.learner.(type) {
+	case pointChooser:
+		return true
+	case *confident.Learner:
+		return (stopView{r}).planned(k)
+	}
+	return r.Arms[k].Active && served[i] > 0
 }
 
 // advance closes the cohorts whose window has ended. It drops senders whose last report precedes
