@@ -52,6 +52,11 @@ func BanditGames() []BanditGame {
 				Name: "period", Default: 1000, Low: 1, High: 1e15, Integer: true, Help: "the rounds between two changes",
 			}},
 		},
+		{
+			Name: "shifting", Help: "an adversary that keeps the gap: losses 0 or 1, the last arm is the best, and all " +
+				"means move together in growing phases", Arms: 2,
+			Options: []regret.GameOption{{Name: "gap", Default: 0.125, High: 1, Help: "the gap of the other arms"}},
+		},
 		{Name: "losses", Help: "the losses of a CSV file, one column for each arm, row by row", Takes: takesLosses},
 		{Name: "replay", Help: "the losses of logged decisions, by rejection sampling", Takes: takesLog},
 	}
@@ -106,18 +111,21 @@ func newBanditSetting(o *BanditOptions) (*banditSetting, error) {
 		means = defaultMeans
 	}
 	s := &banditSetting{title: spec.String(), lower: math.NaN()}
+	arms := o.Arms
+	if arms == 0 {
+		arms = entry.Arms
+	}
 	switch entry.Name {
 	case "bernoulli":
 		err = s.bernoulli(means)
 	case "gaussian":
 		err = s.gaussian(means, option("sd"))
 	case "switching":
-		arms := o.Arms
-		if arms == 0 {
-			arms = entry.Arms
-		}
 		s.problem = BanditProblem{Arms: arms, Limit: 1, Binary: true, Deviation: 0.5}
 		s.game, err = regret.SwitchingArms(arms, int(option("period")))
+	case "shifting":
+		s.problem = BanditProblem{Arms: arms, Limit: 1, Binary: true, Deviation: 0.5}
+		s.game, err = regret.ShiftingArms(arms, option("gap"))
 	case "losses":
 		err = s.table(o.Losses)
 	default:
