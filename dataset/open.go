@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// OpenFile opens a file for reading, or stdin for the name "-". Input compressed by gzip or zstd, which
-// is recognised by its first bytes, is decompressed. It is for readers of other data than examples.
-// Errors have the codes not_found, bad_input or internal, and the name as their place.
+// OpenFile opens a file for reading, or stdin for the name "-". Input compressed by gzip or zstd,
+// which is recognised by its first bytes, is decompressed. It is for readers of other data than
+// examples. Errors have the codes not_found, bad_input or internal, and the name as their place.
 func OpenFile(name string, stdin io.Reader) (io.ReadCloser, error) {
 	in, err := openInput(name, stdin)
 	if err != nil {

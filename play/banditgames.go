@@ -46,14 +46,17 @@ func BanditGames() []BanditGame {
 			}},
 		},
 		{
-			Name: "switching", Help: "an adversary: one arm loses 0 and the others 1, and after a period the next arm " +
+			Name: "switching",
+			Help: "an adversary: one arm loses 0 and the others 1, and after a period the next arm " +
 				"takes its place", Arms: 2,
 			Options: []regret.GameOption{{
-				Name: "period", Default: 1000, Low: 1, High: 1e15, Integer: true, Help: "the rounds between two changes",
+				Name: "period", Default: 1000, Low: 1, High: 1e15, Integer: true,
+				Help: "the rounds between two changes",
 			}},
 		},
 		{
-			Name: "shifting", Help: "an adversary that keeps the gap: losses 0 or 1, the last arm is the best, and all " +
+			Name: "shifting",
+			Help: "an adversary that keeps the gap: losses 0 or 1, the last arm is the best, and all " +
 				"means move together in growing phases", Arms: 2,
 			Options: []regret.GameOption{{Name: "gap", Default: 0.125, High: 1, Help: "the gap of the other arms"}},
 		},

@@ -152,7 +152,7 @@ func adversarialLearners() []BanditEntry {
 func tsallisLearners() []BanditEntry {
 	return []BanditEntry{
 		{
-			Name: "inf", Bound: "2L·√(2dT)", Knows: "L, T", Cost: "O(d), 7 times or so",
+			Name: "inf", Bound: "2L·√(2dT)", Knows: "L, T", Cost: "O(d)",
 			Options: []oco.Option{rateOption(), {
 				Name: "q", Default: "0.5", Help: "the exponent of the Tsallis entropy, between 0 and 1",
 			}},
@@ -170,9 +170,10 @@ func tsallisLearners() []BanditEntry {
 			},
 		},
 		{
-			Name: "tsallis-inf", Bound: "L·(4·√(dT) + 1); also O(Σ ln T/Δ)", Knows: "L", Cost: "O(d), 7 times or so",
+			Name: "tsallis-inf", Bound: "L·(4·√(dT) + 1); also O(Σ ln T/Δ)", Knows: "L", Cost: "O(d)",
 			Options: []oco.Option{{
-				Name: "reduced", Default: "0", Help: "1 for the estimator of reduced variance, 0 for importance weights",
+				Name: "reduced", Default: "0",
+				Help: "1 for the estimator of reduced variance, 0 for importance weights",
 			}},
 			Source: "Zimmert and Seldin 2021", Make: makeTsallis,
 		},
@@ -242,7 +243,7 @@ func stochasticLearners() []BanditEntry {
 			Source: "Auer, Cesa-Bianchi and Fischer 2002; Orabona 2019, Algorithm 10.5", Make: makeUCB,
 		},
 		{
-			Name: "kl-ucb", Bound: "Σ Δ·ln T/kl + o(ln T)", Knows: "L", Cost: "O(d), a few times",
+			Name: "kl-ucb", Bound: "Σ Δ·ln T/kl + o(ln T)", Knows: "L", Cost: "O(d)",
 			Options: []oco.Option{{
 				Name: "c", Default: "0", Help: "the weight of ln ln t in the budget, at least 0",
 			}},
@@ -257,18 +258,21 @@ func stochasticLearners() []BanditEntry {
 			},
 		},
 		{
-			Name: "thompson", Bound: "Σ Δ·ln T/kl + o(ln T) for losses 0 or 1", Knows: "σ, or L = 1 and that losses are 0 or 1",
-			Cost: "O(d)", Source: "Thompson 1933; Agrawal and Goyal 2013", Make: makeThompson,
+			Name: "thompson", Bound: "Σ Δ·ln T/kl + o(ln T) for losses 0 or 1",
+			Knows: "σ, or L = 1 and that losses are 0 or 1",
+			Cost:  "O(d)", Source: "Thompson 1933; Agrawal and Goyal 2013", Make: makeThompson,
 		},
 		{
 			Name: "thompson-gaussian", Bound: "O(Σ ln T/Δ)", Knows: "σ", Cost: "O(d)",
 			Source: "Agrawal and Goyal 2013", Make: makeGaussianThompson,
 		},
 		{
-			Name: "etc", Bound: "(4σ²/Δ)·(1 + ln(T·Δ²/(4σ²))) for two arms", Knows: "T; of two arms σ and Δ", Cost: "O(1)",
+			Name: "etc", Bound: "(4σ²/Δ)·(1 + ln(T·Δ²/(4σ²))) for two arms", Knows: "T; of two arms σ and Δ",
+			Cost: "O(1)",
 			Options: []oco.Option{{
 				Name: "turns", Default: "tuned to T",
-				Help: "the pulls of each arm before the commitment: of two arms of known gap the best number, else (T/d)^(2/3)",
+				Help: "the pulls of each arm before the commitment: of two arms of known gap the best number, else " +
+					"(T/d)^(2/3)",
 			}},
 			Source: "Orabona 2019, Algorithm 10.4", Make: makeExploreThenCommit,
 		},

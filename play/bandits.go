@@ -71,8 +71,8 @@ func (r *BanditResult) Regret() regret.MeanError {
 // Ratio is the share of the bound that the regret uses, NaN without a bound.
 func (r *BanditResult) Ratio() float64 { return r.Regret().Mean / r.Bound }
 
-// Holds reports whether the regret is within the bound up to 4 standard errors and rounding. A result without a
-// bound holds, and so does a single run, whose regret may exceed the expected one.
+// Holds reports whether the regret is within the bound up to 4 standard errors and rounding. A
+// result without a bound holds, and so does a single run, whose regret may exceed the expected one.
 func (r *BanditResult) Holds() bool {
 	v := r.Regret()
 	return !(v.Mean-4*v.StandardError > r.Bound*(1+1e-9))

@@ -148,7 +148,8 @@ func Learners() ([]LearnerInfo, error) {
 	}
 	for _, b := range banditLearners() {
 		e := oco.Entry{
-			Name: b.Name, Kind: "bandit", Bound: b.Bound, Knows: b.Knows, Cost: b.Cost, Options: b.Options, Source: b.Source,
+			Name: b.Name, Kind: "bandit", Bound: b.Bound, Knows: b.Knows, Cost: b.Cost, Options: b.Options,
+			Source: b.Source,
 		}
 		all = append(all, LearnerInfo{Entry: e, Games: banditFits(&b)})
 	}

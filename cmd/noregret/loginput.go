@@ -68,7 +68,7 @@ func (l *logFlags) validate() error {
 	return nil
 }
 
-// logFacts is what is known of a log after it has been read.
+// logFacts are the facts about a log after a pass through it.
 type logFacts struct {
 	format        string
 	arms          int      // the number of arms
