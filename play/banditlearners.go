@@ -204,7 +204,8 @@ func makeExp3IX(p BanditProblem, option func(string, float64) float64) (Contende
 	tuned := bandit.Exp3IXRate(p.Arms, p.Rounds)
 	rate := option("rate", tuned)
 	c := Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewExp3IX(p.Arms, rate, p.Limit) }}
-	if rate == tuned { // The rate is that of the horizon: the bound holds up to every earlier round.
+	// With the rate of the horizon the bound at the horizon holds in every round before, too.
+	if rate == tuned {
 		c.Bound = func(int) float64 { return bandit.Exp3IXBound(p.Arms, p.Rounds, p.Limit, expectedIX) }
 	}
 	return c, nil

@@ -89,8 +89,8 @@ func newGamesCommand(a *app) *cobra.Command {
 		Use:   "games",
 		Short: "List the games that learners can play",
 		Long: `List the games of "noregret play" with their options: ordinary games first, then the adversaries
-of the theory's lower bounds, then the games of bandit algorithms. With --json the output is a list of {name, kind, help, dim,
-options}.`,
+of the theory's lower bounds, then the games of bandit algorithms. With --json the output is a
+list of {name, kind, help, dim, options}.`,
 		Example: "  noregret games",
 		Args:    cobra.NoArgs,
 	}, &namesOptions{list: (*app).listGames})
