@@ -27,7 +27,7 @@ type BernoulliThompson struct {
 	leader int    // the arm of the lowest posterior mean, the first of several
 	means  []float64
 	cuts   []float64 // of the arms, NaN before they are computed, see [betaTail]
-	floor  float64   // the lowest cut of the arms beside the leader, NaN before it is computed
+	floor  float64   // the lowest cut of the others, NaN before it is computed
 	thin   *thinning
 	ln     float64 // −ln δ of thin
 	aside  []int   // for pick
@@ -62,7 +62,7 @@ func (b *BernoulliThompson) renew() {
 		b.means[k], b.cuts[k] = b.mean(k), math.NaN()
 	}
 	b.leader, b.floor = b.first(lockstep), math.NaN()
-	delta := min(1e-4, 0.1/float64(d))
+	delta := min(2e-3, 0.05/float64(d))
 	b.thin, b.ln = newThinning(delta), -portable.Log(delta)
 }
 

@@ -33,10 +33,11 @@ type GaussianThompson struct {
 	// The posteriors, and the points below which the lower tails are, −Inf for an infinite
 	// deviation.
 	mean, deviation, cut []float64
-	leader               int     // the arm of the lowest posterior mean, the first of several
-	floor                float64 // the lowest cut of the arms beside the leader, NaN before it is computed
-	tail                 *normalTail
-	aside                []int // for pick
+	// leader is the arm of the lowest posterior mean, the first of several.
+	leader int
+	floor  float64 // the lowest cut of the others, NaN before it is computed
+	tail   *normalTail
+	aside  []int // for pick
 }
 
 // NewGaussianThompson returns Thompson sampling for losses of the standard deviation sigma. It
