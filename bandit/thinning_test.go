@@ -78,7 +78,8 @@ func TestThinnedBetaLaw(t *testing.T) {
 	n := testsize.Of(400000, 20000)
 	for _, c := range [][2]int{{300, 200}, {280, 220}, {960, 40}, {100, 900}} {
 		for _, pulls := range []float64{1e4, 1e6, 1e9} {
-			for _, at := range []float64{.98, 1.001, 1.03} { // the leader's mean over the others' cut
+			// at is the leader's mean over the cut of the others.
+			for _, at := range []float64{.98, 1.001, 1.03} {
 				const d = 200
 				b := made(NewBernoulliThompson(d)).(*BernoulliThompson)
 				for k := range d {
