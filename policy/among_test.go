@@ -72,7 +72,8 @@ func TestDecideAmong(t *testing.T) {
 		for k := range n {
 			// Five standard deviations of a share are at most 0.0125.
 			if got := n[k] / units; math.Abs(got-c.want[k]) > 0.0125 || math.Abs(among[k]-c.want[k]) > 1e-15 {
-				t.Errorf("%s: arm %d has the share %v and the probability %v, want %v", c.name, k, got, among[k], c.want[k])
+				t.Errorf("%s: arm %d has the share %v and the probability %v, want %v", c.name, k, got, among[k],
+					c.want[k])
 			}
 		}
 		if got := redrawn / units; math.Abs(got-c.redrawn) > 0.0125 {
