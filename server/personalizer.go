@@ -386,7 +386,8 @@ func (a *personalizerAPI) submit(ctx context.Context, kind string, payload any) 
 	if err != nil {
 		return policy.ItemResult{}, err
 	}
-	if o := &outcomes[0]; o.Err != nil || len(o.Items) != 1 { // the experiment was deleted meanwhile
+	// The experiment may have been deleted meanwhile.
+	if o := &outcomes[0]; o.Err != nil || len(o.Items) != 1 {
 		return policy.ItemResult{}, cmp.Or(o.Err, errors.New("no result"))
 	}
 	return outcomes[0].Items[0], nil

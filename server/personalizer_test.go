@@ -178,6 +178,34 @@ func TestPersonalizer(t *testing.T) {
 	}
 }
 
+// TestPersonalizerPage runs the request of docs/personalizer.md on its definition.
+func TestPersonalizerPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/personalizer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	text, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("the page has no definition")
+	}
+	w := newWorld(t)
+	w.apply(text)
+	c := w.personalizer("food")
+	out := c.rank(object{
+		"contextFeatures": []any{object{"timeOfDay": "Morning"}},
+		"actions": []any{
+			object{"id": "pasta", "features": []any{object{"taste": "salty"}}},
+			object{"id": "ice cream", "features": []any{object{"taste": "sweet"}}},
+		},
+		"excludedActions": []any{}, "eventId": "e1", "deferActivation": false,
+	})
+	if out.EventID != "e1" || len(out.Ranking) != 2 || out.Ranking[0].Probability+out.Ranking[1].Probability != 1 {
+		t.Errorf("the ranking is %+v", out)
+	}
+	c.done("/personalizer/v1.0/events/e1/reward", object{"value": 1})
+}
+
 // TestPersonalizerErrors checks the errors' statuses, codes and words.
 func TestPersonalizerErrors(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody = 2000 })
