@@ -57,7 +57,7 @@ func (x *learning) copy() learning {
 	y := *x
 	y.Recent = make([]roundStats, len(x.Recent))
 	for i := range x.Recent {
-		y.Recent[i].Stats = copyStats(x.Recent[i].Stats)
+		y.Recent[i] = roundStats{copyStats(x.Recent[i].Stats), slices.Clone(x.Recent[i].Mixture)}
 	}
 	return y
 }

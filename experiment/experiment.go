@@ -126,7 +126,7 @@ func (x *experimentState) learnedMixture() []float64 {
 			share += floor / float64(active)
 		}
 		if x.roster.Arms[k].Active {
-			p[k] = float64((1 - fixed) * share)
+			p[k] += float64((1 - fixed) * share)
 		}
 	}
 	arms.limit(p)

@@ -68,6 +68,9 @@ func (x *experimentState) healthReport() policy.Health {
 		h.Redrawn = x.Ranks.Redrawn
 	}
 	h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.running().Mixture)...)
+	if x.Status == policy.Running || x.Status == policy.Paused {
+		h.Problems = append(h.Problems, x.guards.undecided(x.guardInput(false), x.joiner.running().Mixture)...)
+	}
 	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
 	if text := x.noRoom(); text != "" {
 		h.Problems = append(h.Problems, text)

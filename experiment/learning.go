@@ -22,11 +22,13 @@ type learning struct {
 // definition changes.
 type roundStats struct {
 	Stats []armStats `json:"stats"` // by arm
+	// Mixture are the propensities by arm, only of bandits.
+	Mixture f64s `json:"mixture,omitempty"`
 }
 
 // closeLearningRound passes the statistics of a version to the learner and returns the number of
-// units it could not use.
-func (x *learning) closeLearningRound(r *roster, stats []armStats, factors []float64) (unlearned int64) {
+// units it could not use. The mixture has the propensities of the version.
+func (x *learning) closeLearningRound(r *roster, stats []armStats, mixture, factors []float64) (unlearned int64) {
 	if r.goals == nil {
 		return 0
 	}
@@ -34,6 +36,9 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats, factors []flo
 		if k < len(stats) {
 			unlearned += stats[k].Units
 		}
+	}
+	if l, ok := x.learner.(*rewardLearner); ok {
+		return unlearned - l.observe(r, stats, mixture, factors)
 	}
 	var round []pasto.Observation
 	served := x.learner.Serving()
@@ -124,8 +129,8 @@ func (x *experimentState) mature(c *cohort) {
 		}
 	}
 	if c.Learnable {
-		x.learning.remember(x.roster.def, arms)
-		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms, x.guards.Returns.factor)
+		x.learning.remember(x.roster.def, arms, c.Mixture)
+		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms, c.Mixture, x.guards.Returns.factor)
 		return
 	}
 	for _, k := range x.roster.LearnedArms {
@@ -137,8 +142,12 @@ func (x *experimentState) mature(c *cohort) {
 
 // remember keeps the statistics of a matured version. If there are too many, it drops the oldest
 // (with drift window) or merges the two oldest.
-func (x *learning) remember(d *definition.Definition, arms []armStats) {
-	x.Recent = append(x.Recent, roundStats{copyStats(arms)})
+func (x *learning) remember(d *definition.Definition, arms []armStats, mixture []float64) {
+	round := roundStats{Stats: copyStats(arms)}
+	if d.Bandit() {
+		round.Mixture = slices.Clone(mixture)
+	}
+	x.Recent = append(x.Recent, round)
 	keep := keepRecent
 	if d.Drift.Kind == "window" {
 		if n := int(d.Drift.Rounds); len(x.Recent) > min(n, keep) {
@@ -148,6 +157,7 @@ func (x *learning) remember(d *definition.Definition, arms []armStats) {
 	}
 	if len(x.Recent) > keep {
 		a, b := &x.Recent[0], &x.Recent[1]
+		a.Mixture = mergeMixtures(a, b)
 		for len(a.Stats) < len(b.Stats) {
 			a.Stats = append(a.Stats, newArmStats(d))
 		}
@@ -180,7 +190,7 @@ func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 	}
 	for i := range x.Recent {
 		// What it cannot use was counted when it was new.
-		x.closeLearningRound(r, x.Recent[i].Stats, factors)
+		x.closeLearningRound(r, x.Recent[i].Stats, x.Recent[i].Mixture, factors)
 	}
 	return nil
 }
