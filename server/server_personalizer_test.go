@@ -51,8 +51,11 @@ func (e *rankedEvent) step(c *http.Client, base string) bool {
 	if !e.ranked {
 		in := map[string]any{
 			"eventId": e.id, "deferActivation": e.deferred,
-			"actions": []any{map[string]any{"id": "news"}, map[string]any{"id": "sports"},
-				map[string]any{"id": "music"}},
+			"actions": []any{
+				map[string]any{"id": "news"},
+				map[string]any{"id": "sports"},
+				map[string]any{"id": "music"},
+			},
 		}
 		if e.masked {
 			in["excludedActions"] = []string{"news"}
