@@ -16,6 +16,7 @@ type averages struct {
 	highest float64
 	s       averagesState
 	unseen  int       // arms without a loss
+	first   int       // the first of them, at the earliest
 	p       []float64 // for Probabilities
 }
 
@@ -161,7 +162,7 @@ func (a *averages) UnmarshalBinary(data []byte) error {
 	if !ok || total != s.Rounds {
 		return snapshot.Bad("damaged: the parts do not fit %d arms", d)
 	}
-	a.s, a.unseen = s, unseen
+	a.s, a.unseen, a.first = s, unseen, 0
 	a.policy.renew()
 	return nil
 }
@@ -186,6 +187,12 @@ func (a *averages) lowestArm(v *view) int {
 func (a *averages) fresh(v *view) int {
 	if a.unseen == 0 {
 		return none
+	}
+	if v == lockstep {
+		for a.s.Pulls[a.first] > 0 {
+			a.first++
+		}
+		return a.first
 	}
 	arm := v.first(len(a.p), func(k int) bool { return a.s.Pulls[k] == 0 })
 	if arm == none || v.draws(arm) < v.patience() {
