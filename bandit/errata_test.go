@@ -227,8 +227,8 @@ func TestErratumCentredLosses(t *testing.T) {
 	}
 }
 
-// Theorem 10.17 prints Σ 1/(2Δ), which Pinsker's inequality puts above every term of the lower
-// bound: it is no lower bound.
+// Theorem 10.17 prints Σ 1/(2Δ). By Pinsker's inequality every term of that is above the term of
+// the lower bound, so that algorithms do better.
 func TestErratumLowerBound(t *testing.T) {
 	for _, c := range []struct {
 		means          []float64
