@@ -41,7 +41,8 @@ func makers() map[string]func(o PlayerOptions) (saved, error) {
 			return NewSquareCB(SquareCBOptions{PlayerOptions: o, Exponent: 0.5}, ridgeOf(o.Dim))
 		},
 		"squarecb over coin betting": func(o PlayerOptions) (saved, error) {
-			return NewSquareCB(SquareCBOptions{PlayerOptions: o, Exponent: 0.5, Low: -5, High: 5}, func() (Regressor, error) {
+			wide := SquareCBOptions{PlayerOptions: o, Exponent: 0.5, Low: -5, High: 5}
+			return NewSquareCB(wide, func() (Regressor, error) {
 				// Vectors have at most length 2, so that subgradients have at most length 20.
 				kt, err := oco.NewEuclideanKT(o.Dim, 20, 1)
 				if err != nil {
@@ -175,7 +176,8 @@ func TestPropensities(t *testing.T) {
 
 // TestPlayerSnapshot saves with choices that wait, and continues bit for bit.
 func TestPlayerSnapshot(t *testing.T) {
-	eachPlayer(t, PlayerOptions{Arms: 3, Dim: 3, Pending: 200}, func(t *testing.T, o PlayerOptions, fresh func() saved) {
+	o := PlayerOptions{Arms: 3, Dim: 3, Pending: 200}
+	eachPlayer(t, o, func(t *testing.T, o PlayerOptions, fresh func() saved) {
 		a, b := fresh(), fresh()
 		train(t, a, random.New(2, "a"), 50, 3)
 		if _, err := a.AddArm(); err != nil {
