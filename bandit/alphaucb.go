@@ -38,18 +38,27 @@ func NewAlphaUCB(arms int, alpha, sigma float64) (*AlphaUCB, error) {
 		return nil, err
 	}
 	u := &AlphaUCB{alpha: alpha, sigma: sigma}
-	u.setUp(u, arms, -maxLoss, maxLoss, fmt.Sprintf("ucb(arms=%d, alpha=%v, sigma=%v)", arms, alpha, sigma))
+	u.setUp(u, arms, -maxLoss, maxLoss, "ucb", fmt.Sprintf(", alpha=%v, sigma=%v", alpha, sigma))
 	return u, nil
 }
 
-func (u *AlphaUCB) choose(t int, _ Rand) int {
-	if k := u.fresh(); k != none {
+func (u *AlphaUCB) renewed(arms int) core {
+	c := &AlphaUCB{alpha: u.alpha, sigma: u.sigma}
+	c.setUp(c, arms, u.lowest, u.highest, u.name, u.options)
+	return c
+}
+
+func (u *AlphaUCB) pick(v *view, t int, _ Rand) int {
+	if k := u.fresh(v); k != none {
 		return k
 	}
 	width, arm, least := u.width(t), 0, math.Inf(1)
 	for k, m := range u.s.Means {
-		if v := m - width/math.Sqrt(float64(u.s.Pulls[k])); v < least {
-			arm, least = k, v
+		if u.s.Pulls[k] == 0 || !v.allows(k) {
+			continue
+		}
+		if x := m - width/math.Sqrt(float64(u.s.Pulls[k])); x < least {
+			arm, least = k, x
 		}
 	}
 	return arm

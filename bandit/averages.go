@@ -1,6 +1,8 @@
 package bandit
 
 import (
+	"fmt"
+
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -8,10 +10,12 @@ import (
 // averages is what the algorithms on the arms' mean losses share.
 type averages struct {
 	policy  policy
-	text    string
+	name    string
+	options string
 	lowest  float64 // the losses are in [lowest, highest]
 	highest float64
 	s       averagesState
+	unseen  int       // arms without a loss
 	p       []float64 // for Probabilities
 }
 
@@ -25,15 +29,16 @@ type averagesState struct {
 
 // policy is the part in which the algorithms differ.
 type policy interface {
-	// choose returns the arm of round t.
-	choose(t int, r Rand) int
+	// pick returns the arm of round t.
+	pick(v *view, t int, r Rand) int
 }
 
 // maxLoss is the largest size of a loss without a declared range, so that no sum overflows.
 const maxLoss = 1e100
 
-func (a *averages) setUp(p policy, arms int, lowest, highest float64, text string) {
-	*a = averages{policy: p, text: text, lowest: lowest, highest: highest, p: make([]float64, arms)}
+func (a *averages) setUp(p policy, arms int, lowest, highest float64, name, options string) {
+	*a = averages{policy: p, name: name, options: options, lowest: lowest, highest: highest, unseen: arms}
+	a.p = make([]float64, arms)
 	a.s = averagesState{
 		Pending: none, Committed: none, Pulls: make([]int, arms), Means: make([]float64, arms),
 	}
@@ -54,7 +59,7 @@ func (a *averages) Mean(k int) float64 { return a.s.Means[k] }
 // Draw chooses the arm of the round, see [Player].
 func (a *averages) Draw(r Rand) int {
 	if a.s.Pending == none {
-		a.s.Pending = a.policy.choose(a.s.Rounds+1, r)
+		a.s.Pending = a.policy.pick(lockstep, a.s.Rounds+1, r)
 	}
 	return a.s.Pending
 }
@@ -64,11 +69,21 @@ func (a *averages) Update(arm int, loss float64) error {
 	if err := checkTurn(arm, a.s.Pending); err != nil {
 		return err
 	}
+	return a.credit(arm, loss)
+}
+
+func (a *averages) pendingArm() int { return a.s.Pending }
+
+// credit adds a loss of an arm and ends the round.
+func (a *averages) credit(arm int, loss float64) error {
 	g, err := checkLoss(loss, a.lowest, a.highest, arm, a.s.Rounds+1)
 	if err != nil {
 		return err
 	}
 	s := &a.s
+	if s.Pulls[arm] == 0 {
+		a.unseen--
+	}
 	s.Pulls[arm]++
 	s.Means[arm] += (g - s.Means[arm]) / float64(s.Pulls[arm])
 	s.Rounds++
@@ -76,65 +91,101 @@ func (a *averages) Update(arm int, loss float64) error {
 	return nil
 }
 
-// certain is the distribution of a choice without randomness.
+func (a *averages) learn(c *drawn, loss float64) error { return a.credit(c.Arm, loss) }
+
+func (a *averages) choose(c *drawn, v *view, r Rand) {
+	*c = drawn{Arm: a.policy.pick(v, a.s.Rounds+1, r), Propensity: 1}
+}
+
+// distribution is that of a choice without randomness.
+func (a *averages) distribution(p []float64, v *view) float64 {
+	clear(p)
+	p[a.policy.pick(v, a.s.Rounds+1, nil)] = 1
+	return 0
+}
+
+func (a *averages) add() error {
+	a.s.Pulls, a.s.Means = append(a.s.Pulls, 0), append(a.s.Means, 0)
+	a.p = append(a.p, 0)
+	a.unseen++
+	return nil
+}
+
+// certain is the distribution of a choice without randomness, in the current round.
 func (a *averages) certain() []float64 {
-	arm := a.s.Pending
-	if arm == none {
-		arm = a.policy.choose(a.s.Rounds+1, nil)
+	if a.s.Pending == none {
+		a.distribution(a.p, lockstep)
+		return a.p
 	}
 	clear(a.p)
-	a.p[arm] = 1
+	a.p[a.s.Pending] = 1
 	return a.p
 }
 
 // String describes the player and its options in one line.
-func (a *averages) String() string { return a.text }
+func (a *averages) String() string { return fmt.Sprintf("%s(arms=%d%s)", a.name, len(a.p), a.options) }
 
 // MarshalBinary returns a snapshot, see [Player].
-func (a *averages) MarshalBinary() ([]byte, error) { return snapshot.Seal(playerMagic, a.text, &a.s) }
+func (a *averages) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(playerMagic, a.String(), &a.s)
+}
 
 // UnmarshalBinary restores a snapshot. It returns an error of code bad_input, and changes nothing,
 // if the snapshot is damaged or was taken from a player with other options.
 func (a *averages) UnmarshalBinary(data []byte) error {
 	var s averagesState
-	if err := snapshot.Open(data, playerMagic, a.text, &s); err != nil {
+	if err := snapshot.Open(data, playerMagic, a.String(), &s); err != nil {
 		return err
 	}
 	d, total := len(a.p), 0
+	unseen := 0
 	ok := len(s.Pulls) == d && len(s.Means) == d && finite(s.Means) && s.Pending >= none && s.Pending < d &&
 		s.Committed >= none && s.Committed < d
 	for _, n := range s.Pulls {
+		if n == 0 {
+			unseen++
+		}
 		ok = ok && n >= 0 && n <= s.Rounds-total
 		total += n
 	}
 	if !ok || total != s.Rounds {
 		return snapshot.Bad("damaged: the parts do not fit %d arms", d)
 	}
-	a.s = s
+	a.s, a.unseen = s, unseen
 	return nil
 }
 
-// lowestArm returns the arm of the lowest mean, the first of several.
-func (a *averages) lowestArm() int {
-	arm := 0
+// lowestArm returns the allowed arm of the lowest mean, the first of several, and the one with the
+// fewest draws if none has a loss.
+func (a *averages) lowestArm(v *view) int {
+	arm := none
 	for k, m := range a.s.Means {
-		if m < a.s.Means[arm] {
+		if a.s.Pulls[k] > 0 && v.allows(k) && (arm == none || m < a.s.Means[arm]) {
 			arm = k
 		}
+	}
+	if arm == none {
+		return v.first(len(a.p), func(int) bool { return true })
 	}
 	return arm
 }
 
-// fresh returns the first arm without a loss, none if all have one.
-func (a *averages) fresh() int {
-	if a.s.Rounds < len(a.p) {
-		for k, n := range a.s.Pulls {
-			if n == 0 {
-				return k
-			}
+// fresh returns the arm without a loss to draw next, none if one with a loss is to be drawn. An arm
+// comes first until it has been drawn without a loss as often as the patience of the view allows.
+func (a *averages) fresh(v *view) int {
+	if a.unseen == 0 {
+		return none
+	}
+	arm := v.first(len(a.p), func(k int) bool { return a.s.Pulls[k] == 0 })
+	if arm == none || v.draws(arm) < v.patience() {
+		return arm
+	}
+	for k, n := range a.s.Pulls {
+		if n > 0 && v.allows(k) {
+			return none
 		}
 	}
-	return none
+	return arm
 }
 
 // checkNoise returns an error unless sigma is in [1e-100, 1e100].

@@ -18,6 +18,12 @@
 //
 // Unobserved arms come first. The variance of rewards is estimated, pooled over the arms.
 //
+// # Batches
+//
+// [Batched] learns from batches of pulls, of which it needs only the number, the mean and the
+// variance by arm. The batches may arrive late, after others have been drawn. It has the rules
+// Thompson sampling, with exact probabilities, UCB, KL-UCB and Tsallis-INF: see [BatchRule].
+//
 // # Players of the theory
 //
 // A [Player] is an algorithm on losses with one pull a round: Draw chooses the arm, Update takes
@@ -37,7 +43,14 @@
 //	independent, normal            GaussianThompson                Σ ln T/Δ
 //
 // The regret against an adversary is the expected one against losses that do not depend on the
-// draws. A [Randomized] player knows the propensities of its draw.
+// draws. A [Randomized] player knows the propensities of its draw; those of Thompson sampling take
+// a quadrature, see [Delayed.Distribution].
+//
+// # Feedback that is late or lost, arms that come and go
+//
+// [Delayed] plays any of these players where a loss comes later, or never, and where some arms are
+// not allowed in some rounds. A choice has an id and the propensity of its draw; the loss comes
+// with the id. Arms can be retired, and added to UCB, KL-UCB and Thompson sampling.
 //
 // # Other scores
 //

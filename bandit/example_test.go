@@ -85,3 +85,32 @@ func ExampleChooser() {
 	fmt.Println(c.Serving(), c.Best())
 	// Output: [0 0.5 0.5] [0 1 0]
 }
+
+// Losses may come late, in any order or never, and arms may be out of stock. Each choice has an id
+// and the propensity to log.
+func ExampleDelayed() {
+	p, err := bandit.NewTsallisINF(3, bandit.ImportanceWeighted, 1)
+	if err != nil {
+		panic(err)
+	}
+	d, err := bandit.NewDelayed(p, bandit.DefaultDelayedOptions())
+	if err != nil {
+		panic(err)
+	}
+	r := random.New(1, "delayed")
+	first, err := d.Choose(r, nil)
+	if err != nil {
+		panic(err)
+	}
+	second, err := d.Choose(r, []bool{true, true, false}) // the third arm is out of stock
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("propensities %.4f and %.4f, %d pending\n", first.Propensity, second.Propensity, d.Pending())
+	fmt.Println(d.Learn(second.ID, 1), d.Forget(first.ID))
+	fmt.Println(d.Learn(first.ID, 1))
+	// Output:
+	// propensities 0.3333 and 0.5000, 2 pending
+	// <nil> <nil>
+	// choice: 1 has already been learned or forgotten
+}

@@ -68,9 +68,7 @@ func (e *Exp3) weigh(p, sums []float64, t int) {
 	softmax(p, sums, rate)
 }
 
-func (e *Exp3) credit(sums, p []float64, arm int, loss float64, _ int) {
-	creditImportance(sums, p, arm, loss)
-}
+func (e *Exp3) credit(sums []float64, c *drawn, loss float64) { creditImportance(sums, c, loss) }
 
 // logArms is ln d, and ln 2 for one arm, where any positive rate gives the same draws.
 func logArms(arms int) float64 { return portable.Log(float64(max(arms, 2))) }

@@ -36,8 +36,8 @@ func NewExp3IX(arms int, rate, limit float64) (*Exp3IX, error) {
 
 func (e *Exp3IX) weigh(p, sums []float64, _ int) { softmax(p, sums, e.rate) }
 
-func (e *Exp3IX) credit(sums, p []float64, arm int, loss float64, _ int) {
-	sums[arm] = addEstimate(sums[arm], loss/e.limit/(p[arm]+e.rate/2))
+func (e *Exp3IX) credit(sums []float64, c *drawn, loss float64) {
+	sums[c.Arm] = addEstimate(sums[c.Arm], loss/e.limit/(c.Propensity+e.rate/2))
 }
 
 // Exp3IXRate is the rate η = √(2·ln d/(d·T)) for T rounds (Neu 2015, Theorem 1).

@@ -3,6 +3,7 @@ package bandit
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
@@ -31,16 +32,41 @@ func NewExploreThenCommit(arms, turns int) (*ExploreThenCommit, error) {
 		return nil, noregret.BadInputf("turns", "%d: want 1 to 1e9", turns)
 	}
 	e := &ExploreThenCommit{turns: turns}
-	e.setUp(e, arms, -maxLoss, maxLoss, fmt.Sprintf("explore-then-commit(arms=%d, turns=%d)", arms, turns))
+	e.setUp(e, arms, -maxLoss, maxLoss, "explore-then-commit", fmt.Sprintf(", turns=%d", turns))
 	return e, nil
 }
 
-func (e *ExploreThenCommit) choose(t int, _ Rand) int {
+func (e *ExploreThenCommit) renewed(int) core { return nil }
+
+func (e *ExploreThenCommit) add() error {
+	return noregret.BadInputf("arm", "explore-then-commit plans its rounds for the arms that it begins with")
+}
+
+// pick explores the arm with the fewest draws, in turns that begin with the second one. An arm
+// counts as explored once it has m losses, or 2m draws: losses may never arrive. Then the lowest
+// mean is drawn, for good if every arm has m losses.
+func (e *ExploreThenCommit) pick(v *view, t int, _ Rand) int {
 	d := e.Arms()
-	if int64(t) <= int64(e.turns)*int64(d) {
+	switch {
+	case e.s.Committed != none && v.allows(e.s.Committed):
+		return e.s.Committed
+	case e.s.Committed != none:
+		return e.lowestArm(v)
+	case v.chosen == nil:
 		return t % d
 	}
-	return e.s.Committed
+	arm := none
+	for i := range d {
+		k := (i + 1) % d
+		explored := e.s.Pulls[k] >= e.turns || v.chosen[k] >= 2*e.turns
+		if v.allows(k) && !explored && (arm == none || v.chosen[k] < v.chosen[arm]) {
+			arm = k
+		}
+	}
+	if arm != none {
+		return arm
+	}
+	return e.lowestArm(v)
 }
 
 // Update ends the round, see [Player]. The last round of exploration settles the commitment.
@@ -48,20 +74,33 @@ func (e *ExploreThenCommit) Update(arm int, loss float64) error {
 	if err := e.averages.Update(arm, loss); err != nil {
 		return err
 	}
-	if int64(e.s.Rounds) == int64(e.turns)*int64(e.Arms()) {
-		e.s.Committed = e.lowestArm()
-	}
+	e.settle(arm)
 	return nil
+}
+
+func (e *ExploreThenCommit) learn(c *drawn, loss float64) error {
+	if err := e.averages.learn(c, loss); err != nil {
+		return err
+	}
+	e.settle(c.Arm)
+	return nil
+}
+
+// settle commits once every arm has its losses, the last of them for this arm.
+func (e *ExploreThenCommit) settle(arm int) {
+	if e.s.Committed == none && e.s.Pulls[arm] == e.turns && slices.Min(e.s.Pulls) >= e.turns {
+		e.s.Committed = e.lowestArm(lockstep)
+	}
 }
 
 // UnmarshalBinary restores a snapshot, see [Player].
 func (e *ExploreThenCommit) UnmarshalBinary(data []byte) error {
-	last := e.averages.s
+	last, unseen := e.averages.s, e.unseen
 	if err := e.averages.UnmarshalBinary(data); err != nil {
 		return err
 	}
-	if committed := e.s.Committed != none; committed != (int64(e.s.Rounds) >= int64(e.turns)*int64(e.Arms())) {
-		e.s = last
+	if committed := e.s.Committed != none; committed != (slices.Min(e.s.Pulls) >= e.turns) {
+		e.s, e.unseen = last, unseen
 		return snapshot.Bad("damaged: the commitment does not fit the rounds")
 	}
 	return nil

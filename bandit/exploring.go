@@ -61,8 +61,8 @@ func (e *ExploringWeights) weigh(p, sums []float64, _ int) {
 	}
 }
 
-func (e *ExploringWeights) credit(sums, p []float64, arm int, loss float64, _ int) {
-	creditImportance(sums, p, arm, loss)
+func (e *ExploringWeights) credit(sums []float64, c *drawn, loss float64) {
+	creditImportance(sums, c, loss)
 }
 
 // ExploringTuning returns the rate and the share of exploration that minimize [ExploringBound] for

@@ -46,9 +46,7 @@ func NewINF(arms int, rate, q, limit float64) (*INF, error) {
 
 func (f *INF) weigh(p, sums []float64, _ int) { tsallis(p, sums, f.rate, f.q) }
 
-func (f *INF) credit(sums, p []float64, arm int, loss float64, _ int) {
-	creditImportance(sums, p, arm, loss)
-}
+func (f *INF) credit(sums []float64, c *drawn, loss float64) { creditImportance(sums, c, loss) }
 
 // Normalization is Λ of the current round.
 func (f *INF) Normalization() float64 {

@@ -37,23 +37,32 @@ func NewKLUCB(arms int, c, limit float64) (*KLUCB, error) {
 		return nil, noregret.BadInputf("c", "%v: want a number from 0 to 1e6", c)
 	}
 	k := &KLUCB{c: c}
-	k.setUp(k, arms, 0, limit, fmt.Sprintf("kl-ucb(arms=%d, c=%v, limit=%v)", arms, c, limit))
+	k.setUp(k, arms, 0, limit, "kl-ucb", fmt.Sprintf(", c=%v, limit=%v", c, limit))
 	return k, nil
 }
 
-func (u *KLUCB) choose(t int, _ Rand) int {
-	if k := u.fresh(); k != none {
+func (u *KLUCB) renewed(arms int) core {
+	c := &KLUCB{c: u.c}
+	c.setUp(c, arms, u.lowest, u.highest, u.name, u.options)
+	return c
+}
+
+func (u *KLUCB) pick(v *view, t int, _ Rand) int {
+	if k := u.fresh(v); k != none {
 		return k
 	}
 	budget, arm, least := u.budget(t), 0, math.Inf(1)
 	for k, m := range u.s.Means {
+		if u.s.Pulls[k] == 0 || !v.allows(k) {
+			continue
+		}
 		share := budget / float64(u.s.Pulls[k])
 		p := m / u.highest
 		if p-math.Sqrt(share/2) >= least { // Pinsker: the index is not below this
 			continue
 		}
-		if v := klLower(p, share); v < least {
-			arm, least = k, v
+		if q := klLower(p, share); q < least {
+			arm, least = k, q
 		}
 	}
 	return arm

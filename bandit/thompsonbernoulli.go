@@ -16,14 +16,14 @@ import (
 //	Beta(1 + n₁, 1 + n₀)
 //
 // after n₁ losses of 1 and n₀ of 0. So arms are pulled with the probability that they are best,
-// which has no closed form: log the draws, not propensities. For every ε > 0 the pseudo-regret is
-// at most (1 + ε)·Σ Δ_i·ln T/kl(μ_i, μ⋆) + O(d/ε²), so that it attains [BernoulliLowerBound] as T
-// grows. For losses in between draw 1 with the loss as its probability.
+// which has no closed form: [Delayed] computes it by quadrature. For every ε > 0 the pseudo-regret
+// is at most (1 + ε)·Σ Δ_i·ln T/kl(μ_i, μ⋆) + O(d/ε²), so that it attains [BernoulliLowerBound] as
+// T grows. For losses in between draw 1 with the loss as its probability.
 //
 // A round costs O(d) and allocates nothing. Not safe for concurrent use.
 type BernoulliThompson struct {
-	text string
 	s    bernoulliState
+	best winner // for distribution
 }
 
 type bernoulliState struct {
@@ -38,9 +38,11 @@ func NewBernoulliThompson(arms int) (*BernoulliThompson, error) {
 	if err := checkArms(arms); err != nil {
 		return nil, err
 	}
-	b := &BernoulliThompson{text: fmt.Sprintf("thompson-bernoulli(arms=%d)", arms)}
-	b.s = bernoulliState{Pending: none, Counts: make([][2]int, arms)}
-	return b, nil
+	return newBernoulliThompson(arms), nil
+}
+
+func newBernoulliThompson(arms int) *BernoulliThompson {
+	return &BernoulliThompson{s: bernoulliState{Pending: none, Counts: make([][2]int, arms)}}
 }
 
 // Arms is the number of arms.
@@ -57,15 +59,22 @@ func (b *BernoulliThompson) Counts(k int) (zeros, ones int) {
 // Draw chooses the arm of the round, see [Player].
 func (b *BernoulliThompson) Draw(r Rand) int {
 	if b.s.Pending == none {
-		arm, least := 0, math.Inf(1)
-		for k, n := range b.s.Counts {
-			if v := beta(r, float64(1+n[1]), float64(1+n[0])); v < least {
-				arm, least = k, v
-			}
-		}
-		b.s.Pending = arm
+		b.s.Pending = b.pick(lockstep, r)
 	}
 	return b.s.Pending
+}
+
+func (b *BernoulliThompson) pick(v *view, r Rand) int {
+	arm, least := none, math.Inf(1)
+	for k, n := range b.s.Counts {
+		if !v.allows(k) {
+			continue
+		}
+		if x := beta(r, float64(1+n[1]), float64(1+n[0])); x < least {
+			arm, least = k, x
+		}
+	}
+	return arm
 }
 
 // Update ends the round, see [Player]. The loss is 0 or 1.
@@ -73,6 +82,11 @@ func (b *BernoulliThompson) Update(arm int, loss float64) error {
 	if err := checkTurn(arm, b.s.Pending); err != nil {
 		return err
 	}
+	return b.credit(arm, loss)
+}
+
+// credit adds a loss of an arm and ends the round.
+func (b *BernoulliThompson) credit(arm int, loss float64) error {
 	if loss != 0 && loss != 1 {
 		return noregret.BadInputf("loss", "%v of arm %d in round %d: want 0 or 1", loss, arm, b.s.Rounds+1)
 	}
@@ -82,19 +96,53 @@ func (b *BernoulliThompson) Update(arm int, loss float64) error {
 	return nil
 }
 
+func (b *BernoulliThompson) pendingArm() int { return b.s.Pending }
+
+func (b *BernoulliThompson) choose(c *drawn, v *view, r Rand) {
+	*c = drawn{Arm: b.pick(v, r), Propensity: math.NaN()}
+}
+
+// distribution integrates the densities of the posteriors, see [winner].
+func (b *BernoulliThompson) distribution(p []float64, v *view) float64 {
+	clear(p)
+	q := &b.best
+	q.reset()
+	for k, n := range b.s.Counts {
+		if v.allows(k) {
+			low, high, deviation := betaReach(n[1], n[0])
+			q.add(k, low, high, deviation)
+		}
+	}
+	return q.probabilities(p, func(k int, x float64) float64 {
+		n := b.s.Counts[k]
+		return betaDensity(n[1], n[0], x)
+	})
+}
+
+func (b *BernoulliThompson) learn(c *drawn, loss float64) error { return b.credit(c.Arm, loss) }
+
+func (b *BernoulliThompson) add() error {
+	b.s.Counts = append(b.s.Counts, [2]int{})
+	return nil
+}
+
+func (b *BernoulliThompson) renewed(arms int) core { return newBernoulliThompson(arms) }
+
 // String describes the player and its options in one line.
-func (b *BernoulliThompson) String() string { return b.text }
+func (b *BernoulliThompson) String() string {
+	return fmt.Sprintf("thompson-bernoulli(arms=%d)", b.Arms())
+}
 
 // MarshalBinary returns a snapshot, see [Player].
 func (b *BernoulliThompson) MarshalBinary() ([]byte, error) {
-	return snapshot.Seal(playerMagic, b.text, &b.s)
+	return snapshot.Seal(playerMagic, b.String(), &b.s)
 }
 
 // UnmarshalBinary restores a snapshot. It returns an error of code bad_input, and changes nothing,
 // if the snapshot is damaged or was taken from a player with other options.
 func (b *BernoulliThompson) UnmarshalBinary(data []byte) error {
 	var s bernoulliState
-	if err := snapshot.Open(data, playerMagic, b.text, &s); err != nil {
+	if err := snapshot.Open(data, playerMagic, b.String(), &s); err != nil {
 		return err
 	}
 	ok, total := len(s.Counts) == b.Arms() && s.Pending >= none && s.Pending < b.Arms(), 0

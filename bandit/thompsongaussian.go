@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/stat"
 )
 
@@ -19,8 +20,8 @@ type GaussianPrior struct{ Mean, Deviation float64 }
 //	N(v_i·(m₀/s₀² + N_i·μ̂_i/σ²), v_i) with 1/v_i = 1/s₀² + N_i/σ²
 //
 // where μ̂_i is the mean of the N_i losses of arm i and N(m₀, s₀²) the prior. So arms are pulled
-// with the probability that they are best, which has no closed form: log the draws, not
-// propensities.
+// with the probability that they are best, which has no closed form: [Delayed] computes it by
+// quadrature.
 //
 // Losses are finite numbers of size at most 1e100. A round costs O(d) and allocates nothing. Not
 // safe for concurrent use.
@@ -28,6 +29,7 @@ type GaussianThompson struct {
 	averages
 	sigma float64
 	prior GaussianPrior
+	best  winner // for distribution
 }
 
 // NewGaussianThompson returns Thompson sampling for losses of the standard deviation sigma. It
@@ -50,8 +52,8 @@ func NewGaussianThompson(arms int, sigma float64, prior GaussianPrior) (*Gaussia
 		}
 	}
 	g := &GaussianThompson{sigma: sigma, prior: prior}
-	g.setUp(g, arms, -maxLoss, maxLoss, fmt.Sprintf("thompson-gaussian(arms=%d, sigma=%v, mean=%v, deviation=%v)",
-		arms, sigma, prior.Mean, prior.Deviation))
+	g.setUp(g, arms, -maxLoss, maxLoss, "thompson-gaussian",
+		fmt.Sprintf(", sigma=%v, mean=%v, deviation=%v", sigma, prior.Mean, prior.Deviation))
 	return g, nil
 }
 
@@ -68,16 +70,67 @@ func (g *GaussianThompson) Posterior(k int) (mean, deviation float64) {
 	return mean, g.sigma / math.Sqrt(n+ratio)
 }
 
-func (g *GaussianThompson) choose(_ int, r Rand) int {
-	if k := g.fresh(); k != none && math.IsInf(g.prior.Deviation, 1) {
+func (g *GaussianThompson) renewed(arms int) core {
+	c := &GaussianThompson{sigma: g.sigma, prior: g.prior}
+	c.setUp(c, arms, g.lowest, g.highest, g.name, g.options)
+	return c
+}
+
+// certainly returns the arm that is drawn with certainty, none if the draw is random.
+func (g *GaussianThompson) certainly(v *view) int {
+	if math.IsInf(g.prior.Deviation, 1) {
+		return g.fresh(v)
+	}
+	return none
+}
+
+func (g *GaussianThompson) pick(v *view, _ int, r Rand) int {
+	if k := g.certainly(v); k != none {
 		return k
 	}
-	arm, least := 0, math.Inf(1)
+	arm, least := none, math.Inf(1)
 	for k := range g.s.Means {
 		mean, deviation := g.Posterior(k)
-		if v := mean + float64(deviation*stat.Normal(r)); v < least {
-			arm, least = k, v
+		if !v.allows(k) || math.IsInf(deviation, 1) {
+			continue
+		}
+		if x := mean + float64(deviation*stat.Normal(r)); x < least {
+			arm, least = k, x
 		}
 	}
 	return arm
 }
+
+func (g *GaussianThompson) choose(c *drawn, v *view, r Rand) {
+	*c = drawn{Arm: g.pick(v, 0, r), Propensity: math.NaN()}
+}
+
+// distribution integrates the normal densities, see [winner].
+func (g *GaussianThompson) distribution(p []float64, v *view) float64 {
+	clear(p)
+	if k := g.certainly(v); k != none {
+		p[k] = 1
+		return 0
+	}
+	q := &g.best
+	q.reset()
+	for k := range g.s.Means {
+		mean, deviation := g.Posterior(k)
+		if v.allows(k) && !math.IsInf(deviation, 1) {
+			reach := float64(normalReach * deviation)
+			q.add(k, mean-reach, mean+reach, deviation)
+		}
+	}
+	return q.probabilities(p, func(k int, x float64) float64 {
+		mean, deviation := g.Posterior(k)
+		z := (x - mean) / deviation
+		return portable.Exp(-float64(z*z)/2) / (deviation * sqrtTau)
+	})
+}
+
+// normalReach is where the normal distribution ends, in standard deviations: beyond it is less
+// than 1e-16 of its mass.
+const normalReach = 8.3
+
+// sqrtTau is √(2π).
+const sqrtTau = 2.50662827463100050241576528481104525301

@@ -40,6 +40,7 @@ func (e Estimator) String() string {
 type TsallisINF struct {
 	weighted
 	estimator Estimator
+	bits      []uint64 // for mark
 }
 
 // NewTsallisINF returns Tsallis-INF on arms with losses in [0, limit]. It returns an error of code
@@ -52,6 +53,9 @@ func NewTsallisINF(arms int, estimator Estimator, limit float64) (*TsallisINF, e
 		return nil, noregret.BadInputf("estimator", "%d: want ImportanceWeighted or ReducedVariance", int(estimator))
 	}
 	f := &TsallisINF{estimator: estimator}
+	if estimator == ReducedVariance {
+		f.bits = make([]uint64, (arms+63)/64)
+	}
 	f.setUp(f, arms, 0, limit, fmt.Sprintf("tsallis-inf(arms=%d, estimator=%v, limit=%v)", arms, estimator, limit))
 	return f, nil
 }
@@ -64,22 +68,36 @@ func (f *TsallisINF) weigh(p, sums []float64, t int) {
 	tsallis(p, sums, rate, 0.5)
 }
 
-func (f *TsallisINF) credit(sums, p []float64, arm int, loss float64, t int) {
+func (f *TsallisINF) credit(sums []float64, c *drawn, loss float64) {
 	if f.estimator == ImportanceWeighted {
-		creditImportance(sums, p, arm, loss)
+		creditImportance(sums, c, loss)
 		return
 	}
-	for i, x := range p {
+	for i := range sums {
 		base := 0.0
-		if float64(x*float64(t)) >= 16 {
+		if hasBit(c.Base, i) {
 			base = f.limit / 2
 		}
 		estimate := base
-		if i == arm {
-			estimate += (loss - base) / x
+		if i == c.Arm {
+			estimate += (loss - base) / c.Propensity
 		}
 		sums[i] = addEstimate(sums[i], estimate)
 	}
+}
+
+// mark sets the bits of the arms with B_i = L/2.
+func (f *TsallisINF) mark(p []float64, t int) []uint64 {
+	if f.estimator == ImportanceWeighted {
+		return nil
+	}
+	clear(f.bits)
+	for i, x := range p {
+		if float64(x*float64(t)) >= 16 {
+			f.bits[i>>6] |= 1 << (i & 63)
+		}
+	}
+	return f.bits
 }
 
 // TsallisINFBound bounds the expected regret of [TsallisINF] with the importance-weighted estimator

@@ -3,6 +3,7 @@ package bandit
 import (
 	"slices"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -17,6 +18,9 @@ type weighted struct {
 	limit  float64
 	s      weightedState
 	p      []float64 // the distribution of the current round
+	masked []float64 // the distribution over allowed arms, and their sums, for Delayed
+	sums   []float64
+	drawn  drawn // for Update
 }
 
 type weightedState struct {
@@ -29,8 +33,15 @@ type weightedState struct {
 type scheme interface {
 	// weigh writes the distribution of round t, a function of the sums of the estimates.
 	weigh(p, sums []float64, t int)
-	// credit adds the estimates of round t, given the loss of the arm drawn from p.
-	credit(sums, p []float64, arm int, loss float64, t int)
+	// credit adds the estimates of a round, given the loss of the arm drawn.
+	credit(sums []float64, c *drawn, loss float64)
+}
+
+// marker is a scheme whose estimates have bases.
+type marker interface {
+	// mark sets the bits of the arms that have one in round t, in a slice that the next call
+	// reuses.
+	mark(p []float64, t int) []uint64
 }
 
 // maxSum is where the sums of the estimates stop. Draws from the generators of this module never
@@ -71,16 +82,77 @@ func (w *weighted) Update(arm int, loss float64) error {
 	if err := checkTurn(arm, w.s.Pending); err != nil {
 		return err
 	}
-	g, err := checkLoss(loss, w.low, w.limit, arm, w.s.Rounds+1)
+	w.drawn = drawn{Arm: arm, Propensity: w.p[arm], Base: w.bases(w.p)}
+	return w.learn(&w.drawn, loss)
+}
+
+func (w *weighted) learn(c *drawn, loss float64) error {
+	g, err := checkLoss(loss, w.low, w.limit, c.Arm, w.s.Rounds+1)
 	if err != nil {
 		return err
 	}
-	w.scheme.credit(w.s.Sums, w.p, arm, g, w.s.Rounds+1)
+	w.scheme.credit(w.s.Sums, c, g)
 	w.s.Rounds++
 	w.s.Pending = none
 	w.weigh()
 	return nil
 }
+
+func (w *weighted) pendingArm() int { return w.s.Pending }
+
+// bases returns the bits of [drawn] for a draw from p.
+func (w *weighted) bases(p []float64) []uint64 {
+	if m, ok := w.scheme.(marker); ok {
+		return m.mark(p, w.s.Rounds+1)
+	}
+	return nil
+}
+
+// over returns the distribution over the allowed arms: that of the algorithm with these arms only.
+func (w *weighted) over(allowed []bool) []float64 {
+	if allowed == nil {
+		return w.p
+	}
+	d := len(w.p)
+	if w.masked == nil {
+		w.masked, w.sums = make([]float64, d), make([]float64, d)
+	}
+	n := 0
+	for k, ok := range allowed {
+		if ok {
+			w.sums[n] = w.s.Sums[k]
+			n++
+		}
+	}
+	w.scheme.weigh(w.masked[:n], w.sums[:n], w.s.Rounds+1)
+	for k := d - 1; k >= 0; k-- { // from the end, as the weight of arm k is at k or before
+		x := 0.0
+		if allowed[k] {
+			n--
+			x = w.masked[n]
+		}
+		w.masked[k] = x
+	}
+	return w.masked
+}
+
+func (w *weighted) choose(c *drawn, v *view, r Rand) {
+	p := w.over(v.allowed)
+	arm := sample(p, r.Float64())
+	*c = drawn{Arm: arm, Propensity: p[arm], Base: w.bases(p)}
+}
+
+func (w *weighted) distribution(p []float64, v *view) float64 {
+	copy(p, w.over(v.allowed))
+	return 0
+}
+
+func (w *weighted) add() error {
+	return noregret.BadInputf("arm", "an algorithm against adversaries is for the arms that it begins with: "+
+		"another one would have no estimates for the rounds before")
+}
+
+func (w *weighted) renewed(int) core { return nil }
 
 // String describes the player and its options in one line.
 func (w *weighted) String() string { return w.text }
@@ -116,8 +188,8 @@ func addEstimate(sum, estimate float64) float64 {
 }
 
 // creditImportance adds g/p of the arm drawn to its sum.
-func creditImportance(sums, p []float64, arm int, loss float64) {
-	sums[arm] = addEstimate(sums[arm], loss/p[arm])
+func creditImportance(sums []float64, c *drawn, loss float64) {
+	sums[c.Arm] = addEstimate(sums[c.Arm], loss/c.Propensity)
 }
 
 // softmax writes p_i ∝ exp(−η·(G̃_i − min G̃)).

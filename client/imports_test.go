@@ -14,7 +14,8 @@ func TestImports(t *testing.T) {
 	const module = "github.com/noregret/noregret"
 	want := map[string]bool{
 		module: true, module + "/policy": true, module + "/internal/compensated": true,
-		module + "/internal/random": true, module + "/internal/strictjson": true,
+		module + "/internal/portable": true, module + "/internal/random": true, module + "/internal/strictjson": true,
+		module + "/internal/vec": true,
 	}
 	direct := []string{module, module + "/policy"}
 	seen := map[string]bool{}

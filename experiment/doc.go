@@ -37,7 +37,7 @@
 // # Learning
 //
 // When a version's window has closed, the learner observes what each arm's units have shown, and
-// the next round serves its new mixture: of package pasto, or a fixed one.
+// the next round serves its new mixture: of package pasto, of a bandit, or a fixed one.
 //
 // # Intervals
 //

@@ -49,6 +49,9 @@ func newLearner(r *roster) (learner, error) {
 	if d.Policy.Kind == "fixed" {
 		return &fixed{r.fixedSplit()}, nil
 	}
+	if d.Bandit() {
+		return newRewardLearner(d, arms)
+	}
 	if d.Arms.Box != nil {
 		_, low, high := d.Sides()
 		o := box.DefaultOptions(len(low))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -21,14 +22,13 @@ type learning struct {
 // definition changes.
 type roundStats struct {
 	Stats []armStats `json:"stats"` // by arm
+	// Mixture are the propensities by arm, only of bandits.
+	Mixture f64s `json:"mixture,omitempty"`
 }
 
 // closeLearningRound passes the statistics of a version to the learner and returns the number of
-// units it could not use.
-//
-// A learner that holds guardrails may give other arms a share only after it has observed the
-// control arm. Their observations then follow as a round of their own.
-func (x *learning) closeLearningRound(r *roster, stats []armStats, factors []float64) (unlearned int64) {
+// units it could not use. The mixture has the propensities of the version.
+func (x *learning) closeLearningRound(r *roster, stats []armStats, mixture, factors []float64) (unlearned int64) {
 	if r.goals == nil {
 		return 0
 	}
@@ -37,47 +37,48 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats, factors []flo
 			unlearned += stats[k].Units
 		}
 	}
-	round, parts := r.observations(stats, factors), 1
-	if r.def.LearnsControl() {
-		parts = 2
+	if l, ok := x.learner.(*rewardLearner); ok {
+		return unlearned - l.observe(r, stats, mixture, factors)
 	}
-	for range parts {
-		var now, later []pasto.Observation
-		served := x.learner.Serving()
-		for _, o := range round {
-			if x.takes(r, o.Arm, r.LearnedArms[o.Arm], served) {
-				now = append(now, o)
-			} else {
-				later = append(later, o)
-			}
+	var round []pasto.Observation
+	served := x.learner.Serving()
+	for _, o := range r.observations(stats, factors) {
+		if x.takes(r, o.Arm, r.LearnedArms[o.Arm], served) {
+			round = append(round, o)
 		}
-		if len(now) == 0 || x.learner.Observe(now) != nil {
-			break
-		}
-		for i := range now {
-			unlearned -= int64(now[i].Size)
-			stopView{r}.observed(r.LearnedArms[now[i].Arm])
-		}
-		x.grow(r)
-		round = later
 	}
+	if len(round) == 0 || x.learner.Observe(round) != nil {
+		return unlearned
+	}
+	for i := range round {
+		unlearned -= int64(round[i].Size)
+		stopView{r}.observed(r.LearnedArms[round[i].Arm])
+	}
+	x.grow(r)
 	return unlearned
 }
 
 // takes reports whether the learner takes observations of its arm i, which is arm k of the roster:
-// arms of a list as long as they are active and served, points of a box always, as they come and
-// go.
+// the default learner those of every arm that it plans with, as units of a version may mature when
+// the guardrails no longer leave their arm a share; another those of active arms that it serves
+// now; points of a box always, as they come and go.
 func (x *learning) takes(r *roster, i, k int, served []float64) bool {
 	if i >= len(served) {
 		return false
 	}
-	_, points := x.learner.(pointChooser)
-	return points || r.Arms[k].Active && served[i] > 0
+	switch x.learner.(type) {
+	case pointChooser:
+		return true
+	case *confident.Learner:
+		return (stopView{r}).planned(k)
+	}
+	return r.Arms[k].Active && served[i] > 0
 }
 
 // advance closes the cohorts whose window has ended. It drops senders whose last report precedes
 // every open version: a repeated report of theirs would be late.
 func (x *experimentState) advance(now int64) {
+	x.Ranks.expire(now, int64(x.roster.def.AttributionWindow))
 	n, stops := len(x.joiner.cohorts), stopper{x}
 	suspended := stops.suspended()
 	for len(x.joiner.cohorts) > 1 && x.joiner.cohorts[0].Sealed > 0 && x.roster.matures(x.joiner.cohorts[0]) <= now {
@@ -128,8 +129,8 @@ func (x *experimentState) mature(c *cohort) {
 		}
 	}
 	if c.Learnable {
-		x.learning.remember(x.roster.def, arms)
-		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms, x.guards.Returns.factor)
+		x.learning.remember(x.roster.def, arms, c.Mixture)
+		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms, c.Mixture, x.guards.Returns.factor)
 		return
 	}
 	for _, k := range x.roster.LearnedArms {
@@ -141,8 +142,12 @@ func (x *experimentState) mature(c *cohort) {
 
 // remember keeps the statistics of a matured version. If there are too many, it drops the oldest
 // (with drift window) or merges the two oldest.
-func (x *learning) remember(d *definition.Definition, arms []armStats) {
-	x.Recent = append(x.Recent, roundStats{copyStats(arms)})
+func (x *learning) remember(d *definition.Definition, arms []armStats, mixture []float64) {
+	round := roundStats{Stats: copyStats(arms)}
+	if d.Bandit() {
+		round.Mixture = slices.Clone(mixture)
+	}
+	x.Recent = append(x.Recent, round)
 	keep := keepRecent
 	if d.Drift.Kind == "window" {
 		if n := int(d.Drift.Rounds); len(x.Recent) > min(n, keep) {
@@ -152,6 +157,7 @@ func (x *learning) remember(d *definition.Definition, arms []armStats) {
 	}
 	if len(x.Recent) > keep {
 		a, b := &x.Recent[0], &x.Recent[1]
+		a.Mixture = mergeMixtures(a, b)
 		for len(a.Stats) < len(b.Stats) {
 			a.Stats = append(a.Stats, newArmStats(d))
 		}
@@ -184,7 +190,7 @@ func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 	}
 	for i := range x.Recent {
 		// What it cannot use was counted when it was new.
-		x.closeLearningRound(r, x.Recent[i].Stats, factors)
+		x.closeLearningRound(r, x.Recent[i].Stats, x.Recent[i].Mixture, factors)
 	}
 	return nil
 }

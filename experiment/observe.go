@@ -23,7 +23,9 @@ func (x *roster) observations(stats []armStats, factors []float64) (round []past
 		if k >= len(stats) || stats[k].Units == 0 {
 			continue
 		}
-		o := pasto.Observation{Arm: i, Metrics: make([]float64, x.goals.Dim()), Size: float64(stats[k].Units)}
+		o := pasto.Observation{
+			Arm: i, Metrics: make([]float64, x.goals.Dim()), Size: float64(stats[k].Units), Earlier: true,
+		}
 		if x.def.Plain() {
 			o.Variances = make([]float64, x.goals.Dim())
 			in := &rawInput{guardInput{roster: x, inflation: factors}, &stats[k], reference, &o}

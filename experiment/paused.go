@@ -49,6 +49,10 @@ func (x *experimentState) carried(before *definition.Definition, retired []int) 
 		x.keepControl(p, retired)
 		return p
 	}
+	control, shared := x.roster.Control, x.roster.Control >= 0 && x.roster.learns(x.roster.Control)
+	if shared { // the control arm has its share beside what it is given as an arm
+		p[control] = max(p[control]-before.ControlShare(), 0)
+	}
 	mass, had, has := 0.0, 0, 0
 	for _, k := range x.roster.LearnedArms {
 		mass += p[k]
@@ -85,8 +89,11 @@ func (x *experimentState) carried(before *definition.Definition, retired []int) 
 		p[k] = float64(mass * (float64((1-next)*v[k]) + float64(next*even)))
 		rest -= p[k]
 	}
-	if x.roster.Control >= 0 {
-		p[x.roster.Control] = max(rest, 0)
+	switch {
+	case shared:
+		p[control] += max(rest, 0)
+	case control >= 0:
+		p[control] = max(rest, 0)
 	}
 	return p
 }

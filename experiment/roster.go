@@ -48,9 +48,10 @@ func (x *roster) push(a policy.Arm, control bool) {
 	}
 }
 
-// learns reports whether an arm is one of the learner's: all but a control arm with a fixed share.
+// learns reports whether an arm is one of the learner's: all but a control arm with a fixed share
+// under the policy pasto.
 func (x *roster) learns(k int) bool {
-	return k != x.Control || x.def.Policy.Kind == "fixed" || x.def.LearnsControl()
+	return k != x.Control || x.def.Policy.Kind != "pasto" || x.def.LearnsControl()
 }
 
 // relist lists the learner's arms anew, after a change of the definition.

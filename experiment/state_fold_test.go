@@ -19,12 +19,13 @@ import (
 
 func init() { testsize.Rapid(6) }
 
-// TestFold applies random events, valid and invalid, to two experiments. The state never fails, its
-// counters add up, and a second fold with snapshots in between gives the same bytes.
+// TestFold applies random events, valid and invalid, to three experiments. The state never fails,
+// its counters add up, and a second fold with snapshots in between gives the same bytes.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := newScenario(t)
+		bandit := rapid.SampledFrom([]string{"thompson", "ucb", "kl-ucb", "tsallis-inf"}).Draw(t, "bandit")
 		definition := func(name string) string {
 			return fmt.Sprintf("apply\nname: %s\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: "+
 				"\"<c>&\\u2028\"}]\n"+
@@ -39,11 +40,25 @@ func TestFold(t *testing.T) {
 				rapid.IntRange(0, 3).Draw(t, "floor"),
 				rapid.SampledFrom([]string{"unit", "round"}).Draw(t, "stickiness"))
 		}
+		mixture := definition
+		definition = func(name string) string {
+			if name != "three" {
+				return mixture(name)
+			}
+			return fmt.Sprintf("apply\nname: three\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, "+
+				"value: 3}]\n"+
+				"control: {arm: a, share: 0.2}\nmetrics: [{name: m, range: [-5, 5]}, {name: n, kind: count, default: "+
+				"0}, {name: r, kind: ratio, numerator: m, denominator: n}]\n"+
+				"objective: {goals: [{metric: m, weight: %d}]}\npolicy: {kind: %s}\n"+
+				"exploration_floor: 0.%d\nround: {length: 1m, min_units: 3}\nattribution_window: 2m\nopen_tokens: 60",
+				rapid.IntRange(1, 2).Draw(t, "weight"), bandit, rapid.IntRange(0, 3).Draw(t, "floor"))
+		}
 		s.run(definition("one"))
 		s.run(definition("two"))
+		s.run(definition("three"))
 		s.refusals = true
 		for range rapid.IntRange(1, 40).Draw(t, "events") {
-			s.name = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "name")
+			s.name = rapid.SampledFrom([]string{"one", "two", "three"}).Draw(t, "name")
 			if s.state.Policy(s.name) == nil {
 				s.run(definition(s.name))
 				continue

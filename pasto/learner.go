@@ -16,8 +16,12 @@ type Rand interface {
 // Observation is the result of one group of units in the current round.
 type Observation struct {
 	// Arm is the arm that the group was served. Its propensity in the current round must be
-	// positive.
+	// positive unless the group is an Earlier one.
 	Arm int
+	// Earlier says that the group was drawn in an earlier round and its metrics arrive only now.
+	// Its arm may have propensity 0 by now. The default learner takes such groups, as it does not
+	// weight by propensities; the others require a positive propensity all the same.
+	Earlier bool
 	// Metrics are the group's raw means per unit, of length M, each of size at most 1e100 and in
 	// the metric's range where it has one.
 	Metrics []float64

@@ -10,6 +10,14 @@
 // policy that decides the same in any process (docs/formats/policy.md). Units move between versions
 // as rarely as the mixtures allow: [Split.Move].
 //
+// # Contexts
+//
+// A policy with a [Linear] also takes a context: a flat JSON object with the fields that [Feature]
+// declares. An [Encoder] turns it into a vector x, and [Policy.DecideIn] draws the unit's arm from
+// the exact distribution given x: that of LinUCB, of linear Thompson sampling or of inverse gap
+// weighting. [Policy.ScoresIn] explains it, coordinate by coordinate. Package bandit/contextual
+// learns the models.
+//
 // # Feedback
 //
 // A decision travels with the unit as a signed [Token] and comes back with the feedback. A [Signer]

@@ -44,6 +44,9 @@ type Policy struct {
 	// reported.
 	Metrics []MetricForm `json:"metrics"`
 	Window  Duration     `json:"attribution_window"`
+	// Linear decides for units with a context, see [Policy.DecideIn]; nil if the policy takes none.
+	// The links then serve units without a context.
+	Linear *Linear `json:"linear,omitempty"`
 	// Digest is the SHA-256, in hexadecimal, of the JSON form with an empty digest; empty before
 	// [Policy.Seal].
 	Digest string `json:"digest"`
@@ -111,6 +114,11 @@ func (p *Policy) Prepare(previous *Policy) error {
 		p.Control < 0 {
 		return noregret.BadInputf("policy", "%d links, %d arms, control %d: no decision is possible", len(p.Links),
 			len(p.Arms), p.Control)
+	}
+	if p.Linear != nil {
+		if err := p.Linear.Prepare(len(p.Arms)); err != nil {
+			return err
+		}
 	}
 	p.holdKey, p.armKey = Hash("hold-back", p.Salt, ""), Hash(p.Stream, p.Salt, "")
 	p.moves = make([]*linkMove, 0, len(p.Links)-1)

@@ -54,8 +54,9 @@
 // arms that do not exist or had no probability, duplicate rows, clocks that go back, counts of arms
 // that do not fit the propensities.
 //
-// [NewJSONLines], [NewCSV] and [NewDSJSON] read logs; the last one reads those of Vowpal Wabbit.
-// They check syntax and leave the rest to the Doctor and the Evaluator.
+// [NewJSONLines], [NewCSV], [NewDSJSON] and [NewExport] read logs; the last two read those of
+// Vowpal Wabbit and of the decision service of this module. They check syntax and leave the rest to
+// the Doctor and the Evaluator.
 //
 // Results have the same bits on every machine. Nothing here is safe for concurrent use.
 package offpolicy

@@ -1,6 +1,7 @@
 package offpolicy
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"math"
@@ -18,13 +19,18 @@ type dsRow struct {
 	P           []float64 `json:"p"`
 	Drop        float64   `json:"pdrop"`
 	SkipLearn   bool      `json:"_skipLearn"`
+	Deferred    bool      `json:"_deferred"`
+	// Outcomes are the labels of several slots.
+	Outcomes json.RawMessage `json:"_outcomes"`
 }
 
 // NewDSJSON reads the decision logs of Vowpal Wabbit (--dsjson): one JSON object per line. The arm
 // is _label_Action less 1, the propensity _label_probability, the reward −_label_cost; the arms
 // "a", numbered from 1, have the probabilities "p". EventId and Timestamp are optional, all other
-// members are ignored. Lines without a label, such as dangling outcomes, and lines with _skipLearn
-// are skipped and counted by [Reader.Skipped]. Lines may have different numbers of arms.
+// members are ignored. Some lines are skipped and counted by [Reader.Skipped]: lines without a
+// label, such as dangling outcomes; decisions that were deferred and not activated, with _skipLearn
+// or, in older logs, _deferred; and lists, which some services write between the decisions. Lines
+// may have different numbers of arms. Logs of several slots, with _outcomes, are refused.
 //
 // A log from which lines were dropped at random has the probability "pdrop" on each line. It
 // cancels if it is the same on all lines; another is an error. Name stands for the input in errors.
@@ -32,11 +38,17 @@ func NewDSJSON(name string, in io.Reader) *Reader {
 	d := &Reader{name: name}
 	drop, first := 0.0, true
 	d.lines(in, func(line []byte, r *Row) (bool, error) {
+		if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) > 0 && trimmed[0] == '[' && json.Valid(line) {
+			return false, nil
+		}
 		var j dsRow
 		if err := json.Unmarshal(line, &j); err != nil {
 			return false, d.bad("not a line of dsjson: %w", err)
 		}
-		if j.SkipLearn || j.Cost == nil && j.Probability == nil && j.Action == nil {
+		if j.Outcomes != nil {
+			return false, d.bad("_outcomes: a log of several slots; only one decision per line can be read")
+		}
+		if j.SkipLearn || j.Deferred || j.Cost == nil && j.Probability == nil && j.Action == nil {
 			return false, nil
 		}
 		if first {

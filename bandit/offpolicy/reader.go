@@ -11,12 +11,13 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// Reader reads the rows of a log one by one. Make one with [NewJSONLines], [NewCSV] or [NewDSJSON].
-// Its errors have the place "name:line". It checks syntax; whether a row makes sense is for the
-// [Doctor] and the [Evaluator] to say.
+// Reader reads the rows of a log one by one. Make one with [NewJSONLines], [NewCSV], [NewDSJSON] or
+// [NewExport]. Its errors have the place "name:line". It checks syntax; whether a row makes sense
+// is for the [Doctor] and the [Evaluator] to say.
 type Reader struct {
 	name    string
-	line    int
+	line    int // that was read last
+	began   int // the line of the last row, where rows are not returned as they are read
 	skipped int64
 	next    func(r *Row) error
 	err     error
@@ -33,10 +34,15 @@ func (d *Reader) Read(r *Row) error {
 }
 
 // Line is the number of the line that the last row began on, from 1.
-func (d *Reader) Line() int { return d.line }
+func (d *Reader) Line() int {
+	if d.began > 0 {
+		return d.began
+	}
+	return d.line
+}
 
-// Skipped is the number of lines that hold no decision to learn from, as [NewDSJSON] says. It is 0
-// for other formats.
+// Skipped is the number of lines, or in an export of exposed units, that hold no decision to learn
+// from, as [NewDSJSON] and [NewExport] say. It is 0 for other formats.
 func (d *Reader) Skipped() int64 { return d.skipped }
 
 // bad returns an error about the current line.
@@ -49,24 +55,39 @@ const maxLine = 16 << 20
 
 // lines calls parse with each line of in. Parse reports whether it has read a row.
 func (d *Reader) lines(in io.Reader, parse func(line []byte, r *Row) (bool, error)) {
-	s := bufio.NewScanner(in)
-	s.Buffer(make([]byte, 0, 64<<10), maxLine)
+	line := d.scanner(in)
 	d.next = func(r *Row) error {
-		for s.Scan() {
-			d.line++
-			if ok, err := parse(s.Bytes(), r); ok || err != nil {
+		for {
+			text, err := line()
+			if err != nil {
+				return err
+			}
+			if ok, err := parse(text, r); ok || err != nil {
 				return err
 			}
 			d.skipped++
 		}
+	}
+}
+
+// scanner returns a function that returns the lines of in one by one, and [io.EOF] after the last
+// one. A line is valid until the next call.
+func (d *Reader) scanner(in io.Reader) func() ([]byte, error) {
+	s := bufio.NewScanner(in)
+	s.Buffer(make([]byte, 0, 64<<10), maxLine)
+	return func() ([]byte, error) {
+		if s.Scan() {
+			d.line++
+			return s.Bytes(), nil
+		}
 		switch err := s.Err(); {
 		case err == nil:
-			return io.EOF
+			return nil, io.EOF
 		case errors.Is(err, bufio.ErrTooLong):
 			d.line++
-			return d.bad("the line is longer than %d bytes", maxLine)
+			return nil, d.bad("the line is longer than %d bytes", maxLine)
 		default:
-			return noregret.Errorf(noregret.Internal, d.name, "cannot read: %w", err)
+			return nil, noregret.Errorf(noregret.Internal, d.name, "cannot read: %w", err)
 		}
 	}
 }

@@ -30,6 +30,23 @@ func readAll(d *Reader) (rows []Row, err error) {
 const dsLine = `{"_label_cost":-1,"_label_probability":0.8,"_label_Action":2,"_labelIndex":1,` +
 	`"Timestamp":"2026-01-02T03:04:05Z","EventId":"e1","a":[2,1],"c":{"x":1},"p":[0.8,0.2]}`
 
+// Lines of the shape that Azure Personalizer and its open predecessor wrote: the chosen action
+// first in "a", the probabilities in its order, decimals of float32, features in "c".
+const (
+	personalizerLine = `{"_label_cost":-1.0,"_label_probability":0.05000000074505806,` +
+		`"_label_Action":4,"_labelIndex":3,` +
+		`"o":[{"v":1.0,"EventId":"13118d9b4c114f8485d9dec417e3aefe","ActionTaken":false}],` +
+		`"Timestamp":"2021-02-04T16:31:29.2460000Z","Version":"1","EventId":"13118d9b4c114f8485d9dec417e3aefe",` +
+		`"a":[4,2,1,3],"c":{"Context":[{"time":"Afternoon"}],"_multi":[{"_tag":"a","i":{"constant":1}},{"_tag":"b"},` +
+		`{"_tag":"c"},{"_tag":"d","j":[{"roast":"dark"}]}]},"p":[0.05,0.05,0.05,0.85],"VWState":{"m":"ff07/550c"},` +
+		`"_original_label_cost":-1.0}`
+	deferredLine = `{"_label_cost":0,"_label_probability":1,"_label_Action":1,"_labelIndex":0,"_deferred":true,` +
+		`"Timestamp":"2018-10-25T00:01:31.1780000Z","Version":"1","EventId":"28EF","DeferredAction":true,"a":[1],` +
+		`"c":{"_multi":[{}]},"p":[1.000000],"VWState":{"m":"DF30/1A5C"}}`
+	danglingLine = `{"RewardValue":1.0,"EnqueuedTimeUtc":"2018-01-03T20:12:20.028Z","EventId":"x",` +
+		`"Observations":[{"v":1.0,"EventId":"x","ActionId":null}]}`
+)
+
 func TestReaders(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	full := Row{
@@ -61,6 +78,15 @@ func TestReaders(t *testing.T) {
 				`{"_skipLearn":true,"_label_cost":0,"_label_probability":1,"_label_Action":1}` + "\n",
 			[]Row{labelled},
 			2,
+		},
+		{
+			"dsjson", personalizerLine + "\n" + deferredLine + "\n" + `[{"checkpoint":1}]` + "\n" + danglingLine + "\n",
+			[]Row{{
+				ID:   "13118d9b4c114f8485d9dec417e3aefe",
+				Time: time.Date(2021, 2, 4, 16, 31, 29, 246e6, time.UTC), Arm: 3,
+				Propensity: 0.05000000074505806, Reward: 1, Propensities: []float64{0.05, 0.05, 0.85, 0.05},
+			}},
+			3,
 		},
 		{"jsonl", "", nil, 0},
 		{"dsjson", "", nil, 0},
@@ -99,6 +125,7 @@ func TestReaderErrors(t *testing.T) {
 		{"dsjson", strings.Replace(dsLine, "[2,1]", "[2]", 1), "log:1", "as many"},
 		{"dsjson", strings.Replace(dsLine, "[2,1]", "[1,2]", 1), "log:1", "_label_probability"},
 		{"dsjson", dsLine + "\n" + strings.Replace(dsLine, "{", `{"pdrop":0.5,`, 1), "log:2", "pdrop"},
+		{"dsjson", `{"_outcomes":[{"_label_cost":-1,"_a":[1],"_p":[1]}],"c":{}}`, "log:1", "slots"},
 	} {
 		_, err := readAll(readers[c.format]("log", strings.NewReader(c.text)))
 		if noregret.CodeOf(err) != noregret.BadInput || !strings.HasPrefix(err.Error(), c.place+": ") ||
@@ -159,4 +186,4 @@ func FuzzCSV(f *testing.F) {
 	fuzzReader(f, "csv", "arm,propensity,reward,target_0,target_1\n1,0.5,1,0.5,0.5\n", "arm\n", "a,\"b\n")
 }
 
-func FuzzDSJSON(f *testing.F) { fuzzReader(f, "dsjson", dsLine, "{}\n", "[]") }
+func FuzzDSJSON(f *testing.F) { fuzzReader(f, "dsjson", dsLine, personalizerLine, "{}\n", "[]") }

@@ -213,7 +213,8 @@ type Guardrail struct {
 
 // Rule selects how the mixture is computed.
 type Rule struct {
-	// Kind is "pasto" (learned) or "fixed".
+	// Kind is "pasto" (a learned mixture that holds guardrails), "fixed", or a bandit: "thompson",
+	// "ucb", "kl-ucb" or "tsallis-inf".
 	Kind string `json:"kind"`
 	// Split is the fixed policy's: shares by arm that sum to 1.
 	Split map[string]float64 `json:"split,omitempty"`

@@ -445,8 +445,11 @@ func (d *Definition) checkHold(g *Guardrail, place string) error {
 }
 
 func (d *Definition) checkPolicy() error {
-	if err := oneOf("policy.kind", d.Policy.Kind, "pasto", "fixed"); err != nil {
+	if err := oneOfMany("policy.kind", d.Policy.Kind, policyKinds); err != nil {
 		return err
+	}
+	if d.Bandit() {
+		return checkBandit(d)
 	}
 	if d.Policy.Kind == "pasto" {
 		if d.Policy.Split != nil {

@@ -98,6 +98,7 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 	l.est = estimates{problem: l.problem, s: &l.s}
 	l.guard = guard{estimates: &l.est}
 	l.plan = planner{guard: &l.guard}
+	l.checker.Earlier = true
 	l.checker.Raw = slices.Contains(l.relative, true)
 	l.workspace()
 	l.plan.solve()

@@ -52,9 +52,12 @@ func CheckObjective(f pasto.Objective, arms int) error {
 type Checker struct {
 	// Raw leaves the values of relative guardrails as they are: the learner has the control as an
 	// arm, and observations with a control group beside it are refused.
-	Raw    bool
-	obs    []pasto.Observation
-	values []float64
+	Raw bool
+	// Earlier admits groups of earlier rounds whose arms now have propensity 0: the learner does
+	// not weight by propensities.
+	Earlier bool
+	obs     []pasto.Observation
+	values  []float64
 }
 
 // Check returns an error if an observation of the round breaks a rule. Otherwise it returns the
@@ -71,6 +74,10 @@ func (in *Checker) Check(f pasto.Objective, obs []pasto.Observation, round int, 
 	for i := range obs {
 		if err := checkObservation(&obs[i], i, f.Dim(), round, p, active); err != nil {
 			return nil, 0, err
+		}
+		if o := &obs[i]; !(p[o.Arm] > 0) && !(o.Earlier && in.Earlier) {
+			return nil, 0, observed(i, "arm %d has propensity %v in this round: it cannot have been drawn", o.Arm,
+				p[o.Arm])
 		}
 		if (obs[i].Size > 0) != (obs[0].Size > 0) {
 			return nil, 0, observed(i, "size %v beside %v: give all groups of a round a size, or none", obs[i].Size,
@@ -135,8 +142,6 @@ func checkObservation(o *pasto.Observation, i, metrics, round int, p []float64, 
 		return observed(i, "%d metrics: want %d", len(o.Metrics), metrics)
 	case o.Size != 0 && !(o.Size >= check.SmallestSize && o.Size <= check.LargestSize):
 		return observed(i, "size %v: want 0, or a number from %v to %v", o.Size, check.SmallestSize, check.LargestSize)
-	case !(p[o.Arm] > 0):
-		return observed(i, "arm %d has propensity %v in this round: it cannot have been drawn", o.Arm, p[o.Arm])
 	}
 	for m, v := range o.Metrics {
 		if !(math.Abs(v) <= check.Largest) {

@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// TestPickIsTheSplit compares pick with NewSplit, for shares that occur and hostile ones.
+func TestPickIsTheSplit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0, 1e-30, 1e-16, 0.1, 0.3, 1, 5}), 1, 8).Draw(t, "shares")
+		sum := 0.0
+		for _, v := range raw {
+			sum += v
+		}
+		if sum == 0 {
+			raw[0], sum = 1, 1
+		}
+		for k := range raw {
+			raw[k] /= sum
+		}
+		s, err := NewSplit(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash := rapid.Uint64().Draw(t, "hash")
+		for _, h := range []uint64{hash, 0, math.MaxUint64} {
+			arm, p := pick(raw, h)
+			if arm != s.Arm(h) || p != s.Propensity(arm) {
+				t.Fatalf("hash %d in %v: arm %d with %v, want %d with %v", h, raw, arm, p, s.Arm(h),
+					s.Propensity(s.Arm(h)))
+			}
+		}
+	})
+}
+
+// contextual is a policy of three arms whose model is random.
+func contextual(t testing.TB, kind string, hold float64) *Policy {
+	l, _ := randomLinear(t, random.New(7, kind), kind, 3, 4)
+	l.Floor = 0.1
+	split, err := NewSplit([]float64{.4, .3, .3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Policy{
+		Experiment: "x", Version: 3, Salt: "salt", Control: 1, Stream: "arm", HoldBack: Fraction(hold),
+		Arms:  []Arm{{"a", json.RawMessage("1")}, {"b", json.RawMessage("2")}, {"c", json.RawMessage("3")}},
+		Links: []Link{{3, split}}, Linear: l,
+	}
+	if err := p.Prepare(nil); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestDecideInShares counts decisions: each arm's share must be its propensity, the one that is
+// reported, and held-back units must be as many as they should.
+func TestDecideInShares(t *testing.T) {
+	const n = 100_000
+	for _, kind := range LinearKinds() {
+		p := contextual(t, kind, 0.1)
+		x := []float64{1, 0.2, -0.3, 0.5}
+		want, err := p.Linear.Distribution(nil, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count, held := make([]float64, 3), 0.0
+		for i := range n {
+			d := p.DecideIn(fmt.Sprint("unit", i), x)
+			if d.HeldBack {
+				held++
+				if d.Arm != 1 || d.Propensity != 1 {
+					t.Fatalf("%+v", d)
+				}
+				continue
+			}
+			count[d.Arm]++
+			if math.Abs(d.Propensity-want[d.Arm]) > 1e-12 || d.Name != p.Arms[d.Arm].Name || d.Version != 3 {
+				t.Fatalf("%+v, want propensity %v", d, want[d.Arm])
+			}
+		}
+		if math.Abs(held/n-0.1) > 0.005 {
+			t.Errorf("%s: held back %v", kind, held/n)
+		}
+		for k, c := range count {
+			if e := math.Sqrt(want[k] * (1 - want[k]) / (n - held)); math.Abs(c/(n-held)-want[k]) > 4.5*e {
+				t.Errorf("%s: arm %d has %v, want %v", kind, k, c/(n-held), want[k])
+			}
+		}
+	}
+}
+
+func TestDecideInWithoutModel(t *testing.T) {
+	p := policyOf(t, 0, mustSplit(t, .5, .5))
+	if p.DecideIn("ann", nil).Arm != p.Decide("ann").Arm {
+		t.Error("a policy without a model decides otherwise")
+	}
+	if _, err := p.ScoresIn(nil); err == nil {
+		t.Error("scores without a model")
+	}
+	q := contextual(t, LinUCB, 0)
+	defer func() {
+		if recover() == nil {
+			t.Error("a vector of the wrong length decides")
+		}
+	}()
+	q.DecideIn("ann", []float64{1})
+}
+
+func TestScoresIn(t *testing.T) {
+	p := contextual(t, LinThompson, 0)
+	x := []float64{1, 0, -0.3, 0.5}
+	scores, err := p.ScoresIn(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := p.Linear.Distribution(nil, x)
+	for k, s := range scores {
+		sum := 0.0
+		for i, c := range s.Contributions {
+			sum += c.Product
+			if i > 0 && math.Abs(c.Product) > math.Abs(s.Contributions[i-1].Product) {
+				t.Errorf("%+v is not sorted", s.Contributions)
+			}
+		}
+		if len(s.Contributions) != 3 || math.Abs(sum-s.Score) > 1e-12 || s.Probability != want[k] ||
+			s.Arm != p.Arms[k].Name {
+			t.Errorf("%+v: sum %v, want probability %v", s, sum, want[k])
+		}
+	}
+	if _, err := p.ScoresIn(x[:2]); err == nil {
+		t.Error("a vector of the wrong length has scores")
+	}
+}
+
+func TestDecideInAllocations(t *testing.T) {
+	for _, kind := range LinearKinds() {
+		p := contextual(t, kind, 0)
+		x := []float64{1, 0.2, -0.3, 0.5}
+		if n := testing.AllocsPerRun(200, func() { p.DecideIn("ann", x) }); n != 0 {
+			t.Errorf("%s: %v allocations", kind, n)
+		}
+	}
+}
+
+// BenchmarkDecideIn has 20 arms and 100 features, dense and with 10 coordinates other than 0.
+func BenchmarkDecideIn(b *testing.B) {
+	for _, kind := range LinearKinds() {
+		for _, filled := range []int{101, 10} {
+			b.Run(fmt.Sprintf("%s/filled=%d", kind, filled), func(b *testing.B) {
+				r := random.New(8, kind)
+				l, _ := randomLinear(b, r, kind, 20, 101)
+				split, err := NewSplit([]float64{1})
+				if err != nil {
+					b.Fatal(err)
+				}
+				p := &Policy{Salt: "salt", Control: -1, Stream: "arm", Linear: l, Links: []Link{{1, split.Pad(20)}}}
+				for k := range 20 {
+					p.Arms = append(p.Arms, Arm{Name: fmt.Sprint(k)})
+				}
+				if err := p.Prepare(nil); err != nil {
+					b.Fatal(err)
+				}
+				x := normals(r, 101)
+				clear(x[filled:])
+				b.ReportAllocs()
+				for b.Loop() {
+					p.DecideIn("ann", x)
+				}
+			})
+		}
+	}
+}

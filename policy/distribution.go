@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"math"
+	"sync"
+
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
+)
+
+// scratch is the memory of one call of Distribution.
+type scratch struct {
+	p, scores, widths, hazards []float64 // one number for each arm
+	work                       []float64 // one for each coordinate
+	contenders                 []int
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// grow makes room for arms and coordinates.
+func (s *scratch) grow(arms, dim int) {
+	if cap(s.contenders) < arms {
+		all := make([]float64, 4*arms)
+		s.p, s.scores, s.widths, s.hazards = all[:arms], all[arms:2*arms], all[2*arms:3*arms], all[3*arms:]
+		s.contenders = make([]int, 0, arms)
+	}
+	s.p, s.scores, s.widths, s.hazards = s.p[:arms], s.scores[:arms], s.widths[:arms], s.hazards[:arms]
+	if cap(s.work) < dim {
+		s.work = make([]float64, dim)
+	}
+	s.work = s.work[:dim]
+}
+
+// Distribution returns the probability of each arm given x, a vector of the encoder, or any other
+// of its length with coordinates of size at most 1e60. It reuses dst if that has room, and then
+// allocates nothing. It returns an error of code bad_input if l is not prepared or x is not such a
+// vector.
+//
+// The probabilities of lin-thompson are those of a quadrature. With σ_k = Alpha·w_k, but at least
+// 1e-6 of the largest,
+//
+//	P(k is best) = ∫ φ((z−s_k)/σ_k)/σ_k · Π_{j≠k} Φ((z−s_j)/σ_j) dz
+//
+// from the largest s_j − 5σ_j on. An arm contributes up to s_k + 5σ_k. The interval is cut, from
+// the left, into cells as wide as the smallest σ_j of the arms that are not past that point; each
+// cell has the three nodes of Gauss and Legendre. A node counts nothing where the product of all Φ
+// is below 1e-12. The results are divided by their sum. They are within 1e-4 of the integrals,
+// which the tests measure; what is drawn and logged is the quadrature's, so propensities are exact
+// in any case. If all σ_k are 0, the arms of the greatest score share.
+//
+// Each arm costs O(d) for each coordinate of x that is not 0, and lin-thompson some 10 to 50
+// nanoseconds for each node of each arm in contention, with 30 nodes if the σ_k are alike.
+func (l *Linear) Distribution(dst, x []float64) ([]float64, error) {
+	if err := l.check(x); err != nil {
+		return nil, err
+	}
+	s := scratches.Get().(*scratch)
+	s.grow(len(l.Arms), len(x))
+	p := zeros(dst, len(l.Arms))
+	l.score(s.scores, s.widths, s.work, x)
+	l.distribute(p, s)
+	scratches.Put(s)
+	return p, nil
+}
+
+// distribute writes the distribution, given scores and widths. It overwrites the widths. p is 0.
+func (l *Linear) distribute(p []float64, s *scratch) {
+	switch l.Kind {
+	case LinUCB:
+		for k := range s.scores {
+			s.hazards[k] = s.scores[k] + float64(l.Alpha*s.widths[k])
+		}
+		l.greedy(p, s.hazards)
+	case LinThompson:
+		vec.Scale(s.widths, l.Alpha)
+		l.thompson(p, s)
+	default:
+		l.inverseGaps(p, s.scores)
+	}
+	if l.Floor == 0 {
+		return
+	}
+	even := l.Floor / float64(l.live)
+	for k := range p {
+		if !l.Arms[k].Retired {
+			p[k] = float64((1-l.Floor)*p[k]) + even
+		}
+	}
+}
+
+// best returns the first arm of the greatest index among those that are not retired, and the number
+// of arms of that index.
+func (l *Linear) best(index []float64) (arm, ties int) {
+	arm = -1
+	for k, v := range index {
+		switch {
+		case l.Arms[k].Retired:
+		case arm < 0 || v > index[arm]:
+			arm, ties = k, 1
+		case v == index[arm]:
+			ties++
+		}
+	}
+	return arm, ties
+}
+
+// greedy shares everything among the arms of the greatest index.
+func (l *Linear) greedy(p, index []float64) {
+	arm, ties := l.best(index)
+	for k, v := range index {
+		if v == index[arm] && !l.Arms[k].Retired {
+			p[k] = 1 / float64(ties)
+		}
+	}
+}
+
+// inverseGaps is inverse gap weighting.
+func (l *Linear) inverseGaps(p, scores []float64) {
+	arm, _ := l.best(scores)
+	others := 0.0
+	for k, v := range scores {
+		if k != arm && !l.Arms[k].Retired {
+			p[k] = 1 / (float64(l.live) + float64(l.Gamma*(scores[arm]-v)))
+			others += p[k]
+		}
+	}
+	p[arm] = max(1-others, 0)
+}
+
+// The reach of an arm in its deviations, and the least deviation relative to the largest.
+const reach, leastDeviation = 5, 1e-6
+
+// thompson writes the probability that each arm is best. s.widths are the deviations σ.
+func (l *Linear) thompson(p []float64, s *scratch) {
+	largest := vec.MaxAbs(s.widths)
+	if largest == 0 {
+		l.greedy(p, s.scores)
+		return
+	}
+	from, to := math.Inf(-1), math.Inf(-1)
+	for k, m := range s.scores {
+		if !l.Arms[k].Retired {
+			s.widths[k] = max(s.widths[k], float64(leastDeviation*largest))
+			from = max(from, m-float64(reach*s.widths[k]))
+			to = max(to, m+float64(reach*s.widths[k]))
+		}
+	}
+	s.contenders = s.contenders[:0]
+	for k, m := range s.scores {
+		if !l.Arms[k].Retired && m+float64(reach*s.widths[k]) > from {
+			s.contenders = append(s.contenders, k)
+		}
+	}
+	if len(s.contenders) == 1 {
+		p[s.contenders[0]] = 1
+		return
+	}
+	for z := from; z < to; {
+		cell := to - z
+		for _, k := range s.contenders {
+			if z < s.scores[k]+float64(reach*s.widths[k]) {
+				cell = min(cell, s.widths[k])
+			}
+		}
+		next := z + cell
+		if !(next > z) { // the deviations are below the precision of the scores
+			break
+		}
+		s.addCell(p, z+cell/2, cell/2)
+		z = next
+	}
+	total := vec.Sum(p)
+	if !(total > 0) {
+		clear(p)
+		l.greedy(p, s.scores)
+		return
+	}
+	for k := range p {
+		p[k] /= total
+	}
+}
+
+// negligible is the value of a product of distribution functions from which on a node counts
+// nothing.
+const negligible = 1e-12
+
+// The nodes of Gauss and Legendre on [−1, 1] are 0 and ±√(3/5), with the weights 8/9 and 5/9.
+var gaussNode = math.Sqrt(0.6)
+
+// addCell adds the integral over [middle−half, middle+half].
+func (s *scratch) addCell(p []float64, middle, half float64) {
+	s.addNode(p, middle-float64(half*gaussNode), float64(half*5)/9)
+	s.addNode(p, middle, float64(half*8)/9)
+	s.addNode(p, middle+float64(half*gaussNode), float64(half*5)/9)
+}
+
+// addNode adds weight times the integrand of each contender at z, which is the product of all
+// distribution functions times the contender's density over its distribution function.
+func (s *scratch) addNode(p []float64, z, weight float64) {
+	product := weight
+	for _, k := range s.contenders {
+		u := (z - s.scores[k]) / s.widths[k]
+		if u > reach {
+			s.hazards[k] = 0
+			continue
+		}
+		density, below := portable.Normal(u)
+		s.hazards[k] = density / float64(below*s.widths[k])
+		if product *= below; product < float64(negligible*weight) {
+			return
+		}
+	}
+	for _, k := range s.contenders {
+		p[k] += float64(product * s.hazards[k])
+	}
+}
