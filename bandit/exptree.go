@@ -94,7 +94,8 @@ func (t *expTree) probability(k int) float64 {
 func (t *expTree) draw(u float64) int {
 	scale := float64(u * t.sum[1])
 	i, first, width := 1, 0, t.size
-	uniform := float64(t.explore * t.sum[1] / float64(t.arms)) // of an arm, in the units of the sums
+	// The uniform part of an arm's mass, in the units of the sums.
+	uniform := float64(t.explore * t.sum[1] / float64(t.arms))
 	for i < t.size {
 		i, width = 2*i, width/2
 		left, right := t.sum[i], t.sum[i+1]
