@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/pasto/internal/mixed"
 )
 
 // Hold says which mixture the hard guardrails are a promise about.
@@ -67,29 +68,21 @@ type Options struct {
 	// IID makes Draw sample arms independently instead of systematically.
 	IID bool
 
-	without rules
+	without mixed.Rules
 }
 
-// rules are the special rules of the learner, which an ablation switches off one at a time.
-type rules uint
-
+// Special rules of the learner beside those of its statistics, which an ablation switches off one at
+// a time.
 const (
-	noBisection rules = 1 << iota
-	noSegments
-	noSkew
-	noJoint
-	noUneven
+	noBisection mixed.Rules = mixed.NextRule << iota
 	noSpread
 	noBudget
 	noCandidates
-	noDispersion
-	noTrust
-	noReconcile
 )
 
 var ruleNames = []string{
-	"bisection", "segments", "skew", "joint", "uneven", "spread", "budget", "candidates", "dispersion",
-	"trust", "reconcile",
+	"segments", "skew", "joint", "uneven", "dispersion", "trust", "reconcile",
+	"bisection", "spread", "budget", "candidates",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -128,7 +121,7 @@ func (o Options) Without(rule string) (Options, error) {
 }
 
 // has reports whether a rule is switched on.
-func (o *Options) has(rule rules) bool { return o.without&rule == 0 }
+func (o *Options) has(rule mixed.Rules) bool { return o.without&rule == 0 }
 
 // validate returns an error if an option is out of range for a learner of so many arms.
 func (o *Options) validate(arms int) error {

@@ -1,0 +1,27 @@
+// Package mixed estimates the means of arms from rounds of observations that have effects in
+// common: one linear mixed model for each metric,
+//
+//	û_kt = μ_k + u_t + e_kt,   Var e_kt = σ²_k/n_kt,   Var u_t = τ²,
+//
+// for arm k with n_kt units in round t. It is the statistics of the default learner (package
+// confident), which decides what to serve by them.
+//
+// # Parts
+//
+// The moments of each arm take the groups of a round together (roundSums), as they are and adjusted
+// by what the other arms of the round deviate by, so that u_t cancels in the scatter that tells σ².
+// The noise estimates τ² from the products of two arms' deviations, and finds variances of units
+// too small for the scatter between rounds. The joint model compares arms within rounds, by least
+// squares, where effects of rounds are shown. The detector compares the newest values of an arm
+// with its earlier ones, and [Model.Changed] begins those anew that have changed.
+//
+// A round goes to [Model.Observe] and then [Model.Changed]. [Model.Estimate] computes the means,
+// which [Model.Mean], [Model.Square], [Model.Level] and [Model.Contrast] then read. The state is a
+// [State], which can be put into a snapshot.
+//
+// # Cost
+//
+// A round costs O(Q·M) for Q groups and M metrics, and O(Q²) where arms are estimated jointly.
+// Estimates cost O(K·M) for K arms, and O(K³) for each metric of its own noise where they are
+// joint, up to 512 arms. Memory is eight tables of K·M numbers, and K² numbers for the joint model.
+package mixed
