@@ -14,8 +14,8 @@ import (
 )
 
 // Learner is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
-// se_k and solves two exact problems by [optimum.Maximize]'s method, in rounds that grow by 5 %
-// and whenever the observations of an arm have doubled:
+// se_k and solves two exact problems by [optimum.Maximize]'s method, in rounds that grow by 5 % and
+// where an arm has changed:
 //
 //	optimistic p⁺ = argmax f((V̂ + z·se)·p),
 //	cautious p⁻ = argmax f((V̂ − c·se)·p),
@@ -29,27 +29,11 @@ import (
 //
 // # Estimates
 //
-// An observation is û = μ_k + u_t + e, with a part u_t that all arms of round t have in common: the
-// season, growth, the shock of a day. Its variance τ² is estimated for each metric from the
-// products of deviations of two arms of a round. Where it is surely above 0 in some metric and the
-// arms are at most 512, least squares with an effect of each round estimates all arms jointly, so
-// that u_t cancels in comparisons and counts fully for absolute levels only; elsewhere each arm is
-// estimated by its mean, with a squared standard error of σ²/n + τ²·Σ_t n_t²/n², for n_t of n units
-// in round t. Rounds are taken to be independent, and e too.
-//
-// σ² of an arm is mixed with the pooled one of the metric, worth 8 groups or 200 units. It is that
-// of what an arm deviates by from the other arms of its rounds. Where
-// [pasto.Observation.Variances] tell the variance of a unit it is that from the first round on, and
-// the scatter between rounds can only raise it.
-//
-// # Changes
-//
-// Changes are found by comparing, for each arm and metric, the newest round, the running 16 rounds
-// and blocks of 32, 64, ... rounds with those before them. Compared are contrasts with the other
-// arms of the same rounds, so that what all arms have in common is no change; with one arm in each
-// round they are the arm's own values. A difference of 6 standard errors, and as much more as a
-// skewed or long-tailed metric needs, begins that arm anew, and it alone. Metrics that are only
-// watched ([pasto.Report]) begin nothing anew.
+// They are those of package pasto/internal/mixed: one linear mixed model for each metric, û = μ_k +
+// u_t + e, in which what all arms of a round have in common cancels in comparisons and counts fully
+// for absolute levels. Rounds are taken to be independent. An arm whose contrasts with the other
+// arms of its rounds change is begun anew, and it alone. Metrics that are only watched
+// ([pasto.Report]) begin nothing anew.
 //
 // # Hard guardrails
 //

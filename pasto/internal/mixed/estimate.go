@@ -26,9 +26,9 @@ func (e *Model) effectsShown() bool {
 	return false
 }
 
-// Estimate computes the estimates, and reports whether any of the active arms is usable. Where effects of rounds
-// are shown and the arms are few enough, arms are compared within rounds, so that what they have in
-// common cancels; else each arm has its mean, with all of τ² in its error.
+// Estimate computes the estimates, and reports whether any of the active arms is usable. Where
+// effects of rounds are shown and the arms are few enough, arms are compared within rounds, so that
+// what they have in common cancels; else each arm has its mean, with all of τ² in its error.
 func (e *Model) Estimate(active []bool) bool {
 	s, m := &e.Stats, len(e.Sign)
 	some := false
