@@ -80,7 +80,8 @@ func TestRestartAlone(t *testing.T) {
 		}}); err != nil {
 			t.Fatal(err)
 		}
-		if a, b := l.model.Variance(0, 0), l.model.Variance(0, 1); l.s.Model.Stats.Rounds[0] > 32 && !(a > .5 && b > 2) ||
+		if a, b := l.model.Variance(0, 0), l.model.Variance(0, 1); l.s.Model.Stats.Rounds[0] > 32 &&
+			!(a > .5 && b > 2) ||
 			n%1000 == 999 && !(a < 2 && b < 8) {
 			t.Fatalf("round %d: variances %v and %v, want about 1 and 4", n, a, b)
 		}
