@@ -92,6 +92,6 @@ func (c *cohort) copy() *cohort {
 	d.Centre = slices.Clone(c.Centre)
 	d.Stats, d.Later, d.Sums.Missing = copyStats(c.Stats), copyStats(c.Later), slices.Clone(c.Sums.Missing)
 	d.Unit, d.Slot = slices.Clone(c.Unit), slices.Clone(c.Slot)
-	d.Mask, d.Values = slices.Clone(c.Mask), slices.Clone(c.Values)
+	d.Mask, d.Values, d.contexts = slices.Clone(c.Mask), slices.Clone(c.Values), c.contexts.copy()
 	return &d
 }

@@ -16,6 +16,8 @@ type roster struct {
 	goals       *pasto.Goals // nil without an objective
 	priced      *pasto.Goals // the same with prices for hard guardrails, for reports
 	learned     *pasto.Goals // as the learner has it: of the arms' own means, or goals
+	encoder     *policy.Encoder // of the context; nil unless the policy is contextual
+	vector      []float64       // scratch of encoder
 	Arms        []armState   `json:"arms"`
 	Holdout     armStats     `json:"held"`
 	LearnedArms []int        `json:"learn"` // the learner's arms, as indices of Arms
