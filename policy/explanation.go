@@ -30,7 +30,7 @@ type Explanation struct {
 	Steps []Step `json:"steps"`
 	// Served is the version's own distribution, of which Propensity is the arm's share. That of a
 	// contextual policy is for the unit's context.
-	Served []Share     `json:"served"`
+	Served []Share `json:"served"`
 	// Scores are the arms' scores in the unit's context, only of a contextual policy.
 	Scores []ArmScore  `json:"scores,omitempty"`
 	Policy PolicyFacts `json:"policy"`

@@ -1,5 +1,7 @@
 package policy
 
+import "encoding/json"
+
 // ItemStatus is the result of an item of feedback or of an exposure.
 type ItemStatus string
 
@@ -21,6 +23,9 @@ type ItemResult struct {
 type FeedbackItem struct {
 	Token   string             `json:"token"`
 	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// Context is the context of the decision: only for exposures, and only if the policy is
+	// contextual.
+	Context json.RawMessage `json:"context,omitempty"`
 }
 
 // FeedbackResult is the answer to feedback, exposures and aggregates: the number of items with each

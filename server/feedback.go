@@ -64,6 +64,8 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 			err = noSuch(t.Experiment)
 		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
 			err = noregret.BadInputf("metrics", "an exposure has no metrics: post them to /v1/feedback")
+		case err == nil && kind == experiment.KindFeedback && len(item.Context) > 0:
+			err = noregret.BadInputf("context", "feedback has no context: post it with the exposure")
 		}
 		if err != nil {
 			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
@@ -73,7 +75,9 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 			continue
 		}
 		e := of(t.Experiment)
-		e.Items = append(e.Items, experiment.UnitOf(t, item.Metrics))
+		u := experiment.UnitOf(t, item.Metrics)
+		u.Context = item.Context
+		e.Items = append(e.Items, u)
 		where[t.Experiment] = append(where[t.Experiment], i)
 	}
 	var c command

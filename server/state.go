@@ -73,7 +73,9 @@ func (l *liveState) Report(name string) (*policy.Report, error) {
 }
 
 // Explain explains the decision of a token.
-func (l *liveState) Explain(name, token string) (*policy.Explanation, error) { return l.explain(name, token, nil) }
+func (l *liveState) Explain(name, token string) (*policy.Explanation, error) {
+	return l.explain(name, token, nil)
+}
 
 // explain is Explain with the context of a contextual decision, nil for that of its exposure.
 func (l *liveState) explain(name, token string, context json.RawMessage) (*policy.Explanation, error) {
