@@ -69,6 +69,19 @@ pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 
 	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...
 	time bin/noregret simulate b --progress quiet
 
+# BANDIT_RUNS=50 is a quick look; 1,000 runs take some 15 minutes on two cores.
+BANDIT_RUNS ?= 1000
+.PHONY: bandits
+bandits: build ## all bandit algorithms on two and ten arms and against an adversary: tables and pictures in dist/bandits
+	@mkdir -p dist/bandits
+	@play() { name=$$1; shift; for group in adversarial:exploring,exp3,exp3-anytime,exp3-ix,inf,tsallis-inf,tsallis-inf:reduced=1 \
+		stochastic:ucb,kl-ucb,thompson,thompson-gaussian,etc,elimination; do \
+		echo "$$name, $${group%%:*}" >&2; bin/noregret play --learner "$${group#*:}" "$$@" --rounds 100000 --runs $(BANDIT_RUNS) \
+		--plot dist/bandits/$$name-$${group%%:*}.svg >dist/bandits/$$name-$${group%%:*}.txt || return 1; done; }; \
+	play two --game bernoulli --means 0.5,0.6 && \
+	play ten --game bernoulli --means 0.4,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5 && \
+	play shifting --game shifting:gap=0.1 --dim 10 && cat dist/bandits/*.txt
+
 .PHONY: catastrophe
 catastrophe: ## units per hour served by an arm that crashes, for several forms of guardrails (docs/service.md), some minutes
 	$(GO) run ./experiment/internal/catastrophe

@@ -199,7 +199,7 @@ func (c *twoComparison) fit(alg *Algorithm, m measure.Measure, train Data, seed 
 ) {
 	o := c.opt.Fit
 	if !alg.online {
-		o.Config.Steps = StepsDefault
+		o.Config.Steps, o.Config.Step = StepsDefault, 0
 	}
 	if !alg.judges(&o) {
 		o.Folds = nil

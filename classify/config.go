@@ -51,7 +51,18 @@ const (
 	// values span powers of ten, one pass learns what takes StepsSqrt a hundred passes. It excludes
 	// Radius and Lambda.
 	StepsAdaptive
+	// StepsBetting has no step size to choose: every weight is the bet of a coin-betting learner
+	// ([oco.LinearDescent.BettingStep]) that begins with the wealth 1, in standardised units, and
+	// later iterates weigh more in the average ([oco.LinearDescent.AccumulateRising]). The command
+	// calls it "--rate auto". It excludes StepScale, Step, Radius and Lambda, and takes no tuning.
+	StepsBetting
 )
+
+// perWeight reports whether every weight has steps of its own.
+func (s Steps) perWeight() bool { return s == StepsAdaptive || s == StepsBetting }
+
+// bettingWealth is the initial wealth of each weight's bettor with StepsBetting.
+const bettingWealth = 1
 
 // adaptiveRate is the default rate of StepsAdaptive.
 const adaptiveRate = 0.3
@@ -115,6 +126,9 @@ type Config struct {
 	MaxExampleWeight float64
 }
 
+// stepPhrases name the schedules of steps that exclude a ball and regularisation.
+var stepPhrases = map[Steps]string{StepsAdaptive: "adaptive steps", StepsBetting: "coin betting"}
+
 func usage(format string, args ...any) error {
 	return noregret.Errorf(noregret.Usage, "", format, args...)
 }
@@ -130,10 +144,14 @@ func (c Config) withDefaults() (Config, error) {
 		return c, usage("reward %s is not concave and cannot be trained on; use hinge or logistic", c.Reward.Name())
 	}
 	switch {
-	case c.Steps == StepsAdaptive && c.Radius > 0:
-		return c, usage("adaptive steps and a ball of radius %v exclude each other", c.Radius)
-	case c.Steps == StepsAdaptive && c.Lambda > 0:
-		return c, usage("adaptive steps and regularisation of strength %v exclude each other", c.Lambda)
+	case c.Steps >= StepsAdaptive && c.Radius > 0:
+		return c, usage("%s and a ball of radius %v exclude each other", stepPhrases[c.Steps], c.Radius)
+	case c.Steps >= StepsAdaptive && c.Lambda > 0:
+		return c, usage("%s and regularisation of strength %v exclude each other", stepPhrases[c.Steps], c.Lambda)
+	case c.Steps == StepsBetting && c.Step > 0:
+		return c, usage("coin betting chooses the steps itself: it takes no absolute step of %v", c.Step)
+	case c.Steps == StepsBetting && c.StepScale != 1:
+		return c, usage("coin betting chooses the steps itself: it takes no step scale of %v", c.StepScale)
 	case c.Steps == StepsDefault:
 		c.Steps = StepsSqrt
 	}

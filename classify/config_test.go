@@ -42,9 +42,21 @@ func TestConstructorsRefuse(t *testing.T) {
 		"first epoch":     func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, FirstEpoch: -1}) },
 		"min positives":   func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, MinPositives: -1}) },
 		"level positives": func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, LevelPositives: -1}) },
-		"steps":           func() (any, error) { return NewSGD(SGDConfig{Config: Config{Steps: 3}}) },
+		"steps":           func() (any, error) { return NewSGD(SGDConfig{Config: Config{Steps: 4}}) },
 		"adaptive, ball": func() (any, error) {
 			return NewSGD(SGDConfig{Config: Config{Steps: StepsAdaptive, Radius: 1}})
+		},
+		"betting, ball": func() (any, error) {
+			return NewSGD(SGDConfig{Config: Config{Steps: StepsBetting, Radius: 1}})
+		},
+		"betting, lambda": func() (any, error) {
+			return NewSGD(SGDConfig{Config: Config{Steps: StepsBetting, Lambda: 1}})
+		},
+		"betting, step": func() (any, error) {
+			return NewSGD(SGDConfig{Config: Config{Steps: StepsBetting, Step: 1}})
+		},
+		"betting, step scale": func() (any, error) {
+			return NewSGD(SGDConfig{Config: Config{Steps: StepsBetting, StepScale: 2}})
 		},
 		"adaptive, lambda": func() (any, error) {
 			return NewSGD(SGDConfig{Config: Config{Steps: StepsAdaptive, Lambda: 1}})

@@ -54,6 +54,18 @@
 // its own schedule (AdaGrad). [Fit] trains STAMP with it, tries two rates, and ends level stages
 // early; the options select the paper's form instead ([Config.Steps], [NewSTAMP]).
 //
+// [StepsBetting] has no step size at all: every weight is the bet of a coin-betting learner
+// ([oco.ScaleFreeKT]), which finds the size of its weight by itself. It trains all online learners
+// here, those of several classes and labels included, in one run where a search for the step size
+// takes several. docs/parameterfree.md compares the two on real data.
+//
+// # Mistakes counted one by one
+//
+// [Perceptron] needs no step size either, and [RandomizedLinear] draws its labels at random: they
+// bound the number of their mistakes on every sequence of examples, whatever its order, by what the
+// best linear classifier of that sequence loses. Their methods return the bounds. They predict
+// every label before they see it and are not algorithms of [Fit].
+//
 // # Same bytes
 //
 // The same data, options and seed give the same model, bit for bit, for any number of cores, and on

@@ -85,7 +85,7 @@ func (t *task) passesFor(share int64) int {
 	n := t.classes.Rows()
 	passes := defaultPasses(n, share)
 	const mostSteps = 10_000_000
-	if need := t.alg.adaptive.positives; need > 0 && t.config.Steps == StepsAdaptive {
+	if need := t.alg.adaptive.positives; need > 0 && t.config.Steps.perWeight() {
 		byPositives := (need + t.classes.Positives - 1) / t.classes.Positives
 		passes = max(passes, int(min(byPositives, mostSteps/n, mostPasses/share)))
 	}

@@ -41,7 +41,7 @@ func (r *resolved) foldsFor(data Data) (int, error) {
 	}
 	small := c.Positives < fewPositives && c.Rows() <= mostFoldsRows && data.Set.Info().Dim <= mostFoldsFeatures
 	free := opt.Holdout == nil && opt.Valid == nil && r.tunes
-	adaptive := r.alg.adaptive.crossFits && r.learner.Steps == StepsAdaptive
+	adaptive := r.alg.adaptive.crossFits && r.learner.Steps.perWeight()
 	if !adaptive || !small || !free || min(c.Positives, c.Negatives) < 2 {
 		return 1, nil
 	}

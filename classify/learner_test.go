@@ -40,6 +40,13 @@ var learners = map[string]func(c Config) (Learner, error){
 		c = adaptive(c)
 		return NewSPADE(SPADEConfig{Config: c, Measure: measure.Min{}})
 	},
+	"spade qmean, betting": func(c Config) (Learner, error) {
+		return NewSPADE(SPADEConfig{Config: betting(c), Measure: measure.QMean{}})
+	},
+	"stamp f1, betting": func(c Config) (Learner, error) {
+		return NewSTAMP(STAMPConfig{Config: betting(c), Measure: measure.FBeta{B: 1}, FirstEpoch: 20})
+	},
+	"sgd, betting": func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: betting(c)}) },
 	"sgd":          func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: c}) },
 	"sgd balanced": func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: c, Balanced: true}) },
 }
@@ -51,6 +58,16 @@ func adaptive(c Config) Config {
 		c.MaxExampleWeight = 1000*c.Radius + 20_000*c.Lambda
 	}
 	c.Steps, c.Radius, c.Lambda = StepsAdaptive, 0, 0
+	return c
+}
+
+// betting returns c with coin betting, as adaptive does.
+func betting(c Config) Config {
+	if c.StepScale > 0 || c.Step > 0 {
+		c.MaxExampleWeight += 100*c.StepScale + 3000*c.Step
+	}
+	c = adaptive(c)
+	c.Steps, c.StepScale, c.Step = StepsBetting, 0, 0
 	return c
 }
 

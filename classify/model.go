@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
@@ -234,14 +235,14 @@ func ParseThresholdRule(name string) (ThresholdRule, error) {
 var averagings = []string{"all", "last_pass", "none", "last_half"}
 
 // stepRules are the names of the schedules of steps.
-var stepRules = []string{"default", "sqrt", "adaptive"}
+var stepRules = []string{"default", "sqrt", "adaptive", "betting"}
 
 // ParseSteps returns the schedule of the given name.
 func ParseSteps(name string) (Steps, error) {
 	if i := slices.Index(stepRules, name); i >= 0 {
 		return Steps(i), nil
 	}
-	return 0, usage("no schedule of steps is named %q; there are default, sqrt, adaptive", name)
+	return 0, usage("no schedule of steps is named %q; there are %s", name, strings.Join(stepRules, ", "))
 }
 
 func modelOptions(o Options) ModelOptions {

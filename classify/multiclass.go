@@ -271,13 +271,13 @@ func (s *MulticlassSPADE) learn(x ClassExample) error {
 	}
 	root := math.Sqrt(float64(s.front.t))
 	eta := s.eta0 / root
-	c := float64(eta * (s.alpha[k] * relative * dr / q))
+	factor := s.alpha[k] * relative * dr / q
 	for i := range s.lins {
 		switch i {
 		case k:
-			s.ascend(i, x.Index, x.Value, eta, c)
+			s.ascend(i, x.Index, x.Value, eta, factor)
 		case j:
-			s.ascend(i, x.Index, x.Value, eta, -c)
+			s.ascend(i, x.Index, x.Value, eta, -factor)
 		default:
 			s.ascend(i, x.Index, x.Value, eta, 0)
 		}

@@ -3,7 +3,6 @@ package classify
 import (
 	"fmt"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/oco"
 )
 
@@ -63,8 +62,7 @@ func (o *outputs) dots(index []uint32, value []float32) error {
 		o.d[k] = l.Products(index, value)
 		o.z[k] = l.Score(o.d[k])
 		if l.Diverged(o.z[k]) {
-			return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d, output %d", o.front.t, k),
-				"the score is %v: diverged; lower the step scale (now %v)", o.z[k], o.front.cfg.StepScale)
+			return o.front.diverged(fmt.Sprintf("step %d, output %d", o.front.t, k), o.z[k])
 		}
 	}
 	return nil
@@ -72,22 +70,25 @@ func (o *outputs) dots(index []uint32, value []float32) error {
 
 // accumulate adds the current iterates to the averages.
 func (o *outputs) accumulate() {
-	if o.front.cfg.Averaging == AverageNone {
-		return
-	}
 	for _, l := range o.lins {
-		l.Accumulate(1)
+		accumulate(l, &o.front.cfg)
 	}
 }
 
-// ascend moves output k by c·x̂ after the decay of the regularisation. The dots must be those of
-// the row.
-func (o *outputs) ascend(k int, index []uint32, value []float32, eta, c float64) {
+// ascend moves output k by η·factor·x̂ after the decay of the regularisation, or by the bets in
+// that direction. The dots must be those of the row.
+func (o *outputs) ascend(k int, index []uint32, value []float32, eta, factor float64) {
 	l := o.lins[k]
+	if o.front.cfg.Steps == StepsBetting {
+		if factor != 0 {
+			l.BettingStep(index, value, factor, bettingWealth)
+		}
+		return
+	}
 	if lambda := o.front.cfg.Lambda; lambda > 0 {
 		l.Decay(1-float64(eta*lambda), &o.d[k])
 	}
-	if c != 0 {
+	if c := float64(eta * factor); c != 0 {
 		l.Step(index, value, o.d[k], c)
 	}
 }

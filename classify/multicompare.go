@@ -63,7 +63,7 @@ func (o *MultiCompareOptions) options(algorithm string, m measure.Multi, seed ui
 	fit.Fit.Seed = seed
 	for _, a := range multiAlgorithms {
 		if a.Name == algorithm && !a.online {
-			fit.Fit.Config.Steps = StepsDefault
+			fit.Fit.Config.Steps, fit.Fit.Config.Step = StepsDefault, 0
 		}
 	}
 	return fit

@@ -103,8 +103,10 @@ func (o MultiOptions) resolve(task Task) (*multiTask, error) {
 		return nil, usage("choosing the step scale needs held-out data")
 	case f.TuneSteps && f.Config.Step > 0:
 		return nil, usage("an absolute step of %v and the choice of a step scale exclude each other", f.Config.Step)
-	case f.Config.Steps != StepsDefault && !alg.online:
-		return nil, usage("algorithm %s takes no steps of its own", alg.Name)
+	case f.Config.Steps == StepsBetting && f.TuneSteps:
+		return nil, usage("coin betting chooses the steps itself: there is no step scale to choose on held-out data")
+	case (f.Config.Steps != StepsDefault || f.Config.Step > 0) && !alg.online:
+		return nil, usage("algorithm %s takes no steps of its own, and so no rate", alg.Name)
 	case f.Config.Steps == StepsAdaptive && alg.schedule(Config{}, o.Measure) != StepsAdaptive:
 		return nil, usage("adaptive steps are for learners of one model: %s for %s needs StepsSqrt", alg.Name,
 			o.Measure.Name())

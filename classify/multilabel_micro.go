@@ -190,11 +190,11 @@ func (s *MicroSTAMP) modelStep(x LabelsExample) error {
 		if !has {
 			m, weight = -m, c.kNeg
 		}
-		step := float64(eta * (f.capped(weight*(x.Weight/mean)) * f.cfg.Reward.Derivative(m)))
+		factor := f.capped(weight*(x.Weight/mean)) * f.cfg.Reward.Derivative(m)
 		if !has {
-			step = -step
+			factor = -factor
 		}
-		s.ascend(k, x.Index, x.Value, eta, step)
+		s.ascend(k, x.Index, x.Value, eta, factor)
 	}
 	return nil
 }
@@ -216,7 +216,9 @@ func (s *MicroSTAMP) measureLevel(x LabelsExample) {
 		s.points = append(s.points[:0], s.points[1:]...)
 	}
 	for k, l := range s.lins {
-		l.Assign(s.current[k].Weights, s.current[k].Intercept)
+		if s.front.cfg.Steps != StepsBetting {
+			l.Assign(s.current[k].Weights, s.current[k].Intercept)
+		}
 		l.ResetAverage()
 	}
 }

@@ -395,8 +395,17 @@ func (o *online) capped(factor float64) float64 {
 
 // accumulate adds the current iterate to the average.
 func (o *online) accumulate() {
-	if o.cfg.Averaging != AverageNone {
-		o.lin.Accumulate(1)
+	accumulate(o.lin, &o.cfg)
+}
+
+// accumulate adds the current iterate to the average of a linear model.
+func accumulate(l *oco.LinearDescent, c *Config) {
+	switch {
+	case c.Averaging == AverageNone:
+	case c.Steps == StepsBetting:
+		l.AccumulateRising()
+	default:
+		l.Accumulate(1)
 	}
 }
 
@@ -409,13 +418,17 @@ func (o *online) stepSize(base float64) float64 {
 }
 
 // ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation, or by the
-// adaptive step in that direction.
+// adaptive step or the bets in that direction.
 func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta, factor float64, positive bool) error {
-	if o.cfg.Steps == StepsAdaptive {
-		if factor != 0 {
-			if !positive {
-				factor = -factor
-			}
+	if o.cfg.Steps == StepsAdaptive || o.cfg.Steps == StepsBetting {
+		if !positive {
+			factor = -factor
+		}
+		switch {
+		case factor == 0:
+		case o.cfg.Steps == StepsBetting:
+			o.lin.BettingStep(index, value, factor, bettingWealth)
+		default:
 			o.lin.AdaptiveStep(index, value, factor, o.rate)
 		}
 		return o.checkState(o.lin.Bias())
@@ -444,8 +457,17 @@ func (o *online) countPrediction(z float64, positive bool, weight float64) error
 // checkState returns an error if the score z or the weights are out of range.
 func (o *online) checkState(z float64) error {
 	if o.lin.Diverged(z) {
-		return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d", o.t),
-			"the score is %v: diverged; lower the step scale (now %v)", z, o.cfg.StepScale)
+		return o.diverged(fmt.Sprintf("step %d", o.t), z)
 	}
 	return nil
+}
+
+// diverged returns the error of a learner whose score z or weights are out of range.
+func (o *online) diverged(place string, z float64) error {
+	if o.cfg.Steps == StepsBetting {
+		return noregret.Errorf(noregret.Diverged, place, "the score is %v: diverged; choose another schedule of steps",
+			z)
+	}
+	return noregret.Errorf(noregret.Diverged, place, "the score is %v: diverged; lower the step scale (now %v)", z,
+		o.cfg.StepScale)
 }

@@ -73,9 +73,12 @@ func (r *resolved) checkExclusions() error {
 		return usage("algorithm %s needs held-out data", r.alg.Name)
 	case o.TuneSteps && o.Config.Step > 0:
 		return usage("an absolute step of %v and the choice of a step scale exclude each other", o.Config.Step)
-	case o.Config.Steps != StepsDefault && !r.alg.online:
-		return usage("algorithm %s takes no steps of its own: the schedule of steps is for stamp, spade, sgd-... and "+
-			"cost-search", r.alg.Name)
+	case o.Config.Steps == StepsBetting && o.TuneSteps:
+		return usage("coin betting chooses the steps itself: there is no step scale to choose on held-out data")
+	case (o.Config.Steps != StepsDefault || o.Config.Step > 0) && !r.alg.online:
+		return usage(
+			"algorithm %s takes no steps of its own: the schedule and the rate of steps are for stamp, spade, "+
+				"sgd-... and cost-search", r.alg.Name)
 	}
 	return nil
 }

@@ -152,9 +152,16 @@ var settings = []Setting{
 		field: func(o *Options) any { return nameOf(&o.Threshold, thresholdRules) },
 	},
 	{
-		Name: "steps", Want: "StepsDefault, StepsSqrt or StepsAdaptive", ok: oneOf(StepsDefault, StepsAdaptive),
+		Name: "steps", Want: "StepsDefault, StepsSqrt, StepsAdaptive or StepsBetting",
+		ok:    oneOf(StepsDefault, StepsBetting),
 		field: func(o *Options) any { return nameOf(&o.Config.Steps, stepRules) },
-		Doc:   "how step sizes go down: 1/√t, or each weight's own (AdaGrad); default is adaptive for stamp, else sqrt",
+		Doc: "how step sizes go down: 1/√t, each weight's own (AdaGrad), or none (coin betting); default is " +
+			"adaptive for stamp, else sqrt",
+	},
+	{
+		Name: "rate", field: func(o *Options) any { return rateFlag{o} },
+		Doc: "learning rate: auto needs none and no search for one (coin betting, as --steps betting); a number is " +
+			"η₀ of the steps",
 	},
 	{
 		Name: "level-positives", phrase: "number of positives that end a level stage",

@@ -132,6 +132,50 @@ func (f levelFlag) number() float64 {
 	return float64(*f.o.LevelPositives)
 }
 
+// rateFlag is the learning rate as commands write it: auto is [StepsBetting], a number
+// [Config.Step], and default neither.
+type rateFlag struct{ o *Options }
+
+// autoRate and defaultRate are the words for a rate.
+const autoRate, defaultRate = "auto", "default"
+
+// String implements [FlagValue].
+func (f rateFlag) String() string {
+	switch {
+	case f.o == nil:
+		return defaultRate
+	case f.o.Config.Steps == StepsBetting:
+		return autoRate
+	case f.o.Config.Step == 0:
+		return defaultRate
+	}
+	return strconv.FormatFloat(f.o.Config.Step, 'g', -1, 64)
+}
+
+// Set implements [FlagValue].
+func (f rateFlag) Set(text string) error {
+	steps, step := f.o.Config.Steps, 0.0
+	if steps == StepsBetting {
+		steps = StepsDefault
+	}
+	switch text {
+	case autoRate:
+		steps = StepsBetting
+	case defaultRate:
+	default:
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !aboveZero(v) {
+			return errors.New("want auto, default or a finite number above 0")
+		}
+		step = v
+	}
+	f.o.Config.Steps, f.o.Config.Step = steps, step
+	return nil
+}
+
+// Type implements [FlagValue].
+func (rateFlag) Type() string { return "auto|number" }
+
 // levelNumber and levelOf convert [Options.LevelPositives] to and from the number in commands and
 // model files, and nothing else does. levelOf returns an error for numbers out of range.
 func levelNumber(positives *int) int {

@@ -76,6 +76,7 @@ func TestSettingsRanges(t *testing.T) {
 func TestSettingsAsText(t *testing.T) {
 	for name, values := range map[string][]string{
 		"threshold": thresholdRules, "steps": stepRules, "averaging": averagings, "level-positives": {"0", "-1", "7"},
+		"rate": {"auto", "0.25", "auto", "default", "1e-05"},
 	} {
 		s, ok := settingOf(name)
 		if !ok {

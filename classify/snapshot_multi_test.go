@@ -92,6 +92,7 @@ func TestManyRestoreContinues(t *testing.T) {
 		{BurnIn: 60},
 		{BurnIn: 60, Averaging: AverageLastPass, Lambda: 0.01},
 		{MeanSquare: 2, Scaling: Identity(13), BurnIn: 60},
+		{BurnIn: 60, Steps: StepsBetting},
 	} {
 		for name, build := range manyLearners {
 			fresh := func() (manyLearner, func(Example, int) error) {

@@ -224,7 +224,9 @@ func (s *STAMP) endLevelStage() {
 	if len(s.points) > maxCheckpoints {
 		s.points = append(s.points[:0], s.points[1:]...)
 	}
-	s.lin.Assign(s.current.Weights, s.current.Intercept)
+	if s.cfg.Steps != StepsBetting { // bets go on from where they are
+		s.lin.Assign(s.current.Weights, s.current.Intercept)
+	}
 	s.lin.ResetAverage()
 }
 

@@ -65,6 +65,9 @@ func (x *experimentState) healthReport() policy.Health {
 	h := x.health.report(&x.roster, &x.Ratio, x.joiner.Feedback.Accepted)
 	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.open()
 	h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.running().Mixture)...)
+	if x.Status == policy.Running || x.Status == policy.Paused {
+		h.Problems = append(h.Problems, x.guards.undecided(x.guardInput(false), x.joiner.running().Mixture)...)
+	}
 	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
 	if text := x.noRoom(); text != "" {
 		h.Problems = append(h.Problems, text)

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/policy"
 )
 
 // ratioLive returns an experiment whose ratio test can be fed versions with given mixtures.
@@ -131,4 +132,42 @@ attribution_window: 1m`)
 		}
 	}
 	s.check()
+}
+
+// A guardrail on revenue without a cap says why it has no verdict; with a cap it has one.
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		form    string
+		largest float64
+		want    bool
+	}{
+		{"", 400, true},
+		{"", 2, false},
+		{", cap: 400", 400, false},
+	} {
+		s := newScenario(t)
+		s.run("apply\nname: e\narms: [{name: a, value: 0}, {name: b, value: 1}]\ncontrol: {arm: a}\n" +
+			"metrics: [{name: revenue" + c.form + "}]\nguardrails: [{metric: revenue, min: 0.01}]\n" +
+			"policy: {kind: fixed, split: {a: 0.5, b: 0.5}}\nround: {length: 1h}\nattribution_window: 1h")
+		// 40 of 1000 units of each arm buy for 1 but one of them, who buys for the largest amount.
+		low, sum, squares := 0.0, 39+c.largest, 39+c.largest*c.largest
+		event := policy.Aggregate{Experiment: "e", Source: "test", Sequence: 1}
+		for _, arm := range []string{"a", "b"} {
+			event.Items = append(event.Items, policy.AggregateItem{
+				Version: 1, Arm: arm, Units: 1000, Metrics: map[string]policy.Sums{
+					"revenue": {N: 1000, Sum: sum, Squares: squares, Low: &low, High: &c.largest},
+				},
+			})
+		}
+		s.event(KindAggregate, event)
+		r, err := s.state.Report("e")
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems := strings.Join(r.Health.Problems, "\n")
+		if got := strings.Contains(problems, "guardrail revenue: no verdict yet"); got != c.want {
+			t.Errorf("revenue%s up to %v: problems %q", c.form, c.largest, problems)
+		}
+	}
 }

@@ -26,6 +26,33 @@ func (x *guards) shrunk(in *guardInput, p []float64) (problems []string) {
 	return problems
 }
 
+// manyObserved is the number of observations of a metric from which a guardrail without any bound
+// is a problem.
+const manyObserved = 1000
+
+// undecided returns a sentence for each guardrail whose sequence is still unbounded though its
+// metric has many observations, as a few of them dominate the sum of squares.
+func (x *guards) undecided(in *guardInput, p []float64) (problems []string) {
+	for i := range x.Guards {
+		g := &in.def.Guardrails[i]
+		metric, n := in.def.MetricIndex(g.Metric), int64(0)
+		for k := range in.Arms {
+			seen, _ := in.Arms[k].Stats.of(in.def, metric)
+			n += seen
+		}
+		if n < manyObserved {
+			continue
+		}
+		s := x.slack(in, i, p, nil).served
+		if s.estimate == s.estimate && (math.IsInf(s.low, -1) || math.IsInf(s.high, 1)) {
+			problems = append(problems, "guardrail "+g.Metric+": no verdict yet, as one unit may have more than a "+
+				"20th of the sum of squared deviations; a range or a cap of the metric would allow one, and sums "+
+				"should name their smallest and largest value")
+		}
+	}
+	return problems
+}
+
 // shrink moves p towards the control arm until the lower bounds of the shrinking guardrails hold: p
 // ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack y. The smallest ρ counts;
 // it is 0 if the control itself violates the limit. Arms without a bound (new ones whose metric has

@@ -110,6 +110,19 @@ func parameterFreeVariants() []Entry {
 			},
 		},
 		{
+			Name: "kt-scale-free", Kind: "convex",
+			Bound:   "Σ_i|u_i|·√(2h_i·Σ|g_{t,i}|·ln(|u_i|Σ|g_{t,i}|/(h_i·ε)))+h_i·(ε+|u_i|), see its doc",
+			Knows:   "nothing",
+			Cost:    "O(nnz)",
+			Options: []Option{{"epsilon", "1/d", "the initial wealth of a coordinate"}},
+			Source:  "Orabona and Pál 2016; Orabona and Tommasi 2017; Cutkosky 2019",
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
+				return onSpaceOrBox(p, func(d int) (Learner, error) {
+					return NewScaleFreeKT(d, option(o, "epsilon", 1/float64(d)))
+				})
+			},
+		},
+		{
 			Name: "freegrad", Kind: "convex", Bound: "‖u‖·√(V·ln(‖u‖V/(ε‖g_1‖²)))+h·‖u‖·(1+‖u‖²/ε²), see its doc",
 			Knows: "nothing", Cost: "O(d)+proj",
 			Options: []Option{{"epsilon", "1", "the scale of the points"}},

@@ -305,7 +305,7 @@ func TestRefusalsChangeNothing(t *testing.T) {
 // scaleFree lists the learners that are scale-free.
 var scaleFree = []string{
 	"ogd-adaptive", "adagrad", "scale-free-hedge", "adahedge", "adaftrl", "proximal-ftrl",
-	"linear-leader", "optimistic-adagrad", "adagrad-full", "freegrad",
+	"linear-leader", "optimistic-adagrad", "adagrad-full", "freegrad", "kt-scale-free",
 }
 
 // TestSinglePoint checks that every learner stays on the point of a set with one point.

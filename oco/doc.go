@@ -32,12 +32,12 @@
 // On ℝ^d the best learning rate depends on the unknown ‖u‖. Coin betting needs none: a [Bettor]
 // that makes much money is a learner whose regret is within a logarithm of the best rate's for
 // every u at once ([Betting]). Take [NewEuclideanBetting] with a [NewtonBettor] where L is a loose
-// bound on the subgradients, [CoordinateKT] for sparse features and subgradients bounded in
-// each coordinate, [NewEuclideanKT] or [NewL1KT] for other norms, and [FreeGrad] where no Lipschitz
-// constant is known. [Shifted] moves their origin to a guess of the best point, [Constrained] takes
-// them to any convex set, [Added] gives the best guarantee of several. On the simplex,
-// [ExpertBetting] has a prior and adapts to the share of good experts; [FixedShare] follows a best
-// expert that changes.
+// bound on the subgradients, [CoordinateKT] for sparse features and subgradients bounded in each
+// coordinate, and [NewEuclideanKT] or [NewL1KT] for other norms. Where no Lipschitz constant is
+// known take [ScaleFreeKT], by coordinates and in O(nnz), or [FreeGrad]. [Shifted] moves their
+// origin to a guess of the best point, [Constrained] takes them to any convex set, [Added] gives
+// the best guarantee of several. On the simplex, [ExpertBetting] has a prior and adapts to the
+// share of good experts; [FixedShare] follows a best expert that changes.
 //
 // # Reductions
 //

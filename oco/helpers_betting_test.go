@@ -80,6 +80,7 @@ func bettingContenders(r *random.Source, d, n int) []contender {
 			return NewBetting(must(NewExponentialBettor(rounds, epsilon)), L)
 		}))
 	}})
+	add(contender{name: "kt-scale-free", set: whole, make: func() Learner { return must(NewScaleFreeKT(d, epsilon)) }})
 	add(contender{name: "freegrad", set: whole, make: func() Learner { return must(NewFreeGrad(d, epsilon)) }})
 	for _, set := range wideSets(r, d) {
 		start := make([]float64, set.Dim())
@@ -95,6 +96,9 @@ func bettingContenders(r *random.Source, d, n int) []contender {
 		if _, ok := set.(*convex.Box); ok {
 			add(contender{name: "constrained kt", set: set, limit: infinity, make: func() Learner {
 				return must(NewConstrained(must(NewShifted(coordinate(true), near)), set))
+			}})
+			add(contender{name: "constrained kt-scale-free", set: set, make: func() Learner {
+				return must(NewConstrained(must(NewShifted(must(NewScaleFreeKT(dim, epsilon)), near)), set))
 			}})
 		}
 	}

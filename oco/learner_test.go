@@ -443,6 +443,7 @@ func TestMemoryIsStated(t *testing.T) {
 		"kt": func() (Learner, error) {
 			return NewCoordinateKT(most, CoordinateKTOptions{Lipschitz: 1, Epsilon: 1})
 		},
+		"kt-scale-free":  func() (Learner, error) { return NewScaleFreeKT(most, 1) },
 		"freegrad":       func() (Learner, error) { return NewFreeGrad(most, 1) },
 		"expert betting": func() (Learner, error) { return NewExpertBetting(most, ExpertBettingOptions{}) },
 		"fixed share":    func() (Learner, error) { return NewFixedShare(most, 1, .1) },

@@ -65,7 +65,11 @@ type LinearDescent struct {
 	squares     []float64 // Σg² of every coordinate, nil before the first adaptive step
 	biasSquares float64
 	centres     []uint32 // the centred coordinates, ascending
-	overflown   bool     // an adaptive step was out of range
+	overflown   bool     // an adaptive step or a bet was out of range
+
+	stakes    []Stake // of the coordinates, those after the last that has bet left out
+	biasStake Stake
+	risen     float64 // the iterates that AccumulateRising has added
 }
 
 // rebaseBelow is the scale below which the vectors are rebased.
@@ -172,6 +176,9 @@ func (l *LinearDescent) Rescale(i uint32, inv float64) {
 	}
 	if l.squares != nil {
 		l.squares[i] *= float64((inv / c.inv) * (inv / c.inv))
+	}
+	if int(i) < len(l.stakes) {
+		l.stakes[i] = l.stakes[i].rescaled(ratio)
 	}
 	c.inv = inv
 }
@@ -320,16 +327,7 @@ func (l *LinearDescent) adapt(i uint32, x, c, rate float64) {
 	}
 	q := l.squares[i] + float64(g*g)
 	l.squares[i] = q
-	e := rate * g / math.Sqrt(q) / l.scale
-	v := k.v - float64(l.kappa*k.mean)
-	l.norm2 = max(0, l.norm2+float64((2*v+e)*e))
-	k.v += e
-	se := float64(l.sumScale * e)
-	k.u += se
-	if k.mean != 0 {
-		l.dotV += float64(e * k.mean)
-		l.dotU += float64(se * k.mean)
-	}
+	l.move(k, rate*g/math.Sqrt(q)/l.scale)
 }
 
 // flush moves S·v - u into acc and empties S and u.
@@ -381,7 +379,7 @@ func (l *LinearDescent) ResetAverage() {
 	for i := range l.c {
 		l.c[i].u = 0
 	}
-	l.sumScale, l.omega, l.biasSum = 0, 0, 0
+	l.sumScale, l.omega, l.biasSum, l.risen = 0, 0, 0, 0
 	l.nu, l.dotU, l.accKappa, l.dotAcc = 0, 0, 0, 0
 }
 

@@ -14,10 +14,14 @@ type LinearDescentState struct {
 	Centred                                                           bool
 	Mean2, Kappa, Nu, AccKappa, DotV, DotU, DotAcc, BiasFeature, Ball float64
 	BiasSquares                                                       float64
+
+	Stakes    []Stake
+	BiasStake Stake
+	Risen     float64
 }
 
-// State is a copy of the state, but for Acc and Squares, which it shares: save it before the next
-// step. O(d).
+// State is a copy of the state, but for Acc, Squares and Stakes, which it shares: save it before
+// the next step. O(d).
 func (l *LinearDescent) State() LinearDescentState {
 	s := LinearDescentState{
 		Acc: l.acc, Scale: l.scale, SumScale: l.sumScale, Norm2: l.norm2, Omega: l.omega, Bias: l.bias,
@@ -25,6 +29,7 @@ func (l *LinearDescent) State() LinearDescentState {
 		Centred: l.centred, Mean2: l.mean2, Kappa: l.kappa, Nu: l.nu, AccKappa: l.accKappa, DotV: l.dotV, DotU: l.dotU,
 		DotAcc:      l.dotAcc,
 		BiasFeature: l.biasFeature, Ball: l.radius, Squares: l.squares, BiasSquares: l.biasSquares,
+		Stakes: l.stakes, BiasStake: l.biasStake, Risen: l.risen,
 	}
 	for i := range l.c {
 		c := &l.c[i]
@@ -66,7 +71,7 @@ func (s *LinearDescentState) Check() error {
 			return fmt.Errorf("the inverse scale of feature %d is %v", i, inv)
 		}
 	}
-	return nil
+	return s.checkStakes()
 }
 
 // RestoreLinearDescent restores a state that Check accepts. Continuing is bit-identical.
@@ -80,7 +85,7 @@ func RestoreLinearDescent(s LinearDescentState) (*LinearDescent, error) {
 		centred: s.Centred, mean2: s.Mean2, kappa: s.Kappa, nu: s.Nu, accKappa: s.AccKappa, dotV: s.DotV, dotU: s.DotU,
 		dotAcc:      s.DotAcc,
 		biasFeature: s.BiasFeature, radius: s.Ball, c: make([]coordinate, len(s.V)), squares: s.Squares,
-		biasSquares: s.BiasSquares,
+		biasSquares: s.BiasSquares, stakes: s.Stakes, biasStake: s.BiasStake, risen: s.Risen,
 	}
 	for i := range l.c {
 		l.c[i] = coordinate{v: s.V[i], u: s.U[i], inv: s.Inv[i], mean: s.Mean[i]}

@@ -64,11 +64,28 @@ func (c *catalogue) learner(name string) (*oco.Entry, error) {
 			}
 		}
 	}
-	return named.Find("learner", name, c.learners, func(e *oco.Entry) string { return e.Name })
+	e, err := named.Find("learner", name, c.learners, func(e *oco.Entry) string { return e.Name })
+	if b, unknown := FindBandit(name); err != nil && unknown == nil {
+		return nil, noregret.Errorf(noregret.Usage, "learner", "%q is a bandit algorithm: it plays %s", name,
+			strings.Join(banditFits(b), ", "))
+	}
+	return e, err
 }
 
 func (c *catalogue) game(name string) (*regret.GameEntry, error) {
-	return named.Find("game", name, c.games, func(e *regret.GameEntry) string { return e.Name })
+	for i := range c.games {
+		if e := &c.games[i]; e.Name == name {
+			return e, nil
+		}
+	}
+	var names []string
+	for _, e := range c.games {
+		names = append(names, e.Name)
+	}
+	for _, g := range BanditGames() {
+		names = append(names, g.Name)
+	}
+	return nil, noregret.Errorf(noregret.Usage, "game", "%q: want one of %s", name, strings.Join(names, ", "))
 }
 
 // arena is a game of the catalogue with its default options.
@@ -112,9 +129,10 @@ type LearnerInfo struct {
 	Games []string
 }
 
-// Learners lists the learners that have names, those of oco and the randomized forms of those of
-// expert advice, with the games that they can play: each game with its default options and a known
-// horizon.
+// Learners lists the learners that have names, with the games that they can play: those of oco, the
+// randomized forms of those of expert advice, and the bandit algorithms of [RunBandits], which have
+// the kind "bandit" and no Make. Each game has its default options and a known horizon; those of
+// data have losses of 0 or 1.
 func Learners() ([]LearnerInfo, error) {
 	c, err := newCatalogue(nil, nil)
 	if err != nil {
@@ -127,6 +145,13 @@ func Learners() ([]LearnerInfo, error) {
 	all := make([]LearnerInfo, 0, len(c.learners))
 	for _, e := range c.learners {
 		all = append(all, LearnerInfo{Entry: e, Games: c.fitting(Spec{Name: e.Name}, arenas)})
+	}
+	for _, b := range banditLearners() {
+		e := oco.Entry{
+			Name: b.Name, Kind: "bandit", Bound: b.Bound, Knows: b.Knows, Cost: b.Cost, Options: b.Options,
+			Source: b.Source,
+		}
+		all = append(all, LearnerInfo{Entry: e, Games: banditFits(&b)})
 	}
 	return all, nil
 }

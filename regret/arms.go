@@ -17,8 +17,8 @@ type Uniform = interface{ Float64() float64 }
 type Arms interface {
 	// Arms is d.
 	Arms() int
-	// Means are the mean losses of the arms, nil if they change with the rounds. The caller must
-	// not change them.
+	// Means are the mean losses of the arms, up to a number common to all arms. They are nil if
+	// their differences change with the rounds. The caller must not change them.
 	Means() []float64
 	// Losses writes the losses of round t ≥ 1. They depend on t and on numbers taken from r only.
 	Losses(dst []float64, t int, r Uniform)
@@ -106,4 +106,88 @@ func (s switchingArms) Losses(dst []float64, t int, _ Uniform) {
 		dst[i] = 1
 	}
 	dst[(t-1)/s.period%s.arms] = 0
+}
+
+type tableArms struct {
+	rows [][]float64
+	arms int
+}
+
+// TableArms is the game of given losses: in round t arm i loses rows[t−1][i]. After the last row
+// the first follows again. It has no means. It returns an error of code bad_input if there is no
+// row, the rows differ in length or a loss is not of size at most 1e100. The game keeps the rows,
+// which must not change.
+func TableArms(rows [][]float64) (Arms, error) {
+	if len(rows) == 0 || len(rows[0]) == 0 {
+		return nil, noregret.BadInputf("losses", "none: at least one row with one arm is required")
+	}
+	for t, row := range rows {
+		if len(row) != len(rows[0]) {
+			return nil, noregret.BadInputf("losses", "%d in row %d, %d in the first: one for each arm is required",
+				len(row), t+1, len(rows[0]))
+		}
+		for i, g := range row {
+			if !(math.Abs(g) <= 1e100) {
+				return nil, noregret.BadInputf("losses", "%v of arm %d in row %d: want a number of size at most 1e100",
+					g, i, t+1)
+			}
+		}
+	}
+	return tableArms{rows, len(rows[0])}, nil
+}
+
+func (a tableArms) Arms() int        { return a.arms }
+func (a tableArms) Means() []float64 { return nil }
+
+func (a tableArms) Losses(dst []float64, t int, _ Uniform) { copy(dst, a.rows[(t-1)%len(a.rows)]) }
+
+type shiftingArms struct {
+	gaps   []float64
+	starts []int // the rounds that begin a phase, from the second on
+}
+
+// ShiftingArms is a stochastically constrained adversary (Zimmert and Seldin 2021, section 6): the
+// last arm is the best, in every round by the same gap, but all means move together. In phases 1,
+// 3, 5 and so on it loses 1 with the probability 0 and the other arms with the probability gap, in
+// the phases between with the probabilities 1 − gap and 1. Phase n has ⌈1.6ⁿ⌉ rounds. Algorithms
+// for independent losses compare means of different phases and may pay for it. Means returns the
+// gaps, which are what a pseudo-regret needs. It returns an error of code bad_input if there is no
+// arm or the gap is not in [0, 1].
+func ShiftingArms(arms int, gap float64) (Arms, error) {
+	if arms < 1 || arms > maxDim {
+		return nil, noregret.BadInputf("arms", "%d: want 1 to %d", arms, maxDim)
+	}
+	if !(gap >= 0 && gap <= 1) {
+		return nil, noregret.BadInputf("gap", "%v: want a number from 0 to 1", gap)
+	}
+	s := shiftingArms{gaps: make([]float64, arms)}
+	for i := range s.gaps[:arms-1] {
+		s.gaps[i] = gap
+	}
+	length := 1.6
+	for start := 1; start < 1<<52; length = float64(length * 1.6) {
+		start += int(math.Ceil(length))
+		s.starts = append(s.starts, start)
+	}
+	return s, nil
+}
+
+func (s shiftingArms) Arms() int        { return len(s.gaps) }
+func (s shiftingArms) Means() []float64 { return s.gaps }
+
+func (s shiftingArms) Losses(dst []float64, t int, r Uniform) {
+	phase := 0
+	for t >= s.starts[phase] {
+		phase++
+	}
+	base := 0.0
+	if phase%2 == 1 {
+		base = 1 - slices.Max(s.gaps)
+	}
+	for i, gap := range s.gaps {
+		dst[i] = 0
+		if r.Float64() < base+gap {
+			dst[i] = 1
+		}
+	}
 }

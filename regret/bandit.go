@@ -38,6 +38,9 @@ type Replication struct {
 	Checkpoints int
 	// Theory, if not nil, is a bound as a function of the rounds, shown beside the curve.
 	Theory func(rounds int) float64
+	// Progress, if not nil, is called now and then with the number of rounds played since its last
+	// call. Calls do not overlap.
+	Progress func(rounds int)
 }
 
 // MeanError is the mean over runs with its standard error, which is NaN for a single run.
@@ -54,7 +57,12 @@ type BanditPoint struct {
 
 // BanditReport is the regret of a player over several runs.
 type BanditReport struct {
+	// Rounds is the number of rounds of each run or, for a log, the largest number.
 	Rounds, Runs int
+	// Length is the number of rounds of a run: Rounds, unless a log has ended before.
+	Length MeanError
+	// Loss is the loss of the player.
+	Loss MeanError
 	// Pseudo is the pseudo-regret Σ_i N_i·Δ_i, where N_i is the number of pulls of arm i and Δ_i
 	// its mean loss above the lowest. Its expectation is that of the loss beyond the best arm's
 	// (Orabona 2019, Lemma 10.11), and it has less noise. NaN for games without means.
@@ -68,6 +76,7 @@ type BanditReport struct {
 
 // banditRun is what one run yields.
 type banditRun struct {
+	length, loss     float64
 	pseudo, realized float64
 	pulls            []float64
 	curve            []float64
@@ -93,17 +102,40 @@ func Replicate(ctx context.Context, o Replication) (*BanditReport, error) {
 	if o.Checkpoints > 0 {
 		marks = checkpoints(o.Rounds, o.Checkpoints)
 	}
-	workers := o.Workers
+	report := atOnce(o.Progress)
+	runs, err := playRuns(o.Runs, o.Workers, func(run int) banditRun { return o.play(ctx, run, marks, report) })
+	if err != nil {
+		return nil, err
+	}
+	return summarizeRuns(runs, o.Rounds, o.Game.Arms(), marks, o.Theory), nil
+}
+
+// atOnce returns a function that calls progress, one call at a time; progress may be nil.
+func atOnce(progress func(rounds int)) func(rounds int) {
+	if progress == nil {
+		return func(int) {}
+	}
+	var lock sync.Mutex
+	return func(rounds int) {
+		lock.Lock()
+		defer lock.Unlock()
+		progress(rounds)
+	}
+}
+
+// playRuns plays runs side by side, and returns the error of the first that fails. With 0 workers
+// it takes GOMAXPROCS.
+func playRuns(n, workers int, play func(run int) banditRun) ([]banditRun, error) {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	runs := make([]banditRun, o.Runs)
+	runs := make([]banditRun, n)
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(workers, o.Runs) {
+	for range min(workers, n) {
 		group.Go(func() {
-			for run := next.Add(1) - 1; run < int64(o.Runs); run = next.Add(1) - 1 {
-				runs[run] = o.play(ctx, int(run), marks)
+			for run := next.Add(1) - 1; run < int64(n); run = next.Add(1) - 1 {
+				runs[run] = play(int(run))
 			}
 		})
 	}
@@ -113,11 +145,11 @@ func Replicate(ctx context.Context, o Replication) (*BanditReport, error) {
 			return nil, fmt.Errorf("run %d: %w", i, err)
 		}
 	}
-	return o.report(runs, marks), nil
+	return runs, nil
 }
 
 // play plays one run.
-func (o *Replication) play(ctx context.Context, run int, marks []int) (result banditRun) {
+func (o *Replication) play(ctx context.Context, run int, marks []int, report func(int)) (result banditRun) {
 	fail := func(err error) banditRun { return banditRun{err: err} }
 	player, err := o.Player(run)
 	if err != nil {
@@ -132,9 +164,12 @@ func (o *Replication) play(ctx context.Context, run int, marks []int) (result ba
 	losses, totals, pulls := make([]float64, d), make([]total, d), make([]float64, d)
 	var paid total
 	for t := 1; t <= o.Rounds; t++ {
-		if t&1023 == 1 {
+		if t%progressRounds == 1 {
 			if err := ctx.Err(); err != nil {
 				return fail(err)
+			}
+			if t > 1 {
+				report(progressRounds)
 			}
 		}
 		o.Game.Losses(losses, t, nature)
@@ -155,10 +190,14 @@ func (o *Replication) play(ctx context.Context, run int, marks []int) (result ba
 			result.curve = append(result.curve, result.shown())
 		}
 	}
+	report((o.Rounds-1)%progressRounds + 1)
 	result.note(o.Game.Means(), pulls, &paid, totals)
-	result.pulls = pulls
+	result.length, result.loss, result.pulls = float64(o.Rounds), paid.value(), pulls
 	return result
 }
+
+// progressRounds is the number of rounds between two looks at the context.
+const progressRounds = 1024
 
 // note computes the regret so far.
 func (r *banditRun) note(means, pulls []float64, paid *total, totals []total) {
@@ -191,8 +230,8 @@ func PseudoRegret(means, pulls []float64) float64 {
 	return sum
 }
 
-// report summarizes the runs, in their order.
-func (o *Replication) report(runs []banditRun, marks []int) *BanditReport {
+// summarizeRuns summarizes runs on d arms, in their order. Marks are the rounds of their curves.
+func summarizeRuns(runs []banditRun, rounds, d int, marks []int, theory func(rounds int) float64) *BanditReport {
 	over := func(value func(r *banditRun) float64) MeanError {
 		x := make([]float64, len(runs))
 		for i := range runs {
@@ -200,17 +239,19 @@ func (o *Replication) report(runs []banditRun, marks []int) *BanditReport {
 		}
 		return meanError(x)
 	}
-	c := &BanditReport{Rounds: o.Rounds, Runs: o.Runs}
+	c := &BanditReport{Rounds: rounds, Runs: len(runs)}
+	c.Length = over(func(r *banditRun) float64 { return r.length })
+	c.Loss = over(func(r *banditRun) float64 { return r.loss })
 	c.Pseudo = over(func(r *banditRun) float64 { return r.pseudo })
 	c.Realized = over(func(r *banditRun) float64 { return r.realized })
-	for i := range o.Game.Arms() {
+	for i := range d {
 		c.Pulls = append(c.Pulls, over(func(r *banditRun) float64 { return r.pulls[i] }))
 	}
 	for k, round := range marks {
 		p := BanditPoint{Round: round, Theory: math.NaN()}
 		p.Regret = over(func(r *banditRun) float64 { return r.curve[k] })
-		if o.Theory != nil {
-			p.Theory = o.Theory(round)
+		if theory != nil {
+			p.Theory = theory(round)
 		}
 		c.Curve = append(c.Curve, p)
 	}

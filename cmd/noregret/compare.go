@@ -87,7 +87,7 @@ func (o *compareOptions) AddFlags(s *pflag.FlagSet) {
 	s.IntVar(&o.splits, "splits", o.splits, "number of random splits")
 	s.Float64Var(&o.share, "train-share", o.share, "share of the rows to train on")
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the splits and of the training")
-	registerSettings(s, &o.fit, "passes", "steps", "level-positives", "folds", "tune-steps")
+	registerSettings(s, &o.fit, "passes", "steps", "rate", "level-positives", "folds", "tune-steps")
 	s.StringVar(&o.against, "against", o.against,
 		"algorithm with which all others are compared, split by split (default logistic if it is among them)")
 	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than "+

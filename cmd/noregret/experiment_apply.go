@@ -26,7 +26,8 @@ func newApplyCommand(a *app, r *remote) *cobra.Command {
 		Short: "Create or change experiments from files",
 		Long: `Create or change experiments from definitions, files in YAML or JSON; - is standard
 input. Every file is checked before the first is applied; an error names file, line and path.
-Applying the same definition again changes nothing.`,
+Applying the same definition again changes nothing. A note names guardrails that cannot be exact, as
+their metric has neither a range nor a cap.`,
 		Example: `  noregret experiment apply ranking.yaml
 
   # Only check the file
@@ -63,6 +64,9 @@ func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
 		d, err := definition.Parse(file, text)
 		if err != nil {
 			return err
+		}
+		for _, text := range definition.Notes(d) {
+			a.note("%s: %s", file, text)
 		}
 		all = append(all, document{d.Name, text})
 	}

@@ -36,7 +36,7 @@ func newLearnersCommand(a *app) *cobra.Command {
 		Long: `List the learners of "noregret play": the order of the regret that their theorem
 guarantees, what they must know before they begin, and the time of a round. With --json the output
 is a list of {name, kind, games, bound, knows, cost, options, source}. games are the games that
-the learner can play; kind is convex or experts.`,
+the learner can play; kind is convex, experts or bandit.`,
 		Example: `  noregret learners
   noregret learners --json`,
 		Args: cobra.NoArgs,
@@ -89,8 +89,8 @@ func newGamesCommand(a *app) *cobra.Command {
 		Use:   "games",
 		Short: "List the games that learners can play",
 		Long: `List the games of "noregret play" with their options: ordinary games first, then the adversaries
-of the theory's lower bounds. With --json the output is a list of {name, kind, help, dim,
-options}.`,
+of the theory's lower bounds, then the games of bandit algorithms. With --json the output is a
+list of {name, kind, help, dim, options}.`,
 		Example: "  noregret games",
 		Args:    cobra.NoArgs,
 	}, &namesOptions{list: (*app).listGames})
@@ -117,6 +117,21 @@ func (a *app) listGames(asJSON bool) error {
 		}
 		list = append(list, out)
 		g.add(e.Name, strconv.Itoa(e.Dim), e.Help, strings.Join(options, " "))
+	}
+	for _, e := range play.BanditGames() {
+		out := entry{e.Name, "bandit", e.Help, e.Arms, []optionJSON{}}
+		var options []string
+		for _, o := range e.Options {
+			value := strconv.FormatFloat(o.Default, 'g', -1, 64)
+			out.Options = append(out.Options, optionJSON{o.Name, value, o.Help})
+			options = append(options, fmt.Sprintf("%s=%s", o.Name, value))
+		}
+		dim := "-"
+		if e.Arms > 0 {
+			dim = strconv.Itoa(e.Arms)
+		}
+		list = append(list, out)
+		g.add(e.Name, dim, e.Help, strings.Join(options, " "))
 	}
 	if asJSON {
 		return writeJSON(a.stdout, list)

@@ -23,12 +23,13 @@ type playOptions struct {
 	plots        []string
 	summary      bool
 	json         bool
+	bandit       banditFlags
 
 	specs int // the number of learners, with those of sweeps; set by Validate
 }
 
-const playLong = `Run learners of online convex optimization in a game, and compare the regret of
-each with the bound of its theorem.
+const playLong = `Run learners of online convex optimization or bandit algorithms in a game, and compare
+the regret of each with the bound of its theorem.
 
 Every learner plays the same rounds, once for each seed from --seed on. The table shows the
 learner's loss, the loss of the best fixed point in hindsight, the regret (their difference), the
@@ -55,7 +56,9 @@ table.
 With --json the output is a list of {learner, game, rounds, seed, learner_loss,
 comparator_loss, regret, bound}, and more keys; bound is null where the theory gives none. With
 --summary it is a list of {learner, game, rounds, runs, mean_regret, regret_error, mean_bound,
-worst_ratio}, and more keys.`
+worst_ratio}, and more keys.
+
+` + banditLong
 
 // newPlayCommand makes "noregret play".
 func newPlayCommand(a *app) *cobra.Command {
@@ -74,7 +77,14 @@ func newPlayCommand(a *app) *cobra.Command {
     --runs 20 --summary
 
   # Online least squares on a data file
-  noregret play --learner vaw:lambda=0.1 --game regression --rounds 4000 abalone.csv`,
+  noregret play --learner vaw:lambda=0.1 --game regression --rounds 4000 abalone.csv
+
+  # Bandit algorithms: the mean pseudo-regret of 100 runs, beside bound and lower bound
+  noregret play --learner ucb,kl-ucb,thompson,tsallis-inf --game bernoulli --means 0.1,0.5,0.9 \
+    --rounds 10000 --runs 100 --plot bandits.svg
+
+  # Bandit algorithms on the decisions of a log
+  noregret play --learner thompson,exp3 --game replay --runs 20 decisions.csv`,
 	}, o)
 	o.data.register(cmd)
 	o.data.registerPositive(cmd)
@@ -94,6 +104,7 @@ func (o *playOptions) AddFlags(f *pflag.FlagSet) {
 		"may be given more than once")
 	f.BoolVar(&o.summary, "summary", o.summary, "print the means over the runs of each learner only")
 	f.BoolVar(&o.json, "json", o.json, "print a JSON list")
+	o.bandit.addFlags(f)
 }
 
 // Validate implements options.
@@ -113,13 +124,16 @@ func (o *playOptions) Validate() error {
 		specs += len(sweep)
 	}
 	o.specs = specs
-	return nil
+	return o.bandit.validate(o.game)
 }
 
 // Run implements options.
 func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	if err := checkPlots(o.plots, inputFiles(inputs)); err != nil {
 		return err
+	}
+	if o.bandit.game {
+		return o.runBandits(ctx, a, inputs)
 	}
 	opt := play.Options{
 		Learners: o.learners, Game: o.game, Rounds: o.rounds, Seed: o.seed, Runs: o.runs, Dim: o.dim, Checkpoints: 60,

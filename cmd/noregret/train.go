@@ -41,6 +41,12 @@ it uses a held-out part of the data (--holdout, --valid). With few positives sta
 instead (--folds): it trains five models, each without one fifth of the data, and takes their
 mean. The models' scores on the fifth that they have not seen decide the choice and the threshold.
 
+--rate auto trains without a learning rate, by coin betting: no step size is chosen and none is
+searched for. It is for all algorithms that make steps of their own (stamp, spade, sgd-*,
+cost-search, one-vs-rest), for several classes and labels, and with --stream; it excludes
+--tune-steps, --step-scale, --radius and --lambda. A number is the first step size of the schedule
+of --steps.
+
 The data are read once and stored for the passes: in memory, or beyond 64 MiB in a temporary file.
 The same data, options and seed give the same bytes of the model file on every machine.
 

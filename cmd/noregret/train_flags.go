@@ -50,6 +50,12 @@ func checkSettings(flags *pflag.FlagSet, opt *classify.Options) error {
 			return outOfRange("--"+x.Name, v, x.Want)
 		}
 	}
+	if flags.Changed("steps") && flags.Changed("rate") &&
+		(opt.Config.Steps == classify.StepsBetting || opt.Config.Step == 0) {
+		return noregret.Errorf(noregret.Usage, "--rate",
+			"excludes --steps unless it is a number: auto chooses the steps "+
+				"itself")
+	}
 	return nil
 }
 

@@ -14,10 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/noregret/noregret/confseq"
-	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/internal/stat"
 )
 
 func main() {
@@ -190,64 +186,4 @@ func (w *world) found(runs, workers int) (median, most, never int, err error) {
 	}
 	slices.Sort(rounds)
 	return rounds[runs/2], rounds[runs*9/10], never, nil
-}
-
-// revenue measures how often the sequence of revenue misses its mean, and how wide it is at the
-// end.
-func revenue(out io.Writer, runs, _ int) error {
-	const units, rate, sigma = 200_000, 0.02, 1.8
-	fmt.Fprintf(out, "Revenue: %v of %d units, lognormal with sigma %v; looks after every 100 units, %d runs\n", rate,
-		units,
-		sigma, runs)
-	fmt.Fprintf(out, "%-24s%11s%11s%11s\n", "", "misses", "speaks", "half width")
-	for _, limit := range []float64{math.Inf(1), 500, 100, 25} {
-		missed, spoke, width := 0, 0, 0.0
-		mean := rate * cappedMean(sigma, limit)
-		for seed := range uint64(runs) {
-			r, out := random.New(seed, "revenue"), false
-			var s confseq.Sequence
-			low, high := math.Inf(-1), math.Inf(1)
-			for range units / 100 {
-				for range 100 {
-					x := 0.0
-					if r.Float64() < rate {
-						x = min(math.Exp(sigma*stat.Normal(r)), limit)
-					}
-					if err := s.Add(x); err != nil {
-						return err
-					}
-				}
-				from := math.Inf(-1)
-				if !math.IsInf(limit, 1) {
-					from = 0
-				}
-				low, high = s.Interval(0.05, from, limit)
-				out = out || mean < low || mean > high
-			}
-			if out {
-				missed++
-			}
-			if !math.IsInf(high, 1) {
-				spoke++
-				width += (high - low) / 2 / mean
-			}
-		}
-		name := "no range"
-		if !math.IsInf(limit, 1) {
-			name = fmt.Sprint("cap ", limit)
-		}
-		fmt.Fprintf(out, "%-24s%10.1f%%%10.1f%%%10.1f%%\n", name, 100*float64(missed)/float64(runs),
-			100*float64(spoke)/float64(runs), 100*width/float64(max(spoke, 1)))
-	}
-	return nil
-}
-
-// cappedMean is the mean of a lognormal number with median 1, capped.
-func cappedMean(sigma, limit float64) float64 {
-	if math.IsInf(limit, 1) {
-		return math.Exp(sigma * sigma / 2)
-	}
-	phi := func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
-	l := math.Log(limit) / sigma
-	return math.Exp(sigma*sigma/2)*phi(l-sigma) + limit*phi(-l)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 
 	"github.com/noregret/noregret/internal/testsize"
@@ -51,6 +52,34 @@ func TestBreachesAreFound(t *testing.T) {
 		}
 		if median > 25 || never > 0 {
 			t.Errorf("%d arms: %d rounds in the median, %d never", arms, median, never)
+		}
+	}
+}
+
+// TestRevenueHolds checks that the sequence of revenue without a cap misses the mean, and the
+// change, in at most 5 % of the runs, and that with a cap it is never trivial at the end.
+func TestRevenueHolds(t *testing.T) {
+	testsize.NoRace(t)
+	runs := testsize.Of(60, 20)
+	for _, w := range shops {
+		if w.units > 200_000 {
+			w.units = 1_000_000
+		}
+		missed, spoke := 0, 0
+		for _, v := range w.visits(runs, 1) {
+			if v.missed {
+				missed++
+			}
+			if !math.IsInf(v.half, 1) {
+				spoke++
+			}
+		}
+		t.Logf("%s, %d units: %d of %d runs missed, %d spoke", w.name, w.units, missed, runs, spoke)
+		if missed > runs/10 { // a probability of .003 of 20 and .02 of 60 runs if 5 % were missed
+			t.Errorf("%s, %d units: %d of %d runs missed", w.name, w.units, missed, runs)
+		}
+		if !math.IsInf(w.cap, 1) && spoke < runs {
+			t.Errorf("%s, %d units: %d of %d runs spoke", w.name, w.units, spoke, runs)
 		}
 	}
 }

@@ -1,0 +1,47 @@
+package definition
+
+import "fmt"
+
+// Notes returns sentences about what is allowed in a definition but weakens what its guardrails can
+// say: metrics without a bound on one observation. It returns nil if there is nothing to note.
+func Notes(d *Definition) (notes []string) {
+	for i := range d.Guardrails {
+		g := &d.Guardrails[i]
+		metric := unboundedMetric(d, g)
+		if metric == "" {
+			continue
+		}
+		text := fmt.Sprintf("guardrails[%d]: %s has neither a range nor a cap, so the verdicts are asymptotic, and "+
+			"there is none while a single unit has more than a 20th of the sum of squared deviations, as with "+
+			"revenue that few units carry", i, metric)
+		if g.Hard && d.LearnsControl() && !d.HoldsDeployed() {
+			text += "; arms without data get a hundredth of the units together, and no promise holds until they have " +
+				"some"
+		}
+		notes = append(notes, text)
+	}
+	return notes
+}
+
+// unboundedMetric returns the name of a metric for which a guardrail has no bound on one
+// observation, "" if there is none. A change of a ratio has none in any case, so its parts do not
+// matter.
+func unboundedMetric(d *Definition, g *Guardrail) string {
+	of := []int{d.MetricIndex(g.Metric)}
+	if r := d.RatioIndex(of[0]); r >= 0 {
+		limit, _, relative, _ := g.Limit()
+		if relative {
+			return ""
+		}
+		of = []int{d.Ratios()[r].Numerator}
+		if limit != 0 {
+			of = append(of, d.Ratios()[r].Denominator)
+		}
+	}
+	for _, m := range of {
+		if x := &d.Metrics[m]; x.Range == nil && x.Cap == nil {
+			return x.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,44 @@
+package definition
+
+import (
+	"strings"
+	"testing"
+)
+
+// A guardrail on a metric without a bound is noted: a cap or a range of the metric, or of both
+// parts of a ratio, is what it asks for.
+func TestNotes(t *testing.T) {
+	for _, c := range []struct {
+		revenue, views, guardrail string
+		want                      []string // parts of the only note, none for no note
+	}{
+		{"", "", "metric: revenue, min_change: -0.05", []string{"guardrails[0]: revenue has neither", "no promise"}},
+		{"", "", "metric: revenue, min: 1, hard: false", []string{"guardrails[0]: revenue has neither"}},
+		{", cap: 100", "", "metric: revenue, min_change: -0.05", nil},
+		{", range: [0, 500]", "", "metric: revenue, min_change: -0.05", nil},
+		{", cap: 100", "", "metric: each, min: 1, hard: false", []string{"guardrails[0]: views has neither"}},
+		{", cap: 100", ", range: [0, 9]", "metric: each, min: 1", nil},
+		{"", "", "metric: each, min_change: -0.05", nil},
+	} {
+		d, err := Parse("notes.yaml", []byte("name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\n"+
+			"control: {arm: a, share: 0.2}\nmetrics:\n  - {name: revenue"+c.revenue+"}\n  - {name: views, kind: count"+
+			c.views+"}\n  - {name: each, kind: ratio, numerator: revenue, denominator: views}\n"+
+			"objective: {goals: [{metric: views}]}\nguardrails: [{"+c.guardrail+"}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := Notes(d)
+		if len(notes) != min(len(c.want), 1) {
+			t.Errorf("%+v: %q", c, notes)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(notes[0], want) {
+				t.Errorf("%+v: %q", c, notes[0])
+			}
+		}
+		if len(c.want) == 1 && strings.Contains(notes[0], "promise") {
+			t.Errorf("%+v: %q", c, notes[0])
+		}
+	}
+}
