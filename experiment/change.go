@@ -93,7 +93,8 @@ func learningFields(d *definition.Definition) any {
 // are by arm, and it does not know those that are vetoed.
 func (x *experimentState) renewsLearner() bool {
 	d := x.roster.def
-	return d.Policy.Kind != "fixed" && !d.Contextual() && ((stopView{&x.roster}).anyVeto() || d.LearnsControl() && d.MaxShare != nil)
+	return d.Policy.Kind != "fixed" && !d.Contextual() &&
+		((stopView{&x.roster}).anyVeto() || d.LearnsControl() && d.MaxShare != nil)
 }
 
 func sameJSON(a, b any) bool {

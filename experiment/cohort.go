@@ -41,7 +41,7 @@ type cohort struct {
 	Mask   u64s `json:"mask"`   // of the metrics reported
 	Values f64s `json:"values"` // those metrics, in the order of their numbers, by row: width a row
 	contexts
-	width  int
+	width int
 	// contrasts caches the version's contrasts, nil if they must be computed again.
 	contrasts []contrasts
 	index     map[uint64]uint32
@@ -62,7 +62,8 @@ func newCohort(d *definition.Definition, version, round uint64, mixture []float6
 func (c *cohort) restore(d *definition.Definition) error {
 	c.width, c.contextual = len(d.Metrics), d.Contextual()
 	n := len(c.Unit)
-	fits := c.contexts.fit(d, n) && len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width && len(c.Stats) == len(c.Mixture)+1 &&
+	fits := c.contexts.fit(d, n) && len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width &&
+		len(c.Stats) == len(c.Mixture)+1 &&
 		len(c.Test.Prior) == len(c.Mixture) &&
 		(len(c.Centre) == 0 || len(c.Centre) == c.width) &&
 		(len(c.Later) == 0 || len(c.Later) == len(c.Stats)) && len(c.Sums.Missing) == c.width

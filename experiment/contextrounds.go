@@ -1,13 +1,21 @@
 package experiment
 
-import "github.com/noregret/noregret/policy"
+import (
+	"encoding/json"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
+)
 
 // linearNumbers bounds the numbers of the contextual policies that are kept of earlier versions, of
 // 8 bytes each. Tests lower it.
 var linearNumbers = 1 << 20
 
-// renewContextual begins a version with what a contextual policy has learned.
-func (x *experimentState) renewContextual(now int64, cause string, l *contextLearner) error {
+// contextRounds has the methods of an experiment that keep its contextual policy.
+type contextRounds struct{ *experimentState }
+
+// renew begins a version with what a contextual policy has learned.
+func (x contextRounds) renew(now int64, cause string, l *contextLearner) error {
 	linear, err := l.seal(&x.roster)
 	if err != nil {
 		return err
@@ -20,9 +28,9 @@ func (x *experimentState) renewContextual(now int64, cause string, l *contextLea
 	return x.renewLinear(now, cause, split, linear)
 }
 
-// carriedLinear returns the contextual policy of the running version for the arms of now, nil if
+// carried returns the contextual policy of the running version for the arms of now, nil if
 // there is none. An arm that came since has no share.
-func (x *experimentState) carriedLinear() (*policy.Linear, error) {
+func (x contextRounds) carried() (*policy.Linear, error) {
 	n := len(x.rounds.Versions)
 	if n == 0 || x.Status == policy.RolledBack {
 		return nil, nil
@@ -36,7 +44,7 @@ func (x *experimentState) carriedLinear() (*policy.Linear, error) {
 		same = same && next.Arms[k].Retired == was.Arms[k].Retired
 		live = live || !next.Arms[k].Retired
 	}
-	if l, ok := x.learning.learner.(*contextLearner); ok && !live { // all arms with a model are stopped
+	if l, ok := x.learning.learner.(*contextLearner); ok && !live { // no arm with a model is left
 		return l.seal(&x.roster)
 	}
 	if same {
@@ -61,4 +69,40 @@ func (x *rounds) forgetLinear() {
 			v.Linear, v.Forgotten = nil, true
 		}
 	}
+}
+
+// remaining returns the served mixture without retired arms.
+func (x contextRounds) remaining() []float64 {
+	p, left, active := x.rounds.served(len(x.roster.Arms)).Shares(), 0.0, 0.0
+	for k := range p {
+		if !x.roster.Arms[k].Active {
+			p[k] = 0
+			continue
+		}
+		left += p[k]
+		active++
+	}
+	for k := range p {
+		if x.roster.Arms[k].Active && !(left > 0) {
+			p[k] = 1 / active
+		}
+	}
+	return p
+}
+
+// vectorOf returns the vector of a decision's context: the given one, or that of the unit's
+// exposure.
+func (x contextRounds) vectorOf(t policy.Token, e *policy.Encoder, context json.RawMessage) ([]float64, error) {
+	if len(context) > 0 {
+		return e.Encode(nil, context)
+	}
+	v := make([]float64, e.Dim())
+	if c := x.joiner.cohortOf(t.Version); c != nil {
+		if row := c.find(t.Unit); row >= 0 && c.contexts.get(row, v) {
+			return v, nil
+		}
+	}
+	return nil, noregret.Errorf(noregret.NotFound, "context",
+		"the context of this decision is not kept, as the window "+
+			"of version %d has closed or the exposure was not reported: want the context", t.Version)
 }

@@ -80,7 +80,8 @@ func (c *contexts) copy() contexts {
 func (in *joinInput) encode(c *cohort, context json.RawMessage) ([]float64, error) {
 	if in.encoder == nil {
 		if len(context) > 0 {
-			return nil, noregret.BadInputf("context", "the policy %s does not look at it: want none", in.def.Policy.Kind)
+			return nil, noregret.BadInputf("context", "the policy %s does not look at it: want none",
+				in.def.Policy.Kind)
 		}
 		return nil, nil
 	}

@@ -42,12 +42,12 @@ func notKept(name string, n uint64, x *experimentState) error {
 	return e
 }
 
-// Explain explains the decision of a verified token. The context of a contextual decision is that of
-// the unit's exposure, which is kept until the window of its version has closed.
+// Explain explains the decision of a verified token. The context of a contextual decision is that
+// of the unit's exposure, which is kept until the window of its version has closed.
 func (s *State) Explain(t policy.Token) (*policy.Explanation, error) { return s.ExplainIn(t, nil) }
 
-// ExplainIn is [State.Explain] with the context of a contextual decision; nil for that of the unit's
-// exposure.
+// ExplainIn is [State.Explain] with the context of a contextual decision; nil for that of the
+// unit's exposure.
 func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (*policy.Explanation, error) {
 	p, err := s.PolicyAt(t.Experiment, t.Version)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (*policy.Expl
 	v := x.rounds.versionOf(t.Version)
 	e := p.Explain(t)
 	if p.Linear != nil && !e.HeldBack {
-		vector, err := x.vectorOf(t, p.Linear.Encoder(), context)
+		vector, err := contextRounds{x}.vectorOf(t, p.Linear.Encoder(), context)
 		if err != nil {
 			return nil, err
 		}
@@ -84,20 +84,4 @@ func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (*policy.Expl
 		}
 	}
 	return e, nil
-}
-
-// vectorOf returns the vector of a decision's context: the given one, or that of the unit's
-// exposure.
-func (x *experimentState) vectorOf(t policy.Token, e *policy.Encoder, context json.RawMessage) ([]float64, error) {
-	if len(context) > 0 {
-		return e.Encode(nil, context)
-	}
-	v := make([]float64, e.Dim())
-	if c := x.joiner.cohortOf(t.Version); c != nil {
-		if row := c.find(t.Unit); row >= 0 && c.contexts.get(row, v) {
-			return v, nil
-		}
-	}
-	return nil, noregret.Errorf(noregret.NotFound, "context", "the context of this decision is not kept, as the window "+
-		"of version %d has closed or the exposure was not reported: want the context", t.Version)
 }

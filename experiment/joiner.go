@@ -122,8 +122,9 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 	}
 	if vector != nil {
 		if n := x.terms(); n+len(vector) > openTerms {
-			return policy.Rejected, noregret.BadInputf("open_tokens", "the contexts of the units that wait for feedback "+
-				"have %d coordinates already, %d at most", n, openTerms)
+			return policy.Rejected, noregret.BadInputf("open_tokens",
+				"the contexts of the units that wait for feedback "+
+					"have %d coordinates already, %d at most", n, openTerms)
 		}
 	}
 	c, row, status, err := x.row(in, e)

@@ -19,7 +19,8 @@ func (x lifter) report(deployed []float64) policy.Lift {
 		return out
 	}
 	if x.roster.def.Contextual() {
-		out.Reason = "the policy " + x.roster.def.Policy.Kind + " gives the arms to different units, whose means do not " +
+		out.Reason = "the policy " + x.roster.def.Policy.Kind +
+			" gives the arms to different units, whose means do not " +
 			"compare"
 		return out
 	}

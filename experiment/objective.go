@@ -61,8 +61,8 @@ func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float6
 }
 
 // means returns the goal vector of each arm over its whole life, or nil without an objective. It
-// returns nil for a contextual policy, too: it gives the arms to different units, whose means do not
-// compare.
+// returns nil for a contextual policy, too: it gives the arms to different units, whose means do
+// not compare.
 func (x *roster) means() (means [][]float64, known []bool) {
 	if x.goals == nil || x.encoder != nil {
 		return nil, nil

@@ -16,7 +16,7 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 	case x.Status != policy.Paused:
 		return x.renew(now, cause)
 	case x.roster.def.Contextual():
-		return x.renewPaused(now, cause, x.remaining())
+		return x.renewPaused(now, cause, contextRounds{x}.remaining())
 	case x.roster.def.Policy.Kind == "fixed":
 		if len(retired) > 0 || !sameJSON(before.Policy, x.roster.def.Policy) {
 			return x.renew(now, cause) // a fixed split follows the definition
@@ -26,25 +26,6 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 		return x.renewPaused(now, cause, x.carried(before, retired))
 	}
 	return x.renewWith(now, cause, x.rounds.served(len(x.roster.Arms)))
-}
-
-// remaining returns the served mixture without retired arms.
-func (x *experimentState) remaining() []float64 {
-	p, left, active := x.rounds.served(len(x.roster.Arms)).Shares(), 0.0, 0.0
-	for k := range p {
-		if !x.roster.Arms[k].Active {
-			p[k] = 0
-			continue
-		}
-		left += p[k]
-		active++
-	}
-	for k := range p {
-		if x.roster.Arms[k].Active && !(left > 0) {
-			p[k] = 1 / active
-		}
-	}
-	return p
 }
 
 // renewPaused is renew for a mixture of a paused experiment, shrunk if guardrails require it.

@@ -67,7 +67,7 @@ func keepVersions(arms int) int { return min(max(versionCells/arms, 64), 2048) }
 // renew begins a new policy version: it seals the running cohort and adds the next one.
 func (x *experimentState) renew(now int64, cause string) error {
 	if l, ok := x.learning.learner.(*contextLearner); ok && x.Status != policy.RolledBack {
-		return x.renewContextual(now, cause, l)
+		return contextRounds{x}.renew(now, cause, l)
 	}
 	split, err := policy.NewSplit(x.mixture())
 	if err != nil {
@@ -78,7 +78,7 @@ func (x *experimentState) renew(now int64, cause string) error {
 
 // renewWith is renew with a given split. A contextual policy continues as it is.
 func (x *experimentState) renewWith(now int64, cause string, split *policy.Split) error {
-	linear, err := x.carriedLinear()
+	linear, err := contextRounds{x}.carried()
 	if err != nil {
 		return err
 	}

@@ -446,8 +446,9 @@ func (s *scenario) visit(words []string) Outcome {
 	return s.event(KindExposures, UnitsEvent{Experiment: s.name, Items: []UnitEvent{e}})
 }
 
-// visits runs "visits FIRST COUNT": units with an age from 0 to 99 and a land. The first arm pleases
-// the old, the second one the young, any other half of all. A tenth of the feedback is lost.
+// visits runs "visits FIRST COUNT": units with an age from 0 to 99 and a land. The first arm
+// pleases the old, the second one the young, any other half of all. A tenth of the feedback is
+// lost.
 func (s *scenario) visits(words []string) {
 	first, _ := strconv.Atoi(words[1])
 	count, _ := strconv.Atoi(words[2])

@@ -70,8 +70,8 @@ func (w *world) learnNews(rounds int) {
 	}
 }
 
-// TestDecideInContext: after some rounds the young get one arm and the old another, the propensity is
-// that of the policy for the context, and the log has the contexts.
+// TestDecideInContext: after some rounds the young get one arm and the old another, the propensity
+// is that of the policy for the context, and the log has the contexts.
 func TestDecideInContext(t *testing.T) {
 	w := newWorld(t)
 	w.apply(news)
@@ -116,7 +116,8 @@ func TestDecideInContext(t *testing.T) {
 	if e.Consistent {
 		t.Errorf("another context explains the decision: %+v", e)
 	}
-	if _, b := w.do("GET", "/v1/export?experiment=news", ""); !strings.Contains(string(b), `"c":{"age":10,"land":"de"}`) {
+	if _, b := w.do("GET", "/v1/export?experiment=news", ""); !strings.Contains(string(b),
+		`"c":{"age":10,"land":"de"}`) {
 		t.Errorf("the log has not the context: %s", b[len(b)-500:])
 	}
 	before, err := w.server.live.name()
@@ -129,15 +130,16 @@ func TestDecideInContext(t *testing.T) {
 	}
 }
 
-// TestContextsRefused: a context that does not fit is refused with its place, and nothing is logged.
+// TestContextsRefused: a context that does not fit is refused with its place, and nothing is
+// logged.
 func TestContextsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.apply(news)
 	w.apply(toy)
 	last := w.server.log.Stats().Last
 	for body, want := range map[string]string{
-		`{"units": [{"id": "a", "context": {"age": 1}}, {"id": "b", "context": {"age": 200}}]}`: "units[1].context.age: 200: " +
-			"want a number from 0 to 100",
+		`{"units": [{"id": "a", "context": {"age": 1}}, {"id": "b", "context": {"age": 200}}]}`: "units[1].context.age" +
+			": 200: want a number from 0 to 100",
 		`{"units": ["a"]}`: "units[0].context.age: missing",
 		`{"units": [{"id": "a", "context": {"age": 1, "shoes": 44}}]}`:  "units[0].context.shoes: unknown feature",
 		`{"units": [{"id": "a", "context": {"age": 1, "land": "it"}}]}`: "units[0].context.land",
@@ -159,7 +161,8 @@ func TestContextsRefused(t *testing.T) {
 	if got := w.server.log.Stats().Last; got != last {
 		t.Errorf("%d events, %d before", got, last)
 	}
-	if ds := w.decideIn("toy", policy.UnitContext{ID: "ann"}); ds[0].Token == "" || ds[0].Arm != w.decide("toy", "ann")[0].Arm {
+	if ds := w.decideIn("toy", policy.UnitContext{ID: "ann"}); ds[0].Token == "" ||
+		ds[0].Arm != w.decide("toy", "ann")[0].Arm {
 		t.Errorf("%+v", ds)
 	}
 	// After a rollback contexts are not looked at, and not refused.
@@ -172,7 +175,8 @@ func TestContextsRefused(t *testing.T) {
 	}
 }
 
-// TestOFREPContext: a flag takes the declared fields of the evaluation's context, and ignores others.
+// TestOFREPContext: a flag takes the declared fields of the evaluation's context, and ignores
+// others.
 func TestOFREPContext(t *testing.T) {
 	w := newWorld(t)
 	w.apply(strings.Replace(news, "round:", "exposure: immediate\nround:", 1))

@@ -78,7 +78,8 @@ func targetingKey(r *http.Request) (evaluation, *flagFailure, error) {
 	}
 	var unit string
 	if err := web.DecodeJSON(fields["targetingKey"], &unit); err != nil {
-		return none, &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"}, nil
+		return none, &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"},
+			nil
 	}
 	if err := policy.CheckUnit("context.targetingKey", unit); err != nil {
 		code := "INVALID_CONTEXT"
@@ -135,8 +136,8 @@ func (a *decisionAPI) flagOf(name string, e *entry, v *evaluation, now time.Time
 	return flag{name, reason, d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, shown, nil, err
 }
 
-// exposedUnit returns the item of the event of a used decision, with the context if the policy looked
-// at it.
+// exposedUnit returns the item of the event of a used decision, with the context if the policy
+// looked at it.
 func exposedUnit(t policy.Token, context json.RawMessage) experiment.UnitEvent {
 	u := experiment.UnitOf(t, nil)
 	u.Context = context

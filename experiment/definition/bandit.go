@@ -20,8 +20,8 @@ var policyKinds = slices.Concat([]string{"pasto", "fixed"}, banditKinds, policy.
 // tsallis-inf. Its reward is the objective, the weighted sum of the goals.
 func (d *Definition) Bandit() bool { return slices.Contains(banditKinds, d.Policy.Kind) }
 
-// checkBandit checks the definition of a bandit, with contexts or without: the parts that it has and
-// those that it cannot honour.
+// checkBandit checks the definition of a bandit, with contexts or without: the parts that it has
+// and those that it cannot honour.
 func checkBandit(d *Definition) error {
 	kind := d.Policy.Kind
 	switch {

@@ -79,7 +79,8 @@ func preset(v any) {
 // required lists the fields that every definition has, by type.
 var required = []string{
 	"Definition.name", "Definition.arms", "Definition.metrics", "Arm.name", "Arm.value", "Metric.name",
-	"Goal.metric", "Guardrail.metric", "Feature.name", "Feature.kind", "Control.arm", "Objective.goals", "Side.low", "Side.high", "Stage.share",
+	"Goal.metric", "Guardrail.metric", "Feature.name", "Feature.kind", "Control.arm", "Objective.goals", "Side.low",
+	"Side.high", "Stage.share",
 	"capForm.quantile", "capForm.of", "Plan.units_per_day", "Plan.expect", "Expectation.mean",
 }
 
