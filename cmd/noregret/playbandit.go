@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 
@@ -67,10 +66,7 @@ func (b *banditFlags) validate(game string) error {
 				strings.Join(f.games, " and "))
 		}
 	}
-	if len(b.rewards) != 2 || !(b.rewards[0] < b.rewards[1]) || math.IsInf(b.rewards[1]-b.rewards[0], 0) {
-		return noregret.Errorf(noregret.Usage, "--rewards", "%v: want two numbers, the lower one first", b.rewards)
-	}
-	return nil
+	return checkRewards(b.rewards)
 }
 
 // runBandits plays bandit algorithms.
