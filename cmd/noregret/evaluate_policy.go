@@ -94,7 +94,7 @@ func (o *evaluatePolicyOptions) AddFlags(f *pflag.FlagSet) {
 		"uniform, target, an arm or a JSON file; may be given more than once")
 	f.Float64SliceVar(&o.rewards, "rewards", o.rewards,
 		"lowest and highest reward; an export has its own range if the definition has one")
-	f.Float64Var(&o.maxWeight, "max-weight", o.maxWeight, "largest possible weight, at least 1; a larger one is an error")
+	f.Float64Var(&o.maxWeight, "max-weight", o.maxWeight, "largest possible weight, at least 1")
 	f.Float64Var(&o.clip, "clip", o.clip, "clipped: the largest weight, above 0")
 	f.Float64Var(&o.switchAt, "switch", o.switchAt, "switch: the weight above which predictions are used, above 0")
 	f.Float64Var(&o.confidence, "confidence", o.confidence, "confidence of the intervals, between 0 and 1")
@@ -231,7 +231,8 @@ type candidate struct {
 // candidate finds the policy that a value of --policy names.
 func (o *evaluatePolicyOptions) candidate(a *app, name string, facts *logFacts) (*candidate, error) {
 	options := offpolicy.Options{
-		Arms: facts.arms, Low: o.rewards[0], High: o.rewards[1], MaxWeight: o.maxWeight, Clip: o.clip, Switch: o.switchAt,
+		Arms: facts.arms, Low: o.rewards[0], High: o.rewards[1], MaxWeight: o.maxWeight, Clip: o.clip,
+		Switch: o.switchAt,
 	}
 	e, err := offpolicy.NewEvaluator(options)
 	if err != nil {
@@ -303,7 +304,8 @@ func (c *candidate) add(r *offpolicy.Row) error {
 	p := c.p
 	if p == nil {
 		if p = r.Target; len(p) == 0 {
-			return noregret.BadInputf("", "the row has no probabilities of a target policy, which --policy target needs")
+			return noregret.BadInputf("",
+				"the row has no probabilities of a target policy; --policy target needs them")
 		}
 	}
 	return c.evaluator.Add(r, p, nil)
