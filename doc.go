@@ -31,6 +31,7 @@
 //     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
 //     bandit/offpolicy estimates the value of a policy from decisions that another one made.
+//     bandit/contextual learns which arm is best in a context.
 //   - pasto/scenario holds the scenarios with known truth in which learners are measured, and
 //     pasto/arena families of users' problems with peers.
 //

@@ -23,9 +23,12 @@ const (
 // LinearKinds are the kinds of contextual policies.
 func LinearKinds() []string { return []string{LinUCB, LinThompson, SquareCB} }
 
-// maxNumbers is the greatest number of factors' entries in one policy, so that its JSON form stays
+// MaxAlpha is the greatest multiple of the widths.
+const MaxAlpha = 1e40
+
+// MaxNumbers is the greatest number of factors' entries in one policy, so that its JSON form stays
 // below its greatest size.
-const maxNumbers = 1 << 22
+const MaxNumbers = 1 << 22
 
 // Linear is a contextual policy: a pure function of a vector x, which an [Encoder] makes of the
 // unit's context. Each arm k has the score s_k = ⟨x, m_k⟩, its estimated reward, and for lin-ucb
@@ -51,7 +54,7 @@ type Linear struct {
 	Kind string `json:"kind"`
 	// Features are the declarations of the encoder.
 	Features []Feature `json:"features"`
-	// Alpha is the multiple of the widths, in [0, 1e6].
+	// Alpha is the multiple of the widths, in [0, MaxAlpha].
 	Alpha float64 `json:"alpha"`
 	// Gamma is the rate of the inverse gaps, in [0, 1e100].
 	Gamma float64 `json:"gamma"`
@@ -120,7 +123,7 @@ func (l *Linear) Prepare(arms int) error {
 	for _, c := range []struct {
 		place       string
 		value, most float64
-	}{{"alpha", l.Alpha, 1e6}, {"gamma", l.Gamma, 1e100}, {"floor", l.Floor, 1}} {
+	}{{"alpha", l.Alpha, MaxAlpha}, {"gamma", l.Gamma, 1e100}, {"floor", l.Floor, 1}} {
 		if !(c.value >= 0 && c.value <= c.most) {
 			return noregret.BadInputf("linear."+c.place, "%v: want a number from 0 to %v", c.value, c.most)
 		}
@@ -143,9 +146,9 @@ func (l *Linear) Prepare(arms int) error {
 	switch {
 	case live == 0:
 		return noregret.BadInputf("linear.arms", "all are retired: one must not be")
-	case numbers > maxNumbers:
+	case numbers > MaxNumbers:
 		return noregret.BadInputf("linear.arms", "%d arms with %d coordinates need %d numbers: want at most %d; "+
-			"use fewer features, fewer buckets or squarecb", live, e.Dim(), numbers, maxNumbers)
+			"use fewer features, fewer buckets or squarecb", live, e.Dim(), numbers, MaxNumbers)
 	}
 	l.encoder, l.live = e, live
 	return nil

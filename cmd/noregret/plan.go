@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -132,6 +133,12 @@ func writePlan(w io.Writer, r *plan.Result) error {
 		if err := g.write(w); err != nil {
 			return err
 		}
+		if slices.ContainsFunc(r.Guardrails, func(g plan.Guardrail) bool { return g.Prevented }) {
+			if _, err := fmt.Fprintln(w, "\nNo breach is expected of hard guardrails: arms get only what these leave "+
+				"room for."); err != nil {
+				return err
+			}
+		}
 	}
 	g := table{}
 	head := []string{"\nsmallest effect of one arm", "mean", "deviation"}
@@ -157,8 +164,8 @@ func writePlan(w io.Writer, r *plan.Result) error {
 	if r.Gain == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days in closed form, %s simulated\n",
-		percent(r.Gain.Improvement), days(r.Gain.Days.ClosedForm), days(r.Gain.Days.Simulated))
+	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days in closed form, %s "+
+		"simulated\n", percent(r.Gain.Improvement), days(r.Gain.Days.ClosedForm), days(r.Gain.Days.Simulated))
 	return err
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/stat"
 )
 
 // closedForm computes the plan in closed form, from confidence sequences at the expected sums.
@@ -28,7 +30,7 @@ func (c *closedForm) group(metric int, n, change float64) confseq.Group {
 	m := mean(c.d, metric)
 	v := variance(c.d, metric)
 	g := confseq.Group{N: n, Mean: m + float64(change*math.Abs(m)), Per: 1, Square: float64(n * v)}
-	g.Farthest = float64(3 * math.Sqrt(v))
+	g.Farthest = c.farthest(metric, n)
 	if r := c.d.RatioIndex(metric); r >= 0 {
 		g.Per = mean(c.d, c.d.Ratios()[r].Denominator)
 		g.Mean *= g.Per
@@ -36,10 +38,30 @@ func (c *closedForm) group(metric int, n, change float64) confseq.Group {
 	return g
 }
 
+// farthest returns the typical largest deviation of n values from their mean: 3 standard
+// deviations, or of log-normal values the one that a single value exceeds on average.
+func (c *closedForm) farthest(metric int, n float64) float64 {
+	e := c.d.Plan.Expect[c.d.Metrics[metric].Name]
+	if e.Rate == nil || c.d.RatioIndex(metric) >= 0 {
+		return float64(3 * math.Sqrt(variance(c.d, metric)))
+	}
+	low, high := 0.0, 10.0
+	for range 40 {
+		if z := (low + high) / 2; float64(float64(n**e.Rate)*stat.NormalBelow(-z)) > 1 {
+			low = z
+		} else {
+			high = z
+		}
+	}
+	_, most := c.d.Metrics[metric].Counted()
+	return min(float64(e.Mean / *e.Rate * portable.Exp(float64(*e.Sigma*high)-float64(*e.Sigma**e.Sigma)/2)), most)
+}
+
 // width returns the width of the range of one observation, +Inf without one.
 func (c *closedForm) width(metric int) float64 {
-	if r := c.d.Metrics[metric].Range; len(r) == 2 {
-		return r[1] - r[0]
+	if m := &c.d.Metrics[metric]; m.Range != nil || m.Cap != nil {
+		low, high := m.Counted()
+		return high - low
 	}
 	return math.Inf(1)
 }
@@ -114,10 +136,17 @@ func (c *closedForm) guardrail(g *definition.Guardrail) Guardrail {
 		}
 		return high <= 0, low > 0
 	}
-	out.Held.ClosedForm = c.after(metric, first(func(days float64) bool {
-		held, _ := inside(days, expected)
-		return held
-	}))
+	if out.Prevented = guarded(c.d, g); out.Prevented && relative {
+		out.Held.ClosedForm = newCourse(c).held(metric, limit, alpha, up)
+	} else {
+		out.Held.ClosedForm = c.after(metric, first(func(days float64) bool {
+			held, _ := inside(days, expected)
+			return held
+		}))
+	}
+	if out.Prevented {
+		return out
+	}
 	out.Breached.ClosedForm = c.after(metric, first(func(days float64) bool { _, b := inside(days, broken); return b }))
 	return out
 }
@@ -151,8 +180,8 @@ func (c *closedForm) level(metric int, days, value, limit, alpha float64) (low, 
 	if r := c.d.RatioIndex(metric); r >= 0 { // numerator − limit·denominator
 		value = float64((value - limit) * mean(c.d, c.d.Ratios()[r].Denominator))
 		limit = 0
-	} else if r := c.d.Metrics[metric].Range; len(r) == 2 {
-		least, most = r[0], r[1]
+	} else if m := &c.d.Metrics[metric]; m.Range != nil || m.Cap != nil {
+		least, most = m.Counted()
 	} else if c.d.Metrics[metric].Kind == "count" {
 		least = 0
 	}
@@ -203,19 +232,6 @@ func (c *closedForm) smallest(metric int, days float64) *float64 {
 // gain computes when the best arm has most of the traffic.
 func (c *closedForm) gain() *Gain {
 	out := &Gain{Improvement: c.d.Plan.Improvement}
-	gap, v, slow := 0.0, 0.0, 0
-	for _, g := range c.d.Objective.Goals {
-		metric := c.d.MetricIndex(g.Metric)
-		if slow == 0 || c.waits(metric) {
-			slow = metric
-		}
-		gap += float64(g.Weight * float64(out.Improvement*math.Abs(mean(c.d, metric))))
-		v += float64(float64(g.Weight*g.Weight) * variance(c.d, metric))
-	}
-	if gap > 0 {
-		const z = 2
-		each := float64(z*z) * float64(2*v) / float64(gap*gap)
-		out.Days.ClosedForm = c.after(slow, some(each/float64(c.units*c.shares.Arm)))
-	}
+	out.Days.ClosedForm = newCourse(c).gain()
 	return out
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -50,6 +52,10 @@ type Guardrail struct {
 	// guardrail is called breached if what is served has that value, the control's share included.
 	Broken   float64 `json:"broken"`
 	Breached Time    `json:"breached"`
+	// Prevented says that the policy holds the guardrail in what it serves: arms that break it get
+	// no more than there is room for, so that no breach is expected and Breached has no closed
+	// form.
+	Prevented bool `json:"prevented"`
 }
 
 // Time is a number of days by both methods; nil where it is beyond ten years or, in simulation,
@@ -75,9 +81,10 @@ type Effect struct {
 // by Improvement and the others are like the control.
 type Gain struct {
 	Improvement float64 `json:"improvement"`
-	// Days is when 90 % of the gain is served. In closed form, with units split evenly, it is when
-	// the other arms are two standard errors below the best; in simulation, when the mean over runs
-	// stays at 90 % or more.
+	// Days is when 90 % of the gain is served. In closed form, without noise, the arms get as much
+	// as hard guardrails leave room for by what is known, evenly until the others are two standard
+	// errors below the best, and then it alone. In simulation it is the first day on which the mean
+	// over runs is at 90 % or more.
 	Days Time `json:"days"`
 	// Curve is the served share of the gain by day, the mean over runs; empty without a simulation.
 	Curve []Point `json:"curve,omitempty"`
@@ -164,7 +171,29 @@ func mean(d *definition.Definition, metric int) float64 {
 		parts := d.Ratios()[r]
 		return mean(d, parts.Numerator) / mean(d, parts.Denominator)
 	}
-	return d.Plan.Expect[d.Metrics[metric].Name].Mean
+	e, m := d.Plan.Expect[d.Metrics[metric].Name], &d.Metrics[metric]
+	if e.Rate != nil {
+		first, _ := lognormal(&e, m)
+		return float64(*e.Rate * first)
+	}
+	return e.Mean
+}
+
+// lognormal returns the first two moments of a value other than 0, as it counts: capped by the
+// metric's cap or range.
+func lognormal(e *definition.Expectation, m *definition.Metric) (first, second float64) {
+	size, sigma := e.Mean / *e.Rate, *e.Sigma
+	first, second = size, float64(float64(size*size)*portable.Exp(float64(sigma*sigma)))
+	if m.Range == nil && m.Cap == nil {
+		return first, second
+	}
+	_, most := m.Counted()
+	// The logarithm of the cap in standard deviations above the logarithm's mean.
+	z := (portable.Log(most/size) + float64(sigma*sigma)/2) / sigma
+	above := stat.NormalBelow(-z)
+	first = float64(first*stat.NormalBelow(z-sigma)) + float64(most*above)
+	second = float64(second*stat.NormalBelow(z-float64(2*sigma))) + float64(float64(most*most)*above)
+	return first, second
 }
 
 // variance returns the variance of one unit's value; for a ratio, that of numerator −
@@ -175,6 +204,11 @@ func variance(d *definition.Definition, metric int) float64 {
 		return variance(d, parts.Numerator) + float64(float64(ratio*ratio)*variance(d, parts.Denominator))
 	}
 	e := d.Plan.Expect[d.Metrics[metric].Name]
+	if e.Rate != nil {
+		first, second := lognormal(&e, &d.Metrics[metric])
+		first = float64(*e.Rate * first)
+		return float64(*e.Rate*second) - float64(first*first)
+	}
 	sd := e.Deviation(&d.Metrics[metric])
 	return float64(sd * sd)
 }

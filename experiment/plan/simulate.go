@@ -97,13 +97,14 @@ func average(curves [][]Point) []Point {
 	return out
 }
 
-// reached returns the day from which the curve stays at 90 % or more, or nil.
+// reached returns the first day on which the curve is at 90 % or more, or nil.
 func reached(curve []Point) *float64 {
-	var day *float64
-	for i := len(curve) - 1; i >= 0 && curve[i].Gain >= 0.9; i-- {
-		day = &curve[i].Day
+	for i := range curve {
+		if curve[i].Gain >= 0.9 {
+			return &curve[i].Day
+		}
 	}
-	return day
+	return nil
 }
 
 // world is a run of the simulation.
@@ -191,7 +192,7 @@ func (x *world) set(row []float64, m int, v float64) {
 		parts := x.d.Ratios()[r]
 		row[m], v, m = v, float64(v*row[parts.Denominator]), parts.Numerator
 	}
-	low, high := x.d.Metrics[m].Interval()
+	low, high := x.d.Metrics[m].Counted()
 	row[m] = min(max(v, low), high)
 }
 
@@ -319,20 +320,27 @@ func (x *world) sums(version, sequence uint64, shares []float64) policy.Aggregat
 }
 
 // draw draws the sums of n units of a metric with the given mean. The spread is in proportion to
-// the mean.
+// the mean. Of log-normal values their number is, so that a cap stays in its place.
 func draw(r *random.Source, m *definition.Metric, e *definition.Expectation, mean float64, n int64) policy.Sums {
 	units := float64(n)
 	switch {
 	case e.Rate != nil:
-		s := policy.Sums{N: n}
-		size := mean / *e.Rate
-		for range int64(stat.Binomial(r, n, *e.Rate)) {
-			v := float64(size * portable.Exp(float64(*e.Sigma*stat.Normal(r))-float64(float64(*e.Sigma**e.Sigma)/2)))
-			if len(m.Range) == 2 {
-				v = min(max(v, m.Range[0]), m.Range[1])
+		var s policy.Sums
+		_, most := m.Counted()
+		first, _ := lognormal(e, m)
+		some := int64(stat.Binomial(r, n, min(mean/first, 1)))
+		size := e.Mean / *e.Rate
+		for range some {
+			s.Add(
+				min(float64(size*portable.Exp(float64(*e.Sigma*stat.Normal(r))-float64(float64(*e.Sigma**e.Sigma)/2))),
+					most))
+		}
+		if rest := n - some; rest > 0 {
+			low, high := 0.0, 0.0
+			if some > 0 {
+				high = *s.High
 			}
-			s.Sum += v
-			s.Squares += float64(v * v)
+			s.N, s.Low, s.High = n, &low, &high
 		}
 		return s
 	case e.SD == nil && len(m.Range) == 2 && m.Range[1] == 1:
@@ -344,7 +352,7 @@ func draw(r *random.Source, m *definition.Metric, e *definition.Expectation, mea
 	}
 	sd := *e.SD
 	sum := float64(units*mean) + float64(sd*float64(math.Sqrt(units)*stat.Normal(r)))
-	low, high := m.Interval()
+	low, high := m.Counted()
 	sum = min(max(sum, float64(units*low)), float64(units*high))
 	spread := float64(sd*sd) * max(units+float64(math.Sqrt(2*units)*stat.Normal(r)), 0)
 	at := sum / units

@@ -1,0 +1,23 @@
+// Package contextual learns which of K arms is best in a context: a vector x of features that is
+// known before the choice.
+//
+// # The problem
+//
+// In each round a context comes, the learner chooses an arm and sees the reward of that arm alone.
+// The expected reward of arm k is assumed to be nearly linear in x. The regret compares with the
+// arm that is best in each context, not with one best arm: so a contextual bandit learns that young
+// visitors like one page and older ones another.
+//
+// # The learner of the decision service
+//
+// A [Learner] has one ridge regression for each arm. Observe takes rewards in any order; Seal
+// returns a policy.Linear, which decides for units and their contexts with exact propensities, in
+// any process. The rule is one of three:
+//
+//   - lin-ucb, the arm of the largest upper confidence bound (Li, Chu, Langford and Schapire 2010);
+//   - lin-thompson, each arm with the probability that it is best (Thompson 1933; Agrawal and Goyal
+//     2013);
+//   - squarecb, inverse gap weighting of any regression (Abe and Long 1999; Foster and Rakhlin 2020).
+//
+// Everything is deterministic given the calls. Nothing here is safe for concurrent use.
+package contextual

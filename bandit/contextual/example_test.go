@@ -1,0 +1,50 @@
+package contextual_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/noregret/noregret/bandit/contextual"
+	"github.com/noregret/noregret/policy"
+)
+
+// Young visitors like the first page, older ones the second. The learner finds out.
+func ExampleLearner() {
+	l, err := contextual.NewLearner(contextual.Options{
+		Kind: policy.LinThompson, Arms: 2,
+		Features: []policy.Feature{{Name: "age", Kind: policy.Number, Range: policy.Range{0, 100}}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for i := range 1000 {
+		age, arm := i%100, i/100%2
+		reward := float64((i / 7) % 2) // noise
+		if (age < 50) == (arm == 0) {
+			reward++
+		}
+		x, err := l.Encoder().Encode(nil, json.RawMessage(fmt.Sprintf(`{"age": %d}`, age)))
+		if err != nil {
+			panic(err)
+		}
+		if err := l.Observe(arm, x, reward, 1); err != nil {
+			panic(err)
+		}
+	}
+	p, err := l.Seal()
+	if err != nil {
+		panic(err)
+	}
+	for _, age := range []string{"20", "49", "80"} {
+		x, err := p.Encoder().Encode(nil, json.RawMessage(`{"age": `+age+`}`))
+		if err != nil {
+			panic(err)
+		}
+		shares, err := p.Distribution(nil, x)
+		fmt.Printf("%s: %.3f %v\n", age, shares, err)
+	}
+	// Output:
+	// 20: [1.000 0.000] <nil>
+	// 49: [0.683 0.317] <nil>
+	// 80: [0.000 1.000] <nil>
+}

@@ -1,0 +1,263 @@
+package plan
+
+import (
+	"math"
+	"time"
+
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/portable"
+)
+
+// course is the expected course of a learned experiment, without noise, round by round. The arms
+// get as much as the hard guardrails leave room for: all arms the same until the best one is two
+// standard errors above the others, and then it alone. At the beginning of a round the units are
+// known whose windows have closed.
+//
+// It leaves out noise, the ramp and bounds on shares, and that a policy takes less than all the
+// room to explore.
+type course struct {
+	*closedForm
+	rooms   []room
+	gap     float64 // in the objective, of the best arm
+	spread  float64 // variance of a unit's value of the objective
+	lag     float64 // days from the end of a round until its windows have closed
+	step    float64 // days
+	history []units // by the end of each round, the oldest first
+	known   int     // what closed returned last
+}
+
+// units are numbers of units by a day: of the control, of the best arm, and of each other arm.
+type units struct{ day, control, best, other float64 }
+
+// room describes a hard guardrail. Values are in units of the metric and larger ones are better.
+type room struct {
+	relative bool
+	// control is what the control arm is above the limit; of a change, the size of its mean.
+	control float64
+	// change is the relative change that is allowed, above 0.
+	change float64
+	// best is what the best arm is above the control arm.
+	best     float64
+	variance float64 // of a unit
+	// worst is the slack of an arm of which nothing is known: the end of the metric's range less
+	// the limit; of a change less the control's mean. It is −Inf without a range.
+	worst float64
+	// early says that a change leaves room before anything is known about the control, as the range
+	// begins at 0.
+	early bool
+	alpha float64 // level of the learner's bounds
+}
+
+// Constants of the learner's bounds (package confident). The test against the simulation fails if
+// they differ much.
+const (
+	unboundedShare = 0.01 // share of all arms without data together where a metric has no range
+	tightUnits     = 300  // number of units at which bounds are the tightest
+	leastAnchor    = 0.1  // part of the control's mean that counts at least
+)
+
+// guarded reports whether the policy holds a guardrail in what it serves.
+func guarded(d *definition.Definition, g *definition.Guardrail) bool {
+	return g.Hard && d.LearnsControl() && !d.HoldsDeployed()
+}
+
+// newCourse returns the course of a definition at its beginning.
+func newCourse(c *closedForm) *course {
+	const day = float64(24 * time.Hour)
+	x := &course{
+		closedForm: c, step: float64(c.d.Round.Length) / day, lag: float64(c.d.AttributionWindow) / day,
+		history: []units{{}},
+	}
+	if c.d.Objective != nil {
+		for _, g := range c.d.Objective.Goals {
+			metric := c.d.MetricIndex(g.Metric)
+			x.gap += float64(g.Weight * float64(c.d.Plan.Improvement*math.Abs(mean(c.d, metric))))
+			x.spread += float64(float64(g.Weight*g.Weight) * variance(c.d, metric))
+		}
+	}
+	hard, alpha := 0, 0.05
+	for i := range c.d.Guardrails {
+		if g := &c.d.Guardrails[i]; guarded(c.d, g) {
+			hard, alpha = hard+1, min(alpha, g.Alpha)
+		}
+	}
+	for i := range c.d.Guardrails {
+		if g := &c.d.Guardrails[i]; guarded(c.d, g) {
+			r := c.room(g)
+			r.alpha = alpha / float64((c.arms+1)*hard)
+			x.rooms = append(x.rooms, r)
+		}
+	}
+	return x
+}
+
+// room describes a hard guardrail.
+func (c *closedForm) room(g *definition.Guardrail) room {
+	limit, up, relative, _ := g.Limit()
+	metric, sign := c.d.MetricIndex(g.Metric), 1.0
+	if !up {
+		sign = -1
+	}
+	y := mean(c.d, metric)
+	r := room{relative: relative, variance: variance(c.d, metric), worst: math.Inf(-1)}
+	scale, low, high := 1.0, math.Inf(-1), math.Inf(1)
+	if i := c.d.RatioIndex(metric); i >= 0 { // numerator − limit·denominator
+		scale = mean(c.d, c.d.Ratios()[i].Denominator)
+	} else if m := &c.d.Metrics[metric]; m.Range != nil || m.Cap != nil {
+		low, high = m.Counted()
+	}
+	end := low
+	if !up {
+		end = high
+	}
+	r.best = float64(sign * float64(scale*(c.improved(metric)-y)))
+	if relative {
+		r.control, r.change = float64(scale*math.Abs(y)), -float64(sign*limit)
+		if r.worst = float64(sign * (end - y)); math.IsNaN(r.worst) {
+			r.worst = math.Inf(-1)
+		}
+		r.early = up && low == 0 && r.worst > math.Inf(-1)
+	} else {
+		r.control = float64(sign * float64(scale*(y-limit)))
+		r.worst = float64(sign * (end - limit))
+	}
+	return r
+}
+
+// improved returns the mean of a metric under the best arm.
+func (c *closedForm) improved(metric int) float64 {
+	y := mean(c.d, metric)
+	if c.d.Objective == nil {
+		return y
+	}
+	for _, g := range c.d.Objective.Goals {
+		if c.d.MetricIndex(g.Metric) == metric {
+			better := float64(c.d.Plan.Improvement * math.Abs(y))
+			if c.d.Metrics[metric].Direction == "down" {
+				better = -better
+			}
+			low, high := c.d.Metrics[metric].Counted()
+			return min(max(y+better, low), high)
+		}
+	}
+	return y
+}
+
+// radius returns by how much an estimate with this squared error, worth n units, may be off at any
+// time: the normal mixture's boundary (Robbins 1970) of the learner.
+func (r *room) radius(n, square float64) float64 {
+	z := 2 * (1 + tightUnits/n) * portable.Log(math.Sqrt(1+n/tightUnits)/(2*r.alpha)+1)
+	return math.Sqrt(float64(z * square))
+}
+
+// slacks returns by how much the control, the best arm and another arm surely hold the guardrail
+// after so many units.
+func (r *room) slacks(u units) (control, best, other float64) {
+	worst := r.worst
+	if !r.relative {
+		if u.control > 0 {
+			control = max(r.control-r.radius(u.control, r.variance/u.control), 0)
+		}
+		return control, r.slack(worst, r.control+r.best, u.best, 0, u), r.slack(worst, r.control, u.other, 0, u)
+	}
+	if !(u.control > 0) {
+		if r.early { // in proportion to the control's mean, whatever that is
+			return r.change, r.change - 1, r.change - 1
+		}
+		return 0, worst, worst
+	}
+	off := r.radius(u.control, r.variance/u.control)
+	control = float64(r.change * max(r.control-off, float64(leastAnchor*r.control)))
+	worst += control
+	return control, r.slack(worst, control+r.best, u.best, 1, u), r.slack(worst, control, u.other, 1, u)
+}
+
+// slack returns the slack of an arm of n units whose mean has the given one; compared is 1 if it is
+// compared with the control, and 0 otherwise.
+func (r *room) slack(worst, expected, n, compared float64, u units) float64 {
+	if !(n > 0) {
+		return worst
+	}
+	square := r.variance/n + float64(compared*(r.variance/u.control))
+	return max(worst, expected-r.radius(r.variance/square, square))
+}
+
+// most returns the largest share of a mixture whose slack is x beside the control's.
+func most(control, x float64) float64 {
+	switch {
+	case x >= 0:
+		return 1
+	case !(control > 0):
+		return 0
+	}
+	return control / (control - x)
+}
+
+// shares returns the shares of the best arm and of each other arm, given what is known.
+func (x *course) shares(known units) (best, other float64) {
+	left, arms := 1-x.closedForm.shares.Control, float64(x.arms)
+	even, alone, unbounded := left, left, false
+	for i := range x.rooms {
+		control, b, o := x.rooms[i].slacks(known)
+		unbounded = unbounded || math.IsInf(o, -1)
+		even = min(even, most(control, (b+float64((arms-1)*o))/arms))
+		alone = min(alone, most(control, b))
+	}
+	if unbounded {
+		even = min(left, unboundedShare)
+	} else if x.identified(known) {
+		return alone, 0
+	}
+	return even / arms, even / arms
+}
+
+// identified reports whether the best arm is two standard errors above the others, or above the
+// control if there are none.
+func (x *course) identified(u units) bool {
+	other := u.other
+	if x.arms == 1 {
+		other = u.control
+	}
+	return u.best > 0 && other > 0 &&
+		float64(x.gap*x.gap) >= float64(4*float64(x.spread*(1/u.best+1/other)))
+}
+
+// closed returns the index of the last entry of the history whose windows have closed.
+func (x *course) closed() int {
+	last := x.history[len(x.history)-1]
+	for x.known+1 < len(x.history) && x.history[x.known+1].day <= last.day-x.lag {
+		x.known++
+	}
+	return x.known
+}
+
+// next plays a round and returns the share of the best arm. Late rounds are played several at once.
+func (x *course) next() (best float64) {
+	last := x.history[len(x.history)-1]
+	best, other := x.shares(x.history[x.closed()])
+	step := x.step
+	if late := last.day / 500; late > step {
+		step = late
+	}
+	n := float64(x.units * step)
+	others := float64(other * float64(x.arms-1))
+	x.history = append(x.history, units{
+		last.day + step, last.control + float64(n*(1-best-others)), last.best + float64(n*best),
+		last.other + float64(n*other),
+	})
+	return best
+}
+
+// gain returns the day at whose end the best arm has 90 % of what the control leaves, nil if that
+// is beyond ten years.
+func (x *course) gain() *float64 {
+	if !(x.gap > 0) {
+		return nil
+	}
+	for x.history[len(x.history)-1].day < longest {
+		if best := x.next(); best >= float64(0.9*(1-x.closedForm.shares.Control)) {
+			return some(x.history[len(x.history)-1].day)
+		}
+	}
+	return nil
+}
