@@ -75,8 +75,10 @@ func TestTrials(t *testing.T) {
 	if err := run(context.Background(), &out, o); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"### women: Thompson from the uniform log", "| ips | 333.33 | ",
-		"Own log: 750.00 ± "} {
+	for _, want := range []string{
+		"### women: Thompson from the uniform log", "| ips | 333.33 | ",
+		"Own log: 750.00 ± ",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
