@@ -37,7 +37,7 @@ must hold the probability with which each arm was chosen.
 
 --policy is uniform, target (the probabilities that the log itself holds on every row), an arm, or a
 JSON file: a list with a probability for each arm, or an object of arms and probabilities. It may be
-given several times. Without it the policy is target if all rows have one, else uniform.
+given several times. Without it the policy is target if all rows of a file have one, else uniform.
 
 Five estimators are shown: importance weights (ips), self-normalized, clipped (--clip), doubly
 robust, and switch (--switch). The package documentation of bandit/offpolicy explains them; begin

@@ -16,7 +16,7 @@ func TestEvaluatePolicyRefuses(t *testing.T) {
 		refusal{"evaluate-policy x --max-weight 0", "--max-weight: 0 is out of range"},
 		refusal{"evaluate-policy x --rewards 1,0", "--rewards: [1 0]: want two numbers"},
 		refusal{"evaluate-policy x --format xml", `invalid argument "xml" for "--format" flag: want auto or csv`},
-		refusal{"evaluate-policy -", "--arms: standard input is read once"},
+		refusal{"evaluate-policy -", "--arms: standard input or a pipe is read once"},
 	)
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -47,7 +48,8 @@ Its format is recognised by its first line, or given by --format:
   export  what "noregret log export" prints; --experiment and --metric choose among several
 
 Arms are numbered from 0; those of an export have names. The number of arms is read off the log,
-which takes one more pass, unless --arms gives it. Standard input is read once: give --arms.`
+which takes one more pass, unless --arms gives it. Standard input and pipes are read once: give
+--arms.`
 
 // addFlags declares the flags.
 func (l *logFlags) addFlags(f *pflag.FlagSet) {
@@ -86,11 +88,15 @@ const mostArms = 1 << 20
 // survey finds out what a command must know before it reads the log: the number of arms, and the
 // names and the range of an export. It reads the log once, unless --arms gives all of that.
 func (a *app) survey(ctx context.Context, l *logFlags, path string) (*logFacts, error) {
-	if l.arms > 0 && l.format != formatAuto && l.format != formatExport || path == stdName {
-		if l.arms == 0 || l.format == formatExport {
-			return nil, noregret.Errorf(noregret.Usage, "--arms",
-				"standard input is read once: give the number of arms, and an export as a file")
-		}
+	once := path == stdName
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		once = true
+	}
+	if once && (l.arms == 0 || l.format == formatExport) {
+		return nil, noregret.Errorf(noregret.Usage, "--arms",
+			"standard input or a pipe is read once: give the number of arms, and an export as a file")
+	}
+	if once || l.arms > 0 && l.format != formatAuto && l.format != formatExport {
 		return &logFacts{arms: l.arms}, nil
 	}
 	facts, err := a.eachRow(ctx, l, path, func(*offpolicy.Row) error { return nil })
