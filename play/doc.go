@@ -28,10 +28,10 @@
 // # Bandits
 //
 // [RunBandits] does the same for bandit algorithms, which see only the loss of the arm that they
-// pull. [BanditGames] lists their games: losses with given means, adversaries, the losses of a
-// file, the decisions of a log. A [BanditResult] has the mean pseudo-regret over the runs with its
-// standard error, the theorem's bound of the expected regret and the lower bound of Lai and
-// Robbins.
+// pull. [Bandits] lists them, and [BanditGames] their games: losses with given means, adversaries,
+// the losses of a file, the decisions of a log. A [BanditResult] has the mean pseudo-regret over
+// the runs with its standard error, the theorem's bound of the expected regret and the lower bound
+// of Lai and Robbins.
 //
 // # User-defined learners and games
 //
