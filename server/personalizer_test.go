@@ -176,6 +176,14 @@ func TestPersonalizer(t *testing.T) {
 	if r.Health.SampleRatio.Mismatch {
 		t.Error("sample ratio mismatch")
 	}
+	if u := r.Uniform; u == nil || u.Covered != n || u.Goals[0].Uniform.Estimate == nil {
+		t.Errorf("against the uniform policy: %+v", r.Uniform)
+	}
+	status, page := w.do("GET", "/experiments/shop", "")
+	if status != 200 || !strings.Contains(string(page), "Against the uniform policy") ||
+		!strings.Contains(string(page), "Gain in reward") {
+		t.Errorf("status %d: the page does not compare with the uniform policy", status)
+	}
 }
 
 // TestPersonalizerPage runs the request of docs/personalizer.md on its definition.
