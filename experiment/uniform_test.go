@@ -118,7 +118,8 @@ func describe(g policy.UniformGoal) string {
 func TestUniformLearns(t *testing.T) {
 	for _, kind := range []string{"pasto", "thompson", "tsallis-inf"} {
 		w := newRankWorld(t, strings.NewReplacer(
-			"kind: fixed, split: {a: 0.8, b: 0.1, c: 0.1}", "kind: "+kind, "name: revenue", "name: revenue, range: [0, 1]",
+			"kind: fixed, split: {a: 0.8, b: 0.1, c: 0.1}", "kind: "+kind, "name: revenue",
+			"name: revenue, range: [0, 1]",
 		).Replace(uniformDef)+"exploration_floor: 0.2\n")
 		rng := random.New(1, "uniform")
 		for round := range 12 {

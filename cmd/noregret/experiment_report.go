@@ -113,7 +113,8 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	}
 	if q := r.Uniform; q != nil && q.Covered > 0 {
 		for _, g := range q.Goals {
-			lines = append(lines, fmt.Sprintf("%s against the uniform policy: served %s, uniform %s, gain %s over %d units",
+			lines = append(lines, fmt.Sprintf("%s against the uniform policy: served %s, uniform %s, gain %s over %d "+
+				"units",
 				g.Metric, numberOf(g.Served.Estimate), numberOf(g.Uniform.Estimate),
 				interval(g.Gain.Estimate, g.Gain.Low, g.Gain.High), q.Covered))
 		}
