@@ -95,6 +95,6 @@ func (c *cohort) copy() *cohort {
 	d.Centre, d.Test.Masked = slices.Clone(c.Centre), slices.Clone(c.Test.Masked)
 	d.Stats, d.Later, d.Sums.Missing = copyStats(c.Stats), copyStats(c.Later), slices.Clone(c.Sums.Missing)
 	d.Unit, d.Slot = slices.Clone(c.Unit), slices.Clone(c.Slot)
-	d.Mask, d.Values = slices.Clone(c.Mask), slices.Clone(c.Values)
+	d.Mask, d.Values, d.contexts = slices.Clone(c.Mask), slices.Clone(c.Values), c.contexts.copy()
 	return &d
 }

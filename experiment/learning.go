@@ -129,6 +129,13 @@ func (x *experimentState) mature(c *cohort) {
 			}
 		}
 	}
+	if l, ok := x.learning.learner.(*contextLearner); ok && c.Learnable {
+		for k := range arms {
+			x.learning.Unlearned += arms[k].Units
+		}
+		x.learning.Unlearned -= l.learn(&x.roster, c)
+		return
+	}
 	if c.Learnable {
 		x.learning.remember(x.roster.def, arms, c.Mixture)
 		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms, c.Mixture, x.guards.Returns.factor)

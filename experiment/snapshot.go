@@ -210,6 +210,14 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 	if err := x.Ranks.restore(); err != nil {
 		return nil, err
 	}
+	for _, v := range x.rounds.Versions { // now, as readers of the state share them
+		if v.Linear == nil {
+			continue
+		}
+		if err := v.Linear.Prepare(len(v.Linear.Arms)); err != nil || len(v.Linear.Arms) != v.Split.Len() {
+			return nil, noregret.BadInputf("snapshot", "the model of version %d does not fit: %v", v.Version, err)
+		}
+	}
 	x.guards.watch(x.roster.def)
 	x.lifts.watch(x.roster.def)
 	x.guards.Returns.measure()

@@ -51,11 +51,11 @@ type Range [2]float64
 
 // UnmarshalJSON reads a list of two numbers.
 func (r *Range) UnmarshalJSON(data []byte) error {
-	var list []float64
-	if err := json.Unmarshal(data, &list); err != nil || len(list) != 2 {
+	var list []*float64
+	if err := json.Unmarshal(data, &list); err != nil || len(list) != 2 || list[0] == nil || list[1] == nil {
 		return noregret.BadInputf("", "%.60s: want a list of two numbers, such as [0, 100]", data)
 	}
-	*r = Range(list)
+	*r = Range{*list[0], *list[1]}
 	return nil
 }
 
