@@ -20,7 +20,9 @@ import (
 // over the units with a reward are unbiased for the value of the uniform policy and for what was
 // gained over it, for each c that does not depend on the version's rewards, since w has the mean 1.
 // With c near the rewards' mean they vary least. Versions in which some arm had no share say
-// nothing about the uniform policy and are left out.
+// nothing about the uniform policy and are left out. Where the policy is contextual, p_k is the
+// unit's own, in its context, and each arm has a share if the kind of policy gives it one in all
+// contexts: lin-ucb does with an exploration floor only.
 type uniformSums struct {
 	Units   int64         `json:"units"`   // of all matured versions
 	Covered int64         `json:"covered"` // of those in which each arm had a share
@@ -60,7 +62,7 @@ func (x *experimentState) closeUniform(c *cohort) {
 	if r.def.Objective == nil || r.def.Arms.Box != nil {
 		return
 	}
-	units, arms, covered := int64(0), 0, true
+	units, arms, covered := int64(0), 0, r.spreads(c)
 	for k, p := range c.Mixture {
 		units += c.Stats[k].Units
 		if p > 0 || (stopView{r}).planned(k) {
@@ -82,8 +84,20 @@ func (x *experimentState) closeUniform(c *cohort) {
 	u.Covered += units
 	for _, g := range r.def.Objective.Goals {
 		m := r.def.MetricIndex(g.Metric)
-		u.goal(g.Metric).add(c, m, arms, r.centre(m, u.goal(g.Metric)))
+		sums := u.goal(g.Metric)
+		centre := r.centre(m, sums)
+		if c.contextual && !c.Blind {
+			sums.addRows(c, m, r.def.Metrics[m].Default, arms, centre)
+		} else {
+			sums.add(c, m, arms, centre)
+		}
 	}
+}
+
+// spreads reports whether a version of the experiment gave each of its arms a share in every
+// context.
+func (x *roster) spreads(c *cohort) bool {
+	return !c.contextual || c.Blind || x.def.Policy.Kind != policy.LinUCB || x.def.ExplorationFloor > 0
 }
 
 // centre returns the number c for the next version of a goal: the mean of the versions before, or
@@ -119,6 +133,34 @@ func (g *uniformGoal) add(c *cohort, metric, arms int, centre float64) {
 	if fits {
 		*g = next
 	}
+}
+
+// addRows adds the units of a version that decided by contexts.
+func (g *uniformGoal) addRows(c *cohort, metric int, missing *float64, arms int, centre float64) {
+	next := *g
+	for row, p := range c.Chance {
+		v, ok := c.Values[row*c.width+metric], c.Mask[row]&(1<<metric) != 0
+		if !ok && missing != nil {
+			v, ok = *missing, true
+		}
+		if !ok || !c.seen(row) || c.slot(row) == len(c.Mixture) || !(p > 0) {
+			continue
+		}
+		w := 1 / float64(float64(arms)*p)
+		for _, s := range []struct {
+			to *confseq.Sequence
+			v  float64
+		}{
+			{&next.Served, v},
+			{&next.Uniform, centre + float64(w*(v-centre))},
+			{&next.Gain, float64((1 - w) * (v - centre))},
+		} {
+			if s.to.Add(s.v) != nil {
+				return // the sums would leave the range of float64
+			}
+		}
+	}
+	*g = next
 }
 
 // affine returns the sequence of a·x + b for the observations x of s.
