@@ -63,7 +63,8 @@ func (c *contexts) fit(d *definition.Definition, rows int) bool {
 		return len(c.Begin)+len(c.Terms)+len(c.Coordinate)+len(c.Weight)+len(c.Chance) == 0
 	}
 	e, err := policy.NewEncoder(d.Context)
-	if err != nil || len(c.Begin) != rows || len(c.Terms) != rows || len(c.Chance) != rows || len(c.Coordinate) != len(c.Weight) {
+	if err != nil || len(c.Begin) != rows || len(c.Terms) != rows || len(c.Chance) != rows ||
+		len(c.Coordinate) != len(c.Weight) {
 		return false
 	}
 	for i := range c.Begin {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 )
@@ -56,13 +57,16 @@ func (x *uniformSums) goal(metric string) *uniformGoal {
 	return &x.Goals[i]
 }
 
-// closeUniform adds a version whose window has closed.
-func (x *experimentState) closeUniform(c *cohort) {
+// uniformView has the methods of an experiment that compare it with the uniform policy.
+type uniformView struct{ *experimentState }
+
+// closeVersion adds a version whose window has closed.
+func (x uniformView) closeVersion(c *cohort) {
 	r := &x.roster
 	if r.def.Objective == nil || r.def.Arms.Box != nil {
 		return
 	}
-	units, arms, covered := int64(0), 0, r.spreads(c)
+	units, arms, covered := int64(0), 0, spreads(r.def, c)
 	for k, p := range c.Mixture {
 		units += c.Stats[k].Units
 		if p > 0 || (stopView{r}).planned(k) {
@@ -85,7 +89,7 @@ func (x *experimentState) closeUniform(c *cohort) {
 	for _, g := range r.def.Objective.Goals {
 		m := r.def.MetricIndex(g.Metric)
 		sums := u.goal(g.Metric)
-		centre := r.centre(m, sums)
+		centre := sums.centre(r, m)
 		if c.contextual && !c.Blind {
 			sums.addRows(c, m, r.def.Metrics[m].Default, arms, centre)
 		} else {
@@ -96,17 +100,17 @@ func (x *experimentState) closeUniform(c *cohort) {
 
 // spreads reports whether a version of the experiment gave each of its arms a share in every
 // context.
-func (x *roster) spreads(c *cohort) bool {
-	return !c.contextual || c.Blind || x.def.Policy.Kind != policy.LinUCB || x.def.ExplorationFloor > 0
+func spreads(d *definition.Definition, c *cohort) bool {
+	return !c.contextual || c.Blind || d.Policy.Kind != policy.LinUCB || d.ExplorationFloor > 0
 }
 
 // centre returns the number c for the next version of a goal: the mean of the versions before, or
 // the middle of the metric's range, or 0.
-func (x *roster) centre(metric int, g *uniformGoal) float64 {
+func (g *uniformGoal) centre(r *roster, metric int) float64 {
 	if g.Served.N > 0 {
 		return g.Served.Mean
 	}
-	low, high := x.lowest(metric), x.highest(metric)
+	low, high := r.lowest(metric), r.highest(metric)
 	if vec.IsFinite(low) && vec.IsFinite(high) {
 		return low + float64(0.5*(high-low))
 	}
@@ -173,9 +177,9 @@ func affine(s *confseq.Sequence, a, b float64) confseq.Sequence {
 	return out
 }
 
-// uniformReport returns the comparison with the uniform policy, nil without an objective or where
+// report returns the comparison with the uniform policy, nil without an objective or where
 // the points of a box come and go.
-func (x *experimentState) uniformReport() *policy.UniformReport {
+func (x uniformView) report() *policy.UniformReport {
 	const alpha = 0.05
 	r := &x.roster
 	if r.def.Objective == nil || r.def.Arms.Box != nil {
