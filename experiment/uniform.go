@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 )
@@ -20,7 +21,9 @@ import (
 // over the units with a reward are unbiased for the value of the uniform policy and for what was
 // gained over it, for each c that does not depend on the version's rewards, since w has the mean 1.
 // With c near the rewards' mean they vary least. Versions in which some arm had no share say
-// nothing about the uniform policy and are left out.
+// nothing about the uniform policy and are left out. Where the policy is contextual, p_k is the
+// unit's own, in its context, and each arm has a share if the kind of policy gives it one in all
+// contexts: lin-ucb does with an exploration floor only.
 type uniformSums struct {
 	Units   int64         `json:"units"`   // of all matured versions
 	Covered int64         `json:"covered"` // of those in which each arm had a share
@@ -54,13 +57,16 @@ func (x *uniformSums) goal(metric string) *uniformGoal {
 	return &x.Goals[i]
 }
 
-// closeUniform adds a version whose window has closed.
-func (x *experimentState) closeUniform(c *cohort) {
+// uniformView has the methods of an experiment that compare it with the uniform policy.
+type uniformView struct{ *experimentState }
+
+// closeVersion adds a version whose window has closed.
+func (x uniformView) closeVersion(c *cohort) {
 	r := &x.roster
 	if r.def.Objective == nil || r.def.Arms.Box != nil {
 		return
 	}
-	units, arms, covered := int64(0), 0, true
+	units, arms, covered := int64(0), 0, spreads(r.def, c)
 	for k, p := range c.Mixture {
 		units += c.Stats[k].Units
 		if p > 0 || (stopView{r}).planned(k) {
@@ -82,17 +88,29 @@ func (x *experimentState) closeUniform(c *cohort) {
 	u.Covered += units
 	for _, g := range r.def.Objective.Goals {
 		m := r.def.MetricIndex(g.Metric)
-		u.goal(g.Metric).add(c, m, arms, r.centre(m, u.goal(g.Metric)))
+		sums := u.goal(g.Metric)
+		centre := sums.centre(r, m)
+		if c.contextual && !c.Blind {
+			sums.addRows(c, m, r.def.Metrics[m].Default, arms, centre)
+		} else {
+			sums.add(c, m, arms, centre)
+		}
 	}
+}
+
+// spreads reports whether a version of the experiment gave each of its arms a share in every
+// context.
+func spreads(d *definition.Definition, c *cohort) bool {
+	return !c.contextual || c.Blind || d.Policy.Kind != policy.LinUCB || d.ExplorationFloor > 0
 }
 
 // centre returns the number c for the next version of a goal: the mean of the versions before, or
 // the middle of the metric's range, or 0.
-func (x *roster) centre(metric int, g *uniformGoal) float64 {
+func (g *uniformGoal) centre(r *roster, metric int) float64 {
 	if g.Served.N > 0 {
 		return g.Served.Mean
 	}
-	low, high := x.lowest(metric), x.highest(metric)
+	low, high := r.lowest(metric), r.highest(metric)
 	if vec.IsFinite(low) && vec.IsFinite(high) {
 		return low + float64(0.5*(high-low))
 	}
@@ -121,6 +139,34 @@ func (g *uniformGoal) add(c *cohort, metric, arms int, centre float64) {
 	}
 }
 
+// addRows adds the units of a version that decided by contexts.
+func (g *uniformGoal) addRows(c *cohort, metric int, missing *float64, arms int, centre float64) {
+	next := *g
+	for row, p := range c.Chance {
+		v, ok := c.Values[row*c.width+metric], c.Mask[row]&(1<<metric) != 0
+		if !ok && missing != nil {
+			v, ok = *missing, true
+		}
+		if !ok || !c.seen(row) || c.slot(row) == len(c.Mixture) || !(p > 0) {
+			continue
+		}
+		w := 1 / float64(float64(arms)*p)
+		for _, s := range []struct {
+			to *confseq.Sequence
+			v  float64
+		}{
+			{&next.Served, v},
+			{&next.Uniform, centre + float64(w*(v-centre))},
+			{&next.Gain, float64((1 - w) * (v - centre))},
+		} {
+			if s.to.Add(s.v) != nil {
+				return // the sums would leave the range of float64
+			}
+		}
+	}
+	*g = next
+}
+
 // affine returns the sequence of a·x + b for the observations x of s.
 func affine(s *confseq.Sequence, a, b float64) confseq.Sequence {
 	out := confseq.Sequence{N: s.N, Mean: float64(a*s.Mean) + b, M2: float64(a * a * s.M2)}
@@ -131,9 +177,9 @@ func affine(s *confseq.Sequence, a, b float64) confseq.Sequence {
 	return out
 }
 
-// uniformReport returns the comparison with the uniform policy, nil without an objective or where
+// report returns the comparison with the uniform policy, nil without an objective or where
 // the points of a box come and go.
-func (x *experimentState) uniformReport() *policy.UniformReport {
+func (x uniformView) report() *policy.UniformReport {
 	const alpha = 0.05
 	r := &x.roster
 	if r.def.Objective == nil || r.def.Arms.Box != nil {
