@@ -28,7 +28,7 @@ montecarlo: ## tests with many random runs, in full; make test runs their short 
 papers: ## re-run the tables of the literature in full, a minute or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers
 
-# A few minutes on one core (PARAMETERFREE="--sets a9a,w8a --seeds 3 --passes 1").
+# Some 15 minutes on one core (PARAMETERFREE="--sets a9a,w8a --seeds 5 --passes 1").
 .PHONY: parameterfree
 parameterfree: ## compare --rate auto with the default step size and with a search for it (docs/parameterfree.md), on ../shared/data
 	@$(GO) run ./classify/internal/parameterfree $(PARAMETERFREE)
