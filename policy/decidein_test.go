@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -235,4 +236,28 @@ func TestLinearContract(t *testing.T) {
 			t.Errorf("%s: %q and %v, want %q and %v", c.kind, arms, shares[2], c.arms, c.third)
 		}
 	}
+}
+
+// TestDecideInConcurrently decides in many goroutines: the memory of one must not reach another.
+func TestDecideInConcurrently(t *testing.T) {
+	var wait sync.WaitGroup
+	for _, kind := range LinearKinds() {
+		p := contextual(t, kind, 0.1)
+		for i := range 4 {
+			x := []float64{1, 0.2 * float64(i), -0.3, 0.5}
+			var want []Assignment
+			for u := range 200 {
+				want = append(want, p.DecideIn(fmt.Sprint("unit", u), x))
+			}
+			wait.Go(func() {
+				for u := range 200 {
+					if got := p.DecideIn(fmt.Sprint("unit", u), x); got.Arm != want[u].Arm ||
+						got.Propensity != want[u].Propensity {
+						t.Errorf("%s: %+v, want %+v", kind, got, want[u])
+					}
+				}
+			})
+		}
+	}
+	wait.Wait()
 }
