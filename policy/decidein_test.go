@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // TestPickIsTheSplit compares pick with NewSplit, for shares that occur and hostile ones.
@@ -141,10 +142,11 @@ func TestScoresIn(t *testing.T) {
 }
 
 func TestDecideInAllocations(t *testing.T) {
+	most := float64(testsize.Of(0, 5)) // the race detector throws away some of the pool's memory
 	for _, kind := range LinearKinds() {
 		p := contextual(t, kind, 0)
 		x := []float64{1, 0.2, -0.3, 0.5}
-		if n := testing.AllocsPerRun(200, func() { p.DecideIn("ann", x) }); n != 0 {
+		if n := testing.AllocsPerRun(200, func() { p.DecideIn("ann", x) }); n > most {
 			t.Errorf("%s: %v allocations", kind, n)
 		}
 	}
