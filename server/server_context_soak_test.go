@@ -62,7 +62,7 @@ func soakUnit(i int) (policy.UnitContext, [4]float64) {
 type soaking struct {
 	waiting     [][]policy.FeedbackItem // feedback of batches that has not been sent
 	answered    int                     // units whose decisions were answered
-	first, last [2]float64              // the rewards and the number of the first and of the last units
+	first, last [2]float64              // the rewards and the number of the first and last units
 	even        float64                 // what arms drawn evenly would have brought to all
 	reached     func(unit int)
 	measure     *[2]float64
