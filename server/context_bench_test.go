@@ -67,7 +67,8 @@ func BenchmarkDecideInContext(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				q := httptest.NewRequest("POST", "http://localhost/v1/experiments/"+kind+"/decide", strings.NewReader(body))
+				url := "http://localhost/v1/experiments/" + kind + "/decide"
+				q := httptest.NewRequest("POST", url, strings.NewReader(body))
 				q.Header.Set("Content-Type", "application/json")
 				a := httptest.NewRecorder()
 				if handler.ServeHTTP(a, q); a.Code != http.StatusOK {
