@@ -177,3 +177,62 @@ func BenchmarkDecideIn(b *testing.B) {
 		}
 	}
 }
+
+// TestLinearContract pins decisions to the last bit, so that a change of the arithmetic shows: a
+// client of another version must decide as the server does (docs/formats/policy.md).
+func TestLinearContract(t *testing.T) {
+	for _, c := range []struct {
+		kind  string
+		arms  string
+		third float64 // the probability of the third arm
+	}{
+		{LinUCB, "accaaaaaaaaaaaaaaaaaaaaa", 0.03333333333333333},
+		{LinThompson, "bcccababaabccacccbaabcac", 0.3146967523002798},
+		{SquareCB, "bcccababbabccacccbaabcac", 0.3111111111111111},
+	} {
+		split, err := NewSplit([]float64{.4, .3, .3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Linear{
+			Kind: c.kind, Alpha: 0.75, Gamma: 12, Floor: 0.1,
+			Features: []Feature{
+				{Name: "age", Kind: Number, Range: Range{0, 120}},
+				{Name: "country", Kind: Category, Values: []string{"DE", "FR"}},
+			},
+			Arms: []LinearArm{
+				{Mean: []float64{.3, -.2, .1, 0}},
+				{Mean: []float64{.25, .1, -.05, .2}},
+				{Mean: []float64{.3, 0, .1, .1}},
+			},
+		}
+		for k := range l.Arms {
+			if c.kind != SquareCB {
+				s := 1 / float64(3+k)
+				l.Arms[k].Factor = Packed{s, -.1, .05, .02, s, .01, -.03, s, .04, s}
+			}
+		}
+		p := &Policy{
+			Experiment: "x", Version: 3, Salt: "salt", Control: -1, Stream: "arm", Links: []Link{{3, split}}, Linear: l,
+			Arms: []Arm{{"a", json.RawMessage("1")}, {"b", json.RawMessage("2")}, {"c", json.RawMessage("3")}},
+		}
+		if err := p.Prepare(nil); err != nil {
+			t.Fatal(err)
+		}
+		x, err := l.Encoder().Encode(nil, json.RawMessage(`{"age": 42, "country": "FR"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares, err := l.Distribution(nil, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arms := ""
+		for i := range 24 {
+			arms += p.DecideIn(fmt.Sprint("unit", i), x).Name
+		}
+		if arms != c.arms || shares[2] != c.third {
+			t.Errorf("%s: %q and %v, want %q and %v", c.kind, arms, shares[2], c.arms, c.third)
+		}
+	}
+}
