@@ -75,7 +75,7 @@ func (r *race) begin(p indexed, t int) {
 			r.bound[i] = math.Inf(1)
 		}
 	}
-	r.until = t + t/8
+	r.until = t + d/4
 	for k := range d {
 		r.bound[r.size+k] = r.boundOf(p, k)
 	}
