@@ -206,6 +206,10 @@ load: ## measure the service on this machine: decisions against a bare handler, 
 	$(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server
 	$(GO) test -run '^$$' -bench 'LocalDecide' -benchmem ./client
 
+.PHONY: contextual-soak
+contextual-soak: ## 100,000 units of a contextual experiment with late and lost feedback, killed in the middle
+	NOREGRET_FULL=1 $(GO) test -timeout 30m -run ContextualSoak -v ./server
+
 .PHONY: ofrep-js
 ofrep-js: ## run the public OFREP provider of the JS SDK against the service (needs node and the npm registry)
 	bash client/js/test.sh
