@@ -87,6 +87,11 @@ bandits: build ## all bandit algorithms on two and ten arms and against an adver
 	play ten --game bernoulli --means 0.4,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5 && \
 	play shifting --game shifting:gap=0.1 --dim 10 && cat dist/bandits/*.txt
 
+OBD ?= -data ../shared/data/obd
+.PHONY: obd
+obd: ## each estimator's value of the other policy on the Open Bandit data, with coverage over 1,000 resamples (OBD="-data DIR")
+	$(GO) run ./bandit/offpolicy/internal/obd $(OBD) -plot dist/bandits/obd.svg
+
 .PHONY: contextual
 contextual: ## three classification sets as contextual bandits (docs/contextual.md), some minutes (CONTEXTUAL="-orders 2 -sets letter")
 	$(GO) run ./play/internal/contexts $(CONTEXTUAL)
@@ -200,6 +205,10 @@ crash: ## kill the service 110 times under load, and 240 times by disk errors an
 load: ## measure the service on this machine: decisions against a bare handler, durable feedback, memory
 	$(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server
 	$(GO) test -run '^$$' -bench 'LocalDecide' -benchmem ./client
+
+.PHONY: contextual-soak
+contextual-soak: ## 100,000 units of a contextual experiment with late and lost feedback, killed in the middle
+	NOREGRET_FULL=1 $(GO) test -timeout 30m -run ContextualSoak -v ./server
 
 .PHONY: ofrep-js
 ofrep-js: ## run the public OFREP provider of the JS SDK against the service (needs node and the npm registry)

@@ -11,7 +11,7 @@ import (
 // [BernoulliThompsonBound]. That of
 // KL-UCB is as well here.
 func TestBayesianRegret(t *testing.T) {
-	rounds, runs := testsize.Of(2000, 500), testsize.Of(4000, 200)
+	rounds, runs := testsize.Of(1000, 500), testsize.Of(2000, 100)
 	for _, d := range []int{2, 10} {
 		for name, player := range map[string]func() Player{
 			"thompson": func() Player { return made(NewBernoulliThompson(d)) },
