@@ -28,6 +28,11 @@ montecarlo: ## tests with many random runs, in full; make test runs their short 
 papers: ## re-run the tables of the literature in full, a minute or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers
 
+# A few minutes on one core (PARAMETERFREE="--sets a9a,w8a --seeds 3 --passes 1").
+.PHONY: parameterfree
+parameterfree: ## compare --rate auto with the default step size and with a search for it (docs/parameterfree.md), on ../shared/data
+	@$(GO) run ./classify/internal/parameterfree $(PARAMETERFREE)
+
 # The measurements of package pasto. PASTO_RUNS=50 is a quick look; the pictures take some 15 minutes on two cores, the
 # tables two hours, the floors half an hour.
 PASTO_RUNS ?= 1000

@@ -23,6 +23,7 @@ import (
 type AlphaUCB struct {
 	averages
 	alpha, sigma float64
+	race         race
 }
 
 // NewAlphaUCB returns UCB(α). It returns an error of code bad_input if there is no arm, α is not in
@@ -52,20 +53,31 @@ func (u *AlphaUCB) pick(v *view, t int, _ Rand) int {
 	if k := u.fresh(v); k != none {
 		return k
 	}
-	width, arm, least := u.width(t), 0, math.Inf(1)
-	for k, m := range u.s.Means {
+	if v.allowed == nil && u.unseen == 0 && len(u.p) >= raceArms {
+		return u.race.pick(u, t)
+	}
+	width, arm, least := u.bonus(t), none, math.Inf(1)
+	for k := range u.s.Means {
 		if u.s.Pulls[k] == 0 || !v.allows(k) {
 			continue
 		}
-		if x := m - width/math.Sqrt(float64(u.s.Pulls[k])); x < least {
+		if x := u.index(k, width); arm == none || x < least {
 			arm, least = k, x
 		}
 	}
 	return arm
 }
 
-// width is σ·√(2α·ln t).
-func (u *AlphaUCB) width(t int) float64 {
+func (u *AlphaUCB) renew()         { u.race = race{} }
+func (u *AlphaUCB) renewArm(k int) { u.race.change(u, k) }
+
+// index is the lower confidence bound of arm k for σ·√(2α·ln t).
+func (u *AlphaUCB) index(k int, width float64) float64 {
+	return u.s.Means[k] - width/math.Sqrt(float64(u.s.Pulls[k]))
+}
+
+// bonus is σ·√(2α·ln t).
+func (u *AlphaUCB) bonus(t int) float64 {
 	return float64(u.sigma * math.Sqrt(2*u.alpha*portable.Log(float64(t))))
 }
 
@@ -74,7 +86,7 @@ func (u *AlphaUCB) Index(k int) float64 {
 	if u.s.Pulls[k] == 0 {
 		return math.Inf(-1)
 	}
-	return u.s.Means[k] - u.width(u.s.Rounds+1)/math.Sqrt(float64(u.s.Pulls[k]))
+	return u.index(k, u.bonus(u.s.Rounds+1))
 }
 
 // Probabilities is 1 for the arm of the round, see [Randomized].

@@ -16,6 +16,7 @@ type averages struct {
 	highest float64
 	s       averagesState
 	unseen  int       // arms without a loss
+	first   int       // the first of them, at the earliest
 	p       []float64 // for Probabilities
 }
 
@@ -31,6 +32,10 @@ type averagesState struct {
 type policy interface {
 	// pick returns the arm of round t.
 	pick(v *view, t int, r Rand) int
+	// renew computes what the player keeps beside the state and depends on it; renewArm does so for
+	// arm k after a loss.
+	renew()
+	renewArm(k int)
 }
 
 // maxLoss is the largest size of a loss without a declared range, so that no sum overflows.
@@ -42,6 +47,7 @@ func (a *averages) setUp(p policy, arms int, lowest, highest float64, name, opti
 	a.s = averagesState{
 		Pending: none, Committed: none, Pulls: make([]int, arms), Means: make([]float64, arms),
 	}
+	p.renew()
 }
 
 // Arms is the number of arms.
@@ -88,8 +94,12 @@ func (a *averages) credit(arm int, loss float64) error {
 	s.Means[arm] += (g - s.Means[arm]) / float64(s.Pulls[arm])
 	s.Rounds++
 	s.Pending = none
+	a.policy.renewArm(arm)
 	return nil
 }
+
+func (a *averages) renew()         {}
+func (a *averages) renewArm(_ int) {}
 
 func (a *averages) learn(c *drawn, loss float64) error { return a.credit(c.Arm, loss) }
 
@@ -108,6 +118,7 @@ func (a *averages) add() error {
 	a.s.Pulls, a.s.Means = append(a.s.Pulls, 0), append(a.s.Means, 0)
 	a.p = append(a.p, 0)
 	a.unseen++
+	a.policy.renew()
 	return nil
 }
 
@@ -151,7 +162,8 @@ func (a *averages) UnmarshalBinary(data []byte) error {
 	if !ok || total != s.Rounds {
 		return snapshot.Bad("damaged: the parts do not fit %d arms", d)
 	}
-	a.s, a.unseen = s, unseen
+	a.s, a.unseen, a.first = s, unseen, 0
+	a.policy.renew()
 	return nil
 }
 
@@ -175,6 +187,12 @@ func (a *averages) lowestArm(v *view) int {
 func (a *averages) fresh(v *view) int {
 	if a.unseen == 0 {
 		return none
+	}
+	if v == lockstep {
+		for a.s.Pulls[a.first] > 0 {
+			a.first++
+		}
+		return a.first
 	}
 	arm := v.first(len(a.p), func(k int) bool { return a.s.Pulls[k] == 0 })
 	if arm == none || v.draws(arm) < v.patience() {

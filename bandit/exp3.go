@@ -19,7 +19,8 @@ import (
 //	η_t = √(ln d/(d·t))/L, with the guarantee [AnytimeExp3Bound]
 //
 // The guarantees are on the expected regret against losses that do not depend on the draws. A round
-// costs O(d) and allocates nothing. Not safe for concurrent use.
+// costs O(log d) at the fixed rate, O(d) at the falling one, and allocates nothing. Not safe for
+// concurrent use.
 type Exp3 struct {
 	weighted
 	rate  float64
@@ -37,6 +38,7 @@ func NewExp3(arms int, rate, limit float64) (*Exp3, error) {
 	}
 	e := &Exp3{rate: rate}
 	e.setUp(e, arms, 0, limit, fmt.Sprintf("exp3(arms=%d, rate=%v, limit=%v)", arms, rate, limit))
+	e.grow(rate, 0)
 	return e, nil
 }
 

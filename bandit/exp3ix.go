@@ -13,7 +13,7 @@ import (
 //
 // for losses scaled to [0, 1]. They are a little too small on average and vary much less, so that
 // the regret itself is bounded with high probability, not only its expectation: [Exp3IXBound]. A
-// round costs O(d) and allocates nothing. Not safe for concurrent use.
+// round costs O(log d) and allocates nothing. Not safe for concurrent use.
 type Exp3IX struct {
 	weighted
 	rate float64
@@ -31,13 +31,14 @@ func NewExp3IX(arms int, rate, limit float64) (*Exp3IX, error) {
 	}
 	e := &Exp3IX{rate: rate}
 	e.setUp(e, arms, 0, limit, fmt.Sprintf("exp3-ix(arms=%d, rate=%v, limit=%v)", arms, rate, limit))
+	e.grow(rate, 0)
 	return e, nil
 }
 
 func (e *Exp3IX) weigh(p, sums []float64, _ int) { softmax(p, sums, e.rate) }
 
 func (e *Exp3IX) credit(sums []float64, c *drawn, loss float64) {
-	sums[c.Arm] = addEstimate(sums[c.Arm], loss/e.limit/(c.Propensity+e.rate/2))
+	sums[c.Arm] = addEstimate(sums[c.Arm], loss/e.limit/(c.Propensity+float64(e.rate/2)))
 }
 
 // Exp3IXRate is the rate η = √(2·ln d/(d·T)) for T rounds (Neu 2015, Theorem 1).

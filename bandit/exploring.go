@@ -25,7 +25,7 @@ type ExploringOptions struct {
 //	x_i ∝ exp(−η·G̃_i),  x̃ = (1 − α)·x + α/d,  G̃_A += g/x̃_A for A ~ x̃
 //
 // Its regret grows with T^(2/3), that of [Exp3] only with √T; but it admits losses of either sign.
-// [ExploringBound] is its guarantee. A round costs O(d) and allocates nothing. Not safe for
+// [ExploringBound] is its guarantee. A round costs O(log d) and allocates nothing. Not safe for
 // concurrent use.
 type ExploringWeights struct {
 	weighted
@@ -50,6 +50,7 @@ func NewExploringWeights(arms int, o ExploringOptions) (*ExploringWeights, error
 	}
 	e.setUp(e, arms, low, o.Limit, fmt.Sprintf("exploring-weights(arms=%d, rate=%v, explore=%v, limit=%v, signed=%v)",
 		arms, o.Rate, o.Explore, o.Limit, o.Signed))
+	e.grow(o.Rate, o.Explore)
 	return e, nil
 }
 

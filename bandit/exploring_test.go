@@ -29,7 +29,7 @@ func TestExploringBound(t *testing.T) {
 
 // The bound of signed losses with the bias αLT, which the book prints, is violated: ten arms,
 // uniform draws, one arm that always gains 1 while the others lose 1.
-func TestExploringBiasErratum(t *testing.T) {
+func TestErratumExploringBias(t *testing.T) {
 	const arms, rounds = 10, 100000
 	tuned := ExploringTuning(arms, rounds, 1, true)
 	o := ExploringOptions{Rate: tuned.Rate, Explore: 1, Limit: 1, Signed: true}

@@ -19,11 +19,13 @@ import (
 // smallest that holds for all of them.
 //
 // The index is found by Newton's method from below: kl is convex and falls up to μ̂_i, so that the
-// iterates rise to the root. A round costs O(d) for each of a few iterations and allocates nothing.
-// Not safe for concurrent use.
+// iterates rise to the root. A round costs O(d) for each of a few iterations, and from 64 arms on
+// O(log d) for each arm whose index is near the lowest. It allocates nothing in the long run. Not
+// safe for concurrent use.
 type KLUCB struct {
 	averages
-	c float64
+	c    float64
+	race race
 }
 
 // NewKLUCB returns KL-UCB with the constant c on arms with losses in [0, limit]. It returns an
@@ -51,7 +53,10 @@ func (u *KLUCB) pick(v *view, t int, _ Rand) int {
 	if k := u.fresh(v); k != none {
 		return k
 	}
-	budget, arm, least := u.budget(t), 0, math.Inf(1)
+	if v.allowed == nil && u.unseen == 0 && len(u.p) >= raceArms {
+		return u.race.pick(u, t)
+	}
+	budget, arm, least := u.bonus(t), none, math.Inf(1)
 	for k, m := range u.s.Means {
 		if u.s.Pulls[k] == 0 || !v.allows(k) {
 			continue
@@ -61,15 +66,23 @@ func (u *KLUCB) pick(v *view, t int, _ Rand) int {
 		if p-math.Sqrt(share/2) >= least { // Pinsker: the index is not below this
 			continue
 		}
-		if q := klLower(p, share); q < least {
+		if q := klLower(p, share); arm == none || q < least {
 			arm, least = k, q
 		}
 	}
 	return arm
 }
 
-// budget is ln t + c·ln⁺ ln t.
-func (u *KLUCB) budget(t int) float64 {
+func (u *KLUCB) renew()         { u.race = race{} }
+func (u *KLUCB) renewArm(k int) { u.race.change(u, k) }
+
+// index is the lower confidence bound of arm k over L for the budget of a round.
+func (u *KLUCB) index(k int, budget float64) float64 {
+	return klLower(u.s.Means[k]/u.highest, budget/float64(u.s.Pulls[k]))
+}
+
+// bonus is ln t + c·ln⁺ ln t.
+func (u *KLUCB) bonus(t int) float64 {
 	ln := portable.Log(float64(t))
 	return ln + float64(u.c*portable.Log(max(ln, 1)))
 }
@@ -80,7 +93,7 @@ func (u *KLUCB) Index(k int) float64 {
 	if u.s.Pulls[k] == 0 {
 		return math.Inf(-1)
 	}
-	return u.highest * klLower(u.s.Means[k]/u.highest, u.budget(u.s.Rounds+1)/float64(u.s.Pulls[k]))
+	return u.highest * u.index(k, u.bonus(u.s.Rounds+1))
 }
 
 // Probabilities is 1 for the arm of the round, see [Randomized].

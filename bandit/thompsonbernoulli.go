@@ -7,7 +7,6 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
-	"github.com/noregret/noregret/internal/stat"
 )
 
 // BernoulliThompson is Thompson sampling for losses of 0 or 1 (Thompson 1933; Agrawal and Goyal
@@ -20,10 +19,18 @@ import (
 // is at most (1 + ε)·Σ Δ_i·ln T/kl(μ_i, μ⋆) + O(d/ε²), so that it attains [BernoulliLowerBound] as
 // T grows. For losses in between draw 1 with the loss as its probability.
 //
-// A round costs O(d) and allocates nothing. Not safe for concurrent use.
+// A round costs O(d) comparisons and one draw for each arm that is not far above the best one,
+// which are few in the long run. It allocates nothing. Not safe for concurrent use.
 type BernoulliThompson struct {
-	s    bernoulliState
-	best winner // for distribution
+	s      bernoulliState
+	best   winner // for distribution
+	leader int    // the arm of the lowest posterior mean, the first of several
+	means  []float64
+	cuts   []float64 // of the arms, NaN before they are computed, see [betaTail]
+	floor  float64   // the lowest cut of the others, NaN before it is computed
+	thin   *thinning
+	ln     float64 // −ln δ of thin
+	aside  []int   // for pick
 }
 
 type bernoulliState struct {
@@ -42,7 +49,62 @@ func NewBernoulliThompson(arms int) (*BernoulliThompson, error) {
 }
 
 func newBernoulliThompson(arms int) *BernoulliThompson {
-	return &BernoulliThompson{s: bernoulliState{Pending: none, Counts: make([][2]int, arms)}}
+	b := &BernoulliThompson{s: bernoulliState{Pending: none, Counts: make([][2]int, arms)}}
+	b.renew()
+	return b
+}
+
+// renew computes what depends on the counts.
+func (b *BernoulliThompson) renew() {
+	d := b.Arms()
+	b.means, b.cuts, b.aside = make([]float64, d), make([]float64, d), make([]int, 0, d)
+	for k := range d {
+		b.means[k], b.cuts[k] = b.mean(k), math.NaN()
+	}
+	b.leader, b.floor = b.first(lockstep), math.NaN()
+	delta := min(2e-3, 0.05/float64(d))
+	b.thin, b.ln = newThinning(delta), -portable.Log(delta)
+}
+
+// renewArm computes what depends on the counts of arm k.
+func (b *BernoulliThompson) renewArm(k int) {
+	last, mean, leader := b.means[k], b.mean(k), b.leader
+	b.means[k], b.cuts[k] = mean, math.NaN()
+	switch least := b.means[leader]; {
+	case k == leader && mean > last:
+		b.leader = b.first(lockstep)
+	case mean < least || mean == least && k < leader:
+		b.leader = k
+	}
+	if k != leader || b.leader != leader {
+		b.floor = math.NaN()
+	}
+}
+
+// mean is the posterior mean of arm k.
+func (b *BernoulliThompson) mean(k int) float64 {
+	n := &b.s.Counts[k]
+	return float64(1+n[1]) / float64(2+n[0]+n[1])
+}
+
+// first returns the allowed arm of the lowest posterior mean, the first of several.
+func (b *BernoulliThompson) first(v *view) int {
+	arm, least := none, math.Inf(1)
+	for k, m := range b.means {
+		if m < least && v.allows(k) {
+			arm, least = k, m
+		}
+	}
+	return arm
+}
+
+// cut is the point where the lower tail of arm k ends.
+func (b *BernoulliThompson) cut(k int) float64 {
+	if math.IsNaN(b.cuts[k]) {
+		n := &b.s.Counts[k]
+		b.cuts[k] = newBetaTail(n[1], n[0]).cut(b.ln)
+	}
+	return b.cuts[k]
 }
 
 // Arms is the number of arms.
@@ -64,17 +126,96 @@ func (b *BernoulliThompson) Draw(r Rand) int {
 	return b.s.Pending
 }
 
+// pick draws the arm of the lowest draw, see [thinning].
 func (b *BernoulliThompson) pick(v *view, r Rand) int {
-	arm, least := none, math.Inf(1)
-	for k, n := range b.s.Counts {
-		if !v.allows(k) {
+	if v.allowed == nil && len(b.means) > 1 {
+		if math.IsNaN(b.floor) {
+			b.floor = math.Inf(1)
+			for k := range b.cuts {
+				if k != b.leader {
+					b.floor = min(b.floor, b.cut(k))
+				}
+			}
+		}
+		n := &b.s.Counts[b.leader]
+		if newBetaTail(n[0], n[1]).apart(b.floor-b.means[b.leader], b.ln) {
+			return b.pickApart(r)
+		}
+	}
+	leader := b.leader
+	if !v.allows(leader) {
+		leader = b.first(v)
+	}
+	return b.pickBeside(v, leader, b.draw(leader, r), r)
+}
+
+// pickBeside draws the arm of the lowest draw, given that of the leader.
+func (b *BernoulliThompson) pickBeside(v *view, leader int, least float64, r Rand) int {
+	arm, aside := leader, b.aside[:0]
+	for k := range b.cuts {
+		if k == leader || !v.allows(k) {
 			continue
 		}
-		if x := beta(r, float64(1+n[1]), float64(1+n[0])); x < least {
+		if least < b.means[k] && least <= b.cut(k) {
+			aside = append(aside, k)
+		} else if x := b.draw(k, r); x < least {
+			arm, least = k, x
+		}
+	}
+	n := len(aside)
+	for i := b.thin.next(n, r); i < n; i += 1 + b.thin.next(n-i-1, r) {
+		if x := b.drawTail(aside[i], r); x < least {
+			arm, least = aside[i], x
+		}
+	}
+	return arm
+}
+
+// pickApart draws the arm of the lowest draw where the tails of the others are above the floor and
+// the upper tail of the leader is too. Trial 0 is that of the leader.
+func (b *BernoulliThompson) pickApart(r Rand) int {
+	leader, others := b.leader, len(b.means)-1
+	i := b.thin.next(1+others, r)
+	if i == 0 {
+		n := &b.s.Counts[leader] // the upper tail is the lower one of 1 less the draw
+		if float64(r.Float64()*b.thin.delta) < betaBelow(n[0], n[1], 1-b.floor) {
+			return b.pickBeside(lockstep, leader, 1-drawBelow(r, n[0], n[1], 1-b.floor), r)
+		}
+		i = 1 + b.thin.next(others, r)
+	}
+	if i > others {
+		return leader
+	}
+	arm, least := leader, b.draw(leader, r)
+	for least > b.floor {
+		least = b.draw(leader, r)
+	}
+	for ; i <= others; i += 1 + b.thin.next(others-i, r) {
+		k := i - 1
+		if k >= leader {
+			k++
+		}
+		if x := b.drawTail(k, r); x < least {
 			arm, least = k, x
 		}
 	}
 	return arm
+}
+
+// draw draws from the posterior of arm k.
+func (b *BernoulliThompson) draw(k int, r Rand) float64 {
+	n := &b.s.Counts[k]
+	return beta(r, float64(1+n[1]), float64(1+n[0]))
+}
+
+// drawTail draws from the posterior of arm k below its cut, given a trial of probability δ. It
+// returns +Inf if the draw is above the cut after all, as the mass below is less than δ.
+func (b *BernoulliThompson) drawTail(k int, r Rand) float64 {
+	n, cut := &b.s.Counts[k], b.cut(k)
+	if cut == 0 || float64(r.Float64()*b.thin.delta) >= betaBelow(n[1], n[0], cut) {
+		return math.Inf(1)
+	}
+	return drawBelow(r, n[1], n[0], cut)
 }
 
 // Update ends the round, see [Player]. The loss is 0 or 1.
@@ -93,6 +234,7 @@ func (b *BernoulliThompson) credit(arm int, loss float64) error {
 	b.s.Counts[arm][int(loss)]++
 	b.s.Rounds++
 	b.s.Pending = none
+	b.renewArm(arm)
 	return nil
 }
 
@@ -123,6 +265,7 @@ func (b *BernoulliThompson) learn(c *drawn, loss float64) error { return b.credi
 
 func (b *BernoulliThompson) add() error {
 	b.s.Counts = append(b.s.Counts, [2]int{})
+	b.renew()
 	return nil
 }
 
@@ -156,32 +299,6 @@ func (b *BernoulliThompson) UnmarshalBinary(data []byte) error {
 		return snapshot.Bad("damaged: the parts do not fit %d arms", b.Arms())
 	}
 	b.s = s
+	b.renew()
 	return nil
-}
-
-// beta draws from the Beta distribution with a, b ≥ 1.
-func beta(r Rand, a, b float64) float64 {
-	x := gamma(r, a)
-	return x / (x + gamma(r, b))
-}
-
-// gamma draws from the Gamma distribution of shape a ≥ 1, by the method of Marsaglia and Tsang
-// (2000): d·v with v = (1 + z/√(9d))³, d = a − 1/3 and z normal is accepted with the probability
-// that makes it exact, 0.95 or more.
-func gamma(r Rand, a float64) float64 {
-	d := a - 1.0/3
-	c := 1 / math.Sqrt(9*d)
-	for {
-		z := stat.Normal(r)
-		v := 1 + float64(c*z)
-		if v <= 0 {
-			continue
-		}
-		v = float64(v * float64(v*v))
-		u := r.Float64()
-		half := float64(0.5 * float64(z*z))
-		if u == 0 || portable.Log(u) < half+float64(d*(1-v+portable.Log(v))) {
-			return float64(d * v)
-		}
-	}
 }

@@ -42,6 +42,7 @@ func TestBeta(t *testing.T) {
 func TestBernoulliThompsonPosterior(t *testing.T) {
 	b := made(NewBernoulliThompson(2)).(*BernoulliThompson)
 	b.s.Counts[0][1], b.s.Counts[1][0], b.s.Rounds = 1, 1, 2
+	b.renew()
 	if zeros, ones := b.Counts(0); zeros != 0 || ones != 1 {
 		t.Errorf("counts %d and %d", zeros, ones)
 	}

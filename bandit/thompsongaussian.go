@@ -6,7 +6,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
-	"github.com/noregret/noregret/internal/stat"
 )
 
 // GaussianPrior is the prior of [GaussianThompson] for the mean loss of each arm: the normal
@@ -23,13 +22,22 @@ type GaussianPrior struct{ Mean, Deviation float64 }
 // with the probability that they are best, which has no closed form: [Delayed] computes it by
 // quadrature.
 //
-// Losses are finite numbers of size at most 1e100. A round costs O(d) and allocates nothing. Not
-// safe for concurrent use.
+// Losses are finite numbers of size at most 1e100. A round costs O(d) comparisons and one draw
+// for each arm that is not far above the best one, which are few in the long run. It allocates
+// nothing. Not safe for concurrent use.
 type GaussianThompson struct {
 	averages
 	sigma float64
 	prior GaussianPrior
 	best  winner // for distribution
+	// The posteriors, and the points below which the lower tails are, −Inf for an infinite
+	// deviation.
+	mean, deviation, cut []float64
+	// leader is the arm of the lowest posterior mean, the first of several.
+	leader int
+	floor  float64 // the lowest cut of the others, NaN before it is computed
+	tail   *normalTail
+	aside  []int // for pick
 }
 
 // NewGaussianThompson returns Thompson sampling for losses of the standard deviation sigma. It
@@ -84,17 +92,149 @@ func (g *GaussianThompson) certainly(v *view) int {
 	return none
 }
 
+// renew computes what depends on the state.
+func (g *GaussianThompson) renew() {
+	d := g.Arms()
+	g.mean, g.deviation, g.cut = make([]float64, d), make([]float64, d), make([]float64, d)
+	g.aside, g.tail, g.floor = make([]int, 0, d), tailFor(d), math.NaN()
+	for k := range d {
+		g.mean[k], g.deviation[k] = g.Posterior(k)
+		g.cut[k] = g.mean[k] - float64(g.tail.cut*g.deviation[k])
+	}
+	g.leader = max(g.first(lockstep), 0)
+}
+
+// renewArm computes what depends on the losses of arm k.
+func (g *GaussianThompson) renewArm(k int) {
+	last, unseen, leader := g.mean[k], math.IsInf(g.deviation[k], 1), g.leader
+	g.mean[k], g.deviation[k] = g.Posterior(k)
+	g.cut[k] = g.mean[k] - float64(g.tail.cut*g.deviation[k])
+	switch mean, least := g.mean[k], g.mean[g.leader]; {
+	case unseen || k == g.leader && mean > last:
+		g.leader = g.first(lockstep)
+	case mean < least || mean == least && k < g.leader:
+		g.leader = k
+	}
+	if k != leader || g.leader != leader {
+		g.floor = math.NaN()
+	}
+}
+
+// first returns the allowed arm of the lowest posterior mean, the first of several, among those
+// whose deviation is finite.
+func (g *GaussianThompson) first(v *view) int {
+	arm, least := none, math.Inf(1)
+	for k, m := range g.mean {
+		if m < least && v.allows(k) && g.deviation[k] <= math.MaxFloat64 {
+			arm, least = k, m
+		}
+	}
+	return arm
+}
+
+// normalTail is a tail of the normal distribution beyond the cut, in standard deviations.
+type normalTail struct {
+	cut float64
+	*thinning
+}
+
+// normalTails begin where their probability times the number of arms is small.
+var normalTails = []normalTail{
+	{3, newThinning(0.0013498980316300945267)},
+	{4, newThinning(3.1671241833119921254e-5)},
+	{5, newThinning(2.8665157187919391167e-7)},
+}
+
+func tailFor(arms int) *normalTail {
+	for i := range normalTails {
+		if t := &normalTails[i]; t.delta*float64(arms) < 0.15 {
+			return t
+		}
+	}
+	return &normalTails[len(normalTails)-1]
+}
+
+// pick draws the arm of the lowest draw, see [thinning].
 func (g *GaussianThompson) pick(v *view, _ int, r Rand) int {
 	if k := g.certainly(v); k != none {
 		return k
 	}
-	arm, least := none, math.Inf(1)
-	for k := range g.s.Means {
-		mean, deviation := g.Posterior(k)
-		if !v.allows(k) || math.IsInf(deviation, 1) {
-			continue
+	if v.allowed == nil && g.unseen == 0 {
+		if math.IsNaN(g.floor) {
+			g.floor = math.Inf(1)
+			for k, c := range g.cut {
+				if k != g.leader {
+					g.floor = min(g.floor, c)
+				}
+			}
 		}
-		if x := mean + float64(deviation*stat.Normal(r)); x < least {
+		if g.mean[g.leader]+float64(g.tail.cut*g.deviation[g.leader]) <= g.floor {
+			return g.pickApart(r)
+		}
+	}
+	leader := g.leader
+	if !v.allows(leader) || math.IsInf(g.deviation[leader], 1) {
+		leader = g.first(v)
+	}
+	return g.pickBeside(v, leader, g.draw(leader, r), r)
+}
+
+// draw draws from the posterior of arm k.
+func (g *GaussianThompson) draw(k int, r Rand) float64 {
+	return g.mean[k] + float64(g.deviation[k]*normal(r))
+}
+
+// drawTail draws from the posterior of arm k below its cut.
+func (g *GaussianThompson) drawTail(k int, r Rand) float64 {
+	return g.mean[k] - float64(g.deviation[k]*tail(r, g.tail.cut))
+}
+
+// pickBeside draws the arm of the lowest draw, given that of the leader.
+func (g *GaussianThompson) pickBeside(v *view, leader int, least float64, r Rand) int {
+	arm, aside := leader, g.aside[:0]
+	for k, cut := range g.cut {
+		switch {
+		case k == leader || !v.allows(k):
+		case least <= cut:
+			aside = append(aside, k)
+		case g.deviation[k] <= math.MaxFloat64:
+			if x := g.draw(k, r); x < least {
+				arm, least = k, x
+			}
+		}
+	}
+	n := len(aside)
+	for i := g.tail.next(n, r); i < n; i += 1 + g.tail.next(n-i-1, r) {
+		if x := g.drawTail(aside[i], r); x < least {
+			arm, least = aside[i], x
+		}
+	}
+	return arm
+}
+
+// pickApart draws the arm of the lowest draw where the tails of the others are above the floor and
+// the upper tail of the leader is too. Trial 0 is that of the leader.
+func (g *GaussianThompson) pickApart(r Rand) int {
+	leader, others := g.leader, len(g.mean)-1
+	i := g.tail.next(1+others, r)
+	if i == 0 {
+		least := g.mean[leader] + float64(g.deviation[leader]*tail(r, g.tail.cut))
+		return g.pickBeside(lockstep, leader, least, r)
+	}
+	if i > others {
+		return leader
+	}
+	z := normal(r)
+	for z > g.tail.cut {
+		z = normal(r)
+	}
+	arm, least := leader, g.mean[leader]+float64(g.deviation[leader]*z)
+	for ; i <= others; i += 1 + g.tail.next(others-i, r) {
+		k := i - 1
+		if k >= leader {
+			k++
+		}
+		if x := g.drawTail(k, r); x < least {
 			arm, least = k, x
 		}
 	}
@@ -114,17 +254,16 @@ func (g *GaussianThompson) distribution(p []float64, v *view) float64 {
 	}
 	q := &g.best
 	q.reset()
-	for k := range g.s.Means {
-		mean, deviation := g.Posterior(k)
+	for k, mean := range g.mean {
+		deviation := g.deviation[k]
 		if v.allows(k) && !math.IsInf(deviation, 1) {
 			reach := float64(normalReach * deviation)
 			q.add(k, mean-reach, mean+reach, deviation)
 		}
 	}
 	return q.probabilities(p, func(k int, x float64) float64 {
-		mean, deviation := g.Posterior(k)
-		z := (x - mean) / deviation
-		return portable.Exp(-float64(z*z)/2) / (deviation * sqrtTau)
+		z := (x - g.mean[k]) / g.deviation[k]
+		return portable.Exp(-float64(z*z)/2) / (g.deviation[k] * sqrtTau)
 	})
 }
 

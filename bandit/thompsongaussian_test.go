@@ -19,7 +19,7 @@ func TestGaussianPosterior(t *testing.T) {
 	mean, deviation = g.Posterior(0)
 	near(t, "prior mean", mean, 1)
 	near(t, "prior deviation", deviation, .5)
-	g.prior.Deviation = math.Inf(1)
+	g.prior.Deviation = math.Inf(1) // Posterior computes anew
 	mean, deviation = g.Posterior(1)
 	near(t, "flat mean", mean, 4)
 	near(t, "flat deviation", deviation, 2/math.Sqrt(8))
@@ -32,6 +32,8 @@ func TestGaussianPosterior(t *testing.T) {
 func TestGaussianThompsonDraws(t *testing.T) {
 	g := made(NewGaussianThompson(2, 1, GaussianPrior{Deviation: math.Inf(1)})).(*GaussianThompson)
 	g.s.Pulls, g.s.Means, g.s.Rounds = []int{4, 2}, []float64{.5, 1}, 6
+	g.unseen = 0
+	g.renew()
 	r, n, first := random.New(1, "draws"), testsize.Of(100000, 10000), 0
 	for range n {
 		g.s.Pending = none

@@ -21,6 +21,9 @@ type weighted struct {
 	masked []float64 // the distribution over allowed arms, and their sums, for Delayed
 	sums   []float64
 	drawn  drawn // for Update
+	// tree, if not nil, holds the weights, and p is computed only if someone asks.
+	tree  *expTree
+	stale bool // p is not that of the current round
 }
 
 type weightedState struct {
@@ -55,7 +58,37 @@ func (w *weighted) setUp(s scheme, arms int, low, limit float64, text string) {
 	w.weigh()
 }
 
-func (w *weighted) weigh() { w.scheme.weigh(w.p, w.s.Sums, w.s.Rounds+1) }
+// grow gives the player a tree, for exponential weights at a fixed rate.
+func (w *weighted) grow(rate, explore float64) {
+	w.tree = newExpTree(len(w.p), rate, explore)
+	w.weigh()
+}
+
+// weigh computes the distribution of the current round.
+func (w *weighted) weigh() {
+	if w.tree == nil {
+		w.scheme.weigh(w.p, w.s.Sums, w.s.Rounds+1)
+		return
+	}
+	w.tree.rebuild(w.s.Sums)
+	w.stale = true
+}
+
+// probability is that of arm k in the current round.
+func (w *weighted) probability(k int) float64 {
+	if w.tree == nil {
+		return w.p[k]
+	}
+	return w.tree.probability(k)
+}
+
+// draw draws an arm from the distribution of the current round.
+func (w *weighted) draw(u float64) int {
+	if w.tree == nil {
+		return sample(w.p, u)
+	}
+	return w.tree.draw(u)
+}
 
 // Arms is the number of arms.
 func (w *weighted) Arms() int { return len(w.p) }
@@ -64,15 +97,23 @@ func (w *weighted) Arms() int { return len(w.p) }
 func (w *weighted) Rounds() int { return w.s.Rounds }
 
 // Probabilities is the distribution of the round, see [Randomized].
-func (w *weighted) Probabilities() []float64 { return w.p }
+func (w *weighted) Probabilities() []float64 {
+	if w.stale {
+		for k := range w.p {
+			w.p[k] = w.tree.probability(k)
+		}
+		w.stale = false
+	}
+	return w.p
+}
 
 // Estimates are the sums of the estimated losses, G̃. The caller must not change the slice.
 func (w *weighted) Estimates() []float64 { return w.s.Sums }
 
-// Draw draws the arm of the round, see [Player]. It takes one number from r and costs O(d).
+// Draw draws the arm of the round, see [Player]. It takes one number from r.
 func (w *weighted) Draw(r Rand) int {
 	if w.s.Pending == none {
-		w.s.Pending = sample(w.p, r.Float64())
+		w.s.Pending = w.draw(r.Float64())
 	}
 	return w.s.Pending
 }
@@ -82,7 +123,7 @@ func (w *weighted) Update(arm int, loss float64) error {
 	if err := checkTurn(arm, w.s.Pending); err != nil {
 		return err
 	}
-	w.drawn = drawn{Arm: arm, Propensity: w.p[arm], Base: w.bases(w.p)}
+	w.drawn = drawn{Arm: arm, Propensity: w.probability(arm), Base: w.bases(w.p)}
 	return w.learn(&w.drawn, loss)
 }
 
@@ -94,7 +135,12 @@ func (w *weighted) learn(c *drawn, loss float64) error {
 	w.scheme.credit(w.s.Sums, c, g)
 	w.s.Rounds++
 	w.s.Pending = none
-	w.weigh()
+	if w.tree != nil {
+		w.tree.change(w.s.Sums, c.Arm)
+		w.stale = true
+	} else {
+		w.weigh()
+	}
 	return nil
 }
 
@@ -111,7 +157,7 @@ func (w *weighted) bases(p []float64) []uint64 {
 // over returns the distribution over the allowed arms: that of the algorithm with these arms only.
 func (w *weighted) over(allowed []bool) []float64 {
 	if allowed == nil {
-		return w.p
+		return w.Probabilities()
 	}
 	d := len(w.p)
 	if w.masked == nil {
@@ -137,6 +183,11 @@ func (w *weighted) over(allowed []bool) []float64 {
 }
 
 func (w *weighted) choose(c *drawn, v *view, r Rand) {
+	if v.allowed == nil {
+		arm := w.draw(r.Float64())
+		*c = drawn{Arm: arm, Propensity: w.probability(arm), Base: w.bases(w.p)}
+		return
+	}
 	p := w.over(v.allowed)
 	arm := sample(p, r.Float64())
 	*c = drawn{Arm: arm, Propensity: p[arm], Base: w.bases(p)}
@@ -174,7 +225,7 @@ func (w *weighted) UnmarshalBinary(data []byte) error {
 	last := w.s
 	w.s = s
 	w.weigh()
-	if s.Pending != none && !(w.p[s.Pending] > 0) {
+	if s.Pending != none && !(w.probability(s.Pending) > 0) {
 		w.s = last
 		w.weigh()
 		return snapshot.Bad("damaged: arm %d has been drawn with the probability 0", s.Pending)

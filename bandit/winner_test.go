@@ -24,6 +24,7 @@ func TestWinnerOfTwoNormals(t *testing.T) {
 		g.s.Pulls = []int{1 + r.IntN(1000), int(1 + 1e12*math.Pow(r.Float64(), 20))}
 		g.s.Means = []float64{r.NormFloat64() / 10, r.NormFloat64() / 10}
 		g.s.Rounds, g.unseen = 1, 0
+		g.renew()
 		_, a := g.Posterior(0)
 		_, b := g.Posterior(1)
 		want := stat.NormalBelow((g.s.Means[1] - g.s.Means[0]) / math.Sqrt(a*a+b*b))
@@ -34,9 +35,9 @@ func TestWinnerOfTwoNormals(t *testing.T) {
 	}
 }
 
-// betaBelow is P(X < Y) for X ~ Beta(a, b) and Y ~ Beta(c, d) with integers, by the finite sum
+// lowerBeta is P(X < Y) for X ~ Beta(a, b) and Y ~ Beta(c, d) with integers, by the finite sum
 // Σ_{i<a} B(c + i, b + d)/((b + i)·B(1 + i, b)·B(c, d)) for P(Y < X).
-func betaBelow(a, b, c, d int) float64 {
+func lowerBeta(a, b, c, d int) float64 {
 	lnB := func(x, y int) float64 {
 		p, _ := math.Lgamma(float64(x))
 		q, _ := math.Lgamma(float64(y))
@@ -60,7 +61,7 @@ func TestWinnerOfTwoBetas(t *testing.T) {
 			b.s.Counts[k] = [2]int{int(scale * r.Float64()), int(scale * r.Float64() * r.Float64())}
 		}
 		x, y := b.s.Counts[0], b.s.Counts[1]
-		want := 1 - betaBelow(1+x[1], 1+x[0], 1+y[1], 1+y[0])
+		want := 1 - lowerBeta(1+x[1], 1+x[0], 1+y[1], 1+y[0])
 		if p, bound := chances(b); math.Abs(p[0]-(1-want)) > 1e-9 || bound > 1e-9 {
 			t.Errorf("counts %v: %v, want %v; bound %v", b.s.Counts, p, 1-want, bound)
 		}

@@ -70,6 +70,13 @@ func TestPerceptronTheorem82(t *testing.T) {
 	if tie.Mistakes() != 3 || !slices.Equal(tie.Weights(), []float64{0, 1.5}) {
 		t.Errorf("with ties positive: %d mistakes, weights %v", tie.Mistakes(), tie.Weights())
 	}
+	none, err := classify.NewMistakeBounds([]float64{.5, .5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err := none.Hinge(); err != nil || h != 0 || none.Sharp() != 0 {
+		t.Errorf("before the first round the bounds are %v and %v, %v", h, none.Sharp(), err)
+	}
 	hinge, err := b.Hinge()
 	if err != nil {
 		t.Fatal(err)
@@ -88,9 +95,9 @@ func TestPerceptronTheorem82(t *testing.T) {
 	nearTo(t, "the sharpest", b.Sharp(), 4.370828693)
 }
 
-// TestPerceptronErratumThm82: with ‖u‖ in place of R‖u‖ under the root, as printed, the bound fails
-// for R = 10.
-func TestPerceptronErratumThm82(t *testing.T) {
+// TestErratumE3 is for Theorem 8.2 of Orabona (2019): with ‖u‖ in place of R‖u‖ before the root, as
+// printed, the bound fails for R = 10.
+func TestErratumE3(t *testing.T) {
 	p := newPerceptron(t, 2, classify.PerceptronOptions{})
 	r := random.New(1, "erratum")
 	u := []float64{1, 0} // margin 1
@@ -110,6 +117,64 @@ func TestPerceptronErratumThm82(t *testing.T) {
 	if m := float64(p.Mistakes()); m > b || m <= printed {
 		t.Errorf("%v mistakes, bound %v, as printed %v", m, b, printed)
 	}
+}
+
+// TestErratumE4 is for the proof of Theorem 8.2: the sum of the hinge losses stands beside the
+// root, M ≤ ‖u‖R√M + Σ max(1 − y⟨z, u⟩, 0). Under it, as printed, the inequality fails for u = 0,
+// where every round loses 1.
+func TestErratumE4(t *testing.T) {
+	r := random.New(7, "proof")
+	for _, u := range [][]float64{{0, 0}, {.1, 0}, {1, -1}} {
+		p := newPerceptron(t, 2, classify.PerceptronOptions{})
+		hinges, radius := 0.0, 0.0
+		for range 400 {
+			z := []float64{r.NormFloat64(), r.NormFloat64()}
+			y := 1 - 2*r.IntN(2)
+			wrong, err := p.Update(z, y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wrong {
+				hinges += max(1-float64(y)*vec.Dot(z, u), 0)
+				radius = max(radius, vec.Norm2(z))
+			}
+		}
+		m, a := float64(p.Mistakes()), radius*vec.Norm2(u)
+		if right := a*math.Sqrt(m) + hinges; m > right*(1+1e-12) {
+			t.Errorf("u = %v: %v mistakes, above %v", u, m, right)
+		}
+		if printed := a * math.Sqrt(m+hinges); a == 0 && m <= printed {
+			t.Errorf("u = 0: the printed inequality says %v for %v mistakes", printed, m)
+		}
+	}
+}
+
+// TestErratumE5 is for Lemmas 8.3 and 8.4: Young's inequality ab ≤ a^q/q + b^p/p is for a, b ≥ 0,
+// as powers of negative numbers have no value, and c may be 0 in the other lemma, which Theorem 8.2
+// needs for separable rows: the largest x with x − a√x ≤ c is c + a²/2 + a√(a²/4 + c).
+func TestErratumE5(t *testing.T) {
+	r := random.New(8, "lemmas")
+	for range 2000 {
+		a, b, q := 5*r.Float64(), 5*r.Float64(), 1+5*r.Float64()
+		p := q / (q - 1)
+		if right := math.Pow(a, q)/q + math.Pow(b, p)/p; a*b > right*(1+1e-12) {
+			t.Fatalf("a = %v, b = %v, q = %v: ab is above %v", a, b, q, right)
+		}
+		c := max(0, 3*r.Float64()-1)
+		x := c + a*a/2 + a*math.Sqrt(a*a/4+c)
+		nearTo(t, "the largest x", x-a*math.Sqrt(x), c)
+		if y := x * (1 + 1e-6); y-a*math.Sqrt(y) <= c {
+			t.Fatalf("a = %v, c = %v: x may be above %v", a, c, x)
+		}
+	}
+	if v := math.Pow(-1, 1.5); v == v {
+		t.Errorf("(−1)^1.5 = %v", v)
+	}
+	b, err := classify.PerceptronBound(1, 10, .5, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearTo(t, "separable rows", b, 25)
 }
 
 // TestPerceptronBounds: for random data, noise, scales and comparators the mistakes are within

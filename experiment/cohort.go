@@ -60,6 +60,7 @@ func (c *cohort) restore(d *definition.Definition) error {
 	n := len(c.Unit)
 	fits := len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width && len(c.Stats) == len(c.Mixture)+1 &&
 		len(c.Test.Prior) == len(c.Mixture) &&
+		(len(c.Test.Masked) == 0 || len(c.Test.Masked) == len(c.Mixture)) &&
 		(len(c.Centre) == 0 || len(c.Centre) == c.width) &&
 		(len(c.Later) == 0 || len(c.Later) == len(c.Stats)) && len(c.Sums.Missing) == c.width
 	if !fits {

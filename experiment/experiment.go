@@ -35,6 +35,8 @@ type experimentState struct {
 	senders  senders
 	Ratio    ratioTest
 	Ramp     rampState
+	// Ranks are the ranked units, nil before the first one.
+	Ranks *ranks
 	// Conclusion is the record of how the experiment ended, nil before it has.
 	Conclusion *policy.Conclusion
 	Notes      []Note
@@ -202,6 +204,7 @@ func (x *experimentState) rewind(now int64) {
 	for _, c := range x.joiner.cohorts {
 		c.Begun, c.Sealed = min(c.Begun, now), min(c.Sealed, now)
 	}
+	x.Ranks.rewind(now)
 }
 
 func inf() float64 { return math.Inf(1) }

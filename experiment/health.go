@@ -64,6 +64,9 @@ func (x *health) report(r *roster, ratio *ratioTest, accepted int64) policy.Heal
 func (x *experimentState) healthReport() policy.Health {
 	h := x.health.report(&x.roster, &x.Ratio, x.joiner.Feedback.Accepted)
 	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.open()
+	if x.Ranks != nil {
+		h.Redrawn = x.Ranks.Redrawn
+	}
 	h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.running().Mixture)...)
 	if x.Status == policy.Running || x.Status == policy.Paused {
 		h.Problems = append(h.Problems, x.guards.undecided(x.guardInput(false), x.joiner.running().Mixture)...)

@@ -29,11 +29,14 @@ type joinInput struct {
 	senders *senders
 	ratio   *ratioTest
 	now     int64
+	masked  bool // not all arms were allowed
 }
 
 // joinInput returns the joiner's input at a time.
 func (x *experimentState) joinInput(now int64) *joinInput {
-	return &joinInput{&x.roster, x.rounds.policy, &x.health, &x.senders, &x.Ratio, now}
+	return &joinInput{
+		roster: &x.roster, running: x.rounds.policy, health: &x.health, senders: &x.senders, ratio: &x.Ratio, now: now,
+	}
 }
 
 // senders are the sources of aggregates, in the order of their names.
@@ -146,7 +149,11 @@ func (x *roster) arrive(c *cohort, slot, metric int, v float64) {
 
 // countUnits counts exposed units of a slot.
 func (x *joiner) countUnits(in *joinInput, c *cohort, slot int, n int64) {
-	if slot < len(c.Mixture) {
+	switch {
+	case slot == len(c.Mixture):
+	case in.masked:
+		c.Test.skip(slot, n, len(c.Mixture))
+	default:
 		in.ratio.add(c, slot, n)
 	}
 	c.Stats[slot].Units += n

@@ -78,6 +78,7 @@ func (x *learning) takes(r *roster, i, k int, served []float64) bool {
 // advance closes the cohorts whose window has ended. It drops senders whose last report precedes
 // every open version: a repeated report of theirs would be late.
 func (x *experimentState) advance(now int64) {
+	x.Ranks.expire(now, int64(x.roster.def.AttributionWindow))
 	n, stops := len(x.joiner.cohorts), stopper{x}
 	suspended := stops.suspended()
 	for len(x.joiner.cohorts) > 1 && x.joiner.cohorts[0].Sealed > 0 && x.roster.matures(x.joiner.cohorts[0]) <= now {

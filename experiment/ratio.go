@@ -47,7 +47,9 @@ type ratioCount struct {
 	LogE  float64 `json:"log_e"`
 	Prior f64s    `json:"prior"` // the Dirichlet's parameters by arm
 	Mass  float64 `json:"mass"`  // their sum
-	added int64   // units of this event
+	// Masked are the units, by arm, that are not in the test: not all arms were allowed for them.
+	Masked []int64 `json:"masked,omitempty"`
+	added  int64   // units of this event
 }
 
 const (
@@ -110,11 +112,22 @@ func (r *ratioTest) add(c *cohort, arm int, n int64) {
 		return
 	}
 	before := c.Stats[arm].Units
+	if t.Masked != nil {
+		before -= t.Masked[arm]
+	}
 	t.LogE += confseq.LogEvidence(t.Prior[arm], t.Mass, p, before, t.Units, n)
 	t.Units += n
 	t.added += n
 	r.Seen[arm] += float64(n)
 	r.Observed = true
+}
+
+// skip counts n units of an arm that are not in the test.
+func (t *ratioCount) skip(arm int, n int64, arms int) {
+	if t.Masked == nil {
+		t.Masked = make([]int64, arms)
+	}
+	t.Masked[arm] += n
 }
 
 // evaluate updates the evidence at the end of an event.

@@ -50,6 +50,7 @@ type persistedParts struct {
 	senders
 	Ratio      ratioTest          `json:"ratio"`
 	Ramp       rampState          `json:"ramp"`
+	Ranks      *ranks             `json:"ranks,omitempty"`
 	Conclusion *policy.Conclusion `json:"conclusion,omitempty"`
 	Notes      []Note             `json:"notes"`
 }
@@ -58,7 +59,7 @@ type persistedParts struct {
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
 		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Conclusion, x.Notes,
+		x.Ramp, x.Ranks, x.Conclusion, x.Notes,
 	}
 }
 
@@ -66,7 +67,7 @@ func (x *experimentState) persisted() *persistedParts {
 func (p *persistedParts) restored() *experimentState {
 	return &experimentState{
 		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Conclusion, p.Notes,
+		p.Ramp, p.Ranks, p.Conclusion, p.Notes,
 	}
 }
 
@@ -204,6 +205,9 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 		if err := c.restore(x.roster.def); err != nil {
 			return nil, err
 		}
+	}
+	if err := x.Ranks.restore(); err != nil {
+		return nil, err
 	}
 	x.guards.watch(x.roster.def)
 	x.lifts.watch(x.roster.def)

@@ -71,6 +71,13 @@ func TestKTBettorOracles(t *testing.T) {
 
 	f, w = betAll(t, kt(1), []float64{.5, -.25, 1, .75})
 	nearVector(t, "fractions of continuous coins", f[:2], []float64{0, .25})
+	for k, x := range []float64{0, .25, .078125, .3173828125} {
+		before := 1.0
+		if k > 0 {
+			before = w[k-1]
+		}
+		near(t, "bet on a continuous coin", f[k]*before, x)
+	}
 	near(t, "wealth of continuous coins", w[3], 1.253662109375)
 
 	heads := make([]float64, 10)
@@ -97,8 +104,9 @@ func TestKTBettorOracles(t *testing.T) {
 	}
 }
 
-// TestKTBettorErratumThm93: the ½·ln T + ln 2 of Theorem 9.3 is for coins ±1 only.
-func TestKTBettorErratumThm93(t *testing.T) {
+// TestErratumE8: the ½·ln T + ln 2 of Theorem 9.3 is for coins ±1 only, and the bound on ln Wealth
+// has a term ln ε; the book states it for coins in [−1, 1].
+func TestErratumE8(t *testing.T) {
 	b, halves := kt(1), make([]float64, 100)
 	for i := range halves {
 		halves[i] = .5

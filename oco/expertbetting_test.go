@@ -103,6 +103,7 @@ func TestExpertBettingTheorem917(t *testing.T) {
 			continue
 		}
 		near(t, "bound", b, c.want)
+		near(t, "with the sharper constant", math.Sqrt(2*1000*(math.Log(10)+math.Log(1000)/2+.5)), 111.8611884)
 		near(t, "quantile", must(l.QuantileBound(.1)), b)
 		if half := must(l.QuantileBound(.5)); !(half < b) {
 			t.Errorf("the bound for half the experts is %v, for one %v", half, b)

@@ -58,88 +58,27 @@ func (l *Linear) Distribution(dst, x []float64) ([]float64, error) {
 	s.grow(len(l.Arms), len(x))
 	p := zeros(dst, len(l.Arms))
 	l.score(s.scores, s.widths, s.work, x)
-	l.distribute(p, s)
+	l.rule().distribute(p, s, l.allowed)
 	scratches.Put(s)
 	return p, nil
 }
 
-// distribute writes the distribution, given scores and widths. It overwrites the widths. p is 0.
-func (l *Linear) distribute(p []float64, s *scratch) {
-	switch l.Kind {
-	case LinUCB:
-		for k := range s.scores {
-			s.hazards[k] = s.scores[k] + float64(l.Alpha*s.widths[k])
-		}
-		l.greedy(p, s.hazards)
-	case LinThompson:
-		vec.Scale(s.widths, l.Alpha)
-		l.thompson(p, s)
-	default:
-		l.inverseGaps(p, s.scores)
-	}
-	if l.Floor == 0 {
-		return
-	}
-	even := l.Floor / float64(l.live)
-	for k := range p {
-		if !l.Arms[k].Retired {
-			p[k] = float64((1-l.Floor)*p[k]) + even
-		}
-	}
-}
-
-// best returns the first arm of the greatest index among those that are not retired, and the number
-// of arms of that index.
-func (l *Linear) best(index []float64) (arm, ties int) {
-	arm = -1
-	for k, v := range index {
-		switch {
-		case l.Arms[k].Retired:
-		case arm < 0 || v > index[arm]:
-			arm, ties = k, 1
-		case v == index[arm]:
-			ties++
-		}
-	}
-	return arm, ties
-}
-
-// greedy shares everything among the arms of the greatest index.
-func (l *Linear) greedy(p, index []float64) {
-	arm, ties := l.best(index)
-	for k, v := range index {
-		if v == index[arm] && !l.Arms[k].Retired {
-			p[k] = 1 / float64(ties)
-		}
-	}
-}
-
-// inverseGaps is inverse gap weighting.
-func (l *Linear) inverseGaps(p, scores []float64) {
-	arm, _ := l.best(scores)
-	others := 0.0
-	for k, v := range scores {
-		if k != arm && !l.Arms[k].Retired {
-			p[k] = 1 / (float64(l.live) + float64(l.Gamma*(scores[arm]-v)))
-			others += p[k]
-		}
-	}
-	p[arm] = max(1-others, 0)
-}
+// rule returns the rule of a contextual policy.
+func (l *Linear) rule() Rule { return Rule{l.Kind, l.Alpha, l.Gamma, l.Floor} }
 
 // The reach of an arm in its deviations, and the least deviation relative to the largest.
 const reach, leastDeviation = 5, 1e-6
 
 // thompson writes the probability that each arm is best. s.widths are the deviations σ.
-func (l *Linear) thompson(p []float64, s *scratch) {
+func thompson(p []float64, s *scratch, allowed []bool) {
 	largest := vec.MaxAbs(s.widths)
 	if largest == 0 {
-		l.greedy(p, s.scores)
+		greedy(p, s.scores, allowed)
 		return
 	}
 	from, to := math.Inf(-1), math.Inf(-1)
 	for k, m := range s.scores {
-		if !l.Arms[k].Retired {
+		if allowed[k] {
 			s.widths[k] = max(s.widths[k], float64(leastDeviation*largest))
 			from = max(from, m-float64(reach*s.widths[k]))
 			to = max(to, m+float64(reach*s.widths[k]))
@@ -147,7 +86,7 @@ func (l *Linear) thompson(p []float64, s *scratch) {
 	}
 	s.contenders = s.contenders[:0]
 	for k, m := range s.scores {
-		if !l.Arms[k].Retired && m+float64(reach*s.widths[k]) > from {
+		if allowed[k] && m+float64(reach*s.widths[k]) > from {
 			s.contenders = append(s.contenders, k)
 		}
 	}
@@ -172,7 +111,7 @@ func (l *Linear) thompson(p []float64, s *scratch) {
 	total := vec.Sum(p)
 	if !(total > 0) {
 		clear(p)
-		l.greedy(p, s.scores)
+		greedy(p, s.scores, allowed)
 		return
 	}
 	for k := range p {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/vec"
@@ -63,7 +62,7 @@ type Linear struct {
 	Arms  []LinearArm `json:"arms"`
 
 	encoder *Encoder
-	live    int // the number of arms that are not retired
+	allowed []bool // the arms that are not retired
 }
 
 // LinearArm is the model of one arm.
@@ -117,40 +116,32 @@ func (l *Linear) Prepare(arms int) error {
 	if l.encoder != nil {
 		return nil
 	}
-	if !slices.Contains(LinearKinds(), l.Kind) {
-		return noregret.BadInputf("linear.kind", "%.80q: want one of %s", l.Kind, strings.Join(LinearKinds(), ", "))
-	}
-	for _, c := range []struct {
-		place       string
-		value, most float64
-	}{{"alpha", l.Alpha, MaxAlpha}, {"gamma", l.Gamma, 1e100}, {"floor", l.Floor, 1}} {
-		if !(c.value >= 0 && c.value <= c.most) {
-			return noregret.BadInputf("linear."+c.place, "%v: want a number from 0 to %v", c.value, c.most)
-		}
+	if err := l.rule().check("linear."); err != nil {
+		return err
 	}
 	e, err := NewEncoder(l.Features)
 	if err != nil {
 		return err
 	}
-	live, numbers := 0, 0
+	numbers, allowed := 0, make([]bool, arms)
 	for k := range l.Arms {
 		if l.Arms[k].Retired {
 			continue
 		}
-		live++
+		allowed[k] = true
 		numbers += len(l.Arms[k].Factor)
 		if err := l.checkArm(k, e.Dim()); err != nil {
 			return err
 		}
 	}
 	switch {
-	case live == 0:
+	case !slices.Contains(allowed, true):
 		return noregret.BadInputf("linear.arms", "all are retired: one must not be")
 	case numbers > MaxNumbers:
 		return noregret.BadInputf("linear.arms", "%d arms with %d coordinates need %d numbers: want at most %d; "+
-			"use fewer features, fewer buckets or squarecb", live, e.Dim(), numbers, MaxNumbers)
+			"use fewer features, fewer buckets or squarecb", count(allowed), e.Dim(), numbers, MaxNumbers)
 	}
-	l.encoder, l.live = e, live
+	l.encoder, l.allowed = e, allowed
 	return nil
 }
 

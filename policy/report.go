@@ -226,6 +226,9 @@ type Health struct {
 	// Unlearned counts units that the policy has not learned from, because a metric was missing or
 	// the experiment was paused.
 	Unlearned int64 `json:"unlearned"`
+	// Redrawn counts ranked units whose arm was excluded, so that another one was drawn for them.
+	// They are not counted otherwise and not learned from.
+	Redrawn int64 `json:"redrawn,omitempty"`
 	// Open counts units that wait for feedback.
 	Open int64 `json:"open"`
 	// Exposures counts the reported exposures by result.

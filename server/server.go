@@ -120,10 +120,13 @@ func (s *Server) newRouter(signer *policy.Signer) *router {
 		config: c, signer: signer, policies: s.policies, writer: s.writer, streams: s.streams, draining: s.stop,
 	}
 	feedback := &feedbackAPI{config: c, signer: signer, policies: s.policies, writer: s.writer, metrics: s.metrics}
+	personalizer := &personalizerAPI{
+		config: c, policies: s.policies, live: s.live, writer: s.writer, metrics: s.metrics,
+	}
 	log := &logAPI{config: c, log: s.log, live: s.live, policies: s.policies}
 	operations := &operationsAPI{metrics: s.metrics, writer: s.writer, draining: s.stop}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
-		log.routes(), operations.routes()))
+		personalizer.routes(), log.routes(), operations.routes()))
 }
 
 // signer returns the signer with the configured keys, or with those in the data directory.

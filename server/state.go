@@ -71,6 +71,13 @@ func (l *liveState) Report(name string) (*policy.Report, error) {
 	return l.state.Report(name)
 }
 
+// ranked returns the decision of a ranked unit whose window is open.
+func (l *liveState) ranked(name string, unit uint64) (experiment.Ranked, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.state.Ranked(name, unit)
+}
+
 // Explain explains the decision of a token.
 func (l *liveState) Explain(name, token string) (*policy.Explanation, error) {
 	t, err := l.signer.Verify(token, l.now())

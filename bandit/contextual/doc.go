@@ -19,5 +19,17 @@
 //     2013);
 //   - squarecb, inverse gap weighting of any regression (Abe and Long 1999; Foster and Rakhlin 2020).
 //
+// # Players
+//
+// A [Player] decides round by round: Draw returns an arm, its propensity and an ID; Update takes
+// the reward of an ID, which may come later or never. [LinUCB], [LinThompson] and [SquareCB] have
+// separate weights for each arm, or share one vector of weights among arms that have vectors of
+// their own. Arms can be added, retired, and excluded from single rounds; the propensity is that of
+// the distribution among the arms that remain. SquareCB works with any [Regressor]: [Ridge], or a
+// learner of package oco by [NewDescent].
+//
+// The guarantees are functions: [LinUCB.Bound] and [LinUCBBound], [SquareCBBound] with
+// [Ridge.SquareRegret]. docs/contextual.md has measurements.
+//
 // Everything is deterministic given the calls. Nothing here is safe for concurrent use.
 package contextual

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret/bandit/contextual"
+	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -47,4 +48,38 @@ func ExampleLearner() {
 	// 20: [1.000 0.000] <nil>
 	// 49: [0.683 0.317] <nil>
 	// 80: [0.000 1.000] <nil>
+}
+
+// A player decides round by round. Rewards come by the choice's ID; here those of even rounds are
+// lost.
+func ExamplePlayer() {
+	p, err := contextual.NewSquareCB(contextual.SquareCBOptions{
+		PlayerOptions: contextual.PlayerOptions{Arms: 2, Dim: 2}, Exponent: 0.5,
+	}, func() (contextual.Regressor, error) { return contextual.NewRidge(2, 1) })
+	if err != nil {
+		panic(err)
+	}
+	r, right := random.New(1, "example"), 0
+	for round := range 2000 {
+		x := []float64{1, 2*r.Float64() - 1}
+		choice, err := p.Draw(r, contextual.Context{X: x})
+		if err != nil {
+			panic(err)
+		}
+		reward := 0.0
+		if (x[1] > 0) == (choice.Arm == 1) {
+			reward = 1
+		}
+		if round >= 1000 {
+			right += int(reward)
+		}
+		if round%2 == 1 {
+			if err := p.Update(choice.ID, reward); err != nil {
+				panic(err)
+			}
+		}
+	}
+	fmt.Println("right in the last 1000 rounds:", right > 900)
+	// Output:
+	// right in the last 1000 rounds: true
 }

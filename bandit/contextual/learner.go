@@ -16,7 +16,7 @@ import (
 const (
 	DefaultRidge = 1
 	DefaultAlpha = 1
-	DefaultGamma = 1
+	DefaultGamma = 5
 )
 
 // Options are the parameters of a [Learner]. A parameter that is 0 has its default.

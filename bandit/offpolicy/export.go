@@ -36,8 +36,8 @@ type Export struct {
 	arms    []string
 	now     int64 // the latest time of an event, in nanoseconds
 	open    map[exportUnit]*exportRow
-	queue   []*exportRow // of open, in the order in which they were first seen
-	latest  map[string]*exportRow
+	queue   []*exportRow          // of open, in the order in which they were first seen
+	ranked  map[string]*exportRow // the open decisions with a client's identifier, by unit
 	ended   bool
 }
 
@@ -54,7 +54,7 @@ type exportRow struct {
 	line    int
 	exposed bool
 	valued  bool
-	pending bool // its exposure waits for an activation
+	masked  bool // not all arms were allowed
 	value   float64
 }
 
@@ -66,8 +66,9 @@ type exportRow struct {
 // first appear, when their windows have closed, or at the end of the export.
 //
 // [Reader.Skipped] counts the exposed units that are no rows: those without a reward, because the
-// metric has no default, and those that are held back or do not take part, which get the control
-// arm without a draw. The log does not mark the latter. So in an experiment that has such units,
+// metric has no default; those for which some arms were excluded, as they say nothing about a
+// policy over all arms; and those that are held back or do not take part, which get the control arm
+// without a draw. The log does not mark the last ones. So in an experiment that has such units,
 // all units of propensity 1 are skipped: a mixture with one arm says nothing about the others
 // anyway. Sums ([policy.Aggregate]) have no units and are ignored.
 //
@@ -80,7 +81,7 @@ type exportRow struct {
 func NewExport(name string, in io.Reader, o ExportOptions) *Export {
 	x := &Export{
 		Reader: &Reader{name: name}, o: o, name: o.Experiment, now: math.MinInt64,
-		open: map[exportUnit]*exportRow{}, latest: map[string]*exportRow{},
+		open: map[exportUnit]*exportRow{}, ranked: map[string]*exportRow{},
 	}
 	x.line = x.scanner(in)
 	x.next = x.row
@@ -112,8 +113,8 @@ func (x *Export) row(r *Row) error {
 			e := x.queue[0]
 			x.queue = x.queue[1:]
 			delete(x.open, e.exportUnit)
-			if x.latest[e.unit] == e {
-				delete(x.latest, e.unit)
+			if x.ranked[e.unit] == e {
+				delete(x.ranked, e.unit)
 			}
 			if x.finish(e, r) {
 				return nil
@@ -160,7 +161,7 @@ func (x *Export) finish(e *exportRow, r *Row) bool {
 	if !e.valued && m.Default != nil {
 		value, e.valued = m.count(*m.Default), true
 	}
-	if !e.valued || e.item.Propensity == 1 && (x.def.HoldBack > 0 || x.def.Traffic < 1) {
+	if !e.valued || e.masked || e.item.Propensity == 1 && (x.def.HoldBack > 0 || x.def.Traffic < 1) {
 		x.skipped++
 		return false
 	}
@@ -251,6 +252,12 @@ func (x *Export) apply(kind string, payload json.RawMessage) error {
 		for i := range p.Items {
 			x.item(kind, &p.Items[i])
 		}
+	case "rank", "activate", "reward":
+		var p exportRank
+		if err := json.Unmarshal(payload, &p); err != nil {
+			return err
+		}
+		x.rank(kind, &p)
 	}
 	return nil
 }
@@ -298,18 +305,59 @@ func (x *Export) item(kind string, item *exportItem) {
 	if kind == "feedback" && !x.def.accepts(item.Metrics) {
 		return
 	}
-	e := x.open[exportUnit{item.Version, item.Unit}]
-	if e == nil {
-		e = &exportRow{exportUnit: exportUnit{item.Version, item.Unit}, item: *item, line: x.Reader.line}
-		e.item.Metrics = nil
-		x.open[e.exportUnit] = e
-		x.queue = append(x.queue, e)
-	}
+	e := x.decision(item)
 	if kind == "exposures" {
 		e.exposed = true
 		return
 	}
 	e.report(x.def.reward, item.Metrics)
+}
+
+// decision returns the open decision of an item. If it is new, it joins the queue.
+func (x *Export) decision(item *exportItem) *exportRow {
+	key := exportUnit{item.Version, item.Unit}
+	e := x.open[key]
+	if e == nil {
+		e = &exportRow{exportUnit: key, item: *item, line: x.Reader.line}
+		e.item.Metrics = nil
+		x.open[key] = e
+		x.queue = append(x.queue, e)
+	}
+	return e
+}
+
+// exportRank is the payload of the events of ranked units: rank, activate and reward.
+type exportRank struct {
+	Item     exportItem `json:"item"`
+	Among    []int      `json:"among"`
+	Deferred bool       `json:"deferred"`
+	Unit     string     `json:"u"`
+	Value    float64    `json:"value"`
+}
+
+// rank applies an event of a ranked unit.
+func (x *Export) rank(kind string, p *exportRank) {
+	if kind == "rank" {
+		late := x.now-p.Item.Time*int64(time.Millisecond) > int64(x.def.Window)
+		if _, ok := policy.ParseUnit(p.Item.Unit); !ok || late || x.ranked[p.Item.Unit] != nil {
+			return
+		}
+		e := x.decision(&p.Item)
+		e.exposed, e.masked = e.exposed || !p.Deferred, len(p.Among) > 0
+		x.ranked[p.Item.Unit] = e
+		return
+	}
+	e := x.ranked[p.Unit]
+	if e == nil || x.now-e.time() > int64(x.def.Window) {
+		return
+	}
+	if kind == "activate" {
+		e.exposed = true
+		return
+	}
+	if values := map[string]float64{x.def.goal: p.Value}; x.def.accepts(values) {
+		e.report(x.def.reward, values)
+	}
 }
 
 // report records the first value of the reward's metric.

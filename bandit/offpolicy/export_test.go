@@ -221,6 +221,80 @@ func TestExportHoldBack(t *testing.T) {
 	}
 }
 
+// TestExportRanks compares the rows of ranked units with what the service counts.
+func TestExportRanks(t *testing.T) {
+	r, rng := newRecorder(t), random.New(4, "export")
+	r.define(exportDef)
+	masked := int64(0)
+	for i := range 2000 {
+		r.now = r.now.Add(time.Duration(rng.IntN(1500)) * time.Millisecond)
+		p, unit := r.state.Policy("shop"), fmt.Sprint(i)
+		e := experiment.RankEvent{Experiment: "shop", Deferred: i%3 == 0}
+		allowed := []bool{true, true, true}
+		if i%5 == 0 {
+			allowed[0], e.Among = false, []int{1, 2}
+		}
+		c, err := p.DecideAmong(unit, allowed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Redrawn = c.Redrawn
+		e.Item = experiment.UnitEvent{
+			Version: c.Version, Arm: c.Arm, Propensity: c.Propensity, Unit: policy.FormatUnit(c.Unit),
+			Time: r.now.UnixMilli(),
+		}
+		r.apply(experiment.KindRank, e)
+		if rng.IntN(10) == 0 {
+			r.apply(experiment.KindRank, e)
+		}
+		earlier := policy.FormatUnit(p.Unit(fmt.Sprint(max(i-rng.IntN(1000), 0))))
+		r.apply(experiment.KindActivate, experiment.ActivateEvent{Experiment: "shop", Unit: earlier})
+		r.apply(experiment.KindReward, experiment.RewardEvent{
+			Experiment: "shop", Unit: earlier, Value: []float64{1, 0, 2}[rng.IntN(3)],
+		})
+		if i%100 == 99 {
+			r.apply(experiment.KindRound, experiment.NameEvent{Experiment: "shop"})
+		}
+		if len(e.Among) > 0 && !e.Deferred {
+			masked++
+		}
+	}
+	for range 5 {
+		r.now = r.now.Add(time.Hour)
+		r.apply(experiment.KindRound, experiment.NameEvent{Experiment: "shop"})
+		r.apply(experiment.KindClock, experiment.NameEvent{Experiment: "shop"})
+	}
+	report, err := r.state.Report("shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Without those among some arms, which the report counts unless they were drawn again.
+	x := NewExport("log", strings.NewReader(r.export(1)), ExportOptions{})
+	rows, err := readAll(x.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int64(0)
+	for _, a := range report.Arms {
+		n += a.N
+	}
+	if got := int64(len(rows)) + x.Skipped(); got != n+report.Health.Redrawn || x.Skipped() < masked {
+		t.Errorf("%d rows and %d skipped, the service counts %d and %d drawn again", len(rows), x.Skipped(), n,
+			report.Health.Redrawn)
+	}
+	// All of arm a are of decisions among all arms, so its sums must agree exactly.
+	count, sum := int64(0), 0.0
+	for i := range rows {
+		if rows[i].Arm == 0 {
+			count, sum = count+1, sum+rows[i].Reward
+		}
+	}
+	a := report.Arms["a"]
+	if count != a.N || math.Abs(sum/float64(count)-*a.Metrics["bought"].Mean) > 1e-12 {
+		t.Errorf("%d rows of arm a with the sum %v, the service counts %+v", count, sum, a)
+	}
+}
+
 // TestExportArms checks the names of the arms: of a grid, with a control arm of its own, added
 // later.
 func TestExportArms(t *testing.T) {
@@ -304,7 +378,8 @@ func FuzzExport(f *testing.F) {
 	f.Cleanup(func() { delete(readers, "export") })
 	const def = `{"position":1,"kind":"definition","time":0,"payload":{"experiment":"e","definition":{` +
 		`"arms":[{"name":"a"}],` +
-		`"metrics":[{"name":"m","kind":"mean"}],"objective":{"goals":[{"metric":"m"}]},"attribution_window":"1s"}}}` + "\n"
+		`"metrics":[{"name":"m","kind":"mean"}],"objective":{"goals":[{"metric":"m"}]},"attribution_window":"1s"}}}` +
+		"\n"
 	fuzzReader(f, "export", def+`{"position":2,"kind":"exposures","time":0,"payload":{"experiment":"e","items":[`+
 		`{"v":1,"a":0,"p":0.5,"u":"0123456789abcdef","t":0}]}}`, def, "{}\n")
 }

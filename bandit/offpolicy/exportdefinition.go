@@ -27,6 +27,7 @@ type exportDefinition struct {
 	Window   policy.Duration `json:"attribution_window"`
 
 	arms   []string
+	goal   string // the only goal, or ""
 	reward *exportMetric
 }
 
@@ -58,12 +59,15 @@ func parseExportDefinition(text json.RawMessage, metric string) (*exportDefiniti
 		return nil, noregret.BadInputf("definition.attribution_window", "missing: want the definition as the "+
 			"service shows it, with all defaults")
 	}
+	if d.Objective != nil && len(d.Objective.Goals) == 1 {
+		d.goal = d.Objective.Goals[0].Metric
+	}
 	if metric == "" {
-		if d.Objective == nil || len(d.Objective.Goals) != 1 {
+		if d.goal == "" {
 			return nil, noregret.BadInputf("metric", "the objective is not a single goal: the metric that is the "+
 				"reward must be named, one of %q", d.names())
 		}
-		metric = d.Objective.Goals[0].Metric
+		metric = d.goal
 	}
 	if d.reward = d.metric(metric); d.reward == nil || d.reward.Kind == "ratio" {
 		return nil, noregret.BadInputf("metric", "%q is not a metric of units: want one of %q", metric, d.names())

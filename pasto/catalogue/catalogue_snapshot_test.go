@@ -61,7 +61,7 @@ func TestOldSnapshots(t *testing.T) {
 			}
 			continue
 		} else if old.Name == "default" || old.Name == "default-floor" {
-			if err == nil || !strings.Contains(err.Error(), "before state 7") {
+			if err == nil || !strings.Contains(err.Error(), "before state 8") {
 				t.Errorf("%s: %v: want it refused by its format", old.Name, err)
 			}
 			continue

@@ -83,7 +83,7 @@ type Learner struct {
 }
 
 // stateFormat is the format of the state in snapshots.
-const stateFormat = ", state 7: "
+const stateFormat = ", state 8: "
 
 // New makes the default learner on K arms.
 func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
@@ -154,10 +154,6 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 	}
 	s.AllObserved = s.AllObserved || s.Unobserved == 0
 	solve := changed || s.T >= s.Next || before > 0 && s.Unobserved == 0
-	for a := range l.round.arms {
-		k := l.round.arms[a].arm
-		solve = solve || s.Solved[k] > 0 && s.Stats.Count[k] >= 2*s.Solved[k]
-	}
 	if l.promised() {
 		solve = solve || s.Live <= fewArms || s.Unobserved != before
 	}
@@ -236,7 +232,7 @@ func (l *Learner) MarshalBinary() ([]byte, error) {
 	return snapshot.Seal(round.SnapshotMagic, l.text+stateFormat+round.Identity(l.objective), &l.s)
 }
 
-// UnmarshalBinary implements [pasto.Learner]. Snapshots of the states before format 7 are refused:
+// UnmarshalBinary implements [pasto.Learner]. Snapshots of the states before format 8 are refused:
 // the learner kept other statistics then.
 func (l *Learner) UnmarshalBinary(data []byte) error {
 	var s state
@@ -254,14 +250,14 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 }
 
 // oldState matches the format of the state in snapshots of earlier versions of the learner.
-var oldState = regexp.MustCompile(`, state [1-6]: |HardCaution:[^ ]+ Explore:`)
+var oldState = regexp.MustCompile(`, state [1-7]: |HardCaution:[^ ]+ Explore:`)
 
 // checkFormat returns an error that names the format if data are a snapshot of an earlier one, and
 // err otherwise.
 func checkFormat(data []byte, err error) error {
 	if oldState.Match(data) {
 		return snapshot.Bad(
-			"a format before state 7: the default learner keeps other statistics since, learn "+
+			"a format before state 8: the default learner keeps other statistics since, learn "+
 				"anew (%w)", err)
 	}
 	return err

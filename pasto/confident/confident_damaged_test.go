@@ -67,7 +67,6 @@ func TestConfidentDamaged(t *testing.T) {
 		"block's length":   func(s *state) { s.Changes.BlockRounds[0] = s.Stats.Rounds[0] + 1 },
 		"half a round":     func(s *state) { s.Changes.BlockRounds[0] = .5 },
 		"another's length": func(s *state) { s.Changes.BlockMean = s.Changes.BlockMean[1:] },
-		"solved":           func(s *state) { s.Solved[1] = math.NaN() },
 		"joint":            func(s *state) { s.Joint.Size = s.Joint.Size[1:] },
 		"cross":            func(s *state) { s.Joint.Cross[0] = math.NaN() },
 		"level":            func(s *state) { s.Joint.Level = nil },

@@ -200,5 +200,4 @@ func (l *Learner) beginAnew(k int) {
 	s.Joint.forget(k, l.est.rows)
 	s.Stats.forget(k)
 	s.Changes.forget(k)
-	s.Solved[k] = 0
 }

@@ -133,30 +133,6 @@ func (g *guard) isUnbounded(k int) bool {
 	return slices.ContainsFunc(g.slack[k*guards:(k+1)*guards], func(v float64) bool { return math.IsInf(v, -1) })
 }
 
-// exploredSlack is the part of the safe mixture that exploration may cost by the slack that it
-// takes.
-const exploredSlack = 0.5
-
-// affordable is the largest share, up to that given, of Serving beside the safe mixture with which
-// the last step leaves at least 1 − exploredSlack of both.
-func (g *guard) affordable(share float64) float64 {
-	guards := len(g.guards)
-	for j := range g.guards {
-		own, safe, x := g.slack[g.options.Control*guards+j], 0.0, 0.0
-		for k, p := range g.s.Serving {
-			if v := g.slack[k*guards+j]; !math.IsInf(v, -1) {
-				safe += float64(g.s.Safe[k] * v)
-				x += float64(p * v)
-			}
-		}
-		if x < safe {
-			most := float64(max(own, 0)*(exploredSlack/(1-exploredSlack))) + max(safe, 0)
-			share = min(share, most/(safe-x))
-		}
-	}
-	return share
-}
-
 // makeSafe moves Serving towards the control arm by as little as the promise allows: to (1−ρ)·e_0 +
 // ρ·p with the largest ρ of which the slack is at least 0 in each hard guardrail.
 func (g *guard) makeSafe() {

@@ -53,30 +53,3 @@ func TestRadiusHoldsAtAllTimes(t *testing.T) {
 		t.Errorf("beyond the radius in %.4f of the runs, want at most %v and some", share, most)
 	}
 }
-
-// Exploration takes at most half of the slack that the safe mixture leaves, whatever it consists
-// of.
-func TestExplorationLeavesHalf(t *testing.T) {
-	for seed := range uint64(200) {
-		r := random.New(seed, "slack")
-		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{
-			Name: "y", Role: pasto.Guardrail, Hard: true, Threshold: 0, Lower: -1, Upper: 1,
-		}), 3, controlOptions())
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The safe mixture uses up the control's slack: half of arm 1, which lacks as much as the
-		// control has.
-		own := r.Float64()
-		l.guard.slack = []float64{own, -own, -r.Float64()}
-		l.s.Safe = []float64{.5, .5, 0}
-		l.s.Serving = []float64{0, 0, 1}
-		share := l.guard.affordable(.25)
-		mixed := []float64{(1 - share) * .5, (1 - share) * .5, share}
-		l.s.Serving = mixed
-		l.guard.makeSafe()
-		if p := l.s.Serving; p[1] < (1-share)*.5*exploredSlack-1e-12 || share <= 0 || share > .25 {
-			t.Fatalf("seed %d: a share of %v, served %v", seed, share, p)
-		}
-	}
-}

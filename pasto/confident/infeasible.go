@@ -101,6 +101,8 @@ const (
 	// unseen is −ln of what three standard errors leave out: a rate of unseen/n shows in n groups,
 	// nearly surely.
 	unseen = 6.6
+	// sureErrors is the number of standard errors beyond which an estimate is surely off.
+	sureErrors = 3
 	// manyGroups without any scatter are taken to have none.
 	manyGroups = 1000
 )
@@ -127,10 +129,10 @@ func (e *estimates) allowance(k, i int, square float64) float64 {
 			return math.Inf(1)
 		}
 	case s.Pool[i] > 0:
-		skew = float64((surely*surely - 1.) / 6 * (s.Third[i] / s.Pool[i]))
+		skew = float64((sureErrors*sureErrors - 1.) / 6 * (s.Third[i] / s.Pool[i]))
 	}
 	if s.UnitSize == nil { // of an arm noisier than the pool the own variance alone is right
 		square = max(square, s.Squares[k*len(e.sign)+i]/s.Free[k]/s.Weight[k])
 	}
-	return float64(stat.Student(surely, free)*math.Sqrt(square)) + skew/s.Weight[k]
+	return float64(stat.Student(sureErrors, free)*math.Sqrt(square)) + skew/s.Weight[k]
 }

@@ -84,14 +84,12 @@ const (
 	noCandidates
 	noDispersion
 	noTrust
-	noRare
-	noFew
 	noReconcile
 )
 
 var ruleNames = []string{
 	"bisection", "segments", "skew", "joint", "uneven", "spread", "budget", "candidates", "dispersion",
-	"trust", "rare", "few", "reconcile",
+	"trust", "reconcile",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -118,8 +116,6 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	candidates  exploration under a promise prefers the arms of the optimistic mixture
 //	dispersion  the scatter between rounds raises the known variances of units
 //	trust       the pooled variance counts for at most a multiple of an arm's own
-//	rare        the pooled variance counts for more where the metric has rare events
-//	few         arms of fewer than three groups get a share of their own where nothing is promised
 //	reconcile   differences from the control are those within rounds where means are at odds with them
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {

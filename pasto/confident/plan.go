@@ -87,7 +87,6 @@ func (w *planner) solve() {
 	copy(s.Down, w.down)
 	copy(s.Safe, w.safe)
 	w.cap(s.Down)
-	copy(s.Solved, s.Stats.Count)
 }
 
 // deploy computes p⁻ and returns its cautious value. Where no mixture holds the hard guardrails

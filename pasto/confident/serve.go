@@ -2,7 +2,6 @@ package confident
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/noregret/noregret/internal/portable"
 )
@@ -54,135 +53,123 @@ func (l *Learner) Promise() Promise {
 	return Promise{Holds: true, Alpha: l.options.Alpha}
 }
 
-// mix computes Serving.
+// mix computes Serving: the deployed mixture, or the safe one where hard guardrails are promised,
+// and beside it what explores. Arms of which too little is known for that have a share of their
+// own.
 func (l *Learner) mix() {
+	s, o, p := &l.s, &l.options, l.s.Serving
+	base, share, floor := s.Down, l.exploredShare(), o.Floor
 	if l.promised() {
-		l.mixSafely()
-	} else {
-		l.mixFreely()
+		base, floor = s.Safe, 0
 	}
-	if share, s := l.options.Share, l.s.Serving; share > 0 && s[l.options.Control] < share {
-		l.guard.shrink((1 - share) / (1 - s[l.options.Control]))
+	total, unknown := 0.0, 0.0
+	for k := range p {
+		p[k] = l.explored(k)
+		total += p[k]
+		unknown += l.unknown(k)
+	}
+	if total == 0 {
+		share, total = 0, 1
+	}
+	for k, v := range base {
+		p[k] = float64((1-share)*v) + float64(share*(p[k]/total))
+	}
+	if l.promised() {
+		l.plan.cap(p)
+		l.guard.makeSafe()
+	}
+	own := l.unknownShare(unknown)
+	for k, v := range p {
+		if p[k] = float64((1 - own) * (1 - floor) * v); s.Active[k] {
+			p[k] += float64((1-own)*floor) / float64(s.Live)
+		}
+		if u := l.unknown(k); u > 0 {
+			p[k] += float64(own * (u / unknown))
+		}
+	}
+	l.plan.cap(p)
+	if o.Share > 0 && p[o.Control] < o.Share {
+		l.guard.shrink((1 - o.Share) / (1 - p[o.Control]))
 	}
 	l.sampler.Reset()
 }
 
-// mixFreely serves p⁻, p⁺ and the arms of which little is known. Arms not served since the start or
-// their last change get all at first, and later their number's share; those of one or two groups
-// get half of theirs.
-func (l *Learner) mixFreely() {
-	s, o := &l.s, &l.options
-	unseen := 0.0
-	if s.Unobserved > 0 {
-		unseen = 1
-		if s.AllObserved {
-			unseen = float64(s.Unobserved) / float64(s.Live)
+// unknown is how much arm k needs a share of its own, beside the mixtures, as too little is known
+// of it: 1 for all of its number's share, and 0 for none. Where hard guardrails are promised these
+// are the arms without any bound. Elsewhere they are those not served yet, and after all have been,
+// by half, those of fewer than three groups.
+func (l *Learner) unknown(k int) float64 {
+	s := &l.s
+	switch {
+	case !s.Active[k]:
+		return 0
+	case l.promised():
+		if k != l.options.Control && l.guard.isUnbounded(k) {
+			return 1
 		}
+	case s.Stats.Rounds[k] == 0:
+		return 1
+	case s.AllObserved && s.Stats.Count[k] < fewGroups:
+		return 0.5
 	}
-	alpha, each := l.optimisticShare(), 0.0
-	if o.has(noSpread) {
-		each = float64(0.1 * max(s.Width, 1/math.Sqrt(float64(s.T-s.Began)+10)))
-	}
-	few, weight := 0, 0.0
-	for k, active := range s.Active {
-		if n := s.Stats.Count[k]; active && n > 0 && n < fewGroups {
-			few++
-		}
-	}
-	if few > 0 && o.has(noFew) {
-		weight = float64((1 - unseen) * float64(0.5*float64(few)/float64(s.Live)))
-	}
-	rest := 1 - unseen - weight
-	each = float64(rest * max(each, o.Floor))
-	rest -= each
-	for k := range s.Serving {
-		p := float64(rest * (float64(alpha*s.Up[k]) + float64((1-alpha)*s.Down[k])))
-		if s.Active[k] {
-			p += each / float64(s.Live)
-			if s.Stats.Rounds[k] == 0 {
-				p += unseen / float64(s.Unobserved)
-			} else if weight > 0 && s.Stats.Count[k] < fewGroups {
-				p += weight / float64(few)
-			}
-		}
-		s.Serving[k] = p
-	}
-	l.plan.cap(s.Serving)
+	return 0
 }
 
-// optimisticShare is the share of the optimistic mixture, by information.
-func (l *Learner) optimisticShare() float64 {
-	o, w := &l.options.Exploration, l.s.Width
-	if l.options.Control >= 0 {
-		return l.exploredShare()
+// unknownShare is the share of all arms that need one of their own, n in number.
+func (l *Learner) unknownShare(n float64) float64 {
+	switch {
+	case n == 0:
+		return 0
+	case l.promised():
+		return unboundedShare
+	case !l.s.AllObserved:
+		return 1
 	}
-	if !(w > 0) {
+	return n / float64(l.s.Live)
+}
+
+// exploredShare is the share of what explores, by information: see [Exploration].
+func (l *Learner) exploredShare() float64 {
+	s, o, w := &l.s, &l.options.Exploration, l.s.Width
+	if !l.promised() {
+		if w > 0 {
+			w = portable.Exp(float64(2 * portable.Log(w) / 3))
+		}
+		return min(o.Share, float64(o.Decay*w))
+	}
+	if s.Unobserved > 0 {
+		w = 1
+	} else if l.options.has(noCandidates) { // where even p⁺ is the control hardly any arm is better
+		w *= 1 - float64(settledShare*s.Up[l.options.Control])
+	}
+	return float64(0.5 * o.Share * w * w)
+}
+
+// explored is the weight of arm k in what explores: half of it goes to all arms and half to those
+// of p⁺. Where hard guardrails are promised an arm has less, the more of the control's slack a unit
+// of it takes.
+func (l *Learner) explored(k int) float64 {
+	s, guards := &l.s, len(l.guards)
+	if !s.Active[k] || l.promised() && (k == l.options.Control || l.guard.isUnbounded(k)) {
 		return 0
 	}
-	return min(o.Share, float64(o.Decay*portable.Exp(float64(2*portable.Log(w))/3)))
-}
-
-// exploredShare is the share that explores where there is a control arm: half of the largest at
-// first, and as much again over √t.
-func (l *Learner) exploredShare() float64 {
-	return float64(0.5 * l.options.Exploration.Share * min(1, 2/math.Sqrt(float64(l.s.T-l.s.Began)+1)))
-}
-
-// mixSafely serves the safe mixture and what explores, made safe together.
-func (l *Learner) mixSafely() {
-	s, control := &l.s, l.options.Control
-	guards := len(l.guards)
-	// Where even p⁺ is the control no arm is likely to be better than it.
-	share := l.exploredShare()
-	if s.Unobserved == 0 && l.options.has(noCandidates) {
-		share = float64(share * (1 - float64(settledShare*s.Up[control])))
+	weight, need := 0.0, 0.0
+	if l.options.has(noSpread) || s.Stats.Rounds[k] == 0 {
+		weight = 0.5
 	}
-	total, unbounded := 0.0, 0
-	for k, active := range s.Active {
-		s.Serving[k] = 0
-		if !active || k == control {
-			continue
-		}
-		if l.guard.isUnbounded(k) {
-			unbounded++
-			continue
-		}
-		need := 0.0 // what a unit of the arm takes, in slacks of a unit of the control
-		for j := range l.guards {
-			if v, own := l.guard.slack[k*guards+j], l.guard.slack[control*guards+j]; v < 0 {
-				need = max(need, -v/max(own, float64(-1e-9*v)))
-			}
-		}
-		w := 1.0
-		if l.options.has(noBudget) {
-			w = 1 / (1 + need)
-		}
-		if l.options.has(noCandidates) && s.Stats.Rounds[k] > 0 {
-			w = float64(w * (0.5 + float64(0.5*float64(float64(s.Live)*s.Up[k]))))
-		}
-		s.Serving[k] = w
-		total += w
+	if s.Stats.Rounds[k] == 0 {
+		weight = 1
+	} else if l.options.has(noCandidates) {
+		weight += float64(0.5 * float64(float64(s.Live)*s.Up[k]))
 	}
-	if total > 0 {
-		for k := range s.Serving {
-			s.Serving[k] /= total
-		}
-		share = l.guard.affordable(share)
-	} else {
-		share = 0
+	if !l.promised() || !l.options.has(noBudget) {
+		return weight
 	}
-	for k, p := range s.Serving {
-		s.Serving[k] = float64((1-share)*s.Safe[k]) + float64(share*p)
-	}
-	l.plan.cap(s.Serving)
-	l.guard.makeSafe()
-	if unbounded == 0 {
-		return
-	}
-	for k, active := range s.Active {
-		s.Serving[k] = float64((1 - unboundedShare) * s.Serving[k])
-		if active && k != control && l.guard.isUnbounded(k) {
-			s.Serving[k] += unboundedShare / float64(unbounded)
+	for j := range guards {
+		own := l.guard.slack[l.options.Control*guards+j]
+		if v := l.guard.slack[k*guards+j]; v < 0 {
+			need = max(need, -v/max(own, float64(-1e-9*v)))
 		}
 	}
+	return weight / (1 + need)
 }

@@ -22,7 +22,6 @@ type state struct {
 	Noise       noise
 	Joint       joint // without arms where there are too many
 	Changes     detector
-	Solved      []float64 // K: groups at the last solution
 	Width       float64   // what p⁺ promises beyond p⁻, as a part of the objective's range
 	Up, Down    []float64 // p⁺ and p⁻
 	Safe        []float64 // what is served where guardrails are promised, beside what is explored
@@ -80,7 +79,7 @@ func (s *state) grow(m int) {
 func (s *state) mixtures() []*[]float64 { return []*[]float64{&s.Up, &s.Down, &s.Safe, &s.Serving} }
 
 func (s *state) perArm() []*[]float64 {
-	return slices.Concat(s.Stats.perArm(), s.Changes.perArm(), s.mixtures(), []*[]float64{&s.Solved})
+	return slices.Concat(s.Stats.perArm(), s.Changes.perArm(), s.mixtures())
 }
 
 func (s *state) rows() []*[]float64 { return slices.Concat(s.Stats.rows(), s.Changes.rows()) }

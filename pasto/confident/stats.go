@@ -11,7 +11,6 @@ const (
 	// by trust: the pool may be of arms that are noisier by far.
 	trustedGroups = 8
 	trust         = 20
-	mostRare      = 1e15
 	// mostThird bounds the sums of third powers, which do not overflow with it.
 	mostThird = 1e300
 )
@@ -163,28 +162,13 @@ func (s *armStats) variance(k, i int) float64 {
 	case !(s.Freedom > 0):
 		return math.Inf(1)
 	}
-	free, own, pool, w := s.Free[k], s.Squares[j], s.Pool[i]/s.Freedom, float64(poolWeight)
+	free, own, pool := s.Free[k], s.Squares[j], s.Pool[i]/s.Freedom
 	// An own variance that is but rounding does not count.
 	if mean := s.Mean[j]; free >= trustedGroups && own > float64(1e-28*float64(mean*mean)*s.Weight[k]) &&
 		s.rules&noTrust == 0 {
 		pool = min(pool, float64(trust*(own/free)))
 	}
-	if own < float64(free*pool) && s.rules&noRare == 0 {
-		w = max(w, s.rareWeight(i, s.Weight[k]/s.Count[k]))
-	}
-	return (own + float64(w*pool)) / (free + w)
-}
-
-// rareWeight returns the number of groups of this size that the pooled variance counts for against
-// a smaller own one: 2.5·g², where g is the standardized absolute third moment of a group. It is
-// below poolWeight for normal noise (g² = 2.55), whose variance a few groups estimate; for rare
-// events g² is about 1/rate, so that two or three events count as much as the pool.
-func (s *armStats) rareWeight(i int, size float64) float64 {
-	g := s.Third[i] / s.Pool[i] / math.Sqrt(float64(s.Pool[i]/s.Freedom*size))
-	if w := float64(2.5 * float64(g*g)); w < mostRare {
-		return w
-	}
-	return mostRare
+	return (own + float64(poolWeight*pool)) / (free + poolWeight)
 }
 
 // pooled returns the mean variance of a unit of size in metric i, +Inf while it is unknown.

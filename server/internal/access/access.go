@@ -55,6 +55,9 @@ func WithPrincipal(r *http.Request, p *Principal) *http.Request {
 // bearerToken returns the access token in a request's headers, or "".
 func bearerToken(r *http.Request) string {
 	token := r.Header.Get("X-API-Key")
+	if token == "" {
+		token = r.Header.Get("Ocp-Apim-Subscription-Key") // of Personalizer's clients
+	}
 	if h := r.Header.Get("Authorization"); h != "" {
 		scheme, rest, _ := strings.Cut(h, " ")
 		if token = ""; strings.EqualFold(scheme, "Bearer") {
