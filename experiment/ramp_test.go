@@ -33,13 +33,17 @@ func TestRampLeavesOutUnknownArms(t *testing.T) {
 			version := s.state.Policy("e").Version
 			event := policy.Aggregate{Experiment: "e", Source: "test", Sequence: uint64(batch + 1)}
 			for k, name := range []string{"old", "a", "b"} {
-				if k == 2 && batch > 0 {
-					break
+				if k == 2 && batch > 0 || s.state.Policy("e").Mixture()[k] == 0 {
+					continue
 				}
 				n := []float64{50_000, 50_000, 10}[k]
-				const rate = 0.6
-				// A unit has 2 views and taps 0 or 1 times.
-				pair := policy.PairSums{N: int64(n), X: n * rate, Y: 2 * n, XX: n * rate, YY: 4 * n, XY: 2 * n * rate}
+				// A unit has 2 views, or 3 with arm a, of each of which it taps 30 %, at most one
+				// of all.
+				views := []float64{2, 3, 2}[k]
+				x := n * 0.3 * views
+				pair := policy.PairSums{
+					N: int64(n), X: x, Y: n * views, XX: x, YY: n * views * views, XY: x * views,
+				}
 				event.Items = append(event.Items, policy.AggregateItem{
 					Version: version, Arm: name, Units: int64(n), Pairs: map[string]policy.PairSums{"rate": pair},
 					Metrics: map[string]policy.Sums{
