@@ -28,7 +28,7 @@ montecarlo: ## tests with many random runs, in full; make test runs their short 
 papers: ## re-run the tables of the literature in full, a minute or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers
 
-# A few minutes on one core (PARAMETERFREE="--sets a9a,w8a --seeds 3 --passes 1").
+# Some 15 minutes on one core (PARAMETERFREE="--sets a9a,w8a --seeds 5 --passes 1").
 .PHONY: parameterfree
 parameterfree: ## compare --rate auto with the default step size and with a search for it (docs/parameterfree.md), on ../shared/data
 	@$(GO) run ./classify/internal/parameterfree $(PARAMETERFREE)
@@ -86,6 +86,10 @@ bandits: build ## all bandit algorithms on two and ten arms and against an adver
 	play two --game bernoulli --means 0.5,0.6 && \
 	play ten --game bernoulli --means 0.4,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5 && \
 	play shifting --game shifting:gap=0.1 --dim 10 && cat dist/bandits/*.txt
+
+.PHONY: contextual
+contextual: ## three classification sets as contextual bandits (docs/contextual.md), some minutes (CONTEXTUAL="-orders 2 -sets letter")
+	$(GO) run ./play/internal/contexts $(CONTEXTUAL)
 
 .PHONY: catastrophe
 catastrophe: ## units per hour served by an arm that crashes, for several forms of guardrails (docs/service.md), some minutes
@@ -168,7 +172,7 @@ portable: ## check that no learner, measure, loss or generator has a fused opera
 	@code=$$(GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='github.com/noregret/noregret/...=-S' ./... 2>&1) || \
 		{ echo "the build for arm64 failed"; exit 1; }; \
 	found=$$(grep -E '\sFN?M(ADD|SUB)[DS]\s' <<<"$$code" | grep -oE '[a-z_/]+\.go:[0-9]+' | \
-		grep -E '/(convex|loss|oco|regret|experts|bandit|offpolicy|play|pasto|optimum|ascent|confident|single|box|trial|round|scenario|arena|experiment|plan|definition|policy|confseq|changepoint|classify|measure|dataset|synth|random|portable|vec|linalg|stat|simplex|optimize|compensated)/[a-z_]+\.go' | sort -u | \
+		grep -E '/(convex|loss|oco|regret|experts|bandit|contextual|offpolicy|play|pasto|optimum|ascent|confident|single|box|trial|round|scenario|arena|experiment|plan|definition|policy|confseq|changepoint|classify|measure|dataset|synth|random|portable|vec|linalg|stat|simplex|optimize|compensated)/[a-z_]+\.go' | sort -u | \
 		while IFS=: read -r f n; do sed -n "$${n}p" "$$f" | grep -q 'math\.FMA(' || echo "$$f:$$n"; done); \
 	if [ -n "$$found" ]; then echo "fused operations (wrap the product in float64()):"; echo "$$found"; exit 1; fi
 
@@ -196,6 +200,10 @@ crash: ## kill the service 110 times under load, and 240 times by disk errors an
 load: ## measure the service on this machine: decisions against a bare handler, durable feedback, memory
 	$(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server
 	$(GO) test -run '^$$' -bench 'LocalDecide' -benchmem ./client
+
+.PHONY: contextual-soak
+contextual-soak: ## 100,000 units of a contextual experiment with late and lost feedback, killed in the middle
+	NOREGRET_FULL=1 $(GO) test -timeout 30m -run ContextualSoak -v ./server
 
 .PHONY: ofrep-js
 ofrep-js: ## run the public OFREP provider of the JS SDK against the service (needs node and the npm registry)

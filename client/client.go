@@ -216,13 +216,27 @@ func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]po
 			return nil, err
 		}
 	}
+	return c.decide(ctx, name, units, len(units))
+}
+
+// DecideIn is [Client.Decide] for units with contexts, which a contextual policy asks for.
+func (c *Client) DecideIn(ctx context.Context, name string, units ...policy.UnitContext) ([]policy.Decision, error) {
+	for i := range units {
+		if err := policy.CheckUnit("units["+strconv.Itoa(i)+"]", units[i].ID); err != nil {
+			return nil, err
+		}
+	}
+	return c.decide(ctx, name, units, len(units))
+}
+
+func (c *Client) decide(ctx context.Context, name string, units any, n int) ([]policy.Decision, error) {
 	var out struct {
 		Decisions []policy.Decision `json:"decisions"`
 	}
 	err := c.json(ctx, call{method: "POST", path: pathOf(name, "/decide"), repeat: true},
 		map[string]any{"units": units}, &out)
-	if err == nil && len(out.Decisions) != len(units) {
-		err = noregret.Errorf(noregret.Internal, c.base, "%d decisions for %d units", len(out.Decisions), len(units))
+	if err == nil && len(out.Decisions) != n {
+		err = noregret.Errorf(noregret.Internal, c.base, "%d decisions for %d units", len(out.Decisions), n)
 	}
 	return out.Decisions, err
 }

@@ -24,8 +24,10 @@ type LocalOptions struct {
 	// Source names this process in its reports, at most 100 bytes. NewLocal appends a random part.
 	// Default "local".
 	Source string
-	// Every is the interval between reports of sums. Default 5 s.
+	// Every is the interval between reports. Default 5 s.
 	Every time.Duration
+	// Queue is the number of units of [Local.RecordIn] that can wait to be sent. Default 100,000.
+	Queue int
 	// Wait is how long one poll waits for a new policy, at most 1 m. Default 30 s.
 	Wait time.Duration
 	// Renewed is called with each new policy after the first.
@@ -36,8 +38,9 @@ type LocalOptions struct {
 	Waiting func(err error)
 }
 
-// Local decides in the process for one experiment and reports sums of the recorded metrics. Its
-// methods are safe for concurrent use. [Local.Decide] takes no lock.
+// Local decides in the process for one experiment and reports sums of the recorded metrics or, for
+// a contextual policy, each unit ([Local.DecideIn], [Local.RecordIn]). Its methods are safe for
+// concurrent use. [Local.Decide] and [Local.DecideIn] take no lock.
 type Local struct {
 	client  *Client
 	name    string
@@ -51,6 +54,7 @@ type Local struct {
 
 	mu       sync.Mutex
 	sums     map[sumKey]*policy.AggregateItem
+	units    localUnits
 	sequence uint64
 	sending  sync.Mutex
 	pending  *policy.Aggregate // the report not yet sent, nil for none; guarded by sending
@@ -75,10 +79,13 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 	if o.Wait == 0 {
 		o.Wait = 30 * time.Second
 	}
-	if len(o.Source) > 100 || o.Every < 0 || o.Wait < 0 || o.Wait > time.Minute {
+	if o.Queue == 0 {
+		o.Queue = 100_000
+	}
+	if len(o.Source) > 100 || o.Queue < 0 || o.Every < 0 || o.Wait < 0 || o.Wait > time.Minute {
 		return nil, noregret.Errorf(noregret.Usage, "local",
-			"source of %d bytes, sums every %v, polls of %v: want at most 100, lengths of time, at most 1m",
-			len(o.Source), o.Every, o.Wait)
+			"source of %d bytes, reports every %v, polls of %v, a queue of %d: want at most 100, lengths of time, at "+
+				"most 1m, at least 1", len(o.Source), o.Every, o.Wait, o.Queue)
 	}
 	p, err := c.Policy(ctx, name, "", 0)
 	if err != nil {
@@ -251,10 +258,10 @@ func (l *Local) report(ctx context.Context) {
 	}
 }
 
-// Flush sends the sums recorded so far. While the service is unavailable it retries until ctx ends.
-// A report that was not sent keeps its sequence number and goes out with the next Flush; sums
-// recorded meanwhile form one further report, so that memory does not grow. The error includes the
-// sums that the service rejected or that arrived too late.
+// Flush sends the sums and the units recorded so far. While the service is unavailable it retries
+// until ctx ends. A report that was not sent keeps its sequence number and goes out with the next
+// Flush; sums recorded meanwhile form one further report, so that memory does not grow. The error
+// includes the sums that the service rejected or that arrived too late.
 func (l *Local) Flush(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
@@ -266,7 +273,7 @@ func (l *Local) Flush(ctx context.Context) error {
 			return errors.Join(refused, err)
 		}
 	}
-	return refused
+	return errors.Join(refused, l.flushUnits(ctx))
 }
 
 // send sends the pending report. Its first result describes the sums that the service rejected.

@@ -69,6 +69,9 @@ func frozenFields(d *definition.Definition) map[string]any {
 		"stickiness": d.Stickiness,
 		"exposure":   d.Exposure, "policy.kind": d.Policy.Kind, "arms.box": d.Arms.Box,
 	}
+	if d.Contextual() { // the contexts of earlier units are not kept
+		frozen["context"], frozen["objective"], frozen["policy"] = d.Context, d.Objective, d.Policy
+	}
 	if d.Arms.Box != nil { // the points were chosen for it
 		frozen["objective"], frozen["guardrails"] = d.Objective, d.Guardrails
 		frozen["arms.nodes"], frozen["arms.every"] = d.Arms.Nodes, d.Arms.Every
@@ -90,7 +93,8 @@ func learningFields(d *definition.Definition) any {
 // are by arm, and it does not know those that are vetoed.
 func (x *experimentState) renewsLearner() bool {
 	d := x.roster.def
-	return d.Policy.Kind != "fixed" && ((stopView{&x.roster}).anyVeto() || d.LearnsControl() && d.MaxShare != nil)
+	return d.Policy.Kind != "fixed" && !d.Contextual() &&
+		((stopView{&x.roster}).anyVeto() || d.LearnsControl() && d.MaxShare != nil)
 }
 
 func sameJSON(a, b any) bool {

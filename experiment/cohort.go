@@ -18,6 +18,9 @@ type cohort struct {
 	// Learnable is false for versions that began while the experiment was paused: they are not
 	// learned from.
 	Learnable bool `json:"learn"`
+	// Blind is whether a contextual experiment serves a mixture under the version, whatever the
+	// contexts.
+	Blind bool `json:"blind,omitempty"`
 	// Mixture are the exact propensities, by arm.
 	Mixture f64s `json:"mixture"`
 	// Hold is the share of units outside the experiment, in 2^-64ths.
@@ -37,7 +40,8 @@ type cohort struct {
 	Slot   u32s `json:"slot"`   // the arm, or len(Mixture) for a unit held back; with seenBit once exposed
 	Mask   u64s `json:"mask"`   // of the metrics reported
 	Values f64s `json:"values"` // those metrics, in the order of their numbers, by row: width a row
-	width  int
+	contexts
+	width int
 	// contrasts caches the version's contrasts, nil if they must be computed again.
 	contrasts []contrasts
 	index     map[uint64]uint32
@@ -47,7 +51,7 @@ const seenBit = 1 << 31
 
 func newCohort(d *definition.Definition, version, round uint64, mixture []float64) *cohort {
 	c := &cohort{Version: version, Round: round, Mixture: mixture, width: len(d.Metrics), index: map[uint64]uint32{}}
-	c.Sums.Missing = make([]int64, len(d.Metrics))
+	c.Sums.Missing, c.contextual = make([]int64, len(d.Metrics)), d.Contextual()
 	for range len(mixture) + 1 {
 		c.Stats = append(c.Stats, newArmStats(d))
 	}
@@ -56,9 +60,10 @@ func newCohort(d *definition.Definition, version, round uint64, mixture []float6
 
 // restore rebuilds the fields that a snapshot omits and checks that the columns fit.
 func (c *cohort) restore(d *definition.Definition) error {
-	c.width = len(d.Metrics)
+	c.width, c.contextual = len(d.Metrics), d.Contextual()
 	n := len(c.Unit)
-	fits := len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width && len(c.Stats) == len(c.Mixture)+1 &&
+	fits := c.contexts.fit(d, n) && len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width &&
+		len(c.Stats) == len(c.Mixture)+1 &&
 		len(c.Test.Prior) == len(c.Mixture) &&
 		(len(c.Test.Masked) == 0 || len(c.Test.Masked) == len(c.Mixture)) &&
 		(len(c.Centre) == 0 || len(c.Centre) == c.width) &&
@@ -112,6 +117,9 @@ func (c *cohort) find(unit uint64) int {
 func (c *cohort) add(unit uint64, slot int) int {
 	i := len(c.Unit)
 	c.index[unit] = uint32(i)
+	if c.contextual {
+		c.contexts.add()
+	}
 	c.Unit, c.Slot, c.Mask = append(c.Unit, unit), append(c.Slot, uint32(slot)), append(c.Mask, 0)
 	for range c.width {
 		c.Values = append(c.Values, 0)

@@ -58,9 +58,27 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 		x.guards.Guards[i].Shrinking = false
 	}
 	x.note(now, "%s", withReason("concluded with the mixture "+source, e.Reason))
-	err = x.renewWith(now, "concluded", split)
+	linear, err := x.finalLinear(source)
+	if err == nil {
+		err = x.renewLinear(now, "concluded", split, linear)
+	}
 	c.Version, x.Conclusion = x.rounds.Version, c
 	return err
+}
+
+// finalLinear returns the contextual policy to conclude with: the best arm for each context, or nil
+// if the mixture was named or the policy is not contextual.
+func (x ending) finalLinear(source string) (*policy.Linear, error) {
+	l, ok := x.learning.learner.(*contextLearner)
+	if !ok || source == "named" {
+		return nil, nil
+	}
+	linear, err := l.seal(&x.roster)
+	if err != nil {
+		return nil, err
+	}
+	linear = certain(linear)
+	return linear, linear.Prepare(len(linear.Arms))
 }
 
 // finalMixture returns the mixture to conclude with, by arm: the named one, or the one that the
@@ -77,6 +95,11 @@ func (x ending) finalMixture(named map[string]float64) (p []float64, source stri
 	case !x.learned():
 		return nil, "", noregret.BadInputf("mixture",
 			"nothing has been learned yet: name the mixture to conclude with")
+	}
+	if l, ok := x.learning.learner.(*contextLearner); ok {
+		if _, err := l.seal(&x.roster); err != nil {
+			return nil, "", err
+		}
 	}
 	return x.deployed(&x.guards, x.guardInput(true)), "deployed", nil
 }

@@ -9,7 +9,7 @@ func (x *experimentState) copy() *experimentState {
 	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
 	y.guards, y.lifts, y.joiner, y.health = x.guards.copy(), x.lifts.copy(), x.joiner.copy(), x.health.copy()
 	y.senders, y.Ratio = x.senders.copy(), x.Ratio.copy()
-	y.Ranks, y.Notes = x.Ranks.copy(), slices.Clone(x.Notes)
+	y.Ranks, y.Uniform, y.Notes = x.Ranks.copy(), x.Uniform.copy(), slices.Clone(x.Notes)
 	return &y
 }
 
@@ -95,6 +95,6 @@ func (c *cohort) copy() *cohort {
 	d.Centre, d.Test.Masked = slices.Clone(c.Centre), slices.Clone(c.Test.Masked)
 	d.Stats, d.Later, d.Sums.Missing = copyStats(c.Stats), copyStats(c.Later), slices.Clone(c.Sums.Missing)
 	d.Unit, d.Slot = slices.Clone(c.Unit), slices.Clone(c.Slot)
-	d.Mask, d.Values = slices.Clone(c.Mask), slices.Clone(c.Values)
+	d.Mask, d.Values, d.contexts = slices.Clone(c.Mask), slices.Clone(c.Values), c.contexts.copy()
 	return &d
 }

@@ -100,11 +100,16 @@ type UnitEvent struct {
 	Unit       string             `json:"u"` // the unit's hash, 16 hexadecimal digits
 	Time       int64              `json:"t"` // of the decision, in milliseconds since 1970
 	Metrics    map[string]float64 `json:"m,omitempty"`
+	// Context is the unit's context, only in exposures of a contextual policy.
+	Context json.RawMessage `json:"c,omitempty"`
 }
 
 // UnitOf returns the event of a token.
 func UnitOf(t policy.Token, metrics map[string]float64) UnitEvent {
-	return UnitEvent{t.Version, t.Arm, t.Propensity, policy.FormatUnit(t.Unit), t.Time.UnixMilli(), metrics}
+	return UnitEvent{
+		Version: t.Version, Arm: t.Arm, Propensity: t.Propensity, Unit: policy.FormatUnit(t.Unit),
+		Time: t.Time.UnixMilli(), Metrics: metrics,
+	}
 }
 
 // NewEvent encodes a payload as an event.

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/noregret/noregret"
@@ -19,7 +20,7 @@ func (s *State) PolicyAt(name string, n uint64) (*policy.Policy, error) {
 		return x.rounds.policy, nil
 	}
 	v := x.rounds.versionOf(n)
-	if v == nil || v.State != policy.RolledBack && v.First < x.rounds.Versions[0].Version {
+	if v == nil || v.Forgotten || v.State != policy.RolledBack && v.First < x.rounds.Versions[0].Version {
 		return nil, notKept(name, n, x)
 	}
 	return x.rounds.policyOf(&x.roster, v)
@@ -41,8 +42,13 @@ func notKept(name string, n uint64, x *experimentState) error {
 	return e
 }
 
-// Explain explains the decision of a verified token.
-func (s *State) Explain(t policy.Token) (*policy.Explanation, error) {
+// Explain explains the decision of a verified token. The context of a contextual decision is that
+// of the unit's exposure, which is kept until the window of its version has closed.
+func (s *State) Explain(t policy.Token) (*policy.Explanation, error) { return s.ExplainIn(t, nil) }
+
+// ExplainIn is [State.Explain] with the context of a contextual decision; nil for that of the
+// unit's exposure.
+func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (*policy.Explanation, error) {
 	p, err := s.PolicyAt(t.Experiment, t.Version)
 	if err != nil {
 		return nil, err
@@ -50,6 +56,17 @@ func (s *State) Explain(t policy.Token) (*policy.Explanation, error) {
 	x := s.live[t.Experiment]
 	v := x.rounds.versionOf(t.Version)
 	e := p.Explain(t)
+	if p.Linear != nil && !e.HeldBack {
+		vector, err := contextRounds{x}.vectorOf(t, p.Linear.Encoder(), context)
+		if err != nil {
+			return nil, err
+		}
+		if e, err = p.ExplainIn(t, vector); err != nil {
+			return nil, err
+		}
+	} else if len(context) > 0 && p.Linear == nil {
+		return nil, noregret.BadInputf("context", "version %d does not look at it: want none", t.Version)
+	}
 	e.Policy = policy.PolicyFacts{
 		Made: stamp(v.Time), Cause: v.Cause, Value: v.Value, Units: map[string]uint64{},
 		Known: map[string]map[string]policy.KnownMetric{},

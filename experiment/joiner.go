@@ -119,6 +119,17 @@ func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStat
 
 // expose counts an exposed unit, once per version.
 func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) {
+	vector, err := in.encode(x.cohortOf(e.Version), e.Context)
+	if err != nil {
+		return policy.Rejected, err
+	}
+	if vector != nil {
+		if n := x.terms(); n+len(vector) > openTerms {
+			return policy.Rejected, noregret.BadInputf("open_tokens",
+				"the contexts of the units that wait for feedback "+
+					"have %d coordinates already, %d at most", n, openTerms)
+		}
+	}
 	c, row, status, err := x.row(in, e)
 	if c == nil {
 		return status, err
@@ -128,6 +139,9 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 	}
 	c.Slot[row] |= seenBit
 	slot := c.slot(row)
+	if vector != nil && slot < len(c.Mixture) {
+		c.contexts.set(row, vector, e.Propensity)
+	}
 	x.countUnits(in, c, slot, 1)
 	for m := range in.def.Metrics { // feedback that came first
 		if c.Mask[row]&(1<<m) != 0 {
@@ -151,6 +165,7 @@ func (x *roster) arrive(c *cohort, slot, metric int, v float64) {
 func (x *joiner) countUnits(in *joinInput, c *cohort, slot int, n int64) {
 	switch {
 	case slot == len(c.Mixture):
+	case in.encoder != nil: // shares are by context
 	case in.masked:
 		c.Test.skip(slot, n, len(c.Mixture))
 	default:

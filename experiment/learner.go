@@ -49,6 +49,9 @@ func newLearner(r *roster) (learner, error) {
 	if d.Policy.Kind == "fixed" {
 		return &fixed{r.fixedSplit()}, nil
 	}
+	if d.Contextual() {
+		return newContextLearner(d, arms)
+	}
 	if d.Bandit() {
 		return newRewardLearner(d, arms)
 	}

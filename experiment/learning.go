@@ -114,6 +114,7 @@ func (x *experimentState) mature(c *cohort) {
 	x.guards.closeVersion(&x.roster, c)
 	x.lifts.closeVersion(&x.roster, c)
 	x.guards.Returns.observe(x.roster.def, c)
+	uniformView{x}.closeVersion(c)
 	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]
 	if v := x.rounds.versionOf(c.Version); v != nil {
@@ -127,6 +128,13 @@ func (x *experimentState) mature(c *cohort) {
 				v.Observed[i] = &mean
 			}
 		}
+	}
+	if l, ok := x.learning.learner.(*contextLearner); ok && c.Learnable {
+		for k := range arms {
+			x.learning.Unlearned += arms[k].Units
+		}
+		x.learning.Unlearned -= l.learn(&x.roster, c)
+		return
 	}
 	if c.Learnable {
 		x.learning.remember(x.roster.def, arms, c.Mixture)

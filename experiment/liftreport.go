@@ -18,6 +18,12 @@ func (x lifter) report(deployed []float64) policy.Lift {
 		out.Reason = "there is no control arm to compare the others with"
 		return out
 	}
+	if x.roster.def.Contextual() {
+		out.Reason = "the policy " + x.roster.def.Policy.Kind +
+			" gives the arms to different units, whose means do not " +
+			"compare"
+		return out
+	}
 	out.Control = x.roster.Arms[x.roster.Control].Name
 	if len(x.lifts.Lifts) == 0 {
 		out.Reason = "the definition has no goals and no guardrails"

@@ -36,7 +36,7 @@ func (x *lifts) copy() lifts {
 // the entries that exist.
 func (x *lifts) watch(d *definition.Definition) {
 	var metrics []int
-	if d.Control != nil {
+	if d.Control != nil && !d.Contextual() {
 		for _, g := range liftedGoals(d) {
 			metrics = append(metrics, d.MetricIndex(g.Metric))
 		}

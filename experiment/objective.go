@@ -1,10 +1,18 @@
 package experiment
 
-import "github.com/noregret/noregret/internal/vec"
+import (
+	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/policy"
+)
 
 // setGoals makes the objective of the definition.
 func (x *roster) setGoals() (err error) {
-	x.goals, x.priced, x.learned = nil, nil, nil
+	x.goals, x.priced, x.learned, x.encoder, x.vector = nil, nil, nil, nil, nil
+	if x.def.Contextual() {
+		if x.encoder, err = policy.NewEncoder(x.def.Context); err != nil {
+			return err
+		}
+	}
 	if x.def.Objective == nil {
 		return nil
 	}
@@ -52,9 +60,11 @@ func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float6
 	return v, vec.IsFinite(v)
 }
 
-// means returns the goal vector of each arm over its whole life, or nil without an objective.
+// means returns the goal vector of each arm over its whole life, or nil without an objective. It
+// returns nil for a contextual policy, too: it gives the arms to different units, whose means do
+// not compare.
 func (x *roster) means() (means [][]float64, known []bool) {
-	if x.goals == nil {
+	if x.goals == nil || x.encoder != nil {
 		return nil, nil
 	}
 	reference := x.reference()

@@ -15,6 +15,8 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 	switch {
 	case x.Status != policy.Paused:
 		return x.renew(now, cause)
+	case x.roster.def.Contextual():
+		return x.renewPaused(now, cause, contextRounds{x}.remaining())
 	case x.roster.def.Policy.Kind == "fixed":
 		if len(retired) > 0 || !sameJSON(before.Policy, x.roster.def.Policy) {
 			return x.renew(now, cause) // a fixed split follows the definition

@@ -13,14 +13,16 @@ import (
 // roster holds the definition, the arms and their statistics.
 type roster struct {
 	def         *definition.Definition
-	goals       *pasto.Goals // nil without an objective
-	priced      *pasto.Goals // the same with prices for hard guardrails, for reports
-	learned     *pasto.Goals // as the learner has it: of the arms' own means, or goals
-	Arms        []armState   `json:"arms"`
-	Holdout     armStats     `json:"held"`
-	LearnedArms []int        `json:"learn"` // the learner's arms, as indices of Arms
-	Control     int          `json:"control"`
-	InitialArms int          `json:"founders"` // the number of arms at the beginning
+	goals       *pasto.Goals    // nil without an objective
+	priced      *pasto.Goals    // the same with prices for hard guardrails, for reports
+	learned     *pasto.Goals    // as the learner has it: of the arms' own means, or goals
+	encoder     *policy.Encoder // of the context; nil unless the policy is contextual
+	vector      []float64       // scratch of encoder
+	Arms        []armState      `json:"arms"`
+	Holdout     armStats        `json:"held"`
+	LearnedArms []int           `json:"learn"` // the learner's arms, as indices of Arms
+	Control     int             `json:"control"`
+	InitialArms int             `json:"founders"` // the number of arms at the beginning
 }
 
 // armState is the state of an arm. Retired arms stay, so that indices never change.

@@ -36,6 +36,10 @@ type version struct {
 	Stream string        `json:"stream"`
 	First  uint64        `json:"first"`
 	Split  *policy.Split `json:"split"`
+	// Linear is the contextual policy, of which Split is the mean over recent contexts; nil for
+	// other policies, and if it is Forgotten because the versions take too much memory.
+	Linear    *policy.Linear `json:"linear,omitempty"`
+	Forgotten bool           `json:"forgotten,omitempty"`
 	// Hold is the share of units outside the experiment, in 2^-64ths.
 	Hold uint64 `json:"hold,string"`
 	// Units are the exposed units of each arm when the version began; N and Mean are the
@@ -62,6 +66,9 @@ func keepVersions(arms int) int { return min(max(versionCells/arms, 64), 2048) }
 
 // renew begins a new policy version: it seals the running cohort and adds the next one.
 func (x *experimentState) renew(now int64, cause string) error {
+	if l, ok := x.learning.learner.(*contextLearner); ok && x.Status != policy.RolledBack {
+		return contextRounds{x}.renew(now, cause, l)
+	}
 	split, err := policy.NewSplit(x.mixture())
 	if err != nil {
 		return err
@@ -69,8 +76,17 @@ func (x *experimentState) renew(now int64, cause string) error {
 	return x.renewWith(now, cause, split)
 }
 
-// renewWith is renew with a given split.
-func (x *experimentState) renewWith(now int64, cause string, split *policy.Split) (err error) {
+// renewWith is renew with a given split. A contextual policy continues as it is.
+func (x *experimentState) renewWith(now int64, cause string, split *policy.Split) error {
+	linear, err := contextRounds{x}.carried()
+	if err != nil {
+		return err
+	}
+	return x.renewLinear(now, cause, split, linear)
+}
+
+// renewLinear is renew with a given split and a contextual policy, nil for none.
+func (x *experimentState) renewLinear(now int64, cause string, split *policy.Split, linear *policy.Linear) (err error) {
 	if n := len(x.joiner.cohorts); n > 0 {
 		c := x.joiner.cohorts[n-1]
 		c.Sealed = now
@@ -79,13 +95,15 @@ func (x *experimentState) renewWith(now int64, cause string, split *policy.Split
 	x.rounds.Version++
 	x.rounds.restream(&x.roster)
 	v := x.describe(now, cause, split)
+	v.Linear = linear
 	x.rounds.Versions = append(x.rounds.Versions, v)
+	x.rounds.forgetLinear()
 	if n := keepVersions(len(x.roster.Arms)); len(x.rounds.Versions) > n {
 		x.rounds.Versions = slices.Clone(x.rounds.Versions[len(x.rounds.Versions)-n:])
 	}
 	c := newCohort(x.roster.def, x.rounds.Version, x.rounds.Round, split.Shares())
 	c.Centre = x.guards.centres(&x.roster)
-	c.Begun, c.Learnable, c.Hold = now, !x.frozen(), v.Hold
+	c.Begun, c.Learnable, c.Hold, c.Blind = now, !x.frozen(), v.Hold, c.contextual && linear == nil
 	x.Ratio.begin(c, x.rounds.First)
 	x.joiner.cohorts = append(x.joiner.cohorts, c)
 	x.learning.Promised = x.promise()
@@ -155,7 +173,7 @@ func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
 	p := &policy.Policy{
 		Experiment: r.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: r.def.Salt,
 		Exposure: r.def.Exposure, Control: r.Control,
-		HoldBack: v.Hold, Stream: v.Stream, Window: r.def.AttributionWindow,
+		HoldBack: v.Hold, Stream: v.Stream, Window: r.def.AttributionWindow, Linear: v.Linear,
 	}
 	k := v.Split.Len()
 	for i := range k {

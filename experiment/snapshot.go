@@ -51,6 +51,7 @@ type persistedParts struct {
 	Ratio      ratioTest          `json:"ratio"`
 	Ramp       rampState          `json:"ramp"`
 	Ranks      *ranks             `json:"ranks,omitempty"`
+	Uniform    *uniformSums       `json:"uniform,omitempty"`
 	Conclusion *policy.Conclusion `json:"conclusion,omitempty"`
 	Notes      []Note             `json:"notes"`
 }
@@ -59,7 +60,7 @@ type persistedParts struct {
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
 		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Ranks, x.Conclusion, x.Notes,
+		x.Ramp, x.Ranks, x.Uniform, x.Conclusion, x.Notes,
 	}
 }
 
@@ -67,7 +68,7 @@ func (x *experimentState) persisted() *persistedParts {
 func (p *persistedParts) restored() *experimentState {
 	return &experimentState{
 		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Ranks, p.Conclusion, p.Notes,
+		p.Ramp, p.Ranks, p.Uniform, p.Conclusion, p.Notes,
 	}
 }
 
@@ -208,6 +209,14 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 	}
 	if err := x.Ranks.restore(); err != nil {
 		return nil, err
+	}
+	for _, v := range x.rounds.Versions { // now, as readers of the state share them
+		if v.Linear == nil {
+			continue
+		}
+		if err := v.Linear.Prepare(len(v.Linear.Arms)); err != nil || len(v.Linear.Arms) != v.Split.Len() {
+			return nil, noregret.BadInputf("snapshot", "the model of version %d does not fit: %v", v.Version, err)
+		}
 	}
 	x.guards.watch(x.roster.def)
 	x.lifts.watch(x.roster.def)

@@ -19,13 +19,14 @@ import (
 
 func init() { testsize.Rapid(6) }
 
-// TestFold applies random events, valid and invalid, to three experiments. The state never fails,
+// TestFold applies random events, valid and invalid, to four experiments. The state never fails,
 // its counters add up, and a second fold with snapshots in between gives the same bytes.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := newScenario(t)
 		bandit := rapid.SampledFrom([]string{"thompson", "ucb", "kl-ucb", "tsallis-inf"}).Draw(t, "bandit")
+		linear := rapid.SampledFrom([]string{"lin-ucb", "lin-thompson", "squarecb"}).Draw(t, "linear")
 		definition := func(name string) string {
 			return fmt.Sprintf("apply\nname: %s\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: "+
 				"\"<c>&\\u2028\"}]\n"+
@@ -42,7 +43,15 @@ func TestFold(t *testing.T) {
 		}
 		mixture := definition
 		definition = func(name string) string {
-			if name != "three" {
+			switch name {
+			case "four":
+				return fmt.Sprintf("apply\nname: four\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, "+
+					"value: 3}]\ncontrol: {arm: a}\nmetrics: [{name: like, range: [0, 1], default: 0}]\n"+
+					"objective: {goals: [{metric: like}]}\npolicy: {kind: %s}\n"+
+					"context: [{name: age, kind: number, range: [0, 100]}, {name: land, kind: category, values: [de, "+
+					"fr]}]\nexploration_floor: 0.%d\nround: {length: 1m, min_units: 3}\nattribution_window: 2m\n"+
+					"hold_back: 0.1\nopen_tokens: 60", linear, rapid.IntRange(0, 3).Draw(t, "floor"))
+			case "one", "two":
 				return mixture(name)
 			}
 			return fmt.Sprintf("apply\nname: three\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, "+
@@ -56,9 +65,10 @@ func TestFold(t *testing.T) {
 		s.run(definition("one"))
 		s.run(definition("two"))
 		s.run(definition("three"))
+		s.run(definition("four"))
 		s.refusals = true
 		for range rapid.IntRange(1, 40).Draw(t, "events") {
-			s.name = rapid.SampledFrom([]string{"one", "two", "three"}).Draw(t, "name")
+			s.name = rapid.SampledFrom([]string{"one", "two", "three", "four"}).Draw(t, "name")
 			if s.state.Policy(s.name) == nil {
 				s.run(definition(s.name))
 				continue
@@ -66,6 +76,10 @@ func TestFold(t *testing.T) {
 			switch rapid.IntRange(0, 12).Draw(t, "kind") {
 			case 0, 1, 2, 3, 4:
 				first := rapid.IntRange(0, 30).Draw(t, "first")
+				if s.name == "four" {
+					s.visits([]string{"visits", fmt.Sprint(first), fmt.Sprint(rapid.IntRange(1, 20).Draw(t, "n"))})
+					continue
+				}
 				s.simulate([]string{
 					"simulate", fmt.Sprint(first), fmt.Sprint(rapid.IntRange(1, 20).Draw(t, "n")), "0",
 					"m=a:.2,b:.9,c:.4", "n=a:.3,b:.6,c:.3",

@@ -237,6 +237,10 @@ func (s *scenario) run(command string) string {
 		show(s.aggregate(words, body))
 	case "simulate":
 		s.simulate(words)
+	case "visit":
+		show(s.visit(words))
+	case "visits":
+		s.visits(words)
 	case "due":
 		for _, e := range s.state.Due(s.now) {
 			o := s.apply(e)
@@ -255,6 +259,13 @@ func (s *scenario) run(command string) string {
 		}
 		fmt.Fprintf(&b, "%s p=%.4f at %.4f, consistent %v, %d steps, cause %s\n", e.Arm, e.Propensity, e.Fraction,
 			e.Consistent, len(e.Steps), e.Policy.Cause)
+		for _, q := range e.Scores {
+			fmt.Fprintf(&b, "  %s: score %.3f, width %.3f, p %.3f:", q.Arm, q.Score, q.Width, q.Probability)
+			for _, c := range q.Contributions {
+				fmt.Fprintf(&b, " %s %.3f", c.Coordinate, c.Product)
+			}
+			b.WriteString("\n")
+		}
 	case "arm.add":
 		show(s.event(KindAddArm, ArmEvent{Experiment: s.name, Arm: words[1], Value: []byte(words[2])}))
 	case "arm.retire":
@@ -414,6 +425,71 @@ func (s *scenario) simulate(words []string) {
 			p.Items = nil
 		}
 	}
+}
+
+// visit runs "visit UNIT CONTEXT", a decision in a context and its exposure.
+func (s *scenario) visit(words []string) Outcome {
+	context := json.RawMessage(strings.Join(words[2:], " "))
+	p := s.state.Policy(s.name)
+	d := p.Decide(words[1])
+	if p.Linear != nil {
+		if x, err := p.Linear.Encoder().Encode(nil, context); err == nil {
+			d = p.DecideIn(words[1], x)
+		}
+	}
+	s.tokens[words[1]] = policy.Token{
+		Experiment: s.name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+		Time: time.Unix(0, s.now).UTC(),
+	}
+	e := UnitOf(s.tokens[words[1]], nil)
+	e.Context = context
+	return s.event(KindExposures, UnitsEvent{Experiment: s.name, Items: []UnitEvent{e}})
+}
+
+// visits runs "visits FIRST COUNT": units with an age from 0 to 99 and a land. The first arm
+// pleases the old, the second one the young, any other half of all. A tenth of the feedback is
+// lost.
+func (s *scenario) visits(words []string) {
+	first, _ := strconv.Atoi(words[1])
+	count, _ := strconv.Atoi(words[2])
+	shown, said := UnitsEvent{Experiment: s.name}, UnitsEvent{Experiment: s.name}
+	p := s.state.Policy(s.name)
+	for i := first; i < first+count; i++ {
+		r := random.New(uint64(i), s.name)
+		age, unit := int(100*r.Float64()), "unit-"+strconv.Itoa(i)
+		context := json.RawMessage(fmt.Sprintf(`{"age":%d,"land":%q}`, age, []string{"de", "fr"}[i%2]))
+		d := p.Decide(unit)
+		if p.Linear != nil {
+			x, err := p.Linear.Encoder().Encode(nil, context)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			d = p.DecideIn(unit, x)
+		}
+		s.tokens[unit] = policy.Token{
+			Experiment: s.name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+			Time: time.Unix(0, s.now).UTC(),
+		}
+		e := UnitOf(s.tokens[unit], nil)
+		e.Context = context
+		shown.Items = append(shown.Items, e)
+		pleased, value := 0.5, 0.0
+		switch d.Arm {
+		case 0:
+			pleased = float64(age) / 100
+		case 1:
+			pleased = 1 - float64(age)/100
+		}
+		if r.Float64() < pleased {
+			value = 1
+		}
+		if r.Float64() > 0.1 {
+			e.Context, e.Metrics = nil, map[string]float64{"like": value}
+			said.Items = append(said.Items, e)
+		}
+	}
+	s.event(KindExposures, shown)
+	s.event(KindFeedback, said)
 }
 
 func number(p *float64) string {

@@ -232,7 +232,7 @@ func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 // replan rebuilds the learner without the vetoed arms. If that fails, it keeps the old learner; the
 // served mixture leaves the vetoed arms out in any case.
 func (x stopper) replan() {
-	if x.roster.def.Arms.Box == nil && x.roster.def.Policy.Kind != "fixed" {
+	if d := x.roster.def; d.Arms.Box == nil && d.Policy.Kind != "fixed" && !d.Contextual() {
 		_ = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
 	}
 }

@@ -26,6 +26,11 @@ func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 		}
 		return o
 	}
+	if in.encoder != nil {
+		return all(policy.Rejected, noregret.BadInputf("items",
+			"sums have no contexts, which the policy %s learns from: "+
+				"report units", in.def.Policy.Kind))
+	}
 	if p.Source == "" || len(p.Source) > 200 || p.Sequence == 0 {
 		return all(policy.Rejected, noregret.BadInputf("source",
 			"%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1",

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // TestPickIsTheSplit compares pick with NewSplit, for shares that occur and hostile ones.
@@ -140,10 +142,11 @@ func TestScoresIn(t *testing.T) {
 }
 
 func TestDecideInAllocations(t *testing.T) {
+	most := float64(testsize.Of(0, 5)) // the race detector throws away some of the pool's memory
 	for _, kind := range LinearKinds() {
 		p := contextual(t, kind, 0)
 		x := []float64{1, 0.2, -0.3, 0.5}
-		if n := testing.AllocsPerRun(200, func() { p.DecideIn("ann", x) }); n != 0 {
+		if n := testing.AllocsPerRun(200, func() { p.DecideIn("ann", x) }); n > most {
 			t.Errorf("%s: %v allocations", kind, n)
 		}
 	}
@@ -176,4 +179,87 @@ func BenchmarkDecideIn(b *testing.B) {
 			})
 		}
 	}
+}
+
+// TestLinearContract pins decisions to the last bit, so that a change of the arithmetic shows: a
+// client of another version must decide as the server does (docs/formats/policy.md).
+func TestLinearContract(t *testing.T) {
+	for _, c := range []struct {
+		kind  string
+		arms  string
+		third float64 // the probability of the third arm
+	}{
+		{LinUCB, "accaaaaaaaaaaaaaaaaaaaaa", 0.03333333333333333},
+		{LinThompson, "bcccababaabccacccbaabcac", 0.3146967523002798},
+		{SquareCB, "bcccababbabccacccbaabcac", 0.3111111111111111},
+	} {
+		split, err := NewSplit([]float64{.4, .3, .3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Linear{
+			Kind: c.kind, Alpha: 0.75, Gamma: 12, Floor: 0.1,
+			Features: []Feature{
+				{Name: "age", Kind: Number, Range: Range{0, 120}},
+				{Name: "country", Kind: Category, Values: []string{"DE", "FR"}},
+			},
+			Arms: []LinearArm{
+				{Mean: []float64{.3, -.2, .1, 0}},
+				{Mean: []float64{.25, .1, -.05, .2}},
+				{Mean: []float64{.3, 0, .1, .1}},
+			},
+		}
+		for k := range l.Arms {
+			if c.kind != SquareCB {
+				s := 1 / float64(3+k)
+				l.Arms[k].Factor = Packed{s, -.1, .05, .02, s, .01, -.03, s, .04, s}
+			}
+		}
+		p := &Policy{
+			Experiment: "x", Version: 3, Salt: "salt", Control: -1, Stream: "arm", Links: []Link{{3, split}}, Linear: l,
+			Arms: []Arm{{"a", json.RawMessage("1")}, {"b", json.RawMessage("2")}, {"c", json.RawMessage("3")}},
+		}
+		if err := p.Prepare(nil); err != nil {
+			t.Fatal(err)
+		}
+		x, err := l.Encoder().Encode(nil, json.RawMessage(`{"age": 42, "country": "FR"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares, err := l.Distribution(nil, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arms := ""
+		for i := range 24 {
+			arms += p.DecideIn(fmt.Sprint("unit", i), x).Name
+		}
+		if arms != c.arms || shares[2] != c.third {
+			t.Errorf("%s: %q and %v, want %q and %v", c.kind, arms, shares[2], c.arms, c.third)
+		}
+	}
+}
+
+// TestDecideInConcurrently decides in many goroutines: the memory of one must not reach another.
+func TestDecideInConcurrently(t *testing.T) {
+	var wait sync.WaitGroup
+	for _, kind := range LinearKinds() {
+		p := contextual(t, kind, 0.1)
+		for i := range 4 {
+			x := []float64{1, 0.2 * float64(i), -0.3, 0.5}
+			var want []Assignment
+			for u := range 200 {
+				want = append(want, p.DecideIn(fmt.Sprint("unit", u), x))
+			}
+			wait.Go(func() {
+				for u := range 200 {
+					if got := p.DecideIn(fmt.Sprint("unit", u), x); got.Arm != want[u].Arm ||
+						got.Propensity != want[u].Propensity {
+						t.Errorf("%s: %+v, want %+v", kind, got, want[u])
+					}
+				}
+			})
+		}
+	}
+	wait.Wait()
 }

@@ -105,7 +105,8 @@ func thompson(p []float64, s *scratch, allowed []bool) {
 		if !(next > z) { // the deviations are below the precision of the scores
 			break
 		}
-		s.addCell(p, z+cell/2, cell/2)
+		half := float64(cell / 2)
+		s.addCell(p, z+half, half)
 		z = next
 	}
 	total := vec.Sum(p)

@@ -28,8 +28,11 @@ type Explanation struct {
 	// Steps lists the effect of each version since on the unit; it is empty for a unit that is held
 	// back. The last step has the decision's arm and share.
 	Steps []Step `json:"steps"`
-	// Served is the version's own distribution, of which Propensity is the arm's share.
-	Served []Share     `json:"served"`
+	// Served is the version's own distribution, of which Propensity is the arm's share. That of a
+	// contextual policy is for the unit's context.
+	Served []Share `json:"served"`
+	// Scores are the arms' scores in the unit's context, only of a contextual policy.
+	Scores []ArmScore  `json:"scores,omitempty"`
 	Policy PolicyFacts `json:"policy"`
 }
 
@@ -84,6 +87,30 @@ func (p *Policy) Explain(t Token) *Explanation {
 		Hash: strconv.FormatUint(hash, 10), Fraction: unitFraction(hash), Distribution: p.listed(p.Links[0].Split),
 		Steps: p.steps(d), Served: p.listed(p.split()),
 	}
+}
+
+// ExplainIn is [Policy.Explain] for a contextual policy that decided for the vector x. Distribution
+// and Served are the distribution given x, and there is one step.
+func (p *Policy) ExplainIn(t Token, x []float64) (*Explanation, error) {
+	scores, err := p.ScoresIn(x)
+	if err != nil {
+		return nil, err
+	}
+	d, e, from := p.DecideHashIn(t.Unit, x), p.Explain(t), 0.0
+	e.Arm, e.Value, e.Propensity, e.Scores = d.Name, d.Value, d.Propensity, scores
+	e.Consistent = d.Arm == t.Arm && d.Propensity == t.Propensity
+	e.Served, e.Distribution, e.Steps = []Share{}, nil, []Step{}
+	for _, s := range scores {
+		if s.Probability > 0 {
+			e.Served = append(e.Served, Share{s.Arm, s.Probability, from})
+		}
+		from += s.Probability
+	}
+	e.Distribution = e.Served
+	if !d.HeldBack {
+		e.Steps = append(e.Steps, Step{Version: p.Version, Arm: d.Name, P: d.Propensity})
+	}
+	return e, nil
 }
 
 // unitFraction is a draw as a number in [0, 1).

@@ -25,13 +25,16 @@ const (
 	MaxDim = 1024
 	// MaxContext is the greatest length of a context, in bytes of JSON.
 	MaxContext = 1 << 16
+	// constant is the name of the coordinate that is always 1.
+	constant = "constant"
 	// maxName is the greatest length of a feature's name, in bytes.
 	maxName = 64
 )
 
 // Feature declares one field of a context: a flat JSON object that comes with a unit.
 type Feature struct {
-	// Name is the field's name: 1 to 64 letters of ASCII, digits, "_", "-" and ".".
+	// Name is the field's name: 1 to 64 letters of ASCII, digits, "_", "-" and ".", but not
+	// "constant".
 	Name string `json:"name"`
 	// Kind is [Number], [Category] or [TextHash].
 	Kind string `json:"kind"`
@@ -51,11 +54,11 @@ type Range [2]float64
 
 // UnmarshalJSON reads a list of two numbers.
 func (r *Range) UnmarshalJSON(data []byte) error {
-	var list []float64
-	if err := json.Unmarshal(data, &list); err != nil || len(list) != 2 {
+	var list []*float64
+	if err := json.Unmarshal(data, &list); err != nil || len(list) != 2 || list[0] == nil || list[1] == nil {
 		return noregret.BadInputf("", "%.60s: want a list of two numbers, such as [0, 100]", data)
 	}
-	*r = Range(list)
+	*r = Range{*list[0], *list[1]}
 	return nil
 }
 
@@ -76,6 +79,9 @@ func (f *Feature) dim() int {
 
 // check returns an error, with places below the given one, if the declaration is not valid.
 func (f *Feature) check(place string) error {
+	if f.Name == constant {
+		return noregret.BadInputf(place+".name", "%q is the name of coordinate 0: want another one", f.Name)
+	}
 	if !validName(f.Name) {
 		return noregret.BadInputf(place+".name",
 			"%.80q: want 1 to %d letters of ASCII, digits, \"_\", \"-\" or \".\"", f.Name, maxName)

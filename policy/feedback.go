@@ -1,5 +1,7 @@
 package policy
 
+import "encoding/json"
+
 // ItemStatus is the result of an item of feedback or of an exposure.
 type ItemStatus string
 
@@ -21,6 +23,23 @@ type ItemResult struct {
 type FeedbackItem struct {
 	Token   string             `json:"token"`
 	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// Context is the context of the decision: only for exposures, and only if the policy is
+	// contextual.
+	Context json.RawMessage `json:"context,omitempty"`
+	// Decided is a decision that a client made by a copy of the policy. It takes the place of the
+	// token and of the context: the service repeats the decision.
+	Decided *Decided `json:"decided,omitempty"`
+}
+
+// Decided is a decision that a client made by a copy of the policy.
+type Decided struct {
+	Experiment string `json:"experiment"`
+	Version    uint64 `json:"version"`
+	Unit       string `json:"unit"`
+	// Context is the unit's context, if the policy is contextual.
+	Context json.RawMessage `json:"context,omitempty"`
+	// Time is when the decision was made, in milliseconds since 1970.
+	Time int64 `json:"time"`
 }
 
 // FeedbackResult is the answer to feedback, exposures and aggregates: the number of items with each

@@ -33,6 +33,12 @@ type Applied struct {
 	Changed bool   `json:"changed"`
 }
 
+// UnitContext is a unit to decide for, with its context if the policy is contextual.
+type UnitContext struct {
+	ID      string          `json:"id"`
+	Context json.RawMessage `json:"context,omitempty"`
+}
+
 // Decision is a decision in an answer of the API.
 type Decision struct {
 	Unit       string          `json:"unit"`

@@ -59,11 +59,11 @@ func appendString(b []byte, s string) []byte {
 // buffers are reused for answers.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// decide answers with an arm for each unit. It takes no lock and writes nothing, unless the
-// experiment counts exposures immediately.
+// decide answers with an arm for each unit, in its context if the policy is contextual. It takes no
+// lock and writes nothing, unless the experiment counts exposures immediately.
 func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
-		Units []string `json:"units"`
+		Units []unitForm `json:"units"`
 	}
 	if err := web.ReadJSON(r, &in); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "units",
 			"%d units of values of up to %d bytes each: want at most %d", len(in.Units), e.largest, most)
 	}
-	for i, u := range in.Units {
-		if err := policy.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
+	for i := range in.Units {
+		if err := policy.CheckUnit(unitPlace(i), in.Units[i].ID); err != nil {
 			return err
 		}
 	}
@@ -95,23 +95,25 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 	}()
 	now := a.config.Now()
 	var exposed []experiment.UnitEvent
-	for i, u := range in.Units {
-		d := e.policy.Decide(u)
+	for i := range in.Units {
+		d, context, err := e.assign(in.Units[i].ID, in.Units[i].Context)
+		if err != nil {
+			return placed(i, err)
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = e.appendDecision(b, u, &d)
+		b = e.appendDecision(b, in.Units[i].ID, &d)
 		t := policy.Token{
 			Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 			Time: now,
 		}
-		var err error
 		if b, err = a.signer.Append(b, t); err != nil {
 			return err
 		}
 		b = append(b, `"}`...)
 		if e.policy.Exposure == "immediate" {
-			exposed = append(exposed, experiment.UnitOf(t, nil))
+			exposed = append(exposed, exposedUnit(t, context))
 		}
 	}
 	b = append(b, "]}\n"...)

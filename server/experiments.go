@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/noregret/noregret"
@@ -34,7 +35,7 @@ func (a *experimentAPI) routes() []web.Route {
 		{Method: "POST", Pattern: one + "/veto", Role: access.Admin, Serve: a.veto},
 		{Method: "GET", Pattern: one + "/report", Role: access.Read, Serve: a.report},
 		{
-			Method: "GET", Pattern: one + "/explain", Role: access.Read, Query: []string{"token"},
+			Method: "GET", Pattern: one + "/explain", Role: access.Read, Query: []string{"token", "context"},
 			Serve: a.explain,
 		},
 		{Method: "GET", Pattern: "/v1/definition.schema.json", Serve: a.schema},
@@ -254,7 +255,11 @@ func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {
 	if a.policies.get(name) == nil {
 		return noSuch(name)
 	}
-	e, err := a.live.Explain(name, token)
+	var context json.RawMessage
+	if text := r.URL.Query().Get("context"); text != "" {
+		context = json.RawMessage(text)
+	}
+	e, err := a.live.explain(name, token, context)
 	if err != nil {
 		return err
 	}

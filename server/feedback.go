@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
@@ -16,6 +17,7 @@ type feedbackAPI struct {
 	config   *Config
 	signer   *policy.Signer
 	policies *policyTable
+	live     *liveState
 	writer   *writer
 	metrics  *metrics
 }
@@ -56,24 +58,29 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		}
 		return events[name]
 	}
+	again := &repeater{live: a.live, entries: entries}
 	for i := range in.Items {
 		item := &in.Items[i]
-		t, err := a.signer.Verify(item.Token, now)
+		t, err := a.decision(item, again, now)
 		switch {
 		case err == nil && entries[t.Experiment] == nil:
 			err = noSuch(t.Experiment)
 		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
 			err = noregret.BadInputf("metrics", "an exposure has no metrics: post them to /v1/feedback")
+		case err == nil && kind == experiment.KindFeedback && len(item.Context) > 0:
+			err = noregret.BadInputf("context", "feedback has no context: post it with the exposure")
 		}
 		if err != nil {
 			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
-			if c, ok := policy.DecodeUnverified(item.Token); ok && entries[c.Experiment] != nil {
-				of(c.Experiment).Rejected++
+			if name := claimed(item); entries[name] != nil {
+				of(name).Rejected++
 			}
 			continue
 		}
 		e := of(t.Experiment)
-		e.Items = append(e.Items, experiment.UnitOf(t, item.Metrics))
+		u := experiment.UnitOf(t, item.Metrics)
+		u.Context = item.Context
+		e.Items = append(e.Items, u)
 		where[t.Experiment] = append(where[t.Experiment], i)
 	}
 	var c command
@@ -99,6 +106,32 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	f.Count()
 	a.metrics.count(kind, f.Items)
 	return web.WriteJSON(w, http.StatusOK, f)
+}
+
+// decision returns the token of an item: the one that it has, verified, or the one of a decision
+// that the client made, which is repeated. The item's context is then that of the decision;
+// feedback has none.
+func (a *feedbackAPI) decision(item *policy.FeedbackItem, again *repeater, now time.Time) (policy.Token, error) {
+	if item.Decided == nil {
+		return a.signer.Verify(item.Token, now)
+	}
+	if item.Token != "" || len(item.Context) > 0 {
+		return policy.Token{}, noregret.BadInputf("decided", "the item has a token or a context, too: want one of them")
+	}
+	t, context, err := again.token(item.Decided, now)
+	if item.Metrics == nil {
+		item.Context = context
+	}
+	return t, err
+}
+
+// claimed returns the experiment that an item names, whether that is true or not; "" for none.
+func claimed(item *policy.FeedbackItem) string {
+	if item.Decided != nil {
+		return item.Decided.Experiment
+	}
+	c, _ := policy.DecodeUnverified(item.Token)
+	return c.Experiment
 }
 
 // placeOutcome copies the items of an outcome to their places in the request.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -41,67 +43,110 @@ type flagFailure struct {
 	ErrorDetails string `json:"errorDetails,omitempty"`
 }
 
-// targetingKey reads the unit from an evaluation's context and ignores other fields.
-func targetingKey(r *http.Request) (string, *flagFailure, error) {
+// evaluation is a unit and the other fields of its context, of which each experiment takes those
+// that its definition declares.
+type evaluation struct {
+	unit   string
+	fields map[string]json.RawMessage
+}
+
+// targetingKey reads the unit and its context from an evaluation.
+func targetingKey(r *http.Request) (evaluation, *flagFailure, error) {
+	var none evaluation
 	b, err := web.Body(r, "application/json")
 	if err != nil {
-		return "", nil, err
+		return none, nil, err
 	}
-	var in, evaluation map[string]json.RawMessage // other members are allowed, of either
+	var in, fields map[string]json.RawMessage // other members are allowed, of either
 	if err := web.DecodeJSON(b, &in); err != nil {
-		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: err.Error()}, nil
+		return none, &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: err.Error()}, nil
 	}
 	if absent(in["context"]) {
-		return "", &flagFailure{
+		return none, &flagFailure{
 			ErrorCode:    "TARGETING_KEY_MISSING",
 			ErrorDetails: "context.targetingKey is required: the unit",
 		}, nil
 	}
-	if err := web.DecodeJSON(in["context"], &evaluation); err != nil {
-		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: "context: " + err.Error()}, nil
+	if err := web.DecodeJSON(in["context"], &fields); err != nil {
+		return none, &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: "context: " + err.Error()}, nil
 	}
-	if absent(evaluation["targetingKey"]) {
-		return "", &flagFailure{
+	if absent(fields["targetingKey"]) {
+		return none, &flagFailure{
 			ErrorCode:    "TARGETING_KEY_MISSING",
 			ErrorDetails: "context.targetingKey is required: the unit",
 		}, nil
 	}
 	var unit string
-	if err := web.DecodeJSON(evaluation["targetingKey"], &unit); err != nil {
-		return "", &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"}, nil
+	if err := web.DecodeJSON(fields["targetingKey"], &unit); err != nil {
+		return none, &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"},
+			nil
 	}
 	if err := policy.CheckUnit("context.targetingKey", unit); err != nil {
 		code := "INVALID_CONTEXT"
 		if unit == "" {
 			code = "TARGETING_KEY_MISSING"
 		}
-		return "", &flagFailure{ErrorCode: code, ErrorDetails: err.Error()}, nil
+		return none, &flagFailure{ErrorCode: code, ErrorDetails: err.Error()}, nil
 	}
-	return unit, nil, nil
+	delete(fields, "targetingKey")
+	return evaluation{unit, fields}, nil, nil
 }
 
 // absent reports whether a member is missing or null.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// flagOf evaluates one experiment.
-func (a *decisionAPI) flagOf(name string, e *entry, unit string, now time.Time) (flag, policy.Token, error) {
-	d := e.policy.Decide(unit)
+// context returns the fields that an experiment declares, as JSON, nil for none. Others, and null,
+// are left out, as the contexts of flags have more than one experiment asks for.
+func (v *evaluation) context(e *entry) (json.RawMessage, error) {
+	if e.encoder == nil {
+		return nil, nil
+	}
+	declared := map[string]json.RawMessage{}
+	for _, f := range e.encoder.Features() {
+		if raw := v.fields[f.Name]; !absent(raw) {
+			declared[f.Name] = raw
+		}
+	}
+	return strictjson.Encode(declared)
+}
+
+// flagOf evaluates one experiment. The failure says that the context does not fit it.
+func (a *decisionAPI) flagOf(name string, e *entry, v *evaluation, now time.Time) (flag, experiment.UnitsEvent,
+	*flagFailure, error,
+) {
+	var none experiment.UnitsEvent
+	context, err := v.context(e)
+	if err != nil {
+		return flag{}, none, nil, err
+	}
+	d, context, err := e.assign(v.unit, context)
+	if err != nil {
+		return flag{}, none, &flagFailure{Key: name, ErrorCode: "INVALID_CONTEXT", ErrorDetails: err.Error()}, nil
+	}
 	t := policy.Token{
 		Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 		Time: now,
 	}
 	id, err := a.signer.Append(nil, t)
-	return flag{name, "SPLIT", d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, t, err
+	reason := "SPLIT"
+	if context != nil {
+		reason = "TARGETING_MATCH"
+	}
+	shown := experiment.UnitsEvent{Experiment: name, Items: []experiment.UnitEvent{exposedUnit(t, context)}}
+	return flag{name, reason, d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, shown, nil, err
 }
 
-// exposure returns the event of a used decision.
-func exposure(t policy.Token) experiment.UnitsEvent {
-	return experiment.UnitsEvent{Experiment: t.Experiment, Items: []experiment.UnitEvent{experiment.UnitOf(t, nil)}}
+// exposedUnit returns the item of the event of a used decision, with the context if the policy
+// looked at it.
+func exposedUnit(t policy.Token, context json.RawMessage) experiment.UnitEvent {
+	u := experiment.UnitOf(t, nil)
+	u.Context = context
+	return u
 }
 
 func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 	key := r.PathValue("key")
-	unit, failure, err := targetingKey(r)
+	v, failure, err := targetingKey(r)
 	if err != nil {
 		return err
 	}
@@ -113,12 +158,15 @@ func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 		failure.Key = key
 		return web.WriteJSON(w, http.StatusBadRequest, failure)
 	}
-	f, t, err := a.flagOf(key, e, unit, a.config.Now())
+	f, shown, failure, err := a.flagOf(key, e, &v, a.config.Now())
 	if err != nil {
 		return err
 	}
+	if failure != nil {
+		return web.WriteJSON(w, http.StatusBadRequest, failure)
+	}
 	if e.policy.Exposure == "immediate" {
-		if err := a.exposeNow(r, exposure(t)); err != nil {
+		if err := a.exposeNow(r, shown); err != nil {
 			return err
 		}
 	}
@@ -126,11 +174,12 @@ func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, f)
 }
 
-// evaluateAll evaluates every experiment. Its ETag changes with the unit, with any policy, and
+// evaluateAll evaluates every experiment. Its ETag changes with the unit and its context, with any
+// policy, and
 // often enough that no cached token grows older than half the shortest attribution window. All
 // immediate exposures are one write to the log.
 func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error {
-	unit, failure, err := targetingKey(r)
+	v, failure, err := targetingKey(r)
 	if err != nil {
 		return err
 	}
@@ -144,7 +193,10 @@ func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error 
 	}
 	slices.Sort(names)
 	h := sha256.New()
-	_, _ = h.Write([]byte(unit + "\n")) // never fails
+	_, _ = h.Write([]byte(v.unit + "\n")) // never fails
+	for _, field := range slices.Sorted(maps.Keys(v.fields)) {
+		_, _ = h.Write([]byte(strconv.Quote(field) + string(v.fields[field]) + "\n"))
+	}
 	for _, name := range names {
 		p := entries[name].policy
 		half := max(int64(p.Window)/2, 1)
@@ -166,25 +218,27 @@ func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error 
 			len(names), size, a.config.MaxAnswer)
 	}
 	out := struct {
-		Flags []flag `json:"flags"`
-	}{[]flag{}}
+		Flags []any `json:"flags"` // of flag and *flagFailure
+	}{[]any{}}
 	var exposed []experiment.UnitsEvent
 	for _, name := range names {
 		e := entries[name]
-		f, t, err := a.flagOf(name, e, unit, now)
+		f, shown, failure, err := a.flagOf(name, e, &v, now)
 		if err != nil {
 			return err
 		}
-		if e.policy.Exposure == "immediate" {
-			exposed = append(exposed, exposure(t))
+		if failure != nil {
+			out.Flags = append(out.Flags, failure)
+			continue
 		}
+		if e.policy.Exposure == "immediate" {
+			exposed = append(exposed, shown)
+		}
+		e.counts.decisions.Inc()
 		out.Flags = append(out.Flags, f)
 	}
 	if err := a.exposeNow(r, exposed...); err != nil {
 		return err
-	}
-	for _, name := range names {
-		entries[name].counts.decisions.Inc()
 	}
 	w.Header().Set("Cache-Control", "no-cache")
 	return web.WriteJSON(w, http.StatusOK, out)

@@ -22,6 +22,9 @@ type entry struct {
 	counts   *counters
 	armNames [][]byte // as JSON strings
 	largest  int      // size of the largest value of an arm, in bytes
+	// encoder is that of the definition's context, nil if the experiment is not contextual. The
+	// policy may look at no context all the same, such as after a rollback.
+	encoder *policy.Encoder
 }
 
 func newPolicyTable(m *metrics) *policyTable {
@@ -32,13 +35,21 @@ func newPolicyTable(m *metrics) *policyTable {
 	return t
 }
 
-// newEntry seals a policy, which must not be shared yet.
-func newEntry(p *policy.Policy, c *counters) (*entry, error) {
+// newEntry seals a policy, which must not be shared yet. The features are those of the definition.
+func newEntry(p *policy.Policy, features []policy.Feature, c *counters) (*entry, error) {
 	text, err := p.Seal()
 	if err != nil {
 		return nil, err
 	}
 	e := &entry{policy: p, text: text, counts: c, largest: 1}
+	switch {
+	case p.Linear != nil:
+		e.encoder = p.Linear.Encoder()
+	case len(features) > 0:
+		if e.encoder, err = policy.NewEncoder(features); err != nil {
+			return nil, err
+		}
+	}
 	for _, a := range p.Arms {
 		e.armNames = append(e.armNames, appendString(nil, a.Name))
 		e.largest = max(e.largest, len(a.Value))
@@ -65,7 +76,7 @@ func (t *policyTable) publish(state *experiment.State) error {
 			next[name] = e
 			continue
 		}
-		e, err := newEntry(p, t.metrics.of(name))
+		e, err := newEntry(p, state.Definition(name).Context, t.metrics.of(name))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"iter"
 
 	"github.com/noregret/noregret/eventlog"
@@ -45,6 +46,7 @@ type Difference struct {
 // Bounds on the policies of an experiment and on the differences that a replay stores.
 const (
 	keepPolicies    = 4096
+	keepContextual  = 256 // of contextual policies, which are larger
 	keepDifferences = 20
 )
 
@@ -62,7 +64,11 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 			policies[name] = map[uint64]*policy.Policy{}
 		}
 		policies[name][p.Version] = p
-		delete(policies[name], p.Version-min(p.Version, keepPolicies))
+		most := uint64(keepPolicies)
+		if p.Linear != nil {
+			most = keepContextual
+		}
+		delete(policies[name], p.Version-min(p.Version, most))
 	}
 	for rec, err := range events {
 		if err != nil {
@@ -120,8 +126,11 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 			r.Unknown++
 			continue
 		}
+		d, ok := repeat(version, e.Kind, unit, it.Context)
+		if !ok {
+			continue
+		}
 		r.Decisions++
-		d := version.DecideHash(unit)
 		if d.Arm == it.Arm && d.Propensity == it.Propensity {
 			continue
 		}
@@ -131,4 +140,20 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 				Difference{position, p.Experiment, it.Unit, it.Version, it.Arm, it.Propensity, d.Arm, d.Propensity})
 		}
 	}
+}
+
+// repeat decides again. It returns false for feedback of a contextual policy, which has no context:
+// the unit's exposure has it. A context that cannot be read gives no arm.
+func repeat(p *policy.Policy, kind string, unit uint64, context json.RawMessage) (policy.Assignment, bool) {
+	if p.Linear == nil {
+		return p.DecideHash(unit), true
+	}
+	if kind == experiment.KindFeedback {
+		return policy.Assignment{}, false
+	}
+	x, err := p.Linear.Encoder().Encode(nil, context)
+	if err != nil {
+		return policy.Assignment{Arm: -1}, true
+	}
+	return p.DecideHashIn(unit, x), true
 }

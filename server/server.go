@@ -119,7 +119,9 @@ func (s *Server) newRouter(signer *policy.Signer) *router {
 	decisions := &decisionAPI{
 		config: c, signer: signer, policies: s.policies, writer: s.writer, streams: s.streams, draining: s.stop,
 	}
-	feedback := &feedbackAPI{config: c, signer: signer, policies: s.policies, writer: s.writer, metrics: s.metrics}
+	feedback := &feedbackAPI{
+		config: c, signer: signer, policies: s.policies, live: s.live, writer: s.writer, metrics: s.metrics,
+	}
 	personalizer := &personalizerAPI{
 		config: c, policies: s.policies, live: s.live, writer: s.writer, metrics: s.metrics,
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,6 +81,11 @@ func (l *liveState) ranked(name string, unit uint64) (experiment.Ranked, bool) {
 
 // Explain explains the decision of a token.
 func (l *liveState) Explain(name, token string) (*policy.Explanation, error) {
+	return l.explain(name, token, nil)
+}
+
+// explain is Explain with the context of a contextual decision, nil for that of its exposure.
+func (l *liveState) explain(name, token string, context json.RawMessage) (*policy.Explanation, error) {
 	t, err := l.signer.Verify(token, l.now())
 	if err == nil && t.Experiment != name {
 		err = policy.Foreign
@@ -89,7 +95,7 @@ func (l *liveState) Explain(name, token string) (*policy.Explanation, error) {
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.state.Explain(t)
+	return l.state.ExplainIn(t, context)
 }
 
 // Optimum returns the best mixture by the present estimates.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
+	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/policy"
 )
@@ -96,6 +97,9 @@ type core struct {
 	allowed                []bool
 }
 
+// maxArms is the largest number of arms of a player.
+const maxArms = 1 << 20
+
 const playerMagic = "noregret-contextual-player-2\n"
 
 // setUp checks the options and makes the estimators.
@@ -111,7 +115,7 @@ func (p *core) setUp(o PlayerOptions, text string, rule func() policy.Rule, fres
 	case !(o.Floor >= 0 && o.Floor <= 1):
 		return noregret.BadInputf("floor", "%v: want a share in [0, 1]", o.Floor)
 	}
-	if err := checkSize(o.Arms, o.Dim); err != nil {
+	if err := o.checkSize(o.Arms); err != nil {
 		return err
 	}
 	*p = core{o: o, rule: rule, fresh: fresh, wait: waiting{limit: o.Pending}}
@@ -122,6 +126,20 @@ func (p *core) setUp(o PlayerOptions, text string, rule func() policy.Rule, fres
 		}
 	}
 	return nil
+}
+
+// checkSize returns an error unless there is an arm and the memory for the models and for the
+// choices that wait is not too large.
+func (o *PlayerOptions) checkSize(arms int) error {
+	if arms < 1 || arms > maxArms {
+		return noregret.BadInputf("arms", "%d: want 1 to %d", arms, maxArms)
+	}
+	models := arms
+	if o.Shared {
+		models = 1
+	}
+	numbers := float64(float64(models)*float64(policy.Triangle(o.Dim))) + float64(float64(o.Pending)*float64(o.Dim+4))
+	return memory.Check("arms", fmt.Sprintf("%d with %d coordinates", arms, o.Dim), numbers)
 }
 
 // Arms is the number of arms, retired ones included.
@@ -136,7 +154,7 @@ func (p *core) Waiting() int { return p.wait.size() }
 // AddArm adds an arm and returns its index. It returns an error of code bad_input if the arms take
 // too much memory.
 func (p *core) AddArm() (int, error) {
-	if err := checkSize(len(p.retired)+1, p.o.Dim); err != nil {
+	if err := p.o.checkSize(len(p.retired) + 1); err != nil {
 		return 0, err
 	}
 	if !p.o.Shared || len(p.models) == 0 {
@@ -326,7 +344,7 @@ func (p *core) UnmarshalBinary(data []byte) error {
 	if p.o.Shared {
 		want = 1
 	}
-	if checkSize(len(s.Retired), p.o.Dim) != nil || len(s.Models) != want || !slices.Contains(s.Retired, false) {
+	if p.o.checkSize(len(s.Retired)) != nil || len(s.Models) != want || !slices.Contains(s.Retired, false) {
 		return snapshot.Bad("damaged: %d models of %d arms", len(s.Models), len(s.Retired))
 	}
 	wait := waiting{limit: p.o.Pending}

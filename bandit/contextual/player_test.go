@@ -311,6 +311,8 @@ func TestPlayerErrors(t *testing.T) {
 		}
 		for _, change := range []func(o *PlayerOptions){
 			func(o *PlayerOptions) { o.Arms = 0 },
+			func(o *PlayerOptions) { o.Arms = 1<<20 + 1 },
+			func(o *PlayerOptions) { o.Dim, o.Pending = 1024, 1e7 },
 			func(o *PlayerOptions) { o.Dim = 0 },
 			func(o *PlayerOptions) { o.Dim = 1025 },
 			func(o *PlayerOptions) { o.Floor = -1 },
@@ -348,7 +350,8 @@ func TestPlayerAllocations(t *testing.T) {
 		for range 10 {
 			round()
 		}
-		if n := testing.AllocsPerRun(100, round); n != 0 {
+		// The race detector throws away some of the memory of package policy's pool.
+		if n := testing.AllocsPerRun(100, round); n > float64(testsize.Of(0, 5)) {
 			t.Errorf("%v allocations", n)
 		}
 	})
@@ -358,7 +361,7 @@ func TestPlayerAllocations(t *testing.T) {
 // reward.
 func BenchmarkPlayer(b *testing.B) {
 	for _, name := range []string{"lin-ucb", "lin-thompson", "squarecb over ridge"} {
-		p, err := makers()[name](PlayerOptions{Arms: 20, Dim: 101})
+		p, err := makers()[name](PlayerOptions{Arms: 20, Dim: 101, Pending: 100})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func gammaAfter(gamma, exponent float64, n uint64) float64 {
 // of Foster and Rakhlin (2020, Lemma 3) with arms − 1 for arms. [SquareCBGamma] minimizes the
 // bound.
 func SquareCBBound(arms, rounds int, squareRegret, gamma float64) float64 {
-	return 2*float64(arms-1)*float64(rounds)/gamma + float64(gamma*squareRegret)/4
+	return 2*float64(arms-1)*float64(rounds)/gamma + float64(float64(gamma*squareRegret)/4)
 }
 
 // SquareCBGamma returns the γ that minimizes [SquareCBBound], √(8·(arms − 1)·rounds/squareRegret);

@@ -7,20 +7,21 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
 )
 
 // banditKinds are the policies that look for the best single arm by one reward per unit.
 var banditKinds = []string{"thompson", "ucb", "kl-ucb", "tsallis-inf"}
 
 // policyKinds are all policies.
-var policyKinds = slices.Concat([]string{"pasto", "fixed"}, banditKinds)
+var policyKinds = slices.Concat([]string{"pasto", "fixed"}, banditKinds, policy.LinearKinds())
 
 // Bandit reports whether the policy is a bandit without contexts: thompson, ucb, kl-ucb or
 // tsallis-inf. Its reward is the objective, the weighted sum of the goals.
 func (d *Definition) Bandit() bool { return slices.Contains(banditKinds, d.Policy.Kind) }
 
-// checkBandit checks the definition of a bandit: the parts that it has and those that it cannot
-// honour.
+// checkBandit checks the definition of a bandit, with contexts or without: the parts that it has
+// and those that it cannot honour.
 func checkBandit(d *Definition) error {
 	kind := d.Policy.Kind
 	switch {

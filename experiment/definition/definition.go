@@ -29,6 +29,8 @@ type Definition struct {
 	Control *Control `json:"control,omitempty"`
 	// Metrics are the numbers reported for units.
 	Metrics []Metric `json:"metrics"`
+	// Context declares what a contextual policy knows of a unit; other policies have none.
+	Context []policy.Feature `json:"context,omitempty"`
 	// Objective is the quantity to maximize; a fixed policy needs none.
 	Objective *Objective `json:"objective,omitempty"`
 	// Guardrails are limits that must hold during the experiment.
@@ -213,11 +215,16 @@ type Guardrail struct {
 
 // Rule selects how the mixture is computed.
 type Rule struct {
-	// Kind is "pasto" (a learned mixture that holds guardrails), "fixed", or a bandit: "thompson",
-	// "ucb", "kl-ucb" or "tsallis-inf".
+	// Kind is "pasto" (a learned mixture that holds guardrails), "fixed", a bandit ("thompson",
+	// "ucb", "kl-ucb" or "tsallis-inf"), or a contextual bandit ("lin-ucb", "lin-thompson" or
+	// "squarecb").
 	Kind string `json:"kind"`
 	// Split is the fixed policy's: shares by arm that sum to 1.
 	Split map[string]float64 `json:"split,omitempty"`
+	// Alpha is the multiple of the widths of lin-ucb and lin-thompson, in (0, 1000]; nil for 1.
+	Alpha *float64 `json:"alpha,omitempty"`
+	// Gamma is the factor of the rate of squarecb, in (0, 1e6]; nil for 1.
+	Gamma *float64 `json:"gamma,omitempty"`
 }
 
 // Round defines when a round ends: when it has lasted Length and has MinUnits exposed units.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/policy"
 )
 
 // Schema is the JSON Schema (draft 2020-12) of a [Definition]. It has the fields, their types and
@@ -33,6 +34,12 @@ func Parse(file string, data []byte) (*Definition, error) {
 		return nil, err
 	}
 	d := presets()
+	var head struct {
+		Policy struct{ Kind string }
+	}
+	if json.Unmarshal(s.json, &head) == nil && slices.Contains(policy.LinearKinds(), head.Policy.Kind) {
+		d.Exposure = "immediate"
+	}
 	if err := strictjson.Decode(s.json, &d, rules); err != nil {
 		return nil, s.locate(err)
 	}
@@ -72,7 +79,8 @@ func preset(v any) {
 // required lists the fields that every definition has, by type.
 var required = []string{
 	"Definition.name", "Definition.arms", "Definition.metrics", "Arm.name", "Arm.value", "Metric.name",
-	"Goal.metric", "Guardrail.metric", "Control.arm", "Objective.goals", "Side.low", "Side.high", "Stage.share",
+	"Goal.metric", "Guardrail.metric", "Feature.name", "Feature.kind", "Control.arm", "Objective.goals", "Side.low",
+	"Side.high", "Stage.share",
 	"capForm.quantile", "capForm.of", "Plan.units_per_day", "Plan.expect", "Expectation.mean",
 }
 

@@ -33,6 +33,13 @@ var bases = []string{
 		`"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"window","rounds":5}}`,
 	`{"name":"k","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m","range":[0,1]}],` +
 		`"objective":{"goals":[{"metric":"m"}]},"policy":{"kind":"kl-ucb"},"drift":{"kind":"none"}}`,
+	`{"name":"l","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m","range":[0,1]}],` +
+		`"objective":{"goals":[{"metric":"m"}]},"policy":{"kind":"lin-ucb","alpha":0.5},"context":[` +
+		`{"name":"age","kind":"number","range":[0,99]},{"name":"land","kind":"category","values":["de","fr"]},` +
+		`{"name":"query","kind":"text-hash","buckets":8,"optional":true}]}`,
+	`{"name":"q","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m","range":[0,1]}],` +
+		`"objective":{"goals":[{"metric":"m"}]},"policy":{"kind":"squarecb","gamma":2},"exposure":"reported",` +
+		`"context":[{"name":"age","kind":"number","range":[0,99],"optional":false}]}`,
 }
 
 // replacements are the JSON values that the test gives to each field.
@@ -53,7 +60,8 @@ var replacements = []string{
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
 	`only a hard guardrail has it`, `hold: served: needs`, `cap: the quantile`,
-	`^(changes|exploration): only the policy pasto`, `the policy (thompson|ucb|kl-ucb|tsallis-inf) `, `max_share: no bound`,
+	`^(changes|exploration): only the policy pasto`, `the policy (thompson|ucb|kl-ucb|tsallis-inf|lin-ucb|squarecb) `,
+	`^policy.(alpha|gamma): only`, `^context`, `max_share: no bound`,
 	`max_share.*: (it is the control arm|the arms may have|the points of a box)`,
 	`max_share: a fixed`, `^ramp: no control arm`, `shares that grow`, `^ramp\S*: nothing to wait for`,
 	`^ramp\S+: \S+: want 0s to 8784h`, `ramp.*the definition has no guardrails`,

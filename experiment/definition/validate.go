@@ -448,7 +448,10 @@ func (d *Definition) checkPolicy() error {
 	if err := oneOfMany("policy.kind", d.Policy.Kind, policyKinds); err != nil {
 		return err
 	}
-	if d.Bandit() {
+	if err := checkContext(d); err != nil {
+		return err
+	}
+	if d.Bandit() || d.Contextual() {
 		return checkBandit(d)
 	}
 	if d.Policy.Kind == "pasto" {

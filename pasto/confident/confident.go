@@ -9,12 +9,13 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/mixed"
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // Learner is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
-// se_k and solves two exact problems by [optimum.Maximize]'s method, in rounds that grow by 5 %
-// and whenever the observations of an arm have doubled:
+// se_k and solves two exact problems by [optimum.Maximize]'s method, in rounds that grow by 5 % and
+// where an arm has changed:
 //
 //	optimistic p⁺ = argmax f((V̂ + z·se)·p),
 //	cautious p⁻ = argmax f((V̂ − c·se)·p),
@@ -28,27 +29,11 @@ import (
 //
 // # Estimates
 //
-// An observation is û = μ_k + u_t + e, with a part u_t that all arms of round t have in common: the
-// season, growth, the shock of a day. Its variance τ² is estimated for each metric from the
-// products of deviations of two arms of a round. Where it is surely above 0 in some metric and the
-// arms are at most 512, least squares with an effect of each round estimates all arms jointly, so
-// that u_t cancels in comparisons and counts fully for absolute levels only; elsewhere each arm is
-// estimated by its mean, with a squared standard error of σ²/n + τ²·Σ_t n_t²/n², for n_t of n units
-// in round t. Rounds are taken to be independent, and e too.
-//
-// σ² of an arm is mixed with the pooled one of the metric, worth 8 groups or 200 units. It is that
-// of what an arm deviates by from the other arms of its rounds. Where
-// [pasto.Observation.Variances] tell the variance of a unit it is that from the first round on, and
-// the scatter between rounds can only raise it.
-//
-// # Changes
-//
-// Changes are found by comparing, for each arm and metric, the newest round, the running 16 rounds
-// and blocks of 32, 64, ... rounds with those before them. Compared are contrasts with the other
-// arms of the same rounds, so that what all arms have in common is no change; with one arm in each
-// round they are the arm's own values. A difference of 6 standard errors, and as much more as a
-// skewed or long-tailed metric needs, begins that arm anew, and it alone. Metrics that are only
-// watched ([pasto.Report]) begin nothing anew.
+// They are those of package pasto/internal/mixed: one linear mixed model for each metric, û = μ_k +
+// u_t + e, in which what all arms of a round have in common cancels in comparisons and counts fully
+// for absolute levels. Rounds are taken to be independent. An arm whose contrasts with the other
+// arms of its rounds change is begun anew, and it alone. Metrics that are only watched
+// ([pasto.Report]) begin nothing anew.
 //
 // # Hard guardrails
 //
@@ -73,8 +58,7 @@ type Learner struct {
 	*problem
 	text    string
 	s       state
-	round   roundSums
-	signs   []float64 // of changes, of the arms of a round
+	model   *mixed.Model
 	est     estimates
 	guard   guard
 	plan    planner
@@ -95,7 +79,8 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 	}
 	o.Caps = slices.Clone(o.Caps)
 	l := &Learner{problem: newProblem(f, o), s: newState(arms, f.Dim(), o.Control)}
-	l.est = estimates{problem: l.problem, s: &l.s}
+	l.model = mixed.New(l.about, &l.s.Model)
+	l.est = estimates{problem: l.problem, model: l.model, s: &l.s}
 	l.guard = guard{estimates: &l.est}
 	l.plan = planner{guard: &l.guard}
 	l.checker.Earlier = true
@@ -109,10 +94,8 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 
 // workspace makes room for as many arms as the state has.
 func (l *Learner) workspace() {
-	l.est.reset()
+	l.model.Resize()
 	l.plan.reset()
-	l.round.slot = make([]int, len(l.s.Active))
-	l.s.Stats.rules = l.options.without
 }
 
 // Arms implements [pasto.Learner].
@@ -147,13 +130,13 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 	s := &l.s
 	before := s.Unobserved
 	s.T++
-	l.learn(obs)
-	changed := l.changed()
-	if changed {
-		s.Began = s.T
+	s.Unobserved -= l.model.Observe(obs)
+	changed := len(l.model.Changed())
+	if changed > 0 {
+		s.Began, s.Found, s.Unobserved = s.T, s.Found+changed, s.Unobserved+changed
 	}
 	s.AllObserved = s.AllObserved || s.Unobserved == 0
-	solve := changed || s.T >= s.Next || before > 0 && s.Unobserved == 0
+	solve := changed > 0 || s.T >= s.Next || before > 0 && s.Unobserved == 0
 	if l.promised() {
 		solve = solve || s.Live <= fewArms || s.Unobserved != before
 	}
@@ -167,26 +150,6 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 	return nil
 }
 
-// learn adds the observations of a round to the statistics.
-func (l *Learner) learn(obs []pasto.Observation) {
-	s := &l.s
-	l.round.collect(&s.Stats, obs)
-	s.Noise.addProducts(&s.Stats, &l.round)
-	l.round.adjust(&s.Stats, l.est.effectsShown(), l.positive)
-	s.Noise.addExcess(&s.Stats, &l.round)
-	s.Joint.addRound(&l.round, l.plan.row)
-	for a := range l.round.arms {
-		x := &l.round.arms[a]
-		if !x.known {
-			s.Unobserved--
-		}
-		s.Stats.add(x)
-		if x.weight > 0 {
-			s.Changes.add(x)
-		}
-	}
-}
-
 // SolutionError is the error of the last solution, nil if there was none: the mixtures are then
 // those of the solution before it.
 func (l *Learner) SolutionError() error { return l.plan.err }
@@ -194,7 +157,7 @@ func (l *Learner) SolutionError() error { return l.plan.err }
 // AddArm implements [pasto.Roster]: the arm is served for the first time within about K/Q rounds,
 // or as soon as the hard guardrails that are promised leave room for it. There is no error.
 func (l *Learner) AddArm() (int, error) {
-	l.s.grow(l.objective.Dim())
+	l.s.grow(1, l.objective.Dim())
 	l.s.Began = max(l.s.Began, l.s.T-1000) // solve more often
 	l.workspace()
 	l.plan.solve()
@@ -213,7 +176,7 @@ func (l *Learner) RetireArm(k int) error {
 	}
 	s.Active[k] = false
 	s.Live--
-	if s.Stats.Rounds[k] == 0 {
+	if l.model.Rounds(k) == 0 {
 		s.Unobserved--
 	}
 	for _, p := range [][]float64{s.Up, s.Down, s.Safe} {
@@ -267,15 +230,15 @@ func checkFormat(data []byte, err error) error {
 // errors. An arm not served since the start or its last change has 0 and +Inf, and errors are +Inf
 // while nothing is known of the noise or of the effects of rounds: that takes a second round.
 func (l *Learner) Estimate() (means, errors *pasto.Table) {
-	e, m := &l.est, len(l.sign)
-	e.estimate()
+	e, m := l.model, len(l.sign)
+	e.Estimate(l.s.Active)
 	means, errors = new(pasto.Table), new(pasto.Table)
 	means.Reset(l.Arms(), m)
 	errors.Reset(l.Arms(), m)
 	for k := range l.s.Active {
-		copy(means.Arm(k), e.rows[k*m:(k+1)*m])
+		copy(means.Arm(k), e.Means(k))
 		for i := range m {
-			if errors.Arm(k)[i] = math.Sqrt(e.squared[k*m+i] + e.level[i]); e.effectsUnknown() {
+			if errors.Arm(k)[i] = math.Sqrt(e.Square(k, i) + e.Level(i)); e.EffectsUnknown() {
 				errors.Arm(k)[i] = math.Inf(1)
 			}
 		}

@@ -38,7 +38,7 @@ func TestCoverageUnderChanges(t *testing.T) {
 				continue
 			}
 			for k := range 2 {
-				if v := l.est.variance(k, 1); l.s.Stats.Freedom > 30 && !(v > .3 && v < 4) {
+				if v := l.model.Variance(k, 1); l.s.Model.Stats.Freedom > 30 && !(v > .3 && v < 4) {
 					t.Fatalf("run %d, round %d: after %d changes arm %d has a variance of %v, want about 1", seed, n,
 						l.Changes(), k, v)
 				}
@@ -80,7 +80,8 @@ func TestRestartAlone(t *testing.T) {
 		}}); err != nil {
 			t.Fatal(err)
 		}
-		if a, b := l.est.variance(0, 0), l.est.variance(0, 1); l.s.Stats.Rounds[0] > 32 && !(a > .5 && b > 2) ||
+		if a, b := l.model.Variance(0, 0), l.model.Variance(0, 1); l.s.Model.Stats.Rounds[0] > 32 &&
+			!(a > .5 && b > 2) ||
 			n%1000 == 999 && !(a < 2 && b < 8) {
 			t.Fatalf("round %d: variances %v and %v, want about 1 and 4", n, a, b)
 		}

@@ -13,12 +13,10 @@
 //
 // # Parts
 //
-// A round goes through them in this order. The moments of each arm (armStats) take the groups of a
-// round together (roundSums), as they are and adjusted by what the other arms of the round deviate
-// by. The noise says what rounds have in common and what units leave out; the joint model compares
-// arms within rounds where that matters. The detector begins arms anew that have changed. The
-// estimates, a function of all these, are what the planner solves with, under the bounds of the
-// guard, which makes safe what the learner serves.
+// A round goes through them in this order. The statistics are a package of their own,
+// pasto/internal/mixed: one linear mixed model for each metric, and a test that begins arms anew
+// that have changed. The planner solves with its estimates, under the bounds of the guard. What is
+// served mixes the solution with what explores, and the guard makes that safe.
 //
 // # Hard guardrails
 //

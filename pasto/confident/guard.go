@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -17,8 +16,6 @@ type guard struct {
 const (
 	// unboundedShare is the share of arms of which nothing is known, not even a range.
 	unboundedShare = 0.01
-	// tightGroups takes the place of manyUnits where variances of units are unknown.
-	tightGroups = 16
 	// leastAnchor is the part of the control's estimate that is kept where its interval reaches 0.
 	leastAnchor = 0.1
 	// Below fewGroups an arm's scatter says little.
@@ -36,7 +33,7 @@ func (g *guard) controlBreaks(i int) bool {
 	if g.relative[i] {
 		return float64(g.sign[i]*x.Threshold) > 0
 	}
-	if !g.usable[control] {
+	if !g.model.Usable[control] {
 		return false
 	}
 	y, square := g.seen(control, i)
@@ -44,21 +41,9 @@ func (g *guard) controlBreaks(i int) bool {
 }
 
 // radius returns by how much the estimate of metric i of arm k with this squared error may be off
-// at any time. The mixture of the boundary is tight at manyUnits or tightGroups, where bounds of
-// rates of some percent are about as wide as the rates themselves.
+// at any time.
 func (g *guard) radius(k, i int, square float64) float64 {
-	s := &g.s.Stats
-	n := min(g.variance(k, i)/square, s.Weight[k]) // what the estimate is worth in units
-	tight := float64(manyUnits)
-	if !s.unitsKnown(k, i) {
-		tight = float64(tightGroups * (s.Weight[k] / s.Count[k]))
-	}
-	if !(n > 0) {
-		n = s.Weight[k]
-	}
-	alpha := g.options.Alpha / float64(g.s.Live*len(g.guards))
-	z := math.Sqrt(float64(2 * (1 + tight/n) * portable.Log(math.Sqrt(1+n/tight)/(2*alpha)+1)))
-	return float64(z * math.Sqrt(square))
+	return g.model.Radius(k, i, square, g.options.Alpha/float64(g.s.Live*len(g.guards)))
 }
 
 // computeSlack computes by how much each arm surely holds each hard guardrail: K·J numbers,
@@ -66,13 +51,13 @@ func (g *guard) radius(k, i int, square float64) float64 {
 func (g *guard) computeSlack(known bool) {
 	arms, guards, control := len(g.s.Active), len(g.guards), g.options.Control
 	g.slack = slices.Grow(g.slack[:0], arms*guards)[:arms*guards]
-	known = known && g.s.Stats.Rounds[control] > 0
+	known = known && g.model.Rounds(control) > 0
 	for j, i := range g.guards {
 		x := &g.goals.Metrics()[i]
 		margin, anchor, sure := g.margin(i, known)
 		for k := range arms {
 			v := g.worst(i, margin, anchor)
-			if sure && g.usable[k] {
+			if sure && g.model.Usable[k] {
 				y, square := g.seen(k, i)
 				v = max(v, float64(g.sign[i]*(y-x.Limit()))-g.radius(k, i, square))
 			}
@@ -91,8 +76,7 @@ func (g *guard) computeSlack(known bool) {
 // anchor is 1: what an arm may lose is then in proportion to y_0 too.
 func (g *guard) margin(i int, known bool) (margin, anchor float64, sure bool) {
 	x, control := &g.goals.Metrics()[i], g.options.Control
-	at := control*len(g.sign) + i
-	y := g.rows[at]
+	y := g.model.Mean(control, i)
 	if !g.relative[i] {
 		if !known {
 			return 0, 0, false
@@ -102,7 +86,7 @@ func (g *guard) margin(i int, known bool) (margin, anchor float64, sure bool) {
 	}
 	switch {
 	case known && y != 0:
-		own := g.variance(control, i) / g.s.Stats.Weight[control]
+		own := g.model.Variance(control, i) / g.model.Size(control)
 		off := g.radius(control, i, own)
 		anchor, sure = math.Copysign(max(math.Abs(y)-off, float64(leastAnchor*math.Abs(y))), y), true
 	case x.Direction == pasto.Up && x.Lower == 0 && x.Upper > 0:

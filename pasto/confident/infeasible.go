@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -22,17 +21,17 @@ import (
 // before two groups of an arm have been seen, it is nil.
 func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	g, m := l.goals, len(l.sign)
-	if g == nil || !l.est.noiseKnown() || !l.est.estimate() {
+	if g == nil || !l.model.NoiseKnown() || !l.model.Estimate(l.s.Active) {
 		return nil, false
 	}
-	if control := l.options.Control; control >= 0 && !l.est.usable[control] {
+	if control := l.options.Control; control >= 0 && !l.model.Usable[control] {
 		return nil, false
 	}
 	part, best := round.NewTable(0, m), round.NewTable(0, m)
 	row, moved := make([]float64, m), make([]float64, m)
 	var arms []int
-	bounded := l.s.Unobserved == 0 && !l.est.effectsUnknown()
-	for k, ok := range l.est.usable {
+	bounded := l.s.Unobserved == 0 && !l.model.EffectsUnknown()
+	for k, ok := range l.model.Usable {
 		if !ok {
 			continue
 		}
@@ -40,8 +39,12 @@ func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 		for i := range row {
 			v, square := l.est.seen(k, i)
 			more := 0.0
-			if g.Metrics()[i].Role == pasto.Guardrail {
-				more = l.est.allowance(k, i, square)
+			if x := &g.Metrics()[i]; x.Role == pasto.Guardrail {
+				width := 0.0
+				if x.HasRange() && !x.Relative {
+					width = x.Upper - x.Lower
+				}
+				more = l.model.Allowance(k, i, square, width)
 			}
 			if math.IsInf(more, 1) {
 				bounded, more = false, 0
@@ -95,44 +98,4 @@ func leastSingle(g *pasto.Goals, means *pasto.Table, arms []int, n int) *optimum
 		}
 	}
 	return least
-}
-
-const (
-	// unseen is −ln of what three standard errors leave out: a rate of unseen/n shows in n groups,
-	// nearly surely.
-	unseen = 6.6
-	// sureErrors is the number of standard errors beyond which an estimate is surely off.
-	sureErrors = 3
-	// manyGroups without any scatter are taken to have none.
-	manyGroups = 1000
-)
-
-// allowance is by how much the mean of arm k in guardrail i, of this squared error, may be off,
-// where three standard errors would do if they were known and the mean normal. +Inf where that is
-// not known.
-func (e *estimates) allowance(k, i int, square float64) float64 {
-	s, x := &e.s.Stats, &e.goals.Metrics()[i]
-	free, skew := s.Free[k], 0.0
-	if s.UnitSize != nil {
-		free = s.Weight[k] - 1
-	}
-	if s.UnitSize == nil && e.s.Noise.Compared {
-		free = min(free, e.s.Noise.Pairs)
-	}
-	switch {
-	case !(free > 0):
-		return math.Inf(1)
-	case s.UnitSize == nil && s.Pool[i] == 0:
-		if x.HasRange() && !x.Relative {
-			return unseen / s.Count[k] * (x.Upper - x.Lower)
-		} else if s.Count[k] < manyGroups {
-			return math.Inf(1)
-		}
-	case s.Pool[i] > 0:
-		skew = float64((sureErrors*sureErrors - 1.) / 6 * (s.Third[i] / s.Pool[i]))
-	}
-	if s.UnitSize == nil { // of an arm noisier than the pool the own variance alone is right
-		square = max(square, s.Squares[k*len(e.sign)+i]/s.Free[k]/s.Weight[k])
-	}
-	return float64(stat.Student(sureErrors, free)*math.Sqrt(square)) + skew/s.Weight[k]
 }

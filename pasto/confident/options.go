@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/pasto/internal/mixed"
 )
 
 // Hold says which mixture the hard guardrails are a promise about.
@@ -20,14 +21,16 @@ const (
 	Deployed
 )
 
-// Exploration is the budget for learning.
+// Exploration is the budget for learning. It falls with information: w is what the optimistic
+// mixture promises beyond the cautious one, as a part of the range of the objective over the arms,
+// and 1 at most.
 type Exploration struct {
-	// Share is the largest share, from 0 to 1, of the optimistic mixture in what is served; where
-	// hard guardrails are promised, twice the largest share that is served beside the safe mixture.
+	// Share is the largest share, from 0 to 1, of what explores in what is served: half of it goes
+	// to all arms and half to those of the optimistic mixture. Where hard guardrails are promised
+	// the share is half of Share·w².
 	Share float64
-	// Decay scales how that share falls with information: it is min(Share, Decay·w^⅔), where w is
-	// what the optimistic mixture promises beyond the cautious one, as a part of the range of the
-	// objective over the arms. A w that falls like 1/√t lets the share fall like 1/t^⅓.
+	// Decay scales the share where nothing is promised: it is min(Share, Decay·w^⅔). A w that falls
+	// like 1/√t lets it fall like 1/t^⅓.
 	Decay float64
 	// Optimism z is how many standard errors estimates move up for the optimistic mixture.
 	Optimism float64
@@ -67,29 +70,21 @@ type Options struct {
 	// IID makes Draw sample arms independently instead of systematically.
 	IID bool
 
-	without rules
+	without mixed.Rules
 }
 
-// rules are the special rules of the learner, which an ablation switches off one at a time.
-type rules uint
-
+// Special rules of the learner beside those of its statistics, which an ablation switches off one
+// at a time.
 const (
-	noBisection rules = 1 << iota
-	noSegments
-	noSkew
-	noJoint
-	noUneven
+	noBisection mixed.Rules = mixed.NextRule << iota
 	noSpread
 	noBudget
 	noCandidates
-	noDispersion
-	noTrust
-	noReconcile
 )
 
 var ruleNames = []string{
-	"bisection", "segments", "skew", "joint", "uneven", "spread", "budget", "candidates", "dispersion",
-	"trust", "reconcile",
+	"segments", "skew", "joint", "uneven", "dispersion", "trust", "reconcile",
+	"bisection", "spread", "budget", "candidates",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -111,9 +106,10 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	skew        the test for changes allows for skewed metrics
 //	joint       what the arms of a round have in common cancels in their comparison
 //	uneven      optimism goes by an arm's own scatter where that is far above the pooled one
-//	spread      a share of 0.1/√(t+10), and more while little is known, is spread over all arms
+//	spread      half of what explores goes to all arms alike
 //	budget      exploration under a promise gives an arm less, the more slack a unit of it takes
-//	candidates  exploration under a promise prefers the arms of the optimistic mixture
+//	candidates  half of what explores goes to the arms of the optimistic mixture, and it is less
+//	            under a promise where that is the control arm
 //	dispersion  the scatter between rounds raises the known variances of units
 //	trust       the pooled variance counts for at most a multiple of an arm's own
 //	reconcile   differences from the control are those within rounds where means are at odds with them
@@ -128,7 +124,7 @@ func (o Options) Without(rule string) (Options, error) {
 }
 
 // has reports whether a rule is switched on.
-func (o *Options) has(rule rules) bool { return o.without&rule == 0 }
+func (o *Options) has(rule mixed.Rules) bool { return o.without&rule == 0 }
 
 // validate returns an error if an option is out of range for a learner of so many arms.
 func (o *Options) validate(arms int) error {

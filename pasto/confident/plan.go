@@ -29,8 +29,6 @@ const (
 	// bisectionSteps is the number of bisections that look for the largest feasible share of the
 	// caution of hard guardrails.
 	bisectionSteps = 6
-	// noisier is how many times the pooled variance an arm's own must be to be used alone.
-	noisier = 4
 	// A solution takes at most solverSteps passes over all arms, and of large problems so many that
 	// mostNumbers are looked at, or fewestSteps; the next goes on from what it found.
 	solverSteps = 400
@@ -53,19 +51,19 @@ func (w *planner) reset() {
 func (w *planner) solve() {
 	s := w.s
 	w.err = nil
-	ready := w.estimate() && w.noiseKnown()
-	if control := w.options.Control; control >= 0 && !w.usable[control] {
+	ready := w.model.Estimate(s.Active) && w.model.NoiseKnown()
+	if control := w.options.Control; control >= 0 && !w.model.Usable[control] {
 		ready = false
 	}
 	if w.promised() {
 		w.computeSlack(ready)
 	}
-	if !ready || w.hard && w.effectsUnknown() {
+	if !ready || w.hard && w.model.EffectsUnknown() {
 		return
 	}
 	w.up, w.down = append(w.up[:0], s.Up...), append(w.down[:0], s.Down...)
 	w.safe = append(w.safe[:0], s.Safe...)
-	w.solver.Usable = w.usable
+	w.solver.Usable = w.model.Usable
 	low := w.deploy(w.down)
 	if w.promised() {
 		w.moveEstimates(1, 0)
@@ -132,7 +130,7 @@ func (w *planner) only(p []float64, k int) {
 // sign is 1, and by the caution of each metric where it is −1. Hard guardrails take the share room
 // of that.
 func (w *planner) moveEstimates(sign, room float64) {
-	for k, ok := range w.usable {
+	for k, ok := range w.model.Usable {
 		if !ok {
 			continue
 		}
@@ -153,7 +151,7 @@ func (w *planner) moveEstimates(sign, room float64) {
 // boundHard replaces the hard guardrails in the moved table by the bounds that what is served must
 // hold.
 func (w *planner) boundHard() {
-	for k, ok := range w.usable {
+	for k, ok := range w.model.Usable {
 		if ok {
 			for j, i := range w.guards {
 				w.moved.Arm(k)[i] = w.goals.Metrics()[i].Limit() +
@@ -167,11 +165,8 @@ func (w *planner) boundHard() {
 // errors in the good direction, within the metric's range.
 func (w *planner) movedBy(k, i int, z float64) float64 {
 	value, square := w.seen(k, i)
-	if s := &w.s.Stats; z > 0 && s.UnitSize == nil && s.Free[k] > 0 && w.options.has(noUneven) {
-		own := s.Squares[k*len(w.sign)+i] / s.Free[k]
-		if own > float64(noisier*s.pooled(i)) {
-			square = max(square, own/s.Weight[k])
-		}
+	if z > 0 {
+		square = w.model.Uneven(k, i, square)
 	}
 	value += float64(w.sign[i] * float64(z*math.Sqrt(square)))
 	if w.relative[i] {
@@ -184,7 +179,7 @@ func (w *planner) movedBy(k, i int, z float64) float64 {
 // are all the same.
 func (w *planner) objectiveRange() float64 {
 	low, high := math.Inf(1), math.Inf(-1)
-	for k, ok := range w.usable {
+	for k, ok := range w.model.Usable {
 		if ok {
 			for i := range w.row {
 				w.row[i], _ = w.seen(k, i)
@@ -203,12 +198,12 @@ func (w *planner) objectiveRange() float64 {
 // in the moved table, and reports whether the hard guardrails can be held there. It leaves the
 // value in the planner, and an error of the objective.
 func (w *planner) optimize(p []float64) (feasible bool) {
-	for k, ok := range w.usable {
+	for k, ok := range w.model.Usable {
 		if !ok {
 			p[k] = 0
 		}
 	}
-	normalize(p, w.usable)
+	normalize(p, w.model.Usable)
 	feasible = true
 	if w.hard {
 		feasible = w.maximizeHard(p)
@@ -252,7 +247,7 @@ func steps(arms, metrics int) int {
 func (w *planner) maximizeHard(p []float64) (feasible bool) {
 	w.arms = w.arms[:0]
 	w.part.Reset(0, w.moved.Metrics())
-	for k, ok := range w.usable {
+	for k, ok := range w.model.Usable {
 		if ok {
 			w.arms = append(w.arms, k)
 			w.part.Append(w.moved.Arm(k))
@@ -279,7 +274,7 @@ func (w *planner) cap(p []float64) {
 	if w.options.Caps == nil {
 		return
 	}
-	excess, m := 0.0, len(w.sign)
+	excess := 0.0
 	for k := range p {
 		if most := w.most(k); p[k] > most {
 			excess += p[k] - most
@@ -294,7 +289,7 @@ func (w *planner) cap(p []float64) {
 		best, top := -1, math.Inf(-1)
 		for k, v := range p {
 			if v < w.most(k) {
-				if w := w.reward(w.rows[k*m : (k+1)*m]); best < 0 || w > top {
+				if w := w.reward(w.model.Means(k)); best < 0 || w > top {
 					best, top = k, w
 				}
 			}

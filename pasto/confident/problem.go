@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/mixed"
 )
 
 // problem is the objective with the options: what does not change.
@@ -13,13 +14,11 @@ type problem struct {
 	hard      bool         // it has hard guardrails
 	guards    []int        // the metrics of these
 	options   Options
-	sign      []float64 // of each metric's good direction
-	relative  []bool    // of each metric: a contrast with the control arm
-	ignored   []bool    // metrics that are only watched
-	positive  []bool    // of each metric: its range begins at 0
-	caution   []float64 // of each metric
-	low, high []float64 // range of each metric as the objective sees it
-	width     []float64 // of the range of a unit's value, 0 if that is unknown
+	about     mixed.Problem // what the statistics must know of the metrics
+	sign      []float64     // of each metric's good direction
+	relative  []bool        // of each metric: a contrast with the control arm
+	caution   []float64     // of each metric
+	low, high []float64     // range of each metric as the objective sees it
 }
 
 // newProblem takes what there is to know about the metrics from the objective.
@@ -27,10 +26,12 @@ func newProblem(f pasto.Objective, o Options) *problem {
 	m, p := f.Dim(), &problem{objective: f, options: o}
 	p.goals, _ = f.(*pasto.Goals)
 	p.hard = p.goals != nil && p.goals.HasHard()
-	for _, v := range []*[]float64{&p.sign, &p.caution, &p.width, &p.low, &p.high} {
+	for _, v := range []*[]float64{&p.sign, &p.caution, &p.about.Width, &p.low, &p.high} {
 		*v = make([]float64, m)
 	}
-	p.relative, p.ignored, p.positive = make([]bool, m), make([]bool, m), make([]bool, m)
+	p.relative, p.about.Ignored, p.about.Positive = make([]bool, m), make([]bool, m), make([]bool, m)
+	p.about.Control, p.about.Threshold, p.about.Without = o.Control, o.ChangeThreshold, o.without
+	p.about.Sign, p.about.Relative = p.sign, p.relative
 	for i := range m {
 		p.sign[i], p.caution[i] = 1, p.options.Caution
 		p.low[i], p.high[i] = math.Inf(-1), math.Inf(1)
@@ -41,15 +42,15 @@ func newProblem(f pasto.Objective, o Options) *problem {
 			p.low[i], p.high[i] = b.Range(i)
 		}
 		if w := p.high[i] - p.low[i]; !math.IsInf(w, 1) {
-			p.width[i] = w
+			p.about.Width[i] = w
 		}
 		if p.goals == nil {
 			continue
 		}
 		x := &p.goals.Metrics()[i]
-		p.ignored[i] = x.Role == pasto.Report
-		p.width[i] = x.Upper - x.Lower
-		p.positive[i] = x.HasRange() && x.Lower == 0 && !x.Relative || p.options.Control >= 0 && x.HasRange() &&
+		p.about.Ignored[i] = x.Role == pasto.Report
+		p.about.Width[i] = x.Upper - x.Lower
+		p.about.Positive[i] = x.HasRange() && x.Lower == 0 && !x.Relative || p.options.Control >= 0 && x.HasRange() &&
 			x.Lower == 0
 		p.relative[i] = x.Relative && p.options.Control >= 0
 		if x.Hard {
@@ -80,4 +81,22 @@ func (p *problem) isAbsolute(i int) bool {
 // promised reports whether what is served must hold the hard guardrails.
 func (p *problem) promised() bool {
 	return p.hard && p.options.Control >= 0 && p.options.Hold == Served
+}
+
+// estimates are the statistics as the objective sees them.
+type estimates struct {
+	*problem
+	model *mixed.Model
+	s     *state
+}
+
+// seen returns the estimate of metric i of arm k as the objective sees it, with its squared error.
+func (e *estimates) seen(k, i int) (value, square float64) {
+	if e.relative[i] {
+		return e.model.Contrast(k, i, e.goals.Metrics()[i].Threshold)
+	}
+	if square = e.model.Square(k, i); e.isAbsolute(i) {
+		square += e.model.Level(i)
+	}
+	return e.model.Mean(k, i), square
 }

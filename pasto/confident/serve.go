@@ -37,14 +37,14 @@ func (l *Learner) Promise() Promise {
 	case l.options.Hold == Deployed:
 		return none("guardrails are held by what is deployed only")
 	}
-	l.est.estimate()
+	l.model.Estimate(l.s.Active)
 	for _, i := range l.guards {
 		x := &l.goals.Metrics()[i]
 		if l.guard.controlBreaks(i) {
 			return none("the control arm itself does not hold %q", x.Name)
 		}
 		for k, active := range l.s.Active {
-			if active && l.s.Stats.Rounds[k] == 0 && !x.HasRange() {
+			if active && l.model.Rounds(k) == 0 && !x.HasRange() {
 				return none("%q has no range, and arm %d has no data: such arms get at most %v of all units", x.Name, k,
 					unboundedShare)
 			}
@@ -107,9 +107,9 @@ func (l *Learner) unknown(k int) float64 {
 		if k != l.options.Control && l.guard.isUnbounded(k) {
 			return 1
 		}
-	case s.Stats.Rounds[k] == 0:
+	case l.model.Rounds(k) == 0:
 		return 1
-	case s.AllObserved && s.Stats.Count[k] < fewGroups:
+	case s.AllObserved && l.model.Groups(k) < fewGroups:
 		return 0.5
 	}
 	return 0
@@ -154,10 +154,10 @@ func (l *Learner) explored(k int) float64 {
 		return 0
 	}
 	weight, need := 0.0, 0.0
-	if l.options.has(noSpread) || s.Stats.Rounds[k] == 0 {
+	if l.options.has(noSpread) || l.model.Rounds(k) == 0 {
 		weight = 0.5
 	}
-	if s.Stats.Rounds[k] == 0 {
+	if l.model.Rounds(k) == 0 {
 		weight = 1
 	} else if l.options.has(noCandidates) {
 		weight += float64(0.5 * float64(float64(s.Live)*s.Up[k]))

@@ -437,7 +437,8 @@ func TestCommonLevelsAreNoChange(t *testing.T) {
 				changes += l.Changes()
 				means, _ := l.Estimate()
 				for k := 1; k < 4; k++ {
-					se := math.Sqrt(l.est.apart[2*k])
+					_, square := l.model.Contrast(k, 0, 0)
+					se := math.Sqrt(square)
 					z := (means.Arm(k)[0] - means.Arm(0)[0] - .05*float64(k)) / se
 					off += z * z / float64(3*runs)
 				}

@@ -1,4 +1,4 @@
-package confident
+package mixed
 
 import (
 	"math"
@@ -37,7 +37,7 @@ type roundSums struct {
 }
 
 // collect sums up the observations of a round.
-func (r *roundSums) collect(s *armStats, obs []pasto.Observation) {
+func (r *roundSums) collect(s *moments, obs []pasto.Observation) {
 	m := len(s.Pool)
 	r.arms = r.arms[:0]
 	for i := range obs {
@@ -113,7 +113,7 @@ func (x *armRound) addUnits(variances []float64, size float64) {
 // without other known arms is adjusted by nothing, and says nothing about an arm where effects of
 // rounds are shown. Without effects the first value of an arm is in line with the others'. Positive
 // marks metrics that are at least 0, whose deviations are taken to be in proportion.
-func (r *roundSums) adjust(s *armStats, shown bool, positive []bool) {
+func (r *roundSums) adjust(s *moments, shown bool, positive []bool) {
 	total := 0.0
 	for _, a := range r.known {
 		x := &r.arms[a]
@@ -151,7 +151,7 @@ type references struct{ off, base, missed float64 }
 
 // reference returns what arm x contributes to the references in metric i, where all variances are
 // even or their own.
-func (x *armRound) reference(s *armStats, i int, even bool) (f references) {
+func (x *armRound) reference(s *moments, i int, even bool) (f references) {
 	old := s.Standing[x.arm]
 	if !x.known || !(old > 0) {
 		return f
@@ -175,7 +175,7 @@ func (f *references) add(g references, sign float64) {
 
 // adjustMetric adjusts the arms in metric i, where the standing of the known arms is total. An arm
 // that is far off is left out of what the others are adjusted by.
-func (r *roundSums) adjustMetric(s *armStats, i int, total float64, positive bool) {
+func (r *roundSums) adjustMetric(s *moments, i int, total float64, positive bool) {
 	even := false
 	for _, a := range r.known {
 		v := r.arms[a].sigma[i]
@@ -212,7 +212,7 @@ func (r *roundSums) adjustMetric(s *armStats, i int, total float64, positive boo
 const outlier = 6
 
 // adjustArm adjusts arm x in metric i by the sum of the references, less its own part.
-func (r *roundSums) adjustArm(s *armStats, x *armRound, sum references, i int, even, positive bool) {
+func (r *roundSums) adjustArm(s *moments, x *armRound, sum references, i int, even, positive bool) {
 	old, mean := s.Standing[x.arm], s.Adjusted[x.arm*len(s.Pool)+i]
 	x.adjusted[i] = x.mean[i]
 	more := 0.0 // the variance of what the others deviate by, in units of that of x

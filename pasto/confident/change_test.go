@@ -282,7 +282,7 @@ func TestNoiseAfterChange(t *testing.T) {
 				if err := l.Observe(obs); err != nil {
 					t.Fatal(err)
 				}
-				if v := l.est.variance(0, 0); n > 50 && !(v > .5 && v < 3) {
+				if v := l.model.Variance(0, 0); n > 50 && !(v > .5 && v < 3) {
 					t.Fatalf("jump %v at %d: round %d: a variance of %v, want about 1", jump, at, n, v)
 				}
 			}
@@ -352,8 +352,8 @@ func TestOrderOfObservations(t *testing.T) {
 			t.Errorf("turn %d: found at %d, not at %d", turn, found, at)
 		}
 		for k := range 4 {
-			pastotest.Near(t, "mean", got.s.Stats.Mean[k], want.s.Stats.Mean[k], 0)
-			pastotest.Near(t, "variance", got.est.variance(k, 0), want.est.variance(k, 0), 1e-9)
+			pastotest.Near(t, "mean", got.s.Model.Stats.Mean[k], want.s.Model.Stats.Mean[k], 0)
+			pastotest.Near(t, "variance", got.model.Variance(k, 0), want.model.Variance(k, 0), 1e-9)
 		}
 	}
 }
@@ -454,7 +454,7 @@ func TestCrashIsFoundAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for k, rounds := range l.s.Stats.Rounds {
+		for k, rounds := range l.s.Model.Stats.Rounds {
 			switch {
 			case k == 2 && rounds > 3:
 				late++

@@ -1,4 +1,4 @@
-package confident
+package mixed
 
 import (
 	"math"
@@ -7,17 +7,13 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
 // What all arms of a round have in common is not in the innovations, however large: the squares are
 // those of the same observations without it, and of mean σ².
 func TestAdjustedWithoutLevels(t *testing.T) {
-	play := func(level float64) *armStats {
-		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 4, noChanges())
-		if err != nil {
-			t.Fatal(err)
-		}
+	play := func(level float64) *moments {
+		l := newModel(4, Problem{Control: -1})
 		r := random.New(1, "levels")
 		for range 500 {
 			u := level * r.Float64()
@@ -28,11 +24,10 @@ func TestAdjustedWithoutLevels(t *testing.T) {
 					Arm: k, Size: size, Metrics: []float64{u + float64(k) + 3*stat.Normal(r)/math.Sqrt(size)},
 				}
 			}
-			if err := l.Observe(obs); err != nil {
-				t.Fatal(err)
-			}
+			l.Observe(obs)
+			l.Changed()
 		}
-		return &l.s.Stats
+		return &l.Stats
 	}
 	want, got := play(0), play(1e4)
 	for k, v := range want.Squares {
@@ -48,12 +43,7 @@ func TestAdjustedWithoutLevels(t *testing.T) {
 // Rates of arms that follow a season together by the same factor have innovations of their own
 // variance: the season is in proportion.
 func TestAdjustedInProportion(t *testing.T) {
-	o := controlOptions()
-	o.ChangeThreshold = 0
-	l, err := New(pastotest.One(t, pasto.Metric{Name: "x", Upper: 1}), 3, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newModel(3, Problem{Control: 0})
 	base := []float64{.05, .1, .2}
 	for n := range 100 {
 		level := 1 + .5*math.Sin(float64(n)/5)
@@ -63,15 +53,11 @@ func TestAdjustedInProportion(t *testing.T) {
 			obs = append(obs, pasto.Observation{
 				Arm: k, Size: 1e4, Metrics: []float64{x}, Variances: []float64{x * (1 - x)},
 			})
-			if l.Serving()[k] == 0 {
-				t.Fatalf("round %d: %v", n, l.Serving())
-			}
 		}
-		if err := l.Observe(obs); err != nil {
-			t.Fatal(err)
-		}
+		l.Observe(obs)
+		l.Changed()
 	}
-	s := &l.s.Stats
+	s := &l.Stats
 	for k, v := range base {
 		if d := s.Squares[k] / s.Free[k]; d > .01*v*(1-v) {
 			t.Errorf("arm %d: a mean squared innovation of %v without any noise", k, d)

@@ -1,4 +1,4 @@
-package confident
+package mixed
 
 import (
 	"math"
@@ -29,27 +29,19 @@ type joint struct {
 	Heavy float64   // Σ_t N_t²
 }
 
-func newJoint(arms, m int) joint {
-	return joint{
-		Size: make([]float64, arms), Cross: make([]float64, arms*arms), Own: make([]float64, arms*m),
-		Level: make([]float64, arms*m),
-	}
-}
-
-// grow adds an arm, and ends the joint estimate where there are too many.
-func (j *joint) grow(m int) {
-	n := len(j.Size)
-	if n == 0 || n == mostJoint {
+// grow makes room for more arms of m metrics, and ends the joint estimate where there are too many.
+func (j *joint) grow(before, arms, m int) {
+	if arms > mostJoint || len(j.Size) != before {
 		*j = joint{}
 		return
 	}
-	cross := make([]float64, (n+1)*(n+1))
-	for k := range n {
-		copy(cross[k*(n+1):], j.Cross[k*n:(k+1)*n])
+	cross := make([]float64, arms*arms)
+	for k := range before {
+		copy(cross[k*arms:], j.Cross[k*before:(k+1)*before])
 	}
-	j.Cross = cross
-	j.Size = append(j.Size, 0)
-	j.Own, j.Level = append(j.Own, make([]float64, m)...), append(j.Level, make([]float64, m)...)
+	j.Cross, j.Size = cross, append(j.Size, make([]float64, arms-before)...)
+	more := make([]float64, (arms-before)*m)
+	j.Own, j.Level = append(j.Own, more...), append(j.Level, more...)
 }
 
 // addRound adds what the arms of a round were observed to be; sum is a workspace of M numbers.

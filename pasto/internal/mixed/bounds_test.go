@@ -1,4 +1,4 @@
-package confident
+package mixed
 
 import (
 	"math"
@@ -7,8 +7,6 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
 // An arm's mean is off by more than the radius, in the bad direction, at any of 3,000 rounds of 100
@@ -16,25 +14,18 @@ import (
 // be too large to be of use.
 func TestRadiusHoldsAtAllTimes(t *testing.T) {
 	testsize.NoRace(t)
-	o := controlOptions()
-	o.Alpha = .2 // a tenth for each of two arms
-	l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{
-		Name: "y", Role: pasto.Guardrail, Hard: true, Threshold: -1, Lower: -100, Upper: 100,
-	}), 2, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &l.s.Stats
-	s.UnitSize, s.UnitSquares = make([]float64, 4), make([]float64, 4)
-	s.UnitTotal, s.UnitPool = make([]float64, 2), make([]float64, 2)
+	l := newModel(2, Problem{Control: 0})
+	s := &l.Stats
+	s.UnitSize, s.UnitSquares = make([]float64, 2), make([]float64, 2)
+	s.UnitTotal, s.UnitPool = make([]float64, 1), make([]float64, 1)
 	const rounds, units = 3000, 100.0
 	radius := make([]float64, rounds+1)
 	for n := 1; n <= rounds; n++ {
 		size := units * float64(n)
 		s.Weight[1], s.Count[1] = size, float64(n)
-		s.UnitSize[3], s.UnitSquares[3] = size, size
-		s.UnitTotal[1], s.UnitPool[1] = size, size
-		radius[n] = l.guard.radius(1, 1, 1/size)
+		s.UnitSize[1], s.UnitSquares[1] = size, size
+		s.UnitTotal[0], s.UnitPool[0] = size, size
+		radius[n] = l.Radius(1, 0, 1/size, .1)
 	}
 	runs := testsize.Of(4000, 400)
 	beyond := 0

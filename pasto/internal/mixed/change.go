@@ -1,40 +1,29 @@
-package confident
+package mixed
 
 import "math"
 
 // detector compares, for each arm and metric, recent adjusted values with those before them: the
 // newest round, the running segment of up to 16 rounds, and blocks of 32, 64, ... rounds. Values
-// are adjusted by the other arms of their rounds (see armStats), so that what all arms have in
+// are adjusted by the other arms of their rounds (see moments), so that what all arms have in
 // common is no change; where rounds have one arm they are the arm's own.
 type detector struct {
-	Rounds        []float64 // K: rounds that count since the arm began
-	SegmentWeight []float64 // K
-	SegmentMean   []float64 // K·M
-	SegmentSize   []float64 // K: of the raw values
-	SegmentRaw    []float64 // K·M: their mean
-	BlockRounds   []float64 // K
-	BlockLimit    []float64 // K: its length in rounds, 0 for the first
-	BlockWeight   []float64 // K
-	BlockMean     []float64 // K·M
-	BlockSize     []float64 // K: of the raw values
-	BlockRaw      []float64 // K·M: their mean
+	Rounds        []float64 `of:"arm"` // rounds that count since the arm began
+	SegmentWeight []float64 `of:"arm"`
+	SegmentMean   []float64 `of:"both,signed"`
+	SegmentSize   []float64 `of:"arm"`         // of the raw values
+	SegmentRaw    []float64 `of:"both,signed"` // their mean
+	BlockRounds   []float64 `of:"arm"`
+	BlockLimit    []float64 `of:"arm"` // its length in rounds, 0 for the first
+	BlockWeight   []float64 `of:"arm"`
+	BlockMean     []float64 `of:"both,signed"`
+	BlockSize     []float64 `of:"arm"`         // of the raw values
+	BlockRaw      []float64 `of:"both,signed"` // their mean
 }
 
 const (
 	segment   = 16
 	mostBlock = 1024
 )
-
-func (d *detector) perArm() []*[]float64 {
-	return []*[]float64{
-		&d.Rounds, &d.SegmentWeight, &d.BlockRounds, &d.BlockLimit, &d.BlockWeight,
-		&d.SegmentSize, &d.BlockSize,
-	}
-}
-
-func (d *detector) rows() []*[]float64 {
-	return []*[]float64{&d.SegmentMean, &d.BlockMean, &d.SegmentRaw, &d.BlockRaw}
-}
 
 // add adds the adjusted value of an arm in a round.
 func (d *detector) add(x *armRound) {
@@ -78,48 +67,37 @@ func (d *detector) end(k int) {
 	clear(d.BlockRaw[k*m : (k+1)*m])
 }
 
-// forget begins arm k anew.
-func (d *detector) forget(k int) {
-	m := len(d.SegmentMean) / len(d.Rounds)
-	for _, v := range d.perArm() {
-		(*v)[k] = 0
-	}
-	for _, v := range d.rows() {
-		clear((*v)[k*m : (k+1)*m])
-	}
-}
-
 // nearly is the part of the largest sign of a change that counts as another.
 const nearly = 0.75
 
-// changed ends the round for the arms that were served in it, and begins those anew that have
-// changed: the one with the largest sign of it, and those with nearly as large ones. It reports
-// whether there are any.
-func (l *Learner) changed() bool {
-	s, d, most := &l.s, &l.s.Changes, 0.0
-	l.signs = l.signs[:0]
-	for a := range l.round.arms {
-		x, sign := &l.round.arms[a], 0.0
-		if x.weight > 0 && l.options.ChangeThreshold > 0 {
-			sign = l.est.signOfChange(x)
+// Changed ends the round for the arms that were served in it, and begins those anew that have
+// changed: the one with the largest sign of it, and those with nearly as large ones. It returns
+// them; all other arms keep what is known about thee.
+func (e *Model) Changed() []int {
+	most := 0.0
+	e.signs, e.changed = e.signs[:0], e.changed[:0]
+	for a := range e.round.arms {
+		x, sign := &e.round.arms[a], 0.0
+		if x.weight > 0 && e.Threshold > 0 {
+			sign = e.signOfChange(x)
 		}
-		l.signs = append(l.signs, sign)
+		e.signs = append(e.signs, sign)
 		most = max(most, sign)
 	}
-	for a := range l.round.arms {
-		d.end(l.round.arms[a].arm)
+	for a := range e.round.arms {
+		e.Changes.end(e.round.arms[a].arm)
 	}
 	if most <= 1 {
-		return false
+		return nil
 	}
-	l.est.compare()
-	for a, sign := range l.signs {
+	e.compare()
+	for a, sign := range e.signs {
 		if sign >= float64(nearly*most) {
-			s.Found++
-			l.beginAnew(l.round.arms[a].arm)
+			e.changed = append(e.changed, e.round.arms[a].arm)
+			e.forget(e.round.arms[a].arm)
 		}
 	}
-	return true
+	return e.changed
 }
 
 // agreement is the part of a sign of change in the raw values that the adjusted ones must show.
@@ -129,19 +107,19 @@ const agreement = 2. / 3
 // from its earlier ones, in the metric and stretch where that is most. Where effects of rounds are
 // not shown the raw values must differ by that, which tells the arm that has changed from those
 // that are compared with it, and the adjusted ones by most of it.
-func (e *estimates) signOfChange(x *armRound) float64 {
-	d, s, k, m, most := &e.s.Changes, &e.s.Stats, x.arm, len(e.sign), 0.0
-	segments := e.options.has(noSegments)
+func (e *Model) signOfChange(x *armRound) float64 {
+	d, s, k, m, most := &e.Changes, &e.Stats, x.arm, len(e.Sign), 0.0
+	segments := e.has(NoSegments)
 	compare := func(i int, mean, weight, raw, size float64) {
 		j := k*m + i
 		sign := e.difference(k, i, s.Adjusted[j], s.Standing[k], mean, weight)
-		if !e.s.Noise.shown(i) {
+		if !e.Noise.shown(i) {
 			sign = min(sign/agreement, e.difference(k, i, s.Mean[j], s.Weight[k], raw, size))
 		}
 		most = max(most, sign)
 	}
 	for i := range m {
-		if e.ignored[i] {
+		if e.Ignored[i] {
 			continue
 		}
 		j := k*m + i
@@ -164,8 +142,8 @@ func (e *estimates) signOfChange(x *armRound) float64 {
 // With z standard errors the allowance is (z²−1)/6 times the ratio of the third moment to the
 // variance, the first term of the Cornish–Fisher expansion: six events of a rare one. For units of
 // a known range that ratio is at most the width of the range.
-func (e *estimates) difference(k, i int, all, total, mean, weight float64) float64 {
-	s, old := &e.s.Stats, total-weight
+func (e *Model) difference(k, i int, all, total, mean, weight float64) float64 {
+	s, old := &e.Stats, total-weight
 	if !(old > float64(1e-9*weight)) || !(weight > 0) {
 		return 0
 	}
@@ -174,12 +152,12 @@ func (e *estimates) difference(k, i int, all, total, mean, weight float64) float
 	if !(d > float64(1e-12*(math.Abs(all)+math.Abs(mean)))) {
 		return 0
 	}
-	z := e.options.ChangeThreshold
-	allowed := float64(z * math.Sqrt(float64(max(e.variance(k, i), s.pooled(i))*(1/old+1/weight))))
-	if e.options.has(noSkew) {
+	z := e.Threshold
+	allowed := float64(z * math.Sqrt(float64(max(e.Variance(k, i), s.pooled(i))*(1/old+1/weight))))
+	if e.has(NoSkew) {
 		ratio := 0.0
-		if s.unitsKnown(k, i) && e.width[i] > 0 {
-			ratio = e.width[i]
+		if s.unitsKnown(k, i) && e.Width[i] > 0 {
+			ratio = e.Width[i]
 		} else if s.Pool[i] > 0 {
 			ratio = s.Third[i] / s.Pool[i]
 		}
@@ -189,15 +167,4 @@ func (e *estimates) difference(k, i int, all, total, mean, weight float64) float
 		return math.MaxFloat64
 	}
 	return d / allowed
-}
-
-// beginAnew starts arm k over after a change. All other arms keep what is known about them.
-func (l *Learner) beginAnew(k int) {
-	s := &l.s
-	if s.Stats.Rounds[k] > 0 && s.Active[k] {
-		s.Unobserved++
-	}
-	s.Joint.forget(k, l.est.rows)
-	s.Stats.forget(k)
-	s.Changes.forget(k)
 }

@@ -1,4 +1,4 @@
-package confident
+package mixed
 
 import "math"
 
@@ -15,45 +15,35 @@ const (
 	mostThird = 1e300
 )
 
-// armStats are the moments of each arm's observations: of the raw values, and of the adjusted ones,
+// moments are the moments of each arm's observations: of the raw values, and of the adjusted ones,
 // a value less what the other arms of its round deviate from their own adjusted means, so that what
 // all arms of a round have in common is not in them. An active arm with Rounds 0 has not been
-// served since the start or its last change. A row of a K·M table holds an arm's metrics.
-type armStats struct {
-	Rounds   []float64 // K: rounds that served the arm
-	Count    []float64 // K: groups
-	Weight   []float64 // K: Σ size
-	Heavy    []float64 // K: Σ over rounds of the square of the round's size
-	Mean     []float64 // K·M
-	Standing []float64 // K: Σ weight of adjusted values
-	Adjusted []float64 // K·M: their mean
-	Squares  []float64 // K·M: Σ of squared innovations of adjusted values, each with mean σ²
-	Free     []float64 // K: the number of these
+// served since the start or its last change.
+type moments struct {
+	Rounds   []float64 `of:"arm"`         // rounds that served the arm
+	Count    []float64 `of:"arm"`         // groups
+	Weight   []float64 `of:"arm"`         // Σ size
+	Heavy    []float64 `of:"arm"`         // Σ over rounds of the square of the round's size
+	Mean     []float64 `of:"both,signed"` // of the raw values
+	Standing []float64 `of:"arm"`         // Σ weight of adjusted values
+	Adjusted []float64 `of:"both,signed"` // their mean
+	Squares  []float64 `of:"both"`        // Σ of squared innovations of adjusted values, each with mean σ²
+	Free     []float64 `of:"arm"`         // the number of these
 	// Sums over arms.
-	Pool    []float64 // M: Σ Squares
+	Pool    []float64 `of:"metric"` // Σ Squares
 	Freedom float64   // Σ Free
-	Third   []float64 // M: Σ size²·|innovation|³, approximately; what is forgotten stays in it
+	Third   []float64 `of:"metric"` // Σ size²·|innovation|³, approximately; what is forgotten stays in it
 	// The known variances of units: nil where there are none.
 	UnitSize    []float64 // K·M: Σ size of groups with a known variance of a unit
 	UnitSquares []float64 // K·M: Σ size·variance of a unit
 	UnitTotal   []float64 // M: Σ over arms of UnitSize
 	UnitPool    []float64 // M: Σ over arms of UnitSquares
 
-	rules rules
+	rules Rules
 }
-
-// perArm lists the numbers of each arm, rows those of each arm and metric, and perMetric those of
-// each metric.
-func (s *armStats) perArm() []*[]float64 {
-	return []*[]float64{&s.Rounds, &s.Count, &s.Weight, &s.Heavy, &s.Standing, &s.Free}
-}
-
-func (s *armStats) rows() []*[]float64 { return []*[]float64{&s.Mean, &s.Adjusted, &s.Squares} }
-
-func (s *armStats) perMetric() []*[]float64 { return []*[]float64{&s.Pool, &s.Third} }
 
 // add adds what an arm was observed to be in a round.
-func (s *armStats) add(r *armRound) {
+func (s *moments) add(r *armRound) {
 	k, m := r.arm, len(s.Pool)
 	s.addSquares(r)
 	s.Rounds[k]++
@@ -80,7 +70,7 @@ func (s *armStats) add(r *armRound) {
 
 // addSquares adds the scatter within the round, which a round of one arm does not have as it may
 // lack what rounds differ by, and the innovation, what the round misses the arm's mean by.
-func (s *armStats) addSquares(r *armRound) {
+func (s *moments) addSquares(r *armRound) {
 	k, m := r.arm, len(s.Pool)
 	squares := s.Squares[k*m : (k+1)*m]
 	if r.groups > 1 && !r.alone {
@@ -108,7 +98,7 @@ func (s *armStats) addSquares(r *armRound) {
 func thirdPower(q, w float64) float64 { return float64(q * math.Sqrt(float64(w*q))) }
 
 // addUnits adds the known variances of units.
-func (s *armStats) addUnits(k int, r *armRound) {
+func (s *moments) addUnits(k int, r *armRound) {
 	m := len(s.Pool)
 	if s.UnitSize == nil {
 		s.UnitSize, s.UnitSquares = make([]float64, len(s.Mean)), make([]float64, len(s.Mean))
@@ -122,8 +112,8 @@ func (s *armStats) addUnits(k int, r *armRound) {
 	}
 }
 
-// forget makes arm k as if it had never been served.
-func (s *armStats) forget(k int) {
+// forget takes arm k out of the sums over arms.
+func (s *moments) forget(k int) {
 	m := len(s.Pool)
 	s.Freedom = max(s.Freedom-s.Free[k], 0)
 	for i, q := range s.Squares[k*m : (k+1)*m] {
@@ -137,23 +127,17 @@ func (s *armStats) forget(k int) {
 		clear(s.UnitSize[k*m : (k+1)*m])
 		clear(s.UnitSquares[k*m : (k+1)*m])
 	}
-	for _, v := range s.perArm() {
-		(*v)[k] = 0
-	}
-	for _, v := range s.rows() {
-		clear((*v)[k*m : (k+1)*m])
-	}
 }
 
 // unitsKnown reports whether the variance of a unit of arm k is known in metric i.
-func (s *armStats) unitsKnown(k, i int) bool {
+func (s *moments) unitsKnown(k, i int) bool {
 	return s.UnitSize != nil && s.UnitSize[k*len(s.Pool)+i] > 0
 }
 
 // variance returns the variance of a unit of size of arm k in metric i, without what all arms of a
 // round have in common: by the variances of units where they are known, and else by the scatter of
 // adjusted values, each mixed with the pooled one. It is +Inf while it is unknown.
-func (s *armStats) variance(k, i int) float64 {
+func (s *moments) variance(k, i int) float64 {
 	j := k*len(s.Pool) + i
 	switch {
 	case s.unitsKnown(k, i):
@@ -165,14 +149,14 @@ func (s *armStats) variance(k, i int) float64 {
 	free, own, pool := s.Free[k], s.Squares[j], s.Pool[i]/s.Freedom
 	// An own variance that is but rounding does not count.
 	if mean := s.Mean[j]; free >= trustedGroups && own > float64(1e-28*float64(mean*mean)*s.Weight[k]) &&
-		s.rules&noTrust == 0 {
+		s.rules&NoTrust == 0 {
 		pool = min(pool, float64(trust*(own/free)))
 	}
 	return (own + float64(poolWeight*pool)) / (free + poolWeight)
 }
 
 // pooled returns the mean variance of a unit of size in metric i, +Inf while it is unknown.
-func (s *armStats) pooled(i int) float64 {
+func (s *moments) pooled(i int) float64 {
 	switch {
 	case s.UnitTotal != nil && s.UnitTotal[i] > 0:
 		return s.UnitPool[i] / s.UnitTotal[i]

@@ -1,4 +1,4 @@
-package confident
+package mixed
 
 import (
 	"math"
@@ -9,16 +9,12 @@ import (
 // about variances of units that the scatter exceeds. For û_kt = μ_k + u_t + e the mean product of
 // the deviations of two arms of a round is τ².
 type noise struct {
-	Across   []float64 // M: Σ over rounds of products of two arms' deviations, weighted by size
-	Null     []float64 // M: the variance of Across if there were no effects
+	Across   []float64 `of:"metric,signed"` // Σ over rounds of products of two arms' deviations, weighted by size
+	Null     []float64 `of:"metric"`        // the variance of Across if there were no effects
 	Pairs    float64   // Σ of the weights of the products
 	Compared bool      // a round had several arms
-	Excess   []float64 // M: Σ weight·(squared innovation / variance of units)
-	ExcessOf []float64 // M: Σ weight
-}
-
-func (n *noise) perMetric() []*[]float64 {
-	return []*[]float64{&n.Across, &n.Null, &n.Excess, &n.ExcessOf}
+	Excess   []float64 `of:"metric"` // Σ weight·(squared innovation / variance of units)
+	ExcessOf []float64 `of:"metric"` // Σ weight
 }
 
 // surely is how many standard errors, as it would have without any effects, Across must be above 0
@@ -54,7 +50,7 @@ func (n *noise) dispersion(i int) float64 {
 const manyUnits = 300
 
 // addExcess adds the innovations of a round, of which s knows nothing yet.
-func (n *noise) addExcess(s *armStats, r *roundSums) {
+func (n *noise) addExcess(s *moments, r *roundSums) {
 	for _, a := range r.known {
 		x := &r.arms[a]
 		if x.weight == 0 || s.Standing[x.arm] == 0 {
@@ -72,7 +68,7 @@ func (n *noise) addExcess(s *armStats, r *roundSums) {
 
 // addProducts adds the products of the deviations of two arms in a round, of which s knows nothing
 // yet.
-func (n *noise) addProducts(s *armStats, r *roundSums) {
+func (n *noise) addProducts(s *moments, r *roundSums) {
 	m, size, each := len(n.Across), 0.0, 0.0
 	if n.Compared = n.Compared || len(r.arms) > 1; len(r.known) < 2 {
 		return

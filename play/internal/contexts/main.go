@@ -1,11 +1,11 @@
-// Command contextual turns classification sets into contextual bandits and prints the table of
+// Command contexts turns classification sets into contextual bandits and prints the table of
 // docs/contextual.md. An example is a round: its features are the context, its classes the arms,
 // and the reward is 1 if the arm is the example's class and 0 if not; the other rewards are not
 // shown (the conversion of Beygelzimer and Langford 2009). Every player sees the same orders of the
 // examples. The table has the mean loss of a round, 1 − reward, in percent, with the standard
 // deviation over the orders.
 //
-//	go run ./play/internal/contextual -data ../shared/data -orders 10
+//	go run ./play/internal/contexts -data ../shared/data -orders 10
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
-		fmt.Fprintln(os.Stderr, "contextual:", err)
+		fmt.Fprintln(os.Stderr, "contexts:", err)
 		os.Exit(1)
 	}
 }
@@ -49,7 +49,7 @@ var sets = []struct {
 
 // run plays and writes the table to w.
 func run(ctx context.Context, args []string, w io.Writer) error {
-	f := flag.NewFlagSet("contextual", flag.ContinueOnError)
+	f := flag.NewFlagSet("contexts", flag.ContinueOnError)
 	data := f.String("data", "../shared/data", "directory of the sets")
 	orders := f.Int("orders", 10, "orders of the examples")
 	rows := f.Int("rows", 20_000, "rounds, at most")

@@ -1,4 +1,4 @@
-package confident
+package mixed
 
 import (
 	"fmt"
@@ -19,7 +19,8 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 		arms, rounds := 2+int(4*r.Float64()), 3+int(6*r.Float64())
 		sigma, tau := .1+r.Float64(), 10*r.Float64()*r.Float64()
 		const units = 100.0
-		j := newJoint(arms, 1)
+		j := joint{}
+		j.grow(0, arms, 1)
 		var values, sizes []float64
 		var of, in []int
 		sums := roundSums{}
@@ -88,7 +89,8 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 // beside each other.
 func TestJointForgets(t *testing.T) {
 	r := random.New(1, "forget")
-	j, est, w := newJoint(3, 1), make([]float64, 3), jointWork{}
+	j, est, w := joint{}, make([]float64, 3), jointWork{}
+	j.grow(0, 3, 1)
 	sums := roundSums{}
 	for range 50 {
 		sums.arms = sums.arms[:0]

@@ -1,4 +1,4 @@
-package confident
+package mixed
 
 import (
 	"math"
@@ -8,17 +8,21 @@ import (
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
+
+// newModel returns a model of one metric, on arms without data.
+func newModel(arms int, p Problem) *Model {
+	s := &State{}
+	s.Grow(arms, 1)
+	p.Sign, p.Width = []float64{1}, []float64{0}
+	p.Relative, p.Ignored, p.Positive = []bool{false}, []bool{false}, []bool{p.Control >= 0}
+	return New(p, s)
+}
 
 // playNoise plays arms of equal means whose rounds have effects of variance tau and whose groups
 // scatter by spread times the variance of units, 1, that observations tell.
-func playNoise(t *testing.T, tau, spread float64, rounds int, seed uint64) *Learner {
-	t.Helper()
-	l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 4, noChanges())
-	if err != nil {
-		t.Fatal(err)
-	}
+func playNoise(tau, spread float64, rounds int, seed uint64) *Model {
+	l := newModel(4, Problem{Control: -1})
 	r := random.New(seed, "noise")
 	for range rounds {
 		u := math.Sqrt(tau) * stat.Normal(r)
@@ -30,9 +34,8 @@ func playNoise(t *testing.T, tau, spread float64, rounds int, seed uint64) *Lear
 				Metrics: []float64{u + stat.Normal(r)*math.Sqrt(spread/size)},
 			}
 		}
-		if err := l.Observe(obs); err != nil {
-			t.Fatal(err)
-		}
+		l.Observe(obs)
+		l.Changed()
 	}
 	return l
 }
@@ -44,11 +47,11 @@ func TestEffectsOfRounds(t *testing.T) {
 	shown, wrongly := 0, 0
 	sum := 0.0
 	for seed := range uint64(runs) {
-		if l := playNoise(t, .01, 1, 200, seed); l.s.Noise.shown(0) {
+		if l := playNoise(.01, 1, 200, seed); l.Noise.shown(0) {
 			shown++
-			sum += l.s.Noise.tau(0)
+			sum += l.Noise.tau(0)
 		}
-		if l := playNoise(t, 0, 1, 200, seed); l.s.Noise.shown(0) {
+		if l := playNoise(0, 1, 200, seed); l.Noise.shown(0) {
 			wrongly++
 		}
 	}
@@ -66,7 +69,7 @@ func TestDispersion(t *testing.T) {
 	for _, spread := range []float64{.5, 1, 3} {
 		sum := 0.0
 		for seed := range uint64(runs) {
-			sum += playNoise(t, 1, spread, 300, seed).s.Noise.dispersion(0) / runs
+			sum += playNoise(1, spread, 300, seed).Noise.dispersion(0) / runs
 		}
 		if want := max(spread, 1); sum > want*1.05 || sum < want*.8 {
 			t.Errorf("scatter %v: a dispersion of %v", spread, sum)

@@ -1,0 +1,229 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/bandit/contextual"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/policy"
+)
+
+// contextLearner is the learner of a contextual policy: a regression of the rewards on the contexts
+// for each arm. Its arms are those of the roster.
+type contextLearner struct {
+	*contextual.Learner
+	is definition.Reward
+	s  contextState
+}
+
+// contextState is what a contextLearner persists beside its model.
+type contextState struct {
+	Model []byte // in snapshots
+	// Recent are contexts of the last units that were learned from, Next is the index of the next
+	// one to replace.
+	Recent []recentContext
+	Next   int
+	// Shares and Best are the means over these contexts of the distribution that the last policy
+	// serves, and of the one it would deploy.
+	Shares, Best []float64
+}
+
+// recentContext has the coordinates of a context that are not 0.
+type recentContext struct {
+	Coordinate []uint32
+	Weight     []float64
+}
+
+// recentContexts is the number of contexts over which distributions are averaged.
+const recentContexts = 256
+
+// certainGamma is the rate with which squarecb gives everything to the best arm.
+const certainGamma = 1e100
+
+const contextMagic = "noregret-experiment-context-2\n"
+
+func newContextLearner(d *definition.Definition, arms int) (*contextLearner, error) {
+	o := contextual.Options{Kind: d.Policy.Kind, Features: d.Context, Arms: arms}
+	if d.Policy.Alpha != nil {
+		o.Alpha = *d.Policy.Alpha
+	}
+	if d.Policy.Gamma != nil {
+		o.Gamma = *d.Policy.Gamma
+	}
+	m, err := contextual.NewLearner(o)
+	return &contextLearner{Learner: m, is: definition.RewardOf(d)}, err
+}
+
+// Serving implements [learner]: the mean distribution over recent contexts, nil before the first
+// policy.
+func (l *contextLearner) Serving() []float64 { return l.s.Shares }
+
+// Deployed implements [learner]: the mean over recent contexts of the distribution that would be
+// deployed.
+func (l *contextLearner) Deployed() []float64 { return l.s.Best }
+
+// Observe implements [learner]. A contextLearner takes versions by its method learn instead.
+func (l *contextLearner) Observe([]pasto.Observation) error {
+	return noregret.Errorf(noregret.Internal, "learner", "a contextual policy observes units, not metrics of arms")
+}
+
+// learn passes the units of a version whose window has closed to the regressions. It returns the
+// number of units that it learned from: those of active arms with a context and all goals.
+func (l *contextLearner) learn(r *roster, c *cohort) (learned int64) {
+	x := make([]float64, l.Encoder().Dim())
+	for row := range c.Unit {
+		k := c.slot(row)
+		if !c.seen(row) || k == len(c.Mixture) || !r.Arms[k].Active || !c.contexts.get(row, x) {
+			continue
+		}
+		reward, ok := l.reward(r.def, c, row)
+		if !ok || l.Learner.Observe(k, x, reward, 1) != nil {
+			continue
+		}
+		learned++
+		stopView{r}.observed(k)
+		l.remember(c, row)
+	}
+	return learned
+}
+
+// reward returns the reward of a row. Ok is false if a goal has no value.
+func (l *contextLearner) reward(d *definition.Definition, c *cohort, row int) (reward float64, ok bool) {
+	for i, m := range l.is.Metrics {
+		v := c.Values[row*c.width+m]
+		if c.Mask[row]&(1<<m) == 0 {
+			p := d.Metrics[m].Default
+			if p == nil {
+				return 0, false
+			}
+			v = *p
+		}
+		reward += float64(l.is.Weights[i] * v)
+	}
+	return reward, true
+}
+
+// remember keeps the context of a row in place of the oldest one.
+func (l *contextLearner) remember(c *cohort, row int) {
+	begin, end := c.Begin[row], c.Begin[row]+c.Terms[row]
+	r := recentContext{slices.Clone(c.Coordinate[begin:end]), slices.Clone(c.Weight[begin:end])}
+	if len(l.s.Recent) < recentContexts {
+		l.s.Recent = append(l.s.Recent, r)
+		return
+	}
+	l.s.Recent[l.s.Next] = r
+	l.s.Next = (l.s.Next + 1) % recentContexts
+}
+
+// seal returns the policy that is served from now on, and notes its mean distribution.
+func (l *contextLearner) seal(r *roster) (*policy.Linear, error) {
+	linear, err := l.Learner.Seal()
+	if err != nil {
+		return nil, err
+	}
+	linear = relinear(linear, r)
+	linear.Floor = r.def.ExplorationFloor
+	if err := linear.Prepare(len(r.Arms)); err != nil {
+		return nil, err
+	}
+	if l.s.Shares, err = l.average(linear); err != nil {
+		return nil, err
+	}
+	best := certain(linear)
+	if err := best.Prepare(len(r.Arms)); err != nil {
+		return nil, err
+	}
+	l.s.Best, err = l.average(best)
+	return linear, err
+}
+
+// average returns the mean distribution over the recent contexts, or before the first one of a
+// context without any coordinate but the constant.
+func (l *contextLearner) average(linear *policy.Linear) ([]float64, error) {
+	sum, p := make([]float64, len(linear.Arms)), []float64(nil)
+	recent, x := l.s.Recent, make([]float64, l.Encoder().Dim())
+	if len(recent) == 0 {
+		recent = []recentContext{{[]uint32{0}, []float64{1}}}
+	}
+	for i := range recent {
+		clear(x)
+		for j, at := range recent[i].Coordinate {
+			x[at] = recent[i].Weight[j]
+		}
+		var err error
+		if p, err = linear.Distribution(p, x); err != nil {
+			return nil, err
+		}
+		for k, v := range p {
+			sum[k] += v
+		}
+	}
+	normalize(sum)
+	return sum, nil
+}
+
+// certain returns the policy that would be deployed: the best arm for each context.
+func certain(linear *policy.Linear) *policy.Linear {
+	out := &policy.Linear{Kind: linear.Kind, Features: linear.Features, Arms: linear.Arms}
+	if out.Kind == policy.SquareCB {
+		out.Gamma = certainGamma
+	} else {
+		out.Kind = policy.LinUCB
+	}
+	return out
+}
+
+// relinear returns a policy, not prepared, in which the arms that are not planned with, and those
+// without a model, are retired.
+func relinear(linear *policy.Linear, r *roster) *policy.Linear {
+	out := &policy.Linear{
+		Kind: linear.Kind, Features: linear.Features, Alpha: linear.Alpha, Gamma: linear.Gamma, Floor: linear.Floor,
+		Arms: make([]policy.LinearArm, len(r.Arms)),
+	}
+	for k := range out.Arms {
+		if k < len(linear.Arms) && !linear.Arms[k].Retired && (stopView{r}).planned(k) {
+			out.Arms[k] = linear.Arms[k]
+		} else {
+			out.Arms[k].Retired = true
+		}
+	}
+	return out
+}
+
+// MarshalBinary implements [learner].
+func (l *contextLearner) MarshalBinary() ([]byte, error) {
+	s, err := l.s, error(nil)
+	if s.Model, err = l.Learner.MarshalBinary(); err != nil {
+		return nil, err
+	}
+	return snapshot.Seal(contextMagic, l.Learner.String(), &s)
+}
+
+// UnmarshalBinary implements [learner].
+func (l *contextLearner) UnmarshalBinary(data []byte) error {
+	var s contextState
+	if err := snapshot.Open(data, contextMagic, l.Learner.String(), &s); err != nil {
+		return err
+	}
+	ok := len(s.Recent) <= recentContexts && s.Next >= 0 && s.Next < recentContexts && len(s.Shares) == len(s.Best)
+	for i := range s.Recent {
+		r := &s.Recent[i]
+		ok = ok && len(r.Coordinate) == len(r.Weight)
+		for j, at := range r.Coordinate {
+			ok = ok && int(at) < l.Encoder().Dim() && j < len(r.Weight) && math.Abs(r.Weight[j]) <= 1
+		}
+	}
+	if !ok {
+		return snapshot.Bad("damaged: the contexts do not fit %d coordinates", l.Encoder().Dim())
+	}
+	if err := l.Learner.UnmarshalBinary(s.Model); err != nil {
+		return err
+	}
+	s.Model = nil
+	l.s = s
+	return nil
+}

@@ -1,0 +1,81 @@
+package mixed
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/stat"
+)
+
+const (
+	// tightGroups takes the place of manyUnits where variances of units are unknown.
+	tightGroups = 16
+	// noisier is how many times the pooled variance an arm's own must be to be used alone.
+	noisier = 4
+	// unseen is −ln of what three standard errors leave out: a rate of unseen/n shows in n groups,
+	// nearly surely.
+	unseen = 6.6
+	// sureErrors is the number of standard errors beyond which an estimate is surely off.
+	sureErrors = 3
+	// manyGroups without any scatter are taken to have none.
+	manyGroups = 1000
+)
+
+// Radius returns by how much an estimate of metric i of arm k with this squared error may be off at
+// any time, to one side, with probability 1 − alpha: the normal mixture boundary (Robbins 1970;
+// Howard, Ramdas, McAuliffe and Sekhon 2021, equation 14). It is tight at manyUnits or tightGroups,
+// where bounds of rates of some percent are about as wide as the rates themselves.
+func (e *Model) Radius(k, i int, square, alpha float64) float64 {
+	s := &e.Stats
+	n := min(e.Variance(k, i)/square, s.Weight[k]) // what the estimate is worth in units
+	tight := float64(manyUnits)
+	if !s.unitsKnown(k, i) {
+		tight = float64(tightGroups * (s.Weight[k] / s.Count[k]))
+	}
+	if !(n > 0) {
+		n = s.Weight[k]
+	}
+	z := math.Sqrt(float64(2 * (1 + tight/n) * portable.Log(math.Sqrt(1+n/tight)/(2*alpha)+1)))
+	return float64(z * math.Sqrt(square))
+}
+
+// Uneven returns the squared error of metric i of arm k that goes by the arm's own scatter where
+// that is far above the pooled one, and else the given one.
+func (e *Model) Uneven(k, i int, square float64) float64 {
+	if s := &e.Stats; s.UnitSize == nil && s.Free[k] > 0 && e.has(NoUneven) {
+		own := s.Squares[k*len(e.Sign)+i] / s.Free[k]
+		if own > float64(noisier*s.pooled(i)) {
+			return max(square, own/s.Weight[k])
+		}
+	}
+	return square
+}
+
+// Allowance is by how much the mean of arm k in metric i, of this squared error, may be off, where
+// three standard errors would do if they were known and the mean normal. +Inf where that is not
+// known. Width is that of the metric's range, 0 without one.
+func (e *Model) Allowance(k, i int, square, width float64) float64 {
+	s := &e.Stats
+	free, skew := s.Free[k], 0.0
+	if s.UnitSize != nil {
+		free = s.Weight[k] - 1
+	} else if e.Noise.Compared {
+		free = min(free, e.Noise.Pairs)
+	}
+	switch {
+	case !(free > 0):
+		return math.Inf(1)
+	case s.UnitSize == nil && s.Pool[i] == 0:
+		if width > 0 {
+			return unseen / s.Count[k] * width
+		} else if s.Count[k] < manyGroups {
+			return math.Inf(1)
+		}
+	case s.Pool[i] > 0:
+		skew = float64((sureErrors*sureErrors - 1.) / 6 * (s.Third[i] / s.Pool[i]))
+	}
+	if s.UnitSize == nil { // of an arm noisier than the pool the own variance alone is right
+		square = max(square, s.Squares[k*len(e.Sign)+i]/s.Free[k]/s.Weight[k])
+	}
+	return float64(stat.Student(sureErrors, free)*math.Sqrt(square)) + skew/s.Weight[k]
+}

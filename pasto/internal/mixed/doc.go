@@ -1,0 +1,45 @@
+// Package mixed estimates the means of arms from rounds of observations that have effects in
+// common: one linear mixed model for each metric,
+//
+//	û_kt = μ_k + u_t + e_kt,   Var e_kt = σ²_k/n_kt,   Var u_t = τ²,
+//
+// for arm k with n_kt units in round t. It is the statistics of the default learner (package
+// confident), which decides what to serve by them.
+//
+// # Parts
+//
+// The moments of each arm take the groups of a round together (roundSums), as they are and adjusted
+// by what the other arms of the round deviate by, so that u_t cancels in the scatter that tells σ².
+// The noise estimates τ² from the products of two arms' deviations, and finds variances of units
+// too small for the scatter between rounds. The joint model compares arms within rounds, by least
+// squares, where effects of rounds are shown. The detector compares the newest values of an arm
+// with its earlier ones, and [Model.Changed] begins those anew that have changed.
+//
+// A round goes to [Model.Observe] and then [Model.Changed]. [Model.Estimate] computes the means,
+// which [Model.Mean], [Model.Square], [Model.Level] and [Model.Contrast] then read. The state is a
+// [State], which can be put into a snapshot.
+//
+// # Errors
+//
+// σ² of an arm is mixed with the pooled one of the metric, worth 8 groups or 200 units. It is that
+// of what an arm deviates by from the other arms of its rounds. Where pasto.Observation.Variances
+// tell the variance of a unit it is that from the first round on, and the scatter between rounds
+// can only raise it. τ² is the mean product of two arms' deviations in a round. Where it is surely
+// above 0 in some metric, and the arms are at most 512, they are estimated jointly. Elsewhere each
+// arm has its mean, with a squared error of σ²/n + τ²·Σ_t n_t²/n². With a control the effects of
+// rounds are fixed and not random: a level that rises while the shares move to an arm makes that
+// arm look better (Simpson's paradox), and random effects still believe a part of the plain means.
+//
+// # Changes
+//
+// Compared are, for each arm and metric, the newest round, the running 16 rounds and blocks of 32,
+// 64, ... rounds with those before them, by contrasts with the other arms of the same rounds; with
+// one arm in each round they are the arm's own values. A difference of Threshold standard errors,
+// and as much more as a skewed or long-tailed metric needs, is a change of that arm.
+//
+// # Cost
+//
+// A round costs O(Q·M) for Q groups and M metrics, and O(Q²) where arms are estimated jointly.
+// Estimates cost O(K·M) for K arms, and O(K³) for each metric of its own noise where they are
+// joint, up to 512 arms. Memory is eight tables of K·M numbers, and K² numbers for the joint model.
+package mixed

@@ -1,0 +1,212 @@
+package mixed
+
+import (
+	"math"
+	"slices"
+)
+
+// Variance returns the variance of a unit of size of arm k in metric i, without what all arms of a
+// round have in common; +Inf while it is unknown. The scatter raises known variances of units.
+func (e *Model) Variance(k, i int) float64 {
+	s := &e.Stats
+	if s.unitsKnown(k, i) && e.has(NoDispersion) {
+		return float64(s.variance(k, i) * e.Noise.dispersion(i))
+	}
+	return s.variance(k, i)
+}
+
+// effectsShown reports whether some metric surely has effects of rounds. All metrics are then taken
+// to have some: what rounds have in common shows first where the noise is least.
+func (e *Model) effectsShown() bool {
+	for i, ignored := range e.Ignored {
+		if !ignored && e.Noise.shown(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// Estimate computes the estimates, and reports whether any of the active arms is usable. Where
+// effects of rounds are shown and the arms are few enough, arms are compared within rounds, so that
+// what they have in common cancels; else each arm has its mean, with all of τ² in its error.
+func (e *Model) Estimate(active []bool) bool {
+	s, m := &e.Stats, len(e.Sign)
+	some := false
+	jointly := len(e.Joint.Size) > 0 && e.has(NoJoint) && e.effectsShown()
+	e.work.c = 0
+	for k, rounds := range s.Rounds {
+		e.Usable[k] = active[k] && rounds > 0
+	}
+	for i := range m {
+		e.level[i] = 0
+		if c := e.coefficient(i); jointly && c > 0 &&
+			(c == e.work.c || e.Joint.prepare(c, e.Control, &e.work)) {
+			e.estimateJointly(i)
+		} else {
+			e.estimateApart(i)
+			e.reconcile(i)
+		}
+		for k, rounds := range s.Rounds {
+			if rounds == 0 {
+				e.rows[k*m+i], e.squared[k*m+i] = 0, math.Inf(1)
+			}
+			e.Usable[k] = e.Usable[k] && !math.IsInf(e.squared[k*m+i], 1)
+		}
+	}
+	for _, ok := range e.Usable {
+		some = some || ok
+	}
+	return some
+}
+
+// reconcile replaces the differences of means from the control in relative guardrail i by those
+// within rounds where these are worse by more than two standard errors (Hausman 1978): the shares
+// have then followed the level of rounds, which happens before effects of rounds are shown.
+func (e *Model) reconcile(i int) {
+	j, m, control := &e.Joint, len(e.Sign), e.Control
+	if e.apart == nil || len(j.Size) == 0 || !e.Relative[i] || e.Stats.Rounds[control] == 0 ||
+		!e.has(NoReconcile) || e.work.c == 0 && !j.prepare(mostShared, control, &e.work) {
+		return
+	}
+	e.within = slices.Grow(e.within[:0], 2*len(j.Size))[:2*len(j.Size)]
+	e.estimateJointly(i)
+	for k := range j.Size {
+		e.within[2*k], e.within[2*k+1] = e.rows[k*m+i]-e.rows[control*m+i], e.apart[k*m+i]
+	}
+	e.estimateApart(i)
+	for k, rounds := range e.Stats.Rounds {
+		if rounds == 0 || k == control {
+			continue
+		}
+		d, square, mean := e.within[2*k], e.within[2*k+1], e.rows[control*m+i]
+		off, own := e.rows[k*m+i]-mean-d, e.apart[k*m+i]
+		if float64(e.Sign[i]*off) > 0 && float64(off*off) > float64(4*max(square-own, 0.5*square)) {
+			e.rows[k*m+i], e.apart[k*m+i] = mean+d, square
+		}
+	}
+}
+
+// coefficient returns how much of what a round's arms have in common is taken out of metric i: all
+// with a control arm, whose share may follow the level, and else as much as generalized least
+// squares does.
+func (e *Model) coefficient(i int) float64 {
+	if e.Control >= 0 {
+		return mostShared
+	}
+	return e.Joint.coefficient(e.Stats.pooled(i), e.Noise.tau(i))
+}
+
+// compare writes the joint estimates to the rows, whether effects of rounds are shown or not.
+func (e *Model) compare() {
+	if j := &e.Joint; len(j.Size) > 0 && j.prepare(mostShared, e.Control, &e.work) {
+		for i := range e.Sign {
+			j.estimate(i, e.rows, &e.work)
+		}
+	}
+}
+
+// estimateMean estimates arm k by its mean in metric i.
+func (e *Model) estimateMean(k, i int) {
+	s := &e.Stats
+	j, n := k*len(e.Sign)+i, s.Weight[k]
+	e.rows[j] = s.Mean[j]
+	e.squared[j] = (e.Variance(k, i) + float64(e.Noise.tau(i)*(s.Heavy[k]/n))) / n
+}
+
+// estimateApart estimates each arm by its mean in metric i.
+func (e *Model) estimateApart(i int) {
+	s, m := &e.Stats, len(e.Sign)
+	for k, rounds := range s.Rounds {
+		if rounds > 0 {
+			e.estimateMean(k, i)
+		}
+	}
+	if e.apart == nil {
+		return
+	}
+	for k, rounds := range s.Rounds {
+		if e.apart[k*m+i] = 0; rounds > 0 && k != e.Control {
+			e.apart[k*m+i] = e.squared[k*m+i] + e.squared[e.Control*m+i]
+		}
+	}
+}
+
+// estimateJointly is least squares of all arms at once. The variance of an arm's estimate
+// is its own σ²/n, and the pooled variance for what the arms that it is compared with add to that.
+// An arm of which comparisons tell less than a hundredth of what its own values do has its mean.
+func (e *Model) estimateJointly(i int) {
+	j, m, control := &e.Joint, len(e.Sign), e.Control
+	j.estimate(i, e.rows, &e.work)
+	e.level[i] = j.level(e.Noise.tau(i))
+	sum := 0.0
+	for _, n := range j.Size {
+		sum += n
+	}
+	c := min(e.work.c, mostExact)
+	common := c / (1 - c) / sum // the part of the inverse that all arms have in common
+	pooled := e.Stats.pooled(i)
+	for k, n := range j.Size {
+		if n <= 0 {
+			continue
+		}
+		own := e.Variance(k, i) / n
+		v := e.work.variance[k] - common
+		e.squared[k*m+i] = float64(own*max(min(float64(v*n), 1), 0.5)) + float64(pooled*max(v-1/n, 0))
+		if float64(v*n) > 100 {
+			e.estimateMean(k, i)
+			e.squared[k*m+i] += e.level[i]
+		}
+		if e.apart == nil {
+			continue
+		}
+		e.apart[k*m+i] = 0
+		if size := j.Size[max(control, 0)]; k != control && size > 0 {
+			v += e.work.variance[control] - float64(2*e.work.control[k]) + common
+			e.apart[k*m+i] = own + e.Variance(control, i)/size + float64(pooled*max(v-1/n-1/size, 0))
+		}
+	}
+}
+
+// Mean returns the estimate of metric i of arm k: 0 for an arm without data.
+func (e *Model) Mean(k, i int) float64 { return e.rows[k*len(e.Sign)+i] }
+
+// Means returns the estimates of arm k.
+func (e *Model) Means(k int) []float64 { return e.rows[k*len(e.Sign) : (k+1)*len(e.Sign)] }
+
+// Square returns the squared standard error of Mean, without what all arms have in common, whose
+// squared error is Level: +Inf for an arm without data.
+func (e *Model) Square(k, i int) float64 { return e.squared[k*len(e.Sign)+i] }
+
+// Level returns the squared error that the means of metric i have in common.
+func (e *Model) Level(i int) float64 { return e.level[i] }
+
+// Contrast returns y_k − y_0 − δ·|y_0| for the control's y_0 and the threshold δ, in a relative
+// metric, with its squared error.
+func (e *Model) Contrast(k, i int, threshold float64) (value, square float64) {
+	m, control := len(e.Sign), e.Control
+	y, own := e.rows[control*m+i], e.squared[control*m+i]
+	if n := e.Stats.Weight[control]; n > 0 {
+		own = min(own, (e.Variance(control, i)+float64(e.Noise.tau(i)*(e.Stats.Heavy[control]/n)))/n)
+	}
+	return e.rows[k*m+i] - y - float64(threshold*math.Abs(y)),
+		e.apart[k*m+i] + float64(float64(threshold*threshold)*own)
+}
+
+// EffectsUnknown reports whether the errors may leave out effects of rounds: several arms have
+// been served, hardly any two of them together for the second time, and variances of units are
+// unknown.
+func (e *Model) EffectsUnknown() bool { return !(e.freedom() >= fewestPairs) && e.Noise.Compared }
+
+// freedom returns the degrees of freedom of the errors: +Inf where variances of units are known.
+func (e *Model) freedom() float64 {
+	switch {
+	case e.Stats.UnitSize != nil:
+		return math.Inf(1)
+	case e.Noise.Compared:
+		return min(e.Stats.Freedom, e.Noise.Pairs)
+	}
+	return e.Stats.Freedom
+}
+
+// NoiseKnown reports whether the variance of a group or of a unit is known of any arm.
+func (e *Model) NoiseKnown() bool { return e.Stats.Freedom > 0 || e.Stats.UnitSize != nil }

@@ -1,0 +1,108 @@
+package mixed
+
+import (
+	"slices"
+
+	"github.com/noregret/noregret/pasto"
+)
+
+// Problem is what a model must know beside the observations.
+type Problem struct {
+	Control   int       // the arm that differences are taken from; −1 for none
+	Threshold float64   // standard errors at which an arm counts as changed; 0 looks for no changes
+	Sign      []float64 // of each metric's good direction
+	Relative  []bool    // metrics of which differences from the control matter
+	Ignored   []bool    // metrics in which no change and no effect of a round is looked for
+	Positive  []bool    // metrics whose range begins at 0
+	Width     []float64 // of the range of a unit's value, 0 if that is unknown
+	Without   Rules     // rules that are switched off
+}
+
+// Rules are the special rules of the model, which an ablation switches off one at a time.
+type Rules uint
+
+const (
+	NoSegments   Rules = 1 << iota // changes are looked for in blocks only
+	NoSkew                         // the test for changes takes metrics to be normal
+	NoJoint                        // each arm has its own mean
+	NoUneven                       // an arm that is noisier by far has the pooled variance too
+	NoDispersion                   // the scatter between rounds does not raise known variances
+	NoTrust                        // the pooled variance counts whatever an arm's own is
+	NoReconcile                    // means hold whatever comparisons within rounds say
+	NextRule                       // the first that is not a rule of the model
+)
+
+func (p *Problem) has(rule Rules) bool { return p.Without&rule == 0 }
+
+// Model estimates the means of arms from rounds of observations. It works on a [State], of which
+// the estimates are a function. A Model is not safe for concurrent use, and allocates nothing once
+// its buffers have grown.
+type Model struct {
+	*State
+	Problem
+	Usable  []bool    // arms with a mean and a standard error, of the last Estimate
+	rows    []float64 // K·M: V̂
+	squared []float64 // K·M: squared standard errors, without what all arms have in common
+	level   []float64 // M: the squared error that all arms have in common
+	apart   []float64 // K·M: of y_k − y_control, where a metric is relative
+	within  []float64 // K·2: differences from the control within rounds, with squared errors
+	work    jointWork
+	round   roundSums
+	sum     []float64 // M
+	signs   []float64 // of changes, of the arms of a round
+	changed []int
+}
+
+// New returns a model on a state.
+func New(p Problem, s *State) *Model {
+	m := &Model{Problem: p, State: s}
+	m.Resize()
+	return m
+}
+
+// Resize makes room for as many arms as the state has, and takes it for another one.
+func (e *Model) Resize() {
+	arms, metrics := len(e.Stats.Rounds), len(e.Sign)
+	e.rows, e.squared = make([]float64, arms*metrics), make([]float64, arms*metrics)
+	e.level, e.sum = make([]float64, metrics), make([]float64, metrics)
+	e.Usable, e.round.slot = make([]bool, arms), make([]int, arms)
+	if slices.Contains(e.Relative, true) {
+		e.apart = make([]float64, arms*metrics)
+	}
+	e.Stats.rules = e.Without
+}
+
+// Observe adds the observations of a round, and returns how many of its arms had no data.
+func (e *Model) Observe(obs []pasto.Observation) (first int) {
+	e.round.collect(&e.Stats, obs)
+	e.Noise.addProducts(&e.Stats, &e.round)
+	e.round.adjust(&e.Stats, e.effectsShown(), e.Positive)
+	e.Noise.addExcess(&e.Stats, &e.round)
+	e.Joint.addRound(&e.round, e.sum)
+	for a := range e.round.arms {
+		x := &e.round.arms[a]
+		if !x.known {
+			first++
+		}
+		e.Stats.add(x)
+		if x.weight > 0 {
+			e.Changes.add(x)
+		}
+	}
+	return first
+}
+
+// forget begins arm k anew. All other arms keep what is known about them.
+func (e *Model) forget(k int) {
+	metrics := len(e.Sign)
+	e.Joint.forget(k, e.rows)
+	e.Stats.forget(k)
+	e.tables(func(v *[]float64, of string, _ bool) {
+		switch of {
+		case "arm":
+			(*v)[k] = 0
+		case "both":
+			clear((*v)[k*metrics : (k+1)*metrics])
+		}
+	})
+}
