@@ -28,7 +28,7 @@ montecarlo: ## tests with many random runs, in full; make test runs their short 
 papers: ## re-run the tables of the literature in full, a minute or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers
 
-# A few minutes on one core (PARAMETERFREE="--sets a9a,w8a --seeds 3 --passes 1").
+# Some 15 minutes on one core (PARAMETERFREE="--sets a9a,w8a --seeds 5 --passes 1").
 .PHONY: parameterfree
 parameterfree: ## compare --rate auto with the default step size and with a search for it (docs/parameterfree.md), on ../shared/data
 	@$(GO) run ./classify/internal/parameterfree $(PARAMETERFREE)
@@ -86,6 +86,11 @@ bandits: build ## all bandit algorithms on two and ten arms and against an adver
 	play two --game bernoulli --means 0.5,0.6 && \
 	play ten --game bernoulli --means 0.4,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5 && \
 	play shifting --game shifting:gap=0.1 --dim 10 && cat dist/bandits/*.txt
+
+OBD ?= -data ../shared/data/obd
+.PHONY: obd
+obd: ## each estimator's value of the other policy on the Open Bandit data, with coverage over 1,000 resamples (OBD="-data DIR")
+	$(GO) run ./bandit/offpolicy/internal/obd $(OBD) -plot dist/bandits/obd.svg
 
 .PHONY: contextual
 contextual: ## three classification sets as contextual bandits (docs/contextual.md), some minutes (CONTEXTUAL="-orders 2 -sets letter")
@@ -200,6 +205,10 @@ crash: ## kill the service 110 times under load, and 240 times by disk errors an
 load: ## measure the service on this machine: decisions against a bare handler, durable feedback, memory
 	$(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server
 	$(GO) test -run '^$$' -bench 'LocalDecide' -benchmem ./client
+
+.PHONY: contextual-soak
+contextual-soak: ## 100,000 units of a contextual experiment with late and lost feedback, killed in the middle
+	NOREGRET_FULL=1 $(GO) test -timeout 30m -run ContextualSoak -v ./server
 
 .PHONY: ofrep-js
 ofrep-js: ## run the public OFREP provider of the JS SDK against the service (needs node and the npm registry)

@@ -54,7 +54,9 @@ func (u *AlphaUCB) pick(v *view, t int, _ Rand) int {
 		return k
 	}
 	if v.allowed == nil && u.unseen == 0 && len(u.p) >= raceArms {
-		return u.race.pick(u, t)
+		if k := u.race.pick(u, t); k != none {
+			return k
+		}
 	}
 	width, arm, least := u.bonus(t), none, math.Inf(1)
 	for k := range u.s.Means {

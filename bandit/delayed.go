@@ -23,7 +23,8 @@ type Choice struct {
 // DelayedOptions are the options of [NewDelayed].
 type DelayedOptions struct {
 	// Window is the number of later choices after which a choice without a loss expires, from 1 to
-	// 2^24. It bounds the memory.
+	// 2^24. It bounds the memory: some 60 bytes for each choice that waits for its loss, and d/8
+	// more for [TsallisINF] with reduced variance.
 	Window int
 	// Propensities computes the propensities of Thompson sampling by quadrature, some tenths of a
 	// millisecond for ten arms. A distribution serves all choices until the next loss. The other
@@ -52,7 +53,8 @@ func DefaultDelayedOptions() DelayedOptions {
 // sampling with the flat prior, but once it has been drawn without one as often as log₂ of all
 // draws, arms with losses come before it.
 //
-// A choice costs what a round of the player costs, and O(d) if some arms are not allowed. Nothing
+// A choice costs what a round of the player costs, and O(d) while some arms are not allowed, are
+// retired or have no loss. Nothing
 // is allocated once the memory for pending choices has grown. Not safe for concurrent use.
 type Delayed struct {
 	player  core
@@ -60,6 +62,7 @@ type Delayed struct {
 	s       delayedState
 	ring    []pending // choice id is at id modulo the length; an ID of 0 is a free place
 	total   int       // Σ Chosen
+	retired int       // the number of retired arms
 	mask    []bool    // the allowed arms that are not retired
 	p       []float64 // of the last distribution
 	bound   float64   // its error
@@ -140,6 +143,9 @@ func (d *Delayed) view(allowed []bool) (*view, error) {
 	*v = view{chosen: d.s.Chosen, total: d.total}
 	if allowed != nil && len(allowed) != d.Arms() {
 		return nil, noregret.BadInputf("allowed", "%d arms: want %d, or nil for all", len(allowed), d.Arms())
+	}
+	if allowed == nil && d.retired == 0 {
+		return v, nil
 	}
 	d.mask = d.mask[:0]
 	some, all := false, true
@@ -299,11 +305,10 @@ func (d *Delayed) RetireArm(k int) error {
 		return noregret.BadInputf("arm", "%d is unknown: want one of 0 to %d", k, d.Arms()-1)
 	case d.s.Retired[k]:
 		return noregret.BadInputf("arm", "%d is already retired", k)
-	}
-	d.s.Retired[k] = true
-	if !slices.Contains(d.s.Retired, false) {
-		d.s.Retired[k] = false
+	case d.retired == d.Arms()-1:
 		return noregret.BadInputf("arm", "%d is the last active one: at least one must stay", k)
 	}
+	d.s.Retired[k] = true
+	d.retired++
 	return nil
 }

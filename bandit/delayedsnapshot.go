@@ -58,6 +58,12 @@ func (d *Delayed) UnmarshalBinary(data []byte) error {
 	d.player, d.total, d.cache.filled, d.ring = player, total, false, nil
 	d.p = make([]float64, len(s.Chosen))
 	d.s = delayedState{Chosen: s.Chosen, Retired: s.Retired}
+	d.retired = 0
+	for _, r := range s.Retired {
+		if r {
+			d.retired++
+		}
+	}
 	for _, p := range s.Pending {
 		d.s.Next = p.ID // for place
 		*d.place() = p

@@ -14,6 +14,8 @@ type race struct {
 	bound []float64 // node 1 is the root, nodes 2i and 2i + 1 are below node i
 	arm   int       // of the search, with its index
 	least float64
+	seen  int  // indices computed in the search
+	scan  bool // too many: the rest of the block computes all indices
 }
 
 // indexed is a player on indices.
@@ -28,10 +30,14 @@ type indexed interface {
 // raceArms is the number of arms from which on a race is faster than computing all indices.
 const raceArms = 64
 
-// pick returns the arm of the lowest index in round t, the first of several.
+// pick returns the arm of the lowest index in round t, the first of several. It returns none if
+// computing all indices is faster: many arms are alike in the block.
 func (r *race) pick(p indexed, t int) int {
 	if t > r.until {
 		r.begin(p, t)
+	}
+	if r.scan {
+		return none
 	}
 	i := 1
 	for i < r.size { // to the lowest bound
@@ -43,7 +49,9 @@ func (r *race) pick(p indexed, t int) int {
 	bonus := p.bonus(t)
 	r.arm = i - r.size
 	r.least = p.index(r.arm, bonus)
+	r.seen = 0
 	r.search(p, bonus, 1)
+	r.scan = r.seen > p.Arms()/16
 	return r.arm
 }
 
@@ -58,6 +66,7 @@ func (r *race) search(p indexed, bonus float64, i int) {
 		return
 	}
 	k := i - r.size
+	r.seen++
 	if v := p.index(k, bonus); v < r.least || v == r.least && k < r.arm {
 		r.arm, r.least = k, v
 	}
@@ -75,7 +84,7 @@ func (r *race) begin(p indexed, t int) {
 			r.bound[i] = math.Inf(1)
 		}
 	}
-	r.until = t + t/8
+	r.until, r.scan = t+d/4, false
 	for k := range d {
 		r.bound[r.size+k] = r.boundOf(p, k)
 	}

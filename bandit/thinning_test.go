@@ -56,7 +56,7 @@ func frequencies(t *testing.T, p core, n int) {
 // the cut, so that the tails of many arms win some of the rounds, with a leader whose own tail
 // matters and with one apart from all others.
 func TestThinnedNormalLaw(t *testing.T) {
-	n := testsize.Of(1000000, 50000)
+	n := testsize.Of(400000, 50000)
 	for _, above := range []float64{2.7, 3.02, 3.1, 3.3, 3.8} {
 		for _, pulls := range []int{1000, 100000, 100000000} {
 			const d = 60
@@ -75,7 +75,7 @@ func TestThinnedNormalLaw(t *testing.T) {
 }
 
 func TestThinnedBetaLaw(t *testing.T) {
-	n := testsize.Of(400000, 20000)
+	n := testsize.Of(40000, 10000)
 	for _, c := range [][2]int{{300, 200}, {280, 220}, {960, 40}, {100, 900}} {
 		for _, pulls := range []float64{1e4, 1e6, 1e9} {
 			// at is the leader's mean over the cut of the others.
@@ -109,7 +109,7 @@ func TestThinnedLeadersTail(t *testing.T) {
 	}
 	b.thin, b.ln = newThinning(math.Exp(-4.6)), 4.6
 	b.cuts[0], b.floor = math.NaN(), math.NaN()
-	frequencies(t, b, testsize.Of(4000000, 200000))
+	frequencies(t, b, testsize.Of(1000000, 200000))
 }
 
 // The mass below the cut is at most δ and not far below it, for all counts with a cut.

@@ -302,3 +302,10 @@ func (b *BernoulliThompson) UnmarshalBinary(data []byte) error {
 	b.renew()
 	return nil
 }
+
+// BernoulliThompsonBound bounds the pseudo-regret of [BernoulliThompson] after T rounds, averaged
+// over instances whose means are drawn from its prior, the uniform distribution: √(½·d·T·ln d)
+// (Russo and Van Roy 2016, Propositions 1 and 3).
+func BernoulliThompsonBound(arms, rounds int) float64 {
+	return math.Sqrt(float64(arms) * float64(rounds) * portable.Log(float64(arms)) / 2)
+}

@@ -79,6 +79,16 @@ func (w *winner) probabilities(p []float64, density func(arm int, x float64) flo
 	for i := range m {
 		sum += m[i].share
 	}
+	if !(sum > 0.5) { // the densities are narrower than float64 resolves
+		first := 0
+		for i := range m {
+			if m[i].high < m[first].high {
+				first = i
+			}
+		}
+		p[m[first].arm] = 1
+		return 1
+	}
 	for i := range m {
 		p[m[i].arm] = m[i].share / sum
 	}

@@ -116,3 +116,11 @@ func TestBetaDensity(t *testing.T) {
 		}
 	}
 }
+
+// Posteriors that are narrower than float64 resolves give a distribution too, with the bound 1.
+func TestWinnerOfPoints(t *testing.T) {
+	g := made(NewGaussianThompson(3, 1e-90, GaussianPrior{Mean: 1e50, Deviation: 1e-90})).(*GaussianThompson)
+	if p, bound := chances(g); p[0] != 1 || p[1] != 0 || p[2] != 0 || bound != 1 {
+		t.Errorf("%v, bound %v", p, bound)
+	}
+}

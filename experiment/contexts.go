@@ -18,6 +18,8 @@ type contexts struct {
 	Terms      u32s `json:"terms,omitempty"`
 	Coordinate u32s `json:"coordinate,omitempty"`
 	Weight     f64s `json:"weight,omitempty"`
+	// Chance is, by row, the propensity of the unit's arm in its context.
+	Chance     f64s `json:"chance,omitempty"`
 	contextual bool
 }
 
@@ -26,10 +28,13 @@ type contexts struct {
 var openTerms = 1 << 25
 
 // add adds a row without a context.
-func (c *contexts) add() { c.Begin, c.Terms = append(c.Begin, 0), append(c.Terms, 0) }
+func (c *contexts) add() {
+	c.Begin, c.Terms, c.Chance = append(c.Begin, 0), append(c.Terms, 0), append(c.Chance, 0)
+}
 
-// set stores the context of a row.
-func (c *contexts) set(row int, x []float64) {
+// set stores the context of a row and the propensity of its arm there.
+func (c *contexts) set(row int, x []float64, propensity float64) {
+	c.Chance[row] = propensity
 	c.Begin[row] = uint32(len(c.Weight))
 	for i, v := range x {
 		if v != 0 {
@@ -55,10 +60,11 @@ func (c *contexts) get(row int, x []float64) bool {
 // fit reports whether the columns, which were read, fit the definition and the number of rows.
 func (c *contexts) fit(d *definition.Definition, rows int) bool {
 	if !c.contextual {
-		return len(c.Begin)+len(c.Terms)+len(c.Coordinate)+len(c.Weight) == 0
+		return len(c.Begin)+len(c.Terms)+len(c.Coordinate)+len(c.Weight)+len(c.Chance) == 0
 	}
 	e, err := policy.NewEncoder(d.Context)
-	if err != nil || len(c.Begin) != rows || len(c.Terms) != rows || len(c.Coordinate) != len(c.Weight) {
+	if err != nil || len(c.Begin) != rows || len(c.Terms) != rows || len(c.Chance) != rows ||
+		len(c.Coordinate) != len(c.Weight) {
 		return false
 	}
 	for i := range c.Begin {
@@ -71,7 +77,8 @@ func (c *contexts) fit(d *definition.Definition, rows int) bool {
 
 func (c *contexts) copy() contexts {
 	return contexts{
-		slices.Clone(c.Begin), slices.Clone(c.Terms), slices.Clone(c.Coordinate), slices.Clone(c.Weight), c.contextual,
+		slices.Clone(c.Begin), slices.Clone(c.Terms), slices.Clone(c.Coordinate), slices.Clone(c.Weight),
+		slices.Clone(c.Chance), c.contextual,
 	}
 }
 

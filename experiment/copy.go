@@ -9,7 +9,7 @@ func (x *experimentState) copy() *experimentState {
 	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
 	y.guards, y.lifts, y.joiner, y.health = x.guards.copy(), x.lifts.copy(), x.joiner.copy(), x.health.copy()
 	y.senders, y.Ratio = x.senders.copy(), x.Ratio.copy()
-	y.Ranks, y.Notes = x.Ranks.copy(), slices.Clone(x.Notes)
+	y.Ranks, y.Uniform, y.Notes = x.Ranks.copy(), x.Uniform.copy(), slices.Clone(x.Notes)
 	return &y
 }
 

@@ -37,6 +37,9 @@ type experimentState struct {
 	Ramp     rampState
 	// Ranks are the ranked units, nil before the first one.
 	Ranks *ranks
+	// Uniform compares with the uniform policy, nil before the first version with units has
+	// matured.
+	Uniform *uniformSums
 	// Conclusion is the record of how the experiment ended, nil before it has.
 	Conclusion *policy.Conclusion
 	Notes      []Note

@@ -140,7 +140,7 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 	c.Slot[row] |= seenBit
 	slot := c.slot(row)
 	if vector != nil && slot < len(c.Mixture) {
-		c.contexts.set(row, vector)
+		c.contexts.set(row, vector, e.Propensity)
 	}
 	x.countUnits(in, c, slot, 1)
 	for m := range in.def.Metrics { // feedback that came first

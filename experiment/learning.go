@@ -114,6 +114,7 @@ func (x *experimentState) mature(c *cohort) {
 	x.guards.closeVersion(&x.roster, c)
 	x.lifts.closeVersion(&x.roster, c)
 	x.guards.Returns.observe(x.roster.def, c)
+	uniformView{x}.closeVersion(c)
 	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]
 	if v := x.rounds.versionOf(c.Version); v != nil {

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -55,11 +57,38 @@ type ranks struct {
 	Arm        u32s `json:"arm"` // with the bits below
 	Propensity f64s `json:"propensity"`
 	Time       u64s `json:"time"` // of the decision, in milliseconds since 1970
+	// Contexts are those of the units whose exposure waits, by the unit's hash, for contextual
+	// policies.
+	Contexts map[string]json.RawMessage `json:"contexts,omitempty"`
 	// Redrawn counts the units that were exposed to an arm drawn again.
 	Redrawn int64 `json:"redrawn"`
 
 	dropped int            // the number of rows that were dropped
 	index   map[uint64]int // the row of a unit, plus dropped
+	bytes   int            // of the contexts
+}
+
+// maxContexts bounds the bytes of the contexts of deferred units in an experiment. Tests lower it.
+var maxContexts = 64 << 20
+
+// keepContext keeps the context of a deferred unit.
+func (x *ranks) keepContext(unit string, context json.RawMessage) {
+	if len(context) == 0 {
+		return
+	}
+	if x.Contexts == nil {
+		x.Contexts = map[string]json.RawMessage{}
+	}
+	x.Contexts[unit] = context
+	x.bytes += len(context)
+}
+
+// dropContext drops the context of a unit, if it is kept.
+func (x *ranks) dropContext(unit string) {
+	if context, ok := x.Contexts[unit]; ok {
+		x.bytes -= len(context)
+		delete(x.Contexts, unit)
+	}
 }
 
 // Bits of an arm in a row: the exposure waits for an activation; the arm was drawn again; not all
@@ -77,7 +106,7 @@ func (x *ranks) copy() *ranks {
 	}
 	y := *x
 	y.Unit, y.Version, y.Arm = slices.Clone(x.Unit), slices.Clone(x.Version), slices.Clone(x.Arm)
-	y.Propensity, y.Time = slices.Clone(x.Propensity), slices.Clone(x.Time)
+	y.Propensity, y.Time, y.Contexts = slices.Clone(x.Propensity), slices.Clone(x.Time), maps.Clone(x.Contexts)
 	return &y
 }
 
@@ -90,7 +119,10 @@ func (x *ranks) restore() error {
 	if len(x.Version) != n || len(x.Arm) != n || len(x.Propensity) != n || len(x.Time) != n {
 		return noregret.BadInputf("snapshot", "the columns of the ranked units do not fit")
 	}
-	x.dropped, x.index = 0, make(map[uint64]int, n)
+	x.dropped, x.index, x.bytes = 0, make(map[uint64]int, n), 0
+	for _, context := range x.Contexts {
+		x.bytes += len(context)
+	}
 	for i, u := range x.Unit {
 		x.index[u] = i
 	}
@@ -114,6 +146,7 @@ func (x *ranks) expire(now, window int64) {
 	for x != nil && n < len(x.Time) && now-int64(x.Time[n])*int64(time.Millisecond) > window {
 		if u := x.Unit[n]; x.index[u] == x.dropped+n {
 			delete(x.index, u)
+			x.dropContext(policy.FormatUnit(u))
 		}
 		n++
 	}
@@ -136,11 +169,12 @@ func (x *ranks) rewind(now int64) {
 	}
 }
 
-// item returns the decision of a row.
+// item returns the decision of a row, with its context if that is kept.
 func (x *ranks) item(row int) UnitEvent {
+	unit := policy.FormatUnit(x.Unit[row])
 	return UnitEvent{
-		Version: x.Version[row], Arm: int(x.Arm[row] & armBits), Propensity: x.Propensity[row],
-		Unit: policy.FormatUnit(x.Unit[row]), Time: int64(x.Time[row]),
+		Version: x.Version[row], Arm: int(x.Arm[row] & armBits), Propensity: x.Propensity[row], Unit: unit,
+		Time: int64(x.Time[row]), Context: x.Contexts[unit],
 	}
 }
 
@@ -169,6 +203,9 @@ func (x ranker) rank(p *RankEvent, now int64) (policy.ItemStatus, error) {
 	case x.Ranks != nil && int64(len(x.Ranks.Unit)) >= x.roster.def.OpenTokens:
 		return policy.Rejected, noregret.BadInputf("open_tokens",
 			"%d ranked units wait for feedback already, the maximum in the definition", len(x.Ranks.Unit))
+	case p.Deferred && x.Ranks != nil && x.Ranks.bytes+len(e.Context) > maxContexts:
+		return policy.Rejected, noregret.BadInputf("open_tokens",
+			"the contexts of the deferred units have %d bytes already, %d at most", x.Ranks.bytes, maxContexts)
 	}
 	if _, err := x.goal(); err != nil {
 		return policy.Rejected, err
@@ -192,6 +229,9 @@ func (x ranker) rank(p *RankEvent, now int64) (policy.ItemStatus, error) {
 	r.index[unit] = r.dropped + len(r.Unit)
 	r.Unit, r.Version, r.Arm = append(r.Unit, unit), append(r.Version, e.Version), append(r.Arm, arm)
 	r.Propensity, r.Time = append(r.Propensity, e.Propensity), append(r.Time, uint64(e.Time))
+	if p.Deferred {
+		r.keepContext(e.Unit, e.Context)
+	}
 	r.countRedrawn(arm)
 	return policy.Accepted, nil
 }
@@ -234,6 +274,7 @@ func (x ranker) activate(p *ActivateEvent, now int64) (policy.ItemStatus, error)
 	status, err := x.expose(&e, arm, now)
 	if status == policy.Accepted || status == policy.Duplicate {
 		x.Ranks.Arm[row] = arm
+		x.Ranks.dropContext(e.Unit)
 		x.Ranks.countRedrawn(arm)
 	}
 	return status, err
@@ -257,7 +298,7 @@ func (x ranker) reward(p *RewardEvent, now int64) (policy.ItemStatus, error) {
 		return policy.Accepted, nil
 	}
 	e := x.Ranks.item(row)
-	e.Metrics = map[string]float64{metric: p.Value}
+	e.Metrics, e.Context = map[string]float64{metric: p.Value}, nil
 	return x.joiner.feedback(x.joinInput(now), &e)
 }
 

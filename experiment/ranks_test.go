@@ -80,7 +80,7 @@ func (w *rankWorld) rank(unit string, deferred bool, among ...int) (policy.Choic
 	for k := range allowed {
 		allowed[k] = len(among) == 0 || slices.Contains(among, k)
 	}
-	c, err := p.DecideAmong(unit, allowed)
+	c, err := p.DecideAmong(unit, nil, allowed)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -41,6 +41,7 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	for k := range x.roster.Arms {
 		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.guards.Returns.factor)
 	}
+	r.Uniform = uniformView{x}.report()
 	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.roster.def.Traffic
 	if x.Status == policy.Concluded {
 		r.Traffic = 1

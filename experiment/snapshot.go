@@ -51,6 +51,7 @@ type persistedParts struct {
 	Ratio      ratioTest          `json:"ratio"`
 	Ramp       rampState          `json:"ramp"`
 	Ranks      *ranks             `json:"ranks,omitempty"`
+	Uniform    *uniformSums       `json:"uniform,omitempty"`
 	Conclusion *policy.Conclusion `json:"conclusion,omitempty"`
 	Notes      []Note             `json:"notes"`
 }
@@ -59,7 +60,7 @@ type persistedParts struct {
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
 		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Ranks, x.Conclusion, x.Notes,
+		x.Ramp, x.Ranks, x.Uniform, x.Conclusion, x.Notes,
 	}
 }
 
@@ -67,7 +68,7 @@ func (x *experimentState) persisted() *persistedParts {
 func (p *persistedParts) restored() *experimentState {
 	return &experimentState{
 		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Ranks, p.Conclusion, p.Notes,
+		p.Ramp, p.Ranks, p.Uniform, p.Conclusion, p.Notes,
 	}
 }
 

@@ -159,3 +159,34 @@ func ExampleNewKT() {
 	fmt.Printf("regret %.0f, bound %.0f, %v\n", total, bound, err)
 	// Output: regret 28102, bound 29937, <nil>
 }
+
+// Two coordinates of very different scales, neither of them known: the distance to (3, -0.002) in
+// units of the second coordinate's subgradients, which are 1000 times as large.
+func ExampleScaleFreeKT() {
+	learner, err := oco.NewScaleFreeKT(2, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	average, err := oco.NewAveraging(learner, oco.UniformAlpha())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 20_000 {
+		x := average.Predict()
+		g := []float64{math.Copysign(1, x[0]-3), math.Copysign(1000, x[1]+0.002)}
+		if err := average.Update(g); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	x, err := average.Average()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.2f %.3f\n", x[0], x[1])
+	// Output:
+	// 2.99 -0.002
+}

@@ -131,6 +131,12 @@ func TestLinearDescentBettingRange(t *testing.T) {
 	if rounds < 500 || rounds == 5000 {
 		t.Errorf("coins of one sign end the descent after %d rounds", rounds)
 	}
+	far := must(NewLinearDescent(1, 0, math.Inf(1)))
+	far.BettingStep([]uint32{0}, []float32{1}, 1, 1)
+	far.BettingStep([]uint32{0}, []float32{1}, math.Inf(1), 1)
+	if !far.Diverged(0) {
+		t.Error("an infinite derivative does not end the descent")
+	}
 	for name, damage := range map[string]func(s *LinearDescentState){
 		"number":  func(s *LinearDescentState) { s.Stakes = make([]Stake, 3) },
 		"wealth":  func(s *LinearDescentState) { s.Stakes = []Stake{{Largest: 1, Mass: 1, Wealth: -1}} },

@@ -40,7 +40,7 @@ func (s *Stake) toss(gain, epsilon float64) {
 		s.Largest, s.Wealth = size, epsilon
 	}
 	coin := min(max(gain, -s.Largest), s.Largest)
-	s.Wealth *= 1 + float64(coin/s.Largest*(s.Sum/(s.Mass+s.Largest)))
+	s.Wealth = float64(s.Wealth * (1 + float64(coin/s.Largest*(s.Sum/(s.Mass+s.Largest)))))
 	s.Sum += coin
 	s.Mass += math.Abs(coin)
 	if size > s.Largest {
@@ -50,7 +50,7 @@ func (s *Stake) toss(gain, epsilon float64) {
 }
 
 // inRange reports whether bets and sums stay in the range of float64.
-func (s *Stake) inRange() bool { return s.Wealth <= maxWealth && vec.IsFinite(s.Mass) }
+func (s *Stake) inRange() bool { return s.Wealth <= maxWealth && vec.IsFinite(s.Mass+s.Largest) }
 
 // maxWealth is the largest wealth that stakes keep, about exp(maxLogWealth).
 const maxWealth = 1e299
@@ -64,7 +64,7 @@ func (s Stake) rescaled(ratio float64) Stake {
 // check returns an error for a restored stake that no game leads to.
 func (s *Stake) check() error {
 	none := *s == Stake{}
-	if !none && !(s.Largest > 0 && s.Wealth > 0 && s.inRange() && vec.IsFinite(s.Largest) &&
+	if !none && !(s.Largest > 0 && s.Wealth > 0 && s.inRange() &&
 		s.Mass >= 0 && math.Abs(s.Sum) <= s.Mass*(1+1e-9)) {
 		return snapshot.Bad("damaged: a bettor has %+v", *s)
 	}

@@ -142,6 +142,12 @@ func TestScaleFreeKTRefuses(t *testing.T) {
 	if err == nil {
 		t.Error("the wealth grows without end")
 	}
+	large := must(NewScaleFreeKT(1, 1))
+	for k, ok := range []bool{true, false, true} {
+		if err := large.Update([]float64{[]float64{5e307, 1.4e308, 0}[k]}); (err == nil) != ok {
+			t.Errorf("subgradient %d near the largest float64: %v", k, err)
+		}
+	}
 	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), 1e300} {
 		if _, err := NewScaleFreeKT(1, epsilon); err == nil {
 			t.Errorf("an epsilon of %v is not refused", epsilon)

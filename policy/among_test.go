@@ -53,7 +53,7 @@ func TestDecideAmong(t *testing.T) {
 		n, redrawn := make([]float64, 3), 0.0
 		for i := range units {
 			unit := strconv.Itoa(i)
-			d, err := p.DecideAmong(unit, c.allowed)
+			d, err := p.DecideAmong(unit, nil, c.allowed)
 			if err != nil || d.Name != strconv.Itoa(d.Arm) || string(d.Value) != d.Name || d.Unit != p.Unit(unit) {
 				t.Fatalf("%s: %+v, error %v", c.name, d, err)
 			}
@@ -68,7 +68,10 @@ func TestDecideAmong(t *testing.T) {
 				redrawn++
 			}
 		}
-		among := p.Among(c.allowed)
+		among, err := p.Among(nil, c.allowed)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for k := range n {
 			// Five standard deviations of a share are at most 0.0125.
 			if got := n[k] / units; math.Abs(got-c.want[k]) > 0.0125 || math.Abs(among[k]-c.want[k]) > 1e-15 {
@@ -88,11 +91,11 @@ func TestDecideAmongHeldBack(t *testing.T) {
 	held := 0
 	for i := range 1000 {
 		unit := strconv.Itoa(i)
-		with, err := p.DecideAmong(unit, []bool{true, false, true})
+		with, err := p.DecideAmong(unit, nil, []bool{true, false, true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		without, err := p.DecideAmong(unit, []bool{false, true, true})
+		without, err := p.DecideAmong(unit, nil, []bool{false, true, true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +118,7 @@ func TestDecideAmongHeldBack(t *testing.T) {
 func TestDecideAmongErrors(t *testing.T) {
 	p := amongPolicy(t, -1, 0, 0.5, 0.5)
 	for _, allowed := range [][]bool{nil, {true}, {false, false}, {true, true, true}} {
-		if _, err := p.DecideAmong("u", allowed); noregret.CodeOf(err) != noregret.BadInput {
+		if _, err := p.DecideAmong("u", nil, allowed); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("%v: error %v", allowed, err)
 		}
 	}

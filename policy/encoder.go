@@ -43,7 +43,10 @@ type Encoder struct {
 // bad_input if a declaration is not valid, two have the same name, or all together have more than
 // [MaxDim] coordinates.
 func NewEncoder(features []Feature) (*Encoder, error) {
-	e := &Encoder{names: []string{"constant"}, index: make(map[string]int, len(features))}
+	e := &Encoder{
+		features: make([]Feature, 0, len(features)), names: []string{constant},
+		index: make(map[string]int, len(features)),
+	}
 	for i := range features {
 		f := features[i]
 		place := fmt.Sprintf("context[%d]", i)

@@ -117,6 +117,7 @@ func TestFeatureErrors(t *testing.T) {
 		{[]Feature{{Name: "", Kind: Number, Range: Range{0, 1}}}, "context[0].name"},
 		{[]Feature{{Name: "a=b", Kind: Number, Range: Range{0, 1}}}, "context[0].name"},
 		{[]Feature{{Name: "ä", Kind: Number, Range: Range{0, 1}}}, "context[0].name"},
+		{[]Feature{{Name: "constant", Kind: Number, Range: Range{0, 1}}}, "context[0].name"},
 		{[]Feature{{Name: "a", Kind: "text"}}, "context[0].kind"},
 		{[]Feature{{Name: "a", Kind: Number}}, "context[0].range"},
 		{[]Feature{{Name: "a", Kind: Number, Range: Range{1, 0}}}, "context[0].range"},

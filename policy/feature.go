@@ -25,13 +25,16 @@ const (
 	MaxDim = 1024
 	// MaxContext is the greatest length of a context, in bytes of JSON.
 	MaxContext = 1 << 16
+	// constant is the name of the coordinate that is always 1.
+	constant = "constant"
 	// maxName is the greatest length of a feature's name, in bytes.
 	maxName = 64
 )
 
 // Feature declares one field of a context: a flat JSON object that comes with a unit.
 type Feature struct {
-	// Name is the field's name: 1 to 64 letters of ASCII, digits, "_", "-" and ".".
+	// Name is the field's name: 1 to 64 letters of ASCII, digits, "_", "-" and ".", but not
+	// "constant".
 	Name string `json:"name"`
 	// Kind is [Number], [Category] or [TextHash].
 	Kind string `json:"kind"`
@@ -76,6 +79,9 @@ func (f *Feature) dim() int {
 
 // check returns an error, with places below the given one, if the declaration is not valid.
 func (f *Feature) check(place string) error {
+	if f.Name == constant {
+		return noregret.BadInputf(place+".name", "%q is the name of coordinate 0: want another one", f.Name)
+	}
 	if !validName(f.Name) {
 		return noregret.BadInputf(place+".name",
 			"%.80q: want 1 to %d letters of ASCII, digits, \"_\", \"-\" or \".\"", f.Name, maxName)

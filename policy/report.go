@@ -72,6 +72,9 @@ type Report struct {
 	Health Health `json:"health"`
 	// Regret is nil without an objective.
 	Regret *Regret `json:"regret"`
+	// Uniform compares what was served with the uniform policy, nil without an objective or where
+	// the policy chooses the points of a box.
+	Uniform *UniformReport `json:"uniform,omitempty"`
 	// History lists at most 256 versions, the oldest first; the older half is thinned out.
 	History []HistoryPoint `json:"history"`
 	// Notes lists the latest notes, the oldest first.
@@ -178,6 +181,27 @@ type Regret struct {
 	PerUnit *float64 `json:"per_unit"`
 	Total   *float64 `json:"total"`
 	Units   int64    `json:"units"`
+}
+
+// UniformReport compares what was served with the uniform policy, which gives all arms the same
+// share, over the versions whose window has closed and in which each arm had a share.
+type UniformReport struct {
+	// Units is the number of units of all versions whose window has closed, Covered that of the
+	// versions that count here.
+	Units   int64 `json:"units"`
+	Covered int64 `json:"covered"`
+	// Goals are the goals of the objective.
+	Goals []UniformGoal `json:"goals"`
+}
+
+// UniformGoal is the comparison in a goal's metric, with 95 % confidence sequences: the mean of
+// what was served, the estimated mean of the uniform policy for the same units, and the first less
+// the second.
+type UniformGoal struct {
+	Metric  string   `json:"metric"`
+	Served  Interval `json:"served"`
+	Uniform Interval `json:"uniform"`
+	Gain    Interval `json:"gain"`
 }
 
 // HistoryPoint is a policy version: what it served and, once its window has closed, its results.

@@ -90,7 +90,7 @@ func (e entrant) check(t *testing.T, game regret.Arms, rounds, runs int) {
 
 // Measured regret is within the bound on random losses and against an adversary.
 func TestBanditBoundsOfAdversarialPlayers(t *testing.T) {
-	rounds, runs := testsize.Of(10000, 1000), testsize.Of(300, 30)
+	rounds, runs := testsize.Of(5000, 1000), testsize.Of(1000, 30)
 	for _, means := range [][]float64{{.1, .5, .9}, {.5, .45}, {.5, .5, .5, .5, .5, .5, .5, .5, .5, .4}} {
 		for _, e := range adversarial(len(means), rounds) {
 			e.check(t, arms(regret.BernoulliArms(means)), rounds, runs)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -153,12 +154,14 @@ type rankResponse struct {
 	RewardActionID string         `json:"rewardActionId"`
 }
 
-// ranking is a rank call on the way: its actions as arms.
+// ranking is a rank call on the way: its actions as arms, its context.
 type ranking struct {
 	*rankRequest
 	event   string
-	arms    []int  // of the actions
-	allowed []bool // by arm
+	arms    []int           // of the actions
+	allowed []bool          // by arm
+	context json.RawMessage // the features that the definition declares, nil for none
+	vector  []float64       // of the context
 }
 
 // rank chooses an action and records the choice. A repeated call for an event gets the same action.
@@ -179,11 +182,14 @@ func (a *personalizerAPI) rank(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := q.encode(e); err != nil {
+		return err
+	}
 	unit := e.policy.Unit(q.event)
 	if done, ok := a.live.ranked(name, unit); ok {
 		return q.answer(w, e.policy, done.Arm)
 	}
-	choice, err := e.policy.DecideAmong(q.event, q.allowed)
+	choice, err := e.policy.DecideAmong(q.event, q.vector, q.allowed)
 	if err != nil {
 		return err
 	}
@@ -191,7 +197,7 @@ func (a *personalizerAPI) rank(w http.ResponseWriter, r *http.Request) error {
 		Experiment: name, Redrawn: choice.Redrawn, Deferred: in.DeferActivation,
 		Item: experiment.UnitEvent{
 			Version: choice.Version, Arm: choice.Arm, Propensity: choice.Propensity, Unit: policy.FormatUnit(unit),
-			Time: a.config.Now().UnixMilli(),
+			Time: a.config.Now().UnixMilli(), Context: q.context,
 		},
 	}
 	if slices.Contains(q.allowed, false) {
@@ -269,6 +275,50 @@ func (in *rankRequest) arms(name string, p *policy.Policy) (*ranking, error) {
 	return q, nil
 }
 
+// encode encodes the context features, if the policy looks at them.
+func (q *ranking) encode(e *entry) error {
+	if e.policy.Linear == nil {
+		return nil
+	}
+	v := evaluation{fields: map[string]json.RawMessage{}}
+	for _, part := range q.ContextFeatures {
+		flatten(v.fields, "", part)
+	}
+	var err error
+	if q.context, err = v.context(e); err != nil {
+		return err
+	}
+	q.vector, err = e.encoder.Encode(nil, q.context)
+	return err
+}
+
+// flatten adds the members of an object, and of the objects in it and in its lists, under their
+// path: {"a": {"b": 1}} becomes a.b. The first value of a name stays. Other lists are left out.
+func flatten(to map[string]json.RawMessage, path string, value json.RawMessage) {
+	var object map[string]json.RawMessage
+	var list []json.RawMessage
+	switch {
+	case json.Unmarshal(value, &object) == nil && object != nil:
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			at := name
+			if path != "" {
+				at = path + "." + name
+			}
+			flatten(to, at, object[name])
+		}
+	case json.Unmarshal(value, &list) == nil && list != nil:
+		for _, item := range list {
+			if len(item) > 0 && (item[0] == '{' || item[0] == '[') {
+				flatten(to, path, item)
+			}
+		}
+	case path != "":
+		if _, ok := to[path]; !ok {
+			to[path] = value
+		}
+	}
+}
+
 // answer writes the ranking: the chosen action, then the others by probability. Excluded actions
 // keep their places, with probability 0.
 func (q *ranking) answer(w http.ResponseWriter, p *policy.Policy, arm int) error {
@@ -276,7 +326,10 @@ func (q *ranking) answer(w http.ResponseWriter, p *policy.Policy, arm int) error
 		return noregret.BadInputf("eventId", "the event was ranked before, for other actions: give every rank an "+
 			"eventId of its own")
 	}
-	probability := p.Among(q.allowed)
+	probability, err := p.Among(q.vector, q.allowed)
+	if err != nil {
+		return err
+	}
 	if p.HeldBack(p.Unit(q.event)) && arm == p.Control {
 		clear(probability)
 		probability[arm] = 1

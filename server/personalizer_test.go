@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -176,6 +177,14 @@ func TestPersonalizer(t *testing.T) {
 	if r.Health.SampleRatio.Mismatch {
 		t.Error("sample ratio mismatch")
 	}
+	if u := r.Uniform; u == nil || u.Covered != n || u.Goals[0].Uniform.Estimate == nil {
+		t.Errorf("against the uniform policy: %+v", r.Uniform)
+	}
+	status, page := w.do("GET", "/experiments/shop", "")
+	if status != 200 || !strings.Contains(string(page), "Against the uniform policy") ||
+		!strings.Contains(string(page), "Gain in reward") {
+		t.Errorf("status %d: the page does not compare with the uniform policy", status)
+	}
 }
 
 // TestPersonalizerPage runs the request of docs/personalizer.md on its definition.
@@ -204,6 +213,106 @@ func TestPersonalizerPage(t *testing.T) {
 		t.Errorf("the ranking is %+v", out)
 	}
 	c.done("/personalizer/v1.0/events/e1/reward", object{"value": 1})
+}
+
+const contextualFood = `name: food
+arms: [{name: pasta, value: 1}, {name: ice cream, value: 2}]
+metrics: [{name: reward, range: [0, 1], default: 0}]
+objective: {goals: [{metric: reward}]}
+policy: {kind: squarecb, gamma: 20}
+context:
+  - {name: user.age, kind: number, range: [0, 100]}
+  - {name: timeOfDay, kind: category, values: [Morning, Evening], optional: true}
+exploration_floor: 0.1
+attribution_window: 10m
+round: {length: 1m, min_units: 10}
+`
+
+// TestPersonalizerContext ranks in contexts: the young like pasta, the old ice cream. After some
+// rounds each gets what they like. Every fifth rank is deferred, and the service is restarted
+// before the activation.
+func TestPersonalizerContext(t *testing.T) {
+	w := newWorld(t)
+	w.apply(contextualFood)
+	c := w.personalizer("food")
+	rank := func(id string, age int, deferred bool, excluded ...string) rankResponse {
+		t.Helper()
+		return c.rank(object{
+			"eventId": id, "deferActivation": deferred, "excludedActions": excluded,
+			"actions": []any{object{"id": "pasta"}, object{"id": "ice cream"}},
+			"contextFeatures": []any{
+				object{"timeOfDay": "Morning", "weather": "sunny"},
+				object{"user": []any{object{"age": age}, object{"age": 0}}},
+			},
+		})
+	}
+	for round := range 4 {
+		type event struct {
+			id       string
+			reward   int
+			deferred bool
+		}
+		var events []event
+		for i := range 200 {
+			e := event{id: fmt.Sprint(round, "-", i), deferred: i%5 == 0}
+			out := rank(e.id, i/2, e.deferred)
+			if (out.RewardActionID == "pasta") == (i < 100) {
+				e.reward = 1
+			}
+			events = append(events, e)
+		}
+		w.restart()
+		c = w.personalizer("food")
+		for _, e := range events {
+			if e.deferred {
+				c.done("/events/"+e.id+"/activate", nil)
+			}
+			c.done("/events/"+e.id+"/reward", object{"value": e.reward})
+		}
+		for range 2 {
+			w.wait(12 * time.Minute)
+			w.server.Tick()
+			w.server.Tick()
+		}
+	}
+	for age, want := range map[int]string{5: "pasta", 95: "ice cream"} {
+		out := rank(fmt.Sprint("last-", age), age, false)
+		for _, a := range out.Ranking {
+			if a.ID == want && a.Probability < 0.7 {
+				t.Errorf("%s has the probability %v at the age of %d", want, a.Probability, age)
+			}
+		}
+		out = rank(fmt.Sprint("without-", age), age, false, want)
+		if out.RewardActionID == want || out.Ranking[0].Probability+out.Ranking[1].Probability != 1 {
+			t.Errorf("without %s at the age of %d: %+v", want, age, out)
+		}
+	}
+	var r policy.Report
+	w.get(200, &r, "GET", "/v1/experiments/food/report", "")
+	n := int64(0)
+	for _, a := range r.Arms {
+		n += a.N
+	}
+	if n+r.Health.Redrawn != 804 || r.Health.Orphans != 0 {
+		t.Errorf("%d units and %d drawn again: %+v", n, r.Health.Redrawn, r.Health)
+	}
+	u := r.Uniform
+	if u == nil || u.Covered != 800 || u.Goals[0].Gain.Estimate == nil || u.Goals[0].Uniform.Low == nil {
+		t.Fatalf("against the uniform policy: %+v", u)
+	}
+	if g := u.Goals[0]; *g.Gain.Estimate < 0.1 || *g.Uniform.Low > 0.5 || *g.Uniform.High < 0.5 {
+		t.Errorf("the uniform policy earns 0.5, the report has %v in [%v, %v], and a gain of %v",
+			*g.Uniform.Estimate, *g.Uniform.Low, *g.Uniform.High, *g.Gain.Estimate)
+	}
+	status, b := c.post("/rank", sampleFood(object{"weather": "sunny"}))
+	if status != http.StatusBadRequest || !strings.Contains(string(b), "user.age") {
+		t.Errorf("without a feature: status %d: %s", status, b)
+	}
+}
+
+// sampleFood is a rank of both arms with context features.
+func sampleFood(features ...any) object {
+	return object{"actions": []any{object{"id": "pasta"}, object{"id": "ice cream"}}, "contextFeatures": features}
 }
 
 // TestPersonalizerErrors checks the errors' statuses, codes and words.

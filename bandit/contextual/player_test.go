@@ -350,7 +350,8 @@ func TestPlayerAllocations(t *testing.T) {
 		for range 10 {
 			round()
 		}
-		if n := testing.AllocsPerRun(100, round); n != 0 {
+		// The race detector throws away some of the memory of package policy's pool.
+		if n := testing.AllocsPerRun(100, round); n > float64(testsize.Of(0, 5)) {
 			t.Errorf("%v allocations", n)
 		}
 	})

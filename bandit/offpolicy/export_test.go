@@ -234,7 +234,7 @@ func TestExportRanks(t *testing.T) {
 		if i%5 == 0 {
 			allowed[0], e.Among = false, []int{1, 2}
 		}
-		c, err := p.DecideAmong(unit, allowed)
+		c, err := p.DecideAmong(unit, nil, allowed)
 		if err != nil {
 			t.Fatal(err)
 		}

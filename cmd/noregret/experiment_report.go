@@ -111,6 +111,14 @@ func writeReport(w io.Writer, r *policy.Report) error {
 			q.BestSingle.Arm,
 			numberOf(q.BestSingle.Value), numberOf(q.Mixture), numberOf(q.PerUnit), q.Units))
 	}
+	if q := r.Uniform; q != nil && q.Covered > 0 {
+		for _, g := range q.Goals {
+			lines = append(lines, fmt.Sprintf("%s against the uniform policy: served %s, uniform %s, gain %s over %d "+
+				"units",
+				g.Metric, numberOf(g.Served.Estimate), numberOf(g.Uniform.Estimate),
+				interval(g.Gain.Estimate, g.Gain.Low, g.Gain.High), q.Covered))
+		}
+	}
 	f := r.Feedback
 	lines = append(lines, fmt.Sprintf("feedback: %d accepted, %d duplicate, %d late, %d rejected; %d units wait",
 		f.Accepted, f.Duplicate, f.Late, f.Rejected, r.Health.Open))

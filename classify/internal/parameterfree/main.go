@@ -39,8 +39,8 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	dir := f.String("data", "../shared/data", "directory of the data sets")
 	only := f.String("sets", "", "names of the sets, with commas; empty for all")
 	chosen := f.String("trainers", "sgd-logistic,sgd-hinge,spade,stamp", "names of the trainers, with commas")
-	seeds := f.Int("seeds", 5, "seeds of the split, the order of the examples and the held-out part, at least 2")
-	passes := f.Int("passes", 0, "passes over the data, 0 for the default")
+	seeds := f.Int("seeds", 3, "seeds of the split, the order of the examples and the held-out part, at least 2")
+	passes := f.Int("passes", 10, "passes over the data, 0 for the default of the trainer")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

@@ -1,0 +1,213 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/policy"
+)
+
+// uniformSums compare what was served with the uniform policy, which gives all arms the same share,
+// from the units that were served (Horvitz and Thompson 1952). In a version of n units in which
+// each of K arms had a share p_k > 0, a unit of arm k with the reward r has the weight
+// w = 1/(K·p_k), and
+//
+//	uniform: the mean of c + w·(r − c)
+//	gain:    the mean of (1 − w)·(r − c)
+//
+// over the units with a reward are unbiased for the value of the uniform policy and for what was
+// gained over it, for each c that does not depend on the version's rewards, since w has the mean 1.
+// With c near the rewards' mean they vary least. Versions in which some arm had no share say
+// nothing about the uniform policy and are left out. Where the policy is contextual, p_k is the
+// unit's own, in its context, and each arm has a share if the kind of policy gives it one in all
+// contexts: lin-ucb does with an exploration floor only.
+type uniformSums struct {
+	Units   int64         `json:"units"`   // of all matured versions
+	Covered int64         `json:"covered"` // of those in which each arm had a share
+	Goals   []uniformGoal `json:"goals"`
+}
+
+// uniformGoal holds the sums of a goal's metric over the covered versions.
+type uniformGoal struct {
+	Metric  string           `json:"metric"`
+	Served  confseq.Sequence `json:"served"`
+	Uniform confseq.Sequence `json:"uniform"`
+	Gain    confseq.Sequence `json:"gain"`
+}
+
+func (x *uniformSums) copy() *uniformSums {
+	if x == nil {
+		return nil
+	}
+	y := *x
+	y.Goals = slices.Clone(x.Goals)
+	return &y
+}
+
+// goal returns the sums of a metric.
+func (x *uniformSums) goal(metric string) *uniformGoal {
+	i := slices.IndexFunc(x.Goals, func(g uniformGoal) bool { return g.Metric == metric })
+	if i < 0 {
+		i = len(x.Goals)
+		x.Goals = append(x.Goals, uniformGoal{Metric: metric})
+	}
+	return &x.Goals[i]
+}
+
+// uniformView has the methods of an experiment that compare it with the uniform policy.
+type uniformView struct{ *experimentState }
+
+// closeVersion adds a version whose window has closed.
+func (x uniformView) closeVersion(c *cohort) {
+	r := &x.roster
+	if r.def.Objective == nil || r.def.Arms.Box != nil {
+		return
+	}
+	units, arms, covered := int64(0), 0, spreads(r.def, c)
+	for k, p := range c.Mixture {
+		units += c.Stats[k].Units
+		if p > 0 || (stopView{r}).planned(k) {
+			arms++
+			covered = covered && p > 0
+		}
+	}
+	if units == 0 {
+		return
+	}
+	if x.Uniform == nil {
+		x.Uniform = &uniformSums{}
+	}
+	u := x.Uniform
+	u.Units += units
+	if !covered {
+		return
+	}
+	u.Covered += units
+	for _, g := range r.def.Objective.Goals {
+		m := r.def.MetricIndex(g.Metric)
+		sums := u.goal(g.Metric)
+		centre := sums.centre(r, m)
+		if c.contextual && !c.Blind {
+			sums.addRows(c, m, r.def.Metrics[m].Default, arms, centre)
+		} else {
+			sums.add(c, m, arms, centre)
+		}
+	}
+}
+
+// spreads reports whether a version of the experiment gave each of its arms a share in every
+// context.
+func spreads(d *definition.Definition, c *cohort) bool {
+	return !c.contextual || c.Blind || d.Policy.Kind != policy.LinUCB || d.ExplorationFloor > 0
+}
+
+// centre returns the number c for the next version of a goal: the mean of the versions before, or
+// the middle of the metric's range, or 0.
+func (g *uniformGoal) centre(r *roster, metric int) float64 {
+	if g.Served.N > 0 {
+		return g.Served.Mean
+	}
+	low, high := r.lowest(metric), r.highest(metric)
+	if vec.IsFinite(low) && vec.IsFinite(high) {
+		return low + float64(0.5*(high-low))
+	}
+	return 0
+}
+
+// add adds the units of a version. It adds nothing if the sums would leave the range of float64.
+func (g *uniformGoal) add(c *cohort, metric, arms int, centre float64) {
+	next, fits := *g, true
+	merge := func(to *confseq.Sequence, s confseq.Sequence) {
+		merged, ok := to.Merged(s)
+		*to, fits = merged, fits && ok
+	}
+	for k, p := range c.Mixture {
+		s := &c.Stats[k].Metrics[metric]
+		if !(p > 0) || s.N == 0 {
+			continue
+		}
+		w := 1 / float64(float64(arms)*p)
+		merge(&next.Served, *s)
+		merge(&next.Uniform, affine(s, w, float64((1-w)*centre)))
+		merge(&next.Gain, affine(s, 1-w, -float64((1-w)*centre)))
+	}
+	if fits {
+		*g = next
+	}
+}
+
+// addRows adds the units of a version that decided by contexts.
+func (g *uniformGoal) addRows(c *cohort, metric int, missing *float64, arms int, centre float64) {
+	next := *g
+	for row, p := range c.Chance {
+		v, ok := c.Values[row*c.width+metric], c.Mask[row]&(1<<metric) != 0
+		if !ok && missing != nil {
+			v, ok = *missing, true
+		}
+		if !ok || !c.seen(row) || c.slot(row) == len(c.Mixture) || !(p > 0) {
+			continue
+		}
+		w := 1 / float64(float64(arms)*p)
+		for _, s := range []struct {
+			to *confseq.Sequence
+			v  float64
+		}{
+			{&next.Served, v},
+			{&next.Uniform, centre + float64(w*(v-centre))},
+			{&next.Gain, float64((1 - w) * (v - centre))},
+		} {
+			if s.to.Add(s.v) != nil {
+				return // the sums would leave the range of float64
+			}
+		}
+	}
+	*g = next
+}
+
+// affine returns the sequence of a·x + b for the observations x of s.
+func affine(s *confseq.Sequence, a, b float64) confseq.Sequence {
+	out := confseq.Sequence{N: s.N, Mean: float64(a*s.Mean) + b, M2: float64(a * a * s.M2)}
+	out.Low, out.High = float64(a*s.Low)+b, float64(a*s.High)+b
+	if a < 0 {
+		out.Low, out.High = out.High, out.Low
+	}
+	return out
+}
+
+// report returns the comparison with the uniform policy, nil without an objective or where
+// the points of a box come and go.
+func (x uniformView) report() *policy.UniformReport {
+	const alpha = 0.05
+	r := &x.roster
+	if r.def.Objective == nil || r.def.Arms.Box != nil {
+		return nil
+	}
+	out := &policy.UniformReport{Goals: []policy.UniformGoal{}}
+	u := x.Uniform
+	if u == nil {
+		u = &uniformSums{}
+	}
+	out.Units, out.Covered = u.Units, u.Covered
+	in := &guardInput{roster: r, inflation: x.guards.Returns.factor}
+	for _, g := range r.def.Objective.Goals {
+		m := r.def.MetricIndex(g.Metric)
+		i := slices.IndexFunc(u.Goals, func(s uniformGoal) bool { return s.Metric == g.Metric })
+		goal := policy.UniformGoal{Metric: g.Metric}
+		if i >= 0 && u.Goals[i].Served.N > 0 {
+			interval := func(s confseq.Sequence, low, high float64) policy.Interval {
+				d := deflate(s, in.inflated(m))
+				from, to := d.Interval(alpha, low, high)
+				return policy.Interval{Estimate: known(s.Mean), Low: known(from), High: known(to)}
+			}
+			s := &u.Goals[i]
+			goal.Served = interval(s.Served, r.lowest(m), r.highest(m))
+			goal.Uniform = interval(s.Uniform, math.Inf(-1), math.Inf(1))
+			goal.Gain = interval(s.Gain, math.Inf(-1), math.Inf(1))
+		}
+		out.Goals = append(out.Goals, goal)
+	}
+	return out
+}
