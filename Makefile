@@ -87,6 +87,11 @@ bandits: build ## all bandit algorithms on two and ten arms and against an adver
 	play ten --game bernoulli --means 0.4,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5 && \
 	play shifting --game shifting:gap=0.1 --dim 10 && cat dist/bandits/*.txt
 
+OBD ?= -data ../shared/data/obd
+.PHONY: obd
+obd: ## each estimator's value of the other policy on the Open Bandit data, with coverage over 1,000 resamples (OBD="-data DIR")
+	$(GO) run ./bandit/offpolicy/internal/obd $(OBD) -plot dist/bandits/obd.svg
+
 .PHONY: contextual
 contextual: ## three classification sets as contextual bandits (docs/contextual.md), some minutes (CONTEXTUAL="-orders 2 -sets letter")
 	$(GO) run ./play/internal/contexts $(CONTEXTUAL)

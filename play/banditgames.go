@@ -128,7 +128,9 @@ func newBanditSetting(o *BanditOptions) (*banditSetting, error) {
 		s.game, err = regret.SwitchingArms(arms, int(option("period")))
 	case "shifting":
 		s.problem = BanditProblem{Arms: arms, Limit: 1, Binary: true, Deviation: 0.5}
-		s.game, err = regret.ShiftingArms(arms, option("gap"))
+		if s.game, err = regret.ShiftingArms(arms, option("gap")); err == nil {
+			s.problem.Gaps = s.game.Means()
+		}
 	case "losses":
 		err = s.table(o.Losses)
 	default:

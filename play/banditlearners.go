@@ -24,8 +24,8 @@ type BanditProblem struct {
 	// σ: the losses minus their means are σ-subgaussian. Deviation is L/2 for other losses.
 	Independent bool
 	Deviation   float64
-	// Gaps are the mean losses above the lowest, nil if they are unknown. Bounds use them; of the
-	// algorithms only explore-then-commit does, to find its number of turns.
+	// Gaps are the mean losses above the lowest, the same in all rounds, nil if they change or are
+	// unknown. Bounds use them; of the algorithms only explore-then-commit does, for two arms.
 	Gaps []float64
 }
 
@@ -170,7 +170,7 @@ func tsallisLearners() []BanditEntry {
 			},
 		},
 		{
-			Name: "tsallis-inf", Bound: "L·(4·√(dT) + 1); also O(Σ ln T/Δ)", Knows: "L", Cost: "O(d)",
+			Name: "tsallis-inf", Bound: "L·(4·√(dT) + 1), Σ (4·ln T + 16)/Δ + …", Knows: "L", Cost: "O(d)",
 			Options: []oco.Option{{
 				Name: "reduced", Default: "0",
 				Help: "1 for the estimator of reduced variance, 0 for importance weights",
@@ -227,7 +227,13 @@ func makeTsallis(p BanditProblem, option func(string, float64) float64) (Contend
 		New: func() (regret.BanditPlayer, error) { return bandit.NewTsallisINF(p.Arms, estimator, p.Limit) },
 	}
 	if estimator == bandit.ImportanceWeighted {
-		c.Bound = func(n int) float64 { return bandit.TsallisINFBound(p.Arms, n, p.Limit) }
+		c.Bound = func(n int) float64 {
+			bound := bandit.TsallisINFBound(p.Arms, n, p.Limit)
+			if p.Gaps != nil {
+				bound = min(bound, bandit.TsallisINFGapBound(p.Gaps, n, p.Limit))
+			}
+			return bound
+		}
 	}
 	return c, nil
 }

@@ -44,7 +44,7 @@ func allFitting(t *testing.T, game string) []string {
 // regret is within the bound, where the theory has one, at the end and at every point of the curve,
 // up to 4 standard errors.
 func TestBanditBoundsHold(t *testing.T) {
-	runs, rounds := testsize.Of(2000, 40), testsize.Of(3000, 600)
+	runs, rounds := testsize.Of(1000, 40), testsize.Of(1000, 600)
 	bounds := 0
 	for _, c := range []BanditOptions{
 		{Game: "bernoulli"},

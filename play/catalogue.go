@@ -129,10 +129,9 @@ type LearnerInfo struct {
 	Games []string
 }
 
-// Learners lists the learners that have names, with the games that they can play: those of oco, the
-// randomized forms of those of expert advice, and the bandit algorithms of [RunBandits], which have
-// the kind "bandit" and no Make. Each game has its default options and a known horizon; those of
-// data have losses of 0 or 1.
+// Learners lists the learners that have names, those of oco and the randomized forms of those of
+// expert advice, with the games that they can play: each game with its default options and a known
+// horizon.
 func Learners() ([]LearnerInfo, error) {
 	c, err := newCatalogue(nil, nil)
 	if err != nil {
@@ -146,6 +145,13 @@ func Learners() ([]LearnerInfo, error) {
 	for _, e := range c.learners {
 		all = append(all, LearnerInfo{Entry: e, Games: c.fitting(Spec{Name: e.Name}, arenas)})
 	}
+	return all, nil
+}
+
+// Bandits lists the bandit algorithms of [RunBandits], as Learners does: their kind is "bandit",
+// and they have no Make. They play the games of data if these have losses of 0 or 1.
+func Bandits() []LearnerInfo {
+	all := []LearnerInfo{}
 	for _, b := range banditLearners() {
 		e := oco.Entry{
 			Name: b.Name, Kind: "bandit", Bound: b.Bound, Knows: b.Knows, Cost: b.Cost, Options: b.Options,
@@ -153,5 +159,5 @@ func Learners() ([]LearnerInfo, error) {
 		}
 		all = append(all, LearnerInfo{Entry: e, Games: banditFits(&b)})
 	}
-	return all, nil
+	return all
 }

@@ -25,6 +25,14 @@
 // [Summarize] summarizes the runs of each learner: means, standard errors and the largest share of
 // the bound that was used.
 //
+// # Bandits
+//
+// [RunBandits] does the same for bandit algorithms, which see only the loss of the arm that they
+// pull. [Bandits] lists them, and [BanditGames] their games: losses with given means, adversaries,
+// the losses of a file, the decisions of a log. A [BanditResult] has the mean pseudo-regret over
+// the runs with its standard error, the theorem's bound of the expected regret and the lower bound
+// of Lai and Robbins.
+//
 // # User-defined learners and games
 //
 // Anything with the three methods of oco.Learner can be a learner, and anything that implements

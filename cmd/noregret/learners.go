@@ -67,7 +67,7 @@ func (a *app) listLearners(asJSON bool) error {
 	var list []entry
 	g := table{left: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true}}
 	g.add("learner", "kind", "bound", "knows", "cost of a round", "options")
-	for _, i := range infos {
+	for _, i := range append(infos, play.Bandits()...) {
 		e := entry{i.Name, i.Kind, i.Games, i.Bound, i.Knows, i.Cost, []optionJSON{}, i.Source}
 		var names []string
 		for _, o := range i.Options {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -47,7 +48,8 @@ Its format is recognised by its first line, or given by --format:
   export  what "noregret log export" prints; --experiment and --metric choose among several
 
 Arms are numbered from 0; those of an export have names. The number of arms is read off the log,
-which takes one more pass, unless --arms gives it. Standard input is read once: give --arms.`
+which takes one more pass, unless --arms gives it. Standard input and pipes are read once: give
+--arms.`
 
 // addFlags declares the flags.
 func (l *logFlags) addFlags(f *pflag.FlagSet) {
@@ -77,6 +79,39 @@ type logFacts struct {
 	ranged        bool     // there is a declared range
 	rows, skipped int64
 	targets       bool // every row has the probabilities of a target policy
+	surveyed      bool // the log has been read once, by survey
+}
+
+// mostArms is the largest number of arms that is read off a log: a larger number is a mistake.
+const mostArms = 1 << 20
+
+// survey finds out what a command must know before it reads the log: the number of arms, and the
+// names and the range of an export. It reads the log once, unless --arms gives all of that.
+func (a *app) survey(ctx context.Context, l *logFlags, path string) (*logFacts, error) {
+	once := path == stdName
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		once = true
+	}
+	if once && (l.arms == 0 || l.format == formatExport) {
+		return nil, noregret.Errorf(noregret.Usage, "--arms",
+			"standard input or a pipe is read once: give the number of arms, and an export as a file")
+	}
+	if once || l.arms > 0 && l.format != formatAuto && l.format != formatExport {
+		return &logFacts{arms: l.arms}, nil
+	}
+	facts, err := a.eachRow(ctx, l, path, func(*offpolicy.Row) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	facts.arms, facts.surveyed = max(facts.arms, 1), true
+	return facts, nil
+}
+
+// withArms returns the flags with a number of arms.
+func (l *logFlags) withArms(arms int) *logFlags {
+	out := *l
+	out.arms = arms
+	return &out
 }
 
 // open opens a file, or standard input for "-", and decompresses it.
@@ -121,8 +156,8 @@ func (a *app) eachRow(ctx context.Context, l *logFlags, path string, each func(r
 		}
 		facts.rows++
 		p.Update(facts.rows)
-		if l.arms == 0 {
-			facts.arms = max(facts.arms, row.Arm+1, len(row.Propensities), len(row.Target))
+		if n := max(row.Arm+1, len(row.Propensities), len(row.Target)); l.arms == 0 && n <= mostArms {
+			facts.arms = max(facts.arms, n)
 		}
 		facts.targets = facts.targets && len(row.Target) > 0
 		if err := each(&row); err != nil {

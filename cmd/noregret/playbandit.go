@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 
@@ -34,13 +33,14 @@ than the one drawn are passed over). --runs R plays R independent runs, on all c
 result for any number of them. The regret is the mean over the runs of the pseudo-regret, the sum
 over the arms of pulls times gap, where the gap is the mean loss above the lowest; in games without
 means it is the mean of the realized regret, the loss beyond that of the best arm in hindsight. The
-bound is the theorem's for the expected regret, and "lower" is the bound of Lai and Robbins, c·ln T,
-which no good algorithm stays below as T grows. In the game replay the means are those of the log.
+bound is the theorem's for the expected regret, and "lower" is the bound of Lai and Robbins, which
+no good algorithm stays below as T grows. In the game replay the means are those of the log.
 
 For bandit games the list of --json has the same keys, and regret_error, realized_regret,
 realized_regret_error, lower_bound, means, runs, mean_rounds and pulls. learner_loss and
 comparator_loss, the loss of the best arm in hindsight, are means over the runs. Each point of the
-curve has the ends low and high of a band of 95 %. --summary changes nothing: all figures are means.`
+curve has the ends low and high of a band of 95 %. --summary changes nothing: all figures are
+means.`
 
 func (b *banditFlags) addFlags(f *pflag.FlagSet) {
 	b.sd, b.rewards, b.flags = 1, []float64{0, 1}, f
@@ -67,10 +67,7 @@ func (b *banditFlags) validate(game string) error {
 				strings.Join(f.games, " and "))
 		}
 	}
-	if len(b.rewards) != 2 || !(b.rewards[0] < b.rewards[1]) || math.IsInf(b.rewards[1]-b.rewards[0], 0) {
-		return noregret.Errorf(noregret.Usage, "--rewards", "%v: want two numbers, the lower one first", b.rewards)
-	}
-	return nil
+	return checkRewards(b.rewards)
 }
 
 // runBandits plays bandit algorithms.

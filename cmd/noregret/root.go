@@ -130,6 +130,8 @@ func newRootCommand(a *app) *cobra.Command {
 		newInspectCommand(a),
 		newCompareCommand(a),
 		newPlayCommand(a),
+		newEvaluatePolicyCommand(a),
+		newDoctorCommand(a),
 		newPlanCommand(a),
 		newSimulateCommand(a),
 		newLearnersCommand(a),

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/bandit/offpolicy"
+)
+
+// doctorOptions are the flags of "noregret doctor".
+type doctorOptions struct {
+	outputOptions
+	log          *logFlags
+	rewards      []float64
+	shares       string
+	alpha        float64
+	minEffective float64
+	clockSlack   time.Duration
+	recentIDs    int
+	flags        *pflag.FlagSet
+}
+
+const doctorLong = `Look for what is wrong with a log of decisions, before anything is estimated from it. Wrong
+propensities make every estimate wrong, and little in an estimate shows it.
+
+` + logHelp + `
+
+The findings about rows are: bad-arm (one that does not exist: give --arms), impossible-arm (chosen
+with the probability 0), bad-propensity (outside (0, 1], or another one than in the row's list),
+bad-probabilities (not one for each arm, or without the sum 1), bad-reward (outside --rewards),
+duplicate-id and clock-back (earlier than the row before by more than --clock-slack). Those about
+the log are: few-effective (an effective sample size below --min-effective, for the rows' target
+policy, else for the uniform one), mean-weight (a mean weight that cannot be 1) and
+sample-ratio-broken (counts of arms that do not fit the probabilities of all arms, which the rows
+hold or --shares gives). The last two are tests that may be looked at after every row, with the
+probability --alpha of a false alarm each.
+
+The exit status is 0 for a sound log, and 3 if there is a finding. With --json the output is {log,
+format, rows, skipped, arms, counts, effective_rows, mean_weight, largest_weight, ratio_rows,
+ratio_p, healthy, findings}, and each finding is {kind, rows, first, message}; first is the number
+of the first such row, 0 for a finding about the log.`
+
+// newDoctorCommand makes "noregret doctor".
+func newDoctorCommand(a *app) *cobra.Command {
+	d := offpolicy.DefaultDoctorOptions(1)
+	return newCommand(a, &cobra.Command{
+		Use:   "doctor LOG",
+		Short: "Look for what is wrong with a log of decisions",
+		Long:  doctorLong,
+		Example: `  noregret doctor decisions.csv
+
+  # A log of three arms that were drawn with equal probabilities
+  noregret doctor --arms 3 --shares uniform decisions.jsonl
+
+  # In a script
+  noregret doctor --json decisions.dsjson.gz >findings.json || echo "do not use this log"`,
+		Args: oneLog,
+	}, &doctorOptions{
+		log: newLogFlags(), rewards: []float64{d.Low, d.High}, alpha: d.Alpha, minEffective: d.MinEffective,
+		clockSlack: d.ClockSlack, recentIDs: d.RecentIDs,
+	})
+}
+
+// AddFlags implements options.
+func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
+	o.outputOptions.AddFlags(f)
+	o.log.addFlags(f)
+	o.flags = f
+	f.Float64SliceVar(&o.rewards, "rewards", o.rewards,
+		"lowest and highest reward; an export has its own range if the definition has one")
+	f.StringVar(&o.shares, "shares", o.shares,
+		"probabilities of the arms in rows without their own: uniform, or a JSON file as for evaluate-policy")
+	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability of a false alarm of each test, between 0 and 1")
+	f.Float64Var(&o.minEffective, "min-effective", o.minEffective, "least effective sample size")
+	f.DurationVar(&o.clockSlack, "clock-slack", o.clockSlack, "by how much a row may be earlier than the one before")
+	f.IntVar(&o.recentIDs, "recent-ids", o.recentIDs,
+		"identifiers among which duplicates are looked for, 50 bytes each")
+}
+
+// Validate implements options.
+func (o *doctorOptions) Validate() error {
+	switch {
+	case !(o.alpha > 0 && o.alpha < 1):
+		return outOfRange("--alpha", o.alpha, "a number between 0 and 1")
+	case !(o.minEffective >= 0):
+		return outOfRange("--min-effective", o.minEffective, "at least 0")
+	case o.clockSlack < 0:
+		return outOfRange("--clock-slack", o.clockSlack, "at least 0")
+	case o.recentIDs < 0:
+		return outOfRange("--recent-ids", o.recentIDs, "at least 0")
+	}
+	if err := checkRewards(o.rewards); err != nil {
+		return err
+	}
+	return o.log.validate()
+}
+
+// findingJSON is a finding as --json prints it.
+type findingJSON struct {
+	Kind    offpolicy.Kind `json:"kind"`
+	Rows    int64          `json:"rows"`
+	First   int64          `json:"first"`
+	Message string         `json:"message"`
+}
+
+// doctorReport is what --json prints.
+type doctorReport struct {
+	Log       string        `json:"log"`
+	Format    string        `json:"format"`
+	Rows      int64         `json:"rows"`
+	Skipped   int64         `json:"skipped"`
+	Arms      int           `json:"arms"`
+	Counts    []int64       `json:"counts"`
+	Effective number        `json:"effective_rows"`
+	Mean      number        `json:"mean_weight"`
+	Largest   number        `json:"largest_weight"`
+	RatioRows int64         `json:"ratio_rows"`
+	RatioP    number        `json:"ratio_p"`
+	Healthy   bool          `json:"healthy"`
+	Findings  []findingJSON `json:"findings"`
+}
+
+// Run implements options.
+func (o *doctorOptions) Run(ctx context.Context, a *app, args []string) error {
+	facts, err := a.survey(ctx, o.log, args[0])
+	if err != nil {
+		return err
+	}
+	options := offpolicy.DefaultDoctorOptions(facts.arms)
+	options.Low, options.High = o.rewards[0], o.rewards[1]
+	if facts.ranged && !o.flags.Changed("rewards") {
+		options.Low, options.High = facts.low, facts.high
+	}
+	options.Alpha, options.MinEffective = o.alpha, o.minEffective
+	options.ClockSlack, options.RecentIDs = o.clockSlack, o.recentIDs
+	if options.Shares, err = o.readShares(a, facts); err != nil {
+		return err
+	}
+	doctor, err := offpolicy.NewDoctor(options)
+	if err != nil {
+		return err
+	}
+	again, err := a.eachRow(ctx, o.log.withArms(facts.arms), args[0], func(r *offpolicy.Row) error {
+		doctor.Add(r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if again.rows == 0 {
+		return noregret.BadInputf(args[0], "no decision: at least one is required")
+	}
+	report := reportOf(doctor.Report())
+	report.Log, report.Format, report.Skipped, report.Arms = args[0], again.format, again.skipped, facts.arms
+	if o.json {
+		err = writeJSON(a.stdout, report)
+	} else {
+		err = writeDoctorReport(a.stdout, &report)
+	}
+	if err != nil || report.Healthy {
+		return err
+	}
+	return noregret.BadInputf(args[0], "%s", count(len(report.Findings), "finding", "findings"))
+}
+
+// readShares returns the probabilities that --shares names, nil for none.
+func (o *doctorOptions) readShares(a *app, facts *logFacts) ([]float64, error) {
+	if o.shares == "" {
+		return nil, nil
+	}
+	p := make([]float64, facts.arms)
+	if o.shares == "uniform" {
+		for k := range p {
+			p[k] = 1 / float64(len(p))
+		}
+		return p, nil
+	}
+	text, err := a.readFile(o.shares)
+	if err != nil {
+		return nil, err
+	}
+	return p, readPolicy(o.shares, text, p, facts)
+}
+
+func reportOf(r offpolicy.Report) doctorReport {
+	out := doctorReport{
+		Rows: r.Rows, Counts: r.Counts, Effective: number(r.Weights.Effective), Mean: number(r.Weights.Mean),
+		Largest: number(r.Weights.Largest), RatioRows: r.RatioRows, RatioP: number(r.RatioP), Healthy: r.Healthy(),
+		Findings: []findingJSON{},
+	}
+	for _, f := range r.Findings {
+		out.Findings = append(out.Findings, findingJSON(f))
+	}
+	return out
+}
+
+// writeDoctorReport prints the report as text.
+func writeDoctorReport(w io.Writer, r *doctorReport) error {
+	rows := strconv.FormatInt(r.Rows, 10)
+	if r.Skipped > 0 {
+		rows += fmt.Sprintf(" and %d skipped", r.Skipped)
+	}
+	ratio := "no row has the probabilities of all arms; if they are the same in all rows, give --shares"
+	if r.RatioRows > 0 {
+		ratio = fmt.Sprintf("p = %s on %d rows", digits(r.RatioP, 3), r.RatioRows)
+	}
+	if err := keyValues(w,
+		"log", r.Log+", "+r.Format,
+		"rows", rows,
+		"arms", fmt.Sprintf("%d, with %d to %d rows each", r.Arms, slices.Min(r.Counts), slices.Max(r.Counts)),
+		"effective rows", short(math.Round(float64(r.Effective))),
+		"weights", fmt.Sprintf("mean %s, largest %s", fourDigits(r.Mean), fourDigits(r.Largest)),
+		"counts of arms", ratio,
+	); err != nil {
+		return err
+	}
+	if r.Healthy {
+		_, err := fmt.Fprintln(w, "the log is sound")
+		return err
+	}
+	g := table{left: map[int]bool{3: true}}
+	g.add("\nfinding", "rows", "first", "what")
+	for _, f := range r.Findings {
+		first := "-"
+		if f.First > 0 {
+			first = strconv.FormatInt(f.First, 10)
+		}
+		g.add(string(f.Kind), strconv.FormatInt(f.Rows, 10), first, f.Message)
+	}
+	return g.write(w)
+}
