@@ -80,11 +80,13 @@ const (
 	noSpread
 	noBudget
 	noCandidates
+	noFew
 )
 
 var ruleNames = []string{
-	"segments", "skew", "joint", "uneven", "dispersion", "trust", "reconcile",
-	"bisection", "spread", "budget", "candidates",
+	"segments", "skew", "joint", "uneven", "dispersion", "trust", "reconcile", "outlier",
+	"proportion", "blocks",
+	"bisection", "spread", "budget", "candidates", "few",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -113,6 +115,10 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	dispersion  the scatter between rounds raises the known variances of units
 //	trust       the pooled variance counts for at most a multiple of an arm's own
 //	reconcile   differences from the control are those within rounds where means are at odds with them
+//	outlier     an arm that is far off in a round is left out of what the others are compared with
+//	proportion  rates that follow a level together do so in proportion
+//	blocks      changes are looked for in blocks of 32, 64, ... rounds
+//	few         arms of fewer than three groups get a share of their own where nothing is promised
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {
 		if name == rule {

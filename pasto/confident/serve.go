@@ -109,7 +109,7 @@ func (l *Learner) unknown(k int) float64 {
 		}
 	case l.model.Rounds(k) == 0:
 		return 1
-	case s.AllObserved && l.model.Groups(k) < fewGroups:
+	case s.AllObserved && l.model.Groups(k) < fewGroups && l.options.has(noFew):
 		return 0.5
 	}
 	return 0

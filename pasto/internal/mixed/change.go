@@ -129,7 +129,7 @@ func (e *Model) signOfChange(x *armRound) float64 {
 		if d.Rounds[k]-float64(d.length(k)) >= segment && segments {
 			compare(i, d.SegmentMean[j], d.SegmentWeight[k], d.SegmentRaw[j], d.SegmentSize[k])
 		}
-		if d.length(k) == segment && d.Rounds[k]-d.BlockRounds[k] >= segment {
+		if d.length(k) == segment && d.Rounds[k]-d.BlockRounds[k] >= segment && e.has(NoBlocks) {
 			compare(i, d.BlockMean[j], d.BlockWeight[k], d.BlockRaw[j], d.BlockSize[k])
 		}
 	}

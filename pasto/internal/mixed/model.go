@@ -29,6 +29,9 @@ const (
 	NoDispersion                   // the scatter between rounds does not raise known variances
 	NoTrust                        // the pooled variance counts whatever an arm's own is
 	NoReconcile                    // means hold whatever comparisons within rounds say
+	NoOutlier                      // an arm that is far off in a round counts for the others
+	NoProportion                   // values that follow a level together do so by the same amount
+	NoBlocks                       // changes are looked for in the last 16 rounds only
 	NextRule                       // the first that is not a rule of the model
 )
 

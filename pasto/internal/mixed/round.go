@@ -193,7 +193,7 @@ func (r *roundSums) adjustMetric(s *moments, i int, total float64, positive bool
 			worst, most = a, v
 		}
 	}
-	if worst < 0 {
+	if worst < 0 || s.rules&NoOutlier != 0 {
 		return
 	}
 	out := &r.arms[worst]
@@ -222,7 +222,7 @@ func (r *roundSums) adjustArm(s *moments, x *armRound, sum references, i int, ev
 		if more = max(sum.missed, 0) / x.others / x.others; !even && x.known {
 			more /= x.sigma[i]
 		}
-		if positive && x.known && base > 0 {
+		if positive && x.known && base > 0 && s.rules&NoProportion == 0 {
 			off = float64(off * (mean / base))
 		}
 		x.adjusted[i] -= off

@@ -258,17 +258,18 @@ func scenes() []scene {
 		uniform("hard 100 arms", 100, 3, false, world{
 			goals: goals(true, .3, .3), sd: rows(100, 5, 5, 5), groups: 10, rounds: 4096, broken: 1,
 		}),
-		service("small control", 2000, .2, 1),
-		service("service", 20_000, 0, 1),
-		service("clustered units", 20_000, 0, 6),
+		service("small control", 2000, .2, 1, .3),
+		service("service", 20_000, 0, 1, .3),
+		service("clustered units", 20_000, 0, 6, .3),
+		service("rates apart", 20_000, 0, 1, 3),
 	}
 }
 
 // service is a scene of Bernoulli rates with a control arm, a hard relative guardrail and a level
 // that follows a season; its score is the served gain, in units of the control's gain, less one for
 // each round in which what is served breaks the guardrail. Groups scatter by clusters times the
-// variance of independent units.
-func service(name string, units int, share, clusters float64) scene {
+// variance of independent units, and arms gain up to lift times the control's rate.
+func service(name string, units int, share, clusters, lift float64) scene {
 	options := func() confident.Options {
 		o := confident.DefaultOptions()
 		o.Control, o.Share = 0, share
@@ -285,7 +286,7 @@ func service(name string, units int, share, clusters float64) scene {
 		}
 		x, y := []float64{.05}, []float64{.05}
 		for range 4 {
-			x, y = append(x, .05*(1+.3*r.Float64())), append(y, .05*(1-.2*r.Float64()))
+			x, y = append(x, .05*(1+lift*r.Float64())), append(y, .05*(1-.2*r.Float64()))
 		}
 		l, err := confident.New(g, len(x), o)
 		if err != nil {
