@@ -78,7 +78,7 @@ func (t betaTail) cut(ln float64) float64 {
 
 // apart reports whether at most the mass exp(−ln) is more than gap below the mean.
 func (t betaTail) apart(gap, ln float64) bool {
-	return gap > 0 && float64(gap*gap) >= 2*ln*(t.variance+float64(t.skew*gap/3))
+	return gap > 0 && float64(gap*gap) >= 2*ln*(t.variance+float64(float64(t.skew*gap)/3))
 }
 
 // betaBelow is the mass of Beta(1 + a, 1 + b) below x, for x below the mode: with f the density,
@@ -90,7 +90,7 @@ func betaBelow(a, b int, x float64) float64 {
 	p, n := float64(a)+1, float64(a)+float64(b)+1
 	sum, term := 1.0, 1.0
 	for i := 1.0; term > 1e-17*sum; i++ {
-		term *= float64(x * (n + i) / (p + i))
+		term = float64(term * float64(x*(n+i)/(p+i)))
 		sum += term
 	}
 	return float64(betaDensity(a, b, x)*float64(x*(1-x))) / p * sum

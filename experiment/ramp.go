@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"slices"
 	"time"
 
 	"github.com/noregret/noregret/experiment/definition"
@@ -55,14 +56,35 @@ func (x ramp) waits(now int64) (texts []string) {
 		dilute(p, rampShare(x.roster.def, x.Ramp.Stage+1), x.roster.Control)
 		in := x.guardInput(false)
 		for i := range x.roster.def.Guardrails {
-			if b := x.guards.slack(in, i, p, nil); !(b.low >= 0) {
+			if !x.guards.shown(in, i, p) {
 				texts = append(texts, "guardrail "+x.roster.def.Guardrails[i].Metric+": the mixture of the next "+
-					"stage is "+
-					"not shown to hold it")
+					"stage is not shown to hold it")
 			}
 		}
 	}
 	return texts
+}
+
+// shown reports whether a mixture is shown to hold guardrail i. Arms without any bound are left out
+// if they have no more than [shrinkAllowance] together: those of few units would keep a ramp from
+// the units by which they would get a bound.
+func (x *guards) shown(in *guardInput, i int, p []float64) bool {
+	b := x.slack(in, i, p, nil)
+	if b.low >= 0 {
+		return true
+	}
+	rest, aside := slices.Clone(p), 0.0
+	for _, k := range b.open {
+		aside += rest[k]
+		rest[k] = 0
+	}
+	if !(aside > 0 && aside <= shrinkAllowance) {
+		return false
+	}
+	for k := range rest {
+		rest[k] /= 1 - aside
+	}
+	return x.slack(in, i, rest, nil).low >= 0
 }
 
 // step begins the next stage if its gates are open.

@@ -187,7 +187,7 @@ func (l *Learner) intervals(arm int) {
 			continue
 		}
 		if l.s.Count[arm] == 0 {
-			mean = m.Lower + (m.Upper-m.Lower)/2
+			mean = m.Lower + float64((m.Upper-m.Lower)/2)
 		}
 		half := float64(width * (m.Upper - m.Lower) * m.Direction.Sign()) // towards the good end
 		bad := min(max(mean-half, m.Lower), m.Upper)
