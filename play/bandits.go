@@ -75,7 +75,7 @@ func (r *BanditResult) Ratio() float64 { return r.Regret().Mean / r.Bound }
 // result without a bound holds, and so does a single run, whose regret may exceed the expected one.
 func (r *BanditResult) Holds() bool {
 	v := r.Regret()
-	return !(v.Mean-4*v.StandardError > r.Bound*(1+1e-9))
+	return !(v.Mean-float64(4*v.StandardError) > r.Bound*(1+1e-9))
 }
 
 // RunBandits plays bandit algorithms in a game, each in the same runs, and returns one result for
