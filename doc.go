@@ -28,7 +28,8 @@
 //   - pasto/optimum computes certified optima where the means are known.
 //   - pasto/confident is the learner that the service uses by default; pasto/ascent holds the
 //     stochastic gradient methods of the literature; pasto/box learns in a box of continuous
-//     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name.
+//     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name;
+//     pasto/optimistic plays bandits under hard guardrails.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
 //     bandit/offpolicy estimates the value of a policy from decisions that another one made.
 //     bandit/contextual learns which arm is best in a context.

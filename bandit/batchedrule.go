@@ -175,7 +175,7 @@ func (q *bestOf) probabilities() bool {
 	q.points = append(q.points[:0], floor)
 	for k, m := range q.mean {
 		for i := range bestOfSteps + 1 {
-			z := float64(2*bestOfTail*i)/bestOfSteps - bestOfTail
+			z := float64(float64(2*bestOfTail*i)/bestOfSteps) - bestOfTail
 			if x := m + float64(z*q.err[k]); x > floor {
 				q.points = append(q.points, x)
 			}
@@ -189,7 +189,7 @@ func (q *bestOf) probabilities() bool {
 	for i := range len(q.points) - 1 {
 		a, b := q.points[i], q.points[i+1]
 		q.fill(q.next, b)
-		q.fill(q.middle, a+(b-a)/2)
+		q.fill(q.middle, a+float64((b-a)/2))
 		product := 1.0
 		for k, v := range q.middle {
 			q.left[k] = product

@@ -54,7 +54,8 @@ func (c *closedForm) farthest(metric int, n float64) float64 {
 		}
 	}
 	_, most := c.d.Metrics[metric].Counted()
-	return min(float64(e.Mean / *e.Rate * portable.Exp(float64(*e.Sigma*high)-float64(*e.Sigma**e.Sigma)/2)), most)
+	return min(float64(e.Mean / *e.Rate * portable.Exp(float64(*e.Sigma*high)-float64(0.5*float64(*e.Sigma**e.Sigma)))),
+		most)
 }
 
 // width returns the width of the range of one observation, +Inf without one.

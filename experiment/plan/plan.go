@@ -189,7 +189,7 @@ func lognormal(e *definition.Expectation, m *definition.Metric) (first, second f
 	}
 	_, most := m.Counted()
 	// The logarithm of the cap in standard deviations above the logarithm's mean.
-	z := (portable.Log(most/size) + float64(sigma*sigma)/2) / sigma
+	z := (portable.Log(most/size) + float64(0.5*float64(sigma*sigma))) / sigma
 	above := stat.NormalBelow(-z)
 	first = float64(first*stat.NormalBelow(z-sigma)) + float64(most*above)
 	second = float64(second*stat.NormalBelow(z-float64(2*sigma))) + float64(float64(most*most)*above)

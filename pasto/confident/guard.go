@@ -20,6 +20,8 @@ const (
 	leastAnchor = 0.1
 	// Below fewGroups an arm's scatter says little.
 	fewGroups = 3
+	// spreadShare is the largest share that is spread over all arms where nothing is promised.
+	spreadShare = 0.15
 	// settledShare is the part of the exploration that ends where p⁺ is the control arm.
 	settledShare = 0.75
 	// fewArms is the number of arms up to which a promise is renewed in each round.

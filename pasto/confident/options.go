@@ -25,9 +25,9 @@ const (
 // mixture promises beyond the cautious one, as a part of the range of the objective over the arms,
 // and 1 at most.
 type Exploration struct {
-	// Share is the largest share, from 0 to 1, of what explores in what is served: half of it goes
-	// to all arms and half to those of the optimistic mixture. Where hard guardrails are promised
-	// the share is half of Share·w².
+	// Share is the largest share, from 0 to 1, of what explores in what is served: half of
+	// it, at most 0.15, goes to all arms, and the rest to those of the optimistic mixture. Where
+	// hard guardrails are promised the share is half of Share·w², and half of it goes to all arms.
 	Share float64
 	// Decay scales the share where nothing is promised: it is min(Share, Decay·w^⅔). A w that falls
 	// like 1/√t lets it fall like 1/t^⅓.
@@ -108,9 +108,9 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	skew        the test for changes allows for skewed metrics
 //	joint       what the arms of a round have in common cancels in their comparison
 //	uneven      optimism goes by an arm's own scatter where that is far above the pooled one
-//	spread      half of what explores goes to all arms alike
+//	spread      half of what explores goes to all arms alike, at most 0.15 where nothing is promised
 //	budget      exploration under a promise gives an arm less, the more slack a unit of it takes
-//	candidates  half of what explores goes to the arms of the optimistic mixture, and it is less
+//	candidates  the rest of what explores goes to the arms of the optimistic mixture, and it is less
 //	            under a promise where that is the control arm
 //	dispersion  the scatter between rounds raises the known variances of units
 //	trust       the pooled variance counts for at most a multiple of an arm's own

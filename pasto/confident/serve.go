@@ -61,6 +61,9 @@ func (l *Learner) mix() {
 	base, share, floor := s.Down, l.exploredShare(), o.Floor
 	if l.promised() {
 		base, floor = s.Safe, 0
+	} else if o.has(noSpread) {
+		spread := min(float64(0.5*share), spreadShare)
+		floor, share = max(floor, spread), share-spread
 	}
 	total, unknown := 0.0, 0.0
 	for k := range p {
@@ -145,16 +148,16 @@ func (l *Learner) exploredShare() float64 {
 	return float64(0.5 * o.Share * w * w)
 }
 
-// explored is the weight of arm k in what explores: half of it goes to all arms and half to those
-// of p⁺. Where hard guardrails are promised an arm has less, the more of the control's slack a unit
-// of it takes.
+// explored is the weight of arm k in what explores: it goes to the arms of p⁺. Where hard
+// guardrails are promised half of it goes to all arms, and an arm has less, the more of the
+// control's slack a unit of it takes.
 func (l *Learner) explored(k int) float64 {
 	s, guards := &l.s, len(l.guards)
 	if !s.Active[k] || l.promised() && (k == l.options.Control || l.guard.isUnbounded(k)) {
 		return 0
 	}
 	weight, need := 0.0, 0.0
-	if l.options.has(noSpread) || l.model.Rounds(k) == 0 {
+	if l.promised() && l.options.has(noSpread) {
 		weight = 0.5
 	}
 	if l.model.Rounds(k) == 0 {
