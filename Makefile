@@ -70,8 +70,8 @@ pasto-ablation: ## the special rules of the default learner, switched off one at
 	$(GO) run ./pasto/scenario/internal/ablation $(ABLATION)
 
 .PHONY: pasto-cost
-pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 14 GB), and 1,000 runs of scenario b
-	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...
+pasto-cost: build ## ns per round and arm with allocations, up to 1e7 numbers (NOREGRET_FULL=huge: 1e6 arms with 100 metrics, 14 GB), and 1,000 runs of scenario b
+	NOREGRET_FULL=$${NOREGRET_FULL:-1} $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...
 	time bin/noregret simulate b --progress quiet
 
 # BANDIT_RUNS=50 is a quick look; 1,000 runs take some 15 minutes on two cores.
