@@ -100,10 +100,7 @@ round: {length: 5m, min_units: 1}
 func TestExport(t *testing.T) {
 	r, rng := newRecorder(t), random.New(3, "export")
 	def := r.define(exportDef)
-	type decision struct {
-		token policy.Token
-		at    time.Time
-	}
+	type decision struct{ token policy.Token }
 	var open []decision
 	items := func(kind string, ds []decision, metrics func() map[string]float64) {
 		p := experiment.UnitsEvent{Experiment: "shop"}
