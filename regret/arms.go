@@ -165,7 +165,7 @@ func ShiftingArms(arms int, gap float64) (Arms, error) {
 		s.gaps[i] = gap
 	}
 	length := 1.6
-	for start := 1; start < 1<<52; length = float64(length * 1.6) {
+	for start := 1; start < min(1<<52, math.MaxInt/2); length = float64(length * 1.6) {
 		start += int(math.Ceil(length))
 		s.starts = append(s.starts, start)
 	}
