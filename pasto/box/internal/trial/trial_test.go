@@ -15,7 +15,7 @@ import (
 func TestSurfaceAgainstPeer(t *testing.T) {
 	testsize.NoRace(t)
 	runs := testsize.Of(8, 2)
-	for d := 1; d <= testsize.Of(3, 2); d++ {
+	for d := 1; d <= testsize.Of(3, 1); d++ {
 		var deployed, served, broken [2]float64
 		n := float64(runs * len(trial.Kinds))
 		for kind := range trial.Kinds {
