@@ -65,6 +65,10 @@ ARENA ?= --runs 100
 pasto-arena: ## the default and its peers on families of users' problems, same draws for all, some minutes (ARENA="--runs 20 --families week")
 	@$(GO) run ./pasto/arena/internal/run $(ARENA)
 
+.PHONY: pasto-drift
+pasto-drift: ## ways to forget on worlds whose means change, beside none and oracles, 200 runs, some minutes (DRIFT="--runs 20")
+	@$(GO) run ./pasto/arena/internal/run --drift $(or $(DRIFT),--runs 200)
+
 .PHONY: pasto-ablation
 pasto-ablation: ## the special rules of the default learner, switched off one at a time (ABLATION="-runs 20"), half an hour
 	$(GO) run ./pasto/scenario/internal/ablation $(ABLATION)
@@ -177,7 +181,7 @@ portable: ## check that no learner, measure, loss or generator has a fused opera
 	@code=$$(GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='github.com/noregret/noregret/...=-S' ./... 2>&1) || \
 		{ echo "the build for arm64 failed"; exit 1; }; \
 	found=$$(grep -E '\sFN?M(ADD|SUB)[DS]\s' <<<"$$code" | grep -oE '[a-z_/]+\.go:[0-9]+' | \
-		grep -E '/(convex|loss|oco|regret|experts|bandit|contextual|offpolicy|play|pasto|optimum|optimistic|mixed|ascent|confident|single|box|trial|round|scenario|arena|experiment|plan|definition|policy|confseq|changepoint|classify|measure|dataset|synth|random|portable|vec|linalg|stat|simplex|optimize|compensated)/[a-z_]+\.go' | sort -u | \
+		grep -E '/(convex|loss|oco|regret|experts|bandit|contextual|offpolicy|play|pasto|optimum|optimistic|mixed|ascent|confident|single|box|trial|round|scenario|arena|experiment|plan|definition|policy|confseq|changepoint|drift|dp|audit|private|study|aggregate|released|forget|printed|papers|classify|measure|dataset|synth|random|portable|vec|linalg|stat|simplex|optimize|compensated)/[a-z_]+\.go' | sort -u | \
 		while IFS=: read -r f n; do sed -n "$${n}p" "$$f" | grep -q 'math\.FMA(' || echo "$$f:$$n"; done); \
 	if [ -n "$$found" ]; then echo "fused operations (wrap the product in float64()):"; echo "$$found"; exit 1; fi
 
@@ -196,6 +200,12 @@ same-bytes: build ## train on arm64 under qemu-aarch64 and compare the model fil
 		qemu-aarch64 dist/noregret-arm64 train --model dist/there.json "$$@" >/dev/null 2>&1 && \
 		cmp dist/here.json dist/there.json && echo "$$run: same bytes" || exit 1; \
 	done
+	@for run in f1:stamp gmean:spade f1:sgd-logistic; do \
+		set -- --measure $${run%%:*} --algorithm $${run##*:} --rate auto --passes 3 --positive 1 dist/here.svm; \
+		bin/noregret train --model dist/here.json "$$@" >/dev/null 2>&1 && \
+		qemu-aarch64 dist/noregret-arm64 train --model dist/there.json "$$@" >/dev/null 2>&1 && \
+		cmp dist/here.json dist/there.json && echo "$$run --rate auto: same bytes" || exit 1; \
+	done
 
 .PHONY: crash
 crash: ## kill the service 110 times under load, and 240 times by disk errors and crash clones
@@ -206,6 +216,10 @@ load: ## measure the service on this machine: decisions against a bare handler, 
 	$(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server
 	$(GO) test -run '^$$' -bench 'LocalDecide' -benchmem ./client
 
+.PHONY: recovery
+recovery: ## measure how long the service takes to be ready after a crash, with 5 and 20 million items
+	$(GO) test -timeout 60m -run '^$$' -bench 'Recovery' -benchtime 1x -v ./server
+
 .PHONY: contextual-soak
 contextual-soak: ## 100,000 units of a contextual experiment with late and lost feedback, killed in the middle
 	NOREGRET_FULL=1 $(GO) test -timeout 30m -run ContextualSoak -v ./server
@@ -213,6 +227,14 @@ contextual-soak: ## 100,000 units of a contextual experiment with late and lost 
 .PHONY: ofrep-js
 ofrep-js: ## run the public OFREP provider of the JS SDK against the service (needs node and the npm registry)
 	bash client/js/test.sh
+
+.PHONY: js
+js: ## test the JavaScript client: the vectors of policy.md, its types, both OpenFeature providers against the service
+	bash js/test.sh
+
+.PHONY: openapi-clients
+openapi-clients: ## lint the OpenAPI document; generate three clients, compile and run them (needs node and the npm registry)
+	bash client/openapi/test.sh
 
 .PHONY: ci
 ci: ## run the whole check of a change, as .ci/run does

@@ -29,7 +29,7 @@
 //   - pasto/confident is the learner that the service uses by default; pasto/ascent holds the
 //     stochastic gradient methods of the literature; pasto/box learns in a box of continuous
 //     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name;
-//     pasto/optimistic plays bandits under hard guardrails.
+//     pasto/optimistic plays bandits under hard guardrails, pasto/released reads private sums.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
 //     bandit/offpolicy estimates the value of a policy from decisions that another one made.
 //     bandit/contextual learns which arm is best in a context.
@@ -40,7 +40,17 @@
 //
 //   - [github.com/noregret/noregret/confseq] computes confidence sequences, which hold at all times
 //     at once.
+//   - [github.com/noregret/noregret/drift] restarts learners in a world that changes.
 //   - [github.com/noregret/noregret/changepoint] detects changes in a stream of numbers.
+//
+// # Privacy
+//
+//   - [github.com/noregret/noregret/dp] holds the parts of differential privacy: accounting, exact
+//     noise, clipping, private prefix sums and selections, the ledger; dp/audit attacks mechanisms
+//     to test their claims.
+//   - [github.com/noregret/noregret/private] learns from private records and releases a point after
+//     each; private/study measures it. private/aggregate releases sums of feedback by arm and
+//     metric.
 //
 // # Classifiers for rare positives
 //

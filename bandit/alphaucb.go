@@ -18,12 +18,15 @@ import (
 // [a, b]. UCB1 is σ = ½, α = 4 for losses in [0, 1]. No horizon is needed. [AlphaUCBBound] and
 // [AlphaUCBGapFreeBound] are the guarantees.
 //
-// Losses are finite numbers of size at most 1e100. A round costs O(d) and allocates nothing. Not
-// safe for concurrent use.
+// Losses are finite numbers of size at most 1e100. A round costs O(d) and allocates nothing. From
+// 64 arms on it costs O(log d) and an index for each number of losses that arms have, or for each
+// arm whose index is near the lowest; arms whose indices differ by rounding only may then change
+// places. Not safe for concurrent use.
 type AlphaUCB struct {
 	averages
 	alpha, sigma float64
-	race         race
+	indices      indices
+	root         []float64 // √N_i
 }
 
 // NewAlphaUCB returns UCB(α). It returns an error of code bad_input if there is no arm, α is not in
@@ -50,32 +53,34 @@ func (u *AlphaUCB) renewed(arms int) core {
 }
 
 func (u *AlphaUCB) pick(v *view, t int, _ Rand) int {
-	if k := u.fresh(v); k != none {
-		return k
+	if v != lockstep || u.unseen > 0 || len(u.p) >= manyArms {
+		return u.indices.pick(u, &u.averages, v, t)
 	}
-	if v.allowed == nil && u.unseen == 0 && len(u.p) >= raceArms {
-		if k := u.race.pick(u, t); k != none {
-			return k
-		}
-	}
-	width, arm, least := u.bonus(t), none, math.Inf(1)
-	for k := range u.s.Means {
-		if u.s.Pulls[k] == 0 || !v.allows(k) {
-			continue
-		}
-		if x := u.index(k, width); arm == none || x < least {
+	width, arm, least := u.bonus(t), 0, math.Inf(1)
+	for k, mean := range u.s.Means {
+		if x := mean - width/u.root[k]; x < least {
 			arm, least = k, x
 		}
 	}
 	return arm
 }
 
-func (u *AlphaUCB) renew()         { u.race = race{} }
-func (u *AlphaUCB) renewArm(k int) { u.race.change(u, k) }
+func (u *AlphaUCB) renew() {
+	u.indices.renew()
+	u.root = make([]float64, len(u.p))
+	for k, n := range u.s.Pulls {
+		u.root[k] = math.Sqrt(float64(n))
+	}
+}
+
+func (u *AlphaUCB) renewArm(k int) {
+	u.root[k] = math.Sqrt(float64(u.s.Pulls[k]))
+	u.indices.renewArm(u, &u.averages, k)
+}
 
 // index is the lower confidence bound of arm k for σ·√(2α·ln t).
-func (u *AlphaUCB) index(k int, width float64) float64 {
-	return u.s.Means[k] - width/math.Sqrt(float64(u.s.Pulls[k]))
+func (u *AlphaUCB) index(k int, width, _ float64) float64 {
+	return u.s.Means[k] - width/u.root[k]
 }
 
 // bonus is σ·√(2α·ln t).
@@ -88,7 +93,7 @@ func (u *AlphaUCB) Index(k int) float64 {
 	if u.s.Pulls[k] == 0 {
 		return math.Inf(-1)
 	}
-	return u.index(k, u.bonus(u.s.Rounds+1))
+	return u.index(k, u.bonus(u.s.Rounds+1), math.Inf(1))
 }
 
 // Probabilities is 1 for the arm of the round, see [Randomized].

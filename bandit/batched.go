@@ -166,6 +166,41 @@ func (b *Batched) standardError(k int) float64 {
 	return math.Sqrt(b.s.Pool / b.s.Freedom / b.s.Size[k])
 }
 
+// Size is the number of pulls of arm k that count: what is left of them after [Batched.Discount].
+func (b *Batched) Size(k int) float64 { return b.s.Size[k] }
+
+// Discount multiplies the weight of all rewards so far by keep, from 0 to 1, as the discounted UCB
+// of Garivier and Moulines (2011) does: means and the variance of a reward stay, and standard
+// errors are those of as many pulls as the weights sum to. An arm of which less than one pull is
+// left is one without rewards. It returns an error of code bad_input for another keep.
+func (b *Batched) Discount(keep float64) error {
+	if !(keep >= 0 && keep <= 1) {
+		return noregret.BadInputf("keep", "%v: want a number from 0 to 1", keep)
+	}
+	s := &b.s
+	s.Pulls, s.Pool, s.Freedom = float64(keep*s.Pulls), float64(keep*s.Pool), float64(keep*s.Freedom)
+	for k := range s.Size {
+		if s.Size[k] = float64(keep * s.Size[k]); s.Size[k] < 1 {
+			s.Size[k], s.Mean[k] = 0, 0
+		}
+	}
+	for k := range s.Sums {
+		s.Sums[k] = float64(keep * s.Sums[k])
+	}
+	b.update()
+	return nil
+}
+
+// Restart discards all rewards. Retired arms stay retired.
+func (b *Batched) Restart() {
+	s := &b.s
+	s.Pulls, s.Pool, s.Freedom = 0, 0, 0
+	clear(s.Size)
+	clear(s.Mean)
+	clear(s.Sums)
+	b.update()
+}
+
 // Observe takes a batch, at most one part for each arm. Shares are the probabilities with which its
 // pulls were drawn; there may be fewer than arms if arms have come since. It returns an error of
 // code bad_input, and changes nothing, if the batch is empty, a part breaks the rules of [Batch],

@@ -16,16 +16,18 @@ import (
 // where μ̂_i is the mean of the N_i losses of arm i, divided by L, ln⁺ is max(ln, 0) and kl is
 // [BernoulliDivergence]. Each arm is pulled once first. The theory has c = 3; c = 0 does better in
 // practice. The losses may be any in the range: the divergence of Bernoulli distributions is the
-// smallest that holds for all of them.
+// smallest that holds for all of them. Its regret after finitely many rounds is bounded by Cappé,
+// Garivier, Maillard, Munos and Stoltz (2013); there is no function for that bound here.
 //
 // The index is found by Newton's method from below: kl is convex and falls up to μ̂_i, so that the
-// iterates rise to the root. A round costs O(d) for each of a few iterations, and from 64 arms on
-// O(log d) for each arm whose index is near the lowest. It allocates nothing in the long run. Not
-// safe for concurrent use.
+// iterates rise to the root. A round costs O(d), an index only for arms that are below those before
+// them. From 64 arms on it costs O(log d) and one such step for each number of losses that arms
+// have, or an index for each arm that is near the lowest; arms whose indices differ by rounding
+// only may then change places. It allocates nothing in the long run. Not safe for concurrent use.
 type KLUCB struct {
 	averages
-	c    float64
-	race race
+	c       float64
+	indices indices
 }
 
 // NewKLUCB returns KL-UCB with the constant c on arms with losses in [0, limit]. It returns an
@@ -49,38 +51,20 @@ func (u *KLUCB) renewed(arms int) core {
 	return c
 }
 
-func (u *KLUCB) pick(v *view, t int, _ Rand) int {
-	if k := u.fresh(v); k != none {
-		return k
-	}
-	if v.allowed == nil && u.unseen == 0 && len(u.p) >= raceArms {
-		if k := u.race.pick(u, t); k != none {
-			return k
-		}
-	}
-	budget, arm, least := u.bonus(t), none, math.Inf(1)
-	for k, m := range u.s.Means {
-		if u.s.Pulls[k] == 0 || !v.allows(k) {
-			continue
-		}
-		share := budget / float64(u.s.Pulls[k])
-		p := m / u.highest
-		if p-math.Sqrt(share/2) >= least { // Pinsker: the index is not below this
-			continue
-		}
-		if q := klLower(p, share); arm == none || q < least {
-			arm, least = k, q
-		}
-	}
-	return arm
-}
+func (u *KLUCB) pick(v *view, t int, _ Rand) int { return u.indices.pick(u, &u.averages, v, t) }
 
-func (u *KLUCB) renew()         { u.race = race{} }
-func (u *KLUCB) renewArm(k int) { u.race.change(u, k) }
+func (u *KLUCB) renew()         { u.indices.renew() }
+func (u *KLUCB) renewArm(k int) { u.indices.renewArm(u, &u.averages, k) }
 
-// index is the lower confidence bound of arm k over L for the budget of a round.
-func (u *KLUCB) index(k int, budget float64) float64 {
-	return klLower(u.s.Means[k]/u.highest, budget/float64(u.s.Pulls[k]))
+// index is the lower confidence bound of arm k over L for the budget of a round, and +Inf if it is
+// clearly above least.
+func (u *KLUCB) index(k int, budget, least float64) float64 {
+	p, share := u.s.Means[k]/u.highest, budget/float64(u.s.Pulls[k])
+	if least < p && (p-math.Sqrt(share/2) > least || // Pinsker: the index is not below this
+		least > 0 && BernoulliDivergence(p, least) > float64(share*(1+1e-9))+1e-14) {
+		return math.Inf(1)
+	}
+	return klLower(p, share)
 }
 
 // bonus is ln t + c·ln⁺ ln t.
@@ -95,7 +79,7 @@ func (u *KLUCB) Index(k int) float64 {
 	if u.s.Pulls[k] == 0 {
 		return math.Inf(-1)
 	}
-	return u.highest * u.index(k, u.bonus(u.s.Rounds+1))
+	return u.highest * u.index(k, u.bonus(u.s.Rounds+1), math.Inf(1))
 }
 
 // Probabilities is 1 for the arm of the round, see [Randomized].

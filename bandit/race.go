@@ -18,18 +18,6 @@ type race struct {
 	scan  bool // too many: the rest of the block computes all indices
 }
 
-// indexed is a player on indices.
-type indexed interface {
-	Arms() int
-	// bonus is what indices depend on besides losses. It rises with t.
-	bonus(t int) float64
-	// index is that of arm k, which has a loss. It falls as the bonus rises.
-	index(k int, bonus float64) float64
-}
-
-// raceArms is the number of arms from which on a race is faster than computing all indices.
-const raceArms = 64
-
 // pick returns the arm of the lowest index in round t, the first of several. It returns none if
 // computing all indices is faster: many arms are alike in the block.
 func (r *race) pick(p indexed, t int) int {
@@ -48,7 +36,7 @@ func (r *race) pick(p indexed, t int) int {
 	}
 	bonus := p.bonus(t)
 	r.arm = i - r.size
-	r.least = p.index(r.arm, bonus)
+	r.least = p.index(r.arm, bonus, math.Inf(1))
 	r.seen = 0
 	r.search(p, bonus, 1)
 	r.scan = r.seen > p.Arms()/16
@@ -67,7 +55,7 @@ func (r *race) search(p indexed, bonus float64, i int) {
 	}
 	k := i - r.size
 	r.seen++
-	if v := p.index(k, bonus); v < r.least || v == r.least && k < r.arm {
+	if v := p.index(k, bonus, r.least); v < r.least || v == r.least && k < r.arm {
 		r.arm, r.least = k, v
 	}
 }
@@ -95,7 +83,7 @@ func (r *race) begin(p indexed, t int) {
 
 // boundOf is the bound of arm k, a little lower for rounding.
 func (r *race) boundOf(p indexed, k int) float64 {
-	v := p.index(k, p.bonus(r.until))
+	v := p.index(k, p.bonus(r.until), math.Inf(1))
 	return v - float64(1e-12*math.Abs(v))
 }
 

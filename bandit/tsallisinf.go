@@ -35,7 +35,9 @@ func (e Estimator) String() string {
 //
 // Their η_t is twice this one. It needs no horizon, and no word on whether the losses are random or
 // adversarial: its regret is O(√(d·T)) in the worst case, [TsallisINFBound], and O(Σ_i ln T/Δ_i)
-// for independent losses with the gaps Δ_i. The losses are in [0, L]. A round costs O(d) for each
+// for independent losses with the gaps Δ_i. [TsallisINFBound] and [TsallisINFGapBound] are for
+// importance weights: estimates of reduced variance may be negative, which their proofs exclude,
+// and there is no function for their bound. The losses are in [0, L]. A round costs O(d) for each
 // of about 7 iterations and allocates nothing. Not safe for concurrent use.
 type TsallisINF struct {
 	weighted

@@ -7,9 +7,10 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Detector looks for changes of the mean of a sequence.
+// Detector looks for changes of the mean of a sequence; [KSWIN] also for other changes of its
+// distribution.
 type Detector interface {
-	// Add takes the next number and reports whether the mean has changed. After a change the
+	// Add takes the next number and reports whether a change is detected. After a change the
 	// detector looks for the next one by itself. It returns an error of code bad_input, and changes
 	// nothing, if x is out of range.
 	Add(x float64) (changed bool, err error)
@@ -23,6 +24,7 @@ var (
 	_ Detector = (*CUSUM)(nil)
 	_ Detector = (*PageHinkley)(nil)
 	_ Detector = (*ADWIN)(nil)
+	_ Detector = (*KSWIN)(nil)
 )
 
 const snapshotMagic = "noregret-changepoint-2\n"

@@ -50,6 +50,9 @@ func detectors(t testing.TB) map[string]func() Detector {
 		"adwin-hoeffding": func() Detector {
 			return newADWIN(t, ADWINOptions{Upper: 1, Delta: .01, Hoeffding: true, Buckets: 3, Part: 1})
 		},
+		"kswin": func() Detector {
+			return newKSWIN(t, KSWINOptions{Alpha: 1e-6, Window: 100, Recent: 30, Seed: 5})
+		},
 	}
 }
 
@@ -199,6 +202,12 @@ func TestRefusedOptions(t *testing.T) {
 		_, err := NewADWIN(o)
 		return err
 	}
+	kswin := func(change func(o *KSWINOptions)) error {
+		o := DefaultKSWINOptions()
+		change(&o)
+		_, err := NewKSWIN(o)
+		return err
+	}
 	for place, list := range map[string][]error{
 		"mean": {cusum(func(o *CUSUMOptions) { o.Mean = nan })},
 		"deviation": {cusum(func(o *CUSUMOptions) {
@@ -218,6 +227,12 @@ func TestRefusedOptions(t *testing.T) {
 		"delta":   {adwin(func(o *ADWINOptions) { o.Delta = 1 }), adwin(func(o *ADWINOptions) { o.Delta = nan })},
 		"buckets": {adwin(func(o *ADWINOptions) { o.Buckets = 1 })},
 		"part":    {adwin(func(o *ADWINOptions) { o.Part = 0 })},
+		"alpha": {
+			kswin(func(o *KSWINOptions) { o.Alpha = 0 }), kswin(func(o *KSWINOptions) { o.Alpha = nan }),
+			kswin(func(o *KSWINOptions) { o.Alpha, o.Window, o.Recent = 1e-6, 10, 5 }),
+		},
+		"window": {kswin(func(o *KSWINOptions) { o.Window = 59 })},
+		"recent": {kswin(func(o *KSWINOptions) { o.Recent = 1 }), kswin(func(o *KSWINOptions) { o.Recent = 1e9 })},
 	} {
 		for _, err := range list {
 			if e, ok := err.(*noregret.Error); !ok || e.Code != noregret.BadInput || e.Place != place {
@@ -227,7 +242,7 @@ func TestRefusedOptions(t *testing.T) {
 	}
 	for _, d := range []fmt.Stringer{
 		newCUSUM(t, DefaultCUSUMOptions()), newPageHinkley(t, DefaultPageHinkleyOptions()),
-		newADWIN(t, DefaultADWINOptions()),
+		newADWIN(t, DefaultADWINOptions()), newKSWIN(t, DefaultKSWINOptions()),
 	} {
 		if d.String() == "" {
 			t.Errorf("%T has no name", d)

@@ -108,6 +108,11 @@ type Config struct {
 	// for streams whose class share drifts; class shares are then taken as at least 1e-6. It has no
 	// effect if Positives is known.
 	Decay float64
+	// Window W ≥ 2 forgets: the average, the sums of squares of adaptive steps and, unless Decay is
+	// given, the class counts discount the past by 1 − 1/W per step, the steps of StepsSqrt end
+	// their fall at 1/√W, and STAMP's stages have at most W examples. 0 remembers everything. It
+	// excludes StepsBetting.
+	Window int
 	// Scaling standardises the features; nil learns it from the first examples of the stream (see
 	// [Config.BurnIn]). Use [Identity] for none.
 	Scaling *Scaling
@@ -152,8 +157,13 @@ func (c Config) withDefaults() (Config, error) {
 		return c, usage("coin betting chooses the steps itself: it takes no absolute step of %v", c.Step)
 	case c.Steps == StepsBetting && c.StepScale != 1:
 		return c, usage("coin betting chooses the steps itself: it takes no step scale of %v", c.StepScale)
+	case c.Steps == StepsBetting && c.Window > 0:
+		return c, usage("coin betting remembers all bets: it takes no window of %d examples", c.Window)
 	case c.Steps == StepsDefault:
 		c.Steps = StepsSqrt
+	}
+	if c.Window > 0 && c.Decay == 0 {
+		c.Decay = 1 / float64(c.Window)
 	}
 	if c.Scaling != nil {
 		if err := c.Scaling.check(); err != nil {

@@ -29,6 +29,11 @@
 // [MultiModel] is their file format. The learners behind it are [MulticlassSPADE], [OneVsRest],
 // [MacroSTAMP] and [MicroSTAMP].
 //
+// # Learning privately
+//
+// A [PrivateTrainer] learns a linear model with differential privacy, each record once, and
+// [PrivateFit] runs one with a ledger of what was spent.
+//
 // # Learning on a stream
 //
 // [FitStream] trains a model in one pass over a stream.
@@ -58,6 +63,13 @@
 // ([oco.ScaleFreeKT]), which finds the size of its weight by itself. It trains all online learners
 // here, those of several classes and labels included, in one run where a search for the step size
 // takes several. docs/parameterfree.md compares the two on real data.
+//
+// # Streams that change
+//
+// [Options.Drift] says how a learner keeps up with a stream that changes: restarts at fixed
+// intervals or by a change detector, a discount of the past, or a mixture of learners of many
+// intervals. [FitStream] trains with it, and [Prequential] and [EvaluateStream] evaluate by testing
+// on every example before learning from it. docs/prequential.md compares the forms on real data.
 //
 // # Mistakes counted one by one
 //

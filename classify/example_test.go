@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/dataset/synth"
+	"github.com/noregret/noregret/internal/random"
 )
 
 // draw makes n rows of a seeded synthetic problem with 5 % positives.
@@ -102,4 +103,37 @@ func ExampleTuneThreshold() {
 	threshold, value := classify.TuneThreshold(scored, measure.FBeta{B: 1})
 	fmt.Printf("%.2f %.2f\n", threshold, value)
 	// Output: -0.25 0.80
+}
+
+// The concept of a stream flips in its middle. Without a form of drift the learner is wrong about
+// half of the examples afterwards; a detector finds the flip and restarts the steps.
+func ExamplePrequential() {
+	for _, form := range []string{"none", "detector:adwin", "discount:window=100"} {
+		d, err := classify.ParseDrift(form)
+		if err != nil {
+			panic(err)
+		}
+		p, err := classify.NewPrequential(classify.PrequentialOptions{
+			Fit: classify.Options{Measure: measure.GMean{}, Algorithm: "spade", Drift: d}, Window: 1000,
+		})
+		if err != nil {
+			panic(err)
+		}
+		r := random.New(1, "example")
+		for i := range 6000 {
+			x := r.Float64()
+			err := p.Observe(classify.Example{
+				Index: []uint32{0}, Value: []float32{float32(x)}, Positive: (x > 0.6) == (i < 3000), Weight: 1,
+			})
+			if err != nil {
+				panic(err)
+			}
+		}
+		fmt.Printf("%-20s G-mean %.1f in the last 1,000, restarts %d\n", form, measure.GMean{}.Value(p.Window()),
+			p.Restarts())
+	}
+	// Output:
+	// none                 G-mean 0.0 in the last 1,000, restarts 0
+	// detector:adwin       G-mean 1.0 in the last 1,000, restarts 1
+	// discount:window=100  G-mean 1.0 in the last 1,000, restarts 0
 }

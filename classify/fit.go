@@ -123,7 +123,7 @@ func (t *task) stepScales() []float64 {
 // Errors: usage for options out of range or a measure of the wrong family, bad_input for data with
 // one class only, diverged if the step scale is far too large, and ctx's error if ctx ends.
 func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
-	r, err := opt.resolve()
+	r, err := opt.resolveKept()
 	if err != nil {
 		return nil, err
 	}

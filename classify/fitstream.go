@@ -70,23 +70,41 @@ type streamFit struct {
 }
 
 func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
-	r, err := opt.Fit.resolve()
-	if err != nil {
-		return nil, err
-	}
-	o := &r.Options
 	if err := paramSaveEvery.check(float64(opt.SaveEvery)); err != nil {
 		return nil, err
 	}
-	switch {
-	case opt.SaveEvery > 0 && opt.Save == nil:
+	if opt.SaveEvery > 0 && opt.Save == nil {
 		return nil, usage("models are wanted every %d rows, but Save is nil", opt.SaveEvery)
+	}
+	r, l, err := streamLearner(opt.Fit)
+	if err != nil {
+		return nil, err
+	}
+	// The model file states the options that a stream implies.
+	o := &r.Options
+	o.Seed, o.Holdout, o.Threshold = 0, new(0.0), ThresholdZero
+	return &streamFit{
+		opt: opt, fit: *r, stream: s, learner: l,
+		labels: streamLabels{positive: opt.Positive, strict: opt.Positive == ""},
+	}, nil
+}
+
+// streamLearner returns the online learner of the options and the options resolved, or an error for
+// options that need more than one pass over a stream.
+func streamLearner(opt Options) (*resolved, Learner, error) {
+	r, err := opt.resolve()
+	if err != nil {
+		return nil, nil, err
+	}
+	o := &r.Options
+	switch {
 	case r.alg.learner == nil:
-		return nil, noregret.Errorf(noregret.Usage, "algorithm", "%s cannot learn from a stream; use %s", r.alg.Name,
+		return nil, nil, noregret.Errorf(noregret.Usage, "algorithm", "%s cannot learn from a stream; use %s",
+			r.alg.Name,
 			streamLearners())
 	case openNumber(o.Passes) > 1 || o.holdout() > 0 || o.Valid != nil || openNumber(o.Folds) > 1 || o.TuneSteps ||
 		o.Threshold == ThresholdTuned:
-		return nil,
+		return nil, nil,
 			usage("several passes, held-out data, folds and choices on them need data that are kept: a stream " +
 				"is read once")
 	}
@@ -94,16 +112,8 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 	if o.Unscaled {
 		cfg.Scaling = Identity(0)
 	}
-	l, err := r.alg.learner(&r, cfg)
-	if err != nil {
-		return nil, err
-	}
-	// The model file states the options that a stream implies.
-	o.Seed, o.Holdout, o.Threshold = 0, new(0.0), ThresholdZero
-	return &streamFit{
-		opt: opt, fit: r, stream: s, learner: l,
-		labels: streamLabels{positive: opt.Positive, strict: opt.Positive == ""},
-	}, nil
+	l, err := newDriftLearner(&r, cfg)
+	return &r, l, err
 }
 
 // streamLearners names the algorithms that can learn from a stream.

@@ -48,7 +48,20 @@ var learners = map[string]func(c Config) (Learner, error){
 	},
 	"sgd, betting": func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: betting(c)}) },
 	"sgd":          func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: c}) },
+	"sgd, window":  func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: windowed(c)}) },
+	"spade min, window": func(c Config) (Learner, error) {
+		return NewSPADE(SPADEConfig{Config: windowed(c), Measure: measure.Min{}})
+	},
+	"stamp f1, adaptive, window": func(c Config) (Learner, error) {
+		return NewSTAMP(STAMPConfig{Config: adaptive(windowed(c)), Measure: measure.FBeta{B: 1}, FirstEpoch: 20})
+	},
 	"sgd balanced": func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: c, Balanced: true}) },
+}
+
+// windowed returns c with a window of 200 examples.
+func windowed(c Config) Config {
+	c.Window = 200
+	return c
 }
 
 // adaptive returns c with adaptive steps. It replaces the options that these exclude by others, so

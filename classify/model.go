@@ -38,6 +38,10 @@ type Model struct {
 	Training ModelTraining
 	// Warnings are the warnings of the training.
 	Warnings []string
+	// Privacy says how the model is differentially private; nil if it is not. A private model has
+	// no Measure, Options, Training and nothing in Data but Rows: these would tell more about the
+	// data than was released.
+	Privacy *ModelPrivacy
 }
 
 // ModelLabels names the positive label and all others.
@@ -91,6 +95,8 @@ type ModelOptions struct {
 	BiasFeature     float64  `json:"bias_feature"` // 0 without an intercept
 	Averaging       string   `json:"averaging"`    // all, last_pass, none or last_half
 	MaxWeight       float64  `json:"max_example_weight"`
+	// Drift is left out for none, as in files from before there was the option.
+	Drift string `json:"drift,omitempty"`
 }
 
 // ModelData describes the data that a model was trained on.
@@ -257,6 +263,9 @@ func modelOptions(o Options) ModelOptions {
 		AllEpochs:       o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature,
 		MaxWeight: o.Config.MaxExampleWeight,
 	}
+	if o.Drift.Kind != DriftNone {
+		out.Drift = o.Drift.String()
+	}
 	if s := int(o.Config.Steps); s >= 0 && s < len(stepRules) {
 		out.Steps = stepRules[s]
 	}
@@ -315,6 +324,9 @@ func (m *Model) NegativeName() string {
 func (m *Model) HoldoutValue() (value float64, ok bool) { return m.Training.holdoutValue() }
 
 func (t ModelTraining) holdoutValue() (value float64, ok bool) {
+	if len(t.History) == 0 { // a private model
+		return 0, false
+	}
 	if v := t.History[t.Chosen].Holdout; v != nil {
 		return *v, true
 	}

@@ -213,10 +213,10 @@ func TestModelRefuses(t *testing.T) {
 		},
 		{
 			`"version": 1`, `"version": 7`,
-			`m.json: version: 7: this program reads versions 1 and 2; train the model again or use the program that ` +
+			`m.json: version: 7: this program reads versions 1 to 3; train the model again or use the program that ` +
 				`made it`,
 		},
-		{`"version": 1`, `"version": 1.5`, `m.json: version: 1.5: this program reads versions 1 and 2`},
+		{`"version": 1`, `"version": 1.5`, `m.json: version: 1.5: this program reads versions 1 to 3`},
 		{`"measure": "f1"`, `"measure": "auc"`, `m.json: measure: measure "auc" cannot be used`},
 		{`"algorithm": "stamp"`, `"algorithm": "magic"`, `m.json: algorithm: no algorithm is named "magic"`},
 		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" appears twice`},
@@ -389,7 +389,13 @@ func pageExample(t testing.TB, version int) string {
 // The example in docs/formats/model.md can be read and is in canonical form, and the page names
 // every field.
 func TestModelPage(t *testing.T) {
-	example := pageExample(t, 1)
+	checkPage(t, 1, reflect.TypeFor[modelDoc]())
+	checkPage(t, privateVersion, reflect.TypeFor[privateDoc]())
+}
+
+func checkPage(t *testing.T, version int, document reflect.Type) {
+	t.Helper()
+	example := pageExample(t, version)
 	m, err := ReadModel(strings.NewReader(example), "model.md")
 	if err != nil {
 		t.Fatal(err)
@@ -417,7 +423,7 @@ func TestModelPage(t *testing.T) {
 			walk(v.Field(i).Type)
 		}
 	}
-	walk(reflect.TypeFor[modelDoc]())
+	walk(document)
 }
 
 // FuzzModel reads arbitrary bytes. Nothing panics, and an accepted model is the same after writing
@@ -426,6 +432,7 @@ func FuzzModel(f *testing.F) {
 	f.Add(written(f, handMade()))
 	f.Add([]byte(pageExample(f, 1)))
 	f.Add([]byte(pageExample(f, 2)))
+	f.Add([]byte(pageExample(f, 3)))
 	f.Add([]byte(`{"format":"noregret-model","version":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := ReadClassifier(bytes.NewReader(text), "fuzz.json")

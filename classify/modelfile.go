@@ -18,8 +18,9 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// The model file. Version 1 holds two classes, version 2 several classes or labels.
-// docs/formats/model.md describes both; change them together.
+// The model file. Version 1 holds two classes, version 2 several classes or labels, version 3
+// (privateVersion) two classes that were learned privately. docs/formats/model.md describes them;
+// change them together.
 const (
 	modelFormat  = "noregret-model"
 	modelVersion = 1
@@ -47,6 +48,9 @@ type modelDoc struct {
 }
 
 func (m *Model) document() document {
+	if m.Privacy != nil {
+		return m.privateDocument()
+	}
 	return &modelDoc{
 		Format: modelFormat, Version: modelVersion, Measure: m.Measure, Algorithm: m.Algorithm, Labels: m.Labels,
 		Dim: m.Schema.Dim, Weights: m.Weights, Intercept: m.Intercept, Threshold: m.Threshold, Schema: m.Schema,
@@ -225,8 +229,11 @@ func decodeModel(raw []byte) (Classifier, error) {
 		return nil, err
 	}
 	d := document(new(modelDoc))
-	if version == multiVersion {
+	switch version {
+	case multiVersion:
 		d = new(multiDoc)
+	case privateVersion:
+		d = new(privateDoc)
 	}
 	if err := strictjson.Decode(raw, d, strictjson.Rules{Required: true}); err != nil {
 		return nil, err
@@ -266,10 +273,10 @@ func checkHead(raw []byte) (version int, err error) {
 		return 0, noregret.BadInputf("version", "the field is missing")
 	}
 	version, err = strconv.Atoi(string(head.Version))
-	if err != nil || version != modelVersion && version != multiVersion {
-		return 0, noregret.BadInputf("version", "%s: this program reads versions %d and %d; train the model "+
-			"again "+
-			"or use the program that made it", head.Version[:min(len(head.Version), 40)], modelVersion, multiVersion)
+	if err != nil || version < modelVersion || version > privateVersion {
+		return 0, noregret.BadInputf("version", "%s: this program reads versions %d to %d; train the model "+
+			"again or use the program that made it", head.Version[:min(len(head.Version), 40)], modelVersion,
+			privateVersion)
 	}
 	return version, nil
 }

@@ -18,6 +18,9 @@ import (
 // Validate checks the rules that a model file must keep. The error, of code bad_input, gives the
 // JSON path, the value and what is allowed. O(size).
 func (m *Model) Validate() error {
+	if m.Privacy != nil {
+		return m.validatePrivate()
+	}
 	if _, err := measure.Parse(m.Measure); err != nil {
 		return noregret.BadInputf("measure", "%w", err)
 	}
@@ -183,6 +186,11 @@ func (o ModelOptions) check() error {
 	}
 	if _, err := loss.ParseReward(o.Reward); err != nil {
 		return noregret.BadInputf("options.reward", "%w", err)
+	}
+	if o.Drift != "" {
+		if _, err := ParseDrift(o.Drift); err != nil {
+			return noregret.BadInputf("options.drift", "%w", err)
+		}
 	}
 	if o.Valid != "" && !isDigest(o.Valid) {
 		return noregret.BadInputf("options.valid", "%q, want \"\" or sha256: and 64 hexadecimal digits", o.Valid)

@@ -20,6 +20,9 @@ func newOutputs(cfg Config, n int) (*outputs, error) {
 	if cfg.Steps == StepsAdaptive {
 		return nil, usage("adaptive steps are for learners of one model: want StepsSqrt")
 	}
+	if cfg.Window > 0 {
+		return nil, usage("a window is for learners of one model: it is %d, want 0", cfg.Window)
+	}
 	o := &outputs{front: newOnline(cfg, nil), d: make([]oco.RowProducts, n), z: make([]float64, n)}
 	for range n {
 		o.lins = append(o.lins, newDescent(&cfg))

@@ -49,14 +49,14 @@ func TestMicroOfOneLabelIsSTAMP(t *testing.T) {
 		}
 		for i := range a {
 			if a[i].Level != b[i].Level || a[i].Stage != b[i].Stage || a[i].Counts != b[i].Counts ||
-				bits([]Linear{a[i].Model}) != bits(b[i].Models) {
+				bitsOf([]Linear{a[i].Model}) != bitsOf(b[i].Models) {
 				t.Errorf("checkpoint %d: %+v, want %+v", i, b[i], a[i])
 			}
 		}
 		if micro.Level() != single.Level() || micro.Level() < .3 {
 			t.Errorf("level %v, want %v", micro.Level(), single.Level())
 		}
-		if bits(micro.Model().Labels) != bits([]Linear{single.Model()}) {
+		if bitsOf(micro.Model().Labels) != bitsOf([]Linear{single.Model()}) {
 			t.Error("models differ")
 		}
 		if got, want := micro.Scores(nil, rows[3].Index, rows[3].Value)[0],

@@ -56,8 +56,8 @@ func observeLabels(t *testing.T, s MultilabelLearner, rows []LabelsExample) {
 	}
 }
 
-// bits prints models so that two are equal iff all their bits are.
-func bits(models []Linear) string {
+// bitsOf prints models so that two are equal iff all their bits are.
+func bitsOf(models []Linear) string {
 	var b strings.Builder
 	for _, m := range models {
 		for _, w := range append([]float64{m.Intercept, m.Threshold}, m.Weights...) {
@@ -92,7 +92,7 @@ func TestMacroIsIndependentSTAMPs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if bits([]Linear{s.Model().Labels[k]}) != bits([]Linear{single.Model()}) ||
+			if bitsOf([]Linear{s.Model().Labels[k]}) != bitsOf([]Linear{single.Model()}) ||
 				s.Label(k).Level() != single.Level() {
 				t.Errorf("label %d differs from a STAMP of its own", k)
 			}
@@ -195,7 +195,7 @@ func TestMultilabelRefusals(t *testing.T) {
 		more := labelRows(9, 500, 2)
 		observeLabels(t, a, more) // no mark may remain
 		observeLabels(t, b, more)
-		if bits(a.Model().Labels) != bits(b.Model().Labels) {
+		if bitsOf(a.Model().Labels) != bitsOf(b.Model().Labels) {
 			t.Error("refused examples must not change the learner")
 		}
 	}

@@ -56,11 +56,14 @@ type online struct {
 	algo stepper
 
 	pos, neg   float64 // weight of each class so far
-	rows       float64 // number of examples of positive weight
+	rows       float64 // number of examples of positive weight, discounted as pos and neg are
+	observed   int64   // number of examples of positive weight
+	before     int64   // number of examples before the learner's start, for errors
 	t          int64   // steps taken
 	meanSquare float64
 	rate       float64 // of adaptive steps
 	share      float64 // the share of positives from which the step sizes are computed
+	gain       float64 // the weight of the current iterate in a discounted average
 	ready      bool
 	buffer     []Example // held back until ready
 	moments    *moments  // of the stream, while scales are learned
@@ -120,12 +123,12 @@ func (o *online) freezeScales(models ...*oco.LinearDescent) {
 }
 
 // freezeShare fixes the share of positives from which the step sizes are computed: the known one,
-// or that of the burn-in with half an example added to each class.
+// or that of the burn-in with the prior and half an example added to each class.
 func (o *online) freezeShare() {
 	o.share = o.cfg.Positives
 	if o.share == 0 {
-		w := o.rowWeight()
-		o.share = (o.pos + float64(0.5*w)) / (o.pos + o.neg + w)
+		w, prior := o.rowWeight(), o.cfg.PriorWeight
+		o.share = (o.pos + float64(0.5*w) + float64(prior*o.cfg.PriorShare)) / (o.pos + o.neg + w + prior)
 	}
 }
 
@@ -171,7 +174,11 @@ func (o *online) trusted() func(Example) error {
 // check returns x with its entries in ascending order, or an error for a bad example.
 func (o *online) check(x Example) (Example, error) {
 	bad := func(j int, format string, args ...any) (Example, error) {
-		place := fmt.Sprintf("example %d", int64(o.rows)+1)
+		number := o.before + int64(o.rows) + 1
+		if o.cfg.Decay > 0 {
+			number = o.before + o.observed + 1
+		}
+		place := fmt.Sprintf("example %d", number)
 		if j >= 0 {
 			place += fmt.Sprintf(", entry %d", j)
 		}
@@ -242,18 +249,21 @@ func (o *online) holdBack(x Example) error {
 		}
 	}
 	n := len(o.buffer)
-	if n >= o.cfg.BurnIn || (5*n >= o.cfg.BurnIn && min(classes[0], classes[1]) >= 5) {
+	if n >= o.cfg.BurnIn || (burnInShare*n >= o.cfg.BurnIn && min(classes[0], classes[1]) >= 5) {
 		return o.release()
 	}
 	return nil
 }
+
+// burnInShare says after what part of Config.BurnIn, one over it, a burn-in may end.
+const burnInShare = 5
 
 // release starts the learner and replays the examples held back.
 func (o *online) release() error {
 	held := o.buffer
 	o.buffer = nil
 	o.start()
-	o.pos, o.neg, o.rows = 0, 0, 0
+	o.pos, o.neg, o.rows, o.observed = 0, 0, 0, 0
 	following := o.moments
 	o.moments = nil // they already include the examples held back
 	defer func() { o.moments = following }()
@@ -282,6 +292,7 @@ func (o *online) count(positive bool, weight float64) {
 		o.neg += weight
 	}
 	o.rows++
+	o.observed++
 }
 
 // learn makes the step of one valid example of positive weight.
@@ -395,6 +406,10 @@ func (o *online) capped(factor float64) float64 {
 
 // accumulate adds the current iterate to the average.
 func (o *online) accumulate() {
+	if o.cfg.Window > 0 && o.cfg.Averaging != AverageNone {
+		o.lin.Accumulate(o.gain)
+		return
+	}
 	accumulate(o.lin, &o.cfg)
 }
 
@@ -429,6 +444,9 @@ func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta,
 		case o.cfg.Steps == StepsBetting:
 			o.lin.BettingStep(index, value, factor, bettingWealth)
 		default:
+			if o.cfg.Window > 0 {
+				factor *= math.Sqrt(o.gain)
+			}
 			o.lin.AdaptiveStep(index, value, factor, o.rate)
 		}
 		return o.checkState(o.lin.Bias())

@@ -57,6 +57,9 @@ type Options struct {
 	// Config holds the options of the online learner; its Steps are those of [DefaultSteps], and
 	// its Dim, Positives, Scaling and MeanSquare are found from the data when they are zero.
 	Config Config
+	// Drift says how the learner keeps up with a stream that changes. Only [FitStream] and
+	// [NewPrequential] take one: [Fit] shuffles its examples.
+	Drift Drift
 	// LevelPositives is [STAMPConfig.LevelPositives] of STAMP; nil is 100, and 0 gives the paper's
 	// stages of equal length.
 	LevelPositives *int

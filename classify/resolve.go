@@ -1,5 +1,11 @@
 package classify
 
+import (
+	"cmp"
+
+	"github.com/noregret/noregret"
+)
+
 // resolved is a checked set of options, with defaults filled in and every decision made that
 // follows from the options alone. It is made once per [Fit]; nothing after it checks options again.
 type resolved struct {
@@ -22,8 +28,18 @@ const defaultLevelPositives = 100
 // the measure, and the options are in range and do not exclude each other. The error is of code
 // usage.
 func (o Options) Validate() error {
-	_, err := o.resolve()
+	_, err := o.resolveKept()
 	return err
+}
+
+// resolveKept is resolve for data that are kept and shuffled.
+func (o Options) resolveKept() (resolved, error) {
+	if o.Drift.Kind != DriftNone {
+		return resolved{}, noregret.Errorf(noregret.Usage, "drift",
+			"%s: the order of the examples says what is recent, "+
+				"and training on data that are kept shuffles them; train on a stream", o.Drift)
+	}
+	return o.resolve()
 }
 
 // resolve checks the options and makes every decision that needs no data.
@@ -36,7 +52,7 @@ func (o Options) resolve() (resolved, error) {
 	r := resolved{
 		Options: o, alg: alg, tunes: alg.tunes(&o), judges: alg.judges(&o), levelPositives: defaultLevelPositives,
 	}
-	if err := o.checkRanges(); err != nil {
+	if err := cmp.Or(o.checkRanges(), o.Drift.check()); err != nil {
 		return r, err
 	}
 	if err := r.checkExclusions(); err != nil {

@@ -81,6 +81,8 @@ func oneOf[T ~int](first, last T) func(float64) bool {
 
 func aDimension(v float64) bool { return v >= 0 && v <= math.MaxUint32 }
 
+func aWindow(v float64) bool { return v == 0 || v >= 2 && v <= mostWindow }
+
 func aGrowth(v float64) bool { return v == 0 || v >= 1 && !math.IsInf(v, 0) }
 
 const (
@@ -210,6 +212,11 @@ var settings = []Setting{
 		Doc: "allow measures that a constant prediction maximizes",
 	},
 	{
+		Name: "drift", field: func(o *Options) any { return driftFlag{o} },
+		Doc: "with --stream: how to keep up with a stream that changes: none, restart:interval=N, discount:window=N, " +
+			"detector:NAME or adaptive",
+	},
+	{
 		Name: "first-epoch", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return &o.FirstEpoch },
 	},
 	{
@@ -255,6 +262,10 @@ var settings = []Setting{
 	{
 		Name: "decay", Want: "a number in [0, 1)", ok: belowOne,
 		field: func(o *Options) any { return &o.Config.Decay },
+	},
+	{
+		Name: "window", Want: "at least 2 (0 is none)", ok: aWindow,
+		field: func(o *Options) any { return &o.Config.Window },
 	},
 	{
 		Name: "share-of-positives", Want: "a number in (0, 1) (0 estimates it)", ok: belowOne,

@@ -176,6 +176,29 @@ func (f rateFlag) Set(text string) error {
 // Type implements [FlagValue].
 func (rateFlag) Type() string { return "auto|number" }
 
+// driftFlag is [Options.Drift] as commands and model files write it.
+type driftFlag struct{ o *Options }
+
+// String implements [FlagValue].
+func (f driftFlag) String() string {
+	if f.o == nil {
+		return Drift{}.String()
+	}
+	return f.o.Drift.String()
+}
+
+// Set implements [FlagValue].
+func (f driftFlag) Set(text string) error {
+	d, err := ParseDrift(text)
+	if err == nil {
+		f.o.Drift = d
+	}
+	return err
+}
+
+// Type implements [FlagValue].
+func (driftFlag) Type() string { return "none|restart|discount|detector|adaptive" }
+
 // levelNumber and levelOf convert [Options.LevelPositives] to and from the number in commands and
 // model files, and nothing else does. levelOf returns an error for numbers out of range.
 func levelNumber(positives *int) int {

@@ -96,9 +96,9 @@ func (s *SGD) step(index []uint32, value []float32, positive bool, weight float6
 
 // weightedStep is one step of class-weighted gradient ascent; it advances t.
 func (o *online) weightedStep(index []uint32, value []float32, positive bool, weight, eta0, kPos, kNeg float64) error {
+	nextStep(o)
 	d := o.lin.Products(index, value)
 	z := o.lin.Score(d)
-	o.t++
 	if err := o.countPrediction(z, positive, weight); err != nil {
 		return err
 	}
@@ -108,5 +108,5 @@ func (o *online) weightedStep(index []uint32, value []float32, positive bool, we
 	}
 	o.accumulate()
 	factor := o.capped(k * o.relativeWeight(weight))
-	return o.ascend(index, value, d, eta0/math.Sqrt(float64(o.t)), factor*o.cfg.Reward.Derivative(m), positive)
+	return o.ascend(index, value, d, eta0/stepRoot(o), factor*o.cfg.Reward.Derivative(m), positive)
 }

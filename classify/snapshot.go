@@ -39,6 +39,7 @@ type learnerState struct {
 type frontState struct {
 	Pos, Neg, Rows    float64
 	Skipped, T        int64
+	Observed          int64 // 0 without a Decay: Rows is the number then
 	MeanSquare, Share float64
 	Ready             bool
 	Moments           *momentsState
@@ -66,6 +67,9 @@ type stampState struct {
 // kind identifies a learner and its options in a snapshot.
 func (o *online) kind(extra string) string {
 	c := o.cfg
+	if c.Window > 0 { // so that snapshots from before there was a window are read
+		extra += fmt.Sprintf(" window=%d", c.Window)
+	}
 	return fmt.Sprintf("%s dim=%d<=%d reward=%s steps=%d step=%v*%v radius=%v lambda=%v bias=%v average=%d p=%v "+
 		"prior=%v*%v decay=%v burnin=%d cap=%v scaling=%s weight=%v square=%v",
 		extra, c.Dim, c.MaxDim, c.Reward.Name(), c.Steps, c.StepScale, c.Step, c.Radius, c.Lambda, c.BiasFeature,
@@ -96,6 +100,9 @@ func (o *online) saveFront() (frontState, error) {
 		Pos: o.pos, Neg: o.neg, Rows: o.rows, Skipped: o.skipped, T: o.t, MeanSquare: o.meanSquare, Share: o.share,
 		Ready: o.ready,
 	}
+	if o.cfg.Decay > 0 {
+		s.Observed = o.observed
+	}
 	if m := o.moments; m != nil {
 		s.Moments = &momentsState{Total: m.total, Rows: m.rows}
 		for _, f := range m.f {
@@ -116,6 +123,7 @@ func (o *online) restoreFront(s *frontState) {
 		}
 	}
 	o.pos, o.neg, o.rows, o.skipped, o.t = s.Pos, s.Neg, s.Rows, s.Skipped, s.T
+	o.observed = s.Observed
 	o.meanSquare, o.share, o.ready, o.failed = s.MeanSquare, s.Share, s.Ready, nil
 }
 

@@ -60,7 +60,7 @@ func (s *learnerState) check(o *online) error {
 func (s *frontState) check(o *online) error {
 	switch {
 	case !allFinite(s.Pos, s.Neg, s.Rows, s.MeanSquare, s.Share) || !(min(s.Pos, s.Neg, s.Rows) >= 0) ||
-		min(s.T, s.Skipped) < 0:
+		min(s.T, s.Skipped, s.Observed) < 0:
 		return badSnapshot("damaged: its counts are %v, %v, %v, %d, %d", s.Pos, s.Neg, s.Rows, s.T, s.Skipped)
 	case s.Ready && !(s.MeanSquare > 0):
 		return badSnapshot("damaged: its mean square is %v", s.MeanSquare)

@@ -139,9 +139,9 @@ func (s *SPADE) begin() {
 }
 
 func (s *SPADE) step(index []uint32, value []float32, positive bool, weight float64) error {
+	nextStep(s.online)
 	d := s.lin.Products(index, value)
 	z := s.lin.Score(d)
-	s.t++
 	if err := s.countPrediction(z, positive, weight); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (s *SPADE) step(index []uint32, value []float32, positive bool, weight floa
 	s.accumulate()
 	s.sumA += s.alpha
 	s.sumB += s.beta
-	root := math.Sqrt(float64(s.t))
+	root := stepRoot(s.online)
 	if err := s.ascend(index, value, d, s.eta0/root, mu*factor*dr, positive); err != nil {
 		return err
 	}

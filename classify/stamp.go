@@ -121,12 +121,26 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 
 func (s *STAMP) begin() {
 	s.eta0 = s.stepSize(5)
-	s.stage = s.opt.FirstEpoch
-	if s.stage == 0 {
-		s.stage = max(100, int(min(maxStage, math.Ceil(10/s.share))))
-	}
+	s.stage = s.firstStage()
 	s.weigh(s.share, 1-s.share)
 	s.setLevel(s.level)
+}
+
+// firstStage is the number of examples of the first stage.
+func (s *STAMP) firstStage() int {
+	n := s.opt.FirstEpoch
+	if n == 0 {
+		n = max(100, int(min(maxStage, math.Ceil(10/s.share))))
+	}
+	return int(min(s.longestStage(), float64(n)))
+}
+
+// longestStage bounds the examples of a stage.
+func (s *STAMP) longestStage() float64 {
+	if w := s.cfg.Window; w > 0 {
+		return float64(w)
+	}
+	return maxStage
 }
 
 // maxStage bounds the examples of a stage, and maxCheckpoints the number of models kept: with a
@@ -241,7 +255,7 @@ func (s *STAMP) nextEpoch() float64 {
 	}
 	s.levelStage, s.done = false, 0
 	if s.opt.Growth > 1 {
-		s.stage = int(min(maxStage, max(float64(s.stage+1), math.Floor(s.opt.Growth*float64(s.stage)))))
+		s.stage = int(min(s.longestStage(), max(float64(s.stage+1), math.Floor(s.opt.Growth*float64(s.stage)))))
 	}
 	return s.level
 }

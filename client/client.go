@@ -164,7 +164,17 @@ func refusal(resp *http.Response) error {
 		e.after = time.Duration(n) * time.Second
 	}
 	var p policy.Problem
-	if json.Unmarshal(b, &p) != nil || p.Detail == "" {
+	var flag struct { // the form of the remote evaluation protocol
+		Details string `json:"errorDetails"`
+	}
+	switch {
+	case json.Unmarshal(b, &p) == nil && p.Detail != "":
+	case json.Unmarshal(b, &flag) == nil && flag.Details != "":
+		p = policy.Problem{Code: string(noregret.BadInput), Detail: flag.Details}
+		if e.Status == http.StatusNotFound {
+			p.Code = string(noregret.NotFound)
+		}
+	default:
 		p = policy.Problem{
 			Code:   string(noregret.Internal),
 			Detail: fmt.Sprintf("the service answered %s", resp.Status),

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -101,15 +102,23 @@ var errClosed = noregret.Errorf(noregret.Usage, "reporter", "closed")
 // Exposure queues an exposure. It waits while the queue is full, until ctx ends or the reporter is
 // closed. A nil error means that the item is queued, not yet that it is sent.
 func (r *Reporter) Exposure(ctx context.Context, token string) error {
+	return r.ExposureIn(ctx, token, nil)
+}
+
+// ExposureIn is [Reporter.Exposure] with the context of a decision of a contextual policy.
+func (r *Reporter) ExposureIn(ctx context.Context, token string, seen json.RawMessage) error {
 	if err := checkToken(token); err != nil {
 		return err
 	}
-	return r.put(ctx, queued{exposure: true, item: policy.FeedbackItem{Token: token}})
+	return r.put(ctx, queued{exposure: true, item: policy.FeedbackItem{Token: token, Context: seen}})
 }
 
 // TryExposure is like [Reporter.Exposure] but does not wait: if the queue is full, it drops the
 // exposure and returns an error.
-func (r *Reporter) TryExposure(token string) error {
+func (r *Reporter) TryExposure(token string) error { return r.TryExposureIn(token, nil) }
+
+// TryExposureIn is [Reporter.TryExposure] with the context of a decision of a contextual policy.
+func (r *Reporter) TryExposureIn(token string, seen json.RawMessage) error {
 	if err := checkToken(token); err != nil {
 		return err
 	}
@@ -118,7 +127,7 @@ func (r *Reporter) TryExposure(token string) error {
 	}
 	defer r.leave()
 	select {
-	case r.queue <- queued{exposure: true, item: policy.FeedbackItem{Token: token}}:
+	case r.queue <- queued{exposure: true, item: policy.FeedbackItem{Token: token, Context: seen}}:
 		return nil
 	default:
 		return noregret.Errorf(noregret.Internal, "reporter", "the queue is full: %d items wait", cap(r.queue))

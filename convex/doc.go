@@ -11,7 +11,9 @@
 // To choose: the [Simplex] with the [NegativeEntropy] for weights on many experts, as the bound
 // then grows with √(ln d); a [Ball] or [Box] with the [Quadratic] for most else; [PNorm] with
 // [NearL1] for sparse comparators; [Tsallis] and [LogBarrier] where gradients are estimated from
-// one arm. [Mahalanobis] projects in the norm of a matrix that changes every round.
+// one arm. [Mahalanobis] projects in the norm of a matrix that changes every round. [Intersection]
+// joins constraints that no other set has together, and [Interior] keeps points at a distance from
+// the boundary.
 //
 // Sets, norms, maps and regularizers are immutable: safe for concurrent use, and free of allocation
 // given a destination. Constructors and learners validate; methods trust their arguments (lengths,

@@ -2,6 +2,7 @@ package convex_test
 
 import (
 	"fmt"
+	"log"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -318,4 +319,48 @@ func ExampleNewMap() {
 	gap := reg.(convex.Certified).ArgmaxGap(x, []float64{2, 0.5}) // x³ + x = θ
 	fmt.Printf("%.6f, certified to 1e-10: %v\n", x, gap <= 1e-10)
 	// Output: [1.000000 0.423854], certified to 1e-10: true
+}
+
+// Points of the interior set can be moved by 0.1 in every direction of the simplex.
+func ExampleNewInterior() {
+	simplex, err := convex.NewSimplex(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	interior, err := convex.NewInterior(simplex)
+	if err != nil {
+		log.Fatal(err)
+	}
+	inner, err := interior.Shrink(0.1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := []float64{1, 0, 0}
+	inner.Project(x, x)
+	fmt.Printf("%.3f\n", x)
+	interior.Step(x, 0, -0.1) // along (1, −1, 0)/√2
+	fmt.Printf("%.3f\n", x)
+	// Output:
+	// [0.837 0.082 0.082]
+	// [0.766 0.152 0.082]
+}
+
+// A budget: no more than 0.5 in the first two of three coordinates of a cube.
+func ExampleNewIntersection() {
+	cube, err := convex.NewCube(3, 0, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	budget, err := convex.NewHalfspace([]float64{1, 1, 0}, 0.5)
+	if err != nil {
+		log.Fatal(err)
+	}
+	set, err := convex.NewIntersection(cube, budget)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := []float64{1, 0.6, 2}
+	set.Project(x, x)
+	fmt.Printf("%.2f\n", x)
+	// Output: [0.45 0.05 1.00]
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -182,6 +183,9 @@ func (in *inspector) search(ctx context.Context) (err error) {
 		}
 		return in.ioError("reading the store", err)
 	}
+	for p := range in.sums {
+		in.salvage.covered = max(in.salvage.covered, p)
+	}
 	run, end := in.salvage.walk(in.salvage.start())
 	r := in.report
 	r.Base, r.Last, r.Bytes = in.salvage.start().position, end.position, 0
@@ -291,7 +295,11 @@ func (in *inspector) checkSnapshots(ctx context.Context, positions []uint64) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		at, state, problem, err := readSnapshot(in.fs, in.dir, p)
+		size := 0
+		at, problem, err := readSnapshot(in.fs, in.dir, p, func(r io.Reader) error {
+			size = int(r.(*io.SectionReader).Size())
+			return nil
+		})
 		if err != nil {
 			return in.ioError("reading a snapshot", err)
 		}
@@ -302,7 +310,7 @@ func (in *inspector) checkSnapshots(ctx context.Context, positions []uint64) err
 			in.snapshots[p] = at
 			usable = usable || p >= r.Base
 		}
-		r.Snapshots = append(r.Snapshots, SnapshotReport{Position: p, Bytes: len(state), Problem: problem})
+		r.Snapshots = append(r.Snapshots, SnapshotReport{Position: p, Bytes: size, Problem: problem})
 	}
 	for _, s := range r.Snapshots {
 		if s.Problem != "" {

@@ -54,7 +54,7 @@ func (s *Store) enqueue(ctx context.Context, r *request) error {
 			return notAppended(ctx)
 		}
 		s.mu.Lock()
-		if err := s.usable(); err != nil {
+		if err := s.writable(); err != nil {
 			s.mu.Unlock()
 			return err
 		}

@@ -30,9 +30,9 @@
 //     callers, the fewer flushes per event. Options bound the size of a group and of the queue; callers
 //     wait while the queue is full.
 //   - Failure is final. After the first failed write or flush nothing more is written, and every call
-//     returns [ErrFailed] with the cause. After a failed flush the content of the disk is uncertain; a
-//     new process must open the log again and finds what was kept. An append that failed may be in the
-//     log as a whole.
+//     returns [ErrFailed] with the cause. After a failed flush the content of the disk is uncertain; the
+//     log must be closed and opened again, which finds what was kept. An append that failed may be in
+//     the log as a whole. [OpenReadOnly] reads a log on a disk that is full or read-only.
 //   - Damage is detected. Every record holds its position, its checksum and that of the previous record.
 //     A flipped bit, a missing or repeated position or a truncated file is reported when the log is
 //     opened, or at the latest by the reader that reaches it, as [ErrDamaged] with the position and the

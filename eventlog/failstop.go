@@ -31,12 +31,18 @@ type failStop struct {
 type failStopState struct {
 	vfs.FS
 	onFail func(error) // called once, outside the lock
+	// readOnly: a lock that a full or read-only disk refuses is not needed.
+	readOnly bool
 
-	mu    sync.Mutex
-	cause error
-	fault error // the first error of reading, which says nothing of the bytes
-	open  map[*failStopFile]struct{}
-	locks map[*failStopLock]struct{}
+	// changing is held for reading during a change, so that none happens after abandon.
+	changing sync.RWMutex
+
+	mu        sync.Mutex
+	cause     error
+	abandoned bool
+	fault     error // the first error of reading, which says nothing of the bytes
+	open      map[*failStopFile]struct{}
+	locks     map[*failStopLock]struct{}
 }
 
 func newFailStop(fs vfs.FS, onFail func(error)) *failStop {
@@ -110,18 +116,29 @@ func (f *failStop) run(change func() error) error { return f.blockOnError(f.runG
 // runGuarded is run for a caller that holds a lock: it does not block. The caller must pass the
 // error to blockOnError once it has released the lock.
 func (f *failStop) runGuarded(change func() error) error {
+	return f.tryGuarded(func() error { return f.fail(change()) })
+}
+
+// tryGuarded is runGuarded for a change whose failure does not stop the log.
+func (f *failStop) tryGuarded(change func() error) error {
+	f.changing.RLock()
+	defer f.changing.RUnlock()
 	if err := f.check(); err != nil {
 		return err
 	}
-	return f.fail(change())
+	return change()
 }
 
-// abandon refuses further changes and closes all open files and locks.
+// abandon refuses further changes, waits for those that run, and closes all open files and locks.
+// What is opened afterwards is closed at once.
 func (f *failStop) abandon() error {
+	f.changing.Lock()
 	f.mu.Lock()
 	if f.cause == nil {
 		f.cause = errAbandoned
 	}
+	f.abandoned = true
+	f.changing.Unlock()
 	files, locks := f.open, f.locks
 	f.open, f.locks = map[*failStopFile]struct{}{}, map[*failStopLock]struct{}{}
 	f.mu.Unlock()
@@ -141,8 +158,14 @@ func (f *failStop) wrap(file vfs.File, err error) (vfs.File, error) {
 	}
 	out := &failStopFile{File: file, fs: f}
 	f.mu.Lock()
-	f.open[out] = struct{}{}
+	abandoned := f.abandoned
+	if !abandoned {
+		f.open[out] = struct{}{}
+	}
 	f.mu.Unlock()
+	if abandoned {
+		return nil, f.blockOnError(errors.Join(errAbandoned, file.Close()))
+	}
 	return out, nil
 }
 
@@ -196,18 +219,24 @@ func (f *failStop) MkdirAll(dir string, perm os.FileMode) error {
 // Remove implements vfs.FS. A file that cannot be removed loses nothing, so this failure
 // does not stop the log.
 func (f *failStop) Remove(name string) error {
-	if err := f.blockOnError(f.check()); err != nil {
-		return err
-	}
-	return f.FS.Remove(name)
+	return f.remove(func() error { return f.FS.Remove(name) })
 }
 
 // RemoveAll implements vfs.FS, as Remove.
 func (f *failStop) RemoveAll(name string) error {
-	if err := f.blockOnError(f.check()); err != nil {
-		return err
+	return f.remove(func() error { return f.FS.RemoveAll(name) })
+}
+
+// remove removes files, or blocks in pebble's view if nothing may change any more.
+func (f *failStop) remove(change func() error) (err error) {
+	stopped := f.tryGuarded(func() error {
+		err = change()
+		return nil
+	})
+	if stopped != nil {
+		return f.blockOnError(stopped)
 	}
-	return f.FS.RemoveAll(name)
+	return err
 }
 
 // List implements vfs.FS.
@@ -225,6 +254,9 @@ func (f *failStop) Stat(name string) (vfs.FileInfo, error) {
 // Lock implements vfs.FS.
 func (f *failStop) Lock(name string) (io.Closer, error) {
 	c, err := f.FS.Lock(name)
+	if f.readOnly && IsUnwritable(err) {
+		return noLock{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -345,10 +377,7 @@ func (f *failStopFile) Preallocate(offset, length int64) error {
 	if f.closed {
 		return os.ErrClosed
 	}
-	if err := f.fs.check(); err != nil {
-		return err
-	}
-	return f.File.Preallocate(offset, length)
+	return f.fs.tryGuarded(func() error { return f.File.Preallocate(offset, length) })
 }
 
 // Sync implements vfs.File.

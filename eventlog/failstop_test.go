@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -53,5 +54,55 @@ func TestFailStopIsFinal(t *testing.T) {
 	}
 	if names, _ := mem.List(""); told != 1 || len(names) != 1 {
 		t.Errorf("the failure was reported %d times, files %q", told, names)
+	}
+}
+
+// heldFS holds renames until they may go on.
+type heldFS struct {
+	vfs.FS
+	began, goOn chan struct{}
+}
+
+func (f *heldFS) Rename(oldname, newname string) error {
+	close(f.began)
+	<-f.goOn
+	return f.FS.Rename(oldname, newname)
+}
+
+// TestNoChangeAfterAbandon checks that a change which has begun ends before abandon does, and that
+// what is opened later is closed. Before, the change could happen when another Store had opened the
+// log.
+func TestNoChangeAfterAbandon(t *testing.T) {
+	noLeaks(t)
+	disk := &heldFS{vfs.NewMem(), make(chan struct{}), make(chan struct{})}
+	f := newFailStop(disk, nil)
+	file, err := f.Create("a", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed, abandoned := make(chan error, 1), make(chan error, 1)
+	go func() { renamed <- f.Rename("a", "b") }()
+	<-disk.began
+	go func() { abandoned <- f.abandon() }()
+	for range 1000 {
+		select {
+		case <-abandoned:
+			t.Fatal("abandon does not wait for the rename")
+		default:
+			runtime.Gosched()
+		}
+	}
+	close(disk.goOn)
+	if err := errors.Join(<-renamed, <-abandoned); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Open("b"); !errors.Is(err, errAbandoned) {
+		t.Errorf("a file is opened after the end: %v", err)
+	}
+	if err := f.Rename("b", "c"); !errors.Is(err, errAbandoned) {
+		t.Errorf("a change after the end: %v", err)
+	}
+	if _, err := file.Write([]byte("x")); err == nil {
+		t.Error("a file is written to after the end")
 	}
 }

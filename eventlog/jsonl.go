@@ -134,6 +134,24 @@ func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, e
 	}
 }
 
+// ExportStart returns the position of the first event of an export, 0 if it has none, and a reader
+// of the whole export.
+func ExportStart(name string, r io.Reader) (position uint64, whole io.Reader, err error) {
+	in := bufio.NewReader(r)
+	text, err := readLine(in)
+	if err == io.EOF {
+		return 0, in, nil
+	}
+	if err != nil {
+		return 0, nil, noregret.BadInputf(name+":1", "%w", err)
+	}
+	rec, err := parseLine(text)
+	if err != nil {
+		return 0, nil, noregret.BadInputf(name+":1", "%w", err)
+	}
+	return rec.Position, io.MultiReader(bytes.NewReader(append(text, '\n')), in), nil
+}
+
 // readLine returns the next line without its newline, which the last line may lack.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var out []byte

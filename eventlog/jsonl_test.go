@@ -23,6 +23,45 @@ var payloads = []string{
 	`"` + strings.Repeat("y", 70_000) + `"`,
 }
 
+// TestCreateAfter checks that a log can begin after a position, in an empty directory only, and
+// that it counts as damaged until a snapshot covers what was before.
+func TestCreateAfter(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	s, err := Create(nil, dir, 7, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, last, err := s.Append(ctx, Event{Kind: "k", Time: 1}, Event{Kind: "k", Time: 2})
+	if err != nil || first != 8 || last != 9 {
+		t.Fatalf("%d to %d, %v", first, last, err)
+	}
+	if _, err := s.LatestSnapshot(ctx); !errors.Is(err, ErrDamaged) {
+		t.Errorf("without a snapshot: %v", err)
+	}
+	if err := s.SaveSnapshot(ctx, 7, []byte("state")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Check(ctx, nil, dir); err != nil || r.Damaged() || r.Base != 7 || r.Last != 9 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if s, err := Create(nil, dir, 7, Options{}); err == nil {
+		_ = s.Close()
+		t.Error("a log was made over another one")
+	}
+	if s, err = Open(nil, dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if saved, err := s.LatestSnapshot(ctx); err != nil || saved.Position != 7 || string(saved.State) != "state" {
+		t.Errorf("%+v, %v", saved, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func exported(t testing.TB, s *Store) string {
 	t.Helper()
 	var b bytes.Buffer

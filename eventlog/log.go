@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 )
 
@@ -61,6 +62,12 @@ type Snapshotter interface {
 	// SaveSnapshot durably stores the state that covers the events up to position. It fails if the
 	// position lies after the end of the log or before the latest snapshot.
 	SaveSnapshot(ctx context.Context, position uint64, state []byte) error
+	// WriteSnapshot is SaveSnapshot for a state that write writes in pieces. If write returns an
+	// error, nothing is stored and WriteSnapshot returns it.
+	WriteSnapshot(ctx context.Context, position uint64, write func(state io.Writer) error) error
+	// ReadSnapshot is LatestSnapshot for a state that read reads in pieces; read is not called if
+	// the position is 0. It returns the error of read with the position.
+	ReadSnapshot(ctx context.Context, read func(state io.Reader) error) (position uint64, err error)
 	// LatestSnapshot returns the newest intact snapshot after which the log has all events, or one
 	// with position 0 if there is none and the log has all events.
 	LatestSnapshot(ctx context.Context) (Snapshot, error)
@@ -109,8 +116,11 @@ var (
 	// ErrClosed: the log is closed.
 	ErrClosed = errors.New("the log is closed")
 	// ErrFailed: a write or flush of the disk has failed. Acknowledged events are safe; nothing can
-	// be appended or read until the log is opened again, preferably by a new process.
+	// be appended or read until the log is closed and opened again ([Probe] says whether the disk
+	// works).
 	ErrFailed = errors.New("the log has failed")
+	// ErrReadOnly: the log was opened by OpenReadOnly.
+	ErrReadOnly = errors.New("the log is open for reading only")
 	// ErrCompacted: the position was dropped by Compact; begin with LatestSnapshot.
 	ErrCompacted = errors.New("the position was compacted away")
 	// ErrDamaged: stored bytes differ from those written. Check describes the damage, Repair

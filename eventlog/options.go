@@ -11,10 +11,11 @@ import (
 // system.
 type FS = vfs.FS
 
-// disk returns fs, or the machine's file system if fs is nil.
+// disk returns fs, or the machine's file system, on which the log's files are private, if fs is nil
+// or that file system itself.
 func disk(fs FS) FS {
-	if fs == nil {
-		return vfs.Default
+	if fs == nil || fs == vfs.Default {
+		return private{vfs.Default}
 	}
 	return fs
 }
@@ -43,7 +44,7 @@ type Options struct {
 
 const (
 	maxPayload = 16 << 20 // the format's bound, whatever the options
-	maxState   = 1 << 30  // of a snapshot
+	maxState   = 1 << 40  // of a snapshot
 )
 
 // Validate returns an error that names the first option out of its range.

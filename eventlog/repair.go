@@ -39,8 +39,23 @@ type RepairReport struct {
 	Covered uint64 `json:"covered"`
 	// Readable are the dropped positions with intact records. These remain in the files set aside.
 	Readable []Range `json:"readable,omitempty"`
+	// Dropped describes the dropped events that can be read, by kind, in the order of their first
+	// positions. It has those that the snapshot covers, too.
+	Dropped []DroppedKind `json:"dropped,omitempty"`
 	// SetAside lists the new names, in the log's directory, of the files that were replaced.
 	SetAside []string `json:"set_aside,omitempty"`
+}
+
+// DroppedKind describes the dropped events of one kind.
+type DroppedKind struct {
+	Kind   string `json:"kind"`
+	Events uint64 `json:"events"`
+	// First and Last are the lowest and the highest position.
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+	// From and To are the earliest and the latest time, in the unit of [Event].
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
 }
 
 const repairName = eventsName + ".repair"
@@ -100,6 +115,9 @@ func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport
 	out.Kept = Range{base.position + 1, end.position}
 	out.Readable = in.salvage.beyond(end.position)
 	out.Lost = in.lost(run, end)
+	if out.Dropped, err = in.salvage.dropped(base.position, end.position); err != nil {
+		return out, in.ioError("reading the dropped events", err)
+	}
 	if out.Lost > o.AcceptLoss {
 		return out, noregret.Errorf(noregret.Usage, in.dir,
 			"the repair would drop %d acknowledged events, %d to %d, but only %d are allowed: nothing was changed",

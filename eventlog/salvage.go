@@ -23,6 +23,9 @@ type salvage struct {
 	pieces map[uint64][]piece
 	base   mark // the highest base found
 	based  bool // a base was found
+	// covered is the highest position of a snapshot: only what one covers can have been compacted
+	// away.
+	covered uint64
 }
 
 // piece is an intact record in a file.
@@ -147,7 +150,9 @@ func (v *salvage) found(m mark) {
 	}
 }
 
-// start returns the base or, if it is lost, the position before the first record.
+// start returns the base or, if it is lost and a snapshot covers the positions before it, the
+// position before the first record. Otherwise the log was never compacted, so that the positions
+// before the first record are damaged.
 func (v *salvage) start() mark {
 	if v.based || len(v.pieces) == 0 {
 		return v.base
@@ -156,7 +161,7 @@ func (v *salvage) start() mark {
 	for p := range v.pieces {
 		low = min(low, p)
 	}
-	if low <= 1 {
+	if low <= 1 || low-1 > v.covered {
 		return mark{}
 	}
 	return mark{low - 1, v.pieces[low][0].previous}
@@ -237,6 +242,45 @@ func (v *salvage) copyTo(ctx context.Context, db *pebble.DB, base mark, run []pi
 		return err
 	}
 	return db.Flush()
+}
+
+// dropped describes the intact records that do not lie after base and up to end.
+func (v *salvage) dropped(base, end uint64) (out []DroppedKind, err error) {
+	var positions []uint64
+	for p := range v.pieces {
+		if p <= base || p > end {
+			positions = append(positions, p)
+		}
+	}
+	slices.Sort(positions)
+	var file string
+	var data []byte
+	for _, position := range positions {
+		p := v.pieces[position][0]
+		value := p.data
+		if value == nil {
+			if file != p.file {
+				if data, err = readFile(v.fs, v.fs.PathJoin(v.dir, p.file), 1<<40); err != nil {
+					return nil, err
+				}
+				file = p.file
+			}
+			value = data[p.offset:][:p.size]
+		}
+		r, _, problem := decodeRecord(value)
+		if problem != "" {
+			continue // it was intact when it was found
+		}
+		i := slices.IndexFunc(out, func(k DroppedKind) bool { return k.Kind == r.Kind })
+		if i < 0 {
+			i = len(out)
+			out = append(out, DroppedKind{Kind: r.Kind, First: position, From: r.Time, To: r.Time})
+		}
+		k := &out[i]
+		k.Events++
+		k.Last, k.From, k.To = position, min(k.From, r.Time), max(k.To, r.Time)
+	}
+	return out, nil
 }
 
 // Range is a run of positions.

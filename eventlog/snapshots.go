@@ -1,17 +1,21 @@
 package eventlog
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/noregret/noregret"
 )
@@ -27,36 +31,68 @@ const (
 
 func snapshotFile(position uint64) string { return fmt.Sprintf("%020d%s", position, snapshotSuffix) }
 
-func encodeSnapshot(at mark, state []byte) []byte {
-	b := make([]byte, 0, snapshotHeader+len(state))
-	b = append(b, snapshotMagic...)
-	b = binary.LittleEndian.AppendUint64(b, at.position)
-	b = binary.LittleEndian.AppendUint32(b, at.sum)
-	b = append(b, 0, 0, 0, 0)
-	b = append(b, state...)
-	binary.LittleEndian.PutUint32(b[16:], snapshotSum(b))
-	return b
-}
-
-func snapshotSum(b []byte) uint32 {
-	return crc32.Update(crc32.Checksum(b[:16], castagnoli), castagnoli, b[snapshotHeader:])
-}
-
-// decodeSnapshot decodes the file of the snapshot at a position. problem is "" if it is intact.
-func decodeSnapshot(b []byte, position uint64) (at mark, state []byte, problem string) {
+// writeSnapshotFile writes the file of a snapshot under a temporary name and renames it. If write
+// returns an error that is not one of the file, it removes the file and returns the error as
+// refused.
+func writeSnapshotFile(fs FS, dir string, at mark, write func(io.Writer) error) (refused, err error) {
+	path := fs.PathJoin(dir, snapshotFile(at.position))
+	f, err := fs.Create(path+tempSuffix, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	header := make([]byte, 0, snapshotHeader)
+	header = append(header, snapshotMagic...)
+	header = binary.LittleEndian.AppendUint64(header, at.position)
+	header = binary.LittleEndian.AppendUint32(header, at.sum)
+	w := &sumWriter{to: f, sum: crc32.Checksum(header, castagnoli)}
+	b := bufio.NewWriterSize(w, 1<<18)
+	_, err = f.Write(append(header, 0, 0, 0, 0))
+	if err == nil {
+		refused = write(b)
+		_ = b.Flush() // w has the error
+		err = w.err
+	}
+	if err == nil && refused == nil {
+		_, err = f.WriteAt(binary.LittleEndian.AppendUint32(nil, w.sum), int64(len(header)))
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
 	switch {
-	case len(b) < snapshotHeader:
-		return at, nil, "truncated"
-	case string(b[:4]) != snapshotMagic:
-		return at, nil, "does not begin with " + snapshotMagic
-	case snapshotSum(b) != binary.LittleEndian.Uint32(b[16:]):
-		return at, nil, "its checksum is wrong"
+	case err != nil:
+		return nil, err
+	case refused != nil:
+		return refused, fs.Remove(path + tempSuffix)
 	}
-	at = mark{binary.LittleEndian.Uint64(b[4:]), binary.LittleEndian.Uint32(b[12:])}
-	if at.position != position {
-		return at, nil, fmt.Sprintf("covers position %d", at.position)
+	if err := fs.Rename(path+tempSuffix, path); err != nil {
+		return nil, err
 	}
-	return at, b[snapshotHeader:], ""
+	return nil, syncDir(fs, dir)
+}
+
+// sumWriter writes the state of a snapshot and computes the checksum. After an error it writes
+// nothing.
+type sumWriter struct {
+	to  io.Writer
+	sum uint32
+	n   int64
+	err error
+}
+
+// Write implements [io.Writer].
+func (w *sumWriter) Write(b []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if w.n += int64(len(b)); w.n > maxState {
+		w.err = noregret.Errorf(noregret.Usage, "snapshot", "the state has more than %d bytes", int64(maxState))
+		return 0, w.err
+	}
+	w.sum = crc32.Update(w.sum, castagnoli, b) // before a file of a test changes b
+	n, err := w.to.Write(b)
+	w.err = err
+	return n, err
 }
 
 // listSnapshots returns the positions of the snapshot files, ascending.
@@ -79,15 +115,41 @@ func listSnapshots(fs FS, dir string) ([]uint64, error) {
 	return out, nil
 }
 
-// readSnapshot reads one snapshot file.
-func readSnapshot(fs FS, dir string, position uint64) (at mark, state []byte, problem string, err error) {
-	data, err := readFile(fs, fs.PathJoin(dir, snapshotName, snapshotFile(position)), maxState+snapshotHeader)
+// readSnapshot reads one snapshot file. problem is "" if it is intact; read, unless it is nil, then
+// gets the state.
+func readSnapshot(fs FS, dir string, position uint64, read func(io.Reader) error) (at mark, problem string, err error) {
+	f, err := fs.Open(fs.PathJoin(dir, snapshotName, snapshotFile(position)))
 	if err != nil {
-		return at, nil, "", err
+		return at, "", err
 	}
-	at, state, problem = decodeSnapshot(data, position)
-	return at, state, problem, nil
+	defer func() { _ = f.Close() }()
+	var b [snapshotHeader]byte
+	switch _, err := io.ReadFull(f, b[:]); {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return at, "truncated", nil
+	case err != nil:
+		return at, "", err
+	case string(b[:4]) != snapshotMagic:
+		return at, "does not begin with " + snapshotMagic, nil
+	}
+	sum := &sumWriter{to: io.Discard, sum: crc32.Checksum(b[:16], castagnoli)}
+	if _, err := io.CopyBuffer(sum, onlyReader{f}, make([]byte, 1<<18)); err != nil {
+		return at, "", err
+	}
+	if sum.sum != binary.LittleEndian.Uint32(b[16:]) {
+		return at, "its checksum is wrong", nil
+	}
+	at = mark{binary.LittleEndian.Uint64(b[4:]), binary.LittleEndian.Uint32(b[12:])}
+	if at.position != position {
+		return at, fmt.Sprintf("covers position %d", at.position), nil
+	}
+	if read != nil {
+		err = read(io.NewSectionReader(f, snapshotHeader, sum.n))
+	}
+	return at, "", err
 }
+
+type onlyReader struct{ io.Reader }
 
 // openSnapshots finds the snapshots and removes those that a crash left incomplete.
 func (s *Store) openSnapshots() error {
@@ -104,6 +166,11 @@ func (s *Store) openSnapshots() error {
 			_ = s.fs.Remove(s.fs.PathJoin(dir, n)) // the next open tries again
 		}
 	}
+	return s.findSnapshots()
+}
+
+// findSnapshots lists the snapshots.
+func (s *Store) findSnapshots() (err error) {
 	if s.snapshots, err = listSnapshots(s.fs, s.dir); err != nil {
 		return s.ioError("listing the snapshots", err)
 	}
@@ -115,15 +182,23 @@ func (s *Store) openSnapshots() error {
 }
 
 // SaveSnapshot implements [Snapshotter]. It removes the oldest snapshots beyond
-// Options.KeepSnapshots. The state has at most 1 GiB.
+// Options.KeepSnapshots. The state has at most 1 TiB.
 func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte) error {
+	return s.WriteSnapshot(ctx, position, func(w io.Writer) error {
+		_, err := w.Write(state)
+		return err
+	})
+}
+
+// WriteSnapshot implements [Snapshotter]: see [Store.SaveSnapshot].
+func (s *Store) WriteSnapshot(ctx context.Context, position uint64, write func(io.Writer) error) error {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	err, last, latest := s.usable(), s.last.position, uint64(1)
+	err, last, latest := s.writable(), s.last.position, uint64(1)
 	if n := len(s.snapshots); n > 0 {
 		latest = s.snapshots[n-1]
 	}
@@ -132,9 +207,6 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 	switch {
 	case err != nil:
 		return err
-	case len(state) > maxState:
-		return noregret.Errorf(noregret.Usage, "snapshot", "the state has %d bytes: at most %d are allowed", len(state),
-			maxState)
 	case position < latest || position > last:
 		return noregret.Errorf(noregret.Usage, "snapshot",
 			"position %d: it must lie between %d (the latest snapshot or the first event) and %d (the last event)",
@@ -145,10 +217,17 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 	if err != nil {
 		return err
 	}
+	refused := make(chan error, 1)
 	err = s.guard(func() error {
-		return writeFile(s.fs, s.path(snapshotName), snapshotFile(position),
-			encodeSnapshot(mark{position, sum}, state))
+		r, err := writeSnapshotFile(s.fs, s.path(snapshotName), mark{position, sum}, write)
+		refused <- r
+		return err
 	})
+	if err == nil {
+		if err := <-refused; err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		err = s.ioError("saving a snapshot", err)
 		s.fail(err)
@@ -207,15 +286,33 @@ func (s *Store) sumAt(ctx context.Context, position uint64) (uint32, error) {
 func (s *Store) LatestSnapshot(ctx context.Context) (Snapshot, error) {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
-	return s.latest(ctx)
+	var b bytes.Buffer
+	position, err := latest(ctx, s, readTo(&b))
+	return Snapshot{position, b.Bytes()}, err
 }
 
-func (s *Store) latest(ctx context.Context) (Snapshot, error) {
+// readTo returns a function that reads a state to memory.
+func readTo(b *bytes.Buffer) func(r io.Reader) error {
+	return func(r io.Reader) error {
+		b.Reset()
+		_, err := b.ReadFrom(r)
+		return err
+	}
+}
+
+// ReadSnapshot implements [Snapshotter]. No other snapshot is saved meanwhile.
+func (s *Store) ReadSnapshot(ctx context.Context, read func(state io.Reader) error) (position uint64, err error) {
+	s.snapMu.Lock()
+	defer s.snapMu.Unlock()
+	return latest(ctx, s, read)
+}
+
+func latest(ctx context.Context, s *Store, read func(io.Reader) error) (uint64, error) {
 	s.mu.Lock()
 	positions := slices.Clone(s.snapshots)
 	s.mu.Unlock()
 	slices.Reverse(positions)
-	return s.firstWhole(ctx, positions)
+	return firstWhole(ctx, s, positions, read)
 }
 
 // OldestSnapshot implements [Snapshotter]. It skips damaged snapshots.
@@ -228,47 +325,60 @@ func (s *Store) OldestSnapshot(ctx context.Context) (Snapshot, error) {
 	if base == 0 {
 		positions = nil
 	}
-	return s.firstWhole(ctx, positions)
+	var b bytes.Buffer
+	position, err := firstWhole(ctx, s, positions, readTo(&b))
+	return Snapshot{position, b.Bytes()}, err
 }
 
-// firstWhole returns the first of the snapshots that is intact and whose following events are in
-// the log. If the log has all events, no snapshot is needed.
-func (s *Store) firstWhole(ctx context.Context, positions []uint64) (Snapshot, error) {
+// firstWhole returns the position of the first of the snapshots that is intact and whose following
+// events are in the log, and passes its state to read unless that is nil. If the log has all
+// events, no snapshot is needed.
+func firstWhole(ctx context.Context, s *Store, positions []uint64, read func(io.Reader) error) (uint64, error) {
 	s.mu.Lock()
 	err, base := s.usable(), s.base.position
 	s.mu.Unlock()
 	if err != nil {
-		return Snapshot{}, err
+		return 0, err
 	}
 	problems := ""
 	for _, p := range positions {
 		if err := ctx.Err(); err != nil {
-			return Snapshot{}, err
+			return 0, err
 		}
 		if p < base {
 			continue
 		}
-		at, state, problem, err := readSnapshot(s.fs, s.dir, p)
+		at, problem, err := readSnapshot(s.fs, s.dir, p, nil)
 		if err != nil {
-			return Snapshot{}, s.ioError("reading a snapshot", err)
+			return 0, s.ioError("reading a snapshot", err)
 		}
 		if problem == "" {
 			sum, err := s.sumAt(ctx, p)
 			if err != nil {
-				return Snapshot{}, err
+				return 0, err
+			}
+			if sum == at.sum && read != nil {
+				var refused error
+				_, _, err = readSnapshot(s.fs, s.dir, p, func(r io.Reader) error {
+					refused = read(r)
+					return refused
+				})
+				if err != nil && refused == nil {
+					err = s.ioError("reading a snapshot", err)
+				}
 			}
 			if sum == at.sum {
-				return Snapshot{Position: p, State: state}, nil
+				return p, err
 			}
 			problem = "it belongs to another log"
 		}
 		problems += fmt.Sprintf("; snapshot %d: %s", p, problem)
 	}
 	if base > 0 {
-		return Snapshot{}, damaged(s.dir, nil, "the events 1 to %d were compacted away and no whole snapshot covers "+
+		return 0, damaged(s.dir, nil, "the events 1 to %d were compacted away and no whole snapshot covers "+
 			"them%s", base, problems)
 	}
-	return Snapshot{}, nil
+	return 0, nil
 }
 
 // Compact implements [Snapshotter]. It frees the disk space before it returns, or later if readers
@@ -278,14 +388,20 @@ func (s *Store) firstWhole(ctx context.Context, positions []uint64) (Snapshot, e
 func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
-	snapshot, err := s.latest(ctx)
+	s.mu.Lock()
+	err := s.writable()
+	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	if upTo > snapshot.Position {
+	snapshot, err := latest(ctx, s, nil)
+	if err != nil {
+		return err
+	}
+	if upTo > snapshot {
 		return noregret.Errorf(noregret.Usage, "compact",
 			"position %d: it must be at most %d, that of the latest intact snapshot; later events would be lost",
-			upTo, snapshot.Position)
+			upTo, snapshot)
 	}
 	s.mu.Lock()
 	base := s.base.position

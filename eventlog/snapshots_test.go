@@ -1,7 +1,10 @@
 package eventlog
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -144,5 +147,59 @@ func TestOldestSnapshot(t *testing.T) {
 	closeLog(t, s)
 	if _, err := s.OldestSnapshot(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)
+	}
+}
+
+// TestSnapshotsInPieces: a state that is written in pieces is read back, by both ways of reading.
+// If its writer fails, nothing is stored, and the log goes on.
+func TestSnapshotsInPieces(t *testing.T) {
+	noLeaks(t)
+	s, err := Open(vfs.NewMem(), "log", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if _, _, err := s.Append(ctx, Event{Kind: "a"}, Event{Kind: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	refused := errors.New("no state")
+	for _, fails := range []bool{true, false} {
+		err := s.WriteSnapshot(ctx, 2, func(w io.Writer) error {
+			for i := range 10_000 {
+				if _, err := fmt.Fprintf(w, "%099d\n", i); err != nil {
+					return err
+				}
+			}
+			if fails {
+				return refused
+			}
+			return nil
+		})
+		if fails != errors.Is(err, refused) || !fails && err != nil {
+			t.Fatal(err)
+		}
+		if fails != (s.Stats().Snapshot == 0) || s.Stats().Failed != "" {
+			t.Errorf("%+v", s.Stats())
+		}
+	}
+	whole, err := s.LatestSnapshot(ctx)
+	if err != nil || whole.Position != 2 || len(whole.State) != 1_000_000 {
+		t.Fatalf("%d bytes at %d: %v", len(whole.State), whole.Position, err)
+	}
+	at, err := s.ReadSnapshot(ctx, func(r io.Reader) error {
+		b, err := io.ReadAll(r)
+		if !bytes.Equal(b, whole.State) {
+			t.Error("the two ways of reading differ")
+		}
+		return err
+	})
+	if err != nil || at != 2 {
+		t.Errorf("position %d: %v", at, err)
+	}
+	if at, err := s.ReadSnapshot(ctx, func(io.Reader) error { return refused }); at != 2 || !errors.Is(err, refused) {
+		t.Errorf("position %d: %v", at, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

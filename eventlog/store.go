@@ -21,8 +21,13 @@ import (
 // log has failed: pebble cannot be closed after a failure of the disk, so its goroutines stay until
 // the process ends; its files and its lock are released in any case.
 type Store struct {
-	dir   string
-	opts  Options
+	dir  string
+	opts Options
+	// readOnly: the log takes no changes.
+	readOnly bool
+	// begin, if above 0, is the position before the first one of a log that Create makes.
+	begin uint64
+
 	fs    *failStop
 	lock  io.Closer
 	db    *pebble.DB
@@ -68,7 +73,11 @@ func Open(fs FS, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newStore(fs, dir, o)
+	return start(newStore(fs, dir, o))
+}
+
+// start opens the log and begins to write.
+func start(s *Store) (*Store, error) {
 	if err := s.open(); err != nil {
 		s.fail(err)
 		_ = s.fs.abandon() // the first error is the one to return
@@ -76,6 +85,20 @@ func Open(fs FS, dir string, o Options) (*Store, error) {
 	}
 	s.wait.Go(s.commit)
 	return s, nil
+}
+
+// Create makes a log in dir that begins after the given position, 0 for the beginning, as if the
+// events up to it had been compacted away: for an export whose first events are gone. The directory
+// must be empty or new. Save the snapshot that covers those events before the log is closed;
+// without one the log counts as damaged.
+func Create(fs FS, dir string, after uint64, o Options) (*Store, error) {
+	o, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(fs, dir, o)
+	s.begin = after
+	return start(s)
 }
 
 func newStore(fs FS, dir string, o Options) *Store {
@@ -104,11 +127,15 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
+	if found.store && s.begin > 0 {
+		return noregret.Errorf(noregret.Usage, s.dir,
+			"a log is here already: a log that begins at position %d needs a new directory", s.begin+1)
+	}
 	if !found.store {
 		if err := s.create(); err != nil {
 			return err
 		}
-	} else if err := s.verify(&found); err != nil {
+	} else if err := s.check(&found); err != nil {
 		return err
 	} else if !found.hasMark && s.last.position > 0 {
 		return damaged(s.dir, nil, "%s; a repair writes a new one", lostMark)
@@ -219,26 +246,51 @@ func (s *Store) create() error {
 	if s.db, err = s.pebble(false); err != nil {
 		return s.ioError("making the store", err)
 	}
+	if s.begin == 0 {
+		return nil
+	}
+	base := mark{position: s.begin}
+	err = s.guard(func() error { return s.db.Set(baseKey, encodeMark(baseMagic, base), pebble.Sync) })
+	if err != nil {
+		return s.ioError("making the store", err)
+	}
+	s.base, s.last = base, base
 	return nil
 }
 
-// verify reads both ends of the log without changing a byte and compares them with the mark.
-func (s *Store) verify(l *layout) error {
+// check verifies the log without changing a byte.
+func (s *Store) check(l *layout) error {
+	db, err := s.verify(l)
+	if err != nil {
+		return err
+	}
+	return s.guard(db.Close)
+}
+
+// verify opens the store to read it, reads both ends of the log and compares them with the mark.
+func (s *Store) verify(l *layout) (*pebble.DB, error) {
 	db, err := s.pebble(true)
 	if err != nil {
 		if fault := s.fs.readFault(); fault != nil {
-			return s.ioError("opening the store", fault)
+			return nil, s.ioError("opening the store", fault)
 		}
-		return damaged(s.dir, err, "the store cannot be opened: %s", firstLine(err))
+		return nil, damaged(s.dir, err, "the store cannot be opened: %s", firstLine(err))
 	}
-	return s.guard(func() error {
+	err = s.guard(func() error {
 		e, err := readEnds(db, s.dir)
 		if err == nil && l.hasMark {
 			err = e.verifyAgainst(db, s.dir, l.mark)
 		}
 		s.base, s.last = e.base, e.last
-		return errors.Join(err, db.Close())
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
 }
 
 // pebble opens the store.
@@ -349,6 +401,15 @@ func (s *Store) failureLocked() error {
 	}
 }
 
+// writable is usable for a change of the log.
+func (s *Store) writable() error {
+	err := s.usable()
+	if err == nil && s.readOnly {
+		err = noregret.Errorf(noregret.Internal, s.dir, "%w", ErrReadOnly)
+	}
+	return err
+}
+
 // usable returns an error if the log is closed or has failed. The caller holds s.mu.
 func (s *Store) usable() error {
 	switch {
@@ -414,7 +475,13 @@ func (s *Store) Close() error {
 	failed := s.cause != nil
 	s.mu.Unlock()
 	if !failed {
-		err := s.guard(func() error { return errors.Join(s.db.Close(), s.marks.close(), s.lock.Close()) })
+		err := s.guard(func() error {
+			err := s.db.Close()
+			if !s.readOnly {
+				err = errors.Join(err, s.marks.close())
+			}
+			return errors.Join(err, s.lock.Close())
+		})
 		if err != nil {
 			s.fail(err)
 			failed = true

@@ -69,8 +69,12 @@ func frozenFields(d *definition.Definition) map[string]any {
 		"stickiness": d.Stickiness,
 		"exposure":   d.Exposure, "policy.kind": d.Policy.Kind, "arms.box": d.Arms.Box,
 	}
+	if d.Privacy != nil { // it was reserved for these sums
+		frozen["privacy"] = d.Privacy
+	}
 	if d.Contextual() { // the contexts of earlier units are not kept
 		frozen["context"], frozen["objective"], frozen["policy"] = d.Context, d.Objective, d.Policy
+		frozen["drift"] = d.Drift
 	}
 	if d.Arms.Box != nil { // the points were chosen for it
 		frozen["objective"], frozen["guardrails"] = d.Objective, d.Guardrails
@@ -122,6 +126,9 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	if err != nil {
 		return err
 	}
+	if x.Private != nil && len(added) > 0 {
+		return errPrivateArms
+	}
 	before := x.roster.def
 	x.roster.def = d
 	for _, a := range added {
@@ -149,7 +156,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	}
 	x.roster.relist()
 	if !sameJSON(learningFields(before), learningFields(d)) || x.renewsLearner() && len(added)+len(retired) > 0 {
-		err = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
+		err = x.rebuildLearner()
 	} else {
 		err = x.learning.remakeArms(&x.roster, len(added), retired)
 	}
@@ -180,6 +187,9 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		return err
 	}
 	k := slices.IndexFunc(x.roster.Arms, func(a armState) bool { return a.Name == p.Arm })
+	if kind == KindAddArm && x.Private != nil {
+		return errPrivateArms
+	}
 	if kind == KindAddArm {
 		if err := definition.CheckArmName("arm", p.Arm); err != nil {
 			return err
@@ -197,7 +207,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		}
 		x.roster.push(policy.Arm{Name: p.Arm, Value: value}, false)
 		if x.renewsLearner() {
-			err = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
+			err = x.rebuildLearner()
 		} else {
 			_, err = x.learning.learner.AddArm()
 		}

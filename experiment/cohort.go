@@ -1,11 +1,11 @@
 package experiment
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/pages"
 )
 
 // A cohort keeps the units of one policy version and what was reported of them, until the version
@@ -18,6 +18,8 @@ type cohort struct {
 	// Learnable is false for versions that began while the experiment was paused: they are not
 	// learned from.
 	Learnable bool `json:"learn"`
+	// Counted is the number of decisions whose feedback counts, only of private experiments.
+	Counted int64 `json:"counted,omitempty"`
 	// Blind is whether a contextual experiment serves a mixture under the version, whatever the
 	// contexts.
 	Blind bool `json:"blind,omitempty"`
@@ -35,22 +37,20 @@ type cohort struct {
 	Centre f64s       `json:"centre,omitempty"`
 	Sums   maturity   `json:"sums"`
 	Test   ratioCount `json:"test"`
-	// The open tokens, one row each.
-	Unit   u64s `json:"unit"`
-	Slot   u32s `json:"slot"`   // the arm, or len(Mixture) for a unit held back; with seenBit once exposed
-	Mask   u64s `json:"mask"`   // of the metrics reported
-	Values f64s `json:"values"` // those metrics, in the order of their numbers, by row: width a row
+	columnMarks
 	contexts
-	width int
+	// rows are the units that wait for feedback. A snapshot has their columns in the place of the
+	// marks.
+	rows rows
 	// contrasts caches the version's contrasts, nil if they must be computed again.
 	contrasts []contrasts
-	index     map[uint64]uint32
 }
 
-const seenBit = 1 << 31
-
-func newCohort(d *definition.Definition, version, round uint64, mixture []float64) *cohort {
-	c := &cohort{Version: version, Round: round, Mixture: mixture, width: len(d.Metrics), index: map[uint64]uint32{}}
+func newCohort(memory *pages.Pool, d *definition.Definition, version, round uint64, mixture []float64) *cohort {
+	c := &cohort{
+		Version: version, Round: round, Mixture: mixture, columnMarks: marks,
+		rows: rows{memory: memory, width: len(d.Metrics)},
+	}
 	c.Sums.Missing, c.contextual = make([]int64, len(d.Metrics)), d.Contextual()
 	for range len(mixture) + 1 {
 		c.Stats = append(c.Stats, newArmStats(d))
@@ -58,31 +58,30 @@ func newCohort(d *definition.Definition, version, round uint64, mixture []float6
 	return c
 }
 
-// restore rebuilds the fields that a snapshot omits and checks that the columns fit.
-func (c *cohort) restore(d *definition.Definition) error {
-	c.width, c.contextual = len(d.Metrics), d.Contextual()
-	n := len(c.Unit)
-	fits := c.contexts.fit(d, n) && len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width &&
-		len(c.Stats) == len(c.Mixture)+1 &&
+// restore rebuilds the fields that a snapshot omits, with the columns of the rows, and checks that
+// they fit.
+func (c *cohort) restore(memory *pages.Pool, d *definition.Definition, columns *columnTables) error {
+	width := len(d.Metrics)
+	c.contextual, c.columnMarks = d.Contextual(), marks
+	fits := c.contexts.fit(d, columns.len()) && columns.fit(width) && len(c.Stats) == len(c.Mixture)+1 &&
 		len(c.Test.Prior) == len(c.Mixture) &&
 		(len(c.Test.Masked) == 0 || len(c.Test.Masked) == len(c.Mixture)) &&
-		(len(c.Centre) == 0 || len(c.Centre) == c.width) &&
-		(len(c.Later) == 0 || len(c.Later) == len(c.Stats)) && len(c.Sums.Missing) == c.width
+		(len(c.Centre) == 0 || len(c.Centre) == width) &&
+		(len(c.Later) == 0 || len(c.Later) == len(c.Stats)) && len(c.Sums.Missing) == width
 	if !fits {
 		return noregret.BadInputf("snapshot", "the columns of version %d do not fit", c.Version)
 	}
-	c.index = make(map[uint64]uint32, n)
-	for i, u := range c.Unit {
-		c.index[u] = uint32(i)
-		if int(c.Slot[i]&^seenBit) > len(c.Mixture) {
-			return noregret.BadInputf("snapshot", "version %d has no arm %d", c.Version, c.Slot[i]&^seenBit)
-		}
-	}
 	for _, stats := range [][]armStats{c.Stats, c.Later} {
 		for i := range stats {
-			if len(stats[i].Metrics) != c.width || len(stats[i].Pairs) != len(d.Ratios()) {
+			if len(stats[i].Metrics) != width || len(stats[i].Pairs) != len(d.Ratios()) {
 				return noregret.BadInputf("snapshot", "the statistics of version %d do not fit", c.Version)
 			}
+		}
+	}
+	c.rows = columns.rows(memory, width)
+	for _, r := range c.rows.all() {
+		if r.slot() > len(c.Mixture) {
+			return noregret.BadInputf("snapshot", "version %d has no arm %d", c.Version, r.slot())
 		}
 	}
 	return nil
@@ -100,35 +99,19 @@ func (c *cohort) later(d *definition.Definition, slot int) *armStats {
 
 // used reports whether the version has any report.
 func (c *cohort) used() bool {
-	return c.rows() > 0 || c.Test.Units > 0 || c.Stats[len(c.Mixture)].Units > 0
+	return c.rows.len() > 0 || c.Test.Units > 0 || c.Stats[len(c.Mixture)].Units > 0
 }
-
-func (c *cohort) rows() int { return len(c.Unit) }
 
 // find returns the row of a unit, or -1.
-func (c *cohort) find(unit uint64) int {
-	if i, ok := c.index[unit]; ok {
-		return int(i)
-	}
-	return -1
-}
+func (c *cohort) find(unit uint64) int { return c.rows.find(unit) }
 
 // add appends a row for a unit and returns its index.
 func (c *cohort) add(unit uint64, slot int) int {
-	i := len(c.Unit)
-	c.index[unit] = uint32(i)
 	if c.contextual {
 		c.contexts.add()
 	}
-	c.Unit, c.Slot, c.Mask = append(c.Unit, unit), append(c.Slot, uint32(slot)), append(c.Mask, 0)
-	for range c.width {
-		c.Values = append(c.Values, 0)
-	}
-	return i
+	return c.rows.add(unit, slot)
 }
-
-func (c *cohort) seen(row int) bool { return c.Slot[row]&seenBit != 0 }
-func (c *cohort) slot(row int) int  { return int(c.Slot[row] &^ seenBit) }
 
 // maturity holds the counts of a cohort whose window has closed.
 type maturity struct {
@@ -144,32 +127,32 @@ func (c *cohort) mature(d *definition.Definition, add func(slot, metric int, v f
 ) maturity {
 	m := maturity{Units: c.Sums.Units, Missing: slices.Clone(c.Sums.Missing)}
 	ratios := d.Ratios()
-	for row := range c.Unit {
-		if !c.seen(row) {
-			m.Orphans += int64(bits.OnesCount64(c.Mask[row]))
+	for _, r := range c.rows.all() {
+		if !r.seen() {
+			m.Orphans += r.reported()
 			continue
 		}
 		m.Units++
-		values, mask, slot := c.Values[row*c.width:(row+1)*c.width], c.Mask[row], c.slot(row)
+		slot := r.slot()
 		for i := range d.Metrics {
 			if d.Metrics[i].Kind == "ratio" {
 				continue
 			}
-			if mask&(1<<i) == 0 {
+			given := r.has(i)
+			if !given {
 				m.Missing[i]++
 			}
 			if p := d.Metrics[i].Default; p != nil {
-				given := mask&(1<<i) != 0
 				if !given {
-					values[i] = *p
+					r.values[i] = *p
 				}
-				add(slot, i, values[i], given)
-				mask |= 1 << i
+				add(slot, i, r.values[i], given)
+				r.mask |= 1 << i
 			}
 		}
-		for j, r := range ratios {
-			if mask&(1<<r.Numerator) != 0 && mask&(1<<r.Denominator) != 0 {
-				pair(slot, j, values[r.Numerator], values[r.Denominator])
+		for j, q := range ratios {
+			if r.has(q.Numerator) && r.has(q.Denominator) {
+				pair(slot, j, r.values[q.Numerator], r.values[q.Denominator])
 			}
 		}
 	}

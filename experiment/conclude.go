@@ -46,8 +46,11 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 	}
 	in := x.guardInput(false)
 	for i := range x.guards.Guards {
-		g, b := x.guards.report(in, p, i), x.guards.slack(in, i, p, nil)
-		g.State, g.Since = b.classify(), stamp(now)
+		g := x.guards.report(in, p, i)
+		if g.Since = stamp(now); x.Private == nil {
+			b := x.guards.slack(in, i, p, nil)
+			g.State = b.classify()
+		}
 		c.Guardrails = append(c.Guardrails, g)
 	}
 	if v, ok := x.roster.value(p); ok {

@@ -16,8 +16,10 @@ import (
 // for each arm. Its arms are those of the roster.
 type contextLearner struct {
 	*contextual.Learner
-	is definition.Reward
-	s  contextState
+	is      definition.Reward
+	s       contextState
+	options contextual.Options
+	restart *contextRestart // nil with drift none
 }
 
 // contextState is what a contextLearner persists beside its model.
@@ -55,7 +57,7 @@ func newContextLearner(d *definition.Definition, arms int) (*contextLearner, err
 		o.Gamma = *d.Policy.Gamma
 	}
 	m, err := contextual.NewLearner(o)
-	return &contextLearner{Learner: m, is: definition.RewardOf(d)}, err
+	return &contextLearner{Learner: m, is: definition.RewardOf(d), options: o}, err
 }
 
 // Serving implements [learner]: the mean distribution over recent contexts, nil before the first
@@ -75,27 +77,30 @@ func (l *contextLearner) Observe([]pasto.Observation) error {
 // number of units that it learned from: those of active arms with a context and all goals.
 func (l *contextLearner) learn(r *roster, c *cohort) (learned int64) {
 	x := make([]float64, l.Encoder().Dim())
-	for row := range c.Unit {
-		k := c.slot(row)
-		if !c.seen(row) || k == len(c.Mixture) || !r.Arms[k].Active || !c.contexts.get(row, x) {
+	for at, u := range c.rows.all() {
+		k := u.slot()
+		if !u.seen() || k == len(c.Mixture) || !r.Arms[k].Active || !c.contexts.get(at, x) {
 			continue
 		}
-		reward, ok := l.reward(r.def, c, row)
+		reward, ok := l.reward(r.def, u)
 		if !ok || l.Learner.Observe(k, x, reward, 1) != nil {
 			continue
 		}
 		learned++
 		stopView{r}.observed(k)
-		l.remember(c, row)
+		l.remember(c, at)
+	}
+	if learned > 0 && l.endRound(r) != nil {
+		return 0
 	}
 	return learned
 }
 
 // reward returns the reward of a row. Ok is false if a goal has no value.
-func (l *contextLearner) reward(d *definition.Definition, c *cohort, row int) (reward float64, ok bool) {
+func (l *contextLearner) reward(d *definition.Definition, u *row) (reward float64, ok bool) {
 	for i, m := range l.is.Metrics {
-		v := c.Values[row*c.width+m]
-		if c.Mask[row]&(1<<m) == 0 {
+		v := u.values[m]
+		if !u.has(m) {
 			p := d.Metrics[m].Default
 			if p == nil {
 				return 0, false
@@ -200,13 +205,20 @@ func (l *contextLearner) MarshalBinary() ([]byte, error) {
 	if s.Model, err = l.Learner.MarshalBinary(); err != nil {
 		return nil, err
 	}
+	if l.restart != nil {
+		return l.sealRestart(&s)
+	}
 	return snapshot.Seal(contextMagic, l.Learner.String(), &s)
 }
 
 // UnmarshalBinary implements [learner].
 func (l *contextLearner) UnmarshalBinary(data []byte) error {
 	var s contextState
-	if err := snapshot.Open(data, contextMagic, l.Learner.String(), &s); err != nil {
+	if l.restart != nil {
+		if err := l.openRestart(data, &s); err != nil {
+			return err
+		}
+	} else if err := snapshot.Open(data, contextMagic, l.Learner.String(), &s); err != nil {
 		return err
 	}
 	ok := len(s.Recent) <= recentContexts && s.Next >= 0 && s.Next < recentContexts && len(s.Shares) == len(s.Best)

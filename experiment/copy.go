@@ -3,13 +3,15 @@ package experiment
 import "slices"
 
 // copy returns a copy of everything that changes and is persisted. It shares the learner, the
-// policy and the cohorts' indices with the original, which a frozen state never changes.
+// policy with the original, and the pages of the cohorts' rows until one of them changes them; it
+// does not have the rows' indices.
 func (x *experimentState) copy() *experimentState {
 	y := *x
 	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
 	y.guards, y.lifts, y.joiner, y.health = x.guards.copy(), x.lifts.copy(), x.joiner.copy(), x.health.copy()
 	y.senders, y.Ratio = x.senders.copy(), x.Ratio.copy()
 	y.Ranks, y.Uniform, y.Notes = x.Ranks.copy(), x.Uniform.copy(), slices.Clone(x.Notes)
+	y.Private = x.Private.copy()
 	return &y
 }
 
@@ -20,10 +22,8 @@ func (x *experimentState) fork() (*experimentState, error) {
 		return nil, err
 	}
 	y := x.copy()
-	for _, c := range y.joiner.cohorts {
-		if err := c.restore(y.roster.def); err != nil {
-			return nil, err
-		}
+	for i, c := range y.joiner.cohorts {
+		c.rows.search(&x.joiner.cohorts[i].rows)
 	}
 	if err := y.Ranks.restore(); err != nil {
 		return nil, err
@@ -59,6 +59,11 @@ func (x *learning) copy() learning {
 	for i := range x.Recent {
 		y.Recent[i] = roundStats{copyStats(x.Recent[i].Stats), slices.Clone(x.Recent[i].Mixture)}
 	}
+	if x.Forgotten != nil {
+		f := *x.Forgotten
+		f.Events = slices.Clone(f.Events)
+		y.Forgotten = &f
+	}
 	return y
 }
 
@@ -66,6 +71,7 @@ func (x *learning) copy() learning {
 func (x *guards) copy() guards {
 	return guards{
 		Guards: slices.Clone(x.Guards), Contrasts: copyContrasts(x.Contrasts), Returns: x.Returns.copy(),
+		Actions: slices.Clone(x.Actions),
 	}
 }
 
@@ -94,7 +100,6 @@ func (c *cohort) copy() *cohort {
 	d := *c
 	d.Centre, d.Test.Masked = slices.Clone(c.Centre), slices.Clone(c.Test.Masked)
 	d.Stats, d.Later, d.Sums.Missing = copyStats(c.Stats), copyStats(c.Later), slices.Clone(c.Sums.Missing)
-	d.Unit, d.Slot = slices.Clone(c.Unit), slices.Clone(c.Slot)
-	d.Mask, d.Values, d.contexts = slices.Clone(c.Mask), slices.Clone(c.Values), c.contexts.copy()
+	d.rows, d.contexts = c.rows.copy(), c.contexts.copy()
 	return &d
 }

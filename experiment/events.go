@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
@@ -47,8 +48,14 @@ const (
 	// KindVetoArm gives an arm no share until KindLiftArm: [ArmEvent].
 	KindVetoArm = "arm.veto"
 	KindLiftArm = "arm.lift"
+	// KindGuardrail reports what a guardrail has done: [GuardEvent]. It changes nothing.
+	KindGuardrail = "guardrail"
 	// KindConclude ends an experiment: [ConcludeEvent].
 	KindConclude = "conclude"
+	// KindPrivacy records that the budget of a private experiment is reserved: [PrivacyEvent].
+	KindPrivacy = "privacy.open"
+	// KindRelease releases noisy sums of a private experiment: [ReleaseEvent].
+	KindRelease = "privacy.release"
 )
 
 // NameEvent is the payload of events that concern a whole experiment.
@@ -81,6 +88,28 @@ type ConcludeEvent struct {
 	// policy would deploy.
 	Mixture map[string]float64 `json:"mixture,omitempty"`
 	Reason  string             `json:"reason,omitempty"`
+}
+
+// PrivacyEvent is the payload of [KindPrivacy].
+type PrivacyEvent struct {
+	Experiment string `json:"experiment"`
+	// Secret is 32 random bytes in hexadecimal: see docs/formats/events.md. An export leaves
+	// it out.
+	Secret    string        `json:"secret"`
+	Statement *dp.Statement `json:"statement"`
+}
+
+// ReleaseEvent is the payload of [KindRelease].
+type ReleaseEvent struct {
+	Experiment string `json:"experiment"`
+	// Step is the number of the release, from 1, and Version the one whose sums it adds.
+	Step    int64  `json:"step,omitempty"`
+	Version uint64 `json:"version,omitempty"`
+	// Sums are the noisy sums of all decisions so far, at arm·metrics + metric, about the midpoints
+	// of the metrics' ranges.
+	Sums []float64 `json:"sums,omitempty"`
+	// Ended is the reason why there are no more releases; the other fields are then empty.
+	Ended string `json:"ended,omitempty"`
 }
 
 // UnitsEvent is the payload of [KindExposures] and [KindFeedback].

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -42,7 +43,9 @@ type experimentState struct {
 	Uniform *uniformSums
 	// Conclusion is the record of how the experiment ended, nil before it has.
 	Conclusion *policy.Conclusion
-	Notes      []Note
+	// Private has the sums of a private experiment, nil for another one.
+	Private *privateSums
+	Notes   []Note
 }
 
 // Bounds on the stored history.
@@ -61,10 +64,11 @@ func (x *experimentState) note(t int64, format string, args ...any) {
 
 // newExperiment creates an experiment. The version is the last one of an earlier experiment of that
 // name.
-func newExperiment(d *definition.Definition, version uint64, now int64) (*experimentState, error) {
+func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64, now int64) (*experimentState, error) {
 	x := &experimentState{
 		Created: now, Status: policy.Running, roster: roster{def: d, Control: -1},
 		rounds: rounds{Version: version, Round: 1, RoundStart: now}, Ramp: rampState{Since: now},
+		joiner: joiner{memory: memory},
 	}
 	arms, err := d.Expand()
 	if err != nil {
@@ -75,6 +79,9 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 	}
 	for _, a := range arms {
 		x.roster.push(a, d.Control != nil && d.Control.Arm == a.Name)
+	}
+	if x.Private, err = newPrivate(d, len(x.roster.Arms)); err != nil {
+		return nil, err
 	}
 	x.roster.Holdout = newArmStats(d)
 	x.health = newHealth(len(d.Metrics))

@@ -12,9 +12,11 @@ type guards struct {
 	Guards []guardState `json:"guards"`
 	// Contrasts are those of the versions whose window has closed, by metric with a relative
 	// guardrail.
-	Contrasts []contrasts  `json:"contrasts,omitempty"`
-	Returns   returns      `json:"returns"`
-	bounds    [][]armBound // by guardrail and arm, as far as they are known
+	Contrasts []contrasts `json:"contrasts,omitempty"`
+	Returns   returns     `json:"returns"`
+	// Actions are the last ones, the oldest first.
+	Actions []guardAction `json:"actions,omitempty"`
+	bounds  [][]armBound  // by guardrail and arm, as far as they are known
 }
 
 // guardState is the state of one guardrail.
@@ -54,7 +56,8 @@ func (b *slackBounds) classify() policy.GuardState {
 
 // evaluate updates the states of the guardrails for the served mixture. It returns the action of a
 // new breach: "rollback", with the metric, takes precedence over "shrink"; "" means none.
-func (x *guards) evaluate(in *guardInput, p []float64, now int64, note func(t int64, format string, args ...any),
+func (x *guards) evaluate(in *guardInput, p []float64, version uint64, now int64,
+	note func(t int64, format string, args ...any),
 ) (act, why string) {
 	for i := range x.Guards {
 		g, s := &in.def.Guardrails[i], &x.Guards[i]
@@ -77,6 +80,7 @@ func (x *guards) evaluate(in *guardInput, p []float64, now int64, note func(t in
 			continue
 		}
 		s.Acted = true
+		x.acted(guardAction{Metric: g.Metric, Action: g.Action, Version: version, Time: now})
 		switch g.Action {
 		case "rollback":
 			act, why = g.Action, g.Metric
@@ -101,19 +105,20 @@ func (x *guards) rolledBack(now int64) {
 // nothing while the experiment is rolled back. After resume, a breach acts again only if it has
 // ended meanwhile.
 func (x *experimentState) evaluateGuardrails(now int64) {
-	if len(x.guards.Guards) == 0 || x.Status == policy.RolledBack {
+	if len(x.guards.Guards) == 0 || x.Status == policy.RolledBack || x.Private != nil {
 		return
 	}
 	in := x.guardInput(true)
 	if x.Status == policy.Concluded { // nothing is served instead
-		_, _ = x.guards.evaluate(in, x.joiner.running().Mixture, now, x.note)
+		_, _ = x.guards.evaluate(in, x.joiner.running().Mixture, x.rounds.Version, now, x.note)
 		for i := range x.guards.Guards {
 			x.guards.Guards[i].Shrinking = false
 		}
 		return
 	}
+	version := x.rounds.Version // before arms are stopped
 	stopper{x}.stopArms(in, now)
-	act, why := x.guards.evaluate(in, x.joiner.running().Mixture, now, x.note)
+	act, why := x.guards.evaluate(in, x.joiner.running().Mixture, version, now, x.note)
 	switch act {
 	case "rollback":
 		// it has a control arm and is not rolled back
@@ -150,9 +155,12 @@ func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailRepo
 	limit, up, relative, _ := g.Limit()
 	out := policy.GuardrailReport{
 		Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha,
-		Action: g.Action,
+		Action: g.Action, Acted: x.lastAction(g.Metric),
 	}
 	out.Kind = guardKind(up, relative)
+	if in.def.Privacy != nil { // there are no sequences of raw feedback to judge it by
+		return out
+	}
 	b := x.slack(in, i, p, nil)
 	if math.IsNaN(b.estimate) {
 		return out

@@ -39,7 +39,7 @@ func (x *health) report(r *roster, ratio *ratioTest, accepted int64) policy.Heal
 	}
 	for i := range r.def.Metrics {
 		m := &r.def.Metrics[i]
-		if m.Kind == "ratio" || x.Matured == 0 {
+		if m.Kind == "ratio" || x.Matured == 0 || r.def.Privacy != nil {
 			continue
 		}
 		share := float64(x.Missing[i]) / float64(x.Matured)
@@ -67,9 +67,20 @@ func (x *experimentState) healthReport() policy.Health {
 	if x.Ranks != nil {
 		h.Redrawn = x.Ranks.Redrawn
 	}
-	h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.running().Mixture)...)
-	if x.Status == policy.Running || x.Status == policy.Paused {
-		h.Problems = append(h.Problems, x.guards.undecided(x.guardInput(false), x.joiner.running().Mixture)...)
+	for _, text := range []string{
+		RefusalProblem("exposures", x.joiner.Exposures), RefusalProblem("feedback", x.joiner.Feedback),
+	} {
+		if text != "" {
+			h.Problems = append(h.Problems, text)
+		}
+	}
+	if x.Private != nil {
+		h.Problems = append(h.Problems, x.Private.problems()...)
+	} else {
+		h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.running().Mixture)...)
+		if x.Status == policy.Running || x.Status == policy.Paused {
+			h.Problems = append(h.Problems, x.guards.undecided(x.guardInput(false), x.joiner.running().Mixture)...)
+		}
 	}
 	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
 	if text := x.noRoom(); text != "" {
@@ -89,6 +100,7 @@ type Vitals struct {
 	Orphans    int64
 	Mismatch   bool
 	Feedback   policy.Counts
+	Exposures  policy.Counts
 	Guardrails []GuardVital
 }
 
@@ -105,6 +117,7 @@ func (s *State) Vitals(name string) (Vitals, error) {
 		return Vitals{}, notThere(name)
 	}
 	v := Vitals{Version: x.rounds.Version, Orphans: x.health.Orphans, Feedback: x.joiner.Feedback}
+	v.Exposures = x.joiner.Exposures
 	v.Mismatch, _ = x.Ratio.mismatch()
 	v.Open = x.joiner.open()
 	for i := range x.guards.Guards {

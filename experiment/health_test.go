@@ -25,7 +25,7 @@ func ratioLive(t testing.TB, stickiness string) *experimentState {
 // beginRatio begins a version in a stream. The two versions before it stay open.
 func (x *experimentState) beginRatio(mixture []float64, stream uint64) *cohort {
 	x.rounds.Version++
-	c := newCohort(x.roster.def, x.rounds.Version, 1, mixture)
+	c := newCohort(nil, x.roster.def, x.rounds.Version, 1, mixture)
 	x.Ratio.begin(c, stream)
 	x.joiner.cohorts = append(x.joiner.cohorts, c)
 	if len(x.joiner.cohorts) > 2 {

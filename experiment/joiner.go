@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -15,6 +16,7 @@ import (
 // version.
 type joiner struct {
 	cohorts   []*cohort     // the oldest first; the last one runs
+	memory    *pages.Pool   // of their rows
 	RoundSeen int64         `json:"round_seen"` // units exposed in the running round
 	Feedback  policy.Counts `json:"feedback"`
 	Exposures policy.Counts `json:"exposures"`
@@ -28,6 +30,7 @@ type joinInput struct {
 	health  *health
 	senders *senders
 	ratio   *ratioTest
+	private *privateSums // nil unless the experiment is private
 	now     int64
 	masked  bool // not all arms were allowed
 }
@@ -36,6 +39,7 @@ type joinInput struct {
 func (x *experimentState) joinInput(now int64) *joinInput {
 	return &joinInput{
 		roster: &x.roster, running: x.rounds.policy, health: &x.health, senders: &x.senders, ratio: &x.Ratio, now: now,
+		private: x.Private,
 	}
 }
 
@@ -63,7 +67,10 @@ func (x *joiner) unitsEvent(in *joinInput, kind string, p *UnitsEvent) Outcome {
 	if kind == KindExposures {
 		counts, one = &x.Exposures, x.expose
 	}
-	o := Outcome{Items: make([]policy.ItemResult, len(p.Items))}
+	if in.private != nil && kind == KindFeedback {
+		counts = &policy.Counts{} // how much feedback there is, is not published
+	}
+	o := Outcome{Items: make([]policy.ItemResult, len(p.Items)), Opened: -x.open()}
 	for i := range p.Items {
 		status, err := one(in, &p.Items[i])
 		o.Items[i].Status = status
@@ -75,6 +82,7 @@ func (x *joiner) unitsEvent(in *joinInput, kind string, p *UnitsEvent) Outcome {
 	if p.Rejected > 0 {
 		counts.Add(policy.Rejected, p.Rejected)
 	}
+	o.Opened += x.open()
 	return o
 }
 
@@ -130,22 +138,30 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 					"have %d coordinates already, %d at most", n, openTerms)
 		}
 	}
-	c, row, status, err := x.row(in, e)
+	c, at, status, err := x.row(in, e)
 	if c == nil {
 		return status, err
 	}
-	if c.seen(row) {
+	var r row
+	if c.rows.read(at, &r); r.seen() {
 		return policy.Duplicate, nil
 	}
-	c.Slot[row] |= seenBit
-	slot := c.slot(row)
+	r.state |= seenBit
+	c.rows.write(at, &r)
+	slot := r.slot()
 	if vector != nil && slot < len(c.Mixture) {
-		c.contexts.set(row, vector, e.Propensity)
+		c.contexts.set(at, vector, e.Propensity)
 	}
 	x.countUnits(in, c, slot, 1)
+	if in.private != nil {
+		if in.private.expose(in, c, &r) {
+			c.rows.write(at, &r)
+		}
+		return policy.Accepted, nil
+	}
 	for m := range in.def.Metrics { // feedback that came first
-		if c.Mask[row]&(1<<m) != 0 {
-			in.arrive(c, slot, m, c.Values[row*c.width+m])
+		if r.has(m) {
+			in.arrive(c, slot, m, r.values[m])
 		}
 	}
 	return policy.Accepted, nil
@@ -181,6 +197,9 @@ func (x *joiner) countUnits(in *joinInput, c *cohort, slot int, n int64) {
 // feedback records a unit's metrics, each once.
 func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) {
 	names := slices.Sorted(maps.Keys(e.Metrics))
+	if in.private != nil && len(names) > 0 {
+		return x.privateFeedback(in, e, names)
+	}
 	for _, name := range names {
 		if err := in.checkValue(name, e.Metrics[name]); err != nil {
 			return policy.Rejected, err
@@ -190,25 +209,29 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error
 		return policy.Rejected, noregret.BadInputf("metrics", "none: at least one of %s is required",
 			in.def.Reportable())
 	}
-	c, row, status, err := x.row(in, e)
+	c, at, status, err := x.row(in, e)
 	if c == nil {
 		return status, err
 	}
+	var r row
+	c.rows.read(at, &r)
 	status = policy.Duplicate
 	var again []string
 	for _, name := range names {
 		m := in.def.MetricIndex(name)
-		if c.Mask[row]&(1<<m) != 0 {
+		if r.has(m) {
 			again = append(again, name)
 			continue
 		}
 		status = policy.Accepted
-		c.Mask[row] |= 1 << m
-		v := in.def.Metrics[m].Count(e.Metrics[name])
-		c.Values[row*c.width+m] = v
-		if c.seen(row) {
-			in.arrive(c, c.slot(row), m, v)
+		r.mask |= 1 << m
+		r.values[m] = in.def.Metrics[m].Count(e.Metrics[name])
+		if r.seen() {
+			in.arrive(c, r.slot(), m, r.values[m])
 		}
+	}
+	if status == policy.Accepted {
+		c.rows.write(at, &r)
 	}
 	in.health.DuplicateValues += int64(len(again))
 	if status == policy.Accepted && len(again) > 0 {
@@ -245,10 +268,17 @@ func (x *joiner) cohortOf(v uint64) *cohort {
 	return nil
 }
 
+// release gives back the memory of the cohorts' rows. The joiner is not used afterwards.
+func (x *joiner) release() {
+	for _, c := range x.cohorts {
+		c.rows.release()
+	}
+}
+
 // open returns the number of units that wait for feedback.
 func (x *joiner) open() (n int64) {
 	for _, c := range x.cohorts {
-		n += int64(c.rows())
+		n += int64(c.rows.len())
 	}
 	return n
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/box"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/policy"
@@ -50,10 +50,18 @@ func newLearner(r *roster) (learner, error) {
 		return &fixed{r.fixedSplit()}, nil
 	}
 	if d.Contextual() {
-		return newContextLearner(d, arms)
+		l, err := newContextLearner(d, arms)
+		if err != nil || d.Drift.Kind == "none" {
+			return l, err
+		}
+		return l, l.restartEvery(d.Drift.Interval())
 	}
 	if d.Bandit() {
-		return newRewardLearner(d, arms)
+		l, err := newRewardLearner(d, arms)
+		if err != nil || d.Drift.Kind == "none" {
+			return l, err
+		}
+		return l, l.forgetBy(&d.Drift)
 	}
 	if d.Arms.Box != nil {
 		_, low, high := d.Sides()
@@ -70,11 +78,16 @@ func newLearner(r *roster) (learner, error) {
 	if d.Drift.Kind == "none" {
 		return confident.New(r.learned, arms, r.confidentOptions())
 	}
-	e := ascent.DiscountedMeans(d.Drift.Rate)
-	if d.Drift.Kind == "window" {
-		e = ascent.WindowMeans(int(d.Drift.Rounds))
+	return confident.NewDrifting(r.learned, arms, r.confidentOptions(), driftOf(&d.Drift))
+}
+
+// driftOf returns the learner's form of a definition's drift.
+func driftOf(d *definition.Drift) confident.Drift {
+	out := confident.Drift{Kind: confident.DriftKind(d.Kind), Rate: d.Rate, Detector: d.Detector}
+	if out.Rounds = int(d.Rounds); d.Kind == "restart" {
+		out.Rounds = d.Interval()
 	}
-	return ascent.New(r.learned, arms, ascent.TrackingOptions(e))
+	return out
 }
 
 // confidentOptions returns the options of the default learner. With a control arm it keeps to the
@@ -82,7 +95,7 @@ func newLearner(r *roster) (learner, error) {
 // what it promises holds for what is served; alpha is the least one of the hard guardrails.
 func (x *roster) confidentOptions() confident.Options {
 	d, o := x.def, confident.DefaultOptions()
-	if d.Changes == "none" {
+	if d.Changes == "none" || d.Privacy != nil { // a test for changes needs raw feedback
 		o.ChangeThreshold = 0
 	}
 	if e := d.Exploration; e != nil {

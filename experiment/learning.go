@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/noregret/noregret/experiment/definition"
@@ -16,6 +17,8 @@ type learning struct {
 	Unlearned int64        `json:"unlearned"` // units that could not be learned from
 	// Promised is what was promised of the guardrails when the running version began.
 	Promised *policy.Promise `json:"promised,omitempty"`
+	// Forgotten is what the learner has forgotten at once, nil with drift none.
+	Forgotten *forgotten `json:"forgotten,omitempty"`
 }
 
 // roundStats are the statistics of a matured version, kept to train a new learner when the
@@ -69,7 +72,7 @@ func (x *learning) takes(r *roster, i, k int, served []float64) bool {
 	switch x.learner.(type) {
 	case pointChooser:
 		return true
-	case *confident.Learner:
+	case *confident.Learner, *confident.Drifting:
 		return (stopView{r}).planned(k)
 	}
 	return r.Arms[k].Active && served[i] > 0
@@ -80,12 +83,14 @@ func (x *learning) takes(r *roster, i, k int, served []float64) bool {
 func (x *experimentState) advance(now int64) {
 	x.Ranks.expire(now, int64(x.roster.def.AttributionWindow))
 	n, stops := len(x.joiner.cohorts), stopper{x}
+	defer forgottenView{x}.note(now)
 	suspended := stops.suspended()
 	for len(x.joiner.cohorts) > 1 && x.joiner.cohorts[0].Sealed > 0 && x.roster.matures(x.joiner.cohorts[0]) <= now {
 		x.mature(x.joiner.cohorts[0])
+		x.joiner.cohorts[0].rows.release()
 		x.joiner.cohorts = x.joiner.cohorts[1:]
 	}
-	if len(x.joiner.cohorts) < n {
+	if len(x.joiner.cohorts) < n && x.Private == nil {
 		stops.vetoCrashing(suspended, now)
 	}
 	stops.release(suspended, now)
@@ -98,6 +103,10 @@ func (x *experimentState) advance(now int64) {
 
 func (x *experimentState) mature(c *cohort) {
 	x.Ratio.mature(x.roster.def.Stickiness, x.joiner.cohorts, c)
+	if x.Private != nil {
+		releaser{x}.maturePrivate(c)
+		return
+	}
 	m := c.mature(x.roster.def, func(slot, metric int, v float64, given bool) {
 		x.roster.count(c, slot, metric, v)
 		if !given {
@@ -200,11 +209,22 @@ func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 		// What it cannot use was counted when it was new.
 		x.closeLearningRound(r, x.Recent[i].Stats, x.Recent[i].Mixture, factors)
 	}
+	x.Forgotten = newForgotten(x.learner)
 	return nil
 }
 
-// restoreLearner restores the learner from its snapshot.
+// oldTracking is in the snapshots of the learner that experiments with drift had first: Algorithm 1
+// with discounted or windowed means. The control arm was not one of its arms.
+var oldTracking = []byte("scale-free, share=")
+
+// restoreLearner restores the learner from its snapshot. Where that is one of the former learner
+// for drift, the learner learns anew from the rounds that are kept.
 func (x *learning) restoreLearner(r *roster, saved []byte) error {
+	k := r.def.Drift.Kind
+	if r.def.Plain() && (k == "discount" || k == "window") && bytes.Contains(saved, oldTracking) {
+		r.relist()
+		return x.rebuildLearner(r, nil)
+	}
 	m, err := makeLearner(r)
 	if err != nil {
 		return err

@@ -24,6 +24,10 @@ func (x lifter) report(deployed []float64) policy.Lift {
 			"compare"
 		return out
 	}
+	if x.Private != nil {
+		out.Reason = "the experiment is private: there are no confidence sequences of raw feedback"
+		return out
+	}
 	out.Control = x.roster.Arms[x.roster.Control].Name
 	if len(x.lifts.Lifts) == 0 {
 		out.Reason = "the definition has no goals and no guardrails"
@@ -342,7 +346,7 @@ func (x lifter) course(now []float64) *course {
 		return nil
 	}
 	out := &course{Deployed: x.deployed()}
-	if len(x.lifts.Lifts) == 0 {
+	if len(x.lifts.Lifts) == 0 || x.Private != nil {
 		return out
 	}
 	o, unknown := x.input().objectiveInput(), policy.Interval{}

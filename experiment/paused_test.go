@@ -14,8 +14,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// pausedDefinition has a control arm with a tenth of the traffic and two other arms. With drift
-// that share is fixed.
+// pausedDefinition has a control arm with at least a tenth of the traffic and two other arms.
 const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: " +
 	"2}]\ncontrol: {arm: c, share: 0.1}\n" +
 	"metrics: [{name: x, range: [0, 1]}, {name: g, kind: count, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
@@ -80,7 +79,7 @@ func (s *scenario) mixtureIs(what string, want map[string]float64) {
 func TestPausedShrink(t *testing.T) {
 	t.Parallel()
 	s, send := pausedRun(t)
-	s.mixtureIs("paused", map[string]float64{"c": .1, "a": .45, "b": .45})
+	s.mixtureIs("paused", map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.})
 	for k := 20; s.state.live["e"].guards.Guards[0].State != policy.GuardBreached; k++ {
 		if k == 60 {
 			t.Fatal("the guardrail was not breached")
@@ -91,7 +90,7 @@ func TestPausedShrink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := r.Mixture; !(p["a"] < .4) || math.Abs(p["a"]-p["b"]) > 1e-9 || !(p["c"] > .2) ||
+	if p := r.Mixture; !(p["a"] < .3) || math.Abs(p["a"]-p["b"]) > 1e-9 || !(p["c"] > .4) ||
 		r.History[len(r.History)-1].Cause != "shrunk" {
 		t.Errorf("after the breach the mixture is %v: want equal shares of a and b", p)
 	}
@@ -116,27 +115,30 @@ func TestPausedChange(t *testing.T) {
 		change []string
 		want   map[string]float64
 	}{
-		"description": {described, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"description": {described, map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.}},
 		"objective": {
 			[]string{"{metric: x}", "{metric: x, weight: 3}"},
-			map[string]float64{"c": .1, "a": .45, "b": .45},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.},
 		},
-		"guardrail": {[]string{"max: 0.3", "max: 0.4"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
-		"window":    {[]string{"window: 10s", "window: 20s"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
-		"share":     {[]string{"share: 0.1", "share: 0.4"}, map[string]float64{"c": .4, "a": .3, "b": .3}},
-		"retired":   {[]string{", " + arms, ""}, map[string]float64{"c": .1, "a": .9}},
+		"guardrail": {[]string{"max: 0.3", "max: 0.4"}, map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.}},
+		"window": {
+			[]string{"window: 10s", "window: 20s"},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.},
+		},
+		"share":   {[]string{"share: 0.1", "share: 0.4"}, map[string]float64{"c": .4, "a": .3, "b": .3}},
+		"retired": {[]string{", " + arms, ""}, map[string]float64{"c": 2 / 3., "a": 1 / 3.}},
 		"added": {
 			[]string{arms, arms + ", {name: d, value: 4}"},
-			map[string]float64{"c": .1, "a": .45, "b": .45, "d": 0},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3., "d": 0},
 		},
 		"replaced": {
 			[]string{"{name: a, value: 1}, {name: b, value: 2}", "{name: d, value: 4}, {name: f, value: 5}"},
-			map[string]float64{"c": .1, "d": .45, "f": .45},
+			map[string]float64{"c": 1, "d": 0, "f": 0},
 		},
-		"floor": {floor, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"floor": {floor, map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.}},
 		"floor and added": {
 			append([]string{arms, arms + ", {name: d, value: 4}"}, floor...),
-			map[string]float64{"c": .1, "a": .9 * (.4 + .2/3), "b": .9 * (.4 + .2/3), "d": .9 * .2 / 3},
+			map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3., "d": 0},
 		},
 	} {
 		if testsize.Short() && !slices.Contains([]string{"share", "replaced", "floor and added"}, name) {
@@ -156,9 +158,9 @@ func TestPausedChange(t *testing.T) {
 	// Single events do the same.
 	s, _ := pausedRun(t)
 	s.run("arm.add d 4")
-	s.mixtureIs("an arm added", map[string]float64{"c": .1, "a": .45, "b": .45, "d": 0})
+	s.mixtureIs("an arm added", map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3., "d": 0})
 	s.run("arm.retire a")
-	s.mixtureIs("an arm retired", map[string]float64{"c": .1, "b": .9, "d": 0})
+	s.mixtureIs("an arm retired", map[string]float64{"c": 2 / 3., "b": 1 / 3., "d": 0})
 	s.run("resume")
 	if p := s.state.Policy("e").Mixture(); !(p[3] > 0) {
 		t.Errorf("after the resume the new arm has no share: %v", p)

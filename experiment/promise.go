@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/policy"
 )
@@ -28,8 +29,6 @@ func (x *experimentState) promise() *policy.Promise {
 		return none("a fixed policy serves its split")
 	case d.Arms.Box != nil:
 		return none("the policy chooses points of a box, about which there are no data at first")
-	case d.Drift.Kind != "none":
-		return none("with drift, means have no bounds that are valid at all times")
 	}
 	l, ok := x.learning.learner.(promiser)
 	if !ok {
@@ -43,9 +42,36 @@ func (x *experimentState) promise() *policy.Promise {
 	}
 	return &policy.Promise{
 		Holds: true, Alpha: p.Alpha,
-		Text: fmt.Sprintf("what is served holds every hard guardrail, in all rounds together with probability at "+
-			"least %s %%, where the control arm holds them and means do not change",
-			strconv.FormatFloat(100*(1-p.Alpha), 'g', 6, 64)),
+		Text: fmt.Sprintf("what is served holds every hard guardrail, in all rounds %swith probability at least "+
+			"%s %%, where the control arm holds them and means do not change%s", together(d.Drift.Kind),
+			strconv.FormatFloat(100*(1-p.Alpha), 'g', 6, 64), lasting(d, x.learning.learner)),
+	}
+}
+
+// together says in which rounds a promise holds at once.
+func together(drift string) string {
+	switch drift {
+	case "none":
+		return "together "
+	case "restart", "detector":
+		return "between two restarts together "
+	}
+	return "of a memory together "
+}
+
+// lasting says for how long means must not change for the promise to hold.
+func lasting(d *definition.Definition, learner learner) string {
+	l, ok := learner.(forgetter)
+	if !ok {
+		return ""
+	}
+	switch d := d.Drift; d.Kind {
+	case "restart", "detector":
+		return " between two restarts"
+	case "window":
+		return fmt.Sprintf(" within the window of %d rounds", d.Rounds)
+	default:
+		return fmt.Sprintf(" within the memory of %s rounds", shortNumber(l.Memory()))
 	}
 }
 

@@ -19,8 +19,14 @@ func TestPromise(t *testing.T) {
 		"soft":     {ranged, strings.Replace(hard, "}", ", hard: false}", 1), "no guardrail is hard"},
 		"deployed": {ranged, strings.Replace(hard, "}", ", hold: deployed}", 1), "deployed only"},
 		"drift": {
-			ranged, strings.Replace(hard, "}", ", hard: false}", 1) + "drift: {kind: window, rounds: 9}\n",
-			"with drift",
+			ranged, hard + "drift: {kind: window, rounds: 9}\n",
+			"in all rounds of a memory together with probability at least 95 %, where the control arm holds them and " +
+				"means do not change within the window of 9 rounds",
+		},
+		"restart": {
+			ranged, hard + "drift: {kind: restart, rounds: 9}\n",
+			"in all rounds between two restarts together with probability at least 95 %, where the control arm holds " +
+				"them and means do not change between two restarts",
 		},
 		"no guardrail": {ranged, "", ""},
 	} {

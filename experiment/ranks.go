@@ -66,6 +66,7 @@ type ranks struct {
 	dropped int            // the number of rows that were dropped
 	index   map[uint64]int // the row of a unit, plus dropped
 	bytes   int            // of the contexts
+	pending int64          // the rows whose exposure waits
 }
 
 // maxContexts bounds the bytes of the contexts of deferred units in an experiment. Tests lower it.
@@ -123,8 +124,10 @@ func (x *ranks) restore() error {
 	for _, context := range x.Contexts {
 		x.bytes += len(context)
 	}
+	x.pending = 0
 	for i, u := range x.Unit {
 		x.index[u] = i
+		x.pending += int64(x.Arm[i] >> 31)
 	}
 	return nil
 }
@@ -144,6 +147,7 @@ func (x *ranks) find(unit uint64) int {
 func (x *ranks) expire(now, window int64) {
 	n := 0
 	for x != nil && n < len(x.Time) && now-int64(x.Time[n])*int64(time.Millisecond) > window {
+		x.pending -= int64(x.Arm[n] >> 31)
 		if u := x.Unit[n]; x.index[u] == x.dropped+n {
 			delete(x.index, u)
 			x.dropContext(policy.FormatUnit(u))
@@ -230,6 +234,7 @@ func (x ranker) rank(p *RankEvent, now int64) (policy.ItemStatus, error) {
 	r.Unit, r.Version, r.Arm = append(r.Unit, unit), append(r.Version, e.Version), append(r.Arm, arm)
 	r.Propensity, r.Time = append(r.Propensity, e.Propensity), append(r.Time, uint64(e.Time))
 	if p.Deferred {
+		r.pending++
 		r.keepContext(e.Unit, e.Context)
 	}
 	r.countRedrawn(arm)
@@ -274,6 +279,7 @@ func (x ranker) activate(p *ActivateEvent, now int64) (policy.ItemStatus, error)
 	status, err := x.expose(&e, arm, now)
 	if status == policy.Accepted || status == policy.Duplicate {
 		x.Ranks.Arm[row] = arm
+		x.Ranks.pending--
 		x.Ranks.dropContext(e.Unit)
 		x.Ranks.countRedrawn(arm)
 	}
@@ -333,6 +339,9 @@ func RewardMetric(d *definition.Definition) (string, error) {
 func (s *State) rankEvent(e Event) Outcome {
 	apply := func(name string, kind string, f func(x ranker) (policy.ItemStatus, error)) Outcome {
 		return s.with(name, func(x *experimentState) Outcome {
+			if x.Private != nil {
+				return Outcome{Err: errPrivateSums}
+			}
 			status, err := f(ranker{x})
 			item := policy.ItemResult{Status: status}
 			if err != nil {

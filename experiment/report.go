@@ -60,7 +60,8 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	for i := range x.guards.Guards {
 		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.joiner.running().Mixture, i))
 	}
-	r.Promise = x.learning.Promised
+	r.Privacy = releaser{x}.privacyReport()
+	r.Promise, r.Drift = x.learning.Promised, forgottenView{x}.report()
 	for _, v := range x.rounds.thinned(len(x.roster.Arms)) {
 		p := policy.HistoryPoint{
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,

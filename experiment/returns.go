@@ -38,8 +38,9 @@ func (x *returns) observe(d *definition.Definition, c *cohort) {
 			x.index[u] = i
 		}
 	}
-	for row, u := range c.Unit {
-		if !c.seen(row) || bits.LeadingZeros64(u) < x.Shift {
+	for _, r := range c.rows.all() {
+		u := r.unit
+		if !r.seen() || bits.LeadingZeros64(u) < x.Shift {
 			continue
 		}
 		i, ok := x.index[u]
@@ -51,10 +52,14 @@ func (x *returns) observe(d *definition.Definition, c *cohort) {
 			x.Square = append(x.Square, make([]float64, m)...)
 		}
 		for j := range d.Metrics {
-			if c.Mask[row]&(1<<j) == 0 && d.Metrics[j].Default == nil || d.Metrics[j].Kind == "ratio" {
+			p := d.Metrics[j].Default
+			if !r.has(j) && p == nil || d.Metrics[j].Kind == "ratio" {
 				continue
 			}
-			v := c.Values[row*c.width+j] - c.Stats[c.slot(row)].Metrics[j].Mean
+			if !r.has(j) {
+				r.values[j] = *p
+			}
+			v := r.values[j] - c.Stats[r.slot()].Metrics[j].Mean
 			x.Sum[i*m+j] += v
 			x.Square[i*m+j] += float64(v * v)
 		}

@@ -14,7 +14,8 @@ import (
 // whose mixture is no longer served, with the propensities that the units had.
 type rewardLearner struct {
 	*bandit.Batched
-	is definition.Reward
+	is      definition.Reward
+	forgets *rewardMemory // nil with drift none
 }
 
 // batchRules are the rules of the policies by kind.
@@ -26,7 +27,7 @@ var batchRules = map[string]bandit.BatchRule{
 func newRewardLearner(d *definition.Definition, arms int) (*rewardLearner, error) {
 	is := definition.RewardOf(d)
 	b, err := bandit.NewBatched(arms, batchRules[d.Policy.Kind], is.Low, is.High)
-	return &rewardLearner{b, is}, err
+	return &rewardLearner{Batched: b, is: is}, err
 }
 
 // Deployed implements [learner].
@@ -65,7 +66,7 @@ func (l *rewardLearner) observe(r *roster, stats []armStats, mixture, factors []
 		batch = append(batch, b)
 		learned += stats[k].Units
 	}
-	if len(batch) == 0 || l.Batched.Observe(batch, shares) != nil {
+	if len(batch) == 0 || l.take(batch, shares) != nil {
 		return 0
 	}
 	for _, b := range batch {

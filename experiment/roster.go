@@ -235,7 +235,9 @@ func (x *roster) armReport(a *armStats, factors []float64) policy.ArmReport {
 			if m.N = a.Pairs[j].N; ok {
 				m.Mean, m.Low, m.High = known(ratio), known(low), known(high)
 			}
-		} else if s := &a.Metrics[i]; s.N > 0 {
+		} else if s := &a.Metrics[i]; s.N > 0 && x.def.Privacy != nil {
+			m = policy.MetricReport{Mean: known(s.Mean), N: s.N}
+		} else if s.N > 0 {
 			d := deflate(*s, in.inflated(i))
 			low, high := d.Interval(alpha, x.lowest(i), x.highest(i))
 			m = policy.MetricReport{Mean: known(s.Mean), Low: known(low), High: known(high), N: s.N}

@@ -101,7 +101,7 @@ func (x *experimentState) renewLinear(now int64, cause string, split *policy.Spl
 	if n := keepVersions(len(x.roster.Arms)); len(x.rounds.Versions) > n {
 		x.rounds.Versions = slices.Clone(x.rounds.Versions[len(x.rounds.Versions)-n:])
 	}
-	c := newCohort(x.roster.def, x.rounds.Version, x.rounds.Round, split.Shares())
+	c := newCohort(x.joiner.memory, x.roster.def, x.rounds.Version, x.rounds.Round, split.Shares())
 	c.Centre = x.guards.centres(&x.roster)
 	c.Begun, c.Learnable, c.Hold, c.Blind = now, !x.frozen(), v.Hold, c.contextual && linear == nil
 	x.Ratio.begin(c, x.rounds.First)

@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"maps"
 	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 )
@@ -53,6 +55,7 @@ type persistedParts struct {
 	Ranks      *ranks             `json:"ranks,omitempty"`
 	Uniform    *uniformSums       `json:"uniform,omitempty"`
 	Conclusion *policy.Conclusion `json:"conclusion,omitempty"`
+	Private    *privateSums       `json:"private,omitempty"`
 	Notes      []Note             `json:"notes"`
 }
 
@@ -60,7 +63,7 @@ type persistedParts struct {
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
 		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Ranks, x.Uniform, x.Conclusion, x.Notes,
+		x.Ramp, x.Ranks, x.Uniform, x.Conclusion, x.Private, x.Notes,
 	}
 }
 
@@ -68,7 +71,7 @@ func (x *experimentState) persisted() *persistedParts {
 func (p *persistedParts) restored() *experimentState {
 	return &experimentState{
 		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Ranks, p.Uniform, p.Conclusion, p.Notes,
+		p.Ramp, p.Ranks, p.Uniform, p.Conclusion, p.Private, p.Notes,
 	}
 }
 
@@ -108,18 +111,69 @@ func (s *State) Freeze() (*Frozen, error) {
 func (f *Frozen) Position() uint64 { return f.saved.Position }
 
 // MarshalBinary encodes the state as it was when it was frozen: see [State.MarshalBinary].
-func (f *Frozen) MarshalBinary() ([]byte, error) { return strictjson.Encode(f.saved) }
+func (f *Frozen) MarshalBinary() ([]byte, error) {
+	var b bytes.Buffer
+	_, err := f.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+// WriteTo implements [io.WriterTo]. It writes what [Frozen.MarshalBinary] returns, the units that
+// wait for feedback in pieces, so that it needs little memory for them.
+func (f *Frozen) WriteTo(to io.Writer) (n int64, err error) {
+	defer catchLost(&err)
+	w := &snapshotWriter{to: to}
+	head := f.saved
+	head.Experiments = []persistedExperiment{}
+	b, err := strictjson.Encode(head)
+	if err != nil {
+		return 0, err
+	}
+	const end = "]}"
+	_, _ = w.Write(bytes.TrimSuffix(b, []byte(end)))
+	for i := range f.saved.Experiments {
+		if i > 0 {
+			w.text(",")
+		}
+		e := &f.saved.Experiments[i]
+		w.text(`{"definition":`)
+		w.value(e.Definition)
+		w.text(`,"state":`)
+		w.value(e.State)
+		w.text(`,"cohorts":[`)
+		for k, c := range e.Cohorts {
+			if k > 0 {
+				w.text(",")
+			}
+			w.cohort(c)
+		}
+		w.text(`],"maker":`)
+		w.value(e.Learner)
+		w.text("}")
+	}
+	w.text(end)
+	return w.n, w.err
+}
+
+// catchLost sets err to the reason why units that were in a file could not be read back.
+func catchLost(err *error) {
+	if r := recover(); r != nil {
+		lost, ok := r.(*pages.ReadError)
+		if !ok {
+			panic(r)
+		}
+		*err = noregret.Errorf(noregret.Internal, "state", "%w", lost)
+	}
+}
 
 // Digest returns the SHA-256, in hexadecimal, of the result of [Frozen.MarshalBinary], which has
 // everything that later events depend on, including the learners' states. Two states are the same
 // if and only if (collisions apart) their digests are.
 func (f *Frozen) Digest() (string, error) {
-	b, err := f.MarshalBinary()
-	if err != nil {
+	sum := sha256.New()
+	if _, err := f.WriteTo(sum); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), nil
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // Digest returns the digest of the current state: see [Frozen.Digest].
@@ -145,9 +199,17 @@ func (s *State) head() persistedState {
 
 // UnmarshalBinary decodes a saved state. If it is damaged or of another format, UnmarshalBinary
 // returns an error and leaves the state unchanged.
-func (s *State) UnmarshalBinary(data []byte) error {
+func (s *State) UnmarshalBinary(data []byte) error { return s.Restore(bytes.NewReader(data)) }
+
+// Restore is [State.UnmarshalBinary] for a saved state that is read in pieces.
+func (s *State) Restore(r io.Reader) (err error) {
+	defer catchLost(&err)
+	rest, columns, err := splitColumns(r, s.memory)
+	if err != nil {
+		return err
+	}
 	var in persistedState
-	d := json.NewDecoder(bytes.NewReader(data))
+	d := json.NewDecoder(bytes.NewReader(rest))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&in); err != nil {
 		return noregret.BadInputf("snapshot", "cannot be read: %w", err)
@@ -155,13 +217,17 @@ func (s *State) UnmarshalBinary(data []byte) error {
 	if in.Format != stateFormat {
 		return noregret.BadInputf("snapshot", "its format is %q: want %q", in.Format, stateFormat)
 	}
-	n := NewState()
+	n := NewStateIn(s.memory)
 	n.position, n.time, n.before, n.jumped = in.Position, in.Time, in.Before, in.Jumped
 	for _, g := range in.Gone {
 		n.gone[g.Name] = g.Last
 	}
 	for i := range in.Experiments {
-		x, err := in.Experiments[i].open()
+		var of []*columnTables
+		if i < len(columns) {
+			of = columns[i]
+		}
+		x, err := in.Experiments[i].open(s.memory, of)
 		if err != nil {
 			return err
 		}
@@ -172,7 +238,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 }
 
 // open returns the state of a persisted experiment, or an error if its parts do not fit.
-func (e *persistedExperiment) open() (*experimentState, error) {
+func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) (*experimentState, error) {
 	if e.Definition == nil || e.State == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 ||
 		len(e.State.Versions) == 0 {
 		return nil, noregret.BadInputf("snapshot", "an experiment without definition, arms or versions")
@@ -181,7 +247,7 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 		return nil, noregret.BadInputf("snapshot", "%w", err)
 	}
 	x := e.State.restored()
-	x.roster.def, x.joiner.cohorts = e.Definition, e.Cohorts
+	x.roster.def, x.joiner.cohorts, x.joiner.memory = e.Definition, e.Cohorts, memory
 	if err := x.roster.setGoals(); err != nil {
 		return nil, err
 	}
@@ -202,12 +268,19 @@ func (e *persistedExperiment) open() (*experimentState, error) {
 		return nil, noregret.BadInputf("snapshot", "the parts of experiment %q do not fit each other",
 			x.roster.def.Name)
 	}
-	for _, c := range x.joiner.cohorts {
-		if err := c.restore(x.roster.def); err != nil {
+	for i, c := range x.joiner.cohorts {
+		var of *columnTables
+		if i < len(columns) {
+			of = columns[i]
+		}
+		if err := c.restore(memory, x.roster.def, of); err != nil {
 			return nil, err
 		}
 	}
 	if err := x.Ranks.restore(); err != nil {
+		return nil, err
+	}
+	if err := x.Private.restore(x.roster.def, len(x.roster.Arms)); err != nil {
 		return nil, err
 	}
 	for _, v := range x.rounds.Versions { // now, as readers of the state share them

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -23,10 +24,19 @@ type State struct {
 	broken   error             // the defect found while applying an event
 	trial    *trial            // the last event passed to Try, nil for none
 	scratch  bool              // the state is dropped if an event is refused
+	memory   *pages.Pool       // of the units that wait for feedback, nil without a bound
 }
 
 // NewState returns the state before the first event.
-func NewState() *State { return &State{live: map[string]*experimentState{}, gone: map[string]uint64{}} }
+func NewState() *State { return NewStateIn(nil) }
+
+// NewStateIn returns the state before the first event, whose units that wait for feedback use the
+// pool: those that do not fit into its memory are in its file. The state does not depend on the
+// pool. If the file cannot be read, [State.Apply] returns an error that wraps a [pages.ReadError],
+// and other methods panic with it; a state that is made anew continues.
+func NewStateIn(memory *pages.Pool) *State {
+	return &State{live: map[string]*experimentState{}, gone: map[string]uint64{}, memory: memory}
+}
 
 // Position returns the position of the last event applied.
 func (s *State) Position() uint64 { return s.position }
@@ -61,6 +71,8 @@ type Outcome struct {
 	Experiment string
 	// Items are the results of the event's items, in their order.
 	Items []policy.ItemResult
+	// Opened is the number of units that began to wait for feedback.
+	Opened int64
 	// Renewed reports whether the experiment's policy changed, or the experiment was created or
 	// deleted.
 	Renewed bool
@@ -84,6 +96,11 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
+			if lost, ok := r.(*pages.ReadError); ok {
+				s.broken = noregret.Errorf(noregret.Internal, "fold", "event %d (%s): %w", position, e.Kind, lost)
+				o, err = Outcome{}, s.broken
+				return
+			}
 			s.broken = noregret.Errorf(noregret.Internal, "fold",
 				"event %d (%s): %v: a defect of this program; the state is no longer consistent", position, e.Kind, r)
 			o, err = Outcome{}, s.broken
@@ -170,6 +187,14 @@ func (s *State) dispatch(e Event) Outcome {
 			return Outcome{Err: err}
 		}
 		return s.change(p.Experiment, func(x *experimentState) error { return x.armEvent(e.Kind, &p, s.time) })
+	case KindPrivacy, KindRelease:
+		return s.privateEvent(e)
+	case KindGuardrail:
+		var p GuardEvent
+		if err := e.open(&p); err != nil {
+			return Outcome{Err: err}
+		}
+		return s.with(p.Experiment, func(x *experimentState) Outcome { return Outcome{Err: x.guards.logged(&p)} })
 	case KindConclude:
 		var p ConcludeEvent
 		if err := e.open(&p); err != nil {
@@ -218,6 +243,7 @@ func (s *State) change(name string, f func(x *experimentState) error) Outcome {
 		if err != nil {
 			return Outcome{Err: err}
 		}
+		x.joiner.release()
 		*x = *y
 		return Outcome{}
 	})
@@ -247,7 +273,7 @@ func (s *State) define(e Event) Outcome {
 	if s.live[d.Name] != nil {
 		return s.change(d.Name, func(x *experimentState) error { return x.redefine(d, s.time) })
 	}
-	x, err := newExperiment(d, s.gone[d.Name], s.time)
+	x, err := newExperiment(s.memory, d, s.gone[d.Name], s.time)
 	if err != nil {
 		return Outcome{Experiment: d.Name, Err: err}
 	}
@@ -263,6 +289,9 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 		}
 		s.gone[p.Experiment] = x.rounds.Version
 		delete(s.live, p.Experiment)
+		if !s.scratch {
+			x.joiner.release()
+		}
 		return Outcome{Experiment: p.Experiment, Renewed: true}
 	}
 	return s.with(p.Experiment, func(x *experimentState) Outcome {
@@ -283,12 +312,17 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 	})
 }
 
-// Due returns the events that time has made possible: for rounds that may close and for versions
-// whose window has closed. The host appends them.
+// Due returns the events that time has made possible: for rounds that may close, for versions whose
+// window has closed, and for what guardrails have done since. The host appends them.
 func (s *State) Due(now int64) []Event {
 	var out []Event
 	for _, name := range s.Names() {
 		x, kind := s.live[name], ""
+		for _, p := range x.guards.unlogged(name) {
+			if e, err := NewEvent(KindGuardrail, now, p); err == nil {
+				out = append(out, e)
+			}
+		}
 		switch {
 		case x.due(now):
 			kind = KindRound

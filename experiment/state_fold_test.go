@@ -27,6 +27,9 @@ func TestFold(t *testing.T) {
 		s := newScenario(t)
 		bandit := rapid.SampledFrom([]string{"thompson", "ucb", "kl-ucb", "tsallis-inf"}).Draw(t, "bandit")
 		linear := rapid.SampledFrom([]string{"lin-ucb", "lin-thompson", "squarecb"}).Draw(t, "linear")
+		drift := func(kinds ...string) string {
+			return "\n" + rapid.SampledFrom(append(kinds, "", "drift: {kind: restart, rounds: 2}")).Draw(t, "drift")
+		}
 		definition := func(name string) string {
 			return fmt.Sprintf("apply\nname: %s\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: "+
 				"\"<c>&\\u2028\"}]\n"+
@@ -39,7 +42,9 @@ func TestFold(t *testing.T) {
 				name, rapid.SampledFrom([]string{"alert", "shrink", "rollback"}).Draw(t, "action"),
 				rapid.IntRange(1, 3).Draw(t, "max"),
 				rapid.IntRange(0, 3).Draw(t, "floor"),
-				rapid.SampledFrom([]string{"unit", "round"}).Draw(t, "stickiness"))
+				rapid.SampledFrom([]string{"unit", "round"}).Draw(t, "stickiness")) +
+				drift("drift: {kind: discount, rate: 0.3}", "drift: {kind: window, rounds: 2}",
+					"drift: {kind: detector, detector: cusum}", "drift: {kind: adaptive}")
 		}
 		mixture := definition
 		definition = func(name string) string {
@@ -50,7 +55,7 @@ func TestFold(t *testing.T) {
 					"objective: {goals: [{metric: like}]}\npolicy: {kind: %s}\n"+
 					"context: [{name: age, kind: number, range: [0, 100]}, {name: land, kind: category, values: [de, "+
 					"fr]}]\nexploration_floor: 0.%d\nround: {length: 1m, min_units: 3}\nattribution_window: 2m\n"+
-					"hold_back: 0.1\nopen_tokens: 60", linear, rapid.IntRange(0, 3).Draw(t, "floor"))
+					"hold_back: 0.1\nopen_tokens: 60", linear, rapid.IntRange(0, 3).Draw(t, "floor")) + drift()
 			case "one", "two":
 				return mixture(name)
 			}
@@ -60,7 +65,9 @@ func TestFold(t *testing.T) {
 				"0}, {name: r, kind: ratio, numerator: m, denominator: n}]\n"+
 				"objective: {goals: [{metric: m, weight: %d}]}\npolicy: {kind: %s}\n"+
 				"exploration_floor: 0.%d\nround: {length: 1m, min_units: 3}\nattribution_window: 2m\nopen_tokens: 60",
-				rapid.IntRange(1, 2).Draw(t, "weight"), bandit, rapid.IntRange(0, 3).Draw(t, "floor"))
+				rapid.IntRange(1, 2).Draw(t, "weight"), bandit, rapid.IntRange(0, 3).Draw(t, "floor")) +
+				drift("drift: {kind: discount, rate: 0.3}", "drift: {kind: window, rounds: 2}",
+					"drift: {kind: detector, detector: page-hinkley}")
 		}
 		s.run(definition("one"))
 		s.run(definition("two"))
@@ -241,8 +248,8 @@ func TestMemoryPerToken(t *testing.T) {
 	}
 	per := float64(use()-before) / float64(n)
 	t.Logf("%.0f bytes per waiting unit, with 3 metrics", per)
-	if per > 140 {
-		t.Errorf("%.0f bytes a unit: docs/service.md says at most 140", per)
+	if most := UnitBytes(s.state.Definition("x")); per > float64(most) {
+		t.Errorf("%.0f bytes a unit: the service counts %d", per, most)
 	}
 	runtime.KeepAlive(s)
 }

@@ -233,7 +233,7 @@ func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 // served mixture leaves the vetoed arms out in any case.
 func (x stopper) replan() {
 	if d := x.roster.def; d.Arms.Box == nil && d.Policy.Kind != "fixed" && !d.Contextual() {
-		_ = x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
+		_ = x.rebuildLearner()
 	}
 }
 

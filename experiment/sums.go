@@ -16,6 +16,9 @@ import (
 // aggregate adds the sums of a source, once for each of its sequence numbers.
 func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 	o := Outcome{Items: make([]policy.ItemResult, len(p.Items))}
+	if in.private != nil {
+		return Outcome{Err: errPrivateSums}
+	}
 	all := func(status policy.ItemStatus, err error) Outcome {
 		for i := range o.Items {
 			o.Items[i].Status = status

@@ -38,7 +38,7 @@ func (s *State) Try(name string, e Event) error {
 	if s.broken != nil {
 		return s.broken
 	}
-	t := NewState()
+	t := NewStateIn(s.memory)
 	t.position, t.time, t.before, t.jumped, t.scratch = s.position, s.time, s.before, s.jumped, true
 	if last, ok := s.gone[name]; ok {
 		t.gone[name] = last

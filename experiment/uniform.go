@@ -142,12 +142,12 @@ func (g *uniformGoal) add(c *cohort, metric, arms int, centre float64) {
 // addRows adds the units of a version that decided by contexts.
 func (g *uniformGoal) addRows(c *cohort, metric int, missing *float64, arms int, centre float64) {
 	next := *g
-	for row, p := range c.Chance {
-		v, ok := c.Values[row*c.width+metric], c.Mask[row]&(1<<metric) != 0
+	for at, r := range c.rows.all() {
+		p, v, ok := c.Chance[at], r.values[metric], r.has(metric)
 		if !ok && missing != nil {
 			v, ok = *missing, true
 		}
-		if !ok || !c.seen(row) || c.slot(row) == len(c.Mixture) || !(p > 0) {
+		if !ok || !r.seen() || r.slot() == len(c.Mixture) || !(p > 0) {
 			continue
 		}
 		w := 1 / float64(float64(arms)*p)

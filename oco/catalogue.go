@@ -123,6 +123,20 @@ func onlySpace(p Problem) (int, error) {
 	return p.Set.Dim(), nil
 }
 
+// tunable returns the dimension of the set of a game that says all that a tuned rate depends on:
+// the bound on subgradients and the horizon. The function returns that of the sets that the learner
+// plays on.
+func tunable(p Problem, on func(Problem) (int, error)) (int, error) {
+	n, err := on(p)
+	if err == nil {
+		err = known("lipschitz", p.LipschitzInf)
+	}
+	if err == nil {
+		err = horizon(p)
+	}
+	return n, err
+}
+
 // option returns the given value, or the default.
 func option(o map[string]float64, name string, otherwise float64) float64 {
 	if v, ok := o[name]; ok {

@@ -16,7 +16,8 @@ func epsilonOption(byDefault string) Option {
 func parameterFree() []Entry {
 	return []Entry{
 		{
-			Name: "kt", Kind: "convex", Bound: "L∞·Σ_i|u_i|·√(T·ln(1+24T²u_i²/ε²))+L∞·d·ε", Knows: "L∞", Cost: "O(nnz)",
+			Name: "kt", Kind: "convex",
+			Bound: "L∞·Σ_i|u_i|·√(T·ln(1+24T²u_i²/ε²))+L∞·d·ε", Knows: "L∞", Cost: "O(nnz)",
 			Options: []Option{
 				epsilonOption("1/d"),
 				{"own-clocks", "0", "1: coordinates count only their own rounds"},
@@ -29,7 +30,8 @@ func parameterFree() []Entry {
 			},
 		},
 		{
-			Name: "kt-l2", Kind: "convex", Bound: "‖u‖·L·√(T·ln(1+24T²‖u‖²/ε²))+L·ε+2√2·‖u‖·√Σ‖g_t‖²", Knows: "L",
+			Name: "kt-l2", Kind: "convex",
+			Bound: "‖u‖·L·√(T·ln(1+24T²‖u‖²/ε²))+L·ε+2√2·‖u‖·√Σ‖g_t‖²", Knows: "L",
 			Cost:    "O(d)+proj",
 			Options: []Option{epsilonOption("1")},
 			Source:  "Cutkosky and Orabona 2018; Orabona 2019, Example 9.11",
@@ -40,7 +42,8 @@ func parameterFree() []Entry {
 			},
 		},
 		{
-			Name: "kt-l1", Kind: "convex", Bound: "‖u‖₁·L∞·(√ln(T‖u‖₁/ε)+√ln d)·√T", Knows: "L∞", Cost: "O(d)",
+			Name: "kt-l1", Kind: "convex",
+			Bound: "‖u‖₁·L∞·(√ln(T‖u‖₁/ε)+√ln d)·√T", Knows: "L∞", Cost: "O(d)",
 			Options: []Option{epsilonOption("1")},
 			Source:  "Cutkosky and Orabona 2018; Orabona 2019, Example 9.12",
 			Make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -92,7 +95,8 @@ func parameterFreeVariants() []Entry {
 			},
 		},
 		{
-			Name: "newton-l2", Kind: "convex", Bound: "(‖u‖·√(Q·ln(‖u‖Q/ε))+‖u‖·ln(‖u‖Q/ε))·L, Q = Σ‖g_t‖²/L²",
+			Name: "newton-l2", Kind: "convex",
+			Bound: "(‖u‖·√(Q·ln(‖u‖Q/ε))+‖u‖·ln(‖u‖Q/ε))·L, Q = Σ‖g_t‖²/L²",
 			Knows: "L", Cost: "O(d)+proj",
 			Options: []Option{epsilonOption("1")},
 			Source:  "Cutkosky and Orabona 2018",
@@ -123,7 +127,8 @@ func parameterFreeVariants() []Entry {
 			},
 		},
 		{
-			Name: "freegrad", Kind: "convex", Bound: "‖u‖·√(V·ln(‖u‖V/(ε‖g_1‖²)))+h·‖u‖·(1+‖u‖²/ε²), see its doc",
+			Name: "freegrad", Kind: "convex",
+			Bound: "‖u‖·√(V·ln(‖u‖V/(ε‖g_1‖²)))+h·‖u‖·(1+‖u‖²/ε²), see its doc",
 			Knows: "nothing", Cost: "O(d)+proj",
 			Options: []Option{{"epsilon", "1", "the scale of the points"}},
 			Source:  "Mhammedi and Koolen 2020; Cutkosky 2019",
@@ -171,14 +176,8 @@ func expertBettors() []Entry {
 			Options: []Option{{"switches", "1", "the changes k of the best expert"}},
 			Source:  "Herbster and Warmuth 1998",
 			Make: func(p Problem, o map[string]float64) (Learner, error) {
-				n, err := onlySimplex(p)
+				n, err := tunable(p, onlySimplex)
 				if err != nil {
-					return nil, err
-				}
-				if err := known("lipschitz", p.LipschitzInf); err != nil {
-					return nil, err
-				}
-				if err := horizon(p); err != nil {
 					return nil, err
 				}
 				k := option(o, "switches", float64(min(1, p.Rounds-1)))

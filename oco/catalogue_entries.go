@@ -145,7 +145,8 @@ func adaptiveDescents() []Entry {
 func mirrors() []Entry {
 	return []Entry{
 		{
-			Name: "mirror-descent", Kind: "convex", Bound: "2·(D_B/√λ)·√Σ‖g_t‖*²", Knows: "D_B; with entropy T, L∞",
+			Name: "mirror-descent", Kind: "convex",
+			Bound: "2·(D_B/√λ)·√Σ‖g_t‖*²", Knows: "D_B; with entropy T, L∞",
 			Cost:   "O(d)+mirror maps",
 			Source: "Nemirovsky and Yudin 1983; Orabona 2019, Algorithm 6.1",
 			Make: func(p Problem, _ map[string]float64) (Learner, error) {
@@ -191,18 +192,13 @@ func mirrors() []Entry {
 			},
 		},
 		{
-			Name: "p-norm", Kind: "convex", Bound: "½(‖u‖₁²/α+α)·L∞·√T·√(2e·ln d)", Knows: "T, L∞", Cost: "O(d)",
+			Name: "p-norm", Kind: "convex",
+			Bound: "½(‖u‖₁²/α+α)·L∞·√T·√(2e·ln d)", Knows: "T, L∞", Cost: "O(d)",
 			Options: []Option{{"alpha", "1", "the scale of ‖u‖₁"}},
 			Source:  "Grove, Littlestone and Schuurmans 1997; Orabona 2019, section 6.7",
 			Make: func(p Problem, o map[string]float64) (Learner, error) {
-				n, err := onlySpace(p)
+				n, err := tunable(p, onlySpace)
 				if err != nil {
-					return nil, err
-				}
-				if err := known("lipschitz", p.LipschitzInf); err != nil {
-					return nil, err
-				}
-				if err := horizon(p); err != nil {
 					return nil, err
 				}
 				return NewPNormTuned(n, p.LipschitzInf, option(o, "alpha", 1), p.Rounds)
@@ -269,7 +265,8 @@ func regularized() []Entry {
 func scaleFreeLeaders() []Entry {
 	return []Entry{
 		{
-			Name: "scale-free-hedge", Kind: "experts", Bound: "(ln d/α+√2·α)·√Σ‖g_t‖∞²", Knows: "nothing", Cost: "O(d)",
+			Name: "scale-free-hedge", Kind: "experts",
+			Bound: "(ln d/α+√2·α)·√Σ‖g_t‖∞²", Knows: "nothing", Cost: "O(d)",
 			Options: []Option{{"alpha", "max(4, 2^(−1/4)√ln d)", "at least 4"}},
 			Source:  "Orabona and Pál 2015; Orabona 2019, section 7.6",
 			Make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -395,7 +392,8 @@ func secondOrder() []Entry {
 			},
 		},
 		{
-			Name: "ons-sketched", Kind: "convex", Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹, S_t of rank 2m",
+			Name: "ons-sketched", Kind: "convex",
+			Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹, S_t of rank 2m",
 			Knows: "μ, D", Cost: "O(d·m+m³)",
 			Options: []Option{
 				{"lambda", "1/(μD²)", "regularization"},

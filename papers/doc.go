@@ -4,4 +4,8 @@
 // Each reproduction is a function that returns a [Table]: what was measured here beside a reference
 // value that the package records. The command noregret papers prints the tables, and the package's
 // tests hold every cell to its tolerance ([Cell.Tolerance]).
+//
+// [RunDriftTables] measures two tables of simulations of a world that changes, and [RunDrift]
+// single cells of them, for noregret simulate drift. [RunDriftRates] compares the growth of the
+// regret there with the theory's bounds from above and below.
 package papers

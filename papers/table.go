@@ -91,7 +91,7 @@ func summarize(x []float64) (mean, sd float64) {
 		return mean, 0
 	}
 	for _, v := range x {
-		sd += (v - mean) * (v - mean)
+		sd += float64((v - mean) * (v - mean))
 	}
 	return mean, math.Sqrt(sd / float64(len(x)-1))
 }

@@ -57,7 +57,7 @@ func newTale(name string) (*tale, error) {
 		}
 		t.meanSquare++
 		for _, v := range x.Value {
-			t.meanSquare += float64(v) * float64(v)
+			t.meanSquare += float64(float64(v) * float64(v))
 		}
 	}
 	t.p /= float64(len(t.rows))

@@ -108,14 +108,14 @@ func rateOption() oco.Option {
 func adversarialLearners() []BanditEntry {
 	return append([]BanditEntry{
 		{
-			Name: "exploring", Bound: "3·2^(−1/3)·L·(dT)^(2/3)·(ln d)^(1/3)", Knows: "L, T", Cost: "O(d)",
+			Name: "exploring", Bound: "3·2^(−1/3)·L·(dT)^(2/3)·(ln d)^(1/3)", Knows: "L, T", Cost: "O(log d)",
 			Options: []oco.Option{rateOption(), {
 				Name: "explore", Default: "tuned to T", Help: "the share of uniform draws, above 0, at most 1",
 			}},
 			Source: "Orabona 2019, Algorithm 10.1", Make: makeExploring,
 		},
 		{
-			Name: "exp3", Bound: "L·√(2dT·ln d)", Knows: "L, T", Cost: "O(d)", Options: []oco.Option{rateOption()},
+			Name: "exp3", Bound: "L·√(2dT·ln d)", Knows: "L, T", Cost: "O(log d)", Options: []oco.Option{rateOption()},
 			Source: "Auer, Cesa-Bianchi, Freund and Schapire 2002; Orabona 2019, Algorithm 10.2",
 			Make: func(p BanditProblem, option func(string, float64) float64) (Contender, error) {
 				if err := bounded(p); err != nil {
@@ -142,7 +142,7 @@ func adversarialLearners() []BanditEntry {
 			},
 		},
 		{
-			Name: "exp3-ix", Bound: "L·(2·√(2dT·ln d) + (√(2dT/ln d) + 1)·ln(2e))", Knows: "L, T", Cost: "O(d)",
+			Name: "exp3-ix", Bound: "L·(2·√(2dT·ln d) + (√(2dT/ln d) + 1)·ln(2e))", Knows: "L, T", Cost: "O(log d)",
 			Options: []oco.Option{rateOption()}, Source: "Neu 2015", Make: makeExp3IX,
 		},
 	}, tsallisLearners()...)

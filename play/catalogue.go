@@ -19,7 +19,7 @@ type catalogue struct {
 // newCatalogue adds a caller's entries to the learners of oco and the games of regret.
 func newCatalogue(learners []oco.Entry, games []regret.GameEntry) (*catalogue, error) {
 	c := &catalogue{
-		learners: append(oco.Learners(), learners...),
+		learners: slices.Concat(oco.Learners(), driftLearners(), learners),
 		games:    append(regret.Games(), games...),
 	}
 	for _, e := range slices.Clone(c.learners) {
@@ -61,6 +61,14 @@ func (c *catalogue) learner(name string) (*oco.Entry, error) {
 			if e := &c.learners[i]; e.Name == base && e.Kind != "experts" {
 				return nil, noregret.Errorf(noregret.Usage, "learner",
 					"%q: %s has no weights of experts to draw from", name, base)
+			}
+		}
+	}
+	if base, ok := strings.CutPrefix(name, restartedPrefix); ok {
+		for _, e := range c.learners {
+			if e.Name == base && !strings.HasPrefix(base, randomizedPrefix) {
+				e = restartedEntry(e)
+				return &e, nil
 			}
 		}
 	}

@@ -18,6 +18,14 @@
 // games that they fit; regret.Games lists the games. A learner of expert advice has a randomized
 // form, named "randomized-eg" after eg.
 //
+// # Losses that change
+//
+// Any learner has a restarted form: "restarted-adagrad:every=100" is made anew every 100 rounds,
+// and without the option every for the batches that the horizon and the variation call for.
+// restarted-ogd, retuned-ogd, ader, dyadic and adaptive, and egs and bgd, which see only the losses
+// at their points, are learners of package drift. With [Options].Dynamic the certificates compare
+// with the sequence of the losses' minimizers.
+//
 // # Runs
 //
 // In run r every learner plays the game made from the seed Seed + r, with its own copy of it, so

@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
@@ -118,13 +119,21 @@ func (c *catalogue) newPlayer(spec Spec, set convex.Set, f regret.Facts, rounds 
 		}
 		options["kappa"] = f.L1 // the learner takes the l1 part of the losses as its own
 	}
+	options = withDefaults(entry, options, f)
 	learner, err := entry.New(oco.Problem{Set: set, Rounds: rounds, Facts: f.Facts}, options)
+	costs, ok := learner.(*CostPlayer)
+	if ok {
+		costs.r = random.New(seed, costStream)
+	}
 	draws := strings.HasPrefix(spec.Name, randomizedPrefix)
 	switch {
 	case err != nil:
 		return nil, err
 	case learner == nil:
 		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: its constructor returned nil", spec.Name)
+	case ok && f.Vertices:
+		return nil, noregret.Errorf(noregret.Usage, "learner",
+			"%q: the game's points are vertices, and this learner tries points between them", spec.Name)
 	case draws && f.Vertices:
 		return nil, noregret.Errorf(noregret.Usage, "learner",
 			"%q: the game's adversary sees the choice, which a randomized player must hide", spec.Name)
@@ -161,7 +170,7 @@ func (c *catalogue) match(ctx context.Context, spec Spec, seed uint64, o *Option
 		}
 		return s, cert, nil
 	}
-	s, cert, err := referee(regret.Options{Checkpoints: o.Checkpoints, Progress: progress})
+	s, cert, err := referee(regret.Options{Checkpoints: o.Checkpoints, Dynamic: o.Dynamic, Progress: progress})
 	if err != nil {
 		return Result{}, err
 	}
@@ -178,5 +187,8 @@ func (c *catalogue) match(ctx context.Context, spec Spec, seed uint64, o *Option
 		return Result{}, noregret.Errorf(noregret.Diverged, name, "the loss is not a number")
 	}
 	progress(o.Rounds, cert.LearnerLoss/float64(o.Rounds))
-	return Result{Learner: name, Game: s.title, Seed: seed, Floor: s.facts.Floor, Certificate: cert}, nil
+	return Result{
+		Learner: name, Game: s.title, Seed: seed, Floor: s.facts.Floor, DynamicFloor: s.facts.DynamicFloor,
+		Certificate: cert,
+	}, nil
 }

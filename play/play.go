@@ -35,6 +35,9 @@ type Options struct {
 	Examples []regret.Example
 	// Checkpoints is the number of points of each curve, see [regret.Options].
 	Checkpoints int
+	// Dynamic, if not nil, measures the dynamic regret, the variation and the interval regret, see
+	// [regret.Options].
+	Dynamic *regret.DynamicOptions
 	// Workers is the number of games played at once, 0 for one a processor. Results do not depend
 	// on it.
 	Workers int
@@ -51,6 +54,9 @@ type Result struct {
 	// Floor is the regret that the game's adversary guarantees, see [regret.Facts]; NaN if there is
 	// none.
 	Floor float64
+	// DynamicFloor is a dynamic regret that the expectation of no learner is below, see
+	// [regret.Facts]; NaN if there is none.
+	DynamicFloor float64
 	*regret.Certificate
 }
 

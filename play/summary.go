@@ -35,6 +35,20 @@ type Summary struct {
 	Exceeded int
 	// Floor is the mean of the results' Floor, NaN if the game guarantees none.
 	Floor float64
+	// Dynamic is the summary of the dynamics, nil unless they were measured.
+	Dynamic *DynamicSummary
+}
+
+// DynamicSummary is the outcome of one learner over all its runs, against moving comparators.
+type DynamicSummary struct {
+	// Regret is the mean dynamic regret, Bound the mean of the learner's bounds on it and Interval
+	// the mean of the largest regret in an interval. A mean of Bound is +Inf if the learner gave
+	// none in one of the runs.
+	Regret, Bound, Interval Estimate
+	// Variation and Hull are the means of [regret.Variation]'s Total and Hull.
+	Variation, Hull Estimate
+	// Floor is the mean of the results' DynamicFloor, NaN if there is none.
+	Floor float64
 }
 
 // Summarize sums up the results of a [Run] by learner, in the order in which the learners appear.
@@ -67,6 +81,16 @@ func summarize(runs []Result) Summary {
 		SharpBound: estimate(runs, func(r *Result) float64 { return r.SharpBound }),
 		Floor:      estimate(runs, func(r *Result) float64 { return r.Floor }).Mean,
 		WorstRatio: math.NaN(),
+	}
+	if runs[0].Dynamic != nil {
+		s.Dynamic = &DynamicSummary{
+			Regret:    estimate(runs, func(r *Result) float64 { return r.Dynamic.Regret }),
+			Bound:     estimate(runs, func(r *Result) float64 { return r.Dynamic.Bound }),
+			Interval:  estimate(runs, func(r *Result) float64 { return r.Dynamic.Worst().Regret }),
+			Variation: estimate(runs, func(r *Result) float64 { return r.Dynamic.Variation.Total }),
+			Hull:      estimate(runs, func(r *Result) float64 { return r.Dynamic.Variation.Hull }),
+			Floor:     estimate(runs, func(r *Result) float64 { return r.DynamicFloor }).Mean,
+		}
 	}
 	for i := range runs {
 		r := &runs[i]

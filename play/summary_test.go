@@ -78,3 +78,36 @@ func TestSweepIsItsSpecs(t *testing.T) {
 		}
 	}
 }
+
+// TestDynamicSummary: the means of the dynamics are those of the runs.
+func TestDynamicSummary(t *testing.T) {
+	o := Options{
+		Learners: []string{"ogd-fixed:eta=0.1"}, Game: "gradient-trap", Rounds: 300, Seed: 4, Runs: 3,
+		Dynamic: &regret.DynamicOptions{Lengths: []int{10}},
+	}
+	results, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mean, interval, hull float64
+	for _, r := range results {
+		mean += r.Dynamic.Regret / 3
+		interval += r.Dynamic.Worst().Regret / 3
+		hull += r.Dynamic.Variation.Hull / 3
+	}
+	s := Summarize(results)[0].Dynamic
+	for _, v := range [][2]float64{
+		{s.Regret.Mean, mean}, {s.Interval.Mean, interval}, {s.Hull.Mean, hull}, {s.Floor, results[0].DynamicFloor},
+	} {
+		if math.Abs(v[0]-v[1]) > 1e-12*math.Abs(v[1]) || v[1] == 0 {
+			t.Errorf("%v, want %v", v[0], v[1])
+		}
+	}
+	o.Dynamic = nil
+	if results, err = Run(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	if results[0].Dynamic != nil || Summarize(results)[0].Dynamic != nil {
+		t.Error("dynamics that nobody asked for")
+	}
+}

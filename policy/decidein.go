@@ -121,7 +121,8 @@ func (p *Policy) ScoresIn(x []float64) ([]ArmScore, error) {
 		for i, v := range x {
 			if v != 0 && !a.Retired {
 				w := l.Arms[k].Mean[i]
-				a.Contributions = append(a.Contributions, Contribution{names[i], v, w, v * w})
+				product := float64(v*w) + 0 // not −0
+				a.Contributions = append(a.Contributions, Contribution{names[i], v, w, product})
 			}
 		}
 		slices.SortStableFunc(a.Contributions, func(a, b Contribution) int {

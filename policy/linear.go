@@ -107,8 +107,8 @@ func (p *Packed) UnmarshalText(text []byte) error {
 func Triangle(dim int) int { return dim * (dim + 1) / 2 }
 
 // Prepare computes what Distribution needs. It returns an error of code bad_input if a field is out
-// of its range, there are not as many models as arms, a model does not fit the encoder, or all arms
-// are retired. It changes nothing if l is prepared already.
+// of its range, the number of models is not that of the arms, a model does not fit the encoder, or
+// all arms are retired. It changes nothing if l is prepared already.
 func (l *Linear) Prepare(arms int) error {
 	if len(l.Arms) != arms || arms < 1 {
 		return noregret.BadInputf("linear.arms", "%d models: want one for each of the %d arms", len(l.Arms), arms)

@@ -67,6 +67,11 @@ type Report struct {
 	Guardrails []GuardrailReport `json:"guardrails"`
 	// Promise says what is promised of the guardrails, nil if there are none.
 	Promise *Promise `json:"promise,omitempty"`
+	// Drift says what the learner has forgotten, nil with drift none.
+	Drift *DriftReport `json:"drift,omitempty"`
+	// Privacy says what is released of the feedback and what that costs, nil unless the experiment
+	// is private.
+	Privacy *PrivacyReport `json:"privacy,omitempty"`
 	// Lift compares the arms and the mixtures with the control arm.
 	Lift   Lift   `json:"lift"`
 	Health Health `json:"health"`
@@ -79,6 +84,68 @@ type Report struct {
 	History []HistoryPoint `json:"history"`
 	// Notes lists the latest notes, the oldest first.
 	Notes []NoteReport `json:"notes"`
+}
+
+// PrivacyReport is the state of a private experiment. Everything in it is public.
+type PrivacyReport struct {
+	// Epsilon and Delta are the budget, all of which is reserved when the experiment begins.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Spent is the ε, for Delta, of everything that the ledger has charged to the experiment; nil
+	// where there is no ledger.
+	Spent *float64 `json:"spent"`
+	// UnitContribution is the number of a unit's decisions whose feedback counts, and Excess the
+	// number of exposures beyond it.
+	UnitContribution int   `json:"unit_contribution"`
+	Excess           int64 `json:"excess"`
+	// Rounds is the most releases, Released the number so far, and Waiting the number of versions
+	// whose release is due.
+	Rounds   int64 `json:"rounds"`
+	Released int64 `json:"released"`
+	Waiting  int   `json:"waiting"`
+	// Counts are the decisions behind the last release, by arm.
+	Counts map[string]int64 `json:"counts"`
+	// Sums are the last release: by arm and metric, the sum of the values of all decisions that
+	// count, with noise. Noise is the standard deviation of the noise, by metric. Mixtures and
+	// means follow from them.
+	Sums  map[string]map[string]float64 `json:"sums"`
+	Noise map[string]float64            `json:"noise"`
+	// Ended is the reason why nothing more is released, "" while there are releases.
+	Ended string `json:"ended,omitempty"`
+	// Statement says what is protected and what is not, in words, and Withheld lists what a report
+	// has in other experiments.
+	Statement string   `json:"statement"`
+	Withheld  []string `json:"withheld"`
+}
+
+// DriftReport says how the learner forgets.
+type DriftReport struct {
+	// Kind is that of the definition's drift.
+	Kind string `json:"kind"`
+	// Memory is the number of rounds that what is known now is worth.
+	Memory float64 `json:"memory"`
+	// Variation estimates by how much the arms' rewards have varied since the learner began, in
+	// units of the objective; nil if the policy does not estimate it. It sees only what was served.
+	Variation *float64 `json:"variation,omitempty"`
+	// Count is the number of events; Events are the last hundred, the oldest first.
+	Count  int64        `json:"count"`
+	Events []DriftEvent `json:"events,omitempty"`
+}
+
+// DriftEvent says when and why a part of what was known was forgotten at once.
+type DriftEvent struct {
+	Time    time.Time `json:"time"`
+	Version uint64    `json:"version"`
+	// Arms are those that are learned anew; none stands for all.
+	Arms []string `json:"arms,omitempty"`
+	// Cause is "interval", "cusum", "page-hinkley", "adwin", "kswin", "change" (the policy's own
+	// test for changes), "unserved" or "memory" (another memory predicts best).
+	Cause string `json:"cause"`
+	// Statistic is the largest residual in standard errors, where a detector is the cause, or the
+	// rounds of the memory, 0 for all.
+	Statistic float64 `json:"statistic,omitempty"`
+	// Text is the event as a sentence.
+	Text string `json:"text"`
 }
 
 // ArmReport describes an arm.
@@ -146,6 +213,17 @@ type GuardrailReport struct {
 	Served Interval `json:"served"`
 	Alpha  float64  `json:"alpha"`
 	Action string   `json:"action"`
+	// Acted is the last action of the guardrails on this metric, nil if there was none. It stays
+	// when the experiment is rolled back and resumed.
+	Acted *GuardAction `json:"acted,omitempty"`
+}
+
+// GuardAction is what was done about a breach of a guardrail.
+type GuardAction struct {
+	Action string    `json:"action"`
+	Time   time.Time `json:"time"`
+	// Version is the policy version that was served when the guardrail was breached.
+	Version uint64 `json:"version"`
 }
 
 // Promise says what is promised of the guardrails in what is served.

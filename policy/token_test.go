@@ -90,6 +90,9 @@ func TestTokenRefused(t *testing.T) {
 		want       TokenError
 	}{
 		{"with a letter more", text + "A", noon, Tampered},
+		{"with a line break", text[:10] + "\n" + text[10:], noon, Tampered},
+		{"with a return at the end", text + "\r", noon, Tampered},
+		{"with padding", text + "=", noon, Tampered},
 		{"of another's key", signed(t, stranger, token), noon, Foreign},
 		{"forged", signed(t, forger, token), noon, Tampered},
 		{"a megabyte", string(make([]byte, 1<<20)), noon, Tampered},

@@ -26,8 +26,17 @@
 // [LeaderTrap] and [DecreasingRate] are sequences on which one particular learner fails. Tests hold
 // every learner to these floors: regret below one would be a defect of the referee.
 //
-// The theorems are those of the book, Orabona, "A Modern Introduction to Online Learning" (2019),
-// chapters 1 to 7.
+// # Losses that change
+//
+// [Options.Dynamic] compares a player with the sequence of the losses' own minimizers instead of
+// one fixed point ([Dynamics]): the dynamic regret, how much the losses changed ([Variation]), and
+// the intervals of rounds in which the player was worst. [VariationOf] measures a sequence of
+// losses by itself, and [EstimateVariation] the costs of a stream. The games [Varying] change
+// within a budget: the patterns and the lower bounds of Besbes, Gur and Zeevi (2015), with noise in
+// the players' feedback. [Options.Moving] takes any other sequence of comparators.
+//
+// The theorems on fixed points are those of the book, Orabona, "A Modern Introduction to Online
+// Learning" (2019), chapters 1 to 7.
 //
 // # Bandits
 //

@@ -38,6 +38,8 @@ type (
 	}
 	featurePlayer interface{ Features(z []float64) error }
 	sparsePlayer  interface{ UpdateSparse(g loss.Sparse) error }
+	// costPlayer is a player that observes the value of the loss at its point and no subgradient.
+	costPlayer interface{ UpdateCost(v float64) error }
 )
 
 // Game yields the losses of a game, one a round. Games are deterministic given their seed and are
@@ -65,6 +67,9 @@ type (
 	admitter interface{ Admit(p Player) error }
 	// comparing is a game that names a comparator if there is no best point.
 	comparing interface{ Comparator() []float64 }
+	// noisyGame is a game whose players see every number of their feedback with noise of mean 0,
+	// which Noise returns the source of, nil for none.
+	noisyGame interface{ Noise() func() float64 }
 	// sparseGame is a game that knows the non-zeros of the subgradient at x of the loss that Next
 	// returned last, if there are few.
 	sparseGame interface {

@@ -18,6 +18,10 @@ type Options struct {
 	// Moving is a sequence u_1, u_2, ... to measure the dynamic regret against, as a function that
 	// writes u_t; nil for none. It is called once a round, in order.
 	Moving func(dst []float64, t int)
+	// Dynamic, if not nil, measures the dynamic regret against the losses' own minimizers, their
+	// variation and the regret on intervals. The losses are then kept, in O(T·d) memory, and each
+	// must have a minimum on the set.
+	Dynamic *DynamicOptions
 	// Checkpoints is the number of rounds, spread evenly over log T, at which the regret so far and
 	// the bound are noted for the curve; 0 for none. Each costs a search for the best point, unless
 	// a Comparator is given. Games without a Summary have a curve only with a Comparator.
@@ -61,6 +65,11 @@ type Certificate struct {
 	SharpBound float64
 	// Curve has the checkpoints.
 	Curve []Point
+	// Dynamic compares with moving comparators; nil unless [Options.Dynamic] asks for it.
+	Dynamic *Dynamics
+	// Noisy reports that the game added noise to the player's feedback. The bounds are then ones of
+	// the expected regret, at most.
+	Noisy bool
 }
 
 // Ratio is Regret/Bound, the share of the bound that was used; NaN if there is no bound.
@@ -87,9 +96,9 @@ func (c *Certificate) Tightest() *Point {
 // Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of
 // the bound and 1e-12 of the losses, of the learner's in magnitude. It is true for a bound of +Inf
 // and false for one that is NaN. For a [RandomizedPlayer] the bound is one of the expected regret,
-// which a run may exceed.
+// which a run may exceed. With noise in the feedback it is always true.
 func (c *Certificate) Holds() bool {
-	if math.IsInf(c.Bound, 1) {
+	if math.IsInf(c.Bound, 1) || c.Noisy {
 		return true
 	}
 	size := max(c.Magnitude, math.Abs(c.LearnerLoss)) + math.Abs(c.ComparatorLoss)
@@ -103,7 +112,10 @@ func (c *Certificate) Holds() bool {
 //
 // Play passes features, whole losses, strong convexity and the sparse subgradients of a
 // [loss.SparseFunction] to learners that accept them; other learners get dense subgradients. A
-// [RandomizedPlayer] shows the game its distribution and pays the loss of the vertex drawn.
+// [RandomizedPlayer] shows the game its distribution and pays the loss of the vertex drawn. A
+// player with the method UpdateCost(v float64) error observes the value of the loss at its point
+// instead of a subgradient. In games with noise every number of the feedback has noise added, and
+// players get dense subgradients or costs only.
 func Play(ctx context.Context, player Player, game Game, rounds int, options Options) (*Certificate, error) {
 	if player == nil || game == nil {
 		return nil, noregret.Errorf(noregret.Usage, "play", "the player or the game is nil")
@@ -130,6 +142,15 @@ func Play(ctx context.Context, player Player, game Game, rounds int, options Opt
 	game.Restart()
 	r := &round{player: player, game: game, g: make([]float64, d), u: make([]float64, d)}
 	r.drawn, _ = player.(RandomizedPlayer)
+	if n, ok := game.(noisyGame); ok {
+		r.noise = n.Noise()
+	}
+	if options.Dynamic != nil {
+		var err error
+		if r.history, err = newHistory(options.Dynamic, set, rounds); err != nil {
+			return nil, err
+		}
+	}
 	if options.Checkpoints > 0 {
 		r.marks = checkpoints(rounds, options.Checkpoints)
 	}
@@ -148,13 +169,19 @@ func Play(ctx context.Context, player Player, game Game, rounds int, options Opt
 	}
 	c := &Certificate{
 		Rounds: rounds, LearnerLoss: r.paid.value(), Magnitude: r.magnitude, DynamicRegret: math.NaN(),
-		Curve: r.curve,
+		Curve: r.curve, Noisy: r.noise != nil,
 	}
 	if options.Moving != nil {
 		c.DynamicRegret = r.dynamic.value()
 	}
 	if err := r.compare(ctx, c, &options); err != nil {
 		return nil, err
+	}
+	if r.history != nil {
+		var err error
+		if c.Dynamic, err = r.history.measure(ctx, game, player); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }
@@ -185,6 +212,8 @@ type round struct {
 	magnitude     float64 // Σ |l_t(x_t)|
 	marks         []int
 	curve         []Point
+	noise         func() float64 // in the feedback; nil for none
+	history       *history       // nil unless the dynamics are measured
 }
 
 func (r *round) play(t int, o *Options) error {
@@ -223,7 +252,12 @@ func (r *round) play(t int, o *Options) error {
 			return err
 		}
 	}
-	if err := r.update(f, x); err != nil {
+	if r.history != nil {
+		if err := r.history.add(f, v); err != nil {
+			return err
+		}
+	}
+	if err := r.update(f, x, v); err != nil {
 		return err
 	}
 	if len(r.marks) > 0 && r.marks[0] == t {
@@ -234,24 +268,41 @@ func (r *round) play(t int, o *Options) error {
 }
 
 // update passes a loss to the learner in the richest form that it accepts: whole, as a subgradient
-// with the loss's strong convexity, as a sparse subgradient, or as a dense one.
-func (r *round) update(f loss.Function, x []float64) error {
-	if p, ok := r.player.(lossPlayer); ok {
+// with the loss's strong convexity, as a sparse subgradient, or as a dense one. A player of costs
+// gets the value v at x.
+func (r *round) update(f loss.Function, x []float64, v float64) error {
+	if p, ok := r.player.(costPlayer); ok {
+		if r.noise != nil {
+			v += r.noise()
+		}
+		return p.UpdateCost(v)
+	}
+	if p, ok := r.player.(lossPlayer); ok && r.noise == nil {
 		return p.UpdateLoss(f)
 	}
 	if p, ok := r.player.(curvedPlayer); ok {
 		if c, ok := f.(loss.Curvature); ok && c.StrongConvexity() > 0 {
-			f.Subgradient(r.g, x)
+			r.subgradient(f, x)
 			return p.UpdateCurved(r.g, c.StrongConvexity())
 		}
 	}
-	if p, ok := r.player.(sparsePlayer); ok {
+	if p, ok := r.player.(sparsePlayer); ok && r.noise == nil {
 		if g, ok := r.sparseSubgradient(f, x); ok {
 			return p.UpdateSparse(g)
 		}
 	}
-	f.Subgradient(r.g, x)
+	r.subgradient(f, x)
 	return r.player.Update(r.g)
+}
+
+// subgradient writes the subgradient that the player sees to r.g.
+func (r *round) subgradient(f loss.Function, x []float64) {
+	f.Subgradient(r.g, x)
+	if r.noise != nil {
+		for i := range r.g {
+			r.g[i] += r.noise()
+		}
+	}
 }
 
 // sparseSubgradient returns the subgradient of the round's loss as its non-zeros, if the loss or

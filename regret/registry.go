@@ -76,10 +76,20 @@ type Facts struct {
 	// seeds, of every learner.
 	Floor         float64
 	ExpectedFloor bool
+	// Noise is the standard deviation of the noise in every number of the players' feedback.
+	// Subgradients with noise have no largest length, so Lipschitz is then +Inf, and Steepest
+	// bounds the length of subgradients without it. Steepest is 0 in games without noise.
+	Noise, Steepest float64
+	// Variation bounds the variation of the losses over the hull of their minimizers
+	// ([Variation.Hull]) in GameParams.Rounds rounds; NaN if no bound is known.
+	Variation float64
+	// DynamicFloor is a dynamic regret that the expectation over the seeds is below for no learner;
+	// NaN if there is none.
+	DynamicFloor float64
 }
 
 // Unknown returns the facts of a game about which nothing is known.
-func Unknown() Facts { return Facts{Facts: loss.Unknown(), Floor: math.NaN()} }
+func Unknown() Facts { return factsOf(loss.Unknown()) }
 
 // linearFacts returns the facts of linear losses.
 func linearFacts(lipschitz, inf float64) Facts {
@@ -87,7 +97,9 @@ func linearFacts(lipschitz, inf float64) Facts {
 }
 
 // factsOf returns the facts of a game without a floor whose losses have the given properties.
-func factsOf(f loss.Facts) Facts { return Facts{Facts: f, Floor: math.NaN()} }
+func factsOf(f loss.Facts) Facts {
+	return Facts{Facts: f, Floor: math.NaN(), Variation: math.NaN(), DynamicFloor: math.NaN()}
+}
 
 // New makes the game and returns the facts about it. It returns an error for options that the game
 // does not have or that are out of range, for a dimension other than a fixed one, and for examples
@@ -189,7 +201,8 @@ func FindGame(name string) (*GameEntry, error) {
 }
 
 // Games lists the games that can be made by name: games of play, then the adversaries of the lower
-// bounds.
+// bounds, then games whose losses vary within a budget.
 func Games() []GameEntry {
-	return slices.Concat(simpleGames(), smoothGames(), exampleGames(), signGames(), trapGames())
+	return slices.Concat(simpleGames(), smoothGames(), exampleGames(), signGames(), trapGames(),
+		varyingGames())
 }

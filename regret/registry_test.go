@@ -258,6 +258,12 @@ var golden = map[string]uint64{
 	"expert-trap":        0xfd715c105a2cfcf2,
 	"betting-trap":       0xd874f11f383c2957,
 	"decreasing-rate":    0x4195650c7b53aafa,
+	"target":             0x3e84ca9552fd6b9b,
+	"alternating":        0xcdf075b45b69ddc4,
+	"gradient-trap":      0xf2ee93c2727d5181,
+	"curved-trap":        0x6a3d3e099b025edd,
+	"cost-trap":          0xedeff29ed8538462,
+	"restless":           0xb51aa94329cb94cc,
 }
 
 func TestGamesReplay(t *testing.T) {
@@ -275,8 +281,8 @@ func TestGamesReplay(t *testing.T) {
 		if again := digest(t, other, f.Vertices); again != first {
 			t.Errorf("%s: another game of the same seed differs", e.Name)
 		}
-		seeded := !slices.Contains([]string{"leader-trap", "expert-trap", "betting-trap", "decreasing-rate"}, e.Name) &&
-			!strings.HasPrefix(e.Name, "minimax")
+		fixed := []string{"leader-trap", "expert-trap", "betting-trap", "decreasing-rate", "target", "alternating"}
+		seeded := !slices.Contains(fixed, e.Name) && !strings.HasPrefix(e.Name, "minimax")
 		other, _, _ = e.New(regret.GameParams{Rounds: 60, Seed: 2})
 		if again := digest(t, other, f.Vertices); (again != first) != seeded {
 			t.Errorf("%s: with another seed it is the same: %v", e.Name, again == first)

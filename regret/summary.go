@@ -61,6 +61,18 @@ func (s *LinearSummary) Add(f loss.Function) error {
 	return nil
 }
 
+// remove takes away a loss that was added.
+func (s *LinearSummary) remove(f loss.Function) error {
+	l, ok := f.(*loss.Linear)
+	if !ok || len(l.C) != len(s.sum) {
+		return wrongLoss("linear losses of one dimension", f)
+	}
+	for i, v := range l.C {
+		s.sum[i].add(-v)
+	}
+	return nil
+}
+
 func (s *LinearSummary) values() []float64 {
 	for i := range s.sum {
 		s.work[i] = s.sum[i].value()
@@ -115,6 +127,19 @@ func (s *CompositeSummary) Add(f loss.Function) error {
 		return err
 	}
 	s.weight.add(c.Lambda)
+	return nil
+}
+
+// remove takes away a loss that was added.
+func (s *CompositeSummary) remove(f loss.Function) error {
+	c, ok := f.(*loss.Composite)
+	if !ok {
+		return wrongLoss("linear losses with an l1 part", f)
+	}
+	if err := s.linear.remove(c.F); err != nil {
+		return err
+	}
+	s.weight.add(-c.Lambda)
 	return nil
 }
 
@@ -206,6 +231,20 @@ func (s *DistanceSummary) Add(f loss.Function) error {
 	for i, c := range l.C {
 		s.sum[i].add(c)
 		s.square.addProduct(c, c)
+	}
+	return nil
+}
+
+// remove takes away a loss that was added.
+func (s *DistanceSummary) remove(f loss.Function) error {
+	l, ok := f.(*loss.SquaredDistance)
+	if !ok || len(l.C) != len(s.sum) {
+		return wrongLoss("squared distances of one dimension", f)
+	}
+	s.n--
+	for i, c := range l.C {
+		s.sum[i].add(-c)
+		s.square.addProduct(-c, c)
 	}
 	return nil
 }

@@ -1,12 +1,16 @@
 package server
 
 import (
+	"crypto/tls"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 )
 
 // Config configures a service. Start from [DefaultConfig].
@@ -16,20 +20,36 @@ type Config struct {
 	Data string
 	// FS is the file system of the log, nil for the machine's.
 	FS eventlog.FS
-	// Keys sign the decision tokens. Nil means those in the data directory, which are made if they
-	// do not exist.
+	// Keys sign the decision tokens. Nil means those in the data directory, which are made with a
+	// new log. If the log has events and the keys are missing, New fails.
 	Keys *policy.Keys
+	// NewKeys makes keys for a log with events whose keys are missing. Feedback for earlier
+	// decisions is then refused.
+	NewKeys bool
+	// GetCertificate returns the certificate of a connection with TLS, so that it can change while
+	// the service runs; nil means the one that Serve or Run is given. See [Certificates].
+	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// Secrets are further files that only the owner should read, such as the key for TLS. New warns
+	// of each that others can read, and of the keys and the file of access tokens.
+	Secrets []string
 	// Tokens is the file of access tokens; "" means that everybody may do everything, which is
 	// allowed on a loopback address only. It is read again when it changes.
 	Tokens string
-	// Now is the clock. Nil means time.Now.
+	// Now is the clock. Nil means that of the machine, and its elapsed time for Elapsed.
 	Now func() time.Time
+	// Elapsed returns the time that has passed, whatever steps Now makes. With it the service goes
+	// on by the elapsed time when Now makes a step, and follows the step slowly. Nil means that Now
+	// is followed at once.
+	Elapsed func() time.Duration
 	// Logger gets neither secrets nor units. Nil means slog.Default().
 	Logger *slog.Logger
 	// Tick is the time between two checks for rounds that may close, at least 1 ms.
 	Tick time.Duration
 	// SnapshotEvery is the number of events between snapshots, at least 1.
 	SnapshotEvery uint64
+	// SnapshotBytes is the size of the events between snapshots, in bytes, at least 64 KiB. It
+	// bounds the time of a recovery. Snapshots that are larger come less often.
+	SnapshotBytes int64
 	// Retain is how long events are kept for export and replay once a snapshot covers them, above
 	// 0. RetainAll keeps them for ever, whatever Retain is.
 	Retain    time.Duration
@@ -46,23 +66,63 @@ type Config struct {
 	// MaxAnswer bounds the bytes of arms' values in the answer to one request, at least 1 KiB. One
 	// unit of one experiment is always answered.
 	MaxAnswer int
-	// MaxStreams bounds the numbers of waiting long polls, of exports, and of dashboards kept up to
-	// date that are open at once, each at least 1.
+	// MaxStreams bounds the numbers of waiting long polls and of dashboards kept up to date that
+	// are open at once, each at least 1.
 	MaxStreams int
+	// MaxExports bounds the number of exports of the log and of snapshots that run at once, at
+	// least
+	// 1. MaxStreams bounds it, too.
+	MaxExports int
+	// MaxReads bounds the number of heavy reads (reports, explanations, pages) that are computed at
+	// once, at least 1; others wait for at most RequestTime.
+	MaxReads int
+	// MaxConnections bounds the connections that are open at once, at least 1. It should leave some
+	// of the process's file descriptors to the log. MaxConnectionsPerAddress bounds those of one
+	// address (of IPv6, of one network of 64 bits), at least 1; trusted proxies are exempt.
+	MaxConnections           int
+	MaxConnectionsPerAddress int
+	// TrustedProxies are the addresses and networks of proxies whose X-Forwarded-For names the
+	// client.
+	TrustedProxies []string
+	// CORSOrigins are the origins whose pages may decide from a browser (OFREP and decide): exact
+	// ones as browsers write them, such as https://shop.example. With CORSFeedback they may also
+	// send exposures and feedback.
+	CORSOrigins  []string
+	CORSFeedback bool
+	// LogRetry is how long the service tries to open a failed log again before /livez fails, so
+	// that the process is restarted, above 0. It goes on trying.
+	LogRetry time.Duration
+	// OpenMemory bounds the memory of the units of all experiments that wait for feedback, in
+	// bytes, at least 1 MiB. OpenDisk bounds the file in Data for those that do not fit, in bytes;
+	// 0 means no file. Beyond both, units are refused.
+	OpenMemory, OpenDisk int64
 	// RequestTime bounds the time of a request, except long polls and streams, above 0.
 	RequestTime time.Duration
+
+	clock *steadyClock // set by resolve, nil where Now is followed at once
+	// noise and privacyStore are those of private experiments; only tests set them.
+	noise        []dp.Option
+	privacyStore func(dir string) (dp.Store, error)
+	released     func(sums []float64) // may change them before anything is written
 }
 
 // DefaultConfig returns the defaults for a data directory: rounds are checked every 250 ms, a
-// snapshot is saved every 100,000 events, and events are kept for 90 days. A body has at most 1
-// MiB, a request 10,000 units or items and 10 s, an answer 16 MiB, and 1,000 streams of each kind
-// are open at once. The rate is not limited.
+// snapshot is saved every 100,000 events or 32 MiB, and events are kept for 90 days. A body has at
+// most 1 MiB, a request 10,000 units or items and 10 s, an answer 16 MiB. At once, 1,000 long
+// polls, 1,000 dashboards and 16 exports may be open, and half of the processors compute heavy
+// reads. The rate is not limited. A failed log is tried again for a minute before /livez fails.
+// Units that wait for feedback may use an eighth of the memory, and 16 times that on the disk.
+// Connections leave 128 file descriptors to the log, and one address has half of them.
 func DefaultConfig(data string) Config {
+	connections, open := roomForConnections(descriptorLimit()), max(machineMemory()/8, 1<<20)
 	return Config{
+		MaxConnections: connections, MaxConnectionsPerAddress: max(1, connections/2),
 		Data: data, Tick: 250 * time.Millisecond,
-		SnapshotEvery: 100_000, Retain: 90 * 24 * time.Hour,
-		MaxBody: 1 << 20, MaxItems: 10_000, MaxAnswer: 16 << 20, MaxStreams: 1000,
-		RequestTime: 10 * time.Second,
+		SnapshotEvery: 100_000, SnapshotBytes: 32 << 20, Retain: 90 * 24 * time.Hour,
+		MaxBody: 1 << 20, MaxItems: 10_000, MaxAnswer: 16 << 20, MaxStreams: 1000, MaxExports: 16,
+		MaxReads:    max(1, runtime.GOMAXPROCS(0)/2),
+		RequestTime: 10 * time.Second, LogRetry: time.Minute,
+		OpenMemory: open, OpenDisk: 16 * open,
 	}
 }
 
@@ -78,6 +138,8 @@ func (c Config) Validate() error {
 		return bad("tick", c.Tick, "at least 1ms")
 	case c.SnapshotEvery < 1:
 		return bad("snapshot every", c.SnapshotEvery, "at least 1 event")
+	case c.SnapshotBytes < 64<<10:
+		return bad("snapshot bytes", c.SnapshotBytes, "at least 65536 bytes")
 	case c.Retain <= 0 && !c.RetainAll:
 		return bad("retain", c.Retain, "a length of time above 0")
 	case c.MaxBody < 1<<10 || c.MaxBody > 8<<20:
@@ -88,14 +150,35 @@ func (c Config) Validate() error {
 		return bad("max answer", c.MaxAnswer, "at least 1024 bytes")
 	case c.MaxStreams < 1:
 		return bad("max streams", c.MaxStreams, "at least 1")
+	case c.MaxExports < 1:
+		return bad("max exports", c.MaxExports, "at least 1")
+	case c.MaxReads < 1:
+		return bad("max reads", c.MaxReads, "at least 1")
 	case !(c.Rate >= 0) || c.Rate > 1e9:
 		return bad("rate", c.Rate, "requests a second, at least 0")
 	case c.Burst < 0 || c.Rate > 0 && c.Burst < 1:
 		return bad("burst", c.Burst, "at least 1 where the rate is limited")
+	case c.OpenMemory < 1<<20:
+		return bad("open memory", c.OpenMemory, "at least 1048576 bytes")
+	case c.OpenDisk < 0:
+		return bad("open disk", c.OpenDisk, "at least 0 bytes")
+	case c.MaxConnections < 1:
+		return bad("max connections", c.MaxConnections, "at least 1")
+	case c.MaxConnectionsPerAddress < 1:
+		return bad("max connections per address", c.MaxConnectionsPerAddress, "at least 1")
+	case c.LogRetry <= 0:
+		return bad("log retry", c.LogRetry, "a length of time above 0")
 	case c.RequestTime <= 0:
 		return bad("request time", c.RequestTime, "a length of time above 0")
 	}
-	return nil
+	if c.CORSFeedback && len(c.CORSOrigins) == 0 {
+		return bad("cors feedback", c.CORSFeedback, "an origin, too")
+	}
+	if _, err := access.ParseOrigins(c.CORSOrigins); err != nil {
+		return err
+	}
+	_, err := access.ParseProxies(c.TrustedProxies)
+	return err
 }
 
 // resolve validates the configuration and fills in the clock and the logger.
@@ -103,11 +186,15 @@ func (c Config) resolve() (Config, error) {
 	if err := c.Validate(); err != nil {
 		return c, err
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now, c.Elapsed = time.Now, elapsedTime()
+	}
+	if c.Elapsed != nil {
+		c.clock = newSteadyClock(c.Now, c.Elapsed, c.Logger)
+		c.Now = c.clock.Now
 	}
 	return c, nil
 }

@@ -28,6 +28,16 @@ func TestConfigRefused(t *testing.T) {
 		"no burst": func(c *Config) { c.Rate = 5 }, "no time": func(c *Config) { c.RequestTime = 0 },
 		"time": func(c *Config) { c.RequestTime = -1 }, "tokens": func(c *Config) { c.Tokens = "/nowhere" },
 		"keys": func(c *Config) { c.Keys = &policy.Keys{} }, "retain": func(c *Config) { c.Retain = -1 },
+		"exports": func(c *Config) { c.MaxExports = 0 }, "reads": func(c *Config) { c.MaxReads = 0 },
+		"log retry":    func(c *Config) { c.LogRetry = 0 },
+		"open memory":  func(c *Config) { c.OpenMemory = 0 },
+		"open disk":    func(c *Config) { c.OpenDisk = -1 },
+		"connections":  func(c *Config) { c.MaxConnections = 0 },
+		"address":      func(c *Config) { c.MaxConnectionsPerAddress = 0 },
+		"proxies":      func(c *Config) { c.TrustedProxies = []string{"proxy"} },
+		"origin":       func(c *Config) { c.CORSOrigins = []string{"*"} },
+		"cors":         func(c *Config) { c.CORSFeedback = true },
+		"bytes":        func(c *Config) { c.SnapshotBytes = 0 },
 		"no retention": func(c *Config) { c.Retain = 0 },
 	} {
 		c := DefaultConfig(t.TempDir())

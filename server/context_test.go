@@ -106,6 +106,8 @@ func TestDecideInContext(t *testing.T) {
 	if !e.Consistent || len(e.Scores) != 3 || e.Scores[1].Arm != "loud" || len(e.Scores[1].Contributions) != 3 {
 		t.Errorf("%+v", e)
 	}
+	wants(t, w.text(200, "/experiments/news/explain?token="+ds[0].Token), "Scores by feature",
+		`<th scope="row">age</th>`, `<th scope="row">land=de</th>`, `<th scope="row">Width</th>`)
 	w.get(200, &e, "GET", "/v1/experiments/news/explain?token="+ds[1].Token+"&context="+
 		url.QueryEscape(`{"age": 90}`), "")
 	if !e.Consistent || e.Arm != "classic" {
@@ -120,12 +122,12 @@ func TestDecideInContext(t *testing.T) {
 		`"c":{"age":10,"land":"de"}`) {
 		t.Errorf("the log has not the context: %s", b[len(b)-500:])
 	}
-	before, err := w.server.live.name()
+	before, err := w.server.live.name(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.restart()
-	if after, err := w.server.live.name(); err != nil || after.Digest != before.Digest {
+	if after, err := w.server.live.name(t.Context()); err != nil || after.Digest != before.Digest {
 		t.Errorf("after a restart the state is %v, was %v: %v", after, before, err)
 	}
 }
@@ -186,7 +188,8 @@ func TestOFREPContext(t *testing.T) {
 	w.get(200, &f, "POST", "/ofrep/v1/evaluate/flags/news",
 		`{"context": {"targetingKey": "ann", "age": 10, "land": null, "plan": {"paid": true}}}`)
 	d := w.decideIn("news", policy.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10}`)})[0]
-	if f.Reason != "TARGETING_MATCH" || f.Variant != d.Arm || f.Metadata.Propensity != d.Propensity {
+	if f.Reason != "TARGETING_MATCH" || f.Variant != d.Arm || f.Metadata.Propensity != d.Propensity ||
+		f.Metadata.Context != `{"age":10}` {
 		t.Errorf("%+v, decided %+v", f, d)
 	}
 	var e flagFailure

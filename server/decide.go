@@ -23,20 +23,28 @@ type decisionAPI struct {
 	config   *Config
 	signer   *policy.Signer
 	policies *policyTable
+	intake   *intake
 	writer   *writer // for exposures that count immediately
+	metrics  *metrics
 	streams  *streamLimits
 	draining <-chan struct{}
 }
 
 func (a *decisionAPI) routes() []web.Route {
 	return []web.Route{
-		{Method: "POST", Pattern: "/v1/experiments/{name}/decide", Role: access.Decide, Serve: a.decide},
+		{Method: "POST", Pattern: "/v1/experiments/{name}/decide", Role: access.Decide, Pages: true, Serve: a.decide},
 		{
 			Method: "GET", Pattern: "/v1/experiments/{name}/policy", Role: access.Decide, Query: []string{"wait"},
 			Stream: web.Polls, Serve: a.policy,
 		},
-		{Method: "POST", Pattern: "/ofrep/v1/evaluate/flags/{key}", Role: access.Decide, Serve: a.evaluate},
-		{Method: "POST", Pattern: "/ofrep/v1/evaluate/flags", Role: access.Decide, Serve: a.evaluateAll},
+		{
+			Method: "POST", Pattern: flagPattern, Role: access.Decide, Pages: true,
+			Serve: a.evaluate,
+		},
+		{
+			Method: "POST", Pattern: "/ofrep/v1/evaluate/flags", Role: access.Decide, Pages: true,
+			Serve: a.evaluateAll,
+		},
 	}
 }
 
@@ -154,24 +162,39 @@ func checkCount(c *Config, what string, n int) error {
 }
 
 // exposeNow makes the exposures of one or more experiments durable, before the decisions are
-// answered.
+// answered. Exposures for which there is no room are counted as rejected.
 func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEvent) error {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
 	defer cancel()
+	principal := a.intake.principal(r)
 	for part := range slices.Chunk(exposures, groupEvents) {
 		var c command
 		for i := range part {
+			defer a.intake.admit(principal, &part[i], func(_ int, err error) {
+				a.noteExposures(part[i].Experiment, policy.ItemResult{Status: policy.Rejected, Error: err.Error()})
+			})()
 			e, err := experiment.NewEvent(experiment.KindExposures, 0, part[i])
 			if err != nil {
 				return err
 			}
 			c.events = append(c.events, e)
 		}
-		if _, err := a.writer.submit(ctx, &c); err != nil {
+		outcomes, err := a.writer.submit(ctx, &c)
+		if err != nil {
 			return err
+		}
+		for i := range outcomes {
+			a.noteExposures(part[i].Experiment, outcomes[i].Items...)
+			a.intake.count(principal, part[i].Experiment, outcomes[i].Opened)
 		}
 	}
 	return nil
+}
+
+// noteExposures counts the results of exposures.
+func (a *decisionAPI) noteExposures(name string, items ...policy.ItemResult) {
+	a.metrics.count(experiment.KindExposures, items)
+	a.intake.note(name, experiment.KindExposures, items...)
 }
 
 // maxWait bounds how long a long poll may wait.

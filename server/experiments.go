@@ -2,12 +2,16 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
@@ -51,7 +55,58 @@ func (a *experimentAPI) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	tag, err := definitionTag(d)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Cache-Control", "no-cache")
+	if web.Matches(r, tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
 	return web.WriteJSON(w, http.StatusOK, d)
+}
+
+// definitionTag returns the entity tag of a definition, which changes with every part of it.
+func definitionTag(d *definition.Definition) (string, error) {
+	b, err := strictjson.Encode(d)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`, nil
+}
+
+// checkMatch returns an error with the status 412 if the definition in force, nil for none, is not
+// the one that the client means to replace (If-Match), or is there although it means to create it
+// (If-None-Match: *).
+func checkMatch(r *http.Request, d *definition.Definition) error {
+	failed := func(format string, args ...any) error {
+		return web.WithStatus(http.StatusPreconditionFailed, noregret.BadInput, "If-Match", format, args...)
+	}
+	if r.Header.Get("If-None-Match") == "*" && d != nil {
+		return failed("the experiment exists already")
+	}
+	want := strings.TrimSpace(strings.Join(r.Header.Values("If-Match"), ","))
+	switch {
+	case want == "":
+		return nil
+	case d == nil:
+		return failed("no experiment of this name")
+	case want == "*":
+		return nil
+	}
+	tag, err := definitionTag(d)
+	if err != nil {
+		return err
+	}
+	for part := range strings.SplitSeq(want, ",") {
+		if strings.TrimSpace(part) == tag {
+			return nil
+		}
+	}
+	return failed("the definition has changed meanwhile: its tag is %s; get it and apply the change to it", tag)
 }
 
 func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
@@ -69,6 +124,14 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 	out := policy.Applied{Name: d.Name}
 	plan := func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		out.Created = state.Policy(d.Name) == nil
+		if err := checkMatch(r, state.Definition(d.Name)); err != nil {
+			return nil, err
+		}
+		if out.Created {
+			if err := a.writer.privacy.admit(d); err != nil {
+				return nil, web.Conflict(err)
+			}
+		}
 		events, err := state.Plan(d, now)
 		if err != nil {
 			return nil, err
@@ -77,6 +140,13 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 			if err := state.Try(d.Name, e); err != nil {
 				return nil, web.Conflict(err)
 			}
+		}
+		if out.Created && d.Privacy != nil {
+			e, err := a.writer.privacy.open(d, now)
+			if err != nil {
+				return nil, err
+			}
+			events = append(events, e)
 		}
 		return events, nil
 	}
@@ -239,7 +309,7 @@ func (a *experimentAPI) submit(ctx context.Context, name, kind, reason string, p
 }
 
 func (a *experimentAPI) report(w http.ResponseWriter, r *http.Request) error {
-	report, err := a.live.Report(r.PathValue("name"))
+	report, err := a.live.report(r.Context(), r.PathValue("name"))
 	if err != nil {
 		return err
 	}
@@ -259,7 +329,7 @@ func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {
 	if text := r.URL.Query().Get("context"); text != "" {
 		context = json.RawMessage(text)
 	}
-	e, err := a.live.explain(name, token, context)
+	e, err := a.live.explain(r.Context(), name, token, context)
 	if err != nil {
 		return err
 	}

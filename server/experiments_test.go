@@ -1,6 +1,8 @@
 package server
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/noregret/noregret/policy"
@@ -72,5 +74,51 @@ func TestOperator(t *testing.T) {
 	w.get(404, nil, "GET", "/v1/experiments/toy/report", "")
 	if f := w.post("/v1/feedback", item{token, map[string]float64{"x": 1}}); f.Rejected != 1 {
 		t.Errorf("feedback for a deleted experiment: %+v", f)
+	}
+}
+
+// TestIfMatch checks that a definition is replaced only if it is the one that the client has seen,
+// and created only if it is not there.
+func TestIfMatch(t *testing.T) {
+	w := newWorld(t)
+	put := func(text string, header ...string) (int, string) {
+		t.Helper()
+		status, b := w.do("PUT", "/v1/experiments/toy", text, append(header, "Content-Type", "application/yaml")...)
+		return status, string(b)
+	}
+	tag := func() string {
+		t.Helper()
+		r, err := http.NewRequest("GET", w.http.URL+"/v1/experiments/toy", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, _ := w.send(r)
+		return resp.Header.Get("ETag")
+	}
+	if status, b := put(toy, "If-Match", `"x"`); status != 412 {
+		t.Errorf("nothing to match: status %d: %s", status, b)
+	}
+	if status, b := put(toy, "If-None-Match", "*"); status != 201 {
+		t.Errorf("creation: status %d: %s", status, b)
+	}
+	first := tag()
+	changed := strings.Replace(toy, "share: 0.2", "share: 0.3", 1)
+	if status, b := put(changed, "If-None-Match", "*"); status != 412 {
+		t.Errorf("creation of what exists: status %d: %s", status, b)
+	}
+	if status, b := put(changed, "If-Match", `"other", `+first); status != 200 {
+		t.Errorf("a match: status %d: %s", status, b)
+	}
+	if status, b := put(toy, "If-Match", first); status != 412 || !strings.Contains(b, "has changed meanwhile") {
+		t.Errorf("the tag of before: status %d: %s", status, b)
+	}
+	if d, err := w.server.Definition("toy"); err != nil || d.Control.Share != 0.3 || tag() == first || first == "" {
+		t.Errorf("%+v, %v, %q", d, err, first)
+	}
+	if status, b := put(toy, "If-Match", "*"); status != 200 || tag() != first {
+		t.Errorf("any match: status %d: %s; the tags %s, %s", status, b, first, tag())
+	}
+	if status, _ := w.do("GET", "/v1/experiments/toy", "", "If-None-Match", first); status != 304 {
+		t.Errorf("status %d", status)
 	}
 }

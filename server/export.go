@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -18,6 +19,10 @@ type logAPI struct {
 	log      eventlog.Log
 	live     *liveState
 	policies *policyTable
+	// private reports whether a name is or was that of a private experiment.
+	private func(name string) bool
+	// snapshots are those that are being sent.
+	snapshots *sharedSnapshots
 }
 
 func (a *logAPI) routes() []web.Route {
@@ -31,8 +36,11 @@ func (a *logAPI) routes() []web.Route {
 	}
 }
 
-func (a *logAPI) state(w http.ResponseWriter, _ *http.Request) error {
-	v, err := a.live.name()
+// state answers with the position and the digest of the state, within the time of a request.
+func (a *logAPI) state(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
+	defer cancel()
+	v, err := a.live.name(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,6 +90,7 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 					continue
 				}
 				found = found || err == nil
+				rec.Payload = experiment.Redact(rec.Kind, rec.Payload, a.private)
 				if !yield(rec, err) {
 					return
 				}
@@ -102,10 +111,17 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 
 // snapshot writes the earliest state from which the log can be folded again.
 func (a *logAPI) snapshot(w http.ResponseWriter, r *http.Request) error {
-	saved, err := a.log.OldestSnapshot(r.Context())
+	for _, e := range a.live.Experiments() {
+		if a.private(e.Name) {
+			return web.WithStatus(http.StatusForbidden, noregret.BadInput, "snapshot", "the state has raw feedback of "+
+				"the private experiment %s: copy the data directory instead, and keep it secret", e.Name)
+		}
+	}
+	saved, release, err := a.snapshots.oldest(r.Context())
 	if err != nil {
 		return err
 	}
+	defer release()
 	if saved.Position == 0 {
 		return noregret.Errorf(noregret.NotFound, "snapshot",
 			"the log has all events: a fold begins with the empty state")

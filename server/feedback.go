@@ -1,6 +1,8 @@
 package server
 
 import (
+	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -18,15 +20,22 @@ type feedbackAPI struct {
 	signer   *policy.Signer
 	policies *policyTable
 	live     *liveState
+	intake   *intake
 	writer   *writer
 	metrics  *metrics
 }
 
 func (a *feedbackAPI) routes() []web.Route {
 	return []web.Route{
-		{Method: "POST", Pattern: "/v1/exposures", Role: access.Feedback, Serve: a.exposures},
-		{Method: "POST", Pattern: "/v1/feedback", Role: access.Feedback, Serve: a.feedback},
-		{Method: "POST", Pattern: "/v1/aggregates", Role: access.Feedback, Serve: a.aggregates},
+		{
+			Method: "POST", Pattern: "/v1/exposures", Role: access.Feedback, Pages: a.config.CORSFeedback,
+			Serve: a.exposures,
+		},
+		{
+			Method: "POST", Pattern: "/v1/feedback", Role: access.Feedback, Pages: a.config.CORSFeedback,
+			Serve: a.feedback,
+		},
+		{Method: "POST", Pattern: "/v1/aggregates", Role: access.Aggregate, Serve: a.aggregates},
 	}
 }
 
@@ -40,16 +49,14 @@ func (a *feedbackAPI) exposures(w http.ResponseWriter, r *http.Request) error {
 
 // units accepts feedback or exposures. It verifies the tokens; the fold decides everything else.
 func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string) error {
-	var in struct {
-		Items []policy.FeedbackItem `json:"items"`
-	}
-	if err := web.ReadJSON(r, &in); err != nil {
+	items, bad, err := readItems(r)
+	if err != nil {
 		return err
 	}
-	if err := checkCount(a.config, "items", len(in.Items)); err != nil {
+	if err := checkCount(a.config, "items", len(items)); err != nil {
 		return err
 	}
-	f := policy.FeedbackResult{Items: make([]policy.ItemResult, len(in.Items))}
+	f := policy.FeedbackResult{Items: make([]policy.ItemResult, len(items))}
 	entries, now := a.policies.all(), a.config.Now()
 	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
 	of := func(name string) *experiment.UnitsEvent {
@@ -58,13 +65,22 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		}
 		return events[name]
 	}
-	again := &repeater{live: a.live, entries: entries}
-	for i := range in.Items {
-		item := &in.Items[i]
-		t, err := a.decision(item, again, now)
+	again, principal := &repeater{live: a.live, entries: entries}, a.intake.principal(r)
+	for i := range items {
+		item := &items[i]
+		t, err := policy.Token{}, bad[i]
+		if err == nil {
+			t, err = a.decision(item, again, now)
+		}
 		switch {
 		case err == nil && entries[t.Experiment] == nil:
 			err = noSuch(t.Experiment)
+		case err == nil && !principal.MayUse(t.Experiment):
+			err = noregret.BadInputf("token", "the access token %q may not use the experiment %q", principal.Name,
+				t.Experiment)
+		case err == nil && principal.IsBrowser() && item.Decided != nil:
+			err = noregret.BadInputf("decided", "the access token %q is for browsers: want a decision's token",
+				principal.Name)
 		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
 			err = noregret.BadInputf("metrics", "an exposure has no metrics: post them to /v1/feedback")
 		case err == nil && kind == experiment.KindFeedback && len(item.Context) > 0:
@@ -74,6 +90,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
 			if name := claimed(item); entries[name] != nil {
 				of(name).Rejected++
+				a.intake.note(name, kind, f.Items[i])
 			}
 			continue
 		}
@@ -84,12 +101,11 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		where[t.Experiment] = append(where[t.Experiment], i)
 	}
 	var c command
-	var names []string
-	for name := range events {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(events))
 	for _, name := range names {
+		places, release := a.admit(principal, kind, events[name], where[name], f.Items)
+		defer release()
+		where[name] = places
 		ev, err := experiment.NewEvent(kind, 0, events[name])
 		if err != nil {
 			return err
@@ -102,10 +118,65 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	}
 	for i, name := range names {
 		placeOutcome(f.Items, where[name], &outcomes[i])
+		for _, k := range where[name] {
+			a.intake.note(name, kind, f.Items[k])
+		}
+		a.intake.count(principal, name, outcomes[i].Opened)
 	}
 	f.Count()
 	a.metrics.count(kind, f.Items)
 	return web.WriteJSON(w, http.StatusOK, f)
+}
+
+// readItems reads the items of exposures or feedback. An item that is valid JSON but no item does
+// not refuse the others: bad has its error by index, and the item only the decision that it names.
+func readItems(r *http.Request) (items []policy.FeedbackItem, bad map[int]error, err error) {
+	b, err := web.Body(r, "application/json")
+	if err != nil {
+		return nil, nil, err
+	}
+	var in struct {
+		Items []policy.FeedbackItem `json:"items"`
+	}
+	if err = web.DecodeJSON(b, &in); err == nil {
+		return in.Items, nil, nil
+	}
+	var raw struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if web.DecodeJSON(b, &raw) != nil {
+		return nil, nil, err
+	}
+	items, bad = make([]policy.FeedbackItem, len(raw.Items)), map[int]error{}
+	for i, text := range raw.Items {
+		if err := web.DecodeJSON(text, &items[i]); err != nil {
+			bad[i] = err
+			var named struct {
+				Token   string          `json:"token"`
+				Decided *policy.Decided `json:"decided"`
+			}
+			_ = json.Unmarshal(text, &named) // what can be read says whose item it is
+			items[i] = policy.FeedbackItem{Token: named.Token, Decided: named.Decided}
+		}
+	}
+	return items, bad, nil
+}
+
+// admit removes the items of an event for which there is no room, sets their results, and returns
+// the places of the others in the request. Their room is kept until release is called.
+func (a *feedbackAPI) admit(p *access.Principal, kind string, e *experiment.UnitsEvent, where []int,
+	items []policy.ItemResult,
+) (places []int, release func()) {
+	refused := map[int]bool{}
+	release = a.intake.admit(p, e, func(k int, err error) {
+		items[where[k]] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
+		refused[where[k]] = true
+		a.intake.note(e.Experiment, kind, items[where[k]])
+	})
+	if len(refused) == 0 {
+		return where, release
+	}
+	return slices.DeleteFunc(where, func(i int) bool { return refused[i] }), release
 }
 
 // decision returns the token of an item: the one that it has, verified, or the one of a decision
@@ -161,6 +232,14 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 		return noregret.BadInputf("source",
 			"want a source of 1 to 200 bytes and a sequence number from 1")
 	}
+	if p := a.intake.principal(r); p != nil && !p.MaySend(in.Source) {
+		return web.WithStatus(http.StatusForbidden, noregret.Usage, "source",
+			"the token %q may not send sums of the source %q: its own are in the file of access tokens", p.Name,
+			in.Source)
+	}
+	if err := a.checkSequence(&in); err != nil {
+		return err
+	}
 	ev, err := experiment.NewEvent(experiment.KindAggregate, 0, in)
 	if err != nil {
 		return err
@@ -176,4 +255,27 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	f.Count()
 	a.metrics.count(experiment.KindAggregate, f.Items)
 	return web.WriteJSON(w, http.StatusOK, f)
+}
+
+// A source's first number is at most firstSequence, and a later one leaps by at most sequenceLeap
+// (35 years of milliseconds), so that a wrong number does not use up all numbers.
+const (
+	firstSequence = 1 << 63
+	sequenceLeap  = 1 << 40
+)
+
+// checkSequence returns an error for a number that leaves a source too few others.
+func (a *feedbackAPI) checkSequence(in *policy.Aggregate) error {
+	a.live.mu.RLock()
+	last, known := a.live.state.LastSequence(in.Experiment, in.Source)
+	a.live.mu.RUnlock()
+	switch {
+	case !known && in.Sequence > firstSequence:
+		return noregret.BadInputf("sequence", "%d: want a first number of at most %d", in.Sequence,
+			uint64(firstSequence))
+	case known && in.Sequence > last && in.Sequence-last > sequenceLeap:
+		return noregret.BadInputf("sequence", "%d leaps by more than %d from the last number of the source, %d",
+			in.Sequence, uint64(sequenceLeap), last)
+	}
+	return nil
 }

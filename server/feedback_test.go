@@ -43,6 +43,42 @@ func TestRefusedSumsComeAgain(t *testing.T) {
 	}
 }
 
+// TestOneBadItem checks that an item of a wrong form is rejected by itself, with its fault, and
+// counted for the experiment that it names.
+func TestOneBadItem(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	ds := w.decide("toy", "ann", "bob", "eve")
+	send := func(path, format string, args ...any) (f policy.FeedbackResult) {
+		t.Helper()
+		w.get(200, &f, "POST", path, fmt.Sprintf(format, args...))
+		return f
+	}
+	f := send("/v1/feedback", `{"items": [{"token": %q, "metrics": {"x": 1}}, {"token": %q, "metrics": {"x": "1"}}, 7, `+
+		`{"token": %q, "metrics": {"x": 1}, "extra": 1}, {"token": %q, "metrics": {"x": 2}}]}`, ds[0].Token, ds[1].Token,
+		ds[1].Token, ds[2].Token)
+	if f.Accepted != 2 || f.Rejected != 3 || len(f.Items) != 5 || f.Items[4].Status != policy.Accepted ||
+		!strings.HasPrefix(f.Items[1].Error, "metrics.x: must be a number") ||
+		!strings.Contains(f.Items[2].Error, "must be an object, not a number") ||
+		!strings.Contains(f.Items[3].Error, "unknown field") {
+		t.Errorf("%+v", f)
+	}
+	f = send("/v1/exposures", `{"items": [null, {"token": %q}]}`, ds[0].Token)
+	if f.Accepted != 1 || f.Rejected != 1 || f.Items[1].Status != policy.Accepted {
+		t.Errorf("%+v", f)
+	}
+	report, err := w.server.Report("toy")
+	if err != nil || report.Feedback.Rejected != 2 {
+		t.Errorf("%+v, %v", report.Feedback, err)
+	}
+	// What is no list of items is refused as a whole.
+	for _, body := range []string{`{"items": 3}`, `{"items": [{"token": "x"`, `{"items": [{}], "more": 1}`} {
+		if status, b := w.do("POST", "/v1/feedback", body); status != 400 {
+			t.Errorf("%s: status %d: %s", body, status, b)
+		}
+	}
+}
+
 // TestHostileItems checks that items of feedback are judged one by one, with the results that
 // docs/service.md states.
 func TestHostileItems(t *testing.T) {
@@ -66,6 +102,12 @@ func TestHostileItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := string(b)
+	rows := func(name string, status policy.ItemStatus) {
+		t.Helper()
+		if row := fmt.Sprintf("| %s | 200 | %s", name, status); !strings.Contains(string(page), row) {
+			t.Errorf("docs/service.md lacks the row %s", row)
+		}
+	}
 	for _, c := range []struct {
 		name, token string
 		metrics     map[string]float64
@@ -111,8 +153,19 @@ func TestHostileItems(t *testing.T) {
 		if len(f.Items) != 1 || f.Items[0].Status != c.status || f.Items[0].Error != c.text {
 			t.Errorf("%s: %+v", c.name, f)
 		}
-		if row := fmt.Sprintf("| %s | 200 | %s", c.name, c.status); !strings.Contains(string(page), row) {
-			t.Errorf("docs/service.md lacks the row %s", row)
+		rows(c.name, c.status)
+	}
+	for name, text := range map[string]string{
+		"a number beyond float64": `{"token": "x", "metrics": {"x": 1e999}}`,
+		"null for a number":       `{"token": "x", "metrics": {"x": null}}`,
+		"a metric twice":          `{"token": "x", "metrics": {"x": 3, "x": 9}}`,
+		"an unknown field":        `{"token": "x", "metric": {"x": 3}}`,
+	} {
+		var f policy.FeedbackResult
+		w.get(200, &f, "POST", "/v1/feedback", `{"items": [`+text+`]}`)
+		if f.Rejected != 1 {
+			t.Errorf("%s: %+v", name, f)
 		}
+		rows(name, policy.Rejected)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/goleak"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
@@ -119,10 +120,18 @@ func (w *world) restart() {
 // snapshot and the compaction that they have started. The log does not change afterwards.
 func (w *world) settle() {
 	w.t.Helper()
-	if _, err := w.server.writer.submit(context.Background(), &command{}); err != nil {
+	if err := w.idle(); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// idle is settle for a log that may have failed, whose error it returns. The writer starts a
+// snapshot after it has answered the command that caused it, so waiting for the snapshots alone
+// would race with that start.
+func (w *world) idle() error {
+	_, err := w.server.writer.submit(context.Background(), &command{})
 	w.server.writer.snapshots.running.Wait()
+	return err
 }
 
 func (w *world) wait(d time.Duration) {
@@ -148,8 +157,8 @@ func (w *world) do(method, path, body string, header ...string) (int, []byte) {
 	return resp.StatusCode, b
 }
 
-// send sends a request with further headers, follows no redirection, and checks the answer against
-// the OpenAPI document.
+// send sends a request with further headers, follows no redirection, and checks the answer and, if
+// the service accepts it, the request against the OpenAPI document.
 func (w *world) send(r *http.Request, header ...string) (*http.Response, []byte) {
 	w.t.Helper()
 	for i := 0; i+1 < len(header); i += 2 {
@@ -165,6 +174,7 @@ func (w *world) send(r *http.Request, header ...string) (*http.Response, []byte)
 		w.t.Fatal(err)
 	}
 	checkAnswer(w.t, w.server, r, resp, b)
+	checkRequest(w.t, w.server, r, resp.StatusCode, b)
 	return resp, b
 }
 
@@ -299,14 +309,14 @@ func follow(t testing.TB, keys ...string) (map[string]any, string) {
 func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, b []byte) {
 	t.Helper()
 	_, pattern := routeOf(s, r)
-	if pattern == "" {
+	if pattern == "" || r.Method == http.MethodOptions { // what browsers ask is no operation
 		return
 	}
 	status := http.StatusText(resp.StatusCode)
 	keys := []string{"paths", pattern, strings.ToLower(r.Method), "responses", jsonInt(resp.StatusCode)}
 	answer, _ := follow(t, keys...)
 	if answer == nil {
-		keys[4] = "default"
+		keys[4] = jsonInt(resp.StatusCode/100) + "XX"
 		if answer, _ = follow(t, keys...); answer == nil {
 			t.Errorf("%s %s: the status %d is not in the document: %s", r.Method, pattern, resp.StatusCode, status)
 			return
@@ -325,6 +335,14 @@ func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, 
 	if !strings.HasSuffix(media, "json") {
 		return
 	}
+	if err := validate(t, pointer, b); err != nil {
+		t.Errorf("%s %s: %v\n%s", r.Method, pattern, err, b)
+	}
+}
+
+// validate checks JSON against the schema at a pointer in the document.
+func validate(t testing.TB, pointer string, b []byte) error {
+	t.Helper()
 	doc().mu.Lock()
 	defer doc().mu.Unlock()
 	compiled, err := doc().compiler.Compile("https://noregret.dev/openapi.json#" + pointer)
@@ -335,9 +353,73 @@ func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, 
 	if err != nil {
 		t.Fatalf("%s: %v", b, err)
 	}
-	if err := compiled.Validate(v); err != nil {
-		t.Errorf("%s %s: %v\n%s", r.Method, pattern, err, b)
+	return compiled.Validate(v)
+}
+
+// checkRequest checks the body of a request that the service has accepted against the document's
+// schema for its route and media type. Rejected items need not be valid.
+func checkRequest(t testing.TB, s *Server, r *http.Request, status int, answer []byte) {
+	t.Helper()
+	_, pattern := routeOf(s, r)
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if status/100 != 2 || pattern == "" || r.GetBody == nil || media == "" || r.Header.Get("Content-Encoding") != "" {
+		return
 	}
+	body, err := r.GetBody()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(body)
+	if err != nil || len(b) == 0 {
+		return
+	}
+	keys := []string{"paths", pattern, strings.ToLower(r.Method), "requestBody", "content", media, "schema"}
+	schema, pointer := follow(t, keys...)
+	if schema == nil {
+		t.Errorf("%s %s: the media type %q of the request is not in the document", r.Method, pattern, media)
+		return
+	}
+	switch {
+	case strings.HasSuffix(media, "yaml"):
+		var v any
+		if err := yaml.Unmarshal(b, &v); err != nil {
+			t.Fatalf("%s: %v", b, err)
+		}
+		if b, err = json.Marshal(v); err != nil {
+			t.Fatal(err)
+		}
+	case !strings.HasSuffix(media, "json"):
+		return
+	case bytes.Contains(answer, []byte(`"status":"rejected"`)):
+		if b = acceptedItems(b, answer); b == nil {
+			return
+		}
+	}
+	if err := validate(t, pointer, b); err != nil {
+		t.Errorf("%s %s: the request was accepted, but is not as the document says: %v\n%s", r.Method, pattern, err, b)
+	}
+}
+
+// acceptedItems returns a request without the items that the answer has rejected, nil if none is
+// left.
+func acceptedItems(request, answer []byte) []byte {
+	var in map[string]any
+	var out policy.FeedbackResult
+	if json.Unmarshal(request, &in) != nil || json.Unmarshal(answer, &out) != nil {
+		return nil
+	}
+	items, _ := in["items"].([]any)
+	var kept []any
+	for i := range items {
+		if i < len(out.Items) && out.Items[i].Status != policy.Rejected {
+			kept = append(kept, items[i])
+		}
+	}
+	if in["items"] = kept; len(kept) == 0 {
+		return nil
+	}
+	b, _ := json.Marshal(in)
+	return b
 }
 
 func jsonInt(n int) string {

@@ -18,13 +18,20 @@ type keyFile struct {
 	Secrets map[byte][]byte `json:"secrets"` // base64
 }
 
-// loadKeys reads the keys that sign tokens. If there is no file, it makes keys and writes them.
-func loadKeys(path string) (*policy.Keys, error) {
+// loadKeys reads the keys that sign tokens. If there is no file and create is set, it makes keys
+// and writes them. Without create that is an error: tokens that the lost keys have signed would all
+// be refused, and nobody would know why.
+func loadKeys(path string, create bool) (*policy.Keys, error) {
 	data, err := os.ReadFile(path)
-	if err == nil && len(data) == 0 {
-		err = os.ErrNotExist // a crash between the two steps below
+	if err == nil && len(data) == 0 && create {
+		err = os.ErrNotExist // written in two steps by older versions
 	}
 	if errors.Is(err, os.ErrNotExist) {
+		if !create {
+			return nil, noregret.Errorf(noregret.NotFound, path,
+				"the keys are missing, but the log has events: restore the file, as feedback for earlier decisions "+
+					"is refused without it; --new-keys (Config.NewKeys) makes new keys nevertheless")
+		}
 		secret := make([]byte, 32)
 		_, _ = rand.Read(secret) // never fails
 		k := keyFile{1, map[byte][]byte{1: secret}}
@@ -32,11 +39,7 @@ func loadKeys(path string) (*policy.Keys, error) {
 		if err != nil {
 			return nil, err
 		}
-		// WriteBytes keeps the mode of an existing file.
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			return nil, noregret.Errorf(noregret.Internal, path, "the keys cannot be written: %w", err)
-		}
-		if err := atomicfile.WriteBytes(path, data); err != nil {
+		if err := atomicfile.WritePrivate(path, data); err != nil {
 			return nil, noregret.Errorf(noregret.Internal, path, "the keys cannot be written: %w", err)
 		}
 		return &policy.Keys{Current: k.Current, Secrets: k.Secrets}, nil

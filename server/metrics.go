@@ -113,8 +113,11 @@ func (m *metrics) count(kind string, items []policy.ItemResult) {
 	}
 }
 
+// scrapes bounds the number of answers with metrics at once.
+const scrapes = 4
+
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes})
 }
 
 // stateCollector collects gauges from the log and the state when metrics are requested.
@@ -122,6 +125,10 @@ type stateCollector struct {
 	log    eventlog.Log
 	writer *writer
 	live   *liveState
+	intake *intake
+
+	connections *connectionCounts
+	clock       *steadyClock
 }
 
 var (
@@ -131,7 +138,10 @@ var (
 		"Groups of events made durable, each with one flush of the disk.", nil, nil)
 	queueDesc  = prometheus.NewDesc("noregret_queue_length", "Commands that wait for the writer.", nil, nil)
 	failedDesc = prometheus.NewDesc("noregret_log_failed",
-		"1 when the log has failed and the service must be restarted.", nil, nil)
+		"1 while the log takes no events because it has failed or the disk is full or read-only.", nil, nil)
+	failuresDesc = prometheus.NewDesc("noregret_log_failures_total", "Outages of the log.", nil, nil)
+	reopensDesc  = prometheus.NewDesc("noregret_log_reopens_total",
+		"Attempts to open a failed log again on a disk that works.", nil, nil)
 	versionDesc = prometheus.NewDesc("noregret_policy_version", "Version of an experiment's policy.",
 		[]string{"experiment"}, nil)
 	openDesc = prometheus.NewDesc("noregret_open_units", "Units that wait for feedback.", []string{"experiment"},
@@ -143,6 +153,25 @@ var (
 	guardDesc = prometheus.NewDesc("noregret_guardrail_state",
 		"0 unknown, 1 ok or held, 2 watch, 3 breached or rolled back.",
 		[]string{"experiment", "guardrail", "metric"}, nil)
+	exposureDesc = prometheus.NewDesc("noregret_exposures_total",
+		"Exposures by experiment and fate, since it was created.", []string{"experiment", "status"}, nil)
+	refusedDesc = prometheus.NewDesc("noregret_refused_share",
+		"Share of items that were rejected or late within the last one to two minutes.", []string{"experiment", "kind"},
+		nil)
+	waitingDesc = prometheus.NewDesc("noregret_open_bytes",
+		"Bytes that the units that wait for feedback need, in memory and on the disk.", nil, nil)
+	clockStepDesc = prometheus.NewDesc("noregret_clock_step_seconds",
+		"By how much the machine's clock is ahead of the service's time, after a step.", nil, nil)
+	clockStepsDesc  = prometheus.NewDesc("noregret_clock_steps_total", "Steps of the machine's clock.", nil, nil)
+	connectionsDesc = prometheus.NewDesc("noregret_connections", "Open connections.", nil, nil)
+	turnedAwayDesc  = prometheus.NewDesc("noregret_connections_refused_total",
+		"Connections closed because too many were open.", nil, nil)
+	memoryDesc = prometheus.NewDesc("noregret_open_bytes_limit",
+		"Bound on the bytes of the units that wait for feedback, in memory and on the disk.", nil, nil)
+	residentDesc = prometheus.NewDesc("noregret_open_memory_bytes",
+		"Memory of the units that wait for feedback.", nil, nil)
+	spilledDesc = prometheus.NewDesc("noregret_open_disk_bytes",
+		"Bytes in the file of the units that wait for feedback.", nil, nil)
 	feedbackDesc = prometheus.NewDesc("noregret_feedback_total",
 		"Items of feedback by experiment and fate, since it was created.", []string{"experiment", "status"}, nil)
 )
@@ -150,8 +179,11 @@ var (
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		positionDesc, snapshotDesc, groupsDesc, queueDesc, failedDesc, versionDesc,
+		positionDesc, snapshotDesc, groupsDesc, queueDesc, failedDesc, failuresDesc, reopensDesc, versionDesc,
 		openDesc, orphanDesc, ratioDesc, guardDesc, feedbackDesc,
+		exposureDesc, refusedDesc, waitingDesc, memoryDesc, residentDesc, spilledDesc,
+		connectionsDesc, turnedAwayDesc, clockStepDesc,
+		clockStepsDesc,
 	} {
 		ch <- d
 	}
@@ -175,6 +207,22 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		failed = 1
 	}
 	gauge(failedDesc, failed)
+	failures, reopens := c.writer.recovery.counts()
+	counter(failuresDesc, float64(failures))
+	counter(reopensDesc, float64(reopens))
+	ahead, steps := c.clock.ahead()
+	gauge(clockStepDesc, ahead.Seconds())
+	counter(clockStepsDesc, float64(steps))
+	gauge(connectionsDesc, float64(c.connections.open.Load()))
+	counter(turnedAwayDesc, float64(c.connections.refused.Load()))
+	gauge(waitingDesc, float64(c.intake.waiting.Load()))
+	gauge(memoryDesc, float64(c.intake.memory+c.intake.disk))
+	if c.intake.pool != nil {
+		s := c.intake.pool.Stats()
+		gauge(residentDesc, float64(s.Memory))
+		gauge(spilledDesc, float64(s.File))
+	}
+	c.intake.refused(func(key flowKey, share float64) { gauge(refusedDesc, share, key.experiment, key.kind) })
 	c.live.mu.RLock()
 	defer c.live.mu.RUnlock()
 	for _, name := range c.live.state.Names() {
@@ -197,9 +245,11 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 			}[g.State]
 			gauge(guardDesc, level, name, strconv.Itoa(i), g.Metric)
 		}
-		counter(feedbackDesc, float64(v.Feedback.Accepted), name, "accepted")
-		counter(feedbackDesc, float64(v.Feedback.Duplicate), name, "duplicate")
-		counter(feedbackDesc, float64(v.Feedback.Late), name, "late")
-		counter(feedbackDesc, float64(v.Feedback.Rejected), name, "rejected")
+		for desc, n := range map[*prometheus.Desc]policy.Counts{feedbackDesc: v.Feedback, exposureDesc: v.Exposures} {
+			counter(desc, float64(n.Accepted), name, "accepted")
+			counter(desc, float64(n.Duplicate), name, "duplicate")
+			counter(desc, float64(n.Late), name, "late")
+			counter(desc, float64(n.Rejected), name, "rejected")
+		}
 	}
 }

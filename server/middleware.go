@@ -22,6 +22,7 @@ type middleware struct {
 	tokens  *access.Tokens
 	limiter *access.Limiter
 	cross   *http.CrossOriginProtection
+	origins access.Origins
 	streams *streamLimits
 	metrics *metrics
 }
@@ -88,15 +89,13 @@ func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request)
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, m.config.MaxBody)
-	return rt.Serve(w, r)
+	return rt.Serve(w, web.Limit(w, r, m.config.MaxBody))
 }
 
 // authorize checks a request's origin, query, access token and rate.
 func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	if err := m.checkOrigin(r); err != nil {
+	if err := m.checkOrigin(r, m.cors(rt, h, r)); err != nil {
 		return err
 	}
 	if strings.HasPrefix(rt.Pattern, "/v1/") {
@@ -105,7 +104,7 @@ func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Requ
 		}
 	}
 	if rt.Role == access.Anyone {
-		if rt.Method == otherMethod {
+		if rt.Method == otherMethod || rt.Method == http.MethodOptions {
 			return m.checkRate(nil, w, r)
 		}
 		return nil
@@ -117,7 +116,11 @@ func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Requ
 	if p == nil {
 		h.Set("WWW-Authenticate", `Bearer realm="noregret"`)
 		return web.WithStatus(http.StatusUnauthorized, noregret.Usage, "Authorization",
-			"a known bearer token is required")
+			"a known access token is required: send it as Authorization: Bearer TOKEN, or as X-API-Key: TOKEN; "+
+				"noregret takes it from $NOREGRET_TOKEN or --token-file")
+	}
+	if p.IsBrowser() {
+		return m.checkBrowser(p, rt, r)
 	}
 	if !p.May(rt.Role) {
 		return web.WithStatus(http.StatusForbidden, noregret.Usage, "Authorization", "the token %q lacks the role %s",
@@ -137,11 +140,13 @@ func (m *middleware) checkRate(p *access.Principal, w http.ResponseWriter, r *ht
 		m.config.Rate)
 }
 
-// checkOrigin refuses requests that a page of another site makes a browser send. Where no access
-// tokens are required, the host must also be this machine's: otherwise the owner of a name that
-// resolves to a loopback address could reach the service through a browser.
-func (m *middleware) checkOrigin(r *http.Request) error {
-	if err := m.cross.Check(r); err != nil {
+// checkOrigin refuses requests that a page of another site makes a browser send: those that may
+// change something, and where no access tokens are required, those of every method, as they may be
+// costly. It does not refuse those of a listed origin ([middleware.cors]). Without tokens the host
+// must also be this machine's: otherwise the owner of a name that resolves to a loopback address
+// could reach the service through a browser.
+func (m *middleware) checkOrigin(r *http.Request, listed bool) error {
+	if !listed && (m.config.Tokens == "" && crossSite(r) || m.cross.Check(r) != nil) {
 		return web.WithStatus(http.StatusForbidden, noregret.Usage, "origin", "the request comes from another site")
 	}
 	if m.config.Tokens == "" && !loopback(r.Host) {
@@ -151,12 +156,30 @@ func (m *middleware) checkOrigin(r *http.Request) error {
 	return nil
 }
 
+// crossSite reports whether a page of another site made a browser send the request. Older browsers
+// send Origin only.
+func crossSite(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return false
+	case "":
+	default:
+		return true
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	u, err := url.Parse(origin)
+	return err != nil || u.Host != r.Host
+}
+
 // wrapPage returns the handler of a dashboard's route: a browser may authenticate with its cookie
 // there, and is sent to /login without one.
 func (m *middleware) wrapPage(rt web.Route, d *dashboard.Dashboard) http.Handler {
 	next := m.wrap(rt)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := m.checkOrigin(r)
+		err := m.checkOrigin(r, false)
 		if err == nil && rt.Method == http.MethodPost {
 			err = m.checkRate(nil, w, r) // the form must not make guessing tokens faster
 		}

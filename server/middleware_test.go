@@ -108,3 +108,19 @@ func TestAccess(t *testing.T) {
 		t.Error("the logs hold an access token")
 	}
 }
+
+// TestUnauthorizedSaysHow checks that the answer to a request without a token says how to send one.
+func TestUnauthorizedSaysHow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	text := "tokens: [{name: a, roles: [read], token: 0123456789abcdef}]"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(c *Config) { c.Tokens = path })
+	status, b := w.do("GET", "/v1/experiments", "")
+	for _, want := range []string{"Authorization: Bearer TOKEN", "X-API-Key", "NOREGRET_TOKEN", "--token-file"} {
+		if status != 401 || !strings.Contains(string(b), want) {
+			t.Errorf("status %d, no %s: %s", status, want, b)
+		}
+	}
+}

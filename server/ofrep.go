@@ -20,6 +20,9 @@ import (
 // OpenFeature's remote evaluation protocol, OFREP 0.3.0: an experiment is a flag, an arm a variant,
 // the targeting key the unit.
 
+// flagPattern is the pattern of the route that evaluates one flag.
+const flagPattern = "/ofrep/v1/evaluate/flags/{key}"
+
 // flag is a successful evaluation. The value is always present.
 type flag struct {
 	Key      string          `json:"key"`
@@ -29,11 +32,14 @@ type flag struct {
 	Metadata flagMetadata    `json:"metadata"`
 }
 
-// flagMetadata ties an evaluation to its feedback: DecisionID is the token.
+// flagMetadata ties an evaluation to its feedback: DecisionID is the token. Context is the JSON of
+// the fields that the policy looked at, empty for none; an exposure that the program reports itself
+// repeats it.
 type flagMetadata struct {
 	DecisionID    string  `json:"decisionId"`
 	PolicyVersion uint64  `json:"policyVersion"`
 	Propensity    float64 `json:"propensity"`
+	Context       string  `json:"context,omitempty"`
 }
 
 // flagFailure is a failed evaluation.
@@ -133,7 +139,8 @@ func (a *decisionAPI) flagOf(name string, e *entry, v *evaluation, now time.Time
 		reason = "TARGETING_MATCH"
 	}
 	shown := experiment.UnitsEvent{Experiment: name, Items: []experiment.UnitEvent{exposedUnit(t, context)}}
-	return flag{name, reason, d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, shown, nil, err
+	return flag{name, reason, d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity, string(context)}},
+		shown, nil, err
 }
 
 // exposedUnit returns the item of the event of a used decision, with the context if the policy
@@ -174,10 +181,9 @@ func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, f)
 }
 
-// evaluateAll evaluates every experiment. Its ETag changes with the unit and its context, with any
-// policy, and
-// often enough that no cached token grows older than half the shortest attribution window. All
-// immediate exposures are one write to the log.
+// evaluateAll evaluates every experiment that the access token may use. Its ETag changes with the
+// unit and its context, with any policy, and often enough that no cached token grows older than
+// half the shortest attribution window. All immediate exposures are one write to the log.
 func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	v, failure, err := targetingKey(r)
 	if err != nil {
@@ -187,9 +193,11 @@ func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error 
 		return web.WriteJSON(w, http.StatusBadRequest, failure)
 	}
 	entries, now := a.policies.all(), a.config.Now()
-	names := make([]string, 0, len(entries))
+	names, principal := make([]string, 0, len(entries)), a.intake.principal(r)
 	for name := range entries {
-		names = append(names, name)
+		if principal.MayUse(name) {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	h := sha256.New()

@@ -1,28 +1,12 @@
 package server
 
 import (
-	_ "embed"
-	"encoding/json"
+	"errors"
 	"net/http"
-	"sync"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
-
-//go:embed openapi.yaml
-var openAPI []byte
-
-// openAPIJSON is the OpenAPI document as JSON.
-var openAPIJSON = sync.OnceValues(func() ([]byte, error) {
-	var doc map[string]any
-	if err := yaml.Unmarshal(openAPI, &doc); err != nil {
-		return nil, err
-	}
-	return json.Marshal(doc)
-})
 
 // operationsAPI serves what operators and tools ask for: the API's description, metrics and health.
 type operationsAPI struct {
@@ -37,6 +21,7 @@ func (a *operationsAPI) routes() []web.Route {
 		{Method: "GET", Pattern: "/metrics", Role: access.Read, Serve: a.showMetrics},
 		{Method: "GET", Pattern: "/livez", Serve: a.livez},
 		{Method: "GET", Pattern: "/readyz", Serve: a.readyz},
+		{Method: "GET", Pattern: "/readyz/writes", Serve: a.readyWrites},
 	}
 }
 
@@ -53,20 +38,34 @@ func (a *operationsAPI) showMetrics(w http.ResponseWriter, r *http.Request) erro
 	return nil
 }
 
-// livez answers that the process runs.
+// livez answers whether the process works. It does not if its log has failed for long and a restart
+// may help.
 func (a *operationsAPI) livez(w http.ResponseWriter, _ *http.Request) error {
+	if a.writer.recovery.hopeless() {
+		return web.Unavailable(errors.New("the log has failed and could not be opened again: restart the service"))
+	}
 	return writeOK(w)
 }
 
-// readyz answers whether the service takes requests that write.
+// readyz answers whether the service decides.
 func (a *operationsAPI) readyz(w http.ResponseWriter, _ *http.Request) error {
 	select {
 	case <-a.draining:
 		return web.Unavailable(errDraining)
 	default:
+		return writeOK(w)
 	}
-	if a.writer.err() != nil {
-		return web.Unavailable(errFailed)
+}
+
+// readyWrites answers whether the service takes requests that write.
+func (a *operationsAPI) readyWrites(w http.ResponseWriter, _ *http.Request) error {
+	select {
+	case <-a.draining:
+		return web.Unavailable(errDraining)
+	default:
+	}
+	if err := a.writer.refusal(); err != nil {
+		return web.Unavailable(err)
 	}
 	return writeOK(w)
 }

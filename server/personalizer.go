@@ -27,6 +27,7 @@ type personalizerAPI struct {
 	config   *Config
 	policies *policyTable
 	live     *liveState
+	intake   *intake
 	writer   *writer
 	metrics  *metrics
 }
@@ -207,15 +208,24 @@ func (a *personalizerAPI) rank(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
+	principal := a.intake.principal(r)
+	_, release, err := a.intake.reserve(principal, name, 1)
+	defer release()
+	if err != nil {
+		a.intake.note(name, experiment.KindExposures, policy.ItemResult{Status: policy.Rejected, Error: err.Error()})
+		return web.WithStatus(http.StatusTooManyRequests, noregret.Usage, "eventId", "%w", err)
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
 	defer cancel()
 	item, err := a.submit(ctx, experiment.KindRank, p)
 	if err != nil {
 		return err
 	}
+	a.intake.note(name, experiment.KindExposures, item)
 	arm := choice.Arm
 	switch item.Status {
 	case policy.Accepted:
+		a.intake.count(principal, name, 1)
 	case policy.Duplicate: // another call was faster
 		if done, ok := a.live.ranked(name, unit); ok {
 			arm = done.Arm

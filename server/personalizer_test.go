@@ -296,6 +296,8 @@ func TestPersonalizerContext(t *testing.T) {
 	if n+r.Health.Redrawn != 804 || r.Health.Orphans != 0 {
 		t.Errorf("%d units and %d drawn again: %+v", n, r.Health.Redrawn, r.Health)
 	}
+	wants(t, w.text(200, "/experiments/food"), fmt.Sprintf("Drawn again, as the arm was excluded</dt><dd>%d units",
+		r.Health.Redrawn))
 	u := r.Uniform
 	if u == nil || u.Covered != 800 || u.Goals[0].Gain.Estimate == nil || u.Goals[0].Uniform.Low == nil {
 		t.Fatalf("against the uniform policy: %+v", u)

@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/pages"
 )
 
 // LogDir returns the directory of the log in a data directory.
@@ -16,33 +18,50 @@ func LogDir(data string) string { return filepath.Join(data, "log") }
 // and the position of that snapshot. If the snapshot cannot be read but the log still has all
 // events, it folds them all.
 func Recover(ctx context.Context, log eventlog.Log) (state *experiment.State, snapshot uint64, err error) {
-	saved, err := log.LatestSnapshot(ctx)
-	if err != nil {
+	return recoverState(ctx, log, nil, nil)
+}
+
+// recoverState is Recover with the pool of the state, and reports its progress now and then unless
+// progress is nil.
+func recoverState(ctx context.Context, log eventlog.Log, pool *pages.Pool, progress func(position, last uint64),
+) (state *experiment.State, snapshot uint64, err error) {
+	state = experiment.NewStateIn(pool)
+	var unread error
+	snapshot, err = log.ReadSnapshot(ctx, func(r io.Reader) error {
+		unread = state.Restore(r)
+		return unread
+	})
+	switch {
+	case err != nil && unread == nil:
 		return nil, 0, err
-	}
-	state = experiment.NewState()
-	if saved.Position > 0 {
-		if err := state.UnmarshalBinary(saved.State); err != nil || state.Position() != saved.Position {
-			if log.Stats().First != 1 {
-				return nil, 0, noregret.BadInputf("snapshot",
-					"the snapshot of position %d cannot be read, and the events before it are gone: %w", saved.Position,
-					err)
-			}
-			state, saved.Position = experiment.NewState(), 0
+	case unread != nil || state.Position() != snapshot:
+		if log.Stats().First != 1 {
+			return nil, 0, noregret.BadInputf("snapshot",
+				"the snapshot of position %d cannot be read, and the events before it are gone: %w", snapshot, unread)
 		}
+		state, snapshot = experiment.NewStateIn(pool), 0
 	}
-	err = Fold(ctx, log, state, log.Stats().Last)
-	return state, saved.Position, err
+	err = fold(ctx, log, state, log.Stats().Last, progress)
+	return state, snapshot, err
 }
 
 // Fold applies the events after the state's position up to the given one.
 func Fold(ctx context.Context, log eventlog.Reader, state *experiment.State, upTo uint64) error {
+	return fold(ctx, log, state, upTo, nil)
+}
+
+func fold(ctx context.Context, log eventlog.Reader, state *experiment.State, upTo uint64,
+	progress func(position, last uint64),
+) error {
 	if upTo <= state.Position() {
 		return nil
 	}
 	for r, err := range log.Read(ctx, state.Position()+1) {
 		if err != nil {
 			return err
+		}
+		if progress != nil && r.Position%256 == 0 {
+			progress(r.Position, upTo)
 		}
 		e := experiment.Event{Kind: r.Kind, Time: r.Time, Payload: r.Payload}
 		if _, err := state.Apply(r.Position, e); err != nil {

@@ -4,8 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/noregret/noregret/experiment"
 )
@@ -67,5 +73,121 @@ func TestRecovery(t *testing.T) {
 	}
 	if status, b := w.do("GET", "/v1/export?from=1", ""); status != http.StatusGone {
 		t.Errorf("status %d: %s", status, b)
+	}
+}
+
+// TestSnapshotsByBytes checks that events with many items each are covered by snapshots, and that a
+// recovery folds few of them. Before, only the number of events counted, so that five million items
+// in batches of 500 had no snapshot.
+func TestSnapshotsByBytes(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.SnapshotEvery, c.SnapshotBytes = 1_000_000, 64<<10 })
+	w.apply(toy)
+	covered, most := 0, uint64(0)
+	for batch := range 40 {
+		var items []item
+		for _, d := range w.decide("toy", unitNames(fmt.Sprint(batch, "-"), 100)...) {
+			items = append(items, item{Token: d.Token})
+		}
+		w.post("/v1/exposures", items...)
+		w.settle()
+		stats := w.server.log.Stats()
+		if stats.Snapshot > 0 {
+			covered++
+		}
+		most = max(most, stats.Last-stats.Snapshot)
+	}
+	// An event has some 9 kB, the state at most 250 kB.
+	if covered < 30 || most > 30 {
+		t.Errorf("after %d of 40 events there was a snapshot, and up to %d events were not covered", covered, most)
+	}
+	saved := w.server.log.Stats().Snapshot
+	w.server.writer.snapshots.last, w.server.writer.snapshots.since = 0, 0
+	if w.server.writer.snapshots.due(w.server.live.state.Position()) {
+		t.Errorf("a snapshot is due without events since that of position %d", saved)
+	}
+}
+
+// TestSnapshotAfterFailure checks that a snapshot that could not be saved is followed by another
+// one soon. Before, the next one came after as many events as if it had been saved.
+func TestSnapshotAfterFailure(t *testing.T) {
+	fault := &snapshotFault{}
+	w := newLeakyWorld(t, func(c *Config) {
+		c.FS, c.SnapshotEvery = errorfs.Wrap(vfs.NewMem(), fault), 20
+	})
+	w.apply(toy)
+	d := w.decide("toy", "a")[0]
+	for n := 0; n < 30 && w.idle() == nil; n++ {
+		w.do("POST", "/v1/feedback", feedbackFor(d))
+	}
+	if !fault.failed.Load() || w.server.log.Stats().Snapshot > 0 {
+		t.Fatal("no snapshot failed")
+	}
+	for range 20 { // the log is opened again
+		w.wait(time.Minute)
+		w.server.Tick()
+	}
+	for range 3 {
+		w.do("POST", "/v1/feedback", feedbackFor(d))
+		w.settle()
+	}
+	if s := w.server.log.Stats(); s.Snapshot == 0 || s.Last >= 40 {
+		t.Errorf("the latest snapshot is that of position %d, events go to %d", s.Snapshot, s.Last)
+	}
+	w.checkFolds()
+}
+
+// snapshotFault fails the first snapshot.
+type snapshotFault struct{ failed atomic.Bool }
+
+func (f *snapshotFault) String() string { return "faulty snapshot" }
+
+func (f *snapshotFault) MaybeError(op errorfs.Op) error {
+	if op.Kind == errorfs.OpCreate && strings.Contains(op.Path, ".snap") && !f.failed.Swap(true) {
+		return syscall.ENOSPC
+	}
+	return nil
+}
+
+// TestRetentionWithoutTraffic checks that events beyond the retention time are dropped although no
+// further event comes, whether a snapshot covers them already or not, and that nothing is lost.
+func TestRetentionWithoutTraffic(t *testing.T) {
+	for name, every := range map[string]uint64{"no snapshot": 1000, "a snapshot": 3} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(c *Config) { c.SnapshotEvery, c.Retain = every, time.Hour })
+			w.apply(strings.Replace(toy, "attribution_window: 10m", "attribution_window: 10h", 1))
+			ds := w.decide("toy", "a", "b", "c", "d")
+			for _, d := range ds[:3] {
+				w.post("/v1/feedback", item{d.Token, map[string]float64{"x": 1}})
+				w.settle()
+			}
+			last := w.server.log.Stats().Last
+			w.wait(59 * time.Minute)
+			w.server.Tick()
+			w.settle()
+			if first := w.server.log.Stats().First; first != 1 {
+				t.Fatalf("before its time: the log begins at %d", first)
+			}
+			w.wait(3 * time.Minute)
+			w.server.Tick()
+			w.settle()
+			if first := w.server.log.Stats().First; first != last+1 {
+				t.Fatalf("the log begins at %d, want %d", first, last+1)
+			}
+			before, err := w.server.State()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.restart()
+			after, err := w.server.State()
+			if err != nil || after.Digest != before.Digest {
+				t.Errorf("%+v became %+v: %v", before, after, err)
+			}
+			if f := w.post("/v1/feedback", item{ds[3].Token, map[string]float64{"x": 1}}); f.Accepted != 1 {
+				t.Errorf("%+v", f)
+			}
+			if f := w.post("/v1/feedback", item{ds[0].Token, map[string]float64{"x": 1}}); f.Duplicate != 1 {
+				t.Errorf("%+v", f)
+			}
+		})
 	}
 }

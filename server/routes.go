@@ -34,6 +34,7 @@ func newRouter(m *middleware, d *dashboard.Dashboard, api []web.Route) *router {
 	for _, rt := range api {
 		t.mux.Handle(rt.Method+" "+rt.Pattern, m.wrap(rt))
 	}
+	m.handlePreflights(t.mux, api)
 	t.all = append(d.Routes(), api...)
 	allowed := map[string]string{}
 	for _, rt := range t.all {
@@ -66,11 +67,22 @@ func newRouter(m *middleware, d *dashboard.Dashboard, api []web.Route) *router {
 // ServeHTTP implements [http.Handler]. Paths that are not clean are not found: the multiplexer
 // alone would redirect them.
 func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w, r)
 	if p := r.URL.EscapedPath(); p != "/" && strings.TrimSuffix(path.Clean(p), "/") != strings.TrimSuffix(p, "/") {
 		t.notFound.ServeHTTP(w, r)
 		return
 	}
 	t.mux.ServeHTTP(w, r)
+}
+
+// setHeaders sets the headers of all answers.
+func setHeaders(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	if r.TLS != nil {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
 // checkQuery returns an error for parameters that the route does not read, or that are repeated.

@@ -49,26 +49,38 @@ func loopback(address string) bool {
 // maxHeader bounds a request's line and headers.
 const maxHeader = 16 << 10
 
-// Serve answers on the listener until the context ends. It then drains: it accepts no new
-// connections, waits for running requests for at most the given time, and closes the service. A nil
-// certificate means plain HTTP.
+// Serve answers on the listener until the context ends, with bounds on the connections
+// ([Config.MaxConnections]). It then drains: it accepts no new connections, waits for running
+// requests for at most the given time, and closes the service. A nil certificate means plain HTTP.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
-	h := &http.Server{
-		Handler:           s.router,
-		ReadHeaderTimeout: min(5*time.Second, s.config.RequestTime),
-		ReadTimeout:       s.config.RequestTime,
-		WriteTimeout:      3 * s.config.RequestTime,
+	h, served := serveOn(limitConnections(l, &s.config, s.connections, s.proxies), &s.config, s.router, certificate)
+	return s.serveUntil(ctx, h, served, drain)
+}
+
+// serveOn begins to answer on the listener. The channel has the reason of the end.
+func serveOn(l net.Listener, c *Config, handler http.Handler, certificate *tls.Certificate,
+) (h *http.Server, served <-chan error) {
+	h = &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: min(5*time.Second, c.RequestTime),
+		ReadTimeout:       c.RequestTime,
+		WriteTimeout:      3 * c.RequestTime,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    maxHeader - 4<<10, // net/http gives 4 KiB more
-		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 	}
 	serve := func() error { return h.Serve(l) }
 	if certificate != nil {
-		h.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12}
+		h.TLSConfig = tlsConfig(certificate, c.GetCertificate)
 		serve = func() error { return h.ServeTLS(l, "", "") }
 	}
-	served := make(chan error, 1)
-	go func() { served <- serve() }()
+	end := make(chan error, 1)
+	go func() { end <- serve() }()
+	return h, end
+}
+
+// serveUntil waits for the end of the context, or of serving, drains and closes the service.
+func (s *Server) serveUntil(ctx context.Context, h *http.Server, served <-chan error, drain time.Duration) error {
 	var err error
 	select {
 	case err = <-served:

@@ -27,12 +27,16 @@ type Server struct {
 	config   Config
 	log      eventlog.Log
 	tokens   *access.Tokens
+	proxies  access.Proxies
 	metrics  *metrics
 	live     *liveState
 	policies *policyTable
+	intake   *intake
 	writer   *writer
 	streams  *streamLimits
 	router   *router
+	// connections counts those of all listeners.
+	connections *connectionCounts
 
 	draining   atomic.Bool
 	stop       chan struct{} // closed when draining begins
@@ -41,13 +45,21 @@ type Server struct {
 	closeErr   error
 }
 
-// New opens the log in the data directory, folds it into the state, and starts the service. The
-// error says what is wrong with the configuration, the directory or the log.
+// New opens the log in the data directory, folds it into the state, and starts the service. On a
+// disk that is full or read-only it decides and answers reads, and accepts events once the disk
+// takes writes. The error says what is wrong with the configuration, the directory or the log.
 func New(c Config) (*Server, error) {
 	c, err := c.resolve()
 	if err != nil {
 		return nil, err
 	}
+	return newServer(context.Background(), c, &connectionCounts{}, nil)
+}
+
+// newServer is New with a configuration that is resolved, and with the counts of a listener that is
+// open. It reports the progress of the recovery, unless progress is nil, and gives up with ctx.
+func newServer(ctx context.Context, c Config, counts *connectionCounts, progress func(position, last uint64),
+) (*Server, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, noregret.Errorf(noregret.Internal, c.Data, "the data directory cannot be made: %w", err)
 	}
@@ -55,14 +67,19 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := eventlog.Open(c.FS, LogDir(c.Data), c.logOptions())
+	log, failure, err := openLog(&c)
 	if err != nil {
 		return nil, err
 	}
-	s, err := build(c, tokens, log)
+	s, err := build(ctx, c, tokens, log, counts, progress)
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
+	if failure != nil {
+		s.writer.fail("the disk takes no writes: the service decides and answers reads only, until it does",
+			outage{err: failure, fromStart: true}, nil)
+	}
+	c.warnOfReadable()
 	go s.writer.run()
 	s.background.Go(s.tick)
 	s.background.Go(func() { tokens.Watch(s.stop) })
@@ -71,42 +88,75 @@ func New(c Config) (*Server, error) {
 
 // build puts a service together on an open log. The log's lock is held, so that of two services
 // that start for the first time only one makes the keys.
-func build(c Config, tokens *access.Tokens, log eventlog.Log) (*Server, error) {
-	signer, err := c.signer()
+func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, counts *connectionCounts,
+	progress func(position, last uint64),
+) (*Server, error) {
+	signer, err := c.signer(log.Stats().Last == 0 || c.NewKeys)
 	if err != nil {
 		return nil, err
 	}
-	state, snapshot, err := Recover(context.Background(), log)
+	pool := openRoom(&c)
+	state, snapshot, err := recoverState(ctx, log, pool, progress)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, closeRoom(&c, pool))
 	}
 	s := &Server{
-		config: c, log: log, tokens: tokens, metrics: newMetrics(), live: newLiveState(state, signer, c.Now),
-		streams: &streamLimits{limit: c.MaxStreams, writeTimeout: c.RequestTime}, stop: make(chan struct{}),
+		config: c, log: log, tokens: tokens, metrics: newMetrics(), live: newLiveState(state, signer, &c),
+		streams: newStreamLimits(&c), stop: make(chan struct{}),
+		connections: counts,
 	}
 	s.policies = newPolicyTable(s.metrics)
+	privacy, err := newPrivacyHost(&c)
+	if err != nil {
+		return nil, err
+	}
+	s.intake = newIntake(&c, s.live, tokens, pool)
+	s.intake.private, s.live.spent = privacy.private, privacy.spent
+	s.live.problems = func(name string) []string {
+		out := s.intake.problems(name)
+		if text := c.clock.problem(); text != "" {
+			out = append(out, text)
+		}
+		if text := privacy.problem(name); text != "" {
+			out = append(out, text)
+		}
+		return out
+	}
 	s.writer = &writer{
-		log: log, live: s.live, policies: s.policies, maxEvent: c.maxEvent(), now: c.Now, logger: c.Logger,
+		log: log, disk: log, recovery: &recovery{now: c.Now, grace: c.LogRetry}, live: s.live, policies: s.policies,
+		intake: s.intake, privacy: privacy, maxEvent: c.maxEvent(), now: c.Now, logger: c.Logger,
 		snapshots: &snapshotter{
-			log: log, every: c.SnapshotEvery, retain: c.Retain, retainAll: c.RetainAll, now: c.Now, logger: c.Logger,
+			log: log, every: c.SnapshotEvery, bytes: c.SnapshotBytes, retain: c.Retain, retainAll: c.RetainAll,
+			now: c.Now, logger: c.Logger,
 			saved: s.metrics.snapshots.Inc, last: snapshot,
 		},
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),
 	}
-	s.metrics.registry.MustRegister(&stateCollector{log, s.writer, s.live})
+	if state.Position() > snapshot {
+		// After a crash the next event begins a snapshot.
+		s.writer.snapshots.since = c.SnapshotBytes
+	}
+	s.metrics.registry.MustRegister(&stateCollector{log, s.writer, s.live, s.intake, counts, c.clock})
 	if err := s.policies.publish(state); err != nil {
 		return nil, err
 	}
-	s.router = s.newRouter(signer)
+	if s.proxies, err = access.ParseProxies(c.TrustedProxies); err != nil {
+		return nil, err
+	}
+	origins, err := access.ParseOrigins(c.CORSOrigins)
+	if err != nil {
+		return nil, err
+	}
+	s.router = s.newRouter(signer, s.proxies, origins)
 	return s, nil
 }
 
 // newRouter makes the dashboard and the parts of the API.
-func (s *Server) newRouter(signer *policy.Signer) *router {
+func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origins access.Origins) *router {
 	c := &s.config
 	m := &middleware{
-		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst),
-		cross: http.NewCrossOriginProtection(), streams: s.streams, metrics: s.metrics,
+		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies),
+		cross: http.NewCrossOriginProtection(), origins: origins, streams: s.streams, metrics: s.metrics,
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
 	conclude := func(ctx context.Context, name, reason string) error {
@@ -117,31 +167,40 @@ func (s *Server) newRouter(signer *policy.Signer) *router {
 		Logger: c.Logger,
 	})
 	decisions := &decisionAPI{
-		config: c, signer: signer, policies: s.policies, writer: s.writer, streams: s.streams, draining: s.stop,
+		config: c, signer: signer, policies: s.policies, intake: s.intake, writer: s.writer, metrics: s.metrics,
+		streams: s.streams, draining: s.stop,
 	}
 	feedback := &feedbackAPI{
-		config: c, signer: signer, policies: s.policies, live: s.live, writer: s.writer, metrics: s.metrics,
+		config: c, signer: signer, policies: s.policies, live: s.live, intake: s.intake, writer: s.writer,
+		metrics: s.metrics,
 	}
 	personalizer := &personalizerAPI{
-		config: c, policies: s.policies, live: s.live, writer: s.writer, metrics: s.metrics,
+		config: c, policies: s.policies, live: s.live, intake: s.intake, writer: s.writer, metrics: s.metrics,
 	}
-	log := &logAPI{config: c, log: s.log, live: s.live, policies: s.policies}
+	log := &logAPI{
+		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
+		private: s.writer.privacy.private,
+	}
 	operations := &operationsAPI{metrics: s.metrics, writer: s.writer, draining: s.stop}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
 		personalizer.routes(), log.routes(), operations.routes()))
 }
 
-// signer returns the signer with the configured keys, or with those in the data directory.
-func (c *Config) signer() (*policy.Signer, error) {
+// signer returns the signer with the configured keys, or with those in the data directory, which it
+// makes if there are none and create is set.
+func (c *Config) signer(create bool) (*policy.Signer, error) {
 	keys := c.Keys
 	if keys == nil {
 		var err error
-		if keys, err = loadKeys(filepath.Join(c.Data, "keys.json")); err != nil {
+		if keys, err = loadKeys(c.keyFile(), create); err != nil {
 			return nil, err
 		}
 	}
 	return policy.NewSigner(*keys)
 }
+
+// keyFile is the path of the keys that sign tokens.
+func (c *Config) keyFile() string { return filepath.Join(c.Data, "keys.json") }
 
 // maxEvent is the largest size of a command's events in bytes: the largest that a request's body
 // can become, plus a margin.
@@ -175,7 +234,7 @@ func (s *Server) Close() error {
 		if s.writer.err() == nil {
 			err = s.writer.snapshots.finish(s.live.state)
 		}
-		s.closeErr = errors.Join(err, s.log.Close())
+		s.closeErr = errors.Join(err, s.log.Close(), closeRoom(&s.config, s.intake.pool))
 	})
 	return s.closeErr
 }
@@ -212,9 +271,10 @@ func (s *Server) Explain(name, token string) (*policy.Explanation, error) {
 	return s.live.Explain(name, token)
 }
 
-// State returns the state's position and digest. It costs as much as a snapshot; the state is
-// locked only while it is copied.
-func (s *Server) State() (policy.StateName, error) { return s.live.name() }
+// State returns the state's position and digest. It costs as much as a snapshot, unless the
+// position is the same as at the last call; the state is locked only while it is copied. Concurrent
+// calls share one computation.
+func (s *Server) State() (policy.StateName, error) { return s.live.name(context.Background()) }
 
 // Optimum returns the best mixture of an experiment's arms by the present estimates, by index of
 // the arms of its policy, with a certificate. It is nil if there is none
@@ -229,11 +289,22 @@ func (s *Server) Policy(name string) *policy.Policy {
 	return nil
 }
 
-// Tick does what has become due, such as closing a round. The service calls it by itself; a test
-// with its own clock may call it too.
+// Tick does what has become due, such as closing a round or opening a log again that has failed.
+// The service calls it by itself; a test with its own clock may call it too.
 func (s *Server) Tick() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.RequestTime)
 	defer cancel()
+	s.intake.watch()
+	s.intake.retry()
+	if err := s.writer.reopen(ctx); err != nil {
+		s.config.Logger.Debug("the log cannot be opened again yet", "error", err)
+	}
+	if err := s.writer.release(ctx); err != nil && s.writer.err() == nil && !s.draining.Load() {
+		s.config.Logger.Debug("a release of a private experiment waits", "error", err)
+	}
+	if err := s.writer.expire(ctx); err != nil && s.writer.err() == nil && !s.draining.Load() {
+		s.config.Logger.Warn("events beyond the retention time could not be dropped", "error", err)
+	}
 	if err := s.writer.closeRounds(ctx); err != nil && s.writer.err() == nil && !s.draining.Load() {
 		s.config.Logger.Warn("a round could not be closed", "error", err)
 	}

@@ -420,7 +420,7 @@ func TestCrashKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		if k == 0 {
-			applyBoth(t, c)
+			applyBoth(t, c, "drift: {kind: adaptive}\n")
 		}
 		if k == kills || k%10 == 3 {
 			g.settle(t, c)
@@ -463,10 +463,17 @@ func TestCrashKill(t *testing.T) {
 	t.Logf("%d kills, %d units and %d reports of sums sent", kills, len(g.items), g.sums)
 }
 
-// applyBoth creates the experiment whose units are counted and the one that learns.
-func applyBoth(t *testing.T, c *client.Client) {
+// crashDrifts are the kinds of drift of the experiment that learns.
+var crashDrifts = []string{
+	"", "drift: {kind: window, rounds: 5}\n", "drift: {kind: restart, rounds: 3}\n",
+	"drift: {kind: detector, detector: cusum}\n", "drift: {kind: discount, rate: 0.1}\n",
+	"drift: {kind: detector, detector: kswin}\n", "drift: {kind: adaptive}\n", "",
+}
+
+// applyBoth creates the experiment whose units are counted and the one that learns, with drift.
+func applyBoth(t *testing.T, c *client.Client, drift string) {
 	t.Helper()
-	for name, text := range map[string]string{"toy": crashToy, "fast": crashFast} {
+	for name, text := range map[string]string{"toy": crashToy, "fast": crashFast + drift} {
 		if _, err := c.Apply(context.Background(), name, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
@@ -553,7 +560,11 @@ func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, faili
 		t.Fatal(err)
 	}
 	if s.Policy("toy") == nil {
-		applyBoth(t, c)
+		run := 0
+		if _, err := fmt.Sscanf(name, "r%d-", &run); err != nil {
+			t.Fatal(err)
+		}
+		applyBoth(t, c, crashDrifts[run%len(crashDrifts)])
 	}
 	var stop atomic.Bool
 	var wg sync.WaitGroup

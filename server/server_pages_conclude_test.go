@@ -66,7 +66,7 @@ func TestConcludePage(t *testing.T) {
 	}
 }
 
-// TestConcludeNothing: before anything is learned there is nothing to conclude with.
+// TestConcludeNothing: an experiment that has learned nothing yet cannot be concluded.
 func TestConcludeNothing(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 	"sync/atomic"
@@ -18,14 +19,23 @@ import (
 type liveState struct {
 	signer *policy.Signer
 	now    func() time.Time
+	reads  *readLimit
+	namer  *stateNamer
+	// problems returns what the service knows of an experiment's health beyond its state.
+	problems func(name string) []string
+	// spent returns the ε that the ledger has charged to a private experiment, nil if unknown.
+	spent func(name string, delta float64) *float64
 
 	mu      sync.RWMutex // held by the writer to apply events and by readers
 	state   *experiment.State
 	changed atomic.Pointer[chan struct{}] // closed at the next change
 }
 
-func newLiveState(state *experiment.State, signer *policy.Signer, now func() time.Time) *liveState {
-	l := &liveState{state: state, signer: signer, now: now}
+func newLiveState(state *experiment.State, signer *policy.Signer, c *Config) *liveState {
+	l := &liveState{
+		state: state, signer: signer, now: c.Now, namer: newStateNamer(),
+		reads: newReadLimit(c.MaxReads, c.RequestTime),
+	}
 	first := make(chan struct{})
 	l.changed.Store(&first)
 	return l
@@ -67,9 +77,26 @@ func (l *liveState) Definition(name string) (*definition.Definition, error) {
 
 // Report returns an experiment's report.
 func (l *liveState) Report(name string) (*policy.Report, error) {
+	return l.report(context.Background(), name)
+}
+
+// report is Report for a request, which does not wait for its turn longer than ctx.
+func (l *liveState) report(ctx context.Context, name string) (*policy.Report, error) {
+	release, err := l.reads.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.state.Report(name)
+	r, err := l.state.Report(name)
+	l.mu.RUnlock()
+	if err == nil && l.problems != nil {
+		r.Health.Problems = append(r.Health.Problems, l.problems(name)...)
+	}
+	if err == nil && r.Privacy != nil && l.spent != nil {
+		r.Privacy.Spent = l.spent(name, r.Privacy.Delta)
+	}
+	return r, err
 }
 
 // ranked returns the decision of a ranked unit whose window is open.
@@ -81,11 +108,13 @@ func (l *liveState) ranked(name string, unit uint64) (experiment.Ranked, bool) {
 
 // Explain explains the decision of a token.
 func (l *liveState) Explain(name, token string) (*policy.Explanation, error) {
-	return l.explain(name, token, nil)
+	return l.explain(context.Background(), name, token, nil)
 }
 
-// explain is Explain with the context of a contextual decision, nil for that of its exposure.
-func (l *liveState) explain(name, token string, context json.RawMessage) (*policy.Explanation, error) {
+// explain is Explain for a request, with the context of a contextual decision, nil for that of its
+// exposure.
+func (l *liveState) explain(ctx context.Context, name, token string, context json.RawMessage,
+) (*policy.Explanation, error) {
 	t, err := l.signer.Verify(token, l.now())
 	if err == nil && t.Experiment != name {
 		err = policy.Foreign
@@ -93,6 +122,11 @@ func (l *liveState) explain(name, token string, context json.RawMessage) (*polic
 	if err != nil {
 		return nil, err
 	}
+	release, err := l.reads.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.state.ExplainIn(t, context)
@@ -100,6 +134,11 @@ func (l *liveState) explain(name, token string, context json.RawMessage) (*polic
 
 // Optimum returns the best mixture by the present estimates.
 func (l *liveState) Optimum(name string) (*optimum.Optimum, error) {
+	release, err := l.reads.acquire(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	l.mu.RLock()
 	solve, err := l.state.Optimum(name)
 	l.mu.RUnlock()
@@ -109,19 +148,27 @@ func (l *liveState) Optimum(name string) (*optimum.Optimum, error) {
 	return solve() // without the lock
 }
 
-// name returns the state's position and digest.
-func (l *liveState) name() (policy.StateName, error) {
+// name returns the position and the digest of the state, which has all events that were applied
+// before the call.
+func (l *liveState) name(ctx context.Context) (policy.StateName, error) {
 	l.mu.RLock()
-	frozen, err := l.state.Freeze()
+	position := l.state.Position()
 	l.mu.RUnlock()
-	if err != nil {
-		return policy.StateName{}, err
-	}
-	digest, err := frozen.Digest()
-	return policy.StateName{Position: frozen.Position(), Digest: digest}, err
+	return l.namer.name(ctx, position, func() (*experiment.Frozen, error) {
+		l.mu.RLock()
+		defer l.mu.RUnlock()
+		return l.state.Freeze()
+	})
 }
 
 // due reports whether time has made an event possible, such as the end of a round.
+// releases reports whether a private experiment waits for a release.
+func (l *liveState) releases() bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.state.ReleasesDue()
+}
+
 func (l *liveState) due() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/noregret/noregret"
@@ -20,6 +19,7 @@ import (
 type command struct {
 	events []experiment.Event
 	make   func(s *experiment.State, now int64) ([]experiment.Event, error)
+	reopen bool // asks for the log that has failed to be opened again
 	done   chan answer
 
 	answered bool // used by the writer only
@@ -38,26 +38,26 @@ const (
 	groupBytes  = 4 << 20
 )
 
-// The errors with which the writer refuses commands.
-var (
-	errDraining = errors.New("the service is shutting down")
-	errFailed   = errors.New("the log has failed, the service must be restarted")
-)
+// errDraining is the error of commands that come too late.
+var errDraining = errors.New("the service is shutting down")
 
 // writer appends events to the log and folds them into the state, in order, in one goroutine.
 type writer struct {
 	log       eventlog.Log
+	disk      *diskLog // the same as log, to open it again
+	recovery  *recovery
 	live      *liveState
 	policies  *policyTable
+	intake    *intake
+	privacy   *privacyHost
 	snapshots *snapshotter
 	maxEvent  int // bytes of a command's events
 	now       func() time.Time
 	logger    *slog.Logger
 
 	queue      chan *command
-	submitting sync.RWMutex // close holds it to close the queue
-	closed     bool         // the queue is closed
-	failed     atomic.Pointer[error]
+	submitting sync.RWMutex  // close holds it to close the queue
+	closed     bool          // the queue is closed
 	ended      chan struct{} // closed when run has returned
 }
 
@@ -99,10 +99,10 @@ func (w *writer) close() {
 	<-w.ended
 }
 
-// err returns the failure that has stopped the writer, or nil.
+// err returns the failure because of which no events are accepted now, or nil.
 func (w *writer) err() error {
-	if err := w.failed.Load(); err != nil {
-		return *err
+	if o := w.recovery.outage(); o != nil {
+		return o.err
 	}
 	return nil
 }
@@ -119,7 +119,9 @@ func (w *writer) run() {
 				return
 			}
 		}
-		switch err := w.err(); {
+		switch err := w.refusal(); {
+		case c.reopen:
+			c.answer(nil, w.retry())
 		case err != nil:
 			refuse(err, []*command{c})
 		case c.make != nil:
@@ -144,7 +146,7 @@ func (w *writer) gather(first *command) (group []*command, next *command) {
 			if !ok {
 				return group, nil
 			}
-			if c.make != nil || size+sizeOf(c) > groupBytes {
+			if c.make != nil || c.reopen || size+sizeOf(c) > groupBytes {
 				return group, c
 			}
 			group = append(group, c)
@@ -210,13 +212,17 @@ func (w *writer) commit(group []*command) {
 			err = noregret.Errorf(noregret.Internal, "log",
 				"got position %d, want %d: another process writes to the log", first, next)
 		}
+		if err == nil {
+			err = w.disk.present()
+		}
 		if err != nil {
-			w.fail("the log has failed: no further events are accepted; restart the service", err, group)
+			w.fail(logFailed, outage{err: err}, group)
 			return
 		}
 		what, err := "", error(nil)
 		if outcomes, what, err = w.apply(first, events); err != nil {
-			w.fail(what, err, group)
+			lost := isLost(err)
+			w.fail(what, outage{err: err, defect: !lost, final: lost}, group)
 			return
 		}
 		w.live.notify()
@@ -227,7 +233,11 @@ func (w *writer) commit(group []*command) {
 		at += len(c.events)
 	}
 	if len(events) > 0 {
-		w.snapshots.maintain(w.live.state)
+		added := 0
+		for _, c := range group {
+			added += sizeOf(c)
+		}
+		w.snapshots.maintain(w.live.state, int64(added))
 	}
 }
 
@@ -236,13 +246,21 @@ func (w *writer) commit(group []*command) {
 func (w *writer) apply(first uint64, events []experiment.Event) (out []experiment.Outcome, what string, err error) {
 	w.live.mu.Lock()
 	defer w.live.mu.Unlock()
-	renewed := false
+	renewed, names := false, map[string]bool{}
 	out = make([]experiment.Outcome, len(events))
 	for i, e := range events {
 		if out[i], err = w.live.state.Apply(first+uint64(i), e); err != nil {
+			if isLost(err) {
+				return nil, "the disk has lost units that wait for feedback: restart the service, which reads them " +
+					"from the log", err
+			}
 			return nil, "the fold has found a defect: no further events are accepted", err
 		}
 		renewed = renewed || out[i].Renewed
+		names[out[i].Experiment] = true
+	}
+	for name := range names {
+		w.intake.measure(name)
 	}
 	if renewed {
 		if err := w.policies.publish(w.live.state); err != nil {
@@ -252,12 +270,12 @@ func (w *writer) apply(first uint64, events []experiment.Event) (out []experimen
 	return out, "", nil
 }
 
-// fail refuses a group and every later command. Decisions continue with the policies in force.
-func (w *writer) fail(what string, err error, group []*command) {
-	if w.failed.CompareAndSwap(nil, &err) {
-		w.logger.Error(what, "error", err)
+// fail begins an outage and refuses a group. Decisions continue with the policies in force.
+func (w *writer) fail(what string, o outage, group []*command) {
+	if w.recovery.begin(o) {
+		w.logger.Error(what, "error", o.err)
 	}
-	refuse(err, group)
+	refuse(w.refusal(), group)
 }
 
 // refuse answers a group with an error.
@@ -272,6 +290,14 @@ func (c *command) answer(outcomes []experiment.Outcome, err error) {
 		c.answered = true
 		c.done <- answer{outcomes, err}
 	}
+}
+
+// expire drops events beyond the retention time, if it is time to look for them.
+func (w *writer) expire(ctx context.Context) error {
+	_, err := w.submit(ctx, &command{make: func(state *experiment.State, _ int64) ([]experiment.Event, error) {
+		return nil, w.snapshots.expire(state)
+	}})
+	return err
 }
 
 // closeRounds submits the events that are due, such as the end of a round, and waits until they are

@@ -62,9 +62,9 @@ func TestTooMuchAtOnce(t *testing.T) {
 	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`)
 }
 
-// TestDiskFails checks that after a failure of the disk nothing more is acknowledged, readiness
-// reports the failure and decisions are still answered. A new service on the same disk has
-// everything that was acknowledged.
+// TestDiskFails checks that after a failure of the disk nothing more is acknowledged before the log
+// is opened again, readiness of writes reports the failure and decisions are still answered. A new
+// service on the same disk has everything that was acknowledged.
 func TestDiskFails(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	var broken errorfs.Toggle
@@ -79,7 +79,8 @@ func TestDiskFails(t *testing.T) {
 	w.get(503, nil, "POST", "/v1/feedback", fmt.Sprintf(`{"items": [{"token": %q, "metrics": {"x": 1}}]}`, d[1].Token))
 	broken.Off()
 	w.get(503, nil, "POST", "/v1/feedback", fmt.Sprintf(`{"items": [{"token": %q, "metrics": {"x": 1}}]}`, d[1].Token))
-	w.get(503, nil, "GET", "/readyz", "")
+	w.get(503, nil, "GET", "/readyz/writes", "")
+	w.get(200, nil, "GET", "/readyz", "")
 	w.get(200, nil, "GET", "/livez", "")
 	if len(w.decide("toy", "c")) != 1 {
 		t.Error("no decision after the failure of the disk")

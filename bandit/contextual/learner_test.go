@@ -326,3 +326,37 @@ func TestObserveAllocations(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestNewArm measures the share of an arm that comes late, in the mean over contexts. Optimism
+// gives it all but the floor until its first rewards arrive, a draw less than a half, and inverse
+// gaps about as much as the others have.
+func TestNewArm(t *testing.T) {
+	const dim, arms, floor = 3, 4, 0.1
+	for kind, want := range map[string][2]float64{
+		policy.LinUCB: {1 - floor + floor/5, 1 - floor + floor/5}, policy.LinThompson: {.3, .5},
+		policy.SquareCB: {.05, .25},
+	} {
+		r := random.New(9, kind)
+		l := mustLearner(t, Options{Kind: kind, Features: numbers(dim), Arms: arms, Floor: floor})
+		for i := range 4000 {
+			x := contextOf(r, dim)
+			mustObserve(t, l, i%arms, x, .5+.05*float64(i%arms)+.1*x[1]+.3*stat.Normal(r), 1)
+		}
+		k, err := l.AddArm()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, share := mustSeal(t, l), 0.0
+		for range 200 {
+			shares, err := p.Distribution(nil, contextOf(r, dim))
+			if err != nil {
+				t.Fatal(err)
+			}
+			share += shares[k] / 200
+		}
+		t.Logf("%s: the new arm has the share %.3f", kind, share)
+		if share < want[0]-1e-9 || share > want[1]+1e-9 {
+			t.Errorf("%s: the new arm has the share %v, want %v to %v", kind, share, want[0], want[1])
+		}
+	}
+}

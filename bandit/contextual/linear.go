@@ -84,7 +84,9 @@ func NewLinUCB(o LinearOptions) (*LinUCB, error) {
 // 1933; Agrawal and Goyal 2013). The probabilities are those of the quadrature of
 // policy.Linear.Distribution, so propensities are exact. With shared weights, the scores of
 // different arms are dependent, and the distribution drawn from is the product of their own
-// distributions instead. A round costs O(arms·d²) and the quadrature.
+// distributions instead. There is no function for its bound: the theorems (Agrawal and Goyal 2013;
+// Abeille and Lazaric 2017) are about one vector of weights that all arms share, and one draw of
+// it. A round costs O(arms·d²) and the quadrature.
 type LinThompson struct {
 	core
 }

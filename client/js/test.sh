@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs test.mjs against a service of its own. It needs node, npm and the npm registry; the versions are pinned in package-lock.json.
+# Runs test.mjs against a service of its own, and TestBrowserOFREP. It needs node, npm and the npm registry; the versions are pinned in package-lock.json.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 dir=$(mktemp -d)
@@ -17,3 +17,6 @@ for flag in 'number 0.5 2' 'text "red" "blue"' 'switch true false' 'object {"a":
 		"$name" "$one" "$two" | "$dir/noregret" experiment apply --server "$url" -
 done
 node test.mjs "$url"
+# The provider for web pages, from a page of another origin, in a browser.
+cd ../..
+NOREGRET_NODE_MODULES="$PWD/client/js/node_modules" go test -count=1 -v -run '^TestBrowserOFREP$' ./server

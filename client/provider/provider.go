@@ -1,6 +1,7 @@
 // Package provider is a provider for OpenFeature's Go SDK that evaluates flags by a noregret
 // decision service: an experiment is a flag, an arm is a variant, and the targeting key is the
-// unit. Unlike the generic OFREP provider it supports tracking.
+// unit. A contextual experiment takes the attributes that its definition declares. Unlike the
+// generic OFREP provider it supports tracking.
 //
 //	p, err := provider.New(client, provider.Options{})
 //	err = openfeature.SetProviderAndWait(p)
@@ -17,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -78,6 +80,7 @@ type unit struct {
 type decided struct {
 	token   string
 	version uint64
+	context json.RawMessage // that the policy looked at, nil for none
 }
 
 var (
@@ -170,27 +173,52 @@ func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.Fla
 	if !ok || name == "" {
 		return nil, fail(openfeature.NewTargetingKeyMissingResolutionError("the targeting key is the unit"))
 	}
-	ds, err := p.client.Decide(ctx, flag, name)
+	d, err := p.client.Evaluate(ctx, flag, name, attributes(flat))
 	if err != nil {
-		if e, ok := errors.AsType[*client.Error](err); ok && e.Status == 404 {
-			return nil, fail(openfeature.NewFlagNotFoundResolutionError(err.Error()))
+		if e, ok := errors.AsType[*client.Error](err); ok {
+			switch e.Status {
+			case 400:
+				return nil, fail(openfeature.NewInvalidContextResolutionError(err.Error()))
+			case 404:
+				return nil, fail(openfeature.NewFlagNotFoundResolutionError(err.Error()))
+			}
 		}
 		return nil, fail(openfeature.NewGeneralResolutionError(err.Error()))
 	}
-	d := &ds[0]
-	p.remember(name, flag, decided{d.Token, d.Version})
+	p.remember(name, flag, decided{d.Token, d.Version, d.Context})
 	if p.options.ExposeOnEvaluation {
-		if err := p.reporter.TryExposure(d.Token); err != nil {
+		if err := p.reporter.TryExposureIn(d.Token, d.Context); err != nil {
 			p.failed(name, Exposure, err)
 		}
 	}
-	return d, openfeature.ProviderResolutionDetail{
-		Reason: openfeature.SplitReason, Variant: d.Arm,
+	reason := openfeature.SplitReason
+	if d.Context != nil {
+		reason = openfeature.TargetingMatchReason
+	}
+	return &d.Decision, openfeature.ProviderResolutionDetail{
+		Reason: reason, Variant: d.Arm,
 		FlagMetadata: openfeature.FlagMetadata{
 			"decisionId": d.Token, "policyVersion": int64(d.Version),
 			"propensity": d.Propensity,
 		},
 	}
+}
+
+// attributes returns the attributes of a context that a feature can be: strings, booleans and
+// finite numbers.
+func attributes(flat openfeature.FlattenedContext) map[string]any {
+	out := map[string]any{}
+	for name, v := range flat {
+		switch x := v.(type) {
+		case string, bool, int8, int16, int32, uint, uint8, uint16, uint32, uint64:
+			out[name] = x
+		default:
+			if n, ok := number(v); ok && !math.IsNaN(n) && !math.IsInf(n, 0) {
+				out[name] = n
+			}
+		}
+	}
+	return out
 }
 
 // remember keeps a decision, and forgets the least recently used unit if there are too many.
@@ -290,7 +318,7 @@ func (p *Provider) Track(ctx context.Context, event string, evaluation openfeatu
 		var err error
 		switch {
 		case event == Exposure:
-			err = p.reporter.Exposure(ctx, d.token)
+			err = p.reporter.ExposureIn(ctx, d.token, d.context)
 		default:
 			var metrics map[string]float64
 			if metrics, err = p.metrics(ctx, flag, d.version, event, details); err == nil && len(metrics) == 0 {
@@ -365,6 +393,8 @@ func number(v any) (float64, bool) {
 	switch x := v.(type) {
 	case float64:
 		return x, true
+	case float32:
+		return float64(x), true
 	case int64:
 		return float64(x), true
 	case int:

@@ -207,3 +207,64 @@ func TestTrackElsewhere(t *testing.T) {
 	q.Shutdown()
 	p.Shutdown()
 }
+
+// TestContext: the attributes that a contextual experiment declares reach the policy, and the
+// exposure that is reported has them. Other attributes, of any type, do not matter.
+func TestContext(t *testing.T) {
+	s, url := newService(t)
+	c, err := client.New(client.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	if _, err := c.Apply(ctx, "news", []byte(`{"name": "news", "arms": [{"name": "calm", "value": 0},
+		{"name": "loud", "value": 1}], "metrics": [{"name": "like", "range": [0, 1], "default": 0}],
+		"objective": {"goals": [{"metric": "like"}]}, "policy": {"kind": "lin-ucb"}, "exposure": "reported",
+		"context": [{"name": "age", "kind": "number", "range": [0, 100]},
+			{"name": "member", "kind": "category", "values": ["true", "false"], "optional": true}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	var failed []error
+	p, err := provider.New(c, provider.Options{
+		Reporter: client.ReporterOptions{Every: time.Hour},
+		Failed:   func(_, _ string, err error) { failed = append(failed, err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := openfeature.SetNamedProviderAndWait("contexts", p); err != nil {
+		t.Fatal(err)
+	}
+	flags := openfeature.NewClient("contexts")
+	user := func(unit string, fields map[string]any) openfeature.EvaluationContext {
+		return openfeature.NewEvaluationContext(unit, fields)
+	}
+	ann := user("ann", map[string]any{
+		"age": 31, "plan": "gold", "since": time.Unix(0, 0), "cart": map[string]any{"n": 1}, "odds": math.Inf(1),
+	})
+	d, err := flags.FloatValueDetails(ctx, "news", -1, ann)
+	if err != nil || d.Reason != openfeature.TargetingMatchReason {
+		t.Errorf("%+v: %v", d, err)
+	}
+	if v, err := flags.FloatValueDetails(ctx, "number", -1, ann); err != nil || v.Reason != openfeature.SplitReason {
+		t.Errorf("a flag without contexts: %+v: %v", v, err)
+	}
+	for _, fields := range []map[string]any{nil, {"age": "old"}} {
+		if v, err := flags.FloatValueDetails(ctx, "news", 7, user("bob", fields)); err == nil || v.Value != 7 ||
+			v.ErrorCode != openfeature.InvalidContextCode {
+			t.Errorf("%v: %+v: %v", fields, v, err)
+		}
+	}
+	flags.Track(ctx, provider.Exposure, ann, openfeature.NewTrackingEventDetails(0).Add("flag", "news"))
+	flags.Track(ctx, "like", ann, openfeature.NewTrackingEventDetails(1).Add("flag", "news"))
+	if err := p.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Report("news")
+	if err != nil || r.Health.Exposures != (policy.Counts{Accepted: 1}) || r.Feedback != (policy.Counts{Accepted: 1}) {
+		t.Errorf("%+v: %v", r, err)
+	}
+	if failed != nil {
+		t.Errorf("failed: %v", failed)
+	}
+}

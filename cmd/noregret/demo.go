@@ -131,7 +131,8 @@ func (o *demoOptions) Run(ctx context.Context, a *app, _ []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	logger := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	// The demo prints itself how much feedback was late.
+	logger := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	config := server.DefaultConfig(dir)
 	config.Now, config.Tick, config.Logger = w.Now, time.Hour, logger
 	s, err := server.New(config)

@@ -20,13 +20,11 @@ import (
 type doctorOptions struct {
 	outputOptions
 	log          *logFlags
-	rewards      []float64
 	shares       string
 	alpha        float64
 	minEffective float64
 	clockSlack   time.Duration
 	recentIDs    int
-	flags        *pflag.FlagSet
 }
 
 const doctorLong = `Look for what is wrong with a log of decisions, before anything is estimated from it. Wrong
@@ -65,7 +63,7 @@ func newDoctorCommand(a *app) *cobra.Command {
   noregret doctor --json decisions.dsjson.gz >findings.json || echo "do not use this log"`,
 		Args: oneLog,
 	}, &doctorOptions{
-		log: newLogFlags(), rewards: []float64{d.Low, d.High}, alpha: d.Alpha, minEffective: d.MinEffective,
+		log: newLogFlags(), alpha: d.Alpha, minEffective: d.MinEffective,
 		clockSlack: d.ClockSlack, recentIDs: d.RecentIDs,
 	})
 }
@@ -74,9 +72,6 @@ func newDoctorCommand(a *app) *cobra.Command {
 func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
 	o.outputOptions.AddFlags(f)
 	o.log.addFlags(f)
-	o.flags = f
-	f.Float64SliceVar(&o.rewards, "rewards", o.rewards,
-		"lowest and highest reward; an export has its own range if the definition has one")
 	f.StringVar(&o.shares, "shares", o.shares,
 		"probabilities of the arms in rows without their own: uniform, or a JSON file as for evaluate-policy")
 	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability of a false alarm of each test, between 0 and 1")
@@ -97,9 +92,6 @@ func (o *doctorOptions) Validate() error {
 		return outOfRange("--clock-slack", o.clockSlack, "at least 0")
 	case o.recentIDs < 0:
 		return outOfRange("--recent-ids", o.recentIDs, "at least 0")
-	}
-	if err := checkRewards(o.rewards); err != nil {
-		return err
 	}
 	return o.log.validate()
 }
@@ -136,10 +128,7 @@ func (o *doctorOptions) Run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	options := offpolicy.DefaultDoctorOptions(facts.arms)
-	options.Low, options.High = o.rewards[0], o.rewards[1]
-	if facts.ranged && !o.flags.Changed("rewards") {
-		options.Low, options.High = facts.low, facts.high
-	}
+	options.Low, options.High = o.log.rangeOf(facts)
 	options.Alpha, options.MinEffective = o.alpha, o.minEffective
 	options.ClockSlack, options.RecentIDs = o.clockSlack, o.recentIDs
 	if options.Shares, err = o.readShares(a, facts); err != nil {

@@ -22,6 +22,8 @@ type evaluateOptions struct {
 	model     string
 	newLabels string
 	json      bool
+
+	prequential prequentialOptions
 }
 
 // evaluated are the measures that evaluate reports, in the order of its output.
@@ -53,23 +55,31 @@ of {label, weight, predicted, recall, precision, f1}), ignored_features, bad_lin
 algorithm. A model of several labels gives macro_f1, micro_f1, macro_precision, micro_precision,
 macro_recall, micro_recall, subset_accuracy (rows without a mistake), hamming_loss (wrong pairs of
 row and label), n, per_label (a list of {label, tp, fn, tn, fp, recall, precision, f1}), and the
-same at the end.`
+same at the end.
+` + prequentialLong
 
 // newEvaluateCommand makes "noregret evaluate".
 func newEvaluateCommand(a *app) *cobra.Command {
 	o := &evaluateOptions{data: newDataFlags(), newLabels: "error"}
+	o.prequential = prequentialOptions{fit: newTrainFlags(), window: 1000}
 	cmd := newCommand(a, &cobra.Command{
-		Use:   "evaluate --model FILE DATA...",
-		Short: "Measure a model on labelled data",
+		Use:   "evaluate --model FILE DATA... | evaluate --prequential --measure M DATA...",
+		Short: "Measure a model on labelled data, or learners on a stream",
 		Long:  evaluateLong,
 		Example: `  noregret evaluate --model f1.json test.svm
 
   # One number for a script
-  noregret evaluate --model f1.json --json test.svm | jq .f1`,
-		Args: wantData,
+  noregret evaluate --model f1.json --json test.svm | jq .f1
+
+  # Test, then train: which way to keep up with a market that changes?
+  noregret evaluate --prequential --measure gmean --drift none --drift restart:interval=1000 \
+    --drift detector:adwin --drift adaptive --window 2000 --plot elec2.svg elec2.csv.gz`,
+		Args:    wantData,
+		PreRunE: func(*cobra.Command, []string) error { return o.prequential.requireModel(o.model) },
 	}, o)
-	registerModel(cmd, &o.model)
-	o.data.registerWithModel(cmd)
+	cmd.Flags().StringVar(&o.model, "model", o.model, "model file")
+	o.data.register(cmd)
+	o.data.registerPositive(cmd)
 	o.data.registerUnseen(cmd, dataset.UnseenIgnore)
 	return cmd
 }
@@ -77,12 +87,18 @@ func newEvaluateCommand(a *app) *cobra.Command {
 // AddFlags implements options. The flags of data and model are added with the command.
 func (o *evaluateOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
+	o.prequential.AddFlags(f)
 	f.Var(newChoice(&o.newLabels, "error", "negative"), "new-labels",
 		"labels that were not in the training data: refuse them, or count them as negative")
 }
 
 // Validate implements options.
-func (o *evaluateOptions) Validate() error { return nil }
+func (o *evaluateOptions) Validate() error {
+	if err := o.prequential.checkFlags(); err != nil || !o.prequential.on {
+		return err
+	}
+	return o.prequential.Validate(o.data)
+}
 
 // evaluation holds the results of a model on data.
 type evaluation struct {
@@ -94,6 +110,9 @@ type evaluation struct {
 
 // Run implements options.
 func (o *evaluateOptions) Run(ctx context.Context, a *app, inputs []string) error {
+	if o.prequential.on {
+		return o.prequential.Run(ctx, a, o.data, inputs, o.json)
+	}
 	r, err := newModelReader(a, o.data, o.model, "evaluate")
 	if err != nil {
 		return err

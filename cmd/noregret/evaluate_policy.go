@@ -24,10 +24,8 @@ type evaluatePolicyOptions struct {
 	outputOptions
 	log                       *logFlags
 	policies                  []string
-	rewards                   []float64
 	maxWeight, clip, switchAt float64
 	confidence                float64
-	flags                     *pflag.FlagSet
 }
 
 const evaluatePolicyLong = `Estimate from logged decisions what another policy would have earned: its mean reward. The log
@@ -72,7 +70,7 @@ func newEvaluatePolicyCommand(a *app) *cobra.Command {
   noregret evaluate-policy export.jsonl --policy large --json`,
 		Args: oneLog,
 	}, &evaluatePolicyOptions{
-		log: newLogFlags(), rewards: []float64{0, 1}, maxWeight: d.MaxWeight, clip: d.Clip, switchAt: d.Switch,
+		log: newLogFlags(), maxWeight: d.MaxWeight, clip: d.Clip, switchAt: d.Switch,
 		confidence: 0.95,
 	})
 }
@@ -89,11 +87,8 @@ func oneLog(cmd *cobra.Command, args []string) error {
 func (o *evaluatePolicyOptions) AddFlags(f *pflag.FlagSet) {
 	o.outputOptions.AddFlags(f)
 	o.log.addFlags(f)
-	o.flags = f
 	f.StringArrayVar(&o.policies, "policy", o.policies,
 		"uniform, target, an arm or a JSON file; may be given more than once")
-	f.Float64SliceVar(&o.rewards, "rewards", o.rewards,
-		"lowest and highest reward; an export has its own range if the definition has one")
 	f.Float64Var(&o.maxWeight, "max-weight", o.maxWeight, "largest possible weight, at least 1")
 	f.Float64Var(&o.clip, "clip", o.clip, "clipped: the largest weight, above 0")
 	f.Float64Var(&o.switchAt, "switch", o.switchAt, "switch: the weight above which predictions are used, above 0")
@@ -112,18 +107,7 @@ func (o *evaluatePolicyOptions) Validate() error {
 	case !(o.switchAt > 0) || !vec.IsFinite(o.switchAt):
 		return outOfRange("--switch", o.switchAt, "a finite number above 0")
 	}
-	if err := checkRewards(o.rewards); err != nil {
-		return err
-	}
 	return o.log.validate()
-}
-
-// checkRewards checks the range of rewards.
-func checkRewards(r []float64) error {
-	if len(r) != 2 || !vec.IsFinite(r[0]) || !vec.IsFinite(r[1]) || !(r[0] < r[1]) || !vec.IsFinite(r[1]-r[0]) {
-		return noregret.Errorf(noregret.Usage, "--rewards", "%v: want two numbers, the lower one first", r)
-	}
-	return nil
 }
 
 // policyValue is what --json prints of a policy.
@@ -166,9 +150,7 @@ func (o *evaluatePolicyOptions) Run(ctx context.Context, a *app, args []string) 
 	if err != nil {
 		return err
 	}
-	if facts.ranged && !o.flags.Changed("rewards") {
-		o.rewards = []float64{facts.low, facts.high}
-	}
+	low, high := o.log.rangeOf(facts)
 	names := o.policies
 	if len(names) == 0 {
 		names = []string{"uniform"}
@@ -186,9 +168,9 @@ func (o *evaluatePolicyOptions) Run(ctx context.Context, a *app, args []string) 
 	}
 	var logged confseq.Sequence
 	again, err := a.eachRow(ctx, o.log.withArms(facts.arms), args[0], func(r *offpolicy.Row) error {
-		if !(r.Reward >= o.rewards[0] && r.Reward <= o.rewards[1]) {
+		if !(r.Reward >= low && r.Reward <= high) {
 			return noregret.BadInputf("", "the reward %v is outside the range [%v, %v]; state the range by --rewards",
-				r.Reward, o.rewards[0], o.rewards[1])
+				r.Reward, low, high)
 		}
 		for _, c := range policies {
 			if err := c.add(r); err != nil {
@@ -206,7 +188,7 @@ func (o *evaluatePolicyOptions) Run(ctx context.Context, a *app, args []string) 
 	report := policyReport{
 		Log: args[0], Format: again.format, Rows: again.rows, Skipped: again.skipped, Arms: facts.arms,
 		Mean: number(logged.Mean), MeanError: number(math.Sqrt(logged.Variance() / float64(logged.N))),
-		Rewards: o.rewards, Confidence: o.confidence,
+		Rewards: []float64{low, high}, Confidence: o.confidence,
 	}
 	for _, c := range policies {
 		v, err := c.value(1 - o.confidence)
@@ -231,9 +213,9 @@ type candidate struct {
 // candidate finds the policy that a value of --policy names.
 func (o *evaluatePolicyOptions) candidate(a *app, name string, facts *logFacts) (*candidate, error) {
 	options := offpolicy.Options{
-		Arms: facts.arms, Low: o.rewards[0], High: o.rewards[1], MaxWeight: o.maxWeight, Clip: o.clip,
-		Switch: o.switchAt,
+		Arms: facts.arms, MaxWeight: o.maxWeight, Clip: o.clip, Switch: o.switchAt,
 	}
+	options.Low, options.High = o.log.rangeOf(facts)
 	e, err := offpolicy.NewEvaluator(options)
 	if err != nil {
 		return nil, err

@@ -68,6 +68,7 @@ func newExperimentCommand(a *app) *cobra.Command {
 		newChangeCommand(a, &r, "rollback", "Serve the control arm to every unit",
 			"Serve the control arm to every unit, at once, until resume. It needs a control arm."),
 		newVetoCommand(a, &r), newConcludeCommand(a, &r), newDeleteCommand(a, &r), newSchemaCommand(a),
+		newExampleCommand(a),
 	)
 	r.AddFlags(cmd.PersistentFlags())
 	return cmd

@@ -106,6 +106,11 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	if q := r.Promise; q != nil {
 		lines = append(lines, "guardrails: "+q.Text)
 	}
+	if q := r.Privacy; q != nil {
+		lines = append(lines, fmt.Sprintf("privacy: epsilon %s spent of %s, delta %s; %d of %d releases, %d waiting; "+
+			"%d decisions of a unit count, %d exposures beyond", numberOf(q.Spent), number(q.Epsilon), number(q.Delta),
+			q.Released, q.Rounds, q.Waiting, q.UnitContribution, q.Excess))
+	}
 	if q := r.Regret; q != nil && q.BestSingle.Value != nil {
 		lines = append(lines, fmt.Sprintf("best single arm %s %s, mixture %s, regret a unit %s over %d units",
 			q.BestSingle.Arm,

@@ -35,10 +35,14 @@ If the spread is unknown, the weights are ordered by size.
 --diff OTHER shows the differences from another model: the settings, and the weights that changed
 most.
 
+For a private model it shows the privacy statement instead of options and history, which such a
+model does not have.
+
 With --json the output is one object: measure, algorithm, labels, dim, intercept, threshold,
 options, data, training, warnings, and weights, a list of {feature, index, weight, influence}.
 With --diff it has settings, a list of {name, a, b}, changed_weights, their number, and weights, a
-list of {feature, a, b, change}. For a model of several classes or labels it has task and labels,
+list of {feature, a, b, change}. A private model has privacy instead of measure, options, data and
+training. For a model of several classes or labels it has task and labels,
 and instead of intercept, threshold and weights it has models, a list of {label, intercept,
 threshold, weights}.`
 
@@ -93,12 +97,24 @@ func (o *inspectOptions) Run(_ context.Context, a *app, args []string) error {
 		if !ok || !both {
 			return noregret.Errorf(noregret.Usage, "--diff", "for models of two classes only")
 		}
+		if m.Privacy != nil || b.Privacy != nil {
+			return noregret.Errorf(noregret.Usage, "--diff", "not for private models, which have no options and no "+
+				"history")
+		}
 		return o.writeDiff(a.stdout, m, b, path)
 	}
 	if !ok {
 		return o.showMulti(a.stdout, c.(*classify.MultiModel), path)
 	}
 	weights := topWeights(m, o.top)
+	if m.Privacy != nil {
+		if !o.json {
+			return inspectPrivate(a.stdout, m, path, weights)
+		}
+		return writeOrdered(a.stdout,
+			"algorithm", m.Algorithm, "labels", m.Labels, "dim", m.Dim(), "intercept", m.Intercept, "threshold",
+			m.Threshold, "privacy", m.Privacy, "warnings", m.Warnings, "weights", weights)
+	}
 	if !o.json {
 		return writeInspection(a.stdout, m, path, weights)
 	}

@@ -36,7 +36,11 @@ func newLearnersCommand(a *app) *cobra.Command {
 		Long: `List the learners of "noregret play": the order of the regret that their theorem
 guarantees, what they must know before they begin, and the time of a round. With --json the output
 is a list of {name, kind, games, bound, knows, cost, options, source}. games are the games that
-the learner can play; kind is convex, experts or bandit.`,
+the learner can play; kind is convex, experts or bandit. "restarted-" before the name of a convex
+learner or of one of experts is its restarted form, with the options every and variation.
+
+Package experts has two more players, which no game of "noregret play" fits: Specialists must be
+told which experts are awake, and Mixture has whole learners for experts.`,
 		Example: `  noregret learners
   noregret learners --json`,
 		Args: cobra.NoArgs,

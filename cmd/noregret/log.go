@@ -43,6 +43,9 @@ func (s *source) AddFlags(f *pflag.FlagSet) {
 // live reports whether to ask the service.
 func (s *source) live() bool { return s.url != "" }
 
+// privateNames returns the names of the experiments that are or were private.
+func (s *source) privateNames() ([]string, error) { return server.PrivateNames(s.data) }
+
 // open opens the log of the data directory, which must exist, and closes it after use.
 func (s *source) open(use func(log eventlog.Log) error) error {
 	dir := server.LogDir(s.data)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,6 +21,7 @@ type exportOptions struct {
 	from       uint64
 	experiment string
 	output     string
+	snapshot   string
 }
 
 // newExportCommand makes "noregret log export".
@@ -29,7 +31,11 @@ func newExportCommand(a *app) *cobra.Command {
 		Short: "Write the log as JSON lines",
 		Long: `Write the log as JSON lines, for off-policy evaluation and for replay elsewhere: position, kind,
 time and payload, as docs/formats/events.md describes. With --server the log is that of a running
-service.`,
+service.
+
+The service drops events after its retention time. Then the export begins later, and to import it
+takes the snapshot of the state that covers the events before: --snapshot writes it, if there is
+one, before the events.`,
 		Example: `  noregret log export --data data --output events.jsonl
   noregret log export --server http://127.0.0.1:8430 --experiment ranking`,
 		Args: noArgs,
@@ -41,11 +47,18 @@ func (o *exportOptions) AddFlags(f *pflag.FlagSet) {
 	o.source.AddFlags(f)
 	f.Uint64Var(&o.from, "from", o.from, "position to begin with, 0 for the first one kept")
 	f.StringVar(&o.experiment, "experiment", o.experiment, "only this experiment's events")
+	f.StringVar(&o.snapshot, "snapshot", "", "file for the snapshot that covers the events that are gone, if any")
 	f.StringVarP(&o.output, "output", "o", o.output, "file to write, - for standard output")
 }
 
 // Validate implements options.
-func (o *exportOptions) Validate() error { return nil }
+func (o *exportOptions) Validate() error {
+	if o.snapshot != "" && (o.from != 0 || o.experiment != "") {
+		return noregret.Errorf(noregret.Usage, "--snapshot",
+			"only with a whole export: without --from and --experiment")
+	}
+	return nil
+}
 
 // Run implements options.
 func (o *exportOptions) Run(ctx context.Context, a *app, _ []string) error {
@@ -62,7 +75,18 @@ func (o *exportOptions) write(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		body, err := c.Export(ctx, o.from, o.experiment)
+		from := o.from
+		if o.snapshot != "" {
+			// The events after the snapshot are kept while it is the oldest one.
+			state, err := c.Snapshot(ctx)
+			if err != nil {
+				return err
+			}
+			if from, err = o.writeSnapshot(state); err != nil {
+				return err
+			}
+		}
+		body, err := c.Export(ctx, from, o.experiment)
 		if err != nil {
 			return err
 		}
@@ -74,8 +98,28 @@ func (o *exportOptions) write(ctx context.Context, w io.Writer) error {
 		if from == 0 {
 			from = log.Stats().First
 		}
+		private, err := o.privateNames()
+		if err != nil {
+			return err
+		}
+		if o.snapshot != "" {
+			if len(private) > 0 {
+				return noregret.BadInputf("--snapshot", "the state has raw feedback of private experiments, such as "+
+					"%s: copy the data directory instead, and keep it secret", private[0])
+			}
+			saved, err := log.OldestSnapshot(ctx)
+			if err != nil {
+				return err
+			}
+			if _, err := o.writeSnapshot(saved.State); err != nil {
+				return err
+			}
+		}
 		n, err := eventlog.Export(w, func(yield func(eventlog.Record, error) bool) {
 			for r, err := range log.Read(ctx, from) {
+				r.Payload = experiment.Redact(r.Kind, r.Payload, func(name string) bool {
+					return slices.Contains(private, name)
+				})
 				if (err != nil || name == "" || experiment.Concerns(r.Payload) == name) && !yield(r, err) {
 					return
 				}
@@ -87,4 +131,17 @@ func (o *exportOptions) write(ctx context.Context, w io.Writer) error {
 		}
 		return err
 	})
+}
+
+// writeSnapshot writes the file of the snapshot unless the log has all events, and returns the
+// position of the first event that an import needs, 0 for the first one of the log.
+func (o *exportOptions) writeSnapshot(state []byte) (from uint64, err error) {
+	if len(state) == 0 {
+		return 0, nil
+	}
+	s := experiment.NewState()
+	if err := s.UnmarshalBinary(state); err != nil {
+		return 0, err
+	}
+	return s.Position() + 1, atomicfile.WritePrivate(o.snapshot, state)
 }

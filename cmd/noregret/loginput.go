@@ -15,6 +15,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit/offpolicy"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // The formats of logged decisions.
@@ -31,9 +32,11 @@ type logFlags struct {
 	format                         string
 	experiment, metric, definition string
 	arms                           int
+	rewards                        []float64
+	flags                          *pflag.FlagSet
 }
 
-func newLogFlags() *logFlags { return &logFlags{format: formatAuto} }
+func newLogFlags() *logFlags { return &logFlags{format: formatAuto, rewards: []float64{0, 1}} }
 
 // logHelp is the part about LOG in the manual of a command.
 const logHelp = `LOG is a file of decisions, or - for standard input, uncompressed or compressed by gzip or zstd.
@@ -53,6 +56,9 @@ which takes one more pass, unless --arms gives it. Standard input and pipes are 
 
 // addFlags declares the flags.
 func (l *logFlags) addFlags(f *pflag.FlagSet) {
+	l.flags = f
+	f.Float64SliceVar(&l.rewards, "rewards", l.rewards,
+		"lowest and highest reward; an export has its own range if the definition has one")
 	f.Var(newChoice(&l.format, formatAuto, formatCSV, formatJSONL, formatDSJSON, formatExport), "format",
 		"format of the log; auto finds it by the first line")
 	f.IntVar(&l.arms, "arms", l.arms, "number of arms; 0 reads it off the log")
@@ -67,7 +73,24 @@ func (l *logFlags) validate() error {
 	if l.arms < 0 || l.arms > 1<<24 {
 		return outOfRange("--arms", l.arms, "0 to 16777216")
 	}
+	return checkRewards(l.rewards)
+}
+
+// checkRewards checks the range of rewards.
+func checkRewards(r []float64) error {
+	if len(r) != 2 || !vec.IsFinite(r[0]) || !vec.IsFinite(r[1]) || !(r[0] < r[1]) || !vec.IsFinite(r[1]-r[0]) {
+		return noregret.Errorf(noregret.Usage, "--rewards", "%v: want two numbers, the lower one first", r)
+	}
 	return nil
+}
+
+// rangeOf returns the lowest and the highest reward of a log: its own range, unless --rewards gives
+// another one.
+func (l *logFlags) rangeOf(facts *logFacts) (low, high float64) {
+	if facts.ranged && !l.flags.Changed("rewards") {
+		return facts.low, facts.high
+	}
+	return l.rewards[0], l.rewards[1]
 }
 
 // logFacts are the facts about a log after a pass through it.

@@ -23,6 +23,8 @@ type playOptions struct {
 	plots        []string
 	summary      bool
 	json         bool
+	dynamic      bool
+	lengths      []int
 	bandit       banditFlags
 
 	specs int // the number of learners, with those of sweeps; set by Validate
@@ -49,14 +51,27 @@ seed.
 A learner's option may be a range, FROM..TO:N: the learner plays with each of N values in
 geometric progression, including both ends. So ogd-fixed:eta=0.01..1:5 is five learners.
 
+"restarted-" before a learner's name makes it anew in batches of rounds, as in
+restarted-adagrad:every=100. Without "every" the batches follow from the horizon and the variation
+of the losses.
+
 With several --runs, a second table shows for each learner the means over the runs with their
 standard errors, and the largest ratio of regret to bound in a run. --summary prints only that
 table.
 
+With --dynamic a further table compares each learner with the sequence of the losses' own
+minimizers: its dynamic regret, the variation of the losses (the sum of the largest changes from
+round to round, on the set and on the hull of the minimizers), the learner's bound for a variation
+that large, if it has one, and the interval of rounds with the largest regret. "~" marks a variation
+that was estimated and may be larger. --lengths names the lengths of the intervals; without it they
+are the geometric covering intervals [i·2^j, (i+1)·2^j − 1]. The losses must have minima.
+"floor" is a dynamic regret that the expectation of no learner is below, in games that state one.
+
 With --json the output is a list of {learner, game, rounds, seed, learner_loss,
 comparator_loss, regret, bound}, and more keys; bound is null where the theory gives none. With
 --summary it is a list of {learner, game, rounds, runs, mean_regret, regret_error, mean_bound,
-worst_ratio}, and more keys.
+worst_ratio}, and more keys. With --dynamic every entry has a key dynamic with {regret,
+comparator_loss, gap, variation, hull_variation, variation_exact, path, bound, floor, intervals}.
 
 ` + banditLong
 
@@ -78,6 +93,9 @@ func newPlayCommand(a *app) *cobra.Command {
 
   # Online least squares on a data file
   noregret play --learner vaw:lambda=0.1 --game regression --rounds 4000 abalone.csv
+
+  # A target that jumps: the regret against the best sequence of points
+  noregret play --learner ogd-strong,restarted-ogd,ader --game target --rounds 5000 --dynamic
 
   # Bandit algorithms: the mean pseudo-regret of 100 runs, beside bound and lower bound
   noregret play --learner ucb,kl-ucb,thompson,tsallis-inf --game bernoulli --means 0.1,0.5,0.9 \
@@ -104,6 +122,8 @@ func (o *playOptions) AddFlags(f *pflag.FlagSet) {
 		"may be given more than once")
 	f.BoolVar(&o.summary, "summary", o.summary, "print the means over the runs of each learner only")
 	f.BoolVar(&o.json, "json", o.json, "print a JSON list")
+	f.BoolVar(&o.dynamic, "dynamic", o.dynamic, "measure the dynamic regret, the variation and the interval regret")
+	f.IntSliceVar(&o.lengths, "lengths", o.lengths, "lengths of the intervals for --dynamic")
 	o.bandit.addFlags(f)
 }
 
@@ -124,7 +144,16 @@ func (o *playOptions) Validate() error {
 		specs += len(sweep)
 	}
 	o.specs = specs
-	return o.bandit.validate(o.game)
+	if len(o.lengths) > 0 && !o.dynamic {
+		return noregret.Errorf(noregret.Usage, "--lengths", "%v without --dynamic: want both", o.lengths)
+	}
+	if err := o.bandit.validate(o.game); err != nil {
+		return err
+	}
+	if o.dynamic && o.bandit.game {
+		return noregret.Errorf(noregret.Usage, "--dynamic", "%s is a game of bandits: want a game of points", o.game)
+	}
+	return nil
 }
 
 // Run implements options.
@@ -138,6 +167,9 @@ func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	opt := play.Options{
 		Learners: o.learners, Game: o.game, Rounds: o.rounds, Seed: o.seed, Runs: o.runs, Dim: o.dim, Checkpoints: 60,
 		Workers: o.data.workers,
+	}
+	if o.dynamic {
+		opt.Dynamic = &regret.DynamicOptions{Lengths: o.lengths}
 	}
 	if len(inputs) > 0 {
 		spec, err := play.ParseSpec("--game", o.game)
@@ -184,6 +216,11 @@ func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 			err = errors.Join(err, noregret.Errorf(noregret.Diverged, r.Learner,
 				"regret %v in %s with seed %d is above the bound %v: this is a mistake in noregret", r.Regret,
 				r.Game, r.Seed, r.Bound))
+		}
+		if d := r.Dynamic; d != nil && !r.Noisy && !d.Holds() {
+			err = errors.Join(err, noregret.Errorf(noregret.Diverged, r.Learner,
+				"dynamic regret %v in %s with seed %d is above the bound %v: this is a mistake in noregret", d.Regret,
+				r.Game, r.Seed, d.Bound))
 		}
 	}
 	return err

@@ -12,5 +12,11 @@ func TestPlayRefuses(t *testing.T) {
 		refusal{"play --learner eg:eta=1..2 --game experts", `learner: "eg:eta=1..2": want a range`},
 		refusal{"play --learner eg --game experts --rounds 0", "rounds: 0: want at least 1"},
 		refusal{"play --learner eg --game experts --runs 0 --summary", "runs: 0: want at least 1"},
+		refusal{"play --learner eg --game experts --lengths 5", "--lengths: [5] without --dynamic: want both"},
+		refusal{
+			"play --learner eg --game experts --dynamic --lengths 0",
+			"eg in experts: lengths[0]: 0: want a length from 1 to",
+		},
+		refusal{"play --learner ucb --game bernoulli --dynamic", "--dynamic: bernoulli is a game of bandits"},
 	)
 }

@@ -26,15 +26,16 @@ type banditFlags struct {
 
 // banditLong is the part about bandits in the manual of "noregret play".
 const banditLong = `Bandit algorithms see only the loss of the arm that they pull. They play the games bernoulli and
-gaussian (--means, --sd), switching (an adversary), losses (DATA is a CSV file with a header, one
-column for each arm and one row for each round) and replay (DATA is a log of decisions as "noregret
-evaluate-policy" reads it: each run goes through it in an order of its own, and rows of another arm
-than the one drawn are passed over). --runs R plays R independent runs, on all cores, with the same
-result for any number of them. The regret is the mean over the runs of the pseudo-regret, the sum
-over the arms of pulls times gap, where the gap is the mean loss above the lowest; in games without
-means it is the mean of the realized regret, the loss beyond that of the best arm in hindsight. The
-bound is the theorem's for the expected regret, and "lower" is the bound of Lai and Robbins, which
-no good algorithm stays below as T grows. In the game replay the means are those of the log.
+gaussian (--means, --sd), switching and shifting (adversaries), losses (DATA is a CSV file with
+a header, one column for each arm and one row for each round) and replay (DATA is a log of
+decisions as "noregret evaluate-policy" reads it: each run goes through it in an order of its
+own, and rows of another arm than the one drawn are passed over). --runs R plays R independent
+runs, on all cores, with the same result for any number of them. The regret is the mean over the
+runs of the pseudo-regret, the sum over the arms of pulls times gap, where the gap is the mean
+loss above the lowest; in games without means it is the mean of the realized regret, the loss
+beyond that of the best arm in hindsight. The bound is the theorem's for the expected regret,
+and "lower" is the bound of Lai and Robbins, which no good algorithm stays below as T grows. In
+the game replay the means are those of the log.
 
 For bandit games the list of --json has the same keys, and regret_error, realized_regret,
 realized_regret_error, lower_bound, means, runs, mean_rounds and pulls. learner_loss and

@@ -26,6 +26,7 @@ type playResult struct {
 	Holds          bool        `json:"holds"`
 	Comparator     []float64   `json:"comparator,omitempty"`
 	Curve          []playPoint `json:"curve"`
+	Dynamic        *playMoving `json:"dynamic,omitempty"`
 }
 
 type playPoint struct {
@@ -57,6 +58,8 @@ type playSummary struct {
 	WorstSeed   *uint64 `json:"worst_seed"`
 	Floor       number  `json:"floor"`
 	Holds       bool    `json:"holds"`
+
+	Dynamic *playMovingSummary `json:"dynamic,omitempty"`
 }
 
 func playJSON(results []play.Result) []playResult {
@@ -74,6 +77,7 @@ func playJSON(results []play.Result) []playResult {
 		for _, p := range r.Curve {
 			e.Curve = append(e.Curve, playPoint{p.Round, number(p.Loss), number(p.Regret), number(p.Bound)})
 		}
+		e.Dynamic = movingJSON(r)
 		list = append(list, e)
 	}
 	return list
@@ -93,6 +97,7 @@ func summaryJSON(summaries []play.Summary) []playSummary {
 			MeanBound: number(s.Bound.Mean), BoundError: number(s.Bound.StandardError),
 			SharpBound: number(s.SharpBound.Mean), SharpError: number(s.SharpBound.StandardError),
 			WorstRatio: number(s.WorstRatio), WorstSeed: worst, Floor: number(s.Floor), Holds: s.Exceeded == 0,
+			Dynamic: movingSummaryJSON(s.Dynamic),
 		})
 	}
 	return list
@@ -105,12 +110,18 @@ func (a *app) writeResults(results []play.Result, onlySummary bool) error {
 	fmt.Fprintf(a.stdout, "%s, %s\n\n", first.Game, count(first.Rounds, "round", "rounds"))
 	summaries := play.Summarize(results)
 	if !onlySummary {
-		if err := a.writeRuns(results); err != nil || summaries[0].Runs == 1 {
+		if err := a.writeRuns(results); err != nil {
+			return err
+		}
+		if err := a.writeMovingRuns(results); err != nil || summaries[0].Runs == 1 {
 			return err
 		}
 		fmt.Fprintln(a.stdout)
 	}
-	return a.writeSummaries(summaries)
+	if err := a.writeSummaries(summaries); err != nil {
+		return err
+	}
+	return a.writeMovingSummaries(summaries)
 }
 
 // writeRuns prints a row for every certificate.

@@ -52,6 +52,8 @@ type app struct {
 
 	progressMode string // of --progress: auto, plain or quiet
 
+	private privateFiles
+
 	running bool // a command's own code has begun; earlier errors are usage errors
 }
 
@@ -66,7 +68,7 @@ func (a *app) progressOf(unit string) (*progress.Reporter, error) {
 // run runs the command with args (without the program's name) on the given streams and returns the
 // exit status. It neither reads nor changes global state.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, private: newPrivateFiles()}
 	return a.execute(ctx, newRootCommand(a), args)
 }
 
@@ -133,6 +135,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newEvaluatePolicyCommand(a),
 		newDoctorCommand(a),
 		newPlanCommand(a),
+		newPrivacyCommand(a),
 		newSimulateCommand(a),
 		newLearnersCommand(a),
 		newGamesCommand(a),

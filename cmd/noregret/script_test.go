@@ -14,6 +14,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(cleaned{m}, map[string]func(){
 		"noregret": func() { os.Exit(mainStatus()) },
+		mortal:     func() { os.Exit(mortalStatus()) },
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -57,7 +58,10 @@ func newServeCommand(a *app) *cobra.Command {
   noregret serve --data data
 
   # For others: with access tokens and TLS
-  noregret serve --listen :8430 --tokens tokens.yaml --tls-cert cert.pem --tls-key key.pem`,
+  noregret serve --listen :8430 --tokens tokens.yaml --tls-cert cert.pem --tls-key key.pem
+
+  # For the pages of a shop, which decide in the browser (docs/service.md#pages-of-other-sites)
+  noregret serve --tokens tokens.yaml --cors-origin https://shop.example`,
 		Args: noArgs,
 	}, o)
 }
@@ -67,19 +71,41 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Data, "data", o.Data, "directory of the log and the keys; created if it does not exist")
 	f.StringVar(&o.listen, "listen", o.listen, "address, HOST:PORT; port 0 takes a free one")
 	f.StringVar(&o.Tokens, "tokens", "", "file of access tokens; read again when it changes")
-	f.StringVar(&o.cert, "tls-cert", "", "certificate chain, PEM")
+	f.BoolVar(&o.NewKeys, "new-keys", false,
+		"make keys for a log that has lost them; feedback for earlier decisions is refused")
+	f.StringVar(&o.cert, "tls-cert", "", "certificate chain, PEM; read again when it changes")
 	f.StringVar(&o.key, "tls-key", "", "private key, PEM")
 	f.Float64Var(&o.Rate, "rate", o.Rate, "requests per second for each token or address, 0 for no limit")
 	f.IntVar(&o.Burst, "burst", o.Burst, "largest burst of requests, 0 for the rate")
 	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "largest body of a request, in bytes")
 	f.IntVar(&o.MaxItems, "max-items", o.MaxItems, "most units or items of a request")
 	f.IntVar(&o.MaxStreams, "max-streams", o.MaxStreams,
-		"most concurrent long polls; the same limit holds for exports and for dashboards")
+		"most concurrent long polls; the same limit holds for dashboards")
+	f.IntVar(&o.MaxExports, "max-exports", o.MaxExports, "most concurrent exports of the log and of snapshots")
+	f.IntVar(&o.MaxReads, "max-reads", o.MaxReads, "most reports and explanations computed at once")
 	f.DurationVar(&o.RequestTime, "request-time", o.RequestTime,
 		"how long a request may take, except long polls and streams")
 	f.DurationVar(&o.Retain, "retain", o.Retain,
 		"how long events are kept once a snapshot covers them, negative for ever")
 	f.Uint64Var(&o.SnapshotEvery, "snapshot-every", o.SnapshotEvery, "events between snapshots; 0 is the default")
+	f.IntVar(&o.MaxConnections, "max-connections", o.MaxConnections,
+		"most open connections; the default leaves 128 file descriptors to the log")
+	f.IntVar(&o.MaxConnectionsPerAddress, "max-connections-per-address", o.MaxConnectionsPerAddress,
+		"most open connections of one address that is not a trusted proxy")
+	f.StringSliceVar(&o.TrustedProxies, "trusted-proxies", nil,
+		"addresses or networks of proxies whose X-Forwarded-For names the client")
+	f.StringArrayVar(&o.CORSOrigins, "cors-origin", nil,
+		"origin whose pages may decide, such as https://shop.example; repeat it for more")
+	f.BoolVar(&o.CORSFeedback, "cors-feedback", false,
+		"these pages may also send exposures and feedback")
+	f.Int64Var(&o.OpenMemory, "open-memory", o.OpenMemory,
+		"memory for units that wait for feedback, in bytes; the default is an eighth of the memory")
+	f.Int64Var(&o.OpenDisk, "open-disk", o.OpenDisk,
+		"bytes of a file for units beyond the memory; the default is 16 times it, 0 is none")
+	f.DurationVar(&o.LogRetry, "log-retry", o.LogRetry,
+		"how long a failed log is tried again before /livez fails")
+	f.Int64Var(&o.SnapshotBytes, "snapshot-bytes", o.SnapshotBytes,
+		"bytes of events between snapshots, which bound the time of a recovery")
 	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")
 	f.Var(newChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "lowest level that is logged")
 	f.Var(newChoice(&o.logFormat, "text", "json"), "log-format", "form of the logs")
@@ -106,6 +132,9 @@ func (o *serveOptions) config() server.Config {
 	c := o.Config
 	if c.Retain < 0 {
 		c.Retain, c.RetainAll = 0, true
+	}
+	if o.key != "" {
+		c.Secrets = append(c.Secrets, o.key)
 	}
 	if c.SnapshotEvery == 0 {
 		c.SnapshotEvery = server.DefaultConfig(c.Data).SnapshotEvery
@@ -143,34 +172,24 @@ func (o *serveOptions) Run(ctx context.Context, a *app, _ []string) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	s, err := server.New(o.config())
-	if err != nil {
-		return err
-	}
-	l, err := s.Listen(o.listen)
-	if err != nil {
-		_ = s.Close()
-		return err
-	}
-	if _, err := fmt.Fprintf(a.stdout, "listening on %s://%s\n", scheme, l.Addr()); err != nil {
-		_ = l.Close()
-		_ = s.Close()
-		return err
-	}
 	done := make(chan struct{})
 	defer close(done)
-	go func() {
-		for {
-			select {
-			case <-hangups:
-				_ = s.ReloadTokens() // which logs the result
-				logger.Info("SIGHUP: looked for new access tokens")
-			case <-done:
-				return
+	ready := func(s *server.Server, address net.Addr) error {
+		go func() {
+			for {
+				select {
+				case <-hangups:
+					_ = s.ReloadTokens() // which logs the result
+					logger.Info("SIGHUP: looked for new access tokens")
+				case <-done:
+					return
+				}
 			}
-		}
-	}()
-	return s.Serve(ctx, l, certificate, o.drain)
+		}()
+		_, err := fmt.Fprintf(a.stdout, "listening on %s://%s\n", scheme, address)
+		return err
+	}
+	return server.Run(ctx, o.config(), o.listen, certificate, o.drain, ready)
 }
 
 // certificate reads the certificate for TLS, and returns the scheme of the address.
@@ -178,10 +197,10 @@ func (o *serveOptions) certificate() (*tls.Certificate, string, error) {
 	if o.cert == "" && o.key == "" {
 		return nil, "http", nil
 	}
-	c, err := tls.LoadX509KeyPair(o.cert, o.key)
+	c, err := server.OpenCertificates(o.cert, o.key, o.Logger)
 	if err != nil {
-		return nil, "", noregret.BadInputf("--tls-cert",
-			"the certificate and its key cannot be used: %w", err)
+		return nil, "", noregret.BadInputf("--tls-cert", "%w", err)
 	}
-	return &c, "https", nil
+	o.GetCertificate = c.Get
+	return c.Present(), "https", nil
 }

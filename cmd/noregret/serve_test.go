@@ -21,6 +21,8 @@ func TestServeRefuses(t *testing.T) {
 		refusal{"serve --retain 0s", "retain: 0s: want a length of time above 0"},
 		refusal{"serve --data=", "data: \"\": want a directory"},
 		refusal{"serve --log-level loud", "invalid argument \"loud\""},
+		refusal{"serve --cors-origin *", "origins: \"*\": want an exact origin"},
+		refusal{"serve --cors-feedback", "cors feedback: true: want an origin, too"},
 		refusal{"serve now", "serve takes no arguments, got \"now\""},
 	)
 }

@@ -48,8 +48,7 @@ the share of runs in which the deployed mixture violates a guardrail; soft guard
 at a price.
 
 Scenarios:
-%s  NAME.json  metrics and arms of your own (docs/formats/simulate.md)
-
+%s
 If no mixture can hold the guardrails, the command reports this and the least possible violation.
 
 The scenarios ranking and hillstrom read their data from --data DIR. Without it, or if files are
@@ -57,6 +56,8 @@ missing, they generate data of the same shape from the seed; the command prints 
 used. Ranking also prints the table of solutions. Hillstrom prints the replay of the randomized
 test: the learned mixture beside each single arm, evaluated on held-out customers, with 95 %%
 intervals.
+
+"noregret simulate drift" is another simulation, of restarts in a world that changes.
 
 With --hard the guardrails are hard limits instead of penalties; the algorithms default and
 default-floor can learn them. The objective then has no penalties, so a mixture that violates a
@@ -69,16 +70,16 @@ several algorithms it is a list of these.`
 // newSimulateCommand makes "noregret simulate".
 func newSimulateCommand(a *app) *cobra.Command {
 	o := &simulateOptions{algorithms: []string{"default"}, seed: 1, iterate: "deployed"}
-	var scenarios []string
-	docs := ""
+	var scenarios, docs []string
 	for _, s := range scenario.Scenarios() {
 		scenarios = append(scenarios, s.Name)
-		docs += fmt.Sprintf("  %-9s  %s\n", s.Name, s.Doc)
+		docs = append(docs, s.Doc)
 	}
-	return newCommand(a, &cobra.Command{
-		Use:       "simulate SCENARIO",
-		Short:     "Learn a mixture of parameters under guardrails, in a world whose truth is known",
-		Long:      fmt.Sprintf(simulateLong, docs),
+	cmd := newCommand(a, &cobra.Command{
+		Use:   "simulate SCENARIO",
+		Short: "Learn a mixture of parameters under guardrails, in a world whose truth is known",
+		Long: fmt.Sprintf(simulateLong, explained(append(slices.Clone(scenarios), "NAME.json"),
+			append(docs, "metrics and arms of your own (docs/formats/simulate.md)"))),
 		ValidArgs: scenarios,
 		Example: `  noregret simulate a
   noregret simulate b --runs 100 --noise 5 --rounds 100000 --plot b5.svg
@@ -100,6 +101,30 @@ func newSimulateCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}, o)
+	cmd.AddCommand(newSimulateDriftCommand(a), newSimulatePrivateCommand(a), newSimulatePrivateBanditCommand(a),
+		newSimulatePrivatePastoCommand(a))
+	return cmd
+}
+
+// explained lists names with their explanations, which are broken at 100 bytes.
+func explained(names, texts []string) string {
+	wide := 0
+	for _, name := range names {
+		wide = max(wide, len(name))
+	}
+	var b strings.Builder
+	for i, name := range names {
+		line := fmt.Sprintf("  %-*s ", wide, name)
+		for _, word := range strings.Fields(texts[i]) {
+			if len(line)+1+len(word) > 100 {
+				b.WriteString(line + "\n")
+				line = strings.Repeat(" ", wide+3)
+			}
+			line += " " + word
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
 }
 
 // AddFlags implements options.

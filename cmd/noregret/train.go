@@ -25,6 +25,7 @@ type trainOptions struct {
 	json      bool
 	stream    bool
 	saveEvery int64
+	private   privateFlags
 
 	opt      classify.Options // the options from the flags, without the measure
 	measures measureChoice
@@ -57,6 +58,13 @@ of the sgd-*. Name the positive label with --positive unless the labels are +1/-
 --save-every N writes the model after every N examples, once both classes have appeared. The
 command learns from the rows of a pipe as they arrive.
 
+--drift says how a stream that changes is kept up with, and the rows must then come in the order
+of time: restart:interval=N restarts the step sizes every N rows (with mode=full the learner),
+discount:window=N discounts the past, detector:NAME restarts when the change detector adwin,
+kswin, page-hinkley or cusum:mean=M finds that mistakes have become more frequent, and adaptive
+mixes learners of many intervals. "noregret evaluate --prequential" compares them;
+docs/prequential.md explains them.
+
 Data with more than two labels: a measure of all classes (macro_f1, macro_recall, accuracy, and
 min, hmean, qmean and gmean without --positive) trains one linear model per class, and the largest
 score decides. With --multilabel the label of a row is a list such as 1,3 (in svmlight "1,3
@@ -64,18 +72,39 @@ score decides. With --multilabel the label of a row is a list such as 1,3 (in sv
 "noregret measures" list the algorithms and measures for both. --folds, --threshold,
 --prior-positives, --all-epochs and --stream are for two classes only.
 
+--private trains a linear model of two classes with differential privacy: whoever sees all models
+of the run, and knows all records but one, learns little about that one. It makes one pass, one
+record at a time (--batch for more), by private online Frank-Wolfe for the loss of --loss, on the
+ball of --norm and --radius (default 10 over the feature bound, for squared loss 2 over it). The
+budget is --epsilon and --delta for all models together; the number of records is public, and
+--horizon its largest value. All constants are stated before the data are seen: the two labels
+(--labels; another label makes a null record), the features (--dim, --bits or --columns), and the
+bounds to which records and gradients are clipped (--feature-bound, --clip). Flags that would let
+the data choose are refused with the reason. Nothing is standardised: scale features by public
+constants, or state ranges in --columns. Records should come in random order.
+
+The cost is reserved in the ledger (--ledger, --account) before the first record, and a second run
+on the same people adds to it. A new account has the budget of the run, unless --account-epsilon
+gives it more. A run that is killed, or ends with fewer records than --horizon, goes on with
+--resume, the same flags and the same records first, at no further cost. Until its end the
+directory --state holds secrets. "noregret privacy plan" compares mechanisms; docs/privacy.md
+explains the claim. Loss and class counts of the data are not printed: they are not private. An
+error about a line is for you, who have the data; do not publish it.
+
 With --json the output is one object: algorithm, measure, value (the measure on held-out
 data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,
 positives, positive_label, train and holdout (the class sizes), passes, folds, digest, model,
 warnings. For several classes or labels it is task, algorithm, measure, value, candidate, features,
 rows, train_rows, holdout_rows, labels (a list of {label, train, holdout, intercept, threshold,
-nonzero_weights}), passes, digest, model, warnings.`
+nonzero_weights}), passes, digest, model, warnings. For --private it is model, algorithm, records,
+horizon, complete, unread_records, labels, features, intercept, ledger, account_epsilon_spent,
+account_epsilon_remaining, state, privacy (as in the model file), warnings.`
 
 // newTrainCommand makes "noregret train".
 func newTrainCommand(a *app) *cobra.Command {
-	o := &trainOptions{data: newDataFlags(), fit: newTrainFlags()}
+	o := &trainOptions{data: newDataFlags(), fit: newTrainFlags(), private: newPrivateFlags()}
 	cmd := newCommand(a, &cobra.Command{
-		Use:   "train --measure M --model FILE DATA...",
+		Use:   "train --measure M --model FILE DATA... | train --private ... --model FILE DATA...",
 		Short: "Train a classifier for F1, G-mean, Q-mean and their like",
 		Long:  trainLong,
 		Example: `  # For F1, from svmlight text
@@ -90,14 +119,23 @@ func newTrainCommand(a *app) *cobra.Command {
 
   # From a pipe without end, hashed into 2^20 features, saved every 100,000 rows
   tail -f log.svm | noregret train --stream --measure f1 --bits 20 --positive 1 \
-    --save-every 100000 --model live.json -`,
-		Args: wantData,
+    --save-every 100000 --model live.json -
+
+  # A stream that changes: restart the step sizes when mistakes become more frequent
+  tail -f log.svm | noregret train --stream --drift detector:adwin --measure gmean \
+    --positive 1 --save-every 10000 --model live.json -
+
+  # With differential privacy: epsilon 1 and delta 1e-6 for one pass over at most 50,000 records
+  noregret train --private --epsilon 1 --delta 1e-6 --horizon 50000 --labels no,yes \
+    --columns age=0:100,income=0:200000 --label churned --model private.json customers.csv`,
+		Args:    wantData,
+		PreRunE: o.requireMeasure,
 	}, o)
 	o.data.register(cmd)
 	o.data.registerPositive(cmd)
 	o.data.registerMultilabel(cmd)
 	o.data.registerCache(cmd)
-	require(cmd, "measure", "model")
+	require(cmd, "model")
 	return cmd
 }
 
@@ -109,7 +147,8 @@ func (o *trainOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
 	f.BoolVar(&o.stream, "stream", o.stream, "train in one pass directly from the reader, without storing data")
 	f.Int64Var(&o.saveEvery, "save-every", o.saveEvery,
-		"with --stream: write the model after every N examples, 0 for at the end only")
+		"with --stream or --private: write the model after every N examples, 0 for at the end only")
+	o.private.addTo(f)
 }
 
 // require marks flags as required.
@@ -123,8 +162,18 @@ func require(cmd *cobra.Command, flags ...string) {
 
 // Validate implements options.
 func (o *trainOptions) Validate() (err error) {
+	if err := o.private.check(); err != nil {
+		return err
+	}
 	if o.opt, err = o.fit.options(); err != nil {
 		return err
+	}
+	if o.private.on {
+		return nil
+	}
+	if o.opt.Drift.Kind != classify.DriftNone && !o.stream {
+		return noregret.Errorf(noregret.Usage, "--drift",
+			"needs --stream: training on data that are kept shuffles them, so that nothing is recent")
 	}
 	o.measures, err = chooseMeasures("--measure", []string{o.fit.measure}, o.data)
 	if err != nil || !o.stream {
@@ -142,6 +191,12 @@ func (o *trainOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	if o.valid == stdName && slices.Contains(inputs, stdName) {
 		return noregret.Errorf(noregret.Usage, "--valid",
 			"standard input is also among DATA, but it can be read only once")
+	}
+	if o.private.on {
+		if err := o.checkPrivateOutputs(inputs); err != nil {
+			return err
+		}
+		return o.runPrivate(ctx, a, inputs)
 	}
 	outputs := []namedFile{{"--model", o.model}}
 	if o.data.cachePath != "" {

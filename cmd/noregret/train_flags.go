@@ -43,7 +43,7 @@ func registerSettings(s *pflag.FlagSet, opt *classify.Options, names ...string) 
 // error names the flag.
 func checkSettings(flags *pflag.FlagSet, opt *classify.Options) error {
 	for _, x := range classify.Settings() {
-		if flags.Lookup(x.Name) == nil {
+		if flags.Lookup(x.Name) == nil || x.Name == "drift" { // which has checked itself
 			continue
 		}
 		if v, ok := x.InRange(opt); !ok {
@@ -73,11 +73,16 @@ func newTrainFlags() *trainFlags {
 
 // AddFlags declares the flags of a command that trains for one measure.
 func (f *trainFlags) AddFlags(s *pflag.FlagSet) {
+	f.addTo(s)
+}
+
+// addTo declares the flags with those of the settings of the given names, or of all.
+func (f *trainFlags) addTo(s *pflag.FlagSet, settings ...string) {
 	s.StringVar(&f.measure, "measure", f.measure, `measure to maximize (see "noregret measures")`)
 	s.StringVar(&f.algorithm, "algorithm", f.algorithm,
 		`algorithm (see "noregret algorithms"); auto is spade for concave measures, else stamp`)
 	s.StringVar(&f.reward, "reward", f.reward, "training reward: "+strings.Join(loss.RewardNames(), ", "))
-	registerSettings(s, &f.opt)
+	registerSettings(s, &f.opt, settings...)
 	f.flags = s
 }
 

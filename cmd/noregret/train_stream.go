@@ -28,7 +28,7 @@ func (o *trainOptions) runStream(ctx context.Context, a *app, inputs []string) (
 	opt := classify.StreamOptions{
 		Fit: o.twoOptions(), Positive: o.data.positive, SaveEvery: o.saveEvery,
 		Save:    func(m *classify.Model) error { return classify.SaveModel(o.model, m) },
-		Started: func(info dataset.Info) { o.streamDecisions(a, info) },
+		Started: func(info dataset.Info) { streamDecisions(a, o.data, info) },
 	}
 	if err := opt.Validate(); err != nil {
 		return withFlag(err)
@@ -53,9 +53,9 @@ func (o *trainOptions) runStream(ctx context.Context, a *app, inputs []string) (
 }
 
 // streamDecisions reports which defaults were chosen, after the first rows are read.
-func (o *trainOptions) streamDecisions(a *app, info dataset.Info) {
-	if o.data.positive == "" {
+func streamDecisions(a *app, data *dataFlags, info dataset.Info) {
+	if data.positive == "" {
 		a.note("the positive label is \"1\", as of +1/-1 and 1/0 (--positive says otherwise)")
 	}
-	a.readDecisions(o.data, info.Schema, "as a stream cannot look ahead")
+	a.readDecisions(data, info.Schema, "as a stream cannot look ahead")
 }

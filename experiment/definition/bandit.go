@@ -35,9 +35,6 @@ func checkBandit(d *Definition) error {
 	case d.Objective.Soft != 0:
 		return noregret.BadInputf("objective.soft", "%v: the policy %s improves a sum: want 0, or the policy pasto",
 			d.Objective.Soft, kind)
-	case d.Drift.Kind != "none":
-		return noregret.BadInputf("drift.kind", "%q: the policy %s forgets nothing: want none, or the policy pasto",
-			d.Drift.Kind, kind)
 	}
 	if kind != "kl-ucb" && kind != "tsallis-inf" {
 		return nil

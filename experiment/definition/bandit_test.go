@@ -33,7 +33,8 @@ func TestBandit(t *testing.T) {
 		for _, c := range []struct{ more, want string }{
 			{"guardrails: [{metric: m, min: 0}]", "guardrails: the policy " + kind + " holds no guardrails: want the " +
 				"policy pasto, which does"},
-			{"drift: {kind: window, rounds: 3}", "drift.kind: \"window\": the policy " + kind + " forgets nothing"},
+			{"drift: {kind: adaptive}", "drift.kind: \"adaptive\": the policy " + kind +
+				" forgets by restart, discount"},
 			{"changes: none", "changes: only the policy pasto"},
 			{"exploration: {share: 0.1}", "exploration: only the policy pasto"},
 		} {
@@ -46,7 +47,10 @@ func TestBandit(t *testing.T) {
 			{"objective: {goals: [{metric: m, weight: 2}, {metric: n}]}\n", "", "objective: none: the policy " + kind},
 			{"kind: " + kind, "kind: " + kind + ", split: {a: 1}", "policy.split: only the policy fixed"},
 			{"[{name: a, value: 1}, {name: b, value: 2}]", "{box: {p: {low: 0, high: 1}}}", "want pasto"},
-			{"kind: " + kind, "kind: best", `policy.kind: "best": want one of pasto, fixed, thompson, ucb, kl-ucb, tsallis-inf`},
+			{
+				"kind: " + kind, "kind: best",
+				`policy.kind: "best": want one of pasto, fixed, thompson, ucb, kl-ucb, tsallis-inf`,
+			},
 		} {
 			if _, err := Parse("d.yaml", []byte(strings.Replace(text, c.old, c.new, 1))); err == nil ||
 				!strings.Contains(err.Error(), c.want) {

@@ -51,13 +51,16 @@ type Definition struct {
 	Round Round `json:"round"`
 	// AttributionWindow is how long feedback counts after a decision.
 	AttributionWindow policy.Duration `json:"attribution_window"`
-	// Drift selects how old observations are discounted.
+	// Drift selects how the learner forgets what it has observed.
 	Drift Drift `json:"drift"`
 	// Changes is "detect" (an arm whose metrics are found to have changed is learned anew) or
 	// "none".
 	Changes string `json:"changes"`
 	// Exploration is the budget for learning, nil for the learner's own.
 	Exploration *Exploration `json:"exploration,omitempty"`
+	// Privacy makes the policy differentially private with respect to a unit's feedback, nil for no
+	// such promise.
+	Privacy *Privacy `json:"privacy,omitempty"`
 	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as
 	// long as the mixture allows).
 	Stickiness string `json:"stickiness"`
@@ -67,7 +70,8 @@ type Definition struct {
 	// Exposure is "reported" or "immediate": whether units count when their exposure is reported,
 	// or as soon as they are decided for.
 	Exposure string `json:"exposure"`
-	// OpenTokens is the maximum number of units that wait for feedback at once.
+	// OpenTokens is the maximum number of units that wait for feedback at once. The service's
+	// memory bounds it, too.
 	OpenTokens int64 `json:"open_tokens"`
 	// Plan has the expectations for package plan, nil for none. It does not affect the experiment.
 	Plan *Plan `json:"plan,omitempty"`
@@ -104,8 +108,8 @@ type Control struct {
 	Arm string `json:"arm"`
 	// Value is the arm's value if it is not one of the arms.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Share is its least share, in [0, 1), of the learned traffic; with drift and for a box it is
-	// fixed, and the policy divides the rest among the other arms. With a fixed policy, the share
+	// Share is its least share, in [0, 1), of the learned traffic; for a box it is fixed, and the
+	// policy divides the rest among the other arms. With a fixed policy, the share
 	// is part of the split instead.
 	Share float64 `json:"share,omitempty"`
 }
@@ -233,14 +237,22 @@ type Round struct {
 	MinUnits int64           `json:"min_units"`
 }
 
-// Drift selects how old observations are discounted.
+// Drift selects how the learner forgets what it has observed.
 type Drift struct {
-	// Kind is "none" (no scheduled discount; the learner still restarts an arm when it detects a
-	// change), "window" (the last Rounds rounds count) or "discount" (a round's weight falls by
-	// Rate each round).
+	// Kind is "none" (everything counts; the policy pasto still learns an arm anew when it finds a
+	// change of it), "restart" (the learner begins anew after every Rounds rounds, or after as many
+	// as suit Horizon and Variation), "discount" (a round's weight falls by Rate each round),
+	// "window" (the last Rounds rounds count), "detector" (a change detector decides) or "adaptive"
+	// (the discount that has predicted best).
 	Kind   string  `json:"kind"`
 	Rounds int64   `json:"rounds,omitempty"`
 	Rate   float64 `json:"rate,omitempty"`
+	// Horizon is the number of rounds and Variation the budget of the means' variation over them,
+	// as a part of the objective's range: of restart, in place of Rounds.
+	Horizon   int64   `json:"horizon,omitempty"`
+	Variation float64 `json:"variation,omitempty"`
+	// Detector is "cusum", "page-hinkley", "adwin" or "kswin".
+	Detector string `json:"detector,omitempty"`
 }
 
 // Exploration is the budget for learning: what part of the served mixture is chosen to learn.
@@ -293,7 +305,7 @@ func presets() Definition {
 		Changes:           "detect",
 		Stickiness:        "round",
 		Exposure:          "reported",
-		OpenTokens:        1_000_000,
+		OpenTokens:        maxOpenTokens,
 	}
 }
 

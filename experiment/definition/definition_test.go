@@ -138,7 +138,7 @@ func TestDefaults(t *testing.T) {
 			`"policy":{"kind":"pasto"},"exploration_floor":0,"traffic":1,"round":{"length":"1h0m0s","min_units":1},` +
 			`"attribution_window":"24h0m0s",` +
 			`"drift":{"kind":"none"},"changes":"detect","stickiness":"round","hold_back":0,"exposure":"reported",` +
-			`"open_tokens":1000000}`
+			`"open_tokens":100000000}`
 	if string(text) != want {
 		t.Errorf("got %s", text)
 	}

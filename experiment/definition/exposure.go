@@ -21,11 +21,11 @@ func (d *Definition) checkLearning() error {
 	plain, e := d.Plain(), d.Exploration
 	switch {
 	case d.Changes == "none" && !plain:
-		return noregret.BadInputf("changes", "only the policy pasto with drift none, and no box, looks for changes")
+		return noregret.BadInputf("changes", "only the policy pasto, and no box, looks for changes")
 	case e == nil:
 		return nil
 	case !plain:
-		return noregret.BadInputf("exploration", "only the policy pasto with drift none, and no box, has a budget")
+		return noregret.BadInputf("exploration", "only the policy pasto, and no box, has a budget")
 	case !(e.Share >= 0 && e.Share <= 1):
 		return noregret.BadInputf("exploration.share", "%v: want a share in [0, 1]", e.Share)
 	case !(e.Decay >= 0 && e.Decay <= 1e6):

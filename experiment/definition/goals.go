@@ -32,7 +32,7 @@ func (d *Definition) goals(hard bool) (*pasto.Goals, error) {
 func (d *Definition) RawGoals() (*pasto.Goals, error) {
 	ranged := func(m pasto.Metric) pasto.Metric {
 		of := d.Metric(m.Name)
-		if low, high := of.Counted(); of.Kind != "ratio" && (of.Range != nil || of.Cap != nil) {
+		if low, high := of.Counted(); d.Privacy == nil && of.Kind != "ratio" && (of.Range != nil || of.Cap != nil) {
 			m.Lower, m.Upper = low, high
 		}
 		return m
@@ -49,7 +49,7 @@ func (d *Definition) RawGoals() (*pasto.Goals, error) {
 		} else if of.Kind != "ratio" {
 			m.Threshold = limit
 		}
-		if g.Hard || !relative && limit != 0 {
+		if d.Privacy == nil && (g.Hard || !relative && limit != 0) {
 			m.Lower, m.Upper = d.span(g)
 		}
 		return m
@@ -131,11 +131,9 @@ func (g *Guardrail) Limit() (limit float64, up, relative bool, given int) {
 	return limit, up, relative, given
 }
 
-// Plain reports whether the default learner is used: the policy is learned, without drift, and the
-// arms are not points of a box.
-func (d *Definition) Plain() bool {
-	return d.Policy.Kind == "pasto" && d.Drift.Kind == "none" && d.Arms.Box == nil
-}
+// Plain reports whether the default learner is used: the policy is learned, and the arms are not
+// points of a box.
+func (d *Definition) Plain() bool { return d.Policy.Kind == "pasto" && d.Arms.Box == nil }
 
 // LearnsControl reports whether the control arm is an arm of the learner. Otherwise it has a fixed
 // share beside the learned mixture.

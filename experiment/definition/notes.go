@@ -3,7 +3,7 @@ package definition
 import "fmt"
 
 // Notes returns sentences about what is allowed in a definition but weakens what its guardrails can
-// say: metrics without a bound on one observation. It returns nil if there is nothing to note.
+// say: metrics without a bound on one observation. It returns nil if there are none.
 func Notes(d *Definition) (notes []string) {
 	for i := range d.Guardrails {
 		g := &d.Guardrails[i]
@@ -19,6 +19,11 @@ func Notes(d *Definition) (notes []string) {
 				"some"
 		}
 		notes = append(notes, text)
+	}
+	if n := d.Drift.Interval(); n > 0 && d.Drift.Rounds == 0 {
+		notes = append(notes, fmt.Sprintf("drift: the learner begins anew every %d rounds, which suits a variation "+
+			"of %v "+
+			"over %d rounds", n, d.Drift.Variation, d.Drift.Horizon))
 	}
 	return notes
 }

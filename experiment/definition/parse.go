@@ -69,6 +69,8 @@ func preset(v any) {
 		v.Penalty, v.Alpha, v.Action, v.Hard = 5, 0.05, "alert", true
 	case *Exploration:
 		v.Share, v.Decay, v.Optimism = 0.5, 5, 2
+	case *Privacy:
+		v.UnitContribution, v.Rounds = 1, 1000
 	case *Plan:
 		*v = planPresets()
 	case *Metric:
@@ -81,6 +83,7 @@ var required = []string{
 	"Definition.name", "Definition.arms", "Definition.metrics", "Arm.name", "Arm.value", "Metric.name",
 	"Goal.metric", "Guardrail.metric", "Feature.name", "Feature.kind", "Control.arm", "Objective.goals", "Side.low",
 	"Side.high", "Stage.share",
+	"Privacy.epsilon", "Privacy.delta",
 	"capForm.quantile", "capForm.of", "Plan.units_per_day", "Plan.expect", "Expectation.mean",
 }
 

@@ -31,6 +31,10 @@ var bases = []string{
 		`"objective":{"goals":[{"metric":"m"}]},"changes":"none","exploration":{"share":0.1,"decay":1,"optimism":3}}`,
 	`{"name":"w","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
 		`"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"window","rounds":5}}`,
+	`{"name":"r","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
+		`"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"restart","horizon":900,"variation":2}}`,
+	`{"name":"c","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
+		`"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"detector","detector":"adwin"}}`,
 	`{"name":"k","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m","range":[0,1]}],` +
 		`"objective":{"goals":[{"metric":"m"}]},"policy":{"kind":"kl-ucb"},"drift":{"kind":"none"}}`,
 	`{"name":"l","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m","range":[0,1]}],` +
@@ -40,13 +44,14 @@ var bases = []string{
 	`{"name":"q","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m","range":[0,1]}],` +
 		`"objective":{"goals":[{"metric":"m"}]},"policy":{"kind":"squarecb","gamma":2},"exposure":"reported",` +
 		`"context":[{"name":"age","kind":"number","range":[0,99],"optional":false}]}`,
+	private,
 }
 
 // replacements are the JSON values that the test gives to each field.
 var replacements = []string{
 	`null`, `true`, `false`, `""`, `" "`, `"x"`, `"é"`, `"a\u0000b"`, `"1h"`, `"-1h"`, `".s"`, `"1."`, `"1.s"`, `"0"`,
 	`"0s"`, `"+1h"`, `"1h30m"`, `"9000h"`, `"1e3s"`, `"1.5h"`, `"24h0m0s"`, `"µs"`,
-	`"unit"`, `"none"`, `"fixed"`, `"down"`, `"count"`, `"rollback"`, `"m"`,
+	`"unit"`, `"cusum"`, `"restart"`, `"none"`, `"fixed"`, `"down"`, `"count"`, `"rollback"`, `"m"`,
 	`0`, `1`, `-1`, `-0`, `0.5`, `1.0`, `1e3`, `1E2`, `100.00`, `1.5e1`, `0.1e1`, `1e6`, `1e15`, `1e16`, `1e300`,
 	`1e999`, `-1e999`, `1e-5`, `12345678901234567890`,
 	`[]`, `[1]`, `[0,1]`, `[1,0]`, `[1,1.0]`, `[null]`, `[1e999]`, `["a","a"]`, `[{}]`, `{}`, `{"x":1}`, `{"é":[1]}`,
@@ -59,7 +64,7 @@ var replacements = []string{
 // sum of a duration's parts.
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
-	`only a hard guardrail has it`, `hold: served: needs`, `cap: the quantile`,
+	`private experiment`, `only a hard guardrail has it`, `hold: served: needs`, `cap: the quantile`,
 	`^(changes|exploration): only the policy pasto`, `the policy (thompson|ucb|kl-ucb|tsallis-inf|lin-ucb|squarecb) `,
 	`^policy.(alpha|gamma): only`, `^context`, `max_share: no bound`,
 	`max_share.*: (it is the control arm|the arms may have|the points of a box)`,
@@ -71,7 +76,9 @@ var severalFields = regexp.MustCompile(strings.Join([]string{
 	`control.*: "[^"]*" is (not )?among the arms`, `want a share above 0`, `the control is the only arm`,
 	`no control arm`, `relative to the control arm`, `needs a control arm`,
 	`policy.split`, `a fixed policy`, `learned with drift none`,
-	`a window has a number of rounds`, `a discount has a rate`, `needs drift none`, `needs objective.soft 0`,
+	`a window and a restart have a number of rounds`, `a discount has a rate`, `belong to a restart without`,
+	`want the rounds between two restarts`, `drift.(horizon|variation): .*want`, `only the kind detector has one`,
+	`drift.detector: "": want`, `needs objective.soft 0`,
 	`cannot choose points`, `the policy pasto needs one`, `is also the name of (arms|metrics)\[`, `duplicate goal`,
 	`is a ratio, which is not linear`, `can have a min or a max`,
 	`low < high`, `is not an arm`, `want 1 to 100000$`, `would have the name`, `repeats the value at \[`,

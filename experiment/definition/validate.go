@@ -26,8 +26,8 @@ func (d *Definition) Validate() error {
 			return err
 		}
 	}
-	if d.Objective == nil {
-		return nil
+	if err := checkPrivacy(d); err != nil || d.Objective == nil {
+		return err
 	}
 	for _, goals := range []func() (*pasto.Goals, error){d.Goals, d.PricedGoals, d.RawGoals} {
 		if _, err := goals(); err != nil {
@@ -60,7 +60,7 @@ func (d *Definition) checkHead() error {
 	case d.Traffic < 1 && d.Control == nil:
 		return noregret.BadInputf("traffic", "no control arm for the units that do not take part: want a control, or "+
 			"traffic 1")
-	case d.OpenTokens < 1 || d.OpenTokens > 100_000_000:
+	case d.OpenTokens < 1 || d.OpenTokens > maxOpenTokens:
 		return noregret.BadInputf("open_tokens", "%d: want 1 to 100000000", d.OpenTokens)
 	}
 	if err := oneOf("stickiness", d.Stickiness, "round", "unit"); err != nil {
@@ -68,6 +68,9 @@ func (d *Definition) checkHead() error {
 	}
 	return oneOf("exposure", d.Exposure, "reported", "immediate")
 }
+
+// maxOpenTokens is the largest OpenTokens, and the default.
+const maxOpenTokens = 100_000_000
 
 func oneOf(place, v string, allowed ...string) error {
 	if slices.Contains(allowed, v) {
@@ -405,9 +408,6 @@ func (d *Definition) checkGuardrails() error {
 		case g.Hard && d.Objective != nil && d.Objective.Soft > 0:
 			return noregret.BadInputf(place+".hard",
 				"a hard guardrail needs objective.soft 0: want hard: false, or soft 0")
-		case g.Hard && d.Drift.Kind != "none":
-			return noregret.BadInputf(place+".hard",
-				"a hard guardrail needs drift none: want hard: false, or drift none")
 		}
 		if err := d.checkHold(g, place+".hold"); err != nil {
 			return err
@@ -431,7 +431,7 @@ func (d *Definition) checkHold(g *Guardrail, place string) error {
 	case !g.Hard:
 		return noregret.BadInputf(place, "only a hard guardrail has it")
 	case g.Hold == "served" && !d.LearnsControl():
-		return noregret.BadInputf(place, "served: needs a control arm and a learned policy, with drift none and no box")
+		return noregret.BadInputf(place, "served: needs a control arm and a learned policy, and no box")
 	case d.Policy.Kind == "fixed":
 		return noregret.BadInputf(place, "a fixed policy serves its split")
 	}
@@ -494,26 +494,5 @@ func (d *Definition) checkTimes() error {
 	case d.AttributionWindow < policy.Duration(time.Millisecond) || d.AttributionWindow > year:
 		return noregret.BadInputf("attribution_window", "%v: want 1ms to 8784h", time.Duration(d.AttributionWindow))
 	}
-	if err := oneOf("drift.kind", d.Drift.Kind, "none", "window", "discount"); err != nil {
-		return err
-	}
-	k := d.Drift
-	switch {
-	case k.Kind != "none" && d.Policy.Kind == "fixed":
-		return noregret.BadInputf("drift.kind", "%q: a fixed policy forgets nothing", k.Kind)
-	case k.Kind != "none" && d.Arms.Box != nil:
-		return noregret.BadInputf("drift.kind", "%q: points of a box are learned with drift none", k.Kind)
-	case (k.Kind == "window") != (k.Rounds != 0):
-		return noregret.BadInputf("drift.rounds", "%d with kind %s: a window has a number of rounds, others have none",
-			k.Rounds,
-			k.Kind)
-	case k.Kind == "window" && (k.Rounds < 1 || k.Rounds > 100_000):
-		return noregret.BadInputf("drift.rounds", "%d: want 1 to 100000", k.Rounds)
-	case (k.Kind == "discount") != (k.Rate != 0):
-		return noregret.BadInputf("drift.rate", "%v with kind %s: a discount has a rate, others have none", k.Rate,
-			k.Kind)
-	case k.Kind == "discount" && !(k.Rate > 0 && k.Rate < 1):
-		return noregret.BadInputf("drift.rate", "%v: want a number in (0, 1)", k.Rate)
-	}
-	return nil
+	return checkDrift(d)
 }

@@ -20,10 +20,11 @@ var floors = []struct {
 		"mathematics and data that know no learner",
 	},
 	2: {[]string{"oco", "experts", "bandit", "regret"}, "games, learners and the referee"},
-	3: {[]string{"pasto", "classify", "drift", "private", "play"}, "systems built of learners"},
-	4: {[]string{"experiment", "eventlog"}, "the service's pure core and its log"},
-	5: {[]string{"server", "client", "papers"}, "what is served and reproduced"},
-	6: {[]string{"cmd"}, "the command"},
+	3: {[]string{"drift", "private"}, "reductions over learners: restarts and privacy"},
+	4: {[]string{"pasto", "classify", "play"}, "systems built of learners"},
+	5: {[]string{"experiment", "eventlog"}, "the service's pure core and its log"},
+	6: {[]string{"server", "client", "papers"}, "what is served and reproduced"},
+	7: {[]string{"cmd"}, "the command"},
 }
 
 // house is the top-level directory of a package directory given relative to the module's

@@ -48,6 +48,23 @@ func WriteBytes(path string, data []byte) error {
 	})
 }
 
+// WritePrivate is [WriteBytes] of a file that only its owner may read and write (mode 0600),
+// whatever the umask is and whatever mode the file had.
+func WritePrivate(path string, data []byte) error {
+	f, err := create(path, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := f.Chmod(0o600); err != nil && runtime.GOOS != "windows" {
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
 // File is a file being written under its temporary name. End it with Commit or Abort.
 type File struct {
 	*os.File
@@ -56,12 +73,15 @@ type File struct {
 }
 
 // Create opens a temporary file beside path, or beside the file that path is a symbolic link to.
-func Create(path string) (*File, error) {
+func Create(path string) (*File, error) { return create(path, 0o777) }
+
+// create is Create with the most that the mode of the temporary file may have.
+func create(path string, most fs.FileMode) (*File, error) {
 	target, err := follow(path)
 	if err != nil {
 		return nil, err
 	}
-	mode, exists := fs.FileMode(0o666), false
+	mode, exists := fs.FileMode(0o666)&most, false
 	switch st, err := os.Lstat(target); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -70,7 +90,7 @@ func Create(path string) (*File, error) {
 		return nil, noregret.Errorf(noregret.Usage, path, "the target is %s: it must be a regular file or a new name",
 			kind(st.Mode()))
 	default:
-		mode, exists = st.Mode().Perm(), true
+		mode, exists = st.Mode().Perm()&most, true
 	}
 	f, err := temporary(target, mode)
 	if err != nil {

@@ -226,3 +226,22 @@ func TestDirectoryFlush(t *testing.T) {
 		t.Errorf("a missing directory: %v", err)
 	}
 }
+
+// TestWritePrivate checks that nobody else can read a private file, even one that was readable.
+func TestWritePrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	for _, before := range []os.FileMode{0, 0o644} {
+		if before != 0 {
+			if err := os.Chmod(path, before); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := WritePrivate(path, []byte("text")); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+	}
+}

@@ -86,3 +86,21 @@ func NormalBelow(z float64) float64 {
 	}
 	return 0.5 + float64(sum*(portable.Exp(-float64(square/2))/math.Sqrt(2*math.Pi)))
 }
+
+// NormalAbove returns the z that a standard normal variable exceeds with probability p, for p in
+// (0, 1/2]. Below 1e-12 it is an upper bound that is at most five percent above, from P(Z > z) ≤
+// e^(−z²/2)/2.
+func NormalAbove(p float64) float64 {
+	if p < 1e-12 {
+		return math.Sqrt(-float64(2 * portable.Log(2*p)))
+	}
+	low, high := 0.0, 8.0
+	for range 60 {
+		if mid := low + float64((high-low)/2); NormalBelow(-mid) > p {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}

@@ -57,3 +57,23 @@ func TestPoissonMoments(t *testing.T) {
 		}
 	}
 }
+
+// TestNormalAbove compares with published quantiles, and with the probability itself.
+func TestNormalAbove(t *testing.T) {
+	for _, c := range []struct{ p, z, within float64 }{
+		{0.5, 0, 1e-9},
+		{0.025, 1.959963984540054, 1e-12},
+		{1e-6, 4.753424308822899, 1e-9},
+		{1e-10, 6.361340902404056, 1e-4},
+	} {
+		if z := NormalAbove(c.p); math.Abs(z-c.z) > c.within {
+			t.Errorf("NormalAbove(%v) = %v, want %v", c.p, z, c.z)
+		}
+	}
+	for _, p := range []float64{9e-13, 1e-15, 1e-300} { // Mills' ratio: P(Z > z) < φ(z)/z
+		z := NormalAbove(p)
+		if math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)/z > p {
+			t.Errorf("NormalAbove(%v) = %v is too small", p, z)
+		}
+	}
+}

@@ -39,3 +39,24 @@ func Normal(r interface{ Float64() float64 }) float64 {
 		}
 	}
 }
+
+// Gamma returns a draw from the Gamma distribution of the given shape, above 0, and scale 1
+// (Marsaglia and Tsang 2000). It takes three uniform numbers or more from r.
+func Gamma(r interface{ Float64() float64 }, shape float64) float64 {
+	if shape < 1 {
+		return float64(Gamma(r, shape+1) * portable.Pow(1-float64(r.Float64()), 1/shape))
+	}
+	d := shape - 1.0/3
+	c := 1 / math.Sqrt(9*d)
+	for {
+		x := Normal(r)
+		v := 1 + float64(c*x)
+		if v <= 0 {
+			continue
+		}
+		v = float64(v * v * v)
+		if portable.Log(1-float64(r.Float64())) < float64(float64(x*x)/2)+float64(d*(1-v+portable.Log(v))) {
+			return float64(d * v)
+		}
+	}
+}

@@ -72,3 +72,26 @@ func TestNormal(t *testing.T) {
 		}
 	}
 }
+
+// The mean and the variance of the Gamma distribution of scale 1 are its shape.
+func TestGamma(t *testing.T) {
+	for _, shape := range []float64{0.3, 1, 4.5} {
+		const n = 40000
+		r := random.New(3, "gamma")
+		sum, squares := 0.0, 0.0
+		for range n {
+			x := Gamma(r, shape)
+			sum += x
+			squares += x * x
+		}
+		mean := sum / n
+		variance := squares/n - mean*mean
+		// The variance of the variance of a sample is (μ₄ − σ⁴)/n with μ₄ = 3·shape² + 6·shape.
+		if d := math.Abs(mean-shape) / math.Sqrt(shape/n); d > 5 {
+			t.Errorf("shape %v: mean %v, %.1f standard errors off", shape, mean, d)
+		}
+		if d := math.Abs(variance-shape) / math.Sqrt((2*shape*shape+6*shape)/n); d > 5 {
+			t.Errorf("shape %v: variance %v, %.1f standard errors off", shape, variance, d)
+		}
+	}
+}

@@ -22,12 +22,15 @@ func Default(o confident.Options) func(*Task) (Learner, error) {
 // Serving implements [Learner].
 func (d *defaultLearner) Serving(int) ([]float64, error) { return d.Learner.Serving(), nil }
 
-// Observe implements [Learner]. An arm that has no share in the running round, as feedback may come
-// late, is left out.
-func (d *defaultLearner) Observe(groups []Group) error {
+// Observe implements [Learner].
+func (d *defaultLearner) Observe(groups []Group) error { return observe(d.Learner, groups) }
+
+// observe passes groups to a learner. An arm that has no share in the running round, as feedback
+// may come late, is left out.
+func observe(l pasto.Learner, groups []Group) error {
 	var obs []pasto.Observation
 	for i := range groups {
-		if g := &groups[i]; d.Learner.Serving()[g.Arm] > 0 {
+		if g := &groups[i]; l.Serving()[g.Arm] > 0 {
 			obs = append(obs, pasto.Observation{
 				Arm: g.Arm, Metrics: g.Means, Variances: g.Variances, Size: float64(g.Units),
 			})
@@ -36,5 +39,5 @@ func (d *defaultLearner) Observe(groups []Group) error {
 	if len(obs) == 0 {
 		return nil
 	}
-	return d.Learner.Observe(obs)
+	return l.Observe(obs)
 }

@@ -1,6 +1,8 @@
 package arena
 
 import (
+	"slices"
+
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/random"
 )
@@ -96,7 +98,10 @@ func Families() []Family {
 	}
 }
 
-// FindFamily returns the family of that name; the error lists the names.
+// FindFamily returns the family of that name, of [Families] or [DriftFamilies]; the error lists the
+// names.
 func FindFamily(name string) (*Family, error) {
-	return named.Find("family", name, Families(), func(f *Family) string { return f.Name })
+	return named.Find("family", name, slices.Concat(Families(), DriftFamilies()), func(f *Family) string {
+		return f.Name
+	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
+	"github.com/noregret/noregret/drift"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/confident"
@@ -26,7 +27,7 @@ type Entry struct {
 
 // Algorithms lists all algorithms by name, the default first.
 func Algorithms() []Entry {
-	return slices.Concat(mixtures(), ascents(), trackers(), singles())
+	return slices.Concat(mixtures(), drifting(), ascents(), trackers(), singles())
 }
 
 // mixtures are the default learner and its variant.
@@ -46,6 +47,43 @@ func mixtures() []Entry {
 			"changes detected", New: mixture(confident.DefaultOptions())},
 		{Name: "default-floor", Doc: "the default with 5 % of the groups spread over all arms for ever, for arms " +
 			"that may become good unseen", New: mixture(floor)},
+	}
+}
+
+// drifting are the default learner with ways to forget.
+func drifting() []Entry {
+	entry := func(name, doc string, drift func(rounds int) confident.Drift) Entry {
+		return Entry{
+			Name: "default-" + name, Doc: doc,
+			New: func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error) {
+				if err := noStart(start); err != nil {
+					return nil, err
+				}
+				return confident.NewDrifting(f, arms, confident.DefaultOptions(), drift(rounds))
+			},
+		}
+	}
+	always := func(d confident.Drift) func(int) confident.Drift {
+		return func(int) confident.Drift { return d }
+	}
+	return []Entry{
+		entry("restart", "the default, begun anew every ⌈T^⅔⌉ rounds", func(rounds int) confident.Drift {
+			b, err := drift.NewBudget(max(rounds, 1), 1)
+			if err != nil {
+				return confident.Drift{Kind: confident.Restart} // refused
+			}
+			return confident.Drift{
+				Kind: confident.Restart, Rounds: min(b.BatchSize(drift.ConvexGradient), confident.MostDriftRounds),
+			}
+		}),
+		entry("discount", "the default, whose rounds lose 0.2 % of their weight in each round",
+			always(confident.Drift{Kind: confident.Discount, Rate: 0.002})),
+		entry("window", "the default on the last 500 rounds",
+			always(confident.Drift{Kind: confident.Window, Rounds: 500})),
+		entry("cusum", "the default, which begins an arm anew when CUSUM finds a change of its residuals",
+			always(confident.Drift{Kind: confident.Detect, Detector: "cusum"})),
+		entry("adaptive", "the default with the discount that has predicted best",
+			always(confident.Drift{Kind: confident.Adaptive})),
 	}
 }
 

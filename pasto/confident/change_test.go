@@ -467,3 +467,73 @@ func TestCrashIsFoundAtOnce(t *testing.T) {
 		t.Errorf("in %d of %d runs the arm is not begun anew in time, in %d another is", late, runs, others)
 	}
 }
+
+// An arm that has nearly all units crashes in a hard guardrail. Beside it are 200 units, too few to
+// be sure, or none in rounds of which effects were shown. A fall of all arms begins at most that
+// arm anew, and where comparisons are of many units hardly any.
+func TestCrashBesideFewUnits(t *testing.T) {
+	runs := testsize.Of(40, 10)
+	play := func(o Options, level func(int) float64, crash []float64) (broken, changes int) {
+		for seed := range uint64(runs) {
+			l, err := New(pastotest.One(t, pasto.Metric{Name: "gain", Upper: 1}, pasto.Metric{
+				Name: "guard", Role: pasto.Guardrail, Hard: true, Relative: true, Threshold: -.05, Upper: 1,
+			}), 3, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &rates{
+				units: 20_000, gain: []float64{.05, .06, .045}, guard: []float64{.02, .021, .021}, level: level,
+			}
+			r := random.New(seed, "crash")
+			for n := range 140 {
+				p, value := l.Serving(), 0.0
+				for k, share := range p {
+					if n == 100 {
+						w.guard[k] *= crash[k]
+					}
+					value += share * w.guard[k]
+				}
+				if value < .95*w.guard[0] {
+					broken++
+				}
+				if err := l.Observe(w.play(r, p, n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			changes += l.Changes()
+		}
+		return broken, changes
+	}
+	few, many := controlOptions(), controlOptions()
+	few.Share, many.Share = .01, .2
+	shocks := func(n int) float64 { // which show effects of rounds, and end
+		if n < 40 && n%2 > 0 {
+			return .8
+		}
+		return 1
+	}
+	half, most := []float64{1, .5, 1}, []float64{1, .05, 1}
+	for _, v := range []struct {
+		name  string
+		o     Options
+		level func(int) float64
+		crash []float64
+	}{{"few units", few, nil, half}, {"none", controlOptions(), shocks, most}} {
+		without, err := v.o.Without("crash")
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken, _ := play(v.o, v.level, v.crash)
+		slower, _ := play(without, v.level, v.crash)
+		t.Logf("beside %s: %d rounds broken in %d runs, without the rule %d", v.name, broken, runs, slower)
+		if broken > 5*runs || slower < 2*broken {
+			t.Errorf("beside %s: %d rounds broken in %d runs, without the rule %d", v.name, broken, runs, slower)
+		}
+	}
+	_, once := play(few, nil, []float64{.5, .5, .5})
+	_, hardly := play(many, nil, []float64{.5, .5, .5})
+	t.Logf("of a common fall %d changes in %d runs, beside many units %d", once, runs, hardly)
+	if once > runs+runs/10 || hardly > runs/10 {
+		t.Errorf("of a common fall %d changes in %d runs, beside many units %d", once, runs, hardly)
+	}
+}

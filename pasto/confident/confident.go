@@ -83,7 +83,7 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 	l.est = estimates{problem: l.problem, model: l.model, s: &l.s}
 	l.guard = guard{estimates: &l.est}
 	l.plan = planner{guard: &l.guard}
-	l.checker.Earlier = true
+	l.checker.Earlier, l.checker.Noisy = true, true
 	l.checker.Raw = slices.Contains(l.relative, true)
 	l.workspace()
 	l.plan.solve()
@@ -132,8 +132,17 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 	s.T++
 	s.Unobserved -= l.model.Observe(obs)
 	changed := len(l.model.Changed())
+	s.Unobserved += changed
+	l.replan(before, changed)
+	return nil
+}
+
+// replan ends a round in which so many arms were found to have changed. Before is how many active
+// arms had no data at its beginning.
+func (l *Learner) replan(before, changed int) {
+	s := &l.s
 	if changed > 0 {
-		s.Began, s.Found, s.Unobserved = s.T, s.Found+changed, s.Unobserved+changed
+		s.Began, s.Found = s.T, s.Found+changed
 	}
 	s.AllObserved = s.AllObserved || s.Unobserved == 0
 	solve := changed > 0 || s.T >= s.Next || before > 0 && s.Unobserved == 0
@@ -147,7 +156,6 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 	if solve || s.Unobserved != before {
 		l.mix()
 	}
-	return nil
 }
 
 // SolutionError is the error of the last solution, nil if there was none: the mixtures are then
@@ -202,7 +210,7 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 	if err := snapshot.Open(data, round.SnapshotMagic, l.text+stateFormat+round.Identity(l.objective), &s); err != nil {
 		return checkFormat(data, err)
 	}
-	if n, m := len(s.Active), l.objective.Dim(); !s.fits(n, m) {
+	if n, m := len(s.Active), l.objective.Dim(); !s.fits(n, m, false) {
 		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
 	}
 	l.s = s

@@ -26,6 +26,18 @@
 // bounds hold. Without a control arm they take a caution of two standard errors in place of half of
 // one in what is deployed, and what is served to learn is under no promise.
 //
+// # Private experiments
+//
+// [Learner] can learn from sums that were released with noise ([pasto.Noise], package
+// pasto/released), so that what it serves is as private as the sums are. Errors and the promise
+// allow for the noise. What it sees of a round says nothing on effects of rounds below the noise:
+// the promise takes them for 0 there. [Drifting] refuses noise.
+//
+// # Means that change
+//
+// [Drifting] is the learner with a memory that ends: restarts at intervals or by detectors of
+// package changepoint, discounts, windows, and the discount that has predicted best.
+//
 // What the arms of a round have in common, a season, growth, the shock of a day, cancels in their
 // comparison and is no change (see [Learner]).
 //

@@ -88,7 +88,7 @@ func (g *guard) margin(i int, known bool) (margin, anchor float64, sure bool) {
 	}
 	switch {
 	case known && y != 0:
-		own := g.model.Variance(control, i) / g.model.Size(control)
+		own := g.model.Sampling(control, i)
 		off := g.radius(control, i, own)
 		anchor, sure = math.Copysign(max(math.Abs(y)-off, float64(leastAnchor*math.Abs(y))), y), true
 	case x.Direction == pasto.Up && x.Lower == 0 && x.Upper > 0:

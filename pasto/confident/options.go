@@ -85,7 +85,7 @@ const (
 
 var ruleNames = []string{
 	"segments", "skew", "joint", "uneven", "dispersion", "trust", "reconcile", "outlier",
-	"proportion", "blocks",
+	"proportion", "blocks", "crash",
 	"bisection", "spread", "budget", "candidates", "few",
 }
 
@@ -118,6 +118,7 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	outlier     an arm that is far off in a round is left out of what the others are compared with
 //	proportion  rates that follow a level together do so in proportion
 //	blocks      changes are looked for in blocks of 32, 64, ... rounds
+//	crash       of a hard guardrail that gets much worse in a round comparisons need not be sure
 //	few         arms of fewer than three groups get a share of their own where nothing is promised
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {

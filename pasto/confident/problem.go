@@ -26,10 +26,11 @@ func newProblem(f pasto.Objective, o Options) *problem {
 	m, p := f.Dim(), &problem{objective: f, options: o}
 	p.goals, _ = f.(*pasto.Goals)
 	p.hard = p.goals != nil && p.goals.HasHard()
-	for _, v := range []*[]float64{&p.sign, &p.caution, &p.about.Width, &p.low, &p.high} {
+	for _, v := range []*[]float64{&p.sign, &p.caution, &p.about.Width, &p.about.Low, &p.low, &p.high} {
 		*v = make([]float64, m)
 	}
 	p.relative, p.about.Ignored, p.about.Positive = make([]bool, m), make([]bool, m), make([]bool, m)
+	p.about.Hard = make([]bool, m)
 	p.about.Control, p.about.Threshold, p.about.Without = o.Control, o.ChangeThreshold, o.without
 	p.about.Sign, p.about.Relative = p.sign, p.relative
 	for i := range m {
@@ -42,18 +43,18 @@ func newProblem(f pasto.Objective, o Options) *problem {
 			p.low[i], p.high[i] = b.Range(i)
 		}
 		if w := p.high[i] - p.low[i]; !math.IsInf(w, 1) {
-			p.about.Width[i] = w
+			p.about.Width[i], p.about.Low[i] = w, p.low[i]
 		}
 		if p.goals == nil {
 			continue
 		}
 		x := &p.goals.Metrics()[i]
 		p.about.Ignored[i] = x.Role == pasto.Report
-		p.about.Width[i] = x.Upper - x.Lower
+		p.about.Width[i], p.about.Low[i] = x.Upper-x.Lower, x.Lower
 		p.about.Positive[i] = x.HasRange() && x.Lower == 0 && !x.Relative || p.options.Control >= 0 && x.HasRange() &&
 			x.Lower == 0
 		p.relative[i] = x.Relative && p.options.Control >= 0
-		if x.Hard {
+		if p.about.Hard[i] = x.Hard; x.Hard {
 			p.caution[i] = p.options.HardCaution
 			p.guards = append(p.guards, i)
 		}

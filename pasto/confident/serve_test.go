@@ -394,8 +394,9 @@ func TestCommonLevelsAreNoChange(t *testing.T) {
 	runs := testsize.Of(40, 6)
 	for _, size := range []float64{.5, 10, 1e6} {
 		for name, level := range map[string]func(n int) float64{
-			"season": func(n int) float64 { return math.Sin(float64(n) / 20) },
-			"growth": func(n int) float64 { return float64(n) / 300 },
+			"season":  func(n int) float64 { return math.Sin(float64(n) / 20) },
+			"growth":  func(n int) float64 { return float64(n) / 300 },
+			"decline": func(n int) float64 { return -float64(n) / 300 },
 			"shock": func(n int) float64 {
 				if n%100 >= 90 {
 					return 1

@@ -59,11 +59,12 @@ func (s *state) mixtures() []*[]float64 { return []*[]float64{&s.Up, &s.Down, &s
 // mostRounds is more than any learner lives to see.
 const mostRounds = min(1<<53, math.MaxInt)
 
-// fits reports whether s is a state of n arms and m metrics that a learner can be in.
-func (s *state) fits(n, m int) bool {
+// fits reports whether s is a state of n arms and m metrics that a learner can be in, which may
+// discount old rounds.
+func (s *state) fits(n, m int, discounts bool) bool {
 	if n < 1 || len(s.Active) != n || s.T < 0 || s.T > mostRounds || s.Next < 0 || s.Next > mostRounds ||
 		s.Began < 0 || s.Began > s.T || s.Found < 0 || s.Found > mostRounds || !(s.Width >= 0 && s.Width <= 1) ||
-		!s.Model.Fits(n, m, s.T) {
+		!s.Model.Fits(n, m, s.T, discounts) {
 		return false
 	}
 	for _, p := range s.mixtures() {

@@ -238,7 +238,8 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 		if t%256 == 0 && ctx.Err() != nil {
 			return outcome{err: ctx.Err()}
 		}
-		if c := w.changes(); c > 0 && t == c+1 {
+		several, ok := w.(phased)
+		if c := w.changes(); c > 0 && t == c+1 || ok && several.begins(t) {
 			if truth, err = newTruth(ctx, f, w.means(t)); err != nil {
 				return outcome{err: err}
 			}

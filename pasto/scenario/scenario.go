@@ -45,7 +45,7 @@ type Options struct {
 	// Iterate selects the mixture to score: "deployed" is the learner's Deployed after the round,
 	// "serving" the distribution p_t served in it.
 	Iterate string
-	// Hard makes the guardrails hard, which only "default" and "default-floor" support. The
+	// Hard makes the guardrails hard, which only the default algorithms support. The
 	// reported objective then leaves them out, and the best single arm is the best of those that
 	// hold them.
 	Hard bool
@@ -228,7 +228,7 @@ type world interface {
 	objective() *pasto.Goals
 	groups() int
 	// means returns the true means in round t. They change only after round changes(), never if
-	// that is 0.
+	// that is 0, and where a [phased] world says so.
 	means(t int) *pasto.Table
 	changes() int
 	// observe writes the M metrics of each group.
@@ -267,10 +267,10 @@ type Spec struct {
 
 // Scenarios lists all scenarios by name.
 func Scenarios() []Spec {
-	return []Spec{
+	return append([]Spec{
 		toySpec(), toyDriftSpec(), toySwapSpec(), randomSpec(), randomDriftSpec(), rankingSpec(),
 		hillstromSpec(),
-	}
+	}, ratesSpecs()...)
 }
 
 func find(name string) (Spec, error) {

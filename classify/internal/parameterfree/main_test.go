@@ -68,7 +68,7 @@ func writeRows(t *testing.T, path string) {
 	}
 }
 
-// Without data there is nothing but a word; bad arguments are refused.
+// Without data the program prints that it skips the comparison; bad arguments are refused.
 func TestRunWithoutData(t *testing.T) {
 	var out strings.Builder
 	dir := t.TempDir()

@@ -24,9 +24,13 @@ const (
 // Radius returns by how much an estimate of metric i of arm k with this squared error may be off at
 // any time, to one side, with probability 1 − alpha: the normal mixture boundary (Robbins 1970;
 // Howard, Ramdas, McAuliffe and Sekhon 2021, equation 14). It is tight at manyUnits or tightGroups,
-// where bounds of rates of some percent are about as wide as the rates themselves.
+// where bounds of rates of some percent are about as wide as the rates themselves. Where values
+// come from noisy sums, errors of two rounds may be correlated in any way: see [released.errors].
 func (e *Model) Radius(k, i int, square, alpha float64) float64 {
 	s := &e.Stats
+	if e.Released.any() {
+		return float64(e.Released.errors(alpha) * math.Sqrt(square))
+	}
 	n := min(e.Variance(k, i)/square, s.Weight[k]) // what the estimate is worth in units
 	tight := float64(manyUnits)
 	if !s.unitsKnown(k, i) {

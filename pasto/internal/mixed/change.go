@@ -72,13 +72,13 @@ const nearly = 0.75
 
 // Changed ends the round for the arms that were served in it, and begins those anew that have
 // changed: the one with the largest sign of it, and those with nearly as large ones. It returns
-// them; all other arms keep what is known about thee.
+// them; all other arms keep what is known about them.
 func (e *Model) Changed() []int {
 	most := 0.0
 	e.signs, e.changed = e.signs[:0], e.changed[:0]
 	for a := range e.round.arms {
 		x, sign := &e.round.arms[a], 0.0
-		if x.weight > 0 && e.Threshold > 0 {
+		if e.Threshold > 0 {
 			sign = e.signOfChange(x)
 		}
 		e.signs = append(e.signs, sign)
@@ -112,9 +112,10 @@ func (e *Model) signOfChange(x *armRound) float64 {
 	segments := e.has(NoSegments)
 	compare := func(i int, mean, weight, raw, size float64) {
 		j := k*m + i
-		sign := e.difference(k, i, s.Adjusted[j], s.Standing[k], mean, weight)
+		_, sign := e.difference(k, i, s.Adjusted[j], s.Standing[k], mean, weight, 0)
 		if !e.Noise.shown(i) {
-			sign = min(sign/agreement, e.difference(k, i, s.Mean[j], s.Weight[k], raw, size))
+			_, own := e.difference(k, i, s.Mean[j], s.Weight[k], raw, size, 0)
+			sign = min(sign/agreement, own)
 		}
 		most = max(most, sign)
 	}
@@ -125,6 +126,7 @@ func (e *Model) signOfChange(x *armRound) float64 {
 		j := k*m + i
 		if d.Rounds[k] > segment && segments {
 			compare(i, x.adjusted[i], x.weight, x.mean[i], x.size)
+			most = max(most, e.signOfCrash(x, i))
 		}
 		if d.Rounds[k]-float64(d.length(k)) >= segment && segments {
 			compare(i, d.SegmentMean[j], d.SegmentWeight[k], d.SegmentRaw[j], d.SegmentSize[k])
@@ -136,24 +138,52 @@ func (e *Model) signOfChange(x *armRound) float64 {
 	return most
 }
 
-// difference returns the distance between the mean of a recent part of arm k's values, of this
-// weight, and that of the earlier ones, where the mean of both is all and their weight total, as a
-// multiple of ChangeThreshold standard errors and an allowance for skewed or long-tailed metrics.
-// With z standard errors the allowance is (z²−1)/6 times the ratio of the third moment to the
-// variance, the first term of the Cornish–Fisher expansion: six events of a rare one. For units of
-// a known range that ratio is at most the width of the range.
-func (e *Model) difference(k, i int, all, total, mean, weight float64) float64 {
+// signOfCrash is signOfChange for a hard guardrail that got worse in the newest round. The raw
+// values must differ by what is allowed beside effects of rounds, and the adjusted ones by most of
+// what these do, surely or not: beside an arm that has nearly all units the others have too few to
+// tell, or there are none. It is then likelier that the arm has changed than that all have. To
+// begin it anew by mistake costs some learning, and a crash that goes on costs the guardrail.
+func (e *Model) signOfCrash(x *armRound, i int) float64 {
+	if !e.Hard[i] || !e.has(NoCrash) {
+		return 0
+	}
+	s, k, tau := &e.Stats, x.arm, 0.0
+	if e.Noise.shown(i) {
+		tau = e.Noise.tau(i)
+	}
+	j := k*len(e.Sign) + i
+	by, _ := e.difference(k, i, s.Adjusted[j], s.Standing[k], x.adjusted[i], x.weight, 0)
+	raw, sign := e.difference(k, i, s.Mean[j], s.Weight[k], x.mean[i], x.size, tau)
+	worse := -float64(e.Sign[i] * raw)
+	if !(worse > 0) || x.weight > 0 && -float64(e.Sign[i]*by) < float64(agreement*worse) {
+		return 0
+	}
+	return sign
+}
+
+// difference returns by how much the mean of a recent part of arm k's values, of this weight, is
+// above that of the earlier ones, where the mean of both is all and their weight total. Sign is the
+// distance as a multiple of ChangeThreshold standard errors, beside effects of variance tau, and an
+// allowance for skewed or long-tailed metrics. With z standard errors the allowance is (z²−1)/6
+// times the ratio of the third moment to the variance, the first term of the Cornish–Fisher
+// expansion: six events of a rare one. For units of a known range that ratio is at most the width
+// of the range.
+func (e *Model) difference(
+	k, i int, all, total, mean, weight, tau float64,
+) (by, sign float64) {
 	s, old := &e.Stats, total-weight
 	if !(old > float64(1e-9*weight)) || !(weight > 0) {
-		return 0
+		return 0, 0
 	}
 	// all = (old·before + weight·mean)/total, so mean − before = (mean − all)·total/old.
-	d := math.Abs(float64((mean - all) * (total / old)))
+	by = float64((mean - all) * (total / old))
+	d := math.Abs(by)
 	if !(d > float64(1e-12*(math.Abs(all)+math.Abs(mean)))) {
-		return 0
+		return by, 0
 	}
 	z := e.Threshold
-	allowed := float64(z * math.Sqrt(float64(max(e.Variance(k, i), s.pooled(i))*(1/old+1/weight))))
+	allowed := float64(z * math.Sqrt(float64(max(e.Variance(k, i), s.pooled(i))*(1/old+1/weight))+tau))
+	allowed += float64(z * math.Sqrt(e.Released.ofChange(k*len(e.Sign)+i, old, weight)))
 	if e.has(NoSkew) {
 		ratio := 0.0
 		if s.unitsKnown(k, i) && e.Width[i] > 0 {
@@ -164,7 +194,7 @@ func (e *Model) difference(k, i int, all, total, mean, weight float64) float64 {
 		allowed += float64(max(float64(z*z)-1, 0)/6*ratio) / min(old, weight)
 	}
 	if allowed == 0 {
-		return math.MaxFloat64
+		return by, math.MaxFloat64
 	}
-	return d / allowed
+	return by, d / allowed
 }

@@ -30,6 +30,18 @@
 // rounds are fixed and not random: a level that rises while the shares move to an arm makes that
 // arm look better (Simpson's paradox), and random effects still believe a part of the plain means.
 //
+// # Noise
+//
+// Values from noisy sums (pasto.Noise) have noise that cancels over rounds: the mean of an arm is
+// the last sum divided by its units, so that the variance of its noise is Total/n², which hardly
+// grows with the rounds. That is exact for means whose weights are the units. Arms are therefore
+// not estimated jointly, whose weights are others, and τ² counts only where it is shown, as the
+// noise of single rounds would hide the rest. Differences of a round from the mean before have the
+// noise of both, so that noise is neither an effect of rounds nor a change. Without square sums σ²
+// is the largest variance that the mean and the range leave room for, (high − μ)·(μ − low), at a
+// mean that is three errors nearer to the middle. Errors of two rounds are correlated, so that
+// bounds for all rounds together are by the sum of probabilities, alpha/(t·(t+1)) in round t.
+//
 // # Changes
 //
 // Compared are, for each arm and metric, the newest round, the running 16 rounds and blocks of 32,

@@ -32,7 +32,7 @@ func (e *Model) effectsShown() bool {
 func (e *Model) Estimate(active []bool) bool {
 	s, m := &e.Stats, len(e.Sign)
 	some := false
-	jointly := len(e.Joint.Size) > 0 && e.has(NoJoint) && e.effectsShown()
+	jointly := len(e.Joint.Size) > 0 && e.has(NoJoint) && e.effectsShown() && !e.Released.any()
 	e.work.c = 0
 	for k, rounds := range s.Rounds {
 		e.Usable[k] = active[k] && rounds > 0
@@ -65,7 +65,7 @@ func (e *Model) Estimate(active []bool) bool {
 func (e *Model) reconcile(i int) {
 	j, m, control := &e.Joint, len(e.Sign), e.Control
 	if e.apart == nil || len(j.Size) == 0 || !e.Relative[i] || e.Stats.Rounds[control] == 0 ||
-		!e.has(NoReconcile) || e.work.c == 0 && !j.prepare(mostShared, control, &e.work) {
+		!e.has(NoReconcile) || e.Released.any() || e.work.c == 0 && !j.prepare(mostShared, control, &e.work) {
 		return
 	}
 	e.within = slices.Grow(e.within[:0], 2*len(j.Size))[:2*len(j.Size)]
@@ -108,9 +108,33 @@ func (e *Model) compare() {
 // estimateMean estimates arm k by its mean in metric i.
 func (e *Model) estimateMean(k, i int) {
 	s := &e.Stats
-	j, n := k*len(e.Sign)+i, s.Weight[k]
-	e.rows[j] = s.Mean[j]
-	e.squared[j] = (e.Variance(k, i) + float64(e.Noise.tau(i)*(s.Heavy[k]/n))) / n
+	j := k*len(e.Sign) + i
+	e.rows[j], e.squared[j] = s.Mean[j], e.Alone(k, i)
+	if e.Released.any() { // what noise moves out of the range is surely wrong
+		e.rows[j] = min(max(e.rows[j], e.Low[i]), e.Low[i]+e.Width[i])
+	}
+}
+
+// Alone returns the squared error of the mean of metric i of arm k, which has been served, with
+// what all arms of a round have in common.
+func (e *Model) Alone(k, i int) float64 {
+	s, n := &e.Stats, e.Stats.Weight[k]
+	return (e.Variance(k, i)+float64(e.effect(i)*(s.Heavy[k]/n)))/n + e.Released.ofMean(s, k, i)
+}
+
+// Sampling returns the squared error of the mean of metric i of arm k, which has been served,
+// without what all arms of a round have in common.
+func (e *Model) Sampling(k, i int) float64 {
+	return e.Variance(k, i)/e.Stats.Weight[k] + e.Released.ofMean(&e.Stats, k, i)
+}
+
+// effect is τ² of metric i. Where there is noise it is 0 unless effects are shown: the noise would
+// show as an effect, of more error than the noise itself has in the sum of all rounds.
+func (e *Model) effect(i int) float64 {
+	if e.Released.any() && !e.Noise.shown(i) {
+		return 0
+	}
+	return e.Noise.tau(i)
 }
 
 // estimateApart estimates each arm by its mean in metric i.
@@ -185,8 +209,8 @@ func (e *Model) Level(i int) float64 { return e.level[i] }
 func (e *Model) Contrast(k, i int, threshold float64) (value, square float64) {
 	m, control := len(e.Sign), e.Control
 	y, own := e.rows[control*m+i], e.squared[control*m+i]
-	if n := e.Stats.Weight[control]; n > 0 {
-		own = min(own, (e.Variance(control, i)+float64(e.Noise.tau(i)*(e.Stats.Heavy[control]/n)))/n)
+	if e.Stats.Weight[control] > 0 {
+		own = min(own, e.Alone(control, i))
 	}
 	return e.rows[k*m+i] - y - float64(threshold*math.Abs(y)),
 		e.apart[k*m+i] + float64(float64(threshold*threshold)*own)

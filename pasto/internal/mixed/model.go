@@ -13,8 +13,10 @@ type Problem struct {
 	Sign      []float64 // of each metric's good direction
 	Relative  []bool    // metrics of which differences from the control matter
 	Ignored   []bool    // metrics in which no change and no effect of a round is looked for
+	Hard      []bool    // metrics of hard guardrails
 	Positive  []bool    // metrics whose range begins at 0
 	Width     []float64 // of the range of a unit's value, 0 if that is unknown
+	Low       []float64 // the lower end of that range
 	Without   Rules     // rules that are switched off
 }
 
@@ -32,6 +34,7 @@ const (
 	NoOutlier                      // an arm that is far off in a round counts for the others
 	NoProportion                   // values that follow a level together do so by the same amount
 	NoBlocks                       // changes are looked for in the last 16 rounds only
+	NoCrash                        // a crash counts only where comparisons are sure of it
 	NextRule                       // the first that is not a rule of the model
 )
 
@@ -54,6 +57,15 @@ type Model struct {
 	sum     []float64 // M
 	signs   []float64 // of changes, of the arms of a round
 	changed []int
+	// Residual, if not nil, is called in Observe with the standardized recursive residual of each
+	// metric of each arm of a round that was known before: see residuals.
+	Residual func(k, i int, z float64)
+	// Scored says that Observe computes Score, without the arms of Skip.
+	Scored bool
+	Skip   []bool
+	// Score is minus the logarithm of the density that the model gave the values of the last round
+	// before it saw them: see predictive.
+	Score float64
 }
 
 // New returns a model on a state.
@@ -78,9 +90,16 @@ func (e *Model) Resize() {
 // Observe adds the observations of a round, and returns how many of its arms had no data.
 func (e *Model) Observe(obs []pasto.Observation) (first int) {
 	e.round.collect(&e.Stats, obs)
-	e.Noise.addProducts(&e.Stats, &e.round)
-	e.round.adjust(&e.Stats, e.effectsShown(), e.Positive)
+	e.collectReleased(obs)
+	e.Noise.addProducts(&e.Stats, &e.round, &e.Released)
+	e.round.adjust(&e.Stats, &e.Released, e.effectsShown(), e.Positive)
 	e.Noise.addExcess(&e.Stats, &e.round)
+	if e.Residual != nil {
+		e.residuals()
+	}
+	if e.Scored {
+		e.Score = e.predictive()
+	}
 	e.Joint.addRound(&e.round, e.sum)
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
@@ -88,6 +107,7 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 			first++
 		}
 		e.Stats.add(x)
+		e.addReleased(x)
 		if x.weight > 0 {
 			e.Changes.add(x)
 		}
@@ -100,6 +120,7 @@ func (e *Model) forget(k int) {
 	metrics := len(e.Sign)
 	e.Joint.forget(k, e.rows)
 	e.Stats.forget(k)
+	e.Released.forget(k, metrics)
 	e.tables(func(v *[]float64, of string, _ bool) {
 		switch of {
 		case "arm":

@@ -104,6 +104,9 @@ func (s *moments) addUnits(k int, r *armRound) {
 		s.UnitSize, s.UnitSquares = make([]float64, len(s.Mean)), make([]float64, len(s.Mean))
 		s.UnitTotal, s.UnitPool = make([]float64, m), make([]float64, m)
 	}
+	if r.bounded { // in place of the bounds by earlier means
+		s.forgetUnits(k)
+	}
 	for i, q := range r.units {
 		s.UnitSize[k*m+i] += r.unitSize[i]
 		s.UnitTotal[i] += r.unitSize[i]
@@ -120,13 +123,19 @@ func (s *moments) forget(k int) {
 		s.Pool[i] = max(s.Pool[i]-q, 0)
 	}
 	if s.UnitSize != nil {
-		for i := range m {
-			s.UnitTotal[i] = max(s.UnitTotal[i]-s.UnitSize[k*m+i], 0)
-			s.UnitPool[i] = max(s.UnitPool[i]-s.UnitSquares[k*m+i], 0)
-		}
-		clear(s.UnitSize[k*m : (k+1)*m])
-		clear(s.UnitSquares[k*m : (k+1)*m])
+		s.forgetUnits(k)
 	}
+}
+
+// forgetUnits takes the known variances of units of arm k out.
+func (s *moments) forgetUnits(k int) {
+	m := len(s.Pool)
+	for i := range m {
+		s.UnitTotal[i] = max(s.UnitTotal[i]-s.UnitSize[k*m+i], 0)
+		s.UnitPool[i] = max(s.UnitPool[i]-s.UnitSquares[k*m+i], 0)
+	}
+	clear(s.UnitSize[k*m : (k+1)*m])
+	clear(s.UnitSquares[k*m : (k+1)*m])
 }
 
 // unitsKnown reports whether the variance of a unit of arm k is known in metric i.

@@ -68,7 +68,7 @@ func (n *noise) addExcess(s *moments, r *roundSums) {
 
 // addProducts adds the products of the deviations of two arms in a round, of which s knows nothing
 // yet.
-func (n *noise) addProducts(s *moments, r *roundSums) {
+func (n *noise) addProducts(s *moments, r *roundSums, noisy *released) {
 	m, size, each := len(n.Across), 0.0, 0.0
 	if n.Compared = n.Compared || len(r.arms) > 1; len(r.known) < 2 {
 		return
@@ -94,7 +94,8 @@ func (n *noise) addProducts(s *moments, r *roundSums) {
 			x := &r.arms[a]
 			share := x.reliable / size
 			d := float64(share * (x.mean[i] - s.Mean[x.arm*m+i]))
-			v := min(float64(float64(share*share)*float64(x.sigma[i]*(1/x.size+1/s.Weight[x.arm]))), mostNoise)
+			square := float64(x.sigma[i]*(1/x.size+1/s.Weight[x.arm])) + noisy.between(s, x, i)
+			v := min(float64(float64(share*share)*square), mostNoise)
 			sum += d
 			own += float64(d * d)
 			variance += v

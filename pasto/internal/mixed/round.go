@@ -21,6 +21,10 @@ type armRound struct {
 	units    []float64 // M: Σ size·variance of a unit; nil if no group has any
 	unitRow  []float64 // the memory of units
 	sigma    []float64 // M: variance of a unit before the round, +Inf while unknown
+	noise    []float64 // M: variance of the noise in mean; nil for none
+	noiseRow []float64 // the memory of noise
+	total    []float64 // M: variance of the noise in the sum of all values, with noise
+	bounded  bool      // units is a bound for all units so far, and unitSize their number
 	adjusted []float64 // M: mean, less what the other arms of the round deviate by
 	square   []float64 // M: the squared innovation, of mean σ²
 	weight   float64   // of adjusted; 0 for none
@@ -84,7 +88,7 @@ func (r *roundSums) add(arm, m int, known bool) {
 		r.arms = append(r.arms, armRound{})
 	}
 	x := &r.arms[n]
-	x.arm, x.known, x.groups, x.size, x.units = arm, known, 0, 0, nil
+	x.arm, x.known, x.groups, x.size, x.units, x.noise, x.bounded = arm, known, 0, 0, nil, nil, false
 	for _, v := range []*[]float64{&x.mean, &x.within, &x.third, &x.sigma, &x.adjusted, &x.square} {
 		*v = check.Zeros(*v, m)
 	}
@@ -112,8 +116,9 @@ func (x *armRound) addUnits(variances []float64, size float64) {
 // innovation: the mean less what the other known arms deviate by, weighted by standing. A round
 // without other known arms is adjusted by nothing, and says nothing about an arm where effects of
 // rounds are shown. Without effects the first value of an arm is in line with the others'. Positive
-// marks metrics that are at least 0, whose deviations are taken to be in proportion.
-func (r *roundSums) adjust(s *moments, shown bool, positive []bool) {
+// marks metrics that are at least 0, whose deviations are taken to be in proportion, unless there
+// is noise, which may leave next to nothing to be in proportion to.
+func (r *roundSums) adjust(s *moments, n *released, shown bool, positive []bool) {
 	total := 0.0
 	for _, a := range r.known {
 		x := &r.arms[a]
@@ -141,7 +146,7 @@ func (r *roundSums) adjust(s *moments, shown bool, positive []bool) {
 		}
 	}
 	for i := range s.Pool {
-		r.adjustMetric(s, i, total, positive[i])
+		r.adjustMetric(s, n, i, total, positive[i])
 	}
 }
 
@@ -151,7 +156,7 @@ type references struct{ off, base, missed float64 }
 
 // reference returns what arm x contributes to the references in metric i, where all variances are
 // even or their own.
-func (x *armRound) reference(s *moments, i int, even bool) (f references) {
+func (x *armRound) reference(s *moments, n *released, i int, even bool) (f references) {
 	old := s.Standing[x.arm]
 	if !x.known || !(old > 0) {
 		return f
@@ -162,7 +167,7 @@ func (x *armRound) reference(s *moments, i int, even bool) (f references) {
 	}
 	return references{
 		float64(x.standing * (x.mean[i] - mean)), float64(x.standing * mean),
-		float64(float64(x.standing*x.standing) * float64(v*(1/x.size+1/old))),
+		float64(float64(x.standing*x.standing) * (float64(v*(1/x.size+1/old)) + n.between(s, x, i))),
 	}
 }
 
@@ -175,7 +180,7 @@ func (f *references) add(g references, sign float64) {
 
 // adjustMetric adjusts the arms in metric i, where the standing of the known arms is total. An arm
 // that is far off is left out of what the others are adjusted by.
-func (r *roundSums) adjustMetric(s *moments, i int, total float64, positive bool) {
+func (r *roundSums) adjustMetric(s *moments, n *released, i int, total float64, positive bool) {
 	even := false
 	for _, a := range r.known {
 		v := r.arms[a].sigma[i]
@@ -183,12 +188,12 @@ func (r *roundSums) adjustMetric(s *moments, i int, total float64, positive bool
 	}
 	var sum references
 	for _, a := range r.known {
-		sum.add(r.arms[a].reference(s, i, even), 1)
+		sum.add(r.arms[a].reference(s, n, i, even), 1)
 	}
 	worst, most := -1, float64(outlier*outlier)
 	for a := range r.arms {
 		x := &r.arms[a]
-		r.adjustArm(s, x, sum, i, even, positive)
+		r.adjustArm(s, n, x, sum, i, even, positive)
 		if v := x.square[i] / x.sigma[i]; !even && len(r.known) > 2 && v > most && x.standing < total/2 {
 			worst, most = a, v
 		}
@@ -197,11 +202,11 @@ func (r *roundSums) adjustMetric(s *moments, i int, total float64, positive bool
 		return
 	}
 	out := &r.arms[worst]
-	sum.add(out.reference(s, i, even), -1)
+	sum.add(out.reference(s, n, i, even), -1)
 	for a := range r.arms {
 		if x := &r.arms[a]; a != worst && x.others > out.standing {
 			x.others -= out.standing
-			r.adjustArm(s, x, sum, i, even, positive)
+			r.adjustArm(s, n, x, sum, i, even, positive)
 			x.others += out.standing
 		}
 	}
@@ -212,22 +217,25 @@ func (r *roundSums) adjustMetric(s *moments, i int, total float64, positive bool
 const outlier = 6
 
 // adjustArm adjusts arm x in metric i by the sum of the references, less its own part.
-func (r *roundSums) adjustArm(s *moments, x *armRound, sum references, i int, even, positive bool) {
+func (r *roundSums) adjustArm(s *moments, n *released, x *armRound, sum references, i int, even, positive bool) {
 	old, mean := s.Standing[x.arm], s.Adjusted[x.arm*len(s.Pool)+i]
 	x.adjusted[i] = x.mean[i]
 	more := 0.0 // the variance of what the others deviate by, in units of that of x
 	if x.others > 0 {
-		sum.add(x.reference(s, i, even), -1)
+		sum.add(x.reference(s, n, i, even), -1)
 		off, base := sum.off/x.others, sum.base/x.others
 		if more = max(sum.missed, 0) / x.others / x.others; !even && x.known {
 			more /= x.sigma[i]
 		}
-		if positive && x.known && base > 0 && s.rules&NoProportion == 0 {
+		if positive && x.known && x.noise == nil && base > 0 && s.rules&NoProportion == 0 {
 			off = float64(off * (mean / base))
 		}
 		x.adjusted[i] -= off
 	}
 	if x.known && old > 0 {
+		if x.noise != nil {
+			more += n.between(s, x, i) / x.sigma[i]
+		}
 		d := x.adjusted[i] - mean
 		x.square[i] = float64(d*d) / (1/x.size + 1/old + more)
 	}

@@ -14,10 +14,11 @@ import (
 // of each arm, "metric", or "both" for a table of arms and metrics, whose rows are an arm's; and
 // "signed" where numbers may be negative.
 type State struct {
-	Stats   moments
-	Noise   noise
-	Joint   joint // without arms where there are too many
-	Changes detector
+	Stats    moments
+	Noise    noise
+	Joint    joint // without arms where there are too many
+	Changes  detector
+	Released released
 }
 
 // tables calls f with each list of numbers, what it is of, and whether numbers may be negative.
@@ -53,6 +54,7 @@ func (s *State) Grow(arms, metrics int) {
 		u.UnitSize = append(u.UnitSize, make([]float64, (arms-before)*metrics)...)
 		u.UnitSquares = append(u.UnitSquares, make([]float64, (arms-before)*metrics)...)
 	}
+	s.Released.grow(arms * metrics)
 	s.Joint.grow(before, arms, metrics)
 }
 
@@ -71,8 +73,8 @@ func nonNegative(v []float64, n int) bool {
 }
 
 // Fits reports whether s is a state of n arms and m metrics that a model can be in after so many
-// rounds.
-func (s *State) Fits(n, m, rounds int) bool {
+// rounds, which it may have discounted.
+func (s *State) Fits(n, m, rounds int, discounted bool) bool {
 	u, j, ok := &s.Stats, &s.Joint, true
 	s.tables(func(v *[]float64, of string, signed bool) {
 		of1 := size(of, n, m)
@@ -85,19 +87,23 @@ func (s *State) Fits(n, m, rounds int) bool {
 		nonNegative(u.UnitTotal, m) && nonNegative(u.UnitPool, m)) {
 		return false
 	}
+	if !s.Released.fits(n*m, rounds) {
+		return false
+	}
 	if len(j.Size) == 0 {
 		n, m = 0, 0
 	}
 	return nonNegative(j.Size, n) && nonNegative(j.Cross, n*n) && check.Vector("", j.Own, n*m) == nil &&
-		check.Vector("", j.Level, n*m) == nil && nonNegative([]float64{j.Total, j.Heavy}, 2) && s.armsFit(rounds)
+		check.Vector("", j.Level, n*m) == nil && nonNegative([]float64{j.Total, j.Heavy}, 2) &&
+		s.armsFit(rounds, discounted)
 }
 
 // armsFit reports whether the arms' numbers fit each other and the sums over them.
-func (s *State) armsFit(most int) bool {
+func (s *State) armsFit(most int, discounted bool) bool {
 	u, d, free := &s.Stats, &s.Changes, 0.0
 	for k, rounds := range u.Rounds {
 		switch {
-		case rounds != math.Trunc(rounds) || rounds > float64(most) || u.Count[k] < rounds:
+		case rounds != math.Trunc(rounds) || rounds > float64(most) || u.Count[k] < rounds && !discounted:
 			return false
 		case (rounds > 0) != (u.Weight[k] > 0) || (rounds > 0) != (u.Heavy[k] > 0) || rounds == 0 && u.Free[k] > 0:
 			return false

@@ -18,8 +18,14 @@ const (
 	Anyone   Role = ""         // no token needed
 	Decide   Role = "decide"   // decisions, policies, OFREP
 	Feedback Role = "feedback" // exposures and feedback
-	Read     Role = "read"     // definitions, reports, explanations, the log, metrics
-	Admin    Role = "admin"    // changes of experiments
+	// Aggregate allows sums, from the sources of the token only. Sums need no decision.
+	Aggregate Role = "aggregate"
+	// Browser is for tokens that everybody can read in a page: they decide by the routes that pages
+	// of other sites may call, for the token's experiments, in pages of its origins. Such a token
+	// may have the role Feedback, too, and no other.
+	Browser Role = "browser"
+	Read    Role = "read"  // definitions, reports, explanations, the log, metrics
+	Admin   Role = "admin" // changes of experiments
 )
 
 // Hash is the SHA-256 hash of an access token.
@@ -31,6 +37,18 @@ type Principal struct {
 	Name string
 	// Roles are what the token allows.
 	Roles []Role
+	// Sources are the sources whose sums the token may send: names, or beginnings of names with *
+	// at the end. No other token has them.
+	Sources []string
+	// Experiments are the experiments that a token for browsers may use: names, or beginnings of
+	// names with * at the end. Other tokens have none and may use all.
+	Experiments []string
+	// Origins are the origins of the pages in which a token for browsers may be used, none for all
+	// that may call the service.
+	Origins Origins
+	// OpenShare is the greatest share, above 0 and at most 1, of the units of an experiment that
+	// wait for feedback which the token may have made wait.
+	OpenShare float64
 	// Hash is the token's hash.
 	Hash Hash
 }
@@ -38,6 +56,32 @@ type Principal struct {
 // May reports whether the principal has the role, or Admin. Everybody has the role Anyone.
 func (p *Principal) May(r Role) bool {
 	return r == Anyone || slices.Contains(p.Roles, r) || slices.Contains(p.Roles, Admin)
+}
+
+// IsBrowser reports whether the token is one for browsers.
+func (p *Principal) IsBrowser() bool { return p != nil && slices.Contains(p.Roles, Browser) }
+
+// MayUse reports whether the principal may use an experiment. A nil principal may use all.
+func (p *Principal) MayUse(name string) bool {
+	return p == nil || len(p.Experiments) == 0 ||
+		slices.ContainsFunc(p.Experiments, func(pattern string) bool { return matches(pattern, name) })
+}
+
+// MaySend reports whether the principal may send sums of a source. An administrator without sources
+// may send those of all.
+func (p *Principal) MaySend(source string) bool {
+	if len(p.Sources) == 0 {
+		return p.May(Admin)
+	}
+	return slices.ContainsFunc(p.Sources, func(pattern string) bool { return matches(pattern, source) })
+}
+
+// matches reports whether a name is the pattern's, or a pattern lies within another.
+func matches(pattern, name string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(name, prefix)
+	}
+	return name == pattern
 }
 
 // everybody is the principal of every request if no access tokens are required.

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"net"
 	"net/http"
 	"sync"
 
@@ -13,8 +12,10 @@ import (
 type Limiter struct {
 	rate  rate.Limit
 	burst int
-	mu    sync.Mutex
-	by    map[string]*rate.Limiter
+	// proxies name the clients of requests that they forward.
+	proxies Proxies
+	mu      sync.Mutex
+	by      map[string]*rate.Limiter
 }
 
 // maxLimiters bounds the number of remembered principals and addresses. Beyond it all of them are
@@ -22,12 +23,13 @@ type Limiter struct {
 const maxLimiters = 10_000
 
 // NewLimiter makes a limiter of perSecond requests, and of burst requests at once. It is nil for
-// the rate 0, which means no limit.
-func NewLimiter(perSecond float64, burst int) *Limiter {
+// the rate 0, which means no limit. The address of a request is that of its client
+// ([Proxies.Client]).
+func NewLimiter(perSecond float64, burst int, proxies Proxies) *Limiter {
 	if perSecond == 0 {
 		return nil
 	}
-	return &Limiter{rate: rate.Limit(perSecond), burst: burst, by: map[string]*rate.Limiter{}}
+	return &Limiter{rate: rate.Limit(perSecond), burst: burst, proxies: proxies, by: map[string]*rate.Limiter{}}
 }
 
 // Allow reports whether the principal may send one more request now, and counts it. A nil principal
@@ -41,11 +43,7 @@ func (l *Limiter) Allow(p *Principal, r *http.Request) bool {
 		key = p.Name
 	}
 	if key == "" {
-		host, _, err := net.SplitHostPort(r.RemoteAddr)
-		if err != nil {
-			host = r.RemoteAddr
-		}
-		key = "address " + host
+		key = "address " + l.proxies.Client(r)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -38,10 +39,16 @@ type Tokens struct {
 // tokensFile is the form of the file; docs/service.md describes it.
 type tokensFile struct {
 	Tokens []struct {
-		Name   string `yaml:"name"`
-		Roles  []Role `yaml:"roles"`
-		Token  string `yaml:"token"`
-		SHA256 string `yaml:"sha256"`
+		Name    string   `yaml:"name"`
+		Roles   []Role   `yaml:"roles"`
+		Token   string   `yaml:"token"`
+		SHA256  string   `yaml:"sha256"`
+		Sources []string `yaml:"sources"`
+		// Experiments and Origins are of tokens for browsers.
+		Experiments []string `yaml:"experiments"`
+		Origins     []string `yaml:"origins"`
+		// OpenShare is a pointer, as 0 is refused.
+		OpenShare *float64 `yaml:"open_share"`
 	} `yaml:"tokens"`
 }
 
@@ -101,6 +108,9 @@ func (t *Tokens) Reload() error {
 // yamlLine finds the line in a message of the YAML parser.
 var yamlLine = regexp.MustCompile(`line [0-9]+`)
 
+// defaultOpenShare leaves a tenth of an experiment's room to other tokens.
+const defaultOpenShare = 0.9
+
 // minToken is the minimum length of an access token.
 const minToken = 16
 
@@ -123,23 +133,38 @@ func parseTokens(path string, data []byte) ([]Principal, error) {
 	}
 	var out []Principal
 	for i, t := range f.Tokens {
-		p := Principal{Name: t.Name, Roles: t.Roles}
+		p := Principal{
+			Name: t.Name, Roles: t.Roles, Sources: t.Sources, Experiments: t.Experiments,
+			OpenShare: defaultOpenShare,
+		}
+		if t.OpenShare != nil {
+			p.OpenShare = *t.OpenShare
+		}
 		switch {
 		case t.Name == "":
 			return nil, bad("tokens[%d] has no name", i)
 		case slices.ContainsFunc(out, func(q Principal) bool { return q.Name == t.Name }):
 			return nil, bad("tokens[%d]: the name %q is used twice", i, t.Name)
 		case len(t.Roles) == 0:
-			return nil, bad("tokens[%d] (%s) has no roles: want one or more of decide, feedback, read, admin", i,
-				t.Name)
+			return nil, bad("tokens[%d] (%s) has no roles: want one or more of decide, browser, feedback, aggregate, "+
+				"read, admin", i, t.Name)
+		case !(p.OpenShare > 0 && p.OpenShare <= 1):
+			return nil, bad("tokens[%d] (%s): open_share is %v: want a share above 0, and at most 1", i, t.Name,
+				p.OpenShare)
 		case (t.Token == "") == (t.SHA256 == ""):
 			return nil, bad("tokens[%d] (%s): want either token or sha256", i, t.Name)
 		}
 		for _, r := range t.Roles {
-			if !slices.Contains([]Role{Decide, Feedback, Read, Admin}, r) {
-				return nil, bad("tokens[%d] (%s): the role %q is unknown: want decide, feedback, read or admin", i,
-					t.Name, r)
+			if !slices.Contains([]Role{Decide, Browser, Feedback, Aggregate, Read, Admin}, r) {
+				return nil, bad("tokens[%d] (%s): the role %q is unknown: want decide, browser, feedback, aggregate, "+
+					"read or admin", i, t.Name, r)
 			}
+		}
+		if err := checkSources(&p, out); err != nil {
+			return nil, bad("tokens[%d] (%s): %w", i, t.Name, err)
+		}
+		if err := p.checkBrowser(t.Origins); err != nil {
+			return nil, bad("tokens[%d] (%s): %w", i, t.Name, err)
 		}
 		if t.Token != "" {
 			if len(t.Token) < minToken {
@@ -154,6 +179,53 @@ func parseTokens(path string, data []byte) ([]Principal, error) {
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// checkBrowser reads the origins of a token for browsers, and returns an error if such a token has
+// other roles or no experiments, or if another token has experiments or origins.
+func (p *Principal) checkBrowser(origins []string) (err error) {
+	if !p.IsBrowser() {
+		if len(p.Experiments)+len(origins) > 0 {
+			return errors.New("experiments and origins are for tokens with the role browser")
+		}
+		return nil
+	}
+	for _, r := range p.Roles {
+		if r != Browser && r != Feedback {
+			return fmt.Errorf("the role %s beside browser: everybody can read a browser's token, so it may have "+
+				"the role feedback only", r)
+		}
+	}
+	if len(p.Experiments) == 0 || slices.Contains(p.Experiments, "") {
+		return errors.New("the role browser needs experiments: want names, or beginnings of names with * at the end")
+	}
+	p.Origins, err = ParseOrigins(origins)
+	return err
+}
+
+// checkSources returns an error if a token has the role for sums and no sources, or the other way
+// round, or a source of an earlier token.
+func checkSources(p *Principal, earlier []Principal) error {
+	switch sends := p.May(Aggregate); {
+	case len(p.Sources) == 0 && sends && !p.May(Admin):
+		return errors.New("the role aggregate needs sources: want names, or beginnings of names with * at the end")
+	case len(p.Sources) > 0 && !sends:
+		return errors.New("sources without the role aggregate")
+	}
+	for _, source := range p.Sources {
+		if source == "" || len(source) > 200 {
+			return errors.New("want sources of 1 to 200 bytes")
+		}
+		for i := range earlier {
+			for _, other := range earlier[i].Sources {
+				if matches(other, source) || matches(source, other) {
+					return fmt.Errorf("the source %q belongs to the token %q: a source has one owner", source,
+						earlier[i].Name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Watch reads the file again whenever it changes, until stop is closed.

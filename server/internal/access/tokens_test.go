@@ -24,7 +24,23 @@ func TestTokensFileRefused(t *testing.T) {
 		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, color: red}]",
 		"tokens: [{name: a, roles: [read], token: 0123456789abcdef}, " +
 			"{name: a, roles: [read], token: 0123456789abcdeg}]",
+		"tokens: [{name: a, roles: [aggregate], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [feedback], sources: [s], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [aggregate], sources: [''], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [read], open_share: 0, token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [read], open_share: 1.1, token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [aggregate], sources: ['s*'], token: 0123456789abcdef}, " +
+			"{name: b, roles: [aggregate], sources: [shop], token: 0123456789abcdeg}]",
+		"tokens: [{name: a, roles: [aggregate], sources: [shop], token: 0123456789abcdef}, " +
+			"{name: b, roles: [aggregate], sources: ['*'], token: 0123456789abcdeg}]",
 		"tokens:\n  - name: a\n    roles: [read\n",
+		"tokens: [{name: a, roles: [browser], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [browser], experiments: [''], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [browser, decide], experiments: [toy], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [browser, admin], experiments: [toy], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [decide], experiments: [toy], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [decide], origins: ['https://a.example'], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [browser], experiments: [toy], origins: ['*'], token: 0123456789abcdef}]",
 	} {
 		if _, err := parseTokens("f", []byte(text)); err == nil || strings.Contains(err.Error(), "0123456789abcde") {
 			t.Errorf("%s: %v", text, err)

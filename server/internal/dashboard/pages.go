@@ -72,6 +72,8 @@ type explained struct {
 	Mark               float64
 	Metrics            []string
 	Known              []knownRow
+	Scores             []policy.ArmScore // without retired arms
+	Parts              []scorePart
 }
 
 func (d *Dashboard) explainPage(_ http.ResponseWriter, r *http.Request) (*page, error) {

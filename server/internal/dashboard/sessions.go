@@ -17,6 +17,9 @@ const sessionCookie = "noregret_session"
 const (
 	sessionTime = 12 * time.Hour
 	maxSessions = 10_000
+	// maxTokenSessions bounds those of one access token: a further login ends the oldest of them,
+	// and none of another token.
+	maxTokenSessions = 100
 )
 
 // sessions holds the sessions of the browsers that have logged in. A cookie is a random number that
@@ -25,6 +28,7 @@ const (
 type sessions struct {
 	mu sync.Mutex
 	by map[[sha256.Size]byte]session // by the cookie's hash
+	of map[access.Hash]int           // the numbers of sessions, by access token
 }
 
 type session struct {
@@ -39,6 +43,7 @@ func (s *sessions) add(p *access.Principal, now time.Time) string {
 	value := base64.RawURLEncoding.EncodeToString(b[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.endOldest(p.Hash)
 	if s.by == nil || len(s.by) >= maxSessions {
 		kept := map[[sha256.Size]byte]session{}
 		for k, v := range s.by {
@@ -49,10 +54,41 @@ func (s *sessions) add(p *access.Principal, now time.Time) string {
 		if len(kept) >= maxSessions {
 			clear(kept) // everybody must log in again
 		}
-		s.by = kept
+		s.by, s.of = kept, map[access.Hash]int{}
+		for _, v := range kept {
+			s.of[v.token]++
+		}
 	}
 	s.by[sha256.Sum256([]byte(value))] = session{p.Hash, now.Add(sessionTime)}
+	s.of[p.Hash]++
 	return value
+}
+
+// endOldest makes room for a session of a token. The caller holds the lock.
+func (s *sessions) endOldest(token access.Hash) {
+	if s.of[token] < maxTokenSessions {
+		return
+	}
+	var oldest [sha256.Size]byte
+	until := time.Time{}
+	for k, v := range s.by {
+		if v.token == token && (until.IsZero() || v.until.Before(until)) {
+			oldest, until = k, v.until
+		}
+	}
+	s.end(oldest)
+}
+
+// end ends a session. The caller holds the lock.
+func (s *sessions) end(sum [sha256.Size]byte) {
+	v, ok := s.by[sum]
+	if !ok {
+		return
+	}
+	delete(s.by, sum)
+	if s.of[v.token]--; s.of[v.token] <= 0 {
+		delete(s.of, v.token)
+	}
 }
 
 // cookieSum returns the hash of a request's session cookie.
@@ -83,7 +119,7 @@ func (s *sessions) find(r *http.Request, tokens *access.Tokens, now time.Time) *
 func (s *sessions) remove(r *http.Request) {
 	if sum, ok := cookieSum(r); ok {
 		s.mu.Lock()
-		delete(s.by, sum)
+		s.end(sum)
 		s.mu.Unlock()
 	}
 }

@@ -185,6 +185,46 @@ type knownRow struct {
 	Metrics []policy.KnownMetric
 }
 
+// scorePart is a coordinate of the unit's context with its part of each arm's score.
+type scorePart struct {
+	Coordinate string
+	X          float64
+	Products   []float64 // in the order of the scores
+}
+
+// showScores fills in the scores of a contextual decision, coordinates first that matter most for
+// the drawn arm.
+func (v *explained) showScores(e *policy.Explanation) {
+	of := map[string]int{}
+	add := func(s *policy.ArmScore) {
+		for _, c := range s.Contributions {
+			if _, ok := of[c.Coordinate]; !ok {
+				of[c.Coordinate] = len(v.Parts)
+				v.Parts = append(v.Parts, scorePart{Coordinate: c.Coordinate, X: c.X})
+			}
+		}
+	}
+	for i := range e.Scores {
+		if e.Scores[i].Arm == e.Arm {
+			add(&e.Scores[i])
+		}
+	}
+	for _, s := range e.Scores {
+		if !s.Retired {
+			add(&s)
+			v.Scores = append(v.Scores, s)
+		}
+	}
+	for i := range v.Parts {
+		v.Parts[i].Products = make([]float64, len(v.Scores))
+	}
+	for k := range v.Scores {
+		for _, c := range v.Scores[k].Contributions {
+			v.Parts[of[c.Coordinate]].Products[k] = c.Product
+		}
+	}
+}
+
 // shownColours is the number of arms of an explanation with a colour of their own. All others share
 // the next colour.
 const shownColours = 8
@@ -192,6 +232,7 @@ const shownColours = 8
 // show fills in the bars and the tables of an explanation.
 func (v *explained) show(e *policy.Explanation) {
 	v.E, v.Mark = e, 1000*e.Fraction
+	v.showScores(e)
 	for _, d := range e.Distribution {
 		b := bar{Arm: d.Arm, P: d.P, From: d.From, X: 1000 * d.From, Width: 1000 * d.P, Colour: shownColours}
 		b.Drawn = e.Fraction >= d.From && e.Fraction < d.From+d.P

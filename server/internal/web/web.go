@@ -4,6 +4,8 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -32,7 +34,10 @@ type Route struct {
 	Query []string
 	// Stream is the class of long-running requests that the route belongs to.
 	Stream Stream
-	Serve  Handler
+	// Pages says that pages of the origins of the configuration may call the route from a browser,
+	// and that tokens for browsers open it.
+	Pages bool
+	Serve Handler
 }
 
 // Stream is a class of long-running requests. Each class has its own concurrency limit.
@@ -141,15 +146,52 @@ func Body(r *http.Request, types ...string) ([]byte, error) {
 				strings.Join(types, " or "))
 		}
 	}
-	b, err := io.ReadAll(r.Body)
+	in, err := decoded(r)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(in)
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "body", "more than %d bytes",
 			e.Limit)
 	}
 	if err != nil {
-		return nil, WithStatus(http.StatusBadRequest, noregret.BadInput, "body", "the body is incomplete")
+		return nil, WithStatus(http.StatusBadRequest, noregret.BadInput, "body",
+			"the body is incomplete, or not what Content-Encoding says")
 	}
 	return b, nil
+}
+
+// decoded returns the body of a request as it was before gzip compressed it. The bound of the body
+// ([Limit]) holds before and after: what a few bytes decompress to is not read beyond it.
+func decoded(r *http.Request) (io.Reader, error) {
+	switch encoding := strings.ToLower(strings.Join(r.Header.Values("Content-Encoding"), ", ")); encoding {
+	case "", "identity":
+		return r.Body, nil
+	case "gzip", "x-gzip":
+		z, err := gzip.NewReader(r.Body)
+		if err != nil {
+			return nil, WithStatus(http.StatusBadRequest, noregret.BadInput, "body", "not a body of gzip")
+		}
+		limit, _ := r.Context().Value(limitKey{}).(int64)
+		return http.MaxBytesReader(nil, z, limit), nil
+	default:
+		return nil, WithStatus(http.StatusUnsupportedMediaType, noregret.Usage, "Content-Encoding",
+			"%q: want gzip or none", encoding)
+	}
+}
+
+// limitKey is the context's key of a body's limit.
+type limitKey struct{}
+
+// Limit returns the request with a bound of its body, in bytes. Bodies that are compressed are read
+// only after it.
+func Limit(w http.ResponseWriter, r *http.Request, most int64) *http.Request {
+	if r.Header.Get("Content-Encoding") != "" {
+		r = r.WithContext(context.WithValue(r.Context(), limitKey{}, most))
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	return r
 }
 
 // Matches reports whether If-None-Match names the tag.

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/noregret/noregret/internal/progress"
@@ -42,6 +43,7 @@ func run(ctx context.Context, args []string, out, progressOut io.Writer) error {
 	learners := f.String("learners", "", "names of the learners, with commas; empty for all")
 	asJSON := f.Bool("json", false, "write JSON instead of text")
 	list := f.Bool("list", false, "list families and learners, and play nothing")
+	drifting := f.Bool("drift", false, "play the families and the learners for means that change")
 	f.IntVar(&o.Runs, "runs", 100, "runs of each family, at least 2")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed")
 	if err := f.Parse(args); err != nil {
@@ -54,6 +56,9 @@ func run(ctx context.Context, args []string, out, progressOut io.Writer) error {
 		return writeList(out)
 	}
 	o.Families, o.Learners = names(*families), names(*learners)
+	if *drifting {
+		useDrift(&o)
+	}
 	reporter, err := progress.New(progressOut, progress.Options{Mode: progress.Auto, Unit: "runs"})
 	if err != nil {
 		return err
@@ -81,9 +86,23 @@ func names(list string) []string {
 	return strings.Split(list, ",")
 }
 
+// useDrift replaces the families and the learners that are not named by those for drift.
+func useDrift(o *arena.Options) {
+	if o.Families == nil {
+		for _, x := range arena.DriftFamilies() {
+			o.Families = append(o.Families, x.Name)
+		}
+	}
+	for _, e := range arena.DriftLearners() {
+		if o.Learners == nil || slices.Contains(o.Learners, e.Name) {
+			o.Entries = append(o.Entries, e)
+		}
+	}
+}
+
 func writeList(w io.Writer) error {
 	b := &strings.Builder{}
-	for _, f := range arena.Families() {
+	for _, f := range slices.Concat(arena.Families(), arena.DriftFamilies()) {
 		fmt.Fprintf(b, "family %s: %s\n", f.Name, f.About)
 	}
 	for _, e := range arena.Learners() {

@@ -1,0 +1,70 @@
+package classify
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/internal/portable"
+)
+
+// What an online learner forgets: by a window ([Config.Window]) or by a restart of its steps.
+
+// nextStep counts a step, before anything is computed for it.
+func nextStep(o *online) {
+	o.t++
+	w := o.cfg.Window
+	if w == 0 {
+		return
+	}
+	keep := portable.Log1p(-1 / float64(w))
+	period := int64(w) * discountPeriods
+	k := (o.t - 1) % period
+	if k == 0 && o.t > 1 {
+		past := portable.Exp(float64(keep * float64(period)))
+		o.lin.Discount(past, past)
+	}
+	o.gain = portable.Exp(-float64(keep * float64(k)))
+}
+
+// discountPeriods times the window is the number of steps after which the weights of the iterates
+// start again at 1: until then they rise to some e^16, for a window of 2 to 2^32.
+const discountPeriods = 16
+
+// stepRoot is √t, or √W once the window W is full: step sizes are divided by it.
+func stepRoot(o *online) float64 {
+	if w := int64(o.cfg.Window); w > 0 {
+		return math.Sqrt(float64(min(o.t, w)))
+	}
+	return math.Sqrt(float64(o.t))
+}
+
+// onlineOf returns the common part of a learner of one model.
+func onlineOf(l Learner) *online {
+	switch l := l.(type) {
+	case *SGD:
+		return l.online
+	case *SPADE:
+		return l.online
+	case *STAMP:
+		return l.online
+	default:
+		panic(fmt.Sprintf("classify: %T is not a learner of one model", l)) // a mistake here
+	}
+}
+
+// restartSteps starts the sequence of step sizes and the averages of a learner again, and keeps the
+// weights. STAMP's stages start again at the length of the first.
+func restartSteps(l Learner) {
+	o := onlineOf(l)
+	o.t = 0
+	o.lin.ResetAverage()
+	o.lin.Discount(1, 0)
+	switch l := l.(type) {
+	case *SPADE:
+		l.sumA, l.sumB = 0, 0
+	case *STAMP:
+		if l.ready {
+			l.stage = l.firstStage()
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/papers"
+	"github.com/noregret/noregret/regret"
+)
+
+// simulateDriftOptions are the flags of "noregret simulate drift".
+type simulateDriftOptions struct {
+	cell    papers.DriftCell
+	pattern int
+	rounds  []int
+	runs    int
+	seed    uint64
+	workers int
+	rates   bool
+	plots   []string
+	json    bool
+
+	flags *pflag.FlagSet
+}
+
+const simulateDriftLong = `Simulate learners in a world that changes once, and compare them with the best sequence
+of points (Besbes, Gur and Zeevi, "Non-stationary Stochastic Optimization", 2015, Appendix D).
+
+The loss of round t is x²/2 − b·x + 1 on [−2, 2]. Its minimizer b begins at 1 and goes to 0:
+at once (--pattern 1), exponentially (2) or linearly (3). The learner sees its gradient
+(--setting gradient) or its value at the point played (--setting cost) with normal noise of the
+standard deviation --noise. It plays gradient descent, or the estimated gradient step. --policy
+says how: "restarted" with steps 1/k, or 2/k for costs, that begin anew in batches of √(T·ln T)
+rounds, or of T^(2/3) for costs; "plain" with the same steps and no restarts; "fixed:STEP" with a
+constant step.
+
+For each horizon T of --rounds, the command prints the mean over --runs of the loss above that of
+the best sequence, in percent of it, and fits ln regret = ln C + (1 − α)·ln T.
+
+Without --setting, --pattern, --noise, --policy and --rounds it measures all cells of the paper's
+Tables 3 and 4, and prints the published number beside each in brackets; docs/drift-tables.md
+explains the differences. With 50 runs, the default there, that takes about a minute. --rates
+measures instead how regret grows with T and with the variation V in four settings, beside the
+theory.
+
+With --json the output is {setting, pattern, noise, policy, alpha, c, r2, loss_percent: {T: value}},
+or a list of tables or of rates.`
+
+// newSimulateDriftCommand makes "noregret simulate drift".
+func newSimulateDriftCommand(a *app) *cobra.Command {
+	o := &simulateDriftOptions{
+		cell: papers.DriftCell{Setting: "gradient", Noise: 0.1, Policy: "restarted"}, pattern: 1,
+		rounds: []int{5000, 25000}, seed: 1,
+	}
+	return newCommand(a, &cobra.Command{
+		Use:   "drift",
+		Short: "Restarts in a world that changes: the tables of a paper, or one cell of them",
+		Long:  simulateDriftLong,
+		Example: `  noregret simulate drift --setting gradient --pattern 1 --noise 0.3 --rounds 5000,25000 --runs 200
+
+  # An estimated gradient step without restarts, as JSON
+  noregret simulate drift --setting cost --pattern 2 --policy plain --rounds 1000,10000 --json
+
+  # Tables 3 and 4 beside the published ones, with a picture
+  noregret simulate drift --runs 200 --plot drift.svg
+
+  # How regret grows with the horizon and with the variation
+  noregret simulate drift --rates`,
+		Args: noArgs,
+	}, o)
+}
+
+// AddFlags implements options.
+func (o *simulateDriftOptions) AddFlags(f *pflag.FlagSet) {
+	o.flags = f
+	f.Var(newChoice(&o.cell.Setting, "gradient", "cost"), "setting", "what the learner sees: gradient or cost")
+	f.IntVar(&o.pattern, "pattern", o.pattern,
+		"how the minimizer moves: 1 a jump, 2 exponential decay, 3 a linear ramp")
+	f.Float64Var(&o.cell.Noise, "noise", o.cell.Noise, "standard deviation of the noise")
+	f.StringVar(&o.cell.Policy, "policy", o.cell.Policy, "restarted, plain or fixed:STEP")
+	f.IntSliceVar(&o.rounds, "rounds", o.rounds, "horizons T")
+	f.IntVar(&o.runs, "runs", o.runs,
+		"number of runs; 200 for a cell, 50 for the tables and 30 for --rates by default")
+	f.Uint64Var(&o.seed, "seed", o.seed, "seed of everything random")
+	f.IntVar(&o.workers, "workers", o.workers, "runs at a time, 0 for all cores; the result is the same for any number")
+	f.BoolVar(&o.rates, "rates", o.rates, "measure how regret grows with the horizon and with the variation")
+	f.StringArrayVar(&o.plots, "plot", o.plots, "write a picture of regret against rounds to this file, .svg or "+
+		".png; may "+
+		"be given more than once")
+	f.BoolVar(&o.json, "json", o.json, "print JSON")
+}
+
+// one reports whether the flags ask for one cell.
+func (o *simulateDriftOptions) one() bool {
+	return slices.ContainsFunc([]string{"setting", "pattern", "noise", "policy", "rounds"}, o.flags.Changed)
+}
+
+// Validate implements options.
+func (o *simulateDriftOptions) Validate() error {
+	if o.flags.Changed("runs") && o.runs < 1 {
+		return outOfRange("--runs", o.runs, "at least 1")
+	}
+	if o.rates && o.one() {
+		return noregret.Errorf(noregret.Usage, "--rates", "given beside flags of a cell: want one of them")
+	}
+	o.cell.Pattern = regret.Pattern(o.pattern)
+	slices.Sort(o.rounds)
+	o.rounds = slices.Compact(o.rounds)
+	return checkPlots(o.plots, nil)
+}
+
+// runsOr returns the number of runs, or the default.
+func (o *simulateDriftOptions) runsOr(otherwise int) int {
+	if o.flags.Changed("runs") {
+		return o.runs
+	}
+	return otherwise
+}
+
+// Run implements options.
+func (o *simulateDriftOptions) Run(ctx context.Context, a *app, _ []string) error {
+	p, err := a.progressOf("rounds")
+	if err != nil {
+		return err
+	}
+	started := false
+	opt := papers.DriftOptions{Seed: o.seed, Workers: o.workers, Progress: func(done, total int64) {
+		if !started {
+			p.Start("simulate", total)
+			started = true
+		}
+		p.Update(done)
+	}}
+	var print func() error
+	var draw func(path string) error
+	switch {
+	case o.rates:
+		opt.Runs = o.runsOr(30)
+		var rates []papers.DriftRate
+		rates, err = papers.RunDriftRates(ctx, opt)
+		print = func() error { return a.writeDriftRates(rates, o.json) }
+		draw = func(path string) error { return plotDriftRates(path, rates) }
+	case o.one():
+		opt.Runs = o.runsOr(200)
+		var results []papers.DriftResult
+		results, err = papers.RunDrift(ctx, []papers.DriftCell{o.cell}, [][]int{o.rounds}, opt)
+		print = func() error { return a.writeDriftCell(&results[0], opt.Runs, o.json) }
+		draw = func(path string) error { return plotDriftFits(path, results) }
+	default:
+		opt.Runs = o.runsOr(50)
+		var tables []papers.DriftTable
+		tables, err = papers.RunDriftTables(ctx, opt)
+		print = func() error { return a.writeDriftTables(tables, opt.Runs, o.json) }
+		draw = func(path string) error { return plotDriftFits(path, tables[0].Fits, tables[1].Fits) }
+	}
+	p.Finish()
+	if err != nil {
+		return flagged(err)
+	}
+	err = print()
+	// The table is already printed: a full disk loses only the pictures.
+	for _, path := range o.plots {
+		err = errors.Join(err, draw(path))
+	}
+	return err
+}
+
+// driftJSON is what --json prints for a cell.
+type driftJSON struct {
+	Setting string       `json:"setting"`
+	Pattern int          `json:"pattern"`
+	Noise   number       `json:"noise"`
+	Policy  string       `json:"policy"`
+	Alpha   number       `json:"alpha"`
+	C       number       `json:"c"`
+	R2      number       `json:"r2"`
+	Loss    driftPercent `json:"loss_percent"`
+}
+
+// driftPercent are the losses by horizon, as a JSON object in the order of the horizons.
+type driftPercent []papers.DriftHorizon
+
+// MarshalJSON implements json.Marshaler.
+func (p driftPercent) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, h := range p {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		v, err := json.Marshal(number(h.Loss))
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%q:%s", strconv.Itoa(h.Rounds), v)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// driftCellJSON returns what --json prints for a cell.
+func driftCellJSON(r *papers.DriftResult) driftJSON {
+	return driftJSON{
+		Setting: r.Setting, Pattern: int(r.Pattern), Noise: number(r.Noise), Policy: r.Policy, Alpha: number(r.Alpha),
+		C: number(r.C), R2: number(r.R2), Loss: r.Horizons,
+	}
+}
+
+// writeDriftCell prints one cell.
+func (a *app) writeDriftCell(r *papers.DriftResult, runs int, asJSON bool) error {
+	if asJSON {
+		return writeJSON(a.stdout, driftCellJSON(r))
+	}
+	fmt.Fprintf(a.stdout, "%s feedback, %v, noise %s, %s, %s\n\n", r.Setting, r.Pattern, short(r.Noise), r.Policy,
+		count(runs, "run", "runs"))
+	g := table{}
+	g.add("rounds", "regret", "error", "loss %", "error")
+	for _, h := range r.Horizons {
+		g.add(strconv.Itoa(h.Rounds), short(h.Regret), twoDigits(number(h.Error)), number(h.Loss).String(),
+			twoDigits(number(h.LossError)))
+	}
+	if err := g.write(a.stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "\nregret ≈ C·T^(1−α): 1−α %s, C %s, R² %s\n", number(1-r.Alpha), number(r.C),
+		number(r.R2))
+	return err
+}

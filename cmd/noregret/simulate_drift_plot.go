@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/papers"
+)
+
+// logLog returns an empty plot with two logarithmic axes.
+func logLog(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Add(plotter.NewGrid())
+	return p
+}
+
+// addLine adds a line of positive points with a name, "" for none in the legend.
+func addLine(p *plot.Plot, points plotter.XYs, c color.Color, dashed bool, name string) error {
+	var shown plotter.XYs
+	for _, v := range points {
+		if v.X > 0 && v.Y > 0 && !math.IsInf(v.Y, 1) {
+			shown = append(shown, v)
+		}
+	}
+	if len(shown) == 0 {
+		return nil
+	}
+	l, err := picture.Line(shown, c, dashed)
+	if err != nil {
+		return err
+	}
+	p.Add(l)
+	if name != "" {
+		p.Legend.Add(name, l)
+	}
+	return nil
+}
+
+// aroundDecades extends the vertical axis to leave room for the legend, and gives an axis without
+// an extent one.
+func aroundDecades(p *plot.Plot) {
+	if !(p.Y.Min > 0) || math.IsInf(p.Y.Max, 0) {
+		p.Y.Min, p.Y.Max = 0.1, 10
+	}
+	p.Y.Min, p.Y.Max = p.Y.Min/1.5, p.Y.Max*math.Pow(p.Y.Max/p.Y.Min, 0.4)*2
+	if !(p.X.Min > 0) || p.X.Max <= p.X.Min {
+		p.X.Min, p.X.Max = max(p.X.Min, 2)/2, max(p.X.Max, 2)*2
+	}
+}
+
+// plotDriftFits draws regret against rounds with the fitted power dashed: a row of panels for each
+// setting, a panel for each pattern and a line for each noise.
+func plotDriftFits(path string, settings ...[]papers.DriftResult) error {
+	var rows [][]*plot.Plot
+	widest := 1
+	for _, results := range settings {
+		var row []*plot.Plot
+		var p *plot.Plot
+		line := 0
+		for i, r := range results {
+			if i == 0 || r.Pattern != results[i-1].Pattern {
+				p = logLog(fmt.Sprintf("%s feedback, %v, %s", r.Setting, r.Pattern, r.Policy), "rounds",
+					"dynamic regret, fit dashed")
+				row, line = append(row, p), 0
+			}
+			var points, fit plotter.XYs
+			for _, h := range r.Horizons {
+				x := float64(h.Rounds)
+				points = append(points, plotter.XY{X: x, Y: h.Regret})
+				fit = append(fit, plotter.XY{X: x, Y: r.C * math.Pow(x, 1-r.Alpha)})
+			}
+			c := playColours[line%len(playColours)]
+			name := fmt.Sprintf("noise %v: T^%.2f", r.Noise, 1-r.Alpha)
+			if err := addLine(p, points, c, false, name); err != nil {
+				return err
+			}
+			if err := addLine(p, fit, c, true, ""); err != nil {
+				return err
+			}
+			line++
+		}
+		for _, p := range row {
+			aroundDecades(p)
+		}
+		rows, widest = append(rows, row), max(widest, len(row))
+	}
+	return writePlots(path, rows, vg.Length(widest)*5*vg.Inch, vg.Length(len(rows))*4*vg.Inch)
+}
+
+// plotDriftRates draws regret, bound and floor against rounds and against the variation, a row of
+// two panels for each setting.
+func plotDriftRates(path string, rates []papers.DriftRate) error {
+	var rows [][]*plot.Plot
+	for _, r := range rates {
+		var row []*plot.Plot
+		for k, list := range [][]papers.DriftPoint{r.Horizons, r.Variations} {
+			slope, x := r.InRounds, "rounds"
+			if k == 1 {
+				slope, x = r.InVariation, "variation"
+			}
+			p := logLog(r.Setting+" in "+r.Game, x, "dynamic regret")
+			var regrets, bounds, floors plotter.XYs
+			for _, v := range list {
+				at := v.Variation
+				if k == 0 {
+					at = float64(v.Rounds)
+				}
+				regrets = append(regrets, plotter.XY{X: at, Y: v.Regret})
+				bounds = append(bounds, plotter.XY{X: at, Y: v.Bound})
+				floors = append(floors, plotter.XY{X: at, Y: v.Floor})
+			}
+			for i, l := range []struct {
+				points plotter.XYs
+				name   string
+			}{
+				{bounds, "upper bound"},
+				{regrets, fmt.Sprintf("regret: slope %.3f, theory %.3f", slope.Value, slope.Theory)},
+				{floors, "lower bound"},
+			} {
+				if err := addLine(p, l.points, playColours[i], i != 1, l.name); err != nil {
+					return err
+				}
+			}
+			aroundDecades(p)
+			row = append(row, p)
+		}
+		rows = append(rows, row)
+	}
+	return writePlots(path, rows, 11*vg.Inch, vg.Length(len(rows))*4*vg.Inch)
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/noregret/noregret/papers"
+)
+
+// driftTableJSON is a table as --json prints it.
+type driftTableJSON struct {
+	Name    string            `json:"name"`
+	Setting string            `json:"setting"`
+	Runs    int               `json:"runs"`
+	Columns []driftColumnJSON `json:"columns"`
+	Rows    []driftRowJSON    `json:"rows"`
+	Fits    []driftJSON       `json:"fits"`
+}
+
+type driftColumnJSON struct {
+	Pattern int     `json:"pattern"`
+	Noise   float64 `json:"noise"`
+}
+
+type driftRowJSON struct {
+	Name   string    `json:"name"`
+	Rounds int       `json:"rounds"`
+	Values []number  `json:"values"`
+	Errors []number  `json:"errors"`
+	Paper  []float64 `json:"paper"`
+}
+
+// writeDriftTables prints the tables: every cell is the measured number and the published one in
+// brackets.
+func (a *app) writeDriftTables(tables []papers.DriftTable, runs int, asJSON bool) error {
+	if asJSON {
+		return writeJSON(a.stdout, driftTablesJSON(tables, runs))
+	}
+	for i, t := range tables {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		fmt.Fprintf(a.stdout, "%s, %s; published numbers in brackets\n\n", t.Name, count(runs, "run", "runs"))
+		g := table{left: map[int]bool{}}
+		head := []string{"loss %"}
+		for _, c := range t.Columns {
+			head = append(head, c.String())
+		}
+		g.add(head...)
+		for _, r := range t.Rows {
+			name := r.Name
+			if r.Rounds > 0 {
+				name = strconv.Itoa(r.Rounds) + " " + name
+			}
+			row := []string{name}
+			for j, v := range r.Values {
+				row = append(row, fmt.Sprintf("%s [%s]", hundredths(v), hundredths(r.Paper[j])))
+			}
+			g.add(row...)
+		}
+		if err := g.write(a.stdout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hundredths writes a number with two decimals.
+func hundredths(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
+func driftTablesJSON(tables []papers.DriftTable, runs int) []driftTableJSON {
+	numbers := func(v []float64) []number {
+		all := []number{}
+		for _, x := range v {
+			all = append(all, number(x))
+		}
+		return all
+	}
+	var all []driftTableJSON
+	for _, t := range tables {
+		j := driftTableJSON{Name: t.Name, Setting: t.Setting, Runs: runs}
+		for _, c := range t.Columns {
+			j.Columns = append(j.Columns, driftColumnJSON{int(c.Pattern), c.Noise})
+		}
+		for _, r := range t.Rows {
+			j.Rows = append(j.Rows, driftRowJSON{r.Name, r.Rounds, numbers(r.Values), numbers(r.Errors), r.Paper})
+		}
+		for i := range t.Fits {
+			j.Fits = append(j.Fits, driftCellJSON(&t.Fits[i]))
+		}
+		all = append(all, j)
+	}
+	return all
+}

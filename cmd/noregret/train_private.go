@@ -1,0 +1,376 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/internal/atomicfile"
+)
+
+// privateFiles makes the durable writes of a private training. Tests replace it, to die between the
+// writes.
+type privateFiles struct {
+	open  func(dir string) (privateStore, error)
+	write func(path string, b []byte) error
+}
+
+// privateStore is the store of a ledger or a journal.
+type privateStore interface {
+	dp.Store
+	Erase() error
+}
+
+func newPrivateFiles() privateFiles {
+	return privateFiles{
+		open:  func(dir string) (privateStore, error) { return dp.OpenFileStore(dir) },
+		write: atomicfile.WriteBytes,
+	}
+}
+
+// privateTraining is what a private training works with.
+type privateTraining struct {
+	flags   *privateFlags
+	trainer *classify.PrivateTrainer
+	account dp.AccountConfig
+	ledger  *dp.Ledger
+	store   privateStore // of the journal
+	journal *dp.Journal
+}
+
+// runPrivate is train --private.
+func (o *trainOptions) runPrivate(ctx context.Context, a *app, inputs []string) (err error) {
+	p, opt := &o.private, classify.PrivateOptions{}
+	if opt, err = o.privateOptions(); err != nil {
+		return err
+	}
+	// Everything that can be wrong is found before anything is charged.
+	if _, err := classify.NewPrivateTrainer(opt); err != nil {
+		return asFlag(err)
+	}
+	progress, err := a.progress()
+	if err != nil {
+		return err
+	}
+	s, err := dataset.Open(ctx, inputs, o.privateData(ctx, a, opt.Schema))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	t, err := p.open(a, o.model, opt)
+	if err != nil {
+		return err
+	}
+	defer t.trainer.Close()
+	progress.Start("train private", opt.Horizon)
+	run := classify.PrivateRun{
+		Ledger: t.ledger, Account: p.account, Run: p.runName(o.model), Journal: t.journal, Resume: p.resume,
+		SaveEvery: o.saveEvery, Progress: progress.Update,
+		Release: func(model []byte) error {
+			if err := a.private.write(o.model, model); err != nil {
+				return noregret.Errorf(noregret.Internal, o.model, "the model cannot be written: %w", err)
+			}
+			return nil
+		},
+	}
+	out, err := classify.PrivateFit(ctx, s, t.trainer, run)
+	progress.Finish()
+	if err != nil {
+		if _, written := t.journal.Last(); !written {
+			err = errors.Join(err, t.store.Erase()) // the empty directory
+		}
+		m, over := p.finished(err, o.model)
+		if !over {
+			return p.explain(asFlag(withPlace(err, inputs)), o.model)
+		}
+		out = classify.PrivateOutcome{Model: m, Complete: true}
+	}
+	if out.Complete {
+		if err := t.store.Erase(); err != nil {
+			return noregret.Errorf(noregret.Internal, p.stateDir(o.model), "the secret state cannot be erased: %w", err)
+		}
+	}
+	return o.reportPrivate(a, t, out)
+}
+
+// finished returns the model of a run that had ended before it was resumed.
+func (p *privateFlags) finished(err error, path string) (*classify.Model, bool) {
+	if !p.resume || !errors.Is(err, dp.ErrClosed) {
+		return nil, false
+	}
+	m, err := classify.LoadModel(path)
+	if err != nil || m.Privacy == nil || m.Privacy.Records < m.Privacy.Horizon {
+		return nil, false
+	}
+	return m, m.Privacy.Account == p.account && m.Privacy.Run == p.runName(path)
+}
+
+// explain says how to go on after an error of a run that is charged.
+func (p *privateFlags) explain(err error, model string) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok || !errors.Is(err, dp.ErrClosed) {
+		return err
+	}
+	hint := *e
+	hint.Message += fmt.Sprintf(" (its last model is in %s if it was released; --run NAME starts another run, which "+
+		"is "+
+		"charged anew)", model)
+	return &hint
+}
+
+// asFlag sets the place of a usage error of package classify to the flag's name.
+func asFlag(err error) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok || !privateFlagNames[e.Place] && !sharedPrivately[e.Place] {
+		return err
+	}
+	flag := *e
+	flag.Place = "--" + e.Place
+	return &flag
+}
+
+// privateData are the options of reading. What they depend on is declared.
+func (o *trainOptions) privateData(ctx context.Context, a *app, schema *dataset.Schema) dataset.Options {
+	opt := o.data.options(ctx, a, schema)
+	opt.Format, opt.Base, opt.Bits = schema.Format, dataset.BaseAuto, 0
+	opt.LabelColumn, opt.LabelKey, opt.Categorical, opt.IgnoreColumns = "", "", nil, nil
+	opt.Missing = ""
+	opt.Unseen = dataset.UnseenIgnore
+	return opt
+}
+
+// open makes the trainer, in the accounting of the account, and opens ledger and journal.
+func (p *privateFlags) open(a *app, model string, opt classify.PrivateOptions) (*privateTraining, error) {
+	t := &privateTraining{flags: p}
+	accounts, err := a.private.open(p.ledgerDir(model))
+	if err != nil {
+		return nil, noregret.Errorf(noregret.Internal, "--ledger", "%s cannot be opened: %w", p.ledgerDir(model), err)
+	}
+	if t.ledger, err = dp.OpenLedger(accounts); err != nil {
+		return nil, err
+	}
+	config, _, err := t.ledger.Account(p.account)
+	known := err == nil
+	if known {
+		opt.Accounting = config.Budget.Accounting()
+	}
+	if t.trainer, err = classify.NewPrivateTrainer(opt); err != nil {
+		return nil, asFlag(err)
+	}
+	config, err = p.accountConfig(config, known, t.trainer.Charge().Accounting)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.ledger.Open(p.account, config); err != nil {
+		return nil, noregret.BadInputf("--account", "%w", err)
+	}
+	t.account = config
+	if t.store, err = a.private.open(p.stateDir(model)); err != nil {
+		return nil, noregret.Errorf(noregret.Internal, "--state", "%s cannot be opened: %w", p.stateDir(model), err)
+	}
+	t.journal, err = dp.OpenJournal(t.store, p.runName(model))
+	return t, err
+}
+
+// accountConfig is the declaration of the account: that of the ledger, or a new one whose budget is
+// that of the run if no other is given.
+func (p *privateFlags) accountConfig(old dp.AccountConfig, known bool, accounting dp.Accounting) (dp.AccountConfig,
+	error,
+) {
+	epsilon, delta := p.accountEpsilon, p.accountDelta
+	if !p.set.Changed("account-epsilon") {
+		epsilon = p.epsilon
+	}
+	if !p.set.Changed("account-delta") {
+		delta = p.delta
+	}
+	if known {
+		if p.set.Changed("account-epsilon") && epsilon != old.Budget.Epsilon() ||
+			p.set.Changed("account-delta") && delta != old.Budget.Delta() {
+			return old, noregret.BadInputf("--account-epsilon", "account %q exists with %s, and a budget cannot be "+
+				"changed: "+
+				"leave the flag out", p.account, old.Budget)
+		}
+		return old, nil
+	}
+	c := dp.AccountConfig{Protection: dp.PerRecord(), Testing: p.insecure != 0}
+	var err error
+	switch accounting {
+	case dp.GDP:
+		c.Budget, err = dp.GDPBudget(epsilon, delta)
+	case dp.Pure:
+		c.Budget, err = dp.PureBudget(epsilon)
+	default:
+		c.Budget, err = dp.ZCDPBudget(epsilon, delta)
+	}
+	if err != nil {
+		return c, noregret.Errorf(noregret.Usage, "--account-epsilon", "%w", err)
+	}
+	return c, nil
+}
+
+// ledgerDir, stateDir and runName are the values of the flags with their defaults.
+func (p *privateFlags) ledgerDir(model string) string {
+	if p.ledger != "" {
+		return p.ledger
+	}
+	return model + ".privacy"
+}
+
+func (p *privateFlags) stateDir(model string) string {
+	if p.state != "" {
+		return p.state
+	}
+	return model + ".state"
+}
+
+func (p *privateFlags) runName(model string) string {
+	if p.run != "" {
+		return p.run
+	}
+	return filepath.Base(model)
+}
+
+// privateReport is the output of train --private --json. Nothing in it was learned from the data
+// beyond the model that was released, except the number of records.
+type privateReport struct {
+	Model     string                 `json:"model"`
+	Algorithm string                 `json:"algorithm"`
+	Records   int64                  `json:"records"`
+	Horizon   int64                  `json:"horizon"`
+	Complete  bool                   `json:"complete"`
+	Unread    bool                   `json:"unread_records"`
+	Labels    classify.ModelLabels   `json:"labels"`
+	Features  int                    `json:"features"`
+	Intercept float64                `json:"intercept"`
+	Ledger    string                 `json:"ledger"`
+	Spent     number                 `json:"account_epsilon_spent"`
+	Remaining number                 `json:"account_epsilon_remaining"`
+	State     string                 `json:"state"`
+	Privacy   *classify.ModelPrivacy `json:"privacy"`
+	Warnings  []string               `json:"warnings"`
+}
+
+// reportPrivate prints the summary.
+func (o *trainOptions) reportPrivate(a *app, t *privateTraining, out classify.PrivateOutcome) error {
+	p, m := &o.private, out.Model
+	account, err := readAccount(t.ledger, p.account)
+	if err != nil {
+		return err
+	}
+	for _, w := range m.Warnings {
+		a.note("warning: %s", w)
+	}
+	state := ""
+	if !out.Complete {
+		state = p.stateDir(o.model)
+	}
+	if o.json {
+		return writeJSON(a.stdout, privateReport{
+			Model: o.model, Algorithm: m.Algorithm, Records: m.Privacy.Records, Horizon: m.Privacy.Horizon,
+			Complete: out.Complete, Unread: out.Unread, Labels: m.Labels, Features: m.Dim(), Intercept: m.Intercept,
+			Ledger: p.ledgerDir(o.model), Spent: account.Spent, Remaining: account.Remaining, State: state,
+			Privacy: m.Privacy, Warnings: m.Warnings,
+		})
+	}
+	if out.Unread {
+		a.note("there are more records than --horizon: the others were not used")
+	}
+	if err := printPrivate(a.stdout, m, o.model); err != nil {
+		return err
+	}
+	if !out.Complete {
+		state += ", secret: --resume continues the run with more records at no further cost"
+	}
+	return keyValues(a.stdout,
+		"ledger", fmt.Sprintf("%s, epsilon %s of %s is spent, %s "+
+			"remains", p.ledgerDir(o.model), digits(account.Spent, 6),
+			digits(account.Epsilon, 6), digits(account.Remaining, 6)),
+		"state", state,
+		"not shown", "loss, class counts, bad values and digest of the data: they are not private")
+}
+
+// printPrivate prints the short table of a private model.
+func printPrivate(w io.Writer, m *classify.Model, path string) error {
+	p := m.Privacy
+	private := fmt.Sprintf("epsilon %s, delta %s (%s), %s, %s", short(p.Epsilon), short(p.Delta), p.Accounting,
+		p.Adjacency, p.Unit)
+	if p.Insecure {
+		private = "NOT PRIVATE: noise from a seed, for tests"
+	}
+	loss := p.Loss + " loss"
+	if p.PositiveWeight != 1 {
+		loss += ", positive records weigh " + short(p.PositiveWeight)
+	}
+	return keyValues(w,
+		"model", path,
+		"privacy", private,
+		"algorithm", fmt.Sprintf("%s, %s noise, %s", m.Algorithm, p.Noise, loss),
+		"constants", fmt.Sprintf("norm %s, radius %s, features to norm %s, clip %s (%s), batch %d", p.Norm,
+			short(p.Radius), short(p.Features), short(p.Clip), p.ClipNorm, p.Batch),
+		"records", fmt.Sprintf("%d of at most %d", p.Records, p.Horizon),
+		"labels", fmt.Sprintf("positive %s, negative %s", m.Labels.Positive, listed(m.Labels.Negatives)),
+		"weights", fmt.Sprintf("%d of %d are not zero, intercept "+
+			"%s", len(m.Weights.Index), m.Dim(), short(m.Intercept)),
+		"account", fmt.Sprintf("%s, run %s", p.Account, p.Run),
+	)
+}
+
+// inspectPrivate prints a private model with its statement.
+func inspectPrivate(w io.Writer, m *classify.Model, path string, weights []weight) error {
+	if err := printPrivate(w, m, path); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "\nPrivacy statement\n%s", indent(m.Privacy.Text)); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nWeights (%d of %d that are not zero)\n", len(weights), len(m.Weights.Index))
+	return writeWeights(w, weights)
+}
+
+// indent indents the lines of a text by two blanks.
+func indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("  " + line)
+	}
+	return b.String()
+}
+
+// requireMeasure requires --measure of a training that is not private, as cobra does for flags that
+// are always required.
+func (o *trainOptions) requireMeasure(cmd *cobra.Command, _ []string) error {
+	if o.private.on || cmd.Flags().Changed("measure") {
+		return nil
+	}
+	return errors.New(`required flag(s) "measure" not set`)
+}
+
+// checkPrivateOutputs checks the model file and the directories before anything is charged.
+func (o *trainOptions) checkPrivateOutputs(inputs []string) error {
+	if err := checkOutputs([]namedFile{{"--model", o.model}}, inputFiles(inputs)); err != nil {
+		return err
+	}
+	p := &o.private
+	ledger, state := p.ledgerDir(o.model), p.stateDir(o.model)
+	if samePath(ledger, state) {
+		return noregret.Errorf(noregret.Usage, "--state", "%q is the directory of --ledger too; name another "+
+			"one", state)
+	}
+	for _, d := range []namedFile{{"--ledger", ledger}, {"--state", state}} {
+		if st, err := os.Stat(d.path); err == nil && !st.IsDir() {
+			return noregret.Errorf(noregret.Usage, d.flag, "%q is a file: want a directory", d.path)
+		}
+	}
+	return nil
+}

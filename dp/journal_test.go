@@ -1,0 +1,313 @@
+package dp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// crash is the panic of a store that kills its process.
+type crash struct{}
+
+// crashingStore counts durable writes over all stores and dies before or after one of them.
+type crashingStore struct {
+	Store
+	writes *int
+	at     int // the number of the write
+	after  bool
+	die    func()
+}
+
+func (c *crashingStore) CompareAndSwap(epoch uint64, document []byte) error {
+	*c.writes++
+	if *c.writes == c.at && !c.after {
+		c.die()
+	}
+	err := c.Store.CompareAndSwap(epoch, document)
+	if *c.writes == c.at && c.after {
+		c.die()
+	}
+	return err
+}
+
+const crashSteps = 6
+
+// releaseAll runs a private stream with a ledger and a journal to its end, as the comment of
+// Journal says, from whatever is in the stores, and calls show with every release that leaves the
+// process.
+func releaseAll(ledgerStore, journalStore Store, show func(t int64, release string)) error {
+	budget, err := ZCDPBudget(1, 1e-6)
+	if err != nil {
+		return err
+	}
+	ledger, err := OpenLedger(ledgerStore)
+	if err != nil {
+		return err
+	}
+	if err := ledger.Open("people", records(budget)); err != nil {
+		return err
+	}
+	lattice, err := NewLattice(LatticeConfig{Dim: 2, Horizon: crashSteps, Norm: L2, Clip: 1})
+	if err != nil {
+		return err
+	}
+	stream, err := NewStream(StreamConfig{Kind: Tree, Lattice: lattice, Protection: PerRecord(), Budget: budget})
+	if err != nil {
+		return err
+	}
+	journal, err := OpenJournal(journalStore, "run")
+	if err != nil {
+		return err
+	}
+	run := Run{ID: "run", Charge: stream.Charge(), Statement: stream.Statement()}
+	token, err := ledger.Reserve("people", run)
+	if errors.Is(err, ErrEpoch) { // reserved before the crash
+		last, _ := journal.Last()
+		token, err = ledger.Resume("people", "run", last.Steps)
+	}
+	if err != nil {
+		return err
+	}
+	if last, ok := journal.Last(); ok {
+		if err := errors.Join(stream.UnmarshalBinary(last.State), ledger.Commit(token, last.Steps)); err != nil {
+			return err
+		}
+		show(last.Steps, string(last.Release))
+	}
+	out := make([]float64, 2)
+	for stream.Steps() < crashSteps {
+		if err := stream.Add([]float64{1, 0.5}, out); err != nil {
+			return err
+		}
+		state, err := stream.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		release := make([]byte, 0, 16)
+		for _, v := range out {
+			release = binary.LittleEndian.AppendUint64(release, math.Float64bits(v))
+		}
+		if err := journal.Write(Checkpoint{Steps: stream.Steps(), State: state, Release: release}); err != nil {
+			return err
+		}
+		if err := ledger.Commit(token, stream.Steps()); err != nil {
+			return err
+		}
+		show(stream.Steps(), string(release))
+	}
+	return ledger.Close(token)
+}
+
+// TestOracleO10Crash dies before and after every durable write, restarts, and checks that every
+// step has one release, however often it is shown, and that the ledger was charged exactly once.
+func TestOracleO10Crash(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for at := 1; ; at++ {
+			ledgerStore, journalStore := new(MemoryStore), new(MemoryStore)
+			shown := map[int64]string{}
+			show := func(step int64, release string) {
+				if old, ok := shown[step]; ok && old != release {
+					t.Fatalf("crash at write %d: step %d has two releases", at, step)
+				}
+				shown[step] = release
+			}
+			writes := 0
+			died := func() (died bool) {
+				defer func() {
+					if r := recover(); r != nil {
+						if _, ok := r.(crash); !ok {
+							panic(r)
+						}
+						died = true
+					}
+				}()
+				wrap := func(s Store) Store {
+					return &crashingStore{Store: s, writes: &writes, at: at, after: after, die: func() {
+						panic(crash{})
+					}}
+				}
+				if err := releaseAll(wrap(ledgerStore), wrap(journalStore), show); err != nil {
+					t.Fatal(err)
+				}
+				return false
+			}()
+			if !died {
+				if at < 2*crashSteps {
+					t.Fatalf("only %d writes", writes)
+				}
+				break
+			}
+			if err := releaseAll(ledgerStore, journalStore, show); err != nil && !errors.Is(err, ErrClosed) {
+				t.Fatalf("restart after a crash at write %d: %v", at, err)
+			}
+			if len(shown) != crashSteps {
+				t.Fatalf("crash at write %d: %d steps were released, want %d", at, len(shown), crashSteps)
+			}
+			checkCrashLedger(t, ledgerStore)
+		}
+	}
+}
+
+// checkCrashLedger checks that the account was charged once and is not over its budget.
+func checkCrashLedger(t *testing.T, store Store) {
+	t.Helper()
+	ledger, err := OpenLedger(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, runs, err := ledger.Account("people")
+	if err != nil || len(runs) != 1 || runs[0].Steps != crashSteps || runs[0].State != Closed {
+		t.Fatalf("rows %+v, %v", runs, err)
+	}
+	spent, err := ledger.Spent("people", 1e-6)
+	if err != nil || spent > 1 || spent < 0.99 {
+		t.Fatalf("spent %g, %v", spent, err)
+	}
+}
+
+const crashChild = "NOREGRET_DP_CRASH_CHILD"
+
+// TestOracleO10KilledProcess kills a child process, without any chance to clean up, around durable
+// writes to files, and restarts it until it ends.
+func TestOracleO10KilledProcess(t *testing.T) {
+	if dir := os.Getenv(crashChild); dir != "" {
+		runCrashChild(t, dir)
+		return
+	}
+	dir := t.TempDir()
+	shown := map[string]string{}
+	kills := 0
+	for at := 1; ; at++ {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestOracleO10KilledProcess$", "-test.v=false")
+		cmd.Env = append(os.Environ(), crashChild+"="+dir, fmt.Sprintf("%s_AT=%d", crashChild, at%4+1))
+		out, err := cmd.CombinedOutput()
+		for line := range strings.Lines(string(out)) {
+			if step, release, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+				if old, seen := shown[step]; seen && old != release {
+					t.Fatalf("start %d: %s has two releases", at, step)
+				}
+				shown[step] = release
+			}
+		}
+		if err == nil {
+			break
+		}
+		if kills++; kills > 60 || strings.Contains(string(out), "FAIL") {
+			t.Fatalf("start %d: %v\n%s", at, err, out)
+		}
+	}
+	if kills < 3 || len(shown) != crashSteps {
+		t.Errorf("%d kills, %d steps were released, want %d", kills, len(shown), crashSteps)
+	}
+	store, err := OpenFileStore(filepath.Join(dir, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkCrashLedger(t, store)
+}
+
+func runCrashChild(t *testing.T, dir string) {
+	at, err := strconv.Atoi(os.Getenv(crashChild + "_AT"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	open := func(name string) Store {
+		s, err := OpenFileStore(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &crashingStore{Store: s, writes: &writes, at: at, after: at%2 == 0, die: func() {
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Kill()
+			}
+			t.Fatal(err)
+		}}
+	}
+	err = releaseAll(open("ledger"), open("journal"), func(step int64, release string) {
+		fmt.Printf("step %d=%x\n", step, release)
+	})
+	if err != nil && !errors.Is(err, ErrClosed) {
+		t.Fatal(err)
+	}
+}
+
+func TestJournalErrors(t *testing.T) {
+	store := new(MemoryStore)
+	j, err := OpenJournal(store, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := OpenJournal(store, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Checkpoint{Steps: 3, State: []byte("s"), Release: []byte("r")}
+	if err := errors.Join(j.Write(c), j.Write(c)); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Write(Checkpoint{Steps: 3, State: []byte("s"), Release: []byte("another")}); !errors.Is(err,
+		ErrHorizon) {
+		t.Errorf("another release of a step: %v, want ErrHorizon", err)
+	}
+	if err := j.Write(Checkpoint{Steps: 2}); !errors.Is(err, ErrHorizon) {
+		t.Errorf("an earlier step: %v, want ErrHorizon", err)
+	}
+	if err := other.Write(Checkpoint{Steps: 4}); !errors.Is(err, ErrEpoch) {
+		t.Errorf("a second writer: %v, want ErrEpoch", err)
+	}
+	if _, err := OpenJournal(store, "other run"); err == nil {
+		t.Error("the journal of another run opens")
+	}
+}
+
+// A journal that is over is erased with its directory, which stays if it has other files. If
+// erasing fails in the middle, the newest checkpoint is still there, and none before it.
+func TestEraseJournal(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	fill := func() *FileStore {
+		store, err := OpenFileStore(dir)
+		for i := range uint64(5) {
+			err = errors.Join(err, store.CompareAndSwap(i, []byte{byte(i)}))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	store := fill()
+	if err := errors.Join(store.Erase(), store.Erase()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory: %v", err)
+	}
+
+	store = fill()
+	blocked := store.path(3) // a directory that is not empty cannot be removed as a file
+	if err := errors.Join(os.Remove(blocked), os.MkdirAll(filepath.Join(blocked, "x"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Erase(); err == nil {
+		t.Error("erased a directory")
+	}
+	if document, epoch, err := store.Load(); err != nil || epoch != 5 || document[0] != 4 {
+		t.Errorf("%v, epoch %d, %v", document, epoch, err)
+	}
+	other := filepath.Join(dir, "other")
+	if err := errors.Join(os.RemoveAll(blocked), os.WriteFile(other, nil, 0o600), store.Erase()); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}

@@ -1,0 +1,593 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/private/aggregate"
+)
+
+// privateSums is the state of a private experiment (docs/privacy.md). Raw feedback is in the rows
+// of the open versions and in Pending, and nowhere else: the statistics of the arms, from which
+// reports, mixtures and everything else is computed, hold released values only.
+type privateSums struct {
+	// Secret is 32 random bytes in hexadecimal, which keep the digest of the state from being
+	// compared with the digests of guessed feedback; "" before the host has opened the run.
+	Secret string `json:"secret,omitempty"`
+	// Statement says what the releases protect, nil before the host has opened the run.
+	Statement *dp.Statement `json:"statement,omitempty"`
+	// Step is the number of releases, and Prefix the last one: noisy sums of the values about the
+	// midpoints of their ranges, at arm·metrics + metric.
+	Step   int64 `json:"step"`
+	Prefix f64s  `json:"prefix"`
+	// Counts are the decisions behind Prefix, by arm.
+	Counts []int64 `json:"counts"`
+	// Taken says what the learner has observed of each arm.
+	Taken []privateTaken `json:"taken"`
+	// Pending are the versions whose sums wait for their release, the oldest first.
+	Pending []privateRound `json:"pending"`
+	// Unit and Used are the units with decisions that count and the number of these decisions.
+	Unit u64s `json:"unit"`
+	Used u32s `json:"used"`
+	// Excess counts the exposures beyond the contribution of their units.
+	Excess int64 `json:"excess"`
+	// Ended is the reason why nothing more is released, "" while there are releases.
+	Ended string `json:"ended,omitempty"`
+
+	index map[uint64]int // of Unit; nil if it must be made
+	sums  *aggregate.Sums
+}
+
+// privateRound has the exact sums of a version whose window has closed. They are secret.
+type privateRound struct {
+	Version uint64  `json:"version"`
+	Counts  []int64 `json:"counts"` // decisions by arm
+	Sums    []int64 `json:"sums"`   // of their quantised values, at arm·metrics + metric
+}
+
+// privateTaken is the release up to which the learner has observed an arm.
+type privateTaken struct {
+	Step  int64 `json:"step"`
+	Count int64 `json:"count"`
+	Sums  f64s  `json:"sums"` // by metric
+}
+
+// privateConfig returns the sums of a private definition.
+func privateConfig(d *definition.Definition, arms int) aggregate.Config {
+	c := aggregate.Config{
+		Arms: arms, Contribution: d.Privacy.UnitContribution, Rounds: d.Privacy.Rounds, Epsilon: d.Privacy.Epsilon,
+		Delta: d.Privacy.Delta, Batch: privateBatch, Kind: dp.SquareRoot,
+	}
+	for i := range d.Metrics {
+		low, high := d.Metrics[i].Counted()
+		c.Metrics = append(c.Metrics, aggregate.Range{Low: low, High: high})
+	}
+	return c
+}
+
+// privateBatch is the largest number of decisions of a version that count.
+const privateBatch = 1 << 24
+
+// newPrivate returns the state of a private experiment without releases, nil for another one.
+func newPrivate(d *definition.Definition, arms int) (*privateSums, error) {
+	if d.Privacy == nil {
+		return nil, nil
+	}
+	m := len(d.Metrics)
+	x := &privateSums{Prefix: make(f64s, arms*m), Counts: make([]int64, arms)}
+	for range arms {
+		x.Taken = append(x.Taken, privateTaken{Sums: make(f64s, m)})
+	}
+	return x, x.prepare(d)
+}
+
+// prepare makes what is not persisted.
+func (x *privateSums) prepare(d *definition.Definition) (err error) {
+	x.sums, err = aggregate.New(privateConfig(d, len(x.Counts)))
+	return err
+}
+
+// restore checks a restored state against its definition.
+func (x *privateSums) restore(d *definition.Definition, arms int) error {
+	if (x == nil) != (d.Privacy == nil) {
+		return noregret.BadInputf("snapshot", "experiment %q is private, or its state is, but not both", d.Name)
+	}
+	if x == nil {
+		return nil
+	}
+	m := len(d.Metrics)
+	fits := len(x.Counts) == arms && len(x.Prefix) == arms*m && len(x.Taken) == arms && len(x.Unit) == len(x.Used) &&
+		x.Step >= 0 && x.Step+int64(len(x.Pending)) <= d.Privacy.Rounds
+	for i := range x.Taken {
+		fits = fits && len(x.Taken[i].Sums) == m
+	}
+	for i := range x.Pending {
+		fits = fits && len(x.Pending[i].Counts) == arms && len(x.Pending[i].Sums) == arms*m
+	}
+	if !fits {
+		return noregret.BadInputf("snapshot", "the private sums of experiment %q do not fit", d.Name)
+	}
+	return x.prepare(d)
+}
+
+// copy returns a copy. The index is made again when it is needed.
+func (x *privateSums) copy() *privateSums {
+	if x == nil {
+		return nil
+	}
+	y := *x
+	y.Prefix, y.Counts, y.Taken = slices.Clone(x.Prefix), slices.Clone(x.Counts), slices.Clone(x.Taken)
+	y.Pending, y.Unit, y.Used = slices.Clone(x.Pending), slices.Clone(x.Unit), slices.Clone(x.Used)
+	y.index = nil
+	return &y
+}
+
+// countedBit marks, in the mask of a row, a decision whose feedback counts.
+const countedBit = 1 << 63
+
+// expose decides whether the feedback of a newly exposed row counts, and marks it: the unit has
+// contributed to fewer decisions than it may. That depends on exposures only, which are public.
+func (x *privateSums) expose(in *joinInput, c *cohort, r *row) bool {
+	if x.Ended != "" || !c.Learnable || r.slot() == len(c.Mixture) || c.Counted >= privateBatch {
+		return false
+	}
+	if x.index == nil {
+		x.index = make(map[uint64]int, len(x.Unit))
+		for i, u := range x.Unit {
+			x.index[u] = i
+		}
+	}
+	i, known := x.index[r.unit]
+	if !known {
+		i = len(x.Unit)
+		x.index[r.unit] = i
+		x.Unit, x.Used = append(x.Unit, r.unit), append(x.Used, 0)
+	}
+	if int(x.Used[i]) >= in.def.Privacy.UnitContribution {
+		x.Excess++
+		return false
+	}
+	x.Used[i]++
+	c.Counted++
+	r.mask |= countedBit
+	return true
+}
+
+// privateFeedback records the feedback of a unit of a private experiment. Nothing that others see
+// depends on it: it makes no row, values outside their range count as its ends, and it is not
+// counted. Only its sender gets the result.
+func (x *joiner) privateFeedback(in *joinInput, e *UnitEvent, names []string) (policy.ItemStatus, error) {
+	for _, name := range names {
+		if m := in.def.Metric(name); m == nil || m.Kind == "ratio" || e.Metrics[name] != e.Metrics[name] {
+			return policy.Rejected, noregret.BadInputf("metrics."+name, "not a metric: want one of %s",
+				in.def.Reportable())
+		}
+	}
+	unit, ok := policy.ParseUnit(e.Unit)
+	if c := x.cohortOf(e.Version); ok && c != nil && c.find(unit) < 0 {
+		return policy.Rejected, noregret.BadInputf("unit", "its exposure has not been reported: a private experiment "+
+			"takes feedback of exposed units only")
+	}
+	c, at, status, err := x.row(in, e)
+	if c == nil {
+		return status, err
+	}
+	var r row
+	c.rows.read(at, &r)
+	status = policy.Duplicate
+	for _, name := range names {
+		m := in.def.MetricIndex(name)
+		if r.has(m) {
+			continue
+		}
+		status = policy.Accepted
+		r.mask |= 1 << m
+		r.values[m] = in.def.Metrics[m].Count(e.Metrics[name])
+	}
+	if status == policy.Accepted {
+		c.rows.write(at, &r)
+	}
+	return status, nil
+}
+
+// errPrivateSums is the result of aggregates and of ranked units.
+var errPrivateSums = noregret.BadInputf("experiment", "private: report units one by one, with their tokens, so "+
+	"that the contribution of each is bounded")
+
+// mature adds up the decisions of a version whose window has closed. The sums wait for their
+// release, unless nothing counts.
+func (x *privateSums) mature(d *definition.Definition, c *cohort) {
+	m := len(d.Metrics)
+	sums := privateRound{Version: c.Version, Counts: make([]int64, len(x.Counts)), Sums: make([]int64, len(x.Prefix))}
+	values, out := make([]float64, m), make([]int64, m)
+	for _, r := range c.rows.all() {
+		if r.mask&countedBit == 0 {
+			continue
+		}
+		for i := range d.Metrics {
+			if values[i] = *d.Metrics[i].Default; r.has(i) {
+				values[i] = r.values[i]
+			}
+		}
+		x.sums.Quantize(values, out)
+		k := r.slot()
+		sums.Counts[k]++
+		for i, v := range out {
+			sums.Sums[k*m+i] += v
+		}
+	}
+	if c.Counted > 0 && x.Ended == "" && x.Step+int64(len(x.Pending)) < d.Privacy.Rounds {
+		x.Pending = append(x.Pending, sums)
+	}
+}
+
+// endReleases ends the releases for good.
+func (x releaser) endReleases(reason string, now int64) {
+	p := x.Private
+	p.Ended, p.Pending = reason, nil
+	x.note(now, "privacy: nothing more is released or learned: %s", reason)
+}
+
+// releaser has the methods of a private experiment.
+type releaser struct{ *experimentState }
+
+// openPrivate records that the host has opened the run.
+func (x releaser) openPrivate(e *PrivacyEvent, now int64) error {
+	switch {
+	case x.Private == nil:
+		return noregret.BadInputf("privacy", "the experiment is not private")
+	case x.Private.Statement != nil:
+		return noregret.BadInputf("privacy", "the run is open already")
+	case e.Statement == nil:
+		return noregret.BadInputf("privacy", "no statement")
+	}
+	x.Private.Secret, x.Private.Statement = e.Secret, e.Statement
+	x.note(now, "privacy: the budget is reserved")
+	return nil
+}
+
+// release takes a release of the pending sums: the learner observes it.
+func (x releaser) release(e *ReleaseEvent, now int64) error {
+	p := x.Private
+	switch {
+	case p == nil:
+		return noregret.BadInputf("release", "the experiment is not private")
+	case e.Ended != "":
+		if p.Ended != "" {
+			return noregret.BadInputf("release", "the releases have ended already: %s", p.Ended)
+		}
+		x.endReleases(e.Ended, now)
+		return nil
+	case p.Statement == nil || len(p.Pending) == 0:
+		return noregret.BadInputf("release", "nothing waits for a release")
+	case e.Step != p.Step+1 || e.Version != p.Pending[0].Version:
+		return noregret.BadInputf("release", "step %d of version %d: want step %d of version %d", e.Step, e.Version,
+			p.Step+1, p.Pending[0].Version)
+	case len(e.Sums) != len(p.Prefix) || slices.ContainsFunc(e.Sums, func(v float64) bool { return !vec.IsFinite(v) }):
+		return noregret.BadInputf("release", "%d sums: want %d finite numbers", len(e.Sums), len(p.Prefix))
+	}
+	r := p.Pending[0]
+	before := p.Prefix
+	p.Pending, p.Step, p.Prefix = p.Pending[1:], e.Step, slices.Clone(e.Sums)
+	for k, n := range r.Counts {
+		p.Counts[k] += n
+	}
+	x.publish()
+	if v := x.rounds.versionOf(r.Version); v != nil {
+		x.observedPrivate(v, &r, before)
+	}
+	if n := x.learnReleased(r.Counts); n > 0 {
+		x.learning.Unlearned += n
+	}
+	if p.Step == x.roster.def.Privacy.Rounds {
+		x.endReleases("all "+itoa(int(p.Step))+" releases of the definition's privacy.rounds are made", now)
+	}
+	return nil
+}
+
+// observedPrivate records the means of a version's traffic by its release.
+func (x releaser) observedPrivate(v *version, r *privateRound, before []float64) {
+	m := len(x.roster.def.Metrics)
+	n := int64(0)
+	for _, c := range r.Counts {
+		n += c
+	}
+	for i := range v.Observed {
+		sum := 0.0
+		for k := range r.Counts {
+			if r.Counts[k] > 0 {
+				sum += x.Private.Prefix[k*m+i] - before[k*m+i]
+			}
+		}
+		if n > 0 {
+			mean := x.Private.clamp(i, x.Private.sums.Midpoint(i)+sum/float64(n))
+			v.Observed[i] = &mean
+		}
+	}
+}
+
+// clamp moves a noisy mean into the range of its metric.
+func (x *privateSums) clamp(metric int, mean float64) float64 {
+	r := x.sums.Config().Metrics[metric]
+	return min(max(mean, r.Low), r.High)
+}
+
+// publish sets the arms' statistics to those of the last release. Their sums of squares are bounds
+// by the range, with the variance of the noise.
+func (x releaser) publish() {
+	p, m := x.Private, len(x.roster.def.Metrics)
+	for k := range x.roster.Arms {
+		n := p.Counts[k]
+		for i := range m {
+			if n == 0 {
+				continue
+			}
+			noise := p.sums.Deviation(p.Step, i)
+			mean := p.sums.Midpoint(i) + p.Prefix[k*m+i]/float64(n)
+			v := x.spread(i, mean, noise/float64(n)) + float64(noise*noise)/float64(n)
+			s := &x.roster.Arms[k].Stats.Metrics[i]
+			s.N, s.Mean, s.M2 = n, p.clamp(i, mean), float64(v*float64(n))
+			s.Low, s.High = x.roster.lowest(i), x.roster.highest(i)
+		}
+	}
+}
+
+// spread bounds the variance of a value by its range [a, b] and a noisy mean with the standard
+// deviation sd: (b − u)(u − a) for the u within two sd of the mean that is nearest to the midpoint
+// (Bhatia and Davis 2000). The values of returning units that keep their arm are not independent:
+// the bound is then for as many equal values as a unit has.
+func (x releaser) spread(metric int, mean, sd float64) float64 {
+	r, mid := x.Private.sums.Config().Metrics[metric], x.Private.sums.Midpoint(metric)
+	u := x.Private.clamp(metric, mean)
+	if u < mid {
+		u = min(u+2*sd, mid)
+	} else {
+		u = max(u-2*sd, mid)
+	}
+	v := float64((r.High - u) * (u - r.Low))
+	if x.roster.def.Stickiness == "unit" {
+		v *= float64(x.roster.def.Privacy.UnitContribution)
+	}
+	return v
+}
+
+// learnReleased passes the newest release to the learner: for each arm with decisions in the round
+// all decisions since the learner has last observed it. It returns the number of decisions that the
+// learner did not take.
+func (x releaser) learnReleased(counts []int64) (unlearned int64) {
+	p, l := x.Private, &x.learning
+	var round []pasto.Observation
+	var arms []int
+	served := l.learner.Serving()
+	for i, k := range x.roster.LearnedArms {
+		if counts[k] == 0 {
+			continue
+		}
+		unlearned += counts[k]
+		if !l.takes(&x.roster, i, k, served) {
+			continue
+		}
+		if o, ok := x.releasedObservation(i, k, &p.Taken[k]); ok {
+			round, arms = append(round, o), append(arms, k)
+		}
+	}
+	if len(round) == 0 || l.learner.Observe(round) != nil {
+		return unlearned
+	}
+	for _, k := range arms {
+		unlearned -= counts[k]
+		p.take(k)
+		stopView{&x.roster}.observed(k)
+	}
+	return unlearned
+}
+
+// take records that the learner has observed an arm up to the last release.
+func (x *privateSums) take(k int) {
+	m := len(x.Prefix) / len(x.Counts)
+	x.Taken[k] = privateTaken{x.Step, x.Counts[k], slices.Clone(x.Prefix[k*m : (k+1)*m])}
+}
+
+// rebuildLearner makes a learner anew and trains it on what is kept. That of a private experiment
+// observes the last release as one round: the sums of all rounds have the least noise.
+func (x *experimentState) rebuildLearner() error {
+	if err := x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor); err != nil || x.Private == nil {
+		return err
+	}
+	for k := range x.Private.Taken {
+		x.Private.Taken[k] = privateTaken{Sums: make(f64s, len(x.roster.def.Metrics))}
+	}
+	if x.Private.Step > 0 {
+		releaser{x}.learnReleased(x.Private.Counts)
+	}
+	return nil
+}
+
+// releasedObservation returns what the learner observes of arm k, its arm i, since an earlier
+// release.
+func (x releaser) releasedObservation(i, k int, since *privateTaken) (pasto.Observation, bool) {
+	p, d := x.Private, x.roster.def
+	n, m := p.Counts[k]-since.Count, len(d.Metrics)
+	if n <= 0 {
+		return pasto.Observation{}, false
+	}
+	o := pasto.Observation{
+		Arm: i, Metrics: make([]float64, x.roster.goals.Dim()), Variances: make([]float64, x.roster.goals.Dim()),
+		Size: float64(n), Earlier: true,
+	}
+	set := func(at, metric int, unit float64) {
+		total := p.Prefix[k*m+metric] - since.Sums[metric]
+		mean := p.sums.Midpoint(metric) + total/float64(n)
+		noise := p.sums.Deviation(1, metric)
+		s := &x.roster.Arms[k].Stats.Metrics[metric]
+		v := x.spread(metric, s.Mean, p.sums.Deviation(p.Step, metric)/float64(s.N)) +
+			float64(2*noise*noise)*float64(p.Step-since.Step)/float64(n)
+		o.Metrics[at], o.Variances[at] = mean/unit, v/unit/unit
+	}
+	for j, g := range d.Objective.Goals {
+		set(j, d.MetricIndex(g.Metric), 1)
+	}
+	reference := x.roster.reference()
+	for j := range d.Guardrails {
+		g := &d.Guardrails[j]
+		set(len(d.Objective.Goals)+j, d.MetricIndex(g.Metric), priceUnit(d, g, reference))
+	}
+	return o, !slices.ContainsFunc(o.Metrics, math.IsNaN)
+}
+
+// errPrivateArms refuses new arms, of which the release has no sums.
+var errPrivateArms = noregret.BadInputf("arms", "a private experiment releases the sums of the arms that it began "+
+	"with: make a new experiment, with a charge of its own")
+
+// maturePrivate closes the rows of a version of a private experiment.
+func (x releaser) maturePrivate(c *cohort) {
+	x.Private.mature(x.roster.def, c)
+	units := int64(0)
+	for k := range c.Mixture {
+		units += c.Stats[k].Units
+	}
+	x.health.Matured += units + c.Stats[len(c.Mixture)].Units
+	if v := x.rounds.versionOf(c.Version); v != nil {
+		v.Seen = units
+	}
+	x.learning.Unlearned += units - c.Counted
+}
+
+// privateEvent applies the events of a private experiment's host.
+func (s *State) privateEvent(e Event) Outcome {
+	if e.Kind == KindPrivacy {
+		var p PrivacyEvent
+		if err := e.open(&p); err != nil {
+			return Outcome{Err: err}
+		}
+		return s.with(p.Experiment, func(x *experimentState) Outcome {
+			return Outcome{Err: releaser{x}.openPrivate(&p, s.time)}
+		})
+	}
+	var p ReleaseEvent
+	if err := e.open(&p); err != nil {
+		return Outcome{Err: err}
+	}
+	return s.with(p.Experiment, func(x *experimentState) Outcome {
+		return Outcome{Err: releaser{x}.release(&p, s.time)}
+	})
+}
+
+// A Release is what the host of a private experiment must do next: it puts the noise on the sums
+// and appends [KindRelease]. It must not give the sums to anybody.
+type Release struct {
+	Experiment string
+	Step       int64
+	Version    uint64
+	Sums       []int64
+	// Config has the constants of the noise.
+	Config aggregate.Config
+}
+
+// Releases lists what private experiments wait for, at most one release for each.
+func (s *State) Releases() (out []Release) {
+	for _, name := range s.Names() {
+		x := s.live[name]
+		if x.Private == nil || x.Private.Statement == nil || len(x.Private.Pending) == 0 {
+			continue
+		}
+		r := &x.Private.Pending[0]
+		out = append(out, Release{
+			Experiment: name, Step: x.Private.Step + 1, Version: r.Version, Sums: slices.Clone(r.Sums),
+			Config: privateConfig(x.roster.def, len(x.roster.Arms)),
+		})
+	}
+	return out
+}
+
+// PrivateConfig returns the constants of the noise of a private definition, false for another one.
+func PrivateConfig(d *definition.Definition) (aggregate.Config, bool) {
+	if d.Privacy == nil {
+		return aggregate.Config{}, false
+	}
+	arms, err := d.NamedArms()
+	return privateConfig(d, len(arms)), err == nil
+}
+
+// Private reports whether an experiment is private.
+func (s *State) Private(name string) bool {
+	x := s.live[name]
+	return x != nil && x.Private != nil
+}
+
+// problems returns what operators should know about the releases.
+func (x *privateSums) problems() (out []string) {
+	if x.Statement == nil {
+		out = append(out, "privacy: no budget is reserved, so that nothing is released or learned")
+	}
+	if x.Ended != "" {
+		out = append(out, "privacy: nothing more is released or learned: "+x.Ended)
+	}
+	return out
+}
+
+// ReleasesDue reports whether [State.Releases] has any. It costs O(experiments).
+func (s *State) ReleasesDue() bool {
+	for _, x := range s.live {
+		if x.Private != nil && x.Private.Statement != nil && len(x.Private.Pending) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// withheld lists what the reports of private experiments leave out.
+var withheld = []string{
+	"the numbers of accepted, duplicate, late and rejected feedback, and of missing values",
+	"confidence sequences: intervals of means, lifts, the states of guardrails and vetoes that rest on them",
+	"the comparison with the uniform policy and tests for changes",
+	"feedback in exports of the log, and snapshots of the state",
+}
+
+// notProtected lists what a service exposes beyond what dp.Statement says.
+var notProtected = []string{
+	"that a unit was decided for and exposed, when, and its arm",
+	"the number, size and time of requests, and the number of events and their bytes in the log",
+	"the feedback from whoever reads the data directory, the memory of the service, or the requests on their way to it",
+	"units that are known under several names: each is a unit of its own",
+}
+
+// privacyReport returns the report of a private experiment, nil for another one.
+func (x releaser) privacyReport() *policy.PrivacyReport {
+	p := x.Private
+	if p == nil {
+		return nil
+	}
+	d, m := x.roster.def, len(x.roster.def.Metrics)
+	r := &policy.PrivacyReport{
+		Epsilon: d.Privacy.Epsilon, Delta: d.Privacy.Delta, UnitContribution: d.Privacy.UnitContribution,
+		Excess: p.Excess, Rounds: d.Privacy.Rounds, Released: p.Step, Waiting: len(p.Pending), Ended: p.Ended,
+		Counts: map[string]int64{}, Sums: map[string]map[string]float64{}, Noise: map[string]float64{},
+		Statement: "nothing is released: no budget is reserved", Withheld: withheld,
+	}
+	if p.Statement != nil {
+		st := *p.Statement
+		st.Exposes = append(slices.Clone(st.Exposes), notProtected...)
+		st.Protects = append(slices.Clone(st.Protects), "whether a unit has sent feedback at all: a metric without a "+
+			"value counts as its default")
+		r.Statement = st.String()
+	}
+	for i := range d.Metrics {
+		r.Noise[d.Metrics[i].Name] = p.sums.Deviation(p.Step, i)
+	}
+	for k := range p.Counts {
+		of := map[string]float64{}
+		for i := range d.Metrics {
+			of[d.Metrics[i].Name] = float64(p.sums.Midpoint(i)*float64(p.Counts[k])) + p.Prefix[k*m+i]
+		}
+		name := x.roster.Arms[k].Name
+		r.Counts[name], r.Sums[name] = p.Counts[k], of
+	}
+	return r
+}

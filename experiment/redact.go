@@ -1,0 +1,37 @@
+package experiment
+
+import (
+	"github.com/noregret/noregret/internal/strictjson"
+)
+
+// Redact returns the payload of an event as it may leave the data directory. Feedback of a private
+// experiment becomes an event without items, so that positions stay as they are, and the secret of
+// its state is left out. Private reports whether a name is or was that of a private experiment.
+// Other payloads are returned as they are. What cannot be decoded and may be feedback becomes
+// empty.
+func Redact(kind string, payload []byte, private func(name string) bool) []byte {
+	var to any
+	switch kind {
+	case KindFeedback, KindAggregate, KindRank, KindActivate, KindReward:
+		name := Concerns(payload)
+		if name != "" && !private(name) {
+			return payload
+		}
+		to = UnitsEvent{Experiment: name, Items: []UnitEvent{}}
+	case KindPrivacy:
+		var p PrivacyEvent
+		e := Event{Kind: kind, Payload: payload}
+		if e.open(&p) != nil {
+			p = PrivacyEvent{Experiment: Concerns(payload)}
+		}
+		p.Secret = ""
+		to = p
+	default:
+		return payload
+	}
+	b, err := strictjson.Encode(to)
+	if err != nil {
+		return []byte("{}")
+	}
+	return b
+}

@@ -1,0 +1,16 @@
+// Package pages keeps tables of records in a bounded memory: what does not fit is written to a file
+// and read again when it is used.
+//
+// A [Table] is a growing array of records of one size, in pages of [Size] bytes. The tables of a
+// [Pool] share its memory. If their pages need more, the pool writes those that were not used
+// recently to its file, which is scratch space: its content means nothing after the process has
+// ended. If the file cannot be written, the pages stay in memory, the pool uses more than its
+// limit, and [Pool.Err] says why. A page that cannot be read back, or whose checksum is wrong, is a
+// panic with a [ReadError], as the data are lost.
+//
+// [Table.Snapshot] costs O(pages): the copies share their pages until one of them is written to.
+// The memory of pages that nothing refers to is counted until the garbage collector finds them,
+// unless [Table.Release] gives it back.
+//
+// What a table holds does not depend on the pool. A table without a pool is in memory as a whole.
+package pages

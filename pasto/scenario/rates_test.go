@@ -1,0 +1,71 @@
+package scenario
+
+import (
+	"context"
+	"testing"
+
+	"github.com/noregret/noregret/internal/testsize"
+)
+
+// TestRatesDrift: where the best arm and the worst exchange their means slowly, ways to forget
+// deploy a better mixture than the default does, on average over the run.
+func TestRatesDrift(t *testing.T) {
+	value := map[string]float64{}
+	for _, name := range []string{"default", "default-restart", "default-adaptive", "tracking"} {
+		o, err := DefaultOptions("rates-gradual")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Algorithm, o.Runs, o.Seed = name, testsize.Of(40, 8), 3
+		r, err := Run(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.At) != 20 || r.Optimum <= r.BestSingle-1e-12 {
+			t.Errorf("%s: rounds %v, optimum %v, best arm %v", name, r.At, r.Optimum, r.BestSingle)
+		}
+		for i, v := range r.Distance.Mean {
+			value[name] -= v / float64(r.Best.Mean[i]) / float64(len(r.At))
+		}
+	}
+	t.Logf("mean loss beside the optimum of the round: %v", value)
+	if !(value["default-adaptive"] > value["default"]) {
+		t.Errorf("adaptive loses %v of the optimum, the default %v", -value["default-adaptive"], -value["default"])
+	}
+}
+
+// TestRatesPhases: means change in the rounds of the family's phases, stretched to the run.
+func TestRatesPhases(t *testing.T) {
+	o, err := DefaultOptions("rates-reversal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Rounds = 600
+	spec, err := find("rates-reversal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.complete(&spec); err != nil {
+		t.Fatal(err)
+	}
+	build, _, _, err := spec.prepare(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var begins []int
+	for n := 1; n <= o.Rounds; n++ {
+		if w.(phased).begins(n) {
+			begins = append(begins, n)
+		}
+	}
+	if len(begins) != 3 || begins[0] != 151 || begins[1] != 301 || begins[2] != 451 {
+		t.Errorf("means change in the rounds %v", begins)
+	}
+	if a, b := w.means(1).Arm(1)[0], w.means(200).Arm(4)[0]; a != b || w.means(400).Arm(1)[0] != a {
+		t.Errorf("arm 1 has %v, and arm 4 %v after the exchange", a, b)
+	}
+}

@@ -1,0 +1,383 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/private/aggregate"
+)
+
+// PrivacyLedgerDir returns the directory of the privacy ledger in a data directory. It is there
+// once an experiment has been private.
+func PrivacyLedgerDir(data string) string { return filepath.Join(data, "privacy", "ledger") }
+
+// privacyRunsDir returns the directory of the journal of a private experiment, which is secret.
+func privacyRunsDir(data, name string) string { return filepath.Join(data, "privacy", "runs", name) }
+
+// privacyRun is the name of the run of a private experiment in its account, which has the
+// experiment's name. There is one run for each account: a name is private once.
+const privacyRun = "sums"
+
+// privacyHost puts the noise on the sums of private experiments and keeps their ledger. What it
+// keeps in memory is lost in a crash; the order of its writes makes that harmless (dp.Journal): the
+// budget is reserved before the experiment begins, and a release is in the journal and committed in
+// the ledger before it is in the log. The writer calls it, except for private and account.
+type privacyHost struct {
+	data     string
+	logger   *slog.Logger
+	options  []dp.Option          // of tests
+	testing  bool                 // accepts noise of tests
+	released func(sums []float64) // of tests
+	// store opens a store in a directory; tests let it fail.
+	store func(dir string) (dp.Store, error)
+
+	runs map[string]*privateRun
+
+	mu     sync.Mutex // held to change the fields below
+	ledger *dp.Ledger // nil before the first private experiment
+	names  map[string]bool
+	failed map[string]error // by experiment: why its release waits
+}
+
+// privateRun is a run that this process has taken over.
+type privateRun struct {
+	sums    *aggregate.Sums
+	journal *dp.Journal
+	token   dp.Token
+}
+
+// newPrivacyHost opens the ledger of a data directory, if there is one.
+func newPrivacyHost(c *Config) (*privacyHost, error) {
+	h := &privacyHost{
+		data: c.Data, logger: c.Logger, options: c.noise, testing: len(c.noise) > 0,
+		store: c.privacyStore, released: c.released,
+		runs: map[string]*privateRun{}, names: map[string]bool{}, failed: map[string]error{},
+	}
+	if h.store == nil {
+		h.store = func(dir string) (dp.Store, error) { return dp.OpenFileStore(dir) }
+	}
+	names, err := PrivateNames(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		h.names[name] = true
+	}
+	if len(names) > 0 {
+		return h, h.openLedger()
+	}
+	return h, nil
+}
+
+// PrivateNames returns the names of the experiments in a data directory that are or were private,
+// in order. The feedback in their events is secret: see [experiment.Redact].
+func PrivateNames(data string) ([]string, error) {
+	dir := PrivacyLedgerDir(data)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	store, err := dp.OpenFileStore(dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := dp.OpenLedger(store)
+	if err != nil {
+		return nil, err
+	}
+	return l.Accounts()
+}
+
+// openLedger opens the ledger unless it is open.
+func (h *privacyHost) openLedger() error {
+	if h.ledger != nil {
+		return nil
+	}
+	store, err := h.store(PrivacyLedgerDir(h.data))
+	if err != nil {
+		return err
+	}
+	l, err := dp.OpenLedger(store)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.ledger = l
+	h.mu.Unlock()
+	return nil
+}
+
+// private reports whether a name is or was that of a private experiment.
+func (h *privacyHost) private(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.names[name]
+}
+
+// problem returns why the next release of an experiment waits, "" if it does not.
+func (h *privacyHost) problem(name string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.failed[name]; err != nil {
+		return "privacy: the next release waits: " + err.Error()
+	}
+	return ""
+}
+
+// spent returns the ε that the ledger has charged to an experiment, nil if that is unknown.
+func (h *privacyHost) spent(name string, delta float64) *float64 {
+	h.mu.Lock()
+	ledger := h.ledger
+	h.mu.Unlock()
+	if ledger == nil {
+		return nil
+	}
+	v, err := ledger.Spent(name, delta)
+	if err != nil || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// note records the outcome of a release.
+func (h *privacyHost) note(name string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		delete(h.failed, name)
+		return
+	}
+	if h.failed[name] == nil {
+		h.logger.Error("a release of a private experiment waits until it can be made durable", "experiment", name,
+			"error", err)
+	}
+	h.failed[name] = err
+}
+
+// admit refuses to create an experiment under the name of one that was private: its budget is
+// spent, and whoever reads the log could not tell the two apart. A run without a release is taken
+// over, such as that of a creation that a crash has interrupted.
+func (h *privacyHost) admit(d *definition.Definition) error {
+	if !h.private(d.Name) {
+		return nil
+	}
+	if d.Privacy == nil {
+		return noregret.BadInputf("name", "%q was the name of a private experiment: choose another one", d.Name)
+	}
+	if err := h.openLedger(); err != nil {
+		return err
+	}
+	_, runs, err := h.ledger.Account(d.Name)
+	if err == nil && len(runs) > 0 && (runs[0].Steps > 0 || runs[0].State == dp.Closed) {
+		return noregret.BadInputf("name", "%q was the name of a private experiment, whose budget is spent: choose "+
+			"another one, which is charged to the same units once more", d.Name)
+	}
+	return err
+}
+
+// open reserves the budget of a private experiment durably and returns the event that says so.
+func (h *privacyHost) open(d *definition.Definition, now int64) (experiment.Event, error) {
+	fail := func(err error) (experiment.Event, error) { return experiment.Event{}, err }
+	config, ok := experiment.PrivateConfig(d)
+	if !ok {
+		return fail(noregret.Errorf(noregret.Internal, "privacy", "%q is not private", d.Name))
+	}
+	sums, err := aggregate.New(config, h.options...)
+	if err != nil {
+		return fail(err)
+	}
+	defer sums.Close()
+	budget, err := d.Privacy.Budget()
+	if err != nil {
+		return fail(err)
+	}
+	if err := h.openLedger(); err != nil {
+		return fail(err)
+	}
+	st := sums.Statement()
+	err = h.ledger.Open(d.Name, dp.AccountConfig{
+		Protection: dp.PerUser(d.Privacy.UnitContribution), Budget: budget, Testing: h.testing,
+	})
+	if err != nil {
+		return fail(err)
+	}
+	h.mu.Lock()
+	h.names[d.Name] = true
+	h.mu.Unlock()
+	if _, runs, err := h.ledger.Account(d.Name); err != nil {
+		return fail(err)
+	} else if len(runs) == 0 {
+		run := dp.Run{ID: privacyRun, Charge: sums.Charge(), Statement: st}
+		if _, err := h.ledger.Reserve(d.Name, run); err != nil {
+			return fail(err)
+		}
+	}
+	delete(h.runs, d.Name)
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return fail(err)
+	}
+	return experiment.NewEvent(experiment.KindPrivacy, now, experiment.PrivacyEvent{
+		Experiment: d.Name, Secret: hex.EncodeToString(secret), Statement: &st,
+	})
+}
+
+// release makes the next release of a private experiment durable and returns its event. Before it
+// returns, the journal has the release and the ledger the commit, so that after a crash the same
+// release is made again. An error leaves the release for later. If the state of the noise is not
+// that of the log, the event ends the releases: with other noise they would cost more than was
+// reserved.
+func (h *privacyHost) release(r *experiment.Release, now int64) (experiment.Event, error) {
+	run, err := h.take(r)
+	var step []float64
+	if err == nil {
+		step, err = run.release(h, r)
+	}
+	e := experiment.ReleaseEvent{Experiment: r.Experiment, Step: r.Step, Version: r.Version, Sums: step}
+	if lost, ok := errors.AsType[*lostRun](err); ok {
+		e = experiment.ReleaseEvent{Experiment: r.Experiment, Ended: lost.reason}
+		err = nil
+	}
+	if err != nil {
+		delete(h.runs, r.Experiment) // what is durable is unknown: begin anew from the disk
+	}
+	h.note(r.Experiment, err)
+	if err != nil {
+		return experiment.Event{}, err
+	}
+	return experiment.NewEvent(experiment.KindRelease, now, e)
+}
+
+// lostRun is the error of a run that must not go on.
+type lostRun struct{ reason string }
+
+// Error implements error.
+func (e *lostRun) Error() string { return e.reason }
+
+// take returns the run of an experiment. The first time it takes it over from the disk.
+func (h *privacyHost) take(r *experiment.Release) (*privateRun, error) {
+	if run := h.runs[r.Experiment]; run != nil {
+		return run, nil
+	}
+	if err := h.openLedger(); err != nil {
+		return nil, err
+	}
+	store, err := h.store(privacyRunsDir(h.data, r.Experiment))
+	if err != nil {
+		return nil, err
+	}
+	run := &privateRun{}
+	if run.journal, err = dp.OpenJournal(store, r.Experiment); err != nil {
+		return nil, err
+	}
+	if run.sums, err = aggregate.New(r.Config, h.options...); err != nil {
+		return nil, err
+	}
+	last, any := run.journal.Last()
+	if any {
+		if err := run.sums.UnmarshalBinary(last.State); err != nil {
+			return nil, err
+		}
+	}
+	run.token, err = h.ledger.Resume(r.Experiment, privacyRun, last.Steps)
+	switch {
+	case errors.Is(err, dp.ErrClosed):
+		return nil, &lostRun{"the journal of the noise is older than the ledger, or the run is closed"}
+	case noregret.CodeOf(err) == noregret.NotFound:
+		return nil, &lostRun{"the ledger has no such run: it is not that of the log"}
+	case err != nil:
+		return nil, err
+	}
+	h.runs[r.Experiment] = run
+	return run, nil
+}
+
+// release returns the noisy sums of a step: those of the journal if the step has been made before.
+func (run *privateRun) release(h *privacyHost, r *experiment.Release) ([]float64, error) {
+	last, _ := run.journal.Last()
+	switch last.Steps {
+	case r.Step:
+	case r.Step - 1:
+		out := make([]float64, len(r.Sums))
+		if err := run.sums.Step(r.Sums, out); err != nil {
+			return nil, err
+		}
+		if h.released != nil {
+			h.released(out)
+		}
+		state, err := run.sums.MarshalBinary()
+		if err != nil {
+			return nil, err
+		}
+		last = dp.Checkpoint{Steps: r.Step, State: state, Release: toBytes(out)}
+		if err := run.journal.Write(last); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, &lostRun{"the journal of the noise is not that of the log: one of the two was restored or has " +
+			"lost events"}
+	}
+	if len(last.Release) != 8*len(r.Sums) {
+		return nil, &lostRun{"the journal of the noise is that of other sums"}
+	}
+	if err := h.ledger.Commit(run.token, r.Step); err != nil {
+		return nil, err
+	}
+	return fromBytes(last.Release), nil
+}
+
+// toBytes and fromBytes convert a release for the journal.
+func toBytes(v []float64) []byte {
+	b := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
+func fromBytes(b []byte) []float64 {
+	out := make([]float64, len(b)/8)
+	for i := range out {
+		out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return out
+}
+
+// release makes the releases that private experiments wait for, one for each in a command. One that
+// fails waits for the next call.
+func (w *writer) release(ctx context.Context) error {
+	for w.live.releases() {
+		made, err := 0, error(nil)
+		outcomes, err2 := w.submit(ctx, &command{make: func(state *experiment.State, now int64,
+		) (events []experiment.Event, _ error) {
+			todo := state.Releases()
+			for i := range todo {
+				e, failed := w.privacy.release(&todo[i], now)
+				if failed == nil {
+					events = append(events, e)
+				}
+				err = errors.Join(err, failed)
+			}
+			made = len(events)
+			return events, nil
+		}})
+		if err2 != nil {
+			return err2
+		}
+		if err := errors.Join(err, refused(outcomes)); err != nil || made == 0 {
+			return err
+		}
+	}
+	return nil
+}
