@@ -42,6 +42,8 @@ func Example() {
 		}
 	}
 	// Output:
-	// arm 0, metric 0: 0.048 ± 0.001 arm 0, metric 1: 1.387 ± 0.026 arm 1, metric 0: 0.047 ± 0.001
+	// arm 0, metric 0: 0.048 ± 0.001
+	// arm 0, metric 1: 1.387 ± 0.026
+	// arm 1, metric 0: 0.047 ± 0.001
 	// arm 1, metric 1: 1.397 ± 0.026
 }
