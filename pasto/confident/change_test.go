@@ -472,7 +472,7 @@ func TestCrashIsFoundAtOnce(t *testing.T) {
 // be sure, or none in rounds of which effects were shown. A fall of all arms begins at most that
 // arm anew, and where comparisons are of many units hardly any.
 func TestCrashBesideFewUnits(t *testing.T) {
-	runs := testsize.Of(40, 10)
+	const runs = 40 // in few of which the crash is never found
 	play := func(o Options, level func(int) float64, crash []float64) (broken, changes int) {
 		for seed := range uint64(runs) {
 			l, err := New(pastotest.One(t, pasto.Metric{Name: "gain", Upper: 1}, pasto.Metric{
