@@ -137,7 +137,8 @@ func TestSettingsRefused(t *testing.T) {
 		code                  noregret.Code
 	}{
 		{
-			"rate: 1\nmax-itmes: 5", "", "serve.yaml:2: no flag can be set by the key \"max-itmes\": want one of burst, ",
+			"rate: 1\nmax-itmes: 5", "",
+			"serve.yaml:2: no flag can be set by the key \"max-itmes\": want one of burst, ",
 			noregret.BadInput,
 		},
 		{"config: other.yaml", "", "serve.yaml:1: no flag can be set by the key \"config\"", noregret.BadInput},
