@@ -160,11 +160,8 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 		cross: http.NewCrossOriginProtection(), origins: origins, streams: s.streams, metrics: s.metrics,
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
-	conclude := func(ctx context.Context, name, reason string) error {
-		return experiments.Conclude(ctx, name, nil, reason)
-	}
 	d := dashboard.New(dashboard.Options{
-		Source: s.live, Conclude: conclude, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now,
+		Source: s.live, Editor: experiments, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now,
 		Logger: c.Logger,
 	})
 	decisions := &decisionAPI{
