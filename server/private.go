@@ -379,7 +379,8 @@ func (run *privateRun) release(h *privacyHost, r *experiment.Release) ([]float64
 	}
 	numbers, ok := bytes.CutSuffix(last.Release, stamp(r))
 	if !ok || len(numbers) != 8*len(r.Sums) {
-		return nil, &lostRun{"the journal of the noise is that of other sums: the log was restored or has lost events"}
+		return nil, &lostRun{"the journal of the noise is that of other sums: the log was restored or has lost " +
+			"events"}
 	}
 	if err := h.ledger.Commit(run.token, r.Step); err != nil {
 		return nil, err
@@ -439,7 +440,7 @@ func (h *privacyHost) finishes(state *experiment.State) bool {
 // journal.
 func (h *privacyHost) close(name string, ended bool) error {
 	_, runs, err := h.ledger.Account(name)
-	if err != nil && noregret.CodeOf(err) != noregret.NotFound { // such as of a ledger that was lost
+	if err != nil && noregret.CodeOf(err) != noregret.NotFound { // a ledger that was lost has none
 		return err
 	}
 	store, begun, err := h.journal(name)

@@ -35,16 +35,21 @@ attribution_window: 90s
 privacy: {epsilon: 1, delta: 1e-6, unit_contribution: 2, rounds: 3}
 `
 
-// deathbed is where the process dies: before or after a durable write, counted over the ledger, the
-// journal and the log. From then on nothing becomes durable.
+// deathbed is where the process dies: before or after a durable write. From then on nothing becomes
+// durable.
 type deathbed struct {
-	mu     sync.Mutex
-	at     int // the write, 0 for none
-	after  bool
-	writes int
-	stores []int // of them, those of the ledger and the journal
-	dead   bool
-	last   string // what it died at
+	mu sync.Mutex
+	death
+	stores, logs int // writes of the ledger and the journal, and of the log
+	dead         bool
+	last         string // what it died at
+}
+
+// death is a durable write of a process: of its ledger and journal (stores), or of its log, whose
+// number varies a little with what runs beside it. The zero death never comes.
+type death struct {
+	store, log int
+	after      bool
 }
 
 var errDead = errors.New("the process is dead")
@@ -54,15 +59,12 @@ func (d *deathbed) String() string { return "deathbed" }
 
 // begin counts a durable write. It returns errDead if the process is dead or dies before it, and
 // whether the process dies right after it.
-func (d *deathbed) begin(what string, store bool) (dies bool, err error) {
+func (d *deathbed) begin(what string, writes *int, at int) (dies bool, err error) {
 	if d.dead {
 		return false, errDead
 	}
-	d.writes++
-	if store {
-		d.stores = append(d.stores, d.writes)
-	}
-	if d.dead = d.writes == d.at; !d.dead {
+	*writes++
+	if d.dead = *writes == at; !d.dead {
 		return false, nil
 	}
 	if d.last = "after " + what; !d.after {
@@ -72,12 +74,12 @@ func (d *deathbed) begin(what string, store bool) (dies bool, err error) {
 	return true, nil
 }
 
-// store makes a write of the ledger or the journal. The process that dies after it does not get its
+// write makes a write of the ledger or the journal. The process that dies after it does not get its
 // answer.
-func (d *deathbed) store(what string, do func() error) error {
+func (d *deathbed) write(what string, do func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	dies, err := d.begin(what, true)
+	dies, err := d.begin(what, &d.stores, d.store)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (d *deathbed) MaybeError(op errorfs.Op) (err error) {
 	defer d.mu.Unlock()
 	switch op.Kind {
 	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo, errorfs.OpRename:
-		_, err = d.begin("a write of the log", false)
+		_, err = d.begin("a write of the log", &d.logs, d.log)
 		return err
 	}
 	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && d.dead {
@@ -115,10 +117,10 @@ type dyingStore struct {
 }
 
 func (s *dyingStore) CompareAndSwap(epoch uint64, document []byte) error {
-	return s.store("a store's write", func() error { return s.privacyStore.CompareAndSwap(epoch, document) })
+	return s.write("a store's write", func() error { return s.privacyStore.CompareAndSwap(epoch, document) })
 }
 
-func (s *dyingStore) Erase() error { return s.store("the erasure", s.privacyStore.Erase) }
+func (s *dyingStore) Erase() error { return s.write("the erasure", s.privacyStore.Erase) }
 
 // privateLives are the lives of a service with a private experiment, each on the disk of the one
 // before. The noise is the system's: a release that is drawn twice differs.
@@ -135,10 +137,10 @@ type privateLives struct {
 	tokens []string            // of the round that runs
 }
 
-// live starts the service. It dies at the given write.
-func (l *privateLives) live(at int, after bool) bool {
+// live starts the service, which dies as given.
+func (l *privateLives) live(end death) bool {
 	l.lives++
-	l.bed = &deathbed{at: at, after: after}
+	l.bed = &deathbed{death: end}
 	c := DefaultConfig(l.data)
 	c.FS, c.Tick, c.SnapshotEvery = errorfs.Wrap(l.mem, l.bed), time.Hour, 6
 	c.Now = func() time.Time { return l.now }
@@ -167,7 +169,8 @@ func (l *privateLives) end(unsynced int) {
 		_ = l.server.Close() // a dead process cannot end well
 		l.server = nil
 	}
-	l.mem = l.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: random.New(uint64(l.lives), "disk").Rand})
+	rng := random.New(uint64(l.lives), "disk").Rand
+	l.mem = l.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: rng})
 	l.disk()
 }
 
@@ -380,16 +383,16 @@ func (l *privateLives) script() (steps []func()) {
 	return append(steps, func() { l.server.Tick() })
 }
 
-// run plays the script from life to life. The first one dies at a write, and if twice the second
-// one, too, at the same number. It returns the first one's end.
-func (l *privateLives) run(at int, after, twice bool, unsynced int) (first *deathbed) {
+// run plays the script from life to life. The first one dies as given, and if twice the second one,
+// too. It returns the first one's end.
+func (l *privateLives) run(end death, twice bool, unsynced int) (first *deathbed) {
 	l.t.Helper()
 	script, next := l.script(), 0
 	for next < len(script) {
 		if l.lives == 1 && !twice || l.lives == 2 {
-			at = 0
+			end = death{}
 		}
-		if l.live(at, after) {
+		if l.live(end) {
 			for next < len(script) && !l.bed.died() {
 				script[next]()
 				if l.bed.died() {
@@ -453,27 +456,27 @@ func newPrivateLives(t *testing.T) *privateLives {
 // releases, whoever saw them and wherever they were durable; no release is out before the ledger
 // has its step; the ledger has the whole charge from the beginning, and never more.
 func TestPrivateDeath(t *testing.T) {
-	every := testsize.Of(1, 6) // of the writes of the log; all of the stores are tried
 	l := newPrivateLives(t)
-	all := l.run(0, false, false, 0)
+	all := l.run(death{}, false, 0)
 	l.over()
-	stores := all.stores
-	if len(stores) < 2+2*3+2 || all.writes < len(stores)+20 {
-		t.Fatalf("%d durable writes, %d of them in the ledger and the journal", all.writes, len(stores))
+	if all.stores < 2+2*3+2 || all.logs < 20 {
+		t.Fatalf("%d durable writes of the ledger and the journal, %d of the log", all.stores, all.logs)
+	}
+	var deaths []death
+	for at := 1; at <= all.stores; at++ {
+		deaths = append(deaths, death{store: at}, death{store: at, after: true})
+	}
+	for at := 1; at <= all.logs; at += testsize.Of(1, 6) {
+		deaths = append(deaths, death{log: at}, death{log: at, after: true})
 	}
 	died := map[string]int{}
-	for at := 1; at <= all.writes; at++ {
-		for _, after := range []bool{false, true} {
-			if at%every != 0 && !slices.Contains(stores, at) {
-				continue
-			}
-			l := newPrivateLives(t)
-			first := l.run(at, after, at%3 == 0, 100*(at%2))
-			l.over()
-			died[first.last]++
-		}
+	for i, end := range deaths {
+		l := newPrivateLives(t)
+		first := l.run(end, i/2%3 == 0, 100*(i/2%2))
+		l.over()
+		died[first.last]++
 	}
-	t.Logf("%d durable writes, %d of the ledger and the journal; deaths: %v", all.writes, len(stores), died)
+	t.Logf("%d durable writes of the ledger and the journal, %d of the log; deaths: %v", all.stores, all.logs, died)
 	for _, what := range []string{
 		"before a store's write", "after a store's write", "before a write of the log", "before the erasure",
 		"after the erasure",

@@ -29,7 +29,8 @@ func foldExport(t *testing.T, events []exportedEvent) *experiment.State {
 	t.Helper()
 	state := experiment.NewState()
 	for _, e := range events {
-		if _, err := state.Apply(e.Position, experiment.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload}); err != nil {
+		event := experiment.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload}
+		if _, err := state.Apply(e.Position, event); err != nil {
 			t.Fatal(err)
 		}
 	}
