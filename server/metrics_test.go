@@ -129,7 +129,8 @@ func TestStorageMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.server.Tick()
-	if free, bytes := value("noregret_disk_free_bytes"), value("noregret_log_bytes"); free != 200<<20 || bytes != 2<<20 {
+	if free, bytes := value("noregret_disk_free_bytes"), value("noregret_log_bytes"); free != 200<<20 ||
+		bytes != 2<<20 {
 		t.Errorf("%v bytes free, %v of log", free, bytes)
 	}
 	w.apply(strings.Replace(toy, "name: toy", "name: three", 1))
