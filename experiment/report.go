@@ -43,7 +43,7 @@ func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error
 		Guardrails: []policy.GuardrailReport{}, Health: x.healthReport(), History: []policy.HistoryPoint{},
 		Notes: []policy.NoteReport{},
 	}
-	kept, next := x.roster.page(page)
+	kept, next := pageOf(&x.roster, page)
 	r.Next = next
 	var regrets map[uint64]*float64
 	r.Regret, regrets = x.regret()
@@ -99,9 +99,9 @@ func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error
 	return r, nil
 }
 
-// page returns which arms belong to a page, by index, and the name of its last arm if there are
+// pageOf returns which arms belong to a page, by index, and the name of its last arm if there are
 // further ones. It returns nil if the page has all arms.
-func (x *roster) page(p policy.Page) (kept []bool, next string) {
+func pageOf(x *roster, p policy.Page) (kept []bool, next string) {
 	if p == (policy.Page{}) {
 		return nil, ""
 	}
