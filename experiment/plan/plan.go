@@ -221,9 +221,9 @@ func some(days float64) *float64 {
 	return &days
 }
 
-// Compute plans an experiment. The definition must have a plan and no privacy. Closed forms take microseconds; a
-// run of the simulation takes about as long as the service takes for its rounds, a millisecond or
-// less each. It stops with ctx's error when ctx ends.
+// Compute plans an experiment. The definition must have a plan and no privacy. Closed forms take
+// microseconds; a run of the simulation takes about as long as the service takes for its rounds, a
+// millisecond or less each. It stops with ctx's error when ctx ends.
 func Compute(ctx context.Context, d *definition.Definition, o Options) (*Result, error) {
 	if d.Plan == nil {
 		return nil, noregret.BadInputf("plan", "missing: want the part plan with units_per_day and expect")

@@ -76,8 +76,9 @@ func (n *released) ofChange(j int, old, weight float64) float64 {
 }
 
 // errors is the number of standard errors by which an estimate is off to one side in any round,
-// with probability alpha: after t releases as many as a normal distribution exceeds with probability
-// alpha/(t·(t+1)), which sum to alpha. It holds whatever the correlation of the rounds is.
+// with probability alpha: after t releases as many as a normal distribution exceeds with
+// probability alpha/(t·(t+1)), which sum to alpha. It holds whatever the correlation of the rounds
+// is.
 func (n *released) errors(alpha float64) float64 {
 	return stat.NormalAbove(min(alpha/n.Rounds/(n.Rounds+1), 0.5))
 }
