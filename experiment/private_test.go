@@ -8,9 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/policy"
-	"github.com/noregret/noregret/private/aggregate"
 )
 
 const privateText = `name: secret
@@ -28,7 +26,6 @@ privacy: {epsilon: 8, delta: 1e-6, unit_contribution: 2, rounds: 3}
 // another world, if they are given.
 type privateWorld struct {
 	*scenario
-	sums     *aggregate.Sums
 	releases []ReleaseEvent
 	given    []ReleaseEvent
 	raw      []string // digests of the state
@@ -40,16 +37,9 @@ func newPrivateWorld(t *testing.T, text string, given []ReleaseEvent, seed uint6
 	if out := w.run("apply\n" + text); !strings.Contains(out, "version 1") {
 		t.Fatal(out)
 	}
-	c, ok := PrivateConfig(w.state.Definition(w.name))
-	if !ok {
-		t.Fatal("the definition is not private")
+	if o := w.open(seed); o.Err != nil {
+		t.Fatal(o.Err)
 	}
-	var err error
-	if w.sums, err = aggregate.New(c, dp.WithInsecureDeterministicNoiseForTesting(seed)); err != nil {
-		t.Fatal(err)
-	}
-	st := w.sums.Statement()
-	w.ok(KindPrivacy, PrivacyEvent{Experiment: w.name, Secret: "00", Statement: &st})
 	return w
 }
 
@@ -85,13 +75,7 @@ func (w *privateWorld) release() {
 		if len(todo) == 0 {
 			return
 		}
-		r := todo[0]
-		e := ReleaseEvent{
-			Experiment: r.Experiment, Step: r.Step, Version: r.Version, Sums: make([]float64, len(r.Sums)),
-		}
-		if err := w.sums.Step(r.Sums, e.Sums); err != nil {
-			w.t.Fatal(err)
-		}
+		e := w.noisy(&todo[0])
 		if n := len(w.releases); n < len(w.given) {
 			e = w.given[n]
 		}
@@ -278,7 +262,7 @@ func TestPrivateRefuses(t *testing.T) {
 			t.Errorf("%+v was taken", e)
 		}
 	}
-	st := w.sums.Statement()
+	st := w.sums[w.name].Statement()
 	for kind, payload := range map[string]any{
 		KindPrivacy: PrivacyEvent{Experiment: w.name, Statement: &st},
 		KindAddArm:  ArmEvent{Experiment: w.name, Arm: "d", Value: []byte("4")},

@@ -13,11 +13,13 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/private/aggregate"
 )
 
 // TestScenarios runs the scripts of testdata/scenario in the format of package datadriven: a
@@ -51,6 +53,8 @@ type scenario struct {
 	now    int64
 	name   string
 	tokens map[string]policy.Token
+	// sums are those of the private experiments that were opened, by name.
+	sums map[string]*aggregate.Sums
 	// refusals makes apply check that a refused event changes nothing.
 	refusals bool
 }
@@ -65,7 +69,7 @@ type tester interface {
 
 func newScenario(t tester) *scenario {
 	return &scenario{
-		t: t, state: NewState(), tokens: map[string]policy.Token{},
+		t: t, state: NewState(), tokens: map[string]policy.Token{}, sums: map[string]*aggregate.Sums{},
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(),
 	}
 }
@@ -274,6 +278,10 @@ func (s *scenario) run(command string) string {
 		show(s.event(words[0], ArmEvent{
 			Experiment: s.name, Arm: words[1], Reason: strings.Join(words[2:], " "),
 		}))
+	case "open":
+		show(s.open(7))
+	case "release":
+		s.release(show, &b)
 	case "conclude":
 		var e ConcludeEvent
 		if len(words) > 1 {
@@ -315,6 +323,47 @@ func (s *scenario) define(body string, show func(Outcome), b *strings.Builder) {
 	if len(events) == 0 {
 		b.WriteString("no change\n")
 	}
+}
+
+// open does what the host does to open the run of a private experiment, with noise from a seed.
+func (s *scenario) open(seed uint64) Outcome {
+	s.t.Helper()
+	c, ok := PrivateConfig(s.state.Definition(s.name))
+	if !ok {
+		s.t.Fatal("the definition is not private")
+	}
+	sums, err := aggregate.New(c, dp.WithInsecureDeterministicNoiseForTesting(seed))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.sums[s.name] = sums
+	st := sums.Statement()
+	return s.event(KindPrivacy, PrivacyEvent{Experiment: s.name, Secret: "00", Statement: &st})
+}
+
+// release does what the host does for the releases of the experiment that are due.
+func (s *scenario) release(show func(Outcome), b *strings.Builder) {
+	s.t.Helper()
+	for {
+		todo := s.state.Releases()
+		i := slices.IndexFunc(todo, func(r Release) bool { return r.Experiment == s.name })
+		if i < 0 {
+			return
+		}
+		e := s.noisy(&todo[i])
+		fmt.Fprintf(b, "step %d of version %d: %.1f: ", e.Step, e.Version, e.Sums)
+		show(s.event(KindRelease, e))
+	}
+}
+
+// noisy puts the noise on the sums of a release.
+func (s *scenario) noisy(r *Release) ReleaseEvent {
+	s.t.Helper()
+	e := ReleaseEvent{Experiment: r.Experiment, Step: r.Step, Version: r.Version, Sums: make([]float64, len(r.Sums))}
+	if err := s.sums[r.Experiment].Step(r.Sums, e.Sums); err != nil {
+		s.t.Fatal(err)
+	}
+	return e
 }
 
 func (s *scenario) decide(unit string) policy.Assignment {
@@ -569,6 +618,14 @@ func (s *scenario) report(b *strings.Builder) {
 	if q := r.Conclusion; q != nil {
 		fmt.Fprintf(b, "  concluded: version %d, %s %v, value %s, %d units, %d guardrails\n", q.Version, q.Source,
 			q.Mixture, number(q.Value), q.Units, len(q.Guardrails))
+	}
+	if q := r.Privacy; q != nil {
+		fmt.Fprintf(b, "  private: %d of %d released, %d wait, excess %d, ended %q, counts %v", q.Released, q.Rounds,
+			q.Waiting, q.Excess, q.Ended, q.Counts)
+		for _, m := range slices.Sorted(maps.Keys(q.Noise)) {
+			fmt.Fprintf(b, ", noise of %s %.2f", m, q.Noise[m])
+		}
+		b.WriteString("\n")
 	}
 	fmt.Fprintf(b, "  feedback %+v, exposures %+v\n", r.Feedback, r.Health.Exposures)
 	for _, g := range r.Guardrails {
