@@ -3,12 +3,16 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/private/aggregate"
 )
 
 const privateText = `name: secret
@@ -21,6 +25,47 @@ round: {length: 1h, min_units: 1}
 attribution_window: 2h
 privacy: {epsilon: 8, delta: 1e-6, unit_contribution: 2, rounds: 3}
 `
+
+// open does what the host does to open the run of a private experiment, with noise from a seed.
+func (s *scenario) open(seed uint64) Outcome {
+	s.t.Helper()
+	c, ok := PrivateConfig(s.state.Definition(s.name))
+	if !ok {
+		s.t.Fatal("the definition is not private")
+	}
+	sums, err := aggregate.New(c, dp.WithInsecureDeterministicNoiseForTesting(seed))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.sums[s.name] = sums
+	st := sums.Statement()
+	return s.event(KindPrivacy, PrivacyEvent{Experiment: s.name, Secret: "00", Statement: &st})
+}
+
+// release does what the host does for the releases of the experiment that are due.
+func (s *scenario) release(show func(Outcome), b *strings.Builder) {
+	s.t.Helper()
+	for {
+		todo := s.state.Releases()
+		i := slices.IndexFunc(todo, func(r Release) bool { return r.Experiment == s.name })
+		if i < 0 {
+			return
+		}
+		e := s.noisy(&todo[i])
+		fmt.Fprintf(b, "step %d of version %d: %.1f: ", e.Step, e.Version, e.Sums)
+		show(s.event(KindRelease, e))
+	}
+}
+
+// noisy puts the noise on the sums of a release.
+func (s *scenario) noisy(r *Release) ReleaseEvent {
+	s.t.Helper()
+	e := ReleaseEvent{Experiment: r.Experiment, Step: r.Step, Version: r.Version, Sums: make([]float64, len(r.Sums))}
+	if err := s.sums[r.Experiment].Step(r.Sums, e.Sums); err != nil {
+		s.t.Fatal(err)
+	}
+	return e
+}
 
 // privateWorld is a scenario with the host of a private experiment. Its releases are those of
 // another world, if they are given.

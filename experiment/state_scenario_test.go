@@ -13,7 +13,6 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
@@ -325,47 +324,6 @@ func (s *scenario) define(body string, show func(Outcome), b *strings.Builder) {
 	}
 }
 
-// open does what the host does to open the run of a private experiment, with noise from a seed.
-func (s *scenario) open(seed uint64) Outcome {
-	s.t.Helper()
-	c, ok := PrivateConfig(s.state.Definition(s.name))
-	if !ok {
-		s.t.Fatal("the definition is not private")
-	}
-	sums, err := aggregate.New(c, dp.WithInsecureDeterministicNoiseForTesting(seed))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.sums[s.name] = sums
-	st := sums.Statement()
-	return s.event(KindPrivacy, PrivacyEvent{Experiment: s.name, Secret: "00", Statement: &st})
-}
-
-// release does what the host does for the releases of the experiment that are due.
-func (s *scenario) release(show func(Outcome), b *strings.Builder) {
-	s.t.Helper()
-	for {
-		todo := s.state.Releases()
-		i := slices.IndexFunc(todo, func(r Release) bool { return r.Experiment == s.name })
-		if i < 0 {
-			return
-		}
-		e := s.noisy(&todo[i])
-		fmt.Fprintf(b, "step %d of version %d: %.1f: ", e.Step, e.Version, e.Sums)
-		show(s.event(KindRelease, e))
-	}
-}
-
-// noisy puts the noise on the sums of a release.
-func (s *scenario) noisy(r *Release) ReleaseEvent {
-	s.t.Helper()
-	e := ReleaseEvent{Experiment: r.Experiment, Step: r.Step, Version: r.Version, Sums: make([]float64, len(r.Sums))}
-	if err := s.sums[r.Experiment].Step(r.Sums, e.Sums); err != nil {
-		s.t.Fatal(err)
-	}
-	return e
-}
-
 func (s *scenario) decide(unit string) policy.Assignment {
 	d := s.state.Policy(s.name).Decide(unit)
 	s.tokens[unit] = policy.Token{
@@ -546,48 +504,6 @@ func number(p *float64) string {
 		return "-"
 	}
 	return strconv.FormatFloat(*p, 'f', 4, 64)
-}
-
-// lift prints the comparisons with the control, now and as of each version.
-func (s *scenario) lift(b *strings.Builder) {
-	r, err := s.state.Report(s.name)
-	if err != nil {
-		fmt.Fprintf(b, "error: %v\n", err)
-		return
-	}
-	interval := func(q policy.Interval) string {
-		return number(q.Estimate) + " [" + number(q.Low) + ", " + number(q.High) + "]"
-	}
-	if r.Lift.Reason != "" {
-		fmt.Fprintf(b, "none: %s\n", r.Lift.Reason)
-	}
-	for _, q := range r.Lift.Quantities {
-		fmt.Fprintf(b, "%s %s %s %s\n", q.Kind, q.Metric, q.Guardrail, number(q.Limit))
-		show := func(name string, c policy.Comparison) {
-			fmt.Fprintf(b, "  %s: %s, relative %s, %s\n", name, interval(c.Interval), interval(c.Relative), c.Verdict)
-		}
-		for _, name := range slices.Sorted(maps.Keys(q.Arms)) {
-			show("arm "+name, q.Arms[name])
-		}
-		show("served", q.Served)
-		if q.Deployed != nil {
-			show("deployed", *q.Deployed)
-		}
-		show("so far", q.SoFar)
-	}
-	for _, h := range r.History {
-		fmt.Fprintf(b, "version %d: served", h.Version)
-		for _, p := range []map[string]float64{h.Mixture, h.Deployed} {
-			for _, name := range slices.Sorted(maps.Keys(p)) {
-				fmt.Fprintf(b, " %s=%.2f", name, p[name])
-			}
-			b.WriteString(",")
-		}
-		if h.Lift != nil {
-			fmt.Fprintf(b, " lift %s, deployed %s", interval(h.Lift.Served), interval(h.Lift.Deployed))
-		}
-		b.WriteString("\n")
-	}
 }
 
 func (s *scenario) report(b *strings.Builder) {
