@@ -260,6 +260,8 @@ func (w *writer) between(ctx context.Context, f func(position uint64) error) err
 type backupAPI struct {
 	config *Config
 	backup *backup
+	// private returns the name of an experiment that is or was private, "" if there is none.
+	private func() string
 }
 
 func (a *backupAPI) routes() []web.Route {
@@ -270,6 +272,11 @@ func (a *backupAPI) routes() []web.Route {
 
 // serve sends a backup.
 func (a *backupAPI) serve(w http.ResponseWriter, r *http.Request) error {
+	if name := a.private(); name != "" && !a.config.BackupPrivate {
+		return web.WithStatus(http.StatusForbidden, noregret.BadInput, "backup", "it has raw feedback of the private "+
+			"experiment %s: allow that with --backup-private (Config.BackupPrivate), or back up the data directory "+
+			"while no service uses it", name)
+	}
 	w.Header().Set("Content-Type", "application/x-tar")
 	w.Header().Set("Cache-Control", "no-store")
 	out := &countingWriter{to: w}

@@ -170,7 +170,7 @@ func TestBackupSmall(t *testing.T) {
 // TestBackupPrivate checks that the experiment of a restored ledger releases nothing more: the
 // first service goes on and spends what the copy does not know of.
 func TestBackupPrivate(t *testing.T) {
-	w := privateServer(t)
+	w := privateServer(t, func(c *Config) { c.BackupPrivate = true })
 	value := func(int) map[string]float64 { return map[string]float64{"buy": 60} }
 	w.privateRound(unitNames("a", 400), value)
 	w.matured()

@@ -139,7 +139,7 @@ func TestPrivateExperiment(t *testing.T) {
 // volatile are the parts of answers that differ between any two runs, for reasons that have nothing
 // to do with feedback.
 var volatile = regexp.MustCompile(`(?m)^(go_|process_|noregret_http_|noregret_items_|noregret_log_groups|` +
-	`noregret_connections|promhttp_|# ).*$|"digest":"[0-9a-f]+"|"secret":"[^"]*"`)
+	`noregret_connections|promhttp_|# ).*$|"digest":"[0-9a-f]+"|"secret":"[^"]*"|name="secret" value="[^"]*"`)
 
 // privateAnswers returns the answers of all GET routes to an experiment whose units report by a
 // function. The noise of both is the same where the sums are.
@@ -202,8 +202,10 @@ func TestPrivateAnswers(t *testing.T) {
 			t.Errorf("%s: %.300s", path, loud[path])
 		}
 	}
-	if !strings.HasPrefix(loud["/v1/snapshot"], "403 ") {
-		t.Errorf("a snapshot: %.300s", loud["/v1/snapshot"])
+	for _, path := range []string{"/v1/snapshot", "/v1/backup"} {
+		if !strings.HasPrefix(loud[path], "403 ") {
+			t.Errorf("%s: %.300s", path, loud[path])
+		}
 	}
 	for _, want := range []string{"spent of", "3 of 8 releases", "not protected:"} {
 		if !strings.Contains(loud["/experiments/secret"], want) {

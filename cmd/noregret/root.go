@@ -162,8 +162,12 @@ func newRootCommand(a *app) *cobra.Command {
 	return root
 }
 
-// plainFlagError replaces the message of package strconv about a flag's value by a sentence.
+// plainFlagError replaces the message of packages strconv and time about a flag's value by a
+// sentence.
 func plainFlagError(message string) string {
+	if head, _, found := strings.Cut(message, ": time: "); found {
+		return head + ": want a length of time, such as 10s or 36h"
+	}
 	head, tail, found := strings.Cut(message, ": strconv.")
 	if !found {
 		return message
