@@ -273,9 +273,9 @@ func (a *backupAPI) routes() []web.Route {
 // serve sends a backup.
 func (a *backupAPI) serve(w http.ResponseWriter, r *http.Request) error {
 	if name := a.private(); name != "" && !a.config.BackupPrivate {
-		return web.WithStatus(http.StatusForbidden, noregret.BadInput, "backup", "it has raw feedback of the private "+
-			"experiment %s: allow that with --backup-private (Config.BackupPrivate), or back up the data directory "+
-			"while no service uses it", name)
+		return web.WithStatus(http.StatusForbidden, noregret.BadInput, "backup", "the private experiment %s has raw "+
+			"feedback: allow backups of it with --backup-private (Config.BackupPrivate), or back up the data "+
+			"directory while no service uses it", name)
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
 	w.Header().Set("Cache-Control", "no-store")
