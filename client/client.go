@@ -325,6 +325,21 @@ func (c *Client) Report(ctx context.Context, name string) (*policy.Report, error
 	return &out, err
 }
 
+// ReportPage returns an experiment's report with the arms of a page only. Its Next is the page's
+// last arm if there are further ones.
+func (c *Client) ReportPage(ctx context.Context, name string, page policy.Page) (*policy.Report, error) {
+	q := url.Values{}
+	if page.After != "" {
+		q.Set("after", page.After)
+	}
+	if page.Limit != 0 {
+		q.Set("limit", strconv.Itoa(page.Limit))
+	}
+	var out policy.Report
+	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/report?"+q.Encode()), repeat: true}, nil, &out)
+	return &out, err
+}
+
 // Explain returns the reasons for the decision with the given token.
 func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Explanation, error) {
 	var out policy.Explanation
@@ -384,6 +399,17 @@ func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	}
 	b, err := io.ReadAll(resp.Body)
 	return b, errors.Join(err, resp.Body.Close())
+}
+
+// Backup returns a backup of the service, as a tar file that server.Restore reads. It is secret. A
+// backup that breaks off has no SHA256SUMS at its end. The caller closes the reader. The access
+// token needs the role admin.
+func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
+	resp, err := c.send(ctx, call{method: "GET", path: "/v1/backup", repeat: true, long: true})
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
 }
 
 // Export returns the log as JSON lines, starting at position from; 0 means the first position kept.
