@@ -143,6 +143,8 @@ func newRootCommand(a *app) *cobra.Command {
 		newServeCommand(a),
 		newExperimentCommand(a),
 		newLogCommand(a),
+		newBackupCommand(a),
+		newRestoreCommand(a),
 		newCacheCommand(a),
 		newAlgorithmsCommand(a),
 		newMeasuresCommand(a),
