@@ -309,6 +309,29 @@ func (c *Client) Apply(ctx context.Context, name string, text []byte) (out polic
 	return out, err
 }
 
+// Create is Apply for an experiment that does not exist yet; it is an error if it does.
+func (c *Client) Create(ctx context.Context, name string, text []byte) (out policy.Applied, err error) {
+	err = c.json(ctx, call{
+		method: "PUT", path: pathOf(name, ""), body: text, media: "application/yaml", tag: "*",
+	}, nil, &out)
+	return out, err
+}
+
+// Preview returns what [Client.Apply] would change, in the field Preview, or the error with which
+// it would be refused. It changes nothing.
+func (c *Client) Preview(ctx context.Context, name string, text []byte) (out policy.Applied, err error) {
+	err = c.json(ctx, call{
+		method: "PUT", path: pathOf(name, "?dry_run=true"), body: text, media: "application/yaml", repeat: true,
+	}, nil, &out)
+	return out, err
+}
+
+// Definition returns the definition in force of an experiment, as JSON with all defaults.
+func (c *Client) Definition(ctx context.Context, name string) (out json.RawMessage, err error) {
+	err = c.json(ctx, call{method: "GET", path: pathOf(name, ""), repeat: true}, nil, &out)
+	return out, err
+}
+
 // Experiments lists the experiments.
 func (c *Client) Experiments(ctx context.Context) ([]policy.Summary, error) {
 	var out struct {
@@ -327,9 +350,20 @@ func (c *Client) Report(ctx context.Context, name string) (*policy.Report, error
 
 // Explain returns the reasons for the decision with the given token.
 func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Explanation, error) {
+	return c.ExplainIn(ctx, name, token, nil)
+}
+
+// ExplainIn is [Client.Explain] for a decision in a context; nil means that of the unit's exposure,
+// which the service has until the window of its version has closed.
+func (c *Client) ExplainIn(ctx context.Context, name, token string,
+	context json.RawMessage,
+) (*policy.Explanation, error) {
+	v := url.Values{"token": {token}}
+	if context != nil {
+		v.Set("context", string(context))
+	}
 	var out policy.Explanation
-	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/explain?token="+url.QueryEscape(token)), repeat: true},
-		nil, &out)
+	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/explain?"+v.Encode()), repeat: true}, nil, &out)
 	return &out, err
 }
 

@@ -30,7 +30,7 @@ func (a *experimentAPI) routes() []web.Route {
 	return []web.Route{
 		{Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Serve: a.list},
 		{Method: "GET", Pattern: one, Role: access.Read, Serve: a.get},
-		{Method: "PUT", Pattern: one, Role: access.Admin, Serve: a.put},
+		{Method: "PUT", Pattern: one, Role: access.Admin, Query: []string{"dry_run"}, Serve: a.put},
 		{Method: "DELETE", Pattern: one, Role: access.Admin, Serve: a.remove},
 		{Method: "POST", Pattern: one + "/pause", Role: access.Admin, Serve: a.change("pause")},
 		{Method: "POST", Pattern: one + "/resume", Role: access.Admin, Serve: a.change("resume")},
@@ -121,16 +121,16 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 	if name := r.PathValue("name"); d.Name != name {
 		return noregret.BadInputf("name", "%q in the definition: want %q, as in the path", d.Name, name)
 	}
+	if dry, err := web.Flag(r, "dry_run"); err != nil {
+		return err
+	} else if dry {
+		return a.preview(w, r, d)
+	}
 	out := policy.Applied{Name: d.Name}
 	plan := func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		out.Created = state.Policy(d.Name) == nil
-		if err := checkMatch(r, state.Definition(d.Name)); err != nil {
+		if err := a.admit(r, state, d); err != nil {
 			return nil, err
-		}
-		if out.Created {
-			if err := a.writer.privacy.admit(d); err != nil {
-				return nil, web.Conflict(err)
-			}
 		}
 		events, err := state.Plan(d, now)
 		if err != nil {
@@ -169,6 +169,35 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 		status = http.StatusCreated
 	}
 	return web.WriteJSON(w, status, out)
+}
+
+// admit returns an error if the request does not mean the definition in force, or a new experiment
+// may not have the name.
+func (a *experimentAPI) admit(r *http.Request, state *experiment.State, d *definition.Definition) error {
+	if err := checkMatch(r, state.Definition(d.Name)); err != nil {
+		return err
+	}
+	if state.Policy(d.Name) != nil {
+		return nil
+	}
+	return web.Conflict(a.writer.privacy.admit(d))
+}
+
+// preview answers what a definition would change. The writer computes it, between its events.
+func (a *experimentAPI) preview(w http.ResponseWriter, r *http.Request, d *definition.Definition) error {
+	var out *policy.Applied
+	look := func(state *experiment.State, now int64) ([]experiment.Event, error) {
+		if err := a.admit(r, state, d); err != nil {
+			return nil, err
+		}
+		var err error
+		out, err = state.Preview(d, now)
+		return nil, web.Conflict(err)
+	}
+	if _, err := a.writer.submit(r.Context(), &command{make: look}); err != nil {
+		return err
+	}
+	return web.WriteJSON(w, http.StatusOK, out)
 }
 
 // refused returns the first refusal among outcomes.
