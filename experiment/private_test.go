@@ -34,7 +34,7 @@ type privateWorld struct {
 	raw      []string // digests of the state
 }
 
-func newPrivateWorld(t *testing.T, text string, given []ReleaseEvent) *privateWorld {
+func newPrivateWorld(t *testing.T, text string, given []ReleaseEvent, seed uint64) *privateWorld {
 	t.Helper()
 	w := &privateWorld{scenario: newScenario(t), given: given}
 	if out := w.run("apply\n" + text); !strings.Contains(out, "version 1") {
@@ -45,7 +45,7 @@ func newPrivateWorld(t *testing.T, text string, given []ReleaseEvent) *privateWo
 		t.Fatal("the definition is not private")
 	}
 	var err error
-	if w.sums, err = aggregate.New(c, dp.WithInsecureDeterministicNoiseForTesting(7)); err != nil {
+	if w.sums, err = aggregate.New(c, dp.WithInsecureDeterministicNoiseForTesting(seed)); err != nil {
 		t.Fatal(err)
 	}
 	st := w.sums.Statement()
@@ -157,7 +157,7 @@ func (w *privateWorld) public() []byte {
 func privateRun(t *testing.T, given []ReleaseEvent, value func(unit string, arm int) map[string]float64,
 ) (*privateWorld, [][]byte) {
 	t.Helper()
-	w := newPrivateWorld(t, privateText, given)
+	w := newPrivateWorld(t, privateText, given, 7)
 	var seen [][]byte
 	for round := range 4 {
 		w.raw = append(w.raw, digest(t, w.state))
@@ -228,7 +228,7 @@ func digest(t *testing.T, s *State) string {
 func TestPrivateContribution(t *testing.T) {
 	t.Parallel()
 	sums := func(loud float64) (out []int64, x *privateSums) {
-		w := newPrivateWorld(t, privateText, nil)
+		w := newPrivateWorld(t, privateText, nil, 7)
 		for range 4 {
 			w.round(units(0, 40), func(unit string, _ int) map[string]float64 {
 				if unit == "u3" {
@@ -265,7 +265,7 @@ func TestPrivateContribution(t *testing.T) {
 // A fold refuses releases that do not fit, and everything that could not be released.
 func TestPrivateRefuses(t *testing.T) {
 	t.Parallel()
-	w := newPrivateWorld(t, privateText, nil)
+	w := newPrivateWorld(t, privateText, nil, 7)
 	w.refusals = true
 	w.round(units(0, 30), func(string, int) map[string]float64 { return map[string]float64{"buy": 1} })
 	w.mature()
@@ -315,7 +315,7 @@ func TestPrivateRefuses(t *testing.T) {
 func TestPrivateLearns(t *testing.T) {
 	t.Parallel()
 	text := strings.NewReplacer("rounds: 3", "rounds: 30", "max: 2", "max: 3, hard: false").Replace(privateText)
-	w := newPrivateWorld(t, text, nil)
+	w := newPrivateWorld(t, text, nil, 7)
 	for round := range 8 {
 		w.round(units(1000*round, 1000*round+1000), func(_ string, arm int) map[string]float64 {
 			return map[string]float64{"buy": []float64{0.2, 0.8, 0.3}[arm], "fail": 0}

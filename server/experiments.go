@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -11,7 +9,6 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
@@ -55,7 +52,7 @@ func (a *experimentAPI) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	tag, err := definitionTag(d)
+	tag, err := definition.Tag(d)
 	if err != nil {
 		return err
 	}
@@ -68,27 +65,17 @@ func (a *experimentAPI) get(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, d)
 }
 
-// definitionTag returns the entity tag of a definition, which changes with every part of it.
-func definitionTag(d *definition.Definition) (string, error) {
-	b, err := strictjson.Encode(d)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(b)
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`, nil
-}
-
 // checkMatch returns an error with the status 412 if the definition in force, nil for none, is not
 // the one that the client means to replace (If-Match), or is there although it means to create it
 // (If-None-Match: *).
-func checkMatch(r *http.Request, d *definition.Definition) error {
+func checkMatch(h http.Header, d *definition.Definition) error {
 	failed := func(format string, args ...any) error {
 		return web.WithStatus(http.StatusPreconditionFailed, noregret.BadInput, "If-Match", format, args...)
 	}
-	if r.Header.Get("If-None-Match") == "*" && d != nil {
+	if h.Get("If-None-Match") == "*" && d != nil {
 		return failed("the experiment exists already")
 	}
-	want := strings.TrimSpace(strings.Join(r.Header.Values("If-Match"), ","))
+	want := strings.TrimSpace(strings.Join(h.Values("If-Match"), ","))
 	switch {
 	case want == "":
 		return nil
@@ -97,7 +84,7 @@ func checkMatch(r *http.Request, d *definition.Definition) error {
 	case want == "*":
 		return nil
 	}
-	tag, err := definitionTag(d)
+	tag, err := definition.Tag(d)
 	if err != nil {
 		return err
 	}
@@ -121,83 +108,26 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 	if name := r.PathValue("name"); d.Name != name {
 		return noregret.BadInputf("name", "%q in the definition: want %q, as in the path", d.Name, name)
 	}
-	if dry, err := web.Flag(r, "dry_run"); err != nil {
-		return err
-	} else if dry {
-		return a.preview(w, r, d)
-	}
-	out := policy.Applied{Name: d.Name}
-	plan := func(state *experiment.State, now int64) ([]experiment.Event, error) {
-		out.Created = state.Policy(d.Name) == nil
-		if err := a.admit(r, state, d); err != nil {
-			return nil, err
-		}
-		events, err := state.Plan(d, now)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range events {
-			if err := state.Try(d.Name, e); err != nil {
-				return nil, web.Conflict(err)
-			}
-		}
-		if out.Created && d.Privacy != nil {
-			e, err := a.writer.privacy.open(d, now)
-			if err != nil {
-				return nil, err
-			}
-			events = append(events, e)
-		}
-		return events, nil
-	}
-	outcomes, err := a.writer.submit(r.Context(), &command{make: plan})
+	dry, err := web.Flag(r, "dry_run")
 	if err != nil {
 		return err
 	}
-	if err := refused(outcomes); err != nil {
+	if dry {
+		out, err := a.preview(r.Context(), d, r.Header)
+		if err != nil {
+			return err
+		}
+		return web.WriteJSON(w, http.StatusOK, out)
+	}
+	out, err := a.define(r.Context(), d, r.Header)
+	if err != nil {
 		return err
-	}
-	if e := a.policies.get(d.Name); e != nil {
-		out.Version = e.policy.Version
-	}
-	out.Changed = len(outcomes) > 0
-	if out.Changed {
-		a.config.Logger.Info("experiment applied", "experiment", d.Name, "created", out.Created, "version", out.Version)
 	}
 	status := http.StatusOK
 	if out.Created {
 		status = http.StatusCreated
 	}
 	return web.WriteJSON(w, status, out)
-}
-
-// admit returns an error if the request does not mean the definition in force, or a new experiment
-// may not have the name.
-func (a *experimentAPI) admit(r *http.Request, state *experiment.State, d *definition.Definition) error {
-	if err := checkMatch(r, state.Definition(d.Name)); err != nil {
-		return err
-	}
-	if state.Policy(d.Name) != nil {
-		return nil
-	}
-	return web.Conflict(a.writer.privacy.admit(d))
-}
-
-// preview answers what a definition would change. The writer computes it, between its events.
-func (a *experimentAPI) preview(w http.ResponseWriter, r *http.Request, d *definition.Definition) error {
-	var out *policy.Applied
-	look := func(state *experiment.State, now int64) ([]experiment.Event, error) {
-		if err := a.admit(r, state, d); err != nil {
-			return nil, err
-		}
-		var err error
-		out, err = state.Preview(d, now)
-		return nil, web.Conflict(err)
-	}
-	if _, err := a.writer.submit(r.Context(), &command{make: look}); err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, out)
 }
 
 // refused returns the first refusal among outcomes.
@@ -255,14 +185,14 @@ func (a *experimentAPI) conclude(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if err := a.Conclude(r.Context(), r.PathValue("name"), in.Mixture, in.Reason); err != nil {
+	if err := a.conclusion(r.Context(), r.PathValue("name"), in.Mixture, in.Reason); err != nil {
 		return err
 	}
 	return a.summary(w, r)
 }
 
-// Conclude ends an experiment with a named mixture, or with the one that the policy would deploy.
-func (a *experimentAPI) Conclude(ctx context.Context, name string, mixture map[string]float64, reason string) error {
+// conclusion ends an experiment with a named mixture, or with the one that the policy would deploy.
+func (a *experimentAPI) conclusion(ctx context.Context, name string, mixture map[string]float64, reason string) error {
 	return a.submit(ctx, name, experiment.KindConclude, reason,
 		experiment.ConcludeEvent{Experiment: name, Mixture: mixture, Reason: reason})
 }

@@ -37,6 +37,7 @@ type Server struct {
 	router   *router
 	// connections counts those of all listeners.
 	connections *connectionCounts
+	storage     *storage
 
 	draining   atomic.Bool
 	stop       chan struct{} // closed when draining begins
@@ -103,7 +104,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	s := &Server{
 		config: c, log: log, tokens: tokens, metrics: newMetrics(), live: newLiveState(state, signer, &c),
 		streams: newStreamLimits(&c), stop: make(chan struct{}),
-		connections: counts,
+		connections: counts, storage: newStorage(&c),
 	}
 	s.policies = newPolicyTable(s.metrics)
 	privacy, err := newPrivacyHost(&c)
@@ -128,7 +129,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		snapshots: &snapshotter{
 			log: log, every: c.SnapshotEvery, bytes: c.SnapshotBytes, retain: c.Retain, retainAll: c.RetainAll,
 			now: c.Now, logger: c.Logger,
-			saved: s.metrics.snapshots.Inc, last: snapshot,
+			saved: s.snapshotSaved, last: snapshot,
 		},
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),
 	}
@@ -136,7 +137,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		// After a crash the next event begins a snapshot.
 		s.writer.snapshots.since = c.SnapshotBytes
 	}
-	s.metrics.registry.MustRegister(&stateCollector{log, s.writer, s.live, s.intake, counts, c.clock})
+	s.metrics.registry.MustRegister(&stateCollector{log, s.writer, s.live, s.intake, counts, c.clock, s.storage})
 	if err := s.policies.publish(state); err != nil {
 		return nil, err
 	}
@@ -159,11 +160,8 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 		cross: http.NewCrossOriginProtection(), origins: origins, streams: s.streams, metrics: s.metrics,
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
-	conclude := func(ctx context.Context, name, reason string) error {
-		return experiments.Conclude(ctx, name, nil, reason)
-	}
 	d := dashboard.New(dashboard.Options{
-		Source: s.live, Conclude: conclude, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now,
+		Source: s.live, Editor: experiments, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now,
 		Logger: c.Logger,
 	})
 	decisions := &decisionAPI{
@@ -308,6 +306,13 @@ func (s *Server) Tick() {
 	if err := s.writer.closeRounds(ctx); err != nil && s.writer.err() == nil && !s.draining.Load() {
 		s.config.Logger.Warn("a round could not be closed", "error", err)
 	}
+	s.storage.look()
+}
+
+// snapshotSaved counts a snapshot.
+func (s *Server) snapshotSaved() {
+	s.metrics.snapshots.Inc()
+	s.storage.saved()
 }
 
 // tick calls Tick until the service drains.

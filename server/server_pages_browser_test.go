@@ -296,12 +296,12 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent(readerToken), chromedp.KeyEvent(kb.Enter),
 		shows(`//h1[text()="toy"]`), shows(`//body[@data-events]`))
 	var order []string
-	for range 13 {
+	for range 16 {
 		order = append(order, tab())
 	}
 	got := strings.Join(order, "|")
-	want := "Skip to the content|noregret|Log out|Why did a unit get its arm?|End the experiment|h-lift|time|" +
-		"policy version|h-guard|h-arms|h-events|API|"
+	want := "Skip to the content|noregret|Log out|to-explain|to-pause|to-rollback|to-conclude|to-edit|h-lift|" +
+		"time|policy version|h-guard|h-arms|h-events|API|"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("Tab visits %q, want %q", got, want)
 	}

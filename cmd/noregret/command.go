@@ -25,12 +25,27 @@ type options interface {
 func newCommand(a *app, cmd *cobra.Command, o options) *cobra.Command {
 	o.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := o.Validate(); err != nil {
+		if err := validate(o); err != nil {
 			return err
 		}
 		return o.Run(cmd.Context(), a, args)
 	}
 	return cmd
+}
+
+// validate checks options, after it has given them the values that are not on the command line.
+func validate(o options) error {
+	c, ok := o.(configured)
+	if !ok {
+		return o.Validate()
+	}
+	if err := c.Configure(); err != nil {
+		return err
+	}
+	if err := o.Validate(); err != nil {
+		return c.Locate(err)
+	}
+	return nil
 }
 
 // newParent completes the description of a command that only has commands below it.

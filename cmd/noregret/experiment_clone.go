@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -60,21 +61,21 @@ func (o *cloneOptions) Run(ctx context.Context, a *app, args []string) error {
 		d.Salt = args[1]
 	}
 	d.Name = args[1]
-	text, err := definition.YAML(d)
+	text, err := definition.Text(d)
 	if err != nil {
 		return err
 	}
-	if _, err := definition.Parse("the new definition", text); err != nil {
+	if _, err := definition.Parse("the new definition", []byte(text)); err != nil {
 		return err
 	}
 	if o.dryRun {
 		if o.json {
 			return writeJSON(a.stdout, d)
 		}
-		_, err := a.stdout.Write(text)
+		_, err := io.WriteString(a.stdout, text)
 		return err
 	}
-	v, err := c.Create(ctx, d.Name, text)
+	v, err := c.Create(ctx, d.Name, []byte(text))
 	if err != nil {
 		return err
 	}

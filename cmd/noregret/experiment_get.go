@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,8 +22,8 @@ func newGetCommand(a *app, r *remote) *cobra.Command {
 	return newCommand(a, &cobra.Command{
 		Use:   "get NAME",
 		Short: "Print the definition of an experiment",
-		Long: `Print the definition in force of an experiment as YAML, with all defaults. To change an experiment,
-edit this file and apply it.`,
+		Long: `Print the definition in force of an experiment as YAML, with all defaults; as JSON if YAML
+cannot hold the value of an arm. To change an experiment, edit this file and apply it.`,
 		Example: `  noregret experiment get ranking > ranking.yaml
   noregret experiment get ranking --json`,
 		Args: oneName,
@@ -51,11 +52,11 @@ func (o *getOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	text, err := definition.YAML(d)
+	text, err := definition.Text(d)
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.Write(text)
+	_, err = io.WriteString(a.stdout, text)
 	return err
 }
 

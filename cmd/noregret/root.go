@@ -181,8 +181,12 @@ func addGroup(root *cobra.Command, id, title string, below ...*cobra.Command) {
 	root.AddCommand(below...)
 }
 
-// plainFlagError replaces the message of package strconv about a flag's value by a sentence.
+// plainFlagError replaces the message of packages strconv and time about a flag's value by a
+// sentence.
 func plainFlagError(message string) string {
+	if head, _, found := strings.Cut(message, ": time: "); found {
+		return head + ": want a length of time, such as 10s or 36h"
+	}
 	head, tail, found := strings.Cut(message, ": strconv.")
 	if !found {
 		return message

@@ -22,6 +22,7 @@ import (
 // serveOptions are the flags of "noregret serve".
 type serveOptions struct {
 	server.Config
+	settings
 	listen    string
 	cert, key string
 	drain     time.Duration
@@ -38,6 +39,10 @@ API.
 
 All data are in one directory. The service answers feedback when it is on the disk. Without
 --tokens every request is allowed, and the service listens on loopback addresses only.
+
+Each flag may also be set by a variable, --max-body by NOREGRET_MAX_BODY, or in the YAML file of
+--config, where its name is the key. The command line goes before a variable, which goes before
+the file.
 
 The address is printed on standard output once the service accepts requests; logs go to standard
 error. After the first signal the service stops listening, finishes running requests and saves a
@@ -59,6 +64,9 @@ func newServeCommand(a *app) *cobra.Command {
 
   # For others: with access tokens and TLS
   noregret serve --listen :8430 --tokens tokens.yaml --tls-cert cert.pem --tls-key key.pem
+
+  # With a file, such as "listen: :8430" and "tokens: tokens.yaml" on two lines
+  noregret serve --config serve.yaml
 
   # For the pages of a shop, which decide in the browser (docs/service.md#pages-of-other-sites)
   noregret serve --tokens tokens.yaml --cors-origin https://shop.example`,
@@ -109,6 +117,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")
 	f.Var(newChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "lowest level that is logged")
 	f.Var(newChoice(&o.logFormat, "text", "json"), "log-format", "form of the logs")
+	o.settings.AddFlags(f)
 }
 
 // Validate implements options.
@@ -165,6 +174,9 @@ func (o *serveOptions) Run(ctx context.Context, a *app, _ []string) error {
 		return err
 	}
 	o.Logger = logger
+	if unknown := o.Unknown(); len(unknown) > 0 {
+		logger.Warn("no flag is set by these environment variables", "names", unknown)
+	}
 	certificate, scheme, err := o.certificate()
 	if err != nil {
 		return err

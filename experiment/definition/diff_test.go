@@ -2,12 +2,8 @@ package definition
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/noregret/noregret/internal/strictjson"
 )
 
 func parsed(t *testing.T, text string) *Definition {
@@ -81,55 +77,5 @@ func TestDiffOfNone(t *testing.T) {
 	gone, err := Diff(d, nil)
 	if err != nil || len(gone) != len(created) || gone[0].After != nil {
 		t.Errorf("%+v, %v", gone, err)
-	}
-}
-
-// TestYAML reads what is written: the same definition, with strings that YAML would read as
-// something else, and for every definition of the scenarios of package experiment.
-func TestYAML(t *testing.T) {
-	texts := []string{full, `name: x
-description: "yes: # {a}\n- 'b'\ttab \u00e9"
-unit: "null"
-salt: "1e3"
-arms:
-  - {name: "true", value: "0x10"}
-  - {name: b, value: {"": null, "~": [[], {}, 1e-300, "2020-01-01"]}}
-metrics: [{name: "null"}]
-objective: {goals: [{metric: "null"}]}
-`}
-	files, err := filepath.Glob("../testdata/scenario/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scenarios, %v", len(files), err)
-	}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, part := range strings.Split(string(b), "\napply\n")[1:] {
-			text, _, _ := strings.Cut(part, "\n----")
-			if _, err := Parse(f, []byte(text)); err == nil { // some are to be refused
-				texts = append(texts, text)
-			}
-		}
-	}
-	if len(texts) < 25 {
-		t.Errorf("only %d definitions", len(texts))
-	}
-	for _, text := range texts {
-		d := parsed(t, text)
-		written, err := YAML(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := Parse("written", written)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, written)
-		}
-		a, _ := strictjson.Encode(d)
-		b, _ := strictjson.Encode(again)
-		if string(a) != string(b) {
-			t.Errorf("%s\nis read as %s, want %s", written, b, a)
-		}
 	}
 }

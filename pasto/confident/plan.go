@@ -49,7 +49,7 @@ func (w *planner) reset() {
 // solve computes p⁺, p⁻ and, where hard guardrails are promised, the safe mixture. They stay as
 // they are until the noise is known, and where a solution fails.
 func (w *planner) solve() {
-	s := w.s
+	s := &w.s
 	w.err = nil
 	ready := w.model.Estimate(s.Active) && w.model.NoiseKnown()
 	if control := w.options.Control; control >= 0 && !w.model.Usable[control] {

@@ -88,7 +88,7 @@ func (p *problem) promised() bool {
 type estimates struct {
 	*problem
 	model *mixed.Model
-	s     *state
+	s     State
 }
 
 // seen returns the estimate of metric i of arm k as the objective sees it, with its squared error.

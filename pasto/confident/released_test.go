@@ -232,14 +232,4 @@ func TestNoiseRefused(t *testing.T) {
 	if err := l.Observe([]pasto.Observation{noisy(0)}); err == nil || !strings.Contains(err.Error(), "has no range") {
 		t.Errorf("noise without a range: %v", err)
 	}
-	drifting, err := confident.NewDrifting(w.goals(t), 2, confident.DefaultOptions(), confident.Drift{
-		Kind: confident.Restart, Rounds: 10,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = drifting.Observe([]pasto.Observation{noisy(0)})
-	if err == nil || !strings.Contains(err.Error(), "without drift") {
-		t.Errorf("noise in a learner with drift: %v", err)
-	}
 }

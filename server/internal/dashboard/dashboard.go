@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -12,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,8 +38,7 @@ type Source interface {
 // Options configure a dashboard. All fields are required.
 type Options struct {
 	Source Source
-	// Conclude ends an experiment with the mixture that the policy would deploy.
-	Conclude func(ctx context.Context, name, reason string) error
+	Editor Editor
 	// Changed returns a channel that is closed at the next change of the source.
 	Changed func() <-chan struct{}
 	// Draining is closed when streams must end.
@@ -55,17 +54,18 @@ type Dashboard struct {
 	sessions   sessions
 	optima     optimumCache
 	renderings renderings
+	formKey    formKey
 }
 
 // New makes a dashboard.
-func New(o Options) *Dashboard { return &Dashboard{Options: o} }
+func New(o Options) *Dashboard { return &Dashboard{Options: o, formKey: newFormKey()} }
 
 //go:embed pages
 var pageFiles embed.FS
 
 // Routes are the dashboard's routes. A browser authenticates with the cookie of /login.
 func (d *Dashboard) Routes() []web.Route {
-	return []web.Route{
+	return slices.Concat(d.changeRoutes(), d.editRoutes(), []web.Route{
 		{Method: "GET", Pattern: "/{$}", Role: access.Read, Serve: d.page(d.listPage)},
 		{Method: "GET", Pattern: "/live", Role: access.Read, Stream: web.Dashboards, Serve: d.live(d.listParts)},
 		{Method: "GET", Pattern: "/experiments/{name}", Role: access.Read, Serve: d.page(d.experimentPage)},
@@ -74,14 +74,12 @@ func (d *Dashboard) Routes() []web.Route {
 			Serve: d.live(d.experimentParts),
 		},
 		{Method: "GET", Pattern: "/experiments/{name}/explain", Role: access.Read, Serve: d.page(d.explainPage)},
-		{Method: "GET", Pattern: "/experiments/{name}/conclude", Role: access.Read, Serve: d.page(d.concludePage)},
-		{Method: "POST", Pattern: "/experiments/{name}/conclude", Role: access.Read, Serve: d.page(d.conclude)},
 		{Method: "GET", Pattern: "/experiments/{name}/pictures/{picture}", Role: access.Read, Serve: d.picture},
 		{Method: "GET", Pattern: "/login", Serve: d.page(d.loginPage)},
 		{Method: "POST", Pattern: "/login", Serve: d.page(d.login)},
 		{Method: "POST", Pattern: "/logout", Serve: d.page(d.logout)},
 		{Method: "GET", Pattern: "/assets/{file}", Serve: d.asset},
-	}
+	})
 }
 
 // ContentSecurityPolicy is the policy of pages. It allows only resources that this service serves,

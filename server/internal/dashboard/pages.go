@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -32,7 +31,7 @@ func (d *Dashboard) experimentPage(_ http.ResponseWriter, r *http.Request) (*pag
 	return &page{
 		Page: "experiment", Title: name, Parts: p,
 		Live: "/experiments/" + url.PathEscape(name) + "/live?axis=" + axisOf(r),
-		Data: experimentData{name, axisOf(r) == axisVersions, d.concluded(name)},
+		Data: experimentData{name, axisOf(r) == axisVersions},
 	}, err
 }
 
@@ -40,19 +39,21 @@ func (d *Dashboard) experimentPage(_ http.ResponseWriter, r *http.Request) (*pag
 type experimentData struct {
 	Name     string
 	Versions bool // the axis has policy versions
-	// Concluded says that the experiment has ended.
-	Concluded bool
 }
 
-func (d *Dashboard) concluded(name string) bool {
-	return slices.ContainsFunc(d.Source.Experiments(), func(e policy.Summary) bool {
-		return e.Name == name && e.State == policy.Concluded
-	})
+// stateOf returns the state of an experiment, "" if there is none of the name.
+func (d *Dashboard) stateOf(name string) policy.Status {
+	for _, e := range d.Source.Experiments() {
+		if e.Name == name {
+			return e.State
+		}
+	}
+	return ""
 }
 
 // experimentPartNames are the parts of an experiment's page.
 var experimentPartNames = []string{
-	"summary", "status", "pictures", "lift", "guardrails", "arms", "regret", "health",
+	"summary", "status", "actions", "pictures", "lift", "guardrails", "arms", "regret", "health",
 	"events",
 }
 

@@ -96,6 +96,8 @@ type view struct {
 	// Optimum is the estimated value of the best mixture, nil if unknown.
 	Optimum *float64
 	Missing []missing
+	// Changes are those that the state allows.
+	Changes []change
 }
 
 // missing is the share of units that did not report a metric.
@@ -119,7 +121,7 @@ func (d *Dashboard) experimentView(name, axis string) (*view, error) {
 	}
 	v := &view{
 		Report: r, Path: "/experiments/" + url.PathEscape(name), Unit: def.Unit, Units: unitsOf(r),
-		Definition: def,
+		Definition: def, Changes: changesIn(r),
 	}
 	for arm, a := range r.Arms {
 		row := armRow{
