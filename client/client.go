@@ -318,6 +318,21 @@ func (c *Client) Report(ctx context.Context, name string) (*policy.Report, error
 	return &out, err
 }
 
+// ReportPage returns an experiment's report with the arms of a page only. Its Next is the page's
+// last arm if there are further ones.
+func (c *Client) ReportPage(ctx context.Context, name string, page policy.Page) (*policy.Report, error) {
+	q := url.Values{}
+	if page.After != "" {
+		q.Set("after", page.After)
+	}
+	if page.Limit != 0 {
+		q.Set("limit", strconv.Itoa(page.Limit))
+	}
+	var out policy.Report
+	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/report?"+q.Encode()), repeat: true}, nil, &out)
+	return &out, err
+}
+
 // Explain returns the reasons for the decision with the given token.
 func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Explanation, error) {
 	return c.ExplainIn(ctx, name, token, nil)

@@ -90,7 +90,7 @@ func (x releaser) releasedObservation(i, k int, since *privateTaken) (pasto.Obse
 		each = float64(d.Privacy.UnitContribution)
 	}
 	o.Size /= each
-	o.Noise = &pasto.Noise{Step: make([]float64, dim), Total: make([]float64, dim)}
+	o.Noise = &pasto.Noise{Step: make([]float64, dim), Total: make([]float64, dim), Releases: int(p.Step)}
 	for at, metric := range of {
 		step, total := p.sums.Between(since.Step, p.Step, metric)/each, p.sums.Deviation(p.Step, metric)/each
 		o.Noise.Step[at], o.Noise.Total[at] = float64(step*step), float64(total*total)

@@ -181,6 +181,9 @@ func TestPrivateLearnsAnew(t *testing.T) {
 				t.Errorf("%s: estimate %d is %v, was %v", what, i, v, before[i])
 			}
 		}
+		if o, _ := (releaser{x}).releasedObservation(0, 0, &privateTaken{Sums: make(f64s, 2)}); o.Noise.Releases != 10 {
+			t.Errorf("%s: the bounds are for %d releases, want 10", what, o.Noise.Releases)
+		}
 		for k := range x.Private.Taken {
 			if x.Private.Taken[k].Step != x.Private.Step {
 				t.Errorf("%s: arm %d is taken up to %d of %d", what, k, x.Private.Taken[k].Step, x.Private.Step)

@@ -96,7 +96,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 // the disk, also after a restart. A look waits for its period.
 func TestStorageMetrics(t *testing.T) {
 	disk := vfs.NewMem()
-	disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 300, TotalBytes: 1000})
+	disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 300<<20 + 5, TotalBytes: 1000 << 20})
 	w := newWorld(t, func(c *Config) { c.FS = disk })
 	value := func(name string) float64 {
 		t.Helper()
@@ -111,24 +111,29 @@ func TestStorageMetrics(t *testing.T) {
 		}
 		return v
 	}
-	empty := value("noregret_log_bytes")
-	if empty <= 0 || value("noregret_disk_free_bytes") != 300 || value("noregret_disk_bytes") != 1000 {
-		t.Errorf("%v bytes of log, %v free", empty, value("noregret_disk_free_bytes"))
+	if bytes, free := value("noregret_log_bytes"), value("noregret_disk_free_bytes"); bytes != 1<<20 ||
+		free != 300<<20 || value("noregret_disk_bytes") != 1000<<20 {
+		t.Errorf("%v bytes of log, %v free", bytes, free)
 	}
 	if age := value("noregret_log_snapshot_age_seconds"); age != -1 {
 		t.Errorf("an age of %v without a snapshot", age)
 	}
 	w.apply(toy)
-	disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 200, TotalBytes: 1000})
+	disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 200<<20 + 7, TotalBytes: 1000 << 20})
 	w.server.Tick()
-	if free := value("noregret_disk_free_bytes"); free != 300 {
-		t.Errorf("%v bytes free at once, want 300 until the period has passed", free)
+	if free := value("noregret_disk_free_bytes"); free != 300<<20 {
+		t.Errorf("%v bytes free at once, want 300 MiB until the period has passed", free)
 	}
 	w.wait(storagePeriod)
-	w.server.Tick()
-	if free, bytes := value("noregret_disk_free_bytes"), value("noregret_log_bytes"); free != 200 || bytes <= empty {
-		t.Errorf("%v bytes free, %v of log, %v before", free, bytes, empty)
+	if err := w.server.log.SaveSnapshot(t.Context(), 1, make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
 	}
+	w.server.Tick()
+	if free, bytes := value("noregret_disk_free_bytes"), value("noregret_log_bytes"); free != 200<<20 ||
+		bytes != 2<<20 {
+		t.Errorf("%v bytes free, %v of log", free, bytes)
+	}
+	w.apply(strings.Replace(toy, "name: toy", "name: three", 1))
 	w.restart() // which saves a snapshot
 	w.wait(90 * time.Second)
 	// The time of the file is the machine's, the world's another: the age begins at the start.

@@ -68,13 +68,21 @@ func (s *storage) saved() {
 	s.snapshot = now
 }
 
-// get returns the latest figures. The age is negative without a snapshot.
+// coarse is the unit of the sizes that the service tells. An exact size would show how large the
+// single items of feedback of a private experiment are.
+const coarse = 1 << 20
+
+// get returns the latest figures, the size of the log rounded up and the free bytes down. The age
+// is negative without a snapshot.
 func (s *storage) get() (u eventlog.Usage, age time.Duration) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	u = s.usage
+	u.Bytes = (u.Bytes + coarse - 1) / coarse * coarse
+	u.Free -= u.Free % coarse
 	if s.snapshot.IsZero() {
-		return s.usage, -1
+		return u, -1
 	}
-	return s.usage, max(now.Sub(s.snapshot), 0)
+	return u, max(now.Sub(s.snapshot), 0)
 }

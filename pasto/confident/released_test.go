@@ -208,6 +208,7 @@ func TestNoiseRefused(t *testing.T) {
 		"no size":              with(func(o *pasto.Observation) { o.Size = 0 }),
 		"1 variances of noise": with(func(o *pasto.Observation) { o.Noise.Step = []float64{1} }),
 		"0 variances of noise": with(func(o *pasto.Observation) { o.Noise.Total = nil }),
+		"-1 releases":          with(func(o *pasto.Observation) { o.Noise.Releases = -1 }),
 		"variance 1 of noise":  with(func(o *pasto.Observation) { o.Noise.Total[1] = math.NaN() }),
 		"variance 0 of noise":  with(func(o *pasto.Observation) { o.Noise.Step[0] = -1 }),
 	} {
