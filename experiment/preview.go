@@ -24,7 +24,7 @@ func (s *State) Preview(d *definition.Definition, now int64) (*policy.Applied, e
 	}
 	y := x
 	for _, e := range events { // one at most
-		t, err := s.attempt(d.Name, e)
+		t, err := attempt(s, d.Name, e)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ func (s *State) adopt(t *trial) Outcome {
 // refuse it, or nil. If the same event is applied next, Apply uses the result: a host that tries an
 // event before appending it to the log computes it once.
 func (s *State) Try(name string, e Event) error {
-	t, err := s.attempt(name, e)
+	t, err := attempt(s, name, e)
 	if err == nil {
 		s.trial = t
 	}
@@ -43,7 +43,7 @@ func (s *State) Try(name string, e Event) error {
 }
 
 // attempt applies an event to a copy of its experiment.
-func (s *State) attempt(name string, e Event) (*trial, error) {
+func attempt(s *State, name string, e Event) (*trial, error) {
 	if s.broken != nil {
 		return nil, s.broken
 	}
