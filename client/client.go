@@ -405,6 +405,17 @@ func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	return b, errors.Join(err, resp.Body.Close())
 }
 
+// Backup returns a backup of the service, as a tar file that server.Restore reads. It is secret. A
+// backup that breaks off has no SHA256SUMS at its end. The caller closes the reader. The access
+// token needs the role admin.
+func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
+	resp, err := c.send(ctx, call{method: "GET", path: "/v1/backup", repeat: true, long: true})
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
 // Export returns the log as JSON lines, starting at position from; 0 means the first position kept.
 // An empty name means the events of all experiments. The caller closes the reader.
 func (c *Client) Export(ctx context.Context, from uint64, name string) (io.ReadCloser, error) {

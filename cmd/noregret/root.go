@@ -135,6 +135,8 @@ func newRootCommand(a *app) *cobra.Command {
 		newServeCommand(a),
 		newExperimentCommand(a),
 		newLogCommand(a),
+		newBackupCommand(a),
+		newRestoreCommand(a),
 		newPlanCommand(a),
 		newPrivacyCommand(a),
 	)
