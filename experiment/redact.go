@@ -37,7 +37,7 @@ func Redact(kind string, payload []byte, private func(name string) bool) []byte 
 }
 
 // Releasing reports whether an experiment is private and will release more.
-func (s *State) Releasing(name string) bool {
+func Releasing(s *State, name string) bool {
 	x := s.live[name]
 	return x != nil && x.Private != nil && x.Private.Ended == ""
 }

@@ -419,7 +419,7 @@ func (h *privacyHost) finish(state *experiment.State) error {
 	h.mu.Unlock()
 	var failed error
 	for _, name := range names {
-		if state.Releasing(name) {
+		if experiment.Releasing(state, name) {
 			continue
 		}
 		if err := h.close(name, state.Private(name)); err != nil {
@@ -439,7 +439,7 @@ func (h *privacyHost) finishes(state *experiment.State) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for name := range h.unfinished {
-		if !state.Releasing(name) {
+		if !experiment.Releasing(state, name) {
 			return true
 		}
 	}
