@@ -88,7 +88,8 @@ func TestBrowserCharts(t *testing.T) {
 	}
 	// Without a script the pictures stay.
 	b.do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
 		return chromedp.Void{}, err
 	}, chromedp.Navigate(page), shows(`//figure/picture[not(@hidden)]/img`))
 	b.shoot("test-charts-noscript")

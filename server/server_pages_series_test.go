@@ -131,7 +131,8 @@ func TestPictureFiles(t *testing.T) {
 		rows[1][4] != "0" {
 		t.Errorf("%q", rows)
 	}
-	if at, err := time.Parse(time.RFC3339Nano, rows[1][1]); err != nil || !at.Equal(r.History[0].Time) || rows[1][0] != "1" {
+	if at, err := time.Parse(time.RFC3339Nano, rows[1][1]); err != nil || !at.Equal(r.History[0].Time) ||
+		rows[1][0] != "1" {
 		t.Errorf("%q: %v", rows[1], err)
 	}
 	b = w.download("/experiments/many/pictures/mixture.png", "image/png", "many-mixture.png")

@@ -152,7 +152,8 @@ func TestPages(t *testing.T) {
 	for _, path := range []string{
 		"/experiments/toy/pictures/guardrail-1.svg",
 		"/experiments/toy/pictures/guardrail-.svg", "/experiments/toy/pictures/x.svg",
-		"/experiments/toy/pictures/mixture.gif", "/experiments/toy/pictures/x.json", "/experiments/none/pictures/mixture.svg",
+		"/experiments/toy/pictures/mixture.gif", "/experiments/toy/pictures/x.json",
+		"/experiments/none/pictures/mixture.svg",
 	} {
 		w.get(404, nil, "GET", path, "")
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestVendored checks that the files of uPlot are those of the package uplot 1.6.32 of npm, and that
-// every file of the pages is served or is a template.
+// TestVendored checks that the files of uPlot are those of the package uplot 1.6.32 of npm, and
+// that every file of the pages is served or is a template.
 func TestVendored(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

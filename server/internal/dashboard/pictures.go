@@ -70,19 +70,21 @@ func picturesOf(path, axis string, d *definition.Definition, r *policy.Report) [
 			JSON: at("json"), CSV: at("csv"), PNG: at("png"),
 		}
 	}
-	out := []pictureOf{of("mixture", "the mixture", "The mixture over time: the share of each arm. The arms table has the "+
-		"current numbers.")}
+	out := []pictureOf{of("mixture", "the mixture",
+		"The mixture over time: the share of each arm. The arms table has the current numbers.")}
 	if d.Objective != nil && d.Control != nil {
-		out = append(out, of("lift", "the lift", "Lift over time: by how much what was served, and what would have been "+
-			"deployed, was better than the control arm in the objective, by the estimates of the time, with "+
-			"intervals. The "+
-			"lift table has the current numbers."))
+		out = append(out, of("lift", "the lift",
+			"Lift over time: by how much what was served, and what would have been deployed, was better than the "+
+				"control arm in the objective, by the estimates of the time, with intervals. The lift table has the "+
+				"current numbers."))
 	}
 	if d.Objective != nil {
-		out = append(out, of("objective", "the objective", "The objective over time: what each version's mixture was worth by the "+
-			"estimates of the time, beside the best single arm and the best mixture by the current estimates."),
-			of("regret", "the regret", "Regret over time: by how much a unit would have been better off with the best single arm, "+
-				"on average over all units so far, by the current estimates. Below zero the mixture has gained."))
+		out = append(out, of("objective", "the objective",
+			"The objective over time: what each version's mixture was worth by the estimates of the time, beside "+
+				"the best single arm and the best mixture by the current estimates."),
+			of("regret", "the regret",
+				"Regret over time: by how much a unit would have been better off with the best single arm, on average "+
+					"over all units so far, by the current estimates. Below zero the mixture has gained."))
 	}
 	for i, g := range r.Guardrails {
 		out = append(out, of("guardrail-"+strconv.Itoa(i), "the guardrail on "+g.Metric,
