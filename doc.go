@@ -26,10 +26,11 @@
 //   - [github.com/noregret/noregret/pasto] states the problem: metrics, objectives, guardrails, and
 //     the interface of its learners.
 //   - pasto/optimum computes certified optima where the means are known.
-//   - pasto/confident is the learner that the service uses by default; pasto/ascent holds the
-//     stochastic gradient methods of the literature; pasto/box learns in a box of continuous
+//   - pasto/confident is the learner that the service uses by default, and pasto/drifting makes it
+//     forget; pasto/ascent holds the stochastic gradient methods of the literature; pasto/box learns in a box of continuous
 //     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name;
-//     pasto/optimistic plays bandits under hard guardrails, pasto/released reads private sums.
+//     pasto/optimistic plays bandits under hard guardrails, pasto/released reads private sums and
+//     pasto/released/study measures what they cost.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
 //     bandit/offpolicy estimates the value of a policy from decisions that another one made.
 //     bandit/contextual learns which arm is best in a context.

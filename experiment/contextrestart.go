@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret/bandit/contextual"
 	"github.com/noregret/noregret/drift"
 	"github.com/noregret/noregret/internal/snapshot"
-	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/drifting"
 )
 
 // contextRestart restarts the regressions of a contextual policy at intervals.
@@ -21,7 +21,7 @@ type contextRestartState struct {
 	Trigger []byte       // in snapshots
 	Rounds  int
 	Since   int // rounds since the last restart
-	Events  []confident.DriftEvent
+	Events  []drifting.Event
 	Count   int
 }
 
@@ -63,12 +63,12 @@ func (l *contextLearner) endRound(r *roster) error {
 		x.s.Events = slices.Delete(x.s.Events, 0, 1)
 	}
 	x.s.Count++
-	x.s.Events = append(x.s.Events, confident.DriftEvent{Round: x.s.Rounds, Cause: "interval"})
+	x.s.Events = append(x.s.Events, drifting.Event{Round: x.s.Rounds, Cause: "interval"})
 	return nil
 }
 
-// Events returns what was forgotten at once: see [confident.Drifting.Events].
-func (l *contextLearner) Events() (last []confident.DriftEvent, count int) {
+// Events returns what was forgotten at once: see [drifting.Learner.Events].
+func (l *contextLearner) Events() (last []drifting.Event, count int) {
 	if l.restart == nil {
 		return nil, 0
 	}

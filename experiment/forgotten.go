@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/drifting"
 	"github.com/noregret/noregret/policy"
 )
 
 // forgetter is a learner that tells what it has forgotten.
 type forgetter interface {
 	// Events returns the last events, the oldest first, and the number of all.
-	Events() (last []confident.DriftEvent, count int)
+	Events() (last []drifting.Event, count int)
 	// Memory is the number of rounds that what is known is worth.
 	Memory() float64
 }

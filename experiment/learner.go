@@ -12,6 +12,7 @@ import (
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/box"
 	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/drifting"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -78,12 +79,12 @@ func newLearner(r *roster) (learner, error) {
 	if d.Drift.Kind == "none" {
 		return confident.New(r.learned, arms, r.confidentOptions())
 	}
-	return confident.NewDrifting(r.learned, arms, r.confidentOptions(), driftOf(&d.Drift))
+	return drifting.New(r.learned, arms, r.confidentOptions(), driftOf(&d.Drift))
 }
 
 // driftOf returns the learner's form of a definition's drift.
-func driftOf(d *definition.Drift) confident.Drift {
-	out := confident.Drift{Kind: confident.DriftKind(d.Kind), Rate: d.Rate, Detector: d.Detector}
+func driftOf(d *definition.Drift) drifting.Options {
+	out := drifting.Options{Kind: drifting.Kind(d.Kind), Rate: d.Rate, Detector: d.Detector}
 	if out.Rounds = int(d.Rounds); d.Kind == "restart" {
 		out.Rounds = d.Interval()
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/drifting"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -72,7 +73,7 @@ func (x *learning) takes(r *roster, i, k int, served []float64) bool {
 	switch x.learner.(type) {
 	case pointChooser:
 		return true
-	case *confident.Learner, *confident.Drifting:
+	case *confident.Learner, *drifting.Learner:
 		return (stopView{r}).planned(k)
 	}
 	return r.Arms[k].Active && served[i] > 0

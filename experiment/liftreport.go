@@ -11,8 +11,8 @@ import (
 // liftAlpha is the probability that any interval of a quantity ever misses.
 const liftAlpha = 0.05
 
-// report compares the arms and the mixtures with the control.
-func (x lifter) report(deployed []float64) policy.Lift {
+// report compares the arms that are kept, by index, nil for all, and the mixtures with the control.
+func (x lifter) report(deployed []float64, kept []bool) policy.Lift {
 	out := policy.Lift{Alpha: liftAlpha, Quantities: []policy.LiftQuantity{}}
 	if x.roster.Control < 0 {
 		out.Reason = "there is no control arm to compare the others with"
@@ -34,6 +34,7 @@ func (x lifter) report(deployed []float64) policy.Lift {
 		return out
 	}
 	in, now := x.input(), x.joiner.running().Mixture
+	in.kept = kept
 	if s := x.roster.controlStats(); s.Units == 0 {
 		out.Reason = "the control arm has had no units yet"
 	}
@@ -56,12 +57,12 @@ func (x lifter) shown(k int) bool {
 }
 
 // fill compares the arms and the mixtures in a quantity.
-func (x lifter) fill(q *policy.LiftQuantity, arm func(k int) policy.Comparison,
+func (x lifter) fill(in *liftInput, q *policy.LiftQuantity, arm func(k int) policy.Comparison,
 	mixture func(p []float64) policy.Comparison, deployed, now []float64, soFar policy.Comparison,
 ) {
 	q.Arms = map[string]policy.Comparison{}
 	for k := range x.roster.Arms {
-		if x.shown(k) {
+		if x.shown(k) && (in.kept == nil || in.kept[k]) {
 			q.Arms[x.roster.Arms[k].Name] = arm(k)
 		}
 	}
@@ -84,7 +85,7 @@ func (x lifter) goalLift(in *liftInput, metric string, now, deployed []float64) 
 		}
 		return out
 	}
-	x.fill(&q, func(k int) policy.Comparison { return say(c.arm(k)) },
+	x.fill(in, &q, func(k int) policy.Comparison { return say(c.arm(k)) },
 		func(p []float64) policy.Comparison { return say(c.mixture(p)) }, deployed, now, say(c.soFar()))
 	return q
 }
@@ -104,7 +105,7 @@ func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deploy
 		return out
 	}
 	own, served := x.guards.armSlacks(guarded, i)
-	x.fill(&q, func(k int) policy.Comparison { return say(c.arm(k), own(k)) },
+	x.fill(in, &q, func(k int) policy.Comparison { return say(c.arm(k), own(k)) },
 		func(p []float64) policy.Comparison {
 			b := x.guards.slack(guarded, i, p, nil)
 			return say(c.mixture(p), b.classify())
@@ -310,7 +311,7 @@ func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) policy.Lif
 		}
 		return out
 	}
-	x.fill(&q, func(k int) policy.Comparison {
+	x.fill(in, &q, func(k int) policy.Comparison {
 		return say(func(c *compared) difference { return c.arm(k) })
 	}, func(p []float64) policy.Comparison {
 		return say(func(c *compared) difference { return c.mixture(p) })

@@ -132,6 +132,7 @@ func liftTight(c *confseq.Contrast) float64 {
 type liftInput struct {
 	*guardInput
 	lifts
+	kept []bool // the arms to compare, nil for all
 }
 
 // lifter has the methods of an experiment that compare its arms.

@@ -1,14 +1,12 @@
 package experiment
 
 import (
-	"math"
 	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
-	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/private/aggregate"
 )
@@ -355,90 +353,6 @@ func (x releaser) spread(metric int, mean, sd float64) float64 {
 		v *= float64(x.roster.def.Privacy.UnitContribution)
 	}
 	return v
-}
-
-// learnReleased passes the newest release to the learner: for each arm with decisions in the round
-// all decisions since the learner has last observed it. It returns the number of decisions that the
-// learner did not take.
-func (x releaser) learnReleased(counts []int64) (unlearned int64) {
-	p, l := x.Private, &x.learning
-	var round []pasto.Observation
-	var arms []int
-	served := l.learner.Serving()
-	for i, k := range x.roster.LearnedArms {
-		if counts[k] == 0 {
-			continue
-		}
-		unlearned += counts[k]
-		if !l.takes(&x.roster, i, k, served) {
-			continue
-		}
-		if o, ok := x.releasedObservation(i, k, &p.Taken[k]); ok {
-			round, arms = append(round, o), append(arms, k)
-		}
-	}
-	if len(round) == 0 || l.learner.Observe(round) != nil {
-		return unlearned
-	}
-	for _, k := range arms {
-		unlearned -= counts[k]
-		p.take(k)
-		stopView{&x.roster}.observed(k)
-	}
-	return unlearned
-}
-
-// take records that the learner has observed an arm up to the last release.
-func (x *privateSums) take(k int) {
-	m := len(x.Prefix) / len(x.Counts)
-	x.Taken[k] = privateTaken{x.Step, x.Counts[k], slices.Clone(x.Prefix[k*m : (k+1)*m])}
-}
-
-// rebuildLearner makes a learner anew and trains it on what is kept. That of a private experiment
-// observes the last release as one round: the sums of all rounds have the least noise.
-func (x *experimentState) rebuildLearner() error {
-	if err := x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor); err != nil || x.Private == nil {
-		return err
-	}
-	for k := range x.Private.Taken {
-		x.Private.Taken[k] = privateTaken{Sums: make(f64s, len(x.roster.def.Metrics))}
-	}
-	if x.Private.Step > 0 {
-		releaser{x}.learnReleased(x.Private.Counts)
-	}
-	return nil
-}
-
-// releasedObservation returns what the learner observes of arm k, its arm i, since an earlier
-// release.
-func (x releaser) releasedObservation(i, k int, since *privateTaken) (pasto.Observation, bool) {
-	p, d := x.Private, x.roster.def
-	n, m := p.Counts[k]-since.Count, len(d.Metrics)
-	if n <= 0 {
-		return pasto.Observation{}, false
-	}
-	o := pasto.Observation{
-		Arm: i, Metrics: make([]float64, x.roster.goals.Dim()), Variances: make([]float64, x.roster.goals.Dim()),
-		Size: float64(n), Earlier: true,
-	}
-	set := func(at, metric int, unit float64) {
-		total := p.Prefix[k*m+metric] - since.Sums[metric]
-		mean := p.sums.Midpoint(metric) + total/float64(n)
-		noise := p.sums.Deviation(1, metric)
-		s := &x.roster.Arms[k].Stats.Metrics[metric]
-		v := x.spread(metric, s.Mean, p.sums.Deviation(p.Step, metric)/float64(s.N)) +
-			float64(2*noise*noise)*float64(p.Step-since.Step)/float64(n)
-		o.Metrics[at], o.Variances[at] = mean/unit, v/unit/unit
-	}
-	for j, g := range d.Objective.Goals {
-		set(j, d.MetricIndex(g.Metric), 1)
-	}
-	reference := x.roster.reference()
-	for j := range d.Guardrails {
-		g := &d.Guardrails[j]
-		set(len(d.Objective.Goals)+j, d.MetricIndex(g.Metric), priceUnit(d, g, reference))
-	}
-	return o, !slices.ContainsFunc(o.Metrics, math.IsNaN)
 }
 
 // errPrivateArms refuses new arms, of which the release has no sums.

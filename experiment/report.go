@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/noregret/noregret/internal/vec"
@@ -23,6 +24,12 @@ func known(v float64) *float64 {
 
 // Report returns the report of an experiment. It costs O(K·M) and the length of the history.
 func (s *State) Report(name string) (*policy.Report, error) {
+	return s.ReportPage(name, policy.Page{})
+}
+
+// ReportPage returns the report of an experiment with the arms of a page only. An arm that is not
+// on the page costs little.
+func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error) {
 	x := s.live[name]
 	if x == nil {
 		return nil, notThere(name)
@@ -36,9 +43,14 @@ func (s *State) Report(name string) (*policy.Report, error) {
 		Guardrails: []policy.GuardrailReport{}, Health: x.healthReport(), History: []policy.HistoryPoint{},
 		Notes: []policy.NoteReport{},
 	}
+	kept, next := pageOf(&x.roster, page)
+	r.Next = next
 	var regrets map[uint64]*float64
 	r.Regret, regrets = x.regret()
 	for k := range x.roster.Arms {
+		if kept != nil && !kept[k] {
+			continue
+		}
 		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.guards.Returns.factor)
 	}
 	r.Uniform = uniformView{x}.report()
@@ -55,7 +67,7 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	if deployed != nil {
 		r.Deployed = x.roster.shares(deployed)
 	}
-	r.Lift = lifter{x}.report(deployed)
+	r.Lift = lifter{x}.report(deployed, kept)
 	in := x.guardInput(false)
 	for i := range x.guards.Guards {
 		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.joiner.running().Mixture, i))
@@ -81,7 +93,29 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	for _, n := range x.Notes {
 		r.Notes = append(r.Notes, policy.NoteReport{Time: stamp(n.Time), Text: n.Text})
 	}
+	if kept != nil {
+		r.Keep(func(arm string) bool { _, ok := r.Arms[arm]; return ok })
+	}
 	return r, nil
+}
+
+// pageOf returns which arms belong to a page, by index, and the name of its last arm if there are
+// further ones. It returns nil if the page has all arms.
+func pageOf(x *roster, p policy.Page) (kept []bool, next string) {
+	if p == (policy.Page{}) {
+		return nil, ""
+	}
+	names, index := make([]string, len(x.Arms)), make(map[string]int, len(x.Arms))
+	for k := range x.Arms {
+		names[k], index[x.Arms[k].Name] = x.Arms[k].Name, k
+	}
+	slices.Sort(names)
+	names, next = p.Of(names)
+	kept = make([]bool, len(x.Arms))
+	for _, name := range names {
+		kept[index[name]] = true
+	}
+	return kept, next
 }
 
 // regret computes the regret against the best single arm, in total and per unit up to each version.

@@ -10,12 +10,12 @@ import (
 	"github.com/noregret/noregret/drift"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/snapshot"
-	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/drifting"
 )
 
 // rewardMemory says how a bandit forgets.
 type rewardMemory struct {
-	drift    confident.Drift
+	drift    drifting.Options
 	triggers []drift.Trigger // one of a restart, one by arm of a detector
 	s        rewardMemoryState
 }
@@ -27,7 +27,7 @@ type rewardMemoryState struct {
 	Kept     []keptBatch // of a window
 	Rounds   int
 	Since    int // rounds since the last restart
-	Events   []confident.DriftEvent
+	Events   []drifting.Event
 	Count    int
 }
 
@@ -53,16 +53,16 @@ func (l *rewardLearner) forgetBy(d *definition.Drift) error {
 // addTriggers makes the triggers for so many arms.
 func (m *rewardMemory) addTriggers(arms int) error {
 	switch m.drift.Kind {
-	case confident.Restart:
+	case drifting.Restart:
 		if len(m.triggers) > 0 {
 			return nil
 		}
 		t, err := drift.Every(m.drift.Rounds)
 		m.triggers = []drift.Trigger{t}
 		return err
-	case confident.Detect:
+	case drifting.Detect:
 		for len(m.triggers) < arms {
-			t, err := confident.DetectResiduals(m.drift.Detector)
+			t, err := drifting.DetectResiduals(m.drift.Detector)
 			if err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ func (m *rewardMemory) happened(arms []int, cause string, statistic float64) {
 		m.s.Events = slices.Delete(m.s.Events, 0, 1)
 	}
 	m.s.Count++
-	m.s.Events = append(m.s.Events, confident.DriftEvent{
+	m.s.Events = append(m.s.Events, drifting.Event{
 		Round: m.s.Rounds, Arms: arms, Cause: cause, Statistic: statistic,
 	})
 }
@@ -91,9 +91,9 @@ func (l *rewardLearner) take(batch []bandit.Batch, shares []float64) error {
 	}
 	var residuals []float64
 	switch m.drift.Kind {
-	case confident.Detect:
+	case drifting.Detect:
 		residuals = l.residuals(batch)
-	case confident.Discount:
+	case drifting.Discount:
 		if err := l.Batched.Discount(1 - m.drift.Rate); err != nil {
 			return err
 		}
@@ -104,18 +104,18 @@ func (l *rewardLearner) take(batch []bandit.Batch, shares []float64) error {
 	m.s.Rounds++
 	m.s.Since++
 	switch m.drift.Kind {
-	case confident.Restart:
+	case drifting.Restart:
 		if due, err := m.triggers[0].Add(0); err != nil || !due {
 			return err
 		}
 		l.restart(nil, "interval", 0)
-	case confident.Window:
+	case drifting.Window:
 		m.s.Kept = append(m.s.Kept, keptBatch{slices.Clone(batch), slices.Clone(shares)})
 		if extra := len(m.s.Kept) - m.drift.Rounds; extra > m.drift.Rounds/windowSlack {
 			m.s.Kept = slices.Clone(m.s.Kept[extra:])
 			return l.relearn()
 		}
-	case confident.Detect:
+	case drifting.Detect:
 		return l.detect(batch, residuals)
 	}
 	return nil
@@ -204,24 +204,24 @@ func (l *rewardLearner) RetireArm(k int) error {
 	return nil
 }
 
-// Events returns what was forgotten at once: see [confident.Drifting.Events].
-func (l *rewardLearner) Events() (last []confident.DriftEvent, count int) {
+// Events returns what was forgotten at once: see [drifting.Learner.Events].
+func (l *rewardLearner) Events() (last []drifting.Event, count int) {
 	if l.forgets == nil {
 		return nil, 0
 	}
 	return slices.Clone(l.forgets.s.Events), l.forgets.s.Count
 }
 
-// Memory returns the number of rounds that what is known is worth: see [confident.Drifting.Memory].
+// Memory returns the number of rounds that what is known is worth: see [drifting.Learner.Memory].
 func (l *rewardLearner) Memory() float64 {
 	m := l.forgets
 	switch {
 	case m == nil:
 		return everything
-	case m.drift.Kind == confident.Window:
+	case m.drift.Kind == drifting.Window:
 		return float64(min(m.s.Rounds, m.drift.Rounds))
-	case m.drift.Kind == confident.Discount:
-		return confident.DiscountedRounds(m.drift.Rate, m.s.Rounds)
+	case m.drift.Kind == drifting.Discount:
+		return drifting.DiscountedRounds(m.drift.Rate, m.s.Rounds)
 	}
 	return float64(m.s.Since)
 }
@@ -277,7 +277,7 @@ func (l *rewardLearner) UnmarshalBinary(data []byte) error {
 	if err := m.addTriggers(len(s.Triggers)); err != nil {
 		return err
 	}
-	if len(m.triggers) != len(s.Triggers) || m.drift.Kind == confident.Detect && len(m.triggers) > l.Arms() {
+	if len(m.triggers) != len(s.Triggers) || m.drift.Kind == drifting.Detect && len(m.triggers) > l.Arms() {
 		return snapshot.Bad("damaged: %d triggers for %d arms", len(s.Triggers), l.Arms())
 	}
 	for i, b := range s.Triggers {

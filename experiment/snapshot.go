@@ -294,7 +294,7 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 	x.guards.watch(x.roster.def)
 	x.lifts.watch(x.roster.def)
 	x.guards.Returns.measure()
-	if err := x.learning.restoreLearner(&x.roster, e.Learner); err != nil {
+	if err := (releaser{x}).restoreLearner(e.Learner); err != nil {
 		return nil, err
 	}
 	v := x.rounds.versionOf(x.rounds.Version)

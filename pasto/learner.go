@@ -54,6 +54,9 @@ type Noise struct {
 	// arm so far, of length M, each from 0 to 1e200. Noise of prefix sums cancels in it: Total may
 	// be far below the sum of all Step.
 	Total []float64
+	// Releases is the number of releases so far, where it may be more than the learner has observed
+	// one by one: bounds for all rounds together allow for so many. 0 says that it is not.
+	Releases int
 }
 
 // Learner finds a mixture by experiment. In each round it provides the serving distribution p_t,

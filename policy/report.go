@@ -84,6 +84,8 @@ type Report struct {
 	History []HistoryPoint `json:"history"`
 	// Notes lists the latest notes, the oldest first.
 	Notes []NoteReport `json:"notes"`
+	// Next is the last arm of a page that has further ones after it, "" otherwise.
+	Next string `json:"next,omitempty"`
 }
 
 // PrivacyReport is the state of a private experiment. Everything in it is public.

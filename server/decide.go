@@ -43,7 +43,7 @@ func (a *decisionAPI) routes() []web.Route {
 		},
 		{
 			Method: "POST", Pattern: "/ofrep/v1/evaluate/flags", Role: access.Decide, Pages: true,
-			Serve: a.evaluateAll,
+			Compress: true, Serve: a.evaluateAll,
 		},
 	}
 }
@@ -221,7 +221,7 @@ func (a *decisionAPI) policy(w http.ResponseWriter, r *http.Request) error {
 		if !web.Matches(r, tag) {
 			w.Header().Set("ETag", tag)
 			w.Header().Set("Cache-Control", "no-cache")
-			return web.WriteBytes(w, http.StatusOK, "application/json", e.text)
+			return e.text.Write(w, http.StatusOK, "application/json")
 		}
 		if wait > 0 {
 			if timeout == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -25,16 +26,16 @@ type experimentAPI struct {
 func (a *experimentAPI) routes() []web.Route {
 	const one = "/v1/experiments/{name}"
 	return []web.Route{
-		{Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Serve: a.list},
+		{Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Query: pageQuery, Serve: a.list},
 		{Method: "GET", Pattern: one, Role: access.Read, Serve: a.get},
-		{Method: "PUT", Pattern: one, Role: access.Admin, Serve: a.put},
+		{Method: "PUT", Pattern: one, Role: access.Admin, Query: []string{"dry_run"}, Serve: a.put},
 		{Method: "DELETE", Pattern: one, Role: access.Admin, Serve: a.remove},
 		{Method: "POST", Pattern: one + "/pause", Role: access.Admin, Serve: a.change("pause")},
 		{Method: "POST", Pattern: one + "/resume", Role: access.Admin, Serve: a.change("resume")},
 		{Method: "POST", Pattern: one + "/rollback", Role: access.Admin, Serve: a.change("rollback")},
 		{Method: "POST", Pattern: one + "/conclude", Role: access.Admin, Serve: a.conclude},
 		{Method: "POST", Pattern: one + "/veto", Role: access.Admin, Serve: a.veto},
-		{Method: "GET", Pattern: one + "/report", Role: access.Read, Serve: a.report},
+		{Method: "GET", Pattern: one + "/report", Role: access.Read, Query: pageQuery, Serve: a.report},
 		{
 			Method: "GET", Pattern: one + "/explain", Role: access.Read, Query: []string{"token", "context"},
 			Serve: a.explain,
@@ -43,8 +44,17 @@ func (a *experimentAPI) routes() []web.Route {
 	}
 }
 
-func (a *experimentAPI) list(w http.ResponseWriter, _ *http.Request) error {
-	return web.WriteJSON(w, http.StatusOK, map[string]any{"experiments": a.live.Experiments()})
+func (a *experimentAPI) list(w http.ResponseWriter, r *http.Request) error {
+	page, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	var out struct {
+		Experiments []policy.Summary `json:"experiments"`
+		Next        string           `json:"next,omitempty"`
+	}
+	out.Experiments, out.Next = a.live.summaries(page)
+	return web.WriteJSON(w, http.StatusOK, out)
 }
 
 func (a *experimentAPI) get(w http.ResponseWriter, r *http.Request) error {
@@ -89,7 +99,8 @@ func checkMatch(h http.Header, d *definition.Definition) error {
 		return err
 	}
 	for part := range strings.SplitSeq(want, ",") {
-		if strings.TrimSpace(part) == tag {
+		// Compressed answers have weak tags.
+		if strings.TrimPrefix(strings.TrimSpace(part), "W/") == tag {
 			return nil
 		}
 	}
@@ -107,6 +118,17 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 	}
 	if name := r.PathValue("name"); d.Name != name {
 		return noregret.BadInputf("name", "%q in the definition: want %q, as in the path", d.Name, name)
+	}
+	dry, err := web.Flag(r, "dry_run")
+	if err != nil {
+		return err
+	}
+	if dry {
+		out, err := a.preview(r.Context(), d, r.Header)
+		if err != nil {
+			return err
+		}
+		return web.WriteJSON(w, http.StatusOK, out)
 	}
 	out, err := a.define(r.Context(), d, r.Header)
 	if err != nil {
@@ -257,11 +279,36 @@ func (a *experimentAPI) submit(ctx context.Context, name, kind, reason string, p
 }
 
 func (a *experimentAPI) report(w http.ResponseWriter, r *http.Request) error {
-	report, err := a.live.report(r.Context(), r.PathValue("name"))
+	page, err := pageOf(r)
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, report)
+	report, err := a.live.reportText(r.Context(), r.PathValue("name"), page, web.AcceptsGzip(r))
+	if err != nil {
+		return err
+	}
+	return report.Write(w, http.StatusOK, "application/json")
+}
+
+// pageQuery are the parameters of a page.
+var pageQuery = []string{"after", "limit"}
+
+// maxPage is the most entries of a page that a request can ask for.
+const maxPage = 100_000
+
+// pageOf returns the page of a list that a request asks for.
+func pageOf(r *http.Request) (page policy.Page, err error) {
+	q := r.URL.Query()
+	page.After = q.Get("after")
+	if text := q.Get("limit"); text != "" {
+		if page.Limit, err = strconv.Atoi(text); err != nil || page.Limit < 1 || page.Limit > maxPage {
+			return page, noregret.BadInputf("limit", "want a number from 1 to %d", maxPage)
+		}
+	}
+	if len(page.After) > 200 {
+		return page, noregret.BadInputf("after", "%d bytes: want at most 200", len(page.After))
+	}
+	return page, nil
 }
 
 func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {

@@ -80,10 +80,10 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		w.Header().Set("Content-Type", "application/jsonl")
 		w.Header().Set("Cache-Control", "no-store")
+		out, end := web.WriteStream(w, "application/jsonl")
 		read := false
-		_, err = eventlog.Export(w, func(yield func(eventlog.Record, error) bool) {
+		_, err = eventlog.Export(out, func(yield func(eventlog.Record, error) bool) {
 			for rec, err := range a.log.Read(r.Context(), from) {
 				read = read || err == nil
 				if err == nil && name != "" && experiment.Concerns(rec.Payload) != name {
@@ -96,6 +96,9 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 				}
 			}
 		})
+		if err == nil && found {
+			err = end()
+		}
 		switch {
 		case err == nil && !found:
 			return noSuch(name) // the log has no event of that name either

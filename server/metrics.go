@@ -129,12 +129,19 @@ type stateCollector struct {
 
 	connections *connectionCounts
 	clock       *steadyClock
+	storage     *storage
 }
 
 var (
 	positionDesc = prometheus.NewDesc("noregret_log_last_position", "Position of the last event in the log.", nil, nil)
 	snapshotDesc = prometheus.NewDesc("noregret_log_snapshot_position", "Position of the latest snapshot.", nil, nil)
-	groupsDesc   = prometheus.NewDesc("noregret_log_groups_total",
+	logBytesDesc = prometheus.NewDesc("noregret_log_bytes", "Bytes of the log's files, with its snapshots.", nil, nil)
+	freeDesc     = prometheus.NewDesc("noregret_disk_free_bytes",
+		"Bytes that the service may still write to the disk of the log.", nil, nil)
+	diskDesc = prometheus.NewDesc("noregret_disk_bytes", "Size of the disk of the log.", nil, nil)
+	ageDesc  = prometheus.NewDesc("noregret_log_snapshot_age_seconds",
+		"Time since the latest snapshot was saved.", nil, nil)
+	groupsDesc = prometheus.NewDesc("noregret_log_groups_total",
 		"Groups of events made durable, each with one flush of the disk.", nil, nil)
 	queueDesc  = prometheus.NewDesc("noregret_queue_length", "Commands that wait for the writer.", nil, nil)
 	failedDesc = prometheus.NewDesc("noregret_log_failed",
@@ -183,46 +190,71 @@ func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 		openDesc, orphanDesc, ratioDesc, guardDesc, feedbackDesc,
 		exposureDesc, refusedDesc, waitingDesc, memoryDesc, residentDesc, spilledDesc,
 		connectionsDesc, turnedAwayDesc, clockStepDesc,
-		clockStepsDesc,
+		clockStepsDesc, logBytesDesc, freeDesc, diskDesc, ageDesc,
 	} {
 		ch <- d
 	}
 }
 
+// metricSink takes the metrics of one request.
+type metricSink chan<- prometheus.Metric
+
+func (s metricSink) gauge(d *prometheus.Desc, v float64, labels ...string) {
+	s <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func (s metricSink) counter(d *prometheus.Desc, v float64, labels ...string) {
+	s <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+}
+
 // Collect implements prometheus.Collector.
 func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	to := metricSink(ch)
+	c.collectLog(to)
+	ahead, steps := c.clock.ahead()
+	to.gauge(clockStepDesc, ahead.Seconds())
+	to.counter(clockStepsDesc, float64(steps))
+	to.gauge(connectionsDesc, float64(c.connections.open.Load()))
+	to.counter(turnedAwayDesc, float64(c.connections.refused.Load()))
+	to.gauge(waitingDesc, float64(c.intake.waiting.Load()))
+	to.gauge(memoryDesc, float64(c.intake.memory+c.intake.disk))
+	if c.intake.pool != nil {
+		s := c.intake.pool.Stats()
+		to.gauge(residentDesc, float64(s.Memory))
+		to.gauge(spilledDesc, float64(s.File))
 	}
-	counter := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
-	}
+	c.intake.refused(func(key flowKey, share float64) { to.gauge(refusedDesc, share, key.experiment, key.kind) })
+	c.collectExperiments(to)
+}
+
+// collectLog collects what concerns the log and its disk.
+func (c *stateCollector) collectLog(to metricSink) {
 	stats := c.log.Stats()
-	gauge(positionDesc, float64(stats.Last))
-	gauge(snapshotDesc, float64(stats.Snapshot))
-	counter(groupsDesc, float64(stats.Groups))
-	gauge(queueDesc, float64(len(c.writer.queue)))
+	to.gauge(positionDesc, float64(stats.Last))
+	to.gauge(snapshotDesc, float64(stats.Snapshot))
+	to.counter(groupsDesc, float64(stats.Groups))
+	to.gauge(queueDesc, float64(len(c.writer.queue)))
 	failed := 0.0
 	if c.writer.err() != nil {
 		failed = 1
 	}
-	gauge(failedDesc, failed)
+	to.gauge(failedDesc, failed)
 	failures, reopens := c.writer.recovery.counts()
-	counter(failuresDesc, float64(failures))
-	counter(reopensDesc, float64(reopens))
-	ahead, steps := c.clock.ahead()
-	gauge(clockStepDesc, ahead.Seconds())
-	counter(clockStepsDesc, float64(steps))
-	gauge(connectionsDesc, float64(c.connections.open.Load()))
-	counter(turnedAwayDesc, float64(c.connections.refused.Load()))
-	gauge(waitingDesc, float64(c.intake.waiting.Load()))
-	gauge(memoryDesc, float64(c.intake.memory+c.intake.disk))
-	if c.intake.pool != nil {
-		s := c.intake.pool.Stats()
-		gauge(residentDesc, float64(s.Memory))
-		gauge(spilledDesc, float64(s.File))
+	to.counter(failuresDesc, float64(failures))
+	to.counter(reopensDesc, float64(reopens))
+	usage, age := c.storage.get()
+	to.gauge(logBytesDesc, float64(usage.Bytes))
+	if usage.Total > 0 {
+		to.gauge(freeDesc, float64(usage.Free))
+		to.gauge(diskDesc, float64(usage.Total))
 	}
-	c.intake.refused(func(key flowKey, share float64) { gauge(refusedDesc, share, key.experiment, key.kind) })
+	if age >= 0 {
+		to.gauge(ageDesc, age.Seconds())
+	}
+}
+
+// collectExperiments collects what concerns single experiments.
+func (c *stateCollector) collectExperiments(to metricSink) {
 	c.live.mu.RLock()
 	defer c.live.mu.RUnlock()
 	for _, name := range c.live.state.Names() {
@@ -230,26 +262,26 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		if err != nil {
 			continue // not possible: the lock is held
 		}
-		gauge(versionDesc, float64(v.Version), name)
-		gauge(openDesc, float64(v.Open), name)
-		counter(orphanDesc, float64(v.Orphans), name)
+		to.gauge(versionDesc, float64(v.Version), name)
+		to.gauge(openDesc, float64(v.Open), name)
+		to.counter(orphanDesc, float64(v.Orphans), name)
 		mismatch := 0.0
 		if v.Mismatch {
 			mismatch = 1
 		}
-		gauge(ratioDesc, mismatch, name)
+		to.gauge(ratioDesc, mismatch, name)
 		for i, g := range v.Guardrails {
 			level := map[policy.GuardState]float64{
 				policy.GuardHeld: 1, policy.GuardOk: 1, policy.GuardWatch: 2,
 				policy.GuardBreached: 3, policy.GuardRolledBack: 3,
 			}[g.State]
-			gauge(guardDesc, level, name, strconv.Itoa(i), g.Metric)
+			to.gauge(guardDesc, level, name, strconv.Itoa(i), g.Metric)
 		}
 		for desc, n := range map[*prometheus.Desc]policy.Counts{feedbackDesc: v.Feedback, exposureDesc: v.Exposures} {
-			counter(desc, float64(n.Accepted), name, "accepted")
-			counter(desc, float64(n.Duplicate), name, "duplicate")
-			counter(desc, float64(n.Late), name, "late")
-			counter(desc, float64(n.Rejected), name, "rejected")
+			to.counter(desc, float64(n.Accepted), name, "accepted")
+			to.counter(desc, float64(n.Duplicate), name, "duplicate")
+			to.counter(desc, float64(n.Late), name, "late")
+			to.counter(desc, float64(n.Rejected), name, "rejected")
 		}
 	}
 }

@@ -32,7 +32,8 @@ func (m *middleware) wrap(rt web.Route) http.Handler {
 	observe := m.observer(rt)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		rec := &web.Recorder{ResponseWriter: w}
+		rec := &web.Recorder{ResponseWriter: w, Compress: rt.Compress || rt.Method == http.MethodGet}
+		rec.Gzip = rec.Compress && web.AcceptsGzip(r)
 		defer func() {
 			if p := recover(); p == http.ErrAbortHandler {
 				panic(p)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
 // policyTable holds the policies in force. Deciding reads it without a lock; the writer replaces it
@@ -18,7 +19,7 @@ type policyTable struct {
 // entry is an experiment in the table.
 type entry struct {
 	policy   *policy.Policy
-	text     []byte // the policy's JSON, which its digest covers
+	text     *web.Text // the policy's JSON, which its digest covers
 	counts   *counters
 	armNames [][]byte // as JSON strings
 	largest  int      // size of the largest value of an arm, in bytes
@@ -41,7 +42,7 @@ func newEntry(p *policy.Policy, features []policy.Feature, c *counters) (*entry,
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{policy: p, text: text, counts: c, largest: 1}
+	e := &entry{policy: p, text: web.NewText(text), counts: c, largest: 1}
 	switch {
 	case p.Linear != nil:
 		e.encoder = p.Linear.Encoder()

@@ -14,7 +14,10 @@ import (
 
 // readLimit bounds how many heavy reads (reports, explanations, optima) are computed at once, so
 // that readers leave processors to decisions and to the writer. A read holds its place while it
-// computes, not while its answer is sent. A nil readLimit has no bound.
+// computes and writes its answer into memory, not while the answer is sent. Then the place rests
+// for as long as the read took: readers have half of the places' time at most, and the writer,
+// which waits for the state's lock while a report is computed, the other half. A nil readLimit has
+// no bound.
 type readLimit struct {
 	places chan struct{}
 	wait   time.Duration // for a place
@@ -24,26 +27,151 @@ func newReadLimit(most int, wait time.Duration) *readLimit {
 	return &readLimit{make(chan struct{}, most), wait}
 }
 
+// A place rests after reads of leastRest or longer, for a restShare of the wait at most.
+const (
+	leastRest = time.Millisecond
+	restShare = 4
+)
+
+// errReads is the error of a read that got no place in time.
+var errReads = errors.New("too many reports are being computed")
+
 // acquire waits for a place until ctx ends and returns the function that gives it back.
 func (l *readLimit) acquire(ctx context.Context) (release func(), err error) {
+	release, err = l.acquireUnless(ctx, nil)
+	return release, err
+}
+
+// acquireUnless is acquire, but it returns no release and no error once done is closed.
+func (l *readLimit) acquireUnless(ctx context.Context, done <-chan struct{}) (release func(), err error) {
 	if l == nil {
 		return func() {}, nil
 	}
-	release = func() { <-l.places }
 	select {
 	case l.places <- struct{}{}:
-		return release, nil
+		return l.releaser(), nil
 	default:
 	}
 	t := time.NewTimer(l.wait)
 	defer t.Stop()
 	select {
 	case l.places <- struct{}{}:
-		return release, nil
+		return l.releaser(), nil
+	case <-done:
+		return nil, nil
 	case <-ctx.Done():
 		return nil, web.Unavailable(errors.New("the request has ended"))
 	case <-t.C:
-		return nil, web.Unavailable(errors.New("too many reports are being computed"))
+		return nil, web.Unavailable(errReads)
+	}
+}
+
+// releaser returns the function that gives back a place which is taken now.
+func (l *readLimit) releaser() func() {
+	begin := time.Now()
+	return func() {
+		if took := time.Since(begin); took >= leastRest {
+			time.AfterFunc(min(took, l.wait/restShare), func() { <-l.places })
+			return
+		}
+		<-l.places
+	}
+}
+
+// sharedReads lets requests for the same answer that wait for a place share one computation, which
+// begins after each of them has arrived.
+type sharedReads struct {
+	limit *readLimit
+
+	mu      sync.Mutex
+	waiting map[string]*sharedRead // not begun
+}
+
+// sharedRead is an answer that requests wait for.
+type sharedRead struct {
+	readers int           // that wait for a place
+	gzip    bool          // one of them takes it compressed
+	done    chan struct{} // closed when text and err are set
+	text    *web.Text
+	err     error
+}
+
+func newSharedReads(limit *readLimit) *sharedReads {
+	return &sharedReads{limit: limit, waiting: map[string]*sharedRead{}}
+}
+
+// join adds a request to those that wait for an answer.
+func (s *sharedReads) join(key string, gzip bool) *sharedRead {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.waiting[key]
+	if x == nil {
+		x = &sharedRead{done: make(chan struct{})}
+		s.waiting[key] = x
+	}
+	x.readers++
+	x.gzip = x.gzip || gzip
+	return x
+}
+
+// leave removes a request from those that wait for an answer. It reports whether nobody has begun
+// to compute it; if begin is set, the request does so now.
+func (s *sharedReads) leave(key string, x *sharedRead, begin bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting[key] != x {
+		return false
+	}
+	if x.readers--; begin || x.readers == 0 {
+		delete(s.waiting, key)
+	}
+	return true
+}
+
+// do returns the answer with the given key, the JSON of what compute returns.
+func (s *sharedReads) do(ctx context.Context, key string, gzip bool, compute func() (any, error)) (*web.Text, error) {
+	x := s.join(key, gzip)
+	release, err := s.limit.acquireUnless(ctx, x.done)
+	if err != nil {
+		if s.leave(key, x, false) || ctx.Err() != nil {
+			return nil, err
+		}
+		release = nil // it is being computed
+	}
+	if release != nil {
+		if s.leave(key, x, true) {
+			s.compute(x, release, compute)
+		} else {
+			release()
+		}
+	}
+	select {
+	case <-x.done:
+		return x.text, x.err
+	case <-ctx.Done():
+		return nil, web.Unavailable(errors.New("the request has ended"))
+	}
+}
+
+// compute computes an answer and gives the place back.
+func (s *sharedReads) compute(x *sharedRead, release func(), compute func() (any, error)) {
+	x.err = errors.New("the report cannot be computed") // a panic leaves it
+	defer func() {
+		release()
+		close(x.done)
+	}()
+	v, err := compute()
+	if err != nil {
+		x.err = err
+		return
+	}
+	b, err := web.EncodeJSON(v)
+	if x.err = err; err != nil {
+		return
+	}
+	x.text = web.NewText(b)
+	if x.gzip {
+		x.text.Prepare()
 	}
 }
 

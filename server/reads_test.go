@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,6 +157,106 @@ func TestReadLimit(t *testing.T) {
 	}
 	release()
 	w.get(200, nil, "GET", report, "")
+}
+
+// TestSharedReads checks that requests which wait for the same report share one computation, that
+// one which arrives later does not, and that a request that ends does not end the others.
+func TestSharedReads(t *testing.T) {
+	s := newSharedReads(newReadLimit(1, time.Hour))
+	busy, err := s.limit.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var computed atomic.Int64
+	begun, goOn := make(chan struct{}, 2), make(chan struct{})
+	read := func(ctx context.Context) (string, error) {
+		b, err := s.do(ctx, "toy", false, func() (any, error) {
+			n := computed.Add(1)
+			begun <- struct{}{}
+			<-goOn
+			return n, nil
+		})
+		if err != nil {
+			return "", err
+		}
+		return string(b.Bytes()), nil
+	}
+	waiting := func(want int) {
+		t.Helper()
+		for got := -1; got != want; runtime.Gosched() {
+			s.mu.Lock()
+			if x := s.waiting["toy"]; x != nil {
+				got = x.readers
+			}
+			s.mu.Unlock()
+		}
+	}
+	var first, second sync.WaitGroup
+	results := make(chan string, 20)
+	all := func(wg *sync.WaitGroup, n int) {
+		for range n {
+			wg.Go(func() {
+				text, err := read(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				results <- text
+			})
+		}
+	}
+	all(&first, 8)
+	waiting(8)
+	ended, cancel := context.WithCancel(t.Context())
+	var gone sync.WaitGroup
+	gone.Go(func() {
+		if _, err := read(ended); err == nil {
+			t.Error("a request that has ended got an answer")
+		}
+	})
+	waiting(9)
+	cancel()
+	gone.Wait()
+	busy()
+	<-begun
+	all(&second, 8) // while the first is computed
+	waiting(8)
+	close(goOn)
+	first.Wait()
+	second.Wait()
+	close(results)
+	counts := map[string]int{}
+	for text := range results {
+		counts[text]++
+	}
+	if counts["1\n"] != 8 || counts["2\n"] != 8 || computed.Load() != 2 || len(s.waiting) != 0 {
+		t.Errorf("%d computations, answers %v, %d still waited for", computed.Load(), counts, len(s.waiting))
+	}
+	if _, err := s.do(t.Context(), "toy", true, func() (any, error) { return nil, errReads }); err != errReads {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestReadsRest checks that a place that was used for long is not free at once: before, readers
+// that did not pause left the writer nothing but the gaps.
+func TestReadsRest(t *testing.T) {
+	l := newReadLimit(1, time.Hour)
+	begin := time.Now()
+	release, err := l.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for time.Since(begin) < 4*leastRest {
+		runtime.Gosched()
+	}
+	release()
+	took := time.Since(begin)
+	if release, err = l.acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if all := time.Since(begin); all < took+4*leastRest-time.Millisecond {
+		t.Errorf("a read of %v was followed by the next one after %v", took, all-took)
+	}
 }
 
 // TestSnapshotIsShared checks that downloads at once share the bytes of a snapshot, which are

@@ -37,6 +37,7 @@ type Server struct {
 	router   *router
 	// connections counts those of all listeners.
 	connections *connectionCounts
+	storage     *storage
 
 	draining   atomic.Bool
 	stop       chan struct{} // closed when draining begins
@@ -95,6 +96,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	if err != nil {
 		return nil, err
 	}
+	removeBackups(c.Data)
 	pool := openRoom(&c)
 	state, snapshot, err := recoverState(ctx, log, pool, progress)
 	if err != nil {
@@ -103,7 +105,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	s := &Server{
 		config: c, log: log, tokens: tokens, metrics: newMetrics(), live: newLiveState(state, signer, &c),
 		streams: newStreamLimits(&c), stop: make(chan struct{}),
-		connections: counts,
+		connections: counts, storage: newStorage(&c),
 	}
 	s.policies = newPolicyTable(s.metrics)
 	privacy, err := newPrivacyHost(&c)
@@ -128,7 +130,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		snapshots: &snapshotter{
 			log: log, every: c.SnapshotEvery, bytes: c.SnapshotBytes, retain: c.Retain, retainAll: c.RetainAll,
 			now: c.Now, logger: c.Logger,
-			saved: s.metrics.snapshots.Inc, last: snapshot,
+			saved: s.snapshotSaved, last: snapshot,
 		},
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),
 	}
@@ -136,7 +138,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		// After a crash the next event begins a snapshot.
 		s.writer.snapshots.since = c.SnapshotBytes
 	}
-	s.metrics.registry.MustRegister(&stateCollector{log, s.writer, s.live, s.intake, counts, c.clock})
+	s.metrics.registry.MustRegister(&stateCollector{log, s.writer, s.live, s.intake, counts, c.clock, s.storage})
 	if err := s.policies.publish(state); err != nil {
 		return nil, err
 	}
@@ -178,9 +180,10 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
 		private: s.writer.privacy.private,
 	}
+	backups := &backupAPI{config: c, backup: s.newBackup(), private: s.writer.privacy.any}
 	operations := &operationsAPI{metrics: s.metrics, writer: s.writer, draining: s.stop}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
-		personalizer.routes(), log.routes(), operations.routes()))
+		personalizer.routes(), log.routes(), backups.routes(), operations.routes()))
 }
 
 // signer returns the signer with the configured keys, or with those in the data directory, which it
@@ -305,6 +308,13 @@ func (s *Server) Tick() {
 	if err := s.writer.closeRounds(ctx); err != nil && s.writer.err() == nil && !s.draining.Load() {
 		s.config.Logger.Warn("a round could not be closed", "error", err)
 	}
+	s.storage.look()
+}
+
+// snapshotSaved counts a snapshot.
+func (s *Server) snapshotSaved() {
+	s.metrics.snapshots.Inc()
+	s.storage.saved()
 }
 
 // tick calls Tick until the service drains.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
 // liveState is the fold of the log so far. Only the writer changes it. It implements
@@ -20,6 +22,7 @@ type liveState struct {
 	signer *policy.Signer
 	now    func() time.Time
 	reads  *readLimit
+	shared *sharedReads // of reports
 	namer  *stateNamer
 	// problems returns what the service knows of an experiment's health beyond its state.
 	problems func(name string) []string
@@ -32,9 +35,9 @@ type liveState struct {
 }
 
 func newLiveState(state *experiment.State, signer *policy.Signer, c *Config) *liveState {
+	reads := newReadLimit(c.MaxReads, c.RequestTime)
 	l := &liveState{
-		state: state, signer: signer, now: c.Now, namer: newStateNamer(),
-		reads: newReadLimit(c.MaxReads, c.RequestTime),
+		state: state, signer: signer, now: c.Now, namer: newStateNamer(), reads: reads, shared: newSharedReads(reads),
 	}
 	first := make(chan struct{})
 	l.changed.Store(&first)
@@ -52,17 +55,25 @@ func (l *liveState) notify() {
 
 // Experiments lists the experiments by name.
 func (l *liveState) Experiments() []policy.Summary {
+	out, _ := l.summaries(policy.Page{})
+	return out
+}
+
+// summaries returns a page of the list of experiments, and the last name of it if there are further
+// ones.
+func (l *liveState) summaries(page policy.Page) (out []policy.Summary, next string) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	out := []policy.Summary{}
-	for _, name := range l.state.Names() {
+	names, next := page.Of(l.state.Names())
+	out = make([]policy.Summary, 0, len(names))
+	for _, name := range names {
 		p := l.state.Policy(name)
 		out = append(out, policy.Summary{
 			Name: name, Description: l.state.Definition(name).Description,
 			State: p.State, Version: p.Version, Round: p.Round,
 		})
 	}
-	return out
+	return out, next
 }
 
 // Definition returns an experiment's definition.
@@ -77,18 +88,28 @@ func (l *liveState) Definition(name string) (*definition.Definition, error) {
 
 // Report returns an experiment's report.
 func (l *liveState) Report(name string) (*policy.Report, error) {
-	return l.report(context.Background(), name)
-}
-
-// report is Report for a request, which does not wait for its turn longer than ctx.
-func (l *liveState) report(ctx context.Context, name string) (*policy.Report, error) {
-	release, err := l.reads.acquire(ctx)
+	release, err := l.reads.acquire(context.Background())
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	return l.report(name, policy.Page{})
+}
+
+// reportText returns the JSON of the page of a report for a request, which does not wait longer
+// than ctx.
+func (l *liveState) reportText(ctx context.Context, name string, page policy.Page, gzip bool) (*web.Text, error) {
+	if _, err := l.Definition(name); err != nil {
+		return nil, err
+	}
+	key := name + "\n" + strconv.Itoa(page.Limit) + "\n" + page.After
+	return l.shared.do(ctx, key, gzip, func() (any, error) { return l.report(name, page) })
+}
+
+// report computes the page of a report. The caller has a place among the heavy reads.
+func (l *liveState) report(name string, page policy.Page) (*policy.Report, error) {
 	l.mu.RLock()
-	r, err := l.state.Report(name)
+	r, err := l.state.ReportPage(name, page)
 	l.mu.RUnlock()
 	if err == nil && l.problems != nil {
 		r.Health.Problems = append(r.Health.Problems, l.problems(name)...)
@@ -161,7 +182,6 @@ func (l *liveState) name(ctx context.Context) (policy.StateName, error) {
 	})
 }
 
-// due reports whether time has made an event possible, such as the end of a round.
 // releases reports whether a private experiment waits for a release.
 func (l *liveState) releases() bool {
 	l.mu.RLock()
@@ -169,6 +189,7 @@ func (l *liveState) releases() bool {
 	return l.state.ReleasesDue()
 }
 
+// due reports whether time has made an event possible, such as the end of a round.
 func (l *liveState) due() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

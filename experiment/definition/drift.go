@@ -6,14 +6,14 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/drift"
-	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/drifting"
 )
 
 // driftKinds are the kinds of [Drift].
 var driftKinds = []string{"none", "restart", "discount", "window", "detector", "adaptive"}
 
 // mostDriftRounds bounds the rounds of an interval and of a window.
-const mostDriftRounds = confident.MostDriftRounds
+const mostDriftRounds = drifting.MostRounds
 
 // checkDrift checks how the learner forgets.
 func checkDrift(d *Definition) error {
@@ -48,9 +48,9 @@ func checkDrift(d *Definition) error {
 		return noregret.BadInputf("drift.horizon", "%d: want 1 to %d", x.Horizon, mostDriftRounds)
 	case budget && !(x.Variation > 0 && x.Variation <= float64(x.Horizon)):
 		return noregret.BadInputf("drift.variation", "%v: want a number above 0, at most the horizon", x.Variation)
-	case detector && !slices.Contains(confident.Detectors(), x.Detector):
+	case detector && !slices.Contains(drifting.Detectors(), x.Detector):
 		return noregret.BadInputf("drift.detector", "%q: want one of %s", x.Detector,
-			strings.Join(confident.Detectors(), ", "))
+			strings.Join(drifting.Detectors(), ", "))
 	case !detector && x.Detector != "":
 		return noregret.BadInputf("drift.detector", "%q with kind %s: only the kind detector has one", x.Detector,
 			x.Kind)

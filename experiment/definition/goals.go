@@ -28,11 +28,14 @@ func (d *Definition) goals(hard bool) (*pasto.Goals, error) {
 // x − c·d for the limit c, with threshold 0. For a change δ of a ratio they are x − c·d + c·D,
 // where D is the control arm's mean denominator and c = r + δ·|r| for its ratio r: compared with
 // the control arm, that is the slack x − c·d less the error of r. If the price of a soft guardrail
-// is in units of the control's mean, its values are to be divided by that mean.
+// is in units of the control's mean, its values are to be divided by that mean. A private
+// experiment whose learner does not take released sums ([LearnsSums]) has no ranges: noise takes
+// means out of them.
 func (d *Definition) RawGoals() (*pasto.Goals, error) {
+	ranges := d.Privacy == nil || LearnsSums(d)
 	ranged := func(m pasto.Metric) pasto.Metric {
 		of := d.Metric(m.Name)
-		if low, high := of.Counted(); d.Privacy == nil && of.Kind != "ratio" && (of.Range != nil || of.Cap != nil) {
+		if low, high := of.Counted(); ranges && of.Kind != "ratio" && (of.Range != nil || of.Cap != nil) {
 			m.Lower, m.Upper = low, high
 		}
 		return m
@@ -49,7 +52,7 @@ func (d *Definition) RawGoals() (*pasto.Goals, error) {
 		} else if of.Kind != "ratio" {
 			m.Threshold = limit
 		}
-		if d.Privacy == nil && (g.Hard || !relative && limit != 0) {
+		if ranges && (g.Hard || !relative && limit != 0) {
 			m.Lower, m.Upper = d.span(g)
 		}
 		return m

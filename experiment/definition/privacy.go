@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
@@ -25,6 +26,17 @@ type Privacy struct {
 
 // Budget returns the privacy budget: (ε, δ) in Gaussian differential privacy.
 func (p *Privacy) Budget() (dp.Budget, error) { return dp.GDPBudget(p.Epsilon, p.Delta) }
+
+// LearnsSums reports whether the learner of a private experiment takes the released sums as what
+// they are, with noise that cancels over rounds. It cannot where the price of a soft guardrail is
+// in units of the control's mean: its values are divided by a mean that moves from round to round,
+// so that they do not add up to a sum. The noise of each round then counts by itself.
+func LearnsSums(d *Definition) bool {
+	return d.Privacy != nil && !slices.ContainsFunc(d.Guardrails, func(g Guardrail) bool {
+		limit, _, relative, _ := g.Limit()
+		return !g.Hard && (relative || limit == 0)
+	})
+}
 
 // mostReleased bounds the numbers that a private experiment releases: arms times metrics times
 // rounds. The noise of all of them is kept.

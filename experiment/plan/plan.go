@@ -221,12 +221,17 @@ func some(days float64) *float64 {
 	return &days
 }
 
-// Compute plans an experiment. The definition must have a plan. Closed forms take microseconds; a
-// run of the simulation takes about as long as the service takes for its rounds, a millisecond or
-// less each. It stops with ctx's error when ctx ends.
+// Compute plans an experiment. The definition must have a plan and no privacy. Closed forms take
+// microseconds; a run of the simulation takes about as long as the service takes for its rounds, a
+// millisecond or less each. It stops with ctx's error when ctx ends.
 func Compute(ctx context.Context, d *definition.Definition, o Options) (*Result, error) {
 	if d.Plan == nil {
 		return nil, noregret.BadInputf("plan", "missing: want the part plan with units_per_day and expect")
+	}
+	if d.Privacy != nil {
+		return nil, noregret.BadInputf("privacy", "a plan is for raw feedback, and a private experiment has noisy "+
+			"sums alone and calls no guardrail held or breached: want a definition without it for the times without "+
+			"noise; noregret simulate private-pasto says what the noise costs")
 	}
 	if o.Runs < 0 || o.Runs > 100_000 {
 		return nil, noregret.BadInputf("runs", "%d: want 0 to 100,000", o.Runs)

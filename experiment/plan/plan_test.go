@@ -42,6 +42,23 @@ plan:
   days: [7, 28]
 `
 
+// The times of a private experiment are not those of raw feedback, and are refused, also without a
+// simulation.
+func TestPrivateRefused(t *testing.T) {
+	text := strings.NewReplacer("range: [0, 1]}", "range: [0, 1], default: 0}", "range: [0, 100]}",
+		"range: [0, 100], default: 0}", "policy: {kind: fixed, split: {old: 0.5, new: 0.5}}",
+		"objective: {goals: [{metric: clicks}]}\nprivacy: {epsilon: 1, delta: 1e-6}", "{arm: old}",
+		"{arm: old, share: 0.1}").Replace(split)
+	for _, runs := range []int{0, 1} {
+		o := DefaultOptions()
+		o.Runs = runs
+		r, err := Compute(context.Background(), parse(t, text), o)
+		if err == nil || r != nil || !strings.Contains(err.Error(), "privacy: a plan is for raw feedback") {
+			t.Errorf("%d runs: %v, %v", runs, r, err)
+		}
+	}
+}
+
 // Half of the runs should cross a boundary by the day on which their mean does.
 func TestClosedFormAgreesWithSimulation(t *testing.T) {
 	o := DefaultOptions()

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/drifting"
 )
 
 // DriftFamilies lists families of worlds whose means change while the experiment runs. They are
@@ -114,19 +115,19 @@ func DriftLearners() []Entry {
 	}
 	for _, x := range []struct {
 		name, about string
-		drift       confident.Drift
+		drift       drifting.Options
 	}{
-		{"restart-64", "begun anew every 64 rounds", confident.Drift{Kind: confident.Restart, Rounds: 64}},
-		{"discount-.02", "weights fall by 2 % a round", confident.Drift{Kind: confident.Discount, Rate: 0.02}},
-		{"window-50", "the last 50 rounds", confident.Drift{Kind: confident.Window, Rounds: 50}},
-		{"cusum", "CUSUM of residuals", confident.Drift{Kind: confident.Detect, Detector: "cusum"}},
+		{"restart-64", "begun anew every 64 rounds", drifting.Options{Kind: drifting.Restart, Rounds: 64}},
+		{"discount-.02", "weights fall by 2 % a round", drifting.Options{Kind: drifting.Discount, Rate: 0.02}},
+		{"window-50", "the last 50 rounds", drifting.Options{Kind: drifting.Window, Rounds: 50}},
+		{"cusum", "CUSUM of residuals", drifting.Options{Kind: drifting.Detect, Detector: "cusum"}},
 		{
 			"page-hinkley", "Page–Hinkley of residuals",
-			confident.Drift{Kind: confident.Detect, Detector: "page-hinkley"},
+			drifting.Options{Kind: drifting.Detect, Detector: "page-hinkley"},
 		},
-		{"adwin", "ADWIN of residuals", confident.Drift{Kind: confident.Detect, Detector: "adwin"}},
-		{"kswin", "KSWIN of residuals", confident.Drift{Kind: confident.Detect, Detector: "kswin"}},
-		{"adaptive", "the discount that has predicted best", confident.Drift{Kind: confident.Adaptive}},
+		{"adwin", "ADWIN of residuals", drifting.Options{Kind: drifting.Detect, Detector: "adwin"}},
+		{"kswin", "KSWIN of residuals", drifting.Options{Kind: drifting.Detect, Detector: "kswin"}},
+		{"adaptive", "the discount that has predicted best", drifting.Options{Kind: drifting.Adaptive}},
 	} {
 		list = append(list, Entry{x.name, x.about, safe, Drifting(confident.DefaultOptions(), x.drift)})
 	}
@@ -136,15 +137,15 @@ func DriftLearners() []Entry {
 		Entry{"oracle", "the optimum of the true means", Caution{}, newOracle})
 }
 
-// driftingLearner is [confident.Drifting] as a host drives it.
-type driftingLearner struct{ learner *confident.Drifting }
+// driftingLearner is [drifting.Learner] as a host drives it.
+type driftingLearner struct{ learner *drifting.Learner }
 
-// Drifting returns a maker of package confident's learner for means that change, beside arm 0 as
-// its control arm, for an [Entry].
-func Drifting(o confident.Options, x confident.Drift) func(*Task) (Learner, error) {
+// Drifting returns a maker of package drifting's learner, beside arm 0 as its control arm, for an
+// [Entry].
+func Drifting(o confident.Options, x drifting.Options) func(*Task) (Learner, error) {
 	o.Control = 0
 	return func(task *Task) (Learner, error) {
-		l, err := confident.NewDrifting(task.Goals, task.Arms, o, x)
+		l, err := drifting.New(task.Goals, task.Arms, o, x)
 		return &driftingLearner{learner: l}, err
 	}
 }
@@ -161,14 +162,14 @@ func (d *driftingLearner) Observe(groups []Group) error { return observe(d.learn
 // told is the default without a change test, which hears of each change from the world.
 type told struct {
 	w       *World
-	learner *confident.Drifting
+	learner *drifting.Learner
 	phase   int
 }
 
 func newTold(task *Task) (Learner, error) {
 	o := confident.DefaultOptions()
 	o.Control, o.ChangeThreshold = 0, 0
-	l, err := confident.NewDrifting(task.Goals, task.Arms, o, confident.Drift{Kind: confident.Restart, Rounds: 100_000})
+	l, err := drifting.New(task.Goals, task.Arms, o, drifting.Options{Kind: drifting.Restart, Rounds: 100_000})
 	return &told{w: task.world, learner: l}, err
 }
 

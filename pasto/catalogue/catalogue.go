@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/drifting"
 	"github.com/noregret/noregret/pasto/single"
 )
 
@@ -27,7 +28,7 @@ type Entry struct {
 
 // Algorithms lists all algorithms by name, the default first.
 func Algorithms() []Entry {
-	return slices.Concat(mixtures(), drifting(), ascents(), trackers(), singles())
+	return slices.Concat(mixtures(), forgetful(), ascents(), trackers(), singles())
 }
 
 // mixtures are the default learner and its variant.
@@ -50,40 +51,40 @@ func mixtures() []Entry {
 	}
 }
 
-// drifting are the default learner with ways to forget.
-func drifting() []Entry {
-	entry := func(name, doc string, drift func(rounds int) confident.Drift) Entry {
+// forgetful are the default learner with ways to forget.
+func forgetful() []Entry {
+	entry := func(name, doc string, drift func(rounds int) drifting.Options) Entry {
 		return Entry{
 			Name: "default-" + name, Doc: doc,
 			New: func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error) {
 				if err := noStart(start); err != nil {
 					return nil, err
 				}
-				return confident.NewDrifting(f, arms, confident.DefaultOptions(), drift(rounds))
+				return drifting.New(f, arms, confident.DefaultOptions(), drift(rounds))
 			},
 		}
 	}
-	always := func(d confident.Drift) func(int) confident.Drift {
-		return func(int) confident.Drift { return d }
+	always := func(d drifting.Options) func(int) drifting.Options {
+		return func(int) drifting.Options { return d }
 	}
 	return []Entry{
-		entry("restart", "the default, begun anew every ⌈T^⅔⌉ rounds", func(rounds int) confident.Drift {
+		entry("restart", "the default, begun anew every ⌈T^⅔⌉ rounds", func(rounds int) drifting.Options {
 			b, err := drift.NewBudget(max(rounds, 1), 1)
 			if err != nil {
-				return confident.Drift{Kind: confident.Restart} // refused
+				return drifting.Options{Kind: drifting.Restart} // refused
 			}
-			return confident.Drift{
-				Kind: confident.Restart, Rounds: min(b.BatchSize(drift.ConvexGradient), confident.MostDriftRounds),
+			return drifting.Options{
+				Kind: drifting.Restart, Rounds: min(b.BatchSize(drift.ConvexGradient), drifting.MostRounds),
 			}
 		}),
 		entry("discount", "the default, whose rounds lose 0.2 % of their weight in each round",
-			always(confident.Drift{Kind: confident.Discount, Rate: 0.002})),
+			always(drifting.Options{Kind: drifting.Discount, Rate: 0.002})),
 		entry("window", "the default on the last 500 rounds",
-			always(confident.Drift{Kind: confident.Window, Rounds: 500})),
+			always(drifting.Options{Kind: drifting.Window, Rounds: 500})),
 		entry("cusum", "the default, which begins an arm anew when CUSUM finds a change of its residuals",
-			always(confident.Drift{Kind: confident.Detect, Detector: "cusum"})),
+			always(drifting.Options{Kind: drifting.Detect, Detector: "cusum"})),
 		entry("adaptive", "the default with the discount that has predicted best",
-			always(confident.Drift{Kind: confident.Adaptive})),
+			always(drifting.Options{Kind: drifting.Adaptive})),
 	}
 }
 

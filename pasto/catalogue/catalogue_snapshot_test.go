@@ -87,7 +87,7 @@ func TestOldSnapshots(t *testing.T) {
 		}
 	}
 	// "tracking" and the default's ways to forget came later, "continuous" is not listed.
-	if want := len(Algorithms()) - len(drifting()); seen != want {
+	if want := len(Algorithms()) - len(forgetful()); seen != want {
 		t.Errorf("%d snapshots, want %d", seen, want)
 	}
 }

@@ -3,7 +3,6 @@ package confident
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/noregret/noregret"
@@ -55,19 +54,13 @@ import (
 // Under a promise there is a solution in each round up to 64 arms. Observe allocates nothing once
 // its buffers have grown.
 type Learner struct {
-	*problem
+	estimates
 	text    string
-	s       state
-	model   *mixed.Model
-	est     estimates
 	guard   guard
 	plan    planner
 	sampler round.Sampler
 	checker round.Checker
 }
-
-// stateFormat is the format of the state in snapshots.
-const stateFormat = ", state 8: "
 
 // New makes the default learner on K arms.
 func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
@@ -78,10 +71,9 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 		return nil, err
 	}
 	o.Caps = slices.Clone(o.Caps)
-	l := &Learner{problem: newProblem(f, o), s: newState(arms, f.Dim(), o.Control)}
+	l := &Learner{estimates: estimates{problem: newProblem(f, o), s: newState(arms, f.Dim(), o.Control)}}
 	l.model = mixed.New(l.about, &l.s.Model)
-	l.est = estimates{problem: l.problem, model: l.model, s: &l.s}
-	l.guard = guard{estimates: &l.est}
+	l.guard = guard{estimates: &l.estimates}
 	l.plan = planner{guard: &l.guard}
 	l.checker.Earlier, l.checker.Noisy = true, true
 	l.checker.Raw = slices.Contains(l.relative, true)
@@ -123,7 +115,7 @@ func (l *Learner) Draw(r pasto.Rand, arms []int) {
 // [pasto.Utility] is not finite, counts, and leaves the mixtures as they were: see
 // [Learner.SolutionError].
 func (l *Learner) Observe(obs []pasto.Observation) error {
-	obs, _, err := l.checker.Check(l.objective, obs, l.s.T+1, l.s.Serving, l.s.Active)
+	obs, err := l.check(obs)
 	if err != nil {
 		return err
 	}
@@ -135,6 +127,13 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 	s.Unobserved += changed
 	l.replan(before, changed)
 	return nil
+}
+
+// check returns the observations of the next round as the model takes them, or an error if one
+// breaks a rule.
+func (l *Learner) check(obs []pasto.Observation) ([]pasto.Observation, error) {
+	obs, _, err := l.checker.Check(l.objective, obs, l.s.T+1, l.s.Serving, l.s.Active)
+	return obs, err
 }
 
 // replan ends a round in which so many arms were found to have changed. Before is how many active
@@ -182,13 +181,9 @@ func (l *Learner) RetireArm(k int) error {
 	if k == l.options.Control {
 		return noregret.BadInputf("arm", "%d is the control arm: it cannot be retired", k)
 	}
-	s.Active[k] = false
-	s.Live--
+	s.retire(k)
 	if l.model.Rounds(k) == 0 {
 		s.Unobserved--
-	}
-	for _, p := range [][]float64{s.Up, s.Down, s.Safe} {
-		round.Drop(p, k, s.Active)
 	}
 	l.plan.solve()
 	l.mix()
@@ -199,39 +194,20 @@ func (l *Learner) RetireArm(k int) error {
 func (l *Learner) String() string { return l.text }
 
 // MarshalBinary implements [pasto.Learner].
-func (l *Learner) MarshalBinary() ([]byte, error) {
-	return snapshot.Seal(round.SnapshotMagic, l.text+stateFormat+round.Identity(l.objective), &l.s)
-}
+func (l *Learner) MarshalBinary() ([]byte, error) { return Inside{l}.Seal(l.text, &l.s) }
 
 // UnmarshalBinary implements [pasto.Learner]. Snapshots of the states before format 8 are refused:
 // the learner kept other statistics then.
 func (l *Learner) UnmarshalBinary(data []byte) error {
-	var s state
-	if err := snapshot.Open(data, round.SnapshotMagic, l.text+stateFormat+round.Identity(l.objective), &s); err != nil {
-		return checkFormat(data, err)
+	var s State
+	if err := (Inside{l}).Open(data, l.text, &s); err != nil {
+		return err
 	}
-	if n, m := len(s.Active), l.objective.Dim(); !s.fits(n, m, false) {
+	if n, m := len(s.Active), l.objective.Dim(); !s.Fits(n, m, false) {
 		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
 	}
-	l.s = s
-	l.plan.err, l.guard.slack = nil, l.guard.slack[:0]
-	l.workspace()
-	l.sampler.Reset()
+	Inside{l}.Resume(s)
 	return nil
-}
-
-// oldState matches the format of the state in snapshots of earlier versions of the learner.
-var oldState = regexp.MustCompile(`, state [1-7]: |HardCaution:[^ ]+ Explore:`)
-
-// checkFormat returns an error that names the format if data are a snapshot of an earlier one, and
-// err otherwise.
-func checkFormat(data []byte, err error) error {
-	if oldState.Match(data) {
-		return snapshot.Bad(
-			"a format before state 8: the default learner keeps other statistics since, learn "+
-				"anew (%w)", err)
-	}
-	return err
 }
 
 // Estimate returns V̂, of the raw values where the learner has a control arm, and its standard

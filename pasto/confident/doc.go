@@ -31,15 +31,13 @@
 // [Learner] can learn from sums that were released with noise ([pasto.Noise], package
 // pasto/released), so that what it serves is as private as the sums are. Errors and the promise
 // allow for the noise. What it sees of a round says nothing on effects of rounds below the noise:
-// the promise takes them for 0 there. [Drifting] refuses noise.
+// the promise takes them for 0 there.
 //
 // # Means that change
 //
-// [Drifting] is the learner with a memory that ends: restarts at intervals or by detectors of
-// package changepoint, discounts, windows, and the discount that has predicted best.
-//
 // What the arms of a round have in common, a season, growth, the shock of a day, cancels in their
-// comparison and is no change (see [Learner]).
+// comparison and is no change. An arm that has changed is begun anew (see [Learner]). Package
+// pasto/drifting makes the learner forget more than that.
 //
 // docs/pasto.md has the measurements, which rule pays where, and the cost; docs/arena.md has the
 // learner beside its peers on problems as users have them.

@@ -2,7 +2,6 @@ package confident_test
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
@@ -47,43 +46,4 @@ func Example() {
 	truth.Mean(theta, learner.Deployed())
 	fmt.Printf("deployed %.2f: watch time %.2f, guardrail held: %v\n", learner.Deployed(), theta[0], theta[1] >= 0)
 	// Output: deployed [0.49 0.51]: watch time 0.97, guardrail held: true
-}
-
-// The better of two arms changes after 100 rounds. A learner with an adaptive memory forgets what
-// is no longer true.
-func ExampleDrifting() {
-	goals, err := pasto.NewGoals([]pasto.Metric{{Name: "clicks", Upper: 1}}, 0)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	l, err := confident.NewDrifting(goals, 2, confident.DefaultOptions(), confident.Drift{Kind: confident.Adaptive})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for round := 1; round <= 200; round++ {
-		rates := []float64{0.05, 0.04}
-		if round > 100 {
-			rates = []float64{0.03, 0.04}
-		}
-		var obs []pasto.Observation
-		for k, p := range l.Serving() {
-			if n := math.Round(50_000 * p); n > 0 {
-				obs = append(obs, pasto.Observation{
-					Arm: k, Metrics: rates[k : k+1], Size: n, Variances: []float64{rates[k] * (1 - rates[k])},
-				})
-			}
-		}
-		if err := l.Observe(obs); err != nil {
-			fmt.Println(err)
-			return
-		}
-		if round%100 == 0 {
-			fmt.Printf("round %d: deploys %.0f\n", round, l.Deployed())
-		}
-	}
-	// Output:
-	// round 100: deploys [1 0]
-	// round 200: deploys [0 1]
 }

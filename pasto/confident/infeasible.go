@@ -37,7 +37,7 @@ func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 		}
 		arms = append(arms, k)
 		for i := range row {
-			v, square := l.est.seen(k, i)
+			v, square := l.seen(k, i)
 			more := 0.0
 			if x := &g.Metrics()[i]; x.Role == pasto.Guardrail {
 				width := 0.0

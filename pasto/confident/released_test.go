@@ -208,6 +208,7 @@ func TestNoiseRefused(t *testing.T) {
 		"no size":              with(func(o *pasto.Observation) { o.Size = 0 }),
 		"1 variances of noise": with(func(o *pasto.Observation) { o.Noise.Step = []float64{1} }),
 		"0 variances of noise": with(func(o *pasto.Observation) { o.Noise.Total = nil }),
+		"-1 releases":          with(func(o *pasto.Observation) { o.Noise.Releases = -1 }),
 		"variance 1 of noise":  with(func(o *pasto.Observation) { o.Noise.Total[1] = math.NaN() }),
 		"variance 0 of noise":  with(func(o *pasto.Observation) { o.Noise.Step[0] = -1 }),
 	} {
@@ -231,15 +232,5 @@ func TestNoiseRefused(t *testing.T) {
 	}
 	if err := l.Observe([]pasto.Observation{noisy(0)}); err == nil || !strings.Contains(err.Error(), "has no range") {
 		t.Errorf("noise without a range: %v", err)
-	}
-	drifting, err := confident.NewDrifting(w.goals(t), 2, confident.DefaultOptions(), confident.Drift{
-		Kind: confident.Restart, Rounds: 10,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = drifting.Observe([]pasto.Observation{noisy(0)})
-	if err == nil || !strings.Contains(err.Error(), "without drift") {
-		t.Errorf("noise in a learner with drift: %v", err)
 	}
 }

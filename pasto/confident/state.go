@@ -5,10 +5,11 @@ import (
 
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/mixed"
+	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// state is the state of a [Learner].
-type state struct {
+// State is what a [Learner] keeps, as a snapshot holds it.
+type State struct {
 	T           int
 	Began       int  // the round of the last change
 	Next        int  // the round in which to solve again
@@ -25,8 +26,8 @@ type state struct {
 }
 
 // newState is the state at the start: mixtures are uniform, or the control arm if there is one.
-func newState(arms, m, control int) state {
-	s := state{Width: 1}
+func newState(arms, m, control int) State {
+	s := State{Width: 1}
 	s.grow(arms, m)
 	for k := range arms {
 		for _, p := range s.mixtures() {
@@ -41,7 +42,7 @@ func newState(arms, m, control int) state {
 }
 
 // grow adds arms never served, of share 0.
-func (s *state) grow(arms, m int) {
+func (s *State) grow(arms, m int) {
 	s.Live += arms
 	s.Unobserved += arms
 	for range arms {
@@ -53,15 +54,24 @@ func (s *state) grow(arms, m int) {
 	s.Model.Grow(len(s.Active), m)
 }
 
+// retire takes arm k out of what is solved for.
+func (s *State) retire(k int) {
+	s.Active[k] = false
+	s.Live--
+	for _, p := range [][]float64{s.Up, s.Down, s.Safe} {
+		round.Drop(p, k, s.Active)
+	}
+}
+
 // mixtures lists the mixtures.
-func (s *state) mixtures() []*[]float64 { return []*[]float64{&s.Up, &s.Down, &s.Safe, &s.Serving} }
+func (s *State) mixtures() []*[]float64 { return []*[]float64{&s.Up, &s.Down, &s.Safe, &s.Serving} }
 
 // mostRounds is more than any learner lives to see.
 const mostRounds = min(1<<53, math.MaxInt)
 
-// fits reports whether s is a state of n arms and m metrics that a learner can be in, which may
+// Fits reports whether s is a state of n arms and m metrics that a learner can be in, which may
 // discount old rounds.
-func (s *state) fits(n, m int, discounts bool) bool {
+func (s *State) Fits(n, m int, discounts bool) bool {
 	if n < 1 || len(s.Active) != n || s.T < 0 || s.T > mostRounds || s.Next < 0 || s.Next > mostRounds ||
 		s.Began < 0 || s.Began > s.T || s.Found < 0 || s.Found > mostRounds || !(s.Width >= 0 && s.Width <= 1) ||
 		!s.Model.Fits(n, m, s.T, discounts) {

@@ -68,6 +68,9 @@ type Model struct {
 	Score float64
 }
 
+// Key is what the inside of a learner is opened by: only packages of pasto can make one.
+type Key struct{ _ byte }
+
 // New returns a model on a state.
 func New(p Problem, s *State) *Model {
 	m := &Model{Problem: p, State: s}

@@ -13,7 +13,7 @@ import (
 // of one release, however many rounds there were. A difference of two releases has the noise of
 // both at most.
 type released struct {
-	Rounds float64   // with noise
+	Rounds float64   // with noise, or more if more sums were released
 	Total  []float64 // K·M: variance of the noise in the sum of an arm's values; nil for no noise
 	Base   []float64 // K·M: what Total was when the arm last began
 	Most   []float64 // K·M: the largest variance of a difference
@@ -36,7 +36,7 @@ func (n *released) fits(size, rounds int) bool {
 	if !n.any() {
 		return n.Rounds == 0 && n.Base == nil && n.Most == nil
 	}
-	return n.Rounds == math.Trunc(n.Rounds) && n.Rounds >= 1 && n.Rounds <= float64(rounds) &&
+	return rounds >= 1 && n.Rounds == math.Trunc(n.Rounds) && n.Rounds >= 1 && n.Rounds <= math.MaxInt64 &&
 		nonNegative(n.Total, size) && nonNegative(n.Base, size) && nonNegative(n.Most, size)
 }
 
@@ -76,8 +76,9 @@ func (n *released) ofChange(j int, old, weight float64) float64 {
 }
 
 // errors is the number of standard errors by which an estimate is off to one side in any round,
-// with probability alpha: after t rounds as many as a normal distribution exceeds with probability
-// alpha/(t·(t+1)), which sum to alpha. It holds whatever the correlation of the rounds is.
+// with probability alpha: after t releases as many as a normal distribution exceeds with
+// probability alpha/(t·(t+1)), which sum to alpha. It holds whatever the correlation of the rounds
+// is.
 func (n *released) errors(alpha float64) float64 {
 	return stat.NormalAbove(min(alpha/n.Rounds/(n.Rounds+1), 0.5))
 }
@@ -92,7 +93,7 @@ func (e *Model) collectReleased(obs []pasto.Observation) {
 		size := len(e.Stats.Mean)
 		n.Total, n.Base, n.Most = make([]float64, size), make([]float64, size), make([]float64, size)
 	}
-	n.Rounds++
+	n.Rounds = max(n.Rounds+1, float64(obs[0].Noise.Releases))
 	for a := range e.round.arms { // one observation each, in the same order
 		x, o := &e.round.arms[a], &obs[a]
 		x.noiseRow = check.Zeros(x.noiseRow, m)

@@ -50,6 +50,27 @@ func TestReleasedBegin(t *testing.T) {
 	}
 }
 
+// TestReleasedReleases: a model that observes the last of many releases only has the bounds of one
+// that has observed all of them.
+func TestReleasedReleases(t *testing.T) {
+	all, last := releasedModel(), releasedModel()
+	for range 9 {
+		all.Observe([]pasto.Observation{released1(0, 0.3, 400, 400)})
+	}
+	o := released1(0, 0.3, 400, 400)
+	o.Size, o.Noise.Releases = 900, 9
+	last.Observe([]pasto.Observation{o})
+	const square = 0.01
+	if a, b := all.Radius(0, 0, square, 0.05), last.Radius(0, 0, square, 0.05); a != b || b < 3.2*math.Sqrt(square) {
+		t.Errorf("bounds are %v after all releases, %v after the last, want the same", a, b)
+	}
+	o.Noise.Releases = 3
+	last.Observe([]pasto.Observation{o})
+	if last.Released.Rounds != 10 || !last.Released.fits(2, 2) {
+		t.Errorf("%v releases, want 10", last.Released.Rounds)
+	}
+}
+
 // TestReleasedVariance: the variance of a unit is a bound by the newest mean, at least that of the
 // rate, near it with many units, and at most a quarter of the squared range.
 func TestReleasedVariance(t *testing.T) {

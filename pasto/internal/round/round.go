@@ -198,6 +198,8 @@ func (in *Checker) checkNoise(f pasto.Objective, obs []pasto.Observation) error 
 			return observed(i, "no noise beside observations with noise: want all of a round from noisy sums, or none")
 		case o.Size == 0:
 			return observed(i, "noise and no size: want the number of units")
+		case o.Noise.Releases != obs[0].Noise.Releases || o.Noise.Releases < 0:
+			return observed(i, "%d releases: want 0, or their number, the same in all of a round", o.Noise.Releases)
 		case o.Control != nil:
 			return observed(i, "noise and a control group: make the control an arm of the learner")
 		case slices.ContainsFunc(obs[:i], func(other pasto.Observation) bool { return other.Arm == o.Arm }):

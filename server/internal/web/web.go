@@ -11,7 +11,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +36,9 @@ type Route struct {
 	// Pages says that pages of the origins of the configuration may call the route from a browser,
 	// and that tokens for browsers open it.
 	Pages bool
-	Serve Handler
+	// Compress says that answers are compressed for clients that take it, as those to GET are.
+	Compress bool
+	Serve    Handler
 }
 
 // Stream is a class of long-running requests. Each class has its own concurrency limit.
@@ -65,6 +66,8 @@ type Recorder struct {
 	// WriteTimeout bounds each write of a stream, 0 for the server's own limit: a client that does
 	// not read is cut off.
 	WriteTimeout time.Duration
+	// Compress says that the answer may be compressed, and Gzip that the client takes gzip.
+	Compress, Gzip bool
 }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -91,27 +94,27 @@ func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // WriteJSON answers with a value.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	b, err := EncodeJSON(v)
+	if err != nil {
+		return err
+	}
+	return WriteBytes(w, status, "application/json", b)
+}
+
+// EncodeJSON returns the bytes with which [WriteJSON] answers.
+func EncodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	return WriteBytes(w, status, "application/json", b.Bytes())
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 // WriteBytes answers with a body of the media type. Unless the handler has set Cache-Control, the
-// answer is not stored. It does not report that the client has disconnected.
+// answer is not stored. A larger body is compressed if the route allows it and the client takes it.
+// It does not report that the client has disconnected.
 func WriteBytes(w http.ResponseWriter, status int, media string, b []byte) error {
-	h := w.Header()
-	h.Set("Content-Type", media)
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-store")
-	}
-	h.Set("Content-Length", strconv.Itoa(len(b)))
-	w.WriteHeader(status)
-	_, _ = w.Write(b)
-	return nil
+	return write(w, status, media, b, func() []byte { return compress(b) })
 }
 
 // ReadJSON reads a body of JSON strictly. Errors name the kind of a value, not the value, which may
@@ -205,4 +208,16 @@ func Matches(r *http.Request, tag string) bool {
 		}
 	}
 	return false
+}
+
+// Flag returns whether a parameter of the query is true; it is false if it is left out.
+func Flag(r *http.Request, name string) (bool, error) {
+	switch text := r.URL.Query().Get(name); text {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, noregret.BadInputf(name, "%.20q: want true or false", text)
+	}
 }

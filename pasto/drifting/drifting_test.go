@@ -1,20 +1,22 @@
-package confident
+package drifting
 
 import (
 	"bytes"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
 )
 
 // allDrifts are drifts of each kind.
-func allDrifts() []Drift {
-	list := []Drift{
+func allDrifts() []Options {
+	list := []Options{
 		{Kind: Restart, Rounds: 60},
 		{Kind: Discount, Rate: 0.03},
 		{Kind: Window, Rounds: 30},
@@ -22,7 +24,7 @@ func allDrifts() []Drift {
 		{Kind: Adaptive},
 	}
 	for _, name := range Detectors() {
-		list = append(list, Drift{Kind: Detect, Detector: name})
+		list = append(list, Options{Kind: Detect, Detector: name})
 	}
 	return list
 }
@@ -40,9 +42,9 @@ func guardedClicks(t *testing.T) *pasto.Goals {
 	return g
 }
 
-func newDrifting(t *testing.T, f pasto.Objective, arms int, o Options, d Drift) *Drifting {
+func newDrifting(t *testing.T, f pasto.Objective, arms int, o confident.Options, d Options) *Learner {
 	t.Helper()
-	l, err := NewDrifting(f, arms, o, d)
+	l, err := New(f, arms, o, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +71,8 @@ func unitsOf(r *random.Source, serving []float64, clicks, sales []float64, n int
 	return obs
 }
 
-func controlled() Options {
-	o := DefaultOptions()
+func controlled() confident.Options {
+	o := confident.DefaultOptions()
 	o.Control = 0
 	return o
 }
@@ -79,13 +81,13 @@ func controlled() Options {
 // rounds, bit for bit.
 func TestRestartIsAFreshLearner(t *testing.T) {
 	f := guardedClicks(t)
-	l := newDrifting(t, f, 3, controlled(), Drift{Kind: Restart, Rounds: 25})
+	l := newDrifting(t, f, 3, controlled(), Options{Kind: Restart, Rounds: 25})
 	r := random.New(1, "restart")
-	var fresh *Learner
+	var fresh *confident.Learner
 	for round := range 100 {
 		if round%25 == 0 {
 			var err error
-			if fresh, err = New(f, 3, controlled()); err != nil {
+			if fresh, err = confident.New(f, 3, controlled()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -111,7 +113,7 @@ func TestRestartIsAFreshLearner(t *testing.T) {
 func TestWindowIsTheLastRounds(t *testing.T) {
 	f, r := guardedClicks(t), random.New(2, "window")
 	for _, rounds := range []int{7, 63} {
-		l := newDrifting(t, f, 3, controlled(), Drift{Kind: Window, Rounds: rounds})
+		l := newDrifting(t, f, 3, controlled(), Options{Kind: Window, Rounds: rounds})
 		var seen [][]pasto.Observation
 		for range 100 {
 			obs := unitsOf(r, []float64{.4, .3, .3}, []float64{.02, .03, .01}, []float64{.01, .01, .01}, 20_000)
@@ -123,7 +125,7 @@ func TestWindowIsTheLastRounds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		fresh, err := New(f, 3, controlled())
+		fresh, err := confident.New(f, 3, controlled())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,9 +155,9 @@ func TestDiscountWeighs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := DefaultOptions()
+	o := confident.DefaultOptions()
 	o.ChangeThreshold = 0
-	l := newDrifting(t, g, 1, o, Drift{Kind: Discount, Rate: rate})
+	l := newDrifting(t, g, 1, o, Options{Kind: Discount, Rate: rate})
 	r, sum, weights := random.New(3, "discount"), 0.0, 0.0
 	for range rounds {
 		v := r.Float64()
@@ -174,7 +176,7 @@ func TestDiscountWeighs(t *testing.T) {
 		t.Errorf("memory %v, want %v", got, want)
 	}
 	// 4 per unit and no excess of the scatter of rounds: its share of what they are worth.
-	if got, want := l.model.Size(0), weights*size; math.Abs(got-want) > 1e-6 {
+	if got, want := l.in.Model().Size(0), weights*size; math.Abs(got-want) > 1e-6 {
 		t.Errorf("%v units, want %v", got, want)
 	}
 }
@@ -186,7 +188,7 @@ func TestDriftingSnapshots(t *testing.T) {
 		f, r := guardedClicks(t), random.New(4, "snapshot")
 		l := newDrifting(t, f, 3, controlled(), d)
 		clicks, sales := []float64{.02, .03, .01, .025}, []float64{.01, .01, .01, .01}
-		play := func(l *Drifting, obs []pasto.Observation) {
+		play := func(l *Learner, obs []pasto.Observation) {
 			if err := l.Observe(obs); err != nil {
 				t.Fatal(err)
 			}
@@ -266,7 +268,7 @@ func TestDriftingFollows(t *testing.T) {
 			t.Errorf("%+v deploys %.3f of the new best arm, want %v", d, mean, least)
 		}
 	}
-	l, err := New(f, 3, o)
+	l, err := confident.New(f, 3, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +284,7 @@ func TestAdaptiveMemory(t *testing.T) {
 	memory := func(wave float64, seed uint64) float64 {
 		o := controlled()
 		o.ChangeThreshold = 0
-		l, r := newDrifting(t, f, 3, o, Drift{Kind: Adaptive}), random.New(seed, "memory")
+		l, r := newDrifting(t, f, 3, o, Options{Kind: Adaptive}), random.New(seed, "memory")
 		for round := range 450 {
 			s := wave * math.Sin(2*math.Pi*float64(round)/200)
 			clicks, sales := []float64{.03, .03 + s, .03 - s}, []float64{.03, .03, .03}
@@ -305,7 +307,7 @@ func TestAdaptiveMemory(t *testing.T) {
 
 // A round allocates nothing once buffers have grown.
 func TestDriftingAllocatesNothing(t *testing.T) {
-	for _, d := range []Drift{
+	for _, d := range []Options{
 		{Kind: Discount, Rate: .05},
 		{Kind: Adaptive},
 		{Kind: Detect, Detector: "cusum"},
@@ -335,7 +337,7 @@ func TestDriftingAllocatesNothing(t *testing.T) {
 }
 
 func TestBeginRefused(t *testing.T) {
-	l := newDrifting(t, guardedClicks(t), 2, controlled(), Drift{Kind: Adaptive})
+	l := newDrifting(t, guardedClicks(t), 2, controlled(), Options{Kind: Adaptive})
 	before, _ := l.MarshalBinary()
 	if err := l.Begin([]int{1, 2}); err == nil {
 		t.Error("an arm that does not exist was begun anew")
@@ -349,7 +351,7 @@ func TestBeginRefused(t *testing.T) {
 }
 
 func TestDriftRefused(t *testing.T) {
-	for _, d := range []Drift{
+	for _, d := range []Options{
 		{},
 		{Kind: "other"},
 		{Kind: Restart},
@@ -363,9 +365,25 @@ func TestDriftRefused(t *testing.T) {
 		{Kind: Detect, Detector: "other"},
 		{Kind: Window, Rounds: 3, Detector: "cusum"},
 	} {
-		if _, err := NewDrifting(guardedClicks(t), 2, controlled(), d); err == nil {
+		if _, err := New(guardedClicks(t), 2, controlled(), d); err == nil {
 			t.Errorf("%+v was taken", d)
 		}
+	}
+}
+
+// Observations with noise are refused, and change nothing.
+func TestNoiseRefused(t *testing.T) {
+	l := newDrifting(t, guardedClicks(t), 2, controlled(), Options{Kind: Restart, Rounds: 10})
+	before, _ := l.MarshalBinary()
+	err := l.Observe([]pasto.Observation{{
+		Metrics: []float64{.1, .2}, Size: 10,
+		Noise: &pasto.Noise{Step: []float64{1, 1}, Total: []float64{1, 1}},
+	}})
+	if err == nil || !strings.Contains(err.Error(), "without drift") {
+		t.Errorf("noise: %v", err)
+	}
+	if after, _ := l.MarshalBinary(); !bytes.Equal(before, after) {
+		t.Error("the state has changed")
 	}
 }
 
@@ -374,7 +392,7 @@ func TestDetectorsSeldomAlarm(t *testing.T) {
 	for _, name := range Detectors() {
 		alarms, runs := 0, testsize.Of(20, 2)
 		for seed := range uint64(runs) {
-			l, r := newDrifting(t, guardedClicks(t), 3, controlled(), Drift{Kind: Detect, Detector: name}),
+			l, r := newDrifting(t, guardedClicks(t), 3, controlled(), Options{Kind: Detect, Detector: name}),
 				random.New(seed, "alarms")
 			rates := []float64{.02, .02, .02}
 			for range 5000 {
@@ -402,7 +420,7 @@ func TestDriftingHoldsGuardrails(t *testing.T) {
 	f := guardedClicks(t)
 	clicks, sales := []float64{.02, .03, .03}, []float64{.02, .0188, .0186} // the limit is .019
 	runs, rounds := testsize.Of(60, 10), 300
-	for _, d := range []Drift{
+	for _, d := range []Options{
 		{Kind: Restart, Rounds: 60},
 		{Kind: Discount, Rate: 1. / 60},
 		{Kind: Window, Rounds: 60},

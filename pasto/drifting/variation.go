@@ -1,10 +1,11 @@
-package confident
+package drifting
 
 import (
 	"math"
 
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
 )
 
 // variation estimates by how much the arms' rewards have varied: the sum over batches of 16 rounds
@@ -57,10 +58,10 @@ func (v *variation) fits(arms int) bool {
 }
 
 // add adds a round.
-func (v *variation) add(l *Drifting, obs []pasto.Observation) {
+func (v *variation) add(in confident.Inside, obs []pasto.Observation) {
 	for i := range obs {
 		o := &obs[i]
-		value, size := l.reward(o.Metrics), o.Size
+		value, size := in.Reward(o.Metrics), o.Size
 		if size == 0 {
 			size = 1
 		}
@@ -112,4 +113,4 @@ func (v *variation) end() {
 // objective: a diagnosis, not a bound, as it sees only what was served. It is the sum over batches
 // of 16 rounds of what the mean reward of an arm differs by from the batch before, less what noise
 // adds on average.
-func (l *Drifting) Variation() float64 { return max(l.d.Variation.Sum, 0) }
+func (l *Learner) Variation() float64 { return max(l.d.Variation.Sum, 0) }

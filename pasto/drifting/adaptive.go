@@ -1,4 +1,4 @@
-package confident
+package drifting
 
 import (
 	"math"
@@ -33,18 +33,17 @@ func candidateRate(i int) float64 {
 }
 
 // candidate returns the state of candidate i.
-func (l *Drifting) candidate(i int) *mixed.State {
+func (l *Learner) candidate(i int) *mixed.State {
 	if i == 0 {
-		return &l.s.Model
+		return &l.in.State().Model
 	}
 	return &l.d.Others[i-1]
 }
 
 // follow makes candidate i the one whose statistics are used.
-func (l *Drifting) follow(i int) {
+func (l *Learner) follow(i int) {
 	l.d.Leader = i
-	l.model = l.models[i]
-	l.est.model = l.model
+	l.in.Use(l.models[i])
 }
 
 // adapt takes a round with all candidates, weighs them by the densities that they had given to its
@@ -55,7 +54,7 @@ func (l *Drifting) follow(i int) {
 // weighted candidates lose by logarithmic loss exceeds what the best fixed one loses by at most the
 // logarithm of their number, ln(9/0.01) more for each time that the best one changes, and about
 // 0.01 a round; the loss of a round is cut off at 20 above the best.
-func (l *Drifting) adapt(obs []pasto.Observation) (changed int) {
+func (l *Learner) adapt(obs []pasto.Observation) (changed int) {
 	for k := range l.skip {
 		l.skip[k] = false
 		for _, m := range l.models {
@@ -67,7 +66,7 @@ func (l *Drifting) adapt(obs []pasto.Observation) (changed int) {
 	var begun []int
 	for i, m := range l.models {
 		if rate := candidateRate(i); rate > 0 {
-			m.Discount(1-rate, l.s.Active)
+			m.Discount(1-rate, l.in.State().Active)
 		}
 		m.Skip = l.skip
 		m.Observe(obs)
@@ -95,7 +94,7 @@ func (l *Drifting) adapt(obs []pasto.Observation) (changed int) {
 }
 
 // weigh updates the logarithms of the weights, of which the largest is 0.
-func (l *Drifting) weigh(best float64) {
+func (l *Learner) weigh(best float64) {
 	w, top := l.d.LogWeights, math.Inf(-1)
 	for i, loss := range l.losses {
 		w[i] -= min(loss-best, mostLoss)

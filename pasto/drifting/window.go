@@ -1,4 +1,4 @@
-package confident
+package drifting
 
 import (
 	"math"
@@ -70,22 +70,23 @@ func (r *keptRound) fits(arms, metrics int) bool {
 }
 
 // slide takes a round, and drops those that are too old. It returns how many arms were begun anew.
-func (l *Drifting) slide(obs []pasto.Observation) (changed int) {
-	most, metrics := l.drift.Rounds, len(l.sign)
+func (l *Learner) slide(obs []pasto.Observation) (changed int) {
+	most, metrics := l.options.Rounds, l.metrics
 	l.d.Kept = append(l.d.Kept, keep(obs, metrics))
 	if l.d.Extra = max(len(l.d.Kept)-most, 0); l.d.Extra <= most/slack {
 		return l.take(obs)
 	}
 	l.d.Kept = slices.Clone(l.d.Kept[l.d.Extra:])
 	l.d.Extra = 0
-	l.s.Model = mixed.State{}
-	l.s.Model.Grow(l.Arms(), metrics)
-	l.model.Resize()
+	model := l.in.Model()
+	*model.State = mixed.State{}
+	model.Grow(l.Arms(), metrics)
+	model.Resize()
 	var buffer []pasto.Observation
 	for i := range l.d.Kept {
 		buffer = l.d.Kept[i].observations(buffer, metrics)
-		l.model.Observe(buffer)
-		arms := l.model.Changed()
+		model.Observe(buffer)
+		arms := model.Changed()
 		if i == len(l.d.Kept)-1 && len(arms) > 0 {
 			changed = len(arms)
 			l.happened(arms, "change", 0)

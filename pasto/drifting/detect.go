@@ -1,4 +1,4 @@
-package confident
+package drifting
 
 import (
 	"encoding"
@@ -65,31 +65,28 @@ func DetectResiduals(name string) (drift.Trigger, error) {
 	return drift.Detect(d, -most(name), most(name))
 }
 
-// addTriggers makes triggers up to a number.
-func (l *Drifting) addTriggers(n int) error {
-	for len(l.triggers) < n {
-		if l.drift.Kind == Restart {
-			t, err := drift.Every(l.drift.Rounds)
-			if err != nil {
-				return err
+// newTriggers makes the triggers for so many arms.
+func (l *Learner) newTriggers(arms int) (list []trigger, err error) {
+	switch l.options.Kind {
+	case Restart:
+		list = make([]trigger, 1)
+		list[0], err = drift.Every(l.options.Rounds)
+	case Detect:
+		list = make([]trigger, arms*l.metrics)
+		for i := range list {
+			if list[i], err = DetectResiduals(l.options.Detector); err != nil {
+				return nil, err
 			}
-			l.triggers = append(l.triggers, t)
-			continue
 		}
-		t, err := DetectResiduals(l.drift.Detector)
-		if err != nil {
-			return err
-		}
-		l.triggers = append(l.triggers, t)
 	}
-	return nil
+	return list, err
 }
 
 // detect passes a residual of the round to its detector.
-func (l *Drifting) detect(k, i int, z float64) {
+func (l *Learner) detect(k, i int, z float64) {
 	l.residuals[k] = max(l.residuals[k], math.Abs(z))
-	changed, err := l.triggers[k*len(l.sign)+i].Add(z)
-	if err != nil || !changed || !l.s.Active[k] {
+	changed, err := l.triggers[k*l.metrics+i].Add(z)
+	if err != nil || !changed || !l.in.State().Active[k] {
 		return
 	}
 	if n := len(l.alarmed); n == 0 || l.alarmed[n-1] != k {

@@ -1,0 +1,242 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
+)
+
+// ratesText is a private experiment with a rate to raise and one under a hard guardrail.
+const ratesText = `name: secret
+arms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: 3}]
+control: {arm: a, share: 0.1}
+metrics:
+  - {name: buy, range: [0, 1], default: 0}
+  - {name: fail, range: [0, 1], default: 0}
+objective: {goals: [{metric: buy}]}
+guardrails: [{metric: fail, max: 0.25, hard: true}]
+round: {length: 1h, min_units: 1}
+attribution_window: 1m
+privacy: {epsilon: 1, delta: 1e-9, unit_contribution: 1, rounds: 40}
+`
+
+// stickyText is the same with units that keep their arm, of which four decisions count.
+var stickyText = strings.NewReplacer("unit_contribution: 1", "unit_contribution: 4", "attribution_window: 1m",
+	"attribution_window: 1m\nstickiness: unit").Replace(ratesText)
+
+// rates are the buy and the fail rates by arm.
+type rates struct{ buy, fail []float64 }
+
+// play runs rounds of so many decisions in which units buy and fail by the rates, each unit in the
+// same way in as many rounds as it returns. It calls watch after every release.
+func (r *rates) play(t *testing.T, text string, seed uint64, rounds, decisions, returns int,
+	watch func(x *experimentState, served []float64),
+) *privateWorld {
+	t.Helper()
+	w := newPrivateWorld(t, text, nil, seed)
+	for round := range rounds {
+		first := round * decisions / returns
+		w.round(units(first, first+decisions), func(unit string, arm int) map[string]float64 {
+			u, err := strconv.Atoi(unit[1:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			draw := random.New(seed, fmt.Sprintf("unit %d of arm %d", u, arm))
+			out := map[string]float64{}
+			if draw.Float64() < r.buy[arm] {
+				out["buy"] = 1
+			}
+			if draw.Float64() < r.fail[arm] {
+				out["fail"] = 1
+			}
+			return out
+		})
+		w.now += int64(2 * time.Minute)
+		w.ok(KindClock, NameEvent{Experiment: w.name})
+		w.release()
+		watch(w.state.live[w.name], w.state.live[w.name].serving())
+	}
+	return w
+}
+
+// The errors that the learner states are those that its means have, whether the noise is most of
+// them, the sampling, or the sampling of units that keep their arm. A learner that adds the noise
+// of all releases up would state several times as much, and one that leaves the noise out, or takes
+// the decisions of a unit for those of several, too little.
+func TestPrivateErrors(t *testing.T) {
+	t.Parallel()
+	r := rates{[]float64{0.3, 0.4, 0.3}, []float64{0.2, 0.3, 0.2}}
+	for name, c := range map[string]struct {
+		text, epsilon string
+		returns       int
+	}{
+		"noise":    {ratesText, "0.1", 1},
+		"sampling": {ratesText, "8", 1},
+		"sticky":   {stickyText, "8", 4},
+	} {
+		text := strings.NewReplacer("epsilon: 1", "epsilon: "+c.epsilon, "delta: 1e-9", "delta: 1e-4",
+			"max: 0.25", "max: 0.95").Replace(c.text)
+		square, n := 0.0, 0.0
+		for run := range testsize.Of(40, 12) {
+			w := r.play(t, text, uint64(run), 12, 400, c.returns, func(*experimentState, []float64) {})
+			x := w.state.live[w.name]
+			l, ok := x.learning.learner.(*confident.Learner)
+			if !ok {
+				t.Fatalf("the learner is %T", x.learning.learner)
+			}
+			means, errors := l.Estimate()
+			for k := range r.buy {
+				for i, rate := range []float64{r.buy[k], r.fail[k]} {
+					if z := (means.Arm(k)[i] - rate) / errors.Arm(k)[i]; x.Private.Counts[k] > 100 {
+						square, n = square+z*z, n+1
+					}
+				}
+			}
+		}
+		if rms := math.Sqrt(square / n); rms < 0.75 || rms > 1.25 {
+			t.Errorf("%s: the means are off by %v of the stated errors", name, rms)
+		}
+	}
+}
+
+// In what is served the hard guardrail holds in every round of nearly every run, although the
+// control is just within it and all other arms are beyond it and sell better.
+func TestPrivatePromise(t *testing.T) {
+	t.Parallel()
+	r := rates{[]float64{0.3, 0.5, 0.5}, []float64{0.15, 0.4, 0.4}}
+	for name, c := range map[string]struct {
+		text    string
+		returns int
+	}{"each round": {ratesText, 1}, "sticky": {stickyText, 4}} {
+		runs, broken, others := testsize.Of(60, 10), 0, 0.0
+		for run := range runs {
+			worst, last := 0.0, 0.0
+			w := r.play(t, c.text, uint64(run), 40, 300, c.returns, func(x *experimentState, p []float64) {
+				if last = 0; x.learning.Promised == nil || !x.learning.Promised.Holds {
+					t.Fatalf("%s: no promise: %+v", name, x.learning.Promised)
+				}
+				for k, v := range p {
+					last += v * r.fail[k]
+				}
+				worst = max(worst, last)
+			})
+			if worst > 0.25 {
+				broken++
+			}
+			others += (last - r.fail[0]) / float64(runs)
+			if run == 0 {
+				w.check()
+			}
+		}
+		if float64(broken) > 0.05*float64(runs) || others < 0.01 {
+			t.Errorf("%s: %d of %d runs break the guardrail, which is used up to %v of 0.1", name, broken, runs, others)
+		}
+	}
+}
+
+// With a hard guardrail at ε = 1 the policy gets most of the gain, which is half of the units with
+// the arms that sell better and fail too often.
+func TestPrivateGain(t *testing.T) {
+	t.Parallel()
+	r, gain := rates{[]float64{0.3, 0.5, 0.5}, []float64{0.1, 0.4, 0.4}}, 0.0
+	r.play(t, ratesText, 1, 25, 2000, 1, func(_ *experimentState, p []float64) { gain = (p[1] + p[2]) / 0.5 })
+	if gain < 0.8 || gain > 1 {
+		t.Errorf("%v of the gain after 25 rounds, want 0.8 to 1", gain)
+	}
+}
+
+// A new learner, be it for a changed definition or in place of one that learned without ranges,
+// observes the last release as one round, and goes on from there.
+func TestPrivateLearnsAnew(t *testing.T) {
+	t.Parallel()
+	r := rates{[]float64{0.3, 0.5, 0.4}, []float64{0.1, 0.2, 0.4}}
+	w := r.play(t, ratesText, 1, 10, 500, 1, func(*experimentState, []float64) {})
+	x := w.state.live[w.name]
+	estimates := func() (out []float64) {
+		l, ok := x.learning.learner.(*confident.Learner)
+		if !ok {
+			t.Fatalf("the learner is %T", x.learning.learner)
+		}
+		means, errors := l.Estimate()
+		for k := range r.buy {
+			out = append(append(out, means.Arm(k)...), errors.Arm(k)...)
+		}
+		return out
+	}
+	before, learner := estimates(), x.learning.learner
+	same := func(what string) {
+		t.Helper()
+		for i, v := range estimates() {
+			if math.Abs(v-before[i]) > 0.01*math.Abs(before[i]) {
+				t.Errorf("%s: estimate %d is %v, was %v", what, i, v, before[i])
+			}
+		}
+		if o, _ := (releaser{x}).releasedObservation(0, 0, &privateTaken{Sums: make(f64s, 2)}); o.Noise.Releases != 10 {
+			t.Errorf("%s: the bounds are for %d releases, want 10", what, o.Noise.Releases)
+		}
+		for k := range x.Private.Taken {
+			if x.Private.Taken[k].Step != x.Private.Step {
+				t.Errorf("%s: arm %d is taken up to %d of %d", what, k, x.Private.Taken[k].Step, x.Private.Step)
+			}
+		}
+	}
+	metrics := slices.Clone(x.roster.learned.Metrics())
+	for i := range metrics {
+		metrics[i].Lower, metrics[i].Upper = 0, 0
+	}
+	goals, err := pasto.NewGoals(metrics, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := confident.New(goals, len(r.buy), x.roster.confidentOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := old.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (releaser{x}).restoreLearner(saved); err != nil || x.learning.learner == learner {
+		t.Fatalf("a learner without ranges is not replaced: %v", err)
+	}
+	same("without ranges")
+	w = r.play(t, ratesText, 1, 10, 500, 1, func(*experimentState, []float64) {})
+	x = w.state.live[w.name]
+	out := w.run("apply\n" + strings.Replace(ratesText, "max: 0.25", "max: 0.3", 1))
+	if strings.Contains(out, "error") {
+		t.Fatal(out)
+	}
+	same("changed")
+	w.check()
+}
+
+// Where the price of a soft guardrail is in units of the control's mean, the learner takes each
+// release by itself, and learns all the same.
+func TestPrivatePriced(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(ratesText, "max: 0.25, hard: true", "max_change: 0.5, hard: false, penalty: 1", 1)
+	r, share := rates{[]float64{0.2, 0.8, 0.3}, []float64{0.2, 0.2, 0.2}}, 0.0
+	w := r.play(t, text, 1, 8, 1500, 1, func(_ *experimentState, p []float64) { share = p[1] })
+	if definition.LearnsSums(w.state.Definition(w.name)) {
+		t.Error("the learner takes sums")
+	}
+	if share < 0.5 {
+		t.Errorf("the best arm has the share %v", share)
+	}
+	w.check()
+}
+
+// serving is the mixture of the running version.
+func (x *experimentState) serving() []float64 {
+	return x.rounds.versionOf(x.rounds.Version).Split.Shares()
+}

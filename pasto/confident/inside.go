@@ -1,0 +1,96 @@
+package confident
+
+import (
+	"regexp"
+
+	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/mixed"
+	"github.com/noregret/noregret/pasto/internal/round"
+)
+
+// Inside is what package drifting needs of a [Learner] to make it forget a part of what it has
+// observed. Only packages of pasto can get one, as only they can make a [mixed.Key].
+type Inside struct{ l *Learner }
+
+// Inside returns the inside of the learner.
+func (l *Learner) Inside(mixed.Key) Inside { return Inside{l} }
+
+// State returns the state, which may be written to.
+func (in Inside) State() *State { return &in.l.s }
+
+// Model returns the model by whose estimates the learner plans.
+func (in Inside) Model() *mixed.Model { return in.l.model }
+
+// Use makes m the model by whose estimates the learner plans.
+func (in Inside) Use(m *mixed.Model) { in.l.model = m }
+
+// Reward returns the objective without its hard guardrails.
+func (in Inside) Reward(theta []float64) float64 { return in.l.reward(theta) }
+
+// Check returns the observations of the next round as the model takes them, or an error if one of
+// them breaks a rule or has noise.
+func (in Inside) Check(obs []pasto.Observation) ([]pasto.Observation, error) {
+	in.l.checker.Noisy = false
+	return in.l.check(obs)
+}
+
+// End plans what to serve after the model has learned or forgotten, and begun so many arms anew.
+func (in Inside) End(begun int) {
+	s := &in.l.s
+	before := s.Unobserved
+	s.Unobserved = 0
+	for k, active := range s.Active {
+		if active && in.l.model.Rounds(k) == 0 {
+			s.Unobserved++
+		}
+	}
+	in.l.replan(before, begun)
+}
+
+// Restart makes the learner a fresh one, but for arms that are retired and the number of rounds.
+func (in Inside) Restart() {
+	l := in.l
+	s := newState(l.Arms(), len(l.sign), l.options.Control)
+	for k, active := range l.s.Active {
+		if !active {
+			s.retire(k)
+		}
+	}
+	s.T, s.Began, s.Next, s.Found, s.Unobserved = l.s.T, l.s.T, l.s.T, l.s.Found, s.Live
+	l.s = s
+	l.workspace()
+	l.plan.solve()
+	l.mix()
+}
+
+// Resume makes s, which fits the learner, its state.
+func (in Inside) Resume(s State) {
+	l := in.l
+	l.s = s
+	l.plan.err, l.guard.slack = nil, l.guard.slack[:0]
+	l.workspace()
+	l.sampler.Reset()
+}
+
+// Seal returns the snapshot of a state of the learner that a text describes.
+func (in Inside) Seal(text string, state any) ([]byte, error) {
+	return snapshot.Seal(round.SnapshotMagic, text+stateFormat+round.Identity(in.l.objective), state)
+}
+
+// Open reads a snapshot that Seal made of a state of the same text.
+func (in Inside) Open(data []byte, text string, state any) error {
+	err := snapshot.Open(data, round.SnapshotMagic, text+stateFormat+round.Identity(in.l.objective), state)
+	if err != nil && oldState.Match(data) {
+		return snapshot.Bad(
+			"a format before state 8: the default learner keeps other statistics since, learn "+
+				"anew (%w)", err)
+	}
+	return err
+}
+
+// stateFormat is the format of the state in snapshots.
+const stateFormat = ", state 8: "
+
+// oldState matches the format of the state in snapshots of earlier versions of the learner.
+var oldState = regexp.MustCompile(`, state [1-7]: |HardCaution:[^ ]+ Explore:`)
