@@ -48,7 +48,7 @@ const (
 	faintColour = -2 // of what is shown together
 )
 
-// chartInterval is an interval of what is served now.
+// chartInterval is an interval of the current mixture.
 type chartInterval struct {
 	Name      string
 	Low, High float64

@@ -38,7 +38,7 @@ type seriesLine struct {
 	Note  string `json:"note,omitempty"`
 }
 
-// seriesBounds is an interval of what is served now.
+// seriesBounds is an interval of the current mixture.
 type seriesBounds struct {
 	Name   string  `json:"name"`
 	Colour int     `json:"colour"`
