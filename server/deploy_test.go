@@ -75,7 +75,8 @@ func TestDeployedMetrics(t *testing.T) {
 			labels := map[string]bool{"job": true, "instance": true, "le": true}
 			for _, m := range selector.FindAllStringSubmatch(expr, -1) {
 				if m[1] != "" {
-					labels["experiment"], labels["status"], labels["route"] = true, true, true // a recorded rate
+					// A recorded rate.
+					labels["experiment"], labels["status"], labels["route"] = true, true, true
 					continue
 				}
 				name := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(m[2], "")
@@ -126,7 +127,8 @@ func TestPromtool(t *testing.T) {
 		t.Skip("NOT RUN: promtool is not installed (Debian: prometheus)")
 	}
 	for _, args := range []string{
-		"check rules noregret.rules.yaml", "test rules noregret.test.yaml", "check config --syntax-only prometheus.yaml",
+		"check rules noregret.rules.yaml", "test rules noregret.test.yaml",
+		"check config --syntax-only prometheus.yaml",
 	} {
 		cmd := exec.Command(promtool, strings.Fields(args)...)
 		cmd.Dir = "../deploy/prometheus"

@@ -111,7 +111,7 @@ func TestDeployTools(t *testing.T) {
 			t.Skip("NOT RUN: systemd-analyze is not installed")
 		}
 		path := filepath.Join(t.TempDir(), "noregret.service")
-		text := strings.ReplaceAll(string(unit), "/usr/local/bin/noregret", built(t)) // it must exist
+		text := strings.ReplaceAll(string(unit), "/usr/local/bin/noregret", built(t))
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
