@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -42,9 +43,16 @@ func (a *experimentAPI) plan(d *definition.Definition, match http.Header, create
 func (a *experimentAPI) define(ctx context.Context, d *definition.Definition, match http.Header,
 ) (policy.Applied, error) {
 	out := policy.Applied{Name: d.Name}
+	scope := access.ScopeOf(ctx)
+	if !scope.MayUse(d.Name, d.Project) {
+		return out, notYours(scope)
+	}
 	plan := a.plan(d, match, &out.Created)
 	outcomes, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
+			if old := state.Definition(d.Name); old != nil && !scope.MayUse(d.Name, old.Project) {
+				return nil, notYours(scope)
+			}
 			events, err := plan(state, now)
 			if err == nil && out.Created && d.Privacy != nil {
 				e, err := a.writer.privacy.open(d, now)
