@@ -75,6 +75,9 @@ type Snapshotter interface {
 	// position 0 if the log has all events, or else the oldest intact snapshot after which it has
 	// all events.
 	OldestSnapshot(ctx context.Context) (Snapshot, error)
+	// ReadOldestSnapshot is OldestSnapshot for a state that read reads in pieces; read is not
+	// called if the position is 0. It returns the error of read with the position.
+	ReadOldestSnapshot(ctx context.Context, read func(state io.Reader) error) (position uint64, err error)
 	// Compact drops the events up to the position. It fails if the position lies after the latest
 	// snapshot.
 	Compact(ctx context.Context, upTo uint64) error

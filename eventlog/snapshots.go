@@ -152,7 +152,7 @@ func readSnapshot(fs FS, dir string, position uint64, read func(io.Reader) error
 type onlyReader struct{ io.Reader }
 
 // openSnapshots finds the snapshots and removes those that a crash left incomplete.
-func (s *Store) openSnapshots() error {
+func openSnapshots(s *Store) error {
 	dir := s.path(snapshotName)
 	if err := makeDirs(s.fs, dir); err != nil {
 		return s.ioError("making the directory of snapshots", err)
@@ -317,6 +317,13 @@ func latest(ctx context.Context, s *Store, read func(io.Reader) error) (uint64, 
 
 // OldestSnapshot implements [Snapshotter]. It skips damaged snapshots.
 func (s *Store) OldestSnapshot(ctx context.Context) (Snapshot, error) {
+	var b bytes.Buffer
+	position, err := s.ReadOldestSnapshot(ctx, readTo(&b))
+	return Snapshot{position, b.Bytes()}, err
+}
+
+// ReadOldestSnapshot implements [Snapshotter]. No other snapshot is saved meanwhile.
+func (s *Store) ReadOldestSnapshot(ctx context.Context, read func(state io.Reader) error) (position uint64, err error) {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
 	s.mu.Lock()
@@ -325,9 +332,7 @@ func (s *Store) OldestSnapshot(ctx context.Context) (Snapshot, error) {
 	if base == 0 {
 		positions = nil
 	}
-	var b bytes.Buffer
-	position, err := firstWhole(ctx, s, positions, readTo(&b))
-	return Snapshot{position, b.Bytes()}, err
+	return firstWhole(ctx, s, positions, read)
 }
 
 // firstWhole returns the position of the first of the snapshots that is intact and whose following

@@ -153,7 +153,7 @@ func (s *Store) open() error {
 	if err != nil {
 		return s.ioError("opening the mark file", err)
 	}
-	return s.openSnapshots()
+	return openSnapshots(s)
 }
 
 // ioError returns the error for a failure of the machine while doing something.

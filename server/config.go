@@ -96,6 +96,9 @@ type Config struct {
 	// bytes, at least 1 MiB. OpenDisk bounds the file in Data for those that do not fit, in bytes;
 	// 0 means no file. Beyond both, units are refused.
 	OpenMemory, OpenDisk int64
+	// BackupPrivate allows GET /v1/backup although there are private experiments, whose raw
+	// feedback is in a backup.
+	BackupPrivate bool
 	// RequestTime bounds the time of a request, except long polls and streams, above 0.
 	RequestTime time.Duration
 

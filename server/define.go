@@ -13,17 +13,12 @@ import (
 
 // plan returns the function that plans the events which create an experiment or change its
 // definition, if the headers If-Match and If-None-Match accept the one in force. It sets created.
-func (a *experimentAPI) plan(d *definition.Definition, match http.Header, created *bool,
+func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, match http.Header, created *bool,
 ) func(state *experiment.State, now int64) ([]experiment.Event, error) {
 	return func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		*created = state.Policy(d.Name) == nil
-		if err := checkMatch(match, state.Definition(d.Name)); err != nil {
+		if err := a.admit(ctx, state, d, match); err != nil {
 			return nil, err
-		}
-		if *created {
-			if err := a.writer.privacy.admit(d); err != nil {
-				return nil, web.Conflict(err)
-			}
 		}
 		events, err := state.Plan(d, now)
 		if err != nil {
@@ -38,21 +33,53 @@ func (a *experimentAPI) plan(d *definition.Definition, match http.Header, create
 	}
 }
 
+// admit returns an error if the access token may not use the experiment, the headers do not accept
+// the definition in force, or a new experiment may not have the name.
+func (a *experimentAPI) admit(ctx context.Context, state *experiment.State, d *definition.Definition,
+	match http.Header,
+) error {
+	scope := access.ScopeOf(ctx)
+	old := state.Definition(d.Name)
+	if !scope.MayUse(d.Name, d.Project) || old != nil && !scope.MayUse(d.Name, old.Project) {
+		return notYours(scope)
+	}
+	if err := checkMatch(match, state.Definition(d.Name)); err != nil {
+		return err
+	}
+	if state.Policy(d.Name) != nil {
+		return nil
+	}
+	return web.Conflict(a.writer.privacy.admit(d))
+}
+
+// preview returns what a definition would change. The writer computes it, between its events.
+func (a *experimentAPI) preview(ctx context.Context, d *definition.Definition, match http.Header,
+) (*policy.Applied, error) {
+	var out *policy.Applied
+	_, err := a.writer.submit(ctx, &command{
+		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
+			if err := a.admit(ctx, state, d, match); err != nil {
+				return nil, err
+			}
+			var err error
+			out, err = state.Preview(d, now)
+			return nil, web.Conflict(err)
+		},
+	})
+	if err != nil { // it may be that the request has ended, and the writer goes on
+		return nil, err
+	}
+	return out, nil
+}
+
 // define creates an experiment or changes its definition, if the headers If-Match and If-None-Match
 // accept the one in force.
 func (a *experimentAPI) define(ctx context.Context, d *definition.Definition, match http.Header,
 ) (policy.Applied, error) {
 	out := policy.Applied{Name: d.Name}
-	scope := access.ScopeOf(ctx)
-	if !scope.MayUse(d.Name, d.Project) {
-		return out, notYours(scope)
-	}
-	plan := a.plan(d, match, &out.Created)
+	plan := a.plan(ctx, d, match, &out.Created)
 	outcomes, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
-			if old := state.Definition(d.Name); old != nil && !scope.MayUse(d.Name, old.Project) {
-				return nil, notYours(scope)
-			}
 			events, err := plan(state, now)
 			if err == nil && out.Created && d.Privacy != nil {
 				e, err := a.writer.privacy.open(d, now)
@@ -89,7 +116,7 @@ func (a *experimentAPI) Define(ctx context.Context, d *definition.Definition, ta
 // Check implements dashboard.Editor: it plans the change and does not make it.
 func (a *experimentAPI) Check(ctx context.Context, d *definition.Definition) error {
 	var created bool
-	plan := a.plan(d, http.Header{"If-Match": {"*"}}, &created)
+	plan := a.plan(ctx, d, http.Header{"If-Match": {"*"}}, &created)
 	_, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
 			_, err := plan(state, now)

@@ -134,6 +134,11 @@ func (d *diskLog) OldestSnapshot(ctx context.Context) (eventlog.Snapshot, error)
 	return d.store.Load().OldestSnapshot(ctx)
 }
 
+// ReadOldestSnapshot implements [eventlog.Snapshotter].
+func (d *diskLog) ReadOldestSnapshot(ctx context.Context, read func(io.Reader) error) (uint64, error) {
+	return d.store.Load().ReadOldestSnapshot(ctx, read)
+}
+
 // Compact implements [eventlog.Snapshotter].
 func (d *diskLog) Compact(ctx context.Context, upTo uint64) error {
 	return d.store.Load().Compact(ctx, upTo)

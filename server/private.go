@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/noregret/noregret"
@@ -123,6 +125,16 @@ func (h *privacyHost) private(name string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.names[name]
+}
+
+// any returns the name of an experiment that is or was private, "" if there is none.
+func (h *privacyHost) any() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(h.names)) {
+		return name
+	}
+	return ""
 }
 
 // problem returns why the next release of an experiment waits, "" if it does not.

@@ -202,8 +202,10 @@ func TestPrivateAnswers(t *testing.T) {
 			t.Errorf("%s: %.300s", path, loud[path])
 		}
 	}
-	if !strings.HasPrefix(loud["/v1/snapshot"], "403 ") {
-		t.Errorf("a snapshot: %.300s", loud["/v1/snapshot"])
+	for _, path := range []string{"/v1/snapshot", "/v1/backup"} {
+		if !strings.HasPrefix(loud[path], "403 ") {
+			t.Errorf("%s: %.300s", path, loud[path])
+		}
 	}
 	for _, want := range []string{"spent of", "3 of 8 releases", "not protected:"} {
 		if !strings.Contains(loud["/experiments/secret"], want) {

@@ -117,6 +117,7 @@ func TestScopes(t *testing.T) {
 		// A definition is no way into a project, nor out of it.
 		{"shop", "PUT", v1 + "/secret", inProject("secret", "shop"), 403, "may not use", ""},
 		{"shop", "PUT", v1 + "/new", inProject("new", "news"), 403, "may not use", ""},
+		{"shop", "PUT", v1 + "/secret?dry_run=true", inProject("secret", "shop"), 403, "may not use", ""},
 		{"cart", "PUT", v1 + "/cart-2", inProject("cart-2", ""), 201, "", ""},
 		{"cart", "POST", v1 + "/cart/pause", "", 200, "paused", ""},
 		{"boss", "PUT", v1 + "/secret", inProject("secret", "shop"), 200, "", ""},

@@ -96,6 +96,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	if err != nil {
 		return nil, err
 	}
+	removeBackups(c.Data)
 	pool := openRoom(&c)
 	state, snapshot, err := recoverState(ctx, log, pool, progress)
 	if err != nil {
@@ -180,9 +181,10 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
 		private: s.writer.privacy.private,
 	}
+	backups := &backupAPI{config: c, backup: s.newBackup(), private: s.writer.privacy.any}
 	operations := &operationsAPI{metrics: s.metrics, writer: s.writer, draining: s.stop}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
-		personalizer.routes(), log.routes(), operations.routes()))
+		personalizer.routes(), log.routes(), backups.routes(), operations.routes()))
 }
 
 // signer returns the signer with the configured keys, or with those in the data directory, which it

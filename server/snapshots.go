@@ -28,7 +28,8 @@ type snapshotter struct {
 	checked int64        // when expire last looked for old events; only the writer uses it
 	size    atomic.Int64 // of the latest snapshot
 	saving  atomic.Bool
-	failed  atomic.Bool // the latest one was not saved
+	failed  atomic.Bool  // the latest one was not saved
+	kept    sync.RWMutex // held for reading by backups, which need all events
 	running sync.WaitGroup
 
 	// before are last and since as they were when the latest snapshot began.
@@ -93,6 +94,15 @@ func (s *snapshotter) save(state *experiment.Frozen) error {
 	if err != nil || upTo == 0 {
 		return err
 	}
+	return s.compact(ctx, upTo)
+}
+
+// compact drops the events up to a position, unless a backup reads the log: then the next one does.
+func (s *snapshotter) compact(ctx context.Context, upTo uint64) error {
+	if !s.kept.TryLock() {
+		return nil
+	}
+	defer s.kept.Unlock()
 	return s.log.Compact(ctx, upTo)
 }
 
@@ -162,7 +172,7 @@ func (s *snapshotter) expire(state *experiment.State) error {
 			upTo, err = s.expired(s.log.Stats().Snapshot)
 		}
 		if err == nil && upTo > 0 {
-			err = s.log.Compact(context.Background(), upTo)
+			err = s.compact(context.Background(), upTo)
 		}
 		if err != nil {
 			s.logger.Error("events beyond the retention time could not be dropped", "error", err)

@@ -114,6 +114,8 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 		"how long a failed log is tried again before /livez fails")
 	f.Int64Var(&o.SnapshotBytes, "snapshot-bytes", o.SnapshotBytes,
 		"bytes of events between snapshots, which bound the time of a recovery")
+	f.BoolVar(&o.BackupPrivate, "backup-private", false,
+		"online backups may have the raw feedback of private experiments")
 	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")
 	f.Var(newChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "lowest level that is logged")
 	f.Var(newChoice(&o.logFormat, "text", "json"), "log-format", "form of the logs")

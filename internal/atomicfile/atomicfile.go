@@ -51,14 +51,11 @@ func WriteBytes(path string, data []byte) error {
 // WritePrivate is [WriteBytes] of a file that only its owner may read and write (mode 0600),
 // whatever the umask is and whatever mode the file had.
 func WritePrivate(path string, data []byte) error {
-	f, err := create(path, 0o600)
+	f, err := CreatePrivate(path)
 	if err != nil {
 		return err
 	}
 	defer f.Abort()
-	if err := f.Chmod(0o600); err != nil && runtime.GOOS != "windows" {
-		return err
-	}
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
@@ -74,6 +71,20 @@ type File struct {
 
 // Create opens a temporary file beside path, or beside the file that path is a symbolic link to.
 func Create(path string) (*File, error) { return create(path, 0o777) }
+
+// CreatePrivate is [Create] of a file that only its owner may read and write, as [WritePrivate]
+// writes it.
+func CreatePrivate(path string) (*File, error) {
+	f, err := create(path, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(0o600); err != nil && runtime.GOOS != "windows" {
+		f.Abort()
+		return nil, err
+	}
+	return f, nil
+}
 
 // create is Create with the most that the mode of the temporary file may have.
 func create(path string, most fs.FileMode) (*File, error) {
