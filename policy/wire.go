@@ -25,12 +25,15 @@ type Summary struct {
 	Round       uint64 `json:"round"`
 }
 
-// Applied is the result of applying a definition.
+// Applied is the result of applying a definition, or of asking what that would change: Created and
+// Changed are then what would be, and Version is the one in force, 0 for none.
 type Applied struct {
 	Name    string `json:"name"`
 	Version uint64 `json:"version"`
 	Created bool   `json:"created"`
 	Changed bool   `json:"changed"`
+	// Preview says what would change, nil if the definition has been applied.
+	Preview *Preview `json:"preview,omitempty"`
 }
 
 // UnitContext is a unit to decide for, with its context if the policy is contextual.
