@@ -66,8 +66,11 @@ var pageFiles embed.FS
 // Routes are the dashboard's routes. A browser authenticates with the cookie of /login.
 func (d *Dashboard) Routes() []web.Route {
 	return slices.Concat(d.changeRoutes(), d.editRoutes(), []web.Route{
-		{Method: "GET", Pattern: "/{$}", Role: access.Read, Serve: d.page(d.listPage)},
-		{Method: "GET", Pattern: "/live", Role: access.Read, Stream: web.Dashboards, Serve: d.live(d.listParts)},
+		{Method: "GET", Pattern: "/{$}", Role: access.Read, Scoped: true, Serve: d.page(d.listPage)},
+		{
+			Method: "GET", Pattern: "/live", Role: access.Read, Stream: web.Dashboards, Scoped: true,
+			Serve: d.live(d.listParts),
+		},
 		{Method: "GET", Pattern: "/experiments/{name}", Role: access.Read, Serve: d.page(d.experimentPage)},
 		{
 			Method: "GET", Pattern: "/experiments/{name}/live", Role: access.Read, Stream: web.Dashboards,

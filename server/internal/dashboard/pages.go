@@ -17,8 +17,8 @@ func (d *Dashboard) listPage(_ http.ResponseWriter, r *http.Request) (*page, err
 	return &page{Page: "list", Title: "Experiments", Live: "/live", Parts: p}, err
 }
 
-func (d *Dashboard) listParts(_ *http.Request) (map[string]template.HTML, error) {
-	rows, err := d.listRows()
+func (d *Dashboard) listParts(r *http.Request) (map[string]template.HTML, error) {
+	rows, err := d.listRows(d.Visitor(r))
 	if err != nil {
 		return nil, err
 	}
