@@ -159,6 +159,7 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	m := &middleware{
 		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies),
 		cross: http.NewCrossOriginProtection(), origins: origins, streams: s.streams, metrics: s.metrics,
+		mayUse: s.policies.mayUse,
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
 	d := dashboard.New(dashboard.Options{
