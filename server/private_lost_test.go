@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -266,4 +267,64 @@ func TestPrivateDelete(t *testing.T) {
 		}
 	}
 	w.releasesOf() // without feedback
+}
+
+// failingStore is a store that takes no writes while fails is set.
+type failingStore struct {
+	privacyStore
+	fails *atomic.Bool
+}
+
+func (s *failingStore) CompareAndSwap(epoch uint64, document []byte) error {
+	if s.fails.Load() {
+		return errDead
+	}
+	return s.privacyStore.CompareAndSwap(epoch, document)
+}
+
+// TestPrivateJournalled deletes an experiment whose release is in the journal, not in the ledger. The
+// name is used up: a new experiment would give out the release of the old one.
+func TestPrivateJournalled(t *testing.T) {
+	var fails atomic.Bool
+	w := newWorld(t, func(c *Config) {
+		ledger := PrivacyLedgerDir(c.Data)
+		c.privacyStore = func(dir string) (privacyStore, error) {
+			s, err := dp.OpenFileStore(dir)
+			if dir != ledger {
+				return s, err
+			}
+			return &failingStore{s, &fails}, err
+		}
+	})
+	w.apply(privateToy)
+	w.privateRound(unitNames("u", 50), func(int) map[string]float64 { return map[string]float64{"buy": 60} })
+	// From now on only the journal can be written, not even an older run can be taken over.
+	w.server.writer.privacy.released = func([]float64) { fails.Store(true) }
+	w.matured()
+	if last, _ := journalOf(t, w.config.Data); last.Steps != 1 || len(w.releasesOf()) != 0 {
+		t.Fatalf("%d steps in the journal, releases %v", last.Steps, w.releasesOf())
+	}
+	if text := fmt.Sprint(w.report("secret").Health.Problems); !strings.Contains(text, "the next release waits") {
+		t.Errorf("the problems are %s", text)
+	}
+	w.get(204, nil, "DELETE", "/v1/experiments/secret", "")
+	again := func() {
+		t.Helper()
+		status, b := w.do("PUT", "/v1/experiments/secret", privateToy, "Content-Type", "application/yaml")
+		if status != 409 || !strings.Contains(string(b), "budget is spent") {
+			t.Errorf("the name again: %d %s", status, b)
+		}
+	}
+	again()
+	w.server.Tick()
+	again()
+	fails.Store(false)
+	w.server.Tick()
+	if _, any := journalOf(t, w.config.Data); any {
+		t.Error("the noise of a deleted experiment is not erased once the ledger can be written")
+	}
+	if _, runs, err := openedLedger(t, w.config.Data).Account("secret"); err != nil || runs[0].State != dp.Closed {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	again()
 }
