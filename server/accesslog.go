@@ -21,7 +21,7 @@ func setRequestID(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(web.RequestID, id)
 }
 
-// goodRequestID reports whether an identifier has 1 to 128 letters, digits, and characters of "-_.".
+// goodRequestID reports whether an identifier has 1 to 128 letters, digits, "-", "_" and ".".
 func goodRequestID(id string) bool {
 	for i := range len(id) {
 		switch c := id[i]; {
