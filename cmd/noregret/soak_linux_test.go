@@ -91,11 +91,11 @@ type soak struct {
 	memory   []float64 // MiB of the process, once after each fault
 }
 
-// TestSoak runs the service for SOAK_MINUTES, or some 20 s, while clients decide, expose and report
-// feedback, some of it repeated, late or out of range. Meanwhile the disk is full, files cannot
-// grow, there are no descriptors, the clock makes steps, the process is killed, and it is restored
-// from a backup. In the end the books balance: what was acknowledged was counted once, and nothing
-// else was.
+// TestSoak runs the service for SOAK_MINUTES (make soak), or some 15 s, while clients decide, expose
+// and report feedback, some of it repeated, late or out of range. Meanwhile the disk is full, files
+// cannot grow, there are no descriptors, the clock makes steps, the process is killed, and it is
+// restored from a backup. In the end the books balance: what was acknowledged was counted once, and
+// nothing else was.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some 20 s")
@@ -133,8 +133,9 @@ func TestSoak(t *testing.T) {
 	s.balance(t)
 	s.drained(quiet)
 	t.Logf("%v, %d rounds of faults, %d lives, outages %v, %d failures of the log, of which %d ended in the process, "+
-		"%d steps of the clock; MiB of memory after the faults: %.0f; the disk was %s", time.Since(begin).Round(time.Second),
-		rounds, s.lives, s.outages, s.failures, s.reopens, s.steps, s.memory, s.disk())
+		"%d steps of the clock; MiB of memory after the faults: %.0f; the disk was %s",
+		time.Since(begin).Round(time.Second), rounds, s.lives, s.outages, s.failures, s.reopens, s.steps, s.memory,
+		s.disk())
 	s.bounded()
 	s.stop()
 }

@@ -48,8 +48,8 @@ func (y *tally) balance(t *testing.T, what string, got policy.Counts) {
 	t.Helper()
 	within := func(status string, got, answered int64) {
 		if got < answered || got > answered+y.unsure {
-			t.Errorf("%s: the service has counted %d as %s, the client got %d answers of it and %d items without an answer",
-				what, got, status, answered, y.unsure)
+			t.Errorf("%s: the service has counted %d as %s, the client got %d answers of it and %d items without an "+
+				"answer", what, got, status, answered, y.unsure)
 		}
 	}
 	if got.Accepted != y.Accepted {
