@@ -88,11 +88,11 @@ type soak struct {
 	reopens  int64
 	steps    int64
 	outages  map[string]int
-	memory   []float64 // MiB of the process, once after each fault
+	memory   []float64 // MiB of the process, after each round of faults
 }
 
-// TestSoak runs the service for SOAK_MINUTES (make soak), or some 15 s, while clients decide, expose
-// and report feedback, some of it repeated, late or out of range. Meanwhile the disk is full, files
+// TestSoak runs the service for SOAK_MINUTES (make soak), or some 15 s, while clients decide,
+// expose and report feedback, some of it repeated, late or out of range. The disk is full, files
 // cannot grow, there are no descriptors, the clock makes steps, the process is killed, and it is
 // restored from a backup. In the end the books balance: what was acknowledged was counted once, and
 // nothing else was.
