@@ -108,7 +108,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		connections: counts, storage: newStorage(&c),
 	}
 	s.policies = newPolicyTable(s.metrics)
-	privacy, err := newPrivacyHost(&c)
+	privacy, err := newPrivacyHost(&c, state)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (d *Dashboard) experimentPage(_ http.ResponseWriter, r *http.Request) (*pag
 	name := r.PathValue("name")
 	p, err := d.experimentParts(r)
 	return &page{
-		Page: "experiment", Title: name, Parts: p,
+		Page: "experiment", Title: name, Parts: p, Charts: true,
 		Live: "/experiments/" + url.PathEscape(name) + "/live?axis=" + axisOf(r),
 		Data: experimentData{name, axisOf(r) == axisVersions},
 	}, err
