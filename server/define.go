@@ -7,16 +7,17 @@ import (
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
 // plan returns the function that plans the events which create an experiment or change its
 // definition, if the headers If-Match and If-None-Match accept the one in force. It sets created.
-func (a *experimentAPI) plan(d *definition.Definition, match http.Header, created *bool,
+func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, match http.Header, created *bool,
 ) func(state *experiment.State, now int64) ([]experiment.Event, error) {
 	return func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		*created = state.Policy(d.Name) == nil
-		if err := a.admit(state, d, match); err != nil {
+		if err := a.admit(ctx, state, d, match); err != nil {
 			return nil, err
 		}
 		events, err := state.Plan(d, now)
@@ -32,9 +33,16 @@ func (a *experimentAPI) plan(d *definition.Definition, match http.Header, create
 	}
 }
 
-// admit returns an error if the headers do not accept the definition in force, or a new experiment
-// may not have the name.
-func (a *experimentAPI) admit(state *experiment.State, d *definition.Definition, match http.Header) error {
+// admit returns an error if the access token may not use the experiment, the headers do not accept
+// the definition in force, or a new experiment may not have the name.
+func (a *experimentAPI) admit(ctx context.Context, state *experiment.State, d *definition.Definition,
+	match http.Header,
+) error {
+	scope := access.ScopeOf(ctx)
+	old := state.Definition(d.Name)
+	if !scope.MayUse(d.Name, d.Project) || old != nil && !scope.MayUse(d.Name, old.Project) {
+		return notYours(scope)
+	}
 	if err := checkMatch(match, state.Definition(d.Name)); err != nil {
 		return err
 	}
@@ -50,7 +58,7 @@ func (a *experimentAPI) preview(ctx context.Context, d *definition.Definition, m
 	var out *policy.Applied
 	_, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
-			if err := a.admit(state, d, match); err != nil {
+			if err := a.admit(ctx, state, d, match); err != nil {
 				return nil, err
 			}
 			var err error
@@ -69,7 +77,7 @@ func (a *experimentAPI) preview(ctx context.Context, d *definition.Definition, m
 func (a *experimentAPI) define(ctx context.Context, d *definition.Definition, match http.Header,
 ) (policy.Applied, error) {
 	out := policy.Applied{Name: d.Name}
-	plan := a.plan(d, match, &out.Created)
+	plan := a.plan(ctx, d, match, &out.Created)
 	outcomes, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
 			events, err := plan(state, now)
@@ -108,7 +116,7 @@ func (a *experimentAPI) Define(ctx context.Context, d *definition.Definition, ta
 // Check implements dashboard.Editor: it plans the change and does not make it.
 func (a *experimentAPI) Check(ctx context.Context, d *definition.Definition) error {
 	var created bool
-	plan := a.plan(d, http.Header{"If-Match": {"*"}}, &created)
+	plan := a.plan(ctx, d, http.Header{"If-Match": {"*"}}, &created)
 	_, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
 			_, err := plan(state, now)
