@@ -197,6 +197,13 @@ func (l *liveState) releases() bool {
 	return l.state.ReleasesDue()
 }
 
+// finishes reports whether a private experiment has ended or is deleted, and its run is not closed.
+func (l *liveState) finishes(h *privacyHost) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return h.finishes(l.state)
+}
+
 // due reports whether time has made an event possible, such as the end of a round.
 func (l *liveState) due() bool {
 	l.mu.RLock()
