@@ -139,7 +139,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		s.writer.snapshots.since = c.SnapshotBytes
 	}
 	s.metrics.registry.MustRegister(&stateCollector{log, s.writer, s.live, s.intake, counts, c.clock, s.storage})
-	if err := s.policies.publish(state); err != nil {
+	if err := s.policies.publish(state, slices.Values(state.Names())); err != nil {
 		return nil, err
 	}
 	if s.proxies, err = access.ParseProxies(c.TrustedProxies); err != nil {
@@ -220,7 +220,7 @@ func (c *Config) logOptions() eventlog.Options {
 func (s *Server) ReloadTokens() error { return s.tokens.Reload() }
 
 // Handler serves the API and the dashboard.
-func (s *Server) Handler() http.Handler { return s.router }
+func (s *Server) Handler() http.Handler { return logAccess(s.config.AccessLog, s.proxies, s.router) }
 
 // Close ends the service: it completes submitted commands, saves a last snapshot and closes the
 // log. Call it when no request is running any more ([Server.Serve] does). A second call does
