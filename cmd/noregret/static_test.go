@@ -26,7 +26,8 @@ func TestStatic(t *testing.T) {
 	}
 	for _, b := range builds {
 		if b[1] != "CGO_ENABLED=0 " {
-			t.Errorf("%q: want CGO_ENABLED=0, as the command is linked with the C library where there is a compiler", b[0])
+			t.Errorf("%q: want CGO_ENABLED=0, as the command is linked with the C library where there is a compiler",
+				b[0])
 		}
 	}
 	path := filepath.Join(t.TempDir(), "noregret")
