@@ -12,7 +12,7 @@ import (
 
 // plan returns the function that plans the events which create an experiment or change its
 // definition, if the headers If-Match and If-None-Match accept the one in force. It sets created.
-func (a *experimentAPI) plan(d *definition.Definition, match http.Header, created *bool,
+func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, match http.Header, created *bool,
 ) func(state *experiment.State, now int64) ([]experiment.Event, error) {
 	return func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		*created = state.Policy(d.Name) == nil
@@ -28,7 +28,15 @@ func (a *experimentAPI) plan(d *definition.Definition, match http.Header, create
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range events {
+		what, err := definition.Changed(state.Definition(d.Name), d)
+		if err != nil {
+			return nil, err
+		}
+		for i, e := range events {
+			if e, err = e.WithAuthor(authorOf(ctx, what)); err != nil {
+				return nil, err
+			}
+			events[i] = e
 			if err := state.Try(d.Name, e); err != nil {
 				return nil, web.Conflict(err)
 			}
@@ -42,7 +50,7 @@ func (a *experimentAPI) plan(d *definition.Definition, match http.Header, create
 func (a *experimentAPI) define(ctx context.Context, d *definition.Definition, match http.Header,
 ) (policy.Applied, error) {
 	out := policy.Applied{Name: d.Name}
-	plan := a.plan(d, match, &out.Created)
+	plan := a.plan(ctx, d, match, &out.Created)
 	outcomes, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
 			events, err := plan(state, now)
@@ -81,7 +89,7 @@ func (a *experimentAPI) Define(ctx context.Context, d *definition.Definition, ta
 // Check implements dashboard.Editor: it plans the change and does not make it.
 func (a *experimentAPI) Check(ctx context.Context, d *definition.Definition) error {
 	var created bool
-	plan := a.plan(d, http.Header{"If-Match": {"*"}}, &created)
+	plan := a.plan(ctx, d, http.Header{"If-Match": {"*"}}, &created)
 	_, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
 			_, err := plan(state, now)

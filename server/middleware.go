@@ -21,6 +21,7 @@ type middleware struct {
 	config  *Config
 	tokens  *access.Tokens
 	limiter *access.Limiter
+	proxies access.Proxies
 	cross   *http.CrossOriginProtection
 	origins access.Origins
 	streams *streamLimits
@@ -76,6 +77,10 @@ func (m *middleware) observer(rt web.Route) func(r *http.Request, status int, to
 func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request) error {
 	if err := m.authorize(rt, w, r); err != nil {
 		return err
+	}
+	if rt.Role == access.Admin || rt.Role == access.Read && rt.Method == http.MethodPost {
+		// The audit trail has who changes something. A form may name another principal.
+		r = access.WithAddress(access.WithPrincipal(r, m.tokens.Find(r)), m.proxies.Address(r))
 	}
 	switch {
 	// A long poll is a stream once it waits.

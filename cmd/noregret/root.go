@@ -143,6 +143,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newServeCommand(a),
 		newExperimentCommand(a),
 		newLogCommand(a),
+		newAuditCommand(a),
 		newBackupCommand(a),
 		newRestoreCommand(a),
 		newCacheCommand(a),
