@@ -302,13 +302,6 @@ func (c *Client) Policy(ctx context.Context, name, digest string, wait time.Dura
 	return policy.Parse(b)
 }
 
-// Apply creates or changes an experiment. The text is its definition in YAML or JSON, whose name
-// must be the given one.
-func (c *Client) Apply(ctx context.Context, name string, text []byte) (out policy.Applied, err error) {
-	err = c.json(ctx, call{method: "PUT", path: pathOf(name, ""), body: text, media: "application/yaml"}, nil, &out)
-	return out, err
-}
-
 // Experiments lists the experiments.
 func (c *Client) Experiments(ctx context.Context) ([]policy.Summary, error) {
 	var out struct {
@@ -342,9 +335,20 @@ func (c *Client) ReportPage(ctx context.Context, name string, page policy.Page) 
 
 // Explain returns the reasons for the decision with the given token.
 func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Explanation, error) {
+	return c.ExplainIn(ctx, name, token, nil)
+}
+
+// ExplainIn is [Client.Explain] for a decision in a context; nil means that of the unit's exposure,
+// which the service has until the window of its version has closed.
+func (c *Client) ExplainIn(ctx context.Context, name, token string,
+	context json.RawMessage,
+) (*policy.Explanation, error) {
+	v := url.Values{"token": {token}}
+	if context != nil {
+		v.Set("context", string(context))
+	}
 	var out policy.Explanation
-	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/explain?token="+url.QueryEscape(token)), repeat: true},
-		nil, &out)
+	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/explain?"+v.Encode()), repeat: true}, nil, &out)
 	return &out, err
 }
 
@@ -401,9 +405,9 @@ func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	return b, errors.Join(err, resp.Body.Close())
 }
 
-// Audit returns a page of the audit trail, the newest entry first: of one experiment or, for an empty
-// name, of all, before a position or, for 0, from the end. The limit is at most 1000, 0 for 100. The
-// access token needs the role admin.
+// Audit returns a page of the audit trail, the newest entry first: of one experiment or, for an
+// empty name, of all, before a position or, for 0, from the end. The limit is at most 1000, 0 for
+// 100. The access token needs the role admin.
 func (c *Client) Audit(ctx context.Context, name string, before uint64, limit int) (out policy.Audit, err error) {
 	v := url.Values{}
 	if name != "" {

@@ -95,10 +95,15 @@ func learningFields(d *definition.Definition) any {
 
 // renewsLearner reports whether a change of the arms requires a new learner: its bounds on shares
 // are by arm, and it does not know those that are vetoed.
-func (x *experimentState) renewsLearner() bool {
-	d := x.roster.def
-	return d.Policy.Kind != "fixed" && !d.Contextual() &&
-		((stopView{&x.roster}).anyVeto() || d.LearnsControl() && d.MaxShare != nil)
+func renewsLearner(x *roster) bool {
+	return x.def.Policy.Kind != "fixed" && !x.def.Contextual() &&
+		((stopView{x}).anyVeto() || x.def.LearnsControl() && x.def.MaxShare != nil)
+}
+
+// relearns reports whether a change from an earlier definition to that of the roster, which adds or
+// retires some arms, requires a new learner.
+func relearns(x *roster, before *definition.Definition, arms int) bool {
+	return !sameJSON(learningFields(before), learningFields(x.def)) || arms > 0 && renewsLearner(x)
 }
 
 func sameJSON(a, b any) bool {
@@ -155,7 +160,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		}
 	}
 	x.roster.relist()
-	if !sameJSON(learningFields(before), learningFields(d)) || x.renewsLearner() && len(added)+len(retired) > 0 {
+	if relearns(&x.roster, before, len(added)+len(retired)) {
 		err = x.rebuildLearner()
 	} else {
 		err = x.learning.remakeArms(&x.roster, len(added), retired)
@@ -206,7 +211,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 			return err
 		}
 		x.roster.push(policy.Arm{Name: p.Arm, Value: value}, false)
-		if x.renewsLearner() {
+		if renewsLearner(&x.roster) {
 			err = x.rebuildLearner()
 		} else {
 			_, err = x.learning.learner.AddArm()
@@ -232,7 +237,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
 	x.roster.Arms[k].Active = false
-	if x.renewsLearner() {
+	if renewsLearner(&x.roster) {
 		stopper{x}.replan()
 	} else if err := x.learning.learner.RetireArm(slices.Index(x.roster.LearnedArms, k)); err != nil {
 		return err

@@ -2,7 +2,10 @@ package experiment
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -269,4 +272,46 @@ func TestLiftReportChangesNothing(t *testing.T) {
 		}
 	}
 	w.checkEvery()
+}
+
+// lift prints the comparisons with the control, now and as of each version.
+func (s *scenario) lift(b *strings.Builder) {
+	r, err := s.state.Report(s.name)
+	if err != nil {
+		fmt.Fprintf(b, "error: %v\n", err)
+		return
+	}
+	interval := func(q policy.Interval) string {
+		return number(q.Estimate) + " [" + number(q.Low) + ", " + number(q.High) + "]"
+	}
+	if r.Lift.Reason != "" {
+		fmt.Fprintf(b, "none: %s\n", r.Lift.Reason)
+	}
+	for _, q := range r.Lift.Quantities {
+		fmt.Fprintf(b, "%s %s %s %s\n", q.Kind, q.Metric, q.Guardrail, number(q.Limit))
+		show := func(name string, c policy.Comparison) {
+			fmt.Fprintf(b, "  %s: %s, relative %s, %s\n", name, interval(c.Interval), interval(c.Relative), c.Verdict)
+		}
+		for _, name := range slices.Sorted(maps.Keys(q.Arms)) {
+			show("arm "+name, q.Arms[name])
+		}
+		show("served", q.Served)
+		if q.Deployed != nil {
+			show("deployed", *q.Deployed)
+		}
+		show("so far", q.SoFar)
+	}
+	for _, h := range r.History {
+		fmt.Fprintf(b, "version %d: served", h.Version)
+		for _, p := range []map[string]float64{h.Mixture, h.Deployed} {
+			for _, name := range slices.Sorted(maps.Keys(p)) {
+				fmt.Fprintf(b, " %s=%.2f", name, p[name])
+			}
+			b.WriteString(",")
+		}
+		if h.Lift != nil {
+			fmt.Fprintf(b, " lift %s, deployed %s", interval(h.Lift.Served), interval(h.Lift.Deployed))
+		}
+		b.WriteString("\n")
+	}
 }

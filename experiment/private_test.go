@@ -3,6 +3,8 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,11 +26,51 @@ attribution_window: 2h
 privacy: {epsilon: 8, delta: 1e-6, unit_contribution: 2, rounds: 3}
 `
 
+// open does what the host does to open the run of a private experiment, with noise from a seed.
+func (s *scenario) open(seed uint64) Outcome {
+	s.t.Helper()
+	c, ok := PrivateConfig(s.state.Definition(s.name))
+	if !ok {
+		s.t.Fatal("the definition is not private")
+	}
+	sums, err := aggregate.New(c, dp.WithInsecureDeterministicNoiseForTesting(seed))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.sums[s.name] = sums
+	st := sums.Statement()
+	return s.event(KindPrivacy, PrivacyEvent{Experiment: s.name, Secret: "00", Statement: &st})
+}
+
+// release does what the host does for the releases of the experiment that are due.
+func (s *scenario) release(show func(Outcome), b *strings.Builder) {
+	s.t.Helper()
+	for {
+		todo := s.state.Releases()
+		i := slices.IndexFunc(todo, func(r Release) bool { return r.Experiment == s.name })
+		if i < 0 {
+			return
+		}
+		e := s.noisy(&todo[i])
+		fmt.Fprintf(b, "step %d of version %d: %.1f: ", e.Step, e.Version, e.Sums)
+		show(s.event(KindRelease, e))
+	}
+}
+
+// noisy puts the noise on the sums of a release.
+func (s *scenario) noisy(r *Release) ReleaseEvent {
+	s.t.Helper()
+	e := ReleaseEvent{Experiment: r.Experiment, Step: r.Step, Version: r.Version, Sums: make([]float64, len(r.Sums))}
+	if err := s.sums[r.Experiment].Step(r.Sums, e.Sums); err != nil {
+		s.t.Fatal(err)
+	}
+	return e
+}
+
 // privateWorld is a scenario with the host of a private experiment. Its releases are those of
 // another world, if they are given.
 type privateWorld struct {
 	*scenario
-	sums     *aggregate.Sums
 	releases []ReleaseEvent
 	given    []ReleaseEvent
 	raw      []string // digests of the state
@@ -40,16 +82,9 @@ func newPrivateWorld(t *testing.T, text string, given []ReleaseEvent, seed uint6
 	if out := w.run("apply\n" + text); !strings.Contains(out, "version 1") {
 		t.Fatal(out)
 	}
-	c, ok := PrivateConfig(w.state.Definition(w.name))
-	if !ok {
-		t.Fatal("the definition is not private")
+	if o := w.open(seed); o.Err != nil {
+		t.Fatal(o.Err)
 	}
-	var err error
-	if w.sums, err = aggregate.New(c, dp.WithInsecureDeterministicNoiseForTesting(seed)); err != nil {
-		t.Fatal(err)
-	}
-	st := w.sums.Statement()
-	w.ok(KindPrivacy, PrivacyEvent{Experiment: w.name, Secret: "00", Statement: &st})
 	return w
 }
 
@@ -85,13 +120,7 @@ func (w *privateWorld) release() {
 		if len(todo) == 0 {
 			return
 		}
-		r := todo[0]
-		e := ReleaseEvent{
-			Experiment: r.Experiment, Step: r.Step, Version: r.Version, Sums: make([]float64, len(r.Sums)),
-		}
-		if err := w.sums.Step(r.Sums, e.Sums); err != nil {
-			w.t.Fatal(err)
-		}
+		e := w.noisy(&todo[0])
 		if n := len(w.releases); n < len(w.given) {
 			e = w.given[n]
 		}
@@ -278,7 +307,7 @@ func TestPrivateRefuses(t *testing.T) {
 			t.Errorf("%+v was taken", e)
 		}
 	}
-	st := w.sums.Statement()
+	st := w.sums[w.name].Statement()
 	for kind, payload := range map[string]any{
 		KindPrivacy: PrivacyEvent{Experiment: w.name, Statement: &st},
 		KindAddArm:  ArmEvent{Experiment: w.name, Arm: "d", Value: []byte("4")},

@@ -18,6 +18,7 @@ import (
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/private/aggregate"
 )
 
 // TestScenarios runs the scripts of testdata/scenario in the format of package datadriven: a
@@ -51,6 +52,8 @@ type scenario struct {
 	now    int64
 	name   string
 	tokens map[string]policy.Token
+	// sums are those of the private experiments that were opened, by name.
+	sums map[string]*aggregate.Sums
 	// refusals makes apply check that a refused event changes nothing.
 	refusals bool
 }
@@ -65,7 +68,7 @@ type tester interface {
 
 func newScenario(t tester) *scenario {
 	return &scenario{
-		t: t, state: NewState(), tokens: map[string]policy.Token{},
+		t: t, state: NewState(), tokens: map[string]policy.Token{}, sums: map[string]*aggregate.Sums{},
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(),
 	}
 }
@@ -274,6 +277,10 @@ func (s *scenario) run(command string) string {
 		show(s.event(words[0], ArmEvent{
 			Experiment: s.name, Arm: words[1], Reason: strings.Join(words[2:], " "),
 		}))
+	case "open":
+		show(s.open(7))
+	case "release":
+		s.release(show, &b)
 	case "conclude":
 		var e ConcludeEvent
 		if len(words) > 1 {
@@ -499,48 +506,6 @@ func number(p *float64) string {
 	return strconv.FormatFloat(*p, 'f', 4, 64)
 }
 
-// lift prints the comparisons with the control, now and as of each version.
-func (s *scenario) lift(b *strings.Builder) {
-	r, err := s.state.Report(s.name)
-	if err != nil {
-		fmt.Fprintf(b, "error: %v\n", err)
-		return
-	}
-	interval := func(q policy.Interval) string {
-		return number(q.Estimate) + " [" + number(q.Low) + ", " + number(q.High) + "]"
-	}
-	if r.Lift.Reason != "" {
-		fmt.Fprintf(b, "none: %s\n", r.Lift.Reason)
-	}
-	for _, q := range r.Lift.Quantities {
-		fmt.Fprintf(b, "%s %s %s %s\n", q.Kind, q.Metric, q.Guardrail, number(q.Limit))
-		show := func(name string, c policy.Comparison) {
-			fmt.Fprintf(b, "  %s: %s, relative %s, %s\n", name, interval(c.Interval), interval(c.Relative), c.Verdict)
-		}
-		for _, name := range slices.Sorted(maps.Keys(q.Arms)) {
-			show("arm "+name, q.Arms[name])
-		}
-		show("served", q.Served)
-		if q.Deployed != nil {
-			show("deployed", *q.Deployed)
-		}
-		show("so far", q.SoFar)
-	}
-	for _, h := range r.History {
-		fmt.Fprintf(b, "version %d: served", h.Version)
-		for _, p := range []map[string]float64{h.Mixture, h.Deployed} {
-			for _, name := range slices.Sorted(maps.Keys(p)) {
-				fmt.Fprintf(b, " %s=%.2f", name, p[name])
-			}
-			b.WriteString(",")
-		}
-		if h.Lift != nil {
-			fmt.Fprintf(b, " lift %s, deployed %s", interval(h.Lift.Served), interval(h.Lift.Deployed))
-		}
-		b.WriteString("\n")
-	}
-}
-
 func (s *scenario) report(b *strings.Builder) {
 	r, err := s.state.Report(s.name)
 	if err != nil {
@@ -569,6 +534,14 @@ func (s *scenario) report(b *strings.Builder) {
 	if q := r.Conclusion; q != nil {
 		fmt.Fprintf(b, "  concluded: version %d, %s %v, value %s, %d units, %d guardrails\n", q.Version, q.Source,
 			q.Mixture, number(q.Value), q.Units, len(q.Guardrails))
+	}
+	if q := r.Privacy; q != nil {
+		fmt.Fprintf(b, "  private: %d of %d released, %d wait, excess %d, ended %q, counts %v", q.Released, q.Rounds,
+			q.Waiting, q.Excess, q.Ended, q.Counts)
+		for _, m := range slices.Sorted(maps.Keys(q.Noise)) {
+			fmt.Fprintf(b, ", noise of %s %.2f", m, q.Noise[m])
+		}
+		b.WriteString("\n")
 	}
 	fmt.Fprintf(b, "  feedback %+v, exposures %+v\n", r.Feedback, r.Health.Exposures)
 	for _, g := range r.Guardrails {

@@ -35,8 +35,17 @@ func (s *State) adopt(t *trial) Outcome {
 // refuse it, or nil. If the same event is applied next, Apply uses the result: a host that tries an
 // event before appending it to the log computes it once.
 func (s *State) Try(name string, e Event) error {
+	t, err := attempt(s, name, e)
+	if err == nil {
+		s.trial = t
+	}
+	return err
+}
+
+// attempt applies an event to a copy of its experiment.
+func attempt(s *State, name string, e Event) (*trial, error) {
 	if s.broken != nil {
-		return s.broken
+		return nil, s.broken
 	}
 	t := NewStateIn(s.memory)
 	t.position, t.time, t.before, t.jumped, t.scratch = s.position, s.time, s.before, s.jumped, true
@@ -46,20 +55,19 @@ func (s *State) Try(name string, e Event) error {
 	if x := s.live[name]; x != nil {
 		y, err := x.fork()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		t.live[name] = y
 	}
 	o, err := t.Apply(s.position+1, e)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if o.Err != nil {
-		return o.Err
+		return nil, o.Err
 	}
 	if o.Experiment != name {
-		return noregret.BadInputf("experiment", "%q: the event names %q", name, o.Experiment)
+		return nil, noregret.BadInputf("experiment", "%q: the event names %q", name, o.Experiment)
 	}
-	s.trial = &trial{e, t, name, o}
-	return nil
+	return &trial{e, t, name, o}, nil
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
@@ -68,6 +70,19 @@ func (l *liveState) Audit(name string, limit int) []policy.AuditEntry { return l
 func authorOf(ctx context.Context, what string) experiment.Author {
 	who, from := access.Author(ctx)
 	return experiment.Author{Who: who, From: from, What: what}
+}
+
+// whatChanged names the fields that differ, "created" if there was no definition before.
+func whatChanged(before, after *definition.Definition) (string, error) {
+	if before == nil {
+		return "created", nil
+	}
+	fields, err := definition.Diff(before, after)
+	var out []string
+	for i := range fields {
+		out = append(out, fields[i].Path)
+	}
+	return strings.Join(out, ", "), err
 }
 
 // note appends an event of the audit trail that changes no experiment.

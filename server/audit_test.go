@@ -22,8 +22,10 @@ const auditTokens = `tokens:
 // lines are the entries of an audit trail without positions and times.
 func lines(entries []policy.AuditEntry) (out []string) {
 	for _, e := range entries {
-		out = append(out, strings.Join(slices.DeleteFunc([]string{e.Who, e.From, e.Experiment, e.Action, e.Arm, e.What,
-			e.Reason}, func(s string) bool { return s == "" }), " | "))
+		out = append(out, strings.Join(slices.DeleteFunc([]string{
+			e.Who, e.From, e.Experiment, e.Action, e.Arm, e.What,
+			e.Reason,
+		}, func(s string) bool { return s == "" }), " | "))
 	}
 	return out
 }
@@ -145,7 +147,9 @@ func TestAuditOnThePage(t *testing.T) {
 	w.token = "token-of-eye-012345"
 	_, b := w.do("GET", "/experiments/toy", "")
 	page := string(b)
-	for _, want := range []string{"Who changed it", "<td>ann</td>", "definition: created", "pause (a &lt;b&gt; reason)"} {
+	for _, want := range []string{
+		"Who changed it", "<td>ann</td>", "definition: created", "pause (a &lt;b&gt; reason)",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -161,7 +165,8 @@ func TestAuditIsBounded(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
 	for i := range 1010 {
-		if err := w.server.writer.note(t.Context(), "backup", authorOf(t.Context(), fmt.Sprint("number ", i))); err != nil {
+		by := authorOf(t.Context(), fmt.Sprint("number ", i))
+		if err := w.server.writer.note(t.Context(), "backup", by); err != nil {
 			t.Fatal(err)
 		}
 	}

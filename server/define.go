@@ -16,19 +16,14 @@ func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, matc
 ) func(state *experiment.State, now int64) ([]experiment.Event, error) {
 	return func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		*created = state.Policy(d.Name) == nil
-		if err := checkMatch(match, state.Definition(d.Name)); err != nil {
+		if err := a.admit(state, d, match); err != nil {
 			return nil, err
-		}
-		if *created {
-			if err := a.writer.privacy.admit(d); err != nil {
-				return nil, web.Conflict(err)
-			}
 		}
 		events, err := state.Plan(d, now)
 		if err != nil {
 			return nil, err
 		}
-		what, err := definition.Changed(state.Definition(d.Name), d)
+		what, err := whatChanged(state.Definition(d.Name), d)
 		if err != nil {
 			return nil, err
 		}
@@ -43,6 +38,38 @@ func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, matc
 		}
 		return events, nil
 	}
+}
+
+// admit returns an error if the headers do not accept the definition in force, or a new experiment
+// may not have the name.
+func (a *experimentAPI) admit(state *experiment.State, d *definition.Definition, match http.Header) error {
+	if err := checkMatch(match, state.Definition(d.Name)); err != nil {
+		return err
+	}
+	if state.Policy(d.Name) != nil {
+		return nil
+	}
+	return web.Conflict(a.writer.privacy.admit(d))
+}
+
+// preview returns what a definition would change. The writer computes it, between its events.
+func (a *experimentAPI) preview(ctx context.Context, d *definition.Definition, match http.Header,
+) (*policy.Applied, error) {
+	var out *policy.Applied
+	_, err := a.writer.submit(ctx, &command{
+		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
+			if err := a.admit(state, d, match); err != nil {
+				return nil, err
+			}
+			var err error
+			out, err = state.Preview(d, now)
+			return nil, web.Conflict(err)
+		},
+	})
+	if err != nil { // it may be that the request has ended, and the writer goes on
+		return nil, err
+	}
+	return out, nil
 }
 
 // define creates an experiment or changes its definition, if the headers If-Match and If-None-Match

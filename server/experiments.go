@@ -28,7 +28,7 @@ func (a *experimentAPI) routes() []web.Route {
 	return []web.Route{
 		{Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Query: pageQuery, Serve: a.list},
 		{Method: "GET", Pattern: one, Role: access.Read, Serve: a.get},
-		{Method: "PUT", Pattern: one, Role: access.Admin, Serve: a.put},
+		{Method: "PUT", Pattern: one, Role: access.Admin, Query: []string{"dry_run"}, Serve: a.put},
 		{Method: "DELETE", Pattern: one, Role: access.Admin, Serve: a.remove},
 		{Method: "POST", Pattern: one + "/pause", Role: access.Admin, Serve: a.change("pause")},
 		{Method: "POST", Pattern: one + "/resume", Role: access.Admin, Serve: a.change("resume")},
@@ -118,6 +118,17 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 	}
 	if name := r.PathValue("name"); d.Name != name {
 		return noregret.BadInputf("name", "%q in the definition: want %q, as in the path", d.Name, name)
+	}
+	dry, err := web.Flag(r, "dry_run")
+	if err != nil {
+		return err
+	}
+	if dry {
+		out, err := a.preview(r.Context(), d, r.Header)
+		if err != nil {
+			return err
+		}
+		return web.WriteJSON(w, http.StatusOK, out)
 	}
 	out, err := a.define(r.Context(), d, r.Header)
 	if err != nil {

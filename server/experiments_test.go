@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -121,4 +122,79 @@ func TestIfMatch(t *testing.T) {
 	if status, _ := w.do("GET", "/v1/experiments/toy", "", "If-None-Match", first); status != 304 {
 		t.Errorf("status %d", status)
 	}
+}
+
+// TestDryRun asks what a definition would change: nothing changes, and the answer is what applying
+// the definition then does.
+func TestDryRun(t *testing.T) {
+	w := newWorld(t)
+	ask := func(want int, text string, header ...string) (out policy.Applied, answer string) {
+		t.Helper()
+		before := position(t, w)
+		status, b := w.do("PUT", "/v1/experiments/toy?dry_run=true", text,
+			append(header, "Content-Type", "application/yaml")...)
+		if status != want {
+			t.Fatalf("status %d, want %d: %s", status, want, b)
+		}
+		if after := position(t, w); after != before {
+			t.Errorf("the log went from %d to %d", before, after)
+		}
+		if status == 200 {
+			if err := json.Unmarshal(b, &out); err != nil || out.Preview == nil {
+				t.Fatalf("%v: %s", err, b)
+			}
+		}
+		return out, string(b)
+	}
+	if a, b := ask(200, toy); !a.Created || !a.Changed || a.Version != 0 || a.Preview.Next != 1 {
+		t.Errorf("before it is there: %s", b)
+	}
+	w.get(404, nil, "GET", "/v1/experiments/toy", "")
+	w.apply(toy)
+	if a, b := ask(200, toy); a.Created || a.Changed || a.Version != 1 || a.Preview.Next != 1 ||
+		len(a.Preview.Changes) != 0 || len(a.Preview.Shares) != 3 {
+		t.Errorf("the same: %s", b)
+	}
+	changed := strings.Replace(toy, "share: 0.2", "share: 0.5", 1)
+	a, b := ask(200, changed)
+	if a.Created || !a.Changed || a.Preview.Next != 2 || len(a.Preview.Evidence) < 2 ||
+		!strings.Contains(b, `"changes":[{"path":"control.share","before":0.2,"after":0.5}]`) {
+		t.Errorf("another share: %s", b)
+	}
+	if d, err := w.server.Definition("toy"); err != nil || d.Control.Share != 0.2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	w.apply(changed)
+	moved := 0
+	for _, d := range w.decide("toy", "ann", "bob", "cem", "dan", "eve") {
+		for _, s := range a.Preview.Shares {
+			if s.Before != s.After {
+				moved++
+			}
+			heldBack := d.Propensity == 1
+			if s.Arm == d.Arm && s.After != d.Propensity && !heldBack {
+				t.Errorf("%+v, foretold %+v", d, s)
+			}
+		}
+	}
+	if moved == 0 {
+		t.Errorf("no share changes: %+v", a.Preview.Shares)
+	}
+	if _, b := ask(409, toy+"unit: visit\n"); !strings.Contains(b, "cannot change while the experiment runs") {
+		t.Error(b)
+	}
+	ask(412, toy, "If-None-Match", "*")
+	ask(400, toy+"no: field\n")
+	w.get(400, nil, "PUT", "/v1/experiments/toy?dry_run=maybe", `{}`)
+	w.get(400, nil, "GET", "/v1/experiments/toy?dry_run=true", "")
+}
+
+// position returns the position of the log.
+func position(t testing.TB, w *world) uint64 {
+	t.Helper()
+	s, err := w.server.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Position
 }

@@ -60,7 +60,8 @@ func newExperimentCommand(a *app) *cobra.Command {
 		Example: `  noregret experiment apply ranking.yaml
   noregret experiment report ranking`,
 	},
-		newApplyCommand(a, &r), newListCommand(a, &r), newReportCommand(a, &r),
+		newApplyCommand(a, &r), newDiffCommand(a, &r), newGetCommand(a, &r), newCloneCommand(a, &r),
+		newListCommand(a, &r), newReportCommand(a, &r), newExplainCommand(a, &r),
 		newChangeCommand(a, &r, "pause", "Stop learning; decisions continue unchanged",
 			"Stop learning until resume. Rounds stay open; decisions and feedback continue unchanged."),
 		newChangeCommand(a, &r, "resume", "Continue after a pause or a rollback",

@@ -2,21 +2,25 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 )
 
 // applyOptions are the flags of "noregret experiment apply".
 type applyOptions struct {
 	*remote
-	dryRun bool
+	outputOptions
+	dryRun, check bool
 }
 
 // newApplyCommand makes "noregret experiment apply".
@@ -27,11 +31,18 @@ func newApplyCommand(a *app, r *remote) *cobra.Command {
 		Long: `Create or change experiments from definitions, files in YAML or JSON; - is standard
 input. Every file is checked before the first is applied; an error names file, line and path.
 Applying the same definition again changes nothing. A note names guardrails that cannot be exact, as
-their metric has neither a range nor a cap.`,
+their metric has neither a range nor a cap.
+
+With --dry-run the service says what would change, or why it would refuse the change, and changes
+nothing: the fields that differ, the shares of the arms, whether a new policy version begins, and
+what of the evidence is kept.`,
 		Example: `  noregret experiment apply ranking.yaml
 
-  # Only check the file
-  noregret experiment apply --dry-run ranking.yaml`,
+  # What would it change?
+  noregret experiment apply --dry-run ranking.yaml
+
+  # Only check the file, without a service
+  noregret experiment apply --check ranking.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return noregret.Errorf(noregret.Usage, "", "apply takes the files of definitions, got none")
@@ -43,34 +54,51 @@ their metric has neither a range nor a cap.`,
 
 // AddFlags implements options.
 func (o *applyOptions) AddFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.dryRun, "dry-run", o.dryRun, "check the files only; do not contact the service")
+	f.BoolVar(&o.dryRun, "dry-run", o.dryRun, "ask the service what would change; change nothing")
+	f.BoolVar(&o.check, "check", o.check, "check the files only; do not contact the service")
+	f.BoolVar(&o.json, "json", o.json, "print JSON, as the API answers it, one line for each file")
 }
 
 // Validate implements options.
-func (o *applyOptions) Validate() error { return nil }
-
-// Run implements options.
-func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
-	type document struct {
-		name string
-		text []byte
+func (o *applyOptions) Validate() error {
+	if o.check && (o.dryRun || o.json) {
+		return noregret.Errorf(noregret.Usage, "--check", "it asks no service: want it without --dry-run and --json")
 	}
-	var all []document
+	return nil
+}
+
+// document is a definition with its text.
+type document struct {
+	name string
+	text []byte
+}
+
+// read reads and checks the files.
+func (o *applyOptions) read(a *app, files []string) (all []document, err error) {
 	for _, file := range files {
 		text, err := a.readFile(file)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d, err := definition.Parse(file, text)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, text := range definition.Notes(d) {
 			a.note("%s: %s", file, text)
 		}
 		all = append(all, document{d.Name, text})
 	}
-	if o.dryRun {
+	return all, nil
+}
+
+// Run implements options.
+func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
+	all, err := o.read(a, files)
+	if err != nil {
+		return err
+	}
+	if o.check {
 		for _, d := range all {
 			if _, err := fmt.Fprintf(a.stdout, "%s: valid\n", d.name); err != nil {
 				return err
@@ -82,23 +110,64 @@ func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
 	if err != nil {
 		return err
 	}
+	apply := c.Apply
+	if o.dryRun {
+		apply = c.Preview
+	}
 	for _, d := range all {
-		v, err := c.Apply(ctx, d.name, d.text)
+		v, err := apply(ctx, d.name, d.text)
 		if err != nil {
 			return err
 		}
-		what := "unchanged"
-		switch {
-		case v.Created:
-			what = "created"
-		case v.Changed:
-			what = "changed"
+		if o.json {
+			err = json.NewEncoder(a.stdout).Encode(v)
+		} else {
+			err = writeApplied(a.stdout, &v)
 		}
-		if _, err := fmt.Fprintf(a.stdout, "%s: %s, version %d\n", v.Name, what, v.Version); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeApplied prints what applying a definition has changed or would change.
+func writeApplied(w io.Writer, v *policy.Applied) error {
+	what := "unchanged"
+	switch {
+	case v.Created:
+		what = "created"
+	case v.Changed:
+		what = "changed"
+	}
+	p := v.Preview
+	if p == nil || !v.Changed {
+		_, err := fmt.Fprintf(w, "%s: %s, version %d\n", v.Name, what, v.Version)
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "%s: would be %s, version %d begins\n\n", v.Name, what, p.Next); err != nil {
+		return err
+	}
+	if err := writeChanges(w, p.Changes); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	t := table{}
+	t.add("arm", "share now", "then")
+	for _, s := range p.Shares {
+		now := number(s.Before).String()
+		if v.Created {
+			now = "-"
+		}
+		t.add(s.Arm, now, number(s.After).String())
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(p.Evidence, "\n"))
+	return err
 }
 
 // readFile reads a file, or standard input for "-".

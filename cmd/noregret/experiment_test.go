@@ -32,7 +32,8 @@ func TestExperimentCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, step := range []struct{ args, want string }{
-		{"apply --dry-run " + file, "coin: valid\n"},
+		{"apply --check " + file, "coin: valid\n"},
+		{"apply --dry-run " + file, "coin: would be created, version 1 begins\n\n+ name: \"coin\"\n"},
 		{"list", "name  state  version  round  description\n"},
 		{"apply " + file, "coin: created, version 1\n"},
 		{"apply " + file, "coin: unchanged, version 1\n"},

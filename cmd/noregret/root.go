@@ -33,6 +33,11 @@ Exit status:
 const rootExample = `  # The decision service with simulated users, in some seconds
   noregret demo
 
+  # The decision service, and an experiment to begin with; http://127.0.0.1:8430 shows it
+  noregret serve --data data &
+  noregret experiment example > toy.yaml
+  noregret experiment apply toy.yaml
+
   # Classifiers on synthetic data with rare positives
   noregret demo classifier
 
@@ -102,7 +107,7 @@ func (a *app) explain(ctx context.Context, cmd *cobra.Command, err error) error 
 	return err
 }
 
-// newRootCommand builds the tree of commands. A new command is added to the list here.
+// newRootCommand builds the tree of commands. A new command is added to its group here.
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "noregret",
@@ -125,20 +130,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newChoice(&a.progressMode, string(progress.Auto), string(progress.Plain), string(progress.Quiet)),
 		"progress", "progress on standard error: auto (a line, on a terminal only), plain (a table) or quiet")
 
-	root.AddCommand(
-		newTrainCommand(a),
-		newEvaluateCommand(a),
-		newPredictCommand(a),
-		newInspectCommand(a),
-		newCompareCommand(a),
-		newPlayCommand(a),
-		newEvaluatePolicyCommand(a),
-		newDoctorCommand(a),
-		newPlanCommand(a),
-		newPrivacyCommand(a),
-		newSimulateCommand(a),
-		newLearnersCommand(a),
-		newGamesCommand(a),
+	addGroup(root, "service", "The decision service:",
 		newDemoCommand(a),
 		newServeCommand(a),
 		newExperimentCommand(a),
@@ -146,13 +138,32 @@ func newRootCommand(a *app) *cobra.Command {
 		newAuditCommand(a),
 		newBackupCommand(a),
 		newRestoreCommand(a),
+		newPlanCommand(a),
+		newPrivacyCommand(a),
+	)
+	addGroup(root, "offline", "Policies without a service:",
+		newEvaluatePolicyCommand(a),
+		newDoctorCommand(a),
+		newSimulateCommand(a),
+	)
+	addGroup(root, "classifiers", "Classifiers:",
+		newTrainCommand(a),
+		newEvaluateCommand(a),
+		newPredictCommand(a),
+		newInspectCommand(a),
+		newCompareCommand(a),
 		newCacheCommand(a),
+		newGenerateCommand(a),
 		newAlgorithmsCommand(a),
 		newMeasuresCommand(a),
-		newPapersCommand(a),
-		newGenerateCommand(a),
-		newVersionCommand(a),
 	)
+	addGroup(root, "learners", "Online learning:",
+		newPlayCommand(a),
+		newLearnersCommand(a),
+		newGamesCommand(a),
+		newPapersCommand(a),
+	)
+	root.AddCommand(newVersionCommand(a))
 	root.SetHelpCommand(newHelpCommand(a))
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
@@ -161,6 +172,16 @@ func newRootCommand(a *app) *cobra.Command {
 	}
 	markRunning(a, root)
 	return root
+}
+
+// addGroup adds commands to a group of the root's help, which shows the groups in the order in
+// which they are added.
+func addGroup(root *cobra.Command, id, title string, below ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, cmd := range below {
+		cmd.GroupID = id
+	}
+	root.AddCommand(below...)
 }
 
 // plainFlagError replaces the message of packages strconv and time about a flag's value by a

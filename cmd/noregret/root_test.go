@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,31 @@ func TestCommandsAreDocumented(t *testing.T) {
 	walk(newHelpCommand(&app{}))
 	if n < 4 {
 		t.Errorf("walked %d commands", n)
+	}
+}
+
+// The help of the root leads with the service, and every command is in a group.
+func TestHelpLeadsWithTheService(t *testing.T) {
+	root := newRootCommand(&app{})
+	if g := root.Groups()[0]; g.ID != "service" {
+		t.Errorf("the first group is %+v", g)
+	}
+	for _, cmd := range root.Commands() {
+		if cmd.GroupID == "" && !slices.Contains([]string{"version", "completion"}, cmd.Name()) {
+			t.Errorf("%s is in no group", cmd.Name())
+		}
+	}
+	help := printed(t, "help")
+	at := -1
+	for _, text := range []string{
+		"runs a decision service", "noregret demo\n", "noregret experiment apply toy.yaml", "The decision service:",
+		"\n  serve ", "Classifiers:",
+	} {
+		i := strings.Index(help, text)
+		if i <= at {
+			t.Errorf("%q is not in the help, or too early:\n%s", text, help)
+		}
+		at = i
 	}
 }
 

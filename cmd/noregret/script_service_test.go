@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/noregret/noregret/client"
 )
 
 // running holds the services of scripts, by working directory.
@@ -122,4 +125,17 @@ func startService(ts *testscript.TestScript, dir string, args []string) {
 		ts.Fatalf("the service printed %q", line)
 	}
 	ts.Setenv("NOREGRET_SERVER", url)
+}
+
+// decide asks the service that is running for a decision, and sets TOKEN to its token: "decide
+// EXPERIMENT UNIT".
+func decide(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: decide EXPERIMENT UNIT")
+	}
+	c, err := client.New(client.Options{URL: ts.Getenv("NOREGRET_SERVER")})
+	ts.Check(err)
+	d, err := c.Decide(context.Background(), args[0], args[1])
+	ts.Check(err)
+	ts.Setenv("TOKEN", d[0].Token)
 }

@@ -181,13 +181,9 @@ func (l *Learner) RetireArm(k int) error {
 	if k == l.options.Control {
 		return noregret.BadInputf("arm", "%d is the control arm: it cannot be retired", k)
 	}
-	s.Active[k] = false
-	s.Live--
+	s.retire(k)
 	if l.model.Rounds(k) == 0 {
 		s.Unobserved--
-	}
-	for _, p := range [][]float64{s.Up, s.Down, s.Safe} {
-		round.Drop(p, k, s.Active)
 	}
 	l.plan.solve()
 	l.mix()

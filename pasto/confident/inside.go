@@ -54,19 +54,10 @@ func (in Inside) Restart() {
 	s := newState(l.Arms(), len(l.sign), l.options.Control)
 	for k, active := range l.s.Active {
 		if !active {
-			s.Active[k] = false
-			s.Live--
-			s.Unobserved--
+			s.retire(k)
 		}
 	}
-	for k, active := range s.Active {
-		if !active {
-			for _, p := range s.mixtures() {
-				round.Drop(*p, k, s.Active)
-			}
-		}
-	}
-	s.T, s.Began, s.Next, s.Found = l.s.T, l.s.T, l.s.T, l.s.Found
+	s.T, s.Began, s.Next, s.Found, s.Unobserved = l.s.T, l.s.T, l.s.T, l.s.Found, s.Live
 	l.s = s
 	l.workspace()
 	l.plan.solve()

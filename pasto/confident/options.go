@@ -2,10 +2,10 @@ package confident
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto/internal/mixed"
 )
 
@@ -139,26 +139,23 @@ func (o *Options) validate(arms int) error {
 		return noregret.BadInputf("options", "the zero value neither explores nor is cautious: start from "+
 			"DefaultOptions")
 	}
+	number, share := "%v: want a finite number, at least 0", "%v: want a share from 0 to 1"
 	for _, v := range []struct {
-		name string
-		v    float64
+		name    string
+		v, most float64
+		want    string
 	}{
-		{"exploration decay", o.Exploration.Decay},
-		{"exploration optimism", o.Exploration.Optimism},
-		{"caution", o.Caution},
-		{"hard caution", o.HardCaution},
-		{"change threshold", o.ChangeThreshold},
+		{"exploration decay", o.Exploration.Decay, math.MaxFloat64, number},
+		{"exploration optimism", o.Exploration.Optimism, math.MaxFloat64, number},
+		{"caution", o.Caution, math.MaxFloat64, number},
+		{"hard caution", o.HardCaution, math.MaxFloat64, number},
+		{"change threshold", o.ChangeThreshold, math.MaxFloat64, number},
+		{"floor", o.Floor, 1, share},
+		{"exploration share", o.Exploration.Share, 1, share},
+		{"share", o.Share, 1, share},
 	} {
-		if !(v.v >= 0) || !vec.IsFinite(v.v) {
-			return noregret.BadInputf(v.name, "%v: want a finite number, at least 0", v.v)
-		}
-	}
-	for _, v := range []struct {
-		name string
-		v    float64
-	}{{"floor", o.Floor}, {"exploration share", o.Exploration.Share}, {"share", o.Share}} {
-		if !(v.v >= 0 && v.v <= 1) {
-			return noregret.BadInputf(v.name, "%v: want a share from 0 to 1", v.v)
+		if !(v.v >= 0 && v.v <= v.most) {
+			return noregret.BadInputf(v.name, v.want, v.v)
 		}
 	}
 	switch {

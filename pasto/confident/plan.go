@@ -2,9 +2,9 @@ package confident
 
 import (
 	"math"
-	"slices"
 
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
@@ -43,7 +43,6 @@ func (w *planner) reset() {
 	w.moved.Reset(arms, m)
 	w.solver = optimum.NewSolver(w.objective, w.moved)
 	w.theta, w.row = make([]float64, m), make([]float64, m)
-	w.up, w.down, w.safe = slices.Grow(w.up, arms), slices.Grow(w.down, arms), slices.Grow(w.safe, arms)
 }
 
 // solve computes p⁺, p⁻ and, where hard guardrails are promised, the safe mixture. They stay as
@@ -140,7 +139,7 @@ func (w *planner) moveEstimates(sign, room float64) {
 			if sign < 0 {
 				z = -w.caution[i]
 			}
-			if w.isHard(i) {
+			if w.about.Hard[i] {
 				z = float64(z * room)
 			}
 			row[i] = w.movedBy(k, i, z)
@@ -203,7 +202,7 @@ func (w *planner) optimize(p []float64) (feasible bool) {
 			p[k] = 0
 		}
 	}
-	normalize(p, w.model.Usable)
+	round.Normalize(p, w.model.Usable)
 	feasible = true
 	if w.hard {
 		feasible = w.maximizeHard(p)
@@ -217,23 +216,6 @@ func (w *planner) optimize(p []float64) (feasible bool) {
 	w.moved.Mean(w.theta, p)
 	w.value = w.reward(w.theta)
 	return feasible
-}
-
-// normalize makes p sum to 1; it is uniform over the arms in use where it is 0.
-func normalize(p []float64, use []bool) {
-	sum, n := 0.0, 0
-	for k, v := range p {
-		if sum += v; use[k] {
-			n++
-		}
-	}
-	for k := range p {
-		if sum > 0 {
-			p[k] /= sum
-		} else if use[k] {
-			p[k] = 1 / float64(n)
-		}
-	}
 }
 
 // steps returns the largest number of passes over all arms of a solution with so many arms and
@@ -295,7 +277,7 @@ func (w *planner) cap(p []float64) {
 			}
 		}
 		if best < 0 { // caps of arms that are left leave less than all
-			normalize(p, w.s.Active)
+			round.Normalize(p, w.s.Active)
 			return
 		}
 		more := min(excess, w.most(best)-p[best])

@@ -34,12 +34,12 @@ func newProblem(f pasto.Objective, o Options) *problem {
 	p.about.Control, p.about.Threshold, p.about.Without = o.Control, o.ChangeThreshold, o.without
 	p.about.Sign, p.about.Relative = p.sign, p.relative
 	for i := range m {
-		p.sign[i], p.caution[i] = 1, p.options.Caution
+		p.sign[i], p.caution[i] = 1, o.Caution
 		p.low[i], p.high[i] = math.Inf(-1), math.Inf(1)
-		if d, ok := p.objective.(pasto.Directed); ok {
+		if d, ok := f.(pasto.Directed); ok {
 			p.sign[i] = d.Sign(i)
 		}
-		if b, ok := p.objective.(pasto.Ranged); ok {
+		if b, ok := f.(pasto.Ranged); ok {
 			p.low[i], p.high[i] = b.Range(i)
 		}
 		if w := p.high[i] - p.low[i]; !math.IsInf(w, 1) {
@@ -51,19 +51,15 @@ func newProblem(f pasto.Objective, o Options) *problem {
 		x := &p.goals.Metrics()[i]
 		p.about.Ignored[i] = x.Role == pasto.Report
 		p.about.Width[i], p.about.Low[i] = x.Upper-x.Lower, x.Lower
-		p.about.Positive[i] = x.HasRange() && x.Lower == 0 && !x.Relative || p.options.Control >= 0 && x.HasRange() &&
-			x.Lower == 0
-		p.relative[i] = x.Relative && p.options.Control >= 0
+		p.about.Positive[i] = x.HasRange() && x.Lower == 0 && (!x.Relative || o.Control >= 0)
+		p.relative[i] = x.Relative && o.Control >= 0
 		if p.about.Hard[i] = x.Hard; x.Hard {
-			p.caution[i] = p.options.HardCaution
+			p.caution[i] = o.HardCaution
 			p.guards = append(p.guards, i)
 		}
 	}
 	return p
 }
-
-// isHard reports whether metric i is a hard guardrail.
-func (p *problem) isHard(i int) bool { return p.hard && p.goals.Metrics()[i].Hard }
 
 // reward is the objective without its hard guardrails.
 func (p *problem) reward(theta []float64) float64 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/mixed"
+	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // State is what a [Learner] keeps, as a snapshot holds it.
@@ -51,6 +52,15 @@ func (s *State) grow(arms, m int) {
 		*p = append(*p, make([]float64, arms)...)
 	}
 	s.Model.Grow(len(s.Active), m)
+}
+
+// retire takes arm k out of what is solved for.
+func (s *State) retire(k int) {
+	s.Active[k] = false
+	s.Live--
+	for _, p := range [][]float64{s.Up, s.Down, s.Safe} {
+		round.Drop(p, k, s.Active)
+	}
 }
 
 // mixtures lists the mixtures.

@@ -27,20 +27,13 @@ const (
 
 // add adds the adjusted value of an arm in a round.
 func (d *detector) add(x *armRound) {
-	k, m := x.arm, len(x.adjusted)
+	k := x.arm
 	d.Rounds[k]++
 	d.BlockRounds[k]++
-	update := func(sum, means []float64, weight float64, row []float64) {
-		sum[k] += weight
-		mean := means[k*m : (k+1)*m]
-		for i, v := range row {
-			mean[i] += float64(weight / sum[k] * (v - mean[i]))
-		}
-	}
-	update(d.SegmentWeight, d.SegmentMean, x.weight, x.adjusted)
-	update(d.BlockWeight, d.BlockMean, x.weight, x.adjusted)
-	update(d.SegmentSize, d.SegmentRaw, x.size, x.mean)
-	update(d.BlockSize, d.BlockRaw, x.size, x.mean)
+	average(k, d.SegmentWeight, d.SegmentMean, x.weight, x.adjusted)
+	average(k, d.BlockWeight, d.BlockMean, x.weight, x.adjusted)
+	average(k, d.SegmentSize, d.SegmentRaw, x.size, x.mean)
+	average(k, d.BlockSize, d.BlockRaw, x.size, x.mean)
 }
 
 // length is the number of rounds of the running segment of arm k.

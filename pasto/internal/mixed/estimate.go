@@ -31,7 +31,6 @@ func (e *Model) effectsShown() bool {
 // what they have in common cancels; else each arm has its mean, with all of τ² in its error.
 func (e *Model) Estimate(active []bool) bool {
 	s, m := &e.Stats, len(e.Sign)
-	some := false
 	jointly := len(e.Joint.Size) > 0 && e.has(NoJoint) && e.effectsShown() && !e.Released.any()
 	e.work.c = 0
 	for k, rounds := range s.Rounds {
@@ -53,10 +52,7 @@ func (e *Model) Estimate(active []bool) bool {
 			e.Usable[k] = e.Usable[k] && !math.IsInf(e.squared[k*m+i], 1)
 		}
 	}
-	for _, ok := range e.Usable {
-		some = some || ok
-	}
-	return some
+	return slices.Contains(e.Usable, true)
 }
 
 // reconcile replaces the differences of means from the control in relative guardrail i by those
@@ -219,17 +215,8 @@ func (e *Model) Contrast(k, i int, threshold float64) (value, square float64) {
 // EffectsUnknown reports whether the errors may leave out effects of rounds: several arms have
 // been served, hardly any two of them together for the second time, and variances of units are
 // unknown.
-func (e *Model) EffectsUnknown() bool { return !(e.freedom() >= fewestPairs) && e.Noise.Compared }
-
-// freedom returns the degrees of freedom of the errors: +Inf where variances of units are known.
-func (e *Model) freedom() float64 {
-	switch {
-	case e.Stats.UnitSize != nil:
-		return math.Inf(1)
-	case e.Noise.Compared:
-		return min(e.Stats.Freedom, e.Noise.Pairs)
-	}
-	return e.Stats.Freedom
+func (e *Model) EffectsUnknown() bool {
+	return e.Noise.Compared && e.Stats.UnitSize == nil && !(min(e.Stats.Freedom, e.Noise.Pairs) >= fewestPairs)
 }
 
 // NoiseKnown reports whether the variance of a group or of a unit is known of any arm.

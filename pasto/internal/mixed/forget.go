@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // fewestLeft is the number of groups below which an arm that has been discounted counts as not
@@ -24,11 +25,11 @@ func (e *Model) Discount(keep float64, active []bool) (lost []int) {
 		s.UnitPool, n.Across, n.Excess, n.ExcessOf, j.Size, j.Cross, j.Own, j.Level, d.SegmentWeight, d.SegmentSize,
 		d.BlockWeight, d.BlockSize,
 	} {
-		multiply(v, keep)
+		vec.Scale(v, keep)
 	}
 	square := float64(keep * keep)
-	multiply(s.Heavy, square)
-	multiply(n.Null, square)
+	vec.Scale(s.Heavy, square)
+	vec.Scale(n.Null, square)
 	s.Freedom, n.Pairs, j.Total = float64(keep*s.Freedom), float64(keep*n.Pairs), float64(keep*j.Total)
 	j.Heavy = float64(square * j.Heavy)
 	compared := false
@@ -46,12 +47,6 @@ func (e *Model) Discount(keep float64, active []bool) (lost []int) {
 		}
 	}
 	return lost
-}
-
-func multiply(v []float64, by float64) {
-	for i := range v {
-		v[i] = float64(v[i] * by)
-	}
 }
 
 // Begin begins these arms anew.

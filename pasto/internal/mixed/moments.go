@@ -34,37 +34,36 @@ type moments struct {
 	Freedom float64   // Σ Free
 	Third   []float64 `of:"metric"` // Σ size²·|innovation|³, approximately; what is forgotten stays in it
 	// The known variances of units: nil where there are none.
-	UnitSize    []float64 // K·M: Σ size of groups with a known variance of a unit
-	UnitSquares []float64 // K·M: Σ size·variance of a unit
-	UnitTotal   []float64 // M: Σ over arms of UnitSize
-	UnitPool    []float64 // M: Σ over arms of UnitSquares
+	UnitSize    []float64 `of:"both,units"`   // Σ size of groups with a known variance of a unit
+	UnitSquares []float64 `of:"both,units"`   // Σ size·variance of a unit
+	UnitTotal   []float64 `of:"metric,units"` // Σ over arms of UnitSize
+	UnitPool    []float64 `of:"metric,units"` // Σ over arms of UnitSquares
 
 	rules Rules
 }
 
 // add adds what an arm was observed to be in a round.
 func (s *moments) add(r *armRound) {
-	k, m := r.arm, len(s.Pool)
+	k := r.arm
 	s.addSquares(r)
 	s.Rounds[k]++
 	s.Count[k] += r.groups
-	s.Weight[k] += r.size
 	s.Heavy[k] += float64(r.size * r.size)
-	share := r.size / s.Weight[k]
-	mean := s.Mean[k*m : (k+1)*m]
-	for i, v := range r.mean {
-		mean[i] += float64(share * (v - mean[i]))
-	}
+	average(k, s.Weight, s.Mean, r.size, r.mean)
 	if r.weight > 0 {
-		s.Standing[k] += r.weight
-		share = r.weight / s.Standing[k]
-		adjusted := s.Adjusted[k*m : (k+1)*m]
-		for i, v := range r.adjusted {
-			adjusted[i] += float64(share * (v - adjusted[i]))
-		}
+		average(k, s.Standing, s.Adjusted, r.weight, r.adjusted)
 	}
 	if r.units != nil {
 		s.addUnits(k, r)
+	}
+}
+
+// average adds a row of this weight to the means of arm k and to their weight.
+func average(k int, weights, means []float64, weight float64, row []float64) {
+	weights[k] += weight
+	share, mean := weight/weights[k], means[k*len(row):(k+1)*len(row)]
+	for i, v := range row {
+		mean[i] += float64(share * (v - mean[i]))
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 )
 
 // State is what a model keeps, as a snapshot holds it. Lists of numbers have tags: of:"arm" for one
-// of each arm, "metric", or "both" for a table of arms and metrics, whose rows are an arm's; and
-// "signed" where numbers may be negative.
+// of each arm, "metric", or "both" for a table of arms and metrics, whose rows are an arm's;
+// "signed" where numbers may be negative, and "units" where there are none without variances of
+// units.
 type State struct {
 	Stats    moments
 	Noise    noise
@@ -26,8 +27,9 @@ func (s *State) tables(f func(v *[]float64, of string, signed bool)) {
 	for _, part := range []any{&s.Stats, &s.Noise, &s.Changes} {
 		p := reflect.ValueOf(part).Elem()
 		for i := range p.NumField() {
-			if of, signed := strings.CutSuffix(p.Type().Field(i).Tag.Get("of"), ",signed"); of != "" {
-				f(p.Field(i).Addr().Interface().(*[]float64), of, signed)
+			of, kind, _ := strings.Cut(p.Type().Field(i).Tag.Get("of"), ",")
+			if of != "" && (kind != "units" || s.Stats.UnitSize != nil) {
+				f(p.Field(i).Addr().Interface().(*[]float64), of, kind == "signed")
 			}
 		}
 	}
@@ -50,10 +52,6 @@ func (s *State) Grow(arms, metrics int) {
 	s.tables(func(v *[]float64, of string, _ bool) {
 		*v = append(*v, make([]float64, size(of, arms, metrics)-len(*v))...)
 	})
-	if u := &s.Stats; u.UnitSize != nil {
-		u.UnitSize = append(u.UnitSize, make([]float64, (arms-before)*metrics)...)
-		u.UnitSquares = append(u.UnitSquares, make([]float64, (arms-before)*metrics)...)
-	}
 	s.Released.grow(arms * metrics)
 	s.Joint.grow(before, arms, metrics)
 }
@@ -80,14 +78,8 @@ func (s *State) Fits(n, m, rounds int, discounted bool) bool {
 		of1 := size(of, n, m)
 		ok = ok && check.Vector("", *v, of1) == nil && (signed || nonNegative(*v, of1))
 	})
-	if !ok || !nonNegative([]float64{u.Freedom, s.Noise.Pairs}, 2) {
-		return false
-	}
-	if u.UnitSize != nil && !(nonNegative(u.UnitSize, n*m) && nonNegative(u.UnitSquares, n*m) &&
-		nonNegative(u.UnitTotal, m) && nonNegative(u.UnitPool, m)) {
-		return false
-	}
-	if !s.Released.fits(n*m, rounds) {
+	if !ok || !nonNegative([]float64{u.Freedom, s.Noise.Pairs}, 2) || !s.Released.fits(n*m, rounds) ||
+		u.UnitSize == nil && (u.UnitSquares != nil || u.UnitTotal != nil || u.UnitPool != nil) {
 		return false
 	}
 	if len(j.Size) == 0 {

@@ -65,18 +65,22 @@ func (s *Sampler) Draw(r pasto.Rand, p []float64, arms []int, scheme pasto.Schem
 // k alone becomes uniform over the active arms.
 func Drop(p []float64, k int, active []bool) {
 	p[k] = 0
+	Normalize(p, active)
+}
+
+// Normalize scales p to sum to 1, and makes it uniform over the arms in use if it is 0.
+func Normalize(p []float64, use []bool) {
 	sum, n := 0.0, 0
-	for j, v := range p {
-		sum += v
-		if active[j] {
+	for k, v := range p {
+		if sum += v; use[k] {
 			n++
 		}
 	}
-	for j := range p {
+	for k := range p {
 		if sum > 0 {
-			p[j] /= sum
-		} else if active[j] {
-			p[j] = 1 / float64(n)
+			p[k] /= sum
+		} else if use[k] {
+			p[k] = 1 / float64(n)
 		}
 	}
 }

@@ -209,3 +209,15 @@ func Matches(r *http.Request, tag string) bool {
 	}
 	return false
 }
+
+// Flag returns whether a parameter of the query is true; it is false if it is left out.
+func Flag(r *http.Request, name string) (bool, error) {
+	switch text := r.URL.Query().Get(name); text {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, noregret.BadInputf(name, "%.20q: want true or false", text)
+	}
+}
