@@ -81,8 +81,8 @@ var audited = []string{
 	KindLiftArm, KindConclude, KindAudit,
 }
 
-// audit adds an event that was applied to the audit trail, if it has an author.
-func (s *State) audit(position uint64, e *Event, o *Outcome) {
+// addAudit adds an event that was applied to the audit trail, if it has an author.
+func addAudit(s *State, position uint64, e *Event, o *Outcome) {
 	if s.scratch || o.Err != nil || !slices.Contains(audited, e.Kind) {
 		return
 	}
@@ -106,8 +106,8 @@ func (s *State) audit(position uint64, e *Event, o *Outcome) {
 	})
 }
 
-// auditEvent applies an event that changes no experiment.
-func (s *State) auditEvent(e *Event) Outcome {
+// applyAudit applies an event that changes no experiment.
+func applyAudit(e *Event) Outcome {
 	var p AuditEvent
 	if err := e.open(&p); err != nil {
 		return Outcome{Err: err}
@@ -118,9 +118,9 @@ func (s *State) auditEvent(e *Event) Outcome {
 	return Outcome{}
 }
 
-// Audit returns the entries of the audit trail before a position, 0 for the end, the newest first.
+// Audit returns the entries of a state's audit trail before a position, 0 for the end, the newest first.
 // A name limits them to one experiment. There are at most as many as the limit, 0 for all.
-func (s *State) Audit(name string, before uint64, limit int) (out []policy.AuditEntry) {
+func Audit(s *State, name string, before uint64, limit int) (out []policy.AuditEntry) {
 	for _, e := range slices.Backward(s.trail) {
 		if limit > 0 && len(out) == limit {
 			break

@@ -113,20 +113,14 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	}
 	s.position = position
 	s.advanceClock(e.Time)
-	o = s.adopted(position, e)
-	s.audit(position, &e, &o)
-	return o, nil
-}
-
-// adopted returns the outcome of an event: that of [State.Try] if it was tried last.
-func (s *State) adopted(position uint64, e Event) Outcome {
-	if t := s.trial; t != nil {
-		s.trial = nil
-		if t.of(position, e) {
-			return s.adopt(t)
-		}
+	if t := s.trial; t != nil && t.of(position, e) {
+		o = s.adopt(t)
+	} else {
+		o = s.dispatch(e)
 	}
-	return s.dispatch(e)
+	s.trial = nil
+	addAudit(s, position, &e, &o)
+	return o, nil
 }
 
 // forwardJump is the least advance of the clock between two events that counts as a jump, and
@@ -204,7 +198,7 @@ func (s *State) dispatch(e Event) Outcome {
 		}
 		return s.with(p.Experiment, func(x *experimentState) Outcome { return Outcome{Err: x.guards.logged(&p)} })
 	case KindAudit:
-		return s.auditEvent(&e)
+		return applyAudit(&e)
 	case KindConclude:
 		var p ConcludeEvent
 		if err := e.open(&p); err != nil {

@@ -53,11 +53,11 @@ func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, out)
 }
 
-// audit returns entries of the audit trail: see [experiment.State.Audit].
+// audit returns entries of the audit trail: see [experiment.Audit].
 func (l *liveState) audit(name string, before uint64, limit int) []policy.AuditEntry {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if out := l.state.Audit(name, before, limit); out != nil {
+	if out := experiment.Audit(l.state, name, before, limit); out != nil {
 		return out
 	}
 	return []policy.AuditEntry{}
