@@ -29,7 +29,8 @@ USER 65532:65532
 VOLUME /data
 EXPOSE 8430
 ENTRYPOINT ["/noregret"]
-CMD ["serve", "--data", "/data", "--listen", ":8430", "--tokens", "/etc/noregret/tokens.yaml"]
+ENV NOREGRET_DATA=/data NOREGRET_LISTEN=:8430 NOREGRET_TOKENS=/etc/noregret/tokens.yaml
+CMD ["serve"]
 
 FROM runtime AS release
 ARG TARGETPLATFORM

@@ -68,12 +68,26 @@ const (
 )
 
 // OpenFileStore returns the store in the directory, which is created if it does not exist, for its
-// owner only.
+// owner only. What it creates is durable: without that a failure of the power could take a new
+// directory away, with the reservations in it.
 func OpenFileStore(dir string) (*FileStore, error) {
+	f := &FileStore{dir: dir}
+	var parents []string // of the directories that do not exist
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); err == nil || d == filepath.Dir(d) {
+			break
+		}
+		parents = append(parents, filepath.Dir(d))
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return &FileStore{dir: dir}, nil
+	for _, d := range parents {
+		if err := atomicfile.SyncDir(d); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
 }
 
 func (f *FileStore) path(epoch uint64) string {
@@ -151,7 +165,7 @@ func (f *FileStore) CompareAndSwap(epoch uint64, document []byte) error {
 	if top, _, err = f.newest(); err != nil || top > epoch+storeKept {
 		return errors.Join(err, os.Remove(next), epochError(epoch, top))
 	}
-	if err := f.sync(); err != nil {
+	if err := atomicfile.SyncDir(f.dir); err != nil {
 		return err
 	}
 	for _, old := range all {
@@ -160,19 +174,6 @@ func (f *FileStore) CompareAndSwap(epoch uint64, document []byte) error {
 		}
 	}
 	return nil
-}
-
-// sync flushes the directory, where the system supports that.
-func (f *FileStore) sync() error {
-	d, err := os.Open(f.dir)
-	if err != nil {
-		return err
-	}
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) &&
-		!errors.Is(err, fs.ErrPermission) {
-		return errors.Join(err, d.Close())
-	}
-	return d.Close()
 }
 
 // Erase removes all epochs of the store and, if it is then empty, its directory: for a [Journal] of
@@ -190,7 +191,7 @@ func (f *FileStore) Erase() error {
 	slices.Sort(all)
 	for i, epoch := range all {
 		if i == len(all)-1 && i > 0 {
-			if err := f.sync(); err != nil {
+			if err := atomicfile.SyncDir(f.dir); err != nil {
 				return err
 			}
 		}

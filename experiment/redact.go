@@ -35,3 +35,9 @@ func Redact(kind string, payload []byte, private func(name string) bool) []byte 
 	}
 	return b
 }
+
+// Releasing reports whether an experiment is private and will release more.
+func Releasing(s *State, name string) bool {
+	x := s.live[name]
+	return x != nil && x.Private != nil && x.Private.Ended == ""
+}

@@ -105,7 +105,7 @@ type Config struct {
 	clock *steadyClock // set by resolve, nil where Now is followed at once
 	// noise and privacyStore are those of private experiments; only tests set them.
 	noise        []dp.Option
-	privacyStore func(dir string) (dp.Store, error)
+	privacyStore func(dir string) (privacyStore, error)
 	released     func(sums []float64) // may change them before anything is written
 }
 

@@ -13,7 +13,7 @@ import (
 // are in headers, which the page sets.
 const (
 	corsMethods = "POST"
-	corsHeaders = "Authorization, Content-Type, If-None-Match, X-API-Key"
+	corsHeaders = "Authorization, Content-Type, Flagd-Selector, If-None-Match, Noregret-Exposure, X-API-Key"
 	corsExposed = "ETag, Retry-After"
 	// corsSeconds is how long a browser may remember that a request is allowed.
 	corsSeconds = "7200"
@@ -79,12 +79,5 @@ func (m *middleware) checkBrowser(p *access.Principal, rt web.Route, r *http.Req
 	if !m.origins.Has(origin) && !access.SameOrigin(origin, r) || !p.Origins.None() && !p.Origins.Has(origin) {
 		return refuse("the token %q is for browsers: it may not be used in pages of this origin", p.Name)
 	}
-	name := r.PathValue("name")
-	if rt.Pattern == flagPattern {
-		name = r.PathValue("key")
-	}
-	if name != "" && !p.MayUse(name) {
-		return refuse("the token %q may not use this experiment", p.Name)
-	}
-	return nil
+	return m.checkScope(p, rt, r)
 }

@@ -53,7 +53,8 @@ func TestCORS(t *testing.T) {
 		h := resp.Header
 		if resp.StatusCode != 204 || h.Get("Access-Control-Allow-Origin") != shopSite ||
 			h.Get("Access-Control-Allow-Methods") != "POST" ||
-			h.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, If-None-Match, X-API-Key" ||
+			h.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Flagd-Selector, If-None-Match, "+
+				"Noregret-Exposure, X-API-Key" ||
 			h.Get("Access-Control-Max-Age") != "7200" || !slices.Contains(h.Values("Vary"), "Origin") {
 			t.Errorf("OPTIONS %s: %d %v", path, resp.StatusCode, h)
 		}

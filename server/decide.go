@@ -43,7 +43,7 @@ func (a *decisionAPI) routes() []web.Route {
 		},
 		{
 			Method: "POST", Pattern: "/ofrep/v1/evaluate/flags", Role: access.Decide, Pages: true,
-			Compress: true, Serve: a.evaluateAll,
+			Compress: true, Scoped: true, Serve: a.evaluateAll,
 		},
 	}
 }

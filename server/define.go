@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -16,7 +17,7 @@ func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, matc
 ) func(state *experiment.State, now int64) ([]experiment.Event, error) {
 	return func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		*created = state.Policy(d.Name) == nil
-		if err := a.admit(state, d, match); err != nil {
+		if err := a.admit(ctx, state, d, match); err != nil {
 			return nil, err
 		}
 		events, err := state.Plan(d, now)
@@ -40,9 +41,16 @@ func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, matc
 	}
 }
 
-// admit returns an error if the headers do not accept the definition in force, or a new experiment
-// may not have the name.
-func (a *experimentAPI) admit(state *experiment.State, d *definition.Definition, match http.Header) error {
+// admit returns an error if the access token may not use the experiment, the headers do not accept
+// the definition in force, or a new experiment may not have the name.
+func (a *experimentAPI) admit(ctx context.Context, state *experiment.State, d *definition.Definition,
+	match http.Header,
+) error {
+	scope := access.ScopeOf(ctx)
+	old := state.Definition(d.Name)
+	if !scope.MayUse(d.Name, d.Project) || old != nil && !scope.MayUse(d.Name, old.Project) {
+		return notYours(scope)
+	}
 	if err := checkMatch(match, state.Definition(d.Name)); err != nil {
 		return err
 	}
@@ -58,7 +66,7 @@ func (a *experimentAPI) preview(ctx context.Context, d *definition.Definition, m
 	var out *policy.Applied
 	_, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
-			if err := a.admit(state, d, match); err != nil {
+			if err := a.admit(ctx, state, d, match); err != nil {
 				return nil, err
 			}
 			var err error

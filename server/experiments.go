@@ -26,9 +26,12 @@ type experimentAPI struct {
 func (a *experimentAPI) routes() []web.Route {
 	const one = "/v1/experiments/{name}"
 	return []web.Route{
-		{Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Query: pageQuery, Serve: a.list},
+		{Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Scoped: true, Query: pageQuery, Serve: a.list},
 		{Method: "GET", Pattern: one, Role: access.Read, Serve: a.get},
-		{Method: "PUT", Pattern: one, Role: access.Admin, Query: []string{"dry_run"}, Serve: a.put},
+		{
+			Method: "PUT", Pattern: one, Role: access.Admin, Scoped: true, Query: []string{"dry_run"},
+			Serve: a.put,
+		},
 		{Method: "DELETE", Pattern: one, Role: access.Admin, Serve: a.remove},
 		{Method: "POST", Pattern: one + "/pause", Role: access.Admin, Serve: a.change("pause")},
 		{Method: "POST", Pattern: one + "/resume", Role: access.Admin, Serve: a.change("resume")},
@@ -53,7 +56,7 @@ func (a *experimentAPI) list(w http.ResponseWriter, r *http.Request) error {
 		Experiments []policy.Summary `json:"experiments"`
 		Next        string           `json:"next,omitempty"`
 	}
-	out.Experiments, out.Next = a.live.summaries(page)
+	out.Experiments, out.Next = a.live.summaries(page, access.ScopeOf(r.Context()))
 	return web.WriteJSON(w, http.StatusOK, out)
 }
 

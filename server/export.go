@@ -29,10 +29,10 @@ func (a *logAPI) routes() []web.Route {
 	return []web.Route{
 		{
 			Method: "GET", Pattern: "/v1/export", Role: access.Read, Query: []string{"from", "experiment"},
-			Stream: web.Exports, Serve: a.export,
+			Stream: web.Exports, Scoped: true, Serve: a.export,
 		},
 		{Method: "GET", Pattern: "/v1/snapshot", Role: access.Read, Stream: web.Exports, Serve: a.snapshot},
-		{Method: "GET", Pattern: "/v1/state", Role: access.Read, Serve: a.state},
+		{Method: "GET", Pattern: "/v1/state", Role: access.Read, Scoped: true, Serve: a.state},
 	}
 }
 
@@ -74,6 +74,10 @@ func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 // again.
 func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("experiment")
+	if p := access.ScopeOf(r.Context()); p.Limited() && (name == "" || !a.policies.mayUse(p, name)) {
+		return web.WithStatus(http.StatusForbidden, noregret.Usage, "experiment",
+			"the token %q is limited to some experiments: want one of them as ?experiment=", p.Name)
+	}
 	found := name == "" || a.policies.get(name) != nil
 	for {
 		from, err := a.exportFrom(r)

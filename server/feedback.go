@@ -29,13 +29,13 @@ func (a *feedbackAPI) routes() []web.Route {
 	return []web.Route{
 		{
 			Method: "POST", Pattern: "/v1/exposures", Role: access.Feedback, Pages: a.config.CORSFeedback,
-			Serve: a.exposures,
+			Scoped: true, Serve: a.exposures,
 		},
 		{
 			Method: "POST", Pattern: "/v1/feedback", Role: access.Feedback, Pages: a.config.CORSFeedback,
-			Serve: a.feedback,
+			Scoped: true, Serve: a.feedback,
 		},
-		{Method: "POST", Pattern: "/v1/aggregates", Role: access.Aggregate, Serve: a.aggregates},
+		{Method: "POST", Pattern: "/v1/aggregates", Role: access.Aggregate, Scoped: true, Serve: a.aggregates},
 	}
 }
 
@@ -75,7 +75,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		switch {
 		case err == nil && entries[t.Experiment] == nil:
 			err = noSuch(t.Experiment)
-		case err == nil && !principal.MayUse(t.Experiment):
+		case err == nil && !principal.MayUse(t.Experiment, entries[t.Experiment].project):
 			err = noregret.BadInputf("token", "the access token %q may not use the experiment %q", principal.Name,
 				t.Experiment)
 		case err == nil && principal.IsBrowser() && item.Decided != nil:
@@ -228,11 +228,15 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	if a.policies.get(in.Experiment) == nil {
 		return noSuch(in.Experiment)
 	}
+	p := a.intake.principal(r)
+	if !a.policies.mayUse(p, in.Experiment) {
+		return notYours(p)
+	}
 	if in.Source == "" || len(in.Source) > 200 || in.Sequence == 0 {
 		return noregret.BadInputf("source",
 			"want a source of 1 to 200 bytes and a sequence number from 1")
 	}
-	if p := a.intake.principal(r); p != nil && !p.MaySend(in.Source) {
+	if p != nil && !p.MaySend(in.Source) {
 		return web.WithStatus(http.StatusForbidden, noregret.Usage, "source",
 			"the token %q may not send sums of the source %q: its own are in the file of access tokens", p.Name,
 			in.Source)

@@ -26,6 +26,8 @@ type middleware struct {
 	origins access.Origins
 	streams *streamLimits
 	metrics *metrics
+	// mayUse reports whether a principal may use an experiment.
+	mayUse func(p *access.Principal, name string) bool
 }
 
 // wrap returns the handler of a route.
@@ -75,12 +77,16 @@ func (m *middleware) observer(rt web.Route) func(r *http.Request, status int, to
 
 // serve authorizes a request and runs the route's handler within its limits.
 func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request) error {
-	if err := m.authorize(rt, w, r); err != nil {
+	p, err := m.authorize(rt, w, r)
+	if err != nil {
 		return err
 	}
-	if rt.Role == access.Admin || rt.Role == access.Read && rt.Method == http.MethodPost {
+	switch {
+	case rt.Role == access.Admin || rt.Role == access.Read && rt.Method == http.MethodPost:
 		// The audit trail has who changes something. A form may name another principal.
-		r = access.WithAddress(access.WithPrincipal(r, m.tokens.Find(r)), m.proxies.Address(r))
+		r = access.WithAddress(access.WithPrincipal(r, p), m.proxies.Address(r))
+	case p.Limited():
+		r = access.WithPrincipal(r, p)
 	}
 	switch {
 	// A long poll is a stream once it waits.
@@ -98,41 +104,68 @@ func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request)
 	return rt.Serve(w, web.Limit(w, r, m.config.MaxBody))
 }
 
-// authorize checks a request's origin, query, access token and rate.
-func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Request) error {
+// authorize checks a request's origin, query, access token and rate. It returns the owner of the
+// token, nil where none is needed.
+func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Request) (*access.Principal, error) {
 	h := w.Header()
 	if err := m.checkOrigin(r, m.cors(rt, h, r)); err != nil {
-		return err
+		return nil, err
 	}
 	if strings.HasPrefix(rt.Pattern, "/v1/") {
 		if err := checkQuery(r, rt.Query); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if rt.Role == access.Anyone {
 		if rt.Method == otherMethod || rt.Method == http.MethodOptions {
-			return m.checkRate(nil, w, r)
+			return nil, m.checkRate(nil, w, r)
 		}
-		return nil
+		return nil, nil
 	}
 	p := m.tokens.Find(r)
 	if err := m.checkRate(p, w, r); err != nil {
-		return err
+		return nil, err
 	}
 	if p == nil {
 		h.Set("WWW-Authenticate", `Bearer realm="noregret"`)
-		return web.WithStatus(http.StatusUnauthorized, noregret.Usage, "Authorization",
+		return nil, web.WithStatus(http.StatusUnauthorized, noregret.Usage, "Authorization",
 			"a known access token is required: send it as Authorization: Bearer TOKEN, or as X-API-Key: TOKEN; "+
 				"noregret takes it from $NOREGRET_TOKEN or --token-file")
 	}
 	if p.IsBrowser() {
-		return m.checkBrowser(p, rt, r)
+		return p, m.checkBrowser(p, rt, r)
 	}
 	if !p.May(rt.Role) {
-		return web.WithStatus(http.StatusForbidden, noregret.Usage, "Authorization", "the token %q lacks the role %s",
-			p.Name, rt.Role)
+		return nil, web.WithStatus(http.StatusForbidden, noregret.Usage, "Authorization",
+			"the token %q lacks the role %s", p.Name, rt.Role)
+	}
+	return p, m.checkScope(p, rt, r)
+}
+
+// checkScope returns an error for a token that is limited to experiments other than the one in the
+// path, or for a path of all experiments.
+func (m *middleware) checkScope(p *access.Principal, rt web.Route, r *http.Request) error {
+	if !p.Limited() || rt.Scoped {
+		return nil
+	}
+	name := r.PathValue("name")
+	if rt.Pattern == flagPattern {
+		name = r.PathValue("key")
+	}
+	switch {
+	case name == "":
+		return web.WithStatus(http.StatusForbidden, noregret.Usage, "Authorization",
+			"the token %q is limited to some experiments: it may not call this path", p.Name)
+	case !m.mayUse(p, name):
+		return notYours(p)
 	}
 	return nil
+}
+
+// notYours is the error of a token that may not use an experiment.
+func notYours(p *access.Principal) error {
+	return web.WithStatus(http.StatusForbidden, noregret.Usage, "Authorization",
+		"the token %q may not use this experiment", p.Name)
 }
 
 // checkRate counts a request of a principal, or of an address if p is nil, against its rate limit.

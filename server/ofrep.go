@@ -4,16 +4,20 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -181,26 +185,77 @@ func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, f)
 }
 
-// evaluateAll evaluates every experiment that the access token may use. Its ETag changes with the
+// selection is what a bulk evaluation asks for beside its context.
+type selection struct {
+	set    string // the flag set: experiments of this project; "" for all
+	expose bool   // the exposures of experiments that count them immediately
+}
+
+// The headers by which providers whose address has no parameters select.
+const (
+	selectorHeader = "Flagd-Selector" // flagSetId=NAME, as flagd reads it
+	exposureHeader = "Noregret-Exposure"
+)
+
+// selectionOf reads the parameters of a bulk evaluation, or the headers in their place.
+func selectionOf(r *http.Request) (out selection, failure *flagFailure) {
+	q := r.URL.Query()
+	bad := func(name, value, want string) *flagFailure {
+		return &flagFailure{ErrorCode: "GENERAL", ErrorDetails: fmt.Sprintf("%s: %.70q: want %s", name, value, want)}
+	}
+	if out.set = q.Get("flagSet"); out.set == "" {
+		out.set, _ = strings.CutPrefix(r.Header.Get(selectorHeader), "flagSetId=")
+	}
+	if out.set != "" && !definition.ValidName(out.set) {
+		return out, bad("flagSet", out.set, "the name of a project")
+	}
+	exposure := q.Get("exposure")
+	if exposure == "" {
+		exposure = r.Header.Get(exposureHeader)
+	}
+	switch exposure {
+	case "", "none":
+	case "immediate":
+		out.expose = true
+	default:
+		return out, bad("exposure", exposure, "none or immediate")
+	}
+	return out, nil
+}
+
+// selected returns the names of the experiments of a selection that the principal may use, sorted.
+func (s *selection) selected(entries map[string]*entry, p *access.Principal) []string {
+	names := make([]string, 0, len(entries))
+	for name, e := range entries {
+		if (s.set == "" || e.project == s.set) && p.MayUse(name, e.project) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// evaluateAll evaluates the experiments of a flag set, or all, that the access token may use. A
+// page that gets all its flags at once has not shown them, so exposures count only if the request
+// asks for it; all of them are then one write to the log. The ETag changes with the selection, the
 // unit and its context, with any policy, and often enough that no cached token grows older than
-// half the shortest attribution window. All immediate exposures are one write to the log.
+// half the shortest attribution window.
 func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	v, failure, err := targetingKey(r)
 	if err != nil {
 		return err
 	}
+	choice, wrong := selectionOf(r)
+	if failure == nil {
+		failure = wrong
+	}
 	if failure != nil {
 		return web.WriteJSON(w, http.StatusBadRequest, failure)
 	}
 	entries, now := a.policies.all(), a.config.Now()
-	names, principal := make([]string, 0, len(entries)), a.intake.principal(r)
-	for name := range entries {
-		if principal.MayUse(name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
+	names := choice.selected(entries, a.intake.principal(r))
 	h := sha256.New()
+	_, _ = h.Write([]byte(choice.set + "\n" + strconv.FormatBool(choice.expose) + "\n"))
 	_, _ = h.Write([]byte(v.unit + "\n")) // never fails
 	for _, field := range slices.Sorted(maps.Keys(v.fields)) {
 		_, _ = h.Write([]byte(strconv.Quote(field) + string(v.fields[field]) + "\n"))
@@ -239,7 +294,7 @@ func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error 
 			out.Flags = append(out.Flags, failure)
 			continue
 		}
-		if e.policy.Exposure == "immediate" {
+		if choice.expose && e.policy.Exposure == "immediate" {
 			exposed = append(exposed, shown)
 		}
 		e.counts.decisions.Inc()

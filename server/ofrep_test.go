@@ -98,7 +98,7 @@ func TestBulkIsOneFlush(t *testing.T) {
 			"split: {a: 1}}\nexposure: immediate", i))
 	}
 	before := w.server.log.Stats()
-	w.get(200, nil, "POST", "/ofrep/v1/evaluate/flags", `{"context": {"targetingKey": "ann"}}`)
+	w.get(200, nil, "POST", "/ofrep/v1/evaluate/flags?exposure=immediate", `{"context": {"targetingKey": "ann"}}`)
 	after := w.server.log.Stats()
 	if after.Events-before.Events != many || after.Groups-before.Groups != 1 {
 		t.Errorf("%d events in %d flushes, want %d in 1", after.Events-before.Events, after.Groups-before.Groups, many)
@@ -108,5 +108,78 @@ func TestBulkIsOneFlush(t *testing.T) {
 		if err != nil || r.Arms["a"].N != 1 {
 			t.Errorf("e%d: %+v, %v", i, r, err)
 		}
+	}
+}
+
+// TestBulkSelects checks that a bulk evaluation keeps to its flag set and exposes nobody unless it
+// is asked to. Before, it evaluated all flags, and the unit that loaded a page had seen each of
+// them.
+func TestBulkSelects(t *testing.T) {
+	w := newWorld(t)
+	for name, project := range map[string]string{"cart": "shop", "news": "blog", "price": "shop"} {
+		w.apply(fmt.Sprintf("name: %s\nproject: %s\narms: [{name: a, value: 1}]\nmetrics: [{name: x}]\n"+
+			"policy: {kind: fixed, split: {a: 1}}\nexposure: immediate", name, project))
+	}
+	w.apply(toy) // of no project
+	const body = `{"context": {"targetingKey": "ann"}}`
+	tags := map[string]string{}
+	for _, c := range []struct {
+		query, header, value, want string
+		exposed                    int64
+	}{
+		{"", "", "", "cart news price toy", 0},
+		{"?exposure=none", "", "", "cart news price toy", 0},
+		{"?flagSet=shop", "", "", "cart price", 0},
+		{"", "Flagd-Selector", "flagSetId=shop", "cart price", 0},
+		{"?flagSet=none", "", "", "", 0},
+		{"?flagSet=shop&exposure=immediate", "", "", "cart price", 1},
+		{"?flagSet=shop", "Noregret-Exposure", "immediate", "cart price", 2},
+	} {
+		var out struct{ Flags []flag }
+		r, err := http.NewRequest("POST", w.http.URL+"/ofrep/v1/evaluate/flags"+c.query, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if c.header != "" {
+			r.Header.Set(c.header, c.value)
+		}
+		resp, b := w.send(r)
+		if err := json.Unmarshal(b, &out); err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%+v: status %d: %s", c, resp.StatusCode, b)
+		}
+		var names []string
+		for _, f := range out.Flags {
+			names = append(names, f.Key)
+		}
+		got := strings.Join(names, " ")
+		tag := resp.Header.Get("ETag")
+		key := fmt.Sprint(got, " ", c.exposed > 0)
+		if got != c.want || tags[key] != "" && tags[key] != tag {
+			t.Errorf("%+v: %s with the tag %s, earlier %s", c, got, tag, tags[key])
+		}
+		tags[key] = tag
+		for name, want := range map[string]int64{"cart": c.exposed, "price": c.exposed, "news": 0} {
+			report, err := w.server.Report(name)
+			if err != nil || min(want, 1) != min(report.Arms["a"].N, 1) {
+				t.Errorf("%+v: %s has %d exposures, %v", c, name, report.Arms["a"].N, err)
+			}
+		}
+	}
+	if len(tags) != 4 {
+		t.Errorf("selections share tags: %v", tags)
+	}
+	for query, want := range map[string]string{
+		"?flagSet=A": `flagSet: \"A\": want the name of a project`, "?exposure=later": "want none or immediate",
+	} {
+		if status, b := w.do("POST", "/ofrep/v1/evaluate/flags"+query, body); status != 400 ||
+			!strings.Contains(string(b), want) {
+			t.Errorf("%s: status %d: %s", query, status, b)
+		}
+	}
+	// One flag is asked for where it is shown.
+	w.get(200, nil, "POST", "/ofrep/v1/evaluate/flags/news", body)
+	if r, err := w.server.Report("news"); err != nil || r.Arms["a"].N != 1 {
+		t.Errorf("one flag: %+v, %v", r, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -22,6 +23,7 @@ type entry struct {
 	text     *web.Text // the policy's JSON, which its digest covers
 	counts   *counters
 	armNames [][]byte // as JSON strings
+	project  string   // of the definition, "" for none
 	largest  int      // size of the largest value of an arm, in bytes
 	// encoder is that of the definition's context, nil if the experiment is not contextual. The
 	// policy may look at no context all the same, such as after a rollback.
@@ -64,6 +66,16 @@ func (t *policyTable) all() map[string]*entry { return *t.entries.Load() }
 // get returns an experiment's entry, or nil.
 func (t *policyTable) get(name string) *entry { return t.all()[name] }
 
+// mayUse reports whether a principal may use an experiment. Nobody who is limited to projects may
+// use one that is not there.
+func (t *policyTable) mayUse(p *access.Principal, name string) bool {
+	project := ""
+	if e := t.get(name); e != nil {
+		project = e.project
+	}
+	return p.MayUse(name, project)
+}
+
 // changed returns a channel that is closed when a policy changes. Ask for it before reading the
 // table, or a change between the two is missed.
 func (t *policyTable) changed() <-chan struct{} { return *t.renewed.Load() }
@@ -81,6 +93,7 @@ func (t *policyTable) publish(state *experiment.State) error {
 		if err != nil {
 			return err
 		}
+		e.project = state.Definition(name).Project
 		next[name] = e
 	}
 	t.entries.Store(&next)

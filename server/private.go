@@ -1,16 +1,20 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -19,6 +23,7 @@ import (
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/private/aggregate"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
 // PrivacyLedgerDir returns the directory of the privacy ledger in a data directory. It is there
@@ -43,14 +48,22 @@ type privacyHost struct {
 	testing  bool                 // accepts noise of tests
 	released func(sums []float64) // of tests
 	// store opens a store in a directory; tests let it fail.
-	store func(dir string) (dp.Store, error)
+	store func(dir string) (privacyStore, error)
 
 	runs map[string]*privateRun
 
 	mu     sync.Mutex // held to change the fields below
 	ledger *dp.Ledger // nil before the first private experiment
 	names  map[string]bool
-	failed map[string]error // by experiment: why its release waits
+	// unfinished are the names whose run may not be closed, or whose journal not erased.
+	unfinished map[string]bool
+	failed     map[string]error // by experiment: why its release waits
+}
+
+// privacyStore is a store that can be erased: dp.FileStore, or that of a test.
+type privacyStore interface {
+	dp.Store
+	Erase() error
 }
 
 // privateRun is a run that this process has taken over.
@@ -60,22 +73,29 @@ type privateRun struct {
 	token   dp.Token
 }
 
-// newPrivacyHost opens the ledger of a data directory, if there is one.
-func newPrivacyHost(c *Config) (*privacyHost, error) {
+// newPrivacyHost opens the ledger of a data directory, if there is one. Names are private by the
+// ledger or by the state: feedback stays secret where the ledger is lost.
+func newPrivacyHost(c *Config, state *experiment.State) (*privacyHost, error) {
 	h := &privacyHost{
 		data: c.Data, logger: c.Logger, options: c.noise, testing: len(c.noise) > 0,
 		store: c.privacyStore, released: c.released,
-		runs: map[string]*privateRun{}, names: map[string]bool{}, failed: map[string]error{},
+		runs: map[string]*privateRun{}, names: map[string]bool{}, unfinished: map[string]bool{},
+		failed: map[string]error{},
 	}
 	if h.store == nil {
-		h.store = func(dir string) (dp.Store, error) { return dp.OpenFileStore(dir) }
+		h.store = func(dir string) (privacyStore, error) { return dp.OpenFileStore(dir) }
 	}
 	names, err := PrivateNames(c.Data)
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range state.Names() {
+		if state.Private(name) {
+			names = append(names, name)
+		}
+	}
 	for _, name := range names {
-		h.names[name] = true
+		h.names[name], h.unfinished[name] = true, true
 	}
 	if len(names) > 0 {
 		return h, h.openLedger()
@@ -191,11 +211,33 @@ func (h *privacyHost) admit(d *definition.Definition) error {
 		return err
 	}
 	_, runs, err := h.ledger.Account(d.Name)
-	if err == nil && len(runs) > 0 && (runs[0].Steps > 0 || runs[0].State == dp.Closed) {
+	if noregret.CodeOf(err) == noregret.NotFound {
+		return noregret.BadInputf("name", "%q is or was the name of a private experiment of which the ledger knows "+
+			"nothing: choose another one", d.Name)
+	}
+	begun := len(runs) > 0 && (runs[0].Steps > 0 || runs[0].State == dp.Closed)
+	if err == nil && !begun { // a crash may have come between the journal and the ledger
+		_, begun, err = h.journal(d.Name)
+	}
+	if err == nil && begun {
 		return noregret.BadInputf("name", "%q was the name of a private experiment, whose budget is spent: choose "+
 			"another one, which is charged to the same units once more", d.Name)
 	}
 	return err
+}
+
+// journal returns the store of an experiment's journal, and whether the journal has a step. It does
+// not create the directory: the store is nil where there is none.
+func (h *privacyHost) journal(name string) (store privacyStore, begun bool, err error) {
+	dir := privacyRunsDir(h.data, name)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if store, err = h.store(dir); err != nil {
+		return nil, false, err
+	}
+	_, epoch, err := store.Load()
+	return store, epoch > 0, err
 }
 
 // open reserves the budget of a private experiment durably and returns the event that says so.
@@ -225,15 +267,20 @@ func (h *privacyHost) open(d *definition.Definition, now int64) (experiment.Even
 		return fail(err)
 	}
 	h.mu.Lock()
-	h.names[d.Name] = true
+	h.names[d.Name], h.unfinished[d.Name] = true, true
 	h.mu.Unlock()
-	if _, runs, err := h.ledger.Account(d.Name); err != nil {
+	run := dp.Run{ID: privacyRun, Charge: sums.Charge(), Statement: st}
+	_, runs, err := h.ledger.Account(d.Name)
+	switch {
+	case err != nil:
 		return fail(err)
-	} else if len(runs) == 0 {
-		run := dp.Run{ID: privacyRun, Charge: sums.Charge(), Statement: st}
+	case len(runs) == 0:
 		if _, err := h.ledger.Reserve(d.Name, run); err != nil {
 			return fail(err)
 		}
+	case runs[0].Charge != run.Charge || !reflect.DeepEqual(runs[0].Statement, st):
+		return fail(web.Conflict(noregret.BadInputf("privacy", "the ledger has reserved %q for another definition, "+
+			"which released nothing: choose another name, or the arms, metrics and privacy of then", d.Name)))
 	}
 	delete(h.runs, d.Name)
 	secret := make([]byte, 32)
@@ -332,7 +379,7 @@ func (run *privateRun) release(h *privacyHost, r *experiment.Release) ([]float64
 		if err != nil {
 			return nil, err
 		}
-		last = dp.Checkpoint{Steps: r.Step, State: state, Release: toBytes(out)}
+		last = dp.Checkpoint{Steps: r.Step, State: state, Release: append(toBytes(out), stamp(r)...)}
 		if err := run.journal.Write(last); err != nil {
 			return nil, err
 		}
@@ -340,13 +387,95 @@ func (run *privateRun) release(h *privacyHost, r *experiment.Release) ([]float64
 		return nil, &lostRun{"the journal of the noise is not that of the log: one of the two was restored or has " +
 			"lost events"}
 	}
-	if len(last.Release) != 8*len(r.Sums) {
-		return nil, &lostRun{"the journal of the noise is that of other sums"}
+	numbers, ok := bytes.CutSuffix(last.Release, stamp(r))
+	if !ok || len(numbers) != 8*len(r.Sums) {
+		return nil, &lostRun{"the journal of the noise is that of other sums: the log was restored or has lost " +
+			"events"}
 	}
 	if err := h.ledger.Commit(run.token, r.Step); err != nil {
 		return nil, err
 	}
-	return fromBytes(last.Release), nil
+	return fromBytes(numbers), nil
+}
+
+// stamp returns 32 bytes that say what was released: the version and its exact sums. Without it, a
+// release could be that of units who are not in the log any more, and who would count anew.
+func stamp(r *experiment.Release) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, r.Version)
+	for _, v := range r.Sums {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
+}
+
+// finish closes the runs of experiments that release nothing more, because they have ended or are
+// deleted, and erases their noise and exact sums: the run first, so that no crash lets it go on
+// without its journal. The run of a deleted experiment that has released nothing stays, so that the
+// name may be used again.
+func (h *privacyHost) finish(state *experiment.State) error {
+	h.mu.Lock()
+	names := slices.Sorted(maps.Keys(h.unfinished))
+	h.mu.Unlock()
+	var failed error
+	for _, name := range names {
+		if experiment.Releasing(state, name) {
+			continue
+		}
+		if err := h.close(name, state.Private(name)); err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		h.mu.Lock()
+		delete(h.unfinished, name)
+		delete(h.failed, name)
+		h.mu.Unlock()
+	}
+	return failed
+}
+
+// finishes reports whether [privacyHost.finish] has something to do.
+func (h *privacyHost) finishes(state *experiment.State) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for name := range h.unfinished {
+		if !experiment.Releasing(state, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// close closes the run of an experiment that has ended or released something, and erases its
+// journal.
+func (h *privacyHost) close(name string, ended bool) error {
+	_, runs, err := h.ledger.Account(name)
+	if err != nil && noregret.CodeOf(err) != noregret.NotFound { // a ledger that was lost has none
+		return err
+	}
+	store, begun, err := h.journal(name)
+	if err != nil {
+		return err
+	}
+	if len(runs) > 0 && runs[0].State != dp.Closed && (ended || begun || runs[0].Steps > 0) {
+		token, err := h.ledger.Resume(name, privacyRun, runs[0].Steps)
+		if err == nil {
+			err = h.ledger.Close(token)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if store != nil {
+		if err := store.Erase(); err != nil {
+			return err
+		}
+	}
+	if run := h.runs[name]; run != nil {
+		run.sums.Close()
+		delete(h.runs, name)
+	}
+	return nil
 }
 
 // toBytes and fromBytes convert a release for the journal.
@@ -367,8 +496,19 @@ func fromBytes(b []byte) []float64 {
 }
 
 // release makes the releases that private experiments wait for, one for each in a command. One that
-// fails waits for the next call.
+// fails waits for the next call. It then closes the runs of experiments that release nothing more.
 func (w *writer) release(ctx context.Context) error {
+	err := w.releaseDue(ctx)
+	if w.live.finishes(w.privacy) {
+		_, err2 := w.submit(ctx, &command{make: func(state *experiment.State, _ int64) ([]experiment.Event, error) {
+			return nil, w.privacy.finish(state)
+		}})
+		err = errors.Join(err, err2)
+	}
+	return err
+}
+
+func (w *writer) releaseDue(ctx context.Context) error {
 	for w.live.releases() {
 		made, err := 0, error(nil)
 		outcomes, err2 := w.submit(ctx, &command{make: func(state *experiment.State, now int64,

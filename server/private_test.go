@@ -225,7 +225,12 @@ func TestPrivateAnswers(t *testing.T) {
 	} {
 		for path, body := range privateAnswers(t, &releases, value) {
 			if body != loud[path] {
-				t.Errorf("%s: %s shows the feedback:\n%.1500s\n%.1500s", name, path, body, loud[path])
+				at := 0
+				for at < min(len(body), len(loud[path])) && body[at] == loud[path][at] {
+					at++
+				}
+				at = max(0, at-200)
+				t.Errorf("%s: %s shows the feedback: ...%.700s\n...%.700s", name, path, body[at:], loud[path][at:])
 			}
 		}
 	}

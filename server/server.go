@@ -109,7 +109,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		connections: counts, storage: newStorage(&c),
 	}
 	s.policies = newPolicyTable(s.metrics)
-	privacy, err := newPrivacyHost(&c)
+	privacy, err := newPrivacyHost(&c, state)
 	if err != nil {
 		return nil, err
 	}
@@ -161,6 +161,7 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	m := &middleware{
 		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies), proxies: proxies,
 		cross: http.NewCrossOriginProtection(), origins: origins, streams: s.streams, metrics: s.metrics,
+		mayUse: s.policies.mayUse,
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
 	d := dashboard.New(dashboard.Options{

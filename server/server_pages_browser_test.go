@@ -157,6 +157,9 @@ func (b *browser) pictures() {
 	}
 }
 
+// charted waits until the script has replaced every picture by a chart.
+var charted = shows(`//div[@data-part="pictures"][not(.//figure[not(@data-ready)])]//div[@class="plot"]`)
+
 // wide is the number of pixels by which the page is wider than the window.
 const wide = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
 
@@ -180,6 +183,9 @@ func TestBrowser(t *testing.T) {
 			for i, path := range pages {
 				b.do(chromedp.Navigate(w.http.URL+path), shows(`//main//h1`))
 				b.pictures()
+				if path == pages[1] {
+					b.do(charted)
+				}
 				if got := ask[int](b, wide); got > 0 {
 					t.Errorf("%s at %d pixels: %d pixels too wide", path, width, got)
 				}
@@ -222,6 +228,7 @@ func (b *browser) switchAxis(page string) {
 		b.do(chromedp.Click(chromedp.Search(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"]`)),
 			shows(`//nav[@class="axis"]/a[@href="?axis=`+axis+`"][@aria-current="true"]`),
 			shows(`//body[@data-events]`))
+		b.do(charted)
 		b.pictures()
 		if got := ask[bool](b, `[...document.images].every(i => i.currentSrc.includes("axis=`+axis+`"))`); !got {
 			b.t.Errorf("the pictures are not by %s", axis)
@@ -238,7 +245,7 @@ func TestBrowserLive(t *testing.T) {
 		shows(`//dd[@id="version"][text()="5"]`), shows(`//body[@data-events]`))
 	ask[bool](b, `(window.same = true, document.querySelector("[data-part=arms]").parentElement.focus(), true)`)
 	w.round("toy", 9)
-	b.do(shows(`//dd[@id="version"][text()="6"]`), shows(`//img[contains(@src, "/mixture.svg?at=6-")]`))
+	b.do(shows(`//dd[@id="version"][text()="6"]`), shows(`//figure[contains(@data-ready, "/mixture.json?at=6-")]`))
 	w.get(200, nil, "POST", "/v1/experiments/toy/pause", `{"reason": "for <the> browser"}`)
 	b.do(shows(`//div[@data-part="summary"]//dd[text()="paused"]`),
 		shows(`//div[@data-part="events"]//td[contains(text(), "for <the> browser")]`))
@@ -294,14 +301,25 @@ func TestBrowserKeyboard(t *testing.T) {
 		shows(`//p[@role="alert"][contains(., "not known")]`))
 	until("token")
 	b.do(chromedp.KeyEvent(readerToken), chromedp.KeyEvent(kb.Enter),
-		shows(`//h1[text()="toy"]`), shows(`//body[@data-events]`))
+		shows(`//h1[text()="toy"]`), shows(`//body[@data-events]`), charted)
 	var order []string
-	for range 16 {
-		order = append(order, tab())
+	inFigures := 0
+	for range 80 {
+		at := tab()
+		if ask[bool](b, `document.activeElement.closest("figure") !== null`) {
+			inFigures++
+			continue
+		}
+		if order = append(order, at); at == "API" {
+			break
+		}
+	}
+	if inFigures < 5*8 { // each has the chart, a line, five buttons and two links
+		t.Errorf("Tab visits %d parts of the charts", inFigures)
 	}
 	got := strings.Join(order, "|")
 	want := "Skip to the content|noregret|Log out|to-explain|to-pause|to-rollback|to-conclude|to-edit|h-lift|" +
-		"time|policy version|h-guard|h-arms|h-audit|h-events|API|"
+		"time|policy version|h-guard|h-arms|h-audit|h-events|API"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("Tab visits %q, want %q", got, want)
 	}

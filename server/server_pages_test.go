@@ -152,7 +152,8 @@ func TestPages(t *testing.T) {
 	for _, path := range []string{
 		"/experiments/toy/pictures/guardrail-1.svg",
 		"/experiments/toy/pictures/guardrail-.svg", "/experiments/toy/pictures/x.svg",
-		"/experiments/toy/pictures/mixture.png", "/experiments/none/pictures/mixture.svg",
+		"/experiments/toy/pictures/mixture.gif", "/experiments/toy/pictures/x.json",
+		"/experiments/none/pictures/mixture.svg",
 	} {
 		w.get(404, nil, "GET", path, "")
 	}
@@ -329,6 +330,8 @@ func TestAssets(t *testing.T) {
 	for file, media := range map[string]string{
 		"style.css": "text/css; charset=utf-8",
 		"live.js":   "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+		"charts.js": "text/javascript; charset=utf-8", "uplot.js": "text/javascript; charset=utf-8",
+		"uplot.css": "text/css; charset=utf-8", "uplot-licence.txt": "text/plain; charset=utf-8",
 	} {
 		resp, err := http.Get(w.http.URL + "/assets/" + file)
 		if err != nil {
@@ -342,7 +345,7 @@ func TestAssets(t *testing.T) {
 			t.Errorf("%s again: status %d", file, status)
 		}
 	}
-	for _, file := range []string{"layout.html", "none.css", "..%2Fpages.go", "%2e%2e"} {
+	for _, file := range []string{"layout.html", "LICENSE", "none.css", "..%2Fpages.go", "%2e%2e"} {
 		w.get(404, nil, "GET", "/assets/"+file, "")
 	}
 }

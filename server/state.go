@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -55,16 +57,22 @@ func (l *liveState) notify() {
 
 // Experiments lists the experiments by name.
 func (l *liveState) Experiments() []policy.Summary {
-	out, _ := l.summaries(policy.Page{})
+	out, _ := l.summaries(policy.Page{}, nil)
 	return out
 }
 
-// summaries returns a page of the list of experiments, and the last name of it if there are further
-// ones.
-func (l *liveState) summaries(page policy.Page) (out []policy.Summary, next string) {
+// summaries returns a page of the list of the experiments that a principal may use, and the last
+// name of it if there are further ones.
+func (l *liveState) summaries(page policy.Page, p *access.Principal) (out []policy.Summary, next string) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	names, next := page.Of(l.state.Names())
+	names := l.state.Names()
+	if p.Limited() {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return !p.MayUse(name, l.state.Definition(name).Project)
+		})
+	}
+	names, next = page.Of(names)
 	out = make([]policy.Summary, 0, len(names))
 	for _, name := range names {
 		p := l.state.Policy(name)
@@ -187,6 +195,13 @@ func (l *liveState) releases() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.state.ReleasesDue()
+}
+
+// finishes reports whether a private experiment has ended or is deleted, and its run is not closed.
+func (l *liveState) finishes(h *privacyHost) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return h.finishes(l.state)
 }
 
 // due reports whether time has made an event possible, such as the end of a round.

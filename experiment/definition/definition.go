@@ -17,6 +17,9 @@ type Definition struct {
 	Name string `json:"name"`
 	// Description is for human readers.
 	Description string `json:"description,omitempty"`
+	// Project groups experiments: access tokens may be limited to some projects, and a flag set of
+	// OFREP is a project. It has the form of a name; "" for none.
+	Project string `json:"project,omitempty"`
 	// Unit names the kind of units: "user" by default, "session", "request", ... It is not
 	// interpreted. Each unit is one observation per policy version.
 	Unit string `json:"unit"`

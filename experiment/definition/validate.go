@@ -42,6 +42,9 @@ func (d *Definition) checkHead() error {
 	case !ValidName(d.Name):
 		return noregret.BadInputf("name", "%q: want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit",
 			d.Name)
+	case d.Project != "" && !ValidName(d.Project):
+		return noregret.BadInputf("project", "%q: want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit",
+			d.Project)
 	case characters(d.Unit) > 63:
 		return noregret.BadInputf("unit", "%d characters: want at most 63", characters(d.Unit))
 	case characters(d.Salt) > 255:

@@ -195,7 +195,7 @@ func (f *File) Commit() (err error) {
 	}
 	f.done = true
 	dir, _ := filepath.Split(f.path)
-	return syncDir(dir)
+	return SyncDir(dir)
 }
 
 // Abort closes and removes the temporary file. After Commit it has no effect, so it can be
@@ -209,8 +209,8 @@ func (f *File) Abort() {
 	_ = os.Remove(f.Name())
 }
 
-// syncDir flushes a directory ("" is the current one) if the system supports that.
-func syncDir(dir string) error {
+// SyncDir flushes a directory ("" is the current one) if the system supports that.
+func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}

@@ -219,10 +219,10 @@ func TestDirectoryFlush(t *testing.T) {
 			t.Errorf("%v: got %v", tc.err, err)
 		}
 	}
-	if err := syncDir(t.TempDir()); err != nil {
+	if err := SyncDir(t.TempDir()); err != nil {
 		t.Error(err)
 	}
-	if err := syncDir(filepath.Join(t.TempDir(), "no")); runtime.GOOS != "windows" && !errors.Is(err, os.ErrNotExist) {
+	if err := SyncDir(filepath.Join(t.TempDir(), "no")); runtime.GOOS != "windows" && !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing directory: %v", err)
 	}
 }

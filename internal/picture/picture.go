@@ -27,6 +27,9 @@ var (
 	}
 )
 
+// pngDPI is the number of pixels of an inch, twice that of vgimg: sharp on today's screens.
+const pngDPI = 192
+
 // Write draws a table of plots, some of which may be nil, as "svg" or "png". All rows must have the
 // same number of plots.
 func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Length) error {
@@ -37,7 +40,7 @@ func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Le
 	if format == "svg" {
 		canvas = vgsvg.New(width, height)
 	} else {
-		canvas = vgimg.PngCanvas{Canvas: vgimg.New(width, height)}
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))}
 	}
 	tiles := draw.Tiles{
 		Rows: len(plots), Cols: len(plots[0]), PadX: vg.Points(12), PadY: vg.Points(12),

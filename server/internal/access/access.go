@@ -40,9 +40,10 @@ type Principal struct {
 	// Sources are the sources whose sums the token may send: names, or beginnings of names with *
 	// at the end. No other token has them.
 	Sources []string
-	// Experiments are the experiments that a token for browsers may use: names, or beginnings of
-	// names with * at the end. Other tokens have none and may use all.
-	Experiments []string
+	// Experiments and Projects are the experiments that the token may use: names of experiments and
+	// of the projects that definitions name, or beginnings of names with * at the end. A token with
+	// neither may use all; one for browsers has some.
+	Experiments, Projects []string
 	// Origins are the origins of the pages in which a token for browsers may be used, none for all
 	// that may call the service.
 	Origins Origins
@@ -61,10 +62,15 @@ func (p *Principal) May(r Role) bool {
 // IsBrowser reports whether the token is one for browsers.
 func (p *Principal) IsBrowser() bool { return p != nil && slices.Contains(p.Roles, Browser) }
 
-// MayUse reports whether the principal may use an experiment. A nil principal may use all.
-func (p *Principal) MayUse(name string) bool {
-	return p == nil || len(p.Experiments) == 0 ||
-		slices.ContainsFunc(p.Experiments, func(pattern string) bool { return matches(pattern, name) })
+// Limited reports whether the principal may use some experiments only.
+func (p *Principal) Limited() bool { return p != nil && len(p.Experiments)+len(p.Projects) > 0 }
+
+// MayUse reports whether the principal may use an experiment of a project, "" for none. A nil
+// principal may use all.
+func (p *Principal) MayUse(name, project string) bool {
+	return !p.Limited() ||
+		slices.ContainsFunc(p.Experiments, func(pattern string) bool { return matches(pattern, name) }) ||
+		project != "" && slices.ContainsFunc(p.Projects, func(pattern string) bool { return matches(pattern, project) })
 }
 
 // MaySend reports whether the principal may send sums of a source. An administrator without sources
@@ -112,6 +118,13 @@ func Author(ctx context.Context) (who, from string) {
 	}
 	from, _ = ctx.Value(addressKey{}).(string)
 	return who, from
+}
+
+// ScopeOf returns the principal that [WithPrincipal] has set, nil for none: who is limited to some
+// experiments is always set.
+func ScopeOf(ctx context.Context) *Principal {
+	p, _ := ctx.Value(principalKey{}).(*Principal)
+	return p
 }
 
 // bearerToken returns the access token in a request's headers, or "".

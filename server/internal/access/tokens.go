@@ -42,14 +42,15 @@ type Tokens struct {
 // tokensFile is the form of the file; docs/service.md describes it.
 type tokensFile struct {
 	Tokens []struct {
-		Name    string   `yaml:"name"`
-		Roles   []Role   `yaml:"roles"`
-		Token   string   `yaml:"token"`
-		SHA256  string   `yaml:"sha256"`
-		Sources []string `yaml:"sources"`
-		// Experiments and Origins are of tokens for browsers.
+		Name        string   `yaml:"name"`
+		Roles       []Role   `yaml:"roles"`
+		Token       string   `yaml:"token"`
+		SHA256      string   `yaml:"sha256"`
+		Sources     []string `yaml:"sources"`
 		Experiments []string `yaml:"experiments"`
-		Origins     []string `yaml:"origins"`
+		Projects    []string `yaml:"projects"`
+		// Origins are of tokens for browsers.
+		Origins []string `yaml:"origins"`
 		// OpenShare is a pointer, as 0 is refused.
 		OpenShare *float64 `yaml:"open_share"`
 	} `yaml:"tokens"`
@@ -174,7 +175,7 @@ func parseTokens(path string, data []byte) ([]Principal, error) {
 	for i, t := range f.Tokens {
 		p := Principal{
 			Name: t.Name, Roles: t.Roles, Sources: t.Sources, Experiments: t.Experiments,
-			OpenShare: defaultOpenShare,
+			Projects: t.Projects, OpenShare: defaultOpenShare,
 		}
 		if t.OpenShare != nil {
 			p.OpenShare = *t.OpenShare
@@ -202,6 +203,10 @@ func parseTokens(path string, data []byte) ([]Principal, error) {
 		if err := checkSources(&p, out); err != nil {
 			return nil, bad("tokens[%d] (%s): %w", i, t.Name, err)
 		}
+		if slices.Contains(t.Experiments, "") || slices.Contains(t.Projects, "") {
+			return nil, bad("tokens[%d] (%s): an empty name: want names of experiments and of projects, or beginnings "+
+				"of names with * at the end", i, t.Name)
+		}
 		if err := p.checkBrowser(t.Origins); err != nil {
 			return nil, bad("tokens[%d] (%s): %w", i, t.Name, err)
 		}
@@ -221,11 +226,11 @@ func parseTokens(path string, data []byte) ([]Principal, error) {
 }
 
 // checkBrowser reads the origins of a token for browsers, and returns an error if such a token has
-// other roles or no experiments, or if another token has experiments or origins.
+// other roles or may use all experiments, or if another token has origins.
 func (p *Principal) checkBrowser(origins []string) (err error) {
 	if !p.IsBrowser() {
-		if len(p.Experiments)+len(origins) > 0 {
-			return errors.New("experiments and origins are for tokens with the role browser")
+		if len(origins) > 0 {
+			return errors.New("origins are for tokens with the role browser")
 		}
 		return nil
 	}
@@ -235,8 +240,9 @@ func (p *Principal) checkBrowser(origins []string) (err error) {
 				"the role feedback only", r)
 		}
 	}
-	if len(p.Experiments) == 0 || slices.Contains(p.Experiments, "") {
-		return errors.New("the role browser needs experiments: want names, or beginnings of names with * at the end")
+	if !p.Limited() {
+		return errors.New("the role browser needs experiments or projects: want names, or beginnings of names with * " +
+			"at the end")
 	}
 	p.Origins, err = ParseOrigins(origins)
 	return err

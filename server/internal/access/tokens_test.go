@@ -38,7 +38,8 @@ func TestTokensFileRefused(t *testing.T) {
 		"tokens: [{name: a, roles: [browser], experiments: [''], token: 0123456789abcdef}]",
 		"tokens: [{name: a, roles: [browser, decide], experiments: [toy], token: 0123456789abcdef}]",
 		"tokens: [{name: a, roles: [browser, admin], experiments: [toy], token: 0123456789abcdef}]",
-		"tokens: [{name: a, roles: [decide], experiments: [toy], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [decide], experiments: [''], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [read], projects: [shop, ''], token: 0123456789abcdef}]",
 		"tokens: [{name: a, roles: [decide], origins: ['https://a.example'], token: 0123456789abcdef}]",
 		"tokens: [{name: a, roles: [browser], experiments: [toy], origins: ['*'], token: 0123456789abcdef}]",
 	} {

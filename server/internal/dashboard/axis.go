@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 
 	"github.com/noregret/noregret/policy"
 )
@@ -107,25 +106,4 @@ func timeTicks(low, high float64, most int) (ticks []plot.Tick) {
 		ticks = append(ticks, plot.Tick{Value: v, Label: time.Unix(int64(v), 0).UTC().Format(form)})
 	}
 	return ticks
-}
-
-// steps makes a line that keeps each value until the next version.
-func (f frame) steps(values []policy.HistoryPoint, end float64,
-	of func(h *policy.HistoryPoint) (float64, bool),
-) (out plotter.XYs) {
-	for i := range values {
-		y, ok := of(&values[i])
-		if !ok || math.IsNaN(y) || math.IsInf(y, 0) {
-			continue
-		}
-		x := f.at(&values[i])
-		if n := len(out); n > 0 {
-			out = append(out, plotter.XY{X: x, Y: out[n-1].Y})
-		}
-		out = append(out, plotter.XY{X: x, Y: y})
-	}
-	if n := len(out); n > 0 {
-		out = append(out, plotter.XY{X: end, Y: out[n-1].Y})
-	}
-	return out
 }

@@ -68,8 +68,11 @@ var pageFiles embed.FS
 // Routes are the dashboard's routes. A browser authenticates with the cookie of /login.
 func (d *Dashboard) Routes() []web.Route {
 	return slices.Concat(d.changeRoutes(), d.editRoutes(), []web.Route{
-		{Method: "GET", Pattern: "/{$}", Role: access.Read, Serve: d.page(d.listPage)},
-		{Method: "GET", Pattern: "/live", Role: access.Read, Stream: web.Dashboards, Serve: d.live(d.listParts)},
+		{Method: "GET", Pattern: "/{$}", Role: access.Read, Scoped: true, Serve: d.page(d.listPage)},
+		{
+			Method: "GET", Pattern: "/live", Role: access.Read, Stream: web.Dashboards, Scoped: true,
+			Serve: d.live(d.listParts),
+		},
 		{Method: "GET", Pattern: "/experiments/{name}", Role: access.Read, Serve: d.page(d.experimentPage)},
 		{
 			Method: "GET", Pattern: "/experiments/{name}/live", Role: access.Read, Stream: web.Dashboards,
@@ -122,6 +125,8 @@ type page struct {
 	Title  string
 	// Live is the address of the stream that keeps the page up to date, "" for none.
 	Live string
+	// Charts says that the page has pictures that the script replaces by charts.
+	Charts bool
 	// Visitor is the name of the access token, "" where none are required.
 	Visitor string
 	// Parts are the rendered parts that the stream replaces, by name.
@@ -195,15 +200,27 @@ func parts(names []string, data any) (map[string]template.HTML, error) {
 	return out, nil
 }
 
-// asset serves the style sheet and the script.
+// assets are the files that pages refer to, by name, with their media types. UPlot is that of npm,
+// version 1.6.32, unchanged.
+var assets = map[string]struct{ path, media string }{
+	"style.css":         {"pages/style.css", "text/css; charset=utf-8"},
+	"live.js":           {"pages/live.js", "text/javascript; charset=utf-8"},
+	"charts.js":         {"pages/charts.js", "text/javascript; charset=utf-8"},
+	"icon.svg":          {"pages/icon.svg", "image/svg+xml"},
+	"uplot.js":          {"pages/uplot/uplot.js", "text/javascript; charset=utf-8"},
+	"uplot.css":         {"pages/uplot/uplot.css", "text/css; charset=utf-8"},
+	"uplot-licence.txt": {"pages/uplot/LICENSE", "text/plain; charset=utf-8"},
+}
+
+// asset serves a file that pages refer to.
 func (d *Dashboard) asset(w http.ResponseWriter, r *http.Request) error {
-	media := map[string]string{
-		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-		".svg": "image/svg+xml",
-	}[path.Ext(r.PathValue("file"))]
-	b, err := pageFiles.ReadFile("pages/" + r.PathValue("file"))
-	if err != nil || media == "" {
+	a, ok := assets[r.PathValue("file")]
+	if !ok {
 		return web.WithStatus(http.StatusNotFound, noregret.NotFound, "path", "no such file")
+	}
+	b, err := pageFiles.ReadFile(a.path)
+	if err != nil {
+		return err
 	}
 	sum := sha256.Sum256(b)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
@@ -213,7 +230,7 @@ func (d *Dashboard) asset(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return web.WriteBytes(w, http.StatusOK, media, b)
+	return web.WriteBytes(w, http.StatusOK, a.media, b)
 }
 
 // Visitor returns the principal who views a page, by access token or cookie, or nil. Only a

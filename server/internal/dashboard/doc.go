@@ -6,6 +6,9 @@
 // that have changed, as a stream of server-sent events brings them. A page and its stream render
 // the same parts (parts.html), and all viewers of a page share one rendering.
 //
+// A picture is a chart of values by version. It is drawn as SVG or PNG, and written as CSV, or as
+// JSON for charts.js, which replaces the drawing by an interactive chart of uPlot (pages/uplot).
+//
 // The package gets its data from a [Source], changes experiments by an [Editor], and knows nothing
 // of the log or of the API.
 package dashboard

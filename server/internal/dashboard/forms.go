@@ -103,6 +103,9 @@ func (d *Dashboard) admit(r *http.Request, form url.Values) (*http.Request, erro
 	if p == nil || !p.May(access.Admin) {
 		return refuse("This is not a token with the role admin.")
 	}
+	if !d.mayUse(p, r.PathValue("name")) {
+		return refuse("This token may not change this experiment.")
+	}
 	return access.WithPrincipal(r, p), nil
 }
 

@@ -3,10 +3,6 @@ package dashboard
 import (
 	"image/color"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-
-	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -86,74 +82,6 @@ func tableOfLifts(r *policy.Report, arms []armRow) (t liftTable) {
 		})
 	}
 	return t
-}
-
-// liftPicture plots the lift of what was served and of what would have been deployed, with their
-// intervals as bands.
-func liftPicture(theme frame, r *policy.Report) (*plot.Plot, error) {
-	p := theme.New("Lift against "+short(r.Lift.Control), theme.label(), "objective per unit")
-	end := theme.axis(p, r)
-	entries := 0
-	for i, of := range []struct {
-		name     string
-		interval func(l *policy.LiftPoint) policy.Interval
-	}{
-		{"served", func(l *policy.LiftPoint) policy.Interval { return l.Served }},
-		{"would be deployed", func(l *policy.LiftPoint) policy.Interval { return l.Deployed }},
-	} {
-		known := latestKnown(r.History, of.interval)
-		line := func(v func(q policy.Interval) *float64) plotter.XYs {
-			return theme.steps(known, end, func(h *policy.HistoryPoint) (float64, bool) {
-				return *v(of.interval(h.Lift)), true
-			})
-		}
-		if len(known) == 0 {
-			continue
-		}
-		low := line(func(q policy.Interval) *float64 { return q.Low })
-		band := line(func(q policy.Interval) *float64 { return q.High })
-		for k := len(low) - 1; k >= 0; k-- {
-			band = append(band, low[k])
-		}
-		area, err := plotter.NewPolygon(band)
-		if err != nil {
-			return nil, err
-		}
-		area.Color, area.LineStyle.Width = translucent(theme.Line(i)), 0
-		l, err := picture.Line(line(func(q policy.Interval) *float64 { return q.Estimate }), theme.Line(i), false)
-		if err != nil {
-			return nil, err
-		}
-		p.Add(area, l)
-		p.Legend.Add(of.name+", 95 %", l, area)
-		entries++
-	}
-	if err := level(p, "as the control arm", 0, theme.Ink); err != nil {
-		return nil, err
-	}
-	theme.headroom(p, entries+1)
-	return p, nil
-}
-
-// latestKnown returns the versions whose interval is known at both ends, without the first ones if
-// their intervals are so wide that they would flatten the picture.
-func latestKnown(all []policy.HistoryPoint, of func(l *policy.LiftPoint) policy.Interval) (out []policy.HistoryPoint) {
-	for i := range all {
-		if l := all[i].Lift; l != nil {
-			if q := of(l); q.Estimate != nil && q.Low != nil && q.High != nil {
-				out = append(out, all[i])
-			}
-		}
-	}
-	if len(out) == 0 {
-		return out
-	}
-	width := func(h *policy.HistoryPoint) float64 { q := of(h.Lift); return *q.High - *q.Low }
-	last := width(&out[len(out)-1])
-	for len(out) > 1 && width(&out[0]) > 12*last {
-		out = out[1:]
-	}
-	return out
 }
 
 // translucent returns a colour that lets what is behind it through.

@@ -40,16 +40,16 @@ func liftHistory(n int) *policy.Report {
 func TestLiftPicture(t *testing.T) {
 	t.Parallel()
 	r := liftHistory(40)
-	served := func(l *policy.LiftPoint) policy.Interval { return l.Served }
-	if got := latestKnown(r.History, served); len(got) != 36 || got[0].Version != 5 {
-		t.Errorf("%d versions from %d, want 36 from 5: those at most 12 times as wide as the last", len(got),
-			got[0].Version)
+	c := liftChart(r)
+	c.History = r.History
+	if got := c.Lines[0].Skip; got != 4 {
+		t.Errorf("%d versions are left out, want 4: the others are at most 12 times as wide as the last", got)
 	}
-	if got := latestKnown(r.History[:1], served); len(got) != 0 {
-		t.Errorf("%d versions without an interval", len(got))
+	if got := liftChart(liftHistory(1)); len(got.Lines) != 1 || got.Lines[0].Level == nil {
+		t.Errorf("without an interval: %+v", got.Lines)
 	}
 	for _, f := range []frame{{Theme: picture.Light}, {Theme: picture.Dark, versions: true, narrow: true}} {
-		p, err := liftPicture(f, r)
+		p, err := f.draw(c, r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,7 @@ func (d *Dashboard) live(render func(r *http.Request) (map[string]template.HTML,
 		sent := map[string]template.HTML{}
 		for {
 			changed := d.Changed()
-			now, took, err := d.renderings.get(r.URL.Path+"?axis="+axisOf(r), changed,
+			now, took, err := d.renderings.get(r.URL.Path+"?axis="+axisOf(r)+d.scope(r), changed,
 				func() (map[string]template.HTML, error) {
 					return render(r)
 				})
@@ -92,6 +92,14 @@ func (d *Dashboard) live(render func(r *http.Request) (map[string]template.HTML,
 			}
 		}
 	}
+}
+
+// scope returns the part of a rendering's key that names who sees some experiments only.
+func (d *Dashboard) scope(r *http.Request) string {
+	if v := d.Visitor(r); v.Limited() {
+		return "&scope=" + v.Name + "&hash=" + string(v.Hash[:])
+	}
+	return ""
 }
 
 // awaitChange waits for the next change, and for at least the given time. It reports false if the

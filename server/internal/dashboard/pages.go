@@ -17,8 +17,8 @@ func (d *Dashboard) listPage(_ http.ResponseWriter, r *http.Request) (*page, err
 	return &page{Page: "list", Title: "Experiments", Live: "/live", Parts: p}, err
 }
 
-func (d *Dashboard) listParts(_ *http.Request) (map[string]template.HTML, error) {
-	rows, err := d.listRows()
+func (d *Dashboard) listParts(r *http.Request) (map[string]template.HTML, error) {
+	rows, err := d.listRows(d.Visitor(r))
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (d *Dashboard) experimentPage(_ http.ResponseWriter, r *http.Request) (*pag
 	name := r.PathValue("name")
 	p, err := d.experimentParts(r)
 	return &page{
-		Page: "experiment", Title: name, Parts: p,
+		Page: "experiment", Title: name, Parts: p, Charts: true,
 		Live: "/experiments/" + url.PathEscape(name) + "/live?axis=" + axisOf(r),
 		Data: experimentData{name, axisOf(r) == axisVersions},
 	}, err

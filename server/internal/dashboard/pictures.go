@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"math"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 
@@ -43,7 +45,11 @@ func (f frame) textScale() float64 {
 }
 
 // pictureOf is a picture on an experiment's page.
-type pictureOf struct{ Light, Dark, Narrow, NarrowDark, Text string }
+type pictureOf struct {
+	Name, Title, Text               string
+	Light, Dark, Narrow, NarrowDark string // drawn
+	JSON, CSV, PNG                  string
+}
 
 // picturesOf returns the pictures of an experiment. The address of a picture changes with its data.
 func picturesOf(path, axis string, d *definition.Definition, r *policy.Report) []pictureOf {
@@ -53,35 +59,75 @@ func picturesOf(path, axis string, d *definition.Definition, r *policy.Report) [
 			matured++
 		}
 	}
-	of := func(name, text string) pictureOf {
-		at := fmt.Sprintf("%s/pictures/%s.svg?at=%d-%d&axis=%s&theme=", path, name, r.Version, matured, axis)
-		const narrow = "&width=narrow"
-		return pictureOf{at + "light", at + "dark", at + "light" + narrow, at + "dark" + narrow, text}
+	of := func(name, title, text string) pictureOf {
+		at := func(format string) string {
+			return fmt.Sprintf("%s/pictures/%s.%s?at=%d-%d&axis=%s", path, name, format, r.Version, matured, axis)
+		}
+		const light, dark, narrow = "&theme=light", "&theme=dark", "&width=narrow"
+		return pictureOf{
+			Name: name, Title: title, Text: text, Light: at("svg") + light, Dark: at("svg") + dark,
+			Narrow: at("svg") + light + narrow, NarrowDark: at("svg") + dark + narrow,
+			JSON: at("json"), CSV: at("csv"), PNG: at("png"),
+		}
 	}
-	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm. The arms table has the "+
-		"current numbers.")}
+	out := []pictureOf{of("mixture", "the mixture",
+		"The mixture over time: the share of each arm. The arms table has the current numbers.")}
 	if d.Objective != nil && d.Control != nil {
-		out = append(out, of("lift", "Lift over time: by how much what was served, and what would have been "+
-			"deployed, was better than the control arm in the objective, by the estimates of the time, with "+
-			"intervals. The "+
-			"lift table has the current numbers."))
+		out = append(out, of("lift", "the lift",
+			"Lift over time: by how much what was served, and what would have been deployed, was better than the "+
+				"control arm in the objective, by the estimates of the time, with intervals. The lift table has the "+
+				"current numbers."))
 	}
 	if d.Objective != nil {
-		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by the "+
-			"estimates of the time, beside the best single arm and the best mixture by the current estimates."),
-			of("regret", "Regret over time: by how much a unit would have been better off with the best single arm, "+
-				"on average over all units so far, by the current estimates. Below zero the mixture has gained."))
+		out = append(out, of("objective", "the objective",
+			"The objective over time: what each version's mixture was worth by the estimates of the time, beside "+
+				"the best single arm and the best mixture by the current estimates."),
+			of("regret", "the regret",
+				"Regret over time: by how much a unit would have been better off with the best single arm, on average "+
+					"over all units so far, by the current estimates. Below zero the mixture has gained."))
 	}
 	for i, g := range r.Guardrails {
-		out = append(out, of("guardrail-"+strconv.Itoa(i),
+		out = append(out, of("guardrail-"+strconv.Itoa(i), "the guardrail on "+g.Metric,
 			fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the limit, and the "+
 				"current interval. The guardrails table has the numbers.", g.Metric)))
 	}
 	return out
 }
 
-// picture serves one of an experiment's pictures.
+// frameOf reads the parameters of a picture.
+func frameOf(r *http.Request) (frame, error) {
+	f := frame{Theme: picture.Light}
+	q := r.URL.Query()
+	switch t := q.Get("theme"); t {
+	case "", "light":
+	case "dark":
+		f.Theme = picture.Dark
+	default:
+		return f, noregret.BadInputf("theme", "%q: want light or dark", t)
+	}
+	switch t := q.Get("width"); t {
+	case "", "wide":
+	case "narrow":
+		f.narrow = true
+	default:
+		return f, noregret.BadInputf("width", "%q: want wide or narrow", t)
+	}
+	switch t := q.Get("axis"); t {
+	case "", axisTime:
+	case axisVersions:
+		f.versions = true
+	default:
+		return f, noregret.BadInputf("axis", "%q: want %s or %s", t, axisTime, axisVersions)
+	}
+	return f, nil
+}
+
+// picture serves one of an experiment's pictures: drawn (svg, png), or its values (json, csv).
 func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
+	f, err := frameOf(r)
+	if err != nil {
+		return err
+	}
 	name := r.PathValue("name")
 	report, err := d.Source.Report(name)
 	if err != nil {
@@ -91,68 +137,63 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	theme := frame{Theme: picture.Light}
-	switch t := r.URL.Query().Get("theme"); t {
-	case "", "light":
-	case "dark":
-		theme.Theme = picture.Dark
-	default:
-		return noregret.BadInputf("theme", "%q: want light or dark", t)
+	format := path.Ext(r.PathValue("picture"))
+	which := strings.TrimSuffix(r.PathValue("picture"), format)
+	most := mostArms
+	if format == ".csv" {
+		most = math.MaxInt - 1
 	}
-	switch t := r.URL.Query().Get("width"); t {
-	case "", "wide":
-	case "narrow":
-		theme.narrow = true
-	default:
-		return noregret.BadInputf("width", "%q: want wide or narrow", t)
+	c, err := d.chartOf(which, def, report, most)
+	if err != nil {
+		return err
 	}
-	switch t := r.URL.Query().Get("axis"); t {
-	case "", axisTime:
-	case axisVersions:
-		theme.versions = true
-	default:
-		return noregret.BadInputf("axis", "%q: want %s or %s", t, axisTime, axisVersions)
+	if format == ".csv" || format == ".png" {
+		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name+"-"+which+format))
 	}
-	var p *plot.Plot
-	which, ok := strings.CutSuffix(r.PathValue("picture"), ".svg")
-	number, numbered := strings.CutPrefix(which, "guardrail-")
-	i, bad := strconv.Atoi(number)
-	switch {
-	case ok && which == "mixture":
-		p, err = mixturePicture(theme, report)
-	case ok && which == "lift" && def.Objective != nil && def.Control != nil:
-		p, err = liftPicture(theme, report)
-	case ok && which == "objective" && report.Regret != nil:
-		var best *float64
-		if best, err = d.optima.value(d.Source, report); err == nil {
-			p, err = objectivePicture(theme, report, best)
-		}
-	case ok && which == "regret" && report.Regret != nil:
-		p, err = regretPicture(theme, report)
-	case ok && numbered && bad == nil && i >= 0 && i < len(report.Guardrails):
-		p, err = guardrailPicture(theme, def, report, i)
-	default:
-		return web.WithStatus(http.StatusNotFound, noregret.NotFound, "path", "no such picture")
+	switch format {
+	case ".svg", ".png":
+		return f.write(w, format[1:], c, report)
+	case ".json":
+		return web.WriteJSON(w, http.StatusOK, f.series(c, report))
+	case ".csv":
+		return web.WriteBytes(w, http.StatusOK, "text/csv; charset=utf-8", table(c))
 	}
+	return web.WithStatus(http.StatusNotFound, noregret.NotFound, "path", "no such picture")
+}
+
+// sansFaces replaces the one face that pictures name by it and those of the same width.
+var sansFaces = strings.NewReplacer("font-family:Liberation Sans;", "font-family:Liberation Sans,Arimo,Arial,"+
+	"Helvetica,sans-serif;")
+
+// write answers with a picture, drawn.
+func (f frame) write(w http.ResponseWriter, format string, c *chart, report *policy.Report) error {
+	p, err := f.draw(c, report)
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	width, height := theme.size()
-	if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, width, height); err != nil {
+	width, height := f.size()
+	if err := picture.Write(&b, format, [][]*plot.Plot{{p}}, width, height); err != nil {
 		return err
+	}
+	if format == "png" {
+		return web.WriteBytes(w, http.StatusOK, "image/png", b.Bytes())
 	}
 	// Opened alone, the picture may use the styles inside it and nothing else.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
-	return web.WriteBytes(w, http.StatusOK, "image/svg+xml", b.Bytes())
+	return web.WriteBytes(w, http.StatusOK, "image/svg+xml", []byte(sansFaces.Replace(b.String())))
 }
 
-// short shortens a name for a legend.
-func short(name string) string {
-	if r := []rune(name); len(r) > 20 {
-		return string(r[:19]) + "…"
+// fit shortens a text that is longer than there is room for.
+func (f frame) fit(text string, wide, narrow int) string {
+	most := wide
+	if f.narrow {
+		most = narrow
 	}
-	return name
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
 }
 
 // level draws a horizontal line.

@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 )
 
 // listRow is an experiment in the list.
@@ -34,10 +35,13 @@ var badness = []policy.GuardState{
 	policy.GuardBreached,
 }
 
-// listRows are the rows of the list of experiments.
-func (d *Dashboard) listRows() (*listed, error) {
+// listRows are the rows of the list of the experiments that a visitor may use.
+func (d *Dashboard) listRows(visitor *access.Principal) (*listed, error) {
 	out := &listed{}
 	for _, e := range d.Source.Experiments() {
+		if !d.mayUse(visitor, e.Name) {
+			continue
+		}
 		r, err := d.Source.Report(e.Name)
 		if noregret.CodeOf(err) == noregret.NotFound {
 			continue // deleted since it was listed
@@ -59,6 +63,15 @@ func (d *Dashboard) listRows() (*listed, error) {
 		}
 	}
 	return out, nil
+}
+
+// mayUse reports whether a principal may use an experiment.
+func (d *Dashboard) mayUse(p *access.Principal, name string) bool {
+	if !p.Limited() {
+		return true
+	}
+	e, err := d.Source.Definition(name)
+	return err == nil && p.MayUse(name, e.Project)
 }
 
 // unitsOf is the number of units of all arms.

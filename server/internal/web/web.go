@@ -36,6 +36,9 @@ type Route struct {
 	// Pages says that pages of the origins of the configuration may call the route from a browser,
 	// and that tokens for browsers open it.
 	Pages bool
+	// Scoped says that the handler itself keeps to the experiments that the access token may use. A
+	// route without it, and without an experiment in its path, refuses tokens that may not use all.
+	Scoped bool
 	// Compress says that answers are compressed for clients that take it, as those to GET are.
 	Compress bool
 	Serve    Handler

@@ -8,9 +8,12 @@
     for (const name of Object.keys(parts)) {
       const place = document.querySelector(`[data-part="${CSS.escape(name)}"]`);
       if (place === null || place.innerHTML === parts[name]) continue;
+      const detail = { place, html: parts[name] };
+      if (!document.dispatchEvent(new CustomEvent("part", { detail, cancelable: true }))) continue; // charts.js did it
       const focused = place.contains(document.activeElement) ? document.activeElement.id : "";
       place.innerHTML = parts[name]; // escaped by the server
       if (focused !== "") document.getElementById(focused)?.focus();
+      document.dispatchEvent(new CustomEvent("replaced", { detail }));
     }
     document.body.dataset.events = String(Number(document.body.dataset.events ?? 0) + 1);
   });

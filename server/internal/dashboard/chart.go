@@ -1,0 +1,293 @@
+package dashboard
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/web"
+)
+
+// chart is what a picture shows, in whatever format: values by version, from which the SVG and the
+// PNG are drawn, and which the script and the CSV get.
+type chart struct {
+	// Title and Unit are the title and the label of the axis of values; Brief is the title on a
+	// phone, "" for the same.
+	Title, Brief, Unit string
+	// Stacked says that the values are shares, drawn one upon the other.
+	Stacked bool
+	History []policy.HistoryPoint
+	Lines   []chartLine
+	// Now are intervals at the end of the picture.
+	Now []chartInterval
+}
+
+// chartLine is a line of a chart: values by version with a band, or a level.
+type chartLine struct {
+	Name string
+	// Values, Low and High are by version, nil where unknown; Low and High are nil without a band.
+	Values, Low, High []*float64
+	// Level is a constant, nil if the line has values.
+	Level *float64
+	// Skip is the number of first versions that the picture leaves out, since they would flatten
+	// the rest, and Note says so.
+	Skip int
+	Note string
+	// Colour is the number of the line's colour, or one of those below.
+	Colour int
+}
+
+// The colours of lines that are no data of their own.
+const (
+	inkColour   = -1 // of text
+	faintColour = -2 // of what is shown together
+)
+
+// chartInterval is an interval of the current mixture.
+type chartInterval struct {
+	Name      string
+	Low, High float64
+	Colour    int
+}
+
+// valuesOf returns values by version.
+func valuesOf(r *policy.Report, of func(h *policy.HistoryPoint) *float64) []*float64 {
+	out := make([]*float64, len(r.History))
+	for i := range r.History {
+		if v := of(&r.History[i]); v != nil && !math.IsNaN(*v) && !math.IsInf(*v, 0) {
+			out[i] = v
+		}
+	}
+	return out
+}
+
+// known reports whether any value is known.
+func known(values []*float64) bool {
+	return slices.ContainsFunc(values, func(v *float64) bool { return v != nil })
+}
+
+// chartOf makes the chart of a picture's name. Most is the number of arms that a mixture shows.
+func (d *Dashboard) chartOf(name string, def *definition.Definition, r *policy.Report, most int) (*chart, error) {
+	c, err := d.chartNamed(name, def, r, most)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, web.WithStatus(http.StatusNotFound, noregret.NotFound, "path", "no such picture")
+	}
+	c.History = r.History
+	return c, nil
+}
+
+func (d *Dashboard) chartNamed(name string, def *definition.Definition, r *policy.Report, most int) (*chart, error) {
+	switch name {
+	case "mixture":
+		return mixtureChart(r, most), nil
+	case "lift":
+		if def.Objective != nil && def.Control != nil {
+			return liftChart(r), nil
+		}
+	case "objective":
+		if r.Regret != nil {
+			best, err := d.optima.value(d.Source, r)
+			return objectiveChart(r, best), err
+		}
+	case "regret":
+		if r.Regret != nil {
+			return regretChart(r), nil
+		}
+	}
+	for i := range r.Guardrails {
+		if name == fmt.Sprintf("guardrail-%d", i) {
+			return guardrailChart(def, r, i), nil
+		}
+	}
+	return nil, nil
+}
+
+// mixtureChart has the arms with the greatest shares, and all others together.
+func mixtureChart(r *policy.Report, most int) *chart {
+	c := &chart{Title: "Mixture", Unit: "share", Stacked: true}
+	names := armsByShare(r)
+	shown := names[:min(len(names), most)]
+	if len(names) == most+1 {
+		shown = names
+	}
+	for i, name := range shown {
+		c.Lines = append(c.Lines, chartLine{
+			Name: name, Colour: i,
+			Values: valuesOf(r, func(h *policy.HistoryPoint) *float64 { q := h.Mixture[name]; return &q }),
+		})
+	}
+	if rest := names[len(shown):]; len(rest) > 0 {
+		c.Lines = append(c.Lines, chartLine{
+			Name: fmt.Sprintf("%d others", len(rest)), Colour: faintColour,
+			Values: valuesOf(r, func(h *policy.HistoryPoint) *float64 {
+				sum := 0.0
+				for _, name := range rest {
+					sum += h.Mixture[name]
+				}
+				return &sum
+			}),
+		})
+	}
+	return c
+}
+
+// liftChart has the lift of what was served and of what would have been deployed, with their
+// intervals as bands.
+func liftChart(r *policy.Report) *chart {
+	c := &chart{Title: "Lift against " + r.Lift.Control, Unit: "objective per unit"}
+	for i, of := range []struct {
+		name     string
+		interval func(l *policy.LiftPoint) policy.Interval
+	}{
+		{"served", func(l *policy.LiftPoint) policy.Interval { return l.Served }},
+		{"would be deployed", func(l *policy.LiftPoint) policy.Interval { return l.Deployed }},
+	} {
+		end := func(side func(q policy.Interval) *float64) []*float64 {
+			return valuesOf(r, func(h *policy.HistoryPoint) *float64 {
+				if h.Lift == nil {
+					return nil
+				}
+				if q := of.interval(h.Lift); q.Estimate != nil && q.Low != nil && q.High != nil {
+					return side(q)
+				}
+				return nil
+			})
+		}
+		l := chartLine{
+			Name: of.name + ", 95 %", Colour: i,
+			Values: end(func(q policy.Interval) *float64 { return q.Estimate }),
+			Low:    end(func(q policy.Interval) *float64 { return q.Low }),
+			High:   end(func(q policy.Interval) *float64 { return q.High }),
+		}
+		if known(l.Values) {
+			l.Skip = tooWide(l.Low, l.High)
+			c.Lines = append(c.Lines, l)
+		}
+	}
+	zero := 0.0
+	c.Lines = append(c.Lines, chartLine{Name: "as the control arm", Level: &zero, Colour: inkColour})
+	return c
+}
+
+// tooWide returns the number of first versions whose intervals are so wide, more than 12 times the
+// last one, that they would flatten the picture.
+func tooWide(low, high []*float64) (skip int) {
+	last := math.NaN()
+	for i := range low {
+		if low[i] != nil {
+			last = *high[i] - *low[i]
+		}
+	}
+	for i := range low {
+		if low[i] == nil {
+			continue
+		}
+		if !(*high[i]-*low[i] > 12*last) {
+			break
+		}
+		skip = i + 1
+	}
+	return skip
+}
+
+// objectiveChart has the value of each version's mixture by what was known then, beside the best
+// single arm and the best mixture by what is known now.
+func objectiveChart(r *policy.Report, best *float64) *chart {
+	c := &chart{Title: "Objective", Unit: "objective per unit"}
+	value := chartLine{
+		Name:   "mixture, known then",
+		Values: valuesOf(r, func(h *policy.HistoryPoint) *float64 { return h.Value }),
+	}
+	if known(value.Values) {
+		if value.Skip = farBelow(value.Values, r.Regret.BestSingle.Value); value.Skip > 0 {
+			value.Note = "(before: far below)"
+		}
+		c.Lines = append(c.Lines, value)
+	}
+	if v := r.Regret.BestSingle.Value; v != nil {
+		c.Lines = append(c.Lines, chartLine{Name: "best single arm, known now", Level: v, Colour: 1})
+	}
+	if best != nil {
+		c.Lines = append(c.Lines, chartLine{Name: "best mixture, known now", Level: best, Colour: inkColour})
+	}
+	return c
+}
+
+// farBelow returns the number of first versions whose values are so far below the rest and the best
+// single arm that they would flatten the picture.
+func farBelow(values []*float64, best *float64) (skip int) {
+	if best == nil {
+		return 0
+	}
+	last, top := math.NaN(), math.Inf(-1)
+	for _, v := range values {
+		if v != nil {
+			last, top = *v, max(top, *v)
+		}
+	}
+	span := max(math.Abs(top-*best), math.Abs(last-*best), 1e-3*math.Abs(*best), 1e-9)
+	floor := min(*best, last) - 4*span
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		if *v >= floor {
+			break
+		}
+		skip = i + 1
+	}
+	return skip
+}
+
+// regretChart has the regret per unit against the best single arm.
+func regretChart(r *policy.Report) *chart {
+	c := &chart{Title: "Regret against the best single arm", Brief: "Regret", Unit: "per unit so far"}
+	course := valuesOf(r, func(h *policy.HistoryPoint) *float64 { return h.Regret })
+	if known(course) {
+		c.Lines = append(c.Lines, chartLine{Name: "what was served", Values: course})
+	}
+	zero := 0.0
+	c.Lines = append(c.Lines, chartLine{Name: "the best single arm", Level: &zero, Colour: 1})
+	return c
+}
+
+// guardrailChart has a guardrail's metric with its limit and its present interval. For a change
+// relative to the control arm it has the metric itself and scales the limit by the present mean of
+// the control arm.
+func guardrailChart(def *definition.Definition, r *policy.Report, i int) *chart {
+	g := &r.Guardrails[i]
+	c := &chart{Title: "Guardrail: " + g.Metric, Unit: g.Metric}
+	at := func(v float64) *float64 { return &v }
+	if strings.HasSuffix(g.Kind, "_change") {
+		mean := r.Arms[def.Control.Arm].Metrics[g.Metric].Mean
+		at = func(v float64) *float64 {
+			if mean == nil {
+				return nil
+			}
+			v = (1 + v) * *mean
+			return &v
+		}
+	}
+	seen := valuesOf(r, func(h *policy.HistoryPoint) *float64 { return h.Metrics[g.Metric] })
+	if known(seen) {
+		c.Lines = append(c.Lines, chartLine{Name: "mean of the version's units", Values: seen})
+	}
+	if limit := at(g.Limit); limit != nil {
+		name := map[bool]string{true: "limit: at least ", false: "limit: at most "}[strings.HasPrefix(g.Kind, "min")]
+		c.Lines = append(c.Lines, chartLine{Name: name + Figure(*limit), Level: limit, Colour: 1})
+		if g.Low != nil && g.High != nil {
+			c.Now = append(c.Now, chartInterval{
+				Name: "interval of the current mixture", Low: *at(*g.Low), High: *at(*g.High), Colour: 2,
+			})
+		}
+	}
+	return c
+}

@@ -1,0 +1,186 @@
+package dashboard
+
+import (
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/policy"
+)
+
+// colour returns the colour of a line.
+func (f frame) colour(i int) color.Color {
+	switch i {
+	case inkColour:
+		return f.Ink
+	case faintColour:
+		return f.Faint
+	}
+	return f.Line(i)
+}
+
+// draw draws a chart.
+func (f frame) draw(c *chart, r *policy.Report) (*plot.Plot, error) {
+	p := f.New(f.fit(c.Title, 44, 26), f.label(), f.fit(c.Unit, 30, 20))
+	end := f.axis(p, r)
+	if f.narrow && c.Brief != "" {
+		p.Title.Text = c.Brief
+	}
+	if c.Stacked {
+		return p, f.stack(p, c, end)
+	}
+	entries := 0
+	for i := range c.Lines {
+		l := &c.Lines[i]
+		if l.Level != nil {
+			if err := level(p, l.Name, *l.Level, f.colour(l.Colour)); err != nil {
+				return nil, err
+			}
+			entries++
+			continue
+		}
+		if err := f.line(p, c, l, end); err != nil {
+			return nil, err
+		}
+		entries++
+		if l.Note != "" {
+			p.Legend.Add(l.Note)
+			entries++
+		}
+	}
+	for _, q := range c.Now {
+		x := end - 0.01*(end-p.X.Min)
+		l, err := picture.Line(plotter.XYs{{X: x, Y: q.Low}, {X: x, Y: q.High}}, f.colour(q.Colour), false)
+		if err != nil {
+			return nil, err
+		}
+		l.Width = vg.Points(4)
+		p.Add(l)
+		p.Legend.Add(q.Name, l)
+		entries++
+	}
+	f.headroom(p, entries)
+	return p, nil
+}
+
+// line draws a line with its band.
+func (f frame) line(p *plot.Plot, c *chart, l *chartLine, end float64) error {
+	values := f.steps(c, l, l.Values, end)
+	if len(values) == 0 {
+		return nil
+	}
+	drawn, err := picture.Line(values, f.colour(l.Colour), false)
+	if err != nil {
+		return err
+	}
+	if l.Low == nil {
+		p.Add(drawn)
+		p.Legend.Add(l.Name, drawn)
+		return nil
+	}
+	low, band := f.steps(c, l, l.Low, end), f.steps(c, l, l.High, end)
+	slices.Reverse(low)
+	area, err := plotter.NewPolygon(append(band, low...))
+	if err != nil {
+		return err
+	}
+	area.Color, area.LineStyle.Width = translucent(f.colour(l.Colour)), 0
+	p.Add(area, drawn)
+	p.Legend.Add(l.Name, drawn, area)
+	return nil
+}
+
+// steps makes a line that keeps each value until the next known one. It leaves out the versions
+// that the chart's line skips.
+func (f frame) steps(c *chart, l *chartLine, values []*float64, end float64) (out plotter.XYs) {
+	for i := l.Skip; i < len(values); i++ {
+		if values[i] == nil {
+			continue
+		}
+		x := f.at(&c.History[i])
+		if n := len(out); n > 0 {
+			out = append(out, plotter.XY{X: x, Y: out[n-1].Y})
+		}
+		out = append(out, plotter.XY{X: x, Y: *values[i]})
+	}
+	if n := len(out); n > 0 {
+		out = append(out, plotter.XY{X: end, Y: out[n-1].Y})
+	}
+	return out
+}
+
+// stack draws shares from the top down: each area reaches down to 0, and the next one covers it.
+func (f frame) stack(p *plot.Plot, c *chart, end float64) error {
+	p.Y.Min, p.Y.Max = 0, 1
+	legend := &sideLegend{at: end, style: p.Legend.TextStyle}
+	longest := 0
+	for i := len(c.Lines) - 1; i >= 0; i-- {
+		sums := make([]*float64, len(c.History))
+		for k := range c.History {
+			sum := 0.0
+			for j := range i + 1 {
+				sum += *c.Lines[j].Values[k]
+			}
+			sum = min(sum, 1)
+			if i == len(c.Lines)-1 {
+				sum = 1
+			}
+			sums[k] = &sum
+		}
+		top := f.steps(c, &c.Lines[i], sums, end)
+		area, err := plotter.NewPolygon(append(top, plotter.XY{X: end, Y: 0}, plotter.XY{X: top[0].X, Y: 0}))
+		if err != nil {
+			return err
+		}
+		area.LineStyle.Width, area.LineStyle.Color = vg.Points(0.7), f.Paper
+		area.Color = f.colour(c.Lines[i].Colour)
+		p.Add(area)
+		name := f.fit(c.Lines[i].Name, 20, 12)
+		longest = max(longest, len([]rune(name)))
+		legend.names, legend.colours = append(legend.names, name), append(legend.colours, area.Color)
+	}
+	slices.Reverse(legend.names)
+	slices.Reverse(legend.colours)
+	p.Add(legend)
+	// room for the legend beside the areas
+	p.X.Max = end + f.textScale()*(0.12+0.022*float64(longest))*(end-p.X.Min)
+	inner := p.X.Tick.Marker
+	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+		return slices.DeleteFunc(inner.Ticks(low, high), func(t plot.Tick) bool { return t.Value > end })
+	})
+	return nil
+}
+
+// sideLegend is a legend to the right of a position on the axis. Names begin beside their colours,
+// so that a browser with a wider face than the one measured here covers no colour.
+type sideLegend struct {
+	at      float64
+	names   []string
+	colours []color.Color
+	style   draw.TextStyle
+}
+
+// Plot implements [plot.Plotter].
+func (l *sideLegend) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, _ := p.Transforms(&c)
+	size := l.style.Font.Size
+	x, y := toX(l.at)+size/2, c.Max.Y
+	style := l.style
+	style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
+	for i, name := range l.names {
+		middle := y - size*0.7
+		c.FillPolygon(l.colours[i], []vg.Point{
+			{X: x, Y: middle - size*0.4},
+			{X: x + size, Y: middle - size*0.4},
+			{X: x + size, Y: middle + size*0.4},
+			{X: x, Y: middle + size*0.4},
+		})
+		c.FillText(style, vg.Point{X: x + size*1.4, Y: middle}, name)
+		y -= size * 1.4
+	}
+}

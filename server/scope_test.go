@@ -1,0 +1,140 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/server/internal/access"
+)
+
+// scoped is a service with experiments of two projects and tokens that are limited to some of them.
+func scoped(t *testing.T) *world {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	text := "tokens:\n"
+	for name, rest := range map[string]string{
+		"boss":    "roles: [admin]",
+		"shop":    "roles: [admin], projects: [shop]",
+		"cart":    "roles: [admin], experiments: ['cart*']",
+		"reader":  "roles: [read], projects: ['sh*'], experiments: [blog]",
+		"program": "roles: [decide, feedback], projects: [shop]",
+		"edge":    "roles: [aggregate], sources: [s], projects: [shop]",
+	} {
+		text += fmt.Sprintf("  - {name: %s, %s, token: 0123456789abcdef-%s}\n", name, rest, name)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(c *Config) { c.Tokens = path })
+	w.as("boss")
+	w.apply(inProject("cart", "shop"))
+	w.apply(inProject("blog", "news"))
+	w.apply(inProject("secret", ""))
+	return w
+}
+
+func (w *world) as(name string) { w.token = "0123456789abcdef-" + name }
+
+// inProject is toy by another name in a project.
+func inProject(name, project string) string {
+	text := strings.Replace(toy, "name: toy", "name: "+name, 1)
+	if project != "" {
+		text += "project: " + project + "\n"
+	}
+	return text
+}
+
+// TestScopesOfAllRoutes checks that a token which is limited to some experiments gets 403 for every
+// route of another experiment and for every route of all of them, except those that keep to its
+// experiments themselves. A route that is added needs no line here.
+func TestScopesOfAllRoutes(t *testing.T) {
+	w := scoped(t)
+	named, whole := 0, 0
+	for _, rt := range w.server.router.all {
+		if rt.Method == otherMethod || rt.Role == access.Anyone || rt.Scoped {
+			continue
+		}
+		path := strings.NewReplacer("{name}", "secret", "{key}", "secret", "{$}", "").Replace(rt.Pattern)
+		if path == rt.Pattern {
+			whole++
+		} else {
+			named++
+		}
+		for _, token := range []string{"shop", "cart"} {
+			w.as(token)
+			status, b := w.do(rt.Method, path, "")
+			if text := string(b); status != http.StatusForbidden || !strings.Contains(text, "may not") {
+				t.Errorf("%s %s with the token %s: status %d: %.200s", rt.Method, path, token, status, text)
+			}
+		}
+	}
+	if named < 15 || whole < 2 {
+		t.Errorf("%d routes of an experiment, %d of all", named, whole)
+	}
+}
+
+// TestScopes checks what tokens may do that are limited to some experiments or projects, where the
+// route alone does not tell.
+func TestScopes(t *testing.T) {
+	w := scoped(t)
+	mine, foreign := w.decide("cart", "ann")[0].Token, w.decide("secret", "ann")[0].Token
+	sums := func(name string) string {
+		return `{"experiment": "` + name + `", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "gain", ` +
+			`"units": 1}]}`
+	}
+	report := `{"items": [{"token": "` + mine + `"}, {"token": "` + foreign + `"}]}`
+	const unit, units = `{"context": {"targetingKey": "ann"}}`, `{"units": ["ann"]}`
+	const v1 = "/v1/experiments"
+	for _, c := range []struct {
+		token, method, path, body string
+		status                    int
+		with, without             string
+	}{
+		{"reader", "GET", v1, "", 200, `"cart"`, `"secret"`},
+		{"reader", "GET", v1 + "?limit=1", "", 200, `"next":"blog"`, `"secret"`},
+		{"reader", "GET", v1 + "/blog/report", "", 200, `"blog"`, ""},
+		{"reader", "GET", v1 + "/none", "", 403, "may not use", ""},
+		{"reader", "GET", "/", "", 200, "/experiments/cart", "secret"},
+		{"reader", "GET", "/experiments/cart", "", 200, "cart", ""},
+		{"reader", "GET", "/v1/export?experiment=cart", "", 200, "cart", "secret"},
+		{"reader", "GET", "/v1/export?experiment=secret", "", 403, "limited to some experiments", ""},
+		{"reader", "GET", "/v1/export", "", 403, "limited to some experiments", ""},
+		{"reader", "GET", "/v1/state", "", 200, "digest", ""},
+		{"program", "POST", v1 + "/cart/decide", units, 200, "token", ""},
+		{"program", "POST", v1 + "/secret/decide", units, 403, "may not use", ""},
+		{"program", "POST", "/ofrep/v1/evaluate/flags/blog", unit, 403, "may not use", ""},
+		{"program", "POST", "/ofrep/v1/evaluate/flags", unit, 200, `"cart"`, `"secret"`},
+		{"program", "POST", "/ofrep/v1/evaluate/flags?flagSet=news", unit, 200, `"flags":[]`, "blog"},
+		{"program", "POST", "/v1/exposures", report, 200, `"accepted":1`, `"rejected":0`},
+		{"edge", "POST", "/v1/aggregates", sums("secret"), 403, "may not use", ""},
+		{"edge", "POST", "/v1/aggregates", sums("cart"), 200, "", ""},
+		{"shop", "PUT", v1 + "/new", inProject("new", "shop"), 201, "", ""},
+		{"shop", "PUT", v1 + "/new2", inProject("new2", ""), 403, "may not use", ""},
+		// A definition is no way into a project, nor out of it.
+		{"shop", "PUT", v1 + "/secret", inProject("secret", "shop"), 403, "may not use", ""},
+		{"shop", "PUT", v1 + "/new", inProject("new", "news"), 403, "may not use", ""},
+		{"shop", "PUT", v1 + "/secret?dry_run=true", inProject("secret", "shop"), 403, "may not use", ""},
+		{"cart", "PUT", v1 + "/cart-2", inProject("cart-2", ""), 201, "", ""},
+		{"cart", "POST", v1 + "/cart/pause", "", 200, "paused", ""},
+		{"boss", "PUT", v1 + "/secret", inProject("secret", "shop"), 200, "", ""},
+		{"shop", "POST", v1 + "/secret/pause", "", 200, "paused", ""}, // it is in the project now
+		{"boss", "GET", "/v1/export", "", 200, "secret", ""},
+	} {
+		w.as(c.token)
+		header := []string{}
+		if c.method == "PUT" {
+			header = []string{"Content-Type", "application/yaml"}
+		}
+		status, b := w.do(c.method, c.path, c.body, header...)
+		text := string(b)
+		if status != c.status || !strings.Contains(text, c.with) ||
+			c.without != "" && strings.Contains(text, c.without) {
+			t.Errorf("%s: %s %s: status %d, want %d with %q and without %q: %.600s", c.token, c.method, c.path, status,
+				c.status, c.with, c.without, text)
+		}
+	}
+}
