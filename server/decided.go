@@ -11,7 +11,7 @@ import (
 // repeater repeats the decisions that clients made by copies of policies. It belongs to a request.
 type repeater struct {
 	live     *liveState
-	entries  map[string]*entry
+	table    *policyTable
 	policies map[string]map[uint64]*policy.Policy
 }
 
@@ -19,7 +19,7 @@ type repeater struct {
 // none. It needs the policy of the decision's version, which the service keeps for some time
 // (experiment.State.PolicyAt).
 func (a *repeater) token(d *policy.Decided, now time.Time) (t policy.Token, context json.RawMessage, err error) {
-	e := a.entries[d.Experiment]
+	e := a.table.get(d.Experiment)
 	if e == nil {
 		return t, nil, noSuch(d.Experiment)
 	}

@@ -28,8 +28,8 @@
 // the events are durable, and their order is that of the log. Requests that change an experiment
 // are checked against a copy of it before they become events.
 //
-// Deciding reads one atomic pointer to the table of policies: no lock, no write, no other
-// goroutine.
+// Deciding reads the table of policies, whose entries are replaced one by one: no lock, no write,
+// no other goroutine.
 //
 // The state is recovered from the latest snapshot and the events after it ([Recover]). It is the
 // same, bit for bit, as the fold of the whole log.

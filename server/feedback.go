@@ -57,7 +57,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		return err
 	}
 	f := policy.FeedbackResult{Items: make([]policy.ItemResult, len(items))}
-	entries, now := a.policies.all(), a.config.Now()
+	now := a.config.Now()
 	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
 	of := func(name string) *experiment.UnitsEvent {
 		if events[name] == nil {
@@ -65,7 +65,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		}
 		return events[name]
 	}
-	again, principal := &repeater{live: a.live, entries: entries}, a.intake.principal(r)
+	again, principal := &repeater{live: a.live, table: a.policies}, a.intake.principal(r)
 	for i := range items {
 		item := &items[i]
 		t, err := policy.Token{}, bad[i]
@@ -73,9 +73,9 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 			t, err = a.decision(item, again, now)
 		}
 		switch {
-		case err == nil && entries[t.Experiment] == nil:
+		case err == nil && a.policies.get(t.Experiment) == nil:
 			err = noSuch(t.Experiment)
-		case err == nil && !principal.MayUse(t.Experiment, entries[t.Experiment].project):
+		case err == nil && !a.policies.mayUse(principal, t.Experiment):
 			err = noregret.BadInputf("token", "the access token %q may not use the experiment %q", principal.Name,
 				t.Experiment)
 		case err == nil && principal.IsBrowser() && item.Decided != nil:
@@ -88,7 +88,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		}
 		if err != nil {
 			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
-			if name := claimed(item); entries[name] != nil {
+			if name := claimed(item); a.policies.get(name) != nil {
 				of(name).Rejected++
 				a.intake.note(name, kind, f.Items[i])
 			}

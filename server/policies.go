@@ -1,19 +1,22 @@
 package server
 
 import (
+	"iter"
+	"sync"
 	"sync/atomic"
 
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// policyTable holds the policies in force. Deciding reads it without a lock; the writer replaces it
-// as a whole.
+// policyTable holds the policies in force. Deciding reads it without a lock; the writer replaces
+// the entries of the experiments that change, whatever the number of the others.
 type policyTable struct {
 	metrics *metrics
-	entries atomic.Pointer[map[string]*entry]
+	entries sync.Map                      // from names to *entry
 	renewed atomic.Pointer[chan struct{}] // closed when a policy changes
 }
 
@@ -32,24 +35,23 @@ type entry struct {
 
 func newPolicyTable(m *metrics) *policyTable {
 	t := &policyTable{metrics: m}
-	t.entries.Store(&map[string]*entry{})
 	first := make(chan struct{})
 	t.renewed.Store(&first)
 	return t
 }
 
-// newEntry seals a policy, which must not be shared yet. The features are those of the definition.
-func newEntry(p *policy.Policy, features []policy.Feature, c *counters) (*entry, error) {
+// newEntry seals a policy, which must not be shared yet.
+func newEntry(p *policy.Policy, d *definition.Definition, c *counters) (*entry, error) {
 	text, err := p.Seal()
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{policy: p, text: web.NewText(text), counts: c, largest: 1}
+	e := &entry{policy: p, text: web.NewText(text), counts: c, project: d.Project, largest: 1}
 	switch {
 	case p.Linear != nil:
 		e.encoder = p.Linear.Encoder()
-	case len(features) > 0:
-		if e.encoder, err = policy.NewEncoder(features); err != nil {
+	case len(d.Context) > 0:
+		if e.encoder, err = policy.NewEncoder(d.Context); err != nil {
 			return nil, err
 		}
 	}
@@ -60,11 +62,23 @@ func newEntry(p *policy.Policy, features []policy.Feature, c *counters) (*entry,
 	return e, nil
 }
 
-// all returns the entries by name. The map must not be changed.
-func (t *policyTable) all() map[string]*entry { return *t.entries.Load() }
+// all returns the entries by name, as they are now. It costs O(n).
+func (t *policyTable) all() map[string]*entry {
+	out := map[string]*entry{}
+	t.entries.Range(func(name, e any) bool {
+		out[name.(string)] = e.(*entry)
+		return true
+	})
+	return out
+}
 
 // get returns an experiment's entry, or nil.
-func (t *policyTable) get(name string) *entry { return t.all()[name] }
+func (t *policyTable) get(name string) *entry {
+	if e, ok := t.entries.Load(name); ok {
+		return e.(*entry)
+	}
+	return nil
+}
 
 // mayUse reports whether a principal may use an experiment. Nobody who is limited to projects may
 // use one that is not there.
@@ -80,29 +94,29 @@ func (t *policyTable) mayUse(p *access.Principal, name string) bool {
 // table, or a change between the two is missed.
 func (t *policyTable) changed() <-chan struct{} { return *t.renewed.Load() }
 
-// publish replaces the table by the policies of the state. Only the writer calls it.
-func (t *policyTable) publish(state *experiment.State) error {
-	old, next := t.all(), map[string]*entry{}
-	for _, name := range state.Names() {
-		p := state.Policy(name)
-		if e := old[name]; e != nil && e.policy == p {
-			next[name] = e
+// publish puts the policies of experiments into the table, and removes those of experiments that
+// are gone. Only the writer calls it.
+func (t *policyTable) publish(state *experiment.State, names iter.Seq[string]) error {
+	for name := range names {
+		p, old := state.Policy(name), t.get(name)
+		if p == nil {
+			t.entries.Delete(name)
+			if old != nil {
+				t.metrics.forget(name)
+			}
 			continue
 		}
-		e, err := newEntry(p, state.Definition(name).Context, t.metrics.of(name))
+		d := state.Definition(name)
+		if old != nil && old.policy == p && old.project == d.Project {
+			continue
+		}
+		e, err := newEntry(p, d, t.metrics.of(name))
 		if err != nil {
 			return err
 		}
-		e.project = state.Definition(name).Project
-		next[name] = e
+		t.entries.Store(name, e)
 	}
-	t.entries.Store(&next)
 	renewed := make(chan struct{})
 	close(*t.renewed.Swap(&renewed))
-	for name := range old {
-		if next[name] == nil {
-			t.metrics.forget(name)
-		}
-	}
 	return nil
 }

@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -48,4 +51,48 @@ func TestPolicyBytes(t *testing.T) {
 		}
 	}
 	w.get(304, nil, "GET", "/v1/experiments/hostile/policy", "", "If-None-Match", `"`+p.Digest+`"`)
+}
+
+// TestPublishIsLocal checks that a renewed policy costs the table the same beside few and beside
+// many experiments. Before, the whole table was made anew: 1,000 times the entries, 1,000 times the
+// cost.
+func TestPublishIsLocal(t *testing.T) {
+	cost := func(others int) float64 {
+		state := experiment.NewState()
+		table := newPolicyTable(newMetrics())
+		for i := range others {
+			text := fmt.Sprintf("name: e%d\narms: [{name: a, value: 1}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, "+
+				"split: {a: 1}}", i)
+			d, err := definition.Parse("d", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			events, err := state.Plan(d, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if _, err := state.Apply(state.Position()+1, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := table.publish(state, slices.Values(state.Names())); err != nil {
+			t.Fatal(err)
+		}
+		if len(table.all()) != others || table.get("e1") == nil || table.get("none") != nil {
+			t.Fatalf("%d entries of %d", len(table.all()), others)
+		}
+		one := slices.Values([]string{"e1"})
+		return testing.AllocsPerRun(10, func() {
+			table.entries.Delete("e1")
+			if err := table.publish(state, one); err != nil || table.get("e1") == nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	few, many := cost(5), cost(1000)
+	if many > 2*few {
+		t.Errorf("%v allocations beside 5 experiments, %v beside 1000", few, many)
+	}
 }

@@ -141,7 +141,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		s.writer.snapshots.since = c.SnapshotBytes
 	}
 	s.metrics.registry.MustRegister(&stateCollector{log, s.writer, s.live, s.intake, counts, c.clock, s.storage})
-	if err := s.policies.publish(state); err != nil {
+	if err := s.policies.publish(state, slices.Values(state.Names())); err != nil {
 		return nil, err
 	}
 	if s.proxies, err = access.ParseProxies(c.TrustedProxies); err != nil {

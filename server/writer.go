@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -247,7 +248,7 @@ func (w *writer) commit(group []*command) {
 func (w *writer) apply(first uint64, events []experiment.Event) (out []experiment.Outcome, what string, err error) {
 	w.live.mu.Lock()
 	defer w.live.mu.Unlock()
-	renewed, names := false, map[string]bool{}
+	renewed, names := map[string]bool{}, map[string]bool{}
 	out = make([]experiment.Outcome, len(events))
 	for i, e := range events {
 		if out[i], err = w.live.state.Apply(first+uint64(i), e); err != nil {
@@ -257,14 +258,16 @@ func (w *writer) apply(first uint64, events []experiment.Event) (out []experimen
 			}
 			return nil, "the fold has found a defect: no further events are accepted", err
 		}
-		renewed = renewed || out[i].Renewed
+		if out[i].Renewed {
+			renewed[out[i].Experiment] = true
+		}
 		names[out[i].Experiment] = true
 	}
 	for name := range names {
 		w.intake.measure(name)
 	}
-	if renewed {
-		if err := w.policies.publish(w.live.state); err != nil {
+	if len(renewed) > 0 {
+		if err := w.policies.publish(w.live.state, maps.Keys(renewed)); err != nil {
 			return nil, "a policy cannot be published: no further events are accepted", err
 		}
 	}

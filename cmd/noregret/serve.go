@@ -176,6 +176,9 @@ func (o *serveOptions) Run(ctx context.Context, a *app, _ []string) error {
 		return err
 	}
 	o.Logger = logger
+	if a.clock != nil {
+		a.clock(&o.Config)
+	}
 	if unknown := o.Unknown(); len(unknown) > 0 {
 		logger.Warn("no flag is set by these environment variables", "names", unknown)
 	}

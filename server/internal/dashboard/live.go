@@ -73,10 +73,7 @@ func (d *Dashboard) live(render func(r *http.Request) (map[string]template.HTML,
 		sent := map[string]template.HTML{}
 		for {
 			changed := d.Changed()
-			now, took, err := d.renderings.get(r.URL.Path+"?axis="+axisOf(r)+d.scope(r), changed,
-				func() (map[string]template.HTML, error) {
-					return render(r)
-				})
+			now, took, err := d.rendered(r, changed, render)
 			if err != nil {
 				if len(sent) == 0 {
 					return err
@@ -92,6 +89,18 @@ func (d *Dashboard) live(render func(r *http.Request) (map[string]template.HTML,
 			}
 		}
 	}
+}
+
+// rendered returns the parts of a page and how long they took to render. Viewers of a page share
+// them, except those who search: there is no bound on what they search for.
+func (d *Dashboard) rendered(r *http.Request, changed <-chan struct{},
+	render func(r *http.Request) (map[string]template.HTML, error),
+) (map[string]template.HTML, time.Duration, error) {
+	draw := func() (map[string]template.HTML, error) { return render(r) }
+	if filterOf(r) != (filter{}) {
+		return new(renderings).get("", changed, draw)
+	}
+	return d.renderings.get(r.URL.Path+"?axis="+axisOf(r)+d.scope(r), changed, draw)
 }
 
 // scope returns the part of a rendering's key that names who sees some experiments only.

@@ -12,19 +12,6 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-func (d *Dashboard) listPage(_ http.ResponseWriter, r *http.Request) (*page, error) {
-	p, err := d.listParts(r)
-	return &page{Page: "list", Title: "Experiments", Live: "/live", Parts: p}, err
-}
-
-func (d *Dashboard) listParts(r *http.Request) (map[string]template.HTML, error) {
-	rows, err := d.listRows(d.Visitor(r))
-	if err != nil {
-		return nil, err
-	}
-	return parts([]string{"list", "list-status"}, rows)
-}
-
 func (d *Dashboard) experimentPage(_ http.ResponseWriter, r *http.Request) (*page, error) {
 	name := r.PathValue("name")
 	p, err := d.experimentParts(r)

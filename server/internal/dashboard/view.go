@@ -5,65 +5,11 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"time"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 )
-
-// listRow is an experiment in the list.
-type listRow struct {
-	policy.Summary
-	Path  string
-	Units int64
-	Guard policy.GuardState // the worst, "" without guardrails
-	// Problems is the number of health problems.
-	Problems int
-}
-
-// listed is the list of experiments at one time.
-type listed struct {
-	Rows []listRow
-	Time time.Time
-}
-
-// badness orders the states of guardrails from good to bad.
-var badness = []policy.GuardState{
-	"", policy.GuardHeld, policy.GuardOk, policy.GuardUnknown, policy.GuardWatch, policy.GuardRolledBack,
-	policy.GuardBreached,
-}
-
-// listRows are the rows of the list of the experiments that a visitor may use.
-func (d *Dashboard) listRows(visitor *access.Principal) (*listed, error) {
-	out := &listed{}
-	for _, e := range d.Source.Experiments() {
-		if !d.mayUse(visitor, e.Name) {
-			continue
-		}
-		r, err := d.Source.Report(e.Name)
-		if noregret.CodeOf(err) == noregret.NotFound {
-			continue // deleted since it was listed
-		} else if err != nil {
-			return nil, err
-		}
-		row := listRow{
-			Summary: e, Path: "/experiments/" + url.PathEscape(e.Name), Units: unitsOf(r),
-			Problems: len(r.Health.Problems),
-		}
-		for _, g := range r.Guardrails {
-			if slices.Index(badness, g.State) > slices.Index(badness, row.Guard) {
-				row.Guard = g.State
-			}
-		}
-		out.Rows = append(out.Rows, row)
-		if r.Time.After(out.Time) {
-			out.Time = r.Time
-		}
-	}
-	return out, nil
-}
 
 // mayUse reports whether a principal may use an experiment.
 func (d *Dashboard) mayUse(p *access.Principal, name string) bool {
