@@ -41,7 +41,8 @@ func (m *middleware) wrap(rt web.Route) http.Handler {
 			if p := recover(); p == http.ErrAbortHandler {
 				panic(p)
 			} else if p != nil {
-				m.config.Logger.Error("a request panicked", "route", rt.Method+" "+rt.Pattern, "panic", p)
+				m.config.Logger.Error("a request panicked", "route", rt.Method+" "+rt.Pattern, "panic", p,
+					"request", w.Header().Get(web.RequestID))
 				if rec.Status == 0 {
 					web.WriteError(rec, r, m.config.Logger, errors.New("panic"))
 				}
@@ -123,6 +124,7 @@ func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Requ
 		return nil, nil
 	}
 	p := m.tokens.Find(r)
+	noteToken(r.Context(), p)
 	if err := m.checkRate(p, w, r); err != nil {
 		return nil, err
 	}
