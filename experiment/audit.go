@@ -118,8 +118,8 @@ func applyAudit(e *Event) Outcome {
 	return Outcome{}
 }
 
-// Audit returns the entries of a state's audit trail before a position, 0 for the end, the newest first.
-// A name limits them to one experiment. There are at most as many as the limit, 0 for all.
+// Audit returns the entries of a state's audit trail before a position, 0 for the end, the newest
+// first. A name limits them to one experiment. There are at most as many as the limit, 0 for all.
 func Audit(s *State, name string, before uint64, limit int) (out []policy.AuditEntry) {
 	for _, e := range slices.Backward(s.trail) {
 		if limit > 0 && len(out) == limit {
