@@ -282,8 +282,8 @@ func (s *failingStore) CompareAndSwap(epoch uint64, document []byte) error {
 	return s.privacyStore.CompareAndSwap(epoch, document)
 }
 
-// TestPrivateJournalled deletes an experiment whose release is in the journal only. The name is used
-// up: a new experiment would give out the release of the old one.
+// TestPrivateJournalled deletes an experiment whose release is in the journal only. The name is
+// used up: a new experiment would give out the release of the old one.
 func TestPrivateJournalled(t *testing.T) {
 	var fails atomic.Bool
 	w := newWorld(t, func(c *Config) {
