@@ -21,6 +21,7 @@ type middleware struct {
 	config  *Config
 	tokens  *access.Tokens
 	limiter *access.Limiter
+	proxies access.Proxies
 	cross   *http.CrossOriginProtection
 	origins access.Origins
 	streams *streamLimits
@@ -81,7 +82,11 @@ func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	if p.Limited() {
+	switch {
+	case rt.Role == access.Admin || rt.Role == access.Read && rt.Method == http.MethodPost:
+		// The audit trail has who changes something. A form may name another principal.
+		r = access.WithAddress(access.WithPrincipal(r, p), m.proxies.Address(r))
+	case p.Limited():
 		r = access.WithPrincipal(r, p)
 	}
 	switch {
