@@ -211,6 +211,11 @@ same-bytes: build ## train on arm64 under qemu-aarch64 and compare the model fil
 crash: ## kill the service 110 times under load, and 240 times by disk errors and crash clones
 	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 30m -run 'TestCrash' -v ./server
 
+SOAK_MINUTES ?= 10
+.PHONY: soak
+soak: ## the service under load with full disks, limits, clock steps, kills and restores; its books must balance (SOAK_MINUTES=10; Linux)
+	SOAK_MINUTES=$(SOAK_MINUTES) $(GO) test -count=1 -timeout 2h -run 'TestSoak$$' -v ./cmd/noregret
+
 .PHONY: load
 load: ## measure the service on this machine: decisions against a bare handler, durable feedback, memory
 	$(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server

@@ -43,6 +43,9 @@ type Config struct {
 	Elapsed func() time.Duration
 	// Logger gets neither secrets nor units. Nil means slog.Default().
 	Logger *slog.Logger
+	// AccessLog gets a line for each request: its identifier, client, token's name, route,
+	// experiment, status, size and time. Nil means none.
+	AccessLog *slog.Logger
 	// Tick is the time between two checks for rounds that may close, at least 1 ms.
 	Tick time.Duration
 	// SnapshotEvery is the number of events between snapshots, at least 1.

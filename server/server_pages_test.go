@@ -310,8 +310,8 @@ func TestLive(t *testing.T) {
 	}, func() {
 		w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
 	})
-	if len(got[0]) != 10 {
-		t.Errorf("the first event has %d parts, want all 10", len(got[0]))
+	if len(got[0]) != 11 {
+		t.Errorf("the first event has %d parts, want all 11", len(got[0]))
 	}
 	if !strings.Contains(got[1]["summary"], "paused") || got[1]["guardrails"] != "" || got[1]["events"] == "" {
 		t.Errorf("the second event: %v", got[1])

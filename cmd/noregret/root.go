@@ -12,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/progress"
+	"github.com/noregret/noregret/server"
 )
 
 const rootLong = `noregret learns decisions from streams, with guarantees.
@@ -58,6 +59,8 @@ type app struct {
 	progressMode string // of --progress: auto, plain or quiet
 
 	private privateFiles
+	// clock sets the service's clock, nil for the machine's. Tests set it.
+	clock func(c *server.Config)
 
 	running bool // a command's own code has begun; earlier errors are usage errors
 }
@@ -135,6 +138,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newServeCommand(a),
 		newExperimentCommand(a),
 		newLogCommand(a),
+		newAuditCommand(a),
 		newBackupCommand(a),
 		newRestoreCommand(a),
 		newPlanCommand(a),

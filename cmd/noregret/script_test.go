@@ -12,10 +12,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(cleaned{m}, map[string]func(){
-		"noregret": func() { os.Exit(mainStatus()) },
-		mortal:     func() { os.Exit(mortalStatus()) },
-	})
+	testscript.Main(cleaned{m}, programs)
+}
+
+// programs are those that the test binary runs as under other names.
+var programs = map[string]func(){
+	"noregret": func() { os.Exit(mainStatus()) },
+	mortal:     func() { os.Exit(mortalStatus()) },
 }
 
 // cleaned runs the tests and then removes the command that they built.

@@ -33,6 +33,8 @@ type Source interface {
 	Report(name string) (*policy.Report, error)
 	Explain(name, token string) (*policy.Explanation, error)
 	Optimum(name string) (*optimum.Optimum, error)
+	// Audit returns the last changes that people have made to an experiment, the newest first.
+	Audit(name string, limit int) []policy.AuditEntry
 }
 
 // Options configure a dashboard. All fields are required.
