@@ -181,6 +181,7 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	}
 	log := &logAPI{
 		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
+		tokens: s.tokens, signer: signer,
 		private: s.writer.privacy.private,
 	}
 	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.any}
