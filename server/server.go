@@ -224,7 +224,7 @@ func (c *Config) logOptions() eventlog.Options {
 func (s *Server) ReloadTokens() error { return s.tokens.Reload() }
 
 // Handler serves the API and the dashboard.
-func (s *Server) Handler() http.Handler { return logAccess(s.config.AccessLog, s.proxies, s.router) }
+func (s *Server) Handler() http.Handler { return s.config.observe(s.proxies, s.router) }
 
 // Close ends the service: it completes submitted commands, saves a last snapshot and closes the
 // log. Call it when no request is running any more ([Server.Serve] does). A second call does
