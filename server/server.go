@@ -114,7 +114,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		return nil, err
 	}
 	s.intake = newIntake(&c, s.live, tokens, pool)
-	s.intake.private, s.live.spent = privacy.private, privacy.spent
+	s.intake.private, s.live.spent, s.live.definitionAt = privacy.private, privacy.spent, definitionIn(log)
 	s.live.problems = func(name string) []string {
 		out := s.intake.problems(name)
 		if text := c.clock.problem(); text != "" {
