@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -46,6 +48,11 @@ func noteToken(ctx context.Context, p *access.Principal) {
 	}
 }
 
+// observe returns a handler with the traces and the access log of the configuration.
+func (c *Config) observe(proxies access.Proxies, next http.Handler) http.Handler {
+	return traceRequests(c.Traces, logAccess(c.AccessLog, proxies, next))
+}
+
 // logAccess returns a handler that writes a line for each request that next has answered. A nil
 // logger returns next itself. Neither the path nor the query is logged, which may name a unit.
 func logAccess(log *slog.Logger, proxies access.Proxies, next http.Handler) http.Handler {
@@ -54,17 +61,24 @@ func logAccess(log *slog.Logger, proxies access.Proxies, next http.Handler) http
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin, a, rec := time.Now(), &accessed{}, &measured{ResponseWriter: w}
+		outer := r
 		r = r.WithContext(context.WithValue(r.Context(), accessKey{}, a))
 		defer func() {
+			outer.Pattern = r.Pattern // for the name of the span
 			name := r.PathValue("name")
 			if name == "" {
 				name = r.PathValue("key") // of OFREP
 			}
-			log.LogAttrs(r.Context(), slog.LevelInfo, "request",
+			var more []slog.Attr
+			if s := trace.SpanContextFromContext(r.Context()); s.IsValid() {
+				more = append(more, slog.String("trace", s.TraceID().String()))
+			}
+			log.LogAttrs(r.Context(), slog.LevelInfo, "request", append([]slog.Attr{
 				slog.String("id", w.Header().Get(web.RequestID)), slog.String("client", proxies.Client(r)),
 				slog.String("token", a.token), slog.String("method", r.Method), slog.String("route", r.Pattern),
 				slog.String("experiment", name), slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes),
-				slog.Float64("seconds", time.Since(begin).Seconds()))
+				slog.Float64("seconds", time.Since(begin).Seconds()),
+			}, more...)...)
 		}()
 		next.ServeHTTP(rec, r)
 	})

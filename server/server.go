@@ -114,7 +114,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		return nil, err
 	}
 	s.intake = newIntake(&c, s.live, tokens, pool)
-	s.intake.private, s.live.spent = privacy.private, privacy.spent
+	s.intake.private, s.live.spent, s.live.definitionAt = privacy.private, privacy.spent, definitionIn(log)
 	s.live.problems = func(name string) []string {
 		out := s.intake.problems(name)
 		if text := c.clock.problem(); text != "" {
@@ -181,6 +181,7 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	}
 	log := &logAPI{
 		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
+		tokens: s.tokens, signer: signer,
 		private: s.writer.privacy.private,
 	}
 	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.any}
@@ -223,7 +224,7 @@ func (c *Config) logOptions() eventlog.Options {
 func (s *Server) ReloadTokens() error { return s.tokens.Reload() }
 
 // Handler serves the API and the dashboard.
-func (s *Server) Handler() http.Handler { return logAccess(s.config.AccessLog, s.proxies, s.router) }
+func (s *Server) Handler() http.Handler { return s.config.observe(s.proxies, s.router) }
 
 // Close ends the service: it completes submitted commands, saves a last snapshot and closes the
 // log. Call it when no request is running any more ([Server.Serve] does). A second call does

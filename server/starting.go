@@ -63,7 +63,7 @@ func Run(ctx context.Context, c Config, address string, certificate *tls.Certifi
 	}
 	begin, counts := &starting{config: &c}, &connectionCounts{}
 	h, served := serveOn(limitConnections(l, &c, counts, proxies), &c,
-		logAccess(c.AccessLog, proxies, begin), certificate)
+		c.observe(proxies, begin), certificate)
 	s, err := newServer(ctx, c, counts, func(position, last uint64) {
 		begin.position.Store(position)
 		begin.last.Store(last)

@@ -30,6 +30,7 @@ type serveOptions struct {
 	logFormat string
 	accessLog string
 	pprof     string
+	traces    string
 }
 
 const serveLong = `Run the decision service until SIGINT or SIGTERM.
@@ -124,6 +125,8 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.accessLog, "access-log", "",
 		"file of a JSON line for each request, - for standard error; opened again on SIGHUP")
 	f.StringVar(&o.pprof, "pprof", "", "loopback address of the profiles for go tool pprof, HOST:PORT")
+	f.StringVar(&o.traces, "traces", "",
+		"URL of a collector of traces, OTLP over HTTP; default $OTEL_EXPORTER_OTLP_ENDPOINT")
 	o.settings.AddFlags(f)
 }
 
@@ -134,6 +137,9 @@ func (o *serveOptions) Validate() error {
 		return outOfRange("--drain", o.drain, "a length of time")
 	case (o.cert == "") != (o.key == ""):
 		return noregret.Errorf(noregret.Usage, "--tls-cert", "TLS needs both --tls-cert and --tls-key")
+	}
+	if err := o.checkTraces(); err != nil {
+		return err
 	}
 	if o.pprof != "" {
 		if err := server.CheckProfiles(o.pprof); err != nil {
@@ -201,6 +207,11 @@ func (o *serveOptions) Run(ctx context.Context, a *app, _ []string) error {
 		return err
 	}
 	defer closeLog()
+	endTraces, err := o.openTraces(ctx)
+	if err != nil {
+		return err
+	}
+	defer endTraces()
 	if o.pprof != "" {
 		profiles, err := server.OpenProfiles(o.pprof)
 		if err != nil {

@@ -107,6 +107,8 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 			value = "127.0.0.1:9"
 		case strings.Contains(f.Value.Type(), "|"):
 			value, _, _ = strings.Cut(f.Value.Type(), "|")
+		case f.Name == "traces":
+			value = "http://127.0.0.1:4318"
 		case f.Name == "tls-cert":
 			extra = "tls-key: key.pem"
 		case f.Name == "tls-key":
