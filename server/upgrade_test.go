@@ -56,7 +56,8 @@ func formatOf(t *testing.T, s *Server) string {
 func (w *world) answers() (f frozen) {
 	w.t.Helper()
 	var err error
-	if f.State, err = w.server.State(); err != nil { // before the decisions, as those of news are exposures
+	// Before the decisions, as those of news are exposures.
+	if f.State, err = w.server.State(); err != nil {
 		w.t.Fatal(err)
 	}
 	f.Audited = len(w.server.live.audit("", 0, 0))
@@ -116,7 +117,8 @@ func TestFreeze(t *testing.T) {
 	d := w.decide("toy", unitNames("u", 60)...)
 	for i := range d {
 		w.post("/v1/exposures", item{Token: d[i].Token})
-		w.post("/v1/feedback", item{Token: d[i].Token, Metrics: map[string]float64{"x": float64(i % 7), "y": float64(i%5) - 1}})
+		metrics := map[string]float64{"x": float64(i % 7), "y": float64(i%5) - 1}
+		w.post("/v1/feedback", item{Token: d[i].Token, Metrics: metrics})
 	}
 	w.get(200, nil, "POST", "/v1/experiments/toy/pause", `{"reason": "frozen"}`)
 	w.wait(time.Minute)
