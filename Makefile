@@ -237,6 +237,10 @@ ofrep-js: ## run the public OFREP provider of the JS SDK against the service (ne
 js: ## test the JavaScript client: the vectors of policy.md, its types, both OpenFeature providers against the service
 	bash js/test.sh
 
+.PHONY: lighthouse
+lighthouse: ## measure the dashboard with Lighthouse; every page must have 100 (needs node, the npm registry and Chromium)
+	bash server/lighthouse.sh
+
 .PHONY: openapi-clients
 openapi-clients: ## lint the OpenAPI document; generate three clients, compile and run them (needs node and the npm registry)
 	bash client/openapi/test.sh

@@ -405,6 +405,24 @@ func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	return b, errors.Join(err, resp.Body.Close())
 }
 
+// Audit returns a page of the audit trail, the newest entry first: of one experiment or, for an
+// empty name, of all, before a position or, for 0, from the end. The limit is at most 1000, 0 for
+// 100. The access token needs the role admin.
+func (c *Client) Audit(ctx context.Context, name string, before uint64, limit int) (out policy.Audit, err error) {
+	v := url.Values{}
+	if name != "" {
+		v.Set("experiment", name)
+	}
+	if before > 0 {
+		v.Set("before", strconv.FormatUint(before, 10))
+	}
+	if limit > 0 {
+		v.Set("limit", strconv.Itoa(limit))
+	}
+	err = c.json(ctx, call{method: "GET", path: "/v1/audit?" + v.Encode(), repeat: true}, nil, &out)
+	return out, err
+}
+
 // Backup returns a backup of the service, as a tar file that server.Restore reads. It is secret. A
 // backup that breaks off has no SHA256SUMS at its end. The caller closes the reader. The access
 // token needs the role admin.

@@ -21,6 +21,17 @@ const (
 	privateDir  = 0o700
 )
 
+// A file of sparseSize bytes or more that has less than 1/sparseShare of them on the disk has
+// holes: no file of a log has, also where the file system compresses.
+const (
+	sparseSize  = 64 << 20
+	sparseShare = 256
+)
+
+// errSparse is the error of a file with holes, which may take days to read.
+var errSparse = errors.New("the file claims to be far larger than what it takes on the disk: it has holes, as no " +
+	"file of a log has")
+
 // errIrregular is the error of a file that is a pipe, a device or a socket.
 var errIrregular = errors.New("not a regular file: a log consists of regular files and directories")
 
@@ -53,11 +64,14 @@ func touch(name string) error {
 }
 
 // regular returns an error if there is something of this name that is neither a regular file nor a
-// directory.
+// directory, or a file with holes.
 func regular(name string) error {
 	st, err := os.Stat(name)
 	if err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		return &os.PathError{Op: "open", Path: name, Err: errIrregular}
+	}
+	if err == nil && st.Mode().IsRegular() && sparse(st) {
+		return &os.PathError{Op: "open", Path: name, Err: errSparse}
 	}
 	return nil // opening it reports other errors
 }

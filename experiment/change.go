@@ -261,7 +261,7 @@ func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := NewEvent(KindDefinition, now, DefinitionEvent{d.Name, text})
+	e, err := NewEvent(KindDefinition, now, DefinitionEvent{Experiment: d.Name, Definition: text})
 	e.parsed = parsed
 	return []Event{e}, err
 }

@@ -62,13 +62,15 @@ const (
 type NameEvent struct {
 	Experiment string `json:"experiment"`
 	// Reason says, for people, who did it and why.
-	Reason string `json:"reason,omitempty"`
+	Reason string  `json:"reason,omitempty"`
+	By     *Author `json:"by,omitempty"`
 }
 
 // DefinitionEvent is the payload of [KindDefinition].
 type DefinitionEvent struct {
 	Experiment string          `json:"experiment"`
 	Definition json.RawMessage `json:"definition"`
+	By         *Author         `json:"by,omitempty"`
 }
 
 // ArmEvent is the payload of events that concern an arm. Only [KindAddArm] has a value, only
@@ -78,7 +80,8 @@ type ArmEvent struct {
 	Arm        string          `json:"arm"`
 	Value      json.RawMessage `json:"value,omitempty"`
 	// Reason says, for people, who did it and why.
-	Reason string `json:"reason,omitempty"`
+	Reason string  `json:"reason,omitempty"`
+	By     *Author `json:"by,omitempty"`
 }
 
 // ConcludeEvent is the payload of [KindConclude].
@@ -88,6 +91,7 @@ type ConcludeEvent struct {
 	// policy would deploy.
 	Mixture map[string]float64 `json:"mixture,omitempty"`
 	Reason  string             `json:"reason,omitempty"`
+	By      *Author            `json:"by,omitempty"`
 }
 
 // PrivacyEvent is the payload of [KindPrivacy].

@@ -35,7 +35,7 @@ func FuzzBegin(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := NewEvent(KindDefinition, 1, DefinitionEvent{d.Name, out})
+		e, err := NewEvent(KindDefinition, 1, DefinitionEvent{Experiment: d.Name, Definition: out})
 		if err != nil {
 			t.Fatal(err)
 		}

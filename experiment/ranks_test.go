@@ -42,7 +42,7 @@ func newRankWorld(t *testing.T, text string) *rankWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := w.apply(KindDefinition, DefinitionEvent{"shop", b}); o.Err != nil {
+	if o := w.apply(KindDefinition, DefinitionEvent{Experiment: "shop", Definition: b}); o.Err != nil {
 		t.Fatal(o.Err)
 	}
 	return w

@@ -52,7 +52,7 @@ func (c *crowd) event(kind string, payload any) {
 }
 
 func (c *crowd) define(text string) {
-	c.event(KindDefinition, DefinitionEvent{"x", json.RawMessage(text)})
+	c.event(KindDefinition, DefinitionEvent{Experiment: "x", Definition: json.RawMessage(text)})
 }
 
 func (c *crowd) due() {

@@ -26,6 +26,7 @@ type persistedState struct {
 	Before      int64                 `json:"before"`
 	Jumped      int64                 `json:"jumped"`
 	Gone        []source              `json:"gone"` // names that were deleted, with their last version
+	Audit       []policy.AuditEntry   `json:"audit,omitempty"`
 	Experiments []persistedExperiment `json:"experiments"`
 }
 
@@ -189,7 +190,7 @@ func (s *State) Digest() (string, error) {
 func (s *State) head() persistedState {
 	out := persistedState{
 		Format: stateFormat, Position: s.position, Time: s.time, Before: s.before, Jumped: s.jumped,
-		Gone: []source{}, Experiments: []persistedExperiment{},
+		Gone: []source{}, Audit: s.trail, Experiments: []persistedExperiment{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
 		out.Gone = append(out.Gone, source{Name: name, Last: s.gone[name]})
@@ -218,7 +219,7 @@ func (s *State) Restore(r io.Reader) (err error) {
 		return noregret.BadInputf("snapshot", "its format is %q: want %q", in.Format, stateFormat)
 	}
 	n := NewStateIn(s.memory)
-	n.position, n.time, n.before, n.jumped = in.Position, in.Time, in.Before, in.Jumped
+	n.position, n.time, n.before, n.jumped, n.trail = in.Position, in.Time, in.Before, in.Jumped, in.Audit
 	for _, g := range in.Gone {
 		n.gone[g.Name] = g.Last
 	}

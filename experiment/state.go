@@ -21,10 +21,11 @@ type State struct {
 	jumped   int64 // the time right after the jump
 	live     map[string]*experimentState
 	gone     map[string]uint64 // the last version of names that were deleted
-	broken   error             // the defect found while applying an event
-	trial    *trial            // the last event passed to Try, nil for none
-	scratch  bool              // the state is dropped if an event is refused
-	memory   *pages.Pool       // of the units that wait for feedback, nil without a bound
+	trail    []policy.AuditEntry
+	broken   error       // the defect found while applying an event
+	trial    *trial      // the last event passed to Try, nil for none
+	scratch  bool        // the state is dropped if an event is refused
+	memory   *pages.Pool // of the units that wait for feedback, nil without a bound
 }
 
 // NewState returns the state before the first event.
@@ -112,13 +113,14 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	}
 	s.position = position
 	s.advanceClock(e.Time)
-	if t := s.trial; t != nil {
-		s.trial = nil
-		if t.of(position, e) {
-			return s.adopt(t), nil
-		}
+	if t := s.trial; t != nil && t.of(position, e) {
+		o = s.adopt(t)
+	} else {
+		o = s.dispatch(e)
 	}
-	return s.dispatch(e), nil
+	s.trial = nil
+	addAudit(s, position, &e, &o)
+	return o, nil
 }
 
 // forwardJump is the least advance of the clock between two events that counts as a jump, and
@@ -195,6 +197,8 @@ func (s *State) dispatch(e Event) Outcome {
 			return Outcome{Err: err}
 		}
 		return s.with(p.Experiment, func(x *experimentState) Outcome { return Outcome{Err: x.guards.logged(&p)} })
+	case KindAudit:
+		return applyAudit(&e)
 	case KindConclude:
 		var p ConcludeEvent
 		if err := e.open(&p); err != nil {

@@ -45,7 +45,7 @@ func (w *rankWorld) redefine(text string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if o := w.apply(KindDefinition, DefinitionEvent{"shop", b}); o.Err != nil {
+	if o := w.apply(KindDefinition, DefinitionEvent{Experiment: "shop", Definition: b}); o.Err != nil {
 		w.t.Fatal(o.Err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"hash"
 	"sync"
 	"time"
@@ -48,6 +49,14 @@ func (s *Signer) Append(dst []byte, t Token) ([]byte, error) {
 	b := tokenBody(space[:0], s.keys.Current, t, ms)
 	b = s.mac(b, s.keys.Current, b)
 	return base64.RawURLEncoding.AppendEncode(dst, b), nil
+}
+
+// Pseudonym returns 16 hexadecimal digits in the place of a unit's hash in an experiment. Who does
+// not have the current key cannot find the unit by trying names, and cannot tell that two
+// experiments have the same unit.
+func (s *Signer) Pseudonym(experiment, unit string) string {
+	body := append([]byte("pseudonym\n"+experiment+"\n"), unit...) // no token begins like this
+	return FormatUnit(binary.BigEndian.Uint64(s.mac(nil, s.keys.Current, body)))
 }
 
 // Verify reads a token of any experiment. The error, if any, is a [TokenError]: Tampered, Foreign

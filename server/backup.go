@@ -260,6 +260,7 @@ func (w *writer) between(ctx context.Context, f func(position uint64) error) err
 type backupAPI struct {
 	config *Config
 	backup *backup
+	writer *writer
 	// private returns the name of an experiment that is or was private, "" if there is none.
 	private func() string
 }
@@ -276,6 +277,11 @@ func (a *backupAPI) serve(w http.ResponseWriter, r *http.Request) error {
 		return web.WithStatus(http.StatusForbidden, noregret.BadInput, "backup", "the private experiment %s has raw "+
 			"feedback: allow backups of it with --backup-private (Config.BackupPrivate), or back up the data "+
 			"directory while no service uses it", name)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
+	defer cancel()
+	if err := a.writer.note(ctx, experiment.ActionBackup, authorOf(ctx, "")); err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
 	w.Header().Set("Cache-Control", "no-store")

@@ -131,8 +131,16 @@ func TestBackupUnderLoad(t *testing.T) {
 // A service without an event, one whose log has all events, and a directory that is not in use can
 // be backed up and restored, too.
 func TestBackupSmall(t *testing.T) {
-	w := newWorld(t)
-	r, out := w.restored(w.takeBackup())
+	w := newWorld(t, func(c *Config) { c.FS = nil })
+	w.http.Close()
+	if err := w.server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var empty bytes.Buffer
+	if info, err := Backup(t.Context(), w.config.Data, &empty); err != nil || info.First != 1 || info.Last != 0 {
+		t.Fatalf("%v: %+v", err, info)
+	}
+	r, out := w.restored(empty.Bytes())
 	if out.First != 1 || out.Last != 0 {
 		t.Errorf("%+v", out)
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/eventlog"
@@ -43,6 +45,11 @@ type Config struct {
 	Elapsed func() time.Duration
 	// Logger gets neither secrets nor units. Nil means slog.Default().
 	Logger *slog.Logger
+	// AccessLog gets a line for each request: its identifier, client, token's name, route,
+	// experiment, status, size and time. Nil means none.
+	AccessLog *slog.Logger
+	// Traces makes a span of each request, except probes and those for metrics. Nil means none.
+	Traces trace.TracerProvider
 	// Tick is the time between two checks for rounds that may close, at least 1 ms.
 	Tick time.Duration
 	// SnapshotEvery is the number of events between snapshots, at least 1.

@@ -24,7 +24,15 @@ func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, matc
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range events {
+		what, err := whatChanged(state.Definition(d.Name), d)
+		if err != nil {
+			return nil, err
+		}
+		for i, e := range events {
+			if e, err = e.WithAuthor(authorOf(ctx, what)); err != nil {
+				return nil, err
+			}
+			events[i] = e
 			if err := state.Try(d.Name, e); err != nil {
 				return nil, web.Conflict(err)
 			}

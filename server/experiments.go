@@ -263,6 +263,9 @@ func (a *experimentAPI) submit(ctx context.Context, name, kind, reason string, p
 	}
 	event := func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		e, err := experiment.NewEvent(kind, now, payload)
+		if err == nil {
+			e, err = e.WithAuthor(authorOf(ctx, ""))
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -21,6 +22,8 @@ type logAPI struct {
 	policies *policyTable
 	// private reports whether a name is or was that of a private experiment.
 	private func(name string) bool
+	tokens  *access.Tokens
+	signer  *policy.Signer
 	// snapshots are those that are being sent.
 	snapshots *sharedSnapshots
 }
@@ -28,10 +31,10 @@ type logAPI struct {
 func (a *logAPI) routes() []web.Route {
 	return []web.Route{
 		{
-			Method: "GET", Pattern: "/v1/export", Role: access.Read, Query: []string{"from", "experiment"},
+			Method: "GET", Pattern: "/v1/export", Role: access.Read, Query: []string{"from", "experiment", "units"},
 			Stream: web.Exports, Scoped: true, Serve: a.export,
 		},
-		{Method: "GET", Pattern: "/v1/snapshot", Role: access.Read, Stream: web.Exports, Serve: a.snapshot},
+		{Method: "GET", Pattern: "/v1/snapshot", Role: access.Admin, Stream: web.Exports, Serve: a.snapshot},
 		{Method: "GET", Pattern: "/v1/state", Role: access.Read, Scoped: true, Serve: a.state},
 	}
 }
@@ -69,6 +72,26 @@ func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 	return from, nil
 }
 
+// keyed reports whether an export has pseudonyms in the place of the hashes of units, which can be
+// found by trying names: always, unless the token has the role admin.
+func (a *logAPI) keyed(r *http.Request) (bool, error) {
+	admin := a.tokens.Find(r).May(access.Admin)
+	switch text := r.URL.Query().Get("units"); text {
+	case "":
+		return !admin, nil
+	case "keyed":
+		return true, nil
+	case "plain":
+		if !admin {
+			return false, web.WithStatus(http.StatusForbidden, noregret.Usage, "units",
+				"the token lacks the role admin: want keyed, as units can be found by their plain hashes")
+		}
+		return false, nil
+	default:
+		return false, noregret.BadInputf("units", "%.20q: want keyed or plain", text)
+	}
+}
+
 // export writes the log as JSON lines from a position on, limited to one experiment if one is
 // named. Events may be dropped while it runs. If that happens before the first line, it starts
 // again.
@@ -77,6 +100,10 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 	if p := access.ScopeOf(r.Context()); p.Limited() && (name == "" || !a.policies.mayUse(p, name)) {
 		return web.WithStatus(http.StatusForbidden, noregret.Usage, "experiment",
 			"the token %q is limited to some experiments: want one of them as ?experiment=", p.Name)
+	}
+	keyed, err := a.keyed(r)
+	if err != nil {
+		return err
 	}
 	found := name == "" || a.policies.get(name) != nil
 	for {
@@ -95,6 +122,9 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 				}
 				found = found || err == nil
 				rec.Payload = experiment.Redact(rec.Kind, rec.Payload, a.private)
+				if keyed {
+					rec.Payload = experiment.Pseudonyms(rec.Kind, rec.Payload, a.signer.Pseudonym)
+				}
 				if !yield(rec, err) {
 					return
 				}

@@ -89,6 +89,7 @@ func TestExportBesideCompaction(t *testing.T) {
 		w.get(200, nil, "POST", "/v1/experiments/toy/pause", "")
 		w.get(200, nil, "POST", "/v1/experiments/toy/resume", "")
 		a := &logAPI{
+			tokens: w.server.tokens,
 			config: &w.config, live: w.server.live, policies: w.server.policies,
 			log: &compactingLog{Log: w.server.log, t: t, upTo: 1},
 		}

@@ -21,6 +21,7 @@ type middleware struct {
 	config  *Config
 	tokens  *access.Tokens
 	limiter *access.Limiter
+	proxies access.Proxies
 	cross   *http.CrossOriginProtection
 	origins access.Origins
 	streams *streamLimits
@@ -40,7 +41,8 @@ func (m *middleware) wrap(rt web.Route) http.Handler {
 			if p := recover(); p == http.ErrAbortHandler {
 				panic(p)
 			} else if p != nil {
-				m.config.Logger.Error("a request panicked", "route", rt.Method+" "+rt.Pattern, "panic", p)
+				m.config.Logger.Error("a request panicked", "route", rt.Method+" "+rt.Pattern, "panic", p,
+					"request", w.Header().Get(web.RequestID))
 				if rec.Status == 0 {
 					web.WriteError(rec, r, m.config.Logger, errors.New("panic"))
 				}
@@ -80,7 +82,11 @@ func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	if p.Limited() {
+	switch {
+	case rt.Role == access.Admin || rt.Role == access.Read && rt.Method == http.MethodPost:
+		// The audit trail has who changes something. A form may name another principal.
+		r = access.WithAddress(access.WithPrincipal(r, p), m.proxies.Address(r))
+	case p.Limited():
 		r = access.WithPrincipal(r, p)
 	}
 	switch {
@@ -118,6 +124,7 @@ func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Requ
 		return nil, nil
 	}
 	p := m.tokens.Find(r)
+	noteToken(r.Context(), p)
 	if err := m.checkRate(p, w, r); err != nil {
 		return nil, err
 	}

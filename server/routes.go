@@ -77,6 +77,7 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // setHeaders sets the headers of all answers.
 func setHeaders(w http.ResponseWriter, r *http.Request) {
+	setRequestID(w, r)
 	h := w.Header()
 	if r.TLS != nil {
 		h.Set("Strict-Transport-Security", "max-age=31536000")

@@ -179,7 +179,7 @@ func TestHostile(t *testing.T) {
 		},
 		{
 			"an unknown parameter", "GET", "/v1/export?fro=3", "", "", 400,
-			`the parameter "fro" is unknown: want from, experiment`,
+			`the parameter "fro" is unknown: want from, experiment, units`,
 		},
 		{
 			"an export of an unknown experiment", "GET", "/v1/export?experiment=nonesuch", "", "", 404,

@@ -53,7 +53,7 @@ const maxHeader = 16 << 10
 // ([Config.MaxConnections]). It then drains: it accepts no new connections, waits for running
 // requests for at most the given time, and closes the service. A nil certificate means plain HTTP.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
-	h, served := serveOn(limitConnections(l, &s.config, s.connections, s.proxies), &s.config, s.router, certificate)
+	h, served := serveOn(limitConnections(l, &s.config, s.connections, s.proxies), &s.config, s.Handler(), certificate)
 	return s.serveUntil(ctx, h, served, drain)
 }
 

@@ -81,6 +81,7 @@ func newServer(ctx context.Context, c Config, counts *connectionCounts, progress
 			outage{err: failure, fromStart: true}, nil)
 	}
 	c.warnOfReadable()
+	tokens.Changed = s.writer.tokensChanged
 	go s.writer.run()
 	s.background.Go(s.tick)
 	s.background.Go(func() { tokens.Watch(s.stop) })
@@ -113,7 +114,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		return nil, err
 	}
 	s.intake = newIntake(&c, s.live, tokens, pool)
-	s.intake.private, s.live.spent = privacy.private, privacy.spent
+	s.intake.private, s.live.spent, s.live.definitionAt = privacy.private, privacy.spent, definitionIn(log)
 	s.live.problems = func(name string) []string {
 		out := s.intake.problems(name)
 		if text := c.clock.problem(); text != "" {
@@ -126,7 +127,8 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	}
 	s.writer = &writer{
 		log: log, disk: log, recovery: &recovery{now: c.Now, grace: c.LogRetry}, live: s.live, policies: s.policies,
-		intake: s.intake, privacy: privacy, maxEvent: c.maxEvent(), now: c.Now, logger: c.Logger,
+		intake: s.intake, privacy: privacy, maxEvent: c.maxEvent(), noteTime: c.RequestTime,
+		now: c.Now, logger: c.Logger,
 		snapshots: &snapshotter{
 			log: log, every: c.SnapshotEvery, bytes: c.SnapshotBytes, retain: c.Retain, retainAll: c.RetainAll,
 			now: c.Now, logger: c.Logger,
@@ -157,7 +159,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origins access.Origins) *router {
 	c := &s.config
 	m := &middleware{
-		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies),
+		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies), proxies: proxies,
 		cross: http.NewCrossOriginProtection(), origins: origins, streams: s.streams, metrics: s.metrics,
 		mayUse: s.policies.mayUse,
 	}
@@ -179,12 +181,14 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	}
 	log := &logAPI{
 		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
+		tokens: s.tokens, signer: signer,
 		private: s.writer.privacy.private,
 	}
-	backups := &backupAPI{config: c, backup: s.newBackup(), private: s.writer.privacy.any}
+	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.any}
+	audits := &auditAPI{live: s.live}
 	operations := &operationsAPI{metrics: s.metrics, writer: s.writer, draining: s.stop}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
-		personalizer.routes(), log.routes(), backups.routes(), operations.routes()))
+		personalizer.routes(), log.routes(), backups.routes(), audits.routes(), operations.routes()))
 }
 
 // signer returns the signer with the configured keys, or with those in the data directory, which it
@@ -220,7 +224,7 @@ func (c *Config) logOptions() eventlog.Options {
 func (s *Server) ReloadTokens() error { return s.tokens.Reload() }
 
 // Handler serves the API and the dashboard.
-func (s *Server) Handler() http.Handler { return s.router }
+func (s *Server) Handler() http.Handler { return s.config.observe(s.proxies, s.router) }
 
 // Close ends the service: it completes submitted commands, saves a last snapshot and closes the
 // log. Call it when no request is running any more ([Server.Serve] does). A second call does

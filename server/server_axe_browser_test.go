@@ -46,6 +46,7 @@ func TestBrowserAxe(t *testing.T) {
 		tokens = append(tokens, w.round("toy", round)...)
 	}
 	w.apply(strings.Replace(toy, "name: toy", "name: second\ndescription: another one", 1))
+	w.apply(strings.Replace(toy, "name: toy", "name: second\ndescription: changed", 1))
 	w.get(200, nil, "POST", "/v1/experiments/second/veto", `{"arm": "gain", "reason": "odd"}`)
 	w.get(200, nil, "POST", "/v1/experiments/second/pause", `{"reason": "odd"}`)
 	b := newBrowser(t)
@@ -76,7 +77,8 @@ func TestBrowserAxe(t *testing.T) {
 		"nothing found": "/?q=none", "explanation": "/experiments/toy/explain?token=" + url.QueryEscape(tokens[3]),
 		"question for a token": "/experiments/toy/explain", "pause": "/experiments/toy/pause",
 		"resume": "/experiments/second/resume", "rollback": "/experiments/toy/rollback",
-		"conclusion": "/experiments/toy/conclude", "missing": "/experiments/none",
+		"conclusion": "/experiments/toy/conclude", "history": "/experiments/second/history",
+		"missing": "/experiments/none",
 	} {
 		open(path)
 		check(name)

@@ -318,8 +318,8 @@ func TestBrowserKeyboard(t *testing.T) {
 		t.Errorf("Tab visits %d parts of the charts", inFigures)
 	}
 	got := strings.Join(order, "|")
-	want := "Skip to the content|noregret|Log out|to-explain|to-pause|to-rollback|to-conclude|to-edit|h-lift|" +
-		"time|policy version|h-guard|h-arms|h-events|API"
+	want := "Skip to the content|noregret|Log out|to-explain|to-pause|to-rollback|to-conclude|to-edit|to-history|" +
+		"h-lift|time|policy version|h-guard|h-arms|h-audit|h-events|API"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("Tab visits %q, want %q", got, want)
 	}

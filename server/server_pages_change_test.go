@@ -197,7 +197,7 @@ func TestChangePages(t *testing.T) {
 		for _, m := range regexp.MustCompile(`id="to-([a-z]+)" href="/experiments/toy/`).FindAllStringSubmatch(page, -1) {
 			offers = append(offers, m[1])
 		}
-		if got := strings.Join(offers, " "); got != "explain "+step.offers {
+		if got := strings.Join(offers, " "); got != "explain "+step.offers+" history" {
 			t.Errorf("after %s the page offers %q, want %q", step.kind, got, step.offers)
 		}
 		if resp, page := w.change(step.kind, form); resp.StatusCode != 409 || !strings.Contains(page, "already") &&

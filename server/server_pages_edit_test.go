@@ -146,3 +146,31 @@ func TestEditNeedsAdmin(t *testing.T) {
 		t.Errorf("the share is %v", got)
 	}
 }
+
+// TestHistoryPage checks that the page has each definition as the difference from the one before,
+// with who made it, also after a restart, and none of an experiment of the same name before.
+func TestHistoryPage(t *testing.T) {
+	w, _ := newGuarded(t)
+	w.token = "0123456789abcdef-boss"
+	w.apply(strings.Replace(toy, "share: 0.2", "share: 0.4", 1))
+	w.get(200, nil, "POST", "/v1/experiments/toy/pause", "")
+	w.apply(strings.NewReplacer("share: 0.2", "share: 0.4", "min_units: 10", "min_units: 30").Replace(toy))
+	for _, when := range []string{"now", "after a restart"} {
+		_, b := w.do("GET", "/experiments/toy/history", "")
+		page := string(b)
+		wants(t, page, "<del>−   share: 0.2</del>", "<ins>+   share: 0.4</ins>", "<del>−   min_units: 10</del>",
+			"<ins>+   min_units: 30</ins>", "</time> by boss", "control:\n  arm: control\n  share: 0.2\n")
+		if strings.Count(page, "<ins>") != 2 || strings.Count(page, "<section>") != 3 ||
+			strings.Index(page, "min_units: 30") > strings.Index(page, "share: 0.4") {
+			t.Errorf("%s: want three definitions and two differences, the newest first: %s", when, page)
+		}
+		w.restart()
+	}
+	w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
+	w.get(404, nil, "GET", "/experiments/toy/history", "")
+	w.apply(toy)
+	_, b := w.do("GET", "/experiments/toy/history", "")
+	if page := string(b); strings.Count(page, "<section>") != 1 || strings.Contains(page, "0.4") {
+		t.Errorf("the page of the new experiment: %s", page)
+	}
+}

@@ -104,8 +104,8 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wants(t, w.text(200, "/"), `href="/experiments/toy"`, "running", `<td class="n">160</td>`,
-		fmt.Sprintf(`<td class="n">%d</td>`, r.Version), `class="state ok">ok<`, `class="state ok">good<`,
+	wants(t, w.text(200, "/"), `href="/experiments/toy"`, "running", `<td class="n" data-label="Units">160</td>`,
+		fmt.Sprintf(`<td class="n" data-label="Version">%d</td>`, r.Version), `class="state ok">ok<`, `class="state ok">good<`,
 		`<noscript><meta http-equiv="refresh"`, `data-live="/live"`, `role="status"`, "<caption>", `scope="col"`)
 	page := w.text(200, "/experiments/toy")
 	gain := r.Arms["gain"].Metrics["x"]
@@ -310,8 +310,8 @@ func TestLive(t *testing.T) {
 	}, func() {
 		w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
 	})
-	if len(got[0]) != 10 {
-		t.Errorf("the first event has %d parts, want all 10", len(got[0]))
+	if len(got[0]) != 11 {
+		t.Errorf("the first event has %d parts, want all 11", len(got[0]))
 	}
 	if !strings.Contains(got[1]["summary"], "paused") || got[1]["guardrails"] != "" || got[1]["events"] == "" {
 		t.Errorf("the second event: %v", got[1])

@@ -62,7 +62,8 @@ func Run(ctx context.Context, c Config, address string, certificate *tls.Certifi
 		return errors.Join(err, l.Close())
 	}
 	begin, counts := &starting{config: &c}, &connectionCounts{}
-	h, served := serveOn(limitConnections(l, &c, counts, proxies), &c, begin, certificate)
+	h, served := serveOn(limitConnections(l, &c, counts, proxies), &c,
+		c.observe(proxies, begin), certificate)
 	s, err := newServer(ctx, c, counts, func(position, last uint64) {
 		begin.position.Store(position)
 		begin.last.Store(last)

@@ -30,6 +30,8 @@ type liveState struct {
 	problems func(name string) []string
 	// spent returns the ε that the ledger has charged to a private experiment, nil if unknown.
 	spent func(name string, delta float64) *float64
+	// definitionAt reads the definition in an event of the log.
+	definitionAt func(ctx context.Context, position uint64) (*definition.Definition, error)
 
 	mu      sync.RWMutex // held by the writer to apply events and by readers
 	state   *experiment.State

@@ -52,7 +52,8 @@ type writer struct {
 	intake    *intake
 	privacy   *privacyHost
 	snapshots *snapshotter
-	maxEvent  int // bytes of a command's events
+	maxEvent  int           // bytes of a command's events
+	noteTime  time.Duration // how long an event of the audit trail may take
 	now       func() time.Time
 	logger    *slog.Logger
 

@@ -28,6 +28,9 @@ type serveOptions struct {
 	drain     time.Duration
 	logLevel  string
 	logFormat string
+	accessLog string
+	pprof     string
+	traces    string
 }
 
 const serveLong = `Run the decision service until SIGINT or SIGTERM.
@@ -119,6 +122,11 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")
 	f.Var(newChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "lowest level that is logged")
 	f.Var(newChoice(&o.logFormat, "text", "json"), "log-format", "form of the logs")
+	f.StringVar(&o.accessLog, "access-log", "",
+		"file of a JSON line for each request, - for standard error; opened again on SIGHUP")
+	f.StringVar(&o.pprof, "pprof", "", "loopback address of the profiles for go tool pprof, HOST:PORT")
+	f.StringVar(&o.traces, "traces", "",
+		"URL of a collector of traces, OTLP over HTTP; default $OTEL_EXPORTER_OTLP_ENDPOINT")
 	o.settings.AddFlags(f)
 }
 
@@ -129,6 +137,14 @@ func (o *serveOptions) Validate() error {
 		return outOfRange("--drain", o.drain, "a length of time")
 	case (o.cert == "") != (o.key == ""):
 		return noregret.Errorf(noregret.Usage, "--tls-cert", "TLS needs both --tls-cert and --tls-key")
+	}
+	if err := o.checkTraces(); err != nil {
+		return err
+	}
+	if o.pprof != "" {
+		if err := server.CheckProfiles(o.pprof); err != nil {
+			return err
+		}
 	}
 	if err := o.CheckListen(o.listen); err != nil {
 		return err
@@ -186,6 +202,24 @@ func (o *serveOptions) Run(ctx context.Context, a *app, _ []string) error {
 	if err != nil {
 		return err
 	}
+	reopen, closeLog, err := o.openAccessLog(a.stderr)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	endTraces, err := o.openTraces(ctx)
+	if err != nil {
+		return err
+	}
+	defer endTraces()
+	if o.pprof != "" {
+		profiles, err := server.OpenProfiles(o.pprof)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = profiles.Close() }()
+		logger.Info("profiles are served", "url", "http://"+profiles.Address().String()+"/debug/pprof/")
+	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -196,6 +230,7 @@ func (o *serveOptions) Run(ctx context.Context, a *app, _ []string) error {
 			for {
 				select {
 				case <-hangups:
+					reopen()
 					_ = s.ReloadTokens() // which logs the result
 					logger.Info("SIGHUP: looked for new access tokens")
 				case <-done:

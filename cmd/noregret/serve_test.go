@@ -23,6 +23,9 @@ func TestServeRefuses(t *testing.T) {
 		refusal{"serve --log-level loud", "invalid argument \"loud\""},
 		refusal{"serve --cors-origin *", "origins: \"*\": want an exact origin"},
 		refusal{"serve --cors-feedback", "cors feedback: true: want an origin, too"},
+		refusal{"serve --pprof 0.0.0.0:6060", "pprof: 0.0.0.0:6060: want a loopback address"},
+		refusal{"serve --access-log no/such/directory", "--access-log: the file cannot be written"},
+		refusal{"serve --traces 127.0.0.1:4318", "--traces: \"127.0.0.1:4318\": want the URL of a collector"},
 		refusal{"serve now", "serve takes no arguments, got \"now\""},
 	)
 }

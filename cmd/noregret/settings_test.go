@@ -103,10 +103,12 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 		switch {
 		case f.Name == "config":
 			return
-		case f.Name == "listen":
+		case f.Name == "listen" || f.Name == "pprof":
 			value = "127.0.0.1:9"
 		case strings.Contains(f.Value.Type(), "|"):
 			value, _, _ = strings.Cut(f.Value.Type(), "|")
+		case f.Name == "traces":
+			value = "http://127.0.0.1:4318"
 		case f.Name == "tls-cert":
 			extra = "tls-key: key.pem"
 		case f.Name == "tls-key":
@@ -138,7 +140,7 @@ func TestSettingsRefused(t *testing.T) {
 	}{
 		{
 			"rate: 1\nmax-itmes: 5", "",
-			"serve.yaml:2: no flag can be set by the key \"max-itmes\": want one of burst, ",
+			"serve.yaml:2: no flag can be set by the key \"max-itmes\": want one of ",
 			noregret.BadInput,
 		},
 		{"config: other.yaml", "", "serve.yaml:1: no flag can be set by the key \"config\"", noregret.BadInput},

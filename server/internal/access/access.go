@@ -102,6 +102,24 @@ func WithPrincipal(r *http.Request, p *Principal) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p))
 }
 
+// addressKey is the context's key of the address that [WithAddress] sets.
+type addressKey struct{}
+
+// WithAddress returns the request with the address of its client.
+func WithAddress(r *http.Request, address string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), addressKey{}, address))
+}
+
+// Author returns who makes a change with a request's context: the name of the principal and the
+// address that were set, "" for those that were not.
+func Author(ctx context.Context) (who, from string) {
+	if p, ok := ctx.Value(principalKey{}).(*Principal); ok && p != nil {
+		who = p.Name
+	}
+	from, _ = ctx.Value(addressKey{}).(string)
+	return who, from
+}
+
 // ScopeOf returns the principal that [WithPrincipal] has set, nil for none: who is limited to some
 // experiments is always set.
 func ScopeOf(ctx context.Context) *Principal {

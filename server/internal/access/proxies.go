@@ -51,10 +51,22 @@ func (p Proxies) Trusts(address string) bool {
 // Client returns the network of the client that sent a request: that of the peer or, as long as
 // this is a trusted proxy, of the address that the proxy names. What a client writes into the
 // header itself counts only behind a proxy that lets it through.
-func (p Proxies) Client(r *http.Request) string {
+func (p Proxies) Client(r *http.Request) string { return Network(p.client(r)) }
+
+// Address returns the whole address of the client, as [Proxies.Client] finds it, without a port.
+func (p Proxies) Address(r *http.Request) string {
+	client := p.client(r)
+	if a, ok := parseAddress(client); ok {
+		return a.String()
+	}
+	return client
+}
+
+// client returns the client's address, which may have a port.
+func (p Proxies) client(r *http.Request) string {
 	client := r.RemoteAddr
 	if !p.Trusts(client) {
-		return Network(client)
+		return client
 	}
 	var named []string
 	for _, line := range r.Header.Values("X-Forwarded-For") {
@@ -67,7 +79,7 @@ func (p Proxies) Client(r *http.Request) string {
 		}
 		client = next
 	}
-	return Network(client)
+	return client
 }
 
 // Network returns an address without its port; of an IPv6 address only the first 64 bits, as one

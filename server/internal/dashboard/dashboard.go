@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -33,6 +34,11 @@ type Source interface {
 	Report(name string) (*policy.Report, error)
 	Explain(name, token string) (*policy.Explanation, error)
 	Optimum(name string) (*optimum.Optimum, error)
+	// Audit returns the last changes that people have made to an experiment, the newest first.
+	Audit(name string, limit int) []policy.AuditEntry
+	// Revisions returns the last definitions of an experiment that the audit trail knows, the
+	// newest first.
+	Revisions(ctx context.Context, name string, limit int) ([]Revision, error)
 }
 
 // Options configure a dashboard. All fields are required.

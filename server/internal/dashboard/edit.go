@@ -214,10 +214,11 @@ func (d *Dashboard) reviewing(r *http.Request, text, tag string, review bool, fa
 	return v.page(fault), nil
 }
 
-// editRoutes are the routes of the page that edits a definition.
+// editRoutes are the routes of the pages of the definitions.
 func (d *Dashboard) editRoutes() []web.Route {
 	const pattern = "/experiments/{name}/edit"
 	return []web.Route{
+		{Method: "GET", Pattern: "/experiments/{name}/history", Role: access.Read, Serve: d.page(d.historyPage)},
 		{Method: "GET", Pattern: pattern, Role: access.Read, Serve: d.page(d.editPage)},
 		{Method: "POST", Pattern: pattern, Role: access.Read, Serve: d.page(d.edit)},
 	}

@@ -41,7 +41,7 @@ func (d *Dashboard) stateOf(name string) policy.Status {
 // experimentPartNames are the parts of an experiment's page.
 var experimentPartNames = []string{
 	"summary", "status", "actions", "pictures", "lift", "guardrails", "arms", "regret", "health",
-	"events",
+	"events", "audit",
 }
 
 func (d *Dashboard) experimentParts(r *http.Request) (map[string]template.HTML, error) {

@@ -52,6 +52,7 @@ type view struct {
 	Lifts      liftTable
 	Pictures   []pictureOf
 	Events     []policy.NoteReport // the newest first
+	Audit      []policy.AuditEntry // the newest first
 	// Optimum is the estimated value of the best mixture, nil if unknown.
 	Optimum *float64
 	Missing []missing
@@ -93,7 +94,7 @@ func (d *Dashboard) experimentView(name, axis string) (*view, error) {
 		v.ArmRows = append(v.ArmRows, row)
 	}
 	sortArms(v.ArmRows)
-	v.Events = lastEvents(r)
+	v.Events, v.Audit = lastEvents(r), d.Source.Audit(name, shownEvents)
 	for i := range def.Metrics {
 		if share, ok := r.Health.Missing[def.Metrics[i].Name]; ok {
 			v.Missing = append(v.Missing, missing{def.Metrics[i].Name, share})

@@ -58,6 +58,9 @@ func StatusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
+// RequestID is the header of the identifier of a request, which is that of its answer, too.
+const RequestID = "X-Request-Id"
+
 // InternalFailure is what a client reads instead of an error whose details stay in the service's
 // log.
 const InternalFailure = "the service has failed to answer; its log says why"
@@ -82,7 +85,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, log *slog.Logger, err er
 		p.Code = string(noregret.BadInput)
 	}
 	if status == http.StatusInternalServerError {
-		log.Error("a request failed", "route", r.Pattern, "error", err)
+		log.Error("a request failed", "route", r.Pattern, "error", err, "request", w.Header().Get(RequestID))
 		p.Detail, p.Place = InternalFailure, ""
 	}
 	if status == http.StatusServiceUnavailable {

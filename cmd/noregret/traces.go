@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/noregret/noregret"
+)
+
+// tracesEnd bounds how long the end of the service waits for the collector of traces.
+const tracesEnd = 5 * time.Second
+
+// checkTraces checks --traces.
+func (o *serveOptions) checkTraces() error {
+	u, err := url.Parse(o.traces)
+	if o.traces != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return noregret.Errorf(noregret.Usage, "--traces",
+			"%q: want the URL of a collector, such as http://127.0.0.1:4318", o.traces)
+	}
+	return nil
+}
+
+// openTraces sets the provider of traces of the service, if --traces or one of OpenTelemetry's own
+// variables for the collector is set. Call end at the end.
+func (o *serveOptions) openTraces(ctx context.Context) (end func(), err error) {
+	var options []otlptracehttp.Option
+	switch {
+	case o.traces != "":
+		u, err := url.Parse(o.traces)
+		if err != nil {
+			return nil, err // Validate has checked it
+		}
+		if u.Path == "" || u.Path == "/" {
+			u.Path = "/v1/traces"
+		}
+		options = append(options, otlptracehttp.WithEndpointURL(u.String()))
+	case os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "":
+		return func() {}, nil
+	}
+	exporter, err := otlptracehttp.New(ctx, options...)
+	if err != nil {
+		return nil, noregret.Errorf(noregret.Usage, "--traces", "%w", err)
+	}
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "noregret")),
+		resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, noregret.Errorf(noregret.Usage, "OTEL_RESOURCE_ATTRIBUTES", "%w", err)
+	}
+	logger := o.Logger
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		logger.Warn("traces could not be sent", "error", err)
+	}))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	o.Traces = provider
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), tracesEnd)
+		defer cancel()
+		if err := provider.Shutdown(ctx); err != nil {
+			logger.Warn("the last traces could not be sent", "error", err)
+		}
+	}, nil
+}

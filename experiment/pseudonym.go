@@ -1,0 +1,45 @@
+package experiment
+
+import "github.com/noregret/noregret/internal/strictjson"
+
+// Pseudonyms returns the payload of an event with other names in the place of the hashes of units.
+// Payloads without units are returned as they are. What cannot be decoded and may have units
+// becomes empty.
+func Pseudonyms(kind string, payload []byte, of func(experiment, unit string) string) []byte {
+	var to any
+	e, err := Event{Kind: kind, Payload: payload}, error(nil)
+	switch kind {
+	case KindExposures, KindFeedback:
+		var p UnitsEvent
+		err = e.open(&p)
+		for i := range p.Items {
+			p.Items[i].Unit = of(p.Experiment, p.Items[i].Unit)
+		}
+		to = p
+	case KindRank:
+		var p RankEvent
+		err = e.open(&p)
+		p.Item.Unit = of(p.Experiment, p.Item.Unit)
+		to = p
+	case KindActivate:
+		var p ActivateEvent
+		err = e.open(&p)
+		p.Unit = of(p.Experiment, p.Unit)
+		to = p
+	case KindReward:
+		var p RewardEvent
+		err = e.open(&p)
+		p.Unit = of(p.Experiment, p.Unit)
+		to = p
+	default:
+		return payload
+	}
+	if err != nil {
+		to = UnitsEvent{Experiment: Concerns(payload), Items: []UnitEvent{}}
+	}
+	b, err := strictjson.Encode(to)
+	if err != nil {
+		return []byte("{}")
+	}
+	return b
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
+	"github.com/noregret/noregret/server/internal/web"
+)
+
+// auditAPI serves the audit trail.
+type auditAPI struct{ live *liveState }
+
+func (a *auditAPI) routes() []web.Route {
+	return []web.Route{{
+		Method: "GET", Pattern: "/v1/audit", Role: access.Admin, Query: []string{"experiment", "before", "limit"},
+		Serve: a.list,
+	}}
+}
+
+// The number of entries of a page of the audit trail: the default and the most.
+const (
+	auditPage     = 100
+	mostAuditPage = 1000
+)
+
+// list answers with a page of the audit trail, the newest entry first.
+func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
+	q, before, limit := r.URL.Query(), uint64(0), auditPage
+	if text := q.Get("before"); text != "" {
+		var err error
+		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
+			return noregret.BadInputf("before", "want a position from 1")
+		}
+	}
+	if text := q.Get("limit"); text != "" {
+		var err error
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > mostAuditPage {
+			return noregret.BadInputf("limit", "want a number from 1 to %d", mostAuditPage)
+		}
+	}
+	out := policy.Audit{Entries: a.live.audit(q.Get("experiment"), before, limit+1)}
+	if len(out.Entries) > limit {
+		out.Entries = out.Entries[:limit]
+		out.Next = out.Entries[limit-1].Position
+	}
+	return web.WriteJSON(w, http.StatusOK, out)
+}
+
+// audit returns entries of the audit trail: see [experiment.Audit].
+func (l *liveState) audit(name string, before uint64, limit int) []policy.AuditEntry {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if out := experiment.Audit(l.state, name, before, limit); out != nil {
+		return out
+	}
+	return []policy.AuditEntry{}
+}
+
+// Audit implements dashboard.Source.
+func (l *liveState) Audit(name string, limit int) []policy.AuditEntry { return l.audit(name, 0, limit) }
+
+// authorOf returns the author of what a request changes.
+func authorOf(ctx context.Context, what string) experiment.Author {
+	who, from := access.Author(ctx)
+	return experiment.Author{Who: who, From: from, What: what}
+}
+
+// whatChanged names the fields that differ, "created" if there was no definition before.
+func whatChanged(before, after *definition.Definition) (string, error) {
+	if before == nil {
+		return "created", nil
+	}
+	fields, err := definition.Diff(before, after)
+	var out []string
+	for i := range fields {
+		out = append(out, fields[i].Path)
+	}
+	return strings.Join(out, ", "), err
+}
+
+// note appends an event of the audit trail that changes no experiment.
+func (w *writer) note(ctx context.Context, action string, by experiment.Author) error {
+	_, err := w.submit(ctx, &command{make: func(_ *experiment.State, now int64) ([]experiment.Event, error) {
+		e, err := experiment.NewEvent(experiment.KindAudit, now, experiment.AuditEvent{Action: action, By: &by})
+		return []experiment.Event{e}, err
+	}})
+	return err
+}
+
+// tokensChanged notes a change of the file of access tokens.
+func (w *writer) tokensChanged(what string) {
+	ctx, cancel := context.WithTimeout(context.Background(), w.noteTime)
+	defer cancel()
+	if err := w.note(ctx, experiment.ActionTokens, experiment.Author{What: what}); err != nil {
+		w.logger.Warn("a change of the access tokens is not in the audit trail", "change", what, "error", err)
+	}
+}

@@ -1,0 +1,177 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/policy"
+)
+
+const auditTokens = `tokens:
+  - {name: ann, roles: [admin], token: token-of-ann-012345}
+  - {name: bob, roles: [admin], token: token-of-bob-012345}
+  - {name: eye, roles: [read], token: token-of-eye-012345}
+`
+
+// lines are the entries of an audit trail without positions and times.
+func lines(entries []policy.AuditEntry) (out []string) {
+	for _, e := range entries {
+		out = append(out, strings.Join(slices.DeleteFunc([]string{
+			e.Who, e.From, e.Experiment, e.Action, e.Arm, e.What,
+			e.Reason,
+		}, func(s string) bool { return s == "" }), " | "))
+	}
+	return out
+}
+
+// TestAudit makes every change that a principal can make and requires the trail to have each of
+// them once, with the name of the token and the address behind a trusted proxy, also after a
+// restart, and in an export. Changes that were refused, and those of the service itself, are not in
+// it.
+func TestAudit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(auditTokens)
+	w := newWorld(t, func(c *Config) { c.Tokens, c.TrustedProxies = file, []string{"127.0.0.1"} })
+	w.token = "token-of-ann-012345"
+	w.apply(toy)
+	w.apply(toy) // no change
+	w.apply(strings.NewReplacer("share: 0.2", "share: 0.3", "hold_back: 0.1", "hold_back: 0.2").Replace(toy))
+	w.token = "token-of-bob-012345"
+	do := func(status int, method, path, body string) {
+		t.Helper()
+		if got, b := w.do(method, path, body, "X-Forwarded-For", "evil, 2001:db8::5"); got != status {
+			t.Fatalf("%s %s: status %d: %s", method, path, got, b)
+		}
+	}
+	const one = "/v1/experiments/toy"
+	do(200, "POST", one+"/pause", `{"reason": "numbers look odd"}`)
+	do(409, "POST", one+"/pause", `{"reason": "again"}`)
+	do(200, "POST", one+"/resume", "")
+	do(200, "POST", one+"/veto", `{"arm": "gain", "reason": "it crashes"}`)
+	do(200, "POST", one+"/veto", `{"arm": "gain", "lift": true}`)
+	do(200, "POST", one+"/rollback", "")
+	do(200, "POST", one+"/conclude", `{"mixture": {"control": 1}, "reason": "done"}`)
+	do(204, "DELETE", one, "")
+	do(200, "GET", "/v1/backup", "")
+	write(strings.Replace(auditTokens, "name: eye, roles: [read]", "name: eye, roles: [read, decide]", 1) +
+		"  - {name: new, roles: [decide], token: token-of-new-012345}\n")
+	if err := w.server.ReloadTokens(); err != nil {
+		t.Fatal(err)
+	}
+	write(strings.ReplaceAll(auditTokens, "bob-012345", "bob-another-1"))
+	if err := w.server.ReloadTokens(); err != nil {
+		t.Fatal(err)
+	}
+	const bob = "bob | 2001:db8::5 | toy | "
+	want := []string{
+		"tokens | bob has another token, eye changed, new removed",
+		"tokens | eye changed, new added",
+		"bob | 2001:db8::5 | backup",
+		bob + "delete", bob + "conclude | done", bob + "rollback", bob + "arm.lift | gain",
+		bob + "arm.veto | gain | it crashes", bob + "resume", bob + "pause | numbers look odd",
+		"ann | 127.0.0.1 | toy | definition | control.share, hold_back", "ann | 127.0.0.1 | toy | definition | created",
+	}
+	w.token = "token-of-ann-012345"
+	check := func() {
+		t.Helper()
+		var all policy.Audit
+		w.get(200, &all, "GET", "/v1/audit", "")
+		if got := lines(all.Entries); !slices.Equal(got, want) || all.Next != 0 {
+			t.Errorf("next %d\n%s\nwant\n%s", all.Next, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	check()
+	w.restart() // from the snapshot that the end has saved
+	check()
+
+	// Pages follow each other without gaps, and a name limits them.
+	var seen []policy.AuditEntry
+	for before := uint64(0); ; {
+		path := "/v1/audit?limit=5"
+		if before > 0 {
+			path += fmt.Sprint("&before=", before)
+		}
+		var page policy.Audit
+		w.get(200, &page, "GET", path, "")
+		seen = append(seen, page.Entries...)
+		if before = page.Next; before == 0 {
+			break
+		}
+	}
+	if got := lines(seen); !slices.Equal(got, want) {
+		t.Errorf("pages: %q", got)
+	}
+	var of policy.Audit
+	w.get(200, &of, "GET", "/v1/audit?experiment=toy&limit=9", "")
+	if got := lines(of.Entries); !slices.Equal(got, want[3:]) {
+		t.Errorf("of one experiment: %q", got)
+	}
+	for _, query := range []string{"limit=0", "limit=1001", "before=0", "before=x"} {
+		w.get(400, nil, "GET", "/v1/audit?"+query, "")
+	}
+	_, export := w.do("GET", "/v1/export", "")
+	if got := bytes.Count(export, []byte(`"by":{`)); got != len(want) {
+		t.Errorf("the export has %d authors, want %d", got, len(want))
+	}
+	w.token = "token-of-eye-012345"
+	if status, _ := w.do("GET", "/v1/audit", ""); status != http.StatusForbidden {
+		t.Errorf("the role read: status %d", status)
+	}
+}
+
+// The page of an experiment says who changed it, but not from where: the role read opens it.
+func TestAuditOnThePage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens.yaml")
+	if err := os.WriteFile(file, []byte(auditTokens), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(c *Config) { c.Tokens, c.TrustedProxies = file, []string{"127.0.0.1"} })
+	w.token = "token-of-ann-012345"
+	w.apply(toy)
+	if status, b := w.do("POST", "/v1/experiments/toy/pause", `{"reason": "a <b> reason"}`, "X-Forwarded-For",
+		"192.0.2.7"); status != 200 {
+		t.Fatalf("status %d: %s", status, b)
+	}
+	w.token = "token-of-eye-012345"
+	_, b := w.do("GET", "/experiments/toy", "")
+	page := string(b)
+	for _, want := range []string{
+		"Who changed it", "<td>ann</td>", "definition: created", "pause (a &lt;b&gt; reason)",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if strings.Contains(page, "192.0.2.7") {
+		t.Error("the page shows an address")
+	}
+}
+
+// An event of a version that wrote no authors is not in the trail, and the trail keeps the last
+// entries only.
+func TestAuditIsBounded(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	for i := range 1010 {
+		by := authorOf(t.Context(), fmt.Sprint("number ", i))
+		if err := w.server.writer.note(t.Context(), "backup", by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := w.server.live.audit("", 0, 0)
+	if len(all) != 1000 || all[0].What != "number 1009" || all[999].What != "number 10" {
+		t.Errorf("%d entries, %+v to %+v", len(all), all[0], all[len(all)-1])
+	}
+}
