@@ -279,3 +279,85 @@ func BenchmarkLoadSoak(b *testing.B) {
 		b.Errorf("the heap grew from %.1f to %.1f MiB", seen[1], last)
 	}
 }
+
+// loadPrivate is an experiment that releases every second, and without its last line the same
+// without privacy.
+const loadPrivate = `name: private
+arms: [{name: control, value: {w: 0}}, {name: a, value: {w: 1}}, {name: b, value: {w: 2}}]
+control: {arm: control, share: 0.2}
+metrics: [{name: x, range: [0, 10], default: 0}, {name: n, kind: count, range: [0, 5], default: 0}]
+objective: {goals: [{metric: x}]}
+round: {length: 1s, min_units: 1}
+attribution_window: 1s
+open_tokens: 10000000
+privacy: {epsilon: 1, delta: 1e-6, unit_contribution: 2, rounds: 1000}
+`
+
+// BenchmarkLoadPrivate compares the feedback of a private experiment with that of the same one
+// without privacy, in turns. Of every 100 units that are decided for and exposed all report.
+func BenchmarkLoadPrivate(b *testing.B) {
+	public, _, ok := strings.Cut(loadPrivate, "privacy:")
+	if !ok {
+		b.Fatal("the experiment is not private")
+	}
+	type side struct {
+		name, text string
+		client     *client.Client
+		items      atomic.Int64
+		durations  []time.Duration
+	}
+	sides := []*side{{name: "private", text: loadPrivate}, {name: "without privacy", text: public}}
+	ctx := context.Background()
+	for _, s := range sides {
+		_, s.client, _ = loaded(b)
+		if _, err := s.client.Apply(ctx, "private", []byte(s.text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	const turns, each = 6, 4 * time.Second
+	for range turns {
+		for _, s := range sides {
+			s.durations = append(s.durations, hammer(b, 8, each, func(_ *http.Client, i int) error {
+				units := make([]string, 100)
+				for k := range units {
+					units[k] = fmt.Sprint("u", (i*67+k)%50_000) // they come again
+				}
+				ds, err := s.client.Decide(ctx, "private", units...)
+				if err != nil {
+					return err
+				}
+				var shown, said []policy.FeedbackItem
+				for k, d := range ds {
+					shown = append(shown, policy.FeedbackItem{Token: d.Token})
+					said = append(said, policy.FeedbackItem{
+						Token: d.Token, Metrics: map[string]float64{"x": float64(k % 10), "n": 1},
+					})
+				}
+				if _, err := s.client.Exposures(ctx, shown...); err != nil {
+					return err
+				}
+				f, err := s.client.Feedback(ctx, said...)
+				s.items.Add(int64(f.Accepted))
+				return err
+			})...)
+		}
+	}
+	for _, s := range sides {
+		r, err := s.client.Report(ctx, "private")
+		if err != nil {
+			b.Fatal(err)
+		}
+		slices.Sort(s.durations)
+		released := ""
+		if r.Privacy != nil {
+			released = fmt.Sprintf(", %d releases, %d exposures beyond the contribution", r.Privacy.Released,
+				r.Privacy.Excess)
+			if r.Privacy.Released < turns {
+				b.Errorf("%d releases in %v", r.Privacy.Released, turns*each)
+			}
+		}
+		b.Logf("%s: %.0f items of feedback/s, each after its decision and exposure, 100 units a request, 8 "+
+			"connections; %s for the three requests%s", s.name, float64(s.items.Load())/(turns*each).Seconds(),
+			quantiles(s.durations), released)
+	}
+}

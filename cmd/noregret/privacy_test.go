@@ -2,12 +2,22 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"math"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/private"
+	"github.com/noregret/noregret/server"
 )
 
 // The plan has the goldens of calibration: 10,000 steps at ε = 1 and δ = 1e-4.
@@ -170,4 +180,86 @@ func TestPrivacyPlanCountsSlack(t *testing.T) {
 		float64(got.Epsilon) < without*1.01 {
 		t.Errorf("ε = %v, without slack %v; its δ is %v, %v", got.Epsilon, without, total, err)
 	}
+}
+
+// The command prints the ledger that a service keeps in its data directory: the whole budget is
+// spent when the experiment begins, releases count as steps, and the run is closed when the
+// experiment is deleted.
+func TestPrivacyLedgerOfService(t *testing.T) {
+	var clock atomic.Int64
+	clock.Store(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC).UnixNano())
+	data := t.TempDir()
+	config := server.DefaultConfig(data)
+	config.Tick, config.Logger, config.Now = time.Hour, slog.New(slog.DiscardHandler), func() time.Time {
+		return time.Unix(0, clock.Load())
+	}
+	s, err := server.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	h := httptest.NewServer(s.Handler())
+	defer h.Close()
+	c, err := client.New(client.Options{URL: h.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if _, err := c.Apply(ctx, "secret", []byte(`name: secret
+arms: [{name: control, value: 0}, {name: gain, value: 1}]
+control: {arm: control, share: 0.3}
+metrics: [{name: buy, range: [0, 100], default: 0}]
+objective: {goals: [{metric: buy}]}
+round: {length: 1m, min_units: 10}
+attribution_window: 10m
+privacy: {epsilon: 1, delta: 1e-6, unit_contribution: 2, rounds: 8}
+`)); err != nil {
+		t.Fatal(err)
+	}
+	check := func(run string) {
+		t.Helper()
+		out := printed(t, "privacy", "ledger", filepath.Join(data, "privacy", "ledger"))
+		for _, want := range []string{
+			`(?m)^account +secret$`, `(?m)^protects +replace-one, unit: one user with at most 2 records$`,
+			`(?m)^budget +epsilon 1, delta 1e-06 \(GDP\)$`, `(?m)^spent +epsilon (1|0\.9999)`,
+			`(?m)^remaining +epsilon 0$`, "(?m)^sums +" + run,
+		} {
+			if !regexp.MustCompile(want).MatchString(out) {
+				t.Errorf("the ledger of the service has no %s:\n%s", want, out)
+			}
+		}
+	}
+	check(`reserved +0 .*sums of feedback by arm and metric`)
+	for step := range 2 {
+		var units []string
+		for i := range 50 {
+			units = append(units, fmt.Sprint("u", step, "-", i))
+		}
+		ds, err := c.Decide(ctx, "secret", units...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown []policy.FeedbackItem
+		for _, d := range ds {
+			shown = append(shown, policy.FeedbackItem{Token: d.Token})
+		}
+		if f, err := c.Exposures(ctx, shown...); err != nil || f.Accepted != 50 {
+			t.Fatal(f, err)
+		}
+		for range 3 {
+			clock.Add(int64(12 * time.Minute))
+			s.Tick()
+		}
+		s.Tick()
+		check(fmt.Sprintf(`active +%d `, step+1))
+	}
+	if err := c.Delete(ctx, "secret"); err != nil {
+		t.Fatal(err)
+	}
+	s.Tick()
+	check(`closed +2 `)
 }
