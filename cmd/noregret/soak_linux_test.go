@@ -81,6 +81,7 @@ type soak struct {
 	program string
 	// transport has the connections of the load.
 	transport *http.Transport
+	probe     http.Client
 
 	cmd      *exec.Cmd
 	lives    int
@@ -169,6 +170,7 @@ func newSoak(t *testing.T) *soak {
 		t.Fatal(err)
 	}
 	s.data, s.env = filepath.Join(s.dir, "data"), append(os.Environ(), soakClock+"="+clock, "GORACE=atexit_sleep_ms=10")
+	s.probe = http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}
 	s.pace = rate.NewLimiter(100, 10)
 	t.Cleanup(func() {
 		if s.cmd != nil {
@@ -266,14 +268,17 @@ func (s *soak) await(what string, f func() bool) {
 	}
 }
 
-// status returns the status of a path, 0 without an answer.
+// status returns the status of a path, 0 without an answer. It keeps its connection, so that it
+// needs no new descriptor of the service.
 func (s *soak) status(path string) int {
-	h := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := h.Get("http://" + s.address + path)
+	resp, err := s.probe.Get("http://" + s.address + path)
 	if err != nil {
 		return 0
 	}
-	_ = resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return 0
+	}
 	return resp.StatusCode
 }
 
@@ -333,8 +338,8 @@ func (s *soak) round() {
 		{"disk", s.fullDisk},
 		{"behind", func() { s.step(-2 * time.Hour) }},
 		{"kill", s.restart},
-		{"size", func() { s.limit("files that cannot grow", unix.RLIMIT_FSIZE, func() uint64 { return 0 }) }},
-		{"descriptors", func() { s.limit("no descriptors", unix.RLIMIT_NOFILE, s.descriptors) }},
+		{"size", s.fileSize},
+		{"descriptors", s.noDescriptors},
 		{"kill", s.restart},
 		{"restore", s.restore},
 	} {
@@ -367,19 +372,12 @@ func (s *soak) step(by time.Duration) {
 }
 
 // outage waits until the service refuses writes, checks that it still decides, and ends it.
-func (s *soak) outage(what string, optional bool, end func()) {
+func (s *soak) outage(what string, end func()) {
 	s.t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
-	s.await("an outage by "+what, func() bool {
-		return s.status("/readyz/writes") == 503 || optional && time.Now().After(deadline)
-	})
-	if !optional {
-		if _, err := s.client.Decide(s.t.Context(), "soak", "someone"); err != nil {
-			s.fault("no decision during an outage by %s: %v", what, err)
-		}
-	}
-	if !s.writes() {
-		s.outages[what]++
+	s.await("an outage by "+what, func() bool { return s.status("/readyz/writes") == 503 })
+	s.outages[what]++
+	if _, err := s.client.Decide(s.t.Context(), "soak", "someone"); err != nil {
+		s.fault("no decision during an outage by %s: %v", what, err)
 	}
 	end()
 	s.await("an end of the outage by "+what, s.writes)
@@ -404,7 +402,7 @@ func (s *soak) fullDisk() {
 			size += n
 		}
 	}
-	s.outage("a full disk", false, func() {
+	s.outage("a full disk", func() {
 		if err := os.Remove(ballast); err != nil {
 			s.t.Error(err)
 		}
@@ -421,23 +419,50 @@ func (s *soak) descriptors() uint64 {
 	return uint64(len(list))
 }
 
-// limit gives the process a limit, and takes it back.
-func (s *soak) limit(what string, resource int, value func() uint64) {
+// limit gives the process a limit and returns the function that takes it back.
+func (s *soak) limit(resource int, value uint64) (undo func()) {
 	s.t.Helper()
 	pid := s.cmd.Process.Pid
 	var old unix.Rlimit
 	if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
 		s.t.Fatal(err)
 	}
-	low := unix.Rlimit{Cur: value(), Max: old.Max}
+	low := unix.Rlimit{Cur: value, Max: old.Max}
 	if err := unix.Prlimit(pid, resource, &low, nil); err != nil {
 		s.t.Fatal(err)
 	}
-	// Without descriptors the log fails only when it opens its next file.
-	s.outage(what, resource == unix.RLIMIT_NOFILE, func() {
+	return func() {
 		if err := unix.Prlimit(pid, resource, &old, nil); err != nil {
 			s.t.Fatal(err)
 		}
+	}
+}
+
+// fileSize lets no file grow.
+func (s *soak) fileSize() { s.outage("files that cannot grow", s.limit(unix.RLIMIT_FSIZE, 0)) }
+
+// noDescriptors takes the descriptors that are free, and makes the log fail: as long as there are
+// none, it cannot be opened again.
+func (s *soak) noDescriptors() {
+	s.t.Helper()
+	s.status("/readyz/writes") // has a connection
+	free := s.limit(unix.RLIMIT_NOFILE, s.descriptors())
+	grow := s.limit(unix.RLIMIT_FSIZE, 0)
+	s.outage("no descriptors", func() {
+		grow()
+		for end, tick := time.After(2*time.Second), time.NewTicker(100*time.Millisecond); ; {
+			select {
+			case <-tick.C:
+				if s.writes() {
+					s.fault("the log was opened again without descriptors")
+				}
+				continue
+			case <-end:
+			}
+			tick.Stop()
+			break
+		}
+		free()
 	})
 }
 
@@ -477,6 +502,7 @@ func (s *soak) drained(quiet float64) {
 	s.t.Helper()
 	var now float64
 	s.transport.CloseIdleConnections()
+	s.probe.CloseIdleConnections()
 	s.await(fmt.Sprintf("an end of goroutines, %v at the beginning", quiet), func() bool {
 		now = s.metric("go_goroutines")
 		return now <= quiet+5
