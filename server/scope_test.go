@@ -1,12 +1,15 @@
 package server
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/noregret/noregret/server/internal/access"
 )
@@ -136,5 +139,34 @@ func TestScopes(t *testing.T) {
 			t.Errorf("%s: %s %s: status %d, want %d with %q and without %q: %.600s", c.token, c.method, c.path, status,
 				c.status, c.with, c.without, text)
 		}
+	}
+}
+
+// TestStreamOfLostExperiment checks that the stream of a page ends when its experiment is no longer
+// one that the visitor's token may use, without what comes after that.
+func TestStreamOfLostExperiment(t *testing.T) {
+	w := scoped(t)
+	r, err := http.NewRequestWithContext(t.Context(), "GET", w.http.URL+"/experiments/cart/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer 0123456789abcdef-reader")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	lines := bufio.NewReader(resp.Body)
+	if text, err := lines.ReadString('\n'); err != nil || resp.StatusCode != 200 {
+		t.Fatalf("status %d: %s: %v", resp.StatusCode, text, err)
+	}
+	w.as("boss")
+	w.apply(inProject("cart", "news"))
+	w.get(200, nil, "POST", "/v1/experiments/cart/pause", `{"reason": "of news only"}`)
+	end := time.AfterFunc(10*time.Second, func() { _ = resp.Body.Close() })
+	defer end.Stop()
+	rest, err := io.ReadAll(lines)
+	if err != nil || strings.Contains(string(rest), "of news only") {
+		t.Errorf("%v: %s", err, rest)
 	}
 }

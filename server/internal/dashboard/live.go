@@ -84,11 +84,18 @@ func (d *Dashboard) live(render func(r *http.Request) (map[string]template.HTML,
 			if err := sendNews(w, sent, now); err != nil {
 				return nil // the browser has disconnected
 			}
-			if !d.awaitChange(r, changed, max(LivePace, liveShare*took)) || d.Visitor(r) == nil {
+			if !d.awaitChange(r, changed, max(LivePace, liveShare*took)) || !d.stillMay(r) {
 				return nil
 			}
 		}
 	}
+}
+
+// stillMay reports whether the visitor may go on to read a page: the access token may be gone, or no
+// longer be one for the page's experiment.
+func (d *Dashboard) stillMay(r *http.Request) bool {
+	v, name := d.Visitor(r), r.PathValue("name")
+	return v != nil && (name == "" || d.mayUse(v, name))
 }
 
 // rendered returns the parts of a page and how long they took to render. Viewers of a page share
