@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,6 +96,13 @@ func (d *deathbed) died() bool {
 	return d.dead
 }
 
+// cause says what the process died at.
+func (d *deathbed) cause() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last
+}
+
 // MaybeError implements errorfs.Injector. Of the log it counts what makes data durable.
 func (d *deathbed) MaybeError(op errorfs.Op) (err error) {
 	d.mu.Lock()
@@ -128,7 +136,7 @@ type privateLives struct {
 	t      *testing.T
 	data   string
 	mem    *vfs.MemFS
-	now    time.Time
+	now    atomic.Int64
 	lives  int
 	server *Server
 	bed    *deathbed
@@ -143,7 +151,7 @@ func (l *privateLives) live(end death) bool {
 	l.bed = &deathbed{death: end}
 	c := DefaultConfig(l.data)
 	c.FS, c.Tick, c.SnapshotEvery = errorfs.Wrap(l.mem, l.bed), time.Hour, 6
-	c.Now = func() time.Time { return l.now }
+	c.Now = func() time.Time { return time.Unix(0, l.now.Load()) }
 	c.Logger = slog.New(slog.DiscardHandler)
 	bed := l.bed
 	c.privacyStore = func(dir string) (privacyStore, error) {
@@ -243,7 +251,7 @@ func journalOf(t *testing.T, data string) (dp.Checkpoint, bool) {
 func (l *privateLives) note(step int64, sums []float64, where string) {
 	l.t.Helper()
 	if old, ok := l.seen[step]; ok && !slices.Equal(old, sums) {
-		l.t.Fatalf("life %d (%s): %s has %v as step %d, it was %v", l.lives, l.bed.last, where, sums, step, old)
+		l.t.Fatalf("life %d (%s): %s has %v as step %d, it was %v", l.lives, l.bed.cause(), where, sums, step, old)
 	}
 	l.seen[step] = sums
 }
@@ -366,7 +374,8 @@ func (l *privateLives) script() (steps []func()) {
 			func() { l.send("POST", "/v1/feedback", l.items(map[string]float64{"buy": 1})) },
 			func() {
 				if wait {
-					l.now, wait = l.now.Add(time.Minute), false
+					l.now.Add(int64(time.Minute))
+					wait = false
 				}
 				l.server.Tick()
 			})
@@ -375,7 +384,8 @@ func (l *privateLives) script() (steps []func()) {
 		wait := true
 		steps = append(steps, func() {
 			if wait {
-				l.now, wait = l.now.Add(20*time.Minute), false
+				l.now.Add(int64(20 * time.Minute))
+				wait = false
 			}
 			l.server.Tick()
 		})
@@ -445,10 +455,9 @@ func (l *privateLives) over() {
 }
 
 func newPrivateLives(t *testing.T) *privateLives {
-	return &privateLives{
-		t: t, data: t.TempDir(), mem: vfs.NewCrashableMem(), now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC),
-		seen: map[int64][]float64{},
-	}
+	l := &privateLives{t: t, data: t.TempDir(), mem: vfs.NewCrashableMem(), seen: map[int64][]float64{}}
+	l.now.Store(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC).UnixNano())
+	return l
 }
 
 // TestPrivateDeath kills the service before and after each of its durable writes: those of the
@@ -474,7 +483,7 @@ func TestPrivateDeath(t *testing.T) {
 		l := newPrivateLives(t)
 		first := l.run(end, i/2%3 == 0, 100*(i/2%2))
 		l.over()
-		died[first.last]++
+		died[first.cause()]++
 	}
 	t.Logf("%d durable writes of the ledger and the journal, %d of the log; deaths: %v", all.stores, all.logs, died)
 	for _, what := range []string{
