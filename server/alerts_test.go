@@ -77,7 +77,7 @@ func (w *world) look() {
 }
 
 // TestAlerts lets a guardrail be broken, so that it acts, items be refused, and units of one arm
-// only be exposed. Each is told once, and that it is over; a restart tells nothing again.
+// only be exposed. Each makes one alert, and one when it is over; a restart makes none again.
 func TestAlerts(t *testing.T) {
 	h := newWebhook(t)
 	w := newWorld(t, h.config)

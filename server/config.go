@@ -190,7 +190,8 @@ func (c Config) Validate() error {
 		return bad("request time", c.RequestTime, "a length of time above 0")
 	}
 	if (c.AlertWebhook == "") != (c.AlertSecretFile == "") {
-		return bad("alert webhook", fmt.Sprintf("%q", c.AlertWebhook), "both an address and a file with a secret, or none")
+		return bad("alert webhook", fmt.Sprintf("%q", c.AlertWebhook),
+			"both an address and a file with a secret, or none")
 	}
 	if c.AlertWebhook != "" {
 		if err := alert.CheckURL(c.AlertWebhook); err != nil {

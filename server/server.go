@@ -147,7 +147,8 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		return nil, err
 	}
 	s.alerts = &alerter{
-		sender: sender, live: s.live, intake: s.intake, writer: s.writer, storage: s.storage, clock: c.clock, now: c.Now,
+		sender: sender, live: s.live, intake: s.intake, writer: s.writer, storage: s.storage, clock: c.clock,
+		now: c.Now,
 	}
 	s.metrics.registry.MustRegister(&stateCollector{
 		log, s.writer, s.live, s.intake, counts, c.clock, s.storage, sender,

@@ -150,8 +150,8 @@ func (s *Sender) secret() ([]byte, error) {
 	return b, nil
 }
 
-// Update tells the sender what is wrong now, by key, and what has happened, by ID. It makes an alert
-// of each that is new, and of each that is no longer wrong. Texts that change make none.
+// Update says what is wrong now, by key, and what has happened, by ID. It makes an alert of each
+// that is new, and of each that is no longer wrong. Texts that change make none.
 func (s *Sender) Update(wrong map[string]policy.Alert, happened []policy.Alert) {
 	now := s.Now().UTC()
 	s.mu.Lock()
@@ -301,7 +301,7 @@ func (s *Sender) delivered(a *policy.Alert, err error) {
 	}
 	s.sent++
 	s.failure = ""
-	s.state.Waiting = slices.DeleteFunc(slices.Clone(s.state.Waiting), func(b policy.Alert) bool { return b.ID == a.ID })
+	s.state.Waiting = slices.DeleteFunc(s.state.Waiting, func(b policy.Alert) bool { return b.ID == a.ID })
 	s.save()
 }
 
