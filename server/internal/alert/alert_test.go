@@ -140,8 +140,8 @@ func (x *sending) drained(t *testing.T) {
 	}
 }
 
-// Each thing that is wrong makes one alert, and one when it no longer is; what happened makes one; a
-// restart makes none again, and what happened before there was a sender makes none.
+// Each thing that is wrong makes one alert, and one when it no longer is; what happened makes one.
+// A restart makes none again, and what happened before there was a sender makes none.
 func TestOnce(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	r, dir := newReceiver(t), t.TempDir()
