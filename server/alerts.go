@@ -64,7 +64,8 @@ func (a *alerter) look() {
 func (a *alerter) service(add func(v policy.Alert, parts ...string)) {
 	if a.writer.err() != nil {
 		add(policy.Alert{
-			Kind: "disk", Text: "the log takes no events: writes get 503, decisions continue; the service's log says why",
+			Kind: "disk",
+			Text: "the log takes no events: writes get 503, decisions continue; the service's log says why",
 		}, "log")
 	}
 	usage, _ := a.storage.get()
@@ -74,8 +75,9 @@ func (a *alerter) service(add func(v policy.Alert, parts ...string)) {
 	}
 	if usage.Total > 0 && usage.Free < few {
 		add(policy.Alert{
-			Kind: "disk", Text: fmt.Sprintf("%d MiB of %d MiB are free on the disk of the log: without room the service "+
-				"takes no events", usage.Free>>20, usage.Total>>20),
+			Kind: "disk",
+			Text: fmt.Sprintf("%d MiB of %d MiB are free on the disk of the log: without room the service takes no events",
+				usage.Free>>20, usage.Total>>20),
 		}, "free")
 	}
 	if text := a.intake.shortage(); text != "" {
@@ -123,7 +125,8 @@ func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happen
 			happened = append(happened, policy.Alert{
 				ID: fmt.Sprint(key, ":", at.Format(time.RFC3339Nano), ":", g.Version), Key: key, Kind: "action",
 				Since: at, Experiment: name, Metric: g.Metric,
-				Text: fmt.Sprintf("the guardrail on %s was broken under policy version %d: %s", g.Metric, g.Version, g.Action),
+				Text: fmt.Sprintf("the guardrail on %s was broken under policy version %d: %s", g.Metric, g.Version,
+					g.Action),
 			})
 		}
 		if text := a.writer.privacy.problem(name); text != "" {

@@ -110,7 +110,8 @@ func TestAlerts(t *testing.T) {
 	w.look()
 	h.expect("resolved refused:toy:feedback")
 
-	w.apply(strings.NewReplacer("name: toy", "name: odd", "guardrails: [{metric: y, min: 0, hard: false}]\n", "").Replace(toy))
+	w.apply(strings.NewReplacer("name: toy", "name: odd",
+		"guardrails: [{metric: y, min: 0, hard: false}]\n", "").Replace(toy))
 	var odd []item
 	for _, d := range w.decide("odd", unitNames("u", 3000)...) {
 		if d.Arm != "control" {

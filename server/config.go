@@ -106,8 +106,8 @@ type Config struct {
 	// bytes, at least 1 MiB. OpenDisk bounds the file in Data for those that do not fit, in bytes;
 	// 0 means no file. Beyond both, units are refused.
 	OpenMemory, OpenDisk int64
-	// AlertWebhook is the address to which alerts are sent, "" for none. AlertSecretFile has the key
-	// that signs them, of at least 16 bytes.
+	// AlertWebhook is the address to which alerts are sent, "" for none. AlertSecretFile has the
+	// key that signs them, of at least 16 bytes.
 	AlertWebhook, AlertSecretFile string
 	// BackupPrivate allows GET /v1/backup although there are private experiments, whose raw
 	// feedback is in a backup.
