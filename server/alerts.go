@@ -76,7 +76,7 @@ func (a *alerter) service(add func(v policy.Alert, parts ...string)) {
 	if usage.Total > 0 && usage.Free < few {
 		add(policy.Alert{
 			Kind: "disk",
-			Text: fmt.Sprintf("%d MiB of %d MiB are free on the disk of the log: without room the service takes no events",
+			Text: fmt.Sprintf("%d MiB of %d MiB are free on the disk of the log: without room it takes no events",
 				usage.Free>>20, usage.Total>>20),
 		}, "free")
 	}
