@@ -91,8 +91,8 @@ func (d *Dashboard) live(render func(r *http.Request) (map[string]template.HTML,
 	}
 }
 
-// stillMay reports whether the visitor may go on to read a page: the access token may be gone, or no
-// longer be one for the page's experiment.
+// stillMay reports whether the visitor may go on to read a page: the access token may be gone, or
+// may no longer use the page's experiment.
 func (d *Dashboard) stillMay(r *http.Request) bool {
 	v, name := d.Visitor(r), r.PathValue("name")
 	return v != nil && (name == "" || d.mayUse(v, name))
