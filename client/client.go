@@ -405,6 +405,18 @@ func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	return b, errors.Join(err, resp.Body.Close())
 }
 
+// Alerts returns what is wrong with the service now, and how its webhook is.
+func (c *Client) Alerts(ctx context.Context) (out policy.Alerts, err error) {
+	err = c.json(ctx, call{method: "GET", path: "/v1/alerts", repeat: true}, nil, &out)
+	return out, err
+}
+
+// TestAlert sends a test alert to the service's webhook and waits until it has taken it. The access
+// token needs the role admin.
+func (c *Client) TestAlert(ctx context.Context) error {
+	return c.json(ctx, call{method: "POST", path: "/v1/alerts/test"}, nil, nil)
+}
+
 // Audit returns a page of the audit trail, the newest entry first: of one experiment or, for an
 // empty name, of all, before a position or, for 0, from the end. The limit is at most 1000, 0 for
 // 100. The access token needs the role admin.

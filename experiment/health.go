@@ -1,6 +1,10 @@
 package experiment
 
-import "github.com/noregret/noregret/policy"
+import (
+	"strings"
+
+	"github.com/noregret/noregret/policy"
+)
 
 // health holds the counters that show whether the data of an experiment can be trusted.
 type health struct {
@@ -102,7 +106,14 @@ type Vitals struct {
 	Feedback   policy.Counts
 	Exposures  policy.Counts
 	Guardrails []GuardVital
+	// Actions are the last things that guardrails have done, in order.
+	Actions []GuardEvent
+	// Stopped are the arms that guardrails have stopped.
+	Stopped []StoppedArm
 }
+
+// StoppedArm is an arm that gets no share.
+type StoppedArm struct{ Arm, Why string }
 
 // GuardVital is the state of a guardrail on a metric.
 type GuardVital struct {
@@ -122,6 +133,14 @@ func (s *State) Vitals(name string) (Vitals, error) {
 	v.Open = x.joiner.open()
 	for i := range x.guards.Guards {
 		v.Guardrails = append(v.Guardrails, GuardVital{x.roster.def.Guardrails[i].Metric, x.guards.Guards[i].State})
+	}
+	for _, a := range x.guards.Actions {
+		v.Actions = append(v.Actions, GuardEvent{name, a.Metric, a.Action, a.Version, a.Time})
+	}
+	for k := range x.roster.Arms {
+		if a := &x.roster.Arms[k]; a.Active && a.Stop != "" && !strings.HasPrefix(a.Why, byHand) {
+			v.Stopped = append(v.Stopped, StoppedArm{a.Name, a.Why})
+		}
 	}
 	return v, nil
 }

@@ -19,6 +19,9 @@ const (
 	suspended stop = "suspended"
 )
 
+// byHand begins the reason of an arm that a person has stopped.
+const byHand = "by hand"
+
 // stopState is the part of an arm's state that says whether it may be served.
 type stopState struct {
 	Stop stop `json:"stop,omitempty"`
@@ -274,7 +277,7 @@ func (x stopper) veto(p *ArmEvent, now int64) error {
 	if err := x.checkCapacity(); err != nil {
 		return err
 	}
-	x.roster.Arms[k].Stop, x.roster.Arms[k].Why = vetoed, withReason("by hand, until the veto is lifted", p.Reason)
+	x.roster.Arms[k].Stop, x.roster.Arms[k].Why = vetoed, withReason(byHand+", until the veto is lifted", p.Reason)
 	if !x.view().left() && x.roster.Control < 0 {
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
+	"github.com/noregret/noregret/server/internal/alert"
 )
 
 // Config configures a service. Start from [DefaultConfig].
@@ -103,6 +106,9 @@ type Config struct {
 	// bytes, at least 1 MiB. OpenDisk bounds the file in Data for those that do not fit, in bytes;
 	// 0 means no file. Beyond both, units are refused.
 	OpenMemory, OpenDisk int64
+	// AlertWebhook is the address to which alerts are sent, "" for none. AlertSecretFile has the
+	// key that signs them, of at least 16 bytes.
+	AlertWebhook, AlertSecretFile string
 	// BackupPrivate allows GET /v1/backup although there are private experiments, whose raw
 	// feedback is in a backup.
 	BackupPrivate bool
@@ -113,7 +119,9 @@ type Config struct {
 	// noise and privacyStore are those of private experiments; only tests set them.
 	noise        []dp.Option
 	privacyStore func(dir string) (privacyStore, error)
-	released     func(sums []float64) // may change them before anything is written
+	// alertPause waits between two attempts to send an alert; only tests set it.
+	alertPause func(ctx context.Context, d time.Duration)
+	released   func(sums []float64) // may change them before anything is written
 }
 
 // DefaultConfig returns the defaults for a data directory: rounds are checked every 250 ms, a
@@ -180,6 +188,15 @@ func (c Config) Validate() error {
 		return bad("log retry", c.LogRetry, "a length of time above 0")
 	case c.RequestTime <= 0:
 		return bad("request time", c.RequestTime, "a length of time above 0")
+	}
+	if (c.AlertWebhook == "") != (c.AlertSecretFile == "") {
+		return bad("alert webhook", fmt.Sprintf("%q", c.AlertWebhook),
+			"both an address and a file with a secret, or none")
+	}
+	if c.AlertWebhook != "" {
+		if err := alert.CheckURL(c.AlertWebhook); err != nil {
+			return err
+		}
 	}
 	if c.CORSFeedback && len(c.CORSOrigins) == 0 {
 		return bad("cors feedback", c.CORSFeedback, "an origin, too")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/alert"
 )
 
 // metrics holds the metrics that /metrics serves.
@@ -133,11 +134,19 @@ type stateCollector struct {
 	connections *connectionCounts
 	clock       *steadyClock
 	storage     *storage
+	alerts      *alert.Sender
 }
 
 var (
 	positionDesc = prometheus.NewDesc("noregret_log_last_position", "Position of the last event in the log.", nil, nil)
 	snapshotDesc = prometheus.NewDesc("noregret_log_snapshot_position", "Position of the latest snapshot.", nil, nil)
+	alertsDesc   = prometheus.NewDesc("noregret_alerts_active", "What is wrong and not resolved.", nil, nil)
+	unsentDesc   = prometheus.NewDesc("noregret_alerts_waiting", "Alerts that the webhook has not taken yet.", nil, nil)
+	sentDesc     = prometheus.NewDesc("noregret_alerts_sent_total", "Alerts that the webhook has taken.", nil, nil)
+	unableDesc   = prometheus.NewDesc("noregret_alerts_failures_total",
+		"Attempts to send an alert that have failed.", nil, nil)
+	droppedDesc = prometheus.NewDesc("noregret_alerts_dropped_total",
+		"Alerts that were dropped because too many waited.", nil, nil)
 	logBytesDesc = prometheus.NewDesc("noregret_log_bytes", "Bytes of the log's files, with its snapshots.", nil, nil)
 	freeDesc     = prometheus.NewDesc("noregret_disk_free_bytes",
 		"Bytes that the service may still write to the disk of the log.", nil, nil)
@@ -193,6 +202,7 @@ func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 		openDesc, orphanDesc, ratioDesc, guardDesc, feedbackDesc,
 		exposureDesc, refusedDesc, waitingDesc, memoryDesc, residentDesc, spilledDesc,
 		connectionsDesc, turnedAwayDesc, clockStepDesc,
+		alertsDesc, unsentDesc, sentDesc, unableDesc, droppedDesc,
 		clockStepsDesc, logBytesDesc, freeDesc, diskDesc, ageDesc,
 	} {
 		ch <- d
@@ -227,6 +237,12 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		to.gauge(spilledDesc, float64(s.File))
 	}
 	c.intake.refused(func(key flowKey, share float64) { to.gauge(refusedDesc, share, key.experiment, key.kind) })
+	active, waiting, sent, failures, dropped := c.alerts.Counts()
+	to.gauge(alertsDesc, float64(active))
+	to.gauge(unsentDesc, float64(waiting))
+	to.counter(sentDesc, float64(sent))
+	to.counter(unableDesc, float64(failures))
+	to.counter(droppedDesc, float64(dropped))
 	c.collectExperiments(to)
 }
 

@@ -11,7 +11,7 @@ func (c *Config) warnOfReadable() {
 	if runtime.GOOS == "windows" {
 		return // modes say nothing there
 	}
-	for _, path := range append([]string{c.keyFile(), c.Tokens}, c.Secrets...) {
+	for _, path := range append([]string{c.keyFile(), c.Tokens, c.AlertSecretFile}, c.Secrets...) {
 		info, err := os.Stat(path)
 		if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
 			continue

@@ -35,6 +35,7 @@ type Server struct {
 	writer   *writer
 	streams  *streamLimits
 	router   *router
+	alerts   *alerter
 	// connections counts those of all listeners.
 	connections *connectionCounts
 	storage     *storage
@@ -84,6 +85,7 @@ func newServer(ctx context.Context, c Config, counts *connectionCounts, progress
 	tokens.Changed = s.writer.tokensChanged
 	go s.writer.run()
 	s.background.Go(s.tick)
+	s.background.Go(s.runAlerts)
 	s.background.Go(func() { tokens.Watch(s.stop) })
 	return s, nil
 }
@@ -140,7 +142,17 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		// After a crash the next event begins a snapshot.
 		s.writer.snapshots.since = c.SnapshotBytes
 	}
-	s.metrics.registry.MustRegister(&stateCollector{log, s.writer, s.live, s.intake, counts, c.clock, s.storage})
+	sender, err := newSender(&c)
+	if err != nil {
+		return nil, err
+	}
+	s.alerts = &alerter{
+		sender: sender, live: s.live, intake: s.intake, writer: s.writer, storage: s.storage, clock: c.clock,
+		now: c.Now,
+	}
+	s.metrics.registry.MustRegister(&stateCollector{
+		log, s.writer, s.live, s.intake, counts, c.clock, s.storage, sender,
+	})
 	if err := s.policies.publish(state, slices.Values(state.Names())); err != nil {
 		return nil, err
 	}
@@ -186,9 +198,10 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	}
 	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.any}
 	audits := &auditAPI{live: s.live}
+	alerts := &alertAPI{sender: s.alerts.sender}
 	operations := &operationsAPI{metrics: s.metrics, writer: s.writer, draining: s.stop}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
-		personalizer.routes(), log.routes(), backups.routes(), audits.routes(), operations.routes()))
+		personalizer.routes(), log.routes(), backups.routes(), audits.routes(), alerts.routes(), operations.routes()))
 }
 
 // signer returns the signer with the configured keys, or with those in the data directory, which it
@@ -300,6 +313,7 @@ func (s *Server) Tick() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.RequestTime)
 	defer cancel()
 	s.intake.watch()
+	defer s.alerts.look()
 	s.intake.retry()
 	if err := s.writer.reopen(ctx); err != nil {
 		s.config.Logger.Debug("the log cannot be opened again yet", "error", err)

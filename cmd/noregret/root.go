@@ -138,6 +138,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newServeCommand(a),
 		newExperimentCommand(a),
 		newLogCommand(a),
+		newAlertsCommand(a),
 		newAuditCommand(a),
 		newBackupCommand(a),
 		newRestoreCommand(a),

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -21,10 +22,16 @@ var programs = map[string]func(){
 	mortal:     func() { os.Exit(mortalStatus()) },
 }
 
-// cleaned runs the tests and then removes the command that they built.
+// cleaned runs the tests without the variables of the command's environment that whoever runs them
+// has set, and then removes the command that they built.
 type cleaned struct{ *testing.M }
 
 func (m cleaned) Run() int {
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "NOREGRET_") {
+			_ = os.Unsetenv(name)
+		}
+	}
 	defer func() { _ = os.RemoveAll(builtDir) }()
 	return m.M.Run()
 }

@@ -117,6 +117,8 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 		"how long a failed log is tried again before /livez fails")
 	f.Int64Var(&o.SnapshotBytes, "snapshot-bytes", o.SnapshotBytes,
 		"bytes of events between snapshots, which bound the time of a recovery")
+	f.StringVar(&o.AlertWebhook, "alert-webhook", "", "address to which alerts are sent, with signatures and retries")
+	f.StringVar(&o.AlertSecretFile, "alert-secret-file", "", "file with the key that signs alerts, at least 16 bytes")
 	f.BoolVar(&o.BackupPrivate, "backup-private", false,
 		"online backups may have the raw feedback of private experiments")
 	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")

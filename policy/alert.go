@@ -1,0 +1,45 @@
+package policy
+
+import "time"
+
+// Alert is what the service sends to its webhook.
+type Alert struct {
+	// Format is the version of this form, 1.
+	Format int `json:"format"`
+	// ID is the same whenever the alert is sent again, and no other alert has it.
+	ID string `json:"id"`
+	// Key names what is wrong, such as breach:toy:errors. The alerts that raise and resolve it have
+	// the same one.
+	Key string `json:"key"`
+	// Kind is breach, action, sample_ratio, refused, disk, memory, clock, privacy or test.
+	Kind string `json:"kind"`
+	// State is raised, resolved, or happened for what has no end.
+	State string `json:"state"`
+	// Time is when the alert was made, Since when what is wrong began.
+	Time  time.Time `json:"time"`
+	Since time.Time `json:"since"`
+	// Experiment, Metric and Arm are what it is about, "" where it is about all.
+	Experiment string `json:"experiment,omitempty"`
+	Metric     string `json:"metric,omitempty"`
+	Arm        string `json:"arm,omitempty"`
+	// Text says it to people.
+	Text string `json:"text"`
+}
+
+// The states of an [Alert].
+const (
+	AlertRaised   = "raised"
+	AlertResolved = "resolved"
+	AlertHappened = "happened"
+)
+
+// Alerts says what is wrong now, and how the webhook is.
+type Alerts struct {
+	// Active are the alerts that were raised and not resolved.
+	Active []Alert `json:"active"`
+	// Webhook says that there is one. Waiting is the number of alerts that wait for it, and Failure
+	// why the last attempt failed, "" if it did not.
+	Webhook bool   `json:"webhook"`
+	Waiting int    `json:"waiting"`
+	Failure string `json:"failure,omitempty"`
+}

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
+	"github.com/noregret/noregret/server/internal/alert"
+	"github.com/noregret/noregret/server/internal/web"
+)
+
+// alertPeriod is the least time between two looks at what is wrong.
+const alertPeriod = 5 * time.Second
+
+// alerter looks at what is wrong, and tells the sender.
+type alerter struct {
+	sender  *alert.Sender
+	live    *liveState
+	intake  *intake
+	writer  *writer
+	storage *storage
+	clock   *steadyClock
+	now     func() time.Time
+
+	mu     sync.Mutex // held while it looks
+	looked time.Time
+}
+
+// newSender opens the sender of alerts.
+func newSender(c *Config) (*alert.Sender, error) {
+	return alert.Open(alert.Options{
+		URL: c.AlertWebhook, SecretFile: c.AlertSecretFile, File: filepath.Join(c.Data, "alerts.json"), Now: c.Now,
+		Logger: c.Logger, Pause: c.alertPause,
+	})
+}
+
+// look looks at what is wrong, if the last time is long enough ago.
+func (a *alerter) look() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	if d := now.Sub(a.looked); !a.looked.IsZero() && d >= 0 && d < alertPeriod {
+		return
+	}
+	a.looked = now
+	wrong := map[string]policy.Alert{}
+	add := func(v policy.Alert, parts ...string) {
+		wrong[strings.Join(append([]string{v.Kind}, parts...), ":")] = v
+	}
+	a.service(add)
+	happened := a.experiments(add)
+	a.sender.Update(wrong, happened)
+}
+
+// service looks at what is wrong with the whole service.
+func (a *alerter) service(add func(v policy.Alert, parts ...string)) {
+	if a.writer.err() != nil {
+		add(policy.Alert{
+			Kind: "disk",
+			Text: "the log takes no events: writes get 503, decisions continue; the service's log says why",
+		}, "log")
+	}
+	usage, _ := a.storage.get()
+	few := usage.Total / 20
+	if a.sender.Active("disk:free") {
+		few = usage.Total / 16 // so that it does not change back and forth
+	}
+	if usage.Total > 0 && usage.Free < few {
+		add(policy.Alert{
+			Kind: "disk",
+			Text: fmt.Sprintf("%d MiB of %d MiB are free on the disk of the log: without room it takes no events",
+				usage.Free>>20, usage.Total>>20),
+		}, "free")
+	}
+	if text := a.intake.shortage(); text != "" {
+		add(policy.Alert{Kind: "memory", Text: text}, "units")
+	}
+	if text := a.clock.problem(); text != "" {
+		add(policy.Alert{Kind: "clock", Text: text}, "step")
+	}
+	for key, text := range a.intake.refusals() {
+		add(policy.Alert{Kind: "refused", Experiment: key.experiment, Text: text}, key.experiment, key.kind)
+	}
+}
+
+// experiments looks at what is wrong with experiments, and returns what guardrails have done.
+func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happened []policy.Alert) {
+	a.live.mu.RLock()
+	defer a.live.mu.RUnlock()
+	for _, name := range a.live.state.Names() {
+		v, err := a.live.state.Vitals(name)
+		if err != nil {
+			continue // not possible: the lock is held
+		}
+		if v.Mismatch {
+			add(policy.Alert{
+				Kind: "sample_ratio", Experiment: name, Text: "units are not exposed to the arms as decided: the " +
+					"comparison of the arms may be wrong",
+			}, name)
+		}
+		for i, g := range v.Guardrails {
+			if g.State == policy.GuardBreached {
+				add(policy.Alert{
+					Kind: "breach", Experiment: name, Metric: g.Metric,
+					Text: "the guardrail on " + g.Metric + " is broken with confidence",
+				}, name, g.Metric, fmt.Sprint(i))
+			}
+		}
+		for _, s := range v.Stopped {
+			add(policy.Alert{
+				Kind: "action", Experiment: name, Arm: s.Arm, Text: "the arm " + s.Arm + " is stopped: " + s.Why,
+			}, name, s.Arm)
+		}
+		for _, g := range v.Actions {
+			at := time.Unix(0, g.Time).UTC()
+			key := "action:" + name + ":" + g.Metric + ":" + g.Action
+			happened = append(happened, policy.Alert{
+				ID: fmt.Sprint(key, ":", at.Format(time.RFC3339Nano), ":", g.Version), Key: key, Kind: "action",
+				Since: at, Experiment: name, Metric: g.Metric,
+				Text: fmt.Sprintf("the guardrail on %s was broken under policy version %d: %s", g.Metric, g.Version,
+					g.Action),
+			})
+		}
+		if text := a.writer.privacy.problem(name); text != "" {
+			add(policy.Alert{Kind: "privacy", Experiment: name, Text: text}, name)
+		}
+	}
+	return happened
+}
+
+// refusals returns for each kind of items of which a share is not counted what operators should
+// know.
+func (i *intake) refusals() map[flowKey]string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	out := map[flowKey]string{}
+	for key, f := range i.flows {
+		if text := experiment.RefusalProblem(key.kind, f.recent()); text != "" {
+			out[key] = "in the last minutes: " + text
+		}
+	}
+	return out
+}
+
+// alertAPI serves alerts.
+type alertAPI struct{ sender *alert.Sender }
+
+func (a *alertAPI) routes() []web.Route {
+	return []web.Route{
+		{Method: "GET", Pattern: "/v1/alerts", Role: access.Read, Serve: a.list},
+		{Method: "POST", Pattern: "/v1/alerts/test", Role: access.Admin, Serve: a.test},
+	}
+}
+
+// list answers with what is wrong.
+func (a *alertAPI) list(w http.ResponseWriter, _ *http.Request) error {
+	return web.WriteJSON(w, http.StatusOK, a.sender.Status())
+}
+
+// test sends a test alert and answers when the webhook has taken it.
+func (a *alertAPI) test(w http.ResponseWriter, r *http.Request) error {
+	if !a.sender.Status().Webhook {
+		return web.WithStatus(http.StatusConflict, noregret.Usage, "alert webhook",
+			"the service has none: start it with --alert-webhook and --alert-secret-file")
+	}
+	if err := a.sender.Test(r.Context()); err != nil {
+		return web.WithStatus(http.StatusBadGateway, noregret.Internal, "alert webhook", "%w", err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// runAlerts sends alerts until the service drains.
+func (s *Server) runAlerts() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.background.Go(func() {
+		<-s.stop
+		cancel()
+	})
+	s.alerts.sender.Run(ctx)
+}

@@ -1,0 +1,211 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/noregret/noregret/policy"
+)
+
+// webhook receives alerts. Its change is for newWorld.
+type webhook struct {
+	t   *testing.T
+	got chan policy.Alert
+	url string
+}
+
+func newWebhook(t *testing.T) *webhook {
+	t.Helper()
+	h := &webhook{t: t, got: make(chan policy.Alert, 1000)}
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var a policy.Alert
+		if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
+			t.Error(err)
+		}
+		h.got <- a
+	}))
+	t.Cleanup(s.Close)
+	h.url = s.URL
+	return h
+}
+
+func (h *webhook) config(c *Config) {
+	file := filepath.Join(h.t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("0123456789abcdef"), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	c.AlertWebhook, c.AlertSecretFile = h.url, file
+}
+
+// expect waits for alerts, each of state and key, in any order.
+func (h *webhook) expect(want ...string) {
+	h.t.Helper()
+	var got []string
+	for range want {
+		select {
+		case a := <-h.got:
+			got = append(got, a.State+" "+a.Key)
+			if a.Text == "" || a.Since.IsZero() {
+				h.t.Errorf("%+v", a)
+			}
+		case <-time.After(time.Minute):
+			h.t.Fatalf("only %q came, want %q", got, want)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		h.t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// look lets enough time pass for the service to look at what is wrong.
+func (w *world) look() {
+	w.wait(alertPeriod)
+	w.server.Tick()
+}
+
+// TestAlerts lets a guardrail be broken, so that it acts, items be refused, and units of one arm
+// only be exposed. Each makes one alert, and one when it is over; a restart makes none again.
+func TestAlerts(t *testing.T) {
+	h := newWebhook(t)
+	w := newWorld(t, h.config)
+	w.apply(strings.Replace(toy, "hard: false", "hard: false, action: rollback", 1))
+	w.look()
+	d := w.decide("toy", unitNames("u", 400)...)
+	var shown, said []item
+	for i := range d {
+		shown = append(shown, item{Token: d[i].Token})
+		said = append(said, item{Token: d[i].Token, Metrics: map[string]float64{"y": -9}})
+	}
+	w.post("/v1/exposures", shown...)
+	w.post("/v1/feedback", said...)
+	w.look()
+	h.expect("happened action:toy:y:rollback", "raised action:toy:gain", "raised action:toy:guard")
+	var bad []item
+	for i := range 50 {
+		bad = append(bad, item{Token: d[i].Token, Metrics: map[string]float64{"y": 1e6}})
+	}
+	w.post("/v1/feedback", bad...)
+	w.look()
+	h.expect("raised refused:toy:feedback")
+	w.look()
+	for end := time.Now().Add(time.Minute); w.server.alerts.sender.Status().Waiting > 0; {
+		if time.Now().After(end) {
+			t.Fatal("an alert still waits")
+		}
+	}
+	w.restart() // which forgets the last minutes
+	w.look()
+	h.expect("resolved refused:toy:feedback")
+
+	w.apply(strings.NewReplacer("name: toy", "name: odd",
+		"guardrails: [{metric: y, min: 0, hard: false}]\n", "").Replace(toy))
+	var odd []item
+	for _, d := range w.decide("odd", unitNames("u", 3000)...) {
+		if d.Arm != "control" {
+			odd = append(odd, item{Token: d.Token})
+		}
+	}
+	w.post("/v1/exposures", odd...)
+	w.look()
+	h.expect("raised sample_ratio:odd")
+	var now policy.Alerts
+	w.get(200, &now, "GET", "/v1/alerts", "")
+	if len(now.Active) != 3 || now.Active[2].Kind != "sample_ratio" || !now.Webhook || now.Failure != "" {
+		t.Errorf("%+v", now)
+	}
+	w.get(204, nil, "DELETE", "/v1/experiments/odd", "")
+	w.look()
+	h.expect("resolved sample_ratio:odd")
+	w.get(204, nil, "POST", "/v1/alerts/test", "")
+	h.expect("happened test")
+	if len(h.got) > 0 {
+		t.Errorf("another one: %+v", <-h.got)
+	}
+}
+
+// A guardrail that only alerts is broken until it is not; the alert says so.
+func TestAlertOfBreach(t *testing.T) {
+	h := newWebhook(t)
+	w := newWorld(t, h.config)
+	w.apply(strings.Replace(toy, "hard: false", "hard: false, action: alert", 1))
+	w.look()
+	var shown, said []item
+	for _, d := range w.decide("toy", unitNames("u", 400)...) {
+		shown = append(shown, item{Token: d.Token})
+		said = append(said, item{Token: d.Token, Metrics: map[string]float64{"y": -9}})
+	}
+	w.post("/v1/exposures", shown...)
+	w.post("/v1/feedback", said...)
+	w.look()
+	h.expect("raised breach:toy:y:0", "happened action:toy:y:alert")
+	w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
+	w.look()
+	h.expect("resolved breach:toy:y:0")
+}
+
+// TestAlertOfDisk lets the disk be full for a while. The alert does not need the disk.
+func TestAlertOfDisk(t *testing.T) {
+	h := newWebhook(t)
+	disk := &faultyDisk{fails: changes}
+	w := newLeakyWorld(t, h.config, func(c *Config) { c.FS = errorfs.Wrap(vfs.NewMem(), disk) })
+	w.apply(toy)
+	w.look()
+	disk.fail(syscall.ENOSPC)
+	if status, _ := w.do("POST", "/v1/experiments/toy/pause", ""); status != 503 {
+		t.Fatalf("status %d", status)
+	}
+	w.look()
+	h.expect("raised disk:log")
+	disk.heal()
+	w.wait(time.Minute)
+	w.server.Tick()
+	w.look()
+	h.expect("resolved disk:log")
+}
+
+// TestAlertOfClock sets the machine's clock.
+func TestAlertOfClock(t *testing.T) {
+	h := newWebhook(t)
+	m := &stepped{wall: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
+	w := newWorld(t, h.config, func(c *Config) { c.Now, c.Elapsed = m.now, m.since })
+	w.server.Tick()
+	m.pass(2*alertPeriod, -2*time.Hour)
+	w.server.Tick()
+	h.expect("raised clock:step")
+	m.pass(2*alertPeriod, 2*time.Hour)
+	w.server.Tick()
+	m.pass(2*alertPeriod, 0)
+	w.server.Tick()
+	h.expect("resolved clock:step")
+}
+
+// Without a webhook the alerts are shown, a test says what is missing, and no file is written.
+func TestNoWebhook(t *testing.T) {
+	w := newWorld(t)
+	w.look()
+	status, b := w.do("POST", "/v1/alerts/test", "")
+	if status != 409 || !strings.Contains(string(b), "--alert-webhook") {
+		t.Errorf("status %d: %s", status, b)
+	}
+	if _, err := os.Stat(filepath.Join(w.config.Data, "alerts.json")); err == nil {
+		t.Error("a file was written")
+	}
+	c := testConfig(t)
+	c.AlertWebhook = "http://127.0.0.1:1"
+	if _, err := New(c); err == nil || !strings.Contains(err.Error(), "both an address and a file") {
+		t.Errorf("%v", err)
+	}
+}
