@@ -60,7 +60,8 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	now := a.config.Now()
 	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
 	var secret map[int]bool // feedback of private experiments, which is not counted
-	of := func(name string) *experiment.UnitsEvent {
+	of := func(name string, i int) *experiment.UnitsEvent {
+		secret = a.noteSecret(secret, kind, name, i)
 		if events[name] == nil {
 			events[name] = &experiment.UnitsEvent{Experiment: name, Items: []experiment.UnitEvent{}}
 		}
@@ -89,16 +90,13 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		}
 		if err != nil {
 			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
-			name := claimed(item)
-			secret = a.noteSecret(secret, kind, name, i)
-			if a.policies.get(name) != nil {
-				of(name).Rejected++
+			if name := claimed(item); a.policies.get(name) != nil {
+				of(name, i).Rejected++
 				a.intake.note(name, kind, f.Items[i])
 			}
 			continue
 		}
-		secret = a.noteSecret(secret, kind, t.Experiment, i)
-		e := of(t.Experiment)
+		e := of(t.Experiment, i)
 		u := experiment.UnitOf(t, item.Metrics)
 		u.Context = item.Context
 		e.Items = append(e.Items, u)

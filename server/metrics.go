@@ -54,8 +54,9 @@ func newMetrics() *metrics {
 			Name: "noregret_decisions_total", Help: "Units decided for, by experiment.",
 		}, []string{"experiment"}),
 		items: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "noregret_items_total", Help: "Items of feedback, exposures and aggregates, by kind and fate, without feedback for private " +
-				"experiments.",
+			Name: "noregret_items_total",
+			Help: "Items of feedback, exposures and aggregates, by kind and fate, but no feedback for " +
+				"private experiments.",
 		}, []string{"kind", "status"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "noregret_http_limited_total",
