@@ -68,9 +68,7 @@ func frozenFields(d *definition.Definition) map[string]any {
 		"unit": d.Unit, "salt": d.Salt, "control.arm": control, "metrics": d.Metrics,
 		"stickiness": d.Stickiness,
 		"exposure":   d.Exposure, "policy.kind": d.Policy.Kind, "arms.box": d.Arms.Box,
-	}
-	if d.Privacy != nil { // it was reserved for these sums
-		frozen["privacy"] = d.Privacy
+		"privacy": d.Privacy, // reserved for these sums; what came before it has been published
 	}
 	if d.Contextual() { // the contexts of earlier units are not kept
 		frozen["context"], frozen["objective"], frozen["policy"] = d.Context, d.Objective, d.Policy

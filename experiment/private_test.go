@@ -320,7 +320,10 @@ func TestPrivateRefuses(t *testing.T) {
 			t.Errorf("%s was taken", kind)
 		}
 	}
-	for _, change := range [][2]string{{"epsilon: 8", "epsilon: 9"}, {"{name: c", "{name: d, value: 4}, {name: c"}} {
+	_, privacy, _ := strings.Cut(privateText, "\nprivacy:")
+	for _, change := range [][2]string{
+		{"epsilon: 8", "epsilon: 9"}, {"{name: c", "{name: d, value: 4}, {name: c"}, {"\nprivacy:" + privacy, "\n"},
+	} {
 		out := w.run("apply\n" + strings.Replace(privateText, change[0], change[1], 1))
 		if !strings.Contains(out, "error") {
 			t.Errorf("%s: %s", change[1], out)
@@ -337,6 +340,23 @@ func TestPrivateRefuses(t *testing.T) {
 	}
 	if len(w.state.Releases()) != 0 {
 		t.Error("releases after the end")
+	}
+}
+
+// An experiment that runs without privacy cannot become private: its feedback is published already,
+// no budget is reserved, and the state that would be saved could not be restored.
+func TestPrivacyIsNotAdded(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t)
+	plain, _, _ := strings.Cut(privateText, "privacy:")
+	if out := s.run("apply\n" + plain); !strings.Contains(out, "version 1") {
+		t.Fatal(out)
+	}
+	if out := s.run("apply\n" + privateText); !strings.Contains(out, "error") || !strings.Contains(out, "privacy") {
+		t.Errorf("privacy was added to a running experiment: %s", out)
+	}
+	if d := s.state.Definition(s.name); d.Privacy != nil {
+		t.Errorf("the definition has %+v", d.Privacy)
 	}
 }
 

@@ -193,7 +193,7 @@ func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEv
 
 // noteExposures counts the results of exposures.
 func (a *decisionAPI) noteExposures(name string, items ...policy.ItemResult) {
-	a.metrics.count(experiment.KindExposures, items)
+	a.metrics.count(experiment.KindExposures, items, nil)
 	a.intake.note(name, experiment.KindExposures, items...)
 }
 

@@ -59,7 +59,9 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	f := policy.FeedbackResult{Items: make([]policy.ItemResult, len(items))}
 	now := a.config.Now()
 	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
-	of := func(name string) *experiment.UnitsEvent {
+	var secret map[int]bool // feedback of private experiments, which is not counted
+	of := func(name string, i int) *experiment.UnitsEvent {
+		secret = a.noteSecret(secret, kind, name, i)
 		if events[name] == nil {
 			events[name] = &experiment.UnitsEvent{Experiment: name, Items: []experiment.UnitEvent{}}
 		}
@@ -89,12 +91,12 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		if err != nil {
 			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
 			if name := claimed(item); a.policies.get(name) != nil {
-				of(name).Rejected++
+				of(name, i).Rejected++
 				a.intake.note(name, kind, f.Items[i])
 			}
 			continue
 		}
-		e := of(t.Experiment)
+		e := of(t.Experiment, i)
 		u := experiment.UnitOf(t, item.Metrics)
 		u.Context = item.Context
 		e.Items = append(e.Items, u)
@@ -124,8 +126,21 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		a.intake.count(principal, name, outcomes[i].Opened)
 	}
 	f.Count()
-	a.metrics.count(kind, f.Items)
+	a.metrics.count(kind, f.Items, secret)
 	return web.WriteJSON(w, http.StatusOK, f)
+}
+
+// noteSecret adds the place of an item to those that are secret if it is feedback of a private
+// experiment.
+func (a *feedbackAPI) noteSecret(secret map[int]bool, kind, name string, i int) map[int]bool {
+	if kind != experiment.KindFeedback || !a.intake.private(name) {
+		return secret
+	}
+	if secret == nil {
+		secret = map[int]bool{}
+	}
+	secret[i] = true
+	return secret
 }
 
 // readItems reads the items of exposures or feedback. An item that is valid JSON but no item does
@@ -257,7 +272,7 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := policy.FeedbackResult{Items: outcomes[0].Items}
 	f.Count()
-	a.metrics.count(experiment.KindAggregate, f.Items)
+	a.metrics.count(experiment.KindAggregate, f.Items, nil)
 	return web.WriteJSON(w, http.StatusOK, f)
 }
 

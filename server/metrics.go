@@ -54,7 +54,9 @@ func newMetrics() *metrics {
 			Name: "noregret_decisions_total", Help: "Units decided for, by experiment.",
 		}, []string{"experiment"}),
 		items: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "noregret_items_total", Help: "Items of feedback, exposures and aggregates, by kind and fate.",
+			Name: "noregret_items_total",
+			Help: "Items of feedback, exposures and aggregates, by kind and fate, but no feedback for " +
+				"private experiments.",
 		}, []string{"kind", "status"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "noregret_http_limited_total",
@@ -103,11 +105,13 @@ func (m *metrics) forget(name string) {
 	m.decisions.DeleteLabelValues(name)
 }
 
-// count counts items by their outcome.
-func (m *metrics) count(kind string, items []policy.ItemResult) {
+// count counts items by their outcome, except those in secret places.
+func (m *metrics) count(kind string, items []policy.ItemResult, secret map[int]bool) {
 	n := map[policy.ItemStatus]float64{}
 	for i := range items {
-		n[items[i].Status]++
+		if !secret[i] {
+			n[items[i].Status]++
+		}
 	}
 	for status, k := range n {
 		m.items.WithLabelValues(kind, string(status)).Add(k)

@@ -399,7 +399,7 @@ func (a *personalizerAPI) reward(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a.metrics.count(experiment.KindReward, []policy.ItemResult{item})
+	a.metrics.count(experiment.KindReward, []policy.ItemResult{item}, nil)
 	if item.Status == policy.Rejected {
 		return noregret.BadInputf("value", "%s", item.Error)
 	}

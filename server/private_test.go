@@ -138,7 +138,7 @@ func TestPrivateExperiment(t *testing.T) {
 
 // volatile are the parts of answers that differ between any two runs, for reasons that have nothing
 // to do with feedback.
-var volatile = regexp.MustCompile(`(?m)^(go_|process_|noregret_http_|noregret_items_|noregret_log_groups|` +
+var volatile = regexp.MustCompile(`(?m)^(go_|process_|noregret_http_|noregret_log_groups|` +
 	`noregret_connections|promhttp_|# ).*$|"digest":"[0-9a-f]+"|"secret":"[^"]*"|name="secret" value="[^"]*"`)
 
 // privateAnswers returns the answers of all GET routes to an experiment whose units report by a
