@@ -141,6 +141,9 @@ func TestPrivateExperiment(t *testing.T) {
 var volatile = regexp.MustCompile(`(?m)^(go_|process_|noregret_http_|noregret_log_groups|` +
 	`noregret_connections|promhttp_|# ).*$|"digest":"[0-9a-f]+"|"secret":"[^"]*"|name="secret" value="[^"]*"`)
 
+// pictures are the charts of the dashboard.
+var pictures = []string{"mixture", "lift", "objective", "regret", "guardrail-0"}
+
 // privateAnswers returns the answers of all GET routes to an experiment whose units report by a
 // function. The noise of both is the same where the sums are.
 func privateAnswers(t *testing.T, given *[][]float64, value func(i int) map[string]float64) map[string]string {
@@ -167,8 +170,9 @@ func privateAnswers(t *testing.T, given *[][]float64, value func(i int) map[stri
 		if rt.Method != http.MethodGet || rt.Stream == web.Dashboards {
 			continue
 		}
-		for _, name := range []string{"mixture", "value", "regret", "metrics", "lift", "units"} {
-			path := strings.NewReplacer("{name}", "secret", "{$}", "", "{picture}", name+".svg", "{file}", "style.css",
+		for i := range 4 * len(pictures) {
+			picture := pictures[i/4] + []string{".svg", ".csv", ".json", ".png"}[i%4]
+			path := strings.NewReplacer("{name}", "secret", "{$}", "", "{picture}", picture, "{file}", "style.css",
 				"{version}", "2").Replace(rt.Pattern)
 			if strings.HasSuffix(path, "explain") {
 				path += "?token=" + tokens[3]
@@ -199,6 +203,11 @@ func TestPrivateAnswers(t *testing.T) {
 	}
 	for _, path := range []string{"/v1/experiments/secret/report", "/v1/export", "/metrics", "/experiments/secret"} {
 		if !strings.HasPrefix(loud[path], "200 ") {
+			t.Errorf("%s: %.300s", path, loud[path])
+		}
+	}
+	for _, picture := range []string{"mixture.csv", "mixture.json", "objective.png", "objective.csv", "regret.svg", "guardrail-0.csv"} {
+		if path := "/experiments/secret/pictures/" + picture; !strings.HasPrefix(loud[path], "200 ") {
 			t.Errorf("%s: %.300s", path, loud[path])
 		}
 	}
