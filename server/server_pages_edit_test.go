@@ -147,6 +147,32 @@ func TestEditNeedsAdmin(t *testing.T) {
 	}
 }
 
+// TestReviewByReader: what a reader reviews does not go through the writer, which feedback waits for.
+// A change that is not possible is refused when somebody makes it.
+func TestReviewByReader(t *testing.T) {
+	w, _ := newGuarded(t)
+	resp, _ := w.login(readerToken, "/")
+	cookie := strings.SplitN(resp.Header.Get("Set-Cookie"), ";", 2)[0]
+	_, b := w.do("GET", "/experiments/toy/edit", "", "Cookie", cookie)
+	form := formOf(string(b))
+	form.Set("definition", strings.Replace(form.Get("definition"), "salt: toy", "salt: new", 1))
+	form.Set("step", "review")
+	resp, page := w.sendForm("/experiments/toy/edit", form, "Cookie", cookie)
+	if resp.StatusCode != 200 {
+		t.Errorf("a review: status %d: %s", resp.StatusCode, page)
+	}
+	wants(t, page, "<ins>+ salt: new</ins>")
+	form = formOf(page)
+	form.Set("step", "apply")
+	form.Set("confirm", "yes")
+	form.Set("token", "0123456789abcdef-boss")
+	resp, page = w.sendForm("/experiments/toy/edit", form, "Cookie", cookie)
+	if resp.StatusCode != 409 {
+		t.Errorf("a change that is not possible: status %d: %s", resp.StatusCode, page)
+	}
+	wants(t, page, "cannot change while the experiment runs", "<ins>")
+}
+
 // TestHistoryPage checks that the page has each definition as the difference from the one before,
 // with who made it, also after a restart, and none of an experiment of the same name before.
 func TestHistoryPage(t *testing.T) {
