@@ -206,7 +206,9 @@ func TestPrivateAnswers(t *testing.T) {
 			t.Errorf("%s: %.300s", path, loud[path])
 		}
 	}
-	for _, picture := range []string{"mixture.csv", "mixture.json", "objective.png", "objective.csv", "regret.svg", "guardrail-0.csv"} {
+	for _, picture := range []string{
+		"mixture.csv", "mixture.json", "objective.png", "objective.csv", "regret.svg", "guardrail-0.csv",
+	} {
 		if path := "/experiments/secret/pictures/" + picture; !strings.HasPrefix(loud[path], "200 ") {
 			t.Errorf("%s: %.300s", path, loud[path])
 		}
