@@ -147,8 +147,8 @@ func TestEditNeedsAdmin(t *testing.T) {
 	}
 }
 
-// TestReviewByReader: what a reader reviews does not go through the writer, which feedback waits for.
-// A change that is not possible is refused when somebody makes it.
+// TestReviewByReader: what a reader reviews does not go through the writer, for which feedback
+// waits. A change that is not possible is refused when somebody makes it.
 func TestReviewByReader(t *testing.T) {
 	w, _ := newGuarded(t)
 	resp, _ := w.login(readerToken, "/")
