@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/server"
 )
 
@@ -43,8 +46,33 @@ func (s *source) AddFlags(f *pflag.FlagSet) {
 // live reports whether to ask the service.
 func (s *source) live() bool { return s.url != "" }
 
-// privateNames returns the names of the experiments that are or were private.
-func (s *source) privateNames() ([]string, error) { return server.PrivateNames(s.data) }
+// privateNames returns the names of the experiments that are or were private, by the ledger, by the
+// state with which the log begins, or by the log: feedback stays secret where the ledger is lost.
+func (s *source) privateNames(ctx context.Context, log eventlog.Log) ([]string, error) {
+	names, err := server.PrivateNames(s.data)
+	if err != nil {
+		return nil, err
+	}
+	origin, err := server.Origin(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range origin.Names() {
+		if origin.Private(name) {
+			names = append(names, name)
+		}
+	}
+	for r, err := range log.Read(ctx, origin.Position()+1) {
+		if err != nil {
+			return nil, err
+		}
+		if r.Kind == experiment.KindPrivacy {
+			names = append(names, experiment.Concerns(r.Payload))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
 
 // open opens the log of the data directory, which must exist, and closes it after use.
 func (s *source) open(use func(log eventlog.Log) error) error {

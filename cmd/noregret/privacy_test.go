@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"math"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -197,11 +199,12 @@ func TestPrivacyLedgerOfService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	stop := sync.OnceFunc(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	defer stop()
 	h := httptest.NewServer(s.Handler())
 	defer h.Close()
 	c, err := client.New(client.Options{URL: h.URL})
@@ -250,6 +253,10 @@ privacy: {epsilon: 1, delta: 1e-6, unit_contribution: 2, rounds: 8}
 		if f, err := c.Exposures(ctx, shown...); err != nil || f.Accepted != 50 {
 			t.Fatal(f, err)
 		}
+		paid := policy.FeedbackItem{Token: ds[0].Token, Metrics: map[string]float64{"buy": 73.125}}
+		if f, err := c.Feedback(ctx, paid); err != nil || f.Accepted != 1 {
+			t.Fatal(f, err)
+		}
 		for range 3 {
 			clock.Add(int64(12 * time.Minute))
 			s.Tick()
@@ -262,4 +269,15 @@ privacy: {epsilon: 1, delta: 1e-6, unit_contribution: 2, rounds: 8}
 	}
 	s.Tick()
 	check(`closed +2 `)
+
+	// The log of a deleted experiment has its feedback, which no export shows, with a ledger or
+	// without.
+	stop()
+	for range 2 {
+		out := printed(t, "log", "export", "--data", data)
+		if strings.Contains(out, "73.125") || !strings.Contains(out, `"kind":"feedback"`) {
+			t.Errorf("an export has raw feedback, or no event of any:\n%s", out)
+		}
+		_ = os.Rename(filepath.Join(data, "privacy"), filepath.Join(data, "lost"))
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,6 +94,10 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, bytes.Repeat([]byte("x"), 64), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	n := 0
 	flags.VisitAll(func(f *pflag.Flag) {
 		value := map[string]string{
@@ -113,6 +118,10 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 			extra = "tls-key: key.pem"
 		case f.Name == "tls-key":
 			extra = "tls-cert: cert.pem"
+		case f.Name == "alert-webhook":
+			value, extra = "http://127.0.0.1:9/alerts", "alert-secret-file: "+secret
+		case f.Name == "alert-secret-file":
+			value, extra = secret, "alert-webhook: http://127.0.0.1:9/alerts"
 		case f.Name == "cors-feedback":
 			extra = "cors-origin: [https://x.example]"
 		}
