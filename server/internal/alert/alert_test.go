@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,7 +84,8 @@ func (r *receiver) next() policy.Alert {
 // sending is a running sender with a clock of its own.
 type sending struct {
 	*Sender
-	now    time.Time
+	begun  time.Time
+	passed atomic.Int64       // ns since begun
 	pauses chan time.Duration // each pause is one value
 	stop   func()
 }
@@ -94,10 +96,10 @@ func start(t *testing.T, r *receiver, dir string) *sending {
 	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x := &sending{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), pauses: make(chan time.Duration)}
+	x := &sending{begun: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), pauses: make(chan time.Duration)}
 	s, err := Open(Options{
 		URL: r.server.URL, SecretFile: file, File: filepath.Join(dir, "alerts.json"),
-		Now: func() time.Time { return x.now }, Logger: slog.New(slog.DiscardHandler),
+		Now: x.now, Logger: slog.New(slog.DiscardHandler),
 		Pause: func(ctx context.Context, d time.Duration) {
 			select {
 			case x.pauses <- d:
@@ -121,6 +123,8 @@ func start(t *testing.T, r *receiver, dir string) *sending {
 	t.Cleanup(x.stop)
 	return x
 }
+
+func (x *sending) now() time.Time { return x.begun.Add(time.Duration(x.passed.Load())) }
 
 func wrong(keys ...string) map[string]policy.Alert {
 	out := map[string]policy.Alert{}
@@ -149,7 +153,7 @@ func TestOnce(t *testing.T) {
 	old := []policy.Alert{{ID: "old", Kind: "action"}}
 	s.Update(wrong("disk:a"), old)
 	first := r.next()
-	if first.Key != "disk:a" || first.State != policy.AlertRaised || !first.Since.Equal(s.now) {
+	if first.Key != "disk:a" || first.State != policy.AlertRaised || !first.Since.Equal(s.now()) {
 		t.Errorf("%+v", first)
 	}
 	s.Update(wrong("disk:a"), old)
@@ -161,7 +165,7 @@ func TestOnce(t *testing.T) {
 	s.drained(t)
 	s.stop()
 	s = start(t, r, dir)
-	s.now = s.now.Add(time.Hour)
+	s.passed.Add(int64(time.Hour))
 	s.Update(wrong("disk:a", "disk:b"), both)
 	if a := r.next(); a.Key != "disk:b" || a.State != policy.AlertRaised {
 		t.Errorf("%+v", a)
@@ -187,7 +191,7 @@ func TestRetries(t *testing.T) {
 	s := start(t, r, dir)
 	r.answer(503)
 	s.Update(wrong("disk:a"), nil)
-	s.now = s.now.Add(time.Second)
+	s.passed.Add(int64(time.Second))
 	s.Update(wrong("disk:a", "disk:b"), nil)
 	id := ""
 	for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
