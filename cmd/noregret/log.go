@@ -47,8 +47,9 @@ func (s *source) AddFlags(f *pflag.FlagSet) {
 func (s *source) live() bool { return s.url != "" }
 
 // privateNames returns the names of the experiments that are or were private, by the ledger, by the
-// state with which the log begins, or by the log: feedback stays secret where the ledger is lost.
-func (s *source) privateNames(ctx context.Context, log eventlog.Log) ([]string, error) {
+// state with which the log begins, or by the log: feedback stays secret where the ledger is lost. It
+// reads the log up to the first damage, and from position from on.
+func (s *source) privateNames(ctx context.Context, log eventlog.Log, from uint64) ([]string, error) {
 	names, err := server.PrivateNames(s.data)
 	if err != nil {
 		return nil, err
@@ -62,12 +63,14 @@ func (s *source) privateNames(ctx context.Context, log eventlog.Log) ([]string, 
 			names = append(names, name)
 		}
 	}
-	for r, err := range log.Read(ctx, origin.Position()+1) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Kind == experiment.KindPrivacy {
-			names = append(names, experiment.Concerns(r.Payload))
+	for _, begin := range []uint64{origin.Position() + 1, from} {
+		for r, err := range log.Read(ctx, begin) {
+			if err != nil {
+				break // whoever reads the events meets the damage
+			}
+			if r.Kind == experiment.KindPrivacy {
+				names = append(names, experiment.Concerns(r.Payload))
+			}
 		}
 	}
 	slices.Sort(names)

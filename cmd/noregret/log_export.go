@@ -98,7 +98,7 @@ func (o *exportOptions) write(ctx context.Context, w io.Writer) error {
 		if from == 0 {
 			from = log.Stats().First
 		}
-		private, err := o.privateNames(ctx, log)
+		private, err := o.privateNames(ctx, log, from)
 		if err != nil {
 			return err
 		}
