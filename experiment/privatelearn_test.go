@@ -78,6 +78,7 @@ func (r *rates) play(t *testing.T, text string, seed uint64, rounds, decisions, 
 // of all releases up would state several times as much, and one that leaves the noise out, or takes
 // the decisions of a unit for those of several, too little.
 func TestPrivateErrors(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	r := rates{[]float64{0.3, 0.4, 0.3}, []float64{0.2, 0.3, 0.2}}
 	for name, c := range map[string]struct {
@@ -118,6 +119,7 @@ func TestPrivateErrors(t *testing.T) {
 // In what is served the hard guardrail holds in every round of nearly every run, although the
 // control is just within it and all other arms are beyond it and sell better.
 func TestPrivatePromise(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	r := rates{[]float64{0.3, 0.5, 0.5}, []float64{0.15, 0.4, 0.4}}
 	for name, c := range map[string]struct {
@@ -155,6 +157,7 @@ func TestPrivatePromise(t *testing.T) {
 // With a hard guardrail at ε = 1 the policy gets most of the gain, which is half of the units with
 // the arms that sell better and fail too often.
 func TestPrivateGain(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	r, gain := rates{[]float64{0.3, 0.5, 0.5}, []float64{0.1, 0.4, 0.4}}, 0.0
 	r.play(t, ratesText, 1, 25, 2000, 1, func(_ *experimentState, p []float64) bool {
