@@ -84,7 +84,8 @@ the data choose are refused with the reason. Nothing is standardised: scale feat
 constants, or state ranges in --columns. Records should come in random order.
 
 The cost is reserved in the ledger (--ledger, --account) before the first record, and a second run
-on the same people adds to it. A new account has the budget of the run, unless --account-epsilon
+in the same ledger adds to it. Each model file has a ledger of its own unless --ledger names one:
+name one for all runs on the same people. A new account has the budget of the run, unless --account-epsilon
 gives it more. A run that is killed, or ends with fewer records than --horizon, goes on with
 --resume, the same flags and the same records first, at no further cost. Until its end the
 directory --state holds secrets. "noregret privacy plan" compares mechanisms; docs/privacy.md
