@@ -47,8 +47,8 @@ func (s *source) AddFlags(f *pflag.FlagSet) {
 func (s *source) live() bool { return s.url != "" }
 
 // privateNames returns the names of the experiments that are or were private, by the ledger, by the
-// state with which the log begins, or by the log: feedback stays secret where the ledger is lost. It
-// reads the log up to the first damage, and from position from on.
+// state with which the log begins, or by the log: feedback stays secret where the ledger is lost.
+// It reads the log up to the first damage, and from position from on.
 func (s *source) privateNames(ctx context.Context, log eventlog.Log, from uint64) ([]string, error) {
 	names, err := server.PrivateNames(s.data)
 	if err != nil {
