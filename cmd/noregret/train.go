@@ -85,10 +85,10 @@ constants, or state ranges in --columns. Records should come in random order.
 
 The cost is reserved in the ledger (--ledger, --account) before the first record, and a second run
 in the same ledger adds to it. Each model file has a ledger of its own unless --ledger names one:
-name one for all runs on the same people. A new account has the budget of the run, unless --account-epsilon
-gives it more. A run that is killed, or ends with fewer records than --horizon, goes on with
---resume, the same flags and the same records first, at no further cost. Until its end the
-directory --state holds secrets. "noregret privacy plan" compares mechanisms; docs/privacy.md
+name one for all runs on the same people. A new account has the budget of the run, unless
+--account-epsilon gives it more. A run that is killed, or ends with fewer records than --horizon,
+goes on with --resume, the same flags and the same records first, at no further cost. Until its end
+the directory --state holds secrets. "noregret privacy plan" compares mechanisms; docs/privacy.md
 explains the claim. Loss and class counts of the data are not printed: they are not private. An
 error about a line is for you, who have the data; do not publish it.
 
