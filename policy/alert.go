@@ -37,8 +37,8 @@ const (
 type Alerts struct {
 	// Active are the alerts that were raised and not resolved.
 	Active []Alert `json:"active"`
-	// Webhook says that there is one. Waiting is the number of alerts that wait for it, and Failure
-	// why the last attempt failed, "" if it did not.
+	// Webhook reports whether a webhook is configured. Waiting is the number of alerts not yet sent
+	// to it, and Failure the error of the last attempt, "" after a success.
 	Webhook bool   `json:"webhook"`
 	Waiting int    `json:"waiting"`
 	Failure string `json:"failure,omitempty"`

@@ -168,7 +168,7 @@ func (i *intake) retry() {
 	}
 }
 
-// shortage returns the problem that there is little room, "" for none. The intake may be locked.
+// shortage returns the problem of memory or disk that runs out, or "". The intake may be locked.
 func (i *intake) shortage() string {
 	switch {
 	case i.pool != nil && i.pool.Err() != nil:

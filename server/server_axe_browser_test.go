@@ -70,7 +70,8 @@ func TestBrowserAxe(t *testing.T) {
 	open("/login")
 	check("login")
 	b.do(chromedp.KeyEvent("\t"))
-	ask[bool](b, `(document.getElementById("token").value = "`+w.token+`", document.querySelector("main form").submit(), true)`)
+	ask[bool](b, `(document.getElementById("token").value = "`+w.token+`",
+		document.querySelector("main form").submit(), true)`)
 	b.do(shows(`//h1[text()="Experiments"]`), shows(`//body[@data-events]`))
 	check("list")
 	for name, path := range map[string]string{
@@ -99,7 +100,8 @@ func TestBrowserAxe(t *testing.T) {
 	b.do(chromedp.Click(chromedp.Search(`//button[@value="review"]`)), shows(`//ins[contains(., "min_units: 11")]`))
 	check("difference")
 	b.shoot("test-difference")
-	b.do(chromedp.Click(chromedp.Search(`//input[@name="confirm"]`)), chromedp.Click(chromedp.Search(`//button[@value="apply"]`)),
+	b.do(chromedp.Click(chromedp.Search(`//input[@name="confirm"]`)),
+		chromedp.Click(chromedp.Search(`//button[@value="apply"]`)),
 		shows(`//h1[text()="toy"]`))
 	if d := definitionOf(t, w); d.Round.MinUnits != 11 {
 		t.Errorf("the definition has min_units %d, want 11", d.Round.MinUnits)

@@ -64,7 +64,8 @@ func TestBrowserCharts(t *testing.T) {
 		}
 	}
 	w.round("toy", 9)
-	b.do(shows(`//figure[contains(@data-ready, "/mixture.json?at=6-")]`), shows(`//figure[contains(@data-ready, "/regret.json?at=6-")]`))
+	b.do(shows(`//figure[contains(@data-ready, "/mixture.json?at=6-")]`),
+		shows(`//figure[contains(@data-ready, "/regret.json?at=6-")]`))
 	if got := width("regret"); got > 0.55 {
 		t.Errorf("a new version undoes the zoom: %v of the time", got)
 	}
@@ -81,7 +82,8 @@ func TestBrowserCharts(t *testing.T) {
 	b.do(chromedp.KeyEvent("0"), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight),
 		shows(`//figure[@data-name="mixture"]/p[@role="status"][contains(., "version 2. ")][contains(., "control: ")]`))
 	// A line can be hidden, with its band.
-	b.do(chromedp.Click(chromedp.Search(`//figure[@data-name="regret"]//button[@class="u-label"][text()="what was served"]`)),
+	b.do(chromedp.Click(chromedp.Search(
+		`//figure[@data-name="regret"]//button[@class="u-label"][text()="what was served"]`)),
 		shows(`//figure[@data-name="regret"]//button[@aria-pressed="false"][text()="what was served"]`))
 	if got := b.complaints(); len(got) > 0 {
 		t.Errorf("the console has %q", got)
