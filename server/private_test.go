@@ -229,7 +229,8 @@ func TestPrivateAnswers(t *testing.T) {
 		}
 	}
 	for name, value := range map[string]func(i int) map[string]float64{
-		"one": func(i int) map[string]float64 { // as many items as "other"
+		// One item is sent, since the metrics count the requests with feedback.
+		"one": func(i int) map[string]float64 {
 			return map[bool]map[string]float64{true: {"n": 3}}[i == 5]
 		},
 		"other": func(i int) map[string]float64 { return map[string]float64{"buy": float64(i) * 1e9} },
