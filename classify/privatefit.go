@@ -51,6 +51,9 @@ type PrivateOutcome struct {
 // declared records are learned the run is closed; the caller then erases the journal
 // ([dp.FileStore.Erase]).
 //
+// Open the stream with the declared labels as [dataset.Options.OnlyLabels]: then the values of one
+// record cannot end the training, which would tell about it, and change no other record.
+//
 // The errors are those of the ledger (dp.ErrBudgetExceeded, with the figures of the account, and
 // dp.ErrClosed), usage for a run that exists and is not to be resumed or was charged for other
 // options, bad_input for another beginning of the stream and for example weights, those of the

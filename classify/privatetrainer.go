@@ -70,10 +70,17 @@ func (t *PrivateTrainer) Statement() dp.Statement {
 	s.Constants = append(s.Constants,
 		dp.Constant{Name: "classes", Value: fmt.Sprintf("%q and %q, declared; any other label makes a null record",
 			o.Negative, o.Positive)},
+		dp.Constant{
+			Name:  "null records",
+			Value: "count as a step of increment 0: a line that cannot be read, a value that is missing or not finite",
+		},
 		dp.Constant{Name: "feature space", Value: fmt.Sprintf("%d features of %s, declared", o.Schema.Dim,
 			o.Schema.Format)})
 	s.Exposes = append(s.Exposes,
-		"that a line cannot be read: the command then ends with an error for its operator")
+		"that a file cannot be read at all, lacks a declared column or has a line above 64 MiB: the command then ends "+
+			"with an error for its operator",
+		"what other models of the same people tell that are charged to another ledger: train --private has a ledger "+
+			"for each data file, unless --ledger names one")
 	return s
 }
 

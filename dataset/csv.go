@@ -77,7 +77,7 @@ func newCSVParser(opt *Options, fixed map[string]uint32) *csvParser {
 func (p *csvParser) parse(c *chunk) {
 	p.last = p.last[:0]
 	p.cells.delim, p.cells.plain = c.plan.delim, p.opt.NoQuotes
-	p.table.direct = 0
+	p.table.direct, c.only = 0, p.opt.only
 	sorted, top := true, int64(-1)
 	for _, col := range c.plan.columns {
 		if col.kind == Numeric {
@@ -90,7 +90,7 @@ func (p *csvParser) parse(c *chunk) {
 	c.direct = p.table.direct
 	line := c.line
 	for data := c.data; len(data) > 0; {
-		n, _ := rowEnd(data, c.plan.delim, p.opt.NoQuotes)
+		n, _ := rowEnd(data, c.plan.delim, p.opt.plainLines())
 		lines, stop := p.rows(c, data[:n], line)
 		if stop {
 			return
@@ -107,7 +107,7 @@ func (p *csvParser) parse(c *chunk) {
 func (p *csvParser) rows(c *chunk, row []byte, line int64) (lines int64, stop bool) {
 	total := countLines(row)
 	for from := line; len(row) > 0; {
-		n, _ := rowEnd(row, c.plan.delim, p.opt.NoQuotes)
+		n, _ := rowEnd(row, c.plan.delim, p.opt.plainLines())
 		mark, ignored := c.mark(), c.ignored
 		err := p.row(&c.result, c.plan, row[:n])
 		lines := countLines(row[:n])
@@ -194,6 +194,9 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 	}
 	if err := p.table.close(r, from); err != nil {
 		return err
+	}
+	if p.opt.only != nil {
+		weight = 1
 	}
 	r.rows.endRow(class, weight)
 	return nil

@@ -33,7 +33,8 @@
 // input. The format is recognised by the content. docs/formats/inputs.md states the rules of each.
 // All of them are strict: a line that breaks a rule ends the reading with an error "file:line: ..."
 // that shows the token and the rule. With Options.MaxBadLines some such lines are skipped; they are
-// counted in Info.BadLines, and Info.FirstBad has the errors of the first few.
+// counted in Info.BadLines, and Info.FirstBad has the errors of the first few. With
+// Options.OnlyLabels they become null rows, so that no row depends on another line.
 //
 // # Labels
 //

@@ -36,7 +36,7 @@ func newJSONParser(opt *Options, fixed map[string]uint32) *jsonParser {
 
 // parse implements parser.
 func (p *jsonParser) parse(c *chunk) {
-	c.local = p.table.local()
+	c.local, c.only = p.table.local(), p.opt.only
 	p.keys.reset()
 	p.row, p.cur = p.row[:0], 0
 	line := c.line
@@ -94,6 +94,9 @@ func (p *jsonParser) line(r *result, l []byte) error {
 	}
 	if err := p.table.close(r, from); err != nil {
 		return err
+	}
+	if p.opt.only != nil {
+		p.weight = 1
 	}
 	r.rows.endRow(p.class, p.weight)
 	return nil

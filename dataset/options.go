@@ -96,6 +96,13 @@ type Options struct {
 	WeightKey string // JSONL: key of the weight; default the schema's, else "weight"
 
 	AllowNoLabel bool // rows without a label get NoClass instead of being bad
+	// OnlyLabels, if not nil, makes each line of svmlight, CSV or JSON lines that is neither blank
+	// nor a comment one row that depends on no other line, for differential privacy. A row whose
+	// label has another name than these has NoClass. A line that breaks a rule is a null row:
+	// without features, with NoClass, and not counted as bad. A quoted cell ends with its line,
+	// features that the schema lacks are ignored, and weights are 1. A Schema and the format are
+	// required.
+	OnlyLabels []string
 
 	// Goroutines that parse; 0: GOMAXPROCS. The result is the same for any number
 	Workers int
@@ -116,6 +123,8 @@ type Options struct {
 	lineLimit  int   // longest line; 0: 64 MiB
 	asked      asked // options as given, before defaults
 	lateBase   bool  // keep indices as written: Load determines the base at the end
+
+	only map[string]bool // OnlyLabels, or nil
 }
 
 // asked holds options as they were given, for those whose default hides this.
@@ -199,12 +208,35 @@ func (opt Options) withDefaults() (Options, error) {
 			return opt, noregret.Errorf(noregret.Usage, "", "%s %d: it must be %d to %d", r.what, r.v, r.least, r.most)
 		}
 	}
+	if err := opt.setOnlyLabels(); err != nil {
+		return opt, err
+	}
 	if opt.LabelKey == opt.WeightKey {
 		return opt, noregret.Errorf(noregret.Usage, "", "label key and weight key are both %q: they must differ",
 			opt.LabelKey)
 	}
 	return opt.withSchema()
 }
+
+// setOnlyLabels prepares the options for rows that do not depend on each other.
+func (opt *Options) setOnlyLabels() error {
+	if opt.OnlyLabels == nil {
+		return nil
+	}
+	text := opt.Format == SVMLight || opt.Format == CSV || opt.Format == JSONL
+	if opt.Schema == nil || !text {
+		return noregret.Errorf(noregret.Usage, "", "labels are declared for format %q: this needs a schema and the "+
+			"format svmlight, csv or jsonl", opt.Format)
+	}
+	opt.AllowNoLabel, opt.Unseen, opt.only = true, UnseenIgnore, map[string]bool{}
+	for _, l := range opt.OnlyLabels {
+		opt.only[l] = true
+	}
+	return nil
+}
+
+// plainLines reports whether every line of CSV is a row, whatever its quotes.
+func (opt *Options) plainLines() bool { return opt.NoQuotes || opt.only != nil }
 
 // withSchema applies a fixed schema. It returns an error if an option contradicts the schema.
 func (opt Options) withSchema() (Options, error) {

@@ -23,6 +23,8 @@ type result struct {
 	maxSeen  int64 // largest feature number of any row, or -1
 	sawZero  bool  // an index 0 as written
 	ignored  int64 // values dropped because the schema lacks their feature
+
+	only map[string]bool // the declared labels of Options.OnlyLabels, or nil
 }
 
 // reserve allocates memory for n nonzeros when a chunk is used for the first time. A wrong guess
@@ -51,8 +53,16 @@ func (r *result) reset() {
 	r.maxSeen, r.sawZero, r.ignored = -1, false, 0
 }
 
-// label numbers a label token within the chunk. It returns an error for an invalid label.
+// label numbers a label token within the chunk. It returns an error for an invalid label, and
+// NoClass for one that is not among the declared ones.
 func (r *result) label(tok []byte) (uint16, error) {
+	if r.only != nil {
+		name, err := canonicalLabel(tok)
+		if err != nil || !r.only[name] {
+			return NoClass, nil
+		}
+		tok = []byte(name) // of many tokens for one number, one is remembered
+	}
 	id, isNew := r.labels.id(tok)
 	if isNew {
 		if err := labelFault(tok); err != nil {
@@ -85,8 +95,13 @@ func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
 	return c.addBadLines(line, 1, err, allowed)
 }
 
-// addBadLines is addBad for a row of CSV that spans several lines, all of which count.
+// addBadLines is addBad for a row of CSV that spans several lines, all of which count. With
+// declared labels the line becomes a null row.
 func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop bool) {
+	if c.only != nil {
+		c.rows.endRow(NoClass, 1)
+		return false
+	}
 	c.bad = append(c.bad, badLine{
 		c.rows.Len(), lines,
 		noregret.BadInputf(place(c.file, line), "%s", err),

@@ -39,7 +39,7 @@ func newSVMParser(opt *Options) *svmParser {
 
 // parse implements parser.
 func (p *svmParser) parse(c *chunk) {
-	p.last = p.last[:0]
+	p.last, c.only = p.last[:0], p.opt.only
 	c.reserve(len(c.data) / 10)
 	line := c.line
 	for data := c.data; len(data) > 0; line++ {

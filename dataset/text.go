@@ -62,7 +62,7 @@ func (s *textSource) open(in *input) error {
 			return planErr
 		}
 		s.plan = plan
-		s.quote.delim, s.quote.plain = plan.delim, s.opt.NoQuotes
+		s.quote.delim, s.quote.plain = plan.delim, s.opt.plainLines()
 		s.line += int64(bytes.Count(head[skip:skip+plan.skip], []byte("\n")))
 		skip += plan.skip
 	}

@@ -59,6 +59,28 @@ func (e Event) WithAuthor(by Author) (Event, error) {
 	return e, nil
 }
 
+// WithoutAddress returns the payload of an event without the address of its author. A payload
+// without an address is returned as it is.
+func WithoutAddress(payload []byte) []byte {
+	var p struct {
+		By *Author `json:"by"`
+	}
+	if !bytes.Contains(payload, []byte(`"by"`)) || json.Unmarshal(payload, &p) != nil || p.By == nil || p.By.From == "" {
+		return payload
+	}
+	var fields map[string]json.RawMessage
+	err := json.Unmarshal(payload, &fields)
+	p.By.From = ""
+	if err == nil {
+		fields["by"], err = strictjson.Encode(p.By)
+	}
+	b, err2 := strictjson.Encode(fields)
+	if err != nil || err2 != nil {
+		return []byte("{}")
+	}
+	return b
+}
+
 // cutText cuts a text that has more than most bytes at the end of a word.
 func cutText(text string, most int) string {
 	if len(text) <= most {

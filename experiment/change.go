@@ -132,6 +132,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	if x.Private != nil && len(added) > 0 {
 		return errPrivateArms
 	}
+	guardRecorder{x}.seal()
 	before := x.roster.def
 	x.roster.def = d
 	for _, a := range added {

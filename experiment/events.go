@@ -19,6 +19,8 @@ type Event struct {
 	// parsed is the definition in the payload of an event of [State.Plan], so that it is parsed
 	// once; nil for all other events.
 	parsed *definition.Definition
+	// units is what the payload of an event of [NewUnits] decodes to; nil for all other events.
+	units *UnitsEvent
 }
 
 // The kinds of events.

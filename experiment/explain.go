@@ -47,8 +47,10 @@ func notKept(name string, n uint64, x *experimentState) error {
 func (s *State) Explain(t policy.Token) (*policy.Explanation, error) { return s.ExplainIn(t, nil) }
 
 // ExplainIn is [State.Explain] with the context of a contextual decision; nil for that of the
-// unit's exposure.
-func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (*policy.Explanation, error) {
+// unit's exposure. If that was in a file and cannot be read back, the error wraps a
+// [pages.ReadError].
+func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (out *policy.Explanation, err error) {
+	defer catchLost(&err)
 	p, err := s.PolicyAt(t.Experiment, t.Version)
 	if err != nil {
 		return nil, err

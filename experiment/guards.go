@@ -158,12 +158,20 @@ func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailRepo
 		Action: g.Action, Acted: x.lastAction(g.Metric),
 	}
 	out.Kind = guardKind(up, relative)
-	if in.def.Privacy != nil { // there are no sequences of raw feedback to judge it by
-		return out
+	if in.def.Privacy == nil { // else there are no sequences of raw feedback to judge it by
+		out.Interval, out.Served = x.intervals(in, i, p, nil)
 	}
-	b := x.slack(in, i, p, nil)
+	return out
+}
+
+// intervals returns the values of a mixture and of all that was served in guardrail i, in the units
+// of its limit, all unknown without observations. The cached bounds are those of [guards.slack].
+func (x *guards) intervals(in *guardInput, i int, p []float64, kept []armBound) (mixture, soFar policy.Interval) {
+	g := &in.def.Guardrails[i]
+	limit, up, relative, _ := g.Limit()
+	b := x.slack(in, i, p, kept)
 	if math.IsNaN(b.estimate) {
-		return out
+		return mixture, soFar
 	}
 	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio
 	// of means slack/denominator + limit.
@@ -186,7 +194,6 @@ func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailRepo
 		now = in.denominator(j, p)
 		served = in.allDenominators(j)
 	}
-	out.Interval = value(b.estimate, b.low, b.high, now)
-	out.Served = value(b.served.estimate, b.served.low, b.served.high, served)
-	return out
+	return value(b.estimate, b.low, b.high, now),
+		value(b.served.estimate, b.served.low, b.served.high, served)
 }

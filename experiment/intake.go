@@ -49,15 +49,16 @@ func (s *State) OpenBytes(name string) (rows, fixed int64) {
 }
 
 // Waits reports whether the unit of an event waits for feedback already, so that the event needs no
-// further memory.
-func (s *State) Waits(name string, e *UnitEvent) bool {
+// further memory. The error wraps a [pages.ReadError].
+func (s *State) Waits(name string, e *UnitEvent) (waits bool, err error) {
+	defer catchLost(&err)
 	x := s.live[name]
 	if x == nil {
-		return false
+		return false, nil
 	}
 	unit, ok := policy.ParseUnit(e.Unit)
 	c := x.joiner.cohortOf(e.Version)
-	return ok && c != nil && c.find(unit) >= 0
+	return ok && c != nil && c.find(unit) >= 0, nil
 }
 
 // Refusals are a problem if they are at least leastRefused items and more than this share of all.

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -196,7 +195,8 @@ func (x *joiner) countUnits(in *joinInput, c *cohort, slot int, n int64) {
 
 // feedback records a unit's metrics, each once.
 func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) {
-	names := slices.Sorted(maps.Keys(e.Metrics))
+	var space [8]string
+	names := e.names(space[:0])
 	if in.private != nil && len(names) > 0 {
 		return x.privateFeedback(in, e, names)
 	}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/noregret/noregret"
@@ -435,6 +436,29 @@ func (s *State) Private(name string) bool {
 	return x != nil && x.Private != nil
 }
 
+// PrivateNames lists the experiments that are private and the names of those that were when they
+// were deleted, in order. The events of such a name stay secret, also if an experiment of that name
+// that is not private is made later: see [Redact]. A state that a version before this list has
+// saved lacks the names that were deleted until then.
+func PrivateNames(s *State) []string {
+	names := slices.Collect(maps.Keys(s.secret))
+	for name := range s.live {
+		if s.Private(name) && !s.secret[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Released returns the number of releases of a private experiment, 0 for another one.
+func Released(s *State, name string) int64 {
+	if !s.Private(name) {
+		return 0
+	}
+	return s.live[name].Private.Step
+}
+
 // problems returns what operators should know about the releases.
 func (x *privateSums) problems() (out []string) {
 	if x.Statement == nil {
@@ -467,7 +491,8 @@ var withheld = []string{
 // notProtected lists what a service exposes beyond what dp.Statement says.
 var notProtected = []string{
 	"that a unit was decided for and exposed, when, and its arm",
-	"the number, size and time of requests, and the number of events and their bytes in the log",
+	"the number, size and time of requests, the positions of events in the log, and their bytes: with one item in " +
+		"each request these are the number and the times of all items of feedback",
 	"the feedback from whoever reads the data directory, the memory of the service, or the requests on their way to it",
 	"units that are known under several names: each is a unit of its own",
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/private/aggregate"
@@ -357,6 +358,69 @@ func TestPrivacyIsNotAdded(t *testing.T) {
 	}
 	if d := s.state.Definition(s.name); d.Privacy != nil {
 		t.Errorf("the definition has %+v", d.Privacy)
+	}
+}
+
+// A state knows the names of private experiments that were deleted, whether the host has tried the
+// deletion first or not, and after it was saved. They stay when the name is used again. A state
+// without such a name is saved as before there were any.
+func TestPrivateNames(t *testing.T) {
+	t.Parallel()
+	plain, _, _ := strings.Cut(privateText, "privacy:")
+	key := []byte(`"secret":["`)
+	saved := func(s *State) []byte {
+		t.Helper()
+		b, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, tried := range []bool{false, true} {
+		w := newPrivateWorld(t, privateText, nil, 7)
+		w.run("apply\n" + strings.Replace(plain, "secret", "plain", 1))
+		got := PrivateNames(w.state)
+		if !slices.Equal(got, []string{"secret"}) || bytes.Contains(saved(w.state), key) {
+			t.Errorf("before the deletion: %q", got)
+		}
+		for _, name := range []string{"plain", "secret"} {
+			e, err := NewEvent(KindDelete, w.now, NameEvent{Experiment: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(saved(w.state), key) {
+				t.Errorf("before %s is deleted, the state has a list of secret names", name)
+			}
+			if tried {
+				if err := w.state.Try(name, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if o := w.apply(e); o.Err != nil {
+				t.Fatal(o.Err)
+			}
+		}
+		w.run("apply\n" + plain) // the name again
+		again := NewState()
+		if err := again.UnmarshalBinary(saved(w.state)); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*State{w.state, again} {
+			if got := PrivateNames(s); !slices.Equal(got, []string{"secret"}) || s.Private("secret") {
+				t.Errorf("tried %v: %q, want secret, which is not private now", tried, got)
+			}
+			if got := DeletedNames(s); !slices.Equal(got, []string{"plain", "secret"}) {
+				t.Errorf("deleted: %q", got)
+			}
+		}
+		old := bytes.Replace(saved(w.state), []byte(`"secret":["secret"],`), nil, 1)
+		if err := again.UnmarshalBinary(old); err != nil || len(PrivateNames(again)) != 0 {
+			t.Errorf("a state of an earlier version: %v, %q", err, PrivateNames(again))
+		}
+		bad := bytes.Replace(saved(w.state), []byte(`"secret":["secret"],`), []byte(`"secret":["other"],`), 1)
+		if err := again.UnmarshalBinary(bad); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("a name that was not deleted: %v", err)
+		}
 	}
 }
 

@@ -79,6 +79,10 @@ func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
 			Mixture: x.roster.shares(v.Split.Shares()), Value: v.Value,
 			Units: v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
+			Guardrails: v.Guards.report(x.roster.def),
+		}
+		if v.Version == x.rounds.Version {
+			p.Guardrails = pointsNow(r.Guardrails)
 		}
 		if c := v.Course; c != nil {
 			if p.Lift = c.Lift; c.Deployed != nil {

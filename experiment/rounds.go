@@ -52,6 +52,8 @@ type version struct {
 	// Course records the served and the deployed mixture and their lift at that time; nil without
 	// an objective.
 	Course *course `json:"course,omitempty"`
+	// Guards has the guardrails and what was known of them when the version ended.
+	Guards guardPoints `json:"guards,omitempty"`
 	// Seen counts the units exposed under the version. Observed has the metric means of its
 	// traffic, once it has matured.
 	Seen     int64      `json:"seen"`
@@ -91,6 +93,7 @@ func (x *experimentState) renewLinear(now int64, cause string, split *policy.Spl
 		c := x.joiner.cohorts[n-1]
 		c.Sealed = now
 		x.lifts.sealVersion(&x.roster, c)
+		guardRecorder{x}.seal()
 	}
 	x.rounds.Version++
 	x.rounds.restream(&x.roster)
@@ -138,7 +141,7 @@ func (x *experimentState) describe(now int64, cause string, split *policy.Split)
 		Version: x.rounds.Version, Round: x.rounds.Round, Time: now, Cause: cause, State: x.Status,
 		Stream: x.rounds.Stream, First: x.rounds.First,
 		Split: split, Hold: x.outside(),
-		Observed: make([]*float64, len(x.roster.def.Metrics)),
+		Observed: make([]*float64, len(x.roster.def.Metrics)), Guards: pointsOf(x.roster.def),
 	}
 	for k := range x.roster.Arms {
 		s := &x.roster.Arms[k].Stats

@@ -25,7 +25,8 @@ type persistedState struct {
 	Time        int64                 `json:"time"`
 	Before      int64                 `json:"before"`
 	Jumped      int64                 `json:"jumped"`
-	Gone        []source              `json:"gone"` // names that were deleted, with their last version
+	Gone        []source              `json:"gone"`             // names that were deleted, with their last version
+	Secret      []string              `json:"secret,omitempty"` // the names in Gone that were private
 	Audit       []policy.AuditEntry   `json:"audit,omitempty"`
 	Experiments []persistedExperiment `json:"experiments"`
 }
@@ -166,12 +167,12 @@ func catchLost(err *error) {
 	}
 }
 
-// Digest returns the SHA-256, in hexadecimal, of the result of [Frozen.MarshalBinary], which has
-// everything that later events depend on, including the learners' states. Two states are the same
-// if and only if (collisions apart) their digests are.
+// Digest returns the SHA-256, in hexadecimal, of the result of [Frozen.MarshalBinary] without the
+// guardrails' history: everything that later events depend on, including the learners' states. Two
+// states are the same if and only if (collisions apart) their digests are.
 func (f *Frozen) Digest() (string, error) {
 	sum := sha256.New()
-	if _, err := f.WriteTo(sum); err != nil {
+	if _, err := f.withoutGuardHistory().WriteTo(sum); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
@@ -192,9 +193,10 @@ func (s *State) head() persistedState {
 		Format: stateFormat, Position: s.position, Time: s.time, Before: s.before, Jumped: s.jumped,
 		Gone: []source{}, Audit: s.trail, Experiments: []persistedExperiment{},
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
+	for _, name := range DeletedNames(s) {
 		out.Gone = append(out.Gone, source{Name: name, Last: s.gone[name]})
 	}
+	out.Secret = slices.Sorted(maps.Keys(s.secret))
 	return out
 }
 
@@ -222,6 +224,12 @@ func (s *State) Restore(r io.Reader) (err error) {
 	n.position, n.time, n.before, n.jumped, n.trail = in.Position, in.Time, in.Before, in.Jumped, in.Audit
 	for _, g := range in.Gone {
 		n.gone[g.Name] = g.Last
+	}
+	for _, name := range in.Secret {
+		if _, ok := n.gone[name]; !ok {
+			return noregret.BadInputf("snapshot", "secret: %q was not deleted: want names in gone", name)
+		}
+		n.secret[name] = true
 	}
 	for i := range in.Experiments {
 		var of []*columnTables
@@ -285,6 +293,9 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 		return nil, err
 	}
 	for _, v := range x.rounds.Versions { // now, as readers of the state share them
+		if !v.Guards.fits(m) {
+			return nil, noregret.BadInputf("snapshot", "the guardrails of version %d do not fit", v.Version)
+		}
 		if v.Linear == nil {
 			continue
 		}

@@ -21,6 +21,7 @@ type State struct {
 	jumped   int64 // the time right after the jump
 	live     map[string]*experimentState
 	gone     map[string]uint64 // the last version of names that were deleted
+	secret   map[string]bool   // the names in gone that were private
 	trail    []policy.AuditEntry
 	broken   error       // the defect found while applying an event
 	trial    *trial      // the last event passed to Try, nil for none
@@ -33,10 +34,12 @@ func NewState() *State { return NewStateIn(nil) }
 
 // NewStateIn returns the state before the first event, whose units that wait for feedback use the
 // pool: those that do not fit into its memory are in its file. The state does not depend on the
-// pool. If the file cannot be read, [State.Apply] returns an error that wraps a [pages.ReadError],
-// and other methods panic with it; a state that is made anew continues.
+// pool. If the file cannot be read, [State.Apply] and every other method that needs it return an
+// error that wraps a [pages.ReadError]; a state that is made anew continues.
 func NewStateIn(memory *pages.Pool) *State {
-	return &State{live: map[string]*experimentState{}, gone: map[string]uint64{}, memory: memory}
+	return &State{
+		live: map[string]*experimentState{}, gone: map[string]uint64{}, secret: map[string]bool{}, memory: memory,
+	}
 }
 
 // Position returns the position of the last event applied.
@@ -49,6 +52,10 @@ func (s *State) Time() int64 { return s.time }
 
 // Names lists the experiments in order.
 func (s *State) Names() []string { return slices.Sorted(maps.Keys(s.live)) }
+
+// DeletedNames lists the names of experiments that were deleted, in order. An experiment that was
+// made since may have such a name again.
+func DeletedNames(s *State) []string { return slices.Sorted(maps.Keys(s.gone)) }
 
 // Policy returns the policy in force of an experiment, or nil.
 func (s *State) Policy(name string) *policy.Policy {
@@ -166,12 +173,15 @@ func (s *State) dispatch(e Event) Outcome {
 	case KindDefinition:
 		return s.define(e)
 	case KindExposures, KindFeedback:
-		var p UnitsEvent
-		if err := e.open(&p); err != nil {
-			return Outcome{Err: err}
+		p := e.units
+		if p == nil {
+			p = new(UnitsEvent)
+			if err := e.open(p); err != nil {
+				return Outcome{Err: err}
+			}
 		}
 		return s.with(p.Experiment, func(x *experimentState) Outcome {
-			return x.joiner.unitsEvent(x.joinInput(s.time), e.Kind, &p)
+			return x.joiner.unitsEvent(x.joinInput(s.time), e.Kind, p)
 		})
 	case KindRank, KindActivate, KindReward:
 		return s.rankEvent(e)
@@ -292,6 +302,9 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 			return Outcome{Experiment: p.Experiment, Err: notThere(p.Experiment)}
 		}
 		s.gone[p.Experiment] = x.rounds.Version
+		if x.Private != nil {
+			s.secret[p.Experiment] = true
+		}
 		delete(s.live, p.Experiment)
 		if !s.scratch {
 			x.joiner.release()

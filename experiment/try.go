@@ -28,6 +28,9 @@ func (s *State) adopt(t *trial) Outcome {
 	if last, ok := t.state.gone[t.name]; ok {
 		s.gone[t.name] = last
 	}
+	if t.state.secret[t.name] {
+		s.secret[t.name] = true
+	}
 	return t.outcome
 }
 
@@ -51,6 +54,9 @@ func attempt(s *State, name string, e Event) (*trial, error) {
 	t.position, t.time, t.before, t.jumped, t.scratch = s.position, s.time, s.before, s.jumped, true
 	if last, ok := s.gone[name]; ok {
 		t.gone[name] = last
+	}
+	if s.secret[name] {
+		t.secret[name] = true
 	}
 	if x := s.live[name]; x != nil {
 		y, err := x.fork()

@@ -317,18 +317,3 @@ func validate(f Objective) error {
 
 // String describes the objective in full: objectives with equal texts are equal.
 func (g *Goals) String() string { return fmt.Sprintf("goals(soft=%v, %+v)", g.soft, g.given) }
-
-// Curvature returns half the largest second derivative of −f in metric i, 0 if it is unknown.
-func Curvature(f Objective, i int) float64 {
-	switch f := f.(type) {
-	case *Goals:
-		if m := &f.metrics[i]; m.Role == Guardrail && !m.Hard {
-			return m.Lambda
-		}
-	case *Utility:
-		if !math.IsInf(f.Smooth, 1) {
-			return f.Smooth / 2
-		}
-	}
-	return 0
-}

@@ -303,6 +303,18 @@ type HistoryPoint struct {
 	// Regret is the average loss per unit against the best single arm, over all units so far, by
 	// the current means; null without an objective.
 	Regret *float64 `json:"regret"`
+	// Guardrails are those of the version with the values of its mixture, by what was known when it
+	// ended or when the guardrails changed, of the running version by what is known now.
+	Guardrails []GuardrailPoint `json:"guardrails"`
+}
+
+// GuardrailPoint is what was known of a guardrail at a time. The interval is that of
+// [GuardrailReport], unknown in a private experiment.
+type GuardrailPoint struct {
+	Metric string  `json:"metric"`
+	Kind   string  `json:"kind"` // min, max, min_change or max_change
+	Limit  float64 `json:"limit"`
+	Interval
 }
 
 // NoteReport is a note for people: something that happened to the experiment.

@@ -5,16 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"hash"
-	"sync"
 	"time"
 )
 
-// Signer signs tokens and verifies them with its [Keys]. It keeps the keyed hashes, and is safe for
-// concurrent use.
+// Signer signs tokens and verifies them with its [Keys]. It is safe for concurrent use.
 type Signer struct {
-	keys   Keys
-	hashes map[byte]*sync.Pool
+	keys Keys
+	pads map[byte]*pads
 }
 
 // NewSigner validates the keys, which must not change afterwards.
@@ -22,20 +19,45 @@ func NewSigner(k Keys) (*Signer, error) {
 	if err := k.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Signer{keys: k, hashes: map[byte]*sync.Pool{}}
+	s := &Signer{keys: k, pads: map[byte]*pads{}}
 	for id, secret := range k.Secrets {
-		s.hashes[id] = &sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}
+		s.pads[id] = newPads(secret)
 	}
 	return s, nil
 }
 
-func (s *Signer) mac(dst []byte, key byte, body []byte) []byte {
-	pool := s.hashes[key]
-	h := pool.Get().(hash.Hash)
-	dst = mac(dst, h, body)
-	h.Reset()
-	pool.Put(h)
-	return dst
+// pads are what HMAC with SHA-256 makes of a secret (RFC 2104). crypto/hmac allocates memory for
+// each signature, and copies the state of its hashes to it; this takes a third of the time.
+type pads struct{ inner, outer [sha256.BlockSize]byte }
+
+func newPads(secret []byte) *pads {
+	if len(secret) > sha256.BlockSize {
+		sum := sha256.Sum256(secret)
+		secret = sum[:]
+	}
+	p := new(pads)
+	copy(p.inner[:], secret)
+	copy(p.outer[:], secret)
+	for i := range p.inner {
+		p.inner[i] ^= 0x36
+		p.outer[i] ^= 0x5c
+	}
+	return p
+}
+
+// mac returns the signature of body.
+func (p *pads) mac(body []byte) (signature [macSize]byte) {
+	var space [512]byte
+	b := append(space[:0], p.inner[:]...)
+	b = append(b, macPrefix...)
+	b = append(b, body...)
+	sum := sha256.Sum256(b)
+	var outer [sha256.BlockSize + sha256.Size]byte
+	copy(outer[:], p.outer[:])
+	copy(outer[sha256.BlockSize:], sum[:])
+	sum = sha256.Sum256(outer[:])
+	copy(signature[:], sum[:])
+	return signature
 }
 
 // Append appends the text of a token, some 80 characters of the URL-safe base64 alphabet. It
@@ -47,7 +69,8 @@ func (s *Signer) Append(dst []byte, t Token) ([]byte, error) {
 	}
 	var space [400]byte
 	b := tokenBody(space[:0], s.keys.Current, t, ms)
-	b = s.mac(b, s.keys.Current, b)
+	sum := s.pads[s.keys.Current].mac(b)
+	b = append(b, sum[:]...)
 	return base64.RawURLEncoding.AppendEncode(dst, b), nil
 }
 
@@ -56,7 +79,8 @@ func (s *Signer) Append(dst []byte, t Token) ([]byte, error) {
 // experiments have the same unit.
 func (s *Signer) Pseudonym(experiment, unit string) string {
 	body := append([]byte("pseudonym\n"+experiment+"\n"), unit...) // no token begins like this
-	return FormatUnit(binary.BigEndian.Uint64(s.mac(nil, s.keys.Current, body)))
+	sum := s.pads[s.keys.Current].mac(body)
+	return FormatUnit(binary.BigEndian.Uint64(sum[:]))
 }
 
 // Verify reads a token of any experiment. The error, if any, is a [TokenError]: Tampered, Foreign
@@ -67,11 +91,11 @@ func (s *Signer) Verify(text string, now time.Time) (Token, error) {
 	if err != nil {
 		return Token{}, err
 	}
-	if s.hashes[body[1]] == nil {
+	key := s.pads[body[1]]
+	if key == nil {
 		return Token{}, Foreign
 	}
-	var space [macSize]byte
-	if !hmac.Equal(s.mac(space[:0], body[1], body), sum) {
+	if want := key.mac(body); !hmac.Equal(want[:], sum) {
 		return Token{}, Tampered
 	}
 	t, err := readToken(body)

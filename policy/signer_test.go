@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"sync"
 	"testing"
 )
@@ -31,6 +34,26 @@ func TestSigner(t *testing.T) {
 	}
 	if _, ok := DecodeUnverified("x"); ok {
 		t.Error("an invalid token was decoded")
+	}
+}
+
+// TestMac compares signatures with those of crypto/hmac, for secrets and texts of every length up
+// to some blocks.
+func TestMac(t *testing.T) {
+	text := make([]byte, 700)
+	for i := range text {
+		text[i] = byte(i * 7)
+	}
+	for _, secret := range []int{16, 32, 63, 64, 65, 200} {
+		p := newPads(text[1 : 1+secret])
+		for n := range text {
+			h := hmac.New(sha256.New, text[1:1+secret])
+			_, _ = h.Write(macPrefix)
+			_, _ = h.Write(text[:n])
+			if got := p.mac(text[:n]); !bytes.Equal(got[:], h.Sum(nil)[:macSize]) {
+				t.Fatalf("a secret of %d bytes, a text of %d: got %x", secret, n, got)
+			}
+		}
 	}
 }
 

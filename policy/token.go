@@ -1,11 +1,9 @@
 package policy
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"hash"
 	"math"
 	"strings"
 	"time"
@@ -108,14 +106,6 @@ func tokenBody(b []byte, key byte, t Token, ms int64) []byte {
 
 // macPrefix separates these signatures from others made with the same secret.
 var macPrefix = []byte("noregret token\n")
-
-// mac appends the signature of body to dst; h is the keyed hash in its initial state.
-func mac(dst []byte, h hash.Hash, body []byte) []byte {
-	var sum [sha256.Size]byte
-	_, _ = h.Write(macPrefix) // never fails
-	_, _ = h.Write(body)
-	return append(dst, h.Sum(sum[:0])[:macSize]...)
-}
 
 // tokenLimit is the largest length of a token that is read.
 const tokenLimit = 1024

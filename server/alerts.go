@@ -38,7 +38,7 @@ type alerter struct {
 func newSender(c *Config) (*alert.Sender, error) {
 	return alert.Open(alert.Options{
 		URL: c.AlertWebhook, SecretFile: c.AlertSecretFile, File: filepath.Join(c.Data, "alerts.json"), Now: c.Now,
-		Logger: c.Logger, Pause: c.alertPause,
+		Wall: c.wall, Logger: c.Logger, Pause: c.alertPause,
 	})
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/alert"
 )
 
 // webhook receives alerts. Its change is for newWorld.
@@ -23,16 +25,19 @@ type webhook struct {
 	t   *testing.T
 	got chan policy.Alert
 	url string
+	// signed has the signature of each attempt.
+	signed chan string
 }
 
 func newWebhook(t *testing.T) *webhook {
 	t.Helper()
-	h := &webhook{t: t, got: make(chan policy.Alert, 1000)}
+	h := &webhook{t: t, got: make(chan policy.Alert, 1000), signed: make(chan string, 1000)}
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var a policy.Alert
 		if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
 			t.Error(err)
 		}
+		h.signed <- r.Header.Get(alert.SignatureHeader)
 		h.got <- a
 	}))
 	t.Cleanup(s.Close)
@@ -207,5 +212,24 @@ func TestNoWebhook(t *testing.T) {
 	c.AlertWebhook = "http://127.0.0.1:1"
 	if _, err := New(c); err == nil || !strings.Contains(err.Error(), "both an address and a file") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAlertsAreSignedByTheMachinesClock: after a step of the machine's clock the service's time is
+// hours from it for long. A receiver, whose clock is right, would refuse signatures by that time.
+func TestAlertsAreSignedByTheMachinesClock(t *testing.T) {
+	m := &stepped{wall: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
+	h := newWebhook(t)
+	w := newWorld(t, h.config, func(c *Config) { c.Now, c.Elapsed = m.now, m.since })
+	m.pass(alertPeriod, 3*time.Hour)
+	if off := m.now().Sub(w.server.config.Now()); off < 2*time.Hour {
+		t.Fatalf("the service's time has followed up to %v", off)
+	}
+	if status, b := w.do("POST", "/v1/alerts/test", ""); status != 204 {
+		t.Fatalf("status %d: %s", status, b)
+	}
+	<-h.got
+	if got, want := <-h.signed, fmt.Sprintf("t=%d,", m.now().Unix()); !strings.HasPrefix(got, want) {
+		t.Errorf("signed as %s, want %s: the machine's time", got, want)
 	}
 }

@@ -125,13 +125,23 @@ func TestAudit(t *testing.T) {
 	if got := bytes.Count(export, []byte(`"by":{`)); got != len(want) {
 		t.Errorf("the export has %d authors, want %d", got, len(want))
 	}
+	if !bytes.Contains(export, []byte("2001:db8::5")) {
+		t.Error("the export for the role admin has no address")
+	}
 	w.token = "token-of-eye-012345"
+	_, export = w.do("GET", "/v1/export", "")
+	if got := bytes.Count(export, []byte(`"who":"`)); got != len(want)-2 { // who changed the tokens is not known
+		t.Errorf("the export for the role read has %d names, want %d: %s", got, len(want)-2, export)
+	}
+	if bytes.Contains(export, []byte("2001:db8::5")) || bytes.Contains(export, []byte("127.0.0.1")) {
+		t.Errorf("the export for the role read has addresses: %s", export)
+	}
 	if status, _ := w.do("GET", "/v1/audit", ""); status != http.StatusForbidden {
 		t.Errorf("the role read: status %d", status)
 	}
 }
 
-// The page of an experiment says who changed it, but not from where: the role read opens it.
+// The pages of an experiment say who changed it, and from where to the role admin only.
 func TestAuditOnThePage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens.yaml")
 	if err := os.WriteFile(file, []byte(auditTokens), 0o600); err != nil {
@@ -144,9 +154,19 @@ func TestAuditOnThePage(t *testing.T) {
 		"192.0.2.7"); status != 200 {
 		t.Fatalf("status %d: %s", status, b)
 	}
-	w.token = "token-of-eye-012345"
+	history := func(token string) string {
+		w.token = token
+		_, b := w.do("GET", "/experiments/toy/history", "")
+		return string(b)
+	}
+	wants(t, history("token-of-ann-012345"), "by ann", "from 127.0.0.1")
+	page := history("token-of-eye-012345")
+	wants(t, page, "by ann", "created")
+	if strings.Contains(page, "127.0.0.1") {
+		t.Error("the page of earlier definitions shows an address to the role read")
+	}
 	_, b := w.do("GET", "/experiments/toy", "")
-	page := string(b)
+	page = string(b)
 	for _, want := range []string{
 		"Who changed it", "<td>ann</td>", "definition: created", "pause (a &lt;b&gt; reason)",
 	} {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/noregret/noregret"
@@ -34,7 +35,8 @@ type BackupInfo struct {
 	Last  uint64 `json:"last"`
 	// Snapshots are the positions of its snapshots, in order.
 	Snapshots []uint64 `json:"snapshots,omitempty"`
-	// Private are the names of the experiments that are or were private.
+	// Private are the names in the privacy ledger: of the experiments that are or were private,
+	// unless a ledger was lost.
 	Private []string `json:"private,omitempty"`
 }
 
@@ -56,9 +58,9 @@ type backup struct {
 	log    eventlog.Log
 	// keep keeps the log's events from being dropped, until release is called.
 	keep func() (release func())
-	// between calls f with the position of the last event while no other one is applied and the
+	// between calls f with the state after the last event while no other one is applied and the
 	// ledger does not change.
-	between func(ctx context.Context, f func(position uint64) error) error
+	between func(ctx context.Context, f func(state *experiment.State) error) error
 	// privacy opens the store of the ledger, nil if there is none.
 	privacy func() (dp.Store, error)
 }
@@ -104,9 +106,9 @@ func (b *backup) write(ctx context.Context, w io.Writer) (info BackupInfo, err e
 		ledger []byte
 		names  []string
 	}{}
-	if err := b.between(ctx, func(position uint64) (err error) {
-		at.last = position
-		at.ledger, at.names, err = b.ledger()
+	if err := b.between(ctx, func(state *experiment.State) (err error) {
+		at.last = state.Position()
+		at.ledger, at.names, err = b.ledger(state)
 		return err
 	}); err != nil {
 		return info, err
@@ -181,11 +183,15 @@ func (b *backup) keys() ([]byte, error) {
 	return json.Marshal(keyFile{keys.Current, keys.Secrets})
 }
 
-// ledger returns the privacy ledger and the names in it, nothing if there is none.
-func (b *backup) ledger() (document []byte, names []string, err error) {
+// ledger returns the privacy ledger and the names in it, nothing if there is none. It refuses one
+// that is not that of the state: nobody could restore the backup.
+func (b *backup) ledger(state *experiment.State) (document []byte, names []string, err error) {
 	store, err := b.privacy()
-	if err != nil || store == nil {
+	if err != nil {
 		return nil, nil, err
+	}
+	if store == nil {
+		store = &dp.MemoryStore{}
 	}
 	ledger, err := dp.OpenLedger(store)
 	if err != nil {
@@ -194,8 +200,35 @@ func (b *backup) ledger() (document []byte, names []string, err error) {
 	if names, err = ledger.Accounts(); err != nil {
 		return nil, nil, err
 	}
+	if err := checkLedger(state, ledger); err != nil {
+		return nil, nil, err
+	}
 	document, _, err = store.Load()
 	return document, names, err
+}
+
+// checkLedger returns an error if a ledger lacks releases of a state's experiments that release
+// more. It may lack experiments that have ended: a service that has lost its ledger ends them.
+func checkLedger(state *experiment.State, ledger *dp.Ledger) error {
+	for _, name := range state.Names() {
+		if !experiment.Releasing(state, name) {
+			continue
+		}
+		_, runs, err := ledger.Account(name)
+		switch {
+		case noregret.CodeOf(err) == noregret.NotFound || err == nil && len(runs) == 0:
+			return noregret.BadInputf(ledgerEntry, "the privacy ledger does not know the private experiment %q "+
+				"(releases in the log: %d): want the ledger of the log's last event", name,
+				experiment.Released(state, name))
+		case err != nil:
+			return err
+		case runs[0].Steps < experiment.Released(state, name):
+			return noregret.BadInputf(ledgerEntry, "the privacy ledger has %d releases of the private experiment %q, "+
+				"and the log has %d: want the ledger of the log's last event", runs[0].Steps, name,
+				experiment.Released(state, name))
+		}
+	}
+	return nil
 }
 
 // Backup writes a backup of the data directory of a service that is not running, as GET /v1/backup
@@ -217,7 +250,15 @@ func Backup(ctx context.Context, data string, w io.Writer) (BackupInfo, error) {
 	}
 	b := &backup{
 		config: &c, log: log, keep: func() func() { return func() {} },
-		between: func(_ context.Context, f func(uint64) error) error { return f(log.Stats().Last) },
+		between: func(ctx context.Context, f func(*experiment.State) error) (err error) {
+			pool := openRoom(&c)
+			defer func() { err = errors.Join(err, closeRoom(&c, pool)) }()
+			state, _, err := recoverState(ctx, log, pool, nil)
+			if err != nil {
+				return err
+			}
+			return f(state)
+		},
 		privacy: func() (dp.Store, error) {
 			if _, err := os.Stat(PrivacyLedgerDir(data)); errors.Is(err, os.ErrNotExist) {
 				return nil, nil
@@ -240,7 +281,7 @@ func (s *Server) newBackup() *backup {
 		},
 		between: w.between,
 		privacy: func() (dp.Store, error) {
-			if len(w.privacy.names) == 0 { // the writer calls it, which alone adds names
+			if w.privacy.any() == "" {
 				return nil, nil
 			}
 			return w.privacy.store(PrivacyLedgerDir(s.config.Data))
@@ -248,10 +289,10 @@ func (s *Server) newBackup() *backup {
 	}
 }
 
-// between calls f between two commands, with the position of the last event.
-func (w *writer) between(ctx context.Context, f func(position uint64) error) error {
+// between calls f between two commands, with the state after the last event.
+func (w *writer) between(ctx context.Context, f func(state *experiment.State) error) error {
 	_, err := w.submit(ctx, &command{make: func(state *experiment.State, _ int64) ([]experiment.Event, error) {
-		return nil, f(state.Position())
+		return nil, f(state)
 	}})
 	return err
 }
@@ -262,7 +303,10 @@ type backupAPI struct {
 	backup *backup
 	writer *writer
 	// private returns the name of an experiment that is or was private, "" if there is none.
-	private func() string
+	private func(ctx context.Context) string
+	// running: one backup at a time, as each keeps the log from dropping events and copies its
+	// snapshots.
+	running atomic.Bool
 }
 
 func (a *backupAPI) routes() []web.Route {
@@ -273,18 +317,28 @@ func (a *backupAPI) routes() []web.Route {
 
 // serve sends a backup.
 func (a *backupAPI) serve(w http.ResponseWriter, r *http.Request) error {
-	if name := a.private(); name != "" && !a.config.BackupPrivate {
+	if name := a.private(r.Context()); name != "" && !a.config.BackupPrivate {
 		return web.WithStatus(http.StatusForbidden, noregret.BadInput, "backup", "the private experiment %s has raw "+
 			"feedback: allow backups of it with --backup-private (Config.BackupPrivate), or back up the data "+
 			"directory while no service uses it", name)
 	}
+	w.Header().Set("Cache-Control", "no-store")
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", "application/x-tar")
+		return nil
+	}
+	if !a.running.CompareAndSwap(false, true) {
+		w.Header().Set("Retry-After", "60")
+		return web.WithStatus(http.StatusTooManyRequests, noregret.Usage, "backup",
+			"another backup is being sent: want one at a time")
+	}
+	defer a.running.Store(false)
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
 	defer cancel()
 	if err := a.writer.note(ctx, experiment.ActionBackup, authorOf(ctx, "")); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
-	w.Header().Set("Cache-Control", "no-store")
 	out := &countingWriter{to: w}
 	info, err := a.backup.write(r.Context(), out)
 	switch {

@@ -99,8 +99,8 @@ type Config struct {
 	// send exposures and feedback.
 	CORSOrigins  []string
 	CORSFeedback bool
-	// LogRetry is how long the service tries to open a failed log again before /livez fails, so
-	// that the process is restarted, above 0. It goes on trying.
+	// LogRetry is how long the service tries to open a failed log again before /livez fails and
+	// Serve and Run end with an error, so that the process is restarted, above 0.
 	LogRetry time.Duration
 	// OpenMemory bounds the memory of the units of all experiments that wait for feedback, in
 	// bytes, at least 1 MiB. OpenDisk bounds the file in Data for those that do not fit, in bytes;
@@ -115,7 +115,8 @@ type Config struct {
 	// RequestTime bounds the time of a request, except long polls and streams, above 0.
 	RequestTime time.Duration
 
-	clock *steadyClock // set by resolve, nil where Now is followed at once
+	wall  func() time.Time // the machine's clock; set by resolve
+	clock *steadyClock     // set by resolve, nil where Now is followed at once
 	// noise and privacyStore are those of private experiments; only tests set them.
 	noise        []dp.Option
 	privacyStore func(dir string) (privacyStore, error)
@@ -219,6 +220,7 @@ func (c Config) resolve() (Config, error) {
 	if c.Now == nil {
 		c.Now, c.Elapsed = time.Now, elapsedTime()
 	}
+	c.wall = c.Now
 	if c.Elapsed != nil {
 		c.clock = newSteadyClock(c.Now, c.Elapsed, c.Logger)
 		c.Now = c.clock.Now

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -10,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestConnectionLimit checks that connections beyond the bounds are closed at once, that those
@@ -26,18 +24,7 @@ func TestConnectionLimit(t *testing.T) {
 			config := testConfig(t)
 			config.MaxConnections, config.MaxConnectionsPerAddress = c.total, c.address
 			config.Logger = slog.New(slog.NewTextHandler(logs, nil))
-			s, err := New(config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l, err := s.Listen("127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			served := make(chan error)
-			go func() { served <- s.Serve(ctx, l, nil, 20*time.Second) }()
+			s, l, cancel, served := serving(t, config)
 			dial := func() net.Conn {
 				t.Helper()
 				conn, err := net.Dial("tcp", l.Addr().String())

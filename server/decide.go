@@ -89,8 +89,8 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 			"%d units of values of up to %d bytes each: want at most %d", len(in.Units), e.largest, most)
 	}
 	for i := range in.Units {
-		if err := policy.CheckUnit(unitPlace(i), in.Units[i].ID); err != nil {
-			return err
+		if policy.CheckUnit("", in.Units[i].ID) != nil { // only an error needs the place
+			return policy.CheckUnit(unitPlace(i), in.Units[i].ID)
 		}
 	}
 	buffer := buffers.Get().(*[]byte)
@@ -136,16 +136,25 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 
 // appendDecision appends the JSON of a decision up to its token.
 func (e *entry) appendDecision(b []byte, unit string, d *policy.Assignment) []byte {
+	arm := &e.arms[d.Arm]
 	b = append(b, `{"unit":`...)
 	b = appendString(b, unit)
 	b = append(b, `,"arm":`...)
-	b = append(b, e.armNames[d.Arm]...)
+	b = append(b, arm.name...)
 	b = append(b, `,"value":`...)
 	b = append(b, d.Value...)
+	if len(arm.end) > 0 && d.Propensity == arm.share {
+		return append(b, arm.end...)
+	}
+	return appendEnd(b, d.Propensity, d.Version)
+}
+
+// appendEnd appends the end of a decision, up to its token.
+func appendEnd(b []byte, propensity float64, version uint64) []byte {
 	b = append(b, `,"propensity":`...)
-	b = strconv.AppendFloat(b, d.Propensity, 'g', -1, 64)
+	b = strconv.AppendFloat(b, propensity, 'g', -1, 64)
 	b = append(b, `,"version":`...)
-	b = strconv.AppendUint(b, d.Version, 10)
+	b = strconv.AppendUint(b, version, 10)
 	return append(b, `,"token":"`...)
 }
 
@@ -173,7 +182,7 @@ func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEv
 			defer a.intake.admit(principal, &part[i], func(_ int, err error) {
 				a.noteExposures(part[i].Experiment, policy.ItemResult{Status: policy.Rejected, Error: err.Error()})
 			})()
-			e, err := experiment.NewEvent(experiment.KindExposures, 0, part[i])
+			e, err := experiment.NewUnits(experiment.KindExposures, 0, &part[i])
 			if err != nil {
 				return err
 			}

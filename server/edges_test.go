@@ -9,15 +9,11 @@ import (
 	"testing"
 )
 
-// TestEdges checks that every test that docs/service.md names exists.
+// TestEdges checks that every test that docs/service.md and docs/defects.md name exists.
 func TestEdges(t *testing.T) {
-	page, err := os.ReadFile("../docs/service.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	have, scripts := map[string]bool{}, map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -39,13 +35,19 @@ func TestEdges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`(Test[A-Z]\\w*)(?:/(\\w+))?`").FindAllStringSubmatch(string(page), -1)
-	for _, m := range named {
-		if !have[m[1]] || m[1] == "TestScripts" && !scripts[m[2]] {
-			t.Errorf("docs/service.md names %s, which does not exist", m[0])
+	for _, page := range []string{"docs/service.md", "docs/defects.md"} {
+		b, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(page)))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(named) < 40 {
-		t.Errorf("docs/service.md names %d tests", len(named))
+		named := regexp.MustCompile("`(Test[A-Z]\\w*)(?:/(\\w+))?`").FindAllStringSubmatch(string(b), -1)
+		for _, m := range named {
+			if !have[m[1]] || m[1] == "TestScripts" && !scripts[m[2]] {
+				t.Errorf("%s names %s, which does not exist", page, m[0])
+			}
+		}
+		if len(named) < 40 {
+			t.Errorf("%s names %d tests", page, len(named))
+		}
 	}
 }

@@ -21,7 +21,7 @@ type logAPI struct {
 	live     *liveState
 	policies *policyTable
 	// private reports whether a name is or was that of a private experiment.
-	private func(name string) bool
+	private func(ctx context.Context, name string) bool
 	tokens  *access.Tokens
 	signer  *policy.Signer
 	// snapshots are those that are being sent.
@@ -74,8 +74,7 @@ func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 
 // keyed reports whether an export has pseudonyms in the place of the hashes of units, which can be
 // found by trying names: always, unless the token has the role admin.
-func (a *logAPI) keyed(r *http.Request) (bool, error) {
-	admin := a.tokens.Find(r).May(access.Admin)
+func keyed(r *http.Request, admin bool) (bool, error) {
 	switch text := r.URL.Query().Get("units"); text {
 	case "":
 		return !admin, nil
@@ -93,18 +92,21 @@ func (a *logAPI) keyed(r *http.Request) (bool, error) {
 }
 
 // export writes the log as JSON lines from a position on, limited to one experiment if one is
-// named. Events may be dropped while it runs. If that happens before the first line, it starts
-// again.
+// named. Addresses of clients are for the role admin. Events may be dropped while it runs. If that
+// happens before the first line, it starts again.
 func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("experiment")
 	if p := access.ScopeOf(r.Context()); p.Limited() && (name == "" || !a.policies.mayUse(p, name)) {
 		return web.WithStatus(http.StatusForbidden, noregret.Usage, "experiment",
 			"the token %q is limited to some experiments: want one of them as ?experiment=", p.Name)
 	}
-	keyed, err := a.keyed(r)
+	p := a.tokens.Find(r)
+	admin := p != nil && p.May(access.Admin)
+	keyed, err := keyed(r, admin)
 	if err != nil {
 		return err
 	}
+	private := func(name string) bool { return a.private(r.Context(), name) }
 	found := name == "" || a.policies.get(name) != nil
 	for {
 		from, err := a.exportFrom(r)
@@ -121,7 +123,10 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 					continue
 				}
 				found = found || err == nil
-				rec.Payload = experiment.Redact(rec.Kind, rec.Payload, a.private)
+				rec.Payload = experiment.Redact(rec.Kind, rec.Payload, private)
+				if !admin {
+					rec.Payload = experiment.WithoutAddress(rec.Payload)
+				}
 				if keyed {
 					rec.Payload = experiment.Pseudonyms(rec.Kind, rec.Payload, a.signer.Pseudonym)
 				}
@@ -148,10 +153,13 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 
 // snapshot writes the earliest state from which the log can be folded again.
 func (a *logAPI) snapshot(w http.ResponseWriter, r *http.Request) error {
+	refuse := func(name string) error {
+		return web.WithStatus(http.StatusForbidden, noregret.BadInput, "snapshot", "the state has raw feedback of "+
+			"the private experiment %s: copy the data directory instead, and keep it secret", name)
+	}
 	for _, e := range a.live.Experiments() {
-		if a.private(e.Name) {
-			return web.WithStatus(http.StatusForbidden, noregret.BadInput, "snapshot", "the state has raw feedback of "+
-				"the private experiment %s: copy the data directory instead, and keep it secret", e.Name)
+		if a.private(r.Context(), e.Name) {
+			return refuse(e.Name)
 		}
 	}
 	saved, release, err := a.snapshots.oldest(r.Context())
@@ -162,6 +170,13 @@ func (a *logAPI) snapshot(w http.ResponseWriter, r *http.Request) error {
 	if saved.Position == 0 {
 		return noregret.Errorf(noregret.NotFound, "snapshot",
 			"the log has all events: a fold begins with the empty state")
+	}
+	name, err := privateIn(saved.State)
+	switch {
+	case err != nil:
+		return err
+	case name != "": // it was deleted since
+		return refuse(name)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Cache-Control", "no-store")

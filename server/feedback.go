@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/noregret/noregret"
@@ -108,7 +109,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		places, release := a.admit(principal, kind, events[name], where[name], f.Items)
 		defer release()
 		where[name] = places
-		ev, err := experiment.NewEvent(kind, 0, events[name])
+		ev, err := experiment.NewUnits(kind, 0, events[name])
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,34 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	}
 	f.Count()
 	a.metrics.count(kind, f.Items, secret)
-	return web.WriteJSON(w, http.StatusOK, f)
+	return web.WriteBytes(w, http.StatusOK, "application/json", appendResult(nil, &f))
+}
+
+// appendResult appends the JSON of a result, without reflection.
+func appendResult(b []byte, f *policy.FeedbackResult) []byte {
+	b = slices.Grow(b, 80+24*len(f.Items))
+	b = append(b, `{"accepted":`...)
+	b = strconv.AppendInt(b, int64(f.Accepted), 10)
+	b = append(b, `,"duplicate":`...)
+	b = strconv.AppendInt(b, int64(f.Duplicate), 10)
+	b = append(b, `,"late":`...)
+	b = strconv.AppendInt(b, int64(f.Late), 10)
+	b = append(b, `,"rejected":`...)
+	b = strconv.AppendInt(b, int64(f.Rejected), 10)
+	b = append(b, `,"items":[`...)
+	for i := range f.Items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"status":`...)
+		b = appendString(b, string(f.Items[i].Status))
+		if text := f.Items[i].Error; text != "" {
+			b = append(b, `,"error":`...)
+			b = appendString(b, text)
+		}
+		b = append(b, '}')
+	}
+	return append(b, "]}\n"...)
 }
 
 // noteSecret adds the place of an item to those that are secret if it is feedback of a private
@@ -273,7 +301,7 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	f := policy.FeedbackResult{Items: outcomes[0].Items}
 	f.Count()
 	a.metrics.count(experiment.KindAggregate, f.Items, nil)
-	return web.WriteJSON(w, http.StatusOK, f)
+	return web.WriteBytes(w, http.StatusOK, "application/json", appendResult(nil, &f))
 }
 
 // A source's first number is at most firstSequence, and a later one leaps by at most sequenceLeap

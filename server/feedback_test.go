@@ -1,12 +1,18 @@
 package server
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
 // tamper changes a character of a token's signature.
@@ -18,6 +24,33 @@ func tamper(token string) string {
 		b[i] = 'A'
 	}
 	return string(b)
+}
+
+// TestAppendResult: the answer is the JSON that encoding/json writes, whatever the errors have in
+// them.
+func TestAppendResult(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := policy.FeedbackResult{Items: []policy.ItemResult{}}
+		for range rapid.IntRange(0, 4).Draw(t, "items") {
+			f.Items = append(f.Items, policy.ItemResult{
+				Status: rapid.SampledFrom([]policy.ItemStatus{
+					policy.Accepted, policy.Duplicate, policy.Late, policy.Rejected,
+				}).Draw(t, "status"),
+				Error: rapid.OneOf(rapid.Just(""), rapid.String()).Draw(t, "error"),
+			})
+		}
+		f.Count()
+		f.Late += rapid.IntRange(0, 1000).Draw(t, "late")
+		want, err := web.EncodeJSON(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := appendResult([]byte("x"), &f)
+		var a, b policy.FeedbackResult
+		if err := errors.Join(json.Unmarshal(want, &a), json.Unmarshal(got[1:], &b)); err != nil || !cmp.Equal(a, b) {
+			t.Fatalf("got %s, %v\nwant %s", got[1:], err, want)
+		}
+	})
 }
 
 // TestRefusedSumsComeAgain checks that a report whose sums were all refused does not use up its

@@ -1,15 +1,12 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,7 +19,8 @@ import (
 )
 
 // The load tests (make load) print figures and check only that they are plausible. Client and
-// service share the machine.
+// service share the machine; where they are compared with a bare handler, each is a process of its
+// own.
 
 const loadToy = `name: load
 arms: [{name: control, value: {w: 0}}, {name: a, value: {w: 1}}, {name: b, value: {w: 2}}]
@@ -71,11 +69,13 @@ func loaded(b *testing.B) (*server.Server, *client.Client, string) {
 	return s, c, url
 }
 
+// connect makes one connection of a load: send sends the i-th request of all, end closes the
+// connection.
+type connect func() (send func(i int) error, end func())
+
 // hammer sends requests over the given number of connections for a time and returns their sorted
 // durations.
-func hammer(b *testing.B, connections int, during time.Duration,
-	send func(h *http.Client, i int) error,
-) []time.Duration {
+func hammer(b *testing.B, connections int, during time.Duration, open connect) []time.Duration {
 	b.Helper()
 	var mu sync.Mutex
 	var all []time.Duration
@@ -84,13 +84,12 @@ func hammer(b *testing.B, connections int, during time.Duration,
 	end := time.Now().Add(during)
 	for range connections {
 		wg.Go(func() {
-			tr := &http.Transport{}
-			defer tr.CloseIdleConnections()
-			h := &http.Client{Transport: tr}
+			send, done := open()
+			defer done()
 			var mine []time.Duration
 			for time.Now().Before(end) {
 				begin := time.Now()
-				if err := send(h, int(n.Add(1))); err != nil {
+				if err := send(int(n.Add(1))); err != nil {
 					b.Error(err)
 					return
 				}
@@ -111,92 +110,96 @@ func quantiles(d []time.Duration) string {
 	return fmt.Sprintf("p50 %v, p99 %v, p99.9 %v", at(.5), at(.99), at(.999))
 }
 
-func post(h *http.Client, url, body string) error {
-	resp, err := h.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		return err
+// appendUnits appends the body of the i-th request for decisions.
+func appendUnits(b []byte, units, i int) []byte {
+	b = append(b, `{"units":[`...)
+	for j := range units {
+		if j > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `"user-`...)
+		b = strconv.AppendInt(b, int64(i), 10)
+		b = append(b, '-')
+		b = strconv.AppendInt(b, int64(j), 10)
+		b = append(b, '"')
 	}
-	defer func() { _ = resp.Body.Close() }()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		return err
-	}
-	if resp.StatusCode != 200 {
-		return fmt.Errorf("status %d", resp.StatusCode)
-	}
-	return nil
+	return append(b, "]}"...)
 }
 
-// BenchmarkLoadDecide compares decisions with a bare net/http handler that reads the same JSON and
-// answers JSON of the same form. It measures both in turns within one run.
+// measured is a process under load, with what it has answered.
+type measured struct {
+	*process
+	name, path string
+	durations  []time.Duration
+	cpu        time.Duration
+}
+
+// turn loads the process for a time.
+func (m *measured) turn(b *testing.B, connections int, during time.Duration, open func(*process, string) connect) {
+	begin := m.processor()
+	m.durations = append(m.durations, hammer(b, connections, during, open(m.process, m.path))...)
+	slices.Sort(m.durations)
+	m.cpu += m.processor() - begin
+}
+
+func (m *measured) each() time.Duration {
+	return (m.cpu / time.Duration(max(len(m.durations), 1))).Round(100 * time.Nanosecond)
+}
+
+// BenchmarkLoadDecide compares decisions with bare net/http handlers (bareHandler), each in its own
+// process, in turns within one run, by several kinds of clients.
 func BenchmarkLoadDecide(b *testing.B) {
-	_, _, url := loaded(b)
-	bare := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var in struct {
-			Units []string `json:"units"`
-		}
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			w.WriteHeader(400)
-			return
-		}
-		var out struct {
-			Decisions []policy.Decision `json:"decisions"`
-		}
-		for _, u := range in.Units {
-			out.Decisions = append(out.Decisions,
-				policy.Decision{
-					Unit: u, Arm: "control", Value: json.RawMessage(`{"w":0}`), Propensity: .4,
-					Version: 1, Token: strings.Repeat("x", 80),
-				})
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(out)
-	})}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	go func() { _ = bare.Serve(l) }()
-	defer func() { _ = bare.Close() }()
+	service := start(b, "service")
+	service.apply(b, "load", loadToy)
+	const turns, each = 3, time.Second
 	for _, units := range []int{1, 100} {
-		body := func(i int) string {
-			var text bytes.Buffer
-			text.WriteString(`{"units":[`)
-			for j := range units {
-				if j > 0 {
-					text.WriteByte(',')
-				}
-				fmt.Fprintf(&text, `"user-%d-%d"`, i, j)
+		for _, c := range []struct {
+			name        string
+			connections int
+			open        func(p *process, path string, body func([]byte, int) []byte) connect
+		}{
+			{"8 connections", 8, plain},
+			{"64 connections", 64, plain},
+			{"8 connections of Go's client", 8, standard},
+			{"8 clients, a connection for each request", 8, newcomer},
+		} {
+			all := []*measured{{process: service, name: "service", path: "/v1/experiments/load/decide"}}
+			for _, kind := range []string{"bare handler", "bytes"} {
+				all = append(all, &measured{process: start(b, kind), name: kind, path: "/"})
 			}
-			text.WriteString("]}")
-			return text.String()
+			for range turns {
+				for _, m := range all {
+					m.turn(b, c.connections, each, func(p *process, path string) connect {
+						return c.open(p, path, func(b []byte, i int) []byte { return appendUnits(b, units, i) })
+					})
+				}
+			}
+			ours := all[0]
+			b.Logf("decide, %d units a request, %s: %.0f requests/s, %s, %v of processor time", units, c.name,
+				float64(len(ours.durations))/(turns*each).Seconds(), quantiles(ours.durations), ours.each())
+			for _, m := range all[1:] {
+				b.Logf("    %s: %.0f requests/s, %s, %v; ratio %.2f, by processor time %.2f", m.name,
+					float64(len(m.durations))/(turns*each).Seconds(), quantiles(m.durations), m.each(),
+					float64(len(ours.durations))/float64(len(m.durations)), float64(m.each())/float64(ours.each()))
+				m.stop()
+			}
 		}
-		var ours, theirs []time.Duration
-		const turns, each = 5, 2 * time.Second
-		for range turns {
-			ours = append(ours, hammer(b, 8, each, func(h *http.Client, i int) error {
-				return post(h, url+"/v1/experiments/load/decide", body(i))
-			})...)
-			theirs = append(theirs, hammer(b, 8, each, func(h *http.Client, i int) error {
-				return post(h, "http://"+l.Addr().String(), body(i))
-			})...)
-		}
-		slices.Sort(ours)
-		slices.Sort(theirs)
-		seconds := (turns * each).Seconds()
-		b.Logf("decide, %d units a request, 8 connections: %.0f requests/s, %s", units, float64(len(ours))/seconds,
-			quantiles(ours))
-		b.Logf("bare handler, the same: %.0f requests/s, %s; ratio %.2f", float64(len(theirs))/seconds,
-			quantiles(theirs), float64(len(ours))/float64(len(theirs)))
 	}
 }
+
+// writers is the number of connections that send durable feedback; each waits for its answer.
+const writers = 64
 
 // BenchmarkLoadFeedback measures durable feedback, one item a request and many.
 func BenchmarkLoadFeedback(b *testing.B) {
+	const during = 8 * time.Second
 	for _, batch := range []int{1, 500} {
-		_, c, url := loaded(b)
-		// The tokens are made before the clock starts: only feedback is measured.
+		service := start(b, "service")
+		// All tokens are in time, so that the items are counted.
+		c := service.apply(b, "load", strings.Replace(loadToy, "window: 1s", "window: 1h", 1))
+		// They are made before the clock starts: only feedback is measured.
 		var tokens []string
-		for len(tokens) < 600_000*min(batch, 2)/2 {
+		for len(tokens) < 300_000*min(batch, 3) {
 			units := make([]string, 1000)
 			for i := range units {
 				units[i] = fmt.Sprint("u", len(tokens)+i)
@@ -210,20 +213,35 @@ func BenchmarkLoadFeedback(b *testing.B) {
 			}
 		}
 		var at atomic.Int64
-		durations := hammer(b, 32, 8*time.Second, func(h *http.Client, _ int) error {
-			var text bytes.Buffer
-			text.WriteString(`{"items":[`)
-			for j := range batch {
-				if j > 0 {
-					text.WriteByte(',')
+		m := &measured{process: service, path: "/v1/feedback"}
+		flushes := service.metric(b, "noregret_log_groups_total")
+		m.turn(b, writers, during, func(p *process, path string) connect {
+			return plain(p, path, func(b []byte, _ int) []byte {
+				b = append(b, `{"items":[`...)
+				for j := range batch {
+					if j > 0 {
+						b = append(b, ',')
+					}
+					b = append(b, `{"token":"`...)
+					b = append(b, tokens[int(at.Add(1))%len(tokens)]...)
+					b = append(b, `","metrics":{"x":1.5}}`...)
 				}
-				fmt.Fprintf(&text, `{"token":%q,"metrics":{"x":1.5}}`, tokens[int(at.Add(1))%len(tokens)])
-			}
-			text.WriteString("]}")
-			return post(h, url+"/v1/feedback", text.String())
+				return append(b, "]}"...)
+			})
 		})
-		b.Logf("durable feedback, %d items a request, 32 connections: %.0f items/s, %s", batch,
-			float64(len(durations)*batch)/8, quantiles(durations))
+		flushes = service.metric(b, "noregret_log_groups_total") - flushes
+		r, err := c.Report(context.Background(), "load")
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := len(m.durations)
+		if f := r.Feedback; f.Late+f.Rejected > 0 || f.Accepted+f.Duplicate != int64(n*batch) {
+			b.Errorf("%d items were sent, the report has %+v", n*batch, f)
+		}
+		b.Logf("durable feedback, %d items a request, %d connections: %.0f items/s, %s, %v of processor time a "+
+			"request, %.0f flushes/s of %.0f requests", batch, writers, float64(n*batch)/during.Seconds(),
+			quantiles(m.durations), m.each(), flushes/during.Seconds(), float64(n)/max(flushes, 1))
+		service.stop()
 	}
 }
 
@@ -317,10 +335,10 @@ func BenchmarkLoadPrivate(b *testing.B) {
 	const turns, each = 6, 4 * time.Second
 	for range turns {
 		for _, s := range sides {
-			s.durations = append(s.durations, hammer(b, 8, each, func(_ *http.Client, i int) error {
+			s.durations = append(s.durations, hammer(b, 8, each, always(func(i int) error {
 				units := make([]string, 100)
 				for k := range units {
-					units[k] = fmt.Sprint("u", (i*67+k)%50_000) // they come again
+					units[k] = fmt.Sprint("u", (i*67+k)%2_000_000) // half of them come again
 				}
 				ds, err := s.client.Decide(ctx, "private", units...)
 				if err != nil {
@@ -339,7 +357,7 @@ func BenchmarkLoadPrivate(b *testing.B) {
 				f, err := s.client.Feedback(ctx, said...)
 				s.items.Add(int64(f.Accepted))
 				return err
-			})...)
+			}))...)
 		}
 	}
 	for _, s := range sides {

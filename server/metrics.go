@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -107,14 +108,17 @@ func (m *metrics) forget(name string) {
 
 // count counts items by their outcome, except those in secret places.
 func (m *metrics) count(kind string, items []policy.ItemResult, secret map[int]bool) {
-	n := map[policy.ItemStatus]float64{}
+	statuses := [...]policy.ItemStatus{policy.Accepted, policy.Duplicate, policy.Late, policy.Rejected}
+	var n [len(statuses)]int
 	for i := range items {
-		if !secret[i] {
-			n[items[i].Status]++
+		if k := slices.Index(statuses[:], items[i].Status); k >= 0 && !secret[i] {
+			n[k]++
 		}
 	}
-	for status, k := range n {
-		m.items.WithLabelValues(kind, string(status)).Add(k)
+	for k, status := range statuses {
+		if n[k] > 0 {
+			m.items.WithLabelValues(kind, string(status)).Add(float64(n[k]))
+		}
 	}
 }
 

@@ -113,6 +113,16 @@ func (r *recovery) hopeless() bool {
 	return o != nil && !o.defect && (o.final || !o.fromStart && r.now().Sub(o.since) > r.grace)
 }
 
+// end returns the error with which the process should end, nil while it should go on. Under systemd
+// nothing watches /livez, but a process that ends with an error is started again. It goes on while
+// the log's directory is gone, as the next process would begin a new log.
+func (r *recovery) end() error {
+	if o := r.outage(); r.hopeless() && !errors.Is(o.err, errGone) {
+		return noregret.Errorf(noregret.Internal, "log", "failed, and could not be opened again: %w", o.err)
+	}
+	return nil
+}
+
 // reopen asks the writer to open a failed log again if the time has come, and to note a failure
 // that no append has met yet, such as that of a snapshot.
 func (w *writer) reopen(ctx context.Context) error {

@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -14,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
@@ -242,6 +245,54 @@ func TestRecoveryGivesUp(t *testing.T) {
 	d.begin(outage{err: errDefect, defect: true})
 	if now = now.Add(24 * time.Hour); d.due() || d.hopeless() {
 		t.Error("a defect is retried, or asks for a restart, which would find it again")
+	}
+}
+
+// TestRunEndsWithTheLog checks that a service whose log has failed for longer than LogRetry ends
+// with an error, so that systemd, which does not look at /livez, starts it again. Before, it ran on
+// and refused all feedback.
+func TestRunEndsWithTheLog(t *testing.T) {
+	disk := &faultyDisk{fails: changes}
+	c := testConfig(t)
+	c.FS = errorfs.Wrap(vfs.NewMem(), disk)
+	passed := atomic.Int64{}
+	c.Now = func() time.Time { return time.Unix(1_800_000_000, passed.Load()) }
+	ended := make(chan error, 1)
+	started := make(chan *Server, 1)
+	go func() {
+		ended <- Run(t.Context(), c, "127.0.0.1:0", nil, time.Minute, func(s *Server, _ net.Addr) error {
+			started <- s
+			return nil
+		})
+	}()
+	s := <-started
+	disk.fail(syscall.ENOSPC)
+	if err := s.writer.note(t.Context(), experiment.ActionBackup, authorOf(t.Context(), "")); err == nil {
+		t.Fatal("the disk takes writes")
+	}
+	passed.Add(int64(c.LogRetry) - 1)
+	s.Tick()
+	select {
+	case err := <-ended:
+		t.Fatalf("it has ended before LogRetry: %v", err)
+	case err := <-s.hopeless:
+		t.Fatalf("it ends before LogRetry: %v", err)
+	default:
+	}
+	passed.Add(int64(time.Second))
+	s.Tick()
+	if err := <-ended; noregret.CodeOf(err).ExitStatus() != 1 || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("it has ended with the status %d: %v", noregret.CodeOf(err).ExitStatus(), err)
+	}
+}
+
+// A service whose directory is gone runs on: another process would begin a new log.
+func TestVanishedDirectoryRunsOn(t *testing.T) {
+	now := time.Unix(0, 0)
+	r := &recovery{now: func() time.Time { return now }, grace: time.Minute}
+	r.begin(outage{err: errGone})
+	if now = now.Add(time.Hour); !r.hopeless() || r.end() != nil {
+		t.Errorf("hopeless: %t, ends with %v", r.hopeless(), r.end())
 	}
 }
 

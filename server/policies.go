@@ -20,14 +20,23 @@ type policyTable struct {
 	renewed atomic.Pointer[chan struct{}] // closed when a policy changes
 }
 
+// armText is what decisions for an arm have in common.
+type armText struct {
+	name  []byte  // as a JSON string
+	share float64 // in the mixture; a unit that is held back has another propensity
+	// end is that of a decision with this propensity, up to its token. It is empty if the shares
+	// depend on contexts.
+	end []byte
+}
+
 // entry is an experiment in the table.
 type entry struct {
-	policy   *policy.Policy
-	text     *web.Text // the policy's JSON, which its digest covers
-	counts   *counters
-	armNames [][]byte // as JSON strings
-	project  string   // of the definition, "" for none
-	largest  int      // size of the largest value of an arm, in bytes
+	policy  *policy.Policy
+	text    *web.Text // the policy's JSON, which its digest covers
+	counts  *counters
+	arms    []armText
+	project string // of the definition, "" for none
+	largest int    // size of the largest value of an arm, in bytes
 	// encoder is that of the definition's context, nil if the experiment is not contextual. The
 	// policy may look at no context all the same, such as after a rollback.
 	encoder *policy.Encoder
@@ -55,8 +64,16 @@ func newEntry(p *policy.Policy, d *definition.Definition, c *counters) (*entry, 
 			return nil, err
 		}
 	}
-	for _, a := range p.Arms {
-		e.armNames = append(e.armNames, appendString(nil, a.Name))
+	var mixture []float64
+	if p.Linear == nil {
+		mixture = p.Mixture()
+	}
+	for k, a := range p.Arms {
+		t := armText{name: appendString(nil, a.Name)}
+		if mixture != nil {
+			t.share, t.end = mixture[k], appendEnd(nil, mixture[k], p.Version)
+		}
+		e.arms = append(e.arms, t)
 		e.largest = max(e.largest, len(a.Value))
 	}
 	return e, nil

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -17,9 +18,12 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/private/aggregate"
@@ -50,7 +54,10 @@ type privacyHost struct {
 	// store opens a store in a directory; tests let it fail.
 	store func(dir string) (privacyStore, error)
 
-	runs map[string]*privateRun
+	runs    map[string]*privateRun
+	deleted *deletedNames // which the log may know to be private
+	unknown []string      // to the ledger at the start, though they would release more
+	ended   atomic.Bool   // nothing of unknown would release more
 
 	mu     sync.Mutex // held to change the fields below
 	ledger *dp.Ledger // nil before the first private experiment
@@ -74,8 +81,8 @@ type privateRun struct {
 }
 
 // newPrivacyHost opens the ledger of a data directory, if there is one. Names are private by the
-// ledger or by the state: feedback stays secret where the ledger is lost.
-func newPrivacyHost(c *Config, state *experiment.State) (*privacyHost, error) {
+// ledger, by the state or by the log: feedback stays secret where the ledger is lost.
+func newPrivacyHost(c *Config, state *experiment.State, log eventlog.Log) (*privacyHost, error) {
 	h := &privacyHost{
 		data: c.Data, logger: c.Logger, options: c.noise, testing: len(c.noise) > 0,
 		store: c.privacyStore, released: c.released,
@@ -89,36 +96,26 @@ func newPrivacyHost(c *Config, state *experiment.State) (*privacyHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range state.Names() {
-		if state.Private(name) {
-			names = append(names, name)
-		}
-	}
+	names = append(names, experiment.PrivateNames(state)...)
 	for _, name := range names {
 		h.names[name], h.unfinished[name] = true, true
 	}
-	if len(names) > 0 {
-		return h, h.openLedger()
+	h.deleted = newDeletedNames(state, log, c.Logger)
+	h.ended.Store(true)
+	if len(names) == 0 {
+		return h, nil
+	}
+	if err := h.openLedger(); err != nil {
+		return nil, err
+	}
+	for _, name := range state.Names() {
+		_, _, err := h.ledger.Account(name)
+		if experiment.Releasing(state, name) && noregret.CodeOf(err) == noregret.NotFound {
+			h.unknown = append(h.unknown, name)
+			h.ended.Store(false)
+		}
 	}
 	return h, nil
-}
-
-// PrivateNames returns the names of the experiments in a data directory that are or were private,
-// in order. The feedback in their events is secret: see [experiment.Redact].
-func PrivateNames(data string) ([]string, error) {
-	dir := PrivacyLedgerDir(data)
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	store, err := dp.OpenFileStore(dir)
-	if err != nil {
-		return nil, err
-	}
-	l, err := dp.OpenLedger(store)
-	if err != nil {
-		return nil, err
-	}
-	return l.Accounts()
 }
 
 // openLedger opens the ledger unless it is open.
@@ -162,9 +159,21 @@ func (h *privacyHost) problem(name string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.failed[name]; err != nil {
-		return "privacy: the next release waits: " + err.Error()
+		return "privacy: the next release waits: " + releaseProblem(err)
 	}
 	return ""
+}
+
+// releaseProblem says why a release fails. Readers see it, so it has no paths: those are in the
+// service's log.
+func releaseProblem(err error) string {
+	text := "the ledger or the journal of the noise cannot be read or written"
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		text += " (" + errno.Error() + ")"
+	} else if noregret.CodeOf(err) == noregret.BadInput {
+		text = "the ledger or the journal of the noise is damaged"
+	}
+	return text + "; the service's log says more"
 }
 
 // spent returns the ε that the ledger has charged to an experiment, nil if that is unknown.
@@ -324,6 +333,25 @@ type lostRun struct{ reason string }
 // Error implements error.
 func (e *lostRun) Error() string { return e.reason }
 
+var errNoRun = &lostRun{"the ledger has no such run: it is not that of the log"}
+
+// endUnknown returns the events that end the releases of experiments that the ledger does not know,
+// which would end with the next release anyway.
+func (h *privacyHost) endUnknown(state *experiment.State, now int64) (events []experiment.Event, err error) {
+	for _, name := range h.unknown {
+		if !experiment.Releasing(state, name) {
+			continue
+		}
+		e, err := experiment.NewEvent(experiment.KindRelease, now,
+			experiment.ReleaseEvent{Experiment: name, Ended: errNoRun.reason})
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
 // take returns the run of an experiment. The first time it takes it over from the disk.
 func (h *privacyHost) take(r *experiment.Release) (*privateRun, error) {
 	if run := h.runs[r.Experiment]; run != nil {
@@ -332,13 +360,14 @@ func (h *privacyHost) take(r *experiment.Release) (*privateRun, error) {
 	if err := h.openLedger(); err != nil {
 		return nil, err
 	}
-	store, err := h.store(privacyRunsDir(h.data, r.Experiment))
+	dir := privacyRunsDir(h.data, r.Experiment)
+	store, err := h.store(dir)
 	if err != nil {
 		return nil, err
 	}
 	run := &privateRun{}
 	if run.journal, err = dp.OpenJournal(store, r.Experiment); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	if run.sums, err = aggregate.New(r.Config, h.options...); err != nil {
 		return nil, err
@@ -354,7 +383,7 @@ func (h *privacyHost) take(r *experiment.Release) (*privateRun, error) {
 	case errors.Is(err, dp.ErrClosed):
 		return nil, &lostRun{"the journal of the noise is older than the ledger, or the run is closed"}
 	case noregret.CodeOf(err) == noregret.NotFound:
-		return nil, &lostRun{"the ledger has no such run: it is not that of the log"}
+		return nil, errNoRun
 	case err != nil:
 		return nil, err
 	}
@@ -498,12 +527,27 @@ func fromBytes(b []byte) []float64 {
 // release makes the releases that private experiments wait for, one for each in a command. One that
 // fails waits for the next call. It then closes the runs of experiments that release nothing more.
 func (w *writer) release(ctx context.Context) error {
-	err := w.releaseDue(ctx)
+	err := w.endUnknown(ctx)
+	err = errors.Join(err, w.releaseDue(ctx))
 	if w.live.finishes(w.privacy) {
 		_, err2 := w.submit(ctx, &command{make: func(state *experiment.State, _ int64) ([]experiment.Event, error) {
 			return nil, w.privacy.finish(state)
 		}})
 		err = errors.Join(err, err2)
+	}
+	return err
+}
+
+// endUnknown ends, once, the releases of experiments that the ledger does not know.
+func (w *writer) endUnknown(ctx context.Context) error {
+	if w.privacy.ended.Load() {
+		return nil
+	}
+	outcomes, err := w.submit(ctx, &command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
+		return w.privacy.endUnknown(state, now)
+	}})
+	if err = errors.Join(err, refused(outcomes)); err == nil {
+		w.privacy.ended.Store(true)
 	}
 	return err
 }

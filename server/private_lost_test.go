@@ -116,6 +116,13 @@ func TestPrivateLost(t *testing.T) {
 		"a damaged journal": {func(w *world, _, _ disks) {
 			w.damage(privacyRunsDir(w.config.Data, "secret"))
 		}, false, "", "damaged", false},
+		"an unreadable journal": {func(w *world, _, _ disks) {
+			dir := privacyRunsDir(w.config.Data, "secret")
+			w.replace(dir, "")
+			if err := os.WriteFile(dir, nil, 0o600); err != nil {
+				w.t.Fatal(err)
+			}
+		}, false, "", "cannot be read or written (", false},
 		"the ledger": {func(w *world, _, _ disks) {
 			w.replace(PrivacyLedgerDir(w.config.Data), "")
 		}, false, "the ledger has no such run", "", true},
@@ -210,6 +217,13 @@ func checkLost(t *testing.T, w *world, before map[int64][]float64, goesOn bool, 
 	if !strings.Contains(problems, ended) || !strings.Contains(problems, waits) ||
 		(waits != "") != strings.Contains(problems, "the next release waits") {
 		t.Errorf("the problems are %q: want %q", problems, ended+waits)
+	}
+	alerts := fmt.Sprint(w.server.alerts.sender.Status())
+	if strings.Contains(problems+alerts, w.config.Data) || strings.Contains(problems, "epoch-") {
+		t.Errorf("the problems or the alerts have paths: %s\n%s", problems, alerts)
+	}
+	if waits != "" && !strings.Contains(w.logs.String(), filepath.Join("runs", "secret")) {
+		t.Errorf("the log has no path:\n%s", w.logs)
 	}
 	if p := r.Privacy.Spent; p != nil && *p > 1 {
 		t.Errorf("spent %v", *p)

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -165,31 +167,71 @@ func privateAnswers(t *testing.T, given *[][]float64, value func(i int) map[stri
 	}
 	w.matured()
 	w.privateRound(unitNames("last", 30), value)
+	return w.allAnswers("secret", tokens[3])
+}
+
+// allAnswers returns the answers of all GET routes by their path, those about experiments to one of
+// them. A stream is represented by its first event, which has all its parts.
+func (w *world) allAnswers(name, token string) map[string]string {
+	w.t.Helper()
 	out := map[string]string{}
 	for _, rt := range w.server.router.all {
-		if rt.Method != http.MethodGet || rt.Stream == web.Dashboards {
+		if rt.Method != http.MethodGet {
 			continue
 		}
 		for i := range 4 * len(pictures) {
 			picture := pictures[i/4] + []string{".svg", ".csv", ".json", ".png"}[i%4]
-			path := strings.NewReplacer("{name}", "secret", "{$}", "", "{picture}", picture, "{file}", "style.css",
+			path := strings.NewReplacer("{name}", name, "{$}", "", "{picture}", picture, "{file}", "style.css",
 				"{version}", "2").Replace(rt.Pattern)
 			if strings.HasSuffix(path, "explain") {
-				path += "?token=" + tokens[3]
+				path += "?token=" + token
 			}
-			if _, done := out[path]; done || strings.HasSuffix(path, "/policy") {
+			if _, done := out[path]; done {
 				continue
 			}
-			status, b := w.do("GET", path, "")
+			var status int
+			var b []byte
+			if rt.Stream == web.Dashboards {
+				status, b = w.firstEvent(path)
+			} else {
+				status, b = w.do("GET", path, "")
+			}
 			out[path] = fmt.Sprint(status, " ", volatile.ReplaceAllString(string(b), ""))
 		}
 	}
 	return out
 }
 
+// firstEvent returns the data of the first event of a stream, or another answer as it is.
+func (w *world) firstEvent(path string) (status int, body []byte) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.http.URL+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
+		if ok || resp.StatusCode != http.StatusOK {
+			return resp.StatusCode, bytes.Clone(data)
+		}
+	}
+	w.t.Fatalf("%s: status %d without an event: %v", path, resp.StatusCode, lines.Err())
+	return 0, nil
+}
+
 // No answer of the service depends on the feedback of a private experiment beyond what is released:
 // with the same releases all answers are the same, byte for byte, whatever was reported and for how
-// many units. That covers reports, explanations, pages, pictures, metrics, states and exports.
+// many units. That covers reports, policies, explanations, pages, their streams of changes,
+// pictures, metrics, states and exports.
 func TestPrivateAnswers(t *testing.T) {
 	var releases [][]float64
 	loud := privateAnswers(t, &releases, func(int) map[string]float64 {
@@ -201,7 +243,10 @@ func TestPrivateAnswers(t *testing.T) {
 	if len(loud) < 20 {
 		t.Fatalf("only %d answers: %v", len(loud), loud)
 	}
-	for _, path := range []string{"/v1/experiments/secret/report", "/v1/export", "/metrics", "/experiments/secret"} {
+	for _, path := range []string{
+		"/v1/experiments/secret/report", "/v1/experiments/secret/policy", "/v1/export", "/metrics",
+		"/experiments/secret", "/live", "/experiments/secret/live",
+	} {
 		if !strings.HasPrefix(loud[path], "200 ") {
 			t.Errorf("%s: %.300s", path, loud[path])
 		}
@@ -219,8 +264,10 @@ func TestPrivateAnswers(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"spent of", "3 of 8 releases", "not protected:"} {
-		if !strings.Contains(loud["/experiments/secret"], want) {
-			t.Errorf("the page has no %q", want)
+		for _, path := range []string{"/experiments/secret", "/experiments/secret/live"} {
+			if !strings.Contains(loud[path], want) {
+				t.Errorf("%s has no %q", path, want)
+			}
 		}
 	}
 	for path, body := range loud {

@@ -21,10 +21,16 @@ import (
 type readLimit struct {
 	places chan struct{}
 	wait   time.Duration // for a place
+	// now and after are those of package time; only tests replace them.
+	now   func() time.Time
+	after func(d time.Duration, f func())
 }
 
 func newReadLimit(most int, wait time.Duration) *readLimit {
-	return &readLimit{make(chan struct{}, most), wait}
+	return &readLimit{
+		places: make(chan struct{}, most), wait: wait, now: time.Now,
+		after: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+	}
 }
 
 // A place rests after reads of leastRest or longer, for a restShare of the wait at most.
@@ -68,10 +74,10 @@ func (l *readLimit) acquireUnless(ctx context.Context, done <-chan struct{}) (re
 
 // releaser returns the function that gives back a place which is taken now.
 func (l *readLimit) releaser() func() {
-	begin := time.Now()
+	begin := l.now()
 	return func() {
-		if took := time.Since(begin); took >= leastRest {
-			time.AfterFunc(min(took, l.wait/restShare), func() { <-l.places })
+		if took := l.now().Sub(begin); took >= leastRest {
+			l.after(min(took, l.wait/restShare), func() { <-l.places })
 			return
 		}
 		<-l.places

@@ -159,6 +159,36 @@ func TestReadLimit(t *testing.T) {
 	w.get(200, nil, "GET", report, "")
 }
 
+// TestReadLimitOfPages checks that the pages which read, compare and write definitions are heavy
+// reads: without a place nobody gets them, and they give their places back.
+func TestReadLimitOfPages(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.MaxReads = 1 })
+	w.apply(toy)
+	const edit, history = "/experiments/toy/edit", "/experiments/toy/history"
+	form := formOf(w.text(200, edit))
+	form.Set("step", "review")
+	for range 3 {
+		w.text(200, history)
+		w.text(200, edit)
+		if resp, _ := w.sendForm(edit, form); resp.StatusCode != 200 {
+			t.Errorf("a review: status %d", resp.StatusCode)
+		}
+	}
+	w = newWorld(t, func(c *Config) { c.MaxReads, c.RequestTime = 1, 20*time.Millisecond })
+	w.apply(toy)
+	release, err := w.server.live.reads.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "too many reports are being computed"
+	wants(t, w.text(http.StatusServiceUnavailable, edit), text)
+	wants(t, w.text(http.StatusServiceUnavailable, history), text)
+	if resp, _ := w.sendForm(edit, form); resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a review without a place: status %d", resp.StatusCode)
+	}
+	release()
+}
+
 // TestSharedReads checks that requests which wait for the same report share one computation, that
 // one which arrives later does not, and that a request that ends does not end the others.
 func TestSharedReads(t *testing.T) {
@@ -236,26 +266,42 @@ func TestSharedReads(t *testing.T) {
 	}
 }
 
-// TestReadsRest checks that a place that was used for long is not free at once: before, readers
-// that did not pause left the writer nothing but the gaps.
+// TestReadsRest checks that a place that was used for long is not free at once, but after as long
+// again, and at most a quarter of the time for which others wait: before, readers that did not
+// pause left the writer nothing but the gaps.
 func TestReadsRest(t *testing.T) {
-	l := newReadLimit(1, time.Hour)
-	begin := time.Now()
-	release, err := l.acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for time.Since(begin) < 4*leastRest {
-		runtime.Gosched()
-	}
-	release()
-	took := time.Since(begin)
-	if release, err = l.acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	release()
-	if all := time.Since(begin); all < took+4*leastRest-time.Millisecond {
-		t.Errorf("a read of %v was followed by the next one after %v", took, all-took)
+	l := newReadLimit(1, time.Second)
+	now := time.Unix(0, 0)
+	l.now = func() time.Time { return now }
+	var rests []time.Duration
+	var end func()
+	l.after = func(d time.Duration, f func()) { rests, end = append(rests, d), f }
+	for _, c := range []struct{ took, rest time.Duration }{
+		{leastRest - 1, 0},
+		{leastRest, leastRest},
+		{4 * leastRest, 4 * leastRest},
+		{time.Second, time.Second / restShare},
+	} {
+		rests, end = nil, nil
+		release, err := l.acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(c.took)
+		release()
+		if c.rest == 0 {
+			if len(rests) != 0 || len(l.places) != 0 {
+				t.Errorf("a read of %v: the place rests for %v", c.took, rests)
+			}
+			continue
+		}
+		if len(rests) != 1 || rests[0] != c.rest || len(l.places) != 1 {
+			t.Fatalf("a read of %v: the place rests for %v, %d are taken; want %v",
+				c.took, rests, len(l.places), c.rest)
+		}
+		if end(); len(l.places) != 0 {
+			t.Errorf("a read of %v: the place is not free after its rest", c.took)
+		}
 	}
 }
 

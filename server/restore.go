@@ -34,6 +34,12 @@ type Restored struct {
 // released more, and with other noise a second release of the same sums would cost more than was
 // reserved. So the experiments serve what they have learned, and learn nothing more.
 func Restore(ctx context.Context, name string, in io.Reader, data string) (out Restored, err error) {
+	return restoreBy(ctx, name, in, data, os.Rename)
+}
+
+// restoreBy is Restore with the function that moves a finished part to its place.
+func restoreBy(ctx context.Context, name string, in io.Reader, data string, rename func(from, to string) error,
+) (out Restored, err error) {
 	made, err := emptyDir(data)
 	if err != nil {
 		return out, err
@@ -60,13 +66,31 @@ func Restore(ctx context.Context, name string, in io.Reader, data string) (out R
 		return out, err
 	}
 	// A directory with a log and without keys is not served, so a crash in between is noticed.
+	var moved []string
 	for _, part := range []string{"log", "privacy"} {
-		err := os.Rename(filepath.Join(temp, part), filepath.Join(data, part))
-		if err != nil && !(part == "privacy" && errors.Is(err, os.ErrNotExist)) {
-			return out, err
+		to := filepath.Join(data, part)
+		err := rename(filepath.Join(temp, part), to)
+		if part == "privacy" && errors.Is(err, os.ErrNotExist) {
+			continue
 		}
+		if err != nil {
+			return out, errors.Join(err, removeParts(moved))
+		}
+		moved = append(moved, to)
 	}
-	return out, atomicfile.WritePrivate(filepath.Join(data, "keys.json"), r.keys)
+	keys := filepath.Join(data, "keys.json")
+	if err := atomicfile.WritePrivate(keys, r.keys); err != nil {
+		return out, errors.Join(err, removeParts(append(moved, keys)))
+	}
+	return out, nil
+}
+
+// removeParts removes the parts of a restore that has failed late, so that it can be tried again.
+func removeParts(paths []string) (err error) {
+	for _, path := range paths {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
 }
 
 // emptyDir makes a directory, or returns an error if something is in it.
@@ -92,9 +116,11 @@ func emptyDir(dir string) (made bool, err error) {
 // restore reads a backup into a temporary directory.
 type restore struct {
 	name, temp string
+	fs         eventlog.FS // of the log, nil for the machine's
 	in         *archive.Reader
 	info       BackupInfo
 	keys       []byte
+	ledger     *dp.Ledger // a copy in memory
 }
 
 // bad is an error about the backup.
@@ -107,19 +133,20 @@ func (r *restore) read(ctx context.Context) error {
 	if err := r.readHead(); err != nil {
 		return err
 	}
-	name, content, err := r.in.Next()
-	switch {
-	case errors.Is(err, io.EOF): // of a service without an event
-	case err != nil:
+	document, err := r.readLedger()
+	if err != nil {
 		return err
-	case name == ledgerEntry:
-		if err := r.writeLedger(content); err != nil {
+	}
+	if len(document) > 0 {
+		store, err := dp.OpenFileStore(PrivacyLedgerDir(r.temp))
+		if err == nil {
+			err = store.CompareAndSwap(0, document)
+		}
+		if err != nil {
 			return err
 		}
-	default:
-		r.in.Unread(name, content)
 	}
-	log, err := eventlog.Create(nil, LogDir(r.temp), r.info.First-1, eventlog.Options{MaxEventBytes: 16 << 20})
+	log, err := eventlog.Create(r.fs, LogDir(r.temp), r.info.First-1, eventlog.Options{MaxEventBytes: 16 << 20})
 	if err != nil {
 		return err
 	}
@@ -156,19 +183,37 @@ func (r *restore) readHead() error {
 	return nil
 }
 
-// writeLedger writes the privacy ledger.
-func (r *restore) writeLedger(document []byte) error {
-	store, err := dp.OpenFileStore(PrivacyLedgerDir(r.temp))
+// readLedger reads the privacy ledger, if there is one, and requires the accounts that the first
+// entry names.
+func (r *restore) readLedger() (document []byte, err error) {
+	name, content, err := r.in.Next()
+	switch {
+	case errors.Is(err, io.EOF): // of a service without an event
+	case err != nil:
+		return nil, err
+	case name == ledgerEntry:
+		document = content
+	default:
+		r.in.Unread(name, content)
+	}
+	store := &dp.MemoryStore{}
+	if len(document) > 0 {
+		if err := store.CompareAndSwap(0, document); err != nil {
+			return nil, err
+		}
+	}
+	if r.ledger, err = dp.OpenLedger(store); err != nil {
+		return nil, r.bad("%s: %w", ledgerEntry, err)
+	}
+	names, err := r.ledger.Accounts()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := store.CompareAndSwap(0, document); err != nil {
-		return err
+	if !slices.Equal(names, r.info.Private) {
+		return nil, r.bad("%s: the privacy ledger is that of the private experiments %q, and %s names %q: want the "+
+			"ledger of the same backup", ledgerEntry, names, backupEntry, r.info.Private)
 	}
-	if _, err := dp.OpenLedger(store); err != nil {
-		return r.bad("%s: %w", ledgerEntry, err)
-	}
-	return nil
+	return document, nil
 }
 
 // readLog reads the events and the snapshots, up to the end of the backup.
@@ -207,6 +252,7 @@ func (r *restore) check(ctx context.Context) (digest string, err error) {
 	if err != nil {
 		return "", err
 	}
+	c.FS = r.fs
 	keys := filepath.Join(r.temp, "keys.json")
 	if err := atomicfile.WritePrivate(keys, r.keys); err != nil {
 		return "", err
@@ -223,6 +269,9 @@ func (r *restore) check(ctx context.Context) (digest string, err error) {
 	state, _, err := recoverState(ctx, log, pool, nil)
 	if err != nil {
 		return "", err
+	}
+	if err := checkLedger(state, r.ledger); err != nil {
+		return "", r.bad("%w", err)
 	}
 	return state.Digest()
 }
@@ -269,6 +318,9 @@ func endRuns(data string) (names []string, err error) {
 func CheckBackup(name string, in io.Reader) (BackupInfo, error) {
 	r := &restore{in: archive.NewReader(name, in), name: name}
 	if err := r.readHead(); err != nil {
+		return r.info, err
+	}
+	if _, err := r.readLedger(); err != nil {
 		return r.info, err
 	}
 	for {

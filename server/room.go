@@ -62,38 +62,61 @@ func (i *intake) measure(name string) {
 	}
 }
 
-// room returns for how many units of an experiment there is room, and the reason if there is none
-// for more. The intake is locked.
-func (i *intake) room(p *access.Principal, name string, d *definition.Definition) (units int64, full error) {
+// shortageOf says of what there is no more.
+type shortageOf int
+
+const (
+	allRoom    shortageOf = iota // memory and disk
+	onlyMemory                   // memory, while the disk takes no units
+	fixedRoom                    // memory for what cannot be in the file
+	openShare                    // the token's share
+)
+
+// room returns for how many units of an experiment there is room, what there is too little of for
+// more, and how many units of the access token wait. The intake is locked.
+func (i *intake) room(p *access.Principal, name string, d *definition.Definition,
+) (units int64, of shortageOf, used int64) {
 	each := experiment.UnitBytes(d)
-	units, full = (i.memory+i.disk-i.waiting.Load()-i.held)/each, noregret.BadInputf("open_memory",
-		"the units that wait for feedback use %d MiB, the maximum of the service", (i.memory+i.disk)>>20)
+	units = (i.memory + i.disk - i.waiting.Load() - i.held) / each
 	if i.pool != nil && i.pool.Err() != nil {
 		if n := (i.memory - i.pool.Stats().Memory - i.held) / each; n < units {
-			units, full = n, noregret.BadInputf("open_memory", "the units that wait for feedback use %d MiB of "+
-				"memory, the maximum of the service, and cannot be written to the disk", i.memory>>20)
+			units, of = n, onlyMemory
 		}
 	}
 	if i.disk > 0 && i.needs[name].fixed > 0 && i.fixed >= i.memory/2 {
-		units, full = 0, noregret.BadInputf("open_memory",
-			"the contexts and identifiers of the units that wait for feedback use %d MiB, the maximum of the service",
-			i.memory>>21)
+		units, of = 0, fixedRoom
 	}
 	if p == nil {
-		return units, full
+		return units, of, 0
 	}
 	key := opener{p.Name, name}
-	used := i.holds[key]
+	used = i.holds[key]
 	if o := i.opened[key]; o != nil {
 		o.advance(i.now())
 		used += o.sum()
 	}
 	most := int64(math.Max(p.OpenShare*float64(min(d.OpenTokens, (i.memory+i.disk)/each)), 1))
 	if most-used < units {
-		units, full = most-used, noregret.BadInputf("open_share",
+		units, of = most-used, openShare
+	}
+	return units, of, used
+}
+
+// full returns the error for units without room. Used units of the access token wait.
+func (i *intake) full(of shortageOf, p *access.Principal, used int64) error {
+	switch of {
+	case onlyMemory:
+		return noregret.BadInputf("open_memory", "the units that wait for feedback use %d MiB of "+
+			"memory, the maximum of the service, and cannot be written to the disk", i.memory>>20)
+	case fixedRoom:
+		return noregret.BadInputf("open_memory", "the contexts and identifiers of the units that wait for feedback "+
+			"use %d MiB, the maximum of the service", i.memory>>21)
+	case openShare:
+		return noregret.BadInputf("open_share",
 			"%d units of the access token %q wait for feedback, its share of the maximum", used, p.Name)
 	}
-	return units, full
+	return noregret.BadInputf("open_memory",
+		"the units that wait for feedback use %d MiB, the maximum of the service", (i.memory+i.disk)>>20)
 }
 
 // reserve keeps room for up to want units of an experiment until release is called. If it is for
@@ -105,10 +128,9 @@ func (i *intake) reserve(p *access.Principal, name string, want int) (got int, r
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	units, full := i.room(p, name, d)
-	got = int(max(min(int64(want), units), 0))
-	if got == want {
-		full = nil
+	units, of, used := i.room(p, name, d)
+	if got = int(max(min(int64(want), units), 0)); got < want {
+		full = i.full(of, p, used)
 	}
 	bytes := int64(got) * experiment.UnitBytes(d)
 	key := opener{experiment: name}
@@ -135,14 +157,7 @@ func (i *intake) admit(p *access.Principal, e *experiment.UnitsEvent, refuse fun
 		return release
 	}
 	release()
-	i.live.mu.RLock()
-	waits, begin := make([]bool, len(e.Items)), 0
-	for k := range e.Items {
-		if waits[k] = i.live.state.Waits(e.Experiment, &e.Items[k]); !waits[k] {
-			begin++
-		}
-	}
-	i.live.mu.RUnlock()
+	waits, begin := i.waits(e)
 	got, release, full := i.reserve(p, e.Experiment, begin)
 	kept := e.Items[:0]
 	for k := range e.Items {
@@ -159,6 +174,24 @@ func (i *intake) admit(p *access.Principal, e *experiment.UnitsEvent, refuse fun
 	}
 	e.Items = kept
 	return release
+}
+
+// waits reports which units of an event wait for feedback already, and how many do not. It keeps
+// units that cannot be read back, as the writer then refuses the event as a whole.
+func (i *intake) waits(e *experiment.UnitsEvent) (waits []bool, begin int) {
+	i.live.mu.RLock()
+	defer i.live.mu.RUnlock()
+	waits = make([]bool, len(e.Items))
+	for k := range e.Items {
+		already, err := i.live.state.Waits(e.Experiment, &e.Items[k])
+		if err != nil {
+			i.live.lost(err)
+		}
+		if waits[k] = already || err != nil; !waits[k] {
+			begin++
+		}
+	}
+	return waits, begin
 }
 
 // retry tries again to write units to the file, if that has failed.

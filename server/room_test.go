@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -179,4 +180,52 @@ func TestUnitsLost(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	w.checkFolds()
+}
+
+// TestUnitsLostToReaders: if a reader is the first to find that the file of units cannot be read,
+// it gets an error, and the service stops writing as if the writer had found it. Before, an
+// explanation panicked, and a report panicked with the lock of the state.
+func TestUnitsLostToReaders(t *testing.T) {
+	for _, reader := range []string{"an explanation", "the page of an explanation", "a report"} {
+		t.Run(reader, func(t *testing.T) {
+			fault := &scratchFault{}
+			w := newWorld(t, func(c *Config) { c.FS = errorfs.Wrap(vfs.NewMem(), fault) })
+			w.apply(news + "exposure: immediate\n")
+			w.squeeze(2<<20, 100<<20)
+			var units []policy.UnitContext
+			for _, name := range unitNames("u", 5000) {
+				units = append(units, policy.UnitContext{ID: name, Context: json.RawMessage(`{"age": 30}`)})
+			}
+			ds := w.decideIn("news", units...)
+			explain := "/v1/experiments/news/explain?token=" + ds[0].Token
+			w.get(200, nil, "GET", explain, "")
+			w.server.intake.pool.SetLimit(0) // all of them go to the file
+			fault.set(syscall.EIO)
+			var status int
+			var b []byte
+			switch reader {
+			case "an explanation":
+				status, b = w.do("GET", explain, "")
+			case "the page of an explanation":
+				status, b = w.do("GET", "/experiments/news/explain?token="+ds[0].Token, "")
+			default:
+				w.squeeze(0, 0) // so that units which wait already are looked for
+				status, b = w.do("POST", "/v1/feedback", `{"items": [{"token": "`+ds[1].Token+`", "metrics": {"like": 1}}]}`)
+			}
+			if status != 503 {
+				t.Errorf("status %d: %s", status, b)
+			}
+			w.get(503, nil, "GET", "/livez", "")
+			if status, b := w.do("POST", "/v1/feedback", feedbackFor(ds[1])); status != 503 ||
+				!strings.Contains(string(b), "restarted") {
+				t.Errorf("feedback afterwards: status %d: %s", status, b)
+			}
+			if strings.Contains(w.logs.String(), "panicked") {
+				t.Error("a request has panicked")
+			}
+			fault.err.Store(nil)
+			w.restart()
+			w.get(200, nil, "GET", explain, "")
+		})
+	}
 }

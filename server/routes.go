@@ -88,6 +88,9 @@ func setHeaders(w http.ResponseWriter, r *http.Request) {
 
 // checkQuery returns an error for parameters that the route does not read, or that are repeated.
 func checkQuery(r *http.Request, known []string) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return noregret.BadInputf("query", "not a valid query")

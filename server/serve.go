@@ -52,6 +52,8 @@ const maxHeader = 16 << 10
 // Serve answers on the listener until the context ends, with bounds on the connections
 // ([Config.MaxConnections]). It then drains: it accepts no new connections, waits for running
 // requests for at most the given time, and closes the service. A nil certificate means plain HTTP.
+// If the log has failed for good, so that /livez fails, Serve drains as well and returns an error:
+// the process should end with it and be started again.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
 	h, served := serveOn(limitConnections(l, &s.config, s.connections, s.proxies), &s.config, s.Handler(), certificate)
 	return s.serveUntil(ctx, h, served, drain)
@@ -81,11 +83,8 @@ func serveOn(l net.Listener, c *Config, handler http.Handler, certificate *tls.C
 
 // serveUntil waits for the end of the context, or of serving, drains and closes the service.
 func (s *Server) serveUntil(ctx context.Context, h *http.Server, served <-chan error, drain time.Duration) error {
-	var err error
-	select {
-	case err = <-served:
-	case <-ctx.Done():
-		s.config.Logger.Info("draining")
+	var err, failed error
+	finish := func() {
 		end, cancel := context.WithTimeout(context.Background(), drain)
 		defer cancel()
 		s.Drain()
@@ -95,8 +94,17 @@ func (s *Server) serveUntil(ctx context.Context, h *http.Server, served <-chan e
 		}
 		<-served
 	}
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		s.config.Logger.Info("draining")
+		finish()
+	case failed = <-s.hopeless:
+		s.config.Logger.Error("draining: the process ends, to be started again", "error", failed)
+		finish()
+	}
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	return errors.Join(err, s.Close())
+	return errors.Join(failed, err, s.Close())
 }

@@ -39,23 +39,30 @@ func sendBy(client *http.Client, method, url, body, media string) (int, []byte, 
 	return resp.StatusCode, b.Bytes(), err
 }
 
+// serving runs a service of its own on a port of its own. Cancel ends it, and served then has the
+// error.
+func serving(t *testing.T, config Config) (s *Server, l net.Listener, cancel func(), served <-chan error) {
+	t.Helper()
+	s, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err = s.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, nil, 20*time.Second) }()
+	return s, l, cancel, done
+}
+
 // TestServeDrains checks that requests in progress when the service stops are answered, and that
 // what was acknowledged is in the log.
 func TestServeDrains(t *testing.T) {
 	noLeaks(t)
 	config := testConfig(t)
-	s, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	served := make(chan error)
-	go func() { served <- s.Serve(ctx, l, nil, 20*time.Second) }()
+	s, l, cancel, served := serving(t, config)
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	base := "http://" + l.Addr().String()

@@ -42,6 +42,7 @@ type Server struct {
 
 	draining   atomic.Bool
 	stop       chan struct{} // closed when draining begins
+	hopeless   chan error    // gets the error with which the process should end: see [recovery.end]
 	background sync.WaitGroup
 	closing    sync.Once
 	closeErr   error
@@ -107,11 +108,11 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	}
 	s := &Server{
 		config: c, log: log, tokens: tokens, metrics: newMetrics(), live: newLiveState(state, signer, &c),
-		streams: newStreamLimits(&c), stop: make(chan struct{}),
+		streams: newStreamLimits(&c), stop: make(chan struct{}), hopeless: make(chan error, 1),
 		connections: counts, storage: newStorage(&c),
 	}
 	s.policies = newPolicyTable(s.metrics)
-	privacy, err := newPrivacyHost(&c, state)
+	privacy, err := newPrivacyHost(&c, state, log)
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +139,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		},
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),
 	}
+	s.live.lost = s.writer.lost
 	if state.Position() > snapshot {
 		// After a crash the next event begins a snapshot.
 		s.writer.snapshots.since = c.SnapshotBytes
@@ -177,8 +179,8 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
 	d := dashboard.New(dashboard.Options{
-		Source: s.live, Editor: experiments, Changed: s.live.Changed, Draining: s.stop, Tokens: s.tokens, Now: c.Now,
-		Logger: c.Logger,
+		Source: s.live, Editor: experiments, Read: s.live.reads.acquire, Changed: s.live.Changed, Draining: s.stop,
+		Tokens: s.tokens, Now: c.Now, Logger: c.Logger,
 	})
 	decisions := &decisionAPI{
 		config: c, signer: signer, policies: s.policies, intake: s.intake, writer: s.writer, metrics: s.metrics,
@@ -194,9 +196,9 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	log := &logAPI{
 		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
 		tokens: s.tokens, signer: signer,
-		private: s.writer.privacy.private,
+		private: s.writer.privacy.wasPrivate,
 	}
-	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.any}
+	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.anyPrivate}
 	audits := &auditAPI{live: s.live}
 	alerts := &alertAPI{sender: s.alerts.sender}
 	operations := &operationsAPI{metrics: s.metrics, writer: s.writer, draining: s.stop}
@@ -265,16 +267,6 @@ func (s *Server) Drain() {
 	}
 }
 
-// Draining returns a channel that is closed when the service drains: streams to clients end then.
-func (s *Server) Draining() <-chan struct{} { return s.stop }
-
-// Changed returns a channel that is closed at the next change of any experiment. Ask again after
-// it.
-func (s *Server) Changed() <-chan struct{} { return s.live.Changed() }
-
-// Experiments lists the experiments by name.
-func (s *Server) Experiments() []policy.Summary { return s.live.Experiments() }
-
 // Definition returns an experiment's definition; do not change it.
 func (s *Server) Definition(name string) (*definition.Definition, error) {
 	return s.live.Definition(name)
@@ -328,6 +320,12 @@ func (s *Server) Tick() {
 		s.config.Logger.Warn("a round could not be closed", "error", err)
 	}
 	s.storage.look()
+	if err := s.writer.recovery.end(); err != nil {
+		select {
+		case s.hopeless <- err:
+		default: // it is there already
+		}
+	}
 }
 
 // snapshotSaved counts a snapshot.

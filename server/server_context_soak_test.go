@@ -1,12 +1,10 @@
 package server_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -117,30 +115,10 @@ func (s *soaking) run(c *client.Client, first, last int) (next int) {
 // soakChild starts the service in a process of its own.
 func soakChild(t *testing.T, dir string) (*exec.Cmd, *client.Client, func()) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env, cmd.Stderr = append(os.Environ(), "NOREGRET_CRASH_CHILD="+dir), os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // if the test has failed before it did so
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the service did not start: %v", err)
-	}
+	cmd, url := startChild(t, dir)
 	transport := &http.Transport{MaxIdleConnsPerHost: 4}
 	c, err := client.New(client.Options{
-		URL: strings.TrimSpace(line), Attempts: 1, HTTP: &http.Client{Transport: transport, Timeout: time.Minute},
+		URL: url, Attempts: 1, HTTP: &http.Client{Transport: transport, Timeout: time.Minute},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,18 +55,7 @@ open_tokens: 5000
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// TestMain lets the test binary run as the service that is killed.
-func TestMain(m *testing.M) {
-	if dir := os.Getenv("NOREGRET_CRASH_CHILD"); dir != "" {
-		if err := crashChild(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
+// crashChild is the service that is killed.
 func crashChild(dir string) error {
 	config := server.DefaultConfig(dir)
 	config.Logger, config.SnapshotEvery, config.Tick = quiet, 150, 5*time.Millisecond
@@ -389,32 +375,13 @@ func TestCrashKill(t *testing.T) {
 	if full() {
 		kills = 110
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir, g, rng := t.TempDir(), &ledger{}, random.New(1, "kill")
 	var fired atomic.Bool
 	for k := range kills + 1 {
-		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), "NOREGRET_CRASH_CHILD="+dir)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if err != nil {
-			t.Fatalf("kill %d: the service did not start: %v", k, err)
-		}
+		cmd, url := startChild(t, dir)
 		transport := &http.Transport{MaxIdleConnsPerHost: 16}
-		c,
-			err := client.New(client.Options{
-			URL: strings.TrimSpace(line), Attempts: 1,
-			HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second},
+		c, err := client.New(client.Options{
+			URL: url, Attempts: 1, HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -157,8 +157,24 @@ func (b *browser) pictures() {
 	}
 }
 
-// charted waits until the script has replaced every picture by a chart.
-var charted = shows(`//div[@data-part="pictures"][not(.//figure[not(@data-ready)])]//div[@class="plot"]`)
+// charted scrolls over the pictures and back, and waits until the script has replaced every picture
+// by a chart.
+func charted(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+	const scroll = `(async () => {
+		for (const f of document.querySelectorAll("figure[data-series]")) {
+			f.scrollIntoView();
+			await new Promise((done) => new IntersectionObserver(([e], o) => {
+				if (e.isIntersecting) { o.disconnect(); done(); }
+			}).observe(f));
+		}
+		window.scrollTo(0, 0);
+		return true;
+	})()`
+	if _, err := chromedp.Evaluate[bool](scroll, chromedp.EvalAwaitPromise)(ctx, t); err != nil {
+		return chromedp.Void{}, err
+	}
+	return shows(`//div[@data-part="pictures"][not(.//figure[not(@data-ready)])]//div[@class="plot"]`)(ctx, t)
+}
 
 // wide is the number of pixels by which the page is wider than the window.
 const wide = `document.documentElement.scrollWidth - document.documentElement.clientWidth`

@@ -86,6 +86,17 @@ func TestSeries(t *testing.T) {
 			t.Errorf("version %d: %v, want %v", h.Version, got, seen)
 		}
 	}
+	band := guard.Lines[1]
+	if last := r.Guardrails[0]; *band.Values[n] != *last.Estimate || *band.Low[n] != *last.Low ||
+		*band.High[n] != *last.High || len(guard.Lines) != 3 || !guard.Lines[2].Level {
+		t.Errorf("the band ends with %v [%v, %v]", *band.Values[n], *band.Low[n], *band.High[n])
+	}
+	for i, h := range r.History {
+		p := h.Guardrails[0]
+		if p.Limit != 0 || band.Low[i] != nil && (*band.Low[i] != *p.Low || *band.High[i] != *p.High) {
+			t.Errorf("version %d: %+v, and the band is [%v, %v]", h.Version, p, *band.Low[i], *band.High[i])
+		}
+	}
 	if l := get("lift.json").Lines; len(l) == 0 || !l[len(l)-1].Level {
 		t.Errorf("%+v", l)
 	}

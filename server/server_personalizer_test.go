@@ -1,15 +1,11 @@
 package server_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,28 +80,10 @@ func TestPersonalizerKill(t *testing.T) {
 	if full() {
 		kills = 40
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir, rng := t.TempDir(), random.New(5, "kill")
 	var events []*rankedEvent
 	for k := range kills + 1 {
-		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), "NOREGRET_CRASH_CHILD="+dir)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if err != nil {
-			t.Fatalf("kill %d: the service did not start: %v", k, err)
-		}
-		url := strings.TrimSpace(line)
+		cmd, url := startChild(t, dir)
 		transport := &http.Transport{MaxIdleConnsPerHost: 16}
 		h := &http.Client{Transport: transport, Timeout: 20 * time.Second}
 		c, err := client.New(client.Options{URL: url, HTTP: h})

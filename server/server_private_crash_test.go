@@ -1,16 +1,12 @@
 package server_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -257,31 +253,14 @@ func TestCrashPrivate(t *testing.T) {
 	if full() {
 		kills = 60
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir, rng := t.TempDir(), random.New(1, "private kill")
 	g := &crowd{shown: map[string]int{}, maybe: map[string]int{}, releases: map[int64]release{}}
 	var r *policy.Report
 	for k := range kills + 1 {
-		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), "NOREGRET_CRASH_CHILD="+dir)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if err != nil {
-			t.Fatalf("kill %d: the service did not start: %v", k, err)
-		}
+		cmd, url := startChild(t, dir)
 		transport := &http.Transport{MaxIdleConnsPerHost: 16}
 		c, err := client.New(client.Options{
-			URL: strings.TrimSpace(line), Attempts: 1,
+			URL: url, Attempts: 1,
 			HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second},
 		})
 		if err != nil {

@@ -30,6 +30,8 @@ type liveState struct {
 	problems func(name string) []string
 	// spent returns the ε that the ledger has charged to a private experiment, nil if unknown.
 	spent func(name string, delta float64) *float64
+	// lost begins the outage of units that wait for feedback and cannot be read from their file.
+	lost func(err error)
 	// definitionAt reads the definition in an event of the log.
 	definitionAt func(ctx context.Context, position uint64) (*definition.Definition, error)
 
@@ -160,7 +162,12 @@ func (l *liveState) explain(ctx context.Context, name, token string, context jso
 	defer release()
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.state.ExplainIn(t, context)
+	e, err := l.state.ExplainIn(t, context)
+	if isLost(err) {
+		l.lost(err)
+		return nil, web.Unavailable(errLost)
+	}
+	return e, err
 }
 
 // Optimum returns the best mixture by the present estimates.

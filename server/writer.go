@@ -253,8 +253,7 @@ func (w *writer) apply(first uint64, events []experiment.Event) (out []experimen
 	for i, e := range events {
 		if out[i], err = w.live.state.Apply(first+uint64(i), e); err != nil {
 			if isLost(err) {
-				return nil, "the disk has lost units that wait for feedback: restart the service, which reads them " +
-					"from the log", err
+				return nil, unitsLost, err
 			}
 			return nil, "the fold has found a defect: no further events are accepted", err
 		}
@@ -273,6 +272,12 @@ func (w *writer) apply(first uint64, events []experiment.Event) (out []experimen
 	}
 	return out, "", nil
 }
+
+// unitsLost is the message of an outage that ends with a restart only.
+const unitsLost = "the disk has lost units that wait for feedback: restart the service, which reads them from the log"
+
+// lost begins the outage of units that cannot be read back, which a reader has found.
+func (w *writer) lost(err error) { w.fail(unitsLost, outage{err: err, final: true}, nil) }
 
 // fail begins an outage and refuses a group. Decisions continue with the policies in force.
 func (w *writer) fail(what string, o outage, group []*command) {

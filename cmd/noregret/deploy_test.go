@@ -55,7 +55,13 @@ func TestDeployedFlags(t *testing.T) {
 		}
 		return m[1]
 	}
-	start := line(read("deploy/systemd/noregret.service"), `ExecStart=\S+/noregret (.*)`)
+	unit := read("deploy/systemd/noregret.service")
+	for _, want := range []string{ // serve ends with status 1 when its log has failed for good
+		"Restart=(on-failure)", "RestartPreventExitStatus=(2 3)", "StartLimitIntervalSec=(0)",
+	} {
+		line(unit, want)
+	}
+	start := line(unit, `ExecStart=\S+/noregret (.*)`)
 	check("systemd", read("deploy/systemd/serve.yaml"), nil, strings.Fields(start)...)
 
 	docker := read("Dockerfile")

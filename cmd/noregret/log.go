@@ -11,7 +11,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
-	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/server"
 )
 
@@ -46,33 +45,19 @@ func (s *source) AddFlags(f *pflag.FlagSet) {
 // live reports whether to ask the service.
 func (s *source) live() bool { return s.url != "" }
 
-// privateNames returns the names of the experiments that are or were private, by the ledger, by the
-// state with which the log begins, or by the log: feedback stays secret where the ledger is lost.
-// It reads the log up to the first damage, and from position from on.
+// privateNames returns the names of the experiments that are or were private, by the ledger or by
+// the log: feedback stays secret where the ledger is lost. It reads the log up to the first damage,
+// and from position from on.
 func (s *source) privateNames(ctx context.Context, log eventlog.Log, from uint64) ([]string, error) {
 	names, err := server.PrivateNames(s.data)
 	if err != nil {
 		return nil, err
 	}
-	origin, err := server.Origin(ctx, log)
+	logged, err := server.LoggedPrivateNames(ctx, log, from)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range origin.Names() {
-		if origin.Private(name) {
-			names = append(names, name)
-		}
-	}
-	for _, begin := range []uint64{origin.Position() + 1, from} {
-		for r, err := range log.Read(ctx, begin) {
-			if err != nil {
-				break // whoever reads the events meets the damage
-			}
-			if r.Kind == experiment.KindPrivacy {
-				names = append(names, experiment.Concerns(r.Payload))
-			}
-		}
-	}
+	names = append(names, logged...)
 	slices.Sort(names)
 	return slices.Compact(names), nil
 }

@@ -114,7 +114,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	f.Int64Var(&o.OpenDisk, "open-disk", o.OpenDisk,
 		"bytes of a file for units beyond the memory; the default is 16 times it, 0 is none")
 	f.DurationVar(&o.LogRetry, "log-retry", o.LogRetry,
-		"how long a failed log is tried again before /livez fails")
+		"how long a failed log is tried again before /livez fails and serve ends with status 1")
 	f.Int64Var(&o.SnapshotBytes, "snapshot-bytes", o.SnapshotBytes,
 		"bytes of events between snapshots, which bound the time of a recovery")
 	f.StringVar(&o.AlertWebhook, "alert-webhook", "", "address to which alerts are sent, with signatures and retries")

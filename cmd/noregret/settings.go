@@ -192,8 +192,12 @@ func (s *settings) readFile() (map[string]*yaml.Node, error) {
 func (s *settings) values(place, name string, y *yaml.Node) ([]string, error) {
 	_, isList := s.flags.Lookup(name).Value.(pflag.SliceValue)
 	items := []*yaml.Node{y}
-	if y.Kind == yaml.SequenceNode && isList {
+	switch {
+	case !isList:
+	case y.Kind == yaml.SequenceNode:
 		items = y.Content
+	case y.Kind == yaml.ScalarNode && y.Tag != "!!null":
+		return strings.Split(y.Value, ","), nil // as in a variable
 	}
 	out := []string{}
 	for _, item := range items {

@@ -74,6 +74,22 @@ log-format: json
 	}
 }
 
+// TestSettingsOfLists: a text in the file is split at commas, as that of a variable and, for
+// --trusted-proxies, that on the command line.
+func TestSettingsOfLists(t *testing.T) {
+	o, _, err := configure(t,
+		"trusted-proxies: 192.0.2.1, 192.0.2.2\ncors-origin: https://a.example,https://b.example\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"192.0.2.1", "192.0.2.2"}; !slices.Equal(o.TrustedProxies, want) {
+		t.Errorf("proxies %q, want %q", o.TrustedProxies, want)
+	}
+	if want := []string{"https://a.example", "https://b.example"}; !slices.Equal(o.CORSOrigins, want) {
+		t.Errorf("origins %q, want %q", o.CORSOrigins, want)
+	}
+}
+
 // TestSettingsOfVariable: NOREGRET_CONFIG names the file, and --config another one.
 func TestSettingsOfVariable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "other.yaml")
@@ -158,6 +174,7 @@ func TestSettingsRefused(t *testing.T) {
 		{"rate: fast", "", "serve.yaml:1: rate: \"fast\": want a number", noregret.BadInput},
 		{"rate:", "", "serve.yaml:1: rate: want one value", noregret.BadInput},
 		{"rate: [1]", "", "serve.yaml:1: rate: want one value", noregret.BadInput},
+		{"trusted-proxies:", "", "serve.yaml:1: trusted-proxies: want a list of texts", noregret.BadInput},
 		{"trusted-proxies: {a: b}", "", "serve.yaml:1: trusted-proxies: want a list of texts", noregret.BadInput},
 		{"request-time: soon", "", "serve.yaml:1: request-time: \"soon\": want a length of time", noregret.BadInput},
 		{"new-keys: yes", "", "serve.yaml:1: new-keys: \"yes\": want true or false", noregret.BadInput},

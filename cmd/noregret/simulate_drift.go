@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -191,20 +189,11 @@ type driftPercent []papers.DriftHorizon
 
 // MarshalJSON implements json.Marshaler.
 func (p driftPercent) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+	o := make(members, len(p))
 	for i, h := range p {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		v, err := json.Marshal(number(h.Loss))
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "%q:%s", strconv.Itoa(h.Rounds), v)
+		o[i] = member{strconv.Itoa(h.Rounds), number(h.Loss)}
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return o.MarshalJSON()
 }
 
 // driftCellJSON returns what --json prints for a cell.

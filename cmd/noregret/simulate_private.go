@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -234,26 +233,17 @@ type privateColumns []study.Column
 
 // MarshalJSON implements json.Marshaler.
 func (c privateColumns) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+	o := make(members, len(c))
 	for i := range c {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		v, err := json.Marshal(struct {
+		o[i] = member{c[i].Name, struct {
 			Mean    number `json:"subopt_mean"`
 			SD      number `json:"subopt_sd"`
 			Seconds number `json:"seconds"`
 			Scale   number `json:"step_scale"`
 			Unsafe  bool   `json:"unsafe"`
-		}{number(c[i].Mean), number(c[i].SD), number(c[i].Seconds), number(c[i].Scale), c[i].Unsafe})
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "%q:%s", c[i].Name, v)
+		}{number(c[i].Mean), number(c[i].SD), number(c[i].Seconds), number(c[i].Scale), c[i].Unsafe}}
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return o.MarshalJSON()
 }
 
 // writeJSON prints the cells as JSON.

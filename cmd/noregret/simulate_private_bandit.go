@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"image/color"
@@ -44,7 +42,8 @@ columns are
   laplace-4          DP-HDB choosing vertices with Laplace noise, clip 4, which the theory needs
   exponential-4      the same with the exponential mechanism
   exponential-1      the same with the clip 1
-  square-root-8.2    DP-HDB on square-root sums, with the Euclidean clip 8.2
+  square-root-inf-4  DP-HDB on square-root sums, with the clip 4 in the norm l-infinity
+  square-root-8.2    the same with the Euclidean clip 8.2
   square-root-3      the same with the clip 3
   honaker-3          the same with Honaker's tree, which needs little memory
   dp-ucb             private linear UCB (Shariff and Sheffet 2018)
@@ -218,20 +217,11 @@ type privateBanditColumn struct {
 
 // MarshalJSON implements json.Marshaler.
 func (c privateBanditColumns) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+	o := make(members, len(c))
 	for i := range c {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		v, err := json.Marshal(c[i])
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "%q:%s", c[i].name, v)
+		o[i] = member{c[i].name, c[i]}
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return o.MarshalJSON()
 }
 
 // writeJSON prints the study as JSON.

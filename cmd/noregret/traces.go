@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -29,10 +30,12 @@ func (o *serveOptions) checkTraces() error {
 }
 
 // openTraces sets the provider of traces of the service, if --traces or one of OpenTelemetry's own
-// variables for the collector is set. Call end at the end.
+// variables for the collector is set, and OTEL_SDK_DISABLED is not true. Call end at the end.
 func (o *serveOptions) openTraces(ctx context.Context) (end func(), err error) {
 	var options []otlptracehttp.Option
 	switch {
+	case strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true"):
+		return func() {}, nil
 	case o.traces != "":
 		u, err := url.Parse(o.traces)
 		if err != nil {

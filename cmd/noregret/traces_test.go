@@ -55,3 +55,23 @@ func TestTracesAreSent(t *testing.T) {
 		end()
 	}
 }
+
+// TestTracesAreDisabled: OTEL_SDK_DISABLED=true, in small letters or capitals, means no traces, not
+// even with --traces. Every other value means false, as OpenTelemetry requires.
+func TestTracesAreDisabled(t *testing.T) {
+	for value, want := range map[string]bool{
+		"true": false, "TRUE": false, "False": true, "1": true, "yes": true, "": true,
+	} {
+		t.Setenv("OTEL_SDK_DISABLED", value)
+		o := &serveOptions{traces: "http://127.0.0.1:9"}
+		o.Logger = slog.New(slog.DiscardHandler)
+		end, err := o.openTraces(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+		if (o.Traces != nil) != want {
+			t.Errorf("OTEL_SDK_DISABLED=%q: traces %t, want %t", value, o.Traces != nil, want)
+		}
+	}
+}

@@ -83,14 +83,16 @@ bounds to which records and gradients are clipped (--feature-bound, --clip). Fla
 the data choose are refused with the reason. Nothing is standardised: scale features by public
 constants, or state ranges in --columns. Records should come in random order.
 
-The cost is reserved in the ledger (--ledger, --account) before the first record, and a second run
-in the same ledger adds to it. Each model file has a ledger of its own unless --ledger names one:
-name one for all runs on the same people. A new account has the budget of the run, unless
---account-epsilon gives it more. A run that is killed, or ends with fewer records than --horizon,
-goes on with --resume, the same flags and the same records first, at no further cost. Until its end
-the directory --state holds secrets. "noregret privacy plan" compares mechanisms; docs/privacy.md
-explains the claim. Loss and class counts of the data are not printed: they are not private. An
-error about a line is for you, who have the data; do not publish it.
+The cost is reserved in the ledger (--ledger, --account) before the first record. All models on one
+data file are charged to one ledger, the directory DATA.privacy beside it: the first run declares
+the budget for all of them (--account-epsilon, --account-delta; by default its own --epsilon and
+--delta), and a run that does not fit is refused. For several files, standard input, or people who
+are in other files too, name their ledger with --ledger. A run that is killed, or ends with fewer
+records than --horizon, goes on with --resume, the same flags and the same records first, at no
+further cost. Until its end the directory --state holds secrets. "noregret privacy plan" compares
+mechanisms; docs/privacy.md explains the claim. Loss and class counts of the data are not printed:
+they are not private. A line that cannot be read, or lacks a value, is a null record, and nothing
+says so.
 
 With --json the output is one object: algorithm, measure, value (the measure on held-out
 data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,

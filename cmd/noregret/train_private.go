@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -62,7 +61,7 @@ func (o *trainOptions) runPrivate(ctx context.Context, a *app, inputs []string) 
 	if err != nil {
 		return err
 	}
-	s, err := dataset.Open(ctx, inputs, o.privateData(ctx, a, opt.Schema))
+	s, err := dataset.Open(ctx, inputs, o.privateData(ctx, a, opt))
 	if err != nil {
 		return err
 	}
@@ -115,19 +114,6 @@ func (p *privateFlags) finished(err error, path string) (*classify.Model, bool) 
 	return m, m.Privacy.Account == p.account && m.Privacy.Run == p.runName(path)
 }
 
-// explain says how to go on after an error of a run that is charged.
-func (p *privateFlags) explain(err error, model string) error {
-	e, ok := errors.AsType[*noregret.Error](err)
-	if !ok || !errors.Is(err, dp.ErrClosed) {
-		return err
-	}
-	hint := *e
-	hint.Message += fmt.Sprintf(" (its last model is in %s if it was released; --run NAME starts another run, which "+
-		"is "+
-		"charged anew)", model)
-	return &hint
-}
-
 // asFlag sets the place of a usage error of package classify to the flag's name.
 func asFlag(err error) error {
 	e, ok := errors.AsType[*noregret.Error](err)
@@ -139,22 +125,26 @@ func asFlag(err error) error {
 	return &flag
 }
 
-// privateData are the options of reading. What they depend on is declared.
-func (o *trainOptions) privateData(ctx context.Context, a *app, schema *dataset.Schema) dataset.Options {
-	opt := o.data.options(ctx, a, schema)
-	opt.Format, opt.Base, opt.Bits = schema.Format, dataset.BaseAuto, 0
+// privateData are the options of reading. What they depend on is declared, and no line of the data
+// can stop the reading or change another record.
+func (o *trainOptions) privateData(ctx context.Context, a *app, private classify.PrivateOptions) dataset.Options {
+	opt := o.data.options(ctx, a, private.Schema)
+	opt.OnlyLabels = []string{private.Negative, private.Positive}
+	opt.Format, opt.Base, opt.Bits = private.Schema.Format, dataset.BaseAuto, 0
+	if private.Schema.Format == dataset.CSV {
+		opt.Header = dataset.HeaderYes // not by what the first record looks like
+	}
 	opt.LabelColumn, opt.LabelKey, opt.Categorical, opt.IgnoreColumns = "", "", nil, nil
 	opt.Missing = ""
-	opt.Unseen = dataset.UnseenIgnore
 	return opt
 }
 
 // open makes the trainer, in the accounting of the account, and opens ledger and journal.
 func (p *privateFlags) open(a *app, model string, opt classify.PrivateOptions) (*privateTraining, error) {
 	t := &privateTraining{flags: p}
-	accounts, err := a.private.open(p.ledgerDir(model))
+	accounts, err := a.private.open(p.ledger)
 	if err != nil {
-		return nil, noregret.Errorf(noregret.Internal, "--ledger", "%s cannot be opened: %w", p.ledgerDir(model), err)
+		return nil, noregret.Errorf(noregret.Internal, "--ledger", "%s cannot be opened: %w", p.ledger, err)
 	}
 	if t.ledger, err = dp.OpenLedger(accounts); err != nil {
 		return nil, err
@@ -182,51 +172,7 @@ func (p *privateFlags) open(a *app, model string, opt classify.PrivateOptions) (
 	return t, err
 }
 
-// accountConfig is the declaration of the account: that of the ledger, or a new one whose budget is
-// that of the run if no other is given.
-func (p *privateFlags) accountConfig(old dp.AccountConfig, known bool, accounting dp.Accounting) (dp.AccountConfig,
-	error,
-) {
-	epsilon, delta := p.accountEpsilon, p.accountDelta
-	if !p.set.Changed("account-epsilon") {
-		epsilon = p.epsilon
-	}
-	if !p.set.Changed("account-delta") {
-		delta = p.delta
-	}
-	if known {
-		if p.set.Changed("account-epsilon") && epsilon != old.Budget.Epsilon() ||
-			p.set.Changed("account-delta") && delta != old.Budget.Delta() {
-			return old, noregret.BadInputf("--account-epsilon", "account %q exists with %s, and a budget cannot be "+
-				"changed: "+
-				"leave the flag out", p.account, old.Budget)
-		}
-		return old, nil
-	}
-	c := dp.AccountConfig{Protection: dp.PerRecord(), Testing: p.insecure != 0}
-	var err error
-	switch accounting {
-	case dp.GDP:
-		c.Budget, err = dp.GDPBudget(epsilon, delta)
-	case dp.Pure:
-		c.Budget, err = dp.PureBudget(epsilon)
-	default:
-		c.Budget, err = dp.ZCDPBudget(epsilon, delta)
-	}
-	if err != nil {
-		return c, noregret.Errorf(noregret.Usage, "--account-epsilon", "%w", err)
-	}
-	return c, nil
-}
-
-// ledgerDir, stateDir and runName are the values of the flags with their defaults.
-func (p *privateFlags) ledgerDir(model string) string {
-	if p.ledger != "" {
-		return p.ledger
-	}
-	return model + ".privacy"
-}
-
+// stateDir and runName are the values of the flags with their defaults.
 func (p *privateFlags) stateDir(model string) string {
 	if p.state != "" {
 		return p.state
@@ -279,7 +225,7 @@ func (o *trainOptions) reportPrivate(a *app, t *privateTraining, out classify.Pr
 		return writeJSON(a.stdout, privateReport{
 			Model: o.model, Algorithm: m.Algorithm, Records: m.Privacy.Records, Horizon: m.Privacy.Horizon,
 			Complete: out.Complete, Unread: out.Unread, Labels: m.Labels, Features: m.Dim(), Intercept: m.Intercept,
-			Ledger: p.ledgerDir(o.model), Spent: account.Spent, Remaining: account.Remaining, State: state,
+			Ledger: p.ledger, Spent: account.Spent, Remaining: account.Remaining, State: state,
 			Privacy: m.Privacy, Warnings: m.Warnings,
 		})
 	}
@@ -294,7 +240,7 @@ func (o *trainOptions) reportPrivate(a *app, t *privateTraining, out classify.Pr
 	}
 	return keyValues(a.stdout,
 		"ledger", fmt.Sprintf("%s, epsilon %s of %s is spent, %s "+
-			"remains", p.ledgerDir(o.model), digits(account.Spent, 6),
+			"remains", p.ledger, digits(account.Spent, 6),
 			digits(account.Epsilon, 6), digits(account.Remaining, 6)),
 		"state", state,
 		"not shown", "loss, class counts, bad values and digest of the data: they are not private")
@@ -354,23 +300,4 @@ func (o *trainOptions) requireMeasure(cmd *cobra.Command, _ []string) error {
 		return nil
 	}
 	return errors.New(`required flag(s) "measure" not set`)
-}
-
-// checkPrivateOutputs checks the model file and the directories before anything is charged.
-func (o *trainOptions) checkPrivateOutputs(inputs []string) error {
-	if err := checkOutputs([]namedFile{{"--model", o.model}}, inputFiles(inputs)); err != nil {
-		return err
-	}
-	p := &o.private
-	ledger, state := p.ledgerDir(o.model), p.stateDir(o.model)
-	if samePath(ledger, state) {
-		return noregret.Errorf(noregret.Usage, "--state", "%q is the directory of --ledger too; name another "+
-			"one", state)
-	}
-	for _, d := range []namedFile{{"--ledger", ledger}, {"--state", state}} {
-		if st, err := os.Stat(d.path); err == nil && !st.IsDir() {
-			return noregret.Errorf(noregret.Usage, d.flag, "%q is a file: want a directory", d.path)
-		}
-	}
-	return nil
 }

@@ -90,8 +90,7 @@ var refusedPrivately = map[string]string{
 	"positive":         "the default of the other labels comes from the data: state both with --labels",
 	"multilabel":       "for two classes only",
 	"max-bad-lines": "a line that is skipped moves all later records to other steps, so that the number of records " +
-		"would " +
-		"not be public: mend the line; the command stops at it",
+		"would not be public: a line that cannot be read is a null record, which counts",
 	"max-dim":        "the dimension is declared: --dim, --bits or --columns",
 	"weight-column":  "the weight of a record would depend on the data: state --positive-weight",
 	"weight-key":     "the weight of a record would depend on the data: state --positive-weight",
@@ -111,7 +110,7 @@ func (p *privateFlags) addTo(f *pflag.FlagSet) {
 	f.IntVar(&p.dim, "dim", p.dim, "private: the number of features of svmlight data")
 	f.StringSliceVar(&p.columns, "columns", p.columns,
 		"private: the feature columns of CSV or keys of JSON lines; age=0:100 moves that range to -1..1")
-	f.StringVar(&p.loss, "loss", p.loss, "private: logistic or squared")
+	f.StringVar(&p.loss, "loss", p.loss, "private: logistic or squared, both for the labels as -1 and 1")
 	f.StringVar(&p.norm, "norm", p.norm, "private: the p of the ball of the weights, from 1 to inf")
 	f.Float64Var(&p.clip, "clip", p.clip,
 		"private: bound on the norm of an increment; 0 is half the feature bound, for squared loss twice it")
@@ -122,12 +121,12 @@ func (p *privateFlags) addTo(f *pflag.FlagSet) {
 	f.IntVar(&p.batch, "batch", p.batch, "private: records per step")
 	f.StringVar(&p.noise, "noise", p.noise,
 		"private: tree, honaker, square-root; with --norm 1 exponential, laplace; auto plans without data")
-	f.StringVar(&p.ledger, "ledger", p.ledger, "private: directory of the privacy ledger (default MODEL.privacy)")
+	f.StringVar(&p.ledger, "ledger", p.ledger, "private: directory of the privacy ledger (default DATA.privacy)")
 	f.StringVar(&p.account, "account", p.account, "private: account of the ledger that pays")
 	f.Float64Var(&p.accountEpsilon, "account-epsilon", p.accountEpsilon,
-		"private: budget ε of an account that does not exist (default --epsilon)")
+		"private: budget ε for all runs, declared by the first (default --epsilon)")
 	f.Float64Var(&p.accountDelta, "account-delta", p.accountDelta,
-		"private: budget δ of an account that does not exist (default --delta)")
+		"private: budget δ for all runs, declared by the first (default --delta)")
 	f.StringVar(&p.run, "run", p.run, "private: name of the run in the ledger (default the model's file name)")
 	f.StringVar(&p.state, "state", p.state, "private: directory of the run's SECRET state (default MODEL.state)")
 	f.BoolVar(&p.resume, "resume", p.resume, "private: continue a run that exists, at no further cost")
@@ -169,7 +168,7 @@ func (p *privateFlags) check() error {
 			"0,1",
 			len(p.labels))
 	}
-	return nil
+	return p.checkTotals()
 }
 
 // privateOptions are the options of a private training.
@@ -293,8 +292,8 @@ func (p *privateFlags) csvSchema(s *dataset.Schema, d *dataFlags) ([]classify.Pr
 			"columns are named")
 	case d.missing == string(dataset.MissingIndicator):
 		return nil, noregret.Errorf(noregret.Usage, "--missing", "not indicator with --private: which columns lack "+
-			"values would "+
-			"be learned from the data; want error or zero")
+			"values would be learned from the data; want zero, or error, with which a record that lacks a value is a "+
+			"null record")
 	}
 	names, ranges, err := p.parseColumns(s.Bits > 0)
 	if err != nil {
@@ -328,6 +327,12 @@ func (p *privateFlags) jsonSchema(s *dataset.Schema, d *dataFlags) ([]classify.P
 		s.Label = d.labelKey
 	}
 	names, ranges, err := p.parseColumns(s.Bits > 0)
+	for _, key := range []string{s.Label, s.Weight} {
+		if err == nil && slices.Contains(names, key) {
+			return nil, noregret.Errorf(noregret.Usage, "--columns", "%q: JSON lines have the label or the weight of "+
+				"a record under this key; want keys of features", key)
+		}
+	}
 	if err == nil && s.Bits == 0 {
 		s.Features, s.Dim = names, len(names)
 	}

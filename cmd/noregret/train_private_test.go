@@ -126,7 +126,8 @@ func privateFile(t *testing.T, n int, row func(i int) string) string {
 func someRow(i int) string { return fmt.Sprintf("%s 1:%d 2:0.5", []string{"-1", "1"}[i%2], i%3) }
 
 // Nothing that the command prints depends on the data, except what follows from the model: it is
-// the same for data of one class, with other labels, and with features out of the space.
+// the same for data of one class, with other labels, with features out of the space, and with lines
+// that cannot be read.
 func TestTrainPrivatePrintsNothingElse(t *testing.T) {
 	released := regexp.MustCompile(`intercept"?:? \S+|not zero`)
 	for _, json := range []string{"--json=false", "--json"} {
@@ -135,6 +136,7 @@ func TestTrainPrivatePrintsNothingElse(t *testing.T) {
 			someRow,
 			func(int) string { return "1 1:3" },
 			func(i int) string { return fmt.Sprintf("x%d 1:3 7:1e9", i) },
+			func(i int) string { return []string{"1 1:nan", "1 1:3 1:4", "nan", "?", "1:x"}[i%5] },
 		} {
 			t.Chdir(privateFile(t, 12, row))
 			args := append(strings.Fields(trainPrivate), "--insecure-noise-seed-for-testing", "3", "--save-every", "4",
@@ -240,7 +242,7 @@ func TestTrainPrivateKilled(t *testing.T) {
 		if _, err := os.Stat(path + ".state"); err == nil {
 			t.Errorf("after write %d: secret state is left", at)
 		}
-		store, err := dp.OpenFileStore(path + ".privacy")
+		store, err := dp.OpenFileStore(filepath.Join(dir, "in.svm.privacy"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,8 +4,7 @@
 //
 // A program has many points and few rows. An iteration costs O(n·m + m³) for m rows, and a solution
 // has at most m + 1 points of positive probability. Dual prices certify it ([Program.Prices]), and
-// if no distribution satisfies the rows, the first phase finds one of least total violation
-// ([Program.ViolationPrices]).
+// if no distribution satisfies the rows, the first phase finds one of least total violation.
 //
 // Rows and gains are scaled each by its own size, so that one tolerance serves rows in millions and
 // in millionths. Where one point far outside would hide the others of its row, [Program.Refine]

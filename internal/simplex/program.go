@@ -206,18 +206,6 @@ func (lp *Program) Prices(dst []float64) (bound float64) {
 	return float64(bound*lp.unit) + lp.offset
 }
 
-// ViolationPrices writes prices from 0 to 1 of the least total violation to dst after Feasible has
-// reported false: its decrease per unit by which each limit is relaxed.
-func (lp *Program) ViolationPrices(dst []float64) {
-	lp.multipliers(true)
-	for j, w := range lp.weight {
-		dst[j] = 0
-		if w > 0 {
-			dst[j] = min(max(-lp.dual[j], 0)/w, 1)
-		}
-	}
-}
-
 const (
 	// hidden is the part of a row's scale below which the tolerance may hide what a solution
 	// reaches.

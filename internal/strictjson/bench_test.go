@@ -31,3 +31,19 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkItem decodes a request of one item of feedback.
+func BenchmarkItem(b *testing.B) {
+	raw := []byte(`{"items":[{"token":"` + strings.Repeat("x", 80) + `","metrics":{"x":1.5}}]}`)
+	var in struct {
+		Items []struct {
+			Token   string             `json:"token"`
+			Metrics map[string]float64 `json:"metrics"`
+		} `json:"items"`
+	}
+	for b.Loop() {
+		if err := Decode(raw, &in, Rules{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -58,22 +56,36 @@ func Decode(raw []byte, v any, rules Rules) error {
 	if i := halfPair(raw); i >= 0 && !rules.Stored {
 		return fault("", "unpaired surrogate at byte %d", i)
 	}
+	end := valueEnd(raw)
+	if end < 0 {
+		var err error
+		if end, err = slowEnd(raw, rules); err != nil {
+			return err
+		}
+	}
+	d := &decoder{lexer: lexer{raw: raw[:end]}, rules: rules}
+	d.path = d.space[:0]
+	if err := d.value(reflect.ValueOf(v).Elem()); err != nil {
+		return err
+	}
+	if rest := len(bytes.TrimLeft(raw[end:], blank)); rest > 0 {
+		return fault("", "text follows the value at byte %d", len(raw)-rest+1)
+	}
+	return nil
+}
+
+// slowEnd returns the end of the first value by encoding/json, whose errors say where a syntax
+// error is.
+func slowEnd(raw []byte, rules Rules) (int, error) {
 	var whole json.RawMessage
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if err := dec.Decode(&whole); err != nil {
 		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return fault("", "not valid JSON at byte %d%s", e.Offset, culprit(raw, int(e.Offset), rules))
+			return 0, fault("", "not valid JSON at byte %d%s", e.Offset, culprit(raw, int(e.Offset), rules))
 		}
-		return fault("", "not valid JSON: truncated")
+		return 0, fault("", "not valid JSON: truncated")
 	}
-	d := &decoder{lexer: lexer{raw: whole}, rules: rules}
-	if err := d.value(reflect.ValueOf(v).Elem()); err != nil {
-		return err
-	}
-	if rest := len(bytes.TrimLeft(raw[dec.InputOffset():], blank)); rest > 0 {
-		return fault("", "text follows the value at byte %d", len(raw)-rest+1)
-	}
-	return nil
+	return int(dec.InputOffset()), nil
 }
 
 // culprit describes the position of byte at, counted from 1: its line, the text found there, and a
@@ -143,6 +155,10 @@ type decoder struct {
 	lexer
 	rules Rules
 	path  []step // leads to the value being read
+	space [6]step
+
+	nested func(v any) error // is decodeNested, made once
+	inside bool              // decodeNested has failed
 }
 
 // step is the name of a member with index -1, or an index into a list.
@@ -189,53 +205,80 @@ func cut(t token, rest []byte) string {
 	return string(t)
 }
 
-var (
-	rawType  = reflect.TypeFor[json.RawMessage]()
-	jsonType = reflect.TypeFor[json.Unmarshaler]()
-	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
-	formType = reflect.TypeFor[Unmarshaler]()
-)
+func (d *decoder) value(v reflect.Value) error { return d.by(wayOf(v.Type()), v) }
 
-func (d *decoder) value(v reflect.Value) error {
-	if reflect.PointerTo(v.Type()).Implements(formType) {
+// by reads a value of a type that is read in the given way.
+func (d *decoder) by(w way, v reflect.Value) error {
+	switch w {
+	case asForm:
 		return d.form(v.Addr().Interface().(Unmarshaler))
-	}
-	d.skip()
-	if null := d.at < len(d.raw) && d.raw[d.at] == 'n'; v.Type().Implements(formType) && !null {
+	case asPointerToForm:
+		if d.skip(); d.at == len(d.raw) || d.raw[d.at] == 'n' {
+			return d.composed(v)
+		}
 		v.Set(reflect.New(v.Type().Elem()))
 		return d.form(v.Interface().(Unmarshaler))
-	}
-	if p := reflect.PointerTo(v.Type()); v.Type() == rawType || v.Kind() == reflect.Interface ||
-		p.Implements(jsonType) || p.Implements(textType) {
+	case asRaw:
+		raw := v.Addr().Interface().(*json.RawMessage)
+		*raw = append((*raw)[:0], d.whole()...)
+		return nil
+	case asCustom:
 		return d.custom(v)
-	}
-	if v.Kind() == reflect.Slice && isScalar(v.Type().Elem()) && len(d.path) > 0 {
-		return d.scalars(v)
+	case asScalars:
+		if len(d.path) > 0 {
+			return d.scalars(v)
+		}
 	}
 	return d.composed(v)
 }
 
-// scalars reads a list of scalars by encoding/json, which is fast. If that fails, or if the list
-// may contain null, it reads item by item to find the error.
+// scalars reads a list of scalars without reflection if they are strings, otherwise by
+// encoding/json, which is fast. If that fails, or if the list may contain null, it reads item by
+// item to find the error.
 func (d *decoder) scalars(v reflect.Value) error {
+	d.skip()
 	start := d.at
-	raw := d.whole()
-	if raw[0] == '[' && !bytes.Contains(raw, []byte("null")) && json.Unmarshal(raw, v.Addr().Interface()) == nil {
+	if list, ok := v.Addr().Interface().(*[]string); ok {
+		if d.strings(list) {
+			return nil
+		}
+	} else if raw := d.whole(); raw[0] == '[' && !bytes.Contains(raw, []byte("null")) &&
+		json.Unmarshal(raw, v.Addr().Interface()) == nil {
 		return nil
 	}
 	d.at = start
 	return d.composed(v)
 }
 
+// strings reads a list of strings. It reports false if the value is something else.
+func (d *decoder) strings(list *[]string) bool {
+	if d.next()[0] != '[' {
+		return false
+	}
+	out := []string{}
+	for d.more() {
+		t := d.next()
+		if t[0] != '"' {
+			return false
+		}
+		out = append(out, t.text())
+	}
+	d.next() // the closing bracket
+	*list = out
+	return true
+}
+
 // form decodes a value of a type with several forms.
 func (d *decoder) form(u Unmarshaler) error {
 	d.skip()
-	depth, inside := len(d.path), false
-	err := u.UnmarshalStrict(d.raw[d.at], func(v any) error {
-		err := d.value(reflect.ValueOf(v).Elem())
-		inside = err != nil
-		return err
-	})
+	if d.nested == nil {
+		d.nested = d.decodeNested
+	}
+	depth, outer := len(d.path), d.inside
+	d.inside = false
+	err := u.UnmarshalStrict(d.raw[d.at], d.nested)
+	inside := d.inside
+	d.inside = outer
 	if err == nil || inside {
 		return err
 	}
@@ -245,6 +288,17 @@ func (d *decoder) form(u Unmarshaler) error {
 		return d.fault("%s", e.Message)
 	}
 	return d.fault("%w", err)
+}
+
+// decodeNested decodes the form that an [Unmarshaler] has chosen.
+func (d *decoder) decodeNested(v any) error {
+	if s, ok := v.(*string); ok && d.raw[d.at] == '"' { // the same as below, but faster
+		*s = d.next().text()
+		return nil
+	}
+	err := d.value(reflect.ValueOf(v).Elem())
+	d.inside = err != nil
+	return err
 }
 
 // composed reads a value token by token.
@@ -292,7 +346,7 @@ func (d *decoder) composed(v reflect.Value) error {
 func (d *decoder) custom(v reflect.Value) error {
 	raw := d.whole()
 	decode := func() error { return json.Unmarshal(raw, v.Addr().Interface()) }
-	if p := reflect.PointerTo(v.Type()); v.Type() != rawType && p.Implements(textType) && !p.Implements(jsonType) {
+	if p := reflect.PointerTo(v.Type()); p.Implements(textType) && !p.Implements(jsonType) {
 		if raw[0] != '"' {
 			return d.mismatch(token(raw), "a string")
 		}
@@ -314,6 +368,7 @@ func (d *decoder) custom(v reflect.Value) error {
 
 func (d *decoder) items(v reflect.Value) error {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	w := wayOf(v.Type().Elem())
 	for i := 0; d.more(); i++ {
 		if i == v.Cap() {
 			v.Grow(1)
@@ -321,7 +376,7 @@ func (d *decoder) items(v reflect.Value) error {
 		v.SetLen(i + 1)
 		v.Index(i).SetZero()
 		d.enter(step{index: i})
-		if err := d.value(v.Index(i)); err != nil {
+		if err := d.by(w, v.Index(i)); err != nil {
 			return err
 		}
 		d.leave()
@@ -356,10 +411,11 @@ func (d *decoder) numbers(m map[string]float64) error {
 }
 
 func (d *decoder) entries(v reflect.Value) error {
-	v.Set(reflect.MakeMap(v.Type()))
-	if m, ok := v.Interface().(map[string]float64); ok {
-		return d.numbers(m)
+	if m, ok := v.Addr().Interface().(*map[string]float64); ok {
+		*m = map[string]float64{}
+		return d.numbers(*m)
 	}
+	v.Set(reflect.MakeMap(v.Type()))
 	for d.more() {
 		name := d.next().text()
 		key := reflect.ValueOf(name).Convert(v.Type().Key())
@@ -376,41 +432,6 @@ func (d *decoder) entries(v reflect.Value) error {
 	}
 	d.next() // the closing bracket or brace
 	return nil
-}
-
-// form lists the fields of a struct by their names in JSON.
-type form struct {
-	names    []string
-	optional []bool
-}
-
-// index returns the index of the field that a string token names, or -1.
-func (f *form) index(t token) int {
-	if bytes.IndexByte(t, '\\') >= 0 {
-		return slices.Index(f.names, t.text())
-	}
-	t = t[1 : len(t)-1]
-	for i, name := range f.names {
-		if string(t) == name {
-			return i
-		}
-	}
-	return -1
-}
-
-var forms sync.Map // of reflect.Type
-
-func formOf(t reflect.Type) *form {
-	if f, ok := forms.Load(t); ok {
-		return f.(*form)
-	}
-	f := new(form)
-	for i := range t.NumField() {
-		f.names = append(f.names, Name(t.Field(i)))
-		f.optional = append(f.optional, strings.Contains(t.Field(i).Tag.Get("json"), ",omitempty"))
-	}
-	forms.Store(t, f)
-	return f
 }
 
 func (d *decoder) fields(v reflect.Value) error {
@@ -441,11 +462,11 @@ func (d *decoder) fields(v reflect.Value) error {
 		}
 		seen[at] = true
 		d.skip()
-		if t := v.Field(at).Type(); d.rules.NoNull && d.raw[d.at] == 'n' && t != rawType &&
-			t.Kind() != reflect.Interface {
+		w, field := form.ways[at], v.Field(at)
+		if d.rules.NoNull && d.raw[d.at] == 'n' && w != asRaw && field.Kind() != reflect.Interface {
 			return d.fault("null: leave the field out instead")
 		}
-		if err := d.value(v.Field(at)); err != nil {
+		if err := d.by(w, field); err != nil {
 			return err
 		}
 		d.leave()
@@ -459,31 +480,4 @@ func (d *decoder) fields(v reflect.Value) error {
 		}
 	}
 	return nil
-}
-
-// Name returns the JSON name of a struct field.
-func Name(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if name == "" {
-		return f.Name
-	}
-	return name
-}
-
-// Member returns the path of a member. Names that would be ambiguous in a path are quoted, and long
-// names are cut.
-func Member(path, name string) string {
-	const most = 100
-	if len(name) > most {
-		name = name[:most] + "..."
-	}
-	if strings.ContainsFunc(name, func(r rune) bool {
-		return r <= ' ' || r == '.' || r == '[' || r == '"' || !strconv.IsPrint(r)
-	}) || name == "" {
-		name = fmt.Sprintf("%q", name)
-	}
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }

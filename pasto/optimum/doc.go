@@ -4,8 +4,8 @@
 // [Maximize] is the entry point. It runs pairwise Frank–Wolfe steps with exact line search, and
 // simplicial decomposition with the vertices of a linear program where guardrails are hard. The
 // result states a Gap: no mixture's value is above Value + Gap. [BestSingle] is the deterministic
-// solution, [CheckFeasible] and [LeastViolation] tell whether guardrails can be held at all, and
-// [ReduceSupport] moves a mixture to at most M + 1 arms with the same means.
+// solution, [CheckFeasible] tells whether guardrails can be held at all, and [ReduceSupport]
+// moves a mixture to at most M + 1 arms with the same means.
 //
 // [Solver] and [HardSolver] are the same methods as workspaces that start from a given mixture and
 // allocate nothing when used again: package confident solves its plug-in problem with them.

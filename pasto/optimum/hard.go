@@ -65,26 +65,6 @@ func (e *Infeasible) Error() string {
 		e.Violation, strings.Join(parts, ", "))
 }
 
-// LeastViolation finds the least total violation of the guardrails of g that take selects, in
-// the metrics' units. It returns nil if some mixture holds them all to within their slack.
-// Otherwise prices[i] says how much the violation would fall, at most 1, for a unit less of the
-// threshold of metric i. It returns an error if the table is too ill-conditioned to tell.
-func LeastViolation(g *pasto.Goals, means *pasto.Table, take func(*pasto.Metric) bool) (least *Infeasible,
-	prices []float64, err error,
-) {
-	rows := newGuardrails(g, means, take)
-	feasible, err := rows.feasible()
-	if err != nil || feasible {
-		return nil, nil, err
-	}
-	prices = make([]float64, g.Dim())
-	rows.lp.ViolationPrices(rows.prices)
-	for j, i := range rows.metrics {
-		prices[i] = rows.prices[j]
-	}
-	return rows.least(g, means), prices, nil
-}
-
 // isHard reports whether a metric is a hard guardrail.
 func isHard(m *pasto.Metric) bool { return m.Hard }
 

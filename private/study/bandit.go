@@ -23,8 +23,10 @@ const (
 	LaplaceWide      = "laplace-4"
 	ExponentialWide  = "exponential-4"
 	ExponentialTight = "exponential-1"
-	// SquareRootMedium and SquareRootNarrow are DP-HDB on DP-TOFW with the square-root mechanism
-	// and the Euclidean clips 8.2 and 3. HonakerNarrow is the latter with Honaker's tree.
+	// SquareRootWide, SquareRootMedium and SquareRootNarrow are DP-HDB on DP-TOFW with the
+	// square-root mechanism: with the clip βD + L = 4 in the norm l∞, whose Euclidean norm is 4√d,
+	// and with the Euclidean clips 8.2 and 3. HonakerNarrow is the latter with Honaker's tree.
+	SquareRootWide   = "square-root-inf-4"
 	SquareRootMedium = "square-root-8.2"
 	SquareRootNarrow = "square-root-3"
 	HonakerNarrow    = "honaker-3"
@@ -35,9 +37,8 @@ const (
 // BanditColumns lists all columns of a bandit study.
 func BanditColumns() []string {
 	return []string{
-		Greedy, Uniform, LaplaceWide, ExponentialWide, ExponentialTight, SquareRootMedium, SquareRootNarrow,
-		HonakerNarrow,
-		LinearUCB,
+		Greedy, Uniform, LaplaceWide, ExponentialWide, ExponentialTight, SquareRootWide, SquareRootMedium,
+		SquareRootNarrow, HonakerNarrow, LinearUCB,
 	}
 }
 
@@ -91,7 +92,7 @@ func BanditReference(epsilon float64, column string) (mean, sd float64, ok bool)
 		{1, Greedy}: {125, 21}, {8, Greedy}: {125, 21},
 		{1, Uniform}: {1120, 62}, {8, Uniform}: {1120, 62},
 		{1, LaplaceWide}: {1147, 163}, {1, ExponentialWide}: {1121, 166}, {1, ExponentialTight}: {981, 159},
-		{1, SquareRootMedium}: {837, 134}, {1, SquareRootNarrow}: {654, 97},
+		{1, SquareRootWide}: {1010, 148}, {1, SquareRootMedium}: {837, 134}, {1, SquareRootNarrow}: {654, 97},
 		{8, ExponentialWide}: {871, 147}, {8, ExponentialTight}: {484, 74}, {8, SquareRootNarrow}: {260, 32},
 	}[key{epsilon, column}]
 	return v[0], v[1], ok
@@ -234,6 +235,10 @@ func (o BanditOptions) player(name string, run uint64) (player, error) {
 	case ExponentialWide:
 	case ExponentialTight:
 		h.Problem.Clip = tightClip
+	case SquareRootWide:
+		// No increment is larger, so that its Euclidean clip changes none and is that of l∞.
+		h.Choices = false
+		return gaussian(dp.SquareRoot, wideClip*math.Sqrt(float64(o.Dim)))
 	case SquareRootMedium:
 		h.Choices = false
 		return gaussian(dp.SquareRoot, 8.2)

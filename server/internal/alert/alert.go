@@ -52,8 +52,12 @@ type Options struct {
 	// is read for each attempt.
 	SecretFile string
 	// File is where the sender keeps its state.
-	File   string
-	Now    func() time.Time
+	File string
+	// Now is the clock of alerts.
+	Now func() time.Time
+	// Wall is the machine's clock, by which attempts are signed: a receiver compares it with its
+	// own. Nil means Now.
+	Wall   func() time.Time
 	Logger *slog.Logger
 	// Pause waits until the time has passed or the context ends. Nil means by the machine's clock.
 	Pause func(ctx context.Context, d time.Duration)
@@ -104,6 +108,9 @@ func Open(o Options) (*Sender, error) {
 	}
 	if s.Pause == nil {
 		s.Pause = pause
+	}
+	if s.Wall == nil {
+		s.Wall = s.Now
 	}
 	if o.URL == "" {
 		return s, nil
@@ -332,7 +339,7 @@ func (s *Sender) deliver(ctx context.Context, a *policy.Alert) error {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "noregret")
 	r.Header.Set(IDHeader, url.PathEscape(a.ID))
-	r.Header.Set(SignatureHeader, Sign(secret, s.Now(), body))
+	r.Header.Set(SignatureHeader, Sign(secret, s.Wall(), body))
 	answer, err := s.http.Do(r)
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
@@ -256,38 +255,5 @@ func regretChart(r *policy.Report) *chart {
 	}
 	zero := 0.0
 	c.Lines = append(c.Lines, chartLine{Name: "the best single arm", Level: &zero, Colour: 1})
-	return c
-}
-
-// guardrailChart has a guardrail's metric with its limit and its present interval. For a change
-// relative to the control arm it has the metric itself and scales the limit by the present mean of
-// the control arm.
-func guardrailChart(def *definition.Definition, r *policy.Report, i int) *chart {
-	g := &r.Guardrails[i]
-	c := &chart{Title: "Guardrail: " + g.Metric, Unit: g.Metric}
-	at := func(v float64) *float64 { return &v }
-	if strings.HasSuffix(g.Kind, "_change") {
-		mean := r.Arms[def.Control.Arm].Metrics[g.Metric].Mean
-		at = func(v float64) *float64 {
-			if mean == nil {
-				return nil
-			}
-			v = (1 + v) * *mean
-			return &v
-		}
-	}
-	seen := valuesOf(r, func(h *policy.HistoryPoint) *float64 { return h.Metrics[g.Metric] })
-	if known(seen) {
-		c.Lines = append(c.Lines, chartLine{Name: "mean of the version's units", Values: seen})
-	}
-	if limit := at(g.Limit); limit != nil {
-		name := map[bool]string{true: "limit: at least ", false: "limit: at most "}[strings.HasPrefix(g.Kind, "min")]
-		c.Lines = append(c.Lines, chartLine{Name: name + Figure(*limit), Level: limit, Colour: 1})
-		if g.Low != nil && g.High != nil {
-			c.Now = append(c.Now, chartInterval{
-				Name: "interval of the current mixture", Low: *at(*g.Low), High: *at(*g.High), Colour: 2,
-			})
-		}
-	}
 	return c
 }

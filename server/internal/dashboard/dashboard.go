@@ -45,6 +45,9 @@ type Source interface {
 type Options struct {
 	Source Source
 	Editor Editor
+	// Read waits for a place among the heavy reads and returns the function that gives it back.
+	// Source takes places by itself for reports, explanations and optima.
+	Read func(ctx context.Context) (release func(), err error)
 	// Changed returns a channel that is closed at the next change of the source.
 	Changed func() <-chan struct{}
 	// Draining is closed when streams must end.
@@ -139,6 +142,8 @@ type page struct {
 	Data any
 	// redirect is where the browser goes instead, "" to show the page.
 	redirect string
+	// text is the page, rendered, nil if it is not rendered yet.
+	text []byte
 }
 
 // pageFunc makes a page for a request.
@@ -159,18 +164,47 @@ func (d *Dashboard) page(build pageFunc) web.Handler {
 			w.WriteHeader(http.StatusSeeOther)
 			return nil
 		}
-		if v := d.Visitor(r); v != nil {
-			p.Visitor = v.Name
+		if err := d.render(r, p); err != nil {
+			return err
 		}
-		all, err := pageTemplates()
+		return web.WriteBytes(w, max(p.Status, http.StatusOK), "text/html; charset=utf-8", p.text)
+	}
+}
+
+// render renders a page, unless it is rendered already.
+func (d *Dashboard) render(r *http.Request, p *page) error {
+	if p.text != nil {
+		return nil
+	}
+	if v := d.Visitor(r); v != nil {
+		p.Visitor = v.Name
+	}
+	all, err := pageTemplates()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := all[p.Page].ExecuteTemplate(&b, "layout.html", p); err != nil {
+		return err
+	}
+	p.text = b.Bytes()
+	return nil
+}
+
+// heavy returns build for a page that takes long: the page is made and rendered in a place among
+// the heavy reads.
+func (d *Dashboard) heavy(build pageFunc) pageFunc {
+	return func(w http.ResponseWriter, r *http.Request) (*page, error) {
+		release, err := d.Read(r.Context())
 		if err != nil {
-			return err
+			return nil, err
 		}
-		var b bytes.Buffer
-		if err := all[p.Page].ExecuteTemplate(&b, "layout.html", p); err != nil {
-			return err
+		defer release()
+		p, err := build(w, r)
+		if err != nil {
+			return nil, err
 		}
-		return web.WriteBytes(w, max(p.Status, http.StatusOK), "text/html; charset=utf-8", b.Bytes())
+		return p, d.render(r, p)
 	}
 }
 

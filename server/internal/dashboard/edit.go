@@ -120,19 +120,26 @@ func (v *editing) page(fault error) *page {
 
 // edit shows what a text would change, or changes it. A form names the definition that it was made
 // from by its tag: if that is no longer in force, it shows the difference from the new one.
-func (d *Dashboard) edit(_ http.ResponseWriter, r *http.Request) (*page, error) {
+func (d *Dashboard) edit(w http.ResponseWriter, r *http.Request) (*page, error) {
 	form, err := readForm(r)
 	if err != nil {
 		return nil, err
 	}
 	text := strings.ReplaceAll(form.Get("definition"), "\r\n", "\n")
+	release, err := d.Read(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	def, err := d.parse(r, text)
+	release() // the writer, for which a change waits, needs no place
 	again := func(review bool, fault error) (*page, error) {
 		if fault != nil && !shownFault(fault) {
 			return nil, fault
 		}
-		return d.reviewing(r, text, form.Get("tag"), review, fault)
+		return d.heavy(func(_ http.ResponseWriter, r *http.Request) (*page, error) {
+			return d.reviewing(r, text, def, form.Get("tag"), review, fault)
+		})(w, r)
 	}
-	def, err := d.parse(r, text)
 	// The writer makes the check, and feedback waits for it, so it is not for readers.
 	if v := d.Visitor(r); err == nil && v != nil && v.May(access.Admin) {
 		err = d.Editor.Check(r.Context(), def)
@@ -186,7 +193,10 @@ func (d *Dashboard) tagOf(name string) (string, error) {
 }
 
 // reviewing is the page of a text that was sent: what it changes, or the field to edit it further.
-func (d *Dashboard) reviewing(r *http.Request, text, tag string, review bool, fault error) (*page, error) {
+// After is the definition that the text has, for a review.
+func (d *Dashboard) reviewing(r *http.Request, text string, after *definition.Definition, tag string, review bool,
+	fault error,
+) (*page, error) {
 	before, err := d.Source.Definition(r.PathValue("name"))
 	if err != nil {
 		return nil, err
@@ -195,10 +205,6 @@ func (d *Dashboard) reviewing(r *http.Request, text, tag string, review bool, fa
 	v.Text, v.Tag, v.Review = text, tag, review
 	if !review {
 		return v.page(fault), nil
-	}
-	after, err := d.parse(r, text)
-	if err != nil {
-		return nil, err
 	}
 	old, err := definition.Text(before)
 	if err != nil {
@@ -219,8 +225,11 @@ func (d *Dashboard) reviewing(r *http.Request, text, tag string, review bool, fa
 func (d *Dashboard) editRoutes() []web.Route {
 	const pattern = "/experiments/{name}/edit"
 	return []web.Route{
-		{Method: "GET", Pattern: "/experiments/{name}/history", Role: access.Read, Serve: d.page(d.historyPage)},
-		{Method: "GET", Pattern: pattern, Role: access.Read, Serve: d.page(d.editPage)},
+		{
+			Method: "GET", Pattern: "/experiments/{name}/history", Role: access.Read,
+			Serve: d.page(d.heavy(d.historyPage)),
+		},
+		{Method: "GET", Pattern: pattern, Role: access.Read, Serve: d.page(d.heavy(d.editPage))},
 		{Method: "POST", Pattern: pattern, Role: access.Read, Serve: d.page(d.edit)},
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 )
 
 // Revision is a definition that an experiment has or had.
@@ -35,16 +36,20 @@ type revised struct {
 type history struct {
 	Name, Path string
 	Revisions  []revised // the newest first
+	// Addresses says that the page shows from where the definitions were made.
+	Addresses bool
 }
 
 // historyPage shows the definitions of an experiment, each as the difference from the one before.
+// Addresses are for the role admin.
 func (d *Dashboard) historyPage(_ http.ResponseWriter, r *http.Request) (*page, error) {
 	name := r.PathValue("name")
 	all, err := d.Source.Revisions(r.Context(), name, shownRevisions)
 	if err != nil {
 		return nil, err
 	}
-	v := &history{Name: name, Path: pathOf(name)}
+	visitor := d.Visitor(r)
+	v := &history{Name: name, Path: pathOf(name), Addresses: visitor != nil && visitor.May(access.Admin)}
 	for i := range all {
 		x := revised{Revision: all[i], Number: len(all) - i, First: i == len(all)-1}
 		text, err := textOf(all[i].Definition)

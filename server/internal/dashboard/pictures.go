@@ -88,8 +88,9 @@ func picturesOf(path, axis string, d *definition.Definition, r *policy.Report) [
 	}
 	for i, g := range r.Guardrails {
 		out = append(out, of("guardrail-"+strconv.Itoa(i), "the guardrail on "+g.Metric,
-			fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the limit, and the "+
-				"current interval. The guardrails table has the numbers.", g.Metric)))
+			fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the value of its mixture "+
+				"with its interval by the estimates of the time, the limit, and the current interval. The guardrails "+
+				"table has the numbers.", g.Metric)))
 	}
 	return out
 }

@@ -141,7 +141,7 @@ func DecodeJSON(b []byte, v any) error {
 
 // Body reads a request's body of one of the media types; a request without a type has the first.
 func Body(r *http.Request, types ...string) ([]byte, error) {
-	if t := r.Header.Get("Content-Type"); t != "" {
+	if t := r.Header.Get("Content-Type"); t != "" && t != types[0] {
 		media, _, err := mime.ParseMediaType(t)
 		known := false
 		for _, want := range types {
@@ -156,7 +156,9 @@ func Body(r *http.Request, types ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(in)
+	var all bytes.Buffer
+	all.Grow(int(min(max(r.ContentLength, 0), 64<<10)) + bytes.MinRead)
+	_, err = all.ReadFrom(in)
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "body", "more than %d bytes",
 			e.Limit)
@@ -165,7 +167,7 @@ func Body(r *http.Request, types ...string) ([]byte, error) {
 		return nil, WithStatus(http.StatusBadRequest, noregret.BadInput, "body",
 			"the body is incomplete, or not what Content-Encoding says")
 	}
-	return b, nil
+	return all.Bytes(), nil
 }
 
 // decoded returns the body of a request as it was before gzip compressed it. The bound of the body

@@ -1,5 +1,5 @@
 // Replaces the pictures of an experiment by charts with a cursor and zoom (uPlot), whose values the page
-// fetches as JSON. A picture stays where its values cannot be fetched.
+// fetches as JSON, as soon as they are about to be seen. A picture stays where its values cannot be fetched.
 "use strict";
 (() => {
   const charts = new Map(); // by name: {figure, series, plot, ...}
@@ -258,7 +258,8 @@
     });
     mark(chart.plot);
     rest(chart.plot);
-    if (kept) chart.plot.setScale("x", { min: kept.min, max: kept.max });
+    const other = [...charts.values()].find((c) => c !== chart && c.plot && c.zoomed)?.plot.scales.x;
+    if (kept ?? other) chart.plot.setScale("x", { min: (kept ?? other).min, max: (kept ?? other).max });
     figure.chart = chart;
     figure.dataset.ready = chart.url;
   };
@@ -278,9 +279,18 @@
     mount(chart);
   };
 
+  // seen loads the charts that are about to be seen: those far below would only delay the page.
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      load(target).catch(() => {}); // the picture stays
+    }
+  }, { rootMargin: "200px" });
+
   const loadAll = () => {
     for (const figure of document.querySelectorAll("figure[data-series]")) {
-      load(figure).catch(() => {}); // the picture stays
+      if (!charts.has(figure.dataset.name)) seen.observe(figure);
     }
   };
 
@@ -304,7 +314,7 @@
       if (charts.get(now.dataset.name)?.plot === undefined) {
         figure.querySelector("picture").replaceWith(now.querySelector("picture"));
       }
-      load(figure).catch(() => {});
+      if (charts.has(now.dataset.name)) load(figure).catch(() => {});
     }
   });
   document.addEventListener("replaced", loadAll);
