@@ -150,6 +150,7 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 	}
 	cells := p.cells.cells
 	if len(cells) == 0 {
+		r.skip()
 		return nil
 	}
 	if len(cells) != len(plan.columns) {

@@ -34,7 +34,8 @@
 // All of them are strict: a line that breaks a rule ends the reading with an error "file:line: ..."
 // that shows the token and the rule. With Options.MaxBadLines some such lines are skipped; they are
 // counted in Info.BadLines, and Info.FirstBad has the errors of the first few. With
-// Options.OnlyLabels they become null rows, so that no row depends on another line.
+// Options.OnlyLabels they become null rows, as do blank lines and comments, so that no row depends
+// on another line.
 //
 // # Labels
 //

@@ -65,6 +65,7 @@ func (p *jsonParser) line(r *result, l []byte) error {
 	s := &p.scan
 	s.data, s.at = l, 0
 	if s.space(); s.at == len(l) {
+		r.skip()
 		return nil
 	}
 	if !utf8.Valid(l) {

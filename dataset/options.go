@@ -96,12 +96,12 @@ type Options struct {
 	WeightKey string // JSONL: key of the weight; default the schema's, else "weight"
 
 	AllowNoLabel bool // rows without a label get NoClass instead of being bad
-	// OnlyLabels, if not nil, makes each line of svmlight, CSV or JSON lines that is neither blank
-	// nor a comment one row that depends on no other line, for differential privacy. A row whose
-	// label has another name than these has NoClass. A line that breaks a rule is a null row:
-	// without features, with NoClass, and not counted as bad. A quoted cell ends with its line,
-	// features that the schema lacks are ignored, and weights are 1. A Schema and the format are
-	// required.
+	// OnlyLabels, if not nil, makes each line of svmlight, CSV or JSON lines one row that depends
+	// on no other line, for differential privacy. A row whose label has another name than these has
+	// NoClass. A line that breaks a rule, is blank or a comment is a null row: without features,
+	// with NoClass, and not counted as bad. Only the header of CSV, with blank lines before it, is
+	// no row. A quoted cell ends with its line, features that the schema lacks are ignored, and
+	// weights are 1. A Schema and the format are required.
 	OnlyLabels []string
 
 	// Goroutines that parse; 0: GOMAXPROCS. The result is the same for any number

@@ -27,7 +27,7 @@ var onlyCases = []onlyCase{
 		schema: Schema{Format: SVMLight, Base: BaseOne, Dim: 2},
 		null: []string{
 			"yes 1:nan", "yes 1:inf", "yes 1:x", "yes 1:1e99", "yes 2:1 1:1", "yes 0:1", "yes 1", "nan", "\x00",
-			"yes 1:1:1",
+			"yes 1:1:1", "", " ", "\t", "\r", "# hi", "  # hi",
 		},
 	},
 	{
@@ -40,6 +40,7 @@ var onlyCases = []onlyCase{
 		null: []string{
 			"nan,1,x,yes", "inf,1,x,yes", ",1,x,yes", "old,1,x,yes", "1e99,1,x,yes", "1,2,yes", "1,2,x,yes,3",
 			`1,2,"x,yes`, `1,2,"x"z,yes`, `1,2,x"z,yes`, `"1,2,x,yes`, `"`, "\x00", "1,2,x,NaN,1",
+			"", " ", "\t", "\r", "# hi",
 		},
 	},
 	{
@@ -48,6 +49,7 @@ var onlyCases = []onlyCase{
 		null: []string{
 			`{"y":"yes","a":NaN}`, `{"y":"yes","a":1e99}`, `{"y":"yes","a":[1]}`, `{"y":"yes","a":1`, `{`, `7`, "\xff",
 			`{"y":"yes","a":1,"a":2}`, `{"y":["yes"]}`, `{"y":"yes","w":-1}`, `{"y":"yes","a":1} x`,
+			"", " ", "\t", "\r", "# hi",
 		},
 	},
 }
@@ -85,8 +87,8 @@ func rowsOf(t *testing.T, c onlyCase, lines []string, chunk, workers int) []stri
 	return rows
 }
 
-// With declared labels any line may be replaced by any other that is not blank: the number of rows
-// stays, and so do all other rows. A line that breaks a rule is a null row.
+// With declared labels any line may be replaced by any other: the number of rows stays, and so do
+// all other rows. A line that breaks a rule, is blank or a comment is a null row.
 func TestOnlyLabelsRowsAreIndependent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const n = 12
@@ -106,9 +108,7 @@ func TestOnlyLabelsRowsAreIndependent(t *testing.T) {
 			for range 1 + r.IntN(20) {
 				b = append(b, text[r.IntN(len(text))])
 			}
-			if line := strings.TrimSpace(string(b)); line != "" {
-				others = append(others, line)
-			}
+			others = append(others, string(b))
 		}
 		for k, line := range others {
 			at := r.IntN(n)
@@ -126,6 +126,19 @@ func TestOnlyLabelsRowsAreIndependent(t *testing.T) {
 			if k < len(c.null) && !strings.HasPrefix(got[at], "none") {
 				t.Errorf("%s, line %q: %s, want a null row", c.schema.Format, line, got[at])
 			}
+		}
+	}
+}
+
+// Every line that ends counts, also blank ones at the end of a file; the end of the last line
+// begins no row.
+func TestOnlyLabelsBlankLines(t *testing.T) {
+	for _, c := range onlyCases {
+		got := rowsOf(t, c, []string{c.row(0), "", c.row(1), "", ""}, 1<<20, 1)
+		const null = "none [] [] 1"
+		want := []string{"no [0 1] [1 0.5] 1", null, "yes [0 1] [2 0.5] 1", null, null}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", c.schema.Format, got, want)
 		}
 	}
 }

@@ -110,6 +110,13 @@ func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop b
 	return c.badLines > allowed
 }
 
+// skip ends a line that is blank or a comment: with declared labels it is a null row, else no row.
+func (r *result) skip() {
+	if r.only != nil {
+		r.rows.endRow(NoClass, 1)
+	}
+}
+
 // recordLine records the line of the row that was just added, if any.
 func (c *chunk) recordLine(line int64) {
 	if len(c.at) < c.rows.Len() {

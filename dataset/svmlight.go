@@ -68,6 +68,7 @@ func (p *svmParser) line(r *result, l []byte) error {
 	}
 	i := skipBlanks(l, 0)
 	if i == len(l) {
+		r.skip()
 		return nil
 	}
 	end, colon := i, false

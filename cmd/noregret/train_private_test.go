@@ -136,7 +136,7 @@ func TestTrainPrivatePrintsNothingElse(t *testing.T) {
 			someRow,
 			func(int) string { return "1 1:3" },
 			func(i int) string { return fmt.Sprintf("x%d 1:3 7:1e9", i) },
-			func(i int) string { return []string{"1 1:nan", "1 1:3 1:4", "nan", "?", "1:x"}[i%5] },
+			func(i int) string { return []string{"1 1:nan", "1 1:3 1:4", "nan", "", "?", "1:x", "# hi"}[i%7] },
 		} {
 			t.Chdir(privateFile(t, 12, row))
 			args := append(strings.Fields(trainPrivate), "--insecure-noise-seed-for-testing", "3", "--save-every", "4",
