@@ -57,22 +57,6 @@ type privateTaken struct {
 	Sums  f64s  `json:"sums"` // by metric
 }
 
-// privateConfig returns the sums of a private definition.
-func privateConfig(d *definition.Definition, arms int) aggregate.Config {
-	c := aggregate.Config{
-		Arms: arms, Contribution: d.Privacy.UnitContribution, Rounds: d.Privacy.Rounds, Epsilon: d.Privacy.Epsilon,
-		Delta: d.Privacy.Delta, Batch: privateBatch, Kind: dp.SquareRoot,
-	}
-	for i := range d.Metrics {
-		low, high := d.Metrics[i].Counted()
-		c.Metrics = append(c.Metrics, aggregate.Range{Low: low, High: high})
-	}
-	return c
-}
-
-// privateBatch is the largest number of decisions of a version that count.
-const privateBatch = 1 << 24
-
 // newPrivate returns the state of a private experiment without releases, nil for another one.
 func newPrivate(d *definition.Definition, arms int) (*privateSums, error) {
 	if d.Privacy == nil {
@@ -88,7 +72,7 @@ func newPrivate(d *definition.Definition, arms int) (*privateSums, error) {
 
 // prepare makes what is not persisted.
 func (x *privateSums) prepare(d *definition.Definition) (err error) {
-	x.sums, err = aggregate.New(privateConfig(d, len(x.Counts)))
+	x.sums, err = aggregate.New(definition.ReleasedSums(d, len(x.Counts)))
 	return err
 }
 
@@ -133,7 +117,7 @@ const countedBit = 1 << 63
 // expose decides whether the feedback of a newly exposed row counts, and marks it: the unit has
 // contributed to fewer decisions than it may. That depends on exposures only, which are public.
 func (x *privateSums) expose(in *joinInput, c *cohort, r *row) bool {
-	if x.Ended != "" || !c.Learnable || r.slot() == len(c.Mixture) || c.Counted >= privateBatch {
+	if x.Ended != "" || !c.Learnable || r.slot() == len(c.Mixture) || c.Counted >= definition.MostPrivate {
 		return false
 	}
 	if x.index == nil {
@@ -160,7 +144,8 @@ func (x *privateSums) expose(in *joinInput, c *cohort, r *row) bool {
 
 // privateFeedback records the feedback of a unit of a private experiment. Nothing that others see
 // depends on it: it makes no row, values outside their range count as its ends, and it is not
-// counted. Only its sender gets the result.
+// counted. The result does not depend on earlier feedback either, as whoever decides for a unit
+// gets a token of it and may report: a repeated value is accepted, and the first one counts.
 func (x *joiner) privateFeedback(in *joinInput, e *UnitEvent, names []string) (policy.ItemStatus, error) {
 	for _, name := range names {
 		if m := in.def.Metric(name); m == nil || m.Kind == "ratio" || e.Metrics[name] != e.Metrics[name] {
@@ -179,20 +164,16 @@ func (x *joiner) privateFeedback(in *joinInput, e *UnitEvent, names []string) (p
 	}
 	var r row
 	c.rows.read(at, &r)
-	status = policy.Duplicate
 	for _, name := range names {
 		m := in.def.MetricIndex(name)
 		if r.has(m) {
 			continue
 		}
-		status = policy.Accepted
 		r.mask |= 1 << m
 		r.values[m] = in.def.Metrics[m].Count(e.Metrics[name])
 	}
-	if status == policy.Accepted {
-		c.rows.write(at, &r)
-	}
-	return status, nil
+	c.rows.write(at, &r)
+	return policy.Accepted, nil
 }
 
 // errPrivateSums is the result of aggregates and of ranked units.
@@ -415,7 +396,7 @@ func (s *State) Releases() (out []Release) {
 		r := &x.Private.Pending[0]
 		out = append(out, Release{
 			Experiment: name, Step: x.Private.Step + 1, Version: r.Version, Sums: slices.Clone(r.Sums),
-			Config: privateConfig(x.roster.def, len(x.roster.Arms)),
+			Config: definition.ReleasedSums(x.roster.def, len(x.roster.Arms)),
 		})
 	}
 	return out
@@ -427,7 +408,7 @@ func PrivateConfig(d *definition.Definition) (aggregate.Config, bool) {
 		return aggregate.Config{}, false
 	}
 	arms, err := d.NamedArms()
-	return privateConfig(d, len(arms)), err == nil
+	return definition.ReleasedSums(d, len(arms)), err == nil
 }
 
 // Private reports whether an experiment is private.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -43,6 +44,15 @@ func privateServer(t *testing.T, change ...func(*Config)) *world {
 // privateRound decides for units, exposes them, reports for them and waits until the round is over.
 func (w *world) privateRound(units []string, value func(i int) map[string]float64) (tokens []string) {
 	w.t.Helper()
+	tokens = w.privateFeedback(units, value)
+	w.wait(time.Minute)
+	w.server.Tick()
+	return tokens
+}
+
+// privateFeedback decides for units, exposes them and reports what value returns for them.
+func (w *world) privateFeedback(units []string, value func(i int) map[string]float64) (tokens []string) {
+	w.t.Helper()
 	var shown, said []item
 	for i, d := range w.decide("secret", units...) {
 		shown = append(shown, item{Token: d.Token})
@@ -59,8 +69,6 @@ func (w *world) privateRound(units []string, value func(i int) map[string]float6
 			w.t.Fatalf("feedback: %+v", f)
 		}
 	}
-	w.wait(time.Minute)
-	w.server.Tick()
 	return tokens
 }
 
@@ -167,7 +175,27 @@ func privateAnswers(t *testing.T, given *[][]float64, value func(i int) map[stri
 	}
 	w.matured()
 	w.privateRound(unitNames("last", 30), value)
-	return w.allAnswers("secret", tokens[3])
+	w.privateFeedback(unitNames("probed", 30), value)
+	probes := w.probe(unitNames("probed", 30))
+	out := w.allAnswers("secret", tokens[3])
+	maps.Copy(out, probes)
+	return out
+}
+
+// probe returns the answers to somebody else who decides for the units, which gives tokens of
+// them, and reports each metric alone and both together.
+func (w *world) probe(units []string) map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	for _, metrics := range []string{`{"buy":0}`, `{"n":0}`, `{"buy":1,"n":1}`} {
+		var items []string
+		for _, d := range w.decide("secret", units...) {
+			items = append(items, fmt.Sprintf(`{"token":%q,"metrics":%s}`, d.Token, metrics))
+		}
+		status, b := w.do("POST", "/v1/feedback", `{"items":[`+strings.Join(items, ",")+`]}`)
+		out["POST /v1/feedback "+metrics] = fmt.Sprint(status, " ", string(b))
+	}
+	return out
 }
 
 // allAnswers returns the answers of all GET routes by their path, those about experiments to one of
@@ -256,6 +284,11 @@ func TestPrivateAnswers(t *testing.T) {
 	} {
 		if path := "/experiments/secret/pictures/" + picture; !strings.HasPrefix(loud[path], "200 ") {
 			t.Errorf("%s: %.300s", path, loud[path])
+		}
+	}
+	for _, metrics := range []string{`{"buy":0}`, `{"n":0}`, `{"buy":1,"n":1}`} {
+		if got := loud["POST /v1/feedback "+metrics]; !strings.HasPrefix(got, `200 {"accepted":30,"duplicate":0,"late":0,`) {
+			t.Errorf("feedback %s of somebody else: %.300s", metrics, got)
 		}
 	}
 	for _, path := range []string{"/v1/snapshot", "/v1/backup"} {

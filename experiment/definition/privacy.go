@@ -1,11 +1,13 @@
 package definition
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/private/aggregate"
 )
 
 // Privacy asks for differential privacy with respect to a unit's feedback: everything the service
@@ -108,6 +110,30 @@ func checkPrivacy(d *Definition) error {
 		return noregret.BadInputf("privacy.rounds", "%d with %d arms and %d metrics: a private experiment releases at "+
 			"most %d numbers in all", p.Rounds, len(arms), len(d.Metrics), mostReleased)
 	}
-	_, err = p.Budget()
+	if _, err := p.Budget(); err != nil {
+		return err
+	}
+	_, err = aggregate.New(ReleasedSums(d, len(arms)))
+	if errors.Is(err, dp.ErrLattice) {
+		return noregret.BadInputf("privacy.epsilon", "%v with delta %v, %d rounds and %d metrics: exact noise of so "+
+			"little size differs from Gaussian noise by more than a hundredth of delta, want a smaller epsilon or a "+
+			"larger delta (%w)", p.Epsilon, p.Delta, p.Rounds, len(d.Metrics), err)
+	}
 	return err
+}
+
+// MostPrivate is the largest number of decisions of a version whose feedback counts.
+const MostPrivate = 1 << 24
+
+// ReleasedSums returns what a private experiment with so many arms releases.
+func ReleasedSums(d *Definition, arms int) aggregate.Config {
+	c := aggregate.Config{
+		Arms: arms, Contribution: d.Privacy.UnitContribution, Rounds: d.Privacy.Rounds, Epsilon: d.Privacy.Epsilon,
+		Delta: d.Privacy.Delta, Batch: MostPrivate, Kind: dp.SquareRoot,
+	}
+	for i := range d.Metrics {
+		low, high := d.Metrics[i].Counted()
+		c.Metrics = append(c.Metrics, aggregate.Range{Low: low, High: high})
+	}
+	return c
 }

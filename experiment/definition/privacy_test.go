@@ -31,6 +31,7 @@ func TestPrivacyRefuses(t *testing.T) {
 		{`"epsilon":1`, `"epsilon":0`, "privacy.epsilon: 0: want a number"},
 		{`"delta":1e-6`, `"delta":0.5`, "privacy.delta: 0.5: want a probability"},
 		{`"delta":1e-6`, `"delta":0`, "privacy.delta: 0: want"},
+		{`"epsilon":1`, `"epsilon":40`, "privacy.epsilon: 40 with delta 1e-06, 50 rounds and 2 metrics: exact noise"},
 		{`"unit_contribution":2`, `"unit_contribution":0`, "privacy.unit_contribution: 0"},
 		{`"rounds":50`, `"rounds":20000`, "privacy.rounds: 20000"},
 		{`"range":[0,1],"default":0`, `"default":0`, `metrics[0]: "m" has no range`},

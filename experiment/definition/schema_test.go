@@ -64,7 +64,7 @@ var replacements = []string{
 // sum of a duration's parts.
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
-	`private experiment`, `only a hard guardrail has it`, `hold: served: needs`, `cap: the quantile`,
+	`private experiment`, `exact noise of so little size`, `only a hard guardrail has it`, `hold: served: needs`, `cap: the quantile`,
 	`^(changes|exploration): only the policy pasto`, `the policy (thompson|ucb|kl-ucb|tsallis-inf|lin-ucb|squarecb) `,
 	`^policy.(alpha|gamma): only`, `^context`, `max_share: no bound`,
 	`max_share.*: (it is the control arm|the arms may have|the points of a box)`,
