@@ -42,11 +42,15 @@ type PrivateOptions struct {
 	Features float64
 	// Radius is R. The default is 10/X for the logistic loss and 2/X for the squared one.
 	Radius float64
-	// Clip is the bound C on the norm of an increment: the Euclidean norm for DP-TOFW, the maximum
-	// norm for DP-POFW. The noise is proportional to it. The default is the largest such norm of
-	// the gradient of a record at θ = 0: X/2 for the logistic loss and 2X for the squared one, and
-	// in DP-TOFW for q > 2 that times d^(1/2−1/q).
+	// Clip is the bound C on the norm ‖·‖_q of an increment, for 1/p + 1/q = 1. DP-POFW clips to
+	// it, in the maximum norm; its noise is proportional to it. The default is the largest such
+	// norm of the gradient of a record at θ = 0: X/2 for the logistic loss and 2X for the squared
+	// one.
 	Clip float64
+	// ClipL2 is the bound on the Euclidean norm of an increment, to which DP-TOFW clips; its noise
+	// is proportional to it. The default is the bound that follows from Clip, so that it changes no
+	// increment within Clip: d^(1/2−1/q)·C for q > 2, and C otherwise.
+	ClipL2 float64
 	// StepScale multiplies the step sizes 1/(t+1); 1 by default.
 	StepScale float64
 	// Noise is the mechanism: "tree", "honaker" and "square-root" are the noises of DP-TOFW,
@@ -148,6 +152,7 @@ func (o PrivateOptions) check() error {
 		{"feature-bound", o.Features, finite(o.Features), wantPositive},
 		{"radius", o.Radius, finite(o.Radius), wantPositive},
 		{"clip", o.Clip, o.Clip == 0 || finite(o.Clip), wantPositive},
+		{"clip-l2", o.ClipL2, o.ClipL2 == 0 || finite(o.ClipL2), wantPositive},
 		{"step-scale", o.StepScale, finite(o.StepScale), wantPositive},
 	} {
 		if !c.ok {
@@ -246,9 +251,7 @@ func (o PrivateOptions) problem() (private.Problem, error) {
 func (o PrivateOptions) choose(p private.Problem) (private.PlanRow, error) {
 	request := private.PlanRequest{
 		Domain: p.Domain, Horizon: o.Horizon, Batch: o.Batch, Protection: dp.PerRecord(), Epsilon: o.Epsilon,
-		Delta: o.Delta,
-		// A declared clip holds in the norm of either mechanism.
-		Clip: o.Clip, ClipL2: o.Clip,
+		Delta: o.Delta, Clip: o.Clip, ClipL2: o.ClipL2,
 	}
 	if o.Clip == 0 {
 		slope := math.Abs(p.Loss.Slope(0, 1))

@@ -191,6 +191,12 @@ func TestPrivateDefaults(t *testing.T) {
 		{func(o *PrivateOptions) { o.Norm = 1 }, 10, 0.5 * math.Sqrt(3), "square-root"},
 		{func(o *PrivateOptions) { o.Norm, o.Noise = 1, "exponential" }, 10, 0.5, "exponential"},
 		{func(o *PrivateOptions) { o.Norm, o.Delta = 1, 0 }, 10, 0.5, "exponential"},
+		// A declared clip is in the dual norm, and has the same factor.
+		{func(o *PrivateOptions) { o.Norm, o.Clip = 1, 2 }, 10, 2 * math.Sqrt(3), "square-root"},
+		{func(o *PrivateOptions) { o.Norm, o.Clip = 1.5, 2 }, 10, 2 * math.Pow(3, 1.0/6), "square-root"},
+		{func(o *PrivateOptions) { o.Norm, o.Clip = math.Inf(1), 2 }, 10, 2, "square-root"},
+		{func(o *PrivateOptions) { o.Norm, o.Clip, o.Noise = 1, 2, "exponential" }, 10, 2, "exponential"},
+		{func(o *PrivateOptions) { o.Norm, o.Clip, o.ClipL2 = 1, 2, 1.25 }, 10, 1.25, "square-root"},
 		{func(o *PrivateOptions) { o.Horizon = 1 << 30 }, 10, 0.5, "honaker"},
 	} {
 		o := privateTestOptions(100)
@@ -199,6 +205,26 @@ func TestPrivateDefaults(t *testing.T) {
 		if p.Radius != c.radius || math.Abs(p.Clip-c.clip) > 1e-12 || p.Noise != c.noise {
 			t.Errorf("radius %v, clip %v, noise %s, want %+v", p.Radius, p.Clip, p.Noise, c)
 		}
+	}
+}
+
+// With a declared clip the planner takes DP-TOFW for 50 coordinates and DP-POFW for a million, as
+// without one: the clip is not taken for a Euclidean one of the same number.
+func TestPrivateOracleO11Planner(t *testing.T) {
+	for _, c := range []struct {
+		dim       int
+		clip      float64
+		mechanism string
+	}{{50, 0, "tofw"}, {50, 1, "tofw"}, {1000000, 0, "pofw"}, {1000000, 1, "pofw"}} {
+		o := privateTestOptions(10000)
+		o.Delta, o.Norm, o.Clip, o.NoIntercept = 1e-4, 1, c.clip, true
+		o.Schema = &dataset.Schema{Format: dataset.SVMLight, Base: dataset.BaseOne, Dim: c.dim}
+		trainer := must(NewPrivateTrainer(o))
+		if got := trainer.row.Mechanism; got != c.mechanism {
+			t.Errorf("%d coordinates, clip %v: %s with %s noise, want %s", c.dim, c.clip, got, trainer.row.Noise,
+				c.mechanism)
+		}
+		trainer.Close()
 	}
 }
 
@@ -216,6 +242,7 @@ func TestPrivateOptionsRefused(t *testing.T) {
 		{"feature-bound: -1, want", func(o *PrivateOptions) { o.Features = -1 }},
 		{"radius: +Inf, want", func(o *PrivateOptions) { o.Radius = math.Inf(1) }},
 		{"clip: -1, want", func(o *PrivateOptions) { o.Clip = -1 }},
+		{"clip-l2: +Inf, want", func(o *PrivateOptions) { o.ClipL2 = math.Inf(1) }},
 		{"step-scale: NaN, want", func(o *PrivateOptions) { o.StepScale = math.NaN() }},
 		{"positive-weight: -2, want", func(o *PrivateOptions) { o.PositiveWeight = -2 }},
 		{`loss: "hinge", want logistic or squared`, func(o *PrivateOptions) { o.Loss = "hinge" }},

@@ -23,7 +23,8 @@ type privacyPlanOptions struct {
 	horizon        int64
 	dim, batch     int
 	norm           string
-	clip, radius   float64
+	clip, clipL2   float64
+	radius         float64
 	records        int
 }
 
@@ -33,20 +34,23 @@ differential privacy, before any data are seen.
 Each row is one mechanism with one noise: DP-TOFW (online Frank-Wolfe on noisy prefix sums of
 gradients, noise tree, honaker, doubling or square-root), and for --norm 1 DP-POFW (a vertex chosen
 privately in each step, noise exponential or laplace). All rows spend --epsilon and --delta in
-total, over all releases. --clip is the bound to which the increments of the gradient are clipped:
-the Euclidean norm for tofw, the maximum norm for pofw. "excess" bounds what the noise costs in the
-linear problem of the last step, on the ball of --radius in the norm --norm; rows are compared by
-it, and the first row is the best one.
+total, over all releases. --clip is the bound to which the increments of the gradient are clipped,
+in the norm dual to --norm, which is the maximum norm for --norm 1. pofw clips in that norm. tofw
+clips in the Euclidean norm, to --clip-l2. By default this follows from --clip: it is --clip times
+d^(1/2-1/q) if the dual norm has an index q above 2, and --clip otherwise. State it if the Euclidean
+norm of increments is known to be smaller. "excess" bounds what the noise costs in the linear
+problem of the last step, on the ball of --radius in the norm --norm; rows are compared by it, and
+the first row is the best one.
 
 A plan depends on no data, so it costs nothing. To try several mechanisms on the data and keep the
 best is a release of its own.
 
 With --json the output is a list, the best row first, of {mechanism, noise, sigma_over_clip,
-prefix_rms_over_clip, epsilon_spent, delta, rho, excess, memory_bytes, statement, details}: the
-standard deviation of one draw of noise and the root mean square over all steps of that of a prefix
-sum, per coordinate and over the clip. For pofw both are temperatures of the choice. "rho" is the
-cost in zero-concentrated differential privacy, "statement" says in words what is and is not
-protected, and "details" has its parts.`
+prefix_rms_over_clip, epsilon_spent, delta, rho, clip, excess, memory_bytes, statement, details}.
+The first two are the standard deviation of one draw of noise and the root mean square over all
+steps of that of a prefix sum, per coordinate and over the clip of the row, which "clip" is. For
+pofw both are temperatures of the choice. "rho" is the cost in zero-concentrated differential
+privacy, "statement" says in words what is and is not protected, and "details" has its parts.`
 
 // newPrivacyPlanCommand makes "noregret privacy plan".
 func newPrivacyPlanCommand(a *app) *cobra.Command {
@@ -72,7 +76,8 @@ func (o *privacyPlanOptions) AddFlags(f *pflag.FlagSet) {
 	f.Int64Var(&o.horizon, "horizon", o.horizon, "the largest number of records; required")
 	f.IntVar(&o.dim, "dim", o.dim, "the number of coordinates of the model; required")
 	f.StringVar(&o.norm, "norm", o.norm, "the norm p of the ball of models, from 1 to inf")
-	f.Float64Var(&o.clip, "clip", o.clip, "the bound on the norm of an increment, not chosen from the data")
+	f.Float64Var(&o.clip, "clip", o.clip, "the bound on an increment in the norm dual to --norm, not chosen from the data")
+	f.Float64Var(&o.clipL2, "clip-l2", o.clipL2, "the bound in the Euclidean norm, for tofw (default: follows from --clip)")
 	f.Float64Var(&o.radius, "radius", o.radius, "the radius of the ball of models")
 	f.IntVar(&o.batch, "batch", o.batch, "records per step")
 	f.IntVar(&o.records, "records", o.records, "the largest number of records of one user, who is protected as a whole")
@@ -91,6 +96,10 @@ func (o *privacyPlanOptions) Validate() error {
 		{"--horizon", o.horizon, o.horizon >= 1 && o.horizon <= dp.MaxHorizon, "1 to 2^40"},
 		{"--dim", o.dim, o.dim >= 1, "at least 1"},
 		{"--clip", o.clip, o.clip > 0 && !math.IsInf(o.clip, 1), "a finite number above 0"},
+		{
+			"--clip-l2", o.clipL2, o.clipL2 >= 0 && !math.IsInf(o.clipL2, 1),
+			"a finite number, above 0 or 0 for the default",
+		},
 		{"--radius", o.radius, o.radius > 0 && !math.IsInf(o.radius, 1), "a finite number above 0"},
 		{"--batch", o.batch, o.batch >= 1 && int64(o.batch) <= o.horizon, "1 to --horizon"},
 		{"--records", o.records, o.records >= 1, "at least 1"},
@@ -122,6 +131,7 @@ type privacyRow struct {
 	Epsilon   number       `json:"epsilon_spent"`
 	Delta     number       `json:"delta"`
 	Rho       number       `json:"rho"`
+	Clip      number       `json:"clip"`
 	Excess    number       `json:"excess"`
 	Memory    number       `json:"memory_bytes"`
 	Statement string       `json:"statement"`
@@ -139,7 +149,7 @@ func (o *privacyPlanOptions) Run(_ context.Context, a *app, _ []string) error {
 		return err
 	}
 	plan, err := private.MakePlan(private.PlanRequest{
-		Domain: ball, Horizon: o.horizon, Batch: o.batch, Clip: o.clip, ClipL2: o.clip,
+		Domain: ball, Horizon: o.horizon, Batch: o.batch, Clip: o.clip, ClipL2: o.clipL2,
 		Protection: dp.PerUser(o.records), Epsilon: o.epsilon, Delta: o.delta,
 	})
 	if err != nil {
@@ -170,18 +180,18 @@ func privacyRowOf(r *private.PlanRow) (privacyRow, error) {
 	spent, err := r.Charge.Epsilon(r.Delta)
 	return privacyRow{
 		Mechanism: r.Mechanism, Noise: r.Noise, Sigma: number(r.SigmaOverClip), Prefix: number(r.PrefixOverClip),
-		Epsilon: number(spent), Delta: number(r.Delta), Rho: number(r.Charge.Rho), Excess: number(r.Excess),
-		Memory: number(r.Memory), Statement: r.Statement.String(), Details: r.Statement,
+		Epsilon: number(spent), Delta: number(r.Delta), Rho: number(r.Charge.Rho), Clip: number(r.Clip),
+		Excess: number(r.Excess), Memory: number(r.Memory), Statement: r.Statement.String(), Details: r.Statement,
 	}, err
 }
 
 // write prints the plan as text.
 func (o *privacyPlanOptions) write(w io.Writer, rows []privacyRow) error {
 	g := table{left: map[int]bool{1: true}}
-	g.add("mechanism", "noise", "sigma/clip", "prefix rms/clip", "epsilon", "delta", "rho", "excess", "memory")
+	g.add("mechanism", "noise", "clip", "sigma/clip", "prefix rms/clip", "epsilon", "delta", "rho", "excess", "memory")
 	for i := range rows {
 		r := &rows[i]
-		g.add(r.Mechanism, r.Noise, digits(r.Sigma, 4), digits(r.Prefix, 4), digits(r.Epsilon, 4), digits(r.Delta, 4),
+		g.add(r.Mechanism, r.Noise, digits(r.Clip, 4), digits(r.Sigma, 4), digits(r.Prefix, 4), digits(r.Epsilon, 4), digits(r.Delta, 4),
 			digits(r.Rho, 4), digits(r.Excess, 4), memory.Format(float64(r.Memory)))
 	}
 	if err := g.write(w); err != nil {

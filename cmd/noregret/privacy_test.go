@@ -66,6 +66,52 @@ func TestPrivacyPlanGoldens(t *testing.T) {
 	}
 }
 
+// On the l1 ball with 10,000 records the plan takes DP-TOFW for 50 features and DP-POFW for a
+// million: --clip is the bound of one norm for all rows, and the Euclidean bound follows from it.
+func TestPrivacyPlanOracleO11(t *testing.T) {
+	plan := func(args ...string) (rows []privacyRow) {
+		out := printed(t, append([]string{
+			"privacy", "plan", "--epsilon", "1", "--delta", "1e-4", "--horizon", "10000", "--json",
+		}, args...)...)
+		if err := json.Unmarshal([]byte(out), &rows); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	for _, c := range []struct {
+		dim, mechanism string
+		euclidean      float64 // for the maximum norm 2: 2·√d
+	}{{"50", "tofw", 2 * math.Sqrt(50)}, {"1000000", "pofw", 2000}} {
+		rows := plan("--norm", "1", "--clip", "2", "--dim", c.dim)
+		if rows[0].Mechanism != c.mechanism {
+			t.Errorf("d = %s: the best row is %s %s, want %s", c.dim, rows[0].Mechanism, rows[0].Noise, c.mechanism)
+		}
+		for i := range rows {
+			want := 2.0
+			if rows[i].Mechanism == "tofw" {
+				want = c.euclidean
+			}
+			if math.Abs(float64(rows[i].Clip)/want-1) > 1e-12 {
+				t.Errorf("d = %s, %s: the clip is %v, want %v", c.dim, rows[i].Noise, rows[i].Clip, want)
+			}
+		}
+	}
+	// A Euclidean bound may be stated, and for q ≤ 2 follows from --clip without a factor.
+	for _, c := range []struct {
+		want float64
+		args []string
+	}{
+		{3, []string{"--norm", "1", "--clip-l2", "3"}},
+		{2, []string{"--norm", "inf"}},
+		{math.Pow(50, 1.0/6) * 2, []string{"--norm", "1.5"}},
+	} {
+		r := plan(append(c.args, "--clip", "2", "--dim", "50")...)[0]
+		if r.Mechanism != "tofw" || math.Abs(float64(r.Clip)/c.want-1) > 1e-12 || math.Abs(float64(r.Sigma)-12.74) > 0.01 {
+			t.Errorf("%v: %s, clip %v, σ over it %v", c.args, r.Mechanism, r.Clip, r.Sigma)
+		}
+	}
+}
+
 // What the plan refuses.
 func TestPrivacyPlanRefuses(t *testing.T) {
 	const plan = "privacy plan --epsilon=1 --delta=1e-6 --horizon=100 --dim=3 "
@@ -78,6 +124,7 @@ func TestPrivacyPlanRefuses(t *testing.T) {
 		refusal{plan + "--norm=0.5", `--norm: "0.5" is out of range, want a number from 1 on, or inf`},
 		refusal{plan + "--norm=NaN", `--norm: "NaN" is out of range`},
 		refusal{plan + "--clip=-1", "--clip: -1 is out of range"},
+		refusal{plan + "--clip-l2=-1", "--clip-l2: -1 is out of range, want a finite number, above 0 or 0 for the default"},
 		refusal{plan + "--radius=0", "--radius: 0 is out of range"},
 		refusal{plan + "--batch=101", "--batch: 101 is out of range, want 1 to --horizon"},
 		refusal{plan + "--records=0", "--records: 0 is out of range"},

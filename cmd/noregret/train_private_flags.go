@@ -21,7 +21,8 @@ type privateFlags struct {
 	batch, dim                   int
 	labels, columns              []string
 	loss, norm, noise            string
-	clip, featureBound, weight   float64
+	clip, clipL2                 float64
+	featureBound, weight         float64
 	ledger, state, account, run  string
 	accountEpsilon, accountDelta float64
 	resume                       bool
@@ -39,7 +40,7 @@ func newPrivateFlags() privateFlags {
 // privateFlagNames lists the flags that only a private training has.
 var privateFlagNames = map[string]bool{
 	"private": true, "epsilon": true, "delta": true, "horizon": true, "labels": true, "dim": true, "columns": true,
-	"loss": true, "norm": true, "clip": true, "feature-bound": true, "positive-weight": true, "batch": true,
+	"loss": true, "norm": true, "clip": true, "clip-l2": true, "feature-bound": true, "positive-weight": true, "batch": true,
 	"noise":  true,
 	"ledger": true, "account": true, "account-epsilon": true, "account-delta": true, "run": true, "state": true,
 	"resume": true, insecureFlag: true,
@@ -113,7 +114,10 @@ func (p *privateFlags) addTo(f *pflag.FlagSet) {
 	f.StringVar(&p.loss, "loss", p.loss, "private: logistic or squared, both for the labels as -1 and 1")
 	f.StringVar(&p.norm, "norm", p.norm, "private: the p of the ball of the weights, from 1 to inf")
 	f.Float64Var(&p.clip, "clip", p.clip,
-		"private: bound on the norm of an increment; 0 is half the feature bound, for squared loss twice it")
+		"private: bound on an increment, in the norm dual to --norm; 0 is half the feature bound, for squared loss "+
+			"twice it")
+	f.Float64Var(&p.clipL2, "clip-l2", p.clipL2,
+		"private: the same in the Euclidean norm, for all noises but exponential and laplace; 0 follows from --clip")
 	f.Float64Var(&p.featureBound, "feature-bound", p.featureBound,
 		"private: records are scaled down to this norm, dual to --norm")
 	f.Float64Var(&p.weight, "positive-weight", p.weight, "private: weight of positive records, not chosen from the "+
@@ -197,7 +201,8 @@ func (o *trainOptions) privateOptions() (classify.PrivateOptions, error) {
 		Epsilon: p.epsilon, Delta: p.delta, Horizon: p.horizon, Batch: p.batch, Schema: schema, Ranges: ranges,
 		Negative: labelName(p.labels[0]), Positive: labelName(p.labels[1]), PositiveWeight: p.weight, Loss: p.loss,
 		NoIntercept: o.fit.opt.Config.NoIntercept, Norm: norm, Features: p.featureBound,
-		Radius: o.fit.opt.Config.Radius, Clip: p.clip, StepScale: o.fit.opt.Config.StepScale, Noise: p.noise,
+		Radius: o.fit.opt.Config.Radius, Clip: p.clip, ClipL2: p.clipL2,
+		StepScale: o.fit.opt.Config.StepScale, Noise: p.noise,
 	}
 	if p.insecure != 0 {
 		opt.Random = []dp.Option{dp.WithInsecureDeterministicNoiseForTesting(p.insecure)}
