@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 
@@ -18,6 +19,9 @@ type PrivateRun struct {
 	Ledger  *dp.Ledger
 	Account string
 	Run     string
+	// Declare, if not nil, declares the account: if it does not exist, it is opened together with
+	// the reservation of the run, or not at all.
+	Declare *dp.AccountConfig
 	// Journal keeps the secret state of the run. It must be of the same run.
 	Journal *dp.Journal
 	// Resume allows the run to exist already: it is then continued. Without it such a run is
@@ -99,9 +103,15 @@ type privateFit struct {
 // begin reserves the cost or takes the run over, and releases the last model again. It reports
 // whether the run is over.
 func (f *privateFit) begin() (over bool, err error) {
-	t, run := f.trainer, &f.run
+	run := &f.run
 	last, restart := run.Journal.Last()
-	f.token, err = run.Ledger.Reserve(run.Account, dp.Run{ID: run.Run, Charge: t.Charge(), Statement: t.Statement()})
+	if restart {
+		if _, err := f.row(); noregret.CodeOf(err) == noregret.NotFound {
+			return false, noregret.BadInputf("journal", "a state of the run %q is in it, but the ledger has no such "+
+				"run: want the ledger that was charged for it", run.Run)
+		}
+	}
+	f.token, err = f.reserve()
 	if errors.Is(err, dp.ErrEpoch) {
 		if !run.Resume {
 			return false, noregret.Errorf(noregret.Usage, "run", "the run %q of account %q exists already and is "+
@@ -110,15 +120,16 @@ func (f *privateFit) begin() (over bool, err error) {
 		}
 		return f.takeOver(last, restart)
 	}
-	if err != nil {
-		return false, f.refused(err)
+	return false, f.refused(err)
+}
+
+// reserve charges the run, and opens its account if it is declared.
+func (f *privateFit) reserve() (dp.Token, error) {
+	run := dp.Run{ID: f.run.Run, Charge: f.trainer.Charge(), Statement: f.trainer.Statement()}
+	if f.run.Declare != nil {
+		return f.run.Ledger.OpenReserve(f.run.Account, *f.run.Declare, run)
 	}
-	if restart {
-		return false, noregret.BadInputf("journal", "a state of the run %q is in it, but the ledger has no such run: "+
-			"want "+
-			"the ledger that was charged for it", run.Run)
-	}
-	return false, nil
+	return f.run.Ledger.Reserve(f.run.Account, run)
 }
 
 // takeOver continues a run after a restart.
@@ -179,23 +190,41 @@ func (f *privateFit) refused(err error) error {
 		return err
 	}
 	c, runs, fault := f.run.Ledger.Account(f.run.Account)
-	if fault != nil {
+	spent, left := 0.0, 0.0
+	switch {
+	case fault == nil:
+		if spent, fault = f.run.Ledger.Spent(f.run.Account, c.Budget.Delta()); fault != nil {
+			return errors.Join(err, fault)
+		}
+		if rest, fault := f.run.Ledger.Remaining(f.run.Account); fault == nil {
+			left = rest.Epsilon()
+		}
+	case f.run.Declare != nil: // it was not opened
+		c = *f.run.Declare
+		left = c.Budget.Epsilon()
+	default:
 		return errors.Join(err, fault)
-	}
-	spent, fault := f.run.Ledger.Spent(f.run.Account, c.Budget.Delta())
-	if fault != nil {
-		return errors.Join(err, fault)
-	}
-	left := 0.0
-	if rest, fault := f.run.Ledger.Remaining(f.run.Account); fault == nil {
-		left = rest.Epsilon()
 	}
 	o := &f.trainer.options
 	return noregret.BadInputf("epsilon", "the run needs epsilon %g and delta %g; account %q has a budget of epsilon "+
-		"%g and "+
-		"delta %g, of which %d runs have spent epsilon %.6g and epsilon %.6g remains: "+
-		"%w", o.Epsilon, o.Delta, f.run.Account,
-		c.Budget.Epsilon(), c.Budget.Delta(), len(runs), spent, left, dp.ErrBudgetExceeded)
+		"%g and delta %g, of which %d runs have spent epsilon %.6g and epsilon %.6g remains%s: %w", o.Epsilon, o.Delta,
+		f.run.Account, c.Budget.Epsilon(), c.Budget.Delta(), len(runs), spent, left, f.slack(c.Budget, runs),
+		dp.ErrBudgetExceeded)
+}
+
+// slack says how much of the account's δ the discreteness of the noise of all runs takes, if that
+// is more than a hundredth.
+func (f *privateFit) slack(b dp.Budget, runs []dp.Run) string {
+	sum := f.trainer.Charge()
+	for i := range runs {
+		sum.Slack += runs[i].Charge.Slack
+	}
+	extra := sum.SlackDelta(b.Epsilon())
+	if b.Accounting() != dp.GDP || extra <= b.Delta()/100 {
+		return ""
+	}
+	return fmt.Sprintf(", but the discreteness of the noise costs delta %.3g at the account's epsilon, (1+e^epsilon) "+
+		"times %.3g: want an account of a smaller epsilon, or one in zCDP accounting", extra, sum.Slack)
 }
 
 // read learns the records of the stream.

@@ -259,6 +259,54 @@ func TestPrivateFitRefuses(t *testing.T) {
 	}
 }
 
+// A run that is refused leaves nothing in the ledger: not its account, whose budget and accounting
+// the next run then declares, and no charge.
+func TestPrivateFitRefusedLeavesNothing(t *testing.T) {
+	text, o := privateRows(5), privateTestOptions(10)
+	o.Noise = "tree" // its slack is the largest
+	s := newPrivateStores()
+	if _, err := s.fit(t, text, o, nil); err != nil {
+		t.Fatal(err)
+	}
+	charge := must(NewPrivateTrainer(o)).Charge()
+	total := must(dp.GDPBudget(100, 1e-4))
+	if !(charge.SlackDelta(100) > 1e-4) {
+		t.Fatalf("the slack %v fits, so that the test tests nothing", charge.Slack)
+	}
+	account := dp.AccountConfig{Protection: dp.PerRecord(), Budget: total, Testing: true}
+	ledger := &dp.MemoryStore{}
+	declare := func(r *PrivateRun) { r.Ledger, r.Declare = must(dp.OpenLedger(ledger)), &account }
+	for name, c := range map[string]struct {
+		journal dp.Store
+		want    string
+	}{
+		"slack": {
+			&dp.MemoryStore{},
+			"epsilon 0 and epsilon 100 remains, but the discreteness of the noise costs delta ",
+		},
+		"journal of another ledger": {s.journal, "the ledger has no such run"},
+	} {
+		_, err := s.fit(t, text, o, func(r *PrivateRun) {
+			declare(r)
+			r.Journal = must(dp.OpenJournal(c.journal, "run"))
+		})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+		if _, epoch, _ := ledger.Load(); epoch != 0 {
+			t.Fatalf("%s: the ledger has %d changes", name, epoch)
+		}
+	}
+	account.Budget, o.Accounting = must(dp.ZCDPBudget(100, 1e-4)), dp.ZCDP
+	out, err := newPrivateStores().fit(t, text, o, declare)
+	if err != nil || out.Model.Privacy.Accounting != dp.ZCDP {
+		t.Errorf("in zCDP: %v", err)
+	}
+	if spent := must(must(dp.OpenLedger(ledger)).Spent("data", 1e-5)); spent < 0.99 || spent > 1 {
+		t.Errorf("epsilon %v is spent, want 1", spent)
+	}
+}
+
 var releasedNumbers = regexp.MustCompile(`"(weights|intercept|checksum)": .*`)
 
 // Nothing in the model file depends on the data except the weights, the intercept and what is

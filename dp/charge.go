@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
 )
 
 // Charge is what a mechanism costs the units that it protects, in every currency. A mechanism
@@ -79,6 +80,16 @@ func (c Charge) Epsilon(delta float64) (float64, error) {
 		return 0, err
 	}
 	return a.epsilon(delta)
+}
+
+// SlackDelta is what the discreteness of the noise adds to δ if the cost in Gaussian differential
+// privacy is converted to the given ε: (1 + e^ε)·Slack. An account converts to its own ε, which may
+// be larger than that of the run, and then pays more for the same noise.
+func (c Charge) SlackDelta(epsilon float64) float64 {
+	if c.Slack == 0 {
+		return 0
+	}
+	return float64(c.Slack * (1 + portable.Exp(epsilon)))
 }
 
 // Add returns the charge of both mechanisms on the same units, rounded up. It has a cost in those

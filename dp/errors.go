@@ -31,6 +31,8 @@ var (
 	// ErrBudgetExceeded means that a charge is larger than what remains of an account. Nothing was
 	// reserved.
 	ErrBudgetExceeded = errors.New("the privacy budget is exceeded")
+	// ErrSole means that a ledger that is to have one account for all runs has another one.
+	ErrSole = errors.New("the ledger has one account for all its runs")
 	// ErrUnitMismatch means that a charge and an account, or two charges, differ in adjacency, in
 	// the unit of privacy or in accounting, so that they do not add up.
 	ErrUnitMismatch = errors.New("the protections differ and their costs do not add up")

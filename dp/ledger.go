@@ -71,6 +71,9 @@ type AccountConfig struct {
 	// Testing accepts charges of insecure mechanisms. An account is a production account unless it
 	// was opened for testing.
 	Testing bool
+	// Sole refuses, with ErrSole, to open the account in a ledger that has another one. It is a
+	// condition of opening, which the ledger does not keep.
+	Sole bool
 }
 
 // Ledger is the durable [Accountant]. Every change is in the store before the call returns. Costs
@@ -267,9 +270,17 @@ func (d *ledgerDocument) account(name string) (*accountRow, error) {
 }
 
 // Open creates an account, or does nothing if the account exists with the same configuration. The
-// errors are ErrUnitMismatch, if it exists with another one: a budget cannot be raised, and
-// ErrEpsilon.
+// errors are ErrUnitMismatch, if it exists with another one: a budget cannot be raised, ErrEpsilon
+// and ErrSole.
 func (l *Ledger) Open(name string, c AccountConfig) error {
+	if err := c.check(name); err != nil {
+		return err
+	}
+	return l.update(func(d *ledgerDocument) error { return d.open(name, c) })
+}
+
+// check refuses a declaration that no ledger takes.
+func (c AccountConfig) check(name string) error {
 	// RhoBudget may state ε = 0, for a small ρ and a large δ: that allows no charge at all.
 	epsilon := checkEpsilon("epsilon", c.Budget.epsilon)
 	if err := errors.Join(c.Protection.check(), c.Budget.check(), epsilon); err != nil {
@@ -278,25 +289,30 @@ func (l *Ledger) Open(name string, c AccountConfig) error {
 	if !utf8.ValidString(name) { // the document would hold another name
 		return noregret.BadInputf("account", "the name %q is not UTF-8", name)
 	}
+	return nil
+}
+
+// open creates an account. If it exists already the error is errUnchanged.
+func (d *ledgerDocument) open(name string, c AccountConfig) error {
 	row := accountRow{
 		Name: name, Protection: c.Protection, Accounting: c.Budget.accounting, Epsilon: c.Budget.epsilon,
 		Delta: c.Budget.delta, Testing: c.Testing,
 	}
-	return l.update(func(d *ledgerDocument) error {
-		old, err := d.account(name)
-		if err == nil {
-			if old.Protection != row.Protection || old.budget() != row.budget() || old.Testing != row.Testing {
-				return noregret.BadInputf("account", "%q exists with %s and %s: %w", name, old.Protection, old.budget(),
-					ErrUnitMismatch)
-			}
-			return errUnchanged
+	if old, err := d.account(name); err == nil {
+		if old.Protection != row.Protection || old.budget() != row.budget() || old.Testing != row.Testing {
+			return noregret.BadInputf("account", "%q exists with %s and %s: %w", name, old.Protection, old.budget(),
+				ErrUnitMismatch)
 		}
-		i, _ := slices.BinarySearchFunc(d.Accounts, name, func(a accountRow, n string) int {
-			return strings.Compare(a.Name, n)
-		})
-		d.Accounts = slices.Insert(d.Accounts, i, row)
-		return nil
+		return errUnchanged
+	}
+	if c.Sole && len(d.Accounts) > 0 {
+		return noregret.BadInputf("account", "%q does not exist, but %q does: %w", name, d.Accounts[0].Name, ErrSole)
+	}
+	i, _ := slices.BinarySearchFunc(d.Accounts, name, func(a accountRow, n string) int {
+		return strings.Compare(a.Name, n)
 	})
+	d.Accounts = slices.Insert(d.Accounts, i, row)
+	return nil
 }
 
 // Accounts returns the names of all accounts in order.

@@ -494,3 +494,68 @@ func BenchmarkCommit(b *testing.B) {
 		})
 	}
 }
+
+// An account and its first run are in the ledger together or not at all, and an account that is to
+// be the only one is refused beside another.
+func TestLedgerOpenReserve(t *testing.T) {
+	store := new(MemoryStore)
+	l, err := OpenLedger(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := Run{ID: "a", Charge: Charge{Protection: PerRecord(), Accounting: GDP, MuSq: 0.01, Rho: 0.005, Slack: 1e-18}}
+	// The discreteness of the noise adds (1 + e^100)·1e-18 to δ.
+	if _, err := l.OpenReserve("people", records(gdp(t, 100, 1e-4)), run); !errors.Is(err, ErrBudgetExceeded) {
+		t.Errorf("a slack above δ: %v, want ErrBudgetExceeded", err)
+	}
+	if names, err := l.Accounts(); err != nil || len(names) != 0 || store.epoch != 0 {
+		t.Fatalf("after a refusal: accounts %v, epoch %d, %v", names, store.epoch, err)
+	}
+	sole := records(zcdp(t, 1, 1e-4))
+	sole.Sole = true
+	token, err := l.OpenReserve("people", sole, run)
+	if err != nil || store.epoch != 1 {
+		t.Fatalf("epoch %d, %v: want account and run in one change", store.epoch, err)
+	}
+	if err := l.Commit(token, 1); err != nil {
+		t.Error(err)
+	}
+	run.ID = "b"
+	if _, err := l.OpenReserve("people", sole, run); err != nil {
+		t.Errorf("a second run: %v", err)
+	}
+	if _, err := l.OpenReserve("people", sole, run); !errors.Is(err, ErrEpoch) {
+		t.Errorf("the second run again: %v, want ErrEpoch", err)
+	}
+	other, err := OpenLedger(store) // another writer, which has not seen the account
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string]func() error{
+		"Open":        func() error { return other.Open("others", sole) },
+		"OpenReserve": func() error { _, err := other.OpenReserve("others", sole, run); return err },
+	} {
+		if err := open(); !errors.Is(err, ErrSole) {
+			t.Errorf("%s of a second account: %v, want ErrSole", name, err)
+		}
+	}
+	if _, err := l.OpenReserve("others", AccountConfig{}, run); !errors.Is(err, ErrUnitMismatch) {
+		t.Errorf("an empty account: %v", err)
+	}
+	if err := l.Open("others", records(zcdp(t, 1, 1e-4))); err != nil {
+		t.Errorf("a second account that need not be the only one: %v", err)
+	}
+}
+
+// What the noise of a charge adds to δ grows with the ε of the account, and is 0 without any slack,
+// at any ε.
+func TestSlackDelta(t *testing.T) {
+	for _, c := range []struct{ slack, epsilon, want float64 }{
+		{1e-18, 1, 1e-18 * (1 + math.E)}, {1e-18, 100, 1e-18 * math.Exp(100)}, {0, 1e9, 0}, {1e-18, 1e9, math.Inf(1)},
+	} {
+		got := (Charge{Slack: c.slack}).SlackDelta(c.epsilon)
+		if got != c.want && !(math.Abs(got/c.want-1) < 1e-9) {
+			t.Errorf("slack %v, ε = %v: %v, want %v", c.slack, c.epsilon, got, c.want)
+		}
+	}
+}

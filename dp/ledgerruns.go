@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/portable"
 )
 
 // totals are the sums of the charges of an account's runs, rounded up.
@@ -33,7 +32,7 @@ func (a *accountRow) spent(epsilon float64) (cost, epsilonUsed, deltaUsed float6
 	sum := a.totals()
 	switch a.Accounting {
 	case GDP:
-		return sum.MuSq, sum.ApproxEps, sum.ApproxDelta + float64(sum.Slack*(1+portable.Exp(epsilon)))
+		return sum.MuSq, sum.ApproxEps, sum.ApproxDelta + sum.SlackDelta(epsilon)
 	case Pure:
 		return sum.PureEps, sum.ApproxEps, sum.ApproxDelta
 	default:
@@ -70,35 +69,61 @@ func (a *accountRow) admit(c Charge) error {
 // [Ledger.Resume]. After an error nothing was reserved, except that after an error of the store it
 // is unknown.
 func (l *Ledger) Reserve(account string, run Run) (Token, error) {
+	return l.reserve(account, run, func(*ledgerDocument) error { return nil })
+}
+
+// OpenReserve is [Ledger.Open] and [Ledger.Reserve] in one change, for an account that its first
+// run declares: after an error neither is in the ledger, so that a run that is refused fixes no
+// budget and no accounting for others. The errors are those of both.
+func (l *Ledger) OpenReserve(account string, c AccountConfig, run Run) (Token, error) {
+	if err := c.check(account); err != nil {
+		return Token{}, err
+	}
+	return l.reserve(account, run, func(d *ledgerDocument) error {
+		if err := d.open(account, c); !errors.Is(err, errUnchanged) {
+			return err
+		}
+		return nil
+	})
+}
+
+// reserve makes a change and reserves a run, together.
+func (l *Ledger) reserve(account string, run Run, first func(*ledgerDocument) error) (Token, error) {
 	if !utf8.ValidString(run.ID) {
 		return Token{}, noregret.BadInputf("run", "the name %q is not UTF-8", run.ID)
 	}
 	run.State, run.Steps, run.Epoch = Reserved, 0, 1
 	err := l.update(func(d *ledgerDocument) error {
-		a, err := d.account(account)
-		if err != nil {
+		if err := first(d); err != nil {
 			return err
 		}
-		if _, ok := a.run(run.ID); ok || run.ID == "" {
-			return noregret.BadInputf("run", "%q exists already in account %q, or has no name: %w", run.ID, account,
-				ErrEpoch)
-		}
-		if err := a.admit(run.Charge); err != nil {
-			return err
-		}
-		a.Runs = append(a.Runs, run)
-		cost, epsilon, delta := a.spent(a.Epsilon)
-		if limit := a.budget().limit(epsilon, delta); !(cost <= limit) || limit == 0 {
-			return noregret.BadInputf("charge", "account %q would have spent %.6g of %.6g in %s: %w", account, cost,
-				limit,
-				a.Accounting, ErrBudgetExceeded)
-		}
-		return nil
+		return d.reserve(account, run)
 	})
 	if err != nil {
 		return Token{}, err
 	}
 	return Token{account: account, run: run.ID, epoch: 1}, nil
+}
+
+func (d *ledgerDocument) reserve(account string, run Run) error {
+	a, err := d.account(account)
+	if err != nil {
+		return err
+	}
+	if _, ok := a.run(run.ID); ok || run.ID == "" {
+		return noregret.BadInputf("run", "%q exists already in account %q, or has no name: %w", run.ID, account,
+			ErrEpoch)
+	}
+	if err := a.admit(run.Charge); err != nil {
+		return err
+	}
+	a.Runs = append(a.Runs, run)
+	cost, epsilon, delta := a.spent(a.Epsilon)
+	if limit := a.budget().limit(epsilon, delta); !(cost <= limit) || limit == 0 {
+		return noregret.BadInputf("charge", "account %q would have spent %.6g of %.6g in %s: %w", account, cost,
+			limit, a.Accounting, ErrBudgetExceeded)
+	}
+	return nil
 }
 
 // change applies a change to the run of a token, if the token is valid and the run is not closed.

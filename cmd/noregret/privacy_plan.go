@@ -76,8 +76,10 @@ func (o *privacyPlanOptions) AddFlags(f *pflag.FlagSet) {
 	f.Int64Var(&o.horizon, "horizon", o.horizon, "the largest number of records; required")
 	f.IntVar(&o.dim, "dim", o.dim, "the number of coordinates of the model; required")
 	f.StringVar(&o.norm, "norm", o.norm, "the norm p of the ball of models, from 1 to inf")
-	f.Float64Var(&o.clip, "clip", o.clip, "the bound on an increment in the norm dual to --norm, not chosen from the data")
-	f.Float64Var(&o.clipL2, "clip-l2", o.clipL2, "the bound in the Euclidean norm, for tofw (default: follows from --clip)")
+	f.Float64Var(&o.clip, "clip", o.clip,
+		"the bound on an increment in the norm dual to --norm, not chosen from the data")
+	f.Float64Var(&o.clipL2, "clip-l2", o.clipL2,
+		"the bound in the Euclidean norm, for tofw (default: follows from --clip)")
 	f.Float64Var(&o.radius, "radius", o.radius, "the radius of the ball of models")
 	f.IntVar(&o.batch, "batch", o.batch, "records per step")
 	f.IntVar(&o.records, "records", o.records, "the largest number of records of one user, who is protected as a whole")
@@ -188,11 +190,12 @@ func privacyRowOf(r *private.PlanRow) (privacyRow, error) {
 // write prints the plan as text.
 func (o *privacyPlanOptions) write(w io.Writer, rows []privacyRow) error {
 	g := table{left: map[int]bool{1: true}}
-	g.add("mechanism", "noise", "clip", "sigma/clip", "prefix rms/clip", "epsilon", "delta", "rho", "excess", "memory")
+	g.add("mechanism", "noise", "clip", "sigma/clip", "prefix rms/clip", "epsilon", "delta", "rho", "excess",
+		"memory")
 	for i := range rows {
 		r := &rows[i]
-		g.add(r.Mechanism, r.Noise, digits(r.Clip, 4), digits(r.Sigma, 4), digits(r.Prefix, 4), digits(r.Epsilon, 4), digits(r.Delta, 4),
-			digits(r.Rho, 4), digits(r.Excess, 4), memory.Format(float64(r.Memory)))
+		g.add(r.Mechanism, r.Noise, digits(r.Clip, 4), digits(r.Sigma, 4), digits(r.Prefix, 4), digits(r.Epsilon, 4),
+			digits(r.Delta, 4), digits(r.Rho, 4), digits(r.Excess, 4), memory.Format(float64(r.Memory)))
 	}
 	if err := g.write(w); err != nil {
 		return err

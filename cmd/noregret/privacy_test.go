@@ -106,8 +106,9 @@ func TestPrivacyPlanOracleO11(t *testing.T) {
 		{math.Pow(50, 1.0/6) * 2, []string{"--norm", "1.5"}},
 	} {
 		r := plan(append(c.args, "--clip", "2", "--dim", "50")...)[0]
-		if r.Mechanism != "tofw" || math.Abs(float64(r.Clip)/c.want-1) > 1e-12 || math.Abs(float64(r.Sigma)-12.74) > 0.01 {
-			t.Errorf("%v: %s, clip %v, σ over it %v", c.args, r.Mechanism, r.Clip, r.Sigma)
+		clip, sigma := float64(r.Clip), float64(r.Sigma)
+		if r.Mechanism != "tofw" || math.Abs(clip/c.want-1) > 1e-12 || math.Abs(sigma-12.74) > 0.01 {
+			t.Errorf("%v: %s, clip %v, σ over it %v", c.args, r.Mechanism, clip, sigma)
 		}
 	}
 }
@@ -124,7 +125,7 @@ func TestPrivacyPlanRefuses(t *testing.T) {
 		refusal{plan + "--norm=0.5", `--norm: "0.5" is out of range, want a number from 1 on, or inf`},
 		refusal{plan + "--norm=NaN", `--norm: "NaN" is out of range`},
 		refusal{plan + "--clip=-1", "--clip: -1 is out of range"},
-		refusal{plan + "--clip-l2=-1", "--clip-l2: -1 is out of range, want a finite number, above 0 or 0 for the default"},
+		refusal{plan + "--clip-l2=-1", "--clip-l2: -1 is out of range, want a finite number"},
 		refusal{plan + "--radius=0", "--radius: 0 is out of range"},
 		refusal{plan + "--batch=101", "--batch: 101 is out of range, want 1 to --horizon"},
 		refusal{plan + "--records=0", "--records: 0 is out of range"},

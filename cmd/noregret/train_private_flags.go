@@ -40,8 +40,8 @@ func newPrivateFlags() privateFlags {
 // privateFlagNames lists the flags that only a private training has.
 var privateFlagNames = map[string]bool{
 	"private": true, "epsilon": true, "delta": true, "horizon": true, "labels": true, "dim": true, "columns": true,
-	"loss": true, "norm": true, "clip": true, "clip-l2": true, "feature-bound": true, "positive-weight": true, "batch": true,
-	"noise":  true,
+	"loss": true, "norm": true, "clip": true, "clip-l2": true, "feature-bound": true,
+	"positive-weight": true, "batch": true, "noise": true,
 	"ledger": true, "account": true, "account-epsilon": true, "account-delta": true, "run": true, "state": true,
 	"resume": true, insecureFlag: true,
 }
