@@ -34,7 +34,7 @@ func newPrivacyLedgerCommand(a *app) *cobra.Command {
 		Use:     "ledger DIR",
 		Short:   "Print what is spent of privacy budgets",
 		Long:    privacyLedgerLong,
-		Example: "  noregret privacy ledger model.privacy\n  noregret privacy ledger --json data/privacy",
+		Example: "  noregret privacy ledger train.svm.privacy\n  noregret privacy ledger --json data/privacy",
 		Args:    oneLedger,
 	}, &privacyLedgerOptions{})
 }

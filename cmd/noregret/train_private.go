@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -41,8 +42,9 @@ func newPrivateFiles() privateFiles {
 type privateTraining struct {
 	flags   *privateFlags
 	trainer *classify.PrivateTrainer
-	account dp.AccountConfig
+	account dp.AccountConfig // that of the ledger, or the declaration of a new one
 	ledger  *dp.Ledger
+	created bool         // the ledger's directory did not exist
 	store   privateStore // of the journal
 	journal *dp.Journal
 }
@@ -73,8 +75,8 @@ func (o *trainOptions) runPrivate(ctx context.Context, a *app, inputs []string) 
 	defer t.trainer.Close()
 	progress.Start("train private", opt.Horizon)
 	run := classify.PrivateRun{
-		Ledger: t.ledger, Account: p.account, Run: p.runName(o.model), Journal: t.journal, Resume: p.resume,
-		SaveEvery: o.saveEvery, Progress: progress.Update,
+		Ledger: t.ledger, Account: p.account, Run: p.runName(o.model), Declare: &t.account, Journal: t.journal,
+		Resume: p.resume, SaveEvery: o.saveEvery, Progress: progress.Update,
 		Release: func(model []byte) error {
 			if err := a.private.write(o.model, model); err != nil {
 				return noregret.Errorf(noregret.Internal, o.model, "the model cannot be written: %w", err)
@@ -84,6 +86,7 @@ func (o *trainOptions) runPrivate(ctx context.Context, a *app, inputs []string) 
 	}
 	out, err := classify.PrivateFit(ctx, s, t.trainer, run)
 	progress.Finish()
+	t.settleLedger(a, inputs)
 	if err != nil {
 		if _, written := t.journal.Last(); !written {
 			err = errors.Join(err, t.store.Erase()) // the empty directory
@@ -139,9 +142,10 @@ func (o *trainOptions) privateData(ctx context.Context, a *app, private classify
 	return opt
 }
 
-// open makes the trainer, in the accounting of the account, and opens ledger and journal.
+// open opens ledger and journal and makes the trainer. An error leaves no empty ledger.
 func (p *privateFlags) open(a *app, model string, opt classify.PrivateOptions) (*privateTraining, error) {
-	t := &privateTraining{flags: p}
+	_, missing := os.Stat(p.ledger)
+	t := &privateTraining{flags: p, created: missing != nil}
 	accounts, err := a.private.open(p.ledger)
 	if err != nil {
 		return nil, noregret.Errorf(noregret.Internal, "--ledger", "%s cannot be opened: %w", p.ledger, err)
@@ -149,27 +153,26 @@ func (p *privateFlags) open(a *app, model string, opt classify.PrivateOptions) (
 	if t.ledger, err = dp.OpenLedger(accounts); err != nil {
 		return nil, err
 	}
-	config, _, err := t.ledger.Account(p.account)
-	known := err == nil
-	if known {
-		opt.Accounting = config.Budget.Accounting()
+	if err = t.plan(opt); err == nil {
+		err = t.openJournal(a, model)
 	}
-	if t.trainer, err = classify.NewPrivateTrainer(opt); err != nil {
-		return nil, asFlag(err)
-	}
-	config, err = p.accountConfig(config, known, t.trainer.Charge().Accounting)
 	if err != nil {
+		t.settleLedger(a, nil)
 		return nil, err
 	}
-	if err := t.ledger.Open(p.account, config); err != nil {
-		return nil, noregret.BadInputf("--account", "%w", err)
+	return t, nil
+}
+
+func (t *privateTraining) openJournal(a *app, model string) (err error) {
+	dir, run := t.flags.stateDir(model), t.flags.runName(model)
+	if t.store, err = a.private.open(dir); err != nil {
+		return noregret.Errorf(noregret.Internal, "--state", "%s cannot be opened: %w", dir, err)
 	}
-	t.account = config
-	if t.store, err = a.private.open(p.stateDir(model)); err != nil {
-		return nil, noregret.Errorf(noregret.Internal, "--state", "%s cannot be opened: %w", p.stateDir(model), err)
+	if t.journal, err = dp.OpenJournal(t.store, run); err != nil {
+		return noregret.BadInputf("--state", "%q is not the state of the run %q, so that another run needs another "+
+			"directory: %w", dir, run, err)
 	}
-	t.journal, err = dp.OpenJournal(t.store, p.runName(model))
-	return t, err
+	return nil
 }
 
 // stateDir and runName are the values of the flags with their defaults.

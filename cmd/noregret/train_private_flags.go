@@ -26,6 +26,7 @@ type privateFlags struct {
 	ledger, state, account, run  string
 	accountEpsilon, accountDelta float64
 	resume                       bool
+	sole                         bool // the ledger is that of a data file, with one account
 	insecure                     uint64
 
 	set *pflag.FlagSet
@@ -126,7 +127,8 @@ func (p *privateFlags) addTo(f *pflag.FlagSet) {
 	f.StringVar(&p.noise, "noise", p.noise,
 		"private: tree, honaker, square-root; with --norm 1 exponential, laplace; auto plans without data")
 	f.StringVar(&p.ledger, "ledger", p.ledger, "private: directory of the privacy ledger (default DATA.privacy)")
-	f.StringVar(&p.account, "account", p.account, "private: account of the ledger that pays")
+	f.StringVar(&p.account, "account", p.account,
+		"private: account of the ledger that pays; the ledger of a data file has one")
 	f.Float64Var(&p.accountEpsilon, "account-epsilon", p.accountEpsilon,
 		"private: budget ε for all runs, declared by the first (default --epsilon)")
 	f.Float64Var(&p.accountDelta, "account-delta", p.accountDelta,

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dp"
 )
 
@@ -31,10 +32,11 @@ func (p *privateFlags) checkTotals() error {
 // trained on a data file are charged to one ledger, beside that file: the best of several models is
 // a choice that depends on the data, and each of them costs.
 func (p *privateFlags) chooseLedger(model string, inputs []string) error {
+	dir, err := ledgerOf(inputs)
+	p.sole = err == nil && (p.ledger == "" || samePath(p.ledger, dir))
 	if p.ledger != "" {
 		return nil
 	}
-	dir, err := ledgerOf(inputs)
 	if err != nil {
 		return err
 	}
@@ -123,7 +125,7 @@ func (p *privateFlags) accountConfig(old dp.AccountConfig, known bool, accountin
 		}
 		return old, nil
 	}
-	c := dp.AccountConfig{Protection: dp.PerRecord(), Testing: p.insecure != 0}
+	c := dp.AccountConfig{Protection: dp.PerRecord(), Testing: p.insecure != 0, Sole: p.sole}
 	var err error
 	switch accounting {
 	case dp.GDP:
@@ -139,6 +141,49 @@ func (p *privateFlags) accountConfig(old dp.AccountConfig, known bool, accountin
 	return c, nil
 }
 
+// plan makes the trainer in the accounting of the account, and declares the account if it does not
+// exist.
+func (t *privateTraining) plan(opt classify.PrivateOptions) error {
+	p := t.flags
+	old, _, err := t.ledger.Account(p.account)
+	known := err == nil
+	if known {
+		opt.Accounting = old.Budget.Accounting()
+	}
+	for {
+		if t.trainer, err = classify.NewPrivateTrainer(opt); err != nil {
+			return asFlag(err)
+		}
+		charge := t.trainer.Charge()
+		if t.account, err = p.accountConfig(old, known, charge.Accounting); err != nil {
+			return err
+		}
+		// In Gaussian accounting discrete noise adds to δ, the more the larger the ε of the account
+		// is. A budget that this would use up is kept in zCDP, where it adds nothing.
+		total := t.account.Budget
+		if known || total.Accounting() != dp.GDP || charge.SlackDelta(total.Epsilon()) <= total.Delta()/100 {
+			return nil
+		}
+		t.trainer.Close()
+		opt.Accounting = dp.ZCDP
+	}
+}
+
+// settleLedger says that a ledger for a data file is new, or removes the directory of one that a
+// run was refused to begin.
+func (t *privateTraining) settleLedger(a *app, inputs []string) {
+	if !t.created {
+		return
+	}
+	switch names, err := t.ledger.Accounts(); {
+	case err == nil && len(names) == 0:
+		_ = os.Remove(t.flags.ledger) // not if another process has written to it
+	case t.flags.sole && len(inputs) == 1:
+		a.note("%s is a new ledger, for %s: copies and other names of these data have ledgers of their own, unless "+
+			"--ledger names this one", t.flags.ledger, inputs[0])
+	}
+}
+
 // explain says how to go on after an error of a run that is charged or could not be.
 func (p *privateFlags) explain(err error, model string) error {
 	e, ok := errors.AsType[*noregret.Error](err)
@@ -148,8 +193,11 @@ func (p *privateFlags) explain(err error, model string) error {
 	hint := *e
 	switch {
 	case errors.Is(err, dp.ErrClosed):
-		hint.Message += fmt.Sprintf(" (its last model is in %s if it was released; --run NAME starts another run, "+
-			"which is charged anew)", model)
+		hint.Message += fmt.Sprintf(" (its last model is in %s if it was released; --run NAME with --state DIR, a "+
+			"directory of its own, starts another run, which is charged anew)", model)
+	case errors.Is(err, dp.ErrSole):
+		hint.Message += fmt.Sprintf(" (all models on a data file are charged to the one account of its ledger, %s: "+
+			"name that account, or for other people another ledger, with --ledger DIR)", p.ledger)
 	case errors.Is(err, dp.ErrBudgetExceeded):
 		hint.Message += fmt.Sprintf(" (all models on the same data add up in the ledger %s, which \"noregret privacy "+
 			"ledger\" prints; the first run declares the budget for all of them, with --account-epsilon and "+

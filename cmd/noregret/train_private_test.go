@@ -254,8 +254,8 @@ func TestTrainPrivateKilled(t *testing.T) {
 			t.Errorf("after write %d: epsilon %v is spent, %v", at, spent, err)
 		}
 	}
-	// The account, the run, twice journal, ledger and model, the end of the run, the state.
-	if deaths != 10 {
+	// The account with the run, twice journal, ledger and model, the end of the run, the state.
+	if deaths != 9 {
 		t.Errorf("%d durable writes", deaths)
 	}
 }
