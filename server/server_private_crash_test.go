@@ -36,7 +36,7 @@ type crowd struct {
 	mu    sync.Mutex
 	shown map[string]int // exposures by unit that were answered as accepted
 	maybe map[string]int // that were sent, answered or not
-	// accepted is the number of items of feedback that were answered as accepted.
+	// accepted is the number of decisions whose feedback was answered as accepted.
 	accepted int
 	releases map[int64]release
 	bad      []string
@@ -90,7 +90,11 @@ func (g *crowd) visit(c *client.Client, rng *random.Source) {
 			return
 		}
 		g.mu.Lock()
-		g.accepted += f.Accepted
+		for i, it := range f.Items {
+			if it.Status == policy.Accepted && i != 1 { // the second item repeats the first
+				g.accepted++
+			}
+		}
 		g.mu.Unlock()
 	}
 }
