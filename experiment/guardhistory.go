@@ -9,8 +9,8 @@ import (
 )
 
 // guardPoints has what was known of the guardrails during a version, guardFields numbers for each:
-// which guardrail it is, its limit, and the estimate and the interval of the version's mixture when
-// the version ended. What is unknown is not finite.
+// which guardrail it is, its limit, and the estimate and the interval of the version's mixture, and
+// then those of all that was served so far, when the version ended. What is unknown is not finite.
 type guardPoints f64s
 
 // MarshalJSON implements [json.Marshaler].
@@ -19,7 +19,7 @@ func (p guardPoints) MarshalJSON() ([]byte, error) { return f64s(p).MarshalJSON(
 // UnmarshalJSON implements [json.Unmarshaler].
 func (p *guardPoints) UnmarshalJSON(data []byte) error { return (*f64s)(p).UnmarshalJSON(data) }
 
-const guardFields = 5
+const guardFields = 8
 
 // guardKinds are the kinds of limits. A guardrail is its metric's index times their number plus the
 // index of its kind.
@@ -31,7 +31,7 @@ func pointsOf(d *definition.Definition) (out guardPoints) {
 		g := &d.Guardrails[i]
 		limit, up, relative, _ := g.Limit()
 		which := len(guardKinds)*d.MetricIndex(g.Metric) + slices.Index(guardKinds, guardKind(up, relative))
-		out = append(out, float64(which), limit, math.NaN(), math.Inf(-1), inf())
+		out = append(out, float64(which), limit, math.NaN(), math.Inf(-1), inf(), math.NaN(), math.Inf(-1), inf())
 	}
 	return out
 }
@@ -73,7 +73,7 @@ func (p guardPoints) report(d *definition.Definition) []policy.GuardrailPoint {
 		which := int(p[0])
 		out = append(out, policy.GuardrailPoint{
 			Metric: d.Metrics[which/len(guardKinds)].Name, Kind: guardKinds[which%len(guardKinds)], Limit: p[1],
-			Interval: interval(p[2], p[3], p[4]),
+			Interval: interval(p[2], p[3], p[4]), Served: interval(p[5], p[6], p[7]),
 		})
 	}
 	return out
@@ -83,7 +83,9 @@ func (p guardPoints) report(d *definition.Definition) []policy.GuardrailPoint {
 func pointsNow(guardrails []policy.GuardrailReport) []policy.GuardrailPoint {
 	out := []policy.GuardrailPoint{}
 	for _, g := range guardrails {
-		out = append(out, policy.GuardrailPoint{Metric: g.Metric, Kind: g.Kind, Limit: g.Limit, Interval: g.Interval})
+		out = append(out, policy.GuardrailPoint{
+			Metric: g.Metric, Kind: g.Kind, Limit: g.Limit, Interval: g.Interval, Served: g.Served,
+		})
 	}
 	return out
 }
@@ -109,8 +111,8 @@ func (x guardRecorder) seal() {
 	}
 	in := x.guardInput(true)
 	for i := range x.guards.Guards {
-		q, _ := x.guards.intervals(in, i, x.joiner.running().Mixture, x.guards.cachedBounds(in.roster, i))
-		for k, v := range []*float64{q.Estimate, q.Low, q.High} {
+		q, all := x.guards.intervals(in, i, x.joiner.running().Mixture, x.guards.cachedBounds(in.roster, i))
+		for k, v := range []*float64{q.Estimate, q.Low, q.High, all.Estimate, all.Low, all.High} {
 			if v != nil {
 				now[i*guardFields+2+k] = *v
 			}

@@ -71,7 +71,8 @@ func TestGuardHistory(t *testing.T) {
 			for i, p := range h.Guardrails {
 				q := want[h.Version][i]
 				if p.Metric != q.Metric || p.Kind != q.Kind || p.Limit != q.Limit || !alike(p.Estimate, q.Estimate) ||
-					!alike(p.Low, q.Low) || !alike(p.High, q.High) {
+					!alike(p.Low, q.Low) || !alike(p.High, q.High) || !alike(p.Served.Estimate, q.Served.Estimate) ||
+					!alike(p.Served.Low, q.Served.Low) || !alike(p.Served.High, q.Served.High) {
 					t.Errorf("%s: version %d has %s, want %s", when, h.Version, text(p), text(q))
 				}
 			}
@@ -85,7 +86,7 @@ func TestGuardHistory(t *testing.T) {
 		s.run("due")
 		check("after a round")
 	}
-	if p := want[3][1]; p.Estimate == nil || p.Kind != "max_change" || p.Limit != 0.5 {
+	if p := want[3][1]; p.Estimate == nil || p.Served.High == nil || p.Kind != "max_change" || p.Limit != 0.5 {
 		t.Errorf("too little is known of version 3: %s", text(p))
 	}
 	s.run(definition + "{metric: y, max_change: 0.25, hard: false}, {metric: y, max: 9, hard: false}" + end)
@@ -137,7 +138,9 @@ func TestGuardHistory(t *testing.T) {
 			t.Errorf("a state without history has %+v", h.Guardrails)
 		}
 	}
-	for _, damage := range []guardPoints{{8, 0, 0, 0, 0}, {-1, 0, 0, 0, 0}, {0.5, 0, 0, 0, 0}, {0, 0, 0, 0}} {
+	for _, damage := range []guardPoints{
+		{8, 0, 0, 0, 0, 0, 0, 0}, {-1, 0, 0, 0, 0, 0, 0, 0}, {0.5, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0},
+	} {
 		bad := regexp.MustCompile(`"guards":"[^"]*"`).ReplaceAll(b, []byte(`"guards":`+text(damage)))
 		err := s.state.UnmarshalBinary(bad)
 		if err == nil || !strings.Contains(err.Error(), "guardrails of version 1") {

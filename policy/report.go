@@ -315,6 +315,8 @@ type GuardrailPoint struct {
 	Kind   string  `json:"kind"` // min, max, min_change or max_change
 	Limit  float64 `json:"limit"`
 	Interval
+	// Served is the same for the average of the mixtures served until then.
+	Served Interval `json:"served"`
 }
 
 // NoteReport is a note for people: something that happened to the experiment.

@@ -9,7 +9,9 @@ import (
 
 // guardrailChart has the values of a guardrail's metric, for a change those relative to the control
 // arm: the mean of each version's units (not for a change), that of its mixture with its interval
-// by what was known when it ended, the limit, and the present interval.
+// by what was known when it ended, the limit, and the present interval. A mixture has no interval
+// while one of its arms has none, such as one of few units; if no version has one, the chart has
+// the interval of all that was served until then.
 func guardrailChart(def *definition.Definition, r *policy.Report, i int) *chart {
 	g := &r.Guardrails[i]
 	c := &chart{Title: "Guardrail: " + g.Metric, Unit: g.Metric}
@@ -22,8 +24,19 @@ func guardrailChart(def *definition.Definition, r *policy.Report, i int) *chart 
 			c.Lines = append(c.Lines, chartLine{Name: "mean of the version's units", Values: seen})
 		}
 	}
-	if mixture := guardedLine(r, g); known(mixture.Values) {
+	mixture := guardedLine(r, g, "mixture, known then", 2, func(p *policy.GuardrailPoint) *policy.Interval {
+		return &p.Interval
+	})
+	if known(mixture.Values) {
 		c.Lines = append(c.Lines, mixture)
+	}
+	if !known(mixture.Low) {
+		served := guardedLine(r, g, "all served so far, known then", 3, func(p *policy.GuardrailPoint) *policy.Interval {
+			return &p.Served
+		})
+		if known(served.Low) {
+			c.Lines = append(c.Lines, served)
+		}
 	}
 	prefix += map[bool]string{true: "at least ", false: "at most "}[strings.HasPrefix(g.Kind, "min")]
 	limit := chartLine{Name: "limit: " + prefix + Figure(g.Limit), Colour: 1}
@@ -57,12 +70,14 @@ func pointOf(h *policy.HistoryPoint, g *policy.GuardrailReport) (out *policy.Gua
 	return out
 }
 
-// guardedLine has the value of each version's mixture in a guardrail, with its interval as a band.
-func guardedLine(r *policy.Report, g *policy.GuardrailReport) chartLine {
+// guardedLine has a value of each version in a guardrail, with its interval as a band.
+func guardedLine(r *policy.Report, g *policy.GuardrailReport, name string, colour int,
+	part func(p *policy.GuardrailPoint) *policy.Interval,
+) chartLine {
 	side := func(of func(q *policy.Interval) *float64) []*float64 {
 		return valuesOf(r, func(h *policy.HistoryPoint) *float64 {
 			if p := pointOf(h, g); p != nil {
-				return of(&p.Interval)
+				return of(part(p))
 			}
 			return nil
 		})
@@ -76,7 +91,7 @@ func guardedLine(r *policy.Report, g *policy.GuardrailReport) chartLine {
 		})
 	}
 	l := chartLine{
-		Name: "mixture, known then", Colour: 2,
+		Name: name, Colour: colour,
 		Values: side(func(q *policy.Interval) *float64 { return q.Estimate }),
 		Low:    bounded(func(q *policy.Interval) *float64 { return q.Low }),
 		High:   bounded(func(q *policy.Interval) *float64 { return q.High }),

@@ -99,6 +99,18 @@ func TestGuardrailChart(t *testing.T) {
 	if l := guardrailChart(def, r, 0).Lines[1]; l.Low != nil || l.High != nil || l.Values[1] == nil {
 		t.Errorf("an interval without a lower end: %+v", l)
 	}
+	for i := range r.History {
+		if i > 0 {
+			p := &r.History[i].Guardrails[1]
+			low := *p.Estimate - 1
+			p.Served = policy.Interval{Estimate: p.Estimate, Low: &low, High: p.High}
+		}
+	}
+	l := guardrailChart(def, r, 0).Lines
+	if len(l) != 4 || l[2].Name != "all served so far, known then" || l[2].Low[0] != nil ||
+		*l[2].Low[3] != *r.History[3].Guardrails[1].Estimate-1 || *l[2].High[3] != *r.History[3].Guardrails[1].High {
+		t.Errorf("no mixture has an interval, and the lines are %+v", l)
+	}
 	if c := guardrailChart(def, guardHistory(1, "max"), 0); len(c.Lines) != 1 || len(c.Now) != 0 {
 		t.Errorf("without a history: %+v", c)
 	}
