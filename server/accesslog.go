@@ -81,6 +81,9 @@ func logAccess(log *slog.Logger, proxies access.Proxies, next http.Handler) http
 			}, more...)...)
 		}()
 		next.ServeHTTP(rec, r)
+		if rec.status == 0 && r.Context().Err() == nil {
+			rec.status = http.StatusOK // which net/http sends for an answer without a body
+		}
 	})
 }
 

@@ -62,6 +62,7 @@ func TestAccessLog(t *testing.T) {
 		t.Fatalf("status %d: %s", status, answer)
 	}
 	w.do("GET", "/v1/experiments/toy/explain?token=secret-unit", "")
+	w.do("HEAD", "/v1/backup", "")
 	w.token = ""
 	w.do("GET", "/v1/experiments", "", "Authorization", "Bearer secret-unit")
 	w.do("GET", "/secret-unit", "")
@@ -77,6 +78,7 @@ func TestAccessLog(t *testing.T) {
 			Experiment: "toy", Status: 200, Bytes: len(answer),
 		},
 		{Token: "ops", Method: "GET", Route: "GET /v1/experiments/{name}/explain", Experiment: "toy", Status: 400},
+		{Token: "ops", Method: "HEAD", Route: "GET /v1/backup", Status: 200},
 		{Method: "GET", Route: "GET /v1/experiments", Status: 401},
 		{Method: "GET", Route: "/", Status: 404},
 		{Method: "GET", Route: "GET /experiments/{name}", Experiment: "toy", Status: 303},

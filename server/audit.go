@@ -93,12 +93,3 @@ func (w *writer) note(ctx context.Context, action string, by experiment.Author) 
 	}})
 	return err
 }
-
-// tokensChanged notes a change of the file of access tokens.
-func (w *writer) tokensChanged(what string) {
-	ctx, cancel := context.WithTimeout(context.Background(), w.noteTime)
-	defer cancel()
-	if err := w.note(ctx, experiment.ActionTokens, experiment.Author{What: what}); err != nil {
-		w.logger.Warn("a change of the access tokens is not in the audit trail", "change", what, "error", err)
-	}
-}

@@ -168,7 +168,7 @@ func TestAuditOnThePage(t *testing.T) {
 	_, b := w.do("GET", "/experiments/toy", "")
 	page = string(b)
 	for _, want := range []string{
-		"Who changed it", "<td>ann</td>", "definition: created", "pause (a &lt;b&gt; reason)",
+		"Who changed it", `<td data-label="Who">ann</td>`, "definition: created", "pause (a &lt;b&gt; reason)",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
@@ -193,5 +193,51 @@ func TestAuditIsBounded(t *testing.T) {
 	all := w.server.live.audit("", 0, 0)
 	if len(all) != 1000 || all[0].What != "number 1009" || all[999].What != "number 10" {
 		t.Errorf("%d entries, %+v to %+v", len(all), all[0], all[len(all)-1])
+	}
+}
+
+// TestAuditOfTokensWhileDown changes the file of access tokens between two runs of the service. The
+// next run notes what changed, once, and no token is in its file.
+func TestAuditOfTokensWhileDown(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(auditTokens)
+	w := newWorld(t, func(c *Config) { c.Tokens = file })
+	w.token = "token-of-ann-012345"
+	stop := func() {
+		t.Helper()
+		w.http.Close()
+		if err := w.server.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(want ...string) {
+		t.Helper()
+		var all policy.Audit
+		w.get(200, &all, "GET", "/v1/audit", "")
+		if got := lines(all.Entries); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	check() // the first run has nothing to compare with
+	stop()
+	write(strings.ReplaceAll(auditTokens, "name: eye", "name: eye2"))
+	w.start()
+	check("tokens | eye2 added, eye removed")
+	w.restart()
+	check("tokens | eye2 added, eye removed")
+	stop()
+	write(strings.Replace(strings.ReplaceAll(auditTokens, "bob-012345", "bob-another-1"), "name: eye, roles: [read]",
+		"name: eye, roles: [read, decide]", 1))
+	w.start()
+	check("tokens | bob has another token, eye added, eye2 removed", "tokens | eye2 added, eye removed")
+	b, err := os.ReadFile(filepath.Join(w.config.Data, "tokens.json"))
+	if err != nil || strings.Contains(string(b), "another") || !strings.Contains(string(b), `"name":"eye"`) {
+		t.Errorf("%s, %v", b, err)
 	}
 }

@@ -86,7 +86,8 @@ func checkMatch(h http.Header, d *definition.Definition) error {
 		return web.WithStatus(http.StatusPreconditionFailed, noregret.BadInput, "If-Match", format, args...)
 	}
 	if h.Get("If-None-Match") == "*" && d != nil {
-		return failed("the experiment exists already")
+		return web.WithStatus(http.StatusPreconditionFailed, noregret.BadInput, "If-None-Match",
+			"the experiment %q exists already: want a new name", d.Name)
 	}
 	want := strings.TrimSpace(strings.Join(h.Values("If-Match"), ","))
 	switch {

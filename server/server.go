@@ -83,8 +83,10 @@ func newServer(ctx context.Context, c Config, counts *connectionCounts, progress
 			outage{err: failure, fromStart: true}, nil)
 	}
 	c.warnOfReadable()
-	tokens.Changed = s.writer.tokensChanged
 	go s.writer.run()
+	trail := newTokenTrail(&c, tokens, s.writer)
+	tokens.Changed = trail.look
+	trail.look()
 	s.background.Go(s.tick)
 	s.background.Go(s.runAlerts)
 	s.background.Go(func() { tokens.Watch(s.stop) })

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,8 +30,8 @@ type Tokens struct {
 	log        *slog.Logger
 	every      time.Duration
 	principals atomic.Pointer[[]Principal]
-	// Changed, if not nil, is called after a change, with what was changed. Set it before Watch.
-	Changed func(what string)
+	// Changed, if not nil, is called after a change of the file. Set it before Watch.
+	Changed func()
 
 	mu     sync.Mutex
 	seen   []byte // the file's content at the last reading, good or bad
@@ -95,12 +94,9 @@ func (t *Tokens) reload() (changed bool, err error) {
 // Reload reads the file again if it has changed, and logs a change or a new failure; the same
 // failure is logged only once. An error leaves the tokens as they were.
 func (t *Tokens) Reload() error {
-	before := t.principals.Load()
 	changed, err := t.reload()
-	if err == nil && changed && t.Changed != nil && before != nil {
-		if what := changes(*before, *t.principals.Load()); what != "" {
-			defer t.Changed(what)
-		}
+	if err == nil && changed && t.Changed != nil {
+		defer t.Changed()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,36 +109,6 @@ func (t *Tokens) Reload() error {
 		t.log.Info("the access tokens were read again", "tokens", len(*t.principals.Load()))
 	}
 	return err
-}
-
-// changes says which tokens were added, removed and changed, by their names.
-func changes(before, after []Principal) string {
-	var out []string
-	find := func(in []Principal, name string) *Principal {
-		for i := range in {
-			if in[i].Name == name {
-				return &in[i]
-			}
-		}
-		return nil
-	}
-	for i := range after {
-		was := find(before, after[i].Name)
-		switch {
-		case was == nil:
-			out = append(out, after[i].Name+" added")
-		case was.Hash != after[i].Hash:
-			out = append(out, after[i].Name+" has another token")
-		case !reflect.DeepEqual(*was, after[i]):
-			out = append(out, after[i].Name+" changed")
-		}
-	}
-	for i := range before {
-		if find(after, before[i].Name) == nil {
-			out = append(out, before[i].Name+" removed")
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // yamlLine finds the line in a message of the YAML parser.

@@ -24,16 +24,14 @@ func guardrailChart(def *definition.Definition, r *policy.Report, i int) *chart 
 			c.Lines = append(c.Lines, chartLine{Name: "mean of the version's units", Values: seen})
 		}
 	}
-	mixture := guardedLine(r, g, "mixture, known then", 2, func(p *policy.GuardrailPoint) *policy.Interval {
-		return &p.Interval
-	})
+	mixture := guardedLine(r, g, chartLine{Name: "mixture, known then", Colour: 2},
+		func(p *policy.GuardrailPoint) *policy.Interval { return &p.Interval })
 	if known(mixture.Values) {
 		c.Lines = append(c.Lines, mixture)
 	}
 	if !known(mixture.Low) {
-		served := guardedLine(r, g, "all served so far, known then", 3, func(p *policy.GuardrailPoint) *policy.Interval {
-			return &p.Served
-		})
+		served := guardedLine(r, g, chartLine{Name: "all served so far, known then", Colour: 3},
+			func(p *policy.GuardrailPoint) *policy.Interval { return &p.Served })
 		if known(served.Low) {
 			c.Lines = append(c.Lines, served)
 		}
@@ -70,8 +68,8 @@ func pointOf(h *policy.HistoryPoint, g *policy.GuardrailReport) (out *policy.Gua
 	return out
 }
 
-// guardedLine has a value of each version in a guardrail, with its interval as a band.
-func guardedLine(r *policy.Report, g *policy.GuardrailReport, name string, colour int,
+// guardedLine is l with a value of each version in a guardrail, and its interval as a band.
+func guardedLine(r *policy.Report, g *policy.GuardrailReport, l chartLine,
 	part func(p *policy.GuardrailPoint) *policy.Interval,
 ) chartLine {
 	side := func(of func(q *policy.Interval) *float64) []*float64 {
@@ -90,12 +88,9 @@ func guardedLine(r *policy.Report, g *policy.GuardrailReport, name string, colou
 			return end(q)
 		})
 	}
-	l := chartLine{
-		Name: name, Colour: colour,
-		Values: side(func(q *policy.Interval) *float64 { return q.Estimate }),
-		Low:    bounded(func(q *policy.Interval) *float64 { return q.Low }),
-		High:   bounded(func(q *policy.Interval) *float64 { return q.High }),
-	}
+	l.Values = side(func(q *policy.Interval) *float64 { return q.Estimate })
+	l.Low = bounded(func(q *policy.Interval) *float64 { return q.Low })
+	l.High = bounded(func(q *policy.Interval) *float64 { return q.High })
 	if !known(l.Low) {
 		l.Low, l.High = nil, nil
 		return l
