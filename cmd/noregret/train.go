@@ -91,8 +91,8 @@ are in other files too, name their ledger with --ledger. A run that is killed, o
 records than --horizon, goes on with --resume, the same flags and the same records first, at no
 further cost. Until its end the directory --state holds secrets. "noregret privacy plan" compares
 mechanisms; docs/privacy.md explains the claim. Loss and class counts of the data are not printed:
-they are not private. A line that cannot be read, or lacks a value, is a null record, and nothing
-says so.
+they are not private. A line that cannot be read, is blank, or lacks a value is a null record, and
+nothing says so.
 
 With --json the output is one object: algorithm, measure, value (the measure on held-out
 data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,
