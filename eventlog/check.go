@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -296,10 +295,11 @@ func (in *inspector) checkSnapshots(ctx context.Context, positions []uint64) err
 			return err
 		}
 		size := 0
-		at, problem, err := readSnapshot(in.fs, in.dir, p, func(r io.Reader) error {
-			size = int(r.(*io.SectionReader).Size())
-			return nil
-		})
+		saved, at, problem, err := readSnapshot(in.fs, in.dir, p)
+		if err == nil && saved != nil {
+			size = int(saved.Size)
+			err = saved.Close()
+		}
 		if err != nil {
 			return in.ioError("reading a snapshot", err)
 		}

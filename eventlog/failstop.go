@@ -16,16 +16,20 @@ var errAbandoned = errors.New("the log was closed after a failure")
 // stops it: from then on every change by any caller fails with that first cause. So nothing
 // that comes after a lost write can become durable.
 //
-// It has two views. The log's own code gets the errors. pebble does not: where pebble cannot write
-// its write-ahead log or its manifest it panics, ends the process, or tries again for ever, each
-// with locks held. So in its view a goroutine whose change fails blocks for ever, and the log goes
-// on without it (see [Store.guard]).
+// It has three views. The log's own code gets the errors. pebble does not: where pebble cannot
+// write its write-ahead log or its manifest it panics, ends the process, or tries again for ever,
+// each with locks held. So in its view a goroutine whose change fails blocks for ever, and the log
+// goes on without it (see [Store.guard]).
+//
+// The third view is that of snapshots. A log needs none of them, so a change of theirs that fails
+// does not stop it.
 //
 // failStop also knows the open files, so that a log whose pebble can no longer be closed still
 // releases its descriptors and its lock.
 type failStop struct {
 	*failStopState
 	blocks bool // the view of pebble
+	spares bool // the view of snapshots
 }
 
 type failStopState struct {
@@ -52,7 +56,14 @@ func newFailStop(fs vfs.FS, onFail func(error)) *failStop {
 }
 
 // forPebble returns the view in which failures do not return.
-func (f *failStop) forPebble() *failStop { return &failStop{f.failStopState, true} }
+func (f *failStop) forPebble() *failStop {
+	return &failStop{failStopState: f.failStopState, blocks: true}
+}
+
+// forSnapshots returns the view in which failures do not stop the log.
+func (f *failStop) forSnapshots() *failStop {
+	return &failStop{failStopState: f.failStopState, spares: true}
+}
 
 // blockOnError returns err, but blocks for ever in pebble's view if it is an error. The caller must
 // not hold a lock.
@@ -116,7 +127,13 @@ func (f *failStop) run(change func() error) error { return f.blockOnError(f.runG
 // runGuarded is run for a caller that holds a lock: it does not block. The caller must pass the
 // error to blockOnError once it has released the lock.
 func (f *failStop) runGuarded(change func() error) error {
-	return f.tryGuarded(func() error { return f.fail(change()) })
+	return f.tryGuarded(func() error {
+		err := change()
+		if f.spares {
+			return err
+		}
+		return f.fail(err)
+	})
 }
 
 // tryGuarded is runGuarded for a change whose failure does not stop the log.

@@ -10,6 +10,7 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -78,6 +79,17 @@ func (tr tree) with(name string, data []byte) tree {
 }
 
 func (tr tree) names() []string { return slices.Sorted(maps.Keys(tr)) }
+
+// temps returns the temporary files of a log.
+func temps(t testing.TB, fs FS, dir string) (names []string) {
+	t.Helper()
+	for name := range readTree(t, fs, dir) {
+		if strings.HasSuffix(name, tempSuffix) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // event returns the event that the tests append at a position.
 func event(i uint64) Event {

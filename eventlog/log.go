@@ -60,7 +60,8 @@ type Reader interface {
 // Snapshotter stores states, so that a fold need not begin at the first event.
 type Snapshotter interface {
 	// SaveSnapshot durably stores the state that covers the events up to position. It fails if the
-	// position lies after the end of the log or before the latest snapshot.
+	// position lies after the end of the log or before the latest snapshot. After a failure the log
+	// goes on without the snapshot.
 	SaveSnapshot(ctx context.Context, position uint64, state []byte) error
 	// WriteSnapshot is SaveSnapshot for a state that write writes in pieces. If write returns an
 	// error, nothing is stored and WriteSnapshot returns it.
@@ -75,9 +76,9 @@ type Snapshotter interface {
 	// position 0 if the log has all events, or else the oldest intact snapshot after which it has
 	// all events.
 	OldestSnapshot(ctx context.Context) (Snapshot, error)
-	// ReadOldestSnapshot is OldestSnapshot for a state that read reads in pieces; read is not
-	// called if the position is 0. It returns the error of read with the position.
-	ReadOldestSnapshot(ctx context.Context, read func(state io.Reader) error) (position uint64, err error)
+	// OpenSnapshots returns the snapshots of OldestSnapshot and LatestSnapshot, in the order of
+	// their positions: none, one or two. The caller closes them. Others can be saved meanwhile.
+	OpenSnapshots(ctx context.Context) ([]*SavedSnapshot, error)
 	// Compact drops the events up to the position. It fails if the position lies after the latest
 	// snapshot.
 	Compact(ctx context.Context, upTo uint64) error
@@ -124,6 +125,8 @@ var (
 	ErrFailed = errors.New("the log has failed")
 	// ErrReadOnly: the log was opened by OpenReadOnly.
 	ErrReadOnly = errors.New("the log is open for reading only")
+	// ErrNoRoom: the disk has no room for a snapshot, or to drop events. The log goes on.
+	ErrNoRoom = errors.New("too little room on the disk")
 	// ErrCompacted: the position was dropped by Compact; begin with LatestSnapshot.
 	ErrCompacted = errors.New("the position was compacted away")
 	// ErrDamaged: stored bytes differ from those written. Check describes the damage, Repair

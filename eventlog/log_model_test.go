@@ -261,11 +261,18 @@ func (p *player) snapshot() (failed bool) {
 	at := low + uint64(p.rng.IntN(m.sure-int(low)+1))
 	state := fmt.Sprintf("state %d %d", at, p.rng.Uint32())
 	p.did("snapshot(%d)", at)
-	if p.log.SaveSnapshot(p.Context(), at, []byte(state)) != nil {
+	if err := p.log.SaveSnapshot(p.Context(), at, []byte(state)); err != nil {
 		m.maybeSnap[at] = state
-		return true
+		if p.faults.left.Load() != 0 && !p.faults.forced {
+			p.fatal("a snapshot failed, but the fault has not come yet: %v", err)
+		}
+		if left := temps(p, p.mem, "log"); len(left) > 0 {
+			p.fatal("a snapshot that failed has left %v", left)
+		}
+		return p.log.Stats().Failed != "" // the log goes on, unless pebble has met the fault
 	}
 	m.snapshots[at] = state
+	delete(m.maybeSnap, at)
 	return false
 }
 

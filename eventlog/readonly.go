@@ -66,14 +66,26 @@ const (
 )
 
 // Probe returns nil if the disk of the log in dir takes writes and the process can open files: it
-// writes a file of 1 MiB, flushes it, opens it several times and removes it. Call it before a log
-// that has failed is opened again, as a failed attempt costs memory (see [Store]).
-func Probe(fs FS, dir string) (err error) {
+// writes a file of 1 MiB, flushes it, opens it several times and removes it. On a disk without room
+// it removes what an interrupted snapshot has left, and tries again. Call it before a log that has
+// failed is opened again, as a failed attempt costs memory (see [Store]).
+func Probe(fs FS, dir string) error {
 	fs = disk(fs)
+	err := probe(fs, dir)
+	if IsUnwritable(err) && removeTemps(fs, dir) > 0 {
+		err = probe(fs, dir)
+	}
+	if err != nil {
+		return noregret.Errorf(noregret.Internal, dir, "the disk takes no writes: %w", err)
+	}
+	return nil
+}
+
+func probe(fs FS, dir string) (err error) {
 	path := fs.PathJoin(dir, snapshotName, "probe"+tempSuffix) // Open removes it
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
-		return probeError(dir, err)
+		return err
 	}
 	open := []io.Closer{f}
 	defer func() {
@@ -83,7 +95,6 @@ func Probe(fs FS, dir string) (err error) {
 		if removed := fs.Remove(path); !errors.Is(removed, os.ErrNotExist) {
 			err = errors.Join(err, removed)
 		}
-		err = probeError(dir, err)
 	}()
 	if _, err := f.Write(make([]byte, probeBytes)); err != nil {
 		return err
@@ -96,13 +107,6 @@ func Probe(fs FS, dir string) (err error) {
 		open = append(open, g)
 	}
 	return f.Sync()
-}
-
-func probeError(dir string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return noregret.Errorf(noregret.Internal, dir, "the disk takes no writes: %w", err)
 }
 
 // noLock is the lock of a log on a disk on which no lock can be made, and so none is held by a

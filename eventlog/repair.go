@@ -71,10 +71,21 @@ func Repair(ctx context.Context, fs FS, dir string, o RepairOptions) (*RepairRep
 		return nil, err
 	}
 	out, err := in.repair(ctx, o)
+	if err != nil {
+		removeHalf(disk(fs), dir) // not through in.fs, which may have failed
+	}
 	if failed := in.close(); failed != nil {
 		return nil, failed
 	}
 	return out, err
+}
+
+// removeHalf removes the store that a repair has begun to write, unless it is in the place of the
+// old one already. It may hold the last room of the disk.
+func removeHalf(fs FS, dir string) {
+	if _, err := fs.Stat(fs.PathJoin(dir, eventsName)); err == nil {
+		_ = fs.RemoveAll(fs.PathJoin(dir, repairName)) // the next repair does
+	}
 }
 
 func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport, error) {

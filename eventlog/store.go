@@ -140,6 +140,7 @@ func (s *Store) open() error {
 	} else if !found.hasMark && s.last.position > 0 {
 		return damaged(s.dir, nil, "%s; a repair writes a new one", lostMark)
 	}
+	removeTemps(s.fs, s.dir)
 	if s.db == nil {
 		if s.db, err = s.pebble(false); err != nil {
 			return s.ioError("opening the store", err)

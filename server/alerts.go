@@ -80,6 +80,13 @@ func (a *alerter) service(add func(v policy.Alert, parts ...string)) {
 				usage.Free>>20, usage.Total>>20),
 		}, "free")
 	}
+	if failing, _ := a.writer.snapshots.failing(); failing {
+		add(policy.Alert{
+			Kind: "disk",
+			Text: "the latest snapshot of the state could not be saved: nothing is lost, but the service " +
+				"needs longer to start after a crash; its log says why",
+		}, "snapshot")
+	}
 	if text := a.intake.shortage(); text != "" {
 		add(policy.Alert{Kind: "memory", Text: text}, "units")
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -65,38 +64,23 @@ type backup struct {
 	privacy func() (dp.Store, error)
 }
 
-// write writes a backup. Its snapshots are copied to temporary files first, as nobody can save one
-// while one is read. So the directory needs room for them.
+// write writes a backup. It takes no room on the disk: the files of the snapshots stay open until
+// it ends, while the service saves others.
 func (b *backup) write(ctx context.Context, w io.Writer) (info BackupInfo, err error) {
 	defer b.keep()()
 	info = BackupInfo{Format: backupFormat, Created: b.config.Now().UTC(), First: b.log.Stats().First}
-	files := map[uint64]*os.File{}
+	snapshots, err := b.log.OpenSnapshots(ctx)
+	if err != nil {
+		return info, err
+	}
 	defer func() {
-		for _, f := range files {
-			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		for _, s := range snapshots {
+			err = errors.Join(err, s.Close())
 		}
 	}()
-	for _, read := range []func(context.Context, func(io.Reader) error) (uint64, error){
-		b.log.ReadOldestSnapshot, b.log.ReadSnapshot,
-	} {
-		f, err := os.CreateTemp(b.config.Data, ".backup-*")
-		if err != nil {
-			return info, noregret.Errorf(noregret.Internal, b.config.Data, "a snapshot cannot be copied: %w", err)
-		}
-		position, err := read(ctx, func(state io.Reader) error {
-			_, err := io.Copy(f, state)
-			return err
-		})
-		if err != nil || position == 0 || files[position] != nil {
-			if err = errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
-				return info, err
-			}
-			continue
-		}
-		files[position] = f
-		info.Snapshots = append(info.Snapshots, position)
+	for _, s := range snapshots {
+		info.Snapshots = append(info.Snapshots, s.Position)
 	}
-	slices.Sort(info.Snapshots)
 	keys, err := b.keys()
 	if err != nil {
 		return info, err
@@ -130,13 +114,9 @@ func (b *backup) write(ctx context.Context, w io.Writer) (info BackupInfo, err e
 	if err := b.writeEvents(ctx, out, info); err != nil {
 		return info, err
 	}
-	for _, position := range info.Snapshots {
-		f := files[position]
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return info, err
-		}
-		err := out.AddPieces(snapshotName(position), func(to io.Writer) error {
-			_, err := io.Copy(to, f)
+	for _, s := range snapshots {
+		err := out.AddPieces(snapshotName(s.Position), func(to io.Writer) error {
+			_, err := io.Copy(to, s.State())
 			return err
 		})
 		if err != nil {
@@ -304,8 +284,8 @@ type backupAPI struct {
 	writer *writer
 	// private returns the name of an experiment that is or was private, "" if there is none.
 	private func(ctx context.Context) string
-	// running: one backup at a time, as each keeps the log from dropping events and copies its
-	// snapshots.
+	// running: one backup at a time, as each keeps the log from dropping events and its snapshots
+	// on the disk.
 	running atomic.Bool
 }
 
@@ -369,7 +349,7 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 // formatPosition writes a position so that names are in the order of positions.
 func formatPosition(position uint64) string { return fmt.Sprintf("%020d", position) }
 
-// removeBackups removes the temporary files of backups that a crash has left.
+// removeBackups removes the copies of snapshots that a crash of an earlier version has left.
 func removeBackups(data string) {
 	names, _ := filepath.Glob(filepath.Join(data, ".backup-*"))
 	for _, name := range names {

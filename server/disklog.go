@@ -134,9 +134,9 @@ func (d *diskLog) OldestSnapshot(ctx context.Context) (eventlog.Snapshot, error)
 	return d.store.Load().OldestSnapshot(ctx)
 }
 
-// ReadOldestSnapshot implements [eventlog.Snapshotter].
-func (d *diskLog) ReadOldestSnapshot(ctx context.Context, read func(io.Reader) error) (uint64, error) {
-	return d.store.Load().ReadOldestSnapshot(ctx, read)
+// OpenSnapshots implements [eventlog.Snapshotter]. They can be read until the log fails.
+func (d *diskLog) OpenSnapshots(ctx context.Context) ([]*eventlog.SavedSnapshot, error) {
+	return d.store.Load().OpenSnapshots(ctx)
 }
 
 // Compact implements [eventlog.Snapshotter].

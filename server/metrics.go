@@ -27,6 +27,7 @@ type metrics struct {
 	items     *prometheus.CounterVec
 	limited   prometheus.Counter
 	snapshots prometheus.Counter
+	unsaved   prometheus.Counter
 
 	mu sync.Mutex
 	by map[string]*counters
@@ -67,10 +68,15 @@ func newMetrics() *metrics {
 			Name: "noregret_snapshots_total",
 			Help: "Snapshots of the state saved.",
 		}),
+		unsaved: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "noregret_snapshot_failures_total",
+			Help: "Snapshots of the state that could not be saved, for example without room on the disk.",
+		}),
 		by: map[string]*counters{},
 	}
 	m.registry.MustRegister(
 		m.requests, m.duration, m.streams, buildInfo(), m.decisions, m.items, m.limited, m.snapshots,
+		m.unsaved,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

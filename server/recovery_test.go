@@ -5,13 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/noregret/noregret/experiment"
 )
@@ -105,47 +100,6 @@ func TestSnapshotsByBytes(t *testing.T) {
 	if w.server.writer.snapshots.due(w.server.live.state.Position()) {
 		t.Errorf("a snapshot is due without events since that of position %d", saved)
 	}
-}
-
-// TestSnapshotAfterFailure checks that a snapshot that could not be saved is followed by another
-// one soon. Before, the next one came after as many events as if it had been saved.
-func TestSnapshotAfterFailure(t *testing.T) {
-	fault := &snapshotFault{}
-	w := newLeakyWorld(t, func(c *Config) {
-		c.FS, c.SnapshotEvery = errorfs.Wrap(vfs.NewMem(), fault), 20
-	})
-	w.apply(toy)
-	d := w.decide("toy", "a")[0]
-	for n := 0; n < 30 && w.idle() == nil; n++ {
-		w.do("POST", "/v1/feedback", feedbackFor(d))
-	}
-	if !fault.failed.Load() || w.server.log.Stats().Snapshot > 0 {
-		t.Fatal("no snapshot failed")
-	}
-	for range 20 { // the log is opened again
-		w.wait(time.Minute)
-		w.server.Tick()
-	}
-	for range 3 {
-		w.do("POST", "/v1/feedback", feedbackFor(d))
-		w.settle()
-	}
-	if s := w.server.log.Stats(); s.Snapshot == 0 || s.Last >= 40 {
-		t.Errorf("the latest snapshot is that of position %d, events go to %d", s.Snapshot, s.Last)
-	}
-	w.checkFolds()
-}
-
-// snapshotFault fails the first snapshot.
-type snapshotFault struct{ failed atomic.Bool }
-
-func (f *snapshotFault) String() string { return "faulty snapshot" }
-
-func (f *snapshotFault) MaybeError(op errorfs.Op) error {
-	if op.Kind == errorfs.OpCreate && strings.Contains(op.Path, ".snap") && !f.failed.Swap(true) {
-		return syscall.ENOSPC
-	}
-	return nil
 }
 
 // TestRetentionWithoutTraffic checks that events beyond the retention time are dropped although no

@@ -137,7 +137,8 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		snapshots: &snapshotter{
 			log: log, every: c.SnapshotEvery, bytes: c.SnapshotBytes, retain: c.Retain, retainAll: c.RetainAll,
 			now: c.Now, logger: c.Logger,
-			saved: s.snapshotSaved, last: snapshot,
+			saved: s.snapshotSaved, unsaved: s.metrics.unsaved.Inc, last: snapshot,
+			free: func() (uint64, bool) { return eventlog.Free(c.FS, LogDir(c.Data)) },
 		},
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),
 	}

@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 )
@@ -22,15 +24,22 @@ type snapshotter struct {
 	now       func() time.Time
 	logger    *slog.Logger
 	saved     func() // counts a snapshot
+	unsaved   func() // counts one that failed
+	// free returns the bytes that are free on the disk, if it says.
+	free func() (bytes uint64, known bool)
 
 	last    uint64       // position of the latest snapshot begun; only the writer uses it
 	since   int64        // bytes of the events since then; only the writer uses it
 	checked int64        // when expire last looked for old events; only the writer uses it
 	size    atomic.Int64 // of the latest snapshot
 	saving  atomic.Bool
-	failed  atomic.Bool  // the latest one was not saved
+	failed  atomic.Bool  // the latest one was not saved, and the writer has not seen it yet
 	kept    sync.RWMutex // held for reading by backups, which need all events
 	running sync.WaitGroup
+
+	mu    sync.Mutex
+	pause time.Duration // after the latest one, which failed; 0 if it did not
+	next  time.Time     // when another one may begin
 
 	// before are last and since as they were when the latest snapshot began.
 	before struct {
@@ -46,6 +55,41 @@ func (s *snapshotter) due(position uint64) bool {
 	return position >= s.last+s.every || s.since >= max(s.bytes, s.size.Load())
 }
 
+// The pauses after a snapshot that failed: the first one, and the longest one.
+const (
+	firstSnapshotPause = time.Minute
+	lastSnapshotPause  = 16 * time.Minute
+)
+
+// fail notes that a snapshot was not saved. The log does not need it, so the service goes on. The
+// next one waits, as the disk may be full.
+func (s *snapshotter) fail(err error) {
+	s.mu.Lock()
+	s.pause = min(max(2*s.pause, firstSnapshotPause), lastSnapshotPause)
+	s.next = s.now().Add(s.pause)
+	pause := s.pause
+	s.mu.Unlock()
+	s.failed.Store(true)
+	s.unsaved()
+	s.logger.Error("a snapshot failed: the service goes on, and needs longer to start after a crash",
+		"error", err, "next", pause)
+}
+
+// failing reports whether the latest snapshot failed, and whether the next one has to wait.
+func (s *snapshotter) failing() (failing, waits bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pause > 0, s.pause > 0 && s.now().Before(s.next)
+}
+
+// again saves a snapshot in the place of one that failed, if it is time for that. The writer calls
+// it, and nobody else.
+func (s *snapshotter) again(state *experiment.State) {
+	if failing, waits := s.failing(); failing && !waits {
+		s.maintain(state, 0)
+	}
+}
+
 // maintain saves a snapshot in a goroutine of its own if one is due and none is being saved. The
 // writer calls it, and nobody else, with the bytes of the events that it has just applied.
 func (s *snapshotter) maintain(state *experiment.State, added int64) {
@@ -53,7 +97,7 @@ func (s *snapshotter) maintain(state *experiment.State, added int64) {
 	if s.failed.Swap(false) { // it does not count
 		s.last, s.since = s.before.last, s.since+s.before.since
 	}
-	if !s.due(state.Position()) || !s.saving.CompareAndSwap(false, true) {
+	if _, waits := s.failing(); waits || !s.due(state.Position()) || !s.saving.CompareAndSwap(false, true) {
 		return
 	}
 	frozen, err := state.Freeze()
@@ -66,35 +110,58 @@ func (s *snapshotter) maintain(state *experiment.State, added int64) {
 	s.last, s.since = frozen.Position(), 0
 	s.running.Go(func() {
 		defer s.saving.Store(false)
-		if err := s.save(frozen); err != nil {
-			s.failed.Store(true)
-			s.logger.Error("a snapshot failed", "error", err)
+		before := s.log.Stats().Snapshot
+		if s.save(frozen) == nil && !s.retainAll && before > 0 {
+			s.dropExpired(before)
 		}
 	})
 }
 
-// save saves a snapshot. It then drops the events that are older than the retention time and
-// covered by the previous snapshot.
+// save saves a snapshot and notes whether it was saved.
 func (s *snapshotter) save(state *experiment.Frozen) error {
-	ctx := context.Background()
-	before, size := s.log.Stats().Snapshot, int64(0)
-	err := s.log.WriteSnapshot(ctx, state.Position(), func(w io.Writer) (err error) {
-		size, err = state.WriteTo(w)
-		return err
-	})
+	size, err := int64(0), s.fits(state)
+	if err == nil {
+		err = s.log.WriteSnapshot(context.Background(), state.Position(), func(w io.Writer) (err error) {
+			size, err = state.WriteTo(w)
+			return err
+		})
+	}
 	if err != nil {
+		s.fail(err)
 		return err
 	}
-	s.saved()
 	s.size.Store(size)
-	if s.retainAll || before == 0 {
+	s.mu.Lock()
+	s.pause = 0
+	s.mu.Unlock()
+	s.saved()
+	return nil
+}
+
+// fits returns an error if the disk has no room for a snapshot. It compares with the size of the
+// latest one. If that does not fit, it computes the size of this one, which may be smaller.
+func (s *snapshotter) fits(state *experiment.Frozen) error {
+	free, known := s.free()
+	if !known || free >= uint64(s.size.Load())+eventlog.Reserve {
 		return nil
 	}
-	upTo, err := s.expired(before)
-	if err != nil || upTo == 0 {
-		return err
+	size, err := state.WriteTo(io.Discard)
+	if need := uint64(size) + eventlog.Reserve; err == nil && free < need {
+		err = noregret.Errorf(noregret.Internal, "snapshot", "%w: %d MiB are free, want %d MiB", eventlog.ErrNoRoom,
+			free>>20, need>>20)
 	}
-	return s.compact(ctx, upTo)
+	return err
+}
+
+// dropExpired drops the events up to a position that are older than the retention time.
+func (s *snapshotter) dropExpired(most uint64) {
+	upTo, err := s.expired(most)
+	if err == nil && upTo > 0 {
+		err = s.compact(context.Background(), upTo)
+	}
+	if err != nil {
+		s.logger.Error("events beyond the retention time could not be dropped", "error", err)
+	}
 }
 
 // compact drops the events up to a position, unless a backup reads the log: then the next one does.
@@ -153,6 +220,7 @@ func (s *snapshotter) expire(state *experiment.State) error {
 		var uncovered bool // by a snapshot
 		if uncovered, err = s.isOld(max(stats.Snapshot+1, stats.First)); uncovered && err == nil {
 			if frozen, err = state.Freeze(); err == nil {
+				s.before.last, s.before.since = s.last, s.since
 				s.last, s.since = frozen.Position(), 0
 			}
 		}
@@ -163,25 +231,16 @@ func (s *snapshotter) expire(state *experiment.State) error {
 	}
 	s.running.Go(func() {
 		defer s.saving.Store(false)
-		var err error
 		if frozen != nil {
-			err = s.save(frozen)
+			_ = s.save(frozen) // logged; without it some events can still be dropped
 		}
-		upTo := uint64(0)
-		if err == nil {
-			upTo, err = s.expired(s.log.Stats().Snapshot)
-		}
-		if err == nil && upTo > 0 {
-			err = s.compact(context.Background(), upTo)
-		}
-		if err != nil {
-			s.logger.Error("events beyond the retention time could not be dropped", "error", err)
-		}
+		s.dropExpired(s.log.Stats().Snapshot)
 	})
 	return nil
 }
 
-// finish saves a last snapshot if events came after the latest one. None is being saved.
+// finish saves a last snapshot if events came after the latest one. None is being saved. On a disk
+// without room the service ends without it.
 func (s *snapshotter) finish(state *experiment.State) error {
 	if state.Position() <= s.log.Stats().Snapshot {
 		return nil
@@ -190,5 +249,8 @@ func (s *snapshotter) finish(state *experiment.State) error {
 	if err != nil {
 		return err
 	}
-	return s.save(frozen)
+	if err = s.save(frozen); errors.Is(err, eventlog.ErrNoRoom) || eventlog.IsUnwritable(err) {
+		return nil
+	}
+	return err
 }

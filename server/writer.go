@@ -301,9 +301,11 @@ func (c *command) answer(outcomes []experiment.Outcome, err error) {
 	}
 }
 
-// expire drops events beyond the retention time, if it is time to look for them.
+// expire drops events beyond the retention time, if it is time to look for them, and saves a
+// snapshot in the place of one that failed.
 func (w *writer) expire(ctx context.Context) error {
 	_, err := w.submit(ctx, &command{make: func(state *experiment.State, _ int64) ([]experiment.Event, error) {
+		w.snapshots.again(state)
 		return nil, w.snapshots.expire(state)
 	}})
 	return err
