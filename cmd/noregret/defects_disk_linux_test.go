@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,6 +29,15 @@ var diskDefects = []defect{
 	{
 		id:       "c4",
 		measures: "start on a full disk", guards: "`TestNewOnFullDisk`, `TestReadOnly`", run: startOnFullDisk,
+	},
+	{
+		id: "c5", measures: "2 MiB are free and a snapshot needs 3: of 2,000 requests with feedback refused; what of " +
+			"it stays on the disk",
+		guards: "`TestSnapshotWithoutRoom`, `TestSnapshotFails`, `TestSoak`", run: nearlyFullDisk,
+	},
+	{
+		id: "c6", measures: "2 MiB are free and the snapshots have 3: GET /v1/backup; the least that is free meanwhile",
+		guards: "`TestBackupTakesNoRoom`, `TestOpenSnapshots`", run: backupOnNearlyFullDisk,
 	},
 	{
 		id:       "d",
@@ -51,7 +62,10 @@ func (r *rig) small() (dir string) {
 }
 
 // fillDisk fills the disk of a directory and returns the function that frees it again.
-func (r *rig) fillDisk(dir string) (free func()) {
+func (r *rig) fillDisk(dir string) (free func()) { return r.fillDiskBut(dir, 0) }
+
+// fillDiskBut fills the disk of a directory but for some bytes.
+func (r *rig) fillDiskBut(dir string, leave int64) (free func()) {
 	r.t.Helper()
 	ballast := filepath.Join(dir, "ballast")
 	f, err := os.Create(ballast)
@@ -64,7 +78,7 @@ func (r *rig) fillDisk(dir string) (free func()) {
 			size += n
 		}
 	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(f.Truncate(size-leave), f.Close()); err != nil {
 		r.t.Fatal(err)
 	}
 	return func() {
@@ -161,6 +175,69 @@ func startOnFullDisk(r *rig) finding {
 	took := until(30, l.reports)
 	return found(decides >= 0 && took >= 0, "decides %s; when there is room, feedback %s",
 		soon(decides, 10), soon(took, 30))
+}
+
+// freeBytes returns what is free on the disk of a directory.
+func freeBytes(dir string) int64 {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return -1
+	}
+	return int64(s.Bavail) * s.Frsize
+}
+
+func nearlyFullDisk(r *rig) finding {
+	dir := r.small()
+	l := r.serve("--log-level", "error", "--snapshot-every", "200")
+	l.apply(toyOf("exposure: immediate\n"))
+	l.fill("u", 90_000)
+	tokens := l.decide("many", 2000)
+	r.fillDiskBut(dir, 2<<20)
+	refused := 0
+	for _, token := range tokens {
+		if l.do("POST", "/v1/feedback", itemsBody(token)).status != 200 {
+			refused++
+		}
+	}
+	var left int64
+	parts, err := filepath.Glob(filepath.Join(r.data, "log", "snapshots", "*.tmp"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, name := range parts {
+		if info, err := os.Stat(name); err == nil {
+			left += info.Size()
+		}
+	}
+	return found(refused == 0 && left == 0, "%d; %.1f MiB", refused, float64(left)/(1<<20))
+}
+
+func backupOnNearlyFullDisk(r *rig) finding {
+	dir := r.small()
+	l := r.serve()
+	l.apply(toyOf("exposure: immediate\n"))
+	l.fill("u", 90_000)
+	l.stop() // saves a snapshot
+	l = r.serve("--log-level", "error")
+	r.fillDiskBut(dir, 2<<20)
+	least, end, watched := freeBytes(dir), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		for tick := time.NewTicker(200 * time.Microsecond); ; {
+			select {
+			case <-tick.C:
+				least = min(least, freeBytes(dir))
+			case <-end:
+				tick.Stop()
+				return
+			}
+		}
+	}()
+	status := l.do("GET", "/v1/backup", "").status
+	close(end)
+	<-watched
+	mib := float64(least) / (1 << 20)
+	return found(status == 200 && mib > 1, "%d; %.1f MiB", status, mib)
 }
 
 func idleConnections(r *rig) finding {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -88,15 +87,16 @@ type soak struct {
 	failures int64 // of the log, in earlier lives
 	reopens  int64
 	steps    int64
+	unsaved  int64 // snapshots that did not fit on the disk
 	outages  map[string]int
 	memory   []float64 // MiB of the process, after each round of faults
 }
 
 // TestSoak runs the service for SOAK_MINUTES (make soak), or some 15 s, while clients decide,
-// expose and report feedback, some of it repeated, late or out of range. The disk is full, files
-// cannot grow, there are no descriptors, the clock makes steps, the process is killed, and it is
-// restored from a backup. In the end the books balance: what was acknowledged was counted once, and
-// nothing else was.
+// expose and report feedback, some of it repeated, late or out of range. The disk is full, or has
+// no room for a snapshot, files cannot grow, there are no descriptors, the clock makes steps, the
+// process is killed, and it is restored from a backup. In the end the books balance: what was
+// acknowledged was counted once, and nothing else was.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some 20 s")
@@ -134,9 +134,9 @@ func TestSoak(t *testing.T) {
 	s.balance(t)
 	s.drained(quiet)
 	t.Logf("%v, %d rounds of faults, %d lives, outages %v, %d failures of the log, of which %d ended in the process, "+
-		"%d steps of the clock; MiB of memory after the faults: %.0f; the disk was %s",
-		time.Since(begin).Round(time.Second), rounds, s.lives, s.outages, s.failures, s.reopens, s.steps, s.memory,
-		s.disk())
+		"%d steps of the clock, %d snapshots that did not fit; MiB of memory after the faults: %.0f; the disk was %s",
+		time.Since(begin).Round(time.Second), rounds, s.lives, s.outages, s.failures, s.reopens, s.steps, s.unsaved,
+		s.memory, s.disk())
 	s.bounded()
 	s.stop()
 }
@@ -192,7 +192,7 @@ func (s *soak) disk() string {
 func (s *soak) start() {
 	s.t.Helper()
 	cmd := exec.Command(s.program, "serve", "--data", s.data, "--listen", s.address, "--log-level", "error",
-		"--snapshot-every", "20000", "--retain", "30s")
+		"--snapshot-every", "300", "--retain", "30s")
 	cmd.Env = s.env
 	var log strings.Builder
 	cmd.Stderr = &log
@@ -336,6 +336,7 @@ func (s *soak) round() {
 		{"load", func() { s.load(500) }},
 		{"ahead", func() { s.step(2 * time.Hour) }},
 		{"disk", s.fullDisk},
+		{"snapshot", s.nearlyFull},
 		{"behind", func() { s.step(-2 * time.Hour) }},
 		{"kill", s.restart},
 		{"size", s.fileSize},
@@ -356,145 +357,6 @@ func (s *soak) restart() {
 	s.kill()
 	s.start()
 	s.load(500)
-}
-
-// step sets the clock of the machine and, after some load, sets it back.
-func (s *soak) step(by time.Duration) {
-	s.t.Helper()
-	before := s.metric("noregret_clock_steps_total")
-	s.clock.Store(int64(by))
-	s.load(1000)
-	s.clock.Store(0)
-	s.load(500)
-	if n := s.metric("noregret_clock_steps_total") - before; n < 1 {
-		s.t.Errorf("the service has seen no step of the clock by %v", by)
-	}
-}
-
-// outage waits until the service refuses writes, checks that it still decides, and ends it.
-func (s *soak) outage(what string, end func()) {
-	s.t.Helper()
-	s.await("an outage by "+what, func() bool { return s.status("/readyz/writes") == 503 })
-	s.outages[what]++
-	if _, err := s.client.Decide(s.t.Context(), "soak", "someone"); err != nil {
-		s.fault("no decision during an outage by %s: %v", what, err)
-	}
-	end()
-	s.await("an end of the outage by "+what, s.writes)
-	s.load(500)
-}
-
-// fullDisk fills the disk, if it has one of its own.
-func (s *soak) fullDisk() {
-	s.t.Helper()
-	if !s.mounted {
-		return
-	}
-	ballast := filepath.Join(s.dir, "ballast")
-	f, err := os.Create(ballast)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	var size int64
-	for _, n := range []int64{1 << 30, 1 << 24, 1 << 18, 4096} {
-		for unix.Fallocate(int(f.Fd()), 0, size, n) == nil {
-			size += n
-		}
-	}
-	s.outage("a full disk", func() {
-		if err := os.Remove(ballast); err != nil {
-			s.t.Error(err)
-		}
-		_ = f.Truncate(0)
-	})
-}
-
-// descriptors returns the number of descriptors that the service has.
-func (s *soak) descriptors() uint64 {
-	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return uint64(len(list))
-}
-
-// limit gives the process a limit and returns the function that takes it back.
-func (s *soak) limit(resource int, value uint64) (undo func()) {
-	s.t.Helper()
-	pid := s.cmd.Process.Pid
-	var old unix.Rlimit
-	if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
-		s.t.Fatal(err)
-	}
-	low := unix.Rlimit{Cur: value, Max: old.Max}
-	if err := unix.Prlimit(pid, resource, &low, nil); err != nil {
-		s.t.Fatal(err)
-	}
-	return func() {
-		if err := unix.Prlimit(pid, resource, &old, nil); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-}
-
-// fileSize lets no file grow.
-func (s *soak) fileSize() { s.outage("files that cannot grow", s.limit(unix.RLIMIT_FSIZE, 0)) }
-
-// noDescriptors takes the descriptors that are free, and makes the log fail: as long as there are
-// none, it cannot be opened again.
-func (s *soak) noDescriptors() {
-	s.t.Helper()
-	s.status("/readyz/writes") // has a connection
-	free := s.limit(unix.RLIMIT_NOFILE, s.descriptors())
-	grow := s.limit(unix.RLIMIT_FSIZE, 0)
-	s.outage("no descriptors", func() {
-		grow()
-		for end, tick := time.After(2*time.Second), time.NewTicker(100*time.Millisecond); ; {
-			select {
-			case <-tick.C:
-				if s.writes() {
-					s.fault("the log was opened again without descriptors")
-				}
-				continue
-			case <-end:
-			}
-			tick.Stop()
-			break
-		}
-		free()
-	})
-}
-
-// restore makes a backup under load, which must be sound, and another one while nothing is under
-// way, with which it goes on in a new directory.
-func (s *soak) restore() {
-	s.t.Helper()
-	file, trial := filepath.Join(s.t.TempDir(), "backup.tar"), filepath.Join(s.t.TempDir(), "data")
-	url := "http://" + s.address
-	printed(s.t, "backup", "--server", url, "--output", file)
-	printed(s.t, "restore", file, "--data", trial)
-	if out := printed(s.t, "log", "replay", "--data", trial, "--json"); !strings.Contains(out, `"different": 0`) {
-		s.t.Error(out)
-	}
-	for _, path := range []string{file, trial} {
-		if err := os.RemoveAll(path); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	s.running.Lock()
-	defer s.running.Unlock()
-	printed(s.t, "backup", "--server", url, "--output", file)
-	s.kill()
-	if err := os.RemoveAll(s.data); err != nil {
-		s.t.Fatal(err)
-	}
-	s.data = filepath.Join(s.dir, fmt.Sprint("data", s.lives))
-	printed(s.t, "restore", file, "--data", s.data)
-	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-		s.t.Fatal(err)
-	}
-	s.start()
 }
 
 // drained checks that the service has ended the goroutines of requests.
