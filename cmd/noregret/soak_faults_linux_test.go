@@ -66,12 +66,16 @@ func (s *soak) free() {
 	}
 }
 
-// fullDisk fills the disk, if it has one of its own.
+// fullDisk fills the disk, if it has one of its own. The service starts with little room, so that
+// its log cannot take some in advance, which would last for a while.
 func (s *soak) fullDisk() {
 	s.t.Helper()
 	if !s.mounted {
 		return
 	}
+	s.kill()
+	s.fill(16 << 20)
+	s.start()
 	s.await("a full disk", func() bool {
 		s.fill(0)
 		return s.status("/readyz/writes") == 503
