@@ -75,11 +75,17 @@ func TestTableAgainstModel(t *testing.T) {
 				for c := range slices.Chunk(b, size) {
 					p.model = append(p.model, bytes.Clone(c))
 				}
-			case k < 18 && len(p.model) > 0:
+			case k < 17 && len(p.model) > 0:
 				i, at := r.IntN(len(p.model)), r.IntN(size)
 				b := record(1 + r.IntN(size-at))
+				p.table.Touch([]int{i, 0})
 				p.table.Write(i, at, b)
 				copy(p.model[i][at:], b)
+			case k < 18 && len(p.model) > 0:
+				i, b := r.IntN(len(p.model)), record(size)
+				per := p.table.PerPage()
+				p.table.Update(i/per, func(page []byte) { copy(page[i%per*size:], b) })
+				copy(p.model[i], b)
 			case k == 18 && len(pairs) < 5:
 				q := &pair{table: p.table.Snapshot()}
 				for _, b := range p.model {
@@ -91,10 +97,17 @@ func TestTableAgainstModel(t *testing.T) {
 				pairs = slices.DeleteFunc(pairs, func(o *pair) bool { return o == p })
 			}
 		}
+		if s := pool.Stats(); s.Memory > 4*Size || s.File == 0 || pool.Err() != nil {
+			t.Errorf("seed %d: %+v, %v", seed, s, pool.Err())
+		}
 		for _, p := range pairs {
-			var pages []byte
+			var pages, views, taken []byte
 			for k := range p.table.Pages() {
 				pages = p.table.Page(pages, k)
+				p.table.View(k, func(page []byte) { views = append(views, page...) })
+			}
+			if !bytes.Equal(pages, views) {
+				t.Fatalf("seed %d: the views differ from the pages", seed)
 			}
 			if want := slices.Concat(p.model...); !bytes.Equal(pages, want) || p.table.Len() != len(p.model) {
 				t.Fatalf("seed %d: the pages differ from the model", seed)
@@ -105,9 +118,17 @@ func TestTableAgainstModel(t *testing.T) {
 					t.Fatalf("seed %d: record %d is %x, want %x", seed, i, b, p.model[i])
 				}
 			}
-		}
-		if s := pool.Stats(); s.Memory > 4*Size || s.File == 0 || pool.Err() != nil {
-			t.Errorf("seed %d: %+v, %v", seed, s, pool.Err())
+			before := pool.Stats()
+			for k := range p.table.Pages() {
+				taken = p.table.Take(taken, k)
+			}
+			if !bytes.Equal(pages, taken) {
+				t.Fatalf("seed %d: the pages that were taken differ", seed)
+			}
+			if s := pool.Stats(); len(pairs) == 1 && s.Memory+s.File > (before.Memory+before.File)/2 {
+				t.Errorf("seed %d: %+v became %+v after all pages were taken", seed, before, s)
+			}
+			p.table.Release()
 		}
 		runtime.KeepAlive(pairs)
 	}
@@ -117,6 +138,16 @@ func TestTableAgainstModel(t *testing.T) {
 func TestZeros(t *testing.T) {
 	pool, _ := newTestPool(2 * Size)
 	z := NewZeros(pool, 8, 100_000)
+	z.View(7, func(page []byte) {
+		if page != nil {
+			t.Errorf("a page that was not written to is %d bytes", len(page))
+		}
+	})
+	z.Update(7, func(page []byte) {
+		if !bytes.Equal(page, make([]byte, Size)) {
+			t.Error("a page of zeros is not zero")
+		}
+	})
 	var b [8]byte
 	for i := 0; i < z.Len(); i += 5000 {
 		binary.LittleEndian.PutUint64(b[:], uint64(i+1))
@@ -131,7 +162,7 @@ func TestZeros(t *testing.T) {
 			t.Fatalf("record %d is %x, want %d", i, b, want)
 		}
 	}
-	if s := pool.Stats(); s.Memory > 3*Size || s.Memory+s.File > 22*Size {
+	if s := pool.Stats(); s.Memory > 3*Size || s.Memory+s.File > 23*Size {
 		t.Errorf("%+v for 20 pages", s)
 	}
 }

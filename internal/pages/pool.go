@@ -33,12 +33,16 @@ type Pool struct {
 	hand     int
 	free     []int64 // slots of the file
 	slots    int64
+	arena    *arena
 }
 
 // NewPool returns a pool whose pages use at most limit bytes of memory and most bytes of a file,
 // which open opens when it is needed first. With a nil open all pages stay in memory.
 func NewPool(limit, most int64, open func() (File, error)) *Pool {
-	return &Pool{limit: limit, most: most, open: open}
+	p := &Pool{limit: limit, most: most, open: open, arena: new(arena)}
+	// Every page refers to the pool, by its cleanup, so there are no more of them then.
+	runtime.AddCleanup(p, (*arena).close, p.arena)
+	return p
 }
 
 // page is a part of a table. Except owner and self its fields belong to the pool's lock; a page
@@ -56,8 +60,9 @@ type page struct {
 
 // place is what a page uses of its pool. It outlives the page.
 type place struct {
-	bytes int64 // of memory
-	slot  int64 // in the file, -1 for none
+	bytes int64       // of memory
+	slot  int64       // in the file, -1 for none
+	block *[Size]byte // of the arena that has the data, nil if they are in the Go heap
 }
 
 // ReadError is the value of the panic if a page cannot be read back.
@@ -129,13 +134,25 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// newPage registers a page with data of an owner. The pool is locked.
-func (p *Pool) newPage(owner uint64, data []byte) *page {
+// allocate returns room for some bytes, at most [Size], and the block of the arena that it is in,
+// if any. The room is as long as its capacity and has any content. The pool is locked.
+func (p *Pool) allocate(n int) ([]byte, *[Size]byte) {
+	if p != nil && n > Size/2 {
+		if b := p.arena.take(); b != nil {
+			return b[:n:n], b
+		}
+	}
+	return make([]byte, n), nil
+}
+
+// newPage registers a page with data of an owner, in a block of the arena unless that is nil. The
+// pool is locked.
+func (p *Pool) newPage(owner uint64, data []byte, block *[Size]byte) *page {
 	pg := &page{owner: owner, data: data}
 	if p == nil {
 		return pg
 	}
-	pg.self, pg.place = weak.Make(pg), &place{slot: -1}
+	pg.self, pg.place = weak.Make(pg), &place{slot: -1, block: block}
 	runtime.AddCleanup(pg, p.forget, pg.place)
 	p.enter(pg)
 	p.evict(pg)
@@ -157,11 +174,19 @@ func (p *Pool) forget(l *place) {
 }
 
 func (p *Pool) giveBack(l *place) {
-	p.resident -= l.bytes
+	p.giveBackMemory(l)
 	if l.slot >= 0 {
 		p.free = append(p.free, l.slot)
 	}
-	l.bytes, l.slot = 0, -1
+	l.slot = -1
+}
+
+func (p *Pool) giveBackMemory(l *place) {
+	p.resident -= l.bytes
+	if l.block != nil {
+		p.arena.put(l.block)
+	}
+	l.bytes, l.block = 0, nil
 }
 
 // load returns the data of a page. The pool is locked.
@@ -173,7 +198,7 @@ func (p *Pool) load(pg *page) []byte {
 	if pg.data != nil {
 		return pg.data
 	}
-	data := make([]byte, pg.length)
+	data, block := p.allocate(pg.length)
 	n, err := p.file.ReadAt(data, pg.place.slot*Size)
 	if n == len(data) {
 		err = nil
@@ -182,20 +207,25 @@ func (p *Pool) load(pg *page) []byte {
 		err = fmt.Errorf("%d bytes at %d of the file have changed", n, pg.place.slot*Size)
 	}
 	if err != nil {
+		if block != nil {
+			p.arena.put(block)
+		}
 		panic(&ReadError{err})
 	}
-	pg.data = data
+	pg.data, pg.place.block = data, block
 	p.enter(pg)
 	p.evict(pg)
 	return data
 }
 
-// resize replaces the data of a page by larger ones. The pool is locked.
-func (p *Pool) resize(pg *page, data []byte) {
-	pg.data = data
+// resize makes room for more bytes in a page. The pool is locked.
+func (p *Pool) resize(pg *page, room int) {
+	data, block := p.allocate(room)
+	pg.data = data[:copy(data, pg.data)]
 	if p != nil {
-		p.resident += int64(cap(data)) - pg.place.bytes
-		pg.place.bytes = int64(cap(data))
+		p.giveBackMemory(pg.place)
+		pg.place.block, pg.place.bytes = block, int64(room)
+		p.resident += int64(room)
 		p.evict(pg)
 	}
 }
@@ -243,8 +273,7 @@ func (p *Pool) write(pg *page) error {
 		pg.length, pg.sum = len(pg.data), crc32.Checksum(pg.data, castagnoli)
 	}
 	pg.data, pg.dirty = nil, false
-	p.resident -= pg.place.bytes
-	pg.place.bytes = 0
+	p.giveBackMemory(pg.place)
 	return nil
 }
 
