@@ -78,10 +78,10 @@ func (c *cohort) restore(memory *pages.Pool, d *definition.Definition, columns *
 			}
 		}
 	}
-	c.rows = columns.rows(memory, width)
-	for _, r := range c.rows.all() {
-		if r.slot() > len(c.Mixture) {
-			return noregret.BadInputf("snapshot", "version %d has no arm %d", c.Version, r.slot())
+	if c.rows = (rows{memory: memory, width: width}); columns.len() > 0 {
+		c.rows = columns.rows
+		if columns.most > len(c.Mixture) {
+			return noregret.BadInputf("snapshot", "version %d has no arm %d", c.Version, columns.most)
 		}
 	}
 	return nil

@@ -19,7 +19,8 @@ type Event struct {
 	// parsed is the definition in the payload of an event of [State.Plan], so that it is parsed
 	// once; nil for all other events.
 	parsed *definition.Definition
-	// units is what the payload of an event of [NewUnits] decodes to; nil for all other events.
+	// units is what the payload of an event of [NewUnits] or [Event.Decoded] decodes to; nil for
+	// all other events.
 	units *UnitsEvent
 }
 
@@ -182,6 +183,6 @@ func (e *UnitEvent) Hash() (unit uint64, ok bool) { return policy.ParseUnit(e.Un
 // Units decodes the payload of [KindExposures] and [KindFeedback].
 func Units(e Event) (UnitsEvent, error) {
 	var p UnitsEvent
-	err := e.open(&p)
+	err := e.openUnits(&p)
 	return p, err
 }

@@ -31,14 +31,16 @@ type joinInput struct {
 	ratio   *ratioTest
 	private *privateSums // nil unless the experiment is private
 	now     int64
-	masked  bool // not all arms were allowed
+	masked  bool  // not all arms were allowed
+	open    int64 // units that wait
+	row     row   // that of one unit, for its memory
 }
 
 // joinInput returns the joiner's input at a time.
 func (x *experimentState) joinInput(now int64) *joinInput {
 	return &joinInput{
 		roster: &x.roster, running: x.rounds.policy, health: &x.health, senders: &x.senders, ratio: &x.Ratio, now: now,
-		private: x.Private,
+		private: x.Private, open: x.joiner.open(),
 	}
 }
 
@@ -69,7 +71,8 @@ func (x *joiner) unitsEvent(in *joinInput, kind string, p *UnitsEvent) Outcome {
 	if in.private != nil && kind == KindFeedback {
 		counts = &policy.Counts{} // how much feedback there is, is not published
 	}
-	o := Outcome{Items: make([]policy.ItemResult, len(p.Items)), Opened: -x.open()}
+	o := Outcome{Items: make([]policy.ItemResult, len(p.Items)), Opened: -in.open}
+	x.touch(p)
 	for i := range p.Items {
 		status, err := one(in, &p.Items[i])
 		o.Items[i].Status = status
@@ -81,7 +84,7 @@ func (x *joiner) unitsEvent(in *joinInput, kind string, p *UnitsEvent) Outcome {
 	if p.Rejected > 0 {
 		counts.Add(policy.Rejected, p.Rejected)
 	}
-	o.Opened += x.open()
+	o.Opened += in.open
 	return o
 }
 
@@ -113,15 +116,41 @@ func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStat
 	if i := c.find(unit); i >= 0 {
 		return c, i, policy.Accepted, nil
 	}
-	if open := x.open(); open >= in.def.OpenTokens {
+	if in.open >= in.def.OpenTokens {
 		return nil, 0, policy.Rejected, noregret.BadInputf("open_tokens",
-			"%d units wait for feedback already, the maximum in the definition", open)
+			"%d units wait for feedback already, the maximum in the definition", in.open)
 	}
 	slot := e.Arm
 	if in.running.HeldBackBy(c.Hold, unit) {
 		slot = len(c.Mixture)
 	}
+	in.open++
 	return c, c.add(unit, slot), policy.Accepted, nil
+}
+
+// touch prepares the memory of an event's units: see [pages.Table.Touch].
+func (x *joiner) touch(p *UnitsEvent) {
+	var of *cohort
+	var places []int
+	touch := func() {
+		if len(places) > 1 {
+			of.rows.index.slots.Touch(places)
+		}
+		places = places[:0]
+	}
+	for i := range p.Items {
+		e := &p.Items[i]
+		if of == nil || of.Version != e.Version {
+			touch()
+			if of = x.cohortOf(e.Version); of == nil {
+				continue
+			}
+		}
+		if unit, ok := policy.ParseUnit(e.Unit); ok && of.rows.index != nil {
+			places = append(places, of.rows.index.first(unit))
+		}
+	}
+	touch()
 }
 
 // expose counts an exposed unit, once per version.
@@ -141,20 +170,20 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 	if c == nil {
 		return status, err
 	}
-	var r row
-	if c.rows.read(at, &r); r.seen() {
+	r := &in.row
+	if c.rows.read(at, r); r.seen() {
 		return policy.Duplicate, nil
 	}
 	r.state |= seenBit
-	c.rows.write(at, &r)
+	c.rows.write(at, r)
 	slot := r.slot()
 	if vector != nil && slot < len(c.Mixture) {
 		c.contexts.set(at, vector, e.Propensity)
 	}
 	x.countUnits(in, c, slot, 1)
 	if in.private != nil {
-		if in.private.expose(in, c, &r) {
-			c.rows.write(at, &r)
+		if in.private.expose(in, c, r) {
+			c.rows.write(at, r)
 		}
 		return policy.Accepted, nil
 	}
@@ -213,8 +242,8 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error
 	if c == nil {
 		return status, err
 	}
-	var r row
-	c.rows.read(at, &r)
+	r := &in.row
+	c.rows.read(at, r)
 	status = policy.Duplicate
 	var again []string
 	for _, name := range names {
@@ -231,7 +260,7 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error
 		}
 	}
 	if status == policy.Accepted {
-		c.rows.write(at, &r)
+		c.rows.write(at, r)
 	}
 	in.health.DuplicateValues += int64(len(again))
 	if status == policy.Accepted && len(again) > 0 {

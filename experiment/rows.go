@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"encoding/binary"
-	"hash/maphash"
 	"iter"
 	"math"
 	"math/bits"
@@ -78,9 +77,17 @@ func (x *rows) add(unit uint64, slot int) int {
 	return i
 }
 
+// fewValues is the number of values up to which a record is on the stack.
+const fewValues = 8
+
 // read reads a row. It uses the values that r has.
 func (x *rows) read(i int, r *row) {
-	b := make([]byte, x.size())
+	var space [valuesAt + 8*fewValues]byte
+	b := space[:0]
+	if x.width > fewValues {
+		b = make([]byte, 0, x.size())
+	}
+	b = b[:x.size()]
 	x.table.Read(i, 0, b)
 	r.decode(b, x.width)
 }
@@ -95,7 +102,8 @@ func (r *row) decode(b []byte, width int) {
 
 // write writes what can change of a row.
 func (x *rows) write(i int, r *row) {
-	b := make([]byte, 0, x.size()-stateAt)
+	var space [valuesAt + 8*fewValues]byte
+	b := space[:0]
 	b = binary.LittleEndian.AppendUint32(b, r.state)
 	b = binary.LittleEndian.AppendUint64(b, r.mask)
 	for _, v := range r.values {
@@ -173,90 +181,4 @@ func (x *rows) release() {
 		x.index.slots.Release()
 	}
 	x.table, x.index = nil, nil
-}
-
-// unitIndex finds rows by their units: a hash table with open addressing. A slot has 32 bits of the
-// unit's hash, in whose order the units are, and the number of the row plus 1, or is 0.
-type unitIndex struct {
-	slots *pages.Table
-	used  int
-	shift int // 32 less the binary logarithm of the number of slots
-}
-
-// The hash of the index depends on the process, so that nobody can choose units that collide. What
-// the index finds does not.
-var indexSeed = maphash.MakeSeed()
-
-func indexHash(unit uint64) uint32 { return uint32(maphash.Comparable(indexSeed, unit)) }
-
-const leastSlots = 16
-
-func newUnitIndex(memory *pages.Pool) *unitIndex { return newUnitIndexOf(memory, leastSlots) }
-
-// newUnitIndexOf returns an index with room for some units at least.
-func newUnitIndexOf(memory *pages.Pool, units int) *unitIndex {
-	n := leastSlots
-	for n/4*3 <= units {
-		n *= 2
-	}
-	return &unitIndex{slots: pages.NewZeros(memory, 8, n), shift: 32 - bits.TrailingZeros(uint(n))}
-}
-
-func (x *unitIndex) slot(i int) uint64 {
-	var b [8]byte
-	x.slots.Read(i, 0, b[:])
-	return binary.LittleEndian.Uint64(b[:])
-}
-
-func (x *unitIndex) find(table *pages.Table, unit uint64) int {
-	h, mask := indexHash(unit), x.slots.Len()-1
-	for i := int(h >> x.shift); ; i = (i + 1) & mask {
-		s := x.slot(i)
-		if s == 0 {
-			return -1
-		}
-		if uint32(s>>32) != h {
-			continue
-		}
-		var b [8]byte
-		at := int(uint32(s)) - 1
-		if table.Read(at, unitAt, b[:]); binary.LittleEndian.Uint64(b[:]) == unit {
-			return at
-		}
-	}
-}
-
-func (x *unitIndex) add(memory *pages.Pool, unit uint64, at int) {
-	if x.used >= x.slots.Len()/4*3 {
-		x.grow(memory)
-	}
-	x.put(uint64(indexHash(unit))<<32 | uint64(at+1))
-}
-
-func (x *unitIndex) put(s uint64) {
-	i, mask := int(uint32(s>>32)>>x.shift), x.slots.Len()-1
-	for x.slot(i) != 0 {
-		i = (i + 1) & mask
-	}
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], s)
-	x.slots.Write(i, 0, b[:])
-	x.used++
-}
-
-// grow doubles the slots. As they are in the order of the hashes, it reads and writes the pages one
-// after another.
-func (x *unitIndex) grow(memory *pages.Pool) {
-	old := x.slots
-	*x = *newUnitIndexOf(memory, old.Len())
-	var b []byte
-	for k := range old.Pages() {
-		b = old.Page(b[:0], k)
-		for at := 0; at < len(b); at += 8 {
-			if s := binary.LittleEndian.Uint64(b[at:]); s != 0 {
-				x.put(s)
-			}
-		}
-	}
-	old.Release()
 }

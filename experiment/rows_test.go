@@ -239,6 +239,7 @@ func TestSnapshotColumns(t *testing.T) {
 	at += bytes.Index(whole[at:], []byte(`"unit":"`)) + len(`"unit":"`)
 	for name, with := range map[string]string{
 		"no base64": "!" + string(whole[at+1:]), "another number of rows": string(whole[at+32:]),
+		"twice": `","unit":"` + string(whole[at:]), "twice, and rows": string(whole[at:at+108]) + `","unit":"` + string(whole[at:]),
 		"no whole number": string(whole[at+4:]), "no end": "", "no rest": string(whole[at : len(whole)-2]),
 	} {
 		if err := NewState().UnmarshalBinary(append(bytes.Clone(whole[:at]), with...)); err == nil {

@@ -176,7 +176,7 @@ func (s *State) dispatch(e Event) Outcome {
 		p := e.units
 		if p == nil {
 			p = new(UnitsEvent)
-			if err := e.open(p); err != nil {
+			if err := e.openUnits(p); err != nil {
 				return Outcome{Err: err}
 			}
 		}

@@ -27,8 +27,13 @@ func TestNewUnits(t *testing.T) {
 		if got.units == nil {
 			return false
 		}
+		var strict UnitsEvent
 		decoded, err := Units(want)
 		if d := cmp.Diff(decoded, *got.units); err != nil || d != "" {
+			t.Fatalf("%s: %v\n%s", want.Payload, err, d)
+		}
+		err = want.open(&strict)
+		if d := cmp.Diff(decoded, strict); err != nil || d != "" {
 			t.Fatalf("%s: %v\n%s", want.Payload, err, d)
 		}
 		return true
@@ -59,5 +64,35 @@ func TestNewUnits(t *testing.T) {
 			p.Items = append(p.Items, e)
 		}
 		check(t, p)
+	})
+}
+
+// FuzzUnits: what the fast reader of units accepts, Event.open reads in the same way, and what it
+// leaves to Event.open has the same result and the same error.
+func FuzzUnits(f *testing.F) {
+	const one = `{"experiment":"toy","items":[{"v":12,"a":3,"p":0.25,"u":"0123456789abcdef","t":1700000000000`
+	f.Add(one + `}]}`)
+	f.Add(one + `,"m":{"x":1.5,"n":-2}},{"v":0,"a":-1,"p":0,"u":"","t":-7}],"rejected":4}`)
+	for _, end := range []string{
+		`,"m":{"x":1,"x":2}}]}`, `,"m":{}}]}`, `,"m":null}]}`, `,"m":{"x":01}}]}`, `,"m":{"x":-0}}]}`, `,"m":{"x":1.}}]}`,
+		`,"m":{"x":1e3}}]}`, `,"m":{"x":99999999999999999999.5}}]}`, `,"c":{}}]}`, `}],"rejected":-0}`, `}],"rejected":00}`,
+		`}]} `, `}]}x`, `}`, `}],"rejected":9223372036854775808}`, `,"m":{"x\n":1}}]}`, `,"m":{"é":1}}]}`, `5}]}`, `},]}`,
+	} {
+		f.Add(one + end)
+	}
+	f.Fuzz(func(t *testing.T, payload string) {
+		e := Event{Kind: KindFeedback, Payload: []byte(payload)}
+		var want UnitsEvent
+		wantErr := e.open(&want)
+		got, err := Units(e)
+		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+			t.Fatalf("%s\n got %v\nwant %v", payload, err, wantErr)
+		}
+		if d := cmp.Diff(want, got); err == nil && d != "" {
+			t.Fatalf("%s\n%s", payload, d)
+		}
+		if d := e.Decoded(); (d.units != nil) != (wantErr == nil) {
+			t.Fatalf("%s: decoded ahead: %v, want %v", payload, d.units, wantErr)
+		}
 	})
 }

@@ -237,11 +237,28 @@ func FormatUnit(u uint64) string {
 	return hex.EncodeToString(b[:])
 }
 
+// hexDigits are the values of hexadecimal digits, and -1 for all other bytes.
+var hexDigits = func() (values [256]int8) {
+	for c := range values {
+		v, err := strconv.ParseUint(string([]byte{byte(c)}), 16, 4)
+		if values[c] = int8(v); err != nil {
+			values[c] = -1
+		}
+	}
+	return values
+}()
+
 // ParseUnit reads what [FormatUnit] writes.
 func ParseUnit(s string) (unit uint64, ok bool) {
-	b, err := hex.DecodeString(s)
-	if err != nil || len(b) != 8 {
+	if len(s) != 16 {
 		return 0, false
 	}
-	return binary.BigEndian.Uint64(b), true
+	for i := range len(s) {
+		d := hexDigits[s[i]]
+		if d < 0 {
+			return 0, false
+		}
+		unit = unit<<4 | uint64(d)
+	}
+	return unit, true
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -197,5 +198,22 @@ func TestPrepareShares(t *testing.T) {
 	p.Links[1] = Link{2, mustSplit(t, .4, .6)}
 	if err := p.Prepare(old); err != nil || p.moves[0] == old.moves[0] {
 		t.Errorf("the move of another split is shared (%v)", err)
+	}
+}
+
+// TestParseUnit compares the units that are accepted with those of encoding/hex.
+func TestParseUnit(t *testing.T) {
+	texts := []string{
+		"", "0123456789abcdef", "FEDCBA9876543210", "0123456789abcde", "0123456789abcdef0", "+123456789abcdef",
+	}
+	for c := range 256 {
+		texts = append(texts, "0123456"+string([]byte{byte(c)})+"89abcdef")
+	}
+	for _, s := range texts {
+		b, err := hex.DecodeString(s)
+		want := err == nil && len(b) == 8
+		if got, ok := ParseUnit(s); ok != want || ok && FormatUnit(got) != strings.ToLower(s) {
+			t.Errorf("%q is %x, %v: want %v", s, got, ok, want)
+		}
 	}
 }

@@ -56,19 +56,15 @@ func fold(ctx context.Context, log eventlog.Reader, state *experiment.State, upT
 	if upTo <= state.Position() {
 		return nil
 	}
-	for r, err := range log.Read(ctx, state.Position()+1) {
+	for e, err := range readAhead(ctx, log, state.Position()+1, upTo) {
 		if err != nil {
 			return err
 		}
-		if progress != nil && r.Position%256 == 0 {
-			progress(r.Position, upTo)
+		if progress != nil && e.position%256 == 0 {
+			progress(e.position, upTo)
 		}
-		e := experiment.Event{Kind: r.Kind, Time: r.Time, Payload: r.Payload}
-		if _, err := state.Apply(r.Position, e); err != nil {
+		if _, err := state.Apply(e.position, e.Event); err != nil {
 			return err
-		}
-		if r.Position >= upTo {
-			break
 		}
 	}
 	return nil
