@@ -110,11 +110,19 @@ func (s *snapshotter) maintain(state *experiment.State, added int64) {
 	s.last, s.since = frozen.Position(), 0
 	s.running.Go(func() {
 		defer s.saving.Store(false)
-		before := s.log.Stats().Snapshot
-		if s.save(frozen) == nil && !s.retainAll && before > 0 {
-			s.dropExpired(before)
-		}
+		_ = s.saveAndDrop(frozen) // logged
 	})
+}
+
+// saveAndDrop saves a snapshot. It then drops the events that are older than the retention time and
+// covered by the previous snapshot.
+func (s *snapshotter) saveAndDrop(state *experiment.Frozen) error {
+	before := s.log.Stats().Snapshot
+	err := s.save(state)
+	if err == nil && !s.retainAll && before > 0 {
+		s.dropExpired(before)
+	}
+	return err
 }
 
 // save saves a snapshot and notes whether it was saved.
@@ -249,7 +257,7 @@ func (s *snapshotter) finish(state *experiment.State) error {
 	if err != nil {
 		return err
 	}
-	if err = s.save(frozen); errors.Is(err, eventlog.ErrNoRoom) || eventlog.IsUnwritable(err) {
+	if err = s.saveAndDrop(frozen); errors.Is(err, eventlog.ErrNoRoom) || eventlog.IsUnwritable(err) {
 		return nil
 	}
 	return err
