@@ -17,8 +17,8 @@ type positioned struct {
 // Limits of the events that readAhead has read and the caller has not got.
 const (
 	aheadEvents = 64 // of a part
-	aheadBytes  = 1 << 20
-	aheadParts  = 4
+	aheadBytes  = 1 << 18
+	aheadParts  = 2
 )
 
 // readAhead reads the events from one position to another. While the caller uses an event, it reads

@@ -1,8 +1,10 @@
 package pages
 
-// arena has blocks of [Size] bytes outside of the Go heap, where the system has such memory. The
-// garbage collector neither reads them nor lets as much garbage collect beside them. The pool's
-// lock guards it.
+// arena has blocks of [Size] bytes outside of the Go heap, where the system has such memory. A
+// block belongs to a page until the pool gives it back: when the page is written to the file, when
+// its table is released, or when nothing refers to the page any more. The data of a page are used
+// only while the pool is locked, so nothing uses a block that was given back. The lock guards the
+// arena, too.
 type arena struct {
 	hot    []*[Size]byte // free blocks, with any content
 	cold   []*[Size]byte // free blocks of zeros, whose memory is back with the system

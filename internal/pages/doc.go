@@ -12,5 +12,10 @@
 // The memory of pages that nothing refers to is counted until the garbage collector finds them,
 // unless [Table.Release] gives it back.
 //
-// What a table holds does not depend on the pool. A table without a pool is in memory as a whole.
+// On Linux, full pages of a pool are outside of the Go heap: the garbage collector does not scan
+// them and leaves no garbage in proportion to them. GOMEMLIMIT does not count them. With the race
+// detector, which would not see them there, they are in the Go heap.
+//
+// What a table holds does not depend on the pool. A table without a pool is in the Go heap as a
+// whole.
 package pages
