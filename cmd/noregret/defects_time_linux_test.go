@@ -62,8 +62,8 @@ func recoveryTime(r *rig) finding {
 	return found(decides <= 5 && opened < 1, "%.1f s; %.1f s", opened, decides)
 }
 
-// memoryOfUnits ends the service by kill -9, and once more in order: a log that has just been opened
-// has no buffers yet, which do not depend on the units that wait.
+// memoryOfUnits ends the service by kill -9, and once more in order: a log that has just been
+// opened has no buffers yet, which do not depend on the units that wait.
 func memoryOfUnits(r *rig) finding {
 	const units = 1_000_000
 	l := r.serve("--log-level", "error")
