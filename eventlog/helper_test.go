@@ -83,9 +83,16 @@ func (tr tree) names() []string { return slices.Sorted(maps.Keys(tr)) }
 // temps returns the temporary files of a log.
 func temps(t testing.TB, fs FS, dir string) (names []string) {
 	t.Helper()
-	for name := range readTree(t, fs, dir) {
+	list, err := fs.List(dir)
+	if err != nil { // a file, or one that the open log has removed meanwhile
+		return nil
+	}
+	for _, name := range list {
+		path := fs.PathJoin(dir, name)
 		if strings.HasSuffix(name, tempSuffix) {
-			names = append(names, name)
+			names = append(names, path)
+		} else if info, err := fs.Stat(path); err == nil && info.IsDir() {
+			names = append(names, temps(t, fs, path)...)
 		}
 	}
 	return names

@@ -37,6 +37,11 @@ func snapshotFile(position uint64) string { return fmt.Sprintf("%020d%s", positi
 func writeSnapshotFile(fs FS, dir string, at mark, room func(bytes int64) error, write func(io.Writer) error,
 ) (refused, err error) {
 	path := fs.PathJoin(dir, snapshotFile(at.position))
+	parent, err := fs.OpenDir(dir) // before the rename, after which nothing but the flush can fail
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = parent.Close() }()
 	refused, err = fillSnapshotFile(fs, path+tempSuffix, at, room, write)
 	if err == nil && refused == nil {
 		err = fs.Rename(path+tempSuffix, path)
@@ -45,7 +50,7 @@ func writeSnapshotFile(fs FS, dir string, at mark, room func(bytes int64) error,
 		_ = fs.Remove(path + tempSuffix) // Open and Probe try again
 		return refused, err
 	}
-	return nil, syncDir(fs, dir)
+	return nil, parent.Sync()
 }
 
 // fillSnapshotFile makes the file of a snapshot and flushes it.
@@ -230,6 +235,12 @@ func (s *Store) WriteSnapshot(ctx context.Context, position uint64, write func(i
 		return err
 	})
 	if err != nil {
+		s.mu.Lock()
+		known := slices.Contains(s.snapshots, position)
+		s.mu.Unlock()
+		if !known { // a file whose directory could not be flushed may be gone after a failure of the power
+			_ = s.fs.Remove(s.fs.PathJoin(s.path(snapshotName), snapshotFile(position)))
+		}
 		return s.ioError("saving a snapshot", err)
 	}
 	if err := <-refused; err != nil {

@@ -69,7 +69,8 @@ func (t *columnTables) assemble(memory *pages.Pool) {
 	if t.n > 0 {
 		width = lengthOf(t.values) / t.n
 	}
-	if width == 0 || lengthOf(t.slot) != t.n || lengthOf(t.mask) != t.n || lengthOf(t.values) != t.n*width {
+	if width == 0 || width > (pages.Size-valuesAt)/8 || lengthOf(t.slot) != t.n || lengthOf(t.mask) != t.n ||
+		lengthOf(t.values) != t.n*width {
 		return
 	}
 	x := rows{memory: memory, width: width, index: t.rows.index}

@@ -2,12 +2,14 @@ package experiment
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"testing"
 	"time"
@@ -246,6 +248,53 @@ func TestSnapshotColumns(t *testing.T) {
 			t.Errorf("%s: a damaged snapshot was restored", name)
 		}
 	}
+	// Rows that no page can hold: the values of a unit are as many as those of all metrics.
+	values := regexp.MustCompile(`"values":"[^"]*"`)
+	column := values.Find(whole)
+	if column == nil {
+		t.Fatalf("no values: %s", whole)
+	}
+	wide := `"values":"` + base64.StdEncoding.EncodeToString(make([]byte, 10*8*1100)) + `"`
+	if err := NewState().UnmarshalBinary(values.ReplaceAll(whole, []byte(wide))); err == nil {
+		t.Error("rows of 1,100 values were restored for one metric")
+	}
+}
+
+// FuzzRestore: a state that is restored can be saved, and is then restored as the same. Nothing
+// else panics.
+func FuzzRestore(f *testing.F) {
+	for _, d := range []string{
+		`{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
+			"metrics": [{"name": "m"}], "objective": {"goals": [{"metric": "m"}]}}`,
+		`{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}], "control": {"arm": "a", "share": 0.1},
+			"metrics": [{"name": "m", "range": [0, 1], "default": 0}], "objective": {"goals": [{"metric": "m"}]},
+			"guardrails": [{"metric": "m", "min": 0.1}]}`,
+	} {
+		c := &crowd{t: f, state: NewState(), now: time.Unix(1e9, 0)}
+		c.define(d)
+		c.units(KindExposures, 0, 5, nil)
+		saved, err := c.state.MarshalBinary()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(saved)
+	}
+	f.Fuzz(func(t *testing.T, saved []byte) {
+		s := NewState()
+		if s.UnmarshalBinary(saved) != nil {
+			return
+		}
+		first, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.UnmarshalBinary(first); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.MarshalBinary(); err != nil || !bytes.Equal(first, again) {
+			t.Errorf("%s\nbecame %s: %v", first, again, err)
+		}
+	})
 }
 
 // BenchmarkRestore restores a snapshot with a million units that wait, and reports their memory.

@@ -75,7 +75,8 @@ func (s *splitter) next(b byte) error {
 
 // inCohort reports whether the innermost bracket is that of a cohort.
 func (s *splitter) inCohort() bool {
-	return len(s.open) == 5 && s.keys[1] == "experiments" && s.keys[3] == "cohorts" && len(s.columns) > 0
+	return len(s.open) == 5 && s.open[4] == '{' && s.keys[1] == "experiments" && s.keys[3] == "cohorts" &&
+		len(s.columns) > 0
 }
 
 // text reads a string whose quote has been read.

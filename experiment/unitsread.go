@@ -82,10 +82,11 @@ func (r *unitsReader) unit(e *UnitEvent) {
 	r.want(`"v":`)
 	e.Version = uint64(r.digits())
 	r.want(`,"a":`)
-	e.Arm = int(r.integer())
-	if int64(e.Arm) < 0 || int64(e.Arm) > 1<<30 { // it may not fit
-		r.odd = true
+	arm := r.integer()
+	if arm < 0 || arm > 1<<30 { // it may not fit an int
+		r.odd, arm = true, 0
 	}
+	e.Arm = int(arm)
 	r.want(`,"p":`)
 	k := &r.known[e.Arm&3]
 	if k.text == "" || !r.take(k.text) {

@@ -90,13 +90,18 @@ func (s *snapshotter) again(state *experiment.State) {
 	}
 }
 
+// discount takes a snapshot that failed out of last and since. Only the writer calls it.
+func (s *snapshotter) discount() {
+	if s.failed.Swap(false) {
+		s.last, s.since = s.before.last, s.since+s.before.since
+	}
+}
+
 // maintain saves a snapshot in a goroutine of its own if one is due and none is being saved. The
 // writer calls it, and nobody else, with the bytes of the events that it has just applied.
 func (s *snapshotter) maintain(state *experiment.State, added int64) {
 	s.since += added
-	if s.failed.Swap(false) { // it does not count
-		s.last, s.since = s.before.last, s.since+s.before.since
-	}
+	s.discount()
 	if _, waits := s.failing(); waits || !s.due(state.Position()) || !s.saving.CompareAndSwap(false, true) {
 		return
 	}
@@ -226,7 +231,9 @@ func (s *snapshotter) expire(state *experiment.State) error {
 	old, err := s.isOld(stats.First)
 	if old && err == nil {
 		var uncovered bool // by a snapshot
-		if uncovered, err = s.isOld(max(stats.Snapshot+1, stats.First)); uncovered && err == nil {
+		_, waits := s.failing()
+		if uncovered, err = s.isOld(max(stats.Snapshot+1, stats.First)); uncovered && err == nil && !waits {
+			s.discount()
 			if frozen, err = state.Freeze(); err == nil {
 				s.before.last, s.before.since = s.last, s.since
 				s.last, s.since = frozen.Position(), 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
@@ -33,10 +34,11 @@ func (p *privateFlags) checkTotals() error {
 // a choice that depends on the data, and each of them costs.
 func (p *privateFlags) chooseLedger(model string, inputs []string) error {
 	dir, err := ledgerOf(inputs)
-	p.sole = err == nil && (p.ledger == "" || samePath(p.ledger, dir))
 	if p.ledger != "" {
+		p.sole = isDataLedger(p.ledger)
 		return nil
 	}
+	p.sole = true
 	if err != nil {
 		return err
 	}
@@ -49,6 +51,20 @@ func (p *privateFlags) chooseLedger(model string, inputs []string) error {
 	}
 	p.ledger = dir
 	return nil
+}
+
+// isDataLedger reports whether a directory is the ledger of a data file beside it, whatever the
+// inputs are: the same people may come by standard input or with other files.
+func isDataLedger(dir string) bool {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	data, ok := strings.CutSuffix(filepath.Clean(dir), ledgerSuffix)
+	if !ok {
+		return false
+	}
+	st, err := os.Stat(data)
+	return err == nil && st.Mode().IsRegular()
 }
 
 // ledgerOf returns the directory of the ledger for the data: that beside the file, links followed.

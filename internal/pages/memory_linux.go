@@ -8,10 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The race detector does not see memory outside of the Go heap, so tests with it have none.
-
-// mapMemory returns zeros outside of the Go heap, or nil.
+// mapMemory returns zeros outside of the Go heap, or nil, also where the system's pages are larger
+// than those here, so that it would not take single ones back.
 func mapMemory(n int) []byte {
+	if Size%os.Getpagesize() != 0 {
+		return nil
+	}
 	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		return nil
@@ -22,10 +24,8 @@ func mapMemory(n int) []byte {
 // unmapMemory frees memory of mapMemory.
 func unmapMemory(b []byte) { _ = unix.Munmap(b) }
 
-var canDrop = Size%os.Getpagesize() == 0
-
 // dropMemory gives a part of mapMemory's memory back to the system and reports whether that did. It
 // is then zero.
 func dropMemory(b []byte) bool {
-	return canDrop && unix.Madvise(b, unix.MADV_DONTNEED) == nil
+	return unix.Madvise(b, unix.MADV_DONTNEED) == nil
 }
