@@ -238,7 +238,8 @@ func (s *Store) WriteSnapshot(ctx context.Context, position uint64, write func(i
 		s.mu.Lock()
 		known := slices.Contains(s.snapshots, position)
 		s.mu.Unlock()
-		if !known { // a file whose directory could not be flushed may be gone after a failure of the power
+		// A file whose directory could not be flushed may be gone after a failure of the power.
+		if !known {
 			_ = s.fs.Remove(s.fs.PathJoin(s.path(snapshotName), snapshotFile(position)))
 		}
 		return s.ioError("saving a snapshot", err)
