@@ -80,7 +80,8 @@ func TestDynamicRegret(t *testing.T) {
 		set := must(convex.NewCube(d, -1, 1))
 		grid := gridOf(d, 60)
 		all := kinds(r, d)
-		for _, name := range slices.Sorted(maps.Keys(all)) { // in order, as all draw from one source
+		// In order, as all draw from one source.
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			draw := all[name]
 			t.Run(fmt.Sprintf("%s/%d", name, d), func(t *testing.T) {
 				g := &script{set: set}
