@@ -266,8 +266,8 @@ func FuzzRestore(f *testing.F) {
 	for _, d := range []string{
 		`{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
 			"metrics": [{"name": "m"}], "objective": {"goals": [{"metric": "m"}]}}`,
-		`{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}], "control": {"arm": "a", "share": 0.1},
-			"metrics": [{"name": "m", "range": [0, 1], "default": 0}], "objective": {"goals": [{"metric": "m"}]},
+		`{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
+			"control": {"arm": "a", "share": 0.1}, "metrics": [{"name": "m", "range": [0, 1], "default": 0}], "objective": {"goals": [{"metric": "m"}]},
 			"guardrails": [{"metric": "m", "min": 0.1}]}`,
 	} {
 		c := &crowd{t: f, state: NewState(), now: time.Unix(1e9, 0)}
