@@ -39,12 +39,18 @@ func (w *snapshotWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
+func (w *snapshotWriter) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
 func (w *snapshotWriter) text(s string) { _, _ = w.Write([]byte(s)) }
 
 func (w *snapshotWriter) value(v any) {
 	b, err := strictjson.Encode(v)
-	if err != nil && w.err == nil {
-		w.err = err
+	if err != nil {
+		w.fail(err)
 	}
 	_, _ = w.Write(b)
 }
@@ -52,8 +58,8 @@ func (w *snapshotWriter) value(v any) {
 // cohort writes a cohort with its columns.
 func (w *snapshotWriter) cohort(c *cohort) {
 	b, err := strictjson.Encode(c)
-	if err != nil && w.err == nil {
-		w.err = err
+	if err != nil {
+		w.fail(err)
 	}
 	before, after, _ := bytes.Cut(b, markText)
 	_, _ = w.Write(before)

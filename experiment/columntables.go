@@ -3,21 +3,20 @@ package experiment
 import (
 	"encoding/binary"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/pages"
 )
 
-// columnTables are the columns of a cohort's rows, as a snapshot has them, and then the rows that
-// are made of them.
+// columnTables are the columns of a cohort's rows, as snapshots in JSON have them, and then the rows
+// that are made of them.
 type columnTables struct {
 	unit, slot, mask, values *pages.Table
 
-	n       int           // rows
-	indexed chan struct{} // closed when there is an index of the column of units
-	rows    rows          // the result of assemble
-	most    int           // the largest slot of the rows
+	rows rows // the result
+	most int  // the largest slot of the rows
 }
 
 // column returns the column of a name, empty, and the bytes of its elements; nil for another name,
@@ -50,11 +49,12 @@ func lengthOf(t *pages.Table) int {
 	return t.Len()
 }
 
+// len returns the number of rows.
 func (t *columnTables) len() int {
 	if t == nil {
 		return 0
 	}
-	return t.n
+	return t.rows.len()
 }
 
 // fit reports whether the columns were rows with a number of metrics.
@@ -64,18 +64,15 @@ func (t *columnTables) fit(width int) bool {
 }
 
 // assemble makes the rows of the columns, if these have as many rows, and releases the columns.
-func (t *columnTables) assemble(memory *pages.Pool) {
-	width := 0
-	if t.n > 0 {
-		width = lengthOf(t.values) / t.n
+func (t *columnTables) assemble(a *assembler) {
+	n, width := lengthOf(t.unit), 0
+	if n > 0 {
+		width = lengthOf(t.values) / n
 	}
-	if width == 0 || width > (pages.Size-valuesAt)/8 || lengthOf(t.slot) != t.n || lengthOf(t.mask) != t.n ||
-		lengthOf(t.values) != t.n*width {
+	if width == 0 || width > mostWidth || lengthOf(t.slot) != n || lengthOf(t.mask) != n || lengthOf(t.values) != n*width {
 		return
 	}
-	x := rows{memory: memory, width: width, index: t.rows.index}
-	size := x.size()
-	x.table = pages.NewTable(memory, size)
+	size := valuesAt + 8*width
 	columns := []struct {
 		columnReader
 		at, n int
@@ -85,23 +82,45 @@ func (t *columnTables) assemble(memory *pages.Pool) {
 		{columnReader{table: t.mask}, maskAt, valuesAt - maskAt},
 		{columnReader{table: t.values}, valuesAt, size - valuesAt},
 	}
-	records := make([]byte, x.table.PerPage()*size)
-	for left := t.n; left > 0; {
-		b := records[:min(left*size, len(records))]
-		left -= len(b) / size
+	_ = t.fill(a, n, width, func(b []byte) error { // it has no errors
 		for i := range columns {
 			c := &columns[i]
 			c.spread(b[c.at:], size, c.n)
 		}
-		for at := stateAt; at < len(b); at += size {
-			t.most = max(t.most, int(binary.LittleEndian.Uint32(b[at:])&^seenBit))
-		}
-		x.table.Append(b)
-	}
+		return nil
+	})
 	for i := range columns {
 		columns[i].table.Release()
 	}
-	t.unit, t.slot, t.mask, t.values, t.rows = nil, nil, nil, nil, x
+	t.unit, t.slot, t.mask, t.values = nil, nil, nil, nil
+}
+
+// mostWidth is the number of metrics of which a page can hold a record.
+const mostWidth = (pages.Size - valuesAt) / 8
+
+// fill makes n rows and their index. The records of the next rows are what read writes.
+func (t *columnTables) fill(a *assembler, n, width int, read func(records []byte) error) error {
+	x := rows{memory: a.memory, width: width}
+	size := x.size()
+	x.table = pages.NewTable(a.memory, size)
+	index := newIndexBuilder(a, n, sortedEntries)
+	defer index.putting.Wait() // also if a page is lost
+	records := make([]byte, x.table.PerPage()*size)
+	for left := n; left > 0; {
+		b := records[:min(left*size, len(records))]
+		left -= len(b) / size
+		if err := read(b); err != nil {
+			return err
+		}
+		for at := stateAt; at < len(b); at += size {
+			t.most = max(t.most, int(binary.LittleEndian.Uint32(b[at:])&^seenBit))
+		}
+		index.add(b, size)
+		x.table.Append(b)
+	}
+	x.index = index.end()
+	t.rows = x
+	return nil
 }
 
 // columnReader reads the bytes of a column one after another and gives back its pages.
@@ -127,58 +146,82 @@ func (r *columnReader) spread(to []byte, size, n int) {
 	}
 }
 
-// assembler makes the rows of columns while others are read.
+// assembler makes rows of what is read from a snapshot, in goroutines where there is a pool, which
+// makes tables safe for that.
 type assembler struct {
 	memory  *pages.Pool
-	free    chan struct{} // of as many as work at a time
+	free    chan struct{} // of as many cohorts as are made at a time
+	putting chan struct{} // of as many batches as are put into indices at a time
 	running sync.WaitGroup
+
 	mu      sync.Mutex
 	lost    *pages.ReadError
+	batches [][]uint64
 }
 
 func newAssembler(memory *pages.Pool) *assembler {
-	return &assembler{memory: memory, free: make(chan struct{}, runtime.GOMAXPROCS(0))}
-}
-
-// index begins to index the units of a cohort, whose column has been read.
-func (a *assembler) index(t *columnTables) {
-	t.n, t.indexed = t.unit.Len(), make(chan struct{})
-	a.work(func() {
-		defer close(t.indexed)
-		t.rows.index = indexOf(a.memory, t.unit, sortedEntries)
-	})
+	n := runtime.GOMAXPROCS(0)
+	return &assembler{memory: memory, free: make(chan struct{}, n), putting: make(chan struct{}, n)}
 }
 
 // rows begins to make the rows of a cohort, whose columns have been read.
 func (a *assembler) rows(t *columnTables) {
-	if t.indexed == nil {
-		return
-	}
 	a.running.Go(func() {
-		<-t.indexed
-		a.work(func() { t.assemble(a.memory) })
+		a.free <- struct{}{}
+		defer func() { <-a.free }()
+		a.guard(func() { t.assemble(a) })
 	})
 }
 
-func (a *assembler) work(f func()) {
-	a.running.Go(func() {
-		a.free <- struct{}{}
-		defer func() {
-			<-a.free
-			r := recover()
-			if r == nil {
-				return
-			}
-			lost, ok := r.(*pages.ReadError)
-			if !ok {
-				panic(r)
-			}
-			a.mu.Lock()
-			a.lost = lost
-			a.mu.Unlock()
-		}()
+// alongside runs f in a goroutine of a group, when few others run, or at once without a pool.
+func (a *assembler) alongside(group *sync.WaitGroup, f func()) {
+	if a.memory == nil {
 		f()
+		return
+	}
+	a.putting <- struct{}{}
+	group.Go(func() {
+		defer func() { <-a.putting }()
+		a.guard(f)
 	})
+}
+
+// guard runs f and notes that a page could not be read back.
+func (a *assembler) guard(f func()) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		lost, ok := r.(*pages.ReadError)
+		if !ok {
+			panic(r)
+		}
+		a.mu.Lock()
+		a.lost = lost
+		a.mu.Unlock()
+	}()
+	f()
+}
+
+// batch returns room for n entries.
+func (a *assembler) batch(n int) []uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, b := range a.batches {
+		if cap(b) >= n {
+			a.batches = slices.Delete(a.batches, i, i+1)
+			return b[:0]
+		}
+	}
+	return make([]uint64, 0, n)
+}
+
+// keep keeps batches for the next ones.
+func (a *assembler) keep(batches ...[]uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.batches = append(a.batches, batches...)
 }
 
 // wait waits until everything is made. If a page of the memory cannot be read back, that is a panic

@@ -115,14 +115,9 @@ func (x *rows) write(i int, r *row) {
 // all returns the rows in their order. The row is valid until the next one.
 func (x *rows) all() iter.Seq2[int, *row] {
 	return func(yield func(int, *row) bool) {
-		if x.table == nil {
-			return
-		}
-		var b []byte
 		var r row
 		i, size := 0, x.size()
-		for k := range x.table.Pages() {
-			b = x.table.Page(b[:0], k)
+		for b := range x.records() {
 			for at := 0; at < len(b); at += size {
 				r.decode(b[at:], x.width)
 				if !yield(i, &r) {
@@ -134,17 +129,29 @@ func (x *rows) all() iter.Seq2[int, *row] {
 	}
 }
 
-// column returns the bytes from one place to another of the records, in chunks, which are valid
-// until the next one.
-func (x *rows) column(from, to int) iter.Seq[[]byte] {
+// records returns the bytes of the records, in chunks, which are valid until the next one.
+func (x *rows) records() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if x.table == nil {
 			return
 		}
-		var b, out []byte
-		size := x.size()
+		var b []byte
 		for k := range x.table.Pages() {
-			b, out = x.table.Page(b[:0], k), out[:0]
+			if b = x.table.Page(b[:0], k); !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// column returns the bytes from one place to another of the records, in chunks, which are valid
+// until the next one.
+func (x *rows) column(from, to int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var out []byte
+		size := x.size()
+		for b := range x.records() {
+			out = out[:0]
 			for at := 0; at < len(b); at += size {
 				out = append(out, b[at+from:at+to]...)
 			}

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
 )
@@ -140,8 +142,11 @@ func TestRowsBeyondMemory(t *testing.T) {
 			if _, err := small.Freeze(); err != nil {
 				t.Fatal(err)
 			}
-			next := NewStateIn(pool)
-			if err := next.UnmarshalBinary(whole); err != nil {
+			next, from := NewStateIn(pool), whole
+			if position%96 == 0 {
+				from = savedOf(t, small)
+			}
+			if err := next.UnmarshalBinary(from); err != nil {
 				t.Fatal(err)
 			}
 			small = next
@@ -179,6 +184,9 @@ func TestRowsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lost *pages.ReadError
+	if _, err := frozen.Save(io.Discard); !errors.As(err, &lost) {
+		t.Errorf("a saved state of rows that are lost: %v", err)
+	}
 	if _, err := frozen.WriteTo(io.Discard); !errors.As(err, &lost) {
 		t.Errorf("a snapshot gave %v", err)
 	}
@@ -260,8 +268,79 @@ func TestSnapshotColumns(t *testing.T) {
 	}
 }
 
-// FuzzRestore: a state that is restored can be saved, and is then restored as the same. Nothing
-// else panics.
+// savedOf returns the state as snapshots have it.
+func savedOf(t testing.TB, s *State) []byte {
+	t.Helper()
+	f, err := s.Freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	n, err := f.Save(&b)
+	if err != nil || n != int64(b.Len()) {
+		t.Fatalf("%d bytes of %d: %v", n, b.Len(), err)
+	}
+	return b.Bytes()
+}
+
+// TestSave: a saved state is restored as the same, with rows of several versions, and refused
+// without its end or with parts that do not fit.
+func TestSave(t *testing.T) {
+	c := &crowd{t: t, state: NewState(), now: time.Unix(1e9, 0)}
+	c.define(fmt.Sprintf(crowdDefinition, "none", ""))
+	for version := range 3 {
+		c.units(KindExposures, 700*version, 700*version+600, nil)
+		c.now = c.now.Add(10 * time.Minute)
+		c.due()
+	}
+	want, err := c.state.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, s := savedOf(t, c.state), NewState()
+	if err := s.UnmarshalBinary(saved); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.MarshalBinary(); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v: another state", err)
+	}
+	cohorts := s.live["x"].joiner.cohorts
+	if len(cohorts) < 2 || cohorts[0].rows.len() == 0 || cohorts[1].rows.len() == 0 {
+		t.Fatalf("%d versions: want two with units", len(cohorts))
+	}
+	for at := 0; at < len(saved); at += 1 + at/100 {
+		if err := NewState().UnmarshalBinary(saved[:at]); noregret.CodeOf(err) != noregret.BadInput {
+			t.Fatalf("%d bytes of %d: %v", at, len(saved), err)
+		}
+	}
+	const experiments = len(savedMagic)
+	for name, x := range map[string]struct {
+		at   int
+		want string
+		with []byte
+	}{
+		"magic":       {0, "magic", []byte{'N'}},
+		"experiments": {experiments, "", []byte{200}},
+		"none":        {experiments, "", []byte{0}},
+		"versions":    {experiments + 4, "", []byte{1}},
+		"rows":        {experiments + 8, "rows: want at most", bytes.Repeat([]byte{255}, 8)},
+		"many rows":   {experiments + 8, "a part is missing", []byte{255, 255, 255, 7}},
+		"metrics":     {experiments + 16, "metrics: want at most", []byte{255, 255}},
+		"no metrics":  {experiments + 16, "rows without metrics", []byte{0}},
+		"arm":         {experiments + 20 + stateAt, "has no arm", []byte{77}},
+	} {
+		bad := bytes.Clone(saved)
+		copy(bad[x.at:], x.with)
+		before := s.Position()
+		if err := s.UnmarshalBinary(bad); noregret.CodeOf(err) != noregret.BadInput ||
+			name != "magic" && !strings.Contains(err.Error(), x.want) || s.Position() != before {
+			t.Errorf("%s: %v, want %q", name, err, x.want)
+		}
+	}
+}
+
+// FuzzRestore: a state that is restored can be saved in both forms, and is then restored as the
+// same. Nothing else panics.
 func FuzzRestore(f *testing.F) {
 	for _, d := range []string{
 		`{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
@@ -278,6 +357,7 @@ func FuzzRestore(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(saved)
+		f.Add(savedOf(f, c.state))
 	}
 	f.Fuzz(func(t *testing.T, saved []byte) {
 		s := NewState()
@@ -288,11 +368,14 @@ func FuzzRestore(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.UnmarshalBinary(first); err != nil {
-			t.Fatal(err)
-		}
-		if again, err := s.MarshalBinary(); err != nil || !bytes.Equal(first, again) {
-			t.Errorf("%s\nbecame %s: %v", first, again, err)
+		for _, form := range [][]byte{first, savedOf(t, s)} {
+			next := NewState()
+			if err := next.UnmarshalBinary(form); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := next.MarshalBinary(); err != nil || !bytes.Equal(first, again) {
+				t.Errorf("%s\nbecame %s: %v", first, again, err)
+			}
 		}
 	})
 }
@@ -304,10 +387,7 @@ func BenchmarkRestore(b *testing.B) {
 	c.define(`{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
 		"metrics": [{"name": "m"}, {"name": "n"}, {"name": "o"}], "objective": {"goals": [{"metric": "m"}]}}`)
 	c.units(KindExposures, 0, n, nil)
-	saved, err := c.state.MarshalBinary()
-	if err != nil {
-		b.Fatal(err)
-	}
+	saved := savedOf(b, c.state)
 	c.state = nil
 	heap := func() uint64 {
 		var m runtime.MemStats

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -124,11 +125,18 @@ func (f *Frozen) MarshalBinary() ([]byte, error) {
 func (f *Frozen) WriteTo(to io.Writer) (n int64, err error) {
 	defer catchLost(&err)
 	w := &snapshotWriter{to: to}
+	f.writeJSON(w, w.cohort)
+	return w.n, w.err
+}
+
+// writeJSON writes the state as JSON, its cohorts by cohort.
+func (f *Frozen) writeJSON(w *snapshotWriter, cohort func(*cohort)) {
 	head := f.saved
 	head.Experiments = []persistedExperiment{}
 	b, err := strictjson.Encode(head)
 	if err != nil {
-		return 0, err
+		w.fail(err)
+		return
 	}
 	const end = "]}"
 	_, _ = w.Write(bytes.TrimSuffix(b, []byte(end)))
@@ -146,14 +154,13 @@ func (f *Frozen) WriteTo(to io.Writer) (n int64, err error) {
 			if k > 0 {
 				w.text(",")
 			}
-			w.cohort(c)
+			cohort(c)
 		}
 		w.text(`],"maker":`)
 		w.value(e.Learner)
 		w.text("}")
 	}
 	w.text(end)
-	return w.n, w.err
 }
 
 // catchLost sets err to the reason why units that were in a file could not be read back.
@@ -204,39 +211,44 @@ func (s *State) head() persistedState {
 // returns an error and leaves the state unchanged.
 func (s *State) UnmarshalBinary(data []byte) error { return s.Restore(bytes.NewReader(data)) }
 
-// Restore is [State.UnmarshalBinary] for a saved state that is read in pieces.
+// Restore is [State.UnmarshalBinary] for a saved state that is read in pieces: of [Frozen.Save], or
+// of [Frozen.WriteTo].
 func (s *State) Restore(r io.Reader) (err error) {
 	defer catchLost(&err)
-	rest, columns, err := splitColumns(r, s.memory)
+	in, split := bufio.NewReaderSize(r, 1<<18), splitColumns
+	if begin, _ := in.Peek(len(savedMagic)); string(begin) == savedMagic {
+		split = readSaved
+	}
+	rest, columns, err := split(in, s.memory)
 	if err != nil {
 		return err
 	}
-	var in persistedState
+	var saved persistedState
 	d := json.NewDecoder(bytes.NewReader(rest))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
+	if err := d.Decode(&saved); err != nil {
 		return noregret.BadInputf("snapshot", "cannot be read: %w", err)
 	}
-	if in.Format != stateFormat {
-		return noregret.BadInputf("snapshot", "its format is %q: want %q", in.Format, stateFormat)
+	if saved.Format != stateFormat {
+		return noregret.BadInputf("snapshot", "its format is %q: want %q", saved.Format, stateFormat)
+	}
+	if len(columns) != len(saved.Experiments) {
+		return noregret.BadInputf("snapshot", "it has the units of %d experiments, and %d experiments", len(columns),
+			len(saved.Experiments))
 	}
 	n := NewStateIn(s.memory)
-	n.position, n.time, n.before, n.jumped, n.trail = in.Position, in.Time, in.Before, in.Jumped, in.Audit
-	for _, g := range in.Gone {
+	n.position, n.time, n.before, n.jumped, n.trail = saved.Position, saved.Time, saved.Before, saved.Jumped, saved.Audit
+	for _, g := range saved.Gone {
 		n.gone[g.Name] = g.Last
 	}
-	for _, name := range in.Secret {
+	for _, name := range saved.Secret {
 		if _, ok := n.gone[name]; !ok {
 			return noregret.BadInputf("snapshot", "secret: %q was not deleted: want names in gone", name)
 		}
 		n.secret[name] = true
 	}
-	for i := range in.Experiments {
-		var of []*columnTables
-		if i < len(columns) {
-			of = columns[i]
-		}
-		x, err := in.Experiments[i].open(s.memory, of)
+	for i := range saved.Experiments {
+		x, err := saved.Experiments[i].open(s.memory, columns[i])
 		if err != nil {
 			return err
 		}
@@ -249,8 +261,8 @@ func (s *State) Restore(r io.Reader) (err error) {
 // open returns the state of a persisted experiment, or an error if its parts do not fit.
 func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) (*experimentState, error) {
 	if e.Definition == nil || e.State == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 ||
-		len(e.State.Versions) == 0 {
-		return nil, noregret.BadInputf("snapshot", "an experiment without definition, arms or versions")
+		len(e.State.Versions) == 0 || len(columns) != len(e.Cohorts) {
+		return nil, noregret.BadInputf("snapshot", "an experiment without definition, arms, versions or their units")
 	}
 	if err := e.Definition.Validate(); err != nil {
 		return nil, noregret.BadInputf("snapshot", "%w", err)
@@ -278,11 +290,7 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 			x.roster.def.Name)
 	}
 	for i, c := range x.joiner.cohorts {
-		var of *columnTables
-		if i < len(columns) {
-			of = columns[i]
-		}
-		if err := c.restore(memory, x.roster.def, of); err != nil {
+		if err := c.restore(memory, x.roster.def, columns[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -26,8 +26,8 @@ type splitter struct {
 }
 
 // splitColumns returns the JSON of a snapshot with empty columns, and the rows of the columns.
-func splitColumns(r io.Reader, memory *pages.Pool) (rest []byte, columns [][]*columnTables, err error) {
-	s := &splitter{in: bufio.NewReaderSize(r, 1<<18), memory: memory, make: newAssembler(memory)}
+func splitColumns(in *bufio.Reader, memory *pages.Pool) (rest []byte, columns [][]*columnTables, err error) {
+	s := &splitter{in: in, memory: memory, make: newAssembler(memory)}
 	defer s.make.wait()
 	for {
 		b, err := s.in.ReadByte()
@@ -90,11 +90,7 @@ func (s *splitter) text() error {
 			}
 			if t != nil {
 				s.rest.WriteByte('"')
-				err := s.column(t, size)
-				if err == nil && s.keys[5] == "unit" {
-					s.make.index(of[len(of)-1])
-				}
-				return err
+				return s.column(t, size)
 			}
 		}
 	}

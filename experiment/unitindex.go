@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/noregret/noregret/internal/pages"
 )
@@ -88,16 +89,16 @@ func (x *unitIndex) add(memory *pages.Pool, unit uint64, at int) {
 	}
 	one := [1]uint64{indexEntry(unit, at)}
 	x.put(one[:])
+	x.used++
 }
 
 // indexEntry returns the content of the slot of a unit.
 func indexEntry(unit uint64, at int) uint64 { return uint64(indexHash(unit))<<32 | uint64(at+1) }
 
-// put adds entries. If they are in the order of their hashes, it changes the pages one after
-// another.
+// put adds entries, which it does not count. If they are in the order of their hashes, it changes
+// the pages one after another. With a pool several puts may run at the same time.
 func (x *unitIndex) put(entries []uint64) {
 	per, mask := x.slots.PerPage(), x.slots.Len()-1
-	x.used += len(entries)
 	for len(entries) > 0 {
 		i := int(uint32(entries[0]>>32) >> x.shift)
 		first := i / per * per
@@ -149,8 +150,9 @@ func (x *unitIndex) putAfter(i int, e uint64) {
 // grow doubles the slots. As they are in the order of the hashes, it reads and writes the pages one
 // after another.
 func (x *unitIndex) grow(memory *pages.Pool) {
-	old := x.slots
+	old, used := x.slots, x.used
 	*x = *newUnitIndexOf(memory, old.Len())
+	x.used = used
 	var b []byte
 	var entries []uint64
 	for k := range old.Pages() {
@@ -165,30 +167,57 @@ func (x *unitIndex) grow(memory *pages.Pool) {
 	old.Release()
 }
 
-// sortedEntries is the number of entries that are sorted before they are put into an index, so that
-// its pages are changed one after another and not by chance.
+// indexBuilder makes the index of rows that are read one after another. It sorts the entries of
+// many of them before it puts them into the index, so that its pages are changed one after another
+// and not by chance. Where there is a pool it does so in goroutines, while more rows are read.
+type indexBuilder struct {
+	index   *unitIndex
+	make    *assembler
+	atOnce  int // entries that are sorted together
+	entries []uint64
+	rows    int
+	putting sync.WaitGroup
+}
+
+// sortedEntries is the number of entries that are sorted together.
 const sortedEntries = 1 << 18
 
-// indexOf returns the index of the units of a column. It sorts some of them at once.
-func indexOf(memory *pages.Pool, units *pages.Table, atOnce int) *unitIndex {
-	x := newUnitIndexOf(memory, units.Len())
-	var b []byte
-	entries := make([]uint64, 0, min(units.Len(), atOnce))
-	space := make([]uint64, cap(entries))
-	at := 0
-	for k := range units.Pages() {
-		b = units.Page(b[:0], k)
-		for ; len(b) > 0; b = b[8:] {
-			entries = append(entries, indexEntry(binary.LittleEndian.Uint64(b), at))
-			at++
-			if len(entries) == cap(entries) {
-				x.put(sortByHash(entries, space))
-				entries = entries[:0]
-			}
+// newIndexBuilder returns a builder of the index of n rows.
+func newIndexBuilder(a *assembler, n, atOnce int) *indexBuilder {
+	return &indexBuilder{index: newUnitIndexOf(a.memory, n), make: a, atOnce: max(1, min(n, atOnce))}
+}
+
+// add adds the records of the next rows.
+func (x *indexBuilder) add(records []byte, size int) {
+	for at := 0; at < len(records); at += size {
+		if len(x.entries) == x.atOnce {
+			x.flush()
 		}
+		if x.entries == nil {
+			x.entries = x.make.batch(x.atOnce)
+		}
+		x.entries = append(x.entries, indexEntry(binary.LittleEndian.Uint64(records[at+unitAt:]), x.rows))
+		x.rows++
 	}
-	x.put(sortByHash(entries, space))
-	return x
+}
+
+// flush puts the entries into the index.
+func (x *indexBuilder) flush() {
+	entries := x.entries
+	x.entries = nil
+	x.make.alongside(&x.putting, func() {
+		space := x.make.batch(len(entries))
+		x.index.put(sortByHash(entries, space))
+		x.make.keep(entries, space)
+	})
+}
+
+// end returns the index of the rows that were added.
+func (x *indexBuilder) end() *unitIndex {
+	x.flush()
+	x.putting.Wait()
+	x.index.used = x.rows
+	return x.index
 }
 
 // sortByHash sorts entries by the upper 22 bits of their hashes, which is enough to change the

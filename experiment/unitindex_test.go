@@ -15,7 +15,7 @@ func TestUnitIndex(t *testing.T) {
 		pool := pages.NewPool(8*pages.Size, 1<<30, scratch(t))
 		r := random.New(uint64(of), "units")
 		units, table := map[uint64]int{}, pages.NewTable(pool, 20)
-		column, one := pages.NewTable(pool, 8), newUnitIndex(pool)
+		one := newUnitIndex(pool)
 		for len(units) < of {
 			u := r.Uint64()
 			if _, ok := units[u]; ok {
@@ -24,11 +24,14 @@ func TestUnitIndex(t *testing.T) {
 			b := make([]byte, 20)
 			binary.LittleEndian.PutUint64(b, u)
 			table.Append(b)
-			column.Append(b[:8])
 			one.add(pool, u, len(units))
 			units[u] = len(units)
 		}
-		all := indexOf(pool, column, 3000)
+		build := newIndexBuilder(newAssembler(pool), of, 3000)
+		for k := range table.Pages() {
+			build.add(table.Page(nil, k), 20)
+		}
+		all := build.end()
 		if all.used != of || one.used != of {
 			t.Errorf("%d and %d units are in the indices, want %d", all.used, one.used, of)
 		}

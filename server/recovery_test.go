@@ -102,6 +102,25 @@ func TestSnapshotsByBytes(t *testing.T) {
 	}
 }
 
+// TestSnapshotDue: however large a snapshot is, at most four times --snapshot-bytes of events
+// follow it, on which the time of a recovery depends.
+func TestSnapshotDue(t *testing.T) {
+	s := &snapshotter{every: 1000, bytes: 100}
+	for size, want := range map[int64]int64{0: 100, 200: 100, 500: 250, 800: 400, 1 << 40: 400} {
+		s.size.Store(size)
+		s.since = want - 1
+		before := s.due(999)
+		s.since = want
+		if after := s.due(999); before || !after {
+			t.Errorf("after a snapshot of %d bytes one is due after %d bytes: %t, after %d: %t", size, want-1, before,
+				want, after)
+		}
+	}
+	if s.since = 0; !s.due(1000) {
+		t.Error("none is due after 1,000 events")
+	}
+}
+
 // TestRetentionWithoutTraffic checks that events beyond the retention time are dropped although no
 // further event comes, whether a snapshot covers them already or not, and that nothing is lost.
 func TestRetentionWithoutTraffic(t *testing.T) {

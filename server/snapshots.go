@@ -18,7 +18,7 @@ import (
 type snapshotter struct {
 	log       eventlog.Log
 	every     uint64        // events between two snapshots, at most
-	bytes     int64         // of events between two snapshots, at most, unless a snapshot is larger
+	bytes     int64         // of events between two snapshots, at most, unless a snapshot is larger: see due
 	retain    time.Duration // how long events are kept, unless retainAll
 	retainAll bool
 	now       func() time.Time
@@ -49,10 +49,11 @@ type snapshotter struct {
 }
 
 // due reports whether enough events have come since the last snapshot, by their number or by their
-// bytes, on which the time of a recovery depends. A snapshot larger than that is followed by as
-// many bytes of events, so that at least half of what is written are events.
+// bytes, on which the time of a recovery depends. After a large snapshot these are half as many
+// bytes as it has, so that the disk is not busy with snapshots alone, but at most four times as
+// many as otherwise.
 func (s *snapshotter) due(position uint64) bool {
-	return position >= s.last+s.every || s.since >= max(s.bytes, s.size.Load())
+	return position >= s.last+s.every || s.since >= max(s.bytes, min(s.size.Load()/2, 4*s.bytes))
 }
 
 // The pauses after a snapshot that failed: the first one, and the longest one.
@@ -135,7 +136,7 @@ func (s *snapshotter) save(state *experiment.Frozen) error {
 	size, err := int64(0), s.fits(state)
 	if err == nil {
 		err = s.log.WriteSnapshot(context.Background(), state.Position(), func(w io.Writer) (err error) {
-			size, err = state.WriteTo(w)
+			size, err = state.Save(w)
 			return err
 		})
 	}
@@ -158,7 +159,7 @@ func (s *snapshotter) fits(state *experiment.Frozen) error {
 	if !known || free >= uint64(s.size.Load())+eventlog.Reserve {
 		return nil
 	}
-	size, err := state.WriteTo(io.Discard)
+	size, err := state.Save(io.Discard)
 	if need := uint64(size) + eventlog.Reserve; err == nil && free < need {
 		err = noregret.Errorf(noregret.Internal, "snapshot", "%w: %d MiB are free, want %d MiB", eventlog.ErrNoRoom,
 			free>>20, need>>20)
