@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/internal/pages"
 )
 
-// columnTables are the columns of a cohort's rows, as snapshots in JSON have them, and then the rows
+// columnTables are the columns of a cohort's rows, as a state in JSON has them, and then the rows
 // that are made of them.
 type columnTables struct {
 	unit, slot, mask, values *pages.Table
@@ -69,7 +69,8 @@ func (t *columnTables) assemble(a *assembler) {
 	if n > 0 {
 		width = lengthOf(t.values) / n
 	}
-	if width == 0 || width > mostWidth || lengthOf(t.slot) != n || lengthOf(t.mask) != n || lengthOf(t.values) != n*width {
+	if width == 0 || width > mostWidth || lengthOf(t.slot) != n || lengthOf(t.mask) != n ||
+		lengthOf(t.values) != n*width {
 		return
 	}
 	size := valuesAt + 8*width

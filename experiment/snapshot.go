@@ -233,11 +233,12 @@ func (s *State) Restore(r io.Reader) (err error) {
 		return noregret.BadInputf("snapshot", "its format is %q: want %q", saved.Format, stateFormat)
 	}
 	if len(columns) != len(saved.Experiments) {
-		return noregret.BadInputf("snapshot", "it has the units of %d experiments, and %d experiments", len(columns),
+		return noregret.BadInputf("snapshot", "units of %d experiments: want those of %d", len(columns),
 			len(saved.Experiments))
 	}
 	n := NewStateIn(s.memory)
-	n.position, n.time, n.before, n.jumped, n.trail = saved.Position, saved.Time, saved.Before, saved.Jumped, saved.Audit
+	n.position, n.time, n.before, n.jumped = saved.Position, saved.Time, saved.Before, saved.Jumped
+	n.trail = saved.Audit
 	for _, g := range saved.Gone {
 		n.gone[g.Name] = g.Last
 	}

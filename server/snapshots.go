@@ -18,7 +18,7 @@ import (
 type snapshotter struct {
 	log       eventlog.Log
 	every     uint64        // events between two snapshots, at most
-	bytes     int64         // of events between two snapshots, at most, unless a snapshot is larger: see due
+	bytes     int64         // of events between two, at most, unless one is large: see due
 	retain    time.Duration // how long events are kept, unless retainAll
 	retainAll bool
 	now       func() time.Time
