@@ -137,17 +137,22 @@ bench: ## run the benchmarks with allocations (BENCH=pattern)
 # finding: a finding always writes its input to a file.
 .PHONY: fuzz
 fuzz: ## fuzz every fuzz target for FUZZTIME each
-	@list=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
-	echo "$$list" | awk '/^Fuzz/ {t[++n]=$$1} /^(ok|\?)/ {for (i=1; i<=n; i++) print $$2, t[i]; n=0}' | \
-	while read -r pkg target; do \
-		echo "$$pkg $$target"; \
-		if out=$$($(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg 2>&1); then \
-			echo "$$out" | grep '^ok'; \
-		elif grep -q 'context deadline exceeded' <<<"$$out" && ! grep -q 'Failing input written' <<<"$$out"; then \
-			echo "ok (the fuzzer ran out of time while stopping)"; \
-		else \
-			echo "$$out"; exit 1; \
-		fi; \
+	@mkdir -p dist/fuzz; cache=$$($(GO) env GOCACHE)/fuzz; \
+	grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | LC_ALL=C sort -u | \
+	while read -r dir; do \
+		pkg=$$($(GO) list "$$dir") || exit 1; \
+		$(GO) test -c -fuzz Fuzz -o dist/fuzz/test "$$pkg" || exit 1; \
+		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | cut -c 6-); do \
+			echo "$$pkg $$target"; \
+			if out=$$(test=$$PWD/dist/fuzz/test; cd "$$dir" && "$$test" -test.run '^$$' -test.fuzz "^$$target\$$" \
+				-test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 10x -test.fuzzcachedir "$$cache/$$pkg" 2>&1); then \
+				tail -n 2 <<<"$$out" | head -n 1; \
+			elif grep -q 'context deadline exceeded' <<<"$$out" && ! grep -q 'Failing input written' <<<"$$out"; then \
+				echo "ok (the fuzzer ran out of time while stopping)"; \
+			else \
+				echo "$$out"; exit 1; \
+			fi; \
+		done || exit 1; \
 	done
 
 .PHONY: bench-compare
