@@ -24,6 +24,16 @@ montecarlo: ## tests with many random runs, in full (SHORT=-short for fewer); ma
 	$(GO) test -timeout 1h $(SHORT) $$($(GO) list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | \
 		awk '/internal\/testsize/ {print $$1}')
 
+# Those that call testsize.NoRace, and package pages, whose memory is another one under the race detector.
+.PHONY: norace
+norace: ## the tests that the race detector skips, in their short form
+	@tests=$$(grep -rl --include='*_test.go' 'testsize\.NoRace(' . | xargs awk \
+		'/^func / {name = $$2; sub(/\(.*/, "", name)} /testsize\.NoRace\(/ {print name}' | LC_ALL=C sort -u | paste -sd '|'); \
+	packages=$$(grep -rl --include='*_test.go' 'testsize\.NoRace(' . | xargs -n 1 dirname | LC_ALL=C sort -u); \
+	echo "$(GO) test -short -run '^('$$tests')\$$'" $$packages; \
+	$(GO) test -timeout 25m -short -run "^($$tests)\$$" $$packages
+	$(GO) test ./internal/pages
+
 .PHONY: papers
 papers: ## re-run the tables of the literature in full, a minute or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers

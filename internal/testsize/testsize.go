@@ -29,10 +29,11 @@ func Rapid(checks int) {
 }
 
 // NoRace skips a test under the race detector. It is for slow tests of code that other tests run
-// there, and for what the race detector changes. `make montecarlo` and so .ci/run run them.
+// there, and for what the race detector changes. `make norace`, and so .ci/run, and `make
+// montecarlo` run them.
 func NoRace(t testing.TB) {
 	t.Helper()
 	if race {
-		t.Skip("not under the race detector: make montecarlo runs it")
+		t.Skip("not under the race detector: make norace runs it")
 	}
 }
