@@ -187,7 +187,7 @@ func (t *Table) View(k int, f func(records []byte)) {
 }
 
 // Update calls f with the records of page k, which f may change. f must not keep them, nor use a
-// table.
+// table. In a pool, several updates of a table may run at the same time.
 func (t *Table) Update(k int, f func(records []byte)) {
 	t.lock()
 	defer t.unlock()
