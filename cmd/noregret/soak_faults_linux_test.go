@@ -38,8 +38,8 @@ func (s *soak) outage(what string, end func()) {
 	s.load(500)
 }
 
-// fill fills the disk but for some bytes. It may be called again, as the service frees some when it
-// opens its log again.
+// fill fills the disk but for some bytes, which are free all the time. It may be called again, as
+// the service frees some when it opens its log again.
 func (s *soak) fill(leave int64) {
 	s.t.Helper()
 	f, err := os.OpenFile(s.ballast(), os.O_CREATE|os.O_WRONLY, 0o600)
@@ -48,13 +48,23 @@ func (s *soak) fill(leave int64) {
 	}
 	size, err := f.Seek(0, io.SeekEnd)
 	for _, n := range []int64{1 << 30, 1 << 24, 1 << 18, 4096} {
-		for err == nil && unix.Fallocate(int(f.Fd()), 0, size, n) == nil {
+		for err == nil && s.room(f) >= leave+n && unix.Fallocate(int(f.Fd()), 0, size, n) == nil {
 			size += n
 		}
 	}
-	if err = errors.Join(err, f.Truncate(size-leave), f.Close()); err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// room returns the bytes that are free on the disk of a file.
+func (s *soak) room(f *os.File) int64 {
+	s.t.Helper()
+	var v unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &v); err != nil {
+		s.t.Fatal(err)
+	}
+	return int64(v.Bavail) * v.Bsize
 }
 
 func (s *soak) ballast() string { return filepath.Join(s.dir, "ballast") }
