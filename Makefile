@@ -26,10 +26,11 @@ montecarlo: ## tests with many random runs, in full (SHORT=-short for fewer); ma
 
 # Those that call testsize.NoRace, and package pages, whose memory is another one under the race detector.
 .PHONY: norace
-norace: ## the tests that the race detector skips, in their short form
+norace: ## the tests that the race detector skips, in their short form; some have none, and only make montecarlo runs them
 	@tests=$$(grep -rl --include='*_test.go' 'testsize\.NoRace(' . | xargs awk \
 		'/^func / {name = $$2; sub(/\(.*/, "", name)} /testsize\.NoRace\(/ {print name}' | LC_ALL=C sort -u | paste -sd '|'); \
 	packages=$$(grep -rl --include='*_test.go' 'testsize\.NoRace(' . | xargs -n 1 dirname | LC_ALL=C sort -u); \
+	grep -Eq '^Test[A-Za-z0-9_]*(\|Test[A-Za-z0-9_]*)*$$' <<<"$$tests" || { echo "call testsize.NoRace in tests only: $$tests"; exit 1; }; \
 	echo "$(GO) test -short -run '^('$$tests')\$$'" $$packages; \
 	$(GO) test -timeout 25m -short -run "^($$tests)\$$" $$packages
 	$(GO) test ./internal/pages
@@ -150,9 +151,10 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each
 	@mkdir -p dist/fuzz; cache=$$($(GO) env GOCACHE)/fuzz; \
 	grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | LC_ALL=C sort -u | \
 	while read -r dir; do \
-		pkg=$$($(GO) list "$$dir") || exit 1; \
-		$(GO) test -c -fuzz Fuzz -o dist/fuzz/test "$$pkg" || exit 1; \
-		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | cut -c 6-); do \
+		rm -f dist/fuzz/test; \
+		pkg=$$($(GO) list "$$dir") && $(GO) test -c -fuzz Fuzz -o dist/fuzz/test "$$pkg" && \
+			targets=$$(dist/fuzz/test -test.list '^Fuzz') && [ -n "$$targets" ] || { echo "$$dir has no fuzz targets here"; exit 1; }; \
+		for target in $$targets; do \
 			echo "$$pkg $$target"; \
 			if out=$$(test=$$PWD/dist/fuzz/test; cd "$$dir" && "$$test" -test.run '^$$' -test.fuzz "^$$target\$$" \
 				-test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 10x -test.fuzzcachedir "$$cache/$$pkg" 2>&1); then \

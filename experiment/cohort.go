@@ -39,8 +39,7 @@ type cohort struct {
 	Test   ratioCount `json:"test"`
 	columnMarks
 	contexts
-	// rows are the units that wait for feedback. A snapshot has their columns in the place of the
-	// marks.
+	// rows are the units that wait for feedback. JSON has their columns in the place of the marks.
 	rows rows
 	// contrasts caches the version's contrasts, nil if they must be computed again.
 	contrasts []contrasts

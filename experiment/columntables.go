@@ -3,7 +3,6 @@ package experiment
 import (
 	"encoding/binary"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/noregret/noregret"
@@ -15,8 +14,9 @@ import (
 type columnTables struct {
 	unit, slot, mask, values *pages.Table
 
-	rows rows // the result
-	most int  // the largest slot of the rows
+	rows     rows   // the result
+	most     int    // the largest slot of the rows
+	reported uint64 // the metrics that any row has
 }
 
 // column returns the column of a name, empty, and the bytes of its elements; nil for another name,
@@ -59,7 +59,7 @@ func (t *columnTables) len() int {
 
 // fit reports whether the columns were rows with a number of metrics.
 func (t *columnTables) fit(width int) bool {
-	return t == nil || t.rows.table != nil && t.rows.width == width ||
+	return t == nil || t.rows.table != nil && t.rows.width == width && t.reported>>width == 0 ||
 		lengthOf(t.unit)+lengthOf(t.slot)+lengthOf(t.mask)+lengthOf(t.values) == 0
 }
 
@@ -101,27 +101,39 @@ const mostWidth = (pages.Size - valuesAt) / 8
 
 // fill makes n rows and their index. The records of the next rows are what read writes.
 func (t *columnTables) fill(a *assembler, n, width int, read func(records []byte) error) error {
-	x := rows{memory: a.memory, width: width}
+	x := &t.rows
+	*x = rows{memory: a.memory, width: width}
 	size := x.size()
 	x.table = pages.NewTable(a.memory, size)
-	index := newIndexBuilder(a, n, sortedEntries)
+	index := newIndexBuilder(a, n)
+	x.index = index.index
 	defer index.putting.Wait() // also if a page is lost
-	records := make([]byte, x.table.PerPage()*size)
-	for left := n; left > 0; {
-		b := records[:min(left*size, len(records))]
-		left -= len(b) / size
+	per := x.table.PerPage()
+	records := make([]byte, per*size)
+	for left := n; left > 0; left -= per {
+		b := records[:min(left, per)*size]
 		if err := read(b); err != nil {
 			return err
 		}
-		for at := stateAt; at < len(b); at += size {
-			t.most = max(t.most, int(binary.LittleEndian.Uint32(b[at:])&^seenBit))
+		for at := 0; at < len(b); at += size {
+			t.most = max(t.most, int(binary.LittleEndian.Uint32(b[at+stateAt:])&^seenBit))
+			t.reported |= binary.LittleEndian.Uint64(b[at+maskAt:])
 		}
 		index.add(b, size)
 		x.table.Append(b)
 	}
-	x.index = index.end()
-	t.rows = x
+	index.end()
 	return nil
+}
+
+// release gives back the memory of everything.
+func (t *columnTables) release() {
+	for _, c := range []*pages.Table{t.unit, t.slot, t.mask, t.values} {
+		if c != nil {
+			c.Release()
+		}
+	}
+	t.rows.release()
 }
 
 // columnReader reads the bytes of a column one after another and gives back its pages.
@@ -147,10 +159,11 @@ func (r *columnReader) spread(to []byte, size, n int) {
 	}
 }
 
-// assembler makes rows of what is read from a snapshot, in goroutines where there is a pool, which
-// makes tables safe for that.
+// assembler makes rows of what is read from a snapshot. Where there is a pool, which makes tables
+// safe for that, goroutines put them into their index.
 type assembler struct {
 	memory  *pages.Pool
+	sorted  int           // entries of an index that are sorted together
 	free    chan struct{} // of as many cohorts as are made at a time
 	putting chan struct{} // of as many batches as are put into indices at a time
 	running sync.WaitGroup
@@ -162,7 +175,7 @@ type assembler struct {
 
 func newAssembler(memory *pages.Pool) *assembler {
 	n := runtime.GOMAXPROCS(0)
-	return &assembler{memory: memory, free: make(chan struct{}, n), putting: make(chan struct{}, n)}
+	return &assembler{memory: memory, sorted: 1 << 18, free: make(chan struct{}, n), putting: make(chan struct{}, n)}
 }
 
 // rows begins to make the rows of a cohort, whose columns have been read.
@@ -209,9 +222,10 @@ func (a *assembler) guard(f func()) {
 func (a *assembler) batch(n int) []uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i, b := range a.batches {
-		if cap(b) >= n {
-			a.batches = slices.Delete(a.batches, i, i+1)
+	for len(a.batches) > 0 {
+		last := len(a.batches) - 1
+		b := a.batches[last]
+		if a.batches = a.batches[:last]; cap(b) >= n {
 			return b[:0]
 		}
 	}

@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -336,6 +337,81 @@ func TestSave(t *testing.T) {
 			name != "magic" && !strings.Contains(err.Error(), x.want) || s.Position() != before {
 			t.Errorf("%s: %v, want %q", name, err, x.want)
 		}
+	}
+}
+
+// TestSaveOfNothing: JSON that has nothing where a version should be is refused, and memory of what
+// is refused is given back.
+func TestSaveOfNothing(t *testing.T) {
+	c := &crowd{t: t, state: NewState(), now: time.Unix(1e9, 0)}
+	c.define(fmt.Sprintf(crowdDefinition, "none", ""))
+	c.units(KindExposures, 0, 3000, nil)
+	saved := savedOf(t, c.state)
+	begin := bytes.Index(saved, []byte(`{"format"`))
+	for _, of := range []string{"", "cohorts", "versions"} {
+		var state map[string]any
+		if err := json.Unmarshal(saved[begin:], &state); err != nil {
+			t.Fatal(err)
+		}
+		x := state["experiments"].([]any)[0].(map[string]any)
+		if of == "versions" {
+			x = x["state"].(map[string]any)
+		}
+		if of != "" {
+			list := x[of].([]any)
+			list[len(list)-1] = nil
+		}
+		text, err := json.Marshal(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of == "" {
+			text = append(text, 'x')
+		}
+		pool := pages.NewPool(1<<20, 0, nil)
+		s := NewStateIn(pool)
+		err = s.UnmarshalBinary(append(bytes.Clone(saved[:begin]), text...))
+		if noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%q: %v", of, err)
+		}
+		if used := pool.Stats().Memory; used > 0 {
+			t.Errorf("%q: %d bytes of memory are used by a state that was refused", of, used)
+		}
+		runtime.KeepAlive(s)
+	}
+}
+
+// unreadable is a file that cannot be read back.
+type unreadable struct{ pages.File }
+
+func (unreadable) ReadAt([]byte, int64) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// TestRestoreLost: a restore ends with an error where a page of its index cannot be read back, and
+// no goroutine of it goes on.
+func TestRestoreLost(t *testing.T) {
+	open := scratch(t)
+	pool := pages.NewPool(4*pages.Size, 1<<30, func() (pages.File, error) {
+		f, err := open()
+		return unreadable{f}, err
+	})
+	a := newAssembler(pool)
+	a.sorted = 100
+	var table columnTables
+	err := func() (err error) {
+		defer catchLost(&err)
+		defer a.wait()
+		unit := uint64(0)
+		return table.fill(a, 20_000, 1, func(records []byte) error {
+			for at := 0; at < len(records); at += valuesAt + 8 {
+				unit++
+				binary.LittleEndian.PutUint64(records[at:], unit*0x9e3779b97f4a7c15)
+			}
+			return nil
+		})
+	}()
+	var lost *pages.ReadError
+	if !errors.As(err, &lost) {
+		t.Errorf("the rows were made, with %v", err)
 	}
 }
 

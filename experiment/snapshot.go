@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -78,8 +79,8 @@ func (p *persistedParts) restored() *experimentState {
 	}
 }
 
-// MarshalBinary writes the state as JSON, for a snapshot of the log (docs/formats/state.md).
-// UnmarshalBinary continues it bit for bit.
+// MarshalBinary writes the state as JSON (docs/formats/state.md). UnmarshalBinary continues it bit
+// for bit. Snapshots of the log are of [Frozen.Save].
 func (s *State) MarshalBinary() ([]byte, error) {
 	f, err := s.Freeze()
 	if err != nil {
@@ -220,14 +221,32 @@ func (s *State) Restore(r io.Reader) (err error) {
 		split = readSaved
 	}
 	rest, columns, err := split(in, s.memory)
+	n := NewStateIn(s.memory)
+	if err == nil {
+		err = openState(n, rest, columns)
+	}
 	if err != nil {
+		for _, of := range columns {
+			for _, t := range of {
+				t.release()
+			}
+		}
 		return err
 	}
+	*s = *n
+	return nil
+}
+
+// openState makes an empty state that of some JSON, with the rows of the cohorts of each experiment.
+func openState(s *State, text []byte, columns [][]*columnTables) error {
 	var saved persistedState
-	d := json.NewDecoder(bytes.NewReader(rest))
+	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&saved); err != nil {
 		return noregret.BadInputf("snapshot", "cannot be read: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return noregret.BadInputf("snapshot", "cannot be read: something follows its end")
 	}
 	if saved.Format != stateFormat {
 		return noregret.BadInputf("snapshot", "its format is %q: want %q", saved.Format, stateFormat)
@@ -236,26 +255,24 @@ func (s *State) Restore(r io.Reader) (err error) {
 		return noregret.BadInputf("snapshot", "units of %d experiments: want those of %d", len(columns),
 			len(saved.Experiments))
 	}
-	n := NewStateIn(s.memory)
-	n.position, n.time, n.before, n.jumped = saved.Position, saved.Time, saved.Before, saved.Jumped
-	n.trail = saved.Audit
+	s.position, s.time, s.before, s.jumped = saved.Position, saved.Time, saved.Before, saved.Jumped
+	s.trail = saved.Audit
 	for _, g := range saved.Gone {
-		n.gone[g.Name] = g.Last
+		s.gone[g.Name] = g.Last
 	}
 	for _, name := range saved.Secret {
-		if _, ok := n.gone[name]; !ok {
+		if _, ok := s.gone[name]; !ok {
 			return noregret.BadInputf("snapshot", "secret: %q was not deleted: want names in gone", name)
 		}
-		n.secret[name] = true
+		s.secret[name] = true
 	}
 	for i := range saved.Experiments {
 		x, err := saved.Experiments[i].open(s.memory, columns[i])
 		if err != nil {
 			return err
 		}
-		n.live[x.roster.def.Name] = x
+		s.live[x.roster.def.Name] = x
 	}
-	*s = *n
 	return nil
 }
 
@@ -291,6 +308,10 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 			x.roster.def.Name)
 	}
 	for i, c := range x.joiner.cohorts {
+		if c == nil {
+			return nil, noregret.BadInputf("snapshot", "experiment %q has a version without its units",
+				x.roster.def.Name)
+		}
 		if err := c.restore(memory, x.roster.def, columns[i]); err != nil {
 			return nil, err
 		}
@@ -302,6 +323,10 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 		return nil, err
 	}
 	for _, v := range x.rounds.Versions { // now, as readers of the state share them
+		if v == nil || v.Split == nil {
+			return nil, noregret.BadInputf("snapshot", "experiment %q has a version without its policy",
+				x.roster.def.Name)
+		}
 		if !v.Guards.fits(m) { // of a version that recorded it otherwise; nothing depends on it
 			v.Guards = nil
 		}

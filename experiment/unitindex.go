@@ -173,18 +173,15 @@ func (x *unitIndex) grow(memory *pages.Pool) {
 type indexBuilder struct {
 	index   *unitIndex
 	make    *assembler
-	atOnce  int // entries that are sorted together
+	atOnce  int // entries of a batch
 	entries []uint64
 	rows    int
 	putting sync.WaitGroup
 }
 
-// sortedEntries is the number of entries that are sorted together.
-const sortedEntries = 1 << 18
-
 // newIndexBuilder returns a builder of the index of n rows.
-func newIndexBuilder(a *assembler, n, atOnce int) *indexBuilder {
-	return &indexBuilder{index: newUnitIndexOf(a.memory, n), make: a, atOnce: max(1, min(n, atOnce))}
+func newIndexBuilder(a *assembler, n int) *indexBuilder {
+	return &indexBuilder{index: newUnitIndexOf(a.memory, n), make: a, atOnce: max(1, min(n, a.sorted))}
 }
 
 // add adds the records of the next rows.
@@ -212,7 +209,7 @@ func (x *indexBuilder) flush() {
 	})
 }
 
-// end returns the index of the rows that were added.
+// end completes the index of the rows that were added, and returns it.
 func (x *indexBuilder) end() *unitIndex {
 	x.flush()
 	x.putting.Wait()

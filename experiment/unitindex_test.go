@@ -27,7 +27,9 @@ func TestUnitIndex(t *testing.T) {
 			one.add(pool, u, len(units))
 			units[u] = len(units)
 		}
-		build := newIndexBuilder(newAssembler(pool), of, 3000)
+		a := newAssembler(pool)
+		a.sorted = 3000
+		build := newIndexBuilder(a, of)
 		for k := range table.Pages() {
 			build.add(table.Page(nil, k), 20)
 		}
