@@ -237,7 +237,7 @@ func (s *State) Restore(r io.Reader) (err error) {
 	return nil
 }
 
-// openState makes an empty state that of some JSON, with the rows of the cohorts of each experiment.
+// openState makes an empty state that of some JSON, with the rows of each cohort by experiment.
 func openState(s *State, text []byte, columns [][]*columnTables) error {
 	var saved persistedState
 	d := json.NewDecoder(bytes.NewReader(text))
