@@ -235,4 +235,4 @@ func (l *Learner) Changes() int { return l.s.Found }
 
 // Passes is the number of passes over all arms that solutions have taken since an arm was last
 // added: a measure of their cost.
-func (l *Learner) Passes() int { return l.plan.solver.Passes() }
+func (l *Learner) Passes() int { return l.plan.program.Passes() }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // guard bounds what the arms may do to the hard guardrails.
@@ -137,19 +138,5 @@ func (g *guard) makeSafe() {
 			rho = min(rho, own/(own-sum))
 		}
 	}
-	g.shrink(rho)
-}
-
-// shrink makes Serving (1−ρ)·e_0 + ρ·p for the control arm 0.
-func (g *guard) shrink(rho float64) {
-	if rho >= 1 {
-		return
-	}
-	rest := 1.0
-	for k, p := range g.s.Serving {
-		if g.s.Serving[k] = float64(rho * p); k != g.options.Control {
-			rest -= g.s.Serving[k]
-		}
-	}
-	g.s.Serving[g.options.Control] = max(rest, 0)
+	round.Shrink(g.s.Serving, g.options.Control, rho)
 }

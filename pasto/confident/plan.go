@@ -3,7 +3,6 @@ package confident
 import (
 	"math"
 
-	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -11,17 +10,11 @@ import (
 // planner solves for the mixtures.
 type planner struct {
 	*guard
-	moved    *pasto.Table // V̂ moved by its errors, as the objective sees it
-	solver   *optimum.Solver
-	program  optimum.HardSolver
-	arms     []int
-	part     pasto.Table
-	up, down []float64
-	safe     []float64
-	theta    []float64
-	row      []float64
-	value    float64 // of the last solution, without hard guardrails, in the moved table
-	err      error
+	program        optimum.Partial // of V̂ moved by its errors, as the objective sees it
+	up, down, safe []float64
+	theta, row     []float64
+	value          float64 // of the last solution, without hard guardrails, in the moved table
+	err            error
 }
 
 const (
@@ -29,20 +22,19 @@ const (
 	// bisectionSteps is the number of bisections that look for the largest feasible share of the
 	// caution of hard guardrails.
 	bisectionSteps = 6
-	// A solution takes at most solverSteps passes over all arms, and of large problems so many that
-	// mostNumbers are looked at, or fewestSteps; the next goes on from what it found.
-	solverSteps = 400
-	mostNumbers = 3_000_000_000
-	fewestSteps = 30
 )
 
-// reset makes room for a number of arms and metrics.
+// reset makes room for the arms and metrics.
 func (w *planner) reset() {
-	arms, m := len(w.s.Active), len(w.sign)
-	w.moved = new(pasto.Table)
-	w.moved.Reset(arms, m)
-	w.solver = optimum.NewSolver(w.objective, w.moved)
-	w.theta, w.row = make([]float64, m), make([]float64, m)
+	w.program.Reset(w.objective, len(w.s.Active))
+	w.theta, w.row = make([]float64, len(w.sign)), make([]float64, len(w.sign))
+}
+
+// ready computes the estimates, and reports whether they tell enough for a solution.
+func (w *planner) ready() bool {
+	ready, control := w.model.Estimate(w.s.Active) && w.model.NoiseKnown(), w.options.Control
+	w.program.Usable = w.model.Usable
+	return ready && (control < 0 || w.model.Usable[control])
 }
 
 // solve computes p⁺, p⁻ and, where hard guardrails are promised, the safe mixture. They stay as
@@ -50,10 +42,7 @@ func (w *planner) reset() {
 func (w *planner) solve() {
 	s := &w.s
 	w.err = nil
-	ready := w.model.Estimate(s.Active) && w.model.NoiseKnown()
-	if control := w.options.Control; control >= 0 && !w.model.Usable[control] {
-		ready = false
-	}
+	ready := w.ready()
 	if w.promised() {
 		w.computeSlack(ready)
 	}
@@ -62,7 +51,6 @@ func (w *planner) solve() {
 	}
 	w.up, w.down = append(w.up[:0], s.Up...), append(w.down[:0], s.Down...)
 	w.safe = append(w.safe[:0], s.Safe...)
-	w.solver.Usable = w.model.Usable
 	low := w.deploy(w.down)
 	if w.promised() {
 		w.moveEstimates(1, 0)
@@ -122,7 +110,7 @@ func (w *planner) deploy(p []float64) float64 {
 func (w *planner) only(p []float64, k int) {
 	clear(p)
 	p[k] = 1
-	w.value = w.reward(w.moved.Arm(k))
+	w.value = w.reward(w.program.Table.Arm(k))
 }
 
 // moveEstimates writes the estimates moved in the metrics' good direction: by the optimism where
@@ -133,7 +121,7 @@ func (w *planner) moveEstimates(sign, room float64) {
 		if !ok {
 			continue
 		}
-		row := w.moved.Arm(k)
+		row := w.program.Table.Arm(k)
 		for i := range row {
 			z := w.options.Exploration.Optimism
 			if sign < 0 {
@@ -153,7 +141,7 @@ func (w *planner) boundHard() {
 	for k, ok := range w.model.Usable {
 		if ok {
 			for j, i := range w.guards {
-				w.moved.Arm(k)[i] = w.goals.Metrics()[i].Limit() +
+				w.program.Table.Arm(k)[i] = w.goals.Metrics()[i].Limit() +
 					float64(w.sign[i]*w.slack[k*len(w.guards)+j])
 			}
 		}
@@ -193,96 +181,24 @@ func (w *planner) objectiveRange() float64 {
 	return math.Inf(1)
 }
 
-// optimize improves p on the usable arms to a gap of a millionth of the range of the arms' scores
-// in the moved table, and reports whether the hard guardrails can be held there. It leaves the
-// value in the planner, and an error of the objective.
+// optimize improves p in the moved table, and reports whether the hard guardrails can be held there
+// (see [optimum.Partial]). It leaves the value in the planner, and an error of the objective.
 func (w *planner) optimize(p []float64) (feasible bool) {
-	for k, ok := range w.model.Usable {
-		if !ok {
-			p[k] = 0
-		}
+	feasible, err := w.program.Maximize(p)
+	if w.err == nil {
+		w.err = err
 	}
-	round.Normalize(p, w.model.Usable)
-	feasible = true
-	if w.hard {
-		feasible = w.maximizeHard(p)
-	} else {
-		w.solver.Err = nil
-		w.solver.SolveToTolerance(p, 1e-6, steps(len(p), len(w.sign)))
-		if w.err == nil {
-			w.err = w.solver.Err
-		}
-	}
-	w.moved.Mean(w.theta, p)
+	w.program.Table.Mean(w.theta, p)
 	w.value = w.reward(w.theta)
-	return feasible
-}
-
-// steps returns the largest number of passes over all arms of a solution with so many arms and
-// metrics.
-func steps(arms, metrics int) int {
-	return int(min(max(int64(mostNumbers)/(int64(arms)*int64(metrics)), fewestSteps), solverSteps))
-}
-
-// maximizeHard sets p to the optimum under hard guardrails on the usable arms, or to the mixture of
-// least violation if none holds them, and reports which.
-func (w *planner) maximizeHard(p []float64) (feasible bool) {
-	w.arms = w.arms[:0]
-	w.part.Reset(0, w.moved.Metrics())
-	for k, ok := range w.model.Usable {
-		if ok {
-			w.arms = append(w.arms, k)
-			w.part.Append(w.moved.Arm(k))
-		}
-	}
-	feasible, err := w.program.Maximize(w.goals, &w.part, float64(1e-9*w.program.Spread(w.goals, &w.part)), 10_000)
-	if err != nil {
-		return true // too ill-conditioned: the mixture stays
-	}
-	q := w.program.Best.Mixture
-	if !feasible {
-		q = w.program.LeastViolation()
-	}
-	clear(p)
-	for i, k := range w.arms {
-		p[k] = q[i]
-	}
 	return feasible
 }
 
 // cap cuts off what is above the caps of the arms. It goes to the control arm, or without one to
 // the arms of the best estimates that have room.
 func (w *planner) cap(p []float64) {
-	if w.options.Caps == nil {
-		return
-	}
-	excess := 0.0
-	for k := range p {
-		if most := w.most(k); p[k] > most {
-			excess += p[k] - most
-			p[k] = most
-		}
-	}
-	if control := w.options.Control; control >= 0 {
-		p[control] += excess
-		return
-	}
-	for excess > 1e-15 {
-		best, top := -1, math.Inf(-1)
-		for k, v := range p {
-			if v < w.most(k) {
-				if w := w.reward(w.model.Means(k)); best < 0 || w > top {
-					best, top = k, w
-				}
-			}
-		}
-		if best < 0 { // caps of arms that are left leave less than all
-			round.Normalize(p, w.s.Active)
-			return
-		}
-		more := min(excess, w.most(best)-p[best])
-		p[best] += more
-		excess -= more
+	if w.options.Caps != nil {
+		score := func(k int) float64 { return w.reward(w.model.Means(k)) }
+		round.Cap(p, w.options.Control, w.most, score, w.s.Active)
 	}
 }
 

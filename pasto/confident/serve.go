@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // Promise says what is known to hold of the serving mixtures.
@@ -92,7 +93,7 @@ func (l *Learner) mix() {
 	}
 	l.plan.cap(p)
 	if o.Share > 0 && p[o.Control] < o.Share {
-		l.guard.shrink((1 - o.Share) / (1 - p[o.Control]))
+		round.Shrink(p, o.Control, (1-o.Share)/(1-p[o.Control]))
 	}
 	l.sampler.Reset()
 }
