@@ -97,7 +97,7 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 	e.round.collect(&e.Stats, obs)
 	e.collectReleased(obs)
 	e.Noise.addProducts(&e.Stats, &e.round, &e.Released)
-	e.round.adjust(&e.Stats, &e.Released, e.effectsShown(), e.Positive)
+	e.adjust()
 	e.Noise.addExcess(&e.Stats, &e.round)
 	if e.Residual != nil {
 		e.residuals()

@@ -78,7 +78,7 @@ func (n *noise) addProducts(s *moments, r *roundSums, noisy *released) {
 		if math.IsInf(slices.Max(x.sigma), 1) {
 			return
 		}
-		if x.reliable = x.size; x.units != nil {
+		if x.reliable = x.size; len(x.units) > 0 {
 			x.reliable *= x.size / (x.size + manyUnits)
 		}
 		size += x.reliable
