@@ -11,7 +11,7 @@ import (
 // guard bounds what the arms may do to the hard guardrails.
 type guard struct {
 	*estimates
-	slack []float64 // K·J: by how much each arm surely holds each hard guardrail
+	slack pasto.Table // K·J: by how much each arm surely holds each hard guardrail
 }
 
 const (
@@ -52,8 +52,8 @@ func (g *guard) radius(k, i int, square float64) float64 {
 // computeSlack computes by how much each arm surely holds each hard guardrail: K·J numbers,
 // negative where it may break it. Known says whether there are estimates.
 func (g *guard) computeSlack(known bool) {
-	arms, guards, control := len(g.s.Active), len(g.guards), g.options.Control
-	g.slack = slices.Grow(g.slack[:0], arms*guards)[:arms*guards]
+	arms, control := len(g.s.Active), g.options.Control
+	g.slack.Reset(arms, len(g.guards))
 	known = known && g.model.Rounds(control) > 0
 	for j, i := range g.guards {
 		x := &g.goals.Metrics()[i]
@@ -67,7 +67,7 @@ func (g *guard) computeSlack(known bool) {
 			if k == control {
 				v = margin
 			}
-			g.slack[k*guards+j] = v + x.Slack
+			g.slack.Arm(k)[j] = v + x.Slack
 		}
 	}
 }
@@ -115,20 +115,17 @@ func (g *guard) worst(i int, margin, anchor float64) float64 {
 }
 
 // isUnbounded reports whether arm k has no bound in some hard guardrail.
-func (g *guard) isUnbounded(k int) bool {
-	guards := len(g.guards)
-	return slices.ContainsFunc(g.slack[k*guards:(k+1)*guards], func(v float64) bool { return math.IsInf(v, -1) })
-}
+func (g *guard) isUnbounded(k int) bool { return slices.Contains(g.slack.Arm(k), math.Inf(-1)) }
 
 // makeSafe moves Serving towards the control arm by as little as the promise allows: to (1−ρ)·e_0 +
 // ρ·p with the largest ρ of which the slack is at least 0 in each hard guardrail.
 func (g *guard) makeSafe() {
-	guards, rho := len(g.guards), 1.0
-	for j := range g.guards {
-		own, sum := g.slack[g.options.Control*guards+j], 0.0
+	rho := 1.0
+	for j, own := range g.slack.Arm(g.options.Control) {
+		sum := 0.0
 		for k, p := range g.s.Serving {
 			if p > 0 {
-				sum += float64(p * g.slack[k*guards+j])
+				sum += float64(p * g.slack.Arm(k)[j])
 			}
 		}
 		switch {

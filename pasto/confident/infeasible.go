@@ -21,43 +21,28 @@ func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	if l.goals == nil || !l.model.NoiseKnown() || !l.plan.ready() {
 		return nil, false
 	}
-	program := &l.plan.program
-	l.eachSeen(func(k, i int, v, _ float64) { program.Table.Arm(k)[i] = v })
-	least, sure = program.Infeasible(l.goals)
+	l.plan.move(stay)
+	least, sure = l.plan.program.Infeasible(l.goals)
 	if least == nil || !sure {
 		return least, false
 	}
 	sure = l.s.Unobserved == 0 && !l.model.EffectsUnknown()
-	l.eachSeen(func(k, i int, v, square float64) {
+	l.plan.move(func(k, i int, v, square float64) float64 {
 		x := &l.goals.Metrics()[i]
 		if x.Role != pasto.Guardrail {
-			return
+			return v
 		}
 		width := 0.0
 		if x.HasRange() && !x.Relative {
 			width = x.Upper - x.Lower
 		}
 		more := l.model.Allowance(k, i, square, width)
-		if sure = sure && !math.IsInf(more, 1); sure {
-			program.Table.Arm(k)[i] = v + float64(l.sign[i]*more)
-		}
+		sure = sure && !math.IsInf(more, 1)
+		return v + float64(l.sign[i]*more)
 	})
 	if sure {
-		best, exact := program.Infeasible(l.goals)
+		best, exact := l.plan.program.Infeasible(l.goals)
 		sure = best != nil && exact
 	}
 	return least, sure
-}
-
-// eachSeen calls f with the estimates of the usable arms as the objective sees them, and their
-// squared errors.
-func (e *estimates) eachSeen(f func(k, i int, v, square float64)) {
-	for k, ok := range e.model.Usable {
-		for i := range e.sign {
-			if ok {
-				v, square := e.seen(k, i)
-				f(k, i, v, square)
-			}
-		}
-	}
 }

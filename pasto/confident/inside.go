@@ -68,7 +68,8 @@ func (in Inside) Restart() {
 func (in Inside) Resume(s State) {
 	l := in.l
 	l.s = s
-	l.plan.err, l.guard.slack = nil, l.guard.slack[:0]
+	l.plan.err = nil
+	l.guard.slack.Reset(0, len(l.guards))
 	l.workspace()
 	l.sampler.Reset()
 }

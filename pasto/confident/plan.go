@@ -12,7 +12,7 @@ type planner struct {
 	*guard
 	program        optimum.Partial // of V̂ moved by its errors, as the objective sees it
 	up, down, safe []float64
-	theta, row     []float64
+	theta          []float64
 	value          float64 // of the last solution, without hard guardrails, in the moved table
 	err            error
 }
@@ -27,7 +27,7 @@ const (
 // reset makes room for the arms and metrics.
 func (w *planner) reset() {
 	w.program.Reset(w.objective, len(w.s.Active))
-	w.theta, w.row = make([]float64, len(w.sign)), make([]float64, len(w.sign))
+	w.theta = make([]float64, len(w.sign))
 }
 
 // ready computes the estimates, and reports whether they tell enough for a solution.
@@ -54,7 +54,11 @@ func (w *planner) solve() {
 	low := w.deploy(w.down)
 	if w.promised() {
 		w.moveEstimates(1, 0)
-		w.boundHard()
+		for k := range s.Active { // hard guardrails are by the bounds that what is served must hold
+			for j, i := range w.guards {
+				w.program.Table.Arm(k)[i] = w.goals.Metrics()[i].Limit() + float64(w.sign[i]*w.slack.Arm(k)[j])
+			}
+		}
 		if !w.optimize(w.safe) {
 			w.only(w.safe, w.options.Control)
 		}
@@ -113,65 +117,53 @@ func (w *planner) only(p []float64, k int) {
 	w.value = w.reward(w.program.Table.Arm(k))
 }
 
-// moveEstimates writes the estimates moved in the metrics' good direction: by the optimism where
-// sign is 1, and by the caution of each metric where it is −1. Hard guardrails take the share room
-// of that.
+// moveEstimates writes the estimates moved in the metrics' good direction, within their ranges: by
+// the optimism where sign is 1, and by the caution of each metric where it is −1. Hard guardrails
+// take the share room of that.
 func (w *planner) moveEstimates(sign, room float64) {
-	for k, ok := range w.model.Usable {
-		if !ok {
-			continue
+	w.move(func(k, i int, v, square float64) float64 {
+		z := w.options.Exploration.Optimism
+		if sign < 0 {
+			z = -w.caution[i]
 		}
-		row := w.program.Table.Arm(k)
-		for i := range row {
-			z := w.options.Exploration.Optimism
-			if sign < 0 {
-				z = -w.caution[i]
+		if w.about.Hard[i] {
+			z = float64(z * room)
+		}
+		if z > 0 {
+			square = w.model.Uneven(k, i, square)
+		}
+		v += float64(w.sign[i] * float64(z*math.Sqrt(square)))
+		if w.relative[i] {
+			return v
+		}
+		return min(max(v, w.low[i]), w.high[i])
+	})
+}
+
+// move writes to the table what f makes of the estimate of metric i of each usable arm k as the
+// objective sees it, and its squared error.
+func (w *planner) move(f func(k, i int, v, square float64) float64) {
+	for k, ok := range w.model.Usable {
+		for i := range w.sign {
+			if ok {
+				v, square := w.seen(k, i)
+				w.program.Table.Arm(k)[i] = f(k, i, v, square)
 			}
-			if w.about.Hard[i] {
-				z = float64(z * room)
-			}
-			row[i] = w.movedBy(k, i, z)
 		}
 	}
 }
 
-// boundHard replaces the hard guardrails in the moved table by the bounds that what is served must
-// hold.
-func (w *planner) boundHard() {
-	for k, ok := range w.model.Usable {
-		if ok {
-			for j, i := range w.guards {
-				w.program.Table.Arm(k)[i] = w.goals.Metrics()[i].Limit() +
-					float64(w.sign[i]*w.slack[k*len(w.guards)+j])
-			}
-		}
-	}
-}
-
-// movedBy returns the estimate of metric i of arm k as the objective sees it, moved by z standard
-// errors in the good direction, within the metric's range.
-func (w *planner) movedBy(k, i int, z float64) float64 {
-	value, square := w.seen(k, i)
-	if z > 0 {
-		square = w.model.Uneven(k, i, square)
-	}
-	value += float64(w.sign[i] * float64(z*math.Sqrt(square)))
-	if w.relative[i] {
-		return value
-	}
-	return min(max(value, w.low[i]), w.high[i])
-}
+// stay makes [planner.move] write the estimates as they are.
+func stay(_, _ int, v, _ float64) float64 { return v }
 
 // objectiveRange returns the range of the objective over the usable arms' estimates, +Inf if they
 // are all the same.
 func (w *planner) objectiveRange() float64 {
 	low, high := math.Inf(1), math.Inf(-1)
+	w.move(stay)
 	for k, ok := range w.model.Usable {
 		if ok {
-			for i := range w.row {
-				w.row[i], _ = w.seen(k, i)
-			}
-			v := w.reward(w.row)
+			v := w.reward(w.program.Table.Arm(k))
 			low, high = min(low, v), max(high, v)
 		}
 	}

@@ -153,7 +153,7 @@ func (l *Learner) exploredShare() float64 {
 // guardrails are promised half of it goes to all arms, and an arm has less, the more of the
 // control's slack a unit of it takes.
 func (l *Learner) explored(k int) float64 {
-	s, guards := &l.s, len(l.guards)
+	s := &l.s
 	if !s.Active[k] || l.promised() && (k == l.options.Control || l.guard.isUnbounded(k)) {
 		return 0
 	}
@@ -169,9 +169,8 @@ func (l *Learner) explored(k int) float64 {
 	if !l.promised() || !l.options.has(noBudget) {
 		return weight
 	}
-	for j := range guards {
-		own := l.guard.slack[l.options.Control*guards+j]
-		if v := l.guard.slack[k*guards+j]; v < 0 {
+	for j, own := range l.guard.slack.Arm(l.options.Control) {
+		if v := l.guard.slack.Arm(k)[j]; v < 0 {
 			need = max(need, -v/max(own, float64(-1e-9*v)))
 		}
 	}

@@ -93,24 +93,10 @@ func (e *Model) coefficient(i int) float64 {
 	return e.Joint.Coefficient(e.Stats.pooled(i), e.Noise.tau(i))
 }
 
-// compare writes the joint estimates to the rows, whether effects of rounds are shown or not.
-func (e *Model) compare() {
-	e.inverse.C = 0
-	if e.Joint.Any() && e.inverse.Invert(&e.Joint, twoway.MostShared, e.Control) {
-		for i := range e.Sign {
-			e.inverse.Estimate(i, e.rows)
-		}
-	}
-}
-
 // estimateMean estimates arm k by its mean in metric i.
 func (e *Model) estimateMean(k, i int) {
-	s := &e.Stats
 	j := k*len(e.Sign) + i
-	e.rows[j], e.squared[j] = s.Mean[j], e.Alone(k, i)
-	if e.Released.any() { // what noise moves out of the range is surely wrong
-		e.rows[j] = min(max(e.rows[j], e.Low[i]), e.Low[i]+e.Width[i])
-	}
+	e.rows[j], e.squared[j] = e.inRange(e.Stats.Mean[j], i), e.Alone(k, i)
 }
 
 // Alone returns the squared error of the mean of metric i of arm k, which has been served, with
@@ -124,15 +110,6 @@ func (e *Model) Alone(k, i int) float64 {
 // without what all arms of a round have in common.
 func (e *Model) Sampling(k, i int) float64 {
 	return e.Variance(k, i)/e.Stats.Weight[k] + e.Released.ofMean(&e.Stats, k, i)
-}
-
-// effect is τ² of metric i. Where there is noise it is 0 unless effects are shown: the noise would
-// show as an effect, of more error than the noise itself has in the sum of all rounds.
-func (e *Model) effect(i int) float64 {
-	if e.Released.any() && !e.Noise.shown(i) {
-		return 0
-	}
-	return e.Noise.tau(i)
 }
 
 // estimateApart estimates each arm by its mean in metric i.

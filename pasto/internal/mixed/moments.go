@@ -42,8 +42,8 @@ type moments struct {
 	rules Rules
 }
 
-// add adds what an arm was observed to be in a round: the scatter within the round, which a round of
-// one arm does not have as it may lack what rounds differ by, and the innovation, what the round
+// add adds what an arm was observed to be in a round: the scatter within the round, which a round
+// of one arm does not have as it may lack what rounds differ by, and the innovation, what the round
 // misses the arm's mean by.
 func (s *moments) add(r *armRound) {
 	k := r.arm

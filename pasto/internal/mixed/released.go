@@ -156,3 +156,21 @@ func (e *Model) addReleased(x *armRound) {
 		copy(e.Released.Total[x.arm*m:(x.arm+1)*m], x.total)
 	}
 }
+
+// effect is τ² of metric i. Where there is noise it is 0 unless effects are shown: the noise would
+// show as an effect, of more error than the noise itself has in the sum of all rounds.
+func (e *Model) effect(i int) float64 {
+	if e.Released.any() && !e.Noise.shown(i) {
+		return 0
+	}
+	return e.Noise.tau(i)
+}
+
+// inRange returns a mean of metric i within the metric's range where there is noise: what noise
+// moves out of the range is surely wrong.
+func (e *Model) inRange(mean float64, i int) float64 {
+	if !e.Released.any() {
+		return mean
+	}
+	return min(max(mean, e.Low[i]), e.Low[i]+e.Width[i])
+}
