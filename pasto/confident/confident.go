@@ -87,7 +87,7 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 // workspace makes room for as many arms as the state has.
 func (l *Learner) workspace() {
 	l.model.Resize()
-	l.plan.reset()
+	l.plan.program.Reset(l.objective, len(l.s.Active))
 }
 
 // Arms implements [pasto.Learner].
@@ -159,7 +159,7 @@ func (l *Learner) replan(before, changed int) {
 
 // SolutionError is the error of the last solution, nil if there was none: the mixtures are then
 // those of the solution before it.
-func (l *Learner) SolutionError() error { return l.plan.err }
+func (l *Learner) SolutionError() error { return l.plan.program.Err }
 
 // AddArm implements [pasto.Roster]: the arm is served for the first time within about K/Q rounds,
 // or as soon as the hard guardrails that are promised leave room for it. There is no error.

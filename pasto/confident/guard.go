@@ -80,14 +80,12 @@ func (g *guard) computeSlack(known bool) {
 func (g *guard) margin(i int, known bool) (margin, anchor float64, sure bool) {
 	x, control := &g.goals.Metrics()[i], g.options.Control
 	y := g.model.Mean(control, i)
-	if !g.relative[i] {
-		if !known {
-			return 0, 0, false
-		}
+	switch {
+	case !g.relative[i] && !known:
+		return 0, 0, false
+	case !g.relative[i]:
 		_, square := g.seen(control, i)
 		return max(float64(g.sign[i]*(y-x.Threshold))-g.radius(control, i, square), 0), 0, true
-	}
-	switch {
 	case known && y != 0:
 		own := g.model.Sampling(control, i)
 		off := g.radius(control, i, own)

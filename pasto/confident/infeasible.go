@@ -28,15 +28,10 @@ func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	}
 	sure = l.s.Unobserved == 0 && !l.model.EffectsUnknown()
 	l.plan.move(func(k, i int, v, square float64) float64 {
-		x := &l.goals.Metrics()[i]
-		if x.Role != pasto.Guardrail {
+		if l.goals.Metrics()[i].Role != pasto.Guardrail {
 			return v
 		}
-		width := 0.0
-		if x.HasRange() && !x.Relative {
-			width = x.Upper - x.Lower
-		}
-		more := l.model.Allowance(k, i, square, width)
+		more := l.model.Allowance(k, i, square, l.high[i]-l.low[i])
 		sure = sure && !math.IsInf(more, 1)
 		return v + float64(l.sign[i]*more)
 	})

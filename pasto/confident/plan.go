@@ -12,9 +12,6 @@ type planner struct {
 	*guard
 	program        optimum.Partial // of V̂ moved by its errors, as the objective sees it
 	up, down, safe []float64
-	theta          []float64
-	value          float64 // of the last solution, without hard guardrails, in the moved table
-	err            error
 }
 
 const (
@@ -23,12 +20,6 @@ const (
 	// caution of hard guardrails.
 	bisectionSteps = 6
 )
-
-// reset makes room for the arms and metrics.
-func (w *planner) reset() {
-	w.program.Reset(w.objective, len(w.s.Active))
-	w.theta = make([]float64, len(w.sign))
-}
 
 // ready computes the estimates, and reports whether they tell enough for a solution.
 func (w *planner) ready() bool {
@@ -41,7 +32,7 @@ func (w *planner) ready() bool {
 // they are until the noise is known, and where a solution fails.
 func (w *planner) solve() {
 	s := &w.s
-	w.err = nil
+	w.program.Err = nil
 	ready := w.ready()
 	if w.promised() {
 		w.computeSlack(ready)
@@ -51,7 +42,10 @@ func (w *planner) solve() {
 	}
 	w.up, w.down = append(w.up[:0], s.Up...), append(w.down[:0], s.Down...)
 	w.safe = append(w.safe[:0], s.Safe...)
-	low := w.deploy(w.down)
+	w.move(stay)
+	most := w.program.Range()
+	w.deploy(w.down)
+	low := w.program.Value
 	if w.promised() {
 		w.moveEstimates(1, 0)
 		for k := range s.Active { // hard guardrails are by the bounds that what is served must hold
@@ -59,18 +53,18 @@ func (w *planner) solve() {
 				w.program.Table.Arm(k)[i] = w.goals.Metrics()[i].Limit() + float64(w.sign[i]*w.slack.Arm(k)[j])
 			}
 		}
-		if !w.optimize(w.safe) {
-			w.only(w.safe, w.options.Control)
+		if !w.program.Maximize(w.safe) {
+			w.program.Only(w.safe, w.options.Control)
 		}
 	}
 	w.moveEstimates(1, 1)
-	w.optimize(w.up)
-	if w.err != nil {
+	w.program.Maximize(w.up)
+	if w.program.Err != nil {
 		return
 	}
 	s.Width = 1
-	if r := w.objectiveRange(); w.value-low < r {
-		s.Width = max(w.value-low, 0) / r
+	if more := w.program.Value - low; more < most {
+		s.Width = max(more, 0) / most
 	}
 	copy(s.Up, w.up)
 	copy(s.Down, w.down)
@@ -78,43 +72,31 @@ func (w *planner) solve() {
 	w.cap(s.Down)
 }
 
-// deploy computes p⁻ and returns its cautious value. Where no mixture holds the hard guardrails
-// with all their caution, it is the control arm, or without one that of the largest feasible share
-// of the caution, and where none holds them by the estimates, the mixture of least violation.
-func (w *planner) deploy(p []float64) float64 {
+// deploy computes p⁻ and its cautious value. Where no mixture holds the hard guardrails with all
+// their caution, it is the control arm, or without one that of the largest feasible share of the
+// caution, and where none holds them by the estimates, the mixture of least violation.
+func (w *planner) deploy(p []float64) {
 	try := func(room float64) bool {
 		w.moveEstimates(-1, room)
-		return w.optimize(p)
+		return w.program.Maximize(p)
 	}
-	if try(1) {
-		return w.value
-	}
-	if control := w.options.Control; control >= 0 {
-		w.only(p, control)
-		return w.value
-	}
-	if !try(0) || !w.options.has(noBisection) {
-		return w.value
-	}
-	low, high, at := 0.0, 1.0, 0.0
-	for range bisectionSteps {
-		if at = (low + high) / 2; try(at) {
-			low = at
-		} else {
-			high = at
+	switch control := w.options.Control; {
+	case try(1):
+	case control >= 0:
+		w.program.Only(p, control)
+	case try(0) && w.options.has(noBisection):
+		low, high, at := 0.0, 1.0, 0.0
+		for range bisectionSteps {
+			if at = (low + high) / 2; try(at) {
+				low = at
+			} else {
+				high = at
+			}
+		}
+		if at != low {
+			try(low)
 		}
 	}
-	if at != low {
-		try(low)
-	}
-	return w.value
-}
-
-// only makes p arm k alone.
-func (w *planner) only(p []float64, k int) {
-	clear(p)
-	p[k] = 1
-	w.value = w.reward(w.program.Table.Arm(k))
 }
 
 // moveEstimates writes the estimates moved in the metrics' good direction, within their ranges: by
@@ -156,40 +138,11 @@ func (w *planner) move(f func(k, i int, v, square float64) float64) {
 // stay makes [planner.move] write the estimates as they are.
 func stay(_, _ int, v, _ float64) float64 { return v }
 
-// objectiveRange returns the range of the objective over the usable arms' estimates, +Inf if they
-// are all the same.
-func (w *planner) objectiveRange() float64 {
-	low, high := math.Inf(1), math.Inf(-1)
-	w.move(stay)
-	for k, ok := range w.model.Usable {
-		if ok {
-			v := w.reward(w.program.Table.Arm(k))
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	if v := high - low; v > 0 {
-		return v
-	}
-	return math.Inf(1)
-}
-
-// optimize improves p in the moved table, and reports whether the hard guardrails can be held there
-// (see [optimum.Partial]). It leaves the value in the planner, and an error of the objective.
-func (w *planner) optimize(p []float64) (feasible bool) {
-	feasible, err := w.program.Maximize(p)
-	if w.err == nil {
-		w.err = err
-	}
-	w.program.Table.Mean(w.theta, p)
-	w.value = w.reward(w.theta)
-	return feasible
-}
-
 // cap cuts off what is above the caps of the arms. It goes to the control arm, or without one to
 // the arms of the best estimates that have room.
 func (w *planner) cap(p []float64) {
 	if w.options.Caps != nil {
-		score := func(k int) float64 { return w.reward(w.model.Means(k)) }
+		score := func(k int) float64 { return w.program.Reward(w.model.Means(k)) }
 		round.Cap(p, w.options.Control, w.most, score, w.s.Active)
 	}
 }

@@ -105,13 +105,9 @@ func (l *Learner) mix() {
 func (l *Learner) unknown(k int) float64 {
 	s := &l.s
 	switch {
-	case !s.Active[k]:
+	case !s.Active[k], l.promised() && (k == l.options.Control || !l.guard.isUnbounded(k)):
 		return 0
-	case l.promised():
-		if k != l.options.Control && l.guard.isUnbounded(k) {
-			return 1
-		}
-	case l.model.Rounds(k) == 0:
+	case l.promised(), l.model.Rounds(k) == 0:
 		return 1
 	case s.AllObserved && l.model.Groups(k) < fewGroups && l.options.has(noFew):
 		return 0.5

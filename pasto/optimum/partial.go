@@ -15,13 +15,18 @@ type Partial struct {
 	// Table has the means, of all arms. Those of arms that are not usable are never read.
 	Table pasto.Table
 	// Usable are the arms that a mixture may have. The caller may replace the list.
-	Usable  []bool
+	Usable []bool
+	// Value is that of the last mixture, without hard guardrails, and Err the first error of the
+	// objective that a solution had since it was set to nil.
+	Value   float64
+	Err     error
 	f       pasto.Objective
 	hard    *pasto.Goals // f, if it has hard guardrails
 	solver  *Solver
 	program HardSolver
 	arms    []int // the usable ones
 	part    pasto.Table
+	theta   []float64
 }
 
 const (
@@ -39,30 +44,67 @@ func (w *Partial) Reset(f pasto.Objective, arms int) {
 		w.hard = g
 	}
 	w.Table.Reset(arms, f.Dim())
-	w.Usable, w.solver = make([]bool, arms), NewSolver(f, &w.Table)
+	w.Usable, w.solver, w.theta = make([]bool, arms), NewSolver(f, &w.Table), make([]float64, f.Dim())
 }
 
 // Passes is the number of passes over all arms that solutions without hard guardrails have taken
 // since Reset.
 func (w *Partial) Passes() int { return w.solver.Passes() }
 
+// Reward is the objective without its hard guardrails.
+func (w *Partial) Reward(theta []float64) float64 {
+	if w.hard != nil {
+		return w.hard.Reward(theta)
+	}
+	return w.f.Value(theta)
+}
+
+// Range returns the range of the usable arms' rewards, +Inf if they are all the same.
+func (w *Partial) Range() float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for k, ok := range w.Usable {
+		if ok {
+			v := w.Reward(w.Table.Arm(k))
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if v := high - low; v > 0 {
+		return v
+	}
+	return math.Inf(1)
+}
+
+// Only makes p arm k alone.
+func (w *Partial) Only(p []float64, k int) {
+	clear(p)
+	p[k] = 1
+	w.Value = w.Reward(w.Table.Arm(k))
+}
+
 // Maximize improves p on the usable arms to a gap of a millionth of the range of the arms' scores,
 // as far as some hundred passes over the arms do. Under hard guardrails it sets p to the optimum,
 // or to the mixture of least violation if none holds them, and reports which; where they are too
-// ill-conditioned to tell p stays. The error is that of an objective that is not finite.
-func (w *Partial) Maximize(p []float64) (feasible bool, err error) {
+// ill-conditioned to tell p stays. It leaves the value in w, and an error of the objective.
+func (w *Partial) Maximize(p []float64) (feasible bool) {
 	for k, ok := range w.Usable {
 		if !ok {
 			p[k] = 0
 		}
 	}
 	round.Normalize(p, w.Usable)
+	feasible = true
 	if w.hard != nil {
-		return w.maximizeHard(p), nil
+		feasible = w.maximizeHard(p)
+	} else {
+		w.solver.Err, w.solver.Usable = nil, w.Usable
+		w.solver.SolveToTolerance(p, 1e-6, steps(len(p), w.Table.Metrics()))
+		if w.Err == nil {
+			w.Err = w.solver.Err
+		}
 	}
-	w.solver.Err, w.solver.Usable = nil, w.Usable
-	w.solver.SolveToTolerance(p, 1e-6, steps(len(p), w.Table.Metrics()))
-	return true, w.solver.Err
+	w.Table.Mean(w.theta, p)
+	w.Value = w.Reward(w.theta)
+	return feasible
 }
 
 // steps returns the largest number of passes over all arms of a solution with so many arms and

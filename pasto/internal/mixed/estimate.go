@@ -35,9 +35,7 @@ func (e *Model) Estimate(active []bool) bool {
 	s, m := &e.Stats, len(e.Sign)
 	jointly := e.Joint.Any() && e.has(NoJoint) && e.effectsShown() && !e.Released.any()
 	e.inverse.C = 0
-	for k, rounds := range s.Rounds {
-		e.Usable[k] = active[k] && rounds > 0
-	}
+	copy(e.Usable, active)
 	for i := range m {
 		e.level[i] = 0
 		if c := e.coefficient(i); jointly && c > 0 && e.inverse.Invert(&e.Joint, c, e.Control) {
@@ -60,15 +58,15 @@ func (e *Model) Estimate(active []bool) bool {
 // within rounds where these are worse by more than two standard errors (Hausman 1978): the shares
 // have then followed the level of rounds, which happens before effects of rounds are shown.
 func (e *Model) reconcile(i int) {
-	m, control, arms := len(e.Sign), e.Control, len(e.Usable)
+	m, control := len(e.Sign), e.Control
 	if !e.Relative[i] || !e.Joint.Any() || e.Stats.Rounds[control] == 0 || !e.has(NoReconcile) ||
 		e.Released.any() || !e.inverse.Invert(&e.Joint, twoway.MostShared, control) {
 		return
 	}
-	e.within = slices.Grow(e.within[:0], 2*arms)[:2*arms]
+	e.within = e.within[:0]
 	e.estimateJointly(i)
-	for k := range arms {
-		e.within[2*k], e.within[2*k+1] = e.rows[k*m+i]-e.rows[control*m+i], e.apart[k*m+i]
+	for k := range e.Usable {
+		e.within = append(e.within, e.rows[k*m+i]-e.rows[control*m+i], e.apart[k*m+i])
 	}
 	e.estimateApart(i)
 	for k, rounds := range e.Stats.Rounds {

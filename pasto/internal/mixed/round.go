@@ -25,7 +25,7 @@ type armRound struct {
 	adjusted []float64 // M: mean, less what the other arms of the round deviate by
 	square   []float64 // M: the squared innovation, of mean σ²
 	weight   float64   // of adjusted; 0 for none
-	reliable float64   // size, less for groups of few units
+	share    float64   // of the known arms, by size, less for groups of few units
 	standing float64   // the weight as a reference of other arms
 	others   float64   // Σ standing of the arms that it is adjusted by
 	noisyRound
