@@ -28,10 +28,13 @@ func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	}
 	sure = l.s.Unobserved == 0 && !l.model.EffectsUnknown()
 	l.plan.move(func(k, i int, v, square float64) float64 {
-		if l.goals.Metrics()[i].Role != pasto.Guardrail {
+		x, width := &l.goals.Metrics()[i], l.about.Width[i]
+		if x.Role != pasto.Guardrail {
 			return v
+		} else if x.Relative {
+			width = 0 // contrasts have none
 		}
-		more := l.model.Allowance(k, i, square, l.high[i]-l.low[i])
+		more := l.model.Allowance(k, i, square, width)
 		sure = sure && !math.IsInf(more, 1)
 		return v + float64(l.sign[i]*more)
 	})

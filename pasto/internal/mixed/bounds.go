@@ -56,7 +56,7 @@ func (e *Model) Uneven(k, i int, square float64) float64 {
 
 // Allowance is by how much the mean of arm k in metric i, of this squared error, may be off, where
 // three standard errors would do if they were known and the mean normal. +Inf where that is not
-// known. Width is that of the metric's range, +Inf without one.
+// known. Width is that of the metric's range, 0 without one.
 func (e *Model) Allowance(k, i int, square, width float64) float64 {
 	s := &e.Stats
 	free, skew := s.Free[k], 0.0
@@ -68,7 +68,7 @@ func (e *Model) Allowance(k, i int, square, width float64) float64 {
 	switch {
 	case !(free > 0):
 		return math.Inf(1)
-	case s.UnitSize == nil && s.Pool[i] == 0 && width > 0 && !math.IsInf(width, 1):
+	case s.UnitSize == nil && s.Pool[i] == 0 && width > 0:
 		return unseen / s.Count[k] * width
 	case s.UnitSize == nil && s.Pool[i] == 0 && s.Count[k] < manyGroups:
 		return math.Inf(1)

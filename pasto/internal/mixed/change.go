@@ -68,19 +68,19 @@ const nearly = 0.75
 // them; all other arms keep what is known about them.
 func (e *Model) Changed() []int {
 	most := 0.0
-	e.signs, e.changed = e.signs[:0], e.changed[:0]
+	e.changed = e.changed[:0]
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
-		e.signs = append(e.signs, e.signOfChange(x))
-		most = max(most, e.signs[a])
+		x.sign = e.signOfChange(x)
+		most = max(most, x.sign)
 		e.Changes.end(x.arm)
 	}
 	if most <= 1 {
 		return nil
 	}
-	for a, sign := range e.signs {
-		if sign >= float64(nearly*most) {
-			e.changed = append(e.changed, e.round.arms[a].arm)
+	for a := range e.round.arms {
+		if x := &e.round.arms[a]; x.sign >= float64(nearly*most) {
+			e.changed = append(e.changed, x.arm)
 		}
 	}
 	e.Begin(e.changed)

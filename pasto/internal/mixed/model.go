@@ -57,7 +57,6 @@ type Model struct {
 	values  []twoway.Value // of a round
 	round   roundSums
 	sum     []float64 // M
-	signs   []float64 // of changes, of the arms of a round
 	changed []int
 	// Residual, if not nil, is called in Observe with the standardized recursive residual of each
 	// metric of each arm of a round that was known before: see residuals.

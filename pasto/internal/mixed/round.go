@@ -28,6 +28,7 @@ type armRound struct {
 	share    float64   // of the known arms, by size, less for groups of few units
 	standing float64   // the weight as a reference of other arms
 	others   float64   // Σ standing of the arms that it is adjusted by
+	sign     float64   // of a change
 	noisyRound
 }
 
