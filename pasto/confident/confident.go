@@ -216,9 +216,7 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 func (l *Learner) Estimate() (means, errors *pasto.Table) {
 	e, m := l.model, len(l.sign)
 	e.Estimate(l.s.Active)
-	means, errors = new(pasto.Table), new(pasto.Table)
-	means.Reset(l.Arms(), m)
-	errors.Reset(l.Arms(), m)
+	means, errors = round.NewTable(l.Arms(), m), round.NewTable(l.Arms(), m)
 	for k := range l.s.Active {
 		copy(means.Arm(k), e.Means(k))
 		for i := range m {

@@ -39,12 +39,7 @@ func (in Inside) Check(obs []pasto.Observation) ([]pasto.Observation, error) {
 func (in Inside) End(begun int) {
 	s := &in.l.s
 	before := s.Unobserved
-	s.Unobserved = 0
-	for k, active := range s.Active {
-		if active && in.l.model.Rounds(k) == 0 {
-			s.Unobserved++
-		}
-	}
+	_, s.Unobserved = s.count(in.l.model.State)
 	in.l.replan(before, begun)
 }
 

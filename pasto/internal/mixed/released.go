@@ -44,7 +44,7 @@ func (n *released) fits(size, rounds int) bool {
 		return n.Rounds == 0 && n.Base == nil && n.Most == nil
 	}
 	return rounds >= 1 && n.Rounds == math.Trunc(n.Rounds) && n.Rounds >= 1 && n.Rounds <= math.MaxInt64 &&
-		nonNegative(n.Total, size) && nonNegative(n.Base, size) && nonNegative(n.Most, size)
+		check.NonNegative(n.Total, size) && check.NonNegative(n.Base, size) && check.NonNegative(n.Most, size)
 }
 
 // forget begins arm k anew: sums from now on are differences from the last one.

@@ -3,7 +3,6 @@ package mixed
 import (
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/noregret/noregret/internal/vec"
@@ -66,20 +65,15 @@ func (s *State) Groups(k int) float64 { return s.Stats.Count[k] }
 // Size returns the size of all groups of arm k.
 func (s *State) Size(k int) float64 { return s.Stats.Weight[k] }
 
-// nonNegative reports whether v has n finite numbers of at least 0.
-func nonNegative(v []float64, n int) bool {
-	return check.Vector("", v, n) == nil && !slices.ContainsFunc(v, func(x float64) bool { return x < 0 })
-}
-
 // Fits reports whether s is a state of n arms and m metrics that a model can be in after so many
 // rounds, which it may have discounted.
 func (s *State) Fits(n, m, rounds int, discounted bool) bool {
 	u, ok := &s.Stats, true
 	s.tables(func(v *[]float64, of string, signed bool) {
 		of1 := size(of, n, m)
-		ok = ok && check.Vector("", *v, of1) == nil && (signed || nonNegative(*v, of1))
+		ok = ok && check.Vector("", *v, of1) == nil && (signed || check.NonNegative(*v, of1))
 	})
-	if !ok || !nonNegative([]float64{u.Freedom, s.Noise.Pairs}, 2) || !s.Released.fits(n*m, rounds) ||
+	if !ok || !check.NonNegative([]float64{u.Freedom, s.Noise.Pairs}, 2) || !s.Released.fits(n*m, rounds) ||
 		u.UnitSize == nil && (u.UnitSquares != nil || u.UnitTotal != nil || u.UnitPool != nil) {
 		return false
 	}

@@ -16,7 +16,6 @@ package twoway
 
 import (
 	"math"
-	"slices"
 
 	"github.com/noregret/noregret/internal/linalg"
 	"github.com/noregret/noregret/pasto/internal/check"
@@ -66,13 +65,8 @@ func (j *Sums) Fits(n, m int) bool {
 	if !j.Any() {
 		n, m = 0, 0
 	}
-	return nonNegative(j.Size, n) && nonNegative(j.Cross, n*n) && check.Vector("", j.Own, n*m) == nil &&
-		check.Vector("", j.Level, n*m) == nil && nonNegative([]float64{j.Total, j.Heavy}, 2)
-}
-
-// nonNegative reports whether v has n finite numbers of at least 0.
-func nonNegative(v []float64, n int) bool {
-	return check.Vector("", v, n) == nil && !slices.ContainsFunc(v, func(x float64) bool { return x < 0 })
+	return check.NonNegative(j.Size, n) && check.NonNegative(j.Cross, n*n) && check.Vector("", j.Own, n*m) == nil &&
+		check.Vector("", j.Level, n*m) == nil && check.NonNegative([]float64{j.Total, j.Heavy}, 2)
 }
 
 // Add adds a round; sum is a workspace of M numbers.
