@@ -164,8 +164,9 @@ type Inverse struct {
 	beside   []float64 // K: the row of the control
 }
 
-// Invert factorizes and inverts the matrix of the sums, unless it has it for this c: K³ operations.
-// It reports false where the matrix is singular. Control is the arm that others are compared with.
+// Invert factorizes and inverts the matrix of the sums, unless it was called for this c before: K³
+// operations. It reports false where the matrix turns out to be singular; a second call for the
+// same c does not look again. Control is the arm that others are compared with.
 func (w *Inverse) Invert(j *Sums, c float64, control int) bool {
 	if c == w.C {
 		return true

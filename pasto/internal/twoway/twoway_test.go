@@ -81,6 +81,10 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 			if d := math.Abs(sigma*w.beside[k] - cov.At(k, 0)); d > 1e-9*(1+cov.At(0, 0)) {
 				t.Errorf("seed %d, arm %d: a covariance of %v, want %v", seed, k, sigma*w.beside[k], cov.At(k, 0))
 			}
+			apart := cov.At(k, k) + cov.At(0, 0) - 2*cov.At(k, 0)
+			if d := w.Difference(k, sigma, sigma, sigma) - apart; math.Abs(d) > 1e-9*(1+cov.At(0, 0)) {
+				t.Errorf("seed %d, arm %d: a difference of variance %v, want %v", seed, k, apart+d, apart)
+			}
 		}
 	}
 }
@@ -121,5 +125,35 @@ func TestJointForgets(t *testing.T) {
 	}
 	if j.Size[2] != 0 || j.Cross[2] != 0 || j.Cross[6] != 0 || j.Cross[8] != 0 || after[2] != 0 {
 		t.Errorf("%+v", j)
+	}
+}
+
+// Without what all arms have in common the squared error of an arm is at most that of its mean, and
+// at least half of it, where there is no pooled variance. Sums fit the arms and metrics that they
+// have grown for, unless there are too many.
+func TestSumsFit(t *testing.T) {
+	j, w := Sums{}, Inverse{}
+	j.Grow(0, 2, 1)
+	for _, k := range []int{0, 0, 1} {
+		j.Add([]Value{{Arm: k, Size: 4, Mean: []float64{float64(k)}}}, make([]float64, 1))
+	}
+	if !j.Any() || !j.Fits(2, 1) || j.Fits(3, 1) || j.Fits(2, 2) {
+		t.Errorf("%+v", j)
+	}
+	if !w.Invert(&j, .5, -1) {
+		t.Fatal("singular")
+	}
+	for k, n := range []float64{8, 4} {
+		own := 3 / n
+		if square, _ := w.Square(k, 3, 0); square < .5*own || square > own {
+			t.Errorf("arm %d: a squared error of %v, and that of its mean is %v", k, square, own)
+		}
+	}
+	j.Size[1] = -1
+	if j.Fits(2, 1) {
+		t.Error("a negative size fits")
+	}
+	if j.Grow(2, mostArms+1, 1); j.Any() || !j.Fits(mostArms+1, 1) {
+		t.Error("there are sums of too many arms")
 	}
 }
