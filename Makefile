@@ -197,7 +197,7 @@ portable: ## check that no learner, measure, loss or generator has a fused opera
 	@code=$$(GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='github.com/noregret/noregret/...=-S' ./... 2>&1) || \
 		{ echo "the build for arm64 failed"; exit 1; }; \
 	found=$$(grep -E '\sFN?M(ADD|SUB)[DS]\s' <<<"$$code" | grep -oE '[^ (]+\.go:[0-9]+' | \
-		grep -E '/(convex|loss|oco|regret|experts|bandit|contextual|offpolicy|play|pasto|optimum|optimistic|mixed|ascent|confident|drifting|single|box|trial|round|scenario|arena|experiment|plan|definition|policy|confseq|changepoint|drift|dp|audit|private|study|aggregate|released|forget|printed|papers|classify|measure|dataset|synth|random|portable|vec|linalg|stat|simplex|optimize|compensated)/[a-z_]+\.go' | sort -u | \
+		grep -E '/(convex|loss|oco|regret|experts|bandit|contextual|offpolicy|play|pasto|optimum|optimistic|mixed|twoway|ascent|confident|drifting|single|box|trial|round|scenario|arena|experiment|plan|definition|policy|confseq|changepoint|drift|dp|audit|private|study|aggregate|released|forget|printed|papers|classify|measure|dataset|synth|random|portable|vec|linalg|stat|simplex|optimize|compensated)/[a-z_]+\.go' | sort -u | \
 		while IFS=: read -r f n; do sed -n "$${n}p" "$$f" | grep -q 'math\.FMA(' || echo "$$f:$$n"; done); \
 	if [ -n "$$found" ]; then echo "fused operations (wrap the product in float64()):"; echo "$$found"; exit 1; fi
 

@@ -87,7 +87,7 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 // workspace makes room for as many arms as the state has.
 func (l *Learner) workspace() {
 	l.model.Resize()
-	l.plan.reset()
+	l.plan.program.Reset(l.objective, len(l.s.Active))
 }
 
 // Arms implements [pasto.Learner].
@@ -159,7 +159,7 @@ func (l *Learner) replan(before, changed int) {
 
 // SolutionError is the error of the last solution, nil if there was none: the mixtures are then
 // those of the solution before it.
-func (l *Learner) SolutionError() error { return l.plan.err }
+func (l *Learner) SolutionError() error { return l.plan.program.Err }
 
 // AddArm implements [pasto.Roster]: the arm is served for the first time within about K/Q rounds,
 // or as soon as the hard guardrails that are promised leave room for it. There is no error.
@@ -216,9 +216,7 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 func (l *Learner) Estimate() (means, errors *pasto.Table) {
 	e, m := l.model, len(l.sign)
 	e.Estimate(l.s.Active)
-	means, errors = new(pasto.Table), new(pasto.Table)
-	means.Reset(l.Arms(), m)
-	errors.Reset(l.Arms(), m)
+	means, errors = round.NewTable(l.Arms(), m), round.NewTable(l.Arms(), m)
 	for k := range l.s.Active {
 		copy(means.Arm(k), e.Means(k))
 		for i := range m {
@@ -235,4 +233,4 @@ func (l *Learner) Changes() int { return l.s.Found }
 
 // Passes is the number of passes over all arms that solutions have taken since an arm was last
 // added: a measure of their cost.
-func (l *Learner) Passes() int { return l.plan.solver.Passes() }
+func (l *Learner) Passes() int { return l.plan.program.Passes() }

@@ -1,7 +1,6 @@
 package confident
 
 import (
-	"math"
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
@@ -70,18 +69,5 @@ func TestFarOutsideLearner(t *testing.T) {
 		if off != 0 || guard < -.3 {
 			t.Errorf("seed %d: deployed %v, whose guardrail is at %v", seed, l.Deployed(), guard)
 		}
-	}
-}
-
-// Of single arms too one that holds the guardrails by their slack holds them.
-func TestSlackOfSingleArms(t *testing.T) {
-	g := pastotest.One(t, pasto.Metric{Name: "x"},
-		pasto.Metric{Name: "y", Role: pasto.Guardrail, Threshold: .3, Slack: .05})
-	if e := leastSingle(g, pastotest.Table(t, []float64{1, 2}, []float64{.1, .28}), []int{0, 1}, 2); e != nil {
-		t.Error(e)
-	}
-	if e := leastSingle(g, pastotest.Table(t, []float64{1, 2}, []float64{.1, .2}), []int{0, 2}, 3); e == nil ||
-		e.Mixture[2] != 1 || math.Abs(e.Violation-.1) > 1e-12 {
-		t.Error(e)
 	}
 }

@@ -12,9 +12,7 @@ import (
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/instance"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
-	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // uneven plays rounds of groups whose metrics are the arms' means and noise of their own
@@ -345,7 +343,7 @@ func TestMovedEstimatesStayInRange(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := range 2 {
-			if m := l.plan.moved.Arm(k)[0]; m < 0 || m > 1000 {
+			if m := l.plan.program.Table.Arm(k)[0]; m < 0 || m > 1000 {
 				t.Fatalf("an estimate is moved to %v", m)
 			}
 		}
@@ -377,57 +375,9 @@ func TestMovedEstimatesStayInRange(t *testing.T) {
 	uneven(t, share, [][]float64{{.5}, {.5}}, [][]float64{{0}, {0}}, 1, 50, 1, func(n int, obs []pasto.Observation) {
 		obs[0].Metrics[0] = float64(n % 2)
 		for k := range 2 {
-			if m := share.plan.moved.Arm(k)[0]; m < 0 || m > 1 {
+			if m := share.plan.program.Table.Arm(k)[0]; m < 0 || m > 1 {
 				t.Fatalf("an estimate of a share is moved to %v", m)
 			}
 		}
 	})
-}
-
-// Solutions of problems of up to 7.5 million numbers are as exact as can be, and larger ones take
-// turns.
-func TestStepsOfLargeProblems(t *testing.T) {
-	for _, c := range [][3]int{
-		{1, 1, 400},
-		{100, 3, 400},
-		{75_000, 100, 400},
-		{100_000, 100, 300},
-		{1_000_000, 3, 400},
-		{1_000_000, 100, 30},
-		{10_000_000, 100, 30},
-	} {
-		if n := steps(c[0], c[1]); n != c[2] {
-			t.Errorf("%d arms, %d metrics: %d passes, want %d", c[0], c[1], n, c[2])
-		}
-	}
-}
-
-// A learner whose solutions end early goes on from where they ended: it comes to the mixture of one
-// that is not cut.
-func TestSolutionsGoOn(t *testing.T) {
-	const arms, metrics = 400, 40
-	list := []pasto.Metric{{Name: "x"}}
-	for i := 1; i < metrics; i++ {
-		list = append(list, pasto.Metric{Name: fmt.Sprint("y", i), Role: pasto.Guardrail, Threshold: -.5})
-	}
-	f := pastotest.One(t, list...)
-	means, err := instance.Uniform(arms, metrics, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := optimum.NewSolver(f, means)
-	whole, cut := slices.Repeat([]float64{1. / arms}, arms), slices.Repeat([]float64{1. / arms}, arms)
-	s.SolveToTolerance(whole, 1e-6, solverSteps)
-	passes := s.Passes()
-	turns, worth := 0, func(p []float64) float64 {
-		theta := make([]float64, metrics)
-		means.Mean(theta, p)
-		return f.Value(theta)
-	}
-	for want := worth(whole); worth(cut) < want-1e-6*math.Abs(want) && turns < 100; turns++ {
-		s.SolveToTolerance(cut, 1e-6, 2)
-	}
-	if passes < 6 || turns < 3 || turns > passes {
-		t.Errorf("%d passes, or %d turns of 2", passes, turns)
-	}
 }

@@ -14,9 +14,10 @@
 // # Parts
 //
 // A round goes through them in this order. The statistics are a package of their own,
-// pasto/internal/mixed: one linear mixed model for each metric, and a test that begins arms anew
-// that have changed. The planner solves with its estimates, under the bounds of the guard. What is
-// served mixes the solution with what explores, and the guard makes that safe.
+// pasto/internal/mixed: the moments of the arms, the noise, whose effects are those of rounds, and
+// a detector that begins arms anew that have changed. The planner solves with their estimates by
+// [optimum.Partial], under the bounds of the guard. What is served mixes the solution with what
+// explores, and the guard makes that safe.
 //
 // # Hard guardrails
 //

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // guard bounds what the arms may do to the hard guardrails.
 type guard struct {
 	*estimates
-	slack []float64 // K·J: by how much each arm surely holds each hard guardrail
+	slack pasto.Table // K·J: by how much each arm surely holds each hard guardrail
 }
 
 const (
@@ -51,8 +52,8 @@ func (g *guard) radius(k, i int, square float64) float64 {
 // computeSlack computes by how much each arm surely holds each hard guardrail: K·J numbers,
 // negative where it may break it. Known says whether there are estimates.
 func (g *guard) computeSlack(known bool) {
-	arms, guards, control := len(g.s.Active), len(g.guards), g.options.Control
-	g.slack = slices.Grow(g.slack[:0], arms*guards)[:arms*guards]
+	arms, control := len(g.s.Active), g.options.Control
+	g.slack.Reset(arms, len(g.guards))
 	known = known && g.model.Rounds(control) > 0
 	for j, i := range g.guards {
 		x := &g.goals.Metrics()[i]
@@ -66,7 +67,7 @@ func (g *guard) computeSlack(known bool) {
 			if k == control {
 				v = margin
 			}
-			g.slack[k*guards+j] = v + x.Slack
+			g.slack.Arm(k)[j] = v + x.Slack
 		}
 	}
 }
@@ -79,14 +80,12 @@ func (g *guard) computeSlack(known bool) {
 func (g *guard) margin(i int, known bool) (margin, anchor float64, sure bool) {
 	x, control := &g.goals.Metrics()[i], g.options.Control
 	y := g.model.Mean(control, i)
-	if !g.relative[i] {
-		if !known {
-			return 0, 0, false
-		}
+	switch {
+	case !g.relative[i] && !known:
+		return 0, 0, false
+	case !g.relative[i]:
 		_, square := g.seen(control, i)
 		return max(float64(g.sign[i]*(y-x.Threshold))-g.radius(control, i, square), 0), 0, true
-	}
-	switch {
 	case known && y != 0:
 		own := g.model.Sampling(control, i)
 		off := g.radius(control, i, own)
@@ -114,20 +113,17 @@ func (g *guard) worst(i int, margin, anchor float64) float64 {
 }
 
 // isUnbounded reports whether arm k has no bound in some hard guardrail.
-func (g *guard) isUnbounded(k int) bool {
-	guards := len(g.guards)
-	return slices.ContainsFunc(g.slack[k*guards:(k+1)*guards], func(v float64) bool { return math.IsInf(v, -1) })
-}
+func (g *guard) isUnbounded(k int) bool { return slices.Contains(g.slack.Arm(k), math.Inf(-1)) }
 
 // makeSafe moves Serving towards the control arm by as little as the promise allows: to (1−ρ)·e_0 +
 // ρ·p with the largest ρ of which the slack is at least 0 in each hard guardrail.
 func (g *guard) makeSafe() {
-	guards, rho := len(g.guards), 1.0
-	for j := range g.guards {
-		own, sum := g.slack[g.options.Control*guards+j], 0.0
+	rho := 1.0
+	for j, own := range g.slack.Arm(g.options.Control) {
+		sum := 0.0
 		for k, p := range g.s.Serving {
 			if p > 0 {
-				sum += float64(p * g.slack[k*guards+j])
+				sum += float64(p * g.slack.Arm(k)[j])
 			}
 		}
 		switch {
@@ -137,19 +133,5 @@ func (g *guard) makeSafe() {
 			rho = min(rho, own/(own-sum))
 		}
 	}
-	g.shrink(rho)
-}
-
-// shrink makes Serving (1−ρ)·e_0 + ρ·p for the control arm 0.
-func (g *guard) shrink(rho float64) {
-	if rho >= 1 {
-		return
-	}
-	rest := 1.0
-	for k, p := range g.s.Serving {
-		if g.s.Serving[k] = float64(rho * p); k != g.options.Control {
-			rest -= g.s.Serving[k]
-		}
-	}
-	g.s.Serving[g.options.Control] = max(rest, 0)
+	round.Shrink(g.s.Serving, g.options.Control, rho)
 }

@@ -26,7 +26,7 @@ func (in Inside) Model() *mixed.Model { return in.l.model }
 func (in Inside) Use(m *mixed.Model) { in.l.model = m }
 
 // Reward returns the objective without its hard guardrails.
-func (in Inside) Reward(theta []float64) float64 { return in.l.reward(theta) }
+func (in Inside) Reward(theta []float64) float64 { return in.l.plan.program.Reward(theta) }
 
 // Check returns the observations of the next round as the model takes them, or an error if one of
 // them breaks a rule or has noise.
@@ -39,12 +39,7 @@ func (in Inside) Check(obs []pasto.Observation) ([]pasto.Observation, error) {
 func (in Inside) End(begun int) {
 	s := &in.l.s
 	before := s.Unobserved
-	s.Unobserved = 0
-	for k, active := range s.Active {
-		if active && in.l.model.Rounds(k) == 0 {
-			s.Unobserved++
-		}
-	}
+	_, s.Unobserved = s.count(in.l.model.State)
 	in.l.replan(before, begun)
 }
 
@@ -68,7 +63,8 @@ func (in Inside) Restart() {
 func (in Inside) Resume(s State) {
 	l := in.l
 	l.s = s
-	l.plan.err, l.guard.slack = nil, l.guard.slack[:0]
+	l.plan.program.Err = nil
+	l.guard.slack.Reset(0, len(l.guards))
 	l.workspace()
 	l.sampler.Reset()
 }

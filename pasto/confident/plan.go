@@ -3,7 +3,6 @@ package confident
 import (
 	"math"
 
-	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -11,17 +10,8 @@ import (
 // planner solves for the mixtures.
 type planner struct {
 	*guard
-	moved    *pasto.Table // V̂ moved by its errors, as the objective sees it
-	solver   *optimum.Solver
-	program  optimum.HardSolver
-	arms     []int
-	part     pasto.Table
-	up, down []float64
-	safe     []float64
-	theta    []float64
-	row      []float64
-	value    float64 // of the last solution, without hard guardrails, in the moved table
-	err      error
+	program        optimum.Partial // of V̂ moved by its errors, as the objective sees it
+	up, down, safe []float64
 }
 
 const (
@@ -29,31 +19,21 @@ const (
 	// bisectionSteps is the number of bisections that look for the largest feasible share of the
 	// caution of hard guardrails.
 	bisectionSteps = 6
-	// A solution takes at most solverSteps passes over all arms, and of large problems so many that
-	// mostNumbers are looked at, or fewestSteps; the next goes on from what it found.
-	solverSteps = 400
-	mostNumbers = 3_000_000_000
-	fewestSteps = 30
 )
 
-// reset makes room for a number of arms and metrics.
-func (w *planner) reset() {
-	arms, m := len(w.s.Active), len(w.sign)
-	w.moved = new(pasto.Table)
-	w.moved.Reset(arms, m)
-	w.solver = optimum.NewSolver(w.objective, w.moved)
-	w.theta, w.row = make([]float64, m), make([]float64, m)
+// ready computes the estimates, and reports whether they tell enough for a solution.
+func (w *planner) ready() bool {
+	ready, control := w.model.Estimate(w.s.Active) && w.model.NoiseKnown(), w.options.Control
+	w.program.Usable = w.model.Usable
+	return ready && (control < 0 || w.model.Usable[control])
 }
 
 // solve computes p⁺, p⁻ and, where hard guardrails are promised, the safe mixture. They stay as
 // they are until the noise is known, and where a solution fails.
 func (w *planner) solve() {
 	s := &w.s
-	w.err = nil
-	ready := w.model.Estimate(s.Active) && w.model.NoiseKnown()
-	if control := w.options.Control; control >= 0 && !w.model.Usable[control] {
-		ready = false
-	}
+	w.program.Err = nil
+	ready := w.ready()
 	if w.promised() {
 		w.computeSlack(ready)
 	}
@@ -62,23 +42,29 @@ func (w *planner) solve() {
 	}
 	w.up, w.down = append(w.up[:0], s.Up...), append(w.down[:0], s.Down...)
 	w.safe = append(w.safe[:0], s.Safe...)
-	w.solver.Usable = w.model.Usable
-	low := w.deploy(w.down)
+	w.move(stay)
+	most := w.program.Range()
+	w.deploy(w.down)
+	low := w.program.Value
 	if w.promised() {
 		w.moveEstimates(1, 0)
-		w.boundHard()
-		if !w.optimize(w.safe) {
-			w.only(w.safe, w.options.Control)
+		for k := range s.Active { // hard guardrails are by the bounds that what is served must hold
+			for j, i := range w.guards {
+				w.program.Table.Arm(k)[i] = w.goals.Metrics()[i].Limit() + float64(w.sign[i]*w.slack.Arm(k)[j])
+			}
+		}
+		if !w.program.Maximize(w.safe) {
+			w.program.Only(w.safe, w.options.Control)
 		}
 	}
 	w.moveEstimates(1, 1)
-	w.optimize(w.up)
-	if w.err != nil {
+	w.program.Maximize(w.up)
+	if w.program.Err != nil {
 		return
 	}
 	s.Width = 1
-	if r := w.objectiveRange(); w.value-low < r {
-		s.Width = max(w.value-low, 0) / r
+	if more := w.program.Value - low; more < most {
+		s.Width = max(more, 0) / most
 	}
 	copy(s.Up, w.up)
 	copy(s.Down, w.down)
@@ -86,203 +72,78 @@ func (w *planner) solve() {
 	w.cap(s.Down)
 }
 
-// deploy computes p⁻ and returns its cautious value. Where no mixture holds the hard guardrails
-// with all their caution, it is the control arm, or without one that of the largest feasible share
-// of the caution, and where none holds them by the estimates, the mixture of least violation.
-func (w *planner) deploy(p []float64) float64 {
+// deploy computes p⁻ and its cautious value. Where no mixture holds the hard guardrails with all
+// their caution, it is the control arm, or without one that of the largest feasible share of the
+// caution, and where none holds them by the estimates, the mixture of least violation.
+func (w *planner) deploy(p []float64) {
 	try := func(room float64) bool {
 		w.moveEstimates(-1, room)
-		return w.optimize(p)
+		return w.program.Maximize(p)
 	}
-	if try(1) {
-		return w.value
-	}
-	if control := w.options.Control; control >= 0 {
-		w.only(p, control)
-		return w.value
-	}
-	if !try(0) || !w.options.has(noBisection) {
-		return w.value
-	}
-	low, high, at := 0.0, 1.0, 0.0
-	for range bisectionSteps {
-		if at = (low + high) / 2; try(at) {
-			low = at
-		} else {
-			high = at
+	switch control := w.options.Control; {
+	case try(1):
+	case control >= 0:
+		w.program.Only(p, control)
+	case try(0) && w.options.has(noBisection):
+		low, high, at := 0.0, 1.0, 0.0
+		for range bisectionSteps {
+			if at = (low + high) / 2; try(at) {
+				low = at
+			} else {
+				high = at
+			}
+		}
+		if at != low {
+			try(low)
 		}
 	}
-	if at != low {
-		try(low)
-	}
-	return w.value
 }
 
-// only makes p arm k alone.
-func (w *planner) only(p []float64, k int) {
-	clear(p)
-	p[k] = 1
-	w.value = w.reward(w.moved.Arm(k))
-}
-
-// moveEstimates writes the estimates moved in the metrics' good direction: by the optimism where
-// sign is 1, and by the caution of each metric where it is −1. Hard guardrails take the share room
-// of that.
+// moveEstimates writes the estimates moved in the metrics' good direction, within their ranges: by
+// the optimism where sign is 1, and by the caution of each metric where it is −1. Hard guardrails
+// take the share room of that.
 func (w *planner) moveEstimates(sign, room float64) {
-	for k, ok := range w.model.Usable {
-		if !ok {
-			continue
+	w.move(func(k, i int, v, square float64) float64 {
+		z := w.options.Exploration.Optimism
+		if sign < 0 {
+			z = -w.caution[i]
 		}
-		row := w.moved.Arm(k)
-		for i := range row {
-			z := w.options.Exploration.Optimism
-			if sign < 0 {
-				z = -w.caution[i]
+		if w.about.Hard[i] {
+			z = float64(z * room)
+		}
+		if z > 0 {
+			square = w.model.Uneven(k, i, square)
+		}
+		v += float64(w.sign[i] * float64(z*math.Sqrt(square)))
+		if w.relative[i] {
+			return v
+		}
+		return min(max(v, w.low[i]), w.high[i])
+	})
+}
+
+// move writes to the table what f makes of the estimate of metric i of each usable arm k as the
+// objective sees it, and its squared error.
+func (w *planner) move(f func(k, i int, v, square float64) float64) {
+	for k, ok := range w.model.Usable {
+		for i := range w.sign {
+			if ok {
+				v, square := w.seen(k, i)
+				w.program.Table.Arm(k)[i] = f(k, i, v, square)
 			}
-			if w.about.Hard[i] {
-				z = float64(z * room)
-			}
-			row[i] = w.movedBy(k, i, z)
 		}
 	}
 }
 
-// boundHard replaces the hard guardrails in the moved table by the bounds that what is served must
-// hold.
-func (w *planner) boundHard() {
-	for k, ok := range w.model.Usable {
-		if ok {
-			for j, i := range w.guards {
-				w.moved.Arm(k)[i] = w.goals.Metrics()[i].Limit() +
-					float64(w.sign[i]*w.slack[k*len(w.guards)+j])
-			}
-		}
-	}
-}
-
-// movedBy returns the estimate of metric i of arm k as the objective sees it, moved by z standard
-// errors in the good direction, within the metric's range.
-func (w *planner) movedBy(k, i int, z float64) float64 {
-	value, square := w.seen(k, i)
-	if z > 0 {
-		square = w.model.Uneven(k, i, square)
-	}
-	value += float64(w.sign[i] * float64(z*math.Sqrt(square)))
-	if w.relative[i] {
-		return value
-	}
-	return min(max(value, w.low[i]), w.high[i])
-}
-
-// objectiveRange returns the range of the objective over the usable arms' estimates, +Inf if they
-// are all the same.
-func (w *planner) objectiveRange() float64 {
-	low, high := math.Inf(1), math.Inf(-1)
-	for k, ok := range w.model.Usable {
-		if ok {
-			for i := range w.row {
-				w.row[i], _ = w.seen(k, i)
-			}
-			v := w.reward(w.row)
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	if v := high - low; v > 0 {
-		return v
-	}
-	return math.Inf(1)
-}
-
-// optimize improves p on the usable arms to a gap of a millionth of the range of the arms' scores
-// in the moved table, and reports whether the hard guardrails can be held there. It leaves the
-// value in the planner, and an error of the objective.
-func (w *planner) optimize(p []float64) (feasible bool) {
-	for k, ok := range w.model.Usable {
-		if !ok {
-			p[k] = 0
-		}
-	}
-	round.Normalize(p, w.model.Usable)
-	feasible = true
-	if w.hard {
-		feasible = w.maximizeHard(p)
-	} else {
-		w.solver.Err = nil
-		w.solver.SolveToTolerance(p, 1e-6, steps(len(p), len(w.sign)))
-		if w.err == nil {
-			w.err = w.solver.Err
-		}
-	}
-	w.moved.Mean(w.theta, p)
-	w.value = w.reward(w.theta)
-	return feasible
-}
-
-// steps returns the largest number of passes over all arms of a solution with so many arms and
-// metrics.
-func steps(arms, metrics int) int {
-	return int(min(max(int64(mostNumbers)/(int64(arms)*int64(metrics)), fewestSteps), solverSteps))
-}
-
-// maximizeHard sets p to the optimum under hard guardrails on the usable arms, or to the mixture of
-// least violation if none holds them, and reports which.
-func (w *planner) maximizeHard(p []float64) (feasible bool) {
-	w.arms = w.arms[:0]
-	w.part.Reset(0, w.moved.Metrics())
-	for k, ok := range w.model.Usable {
-		if ok {
-			w.arms = append(w.arms, k)
-			w.part.Append(w.moved.Arm(k))
-		}
-	}
-	feasible, err := w.program.Maximize(w.goals, &w.part, float64(1e-9*w.program.Spread(w.goals, &w.part)), 10_000)
-	if err != nil {
-		return true // too ill-conditioned: the mixture stays
-	}
-	q := w.program.Best.Mixture
-	if !feasible {
-		q = w.program.LeastViolation()
-	}
-	clear(p)
-	for i, k := range w.arms {
-		p[k] = q[i]
-	}
-	return feasible
-}
+// stay makes [planner.move] write the estimates as they are.
+func stay(_, _ int, v, _ float64) float64 { return v }
 
 // cap cuts off what is above the caps of the arms. It goes to the control arm, or without one to
 // the arms of the best estimates that have room.
 func (w *planner) cap(p []float64) {
-	if w.options.Caps == nil {
-		return
-	}
-	excess := 0.0
-	for k := range p {
-		if most := w.most(k); p[k] > most {
-			excess += p[k] - most
-			p[k] = most
-		}
-	}
-	if control := w.options.Control; control >= 0 {
-		p[control] += excess
-		return
-	}
-	for excess > 1e-15 {
-		best, top := -1, math.Inf(-1)
-		for k, v := range p {
-			if v < w.most(k) {
-				if w := w.reward(w.model.Means(k)); best < 0 || w > top {
-					best, top = k, w
-				}
-			}
-		}
-		if best < 0 { // caps of arms that are left leave less than all
-			round.Normalize(p, w.s.Active)
-			return
-		}
-		more := min(excess, w.most(best)-p[best])
-		p[best] += more
-		excess -= more
+	if w.options.Caps != nil {
+		score := func(k int) float64 { return w.program.Reward(w.model.Means(k)) }
+		round.Cap(p, w.options.Control, w.most, score, w.s.Active)
 	}
 }
 

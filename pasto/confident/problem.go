@@ -61,20 +61,6 @@ func newProblem(f pasto.Objective, o Options) *problem {
 	return p
 }
 
-// reward is the objective without its hard guardrails.
-func (p *problem) reward(theta []float64) float64 {
-	if p.hard {
-		return p.goals.Reward(theta)
-	}
-	return p.objective.Value(theta)
-}
-
-// isAbsolute reports whether the level of metric i matters to the objective, so that the error that
-// all arms have in common counts: not for primary metrics of a weighted sum, and not for contrasts.
-func (p *problem) isAbsolute(i int) bool {
-	return p.goals == nil || p.goals.Metrics()[i].Role == pasto.Guardrail && !p.relative[i]
-}
-
 // promised reports whether what is served must hold the hard guardrails.
 func (p *problem) promised() bool {
 	return p.hard && p.options.Control >= 0 && p.options.Hold == Served
@@ -88,11 +74,13 @@ type estimates struct {
 }
 
 // seen returns the estimate of metric i of arm k as the objective sees it, with its squared error.
+// The error that all arms have in common counts where the level of the metric matters to the
+// objective: not for primary metrics of a weighted sum, and not for contrasts.
 func (e *estimates) seen(k, i int) (value, square float64) {
 	if e.relative[i] {
 		return e.model.Contrast(k, i, e.goals.Metrics()[i].Threshold)
 	}
-	if square = e.model.Square(k, i); e.isAbsolute(i) {
+	if square = e.model.Square(k, i); e.goals == nil || e.goals.Metrics()[i].Role == pasto.Guardrail {
 		square += e.model.Level(i)
 	}
 	return e.model.Mean(k, i), square

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // Promise says what is known to hold of the serving mixtures.
@@ -92,7 +93,7 @@ func (l *Learner) mix() {
 	}
 	l.plan.cap(p)
 	if o.Share > 0 && p[o.Control] < o.Share {
-		l.guard.shrink((1 - o.Share) / (1 - p[o.Control]))
+		round.Shrink(p, o.Control, (1-o.Share)/(1-p[o.Control]))
 	}
 	l.sampler.Reset()
 }
@@ -104,13 +105,9 @@ func (l *Learner) mix() {
 func (l *Learner) unknown(k int) float64 {
 	s := &l.s
 	switch {
-	case !s.Active[k]:
+	case !s.Active[k], l.promised() && (k == l.options.Control || !l.guard.isUnbounded(k)):
 		return 0
-	case l.promised():
-		if k != l.options.Control && l.guard.isUnbounded(k) {
-			return 1
-		}
-	case l.model.Rounds(k) == 0:
+	case l.promised(), l.model.Rounds(k) == 0:
 		return 1
 	case s.AllObserved && l.model.Groups(k) < fewGroups && l.options.has(noFew):
 		return 0.5
@@ -152,7 +149,7 @@ func (l *Learner) exploredShare() float64 {
 // guardrails are promised half of it goes to all arms, and an arm has less, the more of the
 // control's slack a unit of it takes.
 func (l *Learner) explored(k int) float64 {
-	s, guards := &l.s, len(l.guards)
+	s := &l.s
 	if !s.Active[k] || l.promised() && (k == l.options.Control || l.guard.isUnbounded(k)) {
 		return 0
 	}
@@ -168,9 +165,8 @@ func (l *Learner) explored(k int) float64 {
 	if !l.promised() || !l.options.has(noBudget) {
 		return weight
 	}
-	for j := range guards {
-		own := l.guard.slack[l.options.Control*guards+j]
-		if v := l.guard.slack[k*guards+j]; v < 0 {
+	for j, own := range l.guard.slack.Arm(l.options.Control) {
+		if v := l.guard.slack.Arm(k)[j]; v < 0 {
 			need = max(need, -v/max(own, float64(-1e-9*v)))
 		}
 	}

@@ -299,7 +299,7 @@ func slackOf(l *Learner, p []float64, j int) float64 {
 	sum := 0.0
 	for k, v := range p {
 		if v > 0 {
-			sum += v * l.guard.slack[k*len(l.guards)+j]
+			sum += v * l.guard.slack.Arm(k)[j]
 		}
 	}
 	return sum
@@ -339,7 +339,7 @@ func TestServedIsSafeByItsBounds(t *testing.T) {
 			}
 			for j := range l.guards {
 				// restored: it does not have the bounds until its next solution
-				if len(l.guard.slack) == 0 {
+				if l.guard.slack.Arms() == 0 {
 					break
 				}
 				if v := slackOf(l, p, j); v < -1e-12 {

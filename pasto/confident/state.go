@@ -82,14 +82,19 @@ func (s *State) Fits(n, m int, discounts bool) bool {
 			return false
 		}
 	}
-	live, unobserved := 0, 0
+	live, unobserved := s.count(&s.Model)
+	return live > 0 && s.Live == live && s.Unobserved == unobserved
+}
+
+// count returns the numbers of active arms and of those of them without data in a model.
+func (s *State) count(of *mixed.State) (live, unobserved int) {
 	for k, active := range s.Active {
 		if active {
 			live++
-			if s.Model.Rounds(k) == 0 {
+			if of.Rounds(k) == 0 {
 				unobserved++
 			}
 		}
 	}
-	return live > 0 && s.Live == live && s.Unobserved == unobserved
+	return live, unobserved
 }

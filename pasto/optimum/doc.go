@@ -8,5 +8,6 @@
 // moves a mixture to at most M + 1 arms with the same means.
 //
 // [Solver] and [HardSolver] are the same methods as workspaces that start from a given mixture and
-// allocate nothing when used again: package confident solves its plug-in problem with them.
+// allocate nothing when used again. [Partial] works with them on the usable arms of a table:
+// package confident solves its plug-in problem with it.
 package optimum

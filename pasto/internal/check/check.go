@@ -34,6 +34,11 @@ func Vector(place string, v []float64, n int) error {
 	return nil
 }
 
+// NonNegative reports whether v has n finite values of at least 0.
+func NonNegative(v []float64, n int) bool {
+	return Vector("", v, n) == nil && !slices.ContainsFunc(v, func(x float64) bool { return x < 0 })
+}
+
 // Gradient returns an error if the gradient d of the objective f at θ is not finite.
 func Gradient(f any, theta, d []float64) error {
 	for i, v := range d {

@@ -46,11 +46,10 @@ func (e *Model) Radius(k, i int, square, alpha float64) float64 {
 // Uneven returns the squared error of metric i of arm k that goes by the arm's own scatter where
 // that is far above the pooled one, and else the given one.
 func (e *Model) Uneven(k, i int, square float64) float64 {
-	if s := &e.Stats; s.UnitSize == nil && s.Free[k] > 0 && e.has(NoUneven) {
-		own := s.Squares[k*len(e.Sign)+i] / s.Free[k]
-		if own > float64(noisier*s.pooled(i)) {
-			return max(square, own/s.Weight[k])
-		}
+	s := &e.Stats
+	own := s.Squares[k*len(e.Sign)+i] / s.Free[k]
+	if s.UnitSize == nil && s.Free[k] > 0 && own > float64(noisier*s.pooled(i)) && e.has(NoUneven) {
+		return max(square, own/s.Weight[k])
 	}
 	return square
 }
@@ -69,12 +68,10 @@ func (e *Model) Allowance(k, i int, square, width float64) float64 {
 	switch {
 	case !(free > 0):
 		return math.Inf(1)
-	case s.UnitSize == nil && s.Pool[i] == 0:
-		if width > 0 {
-			return unseen / s.Count[k] * width
-		} else if s.Count[k] < manyGroups {
-			return math.Inf(1)
-		}
+	case s.UnitSize == nil && s.Pool[i] == 0 && width > 0:
+		return unseen / s.Count[k] * width
+	case s.UnitSize == nil && s.Pool[i] == 0 && s.Count[k] < manyGroups:
+		return math.Inf(1)
 	case s.Pool[i] > 0:
 		skew = float64((sureErrors*sureErrors - 1.) / 6 * (s.Third[i] / s.Pool[i]))
 	}

@@ -68,28 +68,22 @@ const nearly = 0.75
 // them; all other arms keep what is known about them.
 func (e *Model) Changed() []int {
 	most := 0.0
-	e.signs, e.changed = e.signs[:0], e.changed[:0]
+	e.changed = e.changed[:0]
 	for a := range e.round.arms {
-		x, sign := &e.round.arms[a], 0.0
-		if e.Threshold > 0 {
-			sign = e.signOfChange(x)
-		}
-		e.signs = append(e.signs, sign)
-		most = max(most, sign)
-	}
-	for a := range e.round.arms {
-		e.Changes.end(e.round.arms[a].arm)
+		x := &e.round.arms[a]
+		x.sign = e.signOfChange(x)
+		most = max(most, x.sign)
+		e.Changes.end(x.arm)
 	}
 	if most <= 1 {
 		return nil
 	}
-	e.compare()
-	for a, sign := range e.signs {
-		if sign >= float64(nearly*most) {
-			e.changed = append(e.changed, e.round.arms[a].arm)
-			e.forget(e.round.arms[a].arm)
+	for a := range e.round.arms {
+		if x := &e.round.arms[a]; x.sign >= float64(nearly*most) {
+			e.changed = append(e.changed, x.arm)
 		}
 	}
+	e.Begin(e.changed)
 	return e.changed
 }
 
@@ -99,7 +93,8 @@ const agreement = 2. / 3
 // signOfChange returns by how many times the allowed difference the recent values of an arm differ
 // from its earlier ones, in the metric and stretch where that is most. Where effects of rounds are
 // not shown the raw values must differ by that, which tells the arm that has changed from those
-// that are compared with it, and the adjusted ones by most of it.
+// that are compared with it, and the adjusted ones by most of it. It is 0 where no changes are
+// looked for.
 func (e *Model) signOfChange(x *armRound) float64 {
 	d, s, k, m, most := &e.Changes, &e.Stats, x.arm, len(e.Sign), 0.0
 	segments := e.has(NoSegments)
@@ -113,7 +108,7 @@ func (e *Model) signOfChange(x *armRound) float64 {
 		most = max(most, sign)
 	}
 	for i := range m {
-		if e.Ignored[i] {
+		if e.Ignored[i] || !(e.Threshold > 0) {
 			continue
 		}
 		j := k*m + i

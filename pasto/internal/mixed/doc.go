@@ -11,8 +11,8 @@
 // The moments of each arm take the groups of a round together (roundSums), as they are and adjusted
 // by what the other arms of the round deviate by, so that u_t cancels in the scatter that tells σ².
 // The noise estimates τ² from the products of two arms' deviations, and finds variances of units
-// too small for the scatter between rounds. The joint model compares arms within rounds, by least
-// squares, where effects of rounds are shown. The detector compares the newest values of an arm
+// too small for the scatter between rounds. Where effects of rounds are shown package twoway
+// compares arms within rounds, by least squares. The detector compares the newest values of an arm
 // with its earlier ones, and [Model.Changed] begins those anew that have changed.
 //
 // A round goes to [Model.Observe] and then [Model.Changed]. [Model.Estimate] computes the means,

@@ -3,6 +3,8 @@ package mixed
 import (
 	"math"
 	"slices"
+
+	"github.com/noregret/noregret/pasto/internal/twoway"
 )
 
 // Variance returns the variance of a unit of size of arm k in metric i, without what all arms of a
@@ -31,15 +33,12 @@ func (e *Model) effectsShown() bool {
 // what they have in common cancels; else each arm has its mean, with all of τ² in its error.
 func (e *Model) Estimate(active []bool) bool {
 	s, m := &e.Stats, len(e.Sign)
-	jointly := len(e.Joint.Size) > 0 && e.has(NoJoint) && e.effectsShown() && !e.Released.any()
-	e.work.c = 0
-	for k, rounds := range s.Rounds {
-		e.Usable[k] = active[k] && rounds > 0
-	}
+	jointly := e.Joint.Any() && e.has(NoJoint) && e.effectsShown() && !e.Released.any()
+	e.inverse.C = 0
+	copy(e.Usable, active)
 	for i := range m {
 		e.level[i] = 0
-		if c := e.coefficient(i); jointly && c > 0 &&
-			(c == e.work.c || e.Joint.prepare(c, e.Control, &e.work)) {
+		if c := e.coefficient(i); jointly && c > 0 && e.inverse.Invert(&e.Joint, c, e.Control) {
 			e.estimateJointly(i)
 		} else {
 			e.estimateApart(i)
@@ -59,15 +58,15 @@ func (e *Model) Estimate(active []bool) bool {
 // within rounds where these are worse by more than two standard errors (Hausman 1978): the shares
 // have then followed the level of rounds, which happens before effects of rounds are shown.
 func (e *Model) reconcile(i int) {
-	j, m, control := &e.Joint, len(e.Sign), e.Control
-	if e.apart == nil || len(j.Size) == 0 || !e.Relative[i] || e.Stats.Rounds[control] == 0 ||
-		!e.has(NoReconcile) || e.Released.any() || e.work.c == 0 && !j.prepare(mostShared, control, &e.work) {
+	m, control := len(e.Sign), e.Control
+	if !e.Relative[i] || !e.Joint.Any() || e.Stats.Rounds[control] == 0 || !e.has(NoReconcile) ||
+		e.Released.any() || !e.inverse.Invert(&e.Joint, twoway.MostShared, control) {
 		return
 	}
-	e.within = slices.Grow(e.within[:0], 2*len(j.Size))[:2*len(j.Size)]
+	e.within = e.within[:0]
 	e.estimateJointly(i)
-	for k := range j.Size {
-		e.within[2*k], e.within[2*k+1] = e.rows[k*m+i]-e.rows[control*m+i], e.apart[k*m+i]
+	for k := range e.Usable {
+		e.within = append(e.within, e.rows[k*m+i]-e.rows[control*m+i], e.apart[k*m+i])
 	}
 	e.estimateApart(i)
 	for k, rounds := range e.Stats.Rounds {
@@ -87,28 +86,15 @@ func (e *Model) reconcile(i int) {
 // squares does.
 func (e *Model) coefficient(i int) float64 {
 	if e.Control >= 0 {
-		return mostShared
+		return twoway.MostShared
 	}
-	return e.Joint.coefficient(e.Stats.pooled(i), e.Noise.tau(i))
-}
-
-// compare writes the joint estimates to the rows, whether effects of rounds are shown or not.
-func (e *Model) compare() {
-	if j := &e.Joint; len(j.Size) > 0 && j.prepare(mostShared, e.Control, &e.work) {
-		for i := range e.Sign {
-			j.estimate(i, e.rows, &e.work)
-		}
-	}
+	return e.Joint.Coefficient(e.Stats.pooled(i), e.Noise.tau(i))
 }
 
 // estimateMean estimates arm k by its mean in metric i.
 func (e *Model) estimateMean(k, i int) {
-	s := &e.Stats
 	j := k*len(e.Sign) + i
-	e.rows[j], e.squared[j] = s.Mean[j], e.Alone(k, i)
-	if e.Released.any() { // what noise moves out of the range is surely wrong
-		e.rows[j] = min(max(e.rows[j], e.Low[i]), e.Low[i]+e.Width[i])
-	}
+	e.rows[j], e.squared[j] = e.inRange(e.Stats.Mean[j], i), e.Alone(k, i)
 }
 
 // Alone returns the squared error of the mean of metric i of arm k, which has been served, with
@@ -124,65 +110,38 @@ func (e *Model) Sampling(k, i int) float64 {
 	return e.Variance(k, i)/e.Stats.Weight[k] + e.Released.ofMean(&e.Stats, k, i)
 }
 
-// effect is τ² of metric i. Where there is noise it is 0 unless effects are shown: the noise would
-// show as an effect, of more error than the noise itself has in the sum of all rounds.
-func (e *Model) effect(i int) float64 {
-	if e.Released.any() && !e.Noise.shown(i) {
-		return 0
-	}
-	return e.Noise.tau(i)
-}
-
 // estimateApart estimates each arm by its mean in metric i.
 func (e *Model) estimateApart(i int) {
-	s, m := &e.Stats, len(e.Sign)
-	for k, rounds := range s.Rounds {
+	m := len(e.Sign)
+	for k, rounds := range e.Stats.Rounds {
 		if rounds > 0 {
 			e.estimateMean(k, i)
 		}
 	}
-	if e.apart == nil {
-		return
-	}
-	for k, rounds := range s.Rounds {
-		if e.apart[k*m+i] = 0; rounds > 0 && k != e.Control {
+	for k := range len(e.apart) / m {
+		if e.apart[k*m+i] = 0; e.Stats.Rounds[k] > 0 && k != e.Control {
 			e.apart[k*m+i] = e.squared[k*m+i] + e.squared[e.Control*m+i]
 		}
 	}
 }
 
-// estimateJointly is least squares of all arms at once. The variance of an arm's estimate
-// is its own σ²/n, and the pooled variance for what the arms that it is compared with add to that.
-// An arm of which comparisons tell less than a hundredth of what its own values do has its mean.
+// estimateJointly is least squares of all arms at once: see package twoway. An arm of which
+// comparisons tell less than a hundredth of what its own values do has its mean.
 func (e *Model) estimateJointly(i int) {
-	j, m, control := &e.Joint, len(e.Sign), e.Control
-	j.estimate(i, e.rows, &e.work)
-	e.level[i] = j.level(e.Noise.tau(i))
-	sum := 0.0
-	for _, n := range j.Size {
-		sum += n
-	}
-	c := min(e.work.c, mostExact)
-	common := c / (1 - c) / sum // the part of the inverse that all arms have in common
-	pooled := e.Stats.pooled(i)
-	for k, n := range j.Size {
+	e.inverse.Estimate(i, e.rows)
+	e.level[i] = e.Joint.Common(e.Noise.tau(i))
+	pooled, weak := e.Stats.pooled(i), false
+	for k, n := range e.Joint.Size {
 		if n <= 0 {
 			continue
 		}
-		own := e.Variance(k, i) / n
-		v := e.work.variance[k] - common
-		e.squared[k*m+i] = float64(own*max(min(float64(v*n), 1), 0.5)) + float64(pooled*max(v-1/n, 0))
-		if float64(v*n) > 100 {
+		j, variance := k*len(e.Sign)+i, e.Variance(k, i)
+		if e.squared[j], weak = e.inverse.Square(k, variance, pooled); weak {
 			e.estimateMean(k, i)
-			e.squared[k*m+i] += e.level[i]
+			e.squared[j] += e.level[i]
 		}
-		if e.apart == nil {
-			continue
-		}
-		e.apart[k*m+i] = 0
-		if size := j.Size[max(control, 0)]; k != control && size > 0 {
-			v += e.work.variance[control] - float64(2*e.work.control[k]) + common
-			e.apart[k*m+i] = own + e.Variance(control, i)/size + float64(pooled*max(v-1/n-1/size, 0))
+		if e.apart != nil {
+			e.apart[j] = e.inverse.Difference(k, variance, e.Variance(e.Control, i), pooled)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/pasto/internal/twoway"
 )
 
 // fewestLeft is the number of groups below which an arm that has been discounted counts as not
@@ -32,29 +33,31 @@ func (e *Model) Discount(keep float64, active []bool) (lost []int) {
 	vec.Scale(n.Null, square)
 	s.Freedom, n.Pairs, j.Total = float64(keep*s.Freedom), float64(keep*n.Pairs), float64(keep*j.Total)
 	j.Heavy = float64(square * j.Heavy)
-	compared := false
+	var gone []int
 	for k, rounds := range s.Rounds {
 		if rounds == 0 || s.Count[k] >= fewestLeft {
 			continue
 		}
-		if !compared {
-			e.compare()
-			compared = true
-		}
-		e.forget(k)
-		if active[k] {
+		if gone = append(gone, k); active[k] {
 			lost = append(lost, k)
 		}
 	}
+	e.Begin(gone)
 	return lost
 }
 
-// Begin begins these arms anew.
+// Begin begins these arms anew. What others have shown beside them stays by the joint estimates,
+// whether effects of rounds are shown or not.
 func (e *Model) Begin(arms []int) {
 	if len(arms) == 0 {
 		return
 	}
-	e.compare()
+	e.inverse.C = 0
+	if e.Joint.Any() && e.inverse.Invert(&e.Joint, twoway.MostShared, e.Control) {
+		for i := range e.Sign {
+			e.inverse.Estimate(i, e.rows)
+		}
+	}
 	for _, k := range arms {
 		e.forget(k)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/twoway"
 )
 
 // Problem is what a model must know beside the observations.
@@ -52,10 +53,10 @@ type Model struct {
 	level   []float64 // M: the squared error that all arms have in common
 	apart   []float64 // K·M: of y_k − y_control, where a metric is relative
 	within  []float64 // K·2: differences from the control within rounds, with squared errors
-	work    jointWork
+	inverse twoway.Inverse
+	values  []twoway.Value // of a round
 	round   roundSums
 	sum     []float64 // M
-	signs   []float64 // of changes, of the arms of a round
 	changed []int
 	// Residual, if not nil, is called in Observe with the standardized recursive residual of each
 	// metric of each arm of a round that was known before: see residuals.
@@ -95,7 +96,7 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 	e.round.collect(&e.Stats, obs)
 	e.collectReleased(obs)
 	e.Noise.addProducts(&e.Stats, &e.round, &e.Released)
-	e.round.adjust(&e.Stats, &e.Released, e.effectsShown(), e.Positive)
+	e.adjust()
 	e.Noise.addExcess(&e.Stats, &e.round)
 	if e.Residual != nil {
 		e.residuals()
@@ -103,25 +104,27 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 	if e.Scored {
 		e.Score = e.predictive()
 	}
-	e.Joint.addRound(&e.round, e.sum)
+	e.values = e.values[:0]
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
 		if !x.known {
 			first++
 		}
+		e.values = append(e.values, twoway.Value{Arm: x.arm, Size: x.size, Mean: x.mean})
 		e.Stats.add(x)
 		e.addReleased(x)
 		if x.weight > 0 {
 			e.Changes.add(x)
 		}
 	}
+	e.Joint.Add(e.values, e.sum)
 	return first
 }
 
 // forget begins arm k anew. All other arms keep what is known about them.
 func (e *Model) forget(k int) {
 	metrics := len(e.Sign)
-	e.Joint.forget(k, e.rows)
+	e.Joint.Forget(k, e.rows)
 	e.Stats.forget(k)
 	e.Released.forget(k, metrics)
 	e.tables(func(v *[]float64, of string, _ bool) {

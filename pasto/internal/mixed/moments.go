@@ -42,10 +42,20 @@ type moments struct {
 	rules Rules
 }
 
-// add adds what an arm was observed to be in a round.
+// add adds what an arm was observed to be in a round: the scatter within the round, which a round
+// of one arm does not have as it may lack what rounds differ by, and the innovation, what the round
+// misses the arm's mean by.
 func (s *moments) add(r *armRound) {
 	k := r.arm
-	s.addSquares(r)
+	if r.groups > 1 && !r.alone {
+		s.addSquares(r, r.groups-1, r.within)
+	}
+	if s.Standing[k] > 0 && r.weight > 0 {
+		for i, q := range r.square {
+			r.third[i] = thirdPower(q, r.size)
+		}
+		s.addSquares(r, 1, r.square)
+	}
 	s.Rounds[k]++
 	s.Count[k] += r.groups
 	s.Heavy[k] += float64(r.size * r.size)
@@ -53,8 +63,8 @@ func (s *moments) add(r *armRound) {
 	if r.weight > 0 {
 		average(k, s.Standing, s.Adjusted, r.weight, r.adjusted)
 	}
-	if r.units != nil {
-		s.addUnits(k, r)
+	if len(r.units) > 0 {
+		s.addUnits(r)
 	}
 }
 
@@ -67,74 +77,56 @@ func average(k int, weights, means []float64, weight float64, row []float64) {
 	}
 }
 
-// addSquares adds the scatter within the round, which a round of one arm does not have as it may
-// lack what rounds differ by, and the innovation, what the round misses the arm's mean by.
-func (s *moments) addSquares(r *armRound) {
-	k, m := r.arm, len(s.Pool)
-	squares := s.Squares[k*m : (k+1)*m]
-	if r.groups > 1 && !r.alone {
-		s.Free[k] += r.groups - 1
-		s.Freedom += r.groups - 1
-		for i, q := range r.within {
-			squares[i] += q
-			s.Pool[i] += q
-			s.Third[i] = min(s.Third[i]+r.third[i], mostThird)
-		}
-	}
-	if s.Standing[k] == 0 || r.weight == 0 {
-		return
-	}
-	s.Free[k]++
-	s.Freedom++
-	for i, q := range r.square {
-		squares[i] += q
-		s.Pool[i] += q
-		s.Third[i] = min(s.Third[i]+thirdPower(q, r.size), mostThird)
+// addSquares adds sums of squares of so many degrees of freedom, and the third powers beside them.
+func (s *moments) addSquares(r *armRound, free float64, squares []float64) {
+	s.Free[r.arm] += free
+	s.Freedom += free
+	pool(r.arm, s.Squares, s.Pool, squares)
+	for i, v := range r.third {
+		s.Third[i] = min(s.Third[i]+v, mostThird)
 	}
 }
 
 // thirdPower returns √(w·q)·q, for the square q = w·d² of a deviation d of a value of weight w.
 func thirdPower(q, w float64) float64 { return float64(q * math.Sqrt(float64(w*q))) }
 
-// addUnits adds the known variances of units.
-func (s *moments) addUnits(k int, r *armRound) {
-	m := len(s.Pool)
-	if s.UnitSize == nil {
-		s.UnitSize, s.UnitSquares = make([]float64, len(s.Mean)), make([]float64, len(s.Mean))
+// addUnits adds the known variances of units. A bound takes the place of those by earlier means.
+func (s *moments) addUnits(r *armRound) {
+	if n, m := len(s.Mean), len(s.Pool); s.UnitSize == nil {
+		s.UnitSize, s.UnitSquares = make([]float64, n), make([]float64, n)
 		s.UnitTotal, s.UnitPool = make([]float64, m), make([]float64, m)
 	}
-	if r.bounded { // in place of the bounds by earlier means
-		s.forgetUnits(k)
+	if r.bounded {
+		unpool(r.arm, s.UnitSize, s.UnitTotal)
+		unpool(r.arm, s.UnitSquares, s.UnitPool)
 	}
-	for i, q := range r.units {
-		s.UnitSize[k*m+i] += r.unitSize[i]
-		s.UnitTotal[i] += r.unitSize[i]
-		s.UnitSquares[k*m+i] += q
-		s.UnitPool[i] += q
-	}
+	pool(r.arm, s.UnitSize, s.UnitTotal, r.unitSize)
+	pool(r.arm, s.UnitSquares, s.UnitPool, r.units)
 }
 
 // forget takes arm k out of the sums over arms.
 func (s *moments) forget(k int) {
-	m := len(s.Pool)
 	s.Freedom = max(s.Freedom-s.Free[k], 0)
-	for i, q := range s.Squares[k*m : (k+1)*m] {
-		s.Pool[i] = max(s.Pool[i]-q, 0)
-	}
-	if s.UnitSize != nil {
-		s.forgetUnits(k)
+	unpool(k, s.Squares, s.Pool)
+	unpool(k, s.UnitSize, s.UnitTotal)
+	unpool(k, s.UnitSquares, s.UnitPool)
+}
+
+// pool adds a row to the sums of arm k and to those over all arms.
+func pool(k int, sums, total, row []float64) {
+	for i, v := range row {
+		sums[k*len(row)+i] += v
+		total[i] += v
 	}
 }
 
-// forgetUnits takes the known variances of units of arm k out.
-func (s *moments) forgetUnits(k int) {
-	m := len(s.Pool)
-	for i := range m {
-		s.UnitTotal[i] = max(s.UnitTotal[i]-s.UnitSize[k*m+i], 0)
-		s.UnitPool[i] = max(s.UnitPool[i]-s.UnitSquares[k*m+i], 0)
+// unpool takes the sums of arm k out of those over all arms, and begins them anew.
+func unpool(k int, sums, total []float64) {
+	own := sums[k*len(total) : (k+1)*len(total)]
+	for i, v := range own {
+		total[i] = max(total[i]-v, 0)
 	}
-	clear(s.UnitSize[k*m : (k+1)*m])
-	clear(s.UnitSquares[k*m : (k+1)*m])
+	clear(own)
 }
 
 // unitsKnown reports whether the variance of a unit of arm k is known in metric i.

@@ -78,24 +78,24 @@ func (n *noise) addProducts(s *moments, r *roundSums, noisy *released) {
 		if math.IsInf(slices.Max(x.sigma), 1) {
 			return
 		}
-		if x.reliable = x.size; x.units != nil {
-			x.reliable *= x.size / (x.size + manyUnits)
+		if x.share = x.size; len(x.units) > 0 {
+			x.share *= x.size / (x.size + manyUnits)
 		}
-		size += x.reliable
+		size += x.share
 	}
 	for _, a := range r.known {
-		share := r.arms[a].reliable / size
-		each += float64(share * share)
+		x := &r.arms[a]
+		x.share /= size
+		each += float64(x.share * x.share)
 	}
 	n.Pairs += 1 - each
 	for i := range m {
 		sum, own, variance, squared := 0.0, 0.0, 0.0, 0.0
 		for _, a := range r.known {
 			x := &r.arms[a]
-			share := x.reliable / size
-			d := float64(share * (x.mean[i] - s.Mean[x.arm*m+i]))
+			d := float64(x.share * (x.mean[i] - s.Mean[x.arm*m+i]))
 			square := float64(x.sigma[i]*(1/x.size+1/s.Weight[x.arm])) + noisy.between(s, x, i)
-			v := min(float64(float64(share*share)*square), mostNoise)
+			v := min(float64(float64(x.share*x.share)*square), mostNoise)
 			sum += d
 			own += float64(d * d)
 			variance += v

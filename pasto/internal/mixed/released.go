@@ -19,6 +19,13 @@ type released struct {
 	Most   []float64 // K·M: the largest variance of a difference
 }
 
+// noisyRound is what an arm's noise is in a round.
+type noisyRound struct {
+	noise   []float64 // M: variance of the noise in the mean; empty for none
+	total   []float64 // M: of that in the sum of all values, with noise
+	bounded bool      // units has a bound for all units so far, and unitSize their number
+}
+
 // any reports whether values have noise.
 func (n *released) any() bool { return n.Total != nil }
 
@@ -37,7 +44,7 @@ func (n *released) fits(size, rounds int) bool {
 		return n.Rounds == 0 && n.Base == nil && n.Most == nil
 	}
 	return rounds >= 1 && n.Rounds == math.Trunc(n.Rounds) && n.Rounds >= 1 && n.Rounds <= math.MaxInt64 &&
-		nonNegative(n.Total, size) && nonNegative(n.Base, size) && nonNegative(n.Most, size)
+		check.NonNegative(n.Total, size) && check.NonNegative(n.Base, size) && check.NonNegative(n.Most, size)
 }
 
 // forget begins arm k anew: sums from now on are differences from the last one.
@@ -60,7 +67,7 @@ func (n *released) ofMean(s *moments, k, i int) float64 {
 // between is the variance of the noise in the difference of an arm's value in the round and its
 // mean before.
 func (n *released) between(s *moments, x *armRound, i int) float64 {
-	if x.noise == nil {
+	if len(x.noise) == 0 {
 		return 0
 	}
 	return x.noise[i] + n.ofMean(s, x.arm, i)
@@ -96,8 +103,7 @@ func (e *Model) collectReleased(obs []pasto.Observation) {
 	n.Rounds = max(n.Rounds+1, float64(obs[0].Noise.Releases))
 	for a := range e.round.arms { // one observation each, in the same order
 		x, o := &e.round.arms[a], &obs[a]
-		x.noiseRow = check.Zeros(x.noiseRow, m)
-		x.noise, x.total = x.noiseRow, append(x.total[:0], o.Noise.Total...)
+		x.noise, x.total = check.Zeros(x.noise, m), append(x.total[:0], o.Noise.Total...)
 		for i, v := range o.Noise.Step {
 			j := x.arm*m + i
 			x.noise[i] = v / x.size / x.size
@@ -107,7 +113,7 @@ func (e *Model) collectReleased(obs []pasto.Observation) {
 			x.boundUnits(e, o)
 		}
 		for i := range x.sigma {
-			if math.IsInf(x.sigma[i], 1) && x.units != nil && x.unitSize[i] > 0 {
+			if math.IsInf(x.sigma[i], 1) && len(x.units) > 0 && x.unitSize[i] > 0 {
 				x.sigma[i] = x.units[i] / x.unitSize[i]
 			}
 		}
@@ -123,8 +129,7 @@ const sureUnits = 3
 // its standard errors nearer to the middle. For events it is the variance of the rate.
 func (x *armRound) boundUnits(e *Model, o *pasto.Observation) {
 	s, m := &e.Stats, len(e.Sign)
-	x.unitRow, x.unitSize = check.Zeros(x.unitRow, m), check.Zeros(x.unitSize, m)
-	x.units, x.bounded = x.unitRow, true
+	x.units, x.unitSize, x.bounded = check.Zeros(x.units, m), check.Zeros(x.unitSize, m), true
 	total := s.Weight[x.arm] + x.size
 	for i, v := range x.mean {
 		j := x.arm*m + i
@@ -146,8 +151,26 @@ const boundSteps = 4
 
 // addReleased keeps the noise of an arm's sum.
 func (e *Model) addReleased(x *armRound) {
-	if x.noise != nil {
+	if len(x.noise) > 0 {
 		m := len(e.Sign)
 		copy(e.Released.Total[x.arm*m:(x.arm+1)*m], x.total)
 	}
+}
+
+// effect is τ² of metric i. Where there is noise it is 0 unless effects are shown: the noise would
+// show as an effect, of more error than the noise itself has in the sum of all rounds.
+func (e *Model) effect(i int) float64 {
+	if e.Released.any() && !e.Noise.shown(i) {
+		return 0
+	}
+	return e.Noise.tau(i)
+}
+
+// inRange returns a mean of metric i within the metric's range where there is noise: what noise
+// moves out of the range is surely wrong.
+func (e *Model) inRange(mean float64, i int) float64 {
+	if !e.Released.any() {
+		return mean
+	}
+	return min(max(mean, e.Low[i]), e.Low[i]+e.Width[i])
 }

@@ -3,11 +3,11 @@ package mixed
 import (
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto/internal/check"
+	"github.com/noregret/noregret/pasto/internal/twoway"
 )
 
 // State is what a model keeps, as a snapshot holds it. Lists of numbers have tags: of:"arm" for one
@@ -17,7 +17,7 @@ import (
 type State struct {
 	Stats    moments
 	Noise    noise
-	Joint    joint // without arms where there are too many
+	Joint    twoway.Sums // without arms where there are too many
 	Changes  detector
 	Released released
 }
@@ -53,7 +53,7 @@ func (s *State) Grow(arms, metrics int) {
 		*v = append(*v, make([]float64, size(of, arms, metrics)-len(*v))...)
 	})
 	s.Released.grow(arms * metrics)
-	s.Joint.grow(before, arms, metrics)
+	s.Joint.Grow(before, arms, metrics)
 }
 
 // Rounds returns the number of rounds with observations of arm k since it began.
@@ -65,29 +65,19 @@ func (s *State) Groups(k int) float64 { return s.Stats.Count[k] }
 // Size returns the size of all groups of arm k.
 func (s *State) Size(k int) float64 { return s.Stats.Weight[k] }
 
-// nonNegative reports whether v has n finite numbers of at least 0.
-func nonNegative(v []float64, n int) bool {
-	return check.Vector("", v, n) == nil && !slices.ContainsFunc(v, func(x float64) bool { return x < 0 })
-}
-
 // Fits reports whether s is a state of n arms and m metrics that a model can be in after so many
 // rounds, which it may have discounted.
 func (s *State) Fits(n, m, rounds int, discounted bool) bool {
-	u, j, ok := &s.Stats, &s.Joint, true
+	u, ok := &s.Stats, true
 	s.tables(func(v *[]float64, of string, signed bool) {
 		of1 := size(of, n, m)
-		ok = ok && check.Vector("", *v, of1) == nil && (signed || nonNegative(*v, of1))
+		ok = ok && check.Vector("", *v, of1) == nil && (signed || check.NonNegative(*v, of1))
 	})
-	if !ok || !nonNegative([]float64{u.Freedom, s.Noise.Pairs}, 2) || !s.Released.fits(n*m, rounds) ||
+	if !ok || !check.NonNegative([]float64{u.Freedom, s.Noise.Pairs}, 2) || !s.Released.fits(n*m, rounds) ||
 		u.UnitSize == nil && (u.UnitSquares != nil || u.UnitTotal != nil || u.UnitPool != nil) {
 		return false
 	}
-	if len(j.Size) == 0 {
-		n, m = 0, 0
-	}
-	return nonNegative(j.Size, n) && nonNegative(j.Cross, n*n) && check.Vector("", j.Own, n*m) == nil &&
-		check.Vector("", j.Level, n*m) == nil && nonNegative([]float64{j.Total, j.Heavy}, 2) &&
-		s.armsFit(rounds, discounted)
+	return s.Joint.Fits(n, m) && s.armsFit(rounds, discounted)
 }
 
 // armsFit reports whether the arms' numbers fit each other and the sums over them.

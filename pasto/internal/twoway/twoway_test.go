@@ -1,4 +1,4 @@
-package mixed
+package twoway
 
 import (
 	"fmt"
@@ -19,13 +19,13 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 		arms, rounds := 2+int(4*r.Float64()), 3+int(6*r.Float64())
 		sigma, tau := .1+r.Float64(), 10*r.Float64()*r.Float64()
 		const units = 100.0
-		j := joint{}
-		j.grow(0, arms, 1)
+		j := Sums{}
+		j.Grow(0, arms, 1)
 		var values, sizes []float64
 		var of, in []int
-		sums := roundSums{}
+		sums := []Value{}
 		for n := range rounds {
-			sums.arms = sums.arms[:0]
+			sums = sums[:0]
 			left := units
 			for k := range arms {
 				size := math.Floor(left * r.Float64() / 2)
@@ -36,17 +36,17 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 					continue
 				}
 				v := 5*float64(k) + stat.Normal(r)
-				sums.arms = append(sums.arms, armRound{arm: k, size: size, mean: []float64{v}})
+				sums = append(sums, Value{Arm: k, Size: size, Mean: []float64{v}})
 				values, sizes, of, in = append(values, v), append(sizes, size), append(of, k), append(in, n)
 			}
-			j.addRound(&sums, make([]float64, 1))
+			j.Add(sums, make([]float64, 1))
 		}
-		c := j.coefficient(sigma, tau)
-		est, w := make([]float64, arms), jointWork{}
-		if !j.prepare(c, 0, &w) {
+		c := j.Coefficient(sigma, tau)
+		est, w := make([]float64, arms), Inverse{}
+		if !w.Invert(&j, c, 0) {
 			t.Fatal("the matrix is singular")
 		}
-		j.estimate(0, est, &w)
+		w.Estimate(0, est)
 		// V = diag(σ²/n) + τ²·(same round), X the arms.
 		n := len(values)
 		v, x := mat.NewDense(n, n, nil), mat.NewDense(n, arms, nil)
@@ -78,8 +78,12 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 			if d := math.Abs(sigma*w.variance[k] - cov.At(k, k)); d > 1e-9*(1+cov.At(k, k)) {
 				t.Errorf("seed %d, arm %d: a variance of %v, want %v", seed, k, sigma*w.variance[k], cov.At(k, k))
 			}
-			if d := math.Abs(sigma*w.control[k] - cov.At(k, 0)); d > 1e-9*(1+cov.At(0, 0)) {
-				t.Errorf("seed %d, arm %d: a covariance of %v, want %v", seed, k, sigma*w.control[k], cov.At(k, 0))
+			if d := math.Abs(sigma*w.beside[k] - cov.At(k, 0)); d > 1e-9*(1+cov.At(0, 0)) {
+				t.Errorf("seed %d, arm %d: a covariance of %v, want %v", seed, k, sigma*w.beside[k], cov.At(k, 0))
+			}
+			apart := cov.At(k, k) + cov.At(0, 0) - 2*cov.At(k, 0)
+			if d := w.Difference(k, sigma, sigma, sigma) - apart; math.Abs(d) > 1e-9*(1+cov.At(0, 0)) {
+				t.Errorf("seed %d, arm %d: a difference of variance %v, want %v", seed, k, apart+d, apart)
 			}
 		}
 	}
@@ -89,36 +93,67 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 // beside each other.
 func TestJointForgets(t *testing.T) {
 	r := random.New(1, "forget")
-	j, est, w := joint{}, make([]float64, 3), jointWork{}
-	j.grow(0, 3, 1)
-	sums := roundSums{}
+	j, est, w := Sums{}, make([]float64, 3), Inverse{}
+	j.Grow(0, 3, 1)
+	sums := []Value{}
 	for range 50 {
-		sums.arms = sums.arms[:0]
+		sums = sums[:0]
 		u := 100 * stat.Normal(r)
 		for k := range 3 {
-			sums.arms = append(sums.arms, armRound{arm: k, size: 1 + float64(int(9*r.Float64())), mean: []float64{
+			sums = append(sums, Value{Arm: k, Size: 1 + float64(int(9*r.Float64())), Mean: []float64{
 				u + float64(k) + .1*stat.Normal(r),
 			}})
 		}
-		j.addRound(&sums, make([]float64, 1))
+		j.Add(sums, make([]float64, 1))
 	}
 	const c = 1 - 1e-9
-	if !j.prepare(c, -1, &w) {
+	if !w.Invert(&j, c, -1) {
 		t.Fatal("singular")
 	}
-	j.estimate(0, est, &w)
+	w.Estimate(0, est)
 	was := est[1] - est[0]
 	before := fmt.Sprint(est)
-	j.forget(2, est)
+	j.Forget(2, est)
+	w.C = 0
 	after := make([]float64, 3)
-	if !j.prepare(c, -1, &w) {
+	if !w.Invert(&j, c, -1) {
 		t.Fatal("singular")
 	}
-	j.estimate(0, after, &w)
+	w.Estimate(0, after)
 	if d := after[1] - after[0] - was; math.Abs(d) > 1e-6 {
 		t.Errorf("the difference of the first two arms moves by %v: %s, then %v", d, before, after)
 	}
 	if j.Size[2] != 0 || j.Cross[2] != 0 || j.Cross[6] != 0 || j.Cross[8] != 0 || after[2] != 0 {
 		t.Errorf("%+v", j)
+	}
+}
+
+// Without what all arms have in common the squared error of an arm is at most that of its mean, and
+// at least half of it, where there is no pooled variance. Sums fit the arms and metrics that they
+// have grown for, unless there are too many.
+func TestSumsFit(t *testing.T) {
+	j, w := Sums{}, Inverse{}
+	j.Grow(0, 2, 1)
+	for _, k := range []int{0, 0, 1} {
+		j.Add([]Value{{Arm: k, Size: 4, Mean: []float64{float64(k)}}}, make([]float64, 1))
+	}
+	if !j.Any() || !j.Fits(2, 1) || j.Fits(3, 1) || j.Fits(2, 2) {
+		t.Errorf("%+v", j)
+	}
+	if !w.Invert(&j, .5, -1) {
+		t.Fatal("singular")
+	}
+	for k, n := range []float64{8, 4} {
+		own := 3 / n
+		if square, _ := w.Square(k, 3, 0); square < .5*own || square > own {
+			t.Errorf("arm %d: a squared error of %v, and that of its mean is %v", k, square, own)
+		}
+	}
+	j.Size[1] = -1
+	if j.Fits(2, 1) {
+		t.Error("a negative size fits")
+	}
+	if j.Grow(2, mostArms+1, 1); j.Any() || !j.Fits(mostArms+1, 1) {
+		t.Error("there are sums of too many arms")
 	}
 }

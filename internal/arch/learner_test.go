@@ -1,0 +1,73 @@
+package arch
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// learnerParts are the parts of the default learner, and the files of pasto that each is in. The
+// other files of their packages are its API, its options, its snapshots, and what is for noisy sums
+// and for means that change only.
+var learnerParts = map[string][]string{
+	"armStats": {"internal/mixed/moments.go", "internal/mixed/round.go"},
+	"noise":    {"internal/mixed/noise.go", "internal/mixed/estimate.go", "internal/mixed/bounds.go"},
+	"detector": {"internal/mixed/change.go"},
+	"planner":  {"confident/plan.go", "confident/problem.go", "confident/infeasible.go"},
+	"serve":    {"confident/serve.go", "confident/guard.go"},
+}
+
+// otherFiles are the files of the packages of these parts that are in none.
+var otherFiles = []string{
+	"confident/confident.go", "confident/doc.go", "confident/inside.go", "confident/options.go", "confident/state.go",
+	"internal/mixed/doc.go", "internal/mixed/forget.go", "internal/mixed/model.go", "internal/mixed/released.go",
+	"internal/mixed/state.go",
+}
+
+// mostLearnerLines is what the parts must stay below, in lines of code.
+const mostLearnerLines = 1200
+
+func TestLearnerSize(t *testing.T) {
+	total, listed := 0, slices.Clone(otherFiles)
+	for part, files := range learnerParts {
+		sum := 0
+		for _, name := range files {
+			text, err := os.ReadFile(filepath.Join("..", "..", "pasto", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += codeLines(string(text))
+		}
+		t.Logf("%s: %d lines of code", part, sum)
+		total += sum
+		listed = append(listed, files...)
+	}
+	if total >= mostLearnerLines {
+		t.Errorf("the parts of the default learner have %d lines of code: want less than %d", total, mostLearnerLines)
+	}
+	_, all := load(t)
+	for _, f := range all {
+		own := f.dir == "pasto/confident" || f.dir == "pasto/internal/mixed"
+		if own && !f.isTest() && !slices.Contains(listed, strings.TrimPrefix(f.path, "pasto/")) {
+			t.Errorf("%s is in no part of the default learner: add it to one, or to the other files", f.path)
+		}
+	}
+}
+
+// codeLines is the number of lines that are neither blank nor only a line comment.
+func codeLines(text string) (n int) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestCodeLines(t *testing.T) {
+	if n := codeLines("// Package p is.\npackage p\n\nfunc f() { // does\n\t// nothing\n}\n\n"); n != 3 {
+		t.Errorf("%d lines, want 3", n)
+	}
+}

@@ -1,0 +1,75 @@
+package round
+
+import "math"
+
+// Drop sets the share of arm k to 0 and scales the other shares of p to sum to 1. A mixture of arm
+// k alone becomes uniform over the active arms.
+func Drop(p []float64, k int, active []bool) {
+	p[k] = 0
+	Normalize(p, active)
+}
+
+// Normalize scales p to sum to 1, and makes it uniform over the arms in use if it is 0.
+func Normalize(p []float64, use []bool) {
+	sum, n := 0.0, 0
+	for k, v := range p {
+		if sum += v; use[k] {
+			n++
+		}
+	}
+	for k := range p {
+		if sum > 0 {
+			p[k] /= sum
+		} else if use[k] {
+			p[k] = 1 / float64(n)
+		}
+	}
+}
+
+// Cap cuts off what of p is above the largest share that each arm may have. It goes to arm to, or
+// where that is negative to the arms of the best scores that have room. P becomes a mixture of the
+// active arms in proportion where they have too little.
+func Cap(p []float64, to int, most, score func(k int) float64, active []bool) {
+	excess := 0.0
+	for k := range p {
+		if most := most(k); p[k] > most {
+			excess += p[k] - most
+			p[k] = most
+		}
+	}
+	if to >= 0 {
+		p[to] += excess
+		return
+	}
+	for excess > 1e-15 {
+		best, top := -1, math.Inf(-1)
+		for k, v := range p {
+			if v < most(k) {
+				if v := score(k); best < 0 || v > top {
+					best, top = k, v
+				}
+			}
+		}
+		if best < 0 {
+			Normalize(p, active)
+			return
+		}
+		more := min(excess, most(best)-p[best])
+		p[best] += more
+		excess -= more
+	}
+}
+
+// Shrink makes p the mixture (1−ρ)·e_k + ρ·p of arm k and itself.
+func Shrink(p []float64, k int, rho float64) {
+	if rho >= 1 {
+		return
+	}
+	rest := 1.0
+	for a, v := range p {
+		if p[a] = float64(rho * v); a != k {
+			rest -= p[a]
+		}
+	}
+	p[k] = max(rest, 0)
+}

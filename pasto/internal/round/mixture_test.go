@@ -1,0 +1,58 @@
+package round
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/pasto/internal/pastotest"
+)
+
+// What a cap cuts off goes to one arm, or to the best that have room, and mixtures stay mixtures.
+func TestCap(t *testing.T) {
+	most := []float64{.5, .25, 1, .25}
+	score := func(k int) float64 { return []float64{1, 4, 2, 3}[k] }
+	active := []bool{true, true, true, true}
+	for _, c := range []struct {
+		to      int
+		p, want []float64
+	}{
+		{-1, []float64{.5, .25, .25, 0}, []float64{.5, .25, .25, 0}},
+		{-1, []float64{1, 0, 0, 0}, []float64{.5, .25, 0, .25}},
+		{-1, []float64{.75, .25, 0, 0}, []float64{.5, .25, 0, .25}},
+		{-1, []float64{0, 0, 0, 1}, []float64{0, .25, .5, .25}},
+		{2, []float64{.75, .25, 0, 0}, []float64{.5, .25, .25, 0}},
+	} {
+		p := slices.Clone(c.p)
+		Cap(p, c.to, func(k int) float64 { return most[k] }, score, active)
+		if !slices.Equal(p, c.want) {
+			t.Errorf("%v to %d: %v, want %v", c.p, c.to, p, c.want)
+		}
+	}
+	p := []float64{.5, .5, 0, 0}
+	Cap(p, -1, func(k int) float64 { return []float64{.1, .3, 0, 0}[k] }, score, active)
+	pastotest.Near(t, "share without room", p[0], .25, 1e-12)
+	pastotest.Near(t, "share without room", p[1], .75, 1e-12)
+}
+
+// Shrink mixes with an arm alone.
+func TestShrink(t *testing.T) {
+	r := random.New(1, "shrink")
+	for range 100 {
+		p := []float64{r.Float64(), r.Float64(), r.Float64()}
+		Normalize(p, []bool{true, true, true})
+		was, rho := slices.Clone(p), 1.2*r.Float64()
+		Shrink(p, 1, rho)
+		rho = min(rho, 1)
+		for k, v := range p {
+			want := rho * was[k]
+			if k == 1 {
+				want += 1 - rho
+			}
+			if math.Abs(v-want) > 1e-15 {
+				t.Fatalf("%v by %v: %v", was, rho, p)
+			}
+		}
+	}
+}
