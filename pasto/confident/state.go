@@ -70,8 +70,8 @@ func (s *State) mixtures() []*[]float64 { return []*[]float64{&s.Up, &s.Down, &s
 const mostRounds = min(1<<53, math.MaxInt)
 
 // Fits reports whether s is a state of n arms and m metrics that a learner can be in, which may
-// discount old rounds.
-func (s *State) Fits(n, m int, discounts bool) bool {
+// discount old rounds and plans by a model of the given state, whose arms and metrics are as many.
+func (s *State) Fits(n, m int, discounts bool, model *mixed.State) bool {
 	if n < 1 || len(s.Active) != n || s.T < 0 || s.T > mostRounds || s.Next < 0 || s.Next > mostRounds ||
 		s.Began < 0 || s.Began > s.T || s.Found < 0 || s.Found > mostRounds || !(s.Width >= 0 && s.Width <= 1) ||
 		!s.Model.Fits(n, m, s.T, discounts) {
@@ -82,7 +82,7 @@ func (s *State) Fits(n, m int, discounts bool) bool {
 			return false
 		}
 	}
-	live, unobserved := s.count(&s.Model)
+	live, unobserved := s.count(model)
 	return live > 0 && s.Live == live && s.Unobserved == unobserved
 }
 

@@ -382,16 +382,22 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 // arms.
 func (l *Learner) fits(d *state, arms int) bool {
 	s, discounts := &d.Learner, l.options.Kind == Discount || l.options.Kind == Adaptive
-	if !s.Fits(arms, l.metrics, discounts) || len(d.Others) != len(l.d.Others) ||
-		len(d.LogWeights) != len(l.d.LogWeights) || d.Leader < 0 || d.Leader > len(d.Others) ||
-		len(d.Events) > mostEvents || d.Count < len(d.Events) || !d.Variation.fits(arms) || d.Extra < 0 ||
-		d.Extra > len(d.Kept) || l.options.Kind != Window && len(d.Kept) > 0 {
+	if len(d.Others) != len(l.d.Others) || d.Leader < 0 || d.Leader > len(d.Others) {
 		return false
 	}
+	leader := &s.Model
 	for i := range d.Others {
 		if !d.Others[i].Fits(arms, l.metrics, s.T, true) {
 			return false
 		}
+		if d.Leader == i+1 {
+			leader = &d.Others[i]
+		}
+	}
+	if !s.Fits(arms, l.metrics, discounts, leader) || len(d.LogWeights) != len(l.d.LogWeights) ||
+		len(d.Events) > mostEvents || d.Count < len(d.Events) || !d.Variation.fits(arms) || d.Extra < 0 ||
+		d.Extra > len(d.Kept) || l.options.Kind != Window && len(d.Kept) > 0 {
+		return false
 	}
 	return !slices.ContainsFunc(d.Kept, func(r keptRound) bool { return !r.fits(arms, l.metrics) }) &&
 		!slices.ContainsFunc(d.LogWeights, func(v float64) bool { return !(v <= 0) || v < -1e6 })

@@ -238,6 +238,38 @@ func TestDriftingSnapshots(t *testing.T) {
 	}
 }
 
+// A snapshot of Adaptive opens where the candidate that it follows has forgotten an arm which the
+// one without a discount still knows.
+func TestAdaptiveSnapshotOfForgotten(t *testing.T) {
+	f := guardedClicks(t)
+	d, o := Options{Kind: Adaptive}, controlled()
+	o.ChangeThreshold = 0
+	l, r, rate := newDrifting(t, f, 3, o, d), random.New(7, "forgotten"), 0.2
+	forgotten := func() bool { return l.candidate(l.d.Leader).Rounds(2) == 0 && l.candidate(0).Rounds(2) > 0 }
+	for round := 0; !forgotten(); round++ {
+		if round == 2000 {
+			t.Fatal("the arm is never forgotten")
+		}
+		if rate += 0.02 * stat.Normal(r); rate < 0.05 || rate > 0.5 {
+			rate = 0.2
+		}
+		share := slices.Clone(l.Serving())
+		if round >= 40 { // the third arm has no units
+			share[2] = 0
+		}
+		if err := l.Observe(unitsOf(r, share, []float64{.2, rate, .2}, []float64{.01, .01, .01}, 20_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved, err := l.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newDrifting(t, f, 3, o, d).UnmarshalBinary(saved); err != nil {
+		t.Error(err)
+	}
+}
+
 // After the best of two arms has become the worse one, each way to forget finds the other one, and
 // a learner that forgets nothing does not within the same time.
 func TestDriftingFollows(t *testing.T) {

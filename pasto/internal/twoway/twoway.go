@@ -164,15 +164,15 @@ type Inverse struct {
 	beside   []float64 // K: the row of the control
 }
 
-// Invert factorizes and inverts the matrix of the sums, unless it was called for this c before: K³
-// operations. It reports false where the matrix turns out to be singular; a second call for the
-// same c does not look again. Control is the arm that others are compared with.
+// Invert factorizes and inverts the matrix of the sums, unless it did so for this c before: K³
+// operations. It reports false where the matrix is singular. Control is the arm that others are
+// compared with.
 func (w *Inverse) Invert(j *Sums, c float64, control int) bool {
 	if c == w.C {
 		return true
 	}
 	n, total := len(j.Size), 0.0
-	w.C, w.sums, w.control, w.arms = c, j, control, w.arms[:0]
+	w.C, w.sums, w.control, w.arms = 0, j, control, w.arms[:0]
 	for k, size := range j.Size {
 		if total += size; size > 0 {
 			w.arms = append(w.arms, k)
@@ -198,6 +198,7 @@ func (w *Inverse) Invert(j *Sums, c float64, control int) bool {
 			}
 		}
 	}
+	w.C = c
 	return true
 }
 

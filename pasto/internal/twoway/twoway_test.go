@@ -157,3 +157,18 @@ func TestSumsFit(t *testing.T) {
 		t.Error("there are sums of too many arms")
 	}
 }
+
+// A matrix that is not positive definite is singular however often it is asked for.
+func TestSingular(t *testing.T) {
+	j, w := Sums{}, Inverse{}
+	j.Grow(0, 2, 1)
+	j.Add([]Value{{Arm: 0, Size: 1, Mean: []float64{1}}, {Arm: 1, Size: 1, Mean: []float64{2}}}, make([]float64, 1))
+	for range 2 {
+		if w.Invert(&j, 1.5, -1) {
+			t.Error("the matrix for c = 1.5 was inverted")
+		}
+	}
+	if !w.Invert(&j, 0.5, -1) {
+		t.Error("the matrix for c = 0.5 is singular")
+	}
+}
