@@ -59,7 +59,7 @@ type Config struct {
 	SnapshotEvery uint64
 	// SnapshotBytes is the size of the events between snapshots, in bytes, at least 64 KiB. It
 	// bounds the time of a recovery. After a snapshot of more than twice that size events of half
-	// its size come before the next one, and of at most four times SnapshotBytes.
+	// its size come before the next one, and of at most twice SnapshotBytes.
 	SnapshotBytes int64
 	// Retain is how long events are kept for export and replay once a snapshot covers them, above
 	// 0. RetainAll keeps them for ever, whatever Retain is.

@@ -102,11 +102,11 @@ func TestSnapshotsByBytes(t *testing.T) {
 	}
 }
 
-// TestSnapshotDue: however large a snapshot is, at most four times --snapshot-bytes of events
-// follow it, on which the time of a recovery depends.
+// TestSnapshotDue: however large a snapshot is, at most twice --snapshot-bytes of events follow it,
+// on which the time of a recovery depends.
 func TestSnapshotDue(t *testing.T) {
 	s := &snapshotter{every: 1000, bytes: 100}
-	for size, want := range map[int64]int64{0: 100, 200: 100, 500: 250, 800: 400, 1 << 40: 400} {
+	for size, want := range map[int64]int64{0: 100, 200: 100, 300: 150, 400: 200, 1 << 40: 200} {
 		s.size.Store(size)
 		s.since = want - 1
 		before := s.due(999)

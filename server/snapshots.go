@@ -50,10 +50,9 @@ type snapshotter struct {
 
 // due reports whether enough events have come since the last snapshot, by their number or by their
 // bytes, on which the time of a recovery depends. After a large snapshot these are half as many
-// bytes as it has, so that the disk is not busy with snapshots alone, but at most four times as
-// many as otherwise.
+// bytes as it has, but at most twice as many as otherwise, however large it is.
 func (s *snapshotter) due(position uint64) bool {
-	return position >= s.last+s.every || s.since >= max(s.bytes, min(s.size.Load()/2, 4*s.bytes))
+	return position >= s.last+s.every || s.since >= max(s.bytes, min(s.size.Load()/2, 2*s.bytes))
 }
 
 // The pauses after a snapshot that failed: the first one, and the longest one.

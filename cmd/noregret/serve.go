@@ -116,7 +116,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.LogRetry, "log-retry", o.LogRetry,
 		"how long a failed log is tried again before /livez fails and serve ends with status 1")
 	f.Int64Var(&o.SnapshotBytes, "snapshot-bytes", o.SnapshotBytes,
-		"bytes of events between snapshots (up to four times as many after a large one), for short recoveries")
+		"bytes of events between snapshots (up to twice as many after a large one), for short recoveries")
 	f.StringVar(&o.AlertWebhook, "alert-webhook", "", "address to which alerts are sent, with signatures and retries")
 	f.StringVar(&o.AlertSecretFile, "alert-secret-file", "", "file with the key that signs alerts, at least 16 bytes")
 	f.BoolVar(&o.BackupPrivate, "backup-private", false,
