@@ -232,12 +232,12 @@ func TestOpenVersionsBounded(t *testing.T) {
 	}
 	use(&after)
 	x := s.state.live["x"]
-	per := float64(after.HeapAlloc-before.HeapAlloc) / float64(len(x.joiner.cohorts)) / 1024
-	t.Logf("%d versions wait, %d MiB, %.0f KiB each with their history", len(x.joiner.cohorts),
-		(after.HeapAlloc-before.HeapAlloc)>>20, per)
-	if len(x.joiner.cohorts) > x.roster.maxOpen() || (after.HeapAlloc-before.HeapAlloc)>>20 > 40 {
-		t.Errorf("%d versions wait in %d MiB, want at most %d in 40", len(x.joiner.cohorts),
-			(after.HeapAlloc-before.HeapAlloc)>>20, x.roster.maxOpen())
+	grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	per := float64(grown) / float64(len(x.joiner.cohorts)) / 1024
+	t.Logf("%d versions wait, %d MiB, %.0f KiB each with their history", len(x.joiner.cohorts), grown>>20, per)
+	if len(x.joiner.cohorts) > x.roster.maxOpen() || grown>>20 > 40 {
+		t.Errorf("%d versions wait in %d MiB, want at most %d in 40", len(x.joiner.cohorts), grown>>20,
+			x.roster.maxOpen())
 	}
 	if r, err := s.state.Report("x"); err != nil ||
 		!strings.Contains(strings.Join(r.Health.Problems, ";"), "rounds wait") {
