@@ -220,7 +220,7 @@ func TestMemoryPerToken(t *testing.T) {
 		"o}]\nobjective: {goals: [{metric: m}]}")
 	use := func() float64 {
 		var m runtime.MemStats
-		for last := uint64(math.MaxUint64); ; last = m.HeapAlloc { // memory with cleanups goes bit by bit
+		for last := uint64(math.MaxUint64); ; last = m.HeapAlloc { // cleanups take several
 			runtime.GC()
 			if runtime.ReadMemStats(&m); m.HeapAlloc >= last-last/1000 {
 				return float64(m.HeapAlloc)
