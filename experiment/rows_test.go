@@ -250,7 +250,8 @@ func TestSnapshotColumns(t *testing.T) {
 	at += bytes.Index(whole[at:], []byte(`"unit":"`)) + len(`"unit":"`)
 	for name, with := range map[string]string{
 		"no base64": "!" + string(whole[at+1:]), "another number of rows": string(whole[at+32:]),
-		"twice": `","unit":"` + string(whole[at:]), "twice, and rows": string(whole[at:at+108]) + `","unit":"` + string(whole[at:]),
+		"twice":           `","unit":"` + string(whole[at:]),
+		"twice, and rows": string(whole[at:at+108]) + `","unit":"` + string(whole[at:]),
 		"no whole number": string(whole[at+4:]), "no end": "", "no rest": string(whole[at : len(whole)-2]),
 	} {
 		if err := NewState().UnmarshalBinary(append(bytes.Clone(whole[:at]), with...)); err == nil {
@@ -422,7 +423,8 @@ func FuzzRestore(f *testing.F) {
 		`{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
 			"metrics": [{"name": "m"}], "objective": {"goals": [{"metric": "m"}]}}`,
 		`{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
-			"control": {"arm": "a", "share": 0.1}, "metrics": [{"name": "m", "range": [0, 1], "default": 0}], "objective": {"goals": [{"metric": "m"}]},
+			"control": {"arm": "a", "share": 0.1}, "metrics": [{"name": "m", "range": [0, 1], "default": 0}],
+			"objective": {"goals": [{"metric": "m"}]},
 			"guardrails": [{"metric": "m", "min": 0.1}]}`,
 	} {
 		c := &crowd{t: f, state: NewState(), now: time.Unix(1e9, 0)}
