@@ -39,6 +39,9 @@ func NonNegative(v []float64, n int) bool {
 	return Vector("", v, n) == nil && !slices.ContainsFunc(v, func(x float64) bool { return x < 0 })
 }
 
+// AtMost is x ≤ y but for rounding of running sums.
+func AtMost(x, y float64) bool { return x <= float64(y*(1+1e-6)) }
+
 // Gradient returns an error if the gradient d of the objective f at θ is not finite.
 func Gradient(f any, theta, d []float64) error {
 	for i, v := range d {

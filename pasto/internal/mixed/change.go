@@ -1,63 +1,14 @@
 package mixed
 
-import "math"
-
-// detector compares, for each arm and metric, recent adjusted values with those before them: the
-// newest round, the running segment of up to 16 rounds, and blocks of 32, 64, ... rounds. Values
-// are adjusted by the other arms of their rounds (see moments), so that what all arms have in
-// common is no change; where rounds have one arm they are the arm's own.
-type detector struct {
-	Rounds        []float64 `of:"arm"` // rounds that count since the arm began
-	SegmentWeight []float64 `of:"arm"`
-	SegmentMean   []float64 `of:"both,signed"`
-	SegmentSize   []float64 `of:"arm"`         // of the raw values
-	SegmentRaw    []float64 `of:"both,signed"` // their mean
-	BlockRounds   []float64 `of:"arm"`
-	BlockLimit    []float64 `of:"arm"` // its length in rounds, 0 for the first
-	BlockWeight   []float64 `of:"arm"`
-	BlockMean     []float64 `of:"both,signed"`
-	BlockSize     []float64 `of:"arm"`         // of the raw values
-	BlockRaw      []float64 `of:"both,signed"` // their mean
-}
-
-const (
-	segment   = 16
-	mostBlock = 1024
+import (
+	"github.com/noregret/noregret/pasto/internal/stretch"
 )
 
-// add adds the adjusted value of an arm in a round.
-func (d *detector) add(x *armRound) {
-	k := x.arm
-	d.Rounds[k]++
-	d.BlockRounds[k]++
-	average(k, d.SegmentWeight, d.SegmentMean, x.weight, x.adjusted)
-	average(k, d.BlockWeight, d.BlockMean, x.weight, x.adjusted)
-	average(k, d.SegmentSize, d.SegmentRaw, x.size, x.mean)
-	average(k, d.BlockSize, d.BlockRaw, x.size, x.mean)
-}
-
-// length is the number of rounds of the running segment of arm k.
-func (d *detector) length(k int) int64 { return int64(d.Rounds[k]-1)%segment + 1 }
-
-// end begins a new segment of arm k after 16 rounds, and a new block after as many as it has: 32,
-// 64, ... up to half of all rounds or 1,024, and again.
-func (d *detector) end(k int) {
-	m := len(d.SegmentMean) / len(d.Rounds)
-	if d.length(k) == segment {
-		d.SegmentWeight[k], d.SegmentSize[k] = 0, 0
-		clear(d.SegmentMean[k*m : (k+1)*m])
-		clear(d.SegmentRaw[k*m : (k+1)*m])
-	}
-	if d.BlockRounds[k] < max(d.BlockLimit[k], 2*segment) {
-		return
-	}
-	limit := 2 * max(d.BlockLimit[k], segment)
-	if limit > min(d.Rounds[k]/2, mostBlock) {
-		limit = 2 * segment
-	}
-	d.BlockRounds[k], d.BlockWeight[k], d.BlockSize[k], d.BlockLimit[k] = 0, 0, 0, limit
-	clear(d.BlockMean[k*m : (k+1)*m])
-	clear(d.BlockRaw[k*m : (k+1)*m])
+// part is the round of an arm as the newest stretch of it. Values are adjusted by the other arms of
+// their rounds (see moments), so that what all arms have in common is no change; where rounds have
+// one arm they are the arm's own.
+func (x *armRound) part() stretch.Part {
+	return stretch.Part{Weight: x.weight, Adjusted: x.adjusted, Size: x.Size, Raw: x.Mean}
 }
 
 // nearly is the part of the largest sign of a change that counts as another.
@@ -73,14 +24,14 @@ func (e *Model) Changed() []int {
 		x := &e.round.arms[a]
 		x.sign = e.signOfChange(x)
 		most = max(most, x.sign)
-		e.Changes.end(x.arm)
+		e.Changes.End(x.Arm)
 	}
 	if most <= 1 {
 		return nil
 	}
 	for a := range e.round.arms {
 		if x := &e.round.arms[a]; x.sign >= float64(nearly*most) {
-			e.changed = append(e.changed, x.arm)
+			e.changed = append(e.changed, x.Arm)
 		}
 	}
 	e.Begin(e.changed)
@@ -95,35 +46,36 @@ const agreement = 2. / 3
 // not shown the raw values must differ by that, which tells the arm that has changed from those
 // that are compared with it, and the adjusted ones by most of it. It is 0 where no changes are
 // looked for.
-func (e *Model) signOfChange(x *armRound) float64 {
-	d, s, k, m, most := &e.Changes, &e.Stats, x.arm, len(e.Sign), 0.0
+func (e *Model) signOfChange(x *armRound) (most float64) {
 	segments := e.has(NoSegments)
-	compare := func(i int, mean, weight, raw, size float64) {
-		j := k*m + i
-		_, sign := e.difference(k, i, s.Adjusted[j], s.Standing[k], mean, weight, 0)
-		if !e.Noise.shown(i) {
-			_, own := e.difference(k, i, s.Mean[j], s.Weight[k], raw, size, 0)
-			sign = min(sign/agreement, own)
-		}
-		most = max(most, sign)
-	}
-	for i := range m {
+	segment, long := e.Changes.Segment(x.Arm)
+	block, due := e.Changes.Block(x.Arm)
+	for i := range e.Sign {
 		if e.Ignored[i] || !(e.Threshold > 0) {
 			continue
 		}
-		j := k*m + i
-		if d.Rounds[k] > segment && segments {
-			compare(i, x.adjusted[i], x.weight, x.mean[i], x.size)
-			most = max(most, e.signOfCrash(x, i))
+		if e.Changes.Newest(x.Arm) && segments {
+			most = max(most, e.signOf(x.part(), x.Arm, i), e.signOfCrash(x, i))
 		}
-		if d.Rounds[k]-float64(d.length(k)) >= segment && segments {
-			compare(i, d.SegmentMean[j], d.SegmentWeight[k], d.SegmentRaw[j], d.SegmentSize[k])
+		if long && segments {
+			most = max(most, e.signOf(segment, x.Arm, i))
 		}
-		if d.length(k) == segment && d.Rounds[k]-d.BlockRounds[k] >= segment && e.has(NoBlocks) {
-			compare(i, d.BlockMean[j], d.BlockWeight[k], d.BlockRaw[j], d.BlockSize[k])
+		if due && e.has(NoBlocks) {
+			most = max(most, e.signOf(block, x.Arm, i))
 		}
 	}
 	return most
+}
+
+// signOf is signOfChange for a stretch of arm k in metric i.
+func (e *Model) signOf(x stretch.Part, k, i int) float64 {
+	s, j, test := &e.Stats, k*len(e.Sign)+i, e.test(k, i)
+	_, sign := test.Difference(s.Adjusted[j], s.Standing[k], x.Adjusted[i], x.Weight)
+	if !e.Noise.shown(i) {
+		_, own := test.Difference(s.Mean[j], s.Weight[k], x.Raw[i], x.Size)
+		sign = min(sign/agreement, own)
+	}
+	return sign
 }
 
 // signOfCrash is signOfChange for a hard guardrail that got worse in the newest round. The raw
@@ -135,13 +87,12 @@ func (e *Model) signOfCrash(x *armRound, i int) float64 {
 	if !e.Hard[i] || !e.has(NoCrash) {
 		return 0
 	}
-	s, k, tau := &e.Stats, x.arm, 0.0
+	s, k, j, test := &e.Stats, x.Arm, x.Arm*len(e.Sign)+i, e.test(x.Arm, i)
+	by, _ := test.Difference(s.Adjusted[j], s.Standing[k], x.adjusted[i], x.weight)
 	if e.Noise.shown(i) {
-		tau = e.Noise.tau(i)
+		test.Effects = e.Noise.tau(i)
 	}
-	j := k*len(e.Sign) + i
-	by, _ := e.difference(k, i, s.Adjusted[j], s.Standing[k], x.adjusted[i], x.weight, 0)
-	raw, sign := e.difference(k, i, s.Mean[j], s.Weight[k], x.mean[i], x.size, tau)
+	raw, sign := test.Difference(s.Mean[j], s.Weight[k], x.Mean[i], x.Size)
 	worse := -float64(e.Sign[i] * raw)
 	if !(worse > 0) || x.weight > 0 && -float64(e.Sign[i]*by) < float64(agreement*worse) {
 		return 0
@@ -149,40 +100,17 @@ func (e *Model) signOfCrash(x *armRound, i int) float64 {
 	return sign
 }
 
-// difference returns by how much the mean of a recent part of arm k's values, of this weight, is
-// above that of the earlier ones, where the mean of both is all and their weight total. Sign is the
-// distance as a multiple of ChangeThreshold standard errors, beside effects of variance tau, and an
-// allowance for skewed or long-tailed metrics. With z standard errors the allowance is (z²−1)/6
-// times the ratio of the third moment to the variance, the first term of the Cornish–Fisher
-// expansion: six events of a rare one. For units of a known range that ratio is at most the width
-// of the range.
-func (e *Model) difference(
-	k, i int, all, total, mean, weight, tau float64,
-) (by, sign float64) {
-	s, old := &e.Stats, total-weight
-	if !(old > float64(1e-9*weight)) || !(weight > 0) {
-		return 0, 0
+// test returns the test for changes of arm k in metric i. For units of a known range the ratio of
+// the third moment to the variance is at most the width of the range.
+func (e *Model) test(k, i int) stretch.Test {
+	s, t := &e.Stats, stretch.Test{Threshold: e.Threshold}
+	t.Variance, t.Noise = max(e.Variance(k, i), s.pooled(i)), e.Released.ofChange(k*len(e.Sign)+i)
+	switch {
+	case !e.has(NoSkew):
+	case s.unitsKnown(k, i) && e.Width[i] > 0:
+		t.Ratio = e.Width[i]
+	case s.Pool[i] > 0:
+		t.Ratio = s.Third[i] / s.Pool[i]
 	}
-	// all = (old·before + weight·mean)/total, so mean − before = (mean − all)·total/old.
-	by = float64((mean - all) * (total / old))
-	d := math.Abs(by)
-	if !(d > float64(1e-12*(math.Abs(all)+math.Abs(mean)))) {
-		return by, 0
-	}
-	z := e.Threshold
-	allowed := float64(z * math.Sqrt(float64(max(e.Variance(k, i), s.pooled(i))*(1/old+1/weight))+tau))
-	allowed += float64(z * math.Sqrt(e.Released.ofChange(k*len(e.Sign)+i, old, weight)))
-	if e.has(NoSkew) {
-		ratio := 0.0
-		if s.unitsKnown(k, i) && e.Width[i] > 0 {
-			ratio = e.Width[i]
-		} else if s.Pool[i] > 0 {
-			ratio = s.Third[i] / s.Pool[i]
-		}
-		allowed += float64(max(float64(z*z)-1, 0)/6*ratio) / min(old, weight)
-	}
-	if allowed == 0 {
-		return by, math.MaxFloat64
-	}
-	return by, d / allowed
+	return t
 }

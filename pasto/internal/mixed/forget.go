@@ -63,6 +63,29 @@ func (e *Model) Begin(arms []int) {
 	}
 }
 
+// watcher takes what a round tells about the model, before it learns it.
+type watcher struct {
+	// Residual, if not nil, is called in Observe with the standardized recursive residual of each
+	// metric of each arm of a round that was known before: see residuals.
+	Residual func(k, i int, z float64)
+	// Scored says that Observe computes Score, without the arms of Skip.
+	Scored bool
+	Skip   []bool
+	// Score is minus the logarithm of the density that the model gave the values of the last round
+	// before it saw them: see predictive.
+	Score float64
+}
+
+// watch looks at a round of which the model knows nothing yet.
+func (e *Model) watch() {
+	if e.Residual != nil {
+		e.residuals()
+	}
+	if e.Scored {
+		e.Score = e.predictive()
+	}
+}
+
 // residuals passes the standardized recursive residuals of the round on: by how many standard
 // errors the adjusted value of an arm differs from the mean of the earlier ones. Where nothing
 // changes they are nearly independent and of variance 1 (Brown, Durbin and Evans 1975).
@@ -70,7 +93,7 @@ func (e *Model) residuals() {
 	s, m := &e.Stats, len(e.Sign)
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
-		k := x.arm
+		k := x.Arm
 		if !x.known || !(x.weight > 0) || !(s.Standing[k] > 0) {
 			continue
 		}
@@ -99,12 +122,12 @@ func (e *Model) predictive() float64 {
 		weights, sum, squares, logs, arms := 0.0, 0.0, 0.0, 0.0, 0
 		for _, a := range e.round.known {
 			x := &e.round.arms[a]
-			k := x.arm
-			v := float64(e.Variance(k, i) * (1/x.size + 1/s.Standing[k]))
+			k := x.Arm
+			v := float64(e.Variance(k, i) * (1/x.Size + 1/s.Standing[k]))
 			if k < len(e.Skip) && e.Skip[k] || !(v > 0) || math.IsInf(v, 1) {
 				continue
 			}
-			d, w := x.mean[i]-s.Adjusted[k*m+i], 1/v
+			d, w := x.Mean[i]-s.Adjusted[k*m+i], 1/v
 			arms++
 			weights += w
 			sum += float64(w * d)

@@ -54,19 +54,10 @@ type Model struct {
 	apart   []float64 // K·M: of y_k − y_control, where a metric is relative
 	within  []float64 // K·2: differences from the control within rounds, with squared errors
 	inverse twoway.Inverse
-	values  []twoway.Value // of a round
 	round   roundSums
 	sum     []float64 // M
 	changed []int
-	// Residual, if not nil, is called in Observe with the standardized recursive residual of each
-	// metric of each arm of a round that was known before: see residuals.
-	Residual func(k, i int, z float64)
-	// Scored says that Observe computes Score, without the arms of Skip.
-	Scored bool
-	Skip   []bool
-	// Score is minus the logarithm of the density that the model gave the values of the last round
-	// before it saw them: see predictive.
-	Score float64
+	watcher
 }
 
 // Key is what the inside of a learner is opened by: only packages of pasto can make one.
@@ -84,7 +75,7 @@ func (e *Model) Resize() {
 	arms, metrics := len(e.Stats.Rounds), len(e.Sign)
 	e.rows, e.squared = make([]float64, arms*metrics), make([]float64, arms*metrics)
 	e.level, e.sum = make([]float64, metrics), make([]float64, metrics)
-	e.Usable, e.round.slot = make([]bool, arms), make([]int, arms)
+	e.Usable = make([]bool, arms)
 	if slices.Contains(e.Relative, true) {
 		e.apart = make([]float64, arms*metrics)
 	}
@@ -98,41 +89,26 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 	e.Noise.addProducts(&e.Stats, &e.round, &e.Released)
 	e.adjust()
 	e.Noise.addExcess(&e.Stats, &e.round)
-	if e.Residual != nil {
-		e.residuals()
-	}
-	if e.Scored {
-		e.Score = e.predictive()
-	}
-	e.values = e.values[:0]
+	e.watch()
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
 		if !x.known {
 			first++
 		}
-		e.values = append(e.values, twoway.Value{Arm: x.arm, Size: x.size, Mean: x.mean})
 		e.Stats.add(x)
 		e.addReleased(x)
 		if x.weight > 0 {
-			e.Changes.add(x)
+			e.Changes.Add(x.Arm, x.part())
 		}
 	}
-	e.Joint.Add(e.values, e.sum)
+	e.Joint.Add(e.round.sums.Arms, e.sum)
 	return first
 }
 
 // forget begins arm k anew. All other arms keep what is known about them.
 func (e *Model) forget(k int) {
-	metrics := len(e.Sign)
 	e.Joint.Forget(k, e.rows)
 	e.Stats.forget(k)
-	e.Released.forget(k, metrics)
-	e.tables(func(v *[]float64, of string, _ bool) {
-		switch of {
-		case "arm":
-			(*v)[k] = 0
-		case "both":
-			clear((*v)[k*metrics : (k+1)*metrics])
-		}
-	})
+	e.Released.forget(k, len(e.Sign))
+	e.lists().Clear(k, len(e.Sign))
 }

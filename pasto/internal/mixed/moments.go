@@ -1,6 +1,11 @@
 package mixed
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/pasto/internal/lists"
+	"github.com/noregret/noregret/pasto/internal/round"
+)
 
 const (
 	// poolWeight is the number of groups that the pooled variance counts for beside an arm's own,
@@ -11,8 +16,6 @@ const (
 	// by trust: the pool may be of arms that are noisier by far.
 	trustedGroups = 8
 	trust         = 20
-	// mostThird bounds the sums of third powers, which do not overflow with it.
-	mostThird = 1e300
 )
 
 // moments are the moments of each arm's observations: of the raw values, and of the adjusted ones,
@@ -34,10 +37,10 @@ type moments struct {
 	Freedom float64   // Σ Free
 	Third   []float64 `of:"metric"` // Σ size²·|innovation|³, approximately; what is forgotten stays in it
 	// The known variances of units: nil where there are none.
-	UnitSize    []float64 `of:"both,units"`   // Σ size of groups with a known variance of a unit
-	UnitSquares []float64 `of:"both,units"`   // Σ size·variance of a unit
-	UnitTotal   []float64 `of:"metric,units"` // Σ over arms of UnitSize
-	UnitPool    []float64 `of:"metric,units"` // Σ over arms of UnitSquares
+	UnitSize    []float64 `of:"both,optional"`   // Σ size of groups with a known variance of a unit
+	UnitSquares []float64 `of:"both,optional"`   // Σ size·variance of a unit
+	UnitTotal   []float64 `of:"metric,optional"` // Σ over arms of UnitSize
+	UnitPool    []float64 `of:"metric,optional"` // Σ over arms of UnitSquares
 
 	rules Rules
 }
@@ -46,49 +49,37 @@ type moments struct {
 // of one arm does not have as it may lack what rounds differ by, and the innovation, what the round
 // misses the arm's mean by.
 func (s *moments) add(r *armRound) {
-	k := r.arm
-	if r.groups > 1 && !r.alone {
-		s.addSquares(r, r.groups-1, r.within)
+	k := r.Arm
+	if r.Groups > 1 && !r.alone {
+		s.addSquares(r, r.Groups-1, r.Within)
 	}
 	if s.Standing[k] > 0 && r.weight > 0 {
 		for i, q := range r.square {
-			r.third[i] = thirdPower(q, r.size)
+			r.Third[i] = round.ThirdPower(q, r.Size)
 		}
 		s.addSquares(r, 1, r.square)
 	}
 	s.Rounds[k]++
-	s.Count[k] += r.groups
-	s.Heavy[k] += float64(r.size * r.size)
-	average(k, s.Weight, s.Mean, r.size, r.mean)
+	s.Count[k] += r.Groups
+	s.Heavy[k] += float64(r.Size * r.Size)
+	lists.Average(k, s.Weight, s.Mean, r.Size, r.Mean)
 	if r.weight > 0 {
-		average(k, s.Standing, s.Adjusted, r.weight, r.adjusted)
+		lists.Average(k, s.Standing, s.Adjusted, r.weight, r.adjusted)
 	}
-	if len(r.units) > 0 {
+	if len(r.Units) > 0 {
 		s.addUnits(r)
-	}
-}
-
-// average adds a row of this weight to the means of arm k and to their weight.
-func average(k int, weights, means []float64, weight float64, row []float64) {
-	weights[k] += weight
-	share, mean := weight/weights[k], means[k*len(row):(k+1)*len(row)]
-	for i, v := range row {
-		mean[i] += float64(share * (v - mean[i]))
 	}
 }
 
 // addSquares adds sums of squares of so many degrees of freedom, and the third powers beside them.
 func (s *moments) addSquares(r *armRound, free float64, squares []float64) {
-	s.Free[r.arm] += free
+	s.Free[r.Arm] += free
 	s.Freedom += free
-	pool(r.arm, s.Squares, s.Pool, squares)
-	for i, v := range r.third {
-		s.Third[i] = min(s.Third[i]+v, mostThird)
+	lists.Pool(r.Arm, s.Squares, s.Pool, squares)
+	for i, v := range r.Third {
+		s.Third[i] = min(s.Third[i]+v, round.MostThird)
 	}
 }
-
-// thirdPower returns √(w·q)·q, for the square q = w·d² of a deviation d of a value of weight w.
-func thirdPower(q, w float64) float64 { return float64(q * math.Sqrt(float64(w*q))) }
 
 // addUnits adds the known variances of units. A bound takes the place of those by earlier means.
 func (s *moments) addUnits(r *armRound) {
@@ -97,36 +88,19 @@ func (s *moments) addUnits(r *armRound) {
 		s.UnitTotal, s.UnitPool = make([]float64, m), make([]float64, m)
 	}
 	if r.bounded {
-		unpool(r.arm, s.UnitSize, s.UnitTotal)
-		unpool(r.arm, s.UnitSquares, s.UnitPool)
+		lists.Unpool(r.Arm, s.UnitSize, s.UnitTotal)
+		lists.Unpool(r.Arm, s.UnitSquares, s.UnitPool)
 	}
-	pool(r.arm, s.UnitSize, s.UnitTotal, r.unitSize)
-	pool(r.arm, s.UnitSquares, s.UnitPool, r.units)
+	lists.Pool(r.Arm, s.UnitSize, s.UnitTotal, r.UnitSize)
+	lists.Pool(r.Arm, s.UnitSquares, s.UnitPool, r.Units)
 }
 
 // forget takes arm k out of the sums over arms.
 func (s *moments) forget(k int) {
 	s.Freedom = max(s.Freedom-s.Free[k], 0)
-	unpool(k, s.Squares, s.Pool)
-	unpool(k, s.UnitSize, s.UnitTotal)
-	unpool(k, s.UnitSquares, s.UnitPool)
-}
-
-// pool adds a row to the sums of arm k and to those over all arms.
-func pool(k int, sums, total, row []float64) {
-	for i, v := range row {
-		sums[k*len(row)+i] += v
-		total[i] += v
-	}
-}
-
-// unpool takes the sums of arm k out of those over all arms, and begins them anew.
-func unpool(k int, sums, total []float64) {
-	own := sums[k*len(total) : (k+1)*len(total)]
-	for i, v := range own {
-		total[i] = max(total[i]-v, 0)
-	}
-	clear(own)
+	lists.Unpool(k, s.Squares, s.Pool)
+	lists.Unpool(k, s.UnitSize, s.UnitTotal)
+	lists.Unpool(k, s.UnitSquares, s.UnitPool)
 }
 
 // unitsKnown reports whether the variance of a unit of arm k is known in metric i.

@@ -3,6 +3,8 @@ package mixed
 import (
 	"math"
 	"slices"
+
+	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // noise is what rounds tell about the effects that their arms have in common, of variance τ², and
@@ -53,12 +55,12 @@ const manyUnits = 300
 func (n *noise) addExcess(s *moments, r *roundSums) {
 	for _, a := range r.known {
 		x := &r.arms[a]
-		if x.weight == 0 || s.Standing[x.arm] == 0 {
+		if x.weight == 0 || s.Standing[x.Arm] == 0 {
 			continue
 		}
 		w := x.weight / (x.weight + manyUnits)
 		for i, q := range x.square {
-			if v := s.variance(x.arm, i); s.unitsKnown(x.arm, i) && v > 0 {
+			if v := s.variance(x.Arm, i); s.unitsKnown(x.Arm, i) && v > 0 {
 				n.Excess[i] += float64(w * (q / v))
 				n.ExcessOf[i] += w
 			}
@@ -78,8 +80,8 @@ func (n *noise) addProducts(s *moments, r *roundSums, noisy *released) {
 		if math.IsInf(slices.Max(x.sigma), 1) {
 			return
 		}
-		if x.share = x.size; len(x.units) > 0 {
-			x.share *= x.size / (x.size + manyUnits)
+		if x.share = x.Size; len(x.Units) > 0 {
+			x.share *= x.Size / (x.Size + manyUnits)
 		}
 		size += x.share
 	}
@@ -93,8 +95,8 @@ func (n *noise) addProducts(s *moments, r *roundSums, noisy *released) {
 		sum, own, variance, squared := 0.0, 0.0, 0.0, 0.0
 		for _, a := range r.known {
 			x := &r.arms[a]
-			d := float64(x.share * (x.mean[i] - s.Mean[x.arm*m+i]))
-			square := float64(x.sigma[i]*(1/x.size+1/s.Weight[x.arm])) + noisy.between(s, x, i)
+			d := float64(x.share * (x.Mean[i] - s.Mean[x.Arm*m+i]))
+			square := float64(x.sigma[i]*(1/x.Size+1/s.Weight[x.Arm])) + noisy.between(s, x, i)
 			v := min(float64(float64(x.share*x.share)*square), mostNoise)
 			sum += d
 			own += float64(d * d)
@@ -102,6 +104,6 @@ func (n *noise) addProducts(s *moments, r *roundSums, noisy *released) {
 			squared += float64(v * v)
 		}
 		n.Across[i] += float64(sum*sum) - own
-		n.Null[i] = min(n.Null[i]+float64(2*max(float64(variance*variance)-squared, 0)), mostThird)
+		n.Null[i] = min(n.Null[i]+float64(2*max(float64(variance*variance)-squared, 0)), round.MostThird)
 	}
 }

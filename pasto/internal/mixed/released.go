@@ -70,16 +70,16 @@ func (n *released) between(s *moments, x *armRound, i int) float64 {
 	if len(x.noise) == 0 {
 		return 0
 	}
-	return x.noise[i] + n.ofMean(s, x.arm, i)
+	return x.noise[i] + n.ofMean(s, x.Arm, i)
 }
 
-// ofChange is the variance of the noise in the difference of an arm's newest values, of this
-// weight, and its older ones, doubled for what both are adjusted by.
-func (n *released) ofChange(j int, old, weight float64) float64 {
+// ofChange is the variance of the noise in a sum of an arm's newest values, and in that of its older
+// ones, doubled for what both are adjusted by.
+func (n *released) ofChange(j int) float64 {
 	if !n.any() {
 		return 0
 	}
-	return float64(2 * n.Most[j] * (2/weight/weight + 2/old/old))
+	return 2 * n.Most[j]
 }
 
 // errors is the number of standard errors by which an estimate is off to one side in any round,
@@ -105,16 +105,16 @@ func (e *Model) collectReleased(obs []pasto.Observation) {
 		x, o := &e.round.arms[a], &obs[a]
 		x.noise, x.total = check.Zeros(x.noise, m), append(x.total[:0], o.Noise.Total...)
 		for i, v := range o.Noise.Step {
-			j := x.arm*m + i
-			x.noise[i] = v / x.size / x.size
+			j := x.Arm*m + i
+			x.noise[i] = v / x.Size / x.Size
 			n.Most[j] = max(n.Most[j], v)
 		}
 		if o.Variances == nil {
 			x.boundUnits(e, o)
 		}
 		for i := range x.sigma {
-			if math.IsInf(x.sigma[i], 1) && len(x.units) > 0 && x.unitSize[i] > 0 {
-				x.sigma[i] = x.units[i] / x.unitSize[i]
+			if math.IsInf(x.sigma[i], 1) && len(x.Units) > 0 && x.UnitSize[i] > 0 {
+				x.sigma[i] = x.Units[i] / x.UnitSize[i]
 			}
 		}
 	}
@@ -129,11 +129,11 @@ const sureUnits = 3
 // its standard errors nearer to the middle. For events it is the variance of the rate.
 func (x *armRound) boundUnits(e *Model, o *pasto.Observation) {
 	s, m := &e.Stats, len(e.Sign)
-	x.units, x.unitSize, x.bounded = check.Zeros(x.units, m), check.Zeros(x.unitSize, m), true
-	total := s.Weight[x.arm] + x.size
-	for i, v := range x.mean {
-		j := x.arm*m + i
-		mean := s.Mean[j] + float64(x.size/total*(v-s.Mean[j]))
+	x.Units, x.UnitSize, x.bounded = check.Zeros(x.Units, m), check.Zeros(x.UnitSize, m), true
+	total := s.Weight[x.Arm] + x.Size
+	for i, v := range x.Mean {
+		j := x.Arm*m + i
+		mean := s.Mean[j] + float64(x.Size/total*(v-s.Mean[j]))
 		noise := (o.Noise.Total[i] + e.Released.Base[j]) / total / total
 		fromNearerEnd := min(max(mean-e.Low[i], 0), max(e.Low[i]+e.Width[i]-mean, 0))
 		bound := e.Width[i] / 2
@@ -142,7 +142,7 @@ func (x *armRound) boundUnits(e *Model, o *pasto.Observation) {
 			d := min(fromNearerEnd+float64(sureUnits*math.Sqrt(square/total+noise)), bound)
 			square = min(square, float64(d*(e.Width[i]-d)))
 		}
-		x.unitSize[i], x.units[i] = total, float64(total*square)
+		x.UnitSize[i], x.Units[i] = total, float64(total*square)
 	}
 }
 
@@ -153,7 +153,7 @@ const boundSteps = 4
 func (e *Model) addReleased(x *armRound) {
 	if len(x.noise) > 0 {
 		m := len(e.Sign)
-		copy(e.Released.Total[x.arm*m:(x.arm+1)*m], x.total)
+		copy(e.Released.Total[x.Arm*m:(x.Arm+1)*m], x.total)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/noregret/noregret/internal/linalg"
 	"github.com/noregret/noregret/pasto/internal/check"
+	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // mostArms is the number of arms up to which there are sums.
@@ -32,13 +33,6 @@ type Sums struct {
 	Level []float64 // K·M: h
 	Total float64   // Σ_t N_t
 	Heavy float64   // Σ_t N_t²
-}
-
-// Value is what an arm was observed to be in a round.
-type Value struct {
-	Arm  int
-	Size float64   // n_kt
-	Mean []float64 // M: û_kt
 }
 
 // Any reports whether there are sums.
@@ -69,14 +63,14 @@ func (j *Sums) Fits(n, m int) bool {
 		check.Vector("", j.Level, n*m) == nil && check.NonNegative([]float64{j.Total, j.Heavy}, 2)
 }
 
-// Add adds a round; sum is a workspace of M numbers.
-func (j *Sums) Add(round []Value, sum []float64) {
+// Add adds the arms of a round; sum is a workspace of M numbers.
+func (j *Sums) Add(arms []round.Sum, sum []float64) {
 	if !j.Any() {
 		return
 	}
 	n, m, total := len(j.Size), len(sum), 0.0
 	clear(sum)
-	for _, x := range round {
+	for _, x := range arms {
 		total += x.Size
 		for i, v := range x.Mean {
 			sum[i] += float64(x.Size * v)
@@ -84,10 +78,10 @@ func (j *Sums) Add(round []Value, sum []float64) {
 	}
 	j.Total += total
 	j.Heavy += float64(total * total)
-	for _, x := range round {
+	for _, x := range arms {
 		k := x.Arm
 		j.Size[k] += x.Size
-		for _, y := range round {
+		for _, y := range arms {
 			j.Cross[k*n+y.Arm] += float64(x.Size * (y.Size / total))
 		}
 		own, level := j.Own[k*m:(k+1)*m], j.Level[k*m:(k+1)*m]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // The joint estimate is generalized least squares, solved here as the dense problem of all
@@ -23,7 +24,7 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 		j.Grow(0, arms, 1)
 		var values, sizes []float64
 		var of, in []int
-		sums := []Value{}
+		sums := []round.Sum{}
 		for n := range rounds {
 			sums = sums[:0]
 			left := units
@@ -36,7 +37,7 @@ func TestJointIsGeneralizedLeastSquares(t *testing.T) {
 					continue
 				}
 				v := 5*float64(k) + stat.Normal(r)
-				sums = append(sums, Value{Arm: k, Size: size, Mean: []float64{v}})
+				sums = append(sums, round.Sum{Arm: k, Size: size, Mean: []float64{v}})
 				values, sizes, of, in = append(values, v), append(sizes, size), append(of, k), append(in, n)
 			}
 			j.Add(sums, make([]float64, 1))
@@ -95,12 +96,12 @@ func TestJointForgets(t *testing.T) {
 	r := random.New(1, "forget")
 	j, est, w := Sums{}, make([]float64, 3), Inverse{}
 	j.Grow(0, 3, 1)
-	sums := []Value{}
+	sums := []round.Sum{}
 	for range 50 {
 		sums = sums[:0]
 		u := 100 * stat.Normal(r)
 		for k := range 3 {
-			sums = append(sums, Value{Arm: k, Size: 1 + float64(int(9*r.Float64())), Mean: []float64{
+			sums = append(sums, round.Sum{Arm: k, Size: 1 + float64(int(9*r.Float64())), Mean: []float64{
 				u + float64(k) + .1*stat.Normal(r),
 			}})
 		}
@@ -135,7 +136,7 @@ func TestSumsFit(t *testing.T) {
 	j, w := Sums{}, Inverse{}
 	j.Grow(0, 2, 1)
 	for _, k := range []int{0, 0, 1} {
-		j.Add([]Value{{Arm: k, Size: 4, Mean: []float64{float64(k)}}}, make([]float64, 1))
+		j.Add([]round.Sum{{Arm: k, Size: 4, Mean: []float64{float64(k)}}}, make([]float64, 1))
 	}
 	if !j.Any() || !j.Fits(2, 1) || j.Fits(3, 1) || j.Fits(2, 2) {
 		t.Errorf("%+v", j)
@@ -162,7 +163,7 @@ func TestSumsFit(t *testing.T) {
 func TestSingular(t *testing.T) {
 	j, w := Sums{}, Inverse{}
 	j.Grow(0, 2, 1)
-	j.Add([]Value{{Arm: 0, Size: 1, Mean: []float64{1}}, {Arm: 1, Size: 1, Mean: []float64{2}}}, make([]float64, 1))
+	j.Add([]round.Sum{{Arm: 0, Size: 1, Mean: []float64{1}}, {Arm: 1, Size: 1, Mean: []float64{2}}}, make([]float64, 1))
 	for range 2 {
 		if w.Invert(&j, 1.5, -1) {
 			t.Error("the matrix for c = 1.5 was inverted")
