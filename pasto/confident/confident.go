@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/mixed"
 	"github.com/noregret/noregret/pasto/internal/round"
@@ -76,12 +75,17 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 	l.guard = guard{estimates: &l.estimates}
 	l.plan = planner{guard: &l.guard}
 	l.checker.Earlier, l.checker.Noisy = true, true
-	l.checker.Raw = slices.Contains(l.relative, true)
+	l.checker.Raw = slices.ContainsFunc(l.metrics, func(x metric) bool { return x.Relative })
+	l.begin()
+	l.text = fmt.Sprintf("confident(metrics=%d, %+v)", f.Dim(), o)
+	return l, nil
+}
+
+// begin plans for as many arms as the state has.
+func (l *Learner) begin() {
 	l.workspace()
 	l.plan.solve()
 	l.mix()
-	l.text = fmt.Sprintf("confident(metrics=%d, %+v)", f.Dim(), o)
-	return l, nil
 }
 
 // workspace makes room for as many arms as the state has.
@@ -166,9 +170,7 @@ func (l *Learner) SolutionError() error { return l.plan.program.Err }
 func (l *Learner) AddArm() (int, error) {
 	l.s.grow(1, l.objective.Dim())
 	l.s.Began = max(l.s.Began, l.s.T-1000) // solve more often
-	l.workspace()
-	l.plan.solve()
-	l.mix()
+	l.begin()
 	return len(l.s.Active) - 1, nil
 }
 
@@ -193,28 +195,11 @@ func (l *Learner) RetireArm(k int) error {
 // String describes the learner and its options in one line.
 func (l *Learner) String() string { return l.text }
 
-// MarshalBinary implements [pasto.Learner].
-func (l *Learner) MarshalBinary() ([]byte, error) { return Inside{l}.Seal(l.text, &l.s) }
-
-// UnmarshalBinary implements [pasto.Learner]. Snapshots of the states before format 8 are refused:
-// the learner kept other statistics then.
-func (l *Learner) UnmarshalBinary(data []byte) error {
-	var s State
-	if err := (Inside{l}).Open(data, l.text, &s); err != nil {
-		return err
-	}
-	if n, m := len(s.Active), l.objective.Dim(); !s.Fits(n, m, false, &s.Model) {
-		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
-	}
-	Inside{l}.Resume(s)
-	return nil
-}
-
 // Estimate returns V̂, of the raw values where the learner has a control arm, and its standard
 // errors. An arm not served since the start or its last change has 0 and +Inf, and errors are +Inf
 // while nothing is known of the noise or of the effects of rounds: that takes a second round.
 func (l *Learner) Estimate() (means, errors *pasto.Table) {
-	e, m := l.model, len(l.sign)
+	e, m := l.model, len(l.metrics)
 	e.Estimate(l.s.Active)
 	means, errors = round.NewTable(l.Arms(), m), round.NewTable(l.Arms(), m)
 	for k := range l.s.Active {

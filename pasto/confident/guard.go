@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/round"
 )
 
 // guard bounds what the arms may do to the hard guardrails.
@@ -33,14 +32,14 @@ const (
 // its error.
 func (g *guard) controlBreaks(i int) bool {
 	x, control := &g.goals.Metrics()[i], g.options.Control
-	if g.relative[i] {
-		return float64(g.sign[i]*x.Threshold) > 0
+	if g.metrics[i].Relative {
+		return float64(g.metrics[i].Sign*x.Threshold) > 0
 	}
 	if !g.model.Usable[control] {
 		return false
 	}
 	y, square := g.seen(control, i)
-	return float64(g.sign[i]*(y-x.Threshold))+g.radius(control, i, square)+x.Slack < 0
+	return float64(g.metrics[i].Sign*(y-x.Threshold))+g.radius(control, i, square)+x.Slack < 0
 }
 
 // radius returns by how much the estimate of metric i of arm k with this squared error may be off
@@ -62,7 +61,7 @@ func (g *guard) computeSlack(known bool) {
 			v := g.worst(i, margin, anchor)
 			if sure && g.model.Usable[k] {
 				y, square := g.seen(k, i)
-				v = max(v, float64(g.sign[i]*(y-x.Limit()))-g.radius(k, i, square))
+				v = max(v, float64(g.metrics[i].Sign*(y-x.Limit()))-g.radius(k, i, square))
 			}
 			if k == control {
 				v = margin
@@ -81,11 +80,11 @@ func (g *guard) margin(i int, known bool) (margin, anchor float64, sure bool) {
 	x, control := &g.goals.Metrics()[i], g.options.Control
 	y := g.model.Mean(control, i)
 	switch {
-	case !g.relative[i] && !known:
+	case !g.metrics[i].Relative && !known:
 		return 0, 0, false
-	case !g.relative[i]:
+	case !g.metrics[i].Relative:
 		_, square := g.seen(control, i)
-		return max(float64(g.sign[i]*(y-x.Threshold))-g.radius(control, i, square), 0), 0, true
+		return max(float64(g.metrics[i].Sign*(y-x.Threshold))-g.radius(control, i, square), 0), 0, true
 	case known && y != 0:
 		own := g.model.Sampling(control, i)
 		off := g.radius(control, i, own)
@@ -93,7 +92,7 @@ func (g *guard) margin(i int, known bool) (margin, anchor float64, sure bool) {
 	case x.Direction == pasto.Up && x.Lower == 0 && x.Upper > 0:
 		anchor = 1
 	}
-	return -float64(float64(g.sign[i]*x.Threshold) * math.Abs(anchor)), anchor, sure
+	return -float64(float64(g.metrics[i].Sign*x.Threshold) * math.Abs(anchor)), anchor, sure
 }
 
 // worst is the slack of an arm of which nothing is known but the range; −Inf without a range.
@@ -106,32 +105,11 @@ func (g *guard) worst(i int, margin, anchor float64) float64 {
 	if x.Direction == pasto.Down {
 		y = x.Upper
 	}
-	if g.relative[i] {
-		return float64(g.sign[i]*(y-anchor)) + margin
+	if g.metrics[i].Relative {
+		return float64(g.metrics[i].Sign*(y-anchor)) + margin
 	}
-	return float64(g.sign[i] * (y - x.Threshold))
+	return float64(g.metrics[i].Sign * (y - x.Threshold))
 }
 
 // isUnbounded reports whether arm k has no bound in some hard guardrail.
 func (g *guard) isUnbounded(k int) bool { return slices.Contains(g.slack.Arm(k), math.Inf(-1)) }
-
-// makeSafe moves Serving towards the control arm by as little as the promise allows: to (1−ρ)·e_0 +
-// ρ·p with the largest ρ of which the slack is at least 0 in each hard guardrail.
-func (g *guard) makeSafe() {
-	rho := 1.0
-	for j, own := range g.slack.Arm(g.options.Control) {
-		sum := 0.0
-		for k, p := range g.s.Serving {
-			if p > 0 {
-				sum += float64(p * g.slack.Arm(k)[j])
-			}
-		}
-		switch {
-		case own < 0 || math.IsInf(sum, -1):
-			rho = 0
-		case sum < 0:
-			rho = min(rho, own/(own-sum))
-		}
-	}
-	round.Shrink(g.s.Serving, g.options.Control, rho)
-}

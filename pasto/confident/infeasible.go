@@ -28,7 +28,7 @@ func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	}
 	sure = l.s.Unobserved == 0 && !l.model.EffectsUnknown()
 	l.plan.move(func(k, i int, v, square float64) float64 {
-		x, width := &l.goals.Metrics()[i], l.about.Width[i]
+		x, width := &l.goals.Metrics()[i], l.metrics[i].Width
 		if x.Role != pasto.Guardrail {
 			return v
 		} else if x.Relative {
@@ -36,7 +36,7 @@ func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 		}
 		more := l.model.Allowance(k, i, square, width)
 		sure = sure && !math.IsInf(more, 1)
-		return v + float64(l.sign[i]*more)
+		return v + float64(l.metrics[i].Sign*more)
 	})
 	if sure {
 		best, exact := l.plan.program.Infeasible(l.goals)

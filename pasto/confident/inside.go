@@ -46,7 +46,7 @@ func (in Inside) End(begun int) {
 // Restart makes the learner a fresh one, but for arms that are retired and the number of rounds.
 func (in Inside) Restart() {
 	l := in.l
-	s := newState(l.Arms(), len(l.sign), l.options.Control)
+	s := newState(l.Arms(), len(l.metrics), l.options.Control)
 	for k, active := range l.s.Active {
 		if !active {
 			s.retire(k)
@@ -54,9 +54,7 @@ func (in Inside) Restart() {
 	}
 	s.T, s.Began, s.Next, s.Found, s.Unobserved = l.s.T, l.s.T, l.s.T, l.s.Found, s.Live
 	l.s = s
-	l.workspace()
-	l.plan.solve()
-	l.mix()
+	l.begin()
 }
 
 // Resume makes s, which fits the learner, its state.

@@ -50,7 +50,7 @@ func (w *planner) solve() {
 		w.moveEstimates(1, 0)
 		for k := range s.Active { // hard guardrails are by the bounds that what is served must hold
 			for j, i := range w.guards {
-				w.program.Table.Arm(k)[i] = w.goals.Metrics()[i].Limit() + float64(w.sign[i]*w.slack.Arm(k)[j])
+				w.program.Table.Arm(k)[i] = w.goals.Metrics()[i].Limit() + float64(w.metrics[i].Sign*w.slack.Arm(k)[j])
 			}
 		}
 		if !w.program.Maximize(w.safe) {
@@ -85,17 +85,7 @@ func (w *planner) deploy(p []float64) {
 	case control >= 0:
 		w.program.Only(p, control)
 	case try(0) && w.options.has(noBisection):
-		low, high, at := 0.0, 1.0, 0.0
-		for range bisectionSteps {
-			if at = (low + high) / 2; try(at) {
-				low = at
-			} else {
-				high = at
-			}
-		}
-		if at != low {
-			try(low)
-		}
+		round.LargestShare(bisectionSteps, try)
 	}
 }
 
@@ -106,19 +96,19 @@ func (w *planner) moveEstimates(sign, room float64) {
 	w.move(func(k, i int, v, square float64) float64 {
 		z := w.options.Exploration.Optimism
 		if sign < 0 {
-			z = -w.caution[i]
+			z = -w.metrics[i].caution
 		}
-		if w.about.Hard[i] {
+		if w.metrics[i].Hard {
 			z = float64(z * room)
 		}
 		if z > 0 {
 			square = w.model.Uneven(k, i, square)
 		}
-		v += float64(w.sign[i] * float64(z*math.Sqrt(square)))
-		if w.relative[i] {
+		v += float64(w.metrics[i].Sign * float64(z*math.Sqrt(square)))
+		if w.metrics[i].Relative {
 			return v
 		}
-		return min(max(v, w.low[i]), w.high[i])
+		return min(max(v, w.metrics[i].low), w.metrics[i].high)
 	})
 }
 
@@ -126,7 +116,7 @@ func (w *planner) moveEstimates(sign, room float64) {
 // objective sees it, and its squared error.
 func (w *planner) move(f func(k, i int, v, square float64) float64) {
 	for k, ok := range w.model.Usable {
-		for i := range w.sign {
+		for i := range w.metrics {
 			if ok {
 				v, square := w.seen(k, i)
 				w.program.Table.Arm(k)[i] = f(k, i, v, square)

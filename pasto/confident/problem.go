@@ -14,49 +14,47 @@ type problem struct {
 	hard      bool         // it has hard guardrails
 	guards    []int        // the metrics of these
 	options   Options
-	about     mixed.Problem // what the statistics must know of the metrics
-	sign      []float64     // of each metric's good direction
-	relative  []bool        // of each metric: a contrast with the control arm
-	caution   []float64     // of each metric
-	low, high []float64     // range of each metric as the objective sees it
+	about     mixed.Problem // what the statistics must know
+	metrics   []metric
+}
+
+// metric is what there is to know about a metric.
+type metric struct {
+	*mixed.Metric
+	caution   float64
+	low, high float64 // its range as the objective sees it
 }
 
 // newProblem takes what there is to know about the metrics from the objective.
 func newProblem(f pasto.Objective, o Options) *problem {
-	m, p := f.Dim(), &problem{objective: f, options: o}
+	p := &problem{objective: f, options: o}
+	p.about = mixed.Problem{Control: o.Control, Threshold: o.ChangeThreshold, Without: o.without}
+	p.about.Metrics = make([]mixed.Metric, f.Dim())
 	p.goals, _ = f.(*pasto.Goals)
 	p.hard = p.goals != nil && p.goals.HasHard()
-	for _, v := range []*[]float64{&p.sign, &p.caution, &p.about.Width, &p.about.Low, &p.low, &p.high} {
-		*v = make([]float64, m)
-	}
-	p.relative, p.about.Ignored, p.about.Positive = make([]bool, m), make([]bool, m), make([]bool, m)
-	p.about.Hard = make([]bool, m)
-	p.about.Control, p.about.Threshold, p.about.Without = o.Control, o.ChangeThreshold, o.without
-	p.about.Sign, p.about.Relative = p.sign, p.relative
-	for i := range m {
-		p.sign[i], p.caution[i] = 1, o.Caution
-		p.low[i], p.high[i] = math.Inf(-1), math.Inf(1)
+	for i := range p.about.Metrics {
+		x := metric{&p.about.Metrics[i], o.Caution, math.Inf(-1), math.Inf(1)}
+		x.Sign = 1
 		if d, ok := f.(pasto.Directed); ok {
-			p.sign[i] = d.Sign(i)
+			x.Sign = d.Sign(i)
 		}
 		if b, ok := f.(pasto.Ranged); ok {
-			p.low[i], p.high[i] = b.Range(i)
+			x.low, x.high = b.Range(i)
 		}
-		if w := p.high[i] - p.low[i]; !math.IsInf(w, 1) {
-			p.about.Width[i], p.about.Low[i] = w, p.low[i]
+		if w := x.high - x.low; !math.IsInf(w, 1) {
+			x.Low, x.Width = x.low, w
 		}
-		if p.goals == nil {
-			continue
+		if p.goals != nil {
+			g := &p.goals.Metrics()[i]
+			x.Ignored, x.Hard, x.Relative = g.Role == pasto.Report, g.Hard, g.Relative && o.Control >= 0
+			x.Positive = g.HasRange() && g.Lower == 0 && (!g.Relative || o.Control >= 0)
+			x.Low, x.Width = g.Lower, g.Upper-g.Lower
 		}
-		x := &p.goals.Metrics()[i]
-		p.about.Ignored[i] = x.Role == pasto.Report
-		p.about.Width[i], p.about.Low[i] = x.Upper-x.Lower, x.Lower
-		p.about.Positive[i] = x.HasRange() && x.Lower == 0 && (!x.Relative || o.Control >= 0)
-		p.relative[i] = x.Relative && o.Control >= 0
-		if p.about.Hard[i] = x.Hard; x.Hard {
-			p.caution[i] = o.HardCaution
+		if x.Hard {
+			x.caution = o.HardCaution
 			p.guards = append(p.guards, i)
 		}
+		p.metrics = append(p.metrics, x)
 	}
 	return p
 }
@@ -77,7 +75,7 @@ type estimates struct {
 // The error that all arms have in common counts where the level of the metric matters to the
 // objective: not for primary metrics of a weighted sum, and not for contrasts.
 func (e *estimates) seen(k, i int) (value, square float64) {
-	if e.relative[i] {
+	if e.metrics[i].Relative {
 		return e.model.Contrast(k, i, e.goals.Metrics()[i].Threshold)
 	}
 	if square = e.model.Square(k, i); e.goals == nil || e.goals.Metrics()[i].Role == pasto.Guardrail {

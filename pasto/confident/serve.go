@@ -80,7 +80,7 @@ func (l *Learner) mix() {
 	}
 	if l.promised() {
 		l.plan.cap(p)
-		l.guard.makeSafe()
+		round.Shrink(p, o.Control, round.SafeShare(p, o.Control, &l.guard.slack))
 	}
 	own := l.unknownShare(unknown)
 	for k, v := range p {

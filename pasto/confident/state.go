@@ -3,6 +3,7 @@ package confident
 import (
 	"math"
 
+	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/mixed"
 	"github.com/noregret/noregret/pasto/internal/round"
@@ -97,4 +98,21 @@ func (s *State) count(of *mixed.State) (live, unobserved int) {
 		}
 	}
 	return live, unobserved
+}
+
+// MarshalBinary implements [pasto.Learner].
+func (l *Learner) MarshalBinary() ([]byte, error) { return Inside{l}.Seal(l.text, &l.s) }
+
+// UnmarshalBinary implements [pasto.Learner]. Snapshots of the states before format 8 are refused:
+// the learner kept other statistics then.
+func (l *Learner) UnmarshalBinary(data []byte) error {
+	var s State
+	if err := (Inside{l}).Open(data, l.text, &s); err != nil {
+		return err
+	}
+	if n, m := len(s.Active), l.objective.Dim(); !s.Fits(n, m, false, &s.Model) {
+		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
+	}
+	Inside{l}.Resume(s)
+	return nil
 }

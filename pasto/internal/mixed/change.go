@@ -1,8 +1,6 @@
 package mixed
 
-import (
-	"github.com/noregret/noregret/pasto/internal/stretch"
-)
+import "github.com/noregret/noregret/pasto/internal/stretch"
 
 // part is the round of an arm as the newest stretch of it. Values are adjusted by the other arms of
 // their rounds (see moments), so that what all arms have in common is no change; where rounds have
@@ -50,8 +48,8 @@ func (e *Model) signOfChange(x *armRound) (most float64) {
 	segments := e.has(NoSegments)
 	segment, long := e.Changes.Segment(x.Arm)
 	block, due := e.Changes.Block(x.Arm)
-	for i := range e.Sign {
-		if e.Ignored[i] || !(e.Threshold > 0) {
+	for i := range e.Metrics {
+		if e.Metrics[i].Ignored || !(e.Threshold > 0) {
 			continue
 		}
 		if e.Changes.Newest(x.Arm) && segments {
@@ -69,7 +67,7 @@ func (e *Model) signOfChange(x *armRound) (most float64) {
 
 // signOf is signOfChange for a stretch of arm k in metric i.
 func (e *Model) signOf(x stretch.Part, k, i int) float64 {
-	s, j, test := &e.Stats, k*len(e.Sign)+i, e.test(k, i)
+	s, j, test := &e.Stats, k*len(e.Metrics)+i, e.test(k, i)
 	_, sign := test.Difference(s.Adjusted[j], s.Standing[k], x.Adjusted[i], x.Weight)
 	if !e.Noise.shown(i) {
 		_, own := test.Difference(s.Mean[j], s.Weight[k], x.Raw[i], x.Size)
@@ -84,17 +82,17 @@ func (e *Model) signOf(x stretch.Part, k, i int) float64 {
 // tell, or there are none. It is then likelier that the arm has changed than that all have. To
 // begin it anew by mistake costs some learning, and a crash that goes on costs the guardrail.
 func (e *Model) signOfCrash(x *armRound, i int) float64 {
-	if !e.Hard[i] || !e.has(NoCrash) {
+	if !e.Metrics[i].Hard || !e.has(NoCrash) {
 		return 0
 	}
-	s, k, j, test := &e.Stats, x.Arm, x.Arm*len(e.Sign)+i, e.test(x.Arm, i)
+	s, k, j, test := &e.Stats, x.Arm, x.Arm*len(e.Metrics)+i, e.test(x.Arm, i)
 	by, _ := test.Difference(s.Adjusted[j], s.Standing[k], x.adjusted[i], x.weight)
 	if e.Noise.shown(i) {
 		test.Effects = e.Noise.tau(i)
 	}
 	raw, sign := test.Difference(s.Mean[j], s.Weight[k], x.Mean[i], x.Size)
-	worse := -float64(e.Sign[i] * raw)
-	if !(worse > 0) || x.weight > 0 && -float64(e.Sign[i]*by) < float64(agreement*worse) {
+	worse := -float64(e.Metrics[i].Sign * raw)
+	if !(worse > 0) || x.weight > 0 && -float64(e.Metrics[i].Sign*by) < float64(agreement*worse) {
 		return 0
 	}
 	return sign
@@ -104,11 +102,11 @@ func (e *Model) signOfCrash(x *armRound, i int) float64 {
 // the third moment to the variance is at most the width of the range.
 func (e *Model) test(k, i int) stretch.Test {
 	s, t := &e.Stats, stretch.Test{Threshold: e.Threshold}
-	t.Variance, t.Noise = max(e.Variance(k, i), s.pooled(i)), e.Released.ofChange(k*len(e.Sign)+i)
+	t.Variance, t.Noise = max(e.Variance(k, i), s.pooled(i)), e.Released.ofChange(k*len(e.Metrics)+i)
 	switch {
 	case !e.has(NoSkew):
-	case s.unitsKnown(k, i) && e.Width[i] > 0:
-		t.Ratio = e.Width[i]
+	case s.unitsKnown(k, i) && e.Metrics[i].Width > 0:
+		t.Ratio = e.Metrics[i].Width
 	case s.Pool[i] > 0:
 		t.Ratio = s.Third[i] / s.Pool[i]
 	}

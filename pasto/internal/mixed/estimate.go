@@ -20,8 +20,8 @@ func (e *Model) Variance(k, i int) float64 {
 // effectsShown reports whether some metric surely has effects of rounds. All metrics are then taken
 // to have some: what rounds have in common shows first where the noise is least.
 func (e *Model) effectsShown() bool {
-	for i, ignored := range e.Ignored {
-		if !ignored && e.Noise.shown(i) {
+	for i := range e.Metrics {
+		if !e.Metrics[i].Ignored && e.Noise.shown(i) {
 			return true
 		}
 	}
@@ -32,7 +32,7 @@ func (e *Model) effectsShown() bool {
 // effects of rounds are shown and the arms are few enough, arms are compared within rounds, so that
 // what they have in common cancels; else each arm has its mean, with all of τ² in its error.
 func (e *Model) Estimate(active []bool) bool {
-	s, m := &e.Stats, len(e.Sign)
+	s, m := &e.Stats, len(e.Metrics)
 	jointly := e.Joint.Any() && e.has(NoJoint) && e.effectsShown() && !e.Released.any()
 	e.inverse.C = 0
 	copy(e.Usable, active)
@@ -58,8 +58,8 @@ func (e *Model) Estimate(active []bool) bool {
 // within rounds where these are worse by more than two standard errors (Hausman 1978): the shares
 // have then followed the level of rounds, which happens before effects of rounds are shown.
 func (e *Model) reconcile(i int) {
-	m, control := len(e.Sign), e.Control
-	if !e.Relative[i] || !e.Joint.Any() || e.Stats.Rounds[control] == 0 || !e.has(NoReconcile) ||
+	m, control := len(e.Metrics), e.Control
+	if !e.Metrics[i].Relative || !e.Joint.Any() || e.Stats.Rounds[control] == 0 || !e.has(NoReconcile) ||
 		e.Released.any() || !e.inverse.Invert(&e.Joint, twoway.MostShared, control) {
 		return
 	}
@@ -75,7 +75,7 @@ func (e *Model) reconcile(i int) {
 		}
 		d, square, mean := e.within[2*k], e.within[2*k+1], e.rows[control*m+i]
 		off, own := e.rows[k*m+i]-mean-d, e.apart[k*m+i]
-		if float64(e.Sign[i]*off) > 0 && float64(off*off) > float64(4*max(square-own, 0.5*square)) {
+		if float64(e.Metrics[i].Sign*off) > 0 && float64(off*off) > float64(4*max(square-own, 0.5*square)) {
 			e.rows[k*m+i], e.apart[k*m+i] = mean+d, square
 		}
 	}
@@ -93,7 +93,7 @@ func (e *Model) coefficient(i int) float64 {
 
 // estimateMean estimates arm k by its mean in metric i.
 func (e *Model) estimateMean(k, i int) {
-	j := k*len(e.Sign) + i
+	j := k*len(e.Metrics) + i
 	e.rows[j], e.squared[j] = e.inRange(e.Stats.Mean[j], i), e.Alone(k, i)
 }
 
@@ -112,7 +112,7 @@ func (e *Model) Sampling(k, i int) float64 {
 
 // estimateApart estimates each arm by its mean in metric i.
 func (e *Model) estimateApart(i int) {
-	m := len(e.Sign)
+	m := len(e.Metrics)
 	for k, rounds := range e.Stats.Rounds {
 		if rounds > 0 {
 			e.estimateMean(k, i)
@@ -135,7 +135,7 @@ func (e *Model) estimateJointly(i int) {
 		if n <= 0 {
 			continue
 		}
-		j, variance := k*len(e.Sign)+i, e.Variance(k, i)
+		j, variance := k*len(e.Metrics)+i, e.Variance(k, i)
 		if e.squared[j], weak = e.inverse.Square(k, variance, pooled); weak {
 			e.estimateMean(k, i)
 			e.squared[j] += e.level[i]
@@ -147,14 +147,14 @@ func (e *Model) estimateJointly(i int) {
 }
 
 // Mean returns the estimate of metric i of arm k: 0 for an arm without data.
-func (e *Model) Mean(k, i int) float64 { return e.rows[k*len(e.Sign)+i] }
+func (e *Model) Mean(k, i int) float64 { return e.rows[k*len(e.Metrics)+i] }
 
 // Means returns the estimates of arm k.
-func (e *Model) Means(k int) []float64 { return e.rows[k*len(e.Sign) : (k+1)*len(e.Sign)] }
+func (e *Model) Means(k int) []float64 { return e.rows[k*len(e.Metrics) : (k+1)*len(e.Metrics)] }
 
 // Square returns the squared standard error of Mean, without what all arms have in common, whose
 // squared error is Level: +Inf for an arm without data.
-func (e *Model) Square(k, i int) float64 { return e.squared[k*len(e.Sign)+i] }
+func (e *Model) Square(k, i int) float64 { return e.squared[k*len(e.Metrics)+i] }
 
 // Level returns the squared error that the means of metric i have in common.
 func (e *Model) Level(i int) float64 { return e.level[i] }
@@ -162,7 +162,7 @@ func (e *Model) Level(i int) float64 { return e.level[i] }
 // Contrast returns y_k − y_0 − δ·|y_0| for the control's y_0 and the threshold δ, in a relative
 // metric, with its squared error.
 func (e *Model) Contrast(k, i int, threshold float64) (value, square float64) {
-	m, control := len(e.Sign), e.Control
+	m, control := len(e.Metrics), e.Control
 	y, own := e.rows[control*m+i], e.squared[control*m+i]
 	if e.Stats.Weight[control] > 0 {
 		own = min(own, e.Alone(control, i))

@@ -54,7 +54,7 @@ func (e *Model) Begin(arms []int) {
 	}
 	e.inverse.C = 0
 	if e.Joint.Any() && e.inverse.Invert(&e.Joint, twoway.MostShared, e.Control) {
-		for i := range e.Sign {
+		for i := range e.Metrics {
 			e.inverse.Estimate(i, e.rows)
 		}
 	}
@@ -90,7 +90,7 @@ func (e *Model) watch() {
 // errors the adjusted value of an arm differs from the mean of the earlier ones. Where nothing
 // changes they are nearly independent and of variance 1 (Brown, Durbin and Evans 1975).
 func (e *Model) residuals() {
-	s, m := &e.Stats, len(e.Sign)
+	s, m := &e.Stats, len(e.Metrics)
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
 		k := x.Arm
@@ -98,7 +98,7 @@ func (e *Model) residuals() {
 			continue
 		}
 		for i, v := range x.adjusted {
-			if e.Ignored[i] {
+			if e.Metrics[i].Ignored {
 				continue
 			}
 			square := float64(e.Variance(k, i) * (1/x.weight + 1/s.Standing[k]))
@@ -114,9 +114,9 @@ func (e *Model) residuals() {
 // round and N before, beside an effect of the round that is integrated out where there are several
 // arms. Constants are left out.
 func (e *Model) predictive() float64 {
-	s, m, total := &e.Stats, len(e.Sign), 0.0
+	s, m, total := &e.Stats, len(e.Metrics), 0.0
 	for i := range m {
-		if e.Ignored[i] {
+		if e.Metrics[i].Ignored {
 			continue
 		}
 		weights, sum, squares, logs, arms := 0.0, 0.0, 0.0, 0.0, 0

@@ -7,39 +7,24 @@ import (
 	"github.com/noregret/noregret/pasto/internal/twoway"
 )
 
-// Problem is what a model must know beside the observations.
-type Problem struct {
-	Control   int       // the arm that differences are taken from; −1 for none
-	Threshold float64   // standard errors at which an arm counts as changed; 0 looks for no changes
-	Sign      []float64 // of each metric's good direction
-	Relative  []bool    // metrics of which differences from the control matter
-	Ignored   []bool    // metrics in which no change and no effect of a round is looked for
-	Hard      []bool    // metrics of hard guardrails
-	Positive  []bool    // metrics whose range begins at 0
-	Width     []float64 // of the range of a unit's value, 0 if that is unknown
-	Low       []float64 // the lower end of that range
-	Without   Rules     // rules that are switched off
+// Metric is what a model must know about a metric.
+type Metric struct {
+	Sign     float64 // of its good direction
+	Relative bool    // differences from the control matter
+	Ignored  bool    // no change and no effect of a round is looked for
+	Hard     bool    // it has a hard guardrail
+	Positive bool    // its range begins at 0
+	Low      float64 // the lower end of the range of a unit's value
+	Width    float64 // of that range, 0 if it is unknown
 }
 
-// Rules are the special rules of the model, which an ablation switches off one at a time.
-type Rules uint
-
-const (
-	NoSegments   Rules = 1 << iota // changes are looked for in blocks only
-	NoSkew                         // the test for changes takes metrics to be normal
-	NoJoint                        // each arm has its own mean
-	NoUneven                       // an arm that is noisier by far has the pooled variance too
-	NoDispersion                   // the scatter between rounds does not raise known variances
-	NoTrust                        // the pooled variance counts whatever an arm's own is
-	NoReconcile                    // means hold whatever comparisons within rounds say
-	NoOutlier                      // an arm that is far off in a round counts for the others
-	NoProportion                   // values that follow a level together do so by the same amount
-	NoBlocks                       // changes are looked for in the last 16 rounds only
-	NoCrash                        // a crash counts only where comparisons are sure of it
-	NextRule                       // the first that is not a rule of the model
-)
-
-func (p *Problem) has(rule Rules) bool { return p.Without&rule == 0 }
+// Problem is what a model must know beside the observations.
+type Problem struct {
+	Control   int     // the arm that differences are taken from; −1 for none
+	Threshold float64 // standard errors at which an arm counts as changed; 0 looks for no changes
+	Metrics   []Metric
+	Without   Rules // rules that are switched off
+}
 
 // Model estimates the means of arms from rounds of observations. It works on a [State], of which
 // the estimates are a function. A Model is not safe for concurrent use, and allocates nothing once
@@ -72,11 +57,11 @@ func New(p Problem, s *State) *Model {
 
 // Resize makes room for as many arms as the state has, and takes it for another one.
 func (e *Model) Resize() {
-	arms, metrics := len(e.Stats.Rounds), len(e.Sign)
+	arms, metrics := len(e.Stats.Rounds), len(e.Metrics)
 	e.rows, e.squared = make([]float64, arms*metrics), make([]float64, arms*metrics)
 	e.level, e.sum = make([]float64, metrics), make([]float64, metrics)
 	e.Usable = make([]bool, arms)
-	if slices.Contains(e.Relative, true) {
+	if slices.ContainsFunc(e.Metrics, func(x Metric) bool { return x.Relative }) {
 		e.apart = make([]float64, arms*metrics)
 	}
 	e.Stats.rules = e.Without
@@ -92,9 +77,6 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 	e.watch()
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
-		if !x.known {
-			first++
-		}
 		e.Stats.add(x)
 		e.addReleased(x)
 		if x.weight > 0 {
@@ -102,13 +84,13 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 		}
 	}
 	e.Joint.Add(e.round.sums.Arms, e.sum)
-	return first
+	return len(e.round.arms) - len(e.round.known)
 }
 
 // forget begins arm k anew. All other arms keep what is known about them.
 func (e *Model) forget(k int) {
 	e.Joint.Forget(k, e.rows)
 	e.Stats.forget(k)
-	e.Released.forget(k, len(e.Sign))
-	e.lists().Clear(k, len(e.Sign))
+	e.Released.forget(k, len(e.Metrics))
+	e.lists().Clear(k, len(e.Metrics))
 }

@@ -14,8 +14,7 @@ import (
 func newModel(arms int, p Problem) *Model {
 	s := &State{}
 	s.Grow(arms, 1)
-	p.Sign, p.Width = []float64{1}, []float64{0}
-	p.Relative, p.Ignored, p.Positive = []bool{false}, []bool{false}, []bool{p.Control >= 0}
+	p.Metrics = []Metric{{Sign: 1, Positive: p.Control >= 0}}
 	return New(p, s)
 }
 

@@ -92,7 +92,7 @@ func (n *released) errors(alpha float64) float64 {
 
 // collectReleased takes the noise of a round, and the variances of units where these are unknown.
 func (e *Model) collectReleased(obs []pasto.Observation) {
-	n, m := &e.Released, len(e.Sign)
+	n, m := &e.Released, len(e.Metrics)
 	if len(obs) == 0 || obs[0].Noise == nil {
 		return
 	}
@@ -128,19 +128,19 @@ const sureUnits = 3
 // mean, (high − mean)·(mean − low) (Bhatia and Davis 2000), or any mean that is at most three of
 // its standard errors nearer to the middle. For events it is the variance of the rate.
 func (x *armRound) boundUnits(e *Model, o *pasto.Observation) {
-	s, m := &e.Stats, len(e.Sign)
+	s, m := &e.Stats, len(e.Metrics)
 	x.Units, x.UnitSize, x.bounded = check.Zeros(x.Units, m), check.Zeros(x.UnitSize, m), true
 	total := s.Weight[x.Arm] + x.Size
 	for i, v := range x.Mean {
 		j := x.Arm*m + i
 		mean := s.Mean[j] + float64(x.Size/total*(v-s.Mean[j]))
 		noise := (o.Noise.Total[i] + e.Released.Base[j]) / total / total
-		fromNearerEnd := min(max(mean-e.Low[i], 0), max(e.Low[i]+e.Width[i]-mean, 0))
-		bound := e.Width[i] / 2
+		fromNearerEnd := min(max(mean-e.Metrics[i].Low, 0), max(e.Metrics[i].Low+e.Metrics[i].Width-mean, 0))
+		bound := e.Metrics[i].Width / 2
 		square := float64(bound * bound)
 		for range boundSteps { // from above, to where the error is that of the bound
 			d := min(fromNearerEnd+float64(sureUnits*math.Sqrt(square/total+noise)), bound)
-			square = min(square, float64(d*(e.Width[i]-d)))
+			square = min(square, float64(d*(e.Metrics[i].Width-d)))
 		}
 		x.UnitSize[i], x.Units[i] = total, float64(total*square)
 	}
@@ -152,7 +152,7 @@ const boundSteps = 4
 // addReleased keeps the noise of an arm's sum.
 func (e *Model) addReleased(x *armRound) {
 	if len(x.noise) > 0 {
-		m := len(e.Sign)
+		m := len(e.Metrics)
 		copy(e.Released.Total[x.Arm*m:(x.Arm+1)*m], x.total)
 	}
 }
@@ -172,5 +172,5 @@ func (e *Model) inRange(mean float64, i int) float64 {
 	if !e.Released.any() {
 		return mean
 	}
-	return min(max(mean, e.Low[i]), e.Low[i]+e.Width[i])
+	return min(max(mean, e.Metrics[i].Low), e.Metrics[i].Low+e.Metrics[i].Width)
 }

@@ -11,10 +11,7 @@ import (
 func releasedModel() *Model {
 	s := new(State)
 	s.Grow(2, 1)
-	return New(Problem{
-		Control: -1, Sign: []float64{1}, Relative: []bool{false}, Ignored: []bool{false}, Positive: []bool{true},
-		Width: []float64{1}, Low: []float64{0},
-	}, s)
+	return New(Problem{Control: -1, Metrics: []Metric{{Sign: 1, Positive: true, Width: 1}}}, s)
 }
 
 // released1 is an observation of 100 units with noise of these variances in its sum and in the sum

@@ -76,7 +76,7 @@ func (e *Model) adjust() {
 			x.weight = 0
 		}
 	}
-	for i := range e.Sign {
+	for i := range e.Metrics {
 		e.adjustMetric(i, total)
 	}
 }
@@ -88,7 +88,7 @@ type references struct{ off, base, missed float64 }
 // reference returns what arm x contributes to the references in metric i, where all variances are
 // even or their own.
 func (e *Model) reference(x *armRound, i int, even bool) (f references) {
-	old, mean, v := e.Stats.Standing[x.Arm], e.Stats.Adjusted[x.Arm*len(e.Sign)+i], 1.0
+	old, mean, v := e.Stats.Standing[x.Arm], e.Stats.Adjusted[x.Arm*len(e.Metrics)+i], 1.0
 	if !(old > 0) {
 		return f
 	}
@@ -146,7 +146,7 @@ func (e *Model) adjustMetric(i int, total float64) {
 
 // adjustArm adjusts arm x in metric i by the sum of the references, less its own part.
 func (e *Model) adjustArm(x *armRound, sum references, i int, even bool) {
-	old, mean := e.Stats.Standing[x.Arm], e.Stats.Adjusted[x.Arm*len(e.Sign)+i]
+	old, mean := e.Stats.Standing[x.Arm], e.Stats.Adjusted[x.Arm*len(e.Metrics)+i]
 	more := 0.0 // the variance of what the others deviate by, in units of that of x
 	x.adjusted[i] = x.Mean[i]
 	if x.others > 0 {
@@ -155,7 +155,7 @@ func (e *Model) adjustArm(x *armRound, sum references, i int, even bool) {
 		if more = max(sum.missed, 0) / x.others / x.others; !even && x.known {
 			more /= x.sigma[i]
 		}
-		if e.Positive[i] && x.known && len(x.noise) == 0 && base > 0 && e.has(NoProportion) {
+		if e.Metrics[i].Positive && x.known && len(x.noise) == 0 && base > 0 && e.has(NoProportion) {
 			off = float64(off * (mean / base))
 		}
 		x.adjusted[i] -= off

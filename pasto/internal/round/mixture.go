@@ -1,6 +1,10 @@
 package round
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/pasto"
+)
 
 // Drop sets the share of arm k to 0 and scales the other shares of p to sum to 1. A mixture of arm
 // k alone becomes uniform over the active arms.
@@ -72,4 +76,44 @@ func Shrink(p []float64, k int, rho float64) {
 		}
 	}
 	p[k] = max(rest, 0)
+}
+
+// SafeShare returns the largest ρ up to 1 with which the mixture (1−ρ)·e_k + ρ·p has a slack of at
+// least 0 in every guardrail, by the slacks of the arms: K·J, −Inf where there is no bound. It is 0
+// where arm k itself has none.
+func SafeShare(p []float64, k int, slack *pasto.Table) float64 {
+	rho := 1.0
+	for j, own := range slack.Arm(k) {
+		sum := 0.0
+		for a, v := range p {
+			if v > 0 {
+				sum += float64(v * slack.Arm(a)[j])
+			}
+		}
+		switch {
+		case own < 0 || math.IsInf(sum, -1):
+			rho = 0
+		case sum < 0:
+			rho = min(rho, own/(own-sum))
+		}
+	}
+	return rho
+}
+
+// LargestShare looks by bisection for the largest share for which try succeeds, where it succeeds
+// for 0 and, if for any, for all smaller ones. Its last call of try is with what it returns: 1 −
+// 2^−steps at most.
+func LargestShare(steps int, try func(share float64) bool) float64 {
+	low, high, at := 0.0, 1.0, 0.0
+	for range steps {
+		if at = (low + high) / 2; try(at) {
+			low = at
+		} else {
+			high = at
+		}
+	}
+	if at != low {
+		try(low)
+	}
+	return low
 }

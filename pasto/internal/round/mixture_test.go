@@ -56,3 +56,43 @@ func TestShrink(t *testing.T) {
 		}
 	}
 }
+
+// SafeShare is the largest share of p beside a safe arm that holds every guardrail: a little more
+// breaks one.
+func TestSafeShare(t *testing.T) {
+	slack := NewTable(3, 2)
+	copy(slack.Arm(0), []float64{0.1, 0.5})
+	copy(slack.Arm(1), []float64{-0.3, 1})
+	copy(slack.Arm(2), []float64{0.2, math.Inf(-1)})
+	for _, c := range []struct {
+		p    []float64
+		want float64
+	}{
+		{[]float64{1, 0, 0}, 1},
+		{[]float64{0, 1, 0}, 0.25},
+		{[]float64{0.5, 0.5, 0}, 0.5},
+		{[]float64{0.9, 0.1, 0}, 1},
+		{[]float64{0.9, 0, 0.1}, 0},
+	} {
+		if got := SafeShare(c.p, 0, slack); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v: %v, want %v", c.p, got, c.want)
+		}
+	}
+	if slack.Arm(0)[1] = -1e-9; SafeShare([]float64{0, 1, 0}, 0, slack) != 0 {
+		t.Error("a share beside an arm that is not safe itself")
+	}
+}
+
+// LargestShare ends at the largest multiple of 2^−steps that succeeds, with a call for it.
+func TestLargestShare(t *testing.T) {
+	for _, c := range []struct{ most, want float64 }{{0, 0}, {0.3, 0.25}, {0.5, 0.5}, {0.99, 0.9375}, {1, 0.9375}} {
+		last, calls := -1.0, 0
+		got := LargestShare(4, func(x float64) bool {
+			last, calls = x, calls+1
+			return x <= c.most
+		})
+		if got != c.want || last != got || calls > 5 {
+			t.Errorf("up to %v: %v after %d calls, the last for %v; want %v", c.most, got, calls, last, c.want)
+		}
+	}
+}
