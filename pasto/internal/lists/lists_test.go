@@ -42,7 +42,8 @@ func TestGrow(t *testing.T) {
 func TestFit(t *testing.T) {
 	base := func() *sums {
 		return &sums{
-			Weight: []float64{1, 2}, Total: []float64{3}, Mean: []float64{-1, 2}, Units: []float64{1, 1}, Pool: []float64{2},
+			Weight: []float64{1, 2}, Total: []float64{3}, Mean: []float64{-1, 2}, Units: []float64{1, 1},
+			Pool: []float64{2},
 		}
 	}
 	without := base()

@@ -9,6 +9,9 @@ func (x *armRound) part() stretch.Part {
 	return stretch.Part{Weight: x.weight, Adjusted: x.adjusted, Size: x.Size, Raw: x.Mean}
 }
 
+// detector looks for changes of arms in what a model has observed.
+type detector struct{ *Model }
+
 // nearly is the part of the largest sign of a change that counts as another.
 const nearly = 0.75
 
@@ -20,7 +23,7 @@ func (e *Model) Changed() []int {
 	e.changed = e.changed[:0]
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
-		x.sign = e.signOfChange(x)
+		x.sign = detector{e}.signOfChange(x)
 		most = max(most, x.sign)
 		e.Changes.End(x.Arm)
 	}
@@ -44,7 +47,7 @@ const agreement = 2. / 3
 // not shown the raw values must differ by that, which tells the arm that has changed from those
 // that are compared with it, and the adjusted ones by most of it. It is 0 where no changes are
 // looked for.
-func (e *Model) signOfChange(x *armRound) (most float64) {
+func (e detector) signOfChange(x *armRound) (most float64) {
 	segments := e.has(NoSegments)
 	segment, long := e.Changes.Segment(x.Arm)
 	block, due := e.Changes.Block(x.Arm)
@@ -66,7 +69,7 @@ func (e *Model) signOfChange(x *armRound) (most float64) {
 }
 
 // signOf is signOfChange for a stretch of arm k in metric i.
-func (e *Model) signOf(x stretch.Part, k, i int) float64 {
+func (e detector) signOf(x stretch.Part, k, i int) float64 {
 	s, j, test := &e.Stats, k*len(e.Metrics)+i, e.test(k, i)
 	_, sign := test.Difference(s.Adjusted[j], s.Standing[k], x.Adjusted[i], x.Weight)
 	if !e.Noise.shown(i) {
@@ -81,7 +84,7 @@ func (e *Model) signOf(x stretch.Part, k, i int) float64 {
 // what these do, surely or not: beside an arm that has nearly all units the others have too few to
 // tell, or there are none. It is then likelier that the arm has changed than that all have. To
 // begin it anew by mistake costs some learning, and a crash that goes on costs the guardrail.
-func (e *Model) signOfCrash(x *armRound, i int) float64 {
+func (e detector) signOfCrash(x *armRound, i int) float64 {
 	if !e.Metrics[i].Hard || !e.has(NoCrash) {
 		return 0
 	}
@@ -100,7 +103,7 @@ func (e *Model) signOfCrash(x *armRound, i int) float64 {
 
 // test returns the test for changes of arm k in metric i. For units of a known range the ratio of
 // the third moment to the variance is at most the width of the range.
-func (e *Model) test(k, i int) stretch.Test {
+func (e detector) test(k, i int) stretch.Test {
 	s, t := &e.Stats, stretch.Test{Threshold: e.Threshold}
 	t.Variance, t.Noise = max(e.Variance(k, i), s.pooled(i)), e.Released.ofChange(k*len(e.Metrics)+i)
 	switch {

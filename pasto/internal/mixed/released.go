@@ -73,8 +73,8 @@ func (n *released) between(s *moments, x *armRound, i int) float64 {
 	return x.noise[i] + n.ofMean(s, x.Arm, i)
 }
 
-// ofChange is the variance of the noise in a sum of an arm's newest values, and in that of its older
-// ones, doubled for what both are adjusted by.
+// ofChange is the variance of the noise in a sum of an arm's newest values, and in that of its
+// older ones, doubled for what both are adjusted by.
 func (n *released) ofChange(j int) float64 {
 	if !n.any() {
 		return 0

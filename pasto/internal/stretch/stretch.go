@@ -1,9 +1,10 @@
 // Package stretch compares what arms were like recently with what they were like before: in the
-// newest round, in the running segment of up to 16 rounds, and in blocks of 32, 64, ... rounds up to
-// half of all. Long stretches find small changes, short ones find large changes soon.
+// newest round, in the running segment of up to 16 rounds, and in blocks of 32, 64, ... rounds up
+// to half of all. Long stretches find small changes, short ones find large changes soon.
 //
 // Each arm has two rows of metrics in a round: what it was observed to be, and the same adjusted by
-// what others of the round are like. [Means] has both of each stretch, and [Test] compares two means.
+// what others of the round are like. [Means] has both of each stretch, and [Test] compares two
+// means.
 package stretch
 
 import (
@@ -65,8 +66,8 @@ func (s *Means) Segment(k int) (x Part, ok bool) {
 		s.Rounds[k]-float64(s.length(k)) >= Segment
 }
 
-// Block returns the running block of arm k, and whether enough rounds came before it and it is to be
-// compared in this round: that is each time a segment ends.
+// Block returns the running block of arm k, and whether enough rounds came before it and it is to
+// be compared in this round: that is each time a segment ends.
 func (s *Means) Block(k int) (x Part, ok bool) {
 	from, to := s.row(k)
 	return Part{s.BlockWeight[k], s.BlockMean[from:to], s.BlockSize[k], s.BlockRaw[from:to]},

@@ -9,8 +9,9 @@ import (
 	"github.com/noregret/noregret/pasto/internal/lists"
 )
 
-// The stretches are those of the rounds themselves: the segment is what came since the last multiple
-// of 16, and blocks have 32, 64, ... rounds, up to half of all rounds or 1,024, and begin again.
+// The stretches are those of the rounds themselves: the segment is what came since the last
+// multiple of 16, and blocks have 32, 64, ... rounds, up to half of all rounds or 1,024, and begin
+// again.
 func TestStretches(t *testing.T) {
 	const arm, metrics = 1, 2
 	s, r := Means{}, random.New(1, "stretches")
@@ -38,7 +39,10 @@ func TestStretches(t *testing.T) {
 	}
 	begun, limit, longest := 0, 32, 0
 	for n := 1; n <= 8000; n++ {
-		x := Part{1 + r.Float64(), []float64{r.Float64(), r.Float64()}, 2 + r.Float64(), []float64{r.Float64(), r.Float64()}}
+		x := Part{Weight: 1 + r.Float64(), Size: 2 + r.Float64()}
+		for range metrics {
+			x.Adjusted, x.Raw = append(x.Adjusted, r.Float64()), append(x.Raw, r.Float64())
+		}
 		rounds = append(rounds, x)
 		s.Add(arm, x)
 		if got := s.Newest(arm); got != (n > 16) {
