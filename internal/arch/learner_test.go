@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// learnerParts are the parts of the default learner, and the files of pasto that each is in: all
-// that an observation meets on its way to what is served and deployed.
+// learnerParts are the parts of the default learner, and the files of pasto that each is in: what
+// an observation meets on its way to what is served and deployed, but for noisy sums.
 var learnerParts = map[string][]string{
 	"armStats": {"internal/mixed/moments.go", "internal/mixed/round.go"},
 	"noise":    {"internal/mixed/noise.go", "internal/mixed/estimate.go", "internal/mixed/bounds.go"},

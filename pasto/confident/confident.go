@@ -83,15 +83,10 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 
 // begin plans for as many arms as the state has.
 func (l *Learner) begin() {
-	l.workspace()
-	l.plan.solve()
-	l.mix()
-}
-
-// workspace makes room for as many arms as the state has.
-func (l *Learner) workspace() {
 	l.model.Resize()
 	l.plan.program.Reset(l.objective, len(l.s.Active))
+	l.plan.solve()
+	l.mix()
 }
 
 // Arms implements [pasto.Learner].
@@ -119,7 +114,7 @@ func (l *Learner) Draw(r pasto.Rand, arms []int) {
 // [pasto.Utility] is not finite, counts, and leaves the mixtures as they were: see
 // [Learner.SolutionError].
 func (l *Learner) Observe(obs []pasto.Observation) error {
-	obs, err := l.check(obs)
+	obs, _, err := l.checker.Check(l.objective, obs, l.s.T+1, l.s.Serving, l.s.Active)
 	if err != nil {
 		return err
 	}
@@ -131,13 +126,6 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 	s.Unobserved += changed
 	l.replan(before, changed)
 	return nil
-}
-
-// check returns the observations of the next round as the model takes them, or an error if one
-// breaks a rule.
-func (l *Learner) check(obs []pasto.Observation) ([]pasto.Observation, error) {
-	obs, _, err := l.checker.Check(l.objective, obs, l.s.T+1, l.s.Serving, l.s.Active)
-	return obs, err
 }
 
 // replan ends a round in which so many arms were found to have changed. Before is how many active

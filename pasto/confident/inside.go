@@ -31,8 +31,10 @@ func (in Inside) Reward(theta []float64) float64 { return in.l.plan.program.Rewa
 // Check returns the observations of the next round as the model takes them, or an error if one of
 // them breaks a rule or has noise.
 func (in Inside) Check(obs []pasto.Observation) ([]pasto.Observation, error) {
-	in.l.checker.Noisy = false
-	return in.l.check(obs)
+	l := in.l
+	l.checker.Noisy = false
+	obs, _, err := l.checker.Check(l.objective, obs, l.s.T+1, l.s.Serving, l.s.Active)
+	return obs, err
 }
 
 // End plans what to serve after the model has learned or forgotten, and begun so many arms anew.
@@ -63,7 +65,8 @@ func (in Inside) Resume(s State) {
 	l.s = s
 	l.plan.program.Err = nil
 	l.guard.slack.Reset(0, len(l.guards))
-	l.workspace()
+	l.model.Resize()
+	l.plan.program.Reset(l.objective, len(s.Active))
 	l.sampler.Reset()
 }
 

@@ -37,7 +37,7 @@ func (w *planner) solve() {
 	if w.promised() {
 		w.computeSlack(ready)
 	}
-	if !ready || w.hard && w.model.EffectsUnknown() {
+	if !ready || len(w.guards) > 0 && w.model.EffectsUnknown() {
 		return
 	}
 	w.up, w.down = append(w.up[:0], s.Up...), append(w.down[:0], s.Down...)
@@ -108,7 +108,7 @@ func (w *planner) moveEstimates(sign, room float64) {
 		if w.metrics[i].Relative {
 			return v
 		}
-		return min(max(v, w.metrics[i].low), w.metrics[i].high)
+		return min(max(v, w.metrics[i].from), w.metrics[i].to)
 	})
 }
 

@@ -11,8 +11,7 @@ import (
 type problem struct {
 	objective pasto.Objective
 	goals     *pasto.Goals // the objective, if it is such
-	hard      bool         // it has hard guardrails
-	guards    []int        // the metrics of these
+	guards    []int        // the metrics of its hard guardrails
 	options   Options
 	about     mixed.Problem // what the statistics must know
 	metrics   []metric
@@ -21,8 +20,8 @@ type problem struct {
 // metric is what there is to know about a metric.
 type metric struct {
 	*mixed.Metric
-	caution   float64
-	low, high float64 // its range as the objective sees it
+	caution  float64
+	from, to float64 // its range as the objective sees it
 }
 
 // newProblem takes what there is to know about the metrics from the objective.
@@ -31,7 +30,6 @@ func newProblem(f pasto.Objective, o Options) *problem {
 	p.about = mixed.Problem{Control: o.Control, Threshold: o.ChangeThreshold, Without: o.without}
 	p.about.Metrics = make([]mixed.Metric, f.Dim())
 	p.goals, _ = f.(*pasto.Goals)
-	p.hard = p.goals != nil && p.goals.HasHard()
 	for i := range p.about.Metrics {
 		x := metric{&p.about.Metrics[i], o.Caution, math.Inf(-1), math.Inf(1)}
 		x.Sign = 1
@@ -39,10 +37,10 @@ func newProblem(f pasto.Objective, o Options) *problem {
 			x.Sign = d.Sign(i)
 		}
 		if b, ok := f.(pasto.Ranged); ok {
-			x.low, x.high = b.Range(i)
+			x.from, x.to = b.Range(i)
 		}
-		if w := x.high - x.low; !math.IsInf(w, 1) {
-			x.Low, x.Width = x.low, w
+		if w := x.to - x.from; !math.IsInf(w, 1) {
+			x.Low, x.Width = x.from, w
 		}
 		if p.goals != nil {
 			g := &p.goals.Metrics()[i]
@@ -61,7 +59,7 @@ func newProblem(f pasto.Objective, o Options) *problem {
 
 // promised reports whether what is served must hold the hard guardrails.
 func (p *problem) promised() bool {
-	return p.hard && p.options.Control >= 0 && p.options.Hold == Served
+	return len(p.guards) > 0 && p.options.Control >= 0 && p.options.Hold == Served
 }
 
 // estimates are the statistics as the objective sees them.

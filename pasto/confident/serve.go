@@ -31,7 +31,7 @@ type Promise struct {
 func (l *Learner) Promise() Promise {
 	none := func(format string, args ...any) Promise { return Promise{Reason: fmt.Sprintf(format, args...)} }
 	switch {
-	case !l.hard:
+	case len(l.guards) == 0:
 		return none("no guardrail is hard")
 	case l.options.Control < 0:
 		return none("no control arm is named, so that no mixture is safe to begin with")

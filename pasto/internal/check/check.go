@@ -39,7 +39,7 @@ func NonNegative(v []float64, n int) bool {
 	return Vector("", v, n) == nil && !slices.ContainsFunc(v, func(x float64) bool { return x < 0 })
 }
 
-// AtMost is x ≤ y but for rounding of running sums.
+// AtMost reports whether x ≤ y, or is above it by no more than the rounding of running sums.
 func AtMost(x, y float64) bool { return x <= float64(y*(1+1e-6)) }
 
 // Gradient returns an error if the gradient d of the objective f at θ is not finite.

@@ -18,66 +18,87 @@ import (
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
-// Of are the lists of the structs that the elements point to. Fields without a tag are none.
+// Of names structs by pointers to them. Its methods work on all of their lists: the fields that
+// have a tag.
 type Of []any
 
-// each calls f with each list, what it is of, and whether its numbers may be negative.
-func (l Of) each(f func(v *[]float64, of string, signed bool)) {
+// list is a field of a struct.
+type list struct {
+	v        *[]float64
+	of, kind string
+}
+
+// each calls f with each list, without the optional ones of a struct that has none of them, unless
+// all are wanted.
+func (l Of) each(all bool, f func(x list)) {
 	for _, part := range l {
-		p, given := reflect.ValueOf(part).Elem(), false
-		tag := func(i int) (of, kind string) {
-			of, kind, _ = strings.Cut(p.Type().Field(i).Tag.Get("of"), ",")
-			return of, kind
-		}
+		p, given := reflect.ValueOf(part).Elem(), all
+		var fields []list
 		for i := range p.NumField() {
-			_, kind := tag(i)
-			given = given || kind == "optional" && !p.Field(i).IsNil()
+			tag := p.Type().Field(i).Tag.Get("of")
+			if tag == "" {
+				continue
+			}
+			x := list{v: p.Field(i).Addr().Interface().(*[]float64)}
+			x.of, x.kind, _ = strings.Cut(tag, ",")
+			given = given || x.kind == "optional" && *x.v != nil
+			fields = append(fields, x)
 		}
-		for i := range p.NumField() {
-			if of, kind := tag(i); of != "" && (kind != "optional" || given) {
-				f(p.Field(i).Addr().Interface().(*[]float64), of, kind == "signed")
+		for _, x := range fields {
+			if x.kind != "optional" || given {
+				f(x)
 			}
 		}
 	}
 }
 
-// size is how many numbers a list has.
-func size(of string, arms, metrics int) int {
-	switch of {
+// size returns how many numbers the list has.
+func (x *list) size(arms, metrics int) int {
+	switch x.of {
 	case "arm":
 		return arms
 	case "metric":
 		return metrics
+	case "both":
+		return arms * metrics
 	}
-	return arms * metrics
+	panic("lists: a tag says " + x.of + ": want arm, metric or both")
 }
 
 // Grow makes room for as many arms, and for the metrics if there are none yet. New numbers are 0.
 func (l Of) Grow(arms, metrics int) {
-	l.each(func(v *[]float64, of string, _ bool) {
-		*v = append(*v, make([]float64, size(of, arms, metrics)-len(*v))...)
-	})
+	l.each(false, func(x list) { x.grow(arms, metrics) })
+}
+
+// Give is Grow, and gives each struct its optional lists.
+func (l Of) Give(arms, metrics int) {
+	l.each(true, func(x list) { x.grow(arms, metrics) })
+}
+
+// grow makes the list as long as it must be.
+func (x *list) grow(arms, metrics int) {
+	*x.v = append(*x.v, make([]float64, x.size(arms, metrics)-len(*x.v))...)
 }
 
 // Fit reports whether the lists have the numbers of as many arms and metrics, all of them finite,
 // and none negative that must not be.
 func (l Of) Fit(arms, metrics int) bool {
 	ok := true
-	l.each(func(v *[]float64, of string, signed bool) {
-		n := size(of, arms, metrics)
-		ok = ok && check.Vector("", *v, n) == nil && (signed || check.NonNegative(*v, n))
+	l.each(false, func(x list) {
+		n := x.size(arms, metrics)
+		ok = ok && check.Vector("", *x.v, n) == nil && (x.kind == "signed" || check.NonNegative(*x.v, n))
 	})
 	return ok
 }
 
 // Clear sets the numbers of arm k to 0.
 func (l Of) Clear(k, metrics int) {
-	l.each(func(v *[]float64, of string, _ bool) {
-		switch of {
+	l.each(false, func(x list) {
+		switch x.of {
 		case "arm":
-			(*v)[k] = 0
+			(*x.v)[k] = 0
 		case "both":
-			clear((*v)[k*metrics : (k+1)*metrics])
+			clear((*x.v)[k*metrics : (k+1)*metrics])
 		}
 	})
 }

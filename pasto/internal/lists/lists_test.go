@@ -35,6 +35,9 @@ func TestGrow(t *testing.T) {
 	if d := cmp.Diff(want, l); d != "" {
 		t.Error(d)
 	}
+	if l.Give(3, 2); len(a.Units) != 6 || len(a.Pool) != 2 || b.Units[0] != 6 || a.Weight[0] != 3 {
+		t.Errorf("%+v and %+v, want optional lists for both", a, b)
+	}
 }
 
 // TestFit refuses lists of other lengths, numbers that are not finite, negative ones that must not
@@ -66,6 +69,18 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s: the lists fit", name)
 		}
 	}
+}
+
+// A tag that is misspelt is a mistake of the programmer.
+func TestTag(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("an unknown tag passes")
+		}
+	}()
+	Of{&struct {
+		Mean []float64 `of:"arms"`
+	}{}}.Grow(1, 1)
 }
 
 // TestRows: the numbers of an arm are averaged, pooled and taken back, and those of others stay.

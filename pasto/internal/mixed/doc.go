@@ -8,13 +8,12 @@
 //
 // # Parts
 //
-// The moments of each arm take the groups of a round together (package round), as they are and
-// adjusted by what the other arms of the round deviate by, so that u_t cancels in the scatter that
-// tells σ².
-// The noise estimates τ² from the products of two arms' deviations, and finds variances of units
-// too small for the scatter between rounds. Where effects of rounds are shown package twoway
-// compares arms within rounds, by least squares. The detector compares the newest values of an arm
-// with its earlier ones (package stretch), and [Model.Changed] begins those anew that have changed.
+// The moments of each arm take the groups of a round together, as they are and adjusted by what the
+// other arms of the round deviate by, so that u_t cancels in the scatter that tells σ². The noise
+// estimates τ² from the products of two arms' deviations, and finds variances of units too small
+// for the scatter between rounds. Where effects of rounds are shown package twoway compares arms
+// within rounds, by least squares. The detector compares the newest values of an arm with its
+// earlier ones, by package stretch, and [Model.Changed] begins those anew that have changed.
 //
 // A round goes to [Model.Observe] and then [Model.Changed]. [Model.Estimate] computes the means,
 // which [Model.Mean], [Model.Square], [Model.Level] and [Model.Contrast] then read. The state is a

@@ -5,7 +5,6 @@ import (
 
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/vec"
-	"github.com/noregret/noregret/pasto/internal/twoway"
 )
 
 // fewestLeft is the number of groups below which an arm that has been discounted counts as not
@@ -20,14 +19,14 @@ const fewestLeft = 1e-3
 // weighted mean, σ²·Σw²n/(Σwn)² ≤ σ²/Σwn as w ≤ 1: the rest pays for means that follow a random
 // walk, for which this is the steady state of Kalman's filter (1960).
 func (e *Model) Discount(keep float64, active []bool) (lost []int) {
-	s, n, j, d := &e.Stats, &e.Noise, &e.Joint, &e.Changes
+	s, n, j := &e.Stats, &e.Noise, &e.Joint
 	for _, v := range [][]float64{
 		s.Count, s.Weight, s.Standing, s.Squares, s.Free, s.Pool, s.Third, s.UnitSize, s.UnitSquares, s.UnitTotal,
-		s.UnitPool, n.Across, n.Excess, n.ExcessOf, j.Size, j.Cross, j.Own, j.Level, d.SegmentWeight, d.SegmentSize,
-		d.BlockWeight, d.BlockSize,
+		s.UnitPool, n.Across, n.Excess, n.ExcessOf, j.Size, j.Cross, j.Own, j.Level,
 	} {
 		vec.Scale(v, keep)
 	}
+	e.Changes.Scale(keep)
 	square := float64(keep * keep)
 	vec.Scale(s.Heavy, square)
 	vec.Scale(n.Null, square)
@@ -46,24 +45,7 @@ func (e *Model) Discount(keep float64, active []bool) (lost []int) {
 	return lost
 }
 
-// Begin begins these arms anew. What others have shown beside them stays by the joint estimates,
-// whether effects of rounds are shown or not.
-func (e *Model) Begin(arms []int) {
-	if len(arms) == 0 {
-		return
-	}
-	e.inverse.C = 0
-	if e.Joint.Any() && e.inverse.Invert(&e.Joint, twoway.MostShared, e.Control) {
-		for i := range e.Metrics {
-			e.inverse.Estimate(i, e.rows)
-		}
-	}
-	for _, k := range arms {
-		e.forget(k)
-	}
-}
-
-// watcher takes what a round tells about the model, before it learns it.
+// watcher takes what a round tells about a model by whose means it was not yet known.
 type watcher struct {
 	// Residual, if not nil, is called in Observe with the standardized recursive residual of each
 	// metric of each arm of a round that was known before: see residuals.
@@ -76,7 +58,7 @@ type watcher struct {
 	Score float64
 }
 
-// watch looks at a round of which the model knows nothing yet.
+// watch looks at a round before the means learn it.
 func (e *Model) watch() {
 	if e.Residual != nil {
 		e.residuals()

@@ -87,10 +87,22 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 	return len(e.round.arms) - len(e.round.known)
 }
 
-// forget begins arm k anew. All other arms keep what is known about them.
-func (e *Model) forget(k int) {
-	e.Joint.Forget(k, e.rows)
-	e.Stats.forget(k)
-	e.Released.forget(k, len(e.Metrics))
-	e.lists().Clear(k, len(e.Metrics))
+// Begin begins these arms anew. What others have shown beside them stays by the joint estimates,
+// whether effects of rounds are shown or not.
+func (e *Model) Begin(arms []int) {
+	if len(arms) == 0 {
+		return
+	}
+	e.inverse.C = 0
+	if e.Joint.Any() && e.inverse.Invert(&e.Joint, twoway.MostShared, e.Control) {
+		for i := range e.Metrics {
+			e.inverse.Estimate(i, e.rows)
+		}
+	}
+	for _, k := range arms {
+		e.Joint.Forget(k, e.rows)
+		e.Stats.forget(k)
+		e.Released.forget(k, len(e.Metrics))
+		e.lists().Clear(k, len(e.Metrics))
+	}
 }

@@ -83,9 +83,8 @@ func (s *moments) addSquares(r *armRound, free float64, squares []float64) {
 
 // addUnits adds the known variances of units. A bound takes the place of those by earlier means.
 func (s *moments) addUnits(r *armRound) {
-	if n, m := len(s.Mean), len(s.Pool); s.UnitSize == nil {
-		s.UnitSize, s.UnitSquares = make([]float64, n), make([]float64, n)
-		s.UnitTotal, s.UnitPool = make([]float64, m), make([]float64, m)
+	if s.UnitSize == nil {
+		lists.Of{s}.Give(len(s.Rounds), len(s.Pool))
 	}
 	if r.bounded {
 		lists.Unpool(r.Arm, s.UnitSize, s.UnitTotal)

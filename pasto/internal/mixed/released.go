@@ -73,13 +73,14 @@ func (n *released) between(s *moments, x *armRound, i int) float64 {
 	return x.noise[i] + n.ofMean(s, x.Arm, i)
 }
 
-// ofChange is the variance of the noise in a sum of an arm's newest values, and in that of its
-// older ones, doubled for what both are adjusted by.
+// ofChange bounds the variance of the noise in a sum of an arm's newest values, and in that of its
+// older ones. Each is a difference of two releases, of at most Most. It is twice that, as errors of
+// both may be correlated, and twice again, for what both are adjusted by.
 func (n *released) ofChange(j int) float64 {
 	if !n.any() {
 		return 0
 	}
-	return 2 * n.Most[j]
+	return 4 * n.Most[j]
 }
 
 // errors is the number of standard errors by which an estimate is off to one side in any round,

@@ -101,9 +101,9 @@ func SafeShare(p []float64, k int, slack *pasto.Table) float64 {
 }
 
 // LargestShare looks by bisection for the largest share for which try succeeds, where it succeeds
-// for 0 and, if for any, for all smaller ones. Its last call of try is with what it returns: 1 −
-// 2^−steps at most.
-func LargestShare(steps int, try func(share float64) bool) float64 {
+// for 0 and, if for any, for all smaller ones. Its last call of try is with what it has found, a
+// multiple of 2^−steps below 1. Steps is 1 or more.
+func LargestShare(steps int, try func(share float64) bool) {
 	low, high, at := 0.0, 1.0, 0.0
 	for range steps {
 		if at = (low + high) / 2; try(at) {
@@ -115,5 +115,4 @@ func LargestShare(steps int, try func(share float64) bool) float64 {
 	if at != low {
 		try(low)
 	}
-	return low
 }

@@ -1,5 +1,6 @@
-// Package round holds what the learners of pasto share in a round: the checks of observations, the
-// draws of arms, and the identity of an objective in snapshots.
+// Package round holds what the learners of pasto share in a round: the checks of observations and
+// their sums by arm, operations on mixtures, the draws of arms, and the identity of an objective in
+// snapshots.
 package round
 
 import (

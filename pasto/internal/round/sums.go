@@ -58,7 +58,8 @@ type Sums struct {
 	slot []int // of each arm, 1 + its index in Arms; 0 between rounds
 }
 
-// Collect sums up the observations of a round, of so many arms and metrics. The sums before it end.
+// Collect sums up the observations of a round, of so many arms and metrics. It replaces the sums of
+// the round before.
 func (r *Sums) Collect(obs []pasto.Observation, arms, metrics int) {
 	r.Arms = r.Arms[:0]
 	if len(r.slot) < arms {

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -48,9 +49,7 @@ func checkSum(t *testing.T, x *Sum, arm, metrics int, obs []pasto.Observation) {
 			t.Fatalf("arm %d: %s is %v, want %v", arm, what, got, want)
 		}
 	}
-	size := func(o *pasto.Observation) float64 {
-		return max(o.Size, 0) + float64(map[bool]int{true: 1}[o.Size == 0])
-	}
+	size := func(o *pasto.Observation) float64 { return cmp.Or(o.Size, 1) }
 	groups, total, known := 0.0, 0.0, false
 	for i := range obs {
 		if o := &obs[i]; o.Arm == arm {
@@ -90,6 +89,23 @@ func checkSum(t *testing.T, x *Sum, arm, metrics int, obs []pasto.Observation) {
 			near("the variances of units", x.Units[m], units)
 			near("their size", x.UnitSize[m], of)
 		}
+	}
+}
+
+// TestThird: the third powers of the scatter are those of a group and the mean of those before it,
+// with the variance that both have, and they are bounded.
+func TestThird(t *testing.T) {
+	var sums Sums
+	group := func(size, v float64) pasto.Observation { return pasto.Observation{Size: size, Metrics: []float64{v}} }
+	sums.Collect([]pasto.Observation{group(2, 1), group(3, 6), group(5, 2)}, 1, 1)
+	// 6 is 5 above the mean before it, with weights of 3 and 2, and 2 is 2 below, with 5 and 5.
+	q1, q2 := 25*3*2/5., 4*5*5/10.
+	if want := q1*math.Sqrt(3*q1) + q2*math.Sqrt(5*q2); math.Abs(sums.Arms[0].Third[0]-want) > 1e-9*want {
+		t.Errorf("third powers sum to %v, want %v", sums.Arms[0].Third[0], want)
+	}
+	sums.Collect([]pasto.Observation{group(1, -1e100), group(1, 1e100), group(1e15, 0), group(1e15, 1e100)}, 1, 1)
+	if got := sums.Arms[0].Third[0]; got != MostThird {
+		t.Errorf("third powers of huge values sum to %v, want %v", got, MostThird)
 	}
 }
 

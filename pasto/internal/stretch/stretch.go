@@ -10,19 +10,20 @@ package stretch
 import (
 	"math"
 
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/lists"
 )
 
-// Segment is the number of rounds of a segment, and MostBlock of the longest block.
-const (
-	Segment   = 16
-	MostBlock = 1024
-)
+// Segment is the number of rounds of a segment.
+const Segment = 16
+
+// mostBlock is the number of rounds of the longest block.
+const mostBlock = 1024
 
 // Means are those of the stretches of each arm that have not ended, as a snapshot holds them.
 type Means struct {
-	Rounds        []float64 `of:"arm"` // rounds since the arm began
+	Rounds        []float64 `of:"arm"` // rounds that count since the arm began
 	SegmentWeight []float64 `of:"arm"`
 	SegmentMean   []float64 `of:"both,signed"`
 	SegmentSize   []float64 `of:"arm"`         // of the raw values
@@ -74,7 +75,7 @@ func (s *Means) Block(k int) (x Part, ok bool) {
 		s.length(k) == Segment && s.Rounds[k]-s.BlockRounds[k] >= Segment
 }
 
-// row is where the metrics of arm k are.
+// row returns where the metrics of arm k begin and end.
 func (s *Means) row(k int) (from, to int) {
 	m := len(s.SegmentMean) / len(s.Rounds)
 	return k * m, (k + 1) * m
@@ -93,7 +94,7 @@ func (s *Means) End(k int) {
 		return
 	}
 	limit := 2 * max(s.BlockLimit[k], Segment)
-	if limit > min(s.Rounds[k]/2, MostBlock) {
+	if limit > min(s.Rounds[k]/2, mostBlock) {
 		limit = 2 * Segment
 	}
 	s.BlockRounds[k], s.BlockWeight[k], s.BlockSize[k], s.BlockLimit[k] = 0, 0, 0, limit
@@ -101,10 +102,17 @@ func (s *Means) End(k int) {
 	clear(s.BlockRaw[from:to])
 }
 
+// Scale multiplies the weights of the running stretches by keep. Their means stay.
+func (s *Means) Scale(keep float64) {
+	for _, v := range [][]float64{s.SegmentWeight, s.SegmentSize, s.BlockWeight, s.BlockSize} {
+		vec.Scale(v, keep)
+	}
+}
+
 // Fit reports whether the stretches of arm k may be some of as many rounds with these units in all.
 func (s *Means) Fit(k int, rounds, weight float64) bool {
 	whole := s.Rounds[k] == math.Trunc(s.Rounds[k]) && s.BlockRounds[k] == math.Trunc(s.BlockRounds[k])
-	return whole && s.Rounds[k] <= rounds && s.BlockRounds[k] <= s.Rounds[k] && s.BlockLimit[k] <= MostBlock &&
+	return whole && s.Rounds[k] <= rounds && s.BlockRounds[k] <= s.Rounds[k] && s.BlockLimit[k] <= mostBlock &&
 		check.AtMost(s.BlockWeight[k], weight) && check.AtMost(s.SegmentWeight[k], weight)
 }
 
@@ -113,15 +121,15 @@ type Test struct {
 	Threshold float64 // of standard errors
 	Variance  float64 // of a unit
 	Effects   float64 // variance of what a stretch differs by beside that, 0 for nothing
-	Ratio     float64 // of the third absolute moment of a unit to its variance; 0 for a normal one
-	Noise     float64 // variance of the noise in a sum of units, of noisy sums
+	Ratio     float64 // of a unit's third absolute moment to its variance; 0 allows for no skewness
+	Noise     float64 // variance of noise in the sums of units of both, where these are noisy
 }
 
 // Difference returns by how much the mean of a stretch of this weight is above that of what came
 // before, where the mean of both together is all and their weight total. Sign is the distance as a
 // multiple of what the test allows: so many standard errors, and an allowance for skewed or
 // long-tailed metrics, (z²−1)/6 times the ratio of the third moment to the variance for z standard
-// errors. That is the first term of the Cornish–Fisher expansion (1938), six events of a rare one.
+// errors. That is the first term of the Cornish–Fisher expansion (1938).
 func (t *Test) Difference(all, total, mean, weight float64) (by, sign float64) {
 	old := total - weight
 	if !(old > float64(1e-9*weight)) || !(weight > 0) {
@@ -135,8 +143,12 @@ func (t *Test) Difference(all, total, mean, weight float64) (by, sign float64) {
 	}
 	z := t.Threshold
 	allowed := float64(z * math.Sqrt(float64(t.Variance*(1/old+1/weight))+t.Effects))
-	allowed += float64(z * math.Sqrt(float64(t.Noise*(2/weight/weight+2/old/old))))
-	allowed += float64(max(float64(z*z)-1, 0)/6*t.Ratio) / min(old, weight)
+	if t.Noise > 0 {
+		allowed += float64(z * math.Sqrt(float64(t.Noise*(1/weight/weight+1/old/old))))
+	}
+	if t.Ratio > 0 {
+		allowed += float64(max(float64(z*z)-1, 0)/6*t.Ratio) / min(old, weight)
+	}
 	if allowed == 0 {
 		return by, math.MaxFloat64
 	}

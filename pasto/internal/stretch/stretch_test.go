@@ -53,29 +53,73 @@ func TestStretches(t *testing.T) {
 		near("segment", segment, ok, rounds[first:], first >= 16)
 		block, ok := s.Block(arm)
 		near("block", block, ok, rounds[begun:], n%16 == 0 && begun >= 16)
-		if !s.Fit(arm, float64(n), 1e9) || s.Fit(arm, float64(n-1), 1e9) || s.Fit(arm, float64(n), block.Weight/2) {
-			t.Fatalf("round %d: %+v fits other rounds or weights than its own", n, s)
+		if !s.Fit(arm, float64(n), block.Weight+segment.Weight) {
+			t.Fatalf("round %d: %+v does not fit its own rounds and weights", n, s)
 		}
 		if s.End(arm); n-begun == limit {
 			longest = max(longest, limit)
-			if begun, limit = n, 2*limit; float64(limit) > min(float64(n)/2, MostBlock) {
+			if begun, limit = n, 2*limit; float64(limit) > min(float64(n)/2, mostBlock) {
 				limit = 32
 			}
 		}
 	}
-	if longest != MostBlock {
-		t.Errorf("the longest block had %d rounds, want %d", longest, MostBlock)
+	if longest != mostBlock {
+		t.Errorf("the longest block had %d rounds, want %d", longest, mostBlock)
+	}
+}
+
+// TestFit refuses each number that does not fit the others.
+func TestFit(t *testing.T) {
+	const rounds, weight = 40, 100
+	base := func() *Means {
+		s := new(Means)
+		lists.Of{s}.Grow(1, 1)
+		s.Rounds[0], s.BlockRounds[0], s.BlockLimit[0], s.BlockWeight[0], s.SegmentWeight[0] = 40, 8, 64, 100, 100
+		return s
+	}
+	if s := base(); !s.Fit(0, rounds, weight*(1-1e-9)) {
+		t.Error("stretches do not fit their own numbers, but for rounding")
+	}
+	for name, f := range map[string]func(s *Means){
+		"too many rounds":     func(s *Means) { s.Rounds[0] = 41 },
+		"half a round":        func(s *Means) { s.Rounds[0] = 39.5 },
+		"a longer block":      func(s *Means) { s.Rounds[0], s.BlockRounds[0] = 7, 8 },
+		"half of a block":     func(s *Means) { s.BlockRounds[0] = 7.5 },
+		"a limit above all":   func(s *Means) { s.BlockLimit[0] = 1025 },
+		"a heavier block":     func(s *Means) { s.BlockWeight[0] = 100.1 },
+		"a heavier segment":   func(s *Means) { s.SegmentWeight[0] = 100.1 },
+		"rounds not a number": func(s *Means) { s.Rounds[0] = math.NaN() },
+	} {
+		s := base()
+		if f(s); s.Fit(0, rounds, weight) {
+			t.Errorf("%s: it fits", name)
+		}
+	}
+}
+
+// TestScale: weights become smaller, and means stay.
+func TestScale(t *testing.T) {
+	s := Means{}
+	lists.Of{&s}.Grow(1, 1)
+	s.Add(0, Part{Weight: 2, Adjusted: []float64{3}, Size: 4, Raw: []float64{5}})
+	s.Scale(0.5)
+	segment, _ := s.Segment(0)
+	block, _ := s.Block(0)
+	for _, x := range []Part{segment, block} {
+		if x.Weight != 1 || x.Size != 2 || x.Adjusted[0] != 3 || x.Raw[0] != 5 {
+			t.Errorf("%+v, want half the weights of 2 and 4", x)
+		}
 	}
 }
 
 // TestDifference: a stretch differs from what came before it, not from the mean of both, and the
 // distance is in multiples of what the test allows.
 func TestDifference(t *testing.T) {
-	test := Test{Threshold: 3, Variance: 4, Effects: 0.5, Ratio: 0.6, Noise: 2}
+	test := Test{Threshold: 3, Variance: 4, Effects: 0.5, Ratio: 0.6, Noise: 4}
 	const old, weight, before, mean = 300., 100., 1., 2.5
 	all := (old*before + weight*mean) / (old + weight)
 	by, sign := test.Difference(all, old+weight, mean, weight)
-	allowed := 3*math.Sqrt(4*(1/old+1/weight)+0.5) + 3*math.Sqrt(2*(2/weight/weight+2/old/old)) + 8./6*0.6/weight
+	allowed := 3*math.Sqrt(4*(1/old+1/weight)+0.5) + 3*math.Sqrt(4*(1/weight/weight+1/old/old)) + 8./6*0.6/weight
 	if math.Abs(by-1.5) > 1e-12 || math.Abs(sign-1.5/allowed) > 1e-12 {
 		t.Errorf("by %v, %v of what is allowed; want 1.5 and %v", by, sign, 1.5/allowed)
 	}
@@ -85,6 +129,7 @@ func TestDifference(t *testing.T) {
 		"no difference":   {1, 100, 1, 50, 0, 0},
 		"only rounding":   {1, 100, 1 + 1e-14, 50, 2e-14, 0},
 		"without scatter": {1, 100, 2, 50, 2, math.MaxFloat64},
+		"a tiny weight":   {1, 1, 2, 1e-160, 1, math.MaxFloat64},
 	} {
 		by, sign := (&Test{Threshold: 3}).Difference(c.all, c.total, c.mean, c.weight)
 		if math.Abs(by-c.by) > 1e-14 || sign != c.sign {

@@ -70,7 +70,8 @@ func (j *Sums) Add(arms []round.Sum, sum []float64) {
 	}
 	n, m, total := len(j.Size), len(sum), 0.0
 	clear(sum)
-	for _, x := range arms {
+	for a := range arms {
+		x := &arms[a]
 		total += x.Size
 		for i, v := range x.Mean {
 			sum[i] += float64(x.Size * v)
@@ -78,11 +79,11 @@ func (j *Sums) Add(arms []round.Sum, sum []float64) {
 	}
 	j.Total += total
 	j.Heavy += float64(total * total)
-	for _, x := range arms {
-		k := x.Arm
+	for a := range arms {
+		x, k := &arms[a], arms[a].Arm
 		j.Size[k] += x.Size
-		for _, y := range arms {
-			j.Cross[k*n+y.Arm] += float64(x.Size * (y.Size / total))
+		for b := range arms {
+			j.Cross[k*n+arms[b].Arm] += float64(x.Size * (arms[b].Size / total))
 		}
 		own, level := j.Own[k*m:(k+1)*m], j.Level[k*m:(k+1)*m]
 		for i, v := range x.Mean {
