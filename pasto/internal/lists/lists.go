@@ -33,7 +33,7 @@ type list struct {
 func (l Of) each(all bool, f func(x list)) {
 	for _, part := range l {
 		p, given := reflect.ValueOf(part).Elem(), all
-		var fields []list
+		fields := make([]list, 0, 32) // on the stack
 		for i := range p.NumField() {
 			tag := p.Type().Field(i).Tag.Get("of")
 			if tag == "" {

@@ -100,6 +100,9 @@ func TestRows(t *testing.T) {
 		!slices.Equal(squares, []float64{0, 0, 3, 4}) {
 		t.Errorf("totals %v of %v after arm 0 is gone", s.Total, squares)
 	}
+	if n := testing.AllocsPerRun(100, func() { l.Clear(0, 2) }); n != 0 {
+		t.Errorf("Clear allocates %v times", n)
+	}
 	if l.Clear(1, 2); s.Weight[1] != 0 || s.Mean[2] != 0 || s.Mean[3] != 0 || s.Total[0] != 3 {
 		t.Errorf("%+v after arm 1 is cleared", s)
 	}
