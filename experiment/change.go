@@ -145,6 +145,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	}
 	ramp{x}.change(before, now)
 	x.lifts.watch(d)
+	valuer{x}.watch()
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.guards.Guards, x.guards.bounds = newGuards(len(d.Guardrails), now), nil
 		for k := range x.roster.Arms {

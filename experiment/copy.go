@@ -11,7 +11,7 @@ func (x *experimentState) copy() *experimentState {
 	y.guards, y.lifts, y.joiner, y.health = x.guards.copy(), x.lifts.copy(), x.joiner.copy(), x.health.copy()
 	y.senders, y.Ratio = x.senders.copy(), x.Ratio.copy()
 	y.Ranks, y.Uniform, y.Notes = x.Ranks.copy(), x.Uniform.copy(), slices.Clone(x.Notes)
-	y.Private = x.Private.copy()
+	y.Private, y.Joint = x.Private.copy(), x.Joint.copy()
 	return &y
 }
 

@@ -45,7 +45,9 @@ type experimentState struct {
 	Conclusion *policy.Conclusion
 	// Private has the sums of a private experiment, nil for another one.
 	Private *privateSums
-	Notes   []Note
+	// Joint compares the arms with each other, nil without an objective.
+	Joint *joint
+	Notes []Note
 }
 
 // Bounds on the stored history.
@@ -88,6 +90,7 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	x.guards.Guards = newGuards(len(d.Guardrails), now)
 	x.guards.watch(d)
 	x.lifts.watch(d)
+	valuer{x}.watch()
 	if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {
 		return nil, err
 	}

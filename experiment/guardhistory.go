@@ -36,19 +36,20 @@ func pointsOf(d *definition.Definition) (out guardPoints) {
 	return out
 }
 
-// withoutGuardHistory returns a copy whose versions have no points. Nothing depends on them, and a
-// state that was saved before they were recorded lacks those of its versions, so a digest leaves
-// them out.
-func (f *Frozen) withoutGuardHistory() *Frozen {
+// withoutShown returns a copy without what only reports show: the guardrails' points and the values
+// of versions, and the comparison of all arms. Nothing depends on them, and a state that was saved
+// before they were recorded lacks them, so a digest leaves them out.
+func (f *Frozen) withoutShown() *Frozen {
 	out := *f
 	out.saved.Experiments = slices.Clone(f.saved.Experiments)
 	for i := range out.saved.Experiments {
 		e := &out.saved.Experiments[i]
 		parts := *e.State
+		parts.Joint = nil
 		parts.Versions = make([]*version, len(e.State.Versions))
 		for k, v := range e.State.Versions {
 			w := *v
-			w.Guards = nil
+			w.Guards, w.Shown = nil, nil
 			parts.Versions[k] = &w
 		}
 		e.State = &parts

@@ -127,6 +127,7 @@ func (x *experimentState) mature(c *cohort) {
 	uniformView{x}.closeVersion(c)
 	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]
+	x.Joint.closeVersion(x.roster.def, arms)
 	if v := x.rounds.versionOf(c.Version); v != nil {
 		all := newArmStats(x.roster.def)
 		for k := range arms {

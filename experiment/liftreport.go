@@ -341,23 +341,38 @@ type course struct {
 	Lift *policy.LiftPoint `json:"lift,omitempty"`
 }
 
-// course returns the record for a mixture that is served from now on, nil without an objective.
-func (x lifter) course(now []float64) *course {
+// shown is what reports show of a version's mixture by the estimates of the time when it began.
+// Nothing depends on it, and a state that was saved before it was recorded lacks it, so a digest
+// leaves it out.
+type shown struct {
+	// Value is the objective of the mixture by comparisons within versions, nil if unknown.
+	Value *float64 `json:"value"`
+	// Lift is the lift of the objective, within the metrics' ranges; nil without a control arm.
+	Lift *policy.LiftPoint `json:"lift,omitempty"`
+}
+
+// course returns the records for a mixture that is served from now on, nil without an objective.
+func (x lifter) course(now []float64) (*course, *shown) {
 	if x.roster.goals == nil {
-		return nil
+		return nil, nil
 	}
-	out := &course{Deployed: x.deployed()}
+	out, seen := &course{Deployed: x.deployed()}, &shown{Value: valuer{x.experimentState}.known(now)}
 	if len(x.lifts.Lifts) == 0 || x.Private != nil {
-		return out
+		return out, seen
 	}
-	o, unknown := x.input().objectiveInput(), policy.Interval{}
+	o := x.input().objectiveInput()
 	at := func(p []float64) policy.Interval {
 		d := o.lift(func(c *compared) difference { return c.mixture(p) })
 		return interval(d.mean, d.from, d.to)
 	}
-	out.Lift = &policy.LiftPoint{Served: at(now), Deployed: unknown}
-	if out.Deployed != nil {
-		out.Lift.Deployed = at(out.Deployed)
+	point := func() *policy.LiftPoint {
+		p := &policy.LiftPoint{Served: at(now)}
+		if out.Deployed != nil {
+			p.Deployed = at(out.Deployed)
+		}
+		return p
 	}
-	return out
+	out.Lift = point()
+	seen.Lift = out.Lift
+	return out, seen
 }

@@ -259,6 +259,7 @@ func (x releaser) release(e *ReleaseEvent, now int64) error {
 		p.Counts[k] += n
 	}
 	x.publish()
+	x.Joint.closeVersion(x.roster.def, x.releasedStats(&r, before))
 	if v := x.rounds.versionOf(r.Version); v != nil {
 		x.observedPrivate(v, &r, before)
 	}
@@ -290,6 +291,24 @@ func (x releaser) observedPrivate(v *version, r *privateRound, before []float64)
 			v.Observed[i] = &mean
 		}
 	}
+}
+
+// releasedStats returns the arms' statistics in a version by its release. The sums of an arm
+// without decisions before are 0, whatever their noise.
+func (x releaser) releasedStats(r *privateRound, before []float64) (out []armStats) {
+	m := len(x.roster.def.Metrics)
+	for k, n := range r.Counts {
+		a := newArmStats(x.roster.def)
+		for i := 0; i < m && n > 0; i++ {
+			sum := x.Private.Prefix[k*m+i]
+			if x.Private.Counts[k] > n {
+				sum -= before[k*m+i]
+			}
+			a.Metrics[i].N, a.Metrics[i].Mean = n, x.Private.sums.Midpoint(i)+sum/float64(n)
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 // clamp moves a noisy mean into the range of its metric.

@@ -54,7 +54,7 @@ func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error
 		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.guards.Returns.factor)
 	}
 	r.Uniform = uniformView{x}.report()
-	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.roster.def.Traffic
+	r.Conclusion, r.Ramp, r.Traffic = valuer{x}.concluded(), ramp{x}.report(s.time), x.roster.def.Traffic
 	if x.Status == policy.Concluded {
 		r.Traffic = 1
 	}
@@ -89,6 +89,9 @@ func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error
 				p.Deployed = x.roster.shares(c.Deployed)
 			}
 		}
+		if v.Shown != nil {
+			p.Value, p.Lift = v.Shown.Value, v.Shown.Lift
+		}
 		for i, m := range v.Observed {
 			p.Metrics[x.roster.def.Metrics[i].Name] = m
 		}
@@ -122,9 +125,20 @@ func pageOf(x *roster, p policy.Page) (kept []bool, next string) {
 	return kept, next
 }
 
+// concluded returns the record of a concluded experiment, nil for another one. A state that was
+// saved without the value by comparisons within versions has the one that was recorded.
+func (x valuer) concluded() *policy.Conclusion {
+	if x.Conclusion == nil || x.Joint == nil || x.Joint.Concluded == nil {
+		return x.Conclusion
+	}
+	c := *x.Conclusion
+	c.Value = x.Joint.Concluded
+	return &c
+}
+
 // regret computes the regret against the best single arm, in total and per unit up to each version.
 func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
-	means, seen := x.roster.means()
+	means, seen := valuer{x}.means()
 	if means == nil {
 		return nil, nil
 	}
@@ -169,16 +183,17 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 	return r, course
 }
 
-// Optimum returns a solver for the best mixture of the active arms at their current means, with a
-// certificate: no mixture is better by more than its Gap. It returns nil without an objective, or
-// before anything is observed, and the solver returns nil if no mixture holds the hard guardrails.
-// The solver may take long; it no longer reads the state.
+// Optimum returns a solver for the best mixture of the active arms at their current means, which
+// compare the arms within versions (docs/formats/report.md), with a certificate: no mixture is
+// better by more than its Gap. It returns nil without an objective, or before anything is observed,
+// and the solver returns nil if no mixture holds the hard guardrails. The solver may take long; it
+// no longer reads the state.
 func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), err error) {
 	x := s.live[name]
 	if x == nil {
 		return nil, notThere(name)
 	}
-	means, seen := x.roster.means()
+	means, seen := valuer{x}.means()
 	var arms []int
 	for k := range means {
 		if seen[k] && x.roster.Arms[k].Active {

@@ -47,11 +47,14 @@ type version struct {
 	Units u64s `json:"units"`
 	N     u64s `json:"n"`
 	Mean  f64s `json:"mean"`
-	// Value is the objective of the mixture at those means, nil if too few arms had one.
+	// Value is the objective of the mixture at those means, nil if too few arms had one; reports
+	// have that of Shown.
 	Value *float64 `json:"value"`
 	// Course records the served and the deployed mixture and their lift at that time; nil without
 	// an objective.
 	Course *course `json:"course,omitempty"`
+	// Shown has what reports show of Value and of the lift of Course; nil without an objective.
+	Shown *shown `json:"shown,omitempty"`
 	// Guards has the guardrails and what was known of them when the version ended.
 	Guards guardPoints `json:"guards,omitempty"`
 	// Seen counts the units exposed under the version. Observed has the metric means of its
@@ -151,10 +154,10 @@ func (x *experimentState) describe(now int64, cause string, split *policy.Split)
 			v.N, v.Mean = append(v.N, uint64(n)), append(v.Mean, mean)
 		}
 	}
-	if value, ok := x.roster.value(split.Shares()); ok {
+	if value, ok := (valuer{x}).recordedValue(split.Shares()); ok {
 		v.Value = &value
 	}
-	v.Course = lifter{x}.course(split.Shares())
+	v.Course, v.Shown = lifter{x}.course(split.Shares())
 	return v
 }
 

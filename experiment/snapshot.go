@@ -60,6 +60,7 @@ type persistedParts struct {
 	Uniform    *uniformSums       `json:"uniform,omitempty"`
 	Conclusion *policy.Conclusion `json:"conclusion,omitempty"`
 	Private    *privateSums       `json:"private,omitempty"`
+	Joint      *joint             `json:"joint,omitempty"`
 	Notes      []Note             `json:"notes"`
 }
 
@@ -67,7 +68,7 @@ type persistedParts struct {
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
 		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Ranks, x.Uniform, x.Conclusion, x.Private, x.Notes,
+		x.Ramp, x.Ranks, x.Uniform, x.Conclusion, x.Private, x.Joint, x.Notes,
 	}
 }
 
@@ -75,7 +76,7 @@ func (x *experimentState) persisted() *persistedParts {
 func (p *persistedParts) restored() *experimentState {
 	return &experimentState{
 		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Ranks, p.Uniform, p.Conclusion, p.Private, p.Notes,
+		p.Ramp, p.Ranks, p.Uniform, p.Conclusion, p.Private, p.Joint, p.Notes,
 	}
 }
 
@@ -175,12 +176,13 @@ func catchLost(err *error) {
 	}
 }
 
-// Digest returns the SHA-256, in hexadecimal, of the result of [Frozen.MarshalBinary] without the
-// guardrails' history: everything that later events depend on, including the learners' states. Two
-// states are the same if and only if (collisions apart) their digests are.
+// Digest returns the SHA-256, in hexadecimal, of the result of [Frozen.MarshalBinary] without
+// what only reports show ([Frozen.withoutShown]): everything that later events depend on, including
+// the learners' states. Two states are the same if and only if (collisions apart) their digests
+// are.
 func (f *Frozen) Digest() (string, error) {
 	sum := sha256.New()
-	if _, err := f.withoutGuardHistory().WriteTo(sum); err != nil {
+	if _, err := f.withoutShown().WriteTo(sum); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
@@ -339,6 +341,10 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 	}
 	x.guards.watch(x.roster.def)
 	x.lifts.watch(x.roster.def)
+	if !x.Joint.fits(x.roster.def, len(x.roster.Arms)) {
+		return nil, errJoint(x.roster.def.Name)
+	}
+	valuer{x}.watch()
 	x.guards.Returns.measure()
 	if err := (releaser{x}).restoreLearner(e.Learner); err != nil {
 		return nil, err

@@ -245,8 +245,9 @@ type Interval struct {
 	High     *float64 `json:"high"`
 }
 
-// Regret compares what was served with the best single arm, by the current means. The numbers are
-// in units of the objective, per unit; a negative regret is a gain.
+// Regret compares what was served with the best single arm, by the current means, which compare the
+// arms within versions (docs/formats/report.md). The numbers are in units of the objective, per
+// unit; a negative regret is a gain.
 type Regret struct {
 	// BestSingle is the best arm if served alone, and its value.
 	BestSingle struct {
