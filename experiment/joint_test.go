@@ -78,13 +78,16 @@ func TestRegretUnderTrend(t *testing.T) {
 	}
 }
 
-// sums reports units of the arms old and new, with the same mean, in the running version, and ends
-// the round.
+// sums reports units of the arms old and new, with the mean and the mean plus the effect, in the
+// running version, and ends the round.
 func (w *liftWorld) sums(round int, units []int64, mean float64) {
 	w.t.Helper()
 	p := policy.Aggregate{Experiment: "w", Source: "test", Sequence: uint64(round + 1)}
 	for k, name := range []string{"old", "new"} {
-		sum := float64(units[k]) * mean
+		if units[k] == 0 {
+			continue
+		}
+		sum := float64(units[k]) * (mean + float64(k)*w.effect)
 		p.Items = append(p.Items, policy.AggregateItem{
 			Version: w.state.Policy("w").Version, Arm: name, Units: units[k],
 			Metrics: map[string]policy.Sums{"x": {N: units[k], Sum: sum, Squares: sum}},
@@ -97,6 +100,40 @@ func (w *liftWorld) sums(round int, units []int64, mean float64) {
 	}
 	w.now += 3 * 3600e9
 	w.run("due")
+}
+
+// TestMeansIgnoreLevels gives fixed splits, a bandit and the default policy, with and without a
+// control arm, the same units with and without a level that all arms of a version share. The levels
+// change what the policies learn, but no difference between arms.
+func TestMeansIgnoreLevels(t *testing.T) {
+	t.Parallel()
+	levels := []float64{0, .5, .1, .6, .3}
+	units := [][]int64{{900, 100}, {500, 500}, {70, 900}, {20, 700}, {300, 0}}
+	for _, kind := range []string{
+		"policy: {kind: fixed, split: {old: .5, new: .5}}", "policy: {kind: thompson}\nexploration_floor: .05",
+		"control: {arm: old}\npolicy: {kind: fixed, split: {old: .5, new: .5}}", "control: {arm: old, share: .1}",
+	} {
+		var gaps [2]float64
+		for i := range gaps {
+			w := &liftWorld{scenario: newScenario(t)}
+			w.run("apply\nname: w\narms: [{name: old, value: 0}, {name: new, value: 1}]\n" + kind +
+				"\nmetrics: [{name: x, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
+				"round: {length: 1h}\nattribution_window: 1h\n")
+			for round, level := range levels {
+				w.effect = .1 * float64(round%3) // it matters how rounds are weighted
+				w.sums(round, units[round], .1+float64(i)*level)
+			}
+			means, known := valuer{w.state.live["w"]}.means()
+			if !known[0] || !known[1] {
+				t.Fatalf("%s: known %v", kind, known)
+			}
+			gaps[i] = means[1][0] - means[0][0]
+			w.check()
+		}
+		if math.Abs(gaps[1]-gaps[0]) > 1e-9 || !(gaps[0] > .05 && gaps[0] < .2) {
+			t.Errorf("%s: the arms differ by %v without levels, %v with them", kind, gaps[0], gaps[1])
+		}
+	}
 }
 
 func pairedDefinition(tb interface{ Fatal(args ...any) }) *definition.Definition {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/internal/vec"
@@ -75,7 +76,7 @@ func (x lifter) fill(in *liftInput, q *policy.LiftQuantity, arm func(k int) poli
 
 func (x lifter) goalLift(in *liftInput, metric string, now, deployed []float64) policy.LiftQuantity {
 	m := x.roster.def.MetricIndex(metric)
-	c := in.compare(&in.Lifts[in.of(m)], liftAlpha)
+	c := in.compare(&in.Lifts[in.of(m)], liftAlpha).within()
 	up := x.roster.def.Metrics[m].Direction != "down"
 	q := policy.LiftQuantity{Kind: policy.LiftGoal, Metric: metric, Direction: direction(up)}
 	say := func(d difference) policy.Comparison {
@@ -93,7 +94,7 @@ func (x lifter) goalLift(in *liftInput, metric string, now, deployed []float64) 
 func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deployed []float64) policy.LiftQuantity {
 	g := &x.roster.def.Guardrails[i]
 	m := x.roster.def.MetricIndex(g.Metric)
-	c := in.compare(&in.Lifts[in.of(m)], liftAlpha)
+	c := in.compare(&in.Lifts[in.of(m)], liftAlpha).within()
 	limit, up, relative, _ := g.Limit()
 	q := policy.LiftQuantity{
 		Kind: policy.LiftGuardrail, Metric: g.Metric, Direction: direction(up), Guardrail: guardKind(up, relative),
@@ -230,6 +231,21 @@ func (in *liftInput) objectiveInput() *objectiveInput {
 	return out
 }
 
+// within returns the input with all bounds within what the metrics' ranges allow.
+func (x *objectiveInput) within() *objectiveInput {
+	y := *x
+	y.parts = slices.Clone(x.parts)
+	for i, c := range x.parts {
+		if c == nil {
+			continue
+		}
+		if y.parts[i] = c.within(); c == x.one {
+			y.one = y.parts[i]
+		}
+	}
+	return &y
+}
+
 // goalsAt returns the objective's goal vector for means that differ from the control's by at(i) in
 // the metric with index i. It returns nil if a mean of the control is unknown.
 func (x *objectiveInput) goalsAt(at func(i int) float64) []float64 {
@@ -293,7 +309,7 @@ func (x *objectiveInput) lift(of func(c *compared) difference) difference {
 }
 
 func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) policy.LiftQuantity {
-	o := in.objectiveInput()
+	o := in.objectiveInput().within()
 	q := policy.LiftQuantity{Kind: policy.LiftObjective, Direction: "up"}
 	say := func(of func(c *compared) difference) policy.Comparison {
 		d := o.lift(of)
@@ -360,19 +376,18 @@ func (x lifter) course(now []float64) (*course, *shown) {
 	if len(x.lifts.Lifts) == 0 || x.Private != nil {
 		return out, seen
 	}
-	o := x.input().objectiveInput()
-	at := func(p []float64) policy.Interval {
+	at := func(o *objectiveInput, p []float64) policy.Interval {
 		d := o.lift(func(c *compared) difference { return c.mixture(p) })
 		return interval(d.mean, d.from, d.to)
 	}
-	point := func() *policy.LiftPoint {
-		p := &policy.LiftPoint{Served: at(now)}
+	point := func(o *objectiveInput) *policy.LiftPoint {
+		p := &policy.LiftPoint{Served: at(o, now)}
 		if out.Deployed != nil {
-			p.Deployed = at(out.Deployed)
+			p.Deployed = at(o, out.Deployed)
 		}
 		return p
 	}
-	out.Lift = point()
-	seen.Lift = out.Lift
+	o := x.input().objectiveInput()
+	out.Lift, seen.Lift = point(o), point(o.within()) // digests have the first
 	return out, seen
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // lifts holds the data of the report's comparisons with the control arm: the contrasts of the
@@ -159,7 +160,9 @@ type compared struct {
 	levels  []levelOf   // the control's means in the arms' versions
 	served  servedSlack // the difference of what was served
 	level   levelOf
-	width   float64  // of the range of an observation, +Inf without a range
+	width   float64 // of the range of an observation, +Inf without a range
+	low     float64 // the ends of that range, infinite with an infinite width
+	high    float64
 	ratio   *float64 // the control's ratio if the metric is one, NaN if it is not known
 }
 
@@ -187,7 +190,10 @@ func (in *liftInput) compare(l *lift, alpha float64) *compared {
 		low, high := alone.Interval(-1, float64(liftLevel*alpha), half)
 		return armSlack{mean: c.Mean(0), from: from, to: to, level: alone.Mean(-1)}, levelOf{alone.Mean(-1), low, high}
 	}
-	x := &compared{control: in.Control, width: o.Width}
+	x := &compared{control: in.Control, width: o.Width, low: math.Inf(-1), high: inf()}
+	if vec.IsFinite(o.Width) {
+		x.low, x.high = in.lowest(metric), in.highest(metric)
+	}
 	side := alpha / 4
 	served, level := of(&l.Served, l.TightServed, side)
 	x.served, x.level = servedSlack{served.mean, served.from, served.to, level.mean}, level
@@ -220,16 +226,64 @@ func (in *liftInput) compare(l *lift, alpha float64) *compared {
 	return x
 }
 
+// within returns the comparison with all bounds within what the metric's range allows: a mean of
+// the control is in the range, and an arm's mean differs from it by no more than its distance from
+// the ends of the range. So a mixture that is the control arm but for a share s differs from it by
+// no more than s times that. The bounds hold with the probability that those of x have.
+func (x *compared) within() *compared {
+	if !vec.IsFinite(x.width) {
+		return x
+	}
+	y := *x
+	y.arms, y.levels = slices.Clone(x.arms), slices.Clone(x.levels)
+	y.level = x.inRange(x.level)
+	least, most := x.allowed(y.level)
+	y.served.low, y.served.high = max(x.served.low, least), min(x.served.high, most)
+	for k := range y.arms {
+		y.levels[k] = x.inRange(x.levels[k])
+		if a := &y.arms[k]; k != x.control {
+			least, most := x.allowed(y.levels[k])
+			a.from, a.to = max(a.from, least), min(a.to, most)
+		}
+	}
+	return &y
+}
+
+// inRange returns a level whose bounds are within the range.
+func (x *compared) inRange(l levelOf) levelOf {
+	return levelOf{l.mean, max(l.low, x.low), min(l.high, x.high)}
+}
+
+// allowed returns the least and the greatest difference that the range allows from a level.
+func (x *compared) allowed(l levelOf) (least, most float64) { return x.low - l.high, x.high - l.low }
+
 // difference is a comparison of an arm or of a mixture before it is reported.
 type difference struct {
 	armSlack
 	level levelOf
+	// allowed is the width of the bounds that the range alone implies.
+	allowed float64
+	// The difference of a mixture that is the control but for a share of other arms is between
+	// low·share and high·share less part of the control's mean. Part is the share, weighted by the
+	// control's means in the versions of its arms.
+	low, high, share, part float64
 }
 
-func (x *compared) arm(k int) difference { return difference{x.arms[k], x.levels[k]} }
+// between returns a difference with what the range implies for a share of arms other than the
+// control.
+func (x *compared) between(a armSlack, level levelOf, allowed, share, part float64) difference {
+	return difference{a, level, allowed, x.low, x.high, share, part}
+}
+
+func (x *compared) arm(k int) difference {
+	least, most := x.allowed(x.levels[k])
+	return x.between(x.arms[k], x.levels[k], most-least, 1, 1)
+}
 
 func (x *compared) soFar() difference {
-	return difference{armSlack{mean: x.served.estimate, from: x.served.low, to: x.served.high}, x.level}
+	least, most := x.allowed(x.level)
+	a := armSlack{mean: x.served.estimate, from: x.served.low, to: x.served.high}
+	return x.between(a, x.level, most-least, 1, 1)
 }
 
 // mixture compares a mixture. Its level is the weighted mean of its arms' levels, with the relative
@@ -240,11 +294,27 @@ func (x *compared) mixture(p []float64) difference {
 	if scale > 0 {
 		level = levelOf{scale * level.mean, scale * level.low, scale * level.high}
 	}
-	return difference{armSlack{mean: b.estimate, from: b.low, to: b.high}, level}
+	allowed, share, part := 0.0, 0.0, 0.0
+	for k, w := range p {
+		if k == x.control || !(w > 0) {
+			continue
+		}
+		least, most := x.allowed(x.levels[k])
+		allowed += float64(w * (most - least))
+		share += w
+		if own := x.levels[k].mean / level.mean; vec.IsFinite(own) {
+			part += float64(w * own)
+		} else {
+			part += w
+		}
+	}
+	return x.between(armSlack{mean: b.estimate, from: b.low, to: b.high}, level, allowed, share, part)
 }
 
 // vague reports whether the bounds of a difference are no narrower than the metric's range implies.
-func (x *compared) vague(d *difference) bool { return d.to-d.from >= 2*x.width }
+func (x *compared) vague(d *difference) bool {
+	return d.allowed > 0 && d.to-d.from >= float64((1-1e-9)*d.allowed)
+}
 
 // unit returns the factor from differences to the metric's units. The differences of a ratio are in
 // units of its numerator.
@@ -265,5 +335,10 @@ func (d *difference) relative() (estimate, low, high float64) {
 	if !(l.low > 0) {
 		return estimate, low, high
 	}
-	return estimate, min(d.from/l.low, d.from/l.high), max(d.to/l.low, d.to/l.high)
+	low, high = min(d.from/l.low, d.from/l.high), max(d.to/l.low, d.to/l.high)
+	if d.low >= 0 && d.level.mean > 0 {
+		low = max(low, float64(d.share*(d.low/l.high))-d.part)
+		high = min(high, float64(d.share*(d.high/l.low))-d.part)
+	}
+	return estimate, low, high
 }

@@ -315,3 +315,87 @@ func (s *scenario) lift(b *strings.Builder) {
 		b.WriteString("\n")
 	}
 }
+
+// TestLiftWithinRange serves a mixture that is the control arm but for a share of 0.0006, of which
+// next to nothing is known. Its values are in [0, 1], so that it differs from the control by no
+// more than 0.0006, and loses 0.06 % of the control's mean at worst.
+func TestLiftWithinRange(t *testing.T) {
+	t.Parallel()
+	const share, level, metric = 0.0006, 0.3, "{name: x, range: [0, 1]}"
+	w := newLiftWorld(t, 5, metric)
+	w.run("apply\n" + strings.Replace(liftDefinition(metric, share), "hard: false", "hard: true", 1))
+	w.sums(0, []int64{4998, 2}, level)
+	for _, kind := range []string{policy.LiftGoal, policy.LiftObjective, policy.LiftGuardrail} {
+		q := w.quantity(kind)
+		for what, c := range map[string]policy.Comparison{"served": q.Served, "new": q.Arms["new"], "so far": q.SoFar} {
+			most := 1.0
+			if what == "served" {
+				most = share
+			}
+			if c.Low == nil || *c.Low < -most-1e-12 || *c.High > most+1e-12 || *c.Low > *c.Estimate ||
+				*c.High < *c.Estimate {
+				t.Errorf("%s: %s: %s in [%s, %s]: want within ±%v", kind, what, number(c.Estimate), number(c.Low),
+					number(c.High), most)
+			}
+			if what == "new" {
+				continue // the control's mean in its versions is not known well enough
+			}
+			r := c.Relative
+			if r.Low == nil || *r.Low < -most-1e-12 || *r.High > most*(1/(level-0.1)-1) || *r.Low > *r.Estimate ||
+				*r.High < *r.Estimate {
+				t.Errorf("%s: %s: relative %s in [%s, %s]: want at least %v", kind, what, number(r.Estimate),
+					number(r.Low), number(r.High), -most)
+			}
+		}
+		if c := q.Arms["new"]; kind != policy.LiftGuardrail && c.Verdict != policy.TooFew {
+			t.Errorf("%s: new: %s, of an arm of which only the range is known", kind, c.Verdict)
+		}
+	}
+	r := w.shown()
+	last := r.History[len(r.History)-1].Lift.Served
+	if last.Low == nil || *last.Low < -share-1e-12 || *last.High > share+1e-12 {
+		t.Errorf("the last version: [%s, %s]", number(last.Low), number(last.High))
+	}
+	w.check()
+}
+
+// TestLiftWithinLevel moves bounds into the range of the metric, where the arms' versions had
+// different levels: an arm's mean may fall to 0 from its own versions' level, and rise to 1.
+func TestLiftWithinLevel(t *testing.T) {
+	t.Parallel()
+	wide := armSlack{mean: 0.1, from: -9, to: 9, level: 0.2}
+	x := compared{
+		width: 1, high: 1, arms: []armSlack{{level: 0.4}, wide, {mean: 0.1, from: 0.05, to: 0.15, level: 0.4}},
+		levels: []levelOf{{0.4, -1, 3}, {0.2, 0.1, 0.3}, {0.4, 0.3, 0.5}},
+		served: servedSlack{0, -8, 8, 0.4}, level: levelOf{0.4, 0.3, 0.5},
+	}
+	y := x.within()
+	if a := y.arms[1]; a.from != -0.3 || a.to != 0.9 {
+		t.Errorf("the arm: %+v", a)
+	}
+	if y.arms[2] != x.arms[2] || y.arms[0] != x.arms[0] || x.arms[1] != wide {
+		t.Errorf("narrow bounds moved: %+v, of %+v", y, x)
+	}
+	if y.levels[0] != (levelOf{0.4, 0, 1}) || y.served.low != -0.5 || y.served.high != 0.7 {
+		t.Errorf("the levels: %+v", y)
+	}
+	d := y.mixture([]float64{0.8, 0.2, 0})
+	// The level of the mixture is 0.8·0.4 + 0.2·0.2 = 0.36, or 0.27 to 0.45; of it the arm has
+	// 0.04/0.36 and can lose that, at worst.
+	low := -0.2 * 0.2 / 0.36
+	if _, from, to := d.relative(); math.Abs(from-low) > 1e-12 || to > 0.2/0.27+low+1e-12 ||
+		math.Abs(d.from+0.06) > 1e-12 {
+		t.Errorf("the mixture: %+v, relative %v to %v: want %v", d, from, to, low)
+	}
+	if !y.vague(&d) {
+		t.Error("the mixture is known by its range only, and not vague")
+	}
+	e := y.mixture([]float64{0.8, 0, 0.2})
+	if y.vague(&e) {
+		t.Error("the other mixture is vague")
+	}
+	x.width, x.high, x.low = math.Inf(1), math.Inf(1), math.Inf(-1)
+	if x.within() != &x {
+		t.Error("bounds of a metric without a range moved")
+	}
+}
