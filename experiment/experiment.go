@@ -88,6 +88,7 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	x.guards.Guards = newGuards(len(d.Guardrails), now)
 	x.guards.watch(d)
 	x.lifts.watch(d)
+	earlyContrastView{&x.roster}.begin(version)
 	if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {
 		return nil, err
 	}

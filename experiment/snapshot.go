@@ -339,6 +339,9 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 	}
 	x.guards.watch(x.roster.def)
 	x.lifts.watch(x.roster.def)
+	if err := (earlyContrastView{&x.roster}).restore(x.rounds.Version); err != nil {
+		return nil, err
+	}
 	x.guards.Returns.measure()
 	if err := (releaser{x}).restoreLearner(e.Learner); err != nil {
 		return nil, err

@@ -31,26 +31,39 @@ metrics:
   - {name: sales, range: [0, 1]}
   - {name: crashes, kind: count, direction: down%s}
 objective: {goals: [{metric: sales}]}
-guardrails: [{metric: crashes, max: 0.02, %s}]
+guardrails: [{metric: crashes, %s, %s}]
 round: {length: 1h, min_units: 100}
 attribution_window: 24h
 `
 
 // form is a variant of the definition.
-type form struct{ name, metric, guardrail string }
+type form struct{ name, metric, limit, guardrail string }
+
+// The limits of the guardrail: 2 %, and twice the rate of the control arm, which is 1 %.
+const (
+	absolute = "max: 0.02"
+	relative = "max_change: 1"
+)
 
 var forms = []form{
-	{"shrink, default 0", ", default: 0", "action: shrink"},
-	{"shrink, default 0, range", ", default: 0, range: [0, 1]", "action: shrink"},
-	{"shrink, no default", "", "action: shrink"},
-	{"each arm, default 0", ", default: 0", "action: alert, each_arm: true"},
-	{"rollback, default 0", ", default: 0", "action: rollback"},
-	{"soft shrink, default 0", ", default: 0", "hard: false, action: shrink"},
-	{"soft shrink, default 0, range", ", default: 0, range: [0, 1]", "hard: false, action: shrink"},
-	{"soft shrink, no default", "", "hard: false, action: shrink"},
-	{"soft each arm, default 0", ", default: 0", "hard: false, action: alert, each_arm: true"},
-	{"soft rollback, default 0", ", default: 0", "hard: false, action: rollback"},
-	{"soft alert, default 0", ", default: 0", "hard: false, action: alert"},
+	{"shrink, default 0", ", default: 0", absolute, "action: shrink"},
+	{"shrink, default 0, range", ", default: 0, range: [0, 1]", absolute, "action: shrink"},
+	{"shrink, no default", "", absolute, "action: shrink"},
+	{"each arm, default 0", ", default: 0", absolute, "action: alert, each_arm: true"},
+	{"rollback, default 0", ", default: 0", absolute, "action: rollback"},
+	{"soft shrink, default 0", ", default: 0", absolute, "hard: false, action: shrink"},
+	{"soft shrink, default 0, range", ", default: 0, range: [0, 1]", absolute, "hard: false, action: shrink"},
+	{"soft shrink, no default", "", absolute, "hard: false, action: shrink"},
+	{"soft each arm, default 0", ", default: 0", absolute, "hard: false, action: alert, each_arm: true"},
+	{"soft rollback, default 0", ", default: 0", absolute, "hard: false, action: rollback"},
+	{"soft alert, default 0", ", default: 0", absolute, "hard: false, action: alert"},
+	{"relative shrink, default 0", ", default: 0", relative, "action: shrink"},
+	{"relative shrink, default 0, range", ", default: 0, range: [0, 1]", relative, "action: shrink"},
+	{"relative rollback, default 0", ", default: 0", relative, "action: rollback"},
+	{"soft relative shrink, default 0", ", default: 0", relative, "hard: false, action: shrink"},
+	{"soft relative shrink, default 0, range", ", default: 0, range: [0, 1]", relative, "hard: false, action: shrink"},
+	{"soft relative each arm, default 0", ", default: 0", relative, "hard: false, action: alert, each_arm: true"},
+	{"soft relative rollback, default 0", ", default: 0", relative, "hard: false, action: rollback"},
 }
 
 // hours are the rows of the table.
@@ -128,7 +141,7 @@ func (s *service) apply(e experiment.Event) error {
 
 // play returns the units of the crashing arm by hour.
 func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
-	d, err := definition.Parse("crash", []byte(fmt.Sprintf(text, f.metric, f.guardrail)))
+	d, err := definition.Parse("crash", []byte(fmt.Sprintf(text, f.metric, f.limit, f.guardrail)))
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func TestCrashingArmIsStopped(t *testing.T) {
 func TestHarmlessArmIsNotStopped(t *testing.T) {
 	t.Parallel()
 	w := &world{rate: 0.01, units: 4000, delay: time.Minute}
-	soft := form{metric: ", default: 0", guardrail: "hard: false, action: shrink"}
+	soft := form{metric: ", default: 0", limit: absolute, guardrail: "hard: false, action: shrink"}
 	for seed := range uint64(testsize.Of(20, 1)) {
 		got, err := w.play(soft, seed, []int{1})
 		if err != nil {
