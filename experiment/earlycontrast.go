@@ -60,8 +60,8 @@ type earlyContrast struct {
 	Logs []f64s `json:"logs"`
 }
 
-// earlyRatios are √2, 2, 2·√2, ..., 32.
-var earlyRatios = func() (out [10]float64) {
+// earlyRatios are √2, 2, 2·√2, ..., 16.
+var earlyRatios = func() (out [8]float64) {
 	r := 1.0
 	for j := range out {
 		r *= math.Sqrt2
@@ -232,14 +232,18 @@ func (x earlyContrastView) beyond(i, k int, inflation float64) bool {
 	return evidence >= -portable.Log(x.alpha(&x.def.Guardrails[i], k))
 }
 
-// alpha returns arm k's part of the alpha for early values. It is that of [roster.part], but the
-// control, which is one of the initial arms, needs none.
+// initialAlpha is the part of the alpha for early values that the initial arms share.
+const initialAlpha = 0.8
+
+// alpha returns arm k's part of the alpha for early values: the initial arms but the control have
+// even parts of most of it, and the i-th later arm 1/(i(i+1)) of the rest.
 func (x earlyContrastView) alpha(g *definition.Guardrail, k int) float64 {
-	alpha := x.part(float64(servedAlpha*g.Alpha), k)
+	alpha := float64(servedAlpha * g.Alpha)
 	if k < x.InitialArms {
-		alpha *= float64(x.InitialArms) / float64(x.InitialArms-1)
+		return float64(initialAlpha*alpha) / float64(x.InitialArms-1)
 	}
-	return alpha
+	i := float64(k - x.InitialArms + 1)
+	return float64((1-initialAlpha)*alpha) / float64(i*(i+1))
 }
 
 // reportSums takes the values of n units, given their sum and the sum of their squares.

@@ -116,6 +116,10 @@ type world struct {
 	rate  float64
 	units int // an hour
 	delay time.Duration
+	// common is the rate of crashes of all arms, by the time since the beginning; nil for the rates
+	// of the table.
+	common  func(since time.Duration) float64
+	stopped int // arms that are stopped at the end of the run
 }
 
 // service is the fold of the events of a run.
@@ -158,12 +162,12 @@ func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
 	const step = 10 * time.Second
 	rng, crashed := random.New(seed, "catastrophe"), 0
 	waiting := make([][]experiment.UnitEvent, int(w.delay/step)+1)
-	next, defaults := 0, strings.Contains(f.metric, "default")
+	next, defaults, begin := 0, strings.Contains(f.metric, "default"), s.now
 	for tick := 1; next < len(hours); tick++ {
 		batch := experiment.UnitsEvent{Experiment: "crash"}
 		var later []experiment.UnitEvent
 		for range w.units / int(time.Hour/step) {
-			e, crashing := w.unit(s, rng, defaults)
+			e, crashing := w.unit(s, rng, defaults, time.Duration(s.now-begin))
 			if crashing {
 				crashed++
 			}
@@ -191,17 +195,31 @@ func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
 			out, next = append(out, crashed), next+1
 		}
 	}
+	report, err := s.state.Report("crash")
+	if err != nil {
+		return nil, err
+	}
+	w.stopped = 0
+	for i := range report.Arms {
+		if report.Arms[i].Stopped != "" {
+			w.stopped++
+		}
+	}
 	return out, nil
 }
 
 // unit decides for a unit. Where crashes have a default, a unit that does not crash does not report
 // it.
-func (w *world) unit(s *service, rng *random.Source, defaults bool) (e experiment.UnitEvent, crashing bool) {
+func (w *world) unit(s *service, rng *random.Source, defaults bool, since time.Duration,
+) (e experiment.UnitEvent, crashing bool) {
 	a := s.state.Policy("crash").DecideHash(rng.Uint64())
 	crashing = a.Name == "crashing"
 	rate, sales := 0.01, 0.1
 	if crashing {
 		rate, sales = w.rate, 0.11
+	}
+	if w.common != nil {
+		rate, sales = w.common(since), 0.1
 	}
 	metrics := map[string]float64{"sales": 0}
 	if rng.Float64() < sales {
