@@ -33,12 +33,12 @@ import (
 // control; they may differ between units and depend on the past. If ∫ max(m_k − β·m_0, 0) da ≤ γ
 // for every unit, the process is at all times at most a supermartingale in G that begins at 1.
 //
-// Proof. As exp is convex, f^b ≤ 1 + (f−1)·b. Given a report at age a the arm is k with odds p_k·dP_k
-// : p_0·dP_0, since "not reported yet" is in both. So a report for which m_k = β·m_0 multiplies by
-// 1 in the mean, as p_k·β·(ρ−1)/(1+ρ·o) = p_0·(ρ−1)·o/(1+ρ·o). What m_k has beyond that adds
-// w·(ρ−1)/(1+ρ·o) times its integral to the mean of a unit's factor, at most γ·w·(ρ−1)/(1+ρ·o). The
-// process pays that when the unit arrives; what a unit without a report may still add is at least
-// 0. □
+// Proof. As exp is convex, f^b ≤ 1 + (f−1)·b. Given a report at age a the arm is k with odds
+// p_k·dP_k : p_0·dP_0, since "not reported yet" is in both. So a report for which m_k = β·m_0
+// multiplies by 1 in the mean, as p_k·β·(ρ−1)/(1+ρ·o) = p_0·(ρ−1)·o/(1+ρ·o). What m_k has beyond
+// that adds w·(ρ−1)/(1+ρ·o) times its integral to the mean of a unit's factor, at most
+// γ·w·(ρ−1)/(1+ρ·o). The process pays that when the unit arrives; what a unit without a report may
+// still add is at least 0. □
 //
 // By Ville's inequality the mean of the processes over the ratios ever reaches 1/α with probability
 // at most α: the statement holds at all times at once, and whatever changes for all arms (a season,
@@ -127,8 +127,9 @@ func (x earlyContrastView) restore(version uint64) error {
 	return nil
 }
 
-// badness returns the badness of a value, or of the sum of n values. The control's values of a count
-// without a range are not cut: whether a larger one is as bad as several of the arm is unknown.
+// badness returns the badness of a value, or of the sum of n values. The control's values of a
+// count without a range are not cut: whether a larger one is as bad as several of the arm is
+// unknown.
 func (x earlyContrastView) badness(g *definition.Guardrail, n int64, scaled float64) float64 {
 	if _, lower, _, _ := g.Limit(); lower {
 		return max(float64(n)-scaled, 0)
@@ -175,13 +176,13 @@ func (x earlyContrastView) expose(c *cohort, slot int, n int64) {
 	}
 }
 
-// earlyFactors are those of a process: of a report of its arm and of the control with badness 1. The
-// share is that of the arm among the units of the two.
+// earlyFactors are those of a process: of a report of its arm and of the control with badness 1.
+// The share is that of the arm among the units of the two.
 type earlyFactors struct{ arm, control, share float64 }
 
-// each adds to the logarithms of the processes that a slot's units concern: those of its arm, or, of
-// the control's units, those of all arms. Units do not count in versions in which not all arms were
-// allowed for all units, as their shares are unknown.
+// each adds to the logarithms of the processes that a slot's units concern: those of its arm, or,
+// of the control's units, those of all arms. Units do not count in versions in which not all arms
+// were allowed for all units, as their shares are unknown.
 func (x earlyContrastView) each(e *earlyContrast, c *cohort, slot int, log func(f earlyFactors) float64) {
 	if c.Version < e.From || slot >= len(c.Mixture) || len(c.Test.Masked) > 0 {
 		return
@@ -210,10 +211,10 @@ func (x earlyContrastView) each(e *earlyContrast, c *cohort, slot int, log func(
 	}
 }
 
-// beyond reports whether an arm breaks guardrail i relative to the control with confidence, by early
-// values. The probability that it ever reports true for any arm that holds the limit is at most the
-// part servedAlpha of the guardrail's alpha; the sequences of the arms have the rest. Returning
-// units, which raise the variance by a factor, count as fewer.
+// beyond reports whether an arm breaks guardrail i relative to the control with confidence, by
+// early values. The probability that it ever reports true for any arm that holds the limit is at
+// most the part servedAlpha of the guardrail's alpha; the sequences of the arms have the rest.
+// Returning units, which raise the variance by a factor, count as fewer.
 func (x earlyContrastView) beyond(i, k int, inflation float64) bool {
 	at := slices.IndexFunc(x.EarlyContrasts, func(e earlyContrast) bool { return e.Guardrail == i })
 	if at < 0 || k >= len(x.EarlyContrasts[at].Logs) || len(x.EarlyContrasts[at].Logs[k]) == 0 {

@@ -36,8 +36,8 @@ func (c *contrastCase) definition(guardrail string) string {
 		"}]\nround: {length: 1h}\nattribution_window: 24h"
 }
 
-// play lets units of a version come, whose bad values arrive late, and reports whether the arm a was
-// beyond the limit at any time. The rates are those of the control and of a.
+// play lets units of a version come, whose bad values arrive late, and reports whether the arm a
+// was beyond the limit at any time. The rates are those of the control and of a.
 func (c *contrastCase) play(x *experimentState, rng *random.Source, units int, common, rate float64) bool {
 	type report struct {
 		slot int
@@ -110,7 +110,8 @@ func TestEarlyContrastHolds(t *testing.T) {
 		}
 		n := float64(runs)
 		if most := n*alpha + 3*math.Sqrt(n*alpha*(1-alpha)); float64(wrong) > most {
-			t.Errorf("%s, %s: beyond it in %d of %d runs, want at most %v of them", c.metric, c.limit, wrong, runs, alpha)
+			t.Errorf("%s, %s: beyond it in %d of %d runs, want at most %v of them", c.metric, c.limit, wrong, runs,
+				alpha)
 		}
 		if float64(found) < 0.9*n {
 			t.Errorf("%s, %s: an arm that crashes is found in %d of %d runs", c.metric, c.limit, found, runs)
@@ -175,7 +176,8 @@ func TestEarlyContrastOfSums(t *testing.T) {
 }
 
 // TestEarlyContrastSaved checks that a state which was saved before there were comparisons opens,
-// that they begin then, that a changed guardrail begins them anew, and that damaged ones are refused.
+// that they begin then, that a changed guardrail begins them anew, and that damaged ones are
+// refused.
 func TestEarlyContrastSaved(t *testing.T) {
 	t.Parallel()
 	c := contrastCases[0]

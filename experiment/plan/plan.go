@@ -91,8 +91,8 @@ type Gain struct {
 	Improvement float64 `json:"improvement"`
 	// Days is when 90 % of the gain is served. In closed form, without noise, the arms get as much
 	// as hard guardrails leave room for by what is known, evenly until the others are two standard
-	// errors below the best, and then it alone; a ramp leaves them its share. In simulation it is the first day on which the mean
-	// over runs is at 90 % or more.
+	// errors below the best, and then it alone; a ramp leaves them its share. In simulation it is
+	// the first day on which the mean over runs is at 90 % or more.
 	Days Time `json:"days"`
 	// Curve is the served share of the gain by day, the mean over runs; empty without a simulation.
 	Curve []Point `json:"curve,omitempty"`

@@ -56,8 +56,8 @@ func mixtures() []Entry {
 	floor.Floor = 0.05
 	return []Entry{
 		{
-			Name: "default", Doc: "arm means with confidence: an optimistic mixture to learn, a cautious one to deploy, " +
-				"changes detected", New: mixture(confident.DefaultOptions()),
+			Name: "default", Doc: "arm means with confidence: an optimistic mixture to learn, a cautious one to " +
+				"deploy, changes detected", New: mixture(confident.DefaultOptions()),
 			Controlled: controlled(confident.DefaultOptions()),
 		},
 		{Name: "default-floor", Doc: "the default with 5 % of the groups spread over all arms for ever, for arms " +

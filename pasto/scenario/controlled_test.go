@@ -63,8 +63,8 @@ func TestControlHoldsGuardrail(t *testing.T) {
 	}
 }
 
-// TestSplitUnits checks that all units of a round get an arm, in the proportions of the mixture, and
-// that an arm's values have its means.
+// TestSplitUnits checks that all units of a round get an arm, in the proportions of the mixture,
+// and that an arm's values have its means.
 func TestSplitUnits(t *testing.T) {
 	t.Parallel()
 	spec, err := problemSpec(documented(t))

@@ -129,8 +129,8 @@ func playAll(ctx context.Context, o *Options, build func(run int) (world, error)
 	return out, nil
 }
 
-// learnerOf makes the learner of a run. It is controlled if it has the control as one of its arms, as
-// the service's has.
+// learnerOf makes the learner of a run. It is controlled if it has the control as one of its arms,
+// as the service's has.
 func (o *Options) learnerOf(w world, arms int) (l pasto.Learner, controlled bool, err error) {
 	f := w.objective()
 	if x, ok := w.(armed); ok && x.controlArm() >= 0 && o.New == nil && o.Start == nil {

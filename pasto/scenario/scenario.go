@@ -244,8 +244,8 @@ type grouped interface {
 // armed is a world whose control group is served one of the arms, −1 for none.
 type armed interface{ controlArm() int }
 
-// splitting is a world whose units each get an arm by a mixture, as in the service: split returns an
-// observation of each arm that got units in round t.
+// splitting is a world whose units each get an arm by a mixture, as in the service: split returns
+// an observation of each arm that got units in round t.
 type splitting interface {
 	split(t int, p []float64, draws, noise *random.Source) []pasto.Observation
 }

@@ -99,9 +99,11 @@ func TestCrashOfAllArms(t *testing.T) {
 	runs := testsize.Of(500, 200)
 	f := form{metric: ", default: 0", limit: "max_change: 0", guardrail: "hard: false, action: shrink"}
 	for name, common := range map[string]func(time.Duration) float64{
-		"no crash":         func(time.Duration) float64 { return 0.01 },
-		"from the start":   func(time.Duration) float64 { return 0.3 },
-		"in a second hour": func(at time.Duration) float64 { return map[bool]float64{false: 0.01, true: 0.3}[at > 90*time.Minute] },
+		"no crash":       func(time.Duration) float64 { return 0.01 },
+		"from the start": func(time.Duration) float64 { return 0.3 },
+		"in the second hour": func(at time.Duration) float64 {
+			return map[bool]float64{false: 0.01, true: 0.3}[at > 90*time.Minute]
+		},
 	} {
 		stopped := 0
 		for seed := range runs {
