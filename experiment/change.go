@@ -152,6 +152,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 			x.roster.Arms[k].Beyond, x.roster.Arms[k].Crashed = nil, nil
 		}
 		x.guards.watch(d)
+		earlyContrastView{&x.roster}.begin(x.rounds.Version + 1)
 		if x.Status == policy.RolledBack {
 			x.guards.rolledBack(now)
 		}

@@ -38,6 +38,14 @@ func (x *roster) copy() roster {
 		y.Arms[k].Stats = x.Arms[k].Stats.copy()
 		y.Arms[k].Early = slices.Clone(x.Arms[k].Early)
 	}
+	y.EarlyContrasts = slices.Clone(x.EarlyContrasts)
+	for i := range y.EarlyContrasts {
+		logs := slices.Clone(y.EarlyContrasts[i].Logs)
+		for k := range logs {
+			logs[k] = slices.Clone(logs[k])
+		}
+		y.EarlyContrasts[i].Logs = logs
+	}
 	y.Holdout, y.LearnedArms = x.Holdout.copy(), slices.Clone(x.LearnedArms)
 	return y
 }

@@ -48,9 +48,10 @@ func (x earlyView) add(c *cohort, slot, metric int, v float64) {
 	if slot == len(c.Mixture) || !ok {
 		return
 	}
-	e := x.own(slot, metric)
+	e, scaled := x.own(slot, metric), max((v-low)/width, 0)
 	e.N++
-	e.Sum += min(max((v-low)/width, 0), 1)
+	e.Sum += min(scaled, 1)
+	earlyContrastView(x).report(c, slot, metric, 1, min(scaled, 1), scaled)
 }
 
 // addSums adds the values of n units, given their sum and the sum of their squares.
@@ -62,6 +63,7 @@ func (x earlyView) addSums(c *cohort, slot, metric int, q confseq.Sequence) {
 		e := x.own(slot, metric)
 		e.N += q.N
 		e.Sum += s
+		earlyContrastView(x).reportSums(c, slot, metric, &q, s)
 	}
 }
 

@@ -91,6 +91,7 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	x.guards.watch(d)
 	x.lifts.watch(d)
 	valuer{x}.watch()
+	earlyContrastView{&x.roster}.begin(version)
 	if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {
 		return nil, err
 	}

@@ -217,6 +217,7 @@ func (x *joiner) countUnits(in *joinInput, c *cohort, slot int, n int64) {
 	}
 	c.Stats[slot].Units += n
 	in.stats(c, slot).Units += n
+	earlyContrastView{in.roster}.expose(c, slot, n)
 	if c.Round == in.running.Round {
 		x.RoundSeen += n
 	}

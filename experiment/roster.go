@@ -23,6 +23,8 @@ type roster struct {
 	LearnedArms []int           `json:"learn"` // the learner's arms, as indices of Arms
 	Control     int             `json:"control"`
 	InitialArms int             `json:"founders"` // the number of arms at the beginning
+	// EarlyContrasts are of the guardrails with a relative limit on a metric with a default.
+	EarlyContrasts []earlyContrast `json:"early_contrasts,omitempty"`
 }
 
 // armState is the state of an arm. Retired arms stay, so that indices never change.

@@ -278,6 +278,27 @@ func openState(s *State, text []byte, columns [][]*columnTables) error {
 	return nil
 }
 
+// restoreVersions prepares the versions of a snapshot, or returns an error if one of them does not fit
+// the definition. It does so at once, as readers of the state share them.
+func (x *rounds) restoreVersions(d *definition.Definition) error {
+	for _, v := range x.Versions {
+		if v == nil || v.Split == nil {
+			return noregret.BadInputf("snapshot", "experiment %q has a version without its policy",
+				d.Name)
+		}
+		if !v.Guards.fits(len(d.Metrics)) { // of a version that recorded it otherwise; nothing depends on it
+			v.Guards = nil
+		}
+		if v.Linear == nil {
+			continue
+		}
+		if err := v.Linear.Prepare(len(v.Linear.Arms)); err != nil || len(v.Linear.Arms) != v.Split.Len() {
+			return noregret.BadInputf("snapshot", "the model of version %d does not fit: %v", v.Version, err)
+		}
+	}
+	return nil
+}
+
 // open returns the state of a persisted experiment, or an error if its parts do not fit.
 func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) (*experimentState, error) {
 	if e.Definition == nil || e.State == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 ||
@@ -324,20 +345,8 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 	if err := x.Private.restore(x.roster.def, len(x.roster.Arms)); err != nil {
 		return nil, err
 	}
-	for _, v := range x.rounds.Versions { // now, as readers of the state share them
-		if v == nil || v.Split == nil {
-			return nil, noregret.BadInputf("snapshot", "experiment %q has a version without its policy",
-				x.roster.def.Name)
-		}
-		if !v.Guards.fits(m) { // of a version that recorded it otherwise; nothing depends on it
-			v.Guards = nil
-		}
-		if v.Linear == nil {
-			continue
-		}
-		if err := v.Linear.Prepare(len(v.Linear.Arms)); err != nil || len(v.Linear.Arms) != v.Split.Len() {
-			return nil, noregret.BadInputf("snapshot", "the model of version %d does not fit: %v", v.Version, err)
-		}
+	if err := x.rounds.restoreVersions(x.roster.def); err != nil {
+		return nil, err
 	}
 	x.guards.watch(x.roster.def)
 	x.lifts.watch(x.roster.def)
@@ -345,6 +354,9 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 		return nil, errJoint(x.roster.def.Name)
 	}
 	valuer{x}.watch()
+	if err := (earlyContrastView{&x.roster}).restore(x.rounds.Version); err != nil {
+		return nil, err
+	}
 	x.guards.Returns.measure()
 	if err := (releaser{x}).restoreLearner(e.Learner); err != nil {
 		return nil, err

@@ -206,9 +206,10 @@ func (x stopper) beyond(in *guardInput, i int) func(k int) bool {
 	} else {
 		arm, _ = in.plainSlack(g, x.guards.cachedBounds(&x.roster, i))
 	}
+	contrast, inflation := earlyContrastView{&x.roster}, in.inflated(x.roster.def.MetricIndex(g.Metric))
 	return func(k int) bool {
 		a := arm(k)
-		return up && a.to < 0 || !up && a.from > 0
+		return up && a.to < 0 || !up && a.from > 0 || contrast.beyond(i, k, inflation)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -161,11 +162,32 @@ func writePlan(w io.Writer, r *plan.Result) error {
 	if err := g.write(w); err != nil {
 		return err
 	}
+	if len(r.Ramp) > 0 {
+		if err := writeRamp(w, r); err != nil {
+			return err
+		}
+	}
 	if r.Gain == nil {
 		return nil
 	}
 	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days in closed form, %s "+
 		"simulated\n", percent(r.Gain.Improvement), days(r.Gain.Days.ClosedForm), days(r.Gain.Days.Simulated))
+	return err
+}
+
+// writeRamp prints when the stages of a ramp end, and which closed forms leave it out.
+func writeRamp(w io.Writer, r *plan.Result) error {
+	var ends []string
+	for _, v := range r.Ramp {
+		ends = append(ends, days(v))
+	}
+	names := map[string]string{"effects": "the smallest effects", "breached": "days to breached of changes"}
+	var without []string
+	for _, name := range r.WithoutRamp {
+		without = append(without, names[name])
+	}
+	_, err := fmt.Fprintf(w, "\nThe stages of the ramp end after %s days in closed form. Without the ramp are: %s.\n",
+		strings.Join(ends, ", "), strings.Join(without, ", "))
 	return err
 }
 

@@ -137,8 +137,8 @@ func (c *closedForm) guardrail(g *definition.Guardrail) Guardrail {
 		}
 		return high <= 0, low > 0
 	}
-	if out.Prevented = guarded(c.d, g); out.Prevented && relative {
-		out.Held.ClosedForm = newCourse(c).held(metric, limit, alpha, up)
+	if out.Prevented = guarded(c.d, g); relative && (out.Prevented || len(c.d.Ramp) > 0) {
+		out.Held.ClosedForm = newCourse(c).held(g)
 	} else {
 		out.Held.ClosedForm = c.after(metric, first(func(days float64) bool {
 			held, _ := inside(days, expected)
@@ -172,10 +172,11 @@ func (c *closedForm) waits(metric int) bool {
 // level returns the confidence interval for the mean of everything served minus the limit, if the
 // mean has the given value.
 func (c *closedForm) level(metric int, days, value, limit, alpha float64) (low, high float64) {
-	n := max(int64(float64(c.units*days)), 0)
-	if n < 2 {
-		return math.Inf(-1), math.Inf(1)
-	}
+	return c.levelOf(metric, max(int64(float64(c.units*days)), 0), value, limit, alpha)
+}
+
+// levelOf is level for a number of units.
+func (c *closedForm) levelOf(metric int, n int64, value, limit, alpha float64) (low, high float64) {
 	v := variance(c.d, metric)
 	least, most := math.Inf(-1), math.Inf(1)
 	if r := c.d.RatioIndex(metric); r >= 0 { // numerator − limit·denominator
@@ -185,6 +186,9 @@ func (c *closedForm) level(metric int, days, value, limit, alpha float64) (low, 
 		least, most = m.Counted()
 	} else if c.d.Metrics[metric].Kind == "count" {
 		least = 0
+	}
+	if n < 2 {
+		return least - limit, most - limit
 	}
 	sd := math.Sqrt(v)
 	s := confseq.Sequence{

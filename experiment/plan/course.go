@@ -13,8 +13,8 @@ import (
 // standard errors above the others, and then it alone. At the beginning of a round the units are
 // known whose windows have closed.
 //
-// It leaves out noise, the ramp and bounds on shares, and that a policy takes less than all the
-// room to explore.
+// A ramp leaves them its share of that. It leaves out noise and bounds on shares, and that a policy
+// takes less than all the room to explore.
 type course struct {
 	*closedForm
 	rooms   []room
@@ -24,6 +24,7 @@ type course struct {
 	step    float64 // days
 	history []units // by the end of each round, the oldest first
 	known   int     // what closed returned last
+	ramp    rampCourse
 }
 
 // units are numbers of units by a day: of the control, of the best arm, and of each other arm.
@@ -86,6 +87,11 @@ func newCourse(c *closedForm) *course {
 			r := c.room(g)
 			r.alpha = alpha / float64((c.arms+1)*hard)
 			x.rooms = append(x.rooms, r)
+		}
+	}
+	for i := range c.d.Guardrails {
+		if len(c.d.Ramp) > 0 {
+			x.ramp.judges = append(x.ramp.judges, newJudge(x, &c.d.Guardrails[i]))
 		}
 	}
 	return x
@@ -205,7 +211,7 @@ func (x *course) shares(known units) (best, other float64) {
 	}
 	if unbounded {
 		even = min(left, unboundedShare)
-	} else if x.identified(known) {
+	} else if x.d.Policy.Kind != "fixed" && x.identified(known) {
 		return alone, 0
 	}
 	return even / arms, even / arms
@@ -235,6 +241,9 @@ func (x *course) closed() int {
 func (x *course) next() (best float64) {
 	last := x.history[len(x.history)-1]
 	best, other := x.shares(x.history[x.closed()])
+	x.ramp.step(x, best, other)
+	share := x.ramp.share(x.d.Ramp, 0)
+	best, other = float64(share*best), float64(share*other)
 	step := x.step
 	if late := last.day / 500; late > step {
 		step = late

@@ -4,47 +4,65 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
 )
 
 // armsLevel is the part of a guardrail's alpha that the sequences of the arms share.
 const armsLevel = (1 - servedLevel) / 2
 
-// judge judges a relative guardrail along a course as the experiment does: by the sequence of what
-// was served, moved to the mixture that is served now by those of the arms.
+// judge judges a guardrail along a course as the experiment does: by the sequence of what was
+// served, moved to the mixture that is served now, or in the next stage of a ramp, by those of the
+// arms.
 type judge struct {
 	*course
-	metric int
-	limit  float64
-	up     bool
-	alpha  float64
-	o      confseq.ContrastOptions
-	judged int // the rounds that count
+	metric   int
+	limit    float64
+	up       bool
+	relative bool
+	alpha    float64
+	o        confseq.ContrastOptions
+	judged   int // the rounds that count
 	// The contrasts of all units, of the best arm, of another arm and of the control.
 	served, best, other, control confseq.Contrast
 }
 
-// held returns the day at which a change is shown to hold in what is served, nil if that is beyond
-// ten years.
-func (x *course) held(metric int, limit, alpha float64, up bool) *float64 {
-	j := judge{
-		course: x, metric: metric, limit: limit, up: up, alpha: alpha,
+// newJudge returns the judge of a guardrail.
+func newJudge(x *course, g *definition.Guardrail) *judge {
+	limit, up, relative, _ := g.Limit()
+	metric := x.d.MetricIndex(g.Metric)
+	return &judge{
+		course: x, metric: metric, limit: limit, up: up, relative: relative, alpha: float64(servedLevel * g.Alpha),
 		o: confseq.ContrastOptions{Width: x.width(metric), Inflation: 1},
 	}
+}
+
+// held returns the day at which a change is shown to hold in what is served, nil if that is beyond
+// ten years.
+func (x *course) held(g *definition.Guardrail) *float64 {
+	j := newJudge(x, g)
 	for x.history[len(x.history)-1].day < longest {
 		x.next()
-		to := len(x.history) - 1
-		if x.waits(metric) {
-			to = x.closed()
-		}
-		for j.judged < to {
-			j.judged++
-			j.add(x.history[j.judged-1], x.history[j.judged])
-		}
-		if best, other := x.shares(x.history[x.closed()]); j.holds(best, other) {
+		j.follow()
+		share := x.ramp.share(x.d.Ramp, 0)
+		if best, other := x.shares(x.history[x.closed()]); j.holds(float64(share*best), float64(share*other)) {
 			return some(x.history[len(x.history)-1].day)
 		}
 	}
 	return nil
+}
+
+// follow adds the rounds that count by now.
+func (j *judge) follow() {
+	to := len(j.history) - 1
+	if j.waits(j.metric) {
+		to = j.closed()
+	}
+	for j.judged < to {
+		j.judged++
+		if j.relative {
+			j.add(j.history[j.judged-1], j.history[j.judged])
+		}
+	}
 }
 
 // add adds the round between two entries of the history.
@@ -73,6 +91,9 @@ func (j *judge) add(from, to units) {
 
 // holds reports whether the mixture of these shares is shown to hold.
 func (j *judge) holds(best, other float64) bool {
+	if !j.relative {
+		return j.levelHolds(best, other)
+	}
 	if !(j.served.Weight > 0) {
 		return false
 	}
@@ -95,4 +116,33 @@ func (j *judge) holds(best, other float64) bool {
 	move(&j.best, best, 1)
 	move(&j.other, other, more)
 	return j.up && low >= 0 || !j.up && high <= 0 && !math.IsNaN(high)
+}
+
+// levelHolds is holds for a fixed limit.
+func (j *judge) levelHolds(best, other float64) bool {
+	u, more := j.history[j.judged], float64(j.arms-1)
+	total := u.control + u.best + float64(more*u.other)
+	if !(total >= 2) {
+		return false
+	}
+	value, better := mean(j.d, j.metric), j.improved(j.metric)
+	served := value + float64((better-value)*(u.best/total))
+	low, high := j.levelOf(j.metric, int64(total), served, j.limit, float64(2*j.alpha))
+	alpha := float64(2*float64(j.alpha/servedLevel*armsLevel)) / float64(j.arms+1)
+	move := func(n, value, share, arms float64) {
+		moved := share - n/total
+		if !(arms > 0) || moved == 0 {
+			return
+		}
+		from, to := j.levelOf(j.metric, int64(n), value, j.limit, alpha)
+		if moved < 0 {
+			from, to = to, from
+		}
+		low += float64(float64(arms*moved) * from)
+		high += float64(float64(arms*moved) * to)
+	}
+	move(u.control, value, 1-best-float64(more*other), 1)
+	move(u.best, better, best, 1)
+	move(u.other, value, other, more)
+	return j.up && low >= 0 || !j.up && high <= 0
 }

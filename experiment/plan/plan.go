@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
@@ -27,6 +28,13 @@ type Result struct {
 	Effects    []Effect    `json:"effects"`
 	// Gain is nil without an objective.
 	Gain *Gain `json:"gain,omitempty"`
+	// Ramp has, by stage of the ramp, the day on which it ends in closed form, nil where that is
+	// beyond ten years; it is left out without a ramp.
+	Ramp []*float64 `json:"ramp,omitempty"`
+	// WithoutRamp names the closed forms that take the full shares from the first day on though
+	// there is a ramp: those of [Effect] ("effects"), and of [Guardrail.Breached] for changes
+	// ("breached").
+	WithoutRamp []string `json:"without_ramp,omitempty"`
 	// Runs and Horizon are the number of simulated runs and the number of days that each covers; 0
 	// without a simulation.
 	Runs    int     `json:"runs"`
@@ -83,8 +91,8 @@ type Gain struct {
 	Improvement float64 `json:"improvement"`
 	// Days is when 90 % of the gain is served. In closed form, without noise, the arms get as much
 	// as hard guardrails leave room for by what is known, evenly until the others are two standard
-	// errors below the best, and then it alone. In simulation it is the first day on which the mean
-	// over runs is at 90 % or more.
+	// errors below the best, and then it alone; a ramp leaves them its share. In simulation it is
+	// the first day on which the mean over runs is at 90 % or more.
 	Days Time `json:"days"`
 	// Curve is the served share of the gain by day, the mean over runs; empty without a simulation.
 	Curve []Point `json:"curve,omitempty"`
@@ -253,6 +261,15 @@ func Compute(ctx context.Context, d *definition.Definition, o Options) (*Result,
 	for i := range d.Metrics {
 		if mean(d, i) != 0 {
 			r.Effects = append(r.Effects, form.effect(i))
+		}
+	}
+	if len(d.Ramp) > 0 {
+		r.Ramp, r.WithoutRamp = form.rampEnds(), []string{"effects"}
+		if slices.ContainsFunc(d.Guardrails, func(g definition.Guardrail) bool {
+			_, _, relative, _ := g.Limit()
+			return relative && !guarded(d, &g)
+		}) {
+			r.WithoutRamp = append(r.WithoutRamp, "breached")
 		}
 	}
 	if d.Objective != nil && d.Policy.Kind != "fixed" {

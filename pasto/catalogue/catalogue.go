@@ -24,6 +24,10 @@ type Entry struct {
 	// it refuses one below 1. Start is π_1, nil for uniform; algorithms that have no starting
 	// mixture refuse one.
 	New func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error)
+	// Controlled makes it with a control arm, as the service does: it observes the raw values of
+	// every arm, and keeps what it serves within hard guardrails. It is nil for algorithms that
+	// compare with a control group beside their arms.
+	Controlled func(f pasto.Objective, arms, rounds, control int) (pasto.Learner, error)
 }
 
 // Algorithms lists all algorithms by name, the default first.
@@ -41,13 +45,23 @@ func mixtures() []Entry {
 			return confident.New(f, arms, o)
 		}
 	}
+	controlled := func(o confident.Options) func(pasto.Objective, int, int, int) (pasto.Learner, error) {
+		return func(f pasto.Objective, arms, _, control int) (pasto.Learner, error) {
+			o := o
+			o.Control = control
+			return confident.New(f, arms, o)
+		}
+	}
 	floor := confident.DefaultOptions()
 	floor.Floor = 0.05
 	return []Entry{
-		{Name: "default", Doc: "arm means with confidence: an optimistic mixture to learn, a cautious one to deploy, " +
-			"changes detected", New: mixture(confident.DefaultOptions())},
+		{
+			Name: "default", Doc: "arm means with confidence: an optimistic mixture to learn, a cautious one to " +
+				"deploy, changes detected", New: mixture(confident.DefaultOptions()),
+			Controlled: controlled(confident.DefaultOptions()),
+		},
 		{Name: "default-floor", Doc: "the default with 5 % of the groups spread over all arms for ever, for arms " +
-			"that may become good unseen", New: mixture(floor)},
+			"that may become good unseen", New: mixture(floor), Controlled: controlled(floor)},
 	}
 }
 
@@ -61,6 +75,11 @@ func forgetful() []Entry {
 					return nil, err
 				}
 				return drifting.New(f, arms, confident.DefaultOptions(), drift(rounds))
+			},
+			Controlled: func(f pasto.Objective, arms, rounds, control int) (pasto.Learner, error) {
+				o := confident.DefaultOptions()
+				o.Control = control
+				return drifting.New(f, arms, o, drift(rounds))
 			},
 		}
 	}
@@ -234,13 +253,32 @@ func noStart(start []float64) error {
 
 // New makes the algorithm of that name; "" is the default.
 func New(name string, f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error) {
+	e, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return e.New(f, arms, rounds, start)
+}
+
+// NewControlled makes the algorithm of that name with a control arm, as [Entry.Controlled]. It
+// returns nil for an algorithm that compares with a control group instead.
+func NewControlled(name string, f pasto.Objective, arms, rounds, control int) (pasto.Learner, error) {
+	e, err := find(name)
+	if err != nil || e.Controlled == nil {
+		return nil, err
+	}
+	return e.Controlled(f, arms, rounds, control)
+}
+
+// find returns the algorithm of that name; "" is the default.
+func find(name string) (*Entry, error) {
 	if name == "" {
 		name = "default"
 	}
 	var names []string
 	for _, e := range Algorithms() {
 		if e.Name == name {
-			return e.New(f, arms, rounds, start)
+			return &e, nil
 		}
 		names = append(names, e.Name)
 	}

@@ -194,13 +194,39 @@ func (w *lawWorld) observe(t int, arms []int, dst []float64, r *random.Source) {
 	}
 }
 
-// control implements controlled.
+// control implements grouped.
 func (w *lawWorld) control(t int, dst []float64, r *random.Source) {
 	if w.arm >= 0 {
 		spread := slices.Clone(w.spread) // those of the groups stay
 		w.observe(t, []int{w.arm}, dst, r)
 		w.spread = spread
 	}
+}
+
+// split implements splitting. There are as many units as in all groups together.
+func (w *lawWorld) split(t int, p []float64, draws, noise *random.Source) (obs []pasto.Observation) {
+	if t != w.now {
+		w.now, w.factor = t, w.level.at(t, noise)
+	}
+	left, rest := int64(w.q)*w.units, 1.0
+	for k, share := range p {
+		n := left
+		if share < rest {
+			n = int64(stat.Binomial(draws, left, share/rest))
+		}
+		if left, rest = left-n, rest-share; n == 0 {
+			continue
+		}
+		m := w.raw.Metrics()
+		o := pasto.Observation{
+			Arm: k, Metrics: make([]float64, m), Size: float64(n), Variances: make([]float64, m), Earlier: true,
+		}
+		for j, v := range w.raw.Arm(k) {
+			o.Metrics[j], o.Variances[j] = w.laws[j].draw(noise, n, float64(v*w.factor))
+		}
+		obs = append(obs, o)
+	}
+	return obs
 }
 
 // size implements sized.

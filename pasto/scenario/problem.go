@@ -130,8 +130,8 @@ func (p *Problem) table() (*pasto.Table, error) {
 			"none: a relative guardrail needs a control group, so want the name of its arm")
 	case p.Control != "" && p.control() < 0:
 		return nil, noregret.BadInputf("control", "no arm is named %q: want the name of an arm", p.Control)
-	case p.Control != "" && !g.HasRelative():
-		return nil, noregret.BadInputf("control", "%q: no guardrail is relative, leave it out", p.Control)
+	case p.Control != "" && !g.HasRelative() && !g.HasHard():
+		return nil, noregret.BadInputf("control", "%q: no guardrail is relative or hard, leave it out", p.Control)
 	}
 	for i := range p.Metrics {
 		m, place := &p.Metrics[i], fmt.Sprintf("metrics[%d]", i)
@@ -215,6 +215,7 @@ type problemWorld struct {
 	raw     *pasto.Table
 	metrics []pasto.Metric
 	arm     int // of the control group, -1 for none
+	safe    int // the control arm, -1 for none
 }
 
 // observe adds noise to the means. In a range the noise is cut off symmetrically, so that it has
@@ -240,7 +241,10 @@ func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Sourc
 	}
 }
 
-// control implements controlled.
+// controlArm implements armed.
+func (w *problemWorld) controlArm() int { return w.safe }
+
+// control implements grouped.
 func (w *problemWorld) control(t int, dst []float64, r *random.Source) {
 	if w.arm >= 0 {
 		w.observe(t, []int{w.arm}, dst, r)
@@ -288,7 +292,7 @@ func problemSpec(path string) (Spec, error) {
 		}
 		w := &problemWorld{
 			synthetic: synthetic{goals: g, before: seen, q: max(p.Groups, 1), sigma: *o.Noise}, raw: raw,
-			metrics: metrics, arm: -1,
+			metrics: metrics, arm: -1, safe: p.control(),
 		}
 		if g.HasRelative() {
 			w.arm = p.control()

@@ -108,7 +108,7 @@ func TestProblemRefused(t *testing.T) {
 			`"threshold": 0, "lambda": 5`, `"relative": true, "threshold": 1e300`,
 			`metrics[1]: threshold 1e+300 of "y": want a fraction of the control's value, from -1e+06 to 1e+06`,
 		},
-		{`"noise": 0.5`, `"noise": 0.5, "control": "a"`, `control: "a": no guardrail is relative, leave it out`},
+		{`"noise": 0.5`, `"noise": 0.5, "control": "a"`, `control: "a": no guardrail is relative or hard, leave it out`},
 		{`"noise": 0.5`, `"noise": 0.5, "control": "z"`, `control: no arm is named "z"`},
 		{`"noise": 0.5`, `"noise": -1`, "noise: -1: want a finite standard deviation"},
 		{`"noise": 0.5`, `"noise": 1e101`, "noise: 1e+101: want a finite standard deviation, at least 0 and at most " +

@@ -70,7 +70,7 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.learner(first.objective(), first.means(1).Arms()); err != nil {
+	if _, _, err := o.learnerOf(first, first.means(1).Arms()); err != nil {
 		var e *noregret.Error
 		if errors.As(err, &e) && e.Place == "start" {
 			return nil, usage("start", "%s of %q: %s", strconv.FormatFloat(*o.Start, 'g', -1, 64), o.Algorithm,
@@ -129,7 +129,21 @@ func playAll(ctx context.Context, o *Options, build func(run int) (world, error)
 	return out, nil
 }
 
-// learner makes the learner of a run.
+// learnerOf makes the learner of a run. It is controlled if it has the control as one of its arms,
+// as the service's has.
+func (o *Options) learnerOf(w world, arms int) (l pasto.Learner, controlled bool, err error) {
+	f := w.objective()
+	if x, ok := w.(armed); ok && x.controlArm() >= 0 && o.New == nil && o.Start == nil {
+		l, err := catalogue.NewControlled(o.Algorithm, f, arms, o.Rounds, x.controlArm())
+		if l != nil || err != nil {
+			return l, true, err
+		}
+	}
+	l, err = o.learner(f, arms)
+	return l, false, err
+}
+
+// learner makes a learner without a control arm.
 func (o *Options) learner(f pasto.Objective, arms int) (pasto.Learner, error) {
 	var start []float64
 	if o.Start != nil && arms > 1 {
@@ -155,29 +169,38 @@ type rounds struct {
 	values       []float64
 	control      []float64
 	late         [][]pasto.Observation // rounds that have not been observed yet, the oldest first
+	// controlled is whether the learner has the control as one of its arms. It then has no control
+	// group, and takes late observations of all arms.
+	controlled bool
 }
 
-func newRounds(o *Options, w world, l pasto.Learner, run, metrics int) *rounds {
+func newRounds(o *Options, w world, l pasto.Learner, controlled bool, run, metrics int) *rounds {
 	q := w.groups()
 	r := &rounds{
 		w: w, l: l, draws: random.New(o.Seed, fmt.Sprintf("%s draws %d", o.stream, run)),
 		noise: random.New(o.Seed, fmt.Sprintf("%s noise %d", o.stream, run)),
 		arms:  make([]int, q), obs: make([]pasto.Observation, q), values: make([]float64, q*metrics),
+		controlled: controlled,
 	}
-	if _, ok := w.(controlled); ok {
+	if _, ok := w.(grouped); ok && !controlled {
 		r.control = make([]float64, metrics)
 	}
 	for i := range r.obs {
-		r.obs[i] = pasto.Observation{Metrics: r.values[i*metrics : (i+1)*metrics : (i+1)*metrics], Control: r.control}
+		r.obs[i] = pasto.Observation{
+			Metrics: r.values[i*metrics : (i+1)*metrics : (i+1)*metrics], Control: r.control, Earlier: controlled,
+		}
 	}
 	return r
 }
 
 // play plays round t.
 func (r *rounds) play(t int) error {
+	if x, ok := r.w.(splitting); ok && r.controlled {
+		return r.observe(x.split(t, r.l.Serving(), r.draws, r.noise))
+	}
 	r.l.Draw(r.draws, r.arms)
 	r.w.observe(t, r.arms, r.values, r.noise)
-	if c, ok := r.w.(controlled); ok && r.control != nil {
+	if c, ok := r.w.(grouped); ok && r.control != nil {
 		c.control(t, r.control, r.noise)
 	}
 	for i, k := range r.arms {
@@ -189,16 +212,21 @@ func (r *rounds) play(t int) error {
 			r.obs[i].Size, r.obs[i].Variances = x.size(), x.variances()[i*m:(i+1)*m]
 		}
 	}
+	return r.observe(r.obs)
+}
+
+// observe hands observations over, at once or when they are due.
+func (r *rounds) observe(obs []pasto.Observation) error {
 	if x, ok := r.w.(delayed); ok && x.delay() > 0 {
-		return r.postpone(x.delay())
+		return r.postpone(obs, x.delay())
 	}
-	return r.l.Observe(r.obs)
+	return r.l.Observe(obs)
 }
 
 // postpone keeps the round's observations and hands over those of the round that is due, as far as
-// their arms are still served.
-func (r *rounds) postpone(delay int) error {
-	round := slices.Clone(r.obs)
+// their arms are still served or the learner takes them all the same.
+func (r *rounds) postpone(obs []pasto.Observation, delay int) error {
+	round := slices.Clone(obs)
 	for i := range round {
 		o := &round[i]
 		o.Metrics, o.Control, o.Variances = slices.Clone(o.Metrics), slices.Clone(o.Control), slices.Clone(o.Variances)
@@ -208,7 +236,7 @@ func (r *rounds) postpone(delay int) error {
 	}
 	round, r.late = r.late[0], r.late[1:]
 	served := r.l.Serving()
-	round = slices.DeleteFunc(round, func(o pasto.Observation) bool { return !(served[o.Arm] > 0) })
+	round = slices.DeleteFunc(round, func(o pasto.Observation) bool { return !(served[o.Arm] > 0) && !o.Earlier })
 	if len(round) == 0 {
 		return nil
 	}
@@ -222,7 +250,7 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 		return outcome{err: err}
 	}
 	f, mu := w.objective(), w.means(1)
-	l, err := o.learner(f, mu.Arms())
+	l, controlled, err := o.learnerOf(w, mu.Arms())
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -230,7 +258,7 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 	if err != nil {
 		return outcome{err: err}
 	}
-	loop := newRounds(o, w, l, run, mu.Metrics())
+	loop := newRounds(o, w, l, controlled, run, mu.Metrics())
 	served := make([]float64, mu.Arms())
 	var out outcome
 	at := 0

@@ -235,10 +235,19 @@ type world interface {
 	observe(t int, arms []int, dst []float64, r *random.Source)
 }
 
-// controlled is a world with a concurrent control group, whose metrics control writes after
+// grouped is a world with a concurrent control group, whose metrics control writes after
 // observe.
-type controlled interface {
+type grouped interface {
 	control(t int, dst []float64, r *random.Source)
+}
+
+// armed is a world whose control group is served one of the arms, −1 for none.
+type armed interface{ controlArm() int }
+
+// splitting is a world whose units each get an arm by a mixture, as in the service: split returns
+// an observation of each arm that got units in round t.
+type splitting interface {
+	split(t int, p []float64, draws, noise *random.Source) []pasto.Observation
 }
 
 // sized is a world whose groups have several units, of which it knows the sample variances in the

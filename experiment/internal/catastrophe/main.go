@@ -31,26 +31,39 @@ metrics:
   - {name: sales, range: [0, 1]}
   - {name: crashes, kind: count, direction: down%s}
 objective: {goals: [{metric: sales}]}
-guardrails: [{metric: crashes, max: 0.02, %s}]
+guardrails: [{metric: crashes, %s, %s}]
 round: {length: 1h, min_units: 100}
 attribution_window: 24h
 `
 
 // form is a variant of the definition.
-type form struct{ name, metric, guardrail string }
+type form struct{ name, metric, limit, guardrail string }
+
+// The limits of the guardrail: 2 %, and twice the rate of the control arm, which is 1 %.
+const (
+	absolute = "max: 0.02"
+	relative = "max_change: 1"
+)
 
 var forms = []form{
-	{"shrink, default 0", ", default: 0", "action: shrink"},
-	{"shrink, default 0, range", ", default: 0, range: [0, 1]", "action: shrink"},
-	{"shrink, no default", "", "action: shrink"},
-	{"each arm, default 0", ", default: 0", "action: alert, each_arm: true"},
-	{"rollback, default 0", ", default: 0", "action: rollback"},
-	{"soft shrink, default 0", ", default: 0", "hard: false, action: shrink"},
-	{"soft shrink, default 0, range", ", default: 0, range: [0, 1]", "hard: false, action: shrink"},
-	{"soft shrink, no default", "", "hard: false, action: shrink"},
-	{"soft each arm, default 0", ", default: 0", "hard: false, action: alert, each_arm: true"},
-	{"soft rollback, default 0", ", default: 0", "hard: false, action: rollback"},
-	{"soft alert, default 0", ", default: 0", "hard: false, action: alert"},
+	{"shrink, default 0", ", default: 0", absolute, "action: shrink"},
+	{"shrink, default 0, range", ", default: 0, range: [0, 1]", absolute, "action: shrink"},
+	{"shrink, no default", "", absolute, "action: shrink"},
+	{"each arm, default 0", ", default: 0", absolute, "action: alert, each_arm: true"},
+	{"rollback, default 0", ", default: 0", absolute, "action: rollback"},
+	{"soft shrink, default 0", ", default: 0", absolute, "hard: false, action: shrink"},
+	{"soft shrink, default 0, range", ", default: 0, range: [0, 1]", absolute, "hard: false, action: shrink"},
+	{"soft shrink, no default", "", absolute, "hard: false, action: shrink"},
+	{"soft each arm, default 0", ", default: 0", absolute, "hard: false, action: alert, each_arm: true"},
+	{"soft rollback, default 0", ", default: 0", absolute, "hard: false, action: rollback"},
+	{"soft alert, default 0", ", default: 0", absolute, "hard: false, action: alert"},
+	{"relative shrink, default 0", ", default: 0", relative, "action: shrink"},
+	{"relative shrink, default 0, range", ", default: 0, range: [0, 1]", relative, "action: shrink"},
+	{"relative rollback, default 0", ", default: 0", relative, "action: rollback"},
+	{"soft relative shrink, default 0", ", default: 0", relative, "hard: false, action: shrink"},
+	{"soft relative shrink, default 0, range", ", default: 0, range: [0, 1]", relative, "hard: false, action: shrink"},
+	{"soft relative each arm, default 0", ", default: 0", relative, "hard: false, action: alert, each_arm: true"},
+	{"soft relative rollback, default 0", ", default: 0", relative, "hard: false, action: rollback"},
 }
 
 // hours are the rows of the table.
@@ -103,6 +116,10 @@ type world struct {
 	rate  float64
 	units int // an hour
 	delay time.Duration
+	// common is the rate of crashes of all arms, by the time since the beginning; nil for the rates
+	// of the table.
+	common  func(since time.Duration) float64
+	stopped int // arms that are stopped at the end of the run
 }
 
 // service is the fold of the events of a run.
@@ -128,7 +145,7 @@ func (s *service) apply(e experiment.Event) error {
 
 // play returns the units of the crashing arm by hour.
 func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
-	d, err := definition.Parse("crash", []byte(fmt.Sprintf(text, f.metric, f.guardrail)))
+	d, err := definition.Parse("crash", []byte(fmt.Sprintf(text, f.metric, f.limit, f.guardrail)))
 	if err != nil {
 		return nil, err
 	}
@@ -145,12 +162,12 @@ func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
 	const step = 10 * time.Second
 	rng, crashed := random.New(seed, "catastrophe"), 0
 	waiting := make([][]experiment.UnitEvent, int(w.delay/step)+1)
-	next, defaults := 0, strings.Contains(f.metric, "default")
+	next, defaults, begin := 0, strings.Contains(f.metric, "default"), s.now
 	for tick := 1; next < len(hours); tick++ {
 		batch := experiment.UnitsEvent{Experiment: "crash"}
 		var later []experiment.UnitEvent
 		for range w.units / int(time.Hour/step) {
-			e, crashing := w.unit(s, rng, defaults)
+			e, crashing := w.unit(s, rng, defaults, time.Duration(s.now-begin))
 			if crashing {
 				crashed++
 			}
@@ -178,17 +195,31 @@ func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
 			out, next = append(out, crashed), next+1
 		}
 	}
+	report, err := s.state.Report("crash")
+	if err != nil {
+		return nil, err
+	}
+	w.stopped = 0
+	for i := range report.Arms {
+		if report.Arms[i].Stopped != "" {
+			w.stopped++
+		}
+	}
 	return out, nil
 }
 
 // unit decides for a unit. Where crashes have a default, a unit that does not crash does not report
 // it.
-func (w *world) unit(s *service, rng *random.Source, defaults bool) (e experiment.UnitEvent, crashing bool) {
+func (w *world) unit(s *service, rng *random.Source, defaults bool, since time.Duration,
+) (e experiment.UnitEvent, crashing bool) {
 	a := s.state.Policy("crash").DecideHash(rng.Uint64())
 	crashing = a.Name == "crashing"
 	rate, sales := 0.01, 0.1
 	if crashing {
 		rate, sales = w.rate, 0.11
+	}
+	if w.common != nil {
+		rate, sales = w.common(since), 0.1
 	}
 	metrics := map[string]float64{"sales": 0}
 	if rng.Float64() < sales {

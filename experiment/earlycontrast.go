@@ -1,0 +1,257 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
+)
+
+// earlyContrast compares the arms with the control arm in a guardrail with a relative limit, by the
+// values that arrive before the windows of their units have closed.
+//
+// Each value is scaled to a badness b in [0, 1], 0 being the best value for an arm. The limit then
+// says b_k ≤ β·b_0 + γ for the means of arm k and of the control ([earlyContrastView.limit]). A
+// unit that arm k or the control gets in a version is one of arm k with the odds p_k : p_0,
+// whatever it will report. Let o = β·p_k/p_0. For each ratio ρ > 1 the process of arm k begins at 1
+// and is multiplied
+//
+//	by (ρ·(1+o)/(1+ρ·o))^b    for a report of arm k with the badness b
+//	by ((1+o)/(1+ρ·o))^b      for one of the control
+//	by 1/(1 + γ·w·(ρ−1)/(1+ρ·o)), w = p_k/(p_k+p_0), for each unit of either.
+//
+// With β = 1 and γ = 0 it is the likelihood ratio of the shares in which bad reports divide between
+// the two arms: of rates that differ by the factor ρ, against equal ones.
+//
+// Theorem. Let G be the history of the arrivals of units of either arm and of the reports, in which
+// the arm of a unit is seen with its report. Let m_k(a) be the density over ages a of the mean
+// badness reported at age a by a unit if it gets arm k, and m_0(a) that of the same unit with the
+// control; they may differ between units and depend on the past. If ∫ max(m_k − β·m_0, 0) da ≤ γ
+// for every unit, the process is at all times at most a supermartingale in G that begins at 1.
+//
+// Proof. As exp is convex, f^b ≤ 1 + (f−1)·b. Given a report at age a the arm is k with odds
+// p_k·dP_k : p_0·dP_0, since "not reported yet" is in both. So a report for which m_k = β·m_0
+// multiplies by 1 in the mean, as p_k·β·(ρ−1)/(1+ρ·o) = p_0·(ρ−1)·o/(1+ρ·o). What m_k has beyond
+// that adds w·(ρ−1)/(1+ρ·o) times its integral to the mean of a unit's factor, at most
+// γ·w·(ρ−1)/(1+ρ·o). The process pays that when the unit arrives; what a unit without a report may
+// still add is at least 0. □
+//
+// By Ville's inequality the mean of the processes over the ratios ever reaches 1/α with probability
+// at most α: the statement holds at all times at once, and whatever changes for all arms (a season,
+// growth, a crash of all) cancels, since it compares reports of the same versions. With γ = 0 the
+// condition says that, at every age, arm k reports at most β times what the control reports. That
+// is the limit itself if the reports of all arms take equally long. If those of the control come
+// later than those of the arm, an arm may be stopped that is found to hold the limit when its
+// window has closed, and is then served.
+//
+// A bound of the control's own mean is no alternative: before a window has closed the units that
+// have not reported may still report anything, and one from closed windows breaks when all arms
+// change.
+type earlyContrast struct {
+	Guardrail int `json:"guardrail"`
+	// From is the first version that counts.
+	From uint64 `json:"from"`
+	// Logs has the logarithms of the processes, by arm and ratio. An arm without any has no values,
+	// and the list ends at the last arm with some.
+	Logs []f64s `json:"logs"`
+}
+
+// earlyRatios are √2, 2, 2·√2, ..., 16.
+var earlyRatios = func() (out [8]float64) {
+	r := 1.0
+	for j := range out {
+		r *= math.Sqrt2
+		out[j] = r
+	}
+	return out
+}()
+
+// leastLog bounds the logarithms of the processes below, so that they stay finite.
+const leastLog = -1e100
+
+// earlyContrastView has the methods of the roster that compare early values with the control's.
+type earlyContrastView struct{ *roster }
+
+// limit returns β and γ of a guardrail, ok if its limit is relative and early values can be
+// compared: the metric has a default, its lowest value is at least 0, and its values are bounded on
+// the side that is good for an arm.
+func (x earlyContrastView) limit(g *definition.Guardrail) (beta, gamma float64, ok bool) {
+	change, lower, relative, _ := g.Limit()
+	metric := x.def.MetricIndex(g.Metric)
+	if !relative || x.def.RatioIndex(metric) >= 0 || x.def.Metrics[metric].Default == nil ||
+		x.def.Contextual() || x.def.Privacy != nil || !(change > -1) {
+		return 0, 0, false
+	}
+	low, width, ok := earlyView{x.roster}.scale(metric)
+	if !ok || low < 0 || lower && math.IsInf(x.highest(metric), 0) {
+		return 0, 0, false
+	}
+	// low + width·b_k ≤ (1 + change)·(low + width·b_0), or the same of high − width·b and ≥. A
+	// negative γ would only make the limit harder to hold.
+	beta, gamma = 1+change, float64(change*low)/width
+	if lower {
+		gamma = -float64(change*x.highest(metric)) / width
+	}
+	return beta, max(gamma, 0), true
+}
+
+// begin begins the comparisons anew, from a version on.
+func (x earlyContrastView) begin(from uint64) {
+	x.EarlyContrasts = nil
+	for i := range x.def.Guardrails {
+		if _, _, ok := x.limit(&x.def.Guardrails[i]); ok {
+			x.EarlyContrasts = append(x.EarlyContrasts, earlyContrast{Guardrail: i, From: from, Logs: []f64s{}})
+		}
+	}
+}
+
+// restore checks the comparisons of a saved state. A state that was saved before there were any
+// begins them at the next version.
+func (x earlyContrastView) restore(version uint64) error {
+	saved := x.EarlyContrasts
+	x.begin(version + 1)
+	if len(saved) == 0 {
+		return nil
+	}
+	fits := slices.EqualFunc(saved, x.EarlyContrasts, func(a, b earlyContrast) bool {
+		return a.Guardrail == b.Guardrail && len(a.Logs) <= len(x.Arms) &&
+			!slices.ContainsFunc(a.Logs, func(l f64s) bool { return len(l) > 0 && len(l) != len(earlyRatios) })
+	})
+	if x.EarlyContrasts = saved; !fits {
+		return noregret.BadInputf("snapshot", "the early values do not fit the guardrails")
+	}
+	return nil
+}
+
+// badness returns the badness of a value, or of the sum of n values. The control's values of a
+// count without a range are not cut: whether a larger one is as bad as several of the arm is
+// unknown.
+func (x earlyContrastView) badness(g *definition.Guardrail, n int64, scaled float64) float64 {
+	if _, lower, _, _ := g.Limit(); lower {
+		return max(float64(n)-scaled, 0)
+	}
+	return max(scaled, 0)
+}
+
+// report takes n known values of an exposed unit, with their sum as it is scaled, cut to [0, 1]
+// each, and uncut where the metric has no range.
+func (x earlyContrastView) report(c *cohort, slot, metric int, n int64, cut, uncut float64) {
+	for i := range x.EarlyContrasts {
+		e := &x.EarlyContrasts[i]
+		g := &x.def.Guardrails[e.Guardrail]
+		if x.def.MetricIndex(g.Metric) != metric {
+			continue
+		}
+		sum := cut
+		if slot == x.Control {
+			sum = uncut
+		}
+		bad := x.badness(g, n, sum)
+		if !(bad > 0) {
+			continue
+		}
+		x.each(e, c, slot, func(f earlyFactors) float64 {
+			if slot == x.Control {
+				return float64(bad * portable.Log(f.control))
+			}
+			return float64(bad * portable.Log(f.arm))
+		})
+	}
+}
+
+// expose takes n exposed units.
+func (x earlyContrastView) expose(c *cohort, slot int, n int64) {
+	for i := range x.EarlyContrasts {
+		e := &x.EarlyContrasts[i]
+		_, gamma, _ := x.limit(&x.def.Guardrails[e.Guardrail])
+		if gamma > 0 {
+			x.each(e, c, slot, func(f earlyFactors) float64 {
+				return -float64(float64(n) * portable.Log(1+float64(gamma*float64(f.share*(f.arm-1)))))
+			})
+		}
+	}
+}
+
+// earlyFactors are those of a process: of a report of its arm and of the control with badness 1.
+// The share is that of the arm among the units of the two.
+type earlyFactors struct{ arm, control, share float64 }
+
+// each adds to the logarithms of the processes that a slot's units concern: those of its arm, or,
+// of the control's units, those of all arms. Units do not count in versions in which not all arms
+// were allowed for all units, as their shares are unknown.
+func (x earlyContrastView) each(e *earlyContrast, c *cohort, slot int, log func(f earlyFactors) float64) {
+	if c.Version < e.From || slot >= len(c.Mixture) || len(c.Test.Masked) > 0 {
+		return
+	}
+	beta, _, _ := x.limit(&x.def.Guardrails[e.Guardrail])
+	control := c.Mixture[x.Control]
+	for k, p := range c.Mixture {
+		if k == x.Control || slot != k && slot != x.Control {
+			continue
+		}
+		o := float64(beta * (p / control))
+		if !(o > 0) || !vec.IsFinite(o) {
+			continue
+		}
+		for len(e.Logs) <= k {
+			e.Logs = append(e.Logs, f64s{})
+		}
+		if len(e.Logs[k]) == 0 {
+			e.Logs[k] = make(f64s, len(earlyRatios))
+		}
+		for j, r := range earlyRatios {
+			f := (1 + o) / (1 + float64(r*o))
+			e.Logs[k][j] += log(earlyFactors{float64(r * f), f, p / (p + control)})
+			e.Logs[k][j] = max(e.Logs[k][j], leastLog)
+		}
+	}
+}
+
+// beyond reports whether an arm breaks guardrail i relative to the control with confidence, by
+// early values. The probability that it ever reports true for any arm that holds the limit is at
+// most the part servedAlpha of the guardrail's alpha; the sequences of the arms have the rest.
+// Returning units, which raise the variance by a factor, count as fewer.
+func (x earlyContrastView) beyond(i, k int, inflation float64) bool {
+	at := slices.IndexFunc(x.EarlyContrasts, func(e earlyContrast) bool { return e.Guardrail == i })
+	if at < 0 || k >= len(x.EarlyContrasts[at].Logs) || len(x.EarlyContrasts[at].Logs[k]) == 0 {
+		return false
+	}
+	logs := x.EarlyContrasts[at].Logs[k]
+	most := slices.Max(logs)
+	if !(most > 0) {
+		return false
+	}
+	sum := 0.0
+	for _, l := range logs {
+		sum += portable.Exp((l - most) / inflation)
+	}
+	evidence := most/inflation + portable.Log(sum/float64(len(logs)))
+	return evidence >= -portable.Log(x.alpha(&x.def.Guardrails[i], k))
+}
+
+// initialAlpha is the part of the alpha for early values that the initial arms share.
+const initialAlpha = 0.8
+
+// alpha returns arm k's part of the alpha for early values: the initial arms but the control have
+// even parts of most of it, and the i-th later arm 1/(i(i+1)) of the rest.
+func (x earlyContrastView) alpha(g *definition.Guardrail, k int) float64 {
+	alpha := float64(servedAlpha * g.Alpha)
+	if k < x.InitialArms {
+		return float64(initialAlpha*alpha) / float64(x.InitialArms-1)
+	}
+	i := float64(k - x.InitialArms + 1)
+	return float64((1-initialAlpha)*alpha) / float64(i*(i+1))
+}
+
+// reportSums takes the values of n units, given their sum and the sum of their squares.
+func (x earlyContrastView) reportSums(c *cohort, slot, metric int, q *confseq.Sequence, scaled float64) {
+	if len(x.EarlyContrasts) == 0 {
+		return
+	}
+	low, width, _ := earlyView{x.roster}.scale(metric)
+	x.report(c, slot, metric, q.N, scaled, float64(float64(q.N)*((q.Mean-low)/width)))
+}
