@@ -278,15 +278,15 @@ func openState(s *State, text []byte, columns [][]*columnTables) error {
 	return nil
 }
 
-// restoreVersions prepares the versions of a snapshot, or returns an error if one of them does not fit
-// the definition. It does so at once, as readers of the state share them.
+// restoreVersions prepares the versions of a snapshot, or returns an error if one of them does not
+// fit the definition. It does so at once, as readers of the state share them.
 func (x *rounds) restoreVersions(d *definition.Definition) error {
 	for _, v := range x.Versions {
 		if v == nil || v.Split == nil {
 			return noregret.BadInputf("snapshot", "experiment %q has a version without its policy",
 				d.Name)
 		}
-		if !v.Guards.fits(len(d.Metrics)) { // of a version that recorded it otherwise; nothing depends on it
+		if !v.Guards.fits(len(d.Metrics)) { // they were recorded otherwise; nothing depends on them
 			v.Guards = nil
 		}
 		if v.Linear == nil {
