@@ -53,11 +53,11 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 		}
 		c.Guardrails = append(c.Guardrails, g)
 	}
-	if v, ok := (valuer{x.experimentState}).recordedValue(p); ok {
+	if v, ok := valuer(x).recordedValue(p); ok {
 		c.Value = &v
 	}
 	if x.Joint != nil {
-		x.Joint.Concluded = valuer{x.experimentState}.known(p)
+		x.Joint.Concluded = valuer(x).known(p)
 	}
 	x.Status = policy.Concluded
 	for i := range x.guards.Guards {

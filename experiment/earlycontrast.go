@@ -86,7 +86,7 @@ func (x earlyContrastView) limit(g *definition.Guardrail) (beta, gamma float64, 
 		x.def.Contextual() || x.def.Privacy != nil || !(change > -1) {
 		return 0, 0, false
 	}
-	low, width, ok := earlyView{x.roster}.scale(metric)
+	low, width, ok := earlyView(x).scale(metric)
 	if !ok || low < 0 || lower && math.IsInf(x.highest(metric), 0) {
 		return 0, 0, false
 	}
@@ -252,6 +252,6 @@ func (x earlyContrastView) reportSums(c *cohort, slot, metric int, q *confseq.Se
 	if len(x.EarlyContrasts) == 0 {
 		return
 	}
-	low, width, _ := earlyView{x.roster}.scale(metric)
+	low, width, _ := earlyView(x).scale(metric)
 	x.report(c, slot, metric, q.N, scaled, float64(float64(q.N)*((q.Mean-low)/width)))
 }

@@ -372,7 +372,7 @@ func (x lifter) course(now []float64) (*course, *shown) {
 	if x.roster.goals == nil {
 		return nil, nil
 	}
-	out, seen := &course{Deployed: x.deployed()}, &shown{Value: valuer{x.experimentState}.known(now)}
+	out, seen := &course{Deployed: x.deployed()}, &shown{Value: valuer(x).known(now)}
 	if len(x.lifts.Lifts) == 0 || x.Private != nil {
 		return out, seen
 	}
