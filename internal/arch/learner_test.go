@@ -25,7 +25,7 @@ var learnerParts = map[string][]string{
 var otherFiles = map[string][]string{
 	"options":     {"confident/options.go", "internal/mixed/rules.go"},
 	"snapshots":   {"confident/state.go", "internal/mixed/state.go"},
-	"reports":     {"confident/infeasible.go", "internal/mixed/allowance.go"},
+	"reports":     {"confident/report.go", "confident/infeasible.go", "internal/mixed/allowance.go"},
 	"drift":       {"confident/inside.go", "internal/mixed/forget.go"},
 	"noisy sums":  {"internal/mixed/released.go"},
 	"description": {"confident/doc.go", "internal/mixed/doc.go"},

@@ -2,7 +2,6 @@ package confident
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/noregret/noregret"
@@ -47,7 +46,7 @@ import (
 // # Cost
 //
 // A round costs O(Q·M), a round with a solution O(K·M) for each arm that enters, and O(K³) for each
-// metric that is estimated jointly; memory is nine tables of K·M numbers, and two more where
+// metric that is estimated jointly; memory is thirteen tables of K·M numbers, and two more where
 // variances of units are known. A solution takes at most 400 passes over the arms; where K·M is
 // above 7.5 million 3·10⁹/(K·M) or 30, whichever is more, and the next goes on from what it found.
 // Under a promise there is a solution in each round up to 64 arms. Observe allocates nothing once
@@ -59,6 +58,8 @@ type Learner struct {
 	plan    planner
 	sampler round.Sampler
 	checker round.Checker
+	theta   []float64 // M: of an arm that is doubtful
+	other   []float64 // M: of the control
 }
 
 // New makes the default learner on K arms.
@@ -103,11 +104,7 @@ func (l *Learner) Deployed() []float64 { return l.s.Down }
 
 // Draw implements [pasto.Learner].
 func (l *Learner) Draw(r pasto.Rand, arms []int) {
-	scheme := pasto.Systematic
-	if l.options.IID {
-		scheme = pasto.IID
-	}
-	l.sampler.Draw(r, l.s.Serving, arms, scheme)
+	l.sampler.Draw(r, l.s.Serving, arms, l.options.scheme())
 }
 
 // Observe implements [pasto.Learner]. A round whose solution fails, as the gradient of a
@@ -136,7 +133,7 @@ func (l *Learner) replan(before, changed int) {
 		s.Began, s.Found = s.T, s.Found+changed
 	}
 	s.AllObserved = s.AllObserved || s.Unobserved == 0
-	solve := changed > 0 || s.T >= s.Next || before > 0 && s.Unobserved == 0
+	solve := changed > 0 || l.model.Probing || s.T >= s.Next || before > 0 && s.Unobserved == 0
 	if l.promised() {
 		solve = solve || s.Live <= fewArms || s.Unobserved != before
 	}
@@ -148,10 +145,6 @@ func (l *Learner) replan(before, changed int) {
 		l.mix()
 	}
 }
-
-// SolutionError is the error of the last solution, nil if there was none: the mixtures are then
-// those of the solution before it.
-func (l *Learner) SolutionError() error { return l.plan.program.Err }
 
 // AddArm implements [pasto.Roster]: the arm is served for the first time within about K/Q rounds,
 // or as soon as the hard guardrails that are promised leave room for it. There is no error.
@@ -182,28 +175,3 @@ func (l *Learner) RetireArm(k int) error {
 
 // String describes the learner and its options in one line.
 func (l *Learner) String() string { return l.text }
-
-// Estimate returns V̂, of the raw values where the learner has a control arm, and its standard
-// errors. An arm not served since the start or its last change has 0 and +Inf, and errors are +Inf
-// while nothing is known of the noise or of the effects of rounds: that takes a second round.
-func (l *Learner) Estimate() (means, errors *pasto.Table) {
-	e, m := l.model, len(l.metrics)
-	e.Estimate(l.s.Active)
-	means, errors = round.NewTable(l.Arms(), m), round.NewTable(l.Arms(), m)
-	for k := range l.s.Active {
-		copy(means.Arm(k), e.Means(k))
-		for i := range m {
-			if errors.Arm(k)[i] = math.Sqrt(e.Square(k, i) + e.Level(i)); e.EffectsUnknown() {
-				errors.Arm(k)[i] = math.Inf(1)
-			}
-		}
-	}
-	return means, errors
-}
-
-// Changes is the number of changes of an arm found so far.
-func (l *Learner) Changes() int { return l.s.Found }
-
-// Passes is the number of passes over all arms that solutions have taken since an arm was last
-// added: a measure of their cost.
-func (l *Learner) Passes() int { return l.plan.program.Passes() }

@@ -24,23 +24,11 @@ const (
 	spreadShare = 0.15
 	// settledShare is the part of the exploration that ends where p⁺ is the control arm.
 	settledShare = 0.75
+	// probeShare is the largest share of an arm that may have become no better than the control.
+	probeShare = 0.5
 	// fewArms is the number of arms up to which a promise is renewed in each round.
 	fewArms = 64
 )
-
-// controlBreaks reports whether the control arm's estimate is beyond hard guardrail i by more than
-// its error.
-func (g *guard) controlBreaks(i int) bool {
-	x, control := &g.goals.Metrics()[i], g.options.Control
-	if g.metrics[i].Relative {
-		return float64(g.metrics[i].Sign*x.Threshold) > 0
-	}
-	if !g.model.Usable[control] {
-		return false
-	}
-	y, square := g.seen(control, i)
-	return float64(g.metrics[i].Sign*(y-x.Threshold))+g.radius(control, i, square)+x.Slack < 0
-}
 
 // radius returns by how much the estimate of metric i of arm k with this squared error may be off
 // at any time.
@@ -61,7 +49,7 @@ func (g *guard) computeSlack(known bool) {
 			v := g.worst(i, margin, anchor)
 			if sure && g.model.Usable[k] {
 				y, square := g.seen(k, i)
-				v = max(v, float64(g.metrics[i].Sign*(y-x.Limit()))-g.radius(k, i, square))
+				v = max(v, float64(g.metrics[i].Sign*(y-x.Limit()))-g.radius(k, i, square)+g.suspected(k, i))
 			}
 			if k == control {
 				v = margin

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/mixed"
 )
 
@@ -118,7 +119,7 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	outlier     an arm that is far off in a round is left out of what the others are compared with
 //	proportion  rates that follow a level together do so in proportion
 //	blocks      changes are looked for in blocks of 32, 64, ... rounds
-//	crash       of a hard guardrail that gets much worse in a round comparisons need not be sure
+//	crash       an arm that got worse beside hardly any units of others is compared with the control
 //	few         arms of fewer than three groups get a share of their own where nothing is promised
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {
@@ -128,6 +129,14 @@ func (o Options) Without(rule string) (Options, error) {
 		}
 	}
 	return o, noregret.BadInputf("rule", "%q is unknown: want one of %v", rule, ruleNames)
+}
+
+// scheme is how arms are drawn.
+func (o *Options) scheme() pasto.Scheme {
+	if o.IID {
+		return pasto.IID
+	}
+	return pasto.Systematic
 }
 
 // has reports whether a rule is switched on.

@@ -40,8 +40,7 @@ func (w *planner) solve() {
 	if !ready || len(w.guards) > 0 && w.model.EffectsUnknown() {
 		return
 	}
-	w.up, w.down = append(w.up[:0], s.Up...), append(w.down[:0], s.Down...)
-	w.safe = append(w.safe[:0], s.Safe...)
+	w.up, w.down, w.safe = append(w.up[:0], s.Up...), append(w.down[:0], s.Down...), append(w.safe[:0], s.Safe...)
 	w.move(stay)
 	most := w.program.Range()
 	w.deploy(w.down)
@@ -97,6 +96,9 @@ func (w *planner) moveEstimates(sign, room float64) {
 		z := w.options.Exploration.Optimism
 		if sign < 0 {
 			z = -w.metrics[i].caution
+			if !w.model.EffectsShown() {
+				v += float64(w.metrics[i].Sign * w.suspected(k, i))
+			}
 		}
 		if w.metrics[i].Hard {
 			z = float64(z * room)

@@ -69,6 +69,12 @@ type estimates struct {
 	s     State
 }
 
+// suspected returns how much worse metric i of arm k may have become, as it seemed in a round
+// without others: 0 or less in its good direction.
+func (e *estimates) suspected(k, i int) float64 {
+	return min(float64(e.metrics[i].Sign*e.model.Suspects.Change[k*len(e.metrics)+i]), 0)
+}
+
 // seen returns the estimate of metric i of arm k as the objective sees it, with its squared error.
 // The error that all arms have in common counts where the level of the metric matters to the
 // objective: not for primary metrics of a weighted sum, and not for contrasts.

@@ -131,7 +131,7 @@ func TestReleasedPromise(t *testing.T) {
 }
 
 // TestReleasedChanges: noise is no change of an arm, in arms that are all alike, and a change is
-// found that is far above the noise.
+// found that is far above the noise, of an arm that is served nearly alone.
 func TestReleasedChanges(t *testing.T) {
 	w := noisyWorld{
 		rates: [][2]float64{{0.05, 0.02}, {0.05, 0.02}, {0.05, 0.02}}, limit: 0.5, rounds: 100, epsilon: 0.3,
@@ -144,16 +144,17 @@ func TestReleasedChanges(t *testing.T) {
 		t.Errorf("%d changes of arms that never change", found)
 	}
 	w.rounds, w.epsilon = 60, 3
+	w.rates[1] = [2]float64{0.25, 0.02}
 	l := w.play(t, 1, func(l *confident.Learner) {
 		if l.Rounds() == 30 {
-			w.rates[1] = [2]float64{0.25, 0.02}
+			w.rates[1] = [2]float64{0.05, 0.02}
 		}
 	})
 	if l.Changes() == 0 {
-		t.Error("a change from 5 % to 25 % is not found")
+		t.Error("a change from 25 % to 5 % is not found")
 	}
 	means, errors := l.Estimate()
-	if d := math.Abs(means.Arm(1)[0] - 0.25); d > 4*errors.Arm(1)[0] {
+	if d := math.Abs(means.Arm(1)[0] - 0.05); d > 4*errors.Arm(1)[0] {
 		t.Errorf("after the change the estimate is %v ± %v", means.Arm(1)[0], errors.Arm(1)[0])
 	}
 }

@@ -1,58 +1,10 @@
 package confident
 
 import (
-	"fmt"
-
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
 )
-
-// Promise says what is known to hold of the serving mixtures.
-type Promise struct {
-	// Holds reports whether every served mixture holds every hard guardrail, in all rounds together
-	// with probability at least 1 − Alpha.
-	Holds bool
-	Alpha float64
-	// Reason says why nothing is promised, "" where Holds is true.
-	Reason string
-}
-
-// Promise says whether the hard guardrails are promised for what is served, and why not.
-//
-// The promise is this. Let every metric's errors be sub-Gaussian with the variances that the
-// learner uses, or asymptotically so, and let means not change, but for what the arms of a round
-// have in common. Let the control arm hold the guardrails. Each arm has for each hard guardrail a
-// bound that is valid in all rounds together with probability 1 − Alpha/(K·J), for K arms and J
-// hard guardrails: the one-sided normal-mixture boundary (Robbins 1970; Howard, Ramdas, McAuliffe
-// and Sekhon 2021, equation 14). An arm without data has the worst value of its range. Then with
-// probability at least 1 − Alpha no served mixture p breaks a guardrail, as Σ_k p_k·(bound of k) is
-// at least its limit in each round: the optimistic-pessimistic linear program of Pacchiano,
-// Ghavamzadeh, Bartlett and Jiang (2021), in which the control arm is the safe start.
-func (l *Learner) Promise() Promise {
-	none := func(format string, args ...any) Promise { return Promise{Reason: fmt.Sprintf(format, args...)} }
-	switch {
-	case len(l.guards) == 0:
-		return none("no guardrail is hard")
-	case l.options.Control < 0:
-		return none("no control arm is named, so that no mixture is safe to begin with")
-	case l.options.Hold == Deployed:
-		return none("guardrails are held by what is deployed only")
-	}
-	l.model.Estimate(l.s.Active)
-	for _, i := range l.guards {
-		x := &l.goals.Metrics()[i]
-		if l.guard.controlBreaks(i) {
-			return none("the control arm itself does not hold %q", x.Name)
-		}
-		for k, active := range l.s.Active {
-			if active && l.model.Rounds(k) == 0 && !x.HasRange() {
-				return none("%q has no range, and arm %d has no data: such arms get at most %v of all units", x.Name, k,
-					unboundedShare)
-			}
-		}
-	}
-	return Promise{Holds: true, Alpha: l.options.Alpha}
-}
 
 // mix computes Serving: the deployed mixture, or the safe one where hard guardrails are promised,
 // and beside it what explores. Arms of which too little is known for that have a share of their
@@ -92,10 +44,30 @@ func (l *Learner) mix() {
 		}
 	}
 	l.plan.cap(p)
+	for k, v := range p {
+		if v > probeShare && l.doubtful(k) {
+			round.Shrink(p, o.Control, probeShare/v)
+		}
+	}
 	if o.Share > 0 && p[o.Control] < o.Share {
 		round.Shrink(p, o.Control, (1-o.Share)/(1-p[o.Control]))
 	}
 	l.sampler.Reset()
+}
+
+// doubtful reports whether arm k is a suspect that is no better than the control if it has changed.
+func (l *Learner) doubtful(k int) bool {
+	if _, is := l.model.Suspects.Of(k); !is {
+		return false
+	}
+	l.model.Estimate(l.s.Active)
+	l.theta, l.other = check.Zeros(l.theta, len(l.metrics)), check.Zeros(l.other, len(l.metrics))
+	for i := range l.metrics {
+		l.theta[i], _ = l.seen(k, i)
+		l.theta[i] += float64(l.metrics[i].Sign * l.suspected(k, i))
+		l.other[i], _ = l.seen(l.options.Control, i)
+	}
+	return l.plan.program.Reward(l.theta) < l.plan.program.Reward(l.other)
 }
 
 // unknown is how much arm k needs a share of its own, beside the mixtures, as too little is known

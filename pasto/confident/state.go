@@ -110,7 +110,9 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 	if err := (Inside{l}).Open(data, l.text, &s); err != nil {
 		return err
 	}
-	if n, m := len(s.Active), l.objective.Dim(); !s.Fits(n, m, false, &s.Model) {
+	n, m := len(s.Active), l.objective.Dim()
+	s.Model.Upgrade(n, m)
+	if !s.Fits(n, m, false, &s.Model) {
 		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
 	}
 	Inside{l}.Resume(s)

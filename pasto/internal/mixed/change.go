@@ -20,10 +20,13 @@ const nearly = 0.75
 // them; all other arms keep what is known about them.
 func (e *Model) Changed() []int {
 	most := 0.0
-	e.changed = e.changed[:0]
+	e.changed, e.Probing = e.changed[:0], false
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
 		x.sign = detector{e}.signOfChange(x)
+		if e.suspects() {
+			detector{e}.suspect(x)
+		}
 		most = max(most, x.sign)
 		e.Changes.End(x.Arm)
 	}
@@ -48,24 +51,27 @@ const agreement = 2. / 3
 // that are compared with it, and the adjusted ones by most of it. It is 0 where no changes are
 // looked for.
 func (e detector) signOfChange(x *armRound) (most float64) {
-	segments := e.has(NoSegments)
-	segment, long := e.Changes.Segment(x.Arm)
-	block, due := e.Changes.Block(x.Arm)
-	for i := range e.Metrics {
-		if e.Metrics[i].Ignored || !(e.Threshold > 0) {
-			continue
-		}
-		if e.Changes.Newest(x.Arm) && segments {
-			most = max(most, e.signOf(x.part(), x.Arm, i), e.signOfCrash(x, i))
-		}
-		if long && segments {
-			most = max(most, e.signOf(segment, x.Arm, i))
-		}
-		if due && e.has(NoBlocks) {
-			most = max(most, e.signOf(block, x.Arm, i))
+	for _, p := range e.stretches(x) {
+		for i := range e.Metrics {
+			most = max(most, e.signOf(p, x.Arm, i))
 		}
 	}
 	return most
+}
+
+// stretches returns the stretches of an arm that are to be compared in this round.
+func (e detector) stretches(x *armRound) []stretch.Part {
+	e.parts = e.parts[:0]
+	if e.Changes.Newest(x.Arm) && e.has(NoSegments) {
+		e.parts = append(e.parts, x.part())
+	}
+	if p, ok := e.Changes.Segment(x.Arm); ok && e.has(NoSegments) {
+		e.parts = append(e.parts, p)
+	}
+	if p, ok := e.Changes.Block(x.Arm); ok && e.has(NoBlocks) {
+		e.parts = append(e.parts, p)
+	}
+	return e.parts
 }
 
 // signOf is signOfChange for a stretch of arm k in metric i.
@@ -79,32 +85,47 @@ func (e detector) signOf(x stretch.Part, k, i int) float64 {
 	return sign
 }
 
-// signOfCrash is signOfChange for a hard guardrail that got worse in the newest round. The raw
-// values must differ by what is allowed beside effects of rounds, and the adjusted ones by most of
-// what these do, surely or not: beside an arm that has nearly all units the others have too few to
-// tell, or there are none. It is then likelier that the arm has changed than that all have. To
-// begin it anew by mistake costs some learning, and a crash that goes on costs the guardrail.
-func (e detector) signOfCrash(x *armRound, i int) float64 {
-	if !e.Metrics[i].Hard || !e.has(NoCrash) {
-		return 0
+// season is how many standard deviations of the effects of rounds are no reason for suspicion.
+const season = 2
+
+// suspects reports whether an arm with hardly any units of others beside it is a suspect at most,
+// as it can be compared with the control in the rounds that follow.
+func (e *Model) suspects() bool {
+	return e.Control >= 0 && e.Threshold > 0 && e.Noise.Compared && e.has(NoCrash)
+}
+
+// suspect looks for an arm whose raw values got worse by more than is allowed, where comparisons
+// say nothing sure. To begin an arm anew whose level all arms share would cost much learning, and
+// an arm that has crashed and is served on would cost the guardrail: a suspect gets as many units
+// as its guardrails allow if it has changed.
+func (e detector) suspect(x *armRound) {
+	k, m, newest := x.Arm, len(e.Metrics), x.part()
+	if x.others == 0 {
+		x.sign, newest.Weight = 0, 0
 	}
-	s, k, j, test := &e.Stats, x.Arm, x.Arm*len(e.Metrics)+i, e.test(x.Arm, i)
-	by, _ := test.Difference(s.Adjusted[j], s.Standing[k], x.adjusted[i], x.weight)
-	if e.Noise.shown(i) {
-		test.Effects = e.Noise.tau(i)
+	if x.sign > 1 || k == e.Control {
+		return
 	}
-	raw, sign := test.Difference(s.Mean[j], s.Weight[k], x.Mean[i], x.Size)
-	worse := -float64(e.Metrics[i].Sign * raw)
-	if !(worse > 0) || x.weight > 0 && -float64(e.Metrics[i].Sign*by) < float64(agreement*worse) {
-		return 0
+	e.tests = e.tests[:0]
+	for i := range e.Metrics {
+		test := e.test(k, i)
+		if test.Sign = e.Metrics[i].Sign; e.Noise.shown(i) {
+			test.Effects = float64(season*season*e.Noise.tau(i)) / e.Threshold / e.Threshold
+		}
+		e.tests = append(e.tests, test)
 	}
-	return sign
+	all := stretch.Part{Weight: e.Stats.Standing[k], Adjusted: e.Stats.Adjusted[k*m : (k+1)*m]}
+	changed, is := e.Suspects.Look(k, newest, all, e.tests, e.stretches(x))
+	x.sign, e.Probing = max(x.sign, changed), e.Probing || is
 }
 
 // test returns the test for changes of arm k in metric i. For units of a known range the ratio of
 // the third moment to the variance is at most the width of the range.
 func (e detector) test(k, i int) stretch.Test {
-	s, t := &e.Stats, stretch.Test{Threshold: e.Threshold}
+	s, t := &e.Stats, stretch.Test{}
+	if !e.Metrics[i].Ignored {
+		t.Threshold = e.Threshold
+	}
 	t.Variance, t.Noise = max(e.Variance(k, i), s.pooled(i)), e.Released.ofChange(k*len(e.Metrics)+i)
 	switch {
 	case !e.has(NoSkew):

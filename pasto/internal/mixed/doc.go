@@ -45,13 +45,16 @@
 // # Changes
 //
 // Compared are, for each arm and metric, the newest round, the running 16 rounds and blocks of 32,
-// 64, ... rounds with those before them, by contrasts with the other arms of the same rounds; with
-// one arm in each round they are the arm's own values. A difference of Threshold standard errors,
-// and as much more as a skewed or long-tailed metric needs, is a change of that arm.
+// 64, ... rounds with those before them, by contrasts with the other arms of the same rounds. A
+// difference of Threshold standard errors, and as much more as a skewed or long-tailed metric
+// needs, is a change of that arm. Where no arms are compared they are the arm's own values. With a control,
+// an arm whose own values got worse while others had too few units to tell is a suspect at most
+// ([stretch.Suspects]): it is compared with the control before it counts as changed.
 //
 // # Cost
 //
 // A round costs O(Q·M) for Q groups and M metrics, and O(Q²) where arms are estimated jointly.
 // Estimates cost O(K·M) for K arms, and O(K³) for each metric of its own noise where they are
-// joint, up to 512 arms. Memory is eight tables of K·M numbers, and K² numbers for the joint model.
+// joint, up to 512 arms. Memory is twelve tables of K·M numbers, and K² numbers for the joint
+// model.
 package mixed

@@ -17,9 +17,9 @@ func (e *Model) Variance(k, i int) float64 {
 	return s.variance(k, i)
 }
 
-// effectsShown reports whether some metric surely has effects of rounds. All metrics are then taken
+// EffectsShown reports whether some metric surely has effects of rounds. All metrics are then taken
 // to have some: what rounds have in common shows first where the noise is least.
-func (e *Model) effectsShown() bool {
+func (e *Model) EffectsShown() bool {
 	for i := range e.Metrics {
 		if !e.Metrics[i].Ignored && e.Noise.shown(i) {
 			return true
@@ -33,7 +33,7 @@ func (e *Model) effectsShown() bool {
 // what they have in common cancels; else each arm has its mean, with all of τ² in its error.
 func (e *Model) Estimate(active []bool) bool {
 	s, m := &e.Stats, len(e.Metrics)
-	jointly := e.Joint.Any() && e.has(NoJoint) && e.effectsShown() && !e.Released.any()
+	jointly := e.Joint.Any() && e.has(NoJoint) && e.EffectsShown() && !e.Released.any()
 	e.inverse.C = 0
 	copy(e.Usable, active)
 	for i := range m {
@@ -63,17 +63,15 @@ func (e *Model) reconcile(i int) {
 		e.Released.any() || !e.inverse.Invert(&e.Joint, twoway.MostShared, control) {
 		return
 	}
-	e.within = e.within[:0]
 	e.estimateJointly(i)
-	for k := range e.Usable {
-		e.within = append(e.within, e.rows[k*m+i]-e.rows[control*m+i], e.apart[k*m+i])
-	}
+	e.within = append(append(e.within[:0], e.rows...), e.apart...)
 	e.estimateApart(i)
 	for k, rounds := range e.Stats.Rounds {
 		if rounds == 0 || k == control {
 			continue
 		}
-		d, square, mean := e.within[2*k], e.within[2*k+1], e.rows[control*m+i]
+		d, mean := e.within[k*m+i]-e.within[control*m+i], e.rows[control*m+i]
+		square := e.within[len(e.rows)+k*m+i]
 		off, own := e.rows[k*m+i]-mean-d, e.apart[k*m+i]
 		if float64(e.Metrics[i].Sign*off) > 0 && float64(off*off) > float64(4*max(square-own, 0.5*square)) {
 			e.rows[k*m+i], e.apart[k*m+i] = mean+d, square

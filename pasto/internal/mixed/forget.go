@@ -22,7 +22,8 @@ func (e *Model) Discount(keep float64, active []bool) (lost []int) {
 	s, n, j := &e.Stats, &e.Noise, &e.Joint
 	for _, v := range [][]float64{
 		s.Count, s.Weight, s.Standing, s.Squares, s.Free, s.Pool, s.Third, s.UnitSize, s.UnitSquares, s.UnitTotal,
-		s.UnitPool, n.Across, n.Excess, n.ExcessOf, j.Size, j.Cross, j.Own, j.Level,
+		s.UnitPool, n.Across, n.Excess, n.ExcessOf, j.Size, j.Cross, j.Own, j.Level, e.Suspects.Standing,
+		e.Suspects.Weight, e.Suspects.Size,
 	} {
 		vec.Scale(v, keep)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/stretch"
 	"github.com/noregret/noregret/pasto/internal/twoway"
 )
 
@@ -37,11 +38,14 @@ type Model struct {
 	squared []float64 // K·M: squared standard errors, without what all arms have in common
 	level   []float64 // M: the squared error that all arms have in common
 	apart   []float64 // K·M: of y_k − y_control, where a metric is relative
-	within  []float64 // K·2: differences from the control within rounds, with squared errors
+	within  []float64 // 2·K·M: rows and apart by comparisons within rounds
 	inverse twoway.Inverse
 	round   roundSums
 	sum     []float64 // M
 	changed []int
+	tests   []stretch.Test // M
+	parts   []stretch.Part // of an arm
+	Probing bool           // an arm of the last round is or was a suspect
 	watcher
 }
 
@@ -79,7 +83,7 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 		x := &e.round.arms[a]
 		e.Stats.add(x)
 		e.addReleased(x)
-		if x.weight > 0 {
+		if x.weight > 0 || e.suspects() {
 			e.Changes.Add(x.Arm, x.part())
 		}
 	}

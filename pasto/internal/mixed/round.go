@@ -60,7 +60,7 @@ func (r *roundSums) collect(s *moments, obs []pasto.Observation) {
 // metrics that are at least 0 deviations are taken to be in proportion, unless there is noise,
 // which may leave next to nothing to be in proportion to.
 func (e *Model) adjust() {
-	total, shown, arms := 0.0, e.effectsShown(), e.round.arms
+	total, shown, arms := 0.0, e.EffectsShown(), e.round.arms
 	for a := range arms {
 		x := &arms[a]
 		// What its own mean misses stays the same for all rounds of a segment.
@@ -72,7 +72,7 @@ func (e *Model) adjust() {
 		x.others, x.weight = total-x.standing, x.Size
 		if (x.known || shown) && x.others > float64(1e-9*total) {
 			x.weight = 1 / (1/x.Size + 1/x.others)
-		} else if x.others = 0; shown && (x.known || x.alone) {
+		} else if x.others = 0; (shown || e.suspects() && x.Arm != e.Control) && (x.known || x.alone) {
 			x.weight = 0
 		}
 	}

@@ -14,7 +14,7 @@ const (
 	NoOutlier                      // an arm that is far off in a round counts for the others
 	NoProportion                   // values that follow a level together do so by the same amount
 	NoBlocks                       // changes are looked for in the last 16 rounds only
-	NoCrash                        // a crash counts only where comparisons are sure of it
+	NoCrash                        // an arm that got worse alone is not compared with the control
 	NextRule                       // the first that is not a rule of the model
 )
 

@@ -16,11 +16,12 @@ type State struct {
 	Noise    noise
 	Joint    twoway.Sums // without arms where there are too many
 	Changes  stretch.Means
+	Suspects stretch.Suspects
 	Released released
 }
 
 // lists are the numbers of arms and metrics.
-func (s *State) lists() lists.Of { return lists.Of{&s.Stats, &s.Noise, &s.Changes} }
+func (s *State) lists() lists.Of { return lists.Of{&s.Stats, &s.Noise, &s.Changes, &s.Suspects} }
 
 // Grow makes room for arms that have not been served: all of them in an empty state.
 func (s *State) Grow(arms, metrics int) {
@@ -28,6 +29,15 @@ func (s *State) Grow(arms, metrics int) {
 	s.lists().Grow(arms, metrics)
 	s.Released.grow(arms * metrics)
 	s.Joint.Grow(before, arms, metrics)
+}
+
+// Upgrade makes a state of an earlier version, which had no suspects, one of n arms and m metrics
+// that has none.
+func (s *State) Upgrade(n, m int) {
+	u := &s.Suspects
+	if len(s.Stats.Mean) == n*m && len(u.Change)+len(u.Weight)+len(u.Size) == 0 {
+		lists.Of{u}.Grow(n, m)
+	}
 }
 
 // Rounds returns the number of rounds with observations of arm k since it began.
@@ -56,6 +66,8 @@ func (s *State) armsFit(most int, discounted bool) bool {
 		case (rounds > 0) != (u.Weight[k] > 0) || (rounds > 0) != (u.Heavy[k] > 0) || rounds == 0 && u.Free[k] > 0:
 			return false
 		case !d.Fit(k, rounds, u.Standing[k]) || !check.AtMost(u.Standing[k], u.Weight[k]):
+			return false
+		case !s.Suspects.Fit(k, rounds, u.Standing[k], u.Weight[k]):
 			return false
 		case !check.AtMost(u.Heavy[k], float64(u.Weight[k]*u.Weight[k])) ||
 			!check.AtMost(float64(u.Weight[k]*u.Weight[k]), float64(u.Heavy[k]*max(rounds, 1))):

@@ -48,8 +48,10 @@ type Part struct {
 func (s *Means) Add(k int, x Part) {
 	s.Rounds[k]++
 	s.BlockRounds[k]++
-	lists.Average(k, s.SegmentWeight, s.SegmentMean, x.Weight, x.Adjusted)
-	lists.Average(k, s.BlockWeight, s.BlockMean, x.Weight, x.Adjusted)
+	if x.Weight > 0 {
+		lists.Average(k, s.SegmentWeight, s.SegmentMean, x.Weight, x.Adjusted)
+		lists.Average(k, s.BlockWeight, s.BlockMean, x.Weight, x.Adjusted)
+	}
 	lists.Average(k, s.SegmentSize, s.SegmentRaw, x.Size, x.Raw)
 	lists.Average(k, s.BlockSize, s.BlockRaw, x.Size, x.Raw)
 }
@@ -118,11 +120,12 @@ func (s *Means) Fit(k int, rounds, weight float64) bool {
 
 // A Test compares the mean of a recent stretch with that of all that came before it.
 type Test struct {
-	Threshold float64 // of standard errors
+	Threshold float64 // of standard errors; 0 finds nothing
 	Variance  float64 // of a unit
 	Effects   float64 // variance of what a stretch differs by beside that, 0 for nothing
 	Ratio     float64 // of a unit's third absolute moment to its variance; 0 allows for no skewness
 	Noise     float64 // variance of noise in the sums of units of both, where these are noisy
+	Sign      float64 // of the good direction
 }
 
 // Difference returns by how much the mean of a stretch of this weight is above that of what came
@@ -132,14 +135,29 @@ type Test struct {
 // errors. That is the first term of the Cornish–Fisher expansion (1938).
 func (t *Test) Difference(all, total, mean, weight float64) (by, sign float64) {
 	old := total - weight
-	if !(old > float64(1e-9*weight)) || !(weight > 0) {
+	if !(old > float64(1e-9*weight)) || !(weight > 0) || !(t.Threshold > 0) {
 		return 0, 0
 	}
 	// all = (old·before + weight·mean)/total, so mean − before = (mean − all)·total/old.
 	by = float64((mean - all) * (total / old))
+	return by, t.sign(by, math.Abs(all)+math.Abs(mean), old, weight)
+}
+
+// Compare is Difference for a stretch that is no part of what came before it, of an old weight and
+// the mean before.
+func (t *Test) Compare(before, old, mean, weight float64) (by, sign float64) {
+	if !(old > 0) || !(weight > 0) || !(t.Threshold > 0) {
+		return 0, 0
+	}
+	by = mean - before
+	return by, t.sign(by, math.Abs(before)+math.Abs(mean), old, weight)
+}
+
+// sign is a difference as a multiple of what is allowed, for means of this size and these weights.
+func (t *Test) sign(by, size, old, weight float64) float64 {
 	d := math.Abs(by)
-	if !(d > float64(1e-12*(math.Abs(all)+math.Abs(mean)))) {
-		return by, 0
+	if !(d > float64(1e-12*size)) {
+		return 0
 	}
 	z := t.Threshold
 	allowed := float64(z * math.Sqrt(float64(t.Variance*(1/old+1/weight))+t.Effects))
@@ -150,7 +168,7 @@ func (t *Test) Difference(all, total, mean, weight float64) (by, sign float64) {
 		allowed += float64(max(float64(z*z)-1, 0)/6*t.Ratio) / min(old, weight)
 	}
 	if allowed == 0 {
-		return by, math.MaxFloat64
+		return math.MaxFloat64
 	}
-	return by, d / allowed
+	return d / allowed
 }
