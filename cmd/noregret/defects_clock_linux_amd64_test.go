@@ -38,8 +38,7 @@ type traced struct {
 func trace(command string, args []string, out, log *os.File) (*traced, error) {
 	p := &traced{ended: make(chan error, 1)}
 	begun := make(chan error)
-	go func() {
-		runtime.LockOSThread() // a process is traced by one thread, which ends with the goroutine
+	onChildlessThread(func() {
 		attr := &syscall.ProcAttr{
 			Env: os.Environ(), Files: []uintptr{0, out.Fd(), log.Fd()}, Sys: &syscall.SysProcAttr{Ptrace: true},
 		}
@@ -51,8 +50,29 @@ func trace(command string, args []string, out, log *os.File) (*traced, error) {
 		if err == nil {
 			p.ended <- p.follow()
 		}
-	}()
+	})
 	return p, <-begun
+}
+
+// onChildlessThread runs f in a goroutine of its own, on a thread that ends with it and has started
+// no process: a process is traced by one thread, which waits for all of its children, and another
+// test that waits for one of them would find none.
+func onChildlessThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		const options = unix.WEXITED | unix.WNOHANG | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
+		if err := unix.Waitid(unix.P_ALL, 0, nil, options, nil); err == unix.ECHILD {
+			f()
+			return
+		}
+		defer runtime.UnlockOSThread()
+		done := make(chan struct{})
+		onChildlessThread(func() { // on another thread, as this one is taken
+			defer close(done)
+			f()
+		})
+		<-done
+	}()
 }
 
 // prepare waits until the program is loaded, hides the kernel's code from it and lets it begin.
@@ -107,7 +127,7 @@ func (p *traced) prepare() error {
 func (p *traced) follow() error {
 	for {
 		var status syscall.WaitStatus
-		// Only children of this thread: others belong to other tests.
+		// Only children of this thread, which are all of the traced process.
 		thread, err := syscall.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD, nil)
 		switch {
 		case err == syscall.EINTR:

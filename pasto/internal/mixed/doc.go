@@ -47,9 +47,9 @@
 // Compared are, for each arm and metric, the newest round, the running 16 rounds and blocks of 32,
 // 64, ... rounds with those before them, by contrasts with the other arms of the same rounds. A
 // difference of Threshold standard errors, and as much more as a skewed or long-tailed metric
-// needs, is a change of that arm. Where no arms are compared they are the arm's own values. With a control,
-// an arm whose own values got worse while others had too few units to tell is a suspect at most
-// ([stretch.Suspects]): it is compared with the control before it counts as changed.
+// needs, is a change of that arm. Where no arms are compared they are the arm's own values. With a
+// control, an arm whose own values got worse while others had too few units to tell is a suspect at
+// most ([stretch.Suspects]): it is compared with the control before it counts as changed.
 //
 // # Cost
 //
