@@ -80,6 +80,11 @@ func TestConfidentDamaged(t *testing.T) {
 		"mixture":           func(s *State) { s.Up[0]++ },
 		"serving":           func(s *State) { s.Serving[0] = -1 },
 		"safe":              func(s *State) { s.Safe = nil },
+		"suspects":          func(s *State) { s.Model.Suspects.Before = nil },
+		"suspect's change":  func(s *State) { s.Model.Suspects.Change[0] = -1e308 },
+		"suspect's weight":  func(s *State) { s.Model.Suspects.Weight[0] = 2 * s.Model.Stats.Standing[0] },
+		"suspect's past":    func(s *State) { s.Model.Suspects.Standing[0] = math.Inf(1) },
+		"suspect's size":    func(s *State) { s.Model.Suspects.Size[0] = 2 * s.Model.Stats.Weight[0] },
 	} {
 		l := learned()
 		damage(&l.s)

@@ -2,12 +2,14 @@ package confident
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/stretch"
 )
 
 // leveled plays four arms under a hard relative guardrail. The second is by far the best, and is
@@ -127,5 +129,58 @@ func TestLoneArmCrashes(t *testing.T) {
 			t.Errorf("%s: %.2f rounds broken in the mean, and in %d of %d runs the arm is still used", name, mean,
 				missed, runs)
 		}
+	}
+}
+
+// A snapshot in the middle of a suspicion goes on as the learner does, and one that was saved before
+// there were suspects opens with none.
+func TestSnapshotOfSuspects(t *testing.T) {
+	fall := func(n int) float64 {
+		if n < 199 {
+			return 1
+		}
+		return .6
+	}
+	l, _, _ := leveled(t, 1, 20_000, fall, func(int) float64 { return 1 })
+	if _, is := l.model.Suspects.Of(1); !is {
+		t.Fatal("the arm is no suspect: the test sees nothing")
+	}
+	open := func(data []byte) *Learner {
+		other, err := New(l.objective, 4, l.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		return other
+	}
+	data, err := l.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := open(data)
+	for n := range 5 {
+		var obs []pasto.Observation
+		for k := range 4 {
+			obs = append(obs, pasto.Observation{
+				Arm: k, Size: 1000, Metrics: []float64{.03, .012}, Variances: []float64{.03, .012}, Earlier: true,
+			})
+		}
+		for _, x := range []*Learner{l, other} {
+			if err := x.Observe(obs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(l.Serving(), other.Serving()) {
+			t.Fatalf("round %d: restored it serves %v, not %v", n, other.Serving(), l.Serving())
+		}
+	}
+	l.s.Model.Suspects = stretch.Suspects{}
+	if data, err = l.MarshalBinary(); err != nil {
+		t.Fatal(err)
+	}
+	if _, is := open(data).model.Suspects.Of(1); is {
+		t.Error("a state without suspects has one")
 	}
 }
