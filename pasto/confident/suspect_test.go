@@ -132,8 +132,8 @@ func TestLoneArmCrashes(t *testing.T) {
 	}
 }
 
-// A snapshot in the middle of a suspicion goes on as the learner does, and one that was saved before
-// there were suspects opens with none.
+// A snapshot in the middle of a suspicion goes on as the learner does, and one that was saved
+// before there were suspects opens with none.
 func TestSnapshotOfSuspects(t *testing.T) {
 	fall := func(n int) float64 {
 		if n < 199 {
