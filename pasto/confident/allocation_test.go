@@ -14,19 +14,7 @@ import (
 func TestObserveAllocatesNothing(t *testing.T) {
 	for name, noisy := range map[string]bool{"variances of units": false, "noisy sums": true} {
 		t.Run(name, func(t *testing.T) {
-			f, err := pasto.NewGoals([]pasto.Metric{
-				{Name: "clicks", Upper: 1},
-				{Name: "orders", Role: pasto.Guardrail, Hard: true, Relative: true, Threshold: -0.05, Upper: 1},
-			}, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o := DefaultOptions()
-			o.Control = 0
-			l, err := New(f, 5, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := newShop(t, 5)
 			r := random.New(1, "allocations")
 			const units = 20_000.
 			obs, values, variances := make([]pasto.Observation, 5), make([]float64, 10), make([]float64, 10)

@@ -29,8 +29,9 @@ import (
 // They are those of package pasto/internal/mixed: one linear mixed model for each metric, û = μ_k +
 // u_t + e, in which what all arms of a round have in common cancels in comparisons and counts fully
 // for absolute levels. Rounds are taken to be independent. An arm whose contrasts with the other
-// arms of its rounds change is begun anew, and it alone. Metrics that are only watched
-// ([pasto.Report]) begin nothing anew.
+// arms of its rounds change is begun anew, and it alone. With a control an arm that got worse alone
+// is compared with it first, and has as many units meanwhile as its guardrails allow. Metrics that
+// are only watched ([pasto.Report]) begin nothing anew.
 //
 // # Hard guardrails
 //

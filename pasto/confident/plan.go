@@ -96,7 +96,7 @@ func (w *planner) moveEstimates(sign, room float64) {
 		z := w.options.Exploration.Optimism
 		if sign < 0 {
 			z = -w.metrics[i].caution
-			if !w.model.EffectsShown() {
+			if !w.model.EffectsShown() { // else levels move, and a suspicion is seldom right
 				v += float64(w.metrics[i].Sign * w.suspected(k, i))
 			}
 		}

@@ -12,11 +12,9 @@ import (
 	"github.com/noregret/noregret/pasto/internal/stretch"
 )
 
-// leveled plays four arms under a hard relative guardrail. The second is by far the best, and is
-// served nearly alone after a while. All rates of a round are multiplied by its level, and those of
-// the second arm by what own says. It returns the learner, the mean share of that arm, and the
-// number of rounds in which the guardrail was broken.
-func leveled(t *testing.T, seed uint64, units float64, level, own func(n int) float64) (*Learner, float64, int) {
+// newShop returns a learner of clicks under a hard guardrail on orders, at most 5 % below the first
+// arm, which is the control.
+func newShop(t *testing.T, arms int) *Learner {
 	t.Helper()
 	f, err := pasto.NewGoals([]pasto.Metric{
 		{Name: "clicks", Upper: 1},
@@ -27,10 +25,20 @@ func leveled(t *testing.T, seed uint64, units float64, level, own func(n int) fl
 	}
 	o := DefaultOptions()
 	o.Control = 0
-	l, err := New(f, 4, o)
+	l, err := New(f, arms, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+// leveled plays four arms under a hard relative guardrail. The second is by far the best, and is
+// served nearly alone after a while. All rates of a round are multiplied by its level, and those of
+// the second arm by what own says. It returns the learner, the mean share of that arm, and the
+// number of rounds in which the guardrail was broken.
+func leveled(t *testing.T, seed uint64, units float64, level, own func(n int) float64) (*Learner, float64, int) {
+	t.Helper()
+	l := newShop(t, 4)
 	const rounds = 200
 	r, share, broken := random.New(seed, "levels"), 0.0, 0
 	rates := [][2]float64{{.05, .02}, {.07, .0205}, {.05, .019}, {.045, .018}}

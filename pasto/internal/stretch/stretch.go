@@ -4,7 +4,7 @@
 //
 // Each arm has two rows of metrics in a round: what it was observed to be, and the same adjusted by
 // what others of the round are like. [Means] has both of each stretch, and [Test] compares two
-// means.
+// means. [Suspects] are arms whose own values got worse where others say nothing sure.
 package stretch
 
 import (
