@@ -29,9 +29,11 @@ import (
 // They are those of package pasto/internal/mixed: one linear mixed model for each metric, û = μ_k +
 // u_t + e, in which what all arms of a round have in common cancels in comparisons and counts fully
 // for absolute levels. Rounds are taken to be independent. An arm whose contrasts with the other
-// arms of its rounds change is begun anew, and it alone. With a control an arm that got worse alone
-// is compared with it first, and has as many units meanwhile as its guardrails allow. Metrics that
-// are only watched ([pasto.Report]) begin nothing anew.
+// arms of its rounds change is begun anew, and it alone. Where nothing is promised, optimism then
+// counts what each arm has had since, and no more than three groups of before, so that an arm that
+// became good while it was hardly served is found. With a control an arm that got worse alone is
+// compared with it first, and has as many units meanwhile as its guardrails allow. Metrics that are
+// only watched ([pasto.Report]) begin nothing anew.
 //
 // # Hard guardrails
 //
@@ -47,11 +49,11 @@ import (
 // # Cost
 //
 // A round costs O(Q·M), a round with a solution O(K·M) for each arm that enters, and O(K³) for each
-// metric that is estimated jointly; memory is thirteen tables of K·M numbers, and two more where
-// variances of units are known. A solution takes at most 400 passes over the arms; where K·M is
-// above 7.5 million 3·10⁹/(K·M) or 30, whichever is more, and the next goes on from what it found.
-// Under a promise there is a solution in each round up to 64 arms. Observe allocates nothing once
-// its buffers have grown.
+// metric that is estimated jointly; memory is thirteen tables of K·M numbers, two more where
+// variances of units are known, and one more after a change where nothing is promised. A solution
+// takes at most 400 passes over the arms; where K·M is above 7.5 million 3·10⁹/(K·M) or 30,
+// whichever is more, and the next goes on from what it found. Under a promise there is a solution
+// in each round up to 64 arms. Observe allocates nothing once its buffers have grown.
 type Learner struct {
 	estimates
 	text    string

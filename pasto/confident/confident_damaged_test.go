@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/pasto/internal/lists"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
@@ -84,9 +85,13 @@ func TestConfidentDamaged(t *testing.T) {
 		"suspect's change":  func(s *State) { s.Model.Suspects.Change[0] = -1e308 },
 		"suspect's weight":  func(s *State) { s.Model.Suspects.Weight[0] = 2 * s.Model.Stats.Standing[0] },
 		"suspect's past":    func(s *State) { s.Model.Suspects.Standing[0] = math.Inf(1) },
+		"earlier":           func(s *State) { s.Model.Earlier.Mean = nil },
+		"earlier rounds":    func(s *State) { s.Model.Earlier.Rounds[0] = s.Model.Stats.Rounds[0] + 1 },
+		"earlier weight":    func(s *State) { s.Model.Earlier.Weight[0] = 2 * s.Model.Stats.Standing[0] },
 		"suspect's size":    func(s *State) { s.Model.Suspects.Size[0] = 2 * s.Model.Stats.Weight[0] },
 	} {
 		l := learned()
+		lists.Of{&l.s.Model.Earlier}.Give(3, 2)
 		damage(&l.s)
 		data, err := l.MarshalBinary()
 		if err != nil {

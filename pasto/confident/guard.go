@@ -22,6 +22,8 @@ const (
 	fewGroups = 3
 	// spreadShare is the largest share that is spread over all arms where nothing is promised.
 	spreadShare = 0.15
+	// fewExplored is the number of arms up to which what explores does not depend on the number.
+	fewExplored = 4
 	// settledShare is the part of the exploration that ends where p⁺ is the control arm.
 	settledShare = 0.75
 	// probeShare is the largest share of an arm that may have become no better than the control.
@@ -76,7 +78,11 @@ func (g *guard) margin(i int, known bool) (margin, anchor float64, sure bool) {
 	case known && y != 0:
 		own := g.model.Sampling(control, i)
 		off := g.radius(control, i, own)
-		anchor, sure = math.Copysign(max(math.Abs(y)-off, float64(leastAnchor*math.Abs(y))), y), true
+		least := float64(leastAnchor * math.Abs(y))
+		if !g.options.has(noAnchor) {
+			least = 0
+		}
+		anchor, sure = math.Copysign(max(math.Abs(y)-off, least), y), true
 	case x.Direction == pasto.Up && x.Lower == 0 && x.Upper > 0:
 		anchor = 1
 	}

@@ -26,12 +26,14 @@ const (
 // mixture promises beyond the cautious one, as a part of the range of the objective over the arms,
 // and 1 at most.
 type Exploration struct {
-	// Share is the largest share, from 0 to 1, of what explores in what is served: half of
-	// it, at most 0.15, goes to all arms, and the rest to those of the optimistic mixture. Where
-	// hard guardrails are promised the share is half of Share·w², and half of it goes to all arms.
+	// Share is the largest share, from 0 to 1, of what explores in what is served. Where hard
+	// guardrails are promised the share is half of Share·w², and half of it goes to all arms, the
+	// rest to those of the optimistic mixture.
 	Share float64
-	// Decay scales the share where nothing is promised: it is min(Share, Decay·w^⅔). A w that falls
-	// like 1/√t lets it fall like 1/t^⅓.
+	// Decay scales the share where nothing is promised: for K arms, 4 at least, it is min(Share,
+	// Decay·(w·√(K/4))^⅔), as more arms need more to be told apart. Of that, Decay/2·w^⅔/√(K/4),
+	// at most half and at most 0.15, goes to all arms. A w that falls like 1/√t lets the share fall
+	// like 1/t^⅓.
 	Decay float64
 	// Optimism z is how many standard errors estimates move up for the optimistic mixture.
 	Optimism float64
@@ -82,12 +84,13 @@ const (
 	noBudget
 	noCandidates
 	noFew
+	noAnchor
 )
 
 var ruleNames = []string{
 	"segments", "skew", "joint", "uneven", "dispersion", "trust", "reconcile", "outlier",
-	"proportion", "blocks", "crash",
-	"bisection", "spread", "budget", "candidates", "few",
+	"proportion", "blocks", "crash", "since", "unknown",
+	"bisection", "spread", "budget", "candidates", "few", "anchor",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -119,7 +122,10 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	outlier     an arm that is far off in a round is left out of what the others are compared with
 //	proportion  rates that follow a level together do so in proportion
 //	blocks      changes are looked for in blocks of 32, 64, ... rounds
+//	since       after a change optimism counts what arms have had since, where nothing is promised
 //	crash       an arm that got worse beside hardly any units of others is compared with the control
+//	unknown     hard guardrails wait until errors include what arms of a round have in common
+//	anchor      a tenth of the control's estimate is the least that relative guardrails go by
 //	few         arms of fewer than three groups get a share of their own where nothing is promised
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {

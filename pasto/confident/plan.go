@@ -104,6 +104,7 @@ func (w *planner) moveEstimates(sign, room float64) {
 			z = float64(z * room)
 		}
 		if z > 0 {
+			v, square = w.model.Since(k, i, v, square)
 			square = w.model.Uneven(k, i, square)
 		}
 		v += float64(w.metrics[i].Sign * float64(z*math.Sqrt(square)))

@@ -54,6 +54,7 @@ func newProblem(f pasto.Objective, o Options) *problem {
 		}
 		p.metrics = append(p.metrics, x)
 	}
+	p.about.Recheck = !p.promised()
 	return p
 }
 

@@ -1,6 +1,8 @@
 package confident
 
 import (
+	"math"
+
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
@@ -11,12 +13,10 @@ import (
 // own.
 func (l *Learner) mix() {
 	s, o, p := &l.s, &l.options, l.s.Serving
-	base, share, floor := s.Down, l.exploredShare(), o.Floor
+	share, spread := l.exploredShare()
+	base, share, floor := s.Down, share-spread, max(o.Floor, spread)
 	if l.promised() {
 		base, floor = s.Safe, 0
-	} else if o.has(noSpread) {
-		spread := min(float64(0.5*share), spreadShare)
-		floor, share = max(floor, spread), share-spread
 	}
 	total, unknown := 0.0, 0.0
 	for k := range p {
@@ -100,21 +100,25 @@ func (l *Learner) unknownShare(n float64) float64 {
 	return n / float64(l.s.Live)
 }
 
-// exploredShare is the share of what explores, by information: see [Exploration].
-func (l *Learner) exploredShare() float64 {
+// exploredShare is the share of what explores, by information, and how much of it is spread over
+// all arms where nothing is promised: see [Exploration].
+func (l *Learner) exploredShare() (share, spread float64) {
 	s, o, w := &l.s, &l.options.Exploration, l.s.Width
 	if !l.promised() {
-		if w > 0 {
-			w = portable.Exp(float64(2 * portable.Log(w) / 3))
+		many := max(1, float64(s.Live)/fewExplored)
+		w = float64(o.Decay * portable.Exp(float64(2*portable.Log(w)/3)))
+		share = min(o.Share, float64(w*portable.Exp(portable.Log(many)/3)))
+		if l.options.has(noSpread) {
+			spread = min(float64(0.5*share), spreadShare, 0.5*w/math.Sqrt(many))
 		}
-		return min(o.Share, float64(o.Decay*w))
+		return share, spread
 	}
 	if s.Unobserved > 0 {
 		w = 1
 	} else if l.options.has(noCandidates) { // where even p⁺ is the control hardly any arm is better
 		w *= 1 - float64(settledShare*s.Up[l.options.Control])
 	}
-	return float64(0.5 * o.Share * w * w)
+	return float64(0.5 * o.Share * w * w), 0
 }
 
 // explored is the weight of arm k in what explores: it goes to the arms of p⁺. Where hard

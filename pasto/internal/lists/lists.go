@@ -6,6 +6,7 @@
 //		Total  []float64 `of:"metric"`      // M: one of each metric
 //		Mean   []float64 `of:"both,signed"` // K·M, arm by arm, that may be negative
 //		Units  []float64 `of:"both,optional"`
+//		Gain   []float64 `of:"both,signed,optional"`
 //	}
 //
 // The optional lists of a struct are there all or none.
@@ -24,8 +25,9 @@ type Of []any
 
 // list is a field of a struct.
 type list struct {
-	v        *[]float64
-	of, kind string
+	v                *[]float64
+	of               string
+	signed, optional bool
 }
 
 // each calls f with each list, without the optional ones of a struct that has none of them, unless
@@ -40,12 +42,14 @@ func (l Of) each(all bool, f func(x list)) {
 				continue
 			}
 			x := list{v: p.Field(i).Addr().Interface().(*[]float64)}
-			x.of, x.kind, _ = strings.Cut(tag, ",")
-			given = given || x.kind == "optional" && *x.v != nil
+			kinds := ""
+			x.of, kinds, _ = strings.Cut(tag, ",")
+			x.signed, x.optional = strings.Contains(kinds, "signed"), strings.Contains(kinds, "optional")
+			given = given || x.optional && *x.v != nil
 			fields = append(fields, x)
 		}
 		for _, x := range fields {
-			if x.kind != "optional" || given {
+			if !x.optional || given {
 				f(x)
 			}
 		}
@@ -86,7 +90,7 @@ func (l Of) Fit(arms, metrics int) bool {
 	ok := true
 	l.each(false, func(x list) {
 		n := x.size(arms, metrics)
-		ok = ok && check.Vector("", *x.v, n) == nil && (x.kind == "signed" || check.NonNegative(*x.v, n))
+		ok = ok && check.Vector("", *x.v, n) == nil && (x.signed || check.NonNegative(*x.v, n))
 	})
 	return ok
 }

@@ -15,12 +15,13 @@ type sums struct {
 	Mean   []float64 `of:"both,signed"`
 	Units  []float64 `of:"both,optional"`
 	Pool   []float64 `of:"metric,optional"`
+	Gain   []float64 `of:"both,signed,optional"`
 	Note   string
 }
 
 // TestGrow: new arms have zeros, and optional lists stay away where there are none.
 func TestGrow(t *testing.T) {
-	a, b := sums{}, sums{Units: make([]float64, 0), Pool: make([]float64, 0)}
+	a, b := sums{}, sums{Units: make([]float64, 0), Pool: make([]float64, 0), Gain: make([]float64, 0)}
 	l := Of{&a, &b}
 	l.Grow(1, 2)
 	a.Weight[0], a.Mean[1], a.Total[1], b.Units[0] = 3, -4, 5, 6
@@ -29,13 +30,13 @@ func TestGrow(t *testing.T) {
 		&sums{Weight: []float64{3, 0, 0}, Total: []float64{0, 5}, Mean: []float64{0, -4, 0, 0, 0, 0}},
 		&sums{
 			Weight: []float64{0, 0, 0}, Total: []float64{0, 0}, Mean: make([]float64, 6),
-			Units: []float64{6, 0, 0, 0, 0, 0}, Pool: []float64{0, 0},
+			Units: []float64{6, 0, 0, 0, 0, 0}, Pool: []float64{0, 0}, Gain: make([]float64, 6),
 		},
 	}
 	if d := cmp.Diff(want, l); d != "" {
 		t.Error(d)
 	}
-	if l.Give(3, 2); len(a.Units) != 6 || len(a.Pool) != 2 || b.Units[0] != 6 || a.Weight[0] != 3 {
+	if l.Give(3, 2); len(a.Units) != 6 || len(a.Pool) != 2 || len(a.Gain) != 6 || b.Units[0] != 6 || a.Weight[0] != 3 {
 		t.Errorf("%+v and %+v, want optional lists for both", a, b)
 	}
 }
@@ -46,11 +47,11 @@ func TestFit(t *testing.T) {
 	base := func() *sums {
 		return &sums{
 			Weight: []float64{1, 2}, Total: []float64{3}, Mean: []float64{-1, 2}, Units: []float64{1, 1},
-			Pool: []float64{2},
+			Pool: []float64{2}, Gain: []float64{-1, 1},
 		}
 	}
 	without := base()
-	without.Units, without.Pool = nil, nil
+	without.Units, without.Pool, without.Gain = nil, nil, nil
 	if !(Of{base(), without}).Fit(2, 1) {
 		t.Error("good lists do not fit")
 	}
@@ -63,6 +64,7 @@ func TestFit(t *testing.T) {
 		"infinite":   func(s *sums) { s.Pool[0] = math.Inf(1) },
 		"no units":   func(s *sums) { s.Units = nil },
 		"units only": func(s *sums) { s.Pool = nil },
+		"gain":       func(s *sums) { s.Gain[0] = math.NaN() },
 	} {
 		s := base()
 		if f(s); (Of{base(), s}).Fit(2, 1) {

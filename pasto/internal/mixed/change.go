@@ -38,8 +38,30 @@ func (e *Model) Changed() []int {
 			e.changed = append(e.changed, x.Arm)
 		}
 	}
+	if e.Recheck {
+		e.Earlier.Mark(e.changed, e.Stats.Rounds, e.Stats.Standing, e.Stats.Adjusted)
+	}
 	e.Begin(e.changed)
 	return e.changed
+}
+
+// keptGroups is the number of groups that what came before a change counts for at most.
+const keptGroups = 3
+
+// Since returns an estimate of metric i of arm k, with its squared error, as if what came before
+// the last change of any arm counted for three groups, where the error is then larger. An arm that
+// has hardly been served since may have changed too.
+func (e *Model) Since(k, i int, estimate, square float64) (since, larger float64) {
+	s, j := &e.Stats, k*len(e.Metrics)+i
+	if e.Earlier.Rounds == nil || s.Rounds[k] == 0 || e.Released.any() || !e.has(NoSince) {
+		return estimate, square
+	}
+	keep := float64(keptGroups * (s.Weight[k] / s.Count[k]))
+	by, left := e.Earlier.Discounted(k, j, s.Adjusted[j], s.Standing[k], keep)
+	if v := e.Variance(k, i) / left; v > square {
+		return estimate + by, v
+	}
+	return estimate, square
 }
 
 // agreement is the part of a sign of change in the raw values that the adjusted ones must show.
@@ -85,8 +107,9 @@ func (e detector) signOf(x stretch.Part, k, i int) float64 {
 	return sign
 }
 
-// season is how many standard deviations of the effects of rounds are no reason for suspicion.
-const season = 2
+// season is how many standard deviations of the effects of rounds a change of the raw values is
+// allowed: a suspicion takes 0.8 of what is allowed, so that two of them are no reason for it.
+const season = 2.5
 
 // suspects reports whether an arm with hardly any units of others beside it is a suspect at most,
 // as it can be compared with the control in the rounds that follow.

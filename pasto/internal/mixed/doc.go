@@ -49,12 +49,13 @@
 // difference of Threshold standard errors, and as much more as a skewed or long-tailed metric
 // needs, is a change of that arm. Where no arms are compared they are the arm's own values. With a
 // control, an arm whose own values got worse while others had too few units to tell is a suspect at
-// most ([stretch.Suspects]): it is compared with the control before it counts as changed.
+// most ([stretch.Suspects]): it is compared with the control before it counts as changed. After a
+// change of any arm [Model.Since] has estimates that go by what each arm has had since.
 //
 // # Cost
 //
 // A round costs O(Q·M) for Q groups and M metrics, and O(Q²) where arms are estimated jointly.
 // Estimates cost O(K·M) for K arms, and O(K³) for each metric of its own noise where they are
-// joint, up to 512 arms. Memory is twelve tables of K·M numbers, and K² numbers for the joint
-// model.
+// joint, up to 512 arms. Memory is twelve tables of K·M numbers, another one after a change with
+// Recheck, and K² numbers for the joint model.
 package mixed

@@ -123,21 +123,17 @@ func (e *Model) estimateApart(i int) {
 	}
 }
 
-// estimateJointly is least squares of all arms at once: see package twoway. An arm of which
-// comparisons tell less than a hundredth of what its own values do has its mean.
+// estimateJointly is least squares of all arms at once: see package twoway.
 func (e *Model) estimateJointly(i int) {
 	e.inverse.Estimate(i, e.rows)
 	e.level[i] = e.Joint.Common(e.Noise.tau(i))
-	pooled, weak := e.Stats.pooled(i), false
+	pooled := e.Stats.pooled(i)
 	for k, n := range e.Joint.Size {
 		if n <= 0 {
 			continue
 		}
 		j, variance := k*len(e.Metrics)+i, e.Variance(k, i)
-		if e.squared[j], weak = e.inverse.Square(k, variance, pooled); weak {
-			e.estimateMean(k, i)
-			e.squared[j] += e.level[i]
-		}
+		e.squared[j] = e.inverse.Square(k, variance, pooled)
 		if e.apart != nil {
 			e.apart[j] = e.inverse.Difference(k, variance, e.Variance(e.Control, i), pooled)
 		}
@@ -173,7 +169,8 @@ func (e *Model) Contrast(k, i int, threshold float64) (value, square float64) {
 // been served, hardly any two of them together for the second time, and variances of units are
 // unknown.
 func (e *Model) EffectsUnknown() bool {
-	return e.Noise.Compared && e.Stats.UnitSize == nil && !(min(e.Stats.Freedom, e.Noise.Pairs) >= fewestPairs)
+	return e.Noise.Compared && e.Stats.UnitSize == nil && e.has(NoUnknown) &&
+		!(min(e.Stats.Freedom, e.Noise.Pairs) >= fewestPairs)
 }
 
 // NoiseKnown reports whether the variance of a group or of a unit is known of any arm.

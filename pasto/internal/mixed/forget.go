@@ -23,7 +23,7 @@ func (e *Model) Discount(keep float64, active []bool) (lost []int) {
 	for _, v := range [][]float64{
 		s.Count, s.Weight, s.Standing, s.Squares, s.Free, s.Pool, s.Third, s.UnitSize, s.UnitSquares, s.UnitTotal,
 		s.UnitPool, n.Across, n.Excess, n.ExcessOf, j.Size, j.Cross, j.Own, j.Level, e.Suspects.Standing,
-		e.Suspects.Weight, e.Suspects.Size,
+		e.Suspects.Weight, e.Suspects.Size, e.Earlier.Weight,
 	} {
 		vec.Scale(v, keep)
 	}

@@ -15,6 +15,8 @@ const (
 	NoProportion                   // values that follow a level together do so by the same amount
 	NoBlocks                       // changes are looked for in the last 16 rounds only
 	NoCrash                        // an arm that got worse alone is not compared with the control
+	NoSince                        // optimism counts all rounds alike after a change
+	NoUnknown                      // errors that may leave out effects of rounds count as they are
 	NextRule                       // the first that is not a rule of the model
 )
 

@@ -17,11 +17,14 @@ type State struct {
 	Joint    twoway.Sums // without arms where there are too many
 	Changes  stretch.Means
 	Suspects stretch.Suspects
+	Earlier  stretch.Earlier // before the last change that was found
 	Released released
 }
 
 // lists are the numbers of arms and metrics.
-func (s *State) lists() lists.Of { return lists.Of{&s.Stats, &s.Noise, &s.Changes, &s.Suspects} }
+func (s *State) lists() lists.Of {
+	return lists.Of{&s.Stats, &s.Noise, &s.Changes, &s.Suspects, &s.Earlier}
+}
 
 // Grow makes room for arms that have not been served: all of them in an empty state.
 func (s *State) Grow(arms, metrics int) {
@@ -67,7 +70,7 @@ func (s *State) armsFit(most int, discounted bool) bool {
 			return false
 		case !d.Fit(k, rounds, u.Standing[k]) || !check.AtMost(u.Standing[k], u.Weight[k]):
 			return false
-		case !s.Suspects.Fit(k, rounds, u.Standing[k], u.Weight[k]):
+		case !s.Suspects.Fit(k, rounds, u.Standing[k], u.Weight[k]) || !s.Earlier.Fit(k, rounds, u.Standing[k]):
 			return false
 		case !check.AtMost(u.Heavy[k], float64(u.Weight[k]*u.Weight[k])) ||
 			!check.AtMost(float64(u.Weight[k]*u.Weight[k]), float64(u.Heavy[k]*max(rounds, 1))):

@@ -4,7 +4,8 @@
 //
 // Each arm has two rows of metrics in a round: what it was observed to be, and the same adjusted by
 // what others of the round are like. [Means] has both of each stretch, and [Test] compares two
-// means. [Suspects] are arms whose own values got worse where others say nothing sure.
+// means. [Suspects] are arms whose own values got worse where others say nothing sure, and
+// [Earlier] tells what arms have been like since the last change.
 package stretch
 
 import (

@@ -39,6 +39,8 @@ func (s *Suspects) Fit(k int, rounds, weight, size float64) bool {
 }
 
 const (
+	// suspicion is how much of what a test allows is enough for an arm to be a suspect.
+	suspicion = 0.8
 	// sure is the logarithm of the likelihood ratio that settles whether a suspect has changed.
 	sure = 10
 	// deeper is how many times as much worse a suspect must get for the comparisons to begin again.
@@ -87,9 +89,9 @@ func (s *Suspects) Look(k int, newest, all Part, tests []Test, parts []Part) (si
 }
 
 // worst returns the stretch in which the raw values of an arm got worse by the largest multiple of
-// what is allowed, and whether that is more than 1.
+// what is allowed, and whether that is more than suspicion.
 func (s *Suspects) worst(k int, tests []Test, parts []Part) (worst Part, ok bool) {
-	most := 1.0
+	most := suspicion
 	for _, p := range parts {
 		for i := range tests {
 			by, sign := tests[i].Difference(s.Raw[k*len(tests)+i], s.Size[k], p.Raw[i], p.Size)
@@ -106,7 +108,7 @@ func (s *Suspects) begin(k int, p, all Part, tests []Test) {
 	for i := range tests {
 		j, test := k*len(tests)+i, &tests[i]
 		by, sign := test.Difference(s.Raw[j], s.Size[k], p.Raw[i], p.Size)
-		if s.Raw[j] = p.Raw[i] - by; sign > 1 && float64(test.Sign*by) < 0 {
+		if s.Raw[j] = p.Raw[i] - by; sign > suspicion && float64(test.Sign*by) < 0 {
 			s.Change[j] = by
 		}
 		s.Before[j] = all.Adjusted[i]

@@ -230,13 +230,11 @@ func (w *Inverse) Estimate(i int, means []float64) {
 
 // Square returns the squared error of the estimate of an arm with data, without what all arms have
 // in common: its own σ²/n for this variance of a unit, and the pooled variance for what the arms
-// that it is compared with add to that. Weak says that comparisons tell less than a hundredth of
-// what its own values do.
-func (w *Inverse) Square(k int, variance, pooled float64) (square float64, weak bool) {
+// that it is compared with add to that.
+func (w *Inverse) Square(k int, variance, pooled float64) float64 {
 	n := w.sums.Size[k]
 	v := w.variance[k] - w.common
-	square = float64(variance/n*max(min(float64(v*n), 1), 0.5)) + float64(pooled*max(v-1/n, 0))
-	return square, float64(v*n) > 100
+	return float64(variance/n*max(min(float64(v*n), 1), 0.5)) + float64(pooled*max(v-1/n, 0))
 }
 
 // Difference returns the squared error of the difference of an arm with data from the control, for

@@ -146,7 +146,7 @@ func TestSumsFit(t *testing.T) {
 	}
 	for k, n := range []float64{8, 4} {
 		own := 3 / n
-		if square, _ := w.Square(k, 3, 0); square < .5*own || square > own {
+		if square := w.Square(k, 3, 0); square < .5*own || square > own {
 			t.Errorf("arm %d: a squared error of %v, and that of its mean is %v", k, square, own)
 		}
 	}

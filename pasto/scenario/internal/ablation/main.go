@@ -16,6 +16,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ func main() {
 type loss struct {
 	score    string // the scenario and what is scored
 	mean, se float64
+	runs     int
 }
 
 // errors is the loss in standard errors.
@@ -51,7 +53,7 @@ func (l loss) errors() float64 {
 }
 
 func (l loss) String() string {
-	return fmt.Sprintf("%s %.4f ± %.4f (%.1f)", l.score, l.mean, l.se, l.errors())
+	return fmt.Sprintf("%s %.4f ± %.4f (%.1f of %d runs)", l.score, l.mean, l.se, l.errors(), l.runs)
 }
 
 // study says what to play.
@@ -65,11 +67,11 @@ type study struct {
 // ablate plays the scenarios that the arguments name and writes the table to w.
 func ablate(ctx context.Context, args []string, w io.Writer) error {
 	f, s := flag.NewFlagSet("ablation", flag.ContinueOnError), study{}
-	f.IntVar(&s.runs, "runs", 60, "runs of each scenario")
+	f.IntVar(&s.runs, "runs", 30, "runs of each scenario; some have ten or more times as many")
 	f.Uint64Var(&s.seed, "seed", 1, "seed")
 	rules := f.String("rules", strings.Join(confident.Rules(), ","), "rules to switch off")
 	only := f.String("scenarios", "", "names of scenarios and families, all if empty")
-	f.IntVar(&s.workers, "workers", 1, "runs at a time")
+	f.IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "runs at a time")
 	all := f.Bool("all", false, "print every difference")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -116,14 +118,14 @@ func (s *study) playScene(ctx context.Context, c scene) error {
 			without[n] = base[n] - without[n]
 		}
 		mean, se := meanOf(without)
-		s.losses[i] = append(s.losses[i], loss{c.name, mean, se})
+		s.losses[i] = append(s.losses[i], loss{c.name, mean, se, len(without)})
 	}
 	return nil
 }
 
 // playFamily plays a family of the arena with all rules and without each.
 func (s *study) playFamily(ctx context.Context, name string) error {
-	o := arena.Options{Families: []string{name}, Runs: s.runs, Seed: s.seed, Workers: s.workers}
+	o := arena.Options{Families: []string{name}, Runs: s.runs * max(times[name], 1), Seed: s.seed, Workers: s.workers}
 	o.Entries = []arena.Entry{{Name: "default", New: arena.Default(confident.DefaultOptions())}}
 	for _, rule := range s.rules {
 		without, err := confident.DefaultOptions().Without(rule)
@@ -140,11 +142,11 @@ func (s *study) playFamily(ctx context.Context, name string) error {
 	for i := range s.rules {
 		x := &rows[i+1]
 		s.losses[i] = append(s.losses[i],
-			loss{name + ", deployed", x.DeployedLead.Mean, x.DeployedLead.Error},
-			loss{name + ", served", x.ServedLead.Mean, x.ServedLead.Error},
+			loss{name + ", deployed", x.DeployedLead.Mean, x.DeployedLead.Error, o.Runs},
+			loss{name + ", served", x.ServedLead.Mean, x.ServedLead.Error, o.Runs},
 			loss{
 				name + ", rounds broken", x.BrokenRounds.Mean - rows[0].BrokenRounds.Mean,
-				math.Hypot(x.BrokenRounds.Error, rows[0].BrokenRounds.Error),
+				math.Hypot(x.BrokenRounds.Error, rows[0].BrokenRounds.Error), o.Runs,
 			})
 	}
 	return nil
@@ -203,7 +205,8 @@ func choose(names string) (chosen []scene, families []string, err error) {
 
 // scores plays the runs of a scenario without a rule ("" for all rules).
 func scores(ctx context.Context, c scene, rule string, s *study) ([]float64, error) {
-	out, errs := make([]float64, s.runs), make([]error, s.runs)
+	runs := s.runs * max(times[c.name], 1)
+	out, errs := make([]float64, runs), make([]error, runs)
 	var wg sync.WaitGroup
 	next := make(chan int)
 	for range s.workers {
@@ -219,7 +222,7 @@ func scores(ctx context.Context, c scene, rule string, s *study) ([]float64, err
 			}
 		})
 	}
-	for n := range s.runs {
+	for n := range runs {
 		if ctx.Err() != nil {
 			break
 		}

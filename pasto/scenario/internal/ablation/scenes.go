@@ -17,6 +17,14 @@ type scene struct {
 	play    func(o confident.Options, seed uint64) (score float64, err error)
 }
 
+// times has how many times as many runs a scenario or a family has, where a rule matters in few of
+// them or a run takes little time.
+var times = map[string]int{
+	"growth": 20, "late-crash": 10, "the best of twenty is noisy": 30, "the best arm is noisy": 10,
+	"rare guardrail": 10, "first rounds": 10, "hard guardrails": 4, "small control": 4, "service": 4,
+	"clustered units": 10, "rates apart": 4, "a σ=5": 4, "a-drift": 4,
+}
+
 // world is a problem whose truth is known.
 type world struct {
 	goals   *pasto.Goals

@@ -1,0 +1,117 @@
+package confident
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/pastotest"
+)
+
+// exchange plays 30 arms of which the best and the worst exchange their means in round 1,000, and
+// returns the mean share of the new best one in what is deployed over the 300 rounds
+// after that.
+func exchange(t *testing.T, o Options, seed uint64) (share float64, l *Learner) {
+	l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 30, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float64, 30)
+	for k := range row {
+		row[k] = float64(k) / 30
+	}
+	row[29] = 2
+	means, r := pastotest.Table(t, row), random.New(seed, "exchange")
+	pastotest.Play(t, l, means, 5, 1000, 1, r)
+	means.Arm(0)[0], means.Arm(29)[0] = means.Arm(29)[0], means.Arm(0)[0]
+	for range 10 {
+		pastotest.Play(t, l, means, 5, 30, 1, r)
+		share += l.Deployed()[0] / 10
+	}
+	return share, l
+}
+
+// When the best arm gets worse, the others are looked at again, as one that was bad and has hardly
+// been served since may have become the best. Only arms that have changed begin anew. Without this
+// rule the new best arm is deployed much later.
+func TestChangeOfOneArmRechecksOthers(t *testing.T) {
+	without, err := DefaultOptions().Without("since")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, blind, runs := 0.0, 0.0, testsize.Of(20, 6)
+	for seed := range uint64(runs) {
+		share, l := exchange(t, DefaultOptions(), seed)
+		with += share / float64(runs)
+		if l.s.Model.Earlier.Rounds == nil {
+			t.Error("no change was found: the test sees nothing")
+		}
+		begun := 0
+		for k := range 30 {
+			if l.model.Rounds(k) < l.s.Model.Earlier.Rounds[k] || l.s.Model.Earlier.Rounds[k] == 0 {
+				begun++
+			}
+		}
+		if begun > 4 {
+			t.Errorf("seed %d: %d arms began anew, and 2 have changed", seed, begun)
+		}
+		share, _ = exchange(t, without, seed)
+		blind += share / float64(runs)
+	}
+	t.Logf("share of the new best arm: %.3f, %.3f without the rule", with, blind)
+	if with < .5 || blind > with-.3 {
+		t.Errorf("the new best arm has %.3f, and %.3f without the rule: want at least 0.5 and 0.3 less", with, blind)
+	}
+}
+
+// A learner that looks at its arms again goes on from a snapshot as it does itself.
+func TestSnapshotOfRecheck(t *testing.T) {
+	_, l := exchange(t, DefaultOptions(), 1)
+	data, err := l.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := New(l.objective, 30, l.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	if len(other.s.Model.Earlier.Rounds) != 30 {
+		t.Fatal("the snapshot has no earlier means")
+	}
+	row := make([]float64, 30)
+	for k := range row {
+		row[k] = float64(k%3) / 2
+	}
+	means := pastotest.Table(t, row)
+	for _, x := range []*Learner{l, other} {
+		pastotest.Play(t, x, means, 5, 200, 1, random.New(7, "on"))
+	}
+	if !slices.Equal(l.Serving(), other.Serving()) {
+		t.Errorf("restored it serves %v, not %v", other.Serving(), l.Serving())
+	}
+}
+
+// What explores where nothing is promised, and the part of it that goes to all arms, by the formula
+// of [Exploration]. Up to four arms it does not depend on their number.
+func TestExploredShare(t *testing.T) {
+	for _, arms := range []int{2, 4, 5, 100} {
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), arms, DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		many := math.Max(1, float64(arms)/4)
+		for _, w := range []float64{0, 1e-9, .0004, .004, .03, 1} {
+			l.s.Width = w
+			share, spread := l.exploredShare()
+			pastotest.Near(t, "share", share, math.Min(.5, 5*math.Pow(w*math.Sqrt(many), 2./3)), 1e-12)
+			want := math.Min(math.Min(share/2, .15), 2.5*math.Pow(w, 2./3)/math.Sqrt(many))
+			pastotest.Near(t, "what goes to all arms", spread, want, 1e-12)
+		}
+	}
+}
