@@ -88,7 +88,7 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 // begin plans for as many arms as the state has.
 func (l *Learner) begin() {
 	l.model.Resize()
-	l.plan.program.Reset(l.objective, len(l.s.Active))
+	l.plan.reset()
 	l.plan.solve()
 	l.mix()
 }

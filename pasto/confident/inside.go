@@ -66,7 +66,7 @@ func (in Inside) Resume(s State) {
 	l.plan.program.Err = nil
 	l.guard.slack.Reset(0, len(l.guards))
 	l.model.Resize()
-	l.plan.program.Reset(l.objective, len(s.Active))
+	l.plan.reset()
 	l.sampler.Reset()
 }
 

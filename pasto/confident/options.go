@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/pasto"
@@ -56,7 +57,8 @@ type Options struct {
 	// Exploration is the budget for learning.
 	Exploration Exploration
 	// Caps are the largest shares of the arms in what is served and deployed, by arm, each from 0
-	// to 1; nil for none, and none for arms that are added later. What a cap cuts off goes to the
+	// to 1; nil for none, and none for arms that are added later. Mixtures are solved for under
+	// them: see [optimum.Partial.Maximize]. What a cap then cuts off of what explores goes to the
 	// control arm, or to the arms of the best estimates that have room where there is none; the cap
 	// of the control arm does not bind.
 	Caps []float64
@@ -208,4 +210,20 @@ func (o *Options) validateCaps(arms int) error {
 		return noregret.BadInputf("caps", "they sum to %v: want 1 or more", sum)
 	}
 	return nil
+}
+
+// largest returns the largest shares of so many arms, nil for none: those of arms that were added
+// and of the control are 1.
+func (o *Options) largest(arms int) []float64 {
+	if o.Caps == nil {
+		return nil
+	}
+	most := slices.Grow(slices.Clone(o.Caps), arms-len(o.Caps))
+	for len(most) < arms {
+		most = append(most, 1)
+	}
+	if o.Control >= 0 {
+		most[o.Control] = 1
+	}
+	return most
 }

@@ -21,6 +21,12 @@ const (
 	bisectionSteps = 6
 )
 
+// reset makes the planner one for as many arms as the state has.
+func (w *planner) reset() {
+	w.program.Reset(w.objective, len(w.s.Active))
+	w.program.Most = w.options.largest(len(w.s.Active))
+}
+
 // ready computes the estimates, and reports whether they tell enough for a solution.
 func (w *planner) ready() bool {
 	ready, control := w.model.Estimate(w.s.Active) && w.model.NoiseKnown(), w.options.Control
@@ -68,7 +74,6 @@ func (w *planner) solve() {
 	copy(s.Up, w.up)
 	copy(s.Down, w.down)
 	copy(s.Safe, w.safe)
-	w.cap(s.Down)
 }
 
 // deploy computes p⁻ and its cautious value. Where no mixture holds the hard guardrails with all
@@ -134,19 +139,13 @@ func stay(_, _ int, v, _ float64) float64 { return v }
 // cap cuts off what is above the caps of the arms. It goes to the control arm, or without one to
 // the arms of the best estimates that have room.
 func (w *planner) cap(p []float64) {
-	if w.options.Caps != nil {
+	if most := w.program.Most; most != nil {
 		score := func(k int) float64 { return w.program.Reward(w.model.Means(k)) }
-		round.Cap(p, w.options.Control, w.most, score, w.s.Active)
+		round.Cap(p, w.options.Control, func(k int) float64 {
+			if w.s.Active[k] {
+				return most[k]
+			}
+			return 0
+		}, score, w.s.Active)
 	}
-}
-
-// most is the largest share that arm k may have.
-func (w *planner) most(k int) float64 {
-	switch {
-	case !w.s.Active[k]:
-		return 0
-	case k >= len(w.options.Caps) || k == w.options.Control:
-		return 1
-	}
-	return w.options.Caps[k]
 }

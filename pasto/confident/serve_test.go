@@ -267,6 +267,12 @@ func TestShareAndCaps(t *testing.T) {
 	if l.Serving()[0] < .2 {
 		t.Errorf("served %v: want a share of the control of .2", l.Serving())
 	}
+	// What a cap takes from the best arm goes to the second best, not to the control.
+	o.Caps = []float64{0, 1, .3}
+	if _, l = guarded(t, w, pasto.Metric{Relative: true, Threshold: -.1}, o, 200, 1); l.Deployed()[1] < .7-1e-9 ||
+		l.Serving()[1] < .4 || l.Deployed()[2] < .3-1e-9 {
+		t.Errorf("deployed %v, served %v: want .7 of the second arm and .3 of the third", l.Deployed(), l.Serving())
+	}
 	// Without a control the excess goes to the others.
 	o = DefaultOptions()
 	o.Caps = []float64{.5, .5, .3}

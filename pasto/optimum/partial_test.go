@@ -133,3 +133,101 @@ func TestPartialIsTheProblemOfTheUsableArms(t *testing.T) {
 		}
 	}
 }
+
+// cappedProblem draws a problem with largest shares: the first arm is free to have all.
+func cappedProblem(t testing.TB, seed uint64, hard bool) (w *Partial, f *pasto.Goals) {
+	r := random.New(seed, "capped")
+	arms := 2 + r.IntN(6)
+	f = pastotest.Goals(t, 5, hard, 0)
+	w = &Partial{}
+	w.Reset(f, arms)
+	for k := range arms {
+		w.Usable[k] = true
+		w.Table.Arm(k)[0], w.Table.Arm(k)[1] = 2*r.Float64()-1, 2*r.Float64()-1
+		w.Most = append(w.Most, float64(r.IntN(5))/5)
+	}
+	w.Table.Arm(0)[1], w.Most[0] = .2, 1
+	return w, f
+}
+
+// TestMaximizeUnderLargestShares: shares are kept, the table and the arms stay as they were, and
+// moving a part of an arm's share to another one that has room gains nothing, so that the mixture
+// is the best that there is in all but few problems.
+func TestMaximizeUnderLargestShares(t *testing.T) {
+	better, problems := 0, 0
+	for seed := range uint64(2000) {
+		w, f := cappedProblem(t, seed, seed%2 == 0)
+		n := len(w.Usable)
+		before := w.Table.Clone()
+		p, theta := make([]float64, n), make([]float64, 2)
+		feasible := w.Maximize(p)
+		sum, q := 0.0, make([]float64, n)
+		for k, v := range p {
+			sum += v
+			if v < 0 || v > w.Most[k]+1e-9 {
+				t.Fatalf("seed %d: %v under %v", seed, p, w.Most)
+			}
+			if !slices.Equal(before.Arm(k), w.Table.Arm(k)) || !w.Usable[k] {
+				t.Fatalf("seed %d: arm %d has changed", seed, k)
+			}
+		}
+		before.Mean(theta, p)
+		if math.Abs(sum-1) > 1e-9 || math.Abs(w.Value-w.Reward(theta)) > 1e-9 {
+			t.Fatalf("seed %d: %v sums to %v; value %v, want %v", seed, p, sum, w.Value, w.Reward(theta))
+		}
+		if !feasible { // the first arm alone holds the guardrail
+			t.Fatalf("seed %d: nothing holds the guardrail", seed)
+		}
+		problems++
+		value := f.Value(theta)
+		for a := range p {
+			for b := range p {
+				for _, step := range []float64{.3, .1, .01} {
+					copy(q, p)
+					step = min(step, q[a], w.Most[b]-q[b])
+					q[a] -= step
+					q[b] += step
+					if before.Mean(theta, q); step > 1e-9 && a != b && f.Value(theta) > value+1e-3 {
+						better++
+						a, b = n-1, n-1
+						break
+					}
+				}
+				if a == n-1 && b == n-1 {
+					break
+				}
+			}
+		}
+	}
+	t.Logf("of %d problems %d have a better mixture nearby", problems, better)
+	if better > problems/50 {
+		t.Errorf("%d of %d problems have a better mixture nearby", better, problems)
+	}
+}
+
+// Where the largest shares leave no room for a whole mixture it has them in proportion, and a
+// linear objective gives each arm its largest share from the best one on.
+func TestLargestShares(t *testing.T) {
+	w := Partial{}
+	w.Reset(pastotest.One(t, pasto.Metric{Name: "x"}), 4)
+	for k := range 4 {
+		w.Usable[k], w.Table.Arm(k)[0] = true, float64(k)
+	}
+	for _, c := range []struct{ most, want []float64 }{
+		{[]float64{1, 1, .3, .5}, []float64{0, .2, .3, .5}},
+		{[]float64{1, 0, .3, 0}, []float64{.7, 0, .3, 0}},
+		{[]float64{.1, .1, .1, .2}, []float64{.2, .2, .2, .4}},
+		{[]float64{0, 0, 0, 0}, []float64{.25, .25, .25, .25}},
+		{[]float64{1, 1, 1, 1}, []float64{0, 0, 0, 1}},
+	} {
+		w.Most = c.most
+		p := make([]float64, 4)
+		w.Maximize(p)
+		for k, v := range c.want {
+			if math.Abs(p[k]-v) > 1e-9 {
+				t.Errorf("%v under %v, want %v", p, c.most, c.want)
+				break
+			}
+		}
+	}
+}
