@@ -218,10 +218,8 @@ func (o *Options) largest(arms int) []float64 {
 	if o.Caps == nil {
 		return nil
 	}
-	most := slices.Grow(slices.Clone(o.Caps), arms-len(o.Caps))
-	for len(most) < arms {
-		most = append(most, 1)
-	}
+	most := slices.Repeat([]float64{1}, arms)
+	copy(most, o.Caps)
 	if o.Control >= 0 {
 		most[o.Control] = 1
 	}

@@ -1,8 +1,6 @@
 package confident
 
 import (
-	"math"
-
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -59,7 +57,7 @@ func (w *planner) solve() {
 			}
 		}
 		if !w.program.Maximize(w.safe) {
-			w.program.Only(w.safe, w.options.Control)
+			round.Shrink(w.safe, w.options.Control, round.SafeShare(w.safe, w.options.Control, &w.slack))
 		}
 	}
 	w.moveEstimates(1, 1)
@@ -74,6 +72,7 @@ func (w *planner) solve() {
 	copy(s.Up, w.up)
 	copy(s.Down, w.down)
 	copy(s.Safe, w.safe)
+	w.cap(s.Down) // where few arms are usable
 }
 
 // deploy computes p⁻ and its cautious value. Where no mixture holds the hard guardrails with all
@@ -108,11 +107,7 @@ func (w *planner) moveEstimates(sign, room float64) {
 		if w.metrics[i].Hard {
 			z = float64(z * room)
 		}
-		if z > 0 {
-			v, square = w.model.Since(k, i, v, square)
-			square = w.model.Uneven(k, i, square)
-		}
-		v += float64(w.metrics[i].Sign * float64(z*math.Sqrt(square)))
+		v = w.model.Moved(k, i, v, square, z)
 		if w.metrics[i].Relative {
 			return v
 		}
@@ -141,11 +136,6 @@ func stay(_, _ int, v, _ float64) float64 { return v }
 func (w *planner) cap(p []float64) {
 	if most := w.program.Most; most != nil {
 		score := func(k int) float64 { return w.program.Reward(w.model.Means(k)) }
-		round.Cap(p, w.options.Control, func(k int) float64 {
-			if w.s.Active[k] {
-				return most[k]
-			}
-			return 0
-		}, score, w.s.Active)
+		round.Cap(p, w.options.Control, most, score, w.s.Active)
 	}
 }

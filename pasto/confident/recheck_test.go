@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
@@ -67,6 +68,35 @@ func TestChangeOfOneArmRechecksOthers(t *testing.T) {
 	}
 }
 
+// What arms have had since a change never makes optimism smaller, and it is finite where an arm
+// that began anew has been served only alone: else no exploration would be left.
+func TestRecheckIsOptimistic(t *testing.T) {
+	alone := func(l *Learner, k int) {
+		for range 3 {
+			if err := l.Observe([]pasto.Observation{{Arm: k, Metrics: []float64{1}, Earlier: true}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for seed := range uint64(5) {
+		_, l := exchange(t, DefaultOptions(), seed)
+		for k := range 30 {
+			if l.model.Rounds(k) < 64 {
+				l.model.Begin([]int{k})
+				alone(l, k)
+				break
+			}
+		}
+		l.model.Estimate(l.s.Active)
+		for k := range 30 {
+			v, square := l.seen(k, 0)
+			if up := l.model.Moved(k, 0, v, square, 2); !(up >= v+2*math.Sqrt(square)) || math.IsInf(up, 0) {
+				t.Errorf("seed %d, arm %d: optimism of %v for %v ± %v", seed, k, up, v, math.Sqrt(square))
+			}
+		}
+	}
+}
+
 // A learner that looks at its arms again goes on from a snapshot as it does itself.
 func TestSnapshotOfRecheck(t *testing.T) {
 	_, l := exchange(t, DefaultOptions(), 1)
@@ -112,6 +142,43 @@ func TestExploredShare(t *testing.T) {
 			pastotest.Near(t, "share", share, math.Min(.5, 5*math.Pow(w*math.Sqrt(many), 2./3)), 1e-12)
 			want := math.Min(math.Min(share/2, .15), 2.5*math.Pow(w, 2./3)/math.Sqrt(many))
 			pastotest.Near(t, "what goes to all arms", spread, want, 1e-12)
+		}
+	}
+}
+
+// Exploration does not end where the best arm fell slowly after a change was found: an arm that
+// becomes the best by far long after that is served.
+func TestExplorationOutlivesChange(t *testing.T) {
+	for seed := range uint64(testsize.Of(20, 5)) {
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 4, DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, drawn, obs := random.New(seed, "quiet"), make([]int, 4), make([]pasto.Observation, 4)
+		for n := range 12_000 {
+			means := []float64{0, 1, .2, .1}
+			switch { // arm 0 changes, the best arm falls slowly, and much later arm 3 is the best
+			case n > 7000:
+				means[1], means[3] = .4, 4
+			case n > 1500:
+				means[1] = .4
+			case n > 500:
+				means[1] -= .6 * float64(n-500) / 1000
+			}
+			if n > 300 {
+				means[0] = -3
+			}
+			l.Draw(r, drawn)
+			u := stat.Normal(r)
+			for q, k := range drawn {
+				obs[q] = pasto.Observation{Arm: k, Metrics: []float64{means[k] + u + .5*stat.Normal(r)}}
+			}
+			if err := l.Observe(obs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l.Deployed()[3] < .5 {
+			t.Errorf("seed %d: deployed %v with a width of %v", seed, l.Deployed(), l.s.Width)
 		}
 	}
 }

@@ -300,6 +300,36 @@ func TestShareAndCaps(t *testing.T) {
 	}
 }
 
+// Caps that leave no room where arms have no data or are retired are no problem, with hard
+// guardrails or without: arms then have shares in proportion to their caps, and the largest share
+// that is deployed is kept where there is room.
+func TestCapsWithoutRoom(t *testing.T) {
+	o := DefaultOptions()
+	o.Caps = []float64{.5, .5, .3}
+	for _, hard := range []bool{true, false} {
+		for seed := range uint64(10) {
+			l, err := New(pastotest.Goals(t, 5, hard, 0), 3, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			means := pastotest.Table(t, []float64{2, 0, 1}, []float64{-2, 2, .5})
+			pastotest.Play(t, l, means, 1, 200, 1, random.New(seed, "room"))
+			for k, v := range l.Deployed() {
+				if v > o.Caps[k]+1e-9 {
+					t.Errorf("seed %d: deployed %v", seed, l.Deployed())
+				}
+			}
+			if err := l.RetireArm(0); err != nil {
+				t.Fatal(err)
+			}
+			pastotest.Play(t, l, means, 1, 20, 1, random.New(seed, "retired"))
+			if p := l.Deployed(); math.Abs(p[1]-.5/.8) > 1e-9 || math.Abs(p[2]-.3/.8) > 1e-9 {
+				t.Errorf("seed %d: deployed %v, want the caps in proportion", seed, p)
+			}
+		}
+	}
+}
+
 // slackOf is the slack of mixture p in hard guardrail j by the bounds.
 func slackOf(l *Learner, p []float64, j int) float64 {
 	sum := 0.0

@@ -1,6 +1,7 @@
 package optimum
 
 import (
+	"math"
 	"slices"
 
 	"github.com/noregret/noregret/internal/vec"
@@ -16,10 +17,11 @@ type capped struct {
 }
 
 // maximizeCapped takes the solution p without largest shares, and whether it is feasible, to one
-// under them. An arm that is cut stays at its largest share c. Beside arms that have a share of
-// 1 − rest together and the sum b in the mixture's means, mixtures q of the others are worth
-// f(b + rest·V·q): those of a table whose rows are b + rest·V_k. Where the largest shares leave no
-// room for a whole mixture it has them in proportion.
+// under them. An arm that is cut stays at its largest share c, so that the result may miss the
+// optimum, and seldom a mixture that holds the guardrails. There is a solution for each cut. Beside
+// arms that have a share of 1 − rest together and the sum b in the mixture's means, mixtures q of
+// the others are worth f(b + rest·V·q): those of a table whose rows are b + rest·V_k. Where the
+// largest shares leave no room for a whole mixture it has them in proportion.
 func (w *Partial) maximizeCapped(p []float64, feasible bool) bool {
 	c, rest, usable := &w.capped, 1.0, w.Usable
 	k := w.furthest(p, 1)
@@ -37,7 +39,10 @@ func (w *Partial) maximizeCapped(p []float64, feasible bool) bool {
 	for ; k >= 0; k = w.furthest(p, rest) {
 		rest -= w.Most[k]
 		vec.AddScaled(c.base, w.Most[k], c.means.Arm(k))
-		c.usable[k] = false
+		if c.usable[k] = false; !slices.Contains(c.usable, true) {
+			clear(p)
+			break
+		}
 		for a, ok := range c.usable {
 			if ok {
 				row := w.Table.Arm(a)
@@ -56,6 +61,8 @@ func (w *Partial) maximizeCapped(p []float64, feasible bool) bool {
 	}
 	if !slices.Contains(c.usable, true) {
 		round.Normalize(p, usable)
+		w.Table.Mean(w.theta, p)
+		feasible = w.hard == nil || !math.IsInf(w.hard.Value(w.theta), -1)
 	}
 	return feasible
 }

@@ -40,9 +40,10 @@ const (
 	fewestSteps = 30
 )
 
-// Reset makes w one for f and a number of arms, whose means are 0. None of them is usable.
+// Reset makes w one for f and a number of arms, whose means are 0 and shares are not bounded. None
+// of them is usable.
 func (w *Partial) Reset(f pasto.Objective, arms int) {
-	w.f, w.hard = f, nil
+	w.f, w.hard, w.Most = f, nil, nil
 	if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
 		w.hard = g
 	}

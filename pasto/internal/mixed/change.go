@@ -1,6 +1,10 @@
 package mixed
 
-import "github.com/noregret/noregret/pasto/internal/stretch"
+import (
+	"math"
+
+	"github.com/noregret/noregret/pasto/internal/stretch"
+)
 
 // part is the round of an arm as the newest stretch of it. Values are adjusted by the other arms of
 // their rounds (see moments), so that what all arms have in common is no change; where rounds have
@@ -48,20 +52,28 @@ func (e *Model) Changed() []int {
 // keptGroups is the number of groups that what came before a change counts for at most.
 const keptGroups = 3
 
-// Since returns an estimate of metric i of arm k, with its squared error, as if what came before
-// the last change of any arm counted for three groups, where the error is then larger. An arm that
-// has hardly been served since may have changed too.
-func (e *Model) Since(k, i int, estimate, square float64) (since, larger float64) {
-	s, j := &e.Stats, k*len(e.Metrics)+i
-	if e.Earlier.Rounds == nil || s.Rounds[k] == 0 || e.Released.any() || !e.has(NoSince) {
-		return estimate, square
+// Moved returns an estimate v of metric i of arm k with this squared error, moved by z standard
+// errors in its good direction. Optimistic ones, of z above 0, have the errors of [Model.Uneven].
+// An arm that has hardly been served since the last change of any arm may have changed too: if what
+// came before counted for three groups its error would be larger, and optimism takes the better one
+// of both.
+func (e *Model) Moved(k, i int, v, square, z float64) float64 {
+	s, j, sign := &e.Stats, k*len(e.Metrics)+i, e.Metrics[i].Sign
+	if z <= 0 {
+		return v + float64(sign*float64(z*math.Sqrt(square)))
+	}
+	best := v + float64(sign*float64(z*math.Sqrt(e.Uneven(k, i, square))))
+	if e.Earlier.Rounds == nil || e.Released.any() || e.Metrics[i].Relative && k == e.Control || !e.has(NoSince) {
+		return best
 	}
 	keep := float64(keptGroups * (s.Weight[k] / s.Count[k]))
 	by, left := e.Earlier.Discounted(k, j, s.Adjusted[j], s.Standing[k], keep)
-	if v := e.Variance(k, i) / left; v > square {
-		return estimate + by, v
+	if left < s.Standing[k] {
+		larger := e.Uneven(k, i, float64(square*(s.Standing[k]/left)))
+		since := v + by + float64(sign*float64(z*math.Sqrt(larger)))
+		best = float64(sign * max(float64(sign*best), float64(sign*since)))
 	}
-	return estimate, square
+	return best
 }
 
 // agreement is the part of a sign of change in the raw values that the adjusted ones must show.
@@ -111,8 +123,8 @@ func (e detector) signOf(x stretch.Part, k, i int) float64 {
 // allowed: a suspicion takes 0.8 of what is allowed, so that two of them are no reason for it.
 const season = 2.5
 
-// suspects reports whether an arm with hardly any units of others beside it is a suspect at most,
-// as it can be compared with the control in the rounds that follow.
+// suspects reports whether an arm of which comparisons say nothing sure is a suspect at most, as it
+// can be compared with the control in the rounds that follow.
 func (e *Model) suspects() bool {
 	return e.Control >= 0 && e.Threshold > 0 && e.Noise.Compared && e.has(NoCrash)
 }

@@ -48,9 +48,10 @@
 // 64, ... rounds with those before them, by contrasts with the other arms of the same rounds. A
 // difference of Threshold standard errors, and as much more as a skewed or long-tailed metric
 // needs, is a change of that arm. Where no arms are compared they are the arm's own values. With a
-// control, an arm whose own values got worse while others had too few units to tell is a suspect at
+// control, an arm whose own values got worse while comparisons say nothing sure is a suspect at
 // most ([stretch.Suspects]): it is compared with the control before it counts as changed. After a
-// change of any arm [Model.Since] has estimates that go by what each arm has had since.
+// change of any arm that is found like this [Model.Moved] also goes by what each arm has had
+// since.
 //
 // # Cost
 //

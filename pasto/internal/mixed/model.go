@@ -24,7 +24,7 @@ type Problem struct {
 	Control   int     // the arm that differences are taken from; −1 for none
 	Threshold float64 // standard errors at which an arm counts as changed; 0 looks for no changes
 	Metrics   []Metric
-	Recheck   bool  // arms are looked at again after a change of any of them: see Model.Since
+	Recheck   bool  // arms are looked at again after a change of any of them: see Model.Moved
 	Without   Rules // rules that are switched off
 }
 

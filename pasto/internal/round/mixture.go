@@ -33,12 +33,15 @@ func Normalize(p []float64, use []bool) {
 // Cap cuts off what of p is above the largest share that each arm may have. It goes to arm to, or
 // where that is negative to the arms of the best scores that have room. P becomes a mixture of the
 // active arms in proportion where they have too little.
-func Cap(p []float64, to int, most, score func(k int) float64, active []bool) {
+func Cap(p []float64, to int, most []float64, score func(k int) float64, active []bool) {
 	excess := 0.0
 	for k := range p {
-		if most := most(k); p[k] > most {
-			excess += p[k] - most
-			p[k] = most
+		if !active[k] {
+			excess += p[k]
+			p[k] = 0
+		} else if p[k] > most[k] {
+			excess += p[k] - most[k]
+			p[k] = most[k]
 		}
 	}
 	if to >= 0 {
@@ -48,7 +51,7 @@ func Cap(p []float64, to int, most, score func(k int) float64, active []bool) {
 	for excess > 1e-15 {
 		best, top := -1, math.Inf(-1)
 		for k, v := range p {
-			if v < most(k) {
+			if active[k] && v < most[k] {
 				if v := score(k); best < 0 || v > top {
 					best, top = k, v
 				}
@@ -58,7 +61,7 @@ func Cap(p []float64, to int, most, score func(k int) float64, active []bool) {
 			Normalize(p, active)
 			return
 		}
-		more := min(excess, most(best)-p[best])
+		more := min(excess, most[best]-p[best])
 		p[best] += more
 		excess -= more
 	}

@@ -25,13 +25,13 @@ func TestCap(t *testing.T) {
 		{2, []float64{.75, .25, 0, 0}, []float64{.5, .25, .25, 0}},
 	} {
 		p := slices.Clone(c.p)
-		Cap(p, c.to, func(k int) float64 { return most[k] }, score, active)
+		Cap(p, c.to, most, score, active)
 		if !slices.Equal(p, c.want) {
 			t.Errorf("%v to %d: %v, want %v", c.p, c.to, p, c.want)
 		}
 	}
 	p := []float64{.5, .5, 0, 0}
-	Cap(p, -1, func(k int) float64 { return []float64{.1, .3, 0, 0}[k] }, score, active)
+	Cap(p, -1, []float64{.1, .3, 0, 0}, score, active)
 	pastotest.Near(t, "share without room", p[0], .25, 1e-12)
 	pastotest.Near(t, "share without room", p[1], .75, 1e-12)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
@@ -23,6 +24,7 @@ var times = map[string]int{
 	"growth": 20, "late-crash": 10, "the best of twenty is noisy": 30, "the best arm is noisy": 10,
 	"rare guardrail": 10, "first rounds": 10, "hard guardrails": 4, "small control": 4, "service": 4,
 	"clustered units": 10, "rates apart": 4, "a σ=5": 4, "a-drift": 4,
+	"the worst becomes the best": 4,
 }
 
 // world is a problem whose truth is known.
@@ -193,6 +195,18 @@ func uniform(name string, arms, metrics int, change bool, w world) scene {
 	}}
 }
 
+// exchange is a scene of 30 arms of which the best and the worst exchange their means.
+func exchange(name string) scene {
+	w := world{goals: goals(false), sd: rows(30, 1), groups: 5, rounds: 2048}
+	for k := range 29 {
+		w.means = append(w.means, []float64{float64(k) / 30})
+	}
+	w.means = append(w.means, []float64{2})
+	w.later = slices.Clone(w.means)
+	w.later[0], w.later[29] = w.later[29], w.later[0]
+	return fixed(name, w)
+}
+
 // scenes lists the scenarios.
 func scenes() []scene {
 	toy := [][]float64{{2, -2}, {0, 2}}
@@ -236,6 +250,7 @@ func scenes() []scene {
 			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
 			rounds: 8192,
 		}),
+		exchange("the worst becomes the best"),
 		fixed("shocks", world{
 			goals: goals(true, 0), means: five, sd: rows(5, 1, 1), groups: 20, rounds: 1024, shock: 1, broken: 1,
 		}),
