@@ -3,7 +3,6 @@ package scenario
 import (
 	"context"
 	"testing"
-
 )
 
 // TestRatesDrift: where the best arm and the worst exchange their means slowly, ways to forget
