@@ -114,7 +114,7 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	skew        the test for changes allows for skewed metrics
 //	joint       what the arms of a round have in common cancels in their comparison
 //	uneven      optimism goes by an arm's own scatter where that is far above the pooled one
-//	spread      half of what explores goes to all arms alike, at most 0.15 where nothing is promised
+//	spread      a part of what explores goes to all arms alike: see [Exploration]
 //	budget      exploration under a promise gives an arm less, the more slack a unit of it takes
 //	candidates  the rest of what explores goes to the arms of the optimistic mixture, and it is less
 //	            under a promise where that is the control arm

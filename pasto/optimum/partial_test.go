@@ -174,9 +174,9 @@ func betterNearby(f *pasto.Goals, means *pasto.Table, most, p []float64) bool {
 	return false
 }
 
-// TestMaximizeUnderLargestShares: shares are kept, the table and the arms stay as they were, and
-// moving a part of an arm's share to another one that has room gains nothing, so that the mixture
-// is the best that there is in all but few problems.
+// TestMaximizeUnderLargestShares: shares are kept, and the table and the arms stay as they were.
+// Moving a part of an arm's share to another arm that has room gains nothing, but in one of 500
+// problems at most.
 func TestMaximizeUnderLargestShares(t *testing.T) {
 	better, problems := 0, 0
 	for seed := range uint64(2000) {
