@@ -11,8 +11,9 @@ import (
 )
 
 // Learner is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
-// se_k and solves two exact problems by [optimum.Maximize]'s method, in rounds that grow by 5 % and
-// where an arm has changed:
+// se_k and solves two exact problems by [optimum.Maximize]'s method, in rounds that grow by 5 %,
+// where an arm has changed, and up to 1,024 arms where the groups of an arm have doubled, as p⁺ may
+// send most of them to one arm:
 //
 //	optimistic p⁺ = argmax f((V̂ + z·se)·p),
 //	cautious p⁻ = argmax f((V̂ − c·se)·p),
@@ -137,7 +138,8 @@ func (l *Learner) replan(before, changed int) {
 		s.Began, s.Found = s.T, s.Found+changed
 	}
 	s.AllObserved = s.AllObserved || s.Unobserved == 0
-	solve := changed > 0 || l.model.Probing || s.T >= s.Next || before > 0 && s.Unobserved == 0
+	solve := changed > 0 || l.model.Probing || l.model.Doubled && s.Live <= manyArms ||
+		s.T >= s.Next || before > 0 && s.Unobserved == 0
 	if l.promised() {
 		solve = solve || s.Live <= fewArms || s.Unobserved != before
 	}

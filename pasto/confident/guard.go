@@ -20,16 +20,14 @@ const (
 	leastAnchor = 0.1
 	// Below fewGroups an arm's scatter says little.
 	fewGroups = 3
-	// spreadShare is the largest share that is spread over all arms where nothing is promised.
-	spreadShare = 0.15
-	// fewExplored is the number of arms up to which what explores does not depend on the number.
-	fewExplored = 4
 	// settledShare is the part of the exploration that ends where p⁺ is the control arm.
 	settledShare = 0.75
 	// probeShare is the largest share of an arm that may have become no better than the control.
 	probeShare = 0.5
 	// fewArms is the number of arms up to which a promise is renewed in each round.
 	fewArms = 64
+	// manyArms is the number of arms up to which groups that have doubled make a solution due.
+	manyArms = 1024
 )
 
 // radius returns by how much the estimate of metric i of arm k with this squared error may be off

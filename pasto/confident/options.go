@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/mixed"
 )
@@ -31,13 +32,35 @@ type Exploration struct {
 	// guardrails are promised the share is half of Share·w², and half of it goes to all arms, the
 	// rest to those of the optimistic mixture.
 	Share float64
-	// Decay scales the share where nothing is promised: for K arms, 4 at least, it is min(Share,
-	// Decay·(w·√(K/4))^⅔), as more arms need more to be told apart. Of that, Decay/2·w^⅔/√(K/4),
+	// Decay scales the share where nothing is promised: for K arms and s = √(K/4), at least 1, it
+	// is min(Share, Decay·w^⅔·s), as more arms need more to be told apart. Of that, Decay/2·w^⅔/s,
 	// at most half and at most 0.15, goes to all arms. A w that falls like 1/√t lets the share fall
 	// like 1/t^⅓.
 	Decay float64
 	// Optimism z is how many standard errors estimates move up for the optimistic mixture.
 	Optimism float64
+}
+
+const (
+	// spreadShare is the largest share that is spread over all arms where nothing is promised.
+	spreadShare = 0.15
+	// fewExplored is the number of arms up to which what explores does not depend on the number.
+	fewExplored = 4
+)
+
+// explored is the share of what explores where nothing is promised, by the information w about so
+// many arms, and how much of it is spread over all of them: see [Exploration].
+func (o *Options) explored(w float64, arms int) (share, spread float64) {
+	many, decay := 1.0, o.Exploration.Decay
+	if o.has(noNumber) {
+		many = math.Sqrt(max(1, float64(arms)/fewExplored))
+	}
+	w = float64(decay * portable.Exp(float64(2*portable.Log(w)/3)))
+	share = min(o.Exploration.Share, float64(w*many))
+	if o.has(noSpread) {
+		spread = min(float64(0.5*share), spreadShare, 0.5*w/many)
+	}
+	return share, spread
 }
 
 // Options are the parameters of [New]. Start from [DefaultOptions]; in each of them 0 means none,
@@ -87,12 +110,13 @@ const (
 	noCandidates
 	noFew
 	noAnchor
+	noNumber
 )
 
 var ruleNames = []string{
 	"segments", "skew", "joint", "uneven", "dispersion", "trust", "reconcile", "outlier",
-	"proportion", "blocks", "crash", "since", "unknown",
-	"bisection", "spread", "budget", "candidates", "few", "anchor",
+	"proportion", "blocks", "crash", "since", "unknown", "doubled",
+	"bisection", "spread", "budget", "candidates", "few", "anchor", "number",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.

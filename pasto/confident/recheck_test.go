@@ -135,13 +135,62 @@ func TestExploredShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		many := math.Max(1, float64(arms)/4)
+		many := math.Sqrt(math.Max(1, float64(arms)/4))
 		for _, w := range []float64{0, 1e-9, .0004, .004, .03, 1} {
 			l.s.Width = w
 			share, spread := l.exploredShare()
-			pastotest.Near(t, "share", share, math.Min(.5, 5*math.Pow(w*math.Sqrt(many), 2./3)), 1e-12)
-			want := math.Min(math.Min(share/2, .15), 2.5*math.Pow(w, 2./3)/math.Sqrt(many))
+			pastotest.Near(t, "share", share, math.Min(.5, 5*math.Pow(w, 2./3)*many), 1e-12)
+			want := math.Min(math.Min(share/2, .15), 2.5*math.Pow(w, 2./3)/many)
 			pastotest.Near(t, "what goes to all arms", spread, want, 1e-12)
+		}
+	}
+}
+
+// There is a solution in a round in which the groups of an arm come to a power of two, unless there
+// are more than 1,024 arms.
+func TestSolvesWhereGroupsDouble(t *testing.T) {
+	without, err := DefaultOptions().Without("doubled")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		arms int
+		o    Options
+		want []int
+	}{
+		{2, DefaultOptions(), []int{2, 4, 8, 16, 33}},
+		{1024, DefaultOptions(), []int{2, 4, 8, 16, 33}},
+		{1025, DefaultOptions(), nil},
+		{2, without, nil},
+	} {
+		c.o.Floor = .1
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), c.arms, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all, some []pasto.Observation
+		for k := range c.arms {
+			all = append(all, pasto.Observation{Arm: k, Metrics: []float64{float64(k % 2)}})
+		}
+		if err := l.Observe(all); err != nil {
+			t.Fatal(err)
+		}
+		const never = 1 << 40
+		var got []int
+		for n := 2; n <= 60; n += len(some) {
+			if some = all[:1:1]; n >= 19 {
+				some = append(some, all[0], all[0])
+			}
+			l.s.Next = never
+			if err := l.Observe(some); err != nil {
+				t.Fatal(err)
+			}
+			if l.s.Next != never {
+				got = append(got, int(l.model.Groups(0)))
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%d arms: solutions at %v groups, want %v", c.arms, got, c.want)
 		}
 	}
 }

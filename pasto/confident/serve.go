@@ -1,9 +1,6 @@
 package confident
 
 import (
-	"math"
-
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
 )
@@ -103,22 +100,16 @@ func (l *Learner) unknownShare(n float64) float64 {
 // exploredShare is the share of what explores, by information, and how much of it is spread over
 // all arms where nothing is promised: see [Exploration].
 func (l *Learner) exploredShare() (share, spread float64) {
-	s, o, w := &l.s, &l.options.Exploration, l.s.Width
+	s, w := &l.s, l.s.Width
 	if !l.promised() {
-		many := max(1, float64(s.Live)/fewExplored)
-		w = float64(o.Decay * portable.Exp(float64(2*portable.Log(w)/3)))
-		share = min(o.Share, float64(w*portable.Exp(portable.Log(many)/3)))
-		if l.options.has(noSpread) {
-			spread = min(float64(0.5*share), spreadShare, 0.5*w/math.Sqrt(many))
-		}
-		return share, spread
+		return l.options.explored(w, s.Live)
 	}
 	if s.Unobserved > 0 {
 		w = 1
 	} else if l.options.has(noCandidates) { // where even p⁺ is the control hardly any arm is better
 		w *= 1 - float64(settledShare*s.Up[l.options.Control])
 	}
-	return float64(0.5 * o.Share * w * w), 0
+	return float64(0.5 * l.options.Exploration.Share * w * w), 0
 }
 
 // explored is the weight of arm k in what explores: it goes to the arms of p⁺. Where hard

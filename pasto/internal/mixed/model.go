@@ -1,6 +1,7 @@
 package mixed
 
 import (
+	"math"
 	"slices"
 
 	"github.com/noregret/noregret/pasto"
@@ -47,6 +48,7 @@ type Model struct {
 	tests   []stretch.Test // M
 	parts   []stretch.Part // of an arm
 	Probing bool           // an arm of the last round is or was a suspect
+	Doubled bool           // the groups of an arm have come to a power of two in the last round
 	watcher
 }
 
@@ -80,8 +82,12 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 	e.adjust()
 	e.Noise.addExcess(&e.Stats, &e.round)
 	e.watch()
+	e.Doubled = false
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
+		if n := e.Groups(x.Arm); n > 0 && e.has(NoDoubled) {
+			e.Doubled = e.Doubled || math.Ilogb(n+x.Groups) > math.Ilogb(n)
+		}
 		e.Stats.add(x)
 		e.addReleased(x)
 		if x.weight > 0 || e.suspects() {
