@@ -12,8 +12,8 @@ import (
 
 // Learner is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
 // se_k and solves two exact problems by [optimum.Maximize]'s method, in rounds that grow by 5 %,
-// where an arm has changed, and up to 1,024 arms where the groups of an arm have doubled, as p⁺ may
-// send most of them to one arm:
+// where an arm has changed, and up to 128 arms where the size of an arm's groups reaches or passes
+// a power of two, as p⁺ may send most of the groups to one arm:
 //
 //	optimistic p⁺ = argmax f((V̂ + z·se)·p),
 //	cautious p⁻ = argmax f((V̂ − c·se)·p),
@@ -52,7 +52,8 @@ import (
 // A round costs O(Q·M), a round with a solution O(K·M) for each arm that enters, and O(K³) for each
 // metric that is estimated jointly; memory is thirteen tables of K·M numbers, two more where
 // variances of units are known, one more after a change where nothing is promised, and two under
-// caps. A solution takes at most 400 passes over the arms, and as many again for each arm that a
+// caps. Up to 128 arms some 1.4·K/t of the rounds near t have a solution as a size has doubled. A
+// solution takes at most 400 passes over the arms, and as many again for each arm that a
 // cap cuts; where K·M is above 7.5 million 3·10⁹/(K·M) or 30, whichever is more, and the next goes
 // on from what it found. Under a promise there is a solution in each round up to 64 arms. Observe
 // allocates nothing once its buffers have grown.

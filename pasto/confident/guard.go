@@ -26,8 +26,9 @@ const (
 	probeShare = 0.5
 	// fewArms is the number of arms up to which a promise is renewed in each round.
 	fewArms = 64
-	// manyArms is the number of arms up to which groups that have doubled make a solution due.
-	manyArms = 1024
+	// manyArms is the number of arms up to which there is a solution where the size of an arm's
+	// groups has doubled.
+	manyArms = 128
 )
 
 // radius returns by how much the estimate of metric i of arm k with this squared error may be off

@@ -41,6 +41,7 @@ func (in Inside) Check(obs []pasto.Observation) ([]pasto.Observation, error) {
 func (in Inside) End(begun int) {
 	s := &in.l.s
 	before := s.Unobserved
+	in.l.model.Doubled = false // sizes that are forgotten pass a power of two again and again
 	_, s.Unobserved = s.count(in.l.model.State)
 	in.l.replan(before, begun)
 }

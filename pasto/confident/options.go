@@ -152,6 +152,8 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	crash       an arm that got worse beside hardly any units of others is compared with the control
 //	unknown     hard guardrails wait until errors include what arms of a round have in common
 //	anchor      a tenth of the control's estimate is the least that relative guardrails go by
+//	doubled     there is a solution where the size of an arm's groups has doubled, up to 128 arms
+//	number      the share that explores where nothing is promised depends on the number of arms
 //	few         arms of fewer than three groups get a share of their own where nothing is promised
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {

@@ -130,24 +130,37 @@ func TestSnapshotOfRecheck(t *testing.T) {
 // What explores where nothing is promised, and the part of it that goes to all arms, by the formula
 // of [Exploration]. Up to four arms it does not depend on their number.
 func TestExploredShare(t *testing.T) {
-	for _, arms := range []int{2, 4, 5, 100} {
-		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), arms, DefaultOptions())
+	alike, err := DefaultOptions().Without("number")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		arms int
+		o    Options
+		many float64
+	}{
+		{2, DefaultOptions(), 1},
+		{4, DefaultOptions(), 1},
+		{5, DefaultOptions(), math.Sqrt(1.25)},
+		{100, DefaultOptions(), 5},
+		{100, alike, 1},
+	} {
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), c.arms, c.o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		many := math.Sqrt(math.Max(1, float64(arms)/4))
 		for _, w := range []float64{0, 1e-9, .0004, .004, .03, 1} {
 			l.s.Width = w
 			share, spread := l.exploredShare()
-			pastotest.Near(t, "share", share, math.Min(.5, 5*math.Pow(w, 2./3)*many), 1e-12)
-			want := math.Min(math.Min(share/2, .15), 2.5*math.Pow(w, 2./3)/many)
+			pastotest.Near(t, "share", share, math.Min(.5, 5*math.Pow(w, 2./3)*c.many), 1e-12)
+			want := math.Min(math.Min(share/2, .15), 2.5*math.Pow(w, 2./3)/c.many)
 			pastotest.Near(t, "what goes to all arms", spread, want, 1e-12)
 		}
 	}
 }
 
-// There is a solution in a round in which the groups of an arm come to a power of two, unless there
-// are more than 1,024 arms.
+// There is a solution in a round in which the size of an arm's groups reaches or passes a power of
+// two, unless there are more than 128 arms.
 func TestSolvesWhereGroupsDouble(t *testing.T) {
 	without, err := DefaultOptions().Without("doubled")
 	if err != nil {
@@ -158,9 +171,9 @@ func TestSolvesWhereGroupsDouble(t *testing.T) {
 		o    Options
 		want []int
 	}{
-		{2, DefaultOptions(), []int{2, 4, 8, 16, 33}},
-		{1024, DefaultOptions(), []int{2, 4, 8, 16, 33}},
-		{1025, DefaultOptions(), nil},
+		{2, DefaultOptions(), []int{2, 4, 8, 16, 33, 64, 134}},
+		{128, DefaultOptions(), []int{2, 4, 8, 16, 33, 64, 134}},
+		{129, DefaultOptions(), nil},
 		{2, without, nil},
 	} {
 		c.o.Floor = .1
@@ -175,7 +188,7 @@ func TestSolvesWhereGroupsDouble(t *testing.T) {
 		if err := l.Observe(all); err != nil {
 			t.Fatal(err)
 		}
-		const never = 1 << 40
+		const never = 1 << 30
 		var got []int
 		for n := 2; n <= 60; n += len(some) {
 			if some = all[:1:1]; n >= 19 {
@@ -189,8 +202,17 @@ func TestSolvesWhereGroupsDouble(t *testing.T) {
 				got = append(got, int(l.model.Groups(0)))
 			}
 		}
+		for _, size := range []float64{3, 1, 70, 1} { // to 63, 64, 134, 135
+			l.s.Next = never
+			if err := l.Observe([]pasto.Observation{{Arm: 0, Size: size, Metrics: []float64{0}}}); err != nil {
+				t.Fatal(err)
+			}
+			if l.s.Next != never {
+				got = append(got, int(l.model.Stats.Weight[0]))
+			}
+		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%d arms: solutions at %v groups, want %v", c.arms, got, c.want)
+			t.Errorf("%d arms: solutions at sizes %v, want %v", c.arms, got, c.want)
 		}
 	}
 }

@@ -48,7 +48,7 @@ type Model struct {
 	tests   []stretch.Test // M
 	parts   []stretch.Part // of an arm
 	Probing bool           // an arm of the last round is or was a suspect
-	Doubled bool           // the groups of an arm have come to a power of two in the last round
+	Doubled bool           // the size of an arm's groups has reached or passed a power of two
 	watcher
 }
 
@@ -85,8 +85,8 @@ func (e *Model) Observe(obs []pasto.Observation) (first int) {
 	e.Doubled = false
 	for a := range e.round.arms {
 		x := &e.round.arms[a]
-		if n := e.Groups(x.Arm); n > 0 && e.has(NoDoubled) {
-			e.Doubled = e.Doubled || math.Ilogb(n+x.Groups) > math.Ilogb(n)
+		if n := e.Stats.Weight[x.Arm]; n > 0 && e.has(NoDoubled) {
+			e.Doubled = e.Doubled || math.Ilogb(n+x.Size) > math.Ilogb(n)
 		}
 		e.Stats.add(x)
 		e.addReleased(x)
