@@ -81,7 +81,7 @@ pasto-drift: ## ways to forget on worlds whose means change, beside none and ora
 	@$(GO) run ./pasto/arena/internal/run --drift $(or $(DRIFT),--runs 200)
 
 .PHONY: pasto-ablation
-pasto-ablation: ## the special rules of the default learner, switched off one at a time (ABLATION="-runs 20"), half an hour
+pasto-ablation: ## the special rules of the default learner, switched off one at a time (ABLATION="-runs 20"), three quarters of an hour
 	$(GO) run ./pasto/scenario/internal/ablation $(ABLATION)
 
 .PHONY: pasto-cost

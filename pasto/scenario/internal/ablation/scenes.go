@@ -24,7 +24,7 @@ var times = map[string]int{
 	"growth": 20, "late-crash": 10, "the best of twenty is noisy": 30, "the best arm is noisy": 10,
 	"rare guardrail": 10, "first rounds": 10, "hard guardrails": 4, "small control": 4, "service": 4,
 	"clustered units": 10, "rates apart": 4, "a σ=5": 4, "a-drift": 4,
-	"the worst becomes the best": 4,
+	"the worst becomes the best": 4, "b σ=1": 40,
 }
 
 // world is a problem whose truth is known.
