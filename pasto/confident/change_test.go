@@ -523,12 +523,8 @@ func TestCrashBesideFewUnits(t *testing.T) {
 		level func(int) float64
 		crash []float64
 	}{{"few units", few, nil, half}, {"none", controlOptions(), shocks, most}} {
-		without, err := v.o.Without("crash")
-		if err != nil {
-			t.Fatal(err)
-		}
 		broken, _ := play(v.o, v.level, v.crash)
-		slower, _ := play(without, v.level, v.crash)
+		slower, _ := play(without(t, v.o, "crash"), v.level, v.crash)
 		t.Logf("beside %s: %d rounds broken in %d runs, without the rule %d", v.name, broken, runs, slower)
 		if broken > 2*runs || slower < 2*broken {
 			t.Errorf("beside %s: %d rounds broken in %d runs, without the rule %d", v.name, broken, runs, slower)

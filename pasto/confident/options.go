@@ -48,17 +48,17 @@ const (
 	fewExplored = 4
 )
 
-// explored is the share of what explores where nothing is promised, by the information w about so
-// many arms, and how much of it is spread over all of them: see [Exploration].
-func (o *Options) explored(w float64, arms int) (share, spread float64) {
-	many, decay := 1.0, o.Exploration.Decay
+// unpromisedShare is the share of what explores where nothing is promised, for the width w of
+// [Exploration] and so many arms, and how much of it is spread over all of them.
+func (o *Options) unpromisedShare(w float64, arms int) (share, spread float64) {
+	many := 1.0
 	if o.has(noNumber) {
 		many = math.Sqrt(max(1, float64(arms)/fewExplored))
 	}
-	w = float64(decay * portable.Exp(float64(2*portable.Log(w)/3)))
-	share = min(o.Exploration.Share, float64(w*many))
+	scaled := float64(o.Exploration.Decay * portable.Exp(float64(2*portable.Log(w)/3)))
+	share = min(o.Exploration.Share, float64(scaled*many))
 	if o.has(noSpread) {
-		spread = min(float64(0.5*share), spreadShare, 0.5*w/many)
+		spread = min(float64(0.5*share), spreadShare, 0.5*scaled/many)
 	}
 	return share, spread
 }

@@ -35,14 +35,21 @@ func exchange(t *testing.T, o Options, seed uint64) (share float64, l *Learner) 
 	return share, l
 }
 
+// without returns o with a rule switched off.
+func without(t *testing.T, o Options, rule string) Options {
+	t.Helper()
+	o, err := o.Without(rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 // When the best arm gets worse, the others are looked at again, as one that was bad and has hardly
 // been served since may have become the best. Only arms that have changed begin anew. Without this
 // rule the new best arm is deployed much later.
 func TestChangeOfOneArmRechecksOthers(t *testing.T) {
-	without, err := DefaultOptions().Without("since")
-	if err != nil {
-		t.Fatal(err)
-	}
+	blindly := without(t, DefaultOptions(), "since")
 	with, blind, runs := 0.0, 0.0, testsize.Of(20, 6)
 	for seed := range uint64(runs) {
 		share, l := exchange(t, DefaultOptions(), seed)
@@ -59,7 +66,7 @@ func TestChangeOfOneArmRechecksOthers(t *testing.T) {
 		if begun > 4 {
 			t.Errorf("seed %d: %d arms began anew, and 2 have changed", seed, begun)
 		}
-		share, _ = exchange(t, without, seed)
+		share, _ = exchange(t, blindly, seed)
 		blind += share / float64(runs)
 	}
 	t.Logf("share of the new best arm: %.3f, %.3f without the rule", with, blind)
@@ -130,10 +137,6 @@ func TestSnapshotOfRecheck(t *testing.T) {
 // What explores where nothing is promised, and the part of it that goes to all arms, by the formula
 // of [Exploration]. Up to four arms it does not depend on their number.
 func TestExploredShare(t *testing.T) {
-	alike, err := DefaultOptions().Without("number")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		arms int
 		o    Options
@@ -143,7 +146,7 @@ func TestExploredShare(t *testing.T) {
 		{4, DefaultOptions(), 1},
 		{5, DefaultOptions(), math.Sqrt(1.25)},
 		{100, DefaultOptions(), 5},
-		{100, alike, 1},
+		{100, without(t, DefaultOptions(), "number"), 1},
 	} {
 		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), c.arms, c.o)
 		if err != nil {
@@ -161,58 +164,49 @@ func TestExploredShare(t *testing.T) {
 
 // There is a solution in a round in which the size of an arm's groups reaches or passes a power of
 // two, unless there are more than 128 arms.
-func TestSolvesWhereGroupsDouble(t *testing.T) {
-	without, err := DefaultOptions().Without("doubled")
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestSolvesWhereSizeDoubles(t *testing.T) {
+	// Sizes of the groups of arm 0 in rounds after the first, in which it had one of size 1.
+	rounds := [][]float64{{1}, {1}, {1}, {2}, {2}, {3}, {3}, {1, 1}, {7, 7}, {2}, {99}}
+	double := []float64{2, 4, 8, 16, 32, 131}
 	for _, c := range []struct {
 		arms int
 		o    Options
-		want []int
+		want []float64
 	}{
-		{2, DefaultOptions(), []int{2, 4, 8, 16, 33, 64, 134}},
-		{128, DefaultOptions(), []int{2, 4, 8, 16, 33, 64, 134}},
+		{2, DefaultOptions(), double},
+		{128, DefaultOptions(), double},
 		{129, DefaultOptions(), nil},
-		{2, without, nil},
+		{2, without(t, DefaultOptions(), "doubled"), nil},
 	} {
-		c.o.Floor = .1
+		c.o.Floor = .1 // arm 0 is served in every round
 		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), c.arms, c.o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var all, some []pasto.Observation
+		var first []pasto.Observation
 		for k := range c.arms {
-			all = append(all, pasto.Observation{Arm: k, Metrics: []float64{float64(k % 2)}})
+			first = append(first, pasto.Observation{Arm: k, Metrics: []float64{float64(k % 2)}})
 		}
-		if err := l.Observe(all); err != nil {
+		if err := l.Observe(first); err != nil {
 			t.Fatal(err)
 		}
 		const never = 1 << 30
-		var got []int
-		for n := 2; n <= 60; n += len(some) {
-			if some = all[:1:1]; n >= 19 {
-				some = append(some, all[0], all[0])
+		var got []float64
+		for _, sizes := range rounds {
+			var obs []pasto.Observation
+			for _, size := range sizes {
+				obs = append(obs, pasto.Observation{Arm: 0, Size: size, Metrics: []float64{0}})
 			}
 			l.s.Next = never
-			if err := l.Observe(some); err != nil {
+			if err := l.Observe(obs); err != nil {
 				t.Fatal(err)
 			}
 			if l.s.Next != never {
-				got = append(got, int(l.model.Groups(0)))
-			}
-		}
-		for _, size := range []float64{3, 1, 70, 1} { // to 63, 64, 134, 135
-			l.s.Next = never
-			if err := l.Observe([]pasto.Observation{{Arm: 0, Size: size, Metrics: []float64{0}}}); err != nil {
-				t.Fatal(err)
-			}
-			if l.s.Next != never {
-				got = append(got, int(l.model.Stats.Weight[0]))
+				got = append(got, l.model.Stats.Weight[0])
 			}
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%d arms: solutions at sizes %v, want %v", c.arms, got, c.want)
+			t.Errorf("%d arms: solutions at sizes of %v, want %v", c.arms, got, c.want)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func (l *Learner) unknownShare(n float64) float64 {
 func (l *Learner) exploredShare() (share, spread float64) {
 	s, w := &l.s, l.s.Width
 	if !l.promised() {
-		return l.options.explored(w, s.Live)
+		return l.options.unpromisedShare(w, s.Live)
 	}
 	if s.Unobserved > 0 {
 		w = 1

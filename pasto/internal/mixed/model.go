@@ -48,7 +48,7 @@ type Model struct {
 	tests   []stretch.Test // M
 	parts   []stretch.Part // of an arm
 	Probing bool           // an arm of the last round is or was a suspect
-	Doubled bool           // the size of an arm's groups has reached or passed a power of two
+	Doubled bool           // in the last round the size of an arm reached or passed a power of two
 	watcher
 }
 

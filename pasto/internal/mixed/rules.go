@@ -17,7 +17,7 @@ const (
 	NoCrash                        // an arm that got worse alone is not compared with the control
 	NoSince                        // optimism counts all rounds alike after a change
 	NoUnknown                      // errors that may leave out effects of rounds count as they are
-	NoDoubled                      // an arm whose size has doubled makes no solution due
+	NoDoubled                      // there is no solution where the size of an arm has doubled
 	NextRule                       // the first that is not a rule of the model
 )
 
