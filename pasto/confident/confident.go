@@ -52,9 +52,9 @@ import (
 // A round costs O(Q·M), a round with a solution O(K·M) for each arm that enters, and O(K³) for each
 // metric that is estimated jointly; memory is thirteen tables of K·M numbers, two more where
 // variances of units are known, one more after a change where nothing is promised, and two under
-// caps. A solution takes at most 400 passes over the arms, and as many again for each arm that a cap
-// cuts; where K·M is above 7.5 million 3·10⁹/(K·M) or 30, whichever is more, and the next goes on
-// from what it found. Near round t some 20/t of the rounds have a solution, and up to 128 arms
+// caps. A solution takes at most 400 passes over the arms, and as many again for each arm that a
+// cap cuts; where K·M is above 7.5 million 3·10⁹/(K·M) or 30, whichever is more, and the next goes
+// on from what it found. Near round t some 20/t of the rounds have a solution, and up to 128 arms
 // another 1.4·K/t. Under a promise every round has one up to 64 arms. Observe allocates nothing
 // once its buffers have grown.
 type Learner struct {
