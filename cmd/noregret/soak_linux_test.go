@@ -155,7 +155,8 @@ func newSoak(t *testing.T) *soak {
 	}
 	if unix.Mount("none", s.dir, "tmpfs", 0, "size=2g") == nil {
 		s.mounted = true
-		t.Cleanup(func() { // detached, as files of a process that has just ended may still be closing
+		// Detached, as files of a process that has just ended may still be closing.
+		t.Cleanup(func() {
 			if err := unix.Unmount(s.dir, unix.MNT_DETACH); err != nil {
 				t.Error(err)
 			}
