@@ -9,11 +9,12 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/otlp"
 )
 
 // tracesEnd bounds how long the end of the service waits for the collector of traces.
@@ -32,23 +33,15 @@ func (o *serveOptions) checkTraces() error {
 // openTraces sets the provider of traces of the service, if --traces or one of OpenTelemetry's own
 // variables for the collector is set, and OTEL_SDK_DISABLED is not true. Call end at the end.
 func (o *serveOptions) openTraces(ctx context.Context) (end func(), err error) {
-	var options []otlptracehttp.Option
-	switch {
-	case strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true"):
-		return func() {}, nil
-	case o.traces != "":
-		u, err := url.Parse(o.traces)
-		if err != nil {
-			return nil, err // Validate has checked it
-		}
-		if u.Path == "" || u.Path == "/" {
-			u.Path = "/v1/traces"
-		}
-		options = append(options, otlptracehttp.WithEndpointURL(u.String()))
-	case os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "":
+	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") ||
+		o.traces == "" && !otlp.Configured(os.Getenv) {
 		return func() {}, nil
 	}
-	exporter, err := otlptracehttp.New(ctx, options...)
+	client, err := otlp.New(o.traces, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	exporter, err := otlptrace.New(ctx, client)
 	if err != nil {
 		return nil, noregret.Errorf(noregret.Usage, "--traces", "%w", err)
 	}
