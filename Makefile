@@ -11,7 +11,7 @@ BENCH    ?= .
 
 .PHONY: demo
 demo: ## run the decision service with simulated users and print how it learns
-	$(GO) run ./cmd/noregret demo
+	CGO_ENABLED=0 $(GO) run ./cmd/noregret demo
 
 .PHONY: test
 test: ## run all tests, with the race detector where there is a C compiler (RACE= for none)

@@ -81,9 +81,7 @@ func logAccess(log *slog.Logger, proxies access.Proxies, next http.Handler) http
 			}, more...)...)
 		}()
 		next.ServeHTTP(rec, r)
-		if rec.status == 0 && r.Context().Err() == nil {
-			rec.status = http.StatusOK // which net/http sends for an answer without a body
-		}
+		rec.finish(r)
 	})
 }
 
@@ -110,6 +108,14 @@ func (a *measured) Write(b []byte) (int, error) {
 	n, err := a.ResponseWriter.Write(b)
 	a.bytes += int64(n)
 	return n, err
+}
+
+// finish notes the status of an answer without a body, which net/http sends when the handler has
+// returned, unless the client of r has gone.
+func (a *measured) finish(r *http.Request) {
+	if a.status == 0 && r.Context().Err() == nil {
+		a.status = http.StatusOK
+	}
 }
 
 // Unwrap is for [http.ResponseController].

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -20,14 +21,14 @@ func TestStatic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	builds := regexp.MustCompile(`(?m)^(.*)go (build|install) .*noregret`).FindAllStringSubmatch(string(readme), -1)
+	builds := regexp.MustCompile(`(?m)^(.*)go (build|install|run) .*noregret`).FindAllStringSubmatch(string(readme), -1)
 	if len(builds) == 0 {
-		t.Fatal("the README does not say how to build the command")
+		t.Fatal("the README does not say how to build and run the command")
 	}
 	for _, b := range builds {
 		if b[1] != "CGO_ENABLED=0 " {
-			t.Errorf("%q: want CGO_ENABLED=0, as the command is linked with the C library where there is a compiler",
-				b[0])
+			t.Errorf("%q: want CGO_ENABLED=0: where there is a C compiler, a library that is not called compiles a "+
+				"minute of C, and the command is linked with the C library", b[0])
 		}
 	}
 	path := filepath.Join(t.TempDir(), "noregret")
@@ -48,5 +49,23 @@ func TestStatic(t *testing.T) {
 	}
 	if libraries, err := f.ImportedLibraries(); err == nil && len(libraries) > 0 {
 		t.Errorf("the command needs %v", libraries)
+	}
+}
+
+// TestCompiledTree: what the README's commands compile holds no C, and no gRPC, which nothing here
+// speaks.
+func TestCompiledTree(t *testing.T) {
+	list := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{len .CgoFiles}} {{len .CFiles}}", ".")
+	list.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSpace(line)
+		path, c, _ := strings.Cut(line, " ")
+		if c != "0 0" || strings.HasPrefix(path, "google.golang.org/grpc") {
+			t.Errorf("the command compiles %s, with %s files of cgo and C", path, c)
+		}
 	}
 }
