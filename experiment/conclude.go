@@ -158,7 +158,7 @@ func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 // namedArm returns the report of an arm with its name and value.
 func (x *roster) namedArm(k int, factors []float64) policy.ArmReport {
 	a := x.armReport(&x.Arms[k].Stats, factors)
-	a.Active, a.Control, a.Value = x.Arms[k].Active, k == x.Control, x.Arms[k].Value
+	a.Place, a.Active, a.Control, a.Value = k, x.Arms[k].Active, k == x.Control, x.Arms[k].Value
 	if x.Arms[k].Active {
 		a.Stopped = x.Arms[k].Why
 	}

@@ -102,7 +102,7 @@ func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deploy
 	}
 	say := func(d difference, state policy.GuardState) policy.Comparison {
 		out := c.comparison(&d)
-		out.Verdict = guardVerdicts[state]
+		out.Verdict = state.Verdict()
 		return out
 	}
 	own, served := x.guards.armSlacks(guarded, i)
@@ -112,7 +112,7 @@ func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deploy
 			return say(c.mixture(p), b.classify())
 		}, deployed, now, say(c.soFar(), served))
 	if x.guards.Guards[i].State == policy.GuardBreached { // also by early values
-		q.Served.Verdict = policy.Broken
+		q.Served.Verdict = policy.ShownBroken
 	}
 	return q
 }
@@ -142,11 +142,6 @@ func (x *guards) armSlacks(in *guardInput, i int) (own func(k int) policy.GuardS
 		a := arm(k)
 		return state(a.mean, a.from, a.to)
 	}, state(all.estimate, all.low, all.high)
-}
-
-var guardVerdicts = map[policy.GuardState]policy.Verdict{
-	policy.GuardUnknown: policy.TooFew, policy.GuardHeld: policy.ShownToHold, policy.GuardOk: policy.HoldsSoFar,
-	policy.GuardWatch: policy.NotYetClear, policy.GuardBreached: policy.Broken,
 }
 
 // comparison returns a difference in the metric's units, without its verdict.

@@ -311,9 +311,14 @@ func (x *compared) mixture(p []float64) difference {
 	return x.between(armSlack{mean: b.estimate, from: b.low, to: b.high}, level, allowed, share, part)
 }
 
-// vague reports whether the bounds of a difference are no narrower than the metric's range implies.
+// vague reports whether the bounds of a difference say next to nothing: they are no narrower than
+// the metric's range implies, or they exclude neither half nor twice the control's value.
 func (x *compared) vague(d *difference) bool {
-	return d.allowed > 0 && d.to-d.from >= float64((1-1e-9)*d.allowed)
+	if d.allowed > 0 && d.to-d.from >= float64((1-1e-9)*d.allowed) {
+		return true
+	}
+	_, low, high := d.relative()
+	return low <= -0.5 && high >= 1
 }
 
 // unit returns the factor from differences to the metric's units. The differences of a ratio are in

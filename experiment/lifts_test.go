@@ -138,9 +138,9 @@ func TestLiftSays(t *testing.T) {
 		goal, guard policy.Verdict
 	}{
 		{"{name: x}", 0.5, policy.Better, policy.ShownToHold},
-		{"{name: x}", -0.5, policy.Worse, policy.Broken},
+		{"{name: x}", -0.5, policy.Worse, policy.ShownBroken},
 		{"{name: x, direction: down}", 0.5, policy.Worse, policy.ShownToHold},
-		{"{name: x, direction: down}", -0.5, policy.Better, policy.Broken},
+		{"{name: x, direction: down}", -0.5, policy.Better, policy.ShownBroken},
 	} {
 		w := newLiftWorld(t, 2, c.metric)
 		w.spread, w.effect = 0.3, c.effect

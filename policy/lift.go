@@ -4,18 +4,17 @@ package policy
 type Verdict string
 
 // The verdicts. Those of goals and of the objective say whether the interval of the lift excludes 0
-// in the good direction, excludes it in the bad direction, or includes it. Those of guardrails say
-// whether the whole interval holds the limit, the estimate holds it, the estimate breaks it, or the
-// whole interval breaks it.
+// in the good direction, excludes it in the bad direction, or includes it. [TooFew] says that there
+// is no interval, or one that excludes next to nothing. Those of guardrails say whether the whole
+// interval holds the limit, some of it does, or the whole interval breaks it.
 const (
 	Better       Verdict = "better"
 	Worse        Verdict = "worse"
 	NoDifference Verdict = "no difference seen yet"
 	TooFew       Verdict = "not enough data"
 	ShownToHold  Verdict = "shown to hold"
-	HoldsSoFar   Verdict = "holds so far"
-	NotYetClear  Verdict = "not yet clear"
-	Broken       Verdict = "broken"
+	NotYetKnown  Verdict = "not yet known"
+	ShownBroken  Verdict = "shown broken"
 )
 
 // Lift compares the arms, and mixtures of them, with the control arm, by the units of the same

@@ -35,6 +35,19 @@ const (
 	GuardRolledBack GuardState = "rolled_back"
 )
 
+// Verdict returns what a state says about the limit, in the words that people read everywhere:
+// [ShownToHold], [NotYetKnown] or [ShownBroken]. A state that names an action, such as
+// [GuardRolledBack], follows a breach.
+func (s GuardState) Verdict() Verdict {
+	switch s {
+	case GuardHeld:
+		return ShownToHold
+	case GuardBreached, GuardRolledBack:
+		return ShownBroken
+	}
+	return NotYetKnown
+}
+
 // Report is the state of an experiment in the form of the API (docs/formats/report.md). Unknown
 // numbers are null.
 type Report struct {
@@ -152,6 +165,9 @@ type DriftEvent struct {
 
 // ArmReport describes an arm.
 type ArmReport struct {
+	// Place is the number of the arm in the order in which the experiment got its arms, from 0. It
+	// never changes, so that an arm has one colour in all pictures.
+	Place int `json:"place"`
 	// N is the number of units exposed.
 	N       int64           `json:"n"`
 	Active  bool            `json:"active"`

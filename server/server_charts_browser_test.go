@@ -96,3 +96,34 @@ func TestBrowserCharts(t *testing.T) {
 	}, chromedp.Navigate(page), shows(`//figure/picture[not(@hidden)]/img`))
 	b.shoot("test-charts-noscript")
 }
+
+// TestBrowserWholePage: without scrolling all charts are there, so that a picture of the whole page
+// has them, and a print has the drawn pictures of the present values and no table that is cut off.
+func TestBrowserWholePage(t *testing.T) {
+	w, _ := played(t, toy, "toy")
+	b := newBrowser(t)
+	b.do(chromedp.EmulateViewport(700, 400), chromedp.Navigate(w.http.URL+"/experiments/toy"),
+		shows(`//div[@data-part="pictures"][not(.//figure[not(@data-ready)])]//div[@class="plot"]`))
+	w.round("toy", 9)
+	b.do(shows(`//figure[contains(@data-ready, "/mixture.json?at=6-")]`), func(ctx context.Context, t *chromedp.Target) (
+		chromedp.Void, error,
+	) {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		return chromedp.Void{}, err
+	})
+	const shown = `[...document.querySelectorAll(%s)].filter((e) => getComputedStyle(e).display !== "none").length`
+	if n := ask[int](b, strings.Replace(shown, "%s", `"figure picture"`, 1)); n < 4 {
+		t.Errorf("the print has %d pictures", n)
+	}
+	if n := ask[int](b, strings.Replace(shown, "%s", `".plot, .zoom, .actions"`, 1)); n > 0 {
+		t.Errorf("the print has %d charts and buttons of the screen", n)
+	}
+	if got := ask[string](b, `document.querySelector('figure[data-name="mixture"] img').src`); !strings.Contains(got, "at=6-") {
+		t.Errorf("the print has the picture %s of earlier values", got)
+	}
+	const cut = `[...document.querySelectorAll(".scroll")].filter((e) => e.scrollWidth > e.clientWidth + 1).length`
+	if n := ask[int](b, cut); n > 0 {
+		t.Errorf("the print cuts off %d tables", n)
+	}
+	b.shoot("test-charts-print")
+}

@@ -145,9 +145,12 @@ func shows(xpath string) chromedp.Action[chromedp.Void] {
 	return chromedp.WaitReady(chromedp.Search(xpath))
 }
 
-// loaded waits for the pictures; everything else has been loaded before.
-const loaded = `Promise.all([...document.images].map(i => i.decode())).
-	then(() => [...document.images].every(i => i.naturalWidth > 0))`
+// loaded waits for the pictures, but for those that only a print loads; everything else has been
+// loaded before.
+const loaded = `Promise.all([...document.images].filter(i => i.loading !== "lazy").map(async (i) => {
+		await i.decode();
+		return i.naturalWidth > 0;
+	})).then((all) => all.every((there) => there))`
 
 func (b *browser) pictures() {
 	b.t.Helper()

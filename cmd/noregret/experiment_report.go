@@ -101,7 +101,7 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	}
 	for _, q := range r.Guardrails {
 		lines = append(lines, fmt.Sprintf("guardrail %s, %s %v: %s, %s, on breach %s", q.Metric, q.Kind, q.Limit,
-			q.State, interval(q.Estimate, q.Low, q.High), q.Action))
+			q.State.Verdict(), interval(q.Estimate, q.Low, q.High), q.Action))
 	}
 	if q := r.Promise; q != nil {
 		lines = append(lines, "guardrails: "+q.Text)

@@ -37,7 +37,7 @@ type chartLine struct {
 	// the rest, and Note says so.
 	Skip int
 	Note string
-	// Colour is the number of the line's colour, or one of those below.
+	// Colour is the number of the line's colour, for an arm its place, or one of those below.
 	Colour int
 }
 
@@ -117,9 +117,9 @@ func mixtureChart(r *policy.Report, most int) *chart {
 	if len(names) == most+1 {
 		shown = names
 	}
-	for i, name := range shown {
+	for _, name := range shown {
 		c.Lines = append(c.Lines, chartLine{
-			Name: name, Colour: i,
+			Name: name, Colour: r.Arms[name].Place,
 			Values: valuesOf(r, func(h *policy.HistoryPoint) *float64 { q := h.Mixture[name]; return &q }),
 		})
 	}

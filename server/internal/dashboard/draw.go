@@ -13,7 +13,13 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// colour returns the colour of a line.
+// The colours of data are those of the style sheet: eight, and the same mixed with text or paper.
+const (
+	hues   = 8
+	shades = 3
+)
+
+// colour returns the colour of a line. An arm has the same one in all pictures and on all pages.
 func (f frame) colour(i int) color.Color {
 	switch i {
 	case inkColour:
@@ -21,7 +27,23 @@ func (f frame) colour(i int) color.Color {
 	case faintColour:
 		return f.Faint
 	}
-	return f.Line(i)
+	// The next shades begin with another hue, so that arms whose places differ by 8 look different.
+	hue := f.Line((i + 3*(i/hues)) % hues)
+	switch i / hues % shades {
+	case 1:
+		return mix(hue, f.Ink)
+	case 2:
+		return mix(hue, f.Paper)
+	}
+	return hue
+}
+
+// mix returns a colour with six parts of a and four of b.
+func mix(a, b color.Color) color.Color {
+	of := func(x, y uint32) uint8 { return uint8((6*(x>>8) + 4*(y>>8) + 5) / 10) }
+	ar, ag, ab, _ := a.RGBA()
+	br, bg, bb, _ := b.RGBA()
+	return color.RGBA{of(ar, br), of(ag, bg), of(ab, bb), 255}
 }
 
 // draw draws a chart.

@@ -26,17 +26,28 @@ var pageFuncs = template.FuncMap{
 	},
 	"interval": Interval,
 	"guardText": func(s policy.GuardState) string {
+		if s == policy.GuardRolledBack {
+			return string(s.Verdict()) + ", rolled back"
+		}
+		return string(s.Verdict())
+	},
+	"guardClass": func(s policy.GuardState) string {
 		switch s {
 		case policy.GuardHeld:
-			return "shown to hold"
-		case policy.GuardRolledBack:
-			return "rolled back"
+			return "ok"
+		case policy.GuardWatch:
+			return "watch"
+		case policy.GuardBreached, policy.GuardRolledBack:
+			return "breached"
 		}
-		return string(s)
+		return "unknown"
 	},
-	"percent": percent,
-	"rest":    func(p float64) float64 { return 1 - p },
-	"signed":  signed,
+	"tooFew":       func(c *policy.Comparison) bool { return c.Verdict == policy.TooFew },
+	"vague":        vague,
+	"meanInterval": meanInterval,
+	"percent":      percent,
+	"rest":         func(p float64) float64 { return 1 - p },
+	"signed":       signed,
 	"signedInterval": func(low, high *float64) string {
 		if low == nil || high == nil {
 			return ""
@@ -45,11 +56,9 @@ var pageFuncs = template.FuncMap{
 	},
 	"verdictClass": func(v policy.Verdict) string {
 		switch v {
-		case policy.Better, policy.ShownToHold, policy.HoldsSoFar:
+		case policy.Better, policy.ShownToHold:
 			return "ok"
-		case policy.NotYetClear:
-			return "watch"
-		case policy.Worse, policy.Broken:
+		case policy.Worse, policy.ShownBroken:
 			return "breached"
 		}
 		return "unknown"
@@ -98,6 +107,24 @@ func Interval(low, high *float64) string {
 		h = Figure(*high)
 	}
 	return "[" + l + ", " + h + "]"
+}
+
+// vague reports whether a comparison has no interval, or one that excludes neither half nor twice
+// the control's value.
+func vague(c *policy.Comparison) bool {
+	if c.Low == nil && c.High == nil {
+		return true
+	}
+	r := c.Relative
+	return r.Estimate != nil && (r.Low == nil || *r.Low <= -0.5) && (r.High == nil || *r.High >= 1)
+}
+
+// meanInterval writes the interval of a mean. One that goes from 0 or less to infinity says nothing.
+func meanInterval(m policy.MetricReport) string {
+	if m.Mean != nil && m.High == nil && (m.Low == nil || *m.Low <= 0) {
+		return "not enough data"
+	}
+	return Interval(m.Low, m.High)
 }
 
 // percent writes a share in per cent. A small positive one is not rounded to 0.

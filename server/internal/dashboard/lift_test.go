@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"image/color"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,107 @@ func TestLiftTable(t *testing.T) {
 	}
 	if got := tableOfLifts(&policy.Report{}, nil); len(got.Rows) != 0 {
 		t.Errorf("%d rows for an empty report", len(got.Rows))
+	}
+}
+
+// render executes a template.
+func render(t *testing.T, b *bytes.Buffer, name string, data any) {
+	t.Helper()
+	all, err := pageTemplates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := all[""].ExecuteTemplate(b, name, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLiftCells renders the cells of the table of lifts: nothing is green without an interval, and
+// an interval that says next to nothing is not printed.
+func TestLiftCells(t *testing.T) {
+	t.Parallel()
+	part := func(estimate, low, high float64) policy.Interval {
+		return policy.Interval{Estimate: &estimate, Low: &low, High: &high}
+	}
+	one := 0.3
+	wide := policy.Comparison{Interval: part(0.1, -0.2, 5), Relative: part(0.8, -1, 63.35)}
+	wide.Verdict = policy.TooFew
+	guarded, alone := wide, policy.Comparison{Verdict: policy.GuardOk.Verdict()}
+	guarded.Verdict = policy.GuardWatch.Verdict()
+	alone.Estimate, alone.Relative.Estimate = &one, &one
+	clear := policy.Comparison{Interval: part(0.1, 0.05, 0.2), Relative: part(0.2, 0.1, 0.4)}
+	clear.Verdict = policy.GuardHeld.Verdict()
+	for _, c := range []struct {
+		comparison policy.Comparison
+		want       string
+	}{
+		{wide, `<span class="state unknown">not enough data</span>`},
+		{guarded, `<span class="state unknown">not yet known</span>`},
+		{alone, `<span class="state unknown">not yet known</span>`},
+		{clear, `<span class="state ok">shown to hold</span> <strong>&#43;20.0 %</strong> ` +
+			`<span class="pair">[&#43;10.0 %, &#43;40.0 %]</span><small>0.1000 [0.05000, 0.2000]</small>`},
+	} {
+		v := &view{Report: &policy.Report{}, Lifts: liftTable{
+			Columns: []string{"goal x"}, Rows: []liftRow{{Name: "a", Active: true, Cells: []liftCell{{"goal x", &c.comparison}}}},
+		}}
+		var b bytes.Buffer
+		render(t, &b, "part-lift", v)
+		_, cell, _ := strings.Cut(b.String(), `data-label="goal x">`)
+		if cell, _, _ = strings.Cut(cell, "</td>"); cell != c.want {
+			t.Errorf("%+v:\n%s, want\n%s", c.comparison, cell, c.want)
+		}
+	}
+}
+
+// TestGuardWords: one word for one state, and green only what is shown to hold.
+func TestGuardWords(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[policy.GuardState]string{
+		policy.GuardHeld: "ok: shown to hold", policy.GuardOk: "unknown: not yet known",
+		policy.GuardUnknown: "unknown: not yet known", policy.GuardWatch: "watch: not yet known",
+		policy.GuardBreached: "breached: shown broken", policy.GuardRolledBack: "breached: shown broken, rolled back",
+	} {
+		var b bytes.Buffer
+		render(t, &b, "guard", state)
+		class, word, _ := strings.Cut(want, ": ")
+		if got := b.String(); got != `<span class="state `+class+`">`+word+`</span>` {
+			t.Errorf("%s: %s, want %s", state, got, want)
+		}
+	}
+}
+
+// TestArmsKeepTheirColours: an arm has the colour of its place, whatever its share, in the pictures
+// and in an explanation, and the 24 colours of the pictures differ.
+func TestArmsKeepTheirColours(t *testing.T) {
+	t.Parallel()
+	r := &policy.Report{Arms: map[string]policy.ArmReport{}, Mixture: map[string]float64{}}
+	e := &policy.Explanation{}
+	for i, name := range []string{"c", "a", "b"} {
+		r.Arms[name] = policy.ArmReport{Place: i}
+		r.Mixture[name] = float64(i) / 3
+		e.Distribution = append(e.Distribution, policy.Share{Arm: name, P: r.Mixture[name]})
+	}
+	r.History = []policy.HistoryPoint{{Mixture: r.Mixture}}
+	for _, line := range mixtureChart(r, 7).Lines {
+		if line.Colour != r.Arms[line.Name].Place {
+			t.Errorf("the picture draws %s in the colour %d, want %d", line.Name, line.Colour, r.Arms[line.Name].Place)
+		}
+	}
+	var v explained
+	v.show(e, r)
+	for _, b := range v.Bars {
+		if b.Colour != r.Arms[b.Arm].Place {
+			t.Errorf("the explanation draws %s in the colour %d, want %d", b.Arm, b.Colour, r.Arms[b.Arm].Place)
+		}
+	}
+	for _, theme := range []picture.Theme{picture.Light, picture.Dark} {
+		f, seen := frame{Theme: theme}, map[color.Color]int{}
+		for i := range hues * shades {
+			if j, ok := seen[f.colour(i)]; ok {
+				t.Errorf("the colours %d and %d are the same", j, i)
+			}
+			seen[f.colour(i)] = i
+		}
 	}
 }
 

@@ -85,6 +85,10 @@ func (d *Dashboard) explainPage(_ http.ResponseWriter, r *http.Request) (*page, 
 		}
 		return p, nil
 	}
-	v.show(e)
+	report, err := d.Source.Report(name)
+	if err != nil {
+		return nil, err
+	}
+	v.show(e, report)
 	return p, nil
 }

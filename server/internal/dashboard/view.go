@@ -187,26 +187,16 @@ func (v *explained) showScores(e *policy.Explanation) {
 	}
 }
 
-// shownColours is the number of arms of an explanation with a colour of their own. All others share
-// the next colour.
-const shownColours = 8
-
-// show fills in the bars and the tables of an explanation.
-func (v *explained) show(e *policy.Explanation) {
+// show fills in the bars and the tables of an explanation. The colours of the arms go by their
+// places in the report.
+func (v *explained) show(e *policy.Explanation, r *policy.Report) {
 	v.E, v.Mark = e, 1000*e.Fraction
 	v.showScores(e)
 	for _, d := range e.Distribution {
-		b := bar{Arm: d.Arm, P: d.P, From: d.From, X: 1000 * d.From, Width: 1000 * d.P, Colour: shownColours}
+		b := bar{Arm: d.Arm, P: d.P, From: d.From, X: 1000 * d.From, Width: 1000 * d.P}
+		b.Colour = r.Arms[d.Arm].Place % (hues * shades)
 		b.Drawn = e.Fraction >= d.From && e.Fraction < d.From+d.P
 		v.Bars = append(v.Bars, b)
-	}
-	var order []int // the largest shares get the colours
-	for i := range v.Bars {
-		order = append(order, i)
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v.Bars[b].P, v.Bars[a].P) })
-	for rank, i := range order[:min(len(order), shownColours)] {
-		v.Bars[i].Colour = rank
 	}
 	for arm, metrics := range e.Policy.Known {
 		for m := range metrics {

@@ -1,5 +1,6 @@
 // Replaces the pictures of an experiment by charts with a cursor and zoom (uPlot), whose values the page
-// fetches as JSON, as soon as they are about to be seen. A picture stays where its values cannot be fetched.
+// fetches as JSON, as soon as they are about to be seen or the page is idle. A picture stays where its values
+// cannot be fetched, and prints show the pictures.
 "use strict";
 (() => {
   const charts = new Map(); // by name: {figure, series, plot, ...}
@@ -7,7 +8,14 @@
   const height = 260;
 
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const colourOf = (i) => (i === -1 ? style("--ink") : i === -2 ? style("--faint") : style(`--c${i % 8}`));
+  // colourOf is the colour of a line, as in style.css: eight, and the same mixed with text or paper.
+  const colourOf = (i) => {
+    if (i === -1) return style("--ink");
+    if (i === -2) return style("--faint");
+    const shade = ["", "--ink", "--paper"][Math.floor(i / 8) % 3];
+    const hue = style(`--c${(i + 3 * Math.floor(i / 8)) % 8}`);
+    return shade === "" ? hue : `color-mix(in srgb, ${hue} 60%, ${style(shade)})`;
+  };
   const translucent = (colour) => `color-mix(in srgb, ${colour} 22%, transparent)`;
 
   const element = (tag, properties, ...children) => {
@@ -294,6 +302,18 @@
     }
   };
 
+  // loadRest loads the charts that nobody has seen, one after the other, so that a picture of the whole page has
+  // them all.
+  const loadRest = async () => {
+    for (const figure of document.querySelectorAll("figure[data-series]")) {
+      if (charts.has(figure.dataset.name)) continue;
+      seen.unobserve(figure);
+      await load(figure).catch(() => {});
+    }
+  };
+  const idle = () => ("requestIdleCallback" in window ? requestIdleCallback(loadRest) : setTimeout(loadRest, 500));
+  if (document.readyState === "complete") idle(); else window.addEventListener("load", idle);
+
   // Updates of the pictures change the charts that are there.
   document.addEventListener("part", (event) => {
     const { place, html } = event.detail;
@@ -311,9 +331,12 @@
       figure.dataset.series = now.dataset.series;
       const links = now.querySelectorAll("figcaption a");
       figure.querySelectorAll("figcaption a").forEach((a, i) => a.setAttribute("href", links[i].getAttribute("href")));
-      if (charts.get(now.dataset.name)?.plot === undefined) {
-        figure.querySelector("picture").replaceWith(now.querySelector("picture"));
+      const picture = now.querySelector("picture");
+      if (charts.get(now.dataset.name)?.plot !== undefined) {
+        picture.hidden = true; // for a print, which alone loads it
+        picture.querySelector("img").loading = "lazy";
       }
+      figure.querySelector("picture").replaceWith(picture);
       if (charts.has(now.dataset.name)) load(figure).catch(() => {});
     }
   });
