@@ -141,14 +141,16 @@ func applyAudit(e *Event) Outcome {
 }
 
 // Audit returns the entries of a state's audit trail before a position, 0 for the end, the newest
-// first. A name limits them to one experiment. There are at most as many as the limit, 0 for all.
-func Audit(s *State, name string, before uint64, limit int) (out []policy.AuditEntry) {
-	for _, e := range slices.Backward(s.trail) {
+// first. Only those that keep returns true for are among them, nil for all. There are at most as
+// many as the limit, 0 for all.
+func Audit(s *State, keep func(e *policy.AuditEntry) bool, before uint64, limit int) (out []policy.AuditEntry) {
+	for i := range slices.Backward(s.trail) {
 		if limit > 0 && len(out) == limit {
 			break
 		}
-		if (before == 0 || e.Position < before) && (name == "" || e.Experiment == name) {
-			out = append(out, e)
+		// keep sees all entries: it may depend on the newer ones.
+		if e := &s.trail[i]; (keep == nil || keep(e)) && (before == 0 || e.Position < before) {
+			out = append(out, *e)
 		}
 	}
 	return out

@@ -37,10 +37,17 @@ type alerter struct {
 // newSender opens the sender of alerts.
 func newSender(c *Config) (*alert.Sender, error) {
 	return alert.Open(alert.Options{
-		URL: c.AlertWebhook, SecretFile: c.AlertSecretFile, File: filepath.Join(c.Data, "alerts.json"), Now: c.Now,
+		URL: c.AlertWebhook, Form: alert.Form(c.AlertWebhookFormat), Service: c.PublicURL,
+		SecretFile: c.AlertSecretFile, File: filepath.Join(c.Data, "alerts.json"), Now: c.Now,
 		Wall: c.wall, Logger: c.Logger, Pause: c.alertPause,
 	})
 }
+
+// begin notes what guardrails have done before the service began.
+func (a *alerter) begin() { a.sender.Begin(a.experiments(func(policy.Alert, ...string) {})) }
+
+// finish notes what guardrails have done since the last look. No command runs any more.
+func (a *alerter) finish() { a.sender.Happened(a.experiments(func(policy.Alert, ...string) {})) }
 
 // look looks at what is wrong, if the last time is long enough ago.
 func (a *alerter) look() {
@@ -158,23 +165,33 @@ func (i *intake) refusals() map[flowKey]string {
 }
 
 // alertAPI serves alerts.
-type alertAPI struct{ sender *alert.Sender }
+type alertAPI struct {
+	sender   *alert.Sender
+	policies *policyTable
+}
 
 func (a *alertAPI) routes() []web.Route {
 	return []web.Route{
-		{Method: "GET", Pattern: "/v1/alerts", Role: access.Read, Serve: a.list},
+		{Method: "GET", Pattern: "/v1/alerts", Role: access.Read, Scoped: true, Serve: a.list},
 		{Method: "POST", Pattern: "/v1/alerts/test", Role: access.Admin, Serve: a.test},
 	}
 }
 
-// list answers with what is wrong.
-func (a *alertAPI) list(w http.ResponseWriter, _ *http.Request) error {
-	return web.WriteJSON(w, http.StatusOK, a.sender.Status())
+// list answers with what is wrong, for who is limited to some experiments with what is wrong with
+// these.
+func (a *alertAPI) list(w http.ResponseWriter, r *http.Request) error {
+	p := access.ScopeOf(r.Context())
+	if !p.Limited() {
+		return web.WriteJSON(w, http.StatusOK, a.sender.Status(nil))
+	}
+	out := a.sender.Status(func(v *policy.Alert) bool { return v.Experiment != "" && a.policies.mayUse(p, v.Experiment) })
+	out.Failure = "" // of an alert that may be another one's
+	return web.WriteJSON(w, http.StatusOK, out)
 }
 
 // test sends a test alert and answers when the webhook has taken it.
 func (a *alertAPI) test(w http.ResponseWriter, r *http.Request) error {
-	if !a.sender.Status().Webhook {
+	if !a.sender.Status(nil).Webhook {
 		return web.WithStatus(http.StatusConflict, noregret.Usage, "alert webhook",
 			"the service has none: start it with --alert-webhook and --alert-secret-file")
 	}

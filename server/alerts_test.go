@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -106,11 +107,7 @@ func TestAlerts(t *testing.T) {
 	w.look()
 	h.expect("raised refused:toy:feedback")
 	w.look()
-	for end := time.Now().Add(time.Minute); w.server.alerts.sender.Status().Waiting > 0; {
-		if time.Now().After(end) {
-			t.Fatal("an alert still waits")
-		}
-	}
+	w.drained()
 	w.restart() // which forgets the last minutes
 	w.look()
 	h.expect("resolved refused:toy:feedback")
@@ -231,5 +228,122 @@ func TestAlertsAreSignedByTheMachinesClock(t *testing.T) {
 	<-h.got
 	if got, want := <-h.signed, fmt.Sprintf("t=%d,", m.now().Unix()); !strings.HasPrefix(got, want) {
 		t.Errorf("signed as %s, want %s: the machine's time", got, want)
+	}
+}
+
+// breakGuard lets the guardrail of an experiment like toy act.
+func (w *world) breakGuard(name string) {
+	w.t.Helper()
+	var shown, said []item
+	for _, d := range w.decide(name, unitNames("u", 400)...) {
+		shown = append(shown, item{Token: d.Token})
+		said = append(said, item{Token: d.Token, Metrics: map[string]float64{"y": -9}})
+	}
+	w.post("/v1/exposures", shown...)
+	w.post("/v1/feedback", said...)
+}
+
+// TestAlertsOfANewService: a new service sends what a guardrail has done before it has looked for
+// the first time, and so does one that is killed before that. What had happened before the service
+// had a webhook is not sent, nor is anything twice.
+func TestAlertsOfANewService(t *testing.T) {
+	h := newWebhook(t)
+	disk := vfs.NewCrashableMem()
+	w := newLeakyWorld(t, h.config, func(c *Config) { c.FS = disk })
+	w.apply(strings.Replace(toy, "hard: false", "hard: false, action: rollback", 1))
+	w.breakGuard("toy")
+	file := filepath.Join(w.config.Data, "alerts.json")
+	killed := disk.CrashClone(vfs.CrashCloneCfg{})
+	before, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	w.look()
+	h.expect("happened action:toy:y:rollback", "raised action:toy:gain", "raised action:toy:guard")
+	w.drained()
+	w.restart()
+	w.look()
+	w.look()
+
+	// As a kill before the first look has left the disk.
+	w.end()
+	w.config.FS = killed
+	again := killed.CrashClone(vfs.CrashCloneCfg{})
+	if err := os.WriteFile(file, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	w.look()
+	h.expect("happened action:toy:y:rollback", "raised action:toy:gain", "raised action:toy:guard")
+	w.drained()
+
+	// A service that gets its webhook only now.
+	w.end()
+	w.config.FS = again
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	w.look()
+	h.expect("raised action:toy:gain", "raised action:toy:guard")
+	w.drained()
+	if len(h.got) > 0 {
+		t.Errorf("another one: %+v", <-h.got)
+	}
+}
+
+// drained waits until no alert waits.
+func (w *world) drained() {
+	w.t.Helper()
+	for end := time.Now().Add(time.Minute); w.server.alerts.sender.Status(nil).Waiting > 0; {
+		if time.Now().After(end) {
+			w.t.Fatal("an alert still waits")
+		}
+	}
+}
+
+// TestAlertsAreLogged: each alert is one line of the service's log, also without a webhook: what
+// begins, what ends, and what a guardrail has done, also in the last seconds before the end.
+func TestAlertsAreLogged(t *testing.T) {
+	w := newWorld(t)
+	w.apply(strings.Replace(toy, "hard: false", "hard: false, action: rollback", 1))
+	w.breakGuard("toy")
+	w.look()
+	w.look()
+	lines := func(parts ...string) (n int) {
+		for line := range strings.Lines(w.logs.String()) {
+			hit := true
+			for _, p := range append(parts, "msg=alert ") {
+				hit = hit && strings.Contains(line, p)
+			}
+			if hit {
+				n++
+			}
+		}
+		return n
+	}
+	for _, want := range [][]string{
+		{"state=happened", "key=action:toy:y:rollback", "kind=action", "experiment=toy", "metric=y", "level=WARN"},
+		{"state=raised", "key=action:toy:gain", "experiment=toy", "arm=gain", "level=WARN"},
+		{"state=raised", "key=action:toy:guard", "experiment=toy", "arm=guard", "level=WARN"},
+	} {
+		if n := lines(want...); n != 1 {
+			t.Errorf("%d lines with %q:\n%s", n, want, w.logs.String())
+		}
+	}
+	w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
+	w.look()
+	if n := lines("state=resolved", "key=action:toy:gain", "level=INFO"); n != 1 || lines() != 5 {
+		t.Errorf("%d lines:\n%s", lines(), w.logs.String())
+	}
+	w.apply(strings.NewReplacer("hard: false", "hard: false, action: rollback", "name: toy", "name: last").Replace(toy))
+	w.breakGuard("last")
+	w.restart()
+	if n := lines("state=happened", "key=action:last:y:rollback"); n != 1 {
+		t.Errorf("%d lines of what happened in the last seconds:\n%s", n, w.logs.String())
+	}
+	w.look()
+	if n := lines("state=happened"); n != 2 {
+		t.Errorf("%d lines:\n%s", n, w.logs.String())
 	}
 }

@@ -15,12 +15,15 @@ import (
 )
 
 // auditAPI serves the audit trail.
-type auditAPI struct{ live *liveState }
+type auditAPI struct {
+	live     *liveState
+	policies *policyTable
+}
 
 func (a *auditAPI) routes() []web.Route {
 	return []web.Route{{
 		Method: "GET", Pattern: "/v1/audit", Role: access.Admin, Query: []string{"experiment", "before", "limit"},
-		Serve: a.list,
+		Scoped: true, Serve: a.list,
 	}}
 }
 
@@ -30,7 +33,8 @@ const (
 	mostAuditPage = 1000
 )
 
-// list answers with a page of the audit trail, the newest entry first.
+// list answers with a page of the audit trail, the newest entry first. Who is limited to some
+// experiments gets the entries of these.
 func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 	q, before, limit := r.URL.Query(), uint64(0), auditPage
 	if text := q.Get("before"); text != "" {
@@ -45,7 +49,15 @@ func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 			return noregret.BadInputf("limit", "want a number from 1 to %d", mostAuditPage)
 		}
 	}
-	out := policy.Audit{Entries: a.live.audit(q.Get("experiment"), before, limit+1)}
+	name, keep := q.Get("experiment"), a.policies.audited(access.ScopeOf(r.Context()))
+	if name != "" {
+		if p := access.ScopeOf(r.Context()); p.Limited() && !a.policies.mayUse(p, name) {
+			return notYours(p)
+		}
+		mine := keep
+		keep = func(e *policy.AuditEntry) bool { return e.Experiment == name && (mine == nil || mine(e)) }
+	}
+	out := policy.Audit{Entries: a.live.audit(keep, before, limit+1)}
 	if len(out.Entries) > limit {
 		out.Entries = out.Entries[:limit]
 		out.Next = out.Entries[limit-1].Position
@@ -53,18 +65,45 @@ func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, out)
 }
 
+// audited returns the function that reports whether a principal may read an entry of the audit
+// trail, nil for all. It is called for each entry from the newest on. Who is limited may read those
+// of experiments; who is so to projects, none from before another experiment of the name was
+// deleted, which may have been in another project.
+func (t *policyTable) audited(p *access.Principal) func(e *policy.AuditEntry) bool {
+	if !p.Limited() {
+		return nil
+	}
+	deleted := map[string]bool{}
+	return func(e *policy.AuditEntry) bool {
+		if e.Experiment == "" {
+			return false
+		}
+		if e.Action == experiment.KindDelete {
+			deleted[e.Experiment] = true
+		}
+		return p.MayUse(e.Experiment, "") || !deleted[e.Experiment] && t.mayUse(p, e.Experiment)
+	}
+}
+
 // audit returns entries of the audit trail: see [experiment.Audit].
-func (l *liveState) audit(name string, before uint64, limit int) []policy.AuditEntry {
+func (l *liveState) audit(keep func(e *policy.AuditEntry) bool, before uint64, limit int) []policy.AuditEntry {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if out := experiment.Audit(l.state, name, before, limit); out != nil {
+	if out := experiment.Audit(l.state, keep, before, limit); out != nil {
 		return out
 	}
 	return []policy.AuditEntry{}
 }
 
 // Audit implements dashboard.Source.
-func (l *liveState) Audit(name string, limit int) []policy.AuditEntry { return l.audit(name, 0, limit) }
+func (l *liveState) Audit(name string, limit int) []policy.AuditEntry {
+	return l.audit(auditOf(name), 0, limit)
+}
+
+// auditOf returns the function that keeps the entries of an experiment.
+func auditOf(name string) func(e *policy.AuditEntry) bool {
+	return func(e *policy.AuditEntry) bool { return e.Experiment == name }
+}
 
 // authorOf returns the author of what a request changes.
 func authorOf(ctx context.Context, what string) experiment.Author {

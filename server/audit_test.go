@@ -190,7 +190,7 @@ func TestAuditIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := w.server.live.audit("", 0, 0)
+	all := w.server.live.audit(nil, 0, 0)
 	if len(all) != 1000 || all[0].What != "number 1009" || all[999].What != "number 10" {
 		t.Errorf("%d entries, %+v to %+v", len(all), all[0], all[len(all)-1])
 	}

@@ -3,8 +3,8 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
+	"net/url"
 	"runtime"
 	"time"
 
@@ -108,8 +108,12 @@ type Config struct {
 	// 0 means no file. Beyond both, units are refused.
 	OpenMemory, OpenDisk int64
 	// AlertWebhook is the address to which alerts are sent, "" for none. AlertSecretFile has the
-	// key that signs them, of at least 16 bytes.
-	AlertWebhook, AlertSecretFile string
+	// key that signs them, of at least 16 bytes. AlertWebhookFormat is the form of the requests:
+	// "json" or "", which needs the key, or "slack" or "alertmanager", which need none.
+	AlertWebhook, AlertSecretFile, AlertWebhookFormat string
+	// PublicURL is the address of the service for people, such as https://decisions.example, to
+	// which messages for Slack and an Alertmanager link; "" for no links.
+	PublicURL string
 	// BackupPrivate allows GET /v1/backup although there are private experiments, whose raw
 	// feedback is in a backup.
 	BackupPrivate bool
@@ -142,7 +146,7 @@ func DefaultConfig(data string) Config {
 		MaxBody: 1 << 20, MaxItems: 10_000, MaxAnswer: 16 << 20, MaxStreams: 1000, MaxExports: 16,
 		MaxReads:    max(1, runtime.GOMAXPROCS(0)/2),
 		RequestTime: 10 * time.Second, LogRetry: time.Minute,
-		OpenMemory: open, OpenDisk: 16 * open,
+		OpenMemory: open, OpenDisk: 16 * open, AlertWebhookFormat: string(alert.JSON),
 	}
 }
 
@@ -191,14 +195,8 @@ func (c Config) Validate() error {
 	case c.RequestTime <= 0:
 		return bad("request time", c.RequestTime, "a length of time above 0")
 	}
-	if (c.AlertWebhook == "") != (c.AlertSecretFile == "") {
-		return bad("alert webhook", fmt.Sprintf("%q", c.AlertWebhook),
-			"both an address and a file with a secret, or none")
-	}
-	if c.AlertWebhook != "" {
-		if err := alert.CheckURL(c.AlertWebhook); err != nil {
-			return err
-		}
+	if err := c.checkAlerts(); err != nil {
+		return err
 	}
 	if c.CORSFeedback && len(c.CORSOrigins) == 0 {
 		return bad("cors feedback", c.CORSFeedback, "an origin, too")
@@ -208,6 +206,31 @@ func (c Config) Validate() error {
 	}
 	_, err := access.ParseProxies(c.TrustedProxies)
 	return err
+}
+
+// checkAlerts returns an error for settings of alerts that do not fit together.
+func (c *Config) checkAlerts() error {
+	if c.AlertWebhook == "" && c.AlertSecretFile != "" {
+		return noregret.Errorf(noregret.Usage, "alert webhook",
+			"\"\": want both an address and a file with a secret, or none")
+	}
+	if c.AlertWebhook != "" {
+		if err := alert.CheckURL(c.AlertWebhook); err != nil {
+			return err
+		}
+	}
+	if err := alert.Form(c.AlertWebhookFormat).Check(c.AlertWebhook, c.AlertSecretFile != ""); err != nil {
+		return err
+	}
+	if c.PublicURL != "" {
+		u, err := url.Parse(c.PublicURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
+			u.RawQuery != "" || u.Fragment != "" {
+			return noregret.Errorf(noregret.Usage, "public url",
+				"%q: want the address of this service, such as https://decisions.example", c.PublicURL)
+		}
+	}
+	return nil
 }
 
 // resolve validates the configuration and fills in the clock and the logger.

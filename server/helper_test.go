@@ -109,11 +109,17 @@ func (w *world) start() {
 // restart ends the service and begins it anew on the same log.
 func (w *world) restart() {
 	w.t.Helper()
+	w.end()
+	w.start()
+}
+
+// end ends the service.
+func (w *world) end() {
+	w.t.Helper()
 	w.http.Close()
 	if err := w.server.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	w.start()
 }
 
 // settle waits until the writer is idle: until it has finished the commands before this one and the

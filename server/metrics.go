@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -11,10 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/alert"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
 // metrics holds the metrics that /metrics serves.
@@ -28,6 +32,8 @@ type metrics struct {
 	limited   prometheus.Counter
 	snapshots prometheus.Counter
 	unsaved   prometheus.Counter
+
+	scrapes chan struct{} // holds a value for each answer that is being made
 
 	mu sync.Mutex
 	by map[string]*counters
@@ -72,7 +78,7 @@ func newMetrics() *metrics {
 			Name: "noregret_snapshot_failures_total",
 			Help: "Snapshots of the state that could not be saved, for example without room on the disk.",
 		}),
-		by: map[string]*counters{},
+		by: map[string]*counters{}, scrapes: make(chan struct{}, scrapes),
 	}
 	m.registry.MustRegister(
 		m.requests, m.duration, m.streams, buildInfo(), m.decisions, m.items, m.limited, m.snapshots,
@@ -131,8 +137,40 @@ func (m *metrics) count(kind string, items []policy.ItemResult, secret map[int]b
 // scrapes bounds the number of answers with metrics at once.
 const scrapes = 4
 
-func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes})
+// serve answers with the metrics; unless keep is nil, with those alone that have the label of an
+// experiment which keep returns true for.
+func (m *metrics) serve(w http.ResponseWriter, r *http.Request, keep func(name string) bool) error {
+	select {
+	case m.scrapes <- struct{}{}:
+		defer func() { <-m.scrapes }()
+	default:
+		return web.Unavailable(fmt.Errorf("%d answers with metrics are being made", scrapes))
+	}
+	var from prometheus.Gatherer = m.registry
+	if keep != nil {
+		from = prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+			all, err := m.registry.Gather()
+			return ofExperiments(all, keep), err
+		})
+	}
+	promhttp.HandlerFor(from, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+	return nil
+}
+
+// ofExperiments returns the metrics that have the label of an experiment which keep returns true
+// for. It changes the families.
+func ofExperiments(families []*dto.MetricFamily, keep func(name string) bool) (out []*dto.MetricFamily) {
+	foreign := func(m *dto.Metric) bool {
+		return !slices.ContainsFunc(m.Label, func(l *dto.LabelPair) bool {
+			return l.GetName() == "experiment" && keep(l.GetValue())
+		})
+	}
+	for _, f := range families {
+		if f.Metric = slices.DeleteFunc(f.Metric, foreign); len(f.Metric) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // stateCollector collects gauges from the log and the state when metrics are requested.
@@ -146,6 +184,7 @@ type stateCollector struct {
 	clock       *steadyClock
 	storage     *storage
 	alerts      *alert.Sender
+	failures    *access.Failures
 }
 
 var (
@@ -164,6 +203,8 @@ var (
 	diskDesc = prometheus.NewDesc("noregret_disk_bytes", "Size of the disk of the log.", nil, nil)
 	ageDesc  = prometheus.NewDesc("noregret_log_snapshot_age_seconds",
 		"Time since the latest snapshot was saved.", nil, nil)
+	loginsDesc = prometheus.NewDesc("noregret_failed_logins_total",
+		"Requests and forms with an access token that is not known or may not log in.", nil, nil)
 	groupsDesc = prometheus.NewDesc("noregret_log_groups_total",
 		"Groups of events made durable, each with one flush of the disk.", nil, nil)
 	queueDesc  = prometheus.NewDesc("noregret_queue_length", "Commands that wait for the writer.", nil, nil)
@@ -213,7 +254,7 @@ func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 		openDesc, orphanDesc, ratioDesc, guardDesc, feedbackDesc,
 		exposureDesc, refusedDesc, waitingDesc, memoryDesc, residentDesc, spilledDesc,
 		connectionsDesc, turnedAwayDesc, clockStepDesc,
-		alertsDesc, unsentDesc, sentDesc, unableDesc, droppedDesc,
+		alertsDesc, unsentDesc, sentDesc, unableDesc, droppedDesc, loginsDesc,
 		clockStepsDesc, logBytesDesc, freeDesc, diskDesc, ageDesc,
 	} {
 		ch <- d
@@ -254,6 +295,7 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	to.counter(sentDesc, float64(sent))
 	to.counter(unableDesc, float64(failures))
 	to.counter(droppedDesc, float64(dropped))
+	to.counter(loginsDesc, float64(c.failures.Total()))
 	c.collectExperiments(to)
 }
 

@@ -26,6 +26,8 @@ type middleware struct {
 	origins access.Origins
 	streams *streamLimits
 	metrics *metrics
+	// failures has the requests whose access token is not known.
+	failures *access.Failures
 	// mayUse reports whether a principal may use an experiment.
 	mayUse func(p *access.Principal, name string) bool
 }
@@ -129,6 +131,9 @@ func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Requ
 		return nil, err
 	}
 	if p == nil {
+		if access.HasToken(r) {
+			m.failures.Note(r, "header", "")
+		}
 		h.Set("WWW-Authenticate", `Bearer realm="noregret"`)
 		return nil, web.WithStatus(http.StatusUnauthorized, noregret.Usage, "Authorization",
 			"a known access token is required: send it as Authorization: Bearer TOKEN, or as X-API-Key: TOKEN; "+

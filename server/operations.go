@@ -11,6 +11,7 @@ import (
 // operationsAPI serves what operators and tools ask for: the API's description, metrics and health.
 type operationsAPI struct {
 	metrics  *metrics
+	policies *policyTable
 	writer   *writer
 	draining <-chan struct{}
 }
@@ -18,7 +19,7 @@ type operationsAPI struct {
 func (a *operationsAPI) routes() []web.Route {
 	return []web.Route{
 		{Method: "GET", Pattern: "/openapi.json", Serve: a.openapi},
-		{Method: "GET", Pattern: "/metrics", Role: access.Read, Serve: a.showMetrics},
+		{Method: "GET", Pattern: "/metrics", Role: access.Read, Scoped: true, Serve: a.showMetrics},
 		{Method: "GET", Pattern: "/livez", Serve: a.livez},
 		{Method: "GET", Pattern: "/readyz", Serve: a.readyz},
 		{Method: "GET", Pattern: "/readyz/writes", Serve: a.readyWrites},
@@ -33,9 +34,14 @@ func (a *operationsAPI) openapi(w http.ResponseWriter, _ *http.Request) error {
 	return web.WriteBytes(w, http.StatusOK, "application/json", b)
 }
 
+// showMetrics answers with the metrics, for who is limited to some experiments with those that have
+// the label of one of these.
 func (a *operationsAPI) showMetrics(w http.ResponseWriter, r *http.Request) error {
-	a.metrics.handler().ServeHTTP(w, r)
-	return nil
+	var keep func(name string) bool
+	if p := access.ScopeOf(r.Context()); p.Limited() {
+		keep = func(name string) bool { return a.policies.mayUse(p, name) }
+	}
+	return a.metrics.serve(w, r, keep)
 }
 
 // livez answers whether the process works. It does not if its log has failed for long and a restart

@@ -218,7 +218,7 @@ func checkLost(t *testing.T, w *world, before map[int64][]float64, goesOn bool, 
 		(waits != "") != strings.Contains(problems, "the next release waits") {
 		t.Errorf("the problems are %q: want %q", problems, ended+waits)
 	}
-	alerts := fmt.Sprint(w.server.alerts.sender.Status())
+	alerts := fmt.Sprint(w.server.alerts.sender.Status(nil))
 	if strings.Contains(problems+alerts, w.config.Data) || strings.Contains(problems, "epoch-") {
 		t.Errorf("the problems or the alerts have paths: %s\n%s", problems, alerts)
 	}

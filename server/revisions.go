@@ -18,7 +18,7 @@ func (l *liveState) Revisions(ctx context.Context, name string, limit int) (out 
 	if _, err := l.Definition(name); err != nil {
 		return nil, err
 	}
-	for _, e := range l.audit(name, 0, 0) {
+	for _, e := range l.audit(auditOf(name), 0, 0) {
 		if e.Action == experiment.KindDelete || len(out) == limit {
 			break // what was before had the same name only
 		}

@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 )
 
@@ -140,6 +142,76 @@ func TestScopes(t *testing.T) {
 				c.status, c.with, c.without, text)
 		}
 	}
+}
+
+// TestScopedOperations: who is limited to some experiments gets the audit trail, the alerts and the
+// metrics of these, and no name or number of another one, nor of the service.
+func TestScopedOperations(t *testing.T) {
+	w := scoped(t)
+	acts := func(name, project string) string {
+		return strings.Replace(inProject(name, project), "hard: false", "hard: false, action: rollback", 1)
+	}
+	for name, project := range map[string]string{"cart": "shop", "blog": "news", "secret": ""} {
+		w.apply(acts(name, project))
+		w.breakGuard(name)
+	}
+	w.get(200, nil, "POST", "/v1/experiments/secret/resume", `{"reason": "a hidden reason"}`)
+	w.apply(inProject("gone", "news")) // and then another one of this name in the project of the token
+	w.get(200, nil, "POST", "/v1/experiments/gone/pause", `{"reason": "of the news"}`)
+	w.get(204, nil, "DELETE", "/v1/experiments/gone", "")
+	w.apply(inProject("gone", "shop"))
+	w.look()
+	only := func(what, text string, with, without []string) {
+		t.Helper()
+		for _, x := range with {
+			if !strings.Contains(text, x) {
+				t.Errorf("%s lacks %s: %.800s", what, x, text)
+			}
+		}
+		for _, x := range without {
+			if strings.Contains(text, x) {
+				t.Errorf("%s has %s: %.800s", what, x, text)
+			}
+		}
+	}
+	others := []string{"secret", "blog", "hidden", "news"}
+	for _, token := range []string{"shop", "cart"} {
+		w.as(token)
+		mine := []string{`"cart"`}
+		theirs := slices.Concat(others, []string{"tokens", "backup"})
+		if token == "shop" {
+			mine = append(mine, `"gone"`)
+		} else {
+			theirs = append(theirs, "gone")
+		}
+		var trail policy.Audit
+		w.get(200, &trail, "GET", "/v1/audit", "")
+		_, b := w.do("GET", "/v1/audit", "")
+		only(token+"'s trail", string(b), mine, theirs)
+		var page policy.Audit
+		w.get(200, &page, "GET", "/v1/audit?limit=1", "")
+		w.get(200, &page, "GET", fmt.Sprint("/v1/audit?limit=1&before=", page.Next), "")
+		if !slices.Equal(page.Entries, trail.Entries[1:2]) {
+			t.Errorf("the second page is %+v, want %+v", page.Entries, trail.Entries[1:2])
+		}
+		w.get(200, &page, "GET", "/v1/audit?experiment=cart", "")
+		if len(page.Entries) != 2 {
+			t.Errorf("%+v", page)
+		}
+		w.get(403, nil, "GET", "/v1/audit?experiment=secret", "")
+		_, b = w.do("GET", "/v1/alerts", "")
+		only(token+"'s alerts", string(b), []string{`"key":"action:cart:gain"`}, others)
+		_, b = w.do("GET", "/metrics", "")
+		only(token+"'s metrics", string(b), []string{
+			`noregret_decisions_total{experiment="cart"} 400`, `noregret_feedback_total{experiment="cart",status="accepted"} 400`,
+		}, slices.Concat(others, []string{"noregret_http", "noregret_log", "noregret_items", "go_", "process_", "noregret_alerts"}))
+	}
+	w.as("boss")
+	w.get(200, nil, "GET", "/v1/audit?experiment=secret", "")
+	_, b := w.do("GET", "/metrics", "")
+	only("all metrics", string(b), []string{`experiment="secret"`, "noregret_http_requests_total", "go_goroutines"}, nil)
+	w.as("program") // without the role read
+	w.get(403, nil, "GET", "/metrics", "")
 }
 
 // TestStreamOfLostExperiment checks that the stream of a page ends when its experiment is no longer

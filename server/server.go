@@ -29,6 +29,7 @@ type Server struct {
 	tokens   *access.Tokens
 	proxies  access.Proxies
 	metrics  *metrics
+	failures *access.Failures
 	live     *liveState
 	policies *policyTable
 	intake   *intake
@@ -155,13 +156,15 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		sender: sender, live: s.live, intake: s.intake, writer: s.writer, storage: s.storage, clock: c.clock,
 		now: c.Now,
 	}
-	s.metrics.registry.MustRegister(&stateCollector{
-		log, s.writer, s.live, s.intake, counts, c.clock, s.storage, sender,
-	})
-	if err := s.policies.publish(state, slices.Values(state.Names())); err != nil {
+	s.alerts.begin()
+	if s.proxies, err = access.ParseProxies(c.TrustedProxies); err != nil {
 		return nil, err
 	}
-	if s.proxies, err = access.ParseProxies(c.TrustedProxies); err != nil {
+	s.failures = access.NewFailures(c.Logger, c.Now, s.proxies)
+	s.metrics.registry.MustRegister(&stateCollector{
+		log, s.writer, s.live, s.intake, counts, c.clock, s.storage, sender, s.failures,
+	})
+	if err := s.policies.publish(state, slices.Values(state.Names())); err != nil {
 		return nil, err
 	}
 	origins, err := access.ParseOrigins(c.CORSOrigins)
@@ -178,12 +181,12 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	m := &middleware{
 		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies), proxies: proxies,
 		cross: http.NewCrossOriginProtection(), origins: origins, streams: s.streams, metrics: s.metrics,
-		mayUse: s.policies.mayUse,
+		failures: s.failures, mayUse: s.policies.mayUse,
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
 	d := dashboard.New(dashboard.Options{
 		Source: s.live, Editor: experiments, Read: s.live.reads.acquire, Changed: s.live.Changed, Draining: s.stop,
-		Tokens: s.tokens, Now: c.Now, Logger: c.Logger,
+		Tokens: s.tokens, Failures: s.failures, Now: c.Now, Logger: c.Logger,
 	})
 	decisions := &decisionAPI{
 		config: c, signer: signer, policies: s.policies, intake: s.intake, writer: s.writer, metrics: s.metrics,
@@ -202,9 +205,9 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 		private: s.writer.privacy.wasPrivate,
 	}
 	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.anyPrivate}
-	audits := &auditAPI{live: s.live}
-	alerts := &alertAPI{sender: s.alerts.sender}
-	operations := &operationsAPI{metrics: s.metrics, writer: s.writer, draining: s.stop}
+	audits := &auditAPI{live: s.live, policies: s.policies}
+	alerts := &alertAPI{sender: s.alerts.sender, policies: s.policies}
+	operations := &operationsAPI{metrics: s.metrics, policies: s.policies, writer: s.writer, draining: s.stop}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
 		personalizer.routes(), log.routes(), backups.routes(), audits.routes(), alerts.routes(), operations.routes()))
 }
@@ -253,6 +256,7 @@ func (s *Server) Close() error {
 		s.writer.close()
 		s.background.Wait()
 		s.writer.snapshots.running.Wait()
+		s.alerts.finish()
 		var err error
 		if s.writer.err() == nil {
 			err = s.writer.snapshots.finish(s.live.state)

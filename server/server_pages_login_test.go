@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -184,4 +185,65 @@ func FuzzLogin(f *testing.F) {
 			t.Errorf("%q: to %q", body, rec.Header().Get("Location"))
 		}
 	})
+}
+
+// TestFailedLogins: a failed login is a line of the log with the client's address and without the
+// token, by the form of /login, by that of a change, and by a header; of one address there is one
+// line a minute, which says how many had none. A request without a token is none.
+func TestFailedLogins(t *testing.T) {
+	path, tokens := withTokens(t)
+	w := newWorld(t, tokens, func(c *Config) { c.TrustedProxies = []string{"127.0.0.1"} })
+	failed := func() (lines []string) {
+		for line := range strings.Lines(w.logs.String()) {
+			if strings.Contains(line, `msg="a login failed"`) {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	expect := func(n int, parts ...string) {
+		t.Helper()
+		lines := failed()
+		if len(lines) != n {
+			t.Fatalf("%d lines, want %d: %q", len(lines), n, lines)
+		}
+		for _, p := range parts {
+			if !strings.Contains(lines[n-1], p) {
+				t.Errorf("the line lacks %s: %s", p, lines[n-1])
+			}
+		}
+	}
+	from := func(address string) []string { return []string{"X-Forwarded-For", address} }
+	w.do("GET", "/v1/experiments", "", from("192.0.2.1")...)
+	w.do("GET", "/", "", from("192.0.2.1")...)
+	expect(0)
+	w.login("guessed-token-1", "/", from("192.0.2.1")...)
+	expect(1, "level=WARN", "client=192.0.2.1", "by=form", "without_line=0")
+	for range 5 {
+		w.login("guessed-token-2", "/", from("192.0.2.1")...)
+	}
+	expect(1)
+	w.do("GET", "/v1/experiments", "", append(from("2001:db8::7"), "Authorization", "Bearer guessed-token-3")...)
+	expect(2, "client=2001:db8::7", "by=header", "without_line=5")
+	w.login("0123456789abcdef-app", "/", from("192.0.2.3")...) // which may not read
+	expect(3, "client=192.0.2.3", "by=form", "token=app")
+	w.wait(time.Minute)
+	w.do("GET", "/v1/experiments", "", append(from("192.0.2.1"), "X-API-Key", "guessed-token-4")...)
+	expect(4, "client=192.0.2.1")
+	for i := range 300 {
+		w.do("GET", "/v1/state", "", append(from(fmt.Sprint("192.0.3.", i%250)), "Authorization", "Basic Z3Vlc3NlZA==")...)
+	}
+	if n := len(failed()); n > 4+60 {
+		t.Errorf("%d lines within a minute", n)
+	}
+	w.login("0123456789abcdef-boss", "/", from("192.0.2.9")...)
+	w.token = "0123456789abcdef-boss"
+	if _, b := w.do("GET", "/metrics", ""); !strings.Contains(string(b), "noregret_failed_logins_total 309\n") {
+		t.Errorf("%s", b)
+	}
+	for _, secret := range []string{"guessed", "Z3Vlc3NlZA", "0123456789abcdef", path + "x"} {
+		if strings.Contains(w.logs.String(), secret) {
+			t.Errorf("the log has %s", secret)
+		}
+	}
 }

@@ -60,7 +60,7 @@ func (w *world) answers() (f frozen) {
 	if f.State, err = w.server.State(); err != nil {
 		w.t.Fatal(err)
 	}
-	f.Audited = len(w.server.live.audit("", 0, 0))
+	f.Audited = len(w.server.live.audit(nil, 0, 0))
 	var units []policy.UnitContext
 	for i := range 20 {
 		units = append(units, policy.UnitContext{

@@ -119,6 +119,10 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 		"bytes of events between snapshots (up to twice as many after a large one), for short recoveries")
 	f.StringVar(&o.AlertWebhook, "alert-webhook", "", "address to which alerts are sent, with signatures and retries")
 	f.StringVar(&o.AlertSecretFile, "alert-secret-file", "", "file with the key that signs alerts, at least 16 bytes")
+	f.Var(newChoice(&o.AlertWebhookFormat, "json", "slack", "alertmanager"), "alert-webhook-format",
+		"form of alerts; json needs --alert-secret-file")
+	f.StringVar(&o.PublicURL, "public-url", "",
+		"address of this service for people, to which alerts for Slack and Alertmanager link")
 	f.BoolVar(&o.BackupPrivate, "backup-private", false,
 		"online backups may have the raw feedback of private experiments")
 	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")

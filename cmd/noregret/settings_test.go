@@ -138,6 +138,8 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 			value, extra = "http://127.0.0.1:9/alerts", "alert-secret-file: "+secret
 		case f.Name == "alert-secret-file":
 			value, extra = secret, "alert-webhook: http://127.0.0.1:9/alerts"
+		case f.Name == "public-url":
+			value = "https://decisions.example"
 		case f.Name == "cors-feedback":
 			extra = "cors-origin: [https://x.example]"
 		}

@@ -1,5 +1,6 @@
-// Package alert sends alerts to a webhook: signed, in order, with retries, each at least once. What
-// waits is in a file, so that a restart neither loses an alert nor makes it anew.
+// Package alert notes alerts in the service's log and sends them to a webhook: signed, in order,
+// with retries, each at least once, in the service's own form or in that of Slack or of an
+// Alertmanager. What waits is in a file, so that a restart neither loses an alert nor makes it anew.
 package alert
 
 import (
@@ -18,6 +19,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,8 +50,13 @@ const (
 type Options struct {
 	// URL is the webhook's address, "" for none: then alerts are only noted as active.
 	URL string
+	// Form is that of the requests to the webhook, "" for [JSON].
+	Form Form
+	// Service is the address of the service for people, such as https://decisions.example, to which
+	// messages in the other forms link; "" for no links.
+	Service string
 	// SecretFile has the key of signatures, of at least 16 bytes, without white space around it. It
-	// is read for each attempt.
+	// is read for each attempt. "" makes none, which the form JSON does not allow.
 	SecretFile string
 	// File is where the sender keeps its state.
 	File string
@@ -88,10 +95,14 @@ type Sender struct {
 
 	mu      sync.Mutex
 	state   stored
-	fresh   bool // there was no file: what happened before is not told
+	fresh   bool // there was no file, and Begin was not called
 	failure string
 	unsaved bool // the last save has failed
 	changed chan struct{}
+	// repeated is when the active alerts were last due to be sent again, and repeat says that they
+	// are: see [Form.repeats].
+	repeated time.Time
+	repeat   bool
 
 	sent, failures, dropped uint64
 }
@@ -116,6 +127,9 @@ func Open(o Options) (*Sender, error) {
 		return s, nil
 	}
 	if err := CheckURL(o.URL); err != nil {
+		return nil, err
+	}
+	if err := o.Form.Check(o.URL, o.SecretFile != ""); err != nil {
 		return nil, err
 	}
 	if _, err := s.secret(); err != nil {
@@ -145,8 +159,11 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// secret reads the key of signatures.
+// secret reads the key of signatures, nil for none.
 func (s *Sender) secret() ([]byte, error) {
+	if s.SecretFile == "" {
+		return nil, nil
+	}
 	b, err := os.ReadFile(s.SecretFile)
 	if err != nil {
 		return nil, noregret.Errorf(noregret.NotFound, "alert secret file", "the secret cannot be read: %w", err)
@@ -157,14 +174,44 @@ func (s *Sender) secret() ([]byte, error) {
 	return b, nil
 }
 
+// Begin says what had happened before the service began. A sender without a file from before makes
+// no alert of that. Call it before anything else can happen: what is not among it is then sent, also
+// by the next process if this one ends before it looks.
+func (s *Sender) Begin(happened []policy.Alert) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.fresh {
+		return
+	}
+	s.fresh, s.state.Seen = false, idsOf(happened)
+	if s.URL != "" {
+		s.save()
+	}
+}
+
 // Update says what is wrong now, by key, and what has happened, by ID. It makes an alert of each
-// that is new, and of each that is no longer wrong. Texts that change make none.
+// that is new, and of each that is no longer wrong. Texts that change make none. Each alert is a
+// line of the log.
 func (s *Sender) Update(wrong map[string]policy.Alert, happened []policy.Alert) {
 	now := s.Now().UTC()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var made []policy.Alert
-	changed := false
+	s.add(append(s.turned(wrong, now), s.news(happened, now)...), happened)
+	if s.Form.repeats() && len(s.state.Active) > 0 && now.Sub(s.repeated).Abs() >= repeatPeriod {
+		s.repeated, s.repeat = now, true
+		s.wake()
+	}
+}
+
+// Happened says what has happened when nothing else is known, such as at the end of the service.
+func (s *Sender) Happened(happened []policy.Alert) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(s.news(happened, s.Now().UTC()), happened)
+}
+
+// turned returns the alerts of what has begun or ended. The caller holds the lock.
+func (s *Sender) turned(wrong map[string]policy.Alert, now time.Time) (made []policy.Alert) {
 	s.state.Active = slices.DeleteFunc(slices.Clone(s.state.Active), func(a policy.Alert) bool {
 		if _, still := wrong[a.Key]; still {
 			return false
@@ -183,20 +230,33 @@ func (s *Sender) Update(wrong map[string]policy.Alert, happened []policy.Alert) 
 		s.state.Active = append(s.state.Active, a)
 		made = append(made, a)
 	}
-	slices.SortFunc(made, func(a, b policy.Alert) int { return bytes.Compare([]byte(a.ID), []byte(b.ID)) })
-	var seen []string
+	slices.SortFunc(made, func(a, b policy.Alert) int { return strings.Compare(a.ID, b.ID) })
+	return made
+}
+
+// news returns the alerts of what has happened and was not told. The caller holds the lock.
+func (s *Sender) news(happened []policy.Alert, now time.Time) (made []policy.Alert) {
 	for _, a := range happened {
-		seen = append(seen, a.ID)
-		if s.fresh || slices.Contains(s.state.Seen, a.ID) {
+		if slices.Contains(s.state.Seen, a.ID) {
 			continue
 		}
 		a.Format, a.State, a.Time = 1, policy.AlertHappened, now
 		made = append(made, a)
 	}
-	if changed = s.fresh || len(made) > 0 || !slices.Equal(seen, s.state.Seen); !changed && !s.unsaved {
+	return made
+}
+
+// add logs alerts and lets them be sent, and notes what has happened as told. The caller holds the
+// lock.
+func (s *Sender) add(made, happened []policy.Alert) {
+	for i := range made {
+		s.log(&made[i])
+	}
+	seen := idsOf(happened)
+	if changed := len(made) > 0 || !slices.Equal(seen, s.state.Seen); !changed && !s.unsaved {
 		return
 	}
-	s.fresh, s.state.Seen = false, seen
+	s.state.Seen = seen
 	if s.URL == "" {
 		return
 	}
@@ -207,10 +267,41 @@ func (s *Sender) Update(wrong map[string]policy.Alert, happened []policy.Alert) 
 		s.Logger.Warn("alerts were dropped, as the webhook does not take them", "alerts", n)
 	}
 	s.save()
+	s.wake()
+}
+
+// log writes the line of an alert.
+func (s *Sender) log(a *policy.Alert) {
+	level := slog.LevelWarn
+	if a.State == policy.AlertResolved {
+		level = slog.LevelInfo
+	}
+	attrs := []slog.Attr{slog.String("state", a.State), slog.String("key", a.Key), slog.String("kind", a.Kind)}
+	for _, x := range []struct{ name, value string }{
+		{"experiment", a.Experiment}, {"metric", a.Metric}, {"arm", a.Arm},
+	} {
+		if x.value != "" {
+			attrs = append(attrs, slog.String(x.name, x.value))
+		}
+	}
+	s.Logger.LogAttrs(context.Background(), level, "alert",
+		append(attrs, slog.Time("since", a.Since), slog.String("text", a.Text))...)
+}
+
+// wake lets Run look at what is to be sent.
+func (s *Sender) wake() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
 	}
+}
+
+// idsOf returns the IDs of alerts.
+func idsOf(alerts []policy.Alert) (ids []string) {
+	for i := range alerts {
+		ids = append(ids, alerts[i].ID)
+	}
+	return ids
 }
 
 func idOf(key, state string, at time.Time) string {
@@ -241,15 +332,21 @@ func (s *Sender) save() {
 	s.unsaved = err != nil
 }
 
-// Status is the state of the sender for people.
-func (s *Sender) Status() policy.Alerts {
+// Status is the state of the sender for people, about the alerts that keep returns true for, nil for
+// all.
+func (s *Sender) Status(keep func(a *policy.Alert) bool) policy.Alerts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := policy.Alerts{
-		Active: slices.Clone(s.state.Active), Webhook: s.URL != "", Waiting: len(s.state.Waiting), Failure: s.failure,
+	out := policy.Alerts{Active: []policy.Alert{}, Webhook: s.URL != "", Failure: s.failure}
+	for i := range s.state.Active {
+		if a := &s.state.Active[i]; keep == nil || keep(a) {
+			out.Active = append(out.Active, *a)
+		}
 	}
-	if out.Active == nil {
-		out.Active = []policy.Alert{}
+	for i := range s.state.Waiting {
+		if keep == nil || keep(&s.state.Waiting[i]) {
+			out.Waiting++
+		}
 	}
 	return out
 }
@@ -267,26 +364,20 @@ func (s *Sender) Run(ctx context.Context) {
 	defer s.http.CloseIdleConnections()
 	next := firstPause
 	for ctx.Err() == nil {
-		s.mu.Lock()
-		var a *policy.Alert
-		if len(s.state.Waiting) > 0 {
-			first := s.state.Waiting[0]
-			a = &first
-		}
-		s.mu.Unlock()
-		if a == nil {
+		sent, again := s.next()
+		if len(sent) == 0 {
 			select {
 			case <-s.changed:
 			case <-ctx.Done():
 			}
 			continue
 		}
-		err := s.deliver(ctx, a)
+		err := s.deliver(ctx, sent)
 		if err != nil && ctx.Err() != nil {
 			return // it is sent again after the restart
 		}
-		s.delivered(a, err)
-		if err == nil {
+		s.delivered(sent, again, err)
+		if err == nil || again {
 			next = firstPause
 			continue
 		}
@@ -295,40 +386,58 @@ func (s *Sender) Run(ctx context.Context) {
 	}
 }
 
-// delivered notes the outcome of an attempt.
-func (s *Sender) delivered(a *policy.Alert, err error) {
+// next returns the alert that is to be sent next, or all active ones if none waits and they are due
+// to be sent again.
+func (s *Sender) next() (sent []policy.Alert, again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.state.Waiting) > 0 {
+		return slices.Clone(s.state.Waiting[:1]), false
+	}
+	if again, s.repeat = s.repeat, false; !again {
+		return nil, false
+	}
+	return slices.Clone(s.state.Active), true
+}
+
+// delivered notes the outcome of an attempt. Active alerts that were sent again do not wait.
+func (s *Sender) delivered(sent []policy.Alert, again bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		if s.failures++; s.failure == "" {
-			s.Logger.Warn("the webhook has not taken an alert: it is sent again", "alert", a.ID, "error", err)
+			s.Logger.Warn("the webhook has not taken an alert: it is sent again", "alert", sent[0].ID, "error", err)
 		}
 		s.failure = err.Error()
 		return
 	}
-	s.sent++
 	s.failure = ""
-	s.state.Waiting = slices.DeleteFunc(s.state.Waiting, func(b policy.Alert) bool { return b.ID == a.ID })
+	if again {
+		return
+	}
+	s.sent++
+	s.state.Waiting = slices.DeleteFunc(s.state.Waiting, func(b policy.Alert) bool { return b.ID == sent[0].ID })
 	s.save()
 }
 
 // Test sends a test alert at once and returns why it was not taken.
 func (s *Sender) Test(ctx context.Context) error {
 	now := s.Now().UTC()
-	return s.deliver(ctx, &policy.Alert{
+	return s.deliver(ctx, []policy.Alert{{
 		Format: 1, ID: idOf("test", policy.AlertHappened, now), Key: "test", Kind: "test", State: policy.AlertHappened,
 		Time: now, Since: now, Text: "a test: nothing is wrong",
-	})
+	}})
 }
 
-// deliver sends an alert once. Only an answer 2xx counts. The error never has the address, whose
-// path may be a secret.
-func (s *Sender) deliver(ctx context.Context, a *policy.Alert) error {
+// deliver makes one request with alerts, of which only an Alertmanager gets more than one. Only an
+// answer 2xx counts. The error never has the address, whose path may be a secret.
+func (s *Sender) deliver(ctx context.Context, alerts []policy.Alert) error {
 	secret, err := s.secret()
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(a)
+	at := s.Wall()
+	body, err := s.Form.body(alerts, s.Service, at)
 	if err != nil {
 		return err
 	}
@@ -338,8 +447,10 @@ func (s *Sender) deliver(ctx context.Context, a *policy.Alert) error {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "noregret")
-	r.Header.Set(IDHeader, url.PathEscape(a.ID))
-	r.Header.Set(SignatureHeader, Sign(secret, s.Wall(), body))
+	r.Header.Set(IDHeader, url.PathEscape(alerts[0].ID))
+	if secret != nil {
+		r.Header.Set(SignatureHeader, Sign(secret, at, body))
+	}
 	answer, err := s.http.Do(r)
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

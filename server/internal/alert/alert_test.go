@@ -137,7 +137,7 @@ func wrong(keys ...string) map[string]policy.Alert {
 // drained waits until nothing waits any more.
 func (x *sending) drained(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); x.Status().Waiting > 0; {
+	for end := time.Now().Add(time.Minute); x.Status(nil).Waiting > 0; {
 		if time.Now().After(end) {
 			t.Fatal("alerts still wait")
 		}
@@ -151,6 +151,7 @@ func TestOnce(t *testing.T) {
 	r, dir := newReceiver(t), t.TempDir()
 	s := start(t, r, dir)
 	old := []policy.Alert{{ID: "old", Kind: "action"}}
+	s.Begin(old)
 	s.Update(wrong("disk:a"), old)
 	first := r.next()
 	if first.Key != "disk:a" || first.State != policy.AlertRaised || !first.Since.Equal(s.now()) {
@@ -166,6 +167,7 @@ func TestOnce(t *testing.T) {
 	s.stop()
 	s = start(t, r, dir)
 	s.passed.Add(int64(time.Hour))
+	s.Begin(both)
 	s.Update(wrong("disk:a", "disk:b"), both)
 	if a := r.next(); a.Key != "disk:b" || a.State != policy.AlertRaised {
 		t.Errorf("%+v", a)
@@ -206,7 +208,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("pause %d: %v, want %v", i, got, want*time.Second)
 		}
 	}
-	if st := s.Status(); st.Waiting != 2 || !strings.Contains(st.Failure, "503") || len(st.Active) != 2 {
+	if st := s.Status(nil); st.Waiting != 2 || !strings.Contains(st.Failure, "503") || len(st.Active) != 2 {
 		t.Errorf("%+v", st)
 	}
 	r.next()
@@ -217,7 +219,7 @@ func TestRetries(t *testing.T) {
 		t.Errorf("after a restart: %+v, %+v", a, b)
 	}
 	s.drained(t)
-	if st := s.Status(); st.Failure != "" {
+	if st := s.Status(nil); st.Failure != "" {
 		t.Errorf("%+v", st)
 	}
 }
@@ -257,7 +259,6 @@ func TestBound(t *testing.T) {
 	r, dir := newReceiver(t), t.TempDir()
 	s := start(t, r, dir)
 	s.stop()
-	s.Update(nil, nil)
 	for i := range mostWaiting + 7 {
 		s.Update(nil, []policy.Alert{{ID: fmt.Sprint("n", i)}})
 	}

@@ -53,6 +53,8 @@ type Options struct {
 	// Draining is closed when streams must end.
 	Draining <-chan struct{}
 	Tokens   *access.Tokens
+	// Failures notes failed logins.
+	Failures *access.Failures
 	Now      func() time.Time
 	Logger   *slog.Logger
 }

@@ -96,11 +96,18 @@ func (d *Dashboard) admit(r *http.Request, form url.Values) (*http.Request, erro
 	if !d.Tokens.Required() {
 		return r, nil
 	}
-	p := d.Visitor(r)
-	if token := strings.TrimSpace(form.Get("token")); token != "" {
+	p, token := d.Visitor(r), strings.TrimSpace(form.Get("token"))
+	if token != "" {
 		p = d.Tokens.Token(token)
 	}
 	if p == nil || !p.May(access.Admin) {
+		if token != "" {
+			name := ""
+			if p != nil {
+				name = p.Name
+			}
+			d.Failures.Note(r, "form", name)
+		}
 		return refuse("This is not a token with the role admin.")
 	}
 	if !d.mayUse(p, r.PathValue("name")) {

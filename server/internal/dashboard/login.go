@@ -49,14 +49,15 @@ func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) (*page, error)
 		return &page{redirect: next}, nil
 	}
 	p := d.Tokens.Token(strings.TrimSpace(form.Get("token")))
-	fault := ""
+	fault, name := "", ""
 	switch {
 	case p == nil:
 		fault = "This token is not known here."
 	case !p.May(access.Read):
-		fault = "This token lacks the role read."
+		fault, name = "This token lacks the role read.", p.Name
 	}
 	if fault != "" {
+		d.Failures.Note(r, "form", name)
 		return &page{Page: "login", Status: http.StatusForbidden, Title: "Log in", Data: loginView{next, fault}}, nil
 	}
 	d.sessions.remove(r)
