@@ -40,6 +40,10 @@ type Options struct {
 	FlushBytes int
 	// KeepSnapshots is the number of snapshots to keep: 1 to 100, default 2.
 	KeepSnapshots int
+	// Skipped, unless nil, is called for each damaged snapshot that is passed over for an older one
+	// or for the events alone, with the name of its file and the reason. It may be called again for
+	// the same file, and must not use the log.
+	Skipped func(file, reason string)
 }
 
 const (

@@ -163,6 +163,9 @@ func firstWhole(ctx context.Context, s *Store, positions []uint64) (*SavedSnapsh
 			problem = "it belongs to another log"
 		}
 		problems += fmt.Sprintf("; snapshot %d: %s", p, problem)
+		if s.opts.Skipped != nil {
+			s.opts.Skipped(s.fs.PathJoin(s.path(snapshotName), snapshotFile(p)), problem)
+		}
 	}
 	if base > 0 {
 		return nil, damaged(s.dir, nil, "the events 1 to %d were compacted away and no whole snapshot covers "+

@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +29,7 @@ type alerter struct {
 	intake  *intake
 	writer  *writer
 	storage *storage
+	disk    *diskLog
 	clock   *steadyClock
 	now     func() time.Time
 
@@ -44,10 +47,12 @@ func newSender(c *Config) (*alert.Sender, error) {
 }
 
 // begin notes what guardrails have done before the service began.
-func (a *alerter) begin() { a.sender.Begin(a.experiments(func(policy.Alert, ...string) {})) }
+func (a *alerter) begin() { a.sender.Begin(a.experiments(noAlert)) }
+
+func noAlert(policy.Alert, ...string) {}
 
 // finish notes what guardrails have done since the last look. No command runs any more.
-func (a *alerter) finish() { a.sender.Happened(a.experiments(func(policy.Alert, ...string) {})) }
+func (a *alerter) finish() { a.sender.Happened(append(a.experiments(noAlert), a.snapshots()...)) }
 
 // look looks at what is wrong, if the last time is long enough ago.
 func (a *alerter) look() {
@@ -63,8 +68,20 @@ func (a *alerter) look() {
 		wrong[strings.Join(append([]string{v.Kind}, parts...), ":")] = v
 	}
 	a.service(add)
-	happened := a.experiments(add)
-	a.sender.Update(wrong, happened)
+	a.sender.Update(wrong, append(a.experiments(add), a.snapshots()...))
+}
+
+// snapshots returns what has happened to snapshots that were saved.
+func (a *alerter) snapshots() (happened []policy.Alert) {
+	passed := a.disk.damagedSnapshots()
+	for _, file := range slices.Sorted(maps.Keys(passed)) {
+		happened = append(happened, policy.Alert{
+			ID: "disk:damaged:" + filepath.Base(file), Key: "disk:damaged", Kind: "disk", Since: a.now().UTC(),
+			Text: fmt.Sprintf("the snapshot %s is damaged and was skipped: %s; nothing is lost while an older one "+
+				"or all events are there", filepath.Base(file), passed[file]),
+		})
+	}
+	return happened
 }
 
 // service looks at what is wrong with the whole service.

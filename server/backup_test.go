@@ -254,6 +254,8 @@ func TestRestoreRefuses(t *testing.T) {
 		{"nothing", "cut off", nil},
 		{"the first half", "cut off", good[:len(good)/2]},
 		{"another file", "damaged or not a backup", bytes.Repeat([]byte("text "), 1000)},
+		{"garbage behind it", "something follows its end, at byte ", append(bytes.Clone(good), "x"...)},
+		{"two put together", "something follows its end, at byte ", bytes.Repeat(good, 2)},
 		{"a newer format", "the format is 2: want 1", make(`{"format":2,"other":1}`)},
 		{"other entries", "keys.json", make(head, "events/00000001", event)},
 		{"too few events", "its events end at position 0: want 1", make(head, "keys.json", keys)},

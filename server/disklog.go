@@ -6,8 +6,10 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/noregret/noregret/eventlog"
@@ -20,8 +22,35 @@ type diskLog struct {
 	dir     string
 	options eventlog.Options
 	store   atomic.Pointer[eventlog.Store]
+	logger  *slog.Logger
 	// mark is the file that every commit writes, nil if the log is not on the machine's disk.
 	mark atomic.Pointer[os.FileInfo]
+
+	mu sync.Mutex
+	// passed has the reasons why snapshots were passed over, by the names of their files.
+	passed map[string]string
+}
+
+// skipped logs that a damaged snapshot is passed over, once.
+func (d *diskLog) skipped(file, reason string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.passed[file] == reason {
+		return
+	}
+	if d.passed == nil {
+		d.passed = map[string]string{}
+	}
+	d.passed[file] = reason
+	d.logger.Warn("a damaged snapshot is skipped: the state is made of an older one or of the events; "+
+		"noregret log verify checks the log, and noregret log repair sets the file aside", "file", file, "reason", reason)
+}
+
+// damagedSnapshots returns the reasons why snapshots were passed over, by their files.
+func (d *diskLog) damagedSnapshots() map[string]string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.passed)
 }
 
 // errGone is the reason of an outage that begins when the directory is not there any more: what is
@@ -60,7 +89,8 @@ var _ eventlog.Log = (*diskLog)(nil)
 // openLog opens the log. If the disk is full or read-only and a log is there, it opens it for
 // reading and returns the reason as failure.
 func openLog(c *Config) (d *diskLog, failure, err error) {
-	d = &diskLog{fs: c.FS, dir: LogDir(c.Data), options: c.logOptions()}
+	d = &diskLog{fs: c.FS, dir: LogDir(c.Data), options: c.logOptions(), logger: c.Logger}
+	d.options.Skipped = d.skipped
 	s, err := eventlog.Open(d.fs, d.dir, d.options)
 	if eventlog.IsUnwritable(err) {
 		failure = err

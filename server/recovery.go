@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 
@@ -38,6 +39,13 @@ func recoverState(ctx context.Context, log eventlog.Log, pool *pages.Pool, progr
 		if log.Stats().First != 1 {
 			return nil, 0, noregret.BadInputf("snapshot",
 				"the snapshot of position %d cannot be read, and the events before it are gone: %w", snapshot, unread)
+		}
+		if d, ok := log.(*diskLog); ok {
+			reason := fmt.Sprintf("it has a state of position %d", state.Position())
+			if unread != nil {
+				reason = unread.Error()
+			}
+			d.skipped(fmt.Sprint("the snapshot of position ", snapshot), reason)
 		}
 		state, snapshot = experiment.NewStateIn(pool), 0
 	}

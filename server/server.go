@@ -153,7 +153,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		return nil, err
 	}
 	s.alerts = &alerter{
-		sender: sender, live: s.live, intake: s.intake, writer: s.writer, storage: s.storage, clock: c.clock,
+		sender: sender, live: s.live, intake: s.intake, writer: s.writer, storage: s.storage, disk: log, clock: c.clock,
 		now: c.Now,
 	}
 	s.alerts.begin()

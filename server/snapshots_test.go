@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -256,4 +257,56 @@ func treeSize(t *testing.T, dir string) (n int64) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestDamagedSnapshotIsTold: a damaged snapshot is skipped with one line of the log that names the
+// file and the reason, and one alert, also in the next process.
+func TestDamagedSnapshotIsTold(t *testing.T) {
+	h := newWebhook(t)
+	w := newWorld(t, h.config)
+	w.apply(toy)
+	w.restart() // which saves a snapshot
+	want, err := w.server.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.end()
+	dir := w.config.FS.PathJoin(LogDir(w.config.Data), "snapshots")
+	names, err := w.config.FS.List(dir)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%v: %q", err, names)
+	}
+	file := w.config.FS.PathJoin(dir, names[0])
+	f, err := w.config.FS.OpenReadWrite(file, vfs.WriteCategoryUnspecified)
+	if err == nil {
+		_, err = f.WriteAt([]byte("x"), 40)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	if got, err := w.server.State(); err != nil || got != want {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	w.do("GET", "/v1/snapshot", "")
+	w.look()
+	h.expect("happened disk:damaged")
+	w.drained()
+	lines := func() (n int) {
+		for line := range strings.Lines(w.logs.String()) {
+			if strings.Contains(line, "level=WARN") && strings.Contains(line, "a damaged snapshot is skipped") &&
+				strings.Contains(line, "file="+file) && strings.Contains(line, "its checksum is wrong") {
+				n++
+			}
+		}
+		return n
+	}
+	if n := lines(); n != 1 {
+		t.Errorf("%d lines:\n%s", n, w.logs.String())
+	}
+	w.restart()
+	w.look()
+	if n := lines(); n != 2 || len(h.got) > 0 {
+		t.Errorf("%d lines after another start, %d alerts", n, len(h.got))
+	}
 }

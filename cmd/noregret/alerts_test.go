@@ -13,7 +13,10 @@ func TestAlertsRefuses(t *testing.T) {
 			"alert webhook: want the address of an Alertmanager's alerts, such as " +
 				"http://alertmanager.example:9093/api/v2/alerts",
 		},
-		refusal{"serve --alert-webhook-format pager", "want json or slack or alertmanager"},
+		refusal{
+			"serve --alert-webhook-format pager",
+			`invalid argument "pager" for "--alert-webhook-format" flag: want json or slack or alertmanager`,
+		},
 		refusal{"serve --public-url decisions", `public url: "decisions": want the address of this service`},
 	)
 }

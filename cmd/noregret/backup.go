@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +20,7 @@ import (
 type backupOptions struct {
 	source
 	output string
+	force  bool
 }
 
 // newBackupCommand makes "noregret backup".
@@ -30,13 +33,15 @@ tokens, and the privacy ledger, in one tar file (docs/formats/backup.md). Everyt
 service has acknowledged before is in it. It asks for an access token with the role admin. With
 --data the backup is that of the data directory of a service that does not run.
 
-The file is checked as it is written, and is there only if it is whole. It has the keys and raw
+The file is checked as it is written, and is there only if it is whole. A file that exists is
+replaced with --force only. It has the keys and raw
 feedback: it is for its owner only (mode 0600). Encrypt it before it leaves the machine. Access
 tokens and certificates are not in it.
 
 "noregret restore" makes a data directory of it.`,
 		Example: `  noregret backup --output noregret.tar
   noregret backup --data data --output noregret.tar
+  noregret backup --output latest.tar --force
   noregret backup --output - | age -r age1... > noregret.tar.age`,
 		Args: noArgs,
 	}, &backupOptions{})
@@ -47,6 +52,7 @@ func (o *backupOptions) AddFlags(f *pflag.FlagSet) {
 	o.remote.AddFlags(f)
 	f.StringVar(&o.data, "data", "", "the data directory of a service that is not running, instead of --server")
 	f.StringVarP(&o.output, "output", "o", "", "file to write, - for standard output (required)")
+	f.BoolVar(&o.force, "force", false, "replace the file of --output if it exists")
 }
 
 // Validate implements options.
@@ -65,6 +71,10 @@ func (o *backupOptions) Run(ctx context.Context, a *app, _ []string) error {
 	if o.output == "-" {
 		_, err := o.write(ctx, a.stdout)
 		return err
+	}
+	if _, err := os.Lstat(o.output); !o.force && !errors.Is(err, fs.ErrNotExist) {
+		return noregret.Errorf(noregret.Usage, "--output",
+			"%q exists: name a new file, as an older backup may be the only good one, or replace it with --force", o.output)
 	}
 	f, err := atomicfile.CreatePrivate(o.output)
 	if err != nil {
@@ -97,8 +107,5 @@ func (o *backupOptions) write(ctx context.Context, w io.Writer) (server.BackupIn
 	}
 	in := io.TeeReader(body, w)
 	info, err := server.CheckBackup("the backup", in)
-	if err == nil {
-		_, err = io.Copy(io.Discard, in) // the padding at the end
-	}
 	return info, errors.Join(err, body.Close())
 }

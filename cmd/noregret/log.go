@@ -62,15 +62,23 @@ func (s *source) privateNames(ctx context.Context, log eventlog.Log, from uint64
 	return slices.Compact(names), nil
 }
 
-// open opens the log of the data directory, which must exist, and closes it after use.
-func (s *source) open(use func(log eventlog.Log) error) error {
+// open opens the log of the data directory, which must exist, and closes it after use. It tells of
+// snapshots that are skipped.
+func (s *source) open(a *app, use func(log eventlog.Log) error) error {
 	dir := server.LogDir(s.data)
 	if _, err := os.Stat(dir); err != nil {
 		return noregret.Errorf(noregret.NotFound, dir, "no log here: want the data directory of a service")
 	}
-	log, err := eventlog.Open(nil, dir, eventlog.Options{})
+	log, err := eventlog.Open(nil, dir, a.logOptions())
 	if err != nil {
 		return err
 	}
 	return errors.Join(use(log), log.Close())
+}
+
+// logOptions are those of a log whose damaged snapshots are told when they are skipped.
+func (a *app) logOptions() eventlog.Options {
+	return eventlog.Options{Skipped: func(file, reason string) {
+		a.note("warning: the snapshot %s is damaged and skipped: %s", file, reason)
+	}}
 }

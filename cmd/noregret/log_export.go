@@ -63,13 +63,13 @@ func (o *exportOptions) Validate() error {
 // Run implements options.
 func (o *exportOptions) Run(ctx context.Context, a *app, _ []string) error {
 	if o.output == "-" {
-		return o.write(ctx, a.stdout)
+		return o.write(ctx, a, a.stdout)
 	}
-	return atomicfile.Write(o.output, func(w io.Writer) error { return o.write(ctx, w) })
+	return atomicfile.Write(o.output, func(w io.Writer) error { return o.write(ctx, a, w) })
 }
 
 // write writes the events as JSON lines.
-func (o *exportOptions) write(ctx context.Context, w io.Writer) error {
+func (o *exportOptions) write(ctx context.Context, a *app, w io.Writer) error {
 	if o.live() {
 		c, err := o.client()
 		if err != nil {
@@ -93,7 +93,7 @@ func (o *exportOptions) write(ctx context.Context, w io.Writer) error {
 		_, err = io.Copy(w, body)
 		return errors.Join(err, body.Close())
 	}
-	return o.open(func(log eventlog.Log) error {
+	return o.open(a, func(log eventlog.Log) error {
 		from, name := o.from, o.experiment
 		if from == 0 {
 			from = log.Stats().First

@@ -67,7 +67,7 @@ func (o *importOptions) Run(ctx context.Context, a *app, args []string) error {
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	log, in, err := o.log(name, in)
+	log, in, err := o.log(a, name, in)
 	if err != nil {
 		return err
 	}
@@ -85,10 +85,10 @@ func (o *importOptions) Run(ctx context.Context, a *app, args []string) error {
 
 // log opens the log to import to. With a snapshot it makes one that begins where the export does.
 // The reader that it returns has the whole export.
-func (o *importOptions) log(name string, in io.Reader) (*eventlog.Store, io.Reader, error) {
+func (o *importOptions) log(a *app, name string, in io.Reader) (*eventlog.Store, io.Reader, error) {
 	dir := server.LogDir(o.data)
 	if o.snapshot == "" {
-		log, err := eventlog.Open(nil, dir, eventlog.Options{})
+		log, err := eventlog.Open(nil, dir, a.logOptions())
 		return log, in, err
 	}
 	state, err := o.state()

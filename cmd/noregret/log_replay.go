@@ -59,7 +59,7 @@ func (o *replayOptions) AddFlags(f *pflag.FlagSet) {
 
 // Run implements options.
 func (o *replayOptions) Run(ctx context.Context, a *app, _ []string) error {
-	r, err := o.replay(ctx)
+	r, err := o.replay(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (o *replayOptions) Run(ctx context.Context, a *app, _ []string) error {
 }
 
 // replay folds the log again and compares the result with the live state.
-func (o *replayOptions) replay(ctx context.Context) (*replayed, error) {
+func (o *replayOptions) replay(ctx context.Context, a *app) (*replayed, error) {
 	var out replayed
 	fold := func(state *experiment.State, events iter.Seq2[eventlog.Record, error], upTo uint64) (err error) {
 		out.Replay, err = server.ReplayEvents(state, events, upTo)
@@ -93,7 +93,7 @@ func (o *replayOptions) replay(ctx context.Context) (*replayed, error) {
 		return err
 	}
 	if !o.live() {
-		err := o.open(func(log eventlog.Log) error {
+		err := o.open(a, func(log eventlog.Log) error {
 			state, _, err := server.Recover(ctx, log)
 			if err != nil {
 				return err

@@ -89,7 +89,12 @@ func pack(ts *testscript.TestScript, neg bool, args []string) {
 // below 0, from the end: damage cut|flip N FROM TO.
 func damage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
-		ts.Fatalf("usage: damage cut|flip N FROM TO")
+		ts.Fatalf("usage: damage cut|flip N FROM TO, or damage join FROM FROM TO")
+	}
+	if args[0] == "join" {
+		joined := ts.ReadFile(args[1]) + ts.ReadFile(args[2])
+		ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(joined), 0o666))
+		return
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)

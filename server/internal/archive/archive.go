@@ -119,6 +119,7 @@ func (w *Writer) Close() error {
 // once [Reader.Next] has returned [io.EOF].
 type Reader struct {
 	name   string
+	from   *counter
 	tar    *tar.Reader
 	sums   bytes.Buffer // as they are of what was read
 	unread *entry       // one that ReadPieces has met
@@ -131,7 +132,23 @@ type entry struct {
 }
 
 // NewReader returns a reader. Errors name the archive by the given name.
-func NewReader(name string, r io.Reader) *Reader { return &Reader{name: name, tar: tar.NewReader(r)} }
+func NewReader(name string, r io.Reader) *Reader {
+	from := &counter{from: r}
+	return &Reader{name: name, from: from, tar: tar.NewReader(from)}
+}
+
+// counter counts the bytes that were read.
+type counter struct {
+	from io.Reader
+	n    int64
+}
+
+// Read implements [io.Reader].
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.from.Read(b)
+	c.n += int64(n)
+	return n, err
+}
 
 // Next returns the next entry. It returns [io.EOF] at the end of an archive that is whole.
 func (r *Reader) Next() (name string, content []byte, err error) {
@@ -164,10 +181,33 @@ func (r *Reader) Next() (name string, content []byte, err error) {
 		return "", nil, r.bad("damaged: %s", difference(r.sums.Bytes(), content))
 	}
 	if _, err := r.tar.Next(); !errors.Is(err, io.EOF) {
-		return "", nil, r.bad("damaged: something follows %s", sumsName)
+		return "", nil, r.bad("damaged: something follows %s, before byte %d", sumsName, r.from.n)
+	}
+	if err := r.end(); err != nil {
+		return "", nil, err
 	}
 	r.done = true
 	return "", nil, io.EOF
+}
+
+// end reads what follows the end of the archive, which may be zeros: tools fill up to a whole record.
+func (r *Reader) end() error {
+	b := make([]byte, 32<<10)
+	for {
+		begin := r.from.n
+		n, err := r.from.Read(b)
+		for i, c := range b[:n] {
+			if c != 0 {
+				return r.bad("something follows its end, at byte %d: want one backup, and nothing behind it", begin+int64(i))
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return r.bad("damaged behind its end, at byte %d: %w", r.from.n, err)
+		}
+	}
 }
 
 // Unread makes Next return an entry again.

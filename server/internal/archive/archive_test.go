@@ -3,7 +3,9 @@ package archive
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,4 +123,32 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("%v is not bad input", err)
 		}
 	})
+}
+
+// TestTrailing: what follows the end of an archive is refused with its offset, such as a second
+// archive, however the first one ends. Zeros are not: tools fill up the last record.
+func TestTrailing(t *testing.T) {
+	file, _ := sample(t)
+	cut := bytes.TrimRight(file, "\x00") // by a tool that writes no empty blocks at the end
+	cut = file[:(len(cut)+511)/512*512]
+	zeros := make([]byte, 9000)
+	n := len(file)
+	for _, c := range []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"zeros", slices.Concat(file, zeros), ""},
+		{"no empty blocks", cut, ""},
+		{"garbage", slices.Concat(file, []byte("garbage")), fmt.Sprintf("something follows its end, at byte %d", n)},
+		{"garbage after zeros", slices.Concat(file, zeros, []byte("x")), fmt.Sprintf("at byte %d", n+9000)},
+		{"two archives", slices.Concat(file, file), fmt.Sprintf("something follows its end, at byte %d", n)},
+		{"two archives, without empty blocks between them", slices.Concat(cut, file), "something follows SHA256SUMS"},
+	} {
+		_, _, err := read(c.file)
+		if (err == nil) != (c.want == "") || err != nil &&
+			(!strings.Contains(err.Error(), c.want) || noregret.CodeOf(err) != noregret.BadInput) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
 }
