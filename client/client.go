@@ -311,6 +311,15 @@ func (c *Client) Experiments(ctx context.Context) ([]policy.Summary, error) {
 	return out.Experiments, err
 }
 
+// Deleted lists the experiments that were deleted and can be restored.
+func (c *Client) Deleted(ctx context.Context) ([]policy.Summary, error) {
+	var out struct {
+		Experiments []policy.Summary `json:"experiments"`
+	}
+	err := c.json(ctx, call{method: "GET", path: "/v1/experiments?deleted=true", repeat: true}, nil, &out)
+	return out.Experiments, err
+}
+
 // Report returns an experiment's report.
 func (c *Client) Report(ctx context.Context, name string) (*policy.Report, error) {
 	var out policy.Report
@@ -380,9 +389,17 @@ func (c *Client) Veto(ctx context.Context, name, arm string, lift bool, reason s
 	return out, err
 }
 
-// Delete deletes an experiment. Its events stay in the log.
-func (c *Client) Delete(ctx context.Context, name string) error {
-	return c.json(ctx, call{method: "DELETE", path: pathOf(name, "")}, nil, nil)
+// Delete deletes an experiment. The service keeps it for a grace time, in which [Client.Restore]
+// brings it back; with now set, or if the service has no such time, it is deleted for good, also one
+// that is kept. Its events stay in the log. The reason is recorded there.
+func (c *Client) Delete(ctx context.Context, name, reason string, now bool) error {
+	return c.json(ctx, call{method: "DELETE", path: pathOf(name, "")}, map[string]any{"reason": reason, "now": now}, nil)
+}
+
+// Restore brings back an experiment that was deleted, as it was then. The reason is recorded in the
+// log.
+func (c *Client) Restore(ctx context.Context, name, reason string) (out policy.Summary, err error) {
+	return c.Change(ctx, name, "restore", reason)
 }
 
 // State returns the service's position in its log and the digest of its state.

@@ -70,7 +70,7 @@ func TestCalls(t *testing.T) {
 		t.Errorf("%s %v", lines, err)
 	}
 	_ = body.Close()
-	if err := c.Delete(ctx, "toy"); err != nil {
+	if err := c.Delete(ctx, "toy", "", true); err != nil {
 		t.Error(err)
 	}
 	_, err = c.Report(ctx, "toy")
@@ -93,7 +93,7 @@ func TestRetries(t *testing.T) {
 		{3, true, 4, func() error { _, err := s.client.Decide(ctx, "toy", "a"); return err }},
 		{4, false, 4, func() error { _, err := s.client.Decide(ctx, "toy", "a"); return err }},
 		{1, false, 1, func() error { _, err := s.client.Change(ctx, "toy", "pause", ""); return err }},
-		{1, false, 1, func() error { return s.client.Delete(ctx, "toy") }},
+		{1, false, 1, func() error { return s.client.Delete(ctx, "toy", "", true) }},
 		{0, false, 1, func() error { _, err := s.client.Decide(ctx, "none", "a"); return err }},
 	} {
 		s.refuse.Store(c.refuse)

@@ -127,7 +127,7 @@ func TestLocalInContextRefused(t *testing.T) {
 	if err := l.RecordIn(d, nil); err == nil || !strings.Contains(err.Error(), "queue is full") {
 		t.Errorf("a full queue: %v", err)
 	}
-	if err := s.client.Delete(ctx, "news"); err != nil {
+	if err := s.client.Delete(ctx, "news", "", true); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Flush(ctx); err == nil || !strings.Contains(err.Error(), "unit ann") {

@@ -99,7 +99,7 @@ const mostAudits = 1000
 
 // audited are the kinds of events that have authors.
 var audited = []string{
-	KindDefinition, KindDelete, KindPause, KindResume, KindRollback, KindAddArm, KindRetireArm, KindVetoArm,
+	KindDefinition, KindDelete, KindRestore, KindPause, KindResume, KindRollback, KindAddArm, KindRetireArm, KindVetoArm,
 	KindLiftArm, KindConclude, KindAudit,
 }
 

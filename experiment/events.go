@@ -28,8 +28,10 @@ type Event struct {
 const (
 	// KindDefinition creates an experiment or changes its definition: [DefinitionEvent].
 	KindDefinition = "definition"
-	// KindDelete removes an experiment: [NameEvent].
-	KindDelete = "delete"
+	// KindDelete deletes an experiment, and KindRestore brings one back within the grace time of its
+	// deletion: [NameEvent].
+	KindDelete  = "delete"
+	KindRestore = "restore"
 	// KindExposures reports that units were exposed to their arms: [UnitsEvent].
 	KindExposures = "exposures"
 	// KindFeedback reports metrics of units: [UnitsEvent].
@@ -65,8 +67,11 @@ const (
 type NameEvent struct {
 	Experiment string `json:"experiment"`
 	// Reason says, for people, who did it and why.
-	Reason string  `json:"reason,omitempty"`
-	By     *Author `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Grace is, only in [KindDelete], for how many nanoseconds the experiment is kept and can be
+	// restored, at most [MaxGrace]. 0 deletes it for good, also while it is kept.
+	Grace int64   `json:"grace,omitempty"`
+	By    *Author `json:"by,omitempty"`
 }
 
 // DefinitionEvent is the payload of [KindDefinition].

@@ -125,7 +125,7 @@ type GuardVital struct {
 func (s *State) Vitals(name string) (Vitals, error) {
 	x := s.live[name]
 	if x == nil {
-		return Vitals{}, notThere(name)
+		return Vitals{}, NotThere(s, name)
 	}
 	v := Vitals{Version: x.rounds.Version, Orphans: x.health.Orphans, Feedback: x.joiner.Feedback}
 	v.Exposures = x.joiner.Exposures

@@ -430,9 +430,9 @@ func PrivateConfig(d *definition.Definition) (aggregate.Config, bool) {
 	return definition.ReleasedSums(d, len(arms)), err == nil
 }
 
-// Private reports whether an experiment is private.
+// Private reports whether an experiment is private, also one that was deleted and can be restored.
 func (s *State) Private(name string) bool {
-	x := s.live[name]
+	x := s.find(name)
 	return x != nil && x.Private != nil
 }
 
@@ -442,7 +442,7 @@ func (s *State) Private(name string) bool {
 // saved lacks the names that were deleted until then.
 func PrivateNames(s *State) []string {
 	names := slices.Collect(maps.Keys(s.secret))
-	for name := range s.live {
+	for _, name := range s.all() {
 		if s.Private(name) && !s.secret[name] {
 			names = append(names, name)
 		}
@@ -456,7 +456,7 @@ func Released(s *State, name string) int64 {
 	if !s.Private(name) {
 		return 0
 	}
-	return s.live[name].Private.Step
+	return s.find(name).Private.Step
 }
 
 // problems returns what operators should know about the releases.

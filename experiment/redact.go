@@ -36,8 +36,9 @@ func Redact(kind string, payload []byte, private func(name string) bool) []byte 
 	return b
 }
 
-// Releasing reports whether an experiment is private and will release more.
+// Releasing reports whether an experiment is private and will release more, also if it was deleted
+// and can be restored.
 func Releasing(s *State, name string) bool {
-	x := s.live[name]
+	x := s.find(name)
 	return x != nil && x.Private != nil && x.Private.Ended == ""
 }

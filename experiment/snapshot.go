@@ -38,6 +38,7 @@ type persistedExperiment struct {
 	State      *persistedParts        `json:"state"`
 	Cohorts    []*cohort              `json:"cohorts"`
 	Learner    []byte                 `json:"maker"`
+	Deleted    *deletion              `json:"deleted,omitempty"` // of one that can be restored
 }
 
 // persistedParts are the exported fields of the parts of an experiment, in their order, on which
@@ -99,15 +100,18 @@ func (s *State) Freeze() (*Frozen, error) {
 		return nil, s.broken
 	}
 	f := &Frozen{saved: s.head()}
-	for _, name := range s.Names() {
-		x := s.live[name]
+	for _, name := range s.all() {
+		x := s.find(name)
 		b, err := x.learning.learner.MarshalBinary()
 		if err != nil {
 			return nil, err
 		}
 		y := x.copy()
-		f.saved.Experiments = append(f.saved.Experiments,
-			persistedExperiment{Definition: y.roster.def, State: y.persisted(), Cohorts: y.joiner.cohorts, Learner: b})
+		e := persistedExperiment{Definition: y.roster.def, State: y.persisted(), Cohorts: y.joiner.cohorts, Learner: b}
+		if k := s.kept[name]; k != nil {
+			e.Deleted = &k.deletion
+		}
+		f.saved.Experiments = append(f.saved.Experiments, e)
 	}
 	return f, nil
 }
@@ -160,6 +164,10 @@ func (f *Frozen) writeJSON(w *snapshotWriter, cohort func(*cohort)) {
 		}
 		w.text(`],"maker":`)
 		w.value(e.Learner)
+		if e.Deleted != nil {
+			w.text(`,"deleted":`)
+			w.value(e.Deleted)
+		}
 		w.text("}")
 	}
 	w.text(end)
@@ -273,7 +281,15 @@ func openState(s *State, text []byte, columns [][]*columnTables) error {
 		if err != nil {
 			return err
 		}
-		s.live[x.roster.def.Name] = x
+		name := x.roster.def.Name
+		if s.find(name) != nil {
+			return noregret.BadInputf("snapshot", "the experiment %q is there twice", name)
+		}
+		if d := saved.Experiments[i].Deleted; d != nil {
+			s.kept[name] = &keptExperiment{x, *d}
+		} else {
+			s.live[name] = x
+		}
 	}
 	return nil
 }

@@ -20,8 +20,9 @@ type State struct {
 	before   int64 // the time before the latest jump ahead, 0 if there was none recently
 	jumped   int64 // the time right after the jump
 	live     map[string]*experimentState
-	gone     map[string]uint64 // the last version of names that were deleted
-	secret   map[string]bool   // the names in gone that were private
+	kept     map[string]*keptExperiment // deleted ones that can be restored
+	gone     map[string]uint64          // the last version of names that were deleted
+	secret   map[string]bool            // the names in gone that were private
 	trail    []policy.AuditEntry
 	broken   error       // the defect found while applying an event
 	trial    *trial      // the last event passed to Try, nil for none
@@ -38,7 +39,8 @@ func NewState() *State { return NewStateIn(nil) }
 // error that wraps a [pages.ReadError]; a state that is made anew continues.
 func NewStateIn(memory *pages.Pool) *State {
 	return &State{
-		live: map[string]*experimentState{}, gone: map[string]uint64{}, secret: map[string]bool{}, memory: memory,
+		live: map[string]*experimentState{}, kept: map[string]*keptExperiment{}, gone: map[string]uint64{},
+		secret: map[string]bool{}, memory: memory,
 	}
 }
 
@@ -53,7 +55,7 @@ func (s *State) Time() int64 { return s.time }
 // Names lists the experiments in order.
 func (s *State) Names() []string { return slices.Sorted(maps.Keys(s.live)) }
 
-// DeletedNames lists the names of experiments that were deleted, in order. An experiment that was
+// DeletedNames lists the names of experiments that were deleted for good, in order. An experiment that was
 // made since may have such a name again.
 func DeletedNames(s *State) []string { return slices.Sorted(maps.Keys(s.gone)) }
 
@@ -150,6 +152,9 @@ func (s *State) advanceClock(now int64) {
 			s.live[name].rewind(now)
 			s.live[name].note(now, "%s", text)
 		}
+		for _, name := range KeptNames(s) {
+			s.kept[name].rewind(now)
+		}
 		return
 	case now <= s.time:
 		return
@@ -215,7 +220,7 @@ func (s *State) dispatch(e Event) Outcome {
 			return Outcome{Err: err}
 		}
 		return s.change(p.Experiment, func(x *experimentState) error { return ending{x}.conclude(&p, s.time) })
-	case KindDelete, KindRound, KindClock, KindPause, KindResume, KindRollback:
+	case KindDelete, KindRestore, KindRound, KindClock, KindPause, KindResume, KindRollback:
 		var p NameEvent
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
@@ -230,7 +235,7 @@ func (s *State) dispatch(e Event) Outcome {
 func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	x := s.live[name]
 	if x == nil {
-		return Outcome{Experiment: name, Err: notThere(name)}
+		return Outcome{Experiment: name, Err: NotThere(s, name)}
 	}
 	before := x.rounds.Version
 	x.advance(s.time)
@@ -263,10 +268,6 @@ func (s *State) change(name string, f func(x *experimentState) error) Outcome {
 	})
 }
 
-func notThere(name string) error {
-	return noregret.Errorf(noregret.NotFound, "experiment", "no experiment %q", name)
-}
-
 func (s *State) define(e Event) Outcome {
 	var p DefinitionEvent
 	if e.parsed != nil {
@@ -287,6 +288,11 @@ func (s *State) define(e Event) Outcome {
 	if s.live[d.Name] != nil {
 		return s.change(d.Name, func(x *experimentState) error { return x.redefine(d, s.time) })
 	}
+	if k := s.kept[d.Name]; k != nil {
+		return Outcome{Experiment: d.Name, Err: noregret.BadInputf("name",
+			"%q is the name of an experiment that was deleted and can be restored until %s: restore it, delete it for "+
+				"good, or take another name", d.Name, time.Unix(0, k.deletion.Until).UTC().Format(time.RFC3339))}
+	}
 	x, err := newExperiment(s.memory, d, s.gone[d.Name], s.time)
 	if err != nil {
 		return Outcome{Experiment: d.Name, Err: err}
@@ -296,20 +302,11 @@ func (s *State) define(e Event) Outcome {
 }
 
 func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
-	if kind == KindDelete {
-		x := s.live[p.Experiment]
-		if x == nil {
-			return Outcome{Experiment: p.Experiment, Err: notThere(p.Experiment)}
-		}
-		s.gone[p.Experiment] = x.rounds.Version
-		if x.Private != nil {
-			s.secret[p.Experiment] = true
-		}
-		delete(s.live, p.Experiment)
-		if !s.scratch {
-			x.joiner.release()
-		}
-		return Outcome{Experiment: p.Experiment, Renewed: true}
+	switch kind {
+	case KindDelete:
+		return s.delete(p)
+	case KindRestore:
+		return s.restore(p)
 	}
 	return s.with(p.Experiment, func(x *experimentState) Outcome {
 		if x.Status == policy.Concluded && kind != KindRound && kind != KindClock {
@@ -330,9 +327,10 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 }
 
 // Due returns the events that time has made possible: for rounds that may close, for versions whose
-// window has closed, and for what guardrails have done since. The host appends them.
+// window has closed, for what guardrails have done since, and for experiments that were deleted and
+// whose grace time is over. The host appends them.
 func (s *State) Due(now int64) []Event {
-	var out []Event
+	out := s.overdue(now)
 	for _, name := range s.Names() {
 		x, kind := s.live[name], ""
 		for _, p := range x.guards.unlogged(name) {

@@ -20,11 +20,8 @@ func (t *trial) of(position uint64, e Event) bool {
 
 // adopt installs the result of the tried event. The caller has advanced the clock.
 func (s *State) adopt(t *trial) Outcome {
-	if x := t.state.live[t.name]; x != nil {
-		s.live[t.name] = x
-	} else {
-		delete(s.live, t.name)
-	}
+	moveName(s.live, t.state.live, t.name)
+	moveName(s.kept, t.state.kept, t.name)
 	if last, ok := t.state.gone[t.name]; ok {
 		s.gone[t.name] = last
 	}
@@ -32,6 +29,15 @@ func (s *State) adopt(t *trial) Outcome {
 		s.secret[t.name] = true
 	}
 	return t.outcome
+}
+
+// moveName makes what a map has of a name that of another map.
+func moveName[V any](to, from map[string]V, name string) {
+	if x, ok := from[name]; ok {
+		to[name] = x
+	} else {
+		delete(to, name)
+	}
 }
 
 // Try applies an event to a copy of its experiment and returns the error with which Apply would
@@ -64,6 +70,13 @@ func attempt(s *State, name string, e Event) (*trial, error) {
 			return nil, err
 		}
 		t.live[name] = y
+	}
+	if k := s.kept[name]; k != nil {
+		y, err := k.fork()
+		if err != nil {
+			return nil, err
+		}
+		t.kept[name] = &keptExperiment{y, k.deletion}
 	}
 	o, err := t.Apply(s.position+1, e)
 	if err != nil {

@@ -1,6 +1,9 @@
 package policy
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // The forms of the service's API that server and client share. docs/service.md and the OpenAPI
 // document describe them.
@@ -23,6 +26,16 @@ type Summary struct {
 	State       Status `json:"state"`
 	Version     uint64 `json:"version"`
 	Round       uint64 `json:"round"`
+	// Deleted says that the experiment was deleted and can be restored, nil for one that is there.
+	Deleted *Deletion `json:"deleted,omitempty"`
+}
+
+// Deletion says when an experiment was deleted, until when it can be restored, and why it was
+// deleted.
+type Deletion struct {
+	Time   time.Time `json:"time"`
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 // Applied is the result of applying a definition, or of asking what that would change: Created and

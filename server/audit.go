@@ -65,6 +65,35 @@ func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, out)
 }
 
+// lives tells, of entries of the audit trail from the newest on, which are of an experiment that was
+// deleted for good. A deletion before a restoration is not for good.
+type lives struct {
+	restored, ended map[string]bool
+}
+
+// newLives returns what is known before the newest entry.
+func newLives() *lives { return &lives{map[string]bool{}, map[string]bool{}} }
+
+// over reports whether an entry is of an earlier experiment of its name. kept says that the present
+// one was deleted and can be restored.
+func (l *lives) over(e *policy.AuditEntry, kept bool) bool {
+	name := e.Experiment
+	switch {
+	case e.Action == experiment.KindRestore:
+		l.restored[name] = true
+	case e.Action != experiment.KindDelete:
+	case l.restored[name]:
+		l.restored[name] = false
+	default:
+		if _, met := l.ended[name]; met || !kept {
+			l.ended[name] = true
+		} else {
+			l.ended[name] = false // the deletion of the one that is kept
+		}
+	}
+	return l.ended[name]
+}
+
 // audited returns the function that reports whether a principal may read an entry of the audit
 // trail, nil for all. It is called for each entry from the newest on. Who is limited may read those
 // of experiments; who is so to projects, none from before another experiment of the name was
@@ -73,15 +102,13 @@ func (t *policyTable) audited(p *access.Principal) func(e *policy.AuditEntry) bo
 	if !p.Limited() {
 		return nil
 	}
-	deleted := map[string]bool{}
+	known := newLives()
 	return func(e *policy.AuditEntry) bool {
 		if e.Experiment == "" {
 			return false
 		}
-		if e.Action == experiment.KindDelete {
-			deleted[e.Experiment] = true
-		}
-		return p.MayUse(e.Experiment, "") || !deleted[e.Experiment] && t.mayUse(p, e.Experiment)
+		_, kept := t.wasDeleted(e.Experiment)
+		return !known.over(e, kept) && t.mayUse(p, e.Experiment) || p.MayUse(e.Experiment, "")
 	}
 }
 

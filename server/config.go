@@ -13,6 +13,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/alert"
@@ -65,6 +66,9 @@ type Config struct {
 	// 0. RetainAll keeps them for ever, whatever Retain is.
 	Retain    time.Duration
 	RetainAll bool
+	// DeleteGrace is how long a deleted experiment is kept and can be restored, 0 to 10 years; 0
+	// deletes it for good.
+	DeleteGrace time.Duration
 	// MaxBody bounds a request's body in bytes, 1 KiB to 8 MiB.
 	MaxBody int64
 	// MaxItems bounds the units or items of a request, at least 1.
@@ -131,7 +135,8 @@ type Config struct {
 }
 
 // DefaultConfig returns the defaults for a data directory: rounds are checked every 250 ms, a
-// snapshot is saved every 100,000 events or 32 MiB, and events are kept for 90 days. A body has at
+// snapshot is saved every 100,000 events or 32 MiB, events are kept for 90 days, and deleted
+// experiments for 7 days. A body has at
 // most 1 MiB, a request 10,000 units or items and 10 s, an answer 16 MiB. At once, 1,000 long
 // polls, 1,000 dashboards and 16 exports may be open, and half of the processors compute heavy
 // reads. The rate is not limited. A failed log is tried again for a minute before /livez fails.
@@ -142,7 +147,7 @@ func DefaultConfig(data string) Config {
 	return Config{
 		MaxConnections: connections, MaxConnectionsPerAddress: max(1, connections/2),
 		Data: data, Tick: 250 * time.Millisecond,
-		SnapshotEvery: 100_000, SnapshotBytes: 32 << 20, Retain: 90 * 24 * time.Hour,
+		SnapshotEvery: 100_000, SnapshotBytes: 32 << 20, Retain: 90 * 24 * time.Hour, DeleteGrace: 7 * 24 * time.Hour,
 		MaxBody: 1 << 20, MaxItems: 10_000, MaxAnswer: 16 << 20, MaxStreams: 1000, MaxExports: 16,
 		MaxReads:    max(1, runtime.GOMAXPROCS(0)/2),
 		RequestTime: 10 * time.Second, LogRetry: time.Minute,
@@ -166,6 +171,8 @@ func (c Config) Validate() error {
 		return bad("snapshot bytes", c.SnapshotBytes, "at least 65536 bytes")
 	case c.Retain <= 0 && !c.RetainAll:
 		return bad("retain", c.Retain, "a length of time above 0")
+	case c.DeleteGrace < 0 || int64(c.DeleteGrace) > experiment.MaxGrace:
+		return bad("delete grace", c.DeleteGrace, "a length of time up to 10 years, or 0 for none")
 	case c.MaxBody < 1<<10 || c.MaxBody > 8<<20:
 		return bad("max body", c.MaxBody, "1024 to 8388608 bytes")
 	case c.MaxItems < 1:

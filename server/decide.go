@@ -79,7 +79,7 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	e := a.policies.get(name)
 	if e == nil {
-		return noSuch(name)
+		return a.policies.noSuch(name)
 	}
 	if err := checkCount(a.config, "units", len(in.Units)); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (a *decisionAPI) policy(w http.ResponseWriter, r *http.Request) error {
 		changed := a.policies.changed() // before the table is read, so that no change is missed
 		e := a.policies.get(name)
 		if e == nil {
-			return noSuch(name)
+			return a.policies.noSuch(name)
 		}
 		tag := `"` + e.policy.Digest + `"`
 		if !web.Matches(r, tag) {

@@ -21,7 +21,7 @@ type repeater struct {
 func (a *repeater) token(d *policy.Decided, now time.Time) (t policy.Token, context json.RawMessage, err error) {
 	e := a.table.get(d.Experiment)
 	if e == nil {
-		return t, nil, noSuch(d.Experiment)
+		return t, nil, a.table.noSuch(d.Experiment)
 	}
 	if err := policy.CheckUnit("decided.unit", d.Unit); err != nil {
 		return t, nil, err

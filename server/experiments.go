@@ -26,13 +26,14 @@ type experimentAPI struct {
 func (a *experimentAPI) routes() []web.Route {
 	const one = "/v1/experiments/{name}"
 	return []web.Route{
-		{Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Scoped: true, Query: pageQuery, Serve: a.list},
+		{Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Scoped: true, Query: append([]string{"deleted"}, pageQuery...), Serve: a.list},
 		{Method: "GET", Pattern: one, Role: access.Read, Serve: a.get},
 		{
 			Method: "PUT", Pattern: one, Role: access.Admin, Scoped: true, Query: []string{"dry_run"},
 			Serve: a.put,
 		},
 		{Method: "DELETE", Pattern: one, Role: access.Admin, Serve: a.remove},
+		{Method: "POST", Pattern: one + "/restore", Role: access.Admin, Serve: a.change(experiment.KindRestore)},
 		{Method: "POST", Pattern: one + "/pause", Role: access.Admin, Serve: a.change("pause")},
 		{Method: "POST", Pattern: one + "/resume", Role: access.Admin, Serve: a.change("resume")},
 		{Method: "POST", Pattern: one + "/rollback", Role: access.Admin, Serve: a.change("rollback")},
@@ -56,7 +57,11 @@ func (a *experimentAPI) list(w http.ResponseWriter, r *http.Request) error {
 		Experiments []policy.Summary `json:"experiments"`
 		Next        string           `json:"next,omitempty"`
 	}
-	out.Experiments, out.Next = a.live.summaries(page, access.ScopeOf(r.Context()))
+	deleted, err := web.Flag(r, "deleted")
+	if err != nil {
+		return err
+	}
+	out.Experiments, out.Next = a.live.summaries(page, access.ScopeOf(r.Context()), deleted)
 	return web.WriteJSON(w, http.StatusOK, out)
 }
 
@@ -155,15 +160,34 @@ func refused(outcomes []experiment.Outcome) error {
 	return nil
 }
 
+// remove deletes an experiment, which can be restored within the grace time unless it is to be
+// deleted for good.
 func (a *experimentAPI) remove(w http.ResponseWriter, r *http.Request) error {
-	if err := a.nameEvent(r, experiment.KindDelete, ""); err != nil {
+	var in struct {
+		Reason string `json:"reason"`
+		Now    bool   `json:"now"`
+	}
+	b, err := web.Body(r, "application/json")
+	if err != nil {
+		return err
+	}
+	if len(b) > 0 {
+		if err := web.DecodeJSON(b, &in); err != nil {
+			return err
+		}
+	}
+	e := experiment.NameEvent{Experiment: r.PathValue("name"), Reason: in.Reason}
+	if !in.Now {
+		e.Grace = int64(a.config.DeleteGrace)
+	}
+	if err := a.submit(r.Context(), e.Experiment, experiment.KindDelete, in.Reason, e); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// change returns the handler that pauses, resumes or rolls back.
+// change returns the handler that pauses, resumes, rolls back or restores.
 func (a *experimentAPI) change(kind string) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var in struct {
@@ -243,7 +267,7 @@ func (a *experimentAPI) summary(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	e := a.policies.get(name)
 	if e == nil {
-		return noSuch(name)
+		return a.policies.noSuch(name)
 	}
 	return web.WriteJSON(w, http.StatusOK, policy.Summary{
 		Name: name, State: e.policy.State,
@@ -325,7 +349,7 @@ func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {
 	}
 	name := r.PathValue("name")
 	if a.policies.get(name) == nil {
-		return noSuch(name)
+		return a.policies.noSuch(name)
 	}
 	var context json.RawMessage
 	if text := r.URL.Query().Get("context"); text != "" {

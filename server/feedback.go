@@ -77,7 +77,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		}
 		switch {
 		case err == nil && a.policies.get(t.Experiment) == nil:
-			err = noSuch(t.Experiment)
+			err = a.policies.noSuch(t.Experiment)
 		case err == nil && !a.policies.mayUse(principal, t.Experiment):
 			err = noregret.BadInputf("token", "the access token %q may not use the experiment %q", principal.Name,
 				t.Experiment)
@@ -269,7 +269,7 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if a.policies.get(in.Experiment) == nil {
-		return noSuch(in.Experiment)
+		return a.policies.noSuch(in.Experiment)
 	}
 	p := a.intake.principal(r)
 	if !a.policies.mayUse(p, in.Experiment) {

@@ -60,10 +60,10 @@ func noLeaks(t testing.TB) {
 }
 
 // testConfig is the default on a file system in memory, where rounds close only when something else
-// happens.
+// happens, and experiments are deleted for good.
 func testConfig(t testing.TB) Config {
 	c := DefaultConfig(t.TempDir())
-	c.FS, c.Tick = vfs.NewMem(), time.Hour
+	c.FS, c.Tick, c.DeleteGrace = vfs.NewMem(), time.Hour, 0
 	return c
 }
 

@@ -163,7 +163,11 @@ func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 	}
 	e := a.policies.get(key)
 	if e == nil {
-		return web.WriteJSON(w, http.StatusNotFound, flagFailure{key, "FLAG_NOT_FOUND", "no such experiment"})
+		details := "no such experiment"
+		if k, ok := a.policies.wasDeleted(key); ok {
+			details += ": it was deleted, and can be restored until " + k.until.UTC().Format(time.RFC3339)
+		}
+		return web.WriteJSON(w, http.StatusNotFound, flagFailure{key, "FLAG_NOT_FOUND", details})
 	}
 	if failure != nil {
 		failure.Key = key

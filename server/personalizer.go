@@ -174,7 +174,7 @@ func (a *personalizerAPI) rank(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	e := a.policies.get(name)
 	if e == nil {
-		return noSuch(name)
+		return a.policies.noSuch(name)
 	}
 	if err := a.checkGoal(name); err != nil {
 		return err
@@ -430,7 +430,7 @@ func (a *personalizerAPI) event(r *http.Request) (name, unit string, err error) 
 	name = r.PathValue("name")
 	e := a.policies.get(name)
 	if e == nil {
-		return "", "", noSuch(name)
+		return "", "", a.policies.noSuch(name)
 	}
 	id := r.PathValue("event")
 	if err := policy.CheckUnit("eventId", id); err != nil {

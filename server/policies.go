@@ -4,6 +4,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
@@ -12,11 +13,18 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
+// keptEntry is an experiment that was deleted and can be restored until a time.
+type keptEntry struct {
+	project string
+	until   time.Time
+}
+
 // policyTable holds the policies in force. Deciding reads it without a lock; the writer replaces
 // the entries of the experiments that change, whatever the number of the others.
 type policyTable struct {
 	metrics *metrics
 	entries sync.Map                      // from names to *entry
+	kept    sync.Map                      // from names of deleted ones that can be restored to keptEntry
 	renewed atomic.Pointer[chan struct{}] // closed when a policy changes
 }
 
@@ -103,8 +111,28 @@ func (t *policyTable) mayUse(p *access.Principal, name string) bool {
 	project := ""
 	if e := t.get(name); e != nil {
 		project = e.project
+	} else if k, ok := t.wasDeleted(name); ok {
+		project = k.project
 	}
 	return p.MayUse(name, project)
+}
+
+// wasDeleted returns what is known of an experiment that was deleted and can be restored, false if
+// there is none.
+func (t *policyTable) wasDeleted(name string) (keptEntry, bool) {
+	k, ok := t.kept.Load(name)
+	if !ok {
+		return keptEntry{}, false
+	}
+	return k.(keptEntry), true
+}
+
+// noSuch is the error that there is no experiment of a name.
+func (t *policyTable) noSuch(name string) error {
+	if k, ok := t.wasDeleted(name); ok {
+		return experiment.WasDeleted(name, k.until)
+	}
+	return noSuch(name)
 }
 
 // changed returns a channel that is closed when a policy changes. Ask for it before reading the
@@ -116,11 +144,15 @@ func (t *policyTable) changed() <-chan struct{} { return *t.renewed.Load() }
 func (t *policyTable) publish(state *experiment.State, names iter.Seq[string]) error {
 	for name := range names {
 		p, old := state.Policy(name), t.get(name)
+		if v, project, ok := experiment.Kept(state, name); ok {
+			t.kept.Store(name, keptEntry{project, v.Deleted.Until}) // the counters stay
+			t.entries.Delete(name)
+			continue
+		}
+		t.kept.Delete(name)
 		if p == nil {
 			t.entries.Delete(name)
-			if old != nil {
-				t.metrics.forget(name)
-			}
+			t.metrics.forget(name)
 			continue
 		}
 		d := state.Definition(name)

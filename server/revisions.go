@@ -18,8 +18,9 @@ func (l *liveState) Revisions(ctx context.Context, name string, limit int) (out 
 	if _, err := l.Definition(name); err != nil {
 		return nil, err
 	}
+	known := newLives()
 	for _, e := range l.audit(auditOf(name), 0, 0) {
-		if e.Action == experiment.KindDelete || len(out) == limit {
+		if known.over(&e, false) || len(out) == limit {
 			break // what was before had the same name only
 		}
 		if e.Action != experiment.KindDefinition {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/policy"
@@ -164,7 +165,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	s.metrics.registry.MustRegister(&stateCollector{
 		log, s.writer, s.live, s.intake, counts, c.clock, s.storage, sender, s.failures,
 	})
-	if err := s.policies.publish(state, slices.Values(state.Names())); err != nil {
+	if err := s.policies.publish(state, slices.Values(append(state.Names(), experiment.KeptNames(state)...))); err != nil {
 		return nil, err
 	}
 	origins, err := access.ParseOrigins(c.CORSOrigins)

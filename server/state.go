@@ -61,31 +61,45 @@ func (l *liveState) notify() {
 
 // Experiments lists the experiments by name.
 func (l *liveState) Experiments() []policy.Summary {
-	out, _ := l.summaries(policy.Page{}, nil)
+	out, _ := l.summaries(policy.Page{}, nil, false)
 	return out
 }
 
-// summaries returns a page of the list of the experiments that a principal may use, and the last
-// name of it if there are further ones.
-func (l *liveState) summaries(page policy.Page, p *access.Principal) (out []policy.Summary, next string) {
+// summaries returns a page of the list of the experiments that a principal may use, or of those that
+// were deleted and can be restored, and the last name of it if there are further ones.
+func (l *liveState) summaries(page policy.Page, p *access.Principal, deleted bool,
+) (out []policy.Summary, next string) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	names := l.state.Names()
+	names, of := l.state.Names(), l.summary
+	if deleted {
+		names = experiment.KeptNames(l.state)
+		of = func(name string) (policy.Summary, string) {
+			v, project, _ := experiment.Kept(l.state, name)
+			return v, project
+		}
+	}
 	if p.Limited() {
 		names = slices.DeleteFunc(names, func(name string) bool {
-			return !p.MayUse(name, l.state.Definition(name).Project)
+			_, project := of(name)
+			return !p.MayUse(name, project)
 		})
 	}
 	names, next = page.Of(names)
 	out = make([]policy.Summary, 0, len(names))
 	for _, name := range names {
-		p := l.state.Policy(name)
-		out = append(out, policy.Summary{
-			Name: name, Description: l.state.Definition(name).Description,
-			State: p.State, Version: p.Version, Round: p.Round,
-		})
+		v, _ := of(name)
+		out = append(out, v)
 	}
 	return out, next
+}
+
+// summary returns the summary of an experiment and its project. The caller holds the lock.
+func (l *liveState) summary(name string) (policy.Summary, string) {
+	p, d := l.state.Policy(name), l.state.Definition(name)
+	return policy.Summary{
+		Name: name, Description: d.Description, State: p.State, Version: p.Version, Round: p.Round,
+	}, d.Project
 }
 
 // Definition returns an experiment's definition.
@@ -95,7 +109,7 @@ func (l *liveState) Definition(name string) (*definition.Definition, error) {
 	if d := l.state.Definition(name); d != nil {
 		return d, nil
 	}
-	return nil, noSuch(name)
+	return nil, experiment.NotThere(l.state, name)
 }
 
 // Report returns an experiment's report.

@@ -244,6 +244,8 @@ func (x *Export) apply(kind string, payload json.RawMessage) error {
 		}
 	case "delete":
 		x.deleted = x.Reader.line
+	case "restore":
+		x.deleted = 0
 	case "exposures", "feedback":
 		var p exportUnits
 		if err := json.Unmarshal(payload, &p); err != nil {

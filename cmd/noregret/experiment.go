@@ -68,7 +68,8 @@ func newExperimentCommand(a *app) *cobra.Command {
 			"Continue with what has been learned after a pause or a rollback, manual or by a guardrail."),
 		newChangeCommand(a, &r, "rollback", "Serve the control arm to every unit",
 			"Serve the control arm to every unit, at once, until resume. It needs a control arm."),
-		newVetoCommand(a, &r), newConcludeCommand(a, &r), newDeleteCommand(a, &r), newSchemaCommand(a),
+		newVetoCommand(a, &r), newConcludeCommand(a, &r), newDeleteCommand(a, &r),
+		newRestoreExperimentCommand(a, &r), newSchemaCommand(a),
 		newExampleCommand(a),
 	)
 	r.AddFlags(cmd.PersistentFlags())

@@ -1,29 +1,55 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/noregret/noregret"
 )
 
 // deleteOptions are the flags of "noregret experiment delete".
-type deleteOptions struct{ *remote }
+type deleteOptions struct {
+	*remote
+	reason   string
+	yes, now bool
+}
 
 // newDeleteCommand makes "noregret experiment delete".
 func newDeleteCommand(a *app, r *remote) *cobra.Command {
 	return newCommand(a, &cobra.Command{
-		Use:     "delete NAME",
-		Short:   "Remove an experiment",
-		Long:    "Remove an experiment. Its events stay in the log; feedback that still comes is rejected.",
-		Example: "  noregret experiment delete ranking",
-		Args:    oneName,
+		Use:   "delete NAME",
+		Short: "Delete an experiment; restore brings it back for a while",
+		Long: `Delete an experiment. It asks to type the name, unless --yes is given; without a terminal --yes is
+needed.
+
+The service keeps the experiment for a grace time ("noregret serve --delete-grace", 7 days by
+default), in which "noregret experiment restore" brings it back as it was. Until then it makes no
+decisions, feedback that still comes is rejected, and no other experiment can have its name; "list
+--deleted" shows it. With --now it is deleted for good, also if it was deleted before. Its events
+stay in the log.`,
+		Example: `  noregret experiment delete ranking --reason "replaced by ranking-2"
+  noregret experiment delete ranking --yes --now   # for good, in a script
+  noregret experiment restore ranking`,
+		Args: oneName,
 	}, &deleteOptions{remote: r})
 }
 
-// AddFlags implements options. It adds only the flags of the service.
-func (o *deleteOptions) AddFlags(*pflag.FlagSet) {}
+// AddFlags implements options.
+func (o *deleteOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.reason, "reason", o.reason, "why, for the log")
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	f.BoolVar(&o.now, "now", false, "delete it for good: it cannot be restored")
+}
 
 // Validate implements options.
 func (o *deleteOptions) Validate() error { return nil }
@@ -34,9 +60,51 @@ func (o *deleteOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Delete(ctx, args[0]); err != nil {
+	name := args[0]
+	if !o.yes {
+		if err := a.confirmName(ctx, name); err != nil {
+			return err
+		}
+	}
+	if err := c.Delete(ctx, name, o.reason, o.now); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: deleted\n", args[0])
+	deleted, err := c.Deleted(ctx)
+	if err != nil {
+		a.note("warning: %s was deleted, but the service does not say until when it can be restored: %v", name, err)
+	}
+	for _, s := range deleted {
+		if s.Name == name && s.Deleted != nil {
+			_, err := fmt.Fprintf(a.stdout, "%s: deleted; noregret experiment restore %s brings it back until %s\n", name, name,
+				s.Deleted.Until.UTC().Format(time.RFC3339))
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s: deleted for good\n", name)
 	return err
+}
+
+// onTerminal reports whether somebody can answer a question.
+func (a *app) onTerminal() bool {
+	f, file := a.stdin.(*os.File)
+	return file && term.IsTerminal(int(f.Fd()))
+}
+
+// confirmName returns an error unless the name of an experiment is typed.
+func (a *app) confirmName(ctx context.Context, name string) error {
+	if !a.asks() {
+		return noregret.Errorf(noregret.Usage, "--yes", "the standard input is no terminal, so the name cannot be typed: "+
+			"want --yes to delete %q without being asked", name)
+	}
+	if _, err := fmt.Fprintf(a.stderr, "type the name of the experiment to delete it (%s): ", name); err != nil {
+		return err
+	}
+	typed, err := bufio.NewReader(newCancelReader(ctx, a.stdin)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if typed = strings.TrimSpace(typed); typed != name {
+		return noregret.Errorf(noregret.Usage, "NAME", "%q was typed, want %q: nothing was deleted", typed, name)
+	}
+	return nil
 }

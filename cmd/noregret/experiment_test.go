@@ -50,7 +50,10 @@ func TestExperimentCommands(t *testing.T) {
 		{"veto coin tails --lift", "coin: running, version 7\n"},
 		{"conclude coin --mixture heads=0.25 --mixture tails=0.75", "coin: concluded, version 8\n"},
 		{"report coin", "with the mixture named"},
-		{"delete coin", "coin: deleted\n"},
+		{"delete coin --yes", "coin: deleted; noregret experiment restore coin brings it back until 20"},
+		{"list --deleted", "restore until"},
+		{"restore coin", "coin: concluded, version 8\n"},
+		{"delete coin --yes --now", "coin: deleted for good\n"},
 		{"schema", `"$schema"`},
 	} {
 		if got := printed(t, append([]string{"experiment"}, strings.Fields(step.args)...)...); !strings.Contains(got,

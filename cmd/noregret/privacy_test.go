@@ -313,7 +313,7 @@ privacy: {epsilon: 1, delta: 1e-6, unit_contribution: 2, rounds: 8}
 		s.Tick()
 		check(fmt.Sprintf(`active +%d `, step+1))
 	}
-	if err := c.Delete(ctx, "secret"); err != nil {
+	if err := c.Delete(ctx, "secret", "", true); err != nil {
 		t.Fatal(err)
 	}
 	s.Tick()
@@ -373,7 +373,7 @@ privacy: {epsilon: 1, delta: 1e-6, rounds: 8}
 	if f, err := c.Feedback(ctx, paid); err != nil || f.Accepted != 1 {
 		t.Fatal(f, err)
 	}
-	if err := c.Delete(ctx, "secret"); err != nil {
+	if err := c.Delete(ctx, "secret", "", true); err != nil {
 		t.Fatal(err)
 	}
 	s.Tick()

@@ -59,6 +59,8 @@ type app struct {
 	progressMode string // of --progress: auto, plain or quiet
 
 	private privateFiles
+	// asks reports whether somebody can answer a question; tests set it.
+	asks func() bool
 	// clock sets the service's clock, nil for the machine's. Tests set it.
 	clock func(c *server.Config)
 
@@ -77,6 +79,7 @@ func (a *app) progressOf(unit string) (*progress.Reporter, error) {
 // exit status. It neither reads nor changes global state.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, private: newPrivateFiles()}
+	a.asks = a.onTerminal
 	return a.execute(ctx, newRootCommand(a), args)
 }
 

@@ -98,6 +98,8 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 		"how long a request may take, except long polls and streams")
 	f.DurationVar(&o.Retain, "retain", o.Retain,
 		"how long events are kept once a snapshot covers them, negative for ever")
+	f.DurationVar(&o.DeleteGrace, "delete-grace", o.DeleteGrace,
+		"how long a deleted experiment is kept and can be restored, 0 for not at all")
 	f.Uint64Var(&o.SnapshotEvery, "snapshot-every", o.SnapshotEvery, "events between snapshots; 0 is the default")
 	f.IntVar(&o.MaxConnections, "max-connections", o.MaxConnections,
 		"most open connections; the default leaves 128 file descriptors to the log")

@@ -1,0 +1,139 @@
+package experiment
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
+)
+
+// MaxGrace is the longest time for which a deleted experiment can be kept, in nanoseconds.
+const MaxGrace = int64(10 * 365 * 24 * time.Hour)
+
+// deletion says when an experiment was deleted, until when it can be restored, and why it was
+// deleted.
+type deletion struct {
+	Time   int64  `json:"time"`
+	Until  int64  `json:"until"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// keptExperiment is one that was deleted and can be restored. No event changes it.
+type keptExperiment struct {
+	*experimentState
+	deletion deletion
+}
+
+// KeptNames lists the experiments that were deleted and can be restored, in order.
+func KeptNames(s *State) []string { return slices.Sorted(maps.Keys(s.kept)) }
+
+// Kept returns the summary of an experiment that was deleted and can be restored, and its project;
+// false if there is none.
+func Kept(s *State, name string) (out policy.Summary, project string, ok bool) {
+	k := s.kept[name]
+	if k == nil {
+		return out, "", false
+	}
+	p, d := k.rounds.policy, k.roster.def
+	return policy.Summary{
+		Name: name, Description: d.Description, State: p.State, Version: p.Version, Round: p.Round,
+		Deleted: &policy.Deletion{
+			Time: time.Unix(0, k.deletion.Time).UTC(), Until: time.Unix(0, k.deletion.Until).UTC(),
+			Reason: k.deletion.Reason,
+		},
+	}, d.Project, true
+}
+
+// find returns an experiment, also one that was deleted and can be restored, or nil.
+func (s *State) find(name string) *experimentState {
+	if k := s.kept[name]; k != nil {
+		return k.experimentState
+	}
+	return s.live[name]
+}
+
+// all lists the experiments, also those that were deleted and can be restored, in order.
+func (s *State) all() []string {
+	names := append(s.Names(), KeptNames(s)...)
+	slices.Sort(names)
+	return names
+}
+
+// NotThere is the error that there is no experiment of a name. It says so if one was deleted that
+// can be restored.
+func NotThere(s *State, name string) error {
+	if k := s.kept[name]; k != nil {
+		return WasDeleted(name, time.Unix(0, k.deletion.Until))
+	}
+	return noregret.Errorf(noregret.NotFound, "experiment", "no experiment %q", name)
+}
+
+// WasDeleted is the error that an experiment was deleted and can be restored until a time.
+func WasDeleted(name string, until time.Time) error {
+	return noregret.Errorf(noregret.NotFound, "experiment",
+		"no experiment %q: it was deleted, and can be restored until %s", name, until.UTC().Format(time.RFC3339))
+}
+
+// delete deletes an experiment: it is kept for the grace time, or for good if that is 0.
+func (s *State) delete(p *NameEvent) Outcome {
+	name := p.Experiment
+	x, k := s.live[name], s.kept[name]
+	switch {
+	case x == nil && k == nil:
+		return Outcome{Experiment: name, Err: NotThere(s, name)}
+	case p.Grace < 0 || p.Grace > MaxGrace:
+		return Outcome{Experiment: name, Err: noregret.BadInputf("grace", "%d: want 0 to %d nanoseconds", p.Grace, MaxGrace)}
+	case k != nil && p.Grace > 0:
+		return Outcome{Experiment: name, Err: noregret.BadInputf("state",
+			"the experiment was deleted already, and can be restored until %s: want a deletion for good",
+			time.Unix(0, k.deletion.Until).UTC().Format(time.RFC3339))}
+	case p.Grace > 0:
+		s.kept[name] = &keptExperiment{x, deletion{Time: s.time, Until: s.time + p.Grace, Reason: p.Reason}}
+		delete(s.live, name)
+		return Outcome{Experiment: name, Renewed: true}
+	case k != nil:
+		x = k.experimentState
+	}
+	s.gone[name] = x.rounds.Version
+	if x.Private != nil {
+		s.secret[name] = true
+	}
+	delete(s.live, name)
+	delete(s.kept, name)
+	if !s.scratch {
+		x.joiner.release()
+	}
+	return Outcome{Experiment: name, Renewed: true}
+}
+
+// restore brings an experiment back as it was when it was deleted. The time has gone on: windows
+// that have closed since close with its next event.
+func (s *State) restore(p *NameEvent) Outcome {
+	name := p.Experiment
+	k := s.kept[name]
+	if k == nil {
+		err := NotThere(s, name)
+		if s.live[name] != nil {
+			err = noregret.BadInputf("state", "the experiment %q was not deleted", name)
+		}
+		return Outcome{Experiment: name, Err: err}
+	}
+	delete(s.kept, name)
+	s.live[name] = k.experimentState
+	return Outcome{Experiment: name, Renewed: true}
+}
+
+// overdue returns the events that delete for good what was kept for its grace time.
+func (s *State) overdue(now int64) (out []Event) {
+	for _, name := range KeptNames(s) {
+		if s.kept[name].deletion.Until > now {
+			continue
+		}
+		if e, err := NewEvent(KindDelete, now, NameEvent{Experiment: name}); err == nil { // names can always be written
+			out = append(out, e)
+		}
+	}
+	return out
+}
