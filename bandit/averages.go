@@ -103,6 +103,9 @@ func (a *averages) renewArm(_ int) {}
 
 func (a *averages) learn(c *drawn, loss float64) error { return a.credit(c.Arm, loss) }
 
+// lose changes nothing: a mean is one of the losses that came.
+func (a *averages) lose(*drawn, float64) bool { return false }
+
 func (a *averages) choose(c *drawn, v *view, r Rand) {
 	*c = drawn{Arm: a.policy.pick(v, a.s.Rounds+1, r), Propensity: 1}
 }

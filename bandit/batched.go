@@ -50,8 +50,12 @@ func (r BatchRule) ranged() bool { return r == BatchKLUCB || r == BatchTsallisIN
 type Batch struct {
 	// Arm is the index of an active arm.
 	Arm int
-	// Size is the number of pulls, from 1 to 1e15.
+	// Size is the number of pulls with a reward, from 1 to 1e15; 0 if there are only lost ones.
 	Size float64
+	// Lost is the number of pulls whose reward is lost, from 1 to 1e15, or 0. [BatchTsallisINF]
+	// takes the mean reward of the batch for them, of all batches before if the batch has none, and
+	// the middle of the range before the first. Others leave them out.
+	Lost float64
 	// Mean is the mean of their rewards: in the range, if the bandit has one, else of size at most
 	// 1e100.
 	Mean float64
@@ -74,7 +78,8 @@ type Batch struct {
 // with one pull a batch this is [TsallisINF] and has its bound. In larger batches, and with late
 // rewards, the feedback is delayed (Zimmert and Seldin 2020 treat delays); the estimates stay
 // unbiased. An arm that could not be drawn in a batch counts as having lost what the batch lost in
-// all: else an arm that comes while rewards are late would seem to lose nothing.
+// all: else an arm that comes while rewards are late would seem to lose nothing. So does an arm
+// that some pulls of a batch did not allow, for these pulls: see [Batched.ObserveMasked].
 //
 // A batch costs O(K) and, with [BatchThompson], O(K·N) evaluations of the normal distribution
 // function for N = 128 to 1,024 points. Not safe for concurrent use.
@@ -166,6 +171,10 @@ func (b *Batched) standardError(k int) float64 {
 	return math.Sqrt(b.s.Pool / b.s.Freedom / b.s.Size[k])
 }
 
+// EstimatedLosses are the sums of the estimated losses by arm, on the scale on which the range is 1;
+// nil unless the rule is [BatchTsallisINF]. The caller must not change them.
+func (b *Batched) EstimatedLosses() []float64 { return b.s.Sums }
+
 // Size is the number of pulls of arm k that count: what is left of them after [Batched.Discount].
 func (b *Batched) Size(k int) float64 { return b.s.Size[k] }
 
@@ -206,16 +215,36 @@ func (b *Batched) Restart() {
 // code bad_input, and changes nothing, if the batch is empty, a part breaks the rules of [Batch],
 // or its arm had no share.
 func (b *Batched) Observe(batch []Batch, shares []float64) error {
+	return b.ObserveMasked(batch, shares, nil)
+}
+
+// ObserveMasked takes a batch in which not all pulls allowed all arms. The share of an arm is then
+// that among the pulls that allowed it: the pulls of the arm over Σ 1/p over them, where p is the
+// probability of the arm in the pull, given what the pull allowed. The mean of the arm's rewards is
+// weighted by 1/p if p differs between its pulls. Asleep has, for each arm that some pulls did not
+// allow, the number of these pulls as Size, and the mean of their rewards as Mean, whatever arm they
+// drew. With [BatchTsallisINF] the arm counts as having lost what they lost: on average that is
+// neither a gain nor a loss on what was served. Errors are those of [Batched.Observe].
+func (b *Batched) ObserveMasked(batch []Batch, shares []float64, asleep []Batch) error {
 	if len(batch) == 0 {
 		return noregret.BadInputf("batch", "empty: at least one part is required")
 	}
 	for i := range batch {
-		if err := b.check(batch, i, shares); err != nil {
+		if err := b.check("batch", batch, i, shares); err != nil {
 			return err
 		}
 	}
-	s, total := &b.s, 0.0
+	for i := range asleep {
+		if err := b.check("asleep", asleep, i, nil); err != nil {
+			return err
+		}
+	}
+	b.credit(batch, shares, asleep)
+	s := &b.s
 	for _, q := range batch {
+		if q.Size == 0 {
+			continue
+		}
 		if s.Size[q.Arm] > 0 {
 			s.Freedom++
 		}
@@ -225,10 +254,28 @@ func (b *Batched) Observe(batch []Batch, shares []float64) error {
 		d := q.Mean - s.Mean[q.Arm]
 		s.Mean[q.Arm] += float64(q.Size / s.Size[q.Arm] * d)
 		s.Pool += float64(q.Size*q.Variance) + float64(q.Size*float64(d*(q.Mean-s.Mean[q.Arm])))
-		if s.Sums != nil {
-			loss := min(max((b.high-q.Mean)/(b.high-b.low), 0), 1)
-			s.Sums[q.Arm] = addEstimate(s.Sums[q.Arm], float64(q.Size*loss)/shares[q.Arm])
-			total += float64(q.Size * loss)
+	}
+	b.update()
+	return nil
+}
+
+// credit adds a batch to the estimated losses.
+func (b *Batched) credit(batch []Batch, shares []float64, asleep []Batch) {
+	s := &b.s
+	if s.Sums == nil {
+		return
+	}
+	usual, total := b.usualLoss(batch), 0.0
+	for _, q := range batch {
+		loss := float64(q.Size*b.loss(q.Mean)) + float64(q.Lost*usual)
+		s.Pulls += q.Lost // those with a reward are counted with their means
+		s.Sums[q.Arm] = addEstimate(s.Sums[q.Arm], loss/shares[q.Arm])
+		total += loss
+	}
+	for _, q := range asleep {
+		if q.Arm < len(shares) && shares[q.Arm] > 0 {
+			loss := float64(q.Size*b.loss(q.Mean)) + float64(q.Lost*usual)
+			s.Sums[q.Arm] = addEstimate(s.Sums[q.Arm], loss)
 		}
 	}
 	for k := range s.Sums {
@@ -236,26 +283,52 @@ func (b *Batched) Observe(batch []Batch, shares []float64) error {
 			s.Sums[k] = addEstimate(s.Sums[k], total)
 		}
 	}
-	b.update()
-	return nil
 }
 
-// check returns an error if part i of a batch breaks a rule.
-func (b *Batched) check(batch []Batch, i int, shares []float64) error {
-	q := &batch[i]
+// loss is the loss of a reward.
+func (b *Batched) loss(reward float64) float64 { return min(max((b.high-reward)/(b.high-b.low), 0), 1) }
+
+// usualLoss is the mean loss of a batch, of all batches before if it has no reward, and ½ before the
+// first.
+func (b *Batched) usualLoss(batch []Batch) float64 {
+	sum, n := 0.0, 0.0
+	for _, q := range batch {
+		sum += float64(q.Size * b.loss(q.Mean))
+		n += q.Size
+	}
+	if n > 0 {
+		return sum / n
+	}
+	for k, size := range b.s.Size {
+		sum += float64(size * b.loss(b.s.Mean[k]))
+		n += size
+	}
+	if n > 0 {
+		return sum / n
+	}
+	return 0.5
+}
+
+// check returns an error if part i of a batch breaks a rule. Parts of pulls that did not allow the
+// arm need no share.
+func (b *Batched) check(place string, batch []Batch, i int, shares []float64) error {
+	q, drawn := &batch[i], place == "batch"
 	bad := func(format string, args ...any) error {
-		return noregret.BadInputf(fmt.Sprintf("batch[%d]", i), format, args...)
+		return noregret.BadInputf(fmt.Sprintf("%s[%d]", place, i), format, args...)
 	}
 	slack := float64(1e-9 * (b.high - b.low))
 	switch {
 	case q.Arm < 0 || q.Arm >= b.Arms():
 		return bad("arm %d is unknown: want one of 0 to %d", q.Arm, b.Arms()-1)
-	case !b.s.Active[q.Arm]:
+	case !b.s.Active[q.Arm] && drawn:
 		return bad("arm %d is retired", q.Arm)
 	case slices.ContainsFunc(batch[:i], func(o Batch) bool { return o.Arm == q.Arm }):
 		return bad("arm %d has two parts: want one with all its pulls", q.Arm)
-	case q.Arm >= len(shares) || !(shares[q.Arm] > 0 && shares[q.Arm] <= 1):
+	case drawn && (q.Arm >= len(shares) || !(shares[q.Arm] > 0 && shares[q.Arm] <= 1)):
 		return bad("arm %d had no share: it cannot have been drawn", q.Arm)
+	case q.Lost != 0 && !(q.Lost >= 1 && q.Lost <= 1e15):
+		return bad("%v pulls are lost: want 0, or a number from 1 to 1e15", q.Lost)
+	case q.Size == 0 && q.Lost > 0:
 	case !(q.Size >= 1 && q.Size <= 1e15):
 		return bad("size %v: want a number from 1 to 1e15", q.Size)
 	case !(math.Abs(q.Mean) <= 1e100):

@@ -345,3 +345,47 @@ func TestBatchedLateArm(t *testing.T) {
 		t.Errorf("the shares are %v: want the new arm between the others", p)
 	}
 }
+
+// TestBatchedMasksAndLost computes by hand what Tsallis-INF learns from a batch in which some pulls
+// did not allow an arm, and from pulls whose rewards are lost.
+func TestBatchedMasksAndLost(t *testing.T) {
+	t.Parallel()
+	check := func(what string, b *bandit.Batched, want ...float64) {
+		t.Helper()
+		for k, g := range b.EstimatedLosses() {
+			if math.Abs(g-want[k]) > 1e-12 {
+				t.Errorf("%s: the estimates are %v, want %v", what, b.EstimatedLosses(), want)
+				break
+			}
+		}
+	}
+	b := newBatched(t, 3, bandit.BatchTsallisINF)
+	// Arm 0 lost 2 of 4 pulls by the share ½. The 10 pulls that did not allow arm 1 lost 3.
+	if err := b.ObserveMasked([]bandit.Batch{{Arm: 0, Size: 4, Mean: .5}, {Arm: 1, Size: 2, Mean: 1}},
+		[]float64{.5, .25, 0}, []bandit.Batch{{Arm: 1, Size: 10, Mean: .7}}); err != nil {
+		t.Fatal(err)
+	}
+	check("masked", b, 4, 3, 2)
+	b = newBatched(t, 3, bandit.BatchTsallisINF)
+	if err := b.Observe([]bandit.Batch{{Arm: 0, Lost: 4}}, []float64{.5, .25, .25}); err != nil {
+		t.Fatal(err)
+	}
+	check("lost before the first reward", b, 4, 0, 0)
+	if err := b.Observe([]bandit.Batch{
+		{Arm: 0, Lost: 4}, {Arm: 1, Size: 2, Mean: .75}, {Arm: 2, Size: 2, Mean: .25, Lost: 2},
+	}, []float64{.5, .25, .25}); err != nil {
+		t.Fatal(err)
+	}
+	check("lost", b, 4+4, 2, 6+4)
+	if b.Pulls() != 14 {
+		t.Errorf("%v pulls", b.Pulls())
+	}
+	for _, bad := range [][]bandit.Batch{{{Arm: 3, Size: 1}}, {{Arm: 0, Size: 0}}, {{Arm: 0, Size: 1, Mean: 2}}} {
+		if b.ObserveMasked([]bandit.Batch{{Arm: 0, Size: 1}}, []float64{1, 0, 0}, bad) == nil {
+			t.Errorf("%+v asleep is taken", bad)
+		}
+	}
+	if b.Observe([]bandit.Batch{{Arm: 0, Lost: .5}}, []float64{1, 0, 0}) == nil {
+		t.Error("half a lost pull is taken")
+	}
+}

@@ -15,6 +15,9 @@ type core interface {
 	// learn ends a round. It returns an error of code bad_input, and changes nothing, if the loss
 	// is outside the range of the algorithm.
 	learn(c *drawn, loss float64) error
+	// lose ends a round whose loss is lost, given the mean loss of the rounds learned, NaN if there
+	// is none. It reports whether the player put another number in the place of the loss.
+	lose(c *drawn, mean float64) bool
 	// add adds an arm, or returns why the algorithm cannot.
 	add() error
 	// renewed returns a new player of this number of arms with the same options, nil if the
@@ -25,6 +28,8 @@ type core interface {
 // view is what a draw depends on besides the losses.
 type view struct {
 	allowed []bool // nil if all arms are
+	live    []bool // the arms that are not retired, nil if none is; allowed has no others
+	asleep  bool   // some live arm is not allowed
 	chosen  []int  // the draws of each arm so far, nil if each has had its loss
 	total   int    // the sum of chosen
 }
@@ -65,6 +70,21 @@ type drawn struct {
 	// Base has a bit for each arm whose estimate has a base in that round, see [ReducedVariance];
 	// nil for other players.
 	Base []uint64
+	// Allowed has a bit for each arm that was allowed, for players on estimates; nil if all were.
+	Allowed []uint64
+}
+
+// setBits appends a bit for each element that is true.
+func setBits(words []uint64, of []bool) []uint64 {
+	for range (len(of) + 63) / 64 {
+		words = append(words, 0)
+	}
+	for i, ok := range of {
+		if ok {
+			words[i>>6] |= 1 << (i & 63)
+		}
+	}
+	return words
 }
 
 func hasBit(words []uint64, i int) bool { return words[i>>6]>>(i&63)&1 == 1 }

@@ -23,8 +23,9 @@ type Choice struct {
 // DelayedOptions are the options of [NewDelayed].
 type DelayedOptions struct {
 	// Window is the number of later choices after which a choice without a loss expires, from 1 to
-	// 2^24. It bounds the memory: some 60 bytes for each choice that waits for its loss, and d/8
-	// more for [TsallisINF] with reduced variance.
+	// 2^24. It bounds the memory: some 80 bytes for each choice that waits for its loss, and d/8
+	// more for [TsallisINF] with reduced variance, and where a player on estimates chose among some
+	// of the arms.
 	Window int
 	// Propensities computes the propensities of Thompson sampling by quadrature, some tenths of a
 	// millisecond for ten arms. A distribution serves all choices until the next loss. The other
@@ -39,19 +40,38 @@ func DefaultDelayedOptions() DelayedOptions {
 
 // Delayed plays a [Player] where losses come late, in batches, in any order or never, and where the
 // arms that may be pulled change. Choose draws an arm and gives the choice an id; Learn brings its
-// loss, Forget says that it will not come. A choice that neither has reached expires once
+// loss, Forget says that it will not come. A choice that neither has reached is forgotten once
 // [DelayedOptions.Window] later ones have been made: lost feedback never blocks.
 //
 // An estimate that divides by a propensity divides by that of the draw, however late the loss. The
-// player's round t is one more than the number of losses learned. So the player's state depends
-// only on the losses that it has learned, and on their order only by rounding. If each loss follows
-// its choice, all is as with Draw and Update, bit for bit.
+// player's round t is one more than the number of losses learned or replaced. So the player's state
+// depends only on these losses, and on their order only by rounding. If each loss follows its
+// choice, all is as with Draw and Update, bit for bit.
 //
-// Arms that are not allowed in a round have propensity 0: players on estimates draw from the
-// distribution that the algorithm has for the others alone, those on means and Thompson sampling
-// choose among the others. An arm that has no loss yet comes first in UCB, KL-UCB and Thompson
-// sampling with the flat prior, but once it has been drawn without one as often as log₂ of all
-// draws, arms with losses come before it.
+// # Arms that are not allowed
+//
+// Arms that are not allowed in a round have propensity 0. Players on means and Thompson sampling
+// choose among the others. Players on estimates draw from their distribution given that the arm is
+// allowed, and when the loss g of the choice comes, each arm that was not allowed gets g, whose
+// mean over the draw is what the player lost (the sleeping experts of Freund, Schapire, Singer and
+// Warmuth 1997 in the form of Chernov and Vovk 2009, see experts.Specialists). So with p_t ∝ x_t
+// over the allowed arms A_t the estimates satisfy ⟨x_t, g̃_t⟩ = Σ p_{t,i}·g̃_{t,i}, and for each arm
+// k
+//
+//	E Σ_{t: k ∈ A_t} (g_{t,A} − g_{t,k})
+//
+// the regret over the rounds in which the arm was allowed, is within the bound of the player for
+// all rounds, whoever was allowed when: the bounds of [Exp3], [INF] and [TsallisINF] for losses of
+// any kind, and those of the others up to the share that they explore.
+//
+// # Losses that do not come
+//
+// Players on means and Thompson sampling go by the losses that came. To players on estimates a loss
+// that is lost would be 0, the best of all. They learn the mean loss of all choices learned so far
+// in its place, the middle of the range before the first; [Delayed.Lost] and [Delayed.Replaced] say
+// how often. An arm that has no loss yet comes first in UCB, MOSS, KL-UCB and Thompson sampling
+// with the flat prior, but once it has been drawn without one as often as log₂ of all draws, arms
+// with losses come before it.
 //
 // A choice costs what a round of the player costs, and O(d) while some arms are not allowed, are
 // retired or have no loss. Nothing
@@ -64,6 +84,7 @@ type Delayed struct {
 	total   int       // Σ Chosen
 	retired int       // the number of retired arms
 	mask    []bool    // the allowed arms that are not retired
+	live    []bool    // those that are not retired
 	p       []float64 // of the last distribution
 	bound   float64   // its error
 	cache   cache
@@ -83,8 +104,12 @@ type delayedState struct {
 	Next    uint64 // the id of the next choice
 	Chosen  []int
 	Retired []bool
-	Pending []pending // in snapshots, by id
-	Player  []byte    // in snapshots
+	// Learned, Lost and Replaced count losses: those learned, with their mean, those that did not
+	// come, and those of them in whose place the player learned the mean.
+	Learned, Lost, Replaced uint64
+	Mean                    float64
+	Pending                 []pending // in snapshots, by id
+	Player                  []byte    // in snapshots
 }
 
 // pending is a choice without a loss.
@@ -147,12 +172,16 @@ func (d *Delayed) view(allowed []bool) (*view, error) {
 	if allowed == nil && d.retired == 0 {
 		return v, nil
 	}
-	d.mask = d.mask[:0]
+	d.mask, d.live = d.mask[:0], d.live[:0]
 	some, all := false, true
 	for k, retired := range d.s.Retired {
 		ok := !retired && (allowed == nil || allowed[k])
-		d.mask = append(d.mask, ok)
+		d.mask, d.live = append(d.mask, ok), append(d.live, !retired)
 		some, all = some || ok, all && ok
+		v.asleep = v.asleep || !ok && !retired
+	}
+	if d.retired > 0 {
+		v.live = d.live
 	}
 	if !some {
 		return nil, noregret.BadInputf("allowed", "none of the %d arms is both allowed and not retired", d.Arms())
@@ -207,8 +236,13 @@ func (d *Delayed) Choose(r Rand, allowed []bool) (Choice, error) {
 			choice.Propensity, choice.Error = d.p[c.Arm], d.bound
 		}
 	}
-	base := append(d.place().Of.Base[:0], c.Base...)
-	d.ring[d.s.Next%uint64(len(d.ring))] = pending{d.s.Next, drawn{c.Arm, c.Propensity, base}}
+	p := d.place()
+	if p.ID != 0 {
+		d.lose(p)
+	}
+	*p = pending{d.s.Next, drawn{
+		c.Arm, c.Propensity, append(p.Of.Base[:0], c.Base...), append(p.Of.Allowed[:0], c.Allowed...),
+	}}
 	d.s.Next++
 	d.s.Chosen[c.Arm]++
 	d.total++
@@ -216,7 +250,7 @@ func (d *Delayed) Choose(r Rand, allowed []bool) (Choice, error) {
 }
 
 // place returns the place of the next choice. The ring grows until no pending choice is there, or
-// until it has the length of the window: then the choice that is there expires.
+// until it has the length of the window: then a choice may be there, which expires.
 func (d *Delayed) place() *pending {
 	if len(d.ring) == 0 {
 		d.ring = make([]pending, min(64, d.options.Window))
@@ -266,6 +300,8 @@ func (d *Delayed) Learn(id uint64, loss float64) error {
 		return err
 	}
 	p.ID = 0
+	d.s.Learned++
+	d.s.Mean += (loss - d.s.Mean) / float64(d.s.Learned)
 	d.cache.filled = false
 	return nil
 }
@@ -277,9 +313,30 @@ func (d *Delayed) Forget(id uint64) error {
 	if err != nil {
 		return err
 	}
-	p.ID = 0
+	d.lose(p)
 	return nil
 }
+
+// lose ends a choice whose loss is lost.
+func (d *Delayed) lose(p *pending) {
+	mean := math.NaN()
+	if d.s.Learned > 0 {
+		mean = d.s.Mean
+	}
+	p.ID = 0
+	d.s.Lost++
+	if d.player.lose(&p.Of, mean) {
+		d.s.Replaced++
+		d.cache.filled = false
+	}
+}
+
+// Lost is the number of choices whose loss did not come: those forgotten and those that expired.
+func (d *Delayed) Lost() uint64 { return d.s.Lost }
+
+// Replaced is the number of lost losses in whose place the player learned the mean loss of the
+// choices before: all of them for players on estimates, none for the others.
+func (d *Delayed) Replaced() uint64 { return d.s.Replaced }
 
 // AddArm adds an arm and returns its index. It returns an error of code bad_input that says why if
 // the algorithm cannot: UCB, KL-UCB and Thompson sampling can, as the index or the posterior of an

@@ -284,8 +284,8 @@ func TestDelayedEstimates(t *testing.T) {
 	if masked.Arm != 1 || masked.Propensity != 1 {
 		t.Errorf("%+v among arm 1 only", masked)
 	}
-	learn(t, d, masked.ID, .5)
-	nearAll(t, "estimates", d.Player().(estimator).Estimates(), []float64{2, 2.5})
+	learn(t, d, masked.ID, .5) // the arm that was not allowed gets the loss of the round
+	nearAll(t, "estimates", d.Player().(estimator).Estimates(), []float64{2.5, 2.5})
 	v := delayed(t, made(NewTsallisINF(2, ReducedVariance, 1)), 100)
 	v.Player().(*TsallisINF).s.Rounds = 60
 	c := choose(t, v, forced(.1), nil) // both arms have a base now
@@ -315,7 +315,7 @@ func TestDelayedLostFeedback(t *testing.T) {
 			}
 			learn(t, d, c.ID, loss)
 		}
-		// Arms without losses look good to players on estimates, as their losses count as 0.
+		// To players on estimates an arm without losses has the mean loss of the others.
 		_, estimates := d.Player().(estimator)
 		_, bernoulli := d.Player().(*BernoulliThompson)
 		prior := false

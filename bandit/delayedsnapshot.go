@@ -57,7 +57,9 @@ func (d *Delayed) UnmarshalBinary(data []byte) error {
 	}
 	d.player, d.total, d.cache.filled, d.ring = player, total, false, nil
 	d.p = make([]float64, len(s.Chosen))
-	d.s = delayedState{Chosen: s.Chosen, Retired: s.Retired}
+	d.s = delayedState{
+		Chosen: s.Chosen, Retired: s.Retired, Learned: s.Learned, Lost: s.Lost, Replaced: s.Replaced, Mean: s.Mean,
+	}
 	d.retired = 0
 	for _, r := range s.Retired {
 		if r {
@@ -76,6 +78,7 @@ func (d *Delayed) UnmarshalBinary(data []byte) error {
 func (d *Delayed) checkState(s *delayedState) (total int, err error) {
 	n, last := len(s.Chosen), uint64(0)
 	ok := n > 0 && n <= maxArms && len(s.Retired) == n && slices.Contains(s.Retired, false) && s.Next > 0
+	ok = ok && finite([]float64{s.Mean}) && s.Replaced <= s.Lost && s.Learned <= s.Next && s.Lost <= s.Next-s.Learned
 	for _, c := range s.Chosen {
 		ok = ok && c >= 0 && uint64(c) <= s.Next-1-uint64(total)
 		if ok {
@@ -99,7 +102,10 @@ func (d *Delayed) checkState(s *delayedState) (total int, err error) {
 func (d *Delayed) fits(c *drawn, n int) bool {
 	w, ok := d.player.(interface{ bases(p []float64) []uint64 })
 	if !ok {
-		return len(c.Base) == 0
+		return len(c.Base) == 0 && len(c.Allowed) == 0
+	}
+	if words := (n + 63) / 64; len(c.Allowed) > 0 && (len(c.Allowed) != words || !hasBit(c.Allowed, c.Arm)) {
+		return false
 	}
 	want := 0
 	if n == d.player.Arms() {

@@ -31,6 +31,7 @@ func NewExp3IX(arms int, rate, limit float64) (*Exp3IX, error) {
 	}
 	e := &Exp3IX{rate: rate}
 	e.setUp(e, arms, 0, limit, fmt.Sprintf("exp3-ix(arms=%d, rate=%v, limit=%v)", arms, rate, limit))
+	e.unit = limit
 	e.grow(rate, 0)
 	return e, nil
 }
@@ -38,7 +39,7 @@ func NewExp3IX(arms int, rate, limit float64) (*Exp3IX, error) {
 func (e *Exp3IX) weigh(p, sums []float64, _ int) { softmax(p, sums, e.rate) }
 
 func (e *Exp3IX) credit(sums []float64, c *drawn, loss float64) {
-	sums[c.Arm] = addEstimate(sums[c.Arm], loss/e.limit/(c.Propensity+float64(e.rate/2)))
+	sums[c.Arm] = addEstimate(sums[c.Arm], loss/e.unit/(c.Propensity+float64(e.rate/2)))
 }
 
 // Exp3IXRate is the rate η = √(2·ln d/(d·T)) for T rounds (Neu 2015, Theorem 1).

@@ -41,6 +41,7 @@ func NewINF(arms int, rate, q, limit float64) (*INF, error) {
 	}
 	f := &INF{rate: rate, q: q}
 	f.setUp(f, arms, 0, limit, fmt.Sprintf("inf(arms=%d, rate=%v, q=%v, limit=%v)", arms, rate, q, limit))
+	f.power = true
 	return f, nil
 }
 

@@ -263,6 +263,9 @@ func (b *BernoulliThompson) distribution(p []float64, v *view) float64 {
 
 func (b *BernoulliThompson) learn(c *drawn, loss float64) error { return b.credit(c.Arm, loss) }
 
+// lose changes nothing: the posterior is that of the losses that came.
+func (b *BernoulliThompson) lose(*drawn, float64) bool { return false }
+
 func (b *BernoulliThompson) add() error {
 	b.s.Counts = append(b.s.Counts, [2]int{})
 	b.renew()

@@ -59,6 +59,7 @@ func NewTsallisINF(arms int, estimator Estimator, limit float64) (*TsallisINF, e
 		f.bits = make([]uint64, (arms+63)/64)
 	}
 	f.setUp(f, arms, 0, limit, fmt.Sprintf("tsallis-inf(arms=%d, estimator=%v, limit=%v)", arms, estimator, limit))
+	f.power = true
 	return f, nil
 }
 

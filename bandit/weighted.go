@@ -1,6 +1,7 @@
 package bandit
 
 import (
+	"math"
 	"slices"
 
 	"github.com/noregret/noregret"
@@ -24,6 +25,12 @@ type weighted struct {
 	// tree, if not nil, holds the weights, and p is computed only if someone asks.
 	tree  *expTree
 	stale bool // p is not that of the current round
+	// power is whether the weights are no exponential ones: those of some arms alone are then not in
+	// the ratios of the weights of all.
+	power bool
+	// unit is the loss that counts as 1 in the sums.
+	unit  float64
+	awake []uint64 // for choose
 }
 
 type weightedState struct {
@@ -53,7 +60,7 @@ const maxSum = 1e300
 
 // setUp makes the state of a new player.
 func (w *weighted) setUp(s scheme, arms int, low, limit float64, text string) {
-	*w = weighted{scheme: s, text: text, low: low, limit: limit, p: make([]float64, arms)}
+	*w = weighted{scheme: s, text: text, low: low, limit: limit, unit: 1, p: make([]float64, arms)}
 	w.s = weightedState{Pending: none, Sums: make([]float64, arms)}
 	w.weigh()
 }
@@ -133,15 +140,38 @@ func (w *weighted) learn(c *drawn, loss float64) error {
 		return err
 	}
 	w.scheme.credit(w.s.Sums, c, g)
+	w.creditAsleep(c, g)
 	w.s.Rounds++
 	w.s.Pending = none
-	if w.tree != nil {
+	if w.tree != nil && len(c.Allowed) == 0 {
 		w.tree.change(w.s.Sums, c.Arm)
 		w.stale = true
 	} else {
 		w.weigh()
 	}
 	return nil
+}
+
+// creditAsleep adds the loss of the round to the estimates of the arms that were not allowed: its
+// mean over the draw is what the player lost, so that such an arm neither gains nor loses on it.
+func (w *weighted) creditAsleep(c *drawn, loss float64) {
+	if len(c.Allowed) == 0 {
+		return
+	}
+	for k := range w.s.Sums {
+		if !hasBit(c.Allowed, k) {
+			w.s.Sums[k] = addEstimate(w.s.Sums[k], loss/w.unit)
+		}
+	}
+}
+
+// lose learns the mean loss of the rounds learned, or the middle of the range before the first:
+// without a loss in its place, the arm would seem to have lost nothing.
+func (w *weighted) lose(c *drawn, mean float64) bool {
+	if math.IsNaN(mean) {
+		mean = w.low + float64(0.5*(w.limit-w.low))
+	}
+	return w.learn(c, mean) == nil
 }
 
 func (w *weighted) pendingArm() int { return w.s.Pending }
@@ -154,16 +184,43 @@ func (w *weighted) bases(p []float64) []uint64 {
 	return nil
 }
 
-// over returns the distribution over the allowed arms: that of the algorithm with these arms only.
-func (w *weighted) over(allowed []bool) []float64 {
-	if allowed == nil {
+// over returns the distribution over the allowed arms: that of the algorithm with the arms that are
+// not retired, given that the arm is one of these.
+func (w *weighted) over(v *view) []float64 {
+	if v.allowed == nil {
 		return w.Probabilities()
 	}
-	d := len(w.p)
 	if w.masked == nil {
-		w.masked, w.sums = make([]float64, d), make([]float64, d)
+		w.masked, w.sums = make([]float64, len(w.p)), make([]float64, len(w.p))
 	}
-	n := 0
+	if !w.power || !v.asleep { // weights alone are in the ratios of all
+		return w.alone(v.allowed)
+	}
+	p := w.p
+	if v.live != nil {
+		p = w.alone(v.live)
+	}
+	total := 0.0
+	for k, ok := range v.allowed {
+		x := 0.0
+		if ok {
+			x = p[k]
+		}
+		w.masked[k] = x
+		total += x
+	}
+	if !(total > 1e-300) { // they underflow
+		return w.alone(v.allowed)
+	}
+	for k := range w.masked {
+		w.masked[k] /= total
+	}
+	return w.masked
+}
+
+// alone returns the distribution of the algorithm with some arms only.
+func (w *weighted) alone(allowed []bool) []float64 {
+	d, n := len(w.p), 0
 	for k, ok := range allowed {
 		if ok {
 			w.sums[n] = w.s.Sums[k]
@@ -188,13 +245,17 @@ func (w *weighted) choose(c *drawn, v *view, r Rand) {
 		*c = drawn{Arm: arm, Propensity: w.probability(arm), Base: w.bases(w.p)}
 		return
 	}
-	p := w.over(v.allowed)
+	p := w.over(v)
 	arm := sample(p, r.Float64())
 	*c = drawn{Arm: arm, Propensity: p[arm], Base: w.bases(p)}
+	if v.asleep {
+		w.awake = setBits(w.awake[:0], v.allowed)
+		c.Allowed = w.awake
+	}
 }
 
 func (w *weighted) distribution(p []float64, v *view) float64 {
-	copy(p, w.over(v.allowed))
+	copy(p, w.over(v))
 	return 0
 }
 

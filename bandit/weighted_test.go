@@ -131,7 +131,7 @@ func TestReducedVarianceIsUnbiased(t *testing.T) {
 		mean := make([]float64, 3)
 		for arm, x := range p {
 			sums := make([]float64, 3)
-			f.credit(sums, &drawn{arm, x, f.mark(p, round)}, losses[arm]*limit)
+			f.credit(sums, &drawn{Arm: arm, Propensity: x, Base: f.mark(p, round)}, losses[arm]*limit)
 			if base := sums[(arm+1)%2] / limit; arm == 2 && base != .5 {
 				t.Errorf("the base is %v", base)
 			}

@@ -37,6 +37,8 @@ type cohort struct {
 	Centre f64s       `json:"centre,omitempty"`
 	Sums   maturity   `json:"sums"`
 	Test   ratioCount `json:"test"`
+	// Masks are the arms that units allowed, nil if each of them allowed all.
+	Masks *masks `json:"masks,omitempty"`
 	columnMarks
 	contexts
 	// rows are the units that wait for feedback. JSON has their columns in the place of the marks.
@@ -62,7 +64,7 @@ func newCohort(memory *pages.Pool, d *definition.Definition, version, round uint
 func (c *cohort) restore(memory *pages.Pool, d *definition.Definition, columns *columnTables) error {
 	width := len(d.Metrics)
 	c.contextual, c.columnMarks = d.Contextual(), marks
-	fits := c.contexts.fit(d, columns.len()) && columns.fit(width) && len(c.Stats) == len(c.Mixture)+1 &&
+	fits := c.contexts.fit(d, columns.len()) && c.Masks.fit(columns.len()) && columns.fit(width) && len(c.Stats) == len(c.Mixture)+1 &&
 		len(c.Test.Prior) == len(c.Mixture) &&
 		(len(c.Test.Masked) == 0 || len(c.Test.Masked) == len(c.Mixture)) &&
 		(len(c.Centre) == 0 || len(c.Centre) == width) &&

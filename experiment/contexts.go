@@ -102,10 +102,11 @@ func (in *joinInput) encode(c *cohort, context json.RawMessage) ([]float64, erro
 	return x, err
 }
 
-// terms returns the number of coordinates that wait for feedback.
+// terms returns the number of coordinates that wait for feedback, and of the numbers that say which
+// arms were allowed.
 func (x *joiner) terms() (n int) {
 	for _, c := range x.cohorts {
-		n += len(c.Weight)
+		n += len(c.Weight) + c.Masks.numbers()
 	}
 	return n
 }

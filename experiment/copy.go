@@ -65,7 +65,7 @@ func (x *learning) copy() learning {
 	y := *x
 	y.Recent = make([]roundStats, len(x.Recent))
 	for i := range x.Recent {
-		y.Recent[i] = roundStats{copyStats(x.Recent[i].Stats), slices.Clone(x.Recent[i].Mixture)}
+		y.Recent[i] = roundStats{copyStats(x.Recent[i].Stats), slices.Clone(x.Recent[i].Mixture), x.Recent[i].Masked}
 	}
 	if x.Forgotten != nil {
 		f := *x.Forgotten
@@ -108,6 +108,6 @@ func (c *cohort) copy() *cohort {
 	d := *c
 	d.Centre, d.Test.Masked = slices.Clone(c.Centre), slices.Clone(c.Test.Masked)
 	d.Stats, d.Later, d.Sums.Missing = copyStats(c.Stats), copyStats(c.Later), slices.Clone(c.Sums.Missing)
-	d.rows, d.contexts = c.rows.copy(), c.contexts.copy()
+	d.rows, d.contexts, d.Masks = c.rows.copy(), c.contexts.copy(), c.Masks.copy()
 	return &d
 }

@@ -68,6 +68,7 @@ func (x *health) report(r *roster, ratio *ratioTest, accepted int64) policy.Heal
 func (x *experimentState) healthReport() policy.Health {
 	h := x.health.report(&x.roster, &x.Ratio, x.joiner.Feedback.Accepted)
 	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.open()
+	h.Replaced = x.learning.Replaced
 	if x.Ranks != nil {
 		h.Redrawn = x.Ranks.Redrawn
 	}

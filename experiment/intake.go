@@ -38,8 +38,9 @@ func (s *State) OpenBytes(name string) (rows, fixed int64) {
 		return 0, 0
 	}
 	n := x.joiner.open()
+	fixed += int64(x.joiner.terms()) * termBytes
 	if x.roster.encoder != nil {
-		fixed += n*contextBytes + int64(x.joiner.terms())*termBytes
+		fixed += n * contextBytes
 	}
 	if x.Ranks != nil {
 		n += x.Ranks.pending

@@ -31,9 +31,9 @@ type joinInput struct {
 	ratio   *ratioTest
 	private *privateSums // nil unless the experiment is private
 	now     int64
-	masked  bool  // not all arms were allowed
-	open    int64 // units that wait
-	row     row   // that of one unit, for its memory
+	among   []uint32 // the arms that were allowed, nil if all were
+	open    int64    // units that wait
+	row     row      // that of one unit, for its memory
 }
 
 // joinInput returns the joiner's input at a time.
@@ -159,11 +159,11 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 	if err != nil {
 		return policy.Rejected, err
 	}
-	if vector != nil {
-		if n := x.terms(); n+len(vector) > openTerms {
+	if more := len(vector) + len(in.among); more > 0 {
+		if n := x.terms(); n+more > openTerms {
 			return policy.Rejected, noregret.BadInputf("open_tokens",
-				"the contexts of the units that wait for feedback "+
-					"have %d coordinates already, %d at most", n, openTerms)
+				"the contexts and the allowed arms of the units that wait for feedback "+
+					"are %d numbers already, %d at most", n, openTerms)
 		}
 	}
 	c, at, status, err := x.row(in, e)
@@ -179,6 +179,9 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 	slot := r.slot()
 	if vector != nil && slot < len(c.Mixture) {
 		c.contexts.set(at, vector, e.Propensity)
+	}
+	if in.among != nil && slot < len(c.Mixture) {
+		c.Masks = c.Masks.set(at, in.among)
 	}
 	x.countUnits(in, c, slot, 1)
 	if in.private != nil {
@@ -210,7 +213,7 @@ func (x *joiner) countUnits(in *joinInput, c *cohort, slot int, n int64) {
 	switch {
 	case slot == len(c.Mixture):
 	case in.encoder != nil: // shares are by context
-	case in.masked:
+	case in.among != nil:
 		c.Test.skip(slot, n, len(c.Mixture))
 	default:
 		in.ratio.add(c, slot, n)

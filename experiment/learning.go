@@ -16,6 +16,9 @@ type learning struct {
 	learner   learner
 	Recent    []roundStats `json:"recent"`
 	Unlearned int64        `json:"unlearned"` // units that could not be learned from
+	// Replaced are the units in whose place a bandit on estimated losses learned a mean, as they had
+	// no reward.
+	Replaced int64 `json:"replaced,omitempty"`
 	// Promised is what was promised of the guardrails when the running version began.
 	Promised *policy.Promise `json:"promised,omitempty"`
 	// Forgotten is what the learner has forgotten at once, nil with drift none.
@@ -28,13 +31,17 @@ type roundStats struct {
 	Stats []armStats `json:"stats"` // by arm
 	// Mixture are the propensities by arm, only of bandits.
 	Mixture f64s `json:"mixture,omitempty"`
+	// Masked are the sums of units that did not allow all arms, only of bandits.
+	Masked *maskedSums `json:"masked,omitempty"`
 }
 
 // closeLearningRound passes the statistics of a version to the learner and returns the number of
-// units it could not use. The mixture has the propensities of the version.
-func (x *learning) closeLearningRound(r *roster, stats []armStats, mixture, factors []float64) (unlearned int64) {
+// units it could not use, and of those in whose place it learned a mean. The mixture has the
+// propensities of the version.
+func (x *learning) closeLearningRound(r *roster, of *roundStats, factors []float64) (unlearned, replaced int64) {
+	stats := of.Stats
 	if r.goals == nil {
-		return 0
+		return 0, 0
 	}
 	for _, k := range r.LearnedArms {
 		if k < len(stats) {
@@ -42,7 +49,8 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats, mixture, fact
 		}
 	}
 	if l, ok := x.learner.(*rewardLearner); ok {
-		return unlearned - l.observe(r, stats, mixture, factors)
+		learned, replaced := l.observe(r, of, factors)
+		return unlearned - learned, replaced
 	}
 	var round []pasto.Observation
 	served := x.learner.Serving()
@@ -52,14 +60,14 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats, mixture, fact
 		}
 	}
 	if len(round) == 0 || x.learner.Observe(round) != nil {
-		return unlearned
+		return unlearned, 0
 	}
 	for i := range round {
 		unlearned -= int64(round[i].Size)
 		stopView{r}.observed(r.LearnedArms[round[i].Arm])
 	}
 	x.grow(r)
-	return unlearned
+	return unlearned, 0
 }
 
 // takes reports whether the learner takes observations of its arm i, which is arm k of the roster:
@@ -148,8 +156,14 @@ func (x *experimentState) mature(c *cohort) {
 		return
 	}
 	if c.Learnable {
-		x.learning.remember(x.roster.def, arms, c.Mixture)
-		x.learning.Unlearned += x.learning.closeLearningRound(&x.roster, arms, c.Mixture, x.guards.Returns.factor)
+		round := roundStats{Stats: arms, Mixture: c.Mixture}
+		if x.roster.def.Bandit() {
+			round.Masked = c.maskedSums(x.roster.def)
+		}
+		x.learning.remember(x.roster.def, &round)
+		unlearned, replaced := x.learning.closeLearningRound(&x.roster, &round, x.guards.Returns.factor)
+		x.learning.Unlearned += unlearned
+		x.learning.Replaced += replaced
 		return
 	}
 	for _, k := range x.roster.LearnedArms {
@@ -161,10 +175,10 @@ func (x *experimentState) mature(c *cohort) {
 
 // remember keeps the statistics of a matured version. If there are too many, it drops the oldest
 // (with drift window) or merges the two oldest.
-func (x *learning) remember(d *definition.Definition, arms []armStats, mixture []float64) {
-	round := roundStats{Stats: copyStats(arms)}
+func (x *learning) remember(d *definition.Definition, of *roundStats) {
+	round := roundStats{Stats: copyStats(of.Stats)}
 	if d.Bandit() {
-		round.Mixture = slices.Clone(mixture)
+		round.Mixture, round.Masked = slices.Clone(of.Mixture), of.Masked
 	}
 	x.Recent = append(x.Recent, round)
 	keep := keepRecent
@@ -176,6 +190,7 @@ func (x *learning) remember(d *definition.Definition, arms []armStats, mixture [
 	}
 	if len(x.Recent) > keep {
 		a, b := &x.Recent[0], &x.Recent[1]
+		a.Masked = mergeMasked(a, b, len(d.Metrics))
 		a.Mixture = mergeMixtures(a, b)
 		for len(a.Stats) < len(b.Stats) {
 			a.Stats = append(a.Stats, newArmStats(d))
@@ -209,7 +224,7 @@ func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 	}
 	for i := range x.Recent {
 		// What it cannot use was counted when it was new.
-		x.closeLearningRound(r, x.Recent[i].Stats, x.Recent[i].Mixture, factors)
+		_, _ = x.closeLearningRound(r, &x.Recent[i], factors)
 	}
 	x.Forgotten = newForgotten(x.learner)
 	return nil

@@ -60,17 +60,34 @@ type ranks struct {
 	// Contexts are those of the units whose exposure waits, by the unit's hash, for contextual
 	// policies.
 	Contexts map[string]json.RawMessage `json:"contexts,omitempty"`
+	// Among are the arms that those of them allowed that did not allow all, in order.
+	Among map[string]u32s `json:"among,omitempty"`
 	// Redrawn counts the units that were exposed to an arm drawn again.
 	Redrawn int64 `json:"redrawn"`
 
 	dropped int            // the number of rows that were dropped
 	index   map[uint64]int // the row of a unit, plus dropped
-	bytes   int            // of the contexts
+	bytes   int            // of the contexts and the allowed arms
 	pending int64          // the rows whose exposure waits
 }
 
 // maxContexts bounds the bytes of the contexts of deferred units in an experiment. Tests lower it.
 var maxContexts = 64 << 20
+
+// amongBytes is the memory of an allowed arm of a deferred unit.
+const amongBytes = 4
+
+// keepAmong keeps the arms that a deferred unit allowed, nil for all.
+func (x *ranks) keepAmong(unit string, among []uint32) {
+	if among == nil {
+		return
+	}
+	if x.Among == nil {
+		x.Among = map[string]u32s{}
+	}
+	x.Among[unit] = among
+	x.bytes += amongBytes * len(among)
+}
 
 // keepContext keeps the context of a deferred unit.
 func (x *ranks) keepContext(unit string, context json.RawMessage) {
@@ -84,8 +101,12 @@ func (x *ranks) keepContext(unit string, context json.RawMessage) {
 	x.bytes += len(context)
 }
 
-// dropContext drops the context of a unit, if it is kept.
+// dropContext drops the context of a unit and the arms that it allowed, if they are kept.
 func (x *ranks) dropContext(unit string) {
+	if among, ok := x.Among[unit]; ok {
+		x.bytes -= amongBytes * len(among)
+		delete(x.Among, unit)
+	}
 	if context, ok := x.Contexts[unit]; ok {
 		x.bytes -= len(context)
 		delete(x.Contexts, unit)
@@ -108,6 +129,7 @@ func (x *ranks) copy() *ranks {
 	y := *x
 	y.Unit, y.Version, y.Arm = slices.Clone(x.Unit), slices.Clone(x.Version), slices.Clone(x.Arm)
 	y.Propensity, y.Time, y.Contexts = slices.Clone(x.Propensity), slices.Clone(x.Time), maps.Clone(x.Contexts)
+	y.Among = maps.Clone(x.Among)
 	return &y
 }
 
@@ -123,6 +145,9 @@ func (x *ranks) restore() error {
 	x.dropped, x.index, x.bytes = 0, make(map[uint64]int, n), 0
 	for _, context := range x.Contexts {
 		x.bytes += len(context)
+	}
+	for _, among := range x.Among {
+		x.bytes += amongBytes * len(among)
 	}
 	x.pending = 0
 	for i, u := range x.Unit {
@@ -207,9 +232,13 @@ func (x ranker) rank(p *RankEvent, now int64) (policy.ItemStatus, error) {
 	case x.Ranks != nil && int64(len(x.Ranks.Unit)) >= x.roster.def.OpenTokens:
 		return policy.Rejected, noregret.BadInputf("open_tokens",
 			"%d ranked units wait for feedback already, the maximum in the definition", len(x.Ranks.Unit))
-	case p.Deferred && x.Ranks != nil && x.Ranks.bytes+len(e.Context) > maxContexts:
+	case p.Deferred && x.Ranks != nil && x.Ranks.bytes+len(e.Context)+amongBytes*len(p.Among) > maxContexts:
 		return policy.Rejected, noregret.BadInputf("open_tokens",
 			"the contexts of the deferred units have %d bytes already, %d at most", x.Ranks.bytes, maxContexts)
+	}
+	among, err := p.among(len(x.roster.Arms))
+	if err != nil {
+		return policy.Rejected, err
 	}
 	if _, err := x.goal(); err != nil {
 		return policy.Rejected, err
@@ -218,12 +247,12 @@ func (x ranker) rank(p *RankEvent, now int64) (policy.ItemStatus, error) {
 	if p.Redrawn {
 		arm |= redrawnBit
 	}
-	if len(p.Among) > 0 {
+	if among != nil {
 		arm |= maskedBit
 	}
 	if p.Deferred {
 		arm |= pendingBit
-	} else if status, err := x.expose(e, arm, now); status == policy.Late || status == policy.Rejected {
+	} else if status, err := x.expose(e, arm, among, now); status == policy.Late || status == policy.Rejected {
 		return status, err
 	}
 	if x.Ranks == nil {
@@ -236,6 +265,9 @@ func (x ranker) rank(p *RankEvent, now int64) (policy.ItemStatus, error) {
 	if p.Deferred {
 		r.pending++
 		r.keepContext(e.Unit, e.Context)
+		if !p.Redrawn {
+			r.keepAmong(e.Unit, among)
+		}
 	}
 	r.countRedrawn(arm)
 	return policy.Accepted, nil
@@ -251,15 +283,31 @@ func (x *ranks) countRedrawn(arm uint32) {
 // expose counts the exposure of a ranked unit. One that was drawn again is only counted as such:
 // statistics of the version are of units that got the arm of its mixture. Where arms were excluded,
 // the numbers of units by arm say nothing about the sample ratio.
-func (x ranker) expose(e *UnitEvent, arm uint32, now int64) (policy.ItemStatus, error) {
+func (x ranker) expose(e *UnitEvent, arm uint32, among []uint32, now int64) (policy.ItemStatus, error) {
 	if arm&redrawnBit != 0 {
 		return policy.Accepted, nil
 	}
 	in := x.joinInput(now)
-	in.masked = arm&maskedBit != 0
+	in.among = among
 	status, err := x.joiner.expose(in, e)
 	x.joiner.Exposures.Add(status, 1)
 	return status, err
+}
+
+// among returns the arms that were allowed, nil if all were. It returns an error unless they are
+// indices of the arms in order.
+func (p *RankEvent) among(arms int) ([]uint32, error) {
+	if len(p.Among) == 0 {
+		return nil, nil
+	}
+	out := make([]uint32, len(p.Among))
+	for i, k := range p.Among {
+		if k < 0 || k >= arms || i > 0 && k <= p.Among[i-1] {
+			return nil, noregret.BadInputf("among", "%v: want indices of the %d arms in order", p.Among, arms)
+		}
+		out[i] = uint32(k)
+	}
+	return out, nil
 }
 
 // errUnranked is the result of events for units that were not ranked, or too long ago.
@@ -276,7 +324,7 @@ func (x ranker) activate(p *ActivateEvent, now int64) (policy.ItemStatus, error)
 		return policy.Duplicate, nil
 	}
 	arm, e := x.Ranks.Arm[row]&^pendingBit, x.Ranks.item(row)
-	status, err := x.expose(&e, arm, now)
+	status, err := x.expose(&e, arm, x.Ranks.Among[e.Unit], now)
 	if status == policy.Accepted || status == policy.Duplicate {
 		x.Ranks.Arm[row] = arm
 		x.Ranks.pending--

@@ -42,9 +42,12 @@ func (l *rewardLearner) Observe([]pasto.Observation) error {
 }
 
 // observe passes the statistics of a version to the bandit. It returns the number of units that it
-// learned from: those of active arms with all goals.
-func (l *rewardLearner) observe(r *roster, stats []armStats, mixture, factors []float64) (learned int64) {
-	var batch []bandit.Batch
+// learned from, those of active arms with all goals, and in whose place it learned a mean, as they
+// had no reward: only estimated losses need one.
+func (l *rewardLearner) observe(r *roster, of *roundStats, factors []float64) (learned, replaced int64) {
+	stats, mixture := of.Stats, of.Mixture
+	estimates := r.def.Policy.Kind == "tsallis-inf"
+	var batch, asleep []bandit.Batch
 	shares := make([]float64, len(r.LearnedArms))
 	for i, k := range r.LearnedArms {
 		if k >= len(stats) || k >= len(mixture) || !r.Arms[k].Active || !(stopView{r}).planned(k) ||
@@ -52,27 +55,80 @@ func (l *rewardLearner) observe(r *roster, stats []armStats, mixture, factors []
 			continue
 		}
 		shares[i] = min(mixture[k], 1)
+		if of.Masked != nil && estimates && k < len(of.Masked.Arms) {
+			if q, ok := l.asleep(&of.Masked.Arms[k]); ok {
+				q.Arm = i
+				asleep = append(asleep, q)
+			}
+		}
 		if stats[k].Units == 0 {
 			continue
 		}
 		b, ok := l.reward(&guardInput{roster: r, inflation: factors}, &stats[k])
-		if !ok { // its losses are unknown: as if it could not have been drawn
+		units := float64(stats[k].Units)
+		switch b.Arm = i; {
+		case estimates && !ok: // all are lost
+			b = bandit.Batch{Arm: i, Lost: units}
+			replaced += stats[k].Units
+		case !ok:
 			shares[i] = 0
 			continue
+		case estimates: // units without a value count with the others' mean
+			replaced += stats[k].Units - int64(b.Size)
+			b.Size = units
 		}
-		if b.Arm = i; r.def.Policy.Kind == "tsallis-inf" {
-			b.Size = float64(stats[k].Units) // units without a value count with the others' mean
+		if of.Masked != nil && estimates && k < len(of.Masked.Arms) {
+			l.awake(&b, &shares[i], &stats[k], &of.Masked.Arms[k])
 		}
 		batch = append(batch, b)
-		learned += stats[k].Units
+		if ok {
+			learned += stats[k].Units
+		}
 	}
-	if len(batch) == 0 || l.take(batch, shares) != nil {
-		return 0
+	if learned == 0 || l.take(batch, shares, asleep) != nil {
+		return 0, 0
 	}
 	for _, b := range batch {
-		stopView{r}.observed(r.LearnedArms[b.Arm])
+		if b.Size > 0 {
+			stopView{r}.observed(r.LearnedArms[b.Arm])
+		}
 	}
-	return learned
+	return learned, replaced
+}
+
+// awake changes the reward of an arm whose units did not all allow all arms: the share is that among
+// the units that allowed the arm, and the mean is weighted by 1 over the unit's probability of it.
+func (l *rewardLearner) awake(b *bandit.Batch, share *float64, s *armStats, masked *maskedArm) {
+	p := *share
+	if weight := float64(s.Units-masked.Units)/p + masked.Weight; weight > 0 {
+		*share = min(float64(s.Units)/weight, 1)
+	}
+	if b.Size == 0 {
+		return
+	}
+	mean := 0.0
+	for i, w := range l.is.Weights {
+		m := l.is.Metrics[i]
+		q, t := &s.Metrics[m], &masked.Metrics[m]
+		weight := float64(q.N-t.N)/p + t.Weight
+		sum := (float64(float64(q.N)*q.Mean)-t.Sum)/p + t.Weighted
+		mean += float64(w * (sum / weight))
+	}
+	b.Mean = min(max(mean, l.is.Low), l.is.High)
+}
+
+// asleep returns the rewards of the units that did not allow an arm. Ok is false if there are none.
+func (l *rewardLearner) asleep(masked *maskedArm) (q bandit.Batch, ok bool) {
+	q.Size = float64(masked.Asleep)
+	for i, w := range l.is.Weights {
+		t := &masked.Metrics[l.is.Metrics[i]]
+		if t.Asleep == 0 {
+			return bandit.Batch{Lost: q.Size}, q.Size > 0
+		}
+		q.Mean += float64(w * (t.AsleepSum / float64(t.Asleep)))
+	}
+	q.Mean = min(max(q.Mean, l.is.Low), l.is.High)
+	return q, q.Size > 0
 }
 
 // reward returns the rewards of an arm's units in a version. Ok is false if a goal has no value.
@@ -121,6 +177,24 @@ func mergeMixtures(a, b *roundStats) f64s {
 	}
 	for k, p := range b.Mixture {
 		out[k] += float64(p * (n / (m + n)))
+	}
+	return out
+}
+
+// mergeMasked returns the sums of two rounds together where any unit of them did not allow all arms,
+// and nil otherwise. It is for mergeMixtures, and is called before it.
+func mergeMasked(a, b *roundStats, metrics int) *maskedSums {
+	if a.Masked == nil && b.Masked == nil || len(a.Mixture) == 0 || len(b.Mixture) == 0 {
+		return nil
+	}
+	out := newMaskedSums(max(len(a.Mixture), len(b.Mixture)), metrics)
+	for _, r := range []*roundStats{a, b} {
+		out.add(r.weighted(metrics))
+		for k := len(r.Mixture); k < len(out.Arms); k++ { // the arm came later
+			for i := range r.Stats {
+				out.Arms[k].sleep(&r.Stats[i])
+			}
+		}
 	}
 	return out
 }

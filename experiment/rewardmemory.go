@@ -35,6 +35,7 @@ type rewardMemoryState struct {
 type keptBatch struct {
 	Parts  []bandit.Batch
 	Shares []float64
+	Asleep []bandit.Batch
 }
 
 // mostEvents is the number of events that a learner keeps.
@@ -84,10 +85,10 @@ func (m *rewardMemory) happened(arms []int, cause string, statistic float64) {
 }
 
 // take passes a batch to the bandit, which forgets as it is to.
-func (l *rewardLearner) take(batch []bandit.Batch, shares []float64) error {
+func (l *rewardLearner) take(batch []bandit.Batch, shares []float64, asleep []bandit.Batch) error {
 	m := l.forgets
 	if m == nil {
-		return l.Batched.Observe(batch, shares)
+		return l.Batched.ObserveMasked(batch, shares, asleep)
 	}
 	var residuals []float64
 	switch m.drift.Kind {
@@ -98,7 +99,7 @@ func (l *rewardLearner) take(batch []bandit.Batch, shares []float64) error {
 			return err
 		}
 	}
-	if err := l.Batched.Observe(batch, shares); err != nil {
+	if err := l.Batched.ObserveMasked(batch, shares, asleep); err != nil {
 		return err
 	}
 	m.s.Rounds++
@@ -110,7 +111,7 @@ func (l *rewardLearner) take(batch []bandit.Batch, shares []float64) error {
 		}
 		l.restart(nil, "interval", 0)
 	case drifting.Window:
-		m.s.Kept = append(m.s.Kept, keptBatch{slices.Clone(batch), slices.Clone(shares)})
+		m.s.Kept = append(m.s.Kept, keptBatch{slices.Clone(batch), slices.Clone(shares), asleep})
 		if extra := len(m.s.Kept) - m.drift.Rounds; extra > m.drift.Rounds/windowSlack {
 			m.s.Kept = slices.Clone(m.s.Kept[extra:])
 			return l.relearn()
@@ -136,7 +137,7 @@ func (l *rewardLearner) relearn() error {
 		if len(b.Parts) == 0 {
 			continue
 		}
-		if err := l.Batched.Observe(b.Parts, b.Shares); err != nil {
+		if err := l.Batched.ObserveMasked(b.Parts, b.Shares, b.Asleep); err != nil {
 			return err
 		}
 	}
@@ -148,6 +149,9 @@ func (l *rewardLearner) relearn() error {
 func (l *rewardLearner) residuals(batch []bandit.Batch) []float64 {
 	out := make([]float64, len(batch))
 	for i, b := range batch {
+		if out[i] = math.NaN(); b.Size == 0 {
+			continue
+		}
 		mean, se := l.Estimate(b.Arm)
 		n := l.Size(b.Arm)
 		se *= math.Sqrt(1 + n/b.Size) // of the difference
@@ -286,7 +290,7 @@ func (l *rewardLearner) UnmarshalBinary(data []byte) error {
 		}
 	}
 	for i := range s.Kept {
-		for _, b := range s.Kept[i].Parts {
+		for _, b := range slices.Concat(s.Kept[i].Parts, s.Kept[i].Asleep) {
 			if b.Arm < 0 || b.Arm >= l.Arms() {
 				return snapshot.Bad("damaged: a window with arm %d of %d", b.Arm, l.Arms())
 			}

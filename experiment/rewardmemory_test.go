@@ -43,7 +43,7 @@ func TestBanditsForget(t *testing.T) {
 					b.Parts = append(b.Parts, bandit.Batch{Arm: k, Size: 10, Mean: r.Float64(), Variance: .1})
 				}
 				seen = append(seen, b)
-				if err := l.take(slices.Clone(b.Parts), slices.Clone(b.Shares)); err != nil {
+				if err := l.take(slices.Clone(b.Parts), slices.Clone(b.Shares), nil); err != nil {
 					t.Fatal(err)
 				}
 				if name == "restart" && (round == 10 || round == 11) {

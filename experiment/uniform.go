@@ -10,25 +10,30 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// uniformSums compare what was served with the uniform policy, which gives all arms the same share,
-// from the units that were served (Horvitz and Thompson 1952). In a version of n units in which
-// each of K arms had a share p_k > 0, a unit of arm k with the reward r has the weight
-// w = 1/(K·p_k), and
+// uniformSums compare what was served with the uniform policy, which gives all arms that a unit
+// allows the same share, from the units that were served (Horvitz and Thompson 1952). A unit that
+// allowed K arms and had the arm k by the probability p_k > 0, given these arms, with the reward r
+// has the weight w = 1/(K·p_k), and
 //
 //	uniform: the mean of c + w·(r − c)
 //	gain:    the mean of (1 − w)·(r − c)
 //
 // over the units with a reward are unbiased for the value of the uniform policy and for what was
 // gained over it, for each c that does not depend on the version's rewards, since w has the mean 1.
-// With c near the rewards' mean they vary least. Versions in which some arm had no share say
-// nothing about the uniform policy and are left out. Where the policy is contextual, p_k is the
-// unit's own, in its context, and each arm has a share if the kind of policy gives it one in all
-// contexts: lin-ucb does with an exploration floor only.
+// With c near the rewards' mean they vary least. Versions in which some arm had no share, or less
+// than leastExpected expected units, say little about the uniform policy and are left out: in most
+// of these, the arm would have no unit, and in the others one of a large weight. Where the policy is
+// contextual, p_k is the unit's own, in its context, and each arm has a share if the kind of policy
+// gives it one in all contexts: lin-ucb does with an exploration floor only. The mean of w over the
+// units with a reward is reported: it is 1 up to chance if these are a fair sample of all.
 type uniformSums struct {
 	Units   int64         `json:"units"`   // of all matured versions
-	Covered int64         `json:"covered"` // of those in which each arm had a share
+	Covered int64         `json:"covered"` // of those that count
 	Goals   []uniformGoal `json:"goals"`
 }
+
+// leastExpected is the least expected number of units of an arm in a version that counts.
+const leastExpected = 10
 
 // uniformGoal holds the sums of a goal's metric over the covered versions.
 type uniformGoal struct {
@@ -36,6 +41,8 @@ type uniformGoal struct {
 	Served  confseq.Sequence `json:"served"`
 	Uniform confseq.Sequence `json:"uniform"`
 	Gain    confseq.Sequence `json:"gain"`
+	// Weight is Σ w.
+	Weight float64 `json:"weight"`
 }
 
 func (x *uniformSums) copy() *uniformSums {
@@ -82,7 +89,11 @@ func (x uniformView) closeVersion(c *cohort) {
 	}
 	u := x.Uniform
 	u.Units += units
-	if !covered {
+	rows := c.contextual && !c.Blind || c.Masks != nil
+	if rows && !c.contextual && c.Sums.Units > 0 { // which arms the units of sums allowed is not known
+		covered = false
+	}
+	if !covered || slices.Min(c.expected()) < leastExpected*(1-1e-9) {
 		return
 	}
 	u.Covered += units
@@ -90,12 +101,66 @@ func (x uniformView) closeVersion(c *cohort) {
 		m := r.def.MetricIndex(g.Metric)
 		sums := u.goal(g.Metric)
 		centre := sums.centre(r, m)
-		if c.contextual && !c.Blind {
+		if rows {
 			sums.addRows(c, m, r.def.Metrics[m].Default, arms, centre)
 		} else {
 			sums.add(c, m, arms, centre)
 		}
 	}
+}
+
+// expected returns the expected numbers of units of the arms that have a share: those of the units
+// that allowed the arm, times its share among the arms that they allowed. In contexts it goes by the
+// mean shares.
+func (c *cohort) expected() []float64 {
+	left := 0.0
+	for k := range c.Mixture {
+		left += float64(c.Stats[k].Units)
+	}
+	sum := make([]float64, len(c.Mixture))
+	if c.Masks != nil {
+		counts := make([]float64, len(c.Masks.Sets))
+		for at, r := range c.rows.all() {
+			if at < len(c.Masks.Of) && c.Masks.Of[at] > 0 && r.seen() && r.slot() < len(c.Mixture) {
+				counts[c.Masks.Of[at]-1]++
+				left--
+			}
+		}
+		for i, set := range c.Masks.Sets {
+			if total := shareAmong(c.Mixture, set); total > 0 {
+				for _, k := range set {
+					if int(k) < len(sum) {
+						sum[k] += float64(counts[i] * (c.Mixture[k] / total))
+					}
+				}
+			}
+		}
+	}
+	out := sum[:0]
+	for k, p := range c.Mixture {
+		if p > 0 {
+			out = append(out, sum[k]+float64(left*p))
+		}
+	}
+	return out
+}
+
+// chance returns the probability of the arm of a row in its context among the arms that it allowed,
+// and the number of these, of all the arms that have a share.
+func (c *cohort) chance(at int, r *row, arms int) (p float64, among int) {
+	set, share := c.Masks.of(at), 1.0
+	if set != nil {
+		share, arms = shareAmong(c.Mixture, set), 0
+		for _, k := range set {
+			if int(k) < len(c.Mixture) && c.Mixture[k] > 0 {
+				arms++
+			}
+		}
+	}
+	if c.contextual && !c.Blind {
+		return c.Chance[at], arms
+	}
+	return c.Mixture[r.slot()] / share, arms
 }
 
 // spreads reports whether a version of the experiment gave each of its arms a share in every
@@ -133,24 +198,30 @@ func (g *uniformGoal) add(c *cohort, metric, arms int, centre float64) {
 		merge(&next.Served, *s)
 		merge(&next.Uniform, affine(s, w, float64((1-w)*centre)))
 		merge(&next.Gain, affine(s, 1-w, -float64((1-w)*centre)))
+		next.Weight += float64(w * float64(s.N))
 	}
 	if fits {
 		*g = next
 	}
 }
 
-// addRows adds the units of a version that decided by contexts.
+// addRows adds the units of a version that decided by contexts, or among some arms.
 func (g *uniformGoal) addRows(c *cohort, metric int, missing *float64, arms int, centre float64) {
 	next := *g
 	for at, r := range c.rows.all() {
-		p, v, ok := c.Chance[at], r.values[metric], r.has(metric)
+		v, ok := r.values[metric], r.has(metric)
 		if !ok && missing != nil {
 			v, ok = *missing, true
 		}
-		if !ok || !r.seen() || r.slot() == len(c.Mixture) || !(p > 0) {
+		if !ok || !r.seen() || r.slot() == len(c.Mixture) {
 			continue
 		}
-		w := 1 / float64(float64(arms)*p)
+		p, among := c.chance(at, r, arms)
+		if !(p > 0) {
+			continue
+		}
+		w := 1 / float64(float64(among)*p)
+		next.Weight += w
 		for _, s := range []struct {
 			to *confseq.Sequence
 			v  float64
@@ -203,6 +274,7 @@ func (x uniformView) report() *policy.UniformReport {
 				return policy.Interval{Estimate: known(s.Mean), Low: known(from), High: known(to)}
 			}
 			s := &u.Goals[i]
+			goal.MeanWeight = known(s.Weight / float64(s.Served.N))
 			goal.Served = interval(s.Served, r.lowest(m), r.highest(m))
 			goal.Uniform = interval(s.Uniform, math.Inf(-1), math.Inf(1))
 			goal.Gain = interval(s.Gain, math.Inf(-1), math.Inf(1))

@@ -280,8 +280,9 @@ type Regret struct {
 	Units   int64    `json:"units"`
 }
 
-// UniformReport compares what was served with the uniform policy, which gives all arms the same
-// share, over the versions whose window has closed and in which each arm had a share.
+// UniformReport compares what was served with the uniform policy, which gives all arms that a unit
+// allows the same share, over the versions whose window has closed and in which each arm was
+// expected to have 10 units at least.
 type UniformReport struct {
 	// Units is the number of units of all versions whose window has closed, Covered that of the
 	// versions that count here.
@@ -299,6 +300,10 @@ type UniformGoal struct {
 	Served  Interval `json:"served"`
 	Uniform Interval `json:"uniform"`
 	Gain    Interval `json:"gain"`
+	// MeanWeight is the mean of the units' weights, 1 up to chance if units were served and reported
+	// by the propensities; null without a unit. Otherwise the estimates are of other units than the
+	// served ones: feedback is lost more often for some arms than for others, for example.
+	MeanWeight *float64 `json:"mean_weight"`
 }
 
 // HistoryPoint is a policy version: what it served and, once its window has closed, its results.
@@ -361,6 +366,10 @@ type Health struct {
 	// Unlearned counts units that the policy has not learned from, because a metric was missing or
 	// the experiment was paused.
 	Unlearned int64 `json:"unlearned"`
+	// Replaced counts units without a reward in whose place the policy tsallis-inf learned a mean:
+	// that of the other units of their arm in the version, or of the version. A loss that was not
+	// seen is not 0.
+	Replaced int64 `json:"replaced,omitempty"`
 	// Redrawn counts ranked units whose arm was excluded, so that another one was drawn for them.
 	// They are not counted otherwise and not learned from.
 	Redrawn int64 `json:"redrawn,omitempty"`

@@ -119,14 +119,17 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	if q := r.Uniform; q != nil && q.Covered > 0 {
 		for _, g := range q.Goals {
 			lines = append(lines, fmt.Sprintf("%s against the uniform policy: served %s, uniform %s, gain %s over %d "+
-				"units",
+				"units, mean weight %s (1 if all is right)",
 				g.Metric, numberOf(g.Served.Estimate), numberOf(g.Uniform.Estimate),
-				interval(g.Gain.Estimate, g.Gain.Low, g.Gain.High), q.Covered))
+				interval(g.Gain.Estimate, g.Gain.Low, g.Gain.High), q.Covered, numberOf(g.MeanWeight)))
 		}
 	}
 	f := r.Feedback
 	lines = append(lines, fmt.Sprintf("feedback: %d accepted, %d duplicate, %d late, %d rejected; %d units wait",
 		f.Accepted, f.Duplicate, f.Late, f.Rejected, r.Health.Open))
+	if n := r.Health.Replaced; n > 0 {
+		lines = append(lines, fmt.Sprintf("%d units without a reward: the policy learned a mean in its place", n))
+	}
 	for _, p := range r.Health.Problems {
 		lines = append(lines, "problem: "+p)
 	}

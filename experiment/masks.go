@@ -1,0 +1,281 @@
+package experiment
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/vec"
+)
+
+// masks are the sets of arms that the units of a version allowed, where that was not all of them.
+type masks struct {
+	// Sets are the sets, each in order. Of has, by row, 1 plus the index of the unit's set, and 0 if
+	// all arms were allowed; rows past its end allowed all, too.
+	Sets []u32s `json:"sets"`
+	Of   u32s   `json:"of"`
+
+	index map[string]uint32 // the index of a set, by its bytes
+}
+
+// maskKey returns a set as the key of an index.
+func maskKey(set []uint32) string {
+	b := make([]byte, 0, 4*len(set))
+	for _, k := range set {
+		b = binary.LittleEndian.AppendUint32(b, k)
+	}
+	return string(b)
+}
+
+// set notes that the unit of a row allowed some arms only. It returns the masks, which may be new.
+func (x *masks) set(row int, among []uint32) *masks {
+	if x == nil {
+		x = &masks{}
+	}
+	if x.index == nil {
+		x.index = map[string]uint32{}
+		for i, s := range x.Sets {
+			x.index[maskKey(s)] = uint32(i)
+		}
+	}
+	key := maskKey(among)
+	i, ok := x.index[key]
+	if !ok {
+		i = uint32(len(x.Sets))
+		x.Sets = append(x.Sets, slices.Clone(among))
+		x.index[key] = i
+	}
+	for len(x.Of) <= row {
+		x.Of = append(x.Of, 0)
+	}
+	x.Of[row] = i + 1
+	return x
+}
+
+// of returns the set of a row, nil if all arms were allowed.
+func (x *masks) of(row int) []uint32 {
+	if x == nil || row >= len(x.Of) || x.Of[row] == 0 {
+		return nil
+	}
+	return x.Sets[x.Of[row]-1]
+}
+
+// numbers returns how many numbers of 4 bytes the masks are.
+func (x *masks) numbers() int {
+	if x == nil {
+		return 0
+	}
+	n := len(x.Of)
+	for _, s := range x.Sets {
+		n += len(s)
+	}
+	return n
+}
+
+// fit reports whether masks that were read fit the number of rows.
+func (x *masks) fit(rows int) bool {
+	if x == nil {
+		return true
+	}
+	for _, s := range x.Sets {
+		for i, k := range s {
+			if i > 0 && k <= s[i-1] {
+				return false
+			}
+		}
+	}
+	return len(x.Of) <= rows && !slices.ContainsFunc(x.Of, func(i uint32) bool { return int(i) > len(x.Sets) })
+}
+
+func (x *masks) copy() *masks {
+	if x == nil {
+		return nil
+	}
+	return &masks{Sets: slices.Clone(x.Sets), Of: slices.Clone(x.Of)}
+}
+
+// shareAmong returns the sum of the shares of a set of arms.
+func shareAmong(mixture []float64, set []uint32) (sum float64) {
+	for _, k := range set {
+		if int(k) < len(mixture) {
+			sum += mixture[k]
+		}
+	}
+	return sum
+}
+
+// maskedSums are what a version that served some units among some of the arms adds to its
+// statistics, for bandits on estimated losses, by arm.
+type maskedSums struct {
+	Arms []maskedArm `json:"arms"`
+}
+
+// maskedArm are the sums of an arm over the units that did not allow all arms.
+type maskedArm struct {
+	// Units are the units of the arm, Weight is Σ 1/p over them, p being the arm's probability in
+	// the unit given what it allowed. They are part of the arm's statistics.
+	Units  int64   `json:"units"`
+	Weight float64 `json:"weight"`
+	// Asleep are the units, of any arm, that did not allow this one.
+	Asleep  int64          `json:"asleep"`
+	Metrics []maskedMetric `json:"metrics"`
+}
+
+// maskedMetric are the sums of a metric: of the arm's units with a value the number, the sum of
+// the values, Σ 1/p and Σ value/p, and of the units asleep with a value the number and the sum.
+type maskedMetric struct {
+	N         int64   `json:"n"`
+	Sum       float64 `json:"sum"`
+	Weight    float64 `json:"weight"`
+	Weighted  float64 `json:"weighted"`
+	Asleep    int64   `json:"asleep"`
+	AsleepSum float64 `json:"asleep_sum"`
+}
+
+func newMaskedSums(arms, metrics int) *maskedSums {
+	x := &maskedSums{Arms: make([]maskedArm, arms)}
+	for k := range x.Arms {
+		x.Arms[k].Metrics = make([]maskedMetric, metrics)
+	}
+	return x
+}
+
+// add adds the sums of o, which has no more arms.
+func (x *maskedSums) add(o *maskedSums) {
+	for k := range o.Arms {
+		to, from := &x.Arms[k], &o.Arms[k]
+		to.Units += from.Units
+		to.Weight += from.Weight
+		to.Asleep += from.Asleep
+		for m := range from.Metrics {
+			t, f := &to.Metrics[m], &from.Metrics[m]
+			t.N += f.N
+			t.Sum += f.Sum
+			t.Weight += f.Weight
+			t.Weighted += f.Weighted
+			t.Asleep += f.Asleep
+			t.AsleepSum += f.AsleepSum
+		}
+	}
+}
+
+// finite reports whether all sums are.
+func (x *maskedSums) finite() bool {
+	for k := range x.Arms {
+		for _, m := range x.Arms[k].Metrics {
+			if !vec.Finite([]float64{m.Sum, m.Weight, m.Weighted, m.AsleepSum}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// maskedSums returns the sums of the version's units that did not allow all arms, nil without such
+// units, or if the sums would leave the range of float64.
+func (c *cohort) maskedSums(d *definition.Definition) *maskedSums {
+	if c.Masks == nil {
+		return nil
+	}
+	arms := len(c.Mixture)
+	x := newMaskedSums(arms, len(d.Metrics))
+	sleeps := make([]bool, arms)
+	for at, r := range c.rows.all() {
+		set := c.Masks.of(at)
+		if set == nil || !r.seen() || r.slot() == arms {
+			continue
+		}
+		p := c.Mixture[r.slot()] / shareAmong(c.Mixture, set)
+		if !(p > 0) {
+			continue
+		}
+		for k := range sleeps {
+			sleeps[k] = true
+		}
+		for _, k := range set {
+			if int(k) < arms {
+				sleeps[k] = false
+			}
+		}
+		a := &x.Arms[r.slot()]
+		a.Units++
+		a.Weight += 1 / p
+		for k, sleeping := range sleeps {
+			if sleeping {
+				x.Arms[k].Asleep++
+			}
+		}
+		for m := range d.Metrics {
+			v, ok := r.values[m], r.has(m)
+			if missing := d.Metrics[m].Default; !ok && missing != nil {
+				v, ok = *missing, true
+			}
+			if !ok || d.Metrics[m].Kind == "ratio" {
+				continue
+			}
+			t := &a.Metrics[m]
+			t.N++
+			t.Sum += v
+			t.Weight += 1 / p
+			t.Weighted += v / p
+			for k, sleeping := range sleeps {
+				if sleeping {
+					t := &x.Arms[k].Metrics[m]
+					t.Asleep++
+					t.AsleepSum += v
+				}
+			}
+		}
+	}
+	if !x.finite() {
+		return nil
+	}
+	return x
+}
+
+// weighted returns the sums of a round as if no unit had allowed all arms, by which rounds of
+// other mixtures can be added. An arm without a share is asleep in all units.
+func (x *roundStats) weighted(metrics int) *maskedSums {
+	arms := len(x.Mixture)
+	out := newMaskedSums(arms, metrics)
+	if x.Masked != nil {
+		out.add(x.Masked)
+	}
+	for k, p := range x.Mixture {
+		if k >= len(x.Stats) {
+			continue
+		}
+		if p > 0 {
+			out.Arms[k].wake(&x.Stats[k], p)
+			continue
+		}
+		out.Arms[k] = newMaskedSums(1, metrics).Arms[0]
+		for i := range x.Stats[:min(arms, len(x.Stats))] {
+			out.Arms[k].sleep(&x.Stats[i])
+		}
+	}
+	return out
+}
+
+// sleep adds the units of another arm, in all of which this one had no share.
+func (a *maskedArm) sleep(s *armStats) {
+	a.Asleep += s.Units
+	for m := range a.Metrics {
+		t, q := &a.Metrics[m], &s.Metrics[m]
+		t.Asleep += q.N
+		t.AsleepSum += float64(float64(q.N) * q.Mean)
+	}
+}
+
+// wake adds the units that are not among the sums yet, which allowed all arms.
+func (a *maskedArm) wake(s *armStats, p float64) {
+	a.Weight += float64(s.Units-a.Units) / p
+	a.Units = s.Units
+	for m := range a.Metrics {
+		t, q := &a.Metrics[m], &s.Metrics[m]
+		n, sum := float64(q.N-t.N), float64(float64(q.N)*q.Mean)-t.Sum
+		t.Weight += n / p
+		t.Weighted += sum / p
+		t.N, t.Sum = q.N, t.Sum+sum
+	}
+}
