@@ -175,9 +175,6 @@ func (r *restarted) restart() error {
 	s := &r.s
 	s.Age, s.Counted, s.Mean, s.Recent = 0, 0, 0, 0
 	s.Restarts++
-	if r.detector != nil {
-		r.trigger.Reset()
-	}
 	if r.drift.Mode == RestartSteps {
 		restartSteps(r.current)
 		return nil

@@ -154,6 +154,7 @@ func (l *RestartedCost) Observe(cost float64) error {
 	if !restart {
 		return nil
 	}
+	l.trigger.Reset()
 	l.s.Batch++
 	l.s.Age = 0
 	return l.learner.Restart(l.mode)

@@ -91,8 +91,8 @@ func (r *Restarter[L]) Check(loss float64) error {
 	return r.trigger.Check(loss)
 }
 
-// End ends a round with its loss and reports whether the learner was restarted. Call it after the
-// learner has received its feedback. It returns an error of code bad_input, and changes nothing,
+// End ends a round with its loss and reports whether the learner was restarted; the trigger is then
+// at its start, too. Call it after the learner has received its feedback. It returns an error of code bad_input, and changes nothing,
 // for a loss that the trigger does not accept. If the next learner cannot be made, End and Check
 // return that error from then on.
 func (r *Restarter[L]) End(loss float64) (restarted bool, err error) {
@@ -113,6 +113,7 @@ func (r *Restarter[L]) End(loss float64) (restarted bool, err error) {
 		r.failed = err
 		return false, err
 	}
+	r.trigger.Reset()
 	r.learner = l
 	r.s.Batch++
 	r.s.Age = 0

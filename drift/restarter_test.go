@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/noregret/noregret/changepoint"
 	"github.com/noregret/noregret/experts"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/oco"
@@ -99,3 +100,74 @@ func TestRestartedExperts(t *testing.T) {
 		t.Errorf("%d restarts", weights.Batch())
 	}
 }
+
+// keeper is a trigger of the caller's own that does not reset itself.
+type keeper struct {
+	Trigger
+	due, resets int
+}
+
+func (k *keeper) Add(float64) (bool, error) { k.due++; return k.due >= 3, nil }
+func (k *keeper) Reset()                    { k.due, k.resets = 0, k.resets+1 }
+
+// TestRestartsOncePerChange: one change of the losses restarts a learner once with every detector,
+// also with those that keep numbers of before the change, such as ADWIN. A trigger of the caller's
+// own is reset as well.
+func TestRestartsOncePerChange(t *testing.T) {
+	adwin := func() changepoint.Detector {
+		o := changepoint.DefaultADWINOptions()
+		o.Lower, o.Upper = 0, 1
+		return must(changepoint.NewADWIN(o))
+	}
+	rise := func() changepoint.Detector {
+		return must(changepoint.NewPageHinkley(changepoint.DefaultPageHinkleyOptions()))
+	}
+	for name, make := range map[string]func() changepoint.Detector{"adwin": adwin, "page-hinkley": rise} {
+		for _, detect := range []func(changepoint.Detector, float64, float64) (Trigger, error){Detect, DetectRise} {
+			for seed := range uint64(5) {
+				r := must(NewRestarter(must(detect(make(), 0, 1)), func(int) (*counter, error) {
+					return &counter{}, nil
+				}))
+				cost := must(NewRestartedCost(constantCost{}, must(detect(make(), 0, 1)), Project))
+				rng := random.New(seed, "change")
+				for i := range 4000 {
+					x := .2
+					if i >= 2000 {
+						x = .8
+					}
+					x += .1 * (rng.Float64() - .5)
+					if must(r.End(x)) {
+						if i < 2000 {
+							t.Errorf("%s, seed %d: restarted in round %d, before the change", name, seed, i)
+						}
+					}
+					if _, err := cost.Play(rng); err != nil {
+						t.Fatal(err)
+					}
+					if err := cost.Observe(x); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if r.Batch() != 1 || cost.Batch() != 1 {
+					t.Errorf("%s, seed %d: %d and %d restarts, want 1", name, seed, r.Batch(), cost.Batch())
+				}
+			}
+		}
+	}
+	k := &keeper{Trigger: Never()}
+	r := must(NewRestarter[*counter](k, func(int) (*counter, error) { return &counter{}, nil }))
+	for range 9 {
+		must(r.End(0))
+	}
+	if r.Batch() != 3 || k.resets != 3 {
+		t.Errorf("%d restarts and %d resets of the caller's trigger, want 3", r.Batch(), k.resets)
+	}
+}
+
+// constantCost is a learner that always plays the same point.
+type constantCost struct{ CostLearner }
+
+func (constantCost) Dim() int                     { return 1 }
+func (constantCost) Play(Rand) ([]float64, error) { return []float64{0}, nil }
+func (constantCost) Observe(float64) error        { return nil }
+func (constantCost) Restart(Mode) error           { return nil }
