@@ -62,6 +62,8 @@ type DriftHorizon struct {
 // DriftResult is the outcome of a cell.
 type DriftResult struct {
 	DriftCell
+	// Runs is the number of runs of each horizon that the results are from.
+	Runs     int
 	Horizons []DriftHorizon
 	// Alpha and C are those of the least-squares fit ln regret = ln C + (1 − α)·ln T over the
 	// horizons, and R2 is its coefficient of determination; NaN for fewer than two horizons.
@@ -201,13 +203,15 @@ type driftJob struct {
 	stream      string // of the seed
 	play        func(ctx context.Context, seed uint64) (regret float64, err error)
 	regret      float64
+	done        bool
 	err         error
 }
 
 // RunDrift plays cells, each for every horizon of the list with its number, in independent runs. It
 // returns the results in the order of the cells. Runs of equal horizons see the same noise in all
 // cells of a setting. The result is the same for any number of workers. RunDrift returns an error
-// of code usage for a cell or a horizon that is out of range, and ctx's error if ctx ends.
+// of code usage for a cell or a horizon that is out of range. If ctx ends, it returns ctx's error with
+// the results of the runs that all cells and horizons have completed; without any they are NaN.
 func RunDrift(ctx context.Context, cells []DriftCell, horizons [][]int, o DriftOptions) ([]DriftResult, error) {
 	if len(cells) == 0 || len(horizons) != len(cells) {
 		return nil, noregret.Errorf(noregret.Usage, "rounds", "%d lists of horizons for %d cells: want one for each",
@@ -237,15 +241,16 @@ func RunDrift(ctx context.Context, cells []DriftCell, horizons [][]int, o DriftO
 			}
 		}
 	}
-	if err := playDrift(ctx, jobs, o); err != nil {
+	runs, err := playDrift(ctx, jobs, o)
+	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	results := make([]DriftResult, len(cells))
 	for i := range cells {
-		results[i].DriftCell = cells[i]
+		results[i].DriftCell, results[i].Runs = cells[i], runs
 		for range horizons[i] {
 			h := DriftHorizon{Rounds: plays[0].rounds}
-			h.Regret, h.Error = meanRegret(jobs[:o.Runs])
+			h.Regret, h.Error = meanRegret(jobs[:runs])
 			percent := 100 / plays[0].best()
 			h.Loss, h.LossError = float64(percent*h.Regret), float64(percent*h.Error)
 			results[i].Horizons = append(results[i].Horizons, h)
@@ -253,11 +258,12 @@ func RunDrift(ctx context.Context, cells []DriftCell, horizons [][]int, o DriftO
 		}
 		results[i].fit()
 	}
-	return results, nil
+	return results, err
 }
 
-// playDrift plays all jobs.
-func playDrift(ctx context.Context, jobs []driftJob, o DriftOptions) error {
+// playDrift plays all jobs, which are ordered by cell and horizon, then by run. It plays the first run
+// of all before the second of any, and returns the number of runs that all have completed.
+func playDrift(ctx context.Context, jobs []driftJob, o DriftOptions) (runs int, err error) {
 	var total int64
 	for i := range jobs {
 		total += int64(jobs[i].rounds)
@@ -266,6 +272,7 @@ func playDrift(ctx context.Context, jobs []driftJob, o DriftOptions) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	groups := len(jobs) / o.Runs
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group sync.WaitGroup
@@ -279,13 +286,14 @@ func playDrift(ctx context.Context, jobs []driftJob, o DriftOptions) error {
 				if i >= len(jobs) || ctx.Err() != nil {
 					return
 				}
-				j := &jobs[i]
+				j := &jobs[i%groups*o.Runs+i/groups]
 				stream := "papers/drift/" + j.stream + "/" + strconv.Itoa(j.rounds)
 				seed := random.New(o.Seed+uint64(j.run), stream).Uint64()
 				if j.regret, j.err = j.play(ctx, seed); j.err != nil {
 					cancel()
 					return
 				}
+				j.done = true
 				report.Lock()
 				done += int64(j.rounds)
 				if o.Progress != nil {
@@ -296,22 +304,21 @@ func playDrift(ctx context.Context, jobs []driftJob, o DriftOptions) error {
 		})
 	}
 	group.Wait()
-	var stopped error
+	runs, err = o.Runs, ctx.Err()
 	for i := range jobs {
-		if err := jobs[i].err; err != nil {
-			if !errors.Is(err, context.Canceled) {
-				return err
-			}
-			stopped = err
+		j := &jobs[i]
+		if j.err != nil && !errors.Is(j.err, context.Canceled) {
+			return 0, j.err
+		}
+		if !j.done {
+			runs = min(runs, j.run)
 		}
 	}
-	if stopped == nil {
-		stopped = ctx.Err()
-	}
-	return stopped
+	return runs, err
 }
 
-// meanRegret is the mean of the regrets, with its standard error, NaN for one run.
+// meanRegret is the mean of the regrets, with its standard error, NaN for one run. Both are NaN for
+// none.
 func meanRegret(jobs []driftJob) (mean, deviation float64) {
 	n := float64(len(jobs))
 	var sum, squares compensated.Sum

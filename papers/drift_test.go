@@ -174,3 +174,33 @@ func TestFitLine(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// An interrupted measurement has the means of the runs that all cells and horizons have completed:
+// those of a measurement of as many runs.
+func TestDriftInterrupted(t *testing.T) {
+	cells := []DriftCell{
+		{Setting: "gradient", Pattern: regret.Jump, Noise: 0.3, Policy: "restarted"},
+		{Setting: "cost", Pattern: regret.Ramp, Noise: 1, Policy: "plain"},
+	}
+	horizons := [][]int{{100, 200}, {100}}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	const perRun = 400
+	r, err := RunDrift(ctx, cells, horizons, DriftOptions{
+		Runs: 9, Seed: 1, Workers: 1, Progress: func(done, _ int64) {
+			if done > 3*perRun {
+				cancel()
+			}
+		},
+	})
+	if !errors.Is(err, context.Canceled) || len(r) != 2 || r[0].Runs != 3 {
+		t.Fatalf("%+v, %v: want 3 of 9 runs", r, err)
+	}
+	three, err := RunDrift(context.Background(), cells, horizons, DriftOptions{Runs: 3, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(r), fmt.Sprint(three); got != want {
+		t.Errorf("3 of 9 runs:\n%s\n3 runs:\n%s", got, want)
+	}
+}

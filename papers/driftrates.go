@@ -40,6 +40,8 @@ type DriftRate struct {
 	// Setting is the setting's name and Game that of the lower bound's family, a game of
 	// regret.Games or a variant of one.
 	Setting, Game string
+	// Runs is the number of runs of each point that the means are from.
+	Runs int
 	// Horizons have one budget and different horizons, Variations one horizon and different
 	// budgets.
 	Horizons, Variations []DriftPoint
@@ -240,20 +242,22 @@ func runDriftRates(ctx context.Context, o DriftOptions, rounds []int, variations
 		}
 		rates = append(rates, r)
 	}
-	if err := playDrift(ctx, jobs, o); err != nil {
+	runs, err := playDrift(ctx, jobs, o)
+	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	for i := range rates {
+		rates[i].Runs = runs
 		for _, list := range [][]DriftPoint{rates[i].Horizons, rates[i].Variations} {
 			for k := range list {
-				list[k].Regret, list[k].Error = meanRegret(jobs[:o.Runs])
+				list[k].Regret, list[k].Error = meanRegret(jobs[:runs])
 				jobs = jobs[o.Runs:]
 			}
 		}
 		rates[i].InRounds.measure(rates[i].Horizons, func(p DriftPoint) float64 { return float64(p.Rounds) })
 		rates[i].InVariation.measure(rates[i].Variations, func(p DriftPoint) float64 { return p.Variation })
 	}
-	return rates, nil
+	return rates, err
 }
 
 // point returns a point of the setting, without its regret, and a function that plays one run.

@@ -12,6 +12,8 @@ import (
 type DriftTable struct {
 	// Name is the table's title and Setting that of its cells.
 	Name, Setting string
+	// Runs is the number of runs that the numbers are from.
+	Runs int
 	// Columns are the patterns and the noise of the columns.
 	Columns []DriftColumn
 	// Rows are the rows in the paper's order.
@@ -114,20 +116,20 @@ func RunDriftTables(ctx context.Context, o DriftOptions) ([]DriftTable, error) {
 		}
 	}
 	results, err := RunDrift(ctx, cells, horizons, o)
-	if err != nil {
+	if results == nil {
 		return nil, err
 	}
 	half := len(results) / 2
 	return []DriftTable{
 		driftTable("Table 3: gradient descent, noisy gradients", settings[0], columns, results[:half], &driftTable3),
 		driftTable("Table 4: estimated gradient step, noisy costs", settings[1], columns, results[half:], &driftTable4),
-	}, nil
+	}, err
 }
 
 // driftTable arranges results as a table: they are ordered by policy, then by column.
 func driftTable(name, setting string, columns []DriftColumn, results []DriftResult, paper *[12][9]float64) DriftTable {
 	n := len(columns)
-	t := DriftTable{Name: name, Setting: setting, Columns: columns, Fits: results[:n]}
+	t := DriftTable{Name: name, Setting: setting, Runs: results[0].Runs, Columns: columns, Fits: results[:n]}
 	exponent, constant := DriftRow{Name: "1 − α"}, DriftRow{Name: "C"}
 	for _, r := range t.Fits {
 		exponent.Values = append(exponent.Values, 1-r.Alpha)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -42,9 +43,12 @@ under the control arm (docs/formats/plan.md):
     improvement: 0.05
     days: [7, 14, 28]
 
-Every answer is given in closed form and by simulation of the definition, with the learner,
-guardrails, rounds and windows of the service. "-" means beyond ten years, or beyond the horizon
-of the simulation in half of the runs.`,
+Every answer is given in closed form, at once, and then by simulation of the definition, with the
+learner, guardrails, rounds and windows of the service. "-" means beyond ten years, or beyond the
+horizon of the simulation in half of the runs.
+
+If the simulation fails or is interrupted, the results of the runs so far are printed ("runs" of
+"runs_asked" with --json), and the exit status is 1.`,
 		Example: `  noregret plan ranking.yaml
   noregret plan ranking.yaml --runs 100 --horizon 60
   noregret plan ranking.yaml --runs 0 --json`,
@@ -87,30 +91,36 @@ func (o *planOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.progressOf("runs")
+	p, err := a.progressOfLong("worlds")
 	if err != nil {
 		return err
 	}
-	started := false
-	o.Progress = func(done, total int) {
-		if !started {
-			p.Start("simulate", int64(total))
-			started = true
+	r, err := plan.Closed(d)
+	if err != nil {
+		return err
+	}
+	if !o.json { // the simulation may take long, or fail
+		if err := writePlan(a.stdout, r); err != nil {
+			return err
 		}
-		p.Update(int64(done))
 	}
-	r, err := plan.Compute(ctx, d, o.Options)
-	p.Finish()
-	if err != nil {
-		return err
+	if o.Runs > 0 {
+		p.Start("simulate", int64(o.Runs*(1+len(r.Guardrails))))
+		o.Progress = func(done, _ int) { p.Update(int64(done)) }
+		failed := plan.Simulate(ctx, d, o.Options, r)
+		p.Finish()
+		if !o.json && r.Runs > 0 {
+			err = writeSimulated(a.stdout, r)
+		}
+		err = errors.Join(err, failed)
 	}
 	if o.json {
-		return writeJSON(a.stdout, r)
+		err = errors.Join(writeJSON(a.stdout, r), err)
 	}
-	return writePlan(a.stdout, r)
+	return err
 }
 
-// writePlan prints a plan as text.
+// writePlan prints the closed forms of a plan as text.
 func writePlan(w io.Writer, r *plan.Result) error {
 	if err := keyValues(w,
 		"experiment", r.Experiment,
@@ -118,18 +128,16 @@ func writePlan(w io.Writer, r *plan.Result) error {
 		"arms", fmt.Sprintf("%d beside the control", r.Arms),
 		"shares assumed", fmt.Sprintf("control %s, each other arm %s", percent(r.Shares.Control),
 			percent(r.Shares.Arm)),
-		"simulation", simulationText(r),
 	); err != nil {
 		return err
 	}
 	if len(r.Guardrails) > 0 {
 		g := table{left: map[int]bool{1: true}}
-		g.add("\nguardrail", "limit", "expected", "days to held", "simulated", "broken", "days to breached",
-			"simulated")
+		g.add("\nguardrail", "limit", "expected", "days to held", "broken", "days to breached")
 		for i := range r.Guardrails {
 			v := &r.Guardrails[i]
-			g.add(v.Metric, v.Kind+" "+short(v.Limit), short(v.Expected), days(v.Held.ClosedForm),
-				days(v.Held.Simulated), short(v.Broken), days(v.Breached.ClosedForm), days(v.Breached.Simulated))
+			g.add(v.Metric, v.Kind+" "+short(v.Limit), short(v.Expected), days(v.Held.ClosedForm), short(v.Broken),
+				days(v.Breached.ClosedForm))
 		}
 		if err := g.write(w); err != nil {
 			return err
@@ -141,6 +149,24 @@ func writePlan(w io.Writer, r *plan.Result) error {
 			}
 		}
 	}
+	if err := writeEffects(w, r); err != nil {
+		return err
+	}
+	if len(r.Ramp) > 0 {
+		if err := writeRamp(w, r); err != nil {
+			return err
+		}
+	}
+	if r.Gain == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days in closed form\n",
+		percent(r.Gain.Improvement), days(r.Gain.Days.ClosedForm))
+	return err
+}
+
+// writeEffects prints the smallest effects.
+func writeEffects(w io.Writer, r *plan.Result) error {
 	g := table{}
 	head := []string{"\nsmallest effect of one arm", "mean", "deviation"}
 	for _, v := range r.Days {
@@ -159,19 +185,39 @@ func writePlan(w io.Writer, r *plan.Result) error {
 		}
 		g.add(row...)
 	}
-	if err := g.write(w); err != nil {
+	return g.write(w)
+}
+
+// writeSimulated prints the results of the simulation as text: for each guardrail the median over
+// runs, and the share of the runs that get there.
+func writeSimulated(w io.Writer, r *plan.Result) error {
+	if _, err := fmt.Fprintf(w, "\nsimulation: %s of %s days\n", runsIn(r.Runs, r.RunsAsked),
+		short(r.Horizon)); err != nil {
 		return err
 	}
-	if len(r.Ramp) > 0 {
-		if err := writeRamp(w, r); err != nil {
+	if len(r.Guardrails) > 0 {
+		g := table{left: map[int]bool{1: true}}
+		g.add("\nguardrail", "limit", "days to held", "of runs", "days to breached", "of runs")
+		share := func(v *float64) string {
+			if v == nil {
+				return "-"
+			}
+			return percent(*v)
+		}
+		for i := range r.Guardrails {
+			v := &r.Guardrails[i]
+			g.add(v.Metric, v.Kind+" "+short(v.Limit), days(v.Held.Simulated), share(v.Held.Reached),
+				days(v.Breached.Simulated), share(v.Breached.Reached))
+		}
+		if err := g.write(w); err != nil {
 			return err
 		}
 	}
 	if r.Gain == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days in closed form, %s "+
-		"simulated\n", percent(r.Gain.Improvement), days(r.Gain.Days.ClosedForm), days(r.Gain.Days.Simulated))
+	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days simulated\n",
+		percent(r.Gain.Improvement), days(r.Gain.Days.Simulated))
 	return err
 }
 
@@ -191,12 +237,13 @@ func writeRamp(w io.Writer, r *plan.Result) error {
 	return err
 }
 
-// simulationText describes the simulation, "" for none.
-func simulationText(r *plan.Result) string {
-	if r.Runs == 0 {
-		return ""
+// runsIn says how many runs results are from: all that were asked for, or fewer if the command was
+// interrupted or failed.
+func runsIn(in, asked int) string {
+	if in == asked {
+		return count(in, "run", "runs")
 	}
-	return fmt.Sprintf("%s of %s days", count(r.Runs, "run", "runs"), short(r.Horizon))
+	return fmt.Sprintf("%d of %s", in, count(asked, "run", "runs"))
 }
 
 // days writes a number of days, "-" for none.

@@ -75,6 +75,12 @@ func (a *app) progressOf(unit string) (*progress.Reporter, error) {
 	return progress.New(a.stderr, progress.Options{Mode: progress.Mode(a.progressMode), Unit: unit})
 }
 
+// progressOfLong is progressOf for commands that take minutes or hours: off a terminal they print the
+// table unless --progress is quiet.
+func (a *app) progressOfLong(unit string) (*progress.Reporter, error) {
+	return progress.New(a.stderr, progress.Options{Mode: progress.Mode(a.progressMode), Unit: unit, Long: true})
+}
+
 // run runs the command with args (without the program's name) on the given streams and returns the
 // exit status. It neither reads nor changes global state.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -134,7 +140,8 @@ func newRootCommand(a *app) *cobra.Command {
 	a.progressMode = string(progress.Auto)
 	root.PersistentFlags().Var(
 		newChoice(&a.progressMode, string(progress.Auto), string(progress.Plain), string(progress.Quiet)),
-		"progress", "progress on standard error: auto (a line, on a terminal only), plain (a table) or quiet")
+		"progress", "progress on standard error: auto (a line on a terminal; elsewhere a table in long simulations only), "+
+			"plain (a table) or quiet")
 
 	addGroup(root, "service", "The decision service:",
 		newDemoCommand(a),

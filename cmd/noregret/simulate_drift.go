@@ -50,8 +50,11 @@ explains the differences. With 50 runs, the default there, that takes about a mi
 measures instead how regret grows with T and with the variation V in four settings, beside the
 theory.
 
-With --json the output is {setting, pattern, noise, policy, alpha, c, r2, loss_percent: {T: value}},
-or a list of tables or of rates.`
+With --json the output is {setting, pattern, noise, policy, alpha, c, r2, loss_percent: {T: value},
+runs, runs_asked}, or a list of tables or of rates, which have runs and runs_asked, too.
+
+An interrupted command prints the results of the runs that every cell and horizon has completed:
+"runs" of "runs_asked". Its exit status is 1.`
 
 // newSimulateDriftCommand makes "noregret simulate drift".
 func newSimulateDriftCommand(a *app) *cobra.Command {
@@ -126,7 +129,7 @@ func (o *simulateDriftOptions) runsOr(otherwise int) int {
 
 // Run implements options.
 func (o *simulateDriftOptions) Run(ctx context.Context, a *app, _ []string) error {
-	p, err := a.progressOf("rounds")
+	p, err := a.progressOfLong("rounds")
 	if err != nil {
 		return err
 	}
@@ -145,7 +148,7 @@ func (o *simulateDriftOptions) Run(ctx context.Context, a *app, _ []string) erro
 		opt.Runs = o.runsOr(30)
 		var rates []papers.DriftRate
 		rates, err = papers.RunDriftRates(ctx, opt)
-		print = func() error { return a.writeDriftRates(rates, o.json) }
+		print = func() error { return a.writeDriftRates(rates, opt.Runs, o.json) }
 		draw = func(path string) error { return plotDriftRates(path, rates) }
 	case o.one():
 		opt.Runs = o.runsOr(200)
@@ -162,6 +165,9 @@ func (o *simulateDriftOptions) Run(ctx context.Context, a *app, _ []string) erro
 	}
 	p.Finish()
 	if err != nil {
+		if ctx.Err() != nil { // the runs that are complete
+			return errors.Join(print(), err)
+		}
 		return flagged(err)
 	}
 	err = print()
@@ -182,6 +188,8 @@ type driftJSON struct {
 	C       number       `json:"c"`
 	R2      number       `json:"r2"`
 	Loss    driftPercent `json:"loss_percent"`
+	Runs    int          `json:"runs"`
+	Asked   int          `json:"runs_asked"`
 }
 
 // driftPercent are the losses by horizon, as a JSON object in the order of the horizons.
@@ -197,20 +205,23 @@ func (p driftPercent) MarshalJSON() ([]byte, error) {
 }
 
 // driftCellJSON returns what --json prints for a cell.
-func driftCellJSON(r *papers.DriftResult) driftJSON {
+func driftCellJSON(r *papers.DriftResult, asked int) driftJSON {
 	return driftJSON{
 		Setting: r.Setting, Pattern: int(r.Pattern), Noise: number(r.Noise), Policy: r.Policy, Alpha: number(r.Alpha),
-		C: number(r.C), R2: number(r.R2), Loss: r.Horizons,
+		C: number(r.C), R2: number(r.R2), Loss: r.Horizons, Runs: r.Runs, Asked: asked,
 	}
 }
 
 // writeDriftCell prints one cell.
 func (a *app) writeDriftCell(r *papers.DriftResult, runs int, asJSON bool) error {
 	if asJSON {
-		return writeJSON(a.stdout, driftCellJSON(r))
+		return writeJSON(a.stdout, driftCellJSON(r, runs))
+	}
+	if r.Runs == 0 {
+		return nil // interrupted in the first run
 	}
 	fmt.Fprintf(a.stdout, "%s feedback, %v, noise %s, %s, %s\n\n", r.Setting, r.Pattern, short(r.Noise), r.Policy,
-		count(runs, "run", "runs"))
+		runsIn(r.Runs, runs))
 	g := table{}
 	g.add("rounds", "regret", "error", "loss %", "error")
 	for _, h := range r.Horizons {

@@ -11,6 +11,8 @@ import (
 type driftRateJSON struct {
 	Setting     string           `json:"setting"`
 	Game        string           `json:"game"`
+	Runs        int              `json:"runs"`
+	Asked       int              `json:"runs_asked"`
 	InRounds    driftSlopeJSON   `json:"in_rounds"`
 	InVariation driftSlopeJSON   `json:"in_variation"`
 	Horizons    []driftPointJSON `json:"horizons"`
@@ -33,9 +35,15 @@ type driftPointJSON struct {
 }
 
 // writeDriftRates prints the slopes, then the points.
-func (a *app) writeDriftRates(rates []papers.DriftRate, asJSON bool) error {
+func (a *app) writeDriftRates(rates []papers.DriftRate, runs int, asJSON bool) error {
 	if asJSON {
-		return writeJSON(a.stdout, driftRatesJSON(rates))
+		return writeJSON(a.stdout, driftRatesJSON(rates, runs))
+	}
+	if rates[0].Runs == 0 {
+		return nil // interrupted in the first run
+	}
+	if rates[0].Runs < runs {
+		fmt.Fprintf(a.stdout, "%s\n\n", runsIn(rates[0].Runs, runs))
 	}
 	g := table{left: map[int]bool{1: true}}
 	g.add("setting", "game", "slope in T", "error", "theory", "slope in V", "error", "theory")
@@ -62,7 +70,7 @@ func (a *app) writeDriftRates(rates []papers.DriftRate, asJSON bool) error {
 	return g.write(a.stdout)
 }
 
-func driftRatesJSON(rates []papers.DriftRate) []driftRateJSON {
+func driftRatesJSON(rates []papers.DriftRate, runs int) []driftRateJSON {
 	slope := func(s papers.DriftSlope) driftSlopeJSON {
 		return driftSlopeJSON{number(s.Value), number(s.Error), number(s.Theory)}
 	}
@@ -78,7 +86,7 @@ func driftRatesJSON(rates []papers.DriftRate) []driftRateJSON {
 	var all []driftRateJSON
 	for _, r := range rates {
 		all = append(all, driftRateJSON{
-			r.Setting, r.Game, slope(r.InRounds), slope(r.InVariation), points(r.Horizons), points(r.Variations),
+			r.Setting, r.Game, r.Runs, runs, slope(r.InRounds), slope(r.InVariation), points(r.Horizons), points(r.Variations),
 		})
 	}
 	return all

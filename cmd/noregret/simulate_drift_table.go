@@ -12,6 +12,7 @@ type driftTableJSON struct {
 	Name    string            `json:"name"`
 	Setting string            `json:"setting"`
 	Runs    int               `json:"runs"`
+	Asked   int               `json:"runs_asked"`
 	Columns []driftColumnJSON `json:"columns"`
 	Rows    []driftRowJSON    `json:"rows"`
 	Fits    []driftJSON       `json:"fits"`
@@ -37,10 +38,13 @@ func (a *app) writeDriftTables(tables []papers.DriftTable, runs int, asJSON bool
 		return writeJSON(a.stdout, driftTablesJSON(tables, runs))
 	}
 	for i, t := range tables {
+		if t.Runs == 0 {
+			return nil // interrupted in the first run
+		}
 		if i > 0 {
 			fmt.Fprintln(a.stdout)
 		}
-		fmt.Fprintf(a.stdout, "%s, %s; published numbers in brackets\n\n", t.Name, count(runs, "run", "runs"))
+		fmt.Fprintf(a.stdout, "%s, %s; published numbers in brackets\n\n", t.Name, runsIn(t.Runs, runs))
 		g := table{left: map[int]bool{}}
 		head := []string{"loss %"}
 		for _, c := range t.Columns {
@@ -78,7 +82,7 @@ func driftTablesJSON(tables []papers.DriftTable, runs int) []driftTableJSON {
 	}
 	var all []driftTableJSON
 	for _, t := range tables {
-		j := driftTableJSON{Name: t.Name, Setting: t.Setting, Runs: runs}
+		j := driftTableJSON{Name: t.Name, Setting: t.Setting, Runs: t.Runs, Asked: runs}
 		for _, c := range t.Columns {
 			j.Columns = append(j.Columns, driftColumnJSON{int(c.Pattern), c.Noise})
 		}
@@ -86,7 +90,7 @@ func driftTablesJSON(tables []papers.DriftTable, runs int) []driftTableJSON {
 			j.Rows = append(j.Rows, driftRowJSON{r.Name, r.Rounds, numbers(r.Values), numbers(r.Errors), r.Paper})
 		}
 		for i := range t.Fits {
-			j.Fits = append(j.Fits, driftCellJSON(&t.Fits[i]))
+			j.Fits = append(j.Fits, driftCellJSON(&t.Fits[i], runs))
 		}
 		all = append(all, j)
 	}

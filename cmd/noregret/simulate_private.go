@@ -60,7 +60,11 @@ generator. --plot draws the table: the columns and the published numbers on a lo
 panel for each norm.
 
 With --json the output is {p, dim, rounds, columns: {name: {subopt_mean, subopt_sd, seconds}}}, and
-more keys, or a list of these for several cells.`
+more keys, or a list of these for several cells. "runs" is the number of runs that the columns are
+from, and "runs_asked" that of --runs.
+
+An interrupted command prints what is complete: the cells so far, and of the last one the runs so
+far. Its exit status is 1.`
 
 // newSimulatePrivateCommand makes "noregret simulate private".
 func newSimulatePrivateCommand(a *app) *cobra.Command {
@@ -153,6 +157,14 @@ type privateCell struct {
 	columns     []study.Column
 }
 
+// runs is the number of runs that the cell's columns are from.
+func (c *privateCell) runs() int {
+	if len(c.columns) == 0 {
+		return 0
+	}
+	return c.columns[0].Runs
+}
+
 // cells returns the cells to measure, in the order of the published table: by norm, by rounds, by
 // dimension.
 func (o *simulatePrivateOptions) cells() []privateCell {
@@ -185,13 +197,13 @@ func (o *simulatePrivateOptions) cells() []privateCell {
 
 // Run implements options.
 func (o *simulatePrivateOptions) Run(ctx context.Context, a *app, _ []string) error {
-	p, err := a.progressOf("cells")
+	p, err := a.progressOfLong("trainings")
 	if err != nil {
 		return err
 	}
 	cells, begin := o.cells(), time.Now()
-	p.Start("simulate", int64(len(cells)))
 	defer p.Finish()
+	var failed error
 	for i := range cells {
 		c := &cells[i]
 		s := study.DefaultRegressionOptions(c.p, c.dim, c.rounds)
@@ -200,16 +212,28 @@ func (o *simulatePrivateOptions) Run(ctx context.Context, a *app, _ []string) er
 		if len(o.columns) > 0 {
 			s.Columns = o.columns
 		}
-		if c.columns, err = study.Regression(ctx, s); err != nil {
-			return err
+		s.Progress = func(done, total int) {
+			if i == 0 && done == 1 {
+				p.Start("simulate", int64(total*len(cells)))
+			}
+			p.Update(int64(i*total + done))
 		}
-		p.Update(int64(i + 1))
+		if c.columns, failed = study.Regression(ctx, s); failed != nil {
+			cells = cells[:i+1]
+			break
+		}
 	}
 	p.Finish()
+	if len(cells) > 1 && cells[len(cells)-1].runs() == 0 {
+		cells = cells[:len(cells)-1]
+	}
 	if o.json {
 		err = o.writeJSON(a, cells)
 	} else {
 		err = o.write(a, cells)
+	}
+	if failed != nil {
+		return failed
 	}
 	for _, path := range o.plots {
 		err = errors.Join(err, plotPrivateCells(path, cells, o.runs))
@@ -223,6 +247,7 @@ type privateCellJSON struct {
 	Dim       int            `json:"dim"`
 	Rounds    int            `json:"rounds"`
 	Runs      int            `json:"runs"`
+	RunsAsked int            `json:"runs_asked"`
 	Epsilon   number         `json:"epsilon"`
 	Published number         `json:"published"`
 	Columns   privateColumns `json:"columns"`
@@ -252,7 +277,7 @@ func (o *simulatePrivateOptions) writeJSON(a *app, cells []privateCell) error {
 	for i := range cells {
 		c := &cells[i]
 		out = append(out, privateCellJSON{
-			P: normExponent(c.p), Dim: c.dim, Rounds: c.rounds, Runs: o.runs, Epsilon: number(o.epsilon),
+			P: normExponent(c.p), Dim: c.dim, Rounds: c.rounds, Runs: c.runs(), RunsAsked: o.runs, Epsilon: number(o.epsilon),
 			Published: number(c.published), Columns: c.columns,
 		})
 	}
@@ -283,6 +308,10 @@ func normName(p float64) string {
 
 // write prints the cells as text.
 func (o *simulatePrivateOptions) write(a *app, cells []privateCell) error {
+	last := &cells[len(cells)-1]
+	if last.runs() == 0 {
+		return nil // interrupted in the first run of the first cell
+	}
 	g := table{}
 	head := []string{"p", "dim", "rounds", "published"}
 	for _, c := range cells[0].columns {
@@ -300,7 +329,11 @@ func (o *simulatePrivateOptions) write(a *app, cells []privateCell) error {
 	if err := g.write(a.stdout); err != nil {
 		return err
 	}
+	runs := count(o.runs, "run", "runs")
+	if last.runs() < o.runs {
+		runs = fmt.Sprintf("%s, in the last row %s,", runs, runsIn(last.runs(), o.runs))
+	}
 	_, err := fmt.Fprintf(a.stdout, "\nsuboptimality, mean ± standard deviation over %s at epsilon %g; the columns "+
-		"named unsafe are not private\n", count(o.runs, "run", "runs"), o.epsilon)
+		"named unsafe are not private\n", runs, o.epsilon)
 	return err
 }

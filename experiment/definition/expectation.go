@@ -23,8 +23,8 @@ type Plan struct {
 }
 
 // Expectation describes the distribution of one unit's value. The standard deviation follows from
-// SD, from Rate and Sigma, or, for a count, from the mean: that of a Bernoulli variable if the
-// range is [0, 1], and of a Poisson variable otherwise.
+// SD, from Rate and Sigma, or, for a count, from the mean: that of a binomial variable on the range,
+// which on [0, 1] is a Bernoulli variable, and without a range that of a Poisson variable.
 type Expectation struct {
 	// Mean is the mean over units, including those without a value if the metric has a default.
 	Mean float64 `json:"mean"`
@@ -36,6 +36,9 @@ type Expectation struct {
 	Sigma *float64 `json:"sigma,omitempty"`
 }
 
+// mostUnits is the largest number of units on a day.
+const mostUnits = 1e12
+
 // planPresets are the values of the fields of a plan that may be left out.
 func planPresets() Plan { return Plan{Improvement: 0.05, Days: []float64{7, 14, 28}} }
 
@@ -46,10 +49,37 @@ func (e *Expectation) Deviation(m *Metric) float64 {
 		return *e.SD
 	case e.Rate != nil: // E x² = mean²·e^σ²/rate
 		return e.Mean * math.Sqrt(portable.Exp(float64(*e.Sigma**e.Sigma))/(*e.Rate)-1)
-	case len(m.Range) == 2 && m.Range[1] == 1:
-		return math.Sqrt(float64(e.Mean * (1 - e.Mean)))
+	case m.Range != nil || m.Cap != nil:
+		low, high := m.ends()
+		return math.Sqrt(max(float64((e.Mean-low)*(high-e.Mean))/(high-low), 0))
 	}
 	return math.Sqrt(e.Mean)
+}
+
+// ends returns the least and the greatest value of one observation as it counts: of counts, whole
+// numbers.
+func (m *Metric) ends() (low, high float64) {
+	low, high = m.Counted()
+	if m.Kind == "count" {
+		low, high = math.Ceil(low), math.Floor(high)
+	}
+	return low, high
+}
+
+// checkDeviation checks that some values of the metric have the mean and the standard deviation
+// (Bhatia and Davis 2000), which of whole numbers is not too small either.
+func (m *Metric) checkDeviation(place string, e *Expectation) error {
+	low, high := m.ends()
+	if most := math.Sqrt(float64((e.Mean - low) * (high - e.Mean))); *e.SD > float64(most*(1+1e-9)) {
+		return noregret.BadInputf(place+".sd", "%v: values in [%v, %v] with the mean %v have at most %v", *e.SD, low,
+			high, e.Mean, most)
+	}
+	part := e.Mean - math.Floor(e.Mean)
+	if least := math.Sqrt(float64(part * (1 - part))); m.Kind == "count" && *e.SD < float64(least*(1-1e-9)) {
+		return noregret.BadInputf(place+".sd", "%v: whole numbers with the mean %v have at least %v", *e.SD, e.Mean,
+			least)
+	}
+	return nil
 }
 
 // checkPlan validates the plan.
@@ -59,8 +89,8 @@ func (d *Definition) checkPlan() error {
 		return nil
 	}
 	switch {
-	case !(p.UnitsPerDay >= 1 && p.UnitsPerDay <= largest):
-		return noregret.BadInputf("plan.units_per_day", "%v: want 1 to %v", p.UnitsPerDay, largest)
+	case !(p.UnitsPerDay >= 1 && p.UnitsPerDay <= mostUnits):
+		return noregret.BadInputf("plan.units_per_day", "%v: want 1 to %v", p.UnitsPerDay, mostUnits)
 	case !(p.Improvement > 0 && p.Improvement <= 1000):
 		return noregret.BadInputf("plan.improvement", "%v: want a relative improvement above 0 and at most 1000",
 			p.Improvement)
@@ -86,6 +116,13 @@ func (d *Definition) checkPlan() error {
 			}
 		}
 	}
+	for _, r := range d.Ratios() {
+		above, below := d.Metrics[r.Numerator].Name, d.Metrics[r.Denominator].Name
+		if !within(p.Expect[above].Mean / p.Expect[below].Mean) {
+			return noregret.BadInputf("plan.expect."+below+".mean", "%v: the ratio %q of the means is not a number of "+
+				"size at most %v", p.Expect[below].Mean, d.Metrics[r.Metric].Name, largest)
+		}
+	}
 	return nil
 }
 
@@ -99,7 +136,11 @@ func (d *Definition) checkExpectation(place, name string, e *Expectation) error 
 	case !within(e.Mean):
 		return noregret.BadInputf(place+".mean", "%v: want a number of size at most %v", e.Mean, largest)
 	}
-	if low, high := m.Interval(); e.Mean < low || e.Mean > high {
+	low, high := m.ends()
+	if e.Rate != nil { // the mean is that before the cap
+		low, high = m.Interval()
+	}
+	if e.Mean < low || e.Mean > high {
 		return noregret.BadInputf(place+".mean", "%v: want a number in the metric's range [%v, %v]", e.Mean, low, high)
 	}
 	switch {
@@ -115,10 +156,15 @@ func (d *Definition) checkExpectation(place, name string, e *Expectation) error 
 		return noregret.BadInputf(place+".sigma", "%v: want a number above 0 and at most 5", *e.Sigma)
 	case e.Rate != nil && (m.Kind == "count" || !(e.Mean > 0)):
 		return noregret.BadInputf(place, "rate and sigma describe a metric of kind mean with a mean above 0")
+	case e.Rate != nil && low > 0:
+		return noregret.BadInputf(place, "a share of the units has the value 0, which is outside the metric's range "+
+			"[%v, %v]: want sd", low, high)
 	case e.SD == nil && e.Rate == nil && m.Kind != "count":
 		return noregret.BadInputf(place, "%q is of kind %s: want sd, or rate and sigma", name, m.Kind)
 	case !(e.Deviation(m) > 0):
 		return noregret.BadInputf(place+".mean", "%v: every unit would have the same value", e.Mean)
+	case e.SD != nil:
+		return m.checkDeviation(place, e)
 	}
 	return nil
 }

@@ -35,10 +35,12 @@ type Result struct {
 	// there is a ramp: those of [Effect] ("effects"), and of [Guardrail.Breached] for changes
 	// ("breached").
 	WithoutRamp []string `json:"without_ramp,omitempty"`
-	// Runs and Horizon are the number of simulated runs and the number of days that each covers; 0
-	// without a simulation.
-	Runs    int     `json:"runs"`
-	Horizon float64 `json:"horizon"`
+	// Runs is the number of simulated runs that the results are from, and RunsAsked the number that
+	// was asked for: more than Runs if the simulation failed or was interrupted. Horizon is the
+	// number of days that a run covers. They are 0 without a simulation.
+	Runs      int     `json:"runs"`
+	RunsAsked int     `json:"runs_asked"`
+	Horizon   float64 `json:"horizon"`
 }
 
 // Shares are the expected shares while the experiment learns.
@@ -107,7 +109,7 @@ type Point struct {
 // longest is the number of days beyond which no answer is given.
 const longest = 3660
 
-// Options are the parameters of [Compute].
+// Options are the parameters of [Compute] and [Simulate].
 type Options struct {
 	// Runs is the number of simulated runs, 0 for the closed forms only.
 	Runs int
@@ -192,9 +194,6 @@ func mean(d *definition.Definition, metric int) float64 {
 func lognormal(e *definition.Expectation, m *definition.Metric) (first, second float64) {
 	size, sigma := e.Mean / *e.Rate, *e.Sigma
 	first, second = size, float64(float64(size*size)*portable.Exp(float64(sigma*sigma)))
-	if m.Range == nil && m.Cap == nil {
-		return first, second
-	}
 	_, most := m.Counted()
 	// The logarithm of the cap in standard deviations above the logarithm's mean.
 	z := (portable.Log(most/size) + float64(0.5*float64(sigma*sigma))) / sigma
@@ -215,7 +214,7 @@ func variance(d *definition.Definition, metric int) float64 {
 	if e.Rate != nil {
 		first, second := lognormal(&e, &d.Metrics[metric])
 		first = float64(*e.Rate * first)
-		return float64(*e.Rate*second) - float64(first*first)
+		return max(float64(*e.Rate*second)-float64(first*first), 0)
 	}
 	sd := e.Deviation(&d.Metrics[metric])
 	return float64(sd * sd)
@@ -229,10 +228,34 @@ func some(days float64) *float64 {
 	return &days
 }
 
-// Compute plans an experiment. The definition must have a plan and no privacy. Closed forms take
-// microseconds; a run of the simulation takes about as long as the service takes for its rounds, a
-// millisecond or less each. It stops with ctx's error when ctx ends.
+// Compute plans an experiment by both methods: it is [Closed], then [Simulate] if o.Runs is above 0.
+// If the simulation fails or ctx ends, it returns the error with the closed forms and the results of
+// the runs before.
 func Compute(ctx context.Context, d *definition.Definition, o Options) (*Result, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	r, err := Closed(d)
+	if err != nil || o.Runs == 0 {
+		return r, err
+	}
+	return r, Simulate(ctx, d, o, r)
+}
+
+// check validates the options.
+func (o *Options) check() error {
+	if o.Runs < 0 || o.Runs > 100_000 {
+		return noregret.BadInputf("runs", "%d: want 0 to 100,000", o.Runs)
+	}
+	if o.Runs > 0 && !(o.Horizon > 0 && o.Horizon <= longest) {
+		return noregret.BadInputf("horizon", "%v days: want a number above 0 and at most %d", o.Horizon, longest)
+	}
+	return nil
+}
+
+// Closed plans an experiment in closed form, in microseconds. The definition must have a plan and no
+// privacy.
+func Closed(d *definition.Definition) (*Result, error) {
 	if d.Plan == nil {
 		return nil, noregret.BadInputf("plan", "missing: want the part plan with units_per_day and expect")
 	}
@@ -240,12 +263,6 @@ func Compute(ctx context.Context, d *definition.Definition, o Options) (*Result,
 		return nil, noregret.BadInputf("privacy", "a plan is for raw feedback, and a private experiment has noisy "+
 			"sums alone and calls no guardrail held or breached: want a definition without it for the times without "+
 			"noise; noregret simulate private-pasto says what the noise costs")
-	}
-	if o.Runs < 0 || o.Runs > 100_000 {
-		return nil, noregret.BadInputf("runs", "%d: want 0 to 100,000", o.Runs)
-	}
-	if o.Runs > 0 && !(o.Horizon > 0 && o.Horizon <= longest) {
-		return nil, noregret.BadInputf("horizon", "%v days: want a number above 0 and at most %d", o.Horizon, longest)
 	}
 	a, err := newArms(d)
 	if err != nil {
@@ -274,9 +291,6 @@ func Compute(ctx context.Context, d *definition.Definition, o Options) (*Result,
 	}
 	if d.Objective != nil && d.Policy.Kind != "fixed" {
 		r.Gain = form.gain()
-	}
-	if o.Runs > 0 {
-		return r, simulate(ctx, d, a, o, r)
 	}
 	return r, nil
 }

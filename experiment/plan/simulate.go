@@ -11,9 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -21,52 +19,85 @@ import (
 // short for it, the simulation's rounds are longer.
 const mostSteps = 2000
 
-// simulate plays the definition in random worlds and adds the results to r. In one world an arm
-// improves the goals; in one more for each guardrail all arms but the control break it.
-func simulate(ctx context.Context, d *definition.Definition, a *arms, o Options, r *Result) error {
-	r.Runs, r.Horizon = o.Runs, o.Horizon
-	worlds := 1 + len(d.Guardrails)
-	held, breached := make([][]float64, len(d.Guardrails)), make([][]float64, len(d.Guardrails))
-	var curves [][]Point
-	for run := range o.Runs {
-		for w := range worlds {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			x, err := newWorld(d, a, o, run, w-1)
-			if err != nil {
-				return err
-			}
-			out, err := x.play()
-			if err != nil {
-				return err
-			}
-			if w == 0 {
-				curves = append(curves, out.curve)
-				for i := range held {
-					held[i] = append(held[i], out.held[i])
-				}
-			} else {
-				breached[w-1] = append(breached[w-1], out.breached[w-1])
-			}
-			if o.Progress != nil {
-				o.Progress(run*worlds+w+1, o.Runs*worlds)
-			}
+// Simulate plays the definition in random worlds and adds the results to r, that of [Closed]. In one
+// world an arm improves the goals; in one more for each guardrail all arms but the control break
+// it. If a run fails or ctx ends, r has the results of the runs before, as r.Runs says, and the
+// error is returned. A run takes about as long as the service takes for its rounds, a millisecond or
+// less each.
+func Simulate(ctx context.Context, d *definition.Definition, o Options, r *Result) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	a, err := newArms(d)
+	if err != nil {
+		return err
+	}
+	s := &simulation{
+		d: d, arms: a, o: o,
+		held: make([][]float64, len(d.Guardrails)), breached: make([][]float64, len(d.Guardrails)),
+	}
+	for run := 0; run < o.Runs && err == nil; run++ {
+		err = s.run(ctx, run)
+	}
+	r.Runs, r.RunsAsked, r.Horizon = s.runs, o.Runs, o.Horizon
+	s.write(r)
+	return err
+}
+
+// simulation has the results of the runs so far.
+type simulation struct {
+	d              *definition.Definition
+	arms           *arms
+	o              Options
+	runs           int
+	curves         [][]Point
+	held, breached [][]float64 // by guardrail and run
+}
+
+// run plays the worlds of a run. It adds nothing if one of them fails.
+func (s *simulation) run(ctx context.Context, run int) error {
+	var all []*played
+	worlds := 1 + len(s.d.Guardrails)
+	for w := range worlds {
+		x, err := newWorld(s.d, s.arms, s.o, run, w-1)
+		if err != nil {
+			return err
 		}
+		out, err := x.play(ctx)
+		if err != nil {
+			return err
+		}
+		all = append(all, out)
+		if s.o.Progress != nil {
+			s.o.Progress(run*worlds+w+1, s.o.Runs*worlds)
+		}
+	}
+	s.runs++
+	s.curves = append(s.curves, all[0].curve)
+	for i := range s.d.Guardrails {
+		s.held[i] = append(s.held[i], all[0].held[i])
+		s.breached[i] = append(s.breached[i], all[i+1].breached[i])
+	}
+	return nil
+}
+
+// write adds the results to r.
+func (s *simulation) write(r *Result) {
+	if s.runs == 0 {
+		return
 	}
 	for i := range r.Guardrails {
 		g := &r.Guardrails[i]
 		if math.IsNaN(g.Expected) {
 			continue
 		}
-		g.Held.Simulated, g.Held.Reached = median(held[i])
-		g.Breached.Simulated, g.Breached.Reached = median(breached[i])
+		g.Held.Simulated, g.Held.Reached = median(s.held[i])
+		g.Breached.Simulated, g.Breached.Reached = median(s.breached[i])
 	}
 	if r.Gain != nil {
-		r.Gain.Curve = average(curves)
+		r.Gain.Curve = average(s.curves)
 		r.Gain.Days.Simulated = reached(r.Gain.Curve)
 	}
-	return nil
 }
 
 // median returns the median of times, some of which may be +Inf, and the share of the finite ones.
@@ -209,8 +240,8 @@ func (x *world) apply(e experiment.Event) (experiment.Outcome, error) {
 // origin is the time at which simulated experiments begin.
 var origin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
-// play plays the rounds of a run.
-func (x *world) play() (*played, error) {
+// play plays the rounds of a run. It stops with ctx's error when ctx ends.
+func (x *world) play(ctx context.Context) (*played, error) {
 	text, err := json.Marshal(x.d)
 	if err != nil {
 		return nil, err
@@ -229,6 +260,9 @@ func (x *world) play() (*played, error) {
 		out.held[i], out.breached[i] = math.Inf(1), math.Inf(1)
 	}
 	for t := range x.steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		now := origin + int64(t+1)*x.step
 		p := x.state.Policy(name)
 		shares := p.Links[len(p.Links)-1].Split.Shares()
@@ -293,76 +327,37 @@ func (x *world) sums(version, sequence uint64, shares []float64) policy.Aggregat
 		total := float64(p*x.units) + carry
 		n := int64(total)
 		carry = total - float64(n)
-		if n == 0 {
-			continue
+		for n > 0 {
+			part := min(n, mostUnits)
+			out.Items = append(out.Items, x.item(version, k, part))
+			n -= part
 		}
-		item := policy.AggregateItem{
-			Version: version, Arm: x.a.list[k].Name, Units: n, Metrics: map[string]policy.Sums{},
-		}
-		for m := range x.d.Metrics {
-			if metric := &x.d.Metrics[m]; metric.Kind != "ratio" {
-				e := x.d.Plan.Expect[metric.Name]
-				item.Metrics[metric.Name] = draw(x.r, metric, &e, x.means[k][m], n)
-			}
-		}
-		for _, r := range x.d.Ratios() {
-			if item.Pairs == nil {
-				item.Pairs = map[string]policy.PairSums{}
-			}
-			a, b := item.Metrics[x.d.Metrics[r.Numerator].Name], item.Metrics[x.d.Metrics[r.Denominator].Name]
-			item.Pairs[x.d.Metrics[r.Metric].Name] = policy.PairSums{
-				N: n, X: a.Sum, Y: b.Sum, XX: a.Squares, YY: b.Squares, XY: a.Sum * (b.Sum / float64(n)),
-			}
-		}
-		out.Items = append(out.Items, item)
 	}
 	return out
 }
 
-// draw draws the sums of n units of a metric with the given mean. The spread is in proportion to
-// the mean. Of log-normal values their number is, so that a cap stays in its place.
-func draw(r *random.Source, m *definition.Metric, e *definition.Expectation, mean float64, n int64) policy.Sums {
-	units := float64(n)
-	switch {
-	case e.Rate != nil:
-		var s policy.Sums
-		_, most := m.Counted()
-		first, _ := lognormal(e, m)
-		some := int64(stat.Binomial(r, n, min(mean/first, 1)))
-		size := e.Mean / *e.Rate
-		for range some {
-			s.Add(
-				min(float64(size*portable.Exp(float64(*e.Sigma*stat.Normal(r))-float64(float64(*e.Sigma**e.Sigma)/2))),
-					most))
+// mostUnits is the largest number of units of one item of sums.
+const mostUnits = 1_000_000_000
+
+// item draws the sums of n units of an arm.
+func (x *world) item(version uint64, arm int, n int64) policy.AggregateItem {
+	item := policy.AggregateItem{
+		Version: version, Arm: x.a.list[arm].Name, Units: n, Metrics: map[string]policy.Sums{},
+	}
+	for m := range x.d.Metrics {
+		if metric := &x.d.Metrics[m]; metric.Kind != "ratio" {
+			e := x.d.Plan.Expect[metric.Name]
+			item.Metrics[metric.Name] = draw(x.r, metric, &e, x.means[arm][m], n)
 		}
-		if rest := n - some; rest > 0 {
-			low, high := 0.0, 0.0
-			if some > 0 {
-				high = *s.High
-			}
-			s.N, s.Low, s.High = n, &low, &high
+	}
+	for _, r := range x.d.Ratios() {
+		if item.Pairs == nil {
+			item.Pairs = map[string]policy.PairSums{}
 		}
-		return s
-	case e.SD == nil && len(m.Range) == 2 && m.Range[1] == 1:
-		v := stat.Binomial(r, n, mean)
-		return policy.Sums{N: n, Sum: v, Squares: v}
-	case e.SD == nil: // a count
-		v := stat.Poisson(r, float64(units*mean))
-		return policy.Sums{N: n, Sum: v, Squares: v + math.Round(v*(max(v-1, 0)/units))}
+		a, b := item.Metrics[x.d.Metrics[r.Numerator].Name], item.Metrics[x.d.Metrics[r.Denominator].Name]
+		item.Pairs[x.d.Metrics[r.Metric].Name] = policy.PairSums{
+			N: n, X: a.Sum, Y: b.Sum, XX: a.Squares, YY: b.Squares, XY: a.Sum * (b.Sum / float64(n)),
+		}
 	}
-	sd := *e.SD
-	sum := float64(units*mean) + float64(sd*float64(math.Sqrt(units)*stat.Normal(r)))
-	low, high := m.Counted()
-	sum = min(max(sum, float64(units*low)), float64(units*high))
-	spread := float64(sd*sd) * max(units+float64(math.Sqrt(2*units)*stat.Normal(r)), 0)
-	at := sum / units
-	if most := float64(float64(units*(high-at)) * (at - low)); spread > most {
-		spread = most
-	}
-	s := policy.Sums{N: n, Sum: sum, Squares: spread + float64(at*sum)}
-	if m.Kind == "count" {
-		s.Sum = math.Round(s.Sum)
-		s.Squares = max(math.Round(s.Squares), s.Sum, math.Ceil(s.Sum*(s.Sum/units)))
-	}
-	return s
+	return item
 }

@@ -47,7 +47,8 @@ type Mode string
 
 // The modes.
 const (
-	// Auto is [Line] when the writer is a terminal and [Quiet] when it is not.
+	// Auto is [Line] when the writer is a terminal. When it is not, it is [Quiet], or [Plain] for
+	// [Options.Long].
 	Auto Mode = "auto"
 	// Line rewrites one line in place.
 	Line Mode = "line"
@@ -74,6 +75,9 @@ type Options struct {
 	Clock func() time.Time
 	// Unit is the plural noun for what is counted; "" means "examples".
 	Unit string
+	// Long marks a task of minutes or hours: [Auto] then prints the table where no terminal shows
+	// the line.
+	Long bool
 }
 
 // Reporter reports on one task at a time: Start, then any number of calls of Update and Metric,
@@ -129,6 +133,9 @@ func New(w io.Writer, opt Options) (*Reporter, error) {
 	switch r.mode {
 	case Auto, "":
 		r.mode = Quiet
+		if opt.Long && w != nil {
+			r.mode = Plain
+		}
 		if f, ok := w.(*os.File); ok && f != nil && term.IsTerminal(int(f.Fd())) {
 			r.mode = Line
 		}

@@ -392,3 +392,36 @@ func TestUnitAndTick(t *testing.T) {
 	r.Tick()
 	(*Reporter)(nil).Tick()
 }
+
+// Off a terminal a long task prints the table, unless it is to be quiet, and another prints nothing.
+func TestLong(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		rows bool
+	}{
+		{Options{}, false},
+		{Options{Long: true}, true},
+		{Options{Mode: Auto, Long: true}, true},
+		{Options{Mode: Quiet, Long: true}, false},
+		{Options{Mode: Plain}, true},
+	} {
+		var b strings.Builder
+		now := time.Unix(0, 0)
+		c.o.Clock = func() time.Time { now = now.Add(time.Second); return now }
+		r, err := New(&b, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Start("simulate", 9)
+		for i := range 9 {
+			r.Update(int64(i + 1))
+		}
+		r.Finish()
+		if rows := strings.Count(b.String(), "\n"); (rows == 7) != c.rows || (rows == 0) == c.rows {
+			t.Errorf("%+v: %d lines:\n%s", c.o, rows, b.String())
+		}
+	}
+	if r, err := New(nil, Options{Long: true}); err != nil || r.mode != Quiet {
+		t.Errorf("without a writer: %v", err)
+	}
+}

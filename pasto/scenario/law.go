@@ -150,6 +150,25 @@ func (p *Problem) checkLevel() error {
 	return nil
 }
 
+// checkGrowth checks that the means stay below the largest in the given number of rounds, whatever
+// the seasons; shocks are bounded by 13 standard deviations.
+func (p *Problem) checkGrowth(rounds int) error {
+	if p.Level == nil {
+		return nil
+	}
+	log := max(float64(float64(rounds)*portable.Log1p(p.Level.Growth)), 0) + float64(13*p.Level.Shock) + math.Ln2
+	for k := range p.Arms {
+		for i, v := range p.Arms[k].Means {
+			if size := portable.Log(math.Abs(v)) + log; size > portable.Log(mostMean) {
+				return noregret.BadInputf("level.growth", "%v: in %d rounds the mean %v of %q can grow to e^%.0f: want "+
+					"fewer rounds or less growth, as the largest is 1e100", p.Level.Growth, rounds, v,
+					p.Metrics[i].Name, size)
+			}
+		}
+	}
+	return nil
+}
+
 // at returns the level of round t, counted from 1, with the round's own shock.
 func (l *Level) at(t int, r *random.Source) float64 {
 	if l == nil {
@@ -259,6 +278,9 @@ func (l *Law) draw(r *random.Source, n int64, mean float64) (v, variance float64
 		v = sum / units
 	default:
 		v = mean + float64(l.SD*(stat.Normal(r)/math.Sqrt(units)))
+		if n < 2 {
+			return v, math.NaN()
+		}
 		return v, float64(l.SD * l.SD)
 	}
 	if n < 2 {

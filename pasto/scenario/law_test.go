@@ -129,3 +129,16 @@ func TestDelay(t *testing.T) {
 		t.Errorf("after 60 rounds with a delay of 30: %v, want 0.03", late)
 	}
 }
+
+// A growing level whose means would leave the range of the learners in the rounds of the run is
+// refused, and one that does not is played to its end.
+func TestGrowthOverRounds(t *testing.T) {
+	path := write(t, `{"metrics": [{"name": "x"}], "arms": [{"name": "a", "means": [100]},
+		{"name": "b", "means": [200]}], "units": 10, "laws": {"x": {"kind": "normal", "sd": 1}},
+		"level": {"growth": 0.1}}`)
+	run(t, Options{Scenario: path, Rounds: 1000, Runs: 1})
+	_, err := Run(t.Context(), own(t, Options{Scenario: path, Rounds: 10_000, Runs: 1}))
+	if err == nil || !strings.Contains(err.Error(), "level.growth: 0.1: in 10000 rounds the mean 100 of \"x\" can grow") {
+		t.Errorf("%v", err)
+	}
+}

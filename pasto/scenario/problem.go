@@ -274,6 +274,9 @@ func problemSpec(path string) (Spec, error) {
 		if err != nil {
 			return nil, nil, "", noregret.BadInputf(path, "%w", err)
 		}
+		if err := q.checkGrowth(o.Rounds); err != nil {
+			return nil, nil, "", noregret.BadInputf(path, "%w", err)
+		}
 		metrics := append([]pasto.Metric(nil), p.Metrics...)
 		for i := range metrics {
 			metrics[i].Hard = metrics[i].Hard || o.Hard && metrics[i].Role == pasto.Guardrail

@@ -62,6 +62,8 @@ type RegressionOptions struct {
 	Secure bool
 	// Clock returns seconds since some start, to measure runs; nil measures nothing.
 	Clock func() float64
+	// Progress, if not nil, is called after each training with their number so far and in all.
+	Progress func(done, total int)
 }
 
 // DefaultRegressionOptions are those of the paper for an exponent, a dimension and a number of
@@ -81,6 +83,8 @@ func DefaultRegressionOptions(p float64, dim, rounds int) RegressionOptions {
 // Column is the result of one column.
 type Column struct {
 	Name string
+	// Runs is the number of runs that the column is from.
+	Runs int
 	// Mean and SD are the mean and the standard deviation over runs of the suboptimality (ℒ(θ) −
 	// ℒ(θ*))/(ℒ(0) − ℒ(θ*)) of the last point: 0 is the best, 1 is what the point 0 has.
 	Mean, SD float64
@@ -104,6 +108,8 @@ const (
 // ‖x‖_q = 1, y = ⟨x, θ*⟩ + N(0, 0.05²), θ* with entries of equal size, random signs and ‖θ*‖_p = 1,
 // the loss (y − ⟨x, θ⟩)² on the ball of radius 2. The paper does not state the noise of y; and its
 // numbers show that its θ* was not the one of its text.
+//
+// If ctx ends, it returns the error with the columns of the runs that are complete, nil without any.
 func Regression(ctx context.Context, o RegressionOptions) ([]Column, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -111,19 +117,70 @@ func Regression(ctx context.Context, o RegressionOptions) ([]Column, error) {
 	if o.Delta == 0 {
 		o.Delta = 1 / float64(o.Rounds)
 	}
-	var sets []*sample
-	for run := range o.Runs {
-		sets = append(sets, newSample(o, run))
+	var tables []*tried
+	for _, name := range o.Columns {
+		tables = append(tables, &tried{
+			name: name, values: make([][]float64, len(o.Scales)), seconds: make([]float64, len(o.Scales)),
+		})
+	}
+	runs := 0
+	var err error
+	for runs < o.Runs {
+		if err = o.run(ctx, runs, tables); err != nil {
+			break
+		}
+		runs++
+	}
+	if err != nil && (ctx.Err() == nil || runs == 0) {
+		return nil, err
 	}
 	var columns []Column
-	for _, name := range o.Columns {
-		c, err := o.column(ctx, name, sets)
-		if err != nil {
-			return nil, err
-		}
-		columns = append(columns, c)
+	for _, t := range tables {
+		columns = append(columns, t.best(o.Scales, runs))
 	}
-	return columns, nil
+	return columns, err
+}
+
+// tried has the suboptimality of a column by step scale and run, and the seconds by step scale.
+type tried struct {
+	name    string
+	values  [][]float64
+	seconds []float64
+}
+
+// run measures one run of all columns with all scales.
+func (o RegressionOptions) run(ctx context.Context, run int, tables []*tried) error {
+	s := newSample(o, run)
+	for c, t := range tables {
+		for i, scale := range o.Scales {
+			if err := ctx.Err(); err != nil {
+				return noregret.Errorf(noregret.Internal, "regression", "%w", err)
+			}
+			start := o.now()
+			theta, err := o.train(t.name, scale, s, o.Seed+uint64(run)*7919)
+			if err != nil {
+				return err
+			}
+			t.values[i] = append(t.values[i], s.suboptimality(theta))
+			t.seconds[i] += o.now() - start
+			if o.Progress != nil {
+				steps := len(tables) * len(o.Scales)
+				o.Progress(run*steps+c*len(o.Scales)+i+1, o.Runs*steps)
+			}
+		}
+	}
+	return nil
+}
+
+// best is the column with the best scale over the first runs.
+func (t *tried) best(scales []float64, runs int) Column {
+	best := Column{Name: t.name, Runs: runs, Mean: math.Inf(1), Unsafe: t.name == PrintedLiteral || t.name == PrintedTypo}
+	for i, scale := range scales {
+		if mean, sd := meanSD(t.values[i][:runs]); mean < best.Mean {
+			best.Mean, best.SD, best.Scale, best.Seconds = mean, sd, scale, t.seconds[i]/float64(runs)
+		}
+	}
+	return best
 }
 
 func (o RegressionOptions) check() error {
@@ -137,30 +194,6 @@ func (o RegressionOptions) check() error {
 			o.Runs, o.Test, len(o.Scales))
 	}
 	return nil
-}
-
-// column measures a column with each scale and keeps the best.
-func (o RegressionOptions) column(ctx context.Context, name string, sets []*sample) (Column, error) {
-	best := Column{Name: name, Mean: math.Inf(1), Unsafe: name == PrintedLiteral || name == PrintedTypo}
-	for _, scale := range o.Scales {
-		var values []float64
-		start := o.now()
-		for run, s := range sets {
-			if err := ctx.Err(); err != nil {
-				return Column{}, noregret.Errorf(noregret.Internal, "regression", "%w", err)
-			}
-			theta, err := o.train(name, scale, s, o.Seed+uint64(run)*7919)
-			if err != nil {
-				return Column{}, err
-			}
-			values = append(values, s.suboptimality(theta))
-		}
-		seconds := (o.now() - start) / float64(len(sets))
-		if mean, sd := meanSD(values); mean < best.Mean {
-			best.Mean, best.SD, best.Scale, best.Seconds = mean, sd, scale, seconds
-		}
-	}
-	return best, nil
 }
 
 func (o RegressionOptions) now() float64 {

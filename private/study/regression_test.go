@@ -2,8 +2,10 @@ package study
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/internal/testsize"
@@ -123,5 +125,32 @@ func BenchmarkRegression(b *testing.B) {
 				})
 			}
 		}
+	}
+}
+
+// An interrupted study has the columns of its complete runs: those of a study of as many runs.
+func TestRegressionInterrupted(t *testing.T) {
+	o := DefaultRegressionOptions(math.Inf(1), 3, 100)
+	o.Runs, o.Test, o.Columns = 5, 100, []string{NonPrivate, SquareRootTight}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	perRun := len(o.Columns) * len(o.Scales)
+	o.Progress = func(done, total int) {
+		if total != o.Runs*perRun {
+			t.Errorf("%d trainings in all, want %d", total, o.Runs*perRun)
+		}
+		if done == 2*perRun+3 {
+			cancel()
+		}
+	}
+	columns, err := Regression(ctx, o)
+	if !errors.Is(err, context.Canceled) || len(columns) != 2 || columns[0].Runs != 2 {
+		t.Fatalf("%+v, %v: want 2 of 5 runs", columns, err)
+	}
+	two := o
+	two.Runs, two.Progress = 2, nil
+	want, err := Regression(context.Background(), two)
+	if err != nil || !slices.Equal(columns, want) {
+		t.Errorf("2 of 5 runs: %+v; 2 runs: %+v, %v", columns, want, err)
 	}
 }

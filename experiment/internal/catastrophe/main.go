@@ -139,8 +139,16 @@ func (s *service) event(kind string, payload any) error {
 
 func (s *service) apply(e experiment.Event) error {
 	s.position++
-	_, err := s.state.Apply(s.position, e)
-	return err
+	o, err := s.state.Apply(s.position, e)
+	if err != nil {
+		return err
+	}
+	for _, item := range o.Items {
+		if item.Status == policy.Rejected {
+			return fmt.Errorf("%s: rejected: %s", e.Kind, item.Error)
+		}
+	}
+	return o.Err
 }
 
 // play returns the units of the crashing arm by hour.

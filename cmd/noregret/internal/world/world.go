@@ -264,8 +264,21 @@ func (w *World) Play(ctx context.Context, c *client.Client, tick func(), round i
 	if len(late) == 0 {
 		return ctx.Err()
 	}
-	_, err := c.Feedback(ctx, late...)
-	return err
+	return accepted(c.Feedback(ctx, late...))
+}
+
+// accepted returns an error if the service rejects items: those that a visitor sends twice or late
+// count as sent, but none breaks a rule.
+func accepted(r policy.FeedbackResult, err error) error {
+	if err != nil || r.Rejected == 0 {
+		return err
+	}
+	for _, item := range r.Items {
+		if item.Status == policy.Rejected {
+			return noregret.Errorf(noregret.Internal, "demo", "%d reports were rejected: %s", r.Rejected, item.Error)
+		}
+	}
+	return noregret.Errorf(noregret.Internal, "demo", "%d reports were rejected", r.Rejected)
 }
 
 // report reports the exposures of visits and their feedback, with what goes wrong in practice: one
@@ -298,9 +311,8 @@ func (w *World) report(ctx context.Context, c *client.Client, seen []visitor) er
 			reports = append(reports, item)
 		}
 	}
-	if _, err := c.Exposures(ctx, exposed...); err != nil {
+	if err := accepted(c.Exposures(ctx, exposed...)); err != nil {
 		return err
 	}
-	_, err := c.Feedback(ctx, reports...)
-	return err
+	return accepted(c.Feedback(ctx, reports...))
 }
