@@ -247,3 +247,46 @@ func TestAlphaIsSpentOnce(t *testing.T) {
 		}
 	}
 }
+
+// The service and package pasto have one definition of a relative limit, also where the control's
+// mean is negative.
+func TestRelativeLimitsAgree(t *testing.T) {
+	for _, kind := range []string{"min_change", "max_change"} {
+		for _, change := range []float64{-0.3, -0.05, 0, 0.1, 1.5} {
+			d, err := definition.Parse("x.yaml", fmt.Appendf(nil, `
+name: x
+arms: [{name: c, value: 0}, {name: a, value: 1}]
+control: {arm: c, share: 0.2}
+metrics: [{name: y}]
+objective: {goals: [{metric: y}]}
+guardrails: [{metric: y, %s: %v}]
+`, kind, change))
+			if err != nil {
+				t.Fatal(err)
+			}
+			goals, err := d.RawGoals()
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := &goals.Metrics()[1]
+			for _, control := range []float64{-100, -1, 0, 2, 50} {
+				for _, y := range []float64{-105, -94, -1.04, 0, 1.9, 53} {
+					of := func(v float64) *armStats {
+						s := newArmStats(d)
+						s.Metrics[0].Merge(confseq.Repeated(3, v))
+						return &s
+					}
+					want, ok := guardSlack(d, &d.Guardrails[0], of(y), of(control))
+					dst := make([]float64, 2)
+					if err := goals.Contrast(dst, []float64{y, y}, []float64{control, control}); err != nil || !ok {
+						t.Fatal(err, ok)
+					}
+					if got := x.Direction.Sign() * dst[1]; math.Abs(got-want) > 1e-9 {
+						t.Errorf("%s %v, control %v, value %v: slack %v in pasto, %v in the service", kind, change,
+							control, y, got, want)
+					}
+				}
+			}
+		}
+	}
+}

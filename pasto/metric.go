@@ -105,8 +105,10 @@ type Metric struct {
 	// is 2 % below the control.
 	Threshold float64 `json:"threshold,omitempty"`
 	// Relative compares the guardrail with a concurrent control group: the objective then sees the
-	// contrast y − (1 + Threshold)·y_control, which the learner forms from each observation and its
-	// Control, with threshold 0.
+	// contrast y − c with c = y_control + Threshold·|y_control| ([Metric.Beside]), which the learner
+	// forms from each observation and its Control, with threshold 0. So −0.02 is below the control
+	// also where that is negative. A learner takes the control for negative in rounds in which
+	// all values are; where noise leaves that open, make the control an arm of the learner.
 	Relative bool `json:"relative,omitempty"`
 	// Lambda > 0 is the price λ of the squared violation, 5 if left out, as in all of the paper's
 	// experiments.
@@ -154,6 +156,19 @@ func (m *Metric) Limit() float64 {
 	}
 	return m.Threshold
 }
+
+// Factor returns what a relative guardrail multiplies the control's value by: 1 + Threshold, or
+// 1 − Threshold where that value is negative.
+func (m *Metric) Factor(control float64) float64 {
+	if control < 0 {
+		return 1 - m.Threshold
+	}
+	return 1 + m.Threshold
+}
+
+// Beside returns the limit of a relative guardrail beside a control of the given value: c = y_control
+// + Threshold·|y_control|, as the decision service has it.
+func (m *Metric) Beside(control float64) float64 { return float64(m.Factor(control) * control) }
 
 // Tolerance is the largest violation at which the guardrail still counts as held: Slack, or an
 // allowance for rounding if that is left out.

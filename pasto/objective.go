@@ -253,10 +253,10 @@ func (g *Goals) Range(metric int) (lower, upper float64) {
 }
 
 // Contrast writes the values that the objective sees to dst, which may be values: a relative
-// guardrail becomes y − (1 + δ)·y_control, other metrics stay. Control may be nil if no guardrail
-// is relative. It returns an error for values outside a metric's range, those of the control group
-// included. Learners call it with [Observation.Control]; hosts that add up rounds themselves may
-// too.
+// guardrail becomes y − (y_control + δ·|y_control|), other metrics stay. Control may be nil if no
+// guardrail is relative. It returns an error for values outside a metric's range, those of the
+// control group included. Learners call it with [Observation.Control]; hosts that add up rounds
+// themselves may too.
 func (g *Goals) Contrast(dst, values, control []float64) error {
 	if len(dst) != g.Dim() {
 		return noregret.BadInputf("dst", "%d values: want %d", len(dst), g.Dim())
@@ -288,7 +288,7 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	for i := range g.metrics {
 		dst[i] = values[i]
 		if m := &g.metrics[i]; m.Relative {
-			dst[i] = values[i] - float64((1+m.Threshold)*control[i])
+			dst[i] = values[i] - m.Beside(control[i])
 		}
 	}
 	return nil

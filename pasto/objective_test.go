@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"pgregory.net/rapid"
+
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
@@ -112,4 +114,37 @@ func TestContrast(t *testing.T) {
 	if g.Contrast(dst[:1], []float64{1.5}, nil) == nil {
 		t.Error("a value out of its range is accepted")
 	}
+}
+
+// A relative limit is c = y₀ + δ·|y₀|: 5 % below the control is below it also where that is negative,
+// and a metric with its direction and δ turned around is held to the mirrored limit.
+func TestContrastOfNegativeControl(t *testing.T) {
+	seen := func(direction pasto.Direction, delta, y, control float64) float64 {
+		f, err := pasto.NewGoals([]pasto.Metric{
+			{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Direction: direction, Relative: true, Threshold: delta},
+		}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst := make([]float64, 2)
+		if err := f.Contrast(dst, []float64{0, y}, []float64{0, control}); err != nil {
+			t.Fatal(err)
+		}
+		return dst[1]
+	}
+	pastotest.Near(t, "5 % below -100", seen(pasto.Up, -0.05, -105, -100), 0, 1e-12)
+	pastotest.Near(t, "4 % below -100", seen(pasto.Up, -0.05, -104, -100), 1, 1e-12)
+	pastotest.Near(t, "at most 5 % above -100", seen(pasto.Down, 0.05, -94, -100), 1, 1e-12)
+	pastotest.Near(t, "relative to 0", seen(pasto.Up, -0.05, -1, 0), -1, 1e-12)
+	rapid.Check(t, func(r *rapid.T) {
+		delta := rapid.Float64Range(-2, 2).Draw(r, "delta")
+		y, control := rapid.Float64Range(-10, 10).Draw(r, "y"), rapid.Float64Range(-10, 10).Draw(r, "control")
+		got := seen(pasto.Up, delta, y, control)
+		if want := y - (control + delta*math.Abs(control)); math.Abs(got-want) > 1e-12 {
+			r.Errorf("%v, want %v", got, want)
+		}
+		if mirror := seen(pasto.Down, -delta, -y, -control); mirror != -got {
+			r.Errorf("%v, and mirrored %v", got, mirror)
+		}
+	})
 }

@@ -53,7 +53,7 @@ const normal95 = 1.959963984540054
 
 // band returns the ends of the 95 % band of a mean.
 func band(e regret.MeanError) (low, high float64) {
-	half := normal95 * e.StandardError
+	half := float64(normal95 * e.StandardError)
 	return e.Mean - half, e.Mean + half
 }
 

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/play"
 )
 
@@ -88,7 +89,8 @@ func plotResults(path string, results []play.Result) error {
 			// A few rounds with almost no regret are cut off.
 			p.Y.Min = max(p.Y.Min, regrets[len(regrets)/2]*1e-6)
 		}
-		p.Y.Max = top * math.Pow(top/p.Y.Min, 0.2) * 2 // room for the legend
+		room := portable.Pow(top/p.Y.Min, 0.2) // for the legend
+		p.Y.Max = float64(top*room) * 2
 	}
 	p.X.Min, p.X.Max = 1, max(2, float64(results[0].Rounds))
 	return writePlots(path, [][]*plot.Plot{{p}}, 8*vg.Inch, 5.5*vg.Inch)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/papers"
 )
 
@@ -52,7 +53,8 @@ func aroundDecades(p *plot.Plot) {
 	if !(p.Y.Min > 0) || math.IsInf(p.Y.Max, 0) {
 		p.Y.Min, p.Y.Max = 0.1, 10
 	}
-	p.Y.Min, p.Y.Max = p.Y.Min/1.5, p.Y.Max*math.Pow(p.Y.Max/p.Y.Min, 0.4)*2
+	room := portable.Pow(p.Y.Max/p.Y.Min, 0.4) // for the legend
+	p.Y.Min, p.Y.Max = p.Y.Min/1.5, float64(p.Y.Max*room)*2
 	if !(p.X.Min > 0) || p.X.Max <= p.X.Min {
 		p.X.Min, p.X.Max = max(p.X.Min, 2)/2, max(p.X.Max, 2)*2
 	}
@@ -77,7 +79,7 @@ func plotDriftFits(path string, settings ...[]papers.DriftResult) error {
 			for _, h := range r.Horizons {
 				x := float64(h.Rounds)
 				points = append(points, plotter.XY{X: x, Y: h.Regret})
-				fit = append(fit, plotter.XY{X: x, Y: r.C * math.Pow(x, 1-r.Alpha)})
+				fit = append(fit, plotter.XY{X: x, Y: r.C * portable.Pow(x, 1-r.Alpha)})
 			}
 			c := playColours[line%len(playColours)]
 			name := fmt.Sprintf("noise %v: T^%.2f", r.Noise, 1-r.Alpha)

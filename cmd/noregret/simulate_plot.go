@@ -53,10 +53,10 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	span := max(high-low, 0.1*math.Abs(high), 1e-9)
 	floor := low - span
 	for _, s := range all {
-		floor = max(min(floor, s.Objective.Mean[len(s.At)-1]-0.2*span), low-6*span)
+		floor = max(min(floor, s.Objective.Mean[len(s.At)-1]-float64(0.2*span)), low-float64(6*span))
 	}
 	at := func(j int, v float64) plotter.XY {
-		return plotter.XY{X: float64(first.At[j]), Y: max(v, floor-farAway*span)}
+		return plotter.XY{X: float64(first.At[j]), Y: max(v, floor-float64(farAway*span))}
 	}
 	for i, s := range all {
 		if err := addObjective(p, s, playColours[i%len(playColours)], at); err != nil {
@@ -79,7 +79,7 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 		p.Add(l)
 		p.Legend.Add(h.name, l)
 	}
-	p.Y.Min, p.Y.Max = floor, high+0.05*span
+	p.Y.Min, p.Y.Max = floor, high+float64(0.05*span)
 	legendRoom(p, len(all)+2)
 	return p, nil
 }

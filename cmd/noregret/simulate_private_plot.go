@@ -109,7 +109,7 @@ func addPrivateColumn(p *plot.Plot, cells []privateCell, k int, floor float64) e
 		if !(c.Mean > 0) || math.IsInf(c.Mean, 1) {
 			continue
 		}
-		x := float64(i) + 0.75*((float64(k)+0.5)/float64(len(cells[i].columns))-0.5)
+		x := float64(i) + float64(0.75*((float64(k)+0.5)/float64(len(cells[i].columns))-0.5))
 		points.XYs = append(points.XYs, plotter.XY{X: x, Y: c.Mean})
 		points.YErrors = append(points.YErrors, struct{ Low, High float64 }{
 			c.Mean - max(c.Mean-c.SD, floor), c.SD,

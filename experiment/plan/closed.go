@@ -82,9 +82,19 @@ func (c *closedForm) interval(metric int, days, change, against, alpha float64, 
 	if tight == 0 {
 		tight = change
 	}
+	against, tight = c.signed(metric, against), c.signed(metric, tight)
 	return x.Interval(against, alpha, confseq.ContrastOptions{
 		Width: c.width(metric), Tight: max(x.Tight(tight), math.SmallestNonzeroFloat64), Inflation: 1,
 	})
+}
+
+// signed returns a change, which is relative to the size of the control's mean, as a factor of that
+// mean less 1, which may be negative.
+func (c *closedForm) signed(metric int, change float64) float64 {
+	if mean(c.d, metric) < 0 {
+		return -change
+	}
+	return change
 }
 
 // first returns the least number of days at which the condition holds, or nil if that is beyond ten

@@ -16,7 +16,7 @@ const armsLevel = (1 - servedLevel) / 2
 type judge struct {
 	*course
 	metric   int
-	limit    float64
+	limit    float64 // of a change, relative to the mean with its sign
 	up       bool
 	relative bool
 	alpha    float64
@@ -30,6 +30,9 @@ type judge struct {
 func newJudge(x *course, g *definition.Guardrail) *judge {
 	limit, up, relative, _ := g.Limit()
 	metric := x.d.MetricIndex(g.Metric)
+	if relative {
+		limit = x.signed(metric, limit)
+	}
 	return &judge{
 		course: x, metric: metric, limit: limit, up: up, relative: relative, alpha: float64(servedLevel * g.Alpha),
 		o: confseq.ContrastOptions{Width: x.width(metric), Inflation: 1},
@@ -68,7 +71,8 @@ func (j *judge) follow() {
 // add adds the round between two entries of the history.
 func (j *judge) add(from, to units) {
 	more := float64(j.arms - 1)
-	better := j.improved(j.metric)/mean(j.d, j.metric) - 1
+	y := mean(j.d, j.metric)
+	better := (j.improved(j.metric) - y) / math.Abs(y)
 	best, other, control := to.best-from.best, to.other-from.other, to.control-from.control
 	rest := best + float64(more*other)
 	// The farthest value is that of all rounds.

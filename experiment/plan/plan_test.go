@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -195,5 +196,44 @@ plan: {units_per_day: 1000, expect: {y: {mean: 0.5, sd: 0.1}}}
 	cancel()
 	if _, err := Compute(ctx, parse(t, split), DefaultOptions()); err != context.Canceled {
 		t.Errorf("a canceled context: %v", err)
+	}
+}
+
+// A plan for a metric of negative mean has the days of its mirror image: y ↦ −y turns a lower limit
+// of the change into an upper one.
+func TestNegativeMeans(t *testing.T) {
+	for _, form := range []string{
+		"policy: {kind: fixed, split: {today: 0.5, a: 0.2, b: 0.2, c: 0.1}}", "",
+		"ramp: [{share: 0.05, time: 48h}]",
+	} {
+		text := shopWith("{metric: revenue, max_change: 0.1}", "") + form
+		text = strings.Replace(text, "{mean: 1.2, rate: 0.02, sigma: 1.8}", "{mean: 1.2, sd: 2}", 1)
+		if strings.Contains(form, "fixed") {
+			text = strings.Replace(text, ", share: 0.2", "", 1)
+		}
+		mirror := strings.NewReplacer("max_change: 0.1", "min_change: -0.1", "mean: 1.2, sd", "mean: -1.2, sd").Replace(text)
+		compute := func(text string) *Result {
+			r, err := Closed(parse(t, text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		show := func(v *float64) string {
+			if v == nil {
+				return "never"
+			}
+			return strconv.FormatFloat(*v, 'g', 9, 64)
+		}
+		one, other := compute(text), compute(mirror)
+		a, b := &one.Guardrails[0], &other.Guardrails[0]
+		if a.Held.ClosedForm == nil {
+			t.Errorf("%s: never shown to hold", form)
+		}
+		for _, p := range [][2]*float64{{a.Held.ClosedForm, b.Held.ClosedForm}, {a.Breached.ClosedForm, b.Breached.ClosedForm}} {
+			if show(p[0]) != show(p[1]) {
+				t.Errorf("%s: %s days, mirrored %s", form, show(p[0]), show(p[1]))
+			}
+		}
 	}
 }

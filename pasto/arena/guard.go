@@ -70,7 +70,7 @@ func (g *guard) slack(e *estimates, k, m int) (slack float64, known bool) {
 		worst = x.Upper
 	}
 	if x.Relative {
-		worst -= float64((1 + x.Threshold) * e.control[m])
+		worst -= x.Beside(e.control[m])
 	}
 	return float64(sign * (worst - x.Limit())), true
 }

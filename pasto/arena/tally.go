@@ -119,11 +119,11 @@ func (e *estimates) compare(goals *pasto.Goals) {
 		}
 		for k := range e.seen {
 			mean, err := e.mean.Arm(k), e.error.Arm(k)
-			mean[m] -= float64((1 + x.Threshold) * e.control[m])
+			mean[m] -= x.Beside(e.control[m])
 			if k == 0 {
 				err[m] = float64(math.Abs(x.Threshold) * e.spread[m])
 			} else {
-				err[m] = norm(err[m], float64((1+x.Threshold)*e.spread[m]))
+				err[m] = norm(err[m], float64(x.Factor(e.control[m])*e.spread[m]))
 			}
 			e.seen[k] = e.seen[k] && e.seen[0]
 		}

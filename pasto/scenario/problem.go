@@ -165,7 +165,7 @@ func (p *Problem) table() (*pasto.Table, error) {
 					math.Abs(v)+float64(float64(13*p.Noise)*(2+math.Abs(m.Threshold))) > mostMean {
 					return nil, noregret.BadInputf(fmt.Sprintf("arms[%d].means[%d]", k, i),
 						"%v of %q less %v times the control's is %v: with a noise of %v it can exceed the largest, %v",
-						p.Arms[k].Means[i], p.Arms[k].Name, 1+m.Threshold, v, p.Noise, mostMean)
+						p.Arms[k].Means[i], p.Arms[k].Name, m.Factor(p.Arms[c].Means[i]), v, p.Noise, mostMean)
 				}
 			}
 		}
@@ -289,7 +289,7 @@ func problemSpec(path string) (Spec, error) {
 		for k := range p.Arms {
 			for i := range metrics {
 				if m := &metrics[i]; m.Relative {
-					seen.Arm(k)[i] -= float64((1 + m.Threshold) * raw.Arm(p.control())[i])
+					seen.Arm(k)[i] -= m.Beside(raw.Arm(p.control())[i])
 				}
 			}
 		}

@@ -21,7 +21,7 @@ func Play(t testing.TB, l pasto.Learner, mu *pasto.Table, groups, rounds int, si
 		for q, k := range arms {
 			row := values[q*mu.Metrics() : (q+1)*mu.Metrics()]
 			for m, v := range mu.Arm(k) {
-				row[m] = v + sigma*r.NormFloat64()
+				row[m] = v + float64(sigma*r.NormFloat64())
 			}
 			obs[q] = pasto.Observation{Arm: k, Metrics: row}
 		}

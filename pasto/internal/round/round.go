@@ -129,7 +129,31 @@ func (in *Checker) Check(f pasto.Objective, obs []pasto.Observation, round int, 
 		}
 		in.obs[i].Metrics = row
 	}
+	in.relate(g, obs)
 	return in.obs, total, nil
+}
+
+// relate takes the sign of the control's mean in relative guardrails from all values of the round: it
+// is negative where all of them are, of arms and control groups. With the sign of each value alone
+// the noise of a control group near 0 would turn its limit around, and so move the mean of the
+// contrasts.
+func (in *Checker) relate(g *pasto.Goals, obs []pasto.Observation) {
+	for m := range g.Metrics() {
+		x := &g.Metrics()[m]
+		if !x.Relative {
+			continue
+		}
+		sign := -1.0
+		for i := range obs {
+			if obs[i].Control[m] >= 0 || obs[i].Metrics[m] >= 0 {
+				sign = 1
+			}
+		}
+		factor := x.Factor(sign)
+		for i := range obs {
+			in.obs[i].Metrics[m] = obs[i].Metrics[m] - float64(factor*obs[i].Control[m])
+		}
+	}
 }
 
 // checkObservation returns an error if observation i of a round breaks a rule of its own.

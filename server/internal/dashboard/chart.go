@@ -233,7 +233,7 @@ func farBelow(values []*float64, best *float64) (skip int) {
 		}
 	}
 	span := max(math.Abs(top-*best), math.Abs(last-*best), 1e-3*math.Abs(*best), 1e-9)
-	floor := min(*best, last) - 4*span
+	floor := min(*best, last) - float64(4*span)
 	for i, v := range values {
 		if v == nil {
 			continue

@@ -76,7 +76,7 @@ func (f frame) draw(c *chart, r *policy.Report) (*plot.Plot, error) {
 		}
 	}
 	for _, q := range c.Now {
-		x := end - 0.01*(end-p.X.Min)
+		x := end - float64(0.01*(end-p.X.Min))
 		l, err := picture.Line(plotter.XYs{{X: x, Y: q.Low}, {X: x, Y: q.High}}, f.colour(q.Colour), false)
 		if err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (f frame) stack(p *plot.Plot, c *chart, end float64) error {
 	slices.Reverse(legend.colours)
 	p.Add(legend)
 	// room for the legend beside the areas
-	p.X.Max = end + f.textScale()*(0.12+0.022*float64(longest))*(end-p.X.Min)
+	p.X.Max = end + float64(f.textScale()*(0.12+float64(0.022*float64(longest)))*(end-p.X.Min))
 	inner := p.X.Tick.Marker
 	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
 		return slices.DeleteFunc(inner.Ticks(low, high), func(t plot.Tick) bool { return t.Value > end })
@@ -191,18 +191,18 @@ type sideLegend struct {
 func (l *sideLegend) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, _ := p.Transforms(&c)
 	size := l.style.Font.Size
-	x, y := toX(l.at)+size/2, c.Max.Y
+	x, y := toX(l.at)+vg.Length(size/2), c.Max.Y
 	style := l.style
 	style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
 	for i, name := range l.names {
-		middle := y - size*0.7
+		middle := y - vg.Length(size*0.7)
 		c.FillPolygon(l.colours[i], []vg.Point{
-			{X: x, Y: middle - size*0.4},
-			{X: x + size, Y: middle - size*0.4},
-			{X: x + size, Y: middle + size*0.4},
-			{X: x, Y: middle + size*0.4},
+			{X: x, Y: middle - vg.Length(size*0.4)},
+			{X: x + size, Y: middle - vg.Length(size*0.4)},
+			{X: x + size, Y: middle + vg.Length(size*0.4)},
+			{X: x, Y: middle + vg.Length(size*0.4)},
 		})
-		c.FillText(style, vg.Point{X: x + size*1.4, Y: middle}, name)
-		y -= size * 1.4
+		c.FillText(style, vg.Point{X: x + vg.Length(size*1.4), Y: middle}, name)
+		y -= vg.Length(size * 1.4)
 	}
 }

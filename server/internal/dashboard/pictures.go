@@ -214,6 +214,6 @@ func (f frame) headroom(p *plot.Plot, entries int) {
 		p.Y.Min, p.Y.Max = p.Y.Min-0.5, p.Y.Max+0.5
 	}
 	span := p.Y.Max - p.Y.Min
-	p.Y.Min -= 0.06 * span
-	p.Y.Max += (0.06 + (0.1+0.03*f.textScale())*float64(entries)) * span
+	p.Y.Min -= float64(0.06 * span)
+	p.Y.Max += float64((0.06 + float64((0.1+float64(0.03*f.textScale()))*float64(entries))) * span)
 }
