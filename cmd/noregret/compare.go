@@ -62,13 +62,13 @@ func newCompareCommand(a *app) *cobra.Command {
 		seed: 1,
 	}
 	cmd := newCommand(a, &cobra.Command{
-		Use:   "compare --measures f1,gmean,qmean DATA...",
+		Use:   "compare --measure f1,gmean,qmean DATA...",
 		Short: "Compare all algorithms on random splits of a data set",
 		Long:  compareLong,
-		Example: `  noregret compare --measures f1,gmean,qmean,min train.svm
+		Example: `  noregret compare --measure f1,gmean,qmean,min train.svm
 
   # Two algorithms, ten splits, pictures
-  noregret compare --measures f1 --algorithms stamp,plugin --splits 10 \
+  noregret compare --measure f1 --algorithm stamp,plugin --splits 10 \
     --plot f1.svg --plot f1.png train.svm`,
 		Args: wantData,
 	}, o)
@@ -80,9 +80,9 @@ func newCompareCommand(a *app) *cobra.Command {
 
 // AddFlags implements options. The flags of the data are added with the command.
 func (o *compareOptions) AddFlags(s *pflag.FlagSet) {
-	s.StringSliceVar(&o.measures, "measures", o.measures,
+	s.StringSliceVar(&o.measures, "measure", o.measures,
 		`measures to train for and to compare on (see "noregret measures")`)
-	s.StringSliceVar(&o.algorithms, "algorithms", o.algorithms,
+	s.StringSliceVar(&o.algorithms, "algorithm", o.algorithms,
 		`algorithms (see "noregret algorithms"); all by default`)
 	s.IntVar(&o.splits, "splits", o.splits, "number of random splits")
 	s.Float64Var(&o.share, "train-share", o.share, "share of the rows to train on")
@@ -108,14 +108,14 @@ func (o *compareOptions) Validate() (err error) {
 		return err
 	}
 	if len(o.measures) == 0 {
-		return noregret.Errorf(noregret.Usage, "--measures", "at least one measure is required")
+		return noregret.Errorf(noregret.Usage, "--measure", "at least one measure is required")
 	}
-	if o.choice, err = chooseMeasures("--measures", o.measures, o.data); err != nil {
+	if o.choice, err = chooseMeasures("--measure", o.measures, o.data); err != nil {
 		return err
 	}
 	for i, name := range o.names() {
 		if slices.Contains(o.names()[:i], name) {
-			return noregret.Errorf(noregret.Usage, "--measures", "%s is given twice", name)
+			return noregret.Errorf(noregret.Usage, "--measure", "%s is given twice", name)
 		}
 	}
 	if err := o.checkAlgorithms(); err != nil {
@@ -151,7 +151,7 @@ func (o *compareOptions) names() []string {
 	return names
 }
 
-// checkAlgorithms checks --algorithms and --against, and sets the default of the latter.
+// checkAlgorithms checks --algorithm and --against, and sets the default of the latter.
 func (o *compareOptions) checkAlgorithms() error {
 	known := classify.AlgorithmNames()
 	if o.choice.two == nil {
@@ -171,7 +171,7 @@ func (o *compareOptions) checkAlgorithms() error {
 	}
 	for i, name := range o.algorithms {
 		if slices.Contains(o.algorithms[:i], name) {
-			return noregret.Errorf(noregret.Usage, "--algorithms", "%s is given twice", name)
+			return noregret.Errorf(noregret.Usage, "--algorithm", "%s is given twice", name)
 		}
 	}
 	return nil
