@@ -62,13 +62,9 @@ func seconds(cell classify.Cell) (p comparePoint) {
 }
 
 // comparisonPanel is measure against training time for one measure.
-func comparisonPanel(c *classify.Comparison, m string) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = m
-	p.X.Label.Text, p.Y.Label.Text = "seconds of training (logarithmic)", m+" on the test parts, mean ± spread"
+func comparisonPanel(c *classify.Comparison, m string) (*picture.Panel, error) {
+	p := picture.NewPanel(m, "seconds of training (logarithmic)", m+" on the test parts, mean ± spread")
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 3}
-	p.Add(plotter.NewGrid())
-	p.Legend.Top, p.Legend.Left = false, false
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, cell := range c.Cells {
 		pt := seconds(cell)
@@ -94,26 +90,19 @@ func comparisonPanel(c *classify.Comparison, m string) (*plot.Plot, error) {
 		return nil, noregret.Errorf(noregret.Internal, "--plot", "no algorithm has a training time and a value for %s",
 			m)
 	}
-	p.X.Min, p.X.Max = lo/1.5, hi*6 // room for the legend
+	p.X.Min, p.X.Max = lo/1.5, hi*1.5
 	return p, nil
 }
 
 // plotComparison writes a picture with one panel a measure, atomically.
 func plotComparison(path string, c *classify.Comparison, measures []string) error {
-	const panelWidth, panelHeight = 6.5 * vg.Inch, 4.2 * vg.Inch
-	columns := min(2, len(measures))
-	rows := (len(measures) + columns - 1) / columns
-	width, height := vg.Length(columns)*panelWidth, vg.Length(rows)*panelHeight
-	plots := make([][]*plot.Plot, rows)
-	for i := range plots {
-		plots[i] = make([]*plot.Plot, columns)
-	}
-	for i, m := range measures {
+	var panels []*picture.Panel
+	for _, m := range measures {
 		p, err := comparisonPanel(c, m)
 		if err != nil {
 			return err
 		}
-		plots[i/columns][i%columns] = p
+		panels = append(panels, p)
 	}
-	return writePlots(path, plots, width, height)
+	return writePlots(path, panels...)
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"image/color"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret/internal/picture"
 )
@@ -16,13 +14,8 @@ import (
 func (d *demonstration) draw(path string) error {
 	end := float64(len(d.report.History))
 	single, _ := d.world.Single()
-	panel := func(title, y string) *plot.Plot {
-		p := plot.New()
-		p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "policy version", y
-		p.Add(plotter.NewGrid())
-		return p
-	}
-	add := func(p *plot.Plot, name string, points plotter.XYs, c color.Color, dashed bool) error {
+	panel := func(title, y string) *picture.Panel { return picture.NewPanel(title, "policy version", y) }
+	add := func(p *picture.Panel, name string, points plotter.XYs, c color.Color, dashed bool) error {
 		l, err := picture.Line(points, c, dashed)
 		if err == nil {
 			p.Add(l)
@@ -37,20 +30,20 @@ func (d *demonstration) draw(path string) error {
 		}
 		return out
 	}
-	left, middle, right := panel("recall", "true recall at 20"), panel("guardrail", "true documentary recall"),
+	recall, guardrail, mixture := panel("recall", "true recall at 20"), panel("guardrail", "true documentary recall"),
 		panel("the mixture", "share")
 	for _, l := range []struct {
-		p      *plot.Plot
+		p      *picture.Panel
 		name   string
 		points plotter.XYs
 		c      color.Color
 		dashed bool
 	}{
-		{left, "mixture that was served", over(d.world.Value), playColours[0], false},
-		{left, "best mixture that holds the guardrail", level(d.world.Value(d.world.Best())), color.Black, true},
-		{left, "best single setting that does", level(d.world.Value(single)), color.Gray{130}, true},
-		{middle, "mixture that was served", over(d.world.Guard), playColours[0], false},
-		{middle, "limit", level(d.world.Limit()), color.Black, true},
+		{recall, "mixture that was served", over(d.world.Value), playColours[0], false},
+		{recall, "best mixture that holds the guardrail", level(d.world.Value(d.world.Best())), color.Black, true},
+		{recall, "best single setting that does", level(d.world.Value(single)), color.Gray{130}, true},
+		{guardrail, "mixture that was served", over(d.world.Guard), playColours[0], false},
+		{guardrail, "limit", level(d.world.Limit()), color.Black, true},
 	} {
 		if err := add(l.p, l.name, l.points, l.c, l.dashed); err != nil {
 			return err
@@ -66,11 +59,10 @@ func (d *demonstration) draw(path string) error {
 			continue
 		}
 		shares := over(func(p []float64) float64 { return p[k] })
-		if err := add(right, name, shares, playColours[k%len(playColours)], k >= len(playColours)); err != nil {
+		if err := add(mixture, name, shares, playColours[k%len(playColours)], k >= len(playColours)); err != nil {
 			return err
 		}
 	}
-	right.Legend.Top, right.Legend.Left = true, true
-	right.Y.Min, right.Y.Max = 0, 1
-	return writePlots(path, [][]*plot.Plot{{left, middle, right}}, 19*vg.Inch, 5*vg.Inch)
+	mixture.Y.Min, mixture.Y.Max = 0, 1
+	return writePlots(path, recall, guardrail, mixture)
 }

@@ -3,33 +3,30 @@ package main
 import (
 	"math"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/picture"
 )
 
 // plotPrequential draws the windows of every form over the rows, one panel a measure, atomically.
 func plotPrequential(path string, r *classify.PrequentialResult, measures []measure.Measure) error {
-	plots := make([][]*plot.Plot, len(measures))
+	panels := make([]*picture.Panel, len(measures))
 	for i, m := range measures {
 		p, err := prequentialPanel(r, m, i == 0)
 		if err != nil {
 			return err
 		}
-		plots[i] = []*plot.Plot{p}
+		panels[i] = p
 	}
-	return writePlots(path, plots, 10*vg.Inch, vg.Length(len(measures))*4*vg.Inch)
+	return writePlots(path, panels...)
 }
 
 // prequentialPanel is the panel of a measure. Windows where it is undefined are left out.
-func prequentialPanel(r *classify.PrequentialResult, m measure.Measure, legend bool) (*plot.Plot, error) {
-	p := plot.New()
-	p.X.Label.Text, p.Y.Label.Text = "row at the end of the window", m.Name()
-	p.Add(plotter.NewGrid())
-	p.Legend.Top, p.Legend.Left = false, true
+func prequentialPanel(r *classify.PrequentialResult, m measure.Measure, legend bool) (*picture.Panel, error) {
+	p := picture.NewPanel(m.Name()+" by windows", "row at the end of the window", "")
 	for i := range r.Forms {
 		f := &r.Forms[i]
 		if f.Name == classify.MajorityForm {
@@ -54,7 +51,7 @@ func prequentialPanel(r *classify.PrequentialResult, m measure.Measure, legend b
 		}
 		p.Add(line)
 		if legend {
-			p.Legend.Add(f.Name, line)
+			p.Legend.Add(formName(f), line)
 		}
 	}
 	p.X.Min, p.X.Max = 0, max(1, float64(r.Info.Rows))

@@ -222,6 +222,15 @@ func worst(f *classify.PrequentialForm, m measure.Measure) float64 {
 	return least
 }
 
+// formName is the name of a form in tables and pictures: what --drift says, except that "none" is no
+// name for a learner.
+func formName(f *classify.PrequentialForm) string {
+	if f.Name == "none" {
+		return "no drift handling"
+	}
+	return f.Name
+}
+
 // write prints the table.
 func (o *prequentialOptions) write(w io.Writer, r *classify.PrequentialResult) error {
 	late := ""
@@ -248,7 +257,7 @@ func (o *prequentialOptions) write(w io.Writer, r *classify.PrequentialResult) e
 	g.add(head...)
 	for i := range r.Forms {
 		f := &r.Forms[i]
-		row := []string{f.Name, fmt.Sprint(f.Restarts)}
+		row := []string{formName(f), fmt.Sprint(f.Restarts)}
 		for _, m := range list {
 			row = append(row, number(m.Value(f.Total)).String())
 		}

@@ -16,13 +16,10 @@ import (
 // line of the same colour, and the lower bound as a dotted line. Both axes are logarithmic. What is
 // not above 0 does not show.
 func plotBandits(path string, results []play.BanditResult) error {
-	p := plot.New()
 	first := &results[0]
-	p.Title.Text = banditTitle(first)
-	p.X.Label.Text, p.Y.Label.Text = "rounds", "mean regret with 95 % band; bounds dashed"
+	p := picture.NewPanel(banditTitle(first), "rounds", "mean regret with 95 % band; bounds dashed")
+	p.Height *= 1.5
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Add(plotter.NewGrid())
-	p.Legend.Top, p.Legend.Left = true, true
 	least, top := math.Inf(1), 0.0
 	for i := range results {
 		for _, q := range results[i].Curve {
@@ -60,13 +57,12 @@ func plotBandits(path string, results []play.BanditResult) error {
 		}
 	}
 	p.X.Min, p.X.Max = 1, max(2, float64(first.Rounds))
-	p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.06*float64(len(results))/2) // room for the legend
-	return writePlots(path, [][]*plot.Plot{{p}}, 8*vg.Inch, 6*vg.Inch)
+	return writePlots(path, p)
 }
 
 // addBandit adds the lines of one algorithm. They are cut off at the lower end of the axis, and
 // bounds at the upper end.
-func addBandit(p *plot.Plot, r *play.BanditResult, c color.Color) error {
+func addBandit(p *picture.Panel, r *play.BanditResult, c color.Color) error {
 	var mean, low, high, bound plotter.XYs
 	for _, q := range r.Curve {
 		x := float64(q.Round)

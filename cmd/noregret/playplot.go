@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret/internal/picture"
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/play"
 )
 
@@ -23,12 +22,9 @@ var playColours = append(append([]color.Color{}, picture.Warm...), picture.Cool.
 // not show on such an axis, the line begins or ends there. Where nothing is above 0, the axis of
 // regret is an ordinary one.
 func plotResults(path string, results []play.Result) error {
-	p := plot.New()
-	p.Title.Text = results[0].Game
-	p.X.Label.Text, p.Y.Label.Text = "rounds", "regret (line) and bound (dashed)"
+	p := picture.NewPanel(results[0].Game, "rounds", "regret (line) and bound (dashed)")
+	p.Height *= 1.5
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Add(plotter.NewGrid())
-	p.Legend.Top, p.Legend.Left = true, true
 	top, least := 0.0, math.Inf(1) // the range of the positive values
 	var regrets []float64
 	for _, r := range results {
@@ -89,11 +85,10 @@ func plotResults(path string, results []play.Result) error {
 			// A few rounds with almost no regret are cut off.
 			p.Y.Min = max(p.Y.Min, regrets[len(regrets)/2]*1e-6)
 		}
-		room := portable.Pow(top/p.Y.Min, 0.2) // for the legend
-		p.Y.Max = float64(top*room) * 2
+		p.Y.Max = top * 1.5
 	}
 	p.X.Min, p.X.Max = 1, max(2, float64(results[0].Rounds))
-	return writePlots(path, [][]*plot.Plot{{p}}, 8*vg.Inch, 5.5*vg.Inch)
+	return writePlots(path, p)
 }
 
 // decades marks powers of ten on a logarithmic axis, at most ten of them with a number.

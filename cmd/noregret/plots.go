@@ -6,9 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/picture"
 )
@@ -36,14 +33,13 @@ func checkPlotName(path string) error {
 	}
 }
 
-// writePlots draws a table of plots, some of which may be nil, into an .svg or .png file,
-// atomically.
-func writePlots(path string, plots [][]*plot.Plot, width, height vg.Length) error {
+// writePlots draws panels one below the other into an .svg or .png file, atomically.
+func writePlots(path string, panels ...*picture.Panel) error {
 	format := "png"
 	if strings.EqualFold(filepath.Ext(path), ".svg") {
 		format = "svg"
 	}
-	err := writeFile(path, func(w io.Writer) error { return picture.Write(w, format, plots, width, height) })
+	err := writeFile(path, func(w io.Writer) error { return picture.WritePage(w, format, panels) })
 	if err != nil {
 		return fmt.Errorf("the picture: %w", err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/noregret/noregret/internal/picture/svgcheck"
 )
 
 // bad runs noregret and checks its exit status, that its last line on standard error is exactly the
@@ -59,6 +61,18 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("status %d, want %d", got, want)
+	}
+}
+
+// legible checks pictures: legible FILE.svg...
+func legible(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: legible FILE.svg...")
+	}
+	for _, name := range args {
+		if faults := svgcheck.Faults([]byte(ts.ReadFile(name))); len(faults) > 0 {
+			ts.Fatalf("%s:\n%s", name, strings.Join(faults, "\n"))
+		}
 	}
 }
 

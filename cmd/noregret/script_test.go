@@ -69,7 +69,7 @@ func built(t *testing.T) string {
 // Scripts have additional commands (script_commands_test.go): "status N noregret ..." checks the
 // exit status, "bad N ERROR ..." the exact error as well; pack, damage, replace and idx make files
 // that text cannot show; "service start|stop|kill" runs noregret serve and "decide EXPERIMENT UNIT"
-// asks it for a decision (script_service_test.go).
+// asks it for a decision (script_service_test.go). "legible FILE.svg" checks a picture.
 // After "plain", noregret is the command built without the race detector, for scenarios that take
 // minutes under it and whose code other tests run under it.
 func TestScripts(t *testing.T) {
@@ -95,6 +95,7 @@ func TestScripts(t *testing.T) {
 			"idx":     idx,
 			"service": service,
 			"decide":  decide,
+			"legible": legible,
 			"plain": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Setenv("PATH", path+ts.Getenv("PATH"))
 			},

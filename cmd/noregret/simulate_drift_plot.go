@@ -7,26 +7,22 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/papers"
 )
 
-// logLog returns an empty plot with two logarithmic axes.
-func logLog(title, x, y string) *plot.Plot {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+// logLog returns an empty panel with two logarithmic axes.
+func logLog(title, x, y string) *picture.Panel {
+	p := picture.NewPanel(title, x, y)
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Legend.Top, p.Legend.Left = true, true
-	p.Add(plotter.NewGrid())
 	return p
 }
 
 // addLine adds a line of positive points with a name, "" for none in the legend.
-func addLine(p *plot.Plot, points plotter.XYs, c color.Color, dashed bool, name string) error {
+func addLine(p *picture.Panel, points plotter.XYs, c color.Color, dashed bool, name string) error {
 	var shown plotter.XYs
 	for _, v := range points {
 		if v.X > 0 && v.Y > 0 && !math.IsInf(v.Y, 1) {
@@ -47,33 +43,29 @@ func addLine(p *plot.Plot, points plotter.XYs, c color.Color, dashed bool, name 
 	return nil
 }
 
-// aroundDecades extends the vertical axis to leave room for the legend, and gives an axis without
-// an extent one.
-func aroundDecades(p *plot.Plot) {
+// aroundDecades extends the vertical axis a little, and gives an axis without an extent one.
+func aroundDecades(p *picture.Panel) {
 	if !(p.Y.Min > 0) || math.IsInf(p.Y.Max, 0) {
 		p.Y.Min, p.Y.Max = 0.1, 10
 	}
-	room := portable.Pow(p.Y.Max/p.Y.Min, 0.4) // for the legend
-	p.Y.Min, p.Y.Max = p.Y.Min/1.5, float64(p.Y.Max*room)*2
+	p.Y.Min, p.Y.Max = p.Y.Min/1.5, p.Y.Max*1.5
 	if !(p.X.Min > 0) || p.X.Max <= p.X.Min {
 		p.X.Min, p.X.Max = max(p.X.Min, 2)/2, max(p.X.Max, 2)*2
 	}
 }
 
-// plotDriftFits draws regret against rounds with the fitted power dashed: a row of panels for each
-// setting, a panel for each pattern and a line for each noise.
+// plotDriftFits draws regret against rounds with the fitted power dashed: a panel for each setting
+// and pattern, and a line for each noise.
 func plotDriftFits(path string, settings ...[]papers.DriftResult) error {
-	var rows [][]*plot.Plot
-	widest := 1
+	var panels []*picture.Panel
 	for _, results := range settings {
-		var row []*plot.Plot
-		var p *plot.Plot
+		var p *picture.Panel
 		line := 0
 		for i, r := range results {
 			if i == 0 || r.Pattern != results[i-1].Pattern {
 				p = logLog(fmt.Sprintf("%s feedback, %v, %s", r.Setting, r.Pattern, r.Policy), "rounds",
 					"dynamic regret, fit dashed")
-				row, line = append(row, p), 0
+				panels, line = append(panels, p), 0
 			}
 			var points, fit plotter.XYs
 			for _, h := range r.Horizons {
@@ -91,20 +83,18 @@ func plotDriftFits(path string, settings ...[]papers.DriftResult) error {
 			}
 			line++
 		}
-		for _, p := range row {
-			aroundDecades(p)
-		}
-		rows, widest = append(rows, row), max(widest, len(row))
 	}
-	return writePlots(path, rows, vg.Length(widest)*5*vg.Inch, vg.Length(len(rows))*4*vg.Inch)
+	for _, p := range panels {
+		aroundDecades(p)
+	}
+	return writePlots(path, panels...)
 }
 
-// plotDriftRates draws regret, bound and floor against rounds and against the variation, a row of
-// two panels for each setting.
+// plotDriftRates draws regret, bound and floor against rounds and against the variation, two panels
+// for each setting.
 func plotDriftRates(path string, rates []papers.DriftRate) error {
-	var rows [][]*plot.Plot
+	var panels []*picture.Panel
 	for _, r := range rates {
-		var row []*plot.Plot
 		for k, list := range [][]papers.DriftPoint{r.Horizons, r.Variations} {
 			slope, x := r.InRounds, "rounds"
 			if k == 1 {
@@ -134,9 +124,8 @@ func plotDriftRates(path string, rates []papers.DriftRate) error {
 				}
 			}
 			aroundDecades(p)
-			row = append(row, p)
+			panels = append(panels, p)
 		}
-		rows = append(rows, row)
 	}
-	return writePlots(path, rows, 11*vg.Inch, vg.Length(len(rows))*4*vg.Inch)
+	return writePlots(path, panels...)
 }

@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/pasto/scenario"
@@ -25,8 +24,7 @@ const (
 
 // roundsAxis puts rounds on the axis. The axis is logarithmic unless the rounds reported are evenly
 // spaced, as they are where the means change.
-func roundsAxis(p *plot.Plot, s simulation) {
-	p.X.Label.Text = "rounds"
+func roundsAxis(p *picture.Panel, s simulation) {
 	p.X.Min, p.X.Max = 1, max(2, float64(s.Rounds))
 	if n := len(s.At); n < 4 || s.At[1]-s.At[0] != s.At[n-1]-s.At[n-2] {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
@@ -37,17 +35,14 @@ func roundsAxis(p *plot.Plot, s simulation) {
 // lower to the upper quartile, and the best single arm and the optimum of each round, which move
 // with the means. The axis reaches from somewhat below the lowest best single arm to the highest of
 // these: algorithms that end there are visible, while bad beginnings leave the picture.
-func objectivePanel(all []simulation) (*plot.Plot, error) {
-	p := plot.New()
+func objectivePanel(all []simulation) (*picture.Panel, error) {
 	first := all[0]
-	p.Title.Text = fmt.Sprintf("scenario %s, %s", first.Scenario, count(first.Runs, "run", "runs"))
-	p.Title.Text += played(first.Result)
-	p.Y.Label.Text = "objective of the deployed mixture: mean, quartiles"
+	title := fmt.Sprintf("scenario %s, %s", first.Scenario, count(first.Runs, "run", "runs")) + played(first.Result)
+	p := picture.NewPanel(title, "rounds", "objective of the deployed mixture: mean, quartiles")
 	if first.Iterate == "serving" {
 		p.Y.Label.Text = "objective of the served mixture: mean, quartiles"
 	}
 	roundsAxis(p, first)
-	p.Add(plotter.NewGrid())
 	best, single := bests(first)
 	low, high := objectiveRange(all, best, single)
 	span := max(high-low, 0.1*math.Abs(high), 1e-9)
@@ -80,7 +75,6 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 		p.Legend.Add(h.name, l)
 	}
 	p.Y.Min, p.Y.Max = floor, high+float64(0.05*span)
-	legendRoom(p, len(all)+2)
 	return p, nil
 }
 
@@ -107,7 +101,7 @@ func objectiveRange(all []simulation, best, single plotter.XYs) (low, high float
 
 // addObjective adds the mean of a simulation and the band of its quartiles to a panel; at places a
 // value of a reported round.
-func addObjective(p *plot.Plot, s simulation, c color.Color, at func(j int, v float64) plotter.XY) error {
+func addObjective(p *picture.Panel, s simulation, c color.Color, at func(j int, v float64) plotter.XY) error {
 	var mean, band plotter.XYs
 	for j := range s.At {
 		mean = append(mean, at(j, s.Objective.Mean[j]))
@@ -137,21 +131,6 @@ func addObjective(p *plot.Plot, s simulation, c color.Color, at func(j int, v fl
 // farAway is where a line that leaves a picture is cut off, in multiples of the axis.
 const farAway = 1e3
 
-// legendRoom puts a legend of the given number of lines at the top of a panel, inside its frame,
-// and extends the axis above the data, without ticks, so that the legend covers nothing. It takes
-// at most half of the panel.
-func legendRoom(p *plot.Plot, lines int) {
-	const height, axis = 14, 300 // of a line of the legend, of a panel, in points
-	share, top := min(0.5, float64(lines*height)/axis), p.Y.Max
-	p.Y.Tick.Marker = plot.TickerFunc(func(low, _ float64) []plot.Tick { return plot.DefaultTicks{}.Ticks(low, top) })
-	p.Legend.Padding = vg.Points(2)
-	p.Y.Max += (p.Y.Max - p.Y.Min) * share / (1 - share)
-	p.Legend.Top = true
-	if !p.Legend.Left {
-		p.Legend.XOffs = -vg.Points(14)
-	}
-}
-
 // bests returns the optimum and the best single arm of each round reported.
 func bests(s simulation) (best, single plotter.XYs) {
 	for j, t := range s.At {
@@ -172,10 +151,9 @@ func level(points plotter.XYs) plotter.XYs {
 // gainPanel plots the relative gain against rounds: the ratio of mean gains as a line, the median
 // dashed. The legend names the rounds from which on the mean is above the best single arm and the
 // ratio at least 0.95. The axis begins at -1, or at -4 if an algorithm ends below -1.
-func gainPanel(all []simulation) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = "relative gain: 0 best single arm, 1 optimum"
-	p.Y.Label.Text = "gain: ratio of means, median dashed"
+func gainPanel(all []simulation) (*picture.Panel, error) {
+	p := picture.NewPanel("relative gain: 0 best single arm, 1 optimum", "rounds",
+		"gain: ratio of means, median dashed")
 	roundsAxis(p, all[0])
 	floor, some := -1.0, false
 	for _, s := range all {
@@ -183,8 +161,6 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 			floor = -4
 		}
 	}
-	p.Add(plotter.NewGrid())
-	p.Legend.Left = true
 	for i, s := range all {
 		c := playColours[i%len(playColours)]
 		for k, values := range []scenario.Series{s.Gain.Ratio, s.Gain.Median} {
@@ -213,7 +189,6 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 		p.Title.Text = "relative gain: not defined, no single arm to compare with"
 	}
 	p.Y.Min, p.Y.Max = floor, 1.1
-	legendRoom(p, len(all))
 	return p, nil
 }
 
@@ -230,12 +205,9 @@ func crossings(s simulation) string {
 
 // mixturePanel plots the mixture of one simulation against rounds: the arms with the largest shares
 // at the end, and all others together.
-func mixturePanel(s simulation) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = "the mixture of " + s.Algorithm + " (" + s.Mixture.Of + ")"
-	p.Y.Label.Text = "share"
+func mixturePanel(s simulation) (*picture.Panel, error) {
+	p := picture.NewPanel("the mixture of "+s.Algorithm+" ("+s.Mixture.Of+")", "rounds", "share")
 	roundsAxis(p, s)
-	p.Add(plotter.NewGrid())
 	order := make([]int, len(s.Mixture.Arms))
 	for k := range order {
 		order[k] = k
@@ -267,7 +239,7 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 		p.Legend.Add(s.Mixture.Arms[k], l)
 	}
 	if len(shown) < len(order) {
-		l, err := picture.Line(level(others), color.Gray{150}, true)
+		l, err := picture.Line(level(others), color.Gray{130}, true)
 		if err != nil {
 			return nil, err
 		}
@@ -275,24 +247,23 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 		p.Legend.Add(fmt.Sprintf("%d others", len(order)-len(shown)), l)
 	}
 	p.Y.Min, p.Y.Max = 0, 1
-	legendRoom(p, min(len(order), len(shown)+1))
 	return p, nil
 }
 
-// plotSimulations draws the objective, the relative gain and the mixture of the first algorithm,
-// side by side.
+// plotSimulations draws the objective, the relative gain and the mixture of the first algorithm, a
+// panel each.
 func plotSimulations(path string, all []simulation) error {
-	left, err := objectivePanel(all)
+	objective, err := objectivePanel(all)
 	if err != nil {
 		return err
 	}
-	middle, err := gainPanel(all)
+	gain, err := gainPanel(all)
 	if err != nil {
 		return err
 	}
-	right, err := mixturePanel(all[0])
+	mixture, err := mixturePanel(all[0])
 	if err != nil {
 		return err
 	}
-	return writePlots(path, [][]*plot.Plot{{left, middle, right}}, 19*vg.Inch, 5*vg.Inch)
+	return writePlots(path, objective, gain, mixture)
 }

@@ -12,9 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/picture"
@@ -287,9 +285,9 @@ func (o *simulatePrivateBanditOptions) write(a *app, all []privateBandit) error 
 // plotPrivateBandits draws the mean regret of every column with a band of one standard deviation, a
 // panel for each ε.
 func plotPrivateBandits(path string, all []privateBandit, runs int) error {
-	var rows [][]*plot.Plot
+	var panels []*picture.Panel
 	for _, b := range all {
-		p := picture.Light.New(fmt.Sprintf("ε = %s, %s", short(b.epsilon), count(runs, "run", "runs")), "rounds",
+		p := picture.NewPanel(fmt.Sprintf("ε = %s, %s", short(b.epsilon), count(runs, "run", "runs")), "rounds",
 			"cumulative regret, mean ± sd")
 		top := 0.0
 		sorted := slices.Clone(b.columns) // the legend has the order of the lines' ends
@@ -304,13 +302,13 @@ func plotPrivateBandits(path string, all []privateBandit, runs int) error {
 			}
 		}
 		p.X.Min, p.Y.Min, p.Y.Max = 0, 0, 1.05*max(top, 1)
-		rows = append(rows, []*plot.Plot{p})
+		panels = append(panels, p)
 	}
-	return writePlots(path, rows, phoneWidth, vg.Length(len(rows))*5*vg.Inch)
+	return writePlots(path, panels...)
 }
 
 // addPrivateBandit adds the line and the band of a column.
-func addPrivateBandit(p *plot.Plot, c *study.BanditColumn) error {
+func addPrivateBandit(p *picture.Panel, c *study.BanditColumn) error {
 	// A column keeps its colour, whichever are shown.
 	colour := picture.Light.Line(slices.Index(study.BanditColumns(), c.Name))
 	points, ring := plotter.XYs{{}}, plotter.XYs{{}}

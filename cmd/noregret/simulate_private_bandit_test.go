@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/noregret/noregret/internal/picture/svgcheck"
 )
 
 // A short game as JSON: without noise the regret is far below that of random arms, curves end at
@@ -55,6 +57,9 @@ func TestSimulatePrivateBandit(t *testing.T) {
 		if !bytes.Contains(svg, []byte(want)) {
 			t.Errorf("the picture lacks %q", want)
 		}
+	}
+	if faults := svgcheck.Faults(svg); len(faults) > 0 {
+		t.Errorf("the picture: %q", faults)
 	}
 	checkRefused(t,
 		refusal{"simulate private-bandit --dim 4", "--dim: 4 is out of range, want 5 to 4096"},

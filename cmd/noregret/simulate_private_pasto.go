@@ -226,10 +226,9 @@ func (o *simulatePrivatePastoOptions) write(a *app, all []privatePasto) error {
 // draw draws the median rounds by the number of units, a line for each ε. A median beyond the
 // rounds is not drawn.
 func (o *simulatePrivatePastoOptions) draw(path string, all []privatePasto) error {
-	p := picture.Light.New("rounds to 90 % of the gain", "units in a round", "rounds, median")
+	p := picture.NewPanel("rounds to 90 % of the gain", "units in a round", "rounds, median")
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Legend.Top = true
 	for i, epsilon := range o.epsilons {
 		var points plotter.XYs
 		for j, units := range o.units {
@@ -255,5 +254,5 @@ func (o *simulatePrivatePastoOptions) draw(path string, all []privatePasto) erro
 	aroundDecades(p)
 	p.X.Min, p.X.Max = p.X.Min/1.3, p.X.Max*1.3
 	p.Y.Min, p.Y.Max = 1, max(p.Y.Max, 10)
-	return writePlots(path, [][]*plot.Plot{{p}}, phoneWidth, 4.5*vg.Inch)
+	return writePlots(path, p)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/internal/picture/svgcheck"
 )
 
 // A short study as JSON and as a table: a setting that cannot reach the gain has no median, and the
@@ -41,6 +43,9 @@ func TestSimulatePrivatePasto(t *testing.T) {
 	data, err := os.ReadFile(picture)
 	if err != nil || !bytes.Contains(data, []byte("no privacy")) || !bytes.Contains(data, []byte("epsilon 0.1")) {
 		t.Errorf("the picture lacks a line: %v", err)
+	}
+	if faults := svgcheck.Faults(data); len(faults) > 0 {
+		t.Errorf("the picture: %q", faults)
 	}
 	text := printed(t, args...)
 	for _, want := range []string{"1000000 units", "no privacy", "epsilon 0.1", "0 of 12 runs broke the guardrail"} {

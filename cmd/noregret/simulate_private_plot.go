@@ -15,9 +15,6 @@ import (
 	"github.com/noregret/noregret/private/study"
 )
 
-// phoneWidth is the width of pictures that are legible on a phone: about its pixels.
-const phoneWidth = 5.2 * vg.Inch
-
 // markers are the glyphs of columns, in their order.
 var markers = []draw.GlyphDrawer{
 	draw.CircleGlyph{},
@@ -33,7 +30,7 @@ var markers = []draw.GlyphDrawer{
 // the other: means with one standard deviation on a logarithmic axis, and the published numbers as
 // black bars.
 func plotPrivateCells(path string, cells []privateCell, runs int) error {
-	var rows [][]*plot.Plot
+	var panels []*picture.Panel
 	for from := 0; from < len(cells); {
 		to := from + 1
 		for to < len(cells) && cells[to].p == cells[from].p {
@@ -43,16 +40,17 @@ func plotPrivateCells(path string, cells []privateCell, runs int) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []*plot.Plot{p})
+		panels = append(panels, p)
 		from = to
 	}
-	return writePlots(path, rows, phoneWidth, vg.Length(len(rows))*5.4*vg.Inch)
+	return writePlots(path, panels...)
 }
 
 // privatePanel draws the cells of one norm.
-func privatePanel(cells []privateCell, runs int) (*plot.Plot, error) {
+func privatePanel(cells []privateCell, runs int) (*picture.Panel, error) {
 	title := fmt.Sprintf("p = %s, %s", normName(cells[0].p), count(runs, "run", "runs"))
-	p := picture.Light.New(title, "", "suboptimality, mean ± sd")
+	p := picture.NewPanel(title, "dimension and rounds", "suboptimality, mean ± sd")
+	p.Height *= 1.4
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 	ticks := make(plot.ConstantTicks, len(cells))
 	low, high := math.Inf(1), 1.0
@@ -74,10 +72,7 @@ func privatePanel(cells []privateCell, runs int) (*plot.Plot, error) {
 	}
 	p.X.Min, p.X.Max, p.X.Tick.Marker = -0.6, float64(len(cells))-0.4, ticks
 	p.X.Tick.Label.Font.Size = vg.Points(min(10, 60/float64(len(cells))+3))
-	p.X.Label.Text = "dimension and rounds"
-	p.Legend.Top, p.Legend.Left = true, true
-	columns := len(cells[0].columns)
-	for k := range columns {
+	for k := range cells[0].columns {
 		if err := addPrivateColumn(p, cells, k, low/2); err != nil {
 			return nil, err
 		}
@@ -85,14 +80,12 @@ func privatePanel(cells []privateCell, runs int) (*plot.Plot, error) {
 	if err := addPublished(p, cells); err != nil {
 		return nil, err
 	}
-	legend := min(0.6, 0.03*float64(columns+1)) // the part of the height that the legend takes
-	p.Y.Min = low / 2
-	p.Y.Max = 1.5 * high * math.Pow(1.5*high/p.Y.Min, legend/(1-legend))
+	p.Y.Min, p.Y.Max = low/2, 1.5*high
 	return p, nil
 }
 
 // addPrivateColumn adds the means of column k and its bars, which end at the floor of the axis.
-func addPrivateColumn(p *plot.Plot, cells []privateCell, k int, floor float64) error {
+func addPrivateColumn(p *picture.Panel, cells []privateCell, k int, floor float64) error {
 	name := cells[0].columns[k].Name
 	// A column keeps its colour and marker, whichever are shown.
 	style := 0
@@ -140,7 +133,7 @@ type errorPoints struct {
 }
 
 // addPublished adds the published numbers, each as a bar across its cell.
-func addPublished(p *plot.Plot, cells []privateCell) error {
+func addPublished(p *picture.Panel, cells []privateCell) error {
 	named := false
 	for i := range cells {
 		v := cells[i].published

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/internal/picture/svgcheck"
 )
 
 // One cell as JSON: the sound calibration is far from the published number, and the tight one near
@@ -80,5 +82,8 @@ func TestSimulatePrivateLists(t *testing.T) {
 		if got := strings.Count(string(svg), want); got != n {
 			t.Errorf("the picture has %q %d times, want %d", want, got, n)
 		}
+	}
+	if faults := svgcheck.Faults(svg); len(faults) > 0 {
+		t.Errorf("the picture: %q", faults)
 	}
 }

@@ -1,10 +1,13 @@
 // Package picture holds what the pictures of the command and of the dashboard share: a page of
 // plots written as SVG or PNG, lines, and a few distinguishable colours.
 //
-//	p := plot.New()
+//	p := picture.NewPanel("regret", "rounds", "mean over 10 runs")
 //	p.Add(line)
-//	err := picture.Write(w, "svg", [][]*plot.Plot{{p}}, 6*vg.Inch, 4*vg.Inch)
+//	p.Legend.Add("ucb", line)
+//	err := picture.WritePage(w, "svg", []*picture.Panel{p})
 //
-// Plots for pages with text are drawn in a [Theme], light or dark; others have the style of
-// gonum/plot. Any text is escaped.
+// A page is a file of its own: its panels stand one below the other, legends outside of the
+// plotting areas, and an SVG has a light and a dark form. The dashboard places single plots on its
+// pages with [Write], each in a [Theme], light or dark. Any text is escaped. Texts name a generic
+// family behind the face in which they were measured.
 package picture

@@ -3,6 +3,7 @@ package picture
 import (
 	"image/color"
 	"io"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -21,7 +22,7 @@ var (
 		color.RGBA{0, 130, 130, 255},
 		color.RGBA{90, 90, 90, 255},
 		color.RGBA{70, 120, 40, 255},
-		color.RGBA{60, 160, 220, 255},
+		color.RGBA{50, 150, 210, 255},
 		color.RGBA{120, 100, 190, 255},
 		color.RGBA{150, 130, 90, 255},
 	}
@@ -53,7 +54,15 @@ func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Le
 			}
 		}
 	}
-	_, err := canvas.WriteTo(w)
+	if format != "svg" {
+		_, err := canvas.WriteTo(w)
+		return err
+	}
+	var b strings.Builder
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, fallbackFonts(b.String()))
 	return err
 }
 
@@ -108,12 +117,21 @@ func (t Theme) Line(i int) color.Color { return t.Lines[i%len(t.Lines)] }
 
 // New returns an empty plot in the theme: a sans-serif face, a grid, and the legend at the top.
 func (t Theme) New(title, x, y string) *plot.Plot {
+	p := t.styled(title, x, y)
+	g := plotter.NewGrid()
+	g.Vertical.Color, g.Horizontal.Color = t.Faint, t.Faint
+	p.Add(g)
+	return p
+}
+
+// styled returns a plot in the theme without a grid.
+func (t Theme) styled(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.BackgroundColor = t.Paper
 	style := func(s *draw.TextStyle, size vg.Length) {
 		s.Color = t.Ink
-		s.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+		s.Font = sans(size)
 	}
 	style(&p.Title.TextStyle, vg.Points(13))
 	style(&p.Legend.TextStyle, vg.Points(10))
@@ -124,8 +142,10 @@ func (t Theme) New(title, x, y string) *plot.Plot {
 	}
 	p.Title.Padding = vg.Points(6)
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2.5)
-	g := plotter.NewGrid()
-	g.Vertical.Color, g.Horizontal.Color = t.Faint, t.Faint
-	p.Add(g)
 	return p
+}
+
+// sans is the face of all text.
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }

@@ -101,17 +101,17 @@ func rate(r *random.Source) float64 {
 }
 
 // DriftLearners lists the default learner, without and with ways to forget, and two oracles. The
-// first has the change test of package confident, which "never" is without.
+// first has the change test of package confident, which "no-change-test" is without.
 func DriftLearners() []Entry {
 	safe := Caution{Deployed: 2, Served: true}
 	never := confident.DefaultOptions()
 	never.ChangeThreshold = 0
 	list := []Entry{
 		{
-			"none", "the default learner: its change test and no other drift handling", safe,
+			"default", "the default learner: its change test and no other drift handling", safe,
 			Default(confident.DefaultOptions()),
 		},
-		{"never", "the same without the change test", safe, Default(never)},
+		{"no-change-test", "the same without the change test", safe, Default(never)},
 	}
 	for _, x := range []struct {
 		name, about string

@@ -15,7 +15,7 @@ func TestDriftLearners(t *testing.T) {
 	var entries []Entry
 	for _, e := range DriftLearners() {
 		switch e.Name {
-		case "none", "never", "discount-.02", "window-50", "adaptive", "told", "oracle":
+		case "default", "no-change-test", "discount-.02", "window-50", "adaptive", "told", "oracle":
 			entries = append(entries, e)
 		}
 	}
@@ -30,7 +30,7 @@ func TestDriftLearners(t *testing.T) {
 		for _, x := range f.Rows {
 			rows[x.Learner] = x
 		}
-		never := rows["never"]
+		never := rows["no-change-test"]
 		for _, name := range []string{"discount-.02", "window-50", "adaptive"} {
 			x := rows[name]
 			if !(x.Served.Mean > never.Served.Mean) || !(x.BrokenRounds.Mean < .6*never.BrokenRounds.Mean) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/bandit/offpolicy"
+	"github.com/noregret/noregret/internal/picture/svgcheck"
 )
 
 // write writes a log of the data: its rows are item, position, click and propensity.
@@ -85,6 +86,8 @@ func TestTrials(t *testing.T) {
 	}
 	if text, err := os.ReadFile(o.plot); err != nil || !strings.Contains(string(text), "doubly-robust") {
 		t.Errorf("picture: %v", err)
+	} else if faults := svgcheck.Faults(text); len(faults) > 0 {
+		t.Errorf("picture: %q", faults)
 	}
 }
 

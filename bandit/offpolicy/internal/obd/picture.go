@@ -4,7 +4,6 @@ import (
 	"image/color"
 	"io"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -17,27 +16,22 @@ import (
 // plotTrials draws a panel for each trial: each estimator's value with its interval at one look,
 // and the mean of the policy's own log with 1.96 standard errors as a grey band.
 func plotTrials(path string, all []*trial) error {
-	rows := [][]*plot.Plot{}
-	for i := 0; i < len(all); i += 2 {
-		var row []*plot.Plot
-		for _, t := range all[i:min(i+2, len(all))] {
-			p, err := panel(t)
-			if err != nil {
-				return err
-			}
-			row = append(row, p)
+	var panels []*picture.Panel
+	for _, t := range all {
+		p, err := panel(t)
+		if err != nil {
+			return err
 		}
-		rows = append(rows, row)
+		panels = append(panels, p)
 	}
 	return atomicfile.Write(path, func(w io.Writer) error {
-		return picture.Write(w, "svg", rows, 10*vg.Inch, 6*vg.Inch)
+		return picture.WritePage(w, "svg", panels)
 	})
 }
 
 // panel draws one trial.
-func panel(t *trial) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text = t.name, "clicks per thousand"
+func panel(t *trial) (*picture.Panel, error) {
+	p := picture.NewPanel(t.name, "clicks per thousand", "")
 	methods := offpolicy.Methods()
 	low, high := 1000*(t.truth-normal95*t.truthError), 1000*(t.truth+normal95*t.truthError)
 	n := float64(len(methods))
