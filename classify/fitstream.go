@@ -143,7 +143,7 @@ func (f *streamFit) read(ctx context.Context) error {
 			return err
 		}
 		info := f.stream.Info()
-		if err := f.labels.extend(info.Labels); err != nil {
+		if err := f.labels.extend(f.stream); err != nil {
 			return err
 		}
 		if f.rows == 0 && f.opt.Started != nil {
@@ -255,13 +255,13 @@ type streamLabels struct {
 }
 
 // extend adds the labels that have occurred since the last call.
-func (l *streamLabels) extend(labels []dataset.Label) error {
-	for _, x := range labels[len(l.classes):] {
+func (l *streamLabels) extend(s *dataset.Stream) error {
+	for _, x := range s.Info().Labels[len(l.classes):] {
 		positive := x.Name == "1"
 		if l.strict && !positive && x.Name != "-1" && x.Name != "0" {
 			return noregret.Errorf(noregret.Usage, "positive",
-				"the data have the label %q: a stream cannot be searched for the positive label in advance, name it",
-				x.Name)
+				"%s has the label %q: a stream cannot be searched for the positive label in advance, name it",
+				s.LabelPlace(len(l.classes)), x.Name)
 		}
 		if !l.strict {
 			positive = isLabel(x.Name, l.positive)

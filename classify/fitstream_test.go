@@ -123,7 +123,7 @@ func TestFitStreamRefuses(t *testing.T) {
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Folds: new(2)}}, noregret.Usage, "a stream is read once"},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: -1}, noregret.Usage, "want at least 0"},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: 1}, noregret.Usage, "Save is nil"},
-		{"2", "1", StreamOptions{Fit: Options{Measure: f1}}, noregret.Usage, `the data have the label "2"`},
+		{"2", "1", StreamOptions{Fit: Options{Measure: f1}}, noregret.Usage, `:1 has the label "2"`},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, Positive: "7"}, noregret.BadInput, "need both classes"},
 		{
 			"1", "0", StreamOptions{

@@ -143,7 +143,7 @@ func newStreamEvaluation(opt PrequentialStreamOptions) (*streamEvaluation, error
 // observe passes the rows of a block to all forms.
 func (e *streamEvaluation) observe(s *dataset.Stream, b *dataset.Block) error {
 	info := s.Info()
-	if err := e.labels.extend(info.Labels); err != nil {
+	if err := e.labels.extend(s); err != nil {
 		return err
 	}
 	if e.rows == 0 && e.opt.Started != nil {

@@ -36,6 +36,7 @@ type Info struct {
 	IgnoredFeatures int64    // number of values dropped by UnseenIgnore
 	Weighted        bool     // whether a weight differs from 1
 	Inputs          []string // the names of the inputs as given
+	FirstAt         []string // the place of the first row with each label; nil for one input
 }
 
 // maxFirstBad bounds the number of errors in Info.FirstBad.
@@ -95,7 +96,13 @@ func (i Info) place() string {
 	return strings.Join(names, ", ")
 }
 
-// listLabels lists at most 12 labels with their counts.
+// fromSeveral reports whether labels are known to come from several files.
+func (i Info) fromSeveral() bool {
+	file := func(place string) string { return place[:max(0, strings.LastIndexByte(place, ':'))] }
+	return slices.ContainsFunc(i.FirstAt, func(at string) bool { return file(at) != file(i.FirstAt[0]) })
+}
+
+// listLabels lists at most 12 labels with their counts, and where each is first if that differs.
 func (i Info) listLabels() string {
 	if len(i.Labels) == 0 {
 		return "none"
@@ -107,7 +114,11 @@ func (i Info) listLabels() string {
 			s = append(s, fmt.Sprintf("and %d more", len(i.Labels)-most))
 			break
 		}
-		s = append(s, fmt.Sprintf("%q (%d)", l.Name, l.Rows))
+		text := fmt.Sprintf("%q (%d", l.Name, l.Rows)
+		if i.fromSeveral() {
+			text += ", first at " + i.FirstAt[k]
+		}
+		s = append(s, text+")")
 	}
 	return strings.Join(s, ", ")
 }
@@ -148,6 +159,7 @@ func (i Info) clone() Info {
 	i.Labels = slices.Clone(i.Labels)
 	i.FirstBad = slices.Clone(i.FirstBad)
 	i.Inputs = slices.Clone(i.Inputs)
+	i.FirstAt = slices.Clone(i.FirstAt)
 	return i
 }
 

@@ -361,6 +361,9 @@ func (s *Stream) Info() Info {
 	sch := s.schema
 	sch.Features = slices.Clip(sch.Features)
 	i.Schema, i.Dim = &sch, sch.Dim
+	if len(i.Inputs) > 1 {
+		i.FirstAt = slices.Clone(s.firstAt)
+	}
 	return i
 }
 

@@ -61,6 +61,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if cmd.Flag("data") != nil {
+		return noregret.Errorf(noregret.Usage, "",
+			"%s takes no arguments, got %q: the flag --data names the data directory", cmd.Name(), args[0])
+	}
 	return noregret.Errorf(noregret.Usage, "", "%s takes no arguments, got %q", cmd.Name(), args[0])
 }
 
@@ -78,7 +82,18 @@ func unknownBelow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return noregret.Errorf(noregret.Usage, "", "unknown command %q for %q", args[0], cmd.CommandPath())
+	return noregret.Errorf(noregret.Usage, "", "unknown command %q for %q%s", args[0], cmd.CommandPath(),
+		suggestion(args[0], below(cmd)))
+}
+
+// below returns the names of the commands below one.
+func below(cmd *cobra.Command) (names []string) {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
 }
 
 // outputOptions are the flag --json of commands that only print something.

@@ -222,8 +222,8 @@ func worst(f *classify.PrequentialForm, m measure.Measure) float64 {
 	return least
 }
 
-// formName is the name of a form in tables and pictures: what --drift says, except that "none" is no
-// name for a learner.
+// formName is the name of a form in tables and pictures: what --drift says. But "none" is no name
+// for a learner.
 func formName(f *classify.PrequentialForm) string {
 	if f.Name == "none" {
 		return "no drift handling"

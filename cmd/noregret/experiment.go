@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"strings"
 
@@ -23,26 +24,52 @@ const defaultServer = "http://127.0.0.1:8430"
 // AddFlags declares the flags.
 func (r *remote) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&r.url, "server", "", "the service's URL (default $NOREGRET_SERVER or "+defaultServer+")")
-	f.StringVar(&r.tokenFile, "token-file", "", "file with the access token (default $NOREGRET_TOKEN)")
+	f.StringVar(&r.tokenFile, "token-file", "", "file with the access token; else the token is the value of "+
+		"$NOREGRET_TOKEN, or in the file that $NOREGRET_TOKEN_FILE names")
 }
 
 // client makes a client of the service.
 func (r *remote) client() (*client.Client, error) {
-	o := client.Options{URL: r.url, Token: os.Getenv("NOREGRET_TOKEN")}
+	token, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	o := client.Options{URL: r.url, Token: token}
+	place := "--server"
 	if o.URL == "" {
-		o.URL = os.Getenv("NOREGRET_SERVER")
+		o.URL, place = os.Getenv("NOREGRET_SERVER"), "NOREGRET_SERVER"
 	}
 	if o.URL == "" {
 		o.URL = defaultServer
 	}
-	if r.tokenFile != "" {
-		b, err := os.ReadFile(r.tokenFile)
-		if err != nil {
-			return nil, noregret.Errorf(noregret.NotFound, "--token-file", "the file cannot be read: %w", err)
-		}
-		o.Token = strings.TrimSpace(string(b))
+	c, err := client.New(o)
+	if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place == "URL" {
+		return nil, noregret.Errorf(e.Code, place, "%s", e.Message)
 	}
-	return client.New(o)
+	return c, err
+}
+
+// token returns the access token, "" for none.
+func (r *remote) token() (string, error) {
+	file, place := r.tokenFile, "--token-file"
+	if file == "" {
+		if token := os.Getenv("NOREGRET_TOKEN"); token != "" {
+			return token, nil
+		}
+		file, place = os.Getenv("NOREGRET_TOKEN_FILE"), "NOREGRET_TOKEN_FILE"
+	}
+	if file == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", noregret.Errorf(noregret.NotFound, place, "the file cannot be read: %w", err)
+	}
+	token := strings.TrimSpace(string(b))
+	if token == "" {
+		return "", noregret.BadInputf(place, "the file %q is empty: want a token", file)
+	}
+	return token, nil
 }
 
 const experimentLong = `Apply, list, inspect and change the experiments of the running service at

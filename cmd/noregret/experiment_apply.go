@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -67,10 +68,10 @@ func (o *applyOptions) Validate() error {
 	return nil
 }
 
-// document is a definition with its text.
+// document is a definition with its file and text.
 type document struct {
-	name string
-	text []byte
+	file, name string
+	text       []byte
 }
 
 // read reads and checks the files.
@@ -87,7 +88,7 @@ func (o *applyOptions) read(a *app, files []string) (all []document, err error) 
 		for _, text := range definition.Notes(d) {
 			a.note("%s: %s", file, text)
 		}
-		all = append(all, document{d.Name, text})
+		all = append(all, document{file, d.Name, text})
 	}
 	return all, nil
 }
@@ -117,6 +118,9 @@ func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
 	for _, d := range all {
 		v, err := apply(ctx, d.name, d.text)
 		if err != nil {
+			if e, ok := errors.AsType[*noregret.Error](err); ok && e.Code == noregret.BadInput {
+				return noregret.Errorf(e.Code, d.file, "%w", err)
+			}
 			return err
 		}
 		if o.json {

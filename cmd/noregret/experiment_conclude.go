@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/client"
 )
 
 // concludeOptions are the flags of "noregret experiment conclude".
@@ -71,8 +75,49 @@ func (o *concludeOptions) Run(ctx context.Context, a *app, args []string) error 
 	}
 	s, err := c.Conclude(ctx, args[0], o.shares, o.reason)
 	if err != nil {
-		return err
+		return o.example(ctx, c, args[0], err)
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s: %s, version %d\n", s.Name, s.State, s.Version)
 	return err
+}
+
+// example adds a command to an error about the mixture: there is none to conclude with, or it is
+// not written as one flag for each arm.
+func (o *concludeOptions) example(ctx context.Context, c *client.Client, name string, err error) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok || e.Code != noregret.BadInput || !strings.HasPrefix(e.Place, "mixture") {
+		return err
+	}
+	r, failed := c.Report(ctx, name)
+	if failed != nil {
+		return err
+	}
+	var control, others []string
+	for _, arm := range slices.Sorted(maps.Keys(r.Arms)) {
+		switch a := r.Arms[arm]; {
+		case a.Control:
+			control = append(control, arm)
+		case a.Active:
+			others = append(others, arm)
+		}
+	}
+	arms := slices.Concat(control, others)
+	if len(arms) == 0 {
+		return err
+	}
+	command := "noregret experiment conclude " + name
+	text := fmt.Sprintf("%s --mixture %s", command, shellWord(arms[0]+"=1"))
+	if len(arms) > 1 {
+		text += fmt.Sprintf(", or %s --mixture %s --mixture %s", command, shellWord(arms[0]+"=0.5"),
+			shellWord(arms[1]+"=0.5"))
+	}
+	return noregret.Errorf(e.Code, "", "%w; for example %s", err, text)
+}
+
+// shellWord quotes a word for a shell where it needs that.
+func shellWord(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789=._-") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

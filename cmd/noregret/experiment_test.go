@@ -62,7 +62,8 @@ func TestExperimentCommands(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"report coin":            "noregret: experiment: no experiment \"coin\"\n",
+		"report coin": "noregret: experiment: no experiment \"coin\" (\"noregret experiment list\" " +
+			"lists them)\n",
 		"apply none":             "noregret: none: the file cannot be read",
 		"list --token-file none": "noregret: --token-file: the file cannot be read",
 	} {

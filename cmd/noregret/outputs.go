@@ -110,5 +110,10 @@ func loadModel(path string) (classify.Classifier, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		return nil, noregret.Errorf(noregret.BadInput, path, "a directory: want a model file")
 	}
-	return classify.LoadClassifier(path)
+	c, err := classify.LoadClassifier(path)
+	if is := contentOf(path); noregret.CodeOf(err) == noregret.BadInput && is != aModel && is != unknown {
+		return nil, noregret.BadInputf(path,
+			"not a model file, it looks like %s: \"noregret train --model FILE\" writes models", is)
+	}
+	return c, err
 }

@@ -91,6 +91,9 @@ func (o *planOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if d.Plan == nil {
+		return missingPlan(args[0], d)
+	}
 	p, err := a.progressOfLong("worlds")
 	if err != nil {
 		return err
@@ -118,6 +121,27 @@ func (o *planOptions) Run(ctx context.Context, a *app, args []string) error {
 		err = errors.Join(writeJSON(a.stdout, r), err)
 	}
 	return err
+}
+
+// missingPlan is the error of a definition without a plan: what to add, with its metrics.
+func missingPlan(file string, d *definition.Definition) error {
+	text := "plan:\n  units_per_day: 10000\n  expect:\n"
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
+		mean := 0.1
+		if len(m.Range) == 2 {
+			mean = m.Range[0] + float64(0.1*(m.Range[1]-m.Range[0]))
+		}
+		switch m.Kind {
+		case "ratio": // expected by its parts
+		case "count":
+			text += fmt.Sprintf("    %s: {mean: %s}\n", m.Name, short(mean))
+		default:
+			text += fmt.Sprintf("    %s: {mean: %s, sd: 0.3}\n", m.Name, short(mean))
+		}
+	}
+	return noregret.BadInputf(file, "the part plan is missing: add the units per day and what is expected of each "+
+		"metric under the control arm, for example\n%s(docs/formats/plan.md explains the part)", text)
 }
 
 // writePlan prints the closed forms of a plan as text.

@@ -11,7 +11,7 @@ import (
 func TestPredictRefuses(t *testing.T) {
 	checkRefused(
 		t,
-		refusal{"predict x", `required flag(s) "model" not set`},
+		refusal{"predict x", `--model: is required: the model file`},
 		refusal{"predict --model m.json --output x x", `--output: "x" is an input and would be overwritten`},
 	)
 }

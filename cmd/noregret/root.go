@@ -107,6 +107,9 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) i
 // explain completes an error: one of the flag parser gets its code and the place of the manual,
 // that of an interrupted run one word.
 func (a *app) explain(ctx context.Context, cmd *cobra.Command, err error) error {
+	if !a.running {
+		err = missingFlag(cmd, err)
+	}
 	if _, coded := errors.AsType[*noregret.Error](err); !coded && !a.running {
 		err = noregret.Errorf(noregret.Usage, "", "%w", err)
 	}
@@ -116,7 +119,7 @@ func (a *app) explain(ctx context.Context, cmd *cobra.Command, err error) error 
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return noregret.Errorf(noregret.Internal, "", "interrupted")
 	}
-	return err
+	return hint(cmd, err)
 }
 
 // newRootCommand builds the tree of commands. A new command is added to its group here.
@@ -131,8 +134,7 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return errors.New(plainFlagError(err.Error())) })
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -240,11 +242,7 @@ func refuseUnknown(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := ""
-	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
-		hint = ", did you mean " + strings.Join(names, " or ")
-	}
-	return noregret.Errorf(noregret.Usage, "", "unknown command %q%s", args[0], hint)
+	return noregret.Errorf(noregret.Usage, "", "unknown command %q%s", args[0], suggestion(args[0], below(root)))
 }
 
 // newHelpCommand replaces cobra's help command, which exits with status 0 for an unknown command.

@@ -100,8 +100,8 @@ func (s *settings) Unknown() []string {
 	for _, v := range s.environment() {
 		name, _, _ := strings.Cut(v, "=")
 		rest, ok := strings.CutPrefix(name, variablePrefix)
-		known := rest == "TOKEN" || rest == "SERVER" || rest == "PORT" || strings.HasPrefix(rest, "PORT_") ||
-			strings.HasPrefix(rest, "SERVICE_") || name == variable("config") ||
+		known := rest == "TOKEN" || rest == "TOKEN_FILE" || rest == "SERVER" || rest == "PORT" ||
+			strings.HasPrefix(rest, "PORT_") || strings.HasPrefix(rest, "SERVICE_") || name == variable("config") ||
 			slices.ContainsFunc(s.names, func(flag string) bool { return name == variable(flag) })
 		if ok && !known {
 			out = append(out, name)

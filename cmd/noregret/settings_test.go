@@ -53,6 +53,7 @@ log-format: json
 `, []string{
 		"NOREGRET_DATA=from-variable", "NOREGRET_LISTEN=127.0.0.1:2", "NOREGRET_RATE=", "NOREGRET_MAX_BODY=2048",
 		"NOREGRET_TRUSTED_PROXIES=192.0.2.1, 192.0.2.2", "HOME=/", "NOREGRET_TOKEN=secret", "NOREGRET_SERVER=x",
+		"NOREGRET_TOKEN_FILE=token",
 		"NOREGRET_PORT_8430_TCP=tcp://1", "NOREGRET_MAX_BODIES=1",
 	}, "--listen", "127.0.0.1:3")
 	if err != nil {
