@@ -162,10 +162,6 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 	return web.WithStatus(http.StatusNotFound, noregret.NotFound, "path", "no such picture")
 }
 
-// sansFaces replaces the one face that pictures name by it and those of the same width.
-var sansFaces = strings.NewReplacer("font-family:Liberation Sans;", "font-family:Liberation Sans,Arimo,Arial,"+
-	"Helvetica,sans-serif;")
-
 // write answers with a picture, drawn.
 func (f frame) write(w http.ResponseWriter, format string, c *chart, report *policy.Report) error {
 	p, err := f.draw(c, report)
@@ -182,7 +178,7 @@ func (f frame) write(w http.ResponseWriter, format string, c *chart, report *pol
 	}
 	// Opened alone, the picture may use the styles inside it and nothing else.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
-	return web.WriteBytes(w, http.StatusOK, "image/svg+xml", []byte(sansFaces.Replace(b.String())))
+	return web.WriteBytes(w, http.StatusOK, "image/svg+xml", b.Bytes())
 }
 
 // fit shortens a text that is longer than there is room for.
