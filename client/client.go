@@ -390,10 +390,11 @@ func (c *Client) Veto(ctx context.Context, name, arm string, lift bool, reason s
 }
 
 // Delete deletes an experiment. The service keeps it for a grace time, in which [Client.Restore]
-// brings it back; with now set, or if the service has no such time, it is deleted for good, also one
-// that is kept. Its events stay in the log. The reason is recorded there.
+// brings it back; with now set, or if the service has no such time, it is deleted for good, also
+// one that is kept. Its events stay in the log. The reason is recorded there.
 func (c *Client) Delete(ctx context.Context, name, reason string, now bool) error {
-	return c.json(ctx, call{method: "DELETE", path: pathOf(name, "")}, map[string]any{"reason": reason, "now": now}, nil)
+	return c.json(ctx, call{method: "DELETE", path: pathOf(name, "")},
+		map[string]any{"reason": reason, "now": now}, nil)
 }
 
 // Restore brings back an experiment that was deleted, as it was then. The reason is recorded in the

@@ -99,8 +99,8 @@ const mostAudits = 1000
 
 // audited are the kinds of events that have authors.
 var audited = []string{
-	KindDefinition, KindDelete, KindRestore, KindPause, KindResume, KindRollback, KindAddArm, KindRetireArm, KindVetoArm,
-	KindLiftArm, KindConclude, KindAudit,
+	KindDefinition, KindDelete, KindRestore, KindPause, KindResume, KindRollback, KindAddArm, KindRetireArm,
+	KindVetoArm, KindLiftArm, KindConclude, KindAudit,
 }
 
 // addAudit adds an event that was applied to the audit trail, if it has an author.

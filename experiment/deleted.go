@@ -47,15 +47,15 @@ func Kept(s *State, name string) (out policy.Summary, project string, ok bool) {
 }
 
 // find returns an experiment, also one that was deleted and can be restored, or nil.
-func (s *State) find(name string) *experimentState {
+func find(s *State, name string) *experimentState {
 	if k := s.kept[name]; k != nil {
 		return k.experimentState
 	}
 	return s.live[name]
 }
 
-// all lists the experiments, also those that were deleted and can be restored, in order.
-func (s *State) all() []string {
+// allNames lists the experiments, also those that were deleted and can be restored, in order.
+func allNames(s *State) []string {
 	names := append(s.Names(), KeptNames(s)...)
 	slices.Sort(names)
 	return names
@@ -76,15 +76,18 @@ func WasDeleted(name string, until time.Time) error {
 		"no experiment %q: it was deleted, and can be restored until %s", name, until.UTC().Format(time.RFC3339))
 }
 
-// delete deletes an experiment: it is kept for the grace time, or for good if that is 0.
-func (s *State) delete(p *NameEvent) Outcome {
+// deleteIn deletes an experiment: it is kept for the grace time, or for good if that is 0.
+func deleteIn(s *State, p *NameEvent) Outcome {
 	name := p.Experiment
 	x, k := s.live[name], s.kept[name]
 	switch {
 	case x == nil && k == nil:
 		return Outcome{Experiment: name, Err: NotThere(s, name)}
 	case p.Grace < 0 || p.Grace > MaxGrace:
-		return Outcome{Experiment: name, Err: noregret.BadInputf("grace", "%d: want 0 to %d nanoseconds", p.Grace, MaxGrace)}
+		return Outcome{
+			Experiment: name,
+			Err:        noregret.BadInputf("grace", "%d: want 0 to %d nanoseconds", p.Grace, MaxGrace),
+		}
 	case k != nil && p.Grace > 0:
 		return Outcome{Experiment: name, Err: noregret.BadInputf("state",
 			"the experiment was deleted already, and can be restored until %s: want a deletion for good",
@@ -108,9 +111,9 @@ func (s *State) delete(p *NameEvent) Outcome {
 	return Outcome{Experiment: name, Renewed: true}
 }
 
-// restore brings an experiment back as it was when it was deleted. The time has gone on: windows
+// restoreIn brings an experiment back as it was when it was deleted. The time has gone on: windows
 // that have closed since close with its next event.
-func (s *State) restore(p *NameEvent) Outcome {
+func restoreIn(s *State, p *NameEvent) Outcome {
 	name := p.Experiment
 	k := s.kept[name]
 	if k == nil {
@@ -126,12 +129,13 @@ func (s *State) restore(p *NameEvent) Outcome {
 }
 
 // overdue returns the events that delete for good what was kept for its grace time.
-func (s *State) overdue(now int64) (out []Event) {
+func overdue(s *State, now int64) (out []Event) {
 	for _, name := range KeptNames(s) {
 		if s.kept[name].deletion.Until > now {
 			continue
 		}
-		if e, err := NewEvent(KindDelete, now, NameEvent{Experiment: name}); err == nil { // names can always be written
+		e, err := NewEvent(KindDelete, now, NameEvent{Experiment: name})
+		if err == nil { // names can always be written
 			out = append(out, e)
 		}
 	}

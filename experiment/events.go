@@ -28,8 +28,8 @@ type Event struct {
 const (
 	// KindDefinition creates an experiment or changes its definition: [DefinitionEvent].
 	KindDefinition = "definition"
-	// KindDelete deletes an experiment, and KindRestore brings one back within the grace time of its
-	// deletion: [NameEvent].
+	// KindDelete deletes an experiment, and KindRestore brings one back within the grace time of
+	// its deletion: [NameEvent].
 	KindDelete  = "delete"
 	KindRestore = "restore"
 	// KindExposures reports that units were exposed to their arms: [UnitsEvent].

@@ -33,7 +33,7 @@ func UnitBytes(d *definition.Definition) int64 {
 // any case, of ranked units and of contexts. A ranked unit whose exposure waits has room for its
 // row. Both are 0 if there is no such experiment. It costs O(versions that wait).
 func (s *State) OpenBytes(name string) (rows, fixed int64) {
-	x := s.find(name)
+	x := find(s, name)
 	if x == nil {
 		return 0, 0
 	}

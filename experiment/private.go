@@ -432,7 +432,7 @@ func PrivateConfig(d *definition.Definition) (aggregate.Config, bool) {
 
 // Private reports whether an experiment is private, also one that was deleted and can be restored.
 func (s *State) Private(name string) bool {
-	x := s.find(name)
+	x := find(s, name)
 	return x != nil && x.Private != nil
 }
 
@@ -442,7 +442,7 @@ func (s *State) Private(name string) bool {
 // saved lacks the names that were deleted until then.
 func PrivateNames(s *State) []string {
 	names := slices.Collect(maps.Keys(s.secret))
-	for _, name := range s.all() {
+	for _, name := range allNames(s) {
 		if s.Private(name) && !s.secret[name] {
 			names = append(names, name)
 		}
@@ -456,7 +456,7 @@ func Released(s *State, name string) int64 {
 	if !s.Private(name) {
 		return 0
 	}
-	return s.find(name).Private.Step
+	return find(s, name).Private.Step
 }
 
 // problems returns what operators should know about the releases.

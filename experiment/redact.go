@@ -39,6 +39,6 @@ func Redact(kind string, payload []byte, private func(name string) bool) []byte 
 // Releasing reports whether an experiment is private and will release more, also if it was deleted
 // and can be restored.
 func Releasing(s *State, name string) bool {
-	x := s.find(name)
+	x := find(s, name)
 	return x != nil && x.Private != nil && x.Private.Ended == ""
 }

@@ -100,8 +100,8 @@ func (s *State) Freeze() (*Frozen, error) {
 		return nil, s.broken
 	}
 	f := &Frozen{saved: s.head()}
-	for _, name := range s.all() {
-		x := s.find(name)
+	for _, name := range allNames(s) {
+		x := find(s, name)
 		b, err := x.learning.learner.MarshalBinary()
 		if err != nil {
 			return nil, err
@@ -282,7 +282,7 @@ func openState(s *State, text []byte, columns [][]*columnTables) error {
 			return err
 		}
 		name := x.roster.def.Name
-		if s.find(name) != nil {
+		if find(s, name) != nil {
 			return noregret.BadInputf("snapshot", "the experiment %q is there twice", name)
 		}
 		if d := saved.Experiments[i].Deleted; d != nil {

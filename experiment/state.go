@@ -55,8 +55,8 @@ func (s *State) Time() int64 { return s.time }
 // Names lists the experiments in order.
 func (s *State) Names() []string { return slices.Sorted(maps.Keys(s.live)) }
 
-// DeletedNames lists the names of experiments that were deleted for good, in order. An experiment that was
-// made since may have such a name again.
+// DeletedNames lists the names of experiments that were deleted for good, in order. An experiment
+// that was made since may have such a name again.
 func DeletedNames(s *State) []string { return slices.Sorted(maps.Keys(s.gone)) }
 
 // Policy returns the policy in force of an experiment, or nil.
@@ -304,9 +304,9 @@ func (s *State) define(e Event) Outcome {
 func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 	switch kind {
 	case KindDelete:
-		return s.delete(p)
+		return deleteIn(s, p)
 	case KindRestore:
-		return s.restore(p)
+		return restoreIn(s, p)
 	}
 	return s.with(p.Experiment, func(x *experimentState) Outcome {
 		if x.Status == policy.Concluded && kind != KindRound && kind != KindClock {
@@ -330,7 +330,7 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 // window has closed, for what guardrails have done since, and for experiments that were deleted and
 // whose grace time is over. The host appends them.
 func (s *State) Due(now int64) []Event {
-	out := s.overdue(now)
+	out := overdue(s, now)
 	for _, name := range s.Names() {
 		x, kind := s.live[name], ""
 		for _, p := range x.guards.unlogged(name) {

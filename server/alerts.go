@@ -201,7 +201,9 @@ func (a *alertAPI) list(w http.ResponseWriter, r *http.Request) error {
 	if !p.Limited() {
 		return web.WriteJSON(w, http.StatusOK, a.sender.Status(nil))
 	}
-	out := a.sender.Status(func(v *policy.Alert) bool { return v.Experiment != "" && a.policies.mayUse(p, v.Experiment) })
+	out := a.sender.Status(func(v *policy.Alert) bool {
+		return v.Experiment != "" && a.policies.mayUse(p, v.Experiment)
+	})
 	out.Failure = "" // of an alert that may be another one's
 	return web.WriteJSON(w, http.StatusOK, out)
 }

@@ -65,8 +65,8 @@ func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, out)
 }
 
-// lives tells, of entries of the audit trail from the newest on, which are of an experiment that was
-// deleted for good. A deletion before a restoration is not for good.
+// lives tells, of entries of the audit trail from the newest on, which are of an experiment that
+// was deleted for good. A deletion before a restoration is not for good.
 type lives struct {
 	restored, ended map[string]bool
 }

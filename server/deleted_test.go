@@ -140,7 +140,8 @@ func TestGraceEnds(t *testing.T) {
 	w.get(204, nil, "DELETE", toyPath, "")
 	w.wait(7 * 24 * time.Hour)
 	w.server.Tick()
-	if status, b := w.do("POST", toyPath+"/restore", ""); status != 404 || strings.Contains(string(b), "can be restored") {
+	status, b := w.do("POST", toyPath+"/restore", "")
+	if status != 404 || strings.Contains(string(b), "can be restored") {
 		t.Errorf("status %d: %s", status, b)
 	}
 	w.apply(toy)
@@ -170,18 +171,19 @@ func TestDeletedInScope(t *testing.T) {
 		w.get(204, nil, "DELETE", "/v1/experiments/"+name, `{"reason": "over"}`)
 	}
 	for _, rt := range w.server.router.all {
-		if !strings.Contains(rt.Pattern, "{name}") || rt.Scoped || rt.Role == access.Anyone || rt.Role == access.Decide ||
-			rt.Role == access.Feedback {
+		if !strings.Contains(rt.Pattern, "{name}") || rt.Scoped || rt.Role == access.Anyone {
 			continue
 		}
 		w.as("shop")
 		path := strings.NewReplacer("{name}", "secret").Replace(rt.Pattern)
-		if status, b := w.do(rt.Method, path, ""); status != http.StatusForbidden || strings.Contains(string(b), "deleted") {
+		status, b := w.do(rt.Method, path, "")
+		if status != http.StatusForbidden || strings.Contains(string(b), "deleted") {
 			t.Errorf("%s %s: status %d: %s", rt.Method, path, status, b)
 		}
 	}
 	_, b := w.do("GET", "/v1/experiments?deleted=true", "")
-	if text := string(b); !strings.Contains(text, `"cart"`) || strings.Contains(text, "secret") || strings.Contains(text, "blog") {
+	if text := string(b); !strings.Contains(text, `"cart"`) || strings.Contains(text, "secret") ||
+		strings.Contains(text, "blog") {
 		t.Errorf("%s", text)
 	}
 	w.get(200, nil, "GET", "/v1/audit?experiment=cart", "")
@@ -222,13 +224,15 @@ func TestDeletedPrivate(t *testing.T) {
 	w.restart()
 	w.matured()
 	if s, n, v := account(); s != spent || n != steps || v != state {
-		t.Errorf("after the deletion %v were spent in %d releases (%s), want %v in %d (%s)", s, n, v, spent, steps, state)
+		t.Errorf("after the deletion %v were spent in %d releases (%s), want %v in %d (%s)", s, n, v, spent, steps,
+			state)
 	}
 	saved, err := w.server.live.state.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if name, err := privateIn(saved); name != "secret" || err != nil { // which keeps snapshots from being given away
+	// This keeps snapshots from being given away.
+	if name, err := privateIn(saved); name != "secret" || err != nil {
 		t.Errorf("the state counts as one without raw feedback: %q, %v", name, err)
 	}
 	w.get(200, nil, "POST", "/v1/experiments/secret/restore", "")
@@ -244,7 +248,8 @@ func TestDeletedPrivate(t *testing.T) {
 	w.wait(25 * time.Hour)
 	w.server.Tick()
 	w.server.Tick()
-	if status, b := w.do("PUT", "/v1/experiments/secret", privateToy, "Content-Type", "application/yaml"); status != 409 {
+	status, b := w.do("PUT", "/v1/experiments/secret", privateToy, "Content-Type", "application/yaml")
+	if status != 409 {
 		t.Errorf("another private experiment of the name: status %d: %s", status, b)
 	}
 }

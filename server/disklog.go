@@ -43,7 +43,8 @@ func (d *diskLog) skipped(file, reason string) {
 	}
 	d.passed[file] = reason
 	d.logger.Warn("a damaged snapshot is skipped: the state is made of an older one or of the events; "+
-		"noregret log verify checks the log, and noregret log repair sets the file aside", "file", file, "reason", reason)
+		"noregret log verify checks the log, and noregret log repair sets the file aside",
+		"file", file, "reason", reason)
 }
 
 // damagedSnapshots returns the reasons why snapshots were passed over, by their files.

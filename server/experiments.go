@@ -26,7 +26,10 @@ type experimentAPI struct {
 func (a *experimentAPI) routes() []web.Route {
 	const one = "/v1/experiments/{name}"
 	return []web.Route{
-		{Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Scoped: true, Query: append([]string{"deleted"}, pageQuery...), Serve: a.list},
+		{
+			Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Scoped: true,
+			Query: append([]string{"deleted"}, pageQuery...), Serve: a.list,
+		},
 		{Method: "GET", Pattern: one, Role: access.Read, Serve: a.get},
 		{
 			Method: "PUT", Pattern: one, Role: access.Admin, Scoped: true, Query: []string{"dry_run"},

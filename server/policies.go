@@ -24,7 +24,7 @@ type keptEntry struct {
 type policyTable struct {
 	metrics *metrics
 	entries sync.Map                      // from names to *entry
-	kept    sync.Map                      // from names of deleted ones that can be restored to keptEntry
+	kept    sync.Map                      // from names to keptEntry
 	renewed atomic.Pointer[chan struct{}] // closed when a policy changes
 }
 
@@ -117,7 +117,7 @@ func (t *policyTable) mayUse(p *access.Principal, name string) bool {
 	return p.MayUse(name, project)
 }
 
-// wasDeleted returns what is known of an experiment that was deleted and can be restored, false if
+// wasDeleted returns the entry of an experiment that was deleted and can be restored, false if
 // there is none.
 func (t *policyTable) wasDeleted(name string) (keptEntry, bool) {
 	k, ok := t.kept.Load(name)

@@ -41,7 +41,7 @@ func recoverState(ctx context.Context, log eventlog.Log, pool *pages.Pool, progr
 				"the snapshot of position %d cannot be read, and the events before it are gone: %w", snapshot, unread)
 		}
 		if d, ok := log.(*diskLog); ok {
-			reason := fmt.Sprintf("it has a state of position %d", state.Position())
+			reason := fmt.Sprintf("its state is of position %d", state.Position())
 			if unread != nil {
 				reason = unread.Error()
 			}

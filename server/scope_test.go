@@ -156,7 +156,8 @@ func TestScopedOperations(t *testing.T) {
 		w.breakGuard(name)
 	}
 	w.get(200, nil, "POST", "/v1/experiments/secret/resume", `{"reason": "a hidden reason"}`)
-	w.apply(inProject("gone", "news")) // and then another one of this name in the project of the token
+	// And then another one of this name in the project of the token.
+	w.apply(inProject("gone", "news"))
 	w.get(200, nil, "POST", "/v1/experiments/gone/pause", `{"reason": "of the news"}`)
 	w.get(204, nil, "DELETE", "/v1/experiments/gone", "")
 	w.apply(inProject("gone", "shop"))
@@ -204,7 +205,9 @@ func TestScopedOperations(t *testing.T) {
 		_, b = w.do("GET", "/metrics", "")
 		only(token+"'s metrics", string(b), []string{
 			`noregret_decisions_total{experiment="cart"} 400`, `noregret_feedback_total{experiment="cart",status="accepted"} 400`,
-		}, slices.Concat(others, []string{"noregret_http", "noregret_log", "noregret_items", "go_", "process_", "noregret_alerts"}))
+		}, slices.Concat(others, []string{
+			"noregret_http", "noregret_log", "noregret_items", "go_", "process_", "noregret_alerts",
+		}))
 	}
 	w.as("boss")
 	w.get(200, nil, "GET", "/v1/audit?experiment=secret", "")

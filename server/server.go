@@ -165,7 +165,8 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	s.metrics.registry.MustRegister(&stateCollector{
 		log, s.writer, s.live, s.intake, counts, c.clock, s.storage, sender, s.failures,
 	})
-	if err := s.policies.publish(state, slices.Values(append(state.Names(), experiment.KeptNames(state)...))); err != nil {
+	names := append(state.Names(), experiment.KeptNames(state)...)
+	if err := s.policies.publish(state, slices.Values(names)); err != nil {
 		return nil, err
 	}
 	origins, err := access.ParseOrigins(c.CORSOrigins)

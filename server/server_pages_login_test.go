@@ -231,7 +231,8 @@ func TestFailedLogins(t *testing.T) {
 	w.do("GET", "/v1/experiments", "", append(from("192.0.2.1"), "X-API-Key", "guessed-token-4")...)
 	expect(4, "client=192.0.2.1")
 	for i := range 300 {
-		w.do("GET", "/v1/state", "", append(from(fmt.Sprint("192.0.3.", i%250)), "Authorization", "Basic Z3Vlc3NlZA==")...)
+		header := append(from(fmt.Sprint("192.0.3.", i%250)), "Authorization", "Basic Z3Vlc3NlZA==")
+		w.do("GET", "/v1/state", "", header...)
 	}
 	if n := len(failed()); n > 4+60 {
 		t.Errorf("%d lines within a minute", n)

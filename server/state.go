@@ -65,8 +65,8 @@ func (l *liveState) Experiments() []policy.Summary {
 	return out
 }
 
-// summaries returns a page of the list of the experiments that a principal may use, or of those that
-// were deleted and can be restored, and the last name of it if there are further ones.
+// summaries returns a page of the list of the experiments that a principal may use, or of those
+// that were deleted and can be restored, and the last name of it if there are further ones.
 func (l *liveState) summaries(page policy.Page, p *access.Principal, deleted bool,
 ) (out []policy.Summary, next string) {
 	l.mu.RLock()

@@ -74,7 +74,8 @@ func (o *backupOptions) Run(ctx context.Context, a *app, _ []string) error {
 	}
 	if _, err := os.Lstat(o.output); !o.force && !errors.Is(err, fs.ErrNotExist) {
 		return noregret.Errorf(noregret.Usage, "--output",
-			"%q exists: name a new file, as an older backup may be the only good one, or replace it with --force", o.output)
+			"%q exists: name a new file, as an older backup may be the only good one, or replace it with --force",
+			o.output)
 	}
 	f, err := atomicfile.CreatePrivate(o.output)
 	if err != nil {

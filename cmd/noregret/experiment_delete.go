@@ -75,8 +75,9 @@ func (o *deleteOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 	for _, s := range deleted {
 		if s.Name == name && s.Deleted != nil {
-			_, err := fmt.Fprintf(a.stdout, "%s: deleted; noregret experiment restore %s brings it back until %s\n", name, name,
-				s.Deleted.Until.UTC().Format(time.RFC3339))
+			until := s.Deleted.Until.UTC().Format(time.RFC3339)
+			_, err := fmt.Fprintf(a.stdout, "%[1]s: deleted; noregret experiment restore %[1]s brings it back until %[2]s\n",
+				name, until)
 			return err
 		}
 	}
@@ -93,8 +94,8 @@ func (a *app) onTerminal() bool {
 // confirmName returns an error unless the name of an experiment is typed.
 func (a *app) confirmName(ctx context.Context, name string) error {
 	if !a.asks() {
-		return noregret.Errorf(noregret.Usage, "--yes", "the standard input is no terminal, so the name cannot be typed: "+
-			"want --yes to delete %q without being asked", name)
+		return noregret.Errorf(noregret.Usage, "--yes", "the standard input is no terminal, so the name cannot be "+
+			"typed: want --yes to delete %q without being asked", name)
 	}
 	if _, err := fmt.Fprintf(a.stderr, "type the name of the experiment to delete it (%s): ", name); err != nil {
 		return err

@@ -76,7 +76,7 @@ func (s *source) open(a *app, use func(log eventlog.Log) error) error {
 	return errors.Join(use(log), log.Close())
 }
 
-// logOptions are those of a log whose damaged snapshots are told when they are skipped.
+// logOptions are those of a log that warns of each damaged snapshot which it skips.
 func (a *app) logOptions() eventlog.Options {
 	return eventlog.Options{Skipped: func(file, reason string) {
 		a.note("warning: the snapshot %s is damaged and skipped: %s", file, reason)

@@ -9,10 +9,10 @@ import (
 )
 
 // Failures writes a line of the log for failed logins: for requests and forms with an access token
-// that is not known, or that may not log in. A line has the address of the client and no part of the
-// token. Of one address a line is written at most every failurePeriod, and of all addresses at most
-// maxFailureLines in that time; the next line says how many failures had none. Its methods are safe
-// for concurrent use.
+// that is not known, or that may not log in. A line has the address of the client and no part of
+// the token. Of one address a line is written at most every failurePeriod, and of all addresses at
+// most maxFailureLines in that time; the next line says how many failures had none. Its methods are
+// safe for concurrent use.
 type Failures struct {
 	logger  *slog.Logger
 	now     func() time.Time

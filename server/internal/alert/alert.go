@@ -1,6 +1,7 @@
 // Package alert notes alerts in the service's log and sends them to a webhook: signed, in order,
 // with retries, each at least once, in the service's own form or in that of Slack or of an
-// Alertmanager. What waits is in a file, so that a restart neither loses an alert nor makes it anew.
+// Alertmanager. What waits is in a file, so that a restart neither loses an alert nor makes it
+// anew.
 package alert
 
 import (
@@ -175,8 +176,8 @@ func (s *Sender) secret() ([]byte, error) {
 }
 
 // Begin says what had happened before the service began. A sender without a file from before makes
-// no alert of that. Call it before anything else can happen: what is not among it is then sent, also
-// by the next process if this one ends before it looks.
+// no alert of that. Call it before anything else can happen: what is not among it is then sent,
+// also by the next process if this one ends before it looks.
 func (s *Sender) Begin(happened []policy.Alert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,8 +333,8 @@ func (s *Sender) save() {
 	s.unsaved = err != nil
 }
 
-// Status is the state of the sender for people, about the alerts that keep returns true for, nil for
-// all.
+// Status is the state of the sender for people, about the alerts that keep returns true for, nil
+// for all.
 func (s *Sender) Status(keep func(a *policy.Alert) bool) policy.Alerts {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,21 +29,22 @@ const (
 var Forms = []Form{JSON, Slack, Alertmanager}
 
 const (
-	// repeatPeriod is the least time after which an Alertmanager is told again what is wrong. It
-	// takes an alert for resolved that it has not heard of for the time in the latest request, which
-	// is activeTime: with it three requests in a row may be lost.
+	// repeatPeriod is the least time after which an Alertmanager gets again what is wrong. It takes
+	// an alert for resolved that it has not heard of for the time in the latest request, which is
+	// activeTime: with it three requests in a row may be lost.
 	repeatPeriod = time.Minute
 	activeTime   = 4 * time.Minute
 	// alertsPath is the end of the path of an Alertmanager's address.
 	alertsPath = "/api/v2/alerts"
 )
 
-// Check returns an error for a form that is not known, or that does not fit the webhook's address or
-// a missing secret.
+// Check returns an error for a form that is not known, or that does not fit the webhook's address
+// or a missing secret.
 func (f Form) Check(address string, secret bool) error {
 	switch {
 	case f != "" && !slices.Contains(Forms, f):
-		return noregret.Errorf(noregret.Usage, "alert webhook format", "%q: want json, slack or alertmanager", string(f))
+		return noregret.Errorf(noregret.Usage, "alert webhook format", "%q: want json, slack or alertmanager",
+			string(f))
 	case address != "" && !secret && (f == JSON || f == ""):
 		return noregret.Errorf(noregret.Usage, "alert webhook",
 			"the form json is signed: want both an address and a file with a secret, or none")
@@ -59,8 +60,8 @@ func (f Form) Check(address string, secret bool) error {
 // repeats reports whether the receiver forgets alerts that are not sent again.
 func (f Form) repeats() bool { return f == Alertmanager }
 
-// body returns the body of a request with alerts at a time by the machine's clock, with links to the
-// service unless its address is "".
+// body returns the body of a request with alerts at a time by the machine's clock, with links to
+// the service unless its address is "".
 func (f Form) body(alerts []policy.Alert, service string, at time.Time) ([]byte, error) {
 	switch f {
 	case Slack:
@@ -126,8 +127,8 @@ type managed struct {
 func managedOf(a *policy.Alert, service string, at time.Time) managed {
 	out := managed{
 		Labels:      map[string]string{"alertname": "noregret_" + a.Kind, "key": a.Key},
-		Annotations: map[string]string{"summary": a.Text}, StartsAt: earlier(a.Since.UTC(), at), EndsAt: at.Add(activeTime),
-		Generator: linkOf(a, service),
+		Annotations: map[string]string{"summary": a.Text}, Generator: linkOf(a, service),
+		StartsAt: earlier(a.Since.UTC(), at), EndsAt: at.Add(activeTime),
 	}
 	switch a.State {
 	case policy.AlertResolved:

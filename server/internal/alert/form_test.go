@@ -116,8 +116,9 @@ func managedIn(t *testing.T, p posted) []managed {
 }
 
 // TestAlertmanager: what is wrong is sent every minute by the sender's clock until it has ended, as
-// an Alertmanager forgets it otherwise; then its end is sent, with the same labels. What has happened
-// fires once, until some minutes after its request. No time is after that of the machine's clock.
+// an Alertmanager forgets it otherwise; then its end is sent, with the same labels. What has
+// happened fires once, until some minutes after its request. No time is after that of the machine's
+// clock.
 func TestAlertmanager(t *testing.T) {
 	s, got := formed(t, Alertmanager, "/prefix/api/v2/alerts")
 	s.Begin(nil)
@@ -155,7 +156,8 @@ func TestAlertmanager(t *testing.T) {
 	}
 	next(t, got)
 	s.Update(nil, []policy.Alert{{
-		ID: "action:a:m:shrink:1", Key: "action:a:m:shrink", Kind: "action", Since: s.now(), Experiment: "a", Text: "acted",
+		ID: "action:a:m:shrink:1", Key: "action:a:m:shrink", Kind: "action", Since: s.now(), Experiment: "a",
+		Text: "acted",
 	}})
 	wall = s.now().Add(-time.Hour)
 	end := managedIn(t, next(t, got))[0]

@@ -190,7 +190,8 @@ func (r *Reader) Next() (name string, content []byte, err error) {
 	return "", nil, io.EOF
 }
 
-// end reads what follows the end of the archive, which may be zeros: tools fill up to a whole record.
+// end reads what follows the end of the archive, which may be zeros: tools fill up to a whole
+// record.
 func (r *Reader) end() error {
 	b := make([]byte, 32<<10)
 	for {
@@ -198,7 +199,8 @@ func (r *Reader) end() error {
 		n, err := r.from.Read(b)
 		for i, c := range b[:n] {
 			if c != 0 {
-				return r.bad("something follows its end, at byte %d: want one backup, and nothing behind it", begin+int64(i))
+				return r.bad("something follows its end, at byte %d: want one backup, and nothing behind it",
+					begin+int64(i))
 			}
 		}
 		if errors.Is(err, io.EOF) {
