@@ -141,7 +141,7 @@ func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happen
 			if g.State == policy.GuardBreached {
 				add(policy.Alert{
 					Kind: "breach", Experiment: name, Metric: g.Metric,
-					Text: "the guardrail on " + g.Metric + " is broken with confidence",
+					Text: "the guardrail on " + g.Metric + " is shown broken",
 				}, name, g.Metric, fmt.Sprint(i))
 			}
 		}

@@ -76,8 +76,8 @@ func (o *deleteOptions) Run(ctx context.Context, a *app, args []string) error {
 	for _, s := range deleted {
 		if s.Name == name && s.Deleted != nil {
 			until := s.Deleted.Until.UTC().Format(time.RFC3339)
-			_, err := fmt.Fprintf(a.stdout, "%[1]s: deleted; noregret experiment restore %[1]s brings it back until %[2]s\n",
-				name, until)
+			_, err := fmt.Fprintf(a.stdout,
+				"%[1]s: deleted; noregret experiment restore %[1]s brings it back until %[2]s\n", name, until)
 			return err
 		}
 	}
