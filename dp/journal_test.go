@@ -9,9 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/internal/atomicfile"
 )
 
 // crash is the panic of a store that kills its process.
@@ -270,8 +273,9 @@ func TestJournalErrors(t *testing.T) {
 	}
 }
 
-// A journal that is over is erased with its directory, which stays if it has other files. If
-// erasing fails in the middle, the newest checkpoint is still there, and none before it.
+// A journal that is over is erased with its directory, which stays if it has other files: the error
+// names one. If erasing fails in the middle, the newest checkpoint is still there, and none before
+// it.
 func TestEraseJournal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	fill := func() *FileStore {
@@ -304,10 +308,94 @@ func TestEraseJournal(t *testing.T) {
 		t.Errorf("%v, epoch %d, %v", document, epoch, err)
 	}
 	other := filepath.Join(dir, "other")
-	if err := errors.Join(os.RemoveAll(blocked), os.WriteFile(other, nil, 0o600), store.Erase()); err != nil {
-		t.Error(err)
+	if err := errors.Join(os.RemoveAll(blocked), os.WriteFile(other, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Erase(); err == nil || !strings.Contains(err.Error(), `"other" is in it`) {
+		t.Errorf("with another file in the directory: %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+// What killed writers have left of a secret state is removed when it is opened and when it is
+// erased, and what a living one writes is not. A directory with a file of somebody else, such as a
+// copy of a state, is refused before anything is removed.
+func TestFileStoreCleansUp(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	store, err := OpenFileStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.CompareAndSwap(0, []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	temporary := filepath.Join(dir, ".epoch-00000000000000000002.tmp1-0")
+	names := func() string {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, e := range entries {
+			out = append(out, e.Name())
+		}
+		return strings.Join(out, " ")
+	}
+	const first = "epoch-00000000000000000001"
+	if err := errors.Join(os.WriteFile(temporary, []byte("secret"), 0o600), os.Chmod(dir, 0o755),
+		os.Chmod(filepath.Join(dir, first), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFileStore(dir); err != nil || names() != first {
+		t.Errorf("after opening: %q, %v", names(), err)
+	}
+	for _, path := range []string{dir, filepath.Join(dir, first)} {
+		if st, err := os.Stat(path); err != nil || st.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+			t.Errorf("%s: %v, %v", path, st.Mode(), err)
+		}
+	}
+
+	alive, err := atomicfile.CreatePrivate(filepath.Join(dir, "epoch-00000000000000000002"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFileStore(dir); err != nil || !strings.Contains(names(), ".tmp") {
+		t.Errorf("the file of a living writer is gone: %q, %v", names(), err)
+	}
+	alive.Abort()
+
+	for _, foreign := range []string{
+		"copy", "epoch-1", "epoch-00000000000000000001~", ".copy.tmp1-0", "epoch-0000000000000000000x",
+	} {
+		path := filepath.Join(dir, foreign)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.WriteFile(temporary, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenFileStore(dir); err == nil || !strings.Contains(err.Error(), strconv.Quote(foreign)) {
+			t.Errorf("with the file %s: %v", foreign, err)
+		}
+		if !strings.Contains(names(), filepath.Base(temporary)) {
+			t.Errorf("%s: something was removed", foreign)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, first), filepath.Join(dir, "epoch-00000000000000000003")); err == nil {
+		if _, err := OpenFileStore(dir); err == nil {
+			t.Error("a symbolic link is taken for an epoch")
+		}
+		if err := os.Remove(filepath.Join(dir, "epoch-00000000000000000003")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Erase(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory is left with %q: %v", names(), err)
 	}
 }

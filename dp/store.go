@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/atomicfile"
@@ -70,6 +73,10 @@ const (
 // OpenFileStore returns the store in the directory, which is created if it does not exist, for its
 // owner only. What it creates is durable: without that a failure of the power could take a new
 // directory away, with the reservations in it.
+//
+// It removes the temporary files of writers that were killed, which have what they were to write,
+// and takes the permissions of other users away. A directory with other files is refused, as a copy
+// of a secret state would outlive [FileStore.Erase].
 func OpenFileStore(dir string) (*FileStore, error) {
 	f := &FileStore{dir: dir}
 	var parents []string // of the directories that do not exist
@@ -87,11 +94,81 @@ func OpenFileStore(dir string) (*FileStore, error) {
 			return nil, err
 		}
 	}
+	err := f.own()
+	if errors.Is(err, syscall.EROFS) { // of a copy that is only read
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
 	return f, nil
+}
+
+// own refuses a directory with files of others, and makes it one for its owner only, without files
+// of dead writers.
+func (f *FileStore) own() error {
+	if err := f.foreign(); err != nil {
+		return err
+	}
+	if err := narrow(f.dir, 0o700); err != nil {
+		return err
+	}
+	if err := atomicfile.CleanDir(f.dir); err != nil {
+		return err
+	}
+	_, all, err := f.newest()
+	if err != nil {
+		return err
+	}
+	for _, epoch := range all {
+		if err := narrow(f.path(epoch), 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// narrow takes the permissions away that a file or directory must not have.
+func narrow(path string, most fs.FileMode) error {
+	st, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" { // whose modes say nothing
+		return err
+	}
+	if mode := st.Mode().Perm(); mode&^most != 0 {
+		return os.Chmod(path, mode&most)
+	}
+	return nil
+}
+
+// foreign returns an error that names a file of the directory which is not the store's.
+func (f *FileStore) foreign() error {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if target := atomicfile.TargetOf(name); target != "" {
+			name = target
+		}
+		// A file system has lost+found in its root.
+		if _, ok := epochOf(name); (!ok || !e.Type().IsRegular()) && (e.Name() != "lost+found" || !e.IsDir()) {
+			return noregret.Errorf(noregret.Usage, f.dir, "%q is in it, which is no file of a ledger or a private "+
+				"state: move it away, or name another directory", e.Name())
+		}
+	}
+	return nil
 }
 
 func (f *FileStore) path(epoch uint64) string {
 	return filepath.Join(f.dir, fmt.Sprintf("%s%020d", storePrefix, epoch))
+}
+
+// epochOf returns the epoch whose file has the given name.
+func epochOf(name string) (epoch uint64, ok bool) {
+	digits, ok := strings.CutPrefix(name, storePrefix)
+	epoch, err := strconv.ParseUint(digits, 10, 64)
+	return epoch, ok && err == nil && len(digits) == 20
 }
 
 // newest returns the largest epoch in the directory, and all its epochs.
@@ -101,10 +178,9 @@ func (f *FileStore) newest() (top uint64, all []uint64, err error) {
 		return 0, nil, err
 	}
 	for _, e := range entries {
-		digits, ok := strings.CutPrefix(e.Name(), storePrefix)
-		var epoch uint64
-		if _, err := fmt.Sscanf(digits, "%d", &epoch); !ok || err != nil || len(digits) != 20 {
-			continue // a temporary file
+		epoch, ok := epochOf(e.Name())
+		if !ok {
+			continue // a temporary file of another writer
 		}
 		all = append(all, epoch)
 		top = max(top, epoch)
@@ -137,24 +213,18 @@ func (f *FileStore) CompareAndSwap(epoch uint64, document []byte) error {
 		return epochError(epoch, top)
 	}
 	next := f.path(epoch + 1)
-	temporary, err := atomicfile.Create(next)
+	temporary, err := atomicfile.CreatePrivate(next)
 	if err != nil {
 		if _, missing := os.Lstat(next); missing == nil {
 			return epochError(epoch, epoch+1)
 		}
 		return err
 	}
-	defer temporary.Abort() // removes the temporary name only
-	if err := temporary.Chmod(0o600); err != nil {
-		return err
-	}
+	defer temporary.Abort()
 	if _, err := temporary.Write(document); err != nil {
 		return err
 	}
-	if err := temporary.Sync(); err != nil {
-		return err
-	}
-	if err := os.Link(temporary.Name(), next); err != nil {
+	if err := temporary.Link(); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return epochError(epoch, epoch+1)
 		}
@@ -170,15 +240,17 @@ func (f *FileStore) CompareAndSwap(epoch uint64, document []byte) error {
 	}
 	for _, old := range all {
 		if old+storeKept <= epoch+1 {
+			atomicfile.Step("remove", f.path(old))
 			_ = os.Remove(f.path(old)) // if it remains, it is removed with the next change
 		}
 	}
 	return nil
 }
 
-// Erase removes all epochs of the store and, if it is then empty, its directory: for a [Journal] of
-// a run that is over, whose checkpoints are secret. The newest epoch is removed last, so that after
-// a crash in between Load still returns it and never an older one. File systems and disks may keep
+// Erase removes all epochs of the store, what dead writers have left, and its directory: for a
+// [Journal] of a run that is over, whose checkpoints are secret. The newest epoch is removed last,
+// so that after a crash in between Load still returns it and never an older one. If files of others
+// are in the directory, they remain, and the error names one. File systems and disks may keep
 // copies of what was removed. Do not erase a ledger.
 func (f *FileStore) Erase() error {
 	_, all, err := f.newest()
@@ -188,6 +260,9 @@ func (f *FileStore) Erase() error {
 		}
 		return err
 	}
+	if err := atomicfile.CleanDir(f.dir); err != nil {
+		return err
+	}
 	slices.Sort(all)
 	for i, epoch := range all {
 		if i == len(all)-1 && i > 0 {
@@ -195,10 +270,28 @@ func (f *FileStore) Erase() error {
 				return err
 			}
 		}
+		atomicfile.Step("remove", f.path(epoch))
 		if err := os.Remove(f.path(epoch)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	_ = os.Remove(f.dir) // it may hold other files
-	return nil
+	atomicfile.Step("remove", f.dir)
+	return f.removeDir()
+}
+
+// removeDir removes the directory if it can be removed, such as one in which nothing is left.
+func (f *FileStore) removeDir() error {
+	if os.Remove(f.dir) == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(f.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if e.Name() != "lost+found" {
+			return noregret.Errorf(noregret.Usage, f.dir, "%q is in it: all else is removed", e.Name())
+		}
+	}
+	return err
 }

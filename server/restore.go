@@ -40,16 +40,20 @@ func Restore(ctx context.Context, name string, in io.Reader, data string) (out R
 // restoreBy is Restore with the function that moves a finished part to its place.
 func restoreBy(ctx context.Context, name string, in io.Reader, data string, rename func(from, to string) error,
 ) (out Restored, err error) {
+	if err := cleanRestores(data); err != nil {
+		return out, err
+	}
 	made, err := emptyDir(data)
 	if err != nil {
 		return out, err
 	}
-	temp, err := os.MkdirTemp(data, ".restore-")
+	temporary, err := atomicfile.MakeTempDir(filepath.Join(data, restoreName))
 	if err != nil {
 		return out, noregret.Errorf(noregret.Internal, data, "the directory cannot be written: %w", err)
 	}
+	temp := temporary.Name
 	defer func() {
-		err = errors.Join(err, os.RemoveAll(temp))
+		err = errors.Join(err, temporary.Remove())
 		if err != nil && made {
 			_ = os.Remove(data) // unless something is in it
 		}
@@ -83,6 +87,18 @@ func restoreBy(ctx context.Context, name string, in io.Reader, data string, rena
 		return out, errors.Join(err, removeParts(append(moved, keys)))
 	}
 	return out, nil
+}
+
+// restoreName is in the names of the temporary directories in which restores read backups.
+const restoreName = "restore"
+
+// cleanRestores removes what a restore has left which was killed: events, keys and private sums.
+func cleanRestores(data string) error {
+	err := atomicfile.CleanTempDirs(filepath.Join(data, restoreName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // removeParts removes the parts of a restore that has failed late, so that it can be tried again.

@@ -105,6 +105,9 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		return nil, err
 	}
 	removeBackups(c.Data)
+	if err := cleanRestores(c.Data); err != nil {
+		c.Logger.Warn("what a restore has left, which was killed, cannot be removed: it has secrets", "error", err)
+	}
 	pool := openRoom(&c)
 	state, snapshot, err := recoverState(ctx, log, pool, progress)
 	if err != nil {

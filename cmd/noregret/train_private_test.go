@@ -162,6 +162,9 @@ const (
 // mortalStatus is mainStatus for a process that kills itself after the durable write whose number,
 // from 1, the environment says.
 func mortalStatus() int {
+	if step, err := strconv.Atoi(os.Getenv(dieAtStep)); err == nil {
+		return mortalSteps(step)
+	}
 	at, err := strconv.Atoi(os.Getenv(dieAt))
 	if err != nil {
 		return 4
@@ -169,10 +172,7 @@ func mortalStatus() int {
 	writes := 0
 	wrote := func(err error) error {
 		if writes++; writes == at {
-			if self, fault := os.FindProcess(os.Getpid()); fault == nil {
-				_ = self.Kill()
-			}
-			select {} // the signal ends the process
+			killSelf()
 		}
 		return err
 	}

@@ -4,7 +4,9 @@
 // A file is written under a temporary name in the directory of its target, flushed with fsync and
 // renamed to the target. Then the directory is flushed, if the system supports that (Windows and
 // some file systems do not). A process killed at any moment leaves the old file or the new one,
-// never a part; at worst a temporary file named .NAME.tmp* remains.
+// never a part; at worst a temporary file named .NAME.tmp* remains. The next writer of the target
+// removes it, and [Clean] does: a process holds a lock on its temporary files, which ends with the
+// process. Where the file system has no locks, such a file remains.
 //
 // If the target is a symbolic link, the file that it names is replaced. An existing target that is
 // not a regular file (a directory, a device such as /dev/stdout, a pipe) is an error. An existing
@@ -13,7 +15,6 @@ package atomicfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -62,7 +63,19 @@ func WritePrivate(path string, data []byte) error {
 	return f.Commit()
 }
 
-// File is a file being written under its temporary name. End it with Commit or Abort.
+// Failpoint, unless it is nil, is called before each operation on files: "create", "write" (once
+// before and once in the middle of it), "sync", "rename", "link", "remove". Only tests set it, to
+// end the process there.
+var Failpoint func(operation, path string)
+
+// Step calls [Failpoint]. Packages with operations of their own call it too.
+func Step(operation, path string) {
+	if Failpoint != nil {
+		Failpoint(operation, path)
+	}
+}
+
+// File is a file being written under its temporary name. End it with Commit, Link or Abort.
 type File struct {
 	*os.File
 	path string
@@ -103,6 +116,7 @@ func create(path string, most fs.FileMode) (*File, error) {
 	default:
 		mode, exists = st.Mode().Perm()&most, true
 	}
+	_ = Clean(target) // what cannot be removed does not stop the writing
 	f, err := temporary(target, mode)
 	if err != nil {
 		return nil, err
@@ -160,20 +174,22 @@ func kind(m fs.FileMode) string {
 	}
 }
 
-// temporary creates a new file in the directory of target with at most the given mode.
-func temporary(target string, mode fs.FileMode) (*os.File, error) {
-	dir, base := filepath.Split(target)
-	for try := 0; ; try++ {
-		name := fmt.Sprintf("%s.%s.tmp%d-%d", dir, base, os.Getpid(), try)
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
-		if errors.Is(err, fs.ErrExist) && try < 10_000 {
-			continue
-		}
-		return f, err
+// Write implements [io.Writer].
+func (f *File) Write(b []byte) (n int, err error) {
+	if Failpoint == nil {
+		return f.File.Write(b)
 	}
+	for _, part := range [][]byte{b[:len(b)/2], b[len(b)/2:]} {
+		Step("write", f.path)
+		m, err := f.File.Write(part)
+		if n += m; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
-// Commit flushes the file, closes it, renames it to its target and flushes the directory. After an
+// Commit flushes the file, renames it to its target, closes it and flushes the directory. After an
 // error the target is unchanged unless this last step has failed.
 func (f *File) Commit() (err error) {
 	if f.done {
@@ -184,29 +200,57 @@ func (f *File) Commit() (err error) {
 			f.Abort()
 		}
 	}()
+	Step("sync", f.path)
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
+	if !locks { // the system may not rename open files
+		if err := f.Close(); err != nil {
+			return err
+		}
 	}
+	Step("rename", f.path)
 	if err := os.Rename(f.Name(), f.path); err != nil {
 		return err
 	}
 	f.done = true
+	if locks { // until now the lock has kept others from removing the temporary file
+		_ = f.Close() // everything is flushed
+	}
 	dir, _ := filepath.Split(f.path)
 	return SyncDir(dir)
 }
 
-// Abort closes and removes the temporary file. After Commit it has no effect, so it can be
+// Link is Commit for a target that must not exist, as several processes may write it: the error is
+// then [fs.ErrExist]. It needs a file system with hard links and does not flush the directory.
+func (f *File) Link() (err error) {
+	if f.done {
+		return os.ErrClosed
+	}
+	defer f.Abort() // the target keeps the content
+	Step("sync", f.path)
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	Step("link", f.path)
+	return os.Link(f.Name(), f.path)
+}
+
+// Abort closes and removes the temporary file. After Commit or Link it has no effect, so it can be
 // deferred.
 func (f *File) Abort() {
 	if f.done {
 		return
 	}
 	f.done = true
-	_ = f.Close() // closed already if Commit failed after closing
+	if !locks {
+		_ = f.Close() // closed already if Commit failed after closing
+	}
+	Step("remove", f.Name())
 	_ = os.Remove(f.Name())
+	if locks {
+		_ = f.Close()
+	}
 }
 
 // SyncDir flushes a directory ("" is the current one) if the system supports that.
