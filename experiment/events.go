@@ -36,6 +36,9 @@ const (
 	KindExposures = "exposures"
 	// KindFeedback reports metrics of units: [UnitsEvent].
 	KindFeedback = "feedback"
+	// KindPrivateFeedback is KindFeedback of a private experiment. It advances no time but for its
+	// own items, and has no public position: nobody may learn that it was there.
+	KindPrivateFeedback = "privacy.feedback"
 	// KindAggregate reports sums over units: [policy.Aggregate].
 	KindAggregate = "aggregate"
 	// KindRound closes the running round: [NameEvent].
@@ -124,7 +127,7 @@ type ReleaseEvent struct {
 	Ended string `json:"ended,omitempty"`
 }
 
-// UnitsEvent is the payload of [KindExposures] and [KindFeedback].
+// UnitsEvent is the payload of [KindExposures], [KindFeedback] and [KindPrivateFeedback].
 type UnitsEvent struct {
 	Experiment string      `json:"experiment"`
 	Items      []UnitEvent `json:"items"`
@@ -185,7 +188,7 @@ func Concerns(payload []byte) string {
 // Hash returns the unit's hash, [policy.Hash]("unit", salt, unit).
 func (e *UnitEvent) Hash() (unit uint64, ok bool) { return policy.ParseUnit(e.Unit) }
 
-// Units decodes the payload of [KindExposures] and [KindFeedback].
+// Units decodes the payload of [KindExposures], [KindFeedback] and [KindPrivateFeedback].
 func Units(e Event) (UnitsEvent, error) {
 	var p UnitsEvent
 	err := e.openUnits(&p)

@@ -491,8 +491,8 @@ var withheld = []string{
 // notProtected lists what a service exposes beyond what dp.Statement says.
 var notProtected = []string{
 	"that a unit was decided for and exposed, when, and its arm",
-	"the number, size and time of requests, the positions of events in the log, and their bytes: with one item in " +
-		"each request these are the number and the times of all items of feedback",
+	"the number, size and time of requests, from whoever sees the network or has a token with the role admin: with " +
+		"one item in each request these are the number and the times of all items of feedback",
 	"the feedback from whoever reads the data directory, the memory of the service, or the requests on their way to it",
 	"units that are known under several names: each is a unit of its own",
 }

@@ -9,7 +9,7 @@ func Pseudonyms(kind string, payload []byte, of func(experiment, unit string) st
 	var to any
 	e, err := Event{Kind: kind, Payload: payload}, error(nil)
 	switch kind {
-	case KindExposures, KindFeedback:
+	case KindExposures, KindFeedback, KindPrivateFeedback:
 		var p UnitsEvent
 		err = e.open(&p)
 		for i := range p.Items {

@@ -12,9 +12,9 @@ import (
 func Redact(kind string, payload []byte, private func(name string) bool) []byte {
 	var to any
 	switch kind {
-	case KindFeedback, KindAggregate, KindRank, KindActivate, KindReward:
+	case KindFeedback, KindPrivateFeedback, KindAggregate, KindRank, KindActivate, KindReward:
 		name := Concerns(payload)
-		if name != "" && !private(name) {
+		if name != "" && kind != KindPrivateFeedback && !private(name) {
 			return payload
 		}
 		to = UnitsEvent{Experiment: name, Items: []UnitEvent{}}

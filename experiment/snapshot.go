@@ -24,6 +24,7 @@ const stateFormat = "noregret state 3"
 type persistedState struct {
 	Format      string                `json:"format"`
 	Position    uint64                `json:"position"`
+	Hidden      uint64                `json:"hidden,omitempty"` // the events without a public position
 	Time        int64                 `json:"time"`
 	Before      int64                 `json:"before"`
 	Jumped      int64                 `json:"jumped"`
@@ -208,7 +209,7 @@ func (s *State) Digest() (string, error) {
 // head returns the persisted state without its experiments.
 func (s *State) head() persistedState {
 	out := persistedState{
-		Format: stateFormat, Position: s.position, Time: s.time, Before: s.before, Jumped: s.jumped,
+		Format: stateFormat, Position: s.position, Hidden: s.hidden, Time: s.time, Before: s.before, Jumped: s.jumped,
 		Gone: []source{}, Audit: s.trail, Experiments: []persistedExperiment{},
 	}
 	for _, name := range DeletedNames(s) {
@@ -266,7 +267,9 @@ func openState(s *State, text []byte, columns [][]*columnTables) error {
 			len(saved.Experiments))
 	}
 	s.position, s.time, s.before, s.jumped = saved.Position, saved.Time, saved.Before, saved.Jumped
-	s.trail = saved.Audit
+	if s.trail, s.hidden = saved.Audit, saved.Hidden; s.hidden > s.position {
+		return noregret.BadInputf("snapshot", "%d hidden events of %d", s.hidden, s.position)
+	}
 	for _, g := range saved.Gone {
 		s.gone[g.Name] = g.Last
 	}

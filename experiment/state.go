@@ -16,9 +16,10 @@ import (
 // machine. A State is not safe for concurrent use; the policies it returns are.
 type State struct {
 	position uint64
-	time     int64
-	before   int64 // the time before the latest jump ahead, 0 if there was none recently
-	jumped   int64 // the time right after the jump
+	hidden   uint64 // the events before it that have no public position
+	time     int64  // of the last public event
+	before   int64  // the time before the latest jump ahead, 0 if there was none recently
+	jumped   int64  // the time right after the jump
 	live     map[string]*experimentState
 	kept     map[string]*keptExperiment // deleted ones that can be restored
 	gone     map[string]uint64          // the last version of names that were deleted
@@ -47,7 +48,7 @@ func NewStateIn(memory *pages.Pool) *State {
 // Position returns the position of the last event applied.
 func (s *State) Position() uint64 { return s.position }
 
-// Time returns the latest time of an event, in nanoseconds since 1970. Time does not go back: an
+// Time returns the latest time of a public event, in nanoseconds since 1970. Time does not go back: an
 // earlier event counts as having happened then. The only exception is a jump ahead of more than a
 // day, which is undone if within a day an event arrives from an hour or more before.
 func (s *State) Time() int64 { return s.time }
@@ -121,6 +122,10 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 			"%d after %d: want events in order without a gap", position, s.position)
 	}
 	s.position = position
+	if e.Kind == KindPrivateFeedback {
+		s.trial = nil
+		return s.applyPrivate(e), nil
+	}
 	s.advanceClock(e.Time)
 	if t := s.trial; t != nil && t.of(position, e) {
 		o = s.adopt(t)

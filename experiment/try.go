@@ -57,7 +57,8 @@ func attempt(s *State, name string, e Event) (*trial, error) {
 		return nil, s.broken
 	}
 	t := NewStateIn(s.memory)
-	t.position, t.time, t.before, t.jumped, t.scratch = s.position, s.time, s.before, s.jumped, true
+	t.position, t.hidden = s.position, s.hidden
+	t.time, t.before, t.jumped, t.scratch = s.time, s.before, s.jumped, true
 	if last, ok := s.gone[name]; ok {
 		t.gone[name] = last
 	}

@@ -9,7 +9,7 @@ import (
 // of Apply is the same. Decoded is safe for concurrent use: a host may decode the next events while
 // it applies one.
 func (e Event) Decoded() Event {
-	if e.units != nil || e.Kind != KindExposures && e.Kind != KindFeedback {
+	if e.units != nil || !isUnits(e.Kind) {
 		return e
 	}
 	p := new(UnitsEvent)

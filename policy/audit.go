@@ -4,9 +4,12 @@ import "time"
 
 // AuditEntry says who changed something.
 type AuditEntry struct {
-	// Position is that of the event in the log.
-	Position uint64    `json:"position"`
-	Time     time.Time `json:"time"`
+	// Position is that of the event in the log, for who may see how much feedback private
+	// experiments get, and else the public one: see docs/privacy.md.
+	Position uint64 `json:"position"`
+	// Hidden is how much smaller the public position is, in the state only: answers leave it out.
+	Hidden uint64    `json:"hidden,omitempty"`
+	Time   time.Time `json:"time"`
 	// Action is the kind of the event, such as definition, pause or conclude, or "backup" or
 	// "tokens".
 	Action string `json:"action"`

@@ -18,6 +18,7 @@ import (
 type auditAPI struct {
 	live     *liveState
 	policies *policyTable
+	tokens   *access.Tokens
 }
 
 func (a *auditAPI) routes() []web.Route {
@@ -57,12 +58,32 @@ func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 		mine := keep
 		keep = func(e *policy.AuditEntry) bool { return e.Experiment == name && (mine == nil || mine(e)) }
 	}
-	out := policy.Audit{Entries: a.live.audit(keep, before, limit+1)}
+	out := policy.Audit{Entries: a.entries(operates(a.tokens, r), keep, before, limit+1)}
 	if len(out.Entries) > limit {
 		out.Entries = out.Entries[:limit]
 		out.Next = out.Entries[limit-1].Position
 	}
 	return web.WriteJSON(w, http.StatusOK, out)
+}
+
+// entries returns entries of the audit trail before a position, which is a public one, as are those
+// of the entries, unless all is set.
+func (a *auditAPI) entries(all bool, keep func(e *policy.AuditEntry) bool, before uint64, limit int,
+) []policy.AuditEntry {
+	if all {
+		out := a.live.audit(keep, before, limit)
+		for i := range out {
+			out[i].Hidden = 0
+		}
+		return out
+	}
+	out := a.live.audit(func(e *policy.AuditEntry) bool {
+		return (keep == nil || keep(e)) && (before == 0 || e.Position-e.Hidden < before)
+	}, 0, limit)
+	for i := range out {
+		out[i].Position, out[i].Hidden = out[i].Position-out[i].Hidden, 0
+	}
+	return out
 }
 
 // lives tells, of entries of the audit trail from the newest on, which are of an experiment that

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -26,6 +25,7 @@ type logAPI struct {
 	signer  *policy.Signer
 	// snapshots are those that are being sent.
 	snapshots *sharedSnapshots
+	positions *positions
 }
 
 func (a *logAPI) routes() []web.Route {
@@ -39,37 +39,50 @@ func (a *logAPI) routes() []web.Route {
 	}
 }
 
-// state answers with the position and the digest of the state, within the time of a request.
+// state answers with the position and the digest of the state, within the time of a request: those
+// of what is public, unless the token has the role admin.
 func (a *logAPI) state(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
 	defer cancel()
-	v, err := a.live.name(ctx)
+	name := a.live.publicName
+	if operates(a.tokens, r) {
+		name = a.live.name
+	}
+	v, err := name(ctx)
 	if err != nil {
 		return err
 	}
 	return web.WriteJSON(w, http.StatusOK, v)
 }
 
-// exportFrom returns the position at which an export begins: that of the request, or the first one
-// in the log.
-func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
-	stats := a.log.Stats()
-	from := stats.First
-	if text := r.URL.Query().Get("from"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil || n == 0 {
-			return 0, noregret.BadInputf("from", "want a position from 1")
+// exportFrom returns the mark right before the position at which an export begins: that of the
+// request, or the first one in the log. Positions are public ones unless all is set.
+func (a *logAPI) exportFrom(r *http.Request, all bool) (mark, error) {
+	begin, last := mark{position: a.log.Stats().First - 1}, mark{position: a.log.Stats().Last}
+	if !all {
+		var err error
+		if begin, err = a.positions.before(r.Context()); err != nil {
+			return mark{}, err
 		}
-		from = n
+		last = a.positions.last()
 	}
-	if from < stats.First {
-		return 0, web.WithStatus(http.StatusGone, noregret.NotFound, "from",
-			"position %d was dropped: the first one in the log is %d", from, stats.First)
+	text := r.URL.Query().Get("from")
+	if text == "" {
+		return begin, nil
 	}
-	if from > stats.Last+1 {
-		return 0, noregret.Errorf(noregret.NotFound, "from", "position %d: the last one is %d", from, stats.Last)
+	from, err := strconv.ParseUint(text, 10, 64)
+	switch {
+	case err != nil || from == 0:
+		return mark{}, noregret.BadInputf("from", "want a position from 1")
+	case from <= begin.public():
+		return mark{}, web.WithStatus(http.StatusGone, noregret.NotFound, "from",
+			"position %d was dropped: the first one in the log is %d", from, begin.public()+1)
+	case from > last.public()+1:
+		return mark{}, errNoPosition(from, last.public())
+	case all:
+		return mark{position: from - 1}, nil
 	}
-	return from, nil
+	return a.positions.from(r.Context(), begin, from)
 }
 
 // keyed reports whether an export has pseudonyms in the place of the hashes of units, which can be
@@ -92,7 +105,8 @@ func keyed(r *http.Request, admin bool) (bool, error) {
 }
 
 // export writes the log as JSON lines from a position on, limited to one experiment if one is
-// named. Addresses of clients are for the role admin. Events may be dropped while it runs. If that
+// named. Addresses of clients are for the role admin, and so is, unless it is
+// limited, that private experiments got feedback: for others the log has no such events. Events may be dropped while it runs. If that
 // happens before the first line, it starts again.
 func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("experiment")
@@ -101,7 +115,7 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 			"the token %q is limited to some experiments: want one of them as ?experiment=", p.Name)
 	}
 	p := a.tokens.Find(r)
-	admin := p != nil && p.May(access.Admin)
+	admin, operator := p != nil && p.May(access.Admin), operates(a.tokens, r)
 	keyed, err := keyed(r, admin)
 	if err != nil {
 		return err
@@ -109,16 +123,24 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 	private := func(name string) bool { return a.private(r.Context(), name) }
 	found := name == "" || a.policies.get(name) != nil
 	for {
-		from, err := a.exportFrom(r)
-		if err != nil {
+		at, err := a.exportFrom(r, operator)
+		switch {
+		case isCompacted(err):
+			continue // with the current positions
+		case err != nil:
 			return err
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		out, end := web.WriteStream(w, "application/jsonl")
 		read := false
 		_, err = eventlog.Export(out, func(yield func(eventlog.Record, error) bool) {
-			for rec, err := range a.log.Read(r.Context(), from) {
+			for rec, err := range a.log.Read(r.Context(), at.position+1) {
 				read = read || err == nil
+				if err == nil && !operator && experiment.IsHidden(rec.Kind) {
+					at.hidden++
+					continue
+				}
+				rec.Position -= at.hidden
 				if err == nil && name != "" && experiment.Concerns(rec.Payload) != name {
 					continue
 				}
@@ -143,7 +165,7 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 			return noSuch(name) // the log has no event of that name either
 		case err == nil || r.Context().Err() != nil:
 			return nil
-		case !read && errors.Is(err, eventlog.ErrCompacted):
+		case !read && isCompacted(err):
 			continue // with the current positions
 		}
 		a.config.Logger.Error("an export broke off", "error", err)

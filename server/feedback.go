@@ -106,10 +106,15 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	var c command
 	names := slices.Sorted(maps.Keys(events))
 	for _, name := range names {
-		places, release := a.admit(principal, kind, events[name], where[name], f.Items)
-		defer release()
-		where[name] = places
-		ev, err := experiment.NewUnits(kind, 0, events[name])
+		as := kind
+		if kind == experiment.KindFeedback && a.intake.private(name) {
+			as = experiment.KindPrivateFeedback // it makes no unit wait, so that it needs no room
+		} else {
+			places, release := a.admit(principal, kind, events[name], where[name], f.Items)
+			defer release()
+			where[name] = places
+		}
+		ev, err := experiment.NewUnits(as, 0, events[name])
 		if err != nil {
 			return err
 		}

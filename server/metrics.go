@@ -138,8 +138,8 @@ func (m *metrics) count(kind string, items []policy.ItemResult, secret map[int]b
 const scrapes = 4
 
 // serve answers with the metrics; unless keep is nil, with those alone that have the label of an
-// experiment which keep returns true for.
-func (m *metrics) serve(w http.ResponseWriter, r *http.Request, keep func(name string) bool) error {
+// experiment which keep returns true for. If public is set, only those of publicMetrics are shown.
+func (m *metrics) serve(w http.ResponseWriter, r *http.Request, keep func(name string) bool, public bool) error {
 	select {
 	case m.scrapes <- struct{}{}:
 		defer func() { <-m.scrapes }()
@@ -147,10 +147,18 @@ func (m *metrics) serve(w http.ResponseWriter, r *http.Request, keep func(name s
 		return web.Unavailable(fmt.Errorf("%d answers with metrics are being made", scrapes))
 	}
 	var from prometheus.Gatherer = m.registry
-	if keep != nil {
+	if keep != nil || public {
 		from = prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 			all, err := m.registry.Gather()
-			return ofExperiments(all, keep), err
+			if public {
+				all = slices.DeleteFunc(all, func(f *dto.MetricFamily) bool {
+					return !slices.Contains(publicMetrics, f.GetName())
+				})
+			}
+			if keep != nil {
+				all = ofExperiments(all, keep)
+			}
+			return all, err
 		})
 	}
 	promhttp.HandlerFor(from, promhttp.HandlerOpts{}).ServeHTTP(w, r)
@@ -171,6 +179,18 @@ func ofExperiments(families []*dto.MetricFamily, keep func(name string) bool) (o
 		}
 	}
 	return out
+}
+
+// publicMetrics are those that do not move with the feedback of private experiments, also not by
+// the work that it makes: all others are for the role admin where there is a private experiment.
+var publicMetrics = []string{
+	"noregret_build_info", "noregret_policy_version", "noregret_decisions_total",
+	"noregret_open_units", "noregret_orphan_values_total", "noregret_sample_ratio_mismatch",
+	"noregret_guardrail_state", "noregret_exposures_total", "noregret_feedback_total", "noregret_refused_share",
+	"noregret_alerts_active", "noregret_alerts_waiting", "noregret_alerts_sent_total",
+	"noregret_alerts_failures_total", "noregret_alerts_dropped_total", "noregret_log_failed",
+	"noregret_log_failures_total", "noregret_log_reopens_total", "noregret_clock_step_seconds",
+	"noregret_clock_steps_total", "noregret_open_bytes_limit", "noregret_disk_bytes",
 }
 
 // stateCollector collects gauges from the log and the state when metrics are requested.

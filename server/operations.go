@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -12,6 +13,9 @@ import (
 type operationsAPI struct {
 	metrics  *metrics
 	policies *policyTable
+	tokens   *access.Tokens
+	// private returns the name of an experiment that is or was private, "" if there is none.
+	private  func(ctx context.Context) string
 	writer   *writer
 	draining <-chan struct{}
 }
@@ -35,13 +39,14 @@ func (a *operationsAPI) openapi(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // showMetrics answers with the metrics, for who is limited to some experiments with those that have
-// the label of one of these.
+// the label of one of these. Those that say how much work there is also say how much feedback
+// private experiments get, so they are for the role admin if there is one.
 func (a *operationsAPI) showMetrics(w http.ResponseWriter, r *http.Request) error {
 	var keep func(name string) bool
 	if p := access.ScopeOf(r.Context()); p.Limited() {
 		keep = func(name string) bool { return a.policies.mayUse(p, name) }
 	}
-	return a.metrics.serve(w, r, keep)
+	return a.metrics.serve(w, r, keep, !operates(a.tokens, r) && a.private(r.Context()) != "")
 }
 
 // livez answers whether the process works. It does not if its log has failed for long and a restart

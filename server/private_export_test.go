@@ -142,7 +142,7 @@ func checkReleases(t *testing.T, events []exportedEvent, r *policy.Report) (last
 	counts := map[string]int{}
 	for _, e := range events {
 		counts[e.Kind]++
-		if e.Kind == experiment.KindFeedback && !bytes.Contains(e.Payload, []byte(`"items":[]`)) {
+		if e.Kind == experiment.KindPrivateFeedback && !bytes.Contains(e.Payload, []byte(`"items":[]`)) {
 			t.Errorf("position %d: an export of feedback: %s", e.Position, e.Payload)
 		}
 		var p experiment.ReleaseEvent
@@ -151,7 +151,7 @@ func checkReleases(t *testing.T, events []exportedEvent, r *policy.Report) (last
 		}
 		last = p.Sums
 	}
-	if counts[experiment.KindFeedback] == 0 || counts[experiment.KindRelease] != 8 {
+	if counts[experiment.KindPrivateFeedback] == 0 || counts[experiment.KindRelease] != 8 {
 		t.Errorf("the export has %v", counts)
 	}
 	for k, arm := range []string{"control", "mid", "gain"} {

@@ -33,7 +33,7 @@ func (w *world) releasesOf() map[int64][]float64 {
 		if e.Kind == experiment.KindRelease && json.Unmarshal(e.Payload, &p) == nil && p.Ended == "" {
 			out[p.Step] = p.Sums
 		}
-		if e.Kind == experiment.KindFeedback && !bytes.Contains(e.Payload, []byte(`"items":[]`)) {
+		if e.Kind == experiment.KindPrivateFeedback && !bytes.Contains(e.Payload, []byte(`"items":[]`)) {
 			w.t.Errorf("position %d: an export of feedback: %s", e.Position, e.Payload)
 		}
 	}

@@ -184,13 +184,16 @@ func (s *sharedReads) compute(x *sharedRead, release func(), compute func() (any
 // stateNamer computes the digest of the state, which costs as much as a snapshot, once at a time.
 // Requests that wait share a computation that began after they arrived.
 type stateNamer struct {
-	busy chan struct{} // holds a value during a computation
+	public bool          // names by what is public
+	busy   chan struct{} // holds a value during a computation
 
 	mu   sync.Mutex
 	last policy.StateName // the latest result
 }
 
-func newStateNamer() *stateNamer { return &stateNamer{busy: make(chan struct{}, 1)} }
+func newStateNamer(public bool) *stateNamer {
+	return &stateNamer{public: public, busy: make(chan struct{}, 1)}
+}
 
 // known returns the latest result if it covers the position.
 func (n *stateNamer) known(position uint64) (policy.StateName, bool) {
@@ -220,11 +223,15 @@ func (n *stateNamer) name(ctx context.Context, position uint64,
 	if err != nil {
 		return policy.StateName{}, err
 	}
-	digest, err := frozen.Digest()
+	of, at := frozen.Digest, frozen.Position()
+	if n.public {
+		of, at = frozen.PublicDigest, frozen.PublicPosition()
+	}
+	digest, err := of()
 	if err != nil {
 		return policy.StateName{}, err
 	}
-	v := policy.StateName{Position: frozen.Position(), Digest: digest}
+	v := policy.StateName{Position: at, Digest: digest}
 	n.mu.Lock()
 	n.last = v
 	n.mu.Unlock()

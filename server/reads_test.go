@@ -96,7 +96,7 @@ func TestStateIsShared(t *testing.T) {
 
 // TestStateNamer checks that callers share a computation only if it began after they arrived.
 func TestStateNamer(t *testing.T) {
-	n, computed := newStateNamer(), 0
+	n, computed := newStateNamer(false), 0
 	state := experiment.NewState()
 	name := func(position uint64) (policy.StateName, error) {
 		return n.name(context.Background(), position, func() (*experiment.Frozen, error) {

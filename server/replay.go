@@ -78,7 +78,8 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 			break
 		}
 		e := experiment.Event{Kind: rec.Kind, Time: rec.Time, Payload: rec.Payload}
-		if e.Kind == experiment.KindExposures || e.Kind == experiment.KindFeedback {
+		switch e.Kind {
+		case experiment.KindExposures, experiment.KindFeedback, experiment.KindPrivateFeedback:
 			r.decisions(rec.Position, e, state, policies)
 		}
 		o, err := state.Apply(rec.Position, e)
@@ -148,7 +149,7 @@ func repeat(p *policy.Policy, kind string, unit uint64, context json.RawMessage)
 	if p.Linear == nil {
 		return p.DecideHash(unit), true
 	}
-	if kind == experiment.KindFeedback {
+	if kind != experiment.KindExposures {
 		return policy.Assignment{}, false
 	}
 	x, err := p.Linear.Encoder().Encode(nil, context)

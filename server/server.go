@@ -206,13 +206,16 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	}
 	log := &logAPI{
 		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
-		tokens: s.tokens, signer: signer,
+		tokens: s.tokens, signer: signer, positions: &positions{log: s.log, live: s.live},
 		private: s.writer.privacy.wasPrivate,
 	}
 	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.anyPrivate}
-	audits := &auditAPI{live: s.live, policies: s.policies}
+	audits := &auditAPI{live: s.live, policies: s.policies, tokens: s.tokens}
 	alerts := &alertAPI{sender: s.alerts.sender, policies: s.policies}
-	operations := &operationsAPI{metrics: s.metrics, policies: s.policies, writer: s.writer, draining: s.stop}
+	operations := &operationsAPI{
+		metrics: s.metrics, policies: s.policies, tokens: s.tokens, private: s.writer.privacy.anyPrivate,
+		writer: s.writer, draining: s.stop,
+	}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
 		personalizer.routes(), log.routes(), backups.routes(), audits.routes(), alerts.routes(), operations.routes()))
 }

@@ -113,18 +113,24 @@ func (s *snapshotter) maintain(state *experiment.State, added int64) {
 	}
 	s.before.last, s.before.since = s.last, s.since
 	s.last, s.since = frozen.Position(), 0
+	keep := s.retainAll || onlyExpire(state)
 	s.running.Go(func() {
 		defer s.saving.Store(false)
-		_ = s.saveAndDrop(frozen) // logged
+		_ = s.saveAndDrop(frozen, keep) // logged
 	})
 }
 
-// saveAndDrop saves a snapshot. It then drops the events that are older than the retention time and
-// covered by the previous snapshot.
-func (s *snapshotter) saveAndDrop(state *experiment.Frozen) error {
+// onlyExpire reports whether only [snapshotter.expire] may drop events, by the clock: when a
+// snapshot is due depends on the feedback of private experiments, and readers see which events
+// there are.
+func onlyExpire(state *experiment.State) bool { return len(experiment.PrivateNames(state)) > 0 }
+
+// saveAndDrop saves a snapshot. Unless keep is set, it then drops the events that are older than the
+// retention time and covered by the previous snapshot.
+func (s *snapshotter) saveAndDrop(state *experiment.Frozen, keep bool) error {
 	before := s.log.Stats().Snapshot
 	err := s.save(state)
-	if err == nil && !s.retainAll && before > 0 {
+	if err == nil && !keep && before > 0 {
 		s.dropExpired(before)
 	}
 	return err
@@ -264,7 +270,7 @@ func (s *snapshotter) finish(state *experiment.State) error {
 	if err != nil {
 		return err
 	}
-	if err = s.saveAndDrop(frozen); errors.Is(err, eventlog.ErrNoRoom) || eventlog.IsUnwritable(err) {
+	if err = s.saveAndDrop(frozen, s.retainAll || onlyExpire(state)); errors.Is(err, eventlog.ErrNoRoom) || eventlog.IsUnwritable(err) {
 		return nil
 	}
 	return err

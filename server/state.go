@@ -26,6 +26,8 @@ type liveState struct {
 	reads  *readLimit
 	shared *sharedReads // of reports
 	namer  *stateNamer
+	// publicNamer names the state for those who must not learn of private feedback.
+	publicNamer *stateNamer
 	// problems returns what the service knows of an experiment's health beyond its state.
 	problems func(name string) []string
 	// spent returns the ε that the ledger has charged to a private experiment, nil if unknown.
@@ -43,7 +45,8 @@ type liveState struct {
 func newLiveState(state *experiment.State, signer *policy.Signer, c *Config) *liveState {
 	reads := newReadLimit(c.MaxReads, c.RequestTime)
 	l := &liveState{
-		state: state, signer: signer, now: c.Now, namer: newStateNamer(), reads: reads, shared: newSharedReads(reads),
+		state: state, signer: signer, now: c.Now, namer: newStateNamer(false), publicNamer: newStateNamer(true),
+		reads: reads, shared: newSharedReads(reads),
 	}
 	first := make(chan struct{})
 	l.changed.Store(&first)

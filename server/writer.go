@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -227,7 +228,9 @@ func (w *writer) commit(group []*command) {
 			w.fail(what, outage{err: err, defect: !lost, final: lost}, group)
 			return
 		}
-		w.live.notify()
+		if slices.ContainsFunc(events, func(e experiment.Event) bool { return !experiment.IsHidden(e.Kind) }) {
+			w.live.notify()
+		}
 	}
 	at := 0
 	for _, c := range group {

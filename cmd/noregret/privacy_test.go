@@ -324,7 +324,7 @@ privacy: {epsilon: 1, delta: 1e-6, unit_contribution: 2, rounds: 8}
 	stop()
 	for range 2 {
 		out := printed(t, "log", "export", "--data", data)
-		if strings.Contains(out, "73.125") || !strings.Contains(out, `"kind":"feedback"`) {
+		if strings.Contains(out, "73.125") || !strings.Contains(out, `"kind":"privacy.feedback"`) {
 			t.Errorf("an export has raw feedback, or no event of any:\n%s", out)
 		}
 		_ = os.Rename(filepath.Join(data, "privacy"), filepath.Join(data, "lost"))
@@ -382,7 +382,7 @@ privacy: {epsilon: 1, delta: 1e-6, rounds: 8}
 		t.Fatal(err)
 	}
 	out := printed(t, "log", "export", "--data", data)
-	if strings.Contains(out, "privacy.open") || !strings.Contains(out, `"kind":"feedback"`) {
+	if strings.Contains(out, "privacy.open") || !strings.Contains(out, `"kind":"privacy.feedback"`) {
 		t.Fatalf("the log has the creation, or no feedback: the test tests nothing:\n%s", out)
 	}
 	if strings.Contains(out, "73.125") {
