@@ -237,7 +237,9 @@ func (l *Ledger) Resume(account, run string, steps int64) (Token, error) {
 	return token, nil
 }
 
-// Spent implements [Accountant]. The result is rounded up, and infinite if δ is used up.
+// Spent implements [Accountant]. The result is rounded up. For the account's δ or a larger one it is
+// at most the account's ε, as no run is admitted beyond that; for a smaller one it is infinite if
+// that δ is used up.
 func (l *Ledger) Spent(account string, delta float64) (float64, error) {
 	a, err := l.read(account)
 	if err != nil {
@@ -250,7 +252,11 @@ func (l *Ledger) Spent(account string, delta float64) (float64, error) {
 	if err := checkDelta(delta); err != nil {
 		return 0, err
 	}
-	return a.epsilon(delta)
+	epsilon, err := a.epsilon(delta)
+	if delta >= a.Delta && epsilon > a.Epsilon {
+		epsilon = a.Epsilon
+	}
+	return epsilon, err
 }
 
 // epsilon converts the sum of an account. The δ that is spent beside the sum grows with the ε that

@@ -115,13 +115,26 @@ func statement(mechanism string, p Protection, b Budget, charge Charge, steps in
 			"adjacency")
 	}
 	s.Protects = []string{unit + ", even from an observer who knows all other records and sees all releases"}
-	if b.delta >= 1/float64(steps) {
-		s.Warnings = append(s.Warnings,
-			fmt.Sprintf("delta = %.3g is at least 1/n = %.3g: a mechanism may reveal one of n records and keep such "+
-				"a delta",
-				b.delta, 1/float64(steps)))
-	}
+	s.Warnings = append(s.Warnings, BudgetWarnings(b.epsilon, b.delta, max(1, float64(steps)/float64(max(1, p.Records))))...)
 	return s
+}
+
+// mostEpsilon is the largest ε without a warning.
+const mostEpsilon = 10
+
+// BudgetWarnings says what makes the claim of a budget weak for a number of units, such as records
+// or users: ε above 10, and δ of 1/units or more. It returns nil if there is nothing to say. A
+// warning is no error, as such a budget can be meant.
+func BudgetWarnings(epsilon, delta, units float64) (out []string) {
+	if epsilon > mostEpsilon {
+		out = append(out, fmt.Sprintf("epsilon = %.6g is above %d: what is released may be e^%.6g times as likely with "+
+			"one unit's data as with other data, which protects hardly anybody", epsilon, mostEpsilon, epsilon))
+	}
+	if delta >= 1/units {
+		out = append(out, fmt.Sprintf("delta = %.3g is at least 1/n = %.3g: a mechanism may reveal one of n units and "+
+			"keep such a delta", delta, 1/units))
+	}
+	return out
 }
 
 // constants lists the constants of a lattice.

@@ -1,6 +1,7 @@
 package dp
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -59,5 +60,69 @@ func TestStatement(t *testing.T) {
 	}
 	if text := zs.Statement().String(); !strings.Contains(text, "not comparable") {
 		t.Errorf("zero-out adjacency without a warning:\n%s", text)
+	}
+}
+
+// A budget is warned of from the values on that the words say, and no earlier.
+func TestBudgetWarnings(t *testing.T) {
+	for _, tc := range []struct {
+		epsilon, delta, units float64
+		want                  []string
+	}{
+		{1, 1e-6, 1000, nil},
+		{10, 0.000999, 1000, nil},
+		{10.01, 1e-6, 1000, []string{"epsilon = 10.01 is above 10"}},
+		{1, 0.001, 1000, []string{"delta = 0.001 is at least 1/n = 0.001"}},
+		{20, 0.5, 1000, []string{"epsilon = 20 is above 10", "delta = 0.5 is at least 1/n = 0.001"}},
+		{5, 0, 1, nil},
+	} {
+		got := BudgetWarnings(tc.epsilon, tc.delta, tc.units)
+		if len(got) != len(tc.want) {
+			t.Errorf("%+v: %q", tc, got)
+			continue
+		}
+		for i := range got {
+			if !strings.HasPrefix(got[i], tc.want[i]) {
+				t.Errorf("%+v: %q", tc, got)
+			}
+		}
+	}
+}
+
+// What is spent is a number for every budget that an account can have, and at most its ε.
+func TestSpentIsANumber(t *testing.T) {
+	for _, epsilon := range []float64{0.01, 1, 50, 600, 900, 5000} {
+		gaussian, err := GDPBudget(epsilon, 1e-5)
+		concentrated, err2 := ZCDPBudget(epsilon, 1e-5)
+		pure, err3 := PureBudget(epsilon)
+		if err := errors.Join(err, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		for name, budget := range map[string]Budget{"GDP": gaussian, "zCDP": concentrated, "pure": pure} {
+			l, err := OpenLedger(new(MemoryStore))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Open("a", AccountConfig{Protection: PerRecord(), Budget: budget}); err != nil {
+				t.Fatal(err)
+			}
+			cost := budget.cost * 0.999
+			c := Charge{Protection: PerRecord(), Accounting: budget.Accounting()}
+			switch budget.Accounting() {
+			case GDP:
+				c.MuSq = cost * cost
+			case Pure:
+				c.PureEps = cost
+			default:
+				c.Rho = cost
+			}
+			if _, err := l.Reserve("a", Run{ID: "r", Charge: c}); err != nil {
+				t.Fatal(name, epsilon, err)
+			}
+			spent, err := l.Spent("a", budget.Delta())
+			if err != nil || !(spent > 0.9*epsilon && spent <= epsilon) {
+				t.Errorf("%s, epsilon %v: spent %v, %v", name, epsilon, spent, err)
+			}
+		}
 	}
 }

@@ -45,6 +45,9 @@ type Applied struct {
 	Version uint64 `json:"version"`
 	Created bool   `json:"created"`
 	Changed bool   `json:"changed"`
+	// Warnings says what an operator should know of a private experiment that begins: the account
+	// that it opens beside those of others, and a budget that protects little.
+	Warnings []string `json:"warnings,omitempty"`
 	// Preview says what would change, nil if the definition has been applied.
 	Preview *Preview `json:"preview,omitempty"`
 }

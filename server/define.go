@@ -70,7 +70,9 @@ func (a *experimentAPI) preview(ctx context.Context, d *definition.Definition, m
 				return nil, err
 			}
 			var err error
-			out, err = state.Preview(d, now)
+			if out, err = state.Preview(d, now); err == nil && out.Created {
+				out.Warnings = a.writer.privacy.begins(d)
+			}
 			return nil, web.Conflict(err)
 		},
 	})
@@ -90,6 +92,7 @@ func (a *experimentAPI) define(ctx context.Context, d *definition.Definition, ma
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
 			events, err := plan(state, now)
 			if err == nil && out.Created && d.Privacy != nil {
+				out.Warnings = a.writer.privacy.begins(d)
 				e, err := a.writer.privacy.open(d, now)
 				if err != nil {
 					return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,9 @@ func newApplyCommand(a *app, r *remote) *cobra.Command {
 		Long: `Create or change experiments from definitions, files in YAML or JSON; - is standard
 input. Every file is checked before the first is applied; an error names file, line and path.
 Applying the same definition again changes nothing. A note names guardrails that cannot be exact, as
-their metric has neither a range nor a cap.
+their metric has neither a range nor a cap, and a privacy budget that protects little (epsilon above
+10, delta of one over the number of units or more). When a private experiment begins, or would with
+--dry-run, a note says which account of the privacy ledger begins and what others have spent.
 
 With --dry-run the service says what would change, or why it would refuse the change, and changes
 nothing: the fields that differ, the shares of the arms, whether a new policy version begins, and
@@ -72,6 +75,7 @@ func (o *applyOptions) Validate() error {
 type document struct {
 	file, name string
 	text       []byte
+	notes      []string
 }
 
 // read reads and checks the files.
@@ -85,10 +89,11 @@ func (o *applyOptions) read(a *app, files []string) (all []document, err error) 
 		if err != nil {
 			return nil, err
 		}
-		for _, text := range definition.Notes(d) {
+		notes := definition.Notes(d)
+		for _, text := range notes {
 			a.note("%s: %s", file, text)
 		}
-		all = append(all, document{file, d.Name, text})
+		all = append(all, document{file, d.Name, text, notes})
 	}
 	return all, nil
 }
@@ -122,6 +127,11 @@ func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
 				return noregret.Errorf(e.Code, d.file, "%w", err)
 			}
 			return err
+		}
+		for _, text := range v.Warnings {
+			if !slices.Contains(d.notes, text) { // which is printed
+				a.note("%s: %s", d.name, text)
+			}
 		}
 		if o.json {
 			err = json.NewEncoder(a.stdout).Encode(v)

@@ -42,6 +42,9 @@ norm of increments is known to be smaller. "excess" bounds what the noise costs 
 problem of the last step, on the ball of --radius in the norm --norm; rows are compared by it, and
 the first row is the best one.
 
+An epsilon above 10, and a delta of one over the number of records (or users) or more, protect
+little: they are taken with a warning.
+
 A plan depends on no data, so it costs nothing. To try several mechanisms on the data and keep the
 best is a release of its own.
 
@@ -171,6 +174,9 @@ func (o *privacyPlanOptions) Run(_ context.Context, a *app, _ []string) error {
 		}
 		rows = append(rows, row)
 	}
+	for _, w := range dp.BudgetWarnings(o.epsilon, o.delta, max(1, float64(o.horizon)/float64(o.records))) {
+		a.note("warning: %s", w)
+	}
 	if o.json {
 		return writeJSON(a.stdout, rows)
 	}
@@ -180,6 +186,7 @@ func (o *privacyPlanOptions) Run(_ context.Context, a *app, _ []string) error {
 // privacyRowOf computes what a row spends.
 func privacyRowOf(r *private.PlanRow) (privacyRow, error) {
 	spent, err := r.Charge.Epsilon(r.Delta)
+	spent = min(spent, r.Statement.Epsilon) // what it is calibrated to
 	return privacyRow{
 		Mechanism: r.Mechanism, Noise: r.Noise, Sigma: number(r.SigmaOverClip), Prefix: number(r.PrefixOverClip),
 		Epsilon: number(spent), Delta: number(r.Delta), Rho: number(r.Charge.Rho), Clip: number(r.Clip),

@@ -1,9 +1,13 @@
 package definition
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/noregret/noregret/dp"
+)
 
 // Notes returns sentences about what is allowed in a definition but weakens what its guardrails can
-// say: metrics without a bound on one observation. It returns nil if there are none.
+// say, metrics without a bound on one observation, or what its privacy protects. It returns nil if there are none.
 func Notes(d *Definition) (notes []string) {
 	for i := range d.Guardrails {
 		g := &d.Guardrails[i]
@@ -24,6 +28,20 @@ func Notes(d *Definition) (notes []string) {
 		notes = append(notes, fmt.Sprintf("drift: the learner begins anew every %d rounds, which suits a variation "+
 			"of %v "+
 			"over %d rounds", n, d.Drift.Variation, d.Drift.Horizon))
+	}
+	return append(notes, PrivacyNotes(d)...)
+}
+
+// PrivacyNotes returns the sentences of [Notes] about what the privacy of a definition protects.
+func PrivacyNotes(d *Definition) (notes []string) {
+	p := d.Privacy
+	if p == nil {
+		return nil
+	}
+	// So many units there are at least if each release has the smallest round.
+	units := max(1, float64(d.Round.MinUnits)*float64(p.Rounds)/float64(max(1, p.UnitContribution)))
+	for _, text := range dp.BudgetWarnings(p.Epsilon, p.Delta, units) {
+		notes = append(notes, "privacy: "+text)
 	}
 	return notes
 }

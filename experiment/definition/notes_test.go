@@ -5,6 +5,38 @@ import (
 	"testing"
 )
 
+// A privacy budget that protects little is noted.
+func TestPrivacyNotes(t *testing.T) {
+	for _, c := range []struct {
+		privacy string
+		want    []string // the beginnings of the notes
+	}{
+		{"", nil},
+		{"privacy: {epsilon: 1, delta: 1.0e-6}", nil},
+		{"privacy: {epsilon: 10, delta: 1.0e-6}", nil},
+		{"privacy: {epsilon: 10.5, delta: 1.0e-6}", []string{"privacy: epsilon = 10.5 is above 10"}},
+		{"privacy: {epsilon: 1, delta: 0.01, rounds: 8}", []string{"privacy: delta = 0.01 is at least 1/n = 0.00625"}},
+		{"privacy: {epsilon: 1, delta: 0.01, rounds: 8, unit_contribution: 2}", nil},
+	} {
+		d, err := Parse("notes.yaml", []byte("name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\n"+
+			"control: {arm: a, share: 0.2}\nmetrics: [{name: y, range: [0, 1], default: 0}]\nround: {length: 1m, min_units: "+
+			"20}\nobjective: {goals: [{metric: y}]}\n"+c.privacy+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := Notes(d)
+		if len(notes) != len(c.want) {
+			t.Errorf("%+v: %q", c, notes)
+			continue
+		}
+		for i := range notes {
+			if !strings.HasPrefix(notes[i], c.want[i]) {
+				t.Errorf("%+v: %q", c, notes)
+			}
+		}
+	}
+}
+
 // A guardrail on a metric without a bound is noted: a cap or a range of the metric, or of both
 // parts of a ratio, is what it asks for.
 func TestNotes(t *testing.T) {
