@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
@@ -76,6 +77,10 @@ func (t *PrivateTrainer) Statement() dp.Statement {
 		},
 		dp.Constant{Name: "feature space", Value: fmt.Sprintf("%d features of %s, declared", o.Schema.Dim,
 			o.Schema.Format)})
+	// The mechanism knows the number of steps, not that of records.
+	steps := dp.BudgetWarnings(s.Epsilon, s.Delta, float64((o.Horizon+int64(o.Batch)-1)/int64(o.Batch)))
+	s.Warnings = slices.DeleteFunc(slices.Clone(s.Warnings), func(w string) bool { return slices.Contains(steps, w) })
+	s.Warnings = append(s.Warnings, dp.BudgetWarnings(o.Epsilon, o.Delta, float64(o.Horizon))...)
 	s.Exposes = append(s.Exposes,
 		"that a file cannot be read at all, lacks a declared column or has a line above 64 MiB: the command then ends "+
 			"with an error for its operator",

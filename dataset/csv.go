@@ -78,6 +78,7 @@ func (p *csvParser) parse(c *chunk) {
 	p.last = p.last[:0]
 	p.cells.delim, p.cells.plain = c.plan.delim, p.opt.NoQuotes
 	p.table.direct, c.only = 0, p.opt.only
+	c.nulls = p.opt.newNulls()
 	sorted, top := true, int64(-1)
 	for _, col := range c.plan.columns {
 		if col.kind == Numeric {

@@ -37,6 +37,7 @@ func newJSONParser(opt *Options, fixed map[string]uint32) *jsonParser {
 // parse implements parser.
 func (p *jsonParser) parse(c *chunk) {
 	c.local, c.only = p.table.local(), p.opt.only
+	c.nulls = p.opt.newNulls()
 	p.keys.reset()
 	p.row, p.cur = p.row[:0], 0
 	line := c.line

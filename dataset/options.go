@@ -103,6 +103,7 @@ type Options struct {
 	// no row. A quoted cell ends with its line, features that the schema lacks are ignored, and
 	// weights are 1. A Schema and the format are required.
 	OnlyLabels []string
+	CountNulls bool // with OnlyLabels: Stream.Nulls says why rows have no class
 
 	// Goroutines that parse; 0: GOMAXPROCS. The result is the same for any number
 	Workers int

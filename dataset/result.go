@@ -24,7 +24,8 @@ type result struct {
 	sawZero  bool  // an index 0 as written
 	ignored  int64 // values dropped because the schema lacks their feature
 
-	only map[string]bool // the declared labels of Options.OnlyLabels, or nil
+	only  map[string]bool // the declared labels of Options.OnlyLabels, or nil
+	nulls *Nulls          // nil unless they are counted
 }
 
 // reserve allocates memory for n nonzeros when a chunk is used for the first time. A wrong guess
@@ -59,6 +60,10 @@ func (r *result) label(tok []byte) (uint16, error) {
 	if r.only != nil {
 		name, err := canonicalLabel(tok)
 		if err != nil || !r.only[name] {
+			if err != nil {
+				name = string(tok)
+			}
+			r.nulls.label(quote([]byte(name)))
 			return NoClass, nil
 		}
 		tok = []byte(name) // of many tokens for one number, one is remembered
@@ -99,6 +104,7 @@ func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
 // declared labels the line becomes a null row.
 func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop bool) {
 	if c.only != nil {
+		c.nulls.bad(func() error { return noregret.BadInputf(place(c.file, line), "%s", err) })
 		c.rows.endRow(NoClass, 1)
 		return false
 	}
@@ -113,6 +119,7 @@ func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop b
 // skip ends a line that is blank or a comment: with declared labels it is a null row, else no row.
 func (r *result) skip() {
 	if r.only != nil {
+		r.nulls.blank()
 		r.rows.endRow(NoClass, 1)
 	}
 }

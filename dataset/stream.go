@@ -24,7 +24,8 @@ type Stream struct {
 	digest hash.Hash
 	cur    *chunk // the chunk whose rows are being delivered
 	row    int    // the next row of cur
-	err    error  // what Next returns after the rows of cur
+	nulls  Nulls
+	err    error // what Next returns after the rows of cur
 	closed bool
 
 	schema  Schema // Dim and Features grow
@@ -230,6 +231,7 @@ func (s *Stream) fetch() error {
 	}
 	s.cur, s.row = c, 0
 	s.countBadLines(c)
+	s.nulls.add(c.nulls)
 	if err := s.mapLabels(c); err != nil {
 		c.rows.Reset()
 		return err

@@ -40,6 +40,7 @@ func newSVMParser(opt *Options) *svmParser {
 // parse implements parser.
 func (p *svmParser) parse(c *chunk) {
 	p.last, c.only = p.last[:0], p.opt.only
+	c.nulls = p.opt.newNulls()
 	c.reserve(len(c.data) / 10)
 	line := c.line
 	for data := c.data; len(data) > 0; line++ {

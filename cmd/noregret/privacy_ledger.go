@@ -90,6 +90,12 @@ func (o *privacyLedgerOptions) Run(_ context.Context, a *app, args []string) err
 	return writeLedger(a.stdout, accounts)
 }
 
+// errNoAccount is the error of a ledger without an account.
+var errNoAccount = errors.New("the ledger has no account: want the directory of a private run")
+
+// isEmptyLedger reports whether an error of readLedger is that of a ledger without an account.
+func isEmptyLedger(err error) bool { return errors.Is(err, errNoAccount) }
+
 // readLedger reads the accounts of the ledger in a directory, which must exist.
 func readLedger(dir string) ([]ledgerAccount, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -108,7 +114,7 @@ func readLedger(dir string) ([]ledgerAccount, error) {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, noregret.BadInputf(dir, "the ledger has no account: want the directory of a private run")
+		return nil, noregret.BadInputf(dir, "%w", errNoAccount)
 	}
 	accounts := make([]ledgerAccount, 0, len(names))
 	for _, name := range names {

@@ -72,6 +72,12 @@ score decides. With --multilabel the label of a row is a list such as 1,3 (in sv
 "noregret measures" list the algorithms and measures for both. --folds, --threshold,
 --prior-positives, --all-epochs and --stream are for two classes only.
 
+--private --check rehearses a private training before the first record is paid for: give the same
+flags and data with --check. It says on the terminal, and nowhere else, for the operator's eyes, what
+share of the records has a declared label, cannot be read, or is outside the declared ranges. Nothing
+is written or charged. A mistyped --labels or column makes every record a null record; the training
+itself must not look, so it spends the budget, learns nothing and ends with status 0.
+
 --private trains a linear model of two classes with differential privacy: whoever sees all models
 of the run, and knows all records but one, learns little about that one. It makes one pass, one
 record at a time (--batch for more), by private online Frank-Wolfe for the loss of --loss, on the
@@ -86,7 +92,9 @@ constants, or state ranges in --columns. Records should come in random order.
 The cost is reserved in the ledger (--ledger, --account) before the first record. All models on one
 data file are charged to one ledger, the directory DATA.privacy beside it: the first run declares
 the budget for all of them (--account-epsilon, --account-delta; by default its own --epsilon and
---delta), and a run that does not fit is refused. For several files, standard input, or people who
+--delta), and a run that does not fit is refused. Another ledger, another account, and the ledger of a file
+where those of others are, begin with --new-account only: it is said what is spent already and what
+comes in addition, as whoever is in the data of both loses the sum. For several files, standard input, or people who
 are in other files too, name their ledger with --ledger. A run that is killed, or ends with fewer
 records than --horizon, goes on with --resume, the same flags and the same records first, at no
 further cost. Until its end the directory --state holds secrets. "noregret privacy plan" compares
@@ -128,7 +136,11 @@ func newTrainCommand(a *app) *cobra.Command {
   tail -f log.svm | noregret train --stream --drift detector:adwin --measure gmean \
     --positive 1 --save-every 10000 --model live.json -
 
-  # With differential privacy: epsilon 1 and delta 1e-6 for one pass over at most 50,000 records
+  # With differential privacy: rehearse on the terminal, which costs nothing
+  noregret train --private --check --epsilon 1 --delta 1e-6 --horizon 50000 --labels no,yes \
+    --columns age=0:100,income=0:200000 --label churned --model private.json customers.csv
+
+  # Epsilon 1 and delta 1e-6 for one pass over at most 50,000 records
   noregret train --private --epsilon 1 --delta 1e-6 --horizon 50000 --labels no,yes \
     --columns age=0:100,income=0:200000 --label churned --model private.json customers.csv`,
 		Args:    wantData,
@@ -196,6 +208,9 @@ func (o *trainOptions) Run(ctx context.Context, a *app, inputs []string) error {
 			"standard input is also among DATA, but it can be read only once")
 	}
 	if o.private.on {
+		if o.private.rehearse {
+			return o.rehearsePrivate(ctx, a, inputs)
+		}
 		if err := o.checkPrivateOutputs(inputs); err != nil {
 			return err
 		}

@@ -23,6 +23,8 @@ import (
 type privateFiles struct {
 	open  func(dir string) (privateStore, error)
 	write func(path string, b []byte) error
+	// terminal reports whether what is written goes to a terminal.
+	terminal func(w io.Writer) bool
 }
 
 // privateStore is the store of a ledger or a journal.
@@ -34,7 +36,7 @@ type privateStore interface {
 func newPrivateFiles() privateFiles {
 	return privateFiles{
 		open:  func(dir string) (privateStore, error) { return dp.OpenFileStore(dir) },
-		write: atomicfile.WriteBytes,
+		write: atomicfile.WriteBytes, terminal: onTerminal,
 	}
 }
 
@@ -68,7 +70,7 @@ func (o *trainOptions) runPrivate(ctx context.Context, a *app, inputs []string) 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	t, err := p.open(a, o.model, opt)
+	t, err := p.open(a, o.model, inputs, opt)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (o *trainOptions) runPrivate(ctx context.Context, a *app, inputs []string) 
 	}
 	out, err := classify.PrivateFit(ctx, s, t.trainer, run)
 	progress.Finish()
-	t.settleLedger(a, inputs)
+	t.settleLedger()
 	if err != nil {
 		if _, written := t.journal.Last(); !written {
 			err = errors.Join(err, t.store.Erase()) // the empty directory
@@ -143,7 +145,8 @@ func (o *trainOptions) privateData(ctx context.Context, a *app, private classify
 }
 
 // open opens ledger and journal and makes the trainer. An error leaves no empty ledger.
-func (p *privateFlags) open(a *app, model string, opt classify.PrivateOptions) (*privateTraining, error) {
+func (p *privateFlags) open(a *app, model string, inputs []string, opt classify.PrivateOptions,
+) (*privateTraining, error) {
 	_, missing := os.Stat(p.ledger)
 	t := &privateTraining{flags: p, created: missing != nil}
 	accounts, err := a.private.open(p.ledger)
@@ -154,10 +157,13 @@ func (p *privateFlags) open(a *app, model string, opt classify.PrivateOptions) (
 		return nil, err
 	}
 	if err = t.plan(opt); err == nil {
+		err = t.begins(a, inputs)
+	}
+	if err == nil {
 		err = t.openJournal(a, model)
 	}
 	if err != nil {
-		t.settleLedger(a, nil)
+		t.settleLedger()
 		return nil, err
 	}
 	return t, nil

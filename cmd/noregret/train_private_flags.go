@@ -25,7 +25,7 @@ type privateFlags struct {
 	featureBound, weight         float64
 	ledger, state, account, run  string
 	accountEpsilon, accountDelta float64
-	resume                       bool
+	resume, newAccount, rehearse bool
 	sole                         bool // the ledger is that of a data file, with one account
 	insecure                     uint64
 
@@ -44,7 +44,7 @@ var privateFlagNames = map[string]bool{
 	"loss": true, "norm": true, "clip": true, "clip-l2": true, "feature-bound": true,
 	"positive-weight": true, "batch": true, "noise": true,
 	"ledger": true, "account": true, "account-epsilon": true, "account-delta": true, "run": true, "state": true,
-	"resume": true, insecureFlag: true,
+	"resume": true, "new-account": true, "check": true, insecureFlag: true,
 }
 
 // insecureFlag makes noise from a seed, for tests. It is not in the help.
@@ -135,6 +135,10 @@ func (p *privateFlags) addTo(f *pflag.FlagSet) {
 		"private: budget δ for all runs, declared by the first (default --delta)")
 	f.StringVar(&p.run, "run", p.run, "private: name of the run in the ledger (default the model's file name)")
 	f.StringVar(&p.state, "state", p.state, "private: directory of the run's SECRET state (default MODEL.state)")
+	f.BoolVar(&p.newAccount, "new-account", p.newAccount,
+		"private: begin an account that does not exist, with a budget of its own beside what is spent")
+	f.BoolVar(&p.rehearse, "check", p.rehearse,
+		"private: rehearse first: say on the terminal how the data fit; nothing is written or charged")
 	f.BoolVar(&p.resume, "resume", p.resume, "private: continue a run that exists, at no further cost")
 	f.Uint64Var(&p.insecure, insecureFlag, p.insecure, "noise from a seed, which protects nobody")
 	if err := f.MarkHidden(insecureFlag); err != nil {
@@ -165,6 +169,9 @@ func (p *privateFlags) check() error {
 				"data are "+
 				"seen")
 		}
+	}
+	if p.rehearse && p.set.Changed("json") {
+		return noregret.Errorf(noregret.Usage, "--check", "not with --json: it is for the operator's eyes, on a terminal")
 	}
 	if p.account == "" {
 		return noregret.Errorf(noregret.Usage, "--account", "the name is empty")

@@ -185,18 +185,13 @@ func (t *privateTraining) plan(opt classify.PrivateOptions) error {
 	}
 }
 
-// settleLedger says that a ledger for a data file is new, or removes the directory of one that a
-// run was refused to begin.
-func (t *privateTraining) settleLedger(a *app, inputs []string) {
+// settleLedger removes the directory of a new ledger that a run was refused to begin.
+func (t *privateTraining) settleLedger() {
 	if !t.created {
 		return
 	}
-	switch names, err := t.ledger.Accounts(); {
-	case err == nil && len(names) == 0:
+	if names, err := t.ledger.Accounts(); err == nil && len(names) == 0 {
 		_ = os.Remove(t.flags.ledger) // not if another process has written to it
-	case t.flags.sole && len(inputs) == 1:
-		a.note("%s is a new ledger, for %s: copies and other names of these data have ledgers of their own, unless "+
-			"--ledger names this one", t.flags.ledger, inputs[0])
 	}
 }
 
