@@ -26,8 +26,8 @@ type PrivateRehearsal struct {
 	NotFinite int64
 	// Empty are the records with a declared label in which all features are 0.
 	Empty int64
-	// Outside are, by feature, the records with a declared label whose value is outside the declared
-	// range, nil without ranges.
+	// Outside are, by feature, the records with a declared label whose value is outside the
+	// declared range, nil without ranges.
 	Outside []int64
 	// OutsideAny are those with one such value or more.
 	OutsideAny int64

@@ -2,8 +2,9 @@ package dataset
 
 import "slices"
 
-// Nulls says why rows of [Options.OnlyLabels] have no class, with [Options.CountNulls]. It is as secret as the data: for the
-// eyes of an operator who prepares a private training, and for no release.
+// Nulls says why rows of [Options.OnlyLabels] have no class, with [Options.CountNulls]. It is as
+// secret as the data: for the eyes of an operator who prepares a private training, and for no
+// release.
 type Nulls struct {
 	// Bad are lines that break a rule, and First is the error of the first of them.
 	Bad   int64

@@ -237,9 +237,9 @@ func (l *Ledger) Resume(account, run string, steps int64) (Token, error) {
 	return token, nil
 }
 
-// Spent implements [Accountant]. The result is rounded up. For the account's δ or a larger one it is
-// at most the account's ε, as no run is admitted beyond that; for a smaller one it is infinite if
-// that δ is used up.
+// Spent implements [Accountant]. The result is rounded up. For the account's δ or a larger one it
+// is at most the account's ε, as no run is admitted beyond that; for a smaller one it is infinite
+// if that δ is used up.
 func (l *Ledger) Spent(account string, delta float64) (float64, error) {
 	a, err := l.read(account)
 	if err != nil {

@@ -115,7 +115,8 @@ func statement(mechanism string, p Protection, b Budget, charge Charge, steps in
 			"adjacency")
 	}
 	s.Protects = []string{unit + ", even from an observer who knows all other records and sees all releases"}
-	s.Warnings = append(s.Warnings, BudgetWarnings(b.epsilon, b.delta, max(1, float64(steps)/float64(max(1, p.Records))))...)
+	units := max(1, float64(steps)/float64(max(1, p.Records)))
+	s.Warnings = append(s.Warnings, BudgetWarnings(b.epsilon, b.delta, units)...)
 	return s
 }
 
@@ -127,7 +128,8 @@ const mostEpsilon = 10
 // warning is no error, as such a budget can be meant.
 func BudgetWarnings(epsilon, delta, units float64) (out []string) {
 	if epsilon > mostEpsilon {
-		out = append(out, fmt.Sprintf("epsilon = %.6g is above %d: what is released may be e^%.6g times as likely with "+
+		out = append(out, fmt.Sprintf("epsilon = %.6g is above %d: what is released may be e^%.6g times as likely "+
+			"with "+
 			"one unit's data as with other data, which protects hardly anybody", epsilon, mostEpsilon, epsilon))
 	}
 	if delta >= 1/units {

@@ -11,7 +11,7 @@ import (
 // applyPrivate applies feedback of a private experiment. For everybody else it has not happened:
 // time does not advance, no window closes, and the event has no public position. Whether an item is
 // too late goes by the time of the event.
-func (s *State) applyPrivate(e Event) Outcome {
+func applyPrivate(s *State, e Event) Outcome {
 	s.hidden++
 	p := e.units
 	if p == nil {
@@ -36,13 +36,13 @@ func (s *State) applyPrivate(e Event) Outcome {
 var errNotPrivate = noregret.BadInputf("experiment", "not private")
 
 // Hidden returns the number of events of [KindPrivateFeedback] that were applied.
-func (s *State) Hidden() uint64 { return s.hidden }
+func Hidden(s *State) uint64 { return s.hidden }
 
 // PublicPosition returns the number of events that were applied without those of
 // [KindPrivateFeedback], which nobody may learn of.
-func (s *State) PublicPosition() uint64 { return s.position - s.hidden }
+func PublicPosition(s *State) uint64 { return s.position - s.hidden }
 
-// PublicPosition returns that of the frozen state: see [State.PublicPosition].
+// PublicPosition returns that of the frozen state: see [PublicPosition].
 func (f *Frozen) PublicPosition() uint64 { return f.saved.Position - f.saved.Hidden }
 
 // PublicDigest returns a digest of what an export says: that of [Frozen.Digest] without the

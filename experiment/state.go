@@ -48,9 +48,9 @@ func NewStateIn(memory *pages.Pool) *State {
 // Position returns the position of the last event applied.
 func (s *State) Position() uint64 { return s.position }
 
-// Time returns the latest time of a public event, in nanoseconds since 1970. Time does not go back: an
-// earlier event counts as having happened then. The only exception is a jump ahead of more than a
-// day, which is undone if within a day an event arrives from an hour or more before.
+// Time returns the latest time of a public event, in nanoseconds since 1970. Time does not go back:
+// an earlier event counts as having happened then. The only exception is a jump ahead of more than
+// a day, which is undone if within a day an event arrives from an hour or more before.
 func (s *State) Time() int64 { return s.time }
 
 // Names lists the experiments in order.
@@ -124,7 +124,7 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	s.position = position
 	if e.Kind == KindPrivateFeedback {
 		s.trial = nil
-		return s.applyPrivate(e), nil
+		return applyPrivate(s, e), nil
 	}
 	s.advanceClock(e.Time)
 	if t := s.trial; t != nil && t.of(position, e) {

@@ -105,9 +105,9 @@ func keyed(r *http.Request, admin bool) (bool, error) {
 }
 
 // export writes the log as JSON lines from a position on, limited to one experiment if one is
-// named. Addresses of clients are for the role admin, and so is, unless it is
-// limited, that private experiments got feedback: for others the log has no such events. Events may be dropped while it runs. If that
-// happens before the first line, it starts again.
+// named. Addresses of clients are for the role admin, and so is, unless it is limited, that private
+// experiments got feedback: for others the log has no such events. Events may be dropped while it
+// runs. If that happens before the first line, it starts again.
 func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("experiment")
 	if p := access.ScopeOf(r.Context()); p.Limited() && (name == "" || !a.policies.mayUse(p, name)) {

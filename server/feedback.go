@@ -75,19 +75,8 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		if err == nil {
 			t, err = a.decision(item, again, now)
 		}
-		switch {
-		case err == nil && a.policies.get(t.Experiment) == nil:
-			err = a.policies.noSuch(t.Experiment)
-		case err == nil && !a.policies.mayUse(principal, t.Experiment):
-			err = noregret.BadInputf("token", "the access token %q may not use the experiment %q", principal.Name,
-				t.Experiment)
-		case err == nil && principal.IsBrowser() && item.Decided != nil:
-			err = noregret.BadInputf("decided", "the access token %q is for browsers: want a decision's token",
-				principal.Name)
-		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
-			err = noregret.BadInputf("metrics", "an exposure has no metrics: post them to /v1/feedback")
-		case err == nil && kind == experiment.KindFeedback && len(item.Context) > 0:
-			err = noregret.BadInputf("context", "feedback has no context: post it with the exposure")
+		if err == nil {
+			err = a.refusal(principal, kind, t.Experiment, item)
 		}
 		if err != nil {
 			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
@@ -134,6 +123,23 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	f.Count()
 	a.metrics.count(kind, f.Items, secret)
 	return web.WriteBytes(w, http.StatusOK, "application/json", appendResult(nil, &f))
+}
+
+// refusal returns why an item of an experiment is not taken, nil if the fold decides.
+func (a *feedbackAPI) refusal(p *access.Principal, kind, name string, item *policy.FeedbackItem) error {
+	switch {
+	case a.policies.get(name) == nil:
+		return a.policies.noSuch(name)
+	case !a.policies.mayUse(p, name):
+		return noregret.BadInputf("token", "the access token %q may not use the experiment %q", p.Name, name)
+	case p.IsBrowser() && item.Decided != nil:
+		return noregret.BadInputf("decided", "the access token %q is for browsers: want a decision's token", p.Name)
+	case kind == experiment.KindExposures && len(item.Metrics) > 0:
+		return noregret.BadInputf("metrics", "an exposure has no metrics: post them to /v1/feedback")
+	case kind == experiment.KindFeedback && len(item.Context) > 0:
+		return noregret.BadInputf("context", "feedback has no context: post it with the exposure")
+	}
+	return nil
 }
 
 // appendResult appends the JSON of a result, without reflection.

@@ -25,7 +25,8 @@ func TestPrivateBegins(t *testing.T) {
 			t.Errorf("%s: %q", path, got)
 		}
 	}
-	weak := strings.NewReplacer("name: secret", "name: weak", "epsilon: 1, delta: 1e-6", "epsilon: 12, delta: 0.01", "rounds: 8",
+	weak := strings.NewReplacer("name: secret", "name: weak", "epsilon: 1, delta: 1e-6", "epsilon: 12, delta: "+
+		"0.01", "rounds: 8",
 		"rounds: 80").Replace(privateToy)
 	for _, path := range []string{"/v1/experiments/weak?dry_run=true", "/v1/experiments/weak"} {
 		got := strings.Join(put(path, weak).Warnings, "\n")

@@ -227,8 +227,9 @@ func quietLife(t *testing.T, given *[][]float64, feedback func(w *world, tokens 
 
 // Two services get the same requests, at the same times, but for the feedback of a private
 // experiment, of which one gets none. With the same releases nothing that a reader sees differs in
-// presence, time or content, on any route, in any header, at any moment: not while feedback has just
-// come, not after the next public event, not after a restart, nor after old events are dropped.
+// presence, time or content, on any route, in any header, at any moment: not while feedback has
+// just come, not after the next public event, not after a restart, nor after old events are
+// dropped.
 func TestPrivateQuiet(t *testing.T) {
 	var releases [][]float64
 	none := quietLife(t, &releases, func(*world, []string) {})

@@ -46,7 +46,7 @@ const markEvery = 4096
 func (p *positions) last() mark {
 	p.live.mu.RLock()
 	defer p.live.mu.RUnlock()
-	return mark{p.live.state.Position(), p.live.state.Hidden()}
+	return mark{p.live.state.Position(), experiment.Hidden(p.live.state)}
 }
 
 // before returns the mark right before the first event in the log, which it may read as a whole,
@@ -138,7 +138,7 @@ func (p *positions) from(ctx context.Context, begin mark, public uint64) (mark, 
 // changes with the feedback of private experiments.
 func (l *liveState) publicName(ctx context.Context) (policy.StateName, error) {
 	l.mu.RLock()
-	position, hidden := l.state.PublicPosition(), l.state.Hidden()
+	position, hidden := experiment.PublicPosition(l.state), experiment.Hidden(l.state)
 	private := len(experiment.PrivateNames(l.state)) > 0
 	l.mu.RUnlock()
 	if hidden == 0 && !private {

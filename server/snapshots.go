@@ -125,8 +125,8 @@ func (s *snapshotter) maintain(state *experiment.State, added int64) {
 // there are.
 func onlyExpire(state *experiment.State) bool { return len(experiment.PrivateNames(state)) > 0 }
 
-// saveAndDrop saves a snapshot. Unless keep is set, it then drops the events that are older than the
-// retention time and covered by the previous snapshot.
+// saveAndDrop saves a snapshot. Unless keep is set, it then drops the events that are older than
+// the retention time and covered by the previous snapshot.
 func (s *snapshotter) saveAndDrop(state *experiment.Frozen, keep bool) error {
 	before := s.log.Stats().Snapshot
 	err := s.save(state)
@@ -270,7 +270,8 @@ func (s *snapshotter) finish(state *experiment.State) error {
 	if err != nil {
 		return err
 	}
-	if err = s.saveAndDrop(frozen, s.retainAll || onlyExpire(state)); errors.Is(err, eventlog.ErrNoRoom) || eventlog.IsUnwritable(err) {
+	err = s.saveAndDrop(frozen, s.retainAll || onlyExpire(state))
+	if errors.Is(err, eventlog.ErrNoRoom) || eventlog.IsUnwritable(err) {
 		return nil
 	}
 	return err

@@ -28,17 +28,20 @@ func (t *privateTraining) begins(a *app, inputs []string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("account %q of the ledger %s begins with a budget of epsilon %s and delta %s, of which this run "+
+	text := fmt.Sprintf("account %q of the ledger %s begins with a budget of epsilon %s and delta %s, of which this "+
+		"run "+
 		"spends epsilon %s and delta %s", p.account, p.ledger, short(t.account.Budget.Epsilon()),
 		short(t.account.Budget.Delta()), short(p.epsilon), short(p.delta))
 	if len(others) == 0 {
 		text += "; no other account for these data is known"
 	} else {
-		text += "; beside it " + strings.Join(others, ", ") + "; whoever is in the data of several accounts loses the " +
+		text += "; beside it " + strings.Join(others, ", ") + "; whoever is in the data of several accounts loses " +
+			"the " +
 			"sum of what they spend"
 	}
 	if !p.newAccount && (len(others) > 0 || !p.besideData(inputs)) {
-		return noregret.Errorf(noregret.Usage, "--new-account", "%s; give --new-account to begin it, or name the account "+
+		return noregret.Errorf(noregret.Usage, "--new-account", "%s; give --new-account to begin it, or name the "+
+			"account "+
 			"that pays with --ledger and --account", text)
 	}
 	a.note("%s; copies and other names of these data have ledgers of their own, unless --ledger names this one", text)

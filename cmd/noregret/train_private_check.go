@@ -24,7 +24,8 @@ func onTerminal(w io.Writer) bool {
 // rehearsePrivate is train --private --check.
 func (o *trainOptions) rehearsePrivate(ctx context.Context, a *app, inputs []string) (err error) {
 	if !a.private.terminal(a.stdout) {
-		return noregret.Errorf(noregret.Usage, "--check", "standard output is not a terminal: what a rehearsal says is as "+
+		return noregret.Errorf(noregret.Usage, "--check", "standard output is not a terminal: what a rehearsal says "+
+			"is as "+
 			"secret as the data, so that it is for the operator's eyes and goes into no file, pipe or log")
 	}
 	opt, err := o.privateOptions()
@@ -48,7 +49,8 @@ func (o *trainOptions) rehearsePrivate(ctx context.Context, a *app, inputs []str
 		return err
 	}
 	if r.Records == 0 {
-		return noregret.BadInputf(strings.Join(inputs, ", "), "no records: a training would charge its budget and learn "+
+		return noregret.BadInputf(strings.Join(inputs, ", "), "no records: a training would charge its budget and "+
+			"learn "+
 			"nothing")
 	}
 	return o.printRehearsal(a, r)
@@ -104,10 +106,12 @@ func (o *trainOptions) printRehearsal(a *app, r *classify.PrivateRehearsal) erro
 		return err
 	}
 	if null := r.Records - declared + r.NotFinite; 2*null > r.Records {
-		a.note("warning: %s of the records are null records, from which nothing is learned: are --labels, --columns and "+
+		a.note("warning: %s of the records are null records, from which nothing is learned: are --labels, --columns "+
+			"and "+
 			"--format right?", share(null, r.Records))
 	}
-	a.note("nothing was written or charged. This is as secret as the data: correct mistakes by it, such as a name, but " +
+	a.note("nothing was written or charged. This is as secret as the data: correct mistakes by it, such as a name, " +
+		"but " +
 		"choose no constant by it")
 	return nil
 }

@@ -33,8 +33,8 @@ x,0.5,no
 0,0,yes
 `
 
-// A rehearsal says what share of the records has a declared label, cannot be read and is outside the
-// ranges, on a terminal only. It writes and charges nothing, also no directory.
+// A rehearsal says what share of the records has a declared label, cannot be read and is outside
+// the ranges, on a terminal only. It writes and charges nothing, also no directory.
 func TestTrainPrivateCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("in.csv", []byte(rehearsed), 0o600); err != nil {
@@ -42,8 +42,8 @@ func TestTrainPrivateCheck(t *testing.T) {
 	}
 	args := func(labels string, more ...string) []string {
 		return append([]string{
-			"train", "--private", "--check", "--epsilon", "1", "--delta", "1e-5", "--horizon", "100", "--labels", labels,
-			"--columns", "age=0:100,pay=0:3", "--label", "y", "--model", "m.json", "in.csv",
+			"train", "--private", "--check", "--epsilon", "1", "--delta", "1e-5", "--horizon", "100", "--labels",
+			labels, "--columns", "age=0:100,pay=0:3", "--label", "y", "--model", "m.json", "in.csv",
 		}, more...)
 	}
 	status, stdout, stderr := rehearse(t, true, args("no,yes")...)
@@ -68,7 +68,8 @@ func TestTrainPrivateCheck(t *testing.T) {
 		t.Errorf("stderr: %s", stderr)
 	}
 	_, stdout, stderr = rehearse(t, true, args("No,Yes")...) // mistyped
-	if !strings.Contains(stdout, "declared labels  0 (0 %)") || !strings.Contains(stderr, "warning: 10 (100 %) of the") {
+	if !strings.Contains(stdout, "declared labels  0 (0 %)") ||
+		!strings.Contains(stderr, "warning: 10 (100 %) of the") {
 		t.Errorf("mistyped labels:\n%s%s", stdout, stderr)
 	}
 
@@ -90,32 +91,38 @@ func TestTrainPrivateCheck(t *testing.T) {
 	}
 }
 
-// A budget that protects little is a warning and no refusal, for a training and for a plan, and what
-// is spent is a number, also where the conversion of the accounting has none.
+// A budget that protects little is a warning and no refusal, for a training and for a plan, and
+// what is spent is a number, also where the conversion of the accounting has none.
 func TestPrivacyWarnings(t *testing.T) {
 	t.Chdir(privateFile(t, 12, someRow))
 	for _, tc := range []struct {
 		epsilon, delta string
 		weak, likely   bool
-	}{{"1", "1e-5", false, false}, {"10", "0.09", false, false}, {"11", "1e-5", true, false}, {"1", "0.1", false, true}} {
+	}{
+		{"1", "1e-5", false, false},
+		{"10", "0.09", false, false},
+		{"11", "1e-5", true, false},
+		{"1", "0.1", false, true},
+	} {
 		name := "e" + tc.epsilon + "d" + tc.delta
 		for _, args := range [][]string{
 			{
-				"train", "--private", "--new-account", "--ledger", name + ".ledger", "--epsilon", tc.epsilon, "--delta", tc.delta,
-				"--horizon", "10", "--labels", "-1,1", "--dim", "2", "--model", name + ".json", "--batch", "2", "in.svm",
+				"train", "--private", "--new-account", "--ledger", name + ".ledger", "--epsilon", tc.epsilon, "--delta",
+				tc.delta, "--horizon", "10", "--labels", "-1,1", "--dim", "2", "--model", name + ".json", "--batch",
+				"2", "in.svm",
 			},
 			{"privacy", "plan", "--epsilon", tc.epsilon, "--delta", tc.delta, "--horizon", "10", "--dim", "2"},
 			{
-				"privacy", "plan", "--epsilon", tc.epsilon, "--delta", tc.delta, "--horizon", "30", "--records", "3", "--batch",
-				"2", "--dim", "2",
+				"privacy", "plan", "--epsilon", tc.epsilon, "--delta", tc.delta, "--horizon", "30", "--records", "3",
+				"--batch", "2", "--dim", "2",
 			},
 		} {
 			status, _, stderr := rehearse(t, false, args...)
 			weak := strings.Contains(stderr, "warning: epsilon = "+tc.epsilon+" is above 10")
 			likely := strings.Contains(stderr, "warning: delta = ") && strings.Contains(stderr, "at least 1/n = 0.1")
 			if status != 0 || weak != tc.weak || likely != tc.likely {
-				t.Errorf("%q: status %d, warnings %v %v, want %v %v: %s", args, status, weak, likely, tc.weak, tc.likely,
-					stderr)
+				t.Errorf("%q: status %d, warnings %v %v, want %v %v: %s", args, status, weak, likely, tc.weak,
+					tc.likely, stderr)
 			}
 		}
 	}

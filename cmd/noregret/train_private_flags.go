@@ -171,7 +171,8 @@ func (p *privateFlags) check() error {
 		}
 	}
 	if p.rehearse && p.set.Changed("json") {
-		return noregret.Errorf(noregret.Usage, "--check", "not with --json: it is for the operator's eyes, on a terminal")
+		return noregret.Errorf(noregret.Usage, "--check", "not with --json: it is for the operator's eyes, on a "+
+			"terminal")
 	}
 	if p.account == "" {
 		return noregret.Errorf(noregret.Usage, "--account", "the name is empty")

@@ -7,7 +7,8 @@ import (
 )
 
 // Notes returns sentences about what is allowed in a definition but weakens what its guardrails can
-// say, metrics without a bound on one observation, or what its privacy protects. It returns nil if there are none.
+// say, metrics without a bound on one observation, or what its privacy protects. It returns nil if
+// there are none.
 func Notes(d *Definition) (notes []string) {
 	for i := range d.Guardrails {
 		g := &d.Guardrails[i]

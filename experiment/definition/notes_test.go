@@ -19,7 +19,8 @@ func TestPrivacyNotes(t *testing.T) {
 		{"privacy: {epsilon: 1, delta: 0.01, rounds: 8, unit_contribution: 2}", nil},
 	} {
 		d, err := Parse("notes.yaml", []byte("name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\n"+
-			"control: {arm: a, share: 0.2}\nmetrics: [{name: y, range: [0, 1], default: 0}]\nround: {length: 1m, min_units: "+
+			"control: {arm: a, share: 0.2}\nmetrics: [{name: y, range: [0, 1], default: 0}]\nround: {length: 1m, "+
+			"min_units: "+
 			"20}\nobjective: {goals: [{metric: y}]}\n"+c.privacy+"\n"))
 		if err != nil {
 			t.Fatal(err)
