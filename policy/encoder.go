@@ -163,13 +163,13 @@ func (e *Encoder) object(x []float64, s *scanner, have []uint64) error {
 	})
 }
 
-// known lists the names of the features.
+// known lists the names of the features, at least those that an error shows.
 func (e *Encoder) known() string {
 	if len(e.features) == 0 {
 		return "none, as none is declared"
 	}
 	var b []byte
-	for i := range e.features {
+	for i := 0; i < len(e.features) && len(b) < 300; i++ {
 		if i > 0 {
 			b = append(b, ", "...)
 		}

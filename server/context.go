@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 	"sync"
 
@@ -26,12 +27,37 @@ func (u *unitForm) UnmarshalStrict(first byte, decode func(v any) error) error {
 
 var _ strictjson.Unmarshaler = (*unitForm)(nil)
 
+// checkContext returns an error, with the given place, for a context that is longer than
+// [policy.MaxContext]. A policy that looks at no context does not read it, so the policy's encoder
+// alone is not enough.
+func checkContext(place string, context json.RawMessage) error {
+	if len(context) > policy.MaxContext {
+		return noregret.BadInputf(place, "%d bytes: want at most %d", len(context), policy.MaxContext)
+	}
+	return nil
+}
+
+// inPlace returns an error of [web.DecodeJSON] about a part of a request, with the part's place.
+func inPlace(place string, err error) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok {
+		return err
+	}
+	if e.Place != "body" {
+		place += "." + e.Place
+	}
+	return noregret.BadInputf(place, "%s", e.Message)
+}
+
 // vectors are reused for contexts.
 var vectors = sync.Pool{New: func() any { return new([]float64) }}
 
 // assign decides for a unit. It returns the context to log: nil if the policy looks at none. The
 // error names the context's place, such as "context.age".
 func (e *entry) assign(unit string, context json.RawMessage) (policy.Assignment, json.RawMessage, error) {
+	if err := checkContext("context", context); err != nil {
+		return policy.Assignment{}, nil, err
+	}
 	if e.encoder == nil {
 		if len(context) > 0 {
 			return policy.Assignment{}, nil, noregret.BadInputf("context", "the policy does not look at it: want none")

@@ -235,3 +235,29 @@ func TestReportedContext(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestContextSize: no route takes a context of more than 64 KiB, whether the policy looks at it or
+// not.
+func TestContextSize(t *testing.T) {
+	w := newWorld(t)
+	w.apply(news)
+	w.apply(shop)
+	token := w.decideIn("news", policy.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10}`)})[0].Token
+	context := `{"age": 10` + strings.Repeat(" ", policy.MaxContext) + "}"
+	decided := `{"experiment": "news", "version": 1, "unit": "eve", "time": 1, "context": ` + context + "}"
+	flag := `{"context": ` + strings.Replace(context, "{", `{"targetingKey": "a", `, 1) + "}"
+	for _, c := range []struct{ path, body string }{
+		{"/v1/experiments/news/decide", `{"units": [{"id": "ann", "context": ` + context + "}]}"},
+		{"/v1/experiments/news/rank", `{"actions": [{"id": "loud"}], "contextFeatures": [` + context + "]}"},
+		{"/v1/experiments/shop/rank", `{"actions": [{"id": "NewsArticle"}], "contextFeatures": [` + context + "]}"},
+		{"/ofrep/v1/evaluate/flags/news", flag},
+		{"/ofrep/v1/evaluate/flags/shop", flag},
+		{"/v1/exposures", `{"items": [{"token": "` + token + `", "context": ` + context + "}]}"},
+		{"/v1/exposures", `{"items": [{"decided": ` + decided + "}]}"},
+		{"/v1/feedback", `{"items": [{"decided": ` + decided + `, "metrics": {"like": 1}}]}`},
+	} {
+		if _, b := w.do("POST", c.path, c.body); !strings.Contains(string(b), "bytes: want at most 65536") {
+			t.Errorf("%s: %s", c.path, b)
+		}
+	}
+}

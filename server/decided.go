@@ -26,6 +26,9 @@ func (a *repeater) token(d *policy.Decided, now time.Time) (t policy.Token, cont
 	if err := policy.CheckUnit("decided.unit", d.Unit); err != nil {
 		return t, nil, err
 	}
+	if err := checkContext("decided.context", d.Context); err != nil {
+		return t, nil, err
+	}
 	at := time.UnixMilli(d.Time).UTC()
 	switch {
 	case d.Time < 0:

@@ -356,7 +356,12 @@ func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {
 	}
 	var context json.RawMessage
 	if text := r.URL.Query().Get("context"); text != "" {
-		context = json.RawMessage(text)
+		if err := checkContext("context", json.RawMessage(text)); err != nil {
+			return err
+		}
+		if err := web.DecodeJSON([]byte(text), &context); err != nil {
+			return inPlace("context", err)
+		}
 	}
 	e, err := a.live.explain(r.Context(), name, token, context)
 	if err != nil {

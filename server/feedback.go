@@ -50,11 +50,8 @@ func (a *feedbackAPI) exposures(w http.ResponseWriter, r *http.Request) error {
 
 // units accepts feedback or exposures. It verifies the tokens; the fold decides everything else.
 func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string) error {
-	items, bad, err := readItems(r)
+	items, bad, err := readItems(r, a.config)
 	if err != nil {
-		return err
-	}
-	if err := checkCount(a.config, "items", len(items)); err != nil {
 		return err
 	}
 	f := policy.FeedbackResult{Items: make([]policy.ItemResult, len(items))}
@@ -139,7 +136,7 @@ func (a *feedbackAPI) refusal(p *access.Principal, kind, name string, item *poli
 	case kind == experiment.KindFeedback && len(item.Context) > 0:
 		return noregret.BadInputf("context", "feedback has no context: post it with the exposure")
 	}
-	return nil
+	return checkContext("context", item.Context)
 }
 
 // appendResult appends the JSON of a result, without reflection.
@@ -184,7 +181,7 @@ func (a *feedbackAPI) noteSecret(secret map[int]bool, kind, name string, i int) 
 
 // readItems reads the items of exposures or feedback. An item that is valid JSON but no item does
 // not refuse the others: bad has its error by index, and the item only the decision that it names.
-func readItems(r *http.Request) (items []policy.FeedbackItem, bad map[int]error, err error) {
+func readItems(r *http.Request, c *Config) (items []policy.FeedbackItem, bad map[int]error, err error) {
 	b, err := web.Body(r, "application/json")
 	if err != nil {
 		return nil, nil, err
@@ -193,12 +190,15 @@ func readItems(r *http.Request) (items []policy.FeedbackItem, bad map[int]error,
 		Items []policy.FeedbackItem `json:"items"`
 	}
 	if err = web.DecodeJSON(b, &in); err == nil {
-		return in.Items, nil, nil
+		return in.Items, nil, checkCount(c, "items", len(in.Items))
 	}
 	var raw struct {
 		Items []json.RawMessage `json:"items"`
 	}
 	if web.DecodeJSON(b, &raw) != nil {
+		return nil, nil, err
+	}
+	if err := checkCount(c, "items", len(raw.Items)); err != nil {
 		return nil, nil, err
 	}
 	items, bad = make([]policy.FeedbackItem, len(raw.Items)), map[int]error{}
@@ -209,7 +209,7 @@ func readItems(r *http.Request) (items []policy.FeedbackItem, bad map[int]error,
 				Token   string          `json:"token"`
 				Decided *policy.Decided `json:"decided"`
 			}
-			_ = json.Unmarshal(text, &named) // what can be read says whose item it is
+			_ = web.DecodeLenientJSON(text, &named) // what can be read says whose item it is
 			items[i] = policy.FeedbackItem{Token: named.Token, Decided: named.Decided}
 		}
 	}

@@ -77,6 +77,9 @@ func targetingKey(r *http.Request) (evaluation, *flagFailure, error) {
 			ErrorDetails: "context.targetingKey is required: the unit",
 		}, nil
 	}
+	if err := checkContext("context", in["context"]); err != nil {
+		return none, &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: err.Error()}, nil
+	}
 	if err := web.DecodeJSON(in["context"], &fields); err != nil {
 		return none, &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: "context: " + err.Error()}, nil
 	}

@@ -11,10 +11,12 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
@@ -121,13 +123,7 @@ func decodeLenient(r *http.Request, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, v); err != nil {
-		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return noregret.BadInputf(e.Field, "a %s has the wrong type", e.Value)
-		}
-		return noregret.BadInputf("body", "not valid JSON")
-	}
-	return nil
+	return web.DecodeLenientJSON(b, v)
 }
 
 // rankRequest is the body of a rank call.
@@ -274,6 +270,13 @@ func (in *rankRequest) arms(name string, p *policy.Policy) (*ranking, error) {
 		q.arms = append(q.arms, k)
 		q.allowed[k] = true
 	}
+	size := 0
+	for _, part := range in.ContextFeatures {
+		size += len(part)
+	}
+	if size > policy.MaxContext {
+		return nil, noregret.BadInputf("contextFeatures", "%d bytes: want at most %d", size, policy.MaxContext)
+	}
 	for _, id := range in.ExcludedActions {
 		if k := p.ArmNamed(id); k >= 0 {
 			q.allowed[k] = false
@@ -290,10 +293,19 @@ func (q *ranking) encode(e *entry) error {
 	if e.policy.Linear == nil {
 		return nil
 	}
-	v := evaluation{fields: map[string]json.RawMessage{}}
-	for _, part := range q.ContextFeatures {
-		flatten(v.fields, "", part)
+	to := flattener{declared: map[string]bool{}, fields: map[string]json.RawMessage{}}
+	for _, f := range e.encoder.Features() {
+		to.declared[f.Name] = true
+		to.longest = max(to.longest, len(f.Name))
 	}
+	for i, part := range q.ContextFeatures {
+		var f features
+		if err := web.DecodeLenientJSON(part, &f); err != nil {
+			return inPlace("contextFeatures["+strconv.Itoa(i)+"]", err)
+		}
+		to.add("", &f)
+	}
+	v := evaluation{fields: to.fields}
 	var err error
 	if q.context, err = v.context(e); err != nil {
 		return err
@@ -302,30 +314,55 @@ func (q *ranking) encode(e *entry) error {
 	return err
 }
 
-// flatten adds the members of an object, and of the objects in it and in its lists, under their
-// path: {"a": {"b": 1}} becomes a.b. The first value of a name stays. Other lists are left out.
-func flatten(to map[string]json.RawMessage, path string, value json.RawMessage) {
-	var object map[string]json.RawMessage
-	var list []json.RawMessage
-	switch {
-	case json.Unmarshal(value, &object) == nil && object != nil:
-		for _, name := range slices.Sorted(maps.Keys(object)) {
-			at := name
-			if path != "" {
-				at = path + "." + name
-			}
-			flatten(to, at, object[name])
+// features are context features as Personalizer's clients write them: one of an object, a list and
+// another value.
+type features struct {
+	object map[string]features
+	list   []features
+	value  json.RawMessage
+}
+
+// UnmarshalStrict implements [strictjson.Unmarshaler].
+func (f *features) UnmarshalStrict(first byte, decode func(v any) error) error {
+	switch first {
+	case '{':
+		return decode(&f.object)
+	case '[':
+		return decode(&f.list)
+	}
+	return decode(&f.value)
+}
+
+var _ strictjson.Unmarshaler = (*features)(nil)
+
+// flattener collects the values of declared features.
+type flattener struct {
+	declared map[string]bool
+	longest  int // the length of the longest name
+	fields   map[string]json.RawMessage
+}
+
+// add adds the members of an object, and of the objects in it and in its lists, under their path:
+// {"a": {"b": 1}} becomes a.b. The first value of a name stays. Other lists are left out. It does
+// not enter what is below a path that is longer than every name, so the cost is linear in the size
+// of f, whatever the names.
+func (to *flattener) add(path string, f *features) {
+	for _, name := range slices.Sorted(maps.Keys(f.object)) {
+		if len(path)+len(name) > to.longest {
+			continue
 		}
-	case json.Unmarshal(value, &list) == nil && list != nil:
-		for _, item := range list {
-			if len(item) > 0 && (item[0] == '{' || item[0] == '[') {
-				flatten(to, path, item)
-			}
+		at := name
+		if path != "" {
+			at = path + "." + name
 		}
-	case path != "":
-		if _, ok := to[path]; !ok {
-			to[path] = value
+		member := f.object[name]
+		if to.declared[at] && member.value != nil && to.fields[at] == nil {
+			to.fields[at] = member.value
 		}
+		to.add(at, &member)
+	}
+	for i := range f.list {
+		to.add(path, &f.list[i])
 	}
 }
 

@@ -340,7 +340,7 @@ func TestPersonalizerErrors(t *testing.T) {
 		code, word       string
 	}{
 		{"shop", "/rank", with("actions", []any{}), 400, badRank, "at least one"},
-		{"shop", "/rank", with("actions", 1), 400, badRank, "a number has the wrong type"},
+		{"shop", "/rank", with("actions", 1), 400, badRank, "must be a list, not a number"},
 		{
 			"shop", "/rank", with("actions", []any{object{"id": "Other"}}), 400, badRank,
 			`"Other" is not an arm of shop: add it`,
@@ -364,7 +364,12 @@ func TestPersonalizerErrors(t *testing.T) {
 		},
 		{"shop", "/events/e/reward", object{"value": 2}, 400, badReward, "[-1, 1]"},
 		{"shop", "/events/e/reward", object{"value": nil}, 400, badReward, "missing"},
-		{"shop", "/events/e/reward", object{"value": "1"}, 400, badReward, "a string has the wrong type"},
+		{
+			"shop", "/events/e/reward",
+			object{"value": "1"},
+			400, badReward,
+			"must be a number in the range of float64, not a string",
+		},
 		{"shop", "/events/" + strings.Repeat("e", 513) + "/reward", object{"value": 1}, 400, badReward, "513 bytes"},
 		{"shop", "/events/" + strings.Repeat("e", 513) + "/activate", nil, 400, badActivate, "513 bytes"},
 		{"none", "/rank", sampleRank(), 404, "ResourceNotFound", `no experiment "none"`},
@@ -417,6 +422,41 @@ func TestPersonalizerKey(t *testing.T) {
 			if want == 0 && status != good || want != 0 && status != want {
 				t.Errorf("%s with the key %q: status %d", path, key, status)
 			}
+		}
+	}
+}
+
+// TestPersonalizerContexts: nested features are found by their path, the first value of a name
+// counts, and what is too large, too deep or there twice is refused.
+func TestPersonalizerContexts(t *testing.T) {
+	w := newWorld(t)
+	w.apply(strings.ReplaceAll(news, "name: age", "name: user.age"))
+	c := w.personalizer("news")
+	deep := func(n int) json.RawMessage {
+		return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
+	}
+	for i, q := range []struct {
+		context any
+		want    string // in the error, "" for none
+	}{
+		{[]any{object{"user": object{"age": 31}}}, ""},
+		{[]any{object{"user.age": 31, "land": "de", "other": []any{object{"land": 7}}}}, ""},
+		{[]any{object{"user": []any{1, object{"age": 31}, []any{object{"age": 400}}}}}, ""},
+		{[]any{[]any{object{"user": object{"age": 31}}}, object{"user.age": 400}}, ""},
+		{[]any{object{"user": object{"age": 400}}}, "400: want a number from 0 to 100"},
+		{[]any{object{"user": object{"age": object{}}}}, "missing: want a number"},
+		{[]any{object{"user": object{"age": 31}}, deep(62)}, ""},
+		{[]any{object{"user": object{"age": 31}}, deep(63)}, "more than 64 lists and objects within each other"},
+		{[]any{json.RawMessage(`{"user": {"age": 31, "age": 32}}`)}, "duplicate field"},
+		{[]any{object{"user.age": 31, "x": strings.Repeat("x", policy.MaxContext-22)}}, ""},
+		{[]any{object{"user.age": 31, "x": strings.Repeat("x", policy.MaxContext-21)}}, "65537 bytes"},
+	} {
+		status, b := c.post("/rank", object{
+			"actions": []any{object{"id": "loud"}, object{"id": "plain"}}, "contextFeatures": q.context,
+			"eventId": fmt.Sprint("e", i),
+		})
+		if q.want == "" && status != 201 || q.want != "" && (status != 400 || !strings.Contains(string(b), q.want)) {
+			t.Errorf("%d: status %d: %s, want %q", i, status, b, q.want)
 		}
 	}
 }

@@ -19,15 +19,27 @@ type source struct {
 	json  []byte
 	lines map[string]int // by path, down to maxPlaced levels
 	count int            // values so far
+	// mostValues and mostJSON bound the number of the values and their size as JSON in bytes.
+	mostValues, mostJSON int
 }
 
 // maxDepth bounds the nesting of a document, maxValues the number of its values, maxJSON their size
-// as JSON in bytes. Aliases in YAML multiply values and long texts.
+// as JSON in bytes.
 const (
 	maxDepth  = 64
 	maxValues = 200_000
 	maxJSON   = 8 * maxDefinition
 )
+
+// newSource returns the source of a document of the given size. Aliases in YAML multiply values and
+// long texts, so a small document may have few of them: reading costs no more than its size allows.
+// Without aliases a value has at least one byte, and a byte at most six as JSON.
+func newSource(file string, size int) *source {
+	return &source{
+		file: file, lines: map[string]int{},
+		mostValues: min(1000+size, maxValues), mostJSON: min(64<<10+16*size, maxJSON),
+	}
+}
 
 // maxPlaced is the depth of the deepest field of a definition, such as objective.goals[0].metric.
 // Anything deeper belongs to the value of an arm and has the arm's place.
@@ -38,7 +50,7 @@ func readSource(file string, data []byte) (*source, error) {
 	if !utf8.Valid(data) {
 		return nil, noregret.BadInputf(file, "not valid UTF-8")
 	}
-	s := &source{file: file, lines: map[string]int{}}
+	s := newSource(file, len(data))
 	if b := bytes.TrimLeft(data, " \t\r\n"); len(b) > 0 && b[0] == '{' {
 		return s, s.readJSON(data)
 	}
@@ -48,7 +60,7 @@ func readSource(file string, data []byte) (*source, error) {
 // ReadValue reads one JSON value by the rules for the values of arms in a definition, and returns
 // it in compact form. Place is that of errors.
 func ReadValue(place string, data []byte) (json.RawMessage, error) {
-	s := &source{file: place, lines: map[string]int{}}
+	s := newSource(place, len(data))
 	if err := s.readJSON(data); err != nil {
 		return nil, err
 	}
@@ -76,11 +88,12 @@ type position struct {
 
 // begin counts a value and records its line.
 func (s *source) begin(at position) error {
-	if s.count++; s.count > maxValues || at.depth > maxDepth {
-		return s.fault(at.line, at.path, "more than %d values, or deeper than %d", maxValues, maxDepth)
+	if s.count++; s.count > s.mostValues || at.depth > maxDepth {
+		return s.fault(at.line, at.path, "more than %d values with aliases written out, or deeper than %d",
+			s.mostValues, maxDepth)
 	}
-	if len(s.json) > maxJSON {
-		return s.fault(at.line, "", "more than %d bytes with aliases written out", maxJSON)
+	if len(s.json) > s.mostJSON {
+		return s.fault(at.line, "", "more than %d bytes with aliases written out", s.mostJSON)
 	}
 	if at.depth <= maxPlaced {
 		s.lines[at.path] = at.line

@@ -6,6 +6,7 @@
 //   - Only pointers, [json.RawMessage] and any accept null; it does not leave a number at zero.
 //   - Text must be UTF-8 without unpaired surrogates.
 //   - Nothing may follow the value.
+//   - [Rules] bound how deep lists and objects are nested.
 //
 // Errors have the code bad_input and the JSON path as their place.
 //

@@ -157,3 +157,50 @@ func TestNumberKey(t *testing.T) {
 		}
 	}
 }
+
+// TestDepth: a value may be as deep as the bound, and no deeper, whether it is skipped or not.
+func TestDepth(t *testing.T) {
+	for _, c := range []struct {
+		raw  string
+		deep bool
+	}{
+		{`{"value": [[1]]}`, false},
+		{`{"value": [[[]]]}`, true},
+		{`{"value": [{"a": {}}]}`, true},
+		{`{"other": [[1]]}`, false},
+		{`{"other": [[[]]]}`, true},
+		{`[[[[`, true},
+	} {
+		var v limits
+		err := Decode([]byte(c.raw), &v, Rules{Depth: 3, Lenient: true})
+		want := "more than 3 lists and objects within each other"
+		if (err != nil) != c.deep || c.deep && err.Error() != want {
+			t.Errorf("%s: %v", c.raw, err)
+		}
+	}
+}
+
+// TestLenient: unknown fields are passed over, null is a missing field, and everything else holds.
+func TestLenient(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"other": {"x": [1, "]"]}, "most": 3, "more": null}`:              "",
+		`{"most": 3, "share": null, "names": null, "value": null, "x": 1}`: "",
+		`{"most": 3, "Most": 4}`:                                           "",
+		`{"most": 3, "most": 4}`:                                           "most: duplicate field",
+		`{"most": 3, "x": 4, "y": 5, "x": 6}`:                              "x: duplicate field",
+		`{"most": 3, "names": [null]}`:                                     "names[0]: must be a string, not null",
+		`{"most": 3} 1`:                                                    "text follows the value at byte 13",
+		`{"most": "3"}`: "most: must be an integer from -9223372036854775808 to 9223372036854775807, " +
+			`not "3"`,
+	} {
+		var v limits
+		err := Decode([]byte(raw), &v, Rules{Lenient: true})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want || want == "" && (v.Most != 3 || v.Names != nil || v.Value != nil) {
+			t.Errorf("%s: %q, %+v", raw, got, v)
+		}
+	}
+}

@@ -35,6 +35,11 @@ type Rules struct {
 	// Needs, if not nil, reports whether a struct type must have the field of a JSON name. It adds
 	// to Required.
 	Needs func(t reflect.Type, field string) bool
+	// Depth is how many lists and objects may be nested within each other, 0 for no bound.
+	Depth int
+	// Lenient passes over fields that a struct does not have, and takes a field that is null for a
+	// missing one. A name that occurs twice in an object is an error all the same.
+	Lenient bool
 }
 
 // Unmarshaler is a type with several forms, which chooses the Go value for the form at hand.
@@ -56,7 +61,10 @@ func Decode(raw []byte, v any, rules Rules) error {
 	if i := halfPair(raw); i >= 0 && !rules.Stored {
 		return fault("", "unpaired surrogate at byte %d", i)
 	}
-	end := valueEnd(raw)
+	end, deep := valueEnd(raw, rules.Depth)
+	if deep && rules.Depth > 0 {
+		return fault("", "more than %d lists and objects within each other", rules.Depth)
+	}
 	if end < 0 {
 		var err error
 		if end, err = slowEnd(raw, rules); err != nil {
@@ -444,11 +452,24 @@ func (d *decoder) fields(v reflect.Value) error {
 	if len(form.names) > len(few) {
 		seen = make([]bool, len(form.names))
 	}
+	var others map[string]bool
 	for d.more() {
 		t := d.next()
 		at := form.index(t)
 		if at >= 0 && seen[at] {
 			return d.duplicate(form.names[at])
+		}
+		if at < 0 && d.rules.Lenient {
+			name := t.text()
+			if others[name] {
+				return d.duplicate(name)
+			}
+			if others == nil {
+				others = map[string]bool{}
+			}
+			others[name] = true
+			d.whole()
+			continue
 		}
 		name := ""
 		if at >= 0 {
@@ -463,6 +484,11 @@ func (d *decoder) fields(v reflect.Value) error {
 		seen[at] = true
 		d.skip()
 		w, field := form.ways[at], v.Field(at)
+		if d.rules.Lenient && d.raw[d.at] == 'n' {
+			d.next()
+			d.leave()
+			continue
+		}
 		if d.rules.NoNull && d.raw[d.at] == 'n' && w != asRaw && field.Kind() != reflect.Interface {
 			return d.fault("null: leave the field out instead")
 		}

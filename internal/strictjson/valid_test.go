@@ -18,7 +18,7 @@ func TestValueEnd(t *testing.T) {
 		strings.Repeat("[", 101) + strings.Repeat("]", 101): -1,
 		strings.Repeat("[", 100) + strings.Repeat("]", 100): 200,
 	} {
-		if got := valueEnd([]byte(raw)); got != want {
+		if got, _ := valueEnd([]byte(raw), 0); got != want {
 			t.Errorf("%q: the value ends at %d, want %d", raw, got, want)
 		}
 	}
@@ -45,7 +45,7 @@ func FuzzValueEnd(f *testing.F) {
 		f.Add([]byte(raw))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got := valueEnd(raw)
+		got, _ := valueEnd(raw, 0)
 		var whole json.RawMessage
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		want := -1

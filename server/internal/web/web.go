@@ -120,8 +120,11 @@ func WriteBytes(w http.ResponseWriter, status int, media string, b []byte) error
 	return write(w, status, media, b, func() []byte { return compress(b) })
 }
 
-// ReadJSON reads a body of JSON strictly. Errors name the kind of a value, not the value, which may
-// be a unit or a secret.
+// MaxDepth is how many lists and objects of JSON may be nested within each other in a request.
+const MaxDepth = 64
+
+// ReadJSON reads a body of JSON strictly, in time linear in its length. Errors name the kind of a
+// value, not the value, which may be a unit or a secret.
 func ReadJSON(r *http.Request, v any) error {
 	b, err := Body(r, "application/json")
 	if err != nil {
@@ -130,9 +133,17 @@ func ReadJSON(r *http.Request, v any) error {
 	return DecodeJSON(b, v)
 }
 
-// DecodeJSON decodes JSON as [ReadJSON] does.
-func DecodeJSON(b []byte, v any) error {
-	err := strictjson.Decode(b, v, strictjson.Rules{Hide: true})
+// DecodeJSON decodes JSON of a request as [ReadJSON] does. It is the one reader of JSON in
+// requests.
+func DecodeJSON(b []byte, v any) error { return decode(b, v, strictjson.Rules{}) }
+
+// DecodeLenientJSON is [DecodeJSON] for clients of other services: unknown fields are passed over,
+// and null is a missing field.
+func DecodeLenientJSON(b []byte, v any) error { return decode(b, v, strictjson.Rules{Lenient: true}) }
+
+func decode(b []byte, v any, rules strictjson.Rules) error {
+	rules.Hide, rules.Depth = true, MaxDepth
+	err := strictjson.Decode(b, v, rules)
 	if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place == "" {
 		e.Place = "body"
 	}
