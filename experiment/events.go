@@ -131,8 +131,8 @@ type ReleaseEvent struct {
 type UnitsEvent struct {
 	Experiment string      `json:"experiment"`
 	Items      []UnitEvent `json:"items"`
-	// Rejected counts items that named this experiment and were refused before they became an
-	// event.
+	// Rejected counts items that named this experiment by a token of the service, or by a decision
+	// that a sender of the experiment made, and were refused before they became an event.
 	Rejected int64 `json:"rejected,omitempty"`
 }
 

@@ -22,6 +22,9 @@ type Alert struct {
 	Experiment string `json:"experiment,omitempty"`
 	Metric     string `json:"metric,omitempty"`
 	Arm        string `json:"arm,omitempty"`
+	// Token is the name of the access token whose items count for no experiment, with the kind
+	// refused.
+	Token string `json:"token,omitempty"`
 	// Text says it to people.
 	Text string `json:"text"`
 }

@@ -84,8 +84,9 @@ func (s *Signer) Pseudonym(experiment, unit string) string {
 }
 
 // Verify reads a token of any experiment. The error, if any, is a [TokenError]: Tampered, Foreign
-// for an unknown key, or Early for a time more than [Tolerance] after now. Whether a token is too
-// old depends on its experiment: see [Expired].
+// for an unknown key, or Early for a time more than [Tolerance] after now. A token whose signature
+// is right is returned with Early; with the others it is the zero Token. Whether a token is too old
+// depends on its experiment: see [Expired].
 func (s *Signer) Verify(text string, now time.Time) (Token, error) {
 	body, sum, err := splitToken(text)
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *Signer) Verify(text string, now time.Time) (Token, error) {
 	}
 	t, err := readToken(body)
 	if err == nil && t.Time.Sub(now) > Tolerance {
-		return Token{}, Early
+		return t, Early
 	}
 	return t, err
 }

@@ -110,17 +110,6 @@ var macPrefix = []byte("noregret token\n")
 // tokenLimit is the largest length of a token that is read.
 const tokenLimit = 1024
 
-// DecodeUnverified reads a token without checking its signature. Use it only to count refused
-// tokens.
-func DecodeUnverified(text string) (t Token, ok bool) {
-	body, _, err := splitToken(text)
-	if err != nil {
-		return Token{}, false
-	}
-	t, err = readToken(body)
-	return t, err == nil
-}
-
 // splitToken separates the signed part of a token from the signature.
 func splitToken(text string) (body, sum []byte, err error) {
 	if len(text) > tokenLimit {

@@ -118,6 +118,10 @@ func (a *alerter) service(add func(v policy.Alert, parts ...string)) {
 		add(policy.Alert{Kind: "clock", Text: text}, "step")
 	}
 	for key, text := range a.intake.refusals() {
+		if of := key.stray(); of != "" {
+			add(policy.Alert{Kind: "refused", Token: key.sender, Text: of + ": " + text}, "", key.kind, key.sender)
+			continue
+		}
 		add(policy.Alert{Kind: "refused", Experiment: key.experiment, Text: text}, key.experiment, key.kind)
 	}
 }

@@ -66,20 +66,23 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		return events[name]
 	}
 	again, principal := &repeater{live: a.live, table: a.policies}, a.intake.principal(r)
+	var strays []int // rejected items that count for no experiment
 	for i := range items {
 		item := &items[i]
-		t, err := policy.Token{}, bad[i]
-		if err == nil {
-			t, err = a.decision(item, again, now)
+		t, owner, err := a.verify(principal, item, again, now)
+		if bad[i] != nil {
+			err = bad[i]
 		}
 		if err == nil {
-			err = a.refusal(principal, kind, t.Experiment, item)
+			err = fits(kind, item)
 		}
 		if err != nil {
 			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
-			if name := claimed(item); a.policies.get(name) != nil {
-				of(name, i).Rejected++
-				a.intake.note(name, kind, f.Items[i])
+			if owner != "" {
+				of(owner, i).Rejected++
+				a.intake.note(owner, kind, f.Items[i])
+			} else if secret = a.noteSecret(secret, kind, t.Experiment, i); !secret[i] {
+				strays = append(strays, i)
 			}
 			continue
 		}
@@ -89,6 +92,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		e.Items = append(e.Items, u)
 		where[t.Experiment] = append(where[t.Experiment], i)
 	}
+	a.intake.noteSender(principal, kind, f.Items, len(items)-len(secret), strays)
 	var c command
 	names := slices.Sorted(maps.Keys(events))
 	for _, name := range names {
@@ -106,9 +110,11 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		}
 		c.events = append(c.events, ev)
 	}
-	outcomes, err := a.writer.submit(r.Context(), &c)
-	if err != nil {
-		return err
+	var outcomes []experiment.Outcome
+	if len(c.events) > 0 {
+		if outcomes, err = a.writer.submit(r.Context(), &c); err != nil {
+			return err
+		}
 	}
 	for i, name := range names {
 		placeOutcome(f.Items, where[name], &outcomes[i])
@@ -122,15 +128,39 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	return web.WriteBytes(w, http.StatusOK, "application/json", appendResult(nil, &f))
 }
 
-// refusal returns why an item of an experiment is not taken, nil if the fold decides.
-func (a *feedbackAPI) refusal(p *access.Principal, kind, name string, item *policy.FeedbackItem) error {
+// verify returns the decision of an item, or why there is none, and the experiment that the item
+// counts for if it is rejected: one that it names by a right signature, or by a decision that the
+// client made, and that the sender may use. It is "" for none: anybody can write a name into an
+// item, and what is only claimed counts for the sender.
+func (a *feedbackAPI) verify(p *access.Principal, item *policy.FeedbackItem, again *repeater, now time.Time,
+) (t policy.Token, owner string, err error) {
+	name := ""
+	if item.Decided != nil {
+		if p.IsBrowser() {
+			return t, "", noregret.BadInputf("decided", "the access token %q is for browsers: want a decision's token",
+				p.Name)
+		}
+		name = item.Decided.Experiment
+	} else {
+		t, err = a.signer.Verify(item.Token, now)
+		name = t.Experiment // "" if the signature is not right
+	}
 	switch {
-	case a.policies.get(name) == nil:
-		return a.policies.noSuch(name)
+	case item.Decided == nil && name == "":
+		return t, "", err
 	case !a.policies.mayUse(p, name):
-		return noregret.BadInputf("token", "the access token %q may not use the experiment %q", p.Name, name)
-	case p.IsBrowser() && item.Decided != nil:
-		return noregret.BadInputf("decided", "the access token %q is for browsers: want a decision's token", p.Name)
+		return t, "", noregret.BadInputf("token", "the access token %q may not use the experiment %.80q", p.Name, name)
+	case a.policies.get(name) == nil:
+		return t, "", a.policies.noSuch(name)
+	case item.Decided != nil:
+		t, err = a.repeat(item, again, now)
+	}
+	return t, name, err
+}
+
+// fits returns an error for an item that has what those of its kind do not have.
+func fits(kind string, item *policy.FeedbackItem) error {
+	switch {
 	case kind == experiment.KindExposures && len(item.Metrics) > 0:
 		return noregret.BadInputf("metrics", "an exposure has no metrics: post them to /v1/feedback")
 	case kind == experiment.KindFeedback && len(item.Context) > 0:
@@ -180,7 +210,8 @@ func (a *feedbackAPI) noteSecret(secret map[int]bool, kind, name string, i int) 
 }
 
 // readItems reads the items of exposures or feedback. An item that is valid JSON but no item does
-// not refuse the others: bad has its error by index, and the item only the decision that it names.
+// not refuse the others: bad has its error by index, and the item only the decision that it names,
+// by which it may count for an experiment.
 func readItems(r *http.Request, c *Config) (items []policy.FeedbackItem, bad map[int]error, err error) {
 	b, err := web.Body(r, "application/json")
 	if err != nil {
@@ -233,13 +264,9 @@ func (a *feedbackAPI) admit(p *access.Principal, kind string, e *experiment.Unit
 	return slices.DeleteFunc(where, func(i int) bool { return refused[i] }), release
 }
 
-// decision returns the token of an item: the one that it has, verified, or the one of a decision
-// that the client made, which is repeated. The item's context is then that of the decision;
-// feedback has none.
-func (a *feedbackAPI) decision(item *policy.FeedbackItem, again *repeater, now time.Time) (policy.Token, error) {
-	if item.Decided == nil {
-		return a.signer.Verify(item.Token, now)
-	}
+// repeat repeats the decision of an item that the client made, and returns its token. The item's
+// context is then that of the decision; feedback has none.
+func (a *feedbackAPI) repeat(item *policy.FeedbackItem, again *repeater, now time.Time) (policy.Token, error) {
 	if item.Token != "" || len(item.Context) > 0 {
 		return policy.Token{}, noregret.BadInputf("decided", "the item has a token or a context, too: want one of them")
 	}
@@ -248,15 +275,6 @@ func (a *feedbackAPI) decision(item *policy.FeedbackItem, again *repeater, now t
 		item.Context = context
 	}
 	return t, err
-}
-
-// claimed returns the experiment that an item names, whether that is true or not; "" for none.
-func claimed(item *policy.FeedbackItem) string {
-	if item.Decided != nil {
-		return item.Decided.Experiment
-	}
-	c, _ := policy.DecodeUnverified(item.Token)
-	return c.Experiment
 }
 
 // placeOutcome copies the items of an outcome to their places in the request.

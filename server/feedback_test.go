@@ -202,3 +202,116 @@ func TestHostileItems(t *testing.T) {
 		rows(name, policy.Rejected)
 	}
 }
+
+// TestClaimsCountForTheSender: a token that may use only cart sends items that name blog, forged or
+// not its own. Nothing of blog moves: no count, problem, alert, event or metric. The refusals are
+// those of the sender, and what it may use keeps its own.
+func TestClaimsCountForTheSender(t *testing.T) {
+	w := scoped(t)
+	w.as("boss")
+	at := w.now.UnixMilli()
+	forge, err := policy.NewSigner(policy.Keys{Secrets: map[byte][]byte{0: []byte("0123456789abcdef")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged, err := forge.Append(nil, policy.Token{
+		Experiment: "blog", Version: 1, Arm: 1, Propensity: .5, Unit: 7, Time: w.now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := w.decide("blog", "ann")[0].Token
+	changed := []byte(w.decide("blog", "eve")[0].Token)
+	changed[len(changed)-1] ^= 1
+	mine := w.decide("cart", "ann")[0].Token
+	last := w.server.log.Stats().Last
+	w.as("program")
+	for _, path := range []string{"/v1/feedback", "/v1/exposures"} {
+		var items []string
+		for range 5 {
+			for _, token := range []string{string(forged), string(changed), real} {
+				items = append(items, fmt.Sprintf(`{"token": %q}`, token), fmt.Sprintf(`{"token": %q, "x": 1}`, token))
+			}
+			items = append(items, fmt.Sprintf(
+				`{"decided": {"experiment": "blog", "version": 1, "unit": "bob", "time": %d}}`, at), "7")
+		}
+		var f policy.FeedbackResult
+		w.get(200, &f, "POST", path, `{"items": [`+strings.Join(items, ", ")+`]}`)
+		if f.Rejected != len(items) {
+			t.Errorf("%s: %+v", path, f)
+		}
+	}
+	if got := w.server.log.Stats().Last; got != last {
+		t.Errorf("%d events came of claims", got-last)
+	}
+	// What has a right signature, or is a decision that the sender may report, counts.
+	var f policy.FeedbackResult
+	w.get(200, &f, "POST", "/v1/feedback", fmt.Sprintf(`{"items": [{"token": %q, "x": 1}, {"decided": {"experiment":
+		"cart", "version": 9, "unit": "bob", "time": %d}}]}`, mine, at))
+	w.as("boss")
+	for name, want := range map[string]policy.Counts{"blog": {}, "cart": {Rejected: 2}} {
+		r, err := w.server.Report(name)
+		if err != nil || r.Feedback != want || r.Health.Exposures != (policy.Counts{}) || len(r.Health.Problems) > 0 {
+			t.Errorf("%s: %+v, %+v, %v", name, r.Feedback, r.Health, err)
+		}
+	}
+	w.server.alerts.look()
+	var alerts policy.Alerts
+	w.get(200, &alerts, "GET", "/v1/alerts", "")
+	if len(alerts.Active) != 2 {
+		t.Errorf("%d alerts: %+v", len(alerts.Active), alerts.Active)
+	}
+	for _, a := range alerts.Active {
+		if a.Kind != "refused" || a.Token != "program" || a.Experiment != "" || !strings.Contains(a.Text,
+			`the access token "program" sends items that count for no experiment`) {
+			t.Errorf("%+v", a)
+		}
+	}
+	_, b := w.do("GET", "/metrics", "")
+	for want, there := range map[string]bool{
+		`noregret_sender_refused_share{kind="exposures",token="program"} 1`: true,
+		`noregret_sender_refused_share{kind="feedback",token="program"}`:    true,
+		`noregret_refused_share{experiment="blog"`:                          false,
+	} {
+		if strings.Contains(string(b), want) != there {
+			t.Errorf("the metrics have %s: %v", want, !there)
+		}
+	}
+	w.wait(watchPeriod)
+	w.server.Tick()
+	if !strings.Contains(w.logs.String(), `token=program first_reason=`) {
+		t.Errorf("the log does not say who: %s", w.logs.String())
+	}
+	for range 3 { // nothing of it is kept
+		w.wait(watchPeriod)
+		w.server.Tick()
+	}
+	if n := len(w.server.intake.flows); n > 0 {
+		t.Errorf("%d flows are kept", n)
+	}
+}
+
+// TestClaimsWithoutTokens: where no access token is required, a forged token counts for nobody's
+// experiment, and is seen.
+func TestClaimsWithoutTokens(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	changed := []byte(w.decide("toy", "ann")[0].Token)
+	changed[len(changed)-1] ^= 1
+	var items []item
+	for range 20 {
+		items = append(items, item{string(changed), map[string]float64{"x": 1}})
+	}
+	if f := w.post("/v1/feedback", items...); f.Rejected != 20 {
+		t.Errorf("%+v", f)
+	}
+	if got := w.problems("toy"); got != "" {
+		t.Errorf("the problems are %q", got)
+	}
+	w.server.alerts.look()
+	var alerts policy.Alerts
+	w.get(200, &alerts, "GET", "/v1/alerts", "")
+	if len(alerts.Active) != 1 || alerts.Active[0].Experiment != "" || alerts.Active[0].Key != "refused::feedback:" {
+		t.Errorf("%+v", alerts.Active)
+	}
+}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -104,8 +105,8 @@ func (i *intake) count(p *access.Principal, name string, n int64) {
 	o.parts[o.part%int64(len(o.parts))] += n
 }
 
-// flowKey is a kind of items of an experiment.
-type flowKey struct{ experiment, kind string }
+// flowKey is a kind of items of an experiment, or of a sender if it has no experiment.
+type flowKey struct{ experiment, sender, kind string }
 
 // flow counts items in the present period and in the one before.
 type flow struct {
@@ -123,11 +124,7 @@ func (i *intake) note(name, kind string, items ...policy.ItemResult) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	f := i.flows[flowKey{name, kind}]
-	if f == nil {
-		f = &flow{}
-		i.flows[flowKey{name, kind}] = f
-	}
+	f := i.flow(flowKey{experiment: name, kind: kind})
 	for k := range items {
 		status := items[k].Status
 		f.present.Add(status, 1)
@@ -135,6 +132,46 @@ func (i *intake) note(name, kind string, items ...policy.ItemResult) {
 			f.reason = items[k].Error
 		}
 	}
+}
+
+// noteSender counts the items of a request for their sender: all of them, of which those at the
+// places of strays are rejected and count for no experiment. There are as many flows of senders as
+// access tokens, nothing that a request says adds one.
+func (i *intake) noteSender(p *access.Principal, kind string, items []policy.ItemResult, all int, strays []int) {
+	name := ""
+	if p != nil {
+		name = p.Name
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	f := i.flow(flowKey{sender: name, kind: kind})
+	f.present.Add(policy.Rejected, int64(len(strays)))
+	f.present.Add(policy.Accepted, int64(all-len(strays)))
+	if f.reason == "" && len(strays) > 0 {
+		f.reason = items[strays[0]].Error
+	}
+}
+
+// flow returns the flow of a key. The caller holds the lock.
+func (i *intake) flow(key flowKey) *flow {
+	f := i.flows[key]
+	if f == nil {
+		f = &flow{}
+		i.flows[key] = f
+	}
+	return f
+}
+
+// stray says whose items count for no experiment, "" for those of an experiment.
+func (k flowKey) stray() string {
+	switch {
+	case k.experiment != "":
+		return ""
+	case k.sender == "":
+		return "items count for no experiment, as they are not valid or their tokens are not the service's own"
+	}
+	return fmt.Sprintf("the access token %q sends items that count for no experiment, as they are not valid, their "+
+		"tokens are not the service's own, or it may not use the experiment", k.sender)
 }
 
 // watch begins a new period if the present one is over, and logs each kind of items of which a
@@ -152,7 +189,11 @@ func (i *intake) watch() {
 	}
 	for key, f := range i.flows { // the order is that of log lines only
 		if text := experiment.RefusalProblem(key.kind, f.present); text != "" {
-			i.logger.Warn(text, "experiment", key.experiment, "first_reason", f.reason)
+			if of := key.stray(); of != "" {
+				i.logger.Warn(of+": "+text, "token", key.sender, "first_reason", f.reason)
+			} else {
+				i.logger.Warn(text, "experiment", key.experiment, "first_reason", f.reason)
+			}
 		}
 		f.before, f.present, f.reason = f.present, policy.Counts{}, ""
 		if f.before == (policy.Counts{}) {
@@ -172,7 +213,7 @@ func (f *flow) recent() policy.Counts {
 }
 
 // refused returns the share of items of a kind that were rejected or late within the last one or
-// two minutes, by experiment.
+// two minutes, by experiment, and the share of those that count for no experiment, by sender.
 func (i *intake) refused(report func(key flowKey, share float64)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -190,7 +231,7 @@ func (i *intake) problems(name string) (out []string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, kind := range []string{"exposures", "feedback"} {
-		if f := i.flows[flowKey{name, kind}]; f != nil {
+		if f := i.flows[flowKey{experiment: name, kind: kind}]; f != nil {
 			if text := experiment.RefusalProblem(kind, f.recent()); text != "" {
 				out = append(out, "in the last minutes: "+text)
 			}

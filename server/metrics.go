@@ -249,6 +249,9 @@ var (
 	refusedDesc = prometheus.NewDesc("noregret_refused_share",
 		"Share of items that were rejected or late within the last one to two minutes.", []string{"experiment", "kind"},
 		nil)
+	strayDesc = prometheus.NewDesc("noregret_sender_refused_share",
+		"Share of a sender's items that were rejected and count for no experiment, within the last one to two "+
+			"minutes, by access token.", []string{"token", "kind"}, nil)
 	waitingDesc = prometheus.NewDesc("noregret_open_bytes",
 		"Bytes that the units that wait for feedback need, in memory and on the disk.", nil, nil)
 	clockStepDesc = prometheus.NewDesc("noregret_clock_step_seconds",
@@ -272,7 +275,7 @@ func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		positionDesc, snapshotDesc, groupsDesc, queueDesc, failedDesc, failuresDesc, reopensDesc, versionDesc,
 		openDesc, orphanDesc, ratioDesc, guardDesc, feedbackDesc,
-		exposureDesc, refusedDesc, waitingDesc, memoryDesc, residentDesc, spilledDesc,
+		exposureDesc, refusedDesc, strayDesc, waitingDesc, memoryDesc, residentDesc, spilledDesc,
 		connectionsDesc, turnedAwayDesc, clockStepDesc,
 		alertsDesc, unsentDesc, sentDesc, unableDesc, droppedDesc, loginsDesc,
 		clockStepsDesc, logBytesDesc, freeDesc, diskDesc, ageDesc,
@@ -308,7 +311,13 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		to.gauge(residentDesc, float64(s.Memory))
 		to.gauge(spilledDesc, float64(s.File))
 	}
-	c.intake.refused(func(key flowKey, share float64) { to.gauge(refusedDesc, share, key.experiment, key.kind) })
+	c.intake.refused(func(key flowKey, share float64) {
+		if key.experiment == "" {
+			to.gauge(strayDesc, share, key.sender, key.kind)
+			return
+		}
+		to.gauge(refusedDesc, share, key.experiment, key.kind)
+	})
 	active, waiting, sent, failures, dropped := c.alerts.Counts()
 	to.gauge(alertsDesc, float64(active))
 	to.gauge(unsentDesc, float64(waiting))

@@ -71,7 +71,7 @@ func TestWholeLoop(t *testing.T) {
 	var r policy.Report
 	w.get(200, &r, "GET", "/v1/experiments/toy/report", "")
 	if r.Version != 2 || r.Round != 2 ||
-		r.Feedback != (policy.Counts{Accepted: 300, Duplicate: 1, Late: 1, Rejected: 2}) {
+		r.Feedback != (policy.Counts{Accepted: 300, Duplicate: 1, Late: 1, Rejected: 1}) {
 		t.Errorf("version %d, round %d, %+v", r.Version, r.Round, r.Feedback)
 	}
 	n := r.HoldBack.N
