@@ -372,6 +372,9 @@ func (c *costWorld) yaml(media string) {
 	}
 	for _, s := range []costShape{
 		{"a bomb of aliases", func(int) string { return bomb() }},
+		{"aliases of a long text", func(n int) string {
+			return "- &a " + strings.Repeat("x", n/2) + "\n- [*a" + strings.Repeat(",*a", n/6) + "]"
+		}},
 		{"lists in one line", func(n int) string { return strings.Repeat("- ", n/2) + "1" }},
 		{"blocks within each other", func(n int) string {
 			var b strings.Builder

@@ -37,7 +37,7 @@ const (
 func newSource(file string, size int) *source {
 	return &source{
 		file: file, lines: map[string]int{},
-		mostValues: min(1000+size, maxValues), mostJSON: min(64<<10+16*size, maxJSON),
+		mostValues: min(1000+size, maxValues), mostJSON: min(64<<10+100*size, maxJSON),
 	}
 }
 
