@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/strictjson"
@@ -262,7 +264,34 @@ func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkNames(s.live[d.Name], parsed); err != nil {
+		return nil, err
+	}
 	e, err := NewEvent(KindDefinition, now, DefinitionEvent{Experiment: d.Name, Definition: text})
 	e.parsed = parsed
 	return []Event{e}, err
+}
+
+// checkNames returns an error for an arm whose name looks the same as that of another arm that the
+// experiment, nil for a new one, has or had.
+func checkNames(x *experimentState, d *definition.Definition) error {
+	if x == nil {
+		return nil
+	}
+	arms, err := d.NamedArms()
+	if err != nil {
+		return err
+	}
+	names := make(map[string]string, len(x.roster.Arms))
+	for k := range x.roster.Arms {
+		name := x.roster.Arms[k].Name
+		names[norm.NFC.String(name)] = name
+	}
+	for i := range arms {
+		if other := names[norm.NFC.String(arms[i].Name)]; other != "" && other != arms[i].Name {
+			return noregret.BadInputf("arms", "%q looks the same as the current or former arm %q: want names that "+
+				"differ not only in the form of Unicode characters", arms[i].Name, other)
+		}
+	}
+	return nil
 }

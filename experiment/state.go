@@ -282,7 +282,7 @@ func (s *State) define(e Event) Outcome {
 	}
 	d, err := e.parsed, error(nil)
 	if d == nil {
-		d, err = definition.Parse(p.Experiment, p.Definition)
+		d, err = definition.ParseStored(p.Experiment, p.Definition)
 	}
 	if err == nil && d.Name != p.Experiment {
 		err = noregret.BadInputf("name", "%q: the event names %q", d.Name, p.Experiment)

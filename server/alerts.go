@@ -13,6 +13,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/alert"
@@ -65,10 +66,15 @@ func (a *alerter) look() {
 	a.looked = now
 	wrong := map[string]policy.Alert{}
 	add := func(v policy.Alert, parts ...string) {
+		v.Text = legible.Text(v.Text)
 		wrong[strings.Join(append([]string{v.Kind}, parts...), ":")] = v
 	}
 	a.service(add)
-	a.sender.Update(wrong, append(a.experiments(add), a.snapshots()...))
+	happened := append(a.experiments(add), a.snapshots()...)
+	for i := range happened {
+		happened[i].Text = legible.Text(happened[i].Text)
+	}
+	a.sender.Update(wrong, happened)
 }
 
 // snapshots returns what has happened to snapshots that were saved.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -239,5 +241,73 @@ func TestAuditOfTokensWhileDown(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(w.config.Data, "tokens.json"))
 	if err != nil || strings.Contains(string(b), "another") || !strings.Contains(string(b), `"name":"eye"`) {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// TestTextsForPeople: every operation of the document refuses a reason or a source that people
+// could misread, or a definition with such a text.
+func TestTextsForPeople(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	hostile := []string{
+		"fine\n2026-11-01T12:00:00Z  boss  deleted", "\x1b[2Jfine", "fine \u202e enif", "\u009b2J", "a\u2028b",
+	}
+	reasons, last := 0, w.server.log.Stats().Last
+	for path, v := range doc().all["paths"].(map[string]any) {
+		for method := range v.(map[string]any) {
+			schema, _ := follow(t, "paths", path, method, "requestBody", "content", "application/json", "schema")
+			fields, _ := schema["properties"].(map[string]any)
+			for _, field := range []string{"reason", "source"} {
+				if fields[field] == nil {
+					continue
+				}
+				reasons++
+				for _, text := range hostile {
+					in := map[string]any{field: text}
+					switch {
+					case fields["arm"] != nil:
+						in["arm"] = "gain"
+					case field == "source":
+						in["experiment"], in["sequence"], in["items"] = "toy", 1, []any{map[string]any{
+							"version": 1, "arm": "gain", "units": 1, "metrics": map[string]any{},
+						}}
+					}
+					body, err := json.Marshal(in)
+					if err != nil {
+						t.Fatal(err)
+					}
+					at := strings.ReplaceAll(path, "{name}", "toy")
+					status, b := w.do(strings.ToUpper(method), at, string(body))
+					if status != 400 || !strings.Contains(string(b), "want one line without control characters") {
+						t.Errorf("%s %s with %q: status %d: %s", method, at, text, status, b)
+					}
+				}
+			}
+		}
+	}
+	if reasons < 6 {
+		t.Errorf("%d operations take a reason or a source", reasons)
+	}
+	for _, text := range hostile {
+		in, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, b := w.do("PUT", "/v1/experiments/toy", toy+"description: "+string(in)+"\n", "Content-Type",
+			"application/yaml")
+		if status != 400 || !strings.Contains(string(b), "control characters") {
+			t.Errorf("the description %q: status %d: %s", text, status, b)
+		}
+	}
+	w.apply(strings.Replace(toy, "name: gain", "name: g\u00e1in", 1))
+	status, b := w.do("PUT", "/v1/experiments/toy", strings.Replace(toy, "name: gain", "name: ga\u0301in", 1),
+		"Content-Type", "application/yaml")
+	if status != 400 || !strings.Contains(string(b), "looks the same as the current or former arm") {
+		t.Errorf("a new arm that looks like a former one: status %d: %s", status, b)
+	}
+	for _, e := range w.server.live.audit("", 0, 0) {
+		if e.Position > last && strings.ContainsFunc(e.What+e.Reason, legible.Unclear) {
+			t.Errorf("%+v", e)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
@@ -288,6 +289,9 @@ func (a *experimentAPI) nameEvent(r *http.Request, kind, reason string) error {
 func (a *experimentAPI) submit(ctx context.Context, name, kind, reason string, payload any) error {
 	if len(reason) > 1000 {
 		return noregret.BadInputf("reason", "%d bytes: want at most 1000", len(reason))
+	}
+	if err := legible.Check("reason", reason); err != nil {
+		return err
 	}
 	event := func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		e, err := experiment.NewEvent(kind, now, payload)

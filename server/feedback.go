@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
@@ -307,6 +308,9 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	if in.Source == "" || len(in.Source) > 200 || in.Sequence == 0 {
 		return noregret.BadInputf("source",
 			"want a source of 1 to 200 bytes and a sequence number from 1")
+	}
+	if err := legible.Check("source", in.Source); err != nil {
+		return err
 	}
 	if p != nil && !p.MaySend(in.Source) {
 		return web.WithStatus(http.StatusForbidden, noregret.Usage, "source",

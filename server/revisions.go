@@ -46,7 +46,7 @@ func definitionIn(log eventlog.Log) func(ctx context.Context, position uint64) (
 			if err := json.Unmarshal(rec.Payload, &p); err != nil {
 				return nil, noregret.Errorf(noregret.Internal, "log", "position %d: %w", position, err)
 			}
-			return definition.Parse("definition", p.Definition)
+			return definition.ParseStored("definition", p.Definition)
 		}
 		return nil, noregret.Errorf(noregret.Internal, "log", "no event at position %d", position)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret/internal/legible"
 )
 
 // alertsOptions are the flags of "noregret alerts".
@@ -61,7 +63,7 @@ func (o *alertsOptions) Run(ctx context.Context, a *app, _ []string) error {
 		err = t.write(a.stdout)
 	}
 	if err == nil && out.Failure != "" {
-		_, err = fmt.Fprintf(a.stdout, "%d alerts wait: %s\n", out.Waiting, out.Failure)
+		_, err = fmt.Fprintf(a.stdout, "%d alerts wait: %s\n", out.Waiting, legible.Text(out.Failure))
 	}
 	return err
 }

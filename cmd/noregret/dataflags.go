@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/internal/progress"
 )
 
@@ -212,7 +213,7 @@ func readProgress(p *progress.Reporter, task string) func(read, total, rows int6
 
 // note prints a sentence on standard error.
 func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "noregret: "+format+"\n", args...)
+	fmt.Fprintf(a.stderr, "noregret: %s\n", legible.Lines(fmt.Sprintf(format, args...)))
 }
 
 // skipped reports the lines that were skipped under --max-bad-lines and the values that were

@@ -216,8 +216,8 @@ func writeDoctorReport(w io.Writer, r *doctorReport) error {
 		_, err := fmt.Fprintln(w, "the log is sound")
 		return err
 	}
-	g := table{left: map[int]bool{3: true}}
-	g.add("\nfinding", "rows", "first", "what")
+	g := table{left: map[int]bool{3: true}, gap: true}
+	g.add("finding", "rows", "first", "what")
 	for _, f := range r.Findings {
 		first := "-"
 		if f.First > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit/offpolicy"
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -328,7 +329,7 @@ func writePolicyReport(w io.Writer, r *policyReport) error {
 	}
 	asymptotic := false
 	for _, p := range r.Policies {
-		fmt.Fprintf(w, "\npolicy %s: %s effective rows, mean weight %s, largest %s\n", p.Policy,
+		fmt.Fprintf(w, "\npolicy %s: %s effective rows, mean weight %s, largest %s\n", legible.Text(p.Policy),
 			short(math.Round(float64(p.Effective))), fourDigits(p.Mean), fourDigits(p.Largest))
 		g := table{left: map[int]bool{3: true, 4: true}}
 		g.add("estimator", "value", "error", "one look", "any time")

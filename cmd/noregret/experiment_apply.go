@@ -180,7 +180,7 @@ func writeApplied(w io.Writer, v *policy.Applied) error {
 	if err := t.write(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(p.Evidence, "\n"))
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(legibleAll(p.Evidence), "\n"))
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -89,12 +90,12 @@ func (o *diffOptions) Run(ctx context.Context, a *app, args []string) error {
 func writeChanges(w io.Writer, changes []policy.FieldChange) error {
 	for _, c := range changes {
 		if c.Before != nil {
-			if _, err := fmt.Fprintf(w, "- %s: %s\n", c.Path, c.Before); err != nil {
+			if _, err := fmt.Fprintf(w, "- %s: %s\n", legible.Text(c.Path), legible.JSON(c.Before)); err != nil {
 				return err
 			}
 		}
 		if c.After != nil {
-			if _, err := fmt.Fprintf(w, "+ %s: %s\n", c.Path, c.After); err != nil {
+			if _, err := fmt.Fprintf(w, "+ %s: %s\n", legible.Text(c.Path), legible.JSON(c.After)); err != nil {
 				return err
 			}
 		}

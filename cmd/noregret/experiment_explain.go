@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -82,7 +83,8 @@ func (o *explainOptions) Run(ctx context.Context, a *app, args []string) error {
 // writeExplanation prints an explanation as text.
 func writeExplanation(w io.Writer, e *policy.Explanation) error {
 	_, err := fmt.Fprintf(w, "%s gave arm %s to unit %s at %s\nvalue %s\nversion %d of round %d gives this arm with "+
-		"probability %s\n", e.Experiment, e.Arm, e.Unit, e.Time.Format(time.RFC3339), e.Value, e.Version, e.Round,
+		"probability %s\n", legible.Text(e.Experiment), legible.Text(e.Arm), legible.Text(e.Unit),
+		e.Time.Format(time.RFC3339), legible.JSON(e.Value), e.Version, e.Round,
 		number(e.Propensity))
 	if err != nil {
 		return err
@@ -135,9 +137,9 @@ func writeDraw(w io.Writer, e *policy.Explanation) error {
 		}
 	}
 	for _, s := range e.Steps[min(1, len(e.Steps)):] {
-		what := "the unit keeps arm " + s.Arm
+		what := "the unit keeps arm " + legible.Text(s.Arm)
 		if s.Draw != nil {
-			what = "the unit moves to arm " + s.Arm
+			what = "the unit moves to arm " + legible.Text(s.Arm)
 		}
 		if _, err := fmt.Fprintf(w, "version %d: share %s, then %s, coin %s: %s\n", s.Version, numberOf(s.Before),
 			numberOf(s.After), numberOf(s.Coin), what); err != nil {
@@ -153,7 +155,7 @@ func writeFacts(w io.Writer, p *policy.PolicyFacts) error {
 		return nil
 	}
 	_, err := fmt.Fprintf(w, "\nthe version was made at %s (%s), when this was known\n\n", p.Made.Format(time.RFC3339),
-		p.Cause)
+		legible.Text(p.Cause))
 	if err != nil {
 		return err
 	}

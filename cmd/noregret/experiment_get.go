@@ -66,5 +66,5 @@ func inForce(ctx context.Context, c *client.Client, name string) (*definition.De
 	if err != nil {
 		return nil, err
 	}
-	return definition.Parse("the definition of "+name, text)
+	return definition.ParseStored("the definition of "+name, text)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -60,7 +61,8 @@ func (o *reportOptions) Run(ctx context.Context, a *app, args []string) error {
 
 // writeReport prints a report as text.
 func writeReport(w io.Writer, r *policy.Report) error {
-	if _, err := fmt.Fprintf(w, "%s is %s, version %d, round %d\n\n", r.Name, r.State, r.Version, r.Round); err != nil {
+	_, err := fmt.Fprintf(w, "%s is %s, version %d, round %d\n\n", legible.Text(r.Name), r.State, r.Version, r.Round)
+	if err != nil {
 		return err
 	}
 	var metrics []string
@@ -136,18 +138,18 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	for _, n := range r.Notes[max(0, len(r.Notes)-5):] {
 		lines = append(lines, n.Time.Format(time.RFC3339)+" "+n.Text)
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
+	_, err = fmt.Fprintf(w, "\n%s\n", strings.Join(legibleAll(lines), "\n"))
 	return err
 }
 
 // writeLift prints the comparisons of the arms and the mixtures with the control arm.
 func writeLift(w io.Writer, l *policy.Lift) error {
 	if len(l.Quantities) == 0 {
-		_, err := fmt.Fprintf(w, "\nno lift: %s\n", l.Reason)
+		_, err := fmt.Fprintf(w, "\nno lift: %s\n", legible.Text(l.Reason))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nlift against %s, intervals at all times together with probability %s\n\n", l.Control,
-		number(1-l.Alpha))
+	_, err := fmt.Fprintf(w, "\nlift against %s, intervals at all times together with probability %s\n\n",
+		legible.Text(l.Control), number(1-l.Alpha))
 	if err != nil {
 		return err
 	}

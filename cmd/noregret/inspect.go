@@ -15,6 +15,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/internal/legible"
 )
 
 // inspectOptions are the flags of "noregret inspect".
@@ -185,7 +186,7 @@ func writeInspection(w io.Writer, m *classify.Model, path string, weights []weig
 		return err
 	}
 	for _, s := range m.Warnings {
-		fmt.Fprintf(w, "\nWarning: %s\n", s)
+		fmt.Fprintf(w, "\nWarning: %s\n", legible.Text(s))
 	}
 	return nil
 }

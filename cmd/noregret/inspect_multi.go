@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/internal/legible"
 )
 
 // showMulti shows a model of several classes or labels.
@@ -34,14 +35,14 @@ func (o *inspectOptions) showMulti(w io.Writer, m *classify.MultiModel, path str
 		return err
 	}
 	for k, x := range models {
-		fmt.Fprintf(w, "\nWeights of %s (%d of %d that are not zero)\n", x.Label, len(x.Weights),
+		fmt.Fprintf(w, "\nWeights of %s (%d of %d that are not zero)\n", legible.Text(x.Label), len(x.Weights),
 			len(m.Models[k].Weights.Index))
 		if err := writeWeights(w, x.Weights); err != nil {
 			return err
 		}
 	}
 	for _, s := range m.Warnings {
-		fmt.Fprintf(w, "\nWarning: %s\n", s)
+		fmt.Fprintf(w, "\nWarning: %s\n", legible.Text(s))
 	}
 	return nil
 }

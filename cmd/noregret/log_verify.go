@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/server"
 )
 
@@ -72,7 +73,7 @@ func writeCheck(w io.Writer, r *eventlog.Report) error {
 		if f.Harmless {
 			kind = "harmless"
 		}
-		if _, err := fmt.Fprintf(w, "%s: %s\n", kind, f.Problem); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", kind, legible.Text(f.Problem)); err != nil {
 			return err
 		}
 	}

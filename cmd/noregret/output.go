@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
@@ -117,21 +119,40 @@ func listed(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
+// legibleAll returns texts of which people can see every character.
+func legibleAll(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = legible.Text(text)
+	}
+	return out
+}
+
 // writeJSON prints an indented JSON value.
 func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(legible.JSON(b.Bytes()))
+	return err
 }
 
 // table is a table of text. The first column and those in left are aligned left, the others right.
 type table struct {
 	rows [][]string
 	left map[int]bool
+	gap  bool // an empty line comes before the table
 }
 
-func (g *table) add(cells ...string) { g.rows = append(g.rows, cells) }
+// add adds a row. A cell with characters that people cannot see, such as a line break in a reason
+// or in the name of a file, is quoted: whatever it holds, it is one cell of one row.
+func (g *table) add(cells ...string) {
+	g.rows = append(g.rows, legibleAll(cells))
+}
 
 // write prints the table with two spaces between columns.
 func (g *table) write(w io.Writer) error {
@@ -145,6 +166,9 @@ func (g *table) write(w io.Writer) error {
 		}
 	}
 	var b strings.Builder
+	if g.gap {
+		b.WriteByte('\n')
+	}
 	for _, row := range g.rows {
 		var line strings.Builder
 		for i, c := range row {

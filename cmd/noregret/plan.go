@@ -156,8 +156,8 @@ func writePlan(w io.Writer, r *plan.Result) error {
 		return err
 	}
 	if len(r.Guardrails) > 0 {
-		g := table{left: map[int]bool{1: true}}
-		g.add("\nguardrail", "limit", "expected", "days to held", "broken", "days to breached")
+		g := table{left: map[int]bool{1: true}, gap: true}
+		g.add("guardrail", "limit", "expected", "days to held", "broken", "days to breached")
 		for i := range r.Guardrails {
 			v := &r.Guardrails[i]
 			g.add(v.Metric, v.Kind+" "+short(v.Limit), short(v.Expected), days(v.Held.ClosedForm), short(v.Broken),

@@ -185,8 +185,8 @@ func writeLedger(w io.Writer, accounts []ledgerAccount) error {
 		); err != nil {
 			return err
 		}
-		g := table{left: map[int]bool{4: true}}
-		g.add("\nrun", "state", "steps", "rho", "mechanism")
+		g := table{left: map[int]bool{4: true}, gap: true}
+		g.add("run", "state", "steps", "rho", "mechanism")
 		for j := range c.Runs {
 			r := &c.Runs[j]
 			g.add(r.ID, string(r.State), strconv.FormatInt(r.Steps, 10), digits(r.Rho, 4), r.Mechanism)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/internal/progress"
 	"github.com/noregret/noregret/server"
 )
@@ -100,7 +101,7 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) i
 		return 0
 	}
 	err = a.explain(ctx, cmd, err)
-	fmt.Fprintf(a.stderr, "noregret: %s\n", err)
+	fmt.Fprintf(a.stderr, "noregret: %s\n", legible.Lines(err.Error()))
 	return noregret.CodeOf(err).ExitStatus()
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/internal/atomicfile"
+	"github.com/noregret/noregret/internal/legible"
 )
 
 // privateFiles makes the durable writes of a private training. Tests replace it, to die between the
@@ -286,7 +287,7 @@ func inspectPrivate(w io.Writer, m *classify.Model, path string, weights []weigh
 	if err := printPrivate(w, m, path); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "\nPrivacy statement\n%s", indent(m.Privacy.Text)); err != nil {
+	if _, err := fmt.Fprintf(w, "\nPrivacy statement\n%s", indent(legible.Lines(m.Privacy.Text))); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nWeights (%d of %d that are not zero)\n", len(weights), len(m.Weights.Index))

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -490,5 +491,77 @@ func TestCap(t *testing.T) {
 		if _, err := Parse("c", []byte(strings.Replace(text, `"cap":50`, `"cap":`+bad, 1))); err == nil {
 			t.Errorf("a cap of %s was accepted", bad)
 		}
+	}
+}
+
+// TestTexts: texts that people could misread are refused where a definition is written, and are
+// read where it was stored.
+func TestTexts(t *testing.T) {
+	const rest = "name: a\narms: [{name: x, value: 1}, {name: y, value: 2}]\nmetrics: [{name: m}]\n" +
+		"objective: {goals: [{metric: m}]}\n"
+	for _, bad := range []string{`\n`, `\t`, `\e[2J`, `\x9b2J`, `\u202e`, `\u2066`, `\u2028`, `\u200b`, `\0`} {
+		for _, field := range []string{"description", "unit", "salt"} {
+			text := rest + field + `: "as ` + bad + ` said"`
+			_, err := Parse("d", []byte(text))
+			if err == nil || !strings.HasPrefix(err.Error(), "d:5: "+field+": ") ||
+				!strings.Contains(err.Error(), "want one line") {
+				t.Errorf("%s: %v", text, err)
+			}
+			if _, err := ParseStored("d", []byte(text)); err != nil {
+				t.Errorf("%s: stored: %v", text, err)
+			}
+		}
+	}
+	contextual := strings.Replace(rest, "objective", "policy: {kind: lin-ucb}\ncontext: [{name: c, kind: category, "+
+		`values: [d, "e\u202e"]}]`+"\ncontrol: {arm: x}\nobjective", 1)
+	_, err := Parse("d", []byte(contextual))
+	if err == nil || !strings.Contains(err.Error(), "context[0].values[1]: ") {
+		t.Errorf("%s: %v", contextual, err)
+	}
+}
+
+// TestNormalisation: no two arms differ by Unicode normalisation only. One name may have any form.
+func TestNormalisation(t *testing.T) {
+	const rest = "\nname: a\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\n"
+	for text, place := range map[string]string{
+		`arms: [{name: "caf\u00e9", value: 1}, {name: b, value: 2}, {name: "cafe\u0301", value: 3}]`:                        "arms[2].name",
+		`arms: [{name: "\u212b", value: 1}, {name: "\u00c5", value: 2}]`:                                                    "arms[1].name",
+		`arms: {grid: {p: ["caf\u00e9", "cafe\u0301"]}}`:                                                                    "arms.grid",
+		`{arms: [{name: "caf\u00e9", value: 1}], control: {arm: "cafe\u0301", value: 2, share: 0.2}}`:                       "arms[0].name",
+		`arms: [{name: "cafe\u0301", value: 1}, {name: cafe, value: 2}, {name: "x\u00b2", value: 3}, {name: x2, value: 4}]`: "",
+	} {
+		if rest, ok := strings.CutPrefix(text, "{"); ok {
+			text = strings.Replace(strings.TrimSuffix(rest, "}"), ", control", "\ncontrol", 1)
+		}
+		_, err := Parse("d", []byte(text+rest))
+		switch {
+		case place == "" && err != nil:
+			t.Errorf("%s: %v", text, err)
+		case place != "" && (err == nil || !strings.Contains(err.Error(), place+": ") ||
+			!strings.Contains(err.Error(), "looks the same")):
+			t.Errorf("%s: %v, want an error at %s", text, err, place)
+		}
+		if _, err := ParseStored("d", []byte(text+rest)); err != nil {
+			t.Errorf("%s: stored: %v", text, err)
+		}
+	}
+}
+
+// TestTextIsLegible: a definition that is written for people has no character that they cannot see,
+// and is read back unchanged.
+func TestTextIsLegible(t *testing.T) {
+	text := "name: a\narms: [{name: x, value: \"a\\u202eb\\u009b2J\\n\"}, {name: y, value: {\"\\ufeff\": 2}}]\n" +
+		"metrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\ndescription: \"old\\e[2J\"\n"
+	d, err := ParseStored("d", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := Text(d)
+	if err != nil || strings.ContainsFunc(strings.ReplaceAll(shown, "\n", ""), legible.Unclear) {
+		t.Errorf("%v: %q", err, shown)
+	}
+	again, err := ParseStored("d", []byte(shown))
+	if err != nil || !reflect.DeepEqual(again, d) {
+		t.Errorf("%v: %+v, want %+v", err, again, d)
 	}
 }

@@ -24,14 +24,34 @@ const maxDefinition = 1 << 20
 
 // Parse reads a definition, YAML or JSON, fills in the defaults and validates it. File is the name
 // for errors, whose place is "file:line: path". Unknown fields, wrong types and duplicate fields
-// are errors.
+// are errors, and so are texts that people could misread: those with line breaks, control
+// characters or marks of the direction of text, and names of arms that differ in nothing that can
+// be seen.
 func Parse(file string, data []byte) (*Definition, error) {
+	d, s, err := parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTexts(d); err != nil {
+		return nil, s.locate(err)
+	}
+	return d, nil
+}
+
+// ParseStored is [Parse] for a definition that the service has accepted before. It takes texts that
+// people could misread, which an old log may have.
+func ParseStored(file string, data []byte) (*Definition, error) {
+	d, _, err := parse(file, data)
+	return d, err
+}
+
+func parse(file string, data []byte) (*Definition, *source, error) {
 	if len(data) > maxDefinition {
-		return nil, noregret.BadInputf(file, "%d bytes: want at most %d", len(data), maxDefinition)
+		return nil, nil, noregret.BadInputf(file, "%d bytes: want at most %d", len(data), maxDefinition)
 	}
 	s, err := readSource(file, data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d := presets()
 	var head struct {
@@ -41,13 +61,13 @@ func Parse(file string, data []byte) (*Definition, error) {
 		d.Exposure = "immediate"
 	}
 	if err := strictjson.Decode(s.json, &d, rules); err != nil {
-		return nil, s.locate(err)
+		return nil, nil, s.locate(err)
 	}
 	d.defaults()
 	if err := d.Validate(); err != nil {
-		return nil, s.locate(err)
+		return nil, nil, s.locate(err)
 	}
-	return &d, nil
+	return &d, s, nil
 }
 
 // rules are the rules by which a definition is decoded.

@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
@@ -23,14 +24,17 @@ func Tag(d *Definition) (string, error) {
 }
 
 // Text writes a definition for people, one field in a line, with its defaults: as YAML, or as
-// indented JSON if YAML cannot hold a value of an arm, such as a number of 20 digits. [Parse] reads
-// the same definition from it.
+// indented JSON if YAML cannot hold a value of an arm, such as a number of 20 digits, or if a value
+// has characters that people cannot see, which are then escaped. [Parse] reads the same definition
+// from it.
 func Text(d *Definition) (string, error) {
 	b, err := strictjson.Encode(d)
 	if err != nil {
 		return "", err
 	}
-	if text, err := asYAML(b); err == nil {
+	if shown := legible.JSON(b); !bytes.Equal(shown, b) {
+		b = shown // YAML would write the characters as they are
+	} else if text, err := asYAML(b); err == nil {
 		if read, err := Parse("", text); err == nil {
 			if again, err := strictjson.Encode(read); err == nil && bytes.Equal(again, b) {
 				return string(text), nil

@@ -10,7 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
@@ -84,21 +87,58 @@ func oneOf(place, v string, allowed ...string) error {
 
 // CheckArmName returns an error if name is not a valid name of an arm.
 func CheckArmName(place, name string) error {
-	if name == "" || characters(name) > maxArmName || strings.ContainsFunc(name, unclear) {
+	if name == "" || characters(name) > maxArmName || strings.ContainsFunc(name, legible.Unclear) {
 		return noregret.BadInputf(place, "%.400q: want 1 to %d characters without control characters", name, maxArmName)
 	}
 	return nil
 }
 
-// unclear reports whether a character is invisible or changes how others are shown: controls, line
-// separators, marks of the direction of text, spaces of no width. The schema has the same list.
-func unclear(r rune) bool {
-	switch {
-	case r < ' ', r >= 0x7f && r < 0xa0, r == 0x61c, r >= 0x200b && r <= 0x200f, r >= 0x2028 &&
-		r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff, r == 0xfffd:
-		return true
+// checkTexts returns an error for a text that people could misread ([legible.Check]), or for two
+// arms whose names differ by Unicode normalisation only: people see no difference between "é" as
+// one character and as "e" with an accent.
+func checkTexts(d *Definition) error {
+	for _, text := range []struct{ place, text string }{
+		{"unit", d.Unit}, {"salt", d.Salt}, {"description", d.Description},
+	} {
+		if err := legible.Check(text.place, text.text); err != nil {
+			return err
+		}
 	}
-	return false
+	for i := range d.Context {
+		for k, v := range d.Context[i].Values {
+			if err := legible.Check(fmt.Sprintf("context[%d].values[%d]", i, k), v); err != nil {
+				return err
+			}
+		}
+	}
+	arms, err := d.NamedArms()
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]string, len(arms))
+	for i, arm := range arms {
+		key := norm.NFC.String(arm.Name)
+		if other, ok := seen[key]; ok && other != arm.Name {
+			return noregret.BadInputf(armPlace(d, i), "%q looks the same as the arm %q: want names that differ not "+
+				"only in the form of Unicode characters", arm.Name, other)
+		}
+		seen[key] = arm.Name
+	}
+	return nil
+}
+
+// armPlace is the place of an arm of [Definition.NamedArms].
+func armPlace(d *Definition, i int) string {
+	if d.Control != nil && d.Control.Value != nil {
+		if i == 0 {
+			return "control.arm"
+		}
+		i--
+	}
+	if d.Arms.Grid != nil {
+		return "arms.grid"
+	}
+	return fmt.Sprintf("arms[%d].name", i)
 }
 
 // checkValue returns an error for null, which no type of flag has and which is often a forgotten

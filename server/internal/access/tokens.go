@@ -21,6 +21,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/legible"
 )
 
 // Tokens are the access tokens of a file, which is read again when it changes. Without a file no
@@ -151,6 +152,8 @@ func parseTokens(path string, data []byte) ([]Principal, error) {
 			return nil, bad("tokens[%d] has no name", i)
 		case slices.ContainsFunc(out, func(q Principal) bool { return q.Name == t.Name }):
 			return nil, bad("tokens[%d]: the name %q is used twice", i, t.Name)
+		case legible.Check("", t.Name) != nil:
+			return nil, bad("tokens[%d]: the name %w", i, legible.Check("", t.Name))
 		case len(t.Roles) == 0:
 			return nil, bad("tokens[%d] (%s) has no roles: want one or more of decide, browser, feedback, aggregate, "+
 				"read, admin", i, t.Name)
@@ -168,6 +171,11 @@ func parseTokens(path string, data []byte) ([]Principal, error) {
 		}
 		if err := checkSources(&p, out); err != nil {
 			return nil, bad("tokens[%d] (%s): %w", i, t.Name, err)
+		}
+		for _, text := range slices.Concat(t.Sources, t.Experiments, t.Projects) {
+			if err := legible.Check("", text); err != nil {
+				return nil, bad("tokens[%d] (%s): %w", i, t.Name, err)
+			}
 		}
 		if slices.Contains(t.Experiments, "") || slices.Contains(t.Projects, "") {
 			return nil, bad("tokens[%d] (%s): an empty name: want names of experiments and of projects, or beginnings "+
