@@ -220,8 +220,8 @@ func writeSimulated(w io.Writer, r *plan.Result) error {
 		return err
 	}
 	if len(r.Guardrails) > 0 {
-		g := table{left: map[int]bool{1: true}}
-		g.add("\nguardrail", "limit", "days to held", "of runs", "days to breached", "of runs")
+		g := table{left: map[int]bool{1: true}, gap: true}
+		g.add("guardrail", "limit", "days to held", "of runs", "days to breached", "of runs")
 		share := func(v *float64) string {
 			if v == nil {
 				return "-"

@@ -13,6 +13,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/atomicfile"
+	"github.com/noregret/noregret/internal/legible"
 )
 
 // predictOptions are the flags of "noregret predict".
@@ -32,7 +33,8 @@ nan, still makes a bad line.
 
 The printed label is one of the training data; if these had more than two labels, it is the
 positive label or "not" and the positive label. A row is positive if its score exceeds the model's
-threshold. With --json the lines are {"score":0.25,"label":"1"}.
+threshold. With --json the lines are {"score":0.25,"label":"1"}. A label with characters that
+cannot be seen, such as a line break, is printed in quotes.
 
 A model of several classes prints the largest score, less the threshold of its class, a tab, and
 the class; with --json {"label":"b","scores":{"a":-1.5,"b":0.25}}. A model of several labels
@@ -143,7 +145,7 @@ func (o *predictOptions) write(ctx context.Context, r *modelReader, inputs []str
 // tail holds what follows the score in a line.
 func (o *predictOptions) tail(label string) string {
 	if !o.json {
-		return "\t" + label + "\n"
+		return "\t" + legible.Text(label) + "\n"
 	}
 	quoted, err := json.Marshal(label)
 	if err != nil {

@@ -49,7 +49,7 @@ type multiLine struct {
 }
 
 func newMultiLine(m *classify.MultiModel, asJSON bool) (*multiLine, error) {
-	l := &multiLine{task: m.Task, json: asJSON, labels: m.Labels}
+	l := &multiLine{task: m.Task, json: asJSON, labels: legibleAll(m.Labels)}
 	if !asJSON {
 		return l, nil
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/noregret/noregret/internal/legible"
 )
 
 // TestTokensFileRefused checks that a bad file is refused and that the error does not contain a
@@ -103,4 +105,18 @@ func TestTokensWatched(t *testing.T) {
 	}
 	close(stop)
 	done.Wait()
+}
+
+// TestNamesOfTokens: the names in the file are texts that people read.
+func TestNamesOfTokens(t *testing.T) {
+	for _, line := range []string{
+		`{name: "a\nb", roles: [read]`, `{name: "a\u202eb", roles: [read]`, `{name: a, roles: [read], projects: ["b\e[2J"]`,
+		`{name: a, roles: [aggregate], sources: ["b\t*"]`, `{name: a, roles: [read], experiments: ["\x9bb"]`,
+	} {
+		_, err := parseTokens("tokens.yaml", []byte("tokens:\n  - "+line+", token: 0123456789abcdef}"))
+		if err == nil || !strings.Contains(err.Error(), "want one line without control characters") ||
+			strings.ContainsFunc(err.Error(), legible.Unclear) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
 }
