@@ -305,7 +305,7 @@ func TestTextsForPeople(t *testing.T) {
 	if status != 400 || !strings.Contains(string(b), "looks the same as the current or former arm") {
 		t.Errorf("a new arm that looks like a former one: status %d: %s", status, b)
 	}
-	for _, e := range w.server.live.audit("", 0, 0) {
+	for _, e := range w.server.live.audit(func(*policy.AuditEntry) bool { return true }, 0, 0) {
 		if e.Position > last && strings.ContainsFunc(e.What+e.Reason, legible.Unclear) {
 			t.Errorf("%+v", e)
 		}
