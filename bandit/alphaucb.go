@@ -16,7 +16,8 @@ import (
 // where μ̂_i is the mean of the N_i losses of arm i, and first each arm once. Losses minus their
 // mean are σ-subgaussian: σ is the standard deviation of normal losses, and (b − a)/2 for losses in
 // [a, b]. UCB1 is σ = ½, α = 4 for losses in [0, 1]. No horizon is needed. [AlphaUCBBound] and
-// [AlphaUCBGapFreeBound] are the guarantees.
+// [AlphaUCBGapFreeBound] are the guarantees, for α > 2. Smaller α explore less, and often pay much
+// less; the theorem has no bound for them.
 //
 // Losses are finite numbers of size at most 1e100. A round costs O(d) and allocates nothing. From
 // 64 arms on it costs O(log d) and an index for each number of losses that arms have, or for each
@@ -30,13 +31,13 @@ type AlphaUCB struct {
 }
 
 // NewAlphaUCB returns UCB(α). It returns an error of code bad_input if there is no arm, α is not in
-// (2, 1e6], as the guarantee needs, or σ is outside [1e-100, 1e100].
+// (0, 1e6], or σ is outside [1e-100, 1e100]. The guarantee needs α > 2.
 func NewAlphaUCB(arms int, alpha, sigma float64) (*AlphaUCB, error) {
 	if err := checkArms(arms); err != nil {
 		return nil, err
 	}
-	if !(alpha > 2 && alpha <= 1e6) {
-		return nil, noregret.BadInputf("alpha", "%v: want a number above 2, at most 1e6", alpha)
+	if !(alpha > 0 && alpha <= 1e6) {
+		return nil, noregret.BadInputf("alpha", "%v: want a number above 0, at most 1e6", alpha)
 	}
 	if err := checkNoise(sigma); err != nil {
 		return nil, err

@@ -40,7 +40,8 @@ func DefaultDelayedOptions() DelayedOptions {
 
 // Delayed plays a [Player] where losses come late, in batches, in any order or never, and where the
 // arms that may be pulled change. Choose draws an arm and gives the choice an id; Learn brings its
-// loss, Forget says that it will not come. A choice that neither has reached is forgotten once
+// loss, Forget says that it will not come. The player is one of this package, or one of
+// the caller's own that is a [DelayedPlayer]. A choice that neither has reached is forgotten once
 // [DelayedOptions.Window] later ones have been made: lost feedback never blocks.
 //
 // An estimate that divides by a propensity divides by that of the draw, however late the loss. The
@@ -123,11 +124,12 @@ const maxWindow = 1 << 24
 
 // NewDelayed returns the player with choices that have ids. It owns the player from now on: do not
 // call Draw, Update or UnmarshalBinary of the player. It returns an error of code bad_input if the
-// player is not one of this package or is within a round, or an option is out of range.
+// player is neither one of this package nor a [DelayedPlayer] or is within a round, or an option is
+// out of range.
 func NewDelayed(p Player, o DelayedOptions) (*Delayed, error) {
-	c, ok := p.(core)
-	if !ok {
-		return nil, noregret.BadInputf("player", "%T: want a player of package bandit", p)
+	c, err := newCore(p)
+	if err != nil {
+		return nil, err
 	}
 	if arm := c.pendingArm(); arm != none {
 		return nil, noregret.BadInputf("player", "arm %d has been drawn: finish the round by Update first", arm)
@@ -146,7 +148,12 @@ func NewDelayed(p Player, o DelayedOptions) (*Delayed, error) {
 func (d *Delayed) Arms() int { return len(d.s.Chosen) }
 
 // Player is the player, for reading. UnmarshalBinary may replace it.
-func (d *Delayed) Player() Player { return d.player }
+func (d *Delayed) Player() Player {
+	if o, ok := d.player.(*outside); ok {
+		return o.DelayedPlayer
+	}
+	return d.player
+}
 
 // Chosen is the number of choices of arm k.
 func (d *Delayed) Chosen(k int) int { return d.s.Chosen[k] }
@@ -228,6 +235,11 @@ func (d *Delayed) Choose(r Rand, allowed []bool) (Choice, error) {
 	}
 	c := &d.drawn
 	d.player.choose(c, v, r)
+	if o, ok := d.player.(*outside); ok {
+		if err := o.check(c, v); err != nil {
+			return Choice{}, err
+		}
+	}
 	choice := Choice{ID: d.s.Next, Arm: c.Arm, Propensity: c.Propensity}
 	if math.IsNaN(c.Propensity) {
 		c.Propensity = 0 // Thompson sampling does not learn from it

@@ -484,7 +484,8 @@ func TestDelayedAddsArms(t *testing.T) {
 		play(100)
 		k, err := d.AddArm()
 		_, commits := d.Player().(*ExploreThenCommit)
-		if _, estimates := d.Player().(estimator); estimates || commits {
+		_, moss := d.Player().(*MOSS)
+		if _, estimates := d.Player().(estimator); estimates || commits || moss {
 			if noregret.CodeOf(err) != noregret.BadInput || d.Arms() != 2 {
 				t.Errorf("%v: added arm %d, %v", d, k, err)
 			}

@@ -102,10 +102,15 @@ func (d *Delayed) checkState(s *delayedState) (total int, err error) {
 func (d *Delayed) fits(c *drawn, n int) bool {
 	w, ok := d.player.(interface{ bases(p []float64) []uint64 })
 	if !ok {
-		return len(c.Base) == 0 && len(c.Allowed) == 0
+		if _, own := d.player.(*outside); !own && len(c.Allowed) > 0 {
+			return false
+		}
 	}
 	if words := (n + 63) / 64; len(c.Allowed) > 0 && (len(c.Allowed) != words || !hasBit(c.Allowed, c.Arm)) {
 		return false
+	}
+	if !ok {
+		return len(c.Base) == 0
 	}
 	want := 0
 	if n == d.player.Arms() {

@@ -37,6 +37,7 @@
 //	in [−L, L], by an adversary    ExploringWeights                L·(d·T)^(2/3)
 //	in [0, L], of any kind         TsallisINF                      √(d·T) and Σ ln T/Δ
 //	independent, subgaussian       AlphaUCB                        Σ ln T/Δ
+//	  known horizon                MOSS                            σ·√(d·T)
 //	  known gap and horizon        ExploreThenCommit               ln T/Δ
 //	independent, in [0, L]         KLUCB                           Σ Δ·ln T/kl
 //	independent, 0 or 1            BernoulliThompson               Σ Δ·ln T/kl

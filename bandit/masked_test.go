@@ -72,6 +72,8 @@ func maskedPlayers(t *testing.T, rounds int) []bandit.Player {
 	add(bandit.NewTsallisINF(d, bandit.ReducedVariance, 1))
 	add(bandit.NewExploreThenCommit(d, 100))
 	add(bandit.NewAlphaUCB(d, 2.1, .5))
+	add(bandit.NewAlphaUCB(d, 1, .5))
+	add(bandit.NewMOSS(d, rounds, .5))
 	add(bandit.NewKLUCB(d, 0, 1))
 	add(bandit.NewBernoulliThompson(d))
 	add(bandit.NewGaussianThompson(d, .5, bandit.GaussianPrior{Deviation: math.Inf(1)}))

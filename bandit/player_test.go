@@ -30,7 +30,8 @@ func players(d int) []Player {
 		made(NewExp3(d, .1, 1)), made(NewAnytimeExp3(d, 1)), made(NewExp3IX(d, .1, 1)),
 		made(NewINF(d, .1, .5, 1)), made(NewINF(d, .1, .75, 1)),
 		made(NewTsallisINF(d, ImportanceWeighted, 1)), made(NewTsallisINF(d, ReducedVariance, 1)),
-		made(NewExploreThenCommit(d, 3)), made(NewAlphaUCB(d, 3, .5)), made(NewKLUCB(d, 0, 1)), made(NewKLUCB(d, 3, 1)),
+		made(NewExploreThenCommit(d, 3)), made(NewAlphaUCB(d, 3, .5)), made(NewAlphaUCB(d, .5, .5)),
+		made(NewMOSS(d, 4000, .5)), made(NewKLUCB(d, 0, 1)), made(NewKLUCB(d, 3, 1)),
 		made(NewBernoulliThompson(d)), made(NewGaussianThompson(d, .5, flat)),
 		made(NewGaussianThompson(d, .5, GaussianPrior{Mean: .5, Deviation: 1})),
 	}
@@ -303,8 +304,8 @@ func TestPlayersRefuseBadOptions(t *testing.T) {
 	refuse("too much exploration", err)
 	_, err = NewExploreThenCommit(2, 0)
 	refuse("no turn", err)
-	_, err = NewAlphaUCB(2, 2, 1)
-	refuse("alpha = 2", err)
+	_, err = NewAlphaUCB(2, 0, 1)
+	refuse("alpha = 0", err)
 	_, err = NewAlphaUCB(2, 3, 0)
 	refuse("sigma = 0", err)
 	_, err = NewKLUCB(2, -1, 1)
