@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                  `detector: "": want one of adwin, kswin, page-hinkley, cusum`,
-		"Adwin":             `detector: "Adwin": want one of adwin, kswin, page-hinkley, cusum`,
+		"Adwin":             `detector: "Adwin": did you mean adwin? want one of adwin, kswin, page-hinkley, cusum`,
 		"adwin:":            `adwin: "": want an option as name=value`,
 		"adwin:delta":       `adwin: "delta": want an option as name=value`,
 		"adwin:delta=x":     `delta: "x" is not a value of this option`,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -196,7 +197,8 @@ func findAlgorithm(name string, m measure.Measure, allowDegenerate bool) (*Algor
 		}
 		return a, nil
 	}
-	return nil, usage("no algorithm is named %q; there are %s", name, strings.Join(AlgorithmNames(), ", "))
+	return nil, usage("no algorithm is named %q; %sthere are %s", name, named.DidYouMean(name, AlgorithmNames()),
+		strings.Join(AlgorithmNames(), ", "))
 }
 
 func newFittedSPADE(r *resolved, cfg Config) (Learner, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/named"
 )
 
 // CompareOptions are the options of [Compare]. Start from [DefaultCompareOptions].
@@ -103,7 +104,8 @@ func (o *CompareOptions) checkAlgorithms() error {
 			continue
 		}
 		if !slices.Contains(AlgorithmNames(), name) {
-			return usage("no algorithm is named %q; there are auto, %s", name, strings.Join(AlgorithmNames(), ", "))
+			return usage("no algorithm is named %q; %sthere are auto, %s", name,
+				named.DidYouMean(name, append(AlgorithmNames(), "auto")), strings.Join(AlgorithmNames(), ", "))
 		}
 		if slices.Contains(names, name) {
 			return usage("algorithm %s is given twice", name)

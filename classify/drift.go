@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/changepoint"
+	"github.com/noregret/noregret/internal/named"
 )
 
 // DriftKind is a way to keep up with a stream that changes.
@@ -113,7 +114,7 @@ func ParseDrift(text string) (Drift, error) {
 	case DriftAdaptive:
 		d.Interval = defaultAdaptive
 	default:
-		return Drift{}, usage("drift %q: want one of %s", text, strings.Join(driftKinds, ", "))
+		return Drift{}, usage("drift %s", named.Unknown(text, driftKinds))
 	}
 	warm := false
 	for given && rest != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/named"
 )
 
 // MultiAlgorithm is a way to train a classifier of several classes or labels that [FitMulti] knows
@@ -157,8 +158,8 @@ func findMultiAlgorithm(name string, task Task, m measure.Multi, allowDegenerate
 			return a, usage("algorithm %s cannot train for %s: it needs %s", name, m.Name(), a.wants)
 		}
 	}
-	return MultiAlgorithm{}, usage("no algorithm for %s data is named %q; there are %s", task, name,
-		strings.Join(multiAlgorithmNames(task), ", "))
+	return MultiAlgorithm{}, usage("no algorithm for %s data is named %q; %sthere are %s", task, name,
+		named.DidYouMean(name, multiAlgorithmNames(task)), strings.Join(multiAlgorithmNames(task), ", "))
 }
 
 // multiLearner is an online learner of several linear models.

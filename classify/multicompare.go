@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/named"
 )
 
 // MultiCompareOptions are the options of [CompareMulti]; see [CompareOptions] for their meaning.
@@ -46,7 +47,8 @@ func (o *MultiCompareOptions) Validate(task Task) error {
 	for i, name := range o.Algorithms {
 		switch {
 		case !slices.Contains(known, name):
-			return usage("no algorithm for %s data is named %q; there are %s", task, name, strings.Join(known, ", "))
+			return usage("no algorithm for %s data is named %q; %sthere are %s", task, name,
+				named.DidYouMean(name, known), strings.Join(known, ", "))
 		case slices.Contains(o.Algorithms[:i], name):
 			return usage("algorithm %s is given twice", name)
 		}

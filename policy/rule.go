@@ -3,9 +3,9 @@ package policy
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -22,7 +22,7 @@ type Rule struct {
 // check returns an error, with the given prefix of the place, if a field is out of its range.
 func (r Rule) check(prefix string) error {
 	if !slices.Contains(LinearKinds(), r.Kind) {
-		return noregret.BadInputf(prefix+"kind", "%.80q: want one of %s", r.Kind, strings.Join(LinearKinds(), ", "))
+		return noregret.BadInputf(prefix+"kind", "%s", named.Unknown(r.Kind, LinearKinds()))
 	}
 	for _, c := range []struct {
 		place       string

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/policy"
 )
@@ -82,8 +82,7 @@ const learnerMagic = "noregret-contextual-learner-2\n"
 // policy.MaxNumbers numbers.
 func NewLearner(o Options) (*Learner, error) {
 	if !slices.Contains(policy.LinearKinds(), o.Kind) {
-		return nil, noregret.BadInputf("kind", "%.80q: want one of %s", o.Kind,
-			strings.Join(policy.LinearKinds(), ", "))
+		return nil, noregret.BadInputf("kind", "%s", named.Unknown(o.Kind, policy.LinearKinds()))
 	}
 	for _, c := range []struct {
 		name        string

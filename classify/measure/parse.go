@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 )
 
 func usage(format string, args ...any) error {
@@ -94,7 +95,8 @@ func Parse(name string) (Measure, error) {
 	kind, args, _ := strings.Cut(name, ":")
 	p, ok := parametric[kind]
 	if !ok {
-		return nil, usage("no measure is named %q; there are %s", name, strings.Join(Names(), ", "))
+		return nil, usage("no measure is named %q; %sthere are %s", name, named.DidYouMean(name, Names()),
+			strings.Join(Names(), ", "))
 	}
 	fields := strings.Split(args, ",")
 	if len(fields) != p.params {

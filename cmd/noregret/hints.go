@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 )
 
 // flagError completes an error of the flag parser: what is wrong in a sentence, and for an unknown
@@ -32,20 +33,12 @@ func flagError(cmd *cobra.Command, err error) error {
 	return errors.New(message)
 }
 
-// suggestion asks for the names that differ from an unknown one in few letters, or begin with it.
-// Without such a name it is empty.
+// suggestion asks for the name that was probably meant, after a semicolon. Without one it is empty.
 func suggestion(name string, known []string) string {
-	var root cobra.Command
-	root.SuggestionsMinimumDistance = 2
-	for _, k := range known {
-		root.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
+	if text := named.DidYouMean(name, known); text != "" {
+		return "; " + strings.TrimSpace(text)
 	}
-	names := root.SuggestionsFor(name)
-	if len(names) == 0 {
-		return ""
-	}
-	slices.Sort(names)
-	return ", did you mean " + strings.Join(names, " or ")
+	return ""
 }
 
 // requiredFlags are the names in cobra's error.

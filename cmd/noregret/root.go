@@ -12,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/legible"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/progress"
 	"github.com/noregret/noregret/server"
 )
@@ -291,7 +292,7 @@ func (c *choice) String() string {
 // Set implements pflag.Value.
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.allowed, s) {
-		return fmt.Errorf("want %s", strings.Join(c.allowed, " or "))
+		return fmt.Errorf("%swant %s", named.DidYouMean(s, c.allowed), strings.Join(c.allowed, " or "))
 	}
 	*c.value = s
 	return nil

@@ -64,8 +64,8 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// legible checks pictures: legible FILE.svg...
-func legible(ts *testscript.TestScript, neg bool, args []string) {
+// checkPicture checks pictures: legible FILE.svg...
+func checkPicture(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: legible FILE.svg...")
 	}

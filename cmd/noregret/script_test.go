@@ -95,7 +95,7 @@ func TestScripts(t *testing.T) {
 			"idx":     idx,
 			"service": service,
 			"decide":  decide,
-			"legible": legible,
+			"legible": checkPicture,
 			"plain": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Setenv("PATH", path+ts.Getenv("PATH"))
 			},

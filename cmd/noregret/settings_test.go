@@ -168,7 +168,7 @@ func TestSettingsRefused(t *testing.T) {
 	}{
 		{
 			"rate: 1\nmax-itmes: 5", "",
-			"serve.yaml:2: no flag can be set by the key \"max-itmes\": want one of ",
+			"serve.yaml:2: no flag can be set by the key \"max-itmes\": did you mean max-items? want one of ",
 			noregret.BadInput,
 		},
 		{"config: other.yaml", "", "serve.yaml:1: no flag can be set by the key \"config\"", noregret.BadInput},

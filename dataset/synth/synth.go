@@ -42,6 +42,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 )
@@ -174,5 +175,6 @@ func ByName(name string) (Spec, error) {
 		}
 	}
 	return Spec{}, noregret.Errorf(noregret.Usage, "",
-		"unknown data set %q; the data sets are %s", name, strings.Join(Names(), ", "))
+		"unknown data set %q; %sthe data sets are %s", name, named.DidYouMean(name, Names()),
+		strings.Join(Names(), ", "))
 }

@@ -144,7 +144,7 @@ func TestByName(t *testing.T) {
 	}
 	_, err := ByName("g2")
 	if err == nil || noregret.CodeOf(err) != noregret.Usage ||
-		err.Error() != `unknown data set "g2"; the data sets are g1, g3, g4, fraud` {
+		err.Error() != `unknown data set "g2"; did you mean g1? the data sets are g1, g3, g4, fraud` {
 		t.Errorf("ByName(g2): %v", err)
 	}
 }

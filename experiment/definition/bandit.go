@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -83,5 +83,5 @@ func oneOfMany(place, v string, allowed []string) error {
 	if slices.Contains(allowed, v) {
 		return nil
 	}
-	return noregret.BadInputf(place, "%q: want one of %s", v, strings.Join(allowed, ", "))
+	return noregret.BadInputf(place, "%s", named.Unknown(v, allowed))
 }

@@ -2,10 +2,10 @@ package definition
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/pasto/drifting"
 )
 
@@ -49,8 +49,7 @@ func checkDrift(d *Definition) error {
 	case budget && !(x.Variation > 0 && x.Variation <= float64(x.Horizon)):
 		return noregret.BadInputf("drift.variation", "%v: want a number above 0, at most the horizon", x.Variation)
 	case detector && !slices.Contains(drifting.Detectors(), x.Detector):
-		return noregret.BadInputf("drift.detector", "%q: want one of %s", x.Detector,
-			strings.Join(drifting.Detectors(), ", "))
+		return noregret.BadInputf("drift.detector", "%s", named.Unknown(x.Detector, drifting.Detectors()))
 	case !detector && x.Detector != "":
 		return noregret.BadInputf("drift.detector", "%q with kind %s: only the kind detector has one", x.Detector,
 			x.Kind)

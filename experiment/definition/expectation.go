@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
 )
 
@@ -130,7 +131,8 @@ func (d *Definition) checkExpectation(place, name string, e *Expectation) error 
 	m := d.Metric(name)
 	switch {
 	case m == nil:
-		return noregret.BadInputf(place, "%q is not a metric: want %s", name, d.metricNames())
+		return noregret.BadInputf(place, "%q is not a metric: %swant %s", name, named.DidYouMean(name, d.metricList()),
+			d.metricNames())
 	case m.Kind == "ratio":
 		return noregret.BadInputf(place, "%q is a ratio: its expectation follows from those of its parts", name)
 	case !within(e.Mean):

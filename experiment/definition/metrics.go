@@ -137,10 +137,12 @@ func (d *Definition) MetricIndex(name string) int {
 	return slices.IndexFunc(d.Metrics, func(m Metric) bool { return m.Name == name })
 }
 
-func (d *Definition) metricNames() string {
-	var names []string
+func (d *Definition) metricNames() string { return strings.Join(d.metricList(), ", ") }
+
+// metricList returns the names of the metrics.
+func (d *Definition) metricList() (names []string) {
 	for _, m := range d.Metrics {
 		names = append(names, m.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }

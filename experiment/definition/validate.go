@@ -14,6 +14,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/legible"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
@@ -82,7 +83,7 @@ func oneOf(place, v string, allowed ...string) error {
 	if slices.Contains(allowed, v) {
 		return nil
 	}
-	return noregret.BadInputf(place, "%q: want %s", v, strings.Join(allowed, " or "))
+	return noregret.BadInputf(place, "%q: %swant %s", v, named.DidYouMean(v, allowed), strings.Join(allowed, " or "))
 }
 
 // CheckArmName returns an error if name is not a valid name of an arm.
@@ -408,7 +409,8 @@ func (d *Definition) checkObjective() error {
 		m := d.Metric(g.Metric)
 		switch {
 		case m == nil:
-			return noregret.BadInputf(place+".metric", "%q is not a metric: want one of %s", g.Metric, d.metricNames())
+			return noregret.BadInputf(place+".metric", "%q is not a metric: %swant one of %s", g.Metric,
+				named.DidYouMean(g.Metric, d.metricList()), d.metricNames())
 		case m.Kind == "ratio":
 			return noregret.BadInputf(place+".metric",
 				"%q is a ratio, which is not linear in the mixture: improve its numerator "+
@@ -432,7 +434,8 @@ func (d *Definition) checkGuardrails() error {
 		limit, _, relative, given := g.Limit()
 		switch {
 		case m == nil:
-			return noregret.BadInputf(place+".metric", "%q is not a metric: want one of %s", g.Metric, d.metricNames())
+			return noregret.BadInputf(place+".metric", "%q is not a metric: %swant one of %s", g.Metric,
+				named.DidYouMean(g.Metric, d.metricList()), d.metricNames())
 		case given != 1:
 			return noregret.BadInputf(place, "%d limits: want exactly one of min, max, min_change and max_change",
 				given)

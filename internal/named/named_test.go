@@ -22,6 +22,28 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestDidYouMean: a name with few mistakes is recognised, another one is not.
+func TestDidYouMean(t *testing.T) {
+	names := []string{"ogd-adaptive", "ogd-fixed", "exp3", "exp3-ix", "ftrl", "f1", "f2", "linear-ball"}
+	for name, want := range map[string]string{
+		"ogd-adaptve": "ogd-adaptive", "ogd-adpative": "ogd-adaptive", "OGD-Fixed": "ogd-fixed", "ftlr": "ftrl",
+		"exp": "exp3", "exp3ix": "exp3-ix", "f7": "f1", "ball": "linear-ball", "linear_ball": "linear-ball",
+		"adahedge": "", "x": "", "": "", "a name that is much longer than all that there are": "",
+	} {
+		got := named.DidYouMean(name, names)
+		if want != "" {
+			want = "did you mean " + want + "? "
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+	const want = `"ftlr": did you mean ftrl? want one of f1, ftrl`
+	if got := named.Unknown("ftlr", []string{"f1", "ftrl"}); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestCheckOptions(t *testing.T) {
 	stop := errors.New("stop")
 	var seen []string

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/confident"
@@ -282,5 +283,6 @@ func find(name string) (*Entry, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return nil, noregret.BadInputf("algorithm", "%q is unknown: want one of %s", name, strings.Join(names, ", "))
+	return nil, noregret.BadInputf("algorithm", "%q is unknown: %swant one of %s", name,
+		named.DidYouMean(name, names), strings.Join(names, ", "))
 }

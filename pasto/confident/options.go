@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/mixed"
@@ -162,7 +163,8 @@ func (o Options) Without(rule string) (Options, error) {
 			return o, nil
 		}
 	}
-	return o, noregret.BadInputf("rule", "%q is unknown: want one of %v", rule, ruleNames)
+	return o, noregret.BadInputf("rule", "%q is unknown: %swant one of %v", rule,
+		named.DidYouMean(rule, ruleNames), ruleNames)
 }
 
 // scheme is how arms are drawn.

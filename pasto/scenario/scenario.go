@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
@@ -293,7 +294,7 @@ func find(name string) (Spec, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return Spec{}, usage("scenario", "%q: want one of %s, or the name of a .json file", name, strings.Join(names, ", "))
+	return Spec{}, usage("scenario", "%s, or the name of a .json file", named.Unknown(name, names))
 }
 
 func usage(place, format string, args ...any) error {
