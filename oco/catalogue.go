@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/noregret/noregret"
 
@@ -33,21 +34,51 @@ type Entry struct {
 	// Bound is the order of its guarantee, Knows the quantities it requires, and Cost the time of
 	// a round.
 	Bound, Knows, Cost string
-	// Options are what can be set, all with defaults.
+	// Options are what can be set.
 	Options []Option
 	// Source is where the algorithm comes from.
 	Source string
 
-	// Make returns the learner for a problem. The given options are finite and all listed in
-	// Options. Make returns an error for a problem that the learner cannot play.
-	Make func(p Problem, options map[string]float64) (Learner, error)
+	// Make returns the learner for a problem. The function gives options their values: the given
+	// one, which is finite, or else the default; see [Option] for those that the problem determines.
+	// Make returns an error for a problem that the learner cannot play.
+	Make func(p Problem, option func(name string) float64) (Learner, error)
 }
 
-// Option is a numeric option of a learner.
+// Option is a numeric option of a learner or of a bandit algorithm. Its value is the given one or
+// else Default.
 type Option struct {
 	Name    string
-	Default string
+	Default float64
+	// Derived, if not empty, says in words by what the problem determines the value if none is
+	// given. Default then does not count, and the value is NaN: Make computes it.
+	Derived string
 	Help    string
+}
+
+// DefaultText is the default as people read it: Derived, or the number.
+func (o *Option) DefaultText() string {
+	if o.Derived != "" {
+		return o.Derived
+	}
+	return strconv.FormatFloat(o.Default, 'g', -1, 64)
+}
+
+// Values returns the function that gives options their values, those given or else the defaults:
+// the convention of learners, games and bandit algorithms. A derived option that is not given, and a
+// name that is none of the options, has the value NaN.
+func Values(options []Option, given map[string]float64) func(name string) float64 {
+	return func(name string) float64 {
+		if v, ok := given[name]; ok {
+			return v
+		}
+		for i := range options {
+			if o := &options[i]; o.Name == name && o.Derived == "" {
+				return o.Default
+			}
+		}
+		return math.NaN()
+	}
 }
 
 // New returns the learner for a problem, with options by name. It returns an error for a problem
@@ -70,7 +101,7 @@ func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 	if e.Make == nil {
 		return nil, noregret.BadInputf(e.Name, "Make is nil: a constructor is required")
 	}
-	l, err := e.Make(p, options)
+	l, err := e.Make(p, Values(e.Options, options))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
 	}
@@ -137,9 +168,9 @@ func tunable(p Problem, on func(Problem) (int, error)) (int, error) {
 	return n, err
 }
 
-// option returns the given value, or the default.
-func option(o map[string]float64, name string, otherwise float64) float64 {
-	if v, ok := o[name]; ok {
+// derived returns the value of an option, or the one that the problem determines.
+func derived(o func(string) float64, name string, otherwise float64) float64 {
+	if v := o(name); !math.IsNaN(v) {
 		return v
 	}
 	return otherwise
@@ -158,15 +189,17 @@ func quadratic(s convex.Set) (convex.Regularizer, error) {
 }
 
 // anytime is the weight L·√t/α of the learners that need no horizon.
-func anytime(p Problem, o map[string]float64) (Weight, error) {
+func anytime(p Problem, o func(string) float64) (Weight, error) {
 	if err := known("lipschitz", p.Lipschitz); err != nil {
 		return Weight{}, err
 	}
-	return SqrtWeight(p.Lipschitz / option(o, "alpha", scaleOf(p.Set))), nil
+	return SqrtWeight(p.Lipschitz / derived(o, "alpha", scaleOf(p.Set))), nil
 }
 
 // alpha is the option that anytime reads.
-func alpha() Option { return Option{"alpha", "D/√2, or 1", "the scale of ‖u‖"} }
+func alpha() Option {
+	return Option{Name: "alpha", Derived: "D/√2, or 1", Help: "the scale of ‖u‖"}
+}
 
 // Learners lists the learners that can be made by name, in the order of the book.
 func Learners() []Entry {

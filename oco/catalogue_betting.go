@@ -7,9 +7,11 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// epsilonOption is the option of coin-betting learners.
-func epsilonOption(byDefault string) Option {
-	return Option{"epsilon", byDefault, "the initial wealth: the regret at the start, over L"}
+// epsilonOption is the option of coin-betting learners, 1 unless the problem determines it.
+func epsilonOption(by string) Option {
+	return Option{
+		Name: "epsilon", Default: 1, Derived: by, Help: "the initial wealth: the regret at the start, over L",
+	}
 }
 
 // parameterFree are the learners that bet on coins and know a Lipschitz constant.
@@ -20,10 +22,10 @@ func parameterFree() []Entry {
 			Bound: "L∞·Σ_i|u_i|·√(T·ln(1+24T²u_i²/ε²))+L∞·d·ε", Knows: "L∞", Cost: "O(nnz)",
 			Options: []Option{
 				epsilonOption("1/d"),
-				{"own-clocks", "0", "1: coordinates count only their own rounds"},
+				{Name: "own-clocks", Help: "1: coordinates count only their own rounds"},
 			},
 			Source: "Orabona and Pál 2016; Orabona 2019, Algorithm 9.3",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				return onSpaceOrBox(p, func(d int) (Learner, error) {
 					return newCoordinateKT(d, p, o)
 				})
@@ -33,9 +35,9 @@ func parameterFree() []Entry {
 			Name: "kt-l2", Kind: "convex",
 			Bound: "‖u‖·L·√(T·ln(1+24T²‖u‖²/ε²))+L·ε+2√2·‖u‖·√Σ‖g_t‖²", Knows: "L",
 			Cost:    "O(d)+proj",
-			Options: []Option{epsilonOption("1")},
+			Options: []Option{epsilonOption("")},
 			Source:  "Cutkosky and Orabona 2018; Orabona 2019, Example 9.11",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				return constrained(p.Set, func(d int) (Learner, error) {
 					return newEuclideanKT(d, p, o)
 				})
@@ -44,30 +46,33 @@ func parameterFree() []Entry {
 		{
 			Name: "kt-l1", Kind: "convex",
 			Bound: "‖u‖₁·L∞·(√ln(T‖u‖₁/ε)+√ln d)·√T", Knows: "L∞", Cost: "O(d)",
-			Options: []Option{epsilonOption("1")},
+			Options: []Option{epsilonOption("")},
 			Source:  "Cutkosky and Orabona 2018; Orabona 2019, Example 9.12",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				return onSpaceOrBox(p, func(d int) (Learner, error) {
 					if err := known("lipschitz", p.LipschitzInf); err != nil {
 						return nil, err
 					}
-					return NewL1KT(d, p.LipschitzInf, option(o, "epsilon", 1))
+					return NewL1KT(d, p.LipschitzInf, o("epsilon"))
 				})
 			},
 		},
 		{
 			Name: "kt-norms", Kind: "convex", Bound: "the smaller of kt's and kt-l2's, +L·ε", Knows: "L, L∞",
 			Cost:    "O(d)",
-			Options: []Option{epsilonOption("1, and 1/d in each coordinate")},
+			Options: []Option{epsilonOption("")},
 			Source:  "Cutkosky 2019; Orabona 2019, Example 9.15",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				return onSpaceOrBox(p, func(d int) (Learner, error) {
 					first, err := newEuclideanKT(d, p, o)
 					if err != nil {
 						return nil, err
 					}
-					second, err := newCoordinateKT(d, p, map[string]float64{
-						"epsilon": option(o, "epsilon", 1) / float64(d),
+					second, err := newCoordinateKT(d, p, func(name string) float64 {
+						if name == "epsilon" {
+							return o("epsilon") / float64(d)
+						}
+						return 0 // no own clocks
 					})
 					if err != nil {
 						return nil, err
@@ -88,7 +93,7 @@ func parameterFreeVariants() []Entry {
 			Knows: "T, L", Cost: "O(d)+proj",
 			Options: []Option{epsilonOption("√T")},
 			Source:  "Orabona and Pál 2016; Orabona 2019, section 9.6.1",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				return constrained(p.Set, func(d int) (Learner, error) {
 					return newExponentialL2(d, p, o)
 				})
@@ -98,14 +103,14 @@ func parameterFreeVariants() []Entry {
 			Name: "newton-l2", Kind: "convex",
 			Bound: "(‖u‖·√(Q·ln(‖u‖Q/ε))+‖u‖·ln(‖u‖Q/ε))·L, Q = Σ‖g_t‖²/L²",
 			Knows: "L", Cost: "O(d)+proj",
-			Options: []Option{epsilonOption("1")},
+			Options: []Option{epsilonOption("")},
 			Source:  "Cutkosky and Orabona 2018",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				return constrained(p.Set, func(d int) (Learner, error) {
 					if err := known("lipschitz", p.Lipschitz); err != nil {
 						return nil, err
 					}
-					bettor, err := NewNewtonBettor(option(o, "epsilon", 1))
+					bettor, err := NewNewtonBettor(o("epsilon"))
 					if err != nil {
 						return nil, err
 					}
@@ -118,11 +123,11 @@ func parameterFreeVariants() []Entry {
 			Bound:   "Σ_i|u_i|·√(2h_i·Σ|g_{t,i}|·ln(|u_i|Σ|g_{t,i}|/(h_i·ε)))+h_i·(ε+|u_i|), see its doc",
 			Knows:   "nothing",
 			Cost:    "O(nnz)",
-			Options: []Option{{"epsilon", "1/d", "the initial wealth of a coordinate"}},
+			Options: []Option{{Name: "epsilon", Derived: "1/d", Help: "the initial wealth of a coordinate"}},
 			Source:  "Orabona and Pál 2016; Orabona and Tommasi 2017; Cutkosky 2019",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				return onSpaceOrBox(p, func(d int) (Learner, error) {
-					return NewScaleFreeKT(d, option(o, "epsilon", 1/float64(d)))
+					return NewScaleFreeKT(d, derived(o, "epsilon", 1/float64(d)))
 				})
 			},
 		},
@@ -130,11 +135,11 @@ func parameterFreeVariants() []Entry {
 			Name: "freegrad", Kind: "convex",
 			Bound: "‖u‖·√(V·ln(‖u‖V/(ε‖g_1‖²)))+h·‖u‖·(1+‖u‖²/ε²), see its doc",
 			Knows: "nothing", Cost: "O(d)+proj",
-			Options: []Option{{"epsilon", "1", "the scale of the points"}},
+			Options: []Option{{Name: "epsilon", Default: 1, Help: "the scale of the points"}},
 			Source:  "Mhammedi and Koolen 2020; Cutkosky 2019",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				return constrained(p.Set, func(d int) (Learner, error) {
-					return NewFreeGrad(d, option(o, "epsilon", 1))
+					return NewFreeGrad(d, o("epsilon"))
 				})
 			},
 		},
@@ -147,9 +152,9 @@ func expertBettors() []Entry {
 		{
 			Name: "expert-betting", Kind: "experts", Bound: "R·√(2T·(KL(u;π)+½ln T+1.58))", Knows: "L∞ = R/2",
 			Cost:    "O(d)",
-			Options: []Option{{"horizon", "0", "1: bet for the known number of rounds T"}},
+			Options: []Option{{Name: "horizon", Help: "1: bet for the known number of rounds T"}},
 			Source:  "Orabona and Pál 2016; Orabona 2019, Theorem 9.17",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				n, err := onlySimplex(p)
 				if err != nil {
 					return nil, err
@@ -173,14 +178,16 @@ func expertBettors() []Entry {
 		{
 			Name: "fixed-share", Kind: "experts", Bound: "R·√(T·((k+1)·ln d+k·ln(eT/k))/2) against k changes",
 			Knows: "T, L∞ = R/2", Cost: "O(d)",
-			Options: []Option{{"switches", "1", "the changes k of the best expert"}},
-			Source:  "Herbster and Warmuth 1998",
-			Make: func(p Problem, o map[string]float64) (Learner, error) {
+			Options: []Option{{
+				Name: "switches", Derived: "1, or 0 for one round", Help: "the changes k of the best expert",
+			}},
+			Source: "Herbster and Warmuth 1998",
+			Make: func(p Problem, o func(string) float64) (Learner, error) {
 				n, err := tunable(p, onlySimplex)
 				if err != nil {
 					return nil, err
 				}
-				k := option(o, "switches", float64(min(1, p.Rounds-1)))
+				k := derived(o, "switches", float64(min(1, p.Rounds-1)))
 				if k != math.Floor(k) || !(k >= 0 && k < float64(p.Rounds)) {
 					return nil, noregret.BadInputf("switches", "%v: want an integer from 0 to %d", k, p.Rounds-1)
 				}
@@ -191,8 +198,8 @@ func expertBettors() []Entry {
 }
 
 // flag is an option that is 0 or 1, 0 by default.
-func flag(o map[string]float64, name string) (int, error) {
-	switch v := option(o, name, 0); v {
+func flag(o func(string) float64, name string) (int, error) {
+	switch v := o(name); v {
 	case 0, 1:
 		return int(v), nil
 	default:
@@ -200,7 +207,7 @@ func flag(o map[string]float64, name string) (int, error) {
 	}
 }
 
-func newCoordinateKT(d int, p Problem, o map[string]float64) (Learner, error) {
+func newCoordinateKT(d int, p Problem, o func(string) float64) (Learner, error) {
 	if err := known("lipschitz", p.LipschitzInf); err != nil {
 		return nil, err
 	}
@@ -209,25 +216,25 @@ func newCoordinateKT(d int, p Problem, o map[string]float64) (Learner, error) {
 		return nil, err
 	}
 	return NewCoordinateKT(d, CoordinateKTOptions{
-		Lipschitz: p.LipschitzInf, Epsilon: option(o, "epsilon", 1/float64(d)), OwnClocks: own == 1,
+		Lipschitz: p.LipschitzInf, Epsilon: derived(o, "epsilon", 1/float64(d)), OwnClocks: own == 1,
 	})
 }
 
-func newEuclideanKT(d int, p Problem, o map[string]float64) (Learner, error) {
+func newEuclideanKT(d int, p Problem, o func(string) float64) (Learner, error) {
 	if err := known("lipschitz", p.Lipschitz); err != nil {
 		return nil, err
 	}
-	return NewEuclideanKT(d, p.Lipschitz, option(o, "epsilon", 1))
+	return NewEuclideanKT(d, p.Lipschitz, o("epsilon"))
 }
 
-func newExponentialL2(d int, p Problem, o map[string]float64) (Learner, error) {
+func newExponentialL2(d int, p Problem, o func(string) float64) (Learner, error) {
 	if err := known("lipschitz", p.Lipschitz); err != nil {
 		return nil, err
 	}
 	if err := horizon(p); err != nil {
 		return nil, err
 	}
-	bettor, err := NewExponentialBettor(p.Rounds, option(o, "epsilon", math.Sqrt(float64(p.Rounds))))
+	bettor, err := NewExponentialBettor(p.Rounds, derived(o, "epsilon", math.Sqrt(float64(p.Rounds))))
 	if err != nil {
 		return nil, err
 	}

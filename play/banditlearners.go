@@ -40,8 +40,8 @@ type BanditEntry struct {
 	// Source is where the algorithm comes from.
 	Source string
 	// Make prepares the algorithm for a game. It returns an error if the algorithm cannot play it.
-	// The value of an option is its given one or fallback.
-	Make func(p BanditProblem, option func(name string, fallback float64) float64) (Contender, error)
+	// The function gives options their values, as for [oco.Entry].
+	Make func(p BanditProblem, option func(name string) float64) (Contender, error)
 }
 
 // Contender is a bandit algorithm prepared for a game.
@@ -65,12 +65,7 @@ func (e *BanditEntry) prepare(p BanditProblem, options map[string]float64) (Cont
 	if err != nil {
 		return Contender{}, err
 	}
-	c, err := e.Make(p, func(name string, fallback float64) float64 {
-		if v, ok := options[name]; ok {
-			return v
-		}
-		return fallback
-	})
+	c, err := e.Make(p, oco.Values(e.Options, options))
 	if err != nil {
 		return Contender{}, err
 	}
@@ -101,7 +96,7 @@ func bounded(p BanditProblem) error {
 
 // rateOption is the learning rate of an algorithm that tunes it to the horizon.
 func rateOption() oco.Option {
-	return oco.Option{Name: "rate", Default: "tuned to T", Help: "the learning rate η"}
+	return oco.Option{Name: "rate", Derived: "tuned to T", Help: "the learning rate η"}
 }
 
 // adversarialLearners are the algorithms whose bounds hold against an adversary.
@@ -110,18 +105,18 @@ func adversarialLearners() []BanditEntry {
 		{
 			Name: "exploring", Bound: "3·2^(−1/3)·L·(dT)^(2/3)·(ln d)^(1/3)", Knows: "L, T", Cost: "O(log d)",
 			Options: []oco.Option{rateOption(), {
-				Name: "explore", Default: "tuned to T", Help: "the share of uniform draws, above 0, at most 1",
+				Name: "explore", Derived: "tuned to T", Help: "the share of uniform draws, above 0, at most 1",
 			}},
 			Source: "Orabona 2019, Algorithm 10.1", Make: makeExploring,
 		},
 		{
 			Name: "exp3", Bound: "L·√(2dT·ln d)", Knows: "L, T", Cost: "O(log d)", Options: []oco.Option{rateOption()},
 			Source: "Auer, Cesa-Bianchi, Freund and Schapire 2002; Orabona 2019, Algorithm 10.2",
-			Make: func(p BanditProblem, option func(string, float64) float64) (Contender, error) {
+			Make: func(p BanditProblem, option func(string) float64) (Contender, error) {
 				if err := bounded(p); err != nil {
 					return Contender{}, err
 				}
-				rate := option("rate", bandit.Exp3Rate(p.Arms, p.Rounds, p.Limit))
+				rate := derived(option, "rate", bandit.Exp3Rate(p.Arms, p.Rounds, p.Limit))
 				return Contender{
 					New:   func() (regret.BanditPlayer, error) { return bandit.NewExp3(p.Arms, rate, p.Limit) },
 					Bound: func(n int) float64 { return bandit.Exp3Bound(p.Arms, n, p.Limit, rate) },
@@ -131,7 +126,7 @@ func adversarialLearners() []BanditEntry {
 		{
 			Name: "exp3-anytime", Bound: "2L·√(dT·ln d)", Knows: "L", Cost: "O(d)",
 			Source: "Bubeck and Cesa-Bianchi 2012, Theorem 3.1",
-			Make: func(p BanditProblem, _ func(string, float64) float64) (Contender, error) {
+			Make: func(p BanditProblem, _ func(string) float64) (Contender, error) {
 				if err := bounded(p); err != nil {
 					return Contender{}, err
 				}
@@ -154,15 +149,15 @@ func tsallisLearners() []BanditEntry {
 		{
 			Name: "inf", Bound: "2L·√(2dT)", Knows: "L, T", Cost: "O(d)",
 			Options: []oco.Option{rateOption(), {
-				Name: "q", Default: "0.5", Help: "the exponent of the Tsallis entropy, between 0 and 1",
+				Name: "q", Default: 0.5, Help: "the exponent of the Tsallis entropy, between 0 and 1",
 			}},
 			Source: "Audibert and Bubeck 2009; Orabona 2019, Algorithm 10.3",
-			Make: func(p BanditProblem, option func(string, float64) float64) (Contender, error) {
+			Make: func(p BanditProblem, option func(string) float64) (Contender, error) {
 				if err := bounded(p); err != nil {
 					return Contender{}, err
 				}
-				q := option("q", 0.5)
-				rate := option("rate", bandit.INFRate(p.Arms, p.Rounds, q, p.Limit))
+				q := option("q")
+				rate := derived(option, "rate", bandit.INFRate(p.Arms, p.Rounds, q, p.Limit))
 				return Contender{
 					New:   func() (regret.BanditPlayer, error) { return bandit.NewINF(p.Arms, rate, q, p.Limit) },
 					Bound: func(n int) float64 { return bandit.INFBound(p.Arms, n, q, p.Limit, rate) },
@@ -172,7 +167,7 @@ func tsallisLearners() []BanditEntry {
 		{
 			Name: "tsallis-inf", Bound: "L·(4·√(dT) + 1), Σ (4·ln T + 16)/Δ + …", Knows: "L", Cost: "O(d)",
 			Options: []oco.Option{{
-				Name: "reduced", Default: "0",
+				Name: "reduced",
 				Help: "1 for the estimator of reduced variance, 0 for importance weights",
 			}},
 			Source: "Zimmert and Seldin 2021", Make: makeTsallis,
@@ -180,12 +175,12 @@ func tsallisLearners() []BanditEntry {
 	}
 }
 
-func makeExploring(p BanditProblem, option func(string, float64) float64) (Contender, error) {
+func makeExploring(p BanditProblem, option func(string) float64) (Contender, error) {
 	if err := bounded(p); err != nil {
 		return Contender{}, err
 	}
 	o := bandit.ExploringTuning(p.Arms, p.Rounds, p.Limit, false)
-	o.Rate, o.Explore = option("rate", o.Rate), option("explore", o.Explore)
+	o.Rate, o.Explore = derived(option, "rate", o.Rate), derived(option, "explore", o.Explore)
 	return Contender{
 		New:   func() (regret.BanditPlayer, error) { return bandit.NewExploringWeights(p.Arms, o) },
 		Bound: func(n int) float64 { return bandit.ExploringBound(p.Arms, n, o) },
@@ -197,12 +192,12 @@ func makeExploring(p BanditProblem, option func(string, float64) float64) (Conte
 // a + b·∫ min(1, 2·e^(−x)) dx = a + b·(1 + ln 2): the bound at δ = 1/e.
 var expectedIX = 1 / math.E
 
-func makeExp3IX(p BanditProblem, option func(string, float64) float64) (Contender, error) {
+func makeExp3IX(p BanditProblem, option func(string) float64) (Contender, error) {
 	if err := bounded(p); err != nil {
 		return Contender{}, err
 	}
 	tuned := bandit.Exp3IXRate(p.Arms, p.Rounds)
-	rate := option("rate", tuned)
+	rate := derived(option, "rate", tuned)
 	c := Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewExp3IX(p.Arms, rate, p.Limit) }}
 	// With the rate of the horizon the bound at the horizon holds in every round before, too.
 	if rate == tuned {
@@ -211,11 +206,11 @@ func makeExp3IX(p BanditProblem, option func(string, float64) float64) (Contende
 	return c, nil
 }
 
-func makeTsallis(p BanditProblem, option func(string, float64) float64) (Contender, error) {
+func makeTsallis(p BanditProblem, option func(string) float64) (Contender, error) {
 	if err := bounded(p); err != nil {
 		return Contender{}, err
 	}
-	estimator, reduced := bandit.ImportanceWeighted, option("reduced", 0)
+	estimator, reduced := bandit.ImportanceWeighted, option("reduced")
 	switch reduced {
 	case 0:
 	case 1:
@@ -244,23 +239,33 @@ func stochasticLearners() []BanditEntry {
 		{
 			Name: "ucb", Bound: "Σ 8ασ²·ln T/Δ", Knows: "σ", Cost: "O(d)",
 			Options: []oco.Option{
-				{Name: "alpha", Default: "3", Help: "the width α of the confidence bounds, above 2"},
-				{Name: "sigma", Default: "the game's", Help: "σ: losses minus their means are σ-subgaussian"},
+				{
+					Name: "alpha", Default: 3,
+					Help: "the width α of the confidence bounds, above 0; the bound needs one above 2",
+				},
+				{Name: "sigma", Derived: "the game's", Help: "σ: losses minus their means are σ-subgaussian"},
 			},
 			Source: "Auer, Cesa-Bianchi and Fischer 2002; Orabona 2019, Algorithm 10.5", Make: makeUCB,
 		},
 		{
+			Name: "moss", Bound: "39σ·√(dT) + Σ Δ", Knows: "σ, T", Cost: "O(d)",
+			Options: []oco.Option{
+				{Name: "sigma", Derived: "the game's", Help: "σ: losses minus their means are σ-subgaussian"},
+			},
+			Source: "Audibert and Bubeck 2009; Lattimore and Szepesvári 2020, Theorem 9.1", Make: makeMOSS,
+		},
+		{
 			Name: "kl-ucb", Bound: "Σ Δ·ln T/kl + o(ln T)", Knows: "L", Cost: "O(d)",
 			Options: []oco.Option{{
-				Name: "c", Default: "0", Help: "the weight of ln ln t in the budget, at least 0",
+				Name: "c", Help: "the weight of ln ln t in the budget, at least 0",
 			}},
 			Source: "Garivier and Cappé 2011",
-			Make: func(p BanditProblem, option func(string, float64) float64) (Contender, error) {
+			Make: func(p BanditProblem, option func(string) float64) (Contender, error) {
 				if err := bounded(p); err != nil {
 					return Contender{}, err
 				}
 				return Contender{New: func() (regret.BanditPlayer, error) {
-					return bandit.NewKLUCB(p.Arms, option("c", 0), p.Limit)
+					return bandit.NewKLUCB(p.Arms, option("c"), p.Limit)
 				}}, nil
 			},
 		},
@@ -277,7 +282,7 @@ func stochasticLearners() []BanditEntry {
 			Name: "etc", Bound: "(4σ²/Δ)·(1 + ln(T·Δ²/(4σ²))) for two arms", Knows: "T; of two arms σ and Δ",
 			Cost: "O(1)",
 			Options: []oco.Option{{
-				Name: "turns", Default: "tuned to T",
+				Name: "turns", Derived: "tuned to T",
 				Help: "the pulls of each arm before the commitment: of two arms of known gap the best number, else " +
 					"(T/d)^(2/3)",
 			}},
@@ -286,7 +291,7 @@ func stochasticLearners() []BanditEntry {
 		{
 			Name: "elimination", Bound: "O(Σ ln(d·T)/Δ)", Knows: "nothing", Cost: "O(d)",
 			Source: "Even-Dar, Mannor and Mansour 2006, with an estimated variance",
-			Make: func(p BanditProblem, _ func(string, float64) float64) (Contender, error) {
+			Make: func(p BanditProblem, _ func(string) float64) (Contender, error) {
 				return Contender{New: func() (regret.BanditPlayer, error) {
 					b, err := bandit.New(p.Arms, bandit.Elimination)
 					return grouped{b}, err
@@ -304,10 +309,10 @@ func (g grouped) Update(arm int, loss float64) error {
 	return g.Observe([]bandit.Reward{{Arm: arm, Value: -loss, Size: 1}})
 }
 
-func makeUCB(p BanditProblem, option func(string, float64) float64) (Contender, error) {
-	alpha, sigma := option("alpha", 3), option("sigma", p.Deviation)
+func makeUCB(p BanditProblem, option func(string) float64) (Contender, error) {
+	alpha, sigma := option("alpha"), derived(option, "sigma", p.Deviation)
 	c := Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewAlphaUCB(p.Arms, alpha, sigma) }}
-	if p.Independent && p.Gaps != nil && sigma >= p.Deviation {
+	if p.Independent && p.Gaps != nil && sigma >= p.Deviation && alpha > 2 {
 		c.Bound = func(n int) float64 {
 			return min(bandit.AlphaUCBBound(p.Gaps, n, alpha, sigma),
 				bandit.AlphaUCBGapFreeBound(p.Gaps, n, alpha, sigma))
@@ -316,26 +321,36 @@ func makeUCB(p BanditProblem, option func(string, float64) float64) (Contender, 
 	return c, nil
 }
 
-func makeThompson(p BanditProblem, option func(string, float64) float64) (Contender, error) {
+func makeMOSS(p BanditProblem, option func(string) float64) (Contender, error) {
+	sigma := derived(option, "sigma", p.Deviation)
+	c := Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewMOSS(p.Arms, p.Rounds, sigma) }}
+	// The pseudo-regret rises, so that the bound at the horizon holds in every round before, too.
+	if p.Independent && p.Gaps != nil && sigma >= p.Deviation {
+		c.Bound = func(int) float64 { return bandit.MOSSBound(p.Gaps, p.Rounds, sigma) }
+	}
+	return c, nil
+}
+
+func makeThompson(p BanditProblem, option func(string) float64) (Contender, error) {
 	if p.Binary && p.Limit == 1 {
 		return Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewBernoulliThompson(p.Arms) }}, nil
 	}
 	return makeGaussianThompson(p, option)
 }
 
-func makeGaussianThompson(p BanditProblem, _ func(string, float64) float64) (Contender, error) {
+func makeGaussianThompson(p BanditProblem, _ func(string) float64) (Contender, error) {
 	return Contender{New: func() (regret.BanditPlayer, error) {
 		return bandit.NewGaussianThompson(p.Arms, p.Deviation, bandit.GaussianPrior{Deviation: math.Inf(1)})
 	}}, nil
 }
 
-func makeExploreThenCommit(p BanditProblem, option func(string, float64) float64) (Contender, error) {
+func makeExploreThenCommit(p BanditProblem, option func(string) float64) (Contender, error) {
 	most := max(p.Rounds/p.Arms, 1)
 	turns := math.Ceil(portable.Pow(float64(p.Rounds)/float64(p.Arms), 2.0/3))
 	if p.Arms == 2 && p.Independent && p.Gaps != nil && max(p.Gaps[0], p.Gaps[1]) > 0 {
 		turns = float64(bandit.ExploreThenCommitTurns(max(p.Gaps[0], p.Gaps[1]), p.Rounds, p.Deviation))
 	}
-	turns = option("turns", max(min(turns, float64(most)), 1))
+	turns = derived(option, "turns", max(min(turns, float64(most)), 1))
 	if !(turns >= 1 && turns <= float64(most)) || turns != math.Floor(turns) {
 		return Contender{}, noregret.Errorf(noregret.Usage, "etc:turns", "%v: want an integer from 1 to %d, T/d", turns,
 			most)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/regret"
 )
 
@@ -37,6 +39,10 @@ type BanditOptions struct {
 	Checkpoints int
 	// Workers is the number of runs at once, 0 for one a processor. Results do not depend on it.
 	Workers int
+	// Skipped, if not nil, is called before the first round for each algorithm that cannot play the
+	// game, with the reason, and the others play. It is an error if none is left, or if Skipped is
+	// nil.
+	Skipped func(learner string, reason error)
 	// Progress, if not nil, is called with the number of rounds played so far by all learners
 	// together and the name of the learner that plays. Calls do not overlap.
 	Progress func(rounds int64, learner string)
@@ -72,15 +78,22 @@ func (r *BanditResult) Regret() regret.MeanError {
 func (r *BanditResult) Ratio() float64 { return r.Regret().Mean / r.Bound }
 
 // Holds reports whether the regret is within the bound up to 4 standard errors and rounding. A
-// result without a bound holds, and so does a single run, whose regret may exceed the expected one.
-func (r *BanditResult) Holds() bool {
+// result without a bound holds. Of a single run, whose regret may exceed the expected one, that is
+// not known.
+func (r *BanditResult) Holds() (holds, known bool) {
 	v := r.Regret()
-	return !(v.Mean-float64(4*v.StandardError) > r.Bound*(1+1e-9))
+	if math.IsNaN(r.Bound) || math.IsInf(r.Bound, 1) {
+		return true, true
+	}
+	if r.Runs == 1 {
+		return false, false
+	}
+	return !(v.Mean-float64(4*v.StandardError) > r.Bound*(1+1e-9)), true
 }
 
 // RunBandits plays bandit algorithms in a game, each in the same runs, and returns one result for
 // each. All names and options are checked before the first round; an algorithm that does not fit
-// the game is an error of code usage that lists those that do.
+// the game is an error of code usage that lists those that do, or skipped.
 func RunBandits(ctx context.Context, o BanditOptions) ([]BanditResult, error) {
 	s, specs, contenders, err := prepareBandits(&o)
 	if err != nil {
@@ -161,13 +174,21 @@ func prepareBandits(o *BanditOptions) (*banditSetting, []Spec, []Contender, erro
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		for _, spec := range sweep {
-			c, err := contender(entries, spec, s)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			specs, contenders = append(specs, spec), append(contenders, c)
+		specs = append(specs, sweep...)
+	}
+	specs, err = fitters(specs, o.Skipped, func(spec Spec) error {
+		_, err := contender(entries, spec, s)
+		return err
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, spec := range specs {
+		c, err := contender(entries, spec, s)
+		if err != nil {
+			return nil, nil, nil, err
 		}
+		contenders = append(contenders, c)
 	}
 	return s, specs, contenders, nil
 }
@@ -184,16 +205,20 @@ func contender(entries []BanditEntry, spec Spec, s *banditSetting) (Contender, e
 	for i := range entries {
 		if e := &entries[i]; e.Name == spec.Name {
 			c, err := e.prepare(s.problem, spec.Options)
-			if err != nil {
-				return c, noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w; it is played by %s", spec,
-					s.title, err, strings.Join(fits, ", "))
+			if err == nil {
+				return c, nil
 			}
-			return c, nil
+			err = noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w; it is played by %s", spec, s.title,
+				err, strings.Join(fits, ", "))
+			if !slices.Contains(fits, e.Name) { // the fault is not in the options
+				err = misfitError{err}
+			}
+			return c, err
 		}
 	}
 	return Contender{}, noregret.Errorf(noregret.Usage, "learner",
-		"%q is no bandit algorithm, and %s is a bandit game; it is played by %s", spec.Name, s.title,
-		strings.Join(fits, ", "))
+		"%q is no bandit algorithm, and %s is a bandit game; %sit is played by %s", spec.Name, s.title,
+		named.DidYouMean(spec.Name, fits), strings.Join(fits, ", "))
 }
 
 // banditFits returns the names of the bandit games that an algorithm can play: those with means or

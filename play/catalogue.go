@@ -93,7 +93,7 @@ func (c *catalogue) game(name string) (*regret.GameEntry, error) {
 	for _, g := range BanditGames() {
 		names = append(names, g.Name)
 	}
-	return nil, noregret.Errorf(noregret.Usage, "game", "%q: want one of %s", name, strings.Join(names, ", "))
+	return nil, noregret.Errorf(noregret.Usage, "game", "%s", named.Unknown(name, names))
 }
 
 // arena is a game of the catalogue with its default options.

@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/noregret/noregret"
@@ -14,7 +15,7 @@ import (
 func TestOwnEntries(t *testing.T) {
 	good := oco.Entry{
 		Name: "mine", Kind: "experts",
-		Make: func(p oco.Problem, _ map[string]float64) (oco.Learner, error) {
+		Make: func(p oco.Problem, _ func(string) float64) (oco.Learner, error) {
 			return oco.NewAdaHedge(p.Set.Dim(), oco.DefaultAdaHedgeAlpha(p.Set.Dim()))
 		},
 	}
@@ -51,11 +52,68 @@ func TestOwnEntries(t *testing.T) {
 		"no game":           func(_ *oco.Entry, g *regret.GameEntry) { g.Make = nil },
 		"no learner":        func(e *oco.Entry, _ *regret.GameEntry) { e.Make = nil },
 		"a nil learner": func(e *oco.Entry, _ *regret.GameEntry) {
-			e.Make = func(oco.Problem, map[string]float64) (oco.Learner, error) { return nil, nil }
+			e.Make = func(oco.Problem, func(string) float64) (oco.Learner, error) { return nil, nil }
 		},
 	} {
 		if err := with("mine", change); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// TestOwnDefaults: a learner and an algorithm of the caller's own get the defaults of the options that
+// they have registered, NaN for one that the problem determines, and given values in their place.
+func TestOwnDefaults(t *testing.T) {
+	options := []oco.Option{
+		{Name: "step", Default: 0.25}, {Name: "zero"}, {Name: "tuned", Default: 3, Derived: "from T"},
+	}
+	var got [4]float64
+	see := func(option func(string) float64) {
+		got = [4]float64{option("step"), option("zero"), option("tuned"), option("stop")}
+	}
+	check := func(what string, want [4]float64) {
+		t.Helper()
+		for i := range want {
+			if got[i] != want[i] && !(math.IsNaN(got[i]) && math.IsNaN(want[i])) {
+				t.Errorf("%s: the options are %v, want %v", what, got, want)
+				return
+			}
+		}
+	}
+	nan := math.NaN()
+	learner := oco.Entry{
+		Name: "mine", Kind: "experts", Options: options,
+		Make: func(p oco.Problem, option func(string) float64) (oco.Learner, error) {
+			see(option)
+			return oco.NewAdaHedge(p.Set.Dim(), oco.DefaultAdaHedgeAlpha(p.Set.Dim()))
+		},
+	}
+	bandits := BanditEntry{
+		Name: "first", Options: options,
+		Make: func(p BanditProblem, option func(string) float64) (Contender, error) {
+			see(option)
+			return Contender{New: func() (regret.BanditPlayer, error) { return alwaysFirst{p.Arms}, nil }}, nil
+		},
+	}
+	for given, want := range map[string][4]float64{
+		"": {0.25, 0, nan, nan}, ":step=2:tuned=1": {2, 0, 1, nan},
+	} {
+		if _, err := Run(context.Background(), Options{
+			Learners: []string{"mine" + given}, Game: "experts", Rounds: 2, Runs: 1, LearnerEntries: []oco.Entry{learner},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		check("learner"+given, want)
+		got = [4]float64{}
+		if _, err := RunBandits(context.Background(), BanditOptions{
+			Learners: []string{"first" + given}, Game: "bernoulli", Rounds: 2, Runs: 1,
+			LearnerEntries: []BanditEntry{bandits},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		check("bandit"+given, want)
+	}
+	if text := options[0].DefaultText() + ", " + options[2].DefaultText(); text != "0.25, from T" {
+		t.Errorf("the defaults are %s", text)
 	}
 }

@@ -16,15 +16,15 @@ import (
 // Options of the learners for losses that change. The defaults of variation and lipschitz are those
 // of the game; see withDefaults.
 var (
-	everyOption     = oco.Option{Name: "every", Default: "from T and V", Help: "the rounds between restarts"}
-	variationOption = oco.Option{Name: "variation", Default: "the game's, or 1", Help: "the budget V of the variation"}
+	everyOption     = oco.Option{Name: "every", Derived: "from T and V", Help: "the rounds between restarts"}
+	variationOption = oco.Option{Name: "variation", Derived: "the game's, or 1", Help: "the budget V of the variation"}
 	lipschitzOption = oco.Option{
-		Name: "lipschitz", Default: "the game's", Help: "the size G of the subgradients that the learner sees",
+		Name: "lipschitz", Derived: "the game's", Help: "the size G of the subgradients that the learner sees",
 	}
 	baselineOption = oco.Option{
-		Name: "baseline", Default: "0.95", Help: "the discount of the mean cost that is subtracted from costs",
+		Name: "baseline", Default: 0.95, Help: "the discount of the mean cost that is subtracted from costs",
 	}
-	costOption = oco.Option{Name: "bound", Default: "L·D", Help: "the largest size of a cost"}
+	costOption = oco.Option{Name: "bound", Derived: "L·D", Help: "the largest size of a cost"}
 )
 
 // driftLearners are the learners of package drift, for losses that change.
@@ -40,7 +40,7 @@ func driftLearners() []oco.Entry {
 			Name: "retuned-ogd", Kind: "convex", Bound: "dynamic: V^⅓·T^⅔", Knows: "T, V, L, D", Cost: "O(d)+proj",
 			Options: []oco.Option{variationOption, lipschitzOption},
 			Source:  "Besbes, Gur and Zeevi 2015, Proposition 3",
-			Make: func(p oco.Problem, o map[string]float64) (oco.Learner, error) {
+			Make: func(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 				g, err := gradientOptions(p, o)
 				if err != nil {
 					return nil, err
@@ -51,7 +51,7 @@ func driftLearners() []oco.Entry {
 		{
 			Name: "ader", Kind: "convex", Bound: "dynamic: √(T(1+P)) for a path of length P", Knows: "T, L, D",
 			Cost: "O(log T) descents", Options: []oco.Option{lipschitzOption}, Source: "Zhang, Lu and Zhou 2018",
-			Make: func(p oco.Problem, o map[string]float64) (oco.Learner, error) {
+			Make: func(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 				return drift.NewAder(drift.HedgeOptions{Set: p.Set, Lipschitz: lipschitzOf(p, o), Rounds: p.Rounds})
 			},
 		},
@@ -59,7 +59,7 @@ func driftLearners() []oco.Entry {
 			Name: "dyadic", Kind: "convex", Bound: "dynamic: V^⅓·T^⅔ + √(T·ln ln T)", Knows: "T, L, D",
 			Cost: "O(log T) descents", Options: []oco.Option{lipschitzOption},
 			Source: "Besbes, Gur and Zeevi 2015, with exponential weights over the batch sizes",
-			Make: func(p oco.Problem, o map[string]float64) (oco.Learner, error) {
+			Make: func(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 				return drift.NewDyadic(drift.HedgeOptions{Set: p.Set, Lipschitz: lipschitzOf(p, o), Rounds: p.Rounds})
 			},
 		},
@@ -67,7 +67,7 @@ func driftLearners() []oco.Entry {
 			Name: "adaptive", Kind: "convex", Bound: "√(n·log T) on every interval of n rounds", Knows: "L, D",
 			Cost: "O(log t) descents", Options: []oco.Option{lipschitzOption},
 			Source: "Daniely, Gonen and Shalev-Shwartz 2015; Jun et al. 2017",
-			Make: func(p oco.Problem, o map[string]float64) (oco.Learner, error) {
+			Make: func(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 				return drift.NewAdaptive(drift.AdaptiveOptions{
 					Set: p.Set, Lipschitz: lipschitzOf(p, o), Curvature: p.StrongConvexity,
 				})
@@ -87,25 +87,25 @@ func driftLearners() []oco.Entry {
 	}
 }
 
-// given returns an option, or the default.
-func given(o map[string]float64, name string, otherwise float64) float64 {
-	if v, ok := o[name]; ok {
+// derived returns the value of an option, or the one that the problem determines.
+func derived(o func(string) float64, name string, otherwise float64) float64 {
+	if v := o(name); !math.IsNaN(v) {
 		return v
 	}
 	return otherwise
 }
 
-func lipschitzOf(p oco.Problem, o map[string]float64) float64 {
-	return given(o, "lipschitz", p.Lipschitz)
+func lipschitzOf(p oco.Problem, o func(string) float64) float64 {
+	return derived(o, "lipschitz", p.Lipschitz)
 }
 
 // budgetOf returns the budget of a problem, and the rounds between restarts.
-func budgetOf(p oco.Problem, o map[string]float64, s drift.Setting) (drift.Budget, int, error) {
-	budget, err := drift.NewBudget(p.Rounds, given(o, "variation", 1))
+func budgetOf(p oco.Problem, o func(string) float64, s drift.Setting) (drift.Budget, int, error) {
+	budget, err := drift.NewBudget(p.Rounds, derived(o, "variation", 1))
 	if err != nil {
 		return budget, 0, err
 	}
-	every := given(o, "every", float64(budget.BatchSize(s)))
+	every := derived(o, "every", float64(budget.BatchSize(s)))
 	if !(every >= 1) || every != math.Floor(every) {
 		return budget, 0, noregret.BadInputf("every", "%v: want an integer of at least 1", every)
 	}
@@ -113,7 +113,7 @@ func budgetOf(p oco.Problem, o map[string]float64, s drift.Setting) (drift.Budge
 }
 
 // gradientOptions are the options of descents.
-func gradientOptions(p oco.Problem, o map[string]float64) (drift.GradientOptions, error) {
+func gradientOptions(p oco.Problem, o func(string) float64) (drift.GradientOptions, error) {
 	budget, _, err := budgetOf(p, o, drift.ConvexGradient)
 	return drift.GradientOptions{
 		Budget: budget, Set: p.Set, Lipschitz: lipschitzOf(p, o), Curvature: p.StrongConvexity, Mode: drift.Schedule,
@@ -122,7 +122,7 @@ func gradientOptions(p oco.Problem, o map[string]float64) (drift.GradientOptions
 
 // restartedDescent makes restarted-ogd. With the option every the steps are D/(G·√Δ), or 1/(H·k). A
 // G below the game's would make its bounds untrue.
-func restartedDescent(p oco.Problem, o map[string]float64) (oco.Learner, error) {
+func restartedDescent(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 	g, err := gradientOptions(p, o)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func restartedDescent(p oco.Problem, o map[string]float64) (oco.Learner, error) 
 	if g.Lipschitz < p.Lipschitz && !math.IsInf(p.Lipschitz, 1) {
 		return nil, noregret.BadInputf("lipschitz", "%v: want at least the game's %v", g.Lipschitz, p.Lipschitz)
 	}
-	if _, fixed := o["every"]; !fixed {
+	if math.IsNaN(o("every")) {
 		return drift.NewRestartedDescent(g)
 	}
 	_, size, err := budgetOf(p, o, drift.ConvexGradient)
@@ -155,7 +155,7 @@ func restartedDescent(p oco.Problem, o map[string]float64) (oco.Learner, error) 
 }
 
 // estimatedStep makes egs.
-func estimatedStep(p oco.Problem, o map[string]float64) (oco.Learner, error) {
+func estimatedStep(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 	if !(p.StrongConvexity > 0) {
 		return nil, noregret.BadInputf("losses", "they are not strongly convex, which this learner is for")
 	}
@@ -164,7 +164,7 @@ func estimatedStep(p oco.Problem, o map[string]float64) (oco.Learner, error) {
 		return nil, err
 	}
 	l, err := drift.NewEGS(drift.EGSOptions{
-		Set: p.Set, Curvature: p.StrongConvexity, Baseline: given(o, "baseline", 0.95),
+		Set: p.Set, Curvature: p.StrongConvexity, Baseline: o("baseline"),
 	})
 	if err != nil {
 		return nil, err
@@ -173,15 +173,15 @@ func estimatedStep(p oco.Problem, o map[string]float64) (oco.Learner, error) {
 }
 
 // banditDescent makes bgd.
-func banditDescent(p oco.Problem, o map[string]float64) (oco.Learner, error) {
+func banditDescent(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 	_, size, err := budgetOf(p, o, drift.ConvexCost)
 	if err != nil {
 		return nil, err
 	}
 	lipschitz := lipschitzOf(p, o)
 	l, err := drift.NewBGD(drift.BGDOptions{
-		Set: p.Set, Rounds: size, Bound: given(o, "bound", lipschitz*p.Set.Diameter()), Lipschitz: lipschitz,
-		Baseline: given(o, "baseline", 0.95),
+		Set: p.Set, Rounds: size, Bound: derived(o, "bound", lipschitz*p.Set.Diameter()), Lipschitz: lipschitz,
+		Baseline: o("baseline"),
 	})
 	if err != nil {
 		return nil, err
@@ -239,7 +239,7 @@ func restartedEntry(e oco.Entry) oco.Entry {
 	e.Knows = strings.TrimSuffix("T, V, "+inner.Knows, ", nothing")
 	e.Options = append([]oco.Option{everyOption, variationOption}, inner.Options...)
 	e.Source = "Besbes, Gur and Zeevi 2015, Proposition 2; " + inner.Source
-	e.Make = func(p oco.Problem, o map[string]float64) (oco.Learner, error) {
+	e.Make = func(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 		setting := drift.ConvexGradient
 		if p.StrongConvexity > 0 {
 			setting = drift.StronglyConvexGradient
@@ -248,9 +248,13 @@ func restartedEntry(e oco.Entry) oco.Entry {
 		if err != nil {
 			return nil, err
 		}
-		rest := maps.Clone(o)
-		delete(rest, everyOption.Name)
-		delete(rest, variationOption.Name)
+		rest := map[string]float64{}
+		for i := range inner.Options {
+			name := inner.Options[i].Name
+			if name != everyOption.Name && name != variationOption.Name && !math.IsNaN(o(name)) {
+				rest[name] = o(name)
+			}
+		}
 		batch := p
 		batch.Rounds = size
 		trigger, err := drift.Every(size)

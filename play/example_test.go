@@ -75,11 +75,11 @@ func newClock(regret.GameParams, func(string) float64) (regret.Game, regret.Fact
 func ExampleRun_ownEntries() {
 	mine := oco.Entry{
 		Name: "center", Kind: "convex", Bound: "none", Knows: "the set",
-		Options: []oco.Option{{Name: "at", Default: "0", Help: "the value of every coordinate"}},
-		Make: func(p oco.Problem, options map[string]float64) (oco.Learner, error) {
+		Options: []oco.Option{{Name: "at", Default: 0.5, Help: "the value of every coordinate"}},
+		Make: func(p oco.Problem, option func(name string) float64) (oco.Learner, error) {
 			x := make([]float64, p.Set.Dim())
 			for i := range x {
-				x[i] = options["at"]
+				x[i] = option("at")
 			}
 			p.Set.Project(x, x)
 			return center{x}, nil
@@ -88,7 +88,7 @@ func ExampleRun_ownEntries() {
 	alternating := regret.GameEntry{Name: "clock", Kind: "convex", Dim: 1, FixedDim: true, Make: newClock}
 	for _, game := range []string{"clock", "leader-trap"} {
 		results, err := play.Run(context.Background(), play.Options{
-			Learners: []string{"center:at=0.5", "ogd-adaptive"}, Game: game, Rounds: 1001, Seed: 1, Runs: 1,
+			Learners: []string{"center", "ogd-adaptive"}, Game: game, Rounds: 1001, Seed: 1, Runs: 1,
 			LearnerEntries: []oco.Entry{mine}, GameEntries: []regret.GameEntry{alternating},
 		})
 		if err != nil {
@@ -104,9 +104,9 @@ func ExampleRun_ownEntries() {
 		}
 	}
 	// Output:
-	// clock: center:at=0.5 has regret 1.50 and promises nothing
+	// clock: center has regret 1.50 and promises nothing
 	// clock: ogd-adaptive has regret 44.28 and promises 89.49 at most
-	// leader-trap: center:at=0.5 has regret 0.25 and promises nothing
+	// leader-trap: center has regret 0.25 and promises nothing
 	// leader-trap: ogd-adaptive has regret 44.35 and promises 89.45 at most
 }
 

@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -54,23 +55,56 @@ func (o *Options) gameParams(game Spec, seed uint64) regret.GameParams {
 	}
 }
 
-// checkFit returns an error if a learner does not fit the game's outline. It makes no data, and
+// checkFit returns the learners that fit the game's outline, see [fitters]. It makes no data, and
 // accepts all learners if the game has no outline.
-func (c *catalogue) checkFit(specs []Spec, o *Options) error {
+func (c *catalogue) checkFit(specs []Spec, o *Options) ([]Spec, error) {
 	entry, game, err := c.gameOf(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	set, facts, err := entry.Preview(o.gameParams(game, o.Seed))
 	if err != nil || set == nil {
-		return err
+		return specs, err
 	}
-	for _, spec := range specs {
+	return fitters(specs, o.Skipped, func(spec Spec) error {
 		if _, err := c.newPlayer(spec, set, facts, o.Rounds, o.Seed); err != nil {
 			return c.misfit(spec, entry, game.String(), o, err)
 		}
+		return nil
+	})
+}
+
+// misfitError is the error for a learner that cannot play the game, but others.
+type misfitError struct{ error }
+
+// Unwrap returns the error with its code.
+func (e misfitError) Unwrap() error { return e.error }
+
+// fitters returns the learners that check accepts, and reports those that fit other games only. It
+// returns the first error if nobody is to be told, if it is another one, or if no learner is left.
+func fitters(specs []Spec, skipped func(string, error), check func(Spec) error) (fit []Spec, err error) {
+	for _, spec := range specs {
+		failed := check(spec)
+		if failed == nil {
+			fit = append(fit, spec)
+			continue
+		}
+		if _, ok := errors.AsType[misfitError](failed); !ok || skipped == nil {
+			return nil, failed
+		}
+		if err == nil {
+			err = failed
+		}
 	}
-	return nil
+	if len(fit) == 0 {
+		return nil, err
+	}
+	for _, spec := range specs {
+		if failed := check(spec); failed != nil {
+			skipped(spec.String(), failed)
+		}
+	}
+	return fit, nil
 }
 
 // player makes a learner for the game of a run.
@@ -95,8 +129,8 @@ func (c *catalogue) misfit(spec Spec, game *regret.GameEntry, title string, o *O
 	games := c.fitting(spec, arenas)
 	switch {
 	case len(games) > 0 && !slices.Contains(games, game.Name):
-		return noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w; it plays %s", spec.Name, title, err,
-			strings.Join(games, ", "))
+		return misfitError{noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w; it plays %s", spec.Name,
+			title, err, strings.Join(games, ", "))}
 	case o.Examples != nil:
 		return fmt.Errorf("%s cannot play %s: %w", spec.Name, title, err) // for what the data hold
 	}

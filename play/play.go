@@ -41,6 +41,10 @@ type Options struct {
 	// Workers is the number of games played at once, 0 for one a processor. Results do not depend
 	// on it.
 	Workers int
+	// Skipped, if not nil, is called before the first round for each learner that cannot play the
+	// game, with the reason, and the others play. It is an error if none is left, or if Skipped is
+	// nil.
+	Skipped func(learner string, reason error)
 	// Progress, if not nil, is called with the number of rounds played so far by all learners
 	// together, and with the name and mean loss of the learner that reports. Calls do not overlap.
 	Progress func(rounds int64, learner string, meanLoss float64)
@@ -62,8 +66,8 @@ type Result struct {
 
 // Run plays every learner in every run, each in a game of its own from the same seed, and returns
 // the results run by run, in the order of the learners. All names and options are checked before
-// the first round; a learner that does not fit the game is an error of code usage, and results that
-// need more than 8 GiB of memory are one of code bad_input. Games are made one at a time for each
+// the first round; a learner that does not fit the game is an error of code usage, or skipped, and
+// results that need more than 8 GiB of memory are one of code bad_input. Games are made one at a time for each
 // worker, so that no more than Workers are in memory.
 func Run(ctx context.Context, o Options) ([]Result, error) {
 	c, specs, err := prepare(&o)
@@ -137,17 +141,19 @@ func prepare(o *Options) (*catalogue, []Spec, error) {
 		}
 		specs = append(specs, sweep...)
 	}
-	if err := c.checkFit(specs, o); err != nil {
+	if specs, err = c.checkFit(specs, o); err != nil {
 		return nil, nil, err
 	}
 	s, err := c.newSetting(o, o.Seed)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, spec := range specs {
-		if _, err := c.player(spec, s, o); err != nil {
-			return nil, nil, err
-		}
+	specs, err = fitters(specs, o.Skipped, func(spec Spec) error {
+		_, err := c.player(spec, s, o)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	// A result has some 30 numbers, four for each point of its curve, and the comparator.
 	size := 30 + float64(4*float64(min(o.Checkpoints, o.Rounds))) + float64(s.game.Set().Dim())

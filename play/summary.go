@@ -31,8 +31,12 @@ type Summary struct {
 	WorstRatio float64
 	WorstSeed  uint64
 	// Exceeded is the number of runs with a regret above their bound, see
-	// [regret.Certificate.Holds].
+	// [regret.Certificate.Holds]; 0 where the game adds noise.
 	Exceeded int
+	// Noisy reports that the game adds noise to the feedback: the bound is one of the expected
+	// regret. Excess is then the mean of the regret less the bound, which both depend on the noise.
+	Noisy  bool
+	Excess Estimate
 	// Floor is the mean of the results' Floor, NaN if the game guarantees none.
 	Floor float64
 	// Dynamic is the summary of the dynamics, nil unless they were measured.
@@ -49,6 +53,20 @@ type DynamicSummary struct {
 	Variation, Hull Estimate
 	// Floor is the mean of the results' DynamicFloor, NaN if there is none.
 	Floor float64
+}
+
+// Holds reports whether the regret is within the bound: in every run, or with noise in the feedback
+// on average up to four standard errors and rounding. Of one run with noise that is not known, unless
+// the learner has no bound.
+func (s *Summary) Holds() (holds, known bool) {
+	if !s.Noisy || math.IsInf(s.Bound.Mean, 1) {
+		return s.Exceeded == 0, true
+	}
+	if s.Runs == 1 {
+		return false, false
+	}
+	slack := float64(1e-9*math.Abs(s.Bound.Mean)) + float64(1e-12*math.Abs(s.Loss.Mean))
+	return s.Excess.Mean-float64(4*s.Excess.StandardError) <= slack, true
 }
 
 // Summarize sums up the results of a [Run] by learner, in the order in which the learners appear.
@@ -80,7 +98,8 @@ func summarize(runs []Result) Summary {
 		Bound:      estimate(runs, func(r *Result) float64 { return r.Bound }),
 		SharpBound: estimate(runs, func(r *Result) float64 { return r.SharpBound }),
 		Floor:      estimate(runs, func(r *Result) float64 { return r.Floor }).Mean,
-		WorstRatio: math.NaN(),
+		WorstRatio: math.NaN(), Noisy: runs[0].Noisy,
+		Excess: estimate(runs, func(r *Result) float64 { return r.Regret - r.Bound }),
 	}
 	if runs[0].Dynamic != nil {
 		s.Dynamic = &DynamicSummary{

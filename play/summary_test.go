@@ -111,3 +111,70 @@ func TestDynamicSummary(t *testing.T) {
 		t.Error("dynamics that nobody asked for")
 	}
 }
+
+// TestNoisyHolds: of a game with noise the mean over runs says whether the bound of the expected
+// regret holds, and one run says nothing.
+func TestNoisyHolds(t *testing.T) {
+	of := func(regrets ...float64) *Summary {
+		var runs []Result
+		for i, v := range regrets {
+			runs = append(runs, Result{Learner: "a", Game: "g", Seed: uint64(i), Certificate: &regret.Certificate{
+				Rounds: 7, LearnerLoss: v, Regret: v, Bound: 10, Noisy: true,
+			}})
+		}
+		return &Summarize(runs)[0]
+	}
+	for _, c := range []struct {
+		s            *Summary
+		holds, known bool
+	}{
+		{of(23.8), false, false},
+		{of(23.8, 1, 2, 3), true, true},
+		{of(23.8, 23.7, 23.9, 23.8), false, true},
+		{of(10, 10), true, true},
+	} {
+		if holds, known := c.s.Holds(); holds != c.holds || known != c.known || !c.s.Noisy {
+			t.Errorf("%v: %v, %v, want %v, %v", c.s.Excess, holds, known, c.holds, c.known)
+		}
+	}
+}
+
+// TestSkipped: a learner that cannot play the game is skipped with the reason, and the others play.
+// Unknown names and bad options are errors, and so is a game that nobody can play.
+func TestSkipped(t *testing.T) {
+	reasons := map[string]error{}
+	skip := func(learner string, reason error) { reasons[learner] = reason }
+	o := Options{Game: "linear-ball", Rounds: 5, Seed: 1, Runs: 2, Skipped: skip}
+	o.Learners = []string{"adagrad", "ogd-adaptive", "eg"}
+	results, err := Run(context.Background(), o)
+	if err != nil || len(results) != 2 || results[0].Learner != "ogd-adaptive" || len(reasons) != 2 ||
+		reasons["adagrad"] == nil || reasons["eg"] == nil {
+		t.Errorf("%d results, %v, skipped %v", len(results), err, reasons)
+	}
+	clear(reasons)
+	for _, learners := range [][]string{
+		{"adagrad"}, {"ogd-adaptve", "ogd-adaptive"}, {"ogd-fixed:eta=-1", "ogd-adaptive"},
+		{"ogd-fixed:eto=1", "ogd-adaptive"},
+	} {
+		o.Learners = learners
+		if _, err := Run(context.Background(), o); err == nil || len(reasons) > 0 {
+			t.Errorf("%v: %v, skipped %v", learners, err, reasons)
+		}
+	}
+	o.Learners, o.Skipped = []string{"adagrad", "ogd-adaptive"}, nil
+	if _, err := Run(context.Background(), o); err == nil {
+		t.Error("a learner is skipped, and nobody is told")
+	}
+	b := BanditOptions{
+		Learners: []string{"exp3", "ucb"}, Game: "gaussian", Rounds: 5, Runs: 1, Skipped: skip,
+	}
+	played, err := RunBandits(context.Background(), b)
+	if err != nil || len(played) != 1 || played[0].Learner != "ucb" || reasons["exp3"] == nil {
+		t.Errorf("%d results, %v, skipped %v", len(played), err, reasons)
+	}
+	clear(reasons)
+	b.Learners, b.Game = []string{"ucb", "exp3:rate=-1"}, "bernoulli"
+	if _, err := RunBandits(context.Background(), b); err == nil || len(reasons) > 0 {
+		t.Errorf("a bad option: %v, skipped %v", err, reasons)
+	}
+}

@@ -75,7 +75,7 @@ func (a *app) listLearners(asJSON bool) error {
 		e := entry{i.Name, i.Kind, i.Games, i.Bound, i.Knows, i.Cost, []optionJSON{}, i.Source}
 		var names []string
 		for _, o := range i.Options {
-			e.Options = append(e.Options, optionJSON{o.Name, o.Default, o.Help})
+			e.Options = append(e.Options, optionJSON{o.Name, o.DefaultText(), o.Help})
 			names = append(names, o.Name)
 		}
 		list = append(list, e)

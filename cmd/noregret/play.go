@@ -67,9 +67,13 @@ that was estimated and may be larger. --lengths names the lengths of the interva
 are the geometric covering intervals [i·2^j, (i+1)·2^j − 1]. The losses must have minima.
 "floor" is a dynamic regret that the expectation of no learner is below, in games that state one.
 
+A learner that cannot play the game is left out, with a note on standard error, if another one can.
+
 With --json the output is a list of {learner, game, rounds, seed, learner_loss,
-comparator_loss, regret, bound}, and more keys; bound is null where the theory gives none. With
---summary it is a list of {learner, game, rounds, runs, mean_regret, regret_error, mean_bound,
+comparator_loss, regret, bound}, and more keys; bound is null where the theory gives none. In games
+with noise in the feedback noisy is true: the bound is one of the expected regret, so holds is that
+of the mean over the runs, up to four standard errors, and null for one run. Learners that were left
+out have {learner, game, skipped} at the end of the list. With --summary it is a list of {learner, game, rounds, runs, mean_regret, regret_error, mean_bound,
 worst_ratio}, and more keys. With --dynamic every entry has a key dynamic with {regret,
 comparator_loss, gap, variation, hull_variation, variation_exact, path, bound, floor, intervals}.
 
@@ -125,6 +129,14 @@ func (o *playOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.dynamic, "dynamic", o.dynamic, "measure the dynamic regret, the variation and the interval regret")
 	f.IntSliceVar(&o.lengths, "lengths", o.lengths, "lengths of the intervals for --dynamic")
 	o.bandit.addFlags(f)
+}
+
+// skips notes the learners that cannot play the game.
+func (a *app) skips(game string, list *[]playSkipped) func(learner string, reason error) {
+	return func(learner string, reason error) {
+		a.note("%s does not play: %v", learner, reason)
+		*list = append(*list, playSkipped{learner, game, reason.Error()})
+	}
 }
 
 // Validate implements options.
@@ -194,6 +206,8 @@ func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 		p.Metric("loss", meanLoss)
 		p.Update(rounds)
 	}
+	var skipped []playSkipped
+	opt.Skipped = a.skips(o.game, &skipped)
 	results, err := play.Run(ctx, opt)
 	p.Finish()
 	if err != nil {
@@ -201,15 +215,22 @@ func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	}
 	switch {
 	case o.json && o.summary:
-		err = writeJSON(a.stdout, summaryJSON(play.Summarize(results)))
+		err = writeJSON(a.stdout, withSkipped(summaryJSON(play.Summarize(results)), skipped))
 	case o.json:
-		err = writeJSON(a.stdout, playJSON(results))
+		err = writeJSON(a.stdout, withSkipped(playJSON(results), skipped))
 	default:
 		err = a.writeResults(results, o.summary)
 	}
 	// The table is already printed: a full disk loses only the pictures.
 	for _, path := range o.plots {
 		err = errors.Join(err, plotResults(path, results))
+	}
+	for _, s := range play.Summarize(results) {
+		if holds, known := s.Holds(); s.Noisy && known && !holds {
+			err = errors.Join(err, noregret.Errorf(noregret.Diverged, s.Learner,
+				"mean regret %v in %s is more than four standard errors above the bound %v of the expected one: this is a "+
+					"mistake in noregret", s.Regret.Mean, s.Game, s.Bound.Mean))
+		}
 	}
 	for _, r := range results {
 		if !r.Holds() {

@@ -29,7 +29,8 @@ type banditResult struct {
 	Bound          number        `json:"bound"`
 	LowerBound     number        `json:"lower_bound"`
 	Ratio          number        `json:"ratio"`
-	Holds          bool          `json:"holds"`
+	Noisy          bool          `json:"noisy"` // always: the bound is one of the expected regret
+	Holds          *bool         `json:"holds"`
 	Pulls          []banditPulls `json:"pulls"`
 	Curve          []banditPoint `json:"curve"`
 }
@@ -69,7 +70,7 @@ func banditJSON(results []play.BanditResult) []banditResult {
 			ComparatorLoss: number(r.Loss.Mean - r.Realized.Mean), Regret: number(v.Mean),
 			RegretError: number(v.StandardError), Realized: number(r.Realized.Mean),
 			RealizedError: number(r.Realized.StandardError), Bound: number(r.Bound), LowerBound: number(r.LowerBound),
-			Ratio: number(r.Ratio()), Holds: r.Holds(), Pulls: []banditPulls{}, Curve: []banditPoint{},
+			Ratio: number(r.Ratio()), Noisy: true, Holds: ifKnown(r.Holds()), Pulls: []banditPulls{}, Curve: []banditPoint{},
 		}
 		for _, n := range r.Pulls {
 			out.Pulls = append(out.Pulls, banditPulls{number(n.Mean), number(n.StandardError)})

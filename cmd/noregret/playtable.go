@@ -11,22 +11,25 @@ import (
 
 // playResult is one entry of the list that --json prints.
 type playResult struct {
-	Learner        string      `json:"learner"`
-	Game           string      `json:"game"`
-	Rounds         int         `json:"rounds"`
-	Seed           uint64      `json:"seed"`
-	LearnerLoss    number      `json:"learner_loss"`
-	ComparatorLoss number      `json:"comparator_loss"`
-	Regret         number      `json:"regret"`
-	Bound          number      `json:"bound"`
-	SharpBound     number      `json:"sharp_bound"`
-	Ratio          number      `json:"ratio"`
-	Gap            number      `json:"comparator_gap"`
-	Floor          number      `json:"floor"`
-	Holds          bool        `json:"holds"`
-	Comparator     []float64   `json:"comparator,omitempty"`
-	Curve          []playPoint `json:"curve"`
-	Dynamic        *playMoving `json:"dynamic,omitempty"`
+	Learner        string `json:"learner"`
+	Game           string `json:"game"`
+	Rounds         int    `json:"rounds"`
+	Seed           uint64 `json:"seed"`
+	LearnerLoss    number `json:"learner_loss"`
+	ComparatorLoss number `json:"comparator_loss"`
+	Regret         number `json:"regret"`
+	Bound          number `json:"bound"`
+	SharpBound     number `json:"sharp_bound"`
+	Ratio          number `json:"ratio"`
+	Gap            number `json:"comparator_gap"`
+	Floor          number `json:"floor"`
+	// Noisy is whether the bound is one of the expected regret, as the game adds noise. Holds is then
+	// that of the mean over the runs, null for one run.
+	Noisy      bool        `json:"noisy"`
+	Holds      *bool       `json:"holds"`
+	Comparator []float64   `json:"comparator,omitempty"`
+	Curve      []playPoint `json:"curve"`
+	Dynamic    *playMoving `json:"dynamic,omitempty"`
 }
 
 type playPoint struct {
@@ -57,19 +60,55 @@ type playSummary struct {
 	WorstRatio  number  `json:"worst_ratio"`
 	WorstSeed   *uint64 `json:"worst_seed"`
 	Floor       number  `json:"floor"`
-	Holds       bool    `json:"holds"`
+	Noisy       bool    `json:"noisy"`
+	Holds       *bool   `json:"holds"`
 
 	Dynamic *playMovingSummary `json:"dynamic,omitempty"`
 }
 
+// playSkipped is the entry of a learner that cannot play the game, at the end of a list.
+type playSkipped struct {
+	Learner string `json:"learner"`
+	Game    string `json:"game"`
+	Skipped string `json:"skipped"` // the reason
+}
+
+// withSkipped returns a list with the learners that did not play.
+func withSkipped[T any](list []T, skipped []playSkipped) []any {
+	out := make([]any, 0, len(list)+len(skipped))
+	for _, e := range list {
+		out = append(out, e)
+	}
+	for _, e := range skipped {
+		out = append(out, e)
+	}
+	return out
+}
+
+// ifKnown returns a pointer to an answer, nil if it is not known.
+func ifKnown(holds, known bool) *bool {
+	if !known {
+		return nil
+	}
+	return &holds
+}
+
 func playJSON(results []play.Result) []playResult {
 	list := make([]playResult, 0, len(results))
+	means := map[string]*bool{} // by learner, with noise
+	for _, s := range play.Summarize(results) {
+		means[s.Learner] = ifKnown(s.Holds())
+	}
 	for _, r := range results {
+		holds := ifKnown(r.Holds(), true)
+		if r.Noisy {
+			holds = means[r.Learner]
+		}
 		e := playResult{
 			Learner: r.Learner, Game: r.Game, Rounds: r.Rounds, Seed: r.Seed, LearnerLoss: number(r.LearnerLoss),
 			ComparatorLoss: number(r.ComparatorLoss), Regret: number(r.Regret), Bound: number(r.Bound),
 			SharpBound: number(r.SharpBound), Ratio: number(r.Ratio()), Gap: number(r.Gap),
-			Floor: number(r.Floor), Holds: r.Holds(), Curve: []playPoint{},
+			Floor: number(r.Floor), Noisy: r.Noisy, Holds: holds, Curve: []playPoint{},
 		}
 		if len(r.Comparator) <= longestComparator {
 			e.Comparator = r.Comparator
@@ -96,7 +135,8 @@ func summaryJSON(summaries []play.Summary) []playSummary {
 			MeanRegret: number(s.Regret.Mean), RegretError: number(s.Regret.StandardError),
 			MeanBound: number(s.Bound.Mean), BoundError: number(s.Bound.StandardError),
 			SharpBound: number(s.SharpBound.Mean), SharpError: number(s.SharpBound.StandardError),
-			WorstRatio: number(s.WorstRatio), WorstSeed: worst, Floor: number(s.Floor), Holds: s.Exceeded == 0,
+			WorstRatio: number(s.WorstRatio), WorstSeed: worst, Floor: number(s.Floor), Noisy: s.Noisy,
+			Holds:   ifKnown(s.Holds()),
 			Dynamic: movingSummaryJSON(s.Dynamic),
 		})
 	}
@@ -127,12 +167,13 @@ func (a *app) writeResults(results []play.Result, onlySummary bool) error {
 // writeRuns prints a row for every certificate.
 func (a *app) writeRuns(results []play.Result) error {
 	floors, sharp := false, false
+	bound := boundHead(results[0].Noisy)
 	for _, r := range results {
 		floors = floors || !math.IsNaN(r.Floor)
 		sharp = sharp || !math.IsNaN(r.SharpBound)
 	}
 	g := table{}
-	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", "bound"}
+	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", bound}
 	if sharp {
 		head = append(head, "sharp bound")
 	}
@@ -162,10 +203,18 @@ func (a *app) writeRuns(results []play.Result) error {
 	return g.write(a.stdout)
 }
 
+// boundHead is the head of a column of bounds.
+func boundHead(noisy bool) string {
+	if noisy {
+		return "bound in expectation"
+	}
+	return "bound"
+}
+
 // writeSummaries prints a row for every learner.
 func (a *app) writeSummaries(summaries []play.Summary) error {
 	g := table{}
-	head := []string{"learner", "runs", "mean loss", "error", "mean regret", "error", "mean bound"}
+	head := []string{"learner", "runs", "mean loss", "error", "mean regret", "error", "mean " + boundHead(summaries[0].Noisy)}
 	sharp := slices.ContainsFunc(summaries, func(s play.Summary) bool { return !math.IsNaN(s.SharpBound.Mean) })
 	if sharp {
 		head = append(head, "mean sharp bound")
