@@ -3,12 +3,12 @@ package classify_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/dataset/synth"
-	"github.com/noregret/noregret/internal/random"
 )
 
 // draw makes n rows of a seeded synthetic problem with 5 % positives.
@@ -119,7 +119,7 @@ func ExamplePrequential() {
 		if err != nil {
 			panic(err)
 		}
-		r := random.New(1, "example")
+		r := rand.New(rand.NewPCG(1, 2))
 		for i := range 6000 {
 			x := r.Float64()
 			err := p.Observe(classify.Example{

@@ -207,12 +207,14 @@ func (s *CompositeSummary) Reset() {
 	s.weight = total{}
 }
 
-// DistanceSummary is the summary Σc, Σ‖c‖² of squared distances ‖x − c‖². The best point is the
-// projected mean: exact. O(d).
+// DistanceSummary is the summary of squared distances ‖x − c‖²: with the first c as the origin o, the
+// sums Σ(c − o) and Σ‖c − o‖², so that targets that are far from 0 and near each other lose nothing.
+// The best point is the projected mean, up to rounding, which the gap bounds. O(d).
 type DistanceSummary struct {
 	n      int
-	sum    []total // Σc
-	square total   // Σ‖c‖²
+	origin []float64 // empty before the first loss
+	sum    []total   // Σ(c − o)
+	square total     // Σ‖c − o‖²
 	work   []float64
 }
 
@@ -222,61 +224,107 @@ func NewDistanceSummary(d int) *DistanceSummary {
 }
 
 // Add implements [Summary], for [loss.SquaredDistance].
-func (s *DistanceSummary) Add(f loss.Function) error {
-	l, ok := f.(*loss.SquaredDistance)
-	if !ok || len(l.C) != len(s.sum) {
-		return wrongLoss("squared distances of one dimension", f)
-	}
-	s.n++
-	for i, c := range l.C {
-		s.sum[i].add(c)
-		s.square.addProduct(c, c)
-	}
-	return nil
-}
+func (s *DistanceSummary) Add(f loss.Function) error { return s.count(f, 1) }
 
 // remove takes away a loss that was added.
-func (s *DistanceSummary) remove(f loss.Function) error {
+func (s *DistanceSummary) remove(f loss.Function) error { return s.count(f, -1) }
+
+// count adds a loss with a sign.
+func (s *DistanceSummary) count(f loss.Function, sign float64) error {
 	l, ok := f.(*loss.SquaredDistance)
 	if !ok || len(l.C) != len(s.sum) {
 		return wrongLoss("squared distances of one dimension", f)
 	}
-	s.n--
+	if len(s.origin) == 0 {
+		s.origin = append(s.origin, l.C...)
+	}
+	s.n += int(sign)
 	for i, c := range l.C {
-		s.sum[i].add(-c)
-		s.square.addProduct(-c, c)
+		d, rest := apart(c, s.origin[i])
+		s.sum[i].add(sign * d)
+		s.sum[i].add(sign * rest)
+		s.square.addProduct(sign*d, d)
+		s.square.addProduct(sign*2*d, rest)
+		s.square.addProduct(sign*rest, rest)
 	}
 	return nil
 }
 
-// Loss implements [Summary]: Σ‖c‖² − 2⟨u, Σc⟩ + n‖u‖², in twice the precision, as the terms
-// may cancel.
+// apart returns a − b, rounded, and what the rounding left out (Knuth).
+func apart(a, b float64) (d, rest float64) {
+	d = a - b
+	z := d - a
+	return d, (a - (d - z)) - (b + z)
+}
+
+// Loss implements [Summary]: Σ‖c‖² − 2⟨u, Σc⟩ + n‖u‖², relative to the origin and in twice the
+// precision, as the terms may cancel.
 func (s *DistanceSummary) Loss(u []float64) float64 {
+	if len(s.origin) == 0 {
+		return 0
+	}
 	sum := s.square
 	var norm total
 	for i, v := range u {
-		norm.addProduct(v, v)
-		sum.addScaled(-2*v, s.sum[i])
+		d, rest := apart(v, s.origin[i])
+		norm.addProduct(d, d)
+		norm.addProduct(2*d, rest)
+		norm.addProduct(rest, rest)
+		sum.addScaled(-2*d, s.sum[i])
+		sum.addScaled(-2*rest, s.sum[i])
 	}
 	sum.addScaled(float64(s.n), norm)
 	return max(sum.value(), 0)
 }
 
-// Best implements [Summary].
+// exactDistance is the part of the least loss up to which its rounding is a gap of 0.
+const exactDistance = 1e-13
+
+// Best implements [Summary]. With m the mean, the loss is n·‖x − m‖² plus a number, so that a point
+// whose distance to the best one is at most δ loses at most 2n·⟨|p − m|, δ⟩ + n·‖δ‖² more, p being the
+// best one. Coordinates that are those of the rounded mean lose n·(x_i − m_i)² more.
 func (s *DistanceSummary) Best(dst []float64, set convex.Set) (least, gap float64, err error) {
 	clear(s.work)
+	if s.n <= 0 || len(s.origin) == 0 {
+		set.Project(dst, s.work)
+		return s.Loss(dst), 0, nil
+	}
+	n := float64(s.n)
 	for i := range s.sum {
-		if s.n > 0 {
-			s.work[i] = s.sum[i].value() / float64(s.n)
-		}
+		s.work[i] = s.origin[i] + s.sum[i].value()/n
 	}
 	set.Project(dst, s.work)
-	return s.Loss(dst), 0, nil
+	// A box cuts coordinates off, without rounding and each by itself.
+	_, box := set.(*convex.Box)
+	apiece := box || slices.Equal(dst, s.work)
+	var excess total
+	for i, v := range dst {
+		d, rest := apart(v, s.origin[i]) // v − m = d + rest − Σ(c − o)/n
+		off := total{}
+		off.addProduct(n, d)
+		off.addProduct(n, rest)
+		off.addScaled(-1, s.sum[i])
+		away := math.Abs(off.value()) / n
+		if apiece {
+			if v == s.work[i] {
+				excess.addProduct(n*away, away)
+			}
+			continue
+		}
+		delta := float64(4 * 0x1p-52 * max(math.Abs(v), math.Abs(s.work[i])))
+		excess.addProduct(2*n*away, delta)
+		excess.addProduct(n*delta, delta)
+	}
+	least, gap = s.Loss(dst), excess.value()
+	if gap <= float64(exactDistance*least) {
+		gap = 0
+	}
+	return least, gap, nil
 }
 
 // Reset implements [Summary].
 func (s *DistanceSummary) Reset() {
-	s.n, s.square = 0, total{}
+	s.n, s.square, s.origin = 0, total{}, s.origin[:0]
 	clear(s.sum)
 }
 

@@ -2,6 +2,7 @@ package regret_test
 
 import (
 	"math"
+	"math/big"
 	"testing"
 
 	"github.com/noregret/noregret/convex"
@@ -81,5 +82,59 @@ func TestSummaries(t *testing.T) {
 	}
 	if _, _, err := s.Best(make([]float64, 1), must(convex.NewSimplex(1))); err == nil {
 		t.Error("composite losses on a simplex were accepted")
+	}
+}
+
+// TestDistanceSummaryFarFromZero: targets that are near each other and far from 0 have the loss and the
+// gap of exact arithmetic. The mean is no float64 there, and the best point that is one loses more than
+// it: the gap says how much.
+func TestDistanceSummaryFarFromZero(t *testing.T) {
+	r := random.New(1, "far")
+	for _, level := range []float64{0, 1, 1e6, 1e12, -1e12, 1e15} {
+		s := regret.NewDistanceSummary(2)
+		var targets [][]float64
+		for range 1000 {
+			c := []float64{level + .25*r.Float64(), 3*level - .5*r.Float64()}
+			if err := s.Add(must(loss.NewSquaredDistance(c))); err != nil {
+				t.Fatal(err)
+			}
+			targets = append(targets, c)
+		}
+		exact := func(u []*big.Float) *big.Float {
+			sum := new(big.Float).SetPrec(400)
+			for _, c := range targets {
+				for i := range c {
+					d := new(big.Float).SetPrec(400).Sub(u[i], big.NewFloat(c[i]))
+					sum.Add(sum, d.Mul(d, d))
+				}
+			}
+			return sum
+		}
+		mean := []*big.Float{new(big.Float).SetPrec(400), new(big.Float).SetPrec(400)}
+		for i := range mean {
+			for _, c := range targets {
+				mean[i].Add(mean[i], big.NewFloat(c[i]))
+			}
+			mean[i].Quo(mean[i], big.NewFloat(float64(len(targets))))
+		}
+		best := make([]float64, 2)
+		least, gap, err := s.Best(best, must(convex.NewSpace(2)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := exact([]*big.Float{big.NewFloat(best[0]), big.NewFloat(best[1])})
+		value, _ := at.Float64()
+		excess, _ := new(big.Float).Sub(at, exact(mean)).Float64()
+		if !(math.Abs(least-value) <= 1e-14*value) {
+			t.Errorf("level %v: the least loss is %v, want %v", level, least, value)
+		}
+		if !(excess <= gap+1e-13*value) || gap > 2*excess {
+			t.Errorf("level %v: the gap is %v, the best point loses %v more than the mean", level, gap, excess)
+		}
+		box := must(convex.NewBox([]float64{level - 1, 3*level - 1}, []float64{level + .0625, 3*level + 1}))
+		least, gap, err = s.Best(best, box)
+		if err != nil || !(gap >= 0) || gap > 1e-3*least || least < value {
+			t.Errorf("level %v: in a box the loss is %v, the gap %v, %v", level, least, gap, err)
+		}
 	}
 }

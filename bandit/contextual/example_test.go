@@ -3,9 +3,9 @@ package contextual_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/noregret/noregret/bandit/contextual"
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -59,7 +59,7 @@ func ExamplePlayer() {
 	if err != nil {
 		panic(err)
 	}
-	r, right := random.New(1, "example"), 0
+	r, right := rand.New(rand.NewPCG(1, 2)), 0
 	for round := range 2000 {
 		x := []float64{1, 2*r.Float64() - 1}
 		choice, err := p.Draw(r, contextual.Context{X: x})

@@ -50,8 +50,8 @@ explains the differences. With 50 runs, the default there, that takes about a mi
 measures instead how regret grows with T and with the variation V in four settings, beside the
 theory.
 
-With --json the output is {setting, pattern, noise, policy, alpha, c, r2, loss_percent: {T: value},
-runs, runs_asked}, or a list of tables or of rates, which have runs and runs_asked, too.
+With --json the output is {setting, pattern, noise, policy, one_minus_alpha, c, r2,
+loss_percent: {T: value}, runs, runs_asked}, or a list of tables or of rates, which have runs and runs_asked, too.
 
 An interrupted command prints the results of the runs that every cell and horizon has completed:
 "runs" of "runs_asked". Its exit status is 1.`
@@ -180,16 +180,16 @@ func (o *simulateDriftOptions) Run(ctx context.Context, a *app, _ []string) erro
 
 // driftJSON is what --json prints for a cell.
 type driftJSON struct {
-	Setting string       `json:"setting"`
-	Pattern int          `json:"pattern"`
-	Noise   number       `json:"noise"`
-	Policy  string       `json:"policy"`
-	Alpha   number       `json:"alpha"`
-	C       number       `json:"c"`
-	R2      number       `json:"r2"`
-	Loss    driftPercent `json:"loss_percent"`
-	Runs    int          `json:"runs"`
-	Asked   int          `json:"runs_asked"`
+	Setting  string       `json:"setting"`
+	Pattern  int          `json:"pattern"`
+	Noise    number       `json:"noise"`
+	Policy   string       `json:"policy"`
+	Exponent number       `json:"one_minus_alpha"`
+	C        number       `json:"c"`
+	R2       number       `json:"r2"`
+	Loss     driftPercent `json:"loss_percent"`
+	Runs     int          `json:"runs"`
+	Asked    int          `json:"runs_asked"`
 }
 
 // driftPercent are the losses by horizon, as a JSON object in the order of the horizons.
@@ -207,8 +207,8 @@ func (p driftPercent) MarshalJSON() ([]byte, error) {
 // driftCellJSON returns what --json prints for a cell.
 func driftCellJSON(r *papers.DriftResult, asked int) driftJSON {
 	return driftJSON{
-		Setting: r.Setting, Pattern: int(r.Pattern), Noise: number(r.Noise), Policy: r.Policy, Alpha: number(r.Alpha),
-		C: number(r.C), R2: number(r.R2), Loss: r.Horizons, Runs: r.Runs, Asked: asked,
+		Setting: r.Setting, Pattern: int(r.Pattern), Noise: number(r.Noise), Policy: r.Policy,
+		Exponent: number(1 - r.Alpha), C: number(r.C), R2: number(r.R2), Loss: r.Horizons, Runs: r.Runs, Asked: asked,
 	}
 }
 

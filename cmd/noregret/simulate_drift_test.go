@@ -35,8 +35,8 @@ func TestSimulateDrift(t *testing.T) {
 	if v, ok := percent["5000"].(float64); !ok || math.Abs(v-exact) > 0.03 {
 		t.Errorf("loss %v %%, want %v", percent["5000"], exact)
 	}
-	if v, ok := cell["alpha"].(float64); !ok || math.Abs(v-0.454) > 0.05 {
-		t.Errorf("alpha %v", cell["alpha"])
+	if v, ok := cell["one_minus_alpha"].(float64); !ok || math.Abs(v-0.546) > 0.05 {
+		t.Errorf("one_minus_alpha %v", cell["one_minus_alpha"])
 	}
 }
 

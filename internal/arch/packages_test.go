@@ -2,7 +2,9 @@ package arch
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -121,5 +123,91 @@ func TestClosure(t *testing.T) {
 	own, foreign := closure(files, "a")
 	if !slices.Equal(own, []string{".", "b"}) || !slices.Equal(foreign, []string{"example.com/far"}) {
 		t.Errorf("own %q, foreign %q", own, foreign)
+	}
+}
+
+// TestExamplesImportNothingInternal checks that a reader can copy an example: neither it nor the file
+// example_test.go uses a package that other modules cannot import.
+func TestExamplesImportNothingInternal(t *testing.T) {
+	_, files := load(t)
+	examples := 0
+	for _, f := range files {
+		if !f.isTest() || f.ast.Name.Name == "main" || strings.Contains("/"+f.dir+"/", "/internal/") {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			d, ok := decl.(*ast.FuncDecl)
+			if !ok || d.Recv != nil || !strings.HasPrefix(d.Name.Name, "Example") {
+				continue
+			}
+			examples++
+			for _, use := range internalUses(f.ast, d) {
+				t.Errorf("%s/%s uses %s, which other modules cannot import", f.dir, d.Name.Name, use)
+			}
+		}
+	}
+	if examples < 40 {
+		t.Errorf("%d examples were found", examples)
+	}
+}
+
+// internalUses returns the internal packages that an example uses, or that a file of examples
+// imports.
+func internalUses(f *ast.File, d *ast.FuncDecl) (uses []string) {
+	names := map[string]string{} // the paths of internal packages by their names in the file
+	for _, i := range f.Imports {
+		path := strings.Trim(i.Path.Value, `"`)
+		if !strings.Contains("/"+path+"/", "/internal/") {
+			continue
+		}
+		name := path[strings.LastIndex(path, "/")+1:]
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		names[name] = path
+	}
+	other := false // than examples and what they declare for themselves
+	for _, decl := range f.Decls {
+		if g, ok := decl.(*ast.FuncDecl); ok && strings.HasPrefix(g.Name.Name, "Test") {
+			other = true
+		}
+	}
+	if !other {
+		return slices.Sorted(maps.Values(names))
+	}
+	ast.Inspect(d, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := s.X.(*ast.Ident); ok && names[x.Name] != "" && !slices.Contains(uses, names[x.Name]) {
+			uses = append(uses, names[x.Name])
+		}
+		return true
+	})
+	return uses
+}
+
+// TestInternalUses: the check finds an internal package in an example among tests, and any import in
+// a file of examples.
+func TestInternalUses(t *testing.T) {
+	for text, want := range map[string]int{
+		`import ("fmt"; "m/internal/random"); func ExampleA() { fmt.Println(random.New()) }`:          1,
+		`import ("fmt"; "m/internal/random"); func ExampleA() { fmt.Println(1) }; var _ = random.New`: 1,
+		`import ("m/internal/random"); func TestB() { random.New() }; func ExampleA() {}`:             0,
+		`import (r "m/internal/random"); func TestB() {}; func ExampleA() { r.New() }`:                1,
+		`import ("math/rand/v2"); func ExampleA() { rand.New() }`:                                     0,
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "example_test.go", "package a_test; "+text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range f.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok && d.Name.Name == "ExampleA" {
+				if got := internalUses(f, d); len(got) != want {
+					t.Errorf("%s: %v, want %d", text, got, want)
+				}
+			}
+		}
 	}
 }

@@ -2,8 +2,8 @@ package ascent_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 )
@@ -25,7 +25,7 @@ func Example() {
 		panic(err)
 	}
 	means := [][]float64{{2, 2}, {0, 0}}
-	draws, groups := random.New(1, "example"), make([]int, 10)
+	draws, groups := rand.New(rand.NewPCG(1, 2)), make([]int, 10)
 	play := func(rounds int) {
 		for range rounds {
 			learner.Draw(draws, groups)

@@ -3,8 +3,8 @@ package box_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/box"
 )
@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	r := random.New(1, "example")
+	r := rand.New(rand.NewPCG(1, 2))
 	arms := make([]int, 8)
 	for range 1500 {
 		learner.Draw(r, arms)

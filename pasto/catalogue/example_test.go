@@ -2,8 +2,8 @@ package catalogue_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/catalogue"
 )
@@ -23,7 +23,7 @@ func Example() {
 		panic(err)
 	}
 	truth, _ := pasto.TableOf([]float64{2, 0}, []float64{-2, 2})
-	r := random.New(1, "example")
+	r := rand.New(rand.NewPCG(1, 2))
 	arms := make([]int, 4)
 	for range 2000 {
 		learner.Draw(r, arms) // four groups of users

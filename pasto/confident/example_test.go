@@ -2,8 +2,8 @@ package confident_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
 )
@@ -27,7 +27,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	r := random.New(1, "example")
+	r := rand.New(rand.NewPCG(1, 2))
 	arms := make([]int, 10)
 	for range 1000 {
 		learner.Draw(r, arms)
@@ -45,5 +45,5 @@ func Example() {
 	theta := make([]float64, 2)
 	truth.Mean(theta, learner.Deployed())
 	fmt.Printf("deployed %.2f: watch time %.2f, guardrail held: %v\n", learner.Deployed(), theta[0], theta[1] >= 0)
-	// Output: deployed [0.49 0.51]: watch time 0.97, guardrail held: true
+	// Output: deployed [0.49 0.51]: watch time 0.99, guardrail held: true
 }

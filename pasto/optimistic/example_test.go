@@ -2,8 +2,8 @@ package optimistic_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimistic"
 )
@@ -26,7 +26,7 @@ func Example() {
 		panic(err)
 	}
 	truth := [][2]float64{{0.2, 0.1}, {0.6, 0.5}, {0.3, 0.5}}
-	r, arms := random.New(1, "optimistic"), make([]int, 1)
+	r, arms := rand.New(rand.NewPCG(1, 2)), make([]int, 1)
 	for range 20000 {
 		l.Draw(r, arms)
 		seen := make([]float64, 2)

@@ -2,9 +2,9 @@ package single_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/noregret/noregret/bandit"
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/single"
 )
@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	r := random.New(1, "example")
+	r := rand.New(rand.NewPCG(1, 2))
 	arms := make([]int, 6)
 	for range 200 {
 		learner.Draw(r, arms)
