@@ -171,8 +171,8 @@ func (b *Batched) standardError(k int) float64 {
 	return math.Sqrt(b.s.Pool / b.s.Freedom / b.s.Size[k])
 }
 
-// EstimatedLosses are the sums of the estimated losses by arm, on the scale on which the range is 1;
-// nil unless the rule is [BatchTsallisINF]. The caller must not change them.
+// EstimatedLosses are the sums of the estimated losses by arm, on the scale on which the range is
+// 1; nil unless the rule is [BatchTsallisINF]. The caller must not change them.
 func (b *Batched) EstimatedLosses() []float64 { return b.s.Sums }
 
 // Size is the number of pulls of arm k that count: what is left of them after [Batched.Discount].
@@ -222,9 +222,9 @@ func (b *Batched) Observe(batch []Batch, shares []float64) error {
 // that among the pulls that allowed it: the pulls of the arm over Σ 1/p over them, where p is the
 // probability of the arm in the pull, given what the pull allowed. The mean of the arm's rewards is
 // weighted by 1/p if p differs between its pulls. Asleep has, for each arm that some pulls did not
-// allow, the number of these pulls as Size, and the mean of their rewards as Mean, whatever arm they
-// drew. With [BatchTsallisINF] the arm counts as having lost what they lost: on average that is
-// neither a gain nor a loss on what was served. Errors are those of [Batched.Observe].
+// allow, the number of these pulls as Size, and the mean of their rewards as Mean, whatever arm
+// they drew. With [BatchTsallisINF] the arm counts as having lost what they lost: on average that
+// is neither a gain nor a loss on what was served. Errors are those of [Batched.Observe].
 func (b *Batched) ObserveMasked(batch []Batch, shares []float64, asleep []Batch) error {
 	if len(batch) == 0 {
 		return noregret.BadInputf("batch", "empty: at least one part is required")
@@ -288,8 +288,8 @@ func (b *Batched) credit(batch []Batch, shares []float64, asleep []Batch) {
 // loss is the loss of a reward.
 func (b *Batched) loss(reward float64) float64 { return min(max((b.high-reward)/(b.high-b.low), 0), 1) }
 
-// usualLoss is the mean loss of a batch, of all batches before if it has no reward, and ½ before the
-// first.
+// usualLoss is the mean loss of a batch, of all batches before if it has no reward, and ½ before
+// the first.
 func (b *Batched) usualLoss(batch []Batch) float64 {
 	sum, n := 0.0, 0.0
 	for _, q := range batch {

@@ -56,8 +56,8 @@ func DefaultDelayedOptions() DelayedOptions {
 // allowed, and when the loss g of the choice comes, each arm that was not allowed gets g, whose
 // mean over the draw is what the player lost (the sleeping experts of Freund, Schapire, Singer and
 // Warmuth 1997 in the form of Chernov and Vovk 2009, see experts.Specialists). So with p_t ∝ x_t
-// over the allowed arms A_t the estimates satisfy ⟨x_t, g̃_t⟩ = Σ p_{t,i}·g̃_{t,i}, and for each arm
-// k
+// over the allowed arms A_t the estimates satisfy ⟨x_t, g̃_t⟩ = Σ p_{t,i}·g̃_{t,i}, and for each
+// arm k
 //
 //	E Σ_{t: k ∈ A_t} (g_{t,A} − g_{t,k})
 //

@@ -6,26 +6,28 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// DelayedPlayer is a [Player] of the caller's own that [Delayed] can play: a player whose choices do
-// not wait for their losses. The players of this package need no such methods.
+// DelayedPlayer is a [Player] of the caller's own that [Delayed] can play: a player whose choices
+// do not wait for their losses. The players of this package need no such methods.
 type DelayedPlayer interface {
 	Player
-	// Choose draws an arm among the allowed ones, nil for all, and returns it with its propensity, or
-	// NaN if that takes Distribution to compute. It begins no round: any number of choices may wait
-	// for their losses. Another arm, or a propensity outside (0, 1], is an error of [Delayed.Choose].
+	// Choose draws an arm among the allowed ones, nil for all, and returns it with its propensity,
+	// or NaN if that takes Distribution to compute. It begins no round: any number of choices may
+	// wait for their losses. Another arm, or a propensity outside (0, 1], is an error of
+	// [Delayed.Choose].
 	Choose(r Rand, allowed []bool) (arm int, propensity float64)
 	// Distribution writes the propensity of each arm to p, which has the length Arms.
 	Distribution(p []float64, allowed []bool)
-	// Learn takes the loss of a choice. It returns an error of code bad_input, and changes nothing, if
-	// the loss is outside the range of the algorithm.
+	// Learn takes the loss of a choice. It returns an error of code bad_input, and changes nothing,
+	// if the loss is outside the range of the algorithm.
 	Learn(o Outcome) error
 }
 
 // LossReplacer is a [DelayedPlayer] that does not leave out a loss that is lost, as a player on
 // estimates must not.
 type LossReplacer interface {
-	// LearnLost takes the mean of the losses learned so far, NaN before the first, in the place of a
-	// loss that will not come, and reports whether it has learned from it. Loss of the outcome is 0.
+	// LearnLost takes the mean of the losses learned so far, NaN before the first, in the place of
+	// a loss that will not come, and reports whether it has learned from it. Loss of the outcome is
+	// 0.
 	LearnLost(o Outcome, mean float64) bool
 }
 

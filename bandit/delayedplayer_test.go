@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// greedy is a player of the caller's own: it draws an arm evenly with probability ¼, and otherwise the
-// allowed arm of the lowest mean.
+// greedy is a player of the caller's own: it draws an arm evenly with probability ¼, and otherwise
+// the allowed arm of the lowest mean.
 type greedy struct {
 	Sums, Counts []float64
 	lost         int
@@ -80,6 +80,7 @@ func (g *greedy) LearnLost(_ bandit.Outcome, mean float64) bool {
 func (g *greedy) Draw(bandit.Rand) int           { panic("Delayed chooses") }
 func (g *greedy) Update(int, float64) error      { panic("Delayed learns") }
 func (g *greedy) MarshalBinary() ([]byte, error) { return json.Marshal([][]float64{g.Sums, g.Counts}) }
+
 func (g *greedy) UnmarshalBinary(data []byte) error {
 	var s [][]float64
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -89,8 +90,8 @@ func (g *greedy) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// TestDelayedPlayerFromOutside: Delayed plays a player of the caller's own, with masks, late and lost
-// losses, and snapshots with choices that wait.
+// TestDelayedPlayerFromOutside: Delayed plays a player of the caller's own, with masks, late and
+// lost losses, and snapshots with choices that wait.
 func TestDelayedPlayerFromOutside(t *testing.T) {
 	t.Parallel()
 	g := newGreedy(3)

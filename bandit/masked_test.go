@@ -108,8 +108,8 @@ func TestMasksAndLostLosses(t *testing.T) {
 	}
 }
 
-// play plays rounds and returns the regret against each arm over the rounds in which it was allowed,
-// and in how many the worst arm was drawn and allowed.
+// play plays rounds and returns the regret against each arm over the rounds in which it was
+// allowed, and in how many the worst arm was drawn and allowed.
 func (w *maskedWorld) play(t *testing.T, d *bandit.Delayed, r *random.Source, rounds int) (regret []float64, worst,
 	awake float64,
 ) {

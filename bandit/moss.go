@@ -8,19 +8,20 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// MOSS is the minimax optimal strategy in the stochastic case (Audibert and Bubeck 2009): each round
-// pulls the arm of the lowest confidence bound of its loss, the first of several,
+// MOSS is the minimax optimal strategy in the stochastic case (Audibert and Bubeck 2009): each
+// round pulls the arm of the lowest confidence bound of its loss, the first of several,
 //
 //	argmin_i μ̂_i − 2σ·√(ln⁺(T/(d·N_i))/N_i)
 //
-// where μ̂_i is the mean of the N_i losses of arm i, ln⁺ is max(ln, 0), T the horizon and d the number
-// of arms, and first each arm once. Losses minus their mean are σ-subgaussian: σ = ½ for losses in [0,
-// 1] gives the index of the paper, √(ln⁺(T/(d·N_i))/N_i). An arm with T/d losses or more has its mean
-// as its index, so that far fewer pulls are spent on arms that are nearly as good as the best one than
-// by [AlphaUCB]: the regret is O(σ·√(d·T)), without its factor √ln T. [MOSSBound] is the guarantee.
+// where μ̂_i is the mean of the N_i losses of arm i, ln⁺ is max(ln, 0), T the horizon and d the
+// number of arms, and first each arm once. Losses minus their mean are σ-subgaussian: σ = ½ for
+// losses in [0, 1] gives the index of the paper, √(ln⁺(T/(d·N_i))/N_i). An arm with T/d losses or
+// more has its mean as its index, so that far fewer pulls are spent on arms that are nearly as good
+// as the best one than by [AlphaUCB]: the regret is O(σ·√(d·T)), without its factor √ln T.
+// [MOSSBound] is the guarantee.
 //
-// Losses are finite numbers of size at most 1e100. A round costs what one of [AlphaUCB] does. Not safe
-// for concurrent use.
+// Losses are finite numbers of size at most 1e100. A round costs what one of [AlphaUCB] does. Not
+// safe for concurrent use.
 type MOSS struct {
 	averages
 	rounds  int
@@ -28,9 +29,9 @@ type MOSS struct {
 	indices indices
 }
 
-// NewMOSS returns MOSS for a horizon of so many rounds, after which it goes on with the same rule. It
-// returns an error of code bad_input if there is no arm, rounds is not from 1 to 1e15, or σ is outside
-// [1e-100, 1e100].
+// NewMOSS returns MOSS for a horizon of so many rounds, after which it goes on with the same rule.
+// It returns an error of code bad_input if there is no arm, rounds is not from 1 to 1e15, or σ is
+// outside [1e-100, 1e100].
 func NewMOSS(arms, rounds int, sigma float64) (*MOSS, error) {
 	if err := checkArms(arms); err != nil {
 		return nil, err
@@ -81,13 +82,13 @@ func (m *MOSS) Index(k int) float64 {
 // Probabilities is 1 for the arm of the round, see [Randomized].
 func (m *MOSS) Probabilities() []float64 { return m.certain() }
 
-// MOSSBound bounds the pseudo-regret of [MOSS] after the T rounds of its horizon, and so after fewer,
-// with the gaps Δ_i and σ-subgaussian losses:
+// MOSSBound bounds the pseudo-regret of [MOSS] after the T rounds of its horizon, and so after
+// fewer, with the gaps Δ_i and σ-subgaussian losses:
 //
 //	39σ·√(d·T) + Σ Δ_i
 //
-// (Lattimore and Szepesvári 2020, Theorem 9.1, scaled by σ). It is below the 49·√(d·T) of Audibert and
-// Bubeck (2009, Theorem 5) for losses in [0, 1], which are ½-subgaussian. It is 0 for one arm.
+// (Lattimore and Szepesvári 2020, Theorem 9.1, scaled by σ). It is below the 49·√(d·T) of Audibert
+// and Bubeck (2009, Theorem 5) for losses in [0, 1], which are ½-subgaussian. It is 0 for one arm.
 func MOSSBound(gaps []float64, rounds int, sigma float64) float64 {
 	if len(gaps) == 1 {
 		return 0

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestMOSSIndex compares the index with the formula of Audibert and Bubeck for losses in [0, 1], and
-// checks that each arm is pulled once first.
+// TestMOSSIndex compares the index with the formula of Audibert and Bubeck for losses in [0, 1],
+// and checks that each arm is pulled once first.
 func TestMOSSIndex(t *testing.T) {
 	const d, rounds = 3, 300
 	m, err := NewMOSS(d, rounds, .5)
@@ -98,8 +98,8 @@ func shifted(gaps []float64) []float64 {
 	return out
 }
 
-// TestAlphaUCBSmall: the index needs no α above 2, as the guarantee does. The index at α = 1 pays less
-// than at 3, and its bounds are +Inf.
+// TestAlphaUCBSmall: the index needs no α above 2, as the guarantee does. The index at α = 1 pays
+// less than at 3, and its bounds are +Inf.
 func TestAlphaUCBSmall(t *testing.T) {
 	means, gaps := []float64{.1, .5, .9}, []float64{0, .4, .8}
 	runs := testsize.Of(60, 20)

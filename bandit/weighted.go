@@ -25,8 +25,8 @@ type weighted struct {
 	// tree, if not nil, holds the weights, and p is computed only if someone asks.
 	tree  *expTree
 	stale bool // p is not that of the current round
-	// power is whether the weights are no exponential ones: those of some arms alone are then not in
-	// the ratios of the weights of all.
+	// power is whether the weights are no exponential ones: those of some arms alone are then not
+	// in the ratios of the weights of all.
 	power bool
 	// unit is the loss that counts as 1 in the sums.
 	unit  float64

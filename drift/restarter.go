@@ -92,9 +92,9 @@ func (r *Restarter[L]) Check(loss float64) error {
 }
 
 // End ends a round with its loss and reports whether the learner was restarted; the trigger is then
-// at its start, too. Call it after the learner has received its feedback. It returns an error of code bad_input, and changes nothing,
-// for a loss that the trigger does not accept. If the next learner cannot be made, End and Check
-// return that error from then on.
+// at its start, too. Call it after the learner has received its feedback. It returns an error of
+// code bad_input, and changes nothing, for a loss that the trigger does not accept. If the next
+// learner cannot be made, End and Check return that error from then on.
 func (r *Restarter[L]) End(loss float64) (restarted bool, err error) {
 	if r.failed != nil {
 		return false, r.failed

@@ -18,8 +18,8 @@ type Trigger interface {
 	// Add takes the loss of the round that has just ended, or another statistic of it, and reports
 	// whether the learner is to be restarted before the next round. It returns an error of code
 	// bad_input, and changes nothing, for a number that it does not accept. After it has reported a
-	// restart a trigger of this package is at its start, and the wrappers of this package reset any:
-	// what it knows is about a learner that is no longer there.
+	// restart a trigger of this package is at its start, and the wrappers of this package reset
+	// any: what it knows is about a learner that is no longer there.
 	Add(x float64) (restart bool, err error)
 	// Reset returns the trigger to its start.
 	Reset()

@@ -16,8 +16,8 @@ type learning struct {
 	learner   learner
 	Recent    []roundStats `json:"recent"`
 	Unlearned int64        `json:"unlearned"` // units that could not be learned from
-	// Replaced are the units in whose place a bandit on estimated losses learned a mean, as they had
-	// no reward.
+	// Replaced are the units in whose place a bandit on estimated losses learned a mean, as they
+	// had no reward.
 	Replaced int64 `json:"replaced,omitempty"`
 	// Promised is what was promised of the guardrails when the running version began.
 	Promised *policy.Promise `json:"promised,omitempty"`

@@ -51,7 +51,7 @@ func maskedWorlds() []maskedWorld {
 type maskedResult struct {
 	regret        float64 // against the best arm where that was allowed, per unit
 	worst         float64 // the share of the worst arm in units that allow it
-	uniform       float64 // the mean reward of all arms that a unit allowed, over the units that count
+	uniform       float64 // the mean reward of the arms that units allowed, over units that count
 	covered, lost int
 }
 
@@ -140,12 +140,17 @@ func TestMaskedPolicies(t *testing.T) {
 	rounds, units := testsize.Of(40, 25), 150
 	type kind struct{ name, more string }
 	kinds := []kind{
-		{"pasto", ""}, {"thompson", ""}, {"ucb", ""}, {"kl-ucb", ""}, {"tsallis-inf", ""},
+		{"pasto", ""},
+		{"thompson", ""},
+		{"ucb", ""},
+		{"kl-ucb", ""},
+		{"tsallis-inf", ""},
 		{"tsallis-inf", "drift: {kind: window, rounds: 20}\n"},
 		{"tsallis-inf", "drift: {kind: discount, rate: 0.05}\n"},
 	}
 	for _, name := range policy.LinearKinds() {
-		kinds = append(kinds, kind{name, "context: [{name: age, kind: number, range: [0, 1]}]\nexploration_floor: 0.1\n"})
+		more := "context: [{name: age, kind: number, range: [0, 1]}]\nexploration_floor: 0.1\n"
+		kinds = append(kinds, kind{name, more})
 	}
 	for _, m := range maskedWorlds() {
 		for _, k := range kinds {

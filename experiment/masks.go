@@ -10,8 +10,8 @@ import (
 
 // masks are the sets of arms that the units of a version allowed, where that was not all of them.
 type masks struct {
-	// Sets are the sets, each in order. Of has, by row, 1 plus the index of the unit's set, and 0 if
-	// all arms were allowed; rows past its end allowed all, too.
+	// Sets are the sets, each in order. Of has, by row, 1 plus the index of the unit's set, and 0
+	// if all arms were allowed; rows past its end allowed all, too.
 	Sets []u32s `json:"sets"`
 	Of   u32s   `json:"of"`
 

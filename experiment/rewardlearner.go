@@ -96,8 +96,9 @@ func (l *rewardLearner) observe(r *roster, of *roundStats, factors []float64) (l
 	return learned, replaced
 }
 
-// awake changes the reward of an arm whose units did not all allow all arms: the share is that among
-// the units that allowed the arm, and the mean is weighted by 1 over the unit's probability of it.
+// awake changes the reward of an arm whose units did not all allow all arms: the share is that
+// among the units that allowed the arm, and the mean is weighted by 1 over the unit's probability
+// of it.
 func (l *rewardLearner) awake(b *bandit.Batch, share *float64, s *armStats, masked *maskedArm) {
 	p := *share
 	if weight := float64(s.Units-masked.Units)/p + masked.Weight; weight > 0 {
@@ -181,8 +182,8 @@ func mergeMixtures(a, b *roundStats) f64s {
 	return out
 }
 
-// mergeMasked returns the sums of two rounds together where any unit of them did not allow all arms,
-// and nil otherwise. It is for mergeMixtures, and is called before it.
+// mergeMasked returns the sums of two rounds together where any unit of them did not allow all
+// arms, and nil otherwise. It is for mergeMixtures, and is called before it.
 func mergeMasked(a, b *roundStats, metrics int) *maskedSums {
 	if a.Masked == nil && b.Masked == nil || len(a.Mixture) == 0 || len(b.Mixture) == 0 {
 		return nil

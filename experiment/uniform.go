@@ -22,10 +22,10 @@ import (
 // gained over it, for each c that does not depend on the version's rewards, since w has the mean 1.
 // With c near the rewards' mean they vary least. Versions in which some arm had no share, or less
 // than leastExpected expected units, say little about the uniform policy and are left out: in most
-// of these, the arm would have no unit, and in the others one of a large weight. Where the policy is
-// contextual, p_k is the unit's own, in its context, and each arm has a share if the kind of policy
-// gives it one in all contexts: lin-ucb does with an exploration floor only. The mean of w over the
-// units with a reward is reported: it is 1 up to chance if these are a fair sample of all.
+// of these, the arm would have no unit, and in the others one of a large weight. Where the policy
+// is contextual, p_k is the unit's own, in its context, and each arm has a share if the kind of
+// policy gives it one in all contexts: lin-ucb does with an exploration floor only. The mean of w
+// over the units with a reward is reported: it is 1 up to chance if these are a fair sample of all.
 type uniformSums struct {
 	Units   int64         `json:"units"`   // of all matured versions
 	Covered int64         `json:"covered"` // of those that count
@@ -90,7 +90,7 @@ func (x uniformView) closeVersion(c *cohort) {
 	u := x.Uniform
 	u.Units += units
 	rows := c.contextual && !c.Blind || c.Masks != nil
-	if rows && !c.contextual && c.Sums.Units > 0 { // which arms the units of sums allowed is not known
+	if rows && !c.contextual && c.Sums.Units > 0 { // it is not known which arms their units allowed
 		covered = false
 	}
 	if !covered || slices.Min(c.expected()) < leastExpected*(1-1e-9) {
@@ -110,8 +110,8 @@ func (x uniformView) closeVersion(c *cohort) {
 }
 
 // expected returns the expected numbers of units of the arms that have a share: those of the units
-// that allowed the arm, times its share among the arms that they allowed. In contexts it goes by the
-// mean shares.
+// that allowed the arm, times its share among the arms that they allowed. In contexts it goes by
+// the mean shares.
 func (c *cohort) expected() []float64 {
 	left := 0.0
 	for k := range c.Mixture {

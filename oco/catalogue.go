@@ -40,8 +40,8 @@ type Entry struct {
 	Source string
 
 	// Make returns the learner for a problem. The function gives options their values: the given
-	// one, which is finite, or else the default; see [Option] for those that the problem determines.
-	// Make returns an error for a problem that the learner cannot play.
+	// one, which is finite, or else the default; see [Option] for those that the problem
+	// determines. Make returns an error for a problem that the learner cannot play.
 	Make func(p Problem, option func(name string) float64) (Learner, error)
 }
 
@@ -65,8 +65,8 @@ func (o *Option) DefaultText() string {
 }
 
 // Values returns the function that gives options their values, those given or else the defaults:
-// the convention of learners, games and bandit algorithms. A derived option that is not given, and a
-// name that is none of the options, has the value NaN.
+// the convention of learners, games and bandit algorithms. A derived option that is not given, and
+// a name that is none of the options, has the value NaN.
 func Values(options []Option, given map[string]float64) func(name string) float64 {
 	return func(name string) float64 {
 		if v, ok := given[name]; ok {

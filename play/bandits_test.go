@@ -35,7 +35,8 @@ func allFitting(t *testing.T, game string) []string {
 		}
 	}
 	if game == "bernoulli" {
-		names = append(names, "inf:q=0.75", "ucb:alpha=2.1", "ucb:alpha=1", "moss:sigma=1", "etc:turns=40", "exp3:rate=0.05", "exploring:explore=0.2")
+		names = append(names, "inf:q=0.75", "ucb:alpha=2.1", "ucb:alpha=1", "moss:sigma=1", "etc:turns=40",
+			"exp3:rate=0.05", "exploring:explore=0.2")
 	}
 	return names
 }

@@ -61,8 +61,9 @@ func TestOwnEntries(t *testing.T) {
 	}
 }
 
-// TestOwnDefaults: a learner and an algorithm of the caller's own get the defaults of the options that
-// they have registered, NaN for one that the problem determines, and given values in their place.
+// TestOwnDefaults: a learner and an algorithm of the caller's own get the defaults of the options
+// that they have registered, NaN for one that the problem determines, and given values in their
+// place.
 func TestOwnDefaults(t *testing.T) {
 	options := []oco.Option{
 		{Name: "step", Default: 0.25}, {Name: "zero"}, {Name: "tuned", Default: 3, Derived: "from T"},
@@ -99,7 +100,8 @@ func TestOwnDefaults(t *testing.T) {
 		"": {0.25, 0, nan, nan}, ":step=2:tuned=1": {2, 0, 1, nan},
 	} {
 		if _, err := Run(context.Background(), Options{
-			Learners: []string{"mine" + given}, Game: "experts", Rounds: 2, Runs: 1, LearnerEntries: []oco.Entry{learner},
+			Learners: []string{"mine" + given}, Game: "experts", Rounds: 2, Runs: 1,
+			LearnerEntries: []oco.Entry{learner},
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // TestCatalogueWithMasks: every bandit algorithm of the catalogue, with the options that it has by
-// itself, gives the worst arm less than 2/K of the rounds in which it is allowed, in random worlds of
-// masks and lost losses, in which these may depend on the arm and its loss.
+// itself, gives the worst arm less than 2/K of the rounds in which it is allowed, in random worlds
+// of masks and lost losses, in which these may depend on the arm and its loss.
 func TestCatalogueWithMasks(t *testing.T) {
 	rounds, worlds := testsize.Of(6000, 5000), testsize.Of(8, 3)
 	for _, e := range banditLearners() {

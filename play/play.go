@@ -67,8 +67,8 @@ type Result struct {
 // Run plays every learner in every run, each in a game of its own from the same seed, and returns
 // the results run by run, in the order of the learners. All names and options are checked before
 // the first round; a learner that does not fit the game is an error of code usage, or skipped, and
-// results that need more than 8 GiB of memory are one of code bad_input. Games are made one at a time for each
-// worker, so that no more than Workers are in memory.
+// results that need more than 8 GiB of memory are one of code bad_input. Games are made one at a
+// time for each worker, so that no more than Workers are in memory.
 func Run(ctx context.Context, o Options) ([]Result, error) {
 	c, specs, err := prepare(&o)
 	if err != nil {

@@ -56,8 +56,8 @@ type DynamicSummary struct {
 }
 
 // Holds reports whether the regret is within the bound: in every run, or with noise in the feedback
-// on average up to four standard errors and rounding. Of one run with noise that is not known, unless
-// the learner has no bound.
+// on average up to four standard errors and rounding. Of one run with noise that is not known,
+// unless the learner has no bound.
 func (s *Summary) Holds() (holds, known bool) {
 	if !s.Noisy || math.IsInf(s.Bound.Mean, 1) {
 		return s.Exceeded == 0, true

@@ -153,7 +153,9 @@ func TestSkipped(t *testing.T) {
 	}
 	clear(reasons)
 	for _, learners := range [][]string{
-		{"adagrad"}, {"ogd-adaptve", "ogd-adaptive"}, {"ogd-fixed:eta=-1", "ogd-adaptive"},
+		{"adagrad"},
+		{"ogd-adaptve", "ogd-adaptive"},
+		{"ogd-fixed:eta=-1", "ogd-adaptive"},
 		{"ogd-fixed:eto=1", "ogd-adaptive"},
 	} {
 		o.Learners = learners

@@ -300,9 +300,9 @@ type UniformGoal struct {
 	Served  Interval `json:"served"`
 	Uniform Interval `json:"uniform"`
 	Gain    Interval `json:"gain"`
-	// MeanWeight is the mean of the units' weights, 1 up to chance if units were served and reported
-	// by the propensities; null without a unit. Otherwise the estimates are of other units than the
-	// served ones: feedback is lost more often for some arms than for others, for example.
+	// MeanWeight is the mean of the units' weights, 1 up to chance if units were served and
+	// reported by the propensities; null without a unit. Otherwise the estimates are of other units
+	// than the served ones: feedback is lost more often for some arms than for others, for example.
 	MeanWeight *float64 `json:"mean_weight"`
 }
 

@@ -96,8 +96,8 @@ func (c *Certificate) Tightest() *Point {
 // Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of
 // the bound and 1e-12 of the losses, of the learner's in magnitude. It is true for a bound of +Inf
 // and false for one that is NaN. For a [RandomizedPlayer] the bound is one of the expected regret,
-// which a run may exceed. With noise in the feedback the bound is one of the expected regret, too, of
-// which a run says nothing by itself: it is then always true. Take the mean over runs.
+// which a run may exceed. With noise in the feedback the bound is one of the expected regret, too,
+// of which a run says nothing by itself: it is then always true. Take the mean over runs.
 func (c *Certificate) Holds() bool {
 	if math.IsInf(c.Bound, 1) || c.Noisy {
 		return true

@@ -207,9 +207,9 @@ func (s *CompositeSummary) Reset() {
 	s.weight = total{}
 }
 
-// DistanceSummary is the summary of squared distances ‖x − c‖²: with the first c as the origin o, the
-// sums Σ(c − o) and Σ‖c − o‖², so that targets that are far from 0 and near each other lose nothing.
-// The best point is the projected mean, up to rounding, which the gap bounds. O(d).
+// DistanceSummary is the summary of squared distances ‖x − c‖²: with the first c as the origin o,
+// the sums Σ(c − o) and Σ‖c − o‖², so that targets that are far from 0 and near each other lose
+// nothing. The best point is the projected mean, up to rounding, which the gap bounds. O(d).
 type DistanceSummary struct {
 	n      int
 	origin []float64 // empty before the first loss
@@ -281,8 +281,8 @@ func (s *DistanceSummary) Loss(u []float64) float64 {
 const exactDistance = 1e-13
 
 // Best implements [Summary]. With m the mean, the loss is n·‖x − m‖² plus a number, so that a point
-// whose distance to the best one is at most δ loses at most 2n·⟨|p − m|, δ⟩ + n·‖δ‖² more, p being the
-// best one. Coordinates that are those of the rounded mean lose n·(x_i − m_i)² more.
+// whose distance to the best one is at most δ loses at most 2n·⟨|p − m|, δ⟩ + n·‖δ‖² more, p being
+// the best one. Coordinates that are those of the rounded mean lose n·(x_i − m_i)² more.
 func (s *DistanceSummary) Best(dst []float64, set convex.Set) (least, gap float64, err error) {
 	clear(s.work)
 	if s.n <= 0 || len(s.origin) == 0 {

@@ -228,8 +228,8 @@ func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	for _, s := range play.Summarize(results) {
 		if holds, known := s.Holds(); s.Noisy && known && !holds {
 			err = errors.Join(err, noregret.Errorf(noregret.Diverged, s.Learner,
-				"mean regret %v in %s is more than four standard errors above the bound %v of the expected one: this is a "+
-					"mistake in noregret", s.Regret.Mean, s.Game, s.Bound.Mean))
+				"mean regret %v in %s is more than four standard errors above the bound %v of the expected one: "+
+					"this is a mistake in noregret", s.Regret.Mean, s.Game, s.Bound.Mean))
 		}
 	}
 	for _, r := range results {

@@ -70,7 +70,8 @@ func banditJSON(results []play.BanditResult) []banditResult {
 			ComparatorLoss: number(r.Loss.Mean - r.Realized.Mean), Regret: number(v.Mean),
 			RegretError: number(v.StandardError), Realized: number(r.Realized.Mean),
 			RealizedError: number(r.Realized.StandardError), Bound: number(r.Bound), LowerBound: number(r.LowerBound),
-			Ratio: number(r.Ratio()), Noisy: true, Holds: ifKnown(r.Holds()), Pulls: []banditPulls{}, Curve: []banditPoint{},
+			Ratio: number(r.Ratio()), Noisy: true, Holds: ifKnown(r.Holds()),
+			Pulls: []banditPulls{}, Curve: []banditPoint{},
 		}
 		for _, n := range r.Pulls {
 			out.Pulls = append(out.Pulls, banditPulls{number(n.Mean), number(n.StandardError)})

@@ -23,8 +23,8 @@ type playResult struct {
 	Ratio          number `json:"ratio"`
 	Gap            number `json:"comparator_gap"`
 	Floor          number `json:"floor"`
-	// Noisy is whether the bound is one of the expected regret, as the game adds noise. Holds is then
-	// that of the mean over the runs, null for one run.
+	// Noisy is whether the bound is one of the expected regret, as the game adds noise. Holds is
+	// then that of the mean over the runs, null for one run.
 	Noisy      bool        `json:"noisy"`
 	Holds      *bool       `json:"holds"`
 	Comparator []float64   `json:"comparator,omitempty"`
@@ -214,7 +214,8 @@ func boundHead(noisy bool) string {
 // writeSummaries prints a row for every learner.
 func (a *app) writeSummaries(summaries []play.Summary) error {
 	g := table{}
-	head := []string{"learner", "runs", "mean loss", "error", "mean regret", "error", "mean " + boundHead(summaries[0].Noisy)}
+	bound := "mean " + boundHead(summaries[0].Noisy)
+	head := []string{"learner", "runs", "mean loss", "error", "mean regret", "error", bound}
 	sharp := slices.ContainsFunc(summaries, func(s play.Summary) bool { return !math.IsNaN(s.SharpBound.Mean) })
 	if sharp {
 		head = append(head, "mean sharp bound")

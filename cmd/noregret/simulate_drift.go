@@ -51,7 +51,8 @@ measures instead how regret grows with T and with the variation V in four settin
 theory.
 
 With --json the output is {setting, pattern, noise, policy, one_minus_alpha, c, r2,
-loss_percent: {T: value}, runs, runs_asked}, or a list of tables or of rates, which have runs and runs_asked, too.
+loss_percent: {T: value}, runs, runs_asked}, or a list of tables or of rates, which have runs and
+runs_asked, too.
 
 An interrupted command prints the results of the runs that every cell and horizon has completed:
 "runs" of "runs_asked". Its exit status is 1.`

@@ -131,7 +131,7 @@ func (d *Definition) checkExpectation(place, name string, e *Expectation) error 
 	m := d.Metric(name)
 	switch {
 	case m == nil:
-		return noregret.BadInputf(place, "%q is not a metric: %swant %s", name, named.DidYouMean(name, d.metricList()),
+		return noregret.BadInputf(place, "%q is not a metric: %swant %s", name, named.DidYouMean(name, metricList(d)),
 			d.metricNames())
 	case m.Kind == "ratio":
 		return noregret.BadInputf(place, "%q is a ratio: its expectation follows from those of its parts", name)

@@ -137,10 +137,10 @@ func (d *Definition) MetricIndex(name string) int {
 	return slices.IndexFunc(d.Metrics, func(m Metric) bool { return m.Name == name })
 }
 
-func (d *Definition) metricNames() string { return strings.Join(d.metricList(), ", ") }
+func (d *Definition) metricNames() string { return strings.Join(metricList(d), ", ") }
 
 // metricList returns the names of the metrics.
-func (d *Definition) metricList() (names []string) {
+func metricList(d *Definition) (names []string) {
 	for _, m := range d.Metrics {
 		names = append(names, m.Name)
 	}

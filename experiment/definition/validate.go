@@ -410,7 +410,7 @@ func (d *Definition) checkObjective() error {
 		switch {
 		case m == nil:
 			return noregret.BadInputf(place+".metric", "%q is not a metric: %swant one of %s", g.Metric,
-				named.DidYouMean(g.Metric, d.metricList()), d.metricNames())
+				named.DidYouMean(g.Metric, metricList(d)), d.metricNames())
 		case m.Kind == "ratio":
 			return noregret.BadInputf(place+".metric",
 				"%q is a ratio, which is not linear in the mixture: improve its numerator "+
@@ -435,7 +435,7 @@ func (d *Definition) checkGuardrails() error {
 		switch {
 		case m == nil:
 			return noregret.BadInputf(place+".metric", "%q is not a metric: %swant one of %s", g.Metric,
-				named.DidYouMean(g.Metric, d.metricList()), d.metricNames())
+				named.DidYouMean(g.Metric, metricList(d)), d.metricNames())
 		case given != 1:
 			return noregret.BadInputf(place, "%d limits: want exactly one of min, max, min_change and max_change",
 				given)

@@ -32,7 +32,8 @@ func Unknown(name string, names []string) string {
 // DidYouMean asks for the name that was probably meant, with a space at the end, or returns "" if
 // none is near: at most a third of its letters, and at least one, are to be inserted, left out,
 // replaced or swapped with the next one. Of several the nearest one, the first of these, is meant.
-// A name that the given one begins, or that it ends, is near as well. Upper case is lower case here.
+// A name that the given one begins, or that it ends, is near as well. Upper case is lower case
+// here.
 func DidYouMean(name string, names []string) string {
 	name = strings.ToLower(name)
 	best, least := "", math.MaxInt
