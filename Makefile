@@ -104,7 +104,7 @@ bandits: build ## all bandit algorithms on two and ten arms and against an adver
 
 OBD ?= -data ../shared/data/obd
 .PHONY: obd
-obd: ## each estimator's value of the other policy on the Open Bandit data, with coverage over 1,000 resamples (OBD="-data DIR")
+obd: ## each estimator's value of the other policy on the Open Bandit data, with coverage over 200 resamples (OBD="-data DIR")
 	$(GO) run ./bandit/offpolicy/internal/obd $(OBD) -plot dist/bandits/obd.svg
 
 .PHONY: contextual

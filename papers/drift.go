@@ -210,8 +210,9 @@ type driftJob struct {
 // RunDrift plays cells, each for every horizon of the list with its number, in independent runs. It
 // returns the results in the order of the cells. Runs of equal horizons see the same noise in all
 // cells of a setting. The result is the same for any number of workers. RunDrift returns an error
-// of code usage for a cell or a horizon that is out of range. If ctx ends, it returns ctx's error with
-// the results of the runs that all cells and horizons have completed; without any they are NaN.
+// of code usage for a cell or a horizon that is out of range. If ctx ends, it returns ctx's error
+// with the results of the runs that all cells and horizons have completed; without any they are
+// NaN.
 func RunDrift(ctx context.Context, cells []DriftCell, horizons [][]int, o DriftOptions) ([]DriftResult, error) {
 	if len(cells) == 0 || len(horizons) != len(cells) {
 		return nil, noregret.Errorf(noregret.Usage, "rounds", "%d lists of horizons for %d cells: want one for each",
@@ -261,8 +262,8 @@ func RunDrift(ctx context.Context, cells []DriftCell, horizons [][]int, o DriftO
 	return results, err
 }
 
-// playDrift plays all jobs, which are ordered by cell and horizon, then by run. It plays the first run
-// of all before the second of any, and returns the number of runs that all have completed.
+// playDrift plays all jobs, which are ordered by cell and horizon, then by run. It plays the first
+// run of all before the second of any, and returns the number of runs that all have completed.
 func playDrift(ctx context.Context, jobs []driftJob, o DriftOptions) (runs int, err error) {
 	var total int64
 	for i := range jobs {

@@ -105,10 +105,10 @@ type Metric struct {
 	// is 2 % below the control.
 	Threshold float64 `json:"threshold,omitempty"`
 	// Relative compares the guardrail with a concurrent control group: the objective then sees the
-	// contrast y − c with c = y_control + Threshold·|y_control| ([Metric.Beside]), which the learner
-	// forms from each observation and its Control, with threshold 0. So −0.02 is below the control
-	// also where that is negative. A learner takes the control for negative in rounds in which
-	// all values are; where noise leaves that open, make the control an arm of the learner.
+	// contrast y − c with c = y_control + Threshold·|y_control| ([Metric.Beside]), which the
+	// learner forms from each observation and its Control, with threshold 0. So −0.02 is below the
+	// control also where that is negative. A learner takes the control for negative in rounds in
+	// which all values are; where noise leaves that open, make the control an arm of the learner.
 	Relative bool `json:"relative,omitempty"`
 	// Lambda > 0 is the price λ of the squared violation, 5 if left out, as in all of the paper's
 	// experiments.
@@ -166,8 +166,8 @@ func (m *Metric) Factor(control float64) float64 {
 	return 1 + m.Threshold
 }
 
-// Beside returns the limit of a relative guardrail beside a control of the given value: c = y_control
-// + Threshold·|y_control|, as the decision service has it.
+// Beside returns the limit of a relative guardrail beside a control of the given value: c =
+// y_control + Threshold·|y_control|, as the decision service has it.
 func (m *Metric) Beside(control float64) float64 { return float64(m.Factor(control) * control) }
 
 // Tolerance is the largest violation at which the guardrail still counts as held: Slack, or an

@@ -116,8 +116,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// A relative limit is c = y₀ + δ·|y₀|: 5 % below the control is below it also where that is negative,
-// and a metric with its direction and δ turned around is held to the mirrored limit.
+// A relative limit is c = y₀ + δ·|y₀|: 5 % below the control is below it also where that is
+// negative, and a metric with its direction and δ turned around is held to the mirrored limit.
 func TestContrastOfNegativeControl(t *testing.T) {
 	seen := func(direction pasto.Direction, delta, y, control float64) float64 {
 		f, err := pasto.NewGoals([]pasto.Metric{

@@ -22,30 +22,40 @@
 //     every prediction that does not depend on the row's own arm and reward.
 //   - [Switch]: the doubly robust term, but the prediction alone where w is above τ (Wang, Agarwal and
 //     Dudík 2017).
+//   - [Shrinkage]: the doubly robust term with the weight λ·w/(w² + λ) in place of w (Su,
+//     Dimakopoulou, Krishnamurthy and Dudík 2020). λ is chosen by the data, for the smallest estimated
+//     mean squared error.
+//   - [Direct]: the mean of Σ π(a)·m(a), the direct method. Its bias is that of the predictions.
 //
 // Begin with DoublyRobust. Look at [Weights] before believing any number: if the effective sample
 // size is 50, then a log of a million rows says as much about the target as 50 rows of its own.
 //
 // # The intervals
 //
-// Each [Estimate] has two intervals for the value. Bernstein is the empirical Bernstein bound of
-// Maurer and Pontil (2009, Theorem 4): for independent rows and one look at a number of rows fixed
-// before. Sequence is a confidence sequence from package confseq: it may be looked at after every
-// row, and the logging policy may learn from earlier rows. Both assume that the value is the same
-// in all rows, as it is if the contexts are drawn from one distribution. Both need the range of the
-// rewards. Those of IPS, SelfNormalized and DoublyRobust also need a bound for the weights, such as
-// one over the smallest probability that the logging policy gives an arm. Without one the Bernstein
-// interval is the range of the rewards, and the sequence is asymptotic.
+// Each [Estimate] has two guaranteed intervals for the value, and one that is approximate. OneLook
+// holds for a number of rows fixed before; Sequence may be looked at after every row. Both are by
+// betting ([confseq.Betting]; Waudby-Smith and Ramdas 2024), for terms without an upper bound as in
+// Waudby-Smith, Wu, Ramdas, Karampatziakis and Mineiro (2024). For rewards in [0, 1] the lower end
+// is that of the terms w·r, and the upper end that of the reflected ones, w·(1 − r), each at half
+// of alpha: terms of at least 0, so heavy weights do no harm beyond the variance that they cause,
+// and no bound of the weights is needed. The logging policy may learn from earlier rows. They
+// assume:
 //
-// Predictions from earlier rows make the terms of DoublyRobust and Switch depend on each other, so
-// that their Bernstein intervals are exact for given predictions only. The sequences are exact for
-// both.
+//   - the logged propensities are right;
+//   - the rewards are within their range;
+//   - the value is the same in all rows, as it is if the contexts are drawn from one distribution.
 //
-// The intervals of Clipped and Switch are for the value itself, not for the mean of the estimator's
-// terms: the worst case of the bias is inside. They need no bound for the weights, and they hold
-// even if the logging policy never chooses some of the target's arms. Those of the other estimators
-// do not: they assume that each arm with π(a) > 0 has p(a) > 0. The estimate need not be in the
-// middle of these intervals, and not even inside.
+// They hold even if the logging policy never chooses some of the target's arms. Clipped and Switch
+// have the intervals of their own terms, with the worst case of what they leave out. Those of
+// SelfNormalized and DoublyRobust bet half of the wealth on the terms of IPS and half on terms with
+// the predictions as control variates, d + w·(r − m), which vary less. These need a bound for the
+// weight of the row that is known before the arm is drawn: the largest π(a)/p(a) of the row, if the
+// log has the probabilities of all arms, or Options.MaxWeight, which assumes too that each arm with
+// π(a) > 0 has p(a) > 0. Without a bound the second half is not bet, so that a bound never makes an
+// interval wider. Shrinkage and Direct have the intervals of DoublyRobust: those are for the value,
+// not for the estimate, which need not be in their middle, and not even inside.
+//
+// Approximate is Value ± the normal quantile times StandardError. It guarantees nothing.
 //
 // # Before: the log
 //

@@ -5,7 +5,9 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -19,10 +21,14 @@ const (
 	Clipped        Method = "clipped"
 	DoublyRobust   Method = "doubly-robust"
 	Switch         Method = "switch"
+	Shrinkage      Method = "shrinkage"
+	Direct         Method = "direct"
 )
 
 // Methods returns all methods.
-func Methods() []Method { return []Method{IPS, SelfNormalized, Clipped, DoublyRobust, Switch} }
+func Methods() []Method {
+	return []Method{IPS, SelfNormalized, Clipped, DoublyRobust, Switch, Shrinkage, Direct}
+}
 
 // Interval is an interval for the value.
 type Interval struct{ Low, High float64 }
@@ -36,61 +42,69 @@ type Estimate struct {
 	// Rows is the number of rows.
 	Rows int64
 	// Value is the estimate, NaN if it is undefined: without rows, or for SelfNormalized while all
-	// weights are 0. It may leave the range of the rewards, except that of SelfNormalized.
+	// weights are 0. It may leave the range of the rewards, except that of SelfNormalized and
+	// Direct.
 	Value float64
 	// StandardError is that of Value, NaN below two rows. That of SelfNormalized is by the delta
-	// method. It leaves out the bias of Clipped and Switch.
+	// method. It leaves out the bias of Clipped, Switch, Shrinkage and Direct.
 	StandardError float64
-	// Bernstein holds at one number of rows, fixed before, for independent rows (Maurer and Pontil
-	// 2009, Theorem 4). Both intervals are cut to the range of the rewards: one that has shrunk to
-	// an end of it is a sign of wrong propensities.
-	Bernstein Interval
-	// Sequence holds at all numbers of rows at once, also if the logging policy learns.
+	// Approximate is Value ± the normal quantile times StandardError. It guarantees nothing: its
+	// level is near the stated one if the effective rows are many and the method has no bias.
+	Approximate Interval
+	// OneLook holds at one number of rows, fixed before. Both intervals are cut to the range of the
+	// rewards: one that has shrunk to an end of it is a sign of wrong propensities.
+	OneLook Interval
+	// Sequence holds at all numbers of rows at once.
 	Sequence Interval
-	// Asymptotic is true if the level of Sequence is only approached as the number of rows grows,
-	// because the weights have no known bound.
-	Asymptotic bool
+	// Lambda is the λ that Shrinkage has chosen by the data, +Inf for DoublyRobust without
+	// shrinkage; 0 for other methods.
+	Lambda float64
 }
 
-// Estimate returns the value by a method; each of its intervals contains the value with probability
-// at least 1 − alpha. It returns an error of code bad_input if the method is unknown or alpha is
-// not in (0, 1). O(1), a few microseconds, and some 300 for SelfNormalized.
+// Estimate returns the value by a method; each of its intervals but Approximate contains the value
+// with probability at least 1 − alpha. It returns an error of code bad_input if the method is
+// unknown or alpha is not in (0, 1). Some milliseconds at most.
 func (e *Evaluator) Estimate(m Method, alpha float64) (Estimate, error) {
 	if !(alpha > 0 && alpha < 1) {
 		return Estimate{}, noregret.BadInputf("alpha", "%v: a number between 0 and 1 is required", alpha)
 	}
-	o, r := &e.o, e.o.High-e.o.Low
-	w := o.MaxWeight
-	out := Estimate{Method: m, Rows: e.weight.seq.N, Asymptotic: math.IsInf(w, 1)}
+	out := Estimate{Method: m, Rows: e.weight.seq.N}
+	bets, control := &e.bets.plain, (*bettors)(nil)
 	switch m {
 	case IPS:
-		low, high := min(0, scale(w, o.Low)), max(0, scale(w, o.High))
-		e.unbiased(&out, &e.ips, alpha, low, high)
+		out.of(&e.ips)
 	case DoublyRobust:
-		e.unbiased(&out, &e.robust, alpha, o.Low-float64(w*r), o.High+float64(w*r))
+		out.of(&e.robust)
+		control = &e.bets.robust
 	case SelfNormalized:
-		e.normalized(&out, alpha)
+		e.normalized(&out)
+		control = &e.bets.ratio
 	case Clipped:
-		e.biased(&out, &e.clipped, alpha, [2]float64{o.Low, o.Low + float64(o.Clip*r)},
-			[2]float64{o.High - float64(o.Clip*r), o.High})
+		out.of(&e.clipped)
+		bets = &e.bets.clipped
 	case Switch:
-		// Add has the terms: low is d − (most − Low) + s·(r − m + most − Low), with a factor of s
-		// in [0, 2·(High − Low)], and the first part at least Low − (High − Low) and at most Low.
-		t := float64(2 * o.Switch * r)
-		e.biased(&out, &e.switching, alpha, [2]float64{o.Low - r, o.Low + t}, [2]float64{o.High - t, o.High + r})
+		out.of(&e.switching)
+		bets = &e.bets.switching
+	case Shrinkage:
+		e.shrinkage(&out)
+		control = &e.bets.robust
+	case Direct:
+		e.directly(&out)
+		control = &e.bets.robust
 	default:
 		return Estimate{}, noregret.BadInputf("method", "%q is unknown: the methods are %q", m, Methods())
+	}
+	out.OneLook, out.Sequence = e.interval(bets, control, 0, alpha), e.interval(bets, control, 1, alpha)
+	z := stat.NormalAbove(alpha / 2)
+	out.Approximate = Interval{e.o.Low, e.o.High}
+	if half := float64(z * out.StandardError); vec.IsFinite(half) && vec.IsFinite(out.Value) {
+		out.Approximate = e.within(out.Value-half, out.Value+half)
 	}
 	return out, nil
 }
 
-// scale is w·x with 0 for x = 0, even if w is infinite.
-func scale(w, x float64) float64 {
-	if x == 0 {
-		return 0
-	}
-	return float64(w * x)
-}
+// of fills in the estimate by the mean of terms.
+func (out *Estimate) of(t *terms) { out.Value, out.StandardError = t.mean(), standardError(&t.seq) }
 
 // within cuts an interval to the range of the value. If rounding or a broken assumption puts it
 // outside, the nearest end of the range remains.
@@ -99,117 +113,97 @@ func (e *Evaluator) within(low, high float64) Interval {
 	return Interval{Low: min(max(low, lo), hi), High: max(min(high, hi), lo)}
 }
 
-// unbiased fills in the estimate by terms in [low, high] whose mean is the value.
-func (e *Evaluator) unbiased(out *Estimate, t *terms, alpha, low, high float64) {
-	out.Value, out.StandardError = t.mean(), standardError(&t.seq)
-	radius := bernsteinRadius(&t.seq, high-low, alpha/2)
-	out.Bernstein = e.within(t.seq.Mean-radius, t.seq.Mean+radius)
-	out.Sequence = e.within(t.seq.Interval(alpha, low, high))
-}
-
-// biased fills in the estimate by bounds whose terms are in the ranges low and high.
-func (e *Evaluator) biased(out *Estimate, b *bounds, alpha float64, low, high [2]float64) {
-	out.Value, out.StandardError, out.Asymptotic = b.centre.mean(), standardError(&b.centre.seq), false
-	out.Bernstein = e.within(
-		b.low.Mean-bernsteinRadius(&b.low, low[1]-low[0], alpha/2),
-		b.high.Mean+bernsteinRadius(&b.high, high[1]-high[0], alpha/2))
-	// Each side of a sequence has half of alpha.
-	from, _ := b.low.Interval(alpha, low[0], low[1])
-	_, to := b.high.Interval(alpha, high[0], high[1])
-	out.Sequence = e.within(from, to)
+// interval returns the values that the bettors leave, for one look (0) or at all times (1), with
+// half of alpha for each end. With a control variate each of the two bettors has half of the
+// wealth. A control variate needs a bound of the weights: without one its half is not bet and is
+// lost, so that a bound never makes the interval wider.
+func (e *Evaluator) interval(bets, control *bettors, k int, alpha float64) Interval {
+	end := func(of func(b *bettors) *confseq.Betting) float64 {
+		plain := of(bets)
+		if control == nil {
+			return plain.Low(alpha/2, 1)
+		}
+		other := of(control)
+		return confseq.LowOf(func(v float64) float64 {
+			a := plain.LogWealth(v)
+			if other.N() == 0 {
+				return a - math.Ln2
+			}
+			b := other.LogWealth(v)
+			return max(a, b) + portable.Log1p(portable.Exp(-math.Abs(a-b))) - math.Ln2
+		}, alpha/2, 1)
+	}
+	width := e.o.High - e.o.Low
+	low := end(func(b *bettors) *confseq.Betting { return &b.low[k] })
+	high := end(func(b *bettors) *confseq.Betting { return &b.high[k] })
+	return e.within(e.o.Low+float64(width*low), e.o.High-float64(width*high))
 }
 
 func standardError(s *confseq.Sequence) float64 { return math.Sqrt(s.Variance() / float64(s.N)) }
 
-// bernsteinRadius is the deviation of Maurer and Pontil (2009, Theorem 4): with probability at
-// least 1 − delta the mean of n independent observations with a range of the given width is at most
-// √(2·V·ln(2/δ)/n) + 7·width·ln(2/δ)/(3·(n − 1)) below their expectation, where V is the sample
-// variance. It is +Inf below two observations.
-func bernsteinRadius(s *confseq.Sequence, width, delta float64) float64 {
-	if s.N < 2 || math.IsInf(width, 1) {
-		return math.Inf(1)
-	}
-	n, l := float64(s.N), portable.Log(2/delta)
-	return math.Sqrt(float64(2*s.Variance()*l)/n) + float64(7*width*l)/(3*(n-1))
-}
-
-// normalized fills in the self-normalized estimate. The mean of w·(r − v) is 0 at the value v, so
-// the intervals hold those v at which an interval for this mean contains 0.
-func (e *Evaluator) normalized(out *Estimate, alpha float64) {
+// normalized fills in the self-normalized estimate.
+func (e *Evaluator) normalized(out *Estimate) {
 	o, p := &e.o, &e.ratio
 	out.Value, out.StandardError = math.NaN(), math.NaN()
-	centre := o.Low + float64(0.5*(o.High-o.Low))
 	if sum := e.weight.sum.Value(); sum > 0 {
-		centre = min(max(e.ips.sum.Value()/sum, o.Low), o.High)
-		s := p.Contrast(centre)
-		out.Value, out.StandardError = centre, standardError(&s)/p.Y
+		out.Value = min(max(e.ips.sum.Value()/sum, o.Low), o.High)
+		s := p.Contrast(out.Value)
+		out.StandardError = standardError(&s) / p.Y
 	}
-	out.Bernstein = Interval{o.Low, o.High}
-	if !vec.IsFinite(o.MaxWeight) {
-		out.Sequence = Interval{o.Low, o.High}
-		if _, low, high, ok := p.Interval(alpha); ok {
-			out.Sequence = e.within(low, high)
+}
+
+// shrinkage chooses the λ of the smallest estimated mean squared error: the squared standard error,
+// and the square of the bias, which is the difference from the estimate without shrinkage, less the
+// squared standard error of that difference (as Su, Dimakopoulou, Krishnamurthy and Dudík 2020
+// choose it, with a bound of the bias). Where the predictions are the arms' means, the error of
+// these counts for the part of the weights that is shrunk away.
+func (e *Evaluator) shrinkage(out *Estimate) {
+	out.of(&e.robust)
+	out.Lambda = math.Inf(1)
+	least := float64(out.StandardError * out.StandardError)
+	predicted := 0.0
+	if e.given < e.weight.seq.N {
+		var direct Estimate
+		e.directly(&direct)
+		predicted = direct.StandardError
+	}
+	for i := range e.shrunk {
+		t := &e.shrunk[i]
+		own, off := standardError(&t.seq), standardError(&t.bias)
+		part := float64((1 - min(t.weight/e.weight.sum.Value(), 1)) * predicted)
+		variance := float64(own*own) + float64(part*part)
+		bias := max(float64(t.bias.Mean*t.bias.Mean)-float64(off*off), 0)
+		if square := variance + bias; square < least {
+			least, out.Lambda = square, shrinkages[i]
+			out.Value, out.StandardError = t.mean(), math.Sqrt(variance)
 		}
+	}
+}
+
+// directly fills in the direct method: the mean over rows of Σ π(a)·m(a). Where all predictions are
+// given that is the mean of theirs; else m(a) is the mean of the arm's rewards, and of one more,
+// that of all.
+func (e *Evaluator) directly(out *Estimate) {
+	n := float64(e.weight.seq.N)
+	if e.given == e.weight.seq.N {
+		out.of(&e.direct)
 		return
 	}
-	w := o.MaxWeight
-	out.Bernstein = e.invert(centre, func(v float64) (from, to float64) {
-		s := p.Contrast(v)
-		radius := bernsteinRadius(&s, float64(w*(o.High-o.Low)), alpha/2)
-		return s.Mean - radius, s.Mean + radius
-	})
-	out.Sequence = e.invert(centre, func(v float64) (from, to float64) {
-		s := p.Contrast(v)
-		return s.Interval(alpha, float64(w*(o.Low-v)), float64(w*(o.High-v)))
-	})
-}
-
-// invert returns the values v between which the interval of the mean of w·(r − v) contains 0.
-// Centre is one of them. It looks at cells of the range from the ends inward and bisects the first
-// in which the answer changes.
-func (e *Evaluator) invert(centre float64, interval func(v float64) (from, to float64)) Interval {
-	low := outermost(e.o.Low, centre, func(v float64) bool {
-		from, _ := interval(v)
-		return from <= 0
-	})
-	high := outermost(e.o.High, centre, func(v float64) bool {
-		_, to := interval(v)
-		return to >= 0
-	})
-	return e.within(low, high)
-}
-
-// The number of cells that outermost looks at and of bisections of a cell.
-const (
-	cells      = 64
-	bisections = 50
-)
-
-// outermost returns the v nearest to end, up to centre, that is in a set of which centre is an
-// element, or a v just outside. If end is not in the set, the set of the Bernstein interval has no
-// gap between: the mean less its deviation is concave in v. That of the sequence, which joins many
-// bounds, might have gaps. One narrower than a cell is not seen, so the elements beyond it may be
-// missed.
-func outermost(end, centre float64, in func(v float64) bool) float64 {
-	if in(end) {
-		return end
-	}
-	outside, inside := end, centre
-	for k := 1; k < cells; k++ {
-		v := end + float64((centre-end)*(float64(k)/cells))
-		if in(v) {
-			inside = v
-			break
-		}
-		outside = v
-	}
-	for range bisections {
-		middle := outside + float64(0.5*(inside-outside))
-		if in(middle) {
-			inside = middle
-		} else {
-			outside = middle
+	var value, square compensated.Sum
+	for a, m := range e.armMeans() {
+		share := e.target[a].Value() / n
+		value.AddProduct(share, m)
+		if s := &e.arms[a]; share > 0 {
+			variance := s.Variance()
+			if s.N < 2 { // nothing is known of the arm: the largest variance
+				half := float64(0.5 * (e.o.High - e.o.Low))
+				variance = float64(half * half)
+			}
+			square.Add(float64(share*share) * (variance / float64(max(s.N, 1))))
 		}
 	}
-	return outside
+	out.Value = min(max(value.Value(), e.o.Low), e.o.High)
+	if out.StandardError = math.Sqrt(square.Value()); n < 2 {
+		out.StandardError = math.NaN()
+	}
 }

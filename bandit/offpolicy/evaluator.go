@@ -16,8 +16,13 @@ type Options struct {
 	// Low and High are the range of the rewards, finite, Low < High. Rows outside are refused.
 	Low, High float64
 	// MaxWeight bounds π(a)/p(a), at least 1, or +Inf if no bound is known. It must be known before
-	// the rows are seen. Rows above it are refused.
+	// the rows are seen. Rows above it are refused. No interval needs it. It makes those of
+	// SelfNormalized and DoublyRobust narrower, as Row.Propensities do, which bound the row's own
+	// weight.
 	MaxWeight float64
+	// Rows is the number of rows for which the intervals at one look are to be the narrowest, 0 if
+	// it is not known. They hold for every number of rows.
+	Rows int64
 	// Clip is M, the largest weight of [Clipped], finite and above 0.
 	Clip float64
 	// Switch is τ, the weight above which [Switch] uses the prediction alone, finite and above 0.
@@ -47,6 +52,10 @@ func (o Options) check() error {
 	return nil
 }
 
+// shrinkages are the λ among which [Shrinkage] chooses, beside +Inf: from the largest to the
+// smallest, so that the variance falls and the bias grows.
+var shrinkages = [...]float64{1e6, 1e5, 1e4, 1e3, 300, 100, 30, 10, 3, 1, 0.3, 0}
+
 // terms are the sums of one estimator's terms.
 type terms struct {
 	sum compensated.Sum
@@ -61,33 +70,51 @@ func (t *terms) add(x float64) {
 
 func (t *terms) mean() float64 { return t.sum.Value() / float64(t.seq.N) }
 
-// bounds are a biased estimator's terms, and two others whose means are below and above the value.
-type bounds struct {
-	centre    terms
-	low, high confseq.Sequence
+// shrunkTerms are the terms of [Shrinkage] for one λ, and their differences from those of
+// [DoublyRobust].
+type shrunkTerms struct {
+	terms
+	bias   confseq.Sequence
+	weight float64 // Σ of the shrunk weights
 }
 
-func (b *bounds) add(centre, low, high float64) {
-	b.centre.add(centre)
-	_ = b.low.Add(low)
-	_ = b.high.Add(high)
+// bettors bound the value from below, and the mean of one minus the reward from below: for one look
+// and for all times. Rewards are scaled to [0, 1].
+type bettors struct{ low, high [2]confseq.Betting }
+
+func (b *bettors) init(rows int64) { b.low[0].Rows, b.high[0].Rows = rows, rows }
+
+// add adds terms whose means are at most the value and at most one minus it, and which are at least
+// −floor.
+func (b *bettors) add(low, lowFloor, high, highFloor float64) {
+	for k := range b.low {
+		b.low[k].Add(low, lowFloor)
+		b.high[k].Add(high, highFloor)
+	}
 }
 
 // Evaluator estimates the value of a target policy from logged rows. Make one with [NewEvaluator].
-// It keeps sums only: O(1) numbers per estimator, and two per arm for the predictions.
+// It keeps sums only: some hundred numbers per estimator, and some per arm for the predictions.
 type Evaluator struct {
 	o         Options
 	weight    terms
 	squares   compensated.Sum // Σ w²
 	ips       terms
 	ratio     confseq.Pair // w·r and w
-	clipped   bounds
+	clipped   terms
 	robust    terms
-	switching bounds
-	total     compensated.Sum   // Σ r
-	sums      []compensated.Sum // Σ r by arm
-	counts    []float64         // rows by arm
-	model     []float64         // predictions of the arm means, reused
+	switching terms
+	shrunk    [len(shrinkages)]shrunkTerms
+	direct    terms // of given predictions
+	given     int64 // rows with given predictions
+	// The bettors of the terms w·r, min(w, M)·r, of Switch, and with the predictions of
+	// DoublyRobust and of SelfNormalized as control variates.
+	bets struct{ plain, clipped, switching, robust, ratio bettors }
+
+	total  compensated.Sum // Σ r
+	arms   []confseq.Sequence
+	target []compensated.Sum // Σ π(a) by arm
+	model  []float64         // predictions of the arm means, reused
 }
 
 // NewEvaluator returns an evaluator without rows. It returns an error of code bad_input if an
@@ -96,9 +123,14 @@ func NewEvaluator(o Options) (*Evaluator, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return &Evaluator{
-		o: o, sums: make([]compensated.Sum, o.Arms), counts: make([]float64, o.Arms), model: make([]float64, o.Arms),
-	}, nil
+	e := &Evaluator{
+		o: o, arms: make([]confseq.Sequence, o.Arms), target: make([]compensated.Sum, o.Arms),
+		model: make([]float64, o.Arms),
+	}
+	for _, b := range []*bettors{&e.bets.plain, &e.bets.clipped, &e.bets.switching, &e.bets.robust, &e.bets.ratio} {
+		b.init(o.Rows)
+	}
+	return e, nil
 }
 
 // Add adds a row. Target are the target policy's probabilities in the row's place, one per arm with
@@ -107,44 +139,123 @@ func NewEvaluator(o Options) (*Evaluator, error) {
 // an arm is the mean of its earlier rewards and of one more, the mean of all earlier rewards.
 //
 // Add returns an error of code bad_input, and changes nothing, if the row breaks a rule. It takes
-// O(Arms) time and allocates nothing.
+// O(Arms) time and amortized allocates nothing.
 func (e *Evaluator) Add(r *Row, target, model []float64) error {
 	if err := e.check(r, target, model); err != nil {
 		return err
 	}
-	if model == nil {
+	given := model != nil
+	if !given {
 		model = e.armMeans()
 	}
 	o, reward := &e.o, r.Reward
 	w := target[r.Arm] / r.Propensity
+	row := term{w: w, reward: reward, model: model[r.Arm], least: model[0], most: model[0], bound: e.bound(r, target)}
+	var direct compensated.Sum // Σ π(a)·m(a)
+	for a, m := range model {
+		direct.AddProduct(target[a], m)
+		row.least, row.most = min(row.least, m), max(row.most, m)
+		e.target[a].Add(target[a])
+	}
+	row.direct = min(max(direct.Value(), row.least), row.most)
+	e.bet(&row)
+
 	e.weight.add(w)
 	e.squares.AddProduct(w, w)
 	e.ips.add(float64(w * reward))
 	e.ratio.Add(float64(w*reward), w)
-	c := min(w, o.Clip)
-	e.clipped.add(float64(c*reward), o.Low+float64(c*(reward-o.Low)), o.High-float64(c*(o.High-reward)))
-
-	var direct compensated.Sum // Σ π(a)·m(a)
-	least, most := model[0], model[0]
-	for a, m := range model {
-		direct.AddProduct(target[a], m)
-		least, most = min(least, m), max(most, m)
+	e.clipped.add(float64(min(w, o.Clip) * reward))
+	residual := reward - row.model
+	e.robust.add(row.direct + float64(w*residual))
+	e.switching.add(row.direct + float64(row.switched(o.Switch)*residual))
+	for i, lambda := range shrinkages {
+		x := shrunk(w, lambda)
+		e.shrunk[i].add(row.direct + float64(x*residual))
+		_ = e.shrunk[i].bias.Add(float64((x - w) * residual))
+		e.shrunk[i].weight += x
 	}
-	d, residual := direct.Value(), reward-model[r.Arm]
-	e.robust.add(d + float64(w*residual))
-	s := w
-	if w > o.Switch {
-		s = 0
+	if given {
+		e.direct.add(row.direct)
+		e.given++
 	}
-	// The arms of larger weight have the probability 1 − E[s] under the target policy. Their
-	// rewards differ from the predictions by Low − most at least and High − least at most.
-	centre := d + float64(s*residual)
-	e.switching.add(centre, centre+float64((1-s)*(o.Low-most)), centre+float64((1-s)*(o.High-least)))
-
 	e.total.Add(reward)
-	e.sums[r.Arm].Add(reward)
-	e.counts[r.Arm]++
+	// The error is of rewards that are not finite, which check has excluded.
+	_ = e.arms[r.Arm].Add(reward)
 	return nil
+}
+
+// term is a row as the estimators see it.
+type term struct {
+	w, reward float64
+	// The prediction for the row's arm, the least and the largest one, and Σ π(a)·m(a).
+	model, least, most, direct float64
+	bound                      float64 // of the weight, known before the arm was drawn; +Inf for none
+}
+
+// switched is the weight of [Switch].
+func (t *term) switched(tau float64) float64 {
+	if t.w > tau {
+		return 0
+	}
+	return t.w
+}
+
+// shrunk is the weight λ·w/(w² + λ) (Su, Dimakopoulou, Krishnamurthy and Dudík 2020): nearly w
+// where w² is below λ, and falling above.
+func shrunk(w, lambda float64) float64 {
+	if w <= 0 || lambda <= 0 {
+		return 0
+	}
+	return w / (1 + float64(w*(w/lambda)))
+}
+
+// bound is the largest weight that the row could have: by the options, and by the logged
+// probabilities of all arms. It is +Inf if one of the target's arms had no probability.
+func (e *Evaluator) bound(r *Row, target []float64) float64 {
+	bound := e.o.MaxWeight
+	if len(r.Propensities) != e.o.Arms {
+		return bound
+	}
+	largest := 1.0
+	for a, p := range r.Propensities {
+		if target[a] > 0 {
+			largest = max(largest, target[a]/p) // +Inf for p = 0
+		}
+	}
+	if math.IsInf(largest, 1) || target[r.Arm]/r.Propensity > largest*(1+sumTolerance) {
+		return math.Inf(1) // also if the row contradicts itself
+	}
+	return min(bound, float64(largest*(1+sumTolerance)))
+}
+
+// bet adds a row to the bettors.
+func (e *Evaluator) bet(t *term) {
+	o := &e.o
+	width := o.High - o.Low
+	unit := func(v float64) float64 { return min(max((v-o.Low)/width, 0), 1) }
+	reward, model, direct, least, most := unit(t.reward), unit(t.model), unit(t.direct), unit(t.least), unit(t.most)
+	e.bets.plain.add(float64(t.w*reward), 0, float64(t.w*(1-reward)), 0)
+	c := min(t.w, o.Clip)
+	e.bets.clipped.add(float64(c*reward), 0, float64(c*(1-reward)), 0)
+	// The arms of larger weight have the probability 1 − E[s] under the target policy. Their
+	// rewards differ from the predictions by −most at least and 1 − least at most.
+	s := t.switched(o.Switch)
+	e.bets.switching.add(
+		direct-most+float64(s*(reward-model+most)), max(most-direct, 0),
+		least-direct+float64(s*(model-reward+1-least)), max(direct-least, 0))
+	if math.IsInf(t.bound, 1) {
+		return
+	}
+	control := func(b *bettors, model, direct, least, most float64) {
+		b.add(direct+float64(t.w*(reward-model)), max(float64(t.bound*most)-direct, 0),
+			1-direct+float64(t.w*(model-reward)), max(float64(t.bound*(1-least))-(1-direct), 0))
+	}
+	control(&e.bets.robust, model, direct, least, most)
+	v := 0.5
+	if e.ratio.Y > 0 { // the self-normalized estimate of the rows before
+		v = unit(e.ratio.X / e.ratio.Y)
+	}
+	control(&e.bets.ratio, v, v, v, v)
 }
 
 // armMeans returns the predictions from the rows so far. Without rows they are the middle of the
@@ -155,7 +266,8 @@ func (e *Evaluator) armMeans() []float64 {
 		all = e.total.Value() / float64(n)
 	}
 	for a := range e.model {
-		m := (e.sums[a].Value() + all) / (e.counts[a] + 1)
+		n := float64(e.arms[a].N)
+		m := (float64(n*e.arms[a].Mean) + all) / (n + 1)
 		e.model[a] = min(max(m, e.o.Low), e.o.High)
 	}
 	return e.model

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 )
@@ -66,13 +65,21 @@ func TestByHand(t *testing.T) {
 		want := map[Method]float64{
 			IPS: 3.5 / 3, SelfNormalized: 3.5 / 4.5, Clipped: 2.5 / 3, DoublyRobust: c.robust, Switch: c.switching,
 		}
+		if c.model == nil { // each arm's mean with one reward of 2/3 more; the shares are 1/3 and 2/3
+			want[Direct] = (1+2.0/3)/2/3 + (1+2.0/3)/3*2/3
+		} else {
+			want[Direct] = (0.25*0.2 + 0.75*0.6 + 0.25*0.2 + 0.75*0.6 + 0.5*0.2 + 0.5*0.6) / 3
+		}
+		want[Shrinkage] = estimate(t, e, Shrinkage, 0.05).Value // see TestShrinkage
 		for _, m := range Methods() {
 			got := estimate(t, e, m, 0.05)
 			near(t, c.name+" "+string(m), got.Value, want[m])
-			if got.Asymptotic || got.Rows != 3 {
+			if got.Rows != 3 {
 				t.Errorf("%s %s: %+v", c.name, m, got)
 			}
 		}
+		got := estimate(t, e, IPS, 0.05)
+		near(t, "the normal interval", got.Approximate.Low, max(got.Value-1.959963984540054*got.StandardError, 0))
 		near(t, "standard error", estimate(t, e, IPS, 0.05).StandardError, math.Sqrt(5.1666666666666667/2/3))
 		// The terms of the ratio are ½·2/9, 3·2/9 and −7/9, with the sum of squares 86/81.
 		near(t, "standard error of the ratio", estimate(t, e, SelfNormalized, 0.05).StandardError,
@@ -81,18 +88,7 @@ func TestByHand(t *testing.T) {
 		near(t, "mean weight", w.Mean, 1.5)
 		near(t, "effective rows", w.Effective, 4.5*4.5/10.25)
 		near(t, "largest weight", w.Largest, 3)
-		near(t, "clipped, lower", e.clipped.low.Mean, 2.5/3)
-		near(t, "clipped, upper", e.clipped.high.Mean, 2.0/3)
-		if c.model != nil {
-			near(t, "switch, lower", e.switching.low.Mean, (0.6-0.1-0.2)/3)
-			near(t, "switch, upper", e.switching.high.Mean, (1.3+1.3-0.2)/3)
-		}
 	}
-}
-
-func TestBernsteinByHand(t *testing.T) {
-	s := confseq.Sequence{N: 101, Mean: 0.5, M2: 25}
-	near(t, "radius", bernsteinRadius(&s, 3, 2/math.E), math.Sqrt(0.5/101)+7.0*3/300)
 }
 
 // world has two contexts and three arms with rewards of 0 and 1.
@@ -143,7 +139,7 @@ func TestSimulation(t *testing.T) {
 	v := testWorld.value()
 	for _, learns := range []bool{false, true} {
 		sums, squares := map[Method]float64{}, map[Method]float64{}
-		normal, bernstein, sequence := map[Method]int{}, map[Method]int{}, map[Method]int{}
+		normal, oneLook, sequence := map[Method]int{}, map[Method]int{}, map[Method]int{}
 		for run := range runs {
 			src := random.New(uint64(run), "offpolicy simulation")
 			e, last := newEvaluator(t, o), Row{}
@@ -166,7 +162,7 @@ func TestSimulation(t *testing.T) {
 					sums[m] += got.Value - v
 					squares[m] += (got.Value - v) * (got.Value - v)
 					normal[m] += count(math.Abs(got.Value-v) > 1.6449*got.StandardError)
-					bernstein[m] += count(!got.Bernstein.Contains(v))
+					oneLook[m] += count(!got.OneLook.Contains(v))
 				}
 			}
 			for _, m := range Methods() {
@@ -185,8 +181,8 @@ func TestSimulation(t *testing.T) {
 					t.Errorf("learns %v: %s is %d times of %d beyond the normal interval", learns, m, normal[m], runs)
 				}
 			}
-			if bernstein[m] > most && !learns || sequence[m] > most {
-				t.Errorf("learns %v: the intervals of %s miss %d and %d times of %d", learns, m, bernstein[m],
+			if oneLook[m] > most || sequence[m] > most {
+				t.Errorf("learns %v: the intervals of %s miss %d and %d times of %d", learns, m, oneLook[m],
 					sequence[m], runs)
 			}
 		}
@@ -208,16 +204,16 @@ func count(b bool) int {
 
 func count64(b bool) float64 { return float64(count(b)) }
 
-// TestWithoutSupport has a logger that never chooses an arm of the target: the intervals of the
-// biased estimators hold even so.
+// TestWithoutSupport has a logger that never chooses an arm of the target: the intervals without a
+// control variate hold even so, and those with one where the logged probabilities show it.
 func TestWithoutSupport(t *testing.T) {
 	w := testWorld
 	w.logging = [2][3]float64{{0.7, 0.3, 0}, {0.5, 0.5, 0}}
-	src, o := random.New(1, "offpolicy support"), DefaultOptions(3)
-	o.MaxWeight = 2
-	e := newEvaluator(t, o)
+	src := random.New(1, "offpolicy support")
+	e := newEvaluator(t, DefaultOptions(3))
 	for range 5000 {
 		r, target := w.draw(src, &Row{}, false)
+		r.Propensities = w.logging[count(target[0] == w.target[1][0])][:]
 		if err := e.Add(&r, target, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -225,64 +221,63 @@ func TestWithoutSupport(t *testing.T) {
 	v := w.value()
 	for _, m := range Methods() {
 		got := estimate(t, e, m, 0.05)
-		biased := m == Clipped || m == Switch
-		if biased && (!got.Sequence.Contains(v) || !got.Bernstein.Contains(v)) {
+		if !got.Sequence.Contains(v) || !got.OneLook.Contains(v) {
 			t.Errorf("%s misses %v: %+v", m, v, got)
 		}
-		if m == IPS && got.Sequence.Contains(v) {
+		if m == IPS && got.Approximate.Contains(v) {
 			t.Errorf("the log is too small to show anything: %+v", got)
 		}
 	}
 }
 
-// TestSelfNormalizedEnds checks that the ends of the interval are where the deviation of the
-// weighted residuals is exactly as large as the bound.
-func TestSelfNormalizedEnds(t *testing.T) {
-	src, o := random.New(2, "offpolicy ends"), DefaultOptions(3)
-	o.MaxWeight = 6
-	e := newEvaluator(t, o)
-	for range 3000 {
-		r, target := testWorld.draw(src, &Row{}, false)
-		if err := e.Add(&r, target, nil); err != nil {
-			t.Fatal(err)
+// TestBoundNeverWidens checks that a bound of the weights, stated or by the logged probabilities of
+// all arms, makes no interval wider, and those with a control variate narrower.
+func TestBoundNeverWidens(t *testing.T) {
+	for seed := range uint64(testsize.Of(40, 10)) {
+		src := random.New(seed, "offpolicy bound")
+		stated := DefaultOptions(3)
+		stated.MaxWeight = 6
+		loose := stated
+		loose.MaxWeight = 1000
+		none, bounded, far := newEvaluator(t, DefaultOptions(3)), newEvaluator(t, stated), newEvaluator(t, loose)
+		logged := newEvaluator(t, DefaultOptions(3))
+		for range 500 {
+			r, target := testWorld.draw(src, &Row{}, false)
+			full := r
+			full.Propensities = testWorld.logging[0][:]
+			if target[0] == testWorld.target[1][0] {
+				full.Propensities = testWorld.logging[1][:]
+			}
+			for _, err := range []error{
+				none.Add(&r, target, nil), bounded.Add(&r, target, nil), far.Add(&r, target, nil),
+				logged.Add(&full, target, nil),
+			} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, m := range Methods() {
+			without := estimate(t, none, m, 0.05)
+			for _, e := range []*Evaluator{bounded, far, logged} {
+				with := estimate(t, e, m, 0.05)
+				if with.Value != without.Value || with.Approximate != without.Approximate ||
+					!inside(with.OneLook, without.OneLook) || !inside(with.Sequence, without.Sequence) {
+					t.Errorf("%s: %+v without a bound and %+v with one", m, without, with)
+				}
+				control := m != IPS && m != Clipped && m != Switch
+				if e != far && control && !(width(with.OneLook) < width(without.OneLook)) {
+					t.Errorf("%s: %v without a bound and %v with one: want a narrower one", m, without.OneLook,
+						with.OneLook)
+				}
+			}
 		}
 	}
-	got := estimate(t, e, SelfNormalized, 0.05).Bernstein
-	if !(got.Low > 0 && got.High < 1) {
-		t.Fatalf("the interval %v says nothing", got)
-	}
-	low, high := e.ratio.Contrast(got.Low), e.ratio.Contrast(got.High)
-	near(t, "the lower end", low.Mean, bernsteinRadius(&low, 6, 0.025))
-	near(t, "the upper end", -high.Mean, bernsteinRadius(&high, 6, 0.025))
 }
 
-// TestWithoutBound checks what remains if no bound of the weights is known: asymptotic sequences,
-// and exact intervals of the biased estimators.
-func TestWithoutBound(t *testing.T) {
-	src := random.New(5, "offpolicy bound")
-	e, bounded := newEvaluator(t, DefaultOptions(3)), DefaultOptions(3)
-	bounded.MaxWeight = 6
-	exact := newEvaluator(t, bounded)
-	for range 3000 {
-		r, target := testWorld.draw(src, &Row{}, false)
-		if e.Add(&r, target, nil) != nil || exact.Add(&r, target, nil) != nil {
-			t.Fatal("a good row is refused")
-		}
-	}
-	v := testWorld.value()
-	for _, m := range Methods() {
-		got, want := estimate(t, e, m, 0.05), estimate(t, exact, m, 0.05)
-		if got.Value != want.Value || !got.Sequence.Contains(v) || got.Sequence.High-got.Sequence.Low > 0.4 {
-			t.Errorf("%s: %+v, want the value %v and the truth %v", m, got, want.Value, v)
-		}
-		switch biased := m == Clipped || m == Switch; {
-		case biased && (got.Asymptotic || got != want):
-			t.Errorf("%s: %+v, want %+v", m, got, want)
-		case !biased && (!got.Asymptotic || want.Asymptotic || got.Bernstein != Interval{0, 1}):
-			t.Errorf("%s: %+v without a bound and %+v with one", m, got, want)
-		}
-	}
-}
+func width(i Interval) float64 { return i.High - i.Low }
+
+func inside(a, b Interval) bool { return a.Low >= b.Low && a.High <= b.High }
 
 // TestRangeOfRewards checks that moving and stretching the rewards does the same to the value and
 // the intervals of the methods that do not depend on the origin.
@@ -300,13 +295,13 @@ func TestRangeOfRewards(t *testing.T) {
 			t.Fatal("a good row is refused")
 		}
 	}
-	for _, m := range []Method{SelfNormalized, Clipped, DoublyRobust, Switch} {
+	for _, m := range []Method{SelfNormalized, Clipped, DoublyRobust, Switch, Shrinkage, Direct} {
 		x, y := estimate(t, a, m, 0.05), estimate(t, b, m, 0.05)
 		if m != Clipped {
 			near(t, string(m), y.Value, 2*x.Value-3)
 		}
-		near(t, string(m)+" low", y.Bernstein.Low, 2*x.Bernstein.Low-3)
-		near(t, string(m)+" high", y.Bernstein.High, 2*x.Bernstein.High-3)
+		near(t, string(m)+" low", y.OneLook.Low, 2*x.OneLook.Low-3)
+		near(t, string(m)+" high", y.OneLook.High, 2*x.OneLook.High-3)
 		near(t, string(m)+" sequence low", y.Sequence.Low, 2*x.Sequence.Low-3)
 		near(t, string(m)+" sequence high", y.Sequence.High, 2*x.Sequence.High-3)
 	}
@@ -344,7 +339,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: got the error %v", c.name, err)
 		}
 	}
-	if e.weight != before.weight || e.robust != before.robust || e.ratio != before.ratio || e.counts[0] != 1 {
+	if e.weight != before.weight || e.robust != before.robust || e.ratio != before.ratio || e.arms[0].N != 1 {
 		t.Error("a refused row has changed the evaluator")
 	}
 	for _, change := range []func(o *Options){
@@ -368,9 +363,15 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// After some rows the bettors have met most of the bets that they will make.
 func TestAddAllocatesNothing(t *testing.T) {
 	e := newEvaluator(t, threeRowOptions())
 	r := threeRows[0]
+	for range 5000 {
+		if err := e.Add(&r, r.Target, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if n := testing.AllocsPerRun(100, func() {
 		if e.Add(&r, r.Target, nil) != nil {
 			t.Fail()
@@ -386,7 +387,7 @@ func TestNoRows(t *testing.T) {
 		e := newEvaluator(t, o)
 		for _, m := range Methods() {
 			got := estimate(t, e, m, 0.05)
-			if all := (Interval{0, 1}); !math.IsNaN(got.Value) || got.Bernstein != all || got.Sequence != all {
+			if all := (Interval{0, 1}); !math.IsNaN(got.Value) || got.OneLook != all || got.Sequence != all {
 				t.Errorf("%s: %+v", m, got)
 			}
 		}

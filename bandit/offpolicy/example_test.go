@@ -27,6 +27,7 @@ func tenThousandRows() string {
 func Example() {
 	o := offpolicy.DefaultOptions(2)
 	o.MaxWeight = 2 // the logging policy gives each arm at least 1/2
+	o.Rows = 10_000
 	e, err := offpolicy.NewEvaluator(o)
 	if err != nil {
 		log.Fatal(err)
@@ -48,16 +49,18 @@ func Example() {
 			log.Fatal(err)
 		}
 		fmt.Printf("%-15s %.3f  at one time [%.3f, %.3f]  at all times [%.3f, %.3f]\n",
-			m, v.Value, v.Bernstein.Low, v.Bernstein.High, v.Sequence.Low, v.Sequence.High)
+			m, v.Value, v.OneLook.Low, v.OneLook.High, v.Sequence.Low, v.Sequence.High)
 	}
 	w := e.Weights()
 	fmt.Printf("%d rows, worth %.0f of the policy's own\n", w.Rows, w.Effective)
 	// Output:
-	// ips             0.470  at one time [0.445, 0.495]  at all times [0.439, 0.501]
-	// self-normalized 0.470  at one time [0.449, 0.491]  at all times [0.445, 0.495]
-	// clipped         0.470  at one time [0.437, 0.502]  at all times [0.435, 0.503]
-	// doubly-robust   0.470  at one time [0.446, 0.494]  at all times [0.445, 0.495]
-	// switch          0.470  at one time [0.426, 0.518]  at all times [0.434, 0.511]
+	// ips             0.470  at one time [0.449, 0.491]  at all times [0.444, 0.496]
+	// self-normalized 0.470  at one time [0.453, 0.489]  at all times [0.446, 0.494]
+	// clipped         0.470  at one time [0.449, 0.491]  at all times [0.444, 0.496]
+	// doubly-robust   0.470  at one time [0.452, 0.489]  at all times [0.447, 0.494]
+	// switch          0.470  at one time [0.450, 0.495]  at all times [0.444, 0.502]
+	// shrinkage       0.471  at one time [0.452, 0.489]  at all times [0.447, 0.494]
+	// direct          0.470  at one time [0.452, 0.489]  at all times [0.447, 0.494]
 	// 10000 rows, worth 6098 of the policy's own
 }
 

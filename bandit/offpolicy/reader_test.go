@@ -168,7 +168,7 @@ func fuzzReader(f *testing.F, format string, seeds ...string) {
 		}
 		for _, m := range Methods() {
 			got := estimate(t, e, m, 0.05)
-			for _, i := range []Interval{got.Bernstein, got.Sequence} {
+			for _, i := range []Interval{got.OneLook, got.Sequence} {
 				if !(0 <= i.Low && i.Low <= 1 && 0 <= i.High && i.High <= 1) {
 					t.Fatalf("%s: %+v", m, got)
 				}

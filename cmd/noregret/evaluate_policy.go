@@ -38,20 +38,28 @@ must hold the probability with which each arm was chosen.
 JSON file: a list with a probability for each arm, or an object of arms and probabilities. It may be
 given several times. Without it the policy is target if all rows of a file have one, else uniform.
 
-Five estimators are shown: importance weights (ips), self-normalized, clipped (--clip), doubly
-robust, and switch (--switch). The package documentation of bandit/offpolicy explains them; begin
-with doubly-robust. "error" is the standard error. The interval "one look" holds for a number of
-rows fixed before, "any time" also if the log is looked at again and again. Those of ips,
-self-normalized and doubly-robust need a bound for the weights, the ratios of the policy's
-probability to the logged one: state it with --max-weight, before you see the data. Without one the
-first is the range of the rewards, and the second holds asymptotically. "effective" is the number of
-rows of the policy's own that the log is worth. If it is small, believe nothing. Run "noregret
-doctor" on the log first.
+Seven estimators are shown: importance weights (ips), self-normalized, clipped (--clip), doubly
+robust, switch (--switch), shrinkage, which chooses its λ by the data, and the direct method, which
+averages the arms' mean rewards and ignores the weights. The package documentation of
+bandit/offpolicy explains them; begin with doubly-robust. "error" is the standard error.
+
+Two intervals are guaranteed if the logged probabilities are right, the rewards are within their range
+and the value is the same in all rows: "one look" for a number of rows fixed before, "any time" also
+if the log is looked at again and again. They need no bound of the weights, the ratios of the policy's
+probability to the logged one, and heavy weights do not end them. With a bound those of
+self-normalized, doubly-robust, shrinkage and direct are narrower: logs with the probabilities of all
+arms have one, and --max-weight states one, before you see the data. "approximate" is the value ± the
+normal quantile times the error. It guarantees nothing: use it where many rows are effective and the
+estimator has no bias (clipped, switch, shrinkage and direct have one).
+
+"effective" is the number of rows of the policy's own that the log is worth. If it is small, believe
+nothing. Run "noregret doctor" on the log first.
 
 With --json the output is {log, format, rows, skipped, arms, mean_reward, mean_reward_error,
 rewards, confidence, policies}. Each policy has {policy, effective_rows, mean_weight,
 largest_weight, estimates}, and each estimate {estimator, value, error, low, high, any_time_low,
-any_time_high, asymptotic}.`
+any_time_high, approximate_low, approximate_high}, and shrinkage also lambda (null for infinity: no
+shrinkage).`
 
 // newEvaluatePolicyCommand makes "noregret evaluate-policy".
 func newEvaluatePolicyCommand(a *app) *cobra.Command {
@@ -90,7 +98,8 @@ func (o *evaluatePolicyOptions) AddFlags(f *pflag.FlagSet) {
 	o.log.addFlags(f)
 	f.StringArrayVar(&o.policies, "policy", o.policies,
 		"uniform, target, an arm or a JSON file; may be given more than once")
-	f.Float64Var(&o.maxWeight, "max-weight", o.maxWeight, "largest possible weight, at least 1")
+	f.Float64Var(&o.maxWeight, "max-weight", o.maxWeight, "largest possible weight, at least 1; narrows the guaranteed intervals, and rows above "+
+		"it are refused")
 	f.Float64Var(&o.clip, "clip", o.clip, "clipped: the largest weight, above 0")
 	f.Float64Var(&o.switchAt, "switch", o.switchAt, "switch: the weight above which predictions are used, above 0")
 	f.Float64Var(&o.confidence, "confidence", o.confidence, "confidence of the intervals, between 0 and 1")
@@ -128,7 +137,9 @@ type valueEstimate struct {
 	High         number           `json:"high"`
 	SequenceLow  number           `json:"any_time_low"`
 	SequenceHigh number           `json:"any_time_high"`
-	Asymptotic   bool             `json:"asymptotic"`
+	ApproxLow    number           `json:"approximate_low"`
+	ApproxHigh   number           `json:"approximate_high"`
+	Lambda       *number          `json:"lambda,omitempty"` // of shrinkage
 }
 
 // policyReport is what --json prints.
@@ -214,7 +225,7 @@ type candidate struct {
 // candidate finds the policy that a value of --policy names.
 func (o *evaluatePolicyOptions) candidate(a *app, name string, facts *logFacts) (*candidate, error) {
 	options := offpolicy.Options{
-		Arms: facts.arms, MaxWeight: o.maxWeight, Clip: o.clip, Switch: o.switchAt,
+		Arms: facts.arms, MaxWeight: o.maxWeight, Clip: o.clip, Switch: o.switchAt, Rows: facts.rows,
 	}
 	options.Low, options.High = o.log.rangeOf(facts)
 	e, err := offpolicy.NewEvaluator(options)
@@ -305,10 +316,15 @@ func (c *candidate) value(alpha float64) (policyValue, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Estimates = append(out.Estimates, valueEstimate{
-			m, number(e.Value), number(e.StandardError), number(e.Bernstein.Low), number(e.Bernstein.High),
-			number(e.Sequence.Low), number(e.Sequence.High), e.Asymptotic,
-		})
+		v := valueEstimate{
+			m, number(e.Value), number(e.StandardError), number(e.OneLook.Low), number(e.OneLook.High),
+			number(e.Sequence.Low), number(e.Sequence.High), number(e.Approximate.Low), number(e.Approximate.High), nil,
+		}
+		if m == offpolicy.Shrinkage {
+			lambda := number(e.Lambda)
+			v.Lambda = &lambda
+		}
+		out.Estimates = append(out.Estimates, v)
 	}
 	return out, nil
 }
@@ -327,30 +343,23 @@ func writePolicyReport(w io.Writer, r *policyReport) error {
 	); err != nil {
 		return err
 	}
-	asymptotic := false
+	interval := func(low, high number) string { return fmt.Sprintf("[%s, %s]", fourDigits(low), fourDigits(high)) }
 	for _, p := range r.Policies {
 		fmt.Fprintf(w, "\npolicy %s: %s effective rows, mean weight %s, largest %s\n", legible.Text(p.Policy),
 			short(math.Round(float64(p.Effective))), fourDigits(p.Mean), fourDigits(p.Largest))
-		g := table{left: map[int]bool{3: true, 4: true}}
-		g.add("estimator", "value", "error", "one look", "any time")
+		g := table{left: map[int]bool{3: true, 4: true, 5: true}}
+		g.add("estimator", "value", "error", "one look", "any time", "approximate")
 		for _, e := range p.Estimates {
-			mark := ""
-			if e.Asymptotic {
-				asymptotic, mark = true, " *"
-			}
-			g.add(string(e.Estimator), fourDigits(e.Value), twoDigits(e.Error),
-				fmt.Sprintf("[%s, %s]", fourDigits(e.Low), fourDigits(e.High)),
-				fmt.Sprintf("[%s, %s]%s", fourDigits(e.SequenceLow), fourDigits(e.SequenceHigh), mark))
+			g.add(string(e.Estimator), fourDigits(e.Value), twoDigits(e.Error), interval(e.Low, e.High),
+				interval(e.SequenceLow, e.SequenceHigh), interval(e.ApproxLow, e.ApproxHigh))
 		}
 		if err := g.write(w); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "\nintervals with confidence %s", short(r.Confidence))
-	if asymptotic {
-		fmt.Fprint(w, "; * asymptotic: give --max-weight for an exact one")
-	}
-	_, err := fmt.Fprintln(w)
+	_, err := fmt.Fprintf(w, "\nintervals with confidence %s: guaranteed at one look and at any time if the logged "+
+		"probabilities\nare right; approximate is the value ± normal errors and guarantees nothing\n",
+		short(r.Confidence))
 	return err
 }
 

@@ -77,8 +77,8 @@ func (a *app) progressOf(unit string) (*progress.Reporter, error) {
 	return progress.New(a.stderr, progress.Options{Mode: progress.Mode(a.progressMode), Unit: unit})
 }
 
-// progressOfLong is progressOf for commands that take minutes or hours: off a terminal they print the
-// table unless --progress is quiet.
+// progressOfLong is progressOf for commands that take minutes or hours: off a terminal they print
+// the table unless --progress is quiet.
 func (a *app) progressOfLong(unit string) (*progress.Reporter, error) {
 	return progress.New(a.stderr, progress.Options{Mode: progress.Mode(a.progressMode), Unit: unit, Long: true})
 }

@@ -24,8 +24,8 @@ type Plan struct {
 }
 
 // Expectation describes the distribution of one unit's value. The standard deviation follows from
-// SD, from Rate and Sigma, or, for a count, from the mean: that of a binomial variable on the range,
-// which on [0, 1] is a Bernoulli variable, and without a range that of a Poisson variable.
+// SD, from Rate and Sigma, or, for a count, from the mean: that of a binomial variable on the
+// range, which on [0, 1] is a Bernoulli variable, and without a range that of a Poisson variable.
 type Expectation struct {
 	// Mean is the mean over units, including those without a value if the metric has a default.
 	Mean float64 `json:"mean"`

@@ -51,20 +51,20 @@ func drawLognormal(r *random.Source, m *definition.Metric, e *definition.Expecta
 	return s
 }
 
-// law is a distribution of at most four values with a given mean and variance: two neighbours of the
-// mean, which are the mean itself unless the values are whole numbers, and with probability away one
-// of two values further away. Where the range has room for it these are √3 standard deviations from
-// the mean, as in Gauss's and Hermite's rule of three points: the first five moments are those of a
-// normal distribution. Sums of a sample of any
-// size are drawn at once, and are those of values in the range.
+// law is a distribution of at most four values with a given mean and variance: two neighbours of
+// the mean, which are the mean itself unless the values are whole numbers, and with probability
+// away one of two values further away. Where the range has room for it these are √3 standard
+// deviations from the mean, as in Gauss's and Hermite's rule of three points: the first five
+// moments are those of a normal distribution. Sums of a sample of any size are drawn at once, and
+// are those of values in the range.
 type law struct {
 	mean      float64
 	near, far [2]float64
 	away      float64
 }
 
-// newLaw returns the law of a metric with the mean and the variance, or the nearest that some values
-// of the range have.
+// newLaw returns the law of a metric with the mean and the variance, or the nearest that some
+// values of the range have.
 func newLaw(m *definition.Metric, mean, variance float64) law {
 	low, high := m.Counted()
 	whole := m.Kind == "count"

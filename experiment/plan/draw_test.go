@@ -223,8 +223,14 @@ func TestPartialResults(t *testing.T) {
 // A deviation that no values of the range have is refused with those that are possible.
 func TestImpossibleDeviation(t *testing.T) {
 	for _, c := range []struct{ metric, expect, want string }{
-		{"{name: x, range: [0, 1]}", "x: {mean: 0.1, sd: 0.4}", "sd: 0.4: values in [0, 1] with the mean 0.1 have at most 0.3"},
-		{"{name: x, kind: count}", "x: {mean: 0.5, sd: 0.1}", "sd: 0.1: whole numbers with the mean 0.5 have at least 0.5"},
+		{
+			"{name: x, range: [0, 1]}", "x: {mean: 0.1, sd: 0.4}",
+			"sd: 0.4: values in [0, 1] with the mean 0.1 have at most 0.3",
+		},
+		{
+			"{name: x, kind: count}", "x: {mean: 0.5, sd: 0.1}",
+			"sd: 0.1: whole numbers with the mean 0.5 have at least 0.5",
+		},
 		{"{name: x, kind: count, range: [0, 3]}", "x: {mean: 3}", "every unit would have the same value"},
 		{"{name: x, range: [0, 1]}", "x: {mean: 1, sd: 0.1}", "have at most 0"},
 		{"{name: x, cap: 5}", "x: {mean: 7, sd: 0.1}", "mean: 7: want a number in the metric's range [-5, 5]"},

@@ -228,9 +228,9 @@ func some(days float64) *float64 {
 	return &days
 }
 
-// Compute plans an experiment by both methods: it is [Closed], then [Simulate] if o.Runs is above 0.
-// If the simulation fails or ctx ends, it returns the error with the closed forms and the results of
-// the runs before.
+// Compute plans an experiment by both methods: it is [Closed], then [Simulate] if o.Runs is above
+// 0. If the simulation fails or ctx ends, it returns the error with the closed forms and the
+// results of the runs before.
 func Compute(ctx context.Context, d *definition.Definition, o Options) (*Result, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -253,8 +253,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Closed plans an experiment in closed form, in microseconds. The definition must have a plan and no
-// privacy.
+// Closed plans an experiment in closed form, in microseconds. The definition must have a plan and
+// no privacy.
 func Closed(d *definition.Definition) (*Result, error) {
 	if d.Plan == nil {
 		return nil, noregret.BadInputf("plan", "missing: want the part plan with units_per_day and expect")

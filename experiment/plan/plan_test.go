@@ -211,7 +211,8 @@ func TestNegativeMeans(t *testing.T) {
 		if strings.Contains(form, "fixed") {
 			text = strings.Replace(text, ", share: 0.2", "", 1)
 		}
-		mirror := strings.NewReplacer("max_change: 0.1", "min_change: -0.1", "mean: 1.2, sd", "mean: -1.2, sd").Replace(text)
+		mirror := strings.NewReplacer("max_change: 0.1", "min_change: -0.1", "mean: 1.2, sd",
+			"mean: -1.2, sd").Replace(text)
 		compute := func(text string) *Result {
 			r, err := Closed(parse(t, text))
 			if err != nil {
@@ -230,7 +231,9 @@ func TestNegativeMeans(t *testing.T) {
 		if a.Held.ClosedForm == nil {
 			t.Errorf("%s: never shown to hold", form)
 		}
-		for _, p := range [][2]*float64{{a.Held.ClosedForm, b.Held.ClosedForm}, {a.Breached.ClosedForm, b.Breached.ClosedForm}} {
+		for _, p := range [][2]*float64{
+			{a.Held.ClosedForm, b.Held.ClosedForm}, {a.Breached.ClosedForm, b.Breached.ClosedForm},
+		} {
 			if show(p[0]) != show(p[1]) {
 				t.Errorf("%s: %s days, mirrored %s", form, show(p[0]), show(p[1]))
 			}

@@ -19,11 +19,11 @@ import (
 // short for it, the simulation's rounds are longer.
 const mostSteps = 2000
 
-// Simulate plays the definition in random worlds and adds the results to r, that of [Closed]. In one
-// world an arm improves the goals; in one more for each guardrail all arms but the control break
-// it. If a run fails or ctx ends, r has the results of the runs before, as r.Runs says, and the
-// error is returned. A run takes about as long as the service takes for its rounds, a millisecond or
-// less each.
+// Simulate plays the definition in random worlds and adds the results to r, that of [Closed]. In
+// one world an arm improves the goals; in one more for each guardrail all arms but the control
+// break it. If a run fails or ctx ends, r has the results of the runs before, as r.Runs says, and
+// the error is returned. A run takes about as long as the service takes for its rounds, a
+// millisecond or less each.
 func Simulate(ctx context.Context, d *definition.Definition, o Options, r *Result) error {
 	if err := o.check(); err != nil {
 		return err

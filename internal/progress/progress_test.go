@@ -393,7 +393,8 @@ func TestUnitAndTick(t *testing.T) {
 	(*Reporter)(nil).Tick()
 }
 
-// Off a terminal a long task prints the table, unless it is to be quiet, and another prints nothing.
+// Off a terminal a long task prints the table, unless it is to be quiet, and another prints
+// nothing.
 func TestLong(t *testing.T) {
 	for _, c := range []struct {
 		o    Options

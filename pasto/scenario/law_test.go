@@ -138,7 +138,8 @@ func TestGrowthOverRounds(t *testing.T) {
 		"level": {"growth": 0.1}}`)
 	run(t, Options{Scenario: path, Rounds: 1000, Runs: 1})
 	_, err := Run(t.Context(), own(t, Options{Scenario: path, Rounds: 10_000, Runs: 1}))
-	if err == nil || !strings.Contains(err.Error(), "level.growth: 0.1: in 10000 rounds the mean 100 of \"x\" can grow") {
+	if err == nil || !strings.Contains(err.Error(),
+		"level.growth: 0.1: in 10000 rounds the mean 100 of \"x\" can grow") {
 		t.Errorf("%v", err)
 	}
 }

@@ -109,7 +109,8 @@ const (
 // the loss (y − ⟨x, θ⟩)² on the ball of radius 2. The paper does not state the noise of y; and its
 // numbers show that its θ* was not the one of its text.
 //
-// If ctx ends, it returns the error with the columns of the runs that are complete, nil without any.
+// If ctx ends, it returns the error with the columns of the runs that are complete, nil without
+// any.
 func Regression(ctx context.Context, o RegressionOptions) ([]Column, error) {
 	if err := o.check(); err != nil {
 		return nil, err

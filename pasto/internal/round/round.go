@@ -133,10 +133,10 @@ func (in *Checker) Check(f pasto.Objective, obs []pasto.Observation, round int, 
 	return in.obs, total, nil
 }
 
-// relate takes the sign of the control's mean in relative guardrails from all values of the round: it
-// is negative where all of them are, of arms and control groups. With the sign of each value alone
-// the noise of a control group near 0 would turn its limit around, and so move the mean of the
-// contrasts.
+// relate takes the sign of the control's mean in relative guardrails from all values of the round:
+// it is negative where all of them are, of arms and control groups. With the sign of each value
+// alone the noise of a control group near 0 would turn its limit around, and so move the mean of
+// the contrasts.
 func (in *Checker) relate(g *pasto.Goals, obs []pasto.Observation) {
 	for m := range g.Metrics() {
 		x := &g.Metrics()[m]

@@ -30,7 +30,8 @@ func TestCheckEarlier(t *testing.T) {
 	}
 }
 
-// The limit of a relative guardrail is turned around only in rounds in which all values are negative.
+// The limit of a relative guardrail is turned around only in rounds in which all values are
+// negative.
 func TestSignOfControl(t *testing.T) {
 	g, err := pasto.NewGoals([]pasto.Metric{
 		{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Relative: true, Threshold: -0.1},

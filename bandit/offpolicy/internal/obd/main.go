@@ -25,7 +25,7 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.data, "data", "../shared/data/obd", "directory of the data")
-	flag.IntVar(&o.resamples, "resamples", 1000, "how often the rows are drawn again")
+	flag.IntVar(&o.resamples, "resamples", 200, "how often the rows are drawn again")
 	flag.StringVar(&o.plot, "plot", "", "write a picture of the estimates to this .svg file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -185,7 +185,7 @@ func (t *trial) estimate(ctx context.Context, resamples int) error {
 			}
 			c := t.covered[m]
 			for k, in := range []bool{
-				math.Abs(v.Value-t.truth) <= normal95*v.StandardError, v.Bernstein.Contains(t.truth),
+				math.Abs(v.Value-t.truth) <= normal95*v.StandardError, v.OneLook.Contains(t.truth),
 				v.Sequence.Contains(t.truth),
 			} {
 				if in {
@@ -200,6 +200,7 @@ func (t *trial) estimate(ctx context.Context, resamples int) error {
 
 // evaluate adds as many rows as the log has, those that pick chooses.
 func (t *trial) evaluate(pick func(i int) int) (*offpolicy.Evaluator, error) {
+	t.options.Rows = int64(len(t.log))
 	e, err := offpolicy.NewEvaluator(t.options)
 	if err != nil {
 		return nil, err
@@ -227,7 +228,7 @@ func writeTable(w io.Writer, all []*trial, resamples int) error {
 		for _, v := range t.estimates {
 			c := t.covered[v.Method]
 			fmt.Fprintf(w, "| %s | %s | %s | [%s, %s] | [%s, %s] | %s | %s | %s |\n", v.Method, mille(v.Value),
-				mille(v.StandardError), mille(v.Bernstein.Low), mille(v.Bernstein.High), mille(v.Sequence.Low),
+				mille(v.StandardError), mille(v.OneLook.Low), mille(v.OneLook.High), mille(v.Sequence.Low),
 				mille(v.Sequence.High), share(c[0]), share(c[1]), share(c[2]))
 		}
 		if _, err := fmt.Fprintln(w); err != nil {

@@ -67,7 +67,7 @@ func TestTrials(t *testing.T) {
 	if got, want := b.estimates[0].Value, 2*(2.0/3)/4; math.Abs(got-want) > 1e-12 || b.truth != .75 {
 		t.Errorf("ips %v, want %v; truth %v", got, want, b.truth)
 	}
-	if c := b.covered[offpolicy.Clipped]; c[1] != 20 || c[2] != 20 {
+	if c := b.covered[offpolicy.Clipped]; c[2] != 20 {
 		t.Errorf("covered %v", c)
 	}
 

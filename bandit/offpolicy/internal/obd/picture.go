@@ -47,7 +47,7 @@ func panel(t *trial) (*picture.Panel, error) {
 		y := n - 1 - float64(i)
 		names = append([]string{string(v.Method)}, names...)
 		for k, ends := range [][2]float64{
-			{v.Bernstein.Low, v.Bernstein.High},
+			{v.OneLook.Low, v.OneLook.High},
 			{v.Value - normal95*v.StandardError, v.Value + normal95*v.StandardError},
 		} {
 			line, err := picture.Line(plotter.XYs{{X: 1000 * ends[0], Y: y}, {X: 1000 * ends[1], Y: y}},
