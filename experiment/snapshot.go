@@ -19,7 +19,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 3"
+const stateFormat = "noregret state 4"
 
 type persistedState struct {
 	Format      string                `json:"format"`

@@ -17,7 +17,7 @@ func TestStateVersion1(t *testing.T) {
 	}
 	old := strings.Replace(string(before), stateFormat, "noregret state 1", 1)
 	err = s.state.UnmarshalBinary([]byte(old))
-	if err == nil || !strings.Contains(err.Error(), `its format is "noregret state 1": want "noregret state 3"`) {
+	if err == nil || !strings.Contains(err.Error(), `its format is "noregret state 1": want "noregret state 4"`) {
 		t.Errorf("%v", err)
 	}
 	if after, err := s.state.MarshalBinary(); err != nil || string(after) != string(before) {
