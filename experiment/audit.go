@@ -123,8 +123,8 @@ func addAudit(s *State, position uint64, e *Event, o *Outcome) {
 		action = p.Action
 	}
 	s.trail = append(s.trail[max(0, len(s.trail)+1-mostAudits):len(s.trail):len(s.trail)], policy.AuditEntry{
-		Position: position, Hidden: s.hidden, Time: time.Unix(0, e.Time).UTC(), Action: action, Experiment: p.Experiment, Arm: p.Arm,
-		Who: p.By.Who, From: p.By.From, What: p.By.What, Reason: p.Reason,
+		Position: position, Hidden: s.hidden, Time: time.Unix(0, e.Time).UTC(), Action: action,
+		Experiment: p.Experiment, Arm: p.Arm, Who: p.By.Who, From: p.By.From, What: p.By.What, Reason: p.Reason,
 	})
 }
 

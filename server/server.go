@@ -95,6 +95,14 @@ func newServer(ctx context.Context, c Config, counts *connectionCounts, progress
 	return s, nil
 }
 
+// removeLeftovers removes what killed backups and restores have left.
+func removeLeftovers(c *Config) {
+	removeBackups(c.Data)
+	if err := cleanRestores(c.Data); err != nil {
+		c.Logger.Warn("what a restore has left, which was killed, cannot be removed: it has secrets", "error", err)
+	}
+}
+
 // build puts a service together on an open log. The log's lock is held, so that of two services
 // that start for the first time only one makes the keys.
 func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, counts *connectionCounts,
@@ -104,10 +112,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	if err != nil {
 		return nil, err
 	}
-	removeBackups(c.Data)
-	if err := cleanRestores(c.Data); err != nil {
-		c.Logger.Warn("what a restore has left, which was killed, cannot be removed: it has secrets", "error", err)
-	}
+	removeLeftovers(&c)
 	pool := openRoom(&c)
 	state, snapshot, err := recoverState(ctx, log, pool, progress)
 	if err != nil {

@@ -150,7 +150,8 @@ func (e *Evaluator) Add(r *Row, target, model []float64) error {
 	}
 	o, reward := &e.o, r.Reward
 	w := target[r.Arm] / r.Propensity
-	row := term{w: w, reward: reward, model: model[r.Arm], least: model[0], most: model[0], bound: e.bound(r, target)}
+	row := term{w: w, reward: reward, model: model[r.Arm], bound: e.bound(r, target)}
+	row.least, row.most = model[0], model[0]
 	var direct compensated.Sum // Σ π(a)·m(a)
 	for a, m := range model {
 		direct.AddProduct(target[a], m)
@@ -189,7 +190,8 @@ type term struct {
 	w, reward float64
 	// The prediction for the row's arm, the least and the largest one, and Σ π(a)·m(a).
 	model, least, most, direct float64
-	bound                      float64 // of the weight, known before the arm was drawn; +Inf for none
+	// The bound of the weight, known before the arm was drawn; +Inf for none.
+	bound float64
 }
 
 // switched is the weight of [Switch].

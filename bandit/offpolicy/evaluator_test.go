@@ -65,7 +65,8 @@ func TestByHand(t *testing.T) {
 		want := map[Method]float64{
 			IPS: 3.5 / 3, SelfNormalized: 3.5 / 4.5, Clipped: 2.5 / 3, DoublyRobust: c.robust, Switch: c.switching,
 		}
-		if c.model == nil { // each arm's mean with one reward of 2/3 more; the shares are 1/3 and 2/3
+		// Each arm's mean with one reward of 2/3 more; the shares are 1/3 and 2/3.
+		if c.model == nil {
 			want[Direct] = (1+2.0/3)/2/3 + (1+2.0/3)/3*2/3
 		} else {
 			want[Direct] = (0.25*0.2 + 0.75*0.6 + 0.25*0.2 + 0.75*0.6 + 0.5*0.2 + 0.5*0.6) / 3

@@ -68,7 +68,8 @@ func TestIntervalsAreInformative(t *testing.T) {
 				if n := missed[m]; n[0] > most || n[1] > most {
 					t.Errorf("%v, %d rows: the intervals of %s miss %v times of %d", rates, rows, m, n, runs)
 				}
-				if ratio := widths[m] / normal[m]; rows == 400 && (m == IPS || m == DoublyRobust || m == SelfNormalized) {
+				unbiased := m == IPS || m == DoublyRobust || m == SelfNormalized
+				if ratio := widths[m] / normal[m]; rows == 400 && unbiased {
 					t.Logf("%v, %d rows: %s is %.2f times as wide as the normal interval, %.3f", rates, rows, m, ratio,
 						widths[m]/float64(runs))
 					if ratio > 1.6 {

@@ -116,7 +116,8 @@ func compare(t *testing.T, name string, o Options, rows, own []Row, target func(
 	}
 	w := e.Weights()
 	least := resamples * 95 / 100
-	if w.Effective < 100 { // resamples that repeat the heaviest rows have another value than the log
+	// Resamples that repeat the heaviest rows have another value than the log.
+	if w.Effective < 100 {
 		least = resamples * 70 / 100
 	}
 	t.Logf("%s: own mean %.5f ± %.5f; mean weight %.3f, largest %.0f, effective rows %.0f of %d",

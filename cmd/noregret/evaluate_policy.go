@@ -39,21 +39,22 @@ JSON file: a list with a probability for each arm, or an object of arms and prob
 given several times. Without it the policy is target if all rows of a file have one, else uniform.
 
 Seven estimators are shown: importance weights (ips), self-normalized, clipped (--clip), doubly
-robust, switch (--switch), shrinkage, which chooses its λ by the data, and the direct method, which
-averages the arms' mean rewards and ignores the weights. The package documentation of
+robust, switch (--switch), shrinkage, which chooses its λ by the data, and the direct method,
+which averages the arms' mean rewards and ignores the weights. The package documentation of
 bandit/offpolicy explains them; begin with doubly-robust. "error" is the standard error.
 
-Two intervals are guaranteed if the logged probabilities are right, the rewards are within their range
-and the value is the same in all rows: "one look" for a number of rows fixed before, "any time" also
-if the log is looked at again and again. They need no bound of the weights, the ratios of the policy's
-probability to the logged one, and heavy weights do not end them. With a bound those of
-self-normalized, doubly-robust, shrinkage and direct are narrower: logs with the probabilities of all
-arms have one, and --max-weight states one, before you see the data. "approximate" is the value ± the
-normal quantile times the error. It guarantees nothing: use it where many rows are effective and the
-estimator has no bias (clipped, switch, shrinkage and direct have one).
+Two intervals are guaranteed if the logged probabilities are right, the rewards are within their
+range and the value is the same in all rows: "one look" for a number of rows fixed before, "any
+time" also if the log is looked at again and again. They need no bound of the weights, the
+ratios of the policy's probability to the logged one, and heavy weights do not end them. With a
+bound those of self-normalized, doubly-robust, shrinkage and direct are narrower: logs with the
+probabilities of all arms have one, and --max-weight states one, before you see the data.
+"approximate" is the value ± the normal quantile times the error. It guarantees nothing: use it
+where many rows are effective and the estimator has no bias (clipped, switch, shrinkage and
+direct have one).
 
-"effective" is the number of rows of the policy's own that the log is worth. If it is small, believe
-nothing. Run "noregret doctor" on the log first.
+"effective" is the number of rows of the policy's own that the log is worth. If it is small,
+believe nothing. Run "noregret doctor" on the log first.
 
 With --json the output is {log, format, rows, skipped, arms, mean_reward, mean_reward_error,
 rewards, confidence, policies}. Each policy has {policy, effective_rows, mean_weight,
@@ -98,8 +99,9 @@ func (o *evaluatePolicyOptions) AddFlags(f *pflag.FlagSet) {
 	o.log.addFlags(f)
 	f.StringArrayVar(&o.policies, "policy", o.policies,
 		"uniform, target, an arm or a JSON file; may be given more than once")
-	f.Float64Var(&o.maxWeight, "max-weight", o.maxWeight, "largest possible weight, at least 1; narrows the guaranteed intervals, and rows above "+
-		"it are refused")
+	f.Float64Var(&o.maxWeight, "max-weight", o.maxWeight,
+		"largest possible weight, at least 1; narrows the guaranteed intervals, and rows above "+
+			"it are refused")
 	f.Float64Var(&o.clip, "clip", o.clip, "clipped: the largest weight, above 0")
 	f.Float64Var(&o.switchAt, "switch", o.switchAt, "switch: the weight above which predictions are used, above 0")
 	f.Float64Var(&o.confidence, "confidence", o.confidence, "confidence of the intervals, between 0 and 1")

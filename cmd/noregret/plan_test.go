@@ -54,7 +54,8 @@ func TestPlanInterrupted(t *testing.T) {
 	}
 	r.Runs, r.RunsAsked = 7, 20
 	var b bytes.Buffer
-	if err := writeSimulated(&b, &r); err != nil || !strings.Contains(b.String(), "simulation: 7 of 20 runs of 28 days") {
+	err := writeSimulated(&b, &r)
+	if err != nil || !strings.Contains(b.String(), "simulation: 7 of 20 runs of 28 days") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }

@@ -144,8 +144,8 @@ func newRootCommand(a *app) *cobra.Command {
 	a.progressMode = string(progress.Auto)
 	root.PersistentFlags().Var(
 		newChoice(&a.progressMode, string(progress.Auto), string(progress.Plain), string(progress.Quiet)),
-		"progress", "progress on standard error: auto (a line on a terminal; elsewhere a table in long simulations only), "+
-			"plain (a table) or quiet")
+		"progress", "progress on standard error: auto (a line on a terminal; elsewhere a table in long "+
+			"simulations only), plain (a table) or quiet")
 
 	addGroup(root, "service", "The decision service:",
 		newDemoCommand(a),

@@ -86,7 +86,8 @@ func driftRatesJSON(rates []papers.DriftRate, runs int) []driftRateJSON {
 	var all []driftRateJSON
 	for _, r := range rates {
 		all = append(all, driftRateJSON{
-			r.Setting, r.Game, r.Runs, runs, slope(r.InRounds), slope(r.InVariation), points(r.Horizons), points(r.Variations),
+			r.Setting, r.Game, r.Runs, runs, slope(r.InRounds), slope(r.InVariation), points(r.Horizons),
+			points(r.Variations),
 		})
 	}
 	return all

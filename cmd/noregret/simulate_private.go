@@ -277,7 +277,8 @@ func (o *simulatePrivateOptions) writeJSON(a *app, cells []privateCell) error {
 	for i := range cells {
 		c := &cells[i]
 		out = append(out, privateCellJSON{
-			P: normExponent(c.p), Dim: c.dim, Rounds: c.rounds, Runs: c.runs(), RunsAsked: o.runs, Epsilon: number(o.epsilon),
+			P: normExponent(c.p), Dim: c.dim, Rounds: c.rounds, Runs: c.runs(), RunsAsked: o.runs,
+			Epsilon:   number(o.epsilon),
 			Published: number(c.published), Columns: c.columns,
 		})
 	}

@@ -67,7 +67,8 @@ func (c *Client) Stop(context.Context) error {
 // answers 429, 502, 503 or 504. It waits as long as the collector's Retry-After says, otherwise
 // exponentially longer. An error says that spans are lost.
 func (c *Client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// TracesData has the same encoding as the service's ExportTraceServiceRequest: one field, number 1.
+	// TracesData has the same encoding as the service's ExportTraceServiceRequest: one field,
+	// number 1.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return fmt.Errorf("encoding spans: %w", err)
@@ -129,9 +130,9 @@ func (c *Client) send(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// refusedSpans returns what an ExportTraceServiceResponse says of spans that were refused: its field
-// 1 is a message with their number in field 1 and a text in field 2. Bytes of another form say
-// nothing.
+// refusedSpans returns what an ExportTraceServiceResponse says of spans that were refused: its
+// field 1 is a message with their number in field 1 and a text in field 2. Bytes of another form
+// say nothing.
 func refusedSpans(answer []byte) (n int64, why string) {
 	eachField(answer, func(number protowire.Number, _ uint64, message []byte) {
 		if number != 1 {

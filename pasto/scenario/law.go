@@ -160,8 +160,9 @@ func (p *Problem) checkGrowth(rounds int) error {
 	for k := range p.Arms {
 		for i, v := range p.Arms[k].Means {
 			if size := portable.Log(math.Abs(v)) + log; size > portable.Log(mostMean) {
-				return noregret.BadInputf("level.growth", "%v: in %d rounds the mean %v of %q can grow to e^%.0f: want "+
-					"fewer rounds or less growth, as the largest is 1e100", p.Level.Growth, rounds, v,
+				return noregret.BadInputf("level.growth",
+					"%v: in %d rounds the mean %v of %q can grow to e^%.0f: want "+
+						"fewer rounds or less growth, as the largest is 1e100", p.Level.Growth, rounds, v,
 					p.Metrics[i].Name, size)
 			}
 		}

@@ -175,7 +175,8 @@ func (o RegressionOptions) run(ctx context.Context, run int, tables []*tried) er
 
 // best is the column with the best scale over the first runs.
 func (t *tried) best(scales []float64, runs int) Column {
-	best := Column{Name: t.name, Runs: runs, Mean: math.Inf(1), Unsafe: t.name == PrintedLiteral || t.name == PrintedTypo}
+	best := Column{Name: t.name, Runs: runs, Mean: math.Inf(1)}
+	best.Unsafe = t.name == PrintedLiteral || t.name == PrintedTypo
 	for i, scale := range scales {
 		if mean, sd := meanSD(t.values[i][:runs]); mean < best.Mean {
 			best.Mean, best.SD, best.Scale, best.Seconds = mean, sd, scale, t.seconds[i]/float64(runs)

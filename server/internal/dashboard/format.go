@@ -119,7 +119,8 @@ func vague(c *policy.Comparison) bool {
 	return r.Estimate != nil && (r.Low == nil || *r.Low <= -0.5) && (r.High == nil || *r.High >= 1)
 }
 
-// meanInterval writes the interval of a mean. One that goes from 0 or less to infinity says nothing.
+// meanInterval writes the interval of a mean. One that goes from 0 or less to infinity says
+// nothing.
 func meanInterval(m policy.MetricReport) string {
 	if m.Mean != nil && m.High == nil && (m.Low == nil || *m.Low <= 0) {
 		return "not enough data"

@@ -163,9 +163,8 @@ func TestLiftCells(t *testing.T) {
 		{clear, `<span class="state ok">shown to hold</span> <strong>&#43;20.0 %</strong> ` +
 			`<span class="pair">[&#43;10.0 %, &#43;40.0 %]</span><small>0.1000 [0.05000, 0.2000]</small>`},
 	} {
-		v := &view{Report: &policy.Report{}, Lifts: liftTable{
-			Columns: []string{"goal x"}, Rows: []liftRow{{Name: "a", Active: true, Cells: []liftCell{{"goal x", &c.comparison}}}},
-		}}
+		row := liftRow{Name: "a", Active: true, Cells: []liftCell{{"goal x", &c.comparison}}}
+		v := &view{Report: &policy.Report{}, Lifts: liftTable{Columns: []string{"goal x"}, Rows: []liftRow{row}}}
 		var b bytes.Buffer
 		render(t, &b, "part-lift", v)
 		_, cell, _ := strings.Cut(b.String(), `data-label="goal x">`)
