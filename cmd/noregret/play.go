@@ -69,13 +69,14 @@ are the geometric covering intervals [i·2^j, (i+1)·2^j − 1]. The losses must
 
 A learner that cannot play the game is left out, with a note on standard error, if another one can.
 
-With --json the output is a list of {learner, game, rounds, seed, learner_loss,
-comparator_loss, regret, bound}, and more keys; bound is null where the theory gives none. In games
-with noise in the feedback noisy is true: the bound is one of the expected regret, so holds is that
-of the mean over the runs, up to four standard errors, and null for one run. Learners that were left
-out have {learner, game, skipped} at the end of the list. With --summary it is a list of {learner, game, rounds, runs, mean_regret, regret_error, mean_bound,
-worst_ratio}, and more keys. With --dynamic every entry has a key dynamic with {regret,
-comparator_loss, gap, variation, hull_variation, variation_exact, path, bound, floor, intervals}.
+With --json the output is a list of {learner, game, rounds, seed, learner_loss, comparator_loss,
+regret, bound}, and more keys; bound is null where the theory gives none. In games with noise in the
+feedback noisy is true: the bound is one of the expected regret, so holds is that of the mean over
+the runs, up to four standard errors, and null for one run. Learners that were left out have
+{learner, game, skipped} at the end of the list. With --summary it is a list of {learner, game,
+rounds, runs, mean_regret, regret_error, mean_bound, worst_ratio}, and more keys. With --dynamic
+every entry has a key dynamic with {regret, comparator_loss, gap, variation, hull_variation,
+variation_exact, path, bound, floor, intervals}.
 
 ` + banditLong
 

@@ -40,8 +40,8 @@ the game replay the means are those of the log.
 For bandit games the list of --json has the same keys, and regret_error, realized_regret,
 realized_regret_error, lower_bound, means, runs, mean_rounds and pulls. learner_loss and
 comparator_loss, the loss of the best arm in hindsight, are means over the runs. Each point of the
-curve has the ends low and high of a band of 95 %. noisy is true, as the bound is one of the expected
-regret, and holds is null for one run. --summary changes nothing: all figures are means.`
+curve has the ends low and high of a band of 95 %. noisy is true, as the bound is one of the
+expected regret, and holds is null for one run. --summary changes nothing: all figures are means.`
 
 func (b *banditFlags) addFlags(f *pflag.FlagSet) {
 	b.sd, b.rewards, b.flags = 1, []float64{0, 1}, f

@@ -186,7 +186,9 @@ func (o *privacyPlanOptions) Run(_ context.Context, a *app, _ []string) error {
 // privacyRowOf computes what a row spends.
 func privacyRowOf(r *private.PlanRow) (privacyRow, error) {
 	spent, err := r.Charge.Epsilon(r.Delta)
-	spent = min(spent, r.Statement.Epsilon) // what it is calibrated to
+	if e := r.Statement.Epsilon; e > 0 {
+		spent = min(spent, e) // what it is calibrated to
+	}
 	return privacyRow{
 		Mechanism: r.Mechanism, Noise: r.Noise, Sigma: number(r.SigmaOverClip), Prefix: number(r.PrefixOverClip),
 		Epsilon: number(spent), Delta: number(r.Delta), Rho: number(r.Charge.Rho), Clip: number(r.Clip),

@@ -73,10 +73,10 @@ score decides. With --multilabel the label of a row is a list such as 1,3 (in sv
 --prior-positives, --all-epochs and --stream are for two classes only.
 
 --private --check rehearses a private training before the first record is paid for: give the same
-flags and data with --check. It says on the terminal, and nowhere else, for the operator's eyes, what
-share of the records has a declared label, cannot be read, or is outside the declared ranges. Nothing
-is written or charged. A mistyped --labels or column makes every record a null record; the training
-itself must not look, so it spends the budget, learns nothing and ends with status 0.
+flags and data with --check. It says on the terminal, and nowhere else, for the operator's eyes,
+what share of the records has a declared label, cannot be read, or is outside the declared ranges.
+Nothing is written or charged. A mistyped --labels or column makes every record a null record; the
+training itself must not look, so it spends the budget, learns nothing and ends with status 0.
 
 --private trains a linear model of two classes with differential privacy: whoever sees all models
 of the run, and knows all records but one, learns little about that one. It makes one pass, one
@@ -92,15 +92,15 @@ constants, or state ranges in --columns. Records should come in random order.
 The cost is reserved in the ledger (--ledger, --account) before the first record. All models on one
 data file are charged to one ledger, the directory DATA.privacy beside it: the first run declares
 the budget for all of them (--account-epsilon, --account-delta; by default its own --epsilon and
---delta), and a run that does not fit is refused. Another ledger, another account, and the ledger of a file
-where those of others are, begin with --new-account only: it is said what is spent already and what
-comes in addition, as whoever is in the data of both loses the sum. For several files, standard input, or people who
-are in other files too, name their ledger with --ledger. A run that is killed, or ends with fewer
-records than --horizon, goes on with --resume, the same flags and the same records first, at no
-further cost. Until its end the directory --state holds secrets. "noregret privacy plan" compares
-mechanisms; docs/privacy.md explains the claim. Loss and class counts of the data are not printed:
-they are not private. A line that cannot be read, is blank, or lacks a value is a null record, and
-nothing says so.
+--delta), and a run that does not fit is refused. Another ledger, another account, and the ledger of
+a file where those of others are, begin with --new-account only: it is said what is spent already
+and what comes in addition, as whoever is in the data of both loses the sum. For several files,
+standard input, or people who are in other files too, name their ledger with --ledger. A run that is
+killed, or ends with fewer records than --horizon, goes on with --resume, the same flags and the
+same records first, at no further cost. Until its end the directory --state holds secrets. "noregret
+privacy plan" compares mechanisms; docs/privacy.md explains the claim. Loss and class counts of the
+data are not printed: they are not private. A line that cannot be read, is blank, or lacks a value
+is a null record, and nothing says so.
 
 With --json the output is one object: algorithm, measure, value (the measure on held-out
 data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,

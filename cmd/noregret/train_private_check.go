@@ -25,8 +25,7 @@ func onTerminal(w io.Writer) bool {
 func (o *trainOptions) rehearsePrivate(ctx context.Context, a *app, inputs []string) (err error) {
 	if !a.private.terminal(a.stdout) {
 		return noregret.Errorf(noregret.Usage, "--check", "standard output is not a terminal: what a rehearsal says "+
-			"is as "+
-			"secret as the data, so that it is for the operator's eyes and goes into no file, pipe or log")
+			"is as secret as the data, so that it is for the operator's eyes and goes into no file, pipe or log")
 	}
 	opt, err := o.privateOptions()
 	if err != nil {
@@ -50,8 +49,7 @@ func (o *trainOptions) rehearsePrivate(ctx context.Context, a *app, inputs []str
 	}
 	if r.Records == 0 {
 		return noregret.BadInputf(strings.Join(inputs, ", "), "no records: a training would charge its budget and "+
-			"learn "+
-			"nothing")
+			"learn nothing")
 	}
 	return o.printRehearsal(a, r)
 }

@@ -166,8 +166,7 @@ func (p *privateFlags) check() error {
 	for _, name := range []string{"epsilon", "delta", "horizon", "labels"} {
 		if !p.set.Changed(name) {
 			return noregret.Errorf(noregret.Usage, "--"+name, "required with --private: it must be stated before "+
-				"data are "+
-				"seen")
+				"data are seen")
 		}
 	}
 	if p.rehearse && p.set.Changed("json") {
@@ -179,8 +178,7 @@ func (p *privateFlags) check() error {
 	}
 	if len(p.labels) != 2 {
 		return noregret.Errorf(noregret.Usage, "--labels", "%d labels, want the negative and the positive one, as in "+
-			"0,1",
-			len(p.labels))
+			"0,1", len(p.labels))
 	}
 	return p.checkTotals()
 }
