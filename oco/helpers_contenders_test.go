@@ -213,7 +213,7 @@ func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 			}
 			b = sharp
 		}
-		if regret, size := c.regret(rounds, u); regret > b+1e-9*math.Abs(b)+1e-12+1e-13*size {
+		if regret, size := c.regret(rounds, u); regret > b+1e-9*math.Abs(b)+1e-12+1e-12*size {
 			t.Fatalf("%s: %s: T = %d: regret %v against %v is above the bound %v (sizes %v)", c.name, kind, n, regret,
 				u, b, size)
 		}
