@@ -319,6 +319,57 @@ func TestEraseJournal(t *testing.T) {
 	}
 }
 
+// A reader changes nothing: it cleans nothing, leaves the permissions and refuses no files of
+// others. It finds what a writer writes, and writes nothing itself.
+func TestFileStoreReadOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if _, err := OpenFileStoreReadOnly(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a directory: %v", err)
+	}
+	writer, err := OpenFileStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Join(dir, "epoch-00000000000000000001")
+	dead := filepath.Join(dir, ".epoch-00000000000000000002.tmp1-0")
+	if err := errors.Join(writer.CompareAndSwap(0, []byte("one")), os.WriteFile(dead, nil, 0o600),
+		os.WriteFile(filepath.Join(dir, "notes"), nil, 0o600), os.Mkdir(filepath.Join(dir,
+			"epoch-00000000000000000009"), 0o700), os.Chmod(first, 0o640), os.Chmod(dir, 0o750)); err != nil {
+		t.Fatal(err)
+	}
+	look := func() (out string) {
+		t.Helper()
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			st, err2 := os.Stat(path)
+			if err = errors.Join(err, err2); err == nil {
+				out += path + " " + st.Mode().String() + "\n"
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	before := look()
+	reader, err := OpenFileStoreReadOnly(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, epoch, err := reader.Load(); string(b) != "one" || epoch != 1 || err != nil {
+		t.Errorf("%q, %d, %v", b, epoch, err)
+	}
+	if err := reader.CompareAndSwap(1, []byte("two")); err == nil {
+		t.Error("a reader writes")
+	}
+	if err := reader.Erase(); err == nil {
+		t.Error("a reader erases")
+	}
+	if after := look(); after != before {
+		t.Errorf("before:\n%safter:\n%s", before, after)
+	}
+}
+
 // What killed writers have left of a secret state is removed when it is opened and when it is
 // erased, and what a living one writes is not. A directory with a file of somebody else, such as a
 // copy of a state, is refused before anything is removed.

@@ -63,7 +63,10 @@ func epochError(have, want uint64) error {
 // one succeeds, and a crash leaves the old epoch or the new one. The last 16 epochs are kept. The
 // file system must have hard links. Do not restore an older copy of the directory: it forgets what
 // was spent.
-type FileStore struct{ dir string }
+type FileStore struct {
+	dir      string
+	readOnly bool
+}
 
 const (
 	storePrefix = "epoch-"
@@ -75,7 +78,8 @@ const (
 // directory away, with the reservations in it.
 //
 // It removes the temporary files of writers that were killed, which have what they were to write,
-// and takes the permissions of other users away. A directory with other files is refused, as a copy
+// and takes the permissions of other users away, which is an error if it may not. Whoever only
+// reads uses [OpenFileStoreReadOnly]. A directory with other files is refused, as a copy
 // of a secret state would outlive [FileStore.Erase].
 func OpenFileStore(dir string) (*FileStore, error) {
 	f := &FileStore{dir: dir}
@@ -102,6 +106,26 @@ func OpenFileStore(dir string) (*FileStore, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// OpenFileStoreReadOnly returns the store in a directory that exists, for reading. It changes
+// nothing: it creates and removes no file and leaves the permissions as they are. So it is for
+// whoever may read the directory, also if it belongs to somebody else, and files of others in it do
+// not matter. Changes and [FileStore.Erase] are errors.
+func OpenFileStoreReadOnly(dir string) (*FileStore, error) {
+	f := &FileStore{dir: dir, readOnly: true}
+	if _, _, err := f.newest(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// writable returns an error for a store that was opened for reading.
+func (f *FileStore) writable() error {
+	if f.readOnly {
+		return noregret.Errorf(noregret.Usage, f.dir, "the store was opened for reading only")
+	}
+	return nil
 }
 
 // own refuses a directory with files of others, and makes it one for its owner only, without files
@@ -179,8 +203,8 @@ func (f *FileStore) newest() (top uint64, all []uint64, err error) {
 	}
 	for _, e := range entries {
 		epoch, ok := epochOf(e.Name())
-		if !ok {
-			continue // a temporary file of another writer
+		if !ok || f.readOnly && !e.Type().IsRegular() { // a writer has refused what is not regular
+			continue // a temporary file of another writer, or a file of others
 		}
 		all = append(all, epoch)
 		top = max(top, epoch)
@@ -205,6 +229,9 @@ func (f *FileStore) Load() ([]byte, uint64, error) {
 
 // CompareAndSwap implements [Store].
 func (f *FileStore) CompareAndSwap(epoch uint64, document []byte) error {
+	if err := f.writable(); err != nil {
+		return err
+	}
 	top, all, err := f.newest()
 	if err != nil {
 		return err
@@ -253,6 +280,9 @@ func (f *FileStore) CompareAndSwap(epoch uint64, document []byte) error {
 // are in the directory, they remain, and the error names one. File systems and disks may keep
 // copies of what was removed. Do not erase a ledger.
 func (f *FileStore) Erase() error {
+	if err := f.writable(); err != nil {
+		return err
+	}
 	_, all, err := f.newest()
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -505,7 +505,8 @@ func (x releaser) privacyReport() *policy.PrivacyReport {
 	}
 	d, m := x.roster.def, len(x.roster.def.Metrics)
 	r := &policy.PrivacyReport{
-		Epsilon: d.Privacy.Epsilon, Delta: d.Privacy.Delta, UnitContribution: d.Privacy.UnitContribution,
+		Epsilon: d.Privacy.Epsilon, Delta: d.Privacy.Delta, Spent: d.Privacy.Epsilon,
+		Unknown: "without the ledger the whole budget counts as spent", UnitContribution: d.Privacy.UnitContribution,
 		Excess: p.Excess, Rounds: d.Privacy.Rounds, Released: p.Step, Waiting: len(p.Pending), Ended: p.Ended,
 		Counts: map[string]int64{}, Sums: map[string]map[string]float64{}, Noise: map[string]float64{},
 		Statement: "nothing is released: no budget is reserved", Withheld: withheld,

@@ -106,9 +106,10 @@ type PrivacyReport struct {
 	// Epsilon and Delta are the budget, all of which is reserved when the experiment begins.
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
-	// Spent is the ε, for Delta, of everything that the ledger has charged to the experiment; nil
-	// where there is no ledger.
-	Spent *float64 `json:"spent"`
+	// Spent is the ε, for Delta, of everything that the ledger has charged to the experiment. Where
+	// the ledger does not say it, the whole budget counts as spent, and Unknown says why.
+	Spent   float64 `json:"spent"`
+	Unknown string  `json:"spent_unknown,omitempty"`
 	// UnitContribution is the number of a unit's decisions whose feedback counts, and Excess the
 	// number of exposures beyond it.
 	UnitContribution int   `json:"unit_contribution"`

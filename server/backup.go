@@ -243,7 +243,7 @@ func Backup(ctx context.Context, data string, w io.Writer) (BackupInfo, error) {
 			if _, err := os.Stat(PrivacyLedgerDir(data)); errors.Is(err, os.ErrNotExist) {
 				return nil, nil
 			}
-			return dp.OpenFileStore(PrivacyLedgerDir(data))
+			return dp.OpenFileStoreReadOnly(PrivacyLedgerDir(data))
 		},
 	}
 	info, err := b.write(ctx, w)

@@ -26,6 +26,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/private/aggregate"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -176,19 +177,23 @@ func releaseProblem(err error) string {
 	return text + "; the service's log says more"
 }
 
-// spent returns the ε that the ledger has charged to an experiment, nil if that is unknown.
-func (h *privacyHost) spent(name string, delta float64) *float64 {
+// spent sets the ε that the ledger has charged to an experiment: the whole budget, which is
+// reserved when an experiment begins, if the ledger is lost or cannot say it.
+func (h *privacyHost) spent(name string, r *policy.PrivacyReport) {
 	h.mu.Lock()
 	ledger := h.ledger
 	h.mu.Unlock()
+	r.Spent, r.Unknown = r.Epsilon, "the ledger is lost: the whole budget counts as spent"
 	if ledger == nil {
-		return nil
+		return
 	}
-	v, err := ledger.Spent(name, delta)
-	if err != nil || math.IsInf(v, 0) {
-		return nil
+	v, err := ledger.Spent(name, r.Delta)
+	switch {
+	case err == nil && !math.IsInf(v, 0):
+		r.Spent, r.Unknown = v, ""
+	case noregret.CodeOf(err) != noregret.NotFound:
+		r.Unknown = "the ledger cannot be read: the whole budget counts as spent"
 	}
-	return &v
 }
 
 // note records the outcome of a release.

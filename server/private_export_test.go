@@ -44,7 +44,7 @@ func asJSON(t *testing.T, r *policy.Report, err error, p *policy.Policy) string 
 		t.Fatal(err)
 	}
 	served := *p
-	r.Privacy.Spent, r.Health.Problems, served.Digest = nil, nil, ""
+	r.Privacy.Spent, r.Privacy.Unknown, r.Health.Problems, served.Digest = 0, "", nil, ""
 	b, err := json.Marshal([]any{r, &served})
 	if err != nil {
 		t.Fatal(err)

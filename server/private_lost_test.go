@@ -181,8 +181,9 @@ func TestPrivateLost(t *testing.T) {
 				w.restart()
 			}
 			if c.unknown {
-				if p := w.report("secret").Privacy; p.Spent != nil {
-					t.Errorf("a ledger without the run has spent %v", *p.Spent)
+				p := w.report("secret").Privacy
+				if p.Spent != p.Epsilon || p.Unknown != "the ledger is lost: the whole budget counts as spent" {
+					t.Errorf("a ledger without the run has spent %v: %s", p.Spent, p.Unknown)
 				}
 			} else if _, runs, err := openedLedger(t, w.config.Data).Account("secret"); err != nil || len(runs) != 1 ||
 				(runs[0].State == dp.Closed) != (c.ended != "") || runs[0].Steps < 2 && c.goesOn {
@@ -225,8 +226,8 @@ func checkLost(t *testing.T, w *world, before map[int64][]float64, goesOn bool, 
 	if waits != "" && !strings.Contains(w.logs.String(), filepath.Join("runs", "secret")) {
 		t.Errorf("the log has no path:\n%s", w.logs)
 	}
-	if p := r.Privacy.Spent; p != nil && *p > 1 {
-		t.Errorf("spent %v", *p)
+	if p := r.Privacy.Spent; !(p > 0 && p <= 1) {
+		t.Errorf("spent %v", p)
 	}
 }
 

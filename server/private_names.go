@@ -17,13 +17,13 @@ import (
 
 // PrivateNames returns the names of the experiments that are or were private by the ledger in a
 // data directory, in order. The feedback in their events is secret: see [experiment.Redact]. Where
-// the ledger is lost, [LoggedPrivateNames] still finds names.
+// the ledger is lost, [LoggedPrivateNames] still finds names. It changes nothing in the directory.
 func PrivateNames(data string) ([]string, error) {
 	dir := PrivacyLedgerDir(data)
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	store, err := dp.OpenFileStore(dir)
+	store, err := dp.OpenFileStoreReadOnly(dir)
 	if err != nil {
 		return nil, err
 	}

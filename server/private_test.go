@@ -103,7 +103,7 @@ func TestPrivateExperiment(t *testing.T) {
 	w.matured()
 	r := w.report("secret")
 	p := r.Privacy
-	if p == nil || p.Released != 3 || p.Waiting != 0 || p.Spent == nil || *p.Spent > 1 || *p.Spent < 0.9 {
+	if p == nil || p.Released != 3 || p.Waiting != 0 || p.Unknown != "" || p.Spent > 1 || p.Spent < 0.9 {
 		t.Fatalf("%+v", p)
 	}
 	n, sum := int64(0), 0.0
@@ -136,7 +136,7 @@ func TestPrivateExperiment(t *testing.T) {
 	before := w.report("secret").Privacy
 	w.restart()
 	after := w.report("secret").Privacy
-	if fmt.Sprint(after.Sums) != fmt.Sprint(before.Sums) || *after.Spent != *before.Spent {
+	if fmt.Sprint(after.Sums) != fmt.Sprint(before.Sums) || after.Spent != before.Spent {
 		t.Errorf("after a restart: %+v, want %+v", after, before)
 	}
 	w.privateRound(unitNames("late", 50), func(int) map[string]float64 { return nil })

@@ -30,8 +30,8 @@ type liveState struct {
 	publicNamer *stateNamer
 	// problems returns what the service knows of an experiment's health beyond its state.
 	problems func(name string) []string
-	// spent returns the ε that the ledger has charged to a private experiment, nil if unknown.
-	spent func(name string, delta float64) *float64
+	// spent sets the ε that the ledger has charged to a private experiment.
+	spent func(name string, r *policy.PrivacyReport)
 	// lost begins the outage of units that wait for feedback and cannot be read from their file.
 	lost func(err error)
 	// definitionAt reads the definition in an event of the log.
@@ -144,7 +144,7 @@ func (l *liveState) report(name string, page policy.Page) (*policy.Report, error
 		r.Health.Problems = append(r.Health.Problems, l.problems(name)...)
 	}
 	if err == nil && r.Privacy != nil && l.spent != nil {
-		r.Privacy.Spent = l.spent(name, r.Privacy.Delta)
+		l.spent(name, r.Privacy)
 	}
 	return r, err
 }

@@ -108,11 +108,7 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	if q := r.Promise; q != nil {
 		lines = append(lines, "guardrails: "+q.Text)
 	}
-	if q := r.Privacy; q != nil {
-		lines = append(lines, fmt.Sprintf("privacy: epsilon %s spent of %s, delta %s; %d of %d releases, %d waiting; "+
-			"%d decisions of a unit count, %d exposures beyond", numberOf(q.Spent), number(q.Epsilon), number(q.Delta),
-			q.Released, q.Rounds, q.Waiting, q.UnitContribution, q.Excess))
-	}
+	lines = append(lines, privacyLines(r.Privacy)...)
 	if q := r.Regret; q != nil && q.BestSingle.Value != nil {
 		lines = append(lines, fmt.Sprintf("best single arm %s %s, mixture %s, regret a unit %s over %d units",
 			q.BestSingle.Arm,
@@ -140,6 +136,20 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	}
 	_, err = fmt.Fprintf(w, "\n%s\n", strings.Join(legibleAll(lines), "\n"))
 	return err
+}
+
+// privacyLines says what a private experiment has spent and released, nothing for another one.
+func privacyLines(q *policy.PrivacyReport) (lines []string) {
+	if q == nil {
+		return nil
+	}
+	lines = append(lines, fmt.Sprintf("privacy: epsilon %s spent of %s, delta %s; %d of %d releases, %d waiting; "+
+		"%d decisions of a unit count, %d exposures beyond", short(q.Spent), short(q.Epsilon), short(q.Delta),
+		q.Released, q.Rounds, q.Waiting, q.UnitContribution, q.Excess))
+	if q.Unknown != "" {
+		lines = append(lines, "privacy: "+q.Unknown)
+	}
+	return lines
 }
 
 // writeLift prints the comparisons of the arms and the mixtures with the control arm.

@@ -1,6 +1,24 @@
 package main
 
-import "testing"
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/policy"
+)
+
+// What is spent is a number, also where the ledger is lost.
+func TestReportOfLostLedger(t *testing.T) {
+	var out bytes.Buffer
+	err := writeReport(&out, &policy.Report{Name: "x", Privacy: &policy.PrivacyReport{
+		Epsilon: 2, Delta: 1e-6, Spent: 2, Unknown: "the ledger is lost: the whole budget counts as spent",
+	}})
+	if err != nil || !strings.Contains(out.String(), "privacy: epsilon 2 spent of 2, delta 1e-06;") ||
+		!strings.Contains(out.String(), "\nprivacy: the ledger is lost: the whole budget counts as spent\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
 
 func TestReportRefuses(t *testing.T) {
 	checkRefused(t,

@@ -96,12 +96,12 @@ var errNoAccount = errors.New("the ledger has no account: want the directory of 
 // isEmptyLedger reports whether an error of readLedger is that of a ledger without an account.
 func isEmptyLedger(err error) bool { return errors.Is(err, errNoAccount) }
 
-// readLedger reads the accounts of the ledger in a directory, which must exist.
+// readLedger reads the accounts of the ledger in a directory, which must exist and is not changed.
 func readLedger(dir string) ([]ledgerAccount, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, noregret.Errorf(noregret.NotFound, dir, "no ledger here: want the directory of one")
 	}
-	store, err := dp.OpenFileStore(dir)
+	store, err := dp.OpenFileStoreReadOnly(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (t *privateTraining) begins(a *app, inputs []string) error {
 	if p.sole && len(names) > 0 {
 		return nil // the ledger of a data file has one account: the reservation refuses another one
 	}
-	others, err := knownAccounts(p.ledger, inputs)
+	others, err := knownAccounts(a, p.ledger, inputs)
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,10 @@ func (p *privateFlags) besideData(inputs []string) bool {
 }
 
 // knownAccounts says what the accounts have spent that may be of the same people: those of the
-// ledger itself, and of all ledgers of data files in the directories of the inputs.
-func knownAccounts(ledger string, inputs []string) (out []string, err error) {
+// ledger itself, and of all ledgers of data files in the directories of the inputs. It changes
+// nothing in them. A note names a directory that is no ledger. A ledger that cannot be read may
+// have spent anything, and out says so.
+func knownAccounts(a *app, ledger string, inputs []string) (out []string, err error) {
 	dirs := []string{ledger}
 	for _, name := range inputs {
 		if name == stdName {
@@ -84,11 +86,20 @@ func knownAccounts(ledger string, inputs []string) (out []string, err error) {
 			continue
 		}
 		accounts, err := readLedger(dir)
-		if noregret.CodeOf(err) == noregret.NotFound || isEmptyLedger(err) {
+		switch {
+		case noregret.CodeOf(err) == noregret.NotFound:
 			continue
-		}
-		if err != nil {
+		case isEmptyLedger(err):
+			if i > 0 {
+				a.note("%s is no ledger, or one without an account: it is skipped", dir)
+			}
+			continue
+		case err != nil && i == 0:
 			return nil, err
+		case err != nil:
+			out = append(out, fmt.Sprintf("the ledger %s, which cannot be read (%v), so that its spending is unknown",
+				dir, err))
+			continue
 		}
 		for i := range accounts {
 			c := &accounts[i]

@@ -13,6 +13,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/legible"
 )
 
 // onTerminal reports whether what is written goes to a terminal.
@@ -21,7 +22,8 @@ func onTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// rehearsePrivate is train --private --check.
+// rehearsePrivate is train --private --check. Nothing that depends on the data goes to standard
+// error.
 func (o *trainOptions) rehearsePrivate(ctx context.Context, a *app, inputs []string) (err error) {
 	if !a.private.terminal(a.stdout) {
 		return noregret.Errorf(noregret.Usage, "--check", "standard output is not a terminal: what a rehearsal says "+
@@ -38,20 +40,33 @@ func (o *trainOptions) rehearsePrivate(ctx context.Context, a *app, inputs []str
 	defer t.Close()
 	data := o.privateData(ctx, a, opt)
 	data.CountNulls = true
-	s, err := dataset.Open(ctx, inputs, data)
-	if err != nil {
-		return err
+	r, err := rehearseData(ctx, inputs, data, t)
+	if err != nil && ctx.Err() == nil {
+		// An error may quote the data, and standard error may be a file.
+		_, err2 := fmt.Fprintf(a.stdout, "%s\n", legible.Lines(err.Error()))
+		return errors.Join(noregret.Errorf(noregret.CodeOf(err), "--check",
+			"the data cannot be rehearsed: standard output says why"), err2)
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	r, err := classify.RehearsePrivate(ctx, s, t)
 	if err != nil {
-		return err
-	}
-	if r.Records == 0 {
-		return noregret.BadInputf(strings.Join(inputs, ", "), "no records: a training would charge its budget and "+
-			"learn nothing")
+		return ctx.Err()
 	}
 	return o.printRehearsal(a, r)
+}
+
+// rehearseData reads the data. Its errors are as secret as they are.
+func rehearseData(ctx context.Context, inputs []string, data dataset.Options, t *classify.PrivateTrainer,
+) (r *classify.PrivateRehearsal, err error) {
+	s, err := dataset.Open(ctx, inputs, data)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	r, err = classify.RehearsePrivate(ctx, s, t)
+	if err == nil && r.Records == 0 {
+		err = noregret.BadInputf(strings.Join(inputs, ", "), "no records: a training would charge its budget and "+
+			"learn nothing")
+	}
+	return r, err
 }
 
 // share writes a number of records with its share of all.
@@ -62,7 +77,8 @@ func share(n, of int64) string {
 	return fmt.Sprintf("%d (%.3g %%)", n, 100*float64(n)/float64(of))
 }
 
-// printRehearsal prints how the data fit what is declared.
+// printRehearsal prints how the data fit what is declared, all of it on standard output, which is a
+// terminal: standard error may be a file.
 func (o *trainOptions) printRehearsal(a *app, r *classify.PrivateRehearsal) error {
 	p := &o.private
 	more := ""
@@ -104,12 +120,12 @@ func (o *trainOptions) printRehearsal(a *app, r *classify.PrivateRehearsal) erro
 		return err
 	}
 	if null := r.Records - declared + r.NotFinite; 2*null > r.Records {
-		a.note("warning: %s of the records are null records, from which nothing is learned: are --labels, --columns "+
-			"and "+
-			"--format right?", share(null, r.Records))
+		if _, err := fmt.Fprintf(a.stdout, "\nwarning: %s of the records are null records, from which nothing is "+
+			"learned: are --labels, --columns and --format right?\n", share(null, r.Records)); err != nil {
+			return err
+		}
 	}
-	a.note("nothing was written or charged. This is as secret as the data: correct mistakes by it, such as a name, " +
-		"but " +
-		"choose no constant by it")
-	return nil
+	_, err := fmt.Fprint(a.stdout, "\nNothing was written or charged. This is as secret as the data: correct mistakes "+
+		"by it, such as a name, but choose no constant by it.\n")
+	return err
 }

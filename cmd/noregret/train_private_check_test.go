@@ -63,14 +63,30 @@ func TestTrainPrivateCheck(t *testing.T) {
 	if strings.Contains(stdout, "outside pay") {
 		t.Errorf("pay is never outside its range:\n%s", stdout)
 	}
-	if !strings.Contains(stderr, "6 (60 %) of the records are null records") ||
-		!strings.Contains(stderr, "nothing was written or charged") {
-		t.Errorf("stderr: %s", stderr)
+	if !strings.Contains(stdout, "6 (60 %) of the records are null records") ||
+		!strings.Contains(stdout, "Nothing was written or charged") || stderr != "" {
+		t.Errorf("stdout: %s\nstderr: %s", stdout, stderr)
 	}
 	_, stdout, stderr = rehearse(t, true, args("No,Yes")...) // mistyped
 	if !strings.Contains(stdout, "declared labels  0 (0 %)") ||
-		!strings.Contains(stderr, "warning: 10 (100 %) of the") {
+		!strings.Contains(stdout, "warning: 10 (100 %) of the") || stderr != "" {
 		t.Errorf("mistyped labels:\n%s%s", stdout, stderr)
+	}
+	// Also an error that stops the reading is for the terminal only, as it may quote the data.
+	for name, content := range map[string]string{"empty.csv": "age,pay,y\n", "head.csv": "salary9000,y\n3,no\n"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		with := args("no,yes")
+		with[len(with)-1] = name
+		status, stdout, stderr := rehearse(t, true, with...)
+		if status == 0 || !strings.Contains(stdout, name) ||
+			stderr != "noregret: --check: the data cannot be rehearsed: standard output says why\n" {
+			t.Errorf("%s: status %d, %q, %q", name, status, stdout, stderr)
+		}
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	status, stdout, stderr = rehearse(t, false, args("no,yes")...)

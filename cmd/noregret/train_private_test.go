@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -121,6 +122,47 @@ func privateFile(t *testing.T, n int, row func(i int) string) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// Looking for other accounts changes nothing beside the data. What is no ledger is skipped with a
+// note. A ledger that cannot be read may have spent anything: it is said, and --new-account asked
+// for.
+func TestPrivateLooksAtOtherLedgers(t *testing.T) {
+	dir := privateFile(t, 12, someRow)
+	t.Chdir(dir)
+	notes := filepath.Join(dir, "notes.privacy")
+	dead := filepath.Join(notes, ".epoch-00000000000000000002.tmp1-0")
+	if err := errors.Join(os.Mkdir(notes, 0o700), os.Chmod(notes, 0o755),
+		os.WriteFile(filepath.Join(notes, "todo.txt"), nil, 0o600), os.WriteFile(dead, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	unchanged := func() {
+		t.Helper()
+		st, err := os.Stat(notes)
+		if _, err2 := os.Stat(dead); errors.Join(err, err2) != nil ||
+			st.Mode().Perm() != 0o755 && runtime.GOOS != "windows" {
+			t.Errorf("the other directory has changed: %v, %v, %v", st.Mode(), err, err2)
+		}
+	}
+	args := append(strings.Fields(trainPrivate), "--progress", "quiet", "in.svm")
+	bad := filepath.Join(notes, "epoch-00000000000000000001")
+	if err := os.WriteFile(bad, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, _, stderr := try(t.Context(), args...)
+	if status != 2 || !strings.Contains(stderr, "notes.privacy, which cannot be read (") ||
+		!strings.Contains(stderr, "its spending is unknown") || !strings.Contains(stderr, "give --new-account") {
+		t.Errorf("beside a damaged ledger: status %d, %s", status, stderr)
+	}
+	unchanged()
+	if err := os.Remove(bad); err != nil {
+		t.Fatal(err)
+	}
+	status, _, stderr = try(t.Context(), args...)
+	if status != 0 || !strings.Contains(stderr, "notes.privacy is no ledger") {
+		t.Errorf("beside other files: status %d, %s", status, stderr)
+	}
+	unchanged()
 }
 
 func someRow(i int) string { return fmt.Sprintf("%s 1:%d 2:0.5", []string{"-1", "1"}[i%2], i%3) }

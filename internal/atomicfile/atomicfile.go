@@ -86,8 +86,14 @@ type File struct {
 func Create(path string) (*File, error) { return create(path, 0o777) }
 
 // CreatePrivate is [Create] of a file that only its owner may read and write, as [WritePrivate]
-// writes it.
+// writes it. It also removes what killed writers of private files have left in the directory,
+// whatever their target was: with another name every time, no writer would come to remove it.
 func CreatePrivate(path string) (*File, error) {
+	target, err := follow(path)
+	if err != nil {
+		return nil, err
+	}
+	_ = cleanPrivate(target) // what cannot be removed does not stop the writing
 	f, err := create(path, 0o600)
 	if err != nil {
 		return nil, err

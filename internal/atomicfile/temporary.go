@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -86,6 +87,20 @@ func Clean(target string) error {
 // CleanDir is [Clean] of all targets in a directory.
 func CleanDir(dir string) error {
 	return clean(dir+string(filepath.Separator), func(name string) bool { return TargetOf(name) != "" }, false)
+}
+
+// cleanPrivate is [Clean] of all targets in the directory of target, for files that only their
+// owner may read and write.
+func cleanPrivate(target string) error {
+	dir, _ := filepath.Split(target)
+	return clean(dir, func(name string) bool {
+		if TargetOf(name) == "" {
+			return false
+		}
+		st, err := os.Lstat(dir + name)
+		// The modes of Windows say nothing.
+		return err == nil && (st.Mode().Perm()&^0o600 == 0 || runtime.GOOS == "windows")
+	}, false)
 }
 
 // CleanTempDirs removes the directories of [MakeTempDir] of a target that processes have left which

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +58,39 @@ func TestDeadWritersFilesAreRemoved(t *testing.T) {
 	}
 	if b, err := os.ReadFile(target); string(b) != "later" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// A writer of a private file removes what killed writers of other private files of the directory
+// have left, such as those of backups with another name every time. It leaves the files of living
+// writers, files that others may read, and names that are not of this package.
+func TestDeadPrivateFilesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	old, public, foreign := ".backup-1.tar.tmp1-0", ".data.csv.tmp1-0", ".backup-1.tar.tmp"
+	for _, name := range []string{old, public, foreign} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, public), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	alive, err := CreatePrivate(filepath.Join(dir, "backup-2.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Abort()
+	if err := WritePrivate(filepath.Join(dir, "backup-3.tar"), nil); err != nil {
+		t.Fatal(err)
+	}
+	left := names(t, dir)
+	for name, want := range map[string]bool{
+		old: false, public: runtime.GOOS != "windows", foreign: true, filepath.Base(alive.Name()): true,
+		"backup-3.tar": true,
+	} {
+		if slices.Contains(left, name) != want {
+			t.Errorf("%s is there: %v, want %v", name, !want, want)
+		}
 	}
 }
 
