@@ -64,7 +64,7 @@ func newCohort(memory *pages.Pool, d *definition.Definition, version, round uint
 func (c *cohort) restore(memory *pages.Pool, d *definition.Definition, columns *columnTables) error {
 	width := len(d.Metrics)
 	c.contextual, c.columnMarks = d.Contextual(), marks
-	fits := c.contexts.fit(d, columns.len()) && c.Masks.fit(columns.len()) && columns.fit(width) &&
+	fits := c.contexts.fit(d, columns.len()) && c.Masks.restore(columns.len()) && columns.fit(width) &&
 		len(c.Stats) == len(c.Mixture)+1 &&
 		len(c.Test.Prior) == len(c.Mixture) &&
 		(len(c.Test.Masked) == 0 || len(c.Test.Masked) == len(c.Mixture)) &&

@@ -16,6 +16,7 @@ type masks struct {
 	Of   u32s   `json:"of"`
 
 	index map[string]uint32 // the index of a set, by its bytes
+	arms  int               // the numbers of all sets: the sum of their lengths
 }
 
 // maskKey returns a set as the key of an index.
@@ -44,6 +45,7 @@ func (x *masks) set(row int, among []uint32) *masks {
 		i = uint32(len(x.Sets))
 		x.Sets = append(x.Sets, slices.Clone(among))
 		x.index[key] = i
+		x.arms += len(among)
 	}
 	for len(x.Of) <= row {
 		x.Of = append(x.Of, 0)
@@ -60,24 +62,23 @@ func (x *masks) of(row int) []uint32 {
 	return x.Sets[x.Of[row]-1]
 }
 
-// numbers returns how many numbers of 4 bytes the masks are.
+// numbers returns how many numbers of 4 bytes the masks are. It costs O(1), as each exposure asks.
 func (x *masks) numbers() int {
 	if x == nil {
 		return 0
 	}
-	n := len(x.Of)
-	for _, s := range x.Sets {
-		n += len(s)
-	}
-	return n
+	return len(x.Of) + x.arms
 }
 
-// fit reports whether masks that were read fit the number of rows.
-func (x *masks) fit(rows int) bool {
+// restore counts the numbers of masks that were read, and reports whether they fit the number of
+// rows.
+func (x *masks) restore(rows int) bool {
 	if x == nil {
 		return true
 	}
+	x.arms = 0
 	for _, s := range x.Sets {
+		x.arms += len(s)
 		for i, k := range s {
 			if i > 0 && k <= s[i-1] {
 				return false
@@ -91,7 +92,7 @@ func (x *masks) copy() *masks {
 	if x == nil {
 		return nil
 	}
-	return &masks{Sets: slices.Clone(x.Sets), Of: slices.Clone(x.Of)}
+	return &masks{Sets: slices.Clone(x.Sets), Of: slices.Clone(x.Of), arms: x.arms}
 }
 
 // shareAmong returns the sum of the shares of a set of arms.
