@@ -132,7 +132,8 @@ func (a *alerter) service(add func(v policy.Alert, parts ...string)) {
 	}
 }
 
-// experiments looks at what is wrong with experiments, and returns what guardrails have done.
+// experiments looks at what is wrong with experiments, and returns what guardrails have done, also
+// those of experiments that were deleted and can be restored.
 func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happened []policy.Alert) {
 	a.live.mu.RLock()
 	defer a.live.mu.RUnlock()
@@ -160,19 +161,29 @@ func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happen
 				Kind: "action", Experiment: name, Arm: s.Arm, Text: "the arm " + s.Arm + " is stopped: " + s.Why,
 			}, name, s.Arm)
 		}
-		for _, g := range v.Actions {
-			at := time.Unix(0, g.Time).UTC()
-			key := "action:" + name + ":" + g.Metric + ":" + g.Action
-			happened = append(happened, policy.Alert{
-				ID: fmt.Sprint(key, ":", at.Format(time.RFC3339Nano), ":", g.Version), Key: key, Kind: "action",
-				Since: at, Experiment: name, Metric: g.Metric,
-				Text: fmt.Sprintf("the guardrail on %s was broken under policy version %d: %s", g.Metric, g.Version,
-					g.Action),
-			})
-		}
+		happened = append(happened, acted(name, v.Actions)...)
 		if text := a.writer.privacy.problem(name); text != "" {
 			add(policy.Alert{Kind: "privacy", Experiment: name, Text: text}, name)
 		}
+	}
+	// What is kept for a restoration has not left: else all of it would be news after the restoration.
+	for _, name := range experiment.KeptNames(a.live.state) {
+		happened = append(happened, acted(name, experiment.KeptActions(a.live.state, name))...)
+	}
+	return happened
+}
+
+// acted returns the alerts of what an experiment's guardrails have done.
+func acted(name string, actions []experiment.GuardEvent) (happened []policy.Alert) {
+	for _, g := range actions {
+		at := time.Unix(0, g.Time).UTC()
+		key := "action:" + name + ":" + g.Metric + ":" + g.Action
+		happened = append(happened, policy.Alert{
+			ID: fmt.Sprint(key, ":", at.Format(time.RFC3339Nano), ":", g.Version), Key: key, Kind: "action",
+			Since: at, Experiment: name, Metric: g.Metric,
+			Text: fmt.Sprintf("the guardrail on %s was broken under policy version %d: %s", g.Metric, g.Version,
+				g.Action),
+		})
 	}
 	return happened
 }
