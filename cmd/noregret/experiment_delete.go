@@ -15,6 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/internal/legible"
 )
 
 // deleteOptions are the flags of "noregret experiment delete".
@@ -69,19 +71,26 @@ func (o *deleteOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err := c.Delete(ctx, name, o.reason, o.now); err != nil {
 		return err
 	}
-	deleted, err := c.Deleted(ctx)
-	if err != nil {
-		a.note("warning: %s was deleted, but the service does not say until when it can be restored: %v", name, err)
-	}
-	for _, s := range deleted {
-		if s.Name == name && s.Deleted != nil {
-			until := s.Deleted.Until.UTC().Format(time.RFC3339)
-			_, err := fmt.Fprintf(a.stdout,
-				"%[1]s: deleted; noregret experiment restore %[1]s brings it back until %[2]s\n", name, until)
-			return err
+	return o.deleted(ctx, a, c, name)
+}
+
+// deleted prints what is known of an experiment that was deleted. Only the list of what can be
+// restored says whether it is there.
+func (o *deleteOptions) deleted(ctx context.Context, a *app, c *client.Client, name string) error {
+	line := name + ": deleted for good"
+	if !o.now {
+		kept, err := c.Deleted(ctx)
+		if err != nil {
+			line = fmt.Sprintf("%s: deleted; whether it can be restored is not known: %s", name, legible.Text(err.Error()))
+		}
+		for _, s := range kept {
+			if s.Name == name && s.Deleted != nil {
+				line = fmt.Sprintf("%[1]s: deleted; noregret experiment restore %[1]s brings it back until %[2]s", name,
+					s.Deleted.Until.UTC().Format(time.RFC3339))
+			}
 		}
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: deleted for good\n", name)
+	_, err := fmt.Fprintln(a.stdout, line)
 	return err
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -37,5 +39,28 @@ func TestDeleteAsks(t *testing.T) {
 	}
 	if server.DefaultConfig("d").DeleteGrace <= 0 {
 		t.Error("by default a deletion has no grace time")
+	}
+}
+
+// TestDeleteSaysWhatIsKnown: when the list of what can be restored does not come, nothing is said to
+// be deleted for good, unless that was asked for.
+func TestDeleteSaysWhatIsKnown(t *testing.T) {
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		http.Error(w, "no lists today", http.StatusForbidden)
+	}))
+	t.Cleanup(h.Close)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	t.Setenv("NOREGRET_SERVER", h.URL)
+	got := printed(t, "experiment", "delete", "coin", "--yes")
+	if !strings.HasPrefix(got, "coin: deleted; whether it can be restored is not known: ") ||
+		strings.Contains(got, "for good") || strings.Count(got, "\n") != 1 {
+		t.Errorf("it prints %q", got)
+	}
+	if got := printed(t, "experiment", "delete", "coin", "--yes", "--now"); got != "coin: deleted for good\n" {
+		t.Errorf("with --now it prints %q", got)
 	}
 }
