@@ -14,7 +14,7 @@ func TestImports(t *testing.T) {
 	const module = "github.com/noregret/noregret"
 	want := map[string]bool{
 		module: true, module + "/policy": true, module + "/internal/compensated": true,
-		module + "/internal/named": true,
+		module + "/internal/named":    true,
 		module + "/internal/portable": true, module + "/internal/random": true, module + "/internal/strictjson": true,
 		module + "/internal/vec": true,
 	}

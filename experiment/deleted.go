@@ -128,14 +128,14 @@ func restoreIn(s *State, p *NameEvent) Outcome {
 	return Outcome{Experiment: name, Renewed: true}
 }
 
-// KeptActions returns the last actions of the guardrails of an experiment that was deleted and can be
-// restored, the oldest first; nil if there is no such experiment. It costs O(actions).
+// KeptActions returns the last actions of the guardrails of an experiment that was deleted and can
+// be restored, the oldest first; nil if there is no such experiment. It costs O(actions).
 func KeptActions(s *State, name string) []GuardEvent {
 	k := s.kept[name]
 	if k == nil {
 		return nil
 	}
-	return k.actions(name)
+	return k.guards.events(name)
 }
 
 // overdue returns the events that delete for good what was kept for its grace time.

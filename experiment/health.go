@@ -135,7 +135,7 @@ func (s *State) Vitals(name string) (Vitals, error) {
 	for i := range x.guards.Guards {
 		v.Guardrails = append(v.Guardrails, GuardVital{x.roster.def.Guardrails[i].Metric, x.guards.Guards[i].State})
 	}
-	v.Actions = x.actions(name)
+	v.Actions = x.guards.events(name)
 	for k := range x.roster.Arms {
 		if a := &x.roster.Arms[k]; a.Active && a.Stop != "" && !strings.HasPrefix(a.Why, byHand) {
 			v.Stopped = append(v.Stopped, StoppedArm{a.Name, a.Why})
@@ -144,9 +144,9 @@ func (s *State) Vitals(name string) (Vitals, error) {
 	return v, nil
 }
 
-// actions returns what the experiment's guardrails have done, the oldest first.
-func (x *experimentState) actions(name string) (out []GuardEvent) {
-	for _, a := range x.guards.Actions {
+// events returns what the guardrails of an experiment have done, the oldest first.
+func (x *guards) events(name string) (out []GuardEvent) {
+	for _, a := range x.Actions {
 		out = append(out, GuardEvent{name, a.Metric, a.Action, a.Version, a.Time})
 	}
 	return out

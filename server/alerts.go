@@ -166,7 +166,8 @@ func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happen
 			add(policy.Alert{Kind: "privacy", Experiment: name, Text: text}, name)
 		}
 	}
-	// What is kept for a restoration has not left: else all of it would be news after the restoration.
+	// What is kept for a restoration has not left: else all of it would be news after the
+	// restoration.
 	for _, name := range experiment.KeptNames(a.live.state) {
 		happened = append(happened, acted(name, experiment.KeptActions(a.live.state, name))...)
 	}

@@ -158,8 +158,9 @@ func TestAlertOfBreach(t *testing.T) {
 	h.expect("resolved breach:toy:y:0")
 }
 
-// TestAlertsOfRestored: what a guardrail did is told once, also when the experiment is deleted
-// meanwhile and comes back, before or after a restart. What it did just before the deletion is told.
+// TestAlertsOfRestored: what a guardrail did is sent once, also when the experiment is deleted
+// meanwhile and comes back, before or after a restart. What it did just before the deletion is
+// sent, too.
 func TestAlertsOfRestored(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		for _, told := range []bool{false, true} {

@@ -18,7 +18,7 @@ const escapes = `name: hostile
 arms:
   - {name: a, value: "<b>x</b> & y"}
   - {name: b, value: {"<k>&": "\u2028\u2029\u0000\u001f\\\"/é😀", n: [1e3, 0.1, -0, null, true]}}
-salt: "<salt>&\u2028"
+salt: "<salt>&\\\"/é😀"
 metrics: [{name: x, range: [0, 1e15]}]
 policy: {kind: fixed, split: {a: .5, b: .5}}
 `

@@ -74,14 +74,15 @@ func (o *deleteOptions) Run(ctx context.Context, a *app, args []string) error {
 	return o.deleted(ctx, a, c, name)
 }
 
-// deleted prints what is known of an experiment that was deleted. Only the list of what can be
-// restored says whether it is there.
+// deleted says that an experiment was deleted, and whether it can be restored, which only the list
+// of such experiments says.
 func (o *deleteOptions) deleted(ctx context.Context, a *app, c *client.Client, name string) error {
 	line := name + ": deleted for good"
 	if !o.now {
 		kept, err := c.Deleted(ctx)
 		if err != nil {
-			line = fmt.Sprintf("%s: deleted; whether it can be restored is not known: %s", name, legible.Text(err.Error()))
+			line = fmt.Sprintf("%s: deleted; whether it can be restored is not known: %s", name,
+				legible.Text(err.Error()))
 		}
 		for _, s := range kept {
 			if s.Name == name && s.Deleted != nil {

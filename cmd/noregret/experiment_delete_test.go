@@ -42,8 +42,8 @@ func TestDeleteAsks(t *testing.T) {
 	}
 }
 
-// TestDeleteSaysWhatIsKnown: when the list of what can be restored does not come, nothing is said to
-// be deleted for good, unless that was asked for.
+// TestDeleteSaysWhatIsKnown: when the list of what can be restored does not come, nothing is said
+// to be deleted for good, unless that was asked for.
 func TestDeleteSaysWhatIsKnown(t *testing.T) {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
