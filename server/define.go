@@ -41,14 +41,18 @@ func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, matc
 	}
 }
 
-// admit returns an error if the access token may not use the experiment, the headers do not accept
-// the definition in force, or a new experiment may not have the name.
+// admit returns an error if the access token may not use the experiment, or one of its name that was
+// deleted and can be restored, the headers do not accept the definition in force, or a new
+// experiment may not have the name.
 func (a *experimentAPI) admit(ctx context.Context, state *experiment.State, d *definition.Definition,
 	match http.Header,
 ) error {
 	scope := access.ScopeOf(ctx)
-	old := state.Definition(d.Name)
-	if !scope.MayUse(d.Name, d.Project) || old != nil && !scope.MayUse(d.Name, old.Project) {
+	_, project, old := experiment.Kept(state, d.Name)
+	if d := state.Definition(d.Name); d != nil {
+		project, old = d.Project, true
+	}
+	if !scope.MayUse(d.Name, d.Project) || old && !scope.MayUse(d.Name, project) {
 		return notYours(scope)
 	}
 	if err := checkMatch(match, state.Definition(d.Name)); err != nil {

@@ -298,12 +298,12 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	if err := checkCount(a.config, "items", len(in.Items)); err != nil {
 		return err
 	}
+	p := a.intake.principal(r)
+	if !a.policies.mayUse(p, in.Experiment) { // first: whether there is another one is not for the token
+		return notYours(p)
+	}
 	if a.policies.get(in.Experiment) == nil {
 		return a.policies.noSuch(in.Experiment)
-	}
-	p := a.intake.principal(r)
-	if !a.policies.mayUse(p, in.Experiment) {
-		return notYours(p)
 	}
 	if in.Source == "" || len(in.Source) > 200 || in.Sequence == 0 {
 		return noregret.BadInputf("source",

@@ -34,7 +34,7 @@ func scoped(t *testing.T) *world {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(c *Config) { c.Tokens = path })
+	w := newWorld(t, func(c *Config) { c.Tokens, c.DeleteGrace = path, 7*24*time.Hour })
 	w.as("boss")
 	w.apply(inProject("cart", "shop"))
 	w.apply(inProject("blog", "news"))
@@ -215,6 +215,56 @@ func TestScopedOperations(t *testing.T) {
 	only("all metrics", string(b), []string{`experiment="secret"`, "noregret_http_requests_total", "go_goroutines"}, nil)
 	w.as("program") // without the role read
 	w.get(403, nil, "GET", "/metrics", "")
+}
+
+// TestScopeBeforeExistence: who may not use an experiment gets the same answer whether it is there,
+// was deleted or never was.
+func TestScopeBeforeExistence(t *testing.T) {
+	w := scoped(t)
+	requests := func(name string) []string {
+		aggregate := fmt.Sprintf(`{"experiment": %q, "source": "s", "sequence": 1, "items": []}`, name)
+		var out []string
+		for _, q := range [][4]string{
+			{"edge", "POST", "/v1/aggregates", aggregate},
+			{"program", "POST", "/v1/experiments/NAME/decide", `{"units": ["a"]}`},
+			{"program", "POST", "/v1/experiments/NAME/rank", costRank},
+			{"program", "POST", "/ofrep/v1/evaluate/flags/NAME", `{"context": {"targetingKey": "a"}}`},
+			{"program", "POST", "/v1/exposures", fmt.Sprintf(`{"items": [{"decided": {"experiment": %q, "version": 1,
+				"unit": "a", "time": 1}}]}`, name)},
+			{"reader", "GET", "/v1/experiments/NAME/report", ""},
+			{"reader", "GET", "/v1/experiments/NAME/explain?token=a", ""},
+			{"reader", "GET", "/v1/export?experiment=NAME", ""},
+			{"reader", "GET", "/experiments/NAME", ""},
+			{"shop", "GET", "/v1/audit?experiment=NAME", ""},
+			{"shop", "DELETE", "/v1/experiments/NAME", ""},
+			{"shop", "POST", "/v1/experiments/NAME/restore", ""},
+		} {
+			w.as(q[0])
+			status, b := w.do(q[1], strings.ReplaceAll(q[2], "NAME", name), q[3])
+			text := strings.ReplaceAll(string(b), name, "NAME")
+			if status < 400 && q[2] != "/v1/exposures" {
+				t.Errorf("%s %s of %s: status %d", q[1], q[2], name, status)
+			}
+			out = append(out, fmt.Sprintf("%s %s: %d %s", q[1], q[2], status, text))
+		}
+		return out
+	}
+	there := requests("secret")
+	w.as("boss")
+	w.get(204, nil, "DELETE", "/v1/experiments/secret", "")
+	deleted, never := requests("secret"), requests("nosuch")
+	for i := range there {
+		if deleted[i] != there[i] || never[i] != there[i] {
+			t.Errorf("there:   %s\ndeleted: %s\nnever:   %s", there[i], deleted[i], never[i])
+		}
+	}
+	w.as("shop") // the name of what was deleted is as taken as before
+	for _, path := range []string{"/v1/experiments/secret", "/v1/experiments/secret?dry_run=true"} {
+		status, b := w.do("PUT", path, inProject("secret", "shop"), "Content-Type", "application/yaml")
+		if status != 403 || strings.Contains(string(b), "deleted") {
+			t.Errorf("PUT %s: status %d: %s", path, status, b)
+		}
+	}
 }
 
 // TestStreamOfLostExperiment checks that the stream of a page ends when its experiment is no longer
