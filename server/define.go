@@ -41,8 +41,8 @@ func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, matc
 	}
 }
 
-// admit returns an error if the access token may not use the experiment, or one of its name that was
-// deleted and can be restored, the headers do not accept the definition in force, or a new
+// admit returns an error if the access token may not use the experiment, or one of its name that
+// was deleted and can be restored, the headers do not accept the definition in force, or a new
 // experiment may not have the name.
 func (a *experimentAPI) admit(ctx context.Context, state *experiment.State, d *definition.Definition,
 	match http.Header,
@@ -86,8 +86,8 @@ func (a *experimentAPI) preview(ctx context.Context, d *definition.Definition, m
 	return out, nil
 }
 
-// define creates an experiment or changes its definition, if the headers If-Match and If-None-Match
-// accept the one in force.
+// define creates an experiment or changes its definition, if the headers If-Match and
+// If-None-Match accept the one in force.
 func (a *experimentAPI) define(ctx context.Context, d *definition.Definition, match http.Header,
 ) (policy.Applied, error) {
 	out := policy.Applied{Name: d.Name}

@@ -299,7 +299,7 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := a.intake.principal(r)
-	if !a.policies.mayUse(p, in.Experiment) { // first: whether there is another one is not for the token
+	if !a.policies.mayUse(p, in.Experiment) { // before it is looked for
 		return notYours(p)
 	}
 	if a.policies.get(in.Experiment) == nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/noregret/noregret/server/internal/access"
 )
 
-// scoped is a service with experiments of two projects and tokens that are limited to some of them.
-func scoped(t *testing.T) *world {
+// scoped is a service with experiments of two projects and tokens that are limited to some of
+// them.
+func scoped(t *testing.T, with ...func(*Config)) *world {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
 	text := "tokens:\n"
@@ -34,7 +35,7 @@ func scoped(t *testing.T) *world {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(c *Config) { c.Tokens, c.DeleteGrace = path, 7*24*time.Hour })
+	w := newWorld(t, append(with, func(c *Config) { c.Tokens = path })...)
 	w.as("boss")
 	w.apply(inProject("cart", "shop"))
 	w.apply(inProject("blog", "news"))
@@ -53,9 +54,9 @@ func inProject(name, project string) string {
 	return text
 }
 
-// TestScopesOfAllRoutes checks that a token which is limited to some experiments gets 403 for every
-// route of another experiment and for every route of all of them, except those that keep to its
-// experiments themselves. A route that is added needs no line here.
+// TestScopesOfAllRoutes checks that a token which is limited to some experiments gets 403 for
+// every route of another experiment and for every route of all of them, except those that keep to
+// its experiments themselves. A route that is added needs no line here.
 func TestScopesOfAllRoutes(t *testing.T) {
 	w := scoped(t)
 	named, whole := 0, 0
@@ -144,8 +145,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestScopedOperations: who is limited to some experiments gets the audit trail, the alerts and the
-// metrics of these, and no name or number of another one, nor of the service.
+// TestScopedOperations: who is limited to some experiments gets the audit trail, the alerts and
+// the metrics of these, and no name or number of another one, nor of the service.
 func TestScopedOperations(t *testing.T) {
 	w := scoped(t)
 	acts := func(name, project string) string {
@@ -217,10 +218,10 @@ func TestScopedOperations(t *testing.T) {
 	w.get(403, nil, "GET", "/metrics", "")
 }
 
-// TestScopeBeforeExistence: who may not use an experiment gets the same answer whether it is there,
-// was deleted or never was.
+// TestScopeBeforeExistence: who may not use an experiment gets the same answer whether it is
+// there, was deleted or never was.
 func TestScopeBeforeExistence(t *testing.T) {
-	w := scoped(t)
+	w := scoped(t, func(c *Config) { c.DeleteGrace = 7 * 24 * time.Hour })
 	requests := func(name string) []string {
 		aggregate := fmt.Sprintf(`{"experiment": %q, "source": "s", "sequence": 1, "items": []}`, name)
 		var out []string
@@ -267,8 +268,8 @@ func TestScopeBeforeExistence(t *testing.T) {
 	}
 }
 
-// TestStreamOfLostExperiment checks that the stream of a page ends when its experiment is no longer
-// one that the visitor's token may use, without what comes after that.
+// TestStreamOfLostExperiment checks that the stream of a page ends when its experiment is no
+// longer one that the visitor's token may use, without what comes after that.
 func TestStreamOfLostExperiment(t *testing.T) {
 	w := scoped(t)
 	r, err := http.NewRequestWithContext(t.Context(), "GET", w.http.URL+"/experiments/cart/live", nil)
