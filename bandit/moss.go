@@ -36,7 +36,7 @@ func NewMOSS(arms, rounds int, sigma float64) (*MOSS, error) {
 	if err := checkArms(arms); err != nil {
 		return nil, err
 	}
-	if rounds < 1 || rounds > 1e15 {
+	if rounds < 1 || float64(rounds) > 1e15 {
 		return nil, noregret.BadInputf("rounds", "%d: want 1 to 1e15", rounds)
 	}
 	if err := checkNoise(sigma); err != nil {
