@@ -166,7 +166,11 @@ func inside(path [][2]float64, x, y float64) bool {
 	in := false
 	for i, p := range path {
 		q := path[(i+1)%len(path)]
-		if (p[1] > y) != (q[1] > y) && x < p[0]+float64((y-p[1])/(q[1]-p[1])*(q[0]-p[0])) {
+		if (p[1] > y) == (q[1] > y) {
+			continue
+		}
+		part := (y - p[1]) / (q[1] - p[1])
+		if across := float64(part * (q[0] - p[0])); x < p[0]+across {
 			in = !in
 		}
 	}
