@@ -37,6 +37,7 @@ func uniformLog(t *testing.T, src *random.Source, o Options, rates []float64, ro
 // of the weights. (Those with a control variate but without a bound are those of ips at half the
 // wealth.)
 func TestIntervalsAreInformative(t *testing.T) {
+	testsize.NoRace(t)
 	const alpha = 0.05
 	for _, rates := range [][]float64{{0.4, 0.6}, {0.3, 0.5, 0.45}, {0.1, 0.2, 0.6, 0.4}, {0.02, 0.9}} {
 		k := len(rates)
@@ -84,6 +85,7 @@ func TestIntervalsAreInformative(t *testing.T) {
 // Shrinkage takes a small λ where the predictions are good and the weights heavy, and stays with
 // doubly robust where they are bad: its squared error is near that of the better one.
 func TestShrinkage(t *testing.T) {
+	testsize.NoRace(t)
 	const rows = 1000
 	runs := testsize.Of(200, 40)
 	for _, c := range []struct {

@@ -51,6 +51,7 @@ func banditLog(t *testing.T, name string) (rows []Row, slots []int) {
 // sampling are known for the chosen items only, so the target from the uniform log is its share of
 // items by position.
 func TestOpenBandit(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct {
 		campaign string
 		arms     int
