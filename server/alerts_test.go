@@ -164,43 +164,45 @@ func TestAlertOfBreach(t *testing.T) {
 func TestAlertsOfRestored(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		for _, told := range []bool{false, true} {
-			h := newWebhook(t)
-			w := newWorld(t, h.config, func(c *Config) { c.DeleteGrace = 7 * 24 * time.Hour })
-			w.apply(strings.Replace(toy, "hard: false", "hard: false, action: alert", 1))
-			w.look()
-			var shown, said []item
-			for _, d := range w.decide("toy", unitNames("u", 400)...) {
-				shown = append(shown, item{Token: d.Token})
-				said = append(said, item{Token: d.Token, Metrics: map[string]float64{"y": -9}})
-			}
-			w.post("/v1/exposures", shown...)
-			w.post("/v1/feedback", said...)
-			if told {
+			t.Run(fmt.Sprintf("restart %t, told %t", restart, told), func(t *testing.T) {
+				h := newWebhook(t)
+				w := newWorld(t, h.config, func(c *Config) { c.DeleteGrace = 7 * 24 * time.Hour })
+				w.apply(strings.Replace(toy, "hard: false", "hard: false, action: alert", 1))
 				w.look()
-				h.expect("raised breach:toy:y:0", "happened action:toy:y:alert")
-			} else {
-				w.wait(alertPeriod / 2)
-				w.server.Tick() // the guardrail acts, and nobody looks
-			}
-			w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
-			w.look()
-			if told {
-				h.expect("resolved breach:toy:y:0")
-			} else {
-				h.expect("happened action:toy:y:alert")
-			}
-			if w.drained(); restart {
-				w.restart()
+				var shown, said []item
+				for _, d := range w.decide("toy", unitNames("u", 400)...) {
+					shown = append(shown, item{Token: d.Token})
+					said = append(said, item{Token: d.Token, Metrics: map[string]float64{"y": -9}})
+				}
+				w.post("/v1/exposures", shown...)
+				w.post("/v1/feedback", said...)
+				if told {
+					w.look()
+					h.expect("raised breach:toy:y:0", "happened action:toy:y:alert")
+				} else {
+					w.wait(alertPeriod / 2)
+					w.server.Tick() // the guardrail acts, and nobody looks
+				}
+				w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
 				w.look()
-			}
-			w.get(200, nil, "POST", "/v1/experiments/toy/restore", "")
-			w.look()
-			h.expect("raised breach:toy:y:0")
-			w.get(204, nil, "POST", "/v1/alerts/test", "") // which comes last
-			h.expect("happened test")
-			if len(h.got) > 0 {
-				t.Errorf("restart %v, told %v: another one: %+v", restart, told, <-h.got)
-			}
+				if told {
+					h.expect("resolved breach:toy:y:0")
+				} else {
+					h.expect("happened action:toy:y:alert")
+				}
+				if w.drained(); restart {
+					w.restart()
+					w.look()
+				}
+				w.get(200, nil, "POST", "/v1/experiments/toy/restore", "")
+				w.look()
+				h.expect("raised breach:toy:y:0")
+				w.get(204, nil, "POST", "/v1/alerts/test", "") // which comes last
+				h.expect("happened test")
+				if len(h.got) > 0 {
+					t.Errorf("restart %v, told %v: another one: %+v", restart, told, <-h.got)
+				}
+			})
 		}
 	}
 }

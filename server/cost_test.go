@@ -32,7 +32,7 @@ import (
 // quadratic in a megabyte. The processor time is that of the process, whatever else runs on the
 // machine.
 const (
-	fixedAlloc, allocPerByte = 2 << 20, 700
+	fixedAlloc, allocPerByte = 2 << 20, 800
 	fixedTime, timePerByte   = 500 * time.Millisecond, 5 * time.Microsecond
 )
 
