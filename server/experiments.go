@@ -171,14 +171,8 @@ func (a *experimentAPI) remove(w http.ResponseWriter, r *http.Request) error {
 		Reason string `json:"reason"`
 		Now    bool   `json:"now"`
 	}
-	b, err := web.Body(r, "application/json")
-	if err != nil {
+	if err := web.ReadOptionalJSON(r, &in); err != nil {
 		return err
-	}
-	if len(b) > 0 {
-		if err := web.DecodeJSON(b, &in); err != nil {
-			return err
-		}
 	}
 	e := experiment.NameEvent{Experiment: r.PathValue("name"), Reason: in.Reason}
 	if !in.Now {
@@ -197,14 +191,8 @@ func (a *experimentAPI) change(kind string) web.Handler {
 		var in struct {
 			Reason string `json:"reason"`
 		}
-		b, err := web.Body(r, "application/json")
-		if err != nil {
+		if err := web.ReadOptionalJSON(r, &in); err != nil {
 			return err
-		}
-		if len(b) > 0 {
-			if err := web.DecodeJSON(b, &in); err != nil {
-				return err
-			}
 		}
 		if err := a.nameEvent(r, kind, in.Reason); err != nil {
 			return err
@@ -219,14 +207,8 @@ func (a *experimentAPI) conclude(w http.ResponseWriter, r *http.Request) error {
 		Mixture map[string]float64 `json:"mixture"`
 		Reason  string             `json:"reason"`
 	}
-	b, err := web.Body(r, "application/json")
-	if err != nil {
+	if err := web.ReadOptionalJSON(r, &in); err != nil {
 		return err
-	}
-	if len(b) > 0 {
-		if err := web.DecodeJSON(b, &in); err != nil {
-			return err
-		}
 	}
 	if err := a.conclusion(r.Context(), r.PathValue("name"), in.Mixture, in.Reason); err != nil {
 		return err
@@ -247,18 +229,14 @@ func (a *experimentAPI) veto(w http.ResponseWriter, r *http.Request) error {
 		Lift   bool   `json:"lift"`
 		Reason string `json:"reason"`
 	}
-	b, err := web.Body(r, "application/json")
-	if err != nil {
-		return err
-	}
-	if err := web.DecodeJSON(b, &in); err != nil {
+	if err := web.ReadJSON(r, &in); err != nil {
 		return err
 	}
 	kind, name := experiment.KindVetoArm, r.PathValue("name")
 	if in.Lift {
 		kind = experiment.KindLiftArm
 	}
-	err = a.submit(r.Context(), name, kind, in.Reason,
+	err := a.submit(r.Context(), name, kind, in.Reason,
 		experiment.ArmEvent{Experiment: name, Arm: in.Arm, Reason: in.Reason})
 	if err != nil {
 		return err

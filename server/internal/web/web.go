@@ -133,6 +133,15 @@ func ReadJSON(r *http.Request, v any) error {
 	return DecodeJSON(b, v)
 }
 
+// ReadOptionalJSON is [ReadJSON] for a body that may be empty, which changes nothing in v.
+func ReadOptionalJSON(r *http.Request, v any) error {
+	b, err := Body(r, "application/json")
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	return DecodeJSON(b, v)
+}
+
 // DecodeJSON decodes JSON of a request as [ReadJSON] does. It is the one reader of JSON in
 // requests.
 func DecodeJSON(b []byte, v any) error { return decode(b, v, strictjson.Rules{}) }
