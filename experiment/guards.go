@@ -70,8 +70,10 @@ func (x *guards) evaluate(in *guardInput, p []float64, version uint64, now int64
 		if state == s.State {
 			continue
 		}
+		if state.Verdict() != s.State.Verdict() {
+			note(now, "guardrail %s: %s", g.Metric, state.Verdict())
+		}
 		s.State, s.Since = state, now
-		note(now, "guardrail %s: %s", g.Metric, state)
 		if state != policy.GuardBreached {
 			s.Acted = false
 			continue
