@@ -20,35 +20,70 @@ type deletion struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// keptExperiment is one that was deleted and can be restored. No event changes it.
-type keptExperiment struct {
+// deletedExperiment is one that was deleted and can be restored. No event changes it.
+type deletedExperiment struct {
 	*experimentState
 	deletion deletion
 }
 
-// KeptNames lists the experiments that were deleted and can be restored, in order.
-func KeptNames(s *State) []string { return slices.Sorted(maps.Keys(s.kept)) }
+// Deleted holds the experiments of a state that were deleted and can be restored, by name. Only
+// events change it.
+type Deleted map[string]*deletedExperiment
 
-// Kept returns the summary of an experiment that was deleted and can be restored, and its project;
-// false if there is none.
-func Kept(s *State, name string) (out policy.Summary, project string, ok bool) {
-	k := s.kept[name]
+// Names lists the experiments in order.
+func (d Deleted) Names() []string { return slices.Sorted(maps.Keys(d)) }
+
+// Summary returns the summary of an experiment and its project; false if there is none.
+func (d Deleted) Summary(name string) (out policy.Summary, project string, ok bool) {
+	k := d[name]
 	if k == nil {
 		return out, "", false
 	}
-	p, d := k.rounds.policy, k.roster.def
+	p, def := k.rounds.policy, k.roster.def
 	return policy.Summary{
-		Name: name, Description: d.Description, State: p.State, Version: p.Version, Round: p.Round,
+		Name: name, Description: def.Description, State: p.State, Version: p.Version, Round: p.Round,
 		Deleted: &policy.Deletion{
 			Time: time.Unix(0, k.deletion.Time).UTC(), Until: time.Unix(0, k.deletion.Until).UTC(),
 			Reason: k.deletion.Reason,
 		},
-	}, d.Project, true
+	}, def.Project, true
+}
+
+// Actions returns the last actions of an experiment's guardrails, the oldest first; nil if there is
+// no such experiment. It costs O(actions).
+func (d Deleted) Actions(name string) []GuardEvent {
+	if k := d[name]; k != nil {
+		return k.guards.events(name)
+	}
+	return nil
+}
+
+// NotThere is the error that there is no experiment of a name. It says so if one was deleted that
+// can be restored.
+func (d Deleted) NotThere(name string) error {
+	if k := d[name]; k != nil {
+		return WasDeleted(name, time.Unix(0, k.deletion.Until))
+	}
+	return noregret.Errorf(noregret.NotFound, "experiment", "no experiment %q", name)
+}
+
+// overdue returns the events that delete for good what was kept for its grace time.
+func (d Deleted) overdue(now int64) (out []Event) {
+	for _, name := range d.Names() {
+		if d[name].deletion.Until > now {
+			continue
+		}
+		e, err := NewEvent(KindDelete, now, NameEvent{Experiment: name})
+		if err == nil { // names can always be written
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // find returns an experiment, also one that was deleted and can be restored, or nil.
 func find(s *State, name string) *experimentState {
-	if k := s.kept[name]; k != nil {
+	if k := s.Deleted[name]; k != nil {
 		return k.experimentState
 	}
 	return s.live[name]
@@ -56,18 +91,9 @@ func find(s *State, name string) *experimentState {
 
 // allNames lists the experiments, also those that were deleted and can be restored, in order.
 func allNames(s *State) []string {
-	names := append(s.Names(), KeptNames(s)...)
+	names := append(s.Names(), s.Deleted.Names()...)
 	slices.Sort(names)
 	return names
-}
-
-// NotThere is the error that there is no experiment of a name. It says so if one was deleted that
-// can be restored.
-func NotThere(s *State, name string) error {
-	if k := s.kept[name]; k != nil {
-		return WasDeleted(name, time.Unix(0, k.deletion.Until))
-	}
-	return noregret.Errorf(noregret.NotFound, "experiment", "no experiment %q", name)
 }
 
 // WasDeleted is the error that an experiment was deleted and can be restored until a time.
@@ -79,10 +105,10 @@ func WasDeleted(name string, until time.Time) error {
 // deleteIn deletes an experiment: it is kept for the grace time, or for good if that is 0.
 func deleteIn(s *State, p *NameEvent) Outcome {
 	name := p.Experiment
-	x, k := s.live[name], s.kept[name]
+	x, k := s.live[name], s.Deleted[name]
 	switch {
 	case x == nil && k == nil:
-		return Outcome{Experiment: name, Err: NotThere(s, name)}
+		return Outcome{Experiment: name, Err: s.Deleted.NotThere(name)}
 	case p.Grace < 0 || p.Grace > MaxGrace:
 		return Outcome{
 			Experiment: name,
@@ -93,7 +119,7 @@ func deleteIn(s *State, p *NameEvent) Outcome {
 			"the experiment was deleted already, and can be restored until %s: want a deletion for good",
 			time.Unix(0, k.deletion.Until).UTC().Format(time.RFC3339))}
 	case p.Grace > 0:
-		s.kept[name] = &keptExperiment{x, deletion{Time: s.time, Until: s.time + p.Grace, Reason: p.Reason}}
+		s.Deleted[name] = &deletedExperiment{x, deletion{Time: s.time, Until: s.time + p.Grace, Reason: p.Reason}}
 		delete(s.live, name)
 		return Outcome{Experiment: name, Renewed: true}
 	case k != nil:
@@ -104,7 +130,7 @@ func deleteIn(s *State, p *NameEvent) Outcome {
 		s.secret[name] = true
 	}
 	delete(s.live, name)
-	delete(s.kept, name)
+	delete(s.Deleted, name)
 	if !s.scratch {
 		x.joiner.release()
 	}
@@ -115,39 +141,15 @@ func deleteIn(s *State, p *NameEvent) Outcome {
 // that have closed since close with its next event.
 func restoreIn(s *State, p *NameEvent) Outcome {
 	name := p.Experiment
-	k := s.kept[name]
+	k := s.Deleted[name]
 	if k == nil {
-		err := NotThere(s, name)
+		err := s.Deleted.NotThere(name)
 		if s.live[name] != nil {
 			err = noregret.BadInputf("state", "the experiment %q was not deleted", name)
 		}
 		return Outcome{Experiment: name, Err: err}
 	}
-	delete(s.kept, name)
+	delete(s.Deleted, name)
 	s.live[name] = k.experimentState
 	return Outcome{Experiment: name, Renewed: true}
-}
-
-// KeptActions returns the last actions of the guardrails of an experiment that was deleted and can
-// be restored, the oldest first; nil if there is no such experiment. It costs O(actions).
-func KeptActions(s *State, name string) []GuardEvent {
-	k := s.kept[name]
-	if k == nil {
-		return nil
-	}
-	return k.guards.events(name)
-}
-
-// overdue returns the events that delete for good what was kept for its grace time.
-func overdue(s *State, now int64) (out []Event) {
-	for _, name := range KeptNames(s) {
-		if s.kept[name].deletion.Until > now {
-			continue
-		}
-		e, err := NewEvent(KindDelete, now, NameEvent{Experiment: name})
-		if err == nil { // names can always be written
-			out = append(out, e)
-		}
-	}
-	return out
 }

@@ -14,7 +14,7 @@ import (
 func (s *State) PolicyAt(name string, n uint64) (*policy.Policy, error) {
 	x := s.live[name]
 	if x == nil {
-		return nil, NotThere(s, name)
+		return nil, s.Deleted.NotThere(name)
 	}
 	if n == x.rounds.Version {
 		return x.rounds.policy, nil

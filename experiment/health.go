@@ -126,7 +126,7 @@ type GuardVital struct {
 func (s *State) Vitals(name string) (Vitals, error) {
 	x := s.live[name]
 	if x == nil {
-		return Vitals{}, NotThere(s, name)
+		return Vitals{}, s.Deleted.NotThere(name)
 	}
 	v := Vitals{Version: x.rounds.Version, Orphans: x.health.Orphans, Feedback: x.joiner.Feedback}
 	v.Exposures = x.joiner.Exposures

@@ -23,7 +23,7 @@ func applyPrivate(s *State, e Event) Outcome {
 	x := s.live[p.Experiment]
 	switch {
 	case x == nil:
-		return Outcome{Experiment: p.Experiment, Err: NotThere(s, p.Experiment)}
+		return Outcome{Experiment: p.Experiment, Err: s.Deleted.NotThere(p.Experiment)}
 	case x.Private == nil:
 		return Outcome{Experiment: p.Experiment, Err: errNotPrivate}
 	}

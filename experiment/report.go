@@ -32,7 +32,7 @@ func (s *State) Report(name string) (*policy.Report, error) {
 func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error) {
 	x := s.live[name]
 	if x == nil {
-		return nil, NotThere(s, name)
+		return nil, s.Deleted.NotThere(name)
 	}
 	r := &policy.Report{
 		Name: name, Description: x.roster.def.Description, State: x.Status, Version: x.rounds.Version,
@@ -191,7 +191,7 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), err error) {
 	x := s.live[name]
 	if x == nil {
-		return nil, NotThere(s, name)
+		return nil, s.Deleted.NotThere(name)
 	}
 	means, seen := valuer{x}.means()
 	var arms []int

@@ -109,7 +109,7 @@ func (s *State) Freeze() (*Frozen, error) {
 		}
 		y := x.copy()
 		e := persistedExperiment{Definition: y.roster.def, State: y.persisted(), Cohorts: y.joiner.cohorts, Learner: b}
-		if k := s.kept[name]; k != nil {
+		if k := s.Deleted[name]; k != nil {
 			e.Deleted = &k.deletion
 		}
 		f.saved.Experiments = append(f.saved.Experiments, e)
@@ -289,7 +289,7 @@ func openState(s *State, text []byte, columns [][]*columnTables) error {
 			return noregret.BadInputf("snapshot", "the experiment %q is there twice", name)
 		}
 		if d := saved.Experiments[i].Deleted; d != nil {
-			s.kept[name] = &keptExperiment{x, *d}
+			s.Deleted[name] = &deletedExperiment{x, *d}
 		} else {
 			s.live[name] = x
 		}

@@ -15,15 +15,17 @@ import (
 // apply every event of the log in order. The same events give the same state, bit for bit, on every
 // machine. A State is not safe for concurrent use; the policies it returns are.
 type State struct {
+	// Deleted are the experiments that were deleted and can be restored.
+	Deleted Deleted
+
 	position uint64
 	hidden   uint64 // the events before it that have no public position
 	time     int64  // of the last public event
 	before   int64  // the time before the latest jump ahead, 0 if there was none recently
 	jumped   int64  // the time right after the jump
 	live     map[string]*experimentState
-	kept     map[string]*keptExperiment // deleted ones that can be restored
-	gone     map[string]uint64          // the last version of names that were deleted
-	secret   map[string]bool            // the names in gone that were private
+	gone     map[string]uint64 // the last version of names that were deleted
+	secret   map[string]bool   // the names in gone that were private
 	trail    []policy.AuditEntry
 	broken   error       // the defect found while applying an event
 	trial    *trial      // the last event passed to Try, nil for none
@@ -40,7 +42,7 @@ func NewState() *State { return NewStateIn(nil) }
 // error that wraps a [pages.ReadError]; a state that is made anew continues.
 func NewStateIn(memory *pages.Pool) *State {
 	return &State{
-		live: map[string]*experimentState{}, kept: map[string]*keptExperiment{}, gone: map[string]uint64{},
+		live: map[string]*experimentState{}, Deleted: Deleted{}, gone: map[string]uint64{},
 		secret: map[string]bool{}, memory: memory,
 	}
 }
@@ -157,8 +159,8 @@ func (s *State) advanceClock(now int64) {
 			s.live[name].rewind(now)
 			s.live[name].note(now, "%s", text)
 		}
-		for _, name := range KeptNames(s) {
-			s.kept[name].rewind(now)
+		for _, name := range s.Deleted.Names() {
+			s.Deleted[name].rewind(now)
 		}
 		return
 	case now <= s.time:
@@ -240,7 +242,7 @@ func (s *State) dispatch(e Event) Outcome {
 func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	x := s.live[name]
 	if x == nil {
-		return Outcome{Experiment: name, Err: NotThere(s, name)}
+		return Outcome{Experiment: name, Err: s.Deleted.NotThere(name)}
 	}
 	before := x.rounds.Version
 	x.advance(s.time)
@@ -293,7 +295,7 @@ func (s *State) define(e Event) Outcome {
 	if s.live[d.Name] != nil {
 		return s.change(d.Name, func(x *experimentState) error { return x.redefine(d, s.time) })
 	}
-	if k := s.kept[d.Name]; k != nil {
+	if k := s.Deleted[d.Name]; k != nil {
 		return Outcome{Experiment: d.Name, Err: noregret.BadInputf("name",
 			"%q is the name of an experiment that was deleted and can be restored until %s: restore it, delete it for "+
 				"good, or take another name", d.Name, time.Unix(0, k.deletion.Until).UTC().Format(time.RFC3339))}
@@ -335,7 +337,7 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 // window has closed, for what guardrails have done since, and for experiments that were deleted and
 // whose grace time is over. The host appends them.
 func (s *State) Due(now int64) []Event {
-	out := overdue(s, now)
+	out := s.Deleted.overdue(now)
 	for _, name := range s.Names() {
 		x, kind := s.live[name], ""
 		for _, p := range x.guards.unlogged(name) {

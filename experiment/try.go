@@ -21,7 +21,7 @@ func (t *trial) of(position uint64, e Event) bool {
 // adopt installs the result of the tried event. The caller has advanced the clock.
 func (s *State) adopt(t *trial) Outcome {
 	moveName(s.live, t.state.live, t.name)
-	moveName(s.kept, t.state.kept, t.name)
+	moveName(s.Deleted, t.state.Deleted, t.name)
 	if last, ok := t.state.gone[t.name]; ok {
 		s.gone[t.name] = last
 	}
@@ -72,12 +72,12 @@ func attempt(s *State, name string, e Event) (*trial, error) {
 		}
 		t.live[name] = y
 	}
-	if k := s.kept[name]; k != nil {
+	if k := s.Deleted[name]; k != nil {
 		y, err := k.fork()
 		if err != nil {
 			return nil, err
 		}
-		t.kept[name] = &keptExperiment{y, k.deletion}
+		t.Deleted[name] = &deletedExperiment{y, k.deletion}
 	}
 	o, err := t.Apply(s.position+1, e)
 	if err != nil {

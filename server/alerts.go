@@ -168,8 +168,8 @@ func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happen
 	}
 	// What is kept for a restoration has not left: else all of it would be news after the
 	// restoration.
-	for _, name := range experiment.KeptNames(a.live.state) {
-		happened = append(happened, acted(name, experiment.KeptActions(a.live.state, name))...)
+	for _, name := range a.live.state.Deleted.Names() {
+		happened = append(happened, acted(name, a.live.state.Deleted.Actions(name))...)
 	}
 	return happened
 }

@@ -190,7 +190,7 @@ func (b *backup) ledger(state *experiment.State) (document []byte, names []strin
 // checkLedger returns an error if a ledger lacks releases of a state's experiments that release
 // more. It may lack experiments that have ended: a service that has lost its ledger ends them.
 func checkLedger(state *experiment.State, ledger *dp.Ledger) error {
-	for _, name := range append(state.Names(), experiment.KeptNames(state)...) {
+	for _, name := range append(state.Names(), state.Deleted.Names()...) {
 		if !experiment.Releasing(state, name) {
 			continue
 		}

@@ -48,7 +48,7 @@ func (a *experimentAPI) admit(ctx context.Context, state *experiment.State, d *d
 	match http.Header,
 ) error {
 	scope := access.ScopeOf(ctx)
-	_, project, old := experiment.Kept(state, d.Name)
+	_, project, old := state.Deleted.Summary(d.Name)
 	if d := state.Definition(d.Name); d != nil {
 		project, old = d.Project, true
 	}

@@ -70,7 +70,7 @@ func newIntake(c *Config, live *liveState, tokens *access.Tokens, pool *pages.Po
 		live: live, tokens: tokens, memory: c.OpenMemory, disk: c.OpenDisk, pool: pool, now: c.Now, logger: c.Logger,
 		needs: map[string]need{}, holds: map[opener]int64{}, opened: map[opener]*opened{}, flows: map[flowKey]*flow{},
 	}
-	for _, name := range append(live.state.Names(), experiment.KeptNames(live.state)...) {
+	for _, name := range append(live.state.Names(), live.state.Deleted.Names()...) {
 		i.measure(name)
 	}
 	return i

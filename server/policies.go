@@ -144,7 +144,7 @@ func (t *policyTable) changed() <-chan struct{} { return *t.renewed.Load() }
 func (t *policyTable) publish(state *experiment.State, names iter.Seq[string]) error {
 	for name := range names {
 		p, old := state.Policy(name), t.get(name)
-		if v, project, ok := experiment.Kept(state, name); ok {
+		if v, project, ok := state.Deleted.Summary(name); ok {
 			t.kept.Store(name, keptEntry{project, v.Deleted.Until}) // the counters stay
 			t.entries.Delete(name)
 			continue

@@ -78,7 +78,7 @@ func privateIn(saved []byte) (string, error) {
 	if err := state.UnmarshalBinary(saved); err != nil {
 		return "", err
 	}
-	for _, name := range append(state.Names(), experiment.KeptNames(state)...) {
+	for _, name := range append(state.Names(), state.Deleted.Names()...) {
 		if state.Private(name) {
 			return name, nil
 		}

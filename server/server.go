@@ -13,7 +13,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
-	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/policy"
@@ -173,7 +172,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	s.metrics.registry.MustRegister(&stateCollector{
 		log, s.writer, s.live, s.intake, counts, c.clock, s.storage, sender, s.failures,
 	})
-	names := append(state.Names(), experiment.KeptNames(state)...)
+	names := append(state.Names(), state.Deleted.Names()...)
 	if err := s.policies.publish(state, slices.Values(names)); err != nil {
 		return nil, err
 	}

@@ -76,9 +76,9 @@ func (l *liveState) summaries(page policy.Page, p *access.Principal, deleted boo
 	defer l.mu.RUnlock()
 	names, of := l.state.Names(), l.summary
 	if deleted {
-		names = experiment.KeptNames(l.state)
+		names = l.state.Deleted.Names()
 		of = func(name string) (policy.Summary, string) {
-			v, project, _ := experiment.Kept(l.state, name)
+			v, project, _ := l.state.Deleted.Summary(name)
 			return v, project
 		}
 	}
@@ -112,7 +112,7 @@ func (l *liveState) Definition(name string) (*definition.Definition, error) {
 	if d := l.state.Definition(name); d != nil {
 		return d, nil
 	}
-	return nil, experiment.NotThere(l.state, name)
+	return nil, l.state.Deleted.NotThere(name)
 }
 
 // Report returns an experiment's report.
