@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // With many arms the arm drawn has the lowest index, as a scan of all finds it up to rounding, and
 // is the first of those with the same losses. A hundred arms soon have many different numbers of
 // losses, a thousand have few.
 func TestManyArms(t *testing.T) {
+	testsize.NoRace(t)
 	for seed := range uint64(6) {
 		for _, p := range []interface {
 			Player

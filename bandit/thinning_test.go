@@ -56,6 +56,7 @@ func frequencies(t *testing.T, p core, n int) {
 // the cut, so that the tails of many arms win some of the rounds, with a leader whose own tail
 // matters and with one apart from all others.
 func TestThinnedNormalLaw(t *testing.T) {
+	testsize.NoRace(t)
 	n := testsize.Of(400000, 50000)
 	for _, above := range []float64{2.7, 3.02, 3.1, 3.3, 3.8} {
 		for _, pulls := range []int{1000, 100000, 100000000} {
@@ -75,6 +76,7 @@ func TestThinnedNormalLaw(t *testing.T) {
 }
 
 func TestThinnedBetaLaw(t *testing.T) {
+	testsize.NoRace(t)
 	n := testsize.Of(40000, 10000)
 	for _, c := range [][2]int{{300, 200}, {280, 220}, {960, 40}, {100, 900}} {
 		for _, pulls := range []float64{1e4, 1e6, 1e9} {

@@ -83,6 +83,7 @@ func TestBettingIsASupermartingale(t *testing.T) {
 // The bounds miss the mean in at most a share alpha of the runs: at one number of observations, and
 // ever; and of a coin they are about as wide as they can be.
 func TestBettingCoverage(t *testing.T) {
+	testsize.NoRace(t)
 	const alpha, n = 0.1, 400
 	runs := testsize.Of(2000, 300)
 	for _, c := range []struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 	"pgregory.net/rapid"
 )
@@ -122,6 +123,7 @@ func unit(r *random.Source, d int) []float64 {
 // TestInteriorIsExact: points of V that are not in V_δ leave V in some of many directions of length
 // a little above δ.
 func TestInteriorIsExact(t *testing.T) {
+	testsize.NoRace(t)
 	r := random.New(2, "exact")
 	for set, inradius := range setsWithInterior() {
 		if b, ok := set.(*convex.Ball); ok && (b.Norm().P() == 3 || b.Norm().P() == 1.5) {

@@ -133,6 +133,7 @@ func (w *world) draw(src *random.Source, last *Row, learns bool) (r Row, target 
 // TestSimulation checks that unbiased estimators are unbiased, that the standard errors are right,
 // and that the intervals hold, the sequences at all looks at once and with a logger that learns.
 func TestSimulation(t *testing.T) {
+	testsize.NoRace(t)
 	const rows, alpha = 600, 0.1
 	runs := testsize.Of(400, 100)
 	o := DefaultOptions(3)
@@ -234,6 +235,7 @@ func TestWithoutSupport(t *testing.T) {
 // TestBoundNeverWidens checks that a bound of the weights, stated or by the logged probabilities of
 // all arms, makes no interval wider, and those with a control variate narrower.
 func TestBoundNeverWidens(t *testing.T) {
+	testsize.NoRace(t)
 	for seed := range uint64(testsize.Of(40, 10)) {
 		src := random.New(seed, "offpolicy bound")
 		stated := DefaultOptions(3)
