@@ -70,6 +70,7 @@ func run(t *testing.T, name string, trial audit.Trial, runs int, epsilon float64
 
 // The audit passes every kind of stream as it is shipped.
 func TestOracleO6ShippedStreamsPass(t *testing.T) {
+	testsize.NoRace(t)
 	for _, kind := range []dp.StreamKind{dp.Tree, dp.Honaker, dp.Doubling, dp.SquareRoot} {
 		run(t, kind.String(), audit.Stream(stream(t, kind, 1, false, false)), testsize.Of(10_000, 2000), 1, false)
 	}
@@ -78,6 +79,7 @@ func TestOracleO6ShippedStreamsPass(t *testing.T) {
 
 // The audit is tight: at ε = 8 it measures the claimed μ, neither less noise nor more.
 func TestOracleO6Calibration(t *testing.T) {
+	testsize.NoRace(t)
 	runs := testsize.Of(10_000, 2500)
 	claim, err := dp.GaussianMu(8, delta)
 	if err != nil {
@@ -94,6 +96,7 @@ func TestOracleO6Calibration(t *testing.T) {
 
 // The audit refutes each broken calibration.
 func TestOracleO6CatchesHalfTheNoise(t *testing.T) {
+	testsize.NoRace(t)
 	for _, kind := range []dp.StreamKind{dp.Tree, dp.Honaker, dp.Doubling, dp.SquareRoot} {
 		run(t, kind.String()+" with half the noise", audit.Stream(stream(t, kind, 1, true, false)),
 			testsize.Of(10_000, 4000), 1, true)
@@ -156,6 +159,7 @@ func TestOracleO6CatchesTheScaleOfTheGammaDistribution(t *testing.T) {
 
 // Slots that are drawn again in every step let the observer average the noise away.
 func TestOracleO6CatchesRedrawnSlots(t *testing.T) {
+	testsize.NoRace(t)
 	mu, err := dp.GaussianMu(1, delta)
 	if err != nil {
 		t.Fatal(err)

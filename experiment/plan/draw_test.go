@@ -129,6 +129,7 @@ plan: {units_per_day: 1000, expect: {` + expect + `}}
 
 // The draws have the mean and the deviation that the definition states, for any number of units.
 func TestDrawsHaveTheStatedMoments(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct{ metric, expect string }{
 		{"{name: x, kind: count, range: [0, 1]}", "x: {mean: 0.02}"},
 		{"{name: x, kind: count}", "x: {mean: 0.02}"},
