@@ -232,16 +232,6 @@ SOAK_MINUTES ?= 10
 soak: ## the service under load with full disks, limits, clock steps, kills and restores; its books must balance (SOAK_MINUTES=10; Linux)
 	SOAK_MINUTES=$(SOAK_MINUTES) $(GO) test -count=1 -timeout 2h -run 'TestSoak$$' -v ./cmd/noregret
 
-# A clone needs the history for this: BEFORE is the commit that the audit of issue 18 was about.
-BEFORE ?= ea21e782
-.PHONY: defects
-defects: build ## reproduce each defect of the service at commit BEFORE and here, as a table, 12 to 25 minutes (Linux, root for four rows)
-	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -o pipefail && \
-	git archive --format=tar --prefix=tree/ $(BEFORE) | tar -x -C "$$dir" && \
-	(cd "$$dir/tree" && CGO_ENABLED=0 $(GO) build -o ../before ./cmd/noregret) && \
-	$(GO) test -count=1 -timeout 60m -run 'TestDefects$$' -v ./cmd/noregret -before "$$dir/before" -after "$(CURDIR)/bin/noregret" | \
-		grep -E '^\||_test.go|FAIL'
-
 .PHONY: load
 load: ## measure the service on this machine: decisions against bare handlers, durable feedback, memory (COMMAND=, another noregret)
 	NOREGRET_LOAD_COMMAND=$(COMMAND) $(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server
