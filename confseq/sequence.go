@@ -109,7 +109,7 @@ func widen(n int64, low, high, from, to float64) (float64, float64) {
 }
 
 // Farthest returns the largest distance of an observation from c, or a bound for it. It returns 0
-// if the extremes are unknown, as in sequences that earlier versions have saved.
+// if the extremes are unknown, that is, both 0 though there are deviations.
 func (s *Sequence) Farthest(c float64) float64 {
 	if !(s.High > s.Low) && s.M2 > 0 {
 		return 0

@@ -95,14 +95,6 @@ func (p private) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs
 	return p.FS.OpenReadWrite(name, c, opts...)
 }
 
-// ReuseForWrite implements vfs.FS. The file that is used again may be of an older version.
-func (p private) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := os.Chmod(oldname, privateFile); err != nil {
-		return nil, err
-	}
-	return p.FS.ReuseForWrite(oldname, newname, c)
-}
-
 // MkdirAll implements vfs.FS.
 func (p private) MkdirAll(dir string, _ os.FileMode) error { return p.FS.MkdirAll(dir, privateDir) }
 

@@ -37,15 +37,8 @@ func copyContrasts(a []contrasts) []contrasts {
 
 // watch adds contrasts for each metric with a relative guardrail and keeps those that exist.
 func (x *guards) watch(d *definition.Definition) {
-	var metrics []int
-	for i := range d.Guardrails {
-		if _, _, relative, _ := d.Guardrails[i].Limit(); relative {
-			metrics = append(metrics, d.MetricIndex(d.Guardrails[i].Metric))
-		}
-	}
-	slices.Sort(metrics)
 	var out []contrasts
-	for _, m := range slices.Compact(metrics) {
+	for _, m := range relativeMetrics(d) {
 		c := contrasts{Metric: m}
 		if i := contrastOf(x.Contrasts, m); i >= 0 {
 			c = x.Contrasts[i]
@@ -53,6 +46,23 @@ func (x *guards) watch(d *definition.Definition) {
 		out = append(out, c)
 	}
 	x.Contrasts = out
+}
+
+// watches reports whether the contrasts are those of the definition's relative guardrails.
+func (x *guards) watches(d *definition.Definition) bool {
+	return slices.EqualFunc(x.Contrasts, relativeMetrics(d), func(c contrasts, m int) bool { return c.Metric == m })
+}
+
+// relativeMetrics returns the metrics with a relative guardrail, ascending.
+func relativeMetrics(d *definition.Definition) []int {
+	var out []int
+	for i := range d.Guardrails {
+		if _, _, relative, _ := d.Guardrails[i].Limit(); relative {
+			out = append(out, d.MetricIndex(d.Guardrails[i].Metric))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // contrastOf returns the index of a metric's contrasts, or -1.

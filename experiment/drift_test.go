@@ -11,7 +11,6 @@ import (
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/ascent"
 )
 
 // driftCases are definitions of each kind of drift for each kind of policy that has it.
@@ -171,44 +170,5 @@ func TestDriftLearnsRates(t *testing.T) {
 				t.Errorf("%s: the arm of rate %v beside %v has %.3f of the traffic", drift, 1.4*rate, rate, p)
 			}
 		}
-	}
-}
-
-// TestDriftOfOldSnapshots: a state of an experiment with drift that was saved when its learner was
-// Algorithm 1, without the control arm, opens: the learner learns anew from the rounds that are
-// kept.
-func TestDriftOfOldSnapshots(t *testing.T) {
-	s := newScenario(t)
-	s.name = "d"
-	s.run(driftDefinition("control: {arm: a, share: 0.1}\ndrift: {kind: discount, rate: 0.1}"))
-	for round := range 4 {
-		s.simulate([]string{"simulate", fmt.Sprint(1000 * round), "300", "0", "m=a:.2,b:.8,c:.3"})
-		s.run("wait 61s")
-		s.run("due")
-	}
-	x := s.state.live["d"]
-	f, err := s.state.Freeze()
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := ascent.New(x.roster.goals, 2, ascent.TrackingOptions(ascent.DiscountedMeans(.1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.saved.Experiments[0].State.LearnedArms = []int{1, 2}
-	if f.saved.Experiments[0].Learner, err = old.MarshalBinary(); err != nil {
-		t.Fatal(err)
-	}
-	saved, err := f.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened := NewState()
-	if err := opened.UnmarshalBinary(saved); err != nil {
-		t.Fatal(err)
-	}
-	y := opened.live["d"]
-	if p := y.learning.learner.Deployed(); len(y.roster.LearnedArms) != 3 || !(p[1] > .5) {
-		t.Errorf("the learner has the arms %v and would deploy %v", y.roster.LearnedArms, p)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/portable"
@@ -109,22 +108,24 @@ func (x earlyContrastView) begin(from uint64) {
 	}
 }
 
-// restore checks the comparisons of a saved state. A state that was saved before there were any
-// begins them at the next version.
-func (x earlyContrastView) restore(version uint64) error {
-	saved := x.EarlyContrasts
-	x.begin(version + 1)
-	if len(saved) == 0 {
-		return nil
+// fits reports whether the comparisons may be those of the definition's guardrails and arms.
+func (x earlyContrastView) fits() bool {
+	i := 0
+	for g := range x.def.Guardrails {
+		if _, _, ok := x.limit(&x.def.Guardrails[g]); !ok {
+			continue
+		}
+		if i == len(x.EarlyContrasts) {
+			return false
+		}
+		e := &x.EarlyContrasts[i]
+		if e.Guardrail != g || len(e.Logs) > len(x.Arms) ||
+			slices.ContainsFunc(e.Logs, func(l f64s) bool { return len(l) > 0 && len(l) != len(earlyRatios) }) {
+			return false
+		}
+		i++
 	}
-	fits := slices.EqualFunc(saved, x.EarlyContrasts, func(a, b earlyContrast) bool {
-		return a.Guardrail == b.Guardrail && len(a.Logs) <= len(x.Arms) &&
-			!slices.ContainsFunc(a.Logs, func(l f64s) bool { return len(l) > 0 && len(l) != len(earlyRatios) })
-	})
-	if x.EarlyContrasts = saved; !fits {
-		return noregret.BadInputf("snapshot", "the early values do not fit the guardrails")
-	}
-	return nil
+	return i == len(x.EarlyContrasts)
 }
 
 // badness returns the badness of a value, or of the sum of n values. The control's values of a

@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -175,34 +173,24 @@ func TestEarlyContrastOfSums(t *testing.T) {
 	}
 }
 
-// TestEarlyContrastSaved checks that a state which was saved before there were comparisons opens,
-// that they begin then, that a changed guardrail begins them anew, and that damaged ones are
-// refused.
+// TestEarlyContrastSaved checks that a changed guardrail begins the comparisons anew, and that a
+// state without them or with damaged ones is refused.
 func TestEarlyContrastSaved(t *testing.T) {
 	t.Parallel()
 	c := contrastCases[0]
 	s := newScenario(t)
 	s.run(c.definition("hard: false, action: shrink"))
 	s.simulate([]string{"simulate", "0", "300", "0", "s=a:.5,b:.5,c:.5", "m=a:.1,b:.1,c:.1"})
-	saved, err := s.state.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := bytes.Index(saved, []byte(`,"early_contrasts":`))
-	end := at + bytes.Index(saved[at:], []byte(`}],`)) + 2
-	if at < 0 || !json.Valid(append(append([]byte{}, saved[:at]...), saved[end:]...)) {
-		t.Fatalf("no comparisons: %s", saved)
-	}
-	var old State
-	if err := old.UnmarshalBinary(append(append([]byte{}, saved[:at]...), saved[end:]...)); err != nil {
-		t.Fatal(err)
-	}
-	if e := old.live["x"].roster.EarlyContrasts; len(e) != 1 || e[0].From != 2 || len(e[0].Logs) != 0 {
-		t.Errorf("an old state opened with %+v", e)
-	}
-	damaged := bytes.Replace(saved, []byte(`"early_contrasts":[{"guardrail":0`), []byte(`"early_contrasts":[{"guardrail":7`), 1)
-	if err := old.UnmarshalBinary(damaged); err == nil {
-		t.Error("a damaged state opened")
+	for what, damage := range map[string]func(p *persistedParts){
+		"none":            func(p *persistedParts) { p.EarlyContrasts = nil },
+		"another":         func(p *persistedParts) { p.EarlyContrasts[0].Guardrail = 7 },
+		"of more arms":    func(p *persistedParts) { p.EarlyContrasts[0].Logs = make([]f64s, 4) },
+		"of fewer ratios": func(p *persistedParts) { p.EarlyContrasts[0].Logs = []f64s{{1}} },
+		"twice":           func(p *persistedParts) { p.EarlyContrasts = append(p.EarlyContrasts, p.EarlyContrasts...) },
+	} {
+		if err := new(State).UnmarshalBinary(alteredParts(t, s.state, damage)); err == nil {
+			t.Errorf("comparisons %s: the state opened", what)
+		}
 	}
 	if e := s.state.live["x"].roster.EarlyContrasts[0]; e.From > 1 || len(e.Logs) < 2 {
 		t.Errorf("%+v", e)

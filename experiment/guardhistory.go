@@ -37,8 +37,8 @@ func pointsOf(d *definition.Definition) (out guardPoints) {
 }
 
 // withoutShown returns a copy without what only reports show: the guardrails' points and the values
-// of versions, and the comparison of all arms. Nothing depends on them, and a state that was saved
-// before they were recorded lacks them, so a digest leaves them out.
+// of versions, and the comparison of all arms. Nothing depends on them, so a digest leaves them
+// out.
 func (f *Frozen) withoutShown() *Frozen {
 	out := *f
 	out.saved.Experiments = slices.Clone(f.saved.Experiments)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/linalg"
 )
@@ -49,19 +48,11 @@ func (x valuer) watch() {
 	if x.Private != nil && x.Private.Step > 0 {
 		rounds = append(rounds, x.roster.armStats())
 	}
-	var metrics []int
-	for _, g := range d.Objective.Goals {
-		metrics = append(metrics, d.MetricIndex(g.Metric))
-	}
-	for i := range d.Guardrails {
-		metrics = append(metrics, d.MetricIndex(d.Guardrails[i].Metric))
-	}
-	slices.Sort(metrics)
 	out := joint{Metrics: []pairing{}}
 	if x.Joint != nil {
 		out.Concluded = x.Joint.Concluded
 	}
-	for _, m := range slices.Compact(metrics) {
+	for _, m := range judgedMetrics(d) {
 		p := pairing{Metric: m}
 		if i := x.Joint.of(m); i >= 0 {
 			p = x.Joint.Metrics[i]
@@ -73,6 +64,21 @@ func (x valuer) watch() {
 		out.Metrics = append(out.Metrics, p)
 	}
 	x.Joint = &out
+}
+
+// judgedMetrics returns the metrics of goals and guardrails, ascending.
+func judgedMetrics(d *definition.Definition) []int {
+	var out []int
+	if d.Objective != nil {
+		for _, g := range d.Objective.Goals {
+			out = append(out, d.MetricIndex(g.Metric))
+		}
+	}
+	for i := range d.Guardrails {
+		out = append(out, d.MetricIndex(d.Guardrails[i].Metric))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // armStats returns the whole-life statistics of the arms.
@@ -103,13 +109,16 @@ func (x *joint) closeVersion(d *definition.Definition, stats []armStats) {
 
 // fits reports whether the sums may be those of a definition's metrics and a number of arms.
 func (x *joint) fits(d *definition.Definition, arms int) bool {
-	if x == nil {
-		return true
+	if none := d.Objective == nil || d.Contextual(); none || x == nil {
+		return none && x == nil
+	}
+	if !slices.EqualFunc(x.Metrics, judgedMetrics(d), func(p pairing, m int) bool { return p.Metric == m }) {
+		return false
 	}
 	for i := range x.Metrics {
 		p := &x.Metrics[i]
 		n, cross := len(p.Size), 0
-		if p.Metric < 0 || p.Metric >= len(d.Metrics) || n > arms {
+		if n > arms {
 			return false
 		}
 		if n <= mostCrossed {
@@ -352,9 +361,4 @@ func (p *pairing) groups() (groups [][]int) {
 		groups = append(groups, group)
 	}
 	return groups
-}
-
-// errJoint is the result of opening a state with sums of another definition.
-func errJoint(name string) error {
-	return noregret.BadInputf("snapshot", "the sums that compare the arms of experiment %q do not fit", name)
 }

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/noregret/noregret/experiment/definition"
@@ -230,18 +229,8 @@ func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 	return nil
 }
 
-// oldTracking is in the snapshots of the learner that experiments with drift had first: Algorithm 1
-// with discounted or windowed means. The control arm was not one of its arms.
-var oldTracking = []byte("scale-free, share=")
-
-// restoreLearner restores the learner from its snapshot. Where that is one of the former learner
-// for drift, the learner learns anew from the rounds that are kept.
+// restoreLearner restores the learner from its snapshot.
 func (x *learning) restoreLearner(r *roster, saved []byte) error {
-	k := r.def.Drift.Kind
-	if r.def.Plain() && (k == "discount" || k == "window") && bytes.Contains(saved, oldTracking) {
-		r.relist()
-		return x.rebuildLearner(r, nil)
-	}
 	m, err := makeLearner(r)
 	if err != nil {
 		return err

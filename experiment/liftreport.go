@@ -344,17 +344,13 @@ func (x lifter) deployed() []float64 {
 	}
 }
 
-// course records the mixtures and their lift when a version begins.
+// course records the mixture that the policy would deploy when a version begins, by arm.
 type course struct {
-	// Deployed is the mixture that the policy would deploy, by arm.
 	Deployed f64s `json:"deployed,omitempty"`
-	// Lift is the lift of the objective; nil without a control arm.
-	Lift *policy.LiftPoint `json:"lift,omitempty"`
 }
 
 // shown is what reports show of a version's mixture by the estimates of the time when it began.
-// Nothing depends on it, and a state that was saved before it was recorded lacks it, so a digest
-// leaves it out.
+// Nothing depends on it, so a digest leaves it out.
 type shown struct {
 	// Value is the objective of the mixture by comparisons within versions, nil if unknown.
 	Value *float64 `json:"value"`
@@ -371,18 +367,14 @@ func (x lifter) course(now []float64) (*course, *shown) {
 	if len(x.lifts.Lifts) == 0 || x.Private != nil {
 		return out, seen
 	}
-	at := func(o *objectiveInput, p []float64) policy.Interval {
+	o := x.input().objectiveInput().within()
+	at := func(p []float64) policy.Interval {
 		d := o.lift(func(c *compared) difference { return c.mixture(p) })
 		return interval(d.mean, d.from, d.to)
 	}
-	point := func(o *objectiveInput) *policy.LiftPoint {
-		p := &policy.LiftPoint{Served: at(o, now)}
-		if out.Deployed != nil {
-			p.Deployed = at(o, out.Deployed)
-		}
-		return p
+	seen.Lift = &policy.LiftPoint{Served: at(now)}
+	if out.Deployed != nil {
+		seen.Lift.Deployed = at(out.Deployed)
 	}
-	o := x.input().objectiveInput()
-	out.Lift, seen.Lift = point(o), point(o.within()) // digests have the first
 	return out, seen
 }

@@ -36,18 +36,8 @@ func (x *lifts) copy() lifts {
 // watch adds an entry for each metric of a goal or a guardrail if there is a control arm. It keeps
 // the entries that exist.
 func (x *lifts) watch(d *definition.Definition) {
-	var metrics []int
-	if d.Control != nil && !d.Contextual() {
-		for _, g := range liftedGoals(d) {
-			metrics = append(metrics, d.MetricIndex(g.Metric))
-		}
-		for i := range d.Guardrails {
-			metrics = append(metrics, d.MetricIndex(d.Guardrails[i].Metric))
-		}
-	}
-	slices.Sort(metrics)
 	var out []lift
-	for _, m := range slices.Compact(metrics) {
+	for _, m := range liftedMetrics(d) {
 		l := lift{contrasts: contrasts{Metric: m}}
 		if i := x.of(m); i >= 0 {
 			l = x.Lifts[i]
@@ -57,11 +47,18 @@ func (x *lifts) watch(d *definition.Definition) {
 	x.Lifts = out
 }
 
-func liftedGoals(d *definition.Definition) []definition.Goal {
-	if d.Objective == nil {
+// watches reports whether the lifts are of the definition's goals and guardrails.
+func (x *lifts) watches(d *definition.Definition) bool {
+	return slices.EqualFunc(x.Lifts, liftedMetrics(d), func(l lift, m int) bool { return l.Metric == m })
+}
+
+// liftedMetrics returns the metrics of goals and guardrails, ascending, none without a control arm
+// or with contexts.
+func liftedMetrics(d *definition.Definition) []int {
+	if d.Control == nil || d.Contextual() {
 		return nil
 	}
-	return d.Objective.Goals
+	return judgedMetrics(d)
 }
 
 // of returns the index of a metric, or -1.

@@ -438,8 +438,7 @@ func (s *State) Private(name string) bool {
 
 // PrivateNames lists the experiments that are private and the names of those that were when they
 // were deleted, in order. The events of such a name stay secret, also if an experiment of that name
-// that is not private is made later: see [Redact]. A state that a version before this list has
-// saved lacks the names that were deleted until then.
+// that is not private is made later: see [Redact].
 func PrivateNames(s *State) []string {
 	names := slices.Collect(maps.Keys(s.secret))
 	for _, name := range allNames(s) {

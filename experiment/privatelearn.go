@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"math"
 	"slices"
 
@@ -114,17 +113,4 @@ func (x releaser) addVariances(o *pasto.Observation, k int, since *privateTaken,
 			float64(2*noise*noise)*float64(p.Step-since.Step)/o.Size
 		o.Metrics[at], o.Variances[at] = o.Metrics[at]/unit, v/unit/unit
 	}
-}
-
-// rangeless is in the snapshots of learners whose objective has a metric without a range. Those of
-// private experiments had none once.
-var rangeless = []byte("Lower:0 Upper:0}")
-
-// restoreLearner restores the learner from its snapshot. One of a private experiment of before it
-// learned from sums learns anew from the last release.
-func (x releaser) restoreLearner(saved []byte) error {
-	if x.Private != nil && definition.LearnsSums(x.roster.def) && bytes.Contains(saved, rangeless) {
-		return x.rebuildLearner()
-	}
-	return x.learning.restoreLearner(&x.roster, saved)
 }

@@ -84,10 +84,8 @@ func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error
 		if v.Version == x.rounds.Version {
 			p.Guardrails = pointsNow(r.Guardrails)
 		}
-		if c := v.Course; c != nil {
-			if p.Lift = c.Lift; c.Deployed != nil {
-				p.Deployed = x.roster.shares(c.Deployed)
-			}
+		if c := v.Course; c != nil && c.Deployed != nil {
+			p.Deployed = x.roster.shares(c.Deployed)
 		}
 		if v.Shown != nil {
 			p.Value, p.Lift = v.Shown.Value, v.Shown.Lift
@@ -125,8 +123,8 @@ func pageOf(x *roster, p policy.Page) (kept []bool, next string) {
 	return kept, next
 }
 
-// concluded returns the record of a concluded experiment, nil for another one. A state that was
-// saved without the value by comparisons within versions has the one that was recorded.
+// concluded returns the record of a concluded experiment, nil for another one. Its value is by
+// comparisons within versions where there are any.
 func (x valuer) concluded() *policy.Conclusion {
 	if x.Conclusion == nil || x.Joint == nil || x.Joint.Concluded == nil {
 		return x.Conclusion

@@ -50,10 +50,9 @@ type version struct {
 	// Value is the objective of the mixture at those means, nil if too few arms had one; reports
 	// have that of Shown.
 	Value *float64 `json:"value"`
-	// Course records the served and the deployed mixture and their lift at that time; nil without
-	// an objective.
+	// Course records the deployed mixture at that time; nil without an objective.
 	Course *course `json:"course,omitempty"`
-	// Shown has what reports show of Value and of the lift of Course; nil without an objective.
+	// Shown has what reports show of Value and of the lift; nil without an objective.
 	Shown *shown `json:"shown,omitempty"`
 	// Guards has the guardrails and what was known of them when the version ended.
 	Guards guardPoints `json:"guards,omitempty"`

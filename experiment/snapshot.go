@@ -19,7 +19,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 4"
+const stateFormat = "noregret state 5"
 
 type persistedState struct {
 	Format      string                `json:"format"`
@@ -212,7 +212,7 @@ func (s *State) head() persistedState {
 		Format: stateFormat, Position: s.position, Hidden: s.hidden, Time: s.time, Before: s.before, Jumped: s.jumped,
 		Gone: []source{}, Audit: s.trail, Experiments: []persistedExperiment{},
 	}
-	for _, name := range DeletedNames(s) {
+	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
 		out.Gone = append(out.Gone, source{Name: name, Last: s.gone[name]})
 	}
 	out.Secret = slices.Sorted(maps.Keys(s.secret))
@@ -305,8 +305,8 @@ func (x *rounds) restoreVersions(d *definition.Definition) error {
 			return noregret.BadInputf("snapshot", "experiment %q has a version without its policy",
 				d.Name)
 		}
-		if !v.Guards.fits(len(d.Metrics)) { // they were recorded otherwise; nothing depends on them
-			v.Guards = nil
+		if !v.Guards.fits(len(d.Metrics)) {
+			return noregret.BadInputf("snapshot", "the guardrails of version %d do not fit", v.Version)
 		}
 		if v.Linear == nil {
 			continue
@@ -367,17 +367,13 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 	if err := x.rounds.restoreVersions(x.roster.def); err != nil {
 		return nil, err
 	}
-	x.guards.watch(x.roster.def)
-	x.lifts.watch(x.roster.def)
-	if !x.Joint.fits(x.roster.def, len(x.roster.Arms)) {
-		return nil, errJoint(x.roster.def.Name)
-	}
-	valuer{x}.watch()
-	if err := (earlyContrastView{&x.roster}).restore(x.rounds.Version); err != nil {
-		return nil, err
+	if !x.guards.watches(x.roster.def) || !x.lifts.watches(x.roster.def) ||
+		!x.Joint.fits(x.roster.def, len(x.roster.Arms)) || !(earlyContrastView{&x.roster}).fits() {
+		return nil, noregret.BadInputf("snapshot", "the comparisons of arms of experiment %q do not fit its definition",
+			x.roster.def.Name)
 	}
 	x.guards.Returns.measure()
-	if err := (releaser{x}).restoreLearner(e.Learner); err != nil {
+	if err := x.learning.restoreLearner(&x.roster, e.Learner); err != nil {
 		return nil, err
 	}
 	v := x.rounds.versionOf(x.rounds.Version)

@@ -58,10 +58,6 @@ func (s *State) Time() int64 { return s.time }
 // Names lists the experiments in order.
 func (s *State) Names() []string { return slices.Sorted(maps.Keys(s.live)) }
 
-// DeletedNames lists the names of experiments that were deleted for good, in order. An experiment
-// that was made since may have such a name again.
-func DeletedNames(s *State) []string { return slices.Sorted(maps.Keys(s.gone)) }
-
 // Policy returns the policy in force of an experiment, or nil.
 func (s *State) Policy(name string) *policy.Policy {
 	if x := s.live[name]; x != nil {

@@ -189,7 +189,7 @@ func TestSnapshotRefuses(t *testing.T) {
 	}
 	var n State
 	for _, damage := range [][2]string{
-		{`"format":"noregret state 4"`, `"format":"noregret state 1"`},
+		{stateFormat, "noregret state 1"},
 		{`"control":-1`, `"control":5`},
 		{`"learn":[0,1]`, `"learn":[0,7]`},
 		{`"missing":[0]`, `"missing":[]`},

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -283,7 +282,7 @@ type backupAPI struct {
 	backup *backup
 	writer *writer
 	// private returns the name of an experiment that is or was private, "" if there is none.
-	private func(ctx context.Context) string
+	private func() string
 	// running: one backup at a time, as each keeps the log from dropping events and its snapshots
 	// on the disk.
 	running atomic.Bool
@@ -297,7 +296,7 @@ func (a *backupAPI) routes() []web.Route {
 
 // serve sends a backup.
 func (a *backupAPI) serve(w http.ResponseWriter, r *http.Request) error {
-	if name := a.private(r.Context()); name != "" && !a.config.BackupPrivate {
+	if name := a.private(); name != "" && !a.config.BackupPrivate {
 		return web.WithStatus(http.StatusForbidden, noregret.BadInput, "backup", "the private experiment %s has raw "+
 			"feedback: allow backups of it with --backup-private (Config.BackupPrivate), or back up the data "+
 			"directory while no service uses it", name)
@@ -348,11 +347,3 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 
 // formatPosition writes a position so that names are in the order of positions.
 func formatPosition(position uint64) string { return fmt.Sprintf("%020d", position) }
-
-// removeBackups removes the copies of snapshots that a crash of an earlier version has left.
-func removeBackups(data string) {
-	names, _ := filepath.Glob(filepath.Join(data, ".backup-*"))
-	for _, name := range names {
-		_ = os.Remove(name)
-	}
-}

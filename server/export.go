@@ -20,7 +20,7 @@ type logAPI struct {
 	live     *liveState
 	policies *policyTable
 	// private reports whether a name is or was that of a private experiment.
-	private func(ctx context.Context, name string) bool
+	private func(name string) bool
 	tokens  *access.Tokens
 	signer  *policy.Signer
 	// snapshots are those that are being sent.
@@ -120,7 +120,6 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	private := func(name string) bool { return a.private(r.Context(), name) }
 	found := name == "" || a.policies.get(name) != nil
 	for {
 		at, err := a.exportFrom(r, operator)
@@ -145,7 +144,7 @@ func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
 					continue
 				}
 				found = found || err == nil
-				rec.Payload = experiment.Redact(rec.Kind, rec.Payload, private)
+				rec.Payload = experiment.Redact(rec.Kind, rec.Payload, a.private)
 				if !admin {
 					rec.Payload = experiment.WithoutAddress(rec.Payload)
 				}
@@ -180,7 +179,7 @@ func (a *logAPI) snapshot(w http.ResponseWriter, r *http.Request) error {
 			"the private experiment %s: copy the data directory instead, and keep it secret", name)
 	}
 	for _, e := range a.live.Experiments() {
-		if a.private(r.Context(), e.Name) {
+		if a.private(e.Name) {
 			return refuse(e.Name)
 		}
 	}

@@ -23,9 +23,6 @@ type keyFile struct {
 // be refused, and nobody would know why.
 func loadKeys(path string, create bool) (*policy.Keys, error) {
 	data, err := os.ReadFile(path)
-	if err == nil && len(data) == 0 && create {
-		err = os.ErrNotExist // written in two steps by older versions
-	}
 	if errors.Is(err, os.ErrNotExist) {
 		if !create {
 			return nil, noregret.Errorf(noregret.NotFound, path,

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -15,7 +14,7 @@ type operationsAPI struct {
 	policies *policyTable
 	tokens   *access.Tokens
 	// private returns the name of an experiment that is or was private, "" if there is none.
-	private  func(ctx context.Context) string
+	private  func() string
 	writer   *writer
 	draining <-chan struct{}
 }
@@ -46,7 +45,7 @@ func (a *operationsAPI) showMetrics(w http.ResponseWriter, r *http.Request) erro
 	if p := access.ScopeOf(r.Context()); p.Limited() {
 		keep = func(name string) bool { return a.policies.mayUse(p, name) }
 	}
-	return a.metrics.serve(w, r, keep, !operates(a.tokens, r) && a.private(r.Context()) != "")
+	return a.metrics.serve(w, r, keep, !operates(a.tokens, r) && a.private() != "")
 }
 
 // livez answers whether the process works. It does not if its log has failed for long and a restart

@@ -23,7 +23,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
-	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
@@ -56,9 +55,8 @@ type privacyHost struct {
 	store func(dir string) (privacyStore, error)
 
 	runs    map[string]*privateRun
-	deleted *deletedNames // which the log may know to be private
-	unknown []string      // to the ledger at the start, though they would release more
-	ended   atomic.Bool   // nothing of unknown would release more
+	unknown []string    // to the ledger at the start, though they would release more
+	ended   atomic.Bool // nothing of unknown would release more
 
 	mu     sync.Mutex // held to change the fields below
 	ledger *dp.Ledger // nil before the first private experiment
@@ -82,8 +80,8 @@ type privateRun struct {
 }
 
 // newPrivacyHost opens the ledger of a data directory, if there is one. Names are private by the
-// ledger, by the state or by the log: feedback stays secret where the ledger is lost.
-func newPrivacyHost(c *Config, state *experiment.State, log eventlog.Log) (*privacyHost, error) {
+// ledger or by the state: feedback stays secret where the ledger is lost.
+func newPrivacyHost(c *Config, state *experiment.State) (*privacyHost, error) {
 	h := &privacyHost{
 		data: c.Data, logger: c.Logger, options: c.noise, testing: len(c.noise) > 0,
 		store: c.privacyStore, released: c.released,
@@ -101,7 +99,6 @@ func newPrivacyHost(c *Config, state *experiment.State, log eventlog.Log) (*priv
 	for _, name := range names {
 		h.names[name], h.unfinished[name] = true, true
 	}
-	h.deleted = newDeletedNames(state, log, c.Logger)
 	h.ended.Store(true)
 	if len(names) == 0 {
 		return h, nil

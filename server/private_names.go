@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"log/slog"
-	"maps"
 	"os"
 	"slices"
-	"sync"
 
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/eventlog"
@@ -84,80 +81,4 @@ func privateIn(saved []byte) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// deletedNames are those that were deleted before the service began. The state of an earlier
-// version does not say which of them were private, but the log may, as long as it has their events.
-type deletedNames struct {
-	log    eventlog.Log
-	logger *slog.Logger
-
-	mu    sync.Mutex // held while the log is read
-	names map[string]bool
-	read  bool // the log was read; names are now those that were private, or may have been
-}
-
-func newDeletedNames(state *experiment.State, log eventlog.Log, logger *slog.Logger) *deletedNames {
-	d := &deletedNames{log: log, logger: logger, names: map[string]bool{}}
-	for _, name := range experiment.DeletedNames(state) {
-		d.names[name] = true
-	}
-	return d
-}
-
-// private reports whether a name was that of a private experiment by the log. It reads the log when
-// it is first asked for a deleted name. Where the log is damaged, all of them may be private.
-func (d *deletedNames) private(ctx context.Context, name string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.names[name] && (!d.look(ctx) || d.names[name])
-}
-
-// any returns one of the names that private reports, "" if there is none.
-func (d *deletedNames) any(ctx context.Context) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.names) > 0 {
-		d.look(ctx)
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.names)) {
-		return name
-	}
-	return ""
-}
-
-// look reads the log, once. It reports false if ctx has ended meanwhile. The lock is held.
-func (d *deletedNames) look(ctx context.Context) bool {
-	if d.read {
-		return true
-	}
-	found, err := privateInEvents(ctx, d.log, d.log.Stats().First)
-	for errors.Is(err, eventlog.ErrCompacted) { // meanwhile
-		found, err = privateInEvents(ctx, d.log, d.log.Stats().First)
-	}
-	switch {
-	case err == nil:
-		maps.DeleteFunc(d.names, func(name string, _ bool) bool { return !slices.Contains(found, name) })
-	case ctx.Err() != nil:
-		return false
-	default:
-		d.logger.Warn("the log does not say which deleted experiments were private: all of them count as private",
-			"error", err)
-	}
-	d.read = true
-	return true
-}
-
-// wasPrivate is private for a name in an event of the log, which may be that of an experiment that
-// was deleted before the ledger was lost.
-func (h *privacyHost) wasPrivate(ctx context.Context, name string) bool {
-	return h.private(name) || h.deleted.private(ctx, name)
-}
-
-// anyPrivate returns a name that wasPrivate reports, "" if there is none.
-func (h *privacyHost) anyPrivate(ctx context.Context) string {
-	if name := h.any(); name != "" {
-		return name
-	}
-	return h.deleted.any(ctx)
 }

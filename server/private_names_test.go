@@ -1,10 +1,7 @@
 package server
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"iter"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,44 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 )
 
-// olderState replaces the latest snapshot of a service that does not run by what an earlier version
-// would have saved, which did not know the names of deleted private experiments.
-func (w *world) olderState() {
-	w.t.Helper()
-	log, err := eventlog.Open(w.config.FS, LogDir(w.config.Data), eventlog.Options{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	saved, err := log.LatestSnapshot(w.t.Context())
-	old := bytes.Replace(saved.State, []byte(`"secret":["secret"],`), nil, 1)
-	if err != nil || len(old) == len(saved.State) {
-		w.t.Fatalf("%v: the snapshot of position %d has no list of names", err, saved.Position)
-	}
-	if err := errors.Join(log.SaveSnapshot(w.t.Context(), saved.Position, old), log.Close()); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // TestPrivateNamesWithoutLedger deletes a private experiment and loses the ledger. Neither a
 // service that starts without it nor the offline export shows a reported value: the state knows the
-// name, also where the log has lost the events that say that the experiment was private, and the
-// log knows it where an earlier version has saved the state.
+// name, also where the log has lost the events that say that the experiment was private.
 func TestPrivateNamesWithoutLedger(t *testing.T) {
-	for name, c := range map[string]struct {
-		older   bool // the state is that of an earlier version
-		dropped bool // the log has dropped the events of the creation
-		reused  bool // an experiment that is not private has the name since
-	}{
-		"a state": {}, "dropped events": {dropped: true},
-		"an older state": {older: true}, "an older state and a new experiment": {older: true, reused: true},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, dropped := range []bool{false, true} { // the events of the creation
+		t.Run(fmt.Sprint("dropped ", dropped), func(t *testing.T) {
 			w := privateServer(t, func(c *Config) { c.Retain, c.SnapshotEvery = 30*time.Minute, 1<<40 })
-			if c.dropped {
+			if dropped {
 				w.wait(time.Hour)
 			}
 			tokens := w.privateRound(unitNames("u", 50), func(int) map[string]float64 {
@@ -58,7 +28,7 @@ func TestPrivateNamesWithoutLedger(t *testing.T) {
 			w.get(204, nil, "DELETE", "/v1/experiments/secret", "")
 			w.server.Tick()
 			w.settle()
-			if first := w.server.log.Stats().First; (first > 2) != c.dropped {
+			if first := w.server.log.Stats().First; (first > 2) != dropped {
 				t.Fatalf("the log begins with event %d", first)
 			}
 			w.http.Close()
@@ -68,19 +38,12 @@ func TestPrivateNamesWithoutLedger(t *testing.T) {
 			if err := os.RemoveAll(filepath.Join(w.config.Data, "privacy")); err != nil {
 				t.Fatal(err)
 			}
-			if c.older {
-				w.olderState()
-			}
 			w.start()
 			public := strings.Replace(toy, "name: toy", "name: secret", 1)
-			if c.reused {
-				w.apply(public)
-			} else if !c.older {
-				for _, text := range []string{public, privateToy} {
-					status, b := w.do("PUT", "/v1/experiments/secret", text, "Content-Type", "application/yaml")
-					if status != 409 || !strings.Contains(string(b), "choose another one") {
-						t.Errorf("the name again: %d %s", status, b)
-					}
+			for _, text := range []string{public, privateToy} {
+				status, b := w.do("PUT", "/v1/experiments/secret", text, "Content-Type", "application/yaml")
+				if status != 409 || !strings.Contains(string(b), "choose another one") {
+					t.Errorf("the name again: %d %s", status, b)
 				}
 			}
 			for range 2 {
@@ -143,28 +106,4 @@ func TestPrivateSnapshot(t *testing.T) {
 		!slices.Equal(experiment.PrivateNames(again), []string{"secret"}) {
 		t.Errorf("after the events were dropped: status %d: %.200s", status, b)
 	}
-}
-
-// TestPrivateDamagedLog has a log that cannot say which deleted experiments were private: all of
-// them may have been.
-func TestPrivateDamagedLog(t *testing.T) {
-	w := newWorld(t)
-	d := newDeletedNames(experiment.NewState(), damagedLog{w.server.log}, w.config.Logger)
-	d.names["gone"] = true
-	for range 2 {
-		if !d.private(t.Context(), "gone") || d.private(t.Context(), "other") {
-			t.Error("want the deleted experiment, and no other one, to be private")
-		}
-	}
-	if n := strings.Count(w.logs.String(), "all of them count as private"); n != 1 {
-		t.Errorf("%d warnings, want 1:\n%s", n, w.logs)
-	}
-}
-
-// damagedLog is a log whose events cannot be read.
-type damagedLog struct{ eventlog.Log }
-
-// Read implements [eventlog.Reader].
-func (damagedLog) Read(context.Context, uint64) iter.Seq2[eventlog.Record, error] {
-	return func(yield func(eventlog.Record, error) bool) { yield(eventlog.Record{}, errors.New("damaged")) }
 }

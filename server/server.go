@@ -96,7 +96,6 @@ func newServer(ctx context.Context, c Config, counts *connectionCounts, progress
 
 // removeLeftovers removes what killed backups and restores have left.
 func removeLeftovers(c *Config) {
-	removeBackups(c.Data)
 	if err := cleanRestores(c.Data); err != nil {
 		c.Logger.Warn("what a restore has left, which was killed, cannot be removed: it has secrets", "error", err)
 	}
@@ -123,7 +122,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		connections: counts, storage: newStorage(&c),
 	}
 	s.policies = newPolicyTable(s.metrics)
-	privacy, err := newPrivacyHost(&c, state, log)
+	privacy, err := newPrivacyHost(&c, state)
 	if err != nil {
 		return nil, err
 	}
@@ -211,13 +210,13 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	log := &logAPI{
 		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
 		tokens: s.tokens, signer: signer, positions: &positions{log: s.log, live: s.live},
-		private: s.writer.privacy.wasPrivate,
+		private: s.writer.privacy.private,
 	}
-	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.anyPrivate}
+	backups := &backupAPI{config: c, backup: s.newBackup(), writer: s.writer, private: s.writer.privacy.any}
 	audits := &auditAPI{live: s.live, policies: s.policies, tokens: s.tokens}
 	alerts := &alertAPI{sender: s.alerts.sender, policies: s.policies}
 	operations := &operationsAPI{
-		metrics: s.metrics, policies: s.policies, tokens: s.tokens, private: s.writer.privacy.anyPrivate,
+		metrics: s.metrics, policies: s.policies, tokens: s.tokens, private: s.writer.privacy.any,
 		writer: s.writer, draining: s.stop,
 	}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),

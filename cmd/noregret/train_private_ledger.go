@@ -32,7 +32,7 @@ func (p *privateFlags) checkTotals() error {
 // chooseLedger sets the directory of the ledger if --ledger does not name it. All models that are
 // trained on a data file are charged to one ledger, beside that file: the best of several models is
 // a choice that depends on the data, and each of them costs.
-func (p *privateFlags) chooseLedger(model string, inputs []string) error {
+func (p *privateFlags) chooseLedger(inputs []string) error {
 	dir, err := ledgerOf(inputs)
 	if p.ledger != "" {
 		p.sole = isDataLedger(p.ledger)
@@ -41,13 +41,6 @@ func (p *privateFlags) chooseLedger(model string, inputs []string) error {
 	p.sole = true
 	if err != nil {
 		return err
-	}
-	// Earlier versions kept one ledger for each model file.
-	old := model + ledgerSuffix
-	if st, err := os.Stat(old); err == nil && st.IsDir() && !samePath(old, dir) {
-		return noregret.Errorf(noregret.Usage, "--ledger", "%q is a ledger that an earlier version kept for this "+
-			"model; all models on these data are now charged to %q: rename the old one to that if it does not exist, "+
-			"or name the one that pays with --ledger", old, dir)
 	}
 	p.ledger = dir
 	return nil
@@ -101,7 +94,7 @@ func (o *trainOptions) checkPrivateOutputs(inputs []string) error {
 		return err
 	}
 	p := &o.private
-	if err := p.chooseLedger(o.model, inputs); err != nil {
+	if err := p.chooseLedger(inputs); err != nil {
 		return err
 	}
 	state := p.stateDir(o.model)
