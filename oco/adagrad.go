@@ -36,10 +36,9 @@ type AdaGrad struct {
 // Spent_i·2^Exp_i, where η_{t,i} is the rate of the step. Exp_i stays 0 for subgradients of
 // moderate size.
 type adagradState struct {
-	T    int
-	X, Q []float64
-	Exp  []int32
-	// Spent is missing from the snapshots of older versions.
+	T     int
+	X, Q  []float64
+	Exp   []int32
 	Spent []float64
 }
 
@@ -221,12 +220,6 @@ func (l *AdaGrad) UnmarshalBinary(data []byte) error {
 	}
 	if len(s.Exp) != l.Dim() {
 		return snapshot.Bad("damaged: it has %d exponents", len(s.Exp))
-	}
-	if s.Spent == nil { // of an older version: the largest value that the sums can have
-		s.Spent = make([]float64, l.Dim())
-		for i, q := range s.Q {
-			s.Spent[i] = 2 * l.rate[i] * math.Sqrt(q)
-		}
 	}
 	if len(s.Spent) != l.Dim() || slices.ContainsFunc(s.Spent, func(v float64) bool { return !(v >= 0) }) {
 		return snapshot.Bad("damaged: it has %d sums of steps for dimension %d, or one is negative", len(s.Spent),

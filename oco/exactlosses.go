@@ -1,7 +1,6 @@
 package oco
 
 import (
-	"encoding/gob"
 	"fmt"
 	"reflect"
 
@@ -105,8 +104,7 @@ func remakeAll(losses []loss.Function, d int) error {
 // A type that implements [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler] writes itself.
 // Of any other, the exported fields are saved: numbers, text, vectors and structs of these, and
 // losses whose types are registered too. RegisterLoss returns an error if the name or the type is
-// registered otherwise. Snapshots that were written before version 2 need the type in
-// [gob.Register] as well.
+// registered otherwise.
 func RegisterLoss(name string, f loss.Function) error {
 	if f == nil {
 		return noregret.BadInputf("loss", "nil: a loss is required")
@@ -134,8 +132,6 @@ func init() {
 		if err := snapshot.Register("loss."+name, f); err != nil {
 			panic(err) // no other package uses these names
 		}
-		// Snapshots of version 1, by encoding/gob, have the import path in the name.
-		gob.RegisterName("github.com/noregret/noregret/loss."+name, f)
 	}
 }
 

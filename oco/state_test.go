@@ -3,37 +3,12 @@ package oco
 import (
 	"bytes"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
 )
-
-// TestSnapshotVersion1 opens a snapshot by encoding/gob of a learner that keeps losses of every
-// kind. It continues like a learner that played these losses.
-func TestSnapshotVersion1(t *testing.T) {
-	r := random.New(7, "snapshot")
-	set := must(convex.NewCenteredBall(3, 1))
-	losses := lossesOfAllKinds(r, 6)
-	l := must(NewExactFTRL(values(set)))
-	for _, f := range losses {
-		if err := l.UpdateLoss(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := l.HintLoss(losses[7]); err != nil {
-		t.Fatal(err)
-	}
-	old := must(NewExactFTRL(values(set)))
-	if err := old.UnmarshalBinary(must(os.ReadFile("testdata/snapshot1.bin"))); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(must(old.MarshalBinary()), must(l.MarshalBinary())) {
-		t.Error("the bytes differ from those of the learner that played the losses")
-	}
-}
 
 // TestWrapperSnapshots restores every wrapper in the middle of a run and continues beside the
 // original.

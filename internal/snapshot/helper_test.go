@@ -1,7 +1,6 @@
 package snapshot_test
 
 import (
-	"encoding/gob"
 	"errors"
 
 	"github.com/noregret/noregret/internal/snapshot"
@@ -33,35 +32,34 @@ func (c *code) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// allState has a field of every kind that version 1 could save.
+// allState has a field of every kind but one that encodes itself.
 type allState struct {
-	Flag        bool
-	AllObserved bool `snapshot:"Warm"`
-	Count       int
-	Small       int32
-	Large       uint64
-	Text        string
-	Raw         []byte
-	Vector      []float64
-	Table       [][]float64
-	Points      []point
-	Origin      *point
-	None        *point
-	Pair        [2]float32
-	Names       map[string]int
-	Shape       shape
-	Shapes      []shape
-	derived     int // not saved
+	Flag    bool
+	Warm    bool
+	Count   int
+	Small   int32
+	Large   uint64
+	Text    string
+	Raw     []byte
+	Vector  []float64
+	Table   [][]float64
+	Points  []point
+	Origin  *point
+	None    *point
+	Pair    [2]float32
+	Names   map[string]int
+	Shape   shape
+	Shapes  []shape
+	derived int // not saved
 }
 
-// codeState adds a field of a kind that is new in version 2.
+// codeState adds a field that encodes itself.
 type codeState struct {
 	All  allState
 	Code code
 }
 
 func init() {
-	gob.RegisterName("test.square", &square{})
 	if err := snapshot.Register("test.square", &square{}); err != nil {
 		panic(err)
 	}
@@ -69,7 +67,7 @@ func init() {
 
 func fullState() allState {
 	return allState{
-		Flag: true, AllObserved: true, Count: -3, Small: 70000, Large: 1 << 63, Text: "text", Raw: []byte{1, 0, 255},
+		Flag: true, Warm: true, Count: -3, Small: 70000, Large: 1 << 63, Text: "text", Raw: []byte{1, 0, 255},
 		Vector: []float64{1, -0.5, 1e300}, Table: [][]float64{{1}, {2, 3}}, Points: []point{{1, 2}, {3, 4}},
 		Origin: &point{5, 6}, Pair: [2]float32{0.5, -1}, Names: map[string]int{"b": 2, "a": 1, "c": 3},
 		Shape: &square{2}, Shapes: []shape{&square{3}, &square{4}},

@@ -7,15 +7,9 @@
 // The encoding is canonical: equal states have equal bytes on every machine and in every process,
 // whatever the process has encoded before. It follows the exported fields of the state by
 // reflection, in the order of their declaration. Their names are in the bytes, once per type, so
-// that a field can be added (older snapshots leave it zero) and reordered. A field that is renamed
-// keeps its name in the bytes by a tag:
+// that a field can be added (older snapshots leave it zero) and reordered.
 //
-//	type state struct {
-//		AllObserved bool `snapshot:"Warm"`
-//	}
-//
-// docs/formats/snapshot.md describes the bytes. Version 1 held the state as encoding/gob writes it,
-// which numbers types in the order in which the process has met them. [Open] still reads it.
+// docs/formats/snapshot.md describes the bytes.
 package snapshot
 
 import (
@@ -26,11 +20,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// version ends the magic lines that Seal writes, legacyVersion those of snapshots by encoding/gob.
-const (
-	version       = "-2\n"
-	legacyVersion = "-1\n"
-)
+// version ends the magic lines.
+const version = "-2\n"
 
 // Seal writes a snapshot of state. The magic line ends with "-2\n". It is an error if the state
 // holds a value that cannot be encoded, such as a function, or an interface whose type is not
@@ -52,14 +43,10 @@ func Seal(magic, kind string, state any) ([]byte, error) {
 // of another version, learner or set of options. State may be half-written on error: open into a
 // copy and check it before use.
 func Open(data []byte, magic, kind string, state any) error {
-	decode := decodeState
 	rest, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok {
-		name, _ := strings.CutSuffix(magic, version)
-		if rest, ok = bytes.CutPrefix(data, []byte(name+legacyVersion)); !ok {
-			return Bad("does not begin with %q", magic)
-		}
-		decode = decodeLegacy
+		line, _, _ := bytes.Cut(data[:min(len(data), 2*len(magic))], []byte("\n"))
+		return Bad("begins with %q: want %q", line, strings.TrimSuffix(magic, "\n"))
 	}
 	end := len(data) - sha256.Size
 	if end < len(data)-len(rest) {
@@ -68,10 +55,10 @@ func Open(data []byte, magic, kind string, state any) error {
 	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
 		return Bad("damaged: its checksum is wrong")
 	}
-	return decode(rest[:len(rest)-sha256.Size], kind, state)
+	return decodeState(rest[:len(rest)-sha256.Size], kind, state)
 }
 
-// decodeState reads the kind and the state of a snapshot of the current version.
+// decodeState reads the kind and the state of a snapshot.
 func decodeState(data []byte, kind string, state any) error {
 	d := newDecoder(data)
 	of, err := d.text()

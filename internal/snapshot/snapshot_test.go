@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/noregret/noregret"
@@ -53,6 +54,10 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	refused("more bytes", append(bytes.Clone(data), 0), magic, "kind")
 	refused("another version", data, "test-3\n", "kind")
+	var out state
+	if err := snapshot.Open(data, "test-3\n", "kind", &out); !strings.Contains(err.Error(), `begins with "test-2": want "test-3"`) {
+		t.Error(err)
+	}
 	refused("another kind", data, magic, "other")
 	other, err := snapshot.Seal(magic, "kind", &struct{ N string }{"text"})
 	if err != nil {

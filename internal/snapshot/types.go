@@ -51,11 +51,7 @@ func shapeOf(t reflect.Type) []field {
 		if !f.IsExported() {
 			continue
 		}
-		name := f.Name
-		if tag, ok := f.Tag.Lookup("snapshot"); ok {
-			name = tag
-		}
-		s = append(s, field{name, i})
+		s = append(s, field{f.Name, i})
 	}
 	shapes.Store(t, s)
 	return s

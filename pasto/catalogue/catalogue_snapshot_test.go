@@ -1,11 +1,6 @@
 package catalogue
 
 import (
-	"encoding/json"
-	"io"
-	"math/rand/v2"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,82 +10,6 @@ import (
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
-
-// oldSnapshot is a snapshot of format 1, with the state of its learner 20 rounds later.
-type oldSnapshot struct {
-	Name     string    `json:"name"`
-	Snapshot []byte    `json:"snapshot"`
-	Serving  []float64 `json:"serving"`
-	Deployed []float64 `json:"deployed"`
-}
-
-// Snapshots of format 1, from when all learners were in one package, still open, and the learners
-// continue from them bit for bit. The default and the learners built on it are exceptions.
-func TestOldSnapshots(t *testing.T) {
-	f, err := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open("testdata/snapshots-1.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	seen := 0
-	for d := json.NewDecoder(file); ; seen++ {
-		var old oldSnapshot
-		if err := d.Decode(&old); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		var l pasto.Learner
-		if old.Name == "continuous" {
-			o := box.DefaultOptions(1)
-			o.Nodes, o.MaxNodes, o.Every = 3, 12, 10
-			l, err = box.New(f, []float64{0}, []float64{1}, o)
-		} else {
-			l, err = New(old.Name, f, 3, 100, nil)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.UnmarshalBinary(old.Snapshot); old.Name == "continuous" {
-			if err == nil || !strings.Contains(err.Error(), `this learner is "surface(`) {
-				t.Errorf("%s: %v: want it refused, because the box learner has changed since", old.Name, err)
-			}
-			continue
-		} else if old.Name == "default" || old.Name == "default-floor" {
-			if err == nil || !strings.Contains(err.Error(), "before state 8") {
-				t.Errorf("%s: %v: want it refused by its format", old.Name, err)
-			}
-			continue
-		} else if err != nil {
-			t.Errorf("%s: %v", old.Name, err)
-			continue
-		}
-		r, arms := rand.New(rand.NewPCG(3, 4)), make([]int, 3)
-		for range 20 {
-			l.Draw(r, arms)
-			var obs []pasto.Observation
-			for _, k := range arms {
-				x, y := 2*float64(k%2)+r.Float64(), 1-float64(k)+r.Float64()
-				obs = append(obs, pasto.Observation{Arm: k, Metrics: []float64{x, y}})
-			}
-			if err := l.Observe(obs); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !slices.Equal(l.Serving(), old.Serving) || !slices.Equal(l.Deployed(), old.Deployed) {
-			t.Errorf("%s: serves %v and deploys %v, want %v and %v", old.Name, l.Serving(), l.Deployed(), old.Serving,
-				old.Deployed)
-		}
-	}
-	// "tracking" and the default's ways to forget came later, "continuous" is not listed.
-	if want := len(Algorithms()) - len(forgetful()); seen != want {
-		t.Errorf("%d snapshots, want %d", seen, want)
-	}
-}
 
 // A snapshot belongs to its objective: restoring under another threshold, price or utility is
 // refused.

@@ -1,8 +1,6 @@
 package confident
 
 import (
-	"regexp"
-
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/mixed"
@@ -78,17 +76,8 @@ func (in Inside) Seal(text string, state any) ([]byte, error) {
 
 // Open reads a snapshot that Seal made of a state of the same text.
 func (in Inside) Open(data []byte, text string, state any) error {
-	err := snapshot.Open(data, round.SnapshotMagic, text+stateFormat+round.Identity(in.l.objective), state)
-	if err != nil && oldState.Match(data) {
-		return snapshot.Bad(
-			"a format before state 8: the default learner keeps other statistics since, learn "+
-				"anew (%w)", err)
-	}
-	return err
+	return snapshot.Open(data, round.SnapshotMagic, text+stateFormat+round.Identity(in.l.objective), state)
 }
 
 // stateFormat is the format of the state in snapshots.
 const stateFormat = ", state 8: "
-
-// oldState matches the format of the state in snapshots of earlier versions of the learner.
-var oldState = regexp.MustCompile(`, state [1-7]: |HardCaution:[^ ]+ Explore:`)

@@ -103,15 +103,13 @@ func (s *State) count(of *mixed.State) (live, unobserved int) {
 // MarshalBinary implements [pasto.Learner].
 func (l *Learner) MarshalBinary() ([]byte, error) { return Inside{l}.Seal(l.text, &l.s) }
 
-// UnmarshalBinary implements [pasto.Learner]. Snapshots of the states before format 8 are refused:
-// the learner kept other statistics then.
+// UnmarshalBinary implements [pasto.Learner].
 func (l *Learner) UnmarshalBinary(data []byte) error {
 	var s State
 	if err := (Inside{l}).Open(data, l.text, &s); err != nil {
 		return err
 	}
 	n, m := len(s.Active), l.objective.Dim()
-	s.Model.Upgrade(n, m)
 	if !s.Fits(n, m, false, &s.Model) {
 		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
 	}

@@ -355,10 +355,6 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	arms := len(d.Learner.Active)
-	d.Learner.Model.Upgrade(arms, l.metrics)
-	for i := range d.Others {
-		d.Others[i].Upgrade(arms, l.metrics)
-	}
 	if !l.fits(&d, arms) {
 		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", arms, l.metrics)
 	}

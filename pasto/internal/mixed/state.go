@@ -34,15 +34,6 @@ func (s *State) Grow(arms, metrics int) {
 	s.Joint.Grow(before, arms, metrics)
 }
 
-// Upgrade makes a state of an earlier version, which had no suspects, one of n arms and m metrics
-// that has none.
-func (s *State) Upgrade(n, m int) {
-	u := &s.Suspects
-	if len(s.Stats.Mean) == n*m && len(u.Change)+len(u.Weight)+len(u.Size) == 0 {
-		lists.Of{u}.Grow(n, m)
-	}
-}
-
 // Rounds returns the number of rounds with observations of arm k since it began.
 func (s *State) Rounds(k int) float64 { return s.Stats.Rounds[k] }
 
