@@ -41,7 +41,8 @@
 //
 //   - [github.com/noregret/noregret/confseq] computes confidence sequences, which hold at all times
 //     at once.
-//   - [github.com/noregret/noregret/drift] restarts learners in a world that changes.
+//   - [github.com/noregret/noregret/forget] says how a learner forgets, and
+//     [github.com/noregret/noregret/drift] restarts learners in a world that changes.
 //   - [github.com/noregret/noregret/changepoint] detects changes in a stream of numbers.
 //
 // # Privacy

@@ -66,10 +66,11 @@
 //
 // # Streams that change
 //
-// [Options.Drift] says how a learner keeps up with a stream that changes: restarts at fixed
-// intervals or by a change detector, a discount of the past, or a mixture of learners of many
-// intervals. [FitStream] trains with it, and [Prequential] and [EvaluateStream] evaluate by testing
-// on every example before learning from it. docs/prequential.md compares the forms on real data.
+// [Options.Drift], a rule of package forget, says how a learner keeps up with a stream that
+// changes: restarts at fixed intervals or by a change detector, a discount of the past, or a
+// mixture of learners of many intervals. [FitStream] trains with it, and [Prequential] and
+// [EvaluateStream] evaluate by testing on every example before learning from it.
+// docs/prequential.md compares the forms on real data.
 //
 // # Mistakes counted one by one
 //

@@ -11,10 +11,11 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/changepoint"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
 )
 
-func parseDrift(t testing.TB, text string) Drift {
+func parseDrift(t testing.TB, text string) forget.Rule {
 	t.Helper()
 	d, err := ParseDrift(text)
 	if err != nil {
@@ -77,7 +78,7 @@ func eachDrift(t *testing.T, f func(t *testing.T, build func() Learner)) {
 	}
 }
 
-// Texts read back as they are written, and have the documented defaults.
+// Both spellings read as the same rule, which is written in the older one and reads back.
 func TestParseDrift(t *testing.T) {
 	for text, want := range map[string]string{
 		"none": "none", "restart": "restart:interval=5000,mode=steps",
@@ -91,35 +92,48 @@ func TestParseDrift(t *testing.T) {
 		"detector:page-hinkley":                             "detector:mode=steps,page-hinkley",
 		"adaptive":                                          "adaptive:interval=250",
 		"adaptive:interval=10":                              "adaptive:interval=10",
+		"restart=5000":                                      "restart:interval=5000,mode=steps",
+		"restart=150,mode=full":                             "restart:interval=150,mode=full,warm=150",
+		"restart=7,mode=full,warm=0":                        "restart:interval=7,mode=full,warm=0",
+		"memory=9":                                          "discount:window=9",
+		"memory=2147483647":                                 "discount:window=2147483647",
+		"detector=adwin":                                    "detector:mode=steps,adwin",
+		"detector=kswin:seed=2,window=200,mode=full,warm=3": "detector:mode=full,warm=3,kswin:seed=2,window=200",
+		"adaptive=10": "adaptive:interval=10",
 	} {
 		d := parseDrift(t, text)
-		if d.String() != want {
-			t.Errorf("%s: %s, want %s", text, d, want)
+		if driftText(d) != want {
+			t.Errorf("%s: %s, want %s", text, driftText(d), want)
 		}
-		if again := parseDrift(t, d.String()); again != d {
-			t.Errorf("%s: reads back as %+v", d, again)
+		for _, again := range []string{driftText(d), d.String()} {
+			if r := parseDrift(t, again); r != d {
+				t.Errorf("%s: reads back as %+v", again, r)
+			}
 		}
 	}
 	for text, want := range map[string]string{
-		"":                                     `drift "": want one of none, restart, discount, detector, adaptive`,
-		"Restart":                              "want one of none",
-		"none:x":                               "none has no options",
-		"restart:":                             "want interval, mode or warm as name=value",
-		"restart:window=5":                     "want interval, mode or warm as name=value",
-		"restart:interval=0":                   "interval is 0, want 1 to",
-		"restart:interval=x":                   `interval is "x", want a whole number`,
-		"restart:interval=5,":                  "want interval, mode or warm as name=value",
-		"restart:mode=half":                    `mode is "half", want steps or full`,
-		"restart:warm=5":                       "warm is for mode=full",
-		"restart:mode=full,warm=-1":            "warm is -1, want 0 to",
+		"":                                     `"": want none, memory=M, restart=N`,
+		"Restart":                              "want none, memory=M",
+		"none:x":                               "want none, memory=M",
+		"restart:":                             `"" is not an option of restart`,
+		"restart:window=5":                     `"window=5" is not an option of restart`,
+		"restart:interval=0":                   `restart: "0": want a whole number of at least 1`,
+		"restart:interval=x":                   `restart: "x": want a whole number of at least 1`,
+		"restart:interval=5,":                  `"" is not an option of restart`,
+		"restart:mode=half":                    `mode: "half": want steps or full`,
+		"restart:warm=5":                       "want it with mode=full only",
+		"restart:mode=full,warm=-1":            "warm: -1: want 0 to",
 		"restart:interval=9,mode=full,warm=10": "warm is 10 and interval 9: a new learner would never predict",
-		"discount:window=1":                    "window is 1, want 2 to",
-		"discount:interval=5":                  "want window as name=value",
-		"detector:nothing":                     `detector: "nothing": want one of adwin`,
+		"discount:window=1":                    `memory: "1": want a finite number of rounds above 1`,
+		"discount:interval=5":                  `"interval=5" is not an option of discount`,
+		"memory=9.5":                           "want a memory of 2 to 2147483647 rows, a whole number",
+		"memory=2147483648":                    "want a memory of 2 to 2147483647 rows, a whole number",
+		"window=9":                             "a stream keeps no rows; want memory=9",
+		"detector:nothing":                     `detector: "nothing": want one of cusum`,
 		"detector:adwin:delta=2":               "delta: 2: want a number in (0, 1)",
 		"detector:cusum":                       "cusum needs the mean",
-		"detector:":                            "want mode or warm, or a detector,",
-		"adaptive:interval=-2":                 "interval is -2, want 1 to",
+		"detector:":                            `detector: "": want one of cusum`,
+		"adaptive:interval=-2":                 `adaptive: "-2": want a whole number of at least 1`,
 	} {
 		_, err := ParseDrift(text)
 		if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), want) {
@@ -483,11 +497,11 @@ func TestDriftExclusions(t *testing.T) {
 		!strings.Contains(err.Error(), "want an interval of at least 200 examples") {
 		t.Errorf("an interval shorter than every burn-in: %v", err)
 	}
-	o.Drift.Interval, o.Drift.Warm = 200, 200
+	o.Drift.Rounds, o.Drift.Warm = 200, 200
 	if err := (StreamOptions{Fit: o}).Validate(); err != nil {
 		t.Errorf("an interval of the shortest burn-in: %v", err)
 	}
-	o = Options{Measure: f1, Drift: Drift{Kind: DriftRestart}}
+	o = Options{Measure: f1, Drift: forget.Rule{Kind: forget.Restart}}
 	if err := (StreamOptions{Fit: o}).Validate(); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("an interval of 0: %v", err)
 	}

@@ -4,9 +4,10 @@ import (
 	"math/bits"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/forget"
 )
 
-// covering is the learner of DriftAdaptive. With blocks of Interval examples, numbered from 0, it
+// covering is the learner of [forget.Adaptive]. With blocks of Rounds examples, numbered from 0, it
 // runs a learner for each interval [i·2^j, (i+1)·2^j) of blocks, i ≥ 1 (the geometric covering of
 // Daniely, Gonen and Shalev-Shwartz, ICML 2015), and one that is never restarted. Of n blocks at
 // most log₂(n) + 2 intervals are running. The score is the mean of the running learners' scores
@@ -26,7 +27,7 @@ import (
 // and so have no burn-in. An example costs a step and a prediction of each running learner. It
 // allocates nothing except for new learners.
 type covering struct {
-	drift   Drift
+	drift   forget.Rule
 	measure measure.Measure
 	cfg     Config
 	build   func(cfg Config) (Learner, error)
@@ -40,7 +41,7 @@ type coveringState struct {
 	Rows                 int64 // since the first learner is ready
 	Positives, Negatives float64
 	Progressive          measure.Confusion
-	// Lately discounts the past of Progressive by 1 − 1/(latelyBlocks·Interval) an example.
+	// Lately discounts the past of Progressive by 1 − 1/(latelyBlocks·Rounds) an example.
 	Lately measure.Confusion
 }
 
@@ -89,7 +90,9 @@ func (b *bettor) toss(gain float64) {
 // Wealth stays in this range.
 const leastWealth, mostWealth = 1e-100, 1e100
 
-func newCovering(d Drift, m measure.Measure, cfg Config, build func(cfg Config) (Learner, error)) (*covering, error) {
+func newCovering(d forget.Rule, m measure.Measure, cfg Config,
+	build func(cfg Config) (Learner, error),
+) (*covering, error) {
 	a := &covering{drift: d, measure: m, cfg: cfg, build: build}
 	l, err := build(cfg)
 	if err != nil {
@@ -128,8 +131,8 @@ func (a *covering) Observe(x Example) error {
 	}
 	a.settle(z, x.Positive)
 	a.s.Rows++
-	if a.s.Rows%int64(a.drift.Interval) == 0 {
-		return a.cover(uint64(a.s.Rows / int64(a.drift.Interval)))
+	if a.s.Rows%int64(a.drift.Rounds) == 0 {
+		return a.cover(uint64(a.s.Rows / int64(a.drift.Rounds)))
 	}
 	return nil
 }
@@ -143,7 +146,7 @@ func (a *covering) count(x Example, predicted bool) {
 	} else {
 		s.Negatives += x.Weight
 	}
-	keep := 1 - 1/float64(latelyBlocks*a.drift.Interval)
+	keep := 1 - 1/float64(latelyBlocks*a.drift.Rounds)
 	s.Lately.TP = float64(s.Lately.TP * keep)
 	s.Lately.FN = float64(s.Lately.FN * keep)
 	s.Lately.TN = float64(s.Lately.TN * keep)
@@ -339,7 +342,7 @@ type savedMember struct {
 	Scales  *memberScales
 }
 
-func (a *covering) kind() string { return "drift " + a.drift.String() + " for " + a.measure.Name() }
+func (a *covering) kind() string { return "drift " + driftText(a.drift) + " for " + a.measure.Name() }
 
 // MarshalBinary implements [encoding.BinaryMarshaler].
 func (a *covering) MarshalBinary() ([]byte, error) {
@@ -364,7 +367,7 @@ func (a *covering) UnmarshalBinary(data []byte) error {
 	if err := unseal(data, a.kind(), &in); err != nil {
 		return err
 	}
-	wanted := 1 + bits.Len64(uint64(max(in.State.Rows, 0)/int64(a.drift.Interval)))
+	wanted := 1 + bits.Len64(uint64(max(in.State.Rows, 0)/int64(a.drift.Rounds)))
 	if in.State.Rows < 0 || len(in.Members) != wanted {
 		return badSnapshot("damaged: %d learners after %d rows", len(in.Members), in.State.Rows)
 	}

@@ -3,9 +3,8 @@ package classify
 import (
 	"fmt"
 
-	"github.com/noregret/noregret/changepoint"
 	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/forget"
 )
 
 // newDriftLearner returns the online learner of resolved options, wrapped by what their Drift asks
@@ -14,22 +13,22 @@ func newDriftLearner(r *resolved, cfg Config) (Learner, error) {
 	d := r.Drift
 	build := func(cfg Config) (Learner, error) { return r.alg.learner(r, cfg) }
 	switch d.Kind {
-	case DriftRestart, DriftDetector:
-		if d.Mode == RestartSteps && cfg.Steps == StepsBetting {
-			return nil, usage("coin betting has no step sizes to restart: use mode=full in drift %s", d)
+	case forget.Restart, forget.Detector:
+		if d.Mode == forget.Steps && cfg.Steps == StepsBetting {
+			return nil, usage("coin betting has no step sizes to restart: use mode=full in drift %s", driftText(d))
 		}
 		return newRestarted(d, func() (Learner, error) { return build(cfg) })
-	case DriftDiscount:
-		cfg.Window = d.Window
-	case DriftAdaptive:
+	case forget.Discount:
+		cfg.Window = windowOf(d)
+	case forget.Adaptive:
 		return newCovering(d, r.Measure, cfg, build)
 	}
 	return build(cfg)
 }
 
-// restarted restarts a learner when a trigger says so. It is the learner of DriftRestart and
-// DriftDetector. A learner that was restarted in full equals a new one that has seen the examples
-// since the restart only, bit for bit.
+// restarted restarts a learner when a trigger says so. It is the learner of [forget.Restart]
+// and [forget.Detector]. A learner that was restarted in full equals a new one that has seen the
+// examples since the restart only, bit for bit.
 //
 // A detector gets the errors of the predictions made before each step, 1 for a mistake. Detectors
 // are two-sided, and most changes that they find in the errors of a young learner are its progress:
@@ -38,14 +37,13 @@ func newDriftLearner(r *resolved, cfg Config) (Learner, error) {
 //
 // Beyond the learner's cost an example costs one prediction, and a restart makes a learner.
 type restarted struct {
-	drift    Drift
-	build    func() (Learner, error)
-	trigger  drift.Trigger
-	detector changepoint.Detector // that of the trigger, nil without one
-	current  Learner
-	retired  Learner // predicts until current is warm; nil if current predicts
-	s        restartedState
-	failed   error
+	drift   forget.Rule
+	build   func() (Learner, error)
+	trigger forget.Trigger
+	current Learner
+	retired Learner // predicts until current is warm; nil if current predicts
+	s       restartedState
+	failed  error
 }
 
 // restartedState is the part of the state beside the learners and the trigger.
@@ -64,27 +62,19 @@ type restartedState struct {
 // recentErrors is the number of errors in the moving mean that an alarm is compared with.
 const recentErrors = 50
 
-func newRestarted(d Drift, build func() (Learner, error)) (*restarted, error) {
+func newRestarted(d forget.Rule, build func() (Learner, error)) (*restarted, error) {
 	r := &restarted{drift: d, build: build}
 	var err error
-	if d.Kind == DriftDetector {
-		if r.detector, err = changepoint.Parse(d.Detector); err != nil {
-			return nil, err
-		}
-		r.trigger, err = drift.Detect(r.detector, 0, 1)
-	} else {
-		r.trigger, err = drift.Every(d.Interval)
-	}
-	if err != nil {
+	if r.trigger, err = d.Trigger(forget.Mistakes); err != nil {
 		return nil, usage("drift: %v", err)
 	}
 	if r.current, err = r.begin(); err != nil {
 		return nil, err
 	}
-	if o := onlineOf(r.current); d.Kind == DriftRestart && d.Mode == RestartFull && !o.ready &&
-		burnInShare*int64(d.Interval) < int64(o.cfg.BurnIn) {
+	if o := onlineOf(r.current); d.Kind == forget.Restart && d.Mode == forget.Full && !o.ready &&
+		burnInShare*int64(d.Rounds) < int64(o.cfg.BurnIn) {
 		return nil, usage("drift %s: no learner would finish its burn-in within the interval; want an interval of at "+
-			"least %d examples", d, (o.cfg.BurnIn+burnInShare-1)/burnInShare)
+			"least %d examples", driftText(d), (o.cfg.BurnIn+burnInShare-1)/burnInShare)
 	}
 	return r, nil
 }
@@ -153,7 +143,7 @@ func (r *restarted) end(wrong bool) error {
 	if wrong {
 		e = 1
 	}
-	if r.detector != nil && r.retired != nil {
+	if r.drift.Kind == forget.Detector && r.retired != nil {
 		return nil
 	}
 	s := &r.s
@@ -164,7 +154,7 @@ func (r *restarted) end(wrong bool) error {
 	if err != nil || !restart {
 		return err
 	}
-	if r.detector != nil && !(s.Recent > s.Mean) {
+	if r.drift.Kind == forget.Detector && !(s.Recent > s.Mean) {
 		return nil
 	}
 	return r.restart()
@@ -175,7 +165,7 @@ func (r *restarted) restart() error {
 	s := &r.s
 	s.Age, s.Counted, s.Mean, s.Recent = 0, 0, 0, 0
 	s.Restarts++
-	if r.drift.Mode == RestartSteps {
+	if r.drift.Mode == forget.Steps {
 		restartSteps(r.current)
 		return nil
 	}
@@ -214,7 +204,7 @@ func (r *restarted) Finish() error {
 			return err
 		}
 	}
-	if r.drift.Mode == RestartFull && r.s.Age == 0 && r.s.Rows > 0 {
+	if r.drift.Mode == forget.Full && r.s.Age == 0 && r.s.Rows > 0 {
 		return nil // the current learner has learned nothing, but the earlier ones have
 	}
 	return r.current.Finish()
@@ -243,7 +233,7 @@ type savedRestarted struct {
 	Trigger, Current, Retired []byte // Retired is empty without one
 }
 
-func (r *restarted) kind() string { return "drift " + r.drift.String() }
+func (r *restarted) kind() string { return "drift " + driftText(r.drift) }
 
 // MarshalBinary implements [encoding.BinaryMarshaler].
 func (r *restarted) MarshalBinary() ([]byte, error) {
@@ -298,7 +288,7 @@ func (r *restarted) UnmarshalBinary(data []byte) error {
 		fresh.retired = old
 	}
 	fresh.s = *s
-	if r.drift.Mode == RestartFull {
+	if r.drift.Mode == forget.Full {
 		onlineOf(fresh.current).before = s.Rows - s.Age
 	}
 	*r = *fresh
@@ -306,4 +296,6 @@ func (r *restarted) UnmarshalBinary(data []byte) error {
 }
 
 // String describes the learner in one line.
-func (r *restarted) String() string { return fmt.Sprintf("%s (%d restarts)", r.drift, r.s.Restarts) }
+func (r *restarted) String() string {
+	return fmt.Sprintf("%s (%d restarts)", driftText(r.drift), r.s.Restarts)
+}

@@ -108,7 +108,7 @@ func ExampleTuneThreshold() {
 // The concept of a stream flips in its middle. Without a form of drift the learner is wrong about
 // half of the examples afterwards; a detector finds the flip and restarts the steps.
 func ExamplePrequential() {
-	for _, form := range []string{"none", "detector:adwin", "discount:window=100"} {
+	for _, form := range []string{"none", "detector=adwin", "memory=100"} {
 		d, err := classify.ParseDrift(form)
 		if err != nil {
 			panic(err)
@@ -129,11 +129,11 @@ func ExamplePrequential() {
 				panic(err)
 			}
 		}
-		fmt.Printf("%-20s G-mean %.1f in the last 1,000, restarts %d\n", form, measure.GMean{}.Value(p.Window()),
+		fmt.Printf("%-14s G-mean %.1f in the last 1,000, restarts %d\n", form, measure.GMean{}.Value(p.Window()),
 			p.Restarts())
 	}
 	// Output:
-	// none                 G-mean 0.0 in the last 1,000, restarts 0
-	// detector:adwin       G-mean 1.0 in the last 1,000, restarts 1
-	// discount:window=100  G-mean 1.0 in the last 1,000, restarts 0
+	// none           G-mean 0.0 in the last 1,000, restarts 0
+	// detector=adwin G-mean 1.0 in the last 1,000, restarts 1
+	// memory=100     G-mean 1.0 in the last 1,000, restarts 0
 }

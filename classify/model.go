@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/forget"
 )
 
 // Model is a trained classifier with everything needed to use it later: the weights, the names of
@@ -263,8 +264,8 @@ func modelOptions(o Options) ModelOptions {
 		AllEpochs:       o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature,
 		MaxWeight: o.Config.MaxExampleWeight,
 	}
-	if o.Drift.Kind != DriftNone {
-		out.Drift = o.Drift.String()
+	if o.Drift.Kind != forget.None {
+		out.Drift = driftText(o.Drift)
 	}
 	if s := int(o.Config.Steps); s >= 0 && s < len(stepRules) {
 		out.Steps = stepRules[s]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/memory"
 )
 
@@ -97,7 +98,7 @@ func (o MultiOptions) resolve(task Task) (*multiTask, error) {
 		return nil,
 			usage("folds, a rule for the threshold, a prior share of positives and the choice among all epochs "+
 				"are for two classes; %s data have none of them", task)
-	case f.Drift.Kind != DriftNone || f.Config.Window > 0:
+	case f.Drift.Kind != forget.None || f.Config.Window > 0:
 		return nil, usage("drift and windows are for two classes and a stream")
 	case o.Valid != nil && f.Holdout != nil:
 		return nil, usage("separate held-out data exclude the other holdout options")

@@ -1,6 +1,9 @@
 package classify
 
-import "github.com/noregret/noregret/classify/measure"
+import (
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/forget"
+)
 
 // ThresholdRule says whether the threshold is tuned on held-out data.
 type ThresholdRule int
@@ -59,7 +62,7 @@ type Options struct {
 	Config Config
 	// Drift says how the learner keeps up with a stream that changes. Only [FitStream] and
 	// [NewPrequential] take one: [Fit] shuffles its examples.
-	Drift Drift
+	Drift forget.Rule
 	// LevelPositives is [STAMPConfig.LevelPositives] of STAMP; nil is 100, and 0 gives the paper's
 	// stages of equal length.
 	LevelPositives *int

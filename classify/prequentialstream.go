@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/forget"
 )
 
 // PrequentialStreamOptions are the options of [EvaluateStream].
@@ -16,7 +17,7 @@ type PrequentialStreamOptions struct {
 	PrequentialOptions
 	// Forms are the ways to keep up with the stream that are compared, at least one. Fit.Drift is
 	// ignored.
-	Forms []Drift
+	Forms []forget.Rule
 	// Baselines adds two predictors that learn nothing from features: the last label that has come,
 	// and the label of most examples so far.
 	Baselines bool
@@ -128,7 +129,7 @@ func newStreamEvaluation(opt PrequentialStreamOptions) (*streamEvaluation, error
 			return nil, err
 		}
 		e.algorithm = r.alg.Name
-		if err := add(d.String(), l); err != nil {
+		if err := add(driftText(d), l); err != nil {
 			return nil, err
 		}
 	}

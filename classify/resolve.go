@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/forget"
 )
 
 // resolved is a checked set of options, with defaults filled in and every decision made that
@@ -34,10 +35,10 @@ func (o Options) Validate() error {
 
 // resolveKept is resolve for data that are kept and shuffled.
 func (o Options) resolveKept() (resolved, error) {
-	if o.Drift.Kind != DriftNone {
+	if o.Drift.Kind != forget.None {
 		return resolved{}, noregret.Errorf(noregret.Usage, "drift",
 			"%s: the order of the examples says what is recent, "+
-				"and training on data that are kept shuffles them; train on a stream", o.Drift)
+				"and training on data that are kept shuffles them; train on a stream", driftText(o.Drift))
 	}
 	return o.resolve()
 }
@@ -52,7 +53,7 @@ func (o Options) resolve() (resolved, error) {
 	r := resolved{
 		Options: o, alg: alg, tunes: alg.tunes(&o), judges: alg.judges(&o), levelPositives: defaultLevelPositives,
 	}
-	if err := cmp.Or(o.checkRanges(), o.Drift.check()); err != nil {
+	if err := cmp.Or(o.checkRanges(), checkDrift(o.Drift)); err != nil {
 		return r, err
 	}
 	if err := r.checkExclusions(); err != nil {

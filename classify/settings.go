@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -81,7 +82,7 @@ func oneOf[T ~int](first, last T) func(float64) bool {
 
 func aDimension(v float64) bool { return v >= 0 && v <= math.MaxUint32 }
 
-func aWindow(v float64) bool { return v == 0 || v >= 2 && v <= mostWindow }
+func aWindow(v float64) bool { return v == 0 || v >= 2 && v <= forget.MostRounds }
 
 func aGrowth(v float64) bool { return v == 0 || v >= 1 && !math.IsInf(v, 0) }
 
@@ -355,6 +356,7 @@ func (o Options) EnsureDefaults() Options {
 	if o.Config.Reward == nil {
 		o.Config.Reward = loss.Hinge{}
 	}
+	o.Drift = ensureDrift(o.Drift)
 	return o
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/noregret/noregret/forget"
 )
 
 // nameFlag is the flag of a constant that has a name.
@@ -182,9 +184,9 @@ type driftFlag struct{ o *Options }
 // String implements [FlagValue].
 func (f driftFlag) String() string {
 	if f.o == nil {
-		return Drift{}.String()
+		return forget.Rule{}.String()
 	}
-	return f.o.Drift.String()
+	return driftText(f.o.Drift)
 }
 
 // Set implements [FlagValue].

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/oco"
 )
@@ -20,7 +21,7 @@ func BenchmarkRound(b *testing.B) {
 	}{
 		{"descent", must(oco.NewSubgradientDescent(set, nil, oco.Constant(.01)))},
 		{"restarted", must(NewRestarted(Options{
-			Make: Descent(set, nil, oco.Constant(.01)), Trigger: must(Every(1 << 20)),
+			Make: Descent(set, nil, oco.Constant(.01)), Trigger: must(forget.Every(1 << 20)),
 		}))},
 		{"ader", must(NewAder(hedge))},
 		{"dyadic", must(NewDyadic(hedge))},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/internal/vec"
@@ -65,7 +66,7 @@ type bgdState struct {
 	Y        []float64
 	U        []float64 // of the round that has begun
 	Open     bool
-	Baseline baseline
+	Baseline forget.Mean
 }
 
 // NewBGD returns the learner, or an error of code bad_input that names the option out of range.
@@ -278,14 +279,16 @@ func (l *BGD) Observe(cost float64) error {
 	if err := checkLoss("cost", cost); err != nil {
 		return err
 	}
-	by := float64(l.kappa * (cost - l.s.Baseline.value()))
+	by := float64(l.kappa * (cost - l.s.Baseline.Value()))
 	if !(math.Abs(by) <= largestLoss) {
 		return noregret.BadInputf("cost", "%v: the step of %v leaves the range of numbers", cost, by)
 	}
 	copy(l.next, l.s.Y)
 	l.step(l.next, -by)
 	l.inner.Project(l.s.Y, l.next)
-	l.s.Baseline.add(cost, l.o.Baseline)
+	if keep := l.o.Baseline; keep > 0 {
+		l.s.Baseline.Add(cost, keep)
+	}
 	l.s.Open = false
 	return nil
 }
@@ -301,7 +304,7 @@ func (l *BGD) Restart(m Mode) error {
 	}
 	if m == Full {
 		l.inner.Project(l.s.Y, l.center)
-		l.s.Baseline = baseline{}
+		l.s.Baseline = forget.Mean{}
 	}
 	return nil
 }
@@ -327,8 +330,8 @@ func (l *BGD) UnmarshalBinary(data []byte) error {
 	if len(s.Y) != len(l.trial) || !vec.Finite(s.Y) || s.Open != (len(s.U) == len(l.u)) || !vec.Finite(s.U) {
 		return snapshot.Bad("damaged: a point of %d numbers, a direction of %d", len(s.Y), len(s.U))
 	}
-	if err := s.Baseline.check(); err != nil {
-		return err
+	if err := s.Baseline.Check(); err != nil {
+		return snapshot.Bad("damaged: %w", err)
 	}
 	if !s.Open {
 		s.U = make([]float64, len(l.u))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -35,6 +36,17 @@ type CostLearner interface {
 	encoding.BinaryUnmarshaler
 }
 
+// largestLoss bounds the losses of rounds.
+const largestLoss = 1e100
+
+// checkLoss returns an error if x is not a finite number of size at most 1e100.
+func checkLoss(place string, x float64) error {
+	if math.Abs(x) <= largestLoss {
+		return nil
+	}
+	return noregret.BadInputf(place, "%v: want a finite number, of size at most %v", x, largestLoss)
+}
+
 // checkTurn returns an error unless a round has begun, or unless none has.
 func checkTurn(begun, want bool) error {
 	switch {
@@ -42,35 +54,6 @@ func checkTurn(begun, want bool) error {
 		return noregret.BadInputf("round", "the last one has not ended: want its cost by Observe first")
 	case !begun && want:
 		return noregret.BadInputf("round", "none has begun: want a call of Play first")
-	}
-	return nil
-}
-
-// baseline estimates the current cost by the discounted mean of past costs. Subtracting a number
-// that is known before the direction of a trial is drawn leaves the mean of the estimated gradient
-// and lowers its variance.
-type baseline struct {
-	Sum, Weight float64
-}
-
-func (b *baseline) value() float64 {
-	if b.Weight == 0 {
-		return 0
-	}
-	return b.Sum / b.Weight
-}
-
-func (b *baseline) add(cost, discount float64) {
-	if discount == 0 {
-		return
-	}
-	b.Sum = float64(discount*b.Sum) + cost
-	b.Weight = float64(discount*b.Weight) + 1
-}
-
-func (b *baseline) check() error {
-	if !(math.Abs(b.Sum) <= math.MaxFloat64) || !(b.Weight >= 0 && b.Weight <= math.MaxFloat64) {
-		return snapshot.Bad("damaged: a baseline of %v/%v", b.Sum, b.Weight)
 	}
 	return nil
 }
@@ -102,14 +85,14 @@ func gaussians(dst []float64, r Rand) {
 // It is a [CostLearner] itself. It adds O(1) to a round and allocates nothing.
 type RestartedCost struct {
 	learner CostLearner
-	trigger Trigger
+	trigger forget.Trigger
 	mode    Mode
 	s       restarterState
 }
 
 // NewRestartedCost restarts a learner that is at its start. The trigger gets the costs that are
 // observed.
-func NewRestartedCost(learner CostLearner, trigger Trigger, mode Mode) (*RestartedCost, error) {
+func NewRestartedCost(learner CostLearner, trigger forget.Trigger, mode Mode) (*RestartedCost, error) {
 	if learner == nil {
 		return nil, noregret.BadInputf("learner", "nil: want a learner")
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/oco"
 )
 
@@ -106,7 +107,7 @@ func NewRestartedDescent(o GradientOptions) (*Restarted, error) {
 		rate = oco.StronglyConvex(o.Curvature)
 		static = func(n int) float64 { return StronglyConvexBound(o.Curvature, o.Lipschitz, n) }
 	}
-	trigger, err := Every(size)
+	trigger, err := forget.Every(size)
 	if err != nil {
 		return nil, err
 	}

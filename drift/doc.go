@@ -13,10 +13,10 @@
 //
 // # When to restart
 //
-// A [Trigger] decides. [Every] restarts after a fixed number of rounds: [Budget.BatchSize] gives
-// the number for T, V and the [Setting]. [DetectRise] restarts when a detector of package
-// changepoint finds a rise of the losses, which suits rare and abrupt changes. [Never] is for
-// comparison.
+// A trigger of package forget decides. [forget.Every] restarts after a fixed number of rounds:
+// [Budget.BatchSize] gives the number for T, V and the [Setting]. [forget.DetectRise] restarts when
+// a detector finds a rise of the losses, which suits rare and abrupt changes. [forget.Never] is for
+// comparison. [forget.Rule.Trigger] makes the trigger of a text such as "restart=500".
 //
 // # What is restarted
 //

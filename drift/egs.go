@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/internal/vec"
 )
@@ -64,7 +65,7 @@ type egsState struct {
 	Open      bool
 	Direction int
 	Sign      float64
-	Baseline  baseline
+	Baseline  forget.Mean
 }
 
 // NewEGS returns the learner, or an error of code bad_input that names the option out of range.
@@ -196,7 +197,7 @@ func (l *EGS) Observe(cost float64) error {
 		return err
 	}
 	a, h := l.tuning(l.s.K)
-	step := float64(a*(cost-l.s.Baseline.value())) / h
+	step := float64(a*(cost-l.s.Baseline.Value())) / h
 	if !(math.Abs(step) <= largestLoss) {
 		return noregret.BadInputf("cost", "%v: the step of %v leaves the range of numbers", cost, step)
 	}
@@ -206,7 +207,9 @@ func (l *EGS) Observe(cost float64) error {
 	copy(l.next, l.s.Z)
 	l.interior.Step(l.next, l.s.Direction, -float64(step*l.s.Sign))
 	l.set.Project(l.s.Z, l.next)
-	l.s.Baseline.add(cost, l.o.Baseline)
+	if keep := l.o.Baseline; keep > 0 {
+		l.s.Baseline.Add(cost, keep)
+	}
 	l.s.K++
 	l.s.Open = false
 	return nil
@@ -223,7 +226,7 @@ func (l *EGS) Restart(m Mode) error {
 	}
 	if m == Full {
 		copy(l.s.Z, l.first)
-		l.s.Baseline = baseline{}
+		l.s.Baseline = forget.Mean{}
 	}
 	return l.restart()
 }
@@ -260,8 +263,8 @@ func (l *EGS) UnmarshalBinary(data []byte) error {
 		s.Direction >= l.interior.Directions() || s.Open && s.Sign != 1 && s.Sign != -1 {
 		return snapshot.Bad("damaged: round %d, direction %d, a point of %d numbers", s.K, s.Direction, len(s.Z))
 	}
-	if err := s.Baseline.check(); err != nil {
-		return err
+	if err := s.Baseline.Check(); err != nil {
+		return snapshot.Bad("damaged: %w", err)
 	}
 	l.s = s
 	return nil

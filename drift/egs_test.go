@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
@@ -61,7 +62,7 @@ func TestOracleO10Inside(t *testing.T) {
 		all := sets()
 		set := all[r.IntN(len(all))]
 		for name, l := range costLearners(set) {
-			w := must(NewRestartedCost(l, must(Every(every)), Mode(r.IntN(3))))
+			w := must(NewRestartedCost(l, must(forget.Every(every)), Mode(r.IntN(3))))
 			for range 40 {
 				x := must(w.Play(r))
 				if !set.Contains(x, 1e-14) {
@@ -105,7 +106,7 @@ func TestOracleO10EGSEstimate(t *testing.T) {
 				l := must(NewEGS(EGSOptions{
 					Set: must(convex.NewSpace(d)), First: z, Step: step, Depth: 10, Baseline: discount,
 				}))
-				l.s.Baseline.add(17, discount)
+				l.s.Baseline.Add(17, discount)
 				x := must(l.Play(&script{(float64(k) + .5) / float64(2*d)}))
 				if err := l.Observe(f(x)); err != nil {
 					t.Fatal(err)
@@ -131,7 +132,7 @@ func TestEGSFollows(t *testing.T) {
 	regret := func(discount float64) (sum float64) {
 		l := must(NewRestartedCost(must(NewEGS(EGSOptions{
 			Set: set, First: []float64{.5}, Curvature: 1, Depth: 1, Baseline: discount,
-		})), must(Every(b.BatchSize(StronglyConvexCost))), Project))
+		})), must(forget.Every(b.BatchSize(StronglyConvexCost))), Project))
 		r := random.New(4, "follows")
 		for round := range rounds {
 			best := 1.0
@@ -173,8 +174,8 @@ func TestCostLearnersContinue(t *testing.T) {
 	for _, set := range sets() {
 		other := costLearners(set)
 		for name, l := range costLearners(set) {
-			a := must(NewRestartedCost(l, must(Every(7)), Project))
-			b := must(NewRestartedCost(other[name], must(Every(7)), Project))
+			a := must(NewRestartedCost(l, must(forget.Every(7)), Project))
+			b := must(NewRestartedCost(other[name], must(forget.Every(7)), Project))
 			r := random.New(5, name)
 			for range 17 {
 				must(a.Play(r))
@@ -202,7 +203,7 @@ func TestCostLearnersAllocateNothing(t *testing.T) {
 	testsize.NoRace(t) // a sync.Pool drops a quarter of its values under the race detector
 	for _, set := range sets() {
 		for name, l := range costLearners(set) {
-			a := must(NewRestartedCost(l, must(Every(7)), Project))
+			a := must(NewRestartedCost(l, must(forget.Every(7)), Project))
 			r := random.New(5, name)
 			must(a.Play(r))
 			if n := testing.AllocsPerRun(20, func() {
@@ -221,7 +222,7 @@ func TestCostLearnersAllocateNothing(t *testing.T) {
 func TestRestartedCostEqualsFresh(t *testing.T) {
 	for _, set := range sets() {
 		for name, l := range costLearners(set) {
-			w := must(NewRestartedCost(l, must(Every(7)), Full))
+			w := must(NewRestartedCost(l, must(forget.Every(7)), Full))
 			var fresh CostLearner
 			r, again := random.New(7, name), random.New(7, name)
 			for round := range 30 {
@@ -245,7 +246,7 @@ func TestCostLearnersRefuse(t *testing.T) {
 	set := must(convex.NewCube(4, -1, 1))
 	r := random.New(8, "refuse")
 	for name, l := range costLearners(set) {
-		w := must(NewRestartedCost(l, must(Every(3)), Project))
+		w := must(NewRestartedCost(l, must(forget.Every(3)), Project))
 		refused(t, name+": Observe before Play", w.Observe(1))
 		must(w.Play(r))
 		before := must(w.MarshalBinary())
@@ -287,9 +288,9 @@ func TestCostLearnersRefuse(t *testing.T) {
 	}
 	l := costLearners(set)["egs"]
 	for name, err := range map[string]error{
-		"learner": second(NewRestartedCost(nil, Never(), Full)),
+		"learner": second(NewRestartedCost(nil, forget.Never(), Full)),
 		"trigger": second(NewRestartedCost(l, nil, Full)),
-		"mode":    second(NewRestartedCost(l, Never(), -1)),
+		"mode":    second(NewRestartedCost(l, forget.Never(), -1)),
 	} {
 		refused(t, name, err)
 	}

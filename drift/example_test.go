@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/changepoint"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/forget"
 )
 
 // A point follows a target that jumps, with gradients as feedback.
@@ -49,7 +50,7 @@ func ExampleNewPlayer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	trigger, err := drift.DetectRise(detector, 0, 1)
+	trigger, err := forget.DetectRise(detector, 0, 1)
 	if err != nil {
 		log.Fatal(err)
 	}

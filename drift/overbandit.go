@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -81,7 +82,7 @@ func NewOverBandit(o OverBanditOptions) (*OverBandit, error) {
 		if inner == nil || i > 0 && inner.Dim() != l.learners[0].Dim() {
 			return nil, noregret.BadInputf("make", "the learner for %d rounds is nil or of another dimension", 1<<i)
 		}
-		trigger, err := Every(1 << i)
+		trigger, err := forget.Every(1 << i)
 		if err != nil {
 			return nil, err
 		}

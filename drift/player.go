@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
+	"github.com/noregret/noregret/forget"
 )
 
 // Player restarts a bandit algorithm. The loss of the arm drawn goes to the algorithm and to the
@@ -18,7 +19,7 @@ import (
 type Player struct{ r *Restarter[bandit.Player] }
 
 // NewPlayer restarts players that the function makes. All have the same number of arms.
-func NewPlayer(trigger Trigger, make func() (bandit.Player, error)) (*Player, error) {
+func NewPlayer(trigger forget.Trigger, make func() (bandit.Player, error)) (*Player, error) {
 	if make == nil {
 		return nil, noregret.BadInputf("make", "nil: want a function")
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/bandit"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 )
@@ -36,7 +37,7 @@ func players() map[string]func() (bandit.Player, error) {
 func TestRestartedPlayerEqualsFresh(t *testing.T) {
 	const size, rounds = 11, 60
 	for name, make := range players() {
-		p := must(NewPlayer(must(Every(size)), make))
+		p := must(NewPlayer(must(forget.Every(size)), make))
 		var fresh bandit.Player
 		a, b, losses := random.New(1, name), random.New(1, name), random.New(2, name)
 		for round := range rounds {
@@ -58,7 +59,7 @@ func TestRestartedPlayerEqualsFresh(t *testing.T) {
 		if p.Batch() != rounds/size || p.Rounds() != rounds || p.Arms() != 3 {
 			t.Errorf("%s: %d restarts after %d rounds", name, p.Batch(), p.Rounds())
 		}
-		again := must(NewPlayer(must(Every(size)), make))
+		again := must(NewPlayer(must(forget.Every(size)), make))
 		restored(t, p, again)
 		for range 20 {
 			arm := p.Draw(a)
@@ -74,11 +75,11 @@ func TestRestartedPlayerEqualsFresh(t *testing.T) {
 
 func TestRestartedPlayerRefuses(t *testing.T) {
 	exp3 := players()["exp3"]
-	_, err := NewPlayer(Never(), nil)
+	_, err := NewPlayer(forget.Never(), nil)
 	refused(t, "make", err)
-	_, err = NewPlayer(Never(), func() (bandit.Player, error) { return nil, nil })
+	_, err = NewPlayer(forget.Never(), func() (bandit.Player, error) { return nil, nil })
 	refused(t, "player", err)
-	p := must(NewPlayer(must(Every(5)), exp3))
+	p := must(NewPlayer(must(forget.Every(5)), exp3))
 	r := random.New(3, "refuses")
 	refused(t, "no draw", p.Update(0, 1))
 	arm := p.Draw(r)
@@ -112,7 +113,7 @@ func TestOracleO10MetaPrincipleOfPlayers(t *testing.T) {
 		losses, variation := slowLosses(rounds, name == "bernoulli")
 		total, squares := 0.0, 0.0
 		for run := range runs {
-			p := must(NewPlayer(must(Every(size)), make))
+			p := must(NewPlayer(must(forget.Every(size)), make))
 			r := random.New(uint64(run), name)
 			dynamic, static := 0.0, 0.0
 			var batch [3]float64

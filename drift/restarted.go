@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
@@ -64,7 +65,7 @@ type Options struct {
 	// start is nil. Only modes other than Full give a point. All learners have one dimension.
 	Make func(start []float64) (oco.Learner, error)
 	// Trigger says when to restart.
-	Trigger Trigger
+	Trigger forget.Trigger
 	// Mode is what the next learner keeps.
 	Mode Mode
 	// Set is the set on which [Project] projects the point. Other modes ignore it.
@@ -195,7 +196,7 @@ func (l *Restarted) Loss(x float64) error {
 // ready returns an error if the round cannot end: a restart has failed, or the trigger needs a
 // loss.
 func (l *Restarted) ready() error {
-	if !l.hasLoss && !ignoresLoss(l.o.Trigger) {
+	if !l.hasLoss && !forget.IgnoresLoss(l.o.Trigger) {
 		return noregret.BadInputf("loss", "the trigger %s needs the loss of the round: call Loss before the update, "+
 			"or UpdateLoss", textOf(l.o.Trigger))
 	}

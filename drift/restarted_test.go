@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/changepoint"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
@@ -15,7 +16,7 @@ import (
 
 // restarting restarts a learner of the catalogue every given number of rounds.
 func restarting(e *oco.Entry, p oco.Problem, rounds int) (*Restarted, error) {
-	trigger, err := Every(rounds)
+	trigger, err := forget.Every(rounds)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func TestOracleO10MetaPrincipleRegression(t *testing.T) {
 	const size, rounds = 9, 90
 	l := must(NewRestarted(Options{
 		Make:    func([]float64) (oco.Learner, error) { return oco.NewVovkAzouryWarmuth(1, 1) },
-		Trigger: must(Every(size)),
+		Trigger: must(forget.Every(size)),
 	}))
 	r := random.New(2, "regression")
 	dynamic, static, guaranteed, variation := 0.0, 0.0, 0.0, 0.0
@@ -184,16 +185,16 @@ func TestOracleO4Restarts(t *testing.T) {
 	b := []float64{1, 1, 1, 0, 0, 0, 0}
 	for _, c := range []struct {
 		name    string
-		trigger Trigger
+		trigger forget.Trigger
 		mode    Mode
 		rate    oco.Rate
 		want    []float64
 	}{
-		{"schedule", must(Every(3)), Schedule, oco.StronglyConvex(1), []float64{.5, 1, 1, 1, 0, 0, 0}},
-		{"project", must(Every(3)), Project, oco.StronglyConvex(1), []float64{.5, 1, 1, 1, 0, 0, 0}},
-		{"full", must(Every(3)), Full, oco.StronglyConvex(1), []float64{.5, 1, 1, .5, 0, 0, .5}},
-		{"none", Never(), Full, oco.StronglyConvex(1), []float64{.5, 1, 1, 1, .75, .6, .5}},
-		{"constant step", must(Every(3)), Schedule, oco.Constant(1 / math.Sqrt(3)), []float64{
+		{"schedule", must(forget.Every(3)), Schedule, oco.StronglyConvex(1), []float64{.5, 1, 1, 1, 0, 0, 0}},
+		{"project", must(forget.Every(3)), Project, oco.StronglyConvex(1), []float64{.5, 1, 1, 1, 0, 0, 0}},
+		{"full", must(forget.Every(3)), Full, oco.StronglyConvex(1), []float64{.5, 1, 1, .5, 0, 0, .5}},
+		{"none", forget.Never(), Full, oco.StronglyConvex(1), []float64{.5, 1, 1, 1, .75, .6, .5}},
+		{"constant step", must(forget.Every(3)), Schedule, oco.Constant(1 / math.Sqrt(3)), []float64{
 			.5, .7886751346, .9106836025, .9622504486, .4066948931, .1718894871, .0726490454,
 		}},
 	} {
@@ -213,10 +214,10 @@ func TestOracleO10Batches(t *testing.T) {
 	r := random.New(3, "extremes")
 	bare := must(oco.NewSubgradientDescent(set, []float64{.5, 0}, oco.Constant(.1)))
 	all := must(NewRestarted(Options{
-		Make: Descent(set, []float64{.5, 0}, oco.Constant(.1)), Trigger: must(Every(50)),
+		Make: Descent(set, []float64{.5, 0}, oco.Constant(.1)), Trigger: must(forget.Every(50)),
 	}))
 	one := must(NewRestarted(Options{
-		Make: Descent(set, []float64{.5, 0}, oco.Constant(.1)), Trigger: must(Every(1)),
+		Make: Descent(set, []float64{.5, 0}, oco.Constant(.1)), Trigger: must(forget.Every(1)),
 	}))
 	for range 50 {
 		if !slices.Equal(bare.Predict(), all.Predict()) || !slices.Equal(one.Predict(), []float64{.5, 0}) {
@@ -235,7 +236,7 @@ func TestOracleO10Batches(t *testing.T) {
 func TestRestartedProjects(t *testing.T) {
 	set, inner := must(convex.NewCube(1, -2, 2)), must(convex.NewCube(1, -1, 1))
 	l := must(NewRestarted(Options{
-		Make: Descent(set, nil, oco.Constant(1)), Trigger: must(Every(2)), Mode: Project, Set: inner,
+		Make: Descent(set, nil, oco.Constant(1)), Trigger: must(forget.Every(2)), Mode: Project, Set: inner,
 	}))
 	var got []float64
 	for range 4 {
@@ -252,7 +253,7 @@ func TestRestartedProjects(t *testing.T) {
 // TestRestartedDetects: a detector of the losses restarts soon after the change and not before.
 func TestRestartedDetects(t *testing.T) {
 	set := must(convex.NewCube(1, -2, 2))
-	trigger := must(DetectRise(must(changepoint.NewPageHinkley(changepoint.PageHinkleyOptions{
+	trigger := must(forget.DetectRise(must(changepoint.NewPageHinkley(changepoint.PageHinkleyOptions{
 		Drift: .05, Threshold: 1, Rounds: 10,
 	})), 0, 4))
 	l := must(NewRestarted(Options{Make: Descent(set, nil, oco.StronglyConvex(2)), Trigger: trigger}))
@@ -286,7 +287,7 @@ func TestRestartedForwards(t *testing.T) {
 	set := must(convex.NewCube(d, -1, 1))
 	l := must(NewRestarted(Options{
 		Make:    func([]float64) (oco.Learner, error) { return oco.NewVovkAzouryWarmuth(d, 1) },
-		Trigger: must(Every(2)),
+		Trigger: must(forget.Every(2)),
 	}))
 	bare := must(oco.NewVovkAzouryWarmuth(d, 1))
 	for _, x := range []interface{ Features(z []float64) error }{l, bare} {
@@ -304,7 +305,7 @@ func TestRestartedForwards(t *testing.T) {
 		}
 		return oco.NewOptimisticFTRL(reg, oco.ConstantWeight(1))
 	}
-	h := must(NewRestarted(Options{Make: optimistic, Trigger: must(Every(2))}))
+	h := must(NewRestarted(Options{Make: optimistic, Trigger: must(forget.Every(2))}))
 	if err := h.Hint([]float64{.5, 0, -.5}); err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +313,7 @@ func TestRestartedForwards(t *testing.T) {
 		t.Errorf("x = %v after a hint", h.Predict())
 	}
 	s := must(NewRestarted(Options{
-		Make: Descent(set, nil, oco.Constant(.1)), Trigger: must(Every(2)),
+		Make: Descent(set, nil, oco.Constant(.1)), Trigger: must(forget.Every(2)),
 		Static: func(n int) float64 { return 10 * float64(n) },
 	}))
 	for range 3 {
@@ -352,7 +353,7 @@ func TestRestartedSnapshots(t *testing.T) {
 	make := func() *Restarted {
 		set := must(convex.NewCube(3, -1, 1))
 		return must(NewRestarted(Options{
-			Make: Descent(set, nil, oco.StronglyConvex(1)), Trigger: must(Every(7)), Mode: Schedule,
+			Make: Descent(set, nil, oco.StronglyConvex(1)), Trigger: must(forget.Every(7)), Mode: Schedule,
 			Static: func(n int) float64 { return float64(n) },
 		}))
 	}
@@ -362,7 +363,7 @@ func TestRestartedSnapshots(t *testing.T) {
 func TestRestartedRefuses(t *testing.T) {
 	set := must(convex.NewCube(2, -1, 1))
 	start := Descent(set, nil, oco.Constant(.1))
-	every := must(Every(3))
+	every := must(forget.Every(3))
 	for name, o := range map[string]Options{
 		"no function": {Trigger: every},
 		"no trigger":  {Make: start},
@@ -401,7 +402,7 @@ func TestRestartedFails(t *testing.T) {
 				return nil, convex.ErrUnbounded
 			}
 			return Descent(set, nil, oco.Constant(.1))(start)
-		}, Trigger: must(Every(2)),
+		}, Trigger: must(forget.Every(2)),
 	}))
 	g := []float64{1, 1}
 	for round, want := range []bool{true, false, false} {

@@ -5,12 +5,15 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Restarter restarts learners of any type L: when its [Trigger] says so it discards the learner and
-// makes a new one. It is the part that all restarted learners share, and serves on its own for
-// learners that have no wrapper here, such as classifiers:
+const snapshotMagic = "noregret-drift-2\n"
+
+// Restarter restarts learners of any type L: when its [forget.Trigger] says so it discards the
+// learner and makes a new one. It is the part that all restarted learners share, and serves on its
+// own for learners that have no wrapper here, such as classifiers:
 //
 //	l := r.Learner()
 //	... play a round with l, pay a loss ...
@@ -22,7 +25,7 @@ import (
 // It adds O(1) to a round and allocates nothing, except that a restart makes a learner. It is not
 // safe for concurrent use.
 type Restarter[L any] struct {
-	trigger Trigger
+	trigger forget.Trigger
 	make    func(batch int) (L, error)
 	learner L
 	s       restarterState
@@ -43,7 +46,7 @@ type savedRestarter struct {
 
 // NewRestarter returns a restarter that has made the learner of batch 0. The function makes the
 // learner of a batch at its start; it must return equal learners for equal batches.
-func NewRestarter[L any](trigger Trigger, make func(batch int) (L, error)) (*Restarter[L], error) {
+func NewRestarter[L any](trigger forget.Trigger, make func(batch int) (L, error)) (*Restarter[L], error) {
 	if trigger == nil {
 		return nil, noregret.BadInputf("trigger", "nil: want a trigger")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/changepoint"
 	"github.com/noregret/noregret/experts"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/oco"
 )
@@ -15,7 +16,7 @@ import (
 type counter struct{ batch, rounds int }
 
 func TestRestarter(t *testing.T) {
-	r := must(NewRestarter(must(Every(3)), func(batch int) (*counter, error) {
+	r := must(NewRestarter(must(forget.Every(3)), func(batch int) (*counter, error) {
 		return &counter{batch: batch}, nil
 	}))
 	for round := range 10 {
@@ -38,12 +39,12 @@ func TestRestarterRefuses(t *testing.T) {
 	make := func(int) (*counter, error) { return &counter{}, nil }
 	_, err := NewRestarter[*counter](nil, make)
 	refused(t, "trigger", err)
-	_, err = NewRestarter[*counter](Never(), nil)
+	_, err = NewRestarter[*counter](forget.Never(), nil)
 	refused(t, "make", err)
-	_, err = NewRestarter(Never(), func(int) (oco.Learner, error) { return nil, nil })
+	_, err = NewRestarter(forget.Never(), func(int) (oco.Learner, error) { return nil, nil })
 	refused(t, "learner", err)
 	failure := errors.New("no more")
-	r := must(NewRestarter(must(Every(1)), func(batch int) (*counter, error) {
+	r := must(NewRestarter(must(forget.Every(1)), func(batch int) (*counter, error) {
 		if batch > 0 {
 			return nil, failure
 		}
@@ -67,9 +68,9 @@ func TestRestartedExperts(t *testing.T) {
 	asleep := func([]float64) (oco.Learner, error) {
 		return experts.NewSpecialists(must(oco.NewAdaHedge(d, oco.DefaultAdaHedgeAlpha(d))))
 	}
-	weights := must(NewRestarted(Options{Make: hedge, Trigger: must(Every(size))}))
+	weights := must(NewRestarted(Options{Make: hedge, Trigger: must(forget.Every(size))}))
 	play := must(experts.NewRandomized(weights, experts.Options{Seed: 1}))
-	specialists := must(NewRestarted(Options{Make: asleep, Trigger: must(Every(size))}))
+	specialists := must(NewRestarted(Options{Make: asleep, Trigger: must(forget.Every(size))}))
 	r := random.New(6, "experts")
 	var a, b oco.Learner
 	for round := range rounds {
@@ -103,7 +104,7 @@ func TestRestartedExperts(t *testing.T) {
 
 // keeper is a trigger of the caller's own that does not reset itself.
 type keeper struct {
-	Trigger
+	forget.Trigger
 	due, resets int
 }
 
@@ -123,7 +124,9 @@ func TestRestartsOncePerChange(t *testing.T) {
 		return must(changepoint.NewPageHinkley(changepoint.DefaultPageHinkleyOptions()))
 	}
 	for name, make := range map[string]func() changepoint.Detector{"adwin": adwin, "page-hinkley": rise} {
-		for _, detect := range []func(changepoint.Detector, float64, float64) (Trigger, error){Detect, DetectRise} {
+		for _, detect := range []func(changepoint.Detector, float64, float64) (forget.Trigger, error){
+			forget.Detect, forget.DetectRise,
+		} {
 			for seed := range uint64(5) {
 				r := must(NewRestarter(must(detect(make(), 0, 1)), func(int) (*counter, error) {
 					return &counter{}, nil
@@ -154,7 +157,7 @@ func TestRestartsOncePerChange(t *testing.T) {
 			}
 		}
 	}
-	k := &keeper{Trigger: Never()}
+	k := &keeper{Trigger: forget.Never()}
 	r := must(NewRestarter[*counter](k, func(int) (*counter, error) { return &counter{}, nil }))
 	for range 9 {
 		must(r.End(0))

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/catalogue"
@@ -19,7 +20,7 @@ func equalsFresh[L encoding.BinaryMarshaler](t *testing.T, name string, size, ro
 	play func(round int, l L) error,
 ) {
 	t.Helper()
-	trigger, err := drift.Every(size)
+	trigger, err := forget.Every(size)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit/contextual"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
@@ -16,15 +17,16 @@ import (
 // for each arm. Its arms are those of the roster.
 type contextLearner struct {
 	*contextual.Learner
+	forgetting
 	is      definition.Reward
 	s       contextState
 	options contextual.Options
-	restart *contextRestart // nil with drift none
 }
 
 // contextState is what a contextLearner persists beside its model.
 type contextState struct {
-	Model []byte // in snapshots
+	Model  []byte              // in snapshots
+	Memory *forget.MemoryState // in snapshots, nil with drift none
 	// Recent are contexts of the last units that were learned from, Next is the index of the next
 	// one to replace.
 	Recent []recentContext
@@ -94,6 +96,39 @@ func (l *contextLearner) learn(r *roster, c *cohort) (learned int64) {
 		return 0
 	}
 	return learned
+}
+
+// forgetBy makes the learner begin anew at intervals.
+func (l *contextLearner) forgetBy(r forget.Rule) (err error) {
+	l.memory, err = forget.NewMemory(r, 0)
+	return err
+}
+
+// endRound ends a version that was learned from, and begins anew where that is due. The recent
+// contexts stay: the shares are averaged over them.
+func (l *contextLearner) endRound(r *roster) error {
+	if l.memory == nil {
+		return nil
+	}
+	l.memory.Next()
+	if !l.memory.Due() {
+		return nil
+	}
+	o := l.options
+	o.Arms = len(r.Arms)
+	m, err := contextual.NewLearner(o)
+	if err != nil {
+		return err
+	}
+	for k := range r.Arms {
+		if !r.Arms[k].Active {
+			if err := m.RetireArm(k); err != nil {
+				return err
+			}
+		}
+	}
+	l.Learner = m
+	return nil
 }
 
 // reward returns the reward of a row. Ok is false if a goal has no value.
@@ -205,21 +240,39 @@ func (l *contextLearner) MarshalBinary() ([]byte, error) {
 	if s.Model, err = l.Learner.MarshalBinary(); err != nil {
 		return nil, err
 	}
-	if l.restart != nil {
-		return l.sealRestart(&s)
+	if l.memory != nil {
+		m, err := l.memory.State()
+		if err != nil {
+			return nil, err
+		}
+		s.Memory = &m
 	}
-	return snapshot.Seal(contextMagic, l.Learner.String(), &s)
+	return snapshot.Seal(contextMagic, l.text(), &s)
+}
+
+// text describes the learner for its snapshots.
+func (l *contextLearner) text() string {
+	if l.memory == nil {
+		return l.Learner.String()
+	}
+	return l.Learner.String() + ", " + l.memory.Rule().String()
 }
 
 // UnmarshalBinary implements [learner].
 func (l *contextLearner) UnmarshalBinary(data []byte) error {
 	var s contextState
-	if l.restart != nil {
-		if err := l.openRestart(data, &s); err != nil {
+	if err := snapshot.Open(data, contextMagic, l.text(), &s); err != nil {
+		return err
+	}
+	memory := l.memory
+	if (memory == nil) != (s.Memory == nil) {
+		return snapshot.Bad("damaged: a memory without drift, or none with it")
+	}
+	if memory != nil {
+		var err error
+		if memory, err = memory.Restore(*s.Memory, 0); err != nil {
 			return err
 		}
-	} else if err := snapshot.Open(data, contextMagic, l.Learner.String(), &s); err != nil {
-		return err
 	}
 	ok := len(s.Recent) <= recentContexts && s.Next >= 0 && s.Next < recentContexts && len(s.Shares) == len(s.Best)
 	for i := range s.Recent {
@@ -235,7 +288,7 @@ func (l *contextLearner) UnmarshalBinary(data []byte) error {
 	if err := l.Learner.UnmarshalBinary(s.Model); err != nil {
 		return err
 	}
-	s.Model = nil
-	l.s = s
+	s.Model, s.Memory = nil, nil
+	l.s, l.memory = s, memory
 	return nil
 }

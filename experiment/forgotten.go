@@ -6,20 +6,39 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/noregret/noregret/pasto/drifting"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/policy"
 )
 
 // forgetter is a learner that tells what it has forgotten.
 type forgetter interface {
 	// Events returns the last events, the oldest first, and the number of all.
-	Events() (last []drifting.Event, count int)
+	Events() (last []forget.Event, count int)
 	// Memory is the number of rounds that what is known is worth.
 	Memory() float64
 }
 
 // everything is the memory of learners that forget nothing.
 var everything = math.Inf(1)
+
+// forgetting is the [forgetter] of a learner with a memory.
+type forgetting struct{ memory *forget.Memory } // nil with drift none
+
+// Events implements [forgetter].
+func (f *forgetting) Events() (last []forget.Event, count int) {
+	if f.memory == nil {
+		return nil, 0
+	}
+	return f.memory.Events()
+}
+
+// Memory implements [forgetter].
+func (f *forgetting) Memory() float64 {
+	if f.memory == nil {
+		return everything
+	}
+	return f.memory.Worth()
+}
 
 // forgotten is what the learner has forgotten at once.
 type forgotten struct {
@@ -69,7 +88,7 @@ func (v forgottenView) note(now int64) {
 				event.Arms = append(event.Arms, x.roster.LearnedArms[i])
 			}
 		}
-		if len(log.Events) == mostEvents {
+		if len(log.Events) == forget.MostEvents {
 			log.Events = slices.Delete(log.Events, 0, 1)
 		}
 		log.Events = append(log.Events, event)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/box"
 	"github.com/noregret/noregret/pasto/confident"
@@ -55,14 +54,14 @@ func newLearner(r *roster) (learner, error) {
 		if err != nil || d.Drift.Kind == "none" {
 			return l, err
 		}
-		return l, l.restartEvery(d.Drift.Interval())
+		return l, l.forgetBy(d.Drift.Rule())
 	}
 	if d.Bandit() {
 		l, err := newRewardLearner(d, arms)
 		if err != nil || d.Drift.Kind == "none" {
 			return l, err
 		}
-		return l, l.forgetBy(&d.Drift)
+		return l, l.forgetBy(d.Drift.Rule())
 	}
 	if d.Arms.Box != nil {
 		_, low, high := d.Sides()
@@ -79,16 +78,7 @@ func newLearner(r *roster) (learner, error) {
 	if d.Drift.Kind == "none" {
 		return confident.New(r.learned, arms, r.confidentOptions())
 	}
-	return drifting.New(r.learned, arms, r.confidentOptions(), driftOf(&d.Drift))
-}
-
-// driftOf returns the learner's form of a definition's drift.
-func driftOf(d *definition.Drift) drifting.Options {
-	out := drifting.Options{Kind: drifting.Kind(d.Kind), Rate: d.Rate, Detector: d.Detector}
-	if out.Rounds = int(d.Rounds); d.Kind == "restart" {
-		out.Rounds = d.Interval()
-	}
-	return out
+	return drifting.New(r.learned, arms, r.confidentOptions(), d.Drift.Rule())
 }
 
 // confidentOptions returns the options of the default learner. With a control arm it keeps to the

@@ -14,8 +14,9 @@ import (
 // whose mixture is no longer served, with the propensities that the units had.
 type rewardLearner struct {
 	*bandit.Batched
-	is      definition.Reward
-	forgets *rewardMemory // nil with drift none
+	forgetting
+	is   definition.Reward
+	kept []keptBatch // the rounds of a window, and up to a 64th more
 }
 
 // batchRules are the rules of the policies by kind.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/oco"
@@ -26,7 +27,7 @@ func shareLearners(t *testing.T, changes int) map[string]oco.Learner {
 	restarted := func(interval int) oco.Learner {
 		return must(drift.NewRestarted(drift.Options{
 			Make:    func([]float64) (oco.Learner, error) { return hedge(interval), nil },
-			Trigger: must(drift.Every(interval)),
+			Trigger: must(forget.Every(interval)),
 		}))
 	}
 	// A change moves two experts' mean losses by 0.4: that is its variation.

@@ -13,6 +13,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
@@ -130,9 +131,9 @@ func (p *driftPlay) player(set convex.Set, seed uint64) (regret.Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	trigger := drift.Never()
+	trigger := forget.Never()
 	if p.cell.Policy == "restarted" {
-		if trigger, err = drift.Every(size); err != nil {
+		if trigger, err = forget.Every(size); err != nil {
 			return nil, err
 		}
 	}

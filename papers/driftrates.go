@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/play"
 	"github.com/noregret/noregret/regret"
@@ -145,7 +146,7 @@ func trials(p *driftPoint) (func(convex.Set, uint64) (regret.Player, error), fun
 
 // restartedCosts restarts a learner of costs from scratch in batches.
 func restartedCosts(l drift.CostLearner, size int, seed uint64) (regret.Player, error) {
-	trigger, err := drift.Every(size)
+	trigger, err := forget.Every(size)
 	if err != nil {
 		return nil, err
 	}

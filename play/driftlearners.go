@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
@@ -145,7 +146,7 @@ func restartedDescent(p oco.Problem, o func(string) float64) (oco.Learner, error
 	if h > 0 {
 		rate, static = oco.StronglyConvex(h), func(n int) float64 { return drift.StronglyConvexBound(h, l, n) }
 	}
-	trigger, err := drift.Every(size)
+	trigger, err := forget.Every(size)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func banditDescent(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 
 // costLearner restarts a learner of costs and lets the referee play it. newPlayer seeds it.
 func costLearner(l drift.CostLearner, size int) (oco.Learner, error) {
-	trigger, err := drift.Every(size)
+	trigger, err := forget.Every(size)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +258,7 @@ func restartedEntry(e oco.Entry) oco.Entry {
 		}
 		batch := p
 		batch.Rounds = size
-		trigger, err := drift.Every(size)
+		trigger, err := forget.Every(size)
 		if err != nil {
 			return nil, err
 		}

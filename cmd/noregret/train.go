@@ -14,6 +14,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/forget"
 )
 
 // trainOptions are the flags of "noregret train".
@@ -186,7 +187,7 @@ func (o *trainOptions) Validate() (err error) {
 	if o.private.on {
 		return nil
 	}
-	if o.opt.Drift.Kind != classify.DriftNone && !o.stream {
+	if o.opt.Drift.Kind != forget.None && !o.stream {
 		return noregret.Errorf(noregret.Usage, "--drift",
 			"needs --stream: training on data that are kept shuffles them, so that nothing is recent")
 	}

@@ -1,10 +1,12 @@
 package definition
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/pasto/drifting"
 )
@@ -24,19 +26,8 @@ func checkDrift(d *Definition) error {
 	if err := checkDriftOf(d); err != nil {
 		return err
 	}
-	window, discount, detector := x.Kind == "window", x.Kind == "discount", x.Kind == "detector"
 	budget := x.Kind == "restart" && x.Rounds == 0
 	switch {
-	case (window || x.Kind == "restart" && !budget) != (x.Rounds != 0):
-		return noregret.BadInputf("drift.rounds", "%d with kind %s: a window and a restart have a number of rounds, "+
-			"others have none", x.Rounds, x.Kind)
-	case x.Rounds != 0 && (x.Rounds < 1 || x.Rounds > mostDriftRounds):
-		return noregret.BadInputf("drift.rounds", "%d: want 1 to %d", x.Rounds, mostDriftRounds)
-	case discount != (x.Rate != 0):
-		return noregret.BadInputf("drift.rate", "%v with kind %s: a discount has a rate, others have none", x.Rate,
-			x.Kind)
-	case discount && !(x.Rate > 0 && x.Rate < 1):
-		return noregret.BadInputf("drift.rate", "%v: want a number in (0, 1)", x.Rate)
 	case !budget && (x.Horizon != 0 || x.Variation != 0):
 		return noregret.BadInputf("drift.horizon",
 			"%d and variation %v with kind %s: they belong to a restart without "+
@@ -48,13 +39,32 @@ func checkDrift(d *Definition) error {
 		return noregret.BadInputf("drift.horizon", "%d: want 1 to %d", x.Horizon, mostDriftRounds)
 	case budget && !(x.Variation > 0 && x.Variation <= float64(x.Horizon)):
 		return noregret.BadInputf("drift.variation", "%v: want a number above 0, at most the horizon", x.Variation)
-	case detector && !slices.Contains(drifting.Detectors(), x.Detector):
-		return noregret.BadInputf("drift.detector", "%s", named.Unknown(x.Detector, drifting.Detectors()))
-	case !detector && x.Detector != "":
-		return noregret.BadInputf("drift.detector", "%q with kind %s: only the kind detector has one", x.Detector,
-			x.Kind)
+	case x.Rounds < 0 || x.Rounds > mostDriftRounds:
+		return noregret.BadInputf("drift.rounds", "%d: want 1 to %d", x.Rounds, mostDriftRounds)
+	case x.Kind == "window" && x.Rounds == 0:
+		return noregret.BadInputf("drift.rounds", "%d with kind %s: want 1 to %d", x.Rounds, x.Kind, mostDriftRounds)
+	case x.Kind == "adaptive" && x.Rounds != 0:
+		return noregret.BadInputf("drift.rounds", "%d with kind %s: want none", x.Rounds, x.Kind)
+	case x.Kind == "detector" && !slices.Contains(forget.Detectors(), x.Detector):
+		return noregret.BadInputf("drift.detector", "%s", named.Unknown(x.Detector, forget.Detectors()))
+	}
+	var e *noregret.Error
+	if err := x.Rule().Validate(); errors.As(err, &e) {
+		return noregret.BadInputf("drift."+e.Place, "%s", e.Message)
 	}
 	return nil
+}
+
+// Rule returns the rule by which the learner forgets: that of a restart has the Interval.
+func (x *Drift) Rule() forget.Rule {
+	r := forget.Rule{Kind: forget.Kind(x.Kind), Rounds: int(x.Rounds), Rate: x.Rate, Detector: x.Detector}
+	switch x.Kind {
+	case "none":
+		r.Kind = forget.None
+	case "restart":
+		r.Rounds = x.Interval()
+	}
+	return r
 }
 
 // checkDriftOf checks whether the policy can forget in this way.

@@ -3,6 +3,7 @@ package arena
 import (
 	"slices"
 
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
@@ -115,19 +116,19 @@ func DriftLearners() []Entry {
 	}
 	for _, x := range []struct {
 		name, about string
-		drift       drifting.Options
+		drift       forget.Rule
 	}{
-		{"restart-64", "begun anew every 64 rounds", drifting.Options{Kind: drifting.Restart, Rounds: 64}},
-		{"discount-.02", "weights fall by 2 % a round", drifting.Options{Kind: drifting.Discount, Rate: 0.02}},
-		{"window-50", "the last 50 rounds", drifting.Options{Kind: drifting.Window, Rounds: 50}},
-		{"cusum", "CUSUM of residuals", drifting.Options{Kind: drifting.Detect, Detector: "cusum"}},
+		{"restart-64", "begun anew every 64 rounds", forget.Rule{Kind: forget.Restart, Rounds: 64}},
+		{"discount-.02", "weights fall by 2 % a round", forget.Rule{Kind: forget.Discount, Rate: 0.02}},
+		{"window-50", "the last 50 rounds", forget.Rule{Kind: forget.Window, Rounds: 50}},
+		{"cusum", "CUSUM of residuals", forget.Rule{Kind: forget.Detector, Detector: "cusum"}},
 		{
 			"page-hinkley", "Page–Hinkley of residuals",
-			drifting.Options{Kind: drifting.Detect, Detector: "page-hinkley"},
+			forget.Rule{Kind: forget.Detector, Detector: "page-hinkley"},
 		},
-		{"adwin", "ADWIN of residuals", drifting.Options{Kind: drifting.Detect, Detector: "adwin"}},
-		{"kswin", "KSWIN of residuals", drifting.Options{Kind: drifting.Detect, Detector: "kswin"}},
-		{"adaptive", "the discount that has predicted best", drifting.Options{Kind: drifting.Adaptive}},
+		{"adwin", "ADWIN of residuals", forget.Rule{Kind: forget.Detector, Detector: "adwin"}},
+		{"kswin", "KSWIN of residuals", forget.Rule{Kind: forget.Detector, Detector: "kswin"}},
+		{"adaptive", "the discount that has predicted best", forget.Rule{Kind: forget.Adaptive}},
 	} {
 		list = append(list, Entry{x.name, x.about, safe, Drifting(confident.DefaultOptions(), x.drift)})
 	}
@@ -142,7 +143,7 @@ type driftingLearner struct{ learner *drifting.Learner }
 
 // Drifting returns a maker of package drifting's learner, beside arm 0 as its control arm, for an
 // [Entry].
-func Drifting(o confident.Options, x drifting.Options) func(*Task) (Learner, error) {
+func Drifting(o confident.Options, x forget.Rule) func(*Task) (Learner, error) {
 	o.Control = 0
 	return func(task *Task) (Learner, error) {
 		l, err := drifting.New(task.Goals, task.Arms, o, x)
@@ -169,7 +170,7 @@ type told struct {
 func newTold(task *Task) (Learner, error) {
 	o := confident.DefaultOptions()
 	o.Control, o.ChangeThreshold = 0, 0
-	l, err := drifting.New(task.Goals, task.Arms, o, drifting.Options{Kind: drifting.Restart, Rounds: 100_000})
+	l, err := drifting.New(task.Goals, task.Arms, o, forget.Rule{Kind: forget.Restart, Rounds: 100_000})
 	return &told{w: task.world, learner: l}, err
 }
 

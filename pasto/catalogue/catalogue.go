@@ -1,12 +1,14 @@
 package catalogue
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/drift"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
@@ -66,45 +68,45 @@ func mixtures() []Entry {
 	}
 }
 
-// forgetful are the default learner with ways to forget.
+// forgetful are the default learner with ways to forget, each the text of a rule of package forget.
 func forgetful() []Entry {
-	entry := func(name, doc string, drift func(rounds int) drifting.Options) Entry {
+	entry := func(name, doc string, rule func(rounds int) string) Entry {
+		make := func(f pasto.Objective, arms, rounds int, o confident.Options) (pasto.Learner, error) {
+			r, err := forget.Parse(rule(rounds))
+			if err != nil {
+				return nil, err
+			}
+			return drifting.New(f, arms, o, r)
+		}
 		return Entry{
 			Name: "default-" + name, Doc: doc,
 			New: func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error) {
 				if err := noStart(start); err != nil {
 					return nil, err
 				}
-				return drifting.New(f, arms, confident.DefaultOptions(), drift(rounds))
+				return make(f, arms, rounds, confident.DefaultOptions())
 			},
 			Controlled: func(f pasto.Objective, arms, rounds, control int) (pasto.Learner, error) {
 				o := confident.DefaultOptions()
 				o.Control = control
-				return drifting.New(f, arms, o, drift(rounds))
+				return make(f, arms, rounds, o)
 			},
 		}
 	}
-	always := func(d drifting.Options) func(int) drifting.Options {
-		return func(int) drifting.Options { return d }
-	}
+	always := func(text string) func(int) string { return func(int) string { return text } }
 	return []Entry{
-		entry("restart", "the default, begun anew every ⌈T^⅔⌉ rounds", func(rounds int) drifting.Options {
+		entry("restart", "the default, begun anew every ⌈T^⅔⌉ rounds", func(rounds int) string {
 			b, err := drift.NewBudget(max(rounds, 1), 1)
 			if err != nil {
-				return drifting.Options{Kind: drifting.Restart} // refused
+				return "restart" // refused
 			}
-			return drifting.Options{
-				Kind: drifting.Restart, Rounds: min(b.BatchSize(drift.ConvexGradient), drifting.MostRounds),
-			}
+			return fmt.Sprintf("restart=%d", min(b.BatchSize(drift.ConvexGradient), drifting.MostRounds))
 		}),
-		entry("discount", "the default, whose rounds lose 0.2 % of their weight in each round",
-			always(drifting.Options{Kind: drifting.Discount, Rate: 0.002})),
-		entry("window", "the default on the last 500 rounds",
-			always(drifting.Options{Kind: drifting.Window, Rounds: 500})),
+		entry("discount", "the default, whose rounds lose 0.2 % of their weight in each round", always("memory=500")),
+		entry("window", "the default on the last 500 rounds", always("window=500")),
 		entry("cusum", "the default, which begins an arm anew when CUSUM finds a change of its residuals",
-			always(drifting.Options{Kind: drifting.Detect, Detector: "cusum"})),
-		entry("adaptive", "the default with the discount that has predicted best",
-			always(drifting.Options{Kind: drifting.Adaptive})),
+			always("detector=cusum")),
+		entry("adaptive", "the default with the discount that has predicted best", always("adaptive")),
 	}
 }
 

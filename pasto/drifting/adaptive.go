@@ -77,7 +77,7 @@ func (l *Learner) adapt(obs []pasto.Observation) (changed int) {
 		best = min(best, m.Score)
 	}
 	if len(begun) > 0 {
-		l.happened(begun, "change", 0)
+		l.memory.Note(begun, "change", 0)
 	}
 	l.weigh(best)
 	next := slices.IndexFunc(l.d.LogWeights, func(w float64) bool { return w > -refuted })
@@ -89,7 +89,7 @@ func (l *Learner) adapt(obs []pasto.Observation) (changed int) {
 	if rate := candidateRate(next); rate > 0 {
 		memory = 1 / rate
 	}
-	l.happened(nil, "memory", memory)
+	l.memory.Note(nil, "memory", memory)
 	return max(len(begun), 1) // what is known is another: solve
 }
 
@@ -114,6 +114,3 @@ func (l *Learner) weigh(best float64) {
 		w[i] -= top
 	}
 }
-
-// power is x^n.
-func power(x float64, n int) float64 { return portable.Exp(float64(float64(n) * portable.Log(x))) }

@@ -3,10 +3,10 @@
 //
 // # Ways to forget
 //
-// [Options] choose one of five: restarts at intervals, discounts, a window of rounds, detectors of
-// package changepoint that begin single arms anew, and the discount that has predicted best. All
-// but restarts change what the statistics (package pasto/internal/mixed) know; the learner plans
-// and serves by what is left, as it does without.
+// A rule of package forget chooses one of five: restarts at intervals, discounts, a window of
+// rounds, detectors that begin single arms anew, and the discount that has predicted best. All but
+// restarts change what the statistics (package pasto/internal/mixed) know; the learner plans and
+// serves by what is left, as it does without.
 //
 // [Learner.Events] tells what was forgotten at once, [Learner.Memory] how many rounds what is known
 // is worth, and [Learner.Variation] estimates by how much rewards have varied.

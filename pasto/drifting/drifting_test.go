@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
@@ -15,16 +16,16 @@ import (
 )
 
 // allDrifts are drifts of each kind.
-func allDrifts() []Options {
-	list := []Options{
-		{Kind: Restart, Rounds: 60},
-		{Kind: Discount, Rate: 0.03},
-		{Kind: Window, Rounds: 30},
-		{Kind: Window, Rounds: 130},
-		{Kind: Adaptive},
+func allDrifts() []forget.Rule {
+	list := []forget.Rule{
+		{Kind: forget.Restart, Rounds: 60},
+		{Kind: forget.Discount, Rate: 0.03},
+		{Kind: forget.Window, Rounds: 30},
+		{Kind: forget.Window, Rounds: 130},
+		{Kind: forget.Adaptive},
 	}
-	for _, name := range Detectors() {
-		list = append(list, Options{Kind: Detect, Detector: name})
+	for _, name := range forget.Detectors() {
+		list = append(list, forget.Rule{Kind: forget.Detector, Detector: name})
 	}
 	return list
 }
@@ -42,7 +43,7 @@ func guardedClicks(t *testing.T) *pasto.Goals {
 	return g
 }
 
-func newDrifting(t *testing.T, f pasto.Objective, arms int, o confident.Options, d Options) *Learner {
+func newDrifting(t *testing.T, f pasto.Objective, arms int, o confident.Options, d forget.Rule) *Learner {
 	t.Helper()
 	l, err := New(f, arms, o, d)
 	if err != nil {
@@ -81,7 +82,7 @@ func controlled() confident.Options {
 // rounds, bit for bit.
 func TestRestartIsAFreshLearner(t *testing.T) {
 	f := guardedClicks(t)
-	l := newDrifting(t, f, 3, controlled(), Options{Kind: Restart, Rounds: 25})
+	l := newDrifting(t, f, 3, controlled(), forget.Rule{Kind: forget.Restart, Rounds: 25})
 	r := random.New(1, "restart")
 	var fresh *confident.Learner
 	for round := range 100 {
@@ -113,7 +114,7 @@ func TestRestartIsAFreshLearner(t *testing.T) {
 func TestWindowIsTheLastRounds(t *testing.T) {
 	f, r := guardedClicks(t), random.New(2, "window")
 	for _, rounds := range []int{7, 63} {
-		l := newDrifting(t, f, 3, controlled(), Options{Kind: Window, Rounds: rounds})
+		l := newDrifting(t, f, 3, controlled(), forget.Rule{Kind: forget.Window, Rounds: rounds})
 		var seen [][]pasto.Observation
 		for range 100 {
 			obs := unitsOf(r, []float64{.4, .3, .3}, []float64{.02, .03, .01}, []float64{.01, .01, .01}, 20_000)
@@ -157,7 +158,7 @@ func TestDiscountWeighs(t *testing.T) {
 	}
 	o := confident.DefaultOptions()
 	o.ChangeThreshold = 0
-	l := newDrifting(t, g, 1, o, Options{Kind: Discount, Rate: rate})
+	l := newDrifting(t, g, 1, o, forget.Rule{Kind: forget.Discount, Rate: rate})
 	r, sum, weights := random.New(3, "discount"), 0.0, 0.0
 	for range rounds {
 		v := r.Float64()
@@ -242,7 +243,7 @@ func TestDriftingSnapshots(t *testing.T) {
 // one without a discount still knows.
 func TestAdaptiveSnapshotOfForgotten(t *testing.T) {
 	f := guardedClicks(t)
-	d, o := Options{Kind: Adaptive}, controlled()
+	d, o := forget.Rule{Kind: forget.Adaptive}, controlled()
 	o.ChangeThreshold = 0
 	l, r, rate := newDrifting(t, f, 3, o, d), random.New(7, "forgotten"), 0.2
 	forgotten := func() bool { return l.candidate(l.d.Leader).Rounds(2) == 0 && l.candidate(0).Rounds(2) > 0 }
@@ -296,7 +297,7 @@ func TestDriftingFollows(t *testing.T) {
 			mean += share(newDrifting(t, f, 3, o, d), random.New(seed, "follow")) / float64(runs)
 		}
 		t.Logf("%+v: %.3f", d, mean)
-		if least := map[bool]float64{false: .7, true: .3}[d.Kind == Restart]; mean < least {
+		if least := map[bool]float64{false: .7, true: .3}[d.Kind == forget.Restart]; mean < least {
 			t.Errorf("%+v deploys %.3f of the new best arm, want %v", d, mean, least)
 		}
 	}
@@ -316,7 +317,7 @@ func TestAdaptiveMemory(t *testing.T) {
 	memory := func(wave float64, seed uint64) float64 {
 		o := controlled()
 		o.ChangeThreshold = 0
-		l, r := newDrifting(t, f, 3, o, Options{Kind: Adaptive}), random.New(seed, "memory")
+		l, r := newDrifting(t, f, 3, o, forget.Rule{Kind: forget.Adaptive}), random.New(seed, "memory")
 		for round := range 450 {
 			s := wave * math.Sin(2*math.Pi*float64(round)/200)
 			clicks, sales := []float64{.03, .03 + s, .03 - s}, []float64{.03, .03, .03}
@@ -339,11 +340,11 @@ func TestAdaptiveMemory(t *testing.T) {
 
 // A round allocates nothing once buffers have grown.
 func TestDriftingAllocatesNothing(t *testing.T) {
-	for _, d := range []Options{
-		{Kind: Discount, Rate: .05},
-		{Kind: Adaptive},
-		{Kind: Detect, Detector: "cusum"},
-		{Kind: Detect, Detector: "page-hinkley"},
+	for _, d := range []forget.Rule{
+		{Kind: forget.Discount, Rate: .05},
+		{Kind: forget.Adaptive},
+		{Kind: forget.Detector, Detector: "cusum"},
+		{Kind: forget.Detector, Detector: "page-hinkley"},
 	} {
 		l, r := newDrifting(t, guardedClicks(t), 3, controlled(), d), random.New(5, "allocations")
 		var obs []pasto.Observation
@@ -369,7 +370,7 @@ func TestDriftingAllocatesNothing(t *testing.T) {
 }
 
 func TestBeginRefused(t *testing.T) {
-	l := newDrifting(t, guardedClicks(t), 2, controlled(), Options{Kind: Adaptive})
+	l := newDrifting(t, guardedClicks(t), 2, controlled(), forget.Rule{Kind: forget.Adaptive})
 	before, _ := l.MarshalBinary()
 	if err := l.Begin([]int{1, 2}); err == nil {
 		t.Error("an arm that does not exist was begun anew")
@@ -383,19 +384,23 @@ func TestBeginRefused(t *testing.T) {
 }
 
 func TestDriftRefused(t *testing.T) {
-	for _, d := range []Options{
+	for _, d := range []forget.Rule{
 		{},
 		{Kind: "other"},
-		{Kind: Restart},
-		{Kind: Restart, Rounds: 100_001},
-		{Kind: Window, Rounds: -1},
-		{Kind: Discount, Rate: 1},
-		{Kind: Discount, Rate: math.NaN()},
-		{Kind: Discount, Rate: .1, Rounds: 3},
-		{Kind: Adaptive, Rate: .1},
-		{Kind: Detect},
-		{Kind: Detect, Detector: "other"},
-		{Kind: Window, Rounds: 3, Detector: "cusum"},
+		{Kind: forget.Restart},
+		{Kind: forget.Restart, Rounds: 100_001},
+		{Kind: forget.Window, Rounds: -1},
+		{Kind: forget.Discount, Rate: 1},
+		{Kind: forget.Discount, Rate: math.NaN()},
+		{Kind: forget.Discount, Rate: .1, Rounds: 3},
+		{Kind: forget.Adaptive, Rate: .1},
+		{Kind: forget.Detector},
+		{Kind: forget.Detector, Detector: "other"},
+		{Kind: forget.Window, Rounds: 3, Detector: "cusum"},
+		{Kind: forget.Detector, Detector: "cusum:threshold=0"},
+		{Kind: forget.Adaptive, Rounds: 5},
+		{Kind: forget.Restart, Rounds: 5, Mode: forget.Steps},
+		{Kind: forget.Restart, Rounds: 5, Mode: forget.Full, Warm: 2},
 	} {
 		if _, err := New(guardedClicks(t), 2, controlled(), d); err == nil {
 			t.Errorf("%+v was taken", d)
@@ -405,7 +410,7 @@ func TestDriftRefused(t *testing.T) {
 
 // Observations with noise are refused, and change nothing.
 func TestNoiseRefused(t *testing.T) {
-	l := newDrifting(t, guardedClicks(t), 2, controlled(), Options{Kind: Restart, Rounds: 10})
+	l := newDrifting(t, guardedClicks(t), 2, controlled(), forget.Rule{Kind: forget.Restart, Rounds: 10})
 	before, _ := l.MarshalBinary()
 	err := l.Observe([]pasto.Observation{{
 		Metrics: []float64{.1, .2}, Size: 10,
@@ -421,11 +426,11 @@ func TestNoiseRefused(t *testing.T) {
 
 // Where nothing changes detectors raise few alarms: of 2 metrics of 3 arms, in 5,000 rounds.
 func TestDetectorsSeldomAlarm(t *testing.T) {
-	for _, name := range Detectors() {
+	for _, name := range forget.Detectors() {
 		alarms, runs := 0, testsize.Of(20, 2)
 		for seed := range uint64(runs) {
-			l, r := newDrifting(t, guardedClicks(t), 3, controlled(), Options{Kind: Detect, Detector: name}),
-				random.New(seed, "alarms")
+			rule := forget.Rule{Kind: forget.Detector, Detector: name}
+			l, r := newDrifting(t, guardedClicks(t), 3, controlled(), rule), random.New(seed, "alarms")
 			rates := []float64{.02, .02, .02}
 			for range 5000 {
 				obs := unitsOf(r, []float64{.4, .3, .3}, rates, rates, 20_000)
@@ -452,12 +457,12 @@ func TestDriftingHoldsGuardrails(t *testing.T) {
 	f := guardedClicks(t)
 	clicks, sales := []float64{.02, .03, .03}, []float64{.02, .0188, .0186} // the limit is .019
 	runs, rounds := testsize.Of(60, 10), 300
-	for _, d := range []Options{
-		{Kind: Restart, Rounds: 60},
-		{Kind: Discount, Rate: 1. / 60},
-		{Kind: Window, Rounds: 60},
-		{Kind: Detect, Detector: "cusum"},
-		{Kind: Adaptive},
+	for _, d := range []forget.Rule{
+		{Kind: forget.Restart, Rounds: 60},
+		{Kind: forget.Discount, Rate: 1. / 60},
+		{Kind: forget.Window, Rounds: 60},
+		{Kind: forget.Detector, Detector: "cusum"},
+		{Kind: forget.Adaptive},
 	} {
 		broken, served, memories := 0, 0.0, 0
 		for seed := range uint64(runs) {

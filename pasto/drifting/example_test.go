@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/drifting"
@@ -17,7 +18,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	l, err := drifting.New(goals, 2, confident.DefaultOptions(), drifting.Options{Kind: drifting.Adaptive})
+	l, err := drifting.New(goals, 2, confident.DefaultOptions(), forget.Rule{Kind: forget.Adaptive})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/mixed"
@@ -16,10 +17,6 @@ type keptRound struct {
 	Values    []float64 // Q·M
 	Variances []float64 // Q·M: of a unit, −1 where it is unknown; nil if none is known
 }
-
-// slack is the part of a window by which it may be longer: rounds are dropped, and all others
-// learned from again, when there are as many as that.
-const slack = 64
 
 // keep returns a copy of a round.
 func keep(obs []pasto.Observation, metrics int) keptRound {
@@ -71,13 +68,11 @@ func (r *keptRound) fits(arms, metrics int) bool {
 
 // slide takes a round, and drops those that are too old. It returns how many arms were begun anew.
 func (l *Learner) slide(obs []pasto.Observation) (changed int) {
-	most, metrics := l.options.Rounds, l.metrics
-	l.d.Kept = append(l.d.Kept, keep(obs, metrics))
-	if l.d.Extra = max(len(l.d.Kept)-most, 0); l.d.Extra <= most/slack {
+	metrics := l.metrics
+	var relearn bool
+	if l.d.Kept, relearn = forget.Slide(l.d.Kept, keep(obs, metrics), l.rule.Rounds); !relearn {
 		return l.take(obs)
 	}
-	l.d.Kept = slices.Clone(l.d.Kept[l.d.Extra:])
-	l.d.Extra = 0
 	model := l.in.Model()
 	*model.State = mixed.State{}
 	model.Grow(l.Arms(), metrics)
@@ -89,7 +84,7 @@ func (l *Learner) slide(obs []pasto.Observation) (changed int) {
 		arms := model.Changed()
 		if i == len(l.d.Kept)-1 && len(arms) > 0 {
 			changed = len(arms)
-			l.happened(arms, "change", 0)
+			l.memory.Note(arms, "change", 0)
 		}
 	}
 	return changed

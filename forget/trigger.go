@@ -1,4 +1,4 @@
-package drift
+package forget
 
 import (
 	"encoding"
@@ -18,7 +18,7 @@ type Trigger interface {
 	// Add takes the loss of the round that has just ended, or another statistic of it, and reports
 	// whether the learner is to be restarted before the next round. It returns an error of code
 	// bad_input, and changes nothing, for a number that it does not accept. After it has reported a
-	// restart a trigger of this package is at its start, and the wrappers of this package reset
+	// restart a trigger of this package is at its start, and the wrappers of package drift reset
 	// any: what it knows is about a learner that is no longer there.
 	Add(x float64) (restart bool, err error)
 	// Reset returns the trigger to its start.
@@ -27,7 +27,7 @@ type Trigger interface {
 	encoding.BinaryUnmarshaler
 }
 
-const snapshotMagic = "noregret-drift-2\n"
+const snapshotMagic = "noregret-forget-2\n"
 
 // largestLoss bounds the losses of rounds.
 const largestLoss = 1e100
@@ -60,8 +60,8 @@ func Every(rounds int) (Trigger, error) {
 // Never returns a trigger that does not restart. It ignores the losses.
 func Never() Trigger { return &interval{} }
 
-// ignoresLoss reports whether a trigger has no use for the losses.
-func ignoresLoss(t Trigger) bool {
+// IgnoresLoss reports whether a trigger does not use the losses, as [Every] and [Never] do not.
+func IgnoresLoss(t Trigger) bool {
 	_, ok := t.(*interval)
 	return ok
 }
@@ -117,9 +117,9 @@ type detection struct {
 }
 
 type detectionState struct {
-	Count    int      // numbers since the last change
-	Mean     float64  // of them
-	Recent   baseline // their mean with more weight on the last ones
+	Count    int     // numbers since the last change
+	Mean     float64 // of them
+	Recent   Mean    // of them, with more weight on the last ones
 	Detector []byte
 }
 
@@ -172,11 +172,11 @@ func (d *detection) Add(x float64) (restart bool, err error) {
 	s := &d.s
 	s.Count++
 	s.Mean += (x - s.Mean) / float64(s.Count)
-	s.Recent.add(x, recent)
+	s.Recent.Add(x, recent)
 	if !changed {
 		return false, nil
 	}
-	restart = !d.rises || s.Recent.value() > s.Mean
+	restart = !d.rises || s.Recent.Value() > s.Mean
 	d.s = detectionState{}
 	if restart { // some detectors keep numbers of before the change
 		d.detector.Reset()
@@ -195,7 +195,11 @@ func (d *detection) String() string {
 	if d.rises {
 		name = "detect-rise"
 	}
-	return fmt.Sprintf("%s(%s, low=%v, high=%v)", name, textOf(d.detector), d.low, d.high)
+	text := fmt.Sprintf("%T", d.detector)
+	if s, ok := d.detector.(fmt.Stringer); ok {
+		text = s.String()
+	}
+	return fmt.Sprintf("%s(%s, low=%v, high=%v)", name, text, d.low, d.high)
 }
 
 func (d *detection) MarshalBinary() ([]byte, error) {
@@ -212,7 +216,7 @@ func (d *detection) UnmarshalBinary(data []byte) error {
 	if err := snapshot.Open(data, snapshotMagic, d.String(), &s); err != nil {
 		return err
 	}
-	if s.Count < 0 || checkLoss("", s.Mean) != nil || s.Recent.check() != nil {
+	if s.Count < 0 || checkLoss("", s.Mean) != nil || s.Recent.Check() != nil {
 		return snapshot.Bad("damaged: a mean of %v of %d numbers", s.Mean, s.Count)
 	}
 	if err := d.detector.UnmarshalBinary(s.Detector); err != nil {
