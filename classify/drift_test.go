@@ -414,7 +414,7 @@ func TestCoveringIntervals(t *testing.T) {
 		}
 		for j := 1; j < len(a.members); j++ {
 			begun := block >> (j - 1) << (j - 1)
-			if got, want := a.members[j].bettor.Count, int64((block-begun)*interval); got != want {
+			if got, want := a.members[j].coin.Count, (block-begun)*interval; got != want {
 				t.Fatalf("block %d: the learner of intervals of 2^%d blocks has seen %d examples, want %d", block, j-1,
 					got,
 					want)
@@ -424,29 +424,6 @@ func TestCoveringIntervals(t *testing.T) {
 	}
 	if len(ages) < 6 {
 		t.Errorf("%d lengths of intervals: the test is too short", len(ages))
-	}
-}
-
-// A bettor's wealth is that of the definition of Krichevsky and Trofimov, and no bet is below 0.
-func TestBettor(t *testing.T) {
-	b := bettor{Wealth: 1}
-	wealth, sum := 1.0, 0.0
-	r := random.New(1, "bettor")
-	for n := range 200 {
-		v := sum / float64(n+1) * wealth
-		if math.Abs(b.bet()-max(v, 0)) > 1e-12*max(1, wealth) {
-			t.Fatalf("round %d: bet %v, want %v", n, b.bet(), v)
-		}
-		gain := .5*r.Float64() - .15
-		b.toss(gain)
-		if v <= 0 {
-			gain = max(gain, 0)
-		}
-		wealth += gain * v
-		sum += gain
-	}
-	if wealth < 2 {
-		t.Errorf("wealth %v: the test is too weak", wealth)
 	}
 }
 

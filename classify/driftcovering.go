@@ -1,21 +1,18 @@
 package classify
 
 import (
-	"math/bits"
-
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/experts"
 	"github.com/noregret/noregret/forget"
 )
 
 // covering is the learner of [forget.Adaptive]. With blocks of Rounds examples, numbered from 0, it
-// runs a learner for each interval [i·2^j, (i+1)·2^j) of blocks, i ≥ 1 (the geometric covering of
-// Daniely, Gonen and Shalev-Shwartz, ICML 2015), and one that is never restarted. Of n blocks at
-// most log₂(n) + 2 intervals are running. The score is the mean of the running learners' scores
-// with the weights of sleeping experts: each interval has a coin-betting expert that bets on the
-// difference of the mixture's loss and the learner's, as in Jun, Orabona, Wright and Willett
-// ("Improved strongly adaptive online learning using coin betting", AISTATS 2017), with equal
-// priors. An interval of n examples whose learner does better than the mixture is followed after a
-// regret of order √(n·ln T).
+// runs a learner for each interval of the geometric covering of the blocks from 1 on
+// ([experts.Covering]), and one that is never restarted. Of n blocks at most log₂(n) + 2 intervals
+// are running. The score is the mean of the running learners' scores with the weights of sleeping
+// experts: each learner has a coin ([experts.Coin]) that bets on the difference of the mixture's
+// loss and the learner's, with equal priors. An interval of n examples whose learner does better
+// than the mixture is followed after a regret of order √(n·ln T).
 //
 // The loss of a score z is the hinge max(0, min(2, 1 − y·z))/2 times the weight of the class in the
 // measure: for concave measures both classes weigh the same, for pseudo-linear ones positives and
@@ -48,10 +45,10 @@ type coveringState struct {
 // latelyBlocks is the number of blocks that [coveringState.Lately] remembers.
 const latelyBlocks = 4
 
-// member is a running learner with its bettor.
+// member is a running learner with its coin.
 type member struct {
 	learner Learner
-	bettor  bettor
+	coin    experts.Coin
 	scales  *memberScales // nil for the first member
 	weight  float64       // of the mixture, scratch
 	score   float64       // scratch
@@ -63,31 +60,7 @@ type memberScales struct {
 	MeanSquare, PriorRate float64
 }
 
-// bettor is a coin bettor of Krichevsky and Trofimov: it bets the fraction Sum/(Count + 1) of its
-// wealth.
-type bettor struct {
-	Count       int64
-	Sum, Wealth float64
-}
-
-// bet is the bettor's weight, 0 if it bets against its learner.
-func (b *bettor) bet() float64 {
-	return max(0, b.Sum/float64(b.Count+1)*b.Wealth)
-}
-
-// toss ends a round in which the mixture lost by gain more than the learner, in [−1, 1].
-func (b *bettor) toss(gain float64) {
-	bet := b.Sum / float64(b.Count+1) * b.Wealth
-	if bet <= 0 {
-		gain = max(gain, 0)
-	}
-	b.Wealth = max(b.Wealth+float64(gain*bet), leastWealth)
-	b.Wealth = min(b.Wealth, mostWealth)
-	b.Sum += gain
-	b.Count++
-}
-
-// Wealth stays in this range.
+// The wealth of a coin stays in this range.
 const leastWealth, mostWealth = 1e-100, 1e100
 
 func newCovering(d forget.Rule, m measure.Measure, cfg Config,
@@ -98,7 +71,7 @@ func newCovering(d forget.Rule, m measure.Measure, cfg Config,
 	if err != nil {
 		return nil, err
 	}
-	a.members = append(a.members, member{learner: l, bettor: bettor{Wealth: 1}})
+	a.members = append(a.members, member{learner: l, coin: experts.NewCoin()})
 	return a, nil
 }
 
@@ -132,7 +105,7 @@ func (a *covering) Observe(x Example) error {
 	a.settle(z, x.Positive)
 	a.s.Rows++
 	if a.s.Rows%int64(a.drift.Rounds) == 0 {
-		return a.cover(uint64(a.s.Rows / int64(a.drift.Rounds)))
+		return a.cover(int(a.s.Rows / int64(a.drift.Rounds)))
 	}
 	return nil
 }
@@ -177,7 +150,7 @@ func (a *covering) classWeights() (positive, negative float64) {
 	return max(positive, 0) / top, max(negative, 0) / top
 }
 
-// settle ends a round for the bettors: z is the score of the mixture; the members hold theirs.
+// settle ends a round for the coins: z is the score of the mixture; the members hold theirs.
 func (a *covering) settle(z float64, positive bool) {
 	w, other := a.classWeights()
 	if !positive {
@@ -186,7 +159,8 @@ func (a *covering) settle(z float64, positive bool) {
 	loss := boundedHinge(z, positive)
 	for i := range a.members {
 		s := &a.members[i]
-		s.bettor.toss(float64(w * (loss - boundedHinge(s.score, positive))))
+		s.coin.Toss(float64(w * (loss - boundedHinge(s.score, positive))))
+		s.coin.Wealth = min(max(s.coin.Wealth, leastWealth), mostWealth)
 	}
 }
 
@@ -199,21 +173,12 @@ func boundedHinge(z float64, positive bool) float64 {
 }
 
 // cover starts the intervals that begin with a block, in place of those that end before it.
-func (a *covering) cover(block uint64) error {
+func (a *covering) cover(block int) error {
 	scales := a.scales()
-	for j := range bits.TrailingZeros64(block) + 1 {
-		s, err := a.begin(scales)
-		if err != nil {
-			a.failed = err
-			return err
-		}
-		if j+1 < len(a.members) {
-			a.members[j+1] = s
-		} else {
-			a.members = append(a.members, s)
-		}
-	}
-	return nil
+	running := experts.Covering[member](a.members[1:])
+	a.failed = running.Begin(block, func(int, *member) (member, error) { return a.begin(scales) })
+	a.members = append(a.members[:1], running...)
+	return a.failed
 }
 
 // scales are the present scales of the first learner.
@@ -249,7 +214,7 @@ func (a *covering) begin(scales *memberScales) (member, error) {
 	if err != nil {
 		return member{}, err
 	}
-	return member{learner: l, bettor: bettor{Wealth: 1}, scales: scales}, nil
+	return member{learner: l, coin: experts.NewCoin(), scales: scales}, nil
 }
 
 // weigh sets the weights of the mixture, which sum to 1.
@@ -257,7 +222,7 @@ func (a *covering) weigh() {
 	total := 0.0
 	for i := range a.members {
 		s := &a.members[i]
-		s.weight = s.bettor.bet()
+		s.weight = s.coin.Bet()
 		total += s.weight
 	}
 	if !(total > 0) { // nobody bets: the learner that is never restarted decides
@@ -338,7 +303,7 @@ type savedCovering struct {
 
 type savedMember struct {
 	Learner []byte
-	Bettor  bettor
+	Coin    experts.Coin
 	Scales  *memberScales
 }
 
@@ -356,7 +321,7 @@ func (a *covering) MarshalBinary() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Members = append(out.Members, savedMember{b, s.bettor, s.scales})
+		out.Members = append(out.Members, savedMember{b, s.coin, s.scales})
 	}
 	return seal(a.kind(), &out)
 }
@@ -367,7 +332,7 @@ func (a *covering) UnmarshalBinary(data []byte) error {
 	if err := unseal(data, a.kind(), &in); err != nil {
 		return err
 	}
-	wanted := 1 + bits.Len64(uint64(max(in.State.Rows, 0)/int64(a.drift.Rounds)))
+	wanted := 1 + experts.Running(int(max(in.State.Rows, 0)/int64(a.drift.Rounds)))
 	if in.State.Rows < 0 || len(in.Members) != wanted {
 		return badSnapshot("damaged: %d learners after %d rows", len(in.Members), in.State.Rows)
 	}
@@ -385,12 +350,11 @@ func (a *covering) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// restoreMember restores the learner and the bettor of a member.
+// restoreMember restores the learner and the coin of a member.
 func (a *covering) restoreMember(i int, in *savedMember) error {
-	b, c := in.Bettor, in.Scales
-	if b.Count < 0 || !(b.Wealth >= leastWealth && b.Wealth <= mostWealth) || !allFinite(b.Sum) ||
-		(i == 0) != (c == nil) {
-		return badSnapshot("damaged: learner %d has the bettor %+v", i, b)
+	b, c := in.Coin, in.Scales
+	if b.Check() != nil || !(b.Wealth >= leastWealth && b.Wealth <= mostWealth) || (i == 0) != (c == nil) {
+		return badSnapshot("damaged: learner %d has the coin %+v", i, b)
 	}
 	if c != nil {
 		if len(c.Center) != len(c.Inverse) || !(c.MeanSquare > 0) || !unitInterval(c.PriorRate) ||
@@ -403,6 +367,6 @@ func (a *covering) restoreMember(i int, in *savedMember) error {
 		}
 		a.members = append(a.members, s)
 	}
-	a.members[i].bettor = b
+	a.members[i].coin = b
 	return a.members[i].learner.UnmarshalBinary(in.Learner)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/experts"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/internal/vec"
@@ -29,15 +30,11 @@ type AdaptiveOptions struct {
 
 // Adaptive is strongly adaptive: its regret is small on every interval of rounds at once (Daniely,
 // Gonen and Shalev-Shwartz 2015), and so it needs to know neither a horizon nor the variation. A
-// gradient descent starts at the beginning of each of the intervals
+// gradient descent starts at the beginning of each interval of the geometric covering
+// ([experts.Covering]), so that ⌊log₂t⌋ + 1 are active in round t, and their weighted mean is
+// played. All take the gradient g_t there, as the loss s_t(x) = ⟨g_t, x − x_t⟩ + (H/2)·‖x − x_t‖².
 //
-//	[i·2^j, (i+1)·2^j),   i = 1, 2, ...,   j = 0, 1, ...,
-//
-// so that ⌊log₂t⌋ + 1 are active in round t, and their weighted mean is played. All take the
-// gradient g_t there, as the loss s_t(x) = ⟨g_t, x − x_t⟩ + (H/2)·‖x − x_t‖².
-//
-// For H = 0 the weights are those of coin betting (Jun, Orabona, Wright and Willett, "Improved
-// strongly adaptive online learning using coin betting", 2017), and the descents take the steps
+// For H = 0 the weights are those of coin betting ([experts.Coin]), and the descents take the steps
 // D/(G·√n) on n rounds. For H > 0 the weights are those of following the leading history (Hazan and
 // Seshadhri 2009) at the rate α = H/(G+HD)², for which s_t is α-exp-concave, and the descents take
 // the steps 1/(H·k).
@@ -61,17 +58,16 @@ type Adaptive struct {
 
 type adaptiveState struct {
 	T      int // rounds finished
-	Slots  []slot
+	Slots  experts.Covering[slot]
 	Excess float64 // Σ max(‖g_t‖ − G, 0)
 }
 
 // slot is the descent on the current interval of length 2^j.
 type slot struct {
 	X      []float64
-	Start  int     // first round of the interval
-	Coins  float64 // Σ of the outcomes of the bets
-	Wealth float64 // 1 + Σ outcome·bet
-	Weight float64 // of following the leading history
+	Start  int          // first round of the interval
+	Coin   experts.Coin // whose count is that of the rounds of the interval, for H = 0
+	Weight float64      // of following the leading history
 }
 
 // NewAdaptive returns the learner, or an error of code bad_input that names the option out of
@@ -107,21 +103,21 @@ func NewAdaptive(o AdaptiveOptions) (*Adaptive, error) {
 	return l, nil
 }
 
-// begin begins round T+1: slot j starts again if 2^j divides it.
+// begin begins round T+1. A slot that starts again keeps its point.
 func (l *Adaptive) begin() {
 	t := l.s.T + 1
-	begun := bits.TrailingZeros(uint(t)) + 1
-	if len(l.s.Slots) < begun {
-		// All slots start again, and the longest for the first time.
-		l.s.Slots = append(l.s.Slots, slot{X: slices.Clone(l.point)})
-		l.weights = append(l.weights, 0)
-	}
-	for j := range begun {
-		s := &l.s.Slots[j]
-		s.Start, s.Coins, s.Wealth = t, 0, 1
-	}
+	_ = l.s.Slots.Begin(t, func(_ int, old *slot) (slot, error) { // never fails
+		s := slot{Start: t, Coin: experts.NewCoin()}
+		if old == nil {
+			s.X = slices.Clone(l.point)
+			l.weights = append(l.weights, 0)
+		} else {
+			s.X = old.X
+		}
+		return s, nil
+	})
 	if l.alpha > 0 {
-		l.shareWeight(begun, t)
+		l.shareWeight(experts.Begun(t), t)
 	}
 	l.fresh = false
 }
@@ -154,9 +150,6 @@ func (l *Adaptive) Rounds() int { return l.s.T }
 // Learners is the number of descents that are active in the current round, ⌊log₂t⌋ + 1.
 func (l *Adaptive) Learners() int { return len(l.s.Slots) }
 
-// bet is the fraction of its wealth that a slot bets, after n rounds of its interval.
-func (s *slot) bet(n int) float64 { return s.Coins / float64(n+1) * s.Wealth }
-
 // weigh computes the weights of the round.
 func (l *Adaptive) weigh() {
 	total, priors := 0.0, 0.0
@@ -165,7 +158,7 @@ func (l *Adaptive) weigh() {
 		if l.alpha > 0 {
 			l.weights[j] = s.Weight
 		} else {
-			l.weights[j] = prior(s.Start) * max(s.bet(l.s.T+1-s.Start), 0)
+			l.weights[j] = prior(s.Start) * s.Coin.Bet()
 			priors += prior(s.Start)
 		}
 		total += l.weights[j]
@@ -234,8 +227,7 @@ func (l *Adaptive) UpdateLoss(f loss.Function) error {
 	return l.Update(l.g)
 }
 
-// gamble tosses the coins of the slots: what each would have gained over the mean, in [−1, 1]. One
-// that bets nothing can only win.
+// gamble tosses the coins of the slots: what each would have gained over the mean, in [−1, 1].
 func (l *Adaptive) gamble(x []float64) {
 	for j := range l.s.Slots {
 		s := &l.s.Slots[j]
@@ -243,13 +235,7 @@ func (l *Adaptive) gamble(x []float64) {
 		for i, v := range l.g {
 			coin += float64(v * (x[i] - s.X[i]))
 		}
-		coin = min(max(coin/float64(l.o.Lipschitz*l.diameter), -1), 1)
-		bet := s.bet(l.s.T + 1 - s.Start)
-		if bet <= 0 {
-			coin = max(coin, 0)
-		}
-		s.Wealth += float64(coin * bet)
-		s.Coins += coin
+		s.Coin.Toss(min(max(coin/float64(l.o.Lipschitz*l.diameter), -1), 1))
 	}
 }
 
@@ -356,13 +342,13 @@ func (l *Adaptive) UnmarshalBinary(data []byte) error {
 	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
 		return err
 	}
-	if s.T < 0 || len(s.Slots) != bits.Len(uint(s.T)+1) || !(s.Excess >= 0) {
+	if s.T < 0 || len(s.Slots) != experts.Running(s.T+1) || !(s.Excess >= 0) {
 		return snapshot.Bad("damaged: %d descents in round %d", len(s.Slots), s.T+1)
 	}
 	for j := range s.Slots {
 		p := &s.Slots[j]
-		if len(p.X) != len(l.g) || !vec.Finite(p.X) || p.Start != (s.T+1)>>j<<j || !vec.IsFinite(p.Coins) ||
-			!vec.IsFinite(p.Wealth) || !(p.Weight >= 0 && p.Weight <= 2) {
+		if len(p.X) != len(l.g) || !vec.Finite(p.X) || p.Start != experts.BegunAt(s.T+1, j) || p.Coin.Check() != nil ||
+			!(p.Weight >= 0 && p.Weight <= 2) {
 			return snapshot.Bad("damaged: descent %d starts in round %d", j, p.Start)
 		}
 	}

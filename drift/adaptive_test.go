@@ -86,7 +86,7 @@ func TestAdaptiveSlots(t *testing.T) {
 				t.Fatalf("the weights sum to %v in round %d", s, now)
 			}
 			for j, s := range l.s.Slots {
-				if s.Start != now/(1<<j)*(1<<j) || l.weights[j] < 0 || s.Wealth < 0 {
+				if s.Start != now/(1<<j)*(1<<j) || l.weights[j] < 0 || s.Coin.Wealth < 0 {
 					t.Fatalf("round %d: slot %d is %+v", now, j, s)
 				}
 			}

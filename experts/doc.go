@@ -29,8 +29,9 @@
 // changes.
 //
 // [Specialists] plays with experts that sleep in some rounds: the regret to each counts the rounds
-// in which it was awake. [Mixture] takes whole learners for experts, and so selects among models
-// while they learn from a stream.
+// in which it was awake. [Covering] and [Coin] are for learners that each begin with an interval of
+// rounds, so that the regret is small on every interval. [Mixture] takes whole learners for
+// experts, and so selects among models while they learn from a stream.
 //
 // # What is promised
 //
