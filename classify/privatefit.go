@@ -93,7 +93,7 @@ func PrivateFit(ctx context.Context, s *dataset.Stream, t *PrivateTrainer, run P
 type privateFit struct {
 	trainer *PrivateTrainer
 	run     PrivateRun
-	token   dp.Token
+	token   dp.RunToken
 	outcome PrivateOutcome
 	before  int64 // records of the state that was restored
 	prefix  samePrefix
@@ -124,7 +124,7 @@ func (f *privateFit) begin() (over bool, err error) {
 }
 
 // reserve charges the run, and opens its account if it is declared.
-func (f *privateFit) reserve() (dp.Token, error) {
+func (f *privateFit) reserve() (dp.RunToken, error) {
 	run := dp.Run{ID: f.run.Run, Charge: f.trainer.Charge(), Statement: f.trainer.Statement()}
 	if f.run.Declare != nil {
 		return f.run.Ledger.OpenReserve(f.run.Account, *f.run.Declare, run)

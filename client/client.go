@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -163,19 +164,19 @@ func refusal(resp *http.Response) error {
 	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 && n < 60 {
 		e.after = time.Duration(n) * time.Second
 	}
-	var p policy.Problem
+	var p api.Problem
 	var flag struct { // the form of the remote evaluation protocol
 		Details string `json:"errorDetails"`
 	}
 	switch {
 	case json.Unmarshal(b, &p) == nil && p.Detail != "":
 	case json.Unmarshal(b, &flag) == nil && flag.Details != "":
-		p = policy.Problem{Code: string(noregret.BadInput), Detail: flag.Details}
+		p = api.Problem{Code: string(noregret.BadInput), Detail: flag.Details}
 		if e.Status == http.StatusNotFound {
 			p.Code = string(noregret.NotFound)
 		}
 	default:
-		p = policy.Problem{
+		p = api.Problem{
 			Code:   string(noregret.Internal),
 			Detail: fmt.Sprintf("the service answered %s", resp.Status),
 		}
@@ -220,7 +221,7 @@ func pathOf(name, rest string) string { return "/v1/experiments/" + url.PathEsca
 
 // Decide returns a decision for each unit, in their order. Units must pass [policy.CheckUnit];
 // otherwise no request is made.
-func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]policy.Decision, error) {
+func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]api.Decision, error) {
 	for i, u := range units {
 		if err := policy.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
 			return nil, err
@@ -230,7 +231,7 @@ func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]po
 }
 
 // DecideIn is [Client.Decide] for units with contexts, which a contextual policy asks for.
-func (c *Client) DecideIn(ctx context.Context, name string, units ...policy.UnitContext) ([]policy.Decision, error) {
+func (c *Client) DecideIn(ctx context.Context, name string, units ...api.UnitContext) ([]api.Decision, error) {
 	for i := range units {
 		if err := policy.CheckUnit("units["+strconv.Itoa(i)+"]", units[i].ID); err != nil {
 			return nil, err
@@ -239,9 +240,9 @@ func (c *Client) DecideIn(ctx context.Context, name string, units ...policy.Unit
 	return c.decide(ctx, name, units, len(units))
 }
 
-func (c *Client) decide(ctx context.Context, name string, units any, n int) ([]policy.Decision, error) {
+func (c *Client) decide(ctx context.Context, name string, units any, n int) ([]api.Decision, error) {
 	var out struct {
-		Decisions []policy.Decision `json:"decisions"`
+		Decisions []api.Decision `json:"decisions"`
 	}
 	err := c.json(ctx, call{method: "POST", path: pathOf(name, "/decide"), repeat: true},
 		map[string]any{"units": units}, &out)
@@ -253,17 +254,17 @@ func (c *Client) decide(ctx context.Context, name string, units any, n int) ([]p
 
 // Exposures reports that units were shown their decisions; each item has the token of one. A nil
 // error means that the report is durable. The result has the status of each item.
-func (c *Client) Exposures(ctx context.Context, items ...policy.FeedbackItem) (policy.FeedbackResult, error) {
+func (c *Client) Exposures(ctx context.Context, items ...api.FeedbackItem) (api.FeedbackResult, error) {
 	return c.report(ctx, "/v1/exposures", items)
 }
 
 // Feedback reports metrics; each item has the token of a decision and the metrics of its unit. A
 // nil error means that the report is durable. The result has the status of each item.
-func (c *Client) Feedback(ctx context.Context, items ...policy.FeedbackItem) (policy.FeedbackResult, error) {
+func (c *Client) Feedback(ctx context.Context, items ...api.FeedbackItem) (api.FeedbackResult, error) {
 	return c.report(ctx, "/v1/feedback", items)
 }
 
-func (c *Client) report(ctx context.Context, path string, items []policy.FeedbackItem) (out policy.FeedbackResult,
+func (c *Client) report(ctx context.Context, path string, items []api.FeedbackItem) (out api.FeedbackResult,
 	err error,
 ) {
 	err = c.json(ctx, call{method: "POST", path: path, repeat: true}, map[string]any{"items": items}, &out)
@@ -272,7 +273,7 @@ func (c *Client) report(ctx context.Context, path string, items []policy.Feedbac
 
 // Aggregate reports sums over units. Reports with the same source and sequence number count once. A
 // nil error means that the report is durable.
-func (c *Client) Aggregate(ctx context.Context, a policy.Aggregate) (out policy.FeedbackResult, err error) {
+func (c *Client) Aggregate(ctx context.Context, a api.Aggregate) (out api.FeedbackResult, err error) {
 	err = c.json(ctx, call{method: "POST", path: "/v1/aggregates", repeat: true}, a, &out)
 	return out, err
 }
@@ -303,33 +304,33 @@ func (c *Client) Policy(ctx context.Context, name, digest string, wait time.Dura
 }
 
 // Experiments lists the experiments.
-func (c *Client) Experiments(ctx context.Context) ([]policy.Summary, error) {
+func (c *Client) Experiments(ctx context.Context) ([]api.Summary, error) {
 	var out struct {
-		Experiments []policy.Summary `json:"experiments"`
+		Experiments []api.Summary `json:"experiments"`
 	}
 	err := c.json(ctx, call{method: "GET", path: "/v1/experiments", repeat: true}, nil, &out)
 	return out.Experiments, err
 }
 
 // Deleted lists the experiments that were deleted and can be restored.
-func (c *Client) Deleted(ctx context.Context) ([]policy.Summary, error) {
+func (c *Client) Deleted(ctx context.Context) ([]api.Summary, error) {
 	var out struct {
-		Experiments []policy.Summary `json:"experiments"`
+		Experiments []api.Summary `json:"experiments"`
 	}
 	err := c.json(ctx, call{method: "GET", path: "/v1/experiments?deleted=true", repeat: true}, nil, &out)
 	return out.Experiments, err
 }
 
 // Report returns an experiment's report.
-func (c *Client) Report(ctx context.Context, name string) (*policy.Report, error) {
-	var out policy.Report
+func (c *Client) Report(ctx context.Context, name string) (*api.Report, error) {
+	var out api.Report
 	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/report"), repeat: true}, nil, &out)
 	return &out, err
 }
 
 // ReportPage returns an experiment's report with the arms of a page only. Its Next is the page's
 // last arm if there are further ones.
-func (c *Client) ReportPage(ctx context.Context, name string, page policy.Page) (*policy.Report, error) {
+func (c *Client) ReportPage(ctx context.Context, name string, page api.Page) (*api.Report, error) {
 	q := url.Values{}
 	if page.After != "" {
 		q.Set("after", page.After)
@@ -337,13 +338,13 @@ func (c *Client) ReportPage(ctx context.Context, name string, page policy.Page) 
 	if page.Limit != 0 {
 		q.Set("limit", strconv.Itoa(page.Limit))
 	}
-	var out policy.Report
+	var out api.Report
 	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/report?"+q.Encode()), repeat: true}, nil, &out)
 	return &out, err
 }
 
 // Explain returns the reasons for the decision with the given token.
-func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Explanation, error) {
+func (c *Client) Explain(ctx context.Context, name, token string) (*api.Explanation, error) {
 	return c.ExplainIn(ctx, name, token, nil)
 }
 
@@ -351,19 +352,19 @@ func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Expla
 // which the service has until the window of its version has closed.
 func (c *Client) ExplainIn(ctx context.Context, name, token string,
 	context json.RawMessage,
-) (*policy.Explanation, error) {
+) (*api.Explanation, error) {
 	v := url.Values{"token": {token}}
 	if context != nil {
 		v.Set("context", string(context))
 	}
-	var out policy.Explanation
+	var out api.Explanation
 	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/explain?"+v.Encode()), repeat: true}, nil, &out)
 	return &out, err
 }
 
 // Change pauses, resumes or rolls back an experiment: what is "pause", "resume" or "rollback". The
 // reason is recorded in the log.
-func (c *Client) Change(ctx context.Context, name, what, reason string) (out policy.Summary, err error) {
+func (c *Client) Change(ctx context.Context, name, what, reason string) (out api.Summary, err error) {
 	err = c.json(ctx, call{method: "POST", path: pathOf(name, "/"+what)}, map[string]string{"reason": reason}, &out)
 	return out, err
 }
@@ -372,7 +373,7 @@ func (c *Client) Change(ctx context.Context, name, what, reason string) (out pol
 // given, or, for nil, the mixture that the policy would deploy. The reason is recorded in the log.
 func (c *Client) Conclude(ctx context.Context, name string, mixture map[string]float64,
 	reason string,
-) (out policy.Summary, err error) {
+) (out api.Summary, err error) {
 	in := map[string]any{"reason": reason}
 	if mixture != nil {
 		in["mixture"] = mixture
@@ -383,7 +384,7 @@ func (c *Client) Conclude(ctx context.Context, name string, mixture map[string]f
 
 // Veto gives an arm no share until the veto is lifted, which it does itself if lift is true. The
 // reason is recorded in the log.
-func (c *Client) Veto(ctx context.Context, name, arm string, lift bool, reason string) (out policy.Summary, err error) {
+func (c *Client) Veto(ctx context.Context, name, arm string, lift bool, reason string) (out api.Summary, err error) {
 	err = c.json(ctx, call{method: "POST", path: pathOf(name, "/veto")},
 		map[string]any{"arm": arm, "lift": lift, "reason": reason}, &out)
 	return out, err
@@ -399,12 +400,12 @@ func (c *Client) Delete(ctx context.Context, name, reason string, now bool) erro
 
 // Restore brings back an experiment that was deleted, as it was then. The reason is recorded in the
 // log.
-func (c *Client) Restore(ctx context.Context, name, reason string) (out policy.Summary, err error) {
+func (c *Client) Restore(ctx context.Context, name, reason string) (out api.Summary, err error) {
 	return c.Change(ctx, name, "restore", reason)
 }
 
 // State returns the service's position in its log and the digest of its state.
-func (c *Client) State(ctx context.Context) (out policy.StateName, err error) {
+func (c *Client) State(ctx context.Context) (out api.StateName, err error) {
 	err = c.json(ctx, call{method: "GET", path: "/v1/state", repeat: true}, nil, &out)
 	return out, err
 }
@@ -424,7 +425,7 @@ func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 }
 
 // Alerts returns what is wrong with the service now, and how its webhook is.
-func (c *Client) Alerts(ctx context.Context) (out policy.Alerts, err error) {
+func (c *Client) Alerts(ctx context.Context) (out api.Alerts, err error) {
 	err = c.json(ctx, call{method: "GET", path: "/v1/alerts", repeat: true}, nil, &out)
 	return out, err
 }
@@ -438,7 +439,7 @@ func (c *Client) TestAlert(ctx context.Context) error {
 // Audit returns a page of the audit trail, the newest entry first: of one experiment or, for an
 // empty name, of all, before a position or, for 0, from the end. The limit is at most 1000, 0 for
 // 100. The access token needs the role admin.
-func (c *Client) Audit(ctx context.Context, name string, before uint64, limit int) (out policy.Audit, err error) {
+func (c *Client) Audit(ctx context.Context, name string, before uint64, limit int) (out api.Audit, err error) {
 	v := url.Values{}
 	if name != "" {
 		v.Set("experiment", name)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/policy"
 )
@@ -26,11 +27,11 @@ func TestCalls(t *testing.T) {
 	if err != nil || len(ds) != 2 || ds[1].Unit != "bob" {
 		t.Fatalf("%+v %v", ds, err)
 	}
-	if f, err := c.Exposures(ctx, policy.FeedbackItem{Token: ds[0].Token}); err != nil || f.Accepted != 1 {
+	if f, err := c.Exposures(ctx, api.FeedbackItem{Token: ds[0].Token}); err != nil || f.Accepted != 1 {
 		t.Errorf("%+v %v", f, err)
 	}
 	if f,
-		err := c.Feedback(ctx, policy.FeedbackItem{
+		err := c.Feedback(ctx, api.FeedbackItem{
 		Token:   ds[0].Token,
 		Metrics: map[string]float64{"x": 1},
 	}); err != nil || f.Accepted != 1 {
@@ -130,12 +131,12 @@ func TestReporter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var total policy.FeedbackResult
+	var total api.FeedbackResult
 	batches := 0
 	r,
 		err := s.client.NewReporter(client.ReporterOptions{
 		Batch: 50, Every: time.Hour, Queue: 10,
-		Done: func(_ bool, _ []policy.FeedbackItem, f policy.FeedbackResult, err error) {
+		Done: func(_ bool, _ []api.FeedbackItem, f api.FeedbackResult, err error) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -285,11 +286,11 @@ func TestLocalSameArm(t *testing.T) {
 // meanwhile.
 func TestLocalSums(t *testing.T) {
 	s, ctx := newService(t), context.Background()
-	var results []policy.FeedbackResult
+	var results []api.FeedbackResult
 	l,
 		err := s.client.NewLocal(ctx, "toy", client.LocalOptions{
 		Source: "test", Every: time.Hour,
-		Done: func(_ policy.Aggregate, f policy.FeedbackResult, err error) {
+		Done: func(_ api.Aggregate, f api.FeedbackResult, err error) {
 			if err != nil {
 				t.Error(err)
 			}

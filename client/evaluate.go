@@ -6,14 +6,15 @@ import (
 	"net/url"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
 // Evaluation is a decision of [Client.Evaluate].
 type Evaluation struct {
-	policy.Decision
+	api.Decision
 	// Context is the part of the context that the policy looked at, nil for none. An exposure that
-	// the program reports itself repeats it, see [policy.FeedbackItem].
+	// the program reports itself repeats it, see [api.FeedbackItem].
 	Context json.RawMessage
 }
 
@@ -50,7 +51,7 @@ func (c *Client) Evaluate(ctx context.Context, name, unit string, fields map[str
 	if m.Token == "" {
 		return Evaluation{}, noregret.Errorf(noregret.Internal, c.base, "the answer has no decision")
 	}
-	e := Evaluation{Decision: policy.Decision{
+	e := Evaluation{Decision: api.Decision{
 		Unit: unit, Arm: out.Variant, Value: out.Value, Propensity: m.Propensity, Version: m.Version, Token: m.Token,
 	}}
 	if m.Context != "" {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/servicetest"
 )
 
@@ -37,7 +37,7 @@ func ExampleClient() {
 		panic(err)
 	}
 	fmt.Printf("%s gets %s = %s\n", ds[0].Unit, ds[0].Arm, ds[0].Value)
-	shown := policy.FeedbackItem{Token: ds[0].Token}
+	shown := api.FeedbackItem{Token: ds[0].Token}
 	if _, err := c.Exposures(ctx, shown); err != nil {
 		panic(err)
 	}

@@ -13,12 +13,12 @@ import (
 func TestImports(t *testing.T) {
 	const module = "github.com/noregret/noregret"
 	want := map[string]bool{
-		module: true, module + "/policy": true, module + "/internal/compensated": true,
+		module: true, module + "/api": true, module + "/policy": true, module + "/internal/compensated": true,
 		module + "/internal/named":    true,
 		module + "/internal/portable": true, module + "/internal/random": true, module + "/internal/strictjson": true,
 		module + "/internal/vec": true,
 	}
-	direct := []string{module, module + "/policy"}
+	direct := []string{module, module + "/api", module + "/policy"}
 	seen := map[string]bool{}
 	var visit func(dir, from string)
 	visit = func(dir, from string) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -33,7 +34,7 @@ type LocalOptions struct {
 	// Renewed is called with each new policy after the first.
 	Renewed func(p *policy.Policy)
 	// Done is called with the result of each report of sums.
-	Done func(sums policy.Aggregate, result policy.FeedbackResult, err error)
+	Done func(sums api.Aggregate, result api.FeedbackResult, err error)
 	// Waiting is called with each temporary error before the report is sent again.
 	Waiting func(err error)
 }
@@ -53,11 +54,11 @@ type Local struct {
 	failure atomic.Pointer[error]
 
 	mu       sync.Mutex
-	sums     map[sumKey]*policy.AggregateItem
+	sums     map[sumKey]*api.AggregateItem
 	units    localUnits
 	sequence uint64
 	sending  sync.Mutex
-	pending  *policy.Aggregate // the report not yet sent, nil for none; guarded by sending
+	pending  *api.Aggregate // the report not yet sent, nil for none; guarded by sending
 }
 
 // sumKey identifies the sums that one item of a report holds.
@@ -94,7 +95,7 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 	run, stop := context.WithCancel(context.Background())
 	l := &Local{
 		client: c, name: name, options: o, stop: stop, source: o.Source + "-" + rand.Text(),
-		sums: map[sumKey]*policy.AggregateItem{},
+		sums: map[sumKey]*api.AggregateItem{},
 	}
 	l.policy.Store(p)
 	l.done.Add(2)
@@ -169,9 +170,9 @@ func (l *Local) Record(d policy.Assignment, metrics map[string]float64) error {
 	key := sumKey{d.Version, d.Name, d.HeldBack}
 	s := l.sums[key]
 	if s == nil {
-		s = &policy.AggregateItem{
+		s = &api.AggregateItem{
 			Version: d.Version, Arm: d.Name, HeldBack: d.HeldBack,
-			Metrics: map[string]policy.Sums{},
+			Metrics: map[string]api.Sums{},
 		}
 		l.sums[key] = s
 	}
@@ -210,7 +211,7 @@ func (l *Local) Record(d policy.Assignment, metrics map[string]float64) error {
 		y, hasY := all[m.Denominator]
 		if m.Kind == "ratio" && hasX && hasY {
 			if s.Pairs == nil {
-				s.Pairs = map[string]policy.PairSums{}
+				s.Pairs = map[string]api.PairSums{}
 			}
 			q := s.Pairs[m.Name]
 			q.Add(x, y)
@@ -278,7 +279,7 @@ func (l *Local) Flush(ctx context.Context) error {
 
 // send sends the pending report. Its first result describes the sums that the service rejected.
 func (l *Local) send(ctx context.Context) (refused, err error) {
-	var result policy.FeedbackResult
+	var result api.FeedbackResult
 	err = l.client.persist(ctx, l.options.Waiting, func() (err error) {
 		result, err = l.client.Aggregate(ctx, *l.pending)
 		return err
@@ -287,7 +288,7 @@ func (l *Local) send(ctx context.Context) (refused, err error) {
 		l.options.Done(*l.pending, result, err)
 	}
 	for i, f := range result.Items {
-		if err == nil && (f.Status == policy.Rejected || f.Status == policy.Late) && i < len(l.pending.Items) {
+		if err == nil && (f.Status == api.Rejected || f.Status == api.Late) && i < len(l.pending.Items) {
 			it := l.pending.Items[i]
 			refused = errors.Join(refused, noregret.BadInputf(fmt.Sprintf("version %d, arm %s", it.Version, it.Arm),
 				"the sums of %d units are %s: %s", it.Units,
@@ -308,12 +309,12 @@ func (l *Local) collect() bool {
 		return false
 	}
 	l.sequence++
-	a := &policy.Aggregate{Experiment: l.name, Source: l.source, Sequence: l.sequence}
+	a := &api.Aggregate{Experiment: l.name, Source: l.source, Sequence: l.sequence}
 	for _, s := range l.sums {
 		a.Items = append(a.Items, *s)
 	}
-	l.sums = map[sumKey]*policy.AggregateItem{}
-	slices.SortFunc(a.Items, func(x, y policy.AggregateItem) int {
+	l.sums = map[sumKey]*api.AggregateItem{}
+	slices.SortFunc(a.Items, func(x, y api.AggregateItem) int {
 		switch {
 		case x.Version != y.Version:
 			return cmp.Compare(x.Version, y.Version)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -23,7 +24,7 @@ type LocalDecision struct {
 
 // localUnits are the reports of single units that wait to be sent.
 type localUnits struct {
-	items []policy.FeedbackItem
+	items []api.FeedbackItem
 	bytes int // of contexts
 }
 
@@ -82,9 +83,9 @@ func (l *Local) RecordIn(d LocalDecision, metrics map[string]float64) error {
 		return noregret.Errorf(noregret.Internal, "local", "the queue is full: %d units wait", l.options.Queue)
 	}
 	l.units.bytes += len(d.Context)
-	l.units.items = append(l.units.items, policy.FeedbackItem{
+	l.units.items = append(l.units.items, api.FeedbackItem{
 		Metrics: metrics,
-		Decided: &policy.Decided{
+		Decided: &api.Decided{
 			Experiment: l.name, Version: d.Version, Unit: d.unit, Context: d.Context, Time: d.time.UnixMilli(),
 		},
 	})
@@ -92,7 +93,7 @@ func (l *Local) RecordIn(d LocalDecision, metrics map[string]float64) error {
 }
 
 // batch returns the oldest units that wait, and the number of their contexts' bytes.
-func (u *localUnits) batch() (items []policy.FeedbackItem, bytes int) {
+func (u *localUnits) batch() (items []api.FeedbackItem, bytes int) {
 	n := 0
 	for n < len(u.items) && n < localBatch && (n == 0 || bytes < localBatchBytes) {
 		bytes += len(u.items[n].Decided.Context)
@@ -119,7 +120,7 @@ func (l *Local) flushUnits(ctx context.Context) error {
 			return errors.Join(refused, err)
 		}
 		l.mu.Lock()
-		l.units.items = append([]policy.FeedbackItem(nil), l.units.items[len(items):]...)
+		l.units.items = append([]api.FeedbackItem(nil), l.units.items[len(items):]...)
 		l.units.bytes -= bytes
 		l.mu.Unlock()
 		if err != nil {
@@ -129,23 +130,23 @@ func (l *Local) flushUnits(ctx context.Context) error {
 }
 
 // sendUnits sends a batch. Its first result describes the units that the service rejected.
-func (l *Local) sendUnits(ctx context.Context, items []policy.FeedbackItem) (refused, err error) {
-	shown := make([]policy.FeedbackItem, len(items))
-	var said []policy.FeedbackItem
+func (l *Local) sendUnits(ctx context.Context, items []api.FeedbackItem) (refused, err error) {
+	shown := make([]api.FeedbackItem, len(items))
+	var said []api.FeedbackItem
 	for i := range items {
-		shown[i] = policy.FeedbackItem{Decided: items[i].Decided}
+		shown[i] = api.FeedbackItem{Decided: items[i].Decided}
 		if len(items[i].Metrics) > 0 {
 			said = append(said, items[i])
 		}
 	}
 	for _, part := range []struct {
-		items []policy.FeedbackItem
-		send  func(context.Context, ...policy.FeedbackItem) (policy.FeedbackResult, error)
+		items []api.FeedbackItem
+		send  func(context.Context, ...api.FeedbackItem) (api.FeedbackResult, error)
 	}{{shown, l.client.Exposures}, {said, l.client.Feedback}} {
 		if len(part.items) == 0 {
 			continue
 		}
-		var result policy.FeedbackResult
+		var result api.FeedbackResult
 		err := l.client.persist(ctx, l.options.Waiting, func() (err error) {
 			result, err = part.send(ctx, part.items...)
 			return err
@@ -154,7 +155,7 @@ func (l *Local) sendUnits(ctx context.Context, items []policy.FeedbackItem) (ref
 			return refused, err
 		}
 		for i, f := range result.Items {
-			if (f.Status == policy.Rejected || f.Status == policy.Late) && i < len(part.items) {
+			if (f.Status == api.Rejected || f.Status == api.Late) && i < len(part.items) {
 				d := part.items[i].Decided
 				refused = errors.Join(refused, noregret.BadInputf(fmt.Sprintf("unit %s, version %d", d.Unit, d.Version),
 					"the report is %s: %s", f.Status, f.Error))

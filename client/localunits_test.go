@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/policy"
 )
 
 const news = `name: news
@@ -68,12 +68,12 @@ func TestLocalInContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Health.Exposures != (policy.Counts{Accepted: 60}) || r.Feedback != (policy.Counts{Accepted: 40}) {
+	if r.Health.Exposures != (api.Counts{Accepted: 60}) || r.Feedback != (api.Counts{Accepted: 40}) {
 		t.Errorf("exposures %+v, feedback %+v", r.Health.Exposures, r.Feedback)
 	}
-	var units []policy.UnitContext
+	var units []api.UnitContext
 	for i := range 60 {
-		units = append(units, policy.UnitContext{ID: fmt.Sprint("user-", i), Context: at(i)})
+		units = append(units, api.UnitContext{ID: fmt.Sprint("user-", i), Context: at(i)})
 	}
 	ds, err := s.client.DecideIn(ctx, "news", units...)
 	if err != nil {
@@ -146,27 +146,27 @@ func TestDecidedItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now().UnixMilli()
-	good := policy.Decided{
+	good := api.Decided{
 		Experiment: "news", Version: 1, Unit: "ann", Context: json.RawMessage(`{"age":1}`),
 		Time: now,
 	}
-	with := func(f func(d *policy.Decided)) policy.FeedbackItem {
+	with := func(f func(d *api.Decided)) api.FeedbackItem {
 		d := good
 		f(&d)
-		return policy.FeedbackItem{Decided: &d}
+		return api.FeedbackItem{Decided: &d}
 	}
 	out, err := s.client.Exposures(
 		ctx,
-		with(func(d *policy.Decided) {}),
-		with(func(d *policy.Decided) {}),
-		with(func(d *policy.Decided) { d.Experiment = "none" }),
-		with(func(d *policy.Decided) { d.Version = 9 }),
-		with(func(d *policy.Decided) { d.Context = json.RawMessage(`{"age":-1}`) }),
-		with(func(d *policy.Decided) { d.Time = now + 3_600_000 }),
-		with(func(d *policy.Decided) { d.Time = -1 }),
-		with(func(d *policy.Decided) { d.Unit = "" }),
-		with(func(d *policy.Decided) { d.Experiment, d.Unit = "toy", "bob" }),
-		policy.FeedbackItem{Decided: &good, Context: good.Context},
+		with(func(d *api.Decided) {}),
+		with(func(d *api.Decided) {}),
+		with(func(d *api.Decided) { d.Experiment = "none" }),
+		with(func(d *api.Decided) { d.Version = 9 }),
+		with(func(d *api.Decided) { d.Context = json.RawMessage(`{"age":-1}`) }),
+		with(func(d *api.Decided) { d.Time = now + 3_600_000 }),
+		with(func(d *api.Decided) { d.Time = -1 }),
+		with(func(d *api.Decided) { d.Unit = "" }),
+		with(func(d *api.Decided) { d.Experiment, d.Unit = "toy", "bob" }),
+		api.FeedbackItem{Decided: &good, Context: good.Context},
 	)
 	if err != nil {
 		t.Fatal(err)

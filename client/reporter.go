@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // ReporterOptions configure a [Reporter]. The zero value of each field is its default. The
@@ -26,7 +26,7 @@ type ReporterOptions struct {
 	Queue int
 	// Done is called after each batch with its items, which are exposures or feedback, and with the
 	// result, or with the error if the batch was dropped.
-	Done func(exposures bool, items []policy.FeedbackItem, result policy.FeedbackResult, err error)
+	Done func(exposures bool, items []api.FeedbackItem, result api.FeedbackResult, err error)
 	// Waiting is called with each temporary error before the batch is sent again: the service is
 	// unavailable or refuses the access token.
 	Waiting func(err error)
@@ -53,7 +53,7 @@ type Reporter struct {
 // queued is an item of the queue, or a marker of Flush.
 type queued struct {
 	exposure bool
-	item     policy.FeedbackItem
+	item     api.FeedbackItem
 	flush    chan error // a marker's: receives the error of the items dropped before it
 }
 
@@ -110,7 +110,7 @@ func (r *Reporter) ExposureIn(ctx context.Context, token string, seen json.RawMe
 	if err := checkToken(token); err != nil {
 		return err
 	}
-	return r.put(ctx, queued{exposure: true, item: policy.FeedbackItem{Token: token, Context: seen}})
+	return r.put(ctx, queued{exposure: true, item: api.FeedbackItem{Token: token, Context: seen}})
 }
 
 // TryExposure is like [Reporter.Exposure] but does not wait: if the queue is full, it drops the
@@ -127,7 +127,7 @@ func (r *Reporter) TryExposureIn(token string, seen json.RawMessage) error {
 	}
 	defer r.leave()
 	select {
-	case r.queue <- queued{exposure: true, item: policy.FeedbackItem{Token: token, Context: seen}}:
+	case r.queue <- queued{exposure: true, item: api.FeedbackItem{Token: token, Context: seen}}:
 		return nil
 	default:
 		return noregret.Errorf(noregret.Internal, "reporter", "the queue is full: %d items wait", cap(r.queue))
@@ -148,7 +148,7 @@ func (r *Reporter) Feedback(ctx context.Context, token string, metrics map[strin
 			return noregret.BadInputf("metrics."+name, "%v: want a finite number", v)
 		}
 	}
-	return r.put(ctx, queued{item: policy.FeedbackItem{Token: token, Metrics: metrics}})
+	return r.put(ctx, queued{item: api.FeedbackItem{Token: token, Metrics: metrics}})
 }
 
 func checkToken(token string) error {
@@ -263,7 +263,7 @@ func (r *Reporter) run(ctx context.Context) {
 }
 
 // gathered holds the items of the next batches.
-type gathered struct{ exposures, feedback []policy.FeedbackItem }
+type gathered struct{ exposures, feedback []api.FeedbackItem }
 
 // add adds an item to its batch, which it sends if full, or answers a marker of Flush.
 func (r *Reporter) add(ctx context.Context, g *gathered, q queued) {
@@ -291,7 +291,7 @@ func (r *Reporter) sendAll(ctx context.Context, g *gathered) {
 }
 
 // send sends a batch, and splits it in half if it is too large.
-func (r *Reporter) send(ctx context.Context, exposure bool, items []policy.FeedbackItem) {
+func (r *Reporter) send(ctx context.Context, exposure bool, items []api.FeedbackItem) {
 	if len(items) == 0 {
 		return
 	}
@@ -299,7 +299,7 @@ func (r *Reporter) send(ctx context.Context, exposure bool, items []policy.Feedb
 	if exposure {
 		send = r.client.Exposures
 	}
-	var result policy.FeedbackResult
+	var result api.FeedbackResult
 	err := r.client.persist(ctx, r.options.Waiting, func() (err error) {
 		result, err = send(ctx, items...)
 		return err

@@ -17,11 +17,11 @@ import (
 // one adjacency and one unit, those of its [AccountConfig].
 type Accountant interface {
 	// Reserve charges a new run in full, durably, before its first step.
-	Reserve(account string, run Run) (Token, error)
+	Reserve(account string, run Run) (RunToken, error)
 	// Commit records durably that the releases of the steps up to t may have been seen.
-	Commit(token Token, t int64) error
+	Commit(token RunToken, t int64) error
 	// Close ends a run. What it was charged stays spent.
-	Close(token Token) error
+	Close(token RunToken) error
 	// Spent returns the ε of everything that an account was charged, for the given δ.
 	Spent(account string, delta float64) (epsilon float64, err error)
 	// Remaining returns a budget for the next run, for all that is left.
@@ -54,8 +54,8 @@ type Run struct {
 	Epoch uint64   `json:"epoch"`
 }
 
-// A Token lets one writer go on with a run. A writer that takes the run over makes it invalid.
-type Token struct {
+// A RunToken lets one writer go on with a run. A writer that takes the run over makes it invalid.
+type RunToken struct {
 	account, run string
 	epoch        uint64
 }

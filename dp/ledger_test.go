@@ -132,7 +132,7 @@ func TestOracleO5LedgerProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := 0.0
-		tokens := map[string]Token{}
+		tokens := map[string]RunToken{}
 		for i := range rapid.IntRange(1, 12).Draw(t, "operations") {
 			switch rapid.IntRange(0, 3).Draw(t, "operation") {
 			case 0:

@@ -68,16 +68,16 @@ func (a *accountRow) admit(c Charge) error {
 // ErrBudgetExceeded and, for a run that exists already, ErrEpoch: take that over with
 // [Ledger.Resume]. After an error nothing was reserved, except that after an error of the store it
 // is unknown.
-func (l *Ledger) Reserve(account string, run Run) (Token, error) {
+func (l *Ledger) Reserve(account string, run Run) (RunToken, error) {
 	return l.reserve(account, run, func(*ledgerDocument) error { return nil })
 }
 
 // OpenReserve is [Ledger.Open] and [Ledger.Reserve] in one change, for an account that its first
 // run declares: after an error neither is in the ledger, so that a run that is refused fixes no
 // budget and no accounting for others. The errors are those of both.
-func (l *Ledger) OpenReserve(account string, c AccountConfig, run Run) (Token, error) {
+func (l *Ledger) OpenReserve(account string, c AccountConfig, run Run) (RunToken, error) {
 	if err := c.check(account); err != nil {
-		return Token{}, err
+		return RunToken{}, err
 	}
 	return l.reserve(account, run, func(d *ledgerDocument) error {
 		if err := d.open(account, c); !errors.Is(err, errUnchanged) {
@@ -88,9 +88,9 @@ func (l *Ledger) OpenReserve(account string, c AccountConfig, run Run) (Token, e
 }
 
 // reserve makes a change and reserves a run, together.
-func (l *Ledger) reserve(account string, run Run, first func(*ledgerDocument) error) (Token, error) {
+func (l *Ledger) reserve(account string, run Run, first func(*ledgerDocument) error) (RunToken, error) {
 	if !utf8.ValidString(run.ID) {
-		return Token{}, noregret.BadInputf("run", "the name %q is not UTF-8", run.ID)
+		return RunToken{}, noregret.BadInputf("run", "the name %q is not UTF-8", run.ID)
 	}
 	run.State, run.Steps, run.Epoch = Reserved, 0, 1
 	err := l.update(func(d *ledgerDocument) error {
@@ -100,9 +100,9 @@ func (l *Ledger) reserve(account string, run Run, first func(*ledgerDocument) er
 		return d.reserve(account, run)
 	})
 	if err != nil {
-		return Token{}, err
+		return RunToken{}, err
 	}
-	return Token{account: account, run: run.ID, epoch: 1}, nil
+	return RunToken{account: account, run: run.ID, epoch: 1}, nil
 }
 
 func (d *ledgerDocument) reserve(account string, run Run) error {
@@ -127,7 +127,7 @@ func (d *ledgerDocument) reserve(account string, run Run) error {
 }
 
 // change applies a change to the run of a token, if the token is valid and the run is not closed.
-func (l *Ledger) change(token Token, f func(r *Run) error) error {
+func (l *Ledger) change(token RunToken, f func(r *Run) error) error {
 	return l.update(func(d *ledgerDocument) error {
 		a, err := d.account(token.account)
 		if err != nil {
@@ -152,7 +152,7 @@ func (l *Ledger) change(token Token, f func(r *Run) error) error {
 // Commit implements [Accountant]. Committing a step again changes nothing, so that a writer that
 // does not know whether a commit arrived repeats it. The errors are ErrEpoch, ErrClosed and
 // ErrHorizon for a step before the last one.
-func (l *Ledger) Commit(token Token, t int64) error {
+func (l *Ledger) Commit(token RunToken, t int64) error {
 	return l.change(token, func(r *Run) error {
 		switch {
 		case t < r.Steps:
@@ -166,7 +166,7 @@ func (l *Ledger) Commit(token Token, t int64) error {
 }
 
 // Close implements [Accountant]. A closed run cannot be resumed. Closing it again changes nothing.
-func (l *Ledger) Close(token Token) error {
+func (l *Ledger) Close(token RunToken) error {
 	err := l.change(token, func(r *Run) error {
 		r.State = Closed
 		return nil
@@ -181,7 +181,7 @@ func (l *Ledger) Close(token Token) error {
 // the given costs of it charged. The decision to stop must rest on released values alone. The error
 // is ErrUnitMismatch if the charge is not refundable, if one of the costs is larger than what was
 // reserved, or if a reserved ρ, μ² or ε is to become 0 although the run has committed steps.
-func (l *Ledger) CloseEarly(token Token, spent Charge) error {
+func (l *Ledger) CloseEarly(token RunToken, spent Charge) error {
 	return l.change(token, func(r *Run) error {
 		old, now := r.Charge.costs(), spent.costs()
 		for i := range old {
@@ -203,8 +203,8 @@ func (l *Ledger) CloseEarly(token Token, spent Charge) error {
 // tokens become invalid. If releases after that state were committed, the state is an old backup:
 // going on would release the same steps with other noise. Then the run is closed, the error is
 // ErrClosed, and a new run with a new charge must be reserved.
-func (l *Ledger) Resume(account, run string, steps int64) (Token, error) {
-	token := Token{account: account, run: run}
+func (l *Ledger) Resume(account, run string, steps int64) (RunToken, error) {
+	token := RunToken{account: account, run: run}
 	stale := false
 	err := l.update(func(d *ledgerDocument) error {
 		a, err := d.account(account)
@@ -228,9 +228,9 @@ func (l *Ledger) Resume(account, run string, steps int64) (Token, error) {
 	})
 	switch {
 	case err != nil:
-		return Token{}, err
+		return RunToken{}, err
 	case stale:
-		return Token{}, noregret.BadInputf("run",
+		return RunToken{}, noregret.BadInputf("run",
 			"the state of %q is older than what was released, the run is closed: %w",
 			run, ErrClosed)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/strictjson"
-	"github.com/noregret/noregret/policy"
 )
 
 // KindAudit records what somebody did that changes no experiment: [AuditEvent].
@@ -122,7 +122,7 @@ func addAudit(s *State, position uint64, e *Event, o *Outcome) {
 	if action == KindAudit {
 		action = p.Action
 	}
-	s.trail = append(s.trail[max(0, len(s.trail)+1-mostAudits):len(s.trail):len(s.trail)], policy.AuditEntry{
+	s.trail = append(s.trail[max(0, len(s.trail)+1-mostAudits):len(s.trail):len(s.trail)], api.AuditEntry{
 		Position: position, Hidden: s.hidden, Time: time.Unix(0, e.Time).UTC(), Action: action,
 		Experiment: p.Experiment, Arm: p.Arm, Who: p.By.Who, From: p.By.From, What: p.By.What, Reason: p.Reason,
 	})
@@ -143,7 +143,7 @@ func applyAudit(e *Event) Outcome {
 // Audit returns the entries of a state's audit trail before a position, 0 for the end, the newest
 // first. Only those that keep returns true for are among them, nil for all. There are at most as
 // many as the limit, 0 for all.
-func Audit(s *State, keep func(e *policy.AuditEntry) bool, before uint64, limit int) (out []policy.AuditEntry) {
+func Audit(s *State, keep func(e *api.AuditEntry) bool, before uint64, limit int) (out []api.AuditEntry) {
 	for i := range slices.Backward(s.trail) {
 		if limit > 0 && len(out) == limit {
 			break

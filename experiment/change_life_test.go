@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
@@ -118,10 +119,10 @@ func TestSourcesForgotten(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: " +
 		"y}]}\nround: {length: 1m}\nattribution_window: 1m")
-	send := func(source int, version uint64) policy.ItemStatus {
-		return s.event(KindAggregate, policy.Aggregate{
+	send := func(source int, version uint64) api.ItemStatus {
+		return s.event(KindAggregate, api.Aggregate{
 			Experiment: "x", Source: fmt.Sprint("s", source), Sequence: 1,
-			Items: []policy.AggregateItem{{Version: version, Arm: "a", Units: 1}},
+			Items: []api.AggregateItem{{Version: version, Arm: "a", Units: 1}},
 		}).Items[0].Status
 	}
 	units, versions := 0, []uint64{}
@@ -129,18 +130,18 @@ func TestSourcesForgotten(t *testing.T) {
 		v := s.state.Policy("x").Version
 		versions = append(versions, v)
 		for k := range 1000 {
-			if got := send(i*1000+k, v); got != policy.Accepted {
+			if got := send(i*1000+k, v); got != api.Accepted {
 				t.Fatalf("source %d: %s", i*1000+k, got)
 			}
 			units++
 		}
-		if got := send(i*1000, v); got != policy.Duplicate {
+		if got := send(i*1000, v); got != api.Duplicate {
 			t.Fatalf("repeated at once: %s", got)
 		}
 		s.run("wait 40s")
 		s.run("due")
 		if i >= 5 {
-			if got := send((i-5)*1000, versions[i-5]); got != policy.Late {
+			if got := send((i-5)*1000, versions[i-5]); got != api.Late {
 				t.Fatalf("repeated after its version has closed: %s", got)
 			}
 		}
@@ -346,8 +347,8 @@ func TestUnitsAndSums(t *testing.T) {
 		one, two := newScenario(t), newScenario(t)
 		one.run(definition)
 		two.run(definition)
-		sums := map[string]*policy.AggregateItem{}
-		report := policy.Aggregate{Experiment: "x", Source: "s"}
+		sums := map[string]*api.AggregateItem{}
+		report := api.Aggregate{Experiment: "x", Source: "s"}
 		flush := func() {
 			report.Sequence++
 			report.Items = nil
@@ -358,7 +359,7 @@ func TestUnitsAndSums(t *testing.T) {
 			}
 			clear(sums)
 			for i, it := range two.event(KindAggregate, report).Items {
-				if it.Status != policy.Accepted {
+				if it.Status != api.Accepted {
 					t.Fatalf("%+v: %+v", report.Items[i], it)
 				}
 			}
@@ -370,9 +371,9 @@ func TestUnitsAndSums(t *testing.T) {
 			d := one.decide(u)
 			it := sums[d.Name]
 			if it == nil {
-				it = &policy.AggregateItem{
-					Version: d.Version, Arm: d.Name, Metrics: map[string]policy.Sums{},
-					Pairs: map[string]policy.PairSums{},
+				it = &api.AggregateItem{
+					Version: d.Version, Arm: d.Name, Metrics: map[string]api.Sums{},
+					Pairs: map[string]api.PairSums{},
 				}
 				sums[d.Name] = it
 			}
@@ -389,7 +390,7 @@ func TestUnitsAndSums(t *testing.T) {
 				}
 				v := values[name]
 				p := it.Metrics[name]
-				it.Metrics[name] = policy.Sums{N: p.N + 1, Sum: p.Sum + v, Squares: p.Squares + v*v}
+				it.Metrics[name] = api.Sums{N: p.N + 1, Sum: p.Sum + v, Squares: p.Squares + v*v}
 				told = append(told, fmt.Sprintf("%s=%v", name, v))
 			}
 			if len(told) > 0 {

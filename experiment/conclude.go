@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -34,9 +35,9 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 		return err
 	}
 	p = split.Shares()
-	c := &policy.Conclusion{
+	c := &api.Conclusion{
 		Time: stamp(now), Reason: e.Reason, Source: source, Mixture: map[string]float64{},
-		Arms: map[string]policy.ArmReport{}, Guardrails: []policy.GuardrailReport{}, Units: x.roster.units(),
+		Arms: map[string]api.ArmReport{}, Guardrails: []api.GuardrailReport{}, Units: x.roster.units(),
 	}
 	for k := range x.roster.Arms {
 		if p[k] > 0 {
@@ -156,7 +157,7 @@ func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 }
 
 // namedArm returns the report of an arm with its name and value.
-func (x *roster) namedArm(k int, factors []float64) policy.ArmReport {
+func (x *roster) namedArm(k int, factors []float64) api.ArmReport {
 	a := x.armReport(&x.Arms[k].Stats, factors)
 	a.Place, a.Active, a.Control, a.Value = k, x.Arms[k].Active, k == x.Control, x.Arms[k].Value
 	if x.Arms[k].Active {

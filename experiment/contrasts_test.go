@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
@@ -18,8 +19,8 @@ func TestRatioChange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		factor float64 // of the arm's clicks per view, relative to the control's
-		want   policy.GuardState
-	}{{1, policy.GuardHeld}, {.5, policy.GuardBreached}} {
+		want   api.GuardState
+	}{{1, api.GuardHeld}, {.5, api.GuardBreached}} {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c}\n" +
 			"metrics: [{name: clicks, kind: count}, {name: views, kind: count}, {name: rate, kind: ratio, numerator: " +
@@ -82,7 +83,7 @@ func TestHeldThenRolledBack(t *testing.T) {
 		"metrics: [{name: y, range: [0, 1]}]\npolicy: {kind: fixed, split: {c: 0.5, a: 0.5}}\n" +
 		"guardrails: [{metric: y, min_change: -0.2, hard: false, action: rollback}]\nround: {length: " +
 		"1m}\nattribution_window: 1m")
-	guard := func() policy.GuardrailReport {
+	guard := func() api.GuardrailReport {
 		r, err := s.state.Report("g")
 		if err != nil {
 			t.Fatal(err)
@@ -90,18 +91,18 @@ func TestHeldThenRolledBack(t *testing.T) {
 		return r.Guardrails[0]
 	}
 	s.simulate([]string{"simulate", "0", "3000", "0", "y=c:.5,a:.5"})
-	if g := guard(); g.State != policy.GuardHeld || !(*g.Low >= g.Limit) {
+	if g := guard(); g.State != api.GuardHeld || !(*g.Low >= g.Limit) {
 		t.Fatalf("it is %s in [%s, %s]", g.State, number(g.Low), number(g.High))
 	}
 	s.run("wait 2m")
 	s.run("due")
-	for first := 3000; guard().State != policy.GuardRolledBack && first < 60_000; first += 1000 {
+	for first := 3000; guard().State != api.GuardRolledBack && first < 60_000; first += 1000 {
 		s.simulate([]string{"simulate", fmt.Sprint(first), "1000", "0", "y=c:.5,a:0"})
 		s.run("wait 2m")
 		s.run("due")
 	}
 	g := guard()
-	if g.State != policy.GuardRolledBack || s.state.live["g"].Status != policy.RolledBack {
+	if g.State != api.GuardRolledBack || s.state.live["g"].Status != policy.RolledBack {
 		t.Fatalf("it is %s in [%s, %s]", g.State, number(g.Low), number(g.High))
 	}
 	if !(*g.Served.High < g.Limit) || math.Abs(*g.Estimate) > 1e-9 {
@@ -110,7 +111,7 @@ func TestHeldThenRolledBack(t *testing.T) {
 	}
 	s.run("resume I know")
 	s.simulate([]string{"simulate", "100000", "50", "0", "y=c:.5,a:0"})
-	if x := s.state.live["g"]; x.Status != policy.Running || guard().State != policy.GuardBreached {
+	if x := s.state.live["g"]; x.Status != policy.Running || guard().State != api.GuardBreached {
 		t.Errorf("after resume it is %s, the guardrail %s", x.Status, guard().State)
 	}
 	if n := s.noted("g", "rolled back by a guardrail"); n != 1 {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // MaxGrace is the longest time for which a deleted experiment can be kept, in nanoseconds.
@@ -34,15 +34,15 @@ type Deleted map[string]*deletedExperiment
 func (d Deleted) Names() []string { return slices.Sorted(maps.Keys(d)) }
 
 // Summary returns the summary of an experiment and its project; false if there is none.
-func (d Deleted) Summary(name string) (out policy.Summary, project string, ok bool) {
+func (d Deleted) Summary(name string) (out api.Summary, project string, ok bool) {
 	k := d[name]
 	if k == nil {
 		return out, "", false
 	}
 	p, def := k.rounds.policy, k.roster.def
-	return policy.Summary{
+	return api.Summary{
 		Name: name, Description: def.Description, State: p.State, Version: p.Version, Round: p.Round,
-		Deleted: &policy.Deletion{
+		Deleted: &api.Deletion{
 			Time: time.Unix(0, k.deletion.Time).UTC(), Until: time.Unix(0, k.deletion.Until).UTC(),
 			Reason: k.deletion.Reason,
 		},

@@ -39,7 +39,7 @@ const (
 	// KindPrivateFeedback is KindFeedback of a private experiment. It advances no time but for its
 	// own items, and has no public position: nobody may learn that it was there.
 	KindPrivateFeedback = "privacy.feedback"
-	// KindAggregate reports sums over units: [policy.Aggregate].
+	// KindAggregate reports sums over units: [api.Aggregate].
 	KindAggregate = "aggregate"
 	// KindRound closes the running round: [NameEvent].
 	KindRound = "round"

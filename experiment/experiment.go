@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
@@ -42,7 +43,7 @@ type experimentState struct {
 	// matured.
 	Uniform *uniformSums
 	// Conclusion is the record of how the experiment ended, nil before it has.
-	Conclusion *policy.Conclusion
+	Conclusion *api.Conclusion
 	// Private has the sums of a private experiment, nil for another one.
 	Private *privateSums
 	// Joint compares the arms with each other, nil without an objective.

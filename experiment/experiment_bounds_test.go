@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/policy"
 )
 
 // TestLongLife bumps the version many times. The memory stays bounded, a new stream begins when the
@@ -120,11 +120,11 @@ func TestSourcesBounded(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: y}]}")
 	for i := range keepSources + 1 {
-		o := s.event(KindAggregate, policy.Aggregate{
+		o := s.event(KindAggregate, api.Aggregate{
 			Experiment: "x", Source: fmt.Sprint("s", i), Sequence: 1,
-			Items: []policy.AggregateItem{{Version: 1, Arm: "a", Units: 1}},
+			Items: []api.AggregateItem{{Version: 1, Arm: "a", Units: 1}},
 		})
-		if want := []policy.ItemStatus{policy.Accepted, policy.Rejected}[i/keepSources]; o.Items[0].Status != want {
+		if want := []api.ItemStatus{api.Accepted, api.Rejected}[i/keepSources]; o.Items[0].Status != want {
 			t.Fatalf("source %d: %+v", i, o.Items[0])
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -44,12 +45,12 @@ func notKept(name string, n uint64, x *experimentState) error {
 
 // Explain explains the decision of a verified token. The context of a contextual decision is that
 // of the unit's exposure, which is kept until the window of its version has closed.
-func (s *State) Explain(t policy.Token) (*policy.Explanation, error) { return s.ExplainIn(t, nil) }
+func (s *State) Explain(t policy.Token) (*api.Explanation, error) { return s.ExplainIn(t, nil) }
 
 // ExplainIn is [State.Explain] with the context of a contextual decision; nil for that of the
 // unit's exposure. If that was in a file and cannot be read back, the error wraps a
 // [pages.ReadError].
-func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (out *policy.Explanation, err error) {
+func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (out *api.Explanation, err error) {
 	defer catchLost(&err)
 	p, err := s.PolicyAt(t.Experiment, t.Version)
 	if err != nil {
@@ -57,28 +58,29 @@ func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (out *policy.
 	}
 	x := s.live[t.Experiment]
 	v := x.rounds.versionOf(t.Version)
-	e := p.Explain(t)
-	if p.Linear != nil && !e.HeldBack {
+	d := p.Explain(t)
+	if p.Linear != nil && !d.HeldBack {
 		vector, err := contextRounds{x}.vectorOf(t, p.Linear.Encoder(), context)
 		if err != nil {
 			return nil, err
 		}
-		if e, err = p.ExplainIn(t, vector); err != nil {
+		if d, err = p.ExplainIn(t, vector); err != nil {
 			return nil, err
 		}
 	} else if len(context) > 0 && p.Linear == nil {
 		return nil, noregret.BadInputf("context", "version %d does not look at it: want none", t.Version)
 	}
-	e.Policy = policy.PolicyFacts{
+	e := &api.Explanation{Derivation: *d}
+	e.Policy = api.PolicyFacts{
 		Made: stamp(v.Time), Cause: v.Cause, Value: v.Value, Units: map[string]uint64{},
-		Known: map[string]map[string]policy.KnownMetric{},
+		Known: map[string]map[string]api.KnownMetric{},
 	}
 	m := len(x.roster.def.Metrics)
 	for k := range v.Units {
 		name := x.roster.Arms[k].Name
-		e.Policy.Units[name], e.Policy.Known[name] = v.Units[k], map[string]policy.KnownMetric{}
+		e.Policy.Units[name], e.Policy.Known[name] = v.Units[k], map[string]api.KnownMetric{}
 		for i := range m {
-			q := policy.KnownMetric{N: v.N[k*m+i]}
+			q := api.KnownMetric{N: v.N[k*m+i]}
 			if q.N > 0 {
 				q.Mean = known(v.Mean[k*m+i])
 			}

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/forget"
-	"github.com/noregret/noregret/policy"
 )
 
 // forgetter is a learner that tells what it has forgotten.
@@ -134,20 +134,20 @@ func armNames(x *roster, arms []int) (names []string) {
 }
 
 // report returns what a report says of drift, nil with drift none.
-func (v forgottenView) report() *policy.DriftReport {
+func (v forgottenView) report() *api.DriftReport {
 	x := v.experimentState
 	l, ok := x.learning.learner.(forgetter)
 	log := x.learning.Forgotten
 	if !ok || log == nil {
 		return nil
 	}
-	r := &policy.DriftReport{Kind: x.roster.def.Drift.Kind, Memory: l.Memory(), Count: log.Count}
+	r := &api.DriftReport{Kind: x.roster.def.Drift.Kind, Memory: l.Memory(), Count: log.Count}
 	if e, ok := l.(interface{ Variation() float64 }); ok {
 		r.Variation = known(e.Variation())
 	}
 	for i := range log.Events {
 		e := &log.Events[i]
-		r.Events = append(r.Events, policy.DriftEvent{
+		r.Events = append(r.Events, api.DriftEvent{
 			Time: stamp(e.Time), Version: e.Version, Arms: armNames(&x.roster, e.Arms), Cause: e.Cause,
 			Statistic: e.Statistic, Text: forgottenText(&x.roster, e),
 		})

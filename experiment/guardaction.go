@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // GuardEvent is the payload of [KindGuardrail].
@@ -65,10 +65,10 @@ func (x *guards) logged(e *GuardEvent) error {
 }
 
 // lastAction returns the last action of the guardrails on a metric, nil for none.
-func (x *guards) lastAction(metric string) *policy.GuardAction {
+func (x *guards) lastAction(metric string) *api.GuardAction {
 	for _, a := range slices.Backward(x.Actions) {
 		if a.Metric == metric {
-			return &policy.GuardAction{Action: a.Action, Time: stamp(a.Time), Version: a.Version}
+			return &api.GuardAction{Action: a.Action, Time: stamp(a.Time), Version: a.Version}
 		}
 	}
 	return nil

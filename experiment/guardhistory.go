@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 )
 
 // guardPoints has what was known of the guardrails during a version, guardFields numbers for each:
@@ -68,11 +68,11 @@ func (p guardPoints) fits(metrics int) bool {
 }
 
 // report returns the points for a report, those of the guardrails now in their place.
-func (p guardPoints) report(d *definition.Definition) []policy.GuardrailPoint {
-	out := []policy.GuardrailPoint{}
+func (p guardPoints) report(d *definition.Definition) []api.GuardrailPoint {
+	out := []api.GuardrailPoint{}
 	for ; len(p) > 0; p = p[guardFields:] {
 		which := int(p[0])
-		out = append(out, policy.GuardrailPoint{
+		out = append(out, api.GuardrailPoint{
 			Metric: d.Metrics[which/len(guardKinds)].Name, Kind: guardKinds[which%len(guardKinds)], Limit: p[1],
 			Interval: interval(p[2], p[3], p[4]), Served: interval(p[5], p[6], p[7]),
 		})
@@ -81,10 +81,10 @@ func (p guardPoints) report(d *definition.Definition) []policy.GuardrailPoint {
 }
 
 // pointsNow returns the present intervals of the guardrails of a report.
-func pointsNow(guardrails []policy.GuardrailReport) []policy.GuardrailPoint {
-	out := []policy.GuardrailPoint{}
+func pointsNow(guardrails []api.GuardrailReport) []api.GuardrailPoint {
+	out := []api.GuardrailPoint{}
 	for _, g := range guardrails {
-		out = append(out, policy.GuardrailPoint{
+		out = append(out, api.GuardrailPoint{
 			Metric: g.Metric, Kind: g.Kind, Limit: g.Limit, Interval: g.Interval, Served: g.Served,
 		})
 	}

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/policy"
 )
 
 // reported returns the report of the experiment g.
-func (s *scenario) reported() *policy.Report {
+func (s *scenario) reported() *api.Report {
 	s.t.Helper()
 	r, err := s.state.Report("g")
 	if err != nil {
@@ -55,7 +56,7 @@ func TestGuardHistory(t *testing.T) {
 		"guardrails: [{metric: x, min: 0.6, hard: false, action: rollback}, "
 	const end = "]\nround: {length: 1m, min_units: 10}\nattribution_window: 3h"
 	s.run(definition + "{metric: y, max_change: 0.5, hard: false}" + end)
-	want := map[uint64][]policy.GuardrailPoint{}
+	want := map[uint64][]api.GuardrailPoint{}
 	check := func(when string) {
 		t.Helper()
 		got := s.reported()

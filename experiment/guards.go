@@ -3,6 +3,7 @@ package experiment
 import (
 	"math"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -21,9 +22,9 @@ type guards struct {
 
 // guardState is the state of one guardrail.
 type guardState struct {
-	State     policy.GuardState `json:"state"`
-	Shrinking bool              `json:"shrinking"` // the mixture is being shrunk for it
-	Since     int64             `json:"since"`
+	State     api.GuardState `json:"state"`
+	Shrinking bool           `json:"shrinking"` // the mixture is being shrunk for it
+	Since     int64          `json:"since"`
 	// Acted is set from the action of a breach until the breach is over.
 	Acted bool `json:"acted,omitempty"`
 	// Tight is where the sequence of a relative guardrail is the tightest, 0 before that is known
@@ -34,24 +35,24 @@ type guardState struct {
 func newGuards(n int, now int64) []guardState {
 	g := make([]guardState, n)
 	for i := range g {
-		g[i] = guardState{State: policy.GuardUnknown, Since: now}
+		g[i] = guardState{State: api.GuardUnknown, Since: now}
 	}
 	return g
 }
 
 // classify returns the state of a guardrail by its slack.
-func (b *slackBounds) classify() policy.GuardState {
+func (b *slackBounds) classify() api.GuardState {
 	switch {
 	case math.IsNaN(b.estimate):
-		return policy.GuardUnknown
+		return api.GuardUnknown
 	case b.high < 0, b.estimate < 0 && b.served.high < 0:
-		return policy.GuardBreached
+		return api.GuardBreached
 	case b.estimate < 0:
-		return policy.GuardWatch
+		return api.GuardWatch
 	case b.low >= 0:
-		return policy.GuardHeld
+		return api.GuardHeld
 	}
-	return policy.GuardOk
+	return api.GuardOk
 }
 
 // evaluate updates the states of the guardrails for the served mixture. It returns the action of a
@@ -65,7 +66,7 @@ func (x *guards) evaluate(in *guardInput, p []float64, version uint64, now int64
 		b := x.slack(in, i, p, x.cachedBounds(in.roster, i))
 		state := b.classify()
 		if (earlyView{in.roster}).breachedEarly(g, p) {
-			state = policy.GuardBreached
+			state = api.GuardBreached
 		}
 		if state == s.State {
 			continue
@@ -74,7 +75,7 @@ func (x *guards) evaluate(in *guardInput, p []float64, version uint64, now int64
 			note(now, "guardrail %s: %s", g.Metric, state.Verdict())
 		}
 		s.State, s.Since = state, now
-		if state != policy.GuardBreached {
+		if state != api.GuardBreached {
 			s.Acted = false
 			continue
 		}
@@ -99,7 +100,7 @@ func (x *guards) evaluate(in *guardInput, p []float64, version uint64, now int64
 // rolledBack ends the judgement of the guardrails: all units get the control arm.
 func (x *guards) rolledBack(now int64) {
 	for i := range x.Guards {
-		x.Guards[i].State, x.Guards[i].Since = policy.GuardRolledBack, now
+		x.Guards[i].State, x.Guards[i].Since = api.GuardRolledBack, now
 	}
 }
 
@@ -152,10 +153,10 @@ func guardKind(up, relative bool) string {
 	return map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
 }
 
-func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailReport {
+func (x *guards) report(in *guardInput, p []float64, i int) api.GuardrailReport {
 	g, s := &in.def.Guardrails[i], &x.Guards[i]
 	limit, up, relative, _ := g.Limit()
-	out := policy.GuardrailReport{
+	out := api.GuardrailReport{
 		Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha,
 		Action: g.Action, Acted: x.lastAction(g.Metric),
 	}
@@ -168,7 +169,7 @@ func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailRepo
 
 // intervals returns the values of a mixture and of all that was served in guardrail i, in the units
 // of its limit, all unknown without observations. The cached bounds are those of [guards.slack].
-func (x *guards) intervals(in *guardInput, i int, p []float64, kept []armBound) (mixture, soFar policy.Interval) {
+func (x *guards) intervals(in *guardInput, i int, p []float64, kept []armBound) (mixture, soFar api.Interval) {
 	g := &in.def.Guardrails[i]
 	limit, up, relative, _ := g.Limit()
 	b := x.slack(in, i, p, kept)
@@ -177,14 +178,14 @@ func (x *guards) intervals(in *guardInput, i int, p []float64, kept []armBound) 
 	}
 	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio
 	// of means slack/denominator + limit.
-	value := func(estimate, low, high, scale float64) policy.Interval {
+	value := func(estimate, low, high, scale float64) api.Interval {
 		if !(scale > 0) {
-			return policy.Interval{}
+			return api.Interval{}
 		}
 		if !up {
 			estimate, low, high = -estimate, -high, -low
 		}
-		return policy.Interval{
+		return api.Interval{
 			Estimate: known(estimate/scale + limit), Low: known(low/scale + limit),
 			High: known(high/scale + limit),
 		}

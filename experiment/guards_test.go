@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
@@ -47,7 +48,7 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 		}
 		s.event(KindExposures, q)
 		s.event(KindFeedback, p)
-		if s.state.live["g"].guards.Guards[0].State == policy.GuardBreached {
+		if s.state.live["g"].guards.Guards[0].State == api.GuardBreached {
 			return true
 		}
 		s.now += int64(time.Minute)
@@ -186,7 +187,7 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 // TestNegativeControl checks that a change is relative to the absolute value of the control's mean.
 func TestNegativeControl(t *testing.T) {
 	testsize.NoRace(t)
-	run := func(limit, means string) (policy.GuardState, float64) {
+	run := func(limit, means string) (api.GuardState, float64) {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\nmetrics: [{name: y, range: [-10, " +
 			"10]}]\n" +
@@ -201,16 +202,16 @@ func TestNegativeControl(t *testing.T) {
 	}
 	for _, c := range []struct {
 		limit, means string
-		want         policy.GuardState
+		want         api.GuardState
 		change       float64
 	}{
-		{"min_change: -0.1", "c:-2,a:-2", policy.GuardHeld, 0},
+		{"min_change: -0.1", "c:-2,a:-2", api.GuardHeld, 0},
 		// half the units, so half the change
-		{"min_change: -0.1", "c:-2,a:-4", policy.GuardBreached, -.5},
-		{"max_change: 0.1", "c:-2,a:-1", policy.GuardBreached, .25},
-		{"max_change: 0.1", "c:-2,a:-4", policy.GuardHeld, -.5},
-		{"min_change: -0.1", "c:2,a:1", policy.GuardBreached, -.25},
-		{"max_change: 0.1", "c:2,a:4", policy.GuardBreached, .5},
+		{"min_change: -0.1", "c:-2,a:-4", api.GuardBreached, -.5},
+		{"max_change: 0.1", "c:-2,a:-1", api.GuardBreached, .25},
+		{"max_change: 0.1", "c:-2,a:-4", api.GuardHeld, -.5},
+		{"min_change: -0.1", "c:2,a:1", api.GuardBreached, -.25},
+		{"max_change: 0.1", "c:2,a:4", api.GuardBreached, .5},
 	} {
 		if state, change := run(c.limit, c.means); state != c.want || math.Abs(change-c.change) > .05 {
 			t.Errorf("%s with %s: %s by %v, want %s by %v", c.limit, c.means, state, change, c.want, c.change)

@@ -3,6 +3,7 @@ package experiment
 import (
 	"strings"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -32,8 +33,8 @@ const missingProblem = 0.5
 const deadArm = 20
 
 // report returns the health by the counters, the ratio test and the feedback that was accepted.
-func (x *health) report(r *roster, ratio *ratioTest, accepted int64) policy.Health {
-	h := policy.Health{
+func (x *health) report(r *roster, ratio *ratioTest, accepted int64) api.Health {
+	h := api.Health{
 		Missing: map[string]float64{}, Dead: []string{}, Problems: []string{}, Orphans: x.Orphans,
 		DuplicateValues: x.DuplicateValues,
 	}
@@ -65,7 +66,7 @@ func (x *health) report(r *roster, ratio *ratioTest, accepted int64) policy.Heal
 }
 
 // healthReport returns the report of all parts.
-func (x *experimentState) healthReport() policy.Health {
+func (x *experimentState) healthReport() api.Health {
 	h := x.health.report(&x.roster, &x.Ratio, x.joiner.Feedback.Accepted)
 	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.open()
 	h.Replaced = x.learning.Replaced
@@ -104,8 +105,8 @@ type Vitals struct {
 	Open       int64 // units that wait for feedback
 	Orphans    int64
 	Mismatch   bool
-	Feedback   policy.Counts
-	Exposures  policy.Counts
+	Feedback   api.Counts
+	Exposures  api.Counts
 	Guardrails []GuardVital
 	// Actions are the last things that guardrails have done, in order.
 	Actions []GuardEvent
@@ -119,7 +120,7 @@ type StoppedArm struct{ Arm, Why string }
 // GuardVital is the state of a guardrail on a metric.
 type GuardVital struct {
 	Metric string
-	State  policy.GuardState
+	State  api.GuardState
 }
 
 // Vitals reads an experiment's vitals, in O(guardrails + versions that wait).

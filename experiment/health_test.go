@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/policy"
 )
 
 // ratioLive returns an experiment whose ratio test can be fed versions with given mixtures.
@@ -152,10 +152,10 @@ func TestUndecided(t *testing.T) {
 			"policy: {kind: fixed, split: {a: 0.5, b: 0.5}}\nround: {length: 1h}\nattribution_window: 1h")
 		// 40 of 1000 units of each arm buy for 1 but one of them, who buys for the largest amount.
 		low, sum, squares := 0.0, 39+c.largest, 39+c.largest*c.largest
-		event := policy.Aggregate{Experiment: "e", Source: "test", Sequence: 1}
+		event := api.Aggregate{Experiment: "e", Source: "test", Sequence: 1}
 		for _, arm := range []string{"a", "b"} {
-			event.Items = append(event.Items, policy.AggregateItem{
-				Version: 1, Arm: arm, Units: 1000, Metrics: map[string]policy.Sums{
+			event.Items = append(event.Items, api.AggregateItem{
+				Version: 1, Arm: arm, Units: 1000, Metrics: map[string]api.Sums{
 					"revenue": {N: 1000, Sum: sum, Squares: squares, Low: &low, High: &c.largest},
 				},
 			})

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
@@ -70,7 +71,7 @@ const (
 
 // RefusalProblem returns the problem that a share of items was rejected or late, "" for none. The
 // kind is a plural, such as "exposures".
-func RefusalProblem(kind string, c policy.Counts) string {
+func RefusalProblem(kind string, c api.Counts) string {
 	refused, all := c.Rejected+c.Late, c.Accepted+c.Duplicate+c.Late+c.Rejected
 	if refused < leastRefused || float64(refused) <= refusedShare*float64(all) {
 		return ""

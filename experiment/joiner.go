@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
 )
@@ -14,11 +15,11 @@ import (
 // joiner matches exposures, feedback and sums with policy versions, within the window of each
 // version.
 type joiner struct {
-	cohorts   []*cohort     // the oldest first; the last one runs
-	memory    *pages.Pool   // of their rows
-	RoundSeen int64         `json:"round_seen"` // units exposed in the running round
-	Feedback  policy.Counts `json:"feedback"`
-	Exposures policy.Counts `json:"exposures"`
+	cohorts   []*cohort   // the oldest first; the last one runs
+	memory    *pages.Pool // of their rows
+	RoundSeen int64       `json:"round_seen"` // units exposed in the running round
+	Feedback  api.Counts  `json:"feedback"`
+	Exposures api.Counts  `json:"exposures"`
 }
 
 // joinInput is the joiner's input beside an event: the arms, the running policy, the time, and the
@@ -69,9 +70,9 @@ func (x *joiner) unitsEvent(in *joinInput, kind string, p *UnitsEvent) Outcome {
 		counts, one = &x.Exposures, x.expose
 	}
 	if in.private != nil && kind == KindFeedback {
-		counts = &policy.Counts{} // how much feedback there is, is not published
+		counts = &api.Counts{} // how much feedback there is, is not published
 	}
-	o := Outcome{Items: make([]policy.ItemResult, len(p.Items)), Opened: -in.open}
+	o := Outcome{Items: make([]api.ItemResult, len(p.Items)), Opened: -in.open}
 	x.touch(p)
 	for i := range p.Items {
 		status, err := one(in, &p.Items[i])
@@ -82,42 +83,42 @@ func (x *joiner) unitsEvent(in *joinInput, kind string, p *UnitsEvent) Outcome {
 		counts.Add(status, 1)
 	}
 	if p.Rejected > 0 {
-		counts.Add(policy.Rejected, p.Rejected)
+		counts.Add(api.Rejected, p.Rejected)
 	}
 	o.Opened += in.open
 	return o
 }
 
 // row returns the cohort and the row of an event's token, adding the row if necessary.
-func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStatus, error) {
+func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, api.ItemStatus, error) {
 	unit, ok := policy.ParseUnit(e.Unit)
 	if !ok {
-		return nil, 0, policy.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
+		return nil, 0, api.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
 	}
 	if e.Version > in.running.Version {
-		return nil, 0, policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version,
+		return nil, 0, api.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version,
 			in.running.Version)
 	}
 	c, decided := x.cohortOf(e.Version), e.Time*int64(time.Millisecond)
 	switch {
 	case in.now-decided > int64(in.def.AttributionWindow):
-		return nil, 0, policy.Late, policy.Expired
+		return nil, 0, api.Late, policy.Expired
 	case c == nil:
-		return nil, 0, policy.Late, noregret.BadInputf("version", "the window of version %d has closed", e.Version)
+		return nil, 0, api.Late, noregret.BadInputf("version", "the window of version %d has closed", e.Version)
 	case c.Sealed > 0 && decided > c.Sealed+in.grace():
-		return nil, 0, policy.Late, noregret.BadInputf("version",
+		return nil, 0, api.Late, noregret.BadInputf("version",
 			"it was decided more than %v after version %d had ended",
 			time.Duration(in.grace()), e.Version)
 	}
 	if e.Arm < 0 || e.Arm >= len(c.Mixture) {
-		return nil, 0, policy.Rejected, noregret.BadInputf("arm", "%d: version %d has %d arms", e.Arm, e.Version,
+		return nil, 0, api.Rejected, noregret.BadInputf("arm", "%d: version %d has %d arms", e.Arm, e.Version,
 			len(c.Mixture))
 	}
 	if i := c.find(unit); i >= 0 {
-		return c, i, policy.Accepted, nil
+		return c, i, api.Accepted, nil
 	}
 	if in.open >= in.def.OpenTokens {
-		return nil, 0, policy.Rejected, noregret.BadInputf("open_tokens",
+		return nil, 0, api.Rejected, noregret.BadInputf("open_tokens",
 			"%d units wait for feedback already, the maximum in the definition", in.open)
 	}
 	slot := e.Arm
@@ -125,7 +126,7 @@ func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStat
 		slot = len(c.Mixture)
 	}
 	in.open++
-	return c, c.add(unit, slot), policy.Accepted, nil
+	return c, c.add(unit, slot), api.Accepted, nil
 }
 
 // touch prepares the memory of an event's units: see [pages.Table.Touch].
@@ -154,14 +155,14 @@ func (x *joiner) touch(p *UnitsEvent) {
 }
 
 // expose counts an exposed unit, once per version.
-func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) {
+func (x *joiner) expose(in *joinInput, e *UnitEvent) (api.ItemStatus, error) {
 	vector, err := in.encode(x.cohortOf(e.Version), e.Context)
 	if err != nil {
-		return policy.Rejected, err
+		return api.Rejected, err
 	}
 	if more := len(vector) + len(in.among); more > 0 {
 		if n := x.terms(); n+more > openTerms {
-			return policy.Rejected, noregret.BadInputf("open_tokens",
+			return api.Rejected, noregret.BadInputf("open_tokens",
 				"the contexts and the allowed arms of the units that wait for feedback "+
 					"are %d numbers already, %d at most", n, openTerms)
 		}
@@ -172,7 +173,7 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 	}
 	r := &in.row
 	if c.rows.read(at, r); r.seen() {
-		return policy.Duplicate, nil
+		return api.Duplicate, nil
 	}
 	r.state |= seenBit
 	c.rows.write(at, r)
@@ -188,14 +189,14 @@ func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) 
 		if in.private.expose(in, c, r) {
 			c.rows.write(at, r)
 		}
-		return policy.Accepted, nil
+		return api.Accepted, nil
 	}
 	for m := range in.def.Metrics { // feedback that came first
 		if r.has(m) {
 			in.arrive(c, slot, m, r.values[m])
 		}
 	}
-	return policy.Accepted, nil
+	return api.Accepted, nil
 }
 
 // arrive records the value of an exposed unit once both the exposure and the value are known. The
@@ -227,7 +228,7 @@ func (x *joiner) countUnits(in *joinInput, c *cohort, slot int, n int64) {
 }
 
 // feedback records a unit's metrics, each once.
-func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) {
+func (x *joiner) feedback(in *joinInput, e *UnitEvent) (api.ItemStatus, error) {
 	var space [8]string
 	names := e.names(space[:0])
 	if in.private != nil && len(names) > 0 {
@@ -235,11 +236,11 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error
 	}
 	for _, name := range names {
 		if err := in.checkValue(name, e.Metrics[name]); err != nil {
-			return policy.Rejected, err
+			return api.Rejected, err
 		}
 	}
 	if len(names) == 0 {
-		return policy.Rejected, noregret.BadInputf("metrics", "none: at least one of %s is required",
+		return api.Rejected, noregret.BadInputf("metrics", "none: at least one of %s is required",
 			in.def.Reportable())
 	}
 	c, at, status, err := x.row(in, e)
@@ -248,7 +249,7 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error
 	}
 	r := &in.row
 	c.rows.read(at, r)
-	status = policy.Duplicate
+	status = api.Duplicate
 	var again []string
 	for _, name := range names {
 		m := in.def.MetricIndex(name)
@@ -256,18 +257,18 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error
 			again = append(again, name)
 			continue
 		}
-		status = policy.Accepted
+		status = api.Accepted
 		r.mask |= 1 << m
 		r.values[m] = in.def.Metrics[m].Count(e.Metrics[name])
 		if r.seen() {
 			in.arrive(c, r.slot(), m, r.values[m])
 		}
 	}
-	if status == policy.Accepted {
+	if status == api.Accepted {
 		c.rows.write(at, r)
 	}
 	in.health.DuplicateValues += int64(len(again))
-	if status == policy.Accepted && len(again) > 0 {
+	if status == api.Accepted && len(again) > 0 {
 		err = noregret.BadInputf("metrics", "reported before, the first value stays: %s", strings.Join(again, ", "))
 	}
 	return status, err

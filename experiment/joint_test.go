@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 )
 
 // TestRegretUnderTrend serves two arms that are the same, with the shares .9 and .1 and later .1
@@ -81,20 +81,20 @@ func TestRegretUnderTrend(t *testing.T) {
 // running version, and ends the round.
 func (w *liftWorld) sums(round int, units []int64, mean float64) {
 	w.t.Helper()
-	p := policy.Aggregate{Experiment: "w", Source: "test", Sequence: uint64(round + 1)}
+	p := api.Aggregate{Experiment: "w", Source: "test", Sequence: uint64(round + 1)}
 	for k, name := range []string{"old", "new"} {
 		if units[k] == 0 {
 			continue
 		}
 		sum := float64(units[k]) * (mean + float64(k)*w.effect)
-		p.Items = append(p.Items, policy.AggregateItem{
+		p.Items = append(p.Items, api.AggregateItem{
 			Version: w.state.Policy("w").Version, Arm: name, Units: units[k],
-			Metrics: map[string]policy.Sums{"x": {N: units[k], Sum: sum, Squares: sum}},
+			Metrics: map[string]api.Sums{"x": {N: units[k], Sum: sum, Squares: sum}},
 		})
 	}
 	if o := w.event(KindAggregate, p); o.Err != nil {
 		w.t.Fatal(o.Err)
-	} else if i := slices.IndexFunc(o.Items, func(r policy.ItemResult) bool { return r.Error != "" }); i >= 0 {
+	} else if i := slices.IndexFunc(o.Items, func(r api.ItemResult) bool { return r.Error != "" }); i >= 0 {
 		w.t.Fatal(o.Items[i].Error)
 	}
 	w.now += 3 * 3600e9
@@ -351,7 +351,7 @@ func TestStateOfReports(t *testing.T) {
 	}
 }
 
-func (w *liftWorld) shown() *policy.Report {
+func (w *liftWorld) shown() *api.Report {
 	w.t.Helper()
 	r, err := w.state.Report("w")
 	if err != nil {

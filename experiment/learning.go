@@ -3,11 +3,11 @@ package experiment
 import (
 	"slices"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/drifting"
-	"github.com/noregret/noregret/policy"
 )
 
 // learning holds the learner and the rounds it was trained on.
@@ -19,7 +19,7 @@ type learning struct {
 	// had no reward.
 	Replaced int64 `json:"replaced,omitempty"`
 	// Promised is what was promised of the guardrails when the running version began.
-	Promised *policy.Promise `json:"promised,omitempty"`
+	Promised *api.Promise `json:"promised,omitempty"`
 	// Forgotten is what the learner has forgotten at once, nil with drift none.
 	Forgotten *forgotten `json:"forgotten,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
@@ -13,8 +14,8 @@ import (
 const liftAlpha = 0.05
 
 // report compares the arms that are kept, by index, nil for all, and the mixtures with the control.
-func (x lifter) report(deployed []float64, kept []bool) policy.Lift {
-	out := policy.Lift{Alpha: liftAlpha, Quantities: []policy.LiftQuantity{}}
+func (x lifter) report(deployed []float64, kept []bool) api.Lift {
+	out := api.Lift{Alpha: liftAlpha, Quantities: []api.LiftQuantity{}}
 	if x.roster.Control < 0 {
 		out.Reason = "there is no control arm to compare the others with"
 		return out
@@ -58,10 +59,10 @@ func (x lifter) shown(k int) bool {
 }
 
 // fill compares the arms and the mixtures in a quantity.
-func (x lifter) fill(in *liftInput, q *policy.LiftQuantity, arm func(k int) policy.Comparison,
-	mixture func(p []float64) policy.Comparison, deployed, now []float64, soFar policy.Comparison,
+func (x lifter) fill(in *liftInput, q *api.LiftQuantity, arm func(k int) api.Comparison,
+	mixture func(p []float64) api.Comparison, deployed, now []float64, soFar api.Comparison,
 ) {
-	q.Arms = map[string]policy.Comparison{}
+	q.Arms = map[string]api.Comparison{}
 	for k := range x.roster.Arms {
 		if x.shown(k) && (in.kept == nil || in.kept[k]) {
 			q.Arms[x.roster.Arms[k].Name] = arm(k)
@@ -74,51 +75,51 @@ func (x lifter) fill(in *liftInput, q *policy.LiftQuantity, arm func(k int) poli
 	}
 }
 
-func (x lifter) goalLift(in *liftInput, metric string, now, deployed []float64) policy.LiftQuantity {
+func (x lifter) goalLift(in *liftInput, metric string, now, deployed []float64) api.LiftQuantity {
 	m := x.roster.def.MetricIndex(metric)
 	c := in.compare(&in.Lifts[in.of(m)], liftAlpha).within()
 	up := x.roster.def.Metrics[m].Direction != "down"
-	q := policy.LiftQuantity{Kind: policy.LiftGoal, Metric: metric, Direction: direction(up)}
-	say := func(d difference) policy.Comparison {
+	q := api.LiftQuantity{Kind: api.LiftGoal, Metric: metric, Direction: direction(up)}
+	say := func(d difference) api.Comparison {
 		out := c.comparison(&d)
 		if out.Verdict = verdict(d.armSlack, up); c.vague(&d) {
-			out.Verdict = policy.TooFew
+			out.Verdict = api.TooFew
 		}
 		return out
 	}
-	x.fill(in, &q, func(k int) policy.Comparison { return say(c.arm(k)) },
-		func(p []float64) policy.Comparison { return say(c.mixture(p)) }, deployed, now, say(c.soFar()))
+	x.fill(in, &q, func(k int) api.Comparison { return say(c.arm(k)) },
+		func(p []float64) api.Comparison { return say(c.mixture(p)) }, deployed, now, say(c.soFar()))
 	return q
 }
 
-func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deployed []float64) policy.LiftQuantity {
+func (x lifter) guardLift(in *liftInput, guarded *guardInput, i int, now, deployed []float64) api.LiftQuantity {
 	g := &x.roster.def.Guardrails[i]
 	m := x.roster.def.MetricIndex(g.Metric)
 	c := in.compare(&in.Lifts[in.of(m)], liftAlpha).within()
 	limit, up, relative, _ := g.Limit()
-	q := policy.LiftQuantity{
-		Kind: policy.LiftGuardrail, Metric: g.Metric, Direction: direction(up), Guardrail: guardKind(up, relative),
+	q := api.LiftQuantity{
+		Kind: api.LiftGuardrail, Metric: g.Metric, Direction: direction(up), Guardrail: guardKind(up, relative),
 		Limit: &limit,
 	}
-	say := func(d difference, state policy.GuardState) policy.Comparison {
+	say := func(d difference, state api.GuardState) api.Comparison {
 		out := c.comparison(&d)
 		out.Verdict = state.Verdict()
 		return out
 	}
 	own, served := x.guards.armSlacks(guarded, i)
-	x.fill(in, &q, func(k int) policy.Comparison { return say(c.arm(k), own(k)) },
-		func(p []float64) policy.Comparison {
+	x.fill(in, &q, func(k int) api.Comparison { return say(c.arm(k), own(k)) },
+		func(p []float64) api.Comparison {
 			b := x.guards.slack(guarded, i, p, nil)
 			return say(c.mixture(p), b.classify())
 		}, deployed, now, say(c.soFar(), served))
-	if x.guards.Guards[i].State == policy.GuardBreached { // also by early values
-		q.Served.Verdict = policy.ShownBroken
+	if x.guards.Guards[i].State == api.GuardBreached { // also by early values
+		q.Served.Verdict = api.ShownBroken
 	}
 	return q
 }
 
 // armSlacks returns the state of a guardrail for each arm by itself, and for all that was served.
-func (x *guards) armSlacks(in *guardInput, i int) (own func(k int) policy.GuardState, served policy.GuardState) {
+func (x *guards) armSlacks(in *guardInput, i int) (own func(k int) api.GuardState, served api.GuardState) {
 	g := &in.def.Guardrails[i]
 	_, up, relative, _ := g.Limit()
 	var arm func(k int) armSlack
@@ -128,7 +129,7 @@ func (x *guards) armSlacks(in *guardInput, i int) (own func(k int) policy.GuardS
 	} else {
 		arm, all = in.plainSlack(g, nil)
 	}
-	state := func(estimate, low, high float64) policy.GuardState {
+	state := func(estimate, low, high float64) api.GuardState {
 		if !up {
 			estimate, low, high = -estimate, -high, -low
 		}
@@ -138,14 +139,14 @@ func (x *guards) armSlacks(in *guardInput, i int) (own func(k int) policy.GuardS
 		}
 		return b.classify()
 	}
-	return func(k int) policy.GuardState {
+	return func(k int) api.GuardState {
 		a := arm(k)
 		return state(a.mean, a.from, a.to)
 	}, state(all.estimate, all.low, all.high)
 }
 
 // comparison returns a difference in the metric's units, without its verdict.
-func (x *compared) comparison(d *difference) (out policy.Comparison) {
+func (x *compared) comparison(d *difference) (out api.Comparison) {
 	if math.IsNaN(d.mean) {
 		return out
 	}
@@ -155,8 +156,8 @@ func (x *compared) comparison(d *difference) (out policy.Comparison) {
 	return out
 }
 
-func interval(estimate, low, high float64) policy.Interval {
-	return policy.Interval{Estimate: known(estimate), Low: known(low), High: known(high)}
+func interval(estimate, low, high float64) api.Interval {
+	return api.Interval{Estimate: known(estimate), Low: known(low), High: known(high)}
 }
 
 func direction(up bool) string {
@@ -167,22 +168,22 @@ func direction(up bool) string {
 }
 
 // verdict returns the verdict on a goal for a difference from the control.
-func verdict(d armSlack, up bool) policy.Verdict {
+func verdict(d armSlack, up bool) api.Verdict {
 	low, high := d.from, d.to
 	if !up {
 		low, high = -high, -low
 	}
 	switch {
 	case math.IsNaN(d.mean):
-		return policy.TooFew
+		return api.TooFew
 	case low > 0:
-		return policy.Better
+		return api.Better
 	case high < 0:
-		return policy.Worse
+		return api.Worse
 	case !vec.IsFinite(low) || !vec.IsFinite(high):
-		return policy.TooFew
+		return api.TooFew
 	}
-	return policy.NoDifference
+	return api.NoDifference
 }
 
 // objectiveInput holds the metrics of the objective: its goals and its soft guardrails.
@@ -303,16 +304,16 @@ func (x *objectiveInput) lift(of func(c *compared) difference) difference {
 	return out
 }
 
-func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) policy.LiftQuantity {
+func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) api.LiftQuantity {
 	o := in.objectiveInput().within()
-	q := policy.LiftQuantity{Kind: policy.LiftObjective, Direction: "up"}
-	say := func(of func(c *compared) difference) policy.Comparison {
+	q := api.LiftQuantity{Kind: api.LiftObjective, Direction: "up"}
+	say := func(of func(c *compared) difference) api.Comparison {
 		d := o.lift(of)
-		out := policy.Comparison{Interval: interval(d.mean, d.from, d.to), Verdict: verdict(d.armSlack, true)}
+		out := api.Comparison{Interval: interval(d.mean, d.from, d.to), Verdict: verdict(d.armSlack, true)}
 		if o.one != nil {
 			e := of(o.one)
 			if o.one.vague(&e) {
-				out.Verdict = policy.TooFew
+				out.Verdict = api.TooFew
 			}
 			r, low, high := e.relative()
 			if !o.up {
@@ -322,9 +323,9 @@ func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) policy.Lif
 		}
 		return out
 	}
-	x.fill(in, &q, func(k int) policy.Comparison {
+	x.fill(in, &q, func(k int) api.Comparison {
 		return say(func(c *compared) difference { return c.arm(k) })
-	}, func(p []float64) policy.Comparison {
+	}, func(p []float64) api.Comparison {
 		return say(func(c *compared) difference { return c.mixture(p) })
 	}, deployed, now, say((*compared).soFar))
 	return q
@@ -355,7 +356,7 @@ type shown struct {
 	// Value is the objective of the mixture by comparisons within versions, nil if unknown.
 	Value *float64 `json:"value"`
 	// Lift is the lift of the objective, within the metrics' ranges; nil without a control arm.
-	Lift *policy.LiftPoint `json:"lift,omitempty"`
+	Lift *api.LiftPoint `json:"lift,omitempty"`
 }
 
 // course returns the records for a mixture that is served from now on, nil without an objective.
@@ -368,11 +369,11 @@ func (x lifter) course(now []float64) (*course, *shown) {
 		return out, seen
 	}
 	o := x.input().objectiveInput().within()
-	at := func(p []float64) policy.Interval {
+	at := func(p []float64) api.Interval {
 		d := o.lift(func(c *compared) difference { return c.mixture(p) })
 		return interval(d.mean, d.from, d.to)
 	}
-	seen.Lift = &policy.LiftPoint{Served: at(now)}
+	seen.Lift = &api.LiftPoint{Served: at(now)}
 	if out.Deployed != nil {
 		seen.Lift.Deployed = at(out.Deployed)
 	}

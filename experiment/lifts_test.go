@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
@@ -78,7 +79,7 @@ func (w *liftWorld) round(metric string, round, units int, level float64) float6
 }
 
 // quantity returns the report's lift of a quantity.
-func (w *liftWorld) quantity(kind string) policy.LiftQuantity {
+func (w *liftWorld) quantity(kind string) api.LiftQuantity {
 	w.t.Helper()
 	r, err := w.state.Report("w")
 	if err != nil {
@@ -90,7 +91,7 @@ func (w *liftWorld) quantity(kind string) policy.LiftQuantity {
 		}
 	}
 	w.t.Fatalf("no %s in %+v", kind, r.Lift)
-	return policy.LiftQuantity{}
+	return api.LiftQuantity{}
 }
 
 // TestLiftUnderTrend lets the level of all arms rise while the mixture moves to an arm without
@@ -104,10 +105,10 @@ func TestLiftUnderTrend(t *testing.T) {
 	for round := range w.rounds {
 		w.round(metric, round, 600, 1+float64(round))
 	}
-	q := w.quantity(policy.LiftGoal)
+	q := w.quantity(api.LiftGoal)
 	lift := q.Arms["new"]
 	if lift.Low == nil || *lift.Low > 0 || *lift.High < 0 || math.Abs(*lift.Estimate) > 0.05 ||
-		lift.Verdict != policy.NoDifference {
+		lift.Verdict != api.NoDifference {
 		t.Errorf("the lift of an arm without effect: %v in %v, %v: %s", number(lift.Estimate), number(lift.Low),
 			number(lift.High), lift.Verdict)
 	}
@@ -119,10 +120,10 @@ func TestLiftUnderTrend(t *testing.T) {
 	if !(pooled > 5*(*lift.High-*lift.Low)) || !(pooled > 1) {
 		t.Errorf("the pooled means differ only by %v, but the test needs means that mislead", pooled)
 	}
-	if g := w.quantity(policy.LiftGuardrail).Arms["new"]; g.Verdict != policy.ShownToHold {
+	if g := w.quantity(api.LiftGuardrail).Arms["new"]; g.Verdict != api.ShownToHold {
 		t.Errorf("an arm without effect under a guardrail of −5 %%: %+v", g)
 	}
-	if got := w.quantity(policy.LiftObjective); got.Arms["new"].Interval != lift.Interval &&
+	if got := w.quantity(api.LiftObjective); got.Arms["new"].Interval != lift.Interval &&
 		number(got.Arms["new"].Low) != number(lift.Low) {
 		t.Errorf("the objective %+v is not the goal %+v", got.Arms["new"], lift)
 	}
@@ -135,22 +136,22 @@ func TestLiftSays(t *testing.T) {
 	for _, c := range []struct {
 		metric      string
 		effect      float64
-		goal, guard policy.Verdict
+		goal, guard api.Verdict
 	}{
-		{"{name: x}", 0.5, policy.Better, policy.ShownToHold},
-		{"{name: x}", -0.5, policy.Worse, policy.ShownBroken},
-		{"{name: x, direction: down}", 0.5, policy.Worse, policy.ShownToHold},
-		{"{name: x, direction: down}", -0.5, policy.Better, policy.ShownBroken},
+		{"{name: x}", 0.5, api.Better, api.ShownToHold},
+		{"{name: x}", -0.5, api.Worse, api.ShownBroken},
+		{"{name: x, direction: down}", 0.5, api.Worse, api.ShownToHold},
+		{"{name: x, direction: down}", -0.5, api.Better, api.ShownBroken},
 	} {
 		w := newLiftWorld(t, 2, c.metric)
 		w.spread, w.effect = 0.3, c.effect
-		if got := w.quantity(policy.LiftGoal).Arms["new"].Verdict; got != policy.TooFew {
+		if got := w.quantity(api.LiftGoal).Arms["new"].Verdict; got != api.TooFew {
 			t.Errorf("before any data: %s", got)
 		}
 		for round := range 5 {
 			w.round(c.metric, round, 300, 3)
 		}
-		goal, guard := w.quantity(policy.LiftGoal), w.quantity(policy.LiftGuardrail)
+		goal, guard := w.quantity(api.LiftGoal), w.quantity(api.LiftGuardrail)
 		if goal.Arms["new"].Verdict != c.goal || guard.Arms["new"].Verdict != c.guard {
 			t.Errorf("%s, effect %v: goal %+v, guardrail %s", c.metric, c.effect, goal.Arms["new"],
 				guard.Arms["new"].Verdict)
@@ -204,14 +205,14 @@ func misses(t *testing.T, seed uint64, metric string, spread, effect float64) bo
 	t.Helper()
 	w := newLiftWorld(t, seed, metric)
 	w.spread, w.effect = spread, effect
-	outside := func(q policy.Interval, truth float64) bool {
+	outside := func(q api.Interval, truth float64) bool {
 		return q.Low != nil && *q.Low > truth || q.High != nil && *q.High < truth
 	}
 	top, bottom, finite := 0.0, 0.0, false
 	for round := range w.rounds {
 		level := 0.05 + 0.05*float64(round)
 		weight := w.round(metric, round, 120, level)
-		q := w.quantity(policy.LiftGoal)
+		q := w.quantity(api.LiftGoal)
 		arm := q.Arms["new"]
 		finite = finite || arm.Low != nil && arm.High != nil
 		if outside(arm.Interval, effect) || effect == 0 && (outside(q.SoFar.Interval, 0) ||
@@ -266,7 +267,7 @@ func TestLiftReportChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.quantity(policy.LiftObjective)
+		w.quantity(api.LiftObjective)
 		if after, err := w.state.Digest(); err != nil || after != before {
 			t.Fatalf("a report changed the state: %v", err)
 		}
@@ -281,7 +282,7 @@ func (s *scenario) lift(b *strings.Builder) {
 		fmt.Fprintf(b, "error: %v\n", err)
 		return
 	}
-	interval := func(q policy.Interval) string {
+	interval := func(q api.Interval) string {
 		return number(q.Estimate) + " [" + number(q.Low) + ", " + number(q.High) + "]"
 	}
 	if r.Lift.Reason != "" {
@@ -289,7 +290,7 @@ func (s *scenario) lift(b *strings.Builder) {
 	}
 	for _, q := range r.Lift.Quantities {
 		fmt.Fprintf(b, "%s %s %s %s\n", q.Kind, q.Metric, q.Guardrail, number(q.Limit))
-		show := func(name string, c policy.Comparison) {
+		show := func(name string, c api.Comparison) {
 			fmt.Fprintf(b, "  %s: %s, relative %s, %s\n", name, interval(c.Interval), interval(c.Relative), c.Verdict)
 		}
 		for _, name := range slices.Sorted(maps.Keys(q.Arms)) {
@@ -325,9 +326,9 @@ func TestLiftWithinRange(t *testing.T) {
 	w := newLiftWorld(t, 5, metric)
 	w.run("apply\n" + strings.Replace(liftDefinition(metric, share), "hard: false", "hard: true", 1))
 	w.sums(0, []int64{4998, 2}, level)
-	for _, kind := range []string{policy.LiftGoal, policy.LiftObjective, policy.LiftGuardrail} {
+	for _, kind := range []string{api.LiftGoal, api.LiftObjective, api.LiftGuardrail} {
 		q := w.quantity(kind)
-		for what, c := range map[string]policy.Comparison{"served": q.Served, "new": q.Arms["new"], "so far": q.SoFar} {
+		for what, c := range map[string]api.Comparison{"served": q.Served, "new": q.Arms["new"], "so far": q.SoFar} {
 			most := 1.0
 			if what == "served" {
 				most = share
@@ -347,7 +348,7 @@ func TestLiftWithinRange(t *testing.T) {
 					number(r.Low), number(r.High), -most)
 			}
 		}
-		if c := q.Arms["new"]; kind != policy.LiftGuardrail && c.Verdict != policy.TooFew {
+		if c := q.Arms["new"]; kind != api.LiftGuardrail && c.Verdict != api.TooFew {
 			t.Errorf("%s: new: %s, of an arm of which only the range is known", kind, c.Verdict)
 		}
 	}

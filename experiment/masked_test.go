@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
@@ -98,7 +99,7 @@ func (m *maskedWorld) play(w *rankWorld, rng *random.Source, rounds, units int) 
 			if len(among) < len(allowed) {
 				e.Among = among
 			}
-			if s := w.status(KindRank, e); s != policy.Accepted {
+			if s := w.status(KindRank, e); s != api.Accepted {
 				w.t.Fatalf("ranking: %s", s)
 			}
 			if allowed[0] {
@@ -237,7 +238,7 @@ func TestMaskedEstimates(t *testing.T) {
 				among = nil
 			}
 			c, e := w.rank(fmt.Sprint(version, i), false, among...)
-			if s := w.status(KindRank, e); s != policy.Accepted {
+			if s := w.status(KindRank, e); s != api.Accepted {
 				t.Fatal(s)
 			}
 			if c.Redrawn {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/policy"
 )
 
 // pausedDefinition has a control arm with at least a tenth of the traffic and two other arms.
@@ -80,7 +80,7 @@ func TestPausedShrink(t *testing.T) {
 	t.Parallel()
 	s, send := pausedRun(t)
 	s.mixtureIs("paused", map[string]float64{"c": 1 / 3., "a": 1 / 3., "b": 1 / 3.})
-	for k := 20; s.state.live["e"].guards.Guards[0].State != policy.GuardBreached; k++ {
+	for k := 20; s.state.live["e"].guards.Guards[0].State != api.GuardBreached; k++ {
 		if k == 60 {
 			t.Fatal("the guardrail was not breached")
 		}

@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 )
 
 // Preview returns what applying a definition would change, or the error with which that would be
 // refused. It changes nothing: it applies the definition to a copy of the experiment.
-func (s *State) Preview(d *definition.Definition, now int64) (*policy.Applied, error) {
+func (s *State) Preview(d *definition.Definition, now int64) (*api.Applied, error) {
 	x := s.live[d.Name]
-	p := &policy.Preview{Changes: []policy.FieldChange{}, Evidence: []string{}}
-	out := &policy.Applied{Name: d.Name, Created: x == nil, Preview: p}
+	p := &api.Preview{Changes: []api.FieldChange{}, Evidence: []string{}}
+	out := &api.Applied{Name: d.Name, Created: x == nil, Preview: p}
 	var before *definition.Definition
 	if x != nil {
 		before, out.Version = x.roster.def, x.rounds.Version
@@ -48,16 +48,16 @@ func (s *State) Preview(d *definition.Definition, now int64) (*policy.Applied, e
 }
 
 // previewShares lists the shares of the arms that have one before a change, after it, or both.
-func previewShares(x, y *experimentState) []policy.ShareChange {
+func previewShares(x, y *experimentState) []api.ShareChange {
 	n := len(y.roster.Arms)
-	out := make([]policy.ShareChange, 0, n)
+	out := make([]api.ShareChange, 0, n)
 	after := y.rounds.served(n).Shares()
 	var before []float64
 	if x != nil {
 		before = x.rounds.served(n).Shares() // the change keeps the indices of arms
 	}
 	for k := range n {
-		c := policy.ShareChange{Arm: y.roster.Arms[k].Name, After: after[k]}
+		c := api.ShareChange{Arm: y.roster.Arms[k].Name, After: after[k]}
 		if before != nil {
 			c.Before = before[k]
 		}

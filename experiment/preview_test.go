@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 )
 
 const previewed = `name: x
@@ -23,7 +23,7 @@ attribution_window: 1m
 
 // preview returns the preview of a definition, and applies it then: the version, the shares and the
 // definition must be what the preview said, and before that nothing may have changed.
-func (s *scenario) preview(text string) (*policy.Applied, int) {
+func (s *scenario) preview(text string) (*api.Applied, int) {
 	s.t.Helper()
 	d, err := definition.Parse("x", []byte(text))
 	if err != nil {

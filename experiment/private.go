@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
@@ -146,16 +147,16 @@ func (x *privateSums) expose(in *joinInput, c *cohort, r *row) bool {
 // depends on it: it makes no row, values outside their range count as its ends, and it is not
 // counted. The result does not depend on earlier feedback either, as whoever decides for a unit
 // gets a token of it and may report: a repeated value is accepted, and the first one counts.
-func (x *joiner) privateFeedback(in *joinInput, e *UnitEvent, names []string) (policy.ItemStatus, error) {
+func (x *joiner) privateFeedback(in *joinInput, e *UnitEvent, names []string) (api.ItemStatus, error) {
 	for _, name := range names {
 		if m := in.def.Metric(name); m == nil || m.Kind == "ratio" || e.Metrics[name] != e.Metrics[name] {
-			return policy.Rejected, noregret.BadInputf("metrics."+name, "not a metric: want one of %s",
+			return api.Rejected, noregret.BadInputf("metrics."+name, "not a metric: want one of %s",
 				in.def.Reportable())
 		}
 	}
 	unit, ok := policy.ParseUnit(e.Unit)
 	if c := x.cohortOf(e.Version); ok && c != nil && c.find(unit) < 0 {
-		return policy.Rejected, noregret.BadInputf("unit", "its exposure has not been reported: a private experiment "+
+		return api.Rejected, noregret.BadInputf("unit", "its exposure has not been reported: a private experiment "+
 			"takes feedback of exposed units only")
 	}
 	c, at, status, err := x.row(in, e)
@@ -173,7 +174,7 @@ func (x *joiner) privateFeedback(in *joinInput, e *UnitEvent, names []string) (p
 		r.values[m] = in.def.Metrics[m].Count(e.Metrics[name])
 	}
 	c.rows.write(at, &r)
-	return policy.Accepted, nil
+	return api.Accepted, nil
 }
 
 // errPrivateSums is the result of aggregates and of ranked units.
@@ -497,13 +498,13 @@ var notProtected = []string{
 }
 
 // privacyReport returns the report of a private experiment, nil for another one.
-func (x releaser) privacyReport() *policy.PrivacyReport {
+func (x releaser) privacyReport() *api.PrivacyReport {
 	p := x.Private
 	if p == nil {
 		return nil
 	}
 	d, m := x.roster.def, len(x.roster.def.Metrics)
-	r := &policy.PrivacyReport{
+	r := &api.PrivacyReport{
 		Epsilon: d.Privacy.Epsilon, Delta: d.Privacy.Delta, Spent: d.Privacy.Epsilon,
 		Unknown: "without the ledger the whole budget counts as spent", UnitContribution: d.Privacy.UnitContribution,
 		Excess: p.Excess, Rounds: d.Privacy.Rounds, Released: p.Step, Waiting: len(p.Pending), Ended: p.Ended,

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/private/aggregate"
 )
 
@@ -313,8 +313,8 @@ func TestPrivateRefuses(t *testing.T) {
 	for kind, payload := range map[string]any{
 		KindPrivacy: PrivacyEvent{Experiment: w.name, Statement: &st},
 		KindAddArm:  ArmEvent{Experiment: w.name, Arm: "d", Value: []byte("4")},
-		KindAggregate: policy.Aggregate{
-			Experiment: w.name, Source: "s", Sequence: 1, Items: make([]policy.AggregateItem, 1),
+		KindAggregate: api.Aggregate{
+			Experiment: w.name, Source: "s", Sequence: 1, Items: make([]api.AggregateItem, 1),
 		},
 		KindReward: RewardEvent{Experiment: w.name},
 	} {

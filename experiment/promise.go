@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/policy"
@@ -14,11 +15,11 @@ import (
 type promiser interface{ Promise() confident.Promise }
 
 // promise says what is promised of the guardrails, nil without any.
-func (x *experimentState) promise() *policy.Promise {
+func (x *experimentState) promise() *api.Promise {
 	if len(x.roster.def.Guardrails) == 0 {
 		return nil
 	}
-	none := func(why string) *policy.Promise { return &policy.Promise{Text: "no promise holds: " + why} }
+	none := func(why string) *api.Promise { return &api.Promise{Text: "no promise holds: " + why} }
 	d := x.roster.def
 	switch {
 	case x.Status == policy.Concluded:
@@ -40,7 +41,7 @@ func (x *experimentState) promise() *policy.Promise {
 	} else if !p.Holds {
 		return none(p.Reason)
 	}
-	return &policy.Promise{
+	return &api.Promise{
 		Holds: true, Alpha: p.Alpha,
 		Text: fmt.Sprintf("what is served holds every hard guardrail, in all rounds %swith probability at least "+
 			"%s %%, where the control arm holds them and means do not change%s", together(d.Drift.Kind),

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
@@ -115,11 +116,11 @@ func (x ramp) change(before *definition.Definition, now int64) {
 }
 
 // report returns the report of the ramp, nil without one and when it is over.
-func (x ramp) report(now int64) *policy.RampReport {
+func (x ramp) report(now int64) *api.RampReport {
 	if x.Ramp.Stage >= len(x.roster.def.Ramp) || x.Status == policy.Concluded {
 		return nil
 	}
-	return &policy.RampReport{
+	return &api.RampReport{
 		Stage: x.Ramp.Stage + 1, Stages: len(x.roster.def.Ramp), Share: rampShare(x.roster.def, x.Ramp.Stage),
 		Since: stamp(x.Ramp.Since), Waits: append([]string{}, x.waits(now)...),
 	}

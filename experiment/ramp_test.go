@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // A ramp does not wait for the bound of an arm of few units whose share in the next stage is small,
@@ -31,7 +31,7 @@ func TestRampLeavesOutUnknownArms(t *testing.T) {
 		}
 		for batch := range 40 { // in a single version a unit might be the whole sum of squares
 			version := s.state.Policy("e").Version
-			event := policy.Aggregate{Experiment: "e", Source: "test", Sequence: uint64(batch + 1)}
+			event := api.Aggregate{Experiment: "e", Source: "test", Sequence: uint64(batch + 1)}
 			for k, name := range []string{"old", "a", "b"} {
 				if k == 2 && batch > 0 || s.state.Policy("e").Mixture()[k] == 0 {
 					continue
@@ -41,12 +41,12 @@ func TestRampLeavesOutUnknownArms(t *testing.T) {
 				// of all.
 				views := []float64{2, 3, 2}[k]
 				x := n * 0.3 * views
-				pair := policy.PairSums{
+				pair := api.PairSums{
 					N: int64(n), X: x, Y: n * views, XX: x, YY: n * views * views, XY: x * views,
 				}
-				event.Items = append(event.Items, policy.AggregateItem{
-					Version: version, Arm: name, Units: int64(n), Pairs: map[string]policy.PairSums{"rate": pair},
-					Metrics: map[string]policy.Sums{
+				event.Items = append(event.Items, api.AggregateItem{
+					Version: version, Arm: name, Units: int64(n), Pairs: map[string]api.PairSums{"rate": pair},
+					Metrics: map[string]api.Sums{
 						"taps":  {N: pair.N, Sum: pair.X, Squares: pair.XX},
 						"views": {N: pair.N, Sum: pair.Y, Squares: pair.YY},
 					},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
@@ -211,37 +212,37 @@ func (x *ranks) item(row int) UnitEvent {
 type ranker struct{ *experimentState }
 
 // rank records a decision and, unless it is deferred, its exposure.
-func (x ranker) rank(p *RankEvent, now int64) (policy.ItemStatus, error) {
+func (x ranker) rank(p *RankEvent, now int64) (api.ItemStatus, error) {
 	e := &p.Item
 	unit, ok := policy.ParseUnit(e.Unit)
 	running := x.rounds.policy
 	switch {
 	case !ok:
-		return policy.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
+		return api.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
 	case e.Version > running.Version:
-		return policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version,
+		return api.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version,
 			running.Version)
 	case e.Arm < 0 || e.Arm >= len(x.roster.Arms):
-		return policy.Rejected, noregret.BadInputf("arm", "%d: there are %d arms", e.Arm, len(x.roster.Arms))
+		return api.Rejected, noregret.BadInputf("arm", "%d: there are %d arms", e.Arm, len(x.roster.Arms))
 	case e.Time < 0 || e.Time > math.MaxInt64/int64(time.Millisecond):
-		return policy.Rejected, noregret.BadInputf("time", "%d is not one from 1970 on", e.Time)
+		return api.Rejected, noregret.BadInputf("time", "%d is not one from 1970 on", e.Time)
 	case now-e.Time*int64(time.Millisecond) > int64(x.roster.def.AttributionWindow):
-		return policy.Late, policy.Expired
+		return api.Late, policy.Expired
 	case x.Ranks.find(unit) >= 0:
-		return policy.Duplicate, nil
+		return api.Duplicate, nil
 	case x.Ranks != nil && int64(len(x.Ranks.Unit)) >= x.roster.def.OpenTokens:
-		return policy.Rejected, noregret.BadInputf("open_tokens",
+		return api.Rejected, noregret.BadInputf("open_tokens",
 			"%d ranked units wait for feedback already, the maximum in the definition", len(x.Ranks.Unit))
 	case p.Deferred && x.Ranks != nil && x.Ranks.bytes+len(e.Context)+amongBytes*len(p.Among) > maxContexts:
-		return policy.Rejected, noregret.BadInputf("open_tokens",
+		return api.Rejected, noregret.BadInputf("open_tokens",
 			"the contexts of the deferred units have %d bytes already, %d at most", x.Ranks.bytes, maxContexts)
 	}
 	among, err := p.among(len(x.roster.Arms))
 	if err != nil {
-		return policy.Rejected, err
+		return api.Rejected, err
 	}
 	if _, err := x.goal(); err != nil {
-		return policy.Rejected, err
+		return api.Rejected, err
 	}
 	arm := uint32(e.Arm)
 	if p.Redrawn {
@@ -252,7 +253,7 @@ func (x ranker) rank(p *RankEvent, now int64) (policy.ItemStatus, error) {
 	}
 	if p.Deferred {
 		arm |= pendingBit
-	} else if status, err := x.expose(e, arm, among, now); status == policy.Late || status == policy.Rejected {
+	} else if status, err := x.expose(e, arm, among, now); status == api.Late || status == api.Rejected {
 		return status, err
 	}
 	if x.Ranks == nil {
@@ -270,7 +271,7 @@ func (x ranker) rank(p *RankEvent, now int64) (policy.ItemStatus, error) {
 		}
 	}
 	r.countRedrawn(arm)
-	return policy.Accepted, nil
+	return api.Accepted, nil
 }
 
 // countRedrawn counts an exposed unit if it was drawn again.
@@ -283,9 +284,9 @@ func (x *ranks) countRedrawn(arm uint32) {
 // expose counts the exposure of a ranked unit. One that was drawn again is only counted as such:
 // statistics of the version are of units that got the arm of its mixture. Where arms were excluded,
 // the numbers of units by arm say nothing about the sample ratio.
-func (x ranker) expose(e *UnitEvent, arm uint32, among []uint32, now int64) (policy.ItemStatus, error) {
+func (x ranker) expose(e *UnitEvent, arm uint32, among []uint32, now int64) (api.ItemStatus, error) {
 	if arm&redrawnBit != 0 {
-		return policy.Accepted, nil
+		return api.Accepted, nil
 	}
 	in := x.joinInput(now)
 	in.among = among
@@ -314,18 +315,18 @@ func (p *RankEvent) among(arms int) ([]uint32, error) {
 var errUnranked = noregret.BadInputf("unit", "not ranked, or its attribution window has closed")
 
 // activate exposes a deferred unit.
-func (x ranker) activate(p *ActivateEvent, now int64) (policy.ItemStatus, error) {
+func (x ranker) activate(p *ActivateEvent, now int64) (api.ItemStatus, error) {
 	unit, _ := policy.ParseUnit(p.Unit)
 	row := x.Ranks.find(unit)
 	if row < 0 {
-		return policy.Late, errUnranked
+		return api.Late, errUnranked
 	}
 	if x.Ranks.Arm[row]&pendingBit == 0 {
-		return policy.Duplicate, nil
+		return api.Duplicate, nil
 	}
 	arm, e := x.Ranks.Arm[row]&^pendingBit, x.Ranks.item(row)
 	status, err := x.expose(&e, arm, x.Ranks.Among[e.Unit], now)
-	if status == policy.Accepted || status == policy.Duplicate {
+	if status == api.Accepted || status == api.Duplicate {
 		x.Ranks.Arm[row] = arm
 		x.Ranks.pending--
 		x.Ranks.dropContext(e.Unit)
@@ -335,21 +336,21 @@ func (x ranker) activate(p *ActivateEvent, now int64) (policy.ItemStatus, error)
 }
 
 // reward records the value of the goal.
-func (x ranker) reward(p *RewardEvent, now int64) (policy.ItemStatus, error) {
+func (x ranker) reward(p *RewardEvent, now int64) (api.ItemStatus, error) {
 	metric, err := x.goal()
 	if err != nil {
-		return policy.Rejected, err
+		return api.Rejected, err
 	}
 	if err := x.roster.checkValue(metric, p.Value); err != nil {
-		return policy.Rejected, err
+		return api.Rejected, err
 	}
 	unit, _ := policy.ParseUnit(p.Unit)
 	row := x.Ranks.find(unit)
 	if row < 0 {
-		return policy.Late, errUnranked
+		return api.Late, errUnranked
 	}
 	if x.Ranks.Arm[row]&redrawnBit != 0 {
-		return policy.Accepted, nil
+		return api.Accepted, nil
 	}
 	e := x.Ranks.item(row)
 	e.Metrics, e.Context = map[string]float64{metric: p.Value}, nil
@@ -385,20 +386,20 @@ func RewardMetric(d *definition.Definition) (string, error) {
 
 // rankEvent applies an event of a ranked unit.
 func (s *State) rankEvent(e Event) Outcome {
-	apply := func(name string, kind string, f func(x ranker) (policy.ItemStatus, error)) Outcome {
+	apply := func(name string, kind string, f func(x ranker) (api.ItemStatus, error)) Outcome {
 		return s.with(name, func(x *experimentState) Outcome {
 			if x.Private != nil {
 				return Outcome{Err: errPrivateSums}
 			}
 			status, err := f(ranker{x})
-			item := policy.ItemResult{Status: status}
+			item := api.ItemResult{Status: status}
 			if err != nil {
 				item.Error = err.Error()
 			}
 			if kind == KindReward {
 				x.joiner.Feedback.Add(status, 1)
 			}
-			return Outcome{Items: []policy.ItemResult{item}}
+			return Outcome{Items: []api.ItemResult{item}}
 		})
 	}
 	var rank RankEvent
@@ -410,15 +411,15 @@ func (s *State) rankEvent(e Event) Outcome {
 	}
 	switch e.Kind {
 	case KindRank:
-		return apply(rank.Experiment, e.Kind, func(x ranker) (policy.ItemStatus, error) {
+		return apply(rank.Experiment, e.Kind, func(x ranker) (api.ItemStatus, error) {
 			return x.rank(&rank, s.time)
 		})
 	case KindActivate:
-		return apply(activate.Experiment, e.Kind, func(x ranker) (policy.ItemStatus, error) {
+		return apply(activate.Experiment, e.Kind, func(x ranker) (api.ItemStatus, error) {
 			return x.activate(&activate, s.time)
 		})
 	}
-	return apply(reward.Experiment, e.Kind, func(x ranker) (policy.ItemStatus, error) {
+	return apply(reward.Experiment, e.Kind, func(x ranker) (api.ItemStatus, error) {
 		return x.reward(&reward, s.time)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/policy"
@@ -63,7 +64,7 @@ func (w *rankWorld) apply(kind string, payload any) Outcome {
 }
 
 // status applies an event of one item and returns its status.
-func (w *rankWorld) status(kind string, payload any) policy.ItemStatus {
+func (w *rankWorld) status(kind string, payload any) api.ItemStatus {
 	w.t.Helper()
 	o := w.apply(kind, payload)
 	if o.Err != nil || len(o.Items) != 1 {
@@ -93,17 +94,17 @@ func (w *rankWorld) rank(unit string, deferred bool, among ...int) (policy.Choic
 	}
 }
 
-func (w *rankWorld) reward(unit string, value float64) policy.ItemStatus {
+func (w *rankWorld) reward(unit string, value float64) api.ItemStatus {
 	w.t.Helper()
 	return w.status(KindReward, RewardEvent{"shop", policy.FormatUnit(w.state.Policy("shop").Unit(unit)), value})
 }
 
-func (w *rankWorld) activate(unit string) policy.ItemStatus {
+func (w *rankWorld) activate(unit string) api.ItemStatus {
 	w.t.Helper()
 	return w.status(KindActivate, ActivateEvent{"shop", policy.FormatUnit(w.state.Policy("shop").Unit(unit))})
 }
 
-func (w *rankWorld) report() *policy.Report {
+func (w *rankWorld) report() *api.Report {
 	w.t.Helper()
 	r, err := w.state.Report("shop")
 	if err != nil {
@@ -115,38 +116,38 @@ func (w *rankWorld) report() *policy.Report {
 // TestRank follows ranked units: what is answered and what counts.
 func TestRank(t *testing.T) {
 	w := newRankWorld(t, rankDef)
-	want := func(what string, got, status policy.ItemStatus) {
+	want := func(what string, got, status api.ItemStatus) {
 		t.Helper()
 		if got != status {
 			t.Errorf("%s: %s, want %s", what, got, status)
 		}
 	}
 	c, e := w.rank("now", false)
-	want("a rank", w.status(KindRank, e), policy.Accepted)
-	want("the same again", w.status(KindRank, e), policy.Duplicate)
-	want("its reward", w.reward("now", 1), policy.Accepted)
-	want("another reward", w.reward("now", 0), policy.Duplicate)
-	want("an activation that is not needed", w.activate("now"), policy.Duplicate)
-	want("a reward outside the range", w.reward("now", 2), policy.Rejected)
-	want("the reward of nobody", w.reward("nobody", 1), policy.Late)
-	want("the activation of nobody", w.activate("nobody"), policy.Late)
+	want("a rank", w.status(KindRank, e), api.Accepted)
+	want("the same again", w.status(KindRank, e), api.Duplicate)
+	want("its reward", w.reward("now", 1), api.Accepted)
+	want("another reward", w.reward("now", 0), api.Duplicate)
+	want("an activation that is not needed", w.activate("now"), api.Duplicate)
+	want("a reward outside the range", w.reward("now", 2), api.Rejected)
+	want("the reward of nobody", w.reward("nobody", 1), api.Late)
+	want("the activation of nobody", w.activate("nobody"), api.Late)
 	if r, ok := w.state.Ranked("shop", c.Unit); !ok || r != (Ranked{c.Version, c.Arm, c.Propensity}) {
 		t.Errorf("ranked: %+v, want %+v", r, c)
 	}
 
 	for _, unit := range []string{"later", "never", "first"} {
 		_, e = w.rank(unit, true)
-		want("a deferred rank", w.status(KindRank, e), policy.Accepted)
+		want("a deferred rank", w.status(KindRank, e), api.Accepted)
 	}
-	want("a reward before the activation", w.reward("first", 1), policy.Accepted)
-	want("a reward of one that is never activated", w.reward("never", 1), policy.Accepted)
-	want("an activation", w.activate("first"), policy.Accepted)
+	want("a reward before the activation", w.reward("first", 1), api.Accepted)
+	want("a reward of one that is never activated", w.reward("never", 1), api.Accepted)
+	want("an activation", w.activate("first"), api.Accepted)
 	w.now = w.now.Add(9 * time.Minute)
 	w.apply(KindRound, NameEvent{Experiment: "shop"})
-	want("an activation in the next version", w.activate("later"), policy.Accepted)
+	want("an activation in the next version", w.activate("later"), api.Accepted)
 	w.now = w.now.Add(2 * time.Minute)
-	want("a late reward", w.reward("later", 1), policy.Late)
-	want("a late activation", w.activate("never"), policy.Late)
+	want("a late reward", w.reward("later", 1), api.Late)
+	want("a late activation", w.activate("never"), api.Late)
 	if _, ok := w.state.Ranked("shop", c.Unit); ok {
 		t.Error("a decision is still there after its window")
 	}
@@ -160,7 +161,7 @@ func TestRank(t *testing.T) {
 		}
 	}
 	if n != 3 || math.Abs(sum-2) > 1e-12 || r.Health.Orphans != 1 || r.Health.Exposures.Accepted != 3 ||
-		r.Feedback != (policy.Counts{Accepted: 3, Duplicate: 1, Late: 2, Rejected: 1}) {
+		r.Feedback != (api.Counts{Accepted: 3, Duplicate: 1, Late: 2, Rejected: 1}) {
 		t.Errorf("%d units with the sum %v, %d orphans, exposures %+v, feedback %+v", n, sum, r.Health.Orphans,
 			r.Health.Exposures, r.Feedback)
 	}
@@ -180,13 +181,13 @@ func TestRankRefusals(t *testing.T) {
 	} {
 		e := good
 		spoil(&e)
-		if got := w.status(KindRank, e); got != policy.Rejected {
+		if got := w.status(KindRank, e); got != api.Rejected {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
 	old := good
 	old.Item.Time -= (11 * time.Minute).Milliseconds()
-	if got := w.status(KindRank, old); got != policy.Late {
+	if got := w.status(KindRank, old); got != api.Late {
 		t.Errorf("an old rank: %s", got)
 	}
 	if o := w.apply(KindRank, RankEvent{Experiment: "none"}); o.Err == nil {
@@ -201,12 +202,12 @@ arms: [{name: a, value: 1}, {name: b, value: 2}]
 metrics: [{name: bought}, {name: clicks}, {name: cost, direction: down}]
 objective: `+goals+"\n")
 		_, e := w.rank("u", false)
-		if got := w.status(KindRank, e); got != policy.Rejected {
+		if got := w.status(KindRank, e); got != api.Rejected {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
 	w = newRankWorld(t, rankDef[:len(rankDef)-len("open_tokens: 50000\n")]+"open_tokens: 2\n")
-	for i, want := range []policy.ItemStatus{policy.Accepted, policy.Accepted, policy.Rejected} {
+	for i, want := range []api.ItemStatus{api.Accepted, api.Accepted, api.Rejected} {
 		if _, e := w.rank(fmt.Sprint(i), true); w.status(KindRank, e) != want {
 			t.Errorf("rank %d is not %s", i, want)
 		}
@@ -229,7 +230,7 @@ func TestRankAmong(t *testing.T) {
 			among = []int{0, 2}
 		}
 		c, e := w.rank(unit, false, among...)
-		if got := w.status(KindRank, e); got != policy.Accepted {
+		if got := w.status(KindRank, e); got != api.Accepted {
 			t.Fatalf("unit %d: %s", i, got)
 		}
 		if c.Redrawn {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -23,25 +24,25 @@ func known(v float64) *float64 {
 }
 
 // Report returns the report of an experiment. It costs O(K·M) and the length of the history.
-func (s *State) Report(name string) (*policy.Report, error) {
-	return s.ReportPage(name, policy.Page{})
+func (s *State) Report(name string) (*api.Report, error) {
+	return s.ReportPage(name, api.Page{})
 }
 
 // ReportPage returns the report of an experiment with the arms of a page only. An arm that is not
 // on the page costs little.
-func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error) {
+func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 	x := s.live[name]
 	if x == nil {
 		return nil, s.Deleted.NotThere(name)
 	}
-	r := &policy.Report{
+	r := &api.Report{
 		Name: name, Description: x.roster.def.Description, State: x.Status, Version: x.rounds.Version,
 		Round:   x.rounds.Round,
 		Created: stamp(x.Created), Time: stamp(s.time),
-		Mixture: x.roster.shares(x.joiner.running().Mixture), Arms: map[string]policy.ArmReport{},
+		Mixture: x.roster.shares(x.joiner.running().Mixture), Arms: map[string]api.ArmReport{},
 		Feedback:   x.joiner.Feedback,
-		Guardrails: []policy.GuardrailReport{}, Health: x.healthReport(), History: []policy.HistoryPoint{},
-		Notes: []policy.NoteReport{},
+		Guardrails: []api.GuardrailReport{}, Health: x.healthReport(), History: []api.HistoryPoint{},
+		Notes: []api.NoteReport{},
 	}
 	kept, next := pageOf(&x.roster, page)
 	r.Next = next
@@ -75,7 +76,7 @@ func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error
 	r.Privacy = releaser{x}.privacyReport()
 	r.Promise, r.Drift = x.learning.Promised, forgottenView{x}.report()
 	for _, v := range x.rounds.thinned(len(x.roster.Arms)) {
-		p := policy.HistoryPoint{
+		p := api.HistoryPoint{
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
 			Mixture: x.roster.shares(v.Split.Shares()), Value: v.Value,
 			Units: v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
@@ -96,7 +97,7 @@ func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error
 		r.History = append(r.History, p)
 	}
 	for _, n := range x.Notes {
-		r.Notes = append(r.Notes, policy.NoteReport{Time: stamp(n.Time), Text: n.Text})
+		r.Notes = append(r.Notes, api.NoteReport{Time: stamp(n.Time), Text: n.Text})
 	}
 	if kept != nil {
 		r.Keep(func(arm string) bool { _, ok := r.Arms[arm]; return ok })
@@ -106,8 +107,8 @@ func (s *State) ReportPage(name string, page policy.Page) (*policy.Report, error
 
 // pageOf returns which arms belong to a page, by index, and the name of its last arm if there are
 // further ones. It returns nil if the page has all arms.
-func pageOf(x *roster, p policy.Page) (kept []bool, next string) {
-	if p == (policy.Page{}) {
+func pageOf(x *roster, p api.Page) (kept []bool, next string) {
+	if p == (api.Page{}) {
 		return nil, ""
 	}
 	names, index := make([]string, len(x.Arms)), make(map[string]int, len(x.Arms))
@@ -125,7 +126,7 @@ func pageOf(x *roster, p policy.Page) (kept []bool, next string) {
 
 // concluded returns the record of a concluded experiment, nil for another one. Its value is by
 // comparisons within versions where there are any.
-func (x valuer) concluded() *policy.Conclusion {
+func (x valuer) concluded() *api.Conclusion {
 	if x.Conclusion == nil || x.Joint == nil || x.Joint.Concluded == nil {
 		return x.Conclusion
 	}
@@ -135,12 +136,12 @@ func (x valuer) concluded() *policy.Conclusion {
 }
 
 // regret computes the regret against the best single arm, in total and per unit up to each version.
-func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
+func (x *experimentState) regret() (*api.Regret, map[uint64]*float64) {
 	means, seen := valuer{x}.means()
 	if means == nil {
 		return nil, nil
 	}
-	r := &policy.Regret{}
+	r := &api.Regret{}
 	best, arm, held := math.Inf(-1), -1, false
 	for k := range means {
 		if !seen[k] || !x.roster.Arms[k].Active {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
@@ -222,12 +223,12 @@ func (x *roster) shares(p []float64) map[string]float64 {
 
 // armReport returns the report of an arm. The factors are those by which returning units raise the
 // variance of each metric, nil for none.
-func (x *roster) armReport(a *armStats, factors []float64) policy.ArmReport {
+func (x *roster) armReport(a *armStats, factors []float64) api.ArmReport {
 	const alpha = 0.05
 	in := &guardInput{roster: x, inflation: factors}
-	r := policy.ArmReport{N: a.Units, Metrics: map[string]policy.MetricReport{}}
+	r := api.ArmReport{N: a.Units, Metrics: map[string]api.MetricReport{}}
 	for i := range x.def.Metrics {
-		var m policy.MetricReport
+		var m api.MetricReport
 		if j := x.def.RatioIndex(i); j >= 0 {
 			parts := x.def.Ratios()[j]
 			p := deflatePair(a.Pairs[j], in.inflated(i))
@@ -238,11 +239,11 @@ func (x *roster) armReport(a *armStats, factors []float64) policy.ArmReport {
 				m.Mean, m.Low, m.High = known(ratio), known(low), known(high)
 			}
 		} else if s := &a.Metrics[i]; s.N > 0 && x.def.Privacy != nil {
-			m = policy.MetricReport{Mean: known(s.Mean), N: s.N}
+			m = api.MetricReport{Mean: known(s.Mean), N: s.N}
 		} else if s.N > 0 {
 			d := deflate(*s, in.inflated(i))
 			low, high := d.Interval(alpha, x.lowest(i), x.highest(i))
-			m = policy.MetricReport{Mean: known(s.Mean), Low: known(low), High: known(high), N: s.N}
+			m = api.MetricReport{Mean: known(s.Mean), Low: known(low), High: known(high), N: s.N}
 		}
 		r.Metrics[x.def.Metrics[i].Name] = m
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/policy"
 )
@@ -120,11 +121,11 @@ func TestTokenExpired(t *testing.T) {
 		"m}]}\nattribution_window: 1h\nround: {length: 400h}")
 	s.decide("u")
 	s.now += int64(time.Hour)
-	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != policy.Accepted {
+	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != api.Accepted {
 		t.Errorf("after an hour: %+v", o.Items[0])
 	}
 	s.now += int64(time.Millisecond)
-	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != policy.Late ||
+	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != api.Late ||
 		o.Items[0].Error != policy.Expired.Error() {
 		t.Errorf("a moment later: %+v", o.Items[0])
 	}

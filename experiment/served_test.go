@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/policy"
 )
 
 // servedWorld is an experiment whose arms have rates that are known to the test: of sales, which is
@@ -49,18 +49,18 @@ func newServedWorld(t *testing.T, seed uint64, guardrails string) *servedWorld {
 func (w *servedWorld) round(units float64) {
 	p := w.state.Policy("e")
 	w.sent++
-	event := policy.Aggregate{Experiment: "e", Source: "test", Sequence: w.sent}
+	event := api.Aggregate{Experiment: "e", Source: "test", Sequence: w.sent}
 	for k, share := range p.Links[len(p.Links)-1].Split.Shares() {
 		n := int64(units * share)
 		if n == 0 {
 			continue
 		}
-		item := policy.AggregateItem{
-			Version: p.Version, Arm: w.arms[k], Units: n, Metrics: map[string]policy.Sums{},
+		item := api.AggregateItem{
+			Version: p.Version, Arm: w.arms[k], Units: n, Metrics: map[string]api.Sums{},
 		}
 		for m, name := range servedMetrics {
 			v := stat.Binomial(w.r, n, w.rates[k][m])
-			item.Metrics[name] = policy.Sums{N: n, Sum: v, Squares: v}
+			item.Metrics[name] = api.Sums{N: n, Sum: v, Squares: v}
 		}
 		event.Items = append(event.Items, item)
 	}
@@ -129,9 +129,9 @@ func TestServedRatioHolds(t *testing.T) {
 		bad, best := false, 0.0
 		for round := range 30 {
 			p := s.state.Policy("e")
-			event := policy.Aggregate{Experiment: "e", Source: "test", Sequence: uint64(round + 1)}
+			event := api.Aggregate{Experiment: "e", Source: "test", Sequence: uint64(round + 1)}
 			for k, share := range p.Links[len(p.Links)-1].Split.Shares() {
-				pair := policy.PairSums{N: int64(4000 * share)}
+				pair := api.PairSums{N: int64(4000 * share)}
 				for range pair.N {
 					views := float64(1 + r.IntN(most[k]))
 					taps := stat.Binomial(r, int64(views), rates[k])
@@ -139,13 +139,13 @@ func TestServedRatioHolds(t *testing.T) {
 					pair.XX, pair.YY, pair.XY = pair.XX+taps*taps, pair.YY+views*views, pair.XY+taps*views
 				}
 				if pair.N > 0 {
-					event.Items = append(event.Items, policy.AggregateItem{
+					event.Items = append(event.Items, api.AggregateItem{
 						Version: p.Version, Arm: names[k], Units: pair.N,
-						Metrics: map[string]policy.Sums{
+						Metrics: map[string]api.Sums{
 							"taps":  {N: pair.N, Sum: pair.X, Squares: pair.XX},
 							"views": {N: pair.N, Sum: pair.Y, Squares: pair.YY},
 						},
-						Pairs: map[string]policy.PairSums{"rate": pair},
+						Pairs: map[string]api.PairSums{"rate": pair},
 					})
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/internal/strictjson"
@@ -30,7 +31,7 @@ type persistedState struct {
 	Jumped      int64                 `json:"jumped"`
 	Gone        []source              `json:"gone"`             // names that were deleted, with their last version
 	Secret      []string              `json:"secret,omitempty"` // the names in Gone that were private
-	Audit       []policy.AuditEntry   `json:"audit,omitempty"`
+	Audit       []api.AuditEntry      `json:"audit,omitempty"`
 	Experiments []persistedExperiment `json:"experiments"`
 }
 
@@ -56,14 +57,14 @@ type persistedParts struct {
 	joiner
 	health
 	senders
-	Ratio      ratioTest          `json:"ratio"`
-	Ramp       rampState          `json:"ramp"`
-	Ranks      *ranks             `json:"ranks,omitempty"`
-	Uniform    *uniformSums       `json:"uniform,omitempty"`
-	Conclusion *policy.Conclusion `json:"conclusion,omitempty"`
-	Private    *privateSums       `json:"private,omitempty"`
-	Joint      *joint             `json:"joint,omitempty"`
-	Notes      []Note             `json:"notes"`
+	Ratio      ratioTest       `json:"ratio"`
+	Ramp       rampState       `json:"ramp"`
+	Ranks      *ranks          `json:"ranks,omitempty"`
+	Uniform    *uniformSums    `json:"uniform,omitempty"`
+	Conclusion *api.Conclusion `json:"conclusion,omitempty"`
+	Private    *privateSums    `json:"private,omitempty"`
+	Joint      *joint          `json:"joint,omitempty"`
+	Notes      []Note          `json:"notes"`
 }
 
 // persisted returns the parts of an experiment as they are persisted.

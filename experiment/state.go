@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
@@ -26,7 +27,7 @@ type State struct {
 	live     map[string]*experimentState
 	gone     map[string]uint64 // the last version of names that were deleted
 	secret   map[string]bool   // the names in gone that were private
-	trail    []policy.AuditEntry
+	trail    []api.AuditEntry
 	broken   error       // the defect found while applying an event
 	trial    *trial      // the last event passed to Try, nil for none
 	scratch  bool        // the state is dropped if an event is refused
@@ -79,7 +80,7 @@ type Outcome struct {
 	// Experiment is the experiment that the event concerned.
 	Experiment string
 	// Items are the results of the event's items, in their order.
-	Items []policy.ItemResult
+	Items []api.ItemResult
 	// Opened is the number of units that began to wait for feedback.
 	Opened int64
 	// Renewed reports whether the experiment's policy changed, or the experiment was created or
@@ -194,7 +195,7 @@ func (s *State) dispatch(e Event) Outcome {
 	case KindRank, KindActivate, KindReward:
 		return s.rankEvent(e)
 	case KindAggregate:
-		var p policy.Aggregate
+		var p api.Aggregate
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
@@ -367,21 +368,21 @@ func (s *scenario) aggregate(words []string, body string) Outcome {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p := policy.Aggregate{Experiment: s.name, Source: words[1], Sequence: seq}
+	p := api.Aggregate{Experiment: s.name, Source: words[1], Sequence: seq}
 	for line := range strings.Lines(body) {
 		f := strings.Fields(line)
-		item := policy.AggregateItem{Arm: f[1], Metrics: map[string]policy.Sums{}}
+		item := api.AggregateItem{Arm: f[1], Metrics: map[string]api.Sums{}}
 		_, _ = fmt.Sscan(f[0], &item.Version)
 		_, _ = fmt.Sscan(f[2], &item.Units)
 		for _, w := range f[3:] {
 			name, v, _ := strings.Cut(w, "=")
 			if r, ok := strings.CutPrefix(name, "*"); ok {
-				var q policy.PairSums
+				var q api.PairSums
 				_, _ = fmt.Sscanf(v, "%d/%g/%g/%g/%g/%g", &q.N, &q.X, &q.Y, &q.XX, &q.YY, &q.XY)
-				item.Pairs = map[string]policy.PairSums{r: q}
+				item.Pairs = map[string]api.PairSums{r: q}
 				continue
 			}
-			var q policy.Sums
+			var q api.Sums
 			_, _ = fmt.Sscanf(v, "%d/%g/%g", &q.N, &q.Sum, &q.Squares)
 			item.Metrics[name] = q
 		}

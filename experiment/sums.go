@@ -7,19 +7,19 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
-	"github.com/noregret/noregret/policy"
 )
 
 // aggregate adds the sums of a source, once for each of its sequence numbers.
-func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
-	o := Outcome{Items: make([]policy.ItemResult, len(p.Items))}
+func (x *joiner) aggregate(in *joinInput, p *api.Aggregate) Outcome {
+	o := Outcome{Items: make([]api.ItemResult, len(p.Items))}
 	if in.private != nil {
 		return Outcome{Err: errPrivateSums}
 	}
-	all := func(status policy.ItemStatus, err error) Outcome {
+	all := func(status api.ItemStatus, err error) Outcome {
 		for i := range o.Items {
 			o.Items[i].Status = status
 			if err != nil {
@@ -30,12 +30,12 @@ func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 		return o
 	}
 	if in.encoder != nil {
-		return all(policy.Rejected, noregret.BadInputf("items",
+		return all(api.Rejected, noregret.BadInputf("items",
 			"sums have no contexts, which the policy %s learns from: "+
 				"report units", in.def.Policy.Kind))
 	}
 	if p.Source == "" || len(p.Source) > 200 || p.Sequence == 0 {
-		return all(policy.Rejected, noregret.BadInputf("source",
+		return all(api.Rejected, noregret.BadInputf("source",
 			"%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1",
 			p.Source, p.Sequence))
 	}
@@ -43,10 +43,10 @@ func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 		return strings.Compare(s.Name, name)
 	})
 	if known && p.Sequence <= in.senders.Sources[i].Last {
-		return all(policy.Duplicate, nil)
+		return all(api.Duplicate, nil)
 	}
 	if !known && len(in.senders.Sources) >= keepSources {
-		return all(policy.Rejected, noregret.BadInputf("source",
+		return all(api.Rejected, noregret.BadInputf("source",
 			"%d sources have reported within the attribution window, the maximum", len(in.senders.Sources)))
 	}
 	counted := false
@@ -57,7 +57,7 @@ func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 			o.Items[k].Error = err.Error()
 		}
 		x.Feedback.Add(status, 1)
-		counted = counted || status == policy.Accepted
+		counted = counted || status == api.Accepted
 	}
 	if !counted {
 		return o // the source may use the number again for corrected sums
@@ -70,36 +70,36 @@ func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 }
 
 // sums adds one item of an aggregate.
-func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus, error) {
+func (x *joiner) sums(in *joinInput, a *api.AggregateItem) (api.ItemStatus, error) {
 	if a.Version > in.running.Version {
-		return policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", a.Version,
+		return api.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", a.Version,
 			in.running.Version)
 	}
 	c := x.cohortOf(a.Version)
 	if c == nil {
-		return policy.Late, nil
+		return api.Late, nil
 	}
 	slot := slices.IndexFunc(in.Arms[:len(c.Mixture)], func(s armState) bool { return s.Name == a.Arm })
 	if slot < 0 {
-		return policy.Rejected, noregret.BadInputf("arm", "%q is not an arm of version %d", a.Arm, a.Version)
+		return api.Rejected, noregret.BadInputf("arm", "%q is not an arm of version %d", a.Arm, a.Version)
 	}
 	if a.HeldBack {
 		if slot != in.Control || c.Hold == 0 {
-			return policy.Rejected, noregret.BadInputf("held_back", "units held back get the control arm")
+			return api.Rejected, noregret.BadInputf("held_back", "units held back get the control arm")
 		}
 		slot = len(c.Mixture)
 	} else if !(c.Mixture[slot] > 0) {
-		return policy.Rejected, noregret.BadInputf("arm", "%q had no share in version %d", a.Arm, a.Version)
+		return api.Rejected, noregret.BadInputf("arm", "%q had no share in version %d", a.Arm, a.Version)
 	}
 	if a.Units < 0 || a.Units > 1_000_000_000 {
-		return policy.Rejected, noregret.BadInputf("units", "%d: want 0 to 1000000000", a.Units)
+		return api.Rejected, noregret.BadInputf("units", "%d: want 0 to 1000000000", a.Units)
 	}
 	sums, err := in.checkSums(a)
 	if err == nil {
 		err = in.fits(c, slot, sums)
 	}
 	if err != nil {
-		return policy.Rejected, err
+		return api.Rejected, err
 	}
 	x.countUnits(in, c, slot, a.Units)
 	c.contrasts = nil
@@ -117,7 +117,7 @@ func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus
 	for k := range sums.Pairs {
 		c.later(in.def, slot).Pairs[k].Merge(sums.Pairs[k])
 	}
-	return policy.Accepted, nil
+	return api.Accepted, nil
 }
 
 // itemSums are the statistics of an item of sums.
@@ -156,7 +156,7 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 
 // checkSums turns an item's sums into statistics, as if its units had been reported one by one:
 // units without a value of a metric with a default count as the default, in ratios too.
-func (x *roster) checkSums(a *policy.AggregateItem) (*itemSums, error) {
+func (x *roster) checkSums(a *api.AggregateItem) (*itemSums, error) {
 	n := len(x.def.Metrics)
 	out := &itemSums{newArmStats(x.def), make([]int64, n), make([]confseq.Sequence, n)}
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
@@ -202,7 +202,7 @@ func (x *roster) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 // the item states none, it has the units with one part, provided that the other part was not
 // reported at all and has a default. If both parts have defaults, it also has the units without
 // either.
-func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (confseq.Pair, error) {
+func (x *roster) pairSums(a *api.AggregateItem, parts definition.Ratio) (confseq.Pair, error) {
 	num, den := &x.def.Metrics[parts.Numerator], &x.def.Metrics[parts.Denominator]
 	u, v := a.Metrics[num.Name], a.Metrics[den.Name]
 	q, given := a.Pairs[x.def.Metrics[parts.Metric].Name]
@@ -213,11 +213,11 @@ func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (conf
 	case u.N > 0 && v.N == 0 && den.Default != nil:
 		d := *den.Default
 		y := float64(float64(u.N) * d)
-		q, given = policy.PairSums{N: u.N, X: u.Sum, Y: y, XX: u.Squares, YY: y * d, XY: u.Sum * d}, true
+		q, given = api.PairSums{N: u.N, X: u.Sum, Y: y, XX: u.Squares, YY: y * d, XY: u.Sum * d}, true
 	case v.N > 0 && u.N == 0 && num.Default != nil:
 		d := *num.Default
 		x := float64(float64(v.N) * d)
-		q, given = policy.PairSums{N: v.N, X: x, Y: v.Sum, XX: x * d, YY: v.Squares, XY: v.Sum * d}, true
+		q, given = api.PairSums{N: v.N, X: x, Y: v.Sum, XX: x * d, YY: v.Squares, XY: v.Sum * d}, true
 	}
 	var p confseq.Pair
 	if given {
@@ -237,19 +237,19 @@ func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (conf
 }
 
 // narrow narrows the bounds of n values to the extremes of the sums, if these have n values, too.
-func narrow(low, high *float64, s policy.Sums, n int64) {
+func narrow(low, high *float64, s api.Sums, n int64) {
 	if s.N == n && s.Low != nil && s.High != nil {
 		*low, *high = max(*low, *s.Low), min(*high, *s.High)
 	}
 }
 
 // pairOf makes a pair of the sums of a ratio's parts.
-func pairOf(num, den *definition.Metric, q policy.PairSums) (confseq.Pair, error) {
-	a, err := num.FromSums(policy.Sums{N: q.N, Sum: q.X, Squares: q.XX})
+func pairOf(num, den *definition.Metric, q api.PairSums) (confseq.Pair, error) {
+	a, err := num.FromSums(api.Sums{N: q.N, Sum: q.X, Squares: q.XX})
 	if err != nil {
 		return confseq.Pair{}, noregret.BadInputf(num.Name, "%w", err)
 	}
-	b, err := den.FromSums(policy.Sums{N: q.N, Sum: q.Y, Squares: q.YY})
+	b, err := den.FromSums(api.Sums{N: q.N, Sum: q.Y, Squares: q.YY})
 	if err != nil {
 		return confseq.Pair{}, noregret.BadInputf(den.Name, "%w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // TestSumsBeyondRange checks that sums which no observations in the metric's range can have are
@@ -19,7 +19,7 @@ func TestSumsBeyondRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, m := range []map[string]policy.Sums{
+	for i, m := range []map[string]api.Sums{
 		{"m": {N: 1, Sum: .5, Squares: 1.7e308}},
 		{"m": {N: 2, Sum: 1, Squares: 1.01}},
 		{"m": {N: 4, Sum: -1, Squares: 1}},
@@ -28,11 +28,11 @@ func TestSumsBeyondRange(t *testing.T) {
 		{"k": {N: 2, Sum: 1.5, Squares: 2}},
 		{"k": {N: 2, Sum: 3, Squares: 2}},
 	} {
-		o := s.event(KindAggregate, policy.Aggregate{
+		o := s.event(KindAggregate, api.Aggregate{
 			Experiment: "x", Source: "s", Sequence: uint64(i + 1),
-			Items: []policy.AggregateItem{{Version: 1, Arm: "a", Units: 10, Metrics: m}},
+			Items: []api.AggregateItem{{Version: 1, Arm: "a", Units: 10, Metrics: m}},
 		})
-		if o.Items[0].Status != policy.Rejected {
+		if o.Items[0].Status != api.Rejected {
 			t.Errorf("%v: %+v", m, o.Items[0])
 		}
 	}
@@ -41,15 +41,15 @@ func TestSumsBeyondRange(t *testing.T) {
 		t.Errorf("%s became %s, %v", before, after, err)
 	}
 	for i := range 20 {
-		m := map[string]policy.Sums{
+		m := map[string]api.Sums{
 			"m": {N: 10, Sum: 10, Squares: 10}, "n": {N: 10, Sum: 1e16, Squares: 1e31},
 			"k": {N: 10, Sum: 1e16, Squares: 1e31},
 		}
-		s.event(KindAggregate, policy.Aggregate{
+		s.event(KindAggregate, api.Aggregate{
 			Experiment: "x", Source: "t", Sequence: uint64(i + 1),
-			Items: []policy.AggregateItem{{
+			Items: []api.AggregateItem{{
 				Version: 1, Arm: "a", Units: 1e9, Metrics: m,
-				Pairs: map[string]policy.PairSums{"r": {N: 10, X: 1e16, Y: 1e16, XX: 1e31, YY: 1e31, XY: 1e31}},
+				Pairs: map[string]api.PairSums{"r": {N: 10, X: 1e16, Y: 1e16, XX: 1e31, YY: 1e31, XY: 1e31}},
 			}},
 		})
 	}

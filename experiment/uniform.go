@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
@@ -250,13 +251,13 @@ func affine(s *confseq.Sequence, a, b float64) confseq.Sequence {
 
 // report returns the comparison with the uniform policy, nil without an objective or where
 // the points of a box come and go.
-func (x uniformView) report() *policy.UniformReport {
+func (x uniformView) report() *api.UniformReport {
 	const alpha = 0.05
 	r := &x.roster
 	if r.def.Objective == nil || r.def.Arms.Box != nil {
 		return nil
 	}
-	out := &policy.UniformReport{Goals: []policy.UniformGoal{}}
+	out := &api.UniformReport{Goals: []api.UniformGoal{}}
 	u := x.Uniform
 	if u == nil {
 		u = &uniformSums{}
@@ -266,12 +267,12 @@ func (x uniformView) report() *policy.UniformReport {
 	for _, g := range r.def.Objective.Goals {
 		m := r.def.MetricIndex(g.Metric)
 		i := slices.IndexFunc(u.Goals, func(s uniformGoal) bool { return s.Metric == g.Metric })
-		goal := policy.UniformGoal{Metric: g.Metric}
+		goal := api.UniformGoal{Metric: g.Metric}
 		if i >= 0 && u.Goals[i].Served.N > 0 {
-			interval := func(s confseq.Sequence, low, high float64) policy.Interval {
+			interval := func(s confseq.Sequence, low, high float64) api.Interval {
 				d := deflate(s, in.inflated(m))
 				from, to := d.Interval(alpha, low, high)
-				return policy.Interval{Estimate: known(s.Mean), Low: known(from), High: known(to)}
+				return api.Interval{Estimate: known(s.Mean), Low: known(from), High: known(to)}
 			}
 			s := &u.Goals[i]
 			goal.MeanWeight = known(s.Weight / float64(s.Served.N))

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/policy"
 )
 
 // serve ranks units, and rewards each by its arm.
@@ -50,7 +50,7 @@ func (w *rankWorld) redefine(text string) {
 	}
 }
 
-func contains(i policy.Interval, x float64) bool {
+func contains(i api.Interval, x float64) bool {
 	return i.Estimate != nil && i.Low != nil && i.High != nil && *i.Low <= x && x <= *i.High
 }
 
@@ -108,7 +108,7 @@ func TestUniform(t *testing.T) {
 	}
 }
 
-func describe(g policy.UniformGoal) string {
+func describe(g api.UniformGoal) string {
 	b, _ := json.Marshal(g)
 	return string(b)
 }

@@ -1,5 +1,6 @@
-// Package policy has what a client of the decision service needs to decide and to report: policies,
-// decision tokens and the forms of the service's API. It imports no other module.
+// Package policy has what decides: policies, splits and decision tokens. Server and client decide
+// by the same functions. It imports no other module. Package api has the forms in which the service
+// takes and gives the rest.
 //
 // # Decisions
 //
@@ -18,14 +19,9 @@
 // weighting. [Policy.ScoresIn] explains it, coordinate by coordinate. Package bandit/contextual
 // learns the models.
 //
-// # Feedback
+// # Tokens
 //
 // A decision travels with the unit as a signed [Token] and comes back with the feedback. A [Signer]
-// signs tokens and refuses those that were changed or signed by another key. Sources of high volume
-// send sums instead, an [Aggregate].
-//
-// # The API
-//
-// [Decision], [FeedbackItem], [FeedbackResult], [Report], [Explanation] and [Problem] are the
-// bodies of requests and answers (docs/service.md).
+// signs tokens and refuses those that were changed or signed by another key. [Policy.Explain]
+// derives the decision of a token again, draw by draw.
 package policy

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Explanation says why a unit got its arm, and which estimates the policy was made from.
-type Explanation struct {
+// Derivation says why a unit got its arm: the draws, the versions that moved it and the shares that
+// they were compared with.
+type Derivation struct {
 	Experiment string          `json:"experiment"`
 	Version    uint64          `json:"version"`
 	Round      uint64          `json:"round"`
@@ -32,8 +33,7 @@ type Explanation struct {
 	// contextual policy is for the unit's context.
 	Served []Share `json:"served"`
 	// Scores are the arms' scores in the unit's context, only of a contextual policy.
-	Scores []ArmScore  `json:"scores,omitempty"`
-	Policy PolicyFacts `json:"policy"`
+	Scores []ArmScore `json:"scores,omitempty"`
 }
 
 // Share is an arm's probability.
@@ -60,27 +60,11 @@ type Step struct {
 	Draw *float64 `json:"draw"`
 }
 
-// PolicyFacts describes what was known when a version was made.
-type PolicyFacts struct {
-	Made  time.Time                         `json:"made"`
-	Cause string                            `json:"cause"`
-	Value *float64                          `json:"value"`
-	Units map[string]uint64                 `json:"units"`
-	Known map[string]map[string]KnownMetric `json:"known"`
-}
-
-// KnownMetric is the estimate of an arm's metric at that time.
-type KnownMetric struct {
-	N    uint64   `json:"n"`
-	Mean *float64 `json:"mean"`
-}
-
-// Explain explains the decision of a verified token. The facts of the policy are left empty: the
-// policy does not have them. It costs O(arms + links).
-func (p *Policy) Explain(t Token) *Explanation {
+// Explain explains the decision of a verified token. It costs O(arms + links).
+func (p *Policy) Explain(t Token) *Derivation {
 	d := p.DecideHash(t.Unit)
 	hash := draw(t.Unit, p.armKey)
-	return &Explanation{
+	return &Derivation{
 		Experiment: t.Experiment, Version: t.Version, Round: p.Round, Time: t.Time, Arm: d.Name, Value: d.Value,
 		Propensity: d.Propensity,
 		Consistent: d.Arm == t.Arm && d.Propensity == t.Propensity, HeldBack: d.HeldBack, Unit: FormatUnit(t.Unit),
@@ -91,7 +75,7 @@ func (p *Policy) Explain(t Token) *Explanation {
 
 // ExplainIn is [Policy.Explain] for a contextual policy that decided for the vector x. Distribution
 // and Served are the distribution given x, and there is one step.
-func (p *Policy) ExplainIn(t Token, x []float64) (*Explanation, error) {
+func (p *Policy) ExplainIn(t Token, x []float64) (*Derivation, error) {
 	scores, err := p.ScoresIn(x)
 	if err != nil {
 		return nil, err

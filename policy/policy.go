@@ -12,6 +12,20 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
+// Status is the status of an experiment.
+type Status string
+
+// The statuses. A concluded experiment serves its last mixture for good: it learns nothing more and
+// takes no changes. A paused experiment keeps deciding by its last mixture; units that arrive
+// meanwhile are counted and checked against the guardrails, but not learned from. An experiment
+// that is rolled back gives every unit the control arm.
+const (
+	Running    Status = "running"
+	Paused     Status = "paused"
+	RolledBack Status = "rolled_back"
+	Concluded  Status = "concluded"
+)
+
 // Policy is one version of how an experiment decides: a pure function of the unit. It is immutable
 // after [Policy.Prepare] and [Policy.Seal] and then safe for concurrent use. Its JSON form holds
 // everything the function needs, so a client that has it decides as the server does

@@ -37,7 +37,7 @@ const (
 	Foreign  TokenError = "foreign" // signed for another experiment, or by an unknown key
 	Early    TokenError = "early"   // from the future
 	// Expired is older than the attribution window. Only the fold knows the window and the relevant
-	// time: it gives such an item the status [Late] and this error.
+	// time: it gives such an item the status "late" and this error.
 	Expired TokenError = "expired"
 )
 

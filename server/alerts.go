@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/legible"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/alert"
 	"github.com/noregret/noregret/server/internal/web"
@@ -50,7 +50,7 @@ func newSender(c *Config) (*alert.Sender, error) {
 // begin notes what guardrails have done before the service began.
 func (a *alerter) begin() { a.sender.Begin(a.experiments(noAlert)) }
 
-func noAlert(policy.Alert, ...string) {}
+func noAlert(api.Alert, ...string) {}
 
 // finish notes what guardrails have done since the last look. No command runs any more.
 func (a *alerter) finish() { a.sender.Happened(append(a.experiments(noAlert), a.snapshots()...)) }
@@ -64,8 +64,8 @@ func (a *alerter) look() {
 		return
 	}
 	a.looked = now
-	wrong := map[string]policy.Alert{}
-	add := func(v policy.Alert, parts ...string) {
+	wrong := map[string]api.Alert{}
+	add := func(v api.Alert, parts ...string) {
 		v.Text = legible.Text(v.Text)
 		wrong[strings.Join(append([]string{v.Kind}, parts...), ":")] = v
 	}
@@ -78,10 +78,10 @@ func (a *alerter) look() {
 }
 
 // snapshots returns what has happened to snapshots that were saved.
-func (a *alerter) snapshots() (happened []policy.Alert) {
+func (a *alerter) snapshots() (happened []api.Alert) {
 	passed := a.disk.damagedSnapshots()
 	for _, file := range slices.Sorted(maps.Keys(passed)) {
-		happened = append(happened, policy.Alert{
+		happened = append(happened, api.Alert{
 			ID: "disk:damaged:" + filepath.Base(file), Key: "disk:damaged", Kind: "disk", Since: a.now().UTC(),
 			Text: fmt.Sprintf("the snapshot %s is damaged and was skipped: %s; nothing is lost while an older one "+
 				"or all events are there", filepath.Base(file), passed[file]),
@@ -91,9 +91,9 @@ func (a *alerter) snapshots() (happened []policy.Alert) {
 }
 
 // service looks at what is wrong with the whole service.
-func (a *alerter) service(add func(v policy.Alert, parts ...string)) {
+func (a *alerter) service(add func(v api.Alert, parts ...string)) {
 	if a.writer.err() != nil {
-		add(policy.Alert{
+		add(api.Alert{
 			Kind: "disk",
 			Text: "the log takes no events: writes get 503, decisions continue; the service's log says why",
 		}, "log")
@@ -104,37 +104,37 @@ func (a *alerter) service(add func(v policy.Alert, parts ...string)) {
 		few = usage.Total / 16 // so that it does not change back and forth
 	}
 	if usage.Total > 0 && usage.Free < few {
-		add(policy.Alert{
+		add(api.Alert{
 			Kind: "disk",
 			Text: fmt.Sprintf("%d MiB of %d MiB are free on the disk of the log: without room it takes no events",
 				usage.Free>>20, usage.Total>>20),
 		}, "free")
 	}
 	if failing, _ := a.writer.snapshots.failing(); failing {
-		add(policy.Alert{
+		add(api.Alert{
 			Kind: "disk",
 			Text: "the latest snapshot of the state could not be saved: nothing is lost, but the service " +
 				"needs longer to start after a crash; its log says why",
 		}, "snapshot")
 	}
 	if text := a.intake.shortage(); text != "" {
-		add(policy.Alert{Kind: "memory", Text: text}, "units")
+		add(api.Alert{Kind: "memory", Text: text}, "units")
 	}
 	if text := a.clock.problem(); text != "" {
-		add(policy.Alert{Kind: "clock", Text: text}, "step")
+		add(api.Alert{Kind: "clock", Text: text}, "step")
 	}
 	for key, text := range a.intake.refusals() {
 		if of := key.stray(); of != "" {
-			add(policy.Alert{Kind: "refused", Token: key.sender, Text: of + ": " + text}, "", key.kind, key.sender)
+			add(api.Alert{Kind: "refused", Token: key.sender, Text: of + ": " + text}, "", key.kind, key.sender)
 			continue
 		}
-		add(policy.Alert{Kind: "refused", Experiment: key.experiment, Text: text}, key.experiment, key.kind)
+		add(api.Alert{Kind: "refused", Experiment: key.experiment, Text: text}, key.experiment, key.kind)
 	}
 }
 
 // experiments looks at what is wrong with experiments, and returns what guardrails have done, also
 // those of experiments that were deleted and can be restored.
-func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happened []policy.Alert) {
+func (a *alerter) experiments(add func(v api.Alert, parts ...string)) (happened []api.Alert) {
 	a.live.mu.RLock()
 	defer a.live.mu.RUnlock()
 	for _, name := range a.live.state.Names() {
@@ -143,27 +143,27 @@ func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happen
 			continue // not possible: the lock is held
 		}
 		if v.Mismatch {
-			add(policy.Alert{
+			add(api.Alert{
 				Kind: "sample_ratio", Experiment: name, Text: "units are not exposed to the arms as decided: the " +
 					"comparison of the arms may be wrong",
 			}, name)
 		}
 		for i, g := range v.Guardrails {
-			if g.State == policy.GuardBreached {
-				add(policy.Alert{
+			if g.State == api.GuardBreached {
+				add(api.Alert{
 					Kind: "breach", Experiment: name, Metric: g.Metric,
 					Text: "the guardrail on " + g.Metric + " is shown broken",
 				}, name, g.Metric, fmt.Sprint(i))
 			}
 		}
 		for _, s := range v.Stopped {
-			add(policy.Alert{
+			add(api.Alert{
 				Kind: "action", Experiment: name, Arm: s.Arm, Text: "the arm " + s.Arm + " is stopped: " + s.Why,
 			}, name, s.Arm)
 		}
 		happened = append(happened, acted(name, v.Actions)...)
 		if text := a.writer.privacy.problem(name); text != "" {
-			add(policy.Alert{Kind: "privacy", Experiment: name, Text: text}, name)
+			add(api.Alert{Kind: "privacy", Experiment: name, Text: text}, name)
 		}
 	}
 	// What is kept for a restoration has not left: else all of it would be news after the
@@ -175,11 +175,11 @@ func (a *alerter) experiments(add func(v policy.Alert, parts ...string)) (happen
 }
 
 // acted returns the alerts of what an experiment's guardrails have done.
-func acted(name string, actions []experiment.GuardEvent) (happened []policy.Alert) {
+func acted(name string, actions []experiment.GuardEvent) (happened []api.Alert) {
 	for _, g := range actions {
 		at := time.Unix(0, g.Time).UTC()
 		key := "action:" + name + ":" + g.Metric + ":" + g.Action
-		happened = append(happened, policy.Alert{
+		happened = append(happened, api.Alert{
 			ID: fmt.Sprint(key, ":", at.Format(time.RFC3339Nano), ":", g.Version), Key: key, Kind: "action",
 			Since: at, Experiment: name, Metric: g.Metric,
 			Text: fmt.Sprintf("the guardrail on %s was broken under policy version %d: %s", g.Metric, g.Version,
@@ -223,7 +223,7 @@ func (a *alertAPI) list(w http.ResponseWriter, r *http.Request) error {
 	if !p.Limited() {
 		return web.WriteJSON(w, http.StatusOK, a.sender.Status(nil))
 	}
-	out := a.sender.Status(func(v *policy.Alert) bool {
+	out := a.sender.Status(func(v *api.Alert) bool {
 		return v.Experiment != "" && a.policies.mayUse(p, v.Experiment)
 	})
 	out.Failure = "" // of an alert that may be another one's

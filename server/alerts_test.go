@@ -17,14 +17,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/server/internal/alert"
 )
 
 // webhook receives alerts. Its change is for newWorld.
 type webhook struct {
 	t   *testing.T
-	got chan policy.Alert
+	got chan api.Alert
 	url string
 	// signed has the signature of each attempt.
 	signed chan string
@@ -32,9 +32,9 @@ type webhook struct {
 
 func newWebhook(t *testing.T) *webhook {
 	t.Helper()
-	h := &webhook{t: t, got: make(chan policy.Alert, 1000), signed: make(chan string, 1000)}
+	h := &webhook{t: t, got: make(chan api.Alert, 1000), signed: make(chan string, 1000)}
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var a policy.Alert
+		var a api.Alert
 		if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
 			t.Error(err)
 		}
@@ -123,7 +123,7 @@ func TestAlerts(t *testing.T) {
 	w.post("/v1/exposures", odd...)
 	w.look()
 	h.expect("raised sample_ratio:odd")
-	var now policy.Alerts
+	var now api.Alerts
 	w.get(200, &now, "GET", "/v1/alerts", "")
 	if len(now.Active) != 3 || now.Active[2].Kind != "sample_ratio" || !now.Webhook || now.Failure != "" {
 		t.Errorf("%+v", now)

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -56,9 +56,9 @@ func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 			return notYours(p)
 		}
 		mine := keep
-		keep = func(e *policy.AuditEntry) bool { return e.Experiment == name && (mine == nil || mine(e)) }
+		keep = func(e *api.AuditEntry) bool { return e.Experiment == name && (mine == nil || mine(e)) }
 	}
-	out := policy.Audit{Entries: a.entries(operates(a.tokens, r), keep, before, limit+1)}
+	out := api.Audit{Entries: a.entries(operates(a.tokens, r), keep, before, limit+1)}
 	if len(out.Entries) > limit {
 		out.Entries = out.Entries[:limit]
 		out.Next = out.Entries[limit-1].Position
@@ -68,8 +68,8 @@ func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 
 // entries returns entries of the audit trail before a position, which is a public one, as are those
 // of the entries, unless all is set.
-func (a *auditAPI) entries(all bool, keep func(e *policy.AuditEntry) bool, before uint64, limit int,
-) []policy.AuditEntry {
+func (a *auditAPI) entries(all bool, keep func(e *api.AuditEntry) bool, before uint64, limit int,
+) []api.AuditEntry {
 	if all {
 		out := a.live.audit(keep, before, limit)
 		for i := range out {
@@ -77,7 +77,7 @@ func (a *auditAPI) entries(all bool, keep func(e *policy.AuditEntry) bool, befor
 		}
 		return out
 	}
-	out := a.live.audit(func(e *policy.AuditEntry) bool {
+	out := a.live.audit(func(e *api.AuditEntry) bool {
 		return (keep == nil || keep(e)) && (before == 0 || e.Position-e.Hidden < before)
 	}, 0, limit)
 	for i := range out {
@@ -97,7 +97,7 @@ func newLives() *lives { return &lives{map[string]bool{}, map[string]bool{}} }
 
 // over reports whether an entry is of an earlier experiment of its name. kept says that the present
 // one was deleted and can be restored.
-func (l *lives) over(e *policy.AuditEntry, kept bool) bool {
+func (l *lives) over(e *api.AuditEntry, kept bool) bool {
 	name := e.Experiment
 	switch {
 	case e.Action == experiment.KindRestore:
@@ -119,12 +119,12 @@ func (l *lives) over(e *policy.AuditEntry, kept bool) bool {
 // trail, nil for all. It is called for each entry from the newest on. Who is limited may read those
 // of experiments; who is so to projects, none from before another experiment of the name was
 // deleted, which may have been in another project.
-func (t *policyTable) audited(p *access.Principal) func(e *policy.AuditEntry) bool {
+func (t *policyTable) audited(p *access.Principal) func(e *api.AuditEntry) bool {
 	if !p.Limited() {
 		return nil
 	}
 	known := newLives()
-	return func(e *policy.AuditEntry) bool {
+	return func(e *api.AuditEntry) bool {
 		if e.Experiment == "" {
 			return false
 		}
@@ -134,23 +134,23 @@ func (t *policyTable) audited(p *access.Principal) func(e *policy.AuditEntry) bo
 }
 
 // audit returns entries of the audit trail: see [experiment.Audit].
-func (l *liveState) audit(keep func(e *policy.AuditEntry) bool, before uint64, limit int) []policy.AuditEntry {
+func (l *liveState) audit(keep func(e *api.AuditEntry) bool, before uint64, limit int) []api.AuditEntry {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if out := experiment.Audit(l.state, keep, before, limit); out != nil {
 		return out
 	}
-	return []policy.AuditEntry{}
+	return []api.AuditEntry{}
 }
 
 // Audit implements dashboard.Source.
-func (l *liveState) Audit(name string, limit int) []policy.AuditEntry {
+func (l *liveState) Audit(name string, limit int) []api.AuditEntry {
 	return l.audit(auditOf(name), 0, limit)
 }
 
 // auditOf returns the function that keeps the entries of an experiment.
-func auditOf(name string) func(e *policy.AuditEntry) bool {
-	return func(e *policy.AuditEntry) bool { return e.Experiment == name }
+func auditOf(name string) func(e *api.AuditEntry) bool {
+	return func(e *api.AuditEntry) bool { return e.Experiment == name }
 }
 
 // authorOf returns the author of what a request changes.

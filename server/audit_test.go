@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/legible"
-	"github.com/noregret/noregret/policy"
 )
 
 const auditTokens = `tokens:
@@ -22,7 +22,7 @@ const auditTokens = `tokens:
 `
 
 // lines are the entries of an audit trail without positions and times.
-func lines(entries []policy.AuditEntry) (out []string) {
+func lines(entries []api.AuditEntry) (out []string) {
 	for _, e := range entries {
 		out = append(out, strings.Join(slices.DeleteFunc([]string{
 			e.Who, e.From, e.Experiment, e.Action, e.Arm, e.What,
@@ -88,7 +88,7 @@ func TestAudit(t *testing.T) {
 	w.token = "token-of-ann-012345"
 	check := func() {
 		t.Helper()
-		var all policy.Audit
+		var all api.Audit
 		w.get(200, &all, "GET", "/v1/audit", "")
 		if got := lines(all.Entries); !slices.Equal(got, want) || all.Next != 0 {
 			t.Errorf("next %d\n%s\nwant\n%s", all.Next, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -99,13 +99,13 @@ func TestAudit(t *testing.T) {
 	check()
 
 	// Pages follow each other without gaps, and a name limits them.
-	var seen []policy.AuditEntry
+	var seen []api.AuditEntry
 	for before := uint64(0); ; {
 		path := "/v1/audit?limit=5"
 		if before > 0 {
 			path += fmt.Sprint("&before=", before)
 		}
-		var page policy.Audit
+		var page api.Audit
 		w.get(200, &page, "GET", path, "")
 		seen = append(seen, page.Entries...)
 		if before = page.Next; before == 0 {
@@ -115,7 +115,7 @@ func TestAudit(t *testing.T) {
 	if got := lines(seen); !slices.Equal(got, want) {
 		t.Errorf("pages: %q", got)
 	}
-	var of policy.Audit
+	var of api.Audit
 	w.get(200, &of, "GET", "/v1/audit?experiment=toy&limit=9", "")
 	if got := lines(of.Entries); !slices.Equal(got, want[3:]) {
 		t.Errorf("of one experiment: %q", got)
@@ -220,7 +220,7 @@ func TestAuditOfTokensWhileDown(t *testing.T) {
 	}
 	check := func(want ...string) {
 		t.Helper()
-		var all policy.Audit
+		var all api.Audit
 		w.get(200, &all, "GET", "/v1/audit", "")
 		if got := lines(all.Entries); !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
@@ -305,7 +305,7 @@ func TestTextsForPeople(t *testing.T) {
 	if status != 400 || !strings.Contains(string(b), "looks the same as the current or former arm") {
 		t.Errorf("a new arm that looks like a former one: status %d: %s", status, b)
 	}
-	for _, e := range w.server.live.audit(func(*policy.AuditEntry) bool { return true }, 0, 0) {
+	for _, e := range w.server.live.audit(func(*api.AuditEntry) bool { return true }, 0, 0) {
 		if e.Position > last && strings.ContainsFunc(e.What+e.Reason, legible.Unclear) {
 			t.Errorf("%+v", e)
 		}

@@ -21,9 +21,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/archive"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -105,7 +105,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 	for _, token := range before {
 		f := r.post("/v1/feedback", item{Token: token, Metrics: map[string]float64{"x": 1, "y": 1}})
-		if f.Items[0].Status != policy.Duplicate {
+		if f.Items[0].Status != api.Duplicate {
 			t.Fatalf("of %d acknowledged items one is %+v", len(before), f.Items[0])
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // raw sends a request whose answer the transport leaves as it is, and returns the answer with its
@@ -135,7 +135,7 @@ func TestReportPages(t *testing.T) {
 	}
 	w.post("/v1/exposures", shown...)
 	w.post("/v1/feedback", items...)
-	read := func(query string) (r policy.Report) {
+	read := func(query string) (r api.Report) {
 		w.get(200, &r, "GET", "/v1/experiments/wide/report"+query, "")
 		return r
 	}
@@ -144,8 +144,8 @@ func TestReportPages(t *testing.T) {
 		t.Fatalf("%d arms, lift %+v", len(whole.Arms), whole.Lift)
 	}
 	after, pages := "", 0
-	arms, mixture := map[string]policy.ArmReport{}, map[string]float64{}
-	lift := map[string]policy.Comparison{}
+	arms, mixture := map[string]api.ArmReport{}, map[string]float64{}
+	lift := map[string]api.Comparison{}
 	history := map[string]float64{}
 	for {
 		p := read("?limit=5&after=" + after)
@@ -178,7 +178,7 @@ func TestReportPages(t *testing.T) {
 		t.Errorf("%d pages are together not the whole report", pages)
 	}
 	var list struct {
-		Experiments []policy.Summary
+		Experiments []api.Summary
 		Next        string
 	}
 	w.apply(toy)

@@ -7,12 +7,13 @@ import (
 	"sync"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 )
 
 // unitForm is a unit in a request: its name, or {"id": name, "context": {...}}.
-type unitForm struct{ policy.UnitContext }
+type unitForm struct{ api.UnitContext }
 
 // UnmarshalStrict implements [strictjson.Unmarshaler].
 func (u *unitForm) UnmarshalStrict(first byte, decode func(v any) error) error {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/policy"
 )
@@ -82,16 +83,16 @@ func BenchmarkDecideInContext(b *testing.B) {
 // learnBench lets a contextual experiment learn from 100 units.
 func (w *world) learnBench(b *testing.B, name string, context func() json.RawMessage) {
 	b.Helper()
-	var units []policy.UnitContext
+	var units []api.UnitContext
 	for i := range 100 {
-		units = append(units, policy.UnitContext{ID: fmt.Sprint(w.now.UnixNano(), "-", i), Context: context()})
+		units = append(units, api.UnitContext{ID: fmt.Sprint(w.now.UnixNano(), "-", i), Context: context()})
 	}
-	var shown, said []policy.FeedbackItem
+	var shown, said []api.FeedbackItem
 	for i, d := range w.decideIn(name, units...) {
-		shown = append(shown, policy.FeedbackItem{Token: d.Token, Context: units[i].Context})
-		said = append(said, policy.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"like": float64(i % 2)}})
+		shown = append(shown, api.FeedbackItem{Token: d.Token, Context: units[i].Context})
+		said = append(said, api.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"like": float64(i % 2)}})
 	}
-	for i, items := range [][]policy.FeedbackItem{shown, said} {
+	for i, items := range [][]api.FeedbackItem{shown, said} {
 		text, err := json.Marshal(map[string]any{"items": items})
 		if err != nil {
 			b.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -30,7 +31,7 @@ attribution_window: 10m
 `
 
 // decideIn decides for units in contexts.
-func (w *world) decideIn(name string, units ...policy.UnitContext) []decision {
+func (w *world) decideIn(name string, units ...api.UnitContext) []decision {
 	w.t.Helper()
 	in, err := json.Marshal(map[string]any{"units": units})
 	if err != nil {
@@ -45,9 +46,9 @@ func (w *world) decideIn(name string, units ...policy.UnitContext) []decision {
 func (w *world) learnNews(rounds int) {
 	w.t.Helper()
 	for round := range rounds {
-		var units []policy.UnitContext
+		var units []api.UnitContext
 		for i := range 200 {
-			units = append(units, policy.UnitContext{
+			units = append(units, api.UnitContext{
 				ID: fmt.Sprintf("unit-%d-%d", round, i), Context: json.RawMessage(fmt.Sprintf(`{"age": %d}`, i/2)),
 			})
 		}
@@ -63,7 +64,7 @@ func (w *world) learnNews(rounds int) {
 		}
 		w.post("/v1/feedback", said...)
 		w.wait(12 * time.Minute)
-		w.decideIn("news", policy.UnitContext{ID: "late", Context: json.RawMessage(`{"age": 1}`)})
+		w.decideIn("news", api.UnitContext{ID: "late", Context: json.RawMessage(`{"age": 1}`)})
 		if err := w.server.writer.closeRounds(context.Background()); err != nil {
 			w.t.Fatal(err)
 		}
@@ -76,8 +77,8 @@ func TestDecideInContext(t *testing.T) {
 	w := newWorld(t)
 	w.apply(news)
 	w.learnNews(4)
-	young := policy.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10, "land": "de"}`)}
-	old := policy.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 90}`)}
+	young := api.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10, "land": "de"}`)}
+	old := api.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 90}`)}
 	ds := w.decideIn("news", young, old)
 	if ds[0].Arm != "loud" || ds[1].Arm != "classic" || ds[0].Propensity < 0.8 || ds[1].Propensity < 0.8 {
 		t.Errorf("%+v", ds)
@@ -92,7 +93,7 @@ func TestDecideInContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, u := range []policy.UnitContext{young, old} {
+	for i, u := range []api.UnitContext{young, old} {
 		x, err := local.Linear.Encoder().Encode(nil, u.Context)
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +102,7 @@ func TestDecideInContext(t *testing.T) {
 			t.Errorf("a copy of the policy decides %+v, the service %+v", d, ds[i])
 		}
 	}
-	var e policy.Explanation
+	var e api.Explanation
 	w.get(200, &e, "GET", "/v1/experiments/news/explain?token="+ds[0].Token, "")
 	if !e.Consistent || len(e.Scores) != 3 || e.Scores[1].Arm != "loud" || len(e.Scores[1].Contributions) != 3 {
 		t.Errorf("%+v", e)
@@ -149,13 +150,13 @@ func TestContextsRefused(t *testing.T) {
 		`{"units": [{"id": "", "context": {"age": 1}}]}`:                "units[0]",
 		`{"units": [7]}`: "units[0]: want a unit's name, or",
 	} {
-		var p policy.Problem
+		var p api.Problem
 		w.get(400, &p, "POST", "/v1/experiments/news/decide", body)
 		if text := p.Place + ": " + p.Detail; !strings.Contains(text, want) {
 			t.Errorf("%s: %s, want %s", body, text, want)
 		}
 	}
-	var p policy.Problem
+	var p api.Problem
 	w.get(400, &p, "POST", "/v1/experiments/toy/decide", `{"units": [{"id": "a", "context": {"age": 1}}]}`)
 	if !strings.Contains(p.Detail, "does not look at it") || p.Place != "units[0].context" {
 		t.Errorf("%+v", p)
@@ -163,13 +164,13 @@ func TestContextsRefused(t *testing.T) {
 	if got := w.server.log.Stats().Last; got != last {
 		t.Errorf("%d events, %d before", got, last)
 	}
-	if ds := w.decideIn("toy", policy.UnitContext{ID: "ann"}); ds[0].Token == "" ||
+	if ds := w.decideIn("toy", api.UnitContext{ID: "ann"}); ds[0].Token == "" ||
 		ds[0].Arm != w.decide("toy", "ann")[0].Arm {
 		t.Errorf("%+v", ds)
 	}
 	// After a rollback contexts are not looked at, and not refused.
 	w.get(200, nil, "POST", "/v1/experiments/news/rollback", "{}")
-	w.decideIn("news", policy.UnitContext{ID: "a", Context: json.RawMessage(`{"age": 1}`)})
+	w.decideIn("news", api.UnitContext{ID: "a", Context: json.RawMessage(`{"age": 1}`)})
 	w.decide("news", "b")
 	r, err := w.server.Report("news")
 	if err != nil || r.Arms["classic"].N != 2 {
@@ -187,7 +188,7 @@ func TestOFREPContext(t *testing.T) {
 	var f flag
 	w.get(200, &f, "POST", "/ofrep/v1/evaluate/flags/news",
 		`{"context": {"targetingKey": "ann", "age": 10, "land": null, "plan": {"paid": true}}}`)
-	d := w.decideIn("news", policy.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10}`)})[0]
+	d := w.decideIn("news", api.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10}`)})[0]
 	if f.Reason != "TARGETING_MATCH" || f.Variant != d.Arm || f.Metadata.Propensity != d.Propensity ||
 		f.Metadata.Context != `{"age":10}` {
 		t.Errorf("%+v, decided %+v", f, d)
@@ -214,18 +215,18 @@ func TestOFREPContext(t *testing.T) {
 func TestReportedContext(t *testing.T) {
 	w := newWorld(t)
 	w.apply(strings.Replace(news, "round:", "exposure: reported\nround:", 1))
-	d := w.decideIn("news", policy.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10}`)})[0]
-	for body, want := range map[string]policy.ItemStatus{
-		`{"items": [{"token": "` + d.Token + `"}]}`:                          policy.Rejected,
-		`{"items": [{"token": "` + d.Token + `", "context": {"age": 300}}]}`: policy.Rejected,
+	d := w.decideIn("news", api.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10}`)})[0]
+	for body, want := range map[string]api.ItemStatus{
+		`{"items": [{"token": "` + d.Token + `"}]}`:                          api.Rejected,
+		`{"items": [{"token": "` + d.Token + `", "context": {"age": 300}}]}`: api.Rejected,
 	} {
-		var f policy.FeedbackResult
+		var f api.FeedbackResult
 		w.get(200, &f, "POST", "/v1/exposures", body)
 		if f.Items[0].Status != want || !strings.Contains(f.Items[0].Error, "context.age") {
 			t.Errorf("%s: %+v", body, f)
 		}
 	}
-	var f policy.FeedbackResult
+	var f api.FeedbackResult
 	w.get(200, &f, "POST", "/v1/exposures", `{"items": [{"token": "`+d.Token+`", "context": {"age": 10}}]}`)
 	if f.Accepted != 1 {
 		t.Errorf("%+v", f)
@@ -242,7 +243,7 @@ func TestContextSize(t *testing.T) {
 	w := newWorld(t)
 	w.apply(news)
 	w.apply(shop)
-	token := w.decideIn("news", policy.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10}`)})[0].Token
+	token := w.decideIn("news", api.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 10}`)})[0].Token
 	context := `{"age": 10` + strings.Repeat(" ", policy.MaxContext) + "}"
 	decided := `{"experiment": "news", "version": 1, "unit": "eve", "time": 1, "context": ` + context + "}"
 	flag := `{"context": ` + strings.Replace(context, "{", `{"targetingKey": "a", `, 1) + "}"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 const (
@@ -176,7 +176,7 @@ func TestBrowserTokens(t *testing.T) {
 		"same-origin"); resp.StatusCode != 200 {
 		t.Errorf("a page of the same origin: %d %s", resp.StatusCode, b)
 	}
-	if r, err := w.server.Report("secret"); err != nil || r.Feedback != (policy.Counts{}) {
+	if r, err := w.server.Report("secret"); err != nil || r.Feedback != (api.Counts{}) {
 		t.Errorf("the other experiment: %+v, %v", r.Feedback, err)
 	}
 }

@@ -21,8 +21,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/policy"
 )
 
 // The bounds of what one request may cost: a fixed part, twice what an ordinary request of the
@@ -234,7 +234,7 @@ func newCostWorld(t *testing.T, op, method, path string) *costWorld {
 	c.w.apply(news)
 	c.w.apply(toy)
 	c.handler = c.w.server.Handler()
-	d := c.w.decideIn("news", policy.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 4}`)})
+	d := c.w.decideIn("news", api.UnitContext{ID: "ann", Context: json.RawMessage(`{"age": 4}`)})
 	c.token = d[0].Token
 	c.path = strings.NewReplacer("{name}", "news", "{key}", "news", "{event}", "e1", "{api}", "v1.0", "{file}",
 		"style.css", "{picture}", "mixture").Replace(path)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
@@ -180,7 +181,7 @@ func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEv
 		var c command
 		for i := range part {
 			defer a.intake.admit(principal, &part[i], func(_ int, err error) {
-				a.noteExposures(part[i].Experiment, policy.ItemResult{Status: policy.Rejected, Error: err.Error()})
+				a.noteExposures(part[i].Experiment, api.ItemResult{Status: api.Rejected, Error: err.Error()})
 			})()
 			e, err := experiment.NewUnits(experiment.KindExposures, 0, &part[i])
 			if err != nil {
@@ -201,7 +202,7 @@ func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEv
 }
 
 // noteExposures counts the results of exposures.
-func (a *decisionAPI) noteExposures(name string, items ...policy.ItemResult) {
+func (a *decisionAPI) noteExposures(name string, items ...api.ItemResult) {
 	a.metrics.count(experiment.KindExposures, items, nil)
 	a.intake.note(name, experiment.KindExposures, items...)
 }

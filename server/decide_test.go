@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -39,7 +40,7 @@ func TestImmediateExposure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Health.Exposures != (policy.Counts{Accepted: 3, Duplicate: 1}) {
+	if r.Health.Exposures != (api.Counts{Accepted: 3, Duplicate: 1}) {
 		t.Errorf("%+v", r.Health.Exposures)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -18,7 +19,7 @@ type repeater struct {
 // token returns the token, not signed, of a decision, and its context: nil if the policy looks at
 // none. It needs the policy of the decision's version, which the service keeps for some time
 // (experiment.State.PolicyAt).
-func (a *repeater) token(d *policy.Decided, now time.Time) (t policy.Token, context json.RawMessage, err error) {
+func (a *repeater) token(d *api.Decided, now time.Time) (t policy.Token, context json.RawMessage, err error) {
 	e := a.table.get(d.Experiment)
 	if e == nil {
 		return t, nil, a.table.noSuch(d.Experiment)

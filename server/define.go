@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -66,8 +66,8 @@ func (a *experimentAPI) admit(ctx context.Context, state *experiment.State, d *d
 
 // preview returns what a definition would change. The writer computes it, between its events.
 func (a *experimentAPI) preview(ctx context.Context, d *definition.Definition, match http.Header,
-) (*policy.Applied, error) {
-	var out *policy.Applied
+) (*api.Applied, error) {
+	var out *api.Applied
 	_, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
 			if err := a.admit(ctx, state, d, match); err != nil {
@@ -89,8 +89,8 @@ func (a *experimentAPI) preview(ctx context.Context, d *definition.Definition, m
 // define creates an experiment or changes its definition, if the headers If-Match and
 // If-None-Match accept the one in force.
 func (a *experimentAPI) define(ctx context.Context, d *definition.Definition, match http.Header,
-) (policy.Applied, error) {
-	out := policy.Applied{Name: d.Name}
+) (api.Applied, error) {
+	out := api.Applied{Name: d.Name}
 	plan := a.plan(ctx, d, match, &out.Created)
 	outcomes, err := a.writer.submit(ctx, &command{
 		make: func(state *experiment.State, now int64) ([]experiment.Event, error) {

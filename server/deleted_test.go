@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
@@ -67,7 +68,7 @@ func TestDeleteAndRestore(t *testing.T) {
 			t.Errorf("another definition of the name: status %d: %s", status, b)
 		}
 		w.get(409, nil, "DELETE", toyPath, "")
-		var list struct{ Experiments []policy.Summary }
+		var list struct{ Experiments []api.Summary }
 		w.get(200, &list, "GET", "/v1/experiments", "")
 		if len(list.Experiments) != 0 {
 			t.Errorf("%+v", list)
@@ -81,7 +82,7 @@ func TestDeleteAndRestore(t *testing.T) {
 		if restart {
 			w.restart()
 		}
-		var summary policy.Summary
+		var summary api.Summary
 		w.get(200, &summary, "POST", toyPath+"/restore", `{"reason": "it was"}`)
 		if summary.State != policy.Running || summary.Version != before.Version {
 			t.Errorf("%+v", summary)
@@ -90,7 +91,7 @@ func TestDeleteAndRestore(t *testing.T) {
 		w.get(200, &again, "GET", toyPath, "")
 		after := w.report("toy")
 		if restart { // a process counts what it has refused
-			before.Health, after.Health = policy.Health{}, policy.Health{}
+			before.Health, after.Health = api.Health{}, api.Health{}
 		}
 		if !reflect.DeepEqual(again, definition) || !reflect.DeepEqual(after, before) {
 			t.Errorf("restart %v: it came back as\n%+v, want\n%+v", restart, after, before)
@@ -106,7 +107,7 @@ func TestDeleteAndRestore(t *testing.T) {
 			t.Errorf("feedback after the restoration: %d of %d are accepted: %+v", f.Accepted, len(later), f.Items[0])
 		}
 		w.get(409, nil, "POST", toyPath+"/restore", "")
-		var trail policy.Audit
+		var trail api.Audit
 		w.get(200, &trail, "GET", "/v1/audit?experiment=toy", "")
 		if len(trail.Entries) != 3 || trail.Entries[0].Action != "restore" || trail.Entries[0].Reason != "it was" ||
 			trail.Entries[1].Action != "delete" || trail.Entries[1].Reason != "by mistake" {

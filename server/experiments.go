@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/legible"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -58,8 +58,8 @@ func (a *experimentAPI) list(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var out struct {
-		Experiments []policy.Summary `json:"experiments"`
-		Next        string           `json:"next,omitempty"`
+		Experiments []api.Summary `json:"experiments"`
+		Next        string        `json:"next,omitempty"`
 	}
 	deleted, err := web.Flag(r, "deleted")
 	if err != nil {
@@ -251,7 +251,7 @@ func (a *experimentAPI) summary(w http.ResponseWriter, r *http.Request) error {
 	if e == nil {
 		return a.policies.noSuch(name)
 	}
-	return web.WriteJSON(w, http.StatusOK, policy.Summary{
+	return web.WriteJSON(w, http.StatusOK, api.Summary{
 		Name: name, State: e.policy.State,
 		Version: e.policy.Version, Round: e.policy.Round,
 	})
@@ -313,7 +313,7 @@ var pageQuery = []string{"after", "limit"}
 const maxPage = 100_000
 
 // pageOf returns the page of a list that a request asks for.
-func pageOf(r *http.Request) (page policy.Page, err error) {
+func pageOf(r *http.Request) (page api.Page, err error) {
 	q := r.URL.Query()
 	page.After = q.Get("after")
 	if text := q.Get("limit"); text != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -15,7 +16,7 @@ func TestOperator(t *testing.T) {
 	w.apply(toy)
 	units := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	token := w.decide("toy", units...)[0].Token
-	var s policy.Summary
+	var s api.Summary
 	for _, step := range []struct {
 		path   string
 		status int
@@ -64,7 +65,7 @@ func TestOperator(t *testing.T) {
 			t.Errorf("concluded: %+v", d)
 		}
 	}
-	var r policy.Report
+	var r api.Report
 	w.get(200, &r, "GET", "/v1/experiments/toy/report", "")
 	if q := r.Conclusion; q == nil || q.Mixture["gain"] != 1 || q.Reason != "good" || q.Source != "named" ||
 		len(q.Arms) != len(r.Arms) {
@@ -128,7 +129,7 @@ func TestIfMatch(t *testing.T) {
 // the definition then does.
 func TestDryRun(t *testing.T) {
 	w := newWorld(t)
-	ask := func(want int, text string, header ...string) (out policy.Applied, answer string) {
+	ask := func(want int, text string, header ...string) (out api.Applied, answer string) {
 		t.Helper()
 		before := position(t, w)
 		status, b := w.do("PUT", "/v1/experiments/toy?dry_run=true", text,

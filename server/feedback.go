@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
@@ -55,7 +56,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	if err != nil {
 		return err
 	}
-	f := policy.FeedbackResult{Items: make([]policy.ItemResult, len(items))}
+	f := api.FeedbackResult{Items: make([]api.ItemResult, len(items))}
 	now := a.config.Now()
 	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
 	var secret map[int]bool // feedback of private experiments, which is not counted
@@ -78,7 +79,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 			err = fits(kind, item)
 		}
 		if err != nil {
-			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
+			f.Items[i] = api.ItemResult{Status: api.Rejected, Error: err.Error()}
 			if owner != "" {
 				of(owner, i).Rejected++
 				a.intake.note(owner, kind, f.Items[i])
@@ -133,7 +134,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 // counts for if it is rejected: one that it names by a right signature, or by a decision that the
 // client made, and that the sender may use. It is "" for none: anybody can write a name into an
 // item, and what is only claimed counts for the sender.
-func (a *feedbackAPI) verify(p *access.Principal, item *policy.FeedbackItem, again *repeater, now time.Time,
+func (a *feedbackAPI) verify(p *access.Principal, item *api.FeedbackItem, again *repeater, now time.Time,
 ) (t policy.Token, owner string, err error) {
 	name := ""
 	if item.Decided != nil {
@@ -160,7 +161,7 @@ func (a *feedbackAPI) verify(p *access.Principal, item *policy.FeedbackItem, aga
 }
 
 // fits returns an error for an item that has what those of its kind do not have.
-func fits(kind string, item *policy.FeedbackItem) error {
+func fits(kind string, item *api.FeedbackItem) error {
 	switch {
 	case kind == experiment.KindExposures && len(item.Metrics) > 0:
 		return noregret.BadInputf("metrics", "an exposure has no metrics: post them to /v1/feedback")
@@ -171,7 +172,7 @@ func fits(kind string, item *policy.FeedbackItem) error {
 }
 
 // appendResult appends the JSON of a result, without reflection.
-func appendResult(b []byte, f *policy.FeedbackResult) []byte {
+func appendResult(b []byte, f *api.FeedbackResult) []byte {
 	b = slices.Grow(b, 80+24*len(f.Items))
 	b = append(b, `{"accepted":`...)
 	b = strconv.AppendInt(b, int64(f.Accepted), 10)
@@ -213,13 +214,13 @@ func (a *feedbackAPI) noteSecret(secret map[int]bool, kind, name string, i int) 
 // readItems reads the items of exposures or feedback. An item that is valid JSON but no item does
 // not refuse the others: bad has its error by index, and the item only the decision that it names,
 // by which it may count for an experiment.
-func readItems(r *http.Request, c *Config) (items []policy.FeedbackItem, bad map[int]error, err error) {
+func readItems(r *http.Request, c *Config) (items []api.FeedbackItem, bad map[int]error, err error) {
 	b, err := web.Body(r, "application/json")
 	if err != nil {
 		return nil, nil, err
 	}
 	var in struct {
-		Items []policy.FeedbackItem `json:"items"`
+		Items []api.FeedbackItem `json:"items"`
 	}
 	if err = web.DecodeJSON(b, &in); err == nil {
 		return in.Items, nil, checkCount(c, "items", len(in.Items))
@@ -233,16 +234,16 @@ func readItems(r *http.Request, c *Config) (items []policy.FeedbackItem, bad map
 	if err := checkCount(c, "items", len(raw.Items)); err != nil {
 		return nil, nil, err
 	}
-	items, bad = make([]policy.FeedbackItem, len(raw.Items)), map[int]error{}
+	items, bad = make([]api.FeedbackItem, len(raw.Items)), map[int]error{}
 	for i, text := range raw.Items {
 		if err := web.DecodeJSON(text, &items[i]); err != nil {
 			bad[i] = err
 			var named struct {
-				Token   string          `json:"token"`
-				Decided *policy.Decided `json:"decided"`
+				Token   string       `json:"token"`
+				Decided *api.Decided `json:"decided"`
 			}
 			_ = web.DecodeLenientJSON(text, &named) // what can be read says whose item it is
-			items[i] = policy.FeedbackItem{Token: named.Token, Decided: named.Decided}
+			items[i] = api.FeedbackItem{Token: named.Token, Decided: named.Decided}
 		}
 	}
 	return items, bad, nil
@@ -251,11 +252,11 @@ func readItems(r *http.Request, c *Config) (items []policy.FeedbackItem, bad map
 // admit removes the items of an event for which there is no room, sets their results, and returns
 // the places of the others in the request. Their room is kept until release is called.
 func (a *feedbackAPI) admit(p *access.Principal, kind string, e *experiment.UnitsEvent, where []int,
-	items []policy.ItemResult,
+	items []api.ItemResult,
 ) (places []int, release func()) {
 	refused := map[int]bool{}
 	release = a.intake.admit(p, e, func(k int, err error) {
-		items[where[k]] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
+		items[where[k]] = api.ItemResult{Status: api.Rejected, Error: err.Error()}
 		refused[where[k]] = true
 		a.intake.note(e.Experiment, kind, items[where[k]])
 	})
@@ -267,7 +268,7 @@ func (a *feedbackAPI) admit(p *access.Principal, kind string, e *experiment.Unit
 
 // repeat repeats the decision of an item that the client made, and returns its token. The item's
 // context is then that of the decision; feedback has none.
-func (a *feedbackAPI) repeat(item *policy.FeedbackItem, again *repeater, now time.Time) (policy.Token, error) {
+func (a *feedbackAPI) repeat(item *api.FeedbackItem, again *repeater, now time.Time) (policy.Token, error) {
 	if item.Token != "" || len(item.Context) > 0 {
 		return policy.Token{}, noregret.BadInputf("decided", "the item has a token or a context, too: want one of them")
 	}
@@ -279,10 +280,10 @@ func (a *feedbackAPI) repeat(item *policy.FeedbackItem, again *repeater, now tim
 }
 
 // placeOutcome copies the items of an outcome to their places in the request.
-func placeOutcome(items []policy.ItemResult, where []int, o *experiment.Outcome) {
+func placeOutcome(items []api.ItemResult, where []int, o *experiment.Outcome) {
 	for j, i := range where {
 		if o.Err != nil || j >= len(o.Items) { // the experiment was deleted meanwhile
-			items[i] = policy.ItemResult{Status: policy.Rejected, Error: "the experiment was deleted"}
+			items[i] = api.ItemResult{Status: api.Rejected, Error: "the experiment was deleted"}
 			continue
 		}
 		items[i] = o.Items[j]
@@ -291,7 +292,7 @@ func placeOutcome(items []policy.ItemResult, where []int, o *experiment.Outcome)
 
 // aggregates accepts sums that a client has computed itself.
 func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
-	var in policy.Aggregate
+	var in api.Aggregate
 	if err := web.ReadJSON(r, &in); err != nil {
 		return err
 	}
@@ -331,7 +332,7 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	if outcomes[0].Err != nil {
 		return outcomes[0].Err
 	}
-	f := policy.FeedbackResult{Items: outcomes[0].Items}
+	f := api.FeedbackResult{Items: outcomes[0].Items}
 	f.Count()
 	a.metrics.count(experiment.KindAggregate, f.Items, nil)
 	return web.WriteBytes(w, http.StatusOK, "application/json", appendResult(nil, &f))
@@ -345,7 +346,7 @@ const (
 )
 
 // checkSequence returns an error for a number that leaves a source too few others.
-func (a *feedbackAPI) checkSequence(in *policy.Aggregate) error {
+func (a *feedbackAPI) checkSequence(in *api.Aggregate) error {
 	a.live.mu.RLock()
 	last, known := a.live.state.LastSequence(in.Experiment, in.Source)
 	a.live.mu.RUnlock()

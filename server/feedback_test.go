@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -30,11 +31,11 @@ func tamper(token string) string {
 // them.
 func TestAppendResult(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := policy.FeedbackResult{Items: []policy.ItemResult{}}
+		f := api.FeedbackResult{Items: []api.ItemResult{}}
 		for range rapid.IntRange(0, 4).Draw(t, "items") {
-			f.Items = append(f.Items, policy.ItemResult{
-				Status: rapid.SampledFrom([]policy.ItemStatus{
-					policy.Accepted, policy.Duplicate, policy.Late, policy.Rejected,
+			f.Items = append(f.Items, api.ItemResult{
+				Status: rapid.SampledFrom([]api.ItemStatus{
+					api.Accepted, api.Duplicate, api.Late, api.Rejected,
 				}).Draw(t, "status"),
 				Error: rapid.OneOf(rapid.Just(""), rapid.String()).Draw(t, "error"),
 			})
@@ -46,7 +47,7 @@ func TestAppendResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := appendResult([]byte("x"), &f)
-		var a, b policy.FeedbackResult
+		var a, b api.FeedbackResult
 		if err := errors.Join(json.Unmarshal(want, &a), json.Unmarshal(got[1:], &b)); err != nil || !cmp.Equal(a, b) {
 			t.Fatalf("got %s, %v\nwant %s", got[1:], err, want)
 		}
@@ -58,7 +59,7 @@ func TestAppendResult(t *testing.T) {
 func TestRefusedSumsComeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
-	send := func(units, sequence int) (f policy.FeedbackResult) {
+	send := func(units, sequence int) (f api.FeedbackResult) {
 		w.get(200, &f, "POST", "/v1/aggregates",
 			fmt.Sprintf(
 				`{"experiment": "toy", "source": "s", "sequence": %d, "items": [{"version": 1, "arm": "gain", `+
@@ -82,7 +83,7 @@ func TestOneBadItem(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
 	ds := w.decide("toy", "ann", "bob", "eve")
-	send := func(path, format string, args ...any) (f policy.FeedbackResult) {
+	send := func(path, format string, args ...any) (f api.FeedbackResult) {
 		t.Helper()
 		w.get(200, &f, "POST", path, fmt.Sprintf(format, args...))
 		return f
@@ -90,14 +91,14 @@ func TestOneBadItem(t *testing.T) {
 	f := send("/v1/feedback", `{"items": [{"token": %q, "metrics": {"x": 1}}, {"token": %q, "metrics": {"x": "1"}}, 7, `+
 		`{"token": %q, "metrics": {"x": 1}, "extra": 1}, {"token": %q, "metrics": {"x": 2}}]}`, ds[0].Token, ds[1].Token,
 		ds[1].Token, ds[2].Token)
-	if f.Accepted != 2 || f.Rejected != 3 || len(f.Items) != 5 || f.Items[4].Status != policy.Accepted ||
+	if f.Accepted != 2 || f.Rejected != 3 || len(f.Items) != 5 || f.Items[4].Status != api.Accepted ||
 		!strings.HasPrefix(f.Items[1].Error, "metrics.x: must be a number") ||
 		!strings.Contains(f.Items[2].Error, "must be an object, not a number") ||
 		!strings.Contains(f.Items[3].Error, "unknown field") {
 		t.Errorf("%+v", f)
 	}
 	f = send("/v1/exposures", `{"items": [null, {"token": %q}]}`, ds[0].Token)
-	if f.Accepted != 1 || f.Rejected != 1 || f.Items[1].Status != policy.Accepted {
+	if f.Accepted != 1 || f.Rejected != 1 || f.Items[1].Status != api.Accepted {
 		t.Errorf("%+v", f)
 	}
 	report, err := w.server.Report("toy")
@@ -135,7 +136,7 @@ func TestHostileItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := string(b)
-	rows := func(name string, status policy.ItemStatus) {
+	rows := func(name string, status api.ItemStatus) {
 		t.Helper()
 		if row := fmt.Sprintf("| %s | 200 | %s", name, status); !strings.Contains(string(page), row) {
 			t.Errorf("docs/service.md lacks the row %s", row)
@@ -144,7 +145,7 @@ func TestHostileItems(t *testing.T) {
 	for _, c := range []struct {
 		name, token string
 		metrics     map[string]float64
-		status      policy.ItemStatus
+		status      api.ItemStatus
 		text        string
 	}{
 		{"a genuine token", good, map[string]float64{"x": 1}, "accepted", ""},
@@ -194,12 +195,12 @@ func TestHostileItems(t *testing.T) {
 		"a metric twice":          `{"token": "x", "metrics": {"x": 3, "x": 9}}`,
 		"an unknown field":        `{"token": "x", "metric": {"x": 3}}`,
 	} {
-		var f policy.FeedbackResult
+		var f api.FeedbackResult
 		w.get(200, &f, "POST", "/v1/feedback", `{"items": [`+text+`]}`)
 		if f.Rejected != 1 {
 			t.Errorf("%s: %+v", name, f)
 		}
-		rows(name, policy.Rejected)
+		rows(name, api.Rejected)
 	}
 }
 
@@ -235,7 +236,7 @@ func TestClaimsCountForTheSender(t *testing.T) {
 			items = append(items, fmt.Sprintf(
 				`{"decided": {"experiment": "blog", "version": 1, "unit": "bob", "time": %d}}`, at), "7")
 		}
-		var f policy.FeedbackResult
+		var f api.FeedbackResult
 		w.get(200, &f, "POST", path, `{"items": [`+strings.Join(items, ", ")+`]}`)
 		if f.Rejected != len(items) {
 			t.Errorf("%s: %+v", path, f)
@@ -245,18 +246,18 @@ func TestClaimsCountForTheSender(t *testing.T) {
 		t.Errorf("%d events came of claims", got-last)
 	}
 	// What has a right signature, or is a decision that the sender may report, counts.
-	var f policy.FeedbackResult
+	var f api.FeedbackResult
 	w.get(200, &f, "POST", "/v1/feedback", fmt.Sprintf(`{"items": [{"token": %q, "x": 1}, {"decided": {"experiment":
 		"cart", "version": 9, "unit": "bob", "time": %d}}]}`, mine, at))
 	w.as("boss")
-	for name, want := range map[string]policy.Counts{"blog": {}, "cart": {Rejected: 2}} {
+	for name, want := range map[string]api.Counts{"blog": {}, "cart": {Rejected: 2}} {
 		r, err := w.server.Report(name)
-		if err != nil || r.Feedback != want || r.Health.Exposures != (policy.Counts{}) || len(r.Health.Problems) > 0 {
+		if err != nil || r.Feedback != want || r.Health.Exposures != (api.Counts{}) || len(r.Health.Problems) > 0 {
 			t.Errorf("%s: %+v, %+v, %v", name, r.Feedback, r.Health, err)
 		}
 	}
 	w.server.alerts.look()
-	var alerts policy.Alerts
+	var alerts api.Alerts
 	w.get(200, &alerts, "GET", "/v1/alerts", "")
 	if len(alerts.Active) != 2 {
 		t.Errorf("%d alerts: %+v", len(alerts.Active), alerts.Active)
@@ -309,7 +310,7 @@ func TestClaimsWithoutTokens(t *testing.T) {
 		t.Errorf("the problems are %q", got)
 	}
 	w.server.alerts.look()
-	var alerts policy.Alerts
+	var alerts api.Alerts
 	w.get(200, &alerts, "GET", "/v1/alerts", "")
 	if len(alerts.Active) != 1 || alerts.Active[0].Experiment != "" || alerts.Active[0].Key != "refused::feedback:" {
 		t.Errorf("%+v", alerts.Active)

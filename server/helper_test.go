@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 )
 
 // world is a service with a clock of its own, on a file system in memory.
@@ -250,13 +250,13 @@ type item struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
 
-func (w *world) post(path string, items ...item) policy.FeedbackResult {
+func (w *world) post(path string, items ...item) api.FeedbackResult {
 	w.t.Helper()
 	in, err := json.Marshal(map[string]any{"items": items})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var out policy.FeedbackResult
+	var out api.FeedbackResult
 	w.get(200, &out, "POST", path, string(in))
 	return out
 }
@@ -410,14 +410,14 @@ func checkRequest(t testing.TB, s *Server, r *http.Request, status int, answer [
 // left.
 func acceptedItems(request, answer []byte) []byte {
 	var in map[string]any
-	var out policy.FeedbackResult
+	var out api.FeedbackResult
 	if json.Unmarshal(request, &in) != nil || json.Unmarshal(answer, &out) != nil {
 		return nil
 	}
 	items, _ := in["items"].([]any)
 	var kept []any
 	for i := range items {
-		if i < len(out.Items) && out.Items[i].Status != policy.Rejected {
+		if i < len(out.Items) && out.Items[i].Status != api.Rejected {
 			kept = append(kept, items[i])
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/pages"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 )
 
@@ -110,7 +110,7 @@ type flowKey struct{ experiment, sender, kind string }
 
 // flow counts items in the present period and in the one before.
 type flow struct {
-	present, before policy.Counts
+	present, before api.Counts
 	reason          string // of the first item of the present period that was not counted
 }
 
@@ -118,7 +118,7 @@ type flow struct {
 const watchPeriod = time.Minute
 
 // note counts the results of items.
-func (i *intake) note(name, kind string, items ...policy.ItemResult) {
+func (i *intake) note(name, kind string, items ...api.ItemResult) {
 	if len(items) == 0 || kind == experiment.KindFeedback && i.private(name) {
 		return // how much feedback a private experiment gets is not published
 	}
@@ -128,7 +128,7 @@ func (i *intake) note(name, kind string, items ...policy.ItemResult) {
 	for k := range items {
 		status := items[k].Status
 		f.present.Add(status, 1)
-		if f.reason == "" && (status == policy.Rejected || status == policy.Late) {
+		if f.reason == "" && (status == api.Rejected || status == api.Late) {
 			f.reason = items[k].Error
 		}
 	}
@@ -137,7 +137,7 @@ func (i *intake) note(name, kind string, items ...policy.ItemResult) {
 // noteSender counts the items of a request for their sender: all of them, of which those at the
 // places of strays are rejected and count for no experiment. There are as many flows of senders as
 // access tokens, nothing that a request says adds one.
-func (i *intake) noteSender(p *access.Principal, kind string, items []policy.ItemResult, all int, strays []int) {
+func (i *intake) noteSender(p *access.Principal, kind string, items []api.ItemResult, all int, strays []int) {
 	name := ""
 	if p != nil {
 		name = p.Name
@@ -145,8 +145,8 @@ func (i *intake) noteSender(p *access.Principal, kind string, items []policy.Ite
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	f := i.flow(flowKey{sender: name, kind: kind})
-	f.present.Add(policy.Rejected, int64(len(strays)))
-	f.present.Add(policy.Accepted, int64(all-len(strays)))
+	f.present.Add(api.Rejected, int64(len(strays)))
+	f.present.Add(api.Accepted, int64(all-len(strays)))
 	if f.reason == "" && len(strays) > 0 {
 		f.reason = items[strays[0]].Error
 	}
@@ -195,15 +195,15 @@ func (i *intake) watch() {
 				i.logger.Warn(text, "experiment", key.experiment, "first_reason", f.reason)
 			}
 		}
-		f.before, f.present, f.reason = f.present, policy.Counts{}, ""
-		if f.before == (policy.Counts{}) {
+		f.before, f.present, f.reason = f.present, api.Counts{}, ""
+		if f.before == (api.Counts{}) {
 			delete(i.flows, key)
 		}
 	}
 }
 
 // recent returns the counts of this period and of the last one.
-func (f *flow) recent() policy.Counts {
+func (f *flow) recent() api.Counts {
 	c := f.present
 	c.Accepted += f.before.Accepted
 	c.Duplicate += f.before.Duplicate

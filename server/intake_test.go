@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/policy"
 )
 
 // immediateToy is toy, with exposures that count when the arm is decided.
@@ -110,7 +110,7 @@ func TestLateIsSeen(t *testing.T) {
 func TestOpenMemory(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.OpenMemory, c.OpenDisk = 1<<20, 0 })
 	w.apply(toy)
-	expose := func(prefix string) (f policy.FeedbackResult, items []item) {
+	expose := func(prefix string) (f api.FeedbackResult, items []item) {
 		for _, d := range w.decide("toy", unitNames(prefix, 1000)...) {
 			items = append(items, item{Token: d.Token})
 		}

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -73,11 +73,11 @@ func bareHandler(appends bool) http.Handler {
 			return
 		}
 		var out struct {
-			Decisions []policy.Decision `json:"decisions"`
+			Decisions []api.Decision `json:"decisions"`
 		}
 		for _, u := range in.Units {
 			out.Decisions = append(out.Decisions,
-				policy.Decision{
+				api.Decision{
 					Unit: u, Arm: "control", Value: json.RawMessage(`{"w":0}`), Propensity: .4, Version: 1, Token: token,
 				})
 		}

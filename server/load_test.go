@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -270,10 +270,10 @@ func BenchmarkLoadSoak(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			var exposures, feedback []policy.FeedbackItem
+			var exposures, feedback []api.FeedbackItem
 			for i, d := range ds {
-				exposures = append(exposures, policy.FeedbackItem{Token: d.Token})
-				feedback = append(feedback, policy.FeedbackItem{
+				exposures = append(exposures, api.FeedbackItem{Token: d.Token})
+				feedback = append(feedback, api.FeedbackItem{
 					Token:   d.Token,
 					Metrics: map[string]float64{"x": float64(i % 3)},
 				})
@@ -344,10 +344,10 @@ func BenchmarkLoadPrivate(b *testing.B) {
 				if err != nil {
 					return err
 				}
-				var shown, said []policy.FeedbackItem
+				var shown, said []api.FeedbackItem
 				for k, d := range ds {
-					shown = append(shown, policy.FeedbackItem{Token: d.Token})
-					said = append(said, policy.FeedbackItem{
+					shown = append(shown, api.FeedbackItem{Token: d.Token})
+					said = append(said, api.FeedbackItem{
 						Token: d.Token, Metrics: map[string]float64{"x": float64(k % 10), "n": 1},
 					})
 				}

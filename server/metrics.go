@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/eventlog"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/alert"
 	"github.com/noregret/noregret/server/internal/web"
@@ -119,8 +119,8 @@ func (m *metrics) forget(name string) {
 }
 
 // count counts items by their outcome, except those in secret places.
-func (m *metrics) count(kind string, items []policy.ItemResult, secret map[int]bool) {
-	statuses := [...]policy.ItemStatus{policy.Accepted, policy.Duplicate, policy.Late, policy.Rejected}
+func (m *metrics) count(kind string, items []api.ItemResult, secret map[int]bool) {
+	statuses := [...]api.ItemStatus{api.Accepted, api.Duplicate, api.Late, api.Rejected}
 	var n [len(statuses)]int
 	for i := range items {
 		if k := slices.Index(statuses[:], items[i].Status); k >= 0 && !secret[i] {
@@ -372,13 +372,13 @@ func (c *stateCollector) collectExperiments(to metricSink) {
 		}
 		to.gauge(ratioDesc, mismatch, name)
 		for i, g := range v.Guardrails {
-			level := map[policy.GuardState]float64{
-				policy.GuardHeld: 1, policy.GuardOk: 1, policy.GuardWatch: 2,
-				policy.GuardBreached: 3, policy.GuardRolledBack: 3,
+			level := map[api.GuardState]float64{
+				api.GuardHeld: 1, api.GuardOk: 1, api.GuardWatch: 2,
+				api.GuardBreached: 3, api.GuardRolledBack: 3,
 			}[g.State]
 			to.gauge(guardDesc, level, name, strconv.Itoa(i), g.Metric)
 		}
-		for desc, n := range map[*prometheus.Desc]policy.Counts{feedbackDesc: v.Feedback, exposureDesc: v.Exposures} {
+		for desc, n := range map[*prometheus.Desc]api.Counts{feedbackDesc: v.Feedback, exposureDesc: v.Exposures} {
 			to.counter(desc, float64(n.Accepted), name, "accepted")
 			to.counter(desc, float64(n.Duplicate), name, "duplicate")
 			to.counter(desc, float64(n.Late), name, "late")

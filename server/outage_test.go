@@ -17,8 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -167,7 +167,7 @@ func TestLongOutage(t *testing.T) {
 	if again := w.decide("toy", "a", "b"); again[0].Arm != d[0].Arm || again[1].Arm != d[1].Arm {
 		t.Errorf("%+v became %+v", d, again)
 	}
-	var r policy.Report
+	var r api.Report
 	w.get(200, &r, "GET", "/v1/experiments/toy/report", "")
 	if r.Feedback.Accepted < 1 {
 		t.Errorf("%+v", r.Feedback)

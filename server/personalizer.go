@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
@@ -208,7 +209,7 @@ func (a *personalizerAPI) rank(w http.ResponseWriter, r *http.Request) error {
 	_, release, err := a.intake.reserve(principal, name, 1)
 	defer release()
 	if err != nil {
-		a.intake.note(name, experiment.KindExposures, policy.ItemResult{Status: policy.Rejected, Error: err.Error()})
+		a.intake.note(name, experiment.KindExposures, api.ItemResult{Status: api.Rejected, Error: err.Error()})
 		return web.WithStatus(http.StatusTooManyRequests, noregret.Usage, "eventId", "%w", err)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
@@ -220,9 +221,9 @@ func (a *personalizerAPI) rank(w http.ResponseWriter, r *http.Request) error {
 	a.intake.note(name, experiment.KindExposures, item)
 	arm := choice.Arm
 	switch item.Status {
-	case policy.Accepted:
+	case api.Accepted:
 		a.intake.count(principal, name, 1)
-	case policy.Duplicate: // another call was faster
+	case api.Duplicate: // another call was faster
 		if done, ok := a.live.ranked(name, unit); ok {
 			arm = done.Arm
 		}
@@ -436,8 +437,8 @@ func (a *personalizerAPI) reward(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a.metrics.count(experiment.KindReward, []policy.ItemResult{item}, nil)
-	if item.Status == policy.Rejected {
+	a.metrics.count(experiment.KindReward, []api.ItemResult{item}, nil)
+	if item.Status == api.Rejected {
 		return noregret.BadInputf("value", "%s", item.Error)
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -455,7 +456,7 @@ func (a *personalizerAPI) activate(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	if item.Status == policy.Rejected {
+	if item.Status == api.Rejected {
 		return noregret.BadInputf("eventId", "%s", item.Error)
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -477,18 +478,18 @@ func (a *personalizerAPI) event(r *http.Request) (name, unit string, err error) 
 }
 
 // submit makes an event durable and returns the result of its item.
-func (a *personalizerAPI) submit(ctx context.Context, kind string, payload any) (policy.ItemResult, error) {
+func (a *personalizerAPI) submit(ctx context.Context, kind string, payload any) (api.ItemResult, error) {
 	e, err := experiment.NewEvent(kind, 0, payload)
 	if err != nil {
-		return policy.ItemResult{}, err
+		return api.ItemResult{}, err
 	}
 	outcomes, err := a.writer.submit(ctx, &command{events: []experiment.Event{e}})
 	if err != nil {
-		return policy.ItemResult{}, err
+		return api.ItemResult{}, err
 	}
 	// The experiment may have been deleted meanwhile.
 	if o := &outcomes[0]; o.Err != nil || len(o.Items) != 1 {
-		return policy.ItemResult{}, cmp.Or(o.Err, errors.New("no result"))
+		return api.ItemResult{}, cmp.Or(o.Err, errors.New("no result"))
 	}
 	return outcomes[0].Items[0], nil
 }

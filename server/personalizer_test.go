@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -164,7 +165,7 @@ func TestPersonalizer(t *testing.T) {
 	w.wait(2 * time.Hour)
 	w.server.Tick()
 	w.restart()
-	var r policy.Report
+	var r api.Report
 	w.get(200, &r, "GET", "/v1/experiments/shop/report", "")
 	n, sum := int64(0), 0.0
 	for _, a := range r.Arms {
@@ -287,7 +288,7 @@ func TestPersonalizerContext(t *testing.T) {
 			t.Errorf("without %s at the age of %d: %+v", want, age, out)
 		}
 	}
-	var r policy.Report
+	var r api.Report
 	w.get(200, &r, "GET", "/v1/experiments/food/report", "")
 	n := int64(0)
 	for _, a := range r.Arms {

@@ -22,10 +22,10 @@ import (
 	"syscall"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/private/aggregate"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -76,7 +76,7 @@ type privacyStore interface {
 type privateRun struct {
 	sums    *aggregate.Sums
 	journal *dp.Journal
-	token   dp.Token
+	token   dp.RunToken
 }
 
 // newPrivacyHost opens the ledger of a data directory, if there is one. Names are private by the
@@ -176,7 +176,7 @@ func releaseProblem(err error) string {
 
 // spent sets the ε that the ledger has charged to an experiment: the whole budget, which is
 // reserved when an experiment begins, if the ledger is lost or cannot say it.
-func (h *privacyHost) spent(name string, r *policy.PrivacyReport) {
+func (h *privacyHost) spent(name string, r *api.PrivacyReport) {
 	h.mu.Lock()
 	ledger := h.ledger
 	h.mu.Unlock()

@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // A private experiment that begins, or would, says which account that opens beside those of others,
 // and what is weak about its budget: as warnings, since it may be meant.
 func TestPrivateBegins(t *testing.T) {
 	w := newWorld(t)
-	put := func(path, text string) policy.Applied {
+	put := func(path, text string) api.Applied {
 		t.Helper()
-		var out policy.Applied
+		var out api.Applied
 		w.get(map[bool]int{true: 200, false: 201}[strings.Contains(path, "dry_run")], &out, "PUT", path, text,
 			"Content-Type", "application/yaml")
 		return out

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
@@ -38,7 +39,7 @@ func foldExport(t *testing.T, events []exportedEvent) *experiment.State {
 }
 
 // asJSON returns the JSON of a report and of a policy without what the service adds to the state's.
-func asJSON(t *testing.T, r *policy.Report, err error, p *policy.Policy) string {
+func asJSON(t *testing.T, r *api.Report, err error, p *policy.Policy) string {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +138,7 @@ func checkServed(t *testing.T, w *world) []exportedEvent {
 
 // checkReleases checks that an export has releases and no feedback, and that the report's sums are
 // those of the last one, which it returns.
-func checkReleases(t *testing.T, events []exportedEvent, r *policy.Report) (last []float64) {
+func checkReleases(t *testing.T, events []exportedEvent, r *api.Report) (last []float64) {
 	t.Helper()
 	counts := map[string]int{}
 	for _, e := range events {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
@@ -295,7 +296,7 @@ func TestPrivatePositions(t *testing.T) {
 		}
 		return out
 	}
-	var name policy.StateName
+	var name api.StateName
 	w.get(200, &name, "GET", "/v1/state", "")
 	public := lines("/v1/export")
 	if int(name.Position) != len(public) {

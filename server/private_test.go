@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
@@ -82,7 +83,7 @@ func (w *world) matured() {
 	w.server.Tick()
 }
 
-func (w *world) report(name string) *policy.Report {
+func (w *world) report(name string) *api.Report {
 	w.t.Helper()
 	r, err := w.server.Report(name)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 )
 
@@ -136,7 +136,7 @@ func (p *positions) from(ctx context.Context, begin mark, public uint64) (mark, 
 
 // publicName returns the public position of the state and the digest of what is public: neither
 // changes with the feedback of private experiments.
-func (l *liveState) publicName(ctx context.Context) (policy.StateName, error) {
+func (l *liveState) publicName(ctx context.Context) (api.StateName, error) {
 	l.mu.RLock()
 	position, hidden := experiment.PublicPosition(l.state), experiment.Hidden(l.state)
 	private := len(experiment.PrivateNames(l.state)) > 0

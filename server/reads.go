@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -188,7 +188,7 @@ type stateNamer struct {
 	busy   chan struct{} // holds a value during a computation
 
 	mu   sync.Mutex
-	last policy.StateName // the latest result
+	last api.StateName // the latest result
 }
 
 func newStateNamer(public bool) *stateNamer {
@@ -196,7 +196,7 @@ func newStateNamer(public bool) *stateNamer {
 }
 
 // known returns the latest result if it covers the position.
-func (n *stateNamer) known(position uint64) (policy.StateName, bool) {
+func (n *stateNamer) known(position uint64) (api.StateName, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.last, n.last.Digest != "" && n.last.Position >= position
@@ -206,7 +206,7 @@ func (n *stateNamer) known(position uint64) (policy.StateName, bool) {
 // the present state.
 func (n *stateNamer) name(ctx context.Context, position uint64,
 	freeze func() (*experiment.Frozen, error),
-) (policy.StateName, error) {
+) (api.StateName, error) {
 	if v, ok := n.known(position); ok {
 		return v, nil
 	}
@@ -214,14 +214,14 @@ func (n *stateNamer) name(ctx context.Context, position uint64,
 	case n.busy <- struct{}{}:
 		defer func() { <-n.busy }()
 	case <-ctx.Done():
-		return policy.StateName{}, web.Unavailable(errors.New("the digest of the state was not computed in time"))
+		return api.StateName{}, web.Unavailable(errors.New("the digest of the state was not computed in time"))
 	}
 	if v, ok := n.known(position); ok {
 		return v, nil
 	}
 	frozen, err := freeze()
 	if err != nil {
-		return policy.StateName{}, err
+		return api.StateName{}, err
 	}
 	of, at := frozen.Digest, frozen.Position()
 	if n.public {
@@ -229,9 +229,9 @@ func (n *stateNamer) name(ctx context.Context, position uint64,
 	}
 	digest, err := of()
 	if err != nil {
-		return policy.StateName{}, err
+		return api.StateName{}, err
 	}
-	v := policy.StateName{Position: at, Digest: digest}
+	v := api.StateName{Position: at, Digest: digest}
 	n.mu.Lock()
 	n.last = v
 	n.mu.Unlock()

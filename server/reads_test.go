@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/policy"
 )
 
 // TestOtherSitesRead checks that without access tokens a page of another site gets no answer to any
@@ -98,7 +98,7 @@ func TestStateIsShared(t *testing.T) {
 func TestStateNamer(t *testing.T) {
 	n, computed := newStateNamer(false), 0
 	state := experiment.NewState()
-	name := func(position uint64) (policy.StateName, error) {
+	name := func(position uint64) (api.StateName, error) {
 		return n.name(context.Background(), position, func() (*experiment.Frozen, error) {
 			computed++
 			return state.Freeze()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
@@ -141,7 +142,7 @@ const recoveryChild = "NOREGRET_RECOVERY_CHILD"
 // recovered is what the service says once it is ready.
 type recovered struct {
 	Took, Used time.Duration
-	State      policy.StateName
+	State      api.StateName
 	Open       int64 // units
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/pages"
-	"github.com/noregret/noregret/policy"
 )
 
 // squeeze lowers the memory of the units that wait below what a configuration may have.
@@ -85,7 +85,7 @@ func TestUnitsBeyondMemory(t *testing.T) {
 	for _, a := range r.Arms {
 		units += a.N
 	}
-	all := policy.Counts{Accepted: n}
+	all := api.Counts{Accepted: n}
 	if h := r.Health; h.Exposures != all || h.Open != 0 || units != n || w.server.intake.waiting.Load() != 0 {
 		t.Errorf("%d units of %d count; %+v", units, n, h)
 	}
@@ -120,14 +120,14 @@ func TestRoomWithoutDisk(t *testing.T) {
 	w.apply(toy)
 	const memory = 256 << 10
 	w.squeeze(memory, 100<<20)
-	expose := func(batch int) policy.FeedbackResult {
+	expose := func(batch int) api.FeedbackResult {
 		var items []item
 		for _, d := range w.decide("toy", unitNames(fmt.Sprint(batch, "-"), 500)...) {
 			items = append(items, item{Token: d.Token})
 		}
 		return w.post("/v1/exposures", items...)
 	}
-	var f policy.FeedbackResult
+	var f api.FeedbackResult
 	accepted := 0
 	for batch := range 15 {
 		f = expose(batch)
@@ -192,9 +192,9 @@ func TestUnitsLostToReaders(t *testing.T) {
 			w := newWorld(t, func(c *Config) { c.FS = errorfs.Wrap(vfs.NewMem(), fault) })
 			w.apply(news + "exposure: immediate\n")
 			w.squeeze(2<<20, 100<<20)
-			var units []policy.UnitContext
+			var units []api.UnitContext
 			for _, name := range unitNames("u", 5000) {
-				units = append(units, policy.UnitContext{ID: name, Context: json.RawMessage(`{"age": 30}`)})
+				units = append(units, api.UnitContext{ID: name, Context: json.RawMessage(`{"age": 30}`)})
 			}
 			ds := w.decideIn("news", units...)
 			explain := "/v1/experiments/news/explain?token=" + ds[0].Token

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/server/internal/access"
 )
 
@@ -238,7 +238,7 @@ func TestHostile(t *testing.T) {
 			header = []string{"Content-Type", c.media}
 		}
 		status, b := w.do(c.method, c.path, c.body, header...)
-		var p policy.Problem
+		var p api.Problem
 		if err := json.Unmarshal(b, &p); err != nil || status != c.status || p.Status != c.status ||
 			p.Detail != c.detail || p.Type != "about:blank" {
 			t.Errorf("%s: status %d, want %d: %s", c.name, status, c.status, b)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/server/internal/access"
 )
 
@@ -186,11 +186,11 @@ func TestScopedOperations(t *testing.T) {
 		} else {
 			theirs = append(theirs, "gone")
 		}
-		var trail policy.Audit
+		var trail api.Audit
 		w.get(200, &trail, "GET", "/v1/audit", "")
 		_, b := w.do("GET", "/v1/audit", "")
 		only(token+"'s trail", string(b), mine, theirs)
-		var page policy.Audit
+		var page api.Audit
 		w.get(200, &page, "GET", "/v1/audit?limit=1", "")
 		w.get(200, &page, "GET", fmt.Sprint("/v1/audit?limit=1&before=", page.Next), "")
 		if !slices.Equal(page.Entries, trail.Entries[1:2]) {

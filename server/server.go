@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -291,18 +292,18 @@ func (s *Server) Definition(name string) (*definition.Definition, error) {
 }
 
 // Report returns an experiment's report, with its history and its last events.
-func (s *Server) Report(name string) (*policy.Report, error) { return s.live.Report(name) }
+func (s *Server) Report(name string) (*api.Report, error) { return s.live.Report(name) }
 
 // Explain explains a decision. The error is a [policy.TokenError] if the token was not signed by
 // this service or belongs to another experiment.
-func (s *Server) Explain(name, token string) (*policy.Explanation, error) {
+func (s *Server) Explain(name, token string) (*api.Explanation, error) {
 	return s.live.Explain(name, token)
 }
 
 // State returns the state's position and digest. It costs as much as a snapshot, unless the
 // position is the same as at the last call; the state is locked only while it is copied. Concurrent
 // calls share one computation.
-func (s *Server) State() (policy.StateName, error) { return s.live.name(context.Background()) }
+func (s *Server) State() (api.StateName, error) { return s.live.name(context.Background()) }
 
 // Optimum returns the best mixture of an experiment's arms by the present estimates, by index of
 // the arms of its policy, with a certificate. It is nil if there is none

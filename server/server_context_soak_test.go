@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -39,14 +39,14 @@ open_tokens: 1000000
 `
 
 // soakUnit returns a unit's context and the reward that each arm would bring.
-func soakUnit(i int) (policy.UnitContext, [4]float64) {
+func soakUnit(i int) (api.UnitContext, [4]float64) {
 	r := random.New(uint64(i), "soak")
 	age, land := float64(int(1000*r.Float64()))/1000, int(3*r.Float64())
 	text := fmt.Sprintf(`{"age": %v, "land": %q`, age, []string{"de", "fr", "it"}[land])
 	if i%4 == 0 {
 		text += `, "query": "way home"`
 	}
-	u := policy.UnitContext{ID: fmt.Sprint("unit-", i), Context: json.RawMessage(text + "}")}
+	u := api.UnitContext{ID: fmt.Sprint("unit-", i), Context: json.RawMessage(text + "}")}
 	var like [4]float64
 	for k, p := range []float64{age, 1 - age, 0.35 + 0.3*float64(land%2), 0.4} {
 		if r.Float64() < p {
@@ -58,10 +58,10 @@ func soakUnit(i int) (policy.UnitContext, [4]float64) {
 
 // soaking is what the client of the soak knows.
 type soaking struct {
-	waiting     [][]policy.FeedbackItem // feedback of batches that has not been sent
-	answered    int                     // units whose decisions were answered
-	first, last [2]float64              // the rewards and the number of the first and last units
-	even        float64                 // what arms drawn evenly would have brought to all
+	waiting     [][]api.FeedbackItem // feedback of batches that has not been sent
+	answered    int                  // units whose decisions were answered
+	first, last [2]float64           // the rewards and the number of the first and last units
+	even        float64              // what arms drawn evenly would have brought to all
 	reached     func(unit int)
 	measure     *[2]float64
 }
@@ -74,7 +74,7 @@ func (s *soaking) run(c *client.Client, first, last int) (next int) {
 	ctx := context.Background()
 	for first < last {
 		n := min(batch, last-first)
-		units, likes := make([]policy.UnitContext, n), make([][4]float64, n)
+		units, likes := make([]api.UnitContext, n), make([][4]float64, n)
 		for i := range n {
 			units[i], likes[i] = soakUnit(first + i)
 		}
@@ -85,7 +85,7 @@ func (s *soaking) run(c *client.Client, first, last int) (next int) {
 		if err != nil {
 			return first
 		}
-		var said []policy.FeedbackItem
+		var said []api.FeedbackItem
 		for i, d := range ds {
 			like := likes[i][strings.Index("abcd", d.Arm)]
 			s.answered++
@@ -95,7 +95,7 @@ func (s *soaking) run(c *client.Client, first, last int) (next int) {
 				s.even += v / 4
 			}
 			if (first+i)%10 != 7 { // lost
-				said = append(said, policy.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"like": like}})
+				said = append(said, api.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"like": like}})
 			}
 			if (first+i)%20 == 3 { // sent twice
 				said = append(said, said[len(said)-1])
@@ -229,7 +229,7 @@ func (s *soaking) soak(t *testing.T, c *client.Client, next, all int) {
 
 // undisturbed folds the log from its first event, as a service that is never killed does, and fails
 // the test unless the state at a position is the named one.
-func undisturbed(t *testing.T, dir string, want policy.StateName) {
+func undisturbed(t *testing.T, dir string, want api.StateName) {
 	t.Helper()
 	log, err := eventlog.Open(nil, server.LogDir(dir), eventlog.Options{})
 	if err != nil {

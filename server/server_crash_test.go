@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
@@ -78,7 +79,7 @@ type ledger struct {
 	sums     uint64 // sequence number of the source
 	units    int64  // units of the answered sums
 	answered uint64 // the last answered sequence number
-	unsure   *policy.Aggregate
+	unsure   *api.Aggregate
 	refused  []string
 	dropped  int64 // sent items that the ledger has forgotten, see keep
 }
@@ -111,8 +112,8 @@ func (g *ledger) drive(c *client.Client, worker string) {
 
 // finish sends the parts of an item that are not answered yet.
 func (g *ledger) finish(ctx context.Context, c *client.Client, it *sent) bool {
-	step := func(done *bool, send func(context.Context, ...policy.FeedbackItem) (policy.FeedbackResult, error),
-		r policy.FeedbackItem,
+	step := func(done *bool, send func(context.Context, ...api.FeedbackItem) (api.FeedbackResult, error),
+		r api.FeedbackItem,
 	) bool {
 		if *done {
 			return true
@@ -131,8 +132,8 @@ func (g *ledger) finish(ctx context.Context, c *client.Client, it *sent) bool {
 		}
 		return true
 	}
-	return step(&it.exposed, c.Exposures, policy.FeedbackItem{Token: it.token}) &&
-		step(&it.reported, c.Feedback, policy.FeedbackItem{
+	return step(&it.exposed, c.Exposures, api.FeedbackItem{Token: it.token}) &&
+		step(&it.reported, c.Feedback, api.FeedbackItem{
 			Token:   it.token,
 			Metrics: map[string]float64{"x": 1, "n": 2},
 		})
@@ -148,11 +149,11 @@ func (g *ledger) aggregate(c *client.Client) bool {
 		}
 		g.sums++
 		arm := p.DecideHash(g.sums * 0x9e3779b97f4a7c15).Name
-		g.unsure = &policy.Aggregate{
+		g.unsure = &api.Aggregate{
 			Experiment: "toy", Source: "sums", Sequence: g.sums,
-			Items: []policy.AggregateItem{{
+			Items: []api.AggregateItem{{
 				Version: p.Version, Arm: arm, Units: 3,
-				Metrics: map[string]policy.Sums{"x": {N: 3, Sum: 3, Squares: 3}},
+				Metrics: map[string]api.Sums{"x": {N: 3, Sum: 3, Squares: 3}},
 			}},
 		}
 	}
@@ -174,7 +175,7 @@ func (g *ledger) aggregate(c *client.Client) bool {
 // learn drives the learning experiment until a request fails or enough reports true. It does not
 // record the results of its items, as many are late. With harm, the guardrail fires; learn resumes
 // after a rollback.
-func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enough func(*policy.Report) bool) {
+func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enough func(*api.Report) bool) {
 	ctx := context.Background()
 	for i := uint64(1); ; i++ {
 		var units []string
@@ -185,14 +186,14 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 		if err != nil {
 			return
 		}
-		var exposures, feedback []policy.FeedbackItem
+		var exposures, feedback []api.FeedbackItem
 		for k, d := range ds {
 			m := map[string]float64{"x": map[string]float64{"control": .3, "gain": .9, "guard": .5}[d.Arm]}
 			if harm && k%4 > 0 || k%12 == 5 {
 				m["bad"] = 1
 			}
-			exposures = append(exposures, policy.FeedbackItem{Token: d.Token})
-			feedback = append(feedback, policy.FeedbackItem{Token: d.Token, Metrics: m})
+			exposures = append(exposures, api.FeedbackItem{Token: d.Token})
+			feedback = append(feedback, api.FeedbackItem{Token: d.Token, Metrics: m})
 		}
 		if _, err := c.Exposures(ctx, exposures...); err != nil {
 			return
@@ -200,15 +201,15 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 		if _, err := c.Feedback(ctx, feedback...); err != nil {
 			return
 		}
-		sums := policy.Aggregate{
+		sums := api.Aggregate{
 			Experiment: "fast", Source: worker, Sequence: i,
-			Items: []policy.AggregateItem{{
+			Items: []api.AggregateItem{{
 				Version: ds[0].Version, Arm: ds[0].Arm, Units: 5,
-				Metrics: map[string]policy.Sums{
+				Metrics: map[string]api.Sums{
 					"x":   {N: 4, Sum: 2, Squares: 1.5},
 					"bad": {N: 4, Sum: 1, Squares: 1},
 				},
-				Pairs: map[string]policy.PairSums{"r": {N: 4, X: 2, Y: 1, XX: 1.5, YY: 1, XY: .5}},
+				Pairs: map[string]api.PairSums{"r": {N: 4, X: 2, Y: 1, XX: 1.5, YY: 1, XY: .5}},
 			}},
 		}
 		if _, err := c.Aggregate(ctx, sums); err != nil {
@@ -237,10 +238,10 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 }
 
 // never makes [learn] run until the service is gone.
-func never(*policy.Report) bool { return false }
+func never(*api.Report) bool { return false }
 
 // matured counts the versions of a report whose windows have closed with units in them.
-func matured(r *policy.Report) (n int) {
+func matured(r *api.Report) (n int) {
 	for _, v := range r.History {
 		if v.Units > 0 && v.Metrics["bad"] != nil {
 			n++
@@ -274,10 +275,10 @@ func (g *ledger) present(t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx := context.Background()
 	for at := 0; at < len(g.items); at += 500 {
-		var exposures, feedback []policy.FeedbackItem
+		var exposures, feedback []api.FeedbackItem
 		for _, it := range g.items[at:min(at+500, len(g.items))] {
-			exposures = append(exposures, policy.FeedbackItem{Token: it.token})
-			feedback = append(feedback, policy.FeedbackItem{Token: it.token, Metrics: map[string]float64{"x": 1}})
+			exposures = append(exposures, api.FeedbackItem{Token: it.token})
+			feedback = append(feedback, api.FeedbackItem{Token: it.token, Metrics: map[string]float64{"x": 1}})
 		}
 		e, err := c.Exposures(ctx, exposures...)
 		f, err2 := c.Feedback(ctx, feedback...)
@@ -288,9 +289,9 @@ func (g *ledger) present(t *testing.T, c *client.Client) {
 	}
 	if g.answered > 0 {
 		f,
-			err := c.Aggregate(ctx, policy.Aggregate{
+			err := c.Aggregate(ctx, api.Aggregate{
 			Experiment: "toy", Source: "sums", Sequence: g.answered,
-			Items: []policy.AggregateItem{{Version: 1, Arm: "gain"}},
+			Items: []api.AggregateItem{{Version: 1, Arm: "gain"}},
 		})
 		if err != nil || f.Duplicate != 1 {
 			t.Fatalf("the acknowledged sums %d were lost: %+v %v", g.answered, f, err)
@@ -393,7 +394,7 @@ func TestCrashKill(t *testing.T) {
 			g.settle(t, c)
 		}
 		if k == kills { // on a slow machine the runs may have been too short for the rest
-			learn(c, "fast-last", true, &fired, func(r *policy.Report) bool {
+			learn(c, "fast-last", true, &fired, func(r *api.Report) bool {
 				return matured(r) >= 5 && fired.Load()
 			})
 			r, err := c.Report(context.Background(), "fast")

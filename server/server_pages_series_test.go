@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // pictureSeries is what the script gets for a picture.
@@ -136,7 +136,7 @@ func TestPictureFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r policy.Report
+	var r api.Report
 	w.get(200, &r, "GET", "/v1/experiments/many/report", "")
 	if len(rows) != 1+len(r.History) || len(rows[0]) != 3+12 || rows[0][3] != "'=a,0" || rows[1][3] != "1" ||
 		rows[1][4] != "0" {

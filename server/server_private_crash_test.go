@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -63,11 +63,11 @@ func (g *crowd) visit(c *client.Client, rng *random.Source) {
 		if err != nil {
 			return
 		}
-		var shown, said []policy.FeedbackItem
+		var shown, said []api.FeedbackItem
 		g.mu.Lock()
 		for i, d := range ds {
-			shown = append(shown, policy.FeedbackItem{Token: d.Token})
-			said = append(said, policy.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"buy": 1}})
+			shown = append(shown, api.FeedbackItem{Token: d.Token})
+			said = append(said, api.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"buy": 1}})
 			if i == 0 {
 				said = append(said, said[len(said)-1])
 			}
@@ -80,7 +80,7 @@ func (g *crowd) visit(c *client.Client, rng *random.Source) {
 		}
 		g.mu.Lock()
 		for i, it := range e.Items {
-			if it.Status == policy.Accepted {
+			if it.Status == api.Accepted {
 				g.shown[ds[i].Unit]++
 			}
 		}
@@ -91,7 +91,7 @@ func (g *crowd) visit(c *client.Client, rng *random.Source) {
 		}
 		g.mu.Lock()
 		for i, it := range f.Items {
-			if it.Status == policy.Accepted && i != 1 { // the second item repeats the first
+			if it.Status == api.Accepted && i != 1 { // the second item repeats the first
 				g.accepted++
 			}
 		}
@@ -185,7 +185,7 @@ func contributions(t *testing.T, data string) (releases map[int64][]float64, exp
 				t.Fatal(err)
 			}
 			for i, it := range o.Items {
-				if it.Status == policy.Accepted {
+				if it.Status == api.Accepted {
 					exposed[p.Items[i].Unit]++
 				}
 			}
@@ -196,7 +196,7 @@ func contributions(t *testing.T, data string) (releases map[int64][]float64, exp
 
 // check compares what clients know with the log of the dead service, and with a report that was
 // read before.
-func (g *crowd) check(t *testing.T, data string, r *policy.Report) {
+func (g *crowd) check(t *testing.T, data string, r *api.Report) {
 	t.Helper()
 	releases, exposed := contributions(t, data)
 	p := r.Privacy
@@ -259,7 +259,7 @@ func TestCrashPrivate(t *testing.T) {
 	}
 	dir, rng := t.TempDir(), random.New(1, "private kill")
 	g := &crowd{shown: map[string]int{}, maybe: map[string]int{}, releases: map[int64]release{}}
-	var r *policy.Report
+	var r *api.Report
 	for k := range kills + 1 {
 		cmd, url := startChild(t, dir)
 		transport := &http.Transport{MaxIdleConnsPerHost: 16}
@@ -302,7 +302,7 @@ func TestCrashPrivate(t *testing.T) {
 }
 
 // quiet waits until nothing waits for its window or its release, and returns the last report.
-func (g *crowd) quiet(t *testing.T, c *client.Client) *policy.Report {
+func (g *crowd) quiet(t *testing.T, c *client.Client) *api.Report {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; {
 		r, err := c.Report(context.Background(), "secret")

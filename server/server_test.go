@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 )
 
 // TestWholeLoop runs the whole loop once: definition, decision, exposure, feedback, round, report,
 // explanation.
 func TestWholeLoop(t *testing.T) {
 	w := newWorld(t)
-	var a policy.Applied
+	var a api.Applied
 	w.get(201, &a, "PUT", "/v1/experiments/toy", toy, "Content-Type", "application/yaml")
 	if !a.Created || !a.Changed || a.Version != 1 {
 		t.Errorf("%+v", a)
@@ -68,10 +68,10 @@ func TestWholeLoop(t *testing.T) {
 		t.Errorf("%+v", late)
 	}
 	w.post("/v1/exposures", item{Token: w.decide("toy", units...)[0].Token})
-	var r policy.Report
+	var r api.Report
 	w.get(200, &r, "GET", "/v1/experiments/toy/report", "")
 	if r.Version != 2 || r.Round != 2 ||
-		r.Feedback != (policy.Counts{Accepted: 300, Duplicate: 1, Late: 1, Rejected: 1}) {
+		r.Feedback != (api.Counts{Accepted: 300, Duplicate: 1, Late: 1, Rejected: 1}) {
 		t.Errorf("version %d, round %d, %+v", r.Version, r.Round, r.Feedback)
 	}
 	n := r.HoldBack.N
@@ -82,7 +82,7 @@ func TestWholeLoop(t *testing.T) {
 		r.Mixture["control"] < .2 {
 		t.Errorf("%d units, %+v, %v", n, r.Arms, r.Mixture)
 	}
-	var e policy.Explanation
+	var e api.Explanation
 	w.get(200, &e, "GET", "/v1/experiments/toy/explain?token="+ds[7].Token, "")
 	if !e.Consistent || e.Arm != ds[7].Arm || e.Version != 1 || e.Propensity != ds[7].Propensity {
 		t.Errorf("%+v", e)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -31,7 +32,7 @@ type liveState struct {
 	// problems returns what the service knows of an experiment's health beyond its state.
 	problems func(name string) []string
 	// spent sets the ε that the ledger has charged to a private experiment.
-	spent func(name string, r *policy.PrivacyReport)
+	spent func(name string, r *api.PrivacyReport)
 	// lost begins the outage of units that wait for feedback and cannot be read from their file.
 	lost func(err error)
 	// definitionAt reads the definition in an event of the log.
@@ -63,21 +64,21 @@ func (l *liveState) notify() {
 }
 
 // Experiments lists the experiments by name.
-func (l *liveState) Experiments() []policy.Summary {
-	out, _ := l.summaries(policy.Page{}, nil, false)
+func (l *liveState) Experiments() []api.Summary {
+	out, _ := l.summaries(api.Page{}, nil, false)
 	return out
 }
 
 // summaries returns a page of the list of the experiments that a principal may use, or of those
 // that were deleted and can be restored, and the last name of it if there are further ones.
-func (l *liveState) summaries(page policy.Page, p *access.Principal, deleted bool,
-) (out []policy.Summary, next string) {
+func (l *liveState) summaries(page api.Page, p *access.Principal, deleted bool,
+) (out []api.Summary, next string) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	names, of := l.state.Names(), l.summary
 	if deleted {
 		names = l.state.Deleted.Names()
-		of = func(name string) (policy.Summary, string) {
+		of = func(name string) (api.Summary, string) {
 			v, project, _ := l.state.Deleted.Summary(name)
 			return v, project
 		}
@@ -89,7 +90,7 @@ func (l *liveState) summaries(page policy.Page, p *access.Principal, deleted boo
 		})
 	}
 	names, next = page.Of(names)
-	out = make([]policy.Summary, 0, len(names))
+	out = make([]api.Summary, 0, len(names))
 	for _, name := range names {
 		v, _ := of(name)
 		out = append(out, v)
@@ -98,9 +99,9 @@ func (l *liveState) summaries(page policy.Page, p *access.Principal, deleted boo
 }
 
 // summary returns the summary of an experiment and its project. The caller holds the lock.
-func (l *liveState) summary(name string) (policy.Summary, string) {
+func (l *liveState) summary(name string) (api.Summary, string) {
 	p, d := l.state.Policy(name), l.state.Definition(name)
-	return policy.Summary{
+	return api.Summary{
 		Name: name, Description: d.Description, State: p.State, Version: p.Version, Round: p.Round,
 	}, d.Project
 }
@@ -116,18 +117,18 @@ func (l *liveState) Definition(name string) (*definition.Definition, error) {
 }
 
 // Report returns an experiment's report.
-func (l *liveState) Report(name string) (*policy.Report, error) {
+func (l *liveState) Report(name string) (*api.Report, error) {
 	release, err := l.reads.acquire(context.Background())
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return l.report(name, policy.Page{})
+	return l.report(name, api.Page{})
 }
 
 // reportText returns the JSON of the page of a report for a request, which does not wait longer
 // than ctx.
-func (l *liveState) reportText(ctx context.Context, name string, page policy.Page, gzip bool) (*web.Text, error) {
+func (l *liveState) reportText(ctx context.Context, name string, page api.Page, gzip bool) (*web.Text, error) {
 	if _, err := l.Definition(name); err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func (l *liveState) reportText(ctx context.Context, name string, page policy.Pag
 }
 
 // report computes the page of a report. The caller has a place among the heavy reads.
-func (l *liveState) report(name string, page policy.Page) (*policy.Report, error) {
+func (l *liveState) report(name string, page api.Page) (*api.Report, error) {
 	l.mu.RLock()
 	r, err := l.state.ReportPage(name, page)
 	l.mu.RUnlock()
@@ -157,14 +158,14 @@ func (l *liveState) ranked(name string, unit uint64) (experiment.Ranked, bool) {
 }
 
 // Explain explains the decision of a token.
-func (l *liveState) Explain(name, token string) (*policy.Explanation, error) {
+func (l *liveState) Explain(name, token string) (*api.Explanation, error) {
 	return l.explain(context.Background(), name, token, nil)
 }
 
 // explain is Explain for a request, with the context of a contextual decision, nil for that of its
 // exposure.
 func (l *liveState) explain(ctx context.Context, name, token string, context json.RawMessage,
-) (*policy.Explanation, error) {
+) (*api.Explanation, error) {
 	t, err := l.signer.Verify(token, l.now())
 	if err == nil && t.Experiment != name {
 		err = policy.Foreign
@@ -205,7 +206,7 @@ func (l *liveState) Optimum(name string) (*optimum.Optimum, error) {
 
 // name returns the position and the digest of the state, which has all events that were applied
 // before the call.
-func (l *liveState) name(ctx context.Context) (policy.StateName, error) {
+func (l *liveState) name(ctx context.Context) (api.StateName, error) {
 	l.mu.RLock()
 	position := l.state.Position()
 	l.mu.RUnlock()

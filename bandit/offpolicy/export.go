@@ -70,7 +70,7 @@ type exportRow struct {
 // policy over all arms; and those that are held back or do not take part, which get the control arm
 // without a draw. The log does not mark the last ones. So in an experiment that has such units,
 // all units of propensity 1 are skipped: a mixture with one arm says nothing about the others
-// anyway. Sums ([policy.Aggregate]) have no units and are ignored.
+// anyway. Sums ([api.Aggregate]) have no units and are ignored.
 //
 // The service decides about late and impossible feedback when it folds the log, which does not
 // record the answer. NewExport applies the rules of the definition that is in force: the window,

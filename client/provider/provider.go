@@ -26,8 +26,8 @@ import (
 	"github.com/open-feature/go-sdk/openfeature"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/policy"
 )
 
 // Exposure is the name of the tracking event that reports that a unit was shown its variant.
@@ -116,14 +116,14 @@ func New(c *client.Client, o Options) (*Provider, error) {
 }
 
 // done passes the result of a batch on, and reports the items that were rejected or dropped.
-func (p *Provider) done(exposures bool, items []policy.FeedbackItem, result policy.FeedbackResult, err error) {
+func (p *Provider) done(exposures bool, items []api.FeedbackItem, result api.FeedbackResult, err error) {
 	for i, item := range items {
 		failure := err
 		if err == nil && i < len(result.Items) {
 			switch f := result.Items[i]; f.Status {
-			case policy.Rejected:
+			case api.Rejected:
 				failure = noregret.BadInputf("", "rejected by the service: %s", f.Error)
-			case policy.Late:
+			case api.Late:
 				failure = noregret.BadInputf("", "too late to count: %s", f.Error)
 			}
 		}
@@ -163,7 +163,7 @@ func (p *Provider) Shutdown() {
 func (p *Provider) Flush(ctx context.Context) error { return p.reporter.Flush(ctx) }
 
 // decide requests a decision and remembers its token.
-func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.FlattenedContext) (*policy.Decision,
+func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.FlattenedContext) (*api.Decision,
 	openfeature.ProviderResolutionDetail,
 ) {
 	fail := func(e openfeature.ResolutionError) openfeature.ProviderResolutionDetail {

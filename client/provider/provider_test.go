@@ -11,9 +11,9 @@ import (
 	"github.com/open-feature/go-sdk/openfeature"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/client/provider"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 	"github.com/noregret/noregret/server/servicetest"
 )
@@ -131,7 +131,7 @@ func TestProvider(t *testing.T) {
 	}
 	a := r.Arms[s.Policy("number").Decide("eve").Name]
 	if a.N != 1 || *a.Metrics["x"].Mean != 3.5 || *a.Metrics["seconds"].Mean != 12 ||
-		r.Feedback != (policy.Counts{Accepted: 1}) || failed != 2 {
+		r.Feedback != (api.Counts{Accepted: 1}) || failed != 2 {
 		t.Errorf("%+v, %+v, %d failed", a, r.Feedback, failed)
 	}
 	other, err := s.Report("whole")
@@ -187,7 +187,7 @@ func TestTrackElsewhere(t *testing.T) {
 	if err := p.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]policy.Counts{"number": {Accepted: 1}, "narrow": {Rejected: 1}} {
+	for name, want := range map[string]api.Counts{"number": {Accepted: 1}, "narrow": {Rejected: 1}} {
 		if r, err := s.Report(name); err != nil || r.Feedback != want {
 			t.Errorf("%s: %+v, %v", name, r.Feedback, err)
 		}
@@ -261,7 +261,7 @@ func TestContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := s.Report("news")
-	if err != nil || r.Health.Exposures != (policy.Counts{Accepted: 1}) || r.Feedback != (policy.Counts{Accepted: 1}) {
+	if err != nil || r.Health.Exposures != (api.Counts{Accepted: 1}) || r.Feedback != (api.Counts{Accepted: 1}) {
 		t.Errorf("%+v: %v", r, err)
 	}
 	if failed != nil {

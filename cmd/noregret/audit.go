@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // auditOptions are the flags of "noregret audit".
@@ -77,7 +77,7 @@ func (o *auditOptions) Run(ctx context.Context, a *app, _ []string) error {
 }
 
 // whatOf says in one line what was changed and why.
-func whatOf(e *policy.AuditEntry) string {
+func whatOf(e *api.AuditEntry) string {
 	var parts []string
 	for _, text := range []string{e.Arm, e.What} {
 		if text != "" {

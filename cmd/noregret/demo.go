@@ -18,9 +18,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/cmd/noregret/internal/world"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -166,7 +166,7 @@ type demonstration struct {
 	out    io.Writer
 	world  *world.World
 	client *client.Client
-	report *policy.Report // the last one
+	report *api.Report // the last one
 }
 
 // run plays the rounds and prints the results.

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 )
 
 // applyOptions are the flags of "noregret experiment apply".
@@ -146,7 +146,7 @@ func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
 }
 
 // writeApplied prints what applying a definition has changed or would change.
-func writeApplied(w io.Writer, v *policy.Applied) error {
+func writeApplied(w io.Writer, v *api.Applied) error {
 	what := "unchanged"
 	switch {
 	case v.Created:

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/legible"
-	"github.com/noregret/noregret/policy"
 )
 
 // diffOptions are the flags of "noregret experiment diff".
@@ -87,7 +87,7 @@ func (o *diffOptions) Run(ctx context.Context, a *app, args []string) error {
 }
 
 // writeChanges prints the fields in which definitions differ.
-func writeChanges(w io.Writer, changes []policy.FieldChange) error {
+func writeChanges(w io.Writer, changes []api.FieldChange) error {
 	for _, c := range changes {
 		if c.Before != nil {
 			if _, err := fmt.Fprintf(w, "- %s: %s\n", legible.Text(c.Path), legible.JSON(c.Before)); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/legible"
-	"github.com/noregret/noregret/policy"
 )
 
 // explainOptions are the flags of "noregret experiment explain".
@@ -81,7 +81,7 @@ func (o *explainOptions) Run(ctx context.Context, a *app, args []string) error {
 }
 
 // writeExplanation prints an explanation as text.
-func writeExplanation(w io.Writer, e *policy.Explanation) error {
+func writeExplanation(w io.Writer, e *api.Explanation) error {
 	_, err := fmt.Fprintf(w, "%s gave arm %s to unit %s at %s\nvalue %s\nversion %d of round %d gives this arm with "+
 		"probability %s\n", legible.Text(e.Experiment), legible.Text(e.Arm), legible.Text(e.Unit),
 		e.Time.Format(time.RFC3339), legible.JSON(e.Value), e.Version, e.Round,
@@ -106,7 +106,7 @@ func writeExplanation(w io.Writer, e *policy.Explanation) error {
 }
 
 // writeDraw prints how the arm was drawn.
-func writeDraw(w io.Writer, e *policy.Explanation) error {
+func writeDraw(w io.Writer, e *api.Explanation) error {
 	_, err := fmt.Fprintf(w, "\nthe unit's hash is %s of the interval from 0 to 1\n\n", number(e.Fraction))
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func writeDraw(w io.Writer, e *policy.Explanation) error {
 }
 
 // writeFacts prints what was known when the version was made.
-func writeFacts(w io.Writer, p *policy.PolicyFacts) error {
+func writeFacts(w io.Writer, p *api.PolicyFacts) error {
 	if p.Made.IsZero() {
 		return nil
 	}

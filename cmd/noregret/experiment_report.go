@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/legible"
-	"github.com/noregret/noregret/policy"
 )
 
 // reportOptions are the flags of "noregret experiment report".
@@ -60,7 +60,7 @@ func (o *reportOptions) Run(ctx context.Context, a *app, args []string) error {
 }
 
 // writeReport prints a report as text.
-func writeReport(w io.Writer, r *policy.Report) error {
+func writeReport(w io.Writer, r *api.Report) error {
 	_, err := fmt.Fprintf(w, "%s is %s, version %d, round %d\n\n", legible.Text(r.Name), r.State, r.Version, r.Round)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func writeReport(w io.Writer, r *policy.Report) error {
 }
 
 // privacyLines says what a private experiment has spent and released, nothing for another one.
-func privacyLines(q *policy.PrivacyReport) (lines []string) {
+func privacyLines(q *api.PrivacyReport) (lines []string) {
 	if q == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func privacyLines(q *policy.PrivacyReport) (lines []string) {
 }
 
 // writeLift prints the comparisons of the arms and the mixtures with the control arm.
-func writeLift(w io.Writer, l *policy.Lift) error {
+func writeLift(w io.Writer, l *api.Lift) error {
 	if len(l.Quantities) == 0 {
 		_, err := fmt.Fprintf(w, "\nno lift: %s\n", legible.Text(l.Reason))
 		return err
@@ -171,8 +171,8 @@ func writeLift(w io.Writer, l *policy.Lift) error {
 		if q.Limit != nil {
 			name += fmt.Sprintf(" %v", *q.Limit)
 		}
-		add := func(compared string, c *policy.Comparison) {
-			relative := policy.Interval{
+		add := func(compared string, c *api.Comparison) {
+			relative := api.Interval{
 				Estimate: hundred(c.Relative.Estimate), Low: hundred(c.Relative.Low), High: hundred(c.Relative.High),
 			}
 			t.add(name, compared, interval(c.Estimate, c.Low, c.High),

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // What is spent is a number, also where the ledger is lost.
 func TestReportOfLostLedger(t *testing.T) {
 	var out bytes.Buffer
-	err := writeReport(&out, &policy.Report{Name: "x", Privacy: &policy.PrivacyReport{
+	err := writeReport(&out, &api.Report{Name: "x", Privacy: &api.PrivacyReport{
 		Epsilon: 2, Delta: 1e-6, Spent: 2, Unknown: "the ledger is lost: the whole budget counts as spent",
 	}})
 	if err != nil || !strings.Contains(out.String(), "privacy: epsilon 2 spent of 2, delta 1e-06;") ||

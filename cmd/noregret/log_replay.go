@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -29,8 +29,8 @@ type replayOptions struct {
 // replayed is the output of "noregret log replay".
 type replayed struct {
 	*server.Replay
-	Live policy.StateName `json:"live"`
-	Same bool             `json:"same"`
+	Live api.StateName `json:"live"`
+	Same bool          `json:"same"`
 }
 
 // newReplayCommand makes "noregret log replay".

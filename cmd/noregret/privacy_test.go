@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/dp"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/private"
 	"github.com/noregret/noregret/server"
 )
@@ -295,14 +295,14 @@ privacy: {epsilon: 1, delta: 1e-6, unit_contribution: 2, rounds: 8}
 		if err != nil {
 			t.Fatal(err)
 		}
-		var shown []policy.FeedbackItem
+		var shown []api.FeedbackItem
 		for _, d := range ds {
-			shown = append(shown, policy.FeedbackItem{Token: d.Token})
+			shown = append(shown, api.FeedbackItem{Token: d.Token})
 		}
 		if f, err := c.Exposures(ctx, shown...); err != nil || f.Accepted != 50 {
 			t.Fatal(f, err)
 		}
-		paid := policy.FeedbackItem{Token: ds[0].Token, Metrics: map[string]float64{"buy": 73.125}}
+		paid := api.FeedbackItem{Token: ds[0].Token, Metrics: map[string]float64{"buy": 73.125}}
 		if f, err := c.Feedback(ctx, paid); err != nil || f.Accepted != 1 {
 			t.Fatal(f, err)
 		}
@@ -366,10 +366,10 @@ privacy: {epsilon: 1, delta: 1e-6, rounds: 8}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, err := c.Exposures(ctx, policy.FeedbackItem{Token: ds[0].Token}); err != nil || f.Accepted != 1 {
+	if f, err := c.Exposures(ctx, api.FeedbackItem{Token: ds[0].Token}); err != nil || f.Accepted != 1 {
 		t.Fatal(f, err)
 	}
-	paid := policy.FeedbackItem{Token: ds[0].Token, Metrics: map[string]float64{"buy": 73.125}}
+	paid := api.FeedbackItem{Token: ds[0].Token, Metrics: map[string]float64{"buy": 73.125}}
 	if f, err := c.Feedback(ctx, paid); err != nil || f.Accepted != 1 {
 		t.Fatal(f, err)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/policy"
 )
 
 // The experiments of the soak. Feedback of soak is in time although the service is not there for
@@ -38,13 +38,13 @@ attribution_window: 1s
 // tally has what the client knows of items of one kind: their results, and how many were in
 // requests without an answer, which the service may have stored or not.
 type tally struct {
-	policy.Counts
+	api.Counts
 	unsure int64
 }
 
 // balance compares the service's counts with the client's. What was accepted must be equal; of the
 // rest, a request without an answer may have been counted.
-func (y *tally) balance(t *testing.T, what string, got policy.Counts) {
+func (y *tally) balance(t *testing.T, what string, got api.Counts) {
 	t.Helper()
 	within := func(status string, got, answered int64) {
 		if got < answered || got > answered+y.unsure {
@@ -100,7 +100,7 @@ const soakBatch = 20
 
 // drive sends batches of units until ctx ends. Each batch is finished.
 func (s *soaker) drive(ctx context.Context, worker int) {
-	var old []policy.FeedbackItem // of brief
+	var old []api.FeedbackItem // of brief
 	var since time.Time
 	for i := 0; s.pace.Wait(ctx) == nil; i++ {
 		units := make([]string, soakBatch)
@@ -112,7 +112,7 @@ func (s *soaker) drive(ctx context.Context, worker int) {
 		if old == nil {
 			old, since = s.forget(units[:2]), time.Now()
 		} else if time.Since(since) > briefOver {
-			s.send("/late", old, policy.Late)
+			s.send("/late", old, api.Late)
 			old = nil
 		}
 		s.running.RUnlock()
@@ -123,28 +123,28 @@ func (s *soaker) drive(ctx context.Context, worker int) {
 // sends some that is out of range.
 func (s *soaker) batch(units []string, more bool) {
 	ds := s.decide("soak", units)
-	exposures, feedback := make([]policy.FeedbackItem, len(ds)), make([]policy.FeedbackItem, len(ds))
+	exposures, feedback := make([]api.FeedbackItem, len(ds)), make([]api.FeedbackItem, len(ds))
 	for i, d := range ds {
-		exposures[i] = policy.FeedbackItem{Token: d.Token}
-		feedback[i] = policy.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"x": float64(i % 10)}}
+		exposures[i] = api.FeedbackItem{Token: d.Token}
+		feedback[i] = api.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"x": float64(i % 10)}}
 	}
 	if more { // before any is accepted, as the unit's metric would be a duplicate
-		s.send("/feedback", []policy.FeedbackItem{
+		s.send("/feedback", []api.FeedbackItem{
 			{Token: ds[0].Token, Metrics: map[string]float64{"x": 10}},
-		}, policy.Rejected)
+		}, api.Rejected)
 	}
-	s.send("/exposures", exposures, policy.Accepted)
-	s.send("/feedback", feedback, policy.Accepted)
+	s.send("/exposures", exposures, api.Accepted)
+	s.send("/feedback", feedback, api.Accepted)
 	if more {
-		s.send("/exposures", exposures[:2], policy.Duplicate)
-		s.send("/feedback", feedback[:3], policy.Duplicate)
+		s.send("/exposures", exposures[:2], api.Duplicate)
+		s.send("/feedback", feedback[:3], api.Duplicate)
 	}
 }
 
 // forget decides for units of brief, whose feedback will be late.
-func (s *soaker) forget(units []string) (items []policy.FeedbackItem) {
+func (s *soaker) forget(units []string) (items []api.FeedbackItem) {
 	for _, d := range s.decide("brief", units) {
-		items = append(items, policy.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"x": 1}})
+		items = append(items, api.FeedbackItem{Token: d.Token, Metrics: map[string]float64{"x": 1}})
 	}
 	return items
 }
@@ -162,7 +162,7 @@ func (s *soaker) again(f func(ctx context.Context) error) {
 	s.waits = max(s.waits, time.Since(begin))
 }
 
-func (s *soaker) decide(name string, units []string) (ds []policy.Decision) {
+func (s *soaker) decide(name string, units []string) (ds []api.Decision) {
 	s.again(func(ctx context.Context) (err error) {
 		ds, err = s.client.Decide(ctx, name, units...)
 		return err
@@ -172,7 +172,7 @@ func (s *soaker) decide(name string, units []string) (ds []policy.Decision) {
 
 // send sends items until they are answered, and books the answers. Those to accept may be
 // duplicates if an earlier attempt had no answer: then that one was stored.
-func (s *soaker) send(kind string, items []policy.FeedbackItem, want policy.ItemStatus) {
+func (s *soaker) send(kind string, items []api.FeedbackItem, want api.ItemStatus) {
 	y, call, unsure := &s.feedback, s.client.Feedback, false
 	switch kind {
 	case "/exposures":
@@ -180,7 +180,7 @@ func (s *soaker) send(kind string, items []policy.FeedbackItem, want policy.Item
 	case "/late":
 		y = &s.late
 	}
-	var out policy.FeedbackResult
+	var out api.FeedbackResult
 	s.again(func(ctx context.Context) (err error) {
 		if out, err = call(ctx, items...); err != nil {
 			unsure = true
@@ -193,7 +193,7 @@ func (s *soaker) send(kind string, items []policy.FeedbackItem, want policy.Item
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, r := range out.Items {
-		if want == policy.Accepted && unsure && r.Status == policy.Duplicate {
+		if want == api.Accepted && unsure && r.Status == api.Duplicate {
 			y.Accepted++ // by the attempt without an answer
 			y.Duplicate++
 		} else {
@@ -202,7 +202,7 @@ func (s *soaker) send(kind string, items []policy.FeedbackItem, want policy.Item
 				s.faults = append(s.faults, fmt.Sprintf("%s: %s %s, want %s", kind, r.Status, r.Error, want))
 			}
 		}
-		if want == policy.Accepted && kind == "/feedback" {
+		if want == api.Accepted && kind == "/feedback" {
 			s.sum += items[i].Metrics["x"]
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 )
@@ -479,11 +480,11 @@ func TestCap(t *testing.T) {
 			t.Errorf("%s: %v is refused", m.Name, c.of)
 		}
 	}
-	if _, err := d.Metrics[0].FromSums(policy.Sums{N: 2, Sum: 120, Squares: 7200}); err == nil {
+	if _, err := d.Metrics[0].FromSums(api.Sums{N: 2, Sum: 120, Squares: 7200}); err == nil {
 		t.Error("sums of values beyond the cap were accepted")
 	}
 	low, high := -1.0, 9.0
-	s, err := d.Metrics[0].FromSums(policy.Sums{N: 10, Sum: 40, Squares: 300, Low: &low, High: &high})
+	s, err := d.Metrics[0].FromSums(api.Sums{N: 10, Sum: 40, Squares: 300, Low: &low, High: &high})
 	if err != nil || s.Low != low || s.High != high {
 		t.Errorf("extremes: %+v, %v", s, err)
 	}

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/strictjson"
-	"github.com/noregret/noregret/policy"
 )
 
 // Diff lists the fields in which two definitions differ, in the order of the fields; nil stands for
 // no definition. The elements of lists are matched by their names; goals and guardrails, which have
 // none, by their metrics, or by their positions if a metric occurs twice. The value of an arm is
 // one field.
-func Diff(before, after *Definition) ([]policy.FieldChange, error) {
+func Diff(before, after *Definition) ([]api.FieldChange, error) {
 	a, err := members(before)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func Diff(before, after *Definition) ([]policy.FieldChange, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := differ{changes: []policy.FieldChange{}}
+	w := differ{changes: []api.FieldChange{}}
 	err = w.members("", a, b)
 	return w.changes, err
 }
@@ -97,10 +97,10 @@ func nameOf(raw json.RawMessage) string {
 }
 
 // differ collects the differences between two values.
-type differ struct{ changes []policy.FieldChange }
+type differ struct{ changes []api.FieldChange }
 
 func (w *differ) add(path string, before, after json.RawMessage) {
-	w.changes = append(w.changes, policy.FieldChange{Path: path, Before: before, After: after})
+	w.changes = append(w.changes, api.FieldChange{Path: path, Before: before, After: after})
 }
 
 // members compares fields or elements by their names, first those that are there after the change.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
-	"github.com/noregret/noregret/policy"
 )
 
 // Ratio is a ratio metric, by the indices of the metric and of its parts.
@@ -50,7 +50,7 @@ func (d *Definition) Reportable() string {
 
 // FromSums is [confseq.FromSums] for the metric. It also returns an error for sums that
 // observations of the metric's kind and range cannot have.
-func (m *Metric) FromSums(p policy.Sums) (confseq.Sequence, error) {
+func (m *Metric) FromSums(p api.Sums) (confseq.Sequence, error) {
 	s, err := confseq.FromSums(p.N, p.Sum, p.Squares)
 	if err != nil || s.N == 0 {
 		return s, err

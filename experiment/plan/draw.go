@@ -3,24 +3,24 @@ package plan
 import (
 	"math"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
-	"github.com/noregret/noregret/policy"
 )
 
 // draw draws the sums of n units of a metric with the given mean, within the metric's range. They
 // are the sums of values that the intake accepts one by one. The deviation is the stated one, or
 // the largest that the range leaves with this mean. Of log-normal values their number is in
 // proportion to the mean, so that a cap stays in its place.
-func draw(r *random.Source, m *definition.Metric, e *definition.Expectation, mean float64, n int64) policy.Sums {
+func draw(r *random.Source, m *definition.Metric, e *definition.Expectation, mean float64, n int64) api.Sums {
 	if e.Rate != nil {
 		return drawLognormal(r, m, e, mean, n)
 	}
 	if e.SD == nil && m.Range == nil && m.Cap == nil && mean < 1e12 { // a count
 		v := stat.Poisson(r, float64(float64(n)*mean))
-		return policy.Sums{N: n, Sum: v, Squares: v + math.Round(v*(max(v-1, 0)/float64(n)))}
+		return api.Sums{N: n, Sum: v, Squares: v + math.Round(v*(max(v-1, 0)/float64(n)))}
 	}
 	around := *e
 	around.Mean = mean
@@ -31,8 +31,8 @@ func draw(r *random.Source, m *definition.Metric, e *definition.Expectation, mea
 
 // drawLognormal draws values of which a share is log-normal and the others are 0.
 func drawLognormal(r *random.Source, m *definition.Metric, e *definition.Expectation, mean float64, n int64,
-) policy.Sums {
-	var s policy.Sums
+) api.Sums {
+	var s api.Sums
 	_, most := m.Counted()
 	first, _ := lognormal(e, m)
 	some := int64(stat.Binomial(r, n, min(mean/first, 1)))
@@ -102,8 +102,8 @@ func newLaw(m *definition.Metric, mean, variance float64) law {
 }
 
 // draw draws the sums of n values.
-func (l *law) draw(r *random.Source, n int64) policy.Sums {
-	s := policy.Sums{N: n}
+func (l *law) draw(r *random.Source, n int64) api.Sums {
+	s := api.Sums{N: n}
 	add := func(times, value float64) {
 		s.Sum += float64(times * value)
 		s.Squares += float64(times * float64(value*value))

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/policy"
 )
 
 // mostSteps bounds the number of rounds of a simulated run. If the definition's rounds are too
@@ -310,9 +310,9 @@ func (x *world) look(out *played, now int64) error {
 	day := float64(now-origin) / float64(24*time.Hour)
 	for i := range r.Guardrails {
 		switch r.Guardrails[i].State {
-		case policy.GuardHeld:
+		case api.GuardHeld:
 			out.held[i] = min(out.held[i], day)
-		case policy.GuardBreached, policy.GuardRolledBack:
+		case api.GuardBreached, api.GuardRolledBack:
 			out.breached[i] = min(out.breached[i], day)
 		}
 	}
@@ -320,8 +320,8 @@ func (x *world) look(out *played, now int64) error {
 }
 
 // sums draws the sums of a round.
-func (x *world) sums(version, sequence uint64, shares []float64) policy.Aggregate {
-	out := policy.Aggregate{Experiment: x.d.Name, Source: "plan", Sequence: sequence}
+func (x *world) sums(version, sequence uint64, shares []float64) api.Aggregate {
+	out := api.Aggregate{Experiment: x.d.Name, Source: "plan", Sequence: sequence}
 	carry := x.r.Float64()
 	for k, p := range shares {
 		total := float64(p*x.units) + carry
@@ -340,9 +340,9 @@ func (x *world) sums(version, sequence uint64, shares []float64) policy.Aggregat
 const mostUnits = 1_000_000_000
 
 // item draws the sums of n units of an arm.
-func (x *world) item(version uint64, arm int, n int64) policy.AggregateItem {
-	item := policy.AggregateItem{
-		Version: version, Arm: x.a.list[arm].Name, Units: n, Metrics: map[string]policy.Sums{},
+func (x *world) item(version uint64, arm int, n int64) api.AggregateItem {
+	item := api.AggregateItem{
+		Version: version, Arm: x.a.list[arm].Name, Units: n, Metrics: map[string]api.Sums{},
 	}
 	for m := range x.d.Metrics {
 		if metric := &x.d.Metrics[m]; metric.Kind != "ratio" {
@@ -352,10 +352,10 @@ func (x *world) item(version uint64, arm int, n int64) policy.AggregateItem {
 	}
 	for _, r := range x.d.Ratios() {
 		if item.Pairs == nil {
-			item.Pairs = map[string]policy.PairSums{}
+			item.Pairs = map[string]api.PairSums{}
 		}
 		a, b := item.Metrics[x.d.Metrics[r.Numerator].Name], item.Metrics[x.d.Metrics[r.Denominator].Name]
-		item.Pairs[x.d.Metrics[r.Metric].Name] = policy.PairSums{
+		item.Pairs[x.d.Metrics[r.Metric].Name] = api.PairSums{
 			N: n, X: a.Sum, Y: b.Sum, XX: a.Squares, YY: b.Squares, XY: a.Sum * (b.Sum / float64(n)),
 		}
 	}

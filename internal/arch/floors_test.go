@@ -19,7 +19,10 @@ var floors = []struct {
 		[]string{"convex", "loss", "dp", "dataset", "policy", "confseq", "changepoint"},
 		"mathematics and data that know no learner",
 	},
-	2: {[]string{"oco", "experts", "bandit", "regret", "forget"}, "games, learners and the referee; how to forget"},
+	2: {
+		[]string{"oco", "experts", "bandit", "regret", "forget", "api"},
+		"games, learners and the referee; how to forget; the forms of the service's API",
+	},
 	3: {[]string{"drift", "private"}, "reductions over learners: restarts and privacy"},
 	4: {[]string{"pasto", "classify", "play"}, "systems built of learners"},
 	5: {[]string{"experiment", "eventlog"}, "the service's pure core and its log"},

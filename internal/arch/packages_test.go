@@ -56,8 +56,12 @@ var light = map[string][]string{
 		".", "internal/compensated", "internal/named", "internal/portable", "internal/random",
 		"internal/strictjson", "internal/vec",
 	},
-	"client": {
+	"api": {
 		".", "internal/compensated", "internal/named", "internal/portable", "internal/random",
+		"internal/strictjson", "internal/vec", "policy",
+	},
+	"client": {
+		".", "api", "internal/compensated", "internal/named", "internal/portable", "internal/random",
 		"internal/strictjson", "internal/vec", "policy",
 	},
 }

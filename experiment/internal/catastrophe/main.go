@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
@@ -144,7 +145,7 @@ func (s *service) apply(e experiment.Event) error {
 		return err
 	}
 	for _, item := range o.Items {
-		if item.Status == policy.Rejected {
+		if item.Status == api.Rejected {
 			return fmt.Errorf("%s: rejected: %s", e.Kind, item.Error)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
@@ -113,7 +114,7 @@ func (w *world) play(seed uint64) (breached int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if v.Guardrails[0].State == policy.GuardBreached {
+		if v.Guardrails[0].State == api.GuardBreached {
 			return t + 1, nil
 		}
 		x.now += int64(time.Hour)
@@ -147,7 +148,7 @@ func (x *run) apply(e experiment.Event) error {
 		return err
 	}
 	for _, item := range o.Items {
-		if item.Status != policy.Accepted {
+		if item.Status != api.Accepted {
 			return fmt.Errorf("%s: %s %s", e.Kind, item.Status, item.Error)
 		}
 	}
@@ -165,7 +166,7 @@ func (x *run) mean(t int, control bool) float64 {
 // sums reports a round as sums by arm.
 func (x *run) sums(t int) error {
 	p := x.state.Policy("aa")
-	a := policy.Aggregate{Experiment: "aa", Source: "s", Sequence: uint64(t + 1)}
+	a := api.Aggregate{Experiment: "aa", Source: "s", Sequence: uint64(t + 1)}
 	left, rest := x.w.units, 1.0
 	for k, share := range p.Mixture() {
 		if !(share > 0) {
@@ -179,20 +180,20 @@ func (x *run) sums(t int) error {
 		if n == 0 {
 			continue
 		}
-		item := policy.AggregateItem{
+		item := api.AggregateItem{
 			Version: p.Version, Arm: p.Arms[k].Name, Units: int64(n),
-			Metrics: map[string]policy.Sums{"gain": normalSums(x.r, n, 0, 1)},
+			Metrics: map[string]api.Sums{"gain": normalSums(x.r, n, 0, 1)},
 		}
 		switch mean := x.mean(t, k == p.Control); x.w.metric {
 		case "coin":
 			s := float64(binomial(x.r, n, x.w.rate*mean))
 			low, high := 0.0, min(s, 1)
-			item.Metrics["y"] = policy.Sums{N: int64(n), Sum: s, Squares: s, Low: &low, High: &high}
+			item.Metrics["y"] = api.Sums{N: int64(n), Sum: s, Squares: s, Low: &low, High: &high}
 		case "ratio":
 			q := x.ratio(n, mean)
-			item.Pairs = map[string]policy.PairSums{"r": q}
-			item.Metrics["y"] = policy.Sums{N: q.N, Sum: q.X, Squares: q.XX}
-			item.Metrics["n"] = policy.Sums{N: q.N, Sum: q.Y, Squares: q.YY}
+			item.Pairs = map[string]api.PairSums{"r": q}
+			item.Metrics["y"] = api.Sums{N: q.N, Sum: q.X, Squares: q.XX}
+			item.Metrics["n"] = api.Sums{N: q.N, Sum: q.Y, Squares: q.YY}
 		default:
 			item.Metrics["y"] = normalSums(x.r, n, mean, 1)
 		}
@@ -203,7 +204,7 @@ func (x *run) sums(t int) error {
 
 // ratio draws n units with 1 to 5 views, whose number follows the level, and clicks among them with
 // a rate that differs from unit to unit.
-func (x *run) ratio(n int, mean float64) (q policy.PairSums) {
+func (x *run) ratio(n int, mean float64) (q api.PairSums) {
 	for range n {
 		views := 1 + math.Floor(5*x.r.Float64()*min(mean, 1))
 		rate, clicks := 0.4*x.r.Float64()*mean, 0.0
@@ -263,9 +264,9 @@ func binomial(r *random.Source, n int, p float64) int {
 
 // normalSums draws the sums of n normal numbers. For many numbers it approximates the extremes by
 // their typical values.
-func normalSums(r *random.Source, n int, mean, sd float64) policy.Sums {
+func normalSums(r *random.Source, n int, mean, sd float64) api.Sums {
 	if n < 50 {
-		var s policy.Sums
+		var s api.Sums
 		for range n {
 			s.Add(mean + sd*stat.Normal(r))
 		}
@@ -276,5 +277,5 @@ func normalSums(r *random.Source, n int, mean, sd float64) policy.Sums {
 	chi := m - 1 + math.Sqrt(2*(m-1))*stat.Normal(r)
 	far := sd * math.Sqrt(2*math.Log(m))
 	low, high := sum/m-far, sum/m+far
-	return policy.Sums{N: int64(n), Sum: sum, Squares: sd*sd*chi + sum*sum/m, Low: &low, High: &high}
+	return api.Sums{N: int64(n), Sum: sum, Squares: sd*sd*chi + sum*sum/m, Low: &low, High: &high}
 }

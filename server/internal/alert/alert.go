@@ -25,9 +25,9 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/atomicfile"
 	"github.com/noregret/noregret/internal/strictjson"
-	"github.com/noregret/noregret/policy"
 )
 
 // The headers of a request to the webhook.
@@ -83,10 +83,10 @@ func CheckURL(text string) error {
 
 // stored is the file's form.
 type stored struct {
-	Version int            `json:"version"`
-	Active  []policy.Alert `json:"active"`
-	Seen    []string       `json:"seen"` // the IDs of what has happened and is still known
-	Waiting []policy.Alert `json:"waiting"`
+	Version int         `json:"version"`
+	Active  []api.Alert `json:"active"`
+	Seen    []string    `json:"seen"` // the IDs of what has happened and is still known
+	Waiting []api.Alert `json:"waiting"`
 }
 
 // Sender sends alerts. Its methods are safe for concurrent use.
@@ -178,7 +178,7 @@ func (s *Sender) secret() ([]byte, error) {
 // Begin says what had happened before the service began. A sender without a file from before makes
 // no alert of that. Call it before anything else can happen: what is not among it is then sent,
 // also by the next process if this one ends before it looks.
-func (s *Sender) Begin(happened []policy.Alert) {
+func (s *Sender) Begin(happened []api.Alert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.fresh {
@@ -193,7 +193,7 @@ func (s *Sender) Begin(happened []policy.Alert) {
 // Update says what is wrong now, by key, and what has happened, by ID. It makes an alert of each
 // that is new, and of each that is no longer wrong. Texts that change make none. Each alert is a
 // line of the log.
-func (s *Sender) Update(wrong map[string]policy.Alert, happened []policy.Alert) {
+func (s *Sender) Update(wrong map[string]api.Alert, happened []api.Alert) {
 	now := s.Now().UTC()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,19 +205,19 @@ func (s *Sender) Update(wrong map[string]policy.Alert, happened []policy.Alert) 
 }
 
 // Happened says what has happened when nothing else is known, such as at the end of the service.
-func (s *Sender) Happened(happened []policy.Alert) {
+func (s *Sender) Happened(happened []api.Alert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(s.news(happened, s.Now().UTC()), happened)
 }
 
 // turned returns the alerts of what has begun or ended. The caller holds the lock.
-func (s *Sender) turned(wrong map[string]policy.Alert, now time.Time) (made []policy.Alert) {
-	s.state.Active = slices.DeleteFunc(slices.Clone(s.state.Active), func(a policy.Alert) bool {
+func (s *Sender) turned(wrong map[string]api.Alert, now time.Time) (made []api.Alert) {
+	s.state.Active = slices.DeleteFunc(slices.Clone(s.state.Active), func(a api.Alert) bool {
 		if _, still := wrong[a.Key]; still {
 			return false
 		}
-		a.State, a.Time = policy.AlertResolved, now
+		a.State, a.Time = api.AlertResolved, now
 		a.ID = idOf(a.Key, a.State, now)
 		made = append(made, a)
 		return true
@@ -226,22 +226,22 @@ func (s *Sender) turned(wrong map[string]policy.Alert, now time.Time) (made []po
 		if s.active(key) {
 			continue
 		}
-		a.Format, a.Key, a.State, a.Time, a.Since = 1, key, policy.AlertRaised, now, now
+		a.Format, a.Key, a.State, a.Time, a.Since = 1, key, api.AlertRaised, now, now
 		a.ID = idOf(key, a.State, now)
 		s.state.Active = append(s.state.Active, a)
 		made = append(made, a)
 	}
-	slices.SortFunc(made, func(a, b policy.Alert) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(made, func(a, b api.Alert) int { return strings.Compare(a.ID, b.ID) })
 	return made
 }
 
 // news returns the alerts of what has happened and was not told. The caller holds the lock.
-func (s *Sender) news(happened []policy.Alert, now time.Time) (made []policy.Alert) {
+func (s *Sender) news(happened []api.Alert, now time.Time) (made []api.Alert) {
 	for _, a := range happened {
 		if slices.Contains(s.state.Seen, a.ID) {
 			continue
 		}
-		a.Format, a.State, a.Time = 1, policy.AlertHappened, now
+		a.Format, a.State, a.Time = 1, api.AlertHappened, now
 		made = append(made, a)
 	}
 	return made
@@ -249,7 +249,7 @@ func (s *Sender) news(happened []policy.Alert, now time.Time) (made []policy.Ale
 
 // add logs alerts and lets them be sent, and notes what has happened as told. The caller holds the
 // lock.
-func (s *Sender) add(made, happened []policy.Alert) {
+func (s *Sender) add(made, happened []api.Alert) {
 	for i := range made {
 		s.log(&made[i])
 	}
@@ -272,9 +272,9 @@ func (s *Sender) add(made, happened []policy.Alert) {
 }
 
 // log writes the line of an alert.
-func (s *Sender) log(a *policy.Alert) {
+func (s *Sender) log(a *api.Alert) {
 	level := slog.LevelWarn
-	if a.State == policy.AlertResolved {
+	if a.State == api.AlertResolved {
 		level = slog.LevelInfo
 	}
 	attrs := []slog.Attr{slog.String("state", a.State), slog.String("key", a.Key), slog.String("kind", a.Kind)}
@@ -298,7 +298,7 @@ func (s *Sender) wake() {
 }
 
 // idsOf returns the IDs of alerts.
-func idsOf(alerts []policy.Alert) (ids []string) {
+func idsOf(alerts []api.Alert) (ids []string) {
 	for i := range alerts {
 		ids = append(ids, alerts[i].ID)
 	}
@@ -310,7 +310,7 @@ func idOf(key, state string, at time.Time) string {
 }
 
 func (s *Sender) active(key string) bool {
-	return slices.ContainsFunc(s.state.Active, func(a policy.Alert) bool { return a.Key == key })
+	return slices.ContainsFunc(s.state.Active, func(a api.Alert) bool { return a.Key == key })
 }
 
 // Active reports whether something is known to be wrong.
@@ -335,10 +335,10 @@ func (s *Sender) save() {
 
 // Status is the state of the sender for people, about the alerts that keep returns true for, nil
 // for all.
-func (s *Sender) Status(keep func(a *policy.Alert) bool) policy.Alerts {
+func (s *Sender) Status(keep func(a *api.Alert) bool) api.Alerts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := policy.Alerts{Active: []policy.Alert{}, Webhook: s.URL != "", Failure: s.failure}
+	out := api.Alerts{Active: []api.Alert{}, Webhook: s.URL != "", Failure: s.failure}
 	for i := range s.state.Active {
 		if a := &s.state.Active[i]; keep == nil || keep(a) {
 			out.Active = append(out.Active, *a)
@@ -389,7 +389,7 @@ func (s *Sender) Run(ctx context.Context) {
 
 // next returns the alert that is to be sent next, or all active ones if none waits and they are due
 // to be sent again.
-func (s *Sender) next() (sent []policy.Alert, again bool) {
+func (s *Sender) next() (sent []api.Alert, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.state.Waiting) > 0 {
@@ -402,7 +402,7 @@ func (s *Sender) next() (sent []policy.Alert, again bool) {
 }
 
 // delivered notes the outcome of an attempt. Active alerts that were sent again do not wait.
-func (s *Sender) delivered(sent []policy.Alert, again bool, err error) {
+func (s *Sender) delivered(sent []api.Alert, again bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -417,22 +417,22 @@ func (s *Sender) delivered(sent []policy.Alert, again bool, err error) {
 		return
 	}
 	s.sent++
-	s.state.Waiting = slices.DeleteFunc(s.state.Waiting, func(b policy.Alert) bool { return b.ID == sent[0].ID })
+	s.state.Waiting = slices.DeleteFunc(s.state.Waiting, func(b api.Alert) bool { return b.ID == sent[0].ID })
 	s.save()
 }
 
 // Test sends a test alert at once and returns why it was not taken.
 func (s *Sender) Test(ctx context.Context) error {
 	now := s.Now().UTC()
-	return s.deliver(ctx, []policy.Alert{{
-		Format: 1, ID: idOf("test", policy.AlertHappened, now), Key: "test", Kind: "test", State: policy.AlertHappened,
+	return s.deliver(ctx, []api.Alert{{
+		Format: 1, ID: idOf("test", api.AlertHappened, now), Key: "test", Kind: "test", State: api.AlertHappened,
 		Time: now, Since: now, Text: "a test: nothing is wrong",
 	}})
 }
 
 // deliver makes one request with alerts, of which only an Alertmanager gets more than one. Only an
 // answer 2xx counts. The error never has the address, whose path may be a secret.
-func (s *Sender) deliver(ctx context.Context, alerts []policy.Alert) error {
+func (s *Sender) deliver(ctx context.Context, alerts []api.Alert) error {
 	secret, err := s.secret()
 	if err != nil {
 		return err

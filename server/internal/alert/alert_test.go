@@ -19,7 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 const secret = "a secret of the receiver"
@@ -30,12 +30,12 @@ type receiver struct {
 	server *httptest.Server
 	mu     sync.Mutex
 	status int
-	got    chan policy.Alert // every attempt with a good signature
+	got    chan api.Alert // every attempt with a good signature
 }
 
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	r := &receiver{t: t, status: 200, got: make(chan policy.Alert, 5000)}
+	r := &receiver{t: t, status: 200, got: make(chan api.Alert, 5000)}
 	r.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		b, err := io.ReadAll(q.Body)
 		if err != nil {
@@ -47,7 +47,7 @@ func newReceiver(t *testing.T) *receiver {
 			header != Sign([]byte(secret), time.Unix(seconds, 0), b) {
 			t.Errorf("the signature %q: %v", header, err)
 		}
-		var a policy.Alert
+		var a api.Alert
 		if err := json.Unmarshal(b, &a); err != nil || a.Format != 1 || a.ID == "" || q.Header.Get(IDHeader) == "" {
 			t.Errorf("%v: %s", err, b)
 		}
@@ -70,7 +70,7 @@ func (r *receiver) answer(status int) {
 }
 
 // next waits for the next attempt.
-func (r *receiver) next() policy.Alert {
+func (r *receiver) next() api.Alert {
 	r.t.Helper()
 	select {
 	case a := <-r.got:
@@ -126,10 +126,10 @@ func start(t *testing.T, r *receiver, dir string) *sending {
 
 func (x *sending) now() time.Time { return x.begun.Add(time.Duration(x.passed.Load())) }
 
-func wrong(keys ...string) map[string]policy.Alert {
-	out := map[string]policy.Alert{}
+func wrong(keys ...string) map[string]api.Alert {
+	out := map[string]api.Alert{}
 	for _, k := range keys {
-		out[k] = policy.Alert{Kind: "disk", Text: k}
+		out[k] = api.Alert{Kind: "disk", Text: k}
 	}
 	return out
 }
@@ -150,17 +150,17 @@ func TestOnce(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	r, dir := newReceiver(t), t.TempDir()
 	s := start(t, r, dir)
-	old := []policy.Alert{{ID: "old", Kind: "action"}}
+	old := []api.Alert{{ID: "old", Kind: "action"}}
 	s.Begin(old)
 	s.Update(wrong("disk:a"), old)
 	first := r.next()
-	if first.Key != "disk:a" || first.State != policy.AlertRaised || !first.Since.Equal(s.now()) {
+	if first.Key != "disk:a" || first.State != api.AlertRaised || !first.Since.Equal(s.now()) {
 		t.Errorf("%+v", first)
 	}
 	s.Update(wrong("disk:a"), old)
-	both := append(old, policy.Alert{ID: "new", Kind: "action"})
+	both := append(old, api.Alert{ID: "new", Kind: "action"})
 	s.Update(wrong("disk:a"), both)
-	if a := r.next(); a.ID != "new" || a.State != policy.AlertHappened {
+	if a := r.next(); a.ID != "new" || a.State != api.AlertHappened {
 		t.Errorf("%+v", a)
 	}
 	s.drained(t)
@@ -169,12 +169,12 @@ func TestOnce(t *testing.T) {
 	s.passed.Add(int64(time.Hour))
 	s.Begin(both)
 	s.Update(wrong("disk:a", "disk:b"), both)
-	if a := r.next(); a.Key != "disk:b" || a.State != policy.AlertRaised {
+	if a := r.next(); a.Key != "disk:b" || a.State != api.AlertRaised {
 		t.Errorf("%+v", a)
 	}
 	s.Update(wrong("disk:b"), both)
 	a := r.next()
-	if a.Key != "disk:a" || a.State != policy.AlertResolved || !a.Since.Equal(first.Since) || a.ID == first.ID {
+	if a.Key != "disk:a" || a.State != api.AlertResolved || !a.Since.Equal(first.Since) || a.ID == first.ID {
 		t.Errorf("%+v", a)
 	}
 	s.drained(t)
@@ -260,13 +260,13 @@ func TestBound(t *testing.T) {
 	s := start(t, r, dir)
 	s.stop()
 	for i := range mostWaiting + 7 {
-		s.Update(nil, []policy.Alert{{ID: fmt.Sprint("n", i)}})
+		s.Update(nil, []api.Alert{{ID: fmt.Sprint("n", i)}})
 	}
 	_, waiting, _, _, dropped := s.Counts()
 	if waiting != mostWaiting || dropped != 7 {
 		t.Errorf("%d wait, %d dropped", waiting, dropped)
 	}
-	if ids := s.state.Waiting; ids[0].ID != "n7" || !slices.ContainsFunc(ids, func(a policy.Alert) bool {
+	if ids := s.state.Waiting; ids[0].ID != "n7" || !slices.ContainsFunc(ids, func(a api.Alert) bool {
 		return a.ID == fmt.Sprint("n", mostWaiting+6)
 	}) {
 		t.Errorf("%+v", ids[0])

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // Form is the form of the requests to the webhook.
@@ -17,7 +17,7 @@ type Form string
 
 // The forms.
 const (
-	// JSON is the form of docs/service.md: an alert in a request, as a [policy.Alert], signed.
+	// JSON is the form of docs/service.md: an alert in a request, as a [api.Alert], signed.
 	JSON Form = "json"
 	// Slack is a message for people, as the incoming webhooks of Slack take it.
 	Slack Form = "slack"
@@ -62,7 +62,7 @@ func (f Form) repeats() bool { return f == Alertmanager }
 
 // body returns the body of a request with alerts at a time by the machine's clock, with links to
 // the service unless its address is "".
-func (f Form) body(alerts []policy.Alert, service string, at time.Time) ([]byte, error) {
+func (f Form) body(alerts []api.Alert, service string, at time.Time) ([]byte, error) {
 	switch f {
 	case Slack:
 		return slackBody(&alerts[0], service)
@@ -77,7 +77,7 @@ func (f Form) body(alerts []policy.Alert, service string, at time.Time) ([]byte,
 }
 
 // linkOf returns the address of what an alert is about, "" if that of the service is not known.
-func linkOf(a *policy.Alert, service string) string {
+func linkOf(a *api.Alert, service string) string {
 	if service = strings.TrimRight(service, "/"); service == "" {
 		return ""
 	}
@@ -91,9 +91,9 @@ func linkOf(a *policy.Alert, service string) string {
 var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // slackBody returns the message of an alert. Its text is no markup: an arm may be named *a*.
-func slackBody(a *policy.Alert, service string) ([]byte, error) {
+func slackBody(a *api.Alert, service string) ([]byte, error) {
 	word := map[string]string{
-		policy.AlertRaised: "Alert", policy.AlertResolved: "Resolved", policy.AlertHappened: "Happened",
+		api.AlertRaised: "Alert", api.AlertResolved: "Resolved", api.AlertHappened: "Happened",
 	}[a.State]
 	about := "the service"
 	if a.Experiment != "" {
@@ -124,16 +124,16 @@ type managed struct {
 // managedOf returns the form of an alert. The receiver compares its times with its own clock, from
 // which the service's may differ for hours after a step: no time is after that of the machine, and
 // the end is not before the start, which the receiver would refuse.
-func managedOf(a *policy.Alert, service string, at time.Time) managed {
+func managedOf(a *api.Alert, service string, at time.Time) managed {
 	out := managed{
 		Labels:      map[string]string{"alertname": "noregret_" + a.Kind, "key": a.Key},
 		Annotations: map[string]string{"summary": a.Text}, Generator: linkOf(a, service),
 		StartsAt: earlier(a.Since.UTC(), at), EndsAt: at.Add(activeTime),
 	}
 	switch a.State {
-	case policy.AlertResolved:
+	case api.AlertResolved:
 		out.EndsAt = earlier(a.Time.UTC(), at)
-	case policy.AlertHappened:
+	case api.AlertHappened:
 		out.Labels["id"] = a.ID // two of a key are two alerts
 	}
 	for name, value := range map[string]string{"experiment": a.Experiment, "metric": a.Metric, "arm": a.Arm} {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // posted is a request to a webhook.
@@ -68,7 +68,7 @@ func next(t *testing.T, got chan posted) posted {
 func TestSlack(t *testing.T) {
 	s, got := formed(t, Slack, "/services/T/B/x")
 	s.Begin(nil)
-	s.Update(map[string]policy.Alert{"breach:a:m": {
+	s.Update(map[string]api.Alert{"breach:a:m": {
 		Kind: "breach", Experiment: "a", Metric: "<!channel>", Text: "the guardrail on <!channel> & \"*m*\" is broken",
 	}}, nil)
 	p := next(t, got)
@@ -83,7 +83,7 @@ func TestSlack(t *testing.T) {
 		t.Errorf("%v", p.header)
 	}
 	s.passed.Add(int64(time.Minute))
-	s.Update(nil, []policy.Alert{{ID: "x", Key: "action:a:m:rollback", Kind: "action", Experiment: "a", Text: "b"}})
+	s.Update(nil, []api.Alert{{ID: "x", Key: "action:a:m:rollback", Kind: "action", Experiment: "a", Text: "b"}})
 	if a, b := next(t, got).body, next(t, got).body; !strings.Contains(a, `"Resolved: the guardrail`) ||
 		!strings.Contains(b, `"Happened: b (action of the experiment a`) {
 		t.Errorf("%s, %s", a, b)
@@ -122,7 +122,7 @@ func managedIn(t *testing.T, p posted) []managed {
 func TestAlertmanager(t *testing.T) {
 	s, got := formed(t, Alertmanager, "/prefix/api/v2/alerts")
 	s.Begin(nil)
-	wrong := map[string]policy.Alert{
+	wrong := map[string]api.Alert{
 		"breach:a:m:0": {Kind: "breach", Experiment: "a", Metric: "m", Text: "broken"},
 		"disk:log":     {Kind: "disk", Text: "full"},
 	}
@@ -155,7 +155,7 @@ func TestAlertmanager(t *testing.T) {
 		s.Update(wrong, nil)
 	}
 	next(t, got)
-	s.Update(nil, []policy.Alert{{
+	s.Update(nil, []api.Alert{{
 		ID: "action:a:m:shrink:1", Key: "action:a:m:shrink", Kind: "action", Since: s.now(), Experiment: "a",
 		Text: "acted",
 	}})

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // The axes of pictures.
@@ -34,7 +34,7 @@ func (f frame) label() string {
 }
 
 // at returns the position of a version's beginning on the axis.
-func (f frame) at(h *policy.HistoryPoint) float64 {
+func (f frame) at(h *api.HistoryPoint) float64 {
 	if f.versions {
 		return float64(h.Version)
 	}
@@ -43,7 +43,7 @@ func (f frame) at(h *policy.HistoryPoint) float64 {
 
 // axis sets the range and the ticks of the axis, and returns its end. A version lasts until the
 // next one, the last one until now.
-func (f frame) axis(p *plot.Plot, r *policy.Report) (end float64) {
+func (f frame) axis(p *plot.Plot, r *api.Report) (end float64) {
 	first := f.at(&r.History[0])
 	if f.versions {
 		end = float64(r.Version) + 1

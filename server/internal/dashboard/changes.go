@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
@@ -47,7 +48,7 @@ var changes = []change{
 }
 
 // changesIn are the changes that are possible in a state.
-func changesIn(r *policy.Report) (out []change) {
+func changesIn(r *api.Report) (out []change) {
 	for _, c := range changes {
 		if slices.Contains(c.from, r.State) && (c.Kind != "rollback" || controlOf(r) != "") {
 			out = append(out, c)
@@ -57,7 +58,7 @@ func changesIn(r *policy.Report) (out []change) {
 }
 
 // controlOf returns the name of the control arm, "" for none.
-func controlOf(r *policy.Report) string {
+func controlOf(r *api.Report) string {
 	for name, a := range r.Arms {
 		if a.Control {
 			return name
@@ -68,7 +69,7 @@ func controlOf(r *policy.Report) string {
 
 // changing is the data of the page that asks whether to change an experiment.
 type changing struct {
-	*policy.Report
+	*api.Report
 	change
 	protection
 	Path string

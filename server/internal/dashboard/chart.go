@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -20,7 +20,7 @@ type chart struct {
 	Title, Brief, Unit string
 	// Stacked says that the values are shares, drawn one upon the other.
 	Stacked bool
-	History []policy.HistoryPoint
+	History []api.HistoryPoint
 	Lines   []chartLine
 	// Now are intervals at the end of the picture.
 	Now []chartInterval
@@ -55,7 +55,7 @@ type chartInterval struct {
 }
 
 // valuesOf returns values by version.
-func valuesOf(r *policy.Report, of func(h *policy.HistoryPoint) *float64) []*float64 {
+func valuesOf(r *api.Report, of func(h *api.HistoryPoint) *float64) []*float64 {
 	out := make([]*float64, len(r.History))
 	for i := range r.History {
 		if v := of(&r.History[i]); v != nil && !math.IsNaN(*v) && !math.IsInf(*v, 0) {
@@ -71,7 +71,7 @@ func known(values []*float64) bool {
 }
 
 // chartOf makes the chart of a picture's name. Most is the number of arms that a mixture shows.
-func (d *Dashboard) chartOf(name string, def *definition.Definition, r *policy.Report, most int) (*chart, error) {
+func (d *Dashboard) chartOf(name string, def *definition.Definition, r *api.Report, most int) (*chart, error) {
 	c, err := d.chartNamed(name, def, r, most)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (d *Dashboard) chartOf(name string, def *definition.Definition, r *policy.R
 	return c, nil
 }
 
-func (d *Dashboard) chartNamed(name string, def *definition.Definition, r *policy.Report, most int) (*chart, error) {
+func (d *Dashboard) chartNamed(name string, def *definition.Definition, r *api.Report, most int) (*chart, error) {
 	switch name {
 	case "mixture":
 		return mixtureChart(r, most), nil
@@ -110,7 +110,7 @@ func (d *Dashboard) chartNamed(name string, def *definition.Definition, r *polic
 }
 
 // mixtureChart has the arms with the greatest shares, and all others together.
-func mixtureChart(r *policy.Report, most int) *chart {
+func mixtureChart(r *api.Report, most int) *chart {
 	c := &chart{Title: "Mixture", Unit: "share", Stacked: true}
 	names := armsByShare(r)
 	shown := names[:min(len(names), most)]
@@ -120,13 +120,13 @@ func mixtureChart(r *policy.Report, most int) *chart {
 	for _, name := range shown {
 		c.Lines = append(c.Lines, chartLine{
 			Name: name, Colour: r.Arms[name].Place,
-			Values: valuesOf(r, func(h *policy.HistoryPoint) *float64 { q := h.Mixture[name]; return &q }),
+			Values: valuesOf(r, func(h *api.HistoryPoint) *float64 { q := h.Mixture[name]; return &q }),
 		})
 	}
 	if rest := names[len(shown):]; len(rest) > 0 {
 		c.Lines = append(c.Lines, chartLine{
 			Name: fmt.Sprintf("%d others", len(rest)), Colour: faintColour,
-			Values: valuesOf(r, func(h *policy.HistoryPoint) *float64 {
+			Values: valuesOf(r, func(h *api.HistoryPoint) *float64 {
 				sum := 0.0
 				for _, name := range rest {
 					sum += h.Mixture[name]
@@ -140,17 +140,17 @@ func mixtureChart(r *policy.Report, most int) *chart {
 
 // liftChart has the lift of what was served and of what would have been deployed, with their
 // intervals as bands.
-func liftChart(r *policy.Report) *chart {
+func liftChart(r *api.Report) *chart {
 	c := &chart{Title: "Lift against " + r.Lift.Control, Unit: "objective per unit"}
 	for i, of := range []struct {
 		name     string
-		interval func(l *policy.LiftPoint) policy.Interval
+		interval func(l *api.LiftPoint) api.Interval
 	}{
-		{"served", func(l *policy.LiftPoint) policy.Interval { return l.Served }},
-		{"would be deployed", func(l *policy.LiftPoint) policy.Interval { return l.Deployed }},
+		{"served", func(l *api.LiftPoint) api.Interval { return l.Served }},
+		{"would be deployed", func(l *api.LiftPoint) api.Interval { return l.Deployed }},
 	} {
-		end := func(side func(q policy.Interval) *float64) []*float64 {
-			return valuesOf(r, func(h *policy.HistoryPoint) *float64 {
+		end := func(side func(q api.Interval) *float64) []*float64 {
+			return valuesOf(r, func(h *api.HistoryPoint) *float64 {
 				if h.Lift == nil {
 					return nil
 				}
@@ -162,9 +162,9 @@ func liftChart(r *policy.Report) *chart {
 		}
 		l := chartLine{
 			Name: of.name + ", 95 %", Colour: i,
-			Values: end(func(q policy.Interval) *float64 { return q.Estimate }),
-			Low:    end(func(q policy.Interval) *float64 { return q.Low }),
-			High:   end(func(q policy.Interval) *float64 { return q.High }),
+			Values: end(func(q api.Interval) *float64 { return q.Estimate }),
+			Low:    end(func(q api.Interval) *float64 { return q.Low }),
+			High:   end(func(q api.Interval) *float64 { return q.High }),
 		}
 		if known(l.Values) {
 			l.Skip = tooWide(l.Low, l.High)
@@ -199,11 +199,11 @@ func tooWide(low, high []*float64) (skip int) {
 
 // objectiveChart has the value of each version's mixture by what was known then, beside the best
 // single arm and the best mixture by what is known now.
-func objectiveChart(r *policy.Report, best *float64) *chart {
+func objectiveChart(r *api.Report, best *float64) *chart {
 	c := &chart{Title: "Objective", Unit: "objective per unit"}
 	value := chartLine{
 		Name:   "mixture, known then",
-		Values: valuesOf(r, func(h *policy.HistoryPoint) *float64 { return h.Value }),
+		Values: valuesOf(r, func(h *api.HistoryPoint) *float64 { return h.Value }),
 	}
 	if known(value.Values) {
 		if value.Skip = farBelow(value.Values, r.Regret.BestSingle.Value); value.Skip > 0 {
@@ -247,9 +247,9 @@ func farBelow(values []*float64, best *float64) (skip int) {
 }
 
 // regretChart has the regret per unit against the best single arm.
-func regretChart(r *policy.Report) *chart {
+func regretChart(r *api.Report) *chart {
 	c := &chart{Title: "Regret against the best single arm", Brief: "Regret", Unit: "per unit so far"}
-	course := valuesOf(r, func(h *policy.HistoryPoint) *float64 { return h.Regret })
+	course := valuesOf(r, func(h *api.HistoryPoint) *float64 { return h.Regret })
 	if known(course) {
 		c.Lines = append(c.Lines, chartLine{Name: "what was served", Values: course})
 	}

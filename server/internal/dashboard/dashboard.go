@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -28,14 +28,14 @@ import (
 // Source is where pages get their data. Its results must not be modified.
 type Source interface {
 	// Experiments lists the experiments by name.
-	Experiments() []policy.Summary
+	Experiments() []api.Summary
 	// Definition, Report, Explain and Optimum are those of [experiment.State].
 	Definition(name string) (*definition.Definition, error)
-	Report(name string) (*policy.Report, error)
-	Explain(name, token string) (*policy.Explanation, error)
+	Report(name string) (*api.Report, error)
+	Explain(name, token string) (*api.Explanation, error)
 	Optimum(name string) (*optimum.Optimum, error)
 	// Audit returns the last changes that people have made to an experiment, the newest first.
-	Audit(name string, limit int) []policy.AuditEntry
+	Audit(name string, limit int) []api.AuditEntry
 	// Revisions returns the last definitions of an experiment that the audit trail knows, the
 	// newest first.
 	Revisions(ctx context.Context, name string, limit int) ([]Revision, error)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/picture"
-	"github.com/noregret/noregret/policy"
 )
 
 // The colours of data are those of the style sheet: eight, and the same mixed with text or paper.
@@ -47,7 +47,7 @@ func mix(a, b color.Color) color.Color {
 }
 
 // draw draws a chart.
-func (f frame) draw(c *chart, r *policy.Report) (*plot.Plot, error) {
+func (f frame) draw(c *chart, r *api.Report) (*plot.Plot, error) {
 	p := f.New(f.fit(c.Title, 44, 26), f.label(), f.fit(c.Unit, 30, 20))
 	end := f.axis(p, r)
 	if f.narrow && c.Brief != "" {

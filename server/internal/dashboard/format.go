@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -25,24 +26,24 @@ var pageFuncs = template.FuncMap{
 		return "unknown"
 	},
 	"interval": Interval,
-	"guardText": func(s policy.GuardState) string {
-		if s == policy.GuardRolledBack {
+	"guardText": func(s api.GuardState) string {
+		if s == api.GuardRolledBack {
 			return string(s.Verdict()) + ", rolled back"
 		}
 		return string(s.Verdict())
 	},
-	"guardClass": func(s policy.GuardState) string {
+	"guardClass": func(s api.GuardState) string {
 		switch s {
-		case policy.GuardHeld:
+		case api.GuardHeld:
 			return "ok"
-		case policy.GuardWatch:
+		case api.GuardWatch:
 			return "watch"
-		case policy.GuardBreached, policy.GuardRolledBack:
+		case api.GuardBreached, api.GuardRolledBack:
 			return "breached"
 		}
 		return "unknown"
 	},
-	"tooFew":       func(c *policy.Comparison) bool { return c.Verdict == policy.TooFew },
+	"tooFew":       func(c *api.Comparison) bool { return c.Verdict == api.TooFew },
 	"vague":        vague,
 	"meanInterval": meanInterval,
 	"percent":      percent,
@@ -54,11 +55,11 @@ var pageFuncs = template.FuncMap{
 		}
 		return "[" + signed(low) + ", " + signed(high) + "]"
 	},
-	"verdictClass": func(v policy.Verdict) string {
+	"verdictClass": func(v api.Verdict) string {
 		switch v {
-		case policy.Better, policy.ShownToHold:
+		case api.Better, api.ShownToHold:
 			return "ok"
-		case policy.Worse, policy.ShownBroken:
+		case api.Worse, api.ShownBroken:
 			return "breached"
 		}
 		return "unknown"
@@ -111,7 +112,7 @@ func Interval(low, high *float64) string {
 
 // vague reports whether a comparison has no interval, or one that excludes neither half nor twice
 // the control's value.
-func vague(c *policy.Comparison) bool {
+func vague(c *api.Comparison) bool {
 	if c.Low == nil && c.High == nil {
 		return true
 	}
@@ -121,7 +122,7 @@ func vague(c *policy.Comparison) bool {
 
 // meanInterval writes the interval of a mean. One that goes from 0 or less to infinity says
 // nothing.
-func meanInterval(m policy.MetricReport) string {
+func meanInterval(m api.MetricReport) string {
 	if m.Mean != nil && m.High == nil && (m.Low == nil || *m.Low <= 0) {
 		return "not enough data"
 	}

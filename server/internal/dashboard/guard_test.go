@@ -8,34 +8,34 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
-	"github.com/noregret/noregret/policy"
 )
 
 // guardHistory returns a report of versions whose guardrail on time has a value that rises to its
 // limit, with intervals that narrow. The first version has recorded nothing.
-func guardHistory(n int, kind string) *policy.Report {
+func guardHistory(n int, kind string) *api.Report {
 	begin := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	r := &policy.Report{Version: uint64(n), Time: begin.Add(time.Duration(n) * time.Hour)}
-	other := policy.GuardrailPoint{Metric: "time", Kind: "min", Limit: 99}
+	r := &api.Report{Version: uint64(n), Time: begin.Add(time.Duration(n) * time.Hour)}
+	other := api.GuardrailPoint{Metric: "time", Kind: "min", Limit: 99}
 	for i := range n {
-		h := policy.HistoryPoint{Version: uint64(i + 1), Time: begin.Add(time.Duration(i) * time.Hour)}
+		h := api.HistoryPoint{Version: uint64(i + 1), Time: begin.Add(time.Duration(i) * time.Hour)}
 		if i > 0 {
 			mean, half := 0.1*float64(i)/float64(n), 0.3/float64(i)
 			low, high := mean-half, mean+half
-			p := policy.GuardrailPoint{Metric: "time", Kind: kind, Limit: 0.1}
-			p.Interval = policy.Interval{Estimate: &mean, Low: &low, High: &high}
-			h.Guardrails = []policy.GuardrailPoint{other, p}
+			p := api.GuardrailPoint{Metric: "time", Kind: kind, Limit: 0.1}
+			p.Interval = api.Interval{Estimate: &mean, Low: &low, High: &high}
+			h.Guardrails = []api.GuardrailPoint{other, p}
 			h.Metrics = map[string]*float64{"time": &mean}
 		}
 		r.History = append(r.History, h)
 	}
-	g := policy.GuardrailReport{Metric: "time", Kind: kind, Limit: 0.1}
+	g := api.GuardrailReport{Metric: "time", Kind: kind, Limit: 0.1}
 	if n > 1 {
 		g.Interval = r.History[n-1].Guardrails[1].Interval
 	}
-	r.Guardrails = []policy.GuardrailReport{g}
+	r.Guardrails = []api.GuardrailReport{g}
 	return r
 }
 
@@ -103,7 +103,7 @@ func TestGuardrailChart(t *testing.T) {
 		if i > 0 {
 			p := &r.History[i].Guardrails[1]
 			low := *p.Estimate - 1
-			p.Served = policy.Interval{Estimate: p.Estimate, Low: &low, High: p.High}
+			p.Served = api.Interval{Estimate: p.Estimate, Low: &low, High: p.High}
 		}
 	}
 	l := guardrailChart(def, r, 0).Lines

@@ -3,15 +3,15 @@ package dashboard
 import (
 	"net/http"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 )
 
 // Revision is a definition that an experiment has or had.
 type Revision struct {
 	// AuditEntry says when, by whom and from where it was made.
-	policy.AuditEntry
+	api.AuditEntry
 	// Definition is nil if the log does not have it any more.
 	Definition *definition.Definition
 }

@@ -3,7 +3,7 @@ package dashboard
 import (
 	"image/color"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // liftRow is an arm or a mixture in the table of lifts.
@@ -17,7 +17,7 @@ type liftRow struct {
 // liftCell compares a row with the control in a quantity. It is nil if the mixture does not exist.
 type liftCell struct {
 	Column string
-	C      *policy.Comparison
+	C      *api.Comparison
 }
 
 // liftTable is the table of lifts: a column for each quantity.
@@ -27,11 +27,11 @@ type liftTable struct {
 }
 
 // columnName names a quantity for people.
-func columnName(q *policy.LiftQuantity) string {
+func columnName(q *api.LiftQuantity) string {
 	switch q.Kind {
-	case policy.LiftGoal:
+	case api.LiftGoal:
 		return "goal " + q.Metric
-	case policy.LiftGuardrail:
+	case api.LiftGuardrail:
 		text := map[string]string{
 			"min": "at least ", "max": "at most ", "min_change": "change at least ", "max_change": "change at most ",
 		}[q.Guardrail]
@@ -45,13 +45,13 @@ func columnName(q *policy.LiftQuantity) string {
 
 // tableOfLifts arranges the comparisons of a report, arms in the order of the table of arms. It
 // leaves out the objective if that is the only goal.
-func tableOfLifts(r *policy.Report, arms []armRow) (t liftTable) {
+func tableOfLifts(r *api.Report, arms []armRow) (t liftTable) {
 	quantities := r.Lift.Quantities
-	if len(quantities) > 1 && quantities[0].Kind == policy.LiftObjective &&
+	if len(quantities) > 1 && quantities[0].Kind == api.LiftObjective &&
 		quantities[0].SoFar.Relative.Estimate != nil {
 		quantities = quantities[1:]
 	}
-	add := func(row liftRow, of func(q *policy.LiftQuantity) *policy.Comparison) {
+	add := func(row liftRow, of func(q *api.LiftQuantity) *api.Comparison) {
 		for i := range quantities {
 			row.Cells = append(row.Cells, liftCell{t.Columns[i], of(&quantities[i])})
 		}
@@ -65,18 +65,18 @@ func tableOfLifts(r *policy.Report, arms []armRow) (t liftTable) {
 	}
 	mixture := liftRow{Mixture: true, Active: true}
 	mixture.Name = "served now"
-	add(mixture, func(q *policy.LiftQuantity) *policy.Comparison { return &q.Served })
+	add(mixture, func(q *api.LiftQuantity) *api.Comparison { return &q.Served })
 	if quantities[0].Deployed != nil {
 		mixture.Name = "would be deployed"
-		add(mixture, func(q *policy.LiftQuantity) *policy.Comparison { return q.Deployed })
+		add(mixture, func(q *api.LiftQuantity) *api.Comparison { return q.Deployed })
 	}
 	mixture.Name = "served so far"
-	add(mixture, func(q *policy.LiftQuantity) *policy.Comparison { return &q.SoFar })
+	add(mixture, func(q *api.LiftQuantity) *api.Comparison { return &q.SoFar })
 	for _, a := range arms {
 		if _, listed := quantities[0].Arms[a.Name]; !listed {
 			continue
 		}
-		add(liftRow{Name: a.Name, Active: a.Active}, func(q *policy.LiftQuantity) *policy.Comparison {
+		add(liftRow{Name: a.Name, Active: a.Active}, func(q *api.LiftQuantity) *api.Comparison {
 			c := q.Arms[a.Name]
 			return &c
 		})

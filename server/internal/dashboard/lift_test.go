@@ -9,24 +9,25 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/policy"
 )
 
 // liftHistory returns a report of versions whose intervals narrow.
-func liftHistory(n int) *policy.Report {
+func liftHistory(n int) *api.Report {
 	begin := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	r := &policy.Report{Version: uint64(n), Time: begin.Add(time.Duration(n) * 6 * time.Hour)}
+	r := &api.Report{Version: uint64(n), Time: begin.Add(time.Duration(n) * 6 * time.Hour)}
 	r.Lift.Control = "old"
-	of := func(mean, half float64) policy.Interval {
+	of := func(mean, half float64) api.Interval {
 		low, high := mean-half, mean+half
-		return policy.Interval{Estimate: &mean, Low: &low, High: &high}
+		return api.Interval{Estimate: &mean, Low: &low, High: &high}
 	}
 	for i := range n {
-		h := policy.HistoryPoint{Version: uint64(i + 1), Time: begin.Add(time.Duration(i) * 6 * time.Hour)}
+		h := api.HistoryPoint{Version: uint64(i + 1), Time: begin.Add(time.Duration(i) * 6 * time.Hour)}
 		if i > 0 {
 			half := 0.2 / float64(i)
-			h.Lift = &policy.LiftPoint{Served: of(0.03-0.03/float64(i), half)}
+			h.Lift = &api.LiftPoint{Served: of(0.03-0.03/float64(i), half)}
 			if i > 2 {
 				h.Lift.Deployed = of(0.06-0.05/float64(i), 1.5*half)
 			}
@@ -99,13 +100,13 @@ func TestTimeTicks(t *testing.T) {
 func TestLiftTable(t *testing.T) {
 	t.Parallel()
 	one := 0.1
-	c := policy.Comparison{Interval: policy.Interval{Estimate: &one}, Verdict: policy.TooFew}
+	c := api.Comparison{Interval: api.Interval{Estimate: &one}, Verdict: api.TooFew}
 	c.Relative.Estimate = &one
-	q := policy.LiftQuantity{Kind: policy.LiftObjective, Arms: map[string]policy.Comparison{"a": c, "b": c}, SoFar: c}
+	q := api.LiftQuantity{Kind: api.LiftObjective, Arms: map[string]api.Comparison{"a": c, "b": c}, SoFar: c}
 	goal, guard := q, q
-	goal.Kind, goal.Metric = policy.LiftGoal, "sales"
-	guard.Kind, guard.Metric, guard.Guardrail, guard.Limit = policy.LiftGuardrail, "time", "max_change", &one
-	r := &policy.Report{Lift: policy.Lift{Quantities: []policy.LiftQuantity{q, goal, guard}}}
+	goal.Kind, goal.Metric = api.LiftGoal, "sales"
+	guard.Kind, guard.Metric, guard.Guardrail, guard.Limit = api.LiftGuardrail, "time", "max_change", &one
+	r := &api.Report{Lift: api.Lift{Quantities: []api.LiftQuantity{q, goal, guard}}}
 	table := tableOfLifts(r, []armRow{{Name: "b"}, {Name: "old"}, {Name: "a"}})
 	if got := strings.Join(table.Columns, "|"); got != "goal sales|guardrail time: change at most 0.1000" {
 		t.Errorf("columns %s", got)
@@ -121,7 +122,7 @@ func TestLiftTable(t *testing.T) {
 	if got := tableOfLifts(r, nil).Columns[0]; got != "objective" {
 		t.Errorf("the first column is %s", got)
 	}
-	if got := tableOfLifts(&policy.Report{}, nil); len(got.Rows) != 0 {
+	if got := tableOfLifts(&api.Report{}, nil); len(got.Rows) != 0 {
 		t.Errorf("%d rows for an empty report", len(got.Rows))
 	}
 }
@@ -142,19 +143,19 @@ func render(t *testing.T, b *bytes.Buffer, name string, data any) {
 // an interval that says next to nothing is not printed.
 func TestLiftCells(t *testing.T) {
 	t.Parallel()
-	part := func(estimate, low, high float64) policy.Interval {
-		return policy.Interval{Estimate: &estimate, Low: &low, High: &high}
+	part := func(estimate, low, high float64) api.Interval {
+		return api.Interval{Estimate: &estimate, Low: &low, High: &high}
 	}
 	one := 0.3
-	wide := policy.Comparison{Interval: part(0.1, -0.2, 5), Relative: part(0.8, -1, 63.35)}
-	wide.Verdict = policy.TooFew
-	guarded, alone := wide, policy.Comparison{Verdict: policy.GuardOk.Verdict()}
-	guarded.Verdict = policy.GuardWatch.Verdict()
+	wide := api.Comparison{Interval: part(0.1, -0.2, 5), Relative: part(0.8, -1, 63.35)}
+	wide.Verdict = api.TooFew
+	guarded, alone := wide, api.Comparison{Verdict: api.GuardOk.Verdict()}
+	guarded.Verdict = api.GuardWatch.Verdict()
 	alone.Estimate, alone.Relative.Estimate = &one, &one
-	clear := policy.Comparison{Interval: part(0.1, 0.05, 0.2), Relative: part(0.2, 0.1, 0.4)}
-	clear.Verdict = policy.GuardHeld.Verdict()
+	clear := api.Comparison{Interval: part(0.1, 0.05, 0.2), Relative: part(0.2, 0.1, 0.4)}
+	clear.Verdict = api.GuardHeld.Verdict()
 	for _, c := range []struct {
-		comparison policy.Comparison
+		comparison api.Comparison
 		want       string
 	}{
 		{wide, `<span class="state unknown">not enough data</span>`},
@@ -164,7 +165,7 @@ func TestLiftCells(t *testing.T) {
 			`<span class="pair">[&#43;10.0 %, &#43;40.0 %]</span><small>0.1000 [0.05000, 0.2000]</small>`},
 	} {
 		row := liftRow{Name: "a", Active: true, Cells: []liftCell{{"goal x", &c.comparison}}}
-		v := &view{Report: &policy.Report{}, Lifts: liftTable{Columns: []string{"goal x"}, Rows: []liftRow{row}}}
+		v := &view{Report: &api.Report{}, Lifts: liftTable{Columns: []string{"goal x"}, Rows: []liftRow{row}}}
 		var b bytes.Buffer
 		render(t, &b, "part-lift", v)
 		_, cell, _ := strings.Cut(b.String(), `data-label="goal x">`)
@@ -177,10 +178,10 @@ func TestLiftCells(t *testing.T) {
 // TestGuardWords: one word for one state, and green only what is shown to hold.
 func TestGuardWords(t *testing.T) {
 	t.Parallel()
-	for state, want := range map[policy.GuardState]string{
-		policy.GuardHeld: "ok: shown to hold", policy.GuardOk: "unknown: not yet known",
-		policy.GuardUnknown: "unknown: not yet known", policy.GuardWatch: "watch: not yet known",
-		policy.GuardBreached: "breached: shown broken", policy.GuardRolledBack: "breached: shown broken, rolled back",
+	for state, want := range map[api.GuardState]string{
+		api.GuardHeld: "ok: shown to hold", api.GuardOk: "unknown: not yet known",
+		api.GuardUnknown: "unknown: not yet known", api.GuardWatch: "watch: not yet known",
+		api.GuardBreached: "breached: shown broken", api.GuardRolledBack: "breached: shown broken, rolled back",
 	} {
 		var b bytes.Buffer
 		render(t, &b, "guard", state)
@@ -195,14 +196,14 @@ func TestGuardWords(t *testing.T) {
 // and in an explanation, and the 24 colours of the pictures differ.
 func TestArmsKeepTheirColours(t *testing.T) {
 	t.Parallel()
-	r := &policy.Report{Arms: map[string]policy.ArmReport{}, Mixture: map[string]float64{}}
-	e := &policy.Explanation{}
+	r := &api.Report{Arms: map[string]api.ArmReport{}, Mixture: map[string]float64{}}
+	e := &api.Explanation{}
 	for i, name := range []string{"c", "a", "b"} {
-		r.Arms[name] = policy.ArmReport{Place: i}
+		r.Arms[name] = api.ArmReport{Place: i}
 		r.Mixture[name] = float64(i) / 3
 		e.Distribution = append(e.Distribution, policy.Share{Arm: name, P: r.Mixture[name]})
 	}
-	r.History = []policy.HistoryPoint{{Mixture: r.Mixture}}
+	r.History = []api.HistoryPoint{{Mixture: r.Mixture}}
 	for _, line := range mixtureChart(r, 7).Lines {
 		if line.Colour != r.Arms[line.Name].Place {
 			t.Errorf("the picture draws %s in the colour %d, want %d", line.Name, line.Colour, r.Arms[line.Name].Place)

@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 )
 
 // listRow is an experiment in the list.
 type listRow struct {
-	policy.Summary
+	api.Summary
 	Path  string
 	Units int64
-	Guard policy.GuardState // the worst, "" without guardrails
+	Guard api.GuardState // the worst, "" without guardrails
 	// Problems is the number of health problems.
 	Problems int
 }
@@ -76,7 +77,7 @@ func (f filter) address(path string) string {
 }
 
 // names reports whether the filter may select an experiment by its name, description and state.
-func (f filter) names(e *policy.Summary) bool {
+func (f filter) names(e *api.Summary) bool {
 	text := strings.ToLower(e.Name + "\n" + e.Description)
 	for word := range strings.FieldsSeq(strings.ToLower(f.Query)) {
 		if !strings.Contains(text, word) {
@@ -90,7 +91,7 @@ func (f filter) names(e *policy.Summary) bool {
 func (f filter) selects(row *listRow) bool {
 	switch f.Only {
 	case "guardrails":
-		return slices.Index(badness, row.Guard) >= slices.Index(badness, policy.GuardWatch)
+		return slices.Index(badness, row.Guard) >= slices.Index(badness, api.GuardWatch)
 	case "problems":
 		return row.Problems > 0
 	}
@@ -98,9 +99,9 @@ func (f filter) selects(row *listRow) bool {
 }
 
 // badness orders the states of guardrails from good to bad.
-var badness = []policy.GuardState{
-	"", policy.GuardHeld, policy.GuardOk, policy.GuardUnknown, policy.GuardWatch, policy.GuardRolledBack,
-	policy.GuardBreached,
+var badness = []api.GuardState{
+	"", api.GuardHeld, api.GuardOk, api.GuardUnknown, api.GuardWatch, api.GuardRolledBack,
+	api.GuardBreached,
 }
 
 // listRows are the rows of the list of the experiments that a visitor may use and the filter

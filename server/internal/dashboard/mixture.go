@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // mostArms is the number of arms in a picture of a mixture; it shows the sum of the others.
@@ -12,7 +12,7 @@ const mostArms = 7
 
 // armsByShare lists the arms of all versions, those with the greatest shares first. The present
 // share counts four times as much as the mean share of the versions.
-func armsByShare(r *policy.Report) []string {
+func armsByShare(r *api.Report) []string {
 	var names []string
 	weight := map[string]float64{}
 	for i := range r.History {

@@ -3,7 +3,7 @@ package dashboard
 import (
 	"sync"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // optimumCache caches the value of each experiment's best mixture, which is costly to compute,
@@ -20,7 +20,7 @@ type cachedOptimum struct {
 }
 
 // value returns the value of the best mixture by the present estimates, nil if there is none.
-func (o *optimumCache) value(source Source, r *policy.Report) (*float64, error) {
+func (o *optimumCache) value(source Source, r *api.Report) (*float64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if old, ok := o.by[r.Name]; ok && old.version == r.Version && old.created == r.Created.UnixNano() {

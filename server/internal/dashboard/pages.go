@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -55,7 +56,7 @@ func (d *Dashboard) experimentParts(r *http.Request) (map[string]template.HTML, 
 // explained is the data of the page that explains a decision.
 type explained struct {
 	Name, Token, Fault string
-	E                  *policy.Explanation
+	E                  *api.Explanation
 	Bars               []bar
 	Mark               float64
 	Metrics            []string

@@ -15,9 +15,9 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
-	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -52,7 +52,7 @@ type pictureOf struct {
 }
 
 // picturesOf returns the pictures of an experiment. The address of a picture changes with its data.
-func picturesOf(path, axis string, d *definition.Definition, r *policy.Report) []pictureOf {
+func picturesOf(path, axis string, d *definition.Definition, r *api.Report) []pictureOf {
 	matured := 0
 	for _, h := range r.History {
 		if h.Units > 0 {
@@ -163,7 +163,7 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 }
 
 // write answers with a picture, drawn.
-func (f frame) write(w http.ResponseWriter, format string, c *chart, report *policy.Report) error {
+func (f frame) write(w http.ResponseWriter, format string, c *chart, report *api.Report) error {
 	p, err := f.draw(c, report)
 	if err != nil {
 		return err

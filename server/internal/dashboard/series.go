@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // series is a chart as the script gets it (charts.js).
@@ -47,7 +47,7 @@ type seriesBounds struct {
 }
 
 // series returns the values of a chart on an axis. Each value is kept until the next known one.
-func (f frame) series(c *chart, r *policy.Report) *series {
+func (f frame) series(c *chart, r *api.Report) *series {
 	out := &series{
 		Title: c.Title, Unit: c.Unit, Axis: axisTime, Stacked: c.Stacked, Lines: []seriesLine{}, Now: []seriesBounds{},
 	}

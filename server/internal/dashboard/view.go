@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
@@ -21,7 +22,7 @@ func (d *Dashboard) mayUse(p *access.Principal, name string) bool {
 }
 
 // unitsOf is the number of units of all arms.
-func unitsOf(r *policy.Report) (n int64) {
+func unitsOf(r *api.Report) (n int64) {
 	for _, a := range r.Arms {
 		n += a.N
 	}
@@ -38,12 +39,12 @@ type armRow struct {
 	Share           float64
 	N               int64
 	Active, Control bool
-	Metrics         []policy.MetricReport // in the definition's order
+	Metrics         []api.MetricReport // in the definition's order
 }
 
 // view is the data of an experiment's page.
 type view struct {
-	*policy.Report
+	*api.Report
 	Path       string
 	Unit       string
 	Units      int64
@@ -51,8 +52,8 @@ type view struct {
 	ArmRows    []armRow
 	Lifts      liftTable
 	Pictures   []pictureOf
-	Events     []policy.NoteReport // the newest first
-	Audit      []policy.AuditEntry // the newest first
+	Events     []api.NoteReport // the newest first
+	Audit      []api.AuditEntry // the newest first
 	// Optimum is the estimated value of the best mixture, nil if unknown.
 	Optimum *float64
 	Missing []missing
@@ -116,17 +117,17 @@ func sortArms(rows []armRow) {
 }
 
 // lastEvents are notes and new policy versions, the newest first.
-func lastEvents(r *policy.Report) []policy.NoteReport {
+func lastEvents(r *api.Report) []api.NoteReport {
 	out := slices.Clone(r.Notes)
 	for i, h := range r.History {
 		if i > 0 || h.Version > 1 { // the first one is "created"
-			out = append(out, policy.NoteReport{
+			out = append(out, api.NoteReport{
 				Time: h.Time,
 				Text: fmt.Sprintf("policy version %d, round %d: %s", h.Version, h.Round, h.Cause),
 			})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b policy.NoteReport) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(out, func(a, b api.NoteReport) int { return a.Time.Compare(b.Time) })
 	slices.Reverse(out)
 	return out[:min(len(out), shownEvents)]
 }
@@ -144,7 +145,7 @@ type bar struct {
 type knownRow struct {
 	Arm     string
 	Units   uint64
-	Metrics []policy.KnownMetric
+	Metrics []api.KnownMetric
 }
 
 // scorePart is a coordinate of the unit's context with its part of each arm's score.
@@ -156,7 +157,7 @@ type scorePart struct {
 
 // showScores fills in the scores of a contextual decision, coordinates first that matter most for
 // the drawn arm.
-func (v *explained) showScores(e *policy.Explanation) {
+func (v *explained) showScores(e *api.Explanation) {
 	of := map[string]int{}
 	add := func(s *policy.ArmScore) {
 		for _, c := range s.Contributions {
@@ -189,7 +190,7 @@ func (v *explained) showScores(e *policy.Explanation) {
 
 // show fills in the bars and the tables of an explanation. The colours of the arms go by their
 // places in the report.
-func (v *explained) show(e *policy.Explanation, r *policy.Report) {
+func (v *explained) show(e *api.Explanation, r *api.Report) {
 	v.E, v.Mark = e, 1000*e.Fraction
 	v.showScores(e)
 	for _, d := range e.Distribution {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -69,7 +70,7 @@ const InternalFailure = "the service has failed to answer; its log says why"
 // only.
 func WriteError(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	status := StatusOf(err)
-	p := policy.Problem{
+	p := api.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status,
 		Code: string(noregret.CodeOf(err)),
 	}

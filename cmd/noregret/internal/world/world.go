@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/pasto/scenario"
-	"github.com/noregret/noregret/policy"
 )
 
 const (
@@ -71,7 +71,7 @@ type World struct {
 	single     int              // the best arm that holds the guardrail
 	best       *optimum.Optimum // the best mixture that does
 	visits     *random.Source
-	late       []policy.FeedbackItem // feedback that waits until it is too late
+	late       []api.FeedbackItem // feedback that waits until it is too late
 }
 
 // New generates users and items and computes the truth about the arms of demo.yaml. It returns an
@@ -230,7 +230,7 @@ func (w *World) Guard(p []float64) float64 {
 // visitor is a visit with its decision.
 type visitor struct {
 	user int
-	at   policy.Decision
+	at   api.Decision
 }
 
 // Play plays a round: visits, their exposures and feedback, and the end of the round and of its
@@ -269,12 +269,12 @@ func (w *World) Play(ctx context.Context, c *client.Client, tick func(), round i
 
 // accepted returns an error if the service rejects items: those that a visitor sends twice or late
 // count as sent, but none breaks a rule.
-func accepted(r policy.FeedbackResult, err error) error {
+func accepted(r api.FeedbackResult, err error) error {
 	if err != nil || r.Rejected == 0 {
 		return err
 	}
 	for _, item := range r.Items {
-		if item.Status == policy.Rejected {
+		if item.Status == api.Rejected {
 			return noregret.Errorf(noregret.Internal, "demo", "%d reports were rejected: %s", r.Rejected, item.Error)
 		}
 	}
@@ -285,17 +285,17 @@ func accepted(r policy.FeedbackResult, err error) error {
 // visit in twenty is not exposed, one in twenty of the others does not report, two in a hundred
 // report twice, one in a hundred too late.
 func (w *World) report(ctx context.Context, c *client.Client, seen []visitor) error {
-	var exposed, reports []policy.FeedbackItem
+	var exposed, reports []api.FeedbackItem
 	for _, v := range seen {
 		if w.visits.IntN(20) == 0 {
 			continue
 		}
-		exposed = append(exposed, policy.FeedbackItem{Token: v.at.Token})
+		exposed = append(exposed, api.FeedbackItem{Token: v.at.Token})
 		if w.visits.IntN(20) == 0 {
 			continue
 		}
 		l := w.lists.Show(v.user, slices.Index(w.names, v.at.Arm))
-		item := policy.FeedbackItem{
+		item := api.FeedbackItem{
 			Token: v.at.Token,
 			Metrics: map[string]float64{
 				"recall": l.Recall, "documentaries_found": l.Found,

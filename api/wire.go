@@ -1,12 +1,11 @@
-package policy
+package api
 
 import (
 	"encoding/json"
 	"time"
-)
 
-// The forms of the service's API that server and client share. docs/service.md and the OpenAPI
-// document describe them.
+	"github.com/noregret/noregret/policy"
+)
 
 // Problem is the form of every error: RFC 9457, application/problem+json.
 type Problem struct {
@@ -21,11 +20,11 @@ type Problem struct {
 
 // Summary is an experiment in a list.
 type Summary struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	State       Status `json:"state"`
-	Version     uint64 `json:"version"`
-	Round       uint64 `json:"round"`
+	Name        string        `json:"name"`
+	Description string        `json:"description,omitempty"`
+	State       policy.Status `json:"state"`
+	Version     uint64        `json:"version"`
+	Round       uint64        `json:"round"`
 	// Deleted says that the experiment was deleted and can be restored, nil for one that is there.
 	Deleted *Deletion `json:"deleted,omitempty"`
 }

@@ -1,4 +1,4 @@
-package policy
+package api
 
 // Aggregate is a report of sums that a source has computed itself, and the payload of the event
 // that records it. A source numbers its reports in ascending order; a report whose number is not

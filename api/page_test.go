@@ -1,11 +1,11 @@
-package policy_test
+package api_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/api"
 )
 
 // TestPages checks that the pages of every size together are the list, once each, and that a page
@@ -17,7 +17,7 @@ func TestPages(t *testing.T) {
 	}
 	for limit := 0; limit <= 11; limit++ {
 		var all []string
-		page, pages := policy.Page{Limit: limit}, 0
+		page, pages := api.Page{Limit: limit}, 0
 		for {
 			got, next := page.Of(names)
 			all = append(all, got...)
@@ -34,11 +34,11 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for after, want := range map[string]string{"n4": "n5", "n44": "n5", "": "n0", "a": "n0"} {
-		if got, _ := (policy.Page{After: after, Limit: 1}).Of(names); len(got) != 1 || got[0] != want {
+		if got, _ := (api.Page{After: after, Limit: 1}).Of(names); len(got) != 1 || got[0] != want {
 			t.Errorf("after %q: %v, want %s", after, got, want)
 		}
 	}
-	if got, next := (policy.Page{After: "z", Limit: 3}).Of(names); len(got) != 0 || next != "" {
+	if got, next := (api.Page{After: "z", Limit: 3}).Of(names); len(got) != 0 || next != "" {
 		t.Errorf("after the end: %v, %q", got, next)
 	}
 }

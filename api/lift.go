@@ -1,4 +1,4 @@
-package policy
+package api
 
 // Verdict is the result of a comparison with the control arm, in words.
 type Verdict string

@@ -1,22 +1,10 @@
-package policy
+package api
 
 import (
 	"encoding/json"
 	"time"
-)
 
-// Status is the status of an experiment.
-type Status string
-
-// The statuses. A concluded experiment serves its last mixture for good: it learns nothing more and
-// takes no changes. A paused experiment keeps deciding by its last mixture; units that arrive
-// meanwhile are counted and checked against the guardrails, but not learned from. An experiment
-// that is rolled back gives every unit the control arm.
-const (
-	Running    Status = "running"
-	Paused     Status = "paused"
-	RolledBack Status = "rolled_back"
-	Concluded  Status = "concluded"
+	"github.com/noregret/noregret/policy"
 )
 
 // GuardState is the state of a guardrail.
@@ -51,11 +39,11 @@ func (s GuardState) Verdict() Verdict {
 // Report is the state of an experiment in the form of the API (docs/formats/report.md). Unknown
 // numbers are null.
 type Report struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	State       Status `json:"state"`
-	Version     uint64 `json:"version"`
-	Round       uint64 `json:"round"`
+	Name        string        `json:"name"`
+	Description string        `json:"description,omitempty"`
+	State       policy.Status `json:"state"`
+	Version     uint64        `json:"version"`
+	Round       uint64        `json:"round"`
 	// Created is the time of the experiment's first event, Time that of the latest event of any
 	// experiment.
 	Created time.Time `json:"created"`
