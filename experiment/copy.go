@@ -10,7 +10,7 @@ func (x *experimentState) copy() *experimentState {
 	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
 	y.guards, y.lifts, y.joiner, y.health = x.guards.copy(), x.lifts.copy(), x.joiner.copy(), x.health.copy()
 	y.senders, y.Ratio = x.senders.copy(), x.Ratio.copy()
-	y.Ranks, y.Uniform, y.Notes = x.Ranks.copy(), x.Uniform.copy(), slices.Clone(x.Notes)
+	y.Kept, y.Uniform, y.Notes = x.Kept.copy(), x.Uniform.copy(), slices.Clone(x.Notes)
 	y.Private, y.Joint = x.Private.copy(), x.Joint.copy()
 	return &y
 }
@@ -25,7 +25,7 @@ func (x *experimentState) fork() (*experimentState, error) {
 	for i, c := range y.joiner.cohorts {
 		c.rows.search(&x.joiner.cohorts[i].rows)
 	}
-	if err := y.Ranks.restore(); err != nil {
+	if err := y.Kept.restore(); err != nil {
 		return nil, err
 	}
 	return y, y.learning.restoreLearner(&y.roster, b)

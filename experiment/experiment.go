@@ -37,8 +37,7 @@ type experimentState struct {
 	senders  senders
 	Ratio    ratioTest
 	Ramp     rampState
-	// Ranks are the ranked units, nil before the first one.
-	Ranks *ranks
+	Kept     *decisions
 	// Uniform compares with the uniform policy, nil before the first version with units has
 	// matured.
 	Uniform *uniformSums
@@ -71,7 +70,7 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	x := &experimentState{
 		Created: now, Status: policy.Running, roster: roster{def: d, Control: -1},
 		rounds: rounds{Version: version, Round: 1, RoundStart: now}, Ramp: rampState{Since: now},
-		joiner: joiner{memory: memory},
+		joiner: joiner{memory: memory}, Kept: newDecisions(),
 	}
 	arms, err := d.Expand()
 	if err != nil {
@@ -219,7 +218,7 @@ func (x *experimentState) rewind(now int64) {
 	for _, c := range x.joiner.cohorts {
 		c.Begun, c.Sealed = min(c.Begun, now), min(c.Sealed, now)
 	}
-	x.Ranks.rewind(now)
+	x.Kept.rewind(now)
 }
 
 func inf() float64 { return math.Inf(1) }

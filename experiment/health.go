@@ -69,10 +69,7 @@ func (x *health) report(r *roster, ratio *ratioTest, accepted int64) api.Health 
 func (x *experimentState) healthReport() api.Health {
 	h := x.health.report(&x.roster, &x.Ratio, x.joiner.Feedback.Accepted)
 	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.open()
-	h.Replaced = x.learning.Replaced
-	if x.Ranks != nil {
-		h.Redrawn = x.Ranks.Redrawn
-	}
+	h.Replaced, h.Redrawn = x.learning.Replaced, x.Kept.Redrawn
 	for _, text := range []string{
 		RefusalProblem("exposures", x.joiner.Exposures), RefusalProblem("feedback", x.joiner.Feedback),
 	} {

@@ -15,10 +15,10 @@ const (
 	valueBytes = 9 // for each metric
 )
 
-// Memory that no pool can hold: of a ranked unit, of a unit with a context, and of each of its
+// Memory that no pool can hold: of a kept decision, of a unit with a context, and of each of its
 // coordinates.
 const (
-	rankBytes    = 100
+	keptBytes    = 100
 	contextBytes = 20
 	termBytes    = 15
 )
@@ -31,8 +31,8 @@ func UnitBytes(d *definition.Definition) int64 {
 
 // OpenBytes returns how many bytes the units of an experiment need which wait for feedback, at
 // most: those of the rows, which are in the pool of [NewStateIn], and those that are in memory in
-// any case, of ranked units and of contexts. A ranked unit whose exposure waits has room for its
-// row. Both are 0 if there is no such experiment. It costs O(versions that wait).
+// any case, of kept decisions and of contexts. A kept decision whose exposure waits has room for
+// its row. Both are 0 if there is no such experiment. It costs O(versions that wait).
 func (s *State) OpenBytes(name string) (rows, fixed int64) {
 	x := find(s, name)
 	if x == nil {
@@ -43,10 +43,8 @@ func (s *State) OpenBytes(name string) (rows, fixed int64) {
 	if x.roster.encoder != nil {
 		fixed += n * contextBytes
 	}
-	if x.Ranks != nil {
-		n += x.Ranks.pending
-		fixed += int64(len(x.Ranks.Unit))*rankBytes + int64(x.Ranks.bytes)
-	}
+	n += x.Kept.pending
+	fixed += int64(len(x.Kept.Unit))*keptBytes + int64(x.Kept.bytes)
 	return n * UnitBytes(x.roster.def), fixed
 }
 

@@ -31,6 +31,7 @@ type joinInput struct {
 	senders *senders
 	ratio   *ratioTest
 	private *privateSums // nil unless the experiment is private
+	kept    *decisions
 	now     int64
 	among   []uint32 // the arms that were allowed, nil if all were
 	open    int64    // units that wait
@@ -41,7 +42,7 @@ type joinInput struct {
 func (x *experimentState) joinInput(now int64) *joinInput {
 	return &joinInput{
 		roster: &x.roster, running: x.rounds.policy, health: &x.health, senders: &x.senders, ratio: &x.Ratio, now: now,
-		private: x.Private, open: x.joiner.open(),
+		private: x.Private, kept: x.Kept, open: x.joiner.open(),
 	}
 }
 
@@ -65,22 +66,34 @@ func (x *joiner) running() *cohort { return x.cohorts[len(x.cohorts)-1] }
 
 // unitsEvent applies exposures or feedback.
 func (x *joiner) unitsEvent(in *joinInput, kind string, p *UnitsEvent) Outcome {
-	counts, one := &x.Feedback, x.feedback
+	counts, one, byUnit := &x.Feedback, x.feedback, x.feedbackKept
 	if kind == KindExposures {
-		counts, one = &x.Exposures, x.expose
+		counts, one, byUnit = &x.Exposures, x.expose, x.exposeKept
 	}
-	if in.private != nil && kind == KindFeedback {
-		counts = &api.Counts{} // how much feedback there is, is not published
+	if in.private != nil {
+		if slices.ContainsFunc(p.Items, func(e UnitEvent) bool { return e.ByUnit() }) {
+			return Outcome{Err: errPrivateSums}
+		}
+		if kind == KindFeedback {
+			counts = &api.Counts{} // how much feedback there is, is not published
+		}
 	}
 	o := Outcome{Items: make([]api.ItemResult, len(p.Items)), Opened: -in.open}
 	x.touch(p)
 	for i := range p.Items {
-		status, err := one(in, &p.Items[i])
+		e := &p.Items[i]
+		apply := one
+		if e.ByUnit() {
+			apply = byUnit
+		}
+		status, err := apply(in, e)
 		o.Items[i].Status = status
 		if err != nil {
 			o.Items[i].Error = err.Error()
 		}
-		counts.Add(status, 1)
+		if kind == KindFeedback || !e.ByUnit() { // exposeKept counts
+			counts.Add(status, 1)
+		}
 	}
 	if p.Rejected > 0 {
 		counts.Add(api.Rejected, p.Rejected)

@@ -89,7 +89,7 @@ func (x *learning) takes(r *roster, i, k int, served []float64) bool {
 // advance closes the cohorts whose window has ended. It drops senders whose last report precedes
 // every open version: a repeated report of theirs would be late.
 func (x *experimentState) advance(now int64) {
-	x.Ranks.expire(now, int64(x.roster.def.AttributionWindow))
+	x.Kept.expire(now, int64(x.roster.def.AttributionWindow))
 	n, stops := len(x.joiner.cohorts), stopper{x}
 	defer forgottenView{x}.note(now)
 	suspended := stops.suspended()

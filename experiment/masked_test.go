@@ -92,14 +92,14 @@ func (m *maskedWorld) play(w *rankWorld, rng *random.Source, rounds, units int) 
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			e := RankEvent{Experiment: "shop", Redrawn: c.Redrawn, Item: UnitEvent{
+			e := UnitEvent{
 				Version: c.Version, Arm: c.Arm, Propensity: c.Propensity, Unit: policy.FormatUnit(c.Unit),
-				Time: w.now.UnixMilli(), Context: context,
-			}}
-			if len(among) < len(allowed) {
-				e.Among = among
+				Time: w.now.UnixMilli(), Context: context, Kept: &Kept{Redrawn: c.Redrawn},
 			}
-			if s := w.status(KindRank, e); s != api.Accepted {
+			if len(among) < len(allowed) {
+				e.Kept.Among = among
+			}
+			if s := w.status(KindExposures, one(e)); s != api.Accepted {
 				w.t.Fatalf("ranking: %s", s)
 			}
 			if allowed[0] {
@@ -238,7 +238,7 @@ func TestMaskedEstimates(t *testing.T) {
 				among = nil
 			}
 			c, e := w.rank(fmt.Sprint(version, i), false, among...)
-			if s := w.status(KindRank, e); s != api.Accepted {
+			if s := w.status(KindExposures, e); s != api.Accepted {
 				t.Fatal(s)
 			}
 			if c.Redrawn {

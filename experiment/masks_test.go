@@ -102,7 +102,7 @@ func TestTermsOfState(t *testing.T) {
 			w.activate(unit)
 		default:
 			_, e := w.rank(unit, rng.IntN(3) == 0, [][]int{nil, {0, 1}, {2}, {0, 2}}[rng.IntN(4)]...)
-			w.apply(KindRank, e)
+			w.apply(KindExposures, e)
 		}
 		j, want := &w.state.live["shop"].joiner, 0
 		for _, c := range j.cohorts {

@@ -316,7 +316,8 @@ func TestPrivateRefuses(t *testing.T) {
 		KindAggregate: api.Aggregate{
 			Experiment: w.name, Source: "s", Sequence: 1, Items: make([]api.AggregateItem, 1),
 		},
-		KindReward: RewardEvent{Experiment: w.name},
+		KindExposures: UnitsEvent{Experiment: w.name, Items: []UnitEvent{{Version: 1, Kept: &Kept{}}}},
+		KindFeedback:  UnitsEvent{Experiment: w.name, Items: []UnitEvent{{Metrics: map[string]float64{"buy": 1}}}},
 	} {
 		if o := w.event(kind, payload); o.Err == nil {
 			t.Errorf("%s was taken", kind)

@@ -16,21 +16,6 @@ func Pseudonyms(kind string, payload []byte, of func(experiment, unit string) st
 			p.Items[i].Unit = of(p.Experiment, p.Items[i].Unit)
 		}
 		to = p
-	case KindRank:
-		var p RankEvent
-		err = e.open(&p)
-		p.Item.Unit = of(p.Experiment, p.Item.Unit)
-		to = p
-	case KindActivate:
-		var p ActivateEvent
-		err = e.open(&p)
-		p.Unit = of(p.Experiment, p.Unit)
-		to = p
-	case KindReward:
-		var p RewardEvent
-		err = e.open(&p)
-		p.Unit = of(p.Experiment, p.Unit)
-		to = p
 	default:
 		return payload
 	}

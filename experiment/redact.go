@@ -12,7 +12,7 @@ import (
 func Redact(kind string, payload []byte, private func(name string) bool) []byte {
 	var to any
 	switch kind {
-	case KindFeedback, KindPrivateFeedback, KindAggregate, KindRank, KindActivate, KindReward:
+	case KindFeedback, KindPrivateFeedback, KindAggregate:
 		name := Concerns(payload)
 		if name != "" && kind != KindPrivateFeedback && !private(name) {
 			return payload

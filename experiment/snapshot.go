@@ -59,7 +59,7 @@ type persistedParts struct {
 	senders
 	Ratio      ratioTest       `json:"ratio"`
 	Ramp       rampState       `json:"ramp"`
-	Ranks      *ranks          `json:"ranks,omitempty"`
+	Kept       *decisions      `json:"kept,omitempty"`
 	Uniform    *uniformSums    `json:"uniform,omitempty"`
 	Conclusion *api.Conclusion `json:"conclusion,omitempty"`
 	Private    *privateSums    `json:"private,omitempty"`
@@ -71,7 +71,7 @@ type persistedParts struct {
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
 		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Ranks, x.Uniform, x.Conclusion, x.Private, x.Joint, x.Notes,
+		x.Ramp, x.Kept.saved(), x.Uniform, x.Conclusion, x.Private, x.Joint, x.Notes,
 	}
 }
 
@@ -79,7 +79,7 @@ func (x *experimentState) persisted() *persistedParts {
 func (p *persistedParts) restored() *experimentState {
 	return &experimentState{
 		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Ranks, p.Uniform, p.Conclusion, p.Private, p.Joint, p.Notes,
+		p.Ramp, p.Kept, p.Uniform, p.Conclusion, p.Private, p.Joint, p.Notes,
 	}
 }
 
@@ -359,7 +359,10 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 			return nil, err
 		}
 	}
-	if err := x.Ranks.restore(); err != nil {
+	if x.Kept == nil {
+		x.Kept = newDecisions()
+	}
+	if err := x.Kept.restore(); err != nil {
 		return nil, err
 	}
 	if err := x.Private.restore(x.roster.def, len(x.roster.Arms)); err != nil {

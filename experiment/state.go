@@ -192,8 +192,6 @@ func (s *State) dispatch(e Event) Outcome {
 		return s.with(p.Experiment, func(x *experimentState) Outcome {
 			return x.joiner.unitsEvent(x.joinInput(s.time), e.Kind, p)
 		})
-	case KindRank, KindActivate, KindReward:
-		return s.rankEvent(e)
 	case KindAggregate:
 		var p api.Aggregate
 		if err := e.open(&p); err != nil {

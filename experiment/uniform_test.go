@@ -20,7 +20,7 @@ func (w *rankWorld) serve(name string, units int, reward func(arm int) float64) 
 	for i := range units {
 		unit := fmt.Sprint(name, i)
 		c, e := w.rank(unit, false)
-		w.status(KindRank, e)
+		w.status(KindExposures, e)
 		w.reward(unit, reward(c.Arm))
 	}
 }

@@ -18,7 +18,8 @@ func NewUnits(kind string, time int64, p *UnitsEvent) (Event, error) {
 }
 
 // encodeUnits returns the payload that [NewEvent] writes. It reports false for what is not as
-// simple as most events are: names beyond ASCII, contexts, and numbers that JSON does not have.
+// simple as most events are: names beyond ASCII, contexts, kept decisions, and numbers that JSON
+// does not have.
 func encodeUnits(p *UnitsEvent) (b []byte, ok bool) {
 	if !plain(p.Experiment) || p.Items == nil {
 		return nil, false
@@ -44,7 +45,7 @@ func encodeUnits(p *UnitsEvent) (b []byte, ok bool) {
 }
 
 func appendUnit(b []byte, e *UnitEvent) (_ []byte, ok bool) {
-	if len(e.Context) > 0 || !plain(e.Unit) {
+	if len(e.Context) > 0 || e.Kept != nil || !plain(e.Unit) {
 		return b, false
 	}
 	b = append(b, `{"v":`...)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"strconv"
 	"sync"
 
@@ -36,18 +35,6 @@ func checkContext(place string, context json.RawMessage) error {
 		return noregret.BadInputf(place, "%d bytes: want at most %d", len(context), policy.MaxContext)
 	}
 	return nil
-}
-
-// inPlace returns an error of [web.DecodeJSON] about a part of a request, with the part's place.
-func inPlace(place string, err error) error {
-	e, ok := errors.AsType[*noregret.Error](err)
-	if !ok {
-		return err
-	}
-	if e.Place != "body" {
-		place += "." + e.Place
-	}
-	return noregret.BadInputf(place, "%s", e.Message)
 }
 
 // vectors are reused for contexts.

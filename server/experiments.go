@@ -342,7 +342,7 @@ func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if err := web.DecodeJSON([]byte(text), &context); err != nil {
-			return inPlace("context", err)
+			return web.InPlace("context", err)
 		}
 	}
 	e, err := a.live.explain(r.Context(), name, token, context)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/personalizer"
 )
 
 const shop = `name: shop
@@ -79,7 +80,7 @@ func sampleRank() object {
 	}
 }
 
-func (c *personalizerClient) rank(body object) (out rankResponse) {
+func (c *personalizerClient) rank(body object) (out personalizer.RankResponse) {
 	c.t.Helper()
 	status, b := c.post("/personalizer/v1.0/rank", body)
 	if status != http.StatusCreated {
@@ -236,7 +237,7 @@ func TestPersonalizerContext(t *testing.T) {
 	w := newWorld(t)
 	w.apply(contextualFood)
 	c := w.personalizer("food")
-	rank := func(id string, age int, deferred bool, excluded ...string) rankResponse {
+	rank := func(id string, age int, deferred bool, excluded ...string) personalizer.RankResponse {
 		t.Helper()
 		return c.rank(object{
 			"eventId": id, "deferActivation": deferred, "excludedActions": excluded,
@@ -340,49 +341,52 @@ func TestPersonalizerErrors(t *testing.T) {
 		status           int
 		code, word       string
 	}{
-		{"shop", "/rank", with("actions", []any{}), 400, badRank, "at least one"},
-		{"shop", "/rank", with("actions", 1), 400, badRank, "must be a list, not a number"},
+		{"shop", "/rank", with("actions", []any{}), 400, personalizer.BadRank, "at least one"},
+		{"shop", "/rank", with("actions", 1), 400, personalizer.BadRank, "must be a list, not a number"},
 		{
-			"shop", "/rank", with("actions", []any{object{"id": "Other"}}), 400, badRank,
+			"shop", "/rank", with("actions", []any{object{"id": "Other"}}), 400, personalizer.BadRank,
 			`"Other" is not an arm of shop: add it`,
 		},
 		{
 			"shop", "/rank", with("actions", []any{object{"id": "NewsArticle"}, object{"id": "NewsArticle"}}), 400,
-			badRank, "twice",
+			personalizer.BadRank, "twice",
 		},
 		{
 			"shop", "/rank", with("excludedActions", []any{"NewsArticle", "SportsArticle", "EntertainmentArticle"}),
 			400,
-			badRank, "all actions are excluded",
+			personalizer.BadRank, "all actions are excluded",
 		},
-		{"shop", "/rank", with("eventId", ""), 400, badRank, "0 bytes"},
+		{"shop", "/rank", with("eventId", ""), 400, personalizer.BadRank, "0 bytes"},
 		{"shop", "/rank", object{
 			"eventId": "ranked", "actions": []any{object{"id": "SportsArticle"}},
-		}, 400, badRank, "ranked before"},
+		}, 400, personalizer.BadRank, "ranked before"},
 		{
 			"shop", "/rank", with("contextFeatures", []any{strings.Repeat("x", 2000)}), 413, "PayloadSizeExceeded",
 			"2000",
 		},
-		{"shop", "/events/e/reward", object{"value": 2}, 400, badReward, "[-1, 1]"},
-		{"shop", "/events/e/reward", object{"value": nil}, 400, badReward, "missing"},
+		{"shop", "/events/e/reward", object{"value": 2}, 400, personalizer.BadReward, "[-1, 1]"},
+		{"shop", "/events/e/reward", object{"value": nil}, 400, personalizer.BadReward, "missing"},
 		{
 			"shop", "/events/e/reward",
 			object{"value": "1"},
-			400, badReward,
+			400, personalizer.BadReward,
 			"must be a number in the range of float64, not a string",
 		},
-		{"shop", "/events/" + strings.Repeat("e", 513) + "/reward", object{"value": 1}, 400, badReward, "513 bytes"},
-		{"shop", "/events/" + strings.Repeat("e", 513) + "/activate", nil, 400, badActivate, "513 bytes"},
+		{
+			"shop", "/events/" + strings.Repeat("e", 513) + "/reward", object{"value": 1}, 400, personalizer.BadReward,
+			"513 bytes",
+		},
+		{"shop", "/events/" + strings.Repeat("e", 513) + "/activate", nil, 400, personalizer.BadActivate, "513 bytes"},
 		{"none", "/rank", sampleRank(), 404, "ResourceNotFound", `no experiment "none"`},
 		{"none", "/events/e/reward", object{"value": 1}, 404, "ResourceNotFound", `no experiment "none"`},
 		{"shop", "/personalizer/v2.0/rank", sampleRank(), 404, "ResourceNotFound", "v1.0"},
-		{"two", "/rank", sampleRank(), 400, badRank, "2 goals"},
-		{"two", "/events/e/reward", object{"value": 1}, 400, badReward, "2 goals"},
-		{"cost", "/rank", sampleRank(), 400, badRank, "direction up"},
+		{"two", "/rank", sampleRank(), 400, personalizer.BadRank, "2 goals"},
+		{"two", "/events/e/reward", object{"value": 1}, 400, personalizer.BadReward, "2 goals"},
+		{"cost", "/rank", sampleRank(), 400, personalizer.BadRank, "direction up"},
 		{"small", "/rank", with("eventId", "second"), 429, "", "open_tokens"},
 	} {
 		status, b := w.personalizer(f.experiment).post(f.path, f.body)
-		var e personalizerError
+		var e personalizer.Error
 		if err := json.Unmarshal(b, &e); err != nil {
 			t.Fatal(err)
 		}

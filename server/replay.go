@@ -114,6 +114,9 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 	}
 	for i := range p.Items {
 		it := &p.Items[i]
+		if it.ByUnit() { // it may be among some of the arms
+			continue
+		}
 		version, there := policies[p.Experiment][it.Version]
 		if !there && r.From > 0 {
 			version, _ = state.PolicyAt(p.Experiment, it.Version) // nil if the policy is not stored

@@ -19,6 +19,7 @@ import (
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/dashboard"
+	"github.com/noregret/noregret/server/internal/personalizer"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -205,9 +206,9 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 		config: c, signer: signer, policies: s.policies, live: s.live, intake: s.intake, writer: s.writer,
 		metrics: s.metrics,
 	}
-	personalizer := &personalizerAPI{
+	ranks := personalizer.New(&byUnit{
 		config: c, policies: s.policies, live: s.live, intake: s.intake, writer: s.writer, metrics: s.metrics,
-	}
+	})
 	log := &logAPI{
 		config: c, log: s.log, live: s.live, policies: s.policies, snapshots: &sharedSnapshots{log: s.log},
 		tokens: s.tokens, signer: signer, positions: &positions{log: s.log, live: s.live},
@@ -221,7 +222,7 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 		writer: s.writer, draining: s.stop,
 	}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
-		personalizer.routes(), log.routes(), backups.routes(), audits.routes(), alerts.routes(), operations.routes()))
+		ranks.Routes(), log.routes(), backups.routes(), audits.routes(), alerts.routes(), operations.routes()))
 }
 
 // signer returns the signer with the configured keys, or with those in the data directory, which it

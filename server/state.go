@@ -150,11 +150,11 @@ func (l *liveState) report(name string, page api.Page) (*api.Report, error) {
 	return r, err
 }
 
-// ranked returns the decision of a ranked unit whose window is open.
-func (l *liveState) ranked(name string, unit uint64) (experiment.Ranked, bool) {
+// keptArm returns the arm of the decision that is kept for a unit.
+func (l *liveState) keptArm(name string, unit uint64) (arm int, ok bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.state.Ranked(name, unit)
+	return l.state.KeptArm(name, unit)
 }
 
 // Explain explains the decision of a token.

@@ -37,7 +37,7 @@ type Export struct {
 	now     int64 // the latest time of an event, in nanoseconds
 	open    map[exportUnit]*exportRow
 	queue   []*exportRow          // of open, in the order in which they were first seen
-	ranked  map[string]*exportRow // the open decisions with a client's identifier, by unit
+	kept    map[string]*exportRow // the open decisions that the service keeps, by unit
 	ended   bool
 }
 
@@ -81,7 +81,7 @@ type exportRow struct {
 func NewExport(name string, in io.Reader, o ExportOptions) *Export {
 	x := &Export{
 		Reader: &Reader{name: name}, o: o, name: o.Experiment, now: math.MinInt64,
-		open: map[exportUnit]*exportRow{}, ranked: map[string]*exportRow{},
+		open: map[exportUnit]*exportRow{}, kept: map[string]*exportRow{},
 	}
 	x.line = x.scanner(in)
 	x.next = x.row
@@ -113,8 +113,8 @@ func (x *Export) row(r *Row) error {
 			e := x.queue[0]
 			x.queue = x.queue[1:]
 			delete(x.open, e.exportUnit)
-			if x.ranked[e.unit] == e {
-				delete(x.ranked, e.unit)
+			if x.kept[e.unit] == e {
+				delete(x.kept, e.unit)
 			}
 			if x.finish(e, r) {
 				return nil
@@ -254,12 +254,6 @@ func (x *Export) apply(kind string, payload json.RawMessage) error {
 		for i := range p.Items {
 			x.item(kind, &p.Items[i])
 		}
-	case "rank", "activate", "reward":
-		var p exportRank
-		if err := json.Unmarshal(payload, &p); err != nil {
-			return err
-		}
-		x.rank(kind, &p)
 	}
 	return nil
 }
@@ -296,23 +290,42 @@ type exportItem struct {
 	Unit       string             `json:"u"`
 	Time       int64              `json:"t"` // milliseconds since 1970
 	Metrics    map[string]float64 `json:"m"`
+	// Kept says that the service keeps the decision, so that items without a version find it by the
+	// unit.
+	Kept *struct {
+		Among    []int `json:"among"`
+		Deferred bool  `json:"deferred"`
+	} `json:"k"`
 }
 
 // item joins an exposure or feedback with its unit. Items that the service refuses are ignored.
 func (x *Export) item(kind string, item *exportItem) {
-	late := x.now-item.Time*int64(time.Millisecond) > int64(x.def.Window)
-	if _, ok := policy.ParseUnit(item.Unit); !ok || late {
+	if _, ok := policy.ParseUnit(item.Unit); !ok || kind == "feedback" && !x.def.accepts(item.Metrics) {
 		return
 	}
-	if kind == "feedback" && !x.def.accepts(item.Metrics) {
+	e := x.kept[item.Unit]
+	if item.Version == 0 && e == nil || item.Kept != nil && e != nil {
 		return
 	}
-	e := x.decision(item)
-	if kind == "exposures" {
+	at := item.Time
+	if item.Version == 0 {
+		at = e.item.Time
+	}
+	if x.now-at*int64(time.Millisecond) > int64(x.def.Window) {
+		return
+	}
+	if item.Version != 0 {
+		e = x.decision(item)
+	}
+	switch k := item.Kept; {
+	case kind == "feedback":
+		e.report(x.def.reward, item.Metrics)
+	case k == nil:
 		e.exposed = true
-		return
+	default:
+		e.exposed, e.masked = e.exposed || !k.Deferred, len(k.Among) > 0
+		x.kept[item.Unit] = e
 	}
-	e.report(x.def.reward, item.Metrics)
 }
 
 // decision returns the open decision of an item. If it is new, it joins the queue.
@@ -326,40 +339,6 @@ func (x *Export) decision(item *exportItem) *exportRow {
 		x.queue = append(x.queue, e)
 	}
 	return e
-}
-
-// exportRank is the payload of the events of ranked units: rank, activate and reward.
-type exportRank struct {
-	Item     exportItem `json:"item"`
-	Among    []int      `json:"among"`
-	Deferred bool       `json:"deferred"`
-	Unit     string     `json:"u"`
-	Value    float64    `json:"value"`
-}
-
-// rank applies an event of a ranked unit.
-func (x *Export) rank(kind string, p *exportRank) {
-	if kind == "rank" {
-		late := x.now-p.Item.Time*int64(time.Millisecond) > int64(x.def.Window)
-		if _, ok := policy.ParseUnit(p.Item.Unit); !ok || late || x.ranked[p.Item.Unit] != nil {
-			return
-		}
-		e := x.decision(&p.Item)
-		e.exposed, e.masked = e.exposed || !p.Deferred, len(p.Among) > 0
-		x.ranked[p.Item.Unit] = e
-		return
-	}
-	e := x.ranked[p.Unit]
-	if e == nil || x.now-e.time() > int64(x.def.Window) {
-		return
-	}
-	if kind == "activate" {
-		e.exposed = true
-		return
-	}
-	if values := map[string]float64{x.def.goal: p.Value}; x.def.accepts(values) {
-		e.report(x.def.reward, values)
-	}
 }
 
 // report records the first value of the reward's metric.

@@ -226,33 +226,36 @@ func TestExportRanks(t *testing.T) {
 	for i := range 2000 {
 		r.now = r.now.Add(time.Duration(rng.IntN(1500)) * time.Millisecond)
 		p, unit := r.state.Policy("shop"), fmt.Sprint(i)
-		e := experiment.RankEvent{Experiment: "shop", Deferred: i%3 == 0}
+		kept := &experiment.Kept{Deferred: i%3 == 0}
 		allowed := []bool{true, true, true}
 		if i%5 == 0 {
-			allowed[0], e.Among = false, []int{1, 2}
+			allowed[0], kept.Among = false, []int{1, 2}
 		}
 		c, err := p.DecideAmong(unit, nil, allowed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Redrawn = c.Redrawn
-		e.Item = experiment.UnitEvent{
-			Version: c.Version, Arm: c.Arm, Propensity: c.Propensity, Unit: policy.FormatUnit(c.Unit),
-			Time: r.now.UnixMilli(),
+		kept.Redrawn = c.Redrawn
+		one := func(kind string, e experiment.UnitEvent) {
+			r.apply(kind, experiment.UnitsEvent{Experiment: "shop", Items: []experiment.UnitEvent{e}})
 		}
-		r.apply(experiment.KindRank, e)
+		e := experiment.UnitEvent{
+			Version: c.Version, Arm: c.Arm, Propensity: c.Propensity, Unit: policy.FormatUnit(c.Unit),
+			Time: r.now.UnixMilli(), Kept: kept,
+		}
+		one(experiment.KindExposures, e)
 		if rng.IntN(10) == 0 {
-			r.apply(experiment.KindRank, e)
+			one(experiment.KindExposures, e)
 		}
 		earlier := policy.FormatUnit(p.Unit(fmt.Sprint(max(i-rng.IntN(1000), 0))))
-		r.apply(experiment.KindActivate, experiment.ActivateEvent{Experiment: "shop", Unit: earlier})
-		r.apply(experiment.KindReward, experiment.RewardEvent{
-			Experiment: "shop", Unit: earlier, Value: []float64{1, 0, 2}[rng.IntN(3)],
+		one(experiment.KindExposures, experiment.UnitEvent{Unit: earlier})
+		one(experiment.KindFeedback, experiment.UnitEvent{
+			Unit: earlier, Metrics: map[string]float64{"bought": []float64{1, 0, 2}[rng.IntN(3)]},
 		})
 		if i%100 == 99 {
 			r.apply(experiment.KindRound, experiment.NameEvent{Experiment: "shop"})
 		}
-		if len(e.Among) > 0 && !e.Deferred {
+		if len(kept.Among) > 0 && !kept.Deferred {
 			masked++
 		}
 	}

@@ -27,7 +27,6 @@ type exportDefinition struct {
 	Window   policy.Duration `json:"attribution_window"`
 
 	arms   []string
-	goal   string // the only goal, or ""
 	reward *exportMetric
 }
 
@@ -59,15 +58,12 @@ func parseExportDefinition(text json.RawMessage, metric string) (*exportDefiniti
 		return nil, noregret.BadInputf("definition.attribution_window", "missing: want the definition as the "+
 			"service shows it, with all defaults")
 	}
-	if d.Objective != nil && len(d.Objective.Goals) == 1 {
-		d.goal = d.Objective.Goals[0].Metric
-	}
 	if metric == "" {
-		if d.goal == "" {
+		if d.Objective == nil || len(d.Objective.Goals) != 1 {
 			return nil, noregret.BadInputf("metric", "the objective is not a single goal: the metric that is the "+
 				"reward must be named, one of %q", d.names())
 		}
-		metric = d.goal
+		metric = d.Objective.Goals[0].Metric
 	}
 	if d.reward = d.metric(metric); d.reward == nil || d.reward.Kind == "ratio" {
 		return nil, noregret.BadInputf("metric", "%q is not a metric of units: want one of %q", metric, d.names())

@@ -159,6 +159,18 @@ func decode(b []byte, v any, rules strictjson.Rules) error {
 	return err
 }
 
+// InPlace returns an error of [DecodeJSON] about a part of a request, with the part's place.
+func InPlace(place string, err error) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok {
+		return err
+	}
+	if e.Place != "body" {
+		place += "." + e.Place
+	}
+	return noregret.BadInputf(place, "%s", e.Message)
+}
+
 // Body reads a request's body of one of the media types; a request without a type has the first.
 func Body(r *http.Request, types ...string) ([]byte, error) {
 	if t := r.Header.Get("Content-Type"); t != "" && t != types[0] {

@@ -24,7 +24,7 @@ round: {length: 5m}
 open_tokens: 50000
 `
 
-// rankWorld folds events of ranked units.
+// rankWorld folds events of units whose decisions are kept.
 type rankWorld struct {
 	t     *testing.T
 	state *State
@@ -74,7 +74,7 @@ func (w *rankWorld) status(kind string, payload any) api.ItemStatus {
 }
 
 // rank decides for a unit among some arms.
-func (w *rankWorld) rank(unit string, deferred bool, among ...int) (policy.Choice, RankEvent) {
+func (w *rankWorld) rank(unit string, deferred bool, among ...int) (policy.Choice, UnitsEvent) {
 	w.t.Helper()
 	p := w.state.Policy("shop")
 	allowed := make([]bool, len(p.Arms))
@@ -85,23 +85,26 @@ func (w *rankWorld) rank(unit string, deferred bool, among ...int) (policy.Choic
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return c, RankEvent{
-		Experiment: "shop", Among: among, Redrawn: c.Redrawn, Deferred: deferred,
-		Item: UnitEvent{
-			Version: c.Version, Arm: c.Arm, Propensity: c.Propensity, Unit: policy.FormatUnit(c.Unit),
-			Time: w.now.UnixMilli(),
-		},
-	}
+	return c, one(UnitEvent{
+		Version: c.Version, Arm: c.Arm, Propensity: c.Propensity, Unit: policy.FormatUnit(c.Unit),
+		Time: w.now.UnixMilli(), Kept: &Kept{Among: among, Redrawn: c.Redrawn, Deferred: deferred},
+	})
 }
+
+// one is the payload of one item.
+func one(e UnitEvent) UnitsEvent { return UnitsEvent{Experiment: "shop", Items: []UnitEvent{e}} }
 
 func (w *rankWorld) reward(unit string, value float64) api.ItemStatus {
 	w.t.Helper()
-	return w.status(KindReward, RewardEvent{"shop", policy.FormatUnit(w.state.Policy("shop").Unit(unit)), value})
+	goal := w.state.live["shop"].roster.def.Objective.Goals[0].Metric
+	return w.status(KindFeedback, one(UnitEvent{
+		Unit: policy.FormatUnit(w.state.Policy("shop").Unit(unit)), Metrics: map[string]float64{goal: value},
+	}))
 }
 
 func (w *rankWorld) activate(unit string) api.ItemStatus {
 	w.t.Helper()
-	return w.status(KindActivate, ActivateEvent{"shop", policy.FormatUnit(w.state.Policy("shop").Unit(unit))})
+	return w.status(KindExposures, one(UnitEvent{Unit: policy.FormatUnit(w.state.Policy("shop").Unit(unit))}))
 }
 
 func (w *rankWorld) report() *api.Report {
@@ -123,21 +126,21 @@ func TestRank(t *testing.T) {
 		}
 	}
 	c, e := w.rank("now", false)
-	want("a rank", w.status(KindRank, e), api.Accepted)
-	want("the same again", w.status(KindRank, e), api.Duplicate)
+	want("a rank", w.status(KindExposures, e), api.Accepted)
+	want("the same again", w.status(KindExposures, e), api.Duplicate)
 	want("its reward", w.reward("now", 1), api.Accepted)
 	want("another reward", w.reward("now", 0), api.Duplicate)
 	want("an activation that is not needed", w.activate("now"), api.Duplicate)
 	want("a reward outside the range", w.reward("now", 2), api.Rejected)
 	want("the reward of nobody", w.reward("nobody", 1), api.Late)
 	want("the activation of nobody", w.activate("nobody"), api.Late)
-	if r, ok := w.state.Ranked("shop", c.Unit); !ok || r != (Ranked{c.Version, c.Arm, c.Propensity}) {
-		t.Errorf("ranked: %+v, want %+v", r, c)
+	if arm, ok := w.state.KeptArm("shop", c.Unit); !ok || arm != c.Arm {
+		t.Errorf("kept: %v, want %+v", arm, c)
 	}
 
 	for _, unit := range []string{"later", "never", "first"} {
 		_, e = w.rank(unit, true)
-		want("a deferred rank", w.status(KindRank, e), api.Accepted)
+		want("a deferred rank", w.status(KindExposures, e), api.Accepted)
 	}
 	want("a reward before the activation", w.reward("first", 1), api.Accepted)
 	want("a reward of one that is never activated", w.reward("never", 1), api.Accepted)
@@ -148,7 +151,7 @@ func TestRank(t *testing.T) {
 	w.now = w.now.Add(2 * time.Minute)
 	want("a late reward", w.reward("later", 1), api.Late)
 	want("a late activation", w.activate("never"), api.Late)
-	if _, ok := w.state.Ranked("shop", c.Unit); ok {
+	if _, ok := w.state.KeptArm("shop", c.Unit); ok {
 		t.Error("a decision is still there after its window")
 	}
 	w.now = w.now.Add(time.Hour)
@@ -171,44 +174,31 @@ func TestRank(t *testing.T) {
 func TestRankRefusals(t *testing.T) {
 	w := newRankWorld(t, rankDef+"hold_back: 0\n")
 	_, good := w.rank("u", false)
-	for what, spoil := range map[string]func(e *RankEvent){
-		"no unit":       func(e *RankEvent) { e.Item.Unit = "x" },
-		"later version": func(e *RankEvent) { e.Item.Version++ },
-		"no such arm":   func(e *RankEvent) { e.Item.Arm = 3 },
-		"negative arm":  func(e *RankEvent) { e.Item.Arm = -1 },
-		"negative time": func(e *RankEvent) { e.Item.Time = -1 },
-		"huge time":     func(e *RankEvent) { e.Item.Time = math.MaxInt64 },
+	for what, spoil := range map[string]func(e *UnitEvent){
+		"no unit":       func(e *UnitEvent) { e.Unit = "x" },
+		"later version": func(e *UnitEvent) { e.Version++ },
+		"no such arm":   func(e *UnitEvent) { e.Arm = 3 },
+		"negative arm":  func(e *UnitEvent) { e.Arm = -1 },
+		"negative time": func(e *UnitEvent) { e.Time = -1 },
+		"huge time":     func(e *UnitEvent) { e.Time = math.MaxInt64 },
 	} {
-		e := good
-		spoil(&e)
-		if got := w.status(KindRank, e); got != api.Rejected {
+		e := one(good.Items[0])
+		spoil(&e.Items[0])
+		if got := w.status(KindExposures, e); got != api.Rejected {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
-	old := good
-	old.Item.Time -= (11 * time.Minute).Milliseconds()
-	if got := w.status(KindRank, old); got != api.Late {
+	old := one(good.Items[0])
+	old.Items[0].Time -= (11 * time.Minute).Milliseconds()
+	if got := w.status(KindExposures, old); got != api.Late {
 		t.Errorf("an old rank: %s", got)
 	}
-	if o := w.apply(KindRank, RankEvent{Experiment: "none"}); o.Err == nil {
+	if o := w.apply(KindExposures, UnitsEvent{Experiment: "none"}); o.Err == nil {
 		t.Error("a rank of an experiment that does not exist is accepted")
-	}
-	for what, goals := range map[string]string{
-		"two goals":   "{goals: [{metric: bought}, {metric: clicks}]}",
-		"a down goal": "{goals: [{metric: cost}]}",
-	} {
-		w := newRankWorld(t, `name: shop
-arms: [{name: a, value: 1}, {name: b, value: 2}]
-metrics: [{name: bought}, {name: clicks}, {name: cost, direction: down}]
-objective: `+goals+"\n")
-		_, e := w.rank("u", false)
-		if got := w.status(KindRank, e); got != api.Rejected {
-			t.Errorf("%s: %s", what, got)
-		}
 	}
 	w = newRankWorld(t, rankDef[:len(rankDef)-len("open_tokens: 50000\n")]+"open_tokens: 2\n")
 	for i, want := range []api.ItemStatus{api.Accepted, api.Accepted, api.Rejected} {
-		if _, e := w.rank(fmt.Sprint(i), true); w.status(KindRank, e) != want {
+		if _, e := w.rank(fmt.Sprint(i), true); w.status(KindExposures, e) != want {
 			t.Errorf("rank %d is not %s", i, want)
 		}
 	}
@@ -230,7 +220,7 @@ func TestRankAmong(t *testing.T) {
 			among = []int{0, 2}
 		}
 		c, e := w.rank(unit, false, among...)
-		if got := w.status(KindRank, e); got != api.Accepted {
+		if got := w.status(KindExposures, e); got != api.Accepted {
 			t.Fatalf("unit %d: %s", i, got)
 		}
 		if c.Redrawn {
@@ -274,7 +264,7 @@ func TestRankSnapshot(t *testing.T) {
 		switch rng.IntN(8) {
 		case 0, 1, 2:
 			_, e := w.rank(unit, rng.IntN(3) == 0, [][]int{nil, {0, 1}, {2}}[rng.IntN(3)]...)
-			w.apply(KindRank, e)
+			w.apply(KindExposures, e)
 		case 3, 4:
 			w.reward(unit, 1)
 		case 5:

@@ -1,8 +1,11 @@
-package server
+// Package personalizer serves the calls of Azure Personalizer for one choice
+// (docs/personalizer.md): an experiment is a resource, an arm an action, the identifier of an event
+// a unit. It translates them for the decision service: a rank is a decision among some arms that the
+// service keeps, an activation exposes it, and a reward is feedback on it by the unit.
+package personalizer
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -17,58 +20,72 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// personalizerAPI serves the calls of Azure Personalizer for one choice (docs/personalizer.md): an
-// experiment is a resource, an arm an action, the identifier of an event a unit. Decisions, rewards
-// and activations are events of the log; the fold joins them.
-type personalizerAPI struct {
-	config   *Config
-	policies *policyTable
-	live     *liveState
-	intake   *intake
-	writer   *writer
-	metrics  *metrics
+// Service is what the calls need of the decision service. Its methods are safe for concurrent use.
+type Service interface {
+	// Policy returns the policy in force of an experiment, and the encoder of its contexts, nil if
+	// the definition has none.
+	Policy(name string) (*policy.Policy, *policy.Encoder, error)
+	// Definition returns the definition in force of an experiment.
+	Definition(name string) (*definition.Definition, error)
+	// KeptArm returns the arm of the decision that is kept for a unit, false if none is.
+	KeptArm(name string, unit uint64) (arm int, ok bool)
+	// Keep makes a decision durable, which is made now, and keeps it until its window closes. It is
+	// rejected if there is no room for it.
+	Keep(r *http.Request, name string, e experiment.UnitEvent) (api.ItemResult, error)
+	// Expose reports that the kept decision of a unit was used.
+	Expose(r *http.Request, name string, unit uint64) (api.ItemResult, error)
+	// Feedback reports metrics of a unit whose decision is kept.
+	Feedback(r *http.Request, name string, unit uint64, metrics map[string]float64) (api.ItemResult, error)
 }
+
+// API serves the calls. Make one with [New].
+type API struct{ service Service }
+
+// New returns the calls over a service.
+func New(s Service) *API { return &API{s} }
 
 // The codes of errors, as Personalizer has them.
 const (
-	badRank     = "InvalidRankRequest"
-	badReward   = "InvalidRewardRequest"
-	badActivate = "InvalidEventIdToActivate"
+	BadRank     = "InvalidRankRequest"
+	BadReward   = "InvalidRewardRequest"
+	BadActivate = "InvalidEventIdToActivate"
 )
 
-func (a *personalizerAPI) routes() (out []web.Route) {
+// Routes returns the routes of the calls, with the paths of Personalizer and with short ones.
+func (a *API) Routes() (out []web.Route) {
 	const experiment = "/v1/experiments/{name}"
 	version := []string{"api-version"}
 	for _, base := range []string{experiment, experiment + "/personalizer/{api}"} {
 		out = append(out,
 			web.Route{
 				Method: "POST", Pattern: base + "/rank", Role: access.Decide, Query: version,
-				Serve: personalized(badRank, a.rank),
+				Serve: personalized(BadRank, a.rank),
 			},
 			web.Route{
 				Method: "POST", Pattern: base + "/events/{event}/reward", Role: access.Feedback, Query: version,
-				Serve: personalized(badReward, a.reward),
+				Serve: personalized(BadReward, a.reward),
 			},
 			web.Route{
 				Method: "POST", Pattern: base + "/events/{event}/activate", Role: access.Feedback, Query: version,
-				Serve: personalized(badActivate, a.activate),
+				Serve: personalized(BadActivate, a.activate),
 			})
 	}
 	return out
 }
 
-// personalizerVersions are the versions of Personalizer's API in paths. They differ only in calls
+// versions are the versions of Personalizer's API in paths. They differ only in calls
 // that are not served.
-var personalizerVersions = []string{"v1.0", "v1.1-preview.1", "v1.1-preview.2", "v1.1-preview.3"}
+var versions = []string{"v1.0", "v1.1-preview.1", "v1.1-preview.2", "v1.1-preview.3"}
 
-// personalizerError is the body of Personalizer's errors.
-type personalizerError struct {
+// Error is the body of errors.
+type Error struct {
 	Error struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
@@ -80,14 +97,14 @@ type personalizerError struct {
 // the given code. Other errors are problems, as everywhere.
 func personalized(code string, h web.Handler) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		err := checkPersonalizerVersion(r.PathValue("api"))
+		err := checkVersion(r.PathValue("api"))
 		if err == nil {
 			err = h(w, r)
 		}
 		if err == nil {
 			return nil
 		}
-		var out personalizerError
+		var out Error
 		status := web.StatusOf(err)
 		switch status {
 		case http.StatusBadRequest:
@@ -107,14 +124,14 @@ func personalized(code string, h web.Handler) web.Handler {
 	}
 }
 
-// checkPersonalizerVersion returns an error for a version that is not served; "" is the short form
+// checkVersion returns an error for a version that is not served; "" is the short form
 // of the paths.
-func checkPersonalizerVersion(v string) error {
-	if v == "" || slices.Contains(personalizerVersions, v) {
+func checkVersion(v string) error {
+	if v == "" || slices.Contains(versions, v) {
 		return nil
 	}
 	return noregret.Errorf(noregret.NotFound, "path", "the version %.40q is unknown: want one of %s", v,
-		strings.Join(personalizerVersions, ", "))
+		strings.Join(versions, ", "))
 }
 
 // decodeLenient reads a body as Personalizer's clients write it: unknown members are ignored, and
@@ -127,8 +144,8 @@ func decodeLenient(r *http.Request, v any) error {
 	return web.DecodeLenientJSON(b, v)
 }
 
-// rankRequest is the body of a rank call.
-type rankRequest struct {
+// RankRequest is the body of a rank call.
+type RankRequest struct {
 	ContextFeatures []json.RawMessage `json:"contextFeatures"`
 	Actions         []struct {
 		ID       string            `json:"id"`
@@ -139,22 +156,22 @@ type rankRequest struct {
 	DeferActivation bool     `json:"deferActivation"`
 }
 
-// rankedAction is an action with its probability.
-type rankedAction struct {
+// RankedAction is an action with its probability.
+type RankedAction struct {
 	ID          string  `json:"id"`
 	Probability float64 `json:"probability"`
 }
 
-// rankResponse is the answer to a rank call.
-type rankResponse struct {
-	Ranking        []rankedAction `json:"ranking"`
+// RankResponse is the answer to a rank call.
+type RankResponse struct {
+	Ranking        []RankedAction `json:"ranking"`
 	EventID        string         `json:"eventId"`
 	RewardActionID string         `json:"rewardActionId"`
 }
 
 // ranking is a rank call on the way: its actions as arms, its context.
 type ranking struct {
-	*rankRequest
+	*RankRequest
 	event   string
 	arms    []int           // of the actions
 	allowed []bool          // by arm
@@ -163,90 +180,95 @@ type ranking struct {
 }
 
 // rank chooses an action and records the choice. A repeated call for an event gets the same action.
-func (a *personalizerAPI) rank(w http.ResponseWriter, r *http.Request) error {
-	var in rankRequest
+func (a *API) rank(w http.ResponseWriter, r *http.Request) error {
+	var in RankRequest
 	if err := decodeLenient(r, &in); err != nil {
 		return err
 	}
 	name := r.PathValue("name")
-	e := a.policies.get(name)
-	if e == nil {
-		return a.policies.noSuch(name)
-	}
-	if err := a.checkGoal(name); err != nil {
-		return err
-	}
-	q, err := in.arms(name, e.policy)
+	p, encoder, err := a.service.Policy(name)
 	if err != nil {
 		return err
 	}
-	if err := q.encode(e); err != nil {
+	if _, err := a.goal(name); err != nil {
 		return err
 	}
-	unit := e.policy.Unit(q.event)
-	if done, ok := a.live.ranked(name, unit); ok {
-		return q.answer(w, e.policy, done.Arm)
-	}
-	choice, err := e.policy.DecideAmong(q.event, q.vector, q.allowed)
+	q, err := in.arms(name, p)
 	if err != nil {
 		return err
 	}
-	p := experiment.RankEvent{
-		Experiment: name, Redrawn: choice.Redrawn, Deferred: in.DeferActivation,
-		Item: experiment.UnitEvent{
-			Version: choice.Version, Arm: choice.Arm, Propensity: choice.Propensity, Unit: policy.FormatUnit(unit),
-			Time: a.config.Now().UnixMilli(), Context: q.context,
-		},
+	if p.Linear != nil {
+		if err := q.encode(encoder); err != nil {
+			return err
+		}
 	}
+	unit := p.Unit(q.event)
+	if arm, ok := a.service.KeptArm(name, unit); ok {
+		return q.answer(w, p, arm)
+	}
+	choice, err := p.DecideAmong(q.event, q.vector, q.allowed)
+	if err != nil {
+		return err
+	}
+	kept := &experiment.Kept{Redrawn: choice.Redrawn, Deferred: in.DeferActivation}
 	if slices.Contains(q.allowed, false) {
 		for k, ok := range q.allowed {
 			if ok {
-				p.Among = append(p.Among, k)
+				kept.Among = append(kept.Among, k)
 			}
 		}
 	}
-	principal := a.intake.principal(r)
-	_, release, err := a.intake.reserve(principal, name, 1)
-	defer release()
-	if err != nil {
-		a.intake.note(name, experiment.KindExposures, api.ItemResult{Status: api.Rejected, Error: err.Error()})
-		return web.WithStatus(http.StatusTooManyRequests, noregret.Usage, "eventId", "%w", err)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
-	defer cancel()
-	item, err := a.submit(ctx, experiment.KindRank, p)
+	item, err := a.service.Keep(r, name, experiment.UnitEvent{
+		Version: choice.Version, Arm: choice.Arm, Propensity: choice.Propensity, Unit: policy.FormatUnit(unit),
+		Context: q.context, Kept: kept,
+	})
 	if err != nil {
 		return err
 	}
-	a.intake.note(name, experiment.KindExposures, item)
 	arm := choice.Arm
 	switch item.Status {
 	case api.Accepted:
-		a.intake.count(principal, name, 1)
 	case api.Duplicate: // another call was faster
-		if done, ok := a.live.ranked(name, unit); ok {
-			arm = done.Arm
+		if done, ok := a.service.KeptArm(name, unit); ok {
+			arm = done
 		}
 	default:
 		return web.WithStatus(http.StatusTooManyRequests, noregret.Usage, "eventId", "%s", item.Error)
 	}
-	e.counts.decisions.Inc()
-	return q.answer(w, e.policy, arm)
+	return q.answer(w, p, arm)
 }
 
-// checkGoal returns an error if rewards have no metric.
-func (a *personalizerAPI) checkGoal(name string) error {
-	d, err := a.live.Definition(name)
+// goal returns the metric that rewards are values of: the only goal of the objective, which must go
+// up. The error says what else the objective is.
+func (a *API) goal(name string) (string, error) {
+	d, err := a.service.Definition(name)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = experiment.RewardMetric(d)
-	return err
+	if d.Objective == nil || len(d.Objective.Goals) != 1 {
+		n := 0
+		if d.Objective != nil {
+			n = len(d.Objective.Goals)
+		}
+		return "", noregret.BadInputf("objective.goals", "%d goals: a reward needs exactly one; report the metrics of "+
+			"others by the token of a decision", n)
+	}
+	m := d.Metric(d.Objective.Goals[0].Metric)
+	switch {
+	case m.Kind == "ratio":
+		return "", noregret.BadInputf("objective.goals[0].metric",
+			"%q is a ratio: a reward is one number, of a metric "+
+				"of kind mean or count", m.Name)
+	case m.Direction == "down":
+		return "", noregret.BadInputf("objective.goals[0].metric", "%q is to go down: a larger reward is better, so "+
+			"the goal must have direction up", m.Name)
+	}
+	return m.Name, nil
 }
 
 // arms finds the arms of a request's actions.
-func (in *rankRequest) arms(name string, p *policy.Policy) (*ranking, error) {
-	q := &ranking{rankRequest: in, allowed: make([]bool, len(p.Arms))}
+func (in *RankRequest) arms(name string, p *policy.Policy) (*ranking, error) {
+	q := &ranking{RankRequest: in, allowed: make([]bool, len(p.Arms))}
 	switch {
 	case in.EventID == nil:
 		q.event = newEventID()
@@ -289,29 +311,25 @@ func (in *rankRequest) arms(name string, p *policy.Policy) (*ranking, error) {
 	return q, nil
 }
 
-// encode encodes the context features, if the policy looks at them.
-func (q *ranking) encode(e *entry) error {
-	if e.policy.Linear == nil {
-		return nil
-	}
+// encode takes the context from the features that the encoder knows.
+func (q *ranking) encode(encoder *policy.Encoder) error {
 	to := flattener{declared: map[string]bool{}, fields: map[string]json.RawMessage{}}
-	for _, f := range e.encoder.Features() {
+	for _, f := range encoder.Features() {
 		to.declared[f.Name] = true
 		to.longest = max(to.longest, len(f.Name))
 	}
 	for i, part := range q.ContextFeatures {
 		var f features
 		if err := web.DecodeLenientJSON(part, &f); err != nil {
-			return inPlace("contextFeatures["+strconv.Itoa(i)+"]", err)
+			return web.InPlace("contextFeatures["+strconv.Itoa(i)+"]", err)
 		}
 		to.add("", &f)
 	}
-	v := evaluation{fields: to.fields}
 	var err error
-	if q.context, err = v.context(e); err != nil {
+	if q.context, err = strictjson.Encode(to.fields); err != nil {
 		return err
 	}
-	q.vector, err = e.encoder.Encode(nil, q.context)
+	q.vector, err = encoder.Encode(nil, q.context)
 	return err
 }
 
@@ -397,12 +415,12 @@ func (q *ranking) answer(w http.ResponseWriter, p *policy.Policy, arm int) error
 		}
 		return cmp.Compare(probability[j], probability[i])
 	})
-	out := rankResponse{EventID: q.event, RewardActionID: p.Arms[arm].Name}
+	out := RankResponse{EventID: q.event, RewardActionID: p.Arms[arm].Name}
 	for _, k := range q.arms {
 		if q.allowed[k] {
 			k, order = order[0], order[1:]
 		}
-		out.Ranking = append(out.Ranking, rankedAction{p.Arms[k].Name, probability[k]})
+		out.Ranking = append(out.Ranking, RankedAction{p.Arms[k].Name, probability[k]})
 	}
 	return web.WriteJSON(w, http.StatusCreated, out)
 }
@@ -418,7 +436,7 @@ func newEventID() string {
 
 // reward records the reward of an event. As in Personalizer, a reward for an event that is unknown
 // or too old, or a second one, is answered as any other and changes nothing.
-func (a *personalizerAPI) reward(w http.ResponseWriter, r *http.Request) error {
+func (a *API) reward(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		Value *float64 `json:"value"`
 	}
@@ -428,16 +446,14 @@ func (a *personalizerAPI) reward(w http.ResponseWriter, r *http.Request) error {
 	if in.Value == nil || math.IsInf(*in.Value, 0) {
 		return noregret.BadInputf("value", "missing: the reward, a number")
 	}
-	name, unit, err := a.event(r)
+	name, metric, unit, err := a.event(r)
 	if err != nil {
 		return err
 	}
-	item, err := a.submit(r.Context(), experiment.KindReward,
-		experiment.RewardEvent{Experiment: name, Unit: unit, Value: *in.Value})
+	item, err := a.service.Feedback(r, name, unit, map[string]float64{metric: *in.Value})
 	if err != nil {
 		return err
 	}
-	a.metrics.count(experiment.KindReward, []api.ItemResult{item}, nil)
 	if item.Status == api.Rejected {
 		return noregret.BadInputf("value", "%s", item.Error)
 	}
@@ -447,12 +463,12 @@ func (a *personalizerAPI) reward(w http.ResponseWriter, r *http.Request) error {
 
 // activate exposes a deferred event. An event that is unknown, too old or active already is
 // answered as any other.
-func (a *personalizerAPI) activate(w http.ResponseWriter, r *http.Request) error {
-	name, unit, err := a.event(r)
+func (a *API) activate(w http.ResponseWriter, r *http.Request) error {
+	name, _, unit, err := a.event(r)
 	if err != nil {
 		return err
 	}
-	item, err := a.submit(r.Context(), experiment.KindActivate, experiment.ActivateEvent{Experiment: name, Unit: unit})
+	item, err := a.service.Expose(r, name, unit)
 	if err != nil {
 		return err
 	}
@@ -463,33 +479,17 @@ func (a *personalizerAPI) activate(w http.ResponseWriter, r *http.Request) error
 	return nil
 }
 
-// event returns the experiment and the unit of the event in a request's path.
-func (a *personalizerAPI) event(r *http.Request) (name, unit string, err error) {
+// event returns the experiment, the metric of rewards and the unit of the event in a request's path.
+func (a *API) event(r *http.Request) (name, metric string, unit uint64, err error) {
 	name = r.PathValue("name")
-	e := a.policies.get(name)
-	if e == nil {
-		return "", "", a.policies.noSuch(name)
+	p, _, err := a.service.Policy(name)
+	if err != nil {
+		return "", "", 0, err
 	}
 	id := r.PathValue("event")
 	if err := policy.CheckUnit("eventId", id); err != nil {
-		return "", "", err
+		return "", "", 0, err
 	}
-	return name, policy.FormatUnit(e.policy.Unit(id)), a.checkGoal(name)
-}
-
-// submit makes an event durable and returns the result of its item.
-func (a *personalizerAPI) submit(ctx context.Context, kind string, payload any) (api.ItemResult, error) {
-	e, err := experiment.NewEvent(kind, 0, payload)
-	if err != nil {
-		return api.ItemResult{}, err
-	}
-	outcomes, err := a.writer.submit(ctx, &command{events: []experiment.Event{e}})
-	if err != nil {
-		return api.ItemResult{}, err
-	}
-	// The experiment may have been deleted meanwhile.
-	if o := &outcomes[0]; o.Err != nil || len(o.Items) != 1 {
-		return api.ItemResult{}, cmp.Or(o.Err, errors.New("no result"))
-	}
-	return outcomes[0].Items[0], nil
+	metric, err = a.goal(name)
+	return name, metric, p.Unit(id), err
 }
