@@ -5,9 +5,9 @@ package api
 // above the last one is a duplicate.
 type Aggregate struct {
 	Experiment string          `json:"experiment"`
-	Source     string          `json:"source"`
-	Sequence   uint64          `json:"sequence"`
-	Items      []AggregateItem `json:"items"`
+	Source     string          `json:"source" minLength:"1" maxLength:"200"`
+	Sequence   uint64          `json:"sequence" minimum:"1"`
+	Items      []AggregateItem `json:"items" minItems:"1"`
 }
 
 // AggregateItem holds the sums of one policy version and arm.
@@ -17,7 +17,7 @@ type AggregateItem struct {
 	// HeldBack marks the units that are held back.
 	HeldBack bool `json:"held_back,omitempty"`
 	// Units is the number of units exposed.
-	Units int64 `json:"units"`
+	Units int64 `json:"units" minimum:"0"`
 	// Metrics holds the sums by metric; units without a value do not count in a metric.
 	Metrics map[string]Sums `json:"metrics,omitempty"`
 	// Pairs holds the sums by ratio, over the units that have both parts; a default replaces a
@@ -27,9 +27,9 @@ type AggregateItem struct {
 
 // Sums are the number of values, their sum and the sum of their squares.
 type Sums struct {
-	N       int64   `json:"n"`
-	Sum     float64 `json:"sum"`
-	Squares float64 `json:"squares"`
+	N       int64   `json:"n" required:"false"`
+	Sum     float64 `json:"sum" required:"false"`
+	Squares float64 `json:"squares" required:"false"`
 	// Low and High are the smallest and the largest value, nil if they are not known. The
 	// confidence sequences of metrics without a range need them; without them they wait for more
 	// batches.
@@ -54,12 +54,12 @@ func (s *Sums) Add(v float64) {
 // PairSums are the number of units with both parts of a ratio, the numerator x and the denominator
 // y, and their sums, sums of squares and sum of products.
 type PairSums struct {
-	N  int64   `json:"n"`
-	X  float64 `json:"x"`
-	Y  float64 `json:"y"`
-	XX float64 `json:"xx"`
-	YY float64 `json:"yy"`
-	XY float64 `json:"xy"`
+	N  int64   `json:"n" required:"false"`
+	X  float64 `json:"x" required:"false"`
+	Y  float64 `json:"y" required:"false"`
+	XX float64 `json:"xx" required:"false"`
+	YY float64 `json:"yy" required:"false"`
+	XY float64 `json:"xy" required:"false"`
 }
 
 // Add counts a unit.

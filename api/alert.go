@@ -5,16 +5,16 @@ import "time"
 // Alert is what the service sends to its webhook.
 type Alert struct {
 	// Format is the version of this form, 1.
-	Format int `json:"format"`
+	Format int `json:"format" enum:"1"`
 	// ID is the same whenever the alert is sent again, and no other alert has it.
 	ID string `json:"id"`
 	// Key names what is wrong, such as breach:toy:errors. The alerts that raise and resolve it have
 	// the same one.
 	Key string `json:"key"`
 	// Kind is breach, action, sample_ratio, refused, disk, memory, clock, privacy or test.
-	Kind string `json:"kind"`
+	Kind string `json:"kind" enum:"breach,action,sample_ratio,refused,disk,memory,clock,privacy,test"`
 	// State is raised, resolved, or happened for what has no end.
-	State string `json:"state"`
+	State string `json:"state" enum:"raised,resolved,happened"`
 	// Time is when the alert was made, Since when what is wrong began.
 	Time  time.Time `json:"time"`
 	Since time.Time `json:"since"`

@@ -8,7 +8,7 @@ type AuditEntry struct {
 	// experiments get, and else the public one: see docs/privacy.md.
 	Position uint64 `json:"position"`
 	// Hidden is how much smaller the public position is, in the state only: answers leave it out.
-	Hidden uint64    `json:"hidden,omitempty"`
+	Hidden uint64    `json:"hidden,omitempty" hidden:"true"`
 	Time   time.Time `json:"time"`
 	// Action is the kind of the event, such as definition, pause or conclude, or "backup" or
 	// "tokens".

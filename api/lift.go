@@ -40,14 +40,14 @@ const (
 // LiftQuantity is what is compared: the objective, or the metric of a goal or of a guardrail.
 type LiftQuantity struct {
 	// Kind is "objective", "goal" or "guardrail".
-	Kind string `json:"kind"`
+	Kind string `json:"kind" enum:"objective,goal,guardrail"`
 	// Metric is "" for the objective.
 	Metric string `json:"metric,omitempty"`
 	// Direction is the good direction, "up" or "down". For a guardrail with a lower limit it is
 	// "up".
-	Direction string `json:"direction"`
+	Direction string `json:"direction" enum:"up,down"`
 	// Guardrail is the kind of a guardrail's limit: min, max, min_change or max_change.
-	Guardrail string   `json:"guardrail,omitempty"`
+	Guardrail string   `json:"guardrail,omitempty" enum:"min,max,min_change,max_change"`
 	Limit     *float64 `json:"limit,omitempty"`
 	// Arms holds the comparisons by arm, without the control arm and retired arms that were never
 	// observed.

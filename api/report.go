@@ -49,12 +49,12 @@ type Report struct {
 	Created time.Time `json:"created"`
 	Time    time.Time `json:"time"`
 	// Mixture holds the exact shares by arm among units that take part.
-	Mixture map[string]float64 `json:"mixture"`
+	Mixture map[string]float64 `json:"mixture" values:"share"`
 	// Deployed is the mixture that the policy would serve if nothing more were to be learned, in
 	// the same form; nil before it has learned anything and while the experiment is rolled back.
-	Deployed map[string]float64 `json:"deployed"`
+	Deployed map[string]float64 `json:"deployed" nullable:"true" values:"share"`
 	// Traffic is the share of units that take part, among those not held back.
-	Traffic float64 `json:"traffic"`
+	Traffic float64 `json:"traffic" exclusiveMinimum:"0" maximum:"1"`
 	// Ramp is nil without a ramp and after the ramp has ended.
 	Ramp *RampReport `json:"ramp,omitempty"`
 	// Conclusion is how the experiment ended, nil before it has.
@@ -125,7 +125,7 @@ type PrivacyReport struct {
 // DriftReport says how the learner forgets.
 type DriftReport struct {
 	// Kind is that of the definition's drift.
-	Kind string `json:"kind"`
+	Kind string `json:"kind" enum:"restart,discount,window,detector,adaptive"`
 	// Memory is the number of rounds that what is known now is worth.
 	Memory float64 `json:"memory"`
 	// Variation estimates by how much the arms' rewards have varied since the learner began, in
@@ -144,7 +144,7 @@ type DriftEvent struct {
 	Arms []string `json:"arms,omitempty"`
 	// Cause is "interval", "cusum", "page-hinkley", "adwin", "kswin", "change" (the policy's own
 	// test for changes), "unserved" or "memory" (another memory predicts best).
-	Cause string `json:"cause"`
+	Cause string `json:"cause" enum:"interval,cusum,page-hinkley,adwin,kswin,change,unserved,memory"`
 	// Statistic is the largest residual in standard errors, where a detector is the cause, or the
 	// rounds of the memory, 0 for all.
 	Statistic float64 `json:"statistic,omitempty"`
@@ -170,7 +170,7 @@ type ArmReport struct {
 // RampReport describes the stage of a ramp.
 type RampReport struct {
 	// Stage is the number of the stage, from 1, and Stages the number of stages.
-	Stage  int `json:"stage"`
+	Stage  int `json:"stage" minimum:"1"`
 	Stages int `json:"stages"`
 	// Share is the share of the traffic that gets the learned mixture.
 	Share float64   `json:"share"`
@@ -186,7 +186,7 @@ type Conclusion struct {
 	Version uint64    `json:"version"`
 	Reason  string    `json:"reason,omitempty"`
 	// Source is "deployed" if the policy chose the mixture, "named" if it was given by hand.
-	Source  string             `json:"source"`
+	Source  string             `json:"source" enum:"deployed,named"`
 	Mixture map[string]float64 `json:"mixture"`
 	// Value is the objective of the mixture by the means at that time, nil if too few arms had a
 	// mean.
@@ -211,7 +211,7 @@ type MetricReport struct {
 // sequence.
 type GuardrailReport struct {
 	Metric string     `json:"metric"`
-	Kind   string     `json:"kind"` // min, max, min_change or max_change
+	Kind   string     `json:"kind" enum:"min,max,min_change,max_change"`
 	Limit  float64    `json:"limit"`
 	State  GuardState `json:"state"`
 	Since  time.Time  `json:"since"`
@@ -219,7 +219,7 @@ type GuardrailReport struct {
 	// Served is the same for the average of the mixtures served in all versions.
 	Served Interval `json:"served"`
 	Alpha  float64  `json:"alpha"`
-	Action string   `json:"action"`
+	Action string   `json:"action" enum:"alert,shrink,rollback"`
 	// Acted is the last action of the guardrails on this metric, nil if there was none. It stays
 	// when the experiment is rolled back and resumed.
 	Acted *GuardAction `json:"acted,omitempty"`
@@ -227,7 +227,7 @@ type GuardrailReport struct {
 
 // GuardAction is what was done about a breach of a guardrail.
 type GuardAction struct {
-	Action string    `json:"action"`
+	Action string    `json:"action" enum:"alert,shrink,rollback"`
 	Time   time.Time `json:"time"`
 	// Version is the policy version that was served when the guardrail was breached.
 	Version uint64 `json:"version"`
@@ -306,7 +306,7 @@ type HistoryPoint struct {
 	Value *float64 `json:"value"`
 	// Deployed is the mixture that the policy would have deployed when the version began, nil if it
 	// had not learned anything. Lift is nil without a control arm or an objective.
-	Deployed map[string]float64 `json:"deployed"`
+	Deployed map[string]float64 `json:"deployed" nullable:"true"`
 	Lift     *LiftPoint         `json:"lift"`
 	// Units and Metrics are the version's results, 0 and null until its window has closed.
 	Units   int64               `json:"units"`
@@ -323,7 +323,7 @@ type HistoryPoint struct {
 // [GuardrailReport], unknown in a private experiment.
 type GuardrailPoint struct {
 	Metric string  `json:"metric"`
-	Kind   string  `json:"kind"` // min, max, min_change or max_change
+	Kind   string  `json:"kind" enum:"min,max,min_change,max_change"`
 	Limit  float64 `json:"limit"`
 	Interval
 	// Served is the same for the average of the mixtures served until then.

@@ -14,7 +14,7 @@ type Problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	// Code is the module's, Place where the fault lies: "definition:12: arms[0].name", "items", ...
-	Code  string `json:"code"`
+	Code  string `json:"code" enum:"internal,usage,bad_input,not_found,diverged"`
 	Place string `json:"place,omitempty"`
 }
 
@@ -62,14 +62,19 @@ type Decision struct {
 	Unit       string          `json:"unit"`
 	Arm        string          `json:"arm"`
 	Value      json.RawMessage `json:"value"`
-	Propensity float64         `json:"propensity"`
+	Propensity float64         `json:"propensity" exclusiveMinimum:"0" maximum:"1"`
 	Version    uint64          `json:"version"`
 	Token      string          `json:"token"`
+}
+
+// Decisions is the answer to a request for decisions, in the order of its units.
+type Decisions struct {
+	Decisions []Decision `json:"decisions"`
 }
 
 // StateName identifies a state: its position in the log and its digest. Any two folds of the same
 // log agree on both.
 type StateName struct {
 	Position uint64 `json:"position"`
-	Digest   string `json:"digest"`
+	Digest   string `json:"digest" pattern:"^[0-9a-f]{64}$"`
 }

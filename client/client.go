@@ -241,9 +241,7 @@ func (c *Client) DecideIn(ctx context.Context, name string, units ...api.UnitCon
 }
 
 func (c *Client) decide(ctx context.Context, name string, units any, n int) ([]api.Decision, error) {
-	var out struct {
-		Decisions []api.Decision `json:"decisions"`
-	}
+	var out api.Decisions
 	err := c.json(ctx, call{method: "POST", path: pathOf(name, "/decide"), repeat: true},
 		map[string]any{"units": units}, &out)
 	if err == nil && len(out.Decisions) != n {

@@ -177,7 +177,7 @@ func (x *joiner) privateFeedback(in *joinInput, e *UnitEvent, names []string) (a
 	return api.Accepted, nil
 }
 
-// errPrivateSums is the result of aggregates and of ranked units.
+// errPrivateSums is the result of aggregates and of decisions that are kept.
 var errPrivateSums = noregret.BadInputf("experiment", "private: report units one by one, with their tokens, so "+
 	"that the contribution of each is bounded")
 

@@ -14,9 +14,15 @@ import (
 //go:embed openapi.yaml
 var openAPI []byte
 
+// apiSchemas are the schemas of the types of package api, by name. Its TestSchemas writes them.
+//
+//go:embed schemas.json
+var apiSchemas []byte
+
 // openAPIJSON is the OpenAPI document as JSON: openapi.yaml, completed for the generators of
-// clients. The schema of definitions is part of it, each number says that it is a float64 or an
-// int64, and a default response, which would also be one of success, is one for 4XX and for 5XX.
+// clients. The schemas of package api and of definitions are part of it, each number says that it
+// is a float64 or an int64, and a default response, which would also be one of success, is one for
+// 4XX and for 5XX.
 var openAPIJSON = sync.OnceValues(func() ([]byte, error) {
 	var doc, schema map[string]any
 	if err := yaml.Unmarshal(openAPI, &doc); err != nil {
@@ -25,7 +31,11 @@ var openAPIJSON = sync.OnceValues(func() ([]byte, error) {
 	if err := json.Unmarshal(definition.Schema, &schema); err != nil {
 		return nil, err
 	}
-	addDefinition(doc, schema)
+	schemas := doc["components"].(map[string]any)["schemas"].(map[string]any)
+	if err := json.Unmarshal(apiSchemas, &schemas); err != nil {
+		return nil, err
+	}
+	addDefinition(schemas, schema)
 	addFormats(doc)
 	for _, path := range doc["paths"].(map[string]any) {
 		for _, operation := range path.(map[string]any) {
@@ -39,8 +49,7 @@ var openAPIJSON = sync.OnceValues(func() ([]byte, error) {
 
 // addDefinition puts the schema of definitions among the document's schemas. Its parts get names
 // of their own, such as DefinitionArm.
-func addDefinition(doc, schema map[string]any) {
-	schemas := doc["components"].(map[string]any)["schemas"].(map[string]any)
+func addDefinition(schemas, schema map[string]any) {
 	named := func(part string) string { return "Definition" + strings.ToUpper(part[:1]) + part[1:] }
 	var move func(v any) any
 	move = func(v any) any {
