@@ -230,7 +230,7 @@ crash: ## kill the service 110 times under load, and 240 times by disk errors an
 SOAK_MINUTES ?= 10
 .PHONY: soak
 soak: ## the service under load with full disks, limits, clock steps, kills and restores; its books must balance (SOAK_MINUTES=10; Linux)
-	SOAK_MINUTES=$(SOAK_MINUTES) $(GO) test -count=1 -timeout 2h -run 'TestSoak$$' -v ./cmd/noregret
+	SOAK_MINUTES=$(SOAK_MINUTES) $(GO) test -count=1 -timeout 2h -run 'TestSoak$$' -v ./internal/cli/service
 
 .PHONY: load
 load: ## measure the service on this machine: decisions against bare handlers, durable feedback, memory (COMMAND=, another noregret)

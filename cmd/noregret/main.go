@@ -1,29 +1,13 @@
-// Command noregret learns decisions from streams, with guarantees.
+// Command noregret learns decisions from streams, with guarantees. Run "noregret --help" for the
+// manual. The commands are in the packages below internal/cli; the tests here run the whole binary.
 //
-// Each subcommand has one file, in the form that command.go describes. root.go has what they share:
-// the streams, the common flags, and the mapping of errors to exit statuses. Run "noregret --help"
-// for the manual.
-//
-// The exit status is 0 for success, 1 for a failure, 2 for a usage error and 3 for bad
-// input.
+// The exit status is 0 for success, 1 for a failure, 2 for a usage error and 3 for bad input.
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
+
+	"github.com/noregret/noregret/internal/cli"
 )
 
-func main() {
-	os.Exit(mainStatus())
-}
-
-// mainStatus runs the command on the process's own streams. SIGINT and SIGTERM
-// cancel the run, which then cleans up; a second signal ends the process at once.
-func mainStatus() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
-	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-}
+func main() { os.Exit(cli.Main()) }

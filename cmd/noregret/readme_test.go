@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/internal/cli/clitest"
 	"github.com/noregret/noregret/internal/testsize"
 )
 
@@ -21,7 +22,7 @@ func TestREADMEShowsTheDemos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := built(t)
+	command := clitest.Built(t)
 	plot := filepath.Join(t.TempDir(), "demo.svg")
 	for _, args := range [][]string{{"demo", "--plot", plot}, {"demo", "classifier"}} {
 		out, err := exec.Command(command, args...).Output()
@@ -59,7 +60,7 @@ func TestServicePageBegins(t *testing.T) {
 	if len(serve) < 2 || serve[0] != "noregret" || serve[1] != "serve" || strings.Count(blocks[0], "\n") != 1 {
 		t.Fatalf("the page begins with %q, want one line: noregret serve ...", blocks[0])
 	}
-	command, dir := built(t), t.TempDir()
+	command, dir := clitest.Built(t), t.TempDir()
 	cmd := exec.Command(command, append(serve[1:], "--listen", "127.0.0.1:0")...)
 	cmd.Dir = dir
 	out, err := cmd.StdoutPipe()

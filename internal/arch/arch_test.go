@@ -115,7 +115,13 @@ func TestCheckerFindsBreaches(t *testing.T) {
 		},
 		{
 			"up within a house", "dataset/synth/a.go", `import _ "github.com/noregret/noregret/cmd/noregret"`,
-			[]string{"floor 7"},
+			[]string{"floor 8"},
+		},
+		{"program to commands", "cmd/noregret/a.go", `import _ "github.com/noregret/noregret/internal/cli"`, nil},
+		{"commands down", "internal/cli/a/a.go", `import _ "github.com/noregret/noregret/server"`, nil},
+		{
+			"internal to commands", "internal/a/a.go", `import _ "github.com/noregret/noregret/internal/cli"`,
+			[]string{"up on floor 7"},
 		},
 		{"sideways", "loss/a.go", `import _ "github.com/noregret/noregret/dataset"`, []string{"neighbour on floor 1"}},
 		{

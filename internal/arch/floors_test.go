@@ -27,12 +27,19 @@ var floors = []struct {
 	4: {[]string{"pasto", "classify", "play"}, "systems built of learners"},
 	5: {[]string{"experiment", "eventlog"}, "the service's pure core and its log"},
 	6: {[]string{"server", "client", "papers"}, "what is served and reproduced"},
-	7: {[]string{"cmd"}, "the command"},
+	7: {[]string{commands}, "the commands"},
+	8: {[]string{"cmd"}, "the program"},
 }
+
+// commands is the only house that is not a top-level directory: it is internal and stands on top.
+const commands = "internal/cli"
 
 // house is the top-level directory of a package directory given relative to the module's
 // root: "dataset" for "dataset/synth", "." for the root.
 func house(dir string) string {
+	if dir == commands || strings.HasPrefix(dir, commands+"/") {
+		return commands
+	}
 	h, _, _ := strings.Cut(dir, "/")
 	return h
 }

@@ -1,0 +1,338 @@
+package dataflags
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/show"
+	"github.com/noregret/noregret/internal/progress"
+)
+
+// Flags are the flags for reading examples. Package dataset chooses the defaults of empty flags,
+// from the model if there is one. A command that reads data has all of the flags (Register), or
+// those that a model does not determine (RegisterWithModel). The exported fields are those that
+// commands read or set themselves.
+type Flags struct {
+	Format, Base, delimiter, quotes, Header, Missing, Unseen string
+	Label, weight, LabelKey, weightKey, Positive             string
+	Categorical, ignore                                      []string
+	Bits, Workers, maxDim                                    int
+	maxBad                                                   int64
+	CachePath, tempDir                                       string
+
+	Labelless  bool // rows need no label
+	Multilabel bool // the label of a row is a list
+}
+
+// New returns the flags with their defaults.
+func New() *Flags {
+	return &Flags{
+		Format: string(dataset.Auto), Base: string(dataset.BaseAuto), Header: string(dataset.HeaderAuto), quotes: "yes",
+		maxDim: dataset.DefaultMaxDim, Unseen: string(dataset.UnseenError),
+	}
+}
+
+// Help is the part about DATA in the Long text of a command.
+const Help = `DATA are one or more files, or - for standard input: svmlight (label index:value ...), CSV, JSON
+lines, IDX (an image file and its label file) or the binary cache of "noregret cache",
+uncompressed or compressed by gzip or zstd. The format is recognised by content. Several files are
+one data set.`
+
+// Register adds all flags of reading to a command that learns the feature space from the data.
+func (f *Flags) Register(cmd *cobra.Command) {
+	f.RegisterWithModel(cmd)
+	s := cmd.Flags()
+	s.Var(command.NewChoice(&f.Base, "auto", "0", "1"), "base",
+		"svmlight: number of the first feature; auto is 0 if the index 0 occurs, else 1")
+	s.IntVar(&f.Bits, "bits", f.Bits, "hash features into 2^B slots, B from 1 to 31; 0 is off; training takes about "+
+		"180 bytes a slot, 200 MB for 20 bits")
+	s.IntVar(&f.maxDim, "max-dim", f.maxDim, "largest number of features, about 180 bytes of memory each in training; "+
+		"a line that goes beyond it is refused")
+	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
+	s.StringSliceVar(&f.Categorical, "categorical", f.Categorical,
+		"CSV: columns to treat as categorical whatever they contain")
+	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
+	s.Var(command.NewChoice(&f.Missing, "error", "zero", "indicator"), "missing",
+		"CSV: what a missing number becomes; indicator is 0 and a feature of its own (default error)")
+	s.StringVar(&f.tempDir, "temp-dir", f.tempDir, "directory of the temporary file for data larger than memory")
+}
+
+// RegisterWithModel adds the flags that make sense when a model fixes the feature space.
+func (f *Flags) RegisterWithModel(cmd *cobra.Command) {
+	s := cmd.Flags()
+	s.Var(command.NewChoice(&f.Format, "auto", "svmlight", "csv", "jsonl", "idx", "cache"), "format",
+		"format of the data; auto finds it by content")
+	s.StringVar(&f.delimiter, "delimiter", f.delimiter,
+		`CSV: separator, "," or ";" or "tab"; found in the first line by default`)
+	s.Var(command.NewChoice(&f.quotes, "yes", "no"), "quotes",
+		"CSV: whether cells may be quoted; with no, a quote is a character like any other")
+	s.Var(command.NewChoice(&f.Header, "auto", "yes", "no"), "header", "CSV: whether the first line names the columns")
+	s.StringVar(&f.Label, "label", f.Label,
+		"CSV: column of the label, by name, number from 1 or \"last\" (the default)")
+	s.StringVar(&f.LabelKey, "label-key", f.LabelKey,
+		"JSON lines: key of the label (default the model's, else \"label\")")
+	s.StringVar(&f.weightKey, "weight-key", f.weightKey,
+		"JSON lines: key of the example weight (default the model's, else \"weight\")")
+	s.Int64Var(&f.maxBad, "max-bad-lines", f.maxBad,
+		"number of lines that may break a rule; they are skipped, counted and reported")
+	s.IntVar(&f.Workers, "workers", f.Workers, "goroutines that parse, 0 for all cores; the result is the same for "+
+		"any number")
+}
+
+// RegisterPositive adds --positive.
+func (f *Flags) RegisterPositive(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Positive, "positive", f.Positive,
+		"label of the positive examples; all others are negative")
+}
+
+// RegisterMultilabel adds --multilabel.
+func (f *Flags) RegisterMultilabel(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.Multilabel, "multilabel", f.Multilabel,
+		"labels are lists separated by commas, such as 1,3; a row without a label has none of them")
+}
+
+// RegisterCache adds --cache.
+func (f *Flags) RegisterCache(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.CachePath, "cache", f.CachePath, "also keep the data as a binary cache in this file")
+}
+
+// RegisterUnseen adds --unseen with a default.
+func (f *Flags) RegisterUnseen(cmd *cobra.Command, def dataset.Unseen) {
+	f.Unseen = string(def)
+	cmd.Flags().Var(command.NewChoice(&f.Unseen, "error", "ignore"), "unseen",
+		"features that training did not have: refuse them, or ignore and count them")
+}
+
+// Options are the options of reading that the flags ask for. Give the model's schema, or nil.
+func (f *Flags) Options(ctx context.Context, a *command.App, schema *dataset.Schema) dataset.Options {
+	delimiter := f.delimiter
+	if delimiter == "tab" || delimiter == `\t` {
+		delimiter = "\t"
+	}
+	return dataset.Options{
+		Format: dataset.Format(f.Format), Base: dataset.IndexBase(f.Base), Bits: f.Bits, MaxDim: f.maxDim,
+		MaxBadLines: f.maxBad,
+		Unseen:      dataset.Unseen(f.Unseen), Schema: schema, Delimiter: delimiter, NoQuotes: f.quotes == "no",
+		Header:      dataset.Header(f.Header),
+		LabelColumn: f.Label, WeightColumn: f.weight, Categorical: f.Categorical, IgnoreColumns: f.ignore,
+		Missing: dataset.Missing(f.Missing), LabelKey: f.LabelKey, WeightKey: f.weightKey, AllowNoLabel: f.Labelless ||
+			f.Multilabel,
+		Workers: f.Workers, TempDir: f.tempDir, CachePath: f.CachePath, Stdin: a.Input(ctx),
+	}
+}
+
+// Load reads the inputs and finds the positive label. It reports on standard error what was skipped
+// and which defaults were chosen. The caller closes the set.
+func (f *Flags) Load(ctx context.Context, a *command.App, inputs []string) (*dataset.Set, classify.Data, error) {
+	set, err := f.LoadSet(ctx, a, inputs, nil)
+	if err != nil {
+		return nil, classify.Data{}, err
+	}
+	data, err := f.TwoClasses(a, set)
+	if err != nil {
+		return nil, data, errors.Join(err, set.Close())
+	}
+	return set, data, nil
+}
+
+// TwoClasses finds the positive label of a set and reports which defaults were chosen.
+func (f *Flags) TwoClasses(a *command.App, set *dataset.Set) (classify.Data, error) {
+	info := set.Info()
+	class, err := info.Positive(f.Positive)
+	if e, ok := errors.AsType[*noregret.Error](err); ok && f.Positive == "" && len(info.Labels) > 2 {
+		hint := *e
+		hint.Message += ", or train for all of them (--measure macro_f1)"
+		err = &hint
+	}
+	if err != nil {
+		return classify.Data{}, err
+	}
+	f.decisions(a, info, class)
+	manyValues(a, info)
+	return classify.Data{Set: set, Positive: class}, nil
+}
+
+// AllLabels is TwoClasses for tasks of several classes or labels.
+func (f *Flags) AllLabels(a *command.App, set *dataset.Set, task classify.Task) (classify.MultiData, error) {
+	data, err := classify.NewMultiData(set, task)
+	if err != nil {
+		return data, WithPlace(err, set.Info().Inputs)
+	}
+	what := "classes"
+	if task == classify.Multilabel {
+		what = "labels"
+	}
+	a.Note("there are %d %s: %s", len(data.Labels), what, show.Listed(data.Labels))
+	info := set.Info()
+	f.ReadDecisions(a, info.Schema, indexReason(info.Schema))
+	manyValues(a, info)
+	return data, nil
+}
+
+// LoadSet is Load without looking at the labels.
+func (f *Flags) LoadSet(ctx context.Context, a *command.App, inputs []string, schema *dataset.Schema) (*dataset.Set,
+	error,
+) {
+	p, err := a.Progress()
+	if err != nil {
+		return nil, err
+	}
+	opt := f.Options(ctx, a, schema)
+	opt.Progress = ReadProgress(p, "read")
+	set, err := dataset.Load(ctx, inputs, opt)
+	p.Finish()
+	if err != nil {
+		return nil, err
+	}
+	Skipped(a, set.Info())
+	return set, nil
+}
+
+// ReadProgress returns a callback for [dataset.Options.Progress]. The number of rows in all is
+// estimated from the bytes of the first piece.
+func ReadProgress(p *progress.Reporter, task string) func(read, total, rows int64) {
+	started := false
+	return func(read, total, rows int64) {
+		if !started {
+			started = true
+			estimate := int64(0)
+			if total > 0 && read > 0 {
+				estimate = max(rows, int64(float64(rows)*(float64(total)/float64(read))))
+			}
+			p.Start(task, estimate)
+			return // the duration of the first block is unknown
+		}
+		p.Update(rows)
+	}
+}
+
+// Skipped reports the lines that were skipped under --max-bad-lines and the values that were
+// dropped under --unseen ignore.
+func Skipped(a *command.App, info dataset.Info) {
+	if info.BadLines > 0 {
+		a.Note("skipped %s (--max-bad-lines):", show.Count(int(info.BadLines), "bad line", "bad lines"))
+		for _, err := range info.FirstBad {
+			a.Note("  %s", err)
+		}
+		if more := info.BadLines - int64(len(info.FirstBad)); more > 0 {
+			a.Note("  and %d more", more)
+		}
+	}
+	if info.IgnoredFeatures > 0 {
+		a.Note("ignored %s of features that training did not have (--unseen error refuses them)",
+			show.Count(int(info.IgnoredFeatures), "value", "values"))
+	}
+}
+
+// decisions reports the defaults that were chosen in the absence of flags.
+func (f *Flags) decisions(a *command.App, info dataset.Info, class int) {
+	s := info.Schema
+	if f.Positive == "" {
+		why := "the rarer of the two"
+		if isNumber(info.Labels[0].Name) && isNumber(info.Labels[1].Name) {
+			why = "the larger of the two"
+		}
+		a.Note("the positive label is %q, %s (--positive says otherwise)", info.Labels[class].Name, why)
+	}
+	f.ReadDecisions(a, s, indexReason(s))
+}
+
+// indexReason explains why features are numbered from 0 or 1.
+func indexReason(s *dataset.Schema) string {
+	if s.Base == dataset.BaseZero {
+		return "the index 0 occurs"
+	}
+	return "no index 0 occurs"
+}
+
+// ReadDecisions reports the defaults chosen for reading the data. base explains the choice of the
+// index base.
+func (f *Flags) ReadDecisions(a *command.App, s *dataset.Schema, base string) {
+	if f.Format == string(dataset.Auto) {
+		a.Note("the format is %s (--format says otherwise)", s.Format)
+	}
+	switch {
+	case s.Format == dataset.SVMLight && s.Bits == 0 && f.Base == string(dataset.BaseAuto):
+		a.Note("features are numbered from %s, %s (--base says otherwise)", s.Base, base)
+	case s.Format == dataset.CSV:
+		f.csvDecisions(a, s)
+	}
+}
+
+// manyValues warns of columns of categories with nearly as many values as there are rows: names,
+// numbers of accounts.
+func manyValues(a *command.App, info dataset.Info) {
+	s := info.Schema
+	if s.Format != dataset.CSV || s.Bits > 0 || info.Rows < 100 {
+		return
+	}
+	values := map[string]int64{}
+	for _, f := range s.Features {
+		for _, c := range s.Columns {
+			if c.Kind == dataset.Categorical && strings.HasPrefix(f, c.Name+"=") {
+				values[c.Name]++
+			}
+		}
+	}
+	for _, c := range s.Columns {
+		if n := values[c.Name]; n > info.Rows/2 {
+			a.Note("warning: column %q has %d values in %d rows: each is a feature of its own that says little "+
+				"(--ignore-columns leaves it out)", c.Name, n, info.Rows)
+		}
+	}
+}
+
+func (f *Flags) csvDecisions(a *command.App, s *dataset.Schema) {
+	if f.Header == string(dataset.HeaderAuto) {
+		first := "is data"
+		if s.Header {
+			first = "names the columns"
+		}
+		a.Note("the first line %s (--header says otherwise)", first)
+	}
+	var categorical []string
+	for i, c := range s.Columns {
+		if c.Kind == dataset.LabelKind && f.Label == "" && i == len(s.Columns)-1 {
+			a.Note("the label is the last column, %q (--label says otherwise)", c.Name)
+		}
+		if c.Kind == dataset.Categorical {
+			categorical = append(categorical, c.Name)
+		}
+	}
+	if len(categorical) > len(f.Categorical) {
+		a.Note("categorical columns: %s", strings.Join(categorical, ", "))
+	}
+}
+
+// WantArgs is the check of the arguments of a command that reads data.
+func WantArgs(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return noregret.Errorf(noregret.Usage, "", "no data: name at least one file, or - for standard input")
+	}
+	return nil
+}
+
+// isNumber reports whether a label is a number.
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
+}
+
+// WithPlace sets the place of an error about the data that has none to the names of the inputs.
+func WithPlace(err error, inputs []string) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok || e.Place != "" || e.Code != noregret.BadInput {
+		return err
+	}
+	placed := *e
+	placed.Place = strings.Join(inputs, ", ")
+	return &placed
+}

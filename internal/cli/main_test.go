@@ -1,0 +1,6 @@
+package cli
+
+import "github.com/noregret/noregret/internal/cli/clitest"
+
+// cmds runs the whole command in tests.
+var cmds = clitest.Tree(Root)

@@ -1,0 +1,85 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/server"
+)
+
+const logLong = `Verify, repair, export, import and replay the log of the decision service.
+
+The log is in the directory "log" of the service's data directory. A running service locks the
+log; use --server to export or replay the log of a running service.`
+
+// newLogCommand makes "noregret log" and the commands below it.
+func newLogCommand(a *command.App) *cobra.Command {
+	return command.NewParent(&cobra.Command{
+		Use:     "log",
+		Short:   "Verify, repair, export, import and replay the service's log",
+		Long:    logLong,
+		Example: "  noregret log verify --data data\n  noregret log replay --data data",
+	}, newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a), newReplayCommand(a))
+}
+
+// source is where export and replay get their events: a data directory, or a running service.
+type source struct {
+	remote
+	data string
+}
+
+// AddFlags declares the flags.
+func (s *source) AddFlags(f *pflag.FlagSet) {
+	s.remote.AddFlags(f)
+	f.Lookup("server").Usage = "URL of a running service to ask, instead of --data"
+	f.StringVar(&s.data, "data", "data", "the data directory of a service that is not running")
+}
+
+// live reports whether to ask the service.
+func (s *source) live() bool { return s.url != "" }
+
+// privateNames returns the names of the experiments that are or were private, by the ledger or by
+// the log: feedback stays secret where the ledger is lost. It reads the log up to the first damage,
+// and from position from on.
+func (s *source) privateNames(ctx context.Context, log eventlog.Log, from uint64) ([]string, error) {
+	names, err := server.PrivateNames(s.data)
+	if err != nil {
+		return nil, err
+	}
+	logged, err := server.LoggedPrivateNames(ctx, log, from)
+	if err != nil {
+		return nil, err
+	}
+	names = append(names, logged...)
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// open opens the log of the data directory, which must exist, and closes it after use. It tells of
+// snapshots that are skipped.
+func (s *source) open(a *command.App, use func(log eventlog.Log) error) error {
+	dir := server.LogDir(s.data)
+	if _, err := os.Stat(dir); err != nil {
+		return noregret.Errorf(noregret.NotFound, dir, "no log here: want the data directory of a service")
+	}
+	log, err := eventlog.Open(nil, dir, logOptions(a))
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(log), log.Close())
+}
+
+// logOptions are those of a log that warns of each damaged snapshot which it skips.
+func logOptions(a *command.App) eventlog.Options {
+	return eventlog.Options{Skipped: func(file, reason string) {
+		a.Note("warning: the snapshot %s is damaged and skipped: %s", file, reason)
+	}}
+}

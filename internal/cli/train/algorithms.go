@@ -1,0 +1,85 @@
+package train
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/show"
+)
+
+// taskOptions are the flags of commands that list what is available for a task.
+type taskOptions struct {
+	command.Output
+	task string
+}
+
+// taskNames are the values of --task, the default first; the others are names of [classify.Task].
+var taskNames = []string{"binary", classify.Multiclass.String(), classify.Multilabel.String()}
+
+// taskOf returns the task of a value of --task, 0 for two classes.
+func taskOf(name string) classify.Task { return classify.Task(slices.Index(taskNames, name)) }
+
+// AddFlags implements [command.Options].
+func (o *taskOptions) AddFlags(f *pflag.FlagSet) {
+	o.Output.AddFlags(f)
+	f.Var(command.NewChoice(&o.task, taskNames...), "task", "two classes, several classes, or several labels a row")
+}
+
+// print writes the list as a table or as JSON.
+func (o *taskOptions) print(a *command.App, list any, t *show.Table) error {
+	if o.JSON {
+		return show.JSON(a.Stdout, list)
+	}
+	return t.Write(a.Stdout)
+}
+
+// algorithmsOptions are the flags of "noregret algorithms".
+type algorithmsOptions struct{ taskOptions }
+
+// newAlgorithmsCommand makes "noregret algorithms".
+func newAlgorithmsCommand(a *command.App) *cobra.Command {
+	return command.New(a, &cobra.Command{
+		Use:   "algorithms",
+		Short: "List the algorithms",
+		Long: `List the algorithms of train and compare, the project's own first: the name,
+whether the threshold is tuned by default, and what the algorithm does. With --json the output is
+a list of {name, tunes_threshold, description}.`,
+		Example: "  noregret algorithms\n  noregret algorithms --task multiclass",
+		Args:    command.NoArgs,
+	}, &algorithmsOptions{taskOptions{task: taskNames[0]}})
+}
+
+// Run implements [command.Options].
+func (o *algorithmsOptions) Run(_ context.Context, a *command.App, _ []string) error {
+	type entry struct {
+		Name           string `json:"name"`
+		TunesThreshold bool   `json:"tunes_threshold"`
+		Description    string `json:"description"`
+	}
+	var list []entry
+	t := show.Table{Left: map[int]bool{1: true, 2: true}}
+	t.Add("algorithm", "threshold", "what it does")
+	add := func(name string, tunes bool, description string) {
+		list = append(list, entry{name, tunes, description})
+		rule := "zero"
+		if tunes {
+			rule = "tuned"
+		}
+		t.Add(name, rule, description)
+	}
+	if task := taskOf(o.task); task == 0 {
+		for _, x := range classify.Algorithms() {
+			add(x.Name, x.TunesThreshold, x.Description)
+		}
+	} else {
+		for _, x := range classify.MultiAlgorithms(task) {
+			add(x.Name, x.TunesThresholds(), x.Description)
+		}
+	}
+	return o.print(a, list, &t)
+}

@@ -1,0 +1,100 @@
+package train
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/show"
+)
+
+// measuresOptions are the flags of "noregret measures".
+type measuresOptions struct{ taskOptions }
+
+// newMeasuresCommand makes "noregret measures".
+func newMeasuresCommand(a *command.App) *cobra.Command {
+	return command.New(a, &cobra.Command{
+		Use:   "measures",
+		Short: "List the measures",
+		Long: `List the measures by name, with the family of each and the algorithm that trains for it by
+default. Replace a parameter in a name by a number: fbeta:B becomes fbeta:1.5. A measure without
+an algorithm can be evaluated but not trained for. In the names of --task multiclass and
+multilabel, M is the name of any measure of two classes: macro_jaccard is the mean of jaccard over
+the classes or labels, and micro_jaccard is jaccard of their summed counts. With --json the output
+is a list of {name, family, algorithm}.`,
+		Example: "  noregret measures\n  noregret measures --task multilabel",
+		Args:    command.NoArgs,
+	}, &measuresOptions{taskOptions{task: taskNames[0]}})
+}
+
+// exampleParameters turn a pattern of [measure.Names] into a name that can be parsed.
+var exampleParameters = map[string]string{
+	"fbeta:B": "fbeta:1.5", "gower-legendre:SIGMA": "gower-legendre:3",
+	"tversky:S,T": "tversky:0.3,0.7", "recalls:C1,C2": "recalls:0.9,0.1",
+}
+
+// Run implements [command.Options].
+func (o *measuresOptions) Run(_ context.Context, a *command.App, _ []string) error {
+	type entry struct {
+		Name      string `json:"name"`
+		Family    string `json:"family"`
+		Algorithm string `json:"algorithm"`
+	}
+	var list []entry
+	t := show.Table{Left: map[int]bool{1: true, 2: true}}
+	t.Add("measure", "family", "default algorithm")
+	if task := taskOf(o.task); task != 0 {
+		for _, name := range measure.MultiNames(task == classify.Multilabel) {
+			e := entry{Name: name}
+			m, err := measure.ParseMulti(strings.Replace(name, "_M", "_f1", 1), task == classify.Multilabel)
+			if err != nil {
+				return err
+			}
+			if _, ok := m.Concave(); ok {
+				e.Family = "concave"
+			} else if _, ok := m.Averaged(); ok {
+				e.Family = "average"
+			}
+			if e.Algorithm, err = classify.DefaultMultiAlgorithm(task, m); err != nil {
+				return err
+			}
+			list = append(list, e)
+			t.Add(e.Name, orDash(e.Family), e.Algorithm)
+		}
+		return o.print(a, list, &t)
+	}
+	for _, name := range measure.Names() {
+		e := entry{Name: name}
+		concrete := name
+		if p, ok := exampleParameters[name]; ok {
+			concrete = p
+		}
+		m, err := measure.Parse(concrete)
+		if err != nil {
+			return err
+		}
+		switch m.(type) {
+		case measure.Concave:
+			e.Family = "concave"
+		case measure.Ratio:
+			e.Family = "pseudo-linear"
+		}
+		if measure.Trainable(m) == nil {
+			e.Algorithm = classify.DefaultAlgorithm(m)
+		}
+		list = append(list, e)
+		t.Add(e.Name, orDash(e.Family), orDash(e.Algorithm))
+	}
+	return o.print(a, list, &t)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,52 @@
+package train
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/internal/cli/clitest"
+)
+
+func TestPredictRefuses(t *testing.T) {
+	cmds.Refused(
+		t,
+		clitest.Refusal{"predict x", `--model: is required: the model file`},
+		clitest.Refusal{"predict --model m.json --output x x", `--output: "x" is an input and would be overwritten`},
+	)
+}
+
+// The label of a line is the one with the largest score, whatever characters its name has.
+func TestPredictSeveralClasses(t *testing.T) {
+	dir := t.TempDir()
+	data, model := filepath.Join(dir, "x.csv"), filepath.Join(dir, "m.json")
+	text := ""
+	for i := range 90 {
+		text += []string{"1,0,\"a \"\"quoted\"\" name\"\n", "0,1,ä\n", "-1,-1,plain\n"}[i%3]
+	}
+	if err := os.WriteFile(data, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmds.Printed(t, "train", "--measure", "macro_recall", "--passes", "3", "--header", "no", "--model", model, data)
+	want := []string{`a "quoted" name`, "ä", "plain"}
+	for i, line := range strings.Split(strings.TrimSpace(cmds.Printed(t, "predict", "--json", "--model", model, data)),
+		"\n") {
+		var x struct {
+			Label  string
+			Scores map[string]float64
+		}
+		if err := json.Unmarshal([]byte(line), &x); err != nil {
+			t.Fatal(err)
+		}
+		if len(x.Scores) != 3 || x.Label != want[i%3] {
+			t.Fatalf("row %d: %s", i, line)
+		}
+		for _, v := range x.Scores {
+			if v > x.Scores[x.Label] {
+				t.Errorf("row %d: a score exceeds that of the label: %s", i, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package train
+
+import (
+	"context"
+	"errors"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/dataflags"
+)
+
+// streamExcludes are the flags that --stream excludes.
+var streamExcludes = []string{
+	"passes", "holdout", "folds", "valid", "tune-steps", "threshold", "cache", "temp-dir", "seed",
+}
+
+// runStream is train --stream.
+func (o *trainOptions) runStream(ctx context.Context, a *command.App, inputs []string) (err error) {
+	for _, f := range streamExcludes {
+		if o.fit.flags.Changed(f) {
+			return noregret.Errorf(noregret.Usage, "--"+f,
+				"no meaning with --stream, which goes through the data once and keeps none")
+		}
+	}
+	if o.saveEvery < 0 {
+		return command.OutOfRange("--save-every", o.saveEvery, "at least 0")
+	}
+	opt := classify.StreamOptions{
+		Fit: o.twoOptions(), Positive: o.data.Positive, SaveEvery: o.saveEvery,
+		Save:    func(m *classify.Model) error { return classify.SaveModel(o.model, m) },
+		Started: func(info dataset.Info) { streamDecisions(a, o.data, info) },
+	}
+	if err := opt.Validate(); err != nil {
+		return withFlag(err)
+	}
+	p, err := a.Progress()
+	if err != nil {
+		return err
+	}
+	opt.Progress = fitProgress(p)
+	s, err := dataset.Open(ctx, inputs, o.data.Options(ctx, a, nil))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	m, err := classify.FitStream(ctx, s, opt)
+	p.Finish()
+	if err != nil {
+		return withFlag(err)
+	}
+	dataflags.Skipped(a, s.Info())
+	return o.save(a, m)
+}
+
+// streamDecisions reports which defaults were chosen, after the first rows are read.
+func streamDecisions(a *command.App, data *dataflags.Flags, info dataset.Info) {
+	if data.Positive == "" {
+		a.Note("the positive label is \"1\", as of +1/-1 and 1/0 (--positive says otherwise)")
+	}
+	data.ReadDecisions(a, info.Schema, "as a stream cannot look ahead")
+}

@@ -1,0 +1,88 @@
+package train
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/internal/cli/clitest"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/dataflags"
+)
+
+func TestTrainRefuses(t *testing.T) {
+	cmds.Refused(
+		t,
+		clitest.Refusal{
+			"train --measure f1 --model m.json --passes -1 x",
+			"--passes: -1 is out of range, want at least 0",
+		},
+		clitest.Refusal{"train --measure nope --model m.json x", `no measure is named "nope"`},
+		clitest.Refusal{"train --measure f1 --reward ramp --model m.json x", `no reward is named "ramp"`},
+		clitest.Refusal{"train --measure f1 --model m.json --save-every 5 x", "--save-every: needs --stream"},
+		clitest.Refusal{"train --measure f1 --model m.json --valid - -", "--valid: standard input is also among DATA"},
+		clitest.Refusal{"train --measure macro_f1 --stream --model m.json x", "--stream: for two classes only"},
+		clitest.Refusal{
+			"train --measure macro_f1 --positive a --model m.json x",
+			"--positive: macro_f1 is a measure of all classes",
+		},
+		clitest.Refusal{"train --measure f1 --multilabel --model m.json x", `no measure of several labels is named "f1"`},
+		clitest.Refusal{"train --measure macro_f1 --folds 2 --model m.json x", "folds, a rule for the threshold"},
+	)
+}
+
+// Every setting of package classify is a flag of train with the setting's default.
+func TestTrainHasEverySetting(t *testing.T) {
+	o := &trainOptions{data: dataflags.New(), fit: newTrainFlags()}
+	cmd := newTrainCommand(&command.App{}, newPrivateFiles())
+	standard := classify.Options{Seed: 1}.EnsureDefaults()
+	for _, s := range classify.Settings() {
+		f := cmd.Flags().Lookup(s.Name)
+		if f == nil {
+			t.Errorf("train has no flag --%s", s.Name)
+			continue
+		}
+		if v, ok := s.InRange(&standard); !ok {
+			t.Errorf("the default of --%s, %v, is out of its range", s.Name, v)
+		}
+		if f.Usage != s.Doc {
+			t.Errorf("--%s: %q, the setting says %q", s.Name, f.Usage, s.Doc)
+		}
+	}
+	if o.fit.opt.Seed != 1 {
+		t.Error("the default seed is not 1")
+	}
+}
+
+// The number of labels decides between a measure of two classes and one of several.
+func TestTrainDecidesByLabels(t *testing.T) {
+	dir := t.TempDir()
+	for name, tc := range map[string]struct {
+		labels []string
+		flags  []string
+		multi  bool
+	}{
+		"two":      {[]string{"a", "b"}, nil, false},
+		"three":    {[]string{"a", "b", "c"}, nil, true},
+		"positive": {[]string{"a", "b", "c"}, []string{"--positive", "b"}, false},
+	} {
+		data, model := filepath.Join(dir, name+".svm"), filepath.Join(dir, name+".json")
+		text := ""
+		for i := range 60 {
+			text += tc.labels[i%len(tc.labels)] + " " + []string{"1:1", "2:1", "1:-1 2:-1"}[i%len(tc.labels)] + "\n"
+		}
+		if err := os.WriteFile(data, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		cmds.Printed(t, append([]string{"train", "--measure", "gmean", "--passes", "2", "--model", model, data},
+			tc.flags...)...)
+		c, err := classify.LoadClassifier(model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, multi := c.(*classify.MultiModel); multi != tc.multi {
+			t.Errorf("%s: a %T", name, c)
+		}
+	}
+}
