@@ -22,83 +22,33 @@ import (
 // Losses are finite numbers of size at most 1e100. A round costs O(d) and allocates nothing. From
 // 64 arms on it costs O(log d) and an index for each number of losses that arms have, or for each
 // arm whose index is near the lowest; arms whose indices differ by rounding only may then change
-// places. Not safe for concurrent use.
+// places.
 type AlphaUCB struct {
-	averages
-	alpha, sigma float64
-	indices      indices
-	root         []float64 // √N_i
+	// Alpha is α, above 0 and at most 1e6. The guarantee needs one above 2.
+	Alpha float64
+	// Sigma is σ, from 1e-100 to 1e100.
+	Sigma float64
 }
 
-// NewAlphaUCB returns UCB(α). It returns an error of code bad_input if there is no arm, α is not in
-// (0, 1e6], or σ is outside [1e-100, 1e100]. The guarantee needs α > 2.
-func NewAlphaUCB(arms int, alpha, sigma float64) (*AlphaUCB, error) {
-	if err := checkArms(arms); err != nil {
+func (u AlphaUCB) plan(int) (*plan, error) {
+	if !(u.Alpha > 0 && u.Alpha <= 1e6) {
+		return nil, noregret.BadInputf("alpha", "%v: want a number above 0, at most 1e6", u.Alpha)
+	}
+	if err := checkPositive("sigma", u.Sigma); err != nil {
 		return nil, err
 	}
-	if !(alpha > 0 && alpha <= 1e6) {
-		return nil, noregret.BadInputf("alpha", "%v: want a number above 0, at most 1e6", alpha)
-	}
-	if err := checkNoise(sigma); err != nil {
-		return nil, err
-	}
-	u := &AlphaUCB{alpha: alpha, sigma: sigma}
-	u.setUp(u, arms, -maxLoss, maxLoss, "ucb", fmt.Sprintf(", alpha=%v, sigma=%v", alpha, sigma))
-	return u, nil
-}
-
-func (u *AlphaUCB) renewed(arms int) core {
-	c := &AlphaUCB{alpha: u.alpha, sigma: u.sigma}
-	c.setUp(c, arms, u.lowest, u.highest, u.name, u.options)
-	return c
-}
-
-func (u *AlphaUCB) pick(v *view, t int, _ Rand) int {
-	if v != lockstep || u.unseen > 0 || len(u.p) >= manyArms {
-		return u.indices.pick(u, &u.averages, v, t)
-	}
-	width, arm, least := u.bonus(t), 0, math.Inf(1)
-	for k, mean := range u.s.Means {
-		if x := mean - width/u.root[k]; x < least {
-			arm, least = k, x
-		}
-	}
-	return arm
-}
-
-func (u *AlphaUCB) renew() {
-	u.indices.renew()
-	u.root = make([]float64, len(u.p))
-	for k, n := range u.s.Pulls {
-		u.root[k] = math.Sqrt(float64(n))
-	}
-}
-
-func (u *AlphaUCB) renewArm(k int) {
-	u.root[k] = math.Sqrt(float64(u.s.Pulls[k]))
-	u.indices.renewArm(u, &u.averages, k)
-}
-
-// index is the lower confidence bound of arm k for σ·√(2α·ln t).
-func (u *AlphaUCB) index(k int, width, _ float64) float64 {
-	return u.s.Means[k] - width/u.root[k]
+	return &plan{
+		name: "ucb", options: fmt.Sprintf(", alpha=%v, sigma=%v", u.Alpha, u.Sigma), low: -maxLoss, high: maxLoss,
+		method: &indices{rule: u},
+	}, nil
 }
 
 // bonus is σ·√(2α·ln t).
-func (u *AlphaUCB) bonus(t int) float64 {
-	return float64(u.sigma * math.Sqrt(2*u.alpha*portable.Log(float64(t))))
+func (u AlphaUCB) bonus(t float64, _ int) float64 {
+	return float64(u.Sigma * math.Sqrt(2*u.Alpha*portable.Log(t)))
 }
 
-// Index is the lower confidence bound of arm k in the current round, −∞ before its first loss.
-func (u *AlphaUCB) Index(k int) float64 {
-	if u.s.Pulls[k] == 0 {
-		return math.Inf(-1)
-	}
-	return u.index(k, u.bonus(u.s.Rounds+1), math.Inf(1))
-}
-
-// Probabilities is 1 for the arm of the round, see [Randomized].
-func (u *AlphaUCB) Probabilities() []float64 { return u.certain() }
+func (u AlphaUCB) index(n, mean, bonus, _ float64) float64 { return mean - bonus/math.Sqrt(n) }
 
 // AlphaUCBBound bounds the pseudo-regret after T rounds with the gaps Δ_i:
 //
@@ -134,4 +84,15 @@ func AlphaUCBGapFreeBound(gaps []float64, rounds int, alpha, sigma float64) floa
 	t := float64(rounds)
 	root := math.Sqrt(2 * alpha * float64(len(gaps)) * float64(t*portable.Log(t)))
 	return float64(4*sigma*root) + float64(alpha/(alpha-2)*sum)
+}
+
+// gapSums returns Σ Δ_i and Σ 1/Δ_i over the positive gaps.
+func gapSums(gaps []float64) (sum, inverse float64) {
+	for _, g := range gaps {
+		if g > 0 {
+			sum += g
+			inverse += 1 / g
+		}
+	}
+	return sum, inverse
 }

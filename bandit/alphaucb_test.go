@@ -18,7 +18,7 @@ func withinErrors(t testing.TB, share, want float64, runs int) {
 func TestAlphaUCBReference(t *testing.T) {
 	losses := []float64{.2, .5, .4}
 	for sigma, want := range map[float64][]int{.5: {9633, 122, 245}, 1: {8902, 386, 712}} {
-		u, arms := made(NewAlphaUCB(3, 3, sigma)).(*AlphaUCB), []int{}
+		u, arms := made(NewPlayer(3, AlphaUCB{Alpha: 3, Sigma: sigma})), []int{}
 		for round := 1; round <= 10000; round++ {
 			index := []float64{u.Index(0), u.Index(1), u.Index(2)}
 			if sigma == .5 && round == 4 {

@@ -144,7 +144,7 @@ func TestBatchedThompsonIsTheProbability(t *testing.T) {
 func TestBatchedIsThePlayer(t *testing.T) {
 	t.Parallel()
 	means := []float64{0.3, 0.5, 0.4, 0.2}
-	player, err := bandit.NewTsallisINF(4, bandit.ImportanceWeighted, 1)
+	player, err := bandit.NewPlayer(4, bandit.TsallisINF{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestBatchedIsThePlayer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kl, err := bandit.NewKLUCB(4, 0, 1)
+	kl, err := bandit.NewPlayer(4, bandit.KLUCB{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

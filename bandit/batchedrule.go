@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/stat"
 )
 
@@ -82,20 +81,25 @@ func (b *Batched) top(p []float64) {
 // upper gives everything to the observed arms of the largest upper confidence bound.
 func (b *Batched) upper() {
 	s := &b.s
-	width := UCBWidth(b.live(), int(min(s.Pulls, 1e15)))
-	budget := portable.Log(max(s.Pulls, 1))
 	for k := range b.score {
-		switch {
-		case s.Size[k] == 0:
-			b.score[k] = math.Inf(-1)
-		case b.rule == BatchKLUCB:
-			p := (b.high - s.Mean[k]) / (b.high - b.low)
-			b.score[k] = -klLower(min(max(p, 0), 1), budget/s.Size[k])
-		default:
-			b.score[k] = s.Mean[k] + float64(width*b.standardError(k))
+		b.score[k] = math.Inf(-1)
+		if s.Size[k] > 0 {
+			b.score[k] = -b.index(k)
 		}
 	}
 	b.top(b.p)
+}
+
+// index is the index of an observed arm by the rule: [KLUCB] on the loss scaled to [0, 1], or
+// [AlphaUCB] with the estimated deviation and the bonus of [UCBWidth].
+func (b *Batched) index(k int) float64 {
+	s := &b.s
+	if b.rule == BatchKLUCB {
+		rule := KLUCB{Limit: 1}
+		return rule.index(s.Size[k], b.loss(s.Mean[k]), rule.bonus(max(s.Pulls, 1), b.live()), math.Inf(1))
+	}
+	bonus := float64(UCBWidth(b.live(), int(min(s.Pulls, 1e15))) * math.Sqrt(s.Pool/s.Freedom))
+	return AlphaUCB{}.index(s.Size[k], -s.Mean[k], bonus, math.Inf(1))
 }
 
 // thompson gives each observed arm the probability that its mean is the largest.
@@ -131,7 +135,7 @@ func (b *Batched) tsallis() {
 		}
 	}
 	p := make([]float64, len(sums))
-	tsallis(p, sums, 1/math.Sqrt(b.s.Pulls+1), 0.5)
+	TsallisINF{Limit: 1}.weigh(p, sums, b.s.Pulls+1)
 	i := 0
 	for k, a := range b.s.Active {
 		b.p[k] = 0

@@ -13,9 +13,9 @@ import (
 func TestBayesianRegret(t *testing.T) {
 	rounds, runs := testsize.Of(1000, 500), testsize.Of(2000, 100)
 	for _, d := range []int{2, 10} {
-		for name, player := range map[string]func() Player{
-			"thompson": func() Player { return made(NewBernoulliThompson(d)) },
-			"kl-ucb":   func() Player { return made(NewKLUCB(d, 0, 1)) },
+		for name, player := range map[string]func() *Player{
+			"thompson": func() *Player { return made(NewPlayer(d, BernoulliThompson{})) },
+			"kl-ucb":   func() *Player { return made(NewPlayer(d, KLUCB{Limit: 1})) },
 		} {
 			sum := 0.0
 			for run := range runs {

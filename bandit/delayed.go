@@ -40,8 +40,8 @@ func DefaultDelayedOptions() DelayedOptions {
 
 // Delayed plays a [Player] where losses come late, in batches, in any order or never, and where the
 // arms that may be pulled change. Choose draws an arm and gives the choice an id; Learn brings its
-// loss, Forget says that it will not come. The player is one of this package, or one of
-// the caller's own that is a [DelayedPlayer]. A choice that neither has reached is forgotten once
+// loss, Forget says that it will not come. The player is a [Player], or a [DelayedPlayer] of the
+// caller's own. A choice that neither has reached is forgotten once
 // [DelayedOptions.Window] later ones have been made: lost feedback never blocks.
 //
 // An estimate that divides by a propensity divides by that of the draw, however late the loss. The
@@ -124,14 +124,14 @@ const maxWindow = 1 << 24
 
 // NewDelayed returns the player with choices that have ids. It owns the player from now on: do not
 // call Draw, Update or UnmarshalBinary of the player. It returns an error of code bad_input if the
-// player is neither one of this package nor a [DelayedPlayer] or is within a round, or an option is
-// out of range.
-func NewDelayed(p Player, o DelayedOptions) (*Delayed, error) {
+// player is neither a [Player] nor a [DelayedPlayer] or is within a round, or an option is out of
+// range.
+func NewDelayed(p Algorithm, o DelayedOptions) (*Delayed, error) {
 	c, err := newCore(p)
 	if err != nil {
 		return nil, err
 	}
-	if arm := c.pendingArm(); arm != none {
+	if arm := c.pending(); arm != none {
 		return nil, noregret.BadInputf("player", "arm %d has been drawn: finish the round by Update first", arm)
 	}
 	if o.Window < 1 || o.Window > maxWindow {
@@ -148,7 +148,7 @@ func NewDelayed(p Player, o DelayedOptions) (*Delayed, error) {
 func (d *Delayed) Arms() int { return len(d.s.Chosen) }
 
 // Player is the player, for reading. UnmarshalBinary may replace it.
-func (d *Delayed) Player() Player {
+func (d *Delayed) Player() Algorithm {
 	if o, ok := d.player.(*outside); ok {
 		return o.DelayedPlayer
 	}
@@ -351,8 +351,7 @@ func (d *Delayed) Lost() uint64 { return d.s.Lost }
 func (d *Delayed) Replaced() uint64 { return d.s.Replaced }
 
 // AddArm adds an arm and returns its index. It returns an error of code bad_input that says why if
-// the algorithm cannot: UCB, KL-UCB and Thompson sampling can, as the index or the posterior of an
-// arm depends on its own losses only.
+// the algorithm cannot: UCB, KL-UCB, elimination and Thompson sampling can.
 func (d *Delayed) AddArm() (int, error) {
 	if d.Arms() == maxArms {
 		return 0, noregret.BadInputf("arms", "%d already: no more are possible", maxArms)

@@ -2,7 +2,6 @@ package bandit
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
@@ -12,11 +11,10 @@ import (
 // arm and 0.5 of the others. For Thompson sampling it includes the quadrature.
 func BenchmarkDelayed(b *testing.B) {
 	const d = 10
-	for _, p := range []Player{
-		made(NewExp3(d, Exp3Rate(d, 1e6, 1), 1)), made(NewTsallisINF(d, ImportanceWeighted, 1)),
-		made(NewAlphaUCB(d, 3, .5)), made(NewBernoulliThompson(d)),
-		made(NewGaussianThompson(d, .5, GaussianPrior{Deviation: math.Inf(1)})),
-	} {
+	for _, p := range of(
+		d, Exp3{Rate: Exp3Rate(d, 1e6, 1), Limit: 1}, TsallisINF{Limit: 1}, AlphaUCB{Alpha: 3, Sigma: .5},
+		BernoulliThompson{}, flat(.5),
+	) {
 		b.Run(fmt.Sprint(p), func(b *testing.B) {
 			q, r := delayed(b, p, 1<<16), random.New(1, "bench")
 			b.ReportAllocs()

@@ -17,7 +17,7 @@ import (
 func init() { testsize.Rapid(20) }
 
 // delayed wraps a new player.
-func delayed(t testing.TB, p Player, window int) *Delayed {
+func delayed(t testing.TB, p Algorithm, window int) *Delayed {
 	t.Helper()
 	d, err := NewDelayed(p, DelayedOptions{Window: window, Propensities: true})
 	if err != nil {
@@ -25,6 +25,9 @@ func delayed(t testing.TB, p Player, window int) *Delayed {
 	}
 	return d
 }
+
+// own is the player of this package that d plays.
+func own(d *Delayed) *Player { return d.player.(*Player) }
 
 func stateOf(t testing.TB, d *Delayed) []byte {
 	t.Helper()
@@ -66,8 +69,8 @@ func TestDelayedInLockstep(t *testing.T) {
 			if c.Arm != k || c.ID != uint64(round+1) {
 				t.Fatalf("%v: choice %+v, but Draw gives arm %d", p, c, k)
 			}
-			if q, ok := p.(Randomized); ok && q.Probabilities()[k] != c.Propensity {
-				t.Fatalf("%v: propensity %v, want %v", p, c.Propensity, q.Probabilities()[k])
+			if !sampled(p) && p.Probabilities()[k] != c.Propensity {
+				t.Fatalf("%v: propensity %v, want %v", p, c.Propensity, p.Probabilities()[k])
 			}
 			loss := 0.0
 			if a.Float64() < means[k] {
@@ -232,40 +235,20 @@ func TestDelayedOrderOfLosses(t *testing.T) {
 					learn(t, b, open[i].ID, losses[i])
 				}
 			}
-			sameLearned(rt, a.player, b.player)
+			sameLearned(rt, own(a), own(b))
 		}
 	})
 }
 
 // sameLearned fails unless two players have learned the same.
-func sameLearned(t rapid.TB, a, b core) {
+func sameLearned(t rapid.TB, a, b *Player) {
 	t.Helper()
-	close := func(x, y []float64) bool {
-		for i := range x {
-			if math.Abs(x[i]-y[i]) > 1e-9*max(1, math.Abs(x[i])) {
-				return false
-			}
-		}
-		return true
+	ok := slices.Equal(a.s.Pulls, b.s.Pulls) && len(a.s.Sums) == len(b.s.Sums)
+	for k := range a.s.Pulls {
+		ok = ok && math.Abs(a.s.Means[k]-b.s.Means[k]) < 1e-12
 	}
-	ok := false
-	switch a := a.(type) {
-	case interface{ Estimates() []float64 }:
-		ok = close(a.Estimates(), b.(interface{ Estimates() []float64 }).Estimates())
-	case *BernoulliThompson:
-		ok = slices.Equal(a.s.Counts, b.(*BernoulliThompson).s.Counts)
-	case interface {
-		Mean(k int) float64
-		Pulls(k int) int
-	}:
-		ok = true
-		b := b.(interface {
-			Mean(k int) float64
-			Pulls(k int) int
-		})
-		for k := range 4 {
-			ok = ok && a.Pulls(k) == b.Pulls(k) && math.Abs(a.Mean(k)-b.Mean(k)) < 1e-12
-		}
+	for k := range a.s.Sums {
+		ok = ok && math.Abs(a.s.Sums[k]-b.s.Sums[k]) <= 1e-9*max(1, math.Abs(a.s.Sums[k]))
 	}
 	if !ok {
 		t.Fatalf("%v: the order of losses matters", a)
@@ -275,23 +258,23 @@ func sameLearned(t rapid.TB, a, b core) {
 // The estimate divides by the propensity of the draw, however late the loss, and a base of the
 // estimate of reduced variance is that of the draw.
 func TestDelayedEstimates(t *testing.T) {
-	d := delayed(t, made(NewExp3(2, 1, 1)), 10)
+	d := delayed(t, made(NewPlayer(2, Exp3{Rate: 1, Limit: 1})), 10)
 	first, second := choose(t, d, forced(.1), nil), choose(t, d, forced(.9), nil)
 	learn(t, d, second.ID, 1)
 	learn(t, d, first.ID, 1)
-	nearAll(t, "estimates", d.Player().(estimator).Estimates(), []float64{2, 2})
+	nearAll(t, "estimates", own(d).Estimates(), []float64{2, 2})
 	masked := choose(t, d, forced(.1), []bool{false, true})
 	if masked.Arm != 1 || masked.Propensity != 1 {
 		t.Errorf("%+v among arm 1 only", masked)
 	}
 	learn(t, d, masked.ID, .5) // the arm that was not allowed gets the loss of the round
-	nearAll(t, "estimates", d.Player().(estimator).Estimates(), []float64{2.5, 2.5})
-	v := delayed(t, made(NewTsallisINF(2, ReducedVariance, 1)), 100)
-	v.Player().(*TsallisINF).s.Rounds = 60
+	nearAll(t, "estimates", own(d).Estimates(), []float64{2.5, 2.5})
+	v := delayed(t, made(NewPlayer(2, TsallisINF{Estimator: ReducedVariance, Limit: 1})), 100)
+	own(v).s.Rounds = 60
 	c := choose(t, v, forced(.1), nil) // both arms have a base now
-	before := slices.Clone(v.Player().(estimator).Estimates())
+	before := slices.Clone(own(v).Estimates())
 	learn(t, v, c.ID, 1)
-	after := v.Player().(estimator).Estimates()
+	after := own(v).Estimates()
 	near(t, "drawn", after[c.Arm]-before[c.Arm], .5+.5/c.Propensity)
 	near(t, "other", after[1-c.Arm]-before[1-c.Arm], .5)
 }
@@ -316,11 +299,11 @@ func TestDelayedLostFeedback(t *testing.T) {
 			learn(t, d, c.ID, loss)
 		}
 		// To players on estimates an arm without losses has the mean loss of the others.
-		_, estimates := d.Player().(estimator)
-		_, bernoulli := d.Player().(*BernoulliThompson)
+		estimates := own(d).Estimates() != nil
+		_, bernoulli := own(d).Rule().(BernoulliThompson)
 		prior := false
-		if g, ok := d.Player().(*GaussianThompson); ok {
-			prior = g.prior.Deviation == 1
+		if g, ok := own(d).Rule().(GaussianThompson); ok {
+			prior = g.Prior.Deviation == 1
 		}
 		if d.Pending() > 50 || !estimates && !bernoulli && !prior && (counts[2] < 2000 || counts[0] > 40) {
 			t.Errorf("%v: %v choices, %d pending", d, counts, d.Pending())
@@ -451,12 +434,13 @@ func TestDelayedRefuses(t *testing.T) {
 			t.Errorf("%v: %+v of arm 2 only", d, c)
 		}
 	}
-	p := made(NewExp3(2, 1, 1))
+	p := made(NewPlayer(2, Exp3{Rate: 1, Limit: 1}))
 	p.Draw(forced(.1))
 	if _, err := NewDelayed(p, DefaultDelayedOptions()); noregret.CodeOf(err) != noregret.BadInput {
 		t.Errorf("within a round: %v", err)
 	}
-	if _, err := NewDelayed(made(NewExp3(2, 1, 1)), DelayedOptions{}); noregret.CodeOf(err) != noregret.BadInput {
+	p = made(NewPlayer(2, Exp3{Rate: 1, Limit: 1}))
+	if _, err := NewDelayed(p, DelayedOptions{}); noregret.CodeOf(err) != noregret.BadInput {
 		t.Errorf("no window: %v", err)
 	}
 	if _, err := NewDelayed(nil, DefaultDelayedOptions()); noregret.CodeOf(err) != noregret.BadInput {
@@ -483,9 +467,7 @@ func TestDelayedAddsArms(t *testing.T) {
 		}
 		play(100)
 		k, err := d.AddArm()
-		_, commits := d.Player().(*ExploreThenCommit)
-		_, moss := d.Player().(*MOSS)
-		if _, estimates := d.Player().(estimator); estimates || commits || moss {
+		if own(d).plan.fixed != "" {
 			if noregret.CodeOf(err) != noregret.BadInput || d.Arms() != 2 {
 				t.Errorf("%v: added arm %d, %v", d, k, err)
 			}

@@ -6,10 +6,10 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// DelayedPlayer is a [Player] of the caller's own that [Delayed] can play: a player whose choices
-// do not wait for their losses. The players of this package need no such methods.
+// DelayedPlayer is an [Algorithm] of the caller's own that [Delayed] can play: one whose choices do
+// not wait for their losses. A [Player] needs no such methods.
 type DelayedPlayer interface {
-	Player
+	Algorithm
 	// Choose draws an arm among the allowed ones, nil for all, and returns it with its propensity,
 	// or NaN if that takes Distribution to compute. It begins no round: any number of choices may
 	// wait for their losses. Another arm, or a propensity outside (0, 1], is an error of
@@ -48,8 +48,31 @@ type outside struct {
 	awake   []uint64
 }
 
+// core is what [Delayed] needs of a player: the parts of a round, which Draw and Update join.
+type core interface {
+	Algorithm
+	// pending is the arm of a round that Draw has begun, none outside of a round.
+	pending() int
+	// choose draws an arm and writes to c what learn needs to know of the draw. Propensity is NaN
+	// if it takes distribution to compute it.
+	choose(c *drawn, v *view, r Rand)
+	// distribution writes the distribution of choose to p and returns a bound on its error.
+	distribution(p []float64, v *view) (bound float64)
+	// learn ends a round. It returns an error of code bad_input, and changes nothing, if the loss
+	// is outside the range of the algorithm.
+	learn(c *drawn, loss float64) error
+	// lose ends a round whose loss is lost, given the mean loss of the rounds learned, NaN if there
+	// is none. It reports whether the player put another number in the place of the loss.
+	lose(c *drawn, mean float64) bool
+	// add adds an arm, or returns why the algorithm cannot.
+	add() error
+	// renewed returns a new player of this number of arms with the same options, nil if the
+	// algorithm cannot add arms.
+	renewed(arms int) core
+}
+
 // newCore returns what Delayed needs of a player.
-func newCore(p Player) (core, error) {
+func newCore(p Algorithm) (core, error) {
 	switch p := p.(type) {
 	case core:
 		return p, nil
@@ -59,10 +82,10 @@ func newCore(p Player) (core, error) {
 		}
 		return &outside{DelayedPlayer: p}, nil
 	}
-	return nil, noregret.BadInputf("player", "%T: want a player of package bandit, or a DelayedPlayer", p)
+	return nil, noregret.BadInputf("player", "%T: want a *bandit.Player, or a DelayedPlayer", p)
 }
 
-func (o *outside) pendingArm() int { return none }
+func (o *outside) pending() int { return none }
 
 func (o *outside) choose(c *drawn, v *view, r Rand) {
 	*c = drawn{}

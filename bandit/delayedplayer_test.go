@@ -99,7 +99,7 @@ func TestDelayedPlayerFromOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Player() != bandit.Player(g) {
+	if d.Player() != bandit.Algorithm(g) {
 		t.Errorf("the player is %v", d.Player())
 	}
 	r, counts := random.New(1, "outside"), make([]int, 3)

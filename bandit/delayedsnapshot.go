@@ -100,21 +100,20 @@ func (d *Delayed) checkState(s *delayedState) (total int, err error) {
 
 // fits reports whether the player can learn from a draw among n arms.
 func (d *Delayed) fits(c *drawn, n int) bool {
-	w, ok := d.player.(interface{ bases(p []float64) []uint64 })
-	if !ok {
-		if _, own := d.player.(*outside); !own && len(c.Allowed) > 0 {
-			return false
-		}
-	}
 	if words := (n + 63) / 64; len(c.Allowed) > 0 && (len(c.Allowed) != words || !hasBit(c.Allowed, c.Arm)) {
 		return false
 	}
-	if !ok {
+	p, own := d.player.(*Player)
+	if !own {
 		return len(c.Base) == 0
 	}
+	w, ok := p.plan.method.(*weights)
+	if !ok {
+		return len(c.Base) == 0 && len(c.Allowed) == 0
+	}
 	want := 0
-	if n == d.player.Arms() {
-		want = len(w.bases(make([]float64, n)))
+	if n == p.Arms() {
+		want = len(w.bases(w.p, 1))
 	}
 	return c.Propensity > 0 && len(c.Base) == want
 }

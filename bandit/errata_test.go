@@ -17,14 +17,14 @@ import (
 
 // Equation 10.2 divides by the weight in place of the probability of the draw, which is biased.
 func TestErratumDivisor(t *testing.T) {
-	p := made(NewExploringWeights(2, ExploringOptions{Rate: 1, Explore: .3, Limit: 1})).(*ExploringWeights)
+	p := made(NewPlayer(2, ExploringWeights{Rate: 1, Explore: .3, Limit: 1}))
 	pull(t, p, 0, 1)
 	x := make([]float64, 2)
 	softmax(x, p.Estimates(), 1)
 	for arm, loss := range []float64{.5, .25} {
 		drawn := p.Probabilities()[arm]
 		before := p.Estimates()[arm]
-		q := made(NewExploringWeights(2, p.options)).(*ExploringWeights)
+		q := made(NewPlayer(2, p.Rule()))
 		pull(t, q, 0, 1)
 		pull(t, q, arm, loss)
 		near(t, "mean of the estimate", drawn*(q.Estimates()[arm]-before), loss)
@@ -60,7 +60,7 @@ func TestErratumExp3Rate(t *testing.T) {
 // Line 7 of Algorithm 10.3 calls the projected point x̃. The unconstrained step is x̃, and leaves
 // the simplex; its projection adds the same number to the powers of all weights.
 func TestErratumProjection(t *testing.T) {
-	f := made(NewINF(3, .5, .5, 1)).(*INF)
+	f := made(NewPlayer(3, INF{Rate: .5, Q: .5, Limit: 1}))
 	before := slices.Clone(f.Probabilities())
 	pull(t, f, 1, .75)
 	step, sum := []float64{0, .5 * .75 * 3, 0}, 0.0
@@ -79,7 +79,7 @@ func TestErratumProjection(t *testing.T) {
 // q = 0 is no entropy: ψ_0 is constant inside the simplex. For other q the minimum is at the vector
 // whose entries are all 1/d.
 func TestErratumEntropyRange(t *testing.T) {
-	if _, err := NewINF(3, 1, 0, 1); err == nil {
+	if _, err := NewPlayer(3, INF{Rate: 1, Q: 0, Limit: 1}); err == nil {
 		t.Error("accepted q = 0")
 	}
 	r := random.New(1, "entropy")
@@ -169,7 +169,7 @@ func TestErratumTurns(t *testing.T) {
 // Algorithm 10.5 prints μ, which nobody knows, for the mean μ̂ of the losses, and requires a
 // horizon that it does not use.
 func TestErratumUCBIndex(t *testing.T) {
-	u := made(NewAlphaUCB(2, 3, 1)).(*AlphaUCB)
+	u := made(NewPlayer(2, AlphaUCB{Alpha: 3, Sigma: 1}))
 	for _, loss := range []float64{.25, .5, 1} {
 		if err := u.Update(u.Draw(nil), loss); err != nil {
 			t.Fatal(err)
@@ -208,12 +208,12 @@ func TestErratumOneSided(t *testing.T) {
 // are. A constant added to all losses changes no choice.
 func TestErratumCentredLosses(t *testing.T) {
 	for _, shift := range []float64{0, 128, -4096} {
-		a, b := made(NewAlphaUCB(3, 3, 1)), made(NewAlphaUCB(3, 3, 1))
-		c, d := made(NewExploreThenCommit(3, 20)), made(NewExploreThenCommit(3, 20))
+		a, b := made(NewPlayer(3, AlphaUCB{Alpha: 3, Sigma: 1})), made(NewPlayer(3, AlphaUCB{Alpha: 3, Sigma: 1}))
+		c, d := made(NewPlayer(3, ExploreThenCommit{Turns: 20})), made(NewPlayer(3, ExploreThenCommit{Turns: 20}))
 		r := random.New(1, "shift")
 		for round := range 400 {
 			loss := math.Floor(16*r.Float64())/8 - 1 // a few bits, so that the shift is exact
-			for _, pair := range [][2]Player{{a, b}, {c, d}} {
+			for _, pair := range [][2]*Player{{a, b}, {c, d}} {
 				k := pair[0].Draw(nil)
 				if got := pair[1].Draw(nil); got != k {
 					t.Fatalf("shift %v, round %d: arm %d, want %d", shift, round, got, k)

@@ -2,43 +2,55 @@ package bandit_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/noregret/noregret/bandit"
 )
 
-// Three headlines have click rates of 10, 12 and 20 %. Thompson sampling finds the third and shows
-// the others less and less.
-func Example() {
-	b, err := bandit.New(3, bandit.Thompson)
+// Three headlines have click rates of 10, 12 and 20 %. Thompson sampling finds the third. Each hour
+// has 500 visits, which are drawn from one distribution.
+func ExampleBatched() {
+	b, err := bandit.NewBatched(3, bandit.BatchThompson, math.Inf(-1), math.Inf(1))
 	if err != nil {
 		panic(err)
 	}
 	rates, r := []float64{.10, .12, .20}, rand.New(rand.NewPCG(1, 2))
-	pulls := make([]int, 3)
-	for range 5000 {
-		k := b.Draw(r)
-		click := 0.0
-		if r.Float64() < rates[k] {
-			click = 1
+	for range 20 {
+		visits, clicks := make([]float64, 3), make([]float64, 3)
+		for range 500 {
+			u, k := r.Float64(), 0
+			for u -= b.Serving()[0]; u >= 0 && k < 2; u -= b.Serving()[k] {
+				k++
+			}
+			visits[k]++
+			if r.Float64() < rates[k] {
+				clicks[k]++
+			}
 		}
-		pulls[k]++
-		if err := b.Observe([]bandit.Reward{{Arm: k, Value: click, Size: 1}}); err != nil {
+		var batch []bandit.Batch
+		for k, n := range visits {
+			if n > 0 {
+				rate := clicks[k] / n
+				batch = append(batch, bandit.Batch{Arm: k, Size: n, Mean: rate, Variance: rate * (1 - rate)})
+			}
+		}
+		if err := b.Observe(batch, b.Serving()); err != nil {
 			panic(err)
 		}
 	}
-	mean, se := b.Estimate(b.Best())
-	fmt.Printf("best %d, rate %.2f ± %.2f\n", b.Best(), mean, se)
-	fmt.Println("the best was shown in most rounds:", pulls[2] > 4000)
+	mean, _ := b.Estimate(2)
+	fmt.Printf("best %v, rate %.2f\n", b.Best(), mean)
+	fmt.Println("the best is shown to more than 99 %:", b.Serving()[2] > .99)
 	// Output:
-	// best 2, rate 0.20 ± 0.01
-	// the best was shown in most rounds: true
+	// best [0 0 1], rate 0.20
+	// the best is shown to more than 99 %: true
 }
 
 // Tsallis-INF needs neither the number of rounds nor a word on where the losses come from: here the
 // best of three arms changes in the middle.
 func ExamplePlayer() {
-	p, err := bandit.NewTsallisINF(3, bandit.ImportanceWeighted, 1)
+	p, err := bandit.NewPlayer(3, bandit.TsallisINF{Limit: 1})
 	if err != nil {
 		panic(err)
 	}
@@ -66,30 +78,10 @@ func ExamplePlayer() {
 	// the last arm's propensity is 0.0005
 }
 
-// heights implements user-defined scores: arms with a known score and standard error.
-type heights []float64
-
-func (h heights) Count(int) float64         { return 10 }
-func (h heights) Score(k int) float64       { return h[k] }
-func (h heights) StandardError(int) float64 { return 0.1 }
-func (h heights) Sample(k int) float64      { return h[k] }
-func (h heights) Noise() bool               { return true }
-
-// A chooser applies a rule to scores of any kind.
-func ExampleChooser() {
-	c, err := bandit.NewChooser(3, bandit.Elimination)
-	if err != nil {
-		panic(err)
-	}
-	c.Update(1, heights{0.1, 2, 1.9})
-	fmt.Println(c.Serving(), c.Best())
-	// Output: [0 0.5 0.5] [0 1 0]
-}
-
 // Losses may come late, in any order or never, and arms may be out of stock. Each choice has an id
 // and the propensity to log.
 func ExampleDelayed() {
-	p, err := bandit.NewTsallisINF(3, bandit.ImportanceWeighted, 1)
+	p, err := bandit.NewPlayer(3, bandit.TsallisINF{Limit: 1})
 	if err != nil {
 		panic(err)
 	}

@@ -12,65 +12,54 @@ import (
 //
 //	p_i ∝ exp(−η·G̃_i),  G̃_A += g/p_A
 //
-// for losses g in [0, L]. Negative losses would void the analysis and are refused. The rate is
-// fixed, with the guarantee [Exp3Bound], or falls with the rounds t and needs no horizon (Bubeck
-// and Cesa-Bianchi 2012, Theorem 3.1):
-//
-//	η_t = √(ln d/(d·t))/L, with the guarantee [AnytimeExp3Bound]
-//
-// The guarantees are on the expected regret against losses that do not depend on the draws. A round
-// costs O(log d) at the fixed rate, O(d) at the falling one, and allocates nothing. Not safe for
-// concurrent use.
+// for losses g in [0, L]. Negative losses would void the analysis and are refused. [Exp3Bound] is
+// the guarantee, on the expected regret against losses that do not depend on the draws. A round
+// costs O(log d) and allocates nothing.
 type Exp3 struct {
-	weighted
-	rate  float64
-	scale float64 // of the anytime rate, 0 for a fixed one: η_t = scale/√t
+	// Rate is η, and Limit L, from 1e-100 to 1e100.
+	Rate, Limit float64
 }
 
-// NewExp3 returns Exp3 with the fixed rate η on arms with losses in [0, limit]. It returns an error
-// of code bad_input if there is no arm, or the rate or the limit is outside [1e-100, 1e100].
-func NewExp3(arms int, rate, limit float64) (*Exp3, error) {
-	if err := checkPlayer(arms, limit); err != nil {
-		return nil, err
-	}
-	if err := checkPositive("rate", rate); err != nil {
-		return nil, err
-	}
-	e := &Exp3{rate: rate}
-	e.setUp(e, arms, 0, limit, fmt.Sprintf("exp3(arms=%d, rate=%v, limit=%v)", arms, rate, limit))
-	e.grow(rate, 0)
-	return e, nil
+func (e Exp3) plan(arms int) (*plan, error) {
+	w := &weights{rule: e, unit: 1, tree: newExpTree(arms, e.Rate, 0)}
+	return estimates("exp3", fmt.Sprintf(", rate=%v, limit=%v", e.Rate, e.Limit), 0, e.Limit, w),
+		checkRate(e.Rate, e.Limit)
 }
 
-// NewAnytimeExp3 returns Exp3 with the falling rate on arms with losses in [0, limit]. It returns
-// an error of code bad_input if there is no arm, or the limit is outside [1e-100, 1e100].
-func NewAnytimeExp3(arms int, limit float64) (*Exp3, error) {
-	if err := checkPlayer(arms, limit); err != nil {
-		return nil, err
-	}
-	d := float64(arms)
-	e := &Exp3{scale: math.Sqrt(logArms(arms)/d) / limit}
-	e.setUp(e, arms, 0, limit, fmt.Sprintf("exp3-anytime(arms=%d, limit=%v)", arms, limit))
-	return e, nil
+func (e Exp3) weigh(p, sums []float64, _ float64)            { softmax(p, sums, e.Rate) }
+func (e Exp3) credit(sums []float64, c *drawn, loss float64) { creditImportance(sums, c, loss) }
+
+// AnytimeExp3 is [Exp3] with a rate that falls with the rounds t and needs no horizon (Bubeck and
+// Cesa-Bianchi 2012, Theorem 3.1):
+//
+//	η_t = √(ln d/(d·t))/L
+//
+// [AnytimeExp3Bound] is the guarantee. A round costs O(d) and allocates nothing.
+type AnytimeExp3 struct {
+	// Limit is L, from 1e-100 to 1e100.
+	Limit float64
 }
 
-// checkPlayer checks the options that all players on bounded losses have.
-func checkPlayer(arms int, limit float64) error {
-	if err := checkArms(arms); err != nil {
+func (e AnytimeExp3) plan(arms int) (*plan, error) {
+	scale := math.Sqrt(logArms(arms)/float64(arms)) / e.Limit
+	return estimates("exp3-anytime", fmt.Sprintf(", limit=%v", e.Limit), 0, e.Limit,
+		&weights{rule: anytime(scale), unit: 1}), checkPositive("limit", e.Limit)
+}
+
+// anytime is exponential weights with the rate η_t of this number over √t.
+type anytime float64
+
+func (e anytime) weigh(p, sums []float64, t float64) { softmax(p, sums, float64(e)/math.Sqrt(t)) }
+
+func (e anytime) credit(sums []float64, c *drawn, loss float64) { creditImportance(sums, c, loss) }
+
+// checkRate checks the options of rules with a rate on losses in [0, limit].
+func checkRate(rate, limit float64) error {
+	if err := checkPositive("limit", limit); err != nil {
 		return err
 	}
-	return checkPositive("limit", limit)
+	return checkPositive("rate", rate)
 }
-
-func (e *Exp3) weigh(p, sums []float64, t int) {
-	rate := e.rate
-	if e.scale > 0 {
-		rate = e.scale / math.Sqrt(float64(t))
-	}
-	softmax(p, sums, rate)
-}
-
-func (e *Exp3) credit(sums []float64, c *drawn, loss float64) { creditImportance(sums, c, loss) }
 
 // logArms is ln d, and ln 2 for one arm, where any positive rate gives the same draws.
 func logArms(arms int) float64 { return portable.Log(float64(max(arms, 2))) }
@@ -81,7 +70,7 @@ func Exp3Rate(arms, rounds int, limit float64) float64 {
 	return math.Sqrt(2*logArms(arms)/(float64(arms)*float64(rounds))) / limit
 }
 
-// Exp3Bound bounds the expected regret of [Exp3] with the fixed rate η after T rounds: ln d/η +
+// Exp3Bound bounds the expected regret of [Exp3] with the rate η after T rounds: ln d/η +
 // (η/2)·d·L²·T (Orabona 2019, section 10.1.1). It is L·√(2·d·T·ln d) at [Exp3Rate], and 0 for one
 // arm.
 func Exp3Bound(arms, rounds int, limit, rate float64) float64 {
@@ -92,7 +81,7 @@ func Exp3Bound(arms, rounds int, limit, rate float64) float64 {
 	return logArms(arms)/rate + float64(rate/2*float64(dt*float64(limit*limit)))
 }
 
-// AnytimeExp3Bound bounds the expected regret of [NewAnytimeExp3] after T rounds: 2L·√(d·T·ln d)
+// AnytimeExp3Bound bounds the expected regret of [AnytimeExp3] after T rounds: 2L·√(d·T·ln d)
 // (Bubeck and Cesa-Bianchi 2012, Theorem 3.1). It is 0 for one arm.
 func AnytimeExp3Bound(arms, rounds int, limit float64) float64 {
 	if arms == 1 {

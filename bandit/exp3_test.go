@@ -23,7 +23,7 @@ func TestExp3Bound(t *testing.T) {
 
 // The anytime rate in round t is √(ln d/(d·t))/L.
 func TestAnytimeExp3(t *testing.T) {
-	p := made(NewAnytimeExp3(2, 2)).(*Exp3)
+	p := made(NewPlayer(2, AnytimeExp3{Limit: 2}))
 	pull(t, p, 0, 2) // G̃ = (4, 0)
 	odds := math.Exp(-4 * math.Sqrt(math.Ln2/4) / 2)
 	nearAll(t, "second distribution", p.Probabilities(), []float64{odds / (1 + odds), 1 / (1 + odds)})

@@ -13,33 +13,23 @@ import (
 //
 // for losses scaled to [0, 1]. They are a little too small on average and vary much less, so that
 // the regret itself is bounded with high probability, not only its expectation: [Exp3IXBound]. A
-// round costs O(log d) and allocates nothing. Not safe for concurrent use.
+// round costs O(log d) and allocates nothing.
 type Exp3IX struct {
-	weighted
-	rate float64
+	// Rate is η, for losses scaled to [0, 1], and the losses are in [0, Limit]; both are from
+	// 1e-100 to 1e100.
+	Rate, Limit float64
 }
 
-// NewExp3IX returns Exp3-IX with the rate η, for losses scaled to [0, 1], on arms with losses in
-// [0, limit]. It returns an error of code bad_input if there is no arm, or the rate or the limit is
-// outside [1e-100, 1e100].
-func NewExp3IX(arms int, rate, limit float64) (*Exp3IX, error) {
-	if err := checkPlayer(arms, limit); err != nil {
-		return nil, err
-	}
-	if err := checkPositive("rate", rate); err != nil {
-		return nil, err
-	}
-	e := &Exp3IX{rate: rate}
-	e.setUp(e, arms, 0, limit, fmt.Sprintf("exp3-ix(arms=%d, rate=%v, limit=%v)", arms, rate, limit))
-	e.unit = limit
-	e.grow(rate, 0)
-	return e, nil
+func (e Exp3IX) plan(arms int) (*plan, error) {
+	w := &weights{rule: e, unit: e.Limit, tree: newExpTree(arms, e.Rate, 0)}
+	return estimates("exp3-ix", fmt.Sprintf(", rate=%v, limit=%v", e.Rate, e.Limit), 0, e.Limit, w),
+		checkRate(e.Rate, e.Limit)
 }
 
-func (e *Exp3IX) weigh(p, sums []float64, _ int) { softmax(p, sums, e.rate) }
+func (e Exp3IX) weigh(p, sums []float64, _ float64) { softmax(p, sums, e.Rate) }
 
-func (e *Exp3IX) credit(sums []float64, c *drawn, loss float64) {
-	sums[c.Arm] = addEstimate(sums[c.Arm], loss/e.unit/(c.Propensity+float64(e.rate/2)))
+func (e Exp3IX) credit(sums []float64, c *drawn, loss float64) {
+	sums[c.Arm] = addEstimate(sums[c.Arm], loss/e.Limit/(c.Propensity+float64(e.Rate/2)))
 }
 
 // Exp3IXRate is the rate η = √(2·ln d/(d·T)) for T rounds (Neu 2015, Theorem 1).

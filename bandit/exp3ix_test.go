@@ -7,7 +7,7 @@ import (
 
 // The estimate of a loss g in [0, L] is g/L/(p + η/2).
 func TestExp3IX(t *testing.T) {
-	p := made(NewExp3IX(2, .5, 4)).(*Exp3IX)
+	p := made(NewPlayer(2, Exp3IX{Rate: .5, Limit: 4}))
 	pull(t, p, 1, 3)
 	nearAll(t, "estimates", p.Estimates(), []float64{0, 1}) // .75/(.5 + .25)
 	odds := math.Exp(-.5)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
-	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/internal/stat"
 )
 
@@ -16,49 +15,43 @@ import (
 // and end with the first, as in the book. [ExploreThenCommitBound] is its guarantee.
 //
 // Losses are finite numbers of size at most 1e100. A round costs O(1), the commitment O(d), nothing
-// is allocated. Not safe for concurrent use.
+// is allocated.
 type ExploreThenCommit struct {
-	averages
-	turns int
+	// Turns is m, from 1 to 1e9.
+	Turns int
 }
 
-// NewExploreThenCommit returns the algorithm with m = turns pulls of each arm. It returns an error
-// of code bad_input if there is no arm, or turns is not from 1 to 1e9.
-func NewExploreThenCommit(arms, turns int) (*ExploreThenCommit, error) {
-	if err := checkArms(arms); err != nil {
-		return nil, err
+func (e ExploreThenCommit) plan(int) (*plan, error) {
+	if e.Turns < 1 || e.Turns > 1e9 {
+		return nil, noregret.BadInputf("turns", "%d: want 1 to 1e9", e.Turns)
 	}
-	if turns < 1 || turns > 1e9 {
-		return nil, noregret.BadInputf("turns", "%d: want 1 to 1e9", turns)
-	}
-	e := &ExploreThenCommit{turns: turns}
-	e.setUp(e, arms, -maxLoss, maxLoss, "explore-then-commit", fmt.Sprintf(", turns=%d", turns))
-	return e, nil
+	return &plan{
+		name: "explore-then-commit", options: fmt.Sprintf(", turns=%d", e.Turns), low: -maxLoss, high: maxLoss,
+		fixed:  "explore-then-commit plans its rounds for the arms that it begins with",
+		method: commitment{e.Turns},
+	}, nil
 }
 
-func (e *ExploreThenCommit) renewed(int) core { return nil }
-
-func (e *ExploreThenCommit) add() error {
-	return noregret.BadInputf("arm", "explore-then-commit plans its rounds for the arms that it begins with")
-}
+// commitment is the method of [ExploreThenCommit].
+type commitment struct{ turns int }
 
 // pick explores the arm with the fewest draws, in turns that begin with the second one. An arm
 // counts as explored once it has m losses, or 2m draws: losses may never arrive. Then the lowest
 // mean is drawn, for good if every arm has m losses.
-func (e *ExploreThenCommit) pick(v *view, t int, _ Rand) int {
-	d := e.Arms()
+func (e commitment) pick(s *state, v *view) int {
+	d := len(s.Pulls)
 	switch {
-	case e.s.Committed != none && v.allows(e.s.Committed):
-		return e.s.Committed
-	case e.s.Committed != none:
-		return e.lowestArm(v)
+	case s.Committed != none && v.allows(s.Committed):
+		return s.Committed
+	case s.Committed != none:
+		return s.lowestArm(v)
 	case v.chosen == nil:
-		return t % d
+		return (s.Rounds + 1) % d
 	}
 	arm := none
 	for i := range d {
 		k := (i + 1) % d
-		explored := e.s.Pulls[k] >= e.turns || v.chosen[k] >= 2*e.turns
+		explored := s.Pulls[k] >= e.turns || v.chosen[k] >= 2*e.turns
 		if v.allows(k) && !explored && (arm == none || v.chosen[k] < v.chosen[arm]) {
 			arm = k
 		}
@@ -66,48 +59,27 @@ func (e *ExploreThenCommit) pick(v *view, t int, _ Rand) int {
 	if arm != none {
 		return arm
 	}
-	return e.lowestArm(v)
+	return s.lowestArm(v)
 }
 
-// Update ends the round, see [Player]. The last round of exploration settles the commitment.
-func (e *ExploreThenCommit) Update(arm int, loss float64) error {
-	if err := e.averages.Update(arm, loss); err != nil {
-		return err
-	}
-	e.settle(arm)
-	return nil
+func (e commitment) renew(*state) {}
+
+func (e commitment) choose(s *state, c *drawn, v *view, _ Rand) {
+	*c = drawn{Arm: e.pick(s, v), Propensity: 1}
 }
 
-func (e *ExploreThenCommit) learn(c *drawn, loss float64) error {
-	if err := e.averages.learn(c, loss); err != nil {
-		return err
-	}
-	e.settle(c.Arm)
-	return nil
-}
+func (e commitment) distribution(s *state, p []float64, v *view) float64 { return one(p, e.pick(s, v)) }
 
-// settle commits once every arm has its losses, the last of them for this arm.
-func (e *ExploreThenCommit) settle(arm int) {
-	if e.s.Committed == none && e.s.Pulls[arm] == e.turns && slices.Min(e.s.Pulls) >= e.turns {
-		e.s.Committed = e.lowestArm(lockstep)
+// learn commits once every arm has its losses.
+func (e commitment) learn(s *state, c *drawn, _ float64) {
+	if s.Committed == none && s.Pulls[c.Arm] == e.turns && slices.Min(s.Pulls) >= e.turns {
+		s.Committed = s.lowestArm(lockstep)
 	}
 }
 
-// UnmarshalBinary restores a snapshot, see [Player].
-func (e *ExploreThenCommit) UnmarshalBinary(data []byte) error {
-	last, unseen := e.averages.s, e.unseen
-	if err := e.averages.UnmarshalBinary(data); err != nil {
-		return err
-	}
-	if committed := e.s.Committed != none; committed != (slices.Min(e.s.Pulls) >= e.turns) {
-		e.s, e.unseen = last, unseen
-		return snapshot.Bad("damaged: the commitment does not fit the rounds")
-	}
-	return nil
+func (e commitment) valid(s *state) bool {
+	return (s.Committed != none) == (slices.Min(s.Pulls) >= e.turns)
 }
-
-// Probabilities is 1 for the arm of the round, see [Randomized].
-func (e *ExploreThenCommit) Probabilities() []float64 { return e.certain() }
 
 // ExploreThenCommitTurns returns the number of pulls m of each of two arms with the gap Δ > 0 that
 // minimizes the bound for T rounds with σ-subgaussian losses:

@@ -11,7 +11,7 @@ import (
 // The turns begin with the second arm, the commitment is to the lowest mean, the first of several,
 // and later losses do not change it.
 func TestExploreThenCommit(t *testing.T) {
-	e := made(NewExploreThenCommit(3, 2)).(*ExploreThenCommit)
+	e := made(NewPlayer(3, ExploreThenCommit{Turns: 2}))
 	losses, arms := []float64{.5, .2, .2}, []int{}
 	for round := range 12 {
 		k := e.Draw(nil)
@@ -67,7 +67,7 @@ func TestExploreThenCommitBounds(t *testing.T) {
 func TestExploreThenCommitGaussian(t *testing.T) {
 	runs, wrong := testsize.Of(20000, 2000), 0.0
 	for run := range runs {
-		e, r := made(NewExploreThenCommit(2, 10)), random.New(uint64(run), "commit")
+		e, r := made(NewPlayer(2, ExploreThenCommit{Turns: 10})), random.New(uint64(run), "commit")
 		for range 20 {
 			k := e.Draw(r)
 			if err := e.Update(k, .5*float64(k)+r.NormFloat64()); err != nil {

@@ -32,7 +32,7 @@ func TestExploringBound(t *testing.T) {
 func TestErratumExploringBias(t *testing.T) {
 	const arms, rounds = 10, 100000
 	tuned := ExploringTuning(arms, rounds, 1, true)
-	o := ExploringOptions{Rate: tuned.Rate, Explore: 1, Limit: 1, Signed: true}
+	o := ExploringWeights{Rate: tuned.Rate, Explore: 1, Limit: 1, Signed: true}
 	regret := 2. * (arms - 1) / arms * rounds
 	right := ExploringBound(arms, rounds, o)
 	if printed := right - rounds; regret > right || regret < printed {

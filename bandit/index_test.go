@@ -14,14 +14,9 @@ import (
 func TestManyArms(t *testing.T) {
 	testsize.NoRace(t)
 	for seed := range uint64(6) {
-		for _, p := range []interface {
-			Player
-			Index(k int) float64
-			Pulls(k int) int
-			Mean(k int) float64
-		}{
-			made(NewAlphaUCB(100, 3, .5)).(*AlphaUCB), made(NewKLUCB(100, 3, 1)).(*KLUCB),
-			made(NewAlphaUCB(1000, 3, .05)).(*AlphaUCB), made(NewKLUCB(300, 0, 1)).(*KLUCB),
+		for _, p := range []*Player{
+			made(NewPlayer(100, AlphaUCB{Alpha: 3, Sigma: .5})), made(NewPlayer(100, KLUCB{C: 3, Limit: 1})),
+			made(NewPlayer(1000, AlphaUCB{Alpha: 3, Sigma: .05})), made(NewPlayer(300, KLUCB{Limit: 1})),
 		} {
 			r := random.New(seed, "many arms")
 			for round := range 2000 {
@@ -53,12 +48,12 @@ func TestManyArms(t *testing.T) {
 // The root of every group is the first arm of the lowest mean, whichever arms have losses.
 func TestPeers(t *testing.T) {
 	for seed := range uint64(20) {
-		u, r := made(NewAlphaUCB(80, 3, .5)).(*AlphaUCB), random.New(seed, "peers")
+		u, r := made(NewPlayer(80, AlphaUCB{Alpha: 3, Sigma: .5})), random.New(seed, "peers")
 		for k := range 80 {
 			u.s.Pulls[k], u.s.Means[k] = 1+r.IntN(3), float64(r.IntN(4))
 		}
-		h := &u.indices.peers
-		h.build(&u.averages)
+		h := &u.plan.method.(*indices).peers
+		h.build(&u.s)
 		for round := range 1000 {
 			k := r.IntN(80)
 			if round%3 == 0 {

@@ -19,41 +19,36 @@ import (
 // No weight is 0 unless it underflows. [INFBound] is the guarantee.
 //
 // Λ is found by Newton's method on (Σ_i p_i)^{−(1−q)}, which is concave, so that the iterates rise
-// to the root. A round costs O(d) for each of about 7 iterations and allocates nothing. Not safe
-// for concurrent use.
+// to the root. A round costs O(d) for each of about 7 iterations and allocates nothing. [Exp3] is
+// the limit q = 1.
 type INF struct {
-	weighted
-	rate, q float64
+	// Rate is η, from 1e-100 to 1e100.
+	Rate float64
+	// Q is q in (0, 1), the exponent of the entropy.
+	Q float64
+	// Limit is L, from 1e-100 to 1e100.
+	Limit float64
 }
 
-// NewINF returns INF with the rate η and the Tsallis entropy of the exponent q in (0, 1), on arms
-// with losses in [0, limit]. It returns an error of code bad_input if there is no arm, q is not in
-// (0, 1), or the rate or the limit is outside [1e-100, 1e100]. [Exp3] is the limit q = 1.
-func NewINF(arms int, rate, q, limit float64) (*INF, error) {
-	if err := checkPlayer(arms, limit); err != nil {
+func (f INF) plan(int) (*plan, error) {
+	if err := checkRate(f.Rate, f.Limit); err != nil {
 		return nil, err
 	}
-	if err := checkPositive("rate", rate); err != nil {
-		return nil, err
+	if !(f.Q > 0 && f.Q < 1) {
+		return nil, noregret.BadInputf("q", "%v: want a number between 0 and 1", f.Q)
 	}
-	if !(q > 0 && q < 1) {
-		return nil, noregret.BadInputf("q", "%v: want a number between 0 and 1", q)
-	}
-	f := &INF{rate: rate, q: q}
-	f.setUp(f, arms, 0, limit, fmt.Sprintf("inf(arms=%d, rate=%v, q=%v, limit=%v)", arms, rate, q, limit))
-	f.power = true
-	return f, nil
+	return estimates("inf", fmt.Sprintf(", rate=%v, q=%v, limit=%v", f.Rate, f.Q, f.Limit), 0, f.Limit,
+		&weights{rule: f, unit: 1, power: true}), nil
 }
 
-func (f *INF) weigh(p, sums []float64, _ int) { tsallis(p, sums, f.rate, f.q) }
+func (f INF) weigh(p, sums []float64, _ float64)            { tsallis(p, sums, f.Rate, f.Q) }
+func (f INF) credit(sums []float64, c *drawn, loss float64) { creditImportance(sums, c, loss) }
 
-func (f *INF) credit(sums []float64, c *drawn, loss float64) { creditImportance(sums, c, loss) }
-
-// Normalization is Λ of the current round.
-func (f *INF) Normalization() float64 {
-	scale := float64((1 - f.q) / f.q * f.rate)
-	v := tsallis(f.p, f.s.Sums, f.rate, f.q)
-	return 1 + v - float64(scale*slices.Min(f.s.Sums))
+// Normalization is Λ for these sums of estimates.
+func (f INF) Normalization(estimates []float64) float64 {
+	scale := float64((1 - f.Q) / f.Q * f.Rate)
+	v := tsallis(make([]float64, len(estimates)), estimates, f.Rate, f.Q)
+	return 1 + v - float64(scale*slices.Min(estimates))
 }
 
 // tsallisSteps limits the iterations of Newton's method: 7 were the most seen with up to 1e5 arms.

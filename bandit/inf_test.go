@@ -9,13 +9,14 @@ import (
 
 // Λ in the reference run, computed independently.
 func TestINFNormalization(t *testing.T) {
-	f := referencePlayers()[2].(*INF)
+	f := referencePlayers()[2]
+	rule := f.Rule().(INF)
 	want := []float64{1.732050808, 1.549226627, 1.499249171, 1.292520857, 1.173939676}
 	for round, arm := range referenceArms {
-		near(t, "Λ", f.Normalization(), want[round])
+		near(t, "Λ", rule.Normalization(f.Estimates()), want[round])
 		pull(t, f, arm, referenceLosses[round][arm])
 	}
-	near(t, "Λ", f.Normalization(), want[4])
+	near(t, "Λ", rule.Normalization(f.Estimates()), want[4])
 }
 
 func TestINFBound(t *testing.T) {
@@ -44,7 +45,7 @@ func TestTsallisEntropy(t *testing.T) {
 
 // As q goes to 1 the weights become those of Exp3.
 func TestINFTendsToExp3(t *testing.T) {
-	a, b := made(NewINF(4, .3, 1-1e-12, 1)).(*INF), made(NewExp3(4, .3, 1)).(*Exp3)
+	a, b := made(NewPlayer(4, INF{Rate: .3, Q: 1 - 1e-12, Limit: 1})), made(NewPlayer(4, Exp3{Rate: .3, Limit: 1}))
 	r := random.New(1, "limit")
 	for range 50 {
 		nearAll(t, "weights", a.Probabilities(), b.Probabilities())

@@ -23,67 +23,43 @@ import (
 // iterates rise to the root. A round costs O(d), an index only for arms that are below those before
 // them. From 64 arms on it costs O(log d) and one such step for each number of losses that arms
 // have, or an index for each arm that is near the lowest; arms whose indices differ by rounding
-// only may then change places. It allocates nothing in the long run. Not safe for concurrent use.
+// only may then change places. It allocates nothing in the long run.
 type KLUCB struct {
-	averages
-	c       float64
-	indices indices
+	// C is c, from 0 to 1e6.
+	C float64
+	// Limit is L, from 1e-100 to 1e100.
+	Limit float64
 }
 
-// NewKLUCB returns KL-UCB with the constant c on arms with losses in [0, limit]. It returns an
-// error of code bad_input if there is no arm, c is not in [0, 1e6], or the limit is outside
-// [1e-100, 1e100].
-func NewKLUCB(arms int, c, limit float64) (*KLUCB, error) {
-	if err := checkPlayer(arms, limit); err != nil {
+func (u KLUCB) plan(int) (*plan, error) {
+	if err := checkPositive("limit", u.Limit); err != nil {
 		return nil, err
 	}
-	if !(c >= 0 && c <= 1e6) {
-		return nil, noregret.BadInputf("c", "%v: want a number from 0 to 1e6", c)
+	if !(u.C >= 0 && u.C <= 1e6) {
+		return nil, noregret.BadInputf("c", "%v: want a number from 0 to 1e6", u.C)
 	}
-	k := &KLUCB{c: c}
-	k.setUp(k, arms, 0, limit, "kl-ucb", fmt.Sprintf(", c=%v, limit=%v", c, limit))
-	return k, nil
+	return &plan{
+		name: "kl-ucb", options: fmt.Sprintf(", c=%v, limit=%v", u.C, u.Limit), high: u.Limit,
+		method: &indices{rule: u},
+	}, nil
 }
 
-func (u *KLUCB) renewed(arms int) core {
-	c := &KLUCB{c: u.c}
-	c.setUp(c, arms, u.lowest, u.highest, u.name, u.options)
-	return c
+// bonus is ln t + c·ln⁺ ln t.
+func (u KLUCB) bonus(t float64, _ int) float64 {
+	ln := portable.Log(t)
+	return ln + float64(u.C*portable.Log(max(ln, 1)))
 }
 
-func (u *KLUCB) pick(v *view, t int, _ Rand) int { return u.indices.pick(u, &u.averages, v, t) }
-
-func (u *KLUCB) renew()         { u.indices.renew() }
-func (u *KLUCB) renewArm(k int) { u.indices.renewArm(u, &u.averages, k) }
-
-// index is the lower confidence bound of arm k over L for the budget of a round, and +Inf if it is
-// clearly above least.
-func (u *KLUCB) index(k int, budget, least float64) float64 {
-	p, share := u.s.Means[k]/u.highest, budget/float64(u.s.Pulls[k])
+// index is L·q, and +Inf if it is clearly above least.
+func (u KLUCB) index(n, mean, bonus, least float64) float64 {
+	p, share := mean/u.Limit, bonus/n
+	least /= u.Limit
 	if least < p && (p-math.Sqrt(share/2) > least || // Pinsker: the index is not below this
 		least > 0 && BernoulliDivergence(p, least) > float64(share*(1+1e-9))+1e-14) {
 		return math.Inf(1)
 	}
-	return klLower(p, share)
+	return u.Limit * klLower(p, share)
 }
-
-// bonus is ln t + c·ln⁺ ln t.
-func (u *KLUCB) bonus(t int) float64 {
-	ln := portable.Log(float64(t))
-	return ln + float64(u.c*portable.Log(max(ln, 1)))
-}
-
-// Index is the lower confidence bound of the loss of arm k in the current round, −∞ before its
-// first loss.
-func (u *KLUCB) Index(k int) float64 {
-	if u.s.Pulls[k] == 0 {
-		return math.Inf(-1)
-	}
-	return u.highest * u.index(k, u.bonus(u.s.Rounds+1), math.Inf(1))
-}
-
-// Probabilities is 1 for the arm of the round, see [Randomized].
-func (u *KLUCB) Probabilities() []float64 { return u.certain() }
 
 // klLower returns the least q ≤ p with kl(p, q) ≤ b.
 func klLower(p, b float64) float64 {

@@ -55,7 +55,7 @@ func TestKLIndex(t *testing.T) {
 
 // The arm drawn has the lowest index.
 func TestKLUCBDrawsTheLowestIndex(t *testing.T) {
-	u, r := made(NewKLUCB(4, 3, 2)).(*KLUCB), random.New(1, "kl-ucb")
+	u, r := made(NewPlayer(4, KLUCB{C: 3, Limit: 2})), random.New(1, "kl-ucb")
 	for range 2000 {
 		k := u.Draw(nil)
 		for i := range 4 {

@@ -51,32 +51,27 @@ func maskedWorlds() []maskedWorld {
 }
 
 // maskedPlayers are all players on four arms, tuned to so many rounds.
-func maskedPlayers(t *testing.T, rounds int) []bandit.Player {
+func maskedPlayers(t *testing.T, rounds int) []*bandit.Player {
 	t.Helper()
-	var out []bandit.Player
-	add := func(p bandit.Player, err error) {
+	const d = 4
+	var out []*bandit.Player
+	for _, rule := range []bandit.Rule{
+		bandit.ExploringTuning(d, rounds, 1, false), bandit.ExploringTuning(d, rounds, 1, true),
+		bandit.Exp3{Rate: bandit.Exp3Rate(d, rounds, 1), Limit: 1}, bandit.AnytimeExp3{Limit: 1},
+		bandit.Exp3IX{Rate: bandit.Exp3IXRate(d, rounds), Limit: 1},
+		bandit.INF{Rate: bandit.INFRate(d, rounds, .5, 1), Q: .5, Limit: 1},
+		bandit.INF{Rate: bandit.INFRate(d, rounds, .75, 1), Q: .75, Limit: 1}, bandit.TsallisINF{Limit: 1},
+		bandit.TsallisINF{Estimator: bandit.ReducedVariance, Limit: 1}, bandit.ExploreThenCommit{Turns: 100},
+		bandit.AlphaUCB{Alpha: 2.1, Sigma: .5}, bandit.AlphaUCB{Alpha: 1, Sigma: .5},
+		bandit.MOSS{Rounds: rounds, Sigma: .5}, bandit.KLUCB{Limit: 1}, bandit.BernoulliThompson{},
+		bandit.GaussianThompson{Sigma: .5, Prior: bandit.GaussianPrior{Deviation: math.Inf(1)}}, bandit.Elimination{},
+	} {
+		p, err := bandit.NewPlayer(d, rule)
 		if err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, p)
 	}
-	const d = 4
-	add(bandit.NewExploringWeights(d, bandit.ExploringTuning(d, rounds, 1, false)))
-	add(bandit.NewExploringWeights(d, bandit.ExploringTuning(d, rounds, 1, true)))
-	add(bandit.NewExp3(d, bandit.Exp3Rate(d, rounds, 1), 1))
-	add(bandit.NewAnytimeExp3(d, 1))
-	add(bandit.NewExp3IX(d, bandit.Exp3IXRate(d, rounds), 1))
-	add(bandit.NewINF(d, bandit.INFRate(d, rounds, .5, 1), .5, 1))
-	add(bandit.NewINF(d, bandit.INFRate(d, rounds, .75, 1), .75, 1))
-	add(bandit.NewTsallisINF(d, bandit.ImportanceWeighted, 1))
-	add(bandit.NewTsallisINF(d, bandit.ReducedVariance, 1))
-	add(bandit.NewExploreThenCommit(d, 100))
-	add(bandit.NewAlphaUCB(d, 2.1, .5))
-	add(bandit.NewAlphaUCB(d, 1, .5))
-	add(bandit.NewMOSS(d, rounds, .5))
-	add(bandit.NewKLUCB(d, 0, 1))
-	add(bandit.NewBernoulliThompson(d))
-	add(bandit.NewGaussianThompson(d, .5, bandit.GaussianPrior{Deviation: math.Inf(1)}))
 	return out
 }
 
@@ -95,7 +90,7 @@ func TestMasksAndLostLosses(t *testing.T) {
 			r := random.New(uint64(i), "masked "+w.name)
 			regret, worst, awake := w.play(t, d, r, rounds)
 			limit := .06 * float64(rounds)
-			if _, ok := p.(*bandit.ExploringWeights); ok {
+			if _, ok := p.Rule().(bandit.ExploringWeights); ok {
 				limit = bandit.ExploringBound(4, rounds, bandit.ExploringTuning(4, rounds, 1, false))
 			}
 			if !(slices.Max(regret) <= limit) {
@@ -162,29 +157,17 @@ func TestAwakeRegretBound(t *testing.T) {
 	runs := testsize.Of(200, 40)
 	rate, inf := bandit.Exp3Rate(d, rounds, 1), bandit.INFRate(d, rounds, .5, 1)
 	for name, c := range map[string]struct {
-		make  func() (bandit.Player, error)
+		rule  bandit.Rule
 		bound float64
 	}{
-		"exp3": {
-			func() (bandit.Player, error) { return bandit.NewExp3(d, rate, 1) },
-			bandit.Exp3Bound(d, rounds, 1, rate),
-		},
-		"exp3-anytime": {
-			func() (bandit.Player, error) { return bandit.NewAnytimeExp3(d, 1) },
-			bandit.AnytimeExp3Bound(d, rounds, 1),
-		},
-		"inf": {
-			func() (bandit.Player, error) { return bandit.NewINF(d, inf, .5, 1) },
-			bandit.INFBound(d, rounds, .5, 1, inf),
-		},
-		"tsallis-inf": {
-			func() (bandit.Player, error) { return bandit.NewTsallisINF(d, bandit.ImportanceWeighted, 1) },
-			bandit.TsallisINFBound(d, rounds, 1),
-		},
+		"exp3":         {bandit.Exp3{Rate: rate, Limit: 1}, bandit.Exp3Bound(d, rounds, 1, rate)},
+		"exp3-anytime": {bandit.AnytimeExp3{Limit: 1}, bandit.AnytimeExp3Bound(d, rounds, 1)},
+		"inf":          {bandit.INF{Rate: inf, Q: .5, Limit: 1}, bandit.INFBound(d, rounds, .5, 1, inf)},
+		"tsallis-inf":  {bandit.TsallisINF{Limit: 1}, bandit.TsallisINFBound(d, rounds, 1)},
 	} {
 		sum := make([]float64, d)
 		for run := range runs {
-			p, err := c.make()
+			p, err := bandit.NewPlayer(d, c.rule)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,10 +236,10 @@ func TestEstimatesWithMasks(t *testing.T) {
 			return x
 		}
 		of := func(x *bandit.Delayed) []float64 {
-			return slices.Clone(x.Player().(interface{ Estimates() []float64 }).Estimates())
+			return slices.Clone(x.Player().(*bandit.Player).Estimates())
 		}
 		x := start()
-		if _, ok := x.Player().(*bandit.Exp3IX); ok {
+		if _, ok := x.Player().(*bandit.Player).Rule().(bandit.Exp3IX); ok {
 			continue // its estimates are too small on purpose
 		}
 		before := of(x)
@@ -308,7 +291,7 @@ func (n number) Float64() float64 { return float64(n) }
 // middle of the range before the first, for players on estimates, and the count says so.
 func TestReplacedLosses(t *testing.T) {
 	t.Parallel()
-	p, err := bandit.NewExp3(2, 1e-9, 1) // the propensities stay ½
+	p, err := bandit.NewPlayer(2, bandit.Exp3{Rate: 1e-9, Limit: 1}) // the propensities stay ½
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +331,7 @@ func TestReplacedLosses(t *testing.T) {
 	if d.Lost() != 2 || d.Replaced() != 2 || p.Rounds() != 3 {
 		t.Errorf("%d lost, %d replaced, %d rounds", d.Lost(), d.Replaced(), p.Rounds())
 	}
-	u, err := bandit.NewAlphaUCB(2, 3, 1)
+	u, err := bandit.NewPlayer(2, bandit.AlphaUCB{Alpha: 3, Sigma: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,67 +20,37 @@ import (
 // as the best one than by [AlphaUCB]: the regret is O(σ·√(d·T)), without its factor √ln T.
 // [MOSSBound] is the guarantee.
 //
-// Losses are finite numbers of size at most 1e100. A round costs what one of [AlphaUCB] does. Not
-// safe for concurrent use.
+// Losses are finite numbers of size at most 1e100. A round costs what one of [AlphaUCB] does.
 type MOSS struct {
-	averages
-	rounds  int
-	sigma   float64
-	indices indices
+	// Rounds is T, from 1 to 1e15. A player goes on by the same rule after them.
+	Rounds int
+	// Sigma is σ, from 1e-100 to 1e100.
+	Sigma float64
 }
 
-// NewMOSS returns MOSS for a horizon of so many rounds, after which it goes on with the same rule.
-// It returns an error of code bad_input if there is no arm, rounds is not from 1 to 1e15, or σ is
-// outside [1e-100, 1e100].
-func NewMOSS(arms, rounds int, sigma float64) (*MOSS, error) {
-	if err := checkArms(arms); err != nil {
+func (m MOSS) plan(int) (*plan, error) {
+	if m.Rounds < 1 || float64(m.Rounds) > 1e15 {
+		return nil, noregret.BadInputf("rounds", "%d: want 1 to 1e15", m.Rounds)
+	}
+	if err := checkPositive("sigma", m.Sigma); err != nil {
 		return nil, err
 	}
-	if rounds < 1 || float64(rounds) > 1e15 {
-		return nil, noregret.BadInputf("rounds", "%d: want 1 to 1e15", rounds)
-	}
-	if err := checkNoise(sigma); err != nil {
-		return nil, err
-	}
-	m := &MOSS{rounds: rounds, sigma: sigma}
-	m.setUp(m, arms, -maxLoss, maxLoss, "moss", fmt.Sprintf(", rounds=%d, sigma=%v", rounds, sigma))
-	return m, nil
+	return &plan{
+		name: "moss", options: fmt.Sprintf(", rounds=%d, sigma=%v", m.Rounds, m.Sigma), low: -maxLoss, high: maxLoss,
+		fixed: "moss shares its horizon out among the arms that it begins with", method: &indices{rule: m},
+	}, nil
 }
 
-func (m *MOSS) renewed(int) core { return nil }
+// bonus is d: no index depends on the round.
+func (m MOSS) bonus(_ float64, arms int) float64 { return float64(arms) }
 
-func (m *MOSS) add() error {
-	return noregret.BadInputf("arm", "moss shares its horizon out among the arms that it begins with")
-}
-
-func (m *MOSS) pick(v *view, t int, _ Rand) int { return m.indices.pick(m, &m.averages, v, t) }
-
-func (m *MOSS) renew()         { m.indices.renew() }
-func (m *MOSS) renewArm(k int) { m.indices.renewArm(m, &m.averages, k) }
-
-// index is the lower confidence bound of arm k. It does not depend on the round.
-func (m *MOSS) index(k int, _, _ float64) float64 {
-	n := float64(m.s.Pulls[k])
-	share := float64(m.rounds) / float64(float64(len(m.p))*n)
+func (m MOSS) index(n, mean, arms, _ float64) float64 {
+	share := float64(m.Rounds) / float64(arms*n)
 	if share <= 1 {
-		return m.s.Means[k]
+		return mean
 	}
-	return m.s.Means[k] - float64(2*m.sigma*math.Sqrt(portable.Log(share)/n))
+	return mean - float64(2*m.Sigma*math.Sqrt(portable.Log(share)/n))
 }
-
-// bonus is 0: no index depends on the round.
-func (m *MOSS) bonus(int) float64 { return 0 }
-
-// Index is the lower confidence bound of arm k in the current round, −∞ before its first loss.
-func (m *MOSS) Index(k int) float64 {
-	if m.s.Pulls[k] == 0 {
-		return math.Inf(-1)
-	}
-	return m.index(k, 0, math.Inf(1))
-}
-
-// Probabilities is 1 for the arm of the round, see [Randomized].
-func (m *MOSS) Probabilities() []float64 { return m.certain() }
 
 // MOSSBound bounds the pseudo-regret of [MOSS] after the T rounds of its horizon, and so after
 // fewer, with the gaps Δ_i and σ-subgaussian losses:

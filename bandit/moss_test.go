@@ -13,7 +13,7 @@ import (
 // and checks that each arm is pulled once first.
 func TestMOSSIndex(t *testing.T) {
 	const d, rounds = 3, 300
-	m, err := NewMOSS(d, rounds, .5)
+	m, err := NewPlayer(d, MOSS{Rounds: rounds, Sigma: .5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestMOSSBound(t *testing.T) {
 			for k := 1; k < d; k++ {
 				means[k] = gap
 			}
-			regret := func(p func() Player) float64 {
+			regret := func(p func() *Player) float64 {
 				sum := 0.0
 				for run := range runs {
 					for _, k := range bernoulli(t, p(), shifted(means), rounds, random.New(uint64(run), "moss")) {
@@ -77,11 +77,11 @@ func TestMOSSBound(t *testing.T) {
 				}
 				return sum / float64(runs)
 			}
-			got := regret(func() Player { return made(NewMOSS(d, rounds, .5)) })
+			got := regret(func() *Player { return made(NewPlayer(d, MOSS{Rounds: rounds, Sigma: .5})) })
 			if b := MOSSBound(means, rounds, .5); !(got <= b) {
 				t.Errorf("%d arms, gap %v: the regret is %v, the bound %v", d, gap, got, b)
 			}
-			ucb := regret(func() Player { return made(NewAlphaUCB(d, 3, .5)) })
+			ucb := regret(func() *Player { return made(NewPlayer(d, AlphaUCB{Alpha: 3, Sigma: .5})) })
 			if gap > .03 && !(got < ucb) {
 				t.Errorf("%d arms, gap %v: moss pays %v, ucb %v", d, gap, got, ucb)
 			}
@@ -105,7 +105,7 @@ func TestAlphaUCBSmall(t *testing.T) {
 	runs := testsize.Of(60, 20)
 	regret := func(alpha float64) (sum float64) {
 		for run := range runs {
-			p := made(NewAlphaUCB(3, alpha, .5))
+			p := made(NewPlayer(3, AlphaUCB{Alpha: alpha, Sigma: .5}))
 			for _, k := range bernoulli(t, p, means, 10_000, random.New(uint64(run), "small")) {
 				sum += gaps[k]
 			}
@@ -125,7 +125,7 @@ func TestAlphaUCBSmall(t *testing.T) {
 		}
 	}
 	for _, alpha := range []float64{0, -1, math.NaN(), 2e6} {
-		if _, err := NewAlphaUCB(2, alpha, 1); noregret.CodeOf(err) != noregret.BadInput {
+		if _, err := NewPlayer(2, AlphaUCB{Alpha: alpha, Sigma: 1}); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("α = %v: %v", alpha, err)
 		}
 	}

@@ -39,25 +39,25 @@ type tree struct {
 const nobody = int32(none)
 
 // build groups all arms.
-func (h *peers) build(a *averages) {
-	d := len(a.p)
+func (h *peers) build(s *state) {
+	d := len(s.Pulls)
 	*h = peers{
-		ready: true, means: a.s.Means, first: nobody, unused: nobody,
+		ready: true, means: s.Means, first: nobody, unused: nobody,
 		of: make([]int32, d), tree: make([]tree, d), group: make([]group, 0, manyArms),
 	}
 	order := make([]int32, d)
 	for k := range order {
 		order[k] = int32(k)
 	}
-	slices.SortStableFunc(order, func(i, j int32) int { return a.s.Pulls[i] - a.s.Pulls[j] })
+	slices.SortStableFunc(order, func(i, j int32) int { return s.Pulls[i] - s.Pulls[j] })
 	last := nobody
 	for _, k := range order {
-		last = h.join(int(k), last, a.s.Pulls[k])
+		last = h.join(int(k), last, s.Pulls[k])
 	}
 }
 
 // pick returns the arm of the lowest index, the first of several.
-func (h *peers) pick(p indexed, bonus float64) int {
+func (h *peers) pick(p indexer, bonus float64) int {
 	arm, least := none, math.Inf(1)
 	for g := h.first; g != nobody; g = h.group[g].next {
 		k := int(h.group[g].root)

@@ -2,21 +2,19 @@ package bandit
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
 )
 
 // benchmarked are the players of the benchmark on d arms: one of each kind.
-func benchmarked(d int) []Player {
-	return []Player{
-		made(NewExp3(d, Exp3Rate(d, 1e6, 1), 1)), made(NewAnytimeExp3(d, 1)), made(NewExp3IX(d, Exp3IXRate(d, 1e6), 1)),
-		made(NewExploringWeights(d, ExploringTuning(d, 1e6, 1, false))),
-		made(NewINF(d, INFRate(d, 1e6, .5, 1), .5, 1)), made(NewTsallisINF(d, ImportanceWeighted, 1)),
-		made(NewExploreThenCommit(d, 100)), made(NewAlphaUCB(d, 3, .5)), made(NewKLUCB(d, 0, 1)),
-		made(NewBernoulliThompson(d)), made(NewGaussianThompson(d, .5, GaussianPrior{Deviation: math.Inf(1)})),
-	}
+func benchmarked(d int) []*Player {
+	return of(
+		d, Exp3{Rate: Exp3Rate(d, 1e6, 1), Limit: 1}, AnytimeExp3{Limit: 1}, Exp3IX{Rate: Exp3IXRate(d, 1e6), Limit: 1},
+		ExploringTuning(d, 1e6, 1, false), INF{Rate: INFRate(d, 1e6, .5, 1), Q: .5, Limit: 1}, TsallisINF{Limit: 1},
+		ExploreThenCommit{Turns: 100}, AlphaUCB{Alpha: 3, Sigma: .5}, KLUCB{Limit: 1}, BernoulliThompson{}, flat(.5),
+		Elimination{},
+	)
 }
 
 // BenchmarkPlayers is the time of a round, Draw and Update and the draw of the loss: Bernoulli
@@ -27,7 +25,7 @@ func BenchmarkPlayers(b *testing.B) {
 		for _, p := range benchmarked(d) {
 			b.Run(fmt.Sprint(p), func(b *testing.B) {
 				r, rounds := random.New(1, "bench"), 0
-				if a, ok := p.(interface{ Pulls(k int) int }); ok && a.Pulls(d-1) == 0 {
+				if p.Estimates() == nil {
 					rounds = d
 				}
 				playBernoulli(b, p, r, rounds)
@@ -40,7 +38,7 @@ func BenchmarkPlayers(b *testing.B) {
 }
 
 // playBernoulli plays some rounds of the benchmark.
-func playBernoulli(b *testing.B, p Player, r *random.Source, rounds int) {
+func playBernoulli(b *testing.B, p *Player, r *random.Source, rounds int) {
 	best := p.Arms() / 2
 	for range rounds {
 		k := p.Draw(r)

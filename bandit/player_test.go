@@ -11,30 +11,46 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// made returns the result of a constructor, which must not fail.
-func made[P Player](p P, err error) Player {
+// made returns the result of NewPlayer, which must not fail.
+func made(p *Player, err error) *Player {
 	if err != nil {
 		panic(err)
 	}
 	return p
 }
 
-// players are all players on d arms. All accept losses of 0 and 1.
-func players(d int) []Player {
-	exploring := ExploringOptions{Rate: .1, Explore: .3, Limit: 1}
+// players are players of all rules on d arms. All accept losses of 0 and 1.
+func players(d int) []*Player {
+	exploring := ExploringWeights{Rate: .1, Explore: .3, Limit: 1}
 	signed := exploring
 	signed.Signed = true
-	flat := GaussianPrior{Deviation: math.Inf(1)}
-	return []Player{
-		made(NewExploringWeights(d, exploring)), made(NewExploringWeights(d, signed)),
-		made(NewExp3(d, .1, 1)), made(NewAnytimeExp3(d, 1)), made(NewExp3IX(d, .1, 1)),
-		made(NewINF(d, .1, .5, 1)), made(NewINF(d, .1, .75, 1)),
-		made(NewTsallisINF(d, ImportanceWeighted, 1)), made(NewTsallisINF(d, ReducedVariance, 1)),
-		made(NewExploreThenCommit(d, 3)), made(NewAlphaUCB(d, 3, .5)), made(NewAlphaUCB(d, .5, .5)),
-		made(NewMOSS(d, 4000, .5)), made(NewKLUCB(d, 0, 1)), made(NewKLUCB(d, 3, 1)),
-		made(NewBernoulliThompson(d)), made(NewGaussianThompson(d, .5, flat)),
-		made(NewGaussianThompson(d, .5, GaussianPrior{Mean: .5, Deviation: 1})),
+	return of(
+		d, exploring, signed, Exp3{Rate: .1, Limit: 1}, AnytimeExp3{Limit: 1}, Exp3IX{Rate: .1, Limit: 1},
+		INF{Rate: .1, Q: .5, Limit: 1}, INF{Rate: .1, Q: .75, Limit: 1}, TsallisINF{Limit: 1},
+		TsallisINF{Estimator: ReducedVariance, Limit: 1}, ExploreThenCommit{Turns: 3}, AlphaUCB{Alpha: 3, Sigma: .5},
+		AlphaUCB{Alpha: .5, Sigma: .5}, MOSS{Rounds: 4000, Sigma: .5}, KLUCB{Limit: 1}, KLUCB{C: 3, Limit: 1},
+		BernoulliThompson{}, flat(.5), GaussianThompson{Sigma: .5, Prior: GaussianPrior{Mean: .5, Deviation: 1}},
+		Elimination{},
+	)
+}
+
+// of returns players of rules on d arms.
+func of(d int, rules ...Rule) (out []*Player) {
+	for _, r := range rules {
+		out = append(out, made(NewPlayer(d, r)))
 	}
+	return out
+}
+
+// flat is Thompson sampling for normal losses with the flat prior.
+func flat(sigma float64) GaussianThompson {
+	return GaussianThompson{Sigma: sigma, Prior: GaussianPrior{Deviation: math.Inf(1)}}
+}
+
+// sampled reports whether the probabilities of a player take a quadrature.
+func sampled(p *Player) bool {
+	_, ok := p.plan.method.(*thompson)
+	return ok
 }
 
 // forced is the source with which the draw from p gives an arm.
@@ -51,7 +67,7 @@ func force(p []float64, arm int) forced {
 }
 
 // pull plays a round with a forced arm.
-func pull(t testing.TB, p Randomized, arm int, loss float64) {
+func pull(t testing.TB, p *Player, arm int, loss float64) {
 	t.Helper()
 	if got := p.Draw(force(p.Probabilities(), arm)); got != arm {
 		t.Fatalf("arm %d drawn, want %d", got, arm)
@@ -80,7 +96,7 @@ func nearAll(t testing.TB, what string, got, want []float64) {
 }
 
 // bernoulli plays rounds with losses of 0 or 1 of these means, and returns the arms.
-func bernoulli(t testing.TB, p Player, means []float64, rounds int, r *random.Source) (arms []int) {
+func bernoulli(t testing.TB, p Algorithm, means []float64, rounds int, r *random.Source) (arms []int) {
 	t.Helper()
 	for range rounds {
 		k, loss := p.Draw(r), 0.0
@@ -95,7 +111,7 @@ func bernoulli(t testing.TB, p Player, means []float64, rounds int, r *random.So
 	return arms
 }
 
-func snapshotOf(t testing.TB, p Player) []byte {
+func snapshotOf(t testing.TB, p Algorithm) []byte {
 	t.Helper()
 	data, err := p.MarshalBinary()
 	if err != nil {
@@ -111,8 +127,8 @@ func TestPlayersFindTheBest(t *testing.T) {
 			r, counts := random.New(uint64(i), "player"), make([]int, 3)
 			for range 4000 {
 				var share []float64
-				if d, ok := p.(Randomized); ok {
-					share = d.Probabilities()
+				if !sampled(p) {
+					share = p.Probabilities()
 					sum := 0.0
 					for _, x := range share {
 						sum += x
@@ -182,12 +198,10 @@ func TestPlayersRefuseBadCalls(t *testing.T) {
 				t.Errorf("%v: %s: %v", p, what, err)
 			}
 		}
-		if d, ok := p.(Randomized); ok {
-			before := snapshotOf(t, p)
-			d.Probabilities()
-			if !bytes.Equal(before, snapshotOf(t, p)) {
-				t.Errorf("%v: Probabilities changed the state", p)
-			}
+		asked := snapshotOf(t, p)
+		p.Probabilities()
+		if !bytes.Equal(asked, snapshotOf(t, p)) {
+			t.Errorf("%v: Probabilities changed the state", p)
 		}
 		refuse("no draw", p.Update(0, 1))
 		arm := p.Draw(random.New(1, "draw"))
@@ -214,11 +228,11 @@ func TestPlayersRefuseBadCalls(t *testing.T) {
 
 // The declared range is that of the losses, up to 1e-12 of it.
 func TestRangeOfLosses(t *testing.T) {
-	for _, p := range []Player{
-		made(NewExp3(2, .1, 2)), made(NewExp3IX(2, .1, 2)), made(NewINF(2, .1, .5, 2)),
-		made(NewTsallisINF(2, ReducedVariance, 2)), made(NewKLUCB(2, 0, 2)),
-		made(NewExploringWeights(2, ExploringOptions{Rate: .1, Explore: .1, Limit: 2})),
-	} {
+	for _, p := range of(
+		2, Exp3{Rate: .1, Limit: 2}, Exp3IX{Rate: .1, Limit: 2}, INF{Rate: .1, Q: .5, Limit: 2},
+		TsallisINF{Estimator: ReducedVariance, Limit: 2}, KLUCB{Limit: 2},
+		ExploringWeights{Rate: .1, Explore: .1, Limit: 2},
+	) {
 		arm := p.Draw(forced(.2))
 		for _, loss := range []float64{-1e-6, 2 + 1e-6, math.NaN()} {
 			if err := p.Update(arm, loss); noregret.CodeOf(err) != noregret.BadInput {
@@ -232,7 +246,7 @@ func TestRangeOfLosses(t *testing.T) {
 			t.Errorf("%v: %v", p, err)
 		}
 	}
-	signed := made(NewExploringWeights(2, ExploringOptions{Rate: .1, Explore: .1, Limit: 2, Signed: true}))
+	signed := made(NewPlayer(2, ExploringWeights{Rate: .1, Explore: .1, Limit: 2, Signed: true}))
 	if err := signed.Update(signed.Draw(forced(.2)), -2); err != nil {
 		t.Error(err)
 	}
@@ -246,8 +260,8 @@ func TestPlayersWithOneArm(t *testing.T) {
 				t.Fatalf("%v: arm %d", p, k)
 			}
 		}
-		if d, ok := p.(Randomized); ok && math.Abs(d.Probabilities()[0]-1) > 1e-15 {
-			t.Errorf("%v: %v", p, d.Probabilities())
+		if math.Abs(p.Probabilities()[0]-1) > 1e-15 {
+			t.Errorf("%v: %v", p, p.Probabilities())
 		}
 	}
 }
@@ -265,8 +279,8 @@ func TestPlayersDoNotAllocate(t *testing.T) {
 			if err := p.Update(k, float64(k&1)); err != nil {
 				t.Fatal(err)
 			}
-			if d, ok := p.(Randomized); ok {
-				d.Probabilities()
+			if !sampled(p) {
+				p.Probabilities()
 			}
 		})
 		if n != 0 {
@@ -276,44 +290,22 @@ func TestPlayersDoNotAllocate(t *testing.T) {
 }
 
 func TestPlayersRefuseBadOptions(t *testing.T) {
-	refuse := func(what string, err error) {
-		t.Helper()
-		if noregret.CodeOf(err) != noregret.BadInput {
-			t.Errorf("%s: %v", what, err)
+	for _, r := range []Rule{
+		nil, Exp3{Limit: 1}, Exp3{Rate: 1, Limit: math.Inf(1)}, AnytimeExp3{Limit: -1}, AnytimeExp3{},
+		Exp3IX{Rate: math.NaN(), Limit: 1}, Exp3IX{Rate: 1}, INF{Rate: 1, Limit: 1}, INF{Rate: 1, Q: 1, Limit: 1},
+		TsallisINF{Estimator: 7, Limit: 1}, TsallisINF{}, ExploringWeights{Rate: 1, Limit: 1},
+		ExploringWeights{Rate: 1, Limit: 1, Explore: 1.1}, ExploreThenCommit{}, AlphaUCB{Sigma: 1},
+		AlphaUCB{Alpha: 3}, MOSS{Sigma: 1}, MOSS{Rounds: 9}, KLUCB{C: -1, Limit: 1}, KLUCB{},
+		GaussianThompson{Sigma: 1}, GaussianThompson{Sigma: 1, Prior: GaussianPrior{Mean: math.NaN(), Deviation: 1}},
+		GaussianThompson{Prior: GaussianPrior{Deviation: 1}},
+	} {
+		if _, err := NewPlayer(2, r); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%#v: %v", r, err)
 		}
 	}
-	_, err := NewExp3(0, 1, 1)
-	refuse("no arm", err)
-	_, err = NewExp3(2, 0, 1)
-	refuse("rate 0", err)
-	_, err = NewExp3(2, 1, math.Inf(1))
-	refuse("infinite limit", err)
-	_, err = NewAnytimeExp3(2, -1)
-	refuse("negative limit", err)
-	_, err = NewExp3IX(2, math.NaN(), 1)
-	refuse("rate NaN", err)
-	_, err = NewINF(2, 1, 0, 1)
-	refuse("q = 0", err)
-	_, err = NewINF(2, 1, 1, 1)
-	refuse("q = 1", err)
-	_, err = NewTsallisINF(2, 7, 1)
-	refuse("estimator", err)
-	_, err = NewExploringWeights(2, ExploringOptions{Rate: 1, Limit: 1})
-	refuse("no exploration", err)
-	_, err = NewExploringWeights(2, ExploringOptions{Rate: 1, Limit: 1, Explore: 1.1})
-	refuse("too much exploration", err)
-	_, err = NewExploreThenCommit(2, 0)
-	refuse("no turn", err)
-	_, err = NewAlphaUCB(2, 0, 1)
-	refuse("alpha = 0", err)
-	_, err = NewAlphaUCB(2, 3, 0)
-	refuse("sigma = 0", err)
-	_, err = NewKLUCB(2, -1, 1)
-	refuse("c = -1", err)
-	_, err = NewBernoulliThompson(-1)
-	refuse("-1 arms", err)
-	_, err = NewGaussianThompson(2, 1, GaussianPrior{})
-	refuse("deviation 0", err)
-	_, err = NewGaussianThompson(2, 1, GaussianPrior{Mean: math.NaN(), Deviation: 1})
-	refuse("mean NaN", err)
+	for _, arms := range []int{0, -1, maxArms + 1} {
+		if _, err := NewPlayer(arms, BernoulliThompson{}); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%d arms: %v", arms, err)
+		}
+	}
 }

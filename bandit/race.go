@@ -20,7 +20,7 @@ type race struct {
 
 // pick returns the arm of the lowest index in round t, the first of several. It returns none if
 // computing all indices is faster: many arms are alike in the block.
-func (r *race) pick(p indexed, t int) int {
+func (r *race) pick(p indexer, t int) int {
 	if t > r.until {
 		r.begin(p, t)
 	}
@@ -39,12 +39,12 @@ func (r *race) pick(p indexed, t int) int {
 	r.least = p.index(r.arm, bonus, math.Inf(1))
 	r.seen = 0
 	r.search(p, bonus, 1)
-	r.scan = r.seen > p.Arms()/16
+	r.scan = r.seen > p.arms()/16
 	return r.arm
 }
 
 // search looks for lower indices below a node.
-func (r *race) search(p indexed, bonus float64, i int) {
+func (r *race) search(p indexer, bonus float64, i int) {
 	if r.bound[i] > r.least {
 		return
 	}
@@ -61,8 +61,8 @@ func (r *race) search(p indexed, bonus float64, i int) {
 }
 
 // begin computes the bounds for the block that begins with round t.
-func (r *race) begin(p indexed, t int) {
-	d := p.Arms()
+func (r *race) begin(p indexer, t int) {
+	d := p.arms()
 	if r.size < d {
 		for r.size = 1; r.size < d; {
 			r.size *= 2
@@ -82,13 +82,13 @@ func (r *race) begin(p indexed, t int) {
 }
 
 // boundOf is the bound of arm k, a little lower for rounding.
-func (r *race) boundOf(p indexed, k int) float64 {
+func (r *race) boundOf(p indexer, k int) float64 {
 	v := p.index(k, p.bonus(r.until), math.Inf(1))
 	return v - float64(1e-12*math.Abs(v))
 }
 
 // change computes the bound of arm k anew after a loss.
-func (r *race) change(p indexed, k int) {
+func (r *race) change(p indexer, k int) {
 	if r.until == 0 {
 		return
 	}

@@ -6,16 +6,6 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Thompson sampling needs the arm of the lowest draw, not all draws. The draws of arms whose
-// posterior is far above the lowest draw matter only if they are in their own lower tail. The
-// events that they are there are independent and of a small probability, so that one number from
-// the source decides which of them come next, and almost always there is none. Where a draw is in
-// its tail, it is drawn from there. The law of the winner is the same as with a draw for each arm.
-//
-// The leader is the arm of the lowest posterior mean. If the tails of all other arms begin above
-// the upper tail of the leader, then that tail is one more such event, and without an event the
-// leader wins: a round then takes one number from the source and costs O(1).
-
 // thinning runs independent trials that succeed with a small probability δ.
 type thinning struct {
 	delta float64

@@ -36,7 +36,7 @@ func TestThinning(t *testing.T) {
 }
 
 // frequencies compares the arms that a player draws with the distribution by quadrature.
-func frequencies(t *testing.T, p core, n int) {
+func frequencies(t *testing.T, p *Player, n int) {
 	t.Helper()
 	want, r := make([]float64, p.Arms()), random.New(7, "law")
 	p.distribution(want, lockstep)
@@ -61,15 +61,15 @@ func TestThinnedNormalLaw(t *testing.T) {
 	for _, above := range []float64{2.7, 3.02, 3.1, 3.3, 3.8} {
 		for _, pulls := range []int{1000, 100000, 100000000} {
 			const d = 60
-			g := made(NewGaussianThompson(d, 1, GaussianPrior{Deviation: math.Inf(1)})).(*GaussianThompson)
+			g := made(NewPlayer(d, flat(1)))
 			for k := range d {
 				g.s.Pulls[k], g.s.Means[k] = 100, above/10
 			}
-			g.s.Pulls[17], g.s.Means[17], g.unseen = pulls, 0, 0
+			g.s.Pulls[17], g.s.Means[17], g.s.unseen = pulls, 0, 0
 			if pulls == 1000 {
 				g.s.Pulls[40], g.s.Means[40] = 10000, .001
 			}
-			g.renew()
+			g.plan.method.renew(&g.s)
 			frequencies(t, g, n)
 		}
 	}
@@ -83,16 +83,16 @@ func TestThinnedBetaLaw(t *testing.T) {
 			// at is the leader's mean over the cut of the others.
 			for _, at := range []float64{.98, 1.001, 1.03} {
 				const d = 200
-				b := made(NewBernoulliThompson(d)).(*BernoulliThompson)
+				b := made(NewPlayer(d, BernoulliThompson{}))
 				for k := range d {
-					b.s.Counts[k] = c
+					setCounts(b, k, c)
 				}
-				at *= b.cut(0)
-				b.s.Counts[17] = [2]int{int(pulls * (1 - at)), int(pulls * at)}
+				at *= b.plan.method.(*thompson).family.cut(&b.s, 0)
+				setCounts(b, 17, [2]int{int(pulls * (1 - at)), int(pulls * at)})
 				if pulls == 1e4 {
-					b.s.Counts[90] = [2]int{int(pulls * (1.001 - at)), int(pulls * (at - .001))}
+					setCounts(b, 90, [2]int{int(pulls * (1.001 - at)), int(pulls * (at - .001))})
 				}
-				b.renew()
+				b.plan.method.renew(&b.s)
 				frequencies(t, b, n)
 			}
 		}
@@ -102,15 +102,15 @@ func TestThinnedBetaLaw(t *testing.T) {
 // The upper tail of a leader apart from the others: it wins less often than always by the chance
 // that its draw is above theirs.
 func TestThinnedLeadersTail(t *testing.T) {
-	b := made(NewBernoulliThompson(2)).(*BernoulliThompson)
-	b.s.Counts = [][2]int{{2e9, 2e9}, {285, 215}} // the cut of arm 0 is at its mean, nearly
-	b.renew()
-	n := &b.s.Counts[1]
-	if !newBetaTail(n[0], n[1]).apart(b.cut(0)-b.means[1], 3) {
+	b := made(NewPlayer(2, BernoulliThompson{}))
+	setCounts(b, 0, [2]int{2e9, 2e9}) // its cut is at its mean, nearly
+	setCounts(b, 1, [2]int{285, 215})
+	m := b.plan.method.(*thompson)
+	if mean, _ := b.Posterior(1); !newBetaTail(285, 215).apart(m.family.cut(&b.s, 0)-mean, 3) {
 		t.Fatal("not apart")
 	}
-	b.thin, b.ln = newThinning(math.Exp(-4.6)), 4.6
-	b.cuts[0], b.floor = math.NaN(), math.NaN()
+	m.family = betaFamily{math.Exp(-4.6), 4.6}
+	m.renew(&b.s)
 	frequencies(t, b, testsize.Of(1000000, 200000))
 }
 

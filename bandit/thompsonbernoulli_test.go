@@ -37,15 +37,21 @@ func TestBeta(t *testing.T) {
 	}
 }
 
+// setCounts sets the numbers of losses of 0 and of 1 of an arm. Renew the method next.
+func setCounts(p *Player, k int, n [2]int) {
+	p.s.Pulls[k], p.s.Sums[k] = n[0]+n[1], float64(n[1])
+}
+
 // The lowest of two draws: after one loss of 1 against one of 0, Beta(2, 1) is below Beta(1, 2)
 // with the probability 1/6.
 func TestBernoulliThompsonPosterior(t *testing.T) {
-	b := made(NewBernoulliThompson(2)).(*BernoulliThompson)
-	b.s.Counts[0][1], b.s.Counts[1][0], b.s.Rounds = 1, 1, 2
-	b.renew()
-	if zeros, ones := b.Counts(0); zeros != 0 || ones != 1 {
-		t.Errorf("counts %d and %d", zeros, ones)
-	}
+	b := made(NewPlayer(2, BernoulliThompson{}))
+	setCounts(b, 0, [2]int{0, 1})
+	setCounts(b, 1, [2]int{1, 0})
+	b.plan.method.renew(&b.s)
+	mean, deviation := b.Posterior(0)
+	near(t, "mean", mean, 2./3)
+	near(t, "deviation", deviation, math.Sqrt(1./18))
 	r, n, first := random.New(1, "posterior"), testsize.Of(100000, 10000), 0
 	for range n {
 		b.s.Pending = none

@@ -11,7 +11,7 @@ import (
 
 // The posterior is that of the conjugate prior, and the mean of the losses with the flat one.
 func TestGaussianPosterior(t *testing.T) {
-	g := made(NewGaussianThompson(2, 2, GaussianPrior{Mean: 1, Deviation: .5})).(*GaussianThompson)
+	g := made(NewPlayer(2, GaussianThompson{Sigma: 2, Prior: GaussianPrior{Mean: 1, Deviation: .5}}))
 	g.s.Pulls[1], g.s.Means[1] = 8, 4
 	mean, deviation := g.Posterior(1)
 	near(t, "mean", mean, (1/.25+8*4/4.)/(1/.25+8/4.))
@@ -19,7 +19,9 @@ func TestGaussianPosterior(t *testing.T) {
 	mean, deviation = g.Posterior(0)
 	near(t, "prior mean", mean, 1)
 	near(t, "prior deviation", deviation, .5)
-	g.prior.Deviation = math.Inf(1) // Posterior computes anew
+	s := g.s
+	g = made(NewPlayer(2, flat(2)))
+	g.s = s
 	mean, deviation = g.Posterior(1)
 	near(t, "flat mean", mean, 4)
 	near(t, "flat deviation", deviation, 2/math.Sqrt(8))
@@ -30,10 +32,10 @@ func TestGaussianPosterior(t *testing.T) {
 
 // Arms are drawn with the probability that they are best: Φ((m₂ − m₁)/√(v₁ + v₂)) for two.
 func TestGaussianThompsonDraws(t *testing.T) {
-	g := made(NewGaussianThompson(2, 1, GaussianPrior{Deviation: math.Inf(1)})).(*GaussianThompson)
+	g := made(NewPlayer(2, flat(1)))
 	g.s.Pulls, g.s.Means, g.s.Rounds = []int{4, 2}, []float64{.5, 1}, 6
-	g.unseen = 0
-	g.renew()
+	g.s.unseen = 0
+	g.plan.method.renew(&g.s)
 	r, n, first := random.New(1, "draws"), testsize.Of(100000, 10000), 0
 	for range n {
 		g.s.Pending = none

@@ -38,48 +38,41 @@ func (e Estimator) String() string {
 // for independent losses with the gaps Δ_i. [TsallisINFBound] and [TsallisINFGapBound] are for
 // importance weights: estimates of reduced variance may be negative, which their proofs exclude,
 // and there is no function for their bound. The losses are in [0, L]. A round costs O(d) for each
-// of about 7 iterations and allocates nothing. Not safe for concurrent use.
+// of about 7 iterations and allocates nothing.
 type TsallisINF struct {
-	weighted
-	estimator Estimator
-	bits      []uint64 // for mark
+	Estimator Estimator
+	// Limit is L, from 1e-100 to 1e100.
+	Limit float64
 }
 
-// NewTsallisINF returns Tsallis-INF on arms with losses in [0, limit]. It returns an error of code
-// bad_input if there is no arm, the limit is outside [1e-100, 1e100] or the estimator is unknown.
-func NewTsallisINF(arms int, estimator Estimator, limit float64) (*TsallisINF, error) {
-	if err := checkPlayer(arms, limit); err != nil {
+func (f TsallisINF) plan(int) (*plan, error) {
+	if err := checkPositive("limit", f.Limit); err != nil {
 		return nil, err
 	}
-	if estimator != ImportanceWeighted && estimator != ReducedVariance {
-		return nil, noregret.BadInputf("estimator", "%d: want ImportanceWeighted or ReducedVariance", int(estimator))
+	if f.Estimator != ImportanceWeighted && f.Estimator != ReducedVariance {
+		return nil, noregret.BadInputf("estimator", "%d: want ImportanceWeighted or ReducedVariance", int(f.Estimator))
 	}
-	f := &TsallisINF{estimator: estimator}
-	if estimator == ReducedVariance {
-		f.bits = make([]uint64, (arms+63)/64)
-	}
-	f.setUp(f, arms, 0, limit, fmt.Sprintf("tsallis-inf(arms=%d, estimator=%v, limit=%v)", arms, estimator, limit))
-	f.power = true
-	return f, nil
+	return estimates("tsallis-inf", fmt.Sprintf(", estimator=%v, limit=%v", f.Estimator, f.Limit), 0, f.Limit,
+		&weights{rule: f, unit: 1, power: true}), nil
 }
 
-func (f *TsallisINF) weigh(p, sums []float64, t int) {
-	rate := 1 / (f.limit * math.Sqrt(float64(t)))
-	if f.estimator == ReducedVariance {
+func (f TsallisINF) weigh(p, sums []float64, t float64) {
+	rate := 1 / (f.Limit * math.Sqrt(t))
+	if f.Estimator == ReducedVariance {
 		rate *= 2
 	}
 	tsallis(p, sums, rate, 0.5)
 }
 
-func (f *TsallisINF) credit(sums []float64, c *drawn, loss float64) {
-	if f.estimator == ImportanceWeighted {
+func (f TsallisINF) credit(sums []float64, c *drawn, loss float64) {
+	if f.Estimator == ImportanceWeighted {
 		creditImportance(sums, c, loss)
 		return
 	}
 	for i := range sums {
 		base := 0.0
 		if hasBit(c.Base, i) {
-			base = f.limit / 2
+			base = f.Limit / 2
 		}
 		estimate := base
 		if i == c.Arm {
@@ -90,17 +83,17 @@ func (f *TsallisINF) credit(sums []float64, c *drawn, loss float64) {
 }
 
 // mark sets the bits of the arms with B_i = L/2.
-func (f *TsallisINF) mark(p []float64, t int) []uint64 {
-	if f.estimator == ImportanceWeighted {
+func (f TsallisINF) mark(words []uint64, p []float64, t int) []uint64 {
+	if f.Estimator == ImportanceWeighted {
 		return nil
 	}
-	clear(f.bits)
+	clear(words)
 	for i, x := range p {
 		if float64(x*float64(t)) >= 16 {
-			f.bits[i>>6] |= 1 << (i & 63)
+			words[i>>6] |= 1 << (i & 63)
 		}
 	}
-	return f.bits
+	return words
 }
 
 // TsallisINFBound bounds the expected regret of [TsallisINF] with the importance-weighted estimator

@@ -12,7 +12,7 @@ func TestTsallisINF(t *testing.T) {
 		estimator Estimator
 		scale     float64
 	}{{ImportanceWeighted, 1}, {ReducedVariance, 2}} {
-		f := made(NewTsallisINF(3, c.estimator, 2)).(*TsallisINF)
+		f := made(NewPlayer(3, TsallisINF{Estimator: c.estimator, Limit: 2}))
 		for round, arm := range referenceArms {
 			pull(t, f, arm, 2*referenceLosses[round][arm])
 		}

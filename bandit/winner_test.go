@@ -9,7 +9,7 @@ import (
 )
 
 // chances returns the distribution of a player over its arms, and its bound.
-func chances(p core) ([]float64, float64) {
+func chances(p *Player) ([]float64, float64) {
 	dst := make([]float64, p.Arms())
 	bound := p.distribution(dst, lockstep)
 	return dst, bound
@@ -20,11 +20,11 @@ func chances(p core) ([]float64, float64) {
 func TestWinnerOfTwoNormals(t *testing.T) {
 	for seed := range uint64(200) {
 		r := random.New(seed, "normals")
-		g := made(NewGaussianThompson(2, 1, GaussianPrior{Deviation: math.Inf(1)})).(*GaussianThompson)
+		g := made(NewPlayer(2, flat(1)))
 		g.s.Pulls = []int{1 + r.IntN(1000), int(1 + 1e12*math.Pow(r.Float64(), 20))}
 		g.s.Means = []float64{r.NormFloat64() / 10, r.NormFloat64() / 10}
-		g.s.Rounds, g.unseen = 1, 0
-		g.renew()
+		g.s.Rounds, g.s.unseen = 1, 0
+		g.plan.method.renew(&g.s)
 		_, a := g.Posterior(0)
 		_, b := g.Posterior(1)
 		want := stat.NormalBelow((g.s.Means[1] - g.s.Means[0]) / math.Sqrt(a*a+b*b))
@@ -55,15 +55,18 @@ func lowerBeta(a, b, c, d int) float64 {
 func TestWinnerOfTwoBetas(t *testing.T) {
 	for seed := range uint64(200) {
 		r := random.New(seed, "betas")
-		b := made(NewBernoulliThompson(2)).(*BernoulliThompson)
+		b := made(NewPlayer(2, BernoulliThompson{}))
 		scale := math.Pow(10, 1+3*r.Float64())
-		for k := range b.s.Counts {
-			b.s.Counts[k] = [2]int{int(scale * r.Float64()), int(scale * r.Float64() * r.Float64())}
+		var counts [2][2]int
+		for k := range counts {
+			counts[k] = [2]int{int(scale * r.Float64()), int(scale * r.Float64() * r.Float64())}
+			setCounts(b, k, counts[k])
 		}
-		x, y := b.s.Counts[0], b.s.Counts[1]
+		b.plan.method.renew(&b.s)
+		x, y := counts[0], counts[1]
 		want := 1 - lowerBeta(1+x[1], 1+x[0], 1+y[1], 1+y[0])
 		if p, bound := chances(b); math.Abs(p[0]-(1-want)) > 1e-9 || bound > 1e-9 {
-			t.Errorf("counts %v: %v, want %v; bound %v", b.s.Counts, p, 1-want, bound)
+			t.Errorf("counts %v: %v, want %v; bound %v", counts, p, 1-want, bound)
 		}
 	}
 }
@@ -71,9 +74,9 @@ func TestWinnerOfTwoBetas(t *testing.T) {
 // Equal posteriors share equally, whatever their number, and a single arm has everything.
 func TestWinnerOfEqual(t *testing.T) {
 	for _, d := range []int{1, 2, 3, 40} {
-		for _, p := range []core{
-			made(NewBernoulliThompson(d)).(core),
-			made(NewGaussianThompson(d, 1, GaussianPrior{Mean: 1e6, Deviation: 1e-3})).(core),
+		for _, p := range []*Player{
+			made(NewPlayer(d, BernoulliThompson{})),
+			made(NewPlayer(d, GaussianThompson{Sigma: 1, Prior: GaussianPrior{Mean: 1e6, Deviation: 1e-3}})),
 		} {
 			got, bound := chances(p)
 			for _, x := range got {
@@ -119,7 +122,7 @@ func TestBetaDensity(t *testing.T) {
 
 // Posteriors that are narrower than float64 resolves give a distribution too, with the bound 1.
 func TestWinnerOfPoints(t *testing.T) {
-	g := made(NewGaussianThompson(3, 1e-90, GaussianPrior{Mean: 1e50, Deviation: 1e-90})).(*GaussianThompson)
+	g := made(NewPlayer(3, GaussianThompson{Sigma: 1e-90, Prior: GaussianPrior{Mean: 1e50, Deviation: 1e-90}}))
 	if p, bound := chances(g); p[0] != 1 || p[1] != 0 || p[2] != 0 || bound != 1 {
 		t.Errorf("%v, bound %v", p, bound)
 	}

@@ -54,7 +54,9 @@ func ExampleNewPlayer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	player, err := drift.NewPlayer(trigger, func() (bandit.Player, error) { return bandit.NewBernoulliThompson(2) })
+	player, err := drift.NewPlayer(trigger, func() (bandit.Algorithm, error) {
+		return bandit.NewPlayer(2, bandit.BernoulliThompson{})
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -43,7 +43,7 @@ type OverBanditOptions struct {
 type OverBandit struct {
 	o        OverBanditOptions
 	learners []*RestartedCost
-	exp3     *bandit.ExploringWeights
+	exp3     *bandit.Player
 	block    int
 	text     string
 	s        overBanditState
@@ -95,7 +95,7 @@ func NewOverBandit(o OverBanditOptions) (*OverBandit, error) {
 	gamma := l.exploration()
 	var err error
 	// Exp3 of the paper has gains 1 − loss and the rate γ/K.
-	l.exp3, err = bandit.NewExploringWeights(arms, bandit.ExploringOptions{
+	l.exp3, err = bandit.NewPlayer(arms, bandit.ExploringWeights{
 		Rate: gamma / float64(arms), Explore: gamma, Limit: 1, Signed: true,
 	})
 	if err != nil {

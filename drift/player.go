@@ -14,17 +14,17 @@ import (
 // rounds of the largest change of an arm's mean loss (Besbes, Gur and Zeevi, "Stochastic
 // multi-armed-bandit problem with non-stationary rewards", 2014).
 //
-// It is a [bandit.Player] itself. It adds O(1) to a round and allocates nothing, except that a
+// It is a [bandit.Algorithm] itself. It adds O(1) to a round and allocates nothing, except that a
 // restart makes a player.
-type Player struct{ r *Restarter[bandit.Player] }
+type Player struct{ r *Restarter[bandit.Algorithm] }
 
 // NewPlayer restarts players that the function makes. All have the same number of arms.
-func NewPlayer(trigger forget.Trigger, make func() (bandit.Player, error)) (*Player, error) {
+func NewPlayer(trigger forget.Trigger, make func() (bandit.Algorithm, error)) (*Player, error) {
 	if make == nil {
 		return nil, noregret.BadInputf("make", "nil: want a function")
 	}
 	arms := 0
-	r, err := NewRestarter(trigger, func(int) (bandit.Player, error) {
+	r, err := NewRestarter(trigger, func(int) (bandit.Algorithm, error) {
 		p, err := make()
 		if err != nil {
 			return nil, err
@@ -42,13 +42,13 @@ func NewPlayer(trigger forget.Trigger, make func() (bandit.Player, error)) (*Pla
 	return &Player{r}, nil
 }
 
-// Arms implements [bandit.Player].
+// Arms implements [bandit.Algorithm].
 func (p *Player) Arms() int { return p.r.Learner().Arms() }
 
-// Draw implements [bandit.Player].
+// Draw implements [bandit.Algorithm].
 func (p *Player) Draw(r bandit.Rand) int { return p.r.Learner().Draw(r) }
 
-// Update implements [bandit.Player]. If a restart fails it returns that error from then on.
+// Update implements [bandit.Algorithm]. If a restart fails it returns that error from then on.
 func (p *Player) Update(arm int, loss float64) error {
 	if err := p.r.Check(loss); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (p *Player) Update(arm int, loss float64) error {
 }
 
 // Learner is the player of the current batch, for instance for its probabilities.
-func (p *Player) Learner() bandit.Player { return p.r.Learner() }
+func (p *Player) Learner() bandit.Algorithm { return p.r.Learner() }
 
 // Batch is the number of restarts so far.
 func (p *Player) Batch() int { return p.r.Batch() }
@@ -74,8 +74,8 @@ func (p *Player) String() string {
 	return fmt.Sprintf("restarted(%s, %s)", textOf(p.r.Learner()), textOf(p.r.trigger))
 }
 
-// MarshalBinary implements [bandit.Player].
+// MarshalBinary implements [bandit.Algorithm].
 func (p *Player) MarshalBinary() ([]byte, error) { return p.r.MarshalBinary() }
 
-// UnmarshalBinary implements [bandit.Player].
+// UnmarshalBinary implements [bandit.Algorithm].
 func (p *Player) UnmarshalBinary(data []byte) error { return p.r.UnmarshalBinary(data) }

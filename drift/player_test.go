@@ -11,24 +11,24 @@ import (
 )
 
 // players are the bandit algorithms with 3 arms.
-func players() map[string]func() (bandit.Player, error) {
-	type p = bandit.Player
+func players() map[string]func() (bandit.Algorithm, error) {
+	type p = bandit.Algorithm
 	return map[string]func() (p, error){
-		"exp3":         func() (p, error) { return bandit.NewExp3(3, .1, 1) },
-		"exp3-anytime": func() (p, error) { return bandit.NewAnytimeExp3(3, 1) },
-		"exp3-ix":      func() (p, error) { return bandit.NewExp3IX(3, .1, 1) },
-		"inf":          func() (p, error) { return bandit.NewINF(3, .1, .5, 1) },
-		"tsallis-inf":  func() (p, error) { return bandit.NewTsallisINF(3, bandit.ImportanceWeighted, 1) },
+		"exp3":         func() (p, error) { return bandit.NewPlayer(3, bandit.Exp3{Rate: .1, Limit: 1}) },
+		"exp3-anytime": func() (p, error) { return bandit.NewPlayer(3, bandit.AnytimeExp3{Limit: 1}) },
+		"exp3-ix":      func() (p, error) { return bandit.NewPlayer(3, bandit.Exp3IX{Rate: .1, Limit: 1}) },
+		"inf":          func() (p, error) { return bandit.NewPlayer(3, bandit.INF{Rate: .1, Q: .5, Limit: 1}) },
+		"tsallis-inf":  func() (p, error) { return bandit.NewPlayer(3, bandit.TsallisINF{Limit: 1}) },
 		"exploring": func() (p, error) {
-			return bandit.NewExploringWeights(3, bandit.ExploringOptions{Rate: .1, Explore: .1, Limit: 1})
+			return bandit.NewPlayer(3, bandit.ExploringWeights{Rate: .1, Explore: .1, Limit: 1})
 		},
-		"ucb":       func() (p, error) { return bandit.NewAlphaUCB(3, 3, .5) },
-		"kl-ucb":    func() (p, error) { return bandit.NewKLUCB(3, 3, 1) },
-		"bernoulli": func() (p, error) { return bandit.NewBernoulliThompson(3) },
+		"ucb":       func() (p, error) { return bandit.NewPlayer(3, bandit.AlphaUCB{Alpha: 3, Sigma: .5}) },
+		"kl-ucb":    func() (p, error) { return bandit.NewPlayer(3, bandit.KLUCB{C: 3, Limit: 1}) },
+		"bernoulli": func() (p, error) { return bandit.NewPlayer(3, bandit.BernoulliThompson{}) },
 		"gaussian": func() (p, error) {
-			return bandit.NewGaussianThompson(3, .5, bandit.GaussianPrior{Deviation: 1})
+			return bandit.NewPlayer(3, bandit.GaussianThompson{Sigma: .5, Prior: bandit.GaussianPrior{Deviation: 1}})
 		},
-		"explore-commit": func() (p, error) { return bandit.NewExploreThenCommit(3, 2) },
+		"explore-commit": func() (p, error) { return bandit.NewPlayer(3, bandit.ExploreThenCommit{Turns: 2}) },
 	}
 }
 
@@ -38,7 +38,7 @@ func TestRestartedPlayerEqualsFresh(t *testing.T) {
 	const size, rounds = 11, 60
 	for name, make := range players() {
 		p := must(NewPlayer(must(forget.Every(size)), make))
-		var fresh bandit.Player
+		var fresh bandit.Algorithm
 		a, b, losses := random.New(1, name), random.New(1, name), random.New(2, name)
 		for round := range rounds {
 			if round%size == 0 {
@@ -77,7 +77,7 @@ func TestRestartedPlayerRefuses(t *testing.T) {
 	exp3 := players()["exp3"]
 	_, err := NewPlayer(forget.Never(), nil)
 	refused(t, "make", err)
-	_, err = NewPlayer(forget.Never(), func() (bandit.Player, error) { return nil, nil })
+	_, err = NewPlayer(forget.Never(), func() (bandit.Algorithm, error) { return nil, nil })
 	refused(t, "player", err)
 	p := must(NewPlayer(must(forget.Every(5)), exp3))
 	r := random.New(3, "refuses")
@@ -107,7 +107,7 @@ func TestOracleO10MetaPrincipleOfPlayers(t *testing.T) {
 		"exp3-anytime": bandit.AnytimeExp3Bound(3, size, 1),
 		"inf":          bandit.INFBound(3, size, .5, 1, .1),
 		"tsallis-inf":  bandit.TsallisINFBound(3, size, 1),
-		"exploring":    bandit.ExploringBound(3, size, bandit.ExploringOptions{Rate: .1, Explore: .1, Limit: 1}),
+		"exploring":    bandit.ExploringBound(3, size, bandit.ExploringWeights{Rate: .1, Explore: .1, Limit: 1}),
 	}
 	for name, make := range players() {
 		losses, variation := slowLosses(rounds, name == "bernoulli")

@@ -118,7 +118,7 @@ func adversarialLearners() []BanditEntry {
 				}
 				rate := derived(option, "rate", bandit.Exp3Rate(p.Arms, p.Rounds, p.Limit))
 				return Contender{
-					New:   func() (regret.BanditPlayer, error) { return bandit.NewExp3(p.Arms, rate, p.Limit) },
+					New:   player(p.Arms, bandit.Exp3{Rate: rate, Limit: p.Limit}),
 					Bound: func(n int) float64 { return bandit.Exp3Bound(p.Arms, n, p.Limit, rate) },
 				}, nil
 			},
@@ -131,7 +131,7 @@ func adversarialLearners() []BanditEntry {
 					return Contender{}, err
 				}
 				return Contender{
-					New:   func() (regret.BanditPlayer, error) { return bandit.NewAnytimeExp3(p.Arms, p.Limit) },
+					New:   player(p.Arms, bandit.AnytimeExp3{Limit: p.Limit}),
 					Bound: func(n int) float64 { return bandit.AnytimeExp3Bound(p.Arms, n, p.Limit) },
 				}, nil
 			},
@@ -159,7 +159,7 @@ func tsallisLearners() []BanditEntry {
 				q := option("q")
 				rate := derived(option, "rate", bandit.INFRate(p.Arms, p.Rounds, q, p.Limit))
 				return Contender{
-					New:   func() (regret.BanditPlayer, error) { return bandit.NewINF(p.Arms, rate, q, p.Limit) },
+					New:   player(p.Arms, bandit.INF{Rate: rate, Q: q, Limit: p.Limit}),
 					Bound: func(n int) float64 { return bandit.INFBound(p.Arms, n, q, p.Limit, rate) },
 				}, nil
 			},
@@ -182,7 +182,7 @@ func makeExploring(p BanditProblem, option func(string) float64) (Contender, err
 	o := bandit.ExploringTuning(p.Arms, p.Rounds, p.Limit, false)
 	o.Rate, o.Explore = derived(option, "rate", o.Rate), derived(option, "explore", o.Explore)
 	return Contender{
-		New:   func() (regret.BanditPlayer, error) { return bandit.NewExploringWeights(p.Arms, o) },
+		New:   player(p.Arms, o),
 		Bound: func(n int) float64 { return bandit.ExploringBound(p.Arms, n, o) },
 	}, nil
 }
@@ -198,7 +198,7 @@ func makeExp3IX(p BanditProblem, option func(string) float64) (Contender, error)
 	}
 	tuned := bandit.Exp3IXRate(p.Arms, p.Rounds)
 	rate := derived(option, "rate", tuned)
-	c := Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewExp3IX(p.Arms, rate, p.Limit) }}
+	c := Contender{New: player(p.Arms, bandit.Exp3IX{Rate: rate, Limit: p.Limit})}
 	// With the rate of the horizon the bound at the horizon holds in every round before, too.
 	if rate == tuned {
 		c.Bound = func(int) float64 { return bandit.Exp3IXBound(p.Arms, p.Rounds, p.Limit, expectedIX) }
@@ -219,7 +219,7 @@ func makeTsallis(p BanditProblem, option func(string) float64) (Contender, error
 		return Contender{}, noregret.Errorf(noregret.Usage, "tsallis-inf:reduced", "%v: want 0 or 1", reduced)
 	}
 	c := Contender{
-		New: func() (regret.BanditPlayer, error) { return bandit.NewTsallisINF(p.Arms, estimator, p.Limit) },
+		New: player(p.Arms, bandit.TsallisINF{Estimator: estimator, Limit: p.Limit}),
 	}
 	if estimator == bandit.ImportanceWeighted {
 		c.Bound = func(n int) float64 {
@@ -264,9 +264,7 @@ func stochasticLearners() []BanditEntry {
 				if err := bounded(p); err != nil {
 					return Contender{}, err
 				}
-				return Contender{New: func() (regret.BanditPlayer, error) {
-					return bandit.NewKLUCB(p.Arms, option("c"), p.Limit)
-				}}, nil
+				return Contender{New: player(p.Arms, bandit.KLUCB{C: option("c"), Limit: p.Limit})}, nil
 			},
 		},
 		{
@@ -292,26 +290,20 @@ func stochasticLearners() []BanditEntry {
 			Name: "elimination", Bound: "O(Σ ln(d·T)/Δ)", Knows: "nothing", Cost: "O(d)",
 			Source: "Even-Dar, Mannor and Mansour 2006, with an estimated variance",
 			Make: func(p BanditProblem, _ func(string) float64) (Contender, error) {
-				return Contender{New: func() (regret.BanditPlayer, error) {
-					b, err := bandit.New(p.Arms, bandit.Elimination)
-					return grouped{b}, err
-				}}, nil
+				return Contender{New: player(p.Arms, bandit.Elimination{})}, nil
 			},
 		},
 	}
 }
 
-// grouped plays a bandit on grouped rewards with groups of one pull.
-type grouped struct{ *bandit.Bandit }
-
-// Update implements regret.BanditPlayer.
-func (g grouped) Update(arm int, loss float64) error {
-	return g.Observe([]bandit.Reward{{Arm: arm, Value: -loss, Size: 1}})
+// player returns what makes the players of a rule.
+func player(arms int, rule bandit.Rule) func() (regret.BanditPlayer, error) {
+	return func() (regret.BanditPlayer, error) { return bandit.NewPlayer(arms, rule) }
 }
 
 func makeUCB(p BanditProblem, option func(string) float64) (Contender, error) {
 	alpha, sigma := option("alpha"), derived(option, "sigma", p.Deviation)
-	c := Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewAlphaUCB(p.Arms, alpha, sigma) }}
+	c := Contender{New: player(p.Arms, bandit.AlphaUCB{Alpha: alpha, Sigma: sigma})}
 	if p.Independent && p.Gaps != nil && sigma >= p.Deviation && alpha > 2 {
 		c.Bound = func(n int) float64 {
 			return min(bandit.AlphaUCBBound(p.Gaps, n, alpha, sigma),
@@ -323,7 +315,7 @@ func makeUCB(p BanditProblem, option func(string) float64) (Contender, error) {
 
 func makeMOSS(p BanditProblem, option func(string) float64) (Contender, error) {
 	sigma := derived(option, "sigma", p.Deviation)
-	c := Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewMOSS(p.Arms, p.Rounds, sigma) }}
+	c := Contender{New: player(p.Arms, bandit.MOSS{Rounds: p.Rounds, Sigma: sigma})}
 	// The pseudo-regret rises, so that the bound at the horizon holds in every round before, too.
 	if p.Independent && p.Gaps != nil && sigma >= p.Deviation {
 		c.Bound = func(int) float64 { return bandit.MOSSBound(p.Gaps, p.Rounds, sigma) }
@@ -333,15 +325,14 @@ func makeMOSS(p BanditProblem, option func(string) float64) (Contender, error) {
 
 func makeThompson(p BanditProblem, option func(string) float64) (Contender, error) {
 	if p.Binary && p.Limit == 1 {
-		return Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewBernoulliThompson(p.Arms) }}, nil
+		return Contender{New: player(p.Arms, bandit.BernoulliThompson{})}, nil
 	}
 	return makeGaussianThompson(p, option)
 }
 
 func makeGaussianThompson(p BanditProblem, _ func(string) float64) (Contender, error) {
-	return Contender{New: func() (regret.BanditPlayer, error) {
-		return bandit.NewGaussianThompson(p.Arms, p.Deviation, bandit.GaussianPrior{Deviation: math.Inf(1)})
-	}}, nil
+	rule := bandit.GaussianThompson{Sigma: p.Deviation, Prior: bandit.GaussianPrior{Deviation: math.Inf(1)}}
+	return Contender{New: player(p.Arms, rule)}, nil
 }
 
 func makeExploreThenCommit(p BanditProblem, option func(string) float64) (Contender, error) {
@@ -356,7 +347,7 @@ func makeExploreThenCommit(p BanditProblem, option func(string) float64) (Conten
 			most)
 	}
 	m := int(turns)
-	c := Contender{New: func() (regret.BanditPlayer, error) { return bandit.NewExploreThenCommit(p.Arms, m) }}
+	c := Contender{New: player(p.Arms, bandit.ExploreThenCommit{Turns: m})}
 	if p.Independent && p.Gaps != nil {
 		c.Bound = func(n int) float64 {
 			if n < m*p.Arms { // the turns are not over

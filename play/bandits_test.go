@@ -128,7 +128,7 @@ func TestBanditRunIsReplicate(t *testing.T) {
 	}
 	want, err := regret.Replicate(context.Background(), regret.Replication{
 		Player: func(int) (regret.BanditPlayer, error) {
-			return bandit.NewTsallisINF(3, bandit.ReducedVariance, 1)
+			return bandit.NewPlayer(3, bandit.TsallisINF{Estimator: bandit.ReducedVariance, Limit: 1})
 		},
 		Game: game, Rounds: 300, Runs: 7, Seed: 5, Checkpoints: 4,
 	})

@@ -37,11 +37,7 @@ func TestCatalogueWithMasks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			player, ok := p.(bandit.Player)
-			if _, grouped := p.(grouped); grouped || !ok {
-				continue // elimination has no masks: all its arms are served alike
-			}
-			x, err := bandit.NewDelayed(player, bandit.DelayedOptions{Window: 50})
+			x, err := bandit.NewDelayed(p.(*bandit.Player), bandit.DelayedOptions{Window: 50})
 			if err != nil {
 				t.Fatal(err)
 			}

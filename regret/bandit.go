@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// BanditPlayer is a bandit algorithm as [Replicate] needs it: every bandit.Player is one. In each
-// round Draw chooses an arm, and Update takes its loss.
+// BanditPlayer is a bandit algorithm as [Replicate] needs it: every bandit.Algorithm is one. In
+// each round Draw chooses an arm, and Update takes its loss.
 type BanditPlayer interface {
 	Arms() int
 	Draw(r Uniform) int

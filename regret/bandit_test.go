@@ -38,34 +38,39 @@ type entrant struct {
 	bound func(rounds int) float64
 }
 
+// player returns what makes the players of a rule.
+func player(arms int, rule bandit.Rule) func() (regret.BanditPlayer, error) {
+	return func() (regret.BanditPlayer, error) { return bandit.NewPlayer(arms, rule) }
+}
+
 // adversarial are the players whose bounds hold against an adversary.
 func adversarial(d, rounds int) []entrant {
 	explore := bandit.ExploringTuning(d, rounds, 1, false)
 	exp3, inf, ix := bandit.Exp3Rate(d, rounds, 1), bandit.INFRate(d, rounds, .5, 1), bandit.Exp3IXRate(d, rounds)
 	return []entrant{
 		{
-			"exploring", func() (regret.BanditPlayer, error) { return bandit.NewExploringWeights(d, explore) },
+			"exploring", player(d, explore),
 			func(n int) float64 { return bandit.ExploringBound(d, n, explore) },
 		},
 		{
-			"exp3", func() (regret.BanditPlayer, error) { return bandit.NewExp3(d, exp3, 1) },
+			"exp3", player(d, bandit.Exp3{Rate: exp3, Limit: 1}),
 			func(n int) float64 { return bandit.Exp3Bound(d, n, 1, exp3) },
 		},
 		{
-			"exp3-anytime", func() (regret.BanditPlayer, error) { return bandit.NewAnytimeExp3(d, 1) },
+			"exp3-anytime", player(d, bandit.AnytimeExp3{Limit: 1}),
 			func(n int) float64 { return bandit.AnytimeExp3Bound(d, n, 1) },
 		},
 		{
-			"exp3-ix", func() (regret.BanditPlayer, error) { return bandit.NewExp3IX(d, ix, 1) },
+			"exp3-ix", player(d, bandit.Exp3IX{Rate: ix, Limit: 1}),
 			func(int) float64 { return bandit.Exp3IXBound(d, rounds, 1, .01) },
 		},
 		{
-			"inf", func() (regret.BanditPlayer, error) { return bandit.NewINF(d, inf, .5, 1) },
+			"inf", player(d, bandit.INF{Rate: inf, Q: .5, Limit: 1}),
 			func(n int) float64 { return bandit.INFBound(d, n, .5, 1, inf) },
 		},
 		{
 			"tsallis-inf",
-			func() (regret.BanditPlayer, error) { return bandit.NewTsallisINF(d, bandit.ImportanceWeighted, 1) },
+			player(d, bandit.TsallisINF{Limit: 1}),
 			func(n int) float64 { return bandit.TsallisINFBound(d, n, 1) },
 		},
 	}
@@ -106,7 +111,7 @@ func TestBanditBoundsOfStochasticPlayers(t *testing.T) {
 	means, gaps := []float64{.2, .5, .4}, []float64{0, .3, .2}
 	ucb := func(sigma float64) entrant {
 		return entrant{
-			"ucb", func() (regret.BanditPlayer, error) { return bandit.NewAlphaUCB(3, 3, sigma) },
+			"ucb", player(3, bandit.AlphaUCB{Alpha: 3, Sigma: sigma}),
 			func(n int) float64 {
 				return min(bandit.AlphaUCBBound(gaps, n, 3, sigma), bandit.AlphaUCBGapFreeBound(gaps, n, 3, sigma))
 			},
@@ -116,7 +121,7 @@ func TestBanditBoundsOfStochasticPlayers(t *testing.T) {
 	ucb(1).check(t, arms(regret.GaussianArms(means, 1)), rounds, runs)
 	turns := rounds / 50
 	commit := entrant{
-		"explore-then-commit", func() (regret.BanditPlayer, error) { return bandit.NewExploreThenCommit(3, turns) },
+		"explore-then-commit", player(3, bandit.ExploreThenCommit{Turns: turns}),
 		func(n int) float64 { return bandit.ExploreThenCommitBound(gaps, turns, max(n, 3*turns), 1) },
 	}
 	commit.check(t, arms(regret.GaussianArms(means, 1)), rounds, runs)
@@ -132,12 +137,10 @@ func TestAsymptoticallyOptimalPlayers(t *testing.T) {
 			Game:   arms(regret.BernoulliArms(means)), Rounds: rounds, Runs: runs,
 		}).Pseudo.Mean
 	}
-	ucb := run(func() (regret.BanditPlayer, error) { return bandit.NewAlphaUCB(3, 3, .5) })
-	kl := run(func() (regret.BanditPlayer, error) { return bandit.NewKLUCB(3, 0, 1) })
-	thompson := run(func() (regret.BanditPlayer, error) { return bandit.NewBernoulliThompson(3) })
-	gauss := run(func() (regret.BanditPlayer, error) {
-		return bandit.NewGaussianThompson(3, .5, bandit.GaussianPrior{Deviation: math.Inf(1)})
-	})
+	ucb := run(player(3, bandit.AlphaUCB{Alpha: 3, Sigma: .5}))
+	kl := run(player(3, bandit.KLUCB{Limit: 1}))
+	thompson := run(player(3, bandit.BernoulliThompson{}))
+	gauss := run(player(3, bandit.GaussianThompson{Sigma: .5, Prior: bandit.GaussianPrior{Deviation: math.Inf(1)}}))
 	least := bandit.BernoulliLowerBound(means) * math.Log(float64(rounds))
 	for name, r := range map[string]float64{"kl-ucb": kl, "thompson": thompson, "gaussian": gauss} {
 		if r > 2*least || r > ucb/1.5 || r < least/4 {
@@ -154,8 +157,10 @@ func TestExploreThenCommitIsExact(t *testing.T) {
 		runs := testsize.Of(10000, 1000)
 		se := float64(1000-2*turns) * .5 * math.Sqrt(wrong*(1-wrong)/float64(runs))
 		c := replicate(t, regret.Replication{
-			Player: func(int) (regret.BanditPlayer, error) { return bandit.NewExploreThenCommit(2, turns) },
-			Game:   arms(regret.GaussianArms([]float64{1, .5}, 1)), Rounds: 1000, Runs: runs,
+			Player: func(int) (regret.BanditPlayer, error) {
+				return bandit.NewPlayer(2, bandit.ExploreThenCommit{Turns: turns})
+			},
+			Game: arms(regret.GaussianArms([]float64{1, .5}, 1)), Rounds: 1000, Runs: runs,
 		})
 		if math.Abs(c.Pseudo.Mean-want) > 4*se {
 			t.Errorf("%d turns: %v, want %v ± %v", turns, c.Pseudo, want, se)
@@ -173,7 +178,7 @@ func TestExploreThenCommitIsExact(t *testing.T) {
 func TestBanditWorkersDoNotMatter(t *testing.T) {
 	report := func(workers int) string {
 		return fmt.Sprintf("%#v", *replicate(t, regret.Replication{
-			Player: func(int) (regret.BanditPlayer, error) { return bandit.NewBernoulliThompson(3) },
+			Player: func(int) (regret.BanditPlayer, error) { return player(3, bandit.BernoulliThompson{})() },
 			Game:   arms(regret.BernoulliArms([]float64{.1, .5, .9})), Rounds: 300, Runs: 17, Seed: 5, Workers: workers,
 			Checkpoints: 5,
 		}))

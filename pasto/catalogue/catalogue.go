@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/drift"
 	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/named"
@@ -220,7 +219,7 @@ func trackers() []Entry {
 
 // singles look for the best single arm.
 func singles() []Entry {
-	singleArm := func(rule bandit.Rule) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
+	singleArm := func(rule single.Rule) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
 		return func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
 			if err := noStart(start); err != nil {
 				return nil, err
@@ -231,15 +230,15 @@ func singles() []Entry {
 	return []Entry{
 		{
 			Name: "successive-elimination", Doc: "the best single arm by successive elimination",
-			New: singleArm(bandit.Elimination),
+			New: singleArm(single.Elimination),
 		},
 		{
 			Name: "ucb", Doc: "the best single arm by upper confidence bounds on the penalised score",
-			New: singleArm(bandit.UCB),
+			New: singleArm(single.UCB),
 		},
 		{
 			Name: "thompson", Doc: "the best single arm by Thompson sampling on the penalised score",
-			New: singleArm(bandit.Thompson),
+			New: singleArm(single.Thompson),
 		},
 	}
 }

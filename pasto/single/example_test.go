@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/single"
 )
@@ -16,7 +15,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	learner, err := single.New(goals, 3, bandit.Elimination)
+	learner, err := single.New(goals, 3, single.Elimination)
 	if err != nil {
 		panic(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
@@ -20,7 +19,7 @@ func TestEliminationBound(t *testing.T) {
 	const arms, rounds = 4, 300
 	f := pastotest.Goals(t, 5, false, 0)
 	mu := pastotest.Table(t, []float64{1, .7, .45, .2}, []float64{-.05, .3, -.02, 1})
-	l, err := New(f, arms, bandit.Elimination)
+	l, err := New(f, arms, Elimination)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +103,7 @@ func eliminationBounds(seen [][][]float64) (lower, upper []float64) {
 
 // known returns a baseline after t rounds, with the given counts and means of its arms and a pooled
 // variance of 1 for each metric.
-func known(t *testing.T, f *pasto.Goals, rule bandit.Rule, rounds int, counts []float64, means ...[]float64) *Learner {
+func known(t *testing.T, f *pasto.Goals, rule Rule, rounds int, counts []float64, means ...[]float64) *Learner {
 	t.Helper()
 	l, err := New(f, len(counts), rule)
 	if err != nil {
@@ -143,7 +142,7 @@ func TestUpperBoundChooses(t *testing.T) {
 		{"arm 1 breaks it", []float64{95, 4}, []float64{9, -.1}, 1 + z/math.Sqrt(95) + .05 - z*math.Sqrt2/2},
 	} {
 		for arm, x := range []float64{c.equal - 1e-6, c.equal + 1e-6} {
-			l := known(t, pastotest.Goals(t, 5, false, 0), bandit.UCB, 99, c.counts, []float64{1, x}, c.y)
+			l := known(t, pastotest.Goals(t, 5, false, 0), UCB, 99, c.counts, []float64{1, x}, c.y)
 			if l.Serving()[arm] != 1 {
 				t.Errorf("%s: with x = %v it serves %v, want arm %d", c.name, x, l.Serving(), arm)
 			}
@@ -162,7 +161,7 @@ func TestThompsonScores(t *testing.T) {
 	x, y, counts := []float64{.5, .3, 0}, []float64{-.1, .2, .4}, []float64{40, 9, 4}
 	mixed := 0
 	for rounds := range 10 {
-		l := known(t, f, bandit.Thompson, rounds, counts, x, y)
+		l := known(t, f, Thompson, rounds, counts, x, y)
 		l.s.Random = random.SplitMix64(rounds)
 		l.refresh()
 		draws, want := random.SplitMix64(rounds), make([]float64, 3)
@@ -192,7 +191,7 @@ func TestThompsonScores(t *testing.T) {
 // Deterministic baselines find the best single arm.
 func TestSingle(t *testing.T) {
 	mu := pastotest.Table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
-	for _, rule := range []bandit.Rule{bandit.Elimination, bandit.UCB, bandit.Thompson} {
+	for _, rule := range []Rule{Elimination, UCB, Thompson} {
 		l, err := New(pastotest.Goals(t, 5, false, .2, .1), 4, rule)
 		if err != nil {
 			t.Fatal(err)
@@ -206,7 +205,7 @@ func TestSingle(t *testing.T) {
 
 // Thompson draws arms from its Serving distribution.
 func TestThompsonServing(t *testing.T) {
-	l, _ := New(pastotest.Goals(t, 5, false, 0), 3, bandit.Thompson)
+	l, _ := New(pastotest.Goals(t, 5, false, 0), 3, Thompson)
 	r := random.New(1, "test")
 	pastotest.Play(t, l, pastotest.Table(t, []float64{.2, 0, .1}, []float64{1, 1, 1}), 1, 10, 3, r)
 	for n := 0; slices.Max(l.Serving()) == 1; n++ {

@@ -15,19 +15,11 @@ var (
 	referenceArms   = []int{0, 1, 2, 0}
 )
 
-type estimator interface {
-	Randomized
-	Estimates() []float64
-}
-
-func referencePlayers() []estimator {
-	return []estimator{
-		made(NewExploringWeights(3, ExploringOptions{Rate: .5, Explore: .3, Limit: 1})).(estimator),
-		made(NewExp3(3, .5, 1)).(estimator),
-		made(NewINF(3, .5, .5, 1)).(estimator),
-		made(NewINF(3, .5, .75, 1)).(estimator),
-		made(NewINF(3, .5, .999, 1)).(estimator),
-	}
+func referencePlayers() []*Player {
+	return of(
+		3, ExploringWeights{Rate: .5, Explore: .3, Limit: 1}, Exp3{Rate: .5, Limit: 1},
+		INF{Rate: .5, Q: .5, Limit: 1}, INF{Rate: .5, Q: .75, Limit: 1}, INF{Rate: .5, Q: .999, Limit: 1},
+	)
 }
 
 // The distributions and estimates of a run of four rounds, computed independently to 10 digits.
@@ -72,7 +64,7 @@ func TestReferenceRunOfEstimates(t *testing.T) {
 }
 
 // enumerate plays all sequences of arms and returns the expected loss and the expected estimates.
-func enumerate(t *testing.T, make func() estimator, losses [][]float64) (loss float64, sums []float64) {
+func enumerate(t *testing.T, make func() *Player, losses [][]float64) (loss float64, sums []float64) {
 	t.Helper()
 	d, n := len(losses[0]), 1
 	for range losses {
@@ -100,16 +92,16 @@ func enumerate(t *testing.T, make func() estimator, losses [][]float64) (loss fl
 func TestEstimatesAreUnbiased(t *testing.T) {
 	losses := [][]float64{{.2, .8}, {.9, .4}, {.5, .1}}
 	for _, c := range []struct {
-		make func() estimator
+		make func() *Player
 		loss float64
 	}{
-		{func() estimator { return made(NewExp3(2, .5, 1)).(estimator) }, 1.489620961},
-		{func() estimator {
-			return made(NewExploringWeights(2, ExploringOptions{Rate: .5, Explore: .3, Limit: 1})).(estimator)
+		{func() *Player { return made(NewPlayer(2, Exp3{Rate: .5, Limit: 1})) }, 1.489620961},
+		{func() *Player {
+			return made(NewPlayer(2, ExploringWeights{Rate: .5, Explore: .3, Limit: 1}))
 		}, 1.477709318},
-		{func() estimator { return made(NewINF(2, .5, .5, 1)).(estimator) }, 1.499717569},
-		{func() estimator { return made(NewTsallisINF(2, ImportanceWeighted, 1)).(estimator) }, 0},
-		{func() estimator { return made(NewAnytimeExp3(2, 1)).(estimator) }, 0},
+		{func() *Player { return made(NewPlayer(2, INF{Rate: .5, Q: .5, Limit: 1})) }, 1.499717569},
+		{func() *Player { return made(NewPlayer(2, TsallisINF{Limit: 1})) }, 0},
+		{func() *Player { return made(NewPlayer(2, AnytimeExp3{Limit: 1})) }, 0},
 	} {
 		loss, sums := enumerate(t, c.make, losses)
 		if c.loss != 0 {
@@ -122,16 +114,14 @@ func TestEstimatesAreUnbiased(t *testing.T) {
 // The estimates of reduced variance are unbiased too, in rounds where the base of some arms is L/2.
 func TestReducedVarianceIsUnbiased(t *testing.T) {
 	for _, limit := range []float64{1, 4} {
-		f, err := NewTsallisINF(3, ReducedVariance, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := TsallisINF{Estimator: ReducedVariance, Limit: limit}
 		const round = 60 // 16/60 is between .2 and .3
 		p, losses := []float64{.5, .3, .2}, []float64{.25, .5, 1}
 		mean := make([]float64, 3)
 		for arm, x := range p {
 			sums := make([]float64, 3)
-			f.credit(sums, &drawn{Arm: arm, Propensity: x, Base: f.mark(p, round)}, losses[arm]*limit)
+			base := f.mark(make([]uint64, 1), p, round)
+			f.credit(sums, &drawn{Arm: arm, Propensity: x, Base: base}, losses[arm]*limit)
 			if base := sums[(arm+1)%2] / limit; arm == 2 && base != .5 {
 				t.Errorf("the base is %v", base)
 			}
@@ -155,7 +145,7 @@ func localNorm(p []float64, arm int, estimate, q float64) float64 {
 // path: Σ⟨g̃_t, x_t − u⟩ ≤ (d^{1−q} − 1)/(η(1−q)) + η·Σ g̃²·p^{2−q}/(2q), and ln d/η for q = 1, for
 // the best vertex u.
 func pathwise(
-	t *testing.T, p estimator, rate, q float64, rounds int, play func(round int) (int, float64),
+	t *testing.T, p *Player, rate, q float64, rounds int, play func(round int) (int, float64),
 ) (regret, bound float64) {
 	t.Helper()
 	d := float64(p.Arms())
@@ -192,11 +182,11 @@ func TestPathwiseOnRandomRuns(t *testing.T) {
 		r := random.New(seed, "pathwise")
 		d, rate := 2+r.IntN(6), portable.Exp(-4*r.Float64())
 		q := []float64{1, .5, .2, .9, .999}[seed%5]
-		var p estimator
+		var p *Player
 		if q == 1 {
-			p = made(NewExp3(d, rate, 1)).(estimator)
+			p = made(NewPlayer(d, Exp3{Rate: rate, Limit: 1}))
 		} else {
-			p = made(NewINF(d, rate, q, 1)).(estimator)
+			p = made(NewPlayer(d, INF{Rate: rate, Q: q, Limit: 1}))
 		}
 		regret, bound := pathwise(t, p, rate, q, 200, func(round int) (int, float64) {
 			arm := sample(p.Probabilities(), r.Float64())
@@ -212,9 +202,7 @@ func TestPathwiseOnRandomRuns(t *testing.T) {
 // permutation, and is uniform for equal ones. A loss of 0 leaves it unchanged.
 func TestSymmetries(t *testing.T) {
 	for _, p := range referencePlayers() {
-		scheme := p.(interface {
-			weigh(p, sums []float64, t int)
-		})
+		scheme := p.plan.method.(*weights).rule
 		got, shifted, turned := make([]float64, 3), make([]float64, 3), make([]float64, 3)
 		scheme.weigh(got, []float64{1, 2.5, 4}, 1)
 		scheme.weigh(shifted, []float64{8, 9.5, 11}, 1)
@@ -234,14 +222,12 @@ func TestSymmetries(t *testing.T) {
 
 // Sums of any size give a distribution.
 func TestExtremeEstimates(t *testing.T) {
-	for _, p := range []Player{
-		made(NewExp3(3, 1e100, 1)), made(NewINF(3, 1e100, .5, 1)), made(NewINF(3, 1e100, .9, 1)),
-		made(NewINF(3, 1e-100, .01, 1)),
-		made(NewExploringWeights(3, ExploringOptions{Rate: 1e100, Explore: 1e-9, Limit: 1e100, Signed: true})),
-	} {
-		scheme := p.(interface {
-			weigh(p, sums []float64, t int)
-		})
+	for _, p := range of(
+		3, Exp3{Rate: 1e100, Limit: 1}, INF{Rate: 1e100, Q: .5, Limit: 1}, INF{Rate: 1e100, Q: .9, Limit: 1},
+		INF{Rate: 1e-100, Q: .01, Limit: 1},
+		ExploringWeights{Rate: 1e100, Explore: 1e-9, Limit: 1e100, Signed: true},
+	) {
+		scheme := p.plan.method.(*weights).rule
 		for _, sums := range [][]float64{{0, 0, 1e300}, {-maxSum, 0, maxSum}, {1e300, 1e300, 1e300}, {0, 1e-300, 1}} {
 			w, sum := make([]float64, 3), 0.0
 			scheme.weigh(w, sums, 1)
@@ -260,11 +246,11 @@ func TestExtremeEstimates(t *testing.T) {
 
 // A snapshot in which an arm of probability 0 has been drawn is refused, and changes nothing.
 func TestSnapshotOfAnImpossibleDraw(t *testing.T) {
-	p := made(NewExp3(2, 1, 1)).(*Exp3)
+	p := made(NewPlayer(2, Exp3{Rate: 1, Limit: 1}))
 	before := snapshotOf(t, p)
-	p.s = weightedState{Rounds: 1, Pending: 0, Sums: []float64{1e6, 0}}
+	p.s = state{Rounds: 1, Committed: none, Pulls: []int{1, 0}, Means: []float64{1, 0}, Sums: []float64{1e6, 0}}
 	bad := snapshotOf(t, p)
-	q := made(NewExp3(2, 1, 1))
+	q := made(NewPlayer(2, Exp3{Rate: 1, Limit: 1}))
 	if err := q.UnmarshalBinary(bad); err == nil || !slices.Equal(snapshotOf(t, q), before) {
 		t.Errorf("restored: %v", err)
 	}
