@@ -20,7 +20,7 @@ type contextLearner struct {
 	forgetting
 	is      definition.Reward
 	s       contextState
-	options contextual.Options
+	options contextual.LearnerOptions
 }
 
 // contextState is what a contextLearner persists beside its model.
@@ -51,7 +51,7 @@ const certainGamma = 1e100
 const contextMagic = "noregret-experiment-context-2\n"
 
 func newContextLearner(d *definition.Definition, arms int) (*contextLearner, error) {
-	o := contextual.Options{Kind: d.Policy.Kind, Features: d.Context, Arms: arms}
+	o := contextual.DefaultLearnerOptions(d.Policy.Kind, d.Context, arms)
 	if d.Policy.Alpha != nil {
 		o.Alpha = *d.Policy.Alpha
 	}

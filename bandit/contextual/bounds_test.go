@@ -79,7 +79,7 @@ func TestLinUCBBounds(t *testing.T) {
 	for seed := range uint64(testsize.Of(10, 3)) {
 		for _, shared := range []bool{false, true} {
 			o := LinearOptions{
-				PlayerOptions: PlayerOptions{Arms: 3, Dim: 4, Shared: shared}, Ridge: 1,
+				PlayerOptions: PlayerOptions{Arms: 3, Dim: 4, Shared: shared, Pending: 100}, Ridge: 1,
 				Confidence: &Confidence{Noise: 0.2, Norm: 1, Delta: 0.01},
 			}
 			p, err := NewLinUCB(o)
@@ -224,7 +224,8 @@ func TestSquareCBBound(t *testing.T) {
 		w := newWorld(seed, arms, dim, true, 0)
 		var g *Ridge
 		p, err := NewSquareCB(SquareCBOptions{
-			PlayerOptions: PlayerOptions{Arms: arms, Dim: dim, Shared: true}, Gamma: gamma, Low: -1, High: 1,
+			PlayerOptions: PlayerOptions{Arms: arms, Dim: dim, Shared: true, Pending: 100}, Gamma: gamma,
+			Low: -1, High: 1,
 		}, func() (Regressor, error) {
 			var err error
 			g, err = NewRidge(dim, 1)
@@ -266,7 +267,7 @@ func TestSquareCBBound(t *testing.T) {
 
 // TestRegretIsSublinear compares the second half of a run with uniform play.
 func TestRegretIsSublinear(t *testing.T) {
-	eachPlayer(t, PlayerOptions{Arms: 3, Dim: 3}, func(t *testing.T, o PlayerOptions, fresh func() saved) {
+	eachPlayer(t, defaultPlayerOptions(3, 3), func(t *testing.T, o PlayerOptions, fresh func() saved) {
 		w, p := newWorld(3, 3, 3, o.Shared, 0.3), fresh()
 		first, second := w.play(t, p, 1000), w.play(t, p, 1000)
 		uniform := 0.0

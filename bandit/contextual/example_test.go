@@ -11,10 +11,8 @@ import (
 
 // Young visitors like the first page, older ones the second. The learner finds out.
 func ExampleLearner() {
-	l, err := contextual.NewLearner(contextual.Options{
-		Kind: policy.LinThompson, Arms: 2,
-		Features: []policy.Feature{{Name: "age", Kind: policy.Number, Range: policy.Range{0, 100}}},
-	})
+	features := []policy.Feature{{Name: "age", Kind: policy.Number, Range: policy.Range{0, 100}}}
+	l, err := contextual.NewLearner(contextual.DefaultLearnerOptions(policy.LinThompson, features, 2))
 	if err != nil {
 		panic(err)
 	}
@@ -53,9 +51,8 @@ func ExampleLearner() {
 // A player decides round by round. Rewards come by the choice's ID; here those of even rounds are
 // lost.
 func ExamplePlayer() {
-	p, err := contextual.NewSquareCB(contextual.SquareCBOptions{
-		PlayerOptions: contextual.PlayerOptions{Arms: 2, Dim: 2}, Exponent: 0.5,
-	}, func() (contextual.Regressor, error) { return contextual.NewRidge(2, 1) })
+	p, err := contextual.NewSquareCB(contextual.DefaultSquareCBOptions(2, 2),
+		func() (contextual.Regressor, error) { return contextual.NewRidge(2, 1) })
 	if err != nil {
 		panic(err)
 	}

@@ -12,34 +12,30 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// The defaults of [Options].
-const (
-	DefaultRidge = 1
-	DefaultAlpha = 1
-	DefaultGamma = 5
-)
-
-// Options are the parameters of a [Learner]. A parameter that is 0 has its default.
-type Options struct {
+// LearnerOptions are the parameters of a [Learner]. Begin with [DefaultLearnerOptions].
+type LearnerOptions struct {
 	// Kind is policy.LinUCB, policy.LinThompson or policy.SquareCB.
 	Kind string
 	// Features declare the context, see policy.Encoder.
 	Features []policy.Feature
 	// Arms is the number of arms at the beginning.
 	Arms int
-	// Ridge is the multiple λ of the identity in each arm's matrix, from 1e-9 to 1e9; by default
-	// [DefaultRidge].
+	// Ridge is the multiple λ of the identity in each arm's matrix, from 1e-9 to 1e9.
 	Ridge float64
-	// Alpha multiplies the standard errors of lin-ucb and lin-thompson, at most 1000; by default
-	// [DefaultAlpha].
+	// Alpha multiplies the standard errors of lin-ucb and lin-thompson, from 0 to 1000.
 	Alpha float64
-	// Gamma is the rate at which squarecb turns from exploring to exploiting, at most 1e6; by
-	// default [DefaultGamma]. The policy's rate is Gamma·√n/σ̂ after n observations.
+	// Gamma is the rate at which squarecb turns from exploring to exploiting, from 0 to 1e6. The
+	// policy's rate is Gamma·√n/σ̂ after n observations.
 	Gamma float64
 	// Floor is the share that is spread evenly over the arms, in [0, 1].
 	Floor float64
 	// Noise is the standard deviation σ of rewards given context and arm; 0 estimates it.
 	Noise float64
+}
+
+// DefaultLearnerOptions are Ridge 1, Alpha 1, Gamma 5 and no floor; the noise is estimated.
+func DefaultLearnerOptions(kind string, features []policy.Feature, arms int) LearnerOptions {
+	return LearnerOptions{Kind: kind, Features: features, Arms: arms, Ridge: 1, Alpha: 1, Gamma: 5}
 }
 
 // Learner learns a contextual policy with one linear model for each arm: ridge regression of the
@@ -61,7 +57,7 @@ type Options struct {
 // costs O(d²) and allocates nothing; memory is d²/2 numbers for each arm. Not safe for concurrent
 // use.
 type Learner struct {
-	o       Options
+	o       LearnerOptions
 	encoder *policy.Encoder
 	text    string
 	work    workspace
@@ -80,26 +76,22 @@ const learnerMagic = "noregret-contextual-learner-2\n"
 // NewLearner returns a learner without observations, whose policy is uniform. It returns an error
 // of code bad_input if an option is out of its range, or if the arms' factors would have more than
 // policy.MaxNumbers numbers.
-func NewLearner(o Options) (*Learner, error) {
+func NewLearner(o LearnerOptions) (*Learner, error) {
 	if !slices.Contains(policy.LinearKinds(), o.Kind) {
 		return nil, noregret.BadInputf("kind", "%s", named.Unknown(o.Kind, policy.LinearKinds()))
 	}
 	for _, c := range []struct {
-		name        string
-		value       *float64
-		usual       float64
-		least, most float64
+		name               string
+		value, least, most float64
 	}{
-		{"ridge", &o.Ridge, DefaultRidge, 1e-9, 1e9},
-		{"alpha", &o.Alpha, DefaultAlpha, 0, 1000},
-		{"gamma", &o.Gamma, DefaultGamma, 0, 1e6},
-		{"floor", &o.Floor, 0, 0, 1},
-		{"noise", &o.Noise, 0, 0, maxReward},
+		{"ridge", o.Ridge, 1e-9, 1e9},
+		{"alpha", o.Alpha, 0, 1000},
+		{"gamma", o.Gamma, 0, 1e6},
+		{"floor", o.Floor, 0, 1},
+		{"noise", o.Noise, 0, maxReward},
 	} {
-		if *c.value == 0 {
-			*c.value = c.usual
-		} else if !(*c.value >= c.least && *c.value <= c.most) {
-			return nil, noregret.BadInputf(c.name, "%v: want a number from %v to %v", *c.value, c.least, c.most)
+		if !(c.value >= c.least && c.value <= c.most) {
+			return nil, noregret.BadInputf(c.name, "%v: want a number from %v to %v", c.value, c.least, c.most)
 		}
 	}
 	e, err := policy.NewEncoder(o.Features)

@@ -24,7 +24,7 @@ func numbers(n int) []policy.Feature {
 	return out
 }
 
-func mustLearner(t testing.TB, o Options) *Learner {
+func mustLearner(t testing.TB, o LearnerOptions) *Learner {
 	l, err := NewLearner(o)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func contextOf(r *random.Source, dim int) []float64 {
 
 func TestUniformBeforeObservations(t *testing.T) {
 	for _, kind := range policy.LinearKinds() {
-		p := mustSeal(t, mustLearner(t, Options{Kind: kind, Features: numbers(3), Arms: 4}))
+		p := mustSeal(t, mustLearner(t, DefaultLearnerOptions(kind, numbers(3), 4)))
 		shares, err := p.Distribution(nil, []float64{1, 0.5, -1})
 		if diff := cmp.Diff([]float64{.25, .25, .25, .25}, shares, cmpopts.EquateApprox(0, 1e-12)); err != nil ||
 			diff != "" {
@@ -73,7 +73,7 @@ func TestSealedModel(t *testing.T) {
 	r := random.New(3, "seal")
 	for _, kind := range policy.LinearKinds() {
 		const dim, arms, lambda = 4, 3, 0.5
-		l := mustLearner(t, Options{
+		l := mustLearner(t, LearnerOptions{
 			Kind: kind, Features: numbers(dim), Arms: arms, Ridge: lambda, Alpha: 2, Gamma: 3,
 			Floor: .1,
 		})
@@ -122,8 +122,8 @@ func TestSealedModel(t *testing.T) {
 func TestUnits(t *testing.T) {
 	for _, kind := range policy.LinearKinds() {
 		r := random.New(4, kind)
-		a := mustLearner(t, Options{Kind: kind, Features: numbers(4), Arms: 3})
-		b := mustLearner(t, Options{Kind: kind, Features: numbers(4), Arms: 3})
+		a := mustLearner(t, DefaultLearnerOptions(kind, numbers(4), 3))
+		b := mustLearner(t, DefaultLearnerOptions(kind, numbers(4), 3))
 		for range 100 {
 			k, x, y := r.IntN(2), contextOf(r, 4), stat.Normal(r) // the last arm has no observation
 			mustObserve(t, a, k, x, y, 1)
@@ -147,7 +147,7 @@ func TestUnits(t *testing.T) {
 // TestEqualRewards has one reward only: rounding must not decide, and each arm stays in play.
 func TestEqualRewards(t *testing.T) {
 	for _, kind := range policy.LinearKinds() {
-		l := mustLearner(t, Options{Kind: kind, Features: numbers(3), Arms: 2})
+		l := mustLearner(t, DefaultLearnerOptions(kind, numbers(3), 2))
 		for i := range 30 {
 			mustObserve(t, l, i%2, []float64{1, float64(i%3) - 1, 0.1}, 0.7, 1)
 		}
@@ -165,7 +165,7 @@ func TestLearnsByContext(t *testing.T) {
 	for _, kind := range policy.LinearKinds() {
 		r := random.New(5, kind)
 		theta := [][]float64{{.5, .3, 0, 0}, {.5, -.3, 0, 0}, {.45, 0, 0, .2}}
-		l := mustLearner(t, Options{Kind: kind, Features: numbers(dim), Arms: arms})
+		l := mustLearner(t, DefaultLearnerOptions(kind, numbers(dim), arms))
 		var regret [2]float64 // of the first and the last rounds
 		p := mustSeal(t, l)
 		for round := range 60 {
@@ -206,7 +206,7 @@ func drawFrom(p []float64, u float64) int {
 
 func TestArmsComeAndGo(t *testing.T) {
 	r := random.New(6, "arms")
-	l := mustLearner(t, Options{Kind: policy.LinThompson, Features: numbers(3), Arms: 2})
+	l := mustLearner(t, DefaultLearnerOptions(policy.LinThompson, numbers(3), 2))
 	for range 50 {
 		mustObserve(t, l, r.IntN(2), contextOf(r, 3), stat.Normal(r), 1)
 	}
@@ -238,7 +238,7 @@ func TestArmsComeAndGo(t *testing.T) {
 func TestLearnerSnapshot(t *testing.T) {
 	for _, kind := range policy.LinearKinds() {
 		r := random.New(7, kind)
-		o := Options{Kind: kind, Features: numbers(3), Arms: 2}
+		o := DefaultLearnerOptions(kind, numbers(3), 2)
 		a, b := mustLearner(t, o), mustLearner(t, o)
 		for i := range 40 {
 			if i == 10 {
@@ -272,20 +272,21 @@ func TestLearnerSnapshot(t *testing.T) {
 }
 
 func TestLearnerErrors(t *testing.T) {
-	good := Options{Kind: policy.LinUCB, Features: numbers(3), Arms: 2}
+	good := DefaultLearnerOptions(policy.LinUCB, numbers(3), 2)
 	for _, c := range []struct {
-		change func(o *Options)
+		change func(o *LearnerOptions)
 		text   string
 	}{
-		{func(o *Options) { o.Kind = "ucb" }, "lin-ucb"},
-		{func(o *Options) { o.Arms = 0 }, "arms"},
-		{func(o *Options) { o.Arms = 1 << 20 }, "want 1 to 699050"},
-		{func(o *Options) { o.Ridge = -1 }, "ridge"},
-		{func(o *Options) { o.Alpha = math.NaN() }, "alpha"},
-		{func(o *Options) { o.Gamma = 1e7 }, "gamma"},
-		{func(o *Options) { o.Floor = 2 }, "floor"},
-		{func(o *Options) { o.Noise = math.Inf(1) }, "noise"},
-		{func(o *Options) { o.Features = []policy.Feature{{Name: "a", Kind: "b"}} }, "context[0].kind"},
+		{func(o *LearnerOptions) { o.Kind = "ucb" }, "lin-ucb"},
+		{func(o *LearnerOptions) { o.Arms = 0 }, "arms"},
+		{func(o *LearnerOptions) { o.Arms = 1 << 20 }, "want 1 to 699050"},
+		{func(o *LearnerOptions) { o.Ridge = -1 }, "ridge"},
+		{func(o *LearnerOptions) { *o = LearnerOptions{Kind: o.Kind, Features: o.Features, Arms: 2} }, "ridge"},
+		{func(o *LearnerOptions) { o.Alpha = math.NaN() }, "alpha"},
+		{func(o *LearnerOptions) { o.Gamma = 1e7 }, "gamma"},
+		{func(o *LearnerOptions) { o.Floor = 2 }, "floor"},
+		{func(o *LearnerOptions) { o.Noise = math.Inf(1) }, "noise"},
+		{func(o *LearnerOptions) { o.Features = []policy.Feature{{Name: "a", Kind: "b"}} }, "context[0].kind"},
 	} {
 		o := good
 		c.change(&o)
@@ -320,7 +321,7 @@ func TestLearnerErrors(t *testing.T) {
 }
 
 func TestObserveAllocations(t *testing.T) {
-	l := mustLearner(t, Options{Kind: policy.LinUCB, Features: numbers(20), Arms: 3})
+	l := mustLearner(t, DefaultLearnerOptions(policy.LinUCB, numbers(20), 3))
 	x := contextOf(random.New(8, "allocations"), 20)
 	if n := testing.AllocsPerRun(100, func() { mustObserve(t, l, 1, x, 0.5, 1) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -337,7 +338,9 @@ func TestNewArm(t *testing.T) {
 		policy.SquareCB: {.05, .25},
 	} {
 		r := random.New(9, kind)
-		l := mustLearner(t, Options{Kind: kind, Features: numbers(dim), Arms: arms, Floor: floor})
+		o := DefaultLearnerOptions(kind, numbers(dim), arms)
+		o.Floor = floor
+		l := mustLearner(t, o)
 		for i := range 4000 {
 			x := contextOf(r, dim)
 			mustObserve(t, l, i%arms, x, .5+.05*float64(i%arms)+.1*x[1]+.3*stat.Normal(r), 1)

@@ -10,18 +10,23 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// LinearOptions are the parameters of [LinUCB] and [LinThompson]. A parameter that is 0 has its
-// default.
+// LinearOptions are the parameters of [LinUCB] and [LinThompson]. Begin with
+// [DefaultLinearOptions].
 type LinearOptions struct {
 	PlayerOptions
-	// Ridge is the multiple λ of the identity in each matrix A, from 1e-9 to 1e9; by default
-	// [DefaultRidge].
+	// Ridge is the multiple λ of the identity in each matrix A, from 1e-9 to 1e9.
 	Ridge float64
-	// Alpha multiplies the widths √(xᵀA⁻¹x), so it is in units of rewards, at most 1e30; by default
-	// [DefaultAlpha]. The standard deviation of rewards is a natural choice.
+	// Alpha multiplies the widths √(xᵀA⁻¹x), so it is in units of rewards, above 0 and at most
+	// 1e30. The standard deviation of rewards is a natural choice.
 	Alpha float64
 	// Confidence, if it is set, replaces Alpha by the radius of a confidence ellipsoid.
 	Confidence *Confidence
+}
+
+// DefaultLinearOptions are Ridge 1, Alpha 1, separate weights, no floor and 10,000 choices that
+// wait.
+func DefaultLinearOptions(arms, dim int) LinearOptions {
+	return LinearOptions{PlayerOptions: defaultPlayerOptions(arms, dim), Ridge: 1, Alpha: 1}
 }
 
 // Confidence describes rewards for [LinUCB] with a guarantee.
@@ -101,15 +106,9 @@ func NewLinThompson(o LinearOptions) (*LinThompson, error) {
 	return l, l.setUpLinear(policy.LinThompson, &o)
 }
 
-// setUpLinear checks the options, fills in the defaults and sets up the player.
+// setUpLinear checks the options and sets up the player.
 func (p *core) setUpLinear(kind string, o *LinearOptions) error {
-	if o.Ridge == 0 {
-		o.Ridge = DefaultRidge
-	}
-	if o.Alpha == 0 {
-		o.Alpha = DefaultAlpha
-	}
-	if !(o.Alpha > 0 && o.Alpha <= maxReward) {
+	if o.Confidence == nil && !(o.Alpha > 0 && o.Alpha <= maxReward) {
 		return noregret.BadInputf("alpha", "%v: want a number above 0, at most 1e30", o.Alpha)
 	}
 	if err := o.Confidence.check(); err != nil {
@@ -190,9 +189,6 @@ func (l *LinUCB) Bound() float64 {
 func LinUCBBound(o LinearOptions, rounds int, length float64) float64 {
 	if o.Confidence == nil {
 		return math.Inf(1)
-	}
-	if o.Ridge == 0 {
-		o.Ridge = DefaultRidge
 	}
 	m := float64(o.Arms)
 	if o.Shared {

@@ -54,7 +54,7 @@ type Player interface {
 	Learn(c Context, arm int, reward, weight float64) error
 }
 
-// PlayerOptions are the parameters that all players have. A parameter that is 0 has its default.
+// PlayerOptions are the parameters that all players have.
 type PlayerOptions struct {
 	// Arms is the number of arms, and Dim that of coordinates.
 	Arms, Dim int
@@ -62,14 +62,15 @@ type PlayerOptions struct {
 	Shared bool
 	// Floor is the share that is spread evenly over the allowed arms, in [0, 1].
 	Floor float64
-	// Pending is the largest number of choices that wait for their rewards, at most 1e7; by default
-	// [DefaultPending]. A further choice makes the player forget the oldest one. Memory is
-	// Pending·(Dim + 4) numbers.
+	// Pending is the largest number of choices that wait for their rewards, from 1 to 1e7. A
+	// further choice makes the player forget the oldest one. Memory is Pending·(Dim + 4) numbers.
 	Pending int
 }
 
-// DefaultPending is the default of PlayerOptions.Pending.
-const DefaultPending = 10_000
+// defaultPlayerOptions are separate weights, no floor and 10,000 choices that wait.
+func defaultPlayerOptions(arms, dim int) PlayerOptions {
+	return PlayerOptions{Arms: arms, Dim: dim, Pending: 10_000}
+}
 
 // estimator estimates the reward of a vector.
 type estimator interface {
@@ -104,13 +105,10 @@ const playerMagic = "noregret-contextual-player-2\n"
 
 // setUp checks the options and makes the estimators.
 func (p *core) setUp(o PlayerOptions, text string, rule func() policy.Rule, fresh func() (estimator, error)) error {
-	if o.Pending == 0 {
-		o.Pending = DefaultPending
-	}
 	switch {
 	case o.Dim < 1 || o.Dim > policy.MaxDim:
 		return noregret.BadInputf("dim", "%d: want 1 to %d", o.Dim, policy.MaxDim)
-	case o.Pending < 0 || o.Pending > 1e7:
+	case o.Pending < 1 || o.Pending > 1e7:
 		return noregret.BadInputf("pending", "%d: want 1 to 10000000", o.Pending)
 	case !(o.Floor >= 0 && o.Floor <= 1):
 		return noregret.BadInputf("floor", "%v: want a share in [0, 1]", o.Floor)

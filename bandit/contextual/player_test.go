@@ -29,19 +29,28 @@ type saved interface {
 
 // makers make each kind of player, with separate and with shared weights.
 func makers() map[string]func(o PlayerOptions) (saved, error) {
+	linear := func(o PlayerOptions) LinearOptions {
+		l := DefaultLinearOptions(o.Arms, o.Dim)
+		l.PlayerOptions = o
+		return l
+	}
+	square := func(o PlayerOptions) SquareCBOptions {
+		s := DefaultSquareCBOptions(o.Arms, o.Dim)
+		s.PlayerOptions = o
+		return s
+	}
 	return map[string]func(o PlayerOptions) (saved, error){
-		"lin-ucb": func(o PlayerOptions) (saved, error) { return NewLinUCB(LinearOptions{PlayerOptions: o}) },
+		"lin-ucb": func(o PlayerOptions) (saved, error) { return NewLinUCB(linear(o)) },
 		"oful": func(o PlayerOptions) (saved, error) {
-			return NewLinUCB(LinearOptions{PlayerOptions: o, Confidence: &Confidence{Noise: 1, Norm: 2, Delta: 0.01}})
+			l := linear(o)
+			l.Confidence = &Confidence{Noise: 1, Norm: 2, Delta: 0.01}
+			return NewLinUCB(l)
 		},
-		"lin-thompson": func(o PlayerOptions) (saved, error) {
-			return NewLinThompson(LinearOptions{PlayerOptions: o})
-		},
-		"squarecb over ridge": func(o PlayerOptions) (saved, error) {
-			return NewSquareCB(SquareCBOptions{PlayerOptions: o, Exponent: 0.5}, ridgeOf(o.Dim))
-		},
+		"lin-thompson":        func(o PlayerOptions) (saved, error) { return NewLinThompson(linear(o)) },
+		"squarecb over ridge": func(o PlayerOptions) (saved, error) { return NewSquareCB(square(o), ridgeOf(o.Dim)) },
 		"squarecb over coin betting": func(o PlayerOptions) (saved, error) {
-			wide := SquareCBOptions{PlayerOptions: o, Exponent: 0.5, Low: -5, High: 5}
+			wide := square(o)
+			wide.Low, wide.High = -5, 5
 			return NewSquareCB(wide, func() (Regressor, error) {
 				// Vectors have at most length 2, so that subgradients have at most length 20.
 				kt, err := oco.NewEuclideanKT(o.Dim, 20, 1)
@@ -218,7 +227,9 @@ func TestPlayerSnapshot(t *testing.T) {
 // TestLateRewards checks the memory of choices: each reward counts once, and old choices are
 // forgotten.
 func TestLateRewards(t *testing.T) {
-	p, err := NewLinUCB(LinearOptions{PlayerOptions: PlayerOptions{Arms: 2, Dim: 2, Pending: 3}})
+	o := DefaultLinearOptions(2, 2)
+	o.Pending = 3
+	p, err := NewLinUCB(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +266,7 @@ func TestLateRewards(t *testing.T) {
 
 // TestUpdateIsLearn compares rewards by ID with the same rewards by Learn.
 func TestUpdateIsLearn(t *testing.T) {
-	eachPlayer(t, PlayerOptions{Arms: 3, Dim: 4}, func(t *testing.T, o PlayerOptions, fresh func() saved) {
+	eachPlayer(t, defaultPlayerOptions(3, 4), func(t *testing.T, o PlayerOptions, fresh func() saved) {
 		a, b, r := fresh(), fresh(), random.New(5, t.Name())
 		for range 50 {
 			c := contexts(r, 3, 4)
@@ -277,7 +288,7 @@ func TestUpdateIsLearn(t *testing.T) {
 }
 
 func TestPlayerErrors(t *testing.T) {
-	eachPlayer(t, PlayerOptions{Arms: 3, Dim: 2}, func(t *testing.T, o PlayerOptions, fresh func() saved) {
+	eachPlayer(t, defaultPlayerOptions(3, 2), func(t *testing.T, o PlayerOptions, fresh func() saved) {
 		p, r := fresh(), random.New(6, "errors")
 		train(t, p, r, 20, 2)
 		before, err := p.MarshalBinary()
@@ -317,6 +328,7 @@ func TestPlayerErrors(t *testing.T) {
 			func(o *PlayerOptions) { o.Dim = 1025 },
 			func(o *PlayerOptions) { o.Floor = -1 },
 			func(o *PlayerOptions) { o.Pending = -1 },
+			func(o *PlayerOptions) { o.Pending = 0 },
 		} {
 			o := o
 			change(&o)
@@ -401,7 +413,7 @@ func BenchmarkPlayer(b *testing.B) {
 
 // BenchmarkObserve is an update of the service's learner with 100 features.
 func BenchmarkObserve(b *testing.B) {
-	l := mustLearner(b, Options{Kind: "lin-ucb", Features: numbers(101), Arms: 20})
+	l := mustLearner(b, DefaultLearnerOptions("lin-ucb", numbers(101), 20))
 	r := random.New(9, "bench")
 	x := contextOf(r, 101)
 	i := 0

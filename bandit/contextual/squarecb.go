@@ -9,15 +9,25 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// SquareCBOptions are the parameters of [SquareCB].
+// SquareCBOptions are the parameters of [SquareCB]. Begin with [DefaultSquareCBOptions].
 type SquareCBOptions struct {
 	PlayerOptions
-	// Gamma and Exponent give the rate γ = Gamma·max(n, 1)^Exponent after n rewards. A Gamma of 0
-	// is √Arms; an exponent of 0 keeps γ fixed, 0.5 suits an unknown number of rounds.
+	// Gamma and Exponent give the rate γ = Gamma·max(n, 1)^Exponent after n rewards. Gamma is above
+	// 0 and at most 1e30, Exponent from 0 to 1: 0 keeps γ fixed, 0.5 suits an unknown number of
+	// rounds.
 	Gamma, Exponent float64
-	// Low and High are the ends of the range of rewards, at which predictions are cut off. Nothing
-	// is cut if both are 0.
+	// Low and High are the ends of the range of rewards, at which predictions are cut off: two
+	// numbers of size at most 1e30, or −Inf and +Inf to cut nothing.
 	Low, High float64
+}
+
+// DefaultSquareCBOptions are Gamma √arms, Exponent ½, rewards without a range, separate weights, no
+// floor and 10,000 choices that wait.
+func DefaultSquareCBOptions(arms, dim int) SquareCBOptions {
+	return SquareCBOptions{
+		PlayerOptions: defaultPlayerOptions(arms, dim), Gamma: math.Sqrt(float64(arms)), Exponent: 0.5,
+		Low: math.Inf(-1), High: math.Inf(1),
+	}
 }
 
 // SquareCB is inverse gap weighting over any regression (Abe and Long 1999; Foster and Rakhlin
@@ -38,18 +48,15 @@ type SquareCB struct {
 // its regressors must not share any state. It returns an error of code bad_input if an option is
 // out of its range.
 func NewSquareCB(o SquareCBOptions, fresh func() (Regressor, error)) (*SquareCB, error) {
-	if o.Gamma == 0 {
-		o.Gamma = math.Sqrt(float64(o.Arms))
-	}
-	cut := o.Low != 0 || o.High != 0
+	cut := !math.IsInf(o.Low, -1) || !math.IsInf(o.High, 1)
 	switch {
 	case !(o.Gamma > 0 && o.Gamma <= 1e30):
 		return nil, noregret.BadInputf("gamma", "%v: want a number above 0, at most 1e30", o.Gamma)
 	case !(o.Exponent >= 0 && o.Exponent <= 1):
 		return nil, noregret.BadInputf("exponent", "%v: want a number from 0 to 1", o.Exponent)
 	case cut && !(math.Abs(o.Low) <= maxReward && math.Abs(o.High) <= maxReward && o.Low < o.High):
-		return nil, noregret.BadInputf("range", "[%v, %v]: want two numbers of size at most 1e30, the lower one first",
-			o.Low, o.High)
+		return nil, noregret.BadInputf("range",
+			"[%v, %v]: want two numbers of size at most 1e30, the lower one first, or −Inf and +Inf", o.Low, o.High)
 	}
 	s := &SquareCB{}
 	gamma := func() float64 { return gammaAfter(o.Gamma, o.Exponent, s.count) }

@@ -72,13 +72,15 @@ func playAll(p *problem, r *random.Source, player contextual.Player) (float64, e
 	return loss, nil
 }
 
-func (p *problem) options() contextual.PlayerOptions {
-	return contextual.PlayerOptions{Arms: p.classes, Dim: len(p.x[0]), Pending: 1}
+func (p *problem) linear(alpha float64) contextual.LinearOptions {
+	o := contextual.DefaultLinearOptions(p.classes, len(p.x[0]))
+	o.Pending, o.Alpha = 1, alpha
+	return o
 }
 
 func linUCB(alpha float64) player {
 	return func(p *problem, r *random.Source) (float64, error) {
-		player, err := contextual.NewLinUCB(contextual.LinearOptions{PlayerOptions: p.options(), Alpha: alpha})
+		player, err := contextual.NewLinUCB(p.linear(alpha))
 		if err != nil {
 			return 0, err
 		}
@@ -88,7 +90,7 @@ func linUCB(alpha float64) player {
 
 func thompson(alpha float64) player {
 	return func(p *problem, r *random.Source) (float64, error) {
-		player, err := contextual.NewLinThompson(contextual.LinearOptions{PlayerOptions: p.options(), Alpha: alpha})
+		player, err := contextual.NewLinThompson(p.linear(alpha))
 		if err != nil {
 			return 0, err
 		}
@@ -98,9 +100,9 @@ func thompson(alpha float64) player {
 
 func squareCB(rate float64, regressor func(dim int) (contextual.Regressor, error)) player {
 	return func(p *problem, r *random.Source) (float64, error) {
-		player, err := contextual.NewSquareCB(contextual.SquareCBOptions{
-			PlayerOptions: p.options(), Gamma: rate * math.Sqrt(float64(p.classes)), Exponent: 0.5,
-		}, func() (contextual.Regressor, error) { return regressor(len(p.x[0])) })
+		o := contextual.DefaultSquareCBOptions(p.classes, len(p.x[0]))
+		o.Pending, o.Gamma = 1, rate*math.Sqrt(float64(p.classes))
+		player, err := contextual.NewSquareCB(o, func() (contextual.Regressor, error) { return regressor(len(p.x[0])) })
 		if err != nil {
 			return 0, err
 		}
@@ -124,7 +126,7 @@ func freeGrad(dim int) (contextual.Regressor, error) {
 // round has seen the rewards of all rounds before.
 func batched(kind string) player {
 	return func(p *problem, r *random.Source) (float64, error) {
-		o := contextual.Options{Kind: kind, Arms: p.classes}
+		o := contextual.DefaultLearnerOptions(kind, nil, p.classes)
 		for i := range p.x[0][1:] { // the vectors are made here: the ranges do not matter
 			o.Features = append(o.Features, policy.Feature{
 				Name: fmt.Sprint("f", i), Kind: policy.Number, Range: policy.Range{-1, 1},
