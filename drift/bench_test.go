@@ -20,7 +20,7 @@ func BenchmarkRound(b *testing.B) {
 		l    oco.Learner
 	}{
 		{"descent", must(oco.NewSubgradientDescent(set, nil, oco.Constant(.01)))},
-		{"restarted", must(NewRestarted(Options{
+		{"restarted", must(NewRestarted(RestartedOptions{
 			Make: Descent(set, nil, oco.Constant(.01)), Trigger: must(forget.Every(1 << 20)),
 		}))},
 		{"ader", must(NewAder(hedge))},

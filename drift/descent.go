@@ -9,8 +9,9 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// Descent returns a function for Options.Make: projected gradient descent in a set with a schedule
-// of step sizes. Its own first point is first, or the projection of the origin if that is nil.
+// Descent returns a function for RestartedOptions.Make: projected gradient descent in a set with a
+// schedule of step sizes. Its own first point is first, or the projection of the origin if that is
+// nil.
 func Descent(set convex.Set, first []float64, rate oco.Rate) func(start []float64) (oco.Learner, error) {
 	return func(start []float64) (oco.Learner, error) {
 		if start == nil {
@@ -111,7 +112,7 @@ func NewRestartedDescent(o GradientOptions) (*Restarted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewRestarted(Options{
+	return NewRestarted(RestartedOptions{
 		Make: Descent(o.Set, o.First, rate), Trigger: trigger, Mode: o.Mode, Set: o.Set, Static: static,
 	})
 }

@@ -59,8 +59,8 @@ type DynamicBounder interface {
 	DynamicBound(variation float64) (float64, error)
 }
 
-// Options are the parameters of [NewRestarted].
-type Options struct {
+// RestartedOptions are the parameters of [NewRestarted].
+type RestartedOptions struct {
 	// Make makes a learner at its start. It begins at the given point, or at its own first point if
 	// start is nil. Only modes other than Full give a point. All learners have one dimension.
 	Make func(start []float64) (oco.Learner, error)
@@ -91,7 +91,7 @@ type Options struct {
 // A round costs O(1) more than the learner's and allocates nothing, except that a restart makes a
 // learner. It is not safe for concurrent use.
 type Restarted struct {
-	o         Options
+	o         RestartedOptions
 	r         *Restarter[*oco.Linearized]
 	d         int
 	text      string
@@ -113,7 +113,7 @@ type restartedState struct {
 
 // NewRestarted returns a learner that is restarted. It returns an error of code bad_input for
 // options that are missing or out of range, and for a learner that cannot be made.
-func NewRestarted(o Options) (*Restarted, error) {
+func NewRestarted(o RestartedOptions) (*Restarted, error) {
 	if o.Make == nil {
 		return nil, noregret.BadInputf("make", "nil: want a function")
 	}
@@ -288,7 +288,7 @@ func (l *Restarted) Bound(u []float64) (float64, error) {
 	return l.s.Past + b, nil
 }
 
-// DynamicBound implements [DynamicBounder]. It is +Inf without Options.Static.
+// DynamicBound implements [DynamicBounder]. It is +Inf without RestartedOptions.Static.
 func (l *Restarted) DynamicBound(variation float64) (float64, error) {
 	if err := checkVariation(variation); err != nil {
 		return 0, err

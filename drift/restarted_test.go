@@ -20,7 +20,7 @@ func restarting(e *oco.Entry, p oco.Problem, rounds int) (*Restarted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewRestarted(Options{
+	return NewRestarted(RestartedOptions{
 		Make: func([]float64) (oco.Learner, error) { return e.New(p, nil) }, Trigger: trigger,
 	})
 }
@@ -115,7 +115,7 @@ func TestOracleO10MetaPrinciple(t *testing.T) {
 // − y_t)² with labels in [-1, 1], the hull of the minimizers.
 func TestOracleO10MetaPrincipleRegression(t *testing.T) {
 	const size, rounds = 9, 90
-	l := must(NewRestarted(Options{
+	l := must(NewRestarted(RestartedOptions{
 		Make:    func([]float64) (oco.Learner, error) { return oco.NewVovkAzouryWarmuth(1, 1) },
 		Trigger: must(forget.Every(size)),
 	}))
@@ -198,7 +198,7 @@ func TestOracleO4Restarts(t *testing.T) {
 			.5, .7886751346, .9106836025, .9622504486, .4066948931, .1718894871, .0726490454,
 		}},
 	} {
-		l := must(NewRestarted(Options{
+		l := must(NewRestarted(RestartedOptions{
 			Make: Descent(set, start, c.rate), Trigger: c.trigger, Mode: c.mode, Set: set,
 		}))
 		for i, x := range moving(l, b) {
@@ -213,10 +213,10 @@ func TestOracleO10Batches(t *testing.T) {
 	set := must(convex.NewCube(2, -1, 1))
 	r := random.New(3, "extremes")
 	bare := must(oco.NewSubgradientDescent(set, []float64{.5, 0}, oco.Constant(.1)))
-	all := must(NewRestarted(Options{
+	all := must(NewRestarted(RestartedOptions{
 		Make: Descent(set, []float64{.5, 0}, oco.Constant(.1)), Trigger: must(forget.Every(50)),
 	}))
-	one := must(NewRestarted(Options{
+	one := must(NewRestarted(RestartedOptions{
 		Make: Descent(set, []float64{.5, 0}, oco.Constant(.1)), Trigger: must(forget.Every(1)),
 	}))
 	for range 50 {
@@ -235,7 +235,7 @@ func TestOracleO10Batches(t *testing.T) {
 // TestRestartedProjects: the next batch begins at the projection of the last point.
 func TestRestartedProjects(t *testing.T) {
 	set, inner := must(convex.NewCube(1, -2, 2)), must(convex.NewCube(1, -1, 1))
-	l := must(NewRestarted(Options{
+	l := must(NewRestarted(RestartedOptions{
 		Make: Descent(set, nil, oco.Constant(1)), Trigger: must(forget.Every(2)), Mode: Project, Set: inner,
 	}))
 	var got []float64
@@ -256,7 +256,7 @@ func TestRestartedDetects(t *testing.T) {
 	trigger := must(forget.DetectRise(must(changepoint.NewPageHinkley(changepoint.PageHinkleyOptions{
 		Drift: .05, Threshold: 1, Rounds: 10,
 	})), 0, 4))
-	l := must(NewRestarted(Options{Make: Descent(set, nil, oco.StronglyConvex(2)), Trigger: trigger}))
+	l := must(NewRestarted(RestartedOptions{Make: Descent(set, nil, oco.StronglyConvex(2)), Trigger: trigger}))
 	if l.Update([]float64{1}) == nil {
 		t.Error("a round without a loss was accepted")
 	}
@@ -285,7 +285,7 @@ func TestRestartedDetects(t *testing.T) {
 func TestRestartedForwards(t *testing.T) {
 	const d = 3
 	set := must(convex.NewCube(d, -1, 1))
-	l := must(NewRestarted(Options{
+	l := must(NewRestarted(RestartedOptions{
 		Make:    func([]float64) (oco.Learner, error) { return oco.NewVovkAzouryWarmuth(d, 1) },
 		Trigger: must(forget.Every(2)),
 	}))
@@ -305,14 +305,14 @@ func TestRestartedForwards(t *testing.T) {
 		}
 		return oco.NewOptimisticFTRL(reg, oco.ConstantWeight(1))
 	}
-	h := must(NewRestarted(Options{Make: optimistic, Trigger: must(forget.Every(2))}))
+	h := must(NewRestarted(RestartedOptions{Make: optimistic, Trigger: must(forget.Every(2))}))
 	if err := h.Hint([]float64{.5, 0, -.5}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(h.Predict(), []float64{-.5, 0, .5}) {
 		t.Errorf("x = %v after a hint", h.Predict())
 	}
-	s := must(NewRestarted(Options{
+	s := must(NewRestarted(RestartedOptions{
 		Make: Descent(set, nil, oco.Constant(.1)), Trigger: must(forget.Every(2)),
 		Static: func(n int) float64 { return 10 * float64(n) },
 	}))
@@ -352,7 +352,7 @@ func TestRestartedSnapshots(t *testing.T) {
 	})
 	make := func() *Restarted {
 		set := must(convex.NewCube(3, -1, 1))
-		return must(NewRestarted(Options{
+		return must(NewRestarted(RestartedOptions{
 			Make: Descent(set, nil, oco.StronglyConvex(1)), Trigger: must(forget.Every(7)), Mode: Schedule,
 			Static: func(n int) float64 { return float64(n) },
 		}))
@@ -364,7 +364,7 @@ func TestRestartedRefuses(t *testing.T) {
 	set := must(convex.NewCube(2, -1, 1))
 	start := Descent(set, nil, oco.Constant(.1))
 	every := must(forget.Every(3))
-	for name, o := range map[string]Options{
+	for name, o := range map[string]RestartedOptions{
 		"no function": {Trigger: every},
 		"no trigger":  {Make: start},
 		"mode":        {Make: start, Trigger: every, Mode: 7},
@@ -375,7 +375,7 @@ func TestRestartedRefuses(t *testing.T) {
 		_, err := NewRestarted(o)
 		refused(t, name, err)
 	}
-	l := must(NewRestarted(Options{Make: start, Trigger: every}))
+	l := must(NewRestarted(RestartedOptions{Make: start, Trigger: every}))
 	if err := l.Update([]float64{1, 0}); err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +396,7 @@ func TestRestartedRefuses(t *testing.T) {
 func TestRestartedFails(t *testing.T) {
 	set := must(convex.NewCube(2, -1, 1))
 	calls := 0
-	l := must(NewRestarted(Options{
+	l := must(NewRestarted(RestartedOptions{
 		Make: func(start []float64) (oco.Learner, error) {
 			if calls++; calls > 1 {
 				return nil, convex.ErrUnbounded

@@ -68,9 +68,9 @@ func TestRestartedExperts(t *testing.T) {
 	asleep := func([]float64) (oco.Learner, error) {
 		return experts.NewSpecialists(must(oco.NewAdaHedge(d, oco.DefaultAdaHedgeAlpha(d))))
 	}
-	weights := must(NewRestarted(Options{Make: hedge, Trigger: must(forget.Every(size))}))
-	play := must(experts.NewRandomized(weights, experts.Options{Seed: 1}))
-	specialists := must(NewRestarted(Options{Make: asleep, Trigger: must(forget.Every(size))}))
+	weights := must(NewRestarted(RestartedOptions{Make: hedge, Trigger: must(forget.Every(size))}))
+	play := must(experts.NewRandomized(weights, experts.DefaultRandomizedOptions(1)))
+	specialists := must(NewRestarted(RestartedOptions{Make: asleep, Trigger: must(forget.Every(size))}))
 	r := random.New(6, "experts")
 	var a, b oco.Learner
 	for round := range rounds {

@@ -13,7 +13,7 @@
 // simplex becomes expected regret among experts:
 //
 //	hedge, _ := oco.NewAdaHedge(d, oco.DefaultAdaHedgeAlpha(d))
-//	player, _ := experts.NewRandomized(hedge, experts.Options{Seed: 1})
+//	player, _ := experts.NewRandomized(hedge, experts.DefaultRandomizedOptions(1))
 //	for range rounds {
 //		i := player.Draw()
 //		... follow expert i, see the losses g of all ...

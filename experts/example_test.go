@@ -17,7 +17,7 @@ func ExampleRandomized() {
 		fmt.Println(err)
 		return
 	}
-	player, err := experts.NewRandomized(hedge, experts.Options{Seed: 1})
+	player, err := experts.NewRandomized(hedge, experts.DefaultRandomizedOptions(1))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -25,7 +25,7 @@ func shareLearners(t *testing.T, changes int) map[string]oco.Learner {
 		return must(oco.NewExponentiatedGradient(shareExperts, nil, eta))
 	}
 	restarted := func(interval int) oco.Learner {
-		return must(drift.NewRestarted(drift.Options{
+		return must(drift.NewRestarted(drift.RestartedOptions{
 			Make:    func([]float64) (oco.Learner, error) { return hedge(interval), nil },
 			Trigger: must(forget.Every(interval)),
 		}))

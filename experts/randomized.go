@@ -30,12 +30,17 @@ type (
 	}
 )
 
-// Options are the parameters of [NewRandomized].
-type Options struct {
+// RandomizedOptions are the parameters of [NewRandomized]. Begin with [DefaultRandomizedOptions].
+type RandomizedOptions struct {
 	// Seed is that of the draws. Equal seeds give equal runs.
 	Seed uint64
-	// Low and High are the range of the losses, finite numbers. Both 0 stand for [0, 1].
+	// Low and High are the range of the losses, finite numbers, Low < High.
 	Low, High float64
+}
+
+// DefaultRandomizedOptions are losses in [0, 1].
+func DefaultRandomizedOptions(seed uint64) RandomizedOptions {
+	return RandomizedOptions{Seed: seed, High: 1}
 }
 
 // Randomized chooses among experts at random, from the weights of a learner on the simplex (Freund
@@ -69,13 +74,11 @@ type state struct {
 const snapshotMagic = "noregret-experts-2\n"
 
 // NewRandomized wraps a learner whose points are in the probability simplex, which is checked in
-// every round.
-func NewRandomized(learner Learner, o Options) (*Randomized, error) {
+// every round. It returns an error of code bad_input if the learner is nil or begins outside the
+// simplex, or the range is empty or not finite.
+func NewRandomized(learner Learner, o RandomizedOptions) (*Randomized, error) {
 	if learner == nil {
 		return nil, noregret.BadInputf("learner", "nil: want a learner on the simplex")
-	}
-	if o.Low == 0 && o.High == 0 {
-		o.High = 1
 	}
 	if !(o.Low < o.High) || math.IsInf(o.High-o.Low, 1) {
 		return nil, noregret.BadInputf("range",

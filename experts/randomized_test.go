@@ -40,7 +40,7 @@ func (f *fixed) Update([]float64) error { return f.err }
 func TestRandomizedFrequencies(t *testing.T) {
 	for _, x := range [][]float64{{.1, .2, .3, .4}, {.5, 0, .5}, {1e-3, .999}, {.25, .25, .25, .25}} {
 		const rounds = 100000
-		p := must(experts.NewRandomized(&fixed{x: x}, experts.Options{Seed: 3}))
+		p := must(experts.NewRandomized(&fixed{x: x}, experts.DefaultRandomizedOptions(3)))
 		count, g := make([]float64, len(x)), make([]float64, len(x))
 		for range rounds {
 			i := p.Draw()
@@ -78,7 +78,7 @@ func TestRandomizedVertex(t *testing.T) {
 	for i := range 3 {
 		x := make([]float64, 3)
 		x[i] = 1
-		p := must(experts.NewRandomized(&fixed{x: x}, experts.Options{Seed: uint64(i)}))
+		p := must(experts.NewRandomized(&fixed{x: x}, experts.DefaultRandomizedOptions(uint64(i))))
 		for range 1000 {
 			if j := p.Draw(); j != i {
 				t.Fatalf("e_%d drew %d", i, j)
@@ -88,7 +88,7 @@ func TestRandomizedVertex(t *testing.T) {
 	}
 	// Rounding: weights with a sum below 1 go to the last one above 0, and negative rounding is no
 	// weight.
-	p := must(experts.NewRandomized(&fixed{x: []float64{-1e-17, 1 - 1e-10, 0, 0}}, experts.Options{}))
+	p := must(experts.NewRandomized(&fixed{x: []float64{-1e-17, 1 - 1e-10, 0, 0}}, experts.DefaultRandomizedOptions(0)))
 	for range 1000 {
 		if j := p.Draw(); j != 1 {
 			t.Fatalf("drew %d", j)
@@ -113,7 +113,7 @@ func run(p *experts.Randomized, seed uint64, rounds int) (draws []int) {
 
 func hedge(d int, seed uint64) *experts.Randomized {
 	hedge := must(oco.NewAdaHedge(d, oco.DefaultAdaHedgeAlpha(d)))
-	return must(experts.NewRandomized(hedge, experts.Options{Seed: seed}))
+	return must(experts.NewRandomized(hedge, experts.DefaultRandomizedOptions(seed)))
 }
 
 func TestRandomizedDeterminism(t *testing.T) {
@@ -165,7 +165,7 @@ func TestRandomizedSnapshot(t *testing.T) {
 			t.Error("a refused snapshot changed the player")
 		}
 	}
-	p := must(experts.NewRandomized(&fixed{x: []float64{1}}, experts.Options{}))
+	p := must(experts.NewRandomized(&fixed{x: []float64{1}}, experts.DefaultRandomizedOptions(0)))
 	if _, err := p.MarshalBinary(); err == nil {
 		t.Error("a snapshot of a learner that has none")
 	}
@@ -191,7 +191,7 @@ func TestRandomizedBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		eg := must(oco.NewExponentiatedGradient(d, nil, math.Sqrt(2*math.Log(d)/rounds)))
-		p := must(experts.NewRandomized(eg, experts.Options{Seed: seed, Low: -1, High: 1}))
+		p := must(experts.NewRandomized(eg, experts.RandomizedOptions{Seed: seed, Low: -1, High: 1}))
 		c, err := regret.Play(context.Background(), p, g, rounds, regret.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -224,20 +224,21 @@ func TestRefusals(t *testing.T) {
 	l := func() experts.Learner { return must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2))) }
 	for name, c := range map[string]struct {
 		l experts.Learner
-		o experts.Options
+		o experts.RandomizedOptions
 	}{
-		"nil":            {nil, experts.Options{}},
-		"range":          {l(), experts.Options{Low: 1, High: 0}},
-		"NaN range":      {l(), experts.Options{Low: nan, High: 1}},
-		"infinite range": {l(), experts.Options{Low: -inf, High: inf}},
-		"long range":     {l(), experts.Options{Low: -math.MaxFloat64, High: math.MaxFloat64}},
+		"nil":            {nil, experts.DefaultRandomizedOptions(0)},
+		"no range":       {l(), experts.RandomizedOptions{}},
+		"range":          {l(), experts.RandomizedOptions{Low: 1, High: 0}},
+		"NaN range":      {l(), experts.RandomizedOptions{Low: nan, High: 1}},
+		"infinite range": {l(), experts.RandomizedOptions{Low: -inf, High: inf}},
+		"long range":     {l(), experts.RandomizedOptions{Low: -math.MaxFloat64, High: math.MaxFloat64}},
 		"not a simplex": {
 			must(oco.NewSubgradientDescent(must(convex.NewSpace(2)), nil, oco.Constant(1))),
-			experts.Options{},
+			experts.DefaultRandomizedOptions(0),
 		},
-		"negative": {&fixed{x: []float64{2, -1}}, experts.Options{}},
-		"NaN":      {&fixed{x: []float64{nan, 1}}, experts.Options{}},
-		"empty":    {&fixed{}, experts.Options{}},
+		"negative": {&fixed{x: []float64{2, -1}}, experts.DefaultRandomizedOptions(0)},
+		"NaN":      {&fixed{x: []float64{nan, 1}}, experts.DefaultRandomizedOptions(0)},
+		"empty":    {&fixed{}, experts.DefaultRandomizedOptions(0)},
 	} {
 		if _, err := experts.NewRandomized(c.l, c.o); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("%s: %v", name, err)
@@ -262,7 +263,7 @@ func TestRefusals(t *testing.T) {
 		t.Error("a comparator of the wrong length")
 	}
 	f := &fixed{x: []float64{.5, .5}}
-	q := must(experts.NewRandomized(f, experts.Options{}))
+	q := must(experts.NewRandomized(f, experts.DefaultRandomizedOptions(0)))
 	if b := must(q.Bound([]float64{1, 0})); !math.IsInf(b, 1) {
 		t.Errorf("a bound of %v without one", b)
 	}

@@ -146,7 +146,7 @@ func (p *driftPlay) player(set convex.Set, seed uint64) (regret.Player, error) {
 		if p.cell.Policy != "restarted" {
 			return oco.NewSubgradientDescent(set, first, rate)
 		}
-		return drift.NewRestarted(drift.Options{
+		return drift.NewRestarted(drift.RestartedOptions{
 			Make: drift.Descent(set, first, rate), Trigger: trigger, Mode: drift.Schedule,
 		})
 	}

@@ -150,7 +150,7 @@ func restartedDescent(p oco.Problem, o func(string) float64) (oco.Learner, error
 	if err != nil {
 		return nil, err
 	}
-	return drift.NewRestarted(drift.Options{
+	return drift.NewRestarted(drift.RestartedOptions{
 		Make: drift.Descent(p.Set, nil, rate), Trigger: trigger, Mode: drift.Schedule, Static: static,
 	})
 }
@@ -262,7 +262,7 @@ func restartedEntry(e oco.Entry) oco.Entry {
 		if err != nil {
 			return nil, err
 		}
-		l, err := drift.NewRestarted(drift.Options{
+		l, err := drift.NewRestarted(drift.RestartedOptions{
 			Trigger: trigger, Mode: drift.Full,
 			Make: func([]float64) (oco.Learner, error) {
 				l, err := inner.New(batch, rest)

@@ -25,7 +25,11 @@ func (p randomized) Bound(u []float64) (float64, error) {
 
 // newRandomized wraps a learner of expert advice. Losses lie in [−L∞, L∞].
 func newRandomized(learner oco.Learner, f regret.Facts, seed uint64) (regret.Player, error) {
-	r, err := experts.NewRandomized(learner, experts.Options{Seed: seed, Low: -f.LipschitzInf, High: f.LipschitzInf})
+	o := experts.DefaultRandomizedOptions(seed)
+	if f.LipschitzInf > 0 {
+		o.Low, o.High = -f.LipschitzInf, f.LipschitzInf
+	}
+	r, err := experts.NewRandomized(learner, o)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,8 @@ func TestExpertTrap(t *testing.T) {
 		}
 	}
 	// A player that randomizes or plays inside the simplex is refused.
-	r := must(experts.NewRandomized(must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2))), experts.Options{}))
+	hedge = must(oco.NewAdaHedge(2, oco.DefaultAdaHedgeAlpha(2)))
+	r := must(experts.NewRandomized(hedge, experts.DefaultRandomizedOptions(0)))
 	if _, err := regret.Play(context.Background(), r, g, 10, regret.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "may not see") {
 		t.Errorf("a randomized player: %v", err)
@@ -83,7 +84,7 @@ func TestExpertTrapAndRandomization(t *testing.T) {
 		base := must(regret.NewExpertGame(2, 0, 1)) // provides the set
 		g := &likeliest{base, loss.Linear{C: make([]float64, 2)}, regret.NewLinearSummary(2)}
 		eg := must(oco.NewExponentiatedGradient(2, nil, math.Sqrt(8*math.Ln2/rounds)))
-		c := play(t, must(experts.NewRandomized(eg, experts.Options{Seed: seed})), g, rounds)
+		c := play(t, must(experts.NewRandomized(eg, experts.DefaultRandomizedOptions(seed))), g, rounds)
 		sum += c.Regret / runs
 		square += c.Regret * c.Regret / runs
 	}
