@@ -31,7 +31,7 @@ func TestSpecialistsRegret(t *testing.T) {
 		"adahedge": func() experts.Learner { return adaHedge(d) },
 		"hedge":    func() experts.Learner { return must(oco.NewExponentiatedGradient(d, nil, .2)) },
 		"betting": func() experts.Learner {
-			return must(oco.NewExpertBetting(d, oco.ExpertBettingOptions{}))
+			return must(oco.NewExpertBetting(d, oco.ExpertBettingOptions{Range: 1}))
 		},
 		"fixed share": func() experts.Learner { return must(oco.NewFixedShare(d, .3, .01)) },
 	} {

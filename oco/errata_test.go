@@ -216,7 +216,7 @@ func TestErratumE15(t *testing.T) {
 // TestErratumE16 is for Remark 9.16: the function that turns KL into regret is nondecreasing, so
 // that the bound for fewer experts is larger; the book says non-increasing.
 func TestErratumE16(t *testing.T) {
-	l := expertBettor(20, ExpertBettingOptions{})
+	l := expertBettor(20, ExpertBettingOptions{Range: 1})
 	r := random.New(2, "mass")
 	for range 50 {
 		g := make([]float64, 20)
@@ -241,7 +241,7 @@ func TestErratumE16(t *testing.T) {
 // loss paid less its own. The book calls them rewards, which would give the weight to the worst.
 // This is also the sign that the remark beside the proof of Theorem 9.17 flips (E18).
 func TestErratumE17(t *testing.T) {
-	l := expertBettor(3, ExpertBettingOptions{})
+	l := expertBettor(3, ExpertBettingOptions{Range: 1})
 	for range 5 {
 		if err := l.Update([]float64{.1, .5, .9}); err != nil {
 			t.Fatal(err)
@@ -257,7 +257,7 @@ func TestErratumE17(t *testing.T) {
 func TestErratumE18(t *testing.T) {
 	r := random.New(3, "sum")
 	prior := []float64{.1, .2, .3, .4}
-	l := expertBettor(4, ExpertBettingOptions{Prior: prior})
+	l := expertBettor(4, ExpertBettingOptions{Range: 1, Prior: prior})
 	for range 200 {
 		bets := make([]float64, 4)
 		for i := range bets {

@@ -37,9 +37,10 @@ type ExpertBetting struct {
 	text     string
 }
 
-// ExpertBettingOptions are the parameters of [NewExpertBetting].
+// ExpertBettingOptions are the parameters of [NewExpertBetting]. Begin with
+// [DefaultExpertBettingOptions].
 type ExpertBettingOptions struct {
-	// Range is R, a bound on max g_t − min g_t. 0 stands for 1.
+	// Range is R, a bound on max g_t − min g_t, above 0.
 	Range float64
 	// Prior is π, nonnegative and of sum 1 within 1e-12; nil is uniform. An expert of prior 0 has
 	// weight 0 for good.
@@ -47,6 +48,9 @@ type ExpertBettingOptions struct {
 	// Horizon is T for the bets of [ExponentialBettor]; 0 stands for those of [KTBettor].
 	Horizon int
 }
+
+// DefaultExpertBettingOptions are the range 1, the uniform prior and no horizon.
+func DefaultExpertBettingOptions() ExpertBettingOptions { return ExpertBettingOptions{Range: 1} }
 
 type expertBettingState struct {
 	T        int
@@ -59,9 +63,6 @@ type expertBettingState struct {
 func NewExpertBetting(d int, o ExpertBettingOptions) (*ExpertBetting, error) {
 	if err := checkDim(d, 6*float64(d)); err != nil {
 		return nil, err
-	}
-	if o.Range == 0 {
-		o.Range = 1
 	}
 	if err := positive("range", o.Range); err != nil {
 		return nil, err

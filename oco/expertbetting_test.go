@@ -26,7 +26,7 @@ func meanWealth(l *ExpertBetting) (w float64) {
 // TestExpertBettingOracles has the weights, coins and wealths of four rounds, with both bettors and
 // two priors, to ten digits.
 func TestExpertBettingOracles(t *testing.T) {
-	l := expertBettor(3, ExpertBettingOptions{})
+	l := expertBettor(3, ExpertBettingOptions{Range: 1})
 	var wealths []float64
 	paid := 0.0
 	for k, g := range expertLosses {
@@ -65,13 +65,13 @@ func TestExpertBettingOracles(t *testing.T) {
 	nearVector(t, "wealths", final, []float64{1.035543688, .9679882312, .8870343498})
 	near(t, "regret to expert 1", paid-1.3, .6867725764)
 
-	l = expertBettor(3, ExpertBettingOptions{Horizon: 4})
+	l = expertBettor(3, ExpertBettingOptions{Range: 1, Horizon: 4})
 	xs, _ := play(t, l, expertLosses)
 	nearVector(t, "p_2 with a horizon", xs[1], []float64{.9090067602, 0, .09099323985})
 	nearVector(t, "p_4 with a horizon", xs[3], []float64{.217285228, .4097973078, .3729174643})
 	near(t, "mean wealth with a horizon", meanWealth(l), .9843162918)
 
-	l = expertBettor(3, ExpertBettingOptions{Horizon: 4, Prior: []float64{.5, .25, .25}})
+	l = expertBettor(3, ExpertBettingOptions{Range: 1, Horizon: 4, Prior: []float64{.5, .25, .25}})
 	xs, _ = play(t, l, expertLosses)
 	nearVector(t, "p_4 with a prior", xs[3], []float64{.2279364269, .3184026924, .4536608807})
 }
@@ -84,7 +84,7 @@ func TestExpertBettingTheorem917(t *testing.T) {
 		horizon int
 		want    float64
 	}{{0, 121.0688042}, {1000, 102.9399569}} {
-		l := expertBettor(10, ExpertBettingOptions{Horizon: c.horizon})
+		l := expertBettor(10, ExpertBettingOptions{Range: 1, Horizon: c.horizon})
 		for range 1000 {
 			g := make([]float64, 10)
 			for i := range g {
@@ -168,7 +168,7 @@ func TestExpertBettingQuantiles(t *testing.T) {
 	r := random.New(3, "quantiles")
 	const d, rounds = 64, 400
 	for _, good := range []int{1, 8, 32} {
-		l := expertBettor(d, ExpertBettingOptions{})
+		l := expertBettor(d, ExpertBettingOptions{Range: 1})
 		totals, paid := make([]float64, d), 0.0
 		for range rounds {
 			g := make([]float64, d)
@@ -191,7 +191,7 @@ func TestExpertBettingQuantiles(t *testing.T) {
 		}
 	}
 	for _, mass := range []float64{0, -1, 1.1, math.NaN()} {
-		if _, err := expertBettor(2, ExpertBettingOptions{}).QuantileBound(mass); err == nil {
+		if _, err := expertBettor(2, ExpertBettingOptions{Range: 1}).QuantileBound(mass); err == nil {
 			t.Errorf("a mass of %v was taken", mass)
 		}
 	}
@@ -200,20 +200,21 @@ func TestExpertBettingQuantiles(t *testing.T) {
 func TestExpertBettingRefuses(t *testing.T) {
 	nan := math.NaN()
 	for _, o := range []ExpertBettingOptions{
+		{},
 		{Range: -1},
 		{Range: nan},
 		{Range: math.Inf(1)},
-		{Horizon: -1},
-		{Prior: []float64{1}},
-		{Prior: []float64{.6, .6}},
-		{Prior: []float64{-.5, 1.5}},
-		{Prior: []float64{nan, 1}},
+		{Range: 1, Horizon: -1},
+		{Range: 1, Prior: []float64{1}},
+		{Range: 1, Prior: []float64{.6, .6}},
+		{Range: 1, Prior: []float64{-.5, 1.5}},
+		{Range: 1, Prior: []float64{nan, 1}},
 	} {
 		if _, err := NewExpertBetting(2, o); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	if _, err := NewExpertBetting(0, ExpertBettingOptions{}); err == nil {
+	if _, err := NewExpertBetting(0, ExpertBettingOptions{Range: 1}); err == nil {
 		t.Error("no experts")
 	}
 	l := expertBettor(2, ExpertBettingOptions{Range: .5})

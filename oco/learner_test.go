@@ -445,7 +445,7 @@ func TestMemoryIsStated(t *testing.T) {
 		},
 		"kt-scale-free":  func() (Learner, error) { return NewScaleFreeKT(most, 1) },
 		"freegrad":       func() (Learner, error) { return NewFreeGrad(most, 1) },
-		"expert betting": func() (Learner, error) { return NewExpertBetting(most, ExpertBettingOptions{}) },
+		"expert betting": func() (Learner, error) { return NewExpertBetting(most, ExpertBettingOptions{Range: 1}) },
 		"fixed share":    func() (Learner, error) { return NewFixedShare(most, 1, .1) },
 		"penalized ftrl": func() (Learner, error) { return NewPenalizedFTRL(most, 1, L1Penalty(1)) },
 		"sketch": func() (Learner, error) {
