@@ -50,10 +50,10 @@
 // SelfNormalized and DoublyRobust bet half of the wealth on the terms of IPS and half on terms with
 // the predictions as control variates, d + w·(r − m), which vary less. These need a bound for the
 // weight of the row that is known before the arm is drawn: the largest π(a)/p(a) of the row, if the
-// log has the probabilities of all arms, or Options.MaxWeight, which assumes too that each arm with
-// π(a) > 0 has p(a) > 0. Without a bound the second half is not bet, so that a bound never makes an
-// interval wider. Shrinkage and Direct have the intervals of DoublyRobust: those are for the value,
-// not for the estimate, which need not be in their middle, and not even inside.
+// log has the probabilities of all arms, or EvaluatorOptions.MaxWeight, which assumes too that each
+// arm with π(a) > 0 has p(a) > 0. Without a bound the second half is not bet, so that a bound never
+// makes an interval wider. Shrinkage and Direct have the intervals of DoublyRobust: those are for
+// the value, not for the estimate, which need not be in their middle, and not even inside.
 //
 // Approximate is Value ± the normal quantile times StandardError. It guarantees nothing.
 //

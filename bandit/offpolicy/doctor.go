@@ -46,7 +46,7 @@ func DefaultDoctorOptions(arms int) DoctorOptions {
 }
 
 func (o DoctorOptions) check() error {
-	e := DefaultOptions(o.Arms)
+	e := DefaultEvaluatorOptions(o.Arms)
 	e.Low, e.High = o.Low, o.High
 	if err := e.check(); err != nil {
 		return err

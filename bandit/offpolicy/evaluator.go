@@ -9,8 +9,9 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Options describe the rewards and set the estimators. Begin with [DefaultOptions].
-type Options struct {
+// EvaluatorOptions describe the rewards and set the estimators. Begin with
+// [DefaultEvaluatorOptions].
+type EvaluatorOptions struct {
 	// Arms is the number of arms, at least 1.
 	Arms int
 	// Low and High are the range of the rewards, finite, Low < High. Rows outside are refused.
@@ -29,13 +30,13 @@ type Options struct {
 	Switch float64
 }
 
-// DefaultOptions are for rewards in [0, 1] and weights without a known bound; Clip and Switch are
-// 10.
-func DefaultOptions(arms int) Options {
-	return Options{Arms: arms, Low: 0, High: 1, MaxWeight: math.Inf(1), Clip: 10, Switch: 10}
+// DefaultEvaluatorOptions are for rewards in [0, 1] and weights without a known bound; Clip and
+// Switch are 10.
+func DefaultEvaluatorOptions(arms int) EvaluatorOptions {
+	return EvaluatorOptions{Arms: arms, Low: 0, High: 1, MaxWeight: math.Inf(1), Clip: 10, Switch: 10}
 }
 
-func (o Options) check() error {
+func (o EvaluatorOptions) check() error {
 	switch {
 	case o.Arms < 1:
 		return noregret.BadInputf("arms", "%d: at least 1 is required", o.Arms)
@@ -96,7 +97,7 @@ func (b *bettors) add(low, lowFloor, high, highFloor float64) {
 // Evaluator estimates the value of a target policy from logged rows. Make one with [NewEvaluator].
 // It keeps sums only: some hundred numbers per estimator, and some per arm for the predictions.
 type Evaluator struct {
-	o         Options
+	o         EvaluatorOptions
 	weight    terms
 	squares   compensated.Sum // Σ w²
 	ips       terms
@@ -119,7 +120,7 @@ type Evaluator struct {
 
 // NewEvaluator returns an evaluator without rows. It returns an error of code bad_input if an
 // option is out of its range.
-func NewEvaluator(o Options) (*Evaluator, error) {
+func NewEvaluator(o EvaluatorOptions) (*Evaluator, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-func newEvaluator(t testing.TB, o Options) *Evaluator {
+func newEvaluator(t testing.TB, o EvaluatorOptions) *Evaluator {
 	t.Helper()
 	e, err := NewEvaluator(o)
 	if err != nil {
@@ -41,8 +41,8 @@ var threeRows = []Row{
 	{Arm: 1, Propensity: 0.5, Reward: 0, Target: []float64{0.5, 0.5}},
 }
 
-func threeRowOptions() Options {
-	return Options{Arms: 2, Low: 0, High: 1, MaxWeight: 4, Clip: 2, Switch: 2}
+func threeRowOptions() EvaluatorOptions {
+	return EvaluatorOptions{Arms: 2, Low: 0, High: 1, MaxWeight: 4, Clip: 2, Switch: 2}
 }
 
 // TestByHand compares with numbers computed by hand from the formulas of the package comment.
@@ -136,7 +136,7 @@ func TestSimulation(t *testing.T) {
 	testsize.NoRace(t)
 	const rows, alpha = 600, 0.1
 	runs := testsize.Of(400, 100)
-	o := DefaultOptions(3)
+	o := DefaultEvaluatorOptions(3)
 	o.MaxWeight, o.Clip, o.Switch = 6, 2, 2
 	v := testWorld.value()
 	for _, learns := range []bool{false, true} {
@@ -212,7 +212,7 @@ func TestWithoutSupport(t *testing.T) {
 	w := testWorld
 	w.logging = [2][3]float64{{0.7, 0.3, 0}, {0.5, 0.5, 0}}
 	src := random.New(1, "offpolicy support")
-	e := newEvaluator(t, DefaultOptions(3))
+	e := newEvaluator(t, DefaultEvaluatorOptions(3))
 	for range 5000 {
 		r, target := w.draw(src, &Row{}, false)
 		r.Propensities = w.logging[count(target[0] == w.target[1][0])][:]
@@ -238,12 +238,13 @@ func TestBoundNeverWidens(t *testing.T) {
 	testsize.NoRace(t)
 	for seed := range uint64(testsize.Of(40, 10)) {
 		src := random.New(seed, "offpolicy bound")
-		stated := DefaultOptions(3)
+		stated := DefaultEvaluatorOptions(3)
 		stated.MaxWeight = 6
 		loose := stated
 		loose.MaxWeight = 1000
-		none, bounded, far := newEvaluator(t, DefaultOptions(3)), newEvaluator(t, stated), newEvaluator(t, loose)
-		logged := newEvaluator(t, DefaultOptions(3))
+		none, bounded := newEvaluator(t, DefaultEvaluatorOptions(3)), newEvaluator(t, stated)
+		far := newEvaluator(t, loose)
+		logged := newEvaluator(t, DefaultEvaluatorOptions(3))
 		for range 500 {
 			r, target := testWorld.draw(src, &Row{}, false)
 			full := r
@@ -285,7 +286,7 @@ func inside(a, b Interval) bool { return a.Low >= b.Low && a.High <= b.High }
 // TestRangeOfRewards checks that moving and stretching the rewards does the same to the value and
 // the intervals of the methods that do not depend on the origin.
 func TestRangeOfRewards(t *testing.T) {
-	src, o := random.New(6, "offpolicy range"), DefaultOptions(3)
+	src, o := random.New(6, "offpolicy range"), DefaultEvaluatorOptions(3)
 	o.MaxWeight = 6
 	p := o
 	p.Low, p.High = -3, -1
@@ -345,13 +346,13 @@ func TestRefusals(t *testing.T) {
 	if e.weight != before.weight || e.robust != before.robust || e.ratio != before.ratio || e.arms[0].N != 1 {
 		t.Error("a refused row has changed the evaluator")
 	}
-	for _, change := range []func(o *Options){
-		func(o *Options) { o.Arms = 0 },
-		func(o *Options) { o.High = o.Low },
-		func(o *Options) { o.High = math.Inf(1) },
-		func(o *Options) { o.MaxWeight = 0.5 },
-		func(o *Options) { o.Clip = 0 },
-		func(o *Options) { o.Switch = math.Inf(1) },
+	for _, change := range []func(o *EvaluatorOptions){
+		func(o *EvaluatorOptions) { o.Arms = 0 },
+		func(o *EvaluatorOptions) { o.High = o.Low },
+		func(o *EvaluatorOptions) { o.High = math.Inf(1) },
+		func(o *EvaluatorOptions) { o.MaxWeight = 0.5 },
+		func(o *EvaluatorOptions) { o.Clip = 0 },
+		func(o *EvaluatorOptions) { o.Switch = math.Inf(1) },
 	} {
 		o := threeRowOptions()
 		if change(&o); o.check() == nil {
@@ -386,7 +387,7 @@ func TestAddAllocatesNothing(t *testing.T) {
 
 // TestNoRows checks that nothing is claimed without data.
 func TestNoRows(t *testing.T) {
-	for _, o := range []Options{threeRowOptions(), DefaultOptions(2)} {
+	for _, o := range []EvaluatorOptions{threeRowOptions(), DefaultEvaluatorOptions(2)} {
 		e := newEvaluator(t, o)
 		for _, m := range Methods() {
 			got := estimate(t, e, m, 0.05)
@@ -398,7 +399,7 @@ func TestNoRows(t *testing.T) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	o := DefaultOptions(20)
+	o := DefaultEvaluatorOptions(20)
 	e, target := newEvaluator(b, o), make([]float64, 20)
 	for a := range target {
 		target[a] = 0.05
@@ -412,7 +413,7 @@ func BenchmarkAdd(b *testing.B) {
 }
 
 func BenchmarkEstimate(b *testing.B) {
-	o := DefaultOptions(3)
+	o := DefaultEvaluatorOptions(3)
 	o.MaxWeight = 6
 	e, src := newEvaluator(b, o), random.New(1, "offpolicy benchmark")
 	for range 3000 {

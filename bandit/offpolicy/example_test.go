@@ -25,7 +25,7 @@ func tenThousandRows() string {
 
 // The value of a policy that would choose arm 1 in nine decisions of ten.
 func Example() {
-	o := offpolicy.DefaultOptions(2)
+	o := offpolicy.DefaultEvaluatorOptions(2)
 	o.MaxWeight = 2 // the logging policy gives each arm at least 1/2
 	o.Rows = 10_000
 	e, err := offpolicy.NewEvaluator(o)

@@ -11,7 +11,7 @@ import (
 
 // uniformLog draws rows of a uniform logging policy over arms of the given rates, and the target
 // that prefers the last arm.
-func uniformLog(t *testing.T, src *random.Source, o Options, rates []float64, rows int) *Evaluator {
+func uniformLog(t *testing.T, src *random.Source, o EvaluatorOptions, rates []float64, rows int) *Evaluator {
 	t.Helper()
 	k := len(rates)
 	target := make([]float64, k)
@@ -51,7 +51,7 @@ func TestIntervalsAreInformative(t *testing.T) {
 			missed := map[Method][2]int{}
 			widths, normal := map[Method]float64{}, map[Method]float64{}
 			for run := range runs {
-				o := DefaultOptions(k)
+				o := DefaultEvaluatorOptions(k)
 				o.Rows, o.MaxWeight = int64(rows), float64(k)
 				e := uniformLog(t, random.New(uint64(run), fmt.Sprint("informative ", rates, rows)), o, rates, rows)
 				for _, m := range Methods() {
@@ -95,7 +95,7 @@ func TestShrinkage(t *testing.T) {
 		errors, small := map[Method]float64{}, 0
 		for run := range runs {
 			src := random.New(uint64(run), "shrinkage")
-			e := newEvaluator(t, DefaultOptions(2))
+			e := newEvaluator(t, DefaultEvaluatorOptions(2))
 			model := []float64{0.3, 0.7}
 			if !c.good {
 				model = []float64{0.7, 0.1}

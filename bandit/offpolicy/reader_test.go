@@ -156,7 +156,7 @@ func fuzzReader(f *testing.F, format string, seeds ...string) {
 		if err != nil && (noregret.CodeOf(err) != noregret.BadInput || !strings.HasPrefix(err.Error(), "log:")) {
 			t.Fatalf("code %q: %v", noregret.CodeOf(err), err)
 		}
-		d, e := newDoctor(t, DefaultDoctorOptions(2)), newEvaluator(t, DefaultOptions(2))
+		d, e := newDoctor(t, DefaultDoctorOptions(2)), newEvaluator(t, DefaultEvaluatorOptions(2))
 		for i := range rows {
 			d.Add(&rows[i])
 			if err := e.Add(&rows[i], rows[i].Target, nil); err != nil && noregret.CodeOf(err) != noregret.BadInput {

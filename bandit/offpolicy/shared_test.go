@@ -62,7 +62,8 @@ func TestOpenBandit(t *testing.T) {
 		for a := range flat {
 			flat[a] = 1 / float64(c.arms)
 		}
-		compare(t, c.campaign+", uniform from Thompson's log", DefaultOptions(c.arms), thompsonRows, uniformRows,
+		o := DefaultEvaluatorOptions(c.arms)
+		compare(t, c.campaign+", uniform from Thompson's log", o, thompsonRows, uniformRows,
 			func(int) []float64 { return flat })
 
 		shares := make([][]float64, 3)
@@ -79,7 +80,6 @@ func TestOpenBandit(t *testing.T) {
 				shares[s][a] /= n[s]
 			}
 		}
-		o := DefaultOptions(c.arms)
 		o.MaxWeight = float64(c.arms)
 		compare(t, c.campaign+", Thompson from the uniform log", o, uniformRows, thompsonRows,
 			func(i int) []float64 { return shares[uniformSlots[i]] })
@@ -88,7 +88,7 @@ func TestOpenBandit(t *testing.T) {
 
 // compare logs a table of the estimates and checks that they agree with the mean reward of the
 // target's own rows: with all rows, and the intervals also with rows drawn again from the log.
-func compare(t *testing.T, name string, o Options, rows, own []Row, target func(i int) []float64) {
+func compare(t *testing.T, name string, o EvaluatorOptions, rows, own []Row, target func(i int) []float64) {
 	t.Helper()
 	truth := 0.0
 	for _, r := range own {

@@ -66,7 +66,7 @@ shrinkage).`
 
 // NewEvaluatePolicyCommand makes "noregret evaluate-policy".
 func NewEvaluatePolicyCommand(a *command.App) *cobra.Command {
-	d := offpolicy.DefaultOptions(1)
+	d := offpolicy.DefaultEvaluatorOptions(1)
 	return command.New(a, &cobra.Command{
 		Use:   "evaluate-policy LOG",
 		Short: "Estimate the value of a policy from logged decisions of another",
@@ -228,7 +228,7 @@ type candidate struct {
 
 // candidate finds the policy that a value of --policy names.
 func (o *evaluatePolicyOptions) candidate(a *command.App, name string, facts *logflags.Facts) (*candidate, error) {
-	options := offpolicy.Options{
+	options := offpolicy.EvaluatorOptions{
 		Arms: facts.Arms, MaxWeight: o.maxWeight, Clip: o.clip, Switch: o.switchAt, Rows: facts.Rows,
 	}
 	options.Low, options.High = o.log.RangeOf(facts)

@@ -89,7 +89,7 @@ func skipMissing(w io.Writer, err error) error {
 // trial is a policy that is estimated from a log of another.
 type trial struct {
 	name    string
-	options offpolicy.Options
+	options offpolicy.EvaluatorOptions
 	log     []entry
 	target  func(e *entry) []float64
 	// truth is the policy's mean reward in its own log, and truthError its standard error.
@@ -110,7 +110,7 @@ func uniformFrom(campaign string, thompson, uniform []entry) *trial {
 		flat[a] = 1 / float64(d)
 	}
 	t := &trial{
-		name: campaign + ": uniform from Thompson's log", options: offpolicy.DefaultOptions(d), log: thompson,
+		name: campaign + ": uniform from Thompson's log", options: offpolicy.DefaultEvaluatorOptions(d), log: thompson,
 		target: func(*entry) []float64 { return flat },
 	}
 	t.measureTruth(uniform)
@@ -137,7 +137,7 @@ func thompsonFrom(campaign string, uniform, thompson []entry) *trial {
 		}
 	}
 	t := &trial{
-		name: campaign + ": Thompson from the uniform log", options: offpolicy.DefaultOptions(d), log: uniform,
+		name: campaign + ": Thompson from the uniform log", options: offpolicy.DefaultEvaluatorOptions(d), log: uniform,
 		target: func(e *entry) []float64 { return shares[e.position] },
 	}
 	t.options.MaxWeight = float64(d)
