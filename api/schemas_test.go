@@ -30,8 +30,17 @@ const (
 
 // bodies are the types whose schemas are in the OpenAPI document, with those of their fields.
 var bodies = []any{
-	Aggregate{}, Alerts{}, Applied{}, Audit{}, Decisions{}, Explanation{}, FeedbackResult{}, Problem{}, Report{},
-	StateName{}, Summary{},
+	Aggregate{},
+	Alerts{},
+	Applied{},
+	Audit{},
+	Decisions{},
+	Explanation{},
+	FeedbackResult{},
+	Problem{},
+	Report{},
+	StateName{},
+	Summary{},
 }
 
 // TestSchemas checks that server/schemas.json, a part of the OpenAPI document, has the schemas of

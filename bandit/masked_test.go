@@ -57,14 +57,21 @@ func maskedPlayers(t *testing.T, rounds int) []*bandit.Player {
 	var out []*bandit.Player
 	for _, rule := range []bandit.Rule{
 		bandit.ExploringTuning(d, rounds, 1, false), bandit.ExploringTuning(d, rounds, 1, true),
-		bandit.Exp3{Rate: bandit.Exp3Rate(d, rounds, 1), Limit: 1}, bandit.AnytimeExp3{Limit: 1},
+		bandit.Exp3{Rate: bandit.Exp3Rate(d, rounds, 1), Limit: 1},
+		bandit.AnytimeExp3{Limit: 1},
 		bandit.Exp3IX{Rate: bandit.Exp3IXRate(d, rounds), Limit: 1},
 		bandit.INF{Rate: bandit.INFRate(d, rounds, .5, 1), Q: .5, Limit: 1},
-		bandit.INF{Rate: bandit.INFRate(d, rounds, .75, 1), Q: .75, Limit: 1}, bandit.TsallisINF{Limit: 1},
-		bandit.TsallisINF{Estimator: bandit.ReducedVariance, Limit: 1}, bandit.ExploreThenCommit{Turns: 100},
-		bandit.AlphaUCB{Alpha: 2.1, Sigma: .5}, bandit.AlphaUCB{Alpha: 1, Sigma: .5},
-		bandit.MOSS{Rounds: rounds, Sigma: .5}, bandit.KLUCB{Limit: 1}, bandit.BernoulliThompson{},
-		bandit.GaussianThompson{Sigma: .5, Prior: bandit.GaussianPrior{Deviation: math.Inf(1)}}, bandit.Elimination{},
+		bandit.INF{Rate: bandit.INFRate(d, rounds, .75, 1), Q: .75, Limit: 1},
+		bandit.TsallisINF{Limit: 1},
+		bandit.TsallisINF{Estimator: bandit.ReducedVariance, Limit: 1},
+		bandit.ExploreThenCommit{Turns: 100},
+		bandit.AlphaUCB{Alpha: 2.1, Sigma: .5},
+		bandit.AlphaUCB{Alpha: 1, Sigma: .5},
+		bandit.MOSS{Rounds: rounds, Sigma: .5},
+		bandit.KLUCB{Limit: 1},
+		bandit.BernoulliThompson{},
+		bandit.GaussianThompson{Sigma: .5, Prior: bandit.GaussianPrior{Deviation: math.Inf(1)}},
+		bandit.Elimination{},
 	} {
 		p, err := bandit.NewPlayer(d, rule)
 		if err != nil {

@@ -146,8 +146,8 @@ type UnitEvent struct {
 	Metrics    map[string]float64 `json:"m,omitempty"`
 	// Context is the unit's context, only in exposures of a contextual policy.
 	Context json.RawMessage `json:"c,omitempty"`
-	// Kept keeps the decision, only in exposures; nil otherwise. An item with the version 0 has only
-	// a unit and metrics: it is about the kept decision of its unit.
+	// Kept keeps the decision, only in exposures; nil otherwise. An item with the version 0 has
+	// only a unit and metrics: it is about the kept decision of its unit.
 	Kept *Kept `json:"k,omitempty"`
 }
 

@@ -206,9 +206,15 @@ func TestMemoryState(t *testing.T) {
 
 func TestMemoryRefuses(t *testing.T) {
 	for _, r := range []Rule{
-		{Kind: "other"}, {Kind: Restart}, {Kind: None, Rounds: 3}, {Kind: Discount}, {Kind: Discount, Rate: math.NaN()},
-		{Kind: Detector, Detector: "other"}, {Kind: Detector, Detector: "cusum:threshold=0"},
-		{Kind: Detector, Detector: "adwin:delta=0.1,mode=full"}, {Kind: Adaptive, Detector: "cusum"},
+		{Kind: "other"},
+		{Kind: Restart},
+		{Kind: None, Rounds: 3},
+		{Kind: Discount},
+		{Kind: Discount, Rate: math.NaN()},
+		{Kind: Detector, Detector: "other"},
+		{Kind: Detector, Detector: "cusum:threshold=0"},
+		{Kind: Detector, Detector: "adwin:delta=0.1,mode=full"},
+		{Kind: Adaptive, Detector: "cusum"},
 		{Kind: Restart, Rounds: 5, Mode: Steps, Warm: 1},
 	} {
 		_, err := NewMemory(r, 1)

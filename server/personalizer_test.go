@@ -373,7 +373,9 @@ func TestPersonalizerErrors(t *testing.T) {
 			"must be a number in the range of float64, not a string",
 		},
 		{
-			"shop", "/events/" + strings.Repeat("e", 513) + "/reward", object{"value": 1}, 400, personalizer.BadReward,
+			"shop", "/events/" + strings.Repeat("e", 513) + "/reward",
+			object{"value": 1},
+			400, personalizer.BadReward,
 			"513 bytes",
 		},
 		{"shop", "/events/" + strings.Repeat("e", 513) + "/activate", nil, 400, personalizer.BadActivate, "513 bytes"},

@@ -1,7 +1,7 @@
 // Package personalizer serves the calls of Azure Personalizer for one choice
 // (docs/personalizer.md): an experiment is a resource, an arm an action, the identifier of an event
-// a unit. It translates them for the decision service: a rank is a decision among some arms that the
-// service keeps, an activation exposes it, and a reward is feedback on it by the unit.
+// a unit. It translates them for the decision service: a rank is a decision among some arms that
+// the service keeps, an activation exposes it, and a reward is feedback on it by the unit.
 package personalizer
 
 import (
@@ -479,7 +479,8 @@ func (a *API) activate(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// event returns the experiment, the metric of rewards and the unit of the event in a request's path.
+// event returns the experiment, the metric of rewards and the unit of the event in a request's
+// path.
 func (a *API) event(r *http.Request) (name, metric string, unit uint64, err error) {
 	name = r.PathValue("name")
 	p, _, err := a.service.Policy(name)
