@@ -3,8 +3,8 @@
 // what decides. Package api imports no other module.
 //
 //   - Deciding: a [UnitContext] asks for a unit, a [Decision] answers.
-//   - Reporting: a [FeedbackItem] reports an exposure or metrics by the token of a decision; a source
-//     of high volume sends sums, an [Aggregate]. A [FeedbackResult] says what counts.
+//   - Reporting: a [FeedbackItem] reports an exposure or metrics by the token of a decision; a
+//     source of high volume sends sums, an [Aggregate]. A [FeedbackResult] says what counts.
 //   - Changing: [Applied] answers a definition, with a [Preview] if nothing was to be changed.
 //   - Reading: a [Summary] in a list, the [Report] of an experiment with its [Lift], the
 //     [Explanation] of a decision, the [Audit] trail, the [Alerts].

@@ -31,7 +31,7 @@
 // signed, is refused by the [policy.Signer]; one that is too old by the fold, as late. A unit
 // counts when its exposure is reported, once for each policy version; each of its metrics counts
 // once, within the attribution window; late and duplicate values, and values of units that were
-// never exposed, are counted. Sources of high volume send sums instead ([policy.Aggregate]), which
+// never exposed, are counted. Sources of high volume send sums instead ([api.Aggregate]), which
 // count once for each sequence number.
 //
 // # Learning

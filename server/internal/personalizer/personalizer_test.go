@@ -19,7 +19,7 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// memory is a service that keeps decisions in memory and records what it is told.
+// memory is a service that keeps decisions and reports in memory.
 type memory struct {
 	policy     *policy.Policy
 	definition *definition.Definition
