@@ -116,6 +116,11 @@ nonzero_weights}), passes, digest, model, warnings. For --private it is model, a
 horizon, complete, unread_records, labels, features, intercept, ledger, account_epsilon_spent,
 account_epsilon_remaining, state, privacy (as in the model file), warnings.`
 
+// mainFlags are those that most trainings use: the ones that train --help shows.
+var mainFlags = []string{
+	"measure", "model", "label", "positive", "multilabel", "algorithm", "valid", "seed", "stream", "private",
+}
+
 // newTrainCommand makes "noregret train".
 func newTrainCommand(a *command.App, files privateFiles) *cobra.Command {
 	o := &trainOptions{data: dataflags.New(), fit: newTrainFlags(), private: newPrivateFlags(files)}
@@ -156,6 +161,7 @@ func newTrainCommand(a *command.App, files privateFiles) *cobra.Command {
 	o.data.RegisterMultilabel(cmd)
 	o.data.RegisterCache(cmd)
 	command.Require(cmd, "model")
+	command.ShortHelp(cmd, mainFlags...)
 	return cmd
 }
 

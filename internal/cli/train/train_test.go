@@ -3,7 +3,12 @@ package train
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/internal/cli/clitest"
@@ -84,5 +89,39 @@ func TestTrainDecidesByLabels(t *testing.T) {
 		if _, multi := c.(*classify.MultiModel); multi != tc.multi {
 			t.Errorf("%s: a %T", name, c)
 		}
+	}
+}
+
+// The help shows the flags that most trainings use, and --help-all every flag, also without the
+// flags that train requires.
+func TestTrainHelp(t *testing.T) {
+	shown := func(args ...string) (names []string) {
+		t.Helper()
+		_, flags, found := strings.Cut(cmds.Printed(t, args...), "\nFlags:\n")
+		if !found {
+			t.Fatalf("%q: no flags in the help", args)
+		}
+		flags, _, _ = strings.Cut(flags, "\nGlobal Flags:")
+		for _, m := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`).FindAllStringSubmatch(flags, -1) {
+			names = append(names, m[1])
+		}
+		return names
+	}
+	main := append([]string{"help", "help-all"}, mainFlags...)
+	slices.Sort(main)
+	for _, args := range [][]string{{"train", "--help"}, {"help", "train"}, {"train", "-h", "--stream"}} {
+		if got := slices.Sorted(slices.Values(shown(args...))); !slices.Equal(got, main) {
+			t.Errorf("%q shows %q, want %q", args, got, main)
+		}
+	}
+	all := []string{"help"}
+	newTrainCommand(&command.App{}, newPrivateFiles()).Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			all = append(all, f.Name)
+		}
+	})
+	slices.Sort(all)
+	if got := slices.Sorted(slices.Values(shown("train", "--help-all"))); !slices.Equal(got, all) || len(all) < 70 {
+		t.Errorf("--help-all shows %d flags %q, want %q", len(got), got, all)
 	}
 }
