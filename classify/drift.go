@@ -41,7 +41,7 @@ const defaultWarm = 200
 func ParseDrift(text string) (forget.Rule, error) {
 	r, err := forget.Parse(modern(text))
 	if err != nil {
-		return forget.Rule{}, noregret.Errorf(noregret.Usage, "", "drift %q: %w", text, err)
+		return forget.Rule{}, noregret.Errorf(noregret.Usage, "", "drift: %w", err)
 	}
 	if r.Mode == forget.Full && !strings.Contains(text, "warm=") {
 		if r.Warm = defaultWarm; r.Kind == forget.Restart {

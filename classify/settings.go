@@ -214,8 +214,8 @@ var settings = []Setting{
 	},
 	{
 		Name: "drift", field: func(o *Options) any { return driftFlag{o} },
-		Doc: "with --stream: how to keep up with a stream that changes: none, restart:interval=N, discount:window=N, " +
-			"detector:NAME or adaptive",
+		Doc: "with --stream: how to keep up with a stream that changes: none, restart=N, memory=N, detector=NAME or " +
+			"adaptive",
 	},
 	{
 		Name: "first-epoch", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return &o.FirstEpoch },

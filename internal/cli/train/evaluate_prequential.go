@@ -66,7 +66,8 @@ last row whose label is known) and "majority". Forms are
                                      cusum:mean=M) finds more frequent mistakes
   adaptive:interval=250              mix learners of intervals of 250, 500, 1000, ... rows
 
-with the defaults shown; see docs/prequential.md. --window is the number of rows of the windows in
+with the defaults shown, or the same in short: restart=5000, memory=1000, detector=adwin,
+adaptive=250; see docs/prequential.md. --window is the number of rows of the windows in
 which measures are followed, --label-delay the number of rows by which labels come late. --plot
 draws the windows. The rows are not kept.
 
