@@ -1,6 +1,10 @@
 package bandit
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/random"
+)
 
 // Elimination is successive elimination (Even-Dar, Mannor and Mansour 2006) with an estimated
 // variance: all arms that are left are drawn evenly, and an arm leaves for good when its lower
@@ -40,7 +44,7 @@ func (e *elimination) renew(s *state) {
 
 func (e *elimination) choose(s *state, c *drawn, v *view, r Rand) {
 	e.distribution(s, e.p, v)
-	arm := sample(e.p, r.Float64())
+	arm := random.Index(e.p, r.Float64())
 	*c = drawn{Arm: arm, Propensity: e.p[arm]}
 }
 

@@ -288,22 +288,6 @@ func checkPositive(place string, value float64) error {
 	return nil
 }
 
-// sample returns the smallest i with p_1 + ... + p_i > u, and the last i with p_i > 0 if rounding
-// leaves none.
-func sample(p []float64, u float64) int {
-	sum, last := 0.0, 0
-	for i, x := range p {
-		if x == 0 {
-			continue
-		}
-		last = i
-		if sum += x; sum > u {
-			break
-		}
-	}
-	return last
-}
-
 // one writes the distribution that draws an arm with certainty.
 func one(p []float64, arm int) float64 {
 	clear(p)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/random"
 )
 
 // weightRule is a rule on importance-weighted estimates: G̃_i is the sum of the estimated losses of
@@ -185,14 +186,14 @@ func (w *weights) choose(s *state, c *drawn, v *view, r Rand) {
 	switch {
 	case v.allowed != nil:
 		p := w.over(s, v)
-		arm := sample(p, r.Float64())
+		arm := random.Index(p, r.Float64())
 		*c = drawn{Arm: arm, Propensity: p[arm], Base: w.bases(p, s.Rounds+1)}
 		if v.asleep {
 			w.awake = setBits(w.awake[:0], v.allowed)
 			c.Allowed = w.awake
 		}
 	case w.tree == nil:
-		arm := sample(w.p, r.Float64())
+		arm := random.Index(w.p, r.Float64())
 		*c = drawn{Arm: arm, Propensity: w.p[arm], Base: w.bases(w.p, s.Rounds+1)}
 	default:
 		arm := w.tree.draw(r.Float64())

@@ -189,7 +189,7 @@ func TestPathwiseOnRandomRuns(t *testing.T) {
 			p = made(NewPlayer(d, INF{Rate: rate, Q: q, Limit: 1}))
 		}
 		regret, bound := pathwise(t, p, rate, q, 200, func(round int) (int, float64) {
-			arm := sample(p.Probabilities(), r.Float64())
+			arm := random.Index(p.Probabilities(), r.Float64())
 			return arm, square(r.Float64()) * float64((arm+round/50)%d) / float64(d-1)
 		})
 		if regret > bound*(1+1e-9) {
@@ -253,24 +253,5 @@ func TestSnapshotOfAnImpossibleDraw(t *testing.T) {
 	q := made(NewPlayer(2, Exp3{Rate: 1, Limit: 1}))
 	if err := q.UnmarshalBinary(bad); err == nil || !slices.Equal(snapshotOf(t, q), before) {
 		t.Errorf("restored: %v", err)
-	}
-}
-
-// Sampling takes the first arm whose cumulative probability is above u, and the last possible arm
-// where rounding leaves none.
-func TestSample(t *testing.T) {
-	for _, c := range []struct {
-		p    []float64
-		u    float64
-		want int
-	}{
-		{[]float64{.25, .25, .5}, 0, 0},
-		{[]float64{.25, .25, .5}, .25, 1},
-		{[]float64{0, .5, .5, 0}, 0, 1},
-		{[]float64{.5, .5 - 1e-9, 0}, 1 - 1e-16, 1},
-	} {
-		if got := sample(c.p, c.u); got != c.want {
-			t.Errorf("u = %v in %v: arm %d, want %d", c.u, c.p, got, c.want)
-		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/internal/memory"
+	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/policy"
 )
@@ -241,28 +242,12 @@ func (p *core) Draw(r bandit.Rand, c Context) (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	arm := sample(shares, r.Float64())
+	arm := random.Index(shares, r.Float64())
 	x, _, err := p.vector(c, arm)
 	if err != nil {
 		return Choice{}, err
 	}
 	return Choice{p.wait.add(arm, x), arm, shares[arm]}, nil
-}
-
-// sample returns the smallest k with p_0 + ... + p_k > u, and the last k with p_k > 0 if rounding
-// leaves none.
-func sample(p []float64, u float64) int {
-	sum, last := 0.0, 0
-	for k, v := range p {
-		if v == 0 {
-			continue
-		}
-		last = k
-		if sum += v; sum > u {
-			break
-		}
-	}
-	return last
 }
 
 // Update learns the reward of a choice, see [Player].
