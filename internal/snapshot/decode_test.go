@@ -10,33 +10,58 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// TestAddedField: older bytes leave a new field zero, fields may come in another order, and an
-// unknown field is refused.
-func TestAddedField(t *testing.T) {
-	type first struct {
+// TestOtherLayout: a state with other fields, in another order or of other kinds is refused, also
+// in an interface.
+func TestOtherLayout(t *testing.T) {
+	type same struct {
 		N int
 		V []float64
 	}
-	type second struct {
-		V     []float64
-		Added *point
-		N     int
-	}
-	data, err := snapshot.Seal(magic, "kind", &first{3, []float64{1}})
+	data, err := snapshot.Seal(magic, "kind", &state{3, []float64{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var later second
-	if err := snapshot.Open(data, magic, "kind", &later); err != nil || later.N != 3 || later.V[0] != 1 ||
-		later.Added != nil {
-		t.Errorf("Open = %+v, %v", later, err)
+	var out same
+	if err := snapshot.Open(data, magic, "kind", &out); err != nil || out.N != 3 || out.V[0] != 1 {
+		t.Errorf("Open = %+v, %v", out, err)
 	}
-	if data, err = snapshot.Seal(magic, "kind", &later); err != nil {
+	for what, other := range map[string]any{
+		"an added field": &struct {
+			N, Added int
+			V        []float64
+		}{},
+		"another order": &struct {
+			V []float64
+			N int
+		}{},
+		"another name": &struct {
+			M int
+			V []float64
+		}{},
+		"another kind": &struct {
+			N int
+			V []float32
+		}{},
+		"a pointer": &struct {
+			N *int
+			V []float64
+		}{},
+		"a shorter state": &struct{ N int }{},
+	} {
+		if err := snapshot.Open(data, magic, "kind", other); err == nil || !strings.Contains(err.Error(), "layout") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if data, err = snapshot.Seal(magic, "kind", &struct{ S shape }{&square{1}}); err != nil {
 		t.Fatal(err)
 	}
-	var earlier first
-	if err := snapshot.Open(data, magic, "kind", &earlier); err == nil || !strings.Contains(err.Error(), "Added") {
-		t.Errorf("an unknown field: %v", err)
+	at := bytes.Index(data, []byte("test.square")) + len("test.square")
+	data[at]++
+	sum := sha256.Sum256(data[:len(data)-sha256.Size])
+	copy(data[len(data)-sha256.Size:], sum[:])
+	if err := snapshot.Open(data, magic, "kind", &struct{ S shape }{}); err == nil ||
+		!strings.Contains(err.Error(), "layout") {
+		t.Errorf("another layout in an interface: %v", err)
 	}
 }
 
@@ -81,27 +106,32 @@ func FuzzOpen(f *testing.F) {
 // TestOpenLengths checks that a length that exceeds the bytes is refused before memory is
 // allocated.
 func TestOpenLengths(t *testing.T) {
-	// The kind, a struct of one list of 2⁶² numbers.
-	for _, body := range []string{
-		"s\x04kind{\x00\x01\x01VD\x80\x80\x80\x80\x80\x80\x80\x80\x40",
-		"s\x04kind{\x00\x80\x80\x80\x80\x80\x80\x80\x80\x40",
-		"s\x80\x80\x80\x80\x80\x80\x80\x80\x40",
-		"s\x04kind{\x00\x01\x01Vl\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
-	} {
+	type wide struct{ A [250]int }
+	type list struct{ L []wide }
+	open := func(body string, out any) error {
 		data := []byte(magic + body)
 		sum := sha256.Sum256(data)
+		return snapshot.Open(append(data, sum[:]...), magic, "kind", out)
+	}
+	head := func(of any) string { // the kind and the layout
+		data, err := snapshot.Seal(magic, "kind", of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data[len(magic) : len(magic)+len("\x04kind")+8])
+	}
+	const huge = "\x80\x80\x80\x80\x80\x80\x80\x80\x40" // 2⁶²
+	for _, body := range []string{
+		huge, head(&state{}) + "\x00" + huge, head(&state{}) + "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
+		head(&state{}) + "\x00\xc0\x9a\x0c",
+	} {
 		var out state
-		if err := snapshot.Open(append(data, sum[:]...), magic, "kind", &out); err == nil {
+		if err := open(body, &out); err == nil || out.V != nil {
 			t.Errorf("%q was read: %v", body, out)
 		}
 	}
-	// 200,000 structs of 2,000 bytes each, in two bytes each.
-	type wide struct{ A [250]int }
-	type list struct{ L []wide }
-	data := []byte(magic + "s\x04kind{\x00\x01\x01Ll\xc0\x9a\x0c{\x01\x00" + strings.Repeat("{\x01", 199_999))
-	sum := sha256.Sum256(data)
-	var out list
-	if err := snapshot.Open(append(data, sum[:]...), magic, "kind", &out); err == nil || out.L != nil {
-		t.Errorf("%d values of 2,000 bytes were read from %d bytes: %v", len(out.L), len(data), err)
+	var out list // of 200,000 structs of 2,000 bytes
+	if err := open(head(&list{})+"\xc0\x9a\x0c", &out); err == nil || out.L != nil {
+		t.Errorf("%d values of 2,000 bytes: %v", len(out.L), err)
 	}
 }

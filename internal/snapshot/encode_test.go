@@ -21,7 +21,7 @@ func TestPinnedBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "3bfcee68f00b5fae507220ed97fbaae983d219b6830cea7ecdb36d5c62bed90c"
+	const want = "38aaf829c223e04d549491f27466f00a84eac4fd6925e6247c691894c5abb77e"
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
 		t.Errorf("the bytes have the SHA-256 %x:\n%q", sum, data)
 	}

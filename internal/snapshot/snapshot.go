@@ -1,13 +1,14 @@
 // Package snapshot writes the state of a learner as bytes and reads it back.
 //
 // A snapshot is a magic line, whose digit is the version; the kind (the learner and its options as
-// text) and the state, both in the encoding below; and the SHA-256 of all that. It holds the state,
-// not the options: it is restored into a learner made with the same options, which the kind checks.
+// text); the layout of the state's type and the state, in the encoding below; and the SHA-256 of
+// all that. It holds the state, not the options: it is restored into a learner made with the same
+// options, which the kind checks.
 //
 // The encoding is canonical: equal states have equal bytes on every machine and in every process,
 // whatever the process has encoded before. It follows the exported fields of the state by
-// reflection, in the order of their declaration. Their names are in the bytes, once per type, so
-// that a field can be added (older snapshots leave it zero) and reordered.
+// reflection, in the order of their declaration, and has neither their names nor their kinds. The
+// layout stands for both: a state with other fields is refused.
 //
 // docs/formats/snapshot.md describes the bytes.
 package snapshot
