@@ -27,9 +27,9 @@ montecarlo: ## tests with many random runs, in full (SHORT=-short for fewer); ma
 # Those that call testsize.NoRace, and package pages, whose memory is another one under the race detector.
 .PHONY: norace
 norace: ## the tests that the race detector skips, in their short form; some have none, and only make montecarlo runs them
-	@tests=$$(grep -rl --include='*_test.go' 'testsize\.NoRace(' . | xargs awk \
+	@tests=$$(grep -rl --include='*_test.go' --exclude-dir=lab 'testsize\.NoRace(' . | xargs awk \
 		'/^func / {name = $$2; sub(/\(.*/, "", name)} /testsize\.NoRace\(/ {print name}' | LC_ALL=C sort -u | paste -sd '|'); \
-	packages=$$(grep -rl --include='*_test.go' 'testsize\.NoRace(' . | xargs -n 1 dirname | LC_ALL=C sort -u); \
+	packages=$$(grep -rl --include='*_test.go' --exclude-dir=lab 'testsize\.NoRace(' . | xargs -n 1 dirname | LC_ALL=C sort -u); \
 	grep -Eq '^Test[A-Za-z0-9_]*(\|Test[A-Za-z0-9_]*)*$$' <<<"$$tests" || { echo "call testsize.NoRace in tests only: $$tests"; exit 1; }; \
 	echo "$(GO) test -short -run '^('$$tests')\$$'" $$packages; \
 	$(GO) test -timeout 25m -short -run "^($$tests)\$$" $$packages
@@ -39,87 +39,9 @@ norace: ## the tests that the race detector skips, in their short form; some hav
 papers: ## re-run the tables of the literature in full, a minute or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers
 
-# Some 15 minutes on one core (PARAMETERFREE="--sets a9a,w8a --seeds 5 --passes 1").
-.PHONY: parameterfree
-parameterfree: ## compare --rate auto with the default step size and with a search for it (docs/parameterfree.md), on ../shared/data
-	@$(GO) run ./classify/internal/parameterfree $(PARAMETERFREE)
-
-# The measurements of package pasto. PASTO_RUNS=50 is a quick look; the pictures take some 15 minutes on two cores, the
-# tables two hours, the floors half an hour.
-PASTO_RUNS ?= 1000
-.PHONY: pasto-figures
-pasto-figures: build ## draw the paper's Figures 3 and 4 and the drifting scenarios to dist/pasto, 1,000 runs (PASTO_RUNS)
-	@mkdir -p dist/pasto
-	bin/noregret simulate a --algorithm default,paper,s-scgd --noise 5 --points 10 --runs $(PASTO_RUNS) --plot dist/pasto/figure3-sd5.png >dist/pasto/figure3-sd5.txt
-	bin/noregret simulate a --algorithm default,paper,s-scgd --noise 2.23606797749979 --points 10 --runs $(PASTO_RUNS) --plot dist/pasto/figure3-variance5.png >dist/pasto/figure3-variance5.txt
-	for start in 0.02 0.98; do for noise in sd5:5 variance5:2.23606797749979; do bin/noregret simulate a --algorithm paper,s-scgd --start $$start --noise $${noise##*:} --points 10 \
-		--runs $(PASTO_RUNS) --plot dist/pasto/figure3-start$$start-$${noise%%:*}.png >dist/pasto/figure3-start$$start-$${noise%%:*}.txt || exit 1; done; done
-	for noise in 0.1 0.5 1 5; do bin/noregret simulate b --algorithm default,paper --noise $$noise --points 10 --runs $(PASTO_RUNS) \
-		--plot dist/pasto/figure4-$$noise.png >dist/pasto/figure4-$$noise.txt || exit 1; done
-	for name in a-drift a-swap b-drift; do bin/noregret simulate $$name --points 50 --plot dist/pasto/$$name.png >dist/pasto/$$name.txt || exit 1; done
-
-.PHONY: pasto-tables
-pasto-tables: ## re-measure the tables of docs/pasto.md, cell by cell, an hour or two
-	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 6h -v -run 'Test(Table9|Crossings9|Rest9)' ./pasto/scenario
-
-.PHONY: pasto-floors
-pasto-floors: ## the default's floors with 1,000 runs, "never falls back" on a dense grid to 3e5, the rankings, half an hour
-	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 6h -v -run 'Test(DefaultFloors|NeverFallsBack|RankingTable|Replay)' ./pasto/scenario
-
-MEASURE ?= -noise 5 -runs 60 -rounds 30000 b
-.PHONY: pasto-measure
-pasto-measure: ## play a scenario with other constants of the default learner (MEASURE="-hard-caution 3 -hard a")
-	$(GO) run ./pasto/scenario/internal/measure $(MEASURE)
-
-ARENA ?= --runs 100
-.PHONY: pasto-arena
-pasto-arena: ## the default and its peers on families of users' problems, same draws for all, some minutes (ARENA="--runs 20 --families week")
-	@$(GO) run ./pasto/arena/internal/run $(ARENA)
-
-.PHONY: pasto-drift
-pasto-drift: ## ways to forget on worlds whose means change, beside none and oracles, 200 runs, some minutes (DRIFT="--runs 20")
-	@$(GO) run ./pasto/arena/internal/run --drift $(or $(DRIFT),--runs 200)
-
-.PHONY: pasto-ablation
-pasto-ablation: ## the special rules of the default learner, switched off one at a time (ABLATION="-runs 20"), three quarters of an hour
-	$(GO) run ./pasto/scenario/internal/ablation $(ABLATION)
-
-.PHONY: pasto-cost
-pasto-cost: build ## ns per round and arm with allocations, up to 1e7 numbers (NOREGRET_FULL=huge: 1e6 arms with 100 metrics, 14 GB), and 1,000 runs of scenario b
-	NOREGRET_FULL=$${NOREGRET_FULL:-1} $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...
-	time bin/noregret simulate b --progress quiet
-
-# BANDIT_RUNS=50 is a quick look; 1,000 runs take some 15 minutes on two cores.
-BANDIT_RUNS ?= 1000
-.PHONY: bandits
-bandits: build ## all bandit algorithms on two and ten arms and against an adversary: tables and pictures in dist/bandits
-	@mkdir -p dist/bandits
-	@play() { name=$$1; shift; for group in adversarial:exploring,exp3,exp3-anytime,exp3-ix,inf,tsallis-inf,tsallis-inf:reduced=1 \
-		stochastic:ucb,kl-ucb,thompson,thompson-gaussian,etc,elimination; do \
-		echo "$$name, $${group%%:*}" >&2; bin/noregret play --learner "$${group#*:}" "$$@" --rounds 100000 --runs $(BANDIT_RUNS) \
-		--plot dist/bandits/$$name-$${group%%:*}.svg >dist/bandits/$$name-$${group%%:*}.txt || return 1; done; }; \
-	play two --game bernoulli --means 0.5,0.6 && \
-	play ten --game bernoulli --means 0.4,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5 && \
-	play shifting --game shifting:gap=0.1 --dim 10 && cat dist/bandits/*.txt
-
-OBD ?= -data ../shared/data/obd
-.PHONY: obd
-obd: ## each estimator's value of the other policy on the Open Bandit data, with coverage over 200 resamples (OBD="-data DIR")
-	$(GO) run ./bandit/offpolicy/internal/obd $(OBD) -plot dist/bandits/obd.svg
-
-.PHONY: contextual
-contextual: ## three classification sets as contextual bandits (docs/contextual.md), some minutes (CONTEXTUAL="-orders 2 -sets letter")
-	$(GO) run ./play/internal/contexts $(CONTEXTUAL)
-
-.PHONY: catastrophe
-catastrophe: ## units per hour served by an arm that crashes, for several forms of guardrails (docs/service.md), some minutes
-	$(GO) run ./experiment/internal/catastrophe
-
-# 500 runs a cell take some 20 minutes on one core. The tests of experiment/internal/validity play the same in fewer runs.
-VALIDITY ?= -runs 500
-.PHONY: validity
-validity: ## measure false breaches (A/A), the rounds until a breach is found, misses of revenue (VALIDITY="-runs 100 -only aa")
-	$(GO) run ./experiment/internal/validity $(VALIDITY)
+.PHONY: lab
+lab: ## build and test the laboratory, the module lab, which reproduces measurements (see lab/README.md)
+	$(MAKE) -C lab test
 
 .PHONY: lint
 lint: fmt-check ## check formatting (gofumpt), the width of lines, go vet and staticcheck
@@ -149,7 +71,7 @@ bench: ## run the benchmarks with allocations (BENCH=pattern)
 .PHONY: fuzz
 fuzz: ## fuzz every fuzz target for FUZZTIME each
 	@mkdir -p dist/fuzz; cache=$$($(GO) env GOCACHE)/fuzz; \
-	grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | LC_ALL=C sort -u | \
+	grep -rl --include='*_test.go' --exclude-dir=lab '^func Fuzz' . | xargs -n 1 dirname | LC_ALL=C sort -u | \
 	while read -r dir; do \
 		rm -f dist/fuzz/test; \
 		pkg=$$($(GO) list "$$dir") && $(GO) test -c -fuzz Fuzz -o dist/fuzz/test "$$pkg" && \
@@ -189,15 +111,15 @@ cross: ## check that everything builds for Windows, with 32 bits (make portable 
 	CGO_ENABLED=0 GOOS=windows GOARCH=386 $(GO) build ./...
 
 # A fused multiply-add rounds once where two operations round twice, and would make results differ between
-# architectures. Every package is checked but the laboratory: the commands beside cmd/noregret, which print tables.
-# Lines that ask for the operation by name may have it (math.FMA is exact everywhere).
+# architectures. Every package is checked but commands beside cmd/noregret, and the module lab, which print tables. Lines
+# that ask for the operation by name may have it (math.FMA is exact everywhere).
 .PHONY: portable
-portable: ## check that everything builds for macOS on arm64, where no package but the laboratory's has a fused operation
+portable: ## check that everything builds for macOS on arm64, where no package has a fused operation
 	@code=$$(GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='github.com/noregret/noregret/...=-S' ./... 2>&1) || \
 		{ echo "the build for arm64 failed"; exit 1; }; \
-	laboratory=$$($(GO) list -f '{{if eq .Name "main"}}{{.Dir}}/{{end}}' ./... | grep -v '/cmd/noregret/$$'); \
+	others=$$($(GO) list -f '{{if eq .Name "main"}}{{.Dir}}/{{end}}' ./... | grep -v '/cmd/noregret/$$'); \
 	found=$$(grep -E '\sFN?M(ADD|SUB)[DS]\s' <<<"$$code" | grep -oE '[^ (]+\.go:[0-9]+' | grep -F '$(CURDIR)/' | \
-		grep -vF "$$laboratory" | sort -u | \
+		grep -vF "$$others" | sort -u | \
 		while IFS=: read -r f n; do sed -n "$${n}p" "$$f" | grep -q 'math\.FMA(' || echo "$$f:$$n"; done); \
 	if [ -n "$$found" ]; then echo "fused operations (wrap the product in float64()):"; echo "$$found"; exit 1; fi
 

@@ -34,8 +34,7 @@
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
 //     bandit/offpolicy estimates the value of a policy from decisions that another one made.
 //     bandit/contextual learns which arm is best in a context.
-//   - pasto/scenario holds the scenarios with known truth in which learners are measured, and
-//     pasto/arena families of users' problems with peers.
+//   - pasto/scenario holds the scenarios with known truth in which learners are measured.
 //
 // # Statistics
 //

@@ -19,8 +19,8 @@
 // Every detector trades false alarms for delay. [CUSUM.FalseAlarm] and [CUSUM.Delay] return the
 // average numbers of observations before a false alarm and until a shift is found. A threshold of 4
 // or 5 standard deviations with a drift of ½ is usual: with 5, one false alarm in 465 numbers, and
-// 10.4 numbers until a shift by one standard deviation is detected. docs/changepoint.md has a table
-// of both for all detectors on standard streams.
+// 10.4 numbers until a shift by one standard deviation is detected. lab/docs/changepoint.md has a
+// table of both for all detectors on standard streams.
 //
 // # Guarantees
 //

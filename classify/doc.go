@@ -62,7 +62,7 @@
 // [StepsBetting] has no step size at all: every weight is the bet of a coin-betting learner
 // ([oco.ScaleFreeKT]), which finds the size of its weight by itself. It trains all online learners
 // here, those of several classes and labels included, in one run where a search for the step size
-// takes several. docs/parameterfree.md compares the two on real data.
+// takes several. lab/docs/parameterfree.md compares the two on real data.
 //
 // # Streams that change
 //
@@ -70,7 +70,7 @@
 // changes: restarts at fixed intervals or by a change detector, a discount of the past, or a
 // mixture of learners of many intervals. [FitStream] trains with it, and [Prequential] and
 // [EvaluateStream] evaluate by testing on every example before learning from it.
-// docs/prequential.md compares the forms on real data.
+// lab/docs/prequential.md compares the forms on real data.
 //
 // # Mistakes counted one by one
 //

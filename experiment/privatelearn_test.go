@@ -168,8 +168,8 @@ func TestPrivateGain(t *testing.T) {
 }
 
 // The service needs about as many rounds to 90 % of the gain as the learner alone, which
-// pasto/released/study measures (docs/privacy-pasto.md). It learns from a round one round later, as
-// feedback arrives until the window of the round is closed.
+// pasto/released/study measures (lab/docs/privacy-pasto.md). It learns from a round one round
+// later, as feedback arrives until the window of the round is closed.
 func TestPrivateStudy(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t)

@@ -63,7 +63,7 @@ func shareRegret(t *testing.T, l oco.Learner, changes int, seed uint64) float64 
 }
 
 // TestFixedShareAndRestarts compares fixed share with restarts, both tuned for the number of
-// changes, and with neither. docs/experiment-drift.md has the table, which -v prints. Where the
+// changes, and with neither. lab/docs/experiment-drift.md has the table, which -v prints. Where the
 // best expert changes both are far better than Hedge, and fixed share is better than restarts, as
 // it forgets gradually: a restart costs the learner the same whether or not there has been a
 // change.

@@ -258,7 +258,7 @@ const (
 	//	adwin          lower=-2,upper=2,delta=0.05
 	//	kswin          alpha=1e-05
 	//
-	// with which false alarms are rare: docs/pasto.md has their rates.
+	// with which false alarms are rare: lab/docs/pasto.md has their rates.
 	Residuals
 )
 

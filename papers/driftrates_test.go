@@ -11,7 +11,8 @@ import (
 
 // TestDriftRates: in every setting the measured regret is above the lower bound and below the upper
 // one at every point, and grows with the horizon and with the variation by the theory's powers, up
-// to what constants and logarithms change at these sizes (docs/drift-tables.md has the full form).
+// to what constants and logarithms change at these sizes (lab/docs/drift-tables.md has the full
+// form).
 func TestDriftRates(t *testing.T) {
 	rates, err := runDriftRates(context.Background(), DriftOptions{Runs: testsize.Of(20, 3), Seed: 1},
 		[]int{4000, 16000, 64000}, []float64{1, 4, 16}, 16000)

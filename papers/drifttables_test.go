@@ -11,7 +11,7 @@ import (
 // TestDriftTables measures Tables 3 and 4 of Besbes, Gur and Zeevi (2015) and compares every cell
 // with the published number and, for the restarted policies, with an independent simulation of 200
 // runs. One row cannot be reproduced: the published losses of the estimated gradient step without
-// restarts are 5 to 16 times those of the steps 2/k, which docs/drift-tables.md explains.
+// restarts are 5 to 16 times those of the steps 2/k, which lab/docs/drift-tables.md explains.
 func TestDriftTables(t *testing.T) {
 	testsize.NoRace(t) // one goroutine a run, whose code TestDriftWorkers runs there
 	runs := testsize.Of(30, 4)

@@ -4,7 +4,7 @@ import "math"
 
 // PrivateResult is what Table 5.1 of Han, Liang, Liang, Wang, Yao and Zhang, "On Private Online
 // Convex Optimization", reports of its algorithm (OFW) for (1, 1/T)-differential privacy: the mean
-// suboptimality over ten runs. docs/privacy-learners.md says why it cannot be compared as it
+// suboptimality over ten runs. lab/docs/privacy-learners.md says why it cannot be compared as it
 // stands.
 type PrivateResult struct {
 	P           float64 // +Inf for the maximum norm

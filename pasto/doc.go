@@ -54,5 +54,5 @@
 // machine, and is refused for another objective. Observe allocates nothing once its buffers have
 // grown, also with hard guardrails.
 //
-// docs/pasto.md has all measurements, how the constants were chosen, and the commands.
+// lab/docs/pasto.md has all measurements, how the constants were chosen, and the commands.
 package pasto

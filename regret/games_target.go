@@ -23,7 +23,7 @@ func (p Pattern) Target(t, start, rounds int) float64 {
 
 // DefaultStart is the round in which a pattern begins if none is given: ⌊1.75Δ⌋, or ⌊1.5Δ⌋ for a
 // jump, with Δ = ⌈√(T·ln T)⌉, the batch length for strongly convex losses of variation 1. The
-// published tables correspond to these rounds; see docs/drift-tables.md.
+// published tables correspond to these rounds; see lab/docs/drift-tables.md.
 func (p Pattern) DefaultStart(rounds int) int {
 	n := float64(rounds)
 	batch := math.Ceil(float64(math.Sqrt(float64(n*portable.Log(n))) * (1 - 1e-12)))

@@ -29,7 +29,7 @@
 // learner of package oco by [NewDescent].
 //
 // The guarantees are functions: [LinUCB.Bound] and [LinUCBBound], [SquareCBBound] with
-// [Ridge.SquareRegret]. docs/contextual.md has measurements.
+// [Ridge.SquareRegret]. lab/docs/contextual.md has measurements.
 //
 // Everything is deterministic given the calls. Nothing here is safe for concurrent use.
 package contextual

@@ -136,6 +136,16 @@ func TestCheckerFindsBreaches(t *testing.T) {
 			"root to internal", "a.go", `import _ "github.com/noregret/noregret/internal/random"`,
 			[]string{"neighbour on floor 0"},
 		},
+		{"the laboratory", "lab/x/a.go", `import _ "github.com/noregret/noregret/cmd/noregret"`, nil},
+		{
+			"into the laboratory", "cmd/noregret/a.go", `import _ "github.com/noregret/noregret/lab/arena"`,
+			[]string{"up on floor 9"},
+		},
+		{
+			"a test into the laboratory", "cmd/noregret/a_test.go",
+			`import _ "github.com/noregret/noregret/lab/arena"`, []string{"needs the laboratory"},
+		},
+		{"a test of the laboratory", "lab/x/a_test.go", `import _ "github.com/noregret/noregret/lab/arena"`, nil},
 		{"tests look up", "loss/a_test.go", `import _ "github.com/noregret/noregret/classify"`, nil},
 		{"no floor", "attic/a.go", ``, []string{`"attic" has no floor`}},
 		{

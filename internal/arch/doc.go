@@ -9,6 +9,7 @@
 //     floors, so that each floor can be read, tested and used without those above it. The
 //     packages under one top-level directory (dataset and dataset/synth) are one house and may
 //     import each other. Tests may look up: a set may be tried out by the referee above.
+//     Nothing outside lab, not even a test, imports lab.
 //   - Every package has a package comment, every exported name a doc comment.
 //   - No cgo: noregret builds for any platform from any other.
 //   - A proof is about a deterministic object: on the floors of learners and what they

@@ -29,6 +29,7 @@ var floors = []struct {
 	6: {[]string{"server", "client", "papers"}, "what is served and reproduced"},
 	7: {[]string{commands}, "the commands"},
 	8: {[]string{"cmd"}, "the program"},
+	9: {[]string{"lab"}, "the laboratory, a module of its own"},
 }
 
 // commands is the only house that is not a top-level directory: it is internal and stands on top.

@@ -11,17 +11,18 @@ import (
 	"testing"
 )
 
-// cited matches the path of a page under docs/, and link the target of a Markdown link.
+// cited matches the path of a page under docs/ or lab/docs/, and link the target of a Markdown
+// link.
 var (
-	cited = regexp.MustCompile(`(?:^|[^\w./-])(docs/[\w./-]*\.(?:md|json|yaml))`)
+	cited = regexp.MustCompile(`(?:^|[^\w./-])((?:lab/)?docs/[\w./-]*\.(?:md|json|yaml))`)
 	link  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
 // texts are the kinds of files that cite pages.
 var texts = []string{".go", ".md", ".yaml", ".yml", ".json", ".txt", ".txtar", "Makefile", "run"}
 
-// TestLinks checks that every page under docs/ that a file cites, and every file that a relative
-// Markdown link names, exists.
+// TestLinks checks that every page under docs/ or lab/docs/ that a file cites, and every file that
+// a relative Markdown link names, exists.
 func TestLinks(t *testing.T) {
 	root, checked := os.DirFS(filepath.Join("..", "..")), 0
 	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
@@ -82,12 +83,13 @@ func targets(p, text string) []string {
 }
 
 func TestTargets(t *testing.T) {
-	text := "See [a](b.md#c), [d](https://e.org/docs/f.md), [g](#h), docs/pasto.md and (docs/formats/log.md)."
-	want := []string{"docs/pasto.md", "docs/formats/log.md", "docs/b.md"}
+	text := "See [a](b.md#c), [d](https://e.org/docs/f.md), [g](#h), docs/pasto.md, lab/docs/arena.md " +
+		"and (docs/formats/log.md)."
+	want := []string{"docs/pasto.md", "lab/docs/arena.md", "docs/formats/log.md", "docs/b.md"}
 	if got := targets("docs/x.md", text); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := targets("x.go", text); !slices.Equal(got, want[:2]) {
-		t.Errorf("%v, want %v", got, want[:2])
+	if got := targets("x.go", text); !slices.Equal(got, want[:3]) {
+		t.Errorf("%v, want %v", got, want[:3])
 	}
 }

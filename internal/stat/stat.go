@@ -40,6 +40,24 @@ func Normal(r interface{ Float64() float64 }) float64 {
 	}
 }
 
+// Normals fills dst with standard normal numbers, two for each pair of the polar method (see
+// [Normal]).
+func Normals(dst []float64, r interface{ Float64() float64 }) {
+	for i := 0; i < len(dst); {
+		a, b := float64(2*float64(r.Float64()))-1, float64(2*float64(r.Float64()))-1
+		q := float64(a*a) + float64(b*b)
+		if q <= 0 || q >= 1 {
+			continue
+		}
+		f := math.Sqrt(float64(-2*portable.Log(q)) / q)
+		dst[i] = float64(a * f)
+		if i++; i < len(dst) {
+			dst[i] = float64(b * f)
+			i++
+		}
+	}
+}
+
 // Gamma returns a draw from the Gamma distribution of the given shape, above 0, and scale 1
 // (Marsaglia and Tsang 2000). It takes three uniform numbers or more from r.
 func Gamma(r interface{ Float64() float64 }, shape float64) float64 {
@@ -59,4 +77,18 @@ func Gamma(r interface{ Float64() float64 }, shape float64) float64 {
 			return float64(d * v)
 		}
 	}
+}
+
+// Quantile interpolates linearly between sorted values (type 7 of Hyndman and Fan 1996); NaN for
+// none.
+func Quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	x := float64(q * float64(len(sorted)-1))
+	i := int(x)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + float64((x-float64(i))*(sorted[i+1]-sorted[i]))
 }

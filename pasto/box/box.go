@@ -47,8 +47,8 @@ type Options struct {
 	IID bool
 }
 
-// DefaultOptions returns the usual options for a box of the given dimension (docs/pasto.md has the
-// measurements): 8 + 8·dimension nodes, at most 250, growing to at most eight times as many or
+// DefaultOptions returns the usual options for a box of the given dimension (lab/docs/pasto.md has
+// the measurements): 8 + 8·dimension nodes, at most 250, growing to at most eight times as many or
 // [MostNodes].
 func DefaultOptions(dimension int) Options {
 	nodes := min(8+8*dimension, MostNodes/2)

@@ -9,7 +9,7 @@
 // optimistic bound makes best. Points that either mixture needs are added; an optimal mixture of M
 // metrics has at most M + 1.
 //
-// The learner deploys about as much of the gain as is known to be there: docs/pasto.md compares it
-// with a quadratic response surface on random problems. The means must not drift; what all groups
-// of a round have in common, such as a season, cancels.
+// The learner deploys about as much of the gain as is known to be there: lab/docs/pasto.md compares
+// it with a quadratic response surface on random problems. The means must not drift; what all
+// groups of a round have in common, such as a season, cancels.
 package box

@@ -15,8 +15,8 @@ import (
 // per arm and per arm and metric. The cost of Algorithm 1 is linear in K·M. The default touches the
 // arms that are not drawn only in rounds in which it solves, as it does in all of the first rounds;
 // its time is also reported per pass of the solver. Sizes above 10⁶ numbers run with
-// NOREGRET_FULL=1 only (make pasto-cost), the largest with NOREGRET_FULL=huge: it takes minutes and
-// some 14 GB of memory, six of which keep the state from before a round of all arms.
+// NOREGRET_FULL=1 only (make cost in lab), the largest with NOREGRET_FULL=huge: it takes minutes
+// and some 14 GB of memory, six of which keep the state from before a round of all arms.
 func BenchmarkRound(b *testing.B) {
 	for _, name := range []string{"default", "paper", "arm-means", "s-scgd"} {
 		for _, size := range [][2]int{

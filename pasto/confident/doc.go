@@ -40,6 +40,6 @@
 // comparison and is no change. An arm that has changed is begun anew (see [Learner]). Package
 // pasto/drifting makes the learner forget more than that.
 //
-// docs/pasto.md has the measurements, which rule pays where, and the cost; docs/arena.md has the
-// learner beside its peers on problems as users have them.
+// lab/docs/pasto.md has the measurements, which rule pays where, and the cost; lab/docs/arena.md
+// has the learner beside its peers on problems as users have them.
 package confident

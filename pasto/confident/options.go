@@ -120,7 +120,8 @@ var ruleNames = []string{
 	"bisection", "spread", "budget", "candidates", "few", "anchor", "number",
 }
 
-// DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
+// DefaultOptions are the measured defaults (lab/docs/pasto.md), which the name "default" stands
+// for.
 func DefaultOptions() Options {
 	return Options{
 		Control: -1, Alpha: 0.05, Exploration: Exploration{Share: 0.5, Decay: 5, Optimism: 2},
@@ -132,7 +133,7 @@ func DefaultOptions() Options {
 func Rules() []string { return append([]string{}, ruleNames...) }
 
 // Without returns the options with one of the special rules of the learner switched off, for
-// ablations (docs/pasto.md has the table). The rules are
+// ablations (lab/docs/pasto.md has the table). The rules are
 //
 //	bisection   where the hard guardrails leave no room for all of HardCaution, as much as there is
 //	segments    changes are looked for in the last round and the last 16 of an arm, beside blocks

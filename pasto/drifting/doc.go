@@ -16,5 +16,5 @@
 // Sums that were released with noise (pasto.Noise) are refused: their noise cancels over all
 // rounds, and not over those of a memory.
 //
-// docs/experiment-drift.md says how to choose, and docs/pasto.md has the measurements.
+// docs/experiment-drift.md says how to choose, and lab/docs/pasto.md has the measurements.
 package drifting

@@ -72,7 +72,7 @@ func TestSplitUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	zero := 0.0
-	build, _, _, err := spec.prepare(&Options{Noise: &zero})
+	build, _, _, err := spec.Prepare(&Options{Noise: &zero})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,12 +145,12 @@ type emailWorld struct {
 
 const emailGroup = 100
 
-func (w *emailWorld) objective() *pasto.Goals { return w.f }
-func (w *emailWorld) groups() int             { return 10 }
-func (w *emailWorld) changes() int            { return 0 }
-func (w *emailWorld) means(int) *pasto.Table  { return w.e.means }
+func (w *emailWorld) Objective() *pasto.Goals { return w.f }
+func (w *emailWorld) Groups() int             { return 10 }
+func (w *emailWorld) Changes() int            { return 0 }
+func (w *emailWorld) Means(int) *pasto.Table  { return w.e.means }
 
-func (w *emailWorld) observe(_ int, arms []int, dst []float64, r *random.Source) {
+func (w *emailWorld) Observe(_ int, arms []int, dst []float64, r *random.Source) {
 	clear(dst)
 	for i, k := range arms {
 		row := dst[i*emailMetrics : (i+1)*emailMetrics]
@@ -170,14 +170,14 @@ func hillstromSpec() Spec {
 	return Spec{
 		Name:   "hillstrom",
 		Doc:    "a real test of three e-mails: visits, with a floor on conversions and a cap on e-mails",
-		Rounds: 1000, Runs: 100, common: true, real: true,
-		prepare: func(o *Options) (func(int) (world, error), []string, string, error) {
+		Rounds: 1000, Runs: 100, Common: true, Real: true,
+		Prepare: func(o *Options) (func(int) (World, error), []string, string, error) {
 			e, err := loadEmails(o.Data, o.Seed)
 			if err != nil {
 				return nil, nil, "", err
 			}
 			f := e.goals(o.Hard)
-			return func(int) (world, error) { return &emailWorld{e, f}, nil }, emailArms, e.data, nil
+			return func(int) (World, error) { return &emailWorld{e, f}, nil }, emailArms, e.data, nil
 		},
 	}
 }

@@ -200,8 +200,8 @@ type lawWorld struct {
 	spread []float64 // variances of the last groups observed
 }
 
-// observe implements world. All groups of a round have its level in common.
-func (w *lawWorld) observe(t int, arms []int, dst []float64, r *random.Source) {
+// Observe implements [World]. All groups of a round have its level in common.
+func (w *lawWorld) Observe(t int, arms []int, dst []float64, r *random.Source) {
 	if t != w.now {
 		w.now, w.factor = t, w.level.at(t, r)
 	}
@@ -218,7 +218,7 @@ func (w *lawWorld) observe(t int, arms []int, dst []float64, r *random.Source) {
 func (w *lawWorld) control(t int, dst []float64, r *random.Source) {
 	if w.arm >= 0 {
 		spread := slices.Clone(w.spread) // those of the groups stay
-		w.observe(t, []int{w.arm}, dst, r)
+		w.Observe(t, []int{w.arm}, dst, r)
 		w.spread = spread
 	}
 }
@@ -249,11 +249,11 @@ func (w *lawWorld) split(t int, p []float64, draws, noise *random.Source) (obs [
 	return obs
 }
 
-// size implements sized.
-func (w *lawWorld) size() float64 { return float64(w.units) }
+// Size implements [Sized].
+func (w *lawWorld) Size() float64 { return float64(w.units) }
 
-// variances implements sized.
-func (w *lawWorld) variances() []float64 { return w.spread }
+// Variances implements [Sized].
+func (w *lawWorld) Variances() []float64 { return w.spread }
 
 // delay implements delayed.
 func (w *lawWorld) delay() int { return w.late }

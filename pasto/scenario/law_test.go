@@ -61,7 +61,7 @@ func TestLevelIsCommon(t *testing.T) {
 	w := p.world(&problemWorld{synthetic: synthetic{q: 2}, raw: raw, metrics: p.Metrics, arm: -1})
 	r, dst, moved := random.New(1, "level"), make([]float64, 2), 0
 	for round := 1; round <= 40; round++ {
-		w.observe(round, []int{0, 1}, dst, r)
+		w.Observe(round, []int{0, 1}, dst, r)
 		if math.Abs(dst[1]/dst[0]-2) > 0.01 {
 			t.Fatalf("round %d: %v, want the second twice the first", round, dst)
 		}

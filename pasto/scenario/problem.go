@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/pasto"
 )
@@ -218,12 +219,12 @@ type problemWorld struct {
 	safe    int // the control arm, -1 for none
 }
 
-// observe adds noise to the means. In a range the noise is cut off symmetrically, so that it has
+// Observe adds noise to the means. In a range the noise is cut off symmetrically, so that it has
 // mean 0.
-func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Source) {
+func (w *problemWorld) Observe(_ int, arms []int, dst []float64, r *random.Source) {
 	clear(dst)
 	if w.sigma > 0 {
-		normals(dst, r)
+		stat.Normals(dst, r)
 	}
 	m := w.raw.Metrics()
 	for i, k := range arms {
@@ -247,7 +248,7 @@ func (w *problemWorld) controlArm() int { return w.safe }
 // control implements grouped.
 func (w *problemWorld) control(t int, dst []float64, r *random.Source) {
 	if w.arm >= 0 {
-		w.observe(t, []int{w.arm}, dst, r)
+		w.Observe(t, []int{w.arm}, dst, r)
 	}
 }
 
@@ -258,8 +259,8 @@ func problemSpec(path string) (Spec, error) {
 		return Spec{}, err
 	}
 	s := Spec{
-		Name: path, Doc: "a problem from a file", Rounds: 10_000, Runs: 100, Noise: p.Noise, common: true,
-		fixed: true, stream: "file",
+		Name: path, Doc: "a problem from a file", Rounds: 10_000, Runs: 100, Noise: p.Noise, Common: true,
+		Fixed: true, stream: "file",
 	}
 	if p.Rounds > 0 {
 		s.Rounds = p.Rounds
@@ -267,7 +268,7 @@ func problemSpec(path string) (Spec, error) {
 	if p.Runs > 0 {
 		s.Runs = p.Runs
 	}
-	s.prepare = func(o *Options) (func(int) (world, error), []string, string, error) {
+	s.Prepare = func(o *Options) (func(int) (World, error), []string, string, error) {
 		q := *p
 		q.Noise = *o.Noise
 		raw, err := q.table()
@@ -301,15 +302,15 @@ func problemSpec(path string) (Spec, error) {
 			w.arm = p.control()
 		}
 		if len(p.Laws) == 0 && p.Delay == 0 {
-			return func(int) (world, error) { return w, nil }, p.names(), "file", nil
+			return func(int) (World, error) { return w, nil }, p.names(), "file", nil
 		}
-		return func(int) (world, error) { return p.world(w), nil }, p.names(), "file", nil
+		return func(int) (World, error) { return p.world(w), nil }, p.names(), "file", nil
 	}
 	return s, nil
 }
 
 // world returns the world of one run, which has a state.
-func (p *Problem) world(w *problemWorld) world {
+func (p *Problem) world(w *problemWorld) World {
 	if len(p.Laws) == 0 {
 		return &lateWorld{w, p.Delay}
 	}

@@ -169,7 +169,7 @@ func TestProblemNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	noise := .5
-	build, _, _, err := spec.prepare(&Options{Noise: &noise})
+	build, _, _, err := spec.Prepare(&Options{Noise: &noise})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestProblemNoise(t *testing.T) {
 		for i := range arms {
 			arms[i] = k
 		}
-		w.observe(1, arms, dst, r)
+		w.Observe(1, arms, dst, r)
 		sum, square := 0.0, 0.0
 		for _, v := range dst {
 			sum += v / n

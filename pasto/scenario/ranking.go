@@ -86,12 +86,12 @@ type rankingWorld struct {
 	order []int
 }
 
-func (w *rankingWorld) objective() *pasto.Goals  { return w.f }
-func (w *rankingWorld) groups() int              { return foldCount }
-func (w *rankingWorld) changes() int             { return 0 }
-func (w *rankingWorld) means(t int) *pasto.Table { return w.ranked.means }
+func (w *rankingWorld) Objective() *pasto.Goals  { return w.f }
+func (w *rankingWorld) Groups() int              { return foldCount }
+func (w *rankingWorld) Changes() int             { return 0 }
+func (w *rankingWorld) Means(t int) *pasto.Table { return w.ranked.means }
 
-func (w *rankingWorld) observe(_ int, arms []int, dst []float64, r *random.Source) {
+func (w *rankingWorld) Observe(_ int, arms []int, dst []float64, r *random.Source) {
 	r.Shuffle(len(w.order), func(i, j int) { w.order[i], w.order[j] = w.order[j], w.order[i] })
 	clear(dst)
 	n := len(w.order)
@@ -116,9 +116,9 @@ func alphaNames() []string {
 }
 
 // build makes the worlds of runs.
-func (x *ranked) build(o *Options) func(int) (world, error) {
+func (x *ranked) build(o *Options) func(int) (World, error) {
 	f := x.goals(o.Hard)
-	return func(int) (world, error) {
+	return func(int) (World, error) {
 		order := make([]int, x.users)
 		for u := range order {
 			order[u] = u
@@ -130,8 +130,8 @@ func (x *ranked) build(o *Options) func(int) (world, error) {
 func rankingSpec() Spec {
 	return Spec{
 		Name: "ranking", Doc: "two scores blended on real ratings, 100 weights: recall, with a floor for documentaries",
-		Rounds: 10_000, Runs: 20, common: true, real: true,
-		prepare: func(o *Options) (func(int) (world, error), []string, string, error) {
+		Rounds: 10_000, Runs: 20, Common: true, Real: true,
+		Prepare: func(o *Options) (func(int) (World, error), []string, string, error) {
 			r, err := loadRatings(o.Data, o.Seed, o.Users, o.Items)
 			if err != nil {
 				return nil, nil, "", err

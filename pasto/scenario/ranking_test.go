@@ -147,7 +147,7 @@ func TestTenthsAreReshuffled(t *testing.T) {
 	r, arms, dst := random.New(1, "tenths"), []int{0, 11, 22, 33, 44, 55, 66, 77, 88, 99}, make([]float64, 20)
 	together, first := 0.0, 0.0
 	for round := range rounds {
-		w.observe(round+1, arms, dst, r)
+		w.Observe(round+1, arms, dst, r)
 		all := uint(0)
 		for g, k := range arms {
 			part := uint(2 * dst[2*g])

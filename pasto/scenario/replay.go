@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/catalogue"
 )
@@ -215,10 +216,10 @@ func (e *emails) bootstrap(f *pasto.Goals, rows []int, policies []Policy, resamp
 		slices.Sort(values[i])
 		slices.Sort(leads[i])
 		p := &policies[i]
-		p.Objective.Low, p.Objective.High = quantile(values[i], 0.025), quantile(values[i], 0.975)
+		p.Objective.Low, p.Objective.High = stat.Quantile(values[i], 0.025), stat.Quantile(values[i], 0.975)
 		p.Lead = Interval{
-			policies[0].Objective.Estimate - p.Objective.Estimate, quantile(leads[i], 0.025),
-			quantile(leads[i], 0.975),
+			policies[0].Objective.Estimate - p.Objective.Estimate, stat.Quantile(leads[i], 0.025),
+			stat.Quantile(leads[i], 0.975),
 		}
 	}
 }

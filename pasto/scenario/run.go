@@ -43,23 +43,24 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return runSpec(ctx, o, spec)
+	return Play(ctx, o, spec)
 }
 
 // runOn is [Run] for "ranking" on users and items that are ranked already.
 func runOn(ctx context.Context, o Options, x *ranked) (*Result, error) {
 	spec := rankingSpec()
-	spec.prepare = func(o *Options) (func(int) (world, error), []string, string, error) {
+	spec.Prepare = func(o *Options) (func(int) (World, error), []string, string, error) {
 		return x.build(o), alphaNames(), x.data, nil
 	}
-	return runSpec(ctx, o, spec)
+	return Play(ctx, o, spec)
 }
 
-func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
+// Play is [Run] for a scenario that [Scenarios] does not list. It ignores o.Scenario.
+func Play(ctx context.Context, o Options, spec Spec) (*Result, error) {
 	if err := o.complete(&spec); err != nil {
 		return nil, err
 	}
-	build, arms, data, err := spec.prepare(&o)
+	build, arms, data, err := spec.Prepare(&o)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := o.learnerOf(first, first.means(1).Arms()); err != nil {
+	if _, _, err := o.learnerOf(first, first.Means(1).Arms()); err != nil {
 		var e *noregret.Error
 		if errors.As(err, &e) && e.Place == "start" {
 			return nil, usage("start", "%s of %q: %s", strconv.FormatFloat(*o.Start, 'g', -1, 64), o.Algorithm,
@@ -78,15 +79,15 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 		}
 		return nil, err
 	}
-	o.Hard = first.objective().HasHard()
-	out, err := playAll(ctx, &o, build, spec.common)
+	o.Hard = first.Objective().HasHard()
+	out, err := playAll(ctx, &o, build, spec.Common)
 	if err != nil {
 		return nil, err
 	}
 	r := summarize(&o, out)
 	r.Data = data
 	r.Mixture.Of, r.Mixture.Arms = "first run", arms
-	if spec.common {
+	if spec.Common {
 		r.Mixture.Of = "mean"
 	}
 	return r, nil
@@ -94,7 +95,7 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 
 // playAll plays all runs concurrently and returns their outcomes in order. It keeps the mixtures of
 // all runs if they have common arms, otherwise those of the first.
-func playAll(ctx context.Context, o *Options, build func(run int) (world, error), common bool) ([]outcome, error) {
+func playAll(ctx context.Context, o *Options, build func(run int) (World, error), common bool) ([]outcome, error) {
 	out := make([]outcome, o.Runs)
 	var next atomic.Int64
 	var done int
@@ -131,8 +132,8 @@ func playAll(ctx context.Context, o *Options, build func(run int) (world, error)
 
 // learnerOf makes the learner of a run. It is controlled if it has the control as one of its arms,
 // as the service's has.
-func (o *Options) learnerOf(w world, arms int) (l pasto.Learner, controlled bool, err error) {
-	f := w.objective()
+func (o *Options) learnerOf(w World, arms int) (l pasto.Learner, controlled bool, err error) {
+	f := w.Objective()
 	if x, ok := w.(armed); ok && x.controlArm() >= 0 && o.New == nil && o.Start == nil {
 		l, err := catalogue.NewControlled(o.Algorithm, f, arms, o.Rounds, x.controlArm())
 		if l != nil || err != nil {
@@ -161,7 +162,7 @@ func (o *Options) learner(f pasto.Objective, arms int) (pasto.Learner, error) {
 
 // rounds plays the rounds of a run.
 type rounds struct {
-	w            world
+	w            World
 	l            pasto.Learner
 	draws, noise *random.Source
 	arms         []int
@@ -174,8 +175,8 @@ type rounds struct {
 	controlled bool
 }
 
-func newRounds(o *Options, w world, l pasto.Learner, controlled bool, run, metrics int) *rounds {
-	q := w.groups()
+func newRounds(o *Options, w World, l pasto.Learner, controlled bool, run, metrics int) *rounds {
+	q := w.Groups()
 	r := &rounds{
 		w: w, l: l, draws: random.New(o.Seed, fmt.Sprintf("%s draws %d", o.stream, run)),
 		noise: random.New(o.Seed, fmt.Sprintf("%s noise %d", o.stream, run)),
@@ -199,17 +200,17 @@ func (r *rounds) play(t int) error {
 		return r.observe(x.split(t, r.l.Serving(), r.draws, r.noise))
 	}
 	r.l.Draw(r.draws, r.arms)
-	r.w.observe(t, r.arms, r.values, r.noise)
+	r.w.Observe(t, r.arms, r.values, r.noise)
 	if c, ok := r.w.(grouped); ok && r.control != nil {
 		c.control(t, r.control, r.noise)
 	}
 	for i, k := range r.arms {
 		r.obs[i].Arm = k
 	}
-	if x, ok := r.w.(sized); ok {
+	if x, ok := r.w.(Sized); ok {
 		m := len(r.values) / len(r.obs)
 		for i := range r.obs {
-			r.obs[i].Size, r.obs[i].Variances = x.size(), x.variances()[i*m:(i+1)*m]
+			r.obs[i].Size, r.obs[i].Variances = x.Size(), x.Variances()[i*m:(i+1)*m]
 		}
 	}
 	return r.observe(r.obs)
@@ -244,12 +245,12 @@ func (r *rounds) postpone(obs []pasto.Observation, delay int) error {
 }
 
 // play plays one run.
-func play(ctx context.Context, o *Options, build func(run int) (world, error), run int, keep bool) outcome {
+func play(ctx context.Context, o *Options, build func(run int) (World, error), run int, keep bool) outcome {
 	w, err := build(run)
 	if err != nil {
 		return outcome{err: err}
 	}
-	f, mu := w.objective(), w.means(1)
+	f, mu := w.Objective(), w.Means(1)
 	l, controlled, err := o.learnerOf(w, mu.Arms())
 	if err != nil {
 		return outcome{err: err}
@@ -266,9 +267,9 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 		if t%256 == 0 && ctx.Err() != nil {
 			return outcome{err: ctx.Err()}
 		}
-		several, ok := w.(phased)
-		if c := w.changes(); c > 0 && t == c+1 || ok && several.begins(t) {
-			if truth, err = newTruth(ctx, f, w.means(t)); err != nil {
+		several, ok := w.(Phased)
+		if c := w.Changes(); c > 0 && t == c+1 || ok && several.Begins(t) {
+			if truth, err = newTruth(ctx, f, w.Means(t)); err != nil {
 				return outcome{err: err}
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Options are the parameters of [Run]. Start from [DefaultOptions].
+// Options are the parameters of [Run] and [Play]. Start from [DefaultOptions].
 type Options struct {
 	// Scenario and Algorithm are names from [Scenarios] and [catalogue.Algorithms]. A scenario name
 	// that ends in ".json" is the path of a [Problem].
@@ -68,17 +68,14 @@ type Options struct {
 	stream string // names the scenario's streams of random numbers
 }
 
-// DefaultOptions are the options of a scenario with its own number of runs and rounds and its own
-// noise, played by the default learner, whose deployed mixture is scored. It returns an error for
-// an unknown scenario, and for a file that is not a [Problem].
+// DefaultOptions are [Spec.Options] of the scenario of that name. It returns an error for an
+// unknown scenario, and for a file that is not a [Problem].
 func DefaultOptions(scenario string) (Options, error) {
 	s, err := find(scenario)
 	if err != nil {
 		return Options{}, err
 	}
-	return Options{
-		Scenario: scenario, Algorithm: "default", Runs: s.Runs, Rounds: s.Rounds, Iterate: "deployed",
-	}, nil
+	return s.Options(), nil
 }
 
 // Result is the result of [Run]. Its JSON form is the output of noregret simulate --json.
@@ -149,6 +146,8 @@ type Gain struct {
 	// Error is the standard error of Ratio over runs and instances, by the delta method.
 	Error  Series `json:"error"`
 	Median Series `json:"median"`
+	// Each holds the runs' own gains at each checkpoint, of which Median is the median, ascending.
+	Each [][]float64 `json:"-"`
 }
 
 // Serving holds objective, gain and violation of the distributions served.
@@ -224,16 +223,35 @@ type Mixture struct {
 	Share [][]float64 `json:"share"`
 }
 
-// world is one run's environment. It belongs to one goroutine.
-type world interface {
-	objective() *pasto.Goals
-	groups() int
-	// means returns the true means in round t. They change only after round changes(), never if
-	// that is 0, and where a [phased] world says so.
-	means(t int) *pasto.Table
-	changes() int
-	// observe writes the M metrics of each group.
-	observe(t int, arms []int, dst []float64, r *random.Source)
+// World is one run's environment. It belongs to one goroutine. It may also implement [Sized] and
+// [Phased].
+type World interface {
+	// Objective is what a mixture is valued by.
+	Objective() *pasto.Goals
+	// Groups is the number of groups that each get an arm in a round.
+	Groups() int
+	// Means returns the true means in round t, counted from 1. They change only after round
+	// Changes(), never if that is 0, and where a [Phased] world says so.
+	Means(t int) *pasto.Table
+	Changes() int
+	// Observe writes the M metrics of each group of round t, whose arms are given, one group after
+	// another.
+	Observe(t int, arms []int, dst []float64, r *random.Source)
+}
+
+// Phased is a World whose means change several times.
+type Phased interface {
+	// Begins reports whether other means begin in round t.
+	Begins(t int) bool
+}
+
+// Sized is a World whose groups have several units.
+type Sized interface {
+	// Size is the number of units of a group.
+	Size() float64
+	// Variances are the sample variances of the units' values, by group and metric, in the groups
+	// observed last.
+	Variances() []float64
 }
 
 // grouped is a world with a concurrent control group, whose metrics control writes after
@@ -251,13 +269,6 @@ type splitting interface {
 	split(t int, p []float64, draws, noise *random.Source) []pasto.Observation
 }
 
-// sized is a world whose groups have several units, of which it knows the sample variances in the
-// groups observed last.
-type sized interface {
-	size() float64
-	variances() []float64
-}
-
 // delayed is a world whose observations come late, by a number of rounds.
 type delayed interface{ delay() int }
 
@@ -267,20 +278,28 @@ type Spec struct {
 	// Rounds, Runs and Noise are the defaults of the [Options]; Noise is 0 for real data.
 	Rounds, Runs int
 	Noise        float64
-	common       bool // all runs have the same arms
-	real         bool
-	fixed        bool   // its thresholds cannot be changed
-	drift        bool   // the means change
-	stream       string // names the streams of random numbers; Name if empty
-	prepare      func(o *Options) (build func(run int) (world, error), arms []string, data string, err error)
+	// Common is set if all runs have the same arms, Real if the noise is that of data, Fixed if the
+	// thresholds cannot be changed, and Drift if the means change.
+	Common, Real, Fixed, Drift bool
+	// Prepare returns the maker of the runs' worlds, the names of the arms, and the source of their
+	// means (see [Result]). The options are complete. The maker is called by several goroutines.
+	Prepare func(o *Options) (build func(run int) (World, error), arms []string, data string, err error)
+
+	stream string // names the streams of random numbers; Name if empty
+}
+
+// Options are the options of the scenario with its own numbers of runs and rounds and its own
+// noise, played by the default learner, whose deployed mixture is scored.
+func (s *Spec) Options() Options {
+	return Options{Scenario: s.Name, Algorithm: "default", Runs: s.Runs, Rounds: s.Rounds, Iterate: "deployed"}
 }
 
 // Scenarios lists all scenarios by name.
 func Scenarios() []Spec {
-	return append([]Spec{
+	return []Spec{
 		toySpec(), toyDriftSpec(), toySwapSpec(), randomSpec(), randomDriftSpec(), rankingSpec(),
 		hillstromSpec(),
-	}, ratesSpecs()...)
+	}
 }
 
 func find(name string) (Spec, error) {
@@ -317,11 +336,11 @@ func (o *Options) complete(s *Spec) error {
 		return usage("rounds", "%d: want 1 to 1e9", o.Rounds)
 	case o.Workers < 1:
 		return usage("workers", "%d: want at least 1", o.Workers)
-	case o.Noise != nil && s.real:
+	case o.Noise != nil && s.Real:
 		return usage("noise", "%v: scenario %q is real data and has its own noise", *o.Noise, s.Name)
 	case o.Noise != nil && !(*o.Noise >= 0 && *o.Noise <= MostNoise):
 		return usage("noise", "%v: want a finite standard deviation, at least 0 and at most %v", *o.Noise, MostNoise)
-	case o.Threshold != nil && (s.real || s.fixed):
+	case o.Threshold != nil && (s.Real || s.Fixed):
 		return usage("threshold", "%v: scenario %q has thresholds of its own", *o.Threshold, s.Name)
 	case o.Threshold != nil && !(math.Abs(*o.Threshold) <= mostMean):
 		return usage("threshold", "%v: want a number of size at most %v", *o.Threshold, mostMean)
@@ -347,7 +366,7 @@ func (o *Options) complete(s *Spec) error {
 	}
 	if len(o.Checkpoints) == 0 {
 		o.Checkpoints = spread(o.Rounds, o.PerDecade)
-		if s.drift {
+		if s.Drift {
 			o.Checkpoints = even(o.Rounds, o.PerDecade)
 		}
 	}

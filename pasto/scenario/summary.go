@@ -3,6 +3,8 @@ package scenario
 import (
 	"math"
 	"slices"
+
+	"github.com/noregret/noregret/internal/stat"
 )
 
 // summarize adds up the outcomes in their order.
@@ -73,9 +75,9 @@ func (c *Curve) add(out []outcome, of func(x *outcome) float64) {
 	slices.Sort(values)
 	c.SD = append(c.SD, float64(size*math.Sqrt(square/max(float64(len(out))-1, 1))))
 	c.Mean = append(c.Mean, mean)
-	c.Q25 = append(c.Q25, quantile(values, 0.25))
-	c.Median = append(c.Median, quantile(values, 0.5))
-	c.Q75 = append(c.Q75, quantile(values, 0.75))
+	c.Q25 = append(c.Q25, stat.Quantile(values, 0.25))
+	c.Median = append(c.Median, stat.Quantile(values, 0.5))
+	c.Q75 = append(c.Q75, stat.Quantile(values, 0.75))
 }
 
 // add adds the relative gains of a value at checkpoint i, over the runs that have an F_S.
@@ -107,12 +109,13 @@ func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 		}
 	}
 	slices.Sort(ratios)
+	g.Each = append(g.Each, ratios)
 	g.Ratio = append(g.Ratio, ratio)
 	if runs > 1 && best > single {
 		spread = math.Sqrt(square*runs/(runs-1)) / (best - single)
 	}
 	g.Error = append(g.Error, spread)
-	g.Median = append(g.Median, quantile(ratios, 0.5))
+	g.Median = append(g.Median, stat.Quantile(ratios, 0.5))
 }
 
 // addMarks adds the means of F_S, F* and F* − F at checkpoint i.
@@ -203,17 +206,4 @@ func countInfeasible(out []outcome) Infeasible {
 	}
 	x.Violation /= float64(max(x.Runs, 1))
 	return x
-}
-
-// quantile interpolates linearly between sorted values (type 7 of Hyndman and Fan); NaN for none.
-func quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
-	x := float64(q * float64(len(sorted)-1))
-	i := int(x)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + float64((x-float64(i))*(sorted[i+1]-sorted[i]))
 }

@@ -2,10 +2,9 @@ package scenario
 
 import (
 	"fmt"
-	"math"
 
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/instance"
 )
@@ -19,45 +18,27 @@ type synthetic struct {
 	sigma         float64
 }
 
-func (w *synthetic) objective() *pasto.Goals { return w.goals }
-func (w *synthetic) groups() int             { return w.q }
-func (w *synthetic) changes() int            { return w.change }
+func (w *synthetic) Objective() *pasto.Goals { return w.goals }
+func (w *synthetic) Groups() int             { return w.q }
+func (w *synthetic) Changes() int            { return w.change }
 
-func (w *synthetic) means(t int) *pasto.Table {
+func (w *synthetic) Means(t int) *pasto.Table {
 	if w.change > 0 && t > w.change {
 		return w.after
 	}
 	return w.before
 }
 
-func (w *synthetic) observe(t int, arms []int, dst []float64, r *random.Source) {
-	mu := w.means(t)
+func (w *synthetic) Observe(t int, arms []int, dst []float64, r *random.Source) {
+	mu := w.Means(t)
 	m := mu.Metrics()
 	clear(dst)
 	if w.sigma > 0 {
-		normals(dst, r)
+		stat.Normals(dst, r)
 	}
 	for i, k := range arms {
 		for j, v := range mu.Arm(k) {
 			dst[i*m+j] = v + float64(w.sigma*dst[i*m+j])
-		}
-	}
-}
-
-// normals fills dst with standard normal numbers, two for each pair of the polar method (see
-// [stat.Normal]).
-func normals(dst []float64, r *random.Source) {
-	for i := 0; i < len(dst); {
-		a, b := float64(2*float64(r.Float64()))-1, float64(2*float64(r.Float64()))-1
-		q := float64(a*a) + float64(b*b)
-		if q <= 0 || q >= 1 {
-			continue
-		}
-		f := math.Sqrt(float64(-2*portable.Log(q)) / q)
-		dst[i] = float64(a * f)
-		if i++; i < len(dst) {
-			dst[i] = float64(b * f)
-			i++
 		}
 	}
 }
@@ -78,8 +59,9 @@ func mustTable(rows ...[]float64) *pasto.Table {
 	return t
 }
 
-// goals makes the objective with the threshold and hardness of the options.
-func (o *Options) goals(metrics []pasto.Metric) *pasto.Goals {
+// Goals makes the objective of metrics with the threshold and the hardness of the options. It
+// panics if the metrics are wrong.
+func (o *Options) Goals(metrics []pasto.Metric) *pasto.Goals {
 	for i := range metrics {
 		if m := &metrics[i]; m.Role == pasto.Guardrail {
 			m.Hard = m.Hard || o.Hard
@@ -93,48 +75,48 @@ func (o *Options) goals(metrics []pasto.Metric) *pasto.Goals {
 
 // toyGoals is f = x − 5·((y − 0)₋)².
 func toyGoals(o *Options) *pasto.Goals {
-	return o.goals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}})
+	return o.Goals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}})
 }
 
 // toy is scenario a, the paper's example of two arms.
-func toy(after *pasto.Table) func(o *Options) (func(int) (world, error), []string, string, error) {
-	return func(o *Options) (func(int) (world, error), []string, string, error) {
+func toy(after *pasto.Table) func(o *Options) (func(int) (World, error), []string, string, error) {
+	return func(o *Options) (func(int) (World, error), []string, string, error) {
 		w := &synthetic{goals: toyGoals(o), before: mustTable([]float64{2, 0}, []float64{-2, 2}), q: 1, sigma: *o.Noise}
 		if after != nil {
 			w.after, w.change = after, *o.Change
 		}
-		return func(int) (world, error) { return w, nil }, []string{"arm 1", "arm 2"}, "formula", nil
+		return func(int) (World, error) { return w, nil }, []string{"arm 1", "arm 2"}, "formula", nil
 	}
 }
 
 func toySpec() Spec {
 	return Spec{
 		Name: "a", Doc: "the paper's toy: arms (2, −2) and (0, 2), y ≥ 0: best mixture 1.0125, best arm 0",
-		Rounds: 10_000, Runs: 1000, Noise: 5, common: true, prepare: toy(nil),
+		Rounds: 10_000, Runs: 1000, Noise: 5, Common: true, Prepare: toy(nil),
 	}
 }
 
 func toyDriftSpec() Spec {
 	return Spec{
 		Name: "a-drift", Doc: "the toy, whose second arm's y drops from 2 to 0.5 half-way: best mixture then 0.432",
-		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true, drift: true,
-		prepare: toy(mustTable([]float64{2, 0}, []float64{-2, 0.5})),
+		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, Common: true, Drift: true,
+		Prepare: toy(mustTable([]float64{2, 0}, []float64{-2, 0.5})),
 	}
 }
 
 func toySwapSpec() Spec {
 	return Spec{
 		Name: "a-swap", Doc: "the toy whose arms swap roles half-way",
-		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true, drift: true,
-		prepare: toy(mustTable([]float64{0, 2}, []float64{2, -2})),
+		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, Common: true, Drift: true,
+		Prepare: toy(mustTable([]float64{0, 2}, []float64{2, -2})),
 	}
 }
 
 // randomWorld is scenario b, the paper's random instances, with new means for each run. With drift,
 // a random half of the arms gets new means half-way.
-func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []string, string, error) {
-	return func(o *Options) (func(int) (world, error), []string, string, error) {
-		goals := o.goals([]pasto.Metric{
+func randomWorld(drift bool) func(o *Options) (func(int) (World, error), []string, string, error) {
+	return func(o *Options) (func(int) (World, error), []string, string, error) {
+		goals := o.Goals([]pasto.Metric{
 			{Name: "x"},
 			{Name: "y1", Role: pasto.Guardrail, Threshold: 0.5},
 			{Name: "y2", Role: pasto.Guardrail, Threshold: 0.5},
@@ -143,7 +125,7 @@ func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []strin
 		for k := range names {
 			names[k] = fmt.Sprintf("arm %d", k+1)
 		}
-		return func(run int) (world, error) {
+		return func(run int) (World, error) {
 			r := random.New(o.Seed, fmt.Sprintf("b means %d", run))
 			mu, err := instance.Uniform(100, 3, r.Uint64())
 			if err != nil {
@@ -166,13 +148,13 @@ func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []strin
 func randomSpec() Spec {
 	return Spec{
 		Name: "b", Doc: "the paper's random instances: 100 arms, metrics uniform on [−1, 1], two guardrails",
-		Rounds: 10_000, Runs: 1000, Noise: 1, prepare: randomWorld(false),
+		Rounds: 10_000, Runs: 1000, Noise: 1, Prepare: randomWorld(false),
 	}
 }
 
 func randomDriftSpec() Spec {
 	return Spec{
 		Name: "b-drift", Doc: "random instances of which half of the arms are drawn anew half-way",
-		Rounds: 20_000, Runs: 100, Noise: 1, drift: true, prepare: randomWorld(true),
+		Rounds: 20_000, Runs: 100, Noise: 1, Drift: true, Prepare: randomWorld(true),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -182,5 +183,5 @@ func (x *ranked) gain(r *random.Source) Interval {
 		gains = append(gains, float64(100*(best/theta[0]-1)))
 	}
 	slices.Sort(gains)
-	return Interval{Low: quantile(gains, 0.025), High: quantile(gains, 0.975)}
+	return Interval{Low: stat.Quantile(gains, 0.025), High: stat.Quantile(gains, 0.975)}
 }

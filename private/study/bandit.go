@@ -59,8 +59,8 @@ type BanditOptions struct {
 	Secure bool
 }
 
-// DefaultBanditOptions are those of the study in docs/privacy-learners.md: d = 50, two arms, 10⁴
-// rounds, 200 rounds of warm-up for each arm, 10 runs, δ = 1/T and all columns.
+// DefaultBanditOptions are those of the study in lab/docs/privacy-learners.md: d = 50, two arms,
+// 10⁴ rounds, 200 rounds of warm-up for each arm, 10 runs, δ = 1/T and all columns.
 func DefaultBanditOptions(epsilon float64) BanditOptions {
 	return BanditOptions{
 		Dim: 50, Arms: 2, Rounds: 10000, WarmUp: 200, Runs: 10, Epsilon: epsilon, Columns: BanditColumns(), Points: 50,

@@ -47,7 +47,7 @@ func TestBandit(t *testing.T) {
 	}
 }
 
-// BenchmarkBandit measures the study of docs/privacy-learners.md, one row per column:
+// BenchmarkBandit measures the study of lab/docs/privacy-learners.md, one row per column:
 //
 //	go test ./private/study -run '^$' -bench Bandit -benchtime 1x -timeout 2h
 func BenchmarkBandit(b *testing.B) {

@@ -7,5 +7,5 @@
 // same numbers on every machine; with Secure the noise comes from the system's generator instead.
 //
 // The clips of the tight columns were set with knowledge of the generator. In practice they must
-// come from public knowledge. docs/privacy-learners.md has the tables.
+// come from public knowledge. lab/docs/privacy-learners.md has the tables.
 package study

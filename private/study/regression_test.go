@@ -103,7 +103,7 @@ func TestSeedsDecide(t *testing.T) {
 	}
 }
 
-// BenchmarkRegression measures the table of docs/privacy-learners.md, one row per cell:
+// BenchmarkRegression measures the table of lab/docs/privacy-learners.md, one row per cell:
 //
 //	go test ./private/study -run '^$' -bench Regression -benchtime 1x -timeout 2h
 func BenchmarkRegression(b *testing.B) {

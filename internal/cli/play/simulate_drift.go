@@ -48,7 +48,7 @@ For each horizon T of --rounds, the command prints the mean over --runs of the l
 the best sequence, in percent of it, and fits ln regret = ln C + (1 − α)·ln T.
 
 Without --setting, --pattern, --noise, --policy and --rounds it measures all cells of the paper's
-Tables 3 and 4, and prints the published number beside each in brackets; docs/drift-tables.md
+Tables 3 and 4, and prints the published number beside each in brackets; lab/docs/drift-tables.md
 explains the differences. With 50 runs, the default there, that takes about a minute. --rates
 measures instead how regret grows with T and with the variation V in four settings, beside the
 theory.

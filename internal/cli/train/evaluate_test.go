@@ -84,7 +84,7 @@ func TestEvaluatedNames(t *testing.T) {
 
 // On the electricity market of New South Wales every way to keep up beats none in F1 and in the
 // G-mean, for every algorithm that learns from streams, and the last label beats them all:
-// docs/prequential.md.
+// lab/docs/prequential.md.
 func TestPrequentialElec2(t *testing.T) {
 	t.Parallel()
 	const path = "../../../../shared/data/elec2/elec2.csv.gz"

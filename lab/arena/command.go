@@ -1,0 +1,89 @@
+package arena
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret/internal/progress"
+)
+
+// Command returns the command "noregret-lab arena".
+func Command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "arena",
+		Short: "Play the default learner and its peers on families of users' problems",
+		Long: `Play the default learner and its peers side by side, with the same draws for all, on families
+of problems as users have them. --drift plays ways to forget on worlds whose means change.`,
+		Example: `  noregret-lab arena --runs 100
+  noregret-lab arena --families week,drift --learners default,greedy-2-safe --json
+  noregret-lab arena --drift --runs 200`,
+		Args: cobra.NoArgs,
+	}
+	var o Options
+	f := c.Flags()
+	f.StringSliceVar(&o.Families, "families", nil, "names of the families to play; empty for all")
+	f.StringSliceVar(&o.Learners, "learners", nil, "names of the learners; empty for all")
+	asJSON := f.Bool("json", false, "write JSON instead of text")
+	list := f.Bool("list", false, "list families and learners, and play nothing")
+	drifting := f.Bool("drift", false, "play the families and the learners for means that change")
+	f.IntVar(&o.Runs, "runs", 100, "runs of each family, at least 2")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		out := c.OutOrStdout()
+		if *list {
+			return writeList(out)
+		}
+		if *drifting {
+			o.useDrift()
+		}
+		reporter, err := progress.New(c.ErrOrStderr(), progress.Options{Mode: progress.Auto, Unit: "runs"})
+		if err != nil {
+			return err
+		}
+		reporter.Start("arena", 0)
+		o.Progress = func(done, _ int) { reporter.Update(int64(done)) }
+		r, err := Run(c.Context(), o)
+		reporter.Finish()
+		if err != nil {
+			return err
+		}
+		if !*asJSON {
+			return r.WriteText(out)
+		}
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return c
+}
+
+// useDrift replaces the families and the learners that are not named by those for drift.
+func (o *Options) useDrift() {
+	if len(o.Families) == 0 {
+		for _, x := range DriftFamilies() {
+			o.Families = append(o.Families, x.Name)
+		}
+	}
+	for _, e := range DriftLearners() {
+		if len(o.Learners) == 0 || slices.Contains(o.Learners, e.Name) {
+			o.Entries = append(o.Entries, e)
+		}
+	}
+}
+
+func writeList(w io.Writer) error {
+	b := &strings.Builder{}
+	for _, f := range slices.Concat(Families(), DriftFamilies()) {
+		fmt.Fprintf(b, "family %s: %s\n", f.Name, f.About)
+	}
+	for _, e := range Learners() {
+		fmt.Fprintf(b, "learner %s: %s\n", e.Name, e.About)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

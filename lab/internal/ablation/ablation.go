@@ -1,0 +1,248 @@
+// Package ablation switches off the special rules of the default learner, one at a time, on named
+// scenarios and on the families of package arena, and prints where that costs most: the table of
+// lab/docs/pasto.md. Runs are paired: with and without a rule the learner sees the same random
+// numbers.
+package ablation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/lab/arena"
+	"github.com/noregret/noregret/pasto/confident"
+)
+
+// loss is what a score falls by without a rule.
+type loss struct {
+	score    string // the scenario and what is scored
+	mean, se float64
+	runs     int
+}
+
+// errors is the loss in standard errors.
+func (l loss) errors() float64 {
+	if l.se > 0 {
+		return l.mean / l.se
+	}
+	return 0
+}
+
+func (l loss) String() string {
+	return fmt.Sprintf("%s %.4f ± %.4f (%.1f of %d runs)", l.score, l.mean, l.se, l.errors(), l.runs)
+}
+
+// study says what to play.
+type study struct {
+	rules         []string
+	runs, workers int
+	seed          uint64
+	losses        [][]loss // by rule
+}
+
+// Command returns the command "noregret-lab ablation".
+func Command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ablation",
+		Short: "Switch off the special rules of the default learner, one at a time",
+		Long: `Play the default learner with all of its special rules and without each, on named
+scenarios and on the families of the arena, and print where each rule's absence costs most. Runs are
+paired. All scenarios with 30 runs take three quarters of an hour.`,
+		Example: "  noregret-lab ablation --runs 2 --rules joint --scenarios service,shocks",
+		Args:    cobra.NoArgs,
+	}
+	f, s := c.Flags(), study{}
+	f.IntVar(&s.runs, "runs", 30, "runs of each scenario; some have ten or more times as many")
+	f.Uint64Var(&s.seed, "seed", 1, "seed")
+	f.StringSliceVar(&s.rules, "rules", confident.Rules(), "rules to switch off")
+	only := f.StringSlice("scenarios", nil, "names of scenarios and families, all if empty")
+	f.IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "runs at a time")
+	all := f.Bool("all", false, "print every difference")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := s.play(c.Context(), *only); err != nil {
+			return err
+		}
+		return s.write(c.OutOrStdout(), *all)
+	}
+	return c
+}
+
+// play plays the scenarios and families of these names.
+func (s *study) play(ctx context.Context, only []string) error {
+	if s.runs < 2 || s.workers < 1 {
+		return noregret.Errorf(noregret.Usage, "", "%d runs, %d workers: want at least 2 and 1", s.runs, s.workers)
+	}
+	s.losses = make([][]loss, len(s.rules))
+	for _, rule := range s.rules {
+		if _, err := confident.DefaultOptions().Without(rule); err != nil {
+			return err
+		}
+	}
+	chosen, families, err := choose(only)
+	if err != nil {
+		return err
+	}
+	for _, c := range chosen {
+		if err := s.playScene(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, name := range families {
+		if err := s.playFamily(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// playScene plays a scene with all rules and without each.
+func (s *study) playScene(ctx context.Context, c scene) error {
+	base, err := scores(ctx, c, "", s)
+	if err != nil {
+		return err
+	}
+	for i, rule := range s.rules {
+		without, err := scores(ctx, c, rule, s)
+		if err != nil {
+			return err
+		}
+		for n := range without {
+			without[n] = base[n] - without[n]
+		}
+		mean, se := meanOf(without)
+		s.losses[i] = append(s.losses[i], loss{c.name, mean, se, len(without)})
+	}
+	return nil
+}
+
+// playFamily plays a family of the arena with all rules and without each.
+func (s *study) playFamily(ctx context.Context, name string) error {
+	o := arena.Options{Families: []string{name}, Runs: s.runs * max(times[name], 1), Seed: s.seed, Workers: s.workers}
+	o.Entries = []arena.Entry{{Name: "default", New: arena.Default(confident.DefaultOptions())}}
+	for _, rule := range s.rules {
+		without, err := confident.DefaultOptions().Without(rule)
+		if err != nil {
+			return err
+		}
+		o.Entries = append(o.Entries, arena.Entry{Name: rule, New: arena.Default(without)})
+	}
+	r, err := arena.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	rows := r.Families[0].Rows
+	for i := range s.rules {
+		x := &rows[i+1]
+		s.losses[i] = append(s.losses[i],
+			loss{name + ", deployed", x.DeployedLead.Mean, x.DeployedLead.Error, o.Runs},
+			loss{name + ", served", x.ServedLead.Mean, x.ServedLead.Error, o.Runs},
+			loss{
+				name + ", rounds broken", x.BrokenRounds.Mean - rows[0].BrokenRounds.Mean,
+				math.Hypot(x.BrokenRounds.Error, rows[0].BrokenRounds.Error), o.Runs,
+			})
+	}
+	return nil
+}
+
+// write writes the two largest losses of each rule with a verdict, and all of them if asked for.
+func (s *study) write(w io.Writer, all bool) error {
+	fmt.Fprint(w, "| without | costs most | and then | verdict |\n| --- | --- | --- | --- |\n")
+	for i, rule := range s.rules {
+		list := slices.Clone(s.losses[i])
+		slices.SortStableFunc(list, func(a, b loss) int { return cmp.Compare(b.errors(), a.errors()) })
+		verdict, second := "goes", ""
+		if list[0].errors() > 3 {
+			verdict = "stays"
+		}
+		if len(list) > 1 {
+			second = list[1].String()
+		}
+		if _, err := fmt.Fprintf(w, "| %s | %v | %s | %s |\n", rule, list[0], second, verdict); err != nil {
+			return err
+		}
+	}
+	if !all {
+		return nil
+	}
+	for i, rule := range s.rules {
+		for _, l := range s.losses[i] {
+			if _, err := fmt.Fprintf(w, "%s: %v\n", rule, l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// choose returns the scenarios and families of these names.
+func choose(names []string) (chosen []scene, families []string, err error) {
+	if len(names) == 0 {
+		for _, f := range arena.Families() {
+			families = append(families, f.Name)
+		}
+		return scenes(), families, nil
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(scenes(), func(s scene) bool { return s.name == name })
+		if i >= 0 {
+			chosen = append(chosen, scenes()[i])
+		} else if _, err := arena.FindFamily(name); err != nil {
+			return nil, nil, noregret.Errorf(noregret.Usage, "--scenarios", "%q is unknown", name)
+		} else {
+			families = append(families, name)
+		}
+	}
+	return chosen, families, nil
+}
+
+// scores plays the runs of a scenario without a rule ("" for all rules).
+func scores(ctx context.Context, c scene, rule string, s *study) ([]float64, error) {
+	runs := s.runs * max(times[c.name], 1)
+	out, errs := make([]float64, runs), make([]error, runs)
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range s.workers {
+		wg.Go(func() {
+			for n := range next {
+				o := c.options()
+				if rule != "" {
+					if o, errs[n] = o.Without(rule); errs[n] != nil {
+						continue
+					}
+				}
+				out[n], errs[n] = c.play(o, s.seed+uint64(n))
+			}
+		})
+	}
+	for n := range runs {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- n
+	}
+	close(next)
+	wg.Wait()
+	return out, errors.Join(ctx.Err(), errors.Join(errs...))
+}
+
+// meanOf returns the mean and its standard error.
+func meanOf(v []float64) (mean, se float64) {
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	square := 0.0
+	for _, x := range v {
+		square += (x - mean) * (x - mean)
+	}
+	n := float64(len(v))
+	return mean, math.Sqrt(square / n / (n - 1))
+}

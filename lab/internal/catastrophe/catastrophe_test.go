@@ -1,0 +1,135 @@
+package catastrophe
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/noregret/noregret/internal/testsize"
+)
+
+// TestCrashingArmIsStopped checks that an arm that crashes gets a few hundred units at most, and
+// does not return when its window has closed. If values counted only after their window has closed,
+// it would get 2,952 units in the first hour and 71,300 in the first day.
+func TestCrashingArmIsStopped(t *testing.T) {
+	t.Parallel()
+	hours, rates := []int{1, 36}, []float64{0.1, 0.5}
+	if testsize.Short() {
+		hours, rates = []int{1}, rates[:1]
+	}
+	for _, f := range forms {
+		if strings.HasPrefix(f.name, "soft alert") {
+			continue // it stops nothing
+		}
+		for _, rate := range rates {
+			w := &world{rate: rate, units: 4000, delay: time.Minute}
+			got, err := w.play(f, 1, hours)
+			if err != nil {
+				t.Fatal(err)
+			}
+			most := []int{298, 120}[map[float64]int{0.1: 0, 0.5: 1}[rate]]
+			if !strings.HasPrefix(f.name, "soft") {
+				most += 200 // it gets what the limit leaves it, until it is known to crash
+			}
+			if f.limit == relative {
+				most = 583 // a tenth of what it got when values counted after 24 hours
+			}
+			if got[len(got)-1] > most {
+				t.Errorf("%s, rate %v: %v units by hours %v, want at most %d", f.name, rate, got, hours, most)
+			}
+		}
+	}
+}
+
+// TestHarmlessArmIsNotStopped checks that an arm that crashes as often as the others keeps its
+// share.
+func TestHarmlessArmIsNotStopped(t *testing.T) {
+	t.Parallel()
+	w := &world{rate: 0.01, units: 4000, delay: time.Minute}
+	soft := form{metric: ", default: 0", limit: absolute, guardrail: "hard: false, action: shrink"}
+	for seed := range uint64(testsize.Of(20, 1)) {
+		got, err := w.play(soft, seed, []int{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[0] < 850 {
+			t.Errorf("seed %d: it had %v units of 1,000", seed, got)
+		}
+	}
+}
+
+// TestCrashingArmRelative checks that a limit relative to the control stops an arm that crashes ten
+// times as often as the control in the first hour: with an eighth, in the mean, of the 2,983 units
+// that it got before, and for good.
+func TestCrashingArmRelative(t *testing.T) {
+	testsize.NoRace(t)
+	t.Parallel()
+	for _, f := range forms {
+		if f.limit != relative || !strings.Contains(f.name, "shrink, default 0") {
+			continue
+		}
+		w, runs, sum, hours := &world{rate: 0.1, units: 12_000, delay: time.Minute}, testsize.Of(40, 10), 0, []int{1}
+		for seed := range runs {
+			if seed == 0 && !testsize.Short() {
+				hours = []int{1, 24}
+			}
+			got, err := w.play(f, uint64(seed), hours)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) > 1 && got[1] > 583 {
+				t.Errorf("%s: %v units by hours %v, want a tenth of 5,833 at most", f.name, got, hours)
+			}
+			sum, hours = sum+got[0], hours[:1]
+		}
+		if mean := sum / runs; mean > 2983/8 {
+			t.Errorf("%s: %d units in the first hour, want an eighth of 2,983 at most", f.name, mean)
+		}
+	}
+}
+
+// TestCrashOfAllArms checks that arms which differ in nothing from the control are stopped in at
+// most a fraction alpha of the runs, although the limit is the control's own rate: with no crash,
+// with one of all arms from the start, and with one that begins in the middle of the second hour.
+func TestCrashOfAllArms(t *testing.T) {
+	testsize.NoRace(t)
+	t.Parallel()
+	const alpha = 0.05
+	runs := testsize.Of(500, 200)
+	f := form{metric: ", default: 0", limit: "max_change: 0", guardrail: "hard: false, action: shrink"}
+	for name, common := range map[string]func(time.Duration) float64{
+		"no crash":       func(time.Duration) float64 { return 0.01 },
+		"from the start": func(time.Duration) float64 { return 0.3 },
+		"in the second hour": func(at time.Duration) float64 {
+			return map[bool]float64{false: 0.01, true: 0.3}[at > 90*time.Minute]
+		},
+	} {
+		stopped := 0
+		for seed := range runs {
+			w := &world{units: 1440, delay: time.Minute, common: common}
+			if _, err := w.play(f, uint64(seed), []int{3}); err != nil {
+				t.Fatal(err)
+			}
+			if w.stopped > 0 {
+				stopped++
+			}
+		}
+		if most := int(alpha * float64(runs)); stopped > most {
+			t.Errorf("%s: an arm was stopped in %d of %d runs, want at most %d", name, stopped, runs, most)
+		}
+		t.Logf("%s: %d of %d", name, stopped, runs)
+	}
+}
+
+// TestTable prints one row for each form.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := table(&b, 1, &world{rate: 0.5, units: 1200}, forms, []int{1}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "\n"); n != len(forms)+1 {
+		t.Errorf("%d lines:\n%s", n, &b)
+	}
+}

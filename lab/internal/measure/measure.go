@@ -1,0 +1,137 @@
+// Package measure plays one scenario with the default learner's options set by flags, and prints
+// what was deployed at fixed rounds. The constants in lab/docs/pasto.md were searched for with it.
+package measure
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret/lab/internal/rates"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/scenario"
+)
+
+// checkpoints are the rounds reported, as far as the scenario is played.
+var checkpoints = []int{
+	5, 10, 20, 50, 100, 200, 500, 1000, 3000, 10_000, 15_000, 20_000, 30_000, 100_000, 300_000,
+}
+
+// Command returns the command "noregret-lab measure".
+func Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "measure SCENARIO",
+		Short: "Play a scenario with other constants of the default learner",
+		Long: `Play a scenario of "noregret simulate", or one of the drifting scenarios ` + rates.Names() + `,
+with the default learner's options set by flags, and print what was deployed at fixed rounds.
+--algorithm plays a named algorithm instead.`,
+		Example: "  noregret-lab measure b --noise 5 --runs 60 --rounds 30000 --decay 4",
+		Args:    cobra.ExactArgs(1),
+	}
+	var o scenario.Options
+	c, f := confident.DefaultOptions(), cmd.Flags()
+	noise := f.Float64("noise", 1, "standard deviation σ of a group's metric")
+	f.IntVar(&o.Runs, "runs", 100, "number of runs")
+	f.IntVar(&o.Rounds, "rounds", 10_000, "rounds of a run, at least 5")
+	f.Uint64Var(&o.Seed, "seed", 7, "seed")
+	f.StringVar(&o.Algorithm, "algorithm", "", "named algorithm to play instead of the default learner with options")
+	f.StringVar(&o.Iterate, "iterate", "deployed", "what is scored: deployed or serving")
+	start := f.Float64("start", 0, "share of the first arm at the start, 0 for a uniform start")
+	without := f.String("without", "", "a rule of the learner to switch off")
+	f.BoolVar(&o.Hard, "hard", false, "make the guardrails hard")
+	for _, v := range []struct {
+		p           *float64
+		name, usage string
+	}{
+		{&c.Exploration.Optimism, "optimism", "standard errors that the optimistic mixture adds"},
+		{&c.Caution, "caution", "standard errors that the cautious mixture subtracts"},
+		{&c.HardCaution, "hard-caution", "the same for hard guardrails"},
+		{&c.Exploration.Share, "share", "largest share of the optimistic mixture"},
+		{&c.Exploration.Decay, "decay", "scale of how long it gets that"},
+		{&c.ChangeThreshold, "change-threshold", "standard errors that count as a change, 0 to look for none"},
+	} {
+		f.Float64Var(v.p, v.name, *v.p, v.usage)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *without != "" {
+			var err error
+			if c, err = c.Without(*without); err != nil {
+				return err
+			}
+		}
+		o.Scenario, o.Noise = args[0], noise
+		if *start != 0 {
+			o.Start = start
+		}
+		return measure(cmd.Context(), o, c, cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+// measure plays a scenario and writes the figures to w. The learner has the options c if o names no
+// algorithm.
+func measure(ctx context.Context, o scenario.Options, c confident.Options, w io.Writer) error {
+	for _, t := range checkpoints {
+		if t <= o.Rounds {
+			o.Checkpoints = append(o.Checkpoints, t)
+		}
+	}
+	var made learners
+	if o.Algorithm == "" {
+		o.New = func(g pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
+			return made.add(g, arms, c)
+		}
+	}
+	r, err := rates.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	return write(w, r, made.changes())
+}
+
+// learners are the learners of all runs, which several goroutines make.
+type learners struct {
+	mu   sync.Mutex
+	list []*confident.Learner
+}
+
+func (l *learners) add(f pasto.Objective, arms int, o confident.Options) (pasto.Learner, error) {
+	learner, err := confident.New(f, arms, o)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, learner)
+	return learner, nil
+}
+
+// changes is the number of changes that the learners found in all runs.
+func (l *learners) changes() (n int) {
+	for _, learner := range l.list {
+		n += learner.Changes()
+	}
+	return n
+}
+
+func write(w io.Writer, r *scenario.Result, changes int) error {
+	_, err := fmt.Fprintf(w, `single   %.4f
+optimum  %.4f
+round    %7d
+mean     %7.3f
+q25      %7.3f
+q75      %7.3f
+R        %7.3f
+median r %7.3f
+violated %7.3f
+broken   %7.3f
+distance %7.4f
+changes  %d
+`, r.BestSingle, r.Optimum, r.At, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75, r.Gain.Ratio,
+		r.Gain.Median, r.Violation.Mean, r.Violation.Share, r.Distance.Mean, changes)
+	return err
+}

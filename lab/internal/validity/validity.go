@@ -1,0 +1,208 @@
+// Package validity measures the error rates of guardrails' verdicts: false breaches where all arms
+// are equal (A/A) while the level of the metric changes, the rounds until a breach is found, and
+// how often the confidence sequence of heavy-tailed revenue misses its mean. lab/docs/validity.md
+// has the tables. Tests play the same worlds in fewer runs.
+package validity
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+)
+
+// Command returns the command "noregret-lab validity".
+func Command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "validity",
+		Short: "Measure false breaches of guardrails, the rounds until a breach is found, misses of revenue",
+		Long: `Measure the error rates of guardrails' verdicts: false breaches where all arms are equal while
+the level of the metric changes (aa), the rounds until a breach is found (power), and how often the
+confidence sequence of heavy-tailed revenue misses its mean (revenue). 500 runs of each world take
+some 20 minutes on one core.`,
+		Example: "  noregret-lab validity --runs 100 --only aa",
+		Args:    cobra.NoArgs,
+	}
+	f := c.Flags()
+	runs := f.Int("runs", 500, "runs of each A/A world, at least 5")
+	only := f.String("only", "", "part of the names of the tables to make: aa, power, revenue")
+	workers := f.Int("workers", runtime.NumCPU(), "runs at once")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *runs < 5 || *workers < 1 {
+			return noregret.Errorf(noregret.Usage, "", "%d runs, %d workers: want at least 5 and 1", *runs, *workers)
+		}
+		for _, t := range []struct {
+			name string
+			make func(out io.Writer, runs, workers int) error
+		}{{"aa", falseBreaches}, {"power", power}, {"revenue", revenue}} {
+			if !strings.Contains(t.name, *only) {
+				continue
+			}
+			if err := t.make(c.OutOrStdout(), *runs, *workers); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
+}
+
+// levels give the level of a metric, which all arms share, as functions of the round.
+var levels = []struct {
+	name string
+	at   func(t int) float64
+}{
+	{"flat", func(int) float64 { return 1 }},
+	{"seasonal", func(t int) float64 { return 1 + 0.5*math.Sin(2*math.Pi*float64(t)/24) }},
+	{"growing", func(t int) float64 { return 0.5 + min(float64(t)/150, 1) }},
+	{"shrinking", func(t int) float64 { return 1.5 - min(float64(t)/150, 1) }},
+	{"campaign", func(t int) float64 { return []float64{0.5, 0.5, 0.5, 1.5}[t/15%4] }},
+}
+
+// kinds are the metrics of the A/A worlds.
+var kinds = []world{
+	{name: "rate of 5 %, range", metric: "coin", rate: .05, arms: 3, share: .2, units: 2000, rounds: 150},
+	{name: "rate of 0.3 %, range", metric: "coin", rate: .003, arms: 3, share: .2, units: 2000, rounds: 150},
+	{
+		name: "rate of 5 %, no range", metric: "coin", rate: .05, arms: 3, share: .2, units: 2000, rounds: 150,
+		hidden: true,
+	},
+	{name: "normal, 10 arms", metric: "normal", arms: 10, share: .1, units: 2000, rounds: 150},
+	{name: "normal, small rounds", metric: "normal", arms: 3, share: .1, units: 500, rounds: 150},
+	{name: "ratio", metric: "ratio", arms: 3, share: .3, units: 300, rounds: 100},
+	{name: "returning units", metric: "people", arms: 3, share: .3, units: 300, rounds: 40},
+}
+
+// aaWorlds lists the worlds without a breach, by kind and level: equal arms under a limit of 2 %
+// below the control, or arms whose mixture with the control is exactly at a limit of 5 % below it.
+func aaWorlds(atLimit bool) (out [][]world) {
+	for _, k := range kinds {
+		var row []world
+		for _, l := range levels {
+			w := k
+			w.name, w.level, w.effect, w.limit = k.name+", "+l.name, l.at, 1, "min_change: -0.02"
+			if atLimit {
+				w.effect, w.limit = 1-0.05/(1-w.share), "min_change: -0.05"
+			}
+			row = append(row, w)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// breaches returns the rounds in which the runs' first breaches were called, 0 for never.
+func (w *world) breaches(runs, workers int) ([]int, error) {
+	out, errs := make([]int, runs), make([]error, runs)
+	var wg sync.WaitGroup
+	for worker := range workers {
+		wg.Go(func() {
+			for i := worker; i < runs; i += workers {
+				out[i], errs[i] = w.play(uint64(i))
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func falseBreaches(out io.Writer, runs, workers int) error {
+	for _, atLimit := range []bool{false, true} {
+		what := "equal arms under a limit of -2 %"
+		if atLimit {
+			what = "arms exactly at a limit of -5 %"
+		}
+		if err := falseBreachesOf(out, what, aaWorlds(atLimit), runs, workers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func falseBreachesOf(out io.Writer, what string, worlds [][]world, runs, workers int) error {
+	fmt.Fprintf(out, "False breaches, %s, in %d runs at alpha 0.05, per cent\n%-24s", what, runs, "")
+	for _, l := range levels {
+		fmt.Fprintf(out, "%11s", l.name)
+	}
+	fmt.Fprintln(out)
+	for i, row := range worlds {
+		fmt.Fprintf(out, "%-24s", kinds[i].name)
+		for _, w := range row {
+			rounds, err := w.breaches(runs, workers)
+			if err != nil {
+				return err
+			}
+			n := 0
+			for _, t := range rounds {
+				if t > 0 {
+					n++
+				}
+			}
+			fmt.Fprintf(out, "%11.1f", 100*float64(n)/float64(runs))
+		}
+		fmt.Fprintln(out)
+	}
+	return nil
+}
+
+// powerWorld returns a world whose arms are all 10 % below the control under a limit of 5 % below
+// it.
+func powerWorld(arms int) world {
+	return world{
+		name: fmt.Sprint("power, ", arms), metric: "coin", rate: .1, arms: arms, share: .1, units: 20_000, rounds: 200,
+		effect: .9, limit: "min_change: -0.05", level: levels[0].at, fixed: true,
+	}
+}
+
+func power(out io.Writer, runs, workers int) error {
+	fmt.Fprintf(out, "Rounds of 20,000 units until a change of -10 %% is called a breach of -5 %%, in %d runs\n",
+		runs/5)
+	fmt.Fprintf(out, "%-24s%11s%11s%11s\n", "", "median", "90 %", "never")
+	for _, row := range []struct {
+		name   string
+		change func(w *world)
+	}{
+		{"rate of 10 %", func(*world) {}},
+		{"rate of 10 %, no range", func(w *world) { w.hidden = true }},
+		{"rate of 10 %, seasonal", func(w *world) { w.level = levels[1].at }},
+	} {
+		for _, arms := range []int{1, 4, 10} {
+			w := powerWorld(arms)
+			row.change(&w)
+			median, most, never, err := w.found(runs/5, workers)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "%-24s%11d%11d%11d\n", fmt.Sprint(row.name, ", ", arms), median, most, never)
+		}
+	}
+	return nil
+}
+
+// found returns the median and the 90 % quantile of the rounds until a breach is called.
+func (w *world) found(runs, workers int) (median, most, never int, err error) {
+	rounds, err := w.breaches(runs, workers)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	for i, t := range rounds {
+		if t == 0 {
+			never++
+			rounds[i] = math.MaxInt
+		}
+	}
+	slices.Sort(rounds)
+	return rounds[runs/2], rounds[runs*9/10], never, nil
+}

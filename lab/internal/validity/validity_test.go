@@ -1,0 +1,85 @@
+package validity
+
+import (
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/internal/testsize"
+)
+
+// TestNoFalseBreaches plays arms that are exactly at the limit while the level of the metric
+// changes: a rate with a range, a metric without one, and units that return with the same values.
+// At most 5 % of the runs are ever called breached. (Separate confidence sequences for arm and
+// control, which do not compare units of the same rounds, called up to 98 % of them.)
+func TestNoFalseBreaches(t *testing.T) {
+	testsize.NoRace(t)
+	runs, most := 50, 9 // at most 2.5 expected; 9 or more have probability .001
+	if testing.Short() {
+		runs, most = 20, 6 // at most 1 expected; probability .0003
+	}
+	for i, row := range aaWorlds(true) {
+		if i%3 != 0 { // two metrics with many units a round, and returning units
+			continue
+		}
+		for _, w := range row {
+			rounds, err := w.breaches(runs, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, at := range rounds {
+				if at > 0 {
+					n++
+				}
+			}
+			t.Logf("%s: %d of %d", w.name, n, runs)
+			if n >= most {
+				t.Errorf("%s: %d of %d runs were called breached", w.name, n, runs)
+			}
+		}
+	}
+}
+
+// TestBreachesAreFound checks that arms 10 % below the control under a limit of 5 % are found
+// within a median of 25 rounds of 20,000 units, however many arms share the units.
+func TestBreachesAreFound(t *testing.T) {
+	testsize.NoRace(t)
+	for _, arms := range []int{1, 4, 10} {
+		w := powerWorld(arms)
+		median, _, never, err := w.found(testsize.Of(100, 50), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if median > 25 || never > 0 {
+			t.Errorf("%d arms: %d rounds in the median, %d never", arms, median, never)
+		}
+	}
+}
+
+// TestRevenueHolds checks that the sequence of revenue without a cap misses the mean, and the
+// change, in at most 5 % of the runs, and that with a cap it is never trivial at the end.
+func TestRevenueHolds(t *testing.T) {
+	testsize.NoRace(t)
+	runs := testsize.Of(60, 20)
+	for _, w := range shops {
+		if w.units > 200_000 {
+			w.units = 1_000_000
+		}
+		missed, spoke := 0, 0
+		for _, v := range w.visits(runs, 1) {
+			if v.missed {
+				missed++
+			}
+			if !math.IsInf(v.half, 1) {
+				spoke++
+			}
+		}
+		t.Logf("%s, %d units: %d of %d runs missed, %d spoke", w.name, w.units, missed, runs, spoke)
+		if missed > runs/10 { // a probability of .003 of 20 and .02 of 60 runs if 5 % were missed
+			t.Errorf("%s, %d units: %d of %d runs missed", w.name, w.units, missed, runs)
+		}
+		if !math.IsInf(w.cap, 1) && spoke < runs {
+			t.Errorf("%s, %d units: %d of %d runs spoke", w.name, w.units, spoke, runs)
+		}
+	}
+}
