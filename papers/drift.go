@@ -2,19 +2,16 @@ package papers
 
 import (
 	"context"
-	"errors"
 	"math"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/drift"
 	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/oco"
@@ -205,7 +202,6 @@ type driftJob struct {
 	play        func(ctx context.Context, seed uint64) (regret float64, err error)
 	regret      float64
 	done        bool
-	err         error
 }
 
 // RunDrift plays cells, each for every horizon of the list with its number, in independent runs. It
@@ -270,50 +266,29 @@ func playDrift(ctx context.Context, jobs []driftJob, o DriftOptions) (runs int, 
 	for i := range jobs {
 		total += int64(jobs[i].rounds)
 	}
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	groups := len(jobs) / o.Runs
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var group sync.WaitGroup
-	var report sync.Mutex
+	at := func(i int) *driftJob { return &jobs[i%groups*o.Runs+i/groups] }
 	var done int64
-	var next atomic.Int64
-	for range min(workers, len(jobs)) {
-		group.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(jobs) || ctx.Err() != nil {
-					return
-				}
-				j := &jobs[i%groups*o.Runs+i/groups]
-				stream := "papers/drift/" + j.stream + "/" + strconv.Itoa(j.rounds)
-				seed := random.New(o.Seed+uint64(j.run), stream).Uint64()
-				if j.regret, j.err = j.play(ctx, seed); j.err != nil {
-					cancel()
-					return
-				}
-				j.done = true
-				report.Lock()
-				done += int64(j.rounds)
-				if o.Progress != nil {
-					o.Progress(done, total)
-				}
-				report.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	runs, err = o.Runs, ctx.Err()
-	for i := range jobs {
-		j := &jobs[i]
-		if j.err != nil && !errors.Is(j.err, context.Canceled) {
-			return 0, j.err
+	report := func(i int) {
+		if done += int64(at(i).rounds); o.Progress != nil {
+			o.Progress(done, total)
 		}
-		if !j.done {
-			runs = min(runs, j.run)
+	}
+	_, err = parallel.Runs(ctx, len(jobs), o.Workers, report, func(i int) (_ struct{}, err error) {
+		j := at(i)
+		stream := "papers/drift/" + j.stream + "/" + strconv.Itoa(j.rounds)
+		seed := random.New(o.Seed+uint64(j.run), stream).Uint64()
+		j.regret, err = j.play(ctx, seed)
+		j.done = err == nil
+		return struct{}{}, err
+	})
+	if err != nil && ctx.Err() == nil {
+		return 0, err
+	}
+	runs = o.Runs
+	for i := range jobs {
+		if !jobs[i].done {
+			runs = min(runs, jobs[i].run)
 		}
 	}
 	return runs, err

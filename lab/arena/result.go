@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
-	"sync/atomic"
+	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/parallel"
 )
 
 // Options say what to play.
@@ -160,51 +159,24 @@ func (o *Options) find() (families []Family, entries []Entry, err error) {
 
 // playAll returns the plays by family, run and learner.
 func (o *Options) playAll(ctx context.Context, families []Family, entries []Entry) ([][][]Play, error) {
-	plays := make([][][]Play, len(families))
-	errs := make([]error, len(families)*o.Runs)
-	for i := range plays {
-		plays[i] = make([][]Play, o.Runs)
-	}
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var next atomic.Int64
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	done, failed := 0, atomic.Bool{}
-	for range min(workers, len(errs)) {
-		group.Go(func() {
-			for {
-				job := int(next.Add(1)) - 1
-				if job >= len(errs) || failed.Load() {
-					return
-				}
-				i, run := job/o.Runs, job%o.Runs
-				if plays[i][run], errs[job] = playRun(ctx, &families[i], entries, o.Seed, run); errs[job] != nil {
-					errs[job] = fmt.Errorf("family %s, run %d: %w", families[i].Name, run, errs[job])
-					failed.Store(true)
-					return
-				}
-				mu.Lock()
-				done++
-				if o.Progress != nil {
-					o.Progress(done, len(errs))
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
+	done, all := 0, len(families)*o.Runs
+	report := func(int) {
+		if done++; o.Progress != nil {
+			o.Progress(done, all)
 		}
 	}
-	return plays, nil
+	plays, err := parallel.Runs(ctx, all, o.Workers, report, func(job int) ([]Play, error) {
+		f, run := &families[job/o.Runs], job%o.Runs
+		plays, err := playRun(ctx, f, entries, o.Seed, run)
+		if err != nil {
+			return nil, fmt.Errorf("family %s, run %d: %w", f.Name, run, err)
+		}
+		return plays, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(slices.Chunk(plays, o.Runs)), nil
 }
 
 // estimate returns the mean of f over the runs.

@@ -7,10 +7,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/catalogue"
@@ -26,7 +25,6 @@ type outcome struct {
 	share                      [][]float64
 	infeasible                 *optimum.Infeasible // under the true means
 	reported, sure             bool
-	err                        error
 }
 
 // broke holds the sum of the violations of a mixture, and whether any exceeds its slack.
@@ -96,38 +94,19 @@ func Play(ctx context.Context, o Options, spec Spec) (*Result, error) {
 // playAll plays all runs concurrently and returns their outcomes in order. It keeps the mixtures of
 // all runs if they have common arms, otherwise those of the first.
 func playAll(ctx context.Context, o *Options, build func(run int) (World, error), common bool) ([]outcome, error) {
-	out := make([]outcome, o.Runs)
-	var next atomic.Int64
-	var done int
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for range min(o.Workers, o.Runs) {
-		wg.Go(func() {
-			for {
-				run := int(next.Add(1)) - 1
-				if run >= o.Runs || ctx.Err() != nil {
-					return
-				}
-				out[run] = play(ctx, o, build, run, common || run == 0)
-				mu.Lock()
-				done++
-				if o.Progress != nil {
-					o.Progress(done, o.Runs)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	for i := range out {
-		if out[i].err != nil {
-			return nil, fmt.Errorf("run %d: %w", i, out[i].err)
+	done := 0
+	report := func(int) {
+		if done++; o.Progress != nil {
+			o.Progress(done, o.Runs)
 		}
 	}
-	return out, nil
+	return parallel.Runs(ctx, o.Runs, o.Workers, report, func(run int) (outcome, error) {
+		out, err := play(ctx, o, build, run, common || run == 0)
+		if err != nil {
+			return out, fmt.Errorf("run %d: %w", run, err)
+		}
+		return out, nil
+	})
 }
 
 // learnerOf makes the learner of a run. It is controlled if it has the control as one of its arms,
@@ -245,32 +224,32 @@ func (r *rounds) postpone(obs []pasto.Observation, delay int) error {
 }
 
 // play plays one run.
-func play(ctx context.Context, o *Options, build func(run int) (World, error), run int, keep bool) outcome {
+func play(ctx context.Context, o *Options, build func(run int) (World, error), run int, keep bool,
+) (out outcome, err error) {
 	w, err := build(run)
 	if err != nil {
-		return outcome{err: err}
+		return out, err
 	}
 	f, mu := w.Objective(), w.Means(1)
 	l, controlled, err := o.learnerOf(w, mu.Arms())
 	if err != nil {
-		return outcome{err: err}
+		return out, err
 	}
 	truth, err := newTruth(ctx, f, mu)
 	if err != nil {
-		return outcome{err: err}
+		return out, err
 	}
 	loop := newRounds(o, w, l, controlled, run, mu.Metrics())
 	served := make([]float64, mu.Arms())
-	var out outcome
 	at := 0
 	for t := 1; t <= o.Rounds && at < len(o.Checkpoints); t++ {
 		if t%256 == 0 && ctx.Err() != nil {
-			return outcome{err: ctx.Err()}
+			return out, ctx.Err()
 		}
 		several, ok := w.(Phased)
 		if c := w.Changes(); c > 0 && t == c+1 || ok && several.Begins(t) {
 			if truth, err = newTruth(ctx, f, w.Means(t)); err != nil {
-				return outcome{err: err}
+				return out, err
 			}
 		}
 		check := t == o.Checkpoints[at]
@@ -278,7 +257,7 @@ func play(ctx context.Context, o *Options, build func(run int) (World, error), r
 			copy(served, l.Serving())
 		}
 		if err := loop.play(t); err != nil {
-			return outcome{err: err}
+			return out, err
 		}
 		if !check {
 			continue
@@ -304,7 +283,7 @@ func play(ctx context.Context, o *Options, build func(run int) (World, error), r
 		least, sure := x.Infeasible()
 		out.reported, out.sure = least != nil, sure
 	}
-	return out
+	return out, nil
 }
 
 // truth scores mixtures by the true means of a world.

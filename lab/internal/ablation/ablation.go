@@ -7,17 +7,16 @@ package ablation
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/lab/arena"
 	"github.com/noregret/noregret/pasto/confident"
 )
@@ -206,32 +205,16 @@ func choose(names []string) (chosen []scene, families []string, err error) {
 
 // scores plays the runs of a scenario without a rule ("" for all rules).
 func scores(ctx context.Context, c scene, rule string, s *study) ([]float64, error) {
-	runs := s.runs * max(times[c.name], 1)
-	out, errs := make([]float64, runs), make([]error, runs)
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range s.workers {
-		wg.Go(func() {
-			for n := range next {
-				o := c.options()
-				if rule != "" {
-					if o, errs[n] = o.Without(rule); errs[n] != nil {
-						continue
-					}
-				}
-				out[n], errs[n] = c.play(o, s.seed+uint64(n))
+	return parallel.Runs(ctx, s.runs*max(times[c.name], 1), s.workers, nil, func(run int) (float64, error) {
+		o := c.options()
+		if rule != "" {
+			var err error
+			if o, err = o.Without(rule); err != nil {
+				return 0, err
 			}
-		})
-	}
-	for n := range runs {
-		if ctx.Err() != nil {
-			break
 		}
-		next <- n
-	}
-	close(next)
-	wg.Wait()
-	return out, errors.Join(ctx.Err(), errors.Join(errs...))
+		return c.play(o, s.seed+uint64(run))
+	})
 }
 
 // meanOf returns the mean and its standard error.

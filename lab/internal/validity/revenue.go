@@ -1,12 +1,13 @@
 package validity
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
-	"sync"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 )
@@ -105,28 +106,22 @@ func (w *shop) looks(mean float64) func(r *random.Source) (low, high, truth floa
 }
 
 // visits returns the results of the runs.
-func (w *shop) visits(runs, workers int) []visit {
-	out := make([]visit, runs)
-	var wg sync.WaitGroup
-	for worker := range workers {
-		wg.Go(func() {
-			for i := worker; i < runs; i += workers {
-				out[i] = w.play(uint64(i))
-			}
-		})
-	}
-	wg.Wait()
-	return out
+func (w *shop) visits(ctx context.Context, runs, workers int) ([]visit, error) {
+	return parallel.Runs(ctx, runs, workers, nil, func(run int) (visit, error) { return w.play(uint64(run)), nil })
 }
 
 // revenue measures how often the sequence of revenue misses the truth, and how wide it is at the
 // end.
-func revenue(out io.Writer, runs, workers int) error {
+func revenue(ctx context.Context, out io.Writer, runs, workers int) error {
 	fmt.Fprintf(out, "Revenue: %v of the units buy, lognormal with sigma %v, %d runs\n", buyers, amountSigma, runs)
 	fmt.Fprintf(out, "%-24s%11s%11s%11s%11s\n", "", "units", "misses", "speaks", "half width")
 	for _, w := range shops {
 		missed, spoke, width := 0, 0, 0.0
-		for _, v := range w.visits(runs, workers) {
+		visits, err := w.visits(ctx, runs, workers)
+		if err != nil {
+			return err
+		}
+		for _, v := range visits {
 			if v.missed {
 				missed++
 			}

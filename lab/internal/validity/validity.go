@@ -5,17 +5,18 @@
 package validity
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/parallel"
 )
 
 // Command returns the command "noregret-lab validity".
@@ -40,12 +41,12 @@ some 20 minutes on one core.`,
 		}
 		for _, t := range []struct {
 			name string
-			make func(out io.Writer, runs, workers int) error
+			make func(ctx context.Context, out io.Writer, runs, workers int) error
 		}{{"aa", falseBreaches}, {"power", power}, {"revenue", revenue}} {
 			if !strings.Contains(t.name, *only) {
 				continue
 			}
-			if err := t.make(c.OutOrStdout(), *runs, *workers); err != nil {
+			if err := t.make(c.Context(), c.OutOrStdout(), *runs, *workers); err != nil {
 				return err
 			}
 		}
@@ -99,39 +100,24 @@ func aaWorlds(atLimit bool) (out [][]world) {
 }
 
 // breaches returns the rounds in which the runs' first breaches were called, 0 for never.
-func (w *world) breaches(runs, workers int) ([]int, error) {
-	out, errs := make([]int, runs), make([]error, runs)
-	var wg sync.WaitGroup
-	for worker := range workers {
-		wg.Go(func() {
-			for i := worker; i < runs; i += workers {
-				out[i], errs[i] = w.play(uint64(i))
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+func (w *world) breaches(ctx context.Context, runs, workers int) ([]int, error) {
+	return parallel.Runs(ctx, runs, workers, nil, func(run int) (int, error) { return w.play(uint64(run)) })
 }
 
-func falseBreaches(out io.Writer, runs, workers int) error {
+func falseBreaches(ctx context.Context, out io.Writer, runs, workers int) error {
 	for _, atLimit := range []bool{false, true} {
 		what := "equal arms under a limit of -2 %"
 		if atLimit {
 			what = "arms exactly at a limit of -5 %"
 		}
-		if err := falseBreachesOf(out, what, aaWorlds(atLimit), runs, workers); err != nil {
+		if err := falseBreachesOf(ctx, out, what, aaWorlds(atLimit), runs, workers); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func falseBreachesOf(out io.Writer, what string, worlds [][]world, runs, workers int) error {
+func falseBreachesOf(ctx context.Context, out io.Writer, what string, worlds [][]world, runs, workers int) error {
 	fmt.Fprintf(out, "False breaches, %s, in %d runs at alpha 0.05, per cent\n%-24s", what, runs, "")
 	for _, l := range levels {
 		fmt.Fprintf(out, "%11s", l.name)
@@ -140,7 +126,7 @@ func falseBreachesOf(out io.Writer, what string, worlds [][]world, runs, workers
 	for i, row := range worlds {
 		fmt.Fprintf(out, "%-24s", kinds[i].name)
 		for _, w := range row {
-			rounds, err := w.breaches(runs, workers)
+			rounds, err := w.breaches(ctx, runs, workers)
 			if err != nil {
 				return err
 			}
@@ -166,7 +152,7 @@ func powerWorld(arms int) world {
 	}
 }
 
-func power(out io.Writer, runs, workers int) error {
+func power(ctx context.Context, out io.Writer, runs, workers int) error {
 	fmt.Fprintf(out, "Rounds of 20,000 units until a change of -10 %% is called a breach of -5 %%, in %d runs\n",
 		runs/5)
 	fmt.Fprintf(out, "%-24s%11s%11s%11s\n", "", "median", "90 %", "never")
@@ -181,7 +167,7 @@ func power(out io.Writer, runs, workers int) error {
 		for _, arms := range []int{1, 4, 10} {
 			w := powerWorld(arms)
 			row.change(&w)
-			median, most, never, err := w.found(runs/5, workers)
+			median, most, never, err := w.found(ctx, runs/5, workers)
 			if err != nil {
 				return err
 			}
@@ -192,8 +178,8 @@ func power(out io.Writer, runs, workers int) error {
 }
 
 // found returns the median and the 90 % quantile of the rounds until a breach is called.
-func (w *world) found(runs, workers int) (median, most, never int, err error) {
-	rounds, err := w.breaches(runs, workers)
+func (w *world) found(ctx context.Context, runs, workers int) (median, most, never int, err error) {
+	rounds, err := w.breaches(ctx, runs, workers)
 	if err != nil {
 		return 0, 0, 0, err
 	}

@@ -22,7 +22,7 @@ func TestNoFalseBreaches(t *testing.T) {
 			continue
 		}
 		for _, w := range row {
-			rounds, err := w.breaches(runs, 1)
+			rounds, err := w.breaches(t.Context(), runs, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +46,7 @@ func TestBreachesAreFound(t *testing.T) {
 	testsize.NoRace(t)
 	for _, arms := range []int{1, 4, 10} {
 		w := powerWorld(arms)
-		median, _, never, err := w.found(testsize.Of(100, 50), 1)
+		median, _, never, err := w.found(t.Context(), testsize.Of(100, 50), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,11 @@ func TestRevenueHolds(t *testing.T) {
 			w.units = 1_000_000
 		}
 		missed, spoke := 0, 0
-		for _, v := range w.visits(runs, 1) {
+		visits, err := w.visits(t.Context(), runs, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range visits {
 			if v.missed {
 				missed++
 			}
