@@ -35,10 +35,6 @@ norace: ## the tests that the race detector skips, in their short form; some hav
 	$(GO) test -timeout 25m -short -run "^($$tests)\$$" $$packages
 	$(GO) test ./internal/pages
 
-.PHONY: papers
-papers: ## re-run the tables of the literature in full, a minute or two
-	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers
-
 .PHONY: lab
 lab: ## build and test the laboratory, the module lab, which reproduces measurements (see lab/README.md)
 	$(MAKE) -C lab test

@@ -29,8 +29,7 @@
 //   - pasto/confident is the learner that the service uses by default, and pasto/drifting makes it
 //     forget; pasto/ascent holds the stochastic gradient methods of the literature; pasto/box learns in a box of continuous
 //     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name;
-//     pasto/optimistic plays bandits under hard guardrails, pasto/released reads private sums and
-//     pasto/released/study measures what they cost.
+//     pasto/optimistic plays bandits under hard guardrails, and pasto/released reads private sums.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
 //     bandit/offpolicy estimates the value of a policy from decisions that another one made.
 //     bandit/contextual learns which arm is best in a context.
@@ -50,7 +49,7 @@
 //     noise, clipping, private prefix sums and selections, the ledger; dp/audit attacks mechanisms
 //     to test their claims.
 //   - [github.com/noregret/noregret/private] learns from private records and releases a point after
-//     each; private/study measures it. private/aggregate releases sums of feedback by arm and
+//     each. private/aggregate releases sums of feedback by arm and
 //     metric.
 //
 // # Classifiers for rare positives
@@ -68,9 +67,9 @@
 //   - [github.com/noregret/noregret/play] joins the catalogue of learners and that of games.
 //   - [github.com/noregret/noregret/convex] holds sets, norms, mirror maps and projections.
 //   - [github.com/noregret/noregret/loss] holds convex losses and concave rewards.
-//   - [github.com/noregret/noregret/papers] reproduces tables and figures of the literature.
 //
-// The command cmd/noregret puts all of it on the command line.
+// The command cmd/noregret puts all of it on the command line. The module lab, which is not a part
+// of this one, reproduces tables and figures of the literature and measures the learners.
 //
 // # Errors
 //

@@ -262,7 +262,7 @@ func Closed(d *definition.Definition) (*Result, error) {
 	if d.Privacy != nil {
 		return nil, noregret.BadInputf("privacy", "a plan is for raw feedback, and a private experiment has noisy "+
 			"sums alone and calls no guardrail held or breached: want a definition without it for the times without "+
-			"noise; noregret simulate private-pasto says what the noise costs")
+			"noise; noregret-lab private-pasto says what the noise costs")
 	}
 	a, err := newArms(d)
 	if err != nil {

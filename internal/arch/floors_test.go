@@ -26,7 +26,7 @@ var floors = []struct {
 	3: {[]string{"drift", "private"}, "reductions over learners: restarts and privacy"},
 	4: {[]string{"pasto", "classify", "play"}, "systems built of learners"},
 	5: {[]string{"experiment", "eventlog"}, "the service's pure core and its log"},
-	6: {[]string{"server", "client", "papers"}, "what is served and reproduced"},
+	6: {[]string{"server", "client"}, "the service and its clients"},
 	7: {[]string{commands}, "the commands"},
 	8: {[]string{"cmd"}, "the program"},
 	9: {[]string{"lab"}, "the laboratory, a module of its own"},

@@ -4,7 +4,7 @@
 //	service    serve, experiment, log, alerts, audit, backup, restore
 //	policy     evaluate-policy, doctor, plan
 //	train      train, evaluate, predict, inspect, compare, cache, generate, algorithms, measures
-//	play       play, learners, games, simulate, papers
+//	play       play, learners, games, simulate
 //	privacy    privacy plan, ledger and audit
 //	demo       demo
 //

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Runs returns the results of play(0), ..., play(n−1), in this order, and plays as many of them at a
-// time as there are workers: one for each processor if workers is below 1. Runs begin in their
+// Runs returns the results of play(0), ..., play(n−1), in this order, and plays as many of them at
+// a time as there are workers: one for each processor if workers is below 1. Runs begin in their
 // order. After each run it calls done, unless that is nil, with the index of the run; these calls
 // do not overlap.
 //

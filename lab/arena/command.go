@@ -41,7 +41,11 @@ of problems as users have them. --drift plays ways to forget on worlds whose mea
 		if *drifting {
 			o.useDrift()
 		}
-		reporter, err := progress.New(c.ErrOrStderr(), progress.Options{Mode: progress.Auto, Unit: "runs"})
+		mode := progress.Auto
+		if f := c.Flag("progress"); f != nil { // of the program
+			mode = progress.Mode(f.Value.String())
+		}
+		reporter, err := progress.New(c.ErrOrStderr(), progress.Options{Mode: mode, Unit: "runs"})
 		if err != nil {
 			return err
 		}

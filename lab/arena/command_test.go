@@ -7,20 +7,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/lab/internal/command"
+	"github.com/noregret/noregret/lab/internal/labtest"
 )
 
 func TestCommand(t *testing.T) {
 	args := []string{"--runs", "2", "--families", "rare,crash", "--learners", "greedy-2,oracle", "--seed", "4"}
 	var text, data bytes.Buffer
-	if err := command.Run(t.Context(), Command(), args, &text, io.Discard); err != nil {
+	if err := labtest.Run(t.Context(), Command(), args, &text, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(text.String(), "2 runs of each family, seed 4") ||
 		!strings.Contains(text.String(), "\ncrash\n") {
 		t.Errorf("printed\n%s", text.String())
 	}
-	if err := command.Run(t.Context(), Command(), append(args, "--json"), &data, io.Discard); err != nil {
+	if err := labtest.Run(t.Context(), Command(), append(args, "--json"), &data, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	var r Result
@@ -31,7 +31,7 @@ func TestCommand(t *testing.T) {
 
 func TestCommandLists(t *testing.T) {
 	var b bytes.Buffer
-	if err := command.Run(t.Context(), Command(), []string{"--list"}, &b, io.Discard); err != nil {
+	if err := labtest.Run(t.Context(), Command(), []string{"--list"}, &b, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "family week: ") || !strings.Contains(b.String(), "learner default: ") {
@@ -46,7 +46,7 @@ func TestCommandRefuses(t *testing.T) {
 		"nobody":          {"--learners", "nobody"},
 		"runs":            {"--runs", "0"},
 	} {
-		err := command.Run(t.Context(), Command(), args, io.Discard, io.Discard)
+		err := labtest.Run(t.Context(), Command(), args, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q in it", args, err, want)
 		}

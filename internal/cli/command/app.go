@@ -59,7 +59,7 @@ func (a *App) execute(ctx context.Context, root *cobra.Command, args []string) i
 		return 0
 	}
 	err = a.explain(ctx, cmd, err)
-	fmt.Fprintf(a.Stderr, "noregret: %s\n", legible.Lines(err.Error()))
+	fmt.Fprintf(a.Stderr, "%s: %s\n", root.Name(), legible.Lines(err.Error()))
 	return noregret.CodeOf(err).ExitStatus()
 }
 

@@ -2,7 +2,9 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -117,4 +119,18 @@ func Require(cmd *cobra.Command, flags ...string) {
 			panic(err) // a flag that does not exist: a mistake in this program
 		}
 	}
+}
+
+// Flagged adds the flag to a usage error of a simulation about an option, whose place is the
+// option.
+func Flagged(err error) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok || e.Code != noregret.Usage || e.Place == "scenario" || strings.HasPrefix(e.Place, "--") {
+		return err
+	}
+	flag, _, _ := strings.Cut(e.Place, "[")
+	if flag == "checkpoints" {
+		flag = "at"
+	}
+	return noregret.Errorf(noregret.Usage, "--"+flag, "%s", e.Message)
 }

@@ -8,5 +8,6 @@ import (
 
 // Commands returns the commands of online learning.
 func Commands(a *command.App) []*cobra.Command {
-	return []*cobra.Command{newPlayCommand(a), newLearnersCommand(a), newGamesCommand(a), newPapersCommand(a)}
+	return append([]*cobra.Command{newPlayCommand(a), newLearnersCommand(a), newGamesCommand(a)},
+		movedCommands("papers")...)
 }

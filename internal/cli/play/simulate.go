@@ -35,6 +35,7 @@ type simulateOptions struct {
 	users, items int
 	points       int
 
+	more  []scenario.Spec // beside those of package scenario
 	flags *pflag.FlagSet
 }
 
@@ -60,8 +61,6 @@ used. Ranking also prints the table of solutions. Hillstrom prints the replay of
 test: the learned mixture beside each single arm, evaluated on held-out customers, with 95 %%
 intervals.
 
-"noregret simulate drift" is another simulation, of restarts in a world that changes.
-
 With --hard the guardrails are hard limits instead of penalties; the algorithms default and
 default-floor can learn them. The objective then has no penalties, so a mixture that violates a
 guardrail, such as the one served while learning, may gain more than 1.
@@ -70,11 +69,11 @@ With --json the output is one object {scenario, algorithm, runs, rounds, best_si
 at, objective: {mean, q25, q75}, gain: {ratio, median}, violation: {mean}}, and more keys; for
 several algorithms it is a list of these.`
 
-// NewSimulateCommand makes "noregret simulate".
-func NewSimulateCommand(a *command.App) *cobra.Command {
-	o := &simulateOptions{algorithms: []string{"default"}, seed: 1, iterate: "deployed"}
+// NewSimulateCommand makes "noregret simulate", with more scenarios than those of package scenario.
+func NewSimulateCommand(a *command.App, more ...scenario.Spec) *cobra.Command {
+	o := &simulateOptions{algorithms: []string{"default"}, seed: 1, iterate: "deployed", more: more}
 	var scenarios, docs []string
-	for _, s := range scenario.Scenarios() {
+	for _, s := range append(scenario.Scenarios(), more...) {
 		scenarios = append(scenarios, s.Name)
 		docs = append(docs, s.Doc)
 	}
@@ -104,8 +103,7 @@ func NewSimulateCommand(a *command.App) *cobra.Command {
 			return nil
 		},
 	}, o)
-	cmd.AddCommand(newSimulateDriftCommand(a), newSimulatePrivateCommand(a), newSimulatePrivateBanditCommand(a),
-		newSimulatePrivatePastoCommand(a))
+	cmd.AddCommand(movedCommands("drift", "private", "private-bandit", "private-pasto")...)
 	return cmd
 }
 
@@ -200,9 +198,12 @@ func (o *simulateOptions) Validate() error {
 
 // scenario returns the options of a scenario.
 func (o *simulateOptions) scenario(name string) (scenario.Options, error) {
-	out, err := scenario.DefaultOptions(name)
-	if err != nil {
-		return out, err
+	var out scenario.Options
+	var err error
+	if s := o.own(name); s != nil {
+		out = s.Options()
+	} else if out, err = scenario.DefaultOptions(name); err != nil {
+		return out, moved(name, err)
 	}
 	out.Seed, out.Workers, out.Checkpoints, out.PerDecade = o.seed, o.workers, o.at, o.points
 	out.Iterate, out.Data, out.Hard, out.Users, out.Items = o.iterate, o.data, o.hard, o.users, o.items
@@ -224,9 +225,21 @@ func (o *simulateOptions) scenario(name string) (scenario.Options, error) {
 	return out, nil
 }
 
-// simulateScenario runs an algorithm in a scenario, and makes the table or the replay that only
+// own returns the scenario of this name that package scenario does not have, nil if there is none.
+func (o *simulateOptions) own(name string) *scenario.Spec {
+	if i := slices.IndexFunc(o.more, func(s scenario.Spec) bool { return s.Name == name }); i >= 0 {
+		return &o.more[i]
+	}
+	return nil
+}
+
+// play runs an algorithm in a scenario, and makes the table or the replay that only
 // this scenario has.
-func simulateScenario(ctx context.Context, opt scenario.Options) (s simulation, err error) {
+func (o *simulateOptions) play(ctx context.Context, opt scenario.Options) (s simulation, err error) {
+	if spec := o.own(opt.Scenario); spec != nil {
+		s.Result, err = scenario.Play(ctx, opt, *spec)
+		return s, err
+	}
 	switch opt.Scenario {
 	case "ranking":
 		s.Result, s.Table, err = scenario.Ranking(ctx, opt)
@@ -240,25 +253,12 @@ func simulateScenario(ctx context.Context, opt scenario.Options) (s simulation, 
 	return s, err
 }
 
-// flagged adds the flag to an error of package scenario about an option.
-func flagged(err error) error {
-	e, ok := errors.AsType[*noregret.Error](err)
-	if !ok || e.Code != noregret.Usage || e.Place == "scenario" || strings.HasPrefix(e.Place, "--") {
-		return err
-	}
-	flag, _, _ := strings.Cut(e.Place, "[")
-	if flag == "checkpoints" {
-		flag = "at"
-	}
-	return noregret.Errorf(noregret.Usage, "--"+flag, "%s", e.Message)
-}
-
 // Run implements [command.Options].
 func (o *simulateOptions) Run(ctx context.Context, a *command.App, args []string) error {
 	name := args[0]
 	opt, err := o.scenario(name)
 	if err != nil {
-		return flagged(err)
+		return command.Flagged(err)
 	}
 	p, err := a.ProgressOf("runs")
 	if err != nil {
@@ -280,8 +280,8 @@ func (o *simulateOptions) Run(ctx context.Context, a *command.App, args []string
 			}
 		}
 		var s simulation
-		if s, err = simulateScenario(ctx, opt); err != nil {
-			err = flagged(err)
+		if s, err = o.play(ctx, opt); err != nil {
+			err = command.Flagged(err)
 			break
 		}
 		all = append(all, s)

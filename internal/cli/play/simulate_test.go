@@ -20,3 +20,21 @@ func TestSimulateRefuses(t *testing.T) {
 		clitest.Refusal{"simulate", "want one scenario of"},
 	)
 }
+
+// TestMoved: what is in the laboratory now says where it has gone, whatever its flags.
+func TestMoved(t *testing.T) {
+	cmds.Refused(t,
+		clitest.Refusal{
+			"simulate drift --setting cost", `"noregret simulate drift" has moved: it is "noregret-lab drift" of`,
+		},
+		clitest.Refusal{"simulate private", `"noregret simulate private" has moved: it is "noregret-lab private"`},
+		clitest.Refusal{
+			"simulate private-bandit --help", `"noregret simulate private-bandit" has moved: it is "noregret-lab`,
+		},
+		clitest.Refusal{"simulate private-pasto", `"noregret simulate private-pasto" has moved`},
+		clitest.Refusal{"papers spade-stamp --full", `"noregret papers" has moved: it is "noregret-lab papers"`},
+		clitest.Refusal{
+			"simulate rates-abrupt", `"noregret simulate rates-abrupt" has moved: it is "noregret-lab simulate rates-`,
+		},
+	)
+}

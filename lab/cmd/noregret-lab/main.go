@@ -7,77 +7,47 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
 	"os"
-	"os/signal"
 
 	"github.com/spf13/cobra"
 
-	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/play"
 	"github.com/noregret/noregret/lab/arena"
 	"github.com/noregret/noregret/lab/internal/ablation"
 	"github.com/noregret/noregret/lab/internal/boxes"
 	"github.com/noregret/noregret/lab/internal/catastrophe"
-	"github.com/noregret/noregret/lab/internal/command"
 	"github.com/noregret/noregret/lab/internal/contexts"
 	"github.com/noregret/noregret/lab/internal/measure"
 	"github.com/noregret/noregret/lab/internal/obd"
 	"github.com/noregret/noregret/lab/internal/parameterfree"
+	"github.com/noregret/noregret/lab/internal/rates"
+	"github.com/noregret/noregret/lab/internal/reproduce"
 	"github.com/noregret/noregret/lab/internal/streams"
 	"github.com/noregret/noregret/lab/internal/validity"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
-}
-
-// run runs the program with args and returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	err := command.Run(ctx, newRoot(), args, stdout, stderr)
-	if err == nil {
-		return 0
-	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = noregret.Errorf(noregret.Internal, "", "interrupted")
-	}
-	fmt.Fprintln(stderr, "noregret-lab:", err)
-	return noregret.CodeOf(err).ExitStatus()
-}
+func main() { os.Exit(command.Main(newRoot)) }
 
 // newRoot makes the tree of commands.
-func newRoot() *cobra.Command {
-	root := &cobra.Command{
+func newRoot(a *command.App) *cobra.Command {
+	return command.NewRoot(a, &cobra.Command{
 		Use:   "noregret-lab",
 		Short: "Reproduce the measurements of noregret",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	root.CompletionOptions.HiddenDefaultCmd = true
-	for _, group := range []struct {
-		id, title string
-		studies   []*cobra.Command
-	}{
-		{"mixtures", "Mixtures under guardrails:", []*cobra.Command{
+		Long: `noregret-lab measures the learners and the service of noregret, each of its commands in one study.
+The pages in lab/docs show the results. Results do not depend on the number of cores.`,
+		Example: "  noregret-lab arena --runs 20 --families week",
+	},
+		command.Group{ID: "mixtures", Title: "Mixtures under guardrails:", Commands: []*cobra.Command{
 			arena.Command(), ablation.Command(), boxes.Command(), measure.Command(),
+			play.NewSimulateCommand(a, rates.Specs()...),
 		}},
-		{"service", "The decision service:", []*cobra.Command{
+		command.Group{ID: "service", Title: "The decision service:", Commands: []*cobra.Command{
 			validity.Command(), catastrophe.Command(),
 		}},
-		{"learners", "Learners:", []*cobra.Command{
+		command.Group{ID: "papers", Title: "Published tables:", Commands: reproduce.Commands(a)},
+		command.Group{ID: "learners", Title: "Learners:", Commands: []*cobra.Command{
 			contexts.Command(), obd.Command(), parameterfree.Command(), streams.Command(),
 		}},
-	} {
-		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
-		for _, c := range group.studies {
-			c.GroupID = group.id
-			root.AddCommand(c)
-		}
-	}
-	return root
+	)
 }

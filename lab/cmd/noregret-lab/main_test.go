@@ -1,43 +1,57 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"io"
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/internal/cli/clitest"
+	"github.com/noregret/noregret/internal/cli/command"
 )
 
-// TestEveryCommandIsDescribed: each command has a text, an example, and refuses arguments or flags
-// that it does not know with status 2.
+var tree clitest.Tree = newRoot
+
+// TestEveryCommandIsDescribed: each command has a text and an example, and refuses flags that it
+// does not know with status 2.
 func TestEveryCommandIsDescribed(t *testing.T) {
-	for _, c := range newRoot().Commands() {
+	for _, c := range newRoot(&command.App{Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)}).Commands() {
+		if c.GroupID == "" || c.Name() == "simulate" {
+			continue // of cobra, and of noregret
+		}
 		if c.Short == "" || c.Long == "" || !strings.Contains(c.Example, "noregret-lab "+c.Name()) {
 			t.Errorf("%s has no description or no example", c.Name())
 		}
-		var stderr strings.Builder
-		if s := run(t.Context(), []string{c.Name(), "--none"}, io.Discard, &stderr); s != 2 {
-			t.Errorf("%s --none: status %d, %s", c.Name(), s, stderr.String())
+		if s, _, stderr := tree.Try(t.Context(), c.Name(), "--none"); s != 2 {
+			t.Errorf("%s --none: status %d, %s", c.Name(), s, stderr)
 		}
 	}
 }
 
-// TestStatus: an unknown command is a usage error, missing data are no failure, and an interrupted
-// run says so.
+// TestStatus: an unknown command is a usage error under the program's own name, missing data are no
+// failure, and an interrupted run says so.
 func TestStatus(t *testing.T) {
-	var stdout, stderr strings.Builder
-	s := run(t.Context(), []string{"chess"}, &stdout, &stderr)
-	if s != 2 || !strings.Contains(stderr.String(), "chess") {
-		t.Errorf("status %d, %s", s, stderr.String())
+	if s, _, stderr := tree.Try(t.Context(), "chess"); s != 2 ||
+		!strings.HasPrefix(stderr, `noregret-lab: unknown command "chess"`) {
+		t.Errorf("status %d, %s", s, stderr)
 	}
-	if s := run(t.Context(), []string{"obd", "--data", t.TempDir()}, &stdout, &stderr); s != 0 ||
-		!strings.Contains(stdout.String(), "SKIPPED") {
-		t.Errorf("status %d, %s", s, stdout.String())
+	s, stdout, _ := tree.Try(t.Context(), "obd", "--data", t.TempDir())
+	if s != 0 || !strings.Contains(stdout, "SKIPPED") {
+		t.Errorf("status %d, %s", s, stdout)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	stderr.Reset()
-	args := []string{"arena", "--families", "rare", "--learners", "control", "--runs", "2"}
-	if s := run(ctx, args, &stdout, &stderr); s != 1 || !strings.HasSuffix(stderr.String(), "interrupted\n") {
-		t.Errorf("status %d, %s", s, stderr.String())
+	s, _, stderr := tree.Try(ctx, "arena", "--families", "rare", "--learners", "control", "--runs", "2")
+	if s != 1 || !strings.HasSuffix(stderr, "interrupted\n") {
+		t.Errorf("status %d, %s", s, stderr)
+	}
+}
+
+// TestSimulate plays a scenario that only the laboratory has.
+func TestSimulate(t *testing.T) {
+	args := strings.Fields("simulate rates-abrupt --runs 2 --rounds 30 --at 10,30 --json --progress quiet")
+	s, stdout, stderr := tree.Try(t.Context(), args...)
+	if s != 0 || !strings.Contains(stdout, `"scenario": "rates-abrupt"`) {
+		t.Errorf("status %d, %s%s", s, stdout, stderr)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/lab/internal/command"
+	"github.com/noregret/noregret/lab/internal/labtest"
 )
 
 // The table has a row for each rule, with a verdict, and the list one for each difference.
 func TestAblate(t *testing.T) {
 	var b strings.Builder
 	args := []string{"--all", "--runs", "2", "--rules", "joint,spread", "--scenarios", "service,shocks,two-arms"}
-	if err := command.Run(t.Context(), Command(), args, &b, io.Discard); err != nil {
+	if err := labtest.Run(t.Context(), Command(), args, &b, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
@@ -20,7 +20,7 @@ func TestAblate(t *testing.T) {
 		t.Errorf("%s", b.String())
 	}
 	for _, args := range [][]string{{"--rules", "none"}, {"--scenarios", "none"}, {"--runs", "1"}, {"--workers", "0"}} {
-		if err := command.Run(t.Context(), Command(), args, &b, io.Discard); err == nil {
+		if err := labtest.Run(t.Context(), Command(), args, &b, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)
 		}
 	}

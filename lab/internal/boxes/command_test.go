@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/lab/internal/command"
+	"github.com/noregret/noregret/lab/internal/labtest"
 )
 
 // The command prints a line for each learner, dimension and kind of world, and refuses unknown
@@ -13,7 +13,7 @@ import (
 func TestCommand(t *testing.T) {
 	var out strings.Builder
 	args := []string{"--runs", "1", "--rounds", "5", "--dimensions", "2"}
-	if err := command.Run(t.Context(), Command(), args, &out, io.Discard); err != nil {
+	if err := labtest.Run(t.Context(), Command(), args, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 1+2*2*4 || strings.Contains(out.String(), "NaN") {
@@ -26,7 +26,7 @@ func TestCommand(t *testing.T) {
 		{"x"},
 		{"--rounds", "0"},
 	} {
-		if err := command.Run(t.Context(), Command(), args, &out, io.Discard); err == nil {
+		if err := labtest.Run(t.Context(), Command(), args, &out, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
-	"github.com/noregret/noregret/lab/internal/command"
+	"github.com/noregret/noregret/lab/internal/labtest"
 )
 
 // TestTable plays a small set with three classes around three points. All players must be between
@@ -34,10 +34,10 @@ func TestTable(t *testing.T) {
 	}
 	args := []string{"--data", dir, "--sets", "covtype", "--orders", "2"}
 	var one, two bytes.Buffer
-	if err := command.Run(t.Context(), Command(), args, &one, io.Discard); err != nil {
+	if err := labtest.Run(t.Context(), Command(), args, &one, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if err := command.Run(t.Context(), Command(), args, &two, io.Discard); err != nil || one.String() != two.String() {
+	if err := labtest.Run(t.Context(), Command(), args, &two, io.Discard); err != nil || one.String() != two.String() {
 		t.Errorf("the second run differs: %v", err)
 	}
 	if !strings.HasPrefix(one.String(), "covtype: 600 rounds, 3 arms, 3 coordinates\n") {
@@ -63,7 +63,7 @@ func TestTable(t *testing.T) {
 	if loss["ridge, full information"] > loss["LinUCB, α = 1"] {
 		t.Errorf("full information is worse: %v", loss)
 	}
-	if err := command.Run(t.Context(), Command(), []string{"--orders", "1"}, &one, io.Discard); err == nil {
+	if err := labtest.Run(t.Context(), Command(), []string{"--orders", "1"}, &one, io.Discard); err == nil {
 		t.Error("one order has no spread")
 	}
 }

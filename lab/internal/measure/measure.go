@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/noregret/noregret/lab/internal/rates"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/scenario"
@@ -26,9 +25,8 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "measure SCENARIO",
 		Short: "Play a scenario with other constants of the default learner",
-		Long: `Play a scenario of "noregret simulate", or one of the drifting scenarios ` + rates.Names() + `,
-with the default learner's options set by flags, and print what was deployed at fixed rounds.
---algorithm plays a named algorithm instead.`,
+		Long: `Play a scenario of "noregret simulate" with the default learner's options set by flags, and print
+what was deployed at fixed rounds. --algorithm plays a named algorithm instead.`,
 		Example: "  noregret-lab measure b --noise 5 --runs 60 --rounds 30000 --decay 4",
 		Args:    cobra.ExactArgs(1),
 	}
@@ -86,7 +84,7 @@ func measure(ctx context.Context, o scenario.Options, c confident.Options, w io.
 			return made.add(g, arms, c)
 		}
 	}
-	r, err := rates.Run(ctx, o)
+	r, err := scenario.Run(ctx, o)
 	if err != nil {
 		return err
 	}

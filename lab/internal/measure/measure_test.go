@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/lab/internal/command"
+	"github.com/noregret/noregret/lab/internal/labtest"
 )
 
 func run(t *testing.T, args ...string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := command.Run(t.Context(), Command(), args, &b, io.Discard); err != nil {
+	if err := labtest.Run(t.Context(), Command(), args, &b, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -50,7 +50,7 @@ func TestRefused(t *testing.T) {
 		"nowhere":    {"nowhere"},
 		"decay":      {"--runs", "1", "--rounds", "5", "--decay", "-1", "a"},
 	} {
-		err := command.Run(t.Context(), Command(), args, io.Discard, io.Discard)
+		err := labtest.Run(t.Context(), Command(), args, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q in it", args, err, want)
 		}

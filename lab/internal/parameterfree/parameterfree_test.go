@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/lab/internal/command"
+	"github.com/noregret/noregret/lab/internal/labtest"
 )
 
 // A set that exists gives a line in the table of every trainer; sets that do not are left out, with
@@ -23,7 +23,7 @@ func TestRun(t *testing.T) {
 		"--data", dir, "--sets", "page-blocks0,abalone19", "--trainers", "sgd-logistic,spade", "--seeds", "2",
 		"--passes", "2",
 	}
-	if err := command.Run(t.Context(), Command(), args, &out, &notes); err != nil {
+	if err := labtest.Run(t.Context(), Command(), args, &out, &notes); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -73,14 +73,14 @@ func writeRows(t *testing.T, path string) {
 func TestRunWithoutData(t *testing.T) {
 	var out strings.Builder
 	dir := t.TempDir()
-	if err := command.Run(t.Context(), Command(), []string{"--data", dir}, &out, io.Discard); err != nil {
+	if err := labtest.Run(t.Context(), Command(), []string{"--data", dir}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if want := "skipped: no data set is in " + dir + "\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
 	for _, args := range [][]string{{"--seeds", "1"}, {"--passes", "-1"}, {"--nonsense"}} {
-		if command.Run(t.Context(), Command(), args, io.Discard, io.Discard) == nil {
+		if labtest.Run(t.Context(), Command(), args, io.Discard, io.Discard) == nil {
 			t.Errorf("%v is not refused", args)
 		}
 	}

@@ -3,10 +3,8 @@
 package rates
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
@@ -110,23 +108,4 @@ func Specs() (list []scenario.Spec) {
 		})
 	}
 	return list
-}
-
-// Names lists the names of the scenarios, with commas.
-func Names() string {
-	var names []string
-	for _, s := range Specs() {
-		names = append(names, s.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// Run is [scenario.Run], with these scenarios beside its own.
-func Run(ctx context.Context, o scenario.Options) (*scenario.Result, error) {
-	for _, s := range Specs() {
-		if s.Name == o.Scenario {
-			return scenario.Play(ctx, o, s)
-		}
-	}
-	return scenario.Run(ctx, o)
 }

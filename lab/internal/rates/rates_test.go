@@ -24,7 +24,7 @@ func TestRatesDrift(t *testing.T) {
 				return confident.New(f, arms, c)
 			}
 		}
-		r, err := Run(t.Context(), o)
+		r, err := scenario.Play(t.Context(), o, spec)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,19 @@
+// Package reproduce has the commands that measure what papers state, beside the published numbers:
+// drift (restarts in a world that changes), private and private-bandit (private learners),
+// private-pasto (what privacy costs an experiment) and papers (SPADE and STAMP). The measurements
+// are those of packages papers, privacy and noisysums; here are flags, tables and pictures.
+package reproduce
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret/internal/cli/command"
+)
+
+// Commands returns the commands.
+func Commands(a *command.App) []*cobra.Command {
+	return []*cobra.Command{
+		newDriftCommand(a), newPrivateCommand(a), newPrivateBanditCommand(a), newPrivatePastoCommand(a),
+		newPapersCommand(a),
+	}
+}

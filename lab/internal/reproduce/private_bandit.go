@@ -1,0 +1,340 @@
+package reproduce
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/files"
+	"github.com/noregret/noregret/internal/cli/show"
+	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/lab/privacy"
+)
+
+// privateBanditOptions are the flags of "noregret-lab private-bandit".
+type privateBanditOptions struct {
+	command.Output
+	study    privacy.BanditOptions
+	epsilons []float64
+	plots    []string
+}
+
+const privateBanditLong = `Measure private bandits with contexts: the experiment of Figure 5.1 of Han et
+al., "On Private Online Convex Optimization", whose reward model the paper does not give.
+
+Contexts are uniform on [-1, 1]^dim. An arm's mean reward is linear with 5 features that matter;
+rewards have normal noise and are clamped to [-1, 1]. All actions together are private with
+--epsilon and --delta (joint differential privacy). The table shows the cumulative regret. The
+columns are
+
+  non-private        the bandit DP-HDB without noise, which is greedy
+  uniform            an arm at random
+  laplace-4          DP-HDB choosing vertices with Laplace noise, clip 4, which the theory needs
+  exponential-4      the same with the exponential mechanism
+  exponential-1      the same with the clip 1
+  square-root-inf-4  DP-HDB on square-root sums, with the clip 4 in the norm l-infinity
+  square-root-8.2    the same with the Euclidean clip 8.2
+  square-root-3      the same with the clip 3
+  honaker-3          the same with Honaker's tree, which needs little memory
+  dp-ucb             private linear UCB (Shariff and Sheffet 2018)
+
+"reference" is what a second implementation in another language measured in 10 runs with the default
+flags. --plot draws the regret against rounds with bands of one standard deviation, a panel for each
+--epsilon.
+
+With --json the output is {dim, arms, rounds, runs, epsilon, delta, columns: {name: {regret_mean,
+regret_sd, reference_mean, reference_sd, curve: {rounds, mean, sd}}}}, or a list of these for
+several --epsilon.`
+
+// newPrivateBanditCommand makes "noregret-lab private-bandit".
+func newPrivateBanditCommand(a *command.App) *cobra.Command {
+	return command.New(a, &cobra.Command{
+		Use:   "private-bandit",
+		Short: "Regret of private bandits with contexts",
+		Long:  privateBanditLong,
+		Example: `  noregret-lab private-bandit --epsilon 1,8 --plot bandit.svg
+  noregret-lab private-bandit --dim 10 --rounds 2000 --runs 3 --columns uniform,dp-ucb --json`,
+		Args: command.NoArgs,
+	}, &privateBanditOptions{study: privacy.DefaultBanditOptions(1), epsilons: []float64{1}})
+}
+
+// AddFlags implements [command.Options].
+func (o *privateBanditOptions) AddFlags(f *pflag.FlagSet) {
+	o.Output.AddFlags(f)
+	s := &o.study
+	f.IntVar(&s.Dim, "dim", s.Dim, "the number of features, at least 5")
+	f.IntVar(&s.Arms, "arms", s.Arms, "the number of arms")
+	f.IntVar(&s.Rounds, "rounds", s.Rounds, "the number of rounds")
+	f.IntVar(&s.WarmUp, "warm-up", s.WarmUp, "rounds at the start in which each arm is pulled")
+	f.IntVar(&s.Runs, "runs", s.Runs, "number of runs")
+	f.Float64SliceVar(&o.epsilons, "epsilon", o.epsilons, "the budget ε of a run, above 0; a list for several")
+	f.Float64Var(&s.Delta, "delta", s.Delta, "the budget δ of a run, 0 for one over the number of rounds")
+	f.StringSliceVar(&s.Columns, "columns", nil, "names of the columns (default all)")
+	f.IntVar(&s.Points, "points", s.Points, "the number of points of a curve")
+	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of data and noise")
+	f.BoolVar(&s.Secure, "secure", s.Secure, "take the noise from the system's generator")
+	f.StringArrayVar(&o.plots, "plot", o.plots,
+		"write a picture to this file, .svg or .png; may be given more than once")
+}
+
+// Validate implements [command.Options].
+func (o *privateBanditOptions) Validate() error {
+	s := &o.study
+	for _, v := range []struct {
+		flag  string
+		value any
+		ok    bool
+		want  string
+	}{
+		{"--dim", s.Dim, s.Dim >= 5 && s.Dim <= 1<<12, "5 to 4096"},
+		{"--arms", s.Arms, s.Arms >= 1 && s.Arms <= 256, "1 to 256"},
+		{"--rounds", s.Rounds, s.Rounds >= 1 && s.Rounds <= 1<<20, "1 to 2^20"},
+		{
+			"--warm-up", s.WarmUp, s.WarmUp >= 0 && s.WarmUp <= s.Rounds/max(1, s.Arms),
+			"0 to the rounds over the arms",
+		},
+		{"--runs", s.Runs, s.Runs >= 1, "at least 1"},
+		{"--delta", s.Delta, s.Delta >= 0 && s.Delta < 1, "at least 0 and below 1"},
+		{"--points", s.Points, s.Points >= 1, "at least 1"},
+	} {
+		if !v.ok {
+			return command.OutOfRange(v.flag, v.value, v.want)
+		}
+	}
+	if len(o.epsilons) == 0 {
+		return noregret.Errorf(noregret.Usage, "--epsilon", "empty, want one or more numbers")
+	}
+	for _, e := range o.epsilons {
+		if !(e > 0) || math.IsInf(e, 1) {
+			return command.OutOfRange("--epsilon", e, "a finite number above 0")
+		}
+	}
+	for _, name := range s.Columns {
+		if all := privacy.BanditColumns(); !slices.Contains(all, name) {
+			return noregret.Errorf(noregret.Usage, "--columns", "%q is unknown, want some of %q", name, all)
+		}
+	}
+	return files.CheckPlots(o.plots, nil)
+}
+
+// privateBandit is the study at one ε.
+type privateBandit struct {
+	epsilon float64
+	columns []privacy.BanditColumn
+}
+
+// reference is the mean and the standard deviation of a second implementation, NaN if there is none
+// or the options are others.
+func (o *privateBanditOptions) reference(epsilon float64, column string) (mean, sd float64) {
+	d, s := privacy.DefaultBanditOptions(epsilon), o.study
+	same := s.Dim == d.Dim && s.Arms == d.Arms && s.Rounds == d.Rounds && s.WarmUp == d.WarmUp &&
+		(s.Delta == d.Delta || s.Delta == 1/float64(s.Rounds))
+	mean, sd, ok := privacy.BanditReference(epsilon, column)
+	if !same || !ok {
+		return math.NaN(), math.NaN()
+	}
+	return mean, sd
+}
+
+// Run implements [command.Options].
+func (o *privateBanditOptions) Run(ctx context.Context, a *command.App, _ []string) error {
+	p, err := a.ProgressOf("columns")
+	if err != nil {
+		return err
+	}
+	names := o.study.Columns
+	if len(names) == 0 {
+		names = privacy.BanditColumns()
+	}
+	p.Start("simulate", int64(len(names)*len(o.epsilons)))
+	defer p.Finish()
+	var all []privateBandit
+	done := int64(0)
+	for _, epsilon := range o.epsilons {
+		b := privateBandit{epsilon: epsilon}
+		for _, name := range names {
+			s := o.study
+			s.Epsilon, s.Columns = epsilon, []string{name}
+			columns, err := privacy.Bandit(ctx, s)
+			if err != nil {
+				return err
+			}
+			b.columns = append(b.columns, columns...)
+			done++
+			p.Update(done)
+		}
+		all = append(all, b)
+	}
+	p.Finish()
+	if o.JSON {
+		err = o.writeJSON(a, all)
+	} else {
+		err = o.write(a, all)
+	}
+	for _, path := range o.plots {
+		err = errors.Join(err, plotPrivateBandits(path, all, o.study.Runs))
+	}
+	return err
+}
+
+// privateBanditJSON is the study at one ε as --json prints it.
+type privateBanditJSON struct {
+	Dim     int                  `json:"dim"`
+	Arms    int                  `json:"arms"`
+	Rounds  int                  `json:"rounds"`
+	Runs    int                  `json:"runs"`
+	Epsilon show.Number          `json:"epsilon"`
+	Delta   show.Number          `json:"delta"`
+	Columns privateBanditColumns `json:"columns"`
+}
+
+// privateBanditColumns are columns as a JSON object in their order.
+type privateBanditColumns []privateBanditColumn
+
+// privateBanditColumn is a column as --json prints it.
+type privateBanditColumn struct {
+	name          string
+	Mean          show.Number `json:"regret_mean"`
+	SD            show.Number `json:"regret_sd"`
+	ReferenceMean show.Number `json:"reference_mean"`
+	ReferenceSD   show.Number `json:"reference_sd"`
+	Curve         struct {
+		Rounds []int     `json:"rounds"`
+		Mean   []float64 `json:"mean"`
+		SD     []float64 `json:"sd"`
+	} `json:"curve"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c privateBanditColumns) MarshalJSON() ([]byte, error) {
+	o := make(members, len(c))
+	for i := range c {
+		o[i] = member{c[i].name, c[i]}
+	}
+	return o.MarshalJSON()
+}
+
+// writeJSON prints the study as JSON.
+func (o *privateBanditOptions) writeJSON(a *command.App, all []privateBandit) error {
+	delta := o.study.Delta
+	if delta == 0 {
+		delta = 1 / float64(o.study.Rounds)
+	}
+	out := make([]privateBanditJSON, 0, len(all))
+	for _, b := range all {
+		v := privateBanditJSON{
+			Dim: o.study.Dim, Arms: o.study.Arms, Rounds: o.study.Rounds, Runs: o.study.Runs,
+			Epsilon: show.Number(b.epsilon), Delta: show.Number(delta),
+		}
+		for i := range b.columns {
+			c := &b.columns[i]
+			mean, sd := o.reference(b.epsilon, c.Name)
+			row := privateBanditColumn{
+				name: c.Name, Mean: show.Number(c.Mean), SD: show.Number(c.SD),
+				ReferenceMean: show.Number(mean), ReferenceSD: show.Number(sd),
+			}
+			row.Curve.Rounds, row.Curve.Mean, row.Curve.SD = c.Rounds, c.Regret, c.Deviations
+			v.Columns = append(v.Columns, row)
+		}
+		out = append(out, v)
+	}
+	if len(out) == 1 {
+		return show.JSON(a.Stdout, out[0])
+	}
+	return show.JSON(a.Stdout, out)
+}
+
+// write prints the study as text: a row for each column, two numbers for each ε.
+func (o *privateBanditOptions) write(a *command.App, all []privateBandit) error {
+	g := show.Table{Left: map[int]bool{0: true}}
+	head := []string{"column"}
+	for _, b := range all {
+		head = append(head, "epsilon "+show.Short(b.epsilon), "reference")
+	}
+	g.Add(head...)
+	for i := range all[0].columns {
+		row := []string{all[0].columns[i].Name}
+		for _, b := range all {
+			c := &b.columns[i]
+			reference := "-"
+			if mean, sd := o.reference(b.epsilon, c.Name); mean > 0 {
+				reference = fmt.Sprintf("%.0f ± %.0f", mean, sd)
+			}
+			row = append(row, fmt.Sprintf("%.0f ± %.0f", c.Mean, c.SD), reference)
+		}
+		g.Add(row...)
+	}
+	if err := g.Write(a.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.Stdout,
+		"\ncumulative regret after %s rounds, mean ± standard deviation over %s; %s in %s\n",
+		strconv.Itoa(o.study.Rounds), show.Count(o.study.Runs, "run", "runs"), show.Count(o.study.Arms, "arm", "arms"),
+		show.Count(o.study.Dim, "dimension", "dimensions"))
+	return err
+}
+
+// plotPrivateBandits draws the mean regret of every column with a band of one standard deviation, a
+// panel for each ε.
+func plotPrivateBandits(path string, all []privateBandit, runs int) error {
+	var panels []*picture.Panel
+	for _, b := range all {
+		p := picture.NewPanel(fmt.Sprintf("ε = %s, %s", show.Short(b.epsilon), show.Count(runs, "run", "runs")),
+			"rounds",
+			"cumulative regret, mean ± sd")
+		top := 0.0
+		sorted := slices.Clone(b.columns) // the legend has the order of the lines' ends
+		slices.SortStableFunc(sorted, func(a, b privacy.BanditColumn) int { return cmp.Compare(b.Mean, a.Mean) })
+		for i := range sorted {
+			c := &sorted[i]
+			if err := addPrivateBandit(p, c); err != nil {
+				return err
+			}
+			for k, v := range c.Regret {
+				top = max(top, v+c.Deviations[k])
+			}
+		}
+		p.X.Min, p.Y.Min, p.Y.Max = 0, 0, 1.05*max(top, 1)
+		panels = append(panels, p)
+	}
+	return show.Picture(path, panels...)
+}
+
+// addPrivateBandit adds the line and the band of a column.
+func addPrivateBandit(p *picture.Panel, c *privacy.BanditColumn) error {
+	// A column keeps its colour, whichever are shown.
+	colour := picture.Light.Line(slices.Index(privacy.BanditColumns(), c.Name))
+	points, ring := plotter.XYs{{}}, plotter.XYs{{}}
+	for i, round := range c.Rounds {
+		points = append(points, plotter.XY{X: float64(round), Y: c.Regret[i]})
+		ring = append(ring, plotter.XY{X: float64(round), Y: c.Regret[i] + c.Deviations[i]})
+	}
+	for i := len(c.Rounds) - 1; i >= 0; i-- {
+		ring = append(ring, plotter.XY{X: float64(c.Rounds[i]), Y: max(0, c.Regret[i]-c.Deviations[i])})
+	}
+	band, err := plotter.NewPolygon(ring)
+	if err != nil {
+		return err
+	}
+	red, green, blue, _ := colour.RGBA()
+	band.Color = color.NRGBA{uint8(red >> 8), uint8(green >> 8), uint8(blue >> 8), 36}
+	band.LineStyle.Width = 0
+	line, err := picture.Line(points, colour, false)
+	if err != nil {
+		return err
+	}
+	p.Add(band, line)
+	p.Legend.Add(c.Name, line)
+	return nil
+}

@@ -1,3 +1,0 @@
-// Package study measures what privacy costs an experiment: how many rounds the default learner
-// needs to 90 % of the gain when it sees nothing but released sums.
-package study
