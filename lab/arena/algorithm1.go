@@ -3,6 +3,7 @@ package arena
 import (
 	"math"
 
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 )
@@ -38,7 +39,7 @@ func (a *algorithm1) Serving(int) ([]float64, error) { return a.serving, nil }
 func (a *algorithm1) Deployed() []float64 { return a.deployed }
 
 // Observe implements [Learner].
-func (a *algorithm1) Observe(groups []Group) error {
+func (a *algorithm1) Observe(groups []world.Group) error {
 	for i := range groups {
 		if groups[i].Arm == 0 {
 			copy(a.control, groups[i].Means)
@@ -73,7 +74,7 @@ func (a *algorithm1) scaled(y []float64) []float64 {
 }
 
 // start makes the algorithm by the first round's groups.
-func (a *algorithm1) start(groups []Group) error {
+func (a *algorithm1) start(groups []world.Group) error {
 	units := 0.0
 	for i := range groups {
 		n := float64(groups[i].Units)

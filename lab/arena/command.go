@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret/internal/progress"
+	"github.com/noregret/noregret/lab/world"
 )
 
 // Command returns the command "noregret-lab arena".
@@ -69,7 +70,7 @@ of problems as users have them. --drift plays ways to forget on worlds whose mea
 // useDrift replaces the families and the learners that are not named by those for drift.
 func (o *Options) useDrift() {
 	if len(o.Families) == 0 {
-		for _, x := range DriftFamilies() {
+		for _, x := range world.DriftFamilies() {
 			o.Families = append(o.Families, x.Name)
 		}
 	}
@@ -82,7 +83,7 @@ func (o *Options) useDrift() {
 
 func writeList(w io.Writer) error {
 	b := &strings.Builder{}
-	for _, f := range slices.Concat(Families(), DriftFamilies()) {
+	for _, f := range slices.Concat(world.Families(), world.DriftFamilies()) {
 		fmt.Fprintf(b, "family %s: %s\n", f.Name, f.About)
 	}
 	for _, e := range Learners() {

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
 )
@@ -23,11 +24,11 @@ func Default(o confident.Options) func(*Task) (Learner, error) {
 func (d *defaultLearner) Serving(int) ([]float64, error) { return d.Learner.Serving(), nil }
 
 // Observe implements [Learner].
-func (d *defaultLearner) Observe(groups []Group) error { return observe(d.Learner, groups) }
+func (d *defaultLearner) Observe(groups []world.Group) error { return observe(d.Learner, groups) }
 
 // observe passes groups to a learner. An arm that has no share in the running round, as feedback
 // may come late, is left out.
-func observe(l pasto.Learner, groups []Group) error {
+func observe(l pasto.Learner, groups []world.Group) error {
 	var obs []pasto.Observation
 	for i := range groups {
 		if g := &groups[i]; l.Serving()[g.Arm] > 0 {

@@ -38,7 +38,7 @@ func TestDefaultLearns(t *testing.T) {
 		if got := d.Learner.Rounds(); got != rounds {
 			t.Errorf("%s: %d rounds were observed, want %d", name, got, rounds)
 		}
-		if s := w.rate(0, d.Deployed(), make([]float64, w.Goals.Dim())); s.value < 0.3 || s.broken {
+		if s := w.Rate(0, d.Deployed(), make([]float64, w.Goals.Dim())); s.Value < 0.3 || s.Broken {
 			t.Errorf("%s: deploys %v with %+v", name, d.Deployed(), s)
 		}
 	}

@@ -2,24 +2,8 @@
 // revenue, seasons, growth and drift, late feedback, arms that crash, few units and many,
 // guardrails that many arms break.
 //
-// # Worlds and families
-//
-// A [World] is one problem with its truth: the objective, the arms' means, the traffic of each
-// round, the distributions of the metrics over units. Arm 0 is the control, which holds every hard
-// guardrail. A [Family] draws a world for each run from a seed; [Families] lists them with the
-// distributions of their means. The best mixture of a world is certified by package optimum.
-//
-// # The same draws for all
-//
-// All learners of a run play the same world side by side. In each round a learner names a mixture
-// p; of N units each arm serves p_k·N, rounded up or down with one random number that all learners
-// share. The outcome of a group of n units of an arm is a function of the seed, the run, the round,
-// the arm and n alone. For each (run, round, arm, metric) there is one standard normal number z: a
-// count of events is the binomial quantile at z, a mean of normal values is the mean plus z
-// standard errors, and buyers come in one order with the same amounts. So learners that serve an
-// arm the same number of units see the same outcome, those that serve it about as many see nearly
-// the same, and adding a learner does not affect the others. Differences between learners are those
-// of the same runs.
+// The worlds, their families and the draws, which are the same for all learners of a run, are those
+// of package world.
 //
 // # Peers
 //

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -32,7 +33,7 @@ func newEffects(task *Task) *effects {
 	return l
 }
 
-func (l *effects) add(groups []Group) {
+func (l *effects) add(groups []world.Group) {
 	l.tally.add(groups)
 	total := 0.0
 	clear(l.average)

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"github.com/noregret/noregret/internal/named"
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
 )
@@ -13,7 +14,7 @@ type Learner interface {
 	Serving(t int) ([]float64, error)
 	// Observe receives the groups of one round, in the order of rounds, once all of the round's
 	// feedback has arrived. The groups are valid during the call.
-	Observe(groups []Group) error
+	Observe(groups []world.Group) error
 	// Deployed returns the mixture to ship if the experiment ended now.
 	Deployed() []float64
 }
@@ -29,8 +30,8 @@ type Task struct {
 	// Seed is that of the learner's own randomness.
 	Seed uint64
 
-	world *World // for the oracle only
-	guard *guard // of learners that bound what they serve
+	world *world.World // for the oracle only
+	guard *guard       // of learners that bound what they serve
 }
 
 // Caution is how a learner treats hard guardrails. Learners are compared with those of the same

@@ -1,23 +1,25 @@
 package arena
 
+import "github.com/noregret/noregret/lab/world"
+
 // oracle serves and deploys the certified optimum of the means of the running round.
 type oracle struct {
-	w        *World
+	w        *world.World
 	deployed []float64
 }
 
 func newOracle(task *Task) (Learner, error) {
-	return &oracle{w: task.world, deployed: task.world.truths[0].best}, nil
+	return &oracle{w: task.world, deployed: task.world.Truth(0).Best}, nil
 }
 
 // Serving implements [Learner].
 func (o *oracle) Serving(t int) ([]float64, error) {
-	o.deployed = o.w.truths[o.w.phase(t)].best
+	o.deployed = o.w.Truth(o.w.PhaseAt(t)).Best
 	return o.deployed, nil
 }
 
 // Observe implements [Learner].
-func (o *oracle) Observe([]Group) error { return nil }
+func (o *oracle) Observe([]world.Group) error { return nil }
 
 // Deployed implements [Learner].
 func (o *oracle) Deployed() []float64 { return o.deployed }
@@ -35,7 +37,7 @@ func newControl(task *Task) (Learner, error) {
 func (c *control) Serving(int) ([]float64, error) { return c.p, nil }
 
 // Observe implements [Learner].
-func (c *control) Observe([]Group) error { return nil }
+func (c *control) Observe([]world.Group) error { return nil }
 
 // Deployed implements [Learner].
 func (c *control) Deployed() []float64 { return c.p }

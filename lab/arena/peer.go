@@ -3,6 +3,7 @@ package arena
 import (
 	"math"
 
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -63,7 +64,7 @@ func (p *peer) Serving(t int) ([]float64, error) {
 }
 
 // Observe implements [Learner].
-func (p *peer) Observe(groups []Group) error {
+func (p *peer) Observe(groups []world.Group) error {
 	p.add(groups)
 	p.write(p.estimates)
 	return nil

@@ -7,40 +7,41 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // taskOf is the task of a world of one phase.
-func taskOf(w *World) *Task {
+func taskOf(w *world.World) *Task {
 	return &Task{Goals: w.Goals, Arms: w.Arms(), Rounds: w.Rounds(), Units: w.Units[0], world: w}
 }
 
 // worldOf draws the world of a run of a family.
-func worldOf(t *testing.T, name string, run int) *World {
+func worldOf(t *testing.T, name string, run int) *world.World {
 	t.Helper()
-	f, err := FindFamily(name)
+	f, err := world.FindFamily(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := f.Draw(source(f, 5, run))
+	w, err := f.Draw(f.Source(5, run))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.solve(); err != nil {
+	if err := w.Solve(); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
 // exactly returns groups of units whose means are exact, with a common factor for the round.
-func exactly(w *World, units []int, level float64) []Group {
-	var groups []Group
+func exactly(w *world.World, units []int, level float64) []world.Group {
+	var groups []world.Group
 	for k, n := range units {
 		if n == 0 {
 			continue
 		}
-		g := Group{Arm: k, Units: n, Means: slices.Clone(w.Phases[0].Means.Arm(k))}
+		g := world.Group{Arm: k, Units: n, Means: slices.Clone(w.Phases[0].Means.Arm(k))}
 		for m := range g.Means {
 			g.Means[m] += level
 			g.Variances = append(g.Variances, 0.01)
@@ -229,12 +230,12 @@ func TestProgramsFindTheOptimum(t *testing.T) {
 				if _, err := l.Serving(w.Rounds()); err != nil {
 					t.Fatal(err)
 				}
-				s := w.rate(0, l.Deployed(), make([]float64, w.Goals.Dim()))
-				best := w.rate(0, w.truths[0].best, make([]float64, w.Goals.Dim()))
-				if math.Abs(s.value-best.value) > 1e-3 {
+				s := w.Rate(0, l.Deployed(), make([]float64, w.Goals.Dim()))
+				best := w.Rate(0, w.Truth(0).Best, make([]float64, w.Goals.Dim()))
+				if math.Abs(s.Value-best.Value) > 1e-3 {
 					t.Errorf("%s, run %d, %s: deploys %v of value %v, the optimum has %v", name, run, entry,
 						l.Deployed(),
-						s.value, best.value)
+						s.Value, best.Value)
 				}
 			}
 		}
@@ -257,7 +258,7 @@ func TestSingle(t *testing.T) {
 		if err := p.plan(w.Rounds(), e, make([]float64, w.Arms()), q); err != nil {
 			t.Fatal(err)
 		}
-		want, _, err := optimum.BestSingle(w.Goals, w.truths[0].means)
+		want, _, err := optimum.BestSingle(w.Goals, w.Truth(0).Means)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,8 +337,8 @@ func TestAlgorithm1Moves(t *testing.T) {
 		start := make([]float64, w.Arms())
 		uniform(start)
 		theta := make([]float64, w.Goals.Dim())
-		if got, was := w.rate(0, l.Deployed(), theta), w.rate(0, start, theta); got.value < was.value+0.05 {
-			t.Errorf("%s: deploys %v of value %v, the uniform mixture has %v", name, l.Deployed(), got.value, was.value)
+		if got, was := w.Rate(0, l.Deployed(), theta), w.Rate(0, start, theta); got.Value < was.Value+0.05 {
+			t.Errorf("%s: deploys %v of value %v, the uniform mixture has %v", name, l.Deployed(), got.Value, was.Value)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/lab/world"
 )
 
 // Play is what one learner did in one run.
@@ -30,15 +31,15 @@ type player struct {
 	entry   *Entry
 	learner Learner
 	counts  []int
-	groups  []Group   // of the running round
-	late    [][]Group // rounds whose feedback has not come yet
+	groups  []world.Group   // of the running round
+	late    [][]world.Group // rounds whose feedback has not come yet
 	play    Play
 }
 
 // playWorld lets all learners play the world, round by round, with the same draws. Seed is that of
 // the draws; no learner's draws depend on another learner.
-func playWorld(ctx context.Context, w *World, entries []Entry, seed uint64) ([]Play, error) {
-	if err := w.solve(); err != nil {
+func playWorld(ctx context.Context, w *world.World, entries []Entry, seed uint64) ([]Play, error) {
+	if err := w.Solve(); err != nil {
 		return nil, err
 	}
 	players := make([]player, len(entries))
@@ -53,7 +54,7 @@ func playWorld(ctx context.Context, w *World, entries []Entry, seed uint64) ([]P
 			return nil, fmt.Errorf("%s: %w", p.entry.Name, err)
 		}
 	}
-	s, theta := newSampler(w, seed), make([]float64, w.Goals.Dim())
+	s, theta := world.NewSampler(w, seed), make([]float64, w.Goals.Dim())
 	for t := range w.Units {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -72,7 +73,7 @@ func playWorld(ctx context.Context, w *World, entries []Entry, seed uint64) ([]P
 }
 
 // round plays round t.
-func (p *player) round(w *World, s *sampler, t int, theta []float64) error {
+func (p *player) round(w *world.World, s *world.Sampler, t int, theta []float64) error {
 	mixture, err := p.learner.Serving(t)
 	if err != nil {
 		return err
@@ -80,14 +81,14 @@ func (p *player) round(w *World, s *sampler, t int, theta []float64) error {
 	if err := checkMixture(mixture, w.Arms()); err != nil {
 		return err
 	}
-	score := w.rate(w.phase(t), mixture, theta)
-	p.play.Served += score.value
-	p.play.RawServed += score.raw
-	p.play.Violation += score.violation
-	if score.broken {
+	score := w.Rate(w.PhaseAt(t), mixture, theta)
+	p.play.Served += score.Value
+	p.play.RawServed += score.Raw
+	p.play.Violation += score.Violation
+	if score.Broken {
 		p.play.Broken++
 	}
-	s.allocate(t, mixture, p.counts)
+	s.Allocate(t, mixture, p.counts)
 	groups := p.take(w)
 	for k, n := range p.counts {
 		if n == 0 {
@@ -96,7 +97,7 @@ func (p *player) round(w *World, s *sampler, t int, theta []float64) error {
 		groups = groups[:len(groups)+1]
 		g := &groups[len(groups)-1]
 		g.Arm, g.Units = k, n
-		s.draw(t, g)
+		s.Draw(t, g)
 	}
 	p.late = append(p.late, groups)
 	if len(p.late) <= w.Delay {
@@ -127,13 +128,13 @@ func checkMixture(p []float64, arms int) error {
 
 // take returns an empty list of groups with room for one of each arm: that of the round observed
 // last, or a new one.
-func (p *player) take(w *World) []Group {
+func (p *player) take(w *world.World) []world.Group {
 	if p.groups != nil {
 		groups := p.groups[:0]
 		p.groups = nil
 		return groups
 	}
-	groups := make([]Group, w.Arms())
+	groups := make([]world.Group, w.Arms())
 	for k := range groups {
 		groups[k].Means, groups[k].Variances = make([]float64, w.Goals.Dim()), make([]float64, w.Goals.Dim())
 	}
@@ -141,10 +142,10 @@ func (p *player) take(w *World) []Group {
 }
 
 // finish returns the play with means over rounds.
-func (p *player) finish(w *World, theta []float64) Play {
+func (p *player) finish(w *world.World, theta []float64) Play {
 	rounds := float64(w.Rounds())
-	score := w.rate(len(w.Phases)-1, p.learner.Deployed(), theta)
-	p.play.Deployed, p.play.RawDeployed, p.play.DeployedBroken = score.value, score.raw, score.broken
+	score := w.Rate(len(w.Phases)-1, p.learner.Deployed(), theta)
+	p.play.Deployed, p.play.RawDeployed, p.play.DeployedBroken = score.Value, score.Raw, score.Broken
 	p.play.Served /= rounds
 	p.play.RawServed /= rounds
 	p.play.Violation /= rounds
@@ -153,16 +154,11 @@ func (p *player) finish(w *World, theta []float64) Play {
 }
 
 // playRun plays one run of a family.
-func playRun(ctx context.Context, f *Family, entries []Entry, seed uint64, run int) ([]Play, error) {
-	w, err := f.Draw(source(f, seed, run))
+func playRun(ctx context.Context, f *world.Family, entries []Entry, seed uint64, run int) ([]Play, error) {
+	w, err := f.Draw(f.Source(seed, run))
 	if err != nil {
 		return nil, err
 	}
 	draws := random.New(seed, fmt.Sprintf("arena: %s, draws of run %d", f.Name, run))
 	return playWorld(ctx, w, entries, draws.Uint64())
-}
-
-// source returns the randomness of the world of a run.
-func source(f *Family, seed uint64, run int) *random.Source {
-	return random.New(seed, fmt.Sprintf("arena: %s, run %d", f.Name, run))
 }

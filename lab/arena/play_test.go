@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/lab/world"
 )
 
 func play(t *testing.T, o Options) *Result {
@@ -56,7 +57,7 @@ func (l *late) Serving(int) ([]float64, error) {
 	return l.p, nil
 }
 
-func (l *late) Observe(groups []Group) error {
+func (l *late) Observe(groups []world.Group) error {
 	l.seen++
 	return nil
 }

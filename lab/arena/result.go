@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/parallel"
+	"github.com/noregret/noregret/lab/world"
 )
 
 // Options say what to play.
@@ -121,7 +122,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	r := &Result{Runs: o.Runs, Seed: o.Seed}
 	for i := range families {
-		w, err := families[i].Draw(source(&families[i], o.Seed, 0))
+		w, err := families[i].Draw(families[i].Source(o.Seed, 0))
 		if err != nil {
 			return nil, err
 		}
@@ -130,12 +131,12 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-func (o *Options) find() (families []Family, entries []Entry, err error) {
-	families, entries = Families(), Learners()
+func (o *Options) find() (families []world.Family, entries []Entry, err error) {
+	families, entries = world.Families(), Learners()
 	if len(o.Families) > 0 {
 		families = nil
 		for _, name := range o.Families {
-			f, err := FindFamily(name)
+			f, err := world.FindFamily(name)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -158,7 +159,7 @@ func (o *Options) find() (families []Family, entries []Entry, err error) {
 }
 
 // playAll returns the plays by family, run and learner.
-func (o *Options) playAll(ctx context.Context, families []Family, entries []Entry) ([][][]Play, error) {
+func (o *Options) playAll(ctx context.Context, families []world.Family, entries []Entry) ([][][]Play, error) {
 	done, all := 0, len(families)*o.Runs
 	report := func(int) {
 		if done++; o.Progress != nil {
@@ -178,6 +179,9 @@ func (o *Options) playAll(ctx context.Context, families []Family, entries []Entr
 	}
 	return slices.Collect(slices.Chunk(plays, o.Runs)), nil
 }
+
+// rounding is what rounding may take from a value.
+const rounding = 1e-6
 
 // estimate returns the mean of f over the runs.
 func estimate(runs [][]Play, f func(plays []Play) float64) Estimate {

@@ -3,6 +3,7 @@ package arena
 import (
 	"math"
 
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -37,7 +38,7 @@ func (e *estimates) all() bool {
 
 // estimator turns groups into estimates.
 type estimator interface {
-	add(groups []Group)
+	add(groups []world.Group)
 	write(e *estimates)
 }
 
@@ -63,7 +64,7 @@ func newTally(task *Task) *tally {
 	return l
 }
 
-func (l *tally) add(groups []Group) {
+func (l *tally) add(groups []world.Group) {
 	for i := range groups {
 		g := &groups[i]
 		n := float64(g.Units)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
@@ -27,8 +28,7 @@ type World struct {
 
 // DefaultWorld returns a world of 2 to 10 arms. The rate of conversions is 5 % at the control and
 // spread evenly from 4.5 % to 6.5 % over the others. Complaints are 2 % at the control and rise
-// from
-// 1.6 % to 3.2 % with the conversions of the others, with a limit of 2.6 %. So the arm that
+// from 1.6 % to 3.2 % with the conversions of the others, with a limit of 2.6 %. So the arm that
 // converts best breaks the guardrail, and the best mixture has a part of it.
 func DefaultWorld(arms int) (World, error) {
 	if arms < 2 || arms > 10 {
@@ -139,13 +139,16 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	var out Result
-	for run := range o.Runs {
+	runs, err := parallel.Runs(ctx, o.Runs, 0, nil, func(run int) (*runner, error) {
 		r := &runner{Options: o, goals: goals, best: best}
 		r.random = random.New(o.Seed, fmt.Sprintf("private-pasto/%d", run))
-		if err := r.play(ctx, o.Seed+uint64(run)); err != nil {
-			return Result{}, err
-		}
+		return r, r.play(ctx, o.Seed+uint64(run))
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	var out Result
+	for _, r := range runs {
 		out.Rounds = append(out.Rounds, r.reached)
 		out.Gain += r.gain / float64(o.Runs)
 		if r.broken {

@@ -18,6 +18,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/lab/arena"
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto/confident"
 )
 
@@ -185,7 +186,7 @@ func (s *study) write(w io.Writer, all bool) error {
 // choose returns the scenarios and families of these names.
 func choose(names []string) (chosen []scene, families []string, err error) {
 	if len(names) == 0 {
-		for _, f := range arena.Families() {
+		for _, f := range world.Families() {
 			families = append(families, f.Name)
 		}
 		return scenes(), families, nil
@@ -194,7 +195,7 @@ func choose(names []string) (chosen []scene, families []string, err error) {
 		i := slices.IndexFunc(scenes(), func(s scene) bool { return s.name == name })
 		if i >= 0 {
 			chosen = append(chosen, scenes()[i])
-		} else if _, err := arena.FindFamily(name); err != nil {
+		} else if _, err := world.FindFamily(name); err != nil {
 			return nil, nil, noregret.Errorf(noregret.Usage, "--scenarios", "%q is unknown", name)
 		} else {
 			families = append(families, name)

@@ -1,6 +1,7 @@
 package boxes
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto/box"
 )
@@ -34,7 +36,7 @@ gain that they deploy and serve, by learner, dimension and kind of world.`,
 	f.Float64Var(&o.HardCaution, "hard-caution", o.HardCaution, "standard errors of hard guardrails, of all learners")
 	f.Float64Var(&o.Explore, "explore", o.Explore, "scale of the learning mixture's share")
 	f.Float64Var(&o.LeastShare, "least-share", o.LeastShare, "its least")
-	c.RunE = func(c *cobra.Command, _ []string) error { return p.play(c.OutOrStdout()) }
+	c.RunE = func(c *cobra.Command, _ []string) error { return p.play(c.Context(), c.OutOrStdout()) }
 	return c
 }
 
@@ -60,7 +62,7 @@ func (p *plan) validate() error {
 }
 
 // play plays the plan and writes one line for each learner, dimension and kind of world.
-func (p *plan) play(w io.Writer) error {
+func (p *plan) play(ctx context.Context, w io.Writer) error {
 	if err := p.validate(); err != nil {
 		return err
 	}
@@ -75,13 +77,11 @@ func (p *plan) play(w io.Writer) error {
 			}
 			var all []Score
 			for kind, label := range Kinds {
-				var scores []Score
-				for run := range p.runs {
-					s, err := play(name, kind, d, p.seed+uint64(run), p.rounds, p.units, options)
-					if err != nil {
-						return err
-					}
-					scores = append(scores, s)
+				scores, err := parallel.Runs(ctx, p.runs, 0, nil, func(run int) (Score, error) {
+					return play(name, kind, d, p.seed+uint64(run), p.rounds, p.units, options)
+				})
+				if err != nil {
+					return err
 				}
 				all = append(all, scores...)
 				write(w, name, d, label, scores)

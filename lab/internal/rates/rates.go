@@ -8,7 +8,7 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
-	"github.com/noregret/noregret/lab/arena"
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/scenario"
 )
@@ -34,7 +34,7 @@ type rates struct {
 }
 
 // newRates makes a run of a drifting family of the arena, stretched to the number of rounds.
-func newRates(f *arena.Family, o *scenario.Options, r *random.Source) (*rates, error) {
+func newRates(f *world.Family, o *scenario.Options, r *random.Source) (*rates, error) {
 	a, err := f.Draw(r)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (w *rates) Observe(t int, arms []int, dst []float64, r *random.Source) {
 // Specs are the scenarios.
 func Specs() (list []scenario.Spec) {
 	when := []string{"at .4 of the run", "in 20 steps", "in waves of 100 rounds", "at each quarter"}
-	for i, f := range arena.DriftFamilies() {
+	for i, f := range world.DriftFamilies() {
 		list = append(list, scenario.Spec{
 			Name: f.Name, Doc: "rates of .3 to 5 %: best and worst of 5 arms swap " + when[i], Rounds: 300, Runs: 100,
 			Noise: 1, Drift: true, Fixed: true,

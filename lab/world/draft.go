@@ -1,4 +1,4 @@
-package arena
+package world
 
 import (
 	"math"

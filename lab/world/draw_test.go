@@ -1,4 +1,4 @@
-package arena
+package world
 
 import (
 	"math"
@@ -31,11 +31,11 @@ func sellers(t *testing.T, limit float64) *World {
 func TestGroupsHaveTheMeansAndVariances(t *testing.T) {
 	for _, limit := range []float64{0, 3} {
 		w := sellers(t, limit)
-		s := newSampler(w, 7)
+		s := NewSampler(w, 7)
 		g := Group{Arm: 1, Units: 400, Means: make([]float64, 3), Variances: make([]float64, 3)}
 		var sum, square, variance [3]float64
 		for round := range w.Rounds() {
-			s.draw(round, &g)
+			s.Draw(round, &g)
 			for m, v := range g.Means {
 				d := v - w.Phases[0].Means.Arm(1)[m]
 				sum[m] += d
@@ -75,12 +75,12 @@ func TestCappedMean(t *testing.T) {
 // larger group contains the same buyers.
 func TestTheSameDraws(t *testing.T) {
 	w := sellers(t, 0)
-	draw := func(s *sampler, round, arm, units int) Group {
+	draw := func(s *Sampler, round, arm, units int) Group {
 		g := Group{Arm: arm, Units: units, Means: make([]float64, 3), Variances: make([]float64, 3)}
-		s.draw(round, &g)
+		s.Draw(round, &g)
 		return g
 	}
-	a, b := newSampler(w, 3), newSampler(w, 3)
+	a, b := NewSampler(w, 3), NewSampler(w, 3)
 	for round := range 5 {
 		few, many := draw(a, round, 0, 500), draw(a, round, 0, 20_000)
 		draw(b, round, 1, 77)
@@ -98,7 +98,7 @@ func TestTheSameDraws(t *testing.T) {
 			}
 		}
 	}
-	if x, y := draw(a, 6, 0, 500), draw(newSampler(w, 4), 6, 0, 500); slices.Equal(x.Means, y.Means) {
+	if x, y := draw(a, 6, 0, 500), draw(NewSampler(w, 4), 6, 0, 500); slices.Equal(x.Means, y.Means) {
 		t.Error("another seed gives the same group")
 	}
 }
@@ -109,7 +109,7 @@ func TestAllocate(t *testing.T) {
 	p, counts, sums := []float64{0.25, 0, 0.0003, 0.7497}, make([]int, 4), make([]float64, 4)
 	const seeds = 4000
 	for seed := range seeds {
-		newSampler(w, uint64(seed)).allocate(0, p, counts)
+		NewSampler(w, uint64(seed)).Allocate(0, p, counts)
 		total := 0
 		for k, n := range counts {
 			total += n

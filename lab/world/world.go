@@ -1,4 +1,4 @@
-package arena
+package world
 
 import (
 	"fmt"
@@ -66,7 +66,7 @@ type World struct {
 	// Delay is the number of rounds by which observations come late.
 	Delay int
 
-	truths []truth
+	truths []Truth
 }
 
 // Arms is the number of arms, the control included.
@@ -75,8 +75,8 @@ func (w *World) Arms() int { return w.Phases[0].Means.Arms() }
 // Rounds is the number of rounds of a run.
 func (w *World) Rounds() int { return len(w.Units) }
 
-// phase returns the index of the phase of round t.
-func (w *World) phase(t int) int {
+// PhaseAt returns the index of the phase of round t, counted from 0.
+func (w *World) PhaseAt(t int) int {
 	i := len(w.Phases) - 1
 	for w.Phases[i].From > t {
 		i--
@@ -84,29 +84,34 @@ func (w *World) phase(t int) int {
 	return i
 }
 
-// level returns the factor of metric m in round t.
-func (w *World) level(t, m int) float64 {
+// Level returns the factor of metric m in round t.
+func (w *World) Level(t, m int) float64 {
 	if w.Levels == nil {
 		return 1
 	}
 	return w.Levels[t][m]
 }
 
-// truth is the solution of a phase, which its maker can compute.
-type truth struct {
-	means   *pasto.Table // as the objective sees them: contrasts of relative guardrails
-	best    []float64    // the certified optimum
-	prices  []float64    // of its guardrails
-	control float64      // the reward of the control
-	unit    float64      // the gain that counts as one
+// Truth is the solution of a phase, which its maker can compute.
+type Truth struct {
+	// Means are the arms' means as the objective sees them: contrasts of relative guardrails.
+	Means *pasto.Table
+	// Best is the certified optimum, and Prices are those of its guardrails.
+	Best, Prices []float64
+
+	control float64 // the reward of the control
+	unit    float64 // the gain that counts as one
 }
+
+// Truth returns the truth of a phase, given by its index. Solve must have been called.
+func (w *World) Truth(phase int) *Truth { return &w.truths[phase] }
 
 // leastUnit bounds the unit of values from below, as a share of the largest difference in the goals
 // between an arm and the control: where almost nothing can be gained, almost nothing can be lost.
 const leastUnit = 0.1
 
-// solve computes the certified optimum of each phase.
-func (w *World) solve() error {
+// Solve computes the certified optimum of each phase, which [World.Truth] and [World.Rate] need.
+func (w *World) Solve() error {
 	w.truths = w.truths[:0]
 	for i := range w.Phases {
 		tr, err := newTruth(w.Goals, w.Phases[i].Means)
@@ -118,42 +123,42 @@ func (w *World) solve() error {
 	return nil
 }
 
-func newTruth(goals *pasto.Goals, raw *pasto.Table) (truth, error) {
-	tr := truth{means: raw.Clone()}
+func newTruth(goals *pasto.Goals, raw *pasto.Table) (Truth, error) {
+	tr := Truth{Means: raw.Clone()}
 	for k := range raw.Arms() {
-		if err := goals.Contrast(tr.means.Arm(k), raw.Arm(k), raw.Arm(0)); err != nil {
-			return truth{}, err
+		if err := goals.Contrast(tr.Means.Arm(k), raw.Arm(k), raw.Arm(0)); err != nil {
+			return Truth{}, err
 		}
 	}
-	o, err := optimum.Maximize(goals, tr.means, optimum.DefaultOptions())
+	o, err := optimum.Maximize(goals, tr.Means, optimum.DefaultOptions())
 	if err != nil {
-		return truth{}, err
+		return Truth{}, err
 	}
-	tr.best, tr.prices = o.Mixture, o.Prices
-	if tr.prices == nil {
-		tr.prices = make([]float64, goals.Dim())
+	tr.Best, tr.Prices = o.Mixture, o.Prices
+	if tr.Prices == nil {
+		tr.Prices = make([]float64, goals.Dim())
 	}
-	tr.control = goals.Reward(tr.means.Arm(0))
-	best := tr.reward(goals, tr.best)
+	tr.control = goals.Reward(tr.Means.Arm(0))
+	best := tr.reward(goals, tr.Best)
 	// The reward of plain has no guardrails.
 	plain := goals.Harden(func(*pasto.Metric) bool { return true })
 	for k := range raw.Arms() {
-		d := plain.Reward(tr.means.Arm(k)) - plain.Reward(tr.means.Arm(0))
+		d := plain.Reward(tr.Means.Arm(k)) - plain.Reward(tr.Means.Arm(0))
 		tr.unit = max(tr.unit, float64(leastUnit*math.Abs(d)))
 	}
 	tr.unit = max(tr.unit, best-tr.control)
 	if !(tr.unit > 0) {
-		return truth{}, noregret.Errorf(noregret.Internal, "world", "all arms are equal")
+		return Truth{}, noregret.Errorf(noregret.Internal, "world", "all arms are equal")
 	}
 	if !(o.Gap <= float64(1e-6*tr.unit)) {
-		return truth{}, noregret.Errorf(noregret.Internal, "world", "the optimum is certified to %v only", o.Gap)
+		return Truth{}, noregret.Errorf(noregret.Internal, "world", "the optimum is certified to %v only", o.Gap)
 	}
 	return tr, nil
 }
 
-func (tr *truth) reward(goals *pasto.Goals, p []float64) float64 {
-	theta := make([]float64, tr.means.Metrics())
-	tr.means.Mean(theta, p)
+func (tr *Truth) reward(goals *pasto.Goals, p []float64) float64 {
+	theta := make([]float64, tr.Means.Metrics())
+	tr.Means.Mean(theta, p)
 	return goals.Reward(theta)
 }
 
@@ -161,18 +166,22 @@ func (tr *truth) reward(goals *pasto.Goals, p []float64) float64 {
 // From one on no mixture is worth more than the optimum; above one a violation never pays off.
 const violationPrice = 2
 
-// score is the value of a mixture under the true means.
-type score struct {
-	value     float64 // 0 for the control and 1 for the optimum, violations priced
-	raw       float64 // the same without prices
-	violation float64 // largest one of a hard guardrail, in units of its margin
-	broken    bool    // a hard guardrail
+// Score is the value of a mixture under the true means.
+type Score struct {
+	// Value is 0 for the control and 1 for the optimum. A violation of a hard guardrail costs twice
+	// its certified price. Raw is the same without that.
+	Value, Raw float64
+	// Violation is the largest violation of a hard guardrail, in units of its margin, and Broken
+	// reports whether there is one.
+	Violation float64
+	Broken    bool
 }
 
-// rate scores mixture p in the phase, using theta as workspace.
-func (w *World) rate(phase int, p, theta []float64) (s score) {
+// Rate scores mixture p in a phase, given by its index, using theta as workspace. Solve must have
+// been called.
+func (w *World) Rate(phase int, p, theta []float64) (s Score) {
 	tr := &w.truths[phase]
-	tr.means.Mean(theta, p)
+	tr.Means.Mean(theta, p)
 	reward, cost := w.Goals.Reward(theta), 0.0
 	for i := range w.Goals.Metrics() {
 		m := &w.Goals.Metrics()[i]
@@ -183,12 +192,12 @@ func (w *World) rate(phase int, p, theta []float64) (s score) {
 		if v <= float64(rounding*w.Margins[i]) {
 			continue
 		}
-		s.broken = true
-		s.violation = max(s.violation, v/w.Margins[i])
-		cost += float64(violationPrice * tr.prices[i] * v)
+		s.Broken = true
+		s.Violation = max(s.Violation, v/w.Margins[i])
+		cost += float64(violationPrice * tr.Prices[i] * v)
 	}
-	s.raw = (reward - tr.control) / tr.unit
-	s.value = (reward - cost - tr.control) / tr.unit
+	s.Raw = (reward - tr.control) / tr.unit
+	s.Value = (reward - cost - tr.control) / tr.unit
 	return s
 }
 

@@ -1,6 +1,7 @@
-package arena
+package world
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/noregret/noregret/internal/named"
@@ -14,6 +15,11 @@ type Family struct {
 	About string
 	// Draw draws a world.
 	Draw func(r *random.Source) (*World, error)
+}
+
+// Source returns the randomness of the world of a run.
+func (f *Family) Source(seed uint64, run int) *random.Source {
+	return random.New(seed, fmt.Sprintf("arena: %s, run %d", f.Name, run))
 }
 
 // Families lists the families of worlds.

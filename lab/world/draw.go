@@ -1,4 +1,4 @@
-package arena
+package world
 
 import (
 	"math"
@@ -17,12 +17,12 @@ type Group struct {
 	Means, Variances []float64
 }
 
-// sampler draws the outcomes of a run. The outcome of a group is a function of the seed, the run,
+// Sampler draws the outcomes of a run. The outcome of a group is a function of the seed, the run,
 // the round, the arm and the number of units, and of nothing else: learners that serve an arm as
 // many units in a round see the same group. For about as many they see nearly the same one. The
 // standard normal number z of each (round, arm, metric) is common to all numbers of units, and
 // means are quantiles at z; buyers come in the same order and spend the same amounts.
-type sampler struct {
+type Sampler struct {
 	w    *World
 	seed uint64
 	t    int
@@ -38,8 +38,9 @@ type buyers struct {
 	sum, squares []float64
 }
 
-func newSampler(w *World, seed uint64) *sampler {
-	s := &sampler{w: w, seed: seed, t: -1}
+// NewSampler returns a sampler of a world.
+func NewSampler(w *World, seed uint64) *Sampler {
+	s := &Sampler{w: w, seed: seed, t: -1}
 	s.buyers = make([][]buyers, w.Arms())
 	for k := range s.buyers {
 		s.buyers[k] = make([]buyers, len(w.Outcomes))
@@ -55,13 +56,13 @@ const (
 )
 
 // source returns the random numbers of one purpose in round t.
-func (s *sampler) source(t int, stream uint64) random.SplitMix64 {
+func (s *Sampler) source(t int, stream uint64) random.SplitMix64 {
 	return random.SplitMix64(random.Mix(random.Mix(s.seed^random.Mix(uint64(t)+1)) ^ stream))
 }
 
-// allocate writes the number of units of each arm in round t to dst: p_k·N rounded up or down, so
+// Allocate writes the number of units of each arm in round t to dst: p_k·N rounded up or down, so
 // that its mean is p_k·N, by systematic sampling with one random number that all learners share.
-func (s *sampler) allocate(t int, p []float64, dst []int) {
+func (s *Sampler) Allocate(t int, p []float64, dst []int) {
 	source := s.source(t, allocationStream)
 	u := float64(source.Float64())
 	n, sum, last := float64(s.w.Units[t]), 0.0, 0
@@ -79,8 +80,8 @@ func (s *sampler) allocate(t int, p []float64, dst []int) {
 	}
 }
 
-// draw writes the outcome of g.Units units of arm g.Arm in round t to g.
-func (s *sampler) draw(t int, g *Group) {
+// Draw writes the outcome of g.Units units of arm g.Arm in round t to g.
+func (s *Sampler) Draw(t int, g *Group) {
 	if t != s.t {
 		s.t = t
 		for k := range s.buyers {
@@ -90,10 +91,10 @@ func (s *sampler) draw(t int, g *Group) {
 			}
 		}
 	}
-	n, means := float64(g.Units), s.w.Phases[s.w.phase(t)].Means.Arm(g.Arm)
+	n, means := float64(g.Units), s.w.Phases[s.w.PhaseAt(t)].Means.Arm(g.Arm)
 	count := func(m int) float64 {
 		source := s.source(t, uint64(g.Arm*len(means)+m))
-		rate := min(float64(means[m]*s.w.level(t, m)), 1)
+		rate := min(float64(means[m]*s.w.Level(t, m)), 1)
 		return stat.BinomialQuantile(stat.Normal(&source), int64(g.Units), rate)
 	}
 	for m := range means {
@@ -105,7 +106,7 @@ func (s *sampler) draw(t int, g *Group) {
 		case Normal:
 			source := s.source(t, uint64(g.Arm*len(means)+m))
 			z := stat.Normal(&source)
-			g.Means[m] = float64(means[m]*s.w.level(t, m)) + float64(z*(o.Deviation/math.Sqrt(n)))
+			g.Means[m] = float64(means[m]*s.w.Level(t, m)) + float64(z*(o.Deviation/math.Sqrt(n)))
 			source = s.source(t, varianceStream+uint64(g.Arm*len(means)+m))
 			spread := max(0, 1+float64(stat.Normal(&source)*math.Sqrt(2/(n-1))))
 			g.Variances[m] = float64(float64(o.Deviation*o.Deviation) * spread)
@@ -127,7 +128,7 @@ func (s *sampler) draw(t int, g *Group) {
 
 // spent returns what the first n buyers of an arm spend in round t, and the sum of squares, where
 // the mean amount is one.
-func (s *sampler) spent(t, k, m, n int) (sum, squares float64) {
+func (s *Sampler) spent(t, k, m, n int) (sum, squares float64) {
 	if n == 0 {
 		return 0, 0
 	}

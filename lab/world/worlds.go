@@ -1,4 +1,4 @@
-package arena
+package world
 
 import (
 	"github.com/noregret/noregret/internal/random"

@@ -1,4 +1,4 @@
-package arena
+package world
 
 import (
 	"math"
@@ -7,6 +7,23 @@ import (
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
+
+// worldOf draws the world of a run of a family.
+func worldOf(t *testing.T, name string, run int) *World {
+	t.Helper()
+	f, err := FindFamily(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := f.Draw(f.Source(5, run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Solve(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
 
 // Every world has a safe control and a certified optimum that is no worse, and all metrics are in
 // range.
@@ -24,14 +41,14 @@ func TestWorldsAreSound(t *testing.T) {
 			for i := range w.Phases {
 				control := make([]float64, w.Arms())
 				control[0] = 1
-				if s := w.rate(i, control, theta); s.broken || s.value != 0 {
+				if s := w.Rate(i, control, theta); s.Broken || s.Value != 0 {
 					t.Errorf("%s, run %d, phase %d: the control has %+v", f.Name, run, i, s)
 				}
-				s := w.rate(i, w.truths[i].best, theta)
-				if s.broken || s.value < -1e-9 || s.value > 1+1e-9 {
+				s := w.Rate(i, w.truths[i].Best, theta)
+				if s.Broken || s.Value < -1e-9 || s.Value > 1+1e-9 {
 					t.Errorf("%s, run %d, phase %d: the optimum has %+v", f.Name, run, i, s)
 				}
-				if s.value > 0.999 {
+				if s.Value > 0.999 {
 					gains++
 				}
 				if i > 0 && w.Phases[i].From <= w.Phases[i-1].From {
@@ -76,7 +93,7 @@ func checkMetrics(t *testing.T, name string, w *World) {
 func TestFamiliesAreWhatTheySay(t *testing.T) {
 	holding := func(w *World, phase int) (n int) {
 		for k := 1; k < w.Arms(); k++ {
-			if w.Goals.Holds(w.truths[phase].means.Arm(k)) {
+			if w.Goals.Holds(w.truths[phase].Means.Arm(k)) {
 				n++
 			}
 		}
@@ -91,11 +108,11 @@ func TestFamiliesAreWhatTheySay(t *testing.T) {
 			t.Errorf("only-control: %d arms hold the guardrail", n)
 		}
 		w := worldOf(t, "mixture", run)
-		_, single, err := optimum.BestSingle(w.Goals, w.truths[0].means)
+		_, single, err := optimum.BestSingle(w.Goals, w.truths[0].Means)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.truths[0].reward(w.Goals, w.truths[0].best) > single+0.1*w.truths[0].unit {
+		if w.truths[0].reward(w.Goals, w.truths[0].Best) > single+0.1*w.truths[0].unit {
 			better++
 		}
 		w = worldOf(t, "late-crash", run)
@@ -115,7 +132,7 @@ func TestSeasonsHaveMeanOne(t *testing.T) {
 	for _, name := range []string{"week", "day", "growth", "shrinkage"} {
 		w, sum := worldOf(t, name, 0), 0.0
 		for round := range w.Units {
-			sum += w.level(round, 0) / float64(w.Rounds())
+			sum += w.Level(round, 0) / float64(w.Rounds())
 		}
 		if math.Abs(sum-1) > 0.03 {
 			t.Errorf("%s: mean level %v", name, sum)
@@ -128,19 +145,19 @@ func TestViolationsNeverPay(t *testing.T) {
 	for _, f := range Families() {
 		w := worldOf(t, f.Name, 3)
 		theta, p := make([]float64, w.Goals.Dim()), make([]float64, w.Arms())
-		best, paid := w.rate(0, w.truths[0].best, theta).value, false
+		best, paid := w.Rate(0, w.truths[0].Best, theta).Value, false
 		for k := range w.Arms() {
 			for share := 0.0; share <= 1; share += 0.01 {
-				for j, v := range w.truths[0].best {
+				for j, v := range w.truths[0].Best {
 					p[j] = (1 - share) * v
 				}
 				p[k] += share
-				s := w.rate(0, p, theta)
-				if s.value > best+1e-6 {
-					t.Fatalf("%s: %v is worth %v, the optimum %v", f.Name, p, s.value, best)
+				s := w.Rate(0, p, theta)
+				if s.Value > best+1e-6 {
+					t.Fatalf("%s: %v is worth %v, the optimum %v", f.Name, p, s.Value, best)
 				}
-				paid = paid || s.raw > best+1e-6
-				if s.broken != (s.violation > 0) {
+				paid = paid || s.Raw > best+1e-6
+				if s.Broken != (s.Violation > 0) {
 					t.Fatalf("%s: %+v", f.Name, s)
 				}
 			}
@@ -164,16 +181,16 @@ func TestViolationUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &World{Goals: goals, Margins: []float64{0, 0.1}, Phases: []Phase{{Means: means}}}
-	if err := w.solve(); err != nil {
+	if err := w.Solve(); err != nil {
 		t.Fatal(err)
 	}
-	s := w.rate(0, []float64{0, 1}, make([]float64, 2))
-	if math.Abs(s.violation-1) > 1e-9 || !s.broken {
+	s := w.Rate(0, []float64{0, 1}, make([]float64, 2))
+	if math.Abs(s.Violation-1) > 1e-9 || !s.Broken {
 		t.Errorf("%+v, want a violation of 1", s)
 	}
 	// The optimum is half of each arm, with a gain of ½, so the price of a unit is 5. Twice that
 	// price for a violation of 0.1 consumes the whole gain of 1.
-	if math.Abs(s.raw-2) > 1e-6 || math.Abs(s.value) > 1e-6 {
+	if math.Abs(s.Raw-2) > 1e-6 || math.Abs(s.Value) > 1e-6 {
 		t.Errorf("%+v, want a raw value of 2 and a value of 0", s)
 	}
 }
