@@ -41,9 +41,6 @@ func checkContext(d *Definition) error {
 	case d.MaxShare != nil:
 		return noregret.BadInputf("max_share", "the policy %s has a share for each context: want the policy pasto",
 			r.Kind)
-	case d.Plan != nil:
-		return noregret.BadInputf("plan", "the policy %s decides by contexts, of which a plan knows nothing: want none",
-			r.Kind)
 	case len(d.Ramp) > 0:
 		return noregret.BadInputf("ramp", "the policy %s has none: want a traffic below 1, which can grow", r.Kind)
 	case d.ControlShare() > 0:

@@ -42,10 +42,6 @@ func TestContext(t *testing.T) {
 			{"control: {arm: a}", "max_share: {every: 0.6}", "max_share: the policy " + kind},
 			{"control: {arm: a}", "control: {arm: a}\nramp: [{share: 0.1, units: 5}]", "ramp: the policy " + kind},
 			{"control: {arm: a}", "drift: {kind: discount, rate: 0.1}", "drift.kind"},
-			{
-				"control: {arm: a}", "plan: {units_per_day: 9, expect: {m: {mean: 1, sd: 1}}}",
-				"plan: the policy " + kind,
-			},
 			{"kind: " + kind, "kind: " + kind + ", " + other + ": 1", "policy." + other + ": only"},
 			{"kind: " + kind, "kind: " + kind + ", split: {a: 1}", "policy.split: only"},
 			{"kind: number", "kind: numbers", "context[0].kind"},

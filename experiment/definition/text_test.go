@@ -16,7 +16,7 @@ import (
 func TestText(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{}
-	for _, pattern := range []string{"../testdata/*/*.yaml", "../../internal/cli/service/*.yaml"} {
+	for _, pattern := range []string{"../testdata/*/*.yaml", "../../internal/examples/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

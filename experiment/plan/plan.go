@@ -35,6 +35,9 @@ type Result struct {
 	// there is a ramp: those of [Effect] ("effects"), and of [Guardrail.Breached] for changes
 	// ("breached").
 	WithoutRamp []string `json:"without_ramp,omitempty"`
+	// Without says which parts of the definition the plan leaves out, a sentence each. The caller
+	// sets it to what [Simplify] returned.
+	Without []string `json:"without,omitempty"`
 	// Runs is the number of simulated runs that the results are from, and RunsAsked the number that
 	// was asked for: more than Runs if the simulation failed or was interrupted. Horizon is the
 	// number of days that a run covers. They are 0 without a simulation.
@@ -253,8 +256,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Closed plans an experiment in closed form, in microseconds. The definition must have a plan and
-// no privacy.
+// Closed plans an experiment in closed form, in microseconds. The definition must have a plan, and
+// neither privacy, contexts nor a box: [Simplify] leaves these out.
 func Closed(d *definition.Definition) (*Result, error) {
 	if d.Plan == nil {
 		return nil, noregret.BadInputf("plan", "missing: want the part plan with units_per_day and expect")
@@ -263,6 +266,10 @@ func Closed(d *definition.Definition) (*Result, error) {
 		return nil, noregret.BadInputf("privacy", "a plan is for raw feedback, and a private experiment has noisy "+
 			"sums alone and calls no guardrail held or breached: want a definition without it for the times without "+
 			"noise; noregret-lab private-pasto says what the noise costs")
+	}
+	if d.Contextual() {
+		return nil, noregret.BadInputf("policy", "%s decides by contexts, of which a plan knows nothing: want another one",
+			d.Policy.Kind)
 	}
 	a, err := newArms(d)
 	if err != nil {

@@ -49,6 +49,9 @@ Every answer is given in closed form, at once, and then by simulation of the def
 learner, guardrails, rounds and windows of the service. "-" means beyond ten years, or beyond the
 horizon of the simulation in half of the runs.
 
+Privacy, contexts and a box are left out, and a note says so ("without" with --json): the times are
+those of the same arms and metrics without them.
+
 If the simulation fails or is interrupted, the results of the runs so far are printed ("runs" of
 "runs_asked" with --json), and the exit status is 1.`,
 		Example: `  noregret plan ranking.yaml
@@ -100,10 +103,15 @@ func (o *planOptions) Run(ctx context.Context, a *command.App, args []string) er
 	if err != nil {
 		return err
 	}
+	d, without := plan.Simplify(d)
+	for _, text := range without {
+		a.Note("%s: %s", args[0], text)
+	}
 	r, err := plan.Closed(d)
 	if err != nil {
 		return err
 	}
+	r.Without = without
 	if !o.JSON { // the simulation may take long, or fail
 		if err := writePlan(a.Stdout, r); err != nil {
 			return err

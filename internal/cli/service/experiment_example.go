@@ -2,19 +2,16 @@ package service
 
 import (
 	"context"
-
-	"github.com/noregret/noregret/internal/cli/command"
-
-	_ "embed"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
 
-// exampleDefinition is what "noregret experiment example" prints.
-//
-//go:embed toy.yaml
-var exampleDefinition []byte
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/examples"
+	"github.com/noregret/noregret/internal/named"
+)
 
 // exampleOptions are the options of "noregret experiment example", which has no flags.
 type exampleOptions struct{}
@@ -22,13 +19,27 @@ type exampleOptions struct{}
 // newExampleCommand makes "noregret experiment example".
 func newExampleCommand(a *command.App) *cobra.Command {
 	return command.New(a, &cobra.Command{
-		Use:   "example",
+		Use:   "example [NAME]",
 		Short: "Print a definition to begin with",
-		Long: `Print the definition of an experiment with three arms, a goal and a guardrail, with comments, to
-begin with. It needs no service.`,
-		Example: `  noregret experiment example > toy.yaml
-  noregret experiment apply toy.yaml`,
-		Args: command.NoArgs,
+		Long: `Print the definition of an experiment, with comments, to begin with. It needs no service.
+
+  ranking     a mixture of three weights: clicks, with guardrails on revenue and complaints
+  price       a number to choose from an interval
+  banner      one of a few arms is to win: a bandit
+  contextual  each unit gets the arm that suits it: a contextual bandit
+  ab          an A/B test with a fixed split
+  private     a mixture, with differential privacy for what users report
+
+Without a name it is the smallest one: three arms, a goal and a guardrail.`,
+		Example: `  noregret experiment example ranking > ranking.yaml
+  noregret plan ranking.yaml
+  noregret experiment apply ranking.yaml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return noregret.Errorf(noregret.Usage, "", "example takes one name at most, got %d", len(args))
+			}
+			return nil
+		},
 	}, exampleOptions{})
 }
 
@@ -39,7 +50,16 @@ func (exampleOptions) AddFlags(*pflag.FlagSet) {}
 func (exampleOptions) Validate() error { return nil }
 
 // Run implements [command.Options].
-func (exampleOptions) Run(_ context.Context, a *command.App, _ []string) error {
-	_, err := a.Stdout.Write(exampleDefinition)
+func (exampleOptions) Run(_ context.Context, a *command.App, args []string) error {
+	name := examples.Toy
+	if len(args) == 1 {
+		name = args[0]
+	}
+	text, ok := examples.Get(name)
+	if !ok {
+		return noregret.Errorf(noregret.Usage, "", "no example %q: %swant one of %s", name,
+			named.DidYouMean(name, examples.Names), strings.Join(examples.Names, ", "))
+	}
+	_, err := a.Stdout.Write(text)
 	return err
 }

@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/internal/examples"
+)
+
+// TestSimplify plans what is left of a box, of contexts and of a private experiment, and leaves their
+// definitions as they are.
+func TestSimplify(t *testing.T) {
+	for _, c := range []struct {
+		example, note string
+		arms          int
+	}{
+		{"ranking", "", 2},
+		{"price", "planned without the box: the times are those of 8 points", 8},
+		{"contextual", "planned without contexts", 2},
+		{"private", "planned without privacy", 2},
+	} {
+		text, _ := examples.Get(c.example)
+		d := parse(t, string(text))
+		simpler, without := Simplify(d)
+		if c.note == "" {
+			if simpler != d || len(without) > 0 {
+				t.Errorf("%s: %q", c.example, without)
+			}
+		} else if _, err := Closed(d); err == nil || len(without) != 1 || !strings.HasPrefix(without[0], c.note) {
+			t.Errorf("%s: %v, %q, want %q", c.example, err, without, c.note)
+		}
+		r, err := Closed(simpler)
+		if err != nil || r.Arms != c.arms || r.Gain == nil {
+			t.Errorf("%s: %+v, %v, want %d arms", c.example, r, err, c.arms)
+		}
+	}
+}
