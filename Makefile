@@ -179,6 +179,12 @@ lighthouse: ## measure the dashboard with Lighthouse; every page must have 100 e
 openapi-clients: ## lint the OpenAPI document; generate three clients, compile and run them (needs node and the npm registry)
 	bash client/openapi/test.sh
 
+.PHONY: site
+site: ## build the site of the documentation into dist/site (needs Python 3 and PyPI once)
+	@test -x dist/venv/bin/mkdocs || python3 -m venv dist/venv
+	@dist/venv/bin/pip install --quiet --requirement docs/site/requirements.txt
+	@NO_MKDOCS_2_WARNING=1 dist/venv/bin/mkdocs build --quiet && echo dist/site/index.html
+
 .PHONY: ci
 ci: ## run the whole check of a change, as .ci/run does
 	bash .ci/run

@@ -211,8 +211,8 @@ func TestSnapshotRefuses(t *testing.T) {
 	}
 }
 
-// TestMemoryPerToken measures the memory of a unit that waits for feedback, which docs/service.md
-// states.
+// TestMemoryPerToken measures the memory of a unit that waits for feedback, as stated in
+// docs/how-to/operate.md.
 func TestMemoryPerToken(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: n}, {name: " +

@@ -85,7 +85,7 @@ func TestDeployedMetrics(t *testing.T) {
 					t.Errorf("%s: %s: the service has no metric %s", path, expr, name)
 				}
 				used[name] = used[name] || fields[0] == "expr"
-				own := append(strings.Split(list, ","), "job", "instance", "le")
+				own := append(strings.Split(list[0], ","), "job", "instance", "le")
 				for _, l := range own {
 					labels[l] = true
 				}
@@ -153,14 +153,15 @@ func TestRunbooks(t *testing.T) {
 	readDocument(t, "../deploy/prometheus/noregret.test.yaml", &tests)
 	var tested []string
 	expressions(tests, &tested, "alertname")
-	page, err := os.ReadFile("../docs/service.md")
+	const alerts = "docs/how-to/alerts.md"
+	page, err := os.ReadFile("../" + alerts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	headings := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(page), -1) {
 		anchor := strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
-		headings["docs/service.md#"+regexp.MustCompile(`[^a-z0-9-]`).ReplaceAllString(anchor, "")] = true
+		headings[alerts+"#"+regexp.MustCompile(`[^a-z0-9-]`).ReplaceAllString(anchor, "")] = true
 	}
 	n, seen := 0, map[string]bool{}
 	for _, g := range rules.Groups {

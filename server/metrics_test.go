@@ -2,6 +2,8 @@ package server
 
 import (
 	"bytes"
+	goflag "flag"
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -42,19 +44,20 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	}
 }
 
-// registered returns the service's metrics with their labels, by name, without those of Go and of
-// the process.
-func registered(t *testing.T, s *Server) map[string]string {
+// registered returns the service's metrics with their labels and their help, by name, without those
+// of Go and of the process.
+func registered(t *testing.T, s *Server) map[string][2]string {
 	t.Helper()
-	ch, out := make(chan *prometheus.Desc), map[string]string{}
+	ch, out := make(chan *prometheus.Desc), map[string][2]string{}
 	go func() {
 		defer close(ch)
 		s.metrics.registry.Describe(ch)
 	}()
-	form := regexp.MustCompile(`^Desc\{fqName: "(noregret_[a-z_]+)".* variableLabels: \{([a-z,]*)\}\}$`)
+	form := regexp.MustCompile(
+		`^Desc\{fqName: "(noregret_[a-z_]+)", help: "(.*?)", .*variableLabels: \{([a-z,]*)\}\}$`)
 	for d := range ch {
 		if m := form.FindStringSubmatch(d.String()); m != nil {
-			out[m[1]] = m[2]
+			out[m[1]] = [2]string{m[3], m[2]}
 		} else if strings.Contains(d.String(), "noregret") {
 			t.Errorf("%v: a metric that cannot be read", d)
 		}
@@ -62,33 +65,42 @@ func registered(t *testing.T, s *Server) map[string]string {
 	return out
 }
 
-// TestMetricsAreDocumented: docs/service.md lists exactly the metrics of the service, with their
-// labels.
-func TestMetricsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/service.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, ok := strings.Cut(string(page), "\n## Metrics for Prometheus\n")
-	if !ok {
-		t.Fatal("docs/service.md has no section of metrics")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
-	documented := map[string]string{}
-	listed := regexp.MustCompile("`(noregret_[a-z_]+)(?:\\{([a-z,]+)\\})?`")
-	for _, m := range listed.FindAllStringSubmatch(section, -1) {
-		documented[m[1]] = m[2]
-	}
-	got := registered(t, newWorld(t).server)
+//go:generate go test -count=1 -run ^TestMetricsPage$ -args -rewrite
+
+var rewrite = goflag.Bool("rewrite", false, "write the pages that are made from the code anew")
+
+const metricsHead = `# Metrics for Prometheus
+
+<!-- Made from the code by "go generate ./server". Do not edit. -->
+
+` + "`GET /metrics` needs the role `read`" + `. A token that is limited to some experiments gets the
+metrics with the label of one of these. While an experiment is private, or was, most metrics move
+with the feedback that it gets: a token without the role ` + "`admin`" + ` for all experiments then gets
+only those of single experiments, alerts, the clock and failures.
+
+The sizes of the log and of the free disk are looked up every ten seconds at most, in whole MiB:
+exact ones would show the sizes of single items of private experiments. There are also the standard
+metrics of Go and of the process.
+
+| metric | labels | meaning |
+| --- | --- | --- |
+`
+
+// TestMetricsPage: docs/reference/metrics.md lists exactly the metrics of the service, with their
+// labels. With -rewrite it writes the page.
+func TestMetricsPage(t *testing.T) {
+	const path = "../docs/reference/metrics.md"
+	got, page := registered(t, newWorld(t).server), metricsHead
 	for _, name := range slices.Sorted(maps.Keys(got)) {
-		if labels, ok := documented[name]; !ok || labels != got[name] {
-			t.Errorf("%s{%s} is missing in docs/service.md, or has other labels", name, got[name])
+		page += fmt.Sprintf("| `%s` | %s | %s |\n", name, strings.ReplaceAll(got[name][0], ",", ", "), got[name][1])
+	}
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(documented)) {
-		if _, ok := got[name]; !ok {
-			t.Errorf("docs/service.md has %s, which is no metric", name)
-		}
+	if old, err := os.ReadFile(path); err != nil || string(old) != page {
+		t.Errorf("%s is not what the code says, %v: run go generate ./server", path, err)
 	}
 }
 

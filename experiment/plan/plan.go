@@ -268,8 +268,8 @@ func Closed(d *definition.Definition) (*Result, error) {
 			"noise; noregret-lab private-pasto says what the noise costs")
 	}
 	if d.Contextual() {
-		return nil, noregret.BadInputf("policy", "%s decides by contexts, of which a plan knows nothing: want another one",
-			d.Policy.Kind)
+		return nil, noregret.BadInputf("policy", "%s decides by contexts, of which a plan knows nothing: want another "+
+			"policy", d.Policy.Kind)
 	}
 	a, err := newArms(d)
 	if err != nil {

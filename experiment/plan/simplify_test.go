@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/examples"
 )
 
-// TestSimplify plans what is left of a box, of contexts and of a private experiment, and leaves their
-// definitions as they are.
+// TestSimplify plans what is left of a box, of contexts and of a private experiment, and leaves
+// their definitions as they are.
 func TestSimplify(t *testing.T) {
 	for _, c := range []struct {
 		example, note string

@@ -28,7 +28,7 @@ var floors = []struct {
 	5: {[]string{"experiment", "eventlog"}, "the service's pure core and its log"},
 	6: {[]string{"server", "client"}, "the service and its clients"},
 	7: {[]string{commands}, "the commands"},
-	8: {[]string{"cmd"}, "the program"},
+	8: {[]string{"cmd", "docs"}, "the program, and the tests of the pages"},
 	9: {[]string{"lab"}, "the laboratory, a module of its own"},
 }
 

@@ -202,8 +202,8 @@ func writePlan(w io.Writer, r *plan.Result) error {
 
 // writeEffects prints the smallest effects.
 func writeEffects(w io.Writer, r *plan.Result) error {
-	g := show.Table{}
-	head := []string{"\nsmallest effect of one arm", "mean", "deviation"}
+	g := show.Table{Gap: true}
+	head := []string{"smallest effect of one arm", "mean", "deviation"}
 	for _, v := range r.Days {
 		head = append(head, show.Short(v)+" days")
 	}

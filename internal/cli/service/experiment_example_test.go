@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/examples"
 )
 
-// TestExample checks that the examples are definitions that need no note, and that the one without a
-// name has the name that the documents use.
+// TestExample checks that the examples are definitions that need no note, and that the one without
+// a name has the name that the documents use.
 func TestExample(t *testing.T) {
 	for _, name := range append([]string{examples.Toy}, examples.Names...) {
 		text, _ := examples.Get(name)

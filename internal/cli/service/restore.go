@@ -33,7 +33,7 @@ before anything is in the directory. The digest that is printed is that of GET /
 service had applied the same events.
 
 Private experiments release nothing more after a restore, because the service that was backed up may
-have gone on: docs/service.md says more.`,
+have gone on: docs/how-to/operate.md says more.`,
 		Example: `  noregret restore noregret.tar --data data
   age -d noregret.tar.age | noregret restore - --data data`,
 		Args: func(_ *cobra.Command, args []string) error {
