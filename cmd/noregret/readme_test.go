@@ -14,11 +14,12 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// The README shows exactly what the demonstrations print, except for the port, and the picture.
-func TestREADMEShowsTheDemos(t *testing.T) {
+// TestPageShowsTheDemos: docs/explanation/demo.md shows exactly what the demonstrations print,
+// except for the port, and docs/demo.svg is the picture.
+func TestPageShowsTheDemos(t *testing.T) {
 	testsize.NoRace(t)
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/explanation/demo.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +31,8 @@ func TestREADMEShowsTheDemos(t *testing.T) {
 			t.Fatalf("%q: %v: %s", args, err, out)
 		}
 		text := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`).ReplaceAllString(string(out), "127.0.0.1:8431")
-		if !strings.Contains(string(readme), "```text\n"+strings.TrimRight(text, "\n")+"\n```") {
-			t.Errorf("README.md does not show what noregret %q prints:\n%s", args, text)
+		if !strings.Contains(string(page), "```text\n"+strings.TrimRight(text, "\n")+"\n```") {
+			t.Errorf("docs/explanation/demo.md does not show what noregret %q prints:\n%s", args, text)
 		}
 	}
 	want, err := os.ReadFile("../../docs/demo.svg")
