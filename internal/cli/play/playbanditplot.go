@@ -32,7 +32,7 @@ func plotBandits(path string, results []play.BanditResult) error {
 	if top == 0 {
 		least, top = 0.1, 1
 	}
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, picture.Decades{}
 	p.Y.Min, p.Y.Max = max(least/1.5, top*1e-5), top*20
 	for i := range results {
 		if err := addBandit(p, &results[i], show.Colours[i%len(show.Colours)]); err != nil {

@@ -4,7 +4,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -77,7 +76,7 @@ func plotResults(path string, results []play.Result) error {
 		}
 	}
 	if logarithmic {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, picture.Decades{}
 		p.Y.Min = least / 1.5
 		if slices.Sort(regrets); len(regrets) > 0 {
 			// A few rounds with almost no regret are cut off.
@@ -87,26 +86,4 @@ func plotResults(path string, results []play.Result) error {
 	}
 	p.X.Min, p.X.Max = 1, max(2, float64(results[0].Rounds))
 	return show.Picture(path, p)
-}
-
-// decades marks powers of ten on a logarithmic axis, at most ten of them with a number.
-type decades struct{}
-
-// Ticks implements plot.Ticker.
-func (decades) Ticks(low, high float64) []plot.Tick {
-	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
-	every := (last-first)/10 + 1
-	var ticks []plot.Tick
-	for k := first; k <= last; k++ {
-		v := math.Pow10(k)
-		if v < low || v > high {
-			continue
-		}
-		t := plot.Tick{Value: v}
-		if k%every == 0 {
-			t.Label = strconv.FormatFloat(v, 'g', -1, 64)
-		}
-		ticks = append(ticks, t)
-	}
-	return ticks
 }

@@ -51,8 +51,8 @@ func find(t *testing.T, name string) scenario.Spec {
 	return Specs()[i]
 }
 
-// world returns the world of the first run.
-func world(t *testing.T, name string, o *scenario.Options) scenario.World {
+// worldOf returns the world of the first run.
+func worldOf(t *testing.T, name string, o *scenario.Options) scenario.World {
 	t.Helper()
 	spec := find(t, name)
 	build, _, _, err := spec.Prepare(o)
@@ -70,7 +70,7 @@ func world(t *testing.T, name string, o *scenario.Options) scenario.World {
 func TestRatesPhases(t *testing.T) {
 	sigma := 1.0
 	o := scenario.Options{Rounds: 600, Noise: &sigma}
-	w := world(t, "rates-reversal", &o)
+	w := worldOf(t, "rates-reversal", &o)
 	var begins []int
 	for n := 1; n <= o.Rounds; n++ {
 		if w.(scenario.Phased).Begins(n) {

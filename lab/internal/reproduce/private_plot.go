@@ -52,7 +52,7 @@ func privatePanel(cells []privateCell, runs int) (*picture.Panel, error) {
 	title := fmt.Sprintf("p = %s, %s", normName(cells[0].p), show.Count(runs, "run", "runs"))
 	p := picture.NewPanel(title, "dimension and rounds", "suboptimality, mean ± sd")
 	p.Height *= 1.4
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, picture.Decades{}
 	ticks := make(plot.ConstantTicks, len(cells))
 	low, high := math.Inf(1), 1.0
 	see := func(v float64) {
