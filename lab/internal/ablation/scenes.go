@@ -27,8 +27,8 @@ var times = map[string]int{
 	"the worst becomes the best": 4, "b σ=1": 40,
 }
 
-// world is a problem whose truth is known.
-type world struct {
+// truth is a problem whose truth is known.
+type truth struct {
 	goals   *pasto.Goals
 	means   [][]float64 // of each arm
 	later   [][]float64 // from half of the rounds on; nil for no change
@@ -44,7 +44,7 @@ type world struct {
 
 // play returns the mean value of the deployed mixture over the second half of each power of two of
 // rounds, from 64 on, less the price of broken guardrails: the best value is 0.
-func (w *world) play(o confident.Options, seed uint64) (float64, error) {
+func (w *truth) play(o confident.Options, seed uint64) (float64, error) {
 	l, err := confident.New(w.goals, len(w.means), o)
 	if err != nil {
 		return 0, err
@@ -111,7 +111,7 @@ func (w *world) play(o confident.Options, seed uint64) (float64, error) {
 }
 
 // best is the value of the optimum.
-func (w *world) best(means [][]float64) (float64, error) {
+func (w *truth) best(means [][]float64) (float64, error) {
 	table, err := pasto.NewTable(len(means), w.goals.Dim())
 	if err != nil {
 		return 0, err
@@ -162,13 +162,13 @@ func rows(n int, row ...float64) [][]float64 {
 	return out
 }
 
-// fixed is a scene of one world.
-func fixed(name string, w world) scene {
+// fixed is a scene of one problem.
+func fixed(name string, w truth) scene {
 	return scene{name, confident.DefaultOptions, w.play}
 }
 
 // uniform is a scene of arms with means drawn uniformly from [−1, 1] in each metric.
-func uniform(name string, arms, metrics int, change bool, w world) scene {
+func uniform(name string, arms, metrics int, change bool, w truth) scene {
 	return scene{name, confident.DefaultOptions, func(o confident.Options, seed uint64) (float64, error) {
 		r, v := random.New(seed, "means"), w
 		draw := func() []float64 {
@@ -197,7 +197,7 @@ func uniform(name string, arms, metrics int, change bool, w world) scene {
 
 // exchange is a scene of 30 arms of which the best and the worst exchange their means.
 func exchange(name string) scene {
-	w := world{goals: goals(false), sd: rows(30, 1), groups: 5, rounds: 2048}
+	w := truth{goals: goals(false), sd: rows(30, 1), groups: 5, rounds: 2048}
 	for k := range 29 {
 		w.means = append(w.means, []float64{float64(k) / 30})
 	}
@@ -234,51 +234,51 @@ func scenes() []scene {
 	many[1], loud[1] = []float64{1}, []float64{3}
 	drifted := [][]float64{{2, -2}, {0, .5}}
 	return []scene{
-		fixed("a σ=5", world{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
-		uniform("b σ=1", 100, 3, false, world{
+		fixed("a σ=5", truth{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
+		uniform("b σ=1", 100, 3, false, truth{
 			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
 			rounds: 4096,
 		}),
-		uniform("b σ=5", 100, 3, false, world{
+		uniform("b σ=5", 100, 3, false, truth{
 			goals: goals(false, 0, 0), sd: rows(100, 5, 5, 5), groups: 10,
 			rounds: 4096,
 		}),
-		fixed("a-drift", world{
+		fixed("a-drift", truth{
 			goals: goals(false, 0), means: toy, later: drifted, sd: rows(2, 2.2, 2.2), groups: 1, rounds: 8192,
 		}),
-		uniform("b-drift", 100, 3, true, world{
+		uniform("b-drift", 100, 3, true, truth{
 			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
 			rounds: 8192,
 		}),
 		exchange("the worst becomes the best"),
-		fixed("shocks", world{
+		fixed("shocks", truth{
 			goals: goals(true, 0), means: five, sd: rows(5, 1, 1), groups: 20, rounds: 1024, shock: 1, broken: 1,
 		}),
-		fixed("rare events", world{
+		fixed("rare events", truth{
 			goals: goals(false), means: event(.003, .006), sd: rows(2, 0), groups: 1,
 			rounds: 32768, event: true,
 		}),
-		fixed("rare guardrail", world{
+		fixed("rare guardrail", truth{
 			goals: rareGuardrail(), means: [][]float64{{.4, .001}, {.6, .006}}, sd: rows(2, 0, 0), groups: 1,
 			rounds: 8192, event: true, broken: 1,
 		}),
-		fixed("one garbage value", world{
+		fixed("one garbage value", truth{
 			goals: goals(false, 0), means: three, sd: rows(3, 1, 1), groups: 10, rounds: 2048, garbage: -1e5,
 		}),
-		fixed("one noisy arm", world{goals: goals(false, 0), means: three, sd: noisy, groups: 10, rounds: 2048}),
-		fixed("the best arm is noisy", world{goals: goals(false), means: frozen, sd: quiet, groups: 10, rounds: 2048}),
-		fixed("the best of twenty is noisy", world{
+		fixed("one noisy arm", truth{goals: goals(false, 0), means: three, sd: noisy, groups: 10, rounds: 2048}),
+		fixed("the best arm is noisy", truth{goals: goals(false), means: frozen, sd: quiet, groups: 10, rounds: 2048}),
+		fixed("the best of twenty is noisy", truth{
 			goals: goals(false), means: many, sd: loud, groups: 1, rounds: 3000,
 		}),
-		fixed("first rounds", world{
+		fixed("first rounds", truth{
 			goals: goals(true, 0), means: five, sd: rows(5, 1, 1), groups: 100, rounds: 4, shock: .5, broken: 1,
 			first: 2,
 		}),
-		fixed("hard guardrails", world{
+		fixed("hard guardrails", truth{
 			goals: goals(true, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 8192,
 			broken: 1,
 		}),
-		uniform("hard 100 arms", 100, 3, false, world{
+		uniform("hard 100 arms", 100, 3, false, truth{
 			goals: goals(true, .3, .3), sd: rows(100, 5, 5, 5), groups: 10, rounds: 4096, broken: 1,
 		}),
 		service("small control", 2000, .2, 1, .3),
