@@ -36,12 +36,12 @@ func TestDefaultSteps(t *testing.T) {
 		if r.Schedule != tc.want || !slices.Equal(r.StepScales, tc.scales) {
 			t.Errorf("%+v: schedule %v, step scales %v", tc.opt, r.Schedule, r.StepScales)
 		}
-		m, err := NewModel(r, tc.opt, train.Set.Info(), train.Positive)
+		m, err := NewModel(r, tc.opt, train)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Options.Steps != stepRules[tc.want] || m.Options.TuneSteps != (len(tc.scales) > 1) ||
-			m.Options.LevelPositives != levelNumber(tc.opt.LevelPositives) {
+		if m.Options.Config.Steps != tc.want || m.Options.TuneSteps != (len(tc.scales) > 1) ||
+			levelNumber(m.Options.LevelPositives) != levelNumber(tc.opt.LevelPositives) {
 			t.Errorf("%+v: the model file has %+v", tc.opt, m.Options)
 		}
 	}

@@ -31,15 +31,15 @@ func TestFitBetting(t *testing.T) {
 			if !tune && (r.Schedule != StepsBetting || len(r.StepScales) != 1) {
 				t.Errorf("%s: schedule %d, step scales %v", name, r.Schedule, r.StepScales)
 			}
-			counts, err := Evaluate(t.Context(), test, &r.Model)
+			counts, err := Evaluate(t.Context(), test, r.Classifier())
 			if err != nil {
 				t.Fatal(err)
 			}
-			model, err := NewModel(r, o, data.Set.Info(), data.Positive)
+			model, err := NewModel(r, o, data)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return m.Value(counts), model
+			return counts.Value(m), model
 		}
 		tuned, _ := value(Config{Steps: StepsSqrt}, true)
 		got, model := value(auto, false)
@@ -55,8 +55,8 @@ func TestFitBetting(t *testing.T) {
 		if err := WriteModel(&b, again); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Errorf("%s: the same fit gave another file, %v", name, err)
 		}
-		if got, err := ReadModel(&a, "model"); err != nil || got.Options.Steps != "betting" {
-			t.Errorf("%s: %v, steps %q in the model file", name, err, model.Options.Steps)
+		if got, err := ReadModel(&a, "model"); err != nil || got.Options.Config.Steps != StepsBetting {
+			t.Errorf("%s: %v, steps %v in the model file", name, err, model.Options.Config.Steps)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestFitBetting(t *testing.T) {
 func TestFitMultiBetting(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		train, test MultiData
+		train, test Data
 		measures    map[string]float64
 	}{
 		{
@@ -76,12 +76,12 @@ func TestFitMultiBetting(t *testing.T) {
 	} {
 		for name, least := range tc.measures {
 			m := multiMeasures(t, tc.train.Task == Multilabel, name)[0]
-			opt := MultiOptions{Measure: m, Fit: Options{Passes: new(3), Config: auto}}
-			r, err := FitMulti(t.Context(), tc.train, opt)
+			opt := Options{Measure: m, Passes: new(3), Config: auto}
+			r, err := Fit(t.Context(), tc.train, opt)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			c, err := EvaluateMulti(t.Context(), tc.test, &r.Model)
+			c, err := Evaluate(t.Context(), tc.test, r.Classifier())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,14 +121,16 @@ func TestRateRefusals(t *testing.T) {
 			Config:  Config{Steps: StepsBetting, Lambda: 0.25},
 		},
 	} {
-		if err := o.Validate(); noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), want) {
+		if err := o.Validate(Binary); noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 	macro := multiMeasures(t, false, "macro_f1")[0]
-	for want, o := range map[string]MultiOptions{
-		"takes no steps of its own, and so no rate": {Measure: macro, Algorithm: "plugin", Fit: Options{Config: auto}},
-		"there is no step scale to choose":          {Measure: macro, Fit: Options{TuneSteps: true, Config: auto}},
+	for want, o := range map[string]Options{
+		"of its own: steps is a setting of spade, one-vs-rest, sgd-balanced": {
+			Measure: macro, Algorithm: "plugin", Config: auto,
+		},
+		"there is no step scale to choose": {Measure: macro, TuneSteps: true, Config: auto},
 	} {
 		if err := o.Validate(Multiclass); noregret.CodeOf(err) != noregret.Usage ||
 			!strings.Contains(err.Error(), want) {

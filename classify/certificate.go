@@ -16,7 +16,7 @@ func MeanRewards(ctx context.Context, data Data, m *Linear, r loss.Reward) (p, n
 	if err != nil {
 		return 0, 0, err
 	}
-	err = data.read(ctx, func(x Example) error {
+	err = data.read(ctx, data.examples(func(x Example) error {
 		z := m.Score(x.Index, x.Value) - m.Threshold
 		if x.Positive {
 			p += float64(x.Weight * r.Value(z))
@@ -24,7 +24,7 @@ func MeanRewards(ctx context.Context, data Data, m *Linear, r loss.Reward) (p, n
 			n += float64(x.Weight * r.Value(-z))
 		}
 		return nil
-	})
+	}))
 	return p / c.PositiveWeight, n / c.NegativeWeight, err
 }
 
@@ -116,10 +116,8 @@ func (opt *BoundOptions) check(m measure.Concave, dim int) error {
 		opt.Scaling = Identity(dim)
 	}
 	a, b := opt.Alpha, opt.Beta
-	bias, _ := settingOf("bias_feature")
-	if err := cmp.Or(
-		paramRadius.check(opt.Radius), bias.check(&Options{Config: Config{BiasFeature: opt.BiasFeature}}),
-	); err != nil {
+	if err := cmp.Or(paramRadius.check(opt.Radius),
+		settingOf("bias-feature").check(&Options{Config: Config{BiasFeature: opt.BiasFeature}})); err != nil {
 		return err
 	}
 	switch {

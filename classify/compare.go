@@ -1,20 +1,22 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/named"
 )
 
 // CompareOptions are the options of [Compare]. Start from [DefaultCompareOptions].
 type CompareOptions struct {
-	// Measures are the measures to train for and to compare on. At least one, none twice.
-	Measures []measure.Measure
+	// Measures are the measures to train for and to compare on, all of the task of the data. At
+	// least one, none twice.
+	Measures []measure.Objective
 	// Algorithms are names as [Algorithms] lists them, none twice; empty means all, and "auto"
 	// stands for the [DefaultAlgorithm] of each of the measures. An algorithm that [Fit] refuses to
 	// train for a measure (of the wrong family, or degenerate without Fit.AllowDegenerate) is left
@@ -45,67 +47,54 @@ func DefaultCompareOptions() CompareOptions { return CompareOptions{Splits: 5, T
 // not evaluation on the test part. A model that does not depend on the measure (logistic
 // regression; SGD, unless one of several models is chosen on held-out data) is trained once per
 // split and evaluated on all measures. If its threshold is tuned, it is tuned for each measure. The
-// results for a measure do not depend on the other measures.
+// results for a measure do not depend on the other measures. Measures of the recalls of several
+// classes leave out those that a test part lacks.
 func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, error) {
-	if err := opt.Validate(); err != nil {
+	if err := opt.Validate(data.Task); err != nil {
 		return nil, err
 	}
-	run := &twoComparison{opt: opt}
-	run.comparison = comparison{
-		ctx: ctx, splits: opt.Splits, trainShare: opt.TrainShare, seed: opt.Seed, measures: namesOf(opt.Measures),
-		algorithms: opt.Algorithms, clock: opt.Clock, progress: opt.Progress,
-	}
-	return run.over(data.Set, func(name string, train, test *dataset.Set, seed uint64) error {
-		return run.algorithm(name, Data{Set: train, Positive: data.Positive}, Data{Set: test, Positive: data.Positive},
-			seed)
-	})
+	run := &comparison{ctx: ctx, opt: opt, task: data.Task}
+	return run.over(data)
 }
 
-// Validate checks the options. It replaces an empty list of algorithms by all of them, and "auto"
-// by the algorithms that it stands for. Compare calls it; call it yourself to fail before the data
-// are read.
-func (o *CompareOptions) Validate() error {
+// Validate checks the options for data of a task. It replaces an empty list of algorithms by all of
+// them, and "auto" by the algorithms that it stands for. Compare calls it; call it yourself to fail
+// before the data are read.
+func (o *CompareOptions) Validate(task Task) error {
 	if len(o.Measures) == 0 {
 		return usage("no measure is given to compare on")
 	}
 	if err := checkSplits(o.Splits, o.TrainShare); err != nil {
 		return err
 	}
-	if err := o.checkMeasures(); err != nil {
-		return err
-	}
-	return o.checkAlgorithms()
-}
-
-func (o *CompareOptions) checkMeasures() error {
 	seen := map[string]bool{}
 	for _, m := range o.Measures {
-		switch {
-		case m == nil:
-			return usage("no measure is given in one of the %d places; there are %s", len(o.Measures),
-				strings.Join(measure.Names(), ", "))
-		case seen[m.Name()]:
+		if err := checkObjective(task, m); err != nil {
+			return err
+		}
+		if seen[m.Name()] {
 			return usage("measure %s is given twice", m.Name())
 		}
 		seen[m.Name()] = true
 	}
-	return nil
+	return o.checkAlgorithms(task)
 }
 
 // checkAlgorithms checks the names and replaces "auto" by the default algorithms. It returns an
 // error if none of the algorithms can be trained for any of the measures.
-func (o *CompareOptions) checkAlgorithms() error {
+func (o *CompareOptions) checkAlgorithms(task Task) error {
+	known := AlgorithmNames(task)
 	if len(o.Algorithms) == 0 {
-		o.Algorithms = AlgorithmNames()
+		o.Algorithms = known
 	}
 	var names []string
 	for _, name := range o.Algorithms {
 		if name == "auto" {
 			continue
 		}
-		if !slices.Contains(AlgorithmNames(), name) {
-			return usage("no algorithm is named %q; %sthere are auto, %s", name,
-				named.DidYouMean(name, append(AlgorithmNames(), "auto")), strings.Join(AlgorithmNames(), ", "))
+		if !slices.Contains(known, name) {
+			return usage("no algorithm for %s data is named %q; %sthere are auto, %s", task, name,
+				named.DidYouMean(name, append(known, "auto")), strings.Join(known, ", "))
 		}
 		if slices.Contains(names, name) {
 			return usage("algorithm %s is given twice", name)
@@ -114,129 +103,95 @@ func (o *CompareOptions) checkAlgorithms() error {
 	}
 	if slices.Contains(o.Algorithms, "auto") {
 		for _, m := range o.Measures {
-			if name := DefaultAlgorithm(m); !slices.Contains(names, name) {
+			if name := DefaultAlgorithm(task, m); !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
 	o.Algorithms = names
-	return someTrainable(len(o.Measures), names, func(i int, name string) error {
-		_, err := o.trainable(name, o.Measures[i])
-		return err
-	})
+	var refused error
+	for _, m := range o.Measures {
+		for _, name := range names {
+			_, _, err := o.fit(task, name, m, 0)
+			if err == nil {
+				return nil
+			}
+			refused = cmp.Or(refused, err)
+		}
+	}
+	return noregret.Errorf(noregret.Usage, "", "none of the algorithms can be trained for any of the measures: %w",
+		refused)
 }
 
-// trainable returns the algorithm, or an error if Fit cannot train it for the measure.
-func (o *CompareOptions) trainable(name string, m measure.Measure) (*Algorithm, error) {
-	a, err := findAlgorithm(name, m, o.Fit.AllowDegenerate)
+// fit returns the algorithm and the options of one fit, without those that it does not have, or an
+// error if it cannot train for the measure.
+func (o *CompareOptions) fit(task Task, name string, m measure.Objective, seed uint64) (*Algorithm, Options, error) {
+	fit := o.Fit
+	fit.Algorithm, fit.Measure, fit.Seed = name, m, seed
+	a, err := findAlgorithm(task, name, m, fit.AllowDegenerate)
 	switch {
 	case err != nil:
-		return nil, err
-	case a.needsHoldout && o.Fit.noHoldout():
-		return nil, usage("algorithm %s needs held-out data", name)
+		return nil, fit, err
+	case a.needsHoldout && fit.noHoldout():
+		return nil, fit, usage("algorithm %s needs held-out data", name)
 	}
-	return a, nil
-}
-
-// twoComparison is a comparison on data of two classes.
-type twoComparison struct {
-	comparison
-	opt CompareOptions
-}
-
-// countClasses records the class sizes of the first split.
-func (c *twoComparison) countClasses(train, test Data) (err error) {
-	if c.out.Train.Rows() > 0 {
-		return nil
+	if !a.online {
+		fit.Config.Steps, fit.Config.Step = StepsDefault, 0
 	}
-	if c.out.Train, err = train.Classes(); err != nil {
-		return err
+	switch {
+	case task != Binary:
+		err = fit.Validate(task)
+	case !a.judges(&fit):
+		fit.Folds = nil
 	}
-	if c.out.Test, err = test.Classes(); err != nil {
-		return err
-	}
-	c.out.TrainRows, c.out.TestRows = c.out.Train.Rows(), c.out.Test.Rows()
-	return nil
+	return a, fit, err
 }
 
 // algorithm runs one algorithm on one split for all measures that it can train for.
-func (c *twoComparison) algorithm(name string, train, test Data, seed uint64) error {
-	if err := c.countClasses(train, test); err != nil {
-		return err
-	}
+func (c *comparison) algorithm(name string, train, test Data, seed uint64) error {
 	var shared *Result
 	var seconds float64
 	for _, m := range c.opt.Measures {
 		c.next(name, m.Name())
-		alg, err := c.opt.trainable(name, m)
+		alg, opt, err := c.opt.fit(c.task, name, m, seed)
 		if err != nil {
 			continue
 		}
 		r := shared
 		switch {
 		case shared == nil:
-			if r, seconds, err = c.fit(alg, m, train, seed); err != nil {
+			seconds, err = c.timed(func() error {
+				r, err = Fit(c.ctx, train, opt)
+				return err
+			})
+			if err != nil {
 				return err
 			}
-			if isShared(alg, r) {
+			c.warn(r.Warnings)
+			// The model may depend on the measure through the choice among several.
+			if alg.sharesModel && len(r.History) == 1 && r.Folds == 1 {
 				shared = r
 			}
-		case alg.tunes(&c.opt.Fit):
-			clone := *shared
-			r = &clone
-			if err := retune(c.ctx, r, m); err != nil {
+		case alg.tunes(&opt):
+			if r, err = shared.retuned(c.ctx, m.(measure.Measure)); err != nil {
 				return err
 			}
 		}
-		if err := c.record(name, m, r, test, seconds); err != nil {
+		counts, err := Evaluate(c.ctx, test, r.Classifier())
+		if err != nil {
 			return err
 		}
+		c.cells.add(m.Name(), name, counts.presentValue(m), seconds, r.Passes, r.Steps)
 	}
 	return nil
 }
 
-// fit trains one algorithm for one measure and keeps its warnings.
-func (c *twoComparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uint64) (r *Result, seconds float64,
-	err error,
-) {
-	o := c.opt.Fit
-	if !alg.online {
-		o.Config.Steps, o.Config.Step = StepsDefault, 0
-	}
-	if !alg.judges(&o) {
-		o.Folds = nil
-	}
-	name := alg.Name
-	o.Algorithm, o.Measure, o.Seed = name, m, seed
-	seconds, err = c.timed(func() error {
-		r, err = Fit(c.ctx, train, o)
-		return err
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	c.warn(r.Warnings)
-	return r, seconds, nil
-}
-
-// isShared reports whether the model of a fit, except for its threshold, is the same for all
-// measures: the algorithm does not use the measure for training, and there was only one model to
-// choose from.
-func isShared(a *Algorithm, r *Result) bool {
-	return a.sharesModel && len(r.History) == 1 && r.Folds == 1
-}
-
-// retune tunes the threshold of a result for another measure on the same held-out data.
-func retune(ctx context.Context, r *Result, m measure.Measure) (err error) {
-	r.Model.Threshold, _, err = Tune(ctx, *r.holdout, &r.Model, m)
-	return err
-}
-
-func (c *twoComparison) record(name string, m measure.Measure, r *Result, test Data, seconds float64) error {
-	counts, err := Evaluate(c.ctx, test, &r.Model)
-	if err != nil {
-		return err
-	}
-	c.cells.add(m.Name(), name, m.Value(counts), seconds, r.Passes, r.Steps)
-	return nil
+// retuned returns the result with the threshold tuned for another measure on the same held-out
+// data.
+func (r *Result) retuned(ctx context.Context, m measure.Measure) (*Result, error) {
+	out, l := *r, r.Models[0]
+	var err error
+	l.Threshold, _, err = Tune(ctx, *r.holdout, &l, m)
+	out.Models = []Linear{l}
+	return &out, err
 }

@@ -17,9 +17,9 @@ import (
 func TestCompareMeasuresApart(t *testing.T) {
 	t.Parallel()
 	data := asData(t, stream(43, testsize.Of(1200, 600)))
-	measures := []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}}
+	measures := []measure.Objective{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}}
 	var sharing []string
-	for _, a := range Algorithms() {
+	for _, a := range Algorithms(Binary) {
 		if a.sharesModel {
 			sharing = append(sharing, a.Name)
 		}
@@ -36,7 +36,7 @@ func TestCompareMeasuresApart(t *testing.T) {
 		if fit.Passes == nil {
 			fit.Passes = new(testsize.Of(6, 3))
 		}
-		run := func(ms []measure.Measure) map[string][]float64 {
+		run := func(ms []measure.Objective) map[string][]float64 {
 			c, err := Compare(context.Background(), data,
 				CompareOptions{Measures: ms, Algorithms: sharing, Splits: 1, TrainShare: 0.7, Seed: 4, Fit: fit})
 			if err != nil {
@@ -50,13 +50,13 @@ func TestCompareMeasuresApart(t *testing.T) {
 		}
 		alone := map[string][]float64{}
 		for _, m := range measures {
-			for k, v := range run([]measure.Measure{m}) {
+			for k, v := range run([]measure.Objective{m}) {
 				alone[k] = v
 			}
 		}
 		backward := slices.Clone(measures)
 		slices.Reverse(backward)
-		for order, ms := range map[string][]measure.Measure{"forward": measures, "backward": backward} {
+		for order, ms := range map[string][]measure.Objective{"forward": measures, "backward": backward} {
 			together := run(ms)
 			if len(together) != len(alone) {
 				t.Errorf("%s, %s: %d cells, %d alone", name, order, len(together), len(alone))
@@ -75,7 +75,7 @@ func TestCompareTrainsSharedModelsOnce(t *testing.T) {
 	data := asData(t, stream(43, 1200))
 	fits := map[string]int{}
 	_, err := Compare(context.Background(), data, CompareOptions{
-		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}},
+		Measures:   []measure.Objective{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}},
 		Algorithms: []string{"plugin", "logistic", "sgd-hinge"}, Splits: 1, TrainShare: 0.7, Seed: 4,
 		Fit: Options{Passes: new(8), Progress: func(p Progress) {
 			fits[p.Algorithm+" "+p.Measure]++
@@ -102,7 +102,7 @@ func TestCompareLeavesOut(t *testing.T) {
 	}
 	f1 := measure.FBeta{B: 1}
 	data := asData(t, stream(42, 600))
-	names := func(ms []measure.Measure, fit Options, algorithms ...string) (string, error) {
+	names := func(ms []measure.Objective, fit Options, algorithms ...string) (string, error) {
 		fit.Passes = new(2)
 		c, err := Compare(context.Background(), data,
 			CompareOptions{Measures: ms, Algorithms: algorithms, Splits: 1, TrainShare: 0.7, Fit: fit})
@@ -116,22 +116,22 @@ func TestCompareLeavesOut(t *testing.T) {
 		return strings.Join(out, ", "), nil
 	}
 	for _, tc := range []struct {
-		measures   []measure.Measure
+		measures   []measure.Objective
 		fit        Options
 		algorithms []string
 		want       string
 	}{
 		{
-			[]measure.Measure{precision, f1},
+			[]measure.Objective{precision, f1},
 			Options{},
 			[]string{"stamp", "amp", "cost-search", "logistic"},
 			"precision logistic, f1 stamp, f1 amp, f1 cost-search, f1 logistic",
 		},
-		{[]measure.Measure{precision}, Options{AllowDegenerate: true}, []string{"stamp"}, "precision stamp"},
-		{[]measure.Measure{f1}, Options{Holdout: new(0.0)}, []string{"plugin", "logistic"}, "f1 logistic"},
-		{[]measure.Measure{f1, measure.QMean{}}, Options{}, []string{"auto"}, "f1 stamp, qmean spade"},
+		{[]measure.Objective{precision}, Options{AllowDegenerate: true}, []string{"stamp"}, "precision stamp"},
+		{[]measure.Objective{f1}, Options{Holdout: new(0.0)}, []string{"plugin", "logistic"}, "f1 logistic"},
+		{[]measure.Objective{f1, measure.QMean{}}, Options{}, []string{"auto"}, "f1 stamp, qmean spade"},
 		{
-			[]measure.Measure{measure.QMean{}, measure.Min{}},
+			[]measure.Objective{measure.QMean{}, measure.Min{}},
 			Options{},
 			[]string{"auto", "spade"},
 			"qmean spade, min spade",
@@ -143,17 +143,17 @@ func TestCompareLeavesOut(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		measures   []measure.Measure
+		measures   []measure.Objective
 		algorithms []string
 		want       string
 	}{
-		{[]measure.Measure{f1}, []string{""}, `no algorithm is named ""`},
-		{[]measure.Measure{f1}, []string{"auto", "nope"}, `no algorithm is named "nope"`},
-		{[]measure.Measure{f1}, []string{"logistic", "nope"}, `no algorithm is named "nope"`},
-		{[]measure.Measure{f1}, []string{"logistic", "logistic"}, "algorithm logistic is given twice"},
-		{[]measure.Measure{f1, f1}, []string{"logistic"}, "measure f1 is given twice"},
-		{[]measure.Measure{f1, nil}, []string{"logistic"}, "no measure is given"},
-		{[]measure.Measure{f1}, []string{"spade"}, "none of the algorithms"},
+		{[]measure.Objective{f1}, []string{""}, `no algorithm for binary data is named ""`},
+		{[]measure.Objective{f1}, []string{"auto", "nope"}, `no algorithm for binary data is named "nope"`},
+		{[]measure.Objective{f1}, []string{"logistic", "nope"}, `no algorithm for binary data is named "nope"`},
+		{[]measure.Objective{f1}, []string{"logistic", "logistic"}, "algorithm logistic is given twice"},
+		{[]measure.Objective{f1, f1}, []string{"logistic"}, "measure f1 is given twice"},
+		{[]measure.Objective{f1, nil}, []string{"logistic"}, "no measure is given"},
+		{[]measure.Objective{f1}, []string{"spade"}, "none of the algorithms"},
 	} {
 		if _, err := names(tc.measures, Options{}, tc.algorithms...); noregret.CodeOf(err) != noregret.Usage ||
 			!strings.Contains(err.Error(), tc.want) {
@@ -165,20 +165,20 @@ func TestCompareLeavesOut(t *testing.T) {
 func TestCompareValidateFillsIn(t *testing.T) {
 	for _, names := range [][]string{nil, {"auto"}, {"logistic", "auto"}} {
 		o := DefaultCompareOptions()
-		o.Measures, o.Algorithms = []measure.Measure{measure.QMean{}}, names
-		if err := o.Validate(); err != nil {
+		o.Measures, o.Algorithms = []measure.Objective{measure.QMean{}}, names
+		if err := o.Validate(Binary); err != nil {
 			t.Fatal(err)
 		}
 		first := fmt.Sprint(o.Algorithms)
-		if err := o.Validate(); err != nil || fmt.Sprint(o.Algorithms) != first {
+		if err := o.Validate(Binary); err != nil || fmt.Sprint(o.Algorithms) != first {
 			t.Errorf("%q: a second call gives %v, %v; the first gave %s", names, o.Algorithms, err, first)
 		}
 	}
 	if got := fmt.Sprint(func() []string {
 		o := DefaultCompareOptions()
-		o.Measures = []measure.Measure{measure.QMean{}, measure.FBeta{B: 1}}
+		o.Measures = []measure.Objective{measure.QMean{}, measure.FBeta{B: 1}}
 		o.Algorithms = []string{"logistic", "auto"}
-		_ = o.Validate()
+		_ = o.Validate(Binary)
 		return o.Algorithms
 	}()); got != "[logistic spade stamp]" {
 		t.Errorf("auto is %s", got)
@@ -191,8 +191,8 @@ func TestCompareSeedsShareNoSplit(t *testing.T) {
 	seen := map[float64]uint64{}
 	for seed := range uint64(4) {
 		c, err := Compare(context.Background(), data, CompareOptions{
-			Measures: []measure.Measure{measure.QMean{}}, Algorithms: []string{"logistic"}, Splits: 3, TrainShare: 0.7,
-			Seed: seed,
+			Measures: []measure.Objective{measure.QMean{}}, Algorithms: []string{"logistic"}, Splits: 3,
+			TrainShare: 0.7, Seed: seed,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func TestCompare(t *testing.T) {
 	t.Parallel()
 	rows := int64(testsize.Of(3000, 800))
 	c, err := Compare(context.Background(), asData(t, stream(42, int(rows))), CompareOptions{
-		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
+		Measures:   []measure.Objective{measure.FBeta{B: 1}, measure.QMean{}},
 		Algorithms: []string{"stamp", "spade", "plugin", "logistic"}, Splits: 2, TrainShare: 0.7, Seed: 9,
 	})
 	if err != nil {
@@ -219,8 +219,8 @@ func TestCompare(t *testing.T) {
 	if len(c.Cells) != 6 {
 		t.Fatalf("%d cells, want 6 (stamp not for qmean, spade not for f1)", len(c.Cells))
 	}
-	if c.Train.Rows() != rows*7/10 || c.Test.Rows() != rows*3/10 {
-		t.Errorf("split %d/%d of %d rows, want 7 to 3", c.Train.Rows(), c.Test.Rows(), rows)
+	if c.Train.Rows != rows*7/10 || c.Test.Rows != rows*3/10 {
+		t.Errorf("split %d/%d of %d rows, want 7 to 3", c.Train.Rows, c.Test.Rows, rows)
 	}
 	for _, x := range c.Cells {
 		if len(x.Values) != 2 || x.Mean < 0.3 || x.Mean > 1 {
@@ -234,7 +234,7 @@ func TestCompare(t *testing.T) {
 	}
 	if _, err := Compare(context.Background(), asData(t, stream(42, 100)),
 		CompareOptions{
-			Measures:   []measure.Measure{measure.QMean{}},
+			Measures:   []measure.Objective{measure.QMean{}},
 			Algorithms: []string{"nope"}, Splits: 1, TrainShare: 0.7,
 		}); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("unknown algorithm: %v", err)
@@ -245,7 +245,7 @@ func TestCompare(t *testing.T) {
 func TestCompareSharesModelsRightly(t *testing.T) {
 	data := asData(t, stream(43, 3000))
 	opt := CompareOptions{
-		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
+		Measures:   []measure.Objective{measure.FBeta{B: 1}, measure.QMean{}},
 		Algorithms: []string{"plugin"}, Splits: 1, TrainShare: 0.7, Seed: 4,
 	}
 	both, err := Compare(context.Background(), data, opt)

@@ -5,10 +5,8 @@ import (
 	"context"
 	"math"
 	"slices"
-	"time"
 
-	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -30,12 +28,10 @@ type Cell struct {
 // options.
 type Comparison struct {
 	Cells []Cell
-	// Train and Test are the class sizes of the first split, of two classes; TrainRows and TestRows
-	// are the rows of its parts.
-	Train, Test         Classes
-	TrainRows, TestRows int64
-	Splits              int
-	Warnings            []string
+	// Train and Test are the sizes of the labels in the first split.
+	Train, Test Part
+	Splits      int
+	Warnings    []string
 }
 
 // Best returns the measure's cell with the largest mean among those that keep accepts, the first of
@@ -80,96 +76,66 @@ func (c *Cell) Over(other *Cell, train, test int64) (difference, standardError f
 	return difference, math.Sqrt((1/float64(n) + float64(test)/float64(train)) * variance)
 }
 
-// namesOf lists the names of measures.
-func namesOf[M interface{ Name() string }](measures []M) []string {
-	names := make([]string, len(measures))
-	for i, m := range measures {
-		names[i] = m.Name()
-	}
-	return names
-}
-
 // checkSplits checks the splits of a comparison.
 func checkSplits(splits int, trainShare float64) error {
 	return cmp.Or(paramSplits.check(float64(splits)), paramTrainShare.check(trainShare))
 }
 
-// someTrainable returns an error if trainable refuses every algorithm for each of the measures; it
-// wraps the first refusal.
-func someTrainable(measures int, algorithms []string, trainable func(measure int, algorithm string) error) error {
-	var refused error
-	for i := range measures {
-		for _, name := range algorithms {
-			err := trainable(i, name)
-			if err == nil {
-				return nil
-			}
-			if refused == nil {
-				refused = err
-			}
-		}
-	}
-	return noregret.Errorf(noregret.Usage, "", "none of the algorithms can be trained for any of the measures: %w",
-		refused)
-}
-
-// comparison is a run of [Compare] or [CompareMulti]: its splits and the results so far.
+// comparison is a run of [Compare]: its options and the results so far.
 type comparison struct {
-	ctx        context.Context
-	splits     int
-	trainShare float64
-	seed       uint64
-	measures   []string
-	algorithms []string
-	clock      func() time.Time
-	progress   func(done, total int, algorithm, measure string)
+	ctx  context.Context
+	opt  CompareOptions
+	task Task
 
 	cells cellTable
 	out   Comparison
 	done  int
 }
 
-// over splits the data and calls run for every algorithm on each split. The seed is that of the
-// split and of all fits on it.
-func (c *comparison) over(set *dataset.Set,
-	run func(algorithm string, train, test *dataset.Set, seed uint64) error,
-) (*Comparison, error) {
-	c.cells, c.out.Splits = cellTable{}, c.splits
-	for k := range c.splits {
-		seed := random.Mix(random.Mix(c.seed) + uint64(k))
-		test, train, err := set.Split(seed, "compare", c.trainShare, false)
+// over splits the data and runs every algorithm on each split. All fits on a split have its seed.
+func (c *comparison) over(data Data) (*Comparison, error) {
+	c.cells, c.out.Splits = cellTable{}, c.opt.Splits
+	for k := range c.opt.Splits {
+		seed := random.Mix(random.Mix(c.opt.Seed) + uint64(k))
+		a, b, err := data.Set.Split(seed, "compare", c.opt.TrainShare, false)
 		if err != nil {
 			return nil, err
 		}
+		test, train := data.withSet(a), data.withSet(b)
 		if k == 0 {
-			c.out.TrainRows, c.out.TestRows = train.Info().Rows, test.Info().Rows
+			if c.out.Train, err = train.sizes(); err != nil {
+				return nil, err
+			}
+			if c.out.Test, err = test.sizes(); err != nil {
+				return nil, err
+			}
 		}
-		for _, name := range c.algorithms {
-			if err := run(name, train, test, seed); err != nil {
+		for _, name := range c.opt.Algorithms {
+			if err := c.algorithm(name, train, test, seed); err != nil {
 				return nil, err
 			}
 		}
 	}
-	c.out.Cells = c.cells.finished(c.measures, c.algorithms)
+	c.out.Cells = c.cells.finished(c.opt.Measures, c.opt.Algorithms)
 	return &c.out, nil
 }
 
 // next reports progress before the next fit.
 func (c *comparison) next(algorithm, measure string) {
-	if c.progress != nil {
-		c.progress(c.done, c.splits*len(c.algorithms)*len(c.measures), algorithm, measure)
+	if c.opt.Progress != nil {
+		c.opt.Progress(c.done, c.opt.Splits*len(c.opt.Algorithms)*len(c.opt.Measures), algorithm, measure)
 	}
 	c.done++
 }
 
 // timed runs fit and returns the seconds that it took, 0 without a clock.
 func (c *comparison) timed(fit func() error) (seconds float64, err error) {
-	if c.clock == nil {
+	if c.opt.Clock == nil {
 		return 0, fit()
 	}
-	start := c.clock()
+	start := c.opt.Clock()
 	err = fit()
-	return c.clock().Sub(start).Seconds(), err
+	return c.opt.Clock().Sub(start).Seconds(), err
 }
 
 // warn collects warnings, each once.
@@ -199,11 +165,11 @@ func (t cellTable) add(measure, algorithm string, value, seconds float64, passes
 }
 
 // finished lists the cells by measure, then by algorithm.
-func (t cellTable) finished(measures, algorithms []string) []Cell {
+func (t cellTable) finished(measures []measure.Objective, algorithms []string) []Cell {
 	var out []Cell
 	for _, m := range measures {
 		for _, a := range algorithms {
-			if c := t[[2]string{m, a}]; c != nil {
+			if c := t[[2]string{m.Name(), a}]; c != nil {
 				c.finish()
 				out = append(out, *c)
 			}

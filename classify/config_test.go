@@ -125,7 +125,7 @@ func TestNoInterceptMeansNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Model.Intercept != 0 {
-		t.Errorf("logistic: intercept %v", r.Model.Intercept)
+	if r.Models[0].Intercept != 0 {
+		t.Errorf("logistic: intercept %v", r.Models[0].Intercept)
 	}
 }

@@ -16,7 +16,7 @@ func TestDataIsChecked(t *testing.T) {
 		"no set": {}, "no such label": {Set: good.Set, Positive: 7},
 		"negative label": {Set: good.Set, Positive: -1},
 	} {
-		if _, err := Evaluate(ctx, d, &m); noregret.CodeOf(err) != noregret.Usage {
+		if _, err := Evaluate(ctx, d, m.Classifier()); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("Evaluate, %s: %v", name, err)
 		}
 		if _, _, err := Tune(ctx, d, &m, measure.GMean{}); noregret.CodeOf(err) != noregret.Usage {

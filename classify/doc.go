@@ -14,20 +14,21 @@
 //
 // [Fit] does all of it: it takes a [Data], holds a part out if the algorithm needs one,
 // standardises the features, makes shuffled passes, chooses model and threshold on the held-out
-// part, and returns a [Linear] on raw features with its history. [Algorithms] lists the algorithms
-// it knows, the baselines among them: plug-in logistic regression, plain and balanced logistic
-// regression by L-BFGS, class-weighted search, plain stochastic gradient. [Compare] runs all of
-// them on random splits; [Evaluate] counts a confusion matrix; [Model] is the file format. Data may
-// be larger than memory: memory is O(number of features) and the scores of the held-out examples, a
-// million at most unless asked for more.
+// part, and returns a [Classifier] on raw features with its history. [Algorithms] lists the
+// algorithms it knows, the baselines among them: plug-in logistic regression, plain and balanced
+// logistic regression by L-BFGS, class-weighted search, plain stochastic gradient. [Compare] runs
+// all of them on random splits; [Evaluate] counts a [Confusion]; [Model] is the file format. Data
+// may be larger than memory: memory is O(number of features) and the scores of the held-out
+// examples, a million at most unless asked for more. [Settings] lists the options with their ranges
+// and defaults; flags and model files are made from that table.
 //
 // # Several classes and several labels
 //
-// [FitMulti] does the same for data of several classes or of several labels a row
-// ([NewMultiData]), for measures of the class recalls and for macro and micro averages
-// ([measure.Multi]). [MultiAlgorithms] lists its algorithms, [CompareMulti] compares them, and
-// [MultiModel] is their file format. The learners behind it are [MulticlassSPADE], [OneVsRest],
-// [MacroSTAMP] and [MicroSTAMP].
+// A [Task] says what the labels of a row are: two classes ([Binary]), several classes, or any
+// number of labels ([NewData]). All of the above is for each of them: two classes have one linear
+// model and a [measure.Measure], the others one linear model a label and a [measure.Multi], a
+// measure of the class recalls or a macro or micro average. The learners for several labels are
+// [MulticlassSPADE], [OneVsRest], [MacroSTAMP] and [MicroSTAMP].
 //
 // # Learning privately
 //

@@ -432,7 +432,7 @@ func TestCoveringIntervals(t *testing.T) {
 func TestDriftExclusions(t *testing.T) {
 	f1 := measure.FBeta{B: 1}
 	o := Options{Measure: f1, Drift: parseDrift(t, "restart")}
-	if err := o.Validate(); noregret.CodeOf(err) != noregret.Usage ||
+	if err := o.Validate(Binary); noregret.CodeOf(err) != noregret.Usage ||
 		!strings.Contains(err.Error(), "train on a stream") {
 		t.Errorf("kept data: %v", err)
 	}
@@ -465,7 +465,7 @@ func TestDriftExclusions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	several := MultiOptions{Measure: multi, Fit: Options{Drift: parseDrift(t, "restart")}}
+	several := Options{Measure: multi, Drift: parseDrift(t, "restart")}
 	if err := several.Validate(Multiclass); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("several classes: %v", err)
 	}

@@ -21,7 +21,7 @@ func newDriftLearner(r *resolved, cfg Config) (Learner, error) {
 	case forget.Discount:
 		cfg.Window = windowOf(d)
 	case forget.Adaptive:
-		return newCovering(d, r.Measure, cfg, build)
+		return newCovering(d, r.two, cfg, build)
 	}
 	return build(cfg)
 }

@@ -55,11 +55,11 @@ func ExampleFit() {
 		if err != nil {
 			panic(err)
 		}
-		c, err := classify.Evaluate(ctx, test, &r.Model)
+		c, err := classify.Evaluate(ctx, test, r.Classifier())
 		if err != nil {
 			panic(err)
 		}
-		fmt.Printf("%-8s %-5s %.2f\n", opt.Algorithm, opt.Measure.Name(), opt.Measure.Value(c))
+		fmt.Printf("%-8s %-5s %.2f\n", opt.Algorithm, opt.Measure.Name(), c.Value(opt.Measure))
 	}
 	// Output:
 	// stamp    f1    0.50

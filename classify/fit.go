@@ -37,19 +37,21 @@ type HistoryEntry struct {
 
 // Result is the result of [Fit].
 type Result struct {
-	// Model is the chosen classifier, on raw features.
-	Model Linear
+	// Task is that of the data, and Models the chosen classifier on raw features: see [Classifier].
+	Task   Task
+	Models []Linear
 	// Algorithm is the name of the algorithm.
 	Algorithm string
 	// Chosen is the index of the model in History.
 	Chosen int
-	// History lists the candidates in the order of training.
+	// History lists the candidates in the order of training. The thresholds of candidates of
+	// several models are 0 here.
 	History []HistoryEntry
 	// Folds is the number of folds; 1 without cross-fitting.
 	Folds int
-	// Train and Holdout are the sizes of the classes in the two parts; with folds Train counts all
+	// Train and Holdout are the sizes of the labels in the two parts; with folds Train counts all
 	// data.
-	Train, Holdout Classes
+	Train, Holdout Part
 	// Scaling is the standardisation of the features.
 	Scaling *Scaling
 	// Passes is the number of passes over the training part, of all step scales and folds together;
@@ -68,6 +70,9 @@ type Result struct {
 	holdout *Data
 }
 
+// Classifier returns the chosen classifier. It shares the memory of r.
+func (r *Result) Classifier() *Classifier { return &Classifier{Task: r.Task, Models: r.Models} }
+
 // defaultPasses returns the default number of passes over n rows: 100 for a small set, half a
 // million steps for a larger one, then 10 passes as long as these are at most five million steps,
 // and 1 pass for a very large set. The first two numbers are divided by share.
@@ -80,9 +85,8 @@ func defaultPasses(n, share int64) int {
 // mostPasses is the number of passes over a small set.
 const mostPasses = 100
 
-// passesFor returns the default number of passes for a task; share is as in [defaultPasses].
-func (t *task) passesFor(share int64) int {
-	n := t.classes.Rows()
+// passesFor returns the default number of passes over n rows; share is as in [defaultPasses].
+func (t *training) passesFor(n, share int64) int {
 	passes := defaultPasses(n, share)
 	const mostSteps = 10_000_000
 	if need := t.alg.adaptive.positives; need > 0 && t.config.Steps.perWeight() {
@@ -95,9 +99,11 @@ func (t *task) passesFor(share int64) int {
 const (
 	// minHoldoutPositives is the number of positives that a held-out part should have.
 	minHoldoutPositives = 20
-	// maxHoldoutRows bounds the memory for the scores of the held-out part.
-	maxHoldoutRows = 1_000_000
-	defaultHoldout = 0.1
+	// maxHoldoutRows bounds the memory for the scores of the held-out part, and maxHoldoutCopies
+	// that for its rows, which the learners of several labels are chosen on.
+	maxHoldoutRows   = 1_000_000
+	maxHoldoutCopies = 100_000
+	defaultHoldout   = 0.1
 )
 
 // tunedScales are the step scales that TuneSteps tries.
@@ -105,7 +111,7 @@ var tunedScales = []float64{0.1, 0.3, 1, 3}
 
 // stepScales returns the step scales to try: the grid of TuneSteps, or with adaptive steps and
 // held-out data those of the algorithm.
-func (t *task) stepScales() []float64 {
+func (t *training) stepScales() []float64 {
 	switch {
 	case t.opt.TuneSteps && t.alg.online:
 		return tunedScales
@@ -116,14 +122,17 @@ func (t *task) stepScales() []float64 {
 }
 
 // Fit trains a linear classifier on data with the algorithm and for the measure of the options. It
-// reads the data in blocks, several times, and holds O(d) numbers and the scores of the held-out
-// part (of a million examples at most, unless the options ask for more) in memory. The same data,
-// options and seed give the same result, bit for bit.
+// holds a part of the rows out if the algorithm chooses models or thresholds on it, or if the
+// options ask for one. It reads the data in blocks, several times, and holds O(C·d) numbers in
+// memory, and of the held-out part the scores (Binary, a million rows) or the rows (100,000), more
+// only if the options ask for more. The same data, options and seed give the same result, bit for
+// bit.
 //
-// Errors: usage for options out of range or a measure of the wrong family, bad_input for data with
-// one class only, diverged if the step scale is far too large, and ctx's error if ctx ends.
+// Errors: usage for options out of range or a measure of the wrong family, bad_input for data that
+// leave nothing to learn, such as one class only, diverged if the step scale is far too large, and
+// ctx's error if ctx ends.
 func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
-	r, err := opt.resolveKept()
+	r, err := opt.resolveKept(data.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +143,7 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	if folds > 1 {
 		return crossFit(ctx, data, r, folds)
 	}
-	t, err := newTask(ctx, data, r)
+	t, err := newTraining(ctx, data, r)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +157,7 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 }
 
 // run trains with each of the step scales.
-func (t *task) run() error {
+func (t *training) run() error {
 	base := t.config.StepScale
 	for _, scale := range t.stepScales() {
 		t.config.StepScale = scale * base
@@ -162,9 +171,9 @@ func (t *task) run() error {
 }
 
 // finished returns the result with the best candidate.
-func (t *task) finished(folds int) *Result {
+func (t *training) finished(folds int) *Result {
 	r := &t.result
-	r.Model, r.Chosen, r.Steps, r.Folds, r.holdout = t.model, t.best, t.steps, folds, t.valid
+	r.Models, r.Chosen, r.Steps, r.Folds, r.holdout = t.models, t.best, t.steps, folds, t.valid
 	r.History = t.history
 	r.StepScale = r.History[t.best].StepScale
 	if folds > 1 {
@@ -173,6 +182,8 @@ func (t *task) finished(folds int) *Result {
 	if t.alg.online {
 		r.Schedule = t.config.Steps
 	}
-	r.Model.Threshold = r.History[t.best].Threshold
+	if t.data.Task == Binary {
+		r.Models[0].Threshold = r.History[t.best].Threshold
+	}
 	return r
 }

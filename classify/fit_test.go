@@ -43,7 +43,7 @@ func TestFitEveryAlgorithm(t *testing.T) {
 	t.Parallel()
 	train, test := asData(t, stream(31, testsize.Of(4000, 2000))), asData(t, stream(32, testsize.Of(4000, 2000)))
 	ctx := context.Background()
-	for _, alg := range Algorithms() {
+	for _, alg := range Algorithms(Binary) {
 		for _, m := range []measure.Measure{measure.FBeta{B: 1}, measure.GMean{}, measure.Kappa{}, measure.Min{}} {
 			if !alg.Trains(m) {
 				continue
@@ -54,7 +54,7 @@ func TestFitEveryAlgorithm(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c, err := Evaluate(ctx, test, &r.Model)
+				c, err := Evaluate(ctx, test, r.Classifier())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -62,17 +62,17 @@ func TestFitEveryAlgorithm(t *testing.T) {
 				if strings.HasPrefix(alg.Name, "sgd-") || strings.HasPrefix(alg.Name, "logistic") {
 					least -= 0.35
 				}
-				if v := m.Value(c); v < least {
+				if v := c.Value(m); v < least {
 					t.Errorf("%s = %.3f on fresh data, want at least %.2f", m.Name(), v, least)
 				}
 				again, err := Fit(ctx, train, opt)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !sameModel(r.Model, again.Model) {
+				if !sameModel(r.Models[0], again.Models[0]) {
 					t.Error("the same fit gave another model")
 				}
-				if r.History[r.Chosen].Threshold != r.Model.Threshold {
+				if r.History[r.Chosen].Threshold != r.Models[0].Threshold {
 					t.Error("the chosen entry's threshold is not the model's")
 				}
 			})
@@ -92,11 +92,11 @@ func TestDefaultsOnRawUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := Evaluate(ctx, test, &r.Model)
+		c, err := Evaluate(ctx, test, r.Classifier())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return opt.Measure.Value(c)
+		return c.Value(opt.Measure)
 	}
 	for _, m := range []measure.Measure{measure.FBeta{B: 1}, measure.GMean{}} {
 		own, plugin := value(Options{Measure: m, Folds: openOption(testsize.Of(0, 1))}),
@@ -119,11 +119,11 @@ func TestSortedDataAreShuffled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := Evaluate(context.Background(), test, &r.Model)
+		c, err := Evaluate(context.Background(), test, r.Classifier())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return measure.QMean{}.Value(c)
+		return c.Value(measure.QMean{})
 	}
 	mixed := value(xs)
 	slices.SortStableFunc(xs, func(a, b Example) int {
@@ -145,11 +145,11 @@ func TestSortedDataAreShuffled(t *testing.T) {
 	}
 	feed(t, l, xs) // negatives first, one pass, not shuffled
 	m := l.Model()
-	c, err := Evaluate(context.Background(), test, &m)
+	c, err := Evaluate(context.Background(), test, m.Classifier())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := (measure.QMean{}).Value(c); v > mixed-0.03 {
+	if v := c.Value(measure.QMean{}); v > mixed-0.03 {
 		t.Errorf("unshuffled sorted data reach %.3f, mixed %.3f: the test shows nothing", v, mixed)
 	}
 }
@@ -165,8 +165,8 @@ func TestAverageAndWarnings(t *testing.T) {
 	if len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0], "nothing is held out") {
 		t.Errorf("warnings %q", r.Warnings)
 	}
-	if r.Model.Threshold != 0 || len(r.History) != 1 {
-		t.Errorf("threshold %v, %d candidates; want 0 and the last one only", r.Model.Threshold, len(r.History))
+	if r.Models[0].Threshold != 0 || len(r.History) != 1 {
+		t.Errorf("threshold %v, %d candidates; want 0 and the last one only", r.Models[0].Threshold, len(r.History))
 	}
 	few := stream(38, 400)
 	r, err = Fit(context.Background(), asData(t, few), Options{Measure: measure.FBeta{B: 1}, Holdout: new(0.1)})
@@ -176,8 +176,8 @@ func TestAverageAndWarnings(t *testing.T) {
 	if len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0], "positives are held out") {
 		t.Errorf("warnings %q", r.Warnings)
 	}
-	if r.Holdout.Rows()+r.Train.Rows() != 400 {
-		t.Errorf("%d + %d rows, want 400", r.Holdout.Rows(), r.Train.Rows())
+	if r.Holdout.Rows+r.Train.Rows != 400 {
+		t.Errorf("%d + %d rows, want 400", r.Holdout.Rows, r.Train.Rows)
 	}
 }
 
@@ -199,7 +199,9 @@ func TestFitRefuses(t *testing.T) {
 		want string
 	}{
 		"no measure": {ok, Options{}, noregret.Usage, "no measure is given"},
-		"algorithm":  {ok, Options{Measure: f1, Algorithm: "svm"}, noregret.Usage, `no algorithm is named "svm"`},
+		"algorithm": {
+			ok, Options{Measure: f1, Algorithm: "svm"}, noregret.Usage, `no algorithm for binary data is named "svm"`,
+		},
 		"family": {
 			ok,
 			Options{Measure: f1, Algorithm: "spade"},
@@ -257,7 +259,7 @@ func TestFitRefuses(t *testing.T) {
 func TestFitStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	data := asData(t, stream(41, 20_000))
-	for _, alg := range Algorithms() {
+	for _, alg := range Algorithms(Binary) {
 		if !alg.Trains(measure.FBeta{B: 1}) {
 			continue
 		}
@@ -320,11 +322,11 @@ func TestPriorPositives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := Evaluate(ctx, asData(t, test), &r.Model)
+		c, err := Evaluate(ctx, asData(t, test), r.Classifier())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return f1.Value(c)
+		return c.Value(f1)
 	}
 	whole := value(population, "stamp", 0)
 	for _, algorithm := range []string{"stamp", "amp", "plugin", "cost-search"} {
@@ -339,11 +341,11 @@ func TestPriorPositives(t *testing.T) {
 		feed(t, l, balanced)
 	}
 	m := l.Model()
-	c, err := Evaluate(ctx, asData(t, test), &m)
+	c, err := Evaluate(ctx, asData(t, test), m.Classifier())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := f1.Value(c); v < whole-0.1 {
+	if v := c.Value(f1); v < whole-0.1 {
 		t.Errorf("online: F1 %.3f, %.3f on the whole", v, whole)
 	}
 }
@@ -377,7 +379,7 @@ func TestLastHalfAndPatience(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := NewSPADE(SPADEConfig{Measure: measure.GMean{}, Config: Config{
-		Dim: 13, Scaling: r.Scaling, Positives: r.Train.Share(), MeanWeight: 1,
+		Dim: 13, Scaling: r.Scaling, Positives: r.Train.Labels[0].Weight / float64(r.Train.Rows), MeanWeight: 1,
 		MeanSquare: func() float64 {
 			m, err := train.moments(context.Background())
 			if err != nil {
@@ -393,12 +395,12 @@ func TestLastHalfAndPatience(t *testing.T) {
 		if pass == 2 {
 			l.ResetAverage()
 		}
-		if err := train.shuffled(context.Background(), 0, pass, l.Observe); err != nil {
+		if err := train.shuffled(context.Background(), 0, pass, train.examples(l.Observe)); err != nil {
 			t.Fatal(err)
 		}
 		l.NextPass()
 	}
-	if !sameModel(l.Model(), r.Model) {
+	if !sameModel(l.Model(), r.Models[0]) {
 		t.Error("the model is not the average of the last half")
 	}
 	r,

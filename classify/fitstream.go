@@ -92,7 +92,7 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 // streamLearner returns the online learner of the options and the options resolved, or an error for
 // options that need more than one pass over a stream.
 func streamLearner(opt Options) (*resolved, Learner, error) {
-	r, err := opt.resolve()
+	r, err := opt.resolve(Binary)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +153,7 @@ func (f *streamFit) read(ctx context.Context) error {
 			return err
 		}
 		if f.opt.Progress != nil {
-			m := f.fit.Measure
+			m := f.fit.two
 			f.opt.Progress(Progress{
 				Algorithm: f.fit.alg.Name, Pass: 1, Passes: 1, Examples: f.rows, Total: -1, Measure: m.Name(),
 				Value: m.Value(f.learner.Progressive()),
@@ -229,16 +229,16 @@ func (f *streamFit) model() (*Model, error) {
 	if len(lin.Weights) > info.Dim {
 		lin.Weights = lin.Weights[:info.Dim]
 	}
-	value := f.fit.Measure.Value(f.learner.Progressive())
+	value := f.fit.two.Value(f.learner.Progressive())
 	result := &Result{
-		Model: lin, Algorithm: f.fit.alg.Name, Train: train, Passes: 1, Schedule: f.fit.learner.Steps,
-		StepScale: f.fit.learner.StepScale,
+		Models: []Linear{lin}, Algorithm: f.fit.alg.Name, Train: train.part(), Holdout: Classes{}.part(), Passes: 1,
+		Schedule: f.fit.learner.Steps, StepScale: f.fit.learner.StepScale,
 		History: []HistoryEntry{{
 			Candidate: fmt.Sprintf("row %d", f.rows), Examples: f.rows, Progressive: &value,
 			StepScale: f.fit.learner.StepScale,
 		}},
 	}
-	m, err := NewModel(result, f.fit.Options, info, positive)
+	m, err := newModel(result, f.fit.Options, info, positiveFirst(info, positive))
 	if err != nil {
 		return nil, err
 	}

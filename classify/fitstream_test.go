@@ -89,7 +89,7 @@ func TestFitStream(t *testing.T) {
 			if i < len(want) {
 				w, rows = want[i], int64(800*(i+1))
 			}
-			got := m.Linear()
+			got := m.Classifier().Models[0]
 			if !sameScores(got, w, xs) || m.Data.Rows != rows || !m.Options.Stream {
 				t.Errorf("%s: model %d of %d rows differs", name, i, m.Data.Rows)
 			}

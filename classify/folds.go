@@ -25,6 +25,9 @@ const (
 // foldsFor returns the number of folds of a fit, 1 without cross-fitting; see [Options.Folds].
 func (r *resolved) foldsFor(data Data) (int, error) {
 	opt, folds := &r.Options, openNumber(r.Folds)
+	if data.Task != Binary {
+		return 1, nil
+	}
 	c, err := data.Classes()
 	if err != nil {
 		return 0, err
@@ -136,13 +139,12 @@ func crossFit(ctx context.Context, data Data, opt resolved, k int) (*Result, err
 	if err != nil {
 		return nil, err
 	}
-	run := &crossFitting{whole: whole, done: make([]*task, k), progress: newFoldProgress(opt.Progress, k)}
+	run := &crossFitting{whole: whole, done: make([]*training, k), progress: newFoldProgress(opt.Progress, k)}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for j, f := range folds {
 		group.Go(func() error {
-			t, err := run.fold(ctx, j, Data{Set: f.Rest, Positive: data.Positive},
-				Data{Set: f.Part, Positive: data.Positive})
+			t, err := run.fold(ctx, j, data.withSet(f.Rest), data.withSet(f.Part))
 			if err != nil {
 				return fmt.Errorf("fold %d of %d: %w", j+1, k, err)
 			}
@@ -156,57 +158,53 @@ func crossFit(ctx context.Context, data Data, opt resolved, k int) (*Result, err
 	return run.choose()
 }
 
-// newWhole returns the task of all data: every fold uses its feature scales, and the choice is made
-// for its class ratio.
-func newWhole(ctx context.Context, data Data, opt resolved) (*task, error) {
-	t := &task{
-		ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, valid: &data,
-		choice: noChoice,
-	}
-	t.result.Algorithm = opt.alg.Name
-	var err error
-	if t.classes, err = data.Classes(); err != nil {
+// newWhole returns the training on all data: every fold uses its feature scales, and the choice is
+// made for its class ratio.
+func newWhole(ctx context.Context, data Data, opt resolved) (*training, error) {
+	t := startTraining(ctx, data, opt)
+	if err := t.count(); err != nil {
 		return nil, err
 	}
-	t.result.Train, t.negatives = t.classes, t.negativeWeight()
+	t.valid = &data
 	if t.classes.Positives < minHoldoutPositives {
 		t.warn("there are only %d positives, fewer than %d: the choice of model and threshold is uncertain",
 			t.classes.Positives, minHoldoutPositives)
 	}
-	return t, t.prepare()
+	_, err := t.prepare()
+	return t, err
 }
 
 // crossFitting is the state of a [crossFit].
 type crossFitting struct {
-	whole    *task
+	whole    *training
 	progress *foldProgress
 
 	mu     sync.Mutex
-	done   []*task // of folds not merged yet
+	done   []*training // of folds not merged yet
 	merged int
 	pool   pool
 }
 
 // fold trains on one fold's training part.
-func (c *crossFitting) fold(ctx context.Context, j int, train, part Data) (*task, error) {
+func (c *crossFitting) fold(ctx context.Context, j int, train, part Data) (*training, error) {
 	o := c.whole.opt
 	o.Valid, o.Folds, o.Progress = &part, new(1), c.progress.of(j)
 	learned := &c.whole.config
 	o.learner.Scaling, o.learner.MeanSquare, o.learner.Dim = learned.Scaling, learned.MeanSquare, learned.Dim
-	t, err := newTask(ctx, train, o)
+	t, err := newTraining(ctx, train, o)
 	if err != nil {
 		return nil, err
 	}
 	t.pool = new(pool)
 	if o.Passes == nil {
-		t.passes = t.passesFor(2)
+		t.passes = t.passesFor(t.classes.Rows(), 2)
 	}
 	return t, t.run()
 }
 
 // finish merges the folds that are ready, in their order, so that sums do not depend on the order
 // in which they end.
-func (c *crossFitting) finish(j int, t *task) {
+func (c *crossFitting) finish(j int, t *training) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.done[j] = t

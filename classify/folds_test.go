@@ -50,23 +50,24 @@ func TestCrossFitByHand(t *testing.T) {
 		if len(pooled) != 900 {
 			t.Fatalf("%s: %d held-out scores, want one for each of 900 examples", alg, len(pooled))
 		}
-		threshold, value := TuneThreshold(pooled, opt.Measure)
+		threshold, value := TuneThreshold(pooled, opt.Measure.(measure.Measure))
 		for i, w := range mean.Weights {
-			if math.Abs(got.Model.Weights[i]-w) > 1e-12*(1+math.Abs(w)) {
-				t.Fatalf("%s: weight %d is %v, the mean of the folds is %v", alg, i, got.Model.Weights[i], w)
+			if math.Abs(got.Models[0].Weights[i]-w) > 1e-12*(1+math.Abs(w)) {
+				t.Fatalf("%s: weight %d is %v, the mean of the folds is %v", alg, i, got.Models[0].Weights[i], w)
 			}
 		}
-		if math.Abs(got.Model.Intercept-mean.Intercept) > 1e-12*(1+math.Abs(mean.Intercept)) ||
-			math.Abs(got.Model.Threshold-threshold) > 1e-12*(1+math.Abs(mean.Intercept)) || *chosen.Holdout != value {
+		if math.Abs(got.Models[0].Intercept-mean.Intercept) > 1e-12*(1+math.Abs(mean.Intercept)) ||
+			math.Abs(got.Models[0].Threshold-threshold) > 1e-12*(1+math.Abs(mean.Intercept)) ||
+			*chosen.Holdout != value {
 			t.Errorf("%s: intercept %v, threshold %v, value %v, want %v, %v, %v", alg,
-				got.Model.Intercept, got.Model.Threshold, *chosen.Holdout, mean.Intercept, threshold, value)
+				got.Models[0].Intercept, got.Models[0].Threshold, *chosen.Holdout, mean.Intercept, threshold, value)
 		}
 		for _, e := range got.History {
 			if *e.Holdout > value {
 				t.Errorf("%s: %q has %v, the chosen one %v", alg, e.Candidate, *e.Holdout, value)
 			}
 		}
-		if got.Folds != 3 || got.Train.Rows() != 900 || got.Holdout.Rows() != 0 {
+		if got.Folds != 3 || got.Train.Rows != 900 || got.Holdout.Rows != 0 {
 			t.Errorf("%s: folds %d, classes %+v and %+v", alg, got.Folds, got.Train, got.Holdout)
 		}
 	}
@@ -76,11 +77,11 @@ func TestCrossFitByHand(t *testing.T) {
 func trainedCandidate(t *testing.T, train, part Data, opt Options, whole *Result, want HistoryEntry) Linear {
 	t.Helper()
 	opt.Folds, opt.Valid, opt.Config.Scaling = new(1), &part, whole.Scaling
-	r, err := opt.resolve()
+	r, err := opt.resolve(Binary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := newTask(context.Background(), train, r)
+	one, err := newTraining(context.Background(), train, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +104,8 @@ func wholeMeanSquare(t *testing.T, a, b Data, s *Scaling) float64 {
 	t.Helper()
 	all := new(moments)
 	for _, d := range []Data{a, b} {
-		if err := d.read(context.Background(), func(x Example) error {
-			all.observe(x.Index, x.Value, x.Weight)
+		if err := d.read(context.Background(), func(index []uint32, value []float32, _ uint16, weight float64) error {
+			all.observe(index, value, weight)
 			return nil
 		}); err != nil {
 			t.Fatal(err)
@@ -125,7 +126,7 @@ func TestCrossFitAnyCores(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		models = append(models, r.Model)
+		models = append(models, r.Models[0])
 	}
 	for _, m := range models[1:] {
 		if !sameModel(m, models[0]) || m.Threshold != models[0].Threshold {
@@ -171,7 +172,7 @@ func TestFoldsFor(t *testing.T) {
 		{"too many", few, Options{Measure: f1, Folds: new(5000)}, 0, "want at most the"},
 	} {
 		got := 0
-		r, err := c.opt.resolve()
+		r, err := c.opt.resolve(Binary)
 		if err == nil {
 			got, err = r.foldsFor(c.data)
 		}

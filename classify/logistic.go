@@ -55,7 +55,7 @@ func (p *logisticProblem) evaluate(w []float64) {
 	bias := float64(w[d]*p.lin.BiasFeature()) - dotMean
 	var sum compensated.Sum // of losses
 	var total, sumG float64
-	err := p.data.read(p.ctx, func(x Example) error {
+	err := p.data.read(p.ctx, p.data.examples(func(x Example) error {
 		z := bias
 		for j, i := range x.Index {
 			inv, _ := p.lin.Standard(int(i))
@@ -85,7 +85,7 @@ func (p *logisticProblem) evaluate(w []float64) {
 			p.grad[i] += float64(g * float64(x.Value[j]) * inv)
 		}
 		return nil
-	})
+	}))
 	p.passes++
 	if p.afterPass != nil {
 		p.afterPass(p.passes)

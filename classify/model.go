@@ -2,14 +2,12 @@ package classify
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
-	"github.com/noregret/noregret/forget"
 )
 
 // Model is a trained classifier with everything needed to use it later: the weights, the names of
@@ -18,15 +16,16 @@ import (
 // seed: it has no dates, durations, paths or names of machines. This package does not modify a
 // Model, so it is safe for concurrent reading.
 type Model struct {
+	// Task says what the labels of a row are.
+	Task Task
 	// Measure is the name of the measure it was trained for, and Algorithm that of the algorithm.
 	Measure, Algorithm string
-	// Labels are the labels of the training data.
-	Labels ModelLabels
-	// Weights are the weights of raw features that are not zero.
-	Weights SparseVector
-	// Intercept and Threshold: the label is positive when ⟨weights, x⟩ + Intercept exceeds
-	// Threshold, strictly.
-	Intercept, Threshold float64
+	// Labels are the labels of the training data. With Binary the first is the positive one, and
+	// there is at least one other.
+	Labels []string
+	// Models are the linear models: with Binary one, of the positive label against all others, else
+	// one for each label.
+	Models []ModelLinear
 	// Schema is the feature space and how inputs map to it.
 	Schema *dataset.Schema
 	// Scaling is the standardisation used in training; nil if it is unknown.
@@ -39,16 +38,18 @@ type Model struct {
 	Training ModelTraining
 	// Warnings are the warnings of the training.
 	Warnings []string
-	// Privacy says how the model is differentially private; nil if it is not. A private model has
-	// no Measure, Options, Training and nothing in Data but Rows: these would tell more about the
-	// data than was released.
+	// Privacy says how the model is differentially private; nil if it is not. A private model is
+	// Binary and has no Measure, Options, Data and Training: these would tell more about the data
+	// than was released.
 	Privacy *ModelPrivacy
 }
 
-// ModelLabels names the positive label and all others.
-type ModelLabels struct {
-	Positive  string   `json:"positive"`
-	Negatives []string `json:"negatives"`
+// ModelLinear is a linear model on raw features: see [Linear].
+type ModelLinear struct {
+	// Weights are the weights that are not zero.
+	Weights   SparseVector `json:"weights"`
+	Intercept float64      `json:"intercept"`
+	Threshold float64      `json:"threshold"`
 }
 
 // SparseVector lists the entries of a vector that are not zero, in ascending order of Index.
@@ -64,59 +65,31 @@ type ModelScaling struct {
 	Inverse []float64 `json:"inverse"`
 }
 
-// ModelOptions are the options of [Fit] as a model keeps them; their meaning and ranges are those
-// of the fields of the same name in [Options] and [Config], with defaults filled in where they do
-// not depend on the data.
-type ModelOptions struct {
-	Seed   uint64 `json:"seed"`
-	Stream bool   `json:"stream"` // one pass straight from the reader
-	// Passes 0 is the default rule; Training.Passes says how many there were.
-	Passes          int      `json:"passes"`
-	Holdout         *float64 `json:"holdout"` // nil: the algorithm's rule; 0: none
-	Folds           int      `json:"folds"`   // 0: the default rule; 1: none
-	Valid           string   `json:"valid"`   // digest of separate held-out data, else ""
-	Threshold       string   `json:"threshold"`
-	TuneSteps       bool     `json:"tune_steps"`
-	Steps           string   `json:"steps"`           // default where the algorithm has none
-	LevelPositives  int      `json:"level_positives"` // 0: the default; -1: never
-	StepScale       float64  `json:"step_scale"`
-	DualScale       float64  `json:"dual_scale"`
-	Reward          string   `json:"reward"`
-	Radius          float64  `json:"radius"` // 0: no ball
-	Lambda          float64  `json:"lambda"`
-	Intercept       bool     `json:"intercept"`
-	Scaled          bool     `json:"scaled"`
-	PriorPositives  float64  `json:"prior_positives"` // 0: that of the data
-	FirstEpoch      int      `json:"first_epoch"`     // 0: the default rule
-	Growth          float64  `json:"growth"`          // 0: the default
-	Patience        int      `json:"patience"`
-	AllowDegenerate bool     `json:"allow_degenerate"`
-	AllEpochs       bool     `json:"all_epochs"`
-	Step            float64  `json:"step"`         // 0: the default step size
-	BiasFeature     float64  `json:"bias_feature"` // 0 without an intercept
-	Averaging       string   `json:"averaging"`    // all, last_pass, none or last_half
-	MaxWeight       float64  `json:"max_example_weight"`
-	// Drift is left out for none, as in files from before there was the option.
-	Drift string `json:"drift,omitempty"`
-}
-
 // ModelData describes the data that a model was trained on.
 type ModelData struct {
-	// "sha256:" and the hex digest of the unpacked input bytes; "" in the middle of a stream
-	Digest   string       `json:"digest"`
-	Rows     int64        `json:"rows"`
-	NonZeros int64        `json:"nonzeros"`
-	BadLines int64        `json:"bad_lines"` // lines that were skipped
-	Train    ModelClasses `json:"train"`
-	Holdout  ModelClasses `json:"holdout"` // zeros when nothing was held out
+	// Digest is "sha256:" and the hex digest of the unpacked input bytes; "" in the middle of a
+	// stream.
+	Digest   string `json:"digest"`
+	Rows     int64  `json:"rows"`
+	NonZeros int64  `json:"nonzeros"`
+	BadLines int64  `json:"bad_lines"` // lines that were skipped
+	// Train and Holdout are the parts trained on and held out.
+	Train   Part `json:"train"`
+	Holdout Part `json:"holdout"`
 }
 
-// ModelClasses are the sizes of the two classes of a part of the data.
-type ModelClasses struct {
-	Positives      int64   `json:"positives"`
-	Negatives      int64   `json:"negatives"`
-	PositiveWeight float64 `json:"positive_weight"`
-	NegativeWeight float64 `json:"negative_weight"`
+// Part holds the sizes of a part of the data.
+type Part struct {
+	Rows int64 `json:"rows"`
+	// Labels counts the rows of each label. With Binary there are two: the positive label, and all
+	// others together.
+	Labels []LabelCount `json:"labels"`
+}
+
+// LabelCount holds the number of rows that have a label, and the sum of their weights.
+type LabelCount struct {
+	Rows   int64   `json:"rows"`
+	Weight float64 `json:"weight"`
 }
 
 // ModelTraining is the history of a training.
@@ -128,44 +101,47 @@ type ModelTraining struct {
 	Chosen  int            `json:"chosen"`  // the index of this model in History
 }
 
-// NewModel returns the model of a result of [Fit], with the options and the data of the fit.
-// positive is the class number of the positive label. It fails with an error of code diverged when
-// a weight is not finite, of code bad_input when a name is not valid UTF-8, which a model file
-// cannot hold, and of code internal when the parts are inconsistent. O(d).
-func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, error) {
-	if r == nil || opt.Measure == nil || info.Schema == nil || positive < 0 || positive >= len(info.Labels) {
+// NewModel returns the model of a result of [Fit], with the options and the data of the fit. It
+// fails with an error of code diverged when a weight is not finite, of code bad_input when a name
+// is not valid UTF-8, which a model file cannot hold, and of code internal when the parts are
+// inconsistent. O(C·d).
+func NewModel(r *Result, opt Options, data Data) (*Model, error) {
+	if r == nil || opt.Measure == nil || data.check() != nil || data.positives != nil || r.Task != data.Task {
 		return nil, noregret.Errorf(noregret.Internal, "model",
-			"a model needs a result, a measure, a schema and the positive class; one of them is missing")
+			"a model needs a measure, data and a result of their task; one of them is missing")
+	}
+	return newModel(r, opt, data.Set.Info(), data.names())
+}
+
+// newModel is NewModel for data of which info and labels are known.
+func newModel(r *Result, opt Options, info dataset.Info, labels []string) (*Model, error) {
+	if info.Schema == nil || len(r.Models) != r.Task.outputs(len(labels)) {
+		return nil, noregret.Errorf(noregret.Internal, "model",
+			"a model needs a schema and linear models for its labels; one of them is missing")
 	}
 	m := &Model{
-		Measure: opt.Measure.Name(), Algorithm: r.Algorithm,
-		Labels:    ModelLabels{Positive: info.Labels[positive].Name, Negatives: []string{}},
-		Intercept: r.Model.Intercept, Threshold: r.Model.Threshold,
-		Schema:  info.Schema,
-		Scaling: sparseScaling(r.Scaling, info.Schema.Dim),
-		Options: modelOptions(opt),
+		Task: r.Task, Measure: opt.Measure.Name(), Algorithm: r.Algorithm, Labels: labels,
+		Schema: info.Schema, Scaling: sparseScaling(r.Scaling, info.Schema.Dim),
 		Data: ModelData{
-			Digest: info.Digest, Rows: info.Rows, NonZeros: info.NonZeros, BadLines: info.BadLines,
-			Train: modelClasses(r.Train), Holdout: modelClasses(r.Holdout),
+			Digest: info.Digest, Rows: info.Rows, NonZeros: info.NonZeros, BadLines: info.BadLines, Train: r.Train,
+			Holdout: r.Holdout,
 		},
 		Training: ModelTraining{
-			Passes: r.Passes, Folds: max(1, r.Folds), History: finiteEntries(r.History),
-			Chosen: r.Chosen,
+			Passes: r.Passes, Folds: max(1, r.Folds), History: finiteEntries(r.History), Chosen: r.Chosen,
 		},
 		Warnings: append([]string{}, r.Warnings...),
 	}
-	m.Options.TuneSteps = len(r.StepScales) > 1
-	if s := int(r.Schedule); s > 0 && s < len(stepRules) {
-		m.Options.Steps = stepRules[s]
-	}
-	for c, l := range info.Labels {
-		if c != positive {
-			m.Labels.Negatives = append(m.Labels.Negatives, l.Name)
-		}
-	}
+	opt.TuneSteps, opt.Config.Steps = len(r.StepScales) > 1, r.Schedule
 	var err error
-	if m.Weights, err = sparseWeights(r.Model.Weights); err != nil {
+	if m.Options, err = newModelOptions(opt); err != nil {
 		return nil, err
+	}
+	for k, l := range r.Models {
+		w, err := sparseWeights(l.Weights)
+		if err != nil {
+			return nil, fmt.Errorf("label %s: %w", labels[k], err)
+		}
+		m.Models = append(m.Models, ModelLinear{Weights: w, Intercept: l.Intercept, Threshold: l.Threshold})
 	}
 	return m, m.Validate()
 }
@@ -205,13 +181,6 @@ func finite(v *float64) *float64 {
 	return &c
 }
 
-func modelClasses(c Classes) ModelClasses {
-	return ModelClasses{
-		Positives: c.Positives, Negatives: c.Negatives, PositiveWeight: c.PositiveWeight,
-		NegativeWeight: c.NegativeWeight,
-	}
-}
-
 func sparseScaling(s *Scaling, dim int) *ModelScaling {
 	if s == nil {
 		return nil
@@ -227,77 +196,29 @@ func sparseScaling(s *Scaling, dim int) *ModelScaling {
 	return out
 }
 
-// thresholdRules are the names of the rules, in the order of their constants.
-var thresholdRules = []string{"default", "zero", "tuned"}
+// Dim is the number of features.
+func (m *Model) Dim() int { return m.Schema.Dim }
 
-// ParseThresholdRule returns the rule of the given name: default, zero or tuned.
-func ParseThresholdRule(name string) (ThresholdRule, error) {
-	if i := slices.Index(thresholdRules, name); i >= 0 {
-		return ThresholdRule(i), nil
-	}
-	return 0, usage("no threshold rule is named %q; there are default, zero, tuned", name)
-}
-
-// averagings are the names of the ways of averaging.
-var averagings = []string{"all", "last_pass", "none", "last_half"}
-
-// stepRules are the names of the schedules of steps.
-var stepRules = []string{"default", "sqrt", "adaptive", "betting"}
-
-// ParseSteps returns the schedule of the given name.
-func ParseSteps(name string) (Steps, error) {
-	if i := slices.Index(stepRules, name); i >= 0 {
-		return Steps(i), nil
-	}
-	return 0, usage("no schedule of steps is named %q; there are %s", name, strings.Join(stepRules, ", "))
-}
-
-func modelOptions(o Options) ModelOptions {
-	o = o.EnsureDefaults()
-	out := ModelOptions{
-		Seed: o.Seed, Passes: openNumber(o.Passes), Folds: openNumber(o.Folds), TuneSteps: o.TuneSteps,
-		StepScale: o.Config.StepScale,
-		DualScale: o.DualScale, Reward: o.Config.Reward.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
-		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
-		LevelPositives: levelNumber(o.LevelPositives), FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience,
-		AllowDegenerate: o.AllowDegenerate,
-		AllEpochs:       o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature,
-		MaxWeight: o.Config.MaxExampleWeight,
-	}
-	if o.Drift.Kind != forget.None {
-		out.Drift = driftText(o.Drift)
-	}
-	if s := int(o.Config.Steps); s >= 0 && s < len(stepRules) {
-		out.Steps = stepRules[s]
-	}
-	if a := int(o.Config.Averaging); a >= 0 && a < len(averagings) {
-		out.Averaging = averagings[a]
-	}
-	if o.Config.NoIntercept {
-		out.BiasFeature = 0
-	}
-	if r := int(o.Threshold); r >= 0 && r < len(thresholdRules) {
-		out.Threshold = thresholdRules[r]
-	}
-	if math.IsInf(out.Radius, 1) {
-		out.Radius = 0
-	}
-	if o.Holdout != nil {
-		out.Holdout = new(*o.Holdout)
-	}
-	if o.Valid != nil {
-		out.Valid = o.Valid.Set.Info().Digest
+// Classifier returns the classifier itself. O(C·d) memory.
+func (m *Model) Classifier() *Classifier {
+	out := &Classifier{Task: m.Task}
+	for _, l := range m.Models {
+		out.Models = append(out.Models, l.linear())
 	}
 	return out
 }
 
-// Dim is the number of features.
-func (m *Model) Dim() int { return m.Schema.Dim }
-
-// Linear returns the classifier itself. It takes memory for the features up to the last one with a
+// linear returns the linear model. It takes memory for the features up to the last one with a
 // weight.
-func (m *Model) Linear() Linear {
-	return ModelLinear{Weights: m.Weights, Intercept: m.Intercept, Threshold: m.Threshold}.linear()
+func (l ModelLinear) linear() Linear {
+	out := Linear{Intercept: l.Intercept, Threshold: l.Threshold}
+	if n := len(l.Weights.Index); n > 0 {
+		out.Weights = make([]float64, int(l.Weights.Index[n-1])+1)
+	}
+	for j, i := range l.Weights.Index {
+		out.Weights[i] = l.Weights.Value[j]
+	}
+	return out
 }
 
 // FeatureName returns the name of feature i, or its number as files write it if it has no name.
@@ -311,20 +232,48 @@ func (m *Model) FeatureName(i uint32) string {
 	return strconv.FormatUint(uint64(i), 10)
 }
 
-// NegativeName returns the name of a negative prediction: the other label, or "not " and the
-// positive label if there were several others.
+// Positive is the positive label of a Binary model, and Negatives are all others.
+func (m *Model) Positive() string { return m.Labels[0] }
+
+// Negatives are the labels of a Binary model other than the positive one.
+func (m *Model) Negatives() []string { return m.Labels[1:] }
+
+// NegativeName returns the name of a negative prediction of a Binary model: the other label, or
+// "not " and the positive label if there were several others.
 func (m *Model) NegativeName() string {
-	if len(m.Labels.Negatives) == 1 {
-		return m.Labels.Negatives[0]
+	if len(m.Labels) == 2 {
+		return m.Labels[1]
 	}
-	return "not " + m.Labels.Positive
+	return "not " + m.Positive()
 }
+
+// Targets looks up the labels of rows in a model: for the label of a row, or its list of labels, it
+// returns their indices in Labels, ascending, with Binary 0 for the positive label and none for the
+// others. unknown holds the labels that the model lacks.
+func (m *Model) Targets(label string) (places []int, unknown []string, err error) {
+	lists, err := labelLists([]dataset.Label{{Name: label}}, m.Task)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range lists[0] {
+		switch k := slices.Index(m.Labels, l); {
+		case k < 0:
+			unknown = append(unknown, l)
+		case m.Task != Binary || k == 0:
+			places = append(places, k)
+		}
+	}
+	slices.Sort(places)
+	return places, unknown, nil
+}
+
+// ParsedMeasure returns the measure that it was trained for.
+func (m *Model) ParsedMeasure() (measure.Objective, error) { return m.Task.Measure(m.Measure) }
 
 // HoldoutValue returns the measure on held-out data. ok is false if there were none or it was
 // undefined.
-func (m *Model) HoldoutValue() (value float64, ok bool) { return m.Training.holdoutValue() }
-
-func (t ModelTraining) holdoutValue() (value float64, ok bool) {
+func (m *Model) HoldoutValue() (value float64, ok bool) {
+	t := m.Training
 	if len(t.History) == 0 { // a private model
 		return 0, false
 	}

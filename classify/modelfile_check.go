@@ -3,42 +3,49 @@ package classify
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
-	"github.com/noregret/noregret/internal/strictjson"
-	"github.com/noregret/noregret/loss"
 )
 
 // Validate checks the rules that a model file must keep. The error, of code bad_input, gives the
 // JSON path, the value and what is allowed. O(size).
 func (m *Model) Validate() error {
-	if m.Privacy != nil {
-		return m.validatePrivate()
+	if m.Task < Binary || m.Task > Multilabel {
+		return noregret.BadInputf("task", "want %s", strings.Join(taskNames, ", "))
 	}
-	if _, err := measure.Parse(m.Measure); err != nil {
-		return noregret.BadInputf("measure", "%w", err)
-	}
-	if !slices.Contains(AlgorithmNames(), m.Algorithm) {
-		return noregret.BadInputf("algorithm", "no algorithm is named %q", m.Algorithm)
-	}
-	for _, check := range []func() error{
+	checks := []func() error{
+		m.checkTraining,
 		func() error { return checkSchema(m.Schema) },
 		m.checkLabels,
 		func() error { return checkNames(m.Schema) },
-		m.checkVectors,
-		m.Options.check,
-		m.checkData,
-		m.Training.check,
-	} {
+		m.checkModels,
+		func() error { return m.Scaling.check(m.Schema.Dim) },
+	}
+	if m.Privacy != nil {
+		checks[0] = m.checkPrivate
+		checks = append(checks, m.Privacy.check)
+	} else {
+		checks = append(checks, m.Options.check, m.checkData, m.Training.check)
+	}
+	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkTraining checks the names of measure and algorithm.
+func (m *Model) checkTraining() error {
+	if _, err := m.ParsedMeasure(); err != nil {
+		return noregret.BadInputf("measure", "%w", err)
+	}
+	if !slices.Contains(AlgorithmNames(m.Task), m.Algorithm) {
+		return noregret.BadInputf("algorithm", "no algorithm for %s data is named %q", m.Task, m.Algorithm)
 	}
 	return nil
 }
@@ -54,25 +61,15 @@ func checkSchema(s *dataset.Schema) error {
 	return nil
 }
 
+// checkLabels returns an error for labels that are too few, empty, repeated or not representable in
+// JSON.
 func (m *Model) checkLabels() error {
-	all := append([]string{m.Labels.Positive}, m.Labels.Negatives...)
-	if len(all) < 2 {
-		return noregret.BadInputf("labels.negatives", "empty: at least one label is required")
+	if least := m.Task.fewestLabels(); len(m.Labels) < least {
+		return noregret.BadInputf("labels", "there are %d, want at least %d", len(m.Labels), least)
 	}
-	return checkLabelNames(all, func(i int) string {
-		if i == 0 {
-			return "labels.positive"
-		}
-		return fmt.Sprintf("labels.negatives[%d]", i-1)
-	})
-}
-
-// checkLabelNames returns an error for labels that are empty, repeated or not representable in
-// JSON. path returns the JSON path of label i.
-func checkLabelNames(all []string, path func(i int) string) error {
 	seen := map[string]bool{}
-	for i, l := range all {
-		path := path(i)
+	for i, l := range m.Labels {
+		path := fmt.Sprintf("labels[%d]", i)
 		switch {
 		case l == "":
 			return noregret.BadInputf(path, "the label is empty")
@@ -103,31 +100,26 @@ func checkNames(s *dataset.Schema) error {
 	return nil
 }
 
-func (m *Model) checkVectors() error {
-	if err := checkModelLinear("", m.Schema.Dim, m.Weights, m.Intercept, m.Threshold); err != nil {
-		return err
+// checkModels checks the linear models.
+func (m *Model) checkModels() error {
+	if want := m.Task.outputs(len(m.Labels)); len(m.Models) != want {
+		return noregret.BadInputf("models", "there are %d, want %d for %s data of %d labels", len(m.Models), want,
+			m.Task, len(m.Labels))
 	}
-	return m.Scaling.check(m.Schema.Dim)
-}
-
-// checkModelLinear checks the numbers of a linear model whose fields have the given prefix to their
-// JSON path.
-func checkModelLinear(prefix string, dim int, weights SparseVector, intercept, threshold float64) error {
-	if err := checkIndex(prefix+"weights", dim, weights.Index, weights.Value); err != nil {
-		return err
-	}
-	for i, v := range weights.Value {
-		if v == 0 || v-v != 0 {
-			return noregret.BadInputf(fmt.Sprintf("%sweights.value[%d]", prefix, i),
-				"the weight is %v, want a finite number that is not 0", v)
+	for k, l := range m.Models {
+		path := fmt.Sprintf("models[%d].", k)
+		if err := checkIndex(path+"weights", m.Schema.Dim, l.Weights.Index, l.Weights.Value); err != nil {
+			return err
 		}
-	}
-	for _, n := range []struct {
-		name string
-		v    float64
-	}{{"intercept", intercept}, {"threshold", threshold}} {
-		if n.v-n.v != 0 {
-			return noregret.BadInputf(prefix+n.name, "%v: want a finite number", n.v)
+		for i, v := range l.Weights.Value {
+			if v == 0 || v-v != 0 {
+				return noregret.BadInputf(fmt.Sprintf("%sweights.value[%d]", path, i),
+					"the weight is %v, want a finite number that is not 0", v)
+			}
+		}
+		if l.Intercept-l.Intercept != 0 || l.Threshold-l.Threshold != 0 {
+			return noregret.BadInputf(path+"intercept", "%v, with the threshold %v: want finite numbers", l.Intercept,
+				l.Threshold)
 		}
 	}
 	return nil
@@ -170,60 +162,6 @@ func checkIndex(path string, dim int, index []uint32, values ...[]float64) error
 	return nil
 }
 
-func (o ModelOptions) check() error {
-	if _, err := ParseThresholdRule(o.Threshold); err != nil {
-		return noregret.BadInputf("options.threshold", "%w", err)
-	}
-	if _, err := levelOf(o.LevelPositives); err != nil {
-		return noregret.BadInputf("options.level_positives", "%d, %w", o.LevelPositives, err)
-	}
-	if _, err := ParseSteps(o.Steps); err != nil {
-		return noregret.BadInputf("options.steps", "%w", err)
-	}
-	if !slices.Contains(averagings, o.Averaging) {
-		return noregret.BadInputf("options.averaging", "%q, want one of %s", o.Averaging,
-			strings.Join(averagings, ", "))
-	}
-	if _, err := loss.ParseReward(o.Reward); err != nil {
-		return noregret.BadInputf("options.reward", "%w", err)
-	}
-	if o.Drift != "" {
-		if _, err := ParseDrift(o.Drift); err != nil {
-			return noregret.BadInputf("options.drift", "%w", err)
-		}
-	}
-	if o.Valid != "" && !isDigest(o.Valid) {
-		return noregret.BadInputf("options.valid", "%q, want \"\" or sha256: and 64 hexadecimal digits", o.Valid)
-	}
-	for i, v := 0, reflect.ValueOf(o); i < v.NumField(); i++ {
-		name := strictjson.Name(v.Type().Field(i))
-		s, known := settingOf(name)
-		if !known || s.ok == nil || name == "level_positives" { // whose numbers levelOf knows
-			continue
-		}
-		var x float64
-		want, f := s.Want, v.Field(i)
-		if f.Kind() == reflect.Pointer {
-			if f.IsNil() {
-				continue
-			}
-			want, f = "null or "+want, f.Elem()
-		}
-		switch f.Kind() {
-		case reflect.Int:
-			x = float64(f.Int())
-		case reflect.Float64:
-			x = f.Float()
-		default:
-			continue
-		}
-		if !s.ok(x) {
-			return noregret.BadInputf("options."+name, "%v, want %s", x, want)
-		}
-	}
-	return nil
-}
-
 func isDigest(s string) bool {
 	const prefix = "sha256:"
 	if len(s) != len(prefix)+64 || s[:len(prefix)] != prefix {
@@ -239,35 +177,35 @@ func isDigest(s string) bool {
 
 func (m *Model) checkData() error {
 	d := m.Data
-	return checkCounts(d.Digest, []countField{
+	if d.Digest != "" && !isDigest(d.Digest) {
+		return noregret.BadInputf("data.digest", "%q, want \"\" or sha256: and 64 hexadecimal digits", d.Digest)
+	}
+	type count struct {
+		name string
+		v    float64
+	}
+	counts := []count{
 		{"rows", float64(d.Rows)},
 		{"nonzeros", float64(d.NonZeros)},
 		{"bad_lines", float64(d.BadLines)},
-		{"train.positives", float64(d.Train.Positives)},
-		{"train.negatives", float64(d.Train.Negatives)},
-		{"train.positive_weight", d.Train.PositiveWeight},
-		{"train.negative_weight", d.Train.NegativeWeight},
-		{"holdout.positives", float64(d.Holdout.Positives)},
-		{"holdout.negatives", float64(d.Holdout.Negatives)},
-		{"holdout.positive_weight", d.Holdout.PositiveWeight},
-		{"holdout.negative_weight", d.Holdout.NegativeWeight},
-	})
-}
-
-// countField is a count or a sum of weights in data, by its JSON path there.
-type countField struct {
-	name string
-	v    float64
-}
-
-// checkCounts checks the digest and the counts of the data of a model.
-func checkCounts(digest string, counts []countField) error {
-	if digest != "" && !isDigest(digest) {
-		return noregret.BadInputf("data.digest", "%q, want \"\" or sha256: and 64 hexadecimal digits", digest)
 	}
-	for _, n := range counts {
-		if !(n.v >= 0) || math.IsInf(n.v, 1) {
-			return noregret.BadInputf("data."+n.name, "%v, want a finite number at least 0", n.v)
+	for _, part := range []struct {
+		name string
+		Part
+	}{{"train", d.Train}, {"holdout", d.Holdout}} {
+		if want := m.Task.counted(len(m.Labels)); len(part.Labels) != want {
+			return noregret.BadInputf("data."+part.name+".labels", "there are %d, want %d for %s data of %d labels",
+				len(part.Labels), want, m.Task, len(m.Labels))
+		}
+		counts = append(counts, count{part.name + ".rows", float64(part.Rows)})
+		for i, c := range part.Labels {
+			path := fmt.Sprintf("%s.labels[%d].", part.name, i)
+			counts = append(counts, count{path + "rows", float64(c.Rows)}, count{path + "weight", c.Weight})
+		}
+	}
+	for _, c := range counts {
+		if !(c.v >= 0) || math.IsInf(c.v, 1) {
+			return noregret.BadInputf("data."+c.name, "%v, want a finite number at least 0", c.v)
 		}
 	}
 	return nil

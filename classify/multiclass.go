@@ -375,7 +375,9 @@ func (s *MulticlassSPADE) Predict(index []uint32, value []float32) int {
 }
 
 // Model is the averaged model on raw features. O(C·d).
-func (s *MulticlassSPADE) Model() MulticlassLinear { return MulticlassLinear{Classes: s.models()} }
+func (s *MulticlassSPADE) Model() Classifier {
+	return Classifier{Task: Multiclass, Models: s.models()}
+}
 
 // Progressive is a copy of the confusion of the predictions made before each step of the running
 // pass.
@@ -398,32 +400,4 @@ func (s *MulticlassSPADE) AverageDual(dst []float64) []float64 {
 		dst = append(dst, a/float64(s.front.t))
 	}
 	return dst
-}
-
-// MulticlassLinear classifies by the largest of C linear scores.
-type MulticlassLinear struct {
-	// Classes holds the linear model of each class. The decision subtracts each one's Threshold
-	// from its score.
-	Classes []Linear
-}
-
-// Scores appends the C scores less their thresholds to dst; entries beyond a model's dimension
-// count as absent. O(C·nnz). It is safe for concurrent use.
-func (m *MulticlassLinear) Scores(dst []float64, index []uint32, value []float32) []float64 {
-	for k := range m.Classes {
-		dst = append(dst, m.Classes[k].Score(index, value)-m.Classes[k].Threshold)
-	}
-	return dst
-}
-
-// Predict is the class of the largest score less threshold, the lowest on ties; -1 without classes.
-// O(C·nnz), no allocation, safe for concurrent use.
-func (m *MulticlassLinear) Predict(index []uint32, value []float32) int {
-	best, top := -1, 0.0
-	for k := range m.Classes {
-		if z := m.Classes[k].Score(index, value) - m.Classes[k].Threshold; best < 0 || z > top {
-			best, top = k, z
-		}
-	}
-	return best
 }

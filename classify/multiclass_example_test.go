@@ -42,12 +42,15 @@ func ExampleMulticlassSPADE() {
 		return
 	}
 	m := s.Model()
-	c, err := m.Evaluate(rows)
+	c, err := classify.NewCounter(&m)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("recalls:", c.Recalls(nil))
+	for _, x := range rows {
+		c.Add(x.Index, x.Value, []int{x.Class}, x.Weight)
+	}
+	fmt.Println("recalls:", c.Confusion().Classes.Recalls(nil))
 	fmt.Println(s.Observe(classify.ClassExample{Class: 3, Weight: 1}))
 	// Output:
 	// recalls: [1 1 1]
@@ -92,12 +95,12 @@ func ExampleNewMultilabel() {
 	fmt.Println(err)
 	// Output:
 	// micro-F₁ 1.00
-	// [true false]
+	// [0]
 	// the measure averaged over examples is not a function of the confusion counts and cannot be trained for; use the macro or the micro average
 }
 
 // Three classes, one of them rare, trained for the worst recall and, for comparison, for accuracy.
-func ExampleFitMulti() {
+func ExampleFit_classes() {
 	b, err := dataset.NewBuilder(2, "common", "usual", "rare")
 	if err != nil {
 		fmt.Println(err)
@@ -121,7 +124,7 @@ func ExampleFitMulti() {
 		fmt.Println(err)
 		return
 	}
-	data, err := classify.NewMultiData(set, classify.Multiclass)
+	data, err := classify.NewData(set, classify.Multiclass)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -132,12 +135,12 @@ func ExampleFitMulti() {
 			fmt.Println(err)
 			return
 		}
-		r, err := classify.FitMulti(context.Background(), data, classify.MultiOptions{Measure: m})
+		r, err := classify.Fit(context.Background(), data, classify.Options{Measure: m})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		c, err := classify.EvaluateMulti(context.Background(), data, &r.Model)
+		c, err := classify.Evaluate(context.Background(), data, r.Classifier())
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -1,9 +1,6 @@
 package classify
 
-import (
-	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/classify/measure"
-)
+import "github.com/noregret/noregret"
 
 // OneVsRestConfig holds the options of [OneVsRest]. Classes and Measure are required.
 type OneVsRestConfig struct {
@@ -65,16 +62,16 @@ func (s *OneVsRest) NextPass() { s.classes.NextPass() }
 func (s *OneVsRest) Finish() error { return s.classes.Finish() }
 
 // Model holds the model of the last checkpoint of each class, with threshold 0. O(C·d).
-func (s *OneVsRest) Model() MulticlassLinear {
-	return MulticlassLinear{Classes: s.classes.Model().Labels}
+func (s *OneVsRest) Model() Classifier {
+	return Classifier{Task: Multiclass, Models: s.classes.Model().Models}
 }
 
 // Choose gives each class the checkpoint and the threshold that are best for it against the rest on
 // held-out examples. A class that no held-out example has keeps its last checkpoint and threshold
 // 0. O(epochs · C · (n log n + nnz)).
-func (s *OneVsRest) Choose(valid []ClassExample) (MulticlassLinear, error) {
+func (s *OneVsRest) Choose(valid []ClassExample) (Classifier, error) {
 	if err := checkClasses(valid, len(s.classes.labels)); err != nil {
-		return MulticlassLinear{}, err
+		return Classifier{}, err
 	}
 	rows, classes := make([]LabelsExample, len(valid)), make([]int, len(valid))
 	for i, x := range valid {
@@ -82,7 +79,8 @@ func (s *OneVsRest) Choose(valid []ClassExample) (MulticlassLinear, error) {
 		rows[i] = LabelsExample{Index: x.Index, Value: x.Value, Labels: classes[i : i+1], Weight: x.Weight}
 	}
 	m, _, err := s.classes.Choose(rows)
-	return MulticlassLinear{Classes: m.Labels}, err
+	m.Task = Multiclass
+	return m, err
 }
 
 // checkClasses returns an error for rows that cannot be evaluated with the given number of classes.
@@ -102,20 +100,4 @@ func checkClasses(rows []ClassExample, classes int) error {
 		front.rows++
 	}
 	return nil
-}
-
-// Evaluate counts the confusion matrix of the model. It refuses bad examples with an error of code
-// bad_input, and a model of fewer than two classes with one of code usage. O(n·C·nnz).
-func (m *MulticlassLinear) Evaluate(rows []ClassExample) (measure.MulticlassConfusion, error) {
-	c, err := measure.NewMulticlassConfusion(len(m.Classes))
-	if err != nil {
-		return c, err
-	}
-	if err := checkClasses(rows, len(m.Classes)); err != nil {
-		return c, err
-	}
-	for _, x := range rows {
-		c.Add(x.Class, m.Predict(x.Index, x.Value), x.Weight)
-	}
-	return c, nil
 }

@@ -35,8 +35,8 @@ func TestOneVsRest(t *testing.T) {
 	}
 	plain := s.Model()
 	var f [2]float64
-	for i, m := range []MulticlassLinear{plain, tuned} {
-		c, err := m.Evaluate(test)
+	for i, m := range []Classifier{plain, tuned} {
+		c, err := ofClasses(&m, test)
 		if err != nil {
 			t.Fatal(err)
 		}

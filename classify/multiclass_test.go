@@ -174,7 +174,7 @@ func TestMulticlassSPADEBeatsFixedDualOnMin(t *testing.T) {
 				s.NextPass()
 			}
 			m := s.Model()
-			c, err := m.Evaluate(test)
+			c, err := ofClasses(&m, test)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +225,7 @@ func TestMulticlassTrace(t *testing.T) {
 		}
 	}
 	// Averages are over the iterates and duals before each step.
-	near(t, "w̄₁", s.Model().Classes[1].Weights[0], c/3, 1e-15)
+	near(t, "w̄₁", s.Model().Models[1].Weights[0], c/3, 1e-15)
 	near(t, "ᾱ₁", s.AverageDual(nil)[1], (2./3+1)/3, 1e-15)
 	p := s.Progressive()
 	// Predictions: a tie, class 0; class 2; class 1.
@@ -254,12 +254,12 @@ func TestRival(t *testing.T) {
 			t.Errorf("argmax of %v is %d, want %d", tc.z, got, tc.best)
 		}
 	}
-	m := MulticlassLinear{Classes: []Linear{
+	m := Classifier{Task: Multiclass, Models: []Linear{
 		{Intercept: 1, Threshold: 1},
 		{Intercept: 2, Threshold: 2},
 		{Intercept: 3, Threshold: 4},
 	}}
-	if got := m.Predict(nil, nil); got != 0 {
+	if got := m.Predict(nil, nil, nil); got[0] != 0 {
 		t.Errorf("decision %d, want 0", got)
 	}
 }
@@ -336,7 +336,7 @@ func TestMulticlassDualRewardDefault(t *testing.T) {
 		opt := MulticlassConfig{Classes: 3, Measure: measure.MulticlassHMean{}, DualReward: reward}
 		opt.StepScale = 3
 		m := multiSPADE(t, opt, threeClasses(20, 20_000)).Model()
-		c, err := m.Evaluate(test)
+		c, err := ofClasses(&m, test)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -430,4 +430,16 @@ func TestMulticlassAllocations(t *testing.T) {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
+}
+
+// ofClasses counts the confusion matrix of a classifier on rows in memory.
+func ofClasses(m *Classifier, rows []ClassExample) (measure.MulticlassConfusion, error) {
+	c, err := NewCounter(m)
+	if err != nil {
+		return measure.MulticlassConfusion{}, err
+	}
+	for _, x := range rows {
+		c.Add(x.Index, x.Value, []int{x.Class}, x.Weight)
+	}
+	return c.Confusion().Classes, nil
 }

@@ -68,13 +68,13 @@ type MultilabelLearner interface {
 	// Scores appends the L scores of a row to dst, as [STAMP.Score] computes them.
 	Scores(dst []float64, index []uint32, value []float32) []float64
 	// Model holds the model of the last checkpoint of each label, on raw features. O(L·d).
-	Model() MultilabelLinear
+	Model() Classifier
 	// Progressive is the confusion of each label of the predictions made before each model step
 	// since the last NextPass.
 	Progressive() measure.MultilabelConfusion
 	// Choose returns the model with the best value of the objective on held-out examples among all
 	// checkpoints and thresholds, with that value. O(epochs · L · (n log n + nnz)).
-	Choose(valid []LabelsExample) (MultilabelLinear, float64, error)
+	Choose(valid []LabelsExample) (Classifier, float64, error)
 }
 
 // NewMultilabel returns a [MacroSTAMP] or a [MicroSTAMP] for the average in the options. It fails
@@ -220,10 +220,10 @@ func (s *MacroSTAMP) Scores(dst []float64, index []uint32, value []float32) []fl
 }
 
 // Model implements [MultilabelLearner].
-func (s *MacroSTAMP) Model() MultilabelLinear {
-	var m MultilabelLinear
+func (s *MacroSTAMP) Model() Classifier {
+	m := Classifier{Task: Multilabel}
 	for _, l := range s.labels {
-		m.Labels = append(m.Labels, l.Model())
+		m.Models = append(m.Models, l.Model())
 	}
 	return m
 }
@@ -240,9 +240,9 @@ func (s *MacroSTAMP) Progressive() measure.MultilabelConfusion {
 // Choose implements [MultilabelLearner]: each label gets the checkpoint and the threshold that are
 // best for it. A label whose measure is always undefined, such as one that no held-out example has,
 // keeps its last checkpoint with threshold 0 and counts as 0.
-func (s *MacroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, error) {
+func (s *MacroSTAMP) Choose(valid []LabelsExample) (Classifier, float64, error) {
 	if err := checkLabels(valid, len(s.labels)); err != nil {
-		return MultilabelLinear{}, 0, err
+		return Classifier{}, 0, err
 	}
 	out, sum := s.Model(), 0.0
 	scored := make([]Scored, len(valid))
@@ -256,8 +256,8 @@ func (s *MacroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, e
 				}
 			}
 			if th, v := TuneThreshold(scored, s.measure); v > best {
-				best, out.Labels[k] = v, c.Model
-				out.Labels[k].Threshold = th
+				best, out.Models[k] = v, c.Model
+				out.Models[k].Threshold = th
 			}
 		}
 		if best > math.Inf(-1) {
@@ -293,34 +293,4 @@ func checkLabels(rows []LabelsExample, labels int) error {
 		front.rows++
 	}
 	return nil
-}
-
-// MultilabelLinear decides each of L labels by a linear classifier.
-type MultilabelLinear struct {
-	// Labels holds the classifier of each label, threshold included.
-	Labels []Linear
-}
-
-// Predict appends for each label whether its score exceeds its threshold, strictly, to dst.
-// O(L·nnz), safe for concurrent use.
-func (m *MultilabelLinear) Predict(dst []bool, index []uint32, value []float32) []bool {
-	for k := range m.Labels {
-		dst = append(dst, m.Labels[k].Predict(index, value))
-	}
-	return dst
-}
-
-// Evaluate counts the confusion of each label. It refuses bad examples with an error of code
-// bad_input. O(n·L·nnz).
-func (m *MultilabelLinear) Evaluate(rows []LabelsExample) (measure.MultilabelConfusion, error) {
-	if err := checkLabels(rows, len(m.Labels)); err != nil {
-		return nil, err
-	}
-	out := make(measure.MultilabelConfusion, len(m.Labels))
-	for _, x := range rows {
-		for k := range m.Labels {
-			out[k].Add(hasLabel(x.Labels, k), m.Labels[k].Predict(x.Index, x.Value), x.Weight)
-		}
-	}
-	return out, nil
 }

@@ -243,12 +243,12 @@ func (s *MicroSTAMP) Checkpoints() []MultilabelCheckpoint {
 func (s *MicroSTAMP) Level() float64 { return s.core.level }
 
 // Model implements [MultilabelLearner].
-func (s *MicroSTAMP) Model() MultilabelLinear {
+func (s *MicroSTAMP) Model() Classifier {
 	points := s.Checkpoints()
 	if len(points) == 0 {
-		return MultilabelLinear{Labels: s.models()}
+		return Classifier{Task: Multilabel, Models: s.models()}
 	}
-	return MultilabelLinear{Labels: slices.Clone(points[len(points)-1].Models)}
+	return Classifier{Task: Multilabel, Models: slices.Clone(points[len(points)-1].Models)}
 }
 
 // Scores implements [MultilabelLearner]. O(L·nnz).
@@ -281,9 +281,9 @@ func (s *MicroSTAMP) Progressive() measure.MultilabelConfusion { return slices.C
 // Choose implements [MultilabelLearner]: all labels share the checkpoint and the threshold for
 // which the measure of the pooled counts is largest. If it is undefined for all of them, the result
 // is the last checkpoint with threshold 0 and the value is NaN.
-func (s *MicroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, error) {
+func (s *MicroSTAMP) Choose(valid []LabelsExample) (Classifier, float64, error) {
 	if err := checkLabels(valid, len(s.lins)); err != nil {
-		return MultilabelLinear{}, 0, err
+		return Classifier{}, 0, err
 	}
 	out, best := s.Model(), math.NaN()
 	scored := make([]Scored, 0, len(valid)*len(s.lins))
@@ -298,9 +298,9 @@ func (s *MicroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, e
 		}
 		if th, v := TuneThreshold(scored, s.core.opt.Measure); v > best || (math.IsNaN(best) && !math.IsNaN(v)) {
 			best = v
-			out.Labels = slices.Clone(c.Models)
-			for k := range out.Labels {
-				out.Labels[k].Threshold = th
+			out.Models = slices.Clone(c.Models)
+			for k := range out.Models {
+				out.Models[k].Threshold = th
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func TestMicroOfOneLabelIsSTAMP(t *testing.T) {
 		if micro.Level() != single.Level() || micro.Level() < .3 {
 			t.Errorf("level %v, want %v", micro.Level(), single.Level())
 		}
-		if bitsOf(micro.Model().Labels) != bitsOf([]Linear{single.Model()}) {
+		if bitsOf(micro.Model().Models) != bitsOf([]Linear{single.Model()}) {
 			t.Error("models differ")
 		}
 		if got, want := micro.Scores(nil, rows[3].Index, rows[3].Value)[0],
@@ -136,7 +136,7 @@ func TestMicroModelStepIsDenseForm(t *testing.T) {
 			w[k][labels+2] += c
 		}
 	}
-	for k, m := range s.Model().Labels {
+	for k, m := range s.Model().Models {
 		for j, got := range m.Weights {
 			near(t, "weight", got, w[k][j], 1e-11)
 		}

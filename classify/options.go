@@ -18,15 +18,18 @@ const (
 	ThresholdTuned
 )
 
-// Options are the options of [Fit]. Measure is required. A field that is nil, or 0 where its
+// Options are the options of [Fit]. Measure is required. The table of settings in settings.go says
+// which algorithms have which options; Folds, Threshold, PriorPositives, AllEpochs, Drift and
+// Config.Window are for Binary data. A field that is nil, or 0 where its
 // comment does not say what 0 means, is left out; [Options.EnsureDefaults] fills in the defaults
 // that do not depend on the data.
 type Options struct {
-	// Algorithm is the name of an algorithm as [Algorithms] lists them; "" or "auto" is SPADE for
-	// concave measures and STAMP for pseudo-linear ones.
+	// Algorithm is the name of an algorithm as [Algorithms] lists them; "" or "auto" is the
+	// [DefaultAlgorithm]: SPADE for concave measures and STAMP for pseudo-linear ones.
 	Algorithm string
-	// Measure is the measure to maximize.
-	Measure measure.Measure
+	// Measure is the measure to maximize: a [measure.Measure] for Binary data, else a
+	// [measure.Multi].
+	Measure measure.Objective
 	// Passes is the number of passes over the data, at least 1, for each step scale that is tried;
 	// nil is the default rule: as many passes as make half a million steps, at most 100, but at
 	// least 10 if these make at most five million steps. STAMP with adaptive steps also makes as
@@ -39,8 +42,8 @@ type Options struct {
 	// Holdout is the share of the examples held out to choose the model and its threshold, in [0,
 	// 1); 0 holds nothing out. nil is the algorithm's default: 0.1 where it needs one, else none.
 	Holdout *float64
-	// Valid, if not nil, is separate held-out data; then nothing is held out of the training
-	// data.
+	// Valid, if not nil, is separate held-out data of the same labels ([Data.Of]); then nothing is
+	// held out of the training data.
 	Valid *Data
 	// Folds, if at least 2, is the number of folds of a cross-fitting that replaces the held-out
 	// part. For each fold a model is trained on all other folds, and the mean of these models is
@@ -101,20 +104,4 @@ func (o *Options) holdout() float64 {
 		return 0
 	}
 	return *o.Holdout
-}
-
-// openNumber and openOption convert an option that may be left open, which is then nil, to and from
-// the number in commands and model files, which is then 0.
-func openNumber(option *int) int {
-	if option == nil {
-		return 0
-	}
-	return *option
-}
-
-func openOption(number int) *int {
-	if number == 0 {
-		return nil
-	}
-	return &number
 }

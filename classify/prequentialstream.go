@@ -169,7 +169,7 @@ func (e *streamEvaluation) observe(s *dataset.Stream, b *dataset.Block) error {
 		}
 	}
 	if e.opt.Progress != nil {
-		m := e.opt.Fit.Measure
+		m := e.opt.Fit.Measure.(measure.Measure)
 		e.opt.Progress(Progress{
 			Algorithm: e.algorithm, Pass: 1, Passes: 1, Examples: e.rows, Total: -1, Measure: m.Name(),
 			Value: m.Value(e.forms[0].Window()),

@@ -143,7 +143,7 @@ func TestPrivateTrainerIsTheLearner(t *testing.T) {
 		}
 	}
 	m := must(trainer.Model("data", "run"))
-	theta, linear := l.Theta(), m.Linear()
+	theta, linear := l.Theta(), m.Classifier().Models[0]
 	for _, x := range [][2]float32{{0, 20}, {0.5, 11}, {1, 30}} {
 		want := theta[0]*float64(x[0]) + theta[1]*(float64(x[1])-20)/10 + theta[2]
 		if got := linear.Score([]uint32{0, 1}, x[:]); math.Abs(got-want) > 1e-12 {
@@ -260,7 +260,7 @@ func TestPrivateOptionsRefused(t *testing.T) {
 			o.Ranges = []PrivateRange{{}, {Low: 3, High: 2}}
 		}},
 		{"are not too close", func(o *PrivateOptions) { o.Ranges = []PrivateRange{{}, {Low: 0, High: 1e-310}} }},
-		{"labels.positive: the label", func(o *PrivateOptions) { o.Positive = "\xff" }},
+		{"labels[0]: the label", func(o *PrivateOptions) { o.Positive = "\xff" }},
 	} {
 		o := privateTestOptions(10)
 		c.change(&o)

@@ -77,7 +77,7 @@ func PrivateFit(ctx context.Context, s *dataset.Stream, t *PrivateTrainer, run P
 	if t.Records() == 0 {
 		return f.outcome, noregret.BadInputf("input", "no examples; the run %q is charged and can be resumed", run.Run)
 	}
-	if f.outcome.Model == nil || f.outcome.Model.Data.Rows < t.Records() {
+	if f.outcome.Model == nil || f.outcome.Model.Privacy.Records < t.Records() {
 		if err := f.release(); err != nil {
 			return f.outcome, err
 		}

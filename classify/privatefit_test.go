@@ -307,7 +307,7 @@ func TestPrivateFitRefusedLeavesNothing(t *testing.T) {
 	}
 }
 
-var releasedNumbers = regexp.MustCompile(`"(weights|intercept|checksum)": .*`)
+var releasedNumbers = regexp.MustCompile(`"weights":\{[^}]*\},"intercept":[^,]*|"checksum": .*`)
 
 // Nothing in the model file depends on the data except the weights, the intercept and what is
 // computed from them, and no error does: data sets of as many records with other values, labels,
@@ -326,7 +326,7 @@ func TestPrivateModelTellsNothingElse(t *testing.T) {
 		if _, err := s.fit(t, text, privateTestOptions(6), nil); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		file := releasedNumbers.ReplaceAllString(string(s.released[0]), "$1")
+		file := releasedNumbers.ReplaceAllString(string(s.released[0]), "...")
 		if first == "" {
 			first = file
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/dp"
 )
 
@@ -50,79 +49,19 @@ type ModelPrivacy struct {
 	Text      string       `json:"text"`
 }
 
-// privateVersion is the version of the file of a private model.
-const privateVersion = 3
-
-// privateDoc is the JSON document of a private model, its fields in the order of the file. It has
-// no field that depends on the data except the weights and the intercept, which are released with
-// noise, and the number of records.
-type privateDoc struct {
-	Format    string          `json:"format"`
-	Version   int             `json:"version"`
-	Algorithm string          `json:"algorithm"`
-	Labels    ModelLabels     `json:"labels"`
-	Dim       int             `json:"dim"`
-	Weights   SparseVector    `json:"weights"`
-	Intercept float64         `json:"intercept"`
-	Threshold float64         `json:"threshold"`
-	Schema    *dataset.Schema `json:"schema"`
-	Scaling   *ModelScaling   `json:"scaling"`
-	Privacy   *ModelPrivacy   `json:"privacy"`
-	Warnings  []string        `json:"warnings"`
-	Checksum  string          `json:"checksum"`
-}
-
-func (d *privateDoc) checksum() *string { return &d.Checksum }
-
-func (d *privateDoc) dims() (dim, schema int) { return d.Dim, d.Schema.Dim }
-
-func (d *privateDoc) classifier() Classifier {
-	m := &Model{
-		Algorithm: d.Algorithm, Labels: d.Labels, Weights: d.Weights, Intercept: d.Intercept, Threshold: d.Threshold,
-		Schema: d.Schema, Scaling: d.Scaling, Warnings: d.Warnings, Privacy: d.Privacy,
-	}
-	if d.Privacy == nil { // which Validate refuses
-		m.Privacy = &ModelPrivacy{}
-	}
-	m.Data.Rows = m.Privacy.Records
-	return m
-}
-
-func (m *Model) privateDocument() document {
-	return &privateDoc{
-		Format: modelFormat, Version: privateVersion, Algorithm: m.Algorithm, Labels: m.Labels, Dim: m.Schema.Dim,
-		Weights: m.Weights, Intercept: m.Intercept, Threshold: m.Threshold, Schema: m.Schema, Scaling: m.Scaling,
-		Privacy: m.Privacy, Warnings: m.Warnings,
-	}
-}
-
 // privateAlgorithm is the name of the algorithm in model files.
 func privateAlgorithm(mechanism string) string { return "private-" + mechanism }
 
-// validatePrivate is [Model.Validate] for a private model.
-func (m *Model) validatePrivate() error {
+// checkPrivate checks what a private model has of its own besides Privacy.
+func (m *Model) checkPrivate() error {
 	if m.Privacy.Mechanism != "tofw" && m.Privacy.Mechanism != "pofw" {
 		return noregret.BadInputf("privacy.mechanism", "%q, want tofw or pofw", m.Privacy.Mechanism)
 	}
 	if want := privateAlgorithm(m.Privacy.Mechanism); m.Algorithm != want {
 		return noregret.BadInputf("algorithm", "%q, want %q", m.Algorithm, want)
 	}
-	if len(m.Labels.Negatives) != 1 {
-		return noregret.BadInputf("labels.negatives", "%d labels, want one", len(m.Labels.Negatives))
-	}
-	for _, check := range []func() error{
-		func() error { return checkSchema(m.Schema) },
-		m.checkLabels,
-		func() error { return checkNames(m.Schema) },
-		m.checkVectors,
-		m.Privacy.check,
-	} {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	if m.Data.Rows != m.Privacy.Records {
-		return noregret.BadInputf("privacy.records", "%d, but the model has learned %d", m.Privacy.Records, m.Data.Rows)
+	if m.Task != Binary || len(m.Labels) != 2 {
+		return noregret.BadInputf("labels", "%d labels of %s data, want two of binary data", len(m.Labels), m.Task)
 	}
 	return nil
 }

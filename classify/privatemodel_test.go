@@ -36,8 +36,8 @@ func TestPrivateModelFile(t *testing.T) {
 		t.Error("noise from a seed is said to be private")
 	}
 	for _, r := range []struct{ old, new, want string }{
-		{`"version": 3`, `"version": 4`, "reads versions 1 to 3"},
-		{`"version": 3`, `"version": 1`, "measure"},
+		{`"version": 1`, `"version": 3`, "reads version 1"},
+		{`"labels": `, `"measure": "f1","labels": `, "measure: a private model has none"},
 		{`"epsilon":1,`, `"epsilon":0.1,`, "privacy.statement: says something else"},
 		{`"insecure":true`, `"insecure":false`, "privacy.statement: says something else"},
 		{`"text":"NOT PRIVATE`, `"text":"PRIVATE`, "privacy.statement: says something else"},
@@ -49,8 +49,8 @@ func TestPrivateModelFile(t *testing.T) {
 		{`"clip":0.5,`, `"clip":0,`, "privacy.clip: 0, want"},
 		{`"records":6,`, `"records":7,`, "privacy.records: 7, want 0 to horizon"},
 		{`"account":"data",`, ``, "account"},
-		{`"negatives":["-1"]`, `"negatives":["-1","0"]`, "labels.negatives: 2 labels, want one"},
-		{`"intercept": `, `"intercept": 1`, "checksum"},
+		{`["1","-1"]`, `["1","-1","0"]`, "labels: 3 labels of binary data, want two"},
+		{`"intercept":`, `"intercept":1`, "checksum"},
 	} {
 		text := strings.Replace(b.String(), r.old, r.new, 1)
 		if text == b.String() {

@@ -180,9 +180,9 @@ func (t *PrivateTrainer) Model(account, run string) (*Model, error) {
 	statement := t.Statement()
 	m := &Model{
 		Algorithm: privateAlgorithm(t.row.Mechanism),
-		Labels:    ModelLabels{Positive: o.Positive, Negatives: []string{o.Negative}},
-		Weights:   vector, Intercept: intercept, Schema: o.Schema, Scaling: scaling,
-		Data: ModelData{Rows: t.Records()}, Warnings: append([]string{}, statement.Warnings...),
+		Labels:    []string{o.Positive, o.Negative},
+		Models:    []ModelLinear{{Weights: vector, Intercept: intercept}},
+		Schema:    o.Schema, Scaling: scaling, Warnings: append([]string{}, statement.Warnings...),
 		Privacy: t.privacy(account, run, statement),
 	}
 	return m, m.Validate()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/forget"
 )
 
@@ -12,6 +13,8 @@ import (
 type resolved struct {
 	Options
 	alg *Algorithm
+	// two is the measure for Binary data, else nil.
+	two measure.Measure
 	// learner is Config with the schedule of steps decided.
 	learner Config
 	// tunes reports whether the threshold is tuned.
@@ -25,27 +28,27 @@ type resolved struct {
 // defaultLevelPositives is the default of [Options.LevelPositives].
 const defaultLevelPositives = 100
 
-// Validate checks what [Fit] checks before it looks at data: the algorithm exists and can train for
-// the measure, and the options are in range and do not exclude each other. The error is of code
-// usage.
-func (o Options) Validate() error {
-	_, err := o.resolveKept()
+// Validate checks what [Fit] checks before it looks at data of a task: the algorithm exists and can
+// train for the measure, and the options are in range and do not exclude each other. The error is
+// of code usage.
+func (o Options) Validate(task Task) error {
+	_, err := o.resolveKept(task)
 	return err
 }
 
 // resolveKept is resolve for data that are kept and shuffled.
-func (o Options) resolveKept() (resolved, error) {
+func (o Options) resolveKept(task Task) (resolved, error) {
 	if o.Drift.Kind != forget.None {
 		return resolved{}, noregret.Errorf(noregret.Usage, "drift",
 			"%s: the order of the examples says what is recent, "+
 				"and training on data that are kept shuffles them; train on a stream", driftText(o.Drift))
 	}
-	return o.resolve()
+	return o.resolve(task)
 }
 
 // resolve checks the options and makes every decision that needs no data.
-func (o Options) resolve() (resolved, error) {
-	alg, err := findAlgorithm(o.Algorithm, o.Measure, o.AllowDegenerate)
+func (o Options) resolve(task Task) (resolved, error) {
+	alg, err := findAlgorithm(task, o.Algorithm, o.Measure, o.AllowDegenerate)
 	if err != nil {
 		return resolved{}, err
 	}
@@ -53,28 +56,29 @@ func (o Options) resolve() (resolved, error) {
 	r := resolved{
 		Options: o, alg: alg, tunes: alg.tunes(&o), judges: alg.judges(&o), levelPositives: defaultLevelPositives,
 	}
-	if err := cmp.Or(o.checkRanges(), checkDrift(o.Drift)); err != nil {
+	r.two, _ = o.Measure.(measure.Measure)
+	if o.LevelPositives != nil {
+		r.levelPositives = *o.LevelPositives
+	}
+	if err := cmp.Or(o.checkRanges(), checkDrift(o.Drift), o.checkOf(alg)); err != nil {
 		return r, err
 	}
 	if err := r.checkExclusions(); err != nil {
 		return r, err
 	}
-	cfg, err := o.Config.withDefaults()
-	if err != nil {
-		return r, err
-	}
-	if o.LevelPositives != nil {
-		r.levelPositives = *o.LevelPositives
-	}
 	r.learner = o.Config
-	r.learner.Steps, r.learner.BiasFeature = alg.schedule(o.Config), cfg.BiasFeature
-	return r, nil
+	r.learner.Steps = alg.schedule(o.Config, o.Measure)
+	cfg, err := r.learner.withDefaults()
+	r.learner.BiasFeature = cfg.BiasFeature
+	return r, err
 }
 
 // checkExclusions refuses options that contradict each other or the algorithm.
 func (r *resolved) checkExclusions() error {
 	o, folds := &r.Options, openNumber(r.Folds)
 	switch {
+	case o.Valid != nil && o.Valid.Task != r.alg.Task:
+		return usage("separate held-out data are %s, the data are %s", o.Valid.Task, r.alg.Task)
 	case o.Valid != nil && o.Holdout != nil:
 		return usage("separate held-out data exclude the other holdout options")
 	case o.noHoldout() && o.Threshold == ThresholdTuned:
@@ -92,10 +96,10 @@ func (r *resolved) checkExclusions() error {
 		return usage("an absolute step of %v and the choice of a step scale exclude each other", o.Config.Step)
 	case o.Config.Steps == StepsBetting && o.TuneSteps:
 		return usage("coin betting chooses the steps itself: there is no step scale to choose on held-out data")
-	case (o.Config.Steps != StepsDefault || o.Config.Step > 0) && !r.alg.online:
-		return usage(
-			"algorithm %s takes no steps of its own: the schedule and the rate of steps are for stamp, spade, "+
-				"sgd-... and cost-search", r.alg.Name)
+	case r.alg.Task != Binary && o.Config.Steps == StepsAdaptive &&
+		r.alg.schedule(Config{}, o.Measure) != StepsAdaptive:
+		return usage("adaptive steps are for learners of one model: %s for %s needs StepsSqrt", r.alg.Name,
+			o.Measure.Name())
 	}
 	return nil
 }

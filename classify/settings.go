@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -10,17 +11,17 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Setting describes one field of [Options]: its name, its range, its default and what it does. The
-// table of settings in this file holds the ranges of all of them: [Fit], the constructors of the
-// learners, the reader of model files and the flags of the command check with it. The table of
-// parameters holds the ranges of the options of this package that are fields of other structures.
+// Setting describes one field of [Options]: its name, its type, its range, its default, what it
+// does and which algorithms have it. All that settings need is read from the table of settings in
+// this file: [Fit], the constructors of the learners, the options in model files and the flags of
+// the command. The table of parameters holds the ranges of the options of this package that are
+// fields of other structures.
 //
 // Neither table covers relations between options, data (scalings, examples, the sum of the shares
 // of classes), the results that a model file records, the parameters of measures, which package
 // measure checks, and the flags of commands that are not settings.
 type Setting struct {
-	// Name is the name of the command's flag, such as "step-scale". Model files write it with
-	// underscores.
+	// Name is the name of the command's flag, such as "step-scale".
 	Name string
 	// Doc is a line that describes the setting. A setting without it has no flag.
 	Doc string
@@ -31,6 +32,14 @@ type Setting struct {
 	standard float64 // what 0 stands for; 0 if 0 stands for itself
 	ok       func(v float64) bool
 	field    func(o *Options) any
+	// of reports whether an algorithm has the setting; nil if all have it. Those that do not have
+	// it refuse a value above idle.
+	of   func(a *Algorithm) bool
+	idle float64
+	// key is the name in the options of a model file, "" for settings that files do not hold, and
+	// stored the value there, if it is not that of field.
+	key    string
+	stored func(o *Options) any
 }
 
 // FlagValue is a setting that flags read and write as text. It has the methods of a flag's value.
@@ -59,6 +68,11 @@ func (p parameter) checkAs(phrase string, v float64) error {
 	}
 	return usage("%s is %v, want %s", phrase, v, p.want)
 }
+
+// The algorithms that have a setting.
+func ofTwoClasses(a *Algorithm) bool { return a.Task == Binary }
+
+func makesSteps(a *Algorithm) bool { return a.online }
 
 // The ranges.
 func atLeast(least float64) func(float64) bool {
@@ -120,12 +134,12 @@ var (
 	paramAverage = parameter{
 		phrase: "average", want: "the macro or the micro average", ok: oneOf(MacroAverage, InstanceAverage),
 	}
-	paramTask = parameter{phrase: "the task", want: "Multiclass or Multilabel", ok: oneOf(Multiclass, Multilabel)}
+	paramTask = parameter{phrase: "the task", want: "Binary, Multiclass or Multilabel", ok: oneOf(Binary, Multilabel)}
 	// Of [StreamOptions].
 	paramSaveEvery = parameter{phrase: "number of rows between models", want: wantNatural, ok: atLeast(0)}
 	// Of [BoundOptions].
 	paramRadius = parameter{phrase: "radius", want: wantPositive, ok: aboveZero}
-	// Of [CompareOptions] and [MultiCompareOptions].
+	// Of [CompareOptions].
 	paramSplits     = parameter{phrase: "splits", want: wantOne, ok: atLeast(1)}
 	paramTrainShare = parameter{phrase: "share of the training part", want: wantInside, ok: insideUnit}
 )
@@ -133,30 +147,37 @@ var (
 // settings is the table of settings: those of Fit, then those of the learners that Fit runs.
 var settings = []Setting{
 	{
-		Name: "passes", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return openFlag{&o.Passes} },
-		Doc: "passes over the data; 0 is by the number of rows: 100 for a small set, 1 for a very large one",
-	},
-	{
-		Name: "seed", field: func(o *Options) any { return &o.Seed },
+		Name: "seed", key: "seed", field: func(o *Options) any { return &o.Seed },
 		Doc: "seed of the order of the examples and of the held-out part",
 	},
 	{
-		Name: "holdout", Want: wantShare, ok: belowOne, field: func(o *Options) any { return shareFlag{&o.Holdout} },
-		Doc: "share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)",
+		Name: "passes", key: "passes", Want: wantNatural, ok: atLeast(0),
+		field: func(o *Options) any { return openFlag{&o.Passes} },
+		Doc:   "passes over the data; 0 is by the number of rows: 100 for a small set, 1 for a very large one",
 	},
 	{
-		Name: "folds", Want: "at least 1", ok: atLeast(0), field: func(o *Options) any { return openFlag{&o.Folds} },
+		Name: "holdout", key: "holdout", Want: wantShare, ok: belowOne,
+		field: func(o *Options) any { return shareFlag{&o.Holdout} },
+		Doc:   "share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)",
+	},
+	{
+		Name: "folds", key: "folds", Want: "at least 1", ok: atLeast(0), of: ofTwoClasses, idle: 1,
+		field: func(o *Options) any { return openFlag{&o.Folds} },
 		Doc: "choose by cross-fitting with this many folds, their mean is the model; 1 is one held-out part " +
 			"(default 5 for stamp with few positives)",
 	},
 	{
-		Name: "threshold", Doc: "rule for the threshold", phrase: "threshold rule",
-		Want: "the default, zero or tuned", ok: oneOf(ThresholdDefault, ThresholdTuned),
+		Name: "threshold", key: "threshold", Doc: "rule for the threshold", phrase: "threshold rule",
+		Want: "the default, zero or tuned", ok: oneOf(ThresholdDefault, ThresholdTuned), of: ofTwoClasses,
 		field: func(o *Options) any { return nameOf(&o.Threshold, thresholdRules) },
 	},
 	{
-		Name: "steps", Want: "StepsDefault, StepsSqrt, StepsAdaptive or StepsBetting",
-		ok:    oneOf(StepsDefault, StepsBetting),
+		Name: "tune-steps", key: "tune_steps", field: func(o *Options) any { return &o.TuneSteps },
+		Doc: "try step scales 0.1, 0.3, 1 and 3, keep the best on held-out data (stamp tries 1 and 3 anyway)",
+	},
+	{
+		Name: "steps", key: "steps", Want: "StepsDefault, StepsSqrt, StepsAdaptive or StepsBetting",
+		ok: oneOf(StepsDefault, StepsBetting), of: makesSteps,
 		field: func(o *Options) any { return nameOf(&o.Config.Steps, stepRules) },
 		Doc: "how step sizes go down: 1/√t, each weight's own (AdaGrad), or none (coin betting); default is " +
 			"adaptive for stamp, else sqrt",
@@ -167,83 +188,87 @@ var settings = []Setting{
 			"η₀ of the steps",
 	},
 	{
-		Name: "level-positives", phrase: "number of positives that end a level stage",
+		Name: "level-positives", key: "level_positives", phrase: "number of positives that end a level stage",
 		Want: "at least 1 (0 is never)", ok: atLeast(0), field: func(o *Options) any { return levelFlag{o} },
 		Doc: "stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it",
 	},
 	{
-		Name: "step-scale", Want: wantPositive, ok: aboveZero, standard: 1,
+		Name: "step-scale", key: "step_scale", Want: wantPositive, ok: aboveZero, standard: 1,
 		field: func(o *Options) any { return &o.Config.StepScale }, Doc: "factor of the step size",
 	},
 	{
-		Name: "dual-scale", Want: wantPositive, ok: aboveZero, standard: 1,
+		Name: "dual-scale", key: "dual_scale", Want: wantPositive, ok: aboveZero, standard: 1,
 		field: func(o *Options) any { return &o.DualScale }, Doc: "spade: factor of the dual step size",
 	},
 	{
-		Name: "tune-steps", field: func(o *Options) any { return &o.TuneSteps },
-		Doc: "try step scales 0.1, 0.3, 1 and 3, keep the best on held-out data (stamp tries 1 and 3 anyway)",
+		Name: "reward", key: "reward", field: func(o *Options) any { return rewardFlag{o} },
+		Doc: "training reward: " + strings.Join(loss.RewardNames(), ", "),
 	},
 	{
-		Name: "radius", Want: wantNotBelow, ok: atLeast(0), field: func(o *Options) any { return &o.Config.Radius },
-		Doc: "radius of the ball for the weights, 0 for none",
+		Name: "radius", key: "radius", Want: wantNotBelow, ok: atLeast(0),
+		field: func(o *Options) any { return &o.Config.Radius }, Doc: "radius of the ball for the weights, 0 for none",
 	},
 	{
-		Name: "lambda", Want: wantNotBelow, ok: atLeast(0), field: func(o *Options) any { return &o.Config.Lambda },
-		Doc: "strength of L2 regularisation",
+		Name: "lambda", key: "lambda", Want: wantNotBelow, ok: atLeast(0),
+		field: func(o *Options) any { return &o.Config.Lambda }, Doc: "strength of L2 regularisation",
 	},
 	{
-		Name: "no-intercept", Doc: "leave the intercept out",
-		field: func(o *Options) any { return &o.Config.NoIntercept },
+		Name: "no-intercept", key: "intercept", Doc: "leave the intercept out",
+		field:  func(o *Options) any { return &o.Config.NoIntercept },
+		stored: func(o *Options) any { return inverted{&o.Config.NoIntercept} },
 	},
 	{
-		Name: "unscaled", Doc: "do not standardise the features",
-		field: func(o *Options) any { return &o.Unscaled },
+		Name: "unscaled", key: "scaled", Doc: "do not standardise the features",
+		field:  func(o *Options) any { return &o.Unscaled },
+		stored: func(o *Options) any { return inverted{&o.Unscaled} },
 	},
 	{
-		Name: "prior-positives", phrase: "prior share of positives", Want: wantShare, ok: belowOne,
-		field: func(o *Options) any { return &o.PriorPositives },
-		Doc:   "share of positives in the population when the data are a subsample",
+		Name: "prior-positives", key: "prior_positives", phrase: "prior share of positives", Want: wantShare,
+		ok: belowOne, of: ofTwoClasses, field: func(o *Options) any { return &o.PriorPositives },
+		Doc: "share of positives in the population when the data are a subsample",
 	},
 	{
-		Name: "all-epochs", field: func(o *Options) any { return &o.AllEpochs },
-		Doc: "stamp: choose among all epochs, not the later ones only, when the threshold is tuned",
+		Name: "first-epoch", key: "first_epoch", Want: wantNatural, ok: atLeast(0),
+		field: func(o *Options) any { return &o.FirstEpoch },
 	},
 	{
-		Name: "allow-degenerate", field: func(o *Options) any { return &o.AllowDegenerate },
-		Doc: "allow measures that a constant prediction maximizes",
-	},
-	{
-		Name: "drift", field: func(o *Options) any { return driftFlag{o} },
-		Doc: "with --stream: how to keep up with a stream that changes: none, restart=N, memory=N, detector=NAME or " +
-			"adaptive",
-	},
-	{
-		Name: "first-epoch", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return &o.FirstEpoch },
-	},
-	{
-		Name: "growth", phrase: "growth of the epochs", Want: "a finite number at least 1 (0 is the default)",
-		ok:    aGrowth,
+		Name: "growth", key: "growth", phrase: "growth of the epochs",
+		Want: "a finite number at least 1 (0 is the default)", ok: aGrowth,
 		field: func(o *Options) any { return &o.Growth },
 	},
 	{
-		Name: "patience", Want: "at least 1", ok: atLeast(1), standard: 5,
+		Name: "patience", key: "patience", Want: "at least 1", ok: atLeast(1), standard: 5,
 		field: func(o *Options) any { return &o.Patience },
 	},
 	{
-		Name: "step", Want: wantNotBelow, ok: atLeast(0), field: func(o *Options) any { return &o.Config.Step },
+		Name: "allow-degenerate", key: "allow_degenerate", field: func(o *Options) any { return &o.AllowDegenerate },
+		Doc: "allow measures that a constant prediction maximizes",
 	},
 	{
-		Name: "bias-feature", Want: "a finite number", ok: anyFinite, standard: 1,
+		Name: "all-epochs", key: "all_epochs", of: ofTwoClasses, field: func(o *Options) any { return &o.AllEpochs },
+		Doc: "stamp: choose among all epochs, not the later ones only, when the threshold is tuned",
+	},
+	{
+		Name: "step", key: "step", Want: wantNotBelow, ok: atLeast(0), of: makesSteps,
+		field: func(o *Options) any { return &o.Config.Step },
+	},
+	{
+		Name: "bias-feature", key: "bias_feature", Want: "a finite number", ok: anyFinite, standard: 1,
 		field: func(o *Options) any { return &o.Config.BiasFeature },
 	},
 	{
-		Name: "max-example-weight", Want: wantNotBelow, ok: atLeast(0),
+		Name: "averaging", key: "averaging", Want: "AverageAll, AverageLastPass, AverageNone or AverageLastHalf",
+		ok:    oneOf(AverageAll, AverageLastHalf),
+		field: func(o *Options) any { return nameOf(&o.Config.Averaging, averagings) },
+	},
+	{
+		Name: "max-example-weight", key: "max_example_weight", Want: wantNotBelow, ok: atLeast(0),
 		field: func(o *Options) any { return &o.Config.MaxExampleWeight },
 	},
 	{
-		Name: "averaging", Want: "AverageAll, AverageLastPass, AverageNone or AverageLastHalf",
-		ok:    oneOf(AverageAll, AverageLastHalf),
-		field: func(o *Options) any { return nameOf(&o.Config.Averaging, averagings) },
+		Name: "drift", key: "drift", of: ofTwoClasses, field: func(o *Options) any { return driftFlag{o} },
+		Doc: "with --stream: how to keep up with a stream that changes: none, restart=N, memory=N, detector=NAME or " +
+			"adaptive",
 	},
 	{
 		Name: "dimension", Want: wantNatural, ok: aDimension, field: func(o *Options) any { return &o.Config.Dim },
@@ -265,7 +290,7 @@ var settings = []Setting{
 		field: func(o *Options) any { return &o.Config.Decay },
 	},
 	{
-		Name: "window", Want: "at least 2 (0 is none)", ok: aWindow,
+		Name: "window", Want: "at least 2 (0 is none)", ok: aWindow, of: ofTwoClasses,
 		field: func(o *Options) any { return &o.Config.Window },
 	},
 	{
@@ -295,43 +320,50 @@ func Settings() []Setting {
 // that is written as text, a [FlagValue] that changes o.
 func (s Setting) Value(o *Options) any { return s.field(o) }
 
-// InRange reports whether the value in o is allowed, and returns it.
-func (s Setting) InRange(o *Options) (value float64, ok bool) {
+// number is the value in o as a number: 0 for what is left out, 1 for true, and the constant for a
+// name.
+func (s Setting) number(o *Options) float64 {
 	switch p := s.field(o).(type) {
 	case *int:
-		value = float64(*p)
+		return float64(*p)
 	case *float64:
-		value = *p
+		return *p
+	case *bool:
+		if *p {
+			return 1
+		}
 	case interface{ number() float64 }:
-		value = p.number()
+		return p.number()
 	}
+	return 0
+}
+
+// InRange reports whether the value in o is allowed, and returns it.
+func (s Setting) InRange(o *Options) (value float64, ok bool) {
+	value = s.number(o)
 	return value, s.ok == nil || s.ok(value)
+}
+
+// call is how errors of the library name the setting.
+func (s Setting) call() string {
+	return cmp.Or(s.phrase, strings.ReplaceAll(s.Name, "-", " "))
 }
 
 // check returns an error of code usage if the value in o is out of range.
 func (s Setting) check(o *Options) error {
-	phrase := s.phrase
-	if phrase == "" {
-		phrase = strings.ReplaceAll(s.Name, "-", " ")
-	}
 	if p, open := s.field(o).(openFlag); open && *p.value != nil && **p.value == 0 {
-		return usage("%s is 0, want at least 1, or nil for the default rule", phrase)
+		return usage("%s is 0, want at least 1, or nil for the default rule", s.call())
 	}
 	v, ok := s.InRange(o)
 	if ok {
 		return nil
 	}
-	return usage("%s is %v, want %s", phrase, v, s.Want)
+	return usage("%s is %v, want %s", s.call(), v, s.Want)
 }
 
-// settingOf finds a setting by its name in model files.
-func settingOf(field string) (Setting, bool) {
-	name := strings.ReplaceAll(field, "_", "-")
-	i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == name })
-	if i < 0 {
-		return Setting{}, false
-	}
-	return settings[i], true
+// settingOf finds a setting by its name.
+func settingOf(name string) Setting {
+	return settings[slices.IndexFunc(settings, func(s Setting) bool { return s.Name == name })]
 }
 
 // EnsureDefaults replaces each 0 that stands for a default by its value: 1 for the factors of
@@ -366,6 +398,26 @@ func (o Options) checkRanges() error {
 		if err := s.check(&o); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkOf returns an error for a setting with a value that the algorithm does not have.
+func (o Options) checkOf(a *Algorithm) error {
+	for _, s := range settings {
+		if s.of == nil || s.of(a) || s.number(&o) <= s.idle {
+			continue
+		}
+		var names []string
+		for _, other := range algorithms {
+			if other.Task == a.Task && s.of(&other) {
+				names = append(names, other.Name)
+			}
+		}
+		if len(names) == 0 {
+			return usage("%s: a setting of two classes, which %s data do not have", s.call(), a.Task)
+		}
+		return usage("algorithm %s takes no steps of its own: %s is a setting of %s", a.Name, s.call(), listOf(names))
 	}
 	return nil
 }

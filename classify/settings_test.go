@@ -8,23 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/internal/strictjson"
 )
-
-// Every option that a model file keeps has its range in the table of settings, so that readers of
-// models and Fit accept the same values.
-func TestSettingsCoverTheModelFile(t *testing.T) {
-	special := map[string]string{
-		"stream": "a way of training", "valid": "a digest", "reward": "a name with parameters",
-		"intercept": "the flag is --no-intercept", "scaled": "the flag is --unscaled",
-	}
-	for f := range reflect.TypeFor[ModelOptions]().Fields() {
-		name := strictjson.Name(f)
-		if _, ok := settingOf(name); ok == (special[name] != "") {
-			t.Errorf("options.%s: in the table %v, exception %q", name, ok, special[name])
-		}
-	}
-}
 
 // Fit refuses a value out of a setting's range with the words of the table, and no name is in the
 // table twice.
@@ -61,12 +45,66 @@ func TestSettingsRanges(t *testing.T) {
 				continue
 			}
 			_, ok := s.InRange(&o)
-			err := o.Validate()
+			err := o.Validate(Binary)
 			if !ok && (noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), s.Want)) {
 				t.Errorf("%s of %v: %v, want an error with %q", s.Name, v, err, s.Want)
 			}
 			if ok && err != nil && strings.Contains(err.Error(), s.Want) {
 				t.Errorf("%s of %v is in range but refused: %v", s.Name, v, err)
+			}
+		}
+	}
+}
+
+// A setting that an algorithm does not have is refused with its name, a value that asks for nothing
+// is not.
+func TestSettingsOfAlgorithms(t *testing.T) {
+	macro := multiMeasures(t, false, "macro_f1")[0]
+	for task, opt := range map[Task]Options{
+		Binary:     {Measure: measure.FBeta{B: 1}, Algorithm: "logistic"},
+		Multiclass: {Measure: macro, Algorithm: "logistic"},
+	} {
+		alg := algorithmOf(task, "logistic")
+		for _, s := range settings {
+			if s.of == nil || s.of(alg) {
+				continue
+			}
+			for _, given := range []bool{false, true} {
+				o := opt
+				switch p := s.field(&o).(type) {
+				case *bool:
+					*p = given
+				case *int, *float64: // with a range that 3 is in
+					if given {
+						reflect.ValueOf(p).Elem().Set(reflect.ValueOf(3).Convert(reflect.TypeOf(p).Elem()))
+					}
+				case openFlag:
+					*p.value = new(1)
+					if given {
+						*p.value = new(3)
+					}
+				case driftFlag:
+					if given {
+						o.Drift = parseDrift(t, "discount:window=100")
+					}
+				case FlagValue:
+					names := strings.Split(p.Type(), "|")
+					name := names[0]
+					if given {
+						name = names[1]
+					}
+					if err := p.Set(name); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if s.Name == "prior-positives" && given {
+					o.PriorPositives = 0.5
+				}
+				_, err := o.resolve(task)
+				refused := noregret.CodeOf(err) == noregret.Usage && strings.Contains(err.Error(), s.call())
+				if refused != given {
+					t.Errorf("%s of %s data, given %v: %v", s.Name, task, given, err)
+				}
 			}
 		}
 	}
@@ -78,10 +116,7 @@ func TestSettingsAsText(t *testing.T) {
 		"threshold": thresholdRules, "steps": stepRules, "averaging": averagings, "level-positives": {"0", "-1", "7"},
 		"rate": {"auto", "0.25", "auto", "default", "1e-05"},
 	} {
-		s, ok := settingOf(name)
-		if !ok {
-			t.Fatalf("no setting %s", name)
-		}
+		s := settingOf(name)
 		var o Options
 		flag := s.Value(&o).(FlagValue)
 		for _, v := range values {
@@ -101,7 +136,7 @@ func TestSettingsAsText(t *testing.T) {
 func TestOpenSettings(t *testing.T) {
 	var o Options
 	flag := func(name string) FlagValue {
-		s, _ := settingOf(name)
+		s := settingOf(name)
 		return s.Value(&o).(FlagValue)
 	}
 	set := func(name, text string) {
@@ -111,11 +146,11 @@ func TestOpenSettings(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"passes", "folds", "holdout"} {
-		if s, _ := settingOf(name); flag(name).String() != "0" || s.check(&o) != nil {
+		if s := settingOf(name); flag(name).String() != "0" || s.check(&o) != nil {
 			t.Errorf("%s left open is %s, %v", name, flag(name).String(), s.check(&o))
 		}
 		set(name, "-1")
-		if s, _ := settingOf(name); s.check(&o) == nil {
+		if s := settingOf(name); s.check(&o) == nil {
 			t.Errorf("%s of -1 is accepted", name)
 		}
 		if err := flag(name).Set("half"); err == nil || flag(name).String() != "-1" {
@@ -138,7 +173,7 @@ func TestOpenSettings(t *testing.T) {
 func TestLevelPositivesOfZero(t *testing.T) {
 	xs := stream(63, 3000)
 	o := Options{Measure: measure.FBeta{B: 1}, LevelPositives: new(0), Config: Config{Steps: StepsSqrt}}
-	r, err := o.resolve()
+	r, err := o.resolve(Binary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +192,7 @@ func TestLevelPositivesOfZero(t *testing.T) {
 	if len(paper.points) == 0 || !sameModel(l.Model(), paper.Model()) {
 		t.Errorf("%d epochs, the models differ", len(paper.points))
 	}
-	if r, err = (Options{Measure: measure.FBeta{B: 1}}).resolve(); err != nil || r.levelPositives != 100 {
+	if r, err = (Options{Measure: measure.FBeta{B: 1}}).resolve(Binary); err != nil || r.levelPositives != 100 {
 		t.Errorf("by default %d positives, %v", r.levelPositives, err)
 	}
 }

@@ -73,23 +73,13 @@ func (d Data) scores(ctx context.Context, models []*Linear, buf [][]Scored) ([][
 	for k := range buf {
 		buf[k] = buf[k][:0]
 	}
-	err := d.read(ctx, func(x Example) error {
+	err := d.read(ctx, d.examples(func(x Example) error {
 		for k, m := range models {
 			buf[k] = append(buf[k], Scored{Score: m.Score(x.Index, x.Value), Weight: x.Weight, Positive: x.Positive})
 		}
 		return nil
-	})
+	}))
 	return buf, err
-}
-
-// Evaluate counts the confusion of a classifier on data, in one pass.
-func Evaluate(ctx context.Context, d Data, m *Linear) (measure.Confusion, error) {
-	var c measure.Confusion
-	err := d.read(ctx, func(x Example) error {
-		c.Add(x.Positive, m.Predict(x.Index, x.Value), x.Weight)
-		return nil
-	})
-	return c, err
 }
 
 // Tune tunes the threshold of a classifier for m on data, in one pass: see [TuneThreshold]. O(n)

@@ -56,6 +56,13 @@ type Measure interface {
 	Value(c Confusion) float64
 }
 
+// Objective is what a classifier is trained for: a [Measure] for two classes, or a [Multi] for
+// several classes or labels.
+type Objective interface {
+	// Name is the name under which [Parse] or [ParseMulti] finds the measure.
+	Name() string
+}
+
 // Concave is a measure Ψ(P, N) that is concave and non-decreasing in both rates. It can be
 // trained for with SPADE.
 type Concave interface {

@@ -72,7 +72,7 @@ func (t *tale) weightedLogistic(ctx context.Context, positive, negative float64)
 	if err != nil {
 		return classify.Linear{}, err
 	}
-	return r.Model, nil
+	return r.Models[0], nil
 }
 
 // weightedHinge is a linear support vector machine by averaged stochastic gradient with class
@@ -143,9 +143,10 @@ func (t *tale) choose(ctx context.Context, m measure.Measure, models []classify.
 		if tuned {
 			c.Threshold, value, err = classify.Tune(ctx, t.valid, &c, m)
 		} else {
-			var counts measure.Confusion
-			counts, err = classify.Evaluate(ctx, t.valid, &c)
-			value = m.Value(counts)
+			var counts *classify.Confusion
+			if counts, err = classify.Evaluate(ctx, t.valid, c.Classifier()); err == nil {
+				value = counts.Value(m)
+			}
 		}
 		if err != nil {
 			return out, err

@@ -145,7 +145,7 @@ func (t *tale) plugIn(ctx context.Context) (float64, int, error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	v, err := t.value(ctx, r.Model, f1)
+	v, err := t.value(ctx, r.Models[0], f1)
 	return v, r.Passes, err
 }
 

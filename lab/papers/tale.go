@@ -130,8 +130,11 @@ func (t *tale) order(seed uint64, passes int, f func(x classify.Example) error, 
 }
 
 func (t *tale) value(ctx context.Context, m classify.Linear, of measure.Measure) (float64, error) {
-	c, err := classify.Evaluate(ctx, t.test, &m)
-	return of.Value(c), err
+	c, err := classify.Evaluate(ctx, t.test, m.Classifier())
+	if err != nil {
+		return 0, err
+	}
+	return c.Value(of), nil
 }
 
 // Tale holds the tables of [RunTale].
@@ -213,7 +216,7 @@ func spadeTable(ctx context.Context, tales []*tale, runs int, step func()) (Tabl
 				if err != nil {
 					return out, err
 				}
-				v, err := t.value(ctx, r.Model, m)
+				v, err := t.value(ctx, r.Models[0], m)
 				if err != nil {
 					return out, err
 				}
@@ -354,7 +357,7 @@ func stampTable(ctx context.Context, tales []*tale, runs int, step func()) (Tabl
 			if err != nil {
 				return out, err
 			}
-			v, err := t.value(ctx, r.Model, f1)
+			v, err := t.value(ctx, r.Models[0], f1)
 			if err != nil {
 				return out, err
 			}

@@ -160,9 +160,12 @@ func (f *Flags) TwoClasses(a *command.App, set *dataset.Set) (classify.Data, err
 	return classify.Data{Set: set, Positive: class}, nil
 }
 
-// AllLabels is TwoClasses for tasks of several classes or labels.
-func (f *Flags) AllLabels(a *command.App, set *dataset.Set, task classify.Task) (classify.MultiData, error) {
-	data, err := classify.NewMultiData(set, task)
+// Examples returns the data of a set for a task and reports which defaults were chosen.
+func (f *Flags) Examples(a *command.App, set *dataset.Set, task classify.Task) (classify.Data, error) {
+	if task == classify.Binary {
+		return f.TwoClasses(a, set)
+	}
+	data, err := classify.NewData(set, task)
 	if err != nil {
 		return data, WithPlace(err, set.Info().Inputs)
 	}

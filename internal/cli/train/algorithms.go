@@ -18,10 +18,12 @@ type taskOptions struct {
 	task string
 }
 
-// taskNames are the values of --task, the default first; the others are names of [classify.Task].
-var taskNames = []string{"binary", classify.Multiclass.String(), classify.Multilabel.String()}
+// taskNames are the values of --task, the default first.
+var taskNames = []string{
+	classify.Binary.String(), classify.Multiclass.String(), classify.Multilabel.String(),
+}
 
-// taskOf returns the task of a value of --task, 0 for two classes.
+// taskOf returns the task of a value of --task.
 func taskOf(name string) classify.Task { return classify.Task(slices.Index(taskNames, name)) }
 
 // AddFlags implements [command.Options].
@@ -64,22 +66,13 @@ func (o *algorithmsOptions) Run(_ context.Context, a *command.App, _ []string) e
 	var list []entry
 	t := show.Table{Left: map[int]bool{1: true, 2: true}}
 	t.Add("algorithm", "threshold", "what it does")
-	add := func(name string, tunes bool, description string) {
-		list = append(list, entry{name, tunes, description})
+	for _, x := range classify.Algorithms(taskOf(o.task)) {
+		list = append(list, entry{x.Name, x.TunesThreshold, x.Description})
 		rule := "zero"
-		if tunes {
+		if x.TunesThreshold {
 			rule = "tuned"
 		}
-		t.Add(name, rule, description)
-	}
-	if task := taskOf(o.task); task == 0 {
-		for _, x := range classify.Algorithms() {
-			add(x.Name, x.TunesThreshold, x.Description)
-		}
-	} else {
-		for _, x := range classify.MultiAlgorithms(task) {
-			add(x.Name, x.TunesThresholds(), x.Description)
-		}
+		t.Add(x.Name, rule, x.Description)
 	}
 	return o.print(a, list, &t)
 }

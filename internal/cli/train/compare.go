@@ -15,7 +15,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
-	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/dataflags"
 	"github.com/noregret/noregret/internal/cli/files"
@@ -125,45 +124,31 @@ func (o *compareOptions) Validate() (err error) {
 	if err := o.checkAlgorithms(); err != nil {
 		return err
 	}
-	var errTwo error
-	if o.choice.two != nil {
-		opt := o.twoOptions()
-		if errTwo = opt.Validate(); errTwo == nil {
-			return nil
-		}
-	}
-	if o.choice.multi != nil {
-		opt := o.multiOptions()
-		if err := opt.Validate(o.choice.task); err == nil || errTwo == nil {
-			return err
-		}
-	}
-	return errTwo
+	return o.choice.check(func(task classify.Task) error {
+		opt := o.options(task)
+		return opt.Validate(task)
+	})
 }
 
 // names are the names of the measures.
 func (o *compareOptions) names() []string {
-	var names []string
-	for _, m := range o.choice.two {
-		names = append(names, m.Name())
+	measures := o.choice.two
+	if measures == nil {
+		measures = o.choice.multi
 	}
-	if o.choice.two == nil {
-		for _, m := range o.choice.multi {
-			names = append(names, m.Name())
-		}
+	names := make([]string, len(measures))
+	for i, m := range measures {
+		names[i] = m.Name()
 	}
 	return names
 }
 
 // checkAlgorithms checks --algorithm and --against, and sets the default of the latter.
 func (o *compareOptions) checkAlgorithms() error {
-	known := classify.AlgorithmNames()
-	if o.choice.two == nil {
-		known = nil
-	}
-	if o.choice.multi != nil {
-		for _, a := range classify.MultiAlgorithms(o.choice.task) {
-			known = append(known, a.Name)
+	var known []string
+	for _, task := range []classify.Task{classify.Binary, o.choice.task} {
+		if o.choice.of(task) != nil {
+			known = append(known, classify.AlgorithmNames(task)...)
 		}
 	}
 	switch {
@@ -181,16 +166,10 @@ func (o *compareOptions) checkAlgorithms() error {
 	return nil
 }
 
-func (o *compareOptions) twoOptions() classify.CompareOptions {
+// options returns the options of the comparison for a task.
+func (o *compareOptions) options(task classify.Task) classify.CompareOptions {
 	return classify.CompareOptions{
-		Measures: o.choice.two, Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed,
-		Clock: time.Now, Fit: o.fit,
-	}
-}
-
-func (o *compareOptions) multiOptions() classify.MultiCompareOptions {
-	return classify.MultiCompareOptions{
-		Measures: o.choice.multi, Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed,
+		Measures: o.choice.of(task), Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed,
 		Clock: time.Now, Fit: o.fit,
 	}
 }
@@ -205,11 +184,11 @@ func (o *compareOptions) Run(ctx context.Context, a *command.App, inputs []strin
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	compare := o.compareTwo
-	if o.choice.severalLabels(set.Info()) {
-		compare = o.compareMulti
+	data, err := o.data.Examples(a, set, o.choice.taskOf(set.Info()))
+	if err != nil {
+		return err
 	}
-	c, err := compare(ctx, a, set)
+	c, err := o.compare(ctx, a, data)
 	if err != nil {
 		return err
 	}
@@ -217,9 +196,9 @@ func (o *compareOptions) Run(ctx context.Context, a *command.App, inputs []strin
 		a.Note("warning: %s", w)
 	}
 	if o.json {
-		err = show.JSON(a.Stdout, comparisonOf(c, set.Info().Rows, set.Info().Dim, o))
+		err = show.JSON(a.Stdout, comparisonOf(c, data, o))
 	} else {
-		err = writeComparison(a, c, o.names(), o.against)
+		err = writeComparison(a, c, data.Task, o.names(), o.against)
 	}
 	// The table is already printed: a full disk loses only the pictures.
 	for _, path := range o.plots {
@@ -228,16 +207,12 @@ func (o *compareOptions) Run(ctx context.Context, a *command.App, inputs []strin
 	return err
 }
 
-// compareTwo compares the algorithms for two classes.
-func (o *compareOptions) compareTwo(ctx context.Context, a *command.App, set *dataset.Set) (*classify.Comparison,
+// compare compares the algorithms on the data.
+func (o *compareOptions) compare(ctx context.Context, a *command.App, data classify.Data) (*classify.Comparison,
 	error,
 ) {
-	data, err := o.data.TwoClasses(a, set)
-	if err != nil {
-		return nil, err
-	}
-	opt := o.twoOptions()
-	if err := opt.Validate(); err != nil {
+	opt := o.options(data.Task)
+	if err := opt.Validate(data.Task); err != nil {
 		return nil, err
 	}
 	p, err := compareProgress(a, &opt.Progress, &opt.Fit.Progress)
@@ -246,28 +221,6 @@ func (o *compareOptions) compareTwo(ctx context.Context, a *command.App, set *da
 	}
 	p.Start("compare", int64(opt.Splits)*int64(len(opt.Measures)*len(opt.Algorithms)))
 	c, err := classify.Compare(ctx, data, opt)
-	p.Finish()
-	return c, err
-}
-
-// compareMulti compares the algorithms for several classes or labels.
-func (o *compareOptions) compareMulti(ctx context.Context, a *command.App, set *dataset.Set) (*classify.Comparison,
-	error,
-) {
-	data, err := o.data.AllLabels(a, set, o.choice.task)
-	if err != nil {
-		return nil, err
-	}
-	opt := o.multiOptions()
-	if err := opt.Validate(o.choice.task); err != nil {
-		return nil, err
-	}
-	p, err := compareProgress(a, &opt.Progress, &opt.Fit.Progress)
-	if err != nil {
-		return nil, err
-	}
-	p.Start("compare", int64(opt.Splits)*int64(len(opt.Measures)*len(opt.Algorithms)))
-	c, err := classify.CompareMulti(ctx, data, opt)
 	p.Finish()
 	return c, err
 }
@@ -334,7 +287,7 @@ func over(c *classify.Comparison, x *classify.Cell, against string) *overOne {
 	if base == nil || base.Algorithm == x.Algorithm {
 		return nil
 	}
-	d, se := x.Over(base, c.TrainRows, c.TestRows)
+	d, se := x.Over(base, c.Train.Rows, c.Test.Rows)
 	out := &overOne{Algorithm: against, Difference: show.Number(d), StandardError: show.Number(se), t: math.NaN()}
 	if n := len(x.Values); n > 1 {
 		out.t = distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
@@ -359,10 +312,12 @@ func (o *overOne) String() string {
 	return fmt.Sprintf("%+.4f ± %s%s", d, o.StandardError.String(), sign)
 }
 
-func comparisonOf(c *classify.Comparison, rows int64, dim int, o *compareOptions) comparisonJSON {
-	out := comparisonJSON{
-		Rows: rows, Dim: dim, Positive: c.Train.PositiveLabel, Positives: c.Train.Positives + c.Test.Positives,
-		Splits: c.Splits, Seed: o.seed, Warnings: c.Warnings,
+func comparisonOf(c *classify.Comparison, data classify.Data, o *compareOptions) comparisonJSON {
+	info := data.Set.Info()
+	out := comparisonJSON{Rows: info.Rows, Dim: info.Dim, Splits: c.Splits, Seed: o.seed, Warnings: c.Warnings}
+	if data.Task == classify.Binary {
+		out.Positive = info.Labels[data.Positive].Name
+		out.Positives = c.Train.Labels[0].Rows + c.Test.Labels[0].Rows
 	}
 	for _, x := range c.Cells {
 		cell := compareCell{
@@ -378,15 +333,17 @@ func comparisonOf(c *classify.Comparison, rows int64, dim int, o *compareOptions
 }
 
 // writeComparison prints the table.
-func writeComparison(a *command.App, c *classify.Comparison, measures []string, against string) error {
-	positive := func(x classify.Classes) string {
-		if x.Rows() == 0 { // several classes or labels
+func writeComparison(a *command.App, c *classify.Comparison, task classify.Task, measures []string,
+	against string,
+) error {
+	positive := func(x classify.Part) string {
+		if task != classify.Binary {
 			return ""
 		}
-		return fmt.Sprintf(" (%d positive)", x.Positives)
+		return fmt.Sprintf(" (%d positive)", x.Labels[0].Rows)
 	}
-	fmt.Fprintf(a.Stdout, "%d rows to train on%s, %d to test%s, %s\n\n", c.TrainRows, positive(c.Train), c.TestRows,
-		positive(c.Test), show.Count(c.Splits, "split", "splits"))
+	fmt.Fprintf(a.Stdout, "%d rows to train on%s, %d to test%s, %s\n\n", c.Train.Rows, positive(c.Train),
+		c.Test.Rows, positive(c.Test), show.Count(c.Splits, "split", "splits"))
 	g := show.Table{Left: map[int]bool{1: true}}
 	g.Add("measure", "algorithm", "mean", "", "spread", "over "+against, "seconds", "of plugin's", "examples/s",
 		"passes")

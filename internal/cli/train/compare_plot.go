@@ -19,7 +19,7 @@ import (
 // colours, the baselines hollow ones in cool colours.
 func glyph(algorithm string) draw.GlyphStyle {
 	g := draw.GlyphStyle{Radius: vg.Points(4)}
-	names := classify.AlgorithmNames()
+	names := classify.AlgorithmNames(classify.Binary)
 	// The algorithm is for several classes only, where it takes the place of AMP.
 	if !slices.Contains(names, algorithm) {
 		algorithm = names[2]

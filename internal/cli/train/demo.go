@@ -168,7 +168,7 @@ func demoModels(ctx context.Context, a *command.App, dir, train, test string, se
 		if err != nil {
 			return nil, err
 		}
-		model, err := classify.NewModel(result, opt, set.Info(), data.Positive)
+		model, err := classify.NewModel(result, opt, data)
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +204,7 @@ func writeDemo(w io.Writer, results []*evaluation) error {
 		if err != nil {
 			panic(err) // the names above
 		}
-		return m.Value(e.confusion)
+		return e.confusion.Value(m)
 	}
 	for i, e := range results {
 		row := []string{demoRuns[i].what}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
-	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/dataflags"
@@ -29,10 +28,18 @@ type evaluateOptions struct {
 	prequential prequentialOptions
 }
 
-// evaluated are the measures that evaluate reports, in the order of its output.
-var evaluated = []string{
-	"f1", "gmean", "qmean", "hmean", "min_tpr_tnr", "jaccard", "tpr", "tnr", "accuracy", "balanced_accuracy",
-	"precision", "mcc", "kappa", "f2", "f0.5",
+// evaluated are the measures that evaluate reports for each task, in the order of its output.
+var evaluated = map[classify.Task][]string{
+	classify.Binary: {
+		"f1", "gmean", "qmean", "hmean", "min_tpr_tnr", "jaccard", "tpr", "tnr", "accuracy", "balanced_accuracy",
+		"precision", "mcc", "kappa", "f2", "f0.5",
+	},
+	classify.Multiclass: {
+		"accuracy", "macro_f1", "macro_precision", "macro_recall", "min", "hmean", "qmean", "gmean",
+	},
+	classify.Multilabel: {
+		"macro_f1", "micro_f1", "macro_precision", "micro_precision", "macro_recall", "micro_recall",
+	},
 }
 
 const evaluateLong = `Apply a model to labelled data and print all measures, the confusion matrix
@@ -107,8 +114,8 @@ func (o *evaluateOptions) Validate() error {
 type evaluation struct {
 	model     *classify.Model
 	info      dataset.Info
-	confusion measure.Confusion
-	positives int64
+	confusion *classify.Confusion
+	positives int64 // rows of two classes that are positive
 }
 
 // Run implements [command.Options].
@@ -119,9 +126,6 @@ func (o *evaluateOptions) Run(ctx context.Context, a *command.App, inputs []stri
 	r, err := newModelReader(a, o.data, o.model, "evaluate")
 	if err != nil {
 		return err
-	}
-	if r.multi != nil {
-		return o.runMulti(ctx, r, inputs)
 	}
 	out, err := o.measure(ctx, r, inputs)
 	if err != nil {
@@ -135,76 +139,131 @@ func (o *evaluateOptions) Run(ctx context.Context, a *command.App, inputs []stri
 
 // measure evaluates the model in one pass over the data.
 func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []string) (*evaluation, error) {
-	out := &evaluation{model: r.model}
-	labels := labelMap{model: r.model, others: o.newLabels == "negative"}
-	info, err := r.each(ctx, inputs, func(s *dataset.Stream, b *dataset.Block) error {
-		if err := labels.learn(s); err != nil {
+	task := r.model.Task
+	if o.newLabels == "negative" && task == classify.Multiclass {
+		return nil, noregret.Errorf(noregret.Usage, "--new-labels", "a model of several classes has no negative class")
+	}
+	counter, err := classify.NewCounter(r.classifier)
+	if err != nil {
+		return nil, err
+	}
+	out := &evaluation{model: r.model, confusion: counter.Confusion()}
+	targets := targetMap{model: r.model, others: o.newLabels == "negative"}
+	out.info, err = r.each(ctx, inputs, func(s *dataset.Stream, b *dataset.Block) error {
+		if err := targets.extend(s); err != nil {
 			return err
 		}
 		for i := range b.Len() {
-			positive := labels.classes[b.Class[i]]
-			if positive {
+			index, value := b.Row(i)
+			labels := targets.of(b, i)
+			if task == classify.Binary && len(labels) > 0 {
 				out.positives++
 			}
-			index, value := b.Row(i)
-			out.confusion.Add(positive, r.lin.Predict(index, value), b.RowWeight(i))
+			counter.Add(index, value, labels, b.RowWeight(i))
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	out.info = info
-	if info.Rows == 0 {
-		return nil, noregret.BadInputf(strings.Join(inputs, ", "),
-			"the input has no examples")
+	if out.info.Rows == 0 {
+		return nil, noregret.BadInputf(strings.Join(inputs, ", "), "the input has no examples")
 	}
-	if len(labels.unknown) > 0 {
-		r.app.Note("labels that training did not have count as negative: %s", show.Listed(labels.unknown))
+	out.report(r.app, targets.unknown)
+	return out, nil
+}
+
+// report says on standard error what is unusual about the labels of the data.
+func (e *evaluation) report(a *command.App, unknown []string) {
+	binary := e.model.Task == classify.Binary
+	switch {
+	case len(unknown) > 0 && binary:
+		a.Note("labels that training did not have count as negative: %s", show.Listed(unknown))
+	case len(unknown) > 0:
+		a.Note("labels that training did not have are left out: %s", show.Listed(unknown))
 	}
-	if out.positives == 0 || out.positives == info.Rows {
-		r.app.Note("warning: the data have one class only, so that some measures are undefined")
+	missing := e.missing()
+	switch {
+	case binary && (e.positives == 0 || e.positives == e.info.Rows):
+		a.Note("warning: the data have one class only, so that some measures are undefined")
+	case len(missing) > 0:
+		a.Note("warning: no example has the class %s, so that measures of the recalls are undefined",
+			show.Listed(missing))
+	}
+}
+
+// missing names the classes of several without examples.
+func (e *evaluation) missing() []string {
+	if e.model.Task != classify.Multiclass {
+		return nil
+	}
+	var names []string
+	for k, r := range e.confusion.Classes.Recalls(nil) {
+		if r != r {
+			names = append(names, e.model.Labels[k])
+		}
+	}
+	return names
+}
+
+// oneMeasure is a measure in the output.
+type oneMeasure struct {
+	name    string
+	value   show.Number
+	trained bool // whether the model was trained for it
+}
+
+// values returns the measures in order, and adds the model's own if it is missing.
+func (e *evaluation) values() ([]oneMeasure, error) {
+	list, own := evaluated[e.model.Task], e.model.Measure == "" // a private model has none
+	var out []oneMeasure
+	for i := 0; i < len(list) || !own; i++ {
+		name := e.model.Measure
+		if i < len(list) {
+			name = list[i]
+		}
+		m, err := e.model.Task.Measure(name)
+		if err != nil {
+			return nil, err
+		}
+		trained := m.Name() == e.model.Measure
+		own = own || trained || i >= len(list)
+		out = append(out, oneMeasure{name, show.Number(e.confusion.Value(m)), trained})
+	}
+	if c := e.confusion; c.Labels != nil {
+		pooled := c.Labels.Pooled()
+		wrong := (pooled.FN + pooled.FP) / (pooled.Positives() + pooled.Negatives())
+		out = append(out, oneMeasure{"subset_accuracy", show.Number(c.Exact / c.Weight), false},
+			oneMeasure{"hamming_loss", show.Number(wrong), false})
 	}
 	return out, nil
 }
 
-// values returns the measures in order, and adds the model's own if it is missing.
-func (e *evaluation) values() (names []string, values []show.Number) {
-	list := evaluated
-	trained, err := measure.Parse(e.model.Measure)
-	if err == nil {
-		have := false
-		for _, name := range evaluated {
-			m, err := measure.Parse(name)
-			have = have || err == nil && m.Name() == trained.Name()
-		}
-		if !have {
-			list = append(list[:len(list):len(list)], e.model.Measure)
-		}
-	}
-	for _, name := range list {
-		m, err := measure.Parse(name)
-		if err != nil {
-			continue // the names are those of the package, as a test checks
-		}
-		names = append(names, name)
-		values = append(values, show.Number(m.Value(e.confusion)))
-	}
-	return names, values
-}
-
 func (e *evaluation) writeJSON(w io.Writer) error {
-	names, values := e.values()
-	pairs := make([]any, 0, 2*len(names)+24)
-	for i := range names {
-		pairs = append(pairs, names[i], values[i])
+	values, err := e.values()
+	if err != nil {
+		return err
 	}
-	pairs = append(pairs,
-		"n", e.info.Rows, "positives", e.positives, "negatives", e.info.Rows-e.positives,
-		"ignored_features", e.info.IgnoredFeatures, "bad_lines", e.info.BadLines,
-		"confusion", e.confusion, "threshold", e.model.Threshold, "positive_label", e.model.Labels.Positive,
-		"measure", e.model.Measure, "algorithm", e.model.Algorithm)
-	return writeOrdered(w, pairs...)
+	var pairs []any
+	for _, v := range values {
+		pairs = append(pairs, v.name, v.value)
+	}
+	pairs = append(pairs, "n", e.info.Rows)
+	unread := []any{"ignored_features", e.info.IgnoredFeatures, "bad_lines", e.info.BadLines}
+	trained := []any{"measure", e.model.Measure, "algorithm", e.model.Algorithm}
+	switch e.model.Task {
+	case classify.Binary:
+		pairs = append(pairs, "positives", e.positives, "negatives", e.info.Rows-e.positives)
+		pairs = append(append(pairs, unread...), "confusion", e.confusion.Two, "threshold",
+			e.model.Models[0].Threshold, "positive_label", e.model.Positive())
+		return writeOrdered(w, append(pairs, trained...)...)
+	case classify.Multiclass:
+		pairs = append(pairs, "labels", e.model.Labels, "confusion", e.matrix(), "classes", e.classesJSON())
+	default:
+		pairs = append(pairs, "labels", e.model.Labels, "per_label", e.labelsJSON())
+	}
+	pairs = append(append(pairs, unread...), "task", e.model.Task.String())
+	return writeOrdered(w, append(pairs, trained...)...)
 }
 
 // writeOrdered prints a JSON object of keys and values in the given order.
@@ -227,24 +286,36 @@ func writeOrdered(w io.Writer, pairs ...any) error {
 }
 
 func (e *evaluation) write(w io.Writer) error {
-	c := e.confusion
-	pos, neg := e.model.Labels.Positive, e.model.NegativeName()
-	g := show.Table{}
-	g.Add(fmt.Sprintf("%d rows, %d positives", e.info.Rows, e.positives), "predicted "+pos, "predicted "+neg)
-	g.Add("labelled "+pos, show.Whole(c.TP), show.Whole(c.FN))
-	g.Add("labelled "+neg, show.Whole(c.FP), show.Whole(c.TN))
-	if err := g.Write(w); err != nil {
+	counts := e.writeLabels
+	if e.model.Task == classify.Binary {
+		counts = e.writeTwo
+	}
+	if err := counts(w); err != nil {
 		return err
 	}
 	t := show.Table{}
 	t.Add("")
-	names, values := e.values()
-	for i, name := range names {
+	values, err := e.values()
+	if err != nil {
+		return err
+	}
+	for _, v := range values {
 		mark := ""
-		if name == e.model.Measure || name == "min_tpr_tnr" && e.model.Measure == "min" {
+		if v.trained {
 			mark = "trained for"
 		}
-		t.Add(name, values[i].String(), mark)
+		t.Add(v.name, v.value.String(), mark)
 	}
 	return t.Write(w)
+}
+
+// writeTwo prints the confusion matrix of two classes.
+func (e *evaluation) writeTwo(w io.Writer) error {
+	c := e.confusion.Two
+	pos, neg := e.model.Positive(), e.model.NegativeName()
+	g := show.Table{}
+	g.Add(fmt.Sprintf("%d rows, %d positives", e.info.Rows, e.positives), "predicted "+pos, "predicted "+neg)
+	g.Add("labelled "+pos, show.Whole(c.TP), show.Whole(c.FN))
+	g.Add("labelled "+neg, show.Whole(c.FP), show.Whole(c.TN))
+	return g.Write(w)
 }

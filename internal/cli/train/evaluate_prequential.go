@@ -36,8 +36,8 @@ type prequentialOptions struct {
 // prequentialSettings are the settings of package classify that a prequential evaluation has.
 // --drift is a flag of its own here, because it may be repeated.
 var prequentialSettings = []string{
-	"steps", "rate", "level-positives", "step-scale", "dual-scale", "radius", "lambda", "no-intercept", "unscaled",
-	"prior-positives", "allow-degenerate",
+	"steps", "rate", "level-positives", "step-scale", "dual-scale", "reward", "radius", "lambda", "no-intercept",
+	"unscaled", "prior-positives", "allow-degenerate",
 }
 
 // modelOnly are the flags of "noregret evaluate" that need a model.
@@ -106,7 +106,7 @@ func (o *prequentialOptions) checkFlags() error {
 		}
 		return nil
 	}
-	own := slices.Concat([]string{"measure", "algorithm", "reward", "drift", "window", "label-delay", "plot"},
+	own := slices.Concat([]string{"measure", "algorithm", "drift", "window", "label-delay", "plot"},
 		prequentialSettings)
 	for _, name := range own {
 		if o.flags.Changed(name) {
@@ -208,7 +208,7 @@ func (o *prequentialOptions) shown() []measure.Measure {
 	list := []measure.Measure{measure.FBeta{B: 1}, measure.GMean{}}
 	trained := o.opt.Fit.Measure
 	if !slices.ContainsFunc(list, func(m measure.Measure) bool { return m.Name() == trained.Name() }) {
-		list = append(list, trained)
+		list = append(list, trained.(measure.Measure))
 	}
 	return list
 }
@@ -317,7 +317,7 @@ func (o *prequentialOptions) report(r *classify.PrequentialResult) prequentialRe
 			list, names = append(list, m), append(names, name)
 		}
 	}
-	for _, name := range evaluated {
+	for _, name := range evaluated[classify.Binary] {
 		add(name)
 	}
 	add(o.opt.Fit.Measure.Name())

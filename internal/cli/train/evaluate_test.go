@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
 )
 
@@ -75,7 +76,7 @@ func TestEvaluateAgreesWithPredict(t *testing.T) {
 
 // The names that evaluate reports are names of measures.
 func TestEvaluatedNames(t *testing.T) {
-	for _, name := range evaluated {
+	for _, name := range evaluated[classify.Binary] {
 		if _, err := measure.Parse(name); err != nil {
 			t.Error(err)
 		}

@@ -86,45 +86,104 @@ func (o *inspectOptions) Validate() error {
 // Run implements [command.Options].
 func (o *inspectOptions) Run(_ context.Context, a *command.App, args []string) error {
 	path := args[0]
-	c, err := loadModel(path)
+	m, err := loadModel(path)
 	if err != nil {
 		return err
 	}
-	m, ok := c.(*classify.Model)
 	if o.diff != "" {
-		other, err := loadModel(o.diff)
-		if err != nil {
-			return err
-		}
-		b, both := other.(*classify.Model)
-		if !ok || !both {
-			return noregret.Errorf(noregret.Usage, "--diff", "for models of two classes only")
-		}
-		if m.Privacy != nil || b.Privacy != nil {
-			return noregret.Errorf(noregret.Usage, "--diff", "not for private models, which have no options and no "+
-				"history")
-		}
-		return o.writeDiff(a.Stdout, m, b, path)
+		return o.runDiff(a, m, path)
 	}
-	if !ok {
-		return o.showMulti(a.Stdout, c.(*classify.MultiModel), path)
-	}
-	weights := topWeights(m, o.top)
-	if m.Privacy != nil {
-		if !o.json {
-			return inspectPrivate(a.Stdout, m, path, weights)
-		}
-		return writeOrdered(a.Stdout,
-			"algorithm", m.Algorithm, "labels", m.Labels, "dim", m.Dim(), "intercept", m.Intercept, "threshold",
-			m.Threshold, "privacy", m.Privacy, "warnings", m.Warnings, "weights", weights)
+	if !o.json && m.Privacy != nil {
+		return inspectPrivate(a.Stdout, m, path, topWeights(m, 0, o.top))
 	}
 	if !o.json {
-		return writeInspection(a.Stdout, m, path, weights)
+		return o.write(a.Stdout, m, path)
 	}
-	return writeOrdered(a.Stdout,
-		"measure", m.Measure, "algorithm", m.Algorithm, "labels", m.Labels, "dim", m.Dim(),
-		"intercept", m.Intercept, "threshold", m.Threshold, "options", m.Options, "data", m.Data,
-		"training", m.Training, "warnings", m.Warnings, "weights", weights)
+	var pairs []any
+	if m.Task != classify.Binary {
+		pairs = append(pairs, "task", m.Task.String())
+	}
+	if m.Privacy == nil {
+		pairs = append(pairs, "measure", m.Measure)
+	}
+	pairs = append(pairs, "algorithm", m.Algorithm, "labels", labelsOf(m), "dim", m.Dim())
+	if m.Task == classify.Binary {
+		pairs = append(pairs, "intercept", m.Models[0].Intercept, "threshold", m.Models[0].Threshold)
+	}
+	if m.Privacy != nil {
+		pairs = append(pairs, "privacy", m.Privacy)
+	} else {
+		pairs = append(pairs, "options", m.Options, "data", dataOf(m), "training", m.Training)
+	}
+	pairs = append(pairs, "warnings", m.Warnings)
+	if m.Task == classify.Binary {
+		return writeOrdered(a.Stdout, append(pairs, "weights", topWeights(m, 0, o.top))...)
+	}
+	return writeOrdered(a.Stdout, append(pairs, "models", o.models(m))...)
+}
+
+// runDiff prints how another model differs from model m.
+func (o *inspectOptions) runDiff(a *command.App, m *classify.Model, path string) error {
+	other, err := loadModel(o.diff)
+	if err != nil {
+		return err
+	}
+	if m.Task != classify.Binary || other.Task != classify.Binary {
+		return noregret.Errorf(noregret.Usage, "--diff", "for models of two classes only")
+	}
+	if m.Privacy != nil || other.Privacy != nil {
+		return noregret.Errorf(noregret.Usage, "--diff", "not for private models, which have no options and no "+
+			"history")
+	}
+	return o.writeDiff(a.Stdout, m, other, path)
+}
+
+// labelWeights is the model of a label in the output of inspect --json.
+type labelWeights struct {
+	Label     string   `json:"label"`
+	Intercept float64  `json:"intercept"`
+	Threshold float64  `json:"threshold"`
+	Weights   []weight `json:"weights"`
+}
+
+func (o *inspectOptions) models(m *classify.Model) (list []labelWeights) {
+	for k, l := range m.Models {
+		list = append(list, labelWeights{m.Labels[k], l.Intercept, l.Threshold, topWeights(m, k, o.top)})
+	}
+	return list
+}
+
+// dataOf returns the description of the training data as JSON has it.
+func dataOf(m *classify.Model) any {
+	d := m.Data
+	if m.Task == classify.Binary {
+		return twoData{
+			d.Digest, d.Rows, d.NonZeros, d.BadLines, classCountsOf(d.Train), classCountsOf(d.Holdout),
+		}
+	}
+	return labelsData{
+		d.Digest, d.Rows, d.NonZeros, d.BadLines, d.Train.Rows, d.Holdout.Rows, d.Train.Labels, d.Holdout.Labels,
+	}
+}
+
+type twoData struct {
+	Digest   string      `json:"digest"`
+	Rows     int64       `json:"rows"`
+	NonZeros int64       `json:"nonzeros"`
+	BadLines int64       `json:"bad_lines"`
+	Train    classCounts `json:"train"`
+	Holdout  classCounts `json:"holdout"`
+}
+
+type labelsData struct {
+	Digest      string                `json:"digest"`
+	Rows        int64                 `json:"rows"`
+	NonZeros    int64                 `json:"nonzeros"`
+	BadLines    int64                 `json:"bad_lines"`
+	TrainRows   int64                 `json:"train_rows"`
+	HoldoutRows int64                 `json:"holdout_rows"`
+	Train       []classify.LabelCount `json:"train"`
+	Holdout     []classify.LabelCount `json:"holdout"`
 }
 
 // weight is a feature's weight in the output of inspect.
@@ -135,19 +194,20 @@ type weight struct {
 	Influence show.Number `json:"influence"`
 }
 
-// topWeights lists the weights with the most influence, or the largest ones where the influence is
-// unknown; top 0 means all.
-func topWeights(m *classify.Model, top int) []weight {
+// topWeights lists the weights of linear model k with the most influence, or the largest ones where
+// the influence is unknown; top 0 means all.
+func topWeights(m *classify.Model, k, top int) []weight {
+	weights := m.Models[k].Weights
 	spread := map[uint32]float64{}
 	if m.Scaling != nil {
 		for j, i := range m.Scaling.Index {
 			spread[i] = 1 / m.Scaling.Inverse[j]
 		}
 	}
-	known := m.Scaling != nil && m.Options.Scaled
-	list := make([]weight, 0, len(m.Weights.Index))
-	for j, i := range m.Weights.Index {
-		w := weight{Index: i, Weight: m.Weights.Value[j], Influence: show.Number(math.NaN())}
+	known := m.Scaling != nil && m.Privacy == nil && !m.Options.Unscaled
+	list := make([]weight, 0, len(weights.Index))
+	for j, i := range weights.Index {
+		w := weight{Index: i, Weight: weights.Value[j], Influence: show.Number(math.NaN())}
 		if known {
 			s, ok := spread[i]
 			if !ok {
@@ -173,7 +233,8 @@ func topWeights(m *classify.Model, top int) []weight {
 	return list
 }
 
-func writeInspection(w io.Writer, m *classify.Model, path string, weights []weight) error {
+// write prints a model that is not private.
+func (o *inspectOptions) write(w io.Writer, m *classify.Model, path string) error {
 	if err := printModel(w, m, path); err != nil {
 		return err
 	}
@@ -183,9 +244,16 @@ func writeInspection(w io.Writer, m *classify.Model, path string, weights []weig
 	if err := writeHistory(w, m.Training); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nWeights (%d of %d that are not zero)\n", len(weights), len(m.Weights.Index))
-	if err := writeWeights(w, weights); err != nil {
-		return err
+	for k, l := range m.Models {
+		of := ""
+		if m.Task != classify.Binary {
+			of = " of " + legible.Text(m.Labels[k])
+		}
+		weights := topWeights(m, k, o.top)
+		fmt.Fprintf(w, "\nWeights%s (%d of %d that are not zero)\n", of, len(weights), len(l.Weights.Index))
+		if err := writeWeights(w, weights); err != nil {
+			return err
+		}
 	}
 	for _, s := range m.Warnings {
 		fmt.Fprintf(w, "\nWarning: %s\n", legible.Text(s))

@@ -50,7 +50,7 @@ func flattenRaw(path string, raw []byte) ([]setting, error) {
 type compared struct {
 	Measure   string                `json:"measure"`
 	Algorithm string                `json:"algorithm"`
-	Labels    classify.ModelLabels  `json:"labels"`
+	Labels    any                   `json:"labels"`
 	Format    string                `json:"format"`
 	Dim       int                   `json:"dim"`
 	Intercept float64               `json:"intercept"`
@@ -58,16 +58,15 @@ type compared struct {
 	Candidate string                `json:"candidate"`
 	Holdout   show.Number           `json:"holdout_value"`
 	Options   classify.ModelOptions `json:"options"`
-	Data      classify.ModelData    `json:"data"`
+	Data      any                   `json:"data"`
 }
 
 func comparedOf(m *classify.Model) ([]setting, error) {
 	chosen := m.Training.History[m.Training.Chosen]
 	return flatten("", compared{
-		Measure: m.Measure, Algorithm: m.Algorithm, Labels: m.Labels, Format: string(m.Schema.Format), Dim: m.Dim(),
-		Intercept: m.Intercept, Threshold: m.Threshold, Candidate: chosen.Candidate,
-		Holdout: show.NumberOf(chosen.Holdout),
-		Options: m.Options, Data: m.Data,
+		Measure: m.Measure, Algorithm: m.Algorithm, Labels: labelsOf(m), Format: string(m.Schema.Format), Dim: m.Dim(),
+		Intercept: m.Models[0].Intercept, Threshold: m.Models[0].Threshold, Candidate: chosen.Candidate,
+		Holdout: show.NumberOf(chosen.Holdout), Options: m.Options, Data: dataOf(m),
 	})
 }
 
@@ -118,19 +117,20 @@ func (o *inspectOptions) writeDiff(w io.Writer, m, b *classify.Model, path strin
 func weightChanges(m, b *classify.Model) []weightChange {
 	byName := map[string]int{}
 	list := []weightChange{}
-	for j, i := range m.Weights.Index {
+	left, right := m.Models[0].Weights, b.Models[0].Weights
+	for j, i := range left.Index {
 		name := m.FeatureName(i)
 		byName[name] = len(list)
-		list = append(list, weightChange{Feature: name, A: m.Weights.Value[j]})
+		list = append(list, weightChange{Feature: name, A: left.Value[j]})
 	}
-	for j, i := range b.Weights.Index {
+	for j, i := range right.Index {
 		name := b.FeatureName(i)
 		k, ok := byName[name]
 		if !ok {
 			k = len(list)
 			list = append(list, weightChange{Feature: name})
 		}
-		list[k].B = b.Weights.Value[j]
+		list[k].B = right.Value[j]
 	}
 	list = slices.DeleteFunc(list, func(c weightChange) bool { return c.A == c.B })
 	for k := range list {

@@ -147,8 +147,8 @@ func TestKilledTrainingLeavesWholeModel(t *testing.T) {
 		switch {
 		case err == nil:
 			found++
-			if m.Data.Rows == 0 || len(m.Weights.Index) != 10 {
-				t.Errorf("round %d: a model of %d rows with %d weights", i, m.Data.Rows, len(m.Weights.Index))
+			if m.Data.Rows == 0 || len(m.Models[0].Weights.Index) != 10 {
+				t.Errorf("round %d: a model of %d rows with %d weights", i, m.Data.Rows, len(m.Models[0].Weights.Index))
 			}
 		case !errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "no such file"):
 			t.Errorf("round %d: %v", i, err)
@@ -183,7 +183,7 @@ func TestSaveEveryFromLivePipe(t *testing.T) {
 		want := int64((i + 1) / 100 * 100)
 		for {
 			m, err := classify.LoadModel(path)
-			if err == nil && m.Data.Rows == want && m.Data.Train.Positives+m.Data.Train.Negatives == want {
+			if err == nil && m.Data.Rows == want && m.Data.Train.Rows == want {
 				break
 			}
 			if err == nil && m.Data.Rows%100 != 0 {

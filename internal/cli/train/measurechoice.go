@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -13,9 +14,42 @@ import (
 // measureChoice holds the possible meanings of names of measures: measures of two classes, of
 // several classes or labels, or both. In the last case the number of labels in the data decides.
 type measureChoice struct {
-	two   []measure.Measure // nil if a name means none
-	multi []measure.Multi   // nil if a name means none
-	task  classify.Task     // of multi
+	two   []measure.Objective // nil if a name means none
+	multi []measure.Objective // nil if a name means none
+	task  classify.Task       // of multi
+}
+
+// of returns the measures of a task.
+func (c measureChoice) of(task classify.Task) []measure.Objective {
+	if task == classify.Binary {
+		return c.two
+	}
+	return c.multi
+}
+
+// taskOf decides by the labels of the data between two classes and several.
+func (c measureChoice) taskOf(info dataset.Info) classify.Task {
+	if c.two == nil || c.multi != nil && len(info.Labels) > 2 {
+		return c.task
+	}
+	return classify.Binary
+}
+
+// check returns nil if valid accepts one of the tasks that the measures may mean, else its first
+// error.
+func (c measureChoice) check(valid func(task classify.Task) error) error {
+	var first error
+	for _, task := range []classify.Task{classify.Binary, c.task} {
+		if c.of(task) == nil {
+			continue
+		}
+		err := valid(task)
+		if err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
 }
 
 // chooseMeasures looks up the names given to a flag.
@@ -74,9 +108,4 @@ func knownMeasures(names []string) bool {
 		}
 	}
 	return true
-}
-
-// severalLabels decides between two classes and several by the labels of the data.
-func (c measureChoice) severalLabels(info dataset.Info) bool {
-	return c.two == nil || c.multi != nil && len(info.Labels) > 2
 }

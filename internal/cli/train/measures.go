@@ -47,7 +47,7 @@ func (o *measuresOptions) Run(_ context.Context, a *command.App, _ []string) err
 	var list []entry
 	t := show.Table{Left: map[int]bool{1: true, 2: true}}
 	t.Add("measure", "family", "default algorithm")
-	if task := taskOf(o.task); task != 0 {
+	if task := taskOf(o.task); task != classify.Binary {
 		for _, name := range measure.MultiNames(task == classify.Multilabel) {
 			e := entry{Name: name}
 			m, err := measure.ParseMulti(strings.Replace(name, "_M", "_f1", 1), task == classify.Multilabel)
@@ -59,9 +59,7 @@ func (o *measuresOptions) Run(_ context.Context, a *command.App, _ []string) err
 			} else if _, ok := m.Averaged(); ok {
 				e.Family = "average"
 			}
-			if e.Algorithm, err = classify.DefaultMultiAlgorithm(task, m); err != nil {
-				return err
-			}
+			e.Algorithm = classify.DefaultAlgorithm(task, m)
 			list = append(list, e)
 			t.Add(e.Name, orDash(e.Family), e.Algorithm)
 		}
@@ -84,7 +82,7 @@ func (o *measuresOptions) Run(_ context.Context, a *command.App, _ []string) err
 			e.Family = "pseudo-linear"
 		}
 		if measure.Trainable(m) == nil {
-			e.Algorithm = classify.DefaultAlgorithm(m)
+			e.Algorithm = classify.DefaultAlgorithm(classify.Binary, m)
 		}
 		list = append(list, e)
 		t.Add(e.Name, orDash(e.Family), orDash(e.Algorithm))

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/dataflags"
@@ -89,40 +91,39 @@ func (o *predictOptions) Run(ctx context.Context, a *command.App, inputs []strin
 	if err != nil {
 		return err
 	}
-	write := o.write
-	if r.multi != nil {
-		write = o.writeMulti
-	}
 	if o.output == files.StdName {
-		return write(ctx, r, inputs, a.Stdout)
+		return o.write(ctx, r, inputs, a.Stdout)
 	}
-	return files.Write(o.output, func(w io.Writer) error { return write(ctx, r, inputs, w) })
+	return files.Write(o.output, func(w io.Writer) error { return o.write(ctx, r, inputs, w) })
 }
 
 func (o *predictOptions) write(ctx context.Context, r *modelReader, inputs []string, out io.Writer) error {
 	w := bufio.NewWriterSize(out, 64<<10)
-	positive, negative := o.tail(r.model.Labels.Positive), o.tail(r.model.NegativeName())
-	head := ""
-	if o.json {
-		head = `{"score":`
+	line, err := newPrediction(r.model, o.json)
+	if err != nil {
+		return err
 	}
-	var line []byte
-	_, err := r.each(ctx, inputs, func(_ *dataset.Stream, b *dataset.Block) error {
+	// The scores of several labels are less their thresholds, the score of two classes is not.
+	models, binary := r.classifier.Models, r.model.Task == classify.Binary
+	scores := make([]float64, len(models))
+	var predicted []int
+	_, err = r.each(ctx, inputs, func(_ *dataset.Stream, b *dataset.Block) error {
 		for i := range b.Len() {
 			index, value := b.Row(i)
-			score := r.lin.Score(index, value)
-			if score-score != 0 {
-				return noregret.BadInputf("", "row %d: the score is %v, out of the range of float64",
-					b.FirstRow+int64(i)+1, score)
-			}
-			line = append(line[:0], head...)
-			line = strconv.AppendFloat(line, score, 'g', -1, 64)
-			if score > r.lin.Threshold {
-				line = append(line, positive...)
+			if binary {
+				scores[0], predicted = models[0].Score(index, value), predicted[:0]
+				if scores[0] > models[0].Threshold {
+					predicted = append(predicted, 0)
+				}
 			} else {
-				line = append(line, negative...)
+				scores = r.classifier.Scores(scores[:0], index, value)
+				predicted = r.classifier.Decide(predicted[:0], scores)
 			}
-			if _, err := w.Write(line); err != nil {
+			if k := slices.IndexFunc(scores, func(z float64) bool { return z-z != 0 }); k >= 0 {
+				return noregret.BadInputf("", "row %d: the score of %s is %v, out of the range of float64",
+					b.FirstRow+int64(i)+1, r.model.Labels[k], scores[k])
+			}
+			if _, err := w.Write(line.of(scores, predicted)); err != nil {
 				return err
 			}
 		}
@@ -131,14 +132,93 @@ func (o *predictOptions) write(ctx context.Context, r *modelReader, inputs []str
 	return err
 }
 
-// tail holds what follows the score in a line.
-func (o *predictOptions) tail(label string) string {
-	if !o.json {
-		return "\t" + legible.Text(label) + "\n"
+// prediction makes the lines of predictions.
+type prediction struct {
+	task classify.Task
+	json bool
+	// labels are as printed: of two classes the positive one and the name of a negative prediction.
+	labels []string
+	buf    []byte
+}
+
+func newPrediction(m *classify.Model, asJSON bool) (*prediction, error) {
+	p := &prediction{task: m.Task, json: asJSON}
+	names := m.Labels
+	if m.Task == classify.Binary {
+		names = []string{m.Positive(), m.NegativeName()}
 	}
-	quoted, err := json.Marshal(label)
-	if err != nil {
-		panic(err) // a string
+	for _, name := range names {
+		text := legible.Text(name)
+		if asJSON {
+			quoted, err := json.Marshal(name)
+			if err != nil {
+				return nil, err
+			}
+			text = string(quoted)
+		}
+		p.labels = append(p.labels, text)
 	}
-	return `,"label":` + string(quoted) + "}\n"
+	return p, nil
+}
+
+// of returns the line of a row, which is valid until the next call.
+func (p *prediction) of(scores []float64, predicted []int) []byte {
+	write := p.text
+	if p.json {
+		write = p.object
+	}
+	p.buf = append(write(p.buf[:0], scores, predicted), '\n')
+	return p.buf
+}
+
+// single returns the label of a row that has one, and its score.
+func (p *prediction) single(scores []float64, predicted []int) (label string, score float64) {
+	if p.task != classify.Binary {
+		return p.labels[predicted[0]], scores[predicted[0]]
+	}
+	return p.labels[1-len(predicted)], scores[0]
+}
+
+// text appends a score, a tab and a label, or a list of labels.
+func (p *prediction) text(b []byte, scores []float64, predicted []int) []byte {
+	if p.task == classify.Multilabel {
+		return p.list(b, predicted)
+	}
+	label, score := p.single(scores, predicted)
+	return append(append(strconv.AppendFloat(b, score, 'g', -1, 64), '\t'), label...)
+}
+
+// object appends a JSON object.
+func (p *prediction) object(b []byte, scores []float64, predicted []int) []byte {
+	switch p.task {
+	case classify.Binary:
+		label, score := p.single(scores, predicted)
+		b = strconv.AppendFloat(append(b, `{"score":`...), score, 'g', -1, 64)
+		return append(append(append(b, `,"label":`...), label...), '}')
+	case classify.Multiclass:
+		label, _ := p.single(scores, predicted)
+		b = append(append(b, `{"label":`...), label...)
+	default:
+		b = append(p.list(append(b, `{"labels":[`...), predicted), ']')
+	}
+	b = append(b, `,"scores":{`...)
+	for k, z := range scores {
+		if k > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, p.labels[k]...), ':')
+		b = strconv.AppendFloat(b, z, 'g', -1, 64)
+	}
+	return append(b, "}}"...)
+}
+
+// list appends the labels, separated by commas.
+func (p *prediction) list(b []byte, predicted []int) []byte {
+	for i, k := range predicted {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, p.labels[k]...)
+	}
+	return b
 }

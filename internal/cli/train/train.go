@@ -3,10 +3,7 @@ package train
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -196,7 +193,7 @@ func (o *trainOptions) Validate() (err error) {
 	if err != nil || !o.stream {
 		return err
 	}
-	if o.measures.two == nil {
+	if o.measures.of(classify.Binary) == nil {
 		return noregret.Errorf(noregret.Usage, "--stream", "for two classes only; %s is a measure of several",
 			o.fit.measure)
 	}
@@ -234,37 +231,18 @@ func (o *trainOptions) Run(ctx context.Context, a *command.App, inputs []string)
 	if o.saveEvery != 0 {
 		return noregret.Errorf(noregret.Usage, "--save-every", "needs --stream")
 	}
-	if err := o.checkFit(); err != nil {
+	// Before the data are read, for each meaning that the measure may have.
+	if err := o.measures.check(func(task classify.Task) error { return o.options(task).Validate(task) }); err != nil {
 		return err
 	}
 	return o.runPasses(ctx, a, inputs)
 }
 
-// checkFit checks the options of the training before the data are read, for each meaning that the
-// measure may have.
-func (o *trainOptions) checkFit() error {
-	var err error
-	if o.measures.two != nil {
-		if err = o.twoOptions().Validate(); err == nil {
-			return nil
-		}
-	}
-	if o.measures.multi != nil {
-		if errMulti := o.multiOptions().Validate(o.measures.task); errMulti == nil || err == nil {
-			return errMulti
-		}
-	}
-	return err
-}
-
-func (o *trainOptions) twoOptions() classify.Options {
+// options returns the options of the training for a task.
+func (o *trainOptions) options(task classify.Task) classify.Options {
 	opt := o.opt
-	opt.Measure = o.measures.two[0]
+	opt.Measure = o.measures.of(task)[0]
 	return opt
-}
-
-func (o *trainOptions) multiOptions() classify.MultiOptions {
-	return classify.MultiOptions{Measure: o.measures.multi[0], Algorithm: o.opt.Algorithm, Fit: o.opt}
 }
 
 // runPasses is the training on kept data.
@@ -274,39 +252,39 @@ func (o *trainOptions) runPasses(ctx context.Context, a *command.App, inputs []s
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	if o.measures.severalLabels(set.Info()) {
-		return o.fitMulti(ctx, a, set)
-	}
-	return o.fitTwo(ctx, a, set)
+	return o.fitSet(ctx, a, set, o.measures.taskOf(set.Info()))
 }
 
-// fitTwo trains a classifier of two classes.
-func (o *trainOptions) fitTwo(ctx context.Context, a *command.App, set *dataset.Set) error {
-	data, err := o.data.TwoClasses(a, set)
+// fitSet trains on a set and writes the model.
+func (o *trainOptions) fitSet(ctx context.Context, a *command.App, set *dataset.Set, task classify.Task) error {
+	opt := o.options(task)
+	if err := opt.Validate(task); err != nil {
+		return err
+	}
+	data, err := o.data.Examples(a, set, task)
 	if err != nil {
 		return err
 	}
-	opt := o.twoOptions()
-	if err := opt.Validate(); err != nil {
-		return err
+	if task != classify.Binary && o.measures.of(classify.Binary) != nil {
+		a.Note("training for %s of all classes (--positive trains one of them against the others)", o.fit.measure)
 	}
 	var result *classify.Result
 	err = o.fitKept(ctx, a, set.Info(), func(valid *dataset.Set, progress func(classify.Progress)) error {
 		if valid != nil {
-			class, err := valid.Info().Positive(set.Info().Labels[data.Positive].Name)
+			held, err := data.Of(valid)
 			if err != nil {
-				return err
+				return dataflags.WithPlace(err, valid.Info().Inputs)
 			}
-			opt.Valid = &classify.Data{Set: valid, Positive: class}
+			opt.Valid = &held
 		}
 		opt.Progress = progress
 		result, err = classify.Fit(ctx, data, opt)
-		return err
+		return dataflags.WithPlace(err, set.Info().Inputs)
 	})
 	if err != nil {
 		return err
 	}
-	m, err := classify.NewModel(result, opt, set.Info(), data.Positive)
+	m, err := classify.NewModel(result, opt, data)
 	if err != nil {
 		return err
 	}
@@ -341,116 +319,16 @@ func (o *trainOptions) loadValid(ctx context.Context, a *command.App, info datas
 	return flags.LoadSet(ctx, a, []string{o.valid}, info.Schema)
 }
 
-// save writes the model file and then the summary of a model of two classes.
+// save writes the model file, reports the warnings and prints the summary.
 func (o *trainOptions) save(a *command.App, m *classify.Model) error {
-	if err := o.writeModel(a, m, m.Warnings); err != nil {
+	if err := classify.SaveModel(o.model, m); err != nil {
 		return err
+	}
+	for _, w := range m.Warnings {
+		a.Note("warning: %s", w)
 	}
 	if o.json {
 		return show.JSON(a.Stdout, trainSummary(m, o.model))
 	}
 	return printModel(a.Stdout, m, o.model)
-}
-
-// writeModel writes the model file and reports the warnings.
-func (o *trainOptions) writeModel(a *command.App, m classify.Classifier, warnings []string) error {
-	if err := classify.SaveModel(o.model, m); err != nil {
-		return err
-	}
-	for _, w := range warnings {
-		a.Note("warning: %s", w)
-	}
-	return nil
-}
-
-// trainReport is the output of train --json.
-type trainReport struct {
-	Algorithm      string                `json:"algorithm"`
-	Measure        string                `json:"measure"`
-	Value          show.Number           `json:"value"`
-	Candidate      string                `json:"candidate"`
-	Threshold      float64               `json:"threshold"`
-	Intercept      float64               `json:"intercept"`
-	Features       int                   `json:"features"`
-	NonzeroWeights int                   `json:"nonzero_weights"`
-	Rows           int64                 `json:"rows"`
-	Positives      int64                 `json:"positives"`
-	PositiveLabel  string                `json:"positive_label"`
-	Train          classify.ModelClasses `json:"train"`
-	Holdout        classify.ModelClasses `json:"holdout"`
-	Passes         int                   `json:"passes"`
-	Folds          int                   `json:"folds"`
-	Digest         string                `json:"digest"`
-	Model          string                `json:"model"`
-	Warnings       []string              `json:"warnings"`
-}
-
-func trainSummary(m *classify.Model, path string) trainReport {
-	chosen := m.Training.History[m.Training.Chosen]
-	return trainReport{
-		Algorithm: m.Algorithm, Measure: m.Measure, Value: show.NumberOf(chosen.Holdout), Candidate: chosen.Candidate,
-		Threshold: m.Threshold, Intercept: m.Intercept, Features: m.Dim(), NonzeroWeights: len(m.Weights.Index),
-		Rows: m.Data.Rows, Positives: positivesOf(m), PositiveLabel: m.Labels.Positive, Train: m.Data.Train,
-		Holdout: m.Data.Holdout, Passes: m.Training.Passes, Folds: m.Training.Folds, Digest: m.Data.Digest, Model: path,
-		Warnings: m.Warnings,
-	}
-}
-
-// positivesOf counts the positive rows of the data that a model was trained on, the held-out part
-// of them included.
-func positivesOf(m *classify.Model) int64 {
-	if m.Options.Valid != "" {
-		return m.Data.Train.Positives
-	}
-	return m.Data.Train.Positives + m.Data.Holdout.Positives
-}
-
-// printModel prints the short table of a model.
-func printModel(w io.Writer, m *classify.Model, path string) error {
-	return show.KeyValues(w,
-		"model", path,
-		"data", dataLine(m),
-		"trained on", trainedLine(m),
-		"labels", fmt.Sprintf("positive %s, negative %s", m.Labels.Positive, show.Listed(m.Labels.Negatives)),
-		"algorithm", m.Algorithm+", "+show.Count(m.Training.Passes, "pass", "passes"),
-		"chosen", chosenLine(m),
-		m.Measure, heldOutLine(m),
-		"threshold", show.Short(m.Threshold),
-		"weights", fmt.Sprintf("%d of %d are not zero, intercept %s", len(m.Weights.Index), m.Dim(),
-			show.Short(m.Intercept)),
-	)
-}
-
-func trainedLine(m *classify.Model) string {
-	rows := m.Data.Train.Positives + m.Data.Train.Negatives
-	if k := m.Training.Folds; k > 1 {
-		return fmt.Sprintf("%d rows, the mean of %d models, each without one fold of them", rows, k)
-	}
-	return fmt.Sprintf("%d rows, %d held out", rows, m.Data.Holdout.Positives+m.Data.Holdout.Negatives)
-}
-
-func dataLine(m *classify.Model) string {
-	n := positivesOf(m)
-	share := ""
-	if m.Data.Rows > 0 {
-		share = fmt.Sprintf(" (%s %%)", strconv.FormatFloat(100*float64(n)/float64(m.Data.Rows), 'g', 3, 64))
-	}
-	return fmt.Sprintf("%d rows, %d features, %d positives%s", m.Data.Rows, m.Dim(), n, share)
-}
-
-func chosenLine(m *classify.Model) string { return historyLine(m.Training) }
-
-// historyLine says which candidate was chosen.
-func historyLine(t classify.ModelTraining) string {
-	if len(t.History) == 1 {
-		return t.History[t.Chosen].Candidate + ", the only candidate"
-	}
-	return fmt.Sprintf("%s, the best of %d candidates", t.History[t.Chosen].Candidate, len(t.History))
-}
-
-func heldOutLine(m *classify.Model) string {
-	if v, ok := m.HoldoutValue(); ok {
-		return show.Number(v).String() + " on held-out data"
-	}
-	return "not measured on held-out data"
 }

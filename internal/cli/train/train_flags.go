@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/progress"
-	"github.com/noregret/noregret/loss"
 )
 
 // registerSettings adds the flags of the settings with the given names, or of all settings, which
@@ -44,7 +42,7 @@ func registerSettings(s *pflag.FlagSet, opt *classify.Options, names ...string) 
 // error names the flag.
 func checkSettings(flags *pflag.FlagSet, opt *classify.Options) error {
 	for _, x := range classify.Settings() {
-		if flags.Lookup(x.Name) == nil || x.Name == "drift" { // which has checked itself
+		if flags.Lookup(x.Name) == nil {
 			continue
 		}
 		if v, ok := x.InRange(opt); !ok {
@@ -62,14 +60,14 @@ func checkSettings(flags *pflag.FlagSet, opt *classify.Options) error {
 
 // trainFlags are the flags of training that are not settings of package classify.
 type trainFlags struct {
-	measure, algorithm, reward string
-	opt                        classify.Options
+	measure, algorithm string
+	opt                classify.Options
 
 	flags *pflag.FlagSet
 }
 
 func newTrainFlags() *trainFlags {
-	return &trainFlags{algorithm: "auto", reward: "hinge", opt: classify.Options{Seed: 1}.EnsureDefaults()}
+	return &trainFlags{algorithm: "auto", opt: classify.Options{Seed: 1}.EnsureDefaults()}
 }
 
 // AddFlags declares the flags of a command that trains for one measure.
@@ -82,7 +80,6 @@ func (f *trainFlags) addTo(s *pflag.FlagSet, settings ...string) {
 	s.StringVar(&f.measure, "measure", f.measure, `measure to maximize (see "noregret measures")`)
 	s.StringVar(&f.algorithm, "algorithm", f.algorithm,
 		`algorithm (see "noregret algorithms"); auto is spade for concave measures, else stamp`)
-	s.StringVar(&f.reward, "reward", f.reward, "training reward: "+strings.Join(loss.RewardNames(), ", "))
 	registerSettings(s, &f.opt, settings...)
 	f.flags = s
 }
@@ -93,9 +90,6 @@ func (f *trainFlags) options() (o classify.Options, err error) {
 		return o, err
 	}
 	o = f.opt
-	if o.Config.Reward, err = loss.ParseReward(f.reward); err != nil {
-		return o, err
-	}
 	o.Algorithm = f.algorithm
 	return o, nil
 }

@@ -211,7 +211,7 @@ type privateReport struct {
 	Horizon   int64                  `json:"horizon"`
 	Complete  bool                   `json:"complete"`
 	Unread    bool                   `json:"unread_records"`
-	Labels    classify.ModelLabels   `json:"labels"`
+	Labels    any                    `json:"labels"`
 	Features  int                    `json:"features"`
 	Intercept float64                `json:"intercept"`
 	Ledger    string                 `json:"ledger"`
@@ -239,8 +239,9 @@ func (o *trainOptions) reportPrivate(a *command.App, t *privateTraining, out cla
 	if o.json {
 		return show.JSON(a.Stdout, privateReport{
 			Model: o.model, Algorithm: m.Algorithm, Records: m.Privacy.Records, Horizon: m.Privacy.Horizon,
-			Complete: out.Complete, Unread: out.Unread, Labels: m.Labels, Features: m.Dim(), Intercept: m.Intercept,
-			Ledger: p.ledger, Spent: account.Spent, Remaining: account.Remaining, State: state,
+			Complete: out.Complete, Unread: out.Unread, Labels: labelsOf(m), Features: m.Dim(),
+			Intercept: m.Models[0].Intercept,
+			Ledger:    p.ledger, Spent: account.Spent, Remaining: account.Remaining, State: state,
 			Privacy: m.Privacy, Warnings: m.Warnings,
 		})
 	}
@@ -281,9 +282,9 @@ func printPrivate(w io.Writer, m *classify.Model, path string) error {
 		"constants", fmt.Sprintf("norm %s, radius %s, features to norm %s, clip %s (%s), batch %d", p.Norm,
 			show.Short(p.Radius), show.Short(p.Features), show.Short(p.Clip), p.ClipNorm, p.Batch),
 		"records", fmt.Sprintf("%d of at most %d", p.Records, p.Horizon),
-		"labels", fmt.Sprintf("positive %s, negative %s", m.Labels.Positive, show.Listed(m.Labels.Negatives)),
+		"labels", fmt.Sprintf("positive %s, negative %s", m.Positive(), show.Listed(m.Negatives())),
 		"weights", fmt.Sprintf("%d of %d are not zero, intercept "+
-			"%s", len(m.Weights.Index), m.Dim(), show.Short(m.Intercept)),
+			"%s", len(m.Models[0].Weights.Index), m.Dim(), show.Short(m.Models[0].Intercept)),
 		"account", fmt.Sprintf("%s, run %s", p.Account, p.Run),
 	)
 }
@@ -296,7 +297,7 @@ func inspectPrivate(w io.Writer, m *classify.Model, path string, weights []weigh
 	if _, err := fmt.Fprintf(w, "\nPrivacy statement\n%s", indent(legible.Lines(m.Privacy.Text))); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nWeights (%d of %d that are not zero)\n", len(weights), len(m.Weights.Index))
+	fmt.Fprintf(w, "\nWeights (%d of %d that are not zero)\n", len(weights), len(m.Models[0].Weights.Index))
 	return writeWeights(w, weights)
 }
 

@@ -72,6 +72,8 @@ func sample(f *pflag.Flag) string {
 		return "sqrt"
 	case f.Name == "threshold":
 		return "tuned"
+	case f.Name == "reward":
+		return "logistic"
 	case f.Name == "drift":
 		return "adaptive"
 	case f.Value.Type() == "bool":

@@ -28,7 +28,7 @@ func (o *trainOptions) runStream(ctx context.Context, a *command.App, inputs []s
 		return command.OutOfRange("--save-every", o.saveEvery, "at least 0")
 	}
 	opt := classify.StreamOptions{
-		Fit: o.twoOptions(), Positive: o.data.Positive, SaveEvery: o.saveEvery,
+		Fit: o.options(classify.Binary), Positive: o.data.Positive, SaveEvery: o.saveEvery,
 		Save:    func(m *classify.Model) error { return classify.SaveModel(o.model, m) },
 		Started: func(info dataset.Info) { streamDecisions(a, o.data, info) },
 	}

@@ -24,7 +24,10 @@ func TestTrainRefuses(t *testing.T) {
 			"--passes: -1 is out of range, want at least 0",
 		},
 		clitest.Refusal{"train --measure nope --model m.json x", `no measure is named "nope"`},
-		clitest.Refusal{"train --measure f1 --reward ramp --model m.json x", `no reward is named "ramp"`},
+		clitest.Refusal{
+			"train --measure f1 --reward ramp --model m.json x",
+			`invalid argument "ramp" for "--reward" flag: no reward is named "ramp"`,
+		},
 		clitest.Refusal{"train --measure f1 --model m.json --save-every 5 x", "--save-every: needs --stream"},
 		clitest.Refusal{"train --measure f1 --model m.json --valid - -", "--valid: standard input is also among DATA"},
 		clitest.Refusal{"train --measure macro_f1 --stream --model m.json x", "--stream: for two classes only"},
@@ -32,8 +35,11 @@ func TestTrainRefuses(t *testing.T) {
 			"train --measure macro_f1 --positive a --model m.json x",
 			"--positive: macro_f1 is a measure of all classes",
 		},
-		clitest.Refusal{"train --measure f1 --multilabel --model m.json x", `no measure of several labels is named "f1"`},
-		clitest.Refusal{"train --measure macro_f1 --folds 2 --model m.json x", "folds, a rule for the threshold"},
+		clitest.Refusal{
+			"train --measure f1 --multilabel --model m.json x",
+			`no measure of several labels is named "f1"`,
+		},
+		clitest.Refusal{"train --measure macro_f1 --folds 2 --model m.json x", "folds: a setting of two classes"},
 	)
 }
 
@@ -82,12 +88,12 @@ func TestTrainDecidesByLabels(t *testing.T) {
 		}
 		cmds.Printed(t, append([]string{"train", "--measure", "gmean", "--passes", "2", "--model", model, data},
 			tc.flags...)...)
-		c, err := classify.LoadClassifier(model)
+		c, err := classify.LoadModel(model)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, multi := c.(*classify.MultiModel); multi != tc.multi {
-			t.Errorf("%s: a %T", name, c)
+		if multi := c.Task != classify.Binary; multi != tc.multi {
+			t.Errorf("%s: a %s model", name, c.Task)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -17,36 +18,24 @@ import (
 	"github.com/noregret/noregret/internal/cli/show"
 )
 
-// modelReader reads data with the feature space of a model, block by block. The model is one of two
-// classes (model, with its classifier lin) or of several (multi, with joint).
+// modelReader reads data with the feature space of a model, block by block.
 type modelReader struct {
-	model  *classify.Model
-	lin    classify.Linear
-	multi  *classify.MultiModel
-	joint  classify.MultiLinear
-	schema *dataset.Schema
-	data   *dataflags.Flags
-	app    *command.App
-	task   string
+	model      *classify.Model
+	classifier *classify.Classifier
+	data       *dataflags.Flags
+	app        *command.App
+	task       string
 }
 
 // newModelReader loads the model of --model.
 func newModelReader(a *command.App, data *dataflags.Flags, path, task string) (*modelReader, error) {
-	c, err := loadModel(path)
+	m, err := loadModel(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &modelReader{data: data, app: a, task: task}
-	switch m := c.(type) {
-	case *classify.Model:
-		r.model, r.lin, r.schema = m, m.Linear(), m.Schema
-	case *classify.MultiModel:
-		r.multi, r.joint, r.schema = m, m.Linear(), m.Schema
-		flags := *data
-		flags.Multilabel = m.Task == classify.Multilabel
-		r.data = &flags
-	}
-	return r, nil
+	flags := *data
+	flags.Multilabel = m.Task == classify.Multilabel
+	return &modelReader{model: m, classifier: m.Classifier(), data: &flags, app: a, task: task}, nil
 }
 
 // each calls f for every block and returns the description of the data. It reports skipped lines on
@@ -58,7 +47,7 @@ func (r *modelReader) each(ctx context.Context, inputs []string,
 	if err != nil {
 		return info, err
 	}
-	opt := r.data.Options(ctx, r.app, r.schema)
+	opt := r.data.Options(ctx, r.app, r.model.Schema)
 	opt.Progress = dataflags.ReadProgress(p, r.task)
 	s, err := dataset.Open(ctx, inputs, opt)
 	if err != nil {
@@ -94,41 +83,12 @@ func registerModel(cmd *cobra.Command, path *string) {
 	command.Require(cmd, "model")
 }
 
-// labelMap maps the labels of data to which a model is applied.
-type labelMap struct {
-	model   *classify.Model
-	others  bool   // labels that training did not have count as negative
-	classes []bool // class number to label
-	unknown []string
-}
-
-// learn adds the labels that have occurred since the last call.
-func (l *labelMap) learn(s *dataset.Stream) error {
-	labels := s.Info().Labels
-	for _, x := range labels[len(l.classes):] {
-		known := x.Name == l.model.Labels.Positive
-		l.classes = append(l.classes, known)
-		for _, n := range l.model.Labels.Negatives {
-			known = known || n == x.Name
-		}
-		if known {
-			continue
-		}
-		if !l.others {
-			return noregret.BadInputf(s.LabelPlace(len(l.classes)-1),
-				"the label %q did not occur in training; the positive label was %q, the others %s (--new-labels "+
-					"negative counts it as negative)",
-				x.Name, l.model.Labels.Positive, show.Listed(l.model.Labels.Negatives))
-		}
-		l.unknown = append(l.unknown, x.Name)
-	}
-	return nil
-}
-
-// targetMap looks up the labels of data that a model of several classes or labels is applied to.
+// targetMap looks up the labels of data that a model is applied to.
 type targetMap struct {
-	model   *classify.MultiModel
-	others  bool    // a label that training did not have is left out of lists
+	model *classify.Model
+	// others accepts labels that training did not have: they count as negative, and are left out of
+	// lists.
+	others  bool
 	targets [][]int // by class number
 	unknown []string
 }
@@ -136,23 +96,32 @@ type targetMap struct {
 // extend adds the labels that have occurred since the last call.
 func (m *targetMap) extend(s *dataset.Stream) error {
 	for _, x := range s.Info().Labels[len(m.targets):] {
+		place := s.LabelPlace(len(m.targets))
 		places, unknown, err := m.model.Targets(x.Name)
 		if err != nil {
-			return dataflags.WithPlace(err, []string{s.LabelPlace(len(m.targets))})
+			return dataflags.WithPlace(err, []string{place})
 		}
 		if len(unknown) > 0 && !m.others {
-			hint := ""
-			if m.model.Task == classify.Multilabel {
-				hint = " (--new-labels negative leaves it out)"
-			}
-			return noregret.BadInputf(s.LabelPlace(len(m.targets)),
-				"the label %q did not occur in training; its labels were %s%s", unknown[0], show.Listed(m.model.Labels),
-				hint)
+			return noregret.BadInputf(place, "the label %q did not occur in training; %s", unknown[0], m.known())
 		}
 		m.targets = append(m.targets, places)
 		m.unknown = append(m.unknown, unknown...)
 	}
 	return nil
+}
+
+// known says which labels training had, and what accepts others.
+func (m *targetMap) known() string {
+	all := m.model.Labels
+	switch m.model.Task {
+	case classify.Binary:
+		return fmt.Sprintf("the positive label was %q, the others %s (--new-labels negative counts it as negative)",
+			m.model.Positive(), show.Listed(m.model.Negatives()))
+	case classify.Multilabel:
+		return fmt.Sprintf("its labels were %s (--new-labels negative leaves it out)", show.Listed(all))
+	default:
+		return "its labels were " + show.Listed(all)
+	}
 }
 
 // of returns the labels of row i.
@@ -163,16 +132,16 @@ func (m *targetMap) of(b *dataset.Block, i int) []int {
 	return nil
 }
 
-// loadModel is [classify.LoadClassifier] for a path from the command line.
-func loadModel(path string) (classify.Classifier, error) {
+// loadModel is [classify.LoadModel] for a path from the command line.
+func loadModel(path string) (*classify.Model, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		return nil, noregret.Errorf(noregret.BadInput, path, "a directory: want a model file")
 	}
-	c, err := classify.LoadClassifier(path)
+	m, err := classify.LoadModel(path)
 	is := files.ContentOf(path)
 	if noregret.CodeOf(err) == noregret.BadInput && is != files.Model && is != files.Unknown {
 		return nil, noregret.BadInputf(path,
 			"not a model file, it looks like %s: \"noregret train --model FILE\" writes models", is)
 	}
-	return c, err
+	return m, err
 }

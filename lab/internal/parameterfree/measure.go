@@ -75,14 +75,14 @@ func (m measurement) measure(ctx context.Context, name, trainer string, data cla
 			if err != nil {
 				return r, err
 			}
-			counts, err := classify.Evaluate(ctx, test, &f.Model)
+			counts, err := classify.Evaluate(ctx, test, f.Classifier())
 			if err != nil {
 				return r, err
 			}
-			*c.values = append(*c.values, o.Measure.Value(counts))
+			*c.values = append(*c.values, counts.Value(o.Measure))
 			r.steps[k] += f.Steps
 			if loss != nil && c.losses != nil {
-				v, err := meanLoss(train, &f.Model, loss)
+				v, err := meanLoss(train, &f.Models[0], loss)
 				if err != nil {
 					return r, err
 				}
@@ -115,7 +115,7 @@ func bestInHindsight(ctx context.Context, train classify.Data, o classify.Option
 		if err != nil {
 			return 0, err
 		}
-		v, err := meanLoss(train, &f.Model, loss)
+		v, err := meanLoss(train, &f.Models[0], loss)
 		if err != nil {
 			return 0, err
 		}

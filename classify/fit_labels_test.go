@@ -14,11 +14,11 @@ import (
 
 // Every algorithm, for every measure that it can train for, does well above the constant classifier
 // on fresh data and gives the same result twice, which a model file preserves.
-func TestFitMulti(t *testing.T) {
+func TestFitLabels(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		task        Task
-		train, test MultiData
+		train, test Data
 		measures    map[string]float64
 	}{
 		{
@@ -33,7 +33,7 @@ func TestFitMulti(t *testing.T) {
 			map[string]float64{"macro_f1": 0.55, "micro_f1": 0.55, "macro_jaccard": 0.35},
 		},
 	} {
-		for _, a := range MultiAlgorithms(tc.task) {
+		for _, a := range Algorithms(tc.task) {
 			for name, least := range tc.measures {
 				m, err := measure.ParseMulti(name, tc.task == Multilabel)
 				if err != nil {
@@ -42,15 +42,12 @@ func TestFitMulti(t *testing.T) {
 				if !a.Trains(m) {
 					continue
 				}
-				opt := MultiOptions{
-					Measure: m, Algorithm: a.Name,
-					Fit: Options{Passes: new(testsize.Of(5, 3)), Seed: 3},
-				}
-				r, err := FitMulti(t.Context(), tc.train, opt)
+				opt := Options{Measure: m, Algorithm: a.Name, Passes: new(testsize.Of(5, 3)), Seed: 3}
+				r, err := Fit(t.Context(), tc.train, opt)
 				if err != nil {
 					t.Fatalf("%s %s: %v", a.Name, name, err)
 				}
-				c, err := EvaluateMulti(t.Context(), tc.test, &r.Model)
+				c, err := Evaluate(t.Context(), tc.test, r.Classifier())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -68,9 +65,9 @@ func TestFitMulti(t *testing.T) {
 }
 
 // checkMultiFile writes the model and reads it back.
-func checkMultiFile(t *testing.T, data MultiData, opt MultiOptions, r *MultiResult) {
+func checkMultiFile(t *testing.T, data Data, opt Options, r *Result) {
 	t.Helper()
-	m, err := NewMultiModel(r, opt, data)
+	m, err := NewModel(r, opt, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,21 +75,18 @@ func checkMultiFile(t *testing.T, data MultiData, opt MultiOptions, r *MultiResu
 	if err := WriteModel(&b, m); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadClassifier(bytes.NewReader(b.Bytes()), "m.json")
+	got, err := ReadModel(bytes.NewReader(b.Bytes()), "m.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, Classifier(m)) {
+	if !reflect.DeepEqual(got, m) {
 		t.Errorf("read\n%+v\nwant\n%+v", got, m)
 	}
-	if _, err := ReadModel(bytes.NewReader(b.Bytes()), "m.json"); noregret.CodeOf(err) != noregret.BadInput {
-		t.Errorf("read as a model of two classes: %v", err)
-	}
-	second, err := FitMulti(t.Context(), data, opt)
+	second, err := Fit(t.Context(), data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err = NewMultiModel(second, opt, data); err != nil {
+	if m, err = NewModel(second, opt, data); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteModel(&again, m); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
@@ -100,9 +94,9 @@ func checkMultiFile(t *testing.T, data MultiData, opt MultiOptions, r *MultiResu
 	}
 }
 
-func multiMeasures(t *testing.T, labels bool, names ...string) []measure.Multi {
+func multiMeasures(t *testing.T, labels bool, names ...string) []measure.Objective {
 	t.Helper()
-	var out []measure.Multi
+	var out []measure.Objective
 	for _, name := range names {
 		m, err := measure.ParseMulti(name, labels)
 		if err != nil {
@@ -114,48 +108,49 @@ func multiMeasures(t *testing.T, labels bool, names ...string) []measure.Multi {
 }
 
 // Options that exclude each other, and what is held out.
-func TestFitMultiOptions(t *testing.T) {
+func TestFitOptions(t *testing.T) {
 	data, valid := classSet(t, 6, 600), classSet(t, 7, 300)
 	f1, gmean := multiMeasures(t, false, "macro_f1")[0], multiMeasures(t, false, "gmean")[0]
-	for want, opt := range map[string]MultiOptions{
-		"folds, a rule for the threshold": {Measure: f1, Fit: Options{Folds: new(2)}},
-		"separate held-out data exclude":  {Measure: f1, Valid: &valid, Fit: Options{Holdout: new(0.1)}},
-		"needs held-out data":             {Measure: f1, Fit: Options{TuneSteps: true, Holdout: new(0.0)}},
-		"passes is -1":                    {Measure: f1, Fit: Options{Passes: new(-1)}},
+	for want, opt := range map[string]Options{
+		"folds: a setting of two classes": {Measure: f1, Folds: new(2)},
+		"separate held-out data exclude":  {Measure: f1, Valid: &valid, Holdout: new(0.1)},
+		"held-out data are binary":        {Measure: f1, Valid: &Data{Set: valid.Set}},
+		"needs held-out data":             {Measure: f1, TuneSteps: true, Holdout: new(0.0)},
+		"passes is -1":                    {Measure: f1, Passes: new(-1)},
 		"takes no steps of its own": {
 			Measure: f1, Algorithm: "logistic",
-			Fit: Options{Config: Config{Steps: StepsSqrt}},
+			Config: Config{Steps: StepsSqrt},
 		},
-		"adaptive steps are for learners of": {Measure: gmean, Fit: Options{Config: Config{Steps: StepsAdaptive}}},
-		"cannot train for macro_f1":          {Measure: f1, Algorithm: "spade"},
+		"adaptive steps are for learners of": {Measure: gmean, Config: Config{Steps: StepsAdaptive}},
+		"cannot maximize macro_f1":           {Measure: f1, Algorithm: "spade"},
 		`is named "svm"`:                     {Measure: f1, Algorithm: "svm"},
 	} {
-		if _, err := FitMulti(t.Context(), data, opt); noregret.CodeOf(err) != noregret.Usage ||
+		if _, err := Fit(t.Context(), data, opt); noregret.CodeOf(err) != noregret.Usage ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 	for name, tc := range map[string]struct {
-		opt     MultiOptions
+		opt     Options
 		heldOut int64
 		history int
 		warning string
 	}{
-		"default":      {MultiOptions{Measure: f1}, 60, 1, ""},
-		"nothing":      {MultiOptions{Measure: f1, Fit: Options{Holdout: new(0.0)}}, 0, 1, "nothing is held out"},
-		"separate":     {MultiOptions{Measure: f1, Valid: &valid}, 300, 1, ""},
-		"step scales":  {MultiOptions{Measure: gmean, Fit: Options{TuneSteps: true}}, 60, 12, ""},
-		"last pass":    {MultiOptions{Measure: gmean}, 0, 1, ""},
-		"every pass":   {MultiOptions{Measure: gmean, Fit: Options{Holdout: new(0.2)}}, 120, 3, ""},
-		"tuned, batch": {MultiOptions{Measure: f1, Algorithm: "plugin"}, 60, 1, ""},
+		"default":      {Options{Measure: f1}, 60, 1, ""},
+		"nothing":      {Options{Measure: f1, Holdout: new(0.0)}, 0, 1, "nothing is held out"},
+		"separate":     {Options{Measure: f1, Valid: &valid}, 300, 1, ""},
+		"step scales":  {Options{Measure: gmean, TuneSteps: true}, 60, 12, ""},
+		"last pass":    {Options{Measure: gmean}, 0, 1, ""},
+		"every pass":   {Options{Measure: gmean, Holdout: new(0.2)}, 120, 3, ""},
+		"tuned, batch": {Options{Measure: f1, Algorithm: "plugin"}, 60, 1, ""},
 	} {
-		tc.opt.Fit.Passes = new(3)
-		r, err := FitMulti(t.Context(), data, tc.opt)
+		tc.opt.Passes = new(3)
+		r, err := Fit(t.Context(), data, tc.opt)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if d := r.HoldoutRows - tc.heldOut; d < -2 || d > 2 || len(r.History) != tc.history {
-			t.Errorf("%s: %d rows held out, want %d; %d candidates, want %d", name, r.HoldoutRows, tc.heldOut,
+		if d := r.Holdout.Rows - tc.heldOut; d < -2 || d > 2 || len(r.History) != tc.history {
+			t.Errorf("%s: %d rows held out, want %d; %d candidates, want %d", name, r.Holdout.Rows, tc.heldOut,
 				len(r.History), tc.history)
 		}
 		if got := strings.Join(r.Warnings, "; "); !strings.Contains(got, tc.warning) || tc.warning == "" && got != "" {
@@ -176,18 +171,18 @@ func TestFitMultiLabelsOfOneKind(t *testing.T) {
 	s := multiSet(t, []string{"a", "a,b"}, 200, func(i int) ([]uint32, []float32, int) {
 		return []uint32{0}, []float32{float32(i%7) - 3}, min(1, i%200/199)
 	})
-	data, err := NewMultiData(s, Multilabel)
+	data, err := NewData(s, Multilabel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range MultiAlgorithms(Multilabel) {
+	for _, a := range Algorithms(Multilabel) {
 		for _, m := range multiMeasures(t, true, "macro_f1", "micro_f1") {
-			r, err := FitMulti(t.Context(), data,
-				MultiOptions{Measure: m, Algorithm: a.Name, Fit: Options{Passes: new(2), Seed: 2}})
+			r, err := Fit(t.Context(), data,
+				Options{Measure: m, Algorithm: a.Name, Passes: new(2), Seed: 2})
 			if err != nil {
 				t.Fatalf("%s %s: %v", a.Name, m.Name(), err)
 			}
-			c, err := EvaluateMulti(t.Context(), data, &r.Model)
+			c, err := Evaluate(t.Context(), data, r.Classifier())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +203,7 @@ func TestFitMultiRefusesIdentifiers(t *testing.T) {
 	set := multiSet(t, names, len(names), func(i int) ([]uint32, []float32, int) {
 		return []uint32{0}, []float32{float32(i)}, i
 	})
-	d, err := NewMultiData(set, Multiclass)
+	d, err := NewData(set, Multiclass)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +211,7 @@ func TestFitMultiRefusesIdentifiers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = FitMulti(t.Context(), d, MultiOptions{Measure: m})
+	_, err = Fit(t.Context(), d, Options{Measure: m})
 	if noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "training for 30000 labels") {
 		t.Errorf("got %v, want the memory that 30000 classes need", err)
 	}

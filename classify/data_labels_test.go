@@ -31,13 +31,13 @@ func multiSet(t *testing.T, labels []string, n int,
 }
 
 // classSet is the problem of threeClasses with named classes, out of order.
-func classSet(t *testing.T, seed uint64, n int) MultiData {
+func classSet(t *testing.T, seed uint64, n int) Data {
 	t.Helper()
 	rows := threeClasses(seed, n)
 	s := multiSet(t, []string{"20", "3", "b"}, n, func(i int) ([]uint32, []float32, int) {
 		return rows[i].Index, rows[i].Value, rows[i].Class
 	})
-	d, err := NewMultiData(s, Multiclass)
+	d, err := NewData(s, Multiclass)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func classSet(t *testing.T, seed uint64, n int) MultiData {
 }
 
 // labelSet is the problem of labelRows with lists of labels in both orders and rows without any.
-func labelSet(t *testing.T, seed uint64, n int) MultiData {
+func labelSet(t *testing.T, seed uint64, n int) Data {
 	t.Helper()
 	names := []string{"1", "2", "3", "1,2", "3,1", "2,3", "1,2,3", "2,1"}
 	class := map[string]int{"": dataset.NoClass, "0": 0, "1": 1, "2": 2, "01": 3, "02": 4, "12": 5, "012": 6}
@@ -63,14 +63,14 @@ func labelSet(t *testing.T, seed uint64, n int) MultiData {
 		}
 		return rows[i].Index, rows[i].Value, c
 	})
-	d, err := NewMultiData(s, Multilabel)
+	d, err := NewData(s, Multilabel)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-func TestMultiData(t *testing.T) {
+func TestLabelledData(t *testing.T) {
 	d := classSet(t, 1, 500)
 	if want := []string{"3", "20", "b"}; !reflect.DeepEqual(d.Labels, want) {
 		t.Errorf("labels %q, want %q", d.Labels, want)
@@ -79,8 +79,8 @@ func TestMultiData(t *testing.T) {
 	if want := []string{"1", "2", "3"}; !reflect.DeepEqual(l.Labels, want) {
 		t.Errorf("labels %q, want %q", l.Labels, want)
 	}
-	counts, seen, none := l.Counts(), make([]LabelCount, 3), 0
-	if err := l.read(t.Context(), func(x LabelsExample) error {
+	counts, seen, none := l.part().Labels, make([]LabelCount, 3), 0
+	if err := l.read(t.Context(), l.labelled(func(x LabelsExample) error {
 		for _, k := range x.Labels {
 			seen[k].Rows++
 			seen[k].Weight++
@@ -89,7 +89,7 @@ func TestMultiData(t *testing.T) {
 			none++
 		}
 		return nil
-	}); err != nil || !reflect.DeepEqual(counts, seen) || none == 0 {
+	})); err != nil || !reflect.DeepEqual(counts, seen) || none == 0 {
 		t.Errorf("counts %v, seen %v, %d rows without labels, %v", counts, seen, none, err)
 	}
 	one := multiSet(t, []string{"a", "b"}, 3, func(int) ([]uint32, []float32, int) { return nil, nil, 0 })
@@ -97,12 +97,12 @@ func TestMultiData(t *testing.T) {
 		return nil, nil, []int{0, 1, dataset.NoClass}[i]
 	})
 	list := multiSet(t, []string{"1,,2"}, 1, func(int) ([]uint32, []float32, int) { return nil, nil, 0 })
-	for want, f := range map[string]func() (MultiData, error){
-		"1 of 3 rows have no label": func() (MultiData, error) { return NewMultiData(bare, Multiclass) },
-		`label list "1,,2"`:         func() (MultiData, error) { return NewMultiData(list, Multilabel) },
-		`the label "a" does not`:    func() (MultiData, error) { return d.Of(one) },
-		"want Multiclass":           func() (MultiData, error) { return NewMultiData(one, 0) },
-		"the data have no set":      func() (MultiData, error) { return NewMultiData(nil, Multiclass) },
+	for want, f := range map[string]func() (Data, error){
+		"1 of 3 rows have no label": func() (Data, error) { return NewData(bare, Multiclass) },
+		`label list "1,,2"`:         func() (Data, error) { return NewData(list, Multilabel) },
+		`the label "a" does not`:    func() (Data, error) { return d.Of(one) },
+		"want Binary, Multiclass":   func() (Data, error) { return NewData(one, 3) },
+		"the data have no set":      func() (Data, error) { return NewData(nil, Multiclass) },
 	} {
 		if _, err := f(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -7,7 +7,11 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret/forget"
+	"github.com/noregret/noregret/loss"
 )
+
+// The values of settings that are not plain numbers or bools. Flags read and write them as text,
+// model files as JSON: see [ModelOptions].
 
 // nameFlag is the flag of a constant that has a name.
 type nameFlag[T ~int] struct {
@@ -178,6 +182,29 @@ func (f rateFlag) Set(text string) error {
 // Type implements [FlagValue].
 func (rateFlag) Type() string { return "auto|number" }
 
+// rewardFlag is the training reward by its name.
+type rewardFlag struct{ o *Options }
+
+// String implements [FlagValue].
+func (f rewardFlag) String() string {
+	if f.o == nil || f.o.Config.Reward == nil {
+		return ""
+	}
+	return f.o.Config.Reward.Name()
+}
+
+// Set implements [FlagValue].
+func (f rewardFlag) Set(text string) error {
+	r, err := loss.ParseReward(text)
+	if err == nil {
+		f.o.Config.Reward = r
+	}
+	return err
+}
+
+// Type implements [FlagValue].
+func (rewardFlag) Type() string { return "string" }
+
 // driftFlag is [Options.Drift] as commands and model files write it.
 type driftFlag struct{ o *Options }
 
@@ -200,6 +227,41 @@ func (f driftFlag) Set(text string) error {
 
 // Type implements [FlagValue].
 func (driftFlag) Type() string { return "none|restart|discount|detector|adaptive" }
+
+// number is 1 for a rule that forgets something.
+func (f driftFlag) number() float64 {
+	if f.o.Drift.Kind == forget.None {
+		return 0
+	}
+	return 1
+}
+
+// inverted is a bool that model files write as its opposite.
+type inverted struct{ value *bool }
+
+// thresholdRules, averagings and stepRules are the names of the rules for thresholds, of the ways
+// of averaging and of the schedules of steps, in the order of their constants.
+var (
+	thresholdRules = []string{"default", "zero", "tuned"}
+	averagings     = []string{"all", "last_pass", "none", "last_half"}
+	stepRules      = []string{"default", "sqrt", "adaptive", "betting"}
+)
+
+// openNumber and openOption convert an option that may be left open, which is then nil, to and from
+// the number in commands and model files, which is then 0.
+func openNumber(option *int) int {
+	if option == nil {
+		return 0
+	}
+	return *option
+}
+
+func openOption(number int) *int {
+	if number == 0 {
+		return nil
+	}
+	return &number
+}
 
 // levelNumber and levelOf convert [Options.LevelPositives] to and from the number in commands and
 // model files, and nothing else does. levelOf returns an error for numbers out of range.
