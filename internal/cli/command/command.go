@@ -125,7 +125,7 @@ func Require(cmd *cobra.Command, flags ...string) {
 // option.
 func Flagged(err error) error {
 	e, ok := errors.AsType[*noregret.Error](err)
-	if !ok || e.Code != noregret.Usage || e.Place == "scenario" || strings.HasPrefix(e.Place, "--") {
+	if !ok || e.Code != noregret.Usage || e.Place == "" || e.Place == "scenario" || strings.HasPrefix(e.Place, "--") {
 		return err
 	}
 	flag, _, _ := strings.Cut(e.Place, "[")
