@@ -30,7 +30,7 @@ func TestLinks(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if p == ".git" || p == "bin" || d.Name() == "node_modules" {
+			if p == ".git" || p == "bin" || p == "dist" || d.Name() == "node_modules" {
 				return fs.SkipDir
 			}
 			return nil

@@ -29,7 +29,7 @@ func TestWidths(t *testing.T) {
 			return err
 		}
 		if name := d.Name(); d.IsDir() && path != root &&
-			(name == "testdata" || name == "node_modules" || name[0] == '.') {
+			(name == "testdata" || name == "node_modules" || name == "dist" || name[0] == '.') {
 			return filepath.SkipDir
 		}
 		wide := wideMarkdown
