@@ -100,7 +100,8 @@ func TestMasksAndLostLosses(t *testing.T) {
 			switch p.Rule().(type) {
 			case bandit.ExploringWeights:
 				limit = bandit.ExploringBound(4, rounds, bandit.ExploringTuning(4, rounds, 1, false))
-			case bandit.Elimination: // arms that are left share evenly, and its intervals hold at all times
+			// arms that are left share evenly, and its intervals hold at all times
+			case bandit.Elimination:
 				limit = .1 * float64(rounds)
 			}
 			if !(slices.Max(regret) <= limit) {

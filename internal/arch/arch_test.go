@@ -143,7 +143,8 @@ func TestCheckerFindsBreaches(t *testing.T) {
 		},
 		{
 			"a test into the laboratory", "cmd/noregret/a_test.go",
-			`import _ "github.com/noregret/noregret/lab/arena"`, []string{"needs the laboratory"},
+			`import _ "github.com/noregret/noregret/lab/arena"`,
+			[]string{"needs the laboratory"},
 		},
 		{"a test of the laboratory", "lab/x/a_test.go", `import _ "github.com/noregret/noregret/lab/arena"`, nil},
 		{"tests look up", "loss/a_test.go", `import _ "github.com/noregret/noregret/classify"`, nil},

@@ -95,7 +95,8 @@ func trainSummary(m *classify.Model, path string) any {
 			Candidate: chosen.Candidate, Threshold: l.Threshold, Intercept: l.Intercept, Features: m.Dim(),
 			NonzeroWeights: len(l.Weights.Index), Rows: m.Data.Rows, Positives: positivesOf(m),
 			PositiveLabel: m.Positive(), Train: classCountsOf(m.Data.Train),
-			Holdout: classCountsOf(m.Data.Holdout), Passes: m.Training.Passes, Folds: m.Training.Folds, Digest: m.Data.Digest, Model: path, Warnings: m.Warnings,
+			Holdout: classCountsOf(m.Data.Holdout), Passes: m.Training.Passes, Folds: m.Training.Folds,
+			Digest: m.Data.Digest, Model: path, Warnings: m.Warnings,
 		}
 	}
 	r := labelsReport{
