@@ -22,8 +22,8 @@ func TestCommandsAreDocumented(t *testing.T) {
 	n := 0
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
-		if cmd.Name() == "completion" {
-			return // cobra's own
+		if cmd.Name() == "completion" || cmd.Hidden {
+			return // cobra's own, and names of what has moved
 		}
 		n++
 		path := cmd.CommandPath()
