@@ -96,7 +96,7 @@ func TestCrashOfAllArms(t *testing.T) {
 	testsize.NoRace(t)
 	t.Parallel()
 	const alpha = 0.05
-	runs := testsize.Of(500, 200)
+	runs := testsize.Of(500, 60)
 	f := form{metric: ", default: 0", limit: "max_change: 0", guardrail: "hard: false, action: shrink"}
 	for name, common := range map[string]func(time.Duration) float64{
 		"no crash":       func(time.Duration) float64 { return 0.01 },
