@@ -15,6 +15,7 @@
 //     the process; client/provider is the provider for OpenFeature.
 //   - [github.com/noregret/noregret/policy] holds what a client needs to decide: policies, splits,
 //     signed decision tokens.
+//   - [github.com/noregret/noregret/api] holds the JSON forms of the service's answers and requests.
 //   - [github.com/noregret/noregret/experiment] is the service's pure core, a fold over events;
 //     experiment/definition reads and validates the definitions of experiments, and experiment/plan
 //     says how long an experiment takes.
@@ -27,9 +28,10 @@
 //     the interface of its learners.
 //   - pasto/optimum computes certified optima where the means are known.
 //   - pasto/confident is the learner that the service uses by default, and pasto/drifting makes it
-//     forget; pasto/ascent holds the stochastic gradient methods of the literature; pasto/box learns in a box of continuous
-//     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name;
+//     forget. pasto/ascent holds the stochastic gradient methods of the literature, and pasto/box
+//     learns in a box of continuous parameters. pasto/single finds the best single arm,
 //     pasto/optimistic plays bandits under hard guardrails, and pasto/released reads private sums.
+//     pasto/catalogue makes all of them by name.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
 //     bandit/offpolicy estimates the value of a policy from decisions that another one made.
 //     bandit/contextual learns which arm is best in a context.
@@ -49,8 +51,7 @@
 //     noise, clipping, private prefix sums and selections, the ledger; dp/audit attacks mechanisms
 //     to test their claims.
 //   - [github.com/noregret/noregret/private] learns from private records and releases a point after
-//     each. private/aggregate releases sums of feedback by arm and
-//     metric.
+//     each. private/aggregate releases sums of feedback by arm and metric.
 //
 // # Classifiers for rare positives
 //
