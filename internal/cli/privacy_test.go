@@ -115,3 +115,66 @@ privacy: {epsilon: 1, delta: 1e-6, unit_contribution: 2, rounds: 8}
 		_ = os.Rename(filepath.Join(data, "privacy"), filepath.Join(data, "lost"))
 	}
 }
+
+// A budget that protects little is a warning and no refusal, for a training and for a plan, and
+// what is spent is a number, also where the conversion of the accounting has none.
+func TestPrivacyWarnings(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rows := strings.Repeat("-1 1:0 2:0.5\n1 1:1 2:0.5\n", 6)
+	if err := os.WriteFile("in.svm", []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		epsilon, delta string
+		weak, likely   bool
+	}{
+		{"1", "1e-5", false, false},
+		{"10", "0.09", false, false},
+		{"11", "1e-5", true, false},
+		{"1", "0.1", false, true},
+	} {
+		name := "e" + tc.epsilon + "d" + tc.delta
+		for _, args := range [][]string{
+			{
+				"train", "--private", "--new-account", "--ledger", name + ".ledger", "--epsilon", tc.epsilon, "--delta",
+				tc.delta, "--horizon", "10", "--labels", "-1,1", "--dim", "2", "--model", name + ".json", "--batch",
+				"2", "in.svm",
+			},
+			{"privacy", "plan", "--epsilon", tc.epsilon, "--delta", tc.delta, "--horizon", "10", "--dim", "2"},
+			{
+				"privacy", "plan", "--epsilon", tc.epsilon, "--delta", tc.delta, "--horizon", "30", "--records", "3",
+				"--batch", "2", "--dim", "2",
+			},
+		} {
+			status, _, stderr := cmds.Try(t.Context(), args...)
+			weak := strings.Contains(stderr, "warning: epsilon = "+tc.epsilon+" is above 10")
+			likely := strings.Contains(stderr, "warning: delta = ") && strings.Contains(stderr, "at least 1/n = 0.1")
+			if status != 0 || weak != tc.weak || likely != tc.likely {
+				t.Errorf("%q: status %d, warnings %v %v, want %v %v: %s", args, status, weak, likely, tc.weak,
+					tc.likely, stderr)
+			}
+		}
+	}
+	args := []string{
+		"train", "--private", "--new-account", "--ledger", "huge", "--epsilon", "2000", "--delta", "1e-5", "--horizon",
+		"10", "--labels", "-1,1", "--dim", "2", "--model", "huge.json", "in.svm",
+	}
+	status, stdout, stderr := cmds.Try(t.Context(), args...)
+	if status != 0 || !regexp.MustCompile(`(?m)^ledger +huge, epsilon [0-9.]+ of 2000 is spent, [0-9.e-]+ remains$`).
+		MatchString(stdout) {
+		t.Errorf("status %d, %s\n%s", status, stderr, stdout)
+	}
+	_, stdout, _ = cmds.Try(t.Context(), "privacy", "ledger", "huge")
+	if !regexp.MustCompile(`(?m)^spent +epsilon [0-9.]+, rho [0-9.]+$`).MatchString(stdout) {
+		t.Errorf("the ledger:\n%s", stdout)
+	}
+	_, stdout, _ = cmds.Try(t.Context(), "privacy", "ledger", "--json", "huge")
+	if !regexp.MustCompile(`"epsilon_spent": [0-9.]+,`).MatchString(stdout) {
+		t.Errorf("the ledger in JSON:\n%s", stdout)
+	}
+	status, stdout, stderr = cmds.Try(t.Context(), "privacy", "plan", "--epsilon", "2000", "--delta", "1e-5", "--horizon",
+		"10", "--dim", "2", "--json")
+	if status != 0 || strings.Contains(stdout, "null") {
+		t.Errorf("a plan: status %d %s\n%s", status, stderr, stdout)
+	}
+}

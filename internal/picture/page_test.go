@@ -19,6 +19,8 @@ import (
 // text lies on the data.
 func TestPicturesOfTheDocs(t *testing.T) {
 	paths, err := filepath.Glob("../../docs/*.svg")
+	studies, _ := filepath.Glob("../../lab/docs/*.svg")
+	paths = append(paths, studies...)
 	if err != nil || len(paths) < 17 {
 		t.Fatalf("%q, %v", paths, err)
 	}
