@@ -172,8 +172,8 @@ func TestPrivacyWarnings(t *testing.T) {
 	if !regexp.MustCompile(`"epsilon_spent": [0-9.]+,`).MatchString(stdout) {
 		t.Errorf("the ledger in JSON:\n%s", stdout)
 	}
-	status, stdout, stderr = cmds.Try(t.Context(), "privacy", "plan", "--epsilon", "2000", "--delta", "1e-5", "--horizon",
-		"10", "--dim", "2", "--json")
+	status, stdout, stderr = cmds.Try(t.Context(), "privacy", "plan", "--epsilon", "2000", "--delta", "1e-5",
+		"--horizon", "10", "--dim", "2", "--json")
 	if status != 0 || strings.Contains(stdout, "null") {
 		t.Errorf("a plan: status %d %s\n%s", status, stderr, stdout)
 	}

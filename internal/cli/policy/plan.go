@@ -139,7 +139,7 @@ func missingPlan(file string, d *definition.Definition) error {
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
 		mean := 0.1
-		if len(m.Range) == 2 {
+		if len(m.Range) == 2 && !(m.Range[0] < mean && mean < m.Range[1]) {
 			mean = m.Range[0] + float64(0.1*(m.Range[1]-m.Range[0]))
 		}
 		switch m.Kind {
