@@ -124,6 +124,9 @@ func (r Rule) DetectorName() string {
 // Detectors lists the names of the detectors.
 func Detectors() []string { return []string{"cusum", "page-hinkley", "adwin", "kswin"} }
 
+// words are those with which a text may begin.
+var words = []string{"none", "memory", "rate", "restart", "window", "detector", "adaptive"}
+
 // the options of restarts in texts.
 const modeOption, warmOption = "mode=", "warm="
 
@@ -171,8 +174,13 @@ func Parse(text string) (Rule, error) {
 	case name == "detector" && given:
 		r.Kind, r.Detector = Detector, value
 	default:
+		near := ""
+		if word := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune("=:,", c) }); len(word) > 0 &&
+			!slices.Contains(words, word[0]) {
+			near = named.DidYouMean(word[0], words)
+		}
 		return Rule{}, noregret.BadInputf("forget",
-			"%q: want none, memory=M, restart=N, window=N, detector=NAME or adaptive", text)
+			"%q: %swant none, memory=M, restart=N, window=N, detector=NAME or adaptive", text, near)
 	}
 	if err != nil {
 		return Rule{}, noregret.BadInputf(name, "%q is not a number of rounds", value)

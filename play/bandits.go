@@ -216,9 +216,15 @@ func contender(entries []BanditEntry, spec Spec, s *banditSetting) (Contender, e
 			return c, err
 		}
 	}
-	return Contender{}, noregret.Errorf(noregret.Usage, "learner",
+	var err error = noregret.Errorf(noregret.Usage, "learner",
 		"%q is no bandit algorithm, and %s is a bandit game; %sit is played by %s", spec.Name, s.title,
 		named.DidYouMean(spec.Name, fits), strings.Join(fits, ", "))
+	if all, failed := Learners(); failed == nil && slices.ContainsFunc(all, func(l LearnerInfo) bool {
+		return l.Name == spec.Name
+	}) {
+		err = misfitError{err} // it plays other games
+	}
+	return Contender{}, err
 }
 
 // banditFits returns the names of the bandit games that an algorithm can play: those with means or

@@ -56,13 +56,13 @@ type DynamicSummary struct {
 }
 
 // Holds reports whether the regret is within the bound: in every run, or with noise in the feedback
-// on average up to four standard errors and rounding. Of one run with noise that is not known,
-// unless the learner has no bound.
+// on average up to four standard errors and rounding. With noise it is not known of one run, and of
+// a learner without a bound.
 func (s *Summary) Holds() (holds, known bool) {
-	if !s.Noisy || math.IsInf(s.Bound.Mean, 1) {
+	if !s.Noisy {
 		return s.Exceeded == 0, true
 	}
-	if s.Runs == 1 {
+	if s.Runs == 1 || math.IsInf(s.Bound.Mean, 1) {
 		return false, false
 	}
 	slack := float64(1e-9*math.Abs(s.Bound.Mean)) + float64(1e-12*math.Abs(s.Loss.Mean))

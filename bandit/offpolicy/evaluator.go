@@ -228,7 +228,10 @@ func (e *Evaluator) bound(r *Row, target []float64) float64 {
 	if math.IsInf(largest, 1) || target[r.Arm]/r.Propensity > largest*(1+sumTolerance) {
 		return math.Inf(1) // also if the row contradicts itself
 	}
-	return min(bound, float64(largest*(1+sumTolerance)))
+	if largest = float64(largest * (1 + sumTolerance)); bound*(1+2*sumTolerance) >= largest {
+		return largest // a stated bound that is the true one changes no bit
+	}
+	return bound
 }
 
 // bet adds a row to the bettors.

@@ -245,6 +245,7 @@ func TestBoundNeverWidens(t *testing.T) {
 		none, bounded := newEvaluator(t, DefaultEvaluatorOptions(3)), newEvaluator(t, stated)
 		far := newEvaluator(t, loose)
 		logged := newEvaluator(t, DefaultEvaluatorOptions(3))
+		exact := newEvaluator(t, stated)
 		for range 500 {
 			r, target := testWorld.draw(src, &Row{}, false)
 			full := r
@@ -254,7 +255,7 @@ func TestBoundNeverWidens(t *testing.T) {
 			}
 			for _, err := range []error{
 				none.Add(&r, target, nil), bounded.Add(&r, target, nil), far.Add(&r, target, nil),
-				logged.Add(&full, target, nil),
+				logged.Add(&full, target, nil), exact.Add(&full, target, nil),
 			} {
 				if err != nil {
 					t.Fatal(err)
@@ -263,6 +264,9 @@ func TestBoundNeverWidens(t *testing.T) {
 		}
 		for _, m := range Methods() {
 			without := estimate(t, none, m, 0.05)
+			if a, b := estimate(t, logged, m, 0.05), estimate(t, exact, m, 0.05); a != b {
+				t.Errorf("%s: %+v by the logged probabilities, and %+v with their bound stated", m, a, b)
+			}
 			for _, e := range []*Evaluator{bounded, far, logged} {
 				with := estimate(t, e, m, 0.05)
 				if with.Value != without.Value || with.Approximate != without.Approximate ||

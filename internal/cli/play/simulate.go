@@ -14,6 +14,7 @@ import (
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/pasto/catalogue"
 	"github.com/noregret/noregret/pasto/scenario"
 )
@@ -173,9 +174,13 @@ func (o *simulateOptions) Validate() error {
 		if slices.Contains(o.algorithms[:i], algorithm) {
 			return noregret.Errorf(noregret.Usage, "--algorithm", "%s is given twice", algorithm)
 		}
-		if !slices.ContainsFunc(catalogue.Algorithms(), func(e catalogue.Entry) bool { return e.Name == algorithm }) {
-			return noregret.Errorf(noregret.Usage, "--algorithm", `%q is unknown: see "noregret simulate --help"`,
-				algorithm)
+		var names []string
+		for _, e := range catalogue.Algorithms() {
+			names = append(names, e.Name)
+		}
+		if !slices.Contains(names, algorithm) {
+			return noregret.Errorf(noregret.Usage, "--algorithm", `%q is unknown: %ssee "noregret simulate --help"`,
+				algorithm, named.DidYouMean(algorithm, names))
 		}
 	}
 	switch {
