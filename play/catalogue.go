@@ -74,8 +74,8 @@ func (c *catalogue) learner(name string) (*oco.Entry, error) {
 	}
 	e, err := named.Find("learner", name, c.learners, func(e *oco.Entry) string { return e.Name })
 	if b, unknown := FindBandit(name); err != nil && unknown == nil {
-		return nil, misfitError{noregret.Errorf(noregret.Usage, "learner", "%q is a bandit algorithm: it plays %s", name,
-			strings.Join(banditFits(b), ", "))}
+		return nil, misfitError{noregret.Errorf(noregret.Usage, "learner", "%q is a bandit algorithm: it plays %s",
+			name, strings.Join(banditFits(b), ", "))}
 	}
 	return e, err
 }

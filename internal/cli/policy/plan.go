@@ -139,8 +139,12 @@ func missingPlan(file string, d *definition.Definition) error {
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
 		mean := 0.1
-		if len(m.Range) == 2 && !(m.Range[0] < mean && mean < m.Range[1]) {
-			mean = m.Range[0] + float64(0.1*(m.Range[1]-m.Range[0]))
+		if len(m.Range) == 2 {
+			low := m.Range[0]
+			if m.Range[1] > 0 {
+				low = max(low, 0)
+			}
+			mean = low + float64(0.1*(m.Range[1]-low))
 		}
 		switch m.Kind {
 		case "ratio": // expected by its parts
