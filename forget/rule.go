@@ -175,9 +175,12 @@ func Parse(text string) (Rule, error) {
 		r.Kind, r.Detector = Detector, value
 	default:
 		near := ""
-		if word := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune("=:,", c) }); len(word) > 0 &&
-			!slices.Contains(words, word[0]) {
-			near = named.DidYouMean(word[0], words)
+		word := text
+		if i := strings.IndexAny(text, "=:,"); i >= 0 {
+			word = text[:i]
+		}
+		if !slices.Contains(words, word) {
+			near = named.DidYouMean(word, words)
 		}
 		return Rule{}, noregret.BadInputf("forget",
 			"%q: %swant none, memory=M, restart=N, window=N, detector=NAME or adaptive", text, near)
