@@ -138,6 +138,7 @@ func (m *maskedWorld) play(w *rankWorld, rng *random.Source, rounds, units int) 
 // with any policy of the service. The regret against the best arm is small over the units that
 // allowed it, and the worst arm has less than 2/K of the units that allowed it.
 func TestMaskedPolicies(t *testing.T) {
+	testsize.NoRace(t)
 	rounds, units := testsize.Of(40, 25), 150
 	type kind struct{ name, more string }
 	kinds := []kind{

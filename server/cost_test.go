@@ -496,6 +496,7 @@ func (c *costWorld) all(path, method string, parameters []string) {
 // plain and compressed by gzip. The processor time and the memory that an answer takes are
 // bounded by the bytes sent.
 func TestCostOfRequests(t *testing.T) {
+	testsize.NoRace(t)
 	seen := map[string]bool{}
 	for path, v := range doc().all["paths"].(map[string]any) {
 		item := v.(map[string]any)

@@ -103,6 +103,7 @@ func (c *costWorld) large(media string, schema map[string]any) {
 // That is the bound per byte sent for gzip: a byte may stand for a thousand, but never beyond the
 // bound of the body.
 func TestCostOfLargeRequests(t *testing.T) {
+	testsize.NoRace(t)
 	var most cost
 	for path, v := range doc().all["paths"].(map[string]any) {
 		for method := range v.(map[string]any) {

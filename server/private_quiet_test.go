@@ -17,6 +17,7 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 )
@@ -232,6 +233,7 @@ func quietLife(t *testing.T, given *[][]float64, feedback func(w *world, tokens 
 // just come, not after the next public event, not after a restart, nor after old events are
 // dropped.
 func TestPrivateQuiet(t *testing.T) {
+	testsize.NoRace(t)
 	var releases [][]float64
 	none := quietLife(t, &releases, func(*world, []string) {})
 	if len(releases) != 3 || len(none) < 500 {
