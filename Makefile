@@ -13,10 +13,23 @@ BENCH    ?= .
 demo: ## run the decision service with simulated users and print how it learns
 	CGO_ENABLED=0 $(GO) run ./cmd/noregret demo
 
+# The race detector looks at the packages that start goroutines or guard something from them, in their code or in their
+# tests. The others cannot race, and it would slow their arithmetic down tenfold. Nor does it look at the tests of the
+# whole binary and of the pages, which run the packages' code once more.
+concurrent = $(shell grep -rlE --include='*.go' --exclude-dir=lab \
+	'^[[:space:]]*go [a-zA-Z_.]+[^a-zA-Z_. ]|"sync(/atomic)?"|internal/parallel"' . | xargs -n 1 dirname | LC_ALL=C sort -u | \
+	grep -vxE './(cmd/noregret|docs)')
+
 .PHONY: test
-test: ## run all tests, with the race detector where there is a C compiler (RACE= for none)
-	@if [ -z "$(RACE)" ]; then echo "NOTE: the tests run WITHOUT the race detector"; fi
-	GORACE=atexit_sleep_ms=10 $(GO) test -timeout 25m $(RACE) ./...
+test: ## run all tests; those with concurrency with the race detector, where there is a C compiler (RACE= for none)
+ifeq ($(RACE),)
+	@echo "NOTE: the tests run WITHOUT the race detector"
+	$(GO) test -timeout 25m ./...
+else
+	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test -timeout 25m $(RACE) $(concurrent)
+	CGO_ENABLED=0 $(GO) test -timeout 25m -short $$(comm -23 <($(GO) list -f '{{.Dir}}' ./... | sed 's|^$(CURDIR)|.|' | LC_ALL=C sort) \
+		<(printf '%s\n' $(concurrent) | LC_ALL=C sort))
+endif
 
 # The packages whose tests import internal/testsize.
 .PHONY: montecarlo
@@ -29,7 +42,8 @@ montecarlo: ## tests with many random runs, in full (SHORT=-short for fewer); ma
 norace: ## the tests that the race detector skips, in their short form; some have none, and only make montecarlo runs them
 	@tests=$$(grep -rl --include='*_test.go' --exclude-dir=lab 'testsize\.NoRace(' . | xargs awk \
 		'/^func / {name = $$2; sub(/\(.*/, "", name)} /testsize\.NoRace\(/ {print name}' | LC_ALL=C sort -u | paste -sd '|'); \
-	packages=$$(grep -rl --include='*_test.go' --exclude-dir=lab 'testsize\.NoRace(' . | xargs -n 1 dirname | LC_ALL=C sort -u); \
+	packages=$$(grep -rl --include='*_test.go' --exclude-dir=lab 'testsize\.NoRace(' $(addsuffix /*_test.go,$(concurrent)) | \
+		xargs -n 1 dirname | LC_ALL=C sort -u); \
 	grep -Eq '^Test[A-Za-z0-9_]*(\|Test[A-Za-z0-9_]*)*$$' <<<"$$tests" || { echo "call testsize.NoRace in tests only: $$tests"; exit 1; }; \
 	echo "$(GO) test -short -run '^('$$tests')\$$'" $$packages; \
 	$(GO) test -timeout 25m -short -run "^($$tests)\$$" $$packages
