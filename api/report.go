@@ -44,6 +44,8 @@ type Report struct {
 	State       policy.Status `json:"state"`
 	Version     uint64        `json:"version"`
 	Round       uint64        `json:"round"`
+	// Headline says how the experiment stands and what to do next.
+	Headline *Headline `json:"headline"`
 	// Created is the time of the experiment's first event, Time that of the latest event of any
 	// experiment.
 	Created time.Time `json:"created"`
@@ -88,6 +90,30 @@ type Report struct {
 	// Next is the last arm of a page that has further ones after it, "" otherwise.
 	Next string `json:"next,omitempty"`
 }
+
+// Headline says in one sentence how an experiment stands.
+type Headline struct {
+	// Text says what is gained with its interval, whether each guardrail is shown to hold, is not
+	// yet known or is shown broken, and what to do next.
+	Text string `json:"text"`
+	// Next is what to do: one of [NextWait] and the constants below it.
+	Next string `json:"next" enum:"wait,conclude,add_arms,drop_metric,look,resume,nothing"`
+	// Days estimates for how many days more the slowest quantity stays open, nil if there is no
+	// estimate or nothing to wait for.
+	Days *float64 `json:"days,omitempty"`
+}
+
+// What a [Headline] advises. NextLook says that something is wrong, and NextDropMetric that a
+// quantity would stay open for so long that it should not be waited for.
+const (
+	NextWait       = "wait"
+	NextConclude   = "conclude"
+	NextAddArms    = "add_arms"
+	NextDropMetric = "drop_metric"
+	NextLook       = "look"
+	NextResume     = "resume"
+	NextNothing    = "nothing"
+)
 
 // PrivacyReport is the state of a private experiment. Everything in it is public.
 type PrivacyReport struct {

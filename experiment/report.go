@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -99,6 +100,7 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 	for _, n := range x.Notes {
 		r.Notes = append(r.Notes, api.NoteReport{Time: stamp(n.Time), Text: n.Text})
 	}
+	r.Headline = report.Headline(x.roster.def, r)
 	if kept != nil {
 		r.Keep(func(arm string) bool { _, ok := r.Arms[arm]; return ok })
 	}

@@ -338,7 +338,7 @@ func TestBrowserKeyboard(t *testing.T) {
 	}
 	got := strings.Join(order, "|")
 	want := "Skip to the content|noregret|Log out|to-explain|to-pause|to-rollback|to-conclude|to-edit|to-history|" +
-		"h-lift|time|policy version|h-guard|h-arms|h-audit|h-events|API"
+		"time|policy version|h-lift|h-guard|h-arms|h-audit|h-events|API"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("Tab visits %q, want %q", got, want)
 	}

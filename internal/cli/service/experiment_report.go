@@ -30,7 +30,8 @@ func newReportCommand(a *command.App, r *remote) *cobra.Command {
 	return command.New(a, &cobra.Command{
 		Use:   "report NAME",
 		Short: "Show how an experiment stands",
-		Long: `Show the current state of an experiment: the mixture, the arms' means with
+		Long: `Show the current state of an experiment. It begins with one sentence: what is gained, whether
+each guardrail is shown to hold, and what to do next. Then follow the mixture, the arms' means with
 confidence sequences (95 %, valid at all times), the guardrails, the regret against the best
 single arm, health and the last events. The report also compares the arms and the mixtures (served
 now, to be deployed, served so far) with the control arm: their lift, with a verdict in words.`,
@@ -64,6 +65,9 @@ func (o *reportOptions) Run(ctx context.Context, a *command.App, args []string) 
 // writeReport prints a report as text.
 func writeReport(w io.Writer, r *api.Report) error {
 	_, err := fmt.Fprintf(w, "%s is %s, version %d, round %d\n\n", legible.Text(r.Name), r.State, r.Version, r.Round)
+	if err == nil && r.Headline != nil {
+		_, err = fmt.Fprintf(w, "%s\n\n", legible.Text(r.Headline.Text))
+	}
 	if err != nil {
 		return err
 	}

@@ -69,8 +69,9 @@ var pageFuncs = template.FuncMap{
 		if s == "" {
 			return s
 		}
-		return strings.ToUpper(s[:1]) + s[1:] + "."
+		return capital(s) + "."
 	},
+	"capital": capital,
 	"count":   digits,
 	"moment":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -81,6 +82,9 @@ var pageFuncs = template.FuncMap{
 		return string(s)
 	},
 }
+
+// capital makes the first letter of a text a capital one.
+func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
 // Figure writes a number with four significant digits, with an exponent only if it is very large or
 // very small.

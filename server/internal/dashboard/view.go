@@ -132,6 +132,47 @@ func lastEvents(r *api.Report) []api.NoteReport {
 	return out[:min(len(out), shownEvents)]
 }
 
+// armTable is a part of the table of arms.
+type armTable struct {
+	Definition *definition.Definition
+	Rows       []armRow
+}
+
+const (
+	// unfolded is the number of arms that the table of arms shows whatever their share is, and
+	// smallShare the share below which it folds the others.
+	unfolded   = 12
+	smallShare = 0.01
+)
+
+// large returns the number of rows that the table of arms shows: the first unfolded ones, and all
+// up to the last one with a share of at least smallShare.
+func (v *view) large() int {
+	n := min(unfolded, len(v.ArmRows))
+	for n < len(v.ArmRows) && v.ArmRows[n].Share >= smallShare {
+		n++
+	}
+	return n
+}
+
+// Large returns the arms that the table of arms shows, and the control arm.
+func (v *view) Large() armTable {
+	n := v.large()
+	rows := slices.Clone(v.ArmRows[:n])
+	for _, a := range v.ArmRows[n:] {
+		if a.Control {
+			rows = append(rows, a)
+		}
+	}
+	return armTable{v.Definition, rows}
+}
+
+// Small returns the arms that the table of arms folds.
+func (v *view) Small() armTable {
+	rows := slices.Clone(v.ArmRows[v.large():])
+	return armTable{v.Definition, slices.DeleteFunc(rows, func(a armRow) bool { return a.Control })}
+}
+
 // bar is an arm's part of the unit interval in the picture of an explanation.
 type bar struct {
 	Arm      string

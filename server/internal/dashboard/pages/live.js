@@ -11,7 +11,9 @@
       const detail = { place, html: parts[name] };
       if (!document.dispatchEvent(new CustomEvent("part", { detail, cancelable: true }))) continue; // charts.js did it
       const focused = place.contains(document.activeElement) ? document.activeElement.id : "";
+      const open = [...place.querySelectorAll("details[open]")].map((d) => d.id);
       place.innerHTML = parts[name]; // escaped by the server
+      for (const d of place.querySelectorAll("details")) d.open = open.includes(d.id);
       if (focused !== "") document.getElementById(focused)?.focus();
       document.dispatchEvent(new CustomEvent("replaced", { detail }));
     }
