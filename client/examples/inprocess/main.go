@@ -46,7 +46,7 @@ func run(ctx context.Context, url string, w io.Writer) (err error) {
 			return err
 		}
 		// The more weight on freshness, the longer people watch, and the more often they complain.
-		metrics := map[string]float64{"watch": 10 + 5*weight + float64(i%7)}
+		metrics := map[string]float64{"watch": 5 * (2 + weight + float64(i%7)/5)}
 		if i%100 < int(4*weight) {
 			metrics["complaints"] = 1
 		}
