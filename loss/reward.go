@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
 )
 
@@ -186,6 +187,6 @@ func ParseReward(name string) (Reward, error) {
 			return r, nil
 		}
 	}
-	return nil, noregret.Errorf(noregret.Usage, "", "no reward is named %q; there are %s", name,
-		strings.Join(RewardNames(), ", "))
+	return nil, noregret.Errorf(noregret.Usage, "", "no reward is named %q; %sthere are %s", name,
+		named.DidYouMean(name, RewardNames()), strings.Join(RewardNames(), ", "))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -262,6 +263,11 @@ func (f *Facts) Arm(name string) int {
 		return k
 	}
 	return -1
+}
+
+// Near asks for the arm, or other name, that was probably meant: see [named.DidYouMean].
+func (f *Facts) Near(name string, others ...string) string {
+	return named.DidYouMean(name, append(others, f.names...))
 }
 
 // ArmList names the arms.

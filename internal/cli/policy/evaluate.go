@@ -253,7 +253,8 @@ func (o *evaluatePolicyOptions) candidate(a *command.App, name string, facts *lo
 	}
 	if !strings.ContainsAny(name, "./\\") {
 		return nil, noregret.Errorf(noregret.Usage, "--policy",
-			"%q: want uniform, target, a JSON file or one of the arms %s", name, facts.ArmList())
+			"%q: %swant uniform, target, a JSON file or one of the arms %s", name,
+			facts.Near(name, "uniform", "target"), facts.ArmList())
 	}
 	text, err := a.ReadFile(name)
 	if err != nil {

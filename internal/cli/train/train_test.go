@@ -26,7 +26,11 @@ func TestTrainRefuses(t *testing.T) {
 		clitest.Refusal{"train --measure nope --model m.json x", `no measure is named "nope"`},
 		clitest.Refusal{
 			"train --measure f1 --reward ramp --model m.json x",
-			`invalid argument "ramp" for "--reward" flag: no reward is named "ramp"`,
+			`invalid argument "ramp" for "--reward" flag: no reward is named "ramp"; there are hinge, `,
+		},
+		clitest.Refusal{
+			"train --measure f1 --reward hing --model m.json x",
+			`invalid argument "hing" for "--reward" flag: no reward is named "hing"; did you mean hinge? there are `,
 		},
 		clitest.Refusal{"train --measure f1 --model m.json --save-every 5 x", "--save-every: needs --stream"},
 		clitest.Refusal{"train --measure f1 --model m.json --valid - -", "--valid: standard input is also among DATA"},
