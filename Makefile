@@ -15,7 +15,8 @@ demo: ## run the decision service with simulated users and print how it learns
 
 # The race detector looks at the packages that start goroutines or guard something from them, in their code or in their
 # tests. The others cannot race, and it would slow their arithmetic down tenfold. Nor does it look at the tests of the
-# whole binary and of the pages, which run the packages' code once more.
+# whole binary and of the pages, which run the packages' code once more. With cgo, which it needs, pebble would take the C
+# form of zstd, a minute to compile; the tag is for the form in Go that noregret has.
 concurrent = $(shell grep -rlE --include='*.go' --exclude-dir=lab \
 	'^[[:space:]]*go [a-zA-Z_.]+[^a-zA-Z_. ]|"sync(/atomic)?"|internal/parallel"' . | xargs -n 1 dirname | LC_ALL=C sort -u | \
 	grep -vxE './(cmd/noregret|docs)')
@@ -26,7 +27,7 @@ ifeq ($(RACE),)
 	@echo "NOTE: the tests run WITHOUT the race detector"
 	$(GO) test -timeout 25m ./...
 else
-	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test -timeout 25m $(RACE) $(concurrent)
+	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test -timeout 25m $(RACE) -tags pebblegozstd $(concurrent)
 	CGO_ENABLED=0 $(GO) test -timeout 25m -short $$(comm -23 <($(GO) list -f '{{.Dir}}' ./... | sed 's|^$(CURDIR)|.|' | LC_ALL=C sort) \
 		<(printf '%s\n' $(concurrent) | LC_ALL=C sort))
 endif

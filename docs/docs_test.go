@@ -18,13 +18,15 @@ func TestMain(m *testing.M) {
 
 var builtDir string
 
-// build builds the command once, as its users do: without the race detector.
+// build builds the command once, as its users do: without cgo and the race detector.
 var build = sync.OnceValues(func() (command string, err error) {
 	if builtDir, err = os.MkdirTemp("", "noregret-docs-"); err != nil {
 		return "", err
 	}
 	command = filepath.Join(builtDir, "noregret")
-	if out, err := exec.Command("go", "build", "-o", command, "../cmd/noregret").CombinedOutput(); err != nil {
+	cmd := exec.Command("go", "build", "-o", command, "../cmd/noregret")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return command, nil

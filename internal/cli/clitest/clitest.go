@@ -115,8 +115,10 @@ var build = sync.OnceValues(func() (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(builtDir, "noregret")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/noregret/noregret/cmd/noregret").CombinedOutput()
-	if err != nil {
+	cmd := exec.Command("go", "build", "-o", path, "github.com/noregret/noregret/cmd/noregret")
+	// The race detector needs cgo, which would compile everything once more.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return path, nil
