@@ -7,12 +7,14 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // TestDefaultSteps checks that STAMP's steps are adaptive in Fit unless an option excludes them,
 // that it tries two step scales and ends level stages early, and that the model file records all
 // this.
 func TestDefaultSteps(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	train := modelData(t)
 	f1 := measure.FBeta{B: 1}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // auto is a configuration with coin betting.
@@ -16,6 +17,7 @@ var auto = Config{Steps: StepsBetting}
 // run, and as well as the step scale that is best on held-out data, within a few hundredths. The
 // result is the same twice.
 func TestFitBetting(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	data, test := asData(t, stream(71, 4000)), asData(t, stream(72, 4000))
 	for name, m := range map[string]measure.Measure{

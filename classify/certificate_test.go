@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -16,6 +17,7 @@ import (
 // model is infinitely far away, nor for a dual point that asks for one class alone, nor where the
 // search for the maximum has not converged.
 func TestUpperBoundHolds(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	two := []Example{{[]uint32{0}, []float32{1}, true, 1}, {[]uint32{0}, []float32{-1}, false, 1}}
 	src := random.New(5, "test")

@@ -15,6 +15,7 @@ import (
 // The results for a measure do not depend on the other measures of the comparison or on their
 // order.
 func TestCompareMeasuresApart(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	data := asData(t, stream(43, testsize.Of(1200, 600)))
 	measures := []measure.Objective{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}}

@@ -13,6 +13,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 func parseDrift(t testing.TB, text string) forget.Rule {
@@ -245,6 +246,7 @@ func TestRestartOfSteps(t *testing.T) {
 // A restored snapshot continues bit for bit, from any point of the stream: in the burn-in, around
 // restarts and while a retired learner predicts.
 func TestDriftSnapshots(t *testing.T) {
+	testsize.NoRace(t)
 	xs := flipping(1, 900, 250)
 	eachDrift(t, func(t *testing.T, build func() Learner) {
 		whole := build()
@@ -331,6 +333,7 @@ func TestDriftScoreIsModelScore(t *testing.T) {
 
 // On a stream whose concept flips, every way to keep up makes far fewer mistakes than none.
 func TestDriftPays(t *testing.T) {
+	testsize.NoRace(t)
 	const n = 8000
 	xs := flipping(5, n, 1000)
 	for _, algorithm := range driftAlgorithms {
@@ -363,6 +366,7 @@ func TestDriftPays(t *testing.T) {
 // A detector restarts soon after a flip, and not in a stream that does not change, although the
 // errors fall while the learner learns.
 func TestDetectorRestarts(t *testing.T) {
+	testsize.NoRace(t)
 	for _, algorithm := range driftAlgorithms {
 		for _, name := range changepoint.Names() {
 			if name == "cusum" {

@@ -20,6 +20,7 @@ func gonumLBFGS(p optimize.Problem, start []float64, threshold float64) (*optimi
 
 // On logistic regressions of random conditioning the minimum is gonum's, and takes as many passes.
 func TestLBFGSOnLogisticRegression(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	src := random.New(8, "lbfgs")
 	var ours, theirs int

@@ -109,6 +109,7 @@ func TestMacroIsIndependentSTAMPs(t *testing.T) {
 // On the micro measure, the model chosen for it beats the one trained for the macro average, and
 // the value that Choose returns is that of the examples it was given.
 func TestMultilabelChoose(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	const labels = 4
 	train, valid, test := labelRows(5, testsize.Of(40_000, 10_000), labels), labelRows(6, 8000, labels),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/private"
 )
 
@@ -211,6 +212,7 @@ func TestPrivateDefaults(t *testing.T) {
 // With a declared clip the planner takes DP-TOFW for 50 coordinates and DP-POFW for a million, as
 // without one: the clip is not taken for a Euclidean one of the same number.
 func TestPrivateOracleO11Planner(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct {
 		dim       int
 		clip      float64

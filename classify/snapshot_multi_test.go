@@ -85,6 +85,7 @@ func manyRows(seed uint64, n int) (rows []Example, classes []int) {
 // A snapshot of each of them, taken at any point, continues bit for bit, also when restored into a
 // learner in another state.
 func TestManyRestoreContinues(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	rows, classes := manyRows(8, 420)
 	others, otherClasses := manyRows(9, 300)

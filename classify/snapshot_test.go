@@ -25,6 +25,7 @@ func mustMarshal(t *testing.T, l encoding.BinaryMarshaler) []byte {
 // Every single-bit flip of a snapshot, every cut and every addition is refused, and leaves the
 // learner as it was.
 func TestDamagedSnapshotsAreRefused(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	eachLearner(t, Config{BurnIn: 60}, func(t *testing.T, build func() Learner) {
 		for _, n := range []int{20, 400} {
@@ -240,6 +241,7 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 // Restoring continues bit for bit from any example of a short run, in every state of a stage, also
 // into a learner in another state.
 func TestRestoreContinuesFromAnywhere(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	xs := stream(8, 420)
 	for _, c := range []Config{
@@ -290,6 +292,7 @@ func TestNoSnapshotAfterDivergence(t *testing.T) {
 // A snapshot restored into a fresh learner continues bit for bit, at any moment: in the burn-in, at
 // its end, later.
 func TestRestoreContinues(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	xs := stream(3, 3000)
 	for _, c := range []Config{{}, {Radius: 2}, {Lambda: 0.01, Averaging: AverageLastPass}} {

@@ -44,6 +44,7 @@ func driftDefinition(more string) string {
 // TestDriftFolds: with each kind of drift the state is a fold of the events, also from a snapshot
 // in the middle, with arms added and retired, while the means of arms change.
 func TestDriftFolds(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	for name, more := range driftCases() {
 		if testsize.Short() && strings.HasPrefix(name, "ucb") {

@@ -78,6 +78,7 @@ const watched = "apply\nname: x\narms: [{name: c, value: 0}, {name: a, value: 1}
 // TestEarlyValues checks that an arm that breaks a limit is stopped while its window is open and
 // that an arm that holds it is not, for limits on either side, with values one by one and as sums.
 func TestEarlyValues(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	for _, c := range []struct {
 		metric, limit, bad, good string

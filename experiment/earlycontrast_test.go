@@ -72,6 +72,7 @@ func (c *contrastCase) play(x *experimentState, rng *random.Source, units int, c
 // the part of alpha that is its own, with bad values that arrive late, shares that change with the
 // version and a crash of all arms, and that an arm which crashes is found.
 func TestEarlyContrastHolds(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	runs := testsize.Of(1000, 100)
 	for _, c := range contrastCases {
@@ -121,6 +122,7 @@ func TestEarlyContrastHolds(t *testing.T) {
 // window is open, that one which holds it is not, and that no arm is where the limit makes no
 // statement before the window has closed.
 func TestEarlyContrastStops(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	late := []contrastCase{
 		{"kind: count, default: 0", "min_change: -0.05", 0.02, 0.06, 0.8, [2]float64{1, 0}},

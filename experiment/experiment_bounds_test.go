@@ -13,6 +13,7 @@ import (
 // TestLongLife bumps the version many times. The memory stays bounded, a new stream begins when the
 // chain of links is long, old versions can no longer be explained, and a snapshot keeps all of it.
 func TestLongLife(t *testing.T) {
+	testsize.NoRace(t)
 	n := testsize.Of(1000, 100)
 	versionCells = 200 * n
 	defer func() { versionCells = 200_000 }()

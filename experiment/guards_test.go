@@ -137,6 +137,7 @@ func TestHealthyGuardrailStays(t *testing.T) {
 // is shrunk, according to the metric's range or, without one, to a fixed allowance. The report says
 // so.
 func TestShrinkLetsArmsIn(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	for _, ranged := range []string{", range: [0, 1]", ""}[testsize.Of(0, 1):] {
 		s := newScenario(t)

@@ -175,6 +175,7 @@ func TestMaskedPolicies(t *testing.T) {
 
 // TestMaskedUniform: the comparison with the uniform policy is of units that exclude arms, too.
 func TestMaskedUniform(t *testing.T) {
+	testsize.NoRace(t)
 	for _, k := range []struct{ name, more string }{
 		{"tsallis-inf", "exploration_floor: 0.4\n"},
 		{"thompson", "exploration_floor: 0.4\n"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // walked counts the numbers of masks one by one.
@@ -79,6 +80,7 @@ func TestMaskNumbers(t *testing.T) {
 // TestTermsOfState does the same for a whole experiment with deferred events, which a snapshot
 // interrupts again and again.
 func TestTermsOfState(t *testing.T) {
+	testsize.NoRace(t)
 	w, rng, most := newRankWorld(t, rankDef), random.New(3, "terms"), 0
 	for step := range 600 {
 		w.now = w.now.Add(time.Duration(rng.IntN(3000)) * time.Millisecond)

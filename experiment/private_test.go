@@ -14,6 +14,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/private/aggregate"
 )
 
@@ -423,6 +424,7 @@ func TestPrivateNames(t *testing.T) {
 
 // The policy learns from the releases: the best arm gets most of the traffic.
 func TestPrivateLearns(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	text := strings.NewReplacer("rounds: 3", "rounds: 30", "max: 2", "max: 3, hard: false").Replace(privateText)
 	w := newPrivateWorld(t, text, nil, 7)

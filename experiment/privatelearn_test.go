@@ -240,6 +240,7 @@ func TestPrivateLearnsAnew(t *testing.T) {
 // Where the price of a soft guardrail is in units of the control's mean, the learner takes each
 // release by itself, and learns all the same.
 func TestPrivatePriced(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	text := strings.Replace(ratesText, "max: 0.25, hard: true", "max_change: 0.5, hard: false, penalty: 1", 1)
 	r, share := rates{[]float64{0.2, 0.8, 0.3}, []float64{0.2, 0.2, 0.2}}, 0.0

@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 // snapshots, restores and unrelated learners in between, and compares the digests. The history of a
 // process must not show in the bytes of a state.
 func TestProcessHistory(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	events := scenarioEvents(t)
 	processes, least := testsize.Of(5, 2), testsize.Of(20, 2)

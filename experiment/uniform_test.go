@@ -68,6 +68,7 @@ round: {length: 5m}
 // give: arm a would look the worst by far, because it was served while the level was low. A third
 // version in which an arm has no share counts for nothing.
 func TestUniform(t *testing.T) {
+	testsize.NoRace(t)
 	w, rng := newRankWorld(t, uniformDef), random.New(1, "uniform")
 	arms := []float64{2, 1, 0}
 	at := func(level float64) func(arm int) float64 {
@@ -116,6 +117,7 @@ func describe(g api.UniformGoal) string {
 // TestUniformLearns compares a policy that learns with the uniform one: the report must show the
 // gain, with an interval that excludes 0, and the truth for the uniform policy.
 func TestUniformLearns(t *testing.T) {
+	testsize.NoRace(t)
 	for _, kind := range []string{"pasto", "thompson", "tsallis-inf"} {
 		w := newRankWorld(t, strings.NewReplacer(
 			"kind: fixed, split: {a: 0.8, b: 0.1, c: 0.1}", "kind: "+kind, "name: revenue",

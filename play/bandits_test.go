@@ -45,6 +45,7 @@ func allFitting(t *testing.T, game string) []string {
 // regret is within the bound, where the theory has one, at the end and at every point of the curve,
 // up to 4 standard errors.
 func TestBanditBoundsHold(t *testing.T) {
+	testsize.NoRace(t)
 	runs, rounds := testsize.Of(1000, 40), testsize.Of(1000, 600)
 	bounds := 0
 	for _, c := range []BanditOptions{
@@ -153,6 +154,7 @@ func TestBanditRunIsReplicate(t *testing.T) {
 // TestShiftingFoolsUCB: where all means move together, Tsallis-INF stays within its bound and the
 // optimistic algorithms for independent losses pay more.
 func TestShiftingFoolsUCB(t *testing.T) {
+	testsize.NoRace(t)
 	results := playBandits(t, BanditOptions{
 		Learners: []string{"tsallis-inf", "kl-ucb", "elimination"}, Game: "shifting", Arms: 4,
 		Rounds: testsize.Of(20000, 5000), Runs: testsize.Of(200, 60),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 func amongPolicy(t *testing.T, control int, hold float64, shares ...float64) *Policy {
@@ -31,6 +32,7 @@ func amongPolicy(t *testing.T, control int, hold float64, shares ...float64) *Po
 // TestDecideAmong counts decisions: their shares must be those stated, each with the propensity of
 // its arm, and the units that are not drawn again must be those of the policy itself.
 func TestDecideAmong(t *testing.T) {
+	testsize.NoRace(t)
 	const units = 40_000
 	for _, c := range []struct {
 		name    string

@@ -64,6 +64,7 @@ func contextual(t testing.TB, kind string, hold float64) *Policy {
 // TestDecideInShares counts decisions: each arm's share must be its propensity, the one that is
 // reported, and held-back units must be as many as they should.
 func TestDecideInShares(t *testing.T) {
+	testsize.NoRace(t)
 	const n = 100_000
 	for _, kind := range LinearKinds() {
 		p := contextual(t, kind, 0.1)

@@ -82,6 +82,7 @@ func expected(o HDBOptions, estimates [2][]float64, x, y float64) (g [2]float64)
 // that hold user 3's step does not separate the worlds by more than the claim, also where the
 // pulled arm differs; the same observer separates them if the noise has half its scale.
 func TestOracleO8(t *testing.T) {
+	testsize.NoRace(t)
 	runs := testsize.Of(4000, 1500)
 	for _, half := range []bool{false, true} {
 		flips := 0
@@ -123,6 +124,7 @@ func TestOracleO8(t *testing.T) {
 // its warm-up the weight (K·t₀+1)/(t₀+1) after it, about K times what the noise is made for. The
 // audit of a warm-up record catches it, and passes the local count.
 func TestOracleO8GlobalIndex(t *testing.T) {
+	testsize.NoRace(t)
 	const arms, warmUp, steps, clip = 6, 8, 64, 1.0
 	runs := testsize.Of(4000, 1500)
 	for _, global := range []bool{false, true} {

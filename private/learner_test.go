@@ -323,6 +323,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 // a constant of 24 KiB, which holds the buffer of random bytes and the points. The noise is of the
 // fast kind, which has the same memory.
 func TestOracleO4Memory(t *testing.T) {
+	testsize.NoRace(t)
 	const d = 100
 	n := int64(testsize.Of(1000000, 20000))
 	p := NewProblem(must(NewBall(d, 2, 1)), Squared(), 1, 1, n)

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // TestOracleO11Planner: on the l1 ball with 10^4 records the planner takes DP-TOFW for d = 50, by a
 // factor of about 9, and DP-POFW for d = 10^6.
 func TestOracleO11Planner(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct {
 		dim       int
 		mechanism string

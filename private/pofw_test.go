@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -109,6 +110,7 @@ func selection(seed uint64) Noise {
 // TestOracleO7POFW compares the vertices that the learner chooses with the law of the exponential
 // mechanism for its exact scores, by a chi-square test over many first steps.
 func TestOracleO7POFW(t *testing.T) {
+	testsize.NoRace(t)
 	const runs = 20000
 	p := NewProblem(must(NewBall(2, 1, 3)), Squared(), 1, 1, 2)
 	p.Clip = 2

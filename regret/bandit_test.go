@@ -130,6 +130,7 @@ func TestBanditBoundsOfStochasticPlayers(t *testing.T) {
 // KL-UCB and Thompson sampling attain the lower bound as T grows: after 10,000 rounds their regret
 // is within a factor of 2 of it, and below that of UCB with the constants of its theorem.
 func TestAsymptoticallyOptimalPlayers(t *testing.T) {
+	testsize.NoRace(t)
 	rounds, runs, means := 10000, testsize.Of(400, 20), []float64{.2, .5, .4}
 	run := func(make func() (regret.BanditPlayer, error)) float64 {
 		return replicate(t, regret.Replication{
@@ -152,6 +153,7 @@ func TestAsymptoticallyOptimalPlayers(t *testing.T) {
 // The regret of explore-then-commit on two normal arms is the exact one, within 4 standard errors:
 // that of the regret is (T − 2m)·Δ times that of the share of wrong commitments.
 func TestExploreThenCommitIsExact(t *testing.T) {
+	testsize.NoRace(t)
 	for _, turns := range []int{10, 67} {
 		wrong, want := bandit.ExploreThenCommitGaussian(.5, turns, 1000, 1)
 		runs := testsize.Of(10000, 1000)

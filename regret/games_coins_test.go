@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
@@ -147,6 +148,7 @@ func TestTrapsKeepTheirBudget(t *testing.T) {
 // TestVariationTrapFloors: the mean dynamic regret of learners in a trap is above the floor that it
 // states, for gradient descent with constant and with decreasing steps. Steps of 0 are hurt most.
 func TestVariationTrapFloors(t *testing.T) {
+	testsize.NoRace(t)
 	const rounds, runs = 2000, 30
 	for _, name := range []string{"gradient-trap", "curved-trap", "cost-trap", "restless"} {
 		for _, rate := range []oco.Rate{oco.Constant(0.001), oco.Constant(0.1), oco.InverseSqrt(1, 2)} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // immediateToy is toy, with exposures that count when the arm is decided.
@@ -108,6 +109,7 @@ func TestLateIsSeen(t *testing.T) {
 // TestOpenMemory checks that memory bounds the units that wait, that units which wait already are
 // still counted, and that the room comes back when their window closes.
 func TestOpenMemory(t *testing.T) {
+	testsize.NoRace(t)
 	w := newWorld(t, func(c *Config) { c.OpenMemory, c.OpenDisk = 1<<20, 0 })
 	w.apply(toy)
 	expose := func(prefix string) (f api.FeedbackResult, items []item) {

@@ -465,6 +465,7 @@ func newPrivateLives(t *testing.T) *privateLives {
 // releases, whoever saw them and wherever they were durable; no release is out before the ledger
 // has its step; the ledger has the whole charge from the beginning, and never more.
 func TestPrivateDeath(t *testing.T) {
+	testsize.NoRace(t)
 	l := newPrivateLives(t)
 	all := l.run(death{}, false, 0)
 	l.over()

@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -58,6 +59,7 @@ func asJSON(t *testing.T, r *api.Report, err error, p *policy.Policy) string {
 // after every round, bit for bit. The released sums of the report are those of the last event. With
 // other releases the mixture is another one.
 func TestPrivateMixtureFromReleases(t *testing.T) {
+	testsize.NoRace(t)
 	w := newWorld(t, func(c *Config) {
 		c.noise = []dp.Option{dp.WithInsecureDeterministicNoiseForTesting(9)}
 	})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -262,6 +263,7 @@ func (w *world) firstEvent(path string) (status int, body []byte) {
 // many units. That covers reports, policies, explanations, pages, their streams of changes,
 // pictures, metrics, states and exports.
 func TestPrivateAnswers(t *testing.T) {
+	testsize.NoRace(t)
 	var releases [][]float64
 	loud := privateAnswers(t, &releases, func(int) map[string]float64 {
 		return map[string]float64{"buy": 73.125, "n": 7}

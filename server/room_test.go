@@ -16,6 +16,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/pages"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // squeeze lowers the memory of the units that wait below what a configuration may have.
@@ -31,6 +32,7 @@ func (w *world) squeeze(memory, disk int64) {
 // feedback, also over restarts. The memory keeps to its bound, and the state is that of a fold with
 // all memory. Before, 90 % of them were rejected.
 func TestUnitsBeyondMemory(t *testing.T) {
+	testsize.NoRace(t)
 	const memory, n = 80 << 10, 12_000
 	w := newWorld(t)
 	w.apply(immediateToy(1_000_000))

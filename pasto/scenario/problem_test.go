@@ -16,6 +16,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -281,6 +282,7 @@ func TestProblemPathIsNoSeed(t *testing.T) {
 
 // Guardrails that are hard in the file give the same result as with the flag.
 func TestProblemHardInFile(t *testing.T) {
+	testsize.NoRace(t)
 	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": ` +
 		`60, "arms": [{"name": "a", "means": [2, -0.2]},
 		{"name": "b", "means": [0, 0.2]}, {"name": "c", "means": [1.9, -0.1]}, {"name": "d", "means": [1.9, -0.3]}]}`

@@ -14,6 +14,7 @@ import (
 // With hard guardrails the reward is reported, violations are counted, and gains are over the runs
 // in which a single arm satisfies the guardrails.
 func TestHardRuns(t *testing.T) {
+	testsize.NoRace(t)
 	r := run(t, Options{Hard: true, Runs: 60, Rounds: 3000, Noise: sigma(1), Seed: 2, Checkpoints: []int{1, 3000}})
 	if math.Abs(float64(r.Optimum)-1) > 1e-9 || r.BestSingle != 0 || r.Violation.Share[1] > .05 ||
 		r.Objective.Mean[1] < .95 || r.Objective.Mean[1] > 1 {
@@ -57,6 +58,7 @@ func TestInfeasibleRuns(t *testing.T) {
 // its runs, the optimum of a stationary world is the same at all rounds, and the marks are those of
 // the gain over the same runs.
 func TestPartlyInfeasible(t *testing.T) {
+	testsize.NoRace(t)
 	rounds := testsize.Of(300, 60)
 	r := run(t, Options{
 		Scenario: "b", Hard: true, Threshold: sigma(.9), Noise: sigma(.1), Runs: 30, Rounds: rounds,
