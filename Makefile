@@ -15,11 +15,11 @@ demo: ## run the decision service with simulated users and print how it learns
 
 # The race detector looks at the packages that start goroutines or guard something from them, in their code or in their
 # tests. The others cannot race, and it would slow their arithmetic down tenfold. Nor does it look at the tests of the
-# whole binary and of the pages, which run the packages' code once more. With cgo, which it needs, pebble would take the C
-# form of zstd, a minute to compile; the tag is for the form in Go that noregret has.
+# whole binary and of the pages, which run the packages' code once more, and of the sources, which only parse. It needs
+# cgo, with which pebble would take the C form of zstd, a minute to compile; the tag is for the form in Go that noregret has.
 concurrent = $(shell grep -rlE --include='*.go' --exclude-dir=lab \
 	'^[[:space:]]*go [a-zA-Z_.]+[^a-zA-Z_. ]|"sync(/atomic)?"|internal/parallel"' . | xargs -n 1 dirname | LC_ALL=C sort -u | \
-	grep -vxE './(cmd/noregret|docs)')
+	grep -vxE './(cmd/noregret|docs|internal/arch)')
 
 .PHONY: test
 test: ## run all tests; those with concurrency with the race detector, where there is a C compiler (RACE= for none)
