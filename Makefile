@@ -118,16 +118,18 @@ build: ## build everything without cgo, the command into bin/noregret
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -o bin/noregret ./cmd/noregret
 
+# Nobody runs these programs, so they are neither optimized nor made for a debugger.
 .PHONY: cross
 cross: ## check that everything builds for Windows, with 32 bits (make portable does it for macOS, with 64)
-	CGO_ENABLED=0 GOOS=windows GOARCH=386 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=386 $(GO) build -gcflags=all='-N -l -dwarf=false' -ldflags=-w ./...
 
 # A fused multiply-add rounds once where two operations round twice, and would make results differ between
 # architectures. Every package is checked; the module lab, which prints tables, is not. Lines that ask for the operation
 # by name may have it (math.FMA is exact everywhere).
 .PHONY: portable
 portable: ## check that everything builds for macOS on arm64, where no package has a fused operation
-	@code=$$(GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='github.com/noregret/noregret/...=-S' ./... 2>&1) || \
+	@code=$$(GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags=all=-dwarf=false -ldflags=-w \
+		-gcflags='github.com/noregret/noregret/...=-S -dwarf=false' ./... 2>&1) || \
 		{ echo "the build for arm64 failed"; exit 1; }; \
 	found=$$(grep -E '\sFN?M(ADD|SUB)[DS]\s' <<<"$$code" | grep -oE '[^ (]+\.go:[0-9]+' | grep -F '$(CURDIR)/' | sort -u | \
 		while IFS=: read -r f n; do sed -n "$${n}p" "$$f" | grep -q 'math\.FMA(' || echo "$$f:$$n"; done); \
