@@ -16,7 +16,7 @@ def on_page_markdown(markdown, page, config, files):
         path = posixpath.normpath(posixpath.join("docs", here, target))
         if path.startswith("docs/"):
             return match[0]
-        address = f"{config.repo_url}/blob/main/{path}" + (f"#{anchor}" if anchor else "")
+        address = f"{config.extra['repository']}/blob/main/{path}" + (f"#{anchor}" if anchor else "")
         return match[1] + address + match[3]
 
     title = re.search(r"^# (.*)$", markdown, re.M)
