@@ -33,10 +33,6 @@ type chartLine struct {
 	Values, Low, High []*float64
 	// Level is a constant, nil if the line has values.
 	Level *float64
-	// Skip is the number of first versions that the picture leaves out, since they would flatten
-	// the rest, and Note says so.
-	Skip int
-	Note string
 	// Colour is the number of the line's colour, for an arm its place, or one of those below.
 	Colour int
 }
@@ -70,6 +66,14 @@ func known(values []*float64) bool {
 	return slices.ContainsFunc(values, func(v *float64) bool { return v != nil })
 }
 
+// hasLift and hasObjective report whether a report compares mixtures with the control arm, and
+// values them. It does neither for private experiments (no lift) and contextual ones.
+func hasLift(d *definition.Definition, r *api.Report) bool {
+	return d.Objective != nil && r.Lift.Control != ""
+}
+
+func hasObjective(r *api.Report) bool { return r.Regret != nil }
+
 // chartOf makes the chart of a picture's name. Most is the number of arms that a mixture shows.
 func (d *Dashboard) chartOf(name string, def *definition.Definition, r *api.Report, most int) (*chart, error) {
 	c, err := d.chartNamed(name, def, r, most)
@@ -88,16 +92,16 @@ func (d *Dashboard) chartNamed(name string, def *definition.Definition, r *api.R
 	case "mixture":
 		return mixtureChart(r, most), nil
 	case "lift":
-		if def.Objective != nil && def.Control != nil {
+		if hasLift(def, r) {
 			return liftChart(r), nil
 		}
 	case "objective":
-		if r.Regret != nil {
+		if hasObjective(r) {
 			best, err := d.optima.value(d.Source, r)
 			return objectiveChart(r, best), err
 		}
 	case "regret":
-		if r.Regret != nil {
+		if hasObjective(r) {
 			return regretChart(r), nil
 		}
 	}
@@ -167,34 +171,12 @@ func liftChart(r *api.Report) *chart {
 			High:   end(func(q api.Interval) *float64 { return q.High }),
 		}
 		if known(l.Values) {
-			l.Skip = tooWide(l.Low, l.High)
 			c.Lines = append(c.Lines, l)
 		}
 	}
 	zero := 0.0
 	c.Lines = append(c.Lines, chartLine{Name: "as the control arm", Level: &zero, Colour: inkColour})
 	return c
-}
-
-// tooWide returns the number of first versions whose intervals are so wide, more than 12 times the
-// last one, that they would flatten the picture.
-func tooWide(low, high []*float64) (skip int) {
-	last := math.NaN()
-	for i := range low {
-		if low[i] != nil {
-			last = *high[i] - *low[i]
-		}
-	}
-	for i := range low {
-		if low[i] == nil {
-			continue
-		}
-		if !(*high[i]-*low[i] > 12*last) {
-			break
-		}
-		skip = i + 1
-	}
-	return skip
 }
 
 // objectiveChart has the value of each version's mixture by what was known then, beside the best
@@ -206,9 +188,6 @@ func objectiveChart(r *api.Report, best *float64) *chart {
 		Values: valuesOf(r, func(h *api.HistoryPoint) *float64 { return h.Value }),
 	}
 	if known(value.Values) {
-		if value.Skip = farBelow(value.Values, r.Regret.BestSingle.Value); value.Skip > 0 {
-			value.Note = "(before: far below)"
-		}
 		c.Lines = append(c.Lines, value)
 	}
 	if v := r.Regret.BestSingle.Value; v != nil {
@@ -220,30 +199,60 @@ func objectiveChart(r *api.Report, best *float64) *chart {
 	return c
 }
 
-// farBelow returns the number of first versions whose values are so far below the rest and the best
-// single arm that they would flatten the picture.
-func farBelow(values []*float64, best *float64) (skip int) {
-	if best == nil {
-		return 0
-	}
-	last, top := math.NaN(), math.Inf(-1)
-	for _, v := range values {
-		if v != nil {
-			last, top = *v, max(top, *v)
+// Of the versions of which little is known, a picture shows as much as leaves the rest legible:
+// lines up to lineReach times the range of what is known at the end beyond that, and bands up to
+// bandReach times.
+const (
+	lineReach = 4
+	bandReach = 1
+)
+
+// bounds returns the range of the axis of values, and ok = false if no value is known. What lies
+// outside is cut off.
+func (c *chart) bounds() (low, high float64, ok bool) {
+	low, high = math.Inf(1), math.Inf(-1)
+	add := func(v float64) { low, high = min(low, v), max(high, v) }
+	each := func(values []*float64, add func(v float64)) {
+		for _, v := range values {
+			if v != nil {
+				add(*v)
+			}
 		}
 	}
-	span := max(math.Abs(top-*best), math.Abs(last-*best), 1e-3*math.Abs(*best), 1e-9)
-	floor := min(*best, last) - float64(4*span)
-	for i, v := range values {
-		if v == nil {
-			continue
-		}
-		if *v >= floor {
-			break
-		}
-		skip = i + 1
+	for _, q := range c.Now {
+		add(q.Low)
+		add(q.High)
 	}
-	return skip
+	for i := range c.Lines {
+		l := &c.Lines[i]
+		for _, values := range [][]*float64{{l.Level}, lastKnown(l.Values), lastKnown(l.Low), lastKnown(l.High)} {
+			each(values, add)
+		}
+	}
+	if low > high {
+		return 0, 0, false
+	}
+	first, last := low, high
+	within := func(reach float64) func(v float64) {
+		span := float64(reach * max(last-first, float64(1e-3*max(math.Abs(first), math.Abs(last)))))
+		return func(v float64) { add(min(max(v, first-span), last+span)) }
+	}
+	for i := range c.Lines {
+		each(c.Lines[i].Values, within(lineReach))
+		each(c.Lines[i].Low, within(bandReach))
+		each(c.Lines[i].High, within(bandReach))
+	}
+	return low, high, true
+}
+
+// lastKnown returns the last known value, if there is one.
+func lastKnown(values []*float64) []*float64 {
+	for i := len(values) - 1; i >= 0; i-- {
+		if values[i] != nil {
+			return values[i : i+1]
+		}
+	}
+	return nil
 }
 
 // regretChart has the regret per unit against the best single arm.

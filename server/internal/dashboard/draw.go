@@ -70,10 +70,6 @@ func (f frame) draw(c *chart, r *api.Report) (*plot.Plot, error) {
 			return nil, err
 		}
 		entries++
-		if l.Note != "" {
-			p.Legend.Add(l.Note)
-			entries++
-		}
 	}
 	for _, q := range c.Now {
 		x := end - float64(0.01*(end-p.X.Min))
@@ -86,13 +82,13 @@ func (f frame) draw(c *chart, r *api.Report) (*plot.Plot, error) {
 		p.Legend.Add(q.Name, l)
 		entries++
 	}
-	f.headroom(p, entries)
+	f.headroom(p, c, entries)
 	return p, nil
 }
 
 // line draws a line with its band.
 func (f frame) line(p *plot.Plot, c *chart, l *chartLine, end float64) error {
-	values := f.steps(c, l, l.Values, end)
+	values := f.steps(c, l.Values, end)
 	if len(values) == 0 {
 		return nil
 	}
@@ -105,7 +101,7 @@ func (f frame) line(p *plot.Plot, c *chart, l *chartLine, end float64) error {
 		p.Legend.Add(l.Name, drawn)
 		return nil
 	}
-	low, band := f.steps(c, l, l.Low, end), f.steps(c, l, l.High, end)
+	low, band := f.steps(c, l.Low, end), f.steps(c, l.High, end)
 	slices.Reverse(low)
 	area, err := plotter.NewPolygon(append(band, low...))
 	if err != nil {
@@ -117,10 +113,9 @@ func (f frame) line(p *plot.Plot, c *chart, l *chartLine, end float64) error {
 	return nil
 }
 
-// steps makes a line that keeps each value until the next known one. It leaves out the versions
-// that the chart's line skips.
-func (f frame) steps(c *chart, l *chartLine, values []*float64, end float64) (out plotter.XYs) {
-	for i := l.Skip; i < len(values); i++ {
+// steps makes a line that keeps each value until the next known one.
+func (f frame) steps(c *chart, values []*float64, end float64) (out plotter.XYs) {
+	for i := range values {
 		if values[i] == nil {
 			continue
 		}
@@ -154,7 +149,7 @@ func (f frame) stack(p *plot.Plot, c *chart, end float64) error {
 			}
 			sums[k] = &sum
 		}
-		top := f.steps(c, &c.Lines[i], sums, end)
+		top := f.steps(c, sums, end)
 		area, err := plotter.NewPolygon(append(top, plotter.XY{X: end, Y: 0}, plotter.XY{X: top[0].X, Y: 0}))
 		if err != nil {
 			return err

@@ -87,15 +87,19 @@ var pageFuncs = template.FuncMap{
 func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
 // Figure writes a number with four significant digits, with an exponent only if it is very large or
-// very small.
+// very small, and with the sign of minus, as changes in per cent have it.
 func Figure(v float64) string {
-	switch a := math.Abs(v); {
+	sign, a := "", math.Abs(v)
+	if v < 0 {
+		sign = "−"
+	}
+	switch {
 	case v == 0:
 		return "0"
 	case a >= 1e6 || a < 1e-4:
-		return strconv.FormatFloat(v, 'g', 4, 64)
+		return sign + strconv.FormatFloat(a, 'g', 4, 64)
 	default:
-		return strconv.FormatFloat(v, 'f', max(0, 3-int(math.Floor(math.Log10(a)))), 64)
+		return sign + strconv.FormatFloat(a, 'f', max(0, 3-int(math.Floor(math.Log10(a)))), 64)
 	}
 }
 

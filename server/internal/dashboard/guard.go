@@ -93,9 +93,7 @@ func guardedLine(r *api.Report, g *api.GuardrailReport, l chartLine,
 	l.High = bounded(func(q *api.Interval) *float64 { return q.High })
 	if !known(l.Low) {
 		l.Low, l.High = nil, nil
-		return l
 	}
-	l.Skip = tooWide(l.Low, l.High)
 	return l
 }
 

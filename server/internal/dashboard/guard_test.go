@@ -59,8 +59,8 @@ func TestGuardrailChart(t *testing.T) {
 			t.Fatalf("%s: the lines are %q, want %q", kind, names, want)
 		}
 		limit, line := c.Lines[len(want)-1], c.Lines[len(want)-2]
-		if limit.Level == nil || *limit.Level != 0.1 || line.Skip != 2 || line.Low[0] != nil || len(c.Now) != 1 {
-			t.Errorf("%s: limit %+v, %d versions left out, %d intervals now", kind, limit, line.Skip, len(c.Now))
+		if limit.Level == nil || *limit.Level != 0.1 || line.Low[0] != nil || len(c.Now) != 1 {
+			t.Errorf("%s: limit %+v, %d intervals now", kind, limit, len(c.Now))
 		}
 		for i, h := range r.History[1:] {
 			p := h.Guardrails[1]

@@ -72,13 +72,13 @@ func picturesOf(path, axis string, d *definition.Definition, r *api.Report) []pi
 	}
 	out := []pictureOf{of("mixture", "the mixture",
 		"The mixture over time: the share of each arm. The arms table has the current numbers.")}
-	if d.Objective != nil && d.Control != nil {
+	if hasLift(d, r) {
 		out = append(out, of("lift", "the lift",
 			"Lift over time: by how much what was served, and what would have been deployed, was better than the "+
 				"control arm in the objective, by the estimates of the time, with intervals. The lift table has the "+
 				"current numbers."))
 	}
-	if d.Objective != nil {
+	if hasObjective(r) {
 		out = append(out, of("objective", "the objective",
 			"The objective over time: what each version's mixture was worth by the estimates of the time, beside "+
 				"the best single arm and the best mixture by the current estimates."),
@@ -204,8 +204,11 @@ func level(p *plot.Plot, name string, v float64, c color.Color) error {
 	return nil
 }
 
-// headroom extends the axis beyond the data, with space for a legend above.
-func (f frame) headroom(p *plot.Plot, entries int) {
+// headroom extends the axis beyond the values that the chart shows, with space for a legend above.
+func (f frame) headroom(p *plot.Plot, c *chart, entries int) {
+	if low, high, ok := c.bounds(); ok {
+		p.Y.Min, p.Y.Max = low, high
+	}
 	if !(p.Y.Max > p.Y.Min) {
 		p.Y.Min, p.Y.Max = p.Y.Min-0.5, p.Y.Max+0.5
 	}

@@ -24,6 +24,8 @@ type series struct {
 	Versions []uint64       `json:"versions"`
 	Lines    []seriesLine   `json:"lines"`
 	Now      []seriesBounds `json:"now"`
+	// Range is the range of the axis of values, nil if no value is known.
+	Range []float64 `json:"range,omitempty"`
 }
 
 // seriesLine is a line of a chart. Values are null where nothing is known.
@@ -34,8 +36,7 @@ type seriesLine struct {
 	Low    []*float64 `json:"low,omitempty"`
 	High   []*float64 `json:"high,omitempty"`
 	// Level says that the values are one constant.
-	Level bool   `json:"level"`
-	Note  string `json:"note,omitempty"`
+	Level bool `json:"level"`
 }
 
 // seriesBounds is an interval of the current mixture.
@@ -59,11 +60,11 @@ func (f frame) series(c *chart, r *api.Report) *series {
 	}
 	out.X, out.Versions = append(out.X, f.axis(plot.New(), r)), append(out.Versions, r.Version)
 	for _, l := range c.Lines {
-		line := seriesLine{Name: l.Name, Colour: l.Colour, Level: l.Level != nil, Note: l.Note}
+		line := seriesLine{Name: l.Name, Colour: l.Colour, Level: l.Level != nil}
 		kept := func(values []*float64) (out []*float64) {
 			var last *float64
-			for i, v := range values {
-				if v != nil && i >= l.Skip {
+			for _, v := range values {
+				if v != nil {
 					last = v
 				}
 				out = append(out, last)
@@ -82,6 +83,9 @@ func (f frame) series(c *chart, r *api.Report) *series {
 			line.Values = kept(l.Values)
 		}
 		out.Lines = append(out.Lines, line)
+	}
+	if low, high, ok := c.bounds(); ok {
+		out.Range = []float64{low, high}
 	}
 	for _, q := range c.Now {
 		out.Now = append(out.Now, seriesBounds{q.Name, q.Colour, q.Low, q.High})

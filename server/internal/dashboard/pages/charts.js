@@ -24,13 +24,14 @@
     return e;
   };
 
-  // figure writes a number with four significant digits, as the tables do.
+  // figure writes a number with four significant digits and the sign of minus, as the tables do.
+  const minus = (text) => (text[0] === "-" ? `−${text.slice(1)}` : text);
   const figureOf = (v) => {
     if (v === null || v === undefined) return "unknown";
     if (v === 0) return "0";
     const a = Math.abs(v);
-    if (a >= 1e6 || a < 1e-4) return v.toExponential(3);
-    return v.toFixed(Math.max(0, 3 - Math.floor(Math.log10(a))));
+    if (a >= 1e6 || a < 1e-4) return minus(v.toExponential(3));
+    return minus(v.toFixed(Math.max(0, 3 - Math.floor(Math.log10(a)))));
   };
   const percent = (v) => (v === null ? "unknown" : `${(100 * v).toFixed(1)} %`);
 
@@ -81,8 +82,7 @@
           value: () => `[${figureOf(now.low)}, ${figureOf(now.high)}]` });
         return;
       }
-      const one = { label: line.note ? `${line.name} ${line.note}` : line.name, stroke: colour, width: 2,
-        paths: stepped, points: { show: false } };
+      const one = { label: line.name, stroke: colour, width: 2, paths: stepped, points: { show: false } };
       if (series.stacked) {
         Object.assign(one, { width: 1, stroke: style("--paper"), value: (u, v, s, at) => at === null ? "" :
           percent(line.values[at]) });
@@ -106,7 +106,7 @@
         y: { range: (u, low, high) => rangeOf(series, u, low, high) },
       },
       axes: [
-        { stroke: ink, grid, ticks: grid, font, space: 70 },
+        { stroke: ink, grid, ticks: grid, font, space: 80, values: (u, splits) => ticksOf(series, splits) },
         { stroke: ink, grid, ticks: grid, font, space: 36, size: sizeOf,
           values: (u, splits) => splits.map((v) => series.stacked ? `${Math.round(100 * v)} %` : shortFigure(v, splits)) },
       ],
@@ -125,12 +125,27 @@
     };
   };
 
-  // shortFigure writes a tick with as many digits as tell it from the next one.
+  // ticksOf writes times as the rest of the page does, with the date where it changes.
+  const ticksOf = (series, splits) => {
+    if (series.axis !== "time") return splits.map(String);
+    const texts = splits.map(moment); // YYYY-MM-DD HH:MM:SS
+    const step = splits.length > 1 ? splits[1] - splits[0] : 60;
+    return texts.map((text, i) => {
+      const date = text.slice(0, 10);
+      if (step >= 86400) return date;
+      const time = text.slice(11, step < 60 ? 19 : 16);
+      return i > 0 && texts[i - 1].startsWith(date) ? time : `${time}\n${date}`;
+    });
+  };
+
+  // shortFigure writes a tick with the digits of the distance between ticks.
   const shortFigure = (v, splits) => {
     const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : Math.abs(v) || 1;
     if (v === 0) return "0";
-    if (Math.abs(v) >= 1e6 || step < 1e-5) return v.toExponential(2);
-    return v.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+    if (Math.abs(v) >= 1e6 || step < 1e-5) return minus(v.toExponential(2));
+    let digits = 0;
+    while (digits < 7 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6 * step * 10 ** digits) digits++;
+    return minus(v.toFixed(digits));
   };
 
   // sizeOf is the width that the ticks of values need.
@@ -142,8 +157,12 @@
     return Math.ceil(widest / devicePixelRatio) + 20;
   };
 
+  // rangeOf is the range of values: that of the picture, in which the first versions do not flatten the rest, or all
+  // values of the part that the chart is zoomed to.
   const rangeOf = (series, u, low, high) => {
     if (series.stacked) return [0, 1];
+    const [first, last] = u.series[0].idxs; // of the values that are seen; the scale is set after this
+    if (series.range && !(first > 0 || last < u.data[0].length - 1)) [low, high] = series.range;
     for (const now of series.now) {
       low = low === null ? now.low : Math.min(low, now.low);
       high = high === null ? now.high : Math.max(high, now.high);
