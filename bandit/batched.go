@@ -28,23 +28,32 @@ const (
 	BatchTsallisINF
 )
 
-// String is "thompson", "ucb", "kl-ucb" or "tsallis-inf".
-func (r BatchRule) String() string {
-	switch r {
-	case BatchThompson:
-		return "thompson"
-	case BatchUCB:
-		return "ucb"
-	case BatchKLUCB:
-		return "kl-ucb"
-	case BatchTsallisINF:
-		return "tsallis-inf"
-	}
-	return "unknown"
+// batchRules are the names of the rules.
+var batchRules = []string{
+	BatchThompson: "thompson", BatchUCB: "ucb", BatchKLUCB: "kl-ucb", BatchTsallisINF: "tsallis-inf",
 }
 
-// ranged reports whether the rule needs the range of the rewards.
-func (r BatchRule) ranged() bool { return r == BatchKLUCB || r == BatchTsallisINF }
+// BatchRules returns the names of all rules, in the order of their constants.
+func BatchRules() []string { return slices.Clone(batchRules) }
+
+// ParseBatchRule returns the rule of a name, and ok = false if no rule has it.
+func ParseBatchRule(name string) (rule BatchRule, ok bool) {
+	i := slices.Index(batchRules, name)
+	return BatchRule(i), i >= 0
+}
+
+func (r BatchRule) valid() bool { return r >= 0 && int(r) < len(batchRules) }
+
+// String is the name of the rule, one of [BatchRules], or "unknown".
+func (r BatchRule) String() string {
+	if !r.valid() {
+		return "unknown"
+	}
+	return batchRules[r]
+}
+
+// Ranged reports whether the rule needs the range of the rewards.
+func (r BatchRule) Ranged() bool { return r == BatchKLUCB || r == BatchTsallisINF }
 
 // Batch is what the pulls of one arm in a batch gave.
 type Batch struct {
@@ -108,14 +117,14 @@ type batchedState struct {
 // that needs one.
 func NewBatched(arms int, rule BatchRule, low, high float64) (*Batched, error) {
 	switch {
-	case rule < BatchThompson || rule > BatchTsallisINF:
+	case !rule.valid():
 		return nil, noregret.BadInputf("rule", "%d: want BatchThompson, BatchUCB, BatchKLUCB or BatchTsallisINF",
 			int(rule))
 	case arms < 1:
 		return nil, noregret.BadInputf("arms", "%d: want at least 1", arms)
 	case !(low < high):
 		return nil, noregret.BadInputf("range", "from %v to %v: want low < high", low, high)
-	case rule.ranged() && !(high-low <= 1e100 && math.Abs(low) <= 1e100):
+	case rule.Ranged() && !(high-low <= 1e100 && math.Abs(low) <= 1e100):
 		return nil, noregret.BadInputf("range", "from %v to %v: the rule %v needs two numbers of size at most 1e100",
 			low, high, rule)
 	}
@@ -333,7 +342,7 @@ func (b *Batched) check(place string, batch []Batch, i int, shares []float64) er
 		return bad("size %v: want a number from 1 to 1e15", q.Size)
 	case !(math.Abs(q.Mean) <= 1e100):
 		return bad("the mean %v: want a finite number, of size at most 1e100", q.Mean)
-	case b.rule.ranged() && !(q.Mean >= b.low-slack && q.Mean <= b.high+slack):
+	case b.rule.Ranged() && !(q.Mean >= b.low-slack && q.Mean <= b.high+slack):
 		return bad("the mean %v: want a number from %v to %v", q.Mean, b.low, b.high)
 	case !(q.Variance >= 0 && q.Variance <= 1e200):
 		return bad("the variance %v: want a number from 0 to 1e200", q.Variance)

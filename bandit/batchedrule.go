@@ -16,7 +16,7 @@ func (b *Batched) update() {
 			fresh++
 		}
 	}
-	noise := b.rule.ranged() || s.Freedom >= minFreedom
+	noise := b.rule.Ranged() || s.Freedom >= minFreedom
 	switch {
 	case b.rule == BatchTsallisINF: // it needs no first pulls
 		b.tsallis()

@@ -21,6 +21,21 @@ const (
 	Cache    Format = "cache"    // the binary cache of this package
 )
 
+// formats are all formats, and rowFormats those that a file of rows can have.
+var (
+	formats    = []Format{Auto, SVMLight, CSV, JSONL, IDX, Cache}
+	rowFormats = formats[1 : len(formats)-1]
+)
+
+// Formats returns the names of all formats, [Auto] first.
+func Formats() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, string(f))
+	}
+	return names
+}
+
 // IndexBase is the number of the first feature of a svmlight file.
 type IndexBase string
 
@@ -183,7 +198,7 @@ func (opt Options) withDefaults() (Options, error) {
 		opt.Stdin = os.Stdin
 	}
 	for _, err := range []error{
-		oneOf("format", opt.Format, Auto, SVMLight, CSV, JSONL, IDX, Cache),
+		oneOf("format", opt.Format, formats...),
 		oneOf("index base", opt.Base, BaseAuto, BaseZero, BaseOne),
 		oneOf("rule for unseen features", opt.Unseen, UnseenError, UnseenIgnore),
 		oneOf("rule for missing cells", opt.Missing, MissingError, MissingZero, MissingIndicator),

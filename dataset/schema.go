@@ -68,7 +68,7 @@ func (s *Schema) Validate() error {
 	bad := func(format string, args ...any) error {
 		return noregret.BadInputf("schema", format, args...)
 	}
-	if err := oneOf("format", s.Format, SVMLight, CSV, JSONL, IDX); err != nil {
+	if err := oneOf("format", s.Format, rowFormats...); err != nil {
 		return bad("%v", err)
 	}
 	if s.Bits < 0 || s.Bits > maxBits {

@@ -40,9 +40,11 @@ func (opt *Options) findFormat(in *input) (Format, error) {
 	case len(line) == 0 || len(bytes.Fields(line)) == 1 && !bytes.Contains(line, []byte{0}):
 		return SVMLight, nil // rows without features
 	}
+	names := Formats()[1:]
+	last := len(names) - 1
 	return "", noregret.BadInputf(in.name,
-		"the format cannot be recognized from the first line %s; name it (--format svmlight, csv, jsonl, idx or cache)",
-		quote(line))
+		"the format cannot be recognized from the first line %s; name it (--format %s or %s)", quote(line),
+		strings.Join(names[:last], ", "), names[last])
 }
 
 // firstLine returns the first line that is neither blank nor a comment, without blanks around it.

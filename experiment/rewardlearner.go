@@ -19,15 +19,10 @@ type rewardLearner struct {
 	kept []keptBatch // the rounds of a window, and up to a 64th more
 }
 
-// batchRules are the rules of the policies by kind.
-var batchRules = map[string]bandit.BatchRule{
-	"thompson": bandit.BatchThompson, "ucb": bandit.BatchUCB, "kl-ucb": bandit.BatchKLUCB,
-	"tsallis-inf": bandit.BatchTsallisINF,
-}
-
 func newRewardLearner(d *definition.Definition, arms int) (*rewardLearner, error) {
 	is := definition.RewardOf(d)
-	b, err := bandit.NewBatched(arms, batchRules[d.Policy.Kind], is.Low, is.High)
+	rule, _ := bandit.ParseBatchRule(d.Policy.Kind)
+	b, err := bandit.NewBatched(arms, rule, is.Low, is.High)
 	return &rewardLearner{Batched: b, is: is}, err
 }
 

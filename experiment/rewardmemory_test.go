@@ -49,7 +49,8 @@ func TestBanditsForget(t *testing.T) {
 				if name == "restart" && (round == 10 || round == 11) {
 					continue // a new arm begins with what the others have
 				}
-				fresh, err := bandit.NewBatched(l.Arms(), batchRules[kind], l.is.Low, l.is.High)
+				rule, _ := bandit.ParseBatchRule(kind)
+				fresh, err := bandit.NewBatched(l.Arms(), rule, l.is.Low, l.is.High)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -6,18 +6,19 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/policy"
 )
 
 // banditKinds are the policies that look for the best single arm by one reward per unit.
-var banditKinds = []string{"thompson", "ucb", "kl-ucb", "tsallis-inf"}
+var banditKinds = bandit.BatchRules()
 
 // policyKinds are all policies.
 var policyKinds = slices.Concat([]string{"pasto", "fixed"}, banditKinds, policy.LinearKinds())
 
-// Bandit reports whether the policy is a bandit without contexts: thompson, ucb, kl-ucb or
-// tsallis-inf. Its reward is the objective, the weighted sum of the goals.
+// Bandit reports whether the policy is a bandit without contexts, a rule of [bandit.BatchRules].
+// Its reward is the objective, the weighted sum of the goals.
 func (d *Definition) Bandit() bool { return slices.Contains(banditKinds, d.Policy.Kind) }
 
 // checkBandit checks the definition of a bandit, with contexts or without: the parts that it has
@@ -36,7 +37,7 @@ func checkBandit(d *Definition) error {
 		return noregret.BadInputf("objective.soft", "%v: the policy %s improves a sum: want 0, or the policy pasto",
 			d.Objective.Soft, kind)
 	}
-	if kind != "kl-ucb" && kind != "tsallis-inf" {
+	if rule, ok := bandit.ParseBatchRule(kind); !ok || !rule.Ranged() {
 		return nil
 	}
 	for i, g := range d.Objective.Goals {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/bandit"
 )
 
 const banditText = `name: x
@@ -59,7 +61,7 @@ func TestBandit(t *testing.T) {
 		}
 		free := strings.Replace(text, "{metric: n}", "{metric: free}", 1)
 		d, err = Parse("d.yaml", []byte(free))
-		if kind == "thompson" || kind == "ucb" {
+		if rule, _ := bandit.ParseBatchRule(kind); !rule.Ranged() {
 			if err != nil {
 				t.Fatal(err)
 			}

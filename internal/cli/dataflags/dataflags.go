@@ -68,7 +68,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 // RegisterWithModel adds the flags that make sense when a model fixes the feature space.
 func (f *Flags) RegisterWithModel(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.Var(command.NewChoice(&f.Format, "auto", "svmlight", "csv", "jsonl", "idx", "cache"), "format",
+	s.Var(command.NewChoice(&f.Format, dataset.Formats()...), "format",
 		"format of the data; auto finds it by content")
 	s.StringVar(&f.delimiter, "delimiter", f.delimiter,
 		`CSV: separator, "," or ";" or "tab"; found in the first line by default`)
