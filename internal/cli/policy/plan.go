@@ -209,7 +209,11 @@ func writeEffects(w io.Writer, r *plan.Result) error {
 	g := show.Table{Gap: true}
 	head := []string{"smallest effect of one arm", "mean", "deviation"}
 	for _, v := range r.Days {
-		head = append(head, show.Short(v)+" days")
+		unit := " days"
+		if v == 1 {
+			unit = " day"
+		}
+		head = append(head, show.Short(v)+unit)
 	}
 	g.Add(head...)
 	for i := range r.Effects {
