@@ -52,7 +52,7 @@ func TestIndex(t *testing.T) {
 // TestPagesNameNoTest: a page is for users. It names neither tests nor commits; tests find its
 // commands instead.
 func TestPagesNameNoTest(t *testing.T) {
-	named := regexp.MustCompile("`?\\bTest[A-Z]\\w*|\\bcommits? [0-9a-f]{6,40}\\b")
+	named := regexp.MustCompile("`?\\bTest[A-Z]\\w*|\\w+_test\\.go|\\bcommits? [0-9a-f]{6,40}\\b")
 	pages(t, func(page, text string) {
 		for i, line := range strings.Split(text, "\n") {
 			if found := named.FindString(line); found != "" {

@@ -121,8 +121,8 @@ func languages(steps []step) []string {
 
 var programOf = map[string]string{"": "bash", "Go": "go", "JavaScript": "node", "Python": "python3"}
 
-// walk does what a page says, in an empty directory, with a service on a free port of the loopback
-// interface in the place of 127.0.0.1:8430 and the checkout in the place of the published module.
+// walk does what a page says, in an empty directory beside the clone, with a service on a free port
+// of the loopback interface in the place of 127.0.0.1:8430.
 type walk struct {
 	t       *testing.T
 	dir     string
@@ -140,29 +140,31 @@ func newWalk(t *testing.T, command string) *walk {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w := &walk{t: t, dir: t.TempDir(), address: address}
+	parent := t.TempDir()
+	clone, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(clone, filepath.Join(parent, "noregret")); err != nil {
+		t.Fatal(err)
+	}
+	w := &walk{t: t, dir: filepath.Join(parent, "empty"), address: address}
+	if err := os.Mkdir(w.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "NOREGRET_") && !strings.HasPrefix(v, "GOFLAGS=") {
 			w.env = append(w.env, v)
 		}
 	}
-	w.env = append(w.env, "NOREGRET_SERVER=http://"+address, "no_proxy=*", "GOFLAGS=-mod=mod", "GOWORK=off",
+	w.env = append(w.env, "NOREGRET_SERVER=http://"+address, "no_proxy=*", "GOWORK=off", "GOSUMDB=off",
 		"PATH="+filepath.Dir(command)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	return w
 }
 
-// get is what a reader writes to add noregret to a module.
-var get = regexp.MustCompile(`(?m)^go get github\.com/noregret/noregret\S*$`)
-
-// adapt puts the walk's service and the checkout into a text of the page.
+// adapt puts the walk's service into a text of the page.
 func (w *walk) adapt(text string) string {
-	root, err := filepath.Abs("..")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	text = strings.ReplaceAll(text, "127.0.0.1:8430", w.address)
-	return get.ReplaceAllString(text, "go mod edit -require=github.com/noregret/noregret@v0.0.0 "+
-		"-replace=github.com/noregret/noregret="+root+" && cp "+root+"/go.sum .")
+	return strings.ReplaceAll(text, "127.0.0.1:8430", w.address)
 }
 
 func (w *walk) do(s *step) {

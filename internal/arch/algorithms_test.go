@@ -43,8 +43,8 @@ func algorithmsPage(files []file) string {
 	var b strings.Builder
 	b.WriteString(`# Algorithms
 
-What the packages of the theory make, by the first sentences of their doc comments. A test writes
-this page from the code. "noregret learners" lists those that the commands play by name.
+What the packages of the theory make, by the first sentences of their doc comments. The page is made
+from the code. "noregret learners" lists those that the commands play by name.
 `)
 	for _, dir := range algorithmPackages {
 		rows, about := algorithmRows(files, dir)
