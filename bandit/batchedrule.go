@@ -19,7 +19,7 @@ func (b *Batched) update() {
 	noise := b.rule.Ranged() || s.Freedom >= minFreedom
 	switch {
 	case b.rule == BatchTsallisINF: // it needs no first pulls
-		b.tsallis()
+		weighAlone(TsallisINF{Limit: 1}, b.p, b.score, b.s.Sums, b.s.Active, b.s.Pulls+1)
 		return
 	case fresh == arms || !noise:
 		for k, a := range s.Active {
@@ -123,26 +123,6 @@ func (b *Batched) thompson() {
 	}
 	for i, k := range q.arms {
 		b.p[k] = q.out[i]
-	}
-}
-
-// tsallis gives the active arms the weights of Tsallis-INF for the next pull.
-func (b *Batched) tsallis() {
-	var sums []float64
-	for k, a := range b.s.Active {
-		if a {
-			sums = append(sums, b.s.Sums[k])
-		}
-	}
-	p := make([]float64, len(sums))
-	TsallisINF{Limit: 1}.weigh(p, sums, b.s.Pulls+1)
-	i := 0
-	for k, a := range b.s.Active {
-		b.p[k] = 0
-		if a {
-			b.p[k] = p[i]
-			i++
-		}
 	}
 }
 

@@ -65,6 +65,12 @@ func DefaultDelayedOptions() DelayedOptions {
 // all rounds, whoever was allowed when: the bounds of [Exp3], [INF] and [TsallisINF] for losses of
 // any kind, and those of the others up to the share that they explore.
 //
+// For [Exp3], [INF] and the importance-weighted [TsallisINF], whose estimates satisfy ⟨p_t, g̃_t⟩ =
+// g_{t,A}, this is experts.Specialists on the estimates. In general it is another rule. An arm that
+// sleeps gets the loss that was seen, not ⟨p_t, g̃_t⟩: this is smaller for [Exp3IX] and has another
+// base for [ReducedVariance]. The loss may come after other rounds have been played. A retired arm
+// is gone: the distribution is that of the algorithm without it.
+//
 // # Losses that do not come
 //
 // Players on means and Thompson sampling go by the losses that came. To players on estimates a loss

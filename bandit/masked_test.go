@@ -1,13 +1,17 @@
 package bandit_test
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/bandit"
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/experts"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/oco"
 )
 
 // maskedWorld is a world of arms that are not always allowed and of losses that do not always come.
@@ -355,4 +359,64 @@ func TestReplacedLosses(t *testing.T) {
 	if d.Lost() != 1 || d.Replaced() != 0 || u.Rounds() != 0 {
 		t.Errorf("%v: %d lost, %d replaced", d, d.Lost(), d.Replaced())
 	}
+}
+
+// TestMasksAndSpecialists: with estimates of ⟨p, g̃⟩ = g_A the propensities are those of
+// experts.Specialists on the estimates; with those of Exp3IX they are not.
+func TestMasksAndSpecialists(t *testing.T) {
+	t.Parallel()
+	const d, rate, limit = 4, .1, 2
+	hedge := func() experts.Learner { return must(oco.NewExponentiatedGradient(d, nil, rate)) }
+	for _, c := range []struct {
+		rule    bandit.Rule
+		learner experts.Learner
+		bias    float64 // γ of the estimate g/(p + γ)
+		same    bool
+	}{
+		{bandit.Exp3{Rate: rate, Limit: limit}, hedge(), 0, true},
+		{bandit.INF{Rate: rate, Q: .5, Limit: limit}, must(oco.NewFTRL(
+			must(convex.Restrict(must(convex.NewTsallis(d, .5)), must(convex.NewSimplex(d)))), nil,
+			oco.ConstantWeight(1/rate))), 0, true},
+		{bandit.Exp3IX{Rate: rate * limit, Limit: limit}, hedge(), rate * limit / 2, false},
+	} {
+		delayed := must(bandit.NewDelayed(must(bandit.NewPlayer(d, c.rule)), bandit.DelayedOptions{Window: 1}))
+		specialists := must(experts.NewSpecialists(c.learner))
+		r, apart := random.New(5, "specialists"), 0.0
+		for range 200 {
+			allowed, awake := make([]bool, d), make([]float64, d)
+			allowed[r.IntN(d)] = true
+			for k := range allowed {
+				if allowed[k] = allowed[k] || r.IntN(2) == 0; allowed[k] {
+					awake[k] = 1
+				}
+			}
+			if err := specialists.Confidence(awake); err != nil {
+				t.Fatal(err)
+			}
+			p, _, err := delayed.Distribution(allowed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, x := range specialists.Predict() {
+				apart = max(apart, math.Abs(x-p[k]))
+			}
+			choice := must(delayed.Choose(r, allowed))
+			loss, estimates := limit*r.Float64(), make([]float64, d)
+			estimates[choice.Arm] = loss / (choice.Propensity + c.bias)
+			if err := errors.Join(delayed.Learn(choice.ID, loss), specialists.Update(estimates)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if (apart < 1e-9) != c.same {
+			t.Errorf("%v: the propensities are %v apart", delayed, apart)
+		}
+	}
+}
+
+// must returns v, or panics with the error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

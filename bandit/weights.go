@@ -163,23 +163,29 @@ func (w *weights) over(s *state, v *view) []float64 {
 
 // alone returns the distribution of the algorithm with some arms only.
 func (w *weights) alone(s *state, allowed []bool) []float64 {
-	d, n := len(w.p), 0
-	for k, ok := range allowed {
+	weighAlone(w.rule, w.masked, w.sums, s.Sums, allowed, float64(s.Rounds+1))
+	return w.masked
+}
+
+// weighAlone writes to p the distribution of a rule with some arms only, in round t, and 0 for the
+// other arms. It takes scratch memory for as many arms.
+func weighAlone(rule weightRule, p, scratch, sums []float64, some []bool, t float64) {
+	n := 0
+	for k, ok := range some {
 		if ok {
-			w.sums[n] = s.Sums[k]
+			scratch[n] = sums[k]
 			n++
 		}
 	}
-	w.rule.weigh(w.masked[:n], w.sums[:n], float64(s.Rounds+1))
-	for k := d - 1; k >= 0; k-- { // from the end, as the weight of arm k is at k or before
+	rule.weigh(p[:n], scratch[:n], t)
+	for k := len(p) - 1; k >= 0; k-- { // from the end, as the weight of arm k is at k or before
 		x := 0.0
-		if allowed[k] {
+		if some[k] {
 			n--
-			x = w.masked[n]
+			x = p[n]
 		}
-		w.masked[k] = x
+		p[k] = x
 	}
-	return w.masked
 }
 
 func (w *weights) choose(s *state, c *drawn, v *view, r Rand) {

@@ -23,6 +23,10 @@ import (
 // was awake, is exactly the learner's regret to i, and so within its bound. It does not matter who
 // was awake, or when. The learner's losses stay in the range of those of the awake experts.
 //
+// Specialists needs the losses of all awake experts before the next round. bandit.Delayed has the
+// form for arms of which only one loss is seen, perhaps late: a sleeping arm gets that loss, as m_t
+// is not known.
+//
 // A round costs O(d) beyond the learner's. Specialists is a [Learner] itself, so that [Randomized]
 // can draw an expert from p_t. It allocates nothing per round and is not safe for concurrent use.
 type Specialists struct {

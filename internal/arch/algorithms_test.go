@@ -45,6 +45,13 @@ func algorithmsPage(files []file) string {
 
 What the packages of the theory make, by the first sentences of their doc comments. The page is made
 from the code. "noregret learners" lists those that the commands play by name.
+
+Experts that sleep and arms that are not allowed have two rules. experts.Specialists sees the losses
+of all awake experts at the end of the round; a sleeping expert gets their mean under the weights
+played. bandit.Delayed sees the loss of one arm, perhaps many rounds later; a sleeping arm gets that
+loss, whose mean over the draw is the same. The distributions agree where the estimated losses have
+that loss as their mean, as those of Exp3 and INF do, and differ for those of Exp3IX and with
+reduced variance.
 `)
 	for _, dir := range algorithmPackages {
 		rows, about := algorithmRows(files, dir)
