@@ -18,7 +18,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// Options configure a [Client]. The zero value of each field but URL is its default.
+// Options configure a [Client]. Begin with [DefaultOptions].
 type Options struct {
 	// URL is the address of the service, such as "http://127.0.0.1:8430".
 	URL string
@@ -26,11 +26,17 @@ type Options struct {
 	Token string
 	// HTTP makes the requests. Nil means a new client with a timeout of 30 s for each request.
 	HTTP *http.Client
-	// Attempts is the maximum number of times a repeatable request is sent. Default 4.
+	// Attempts is the maximum number of times a repeatable request is sent, at least 1.
 	Attempts int
-	// Pause is the delay before the first retry. It doubles with each further retry, up to 30 s,
-	// and its second half is random. Default 100 ms.
+	// Pause is the delay before the first retry, above 0. It doubles with each further retry, up to
+	// 30 s, and its second half is random.
 	Pause time.Duration
+}
+
+// DefaultOptions returns options for the service at a URL: no token, 4 attempts, and 100 ms before
+// the first retry.
+func DefaultOptions(url string) Options {
+	return Options{URL: url, Attempts: 4, Pause: 100 * time.Millisecond}
 }
 
 // Client calls the service. It is safe for concurrent use.
@@ -50,15 +56,17 @@ type Client struct {
 }
 
 // New returns a client with the given options. It makes no request. It returns an error of code
-// usage if the URL is not an http or https address or another option is negative.
+// usage if the URL is not an http or https address or another option is out of range.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
 		return nil, noregret.Errorf(noregret.Usage, "URL", "%q: want http://HOST:PORT or https://HOST:PORT", o.URL)
 	}
-	if o.Attempts < 0 || o.Pause < 0 {
-		return nil, noregret.Errorf(noregret.Usage, "attempts", "%d with pauses of %v: want at least 1 and 0s",
-			o.Attempts, o.Pause)
+	if o.Attempts < 1 {
+		return nil, noregret.Errorf(noregret.Usage, "attempts", "%d: want at least 1", o.Attempts)
+	}
+	if o.Pause <= 0 {
+		return nil, noregret.Errorf(noregret.Usage, "pause", "%v: want a length of time above 0", o.Pause)
 	}
 	c := &Client{
 		base: strings.TrimRight(o.URL, "/"), token: o.Token, http: o.HTTP, attempts: o.Attempts,
@@ -66,12 +74,6 @@ func New(o Options) (*Client, error) {
 	}
 	if c.http == nil {
 		c.http = &http.Client{Timeout: 30 * time.Second}
-	}
-	if c.attempts == 0 {
-		c.attempts = 4
-	}
-	if c.pause == 0 {
-		c.pause = 100 * time.Millisecond
 	}
 	return c, nil
 }

@@ -112,15 +112,53 @@ func TestRetries(t *testing.T) {
 	}
 	for _, o := range []client.Options{
 		{},
-		{URL: "ftp://x"},
-		{URL: "127.0.0.1:80"},
-		{URL: "http://x?y"},
-		{URL: "http://x", Attempts: -1},
+		client.DefaultOptions("ftp://x"),
+		client.DefaultOptions("127.0.0.1:80"),
+		client.DefaultOptions("http://x?y"),
+		{URL: "http://x", Pause: time.Second},
+		{URL: "http://x", Attempts: 1},
 	} {
 		if _, err := client.New(o); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
+}
+
+// TestZeroOptions checks that a number which is 0 is refused, and with it the zero value.
+func TestZeroOptions(t *testing.T) {
+	s := newService(t)
+	for i, change := range []func(o *client.ReporterOptions){
+		func(o *client.ReporterOptions) { *o = client.ReporterOptions{} },
+		func(o *client.ReporterOptions) { o.Batch = 0 },
+		func(o *client.ReporterOptions) { o.Every = 0 },
+		func(o *client.ReporterOptions) { o.Queue = 0 },
+	} {
+		o := client.DefaultReporterOptions()
+		change(&o)
+		if _, err := s.client.NewReporter(o); noregret.CodeOf(err) != noregret.Usage {
+			t.Errorf("reporter %d: %+v: %v", i, o, err)
+		}
+	}
+	for i, change := range []func(o *client.LocalOptions){
+		func(o *client.LocalOptions) { *o = client.LocalOptions{} },
+		func(o *client.LocalOptions) { o.Source = "" },
+		func(o *client.LocalOptions) { o.Every = 0 },
+		func(o *client.LocalOptions) { o.Queue = 0 },
+		func(o *client.LocalOptions) { o.Wait = 0 },
+	} {
+		o := client.DefaultLocalOptions()
+		change(&o)
+		if _, err := s.client.NewLocal(t.Context(), "toy", o); noregret.CodeOf(err) != noregret.Usage {
+			t.Errorf("local %d: %+v: %v", i, o, err)
+		}
+	}
+}
+
+// hourly are options of a Local that reports nothing by itself.
+func hourly() client.LocalOptions {
+	o := client.DefaultLocalOptions()
+	o.Every = time.Hour
+	return o
 }
 
 // TestReporter checks that every item of many goroutines arrives once although the service is
@@ -133,8 +171,7 @@ func TestReporter(t *testing.T) {
 	}
 	var total api.FeedbackResult
 	batches := 0
-	r,
-		err := s.client.NewReporter(client.ReporterOptions{
+	r, err := s.client.NewReporter(client.ReporterOptions{
 		Batch: 50, Every: time.Hour, Queue: 10,
 		Done: func(_ bool, _ []api.FeedbackItem, f api.FeedbackResult, err error) {
 			if err != nil {
@@ -180,7 +217,7 @@ func TestReporter(t *testing.T) {
 // TestReporterHoldsBack checks that a full queue makes the caller wait until its context ends.
 func TestReporterHoldsBack(t *testing.T) {
 	s := newService(t)
-	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 1, Queue: 2})
+	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 1, Every: time.Second, Queue: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +252,9 @@ func TestReporterHoldsBack(t *testing.T) {
 func TestLocalSameArm(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	renewed := make(chan uint64, 10)
-	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour, Renewed: func(p *policy.Policy) {
-		renewed <- p.Version
-	}})
+	o := hourly()
+	o.Renewed = func(p *policy.Policy) { renewed <- p.Version }
+	l, err := s.client.NewLocal(ctx, "toy", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,16 +324,15 @@ func TestLocalSameArm(t *testing.T) {
 func TestLocalSums(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	var results []api.FeedbackResult
-	l,
-		err := s.client.NewLocal(ctx, "toy", client.LocalOptions{
-		Source: "test", Every: time.Hour,
-		Done: func(_ api.Aggregate, f api.FeedbackResult, err error) {
-			if err != nil {
-				t.Error(err)
-			}
-			results = append(results, f)
-		},
-	})
+	o := hourly()
+	o.Source = "test"
+	o.Done = func(_ api.Aggregate, f api.FeedbackResult, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+		results = append(results, f)
+	}
+	l, err := s.client.NewLocal(ctx, "toy", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +402,7 @@ func TestLocalSums(t *testing.T) {
 // and that Flush does not send them again.
 func TestLocalTellsRefused(t *testing.T) {
 	s, ctx := newService(t), context.Background()
-	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour})
+	l, err := s.client.NewLocal(ctx, "toy", hourly())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +440,7 @@ func TestLocalTellsRefused(t *testing.T) {
 
 func BenchmarkLocalDecide(b *testing.B) {
 	s, ctx := newService(b), context.Background()
-	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{})
+	l, err := s.client.NewLocal(ctx, "toy", client.DefaultLocalOptions())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -428,7 +464,7 @@ func TestReporterRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.client.NewReporter(client.ReporterOptions{Every: time.Hour})
+	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 500, Every: time.Hour, Queue: 5000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +504,7 @@ func TestReporterSplits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.client.NewReporter(client.ReporterOptions{Every: time.Hour})
+	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 500, Every: time.Hour, Queue: 5000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -513,7 +549,9 @@ func TestPatience(t *testing.T) {
 				s.answer.Store(nil)
 			}
 		}
-		r, err := s.client.NewReporter(client.ReporterOptions{Every: time.Hour, Waiting: waiting})
+		r, err := s.client.NewReporter(client.ReporterOptions{
+			Batch: 500, Every: time.Hour, Queue: 5000, Waiting: waiting,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -538,12 +576,15 @@ func TestReporterCloses(t *testing.T) {
 	s := newService(t)
 	s.refuse.Store(1 << 40)
 	told := make(chan error, 1)
-	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 1, Queue: 1, Waiting: func(err error) {
+	o := client.DefaultReporterOptions()
+	o.Batch, o.Queue = 1, 1
+	o.Waiting = func(err error) {
 		select {
 		case told <- err:
 		default:
 		}
-	}})
+	}
+	r, err := s.client.NewReporter(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func ExampleClient() {
 	url, end := servicetest.Run()
 	defer end()
 	ctx := context.Background()
-	c, err := client.New(client.Options{URL: url})
+	c, err := client.New(client.DefaultOptions(url))
 	if err != nil {
 		panic(err)
 	}
@@ -57,14 +57,14 @@ func ExampleLocal() {
 	url, end := servicetest.Run()
 	defer end()
 	ctx := context.Background()
-	c, err := client.New(client.Options{URL: url})
+	c, err := client.New(client.DefaultOptions(url))
 	if err != nil {
 		panic(err)
 	}
 	if _, err := c.Apply(ctx, "ranking", []byte(exampleDefinition)); err != nil {
 		panic(err)
 	}
-	local, err := c.NewLocal(ctx, "ranking", client.LocalOptions{})
+	local, err := c.NewLocal(ctx, "ranking", client.DefaultLocalOptions())
 	if err != nil {
 		panic(err)
 	}

@@ -64,7 +64,9 @@ func newService(t testing.TB) *service {
 		})
 	})
 	var err error
-	v.client, err = client.New(client.Options{URL: v.url, Pause: time.Millisecond})
+	o := client.DefaultOptions(v.url)
+	o.Pause = time.Millisecond
+	v.client, err = client.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,17 +19,16 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// LocalOptions configure a [Local]. The zero value of each field is its default. The functions are
-// called by a goroutine of the Local, and may be nil.
+// LocalOptions configure a [Local]. Begin with [DefaultLocalOptions]. The functions are called by a
+// goroutine of the Local, and may be nil.
 type LocalOptions struct {
-	// Source names this process in its reports, at most 100 bytes. NewLocal appends a random part.
-	// Default "local".
+	// Source names this process in its reports, 1 to 100 bytes. NewLocal appends a random part.
 	Source string
-	// Every is the interval between reports. Default 5 s.
+	// Every is the interval between reports, above 0.
 	Every time.Duration
-	// Queue is the number of units of [Local.RecordIn] that can wait to be sent. Default 100,000.
+	// Queue is the number of units of [Local.RecordIn] that can wait to be sent, at least 1.
 	Queue int
-	// Wait is how long one poll waits for a new policy, at most 1 m. Default 30 s.
+	// Wait is how long one poll waits for a new policy, above 0, at most 1 m.
 	Wait time.Duration
 	// Renewed is called with each new policy after the first.
 	Renewed func(p *policy.Policy)
@@ -37,6 +36,12 @@ type LocalOptions struct {
 	Done func(sums api.Aggregate, result api.FeedbackResult, err error)
 	// Waiting is called with each temporary error before the report is sent again.
 	Waiting func(err error)
+}
+
+// DefaultLocalOptions returns options for the source "local", reports every 5 s, a queue of 100,000
+// units and polls of 30 s.
+func DefaultLocalOptions() LocalOptions {
+	return LocalOptions{Source: "local", Every: 5 * time.Second, Queue: 100_000, Wait: 30 * time.Second}
 }
 
 // Local decides in the process for one experiment and reports sums of the recorded metrics or, for
@@ -71,22 +76,10 @@ type sumKey struct {
 // NewLocal fetches the experiment's policy and starts two goroutines, which keep it up to date and
 // report sums until [Local.Close].
 func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Local, error) {
-	if o.Source == "" {
-		o.Source = "local"
-	}
-	if o.Every == 0 {
-		o.Every = 5 * time.Second
-	}
-	if o.Wait == 0 {
-		o.Wait = 30 * time.Second
-	}
-	if o.Queue == 0 {
-		o.Queue = 100_000
-	}
-	if len(o.Source) > 100 || o.Queue < 0 || o.Every < 0 || o.Wait < 0 || o.Wait > time.Minute {
+	if n := len(o.Source); n < 1 || n > 100 || o.Queue < 1 || o.Every <= 0 || o.Wait <= 0 || o.Wait > time.Minute {
 		return nil, noregret.Errorf(noregret.Usage, "local",
-			"source of %d bytes, reports every %v, polls of %v, a queue of %d: want at most 100, lengths of time, at "+
-				"most 1m, at least 1", len(o.Source), o.Every, o.Wait, o.Queue)
+			"source of %d bytes, reports every %v, polls of %v, a queue of %d: want 1 to 100, lengths of time above "+
+				"0, at most 1m, at least 1", n, o.Every, o.Wait, o.Queue)
 	}
 	p, err := c.Policy(ctx, name, "", 0)
 	if err != nil {

@@ -33,7 +33,9 @@ func TestLocalInContext(t *testing.T) {
 	if _, err := s.client.Apply(ctx, "news", []byte(news)); err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.client.NewLocal(ctx, "news", client.LocalOptions{Every: time.Hour, Queue: 100})
+	o := hourly()
+	o.Queue = 100
+	l, err := s.client.NewLocal(ctx, "news", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,9 @@ func TestLocalInContextRefused(t *testing.T) {
 	if _, err := s.client.Apply(ctx, "news", []byte(news)); err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.client.NewLocal(ctx, "news", client.LocalOptions{Every: time.Hour, Queue: 1})
+	o := hourly()
+	o.Queue = 1
+	l, err := s.client.NewLocal(ctx, "news", o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/noregret/noregret/api"
 )
 
-// ReporterOptions configure a [Reporter]. The zero value of each field is its default. The
-// functions are called by the Reporter's goroutine, and may be nil.
+// ReporterOptions configure a [Reporter]. Begin with [DefaultReporterOptions]. The functions are
+// called by the Reporter's goroutine, and may be nil.
 type ReporterOptions struct {
 	// Batch is the number of items in a request, 1 to 10,000. A batch that is too large for the
-	// service is split. Default 500.
+	// service is split.
 	Batch int
-	// Every is the longest time that an item waits for its batch to fill. Default 1 s.
+	// Every is the longest time that an item waits for its batch to fill, above 0.
 	Every time.Duration
-	// Queue is the number of items that can wait to be sent; while it is full, callers wait.
-	// Default ten batches.
+	// Queue is the number of items that can wait to be sent, at least 1; while it is full, callers
+	// wait.
 	Queue int
 	// Done is called after each batch with its items, which are exposures or feedback, and with the
 	// result, or with the error if the batch was dropped.
@@ -30,6 +30,12 @@ type ReporterOptions struct {
 	// Waiting is called with each temporary error before the batch is sent again: the service is
 	// unavailable or refuses the access token.
 	Waiting func(err error)
+}
+
+// DefaultReporterOptions returns options for batches of 500 items, a wait of at most 1 s and a
+// queue of 5,000 items.
+func DefaultReporterOptions() ReporterOptions {
+	return ReporterOptions{Batch: 500, Every: time.Second, Queue: 5000}
 }
 
 // Reporter sends exposures and feedback in batches. While the service is unavailable or refuses the
@@ -74,19 +80,10 @@ func (l *lost) err() error {
 // NewReporter starts a reporter with a goroutine, which [Reporter.Close] ends. It returns an error
 // of code usage for an option out of range.
 func (c *Client) NewReporter(o ReporterOptions) (*Reporter, error) {
-	if o.Batch == 0 {
-		o.Batch = 500
-	}
-	if o.Every == 0 {
-		o.Every = time.Second
-	}
-	if o.Queue == 0 {
-		o.Queue = 10 * o.Batch
-	}
-	if o.Batch < 1 || o.Batch > 10_000 || o.Every < 0 || o.Queue < 1 {
+	if o.Batch < 1 || o.Batch > 10_000 || o.Every <= 0 || o.Queue < 1 {
 		return nil, noregret.Errorf(noregret.Usage, "reporter",
-			"batches of %d every %v, a queue of %d: want 1 to 10000, a length of time, at least 1", o.Batch, o.Every,
-			o.Queue)
+			"batches of %d every %v, a queue of %d: want 1 to 10000, a length of time above 0, at least 1", o.Batch,
+			o.Every, o.Queue)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Reporter{

@@ -18,7 +18,7 @@ var feedback = Event{
 func benchLog(b *testing.B, fs FS) (*Store, string) {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "log")
-	s, err := Open(fs, dir, Options{})
+	s, err := Open(fs, dir, DefaultOptions())
 	if err != nil {
 		b.Fatal(err)
 	}

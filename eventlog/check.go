@@ -94,12 +94,8 @@ type inspector struct {
 
 // inspect locks the log in dir.
 func inspect(fs FS, dir string) (*inspector, error) {
-	o, err := Options{}.resolve()
-	if err != nil {
-		return nil, err
-	}
 	in := &inspector{
-		Store:     newStore(fs, dir, o),
+		Store:     newStore(fs, dir, DefaultOptions()),
 		snapshots: map[uint64]mark{},
 		sums:      map[uint64]uint32{},
 		report:    &Report{Dir: dir, Snapshots: []SnapshotReport{}, Findings: []Finding{}},

@@ -129,7 +129,9 @@ func TestBackPressure(t *testing.T) {
 	noLeaks(t)
 	g := newGate()
 	s, err := Open(errorfs.Wrap(vfs.NewMem(), g), "log",
-		Options{MaxEventBytes: 1000, GroupBytes: 2024, QueueBytes: 5000, FlushBytes: 1 << 20})
+		with(func(o *Options) {
+			o.MaxEventBytes, o.GroupBytes, o.QueueBytes, o.FlushBytes = 1000, 2024, 5000, 1<<20
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 //
 // # Use
 //
-//	log, err := eventlog.Open(nil, "data/log", eventlog.Options{})
+//	log, err := eventlog.Open(nil, "data/log", eventlog.DefaultOptions())
 //	first, last, err := log.Append(ctx, eventlog.Event{Kind: "feedback", Time: now, Payload: data})
 //	for record, err := range log.Read(ctx, 1) { ... }      // to the end
 //	for record, err := range log.Tail(ctx, last+1) { ... } // and on, waiting

@@ -74,7 +74,7 @@ func TestBrokenChain(t *testing.T) {
 		appendN(t, s, 9)
 		closeLog(t, s)
 		meddle(t, fs, tc.change)
-		s, err := Open(fs, "log", Options{})
+		s, err := Open(fs, "log", DefaultOptions())
 		if err == nil {
 			var got []Record
 			got, err = readAll(s)

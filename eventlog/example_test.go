@@ -17,7 +17,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	disk := vfs.NewMem() // nil is the machine's disk
-	log, err := eventlog.Open(disk, "data/log", eventlog.Options{})
+	log, err := eventlog.Open(disk, "data/log", eventlog.DefaultOptions())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,7 +53,7 @@ func Example() {
 }
 
 func ExampleExport() {
-	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.Options{})
+	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.DefaultOptions())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -74,7 +74,7 @@ func ExampleExport() {
 }
 
 func ExampleImport() {
-	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.Options{})
+	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.DefaultOptions())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -91,7 +91,7 @@ func ExampleImport() {
 
 // Tail follows the log until its context ends.
 func ExampleStore_Tail() {
-	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.Options{})
+	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.DefaultOptions())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -130,7 +130,7 @@ func ExampleStore_Tail() {
 func ExampleRepair() {
 	ctx := context.Background()
 	disk := vfs.NewMem()
-	log, err := eventlog.Open(disk, "log", eventlog.Options{})
+	log, err := eventlog.Open(disk, "log", eventlog.DefaultOptions())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -148,7 +148,7 @@ func ExampleRepair() {
 		}
 	}
 
-	_, err = eventlog.Open(disk, "log", eventlog.Options{})
+	_, err = eventlog.Open(disk, "log", eventlog.DefaultOptions())
 	fmt.Println(errors.Is(err, eventlog.ErrDamaged), err)
 	_, err = eventlog.Repair(ctx, disk, "log", eventlog.RepairOptions{})
 	fmt.Println(err)

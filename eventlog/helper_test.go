@@ -110,7 +110,7 @@ func sameEvent(r Record) bool {
 
 func open(t testing.TB, fs FS) *Store {
 	t.Helper()
-	s, err := Open(fs, "log", Options{})
+	s, err := Open(fs, "log", DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,10 @@ func copyTree(from, to string) error {
 // first one: with all events, or with those after a snapshot.
 func TestHotCopies(t *testing.T) {
 	ctx, dir := context.Background(), filepath.Join(t.TempDir(), "log")
-	s, err := Open(nil, dir, Options{MaxEventBytes: 4096, GroupBytes: 8 << 10, FlushBytes: 32 << 10})
+	s, err := Open(nil, dir, Options{
+		MaxEventBytes: 4096, GroupEvents: 4096, GroupBytes: 8 << 10, QueueBytes: 32 << 10, FlushBytes: 32 << 10,
+		KeepSnapshots: 2,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +88,7 @@ func TestHotCopies(t *testing.T) {
 		if err := copyTree(dir, to); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Open(nil, to, Options{})
+		c, err := Open(nil, to, DefaultOptions())
 		if err == nil {
 			sound++
 		} else {
@@ -96,7 +99,7 @@ func TestHotCopies(t *testing.T) {
 			if err != nil || !report.Changed {
 				t.Fatalf("copy %d: %v, %+v", i, err, report)
 			}
-			if c, err = Open(nil, to, Options{}); err != nil {
+			if c, err = Open(nil, to, DefaultOptions()); err != nil {
 				t.Fatalf("copy %d after the repair: %v", i, err)
 			}
 			mended++

@@ -27,7 +27,7 @@ var payloads = []string{
 // that it counts as damaged until a snapshot covers what was before.
 func TestCreateAfter(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	s, err := Create(nil, dir, 7, Options{})
+	s, err := Create(nil, dir, 7, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +47,11 @@ func TestCreateAfter(t *testing.T) {
 	if r, err := Check(ctx, nil, dir); err != nil || r.Damaged() || r.Base != 7 || r.Last != 9 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if s, err := Create(nil, dir, 7, Options{}); err == nil {
+	if s, err := Create(nil, dir, 7, DefaultOptions()); err == nil {
 		_ = s.Close()
 		t.Error("a log was made over another one")
 	}
-	if s, err = Open(nil, dir, Options{}); err != nil {
+	if s, err = Open(nil, dir, DefaultOptions()); err != nil {
 		t.Fatal(err)
 	}
 	if saved, err := s.LatestSnapshot(ctx); err != nil || saved.Position != 7 || string(saved.State) != "state" {
@@ -99,7 +99,7 @@ func TestExportImport(t *testing.T) {
 		t.Errorf("%d payloads are exported as JSON, want 10", readable)
 	}
 	fs := vfs.NewMem()
-	o, err := Open(fs, "log", Options{})
+	o, err := Open(fs, "log", DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // whether everything was intact.
 func checkDetected(t *testing.T, what string, tr tree, first, last uint64) (whole bool) {
 	t.Helper()
-	s, err := Open(tr.fs(t), "log", Options{})
+	s, err := Open(tr.fs(t), "log", DefaultOptions())
 	if err != nil {
 		if !errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.BadInput ||
 			!strings.HasPrefix(err.Error(), "log: ") {
@@ -81,7 +81,7 @@ func checkRepaired(t *testing.T, what string, tr tree, whole bool, last uint64) 
 	if report.Damaged() && len(repaired.SetAside) == 0 && !repaired.Unknown {
 		t.Errorf("%s: the repair set no files aside: %+v", what, repaired)
 	}
-	s, err := Open(fs, "log", Options{})
+	s, err := Open(fs, "log", DefaultOptions())
 	if err != nil {
 		t.Errorf("%s: open after repair: %v (%+v)", what, err, report)
 		return

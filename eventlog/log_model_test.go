@@ -119,7 +119,10 @@ func (m *model) batch(rng *rand.Rand) []Event {
 
 // smallOptions make pebble replace its files often.
 func smallOptions() Options {
-	return Options{MaxEventBytes: 50_000, GroupBytes: 64_000, FlushBytes: 256_000, KeepSnapshots: 2}
+	return Options{
+		MaxEventBytes: 50_000, GroupEvents: 4096, GroupBytes: 64_000, QueueBytes: 256_000, FlushBytes: 256_000,
+		KeepSnapshots: 2,
+	}
 }
 
 // faults fails the n-th change of the disk after it is armed: only that one or, like a dead disk,

@@ -90,7 +90,7 @@ func callRefusals(ctx context.Context, s *Store) []refusal {
 
 // directoryRefusals are the refusals of directories that cannot hold a log or whose log is in use.
 func directoryRefusals(ctx context.Context, fs FS) []refusal {
-	openAt := func(dir string) error { _, err := Open(fs, dir, Options{}); return err }
+	openAt := func(dir string) error { _, err := Open(fs, dir, DefaultOptions()); return err }
 	_, missing := Check(ctx, fs, "nowhere")
 	_, inUse := Check(ctx, fs, "log")
 	_, inUse2 := Repair(ctx, fs, "log", RepairOptions{})
@@ -110,32 +110,39 @@ func directoryRefusals(ctx context.Context, fs FS) []refusal {
 	}
 }
 
+// with returns the default options with a change.
+func with(change func(o *Options)) Options {
+	o := DefaultOptions()
+	change(&o)
+	return o
+}
+
 // optionRefusals are the refusals of options.
 func optionRefusals(fs FS) []refusal {
-	_, opened := Open(fs, "new", Options{QueueBytes: 1})
+	_, opened := Open(fs, "new", with(func(o *Options) { o.QueueBytes = 1 }))
 	return []refusal{
 		{
-			"event size", Options{MaxEventBytes: -1}.Validate(), noregret.Usage,
+			"event size", with(func(o *Options) { o.MaxEventBytes = -1 }).Validate(), noregret.Usage,
 			"eventlog.Options: MaxEventBytes is -1: it must be 1 to 16777216",
 		},
 		{
-			"group", Options{GroupEvents: 1 << 17}.Validate(), noregret.Usage,
+			"group", with(func(o *Options) { o.GroupEvents = 1 << 17 }).Validate(), noregret.Usage,
 			"eventlog.Options: GroupEvents is 131072: it must be 1 to 65536",
 		},
 		{
-			"group bytes", Options{GroupBytes: 1000}.Validate(), noregret.Usage,
+			"group bytes", with(func(o *Options) { o.GroupBytes = 1000 }).Validate(), noregret.Usage,
 			"eventlog.Options: GroupBytes is 1000: it must be 1049600 to 67108864",
 		},
 		{
-			"queue", Options{QueueBytes: 1}.Validate(), noregret.Usage,
+			"queue", with(func(o *Options) { o.QueueBytes = 1 }).Validate(), noregret.Usage,
 			"eventlog.Options: QueueBytes is 1: it must be 4194304 to 1073741824",
 		},
 		{
-			"flush", Options{FlushBytes: 1}.Validate(), noregret.Usage,
+			"flush", with(func(o *Options) { o.FlushBytes = 1 }).Validate(), noregret.Usage,
 			"eventlog.Options: FlushBytes is 1: it must be 16777216 to 1073741824",
 		},
 		{
-			"keep", Options{KeepSnapshots: 101}.Validate(), noregret.Usage,
+			"keep", with(func(o *Options) { o.KeepSnapshots = 101 }).Validate(), noregret.Usage,
 			"eventlog.Options: KeepSnapshots is 101: it must be 1 to 100",
 		},
 		{
@@ -150,7 +157,9 @@ func TestRefusals(t *testing.T) {
 	noLeaks(t)
 	ctx := context.Background()
 	fs := vfs.NewMem()
-	s, err := Open(fs, "log", Options{MaxEventBytes: 100, GroupEvents: 3, GroupBytes: 1200})
+	s, err := Open(fs, "log", with(func(o *Options) {
+		o.MaxEventBytes, o.GroupEvents, o.GroupBytes = 100, 3, 1200
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +199,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	closeLog(t, s)
-	if err := (Options{}).Validate(); err != nil {
-		t.Error(err)
+	if err := (Options{}).Validate(); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("the zero value: %v", err)
 	}
 }

@@ -28,7 +28,7 @@ func TestLostMark(t *testing.T) {
 		"torn": tr.with("log/"+markFileName, torn),
 	} {
 		fs := broken.fs(t)
-		if _, err := Open(fs, "log", Options{}); !errors.Is(err, ErrDamaged) {
+		if _, err := Open(fs, "log", DefaultOptions()); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: open: %v", what, err)
 		}
 		r, err := Check(t.Context(), fs, "log")
@@ -39,7 +39,7 @@ func TestLostMark(t *testing.T) {
 		if err != nil || !rep.Changed || !rep.Unknown || rep.Lost != 0 || rep.Kept.First != 6 || rep.Kept.Last < 20 {
 			t.Errorf("%s: repair: %v, %+v", what, err, rep)
 		}
-		s, err := Open(fs, "log", Options{})
+		s, err := Open(fs, "log", DefaultOptions())
 		if err != nil {
 			t.Errorf("%s: open after the repair: %v", what, err)
 			continue

@@ -20,30 +20,36 @@ func disk(fs FS) FS {
 	return fs
 }
 
-// Options configure a [Store]. The zero value of each field means its default. No option changes
-// the format on disk: a log may be opened with different options each time.
+// Options configure a [Store]. Begin with [DefaultOptions]; 0 is refused in every number. No option
+// changes the format on disk: a log may be opened with different options each time.
 type Options struct {
-	// MaxEventBytes bounds the payload of one event: 1 to 16 MiB, default 1 MiB.
+	// MaxEventBytes bounds the payload of one event, from 1 to 16 MiB.
 	MaxEventBytes int
 	// GroupEvents and GroupBytes bound the events written with one flush of the disk, and so those
-	// of one Append: 1 to 65536 events, default 4096; MaxEventBytes plus 1 KiB to 64 MiB, default 4
-	// MiB or the smallest allowed value if that is larger.
+	// of one Append: from 1 to 65536 events, and from MaxEventBytes plus 1 KiB to 64 MiB.
 	GroupEvents int
 	GroupBytes  int
-	// QueueBytes bounds the events that wait for their flush. Further calls of Append block, which
-	// slows callers down to the speed of the disk. GroupBytes to 1 GiB, default four times
-	// GroupBytes.
+	// QueueBytes bounds the events that wait for their flush, from GroupBytes to 1 GiB. Further
+	// calls of Append block, which slows callers down to the speed of the disk.
 	QueueBytes int
 	// FlushBytes is the size at which pebble converts its write-ahead log to a table, and so bounds
-	// the bytes replayed when the log is opened: four times GroupBytes to 1 GiB, default 32 MiB or
-	// the smallest allowed value if that is larger.
+	// the bytes replayed when the log is opened: from four times GroupBytes to 1 GiB.
 	FlushBytes int
-	// KeepSnapshots is the number of snapshots to keep: 1 to 100, default 2.
+	// KeepSnapshots is the number of snapshots to keep, from 1 to 100.
 	KeepSnapshots int
 	// Skipped, unless nil, is called for each damaged snapshot that is passed over for an older one
 	// or for the events alone, with the name of its file and the reason. It may be called again for
 	// the same file, and must not use the log.
 	Skipped func(file, reason string)
+}
+
+// DefaultOptions returns options for events of at most 1 MiB: groups of 4096 events and 4 MiB, a
+// queue of 16 MiB, tables of 32 MiB and two snapshots.
+func DefaultOptions() Options {
+	return Options{
+		MaxEventBytes: 1 << 20, GroupEvents: 4096, GroupBytes: 4 << 20, QueueBytes: 16 << 20, FlushBytes: 32 << 20,
+		KeepSnapshots: 2,
+	}
 }
 
 const (
@@ -53,23 +59,6 @@ const (
 
 // Validate returns an error that names the first option out of its range.
 func (o Options) Validate() error {
-	_, err := o.resolve()
-	return err
-}
-
-// resolve fills in the defaults and validates.
-func (o Options) resolve() (Options, error) {
-	fill := func(v *int, value int) {
-		if *v == 0 {
-			*v = value
-		}
-	}
-	fill(&o.MaxEventBytes, 1<<20)
-	fill(&o.GroupEvents, 4096)
-	fill(&o.GroupBytes, max(4<<20, o.MaxEventBytes+1<<10))
-	fill(&o.QueueBytes, 4*o.GroupBytes)
-	fill(&o.FlushBytes, max(32<<20, 4*o.GroupBytes))
-	fill(&o.KeepSnapshots, 2)
 	for _, c := range []struct {
 		name           string
 		value, lo, top int
@@ -82,10 +71,9 @@ func (o Options) resolve() (Options, error) {
 		{"KeepSnapshots", o.KeepSnapshots, 1, 100},
 	} {
 		if c.value < c.lo || c.value > c.top {
-			return o, noregret.Errorf(noregret.Usage, "eventlog.Options", "%s is %d: it must be %d to %d", c.name,
-				c.value,
-				c.lo, c.top)
+			return noregret.Errorf(noregret.Usage, "eventlog.Options", "%s is %d: it must be %d to %d", c.name,
+				c.value, c.lo, c.top)
 		}
 	}
-	return o, nil
+	return nil
 }

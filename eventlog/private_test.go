@@ -17,7 +17,7 @@ func TestPrivateFiles(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	dir, ctx := filepath.Join(t.TempDir(), "data", "log"), context.Background()
 	for range 3 { // the later rounds use files again
-		s, err := Open(nil, dir, Options{})
+		s, err := Open(nil, dir, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestPipes(t *testing.T) {
 		"snapshots/" + snapshotFile(3),
 	} {
 		dir := t.TempDir()
-		s, err := Open(nil, dir, Options{})
+		s, err := Open(nil, dir, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestPipes(t *testing.T) {
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			t.Skip("no pipes here:", err)
 		}
-		if s, err = Open(nil, dir, Options{}); err == nil {
+		if s, err = Open(nil, dir, DefaultOptions()); err == nil {
 			_, err = s.LatestSnapshot(ctx)
 			_ = s.Close()
 		}

@@ -22,8 +22,7 @@ func IsUnwritable(err error) bool {
 // Compact return [ErrReadOnly]. It fails if another process has the log open for writing, or if
 // there is no log.
 func OpenReadOnly(fs FS, dir string, o Options) (*Store, error) {
-	o, err := o.resolve()
-	if err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	s := newStore(fs, dir, o)

@@ -39,13 +39,13 @@ func TestReadOnly(t *testing.T) {
 		mem := files.fs(t)
 		fs := errorfs.Wrap(mem, u)
 		u.set(cause)
-		if _, err := Open(fs, "log", Options{}); !IsUnwritable(err) {
+		if _, err := Open(fs, "log", DefaultOptions()); !IsUnwritable(err) {
 			t.Errorf("%v: a log was opened for writing: %v", cause, err)
 		}
 		if err := Probe(fs, "log"); !errors.Is(err, cause) {
 			t.Errorf("%v: the probe says %v", cause, err)
 		}
-		s, err := OpenReadOnly(fs, "log", Options{})
+		s, err := OpenReadOnly(fs, "log", DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,17 +94,17 @@ func TestReadOnly(t *testing.T) {
 // TestReadOnlyRefuses: no log, and a log that a writer has open.
 func TestReadOnlyRefuses(t *testing.T) {
 	mem := vfs.NewMem()
-	if _, err := OpenReadOnly(mem, "log", Options{}); err == nil {
+	if _, err := OpenReadOnly(mem, "log", DefaultOptions()); err == nil {
 		t.Error("a log that does not exist was opened")
 	}
 	if err := mem.MkdirAll("log", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenReadOnly(mem, "log", Options{}); noregret.CodeOf(err) != noregret.NotFound {
+	if _, err := OpenReadOnly(mem, "log", DefaultOptions()); noregret.CodeOf(err) != noregret.NotFound {
 		t.Errorf("an empty directory: %v", err)
 	}
 	s := open(t, mem)
-	if _, err := OpenReadOnly(mem, "log", Options{}); err == nil {
+	if _, err := OpenReadOnly(mem, "log", DefaultOptions()); err == nil {
 		t.Error("a log was opened that is open for writing")
 	}
 	closeLog(t, s)

@@ -131,7 +131,7 @@ func TestRepair(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			fs := tc.broken.fs(t)
-			if _, err := Open(fs, "log", Options{}); !errors.Is(err, ErrDamaged) {
+			if _, err := Open(fs, "log", DefaultOptions()); !errors.Is(err, ErrDamaged) {
 				// Opening does not find a damaged event in the middle, reading does.
 				s := open(t, fs)
 				if _, err := readAll(s); !errors.Is(err, ErrDamaged) {

@@ -177,7 +177,7 @@ func TestInterruptedSnapshot(t *testing.T) {
 				t.Errorf("the probe leaves %v", left)
 			}
 		}
-		s, err := Open(disk, "log", Options{})
+		s, err := Open(disk, "log", DefaultOptions())
 		if err != nil {
 			t.Errorf("probes %t: %v", probes, err)
 			continue

@@ -154,7 +154,7 @@ func TestOldestSnapshot(t *testing.T) {
 // If its writer fails, nothing is stored, and the log goes on.
 func TestSnapshotsInPieces(t *testing.T) {
 	noLeaks(t)
-	s, err := Open(vfs.NewMem(), "log", Options{})
+	s, err := Open(vfs.NewMem(), "log", DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

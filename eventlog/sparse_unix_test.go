@@ -17,7 +17,7 @@ func TestSparse(t *testing.T) {
 	for _, pattern := range []string{"mark", "events/*.log", "events/*.sst", "events/MANIFEST-*", "snapshots/*"} {
 		t.Run(strings.ReplaceAll(pattern, "/", "-"), func(t *testing.T) {
 			dir := t.TempDir()
-			s, err := Open(nil, dir, Options{})
+			s, err := Open(nil, dir, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +32,8 @@ func TestSparse(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if s, err = Open(nil, dir, Options{}); err != nil { // the first log becomes a table
+			// The first log becomes a table.
+			if s, err = Open(nil, dir, DefaultOptions()); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil {
@@ -47,7 +48,7 @@ func TestSparse(t *testing.T) {
 					t.Skip("no sparse files here:", err)
 				}
 			}
-			if s, err = Open(nil, dir, Options{}); err == nil {
+			if s, err = Open(nil, dir, DefaultOptions()); err == nil {
 				_, err = s.LatestSnapshot(ctx)
 				_ = s.Close()
 			}

@@ -69,8 +69,7 @@ const (
 // damaged: see [Check] and [Repair]. It does not read all events; a reader that reaches a damaged
 // event reports it, and so does Check.
 func Open(fs FS, dir string, o Options) (*Store, error) {
-	o, err := o.resolve()
-	if err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	return start(newStore(fs, dir, o))
@@ -92,8 +91,7 @@ func start(s *Store) (*Store, error) {
 // must be empty or new. Save the snapshot that covers those events before the log is closed;
 // without one the log counts as damaged.
 func Create(fs FS, dir string, after uint64, o Options) (*Store, error) {
-	o, err := o.resolve()
-	if err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	s := newStore(fs, dir, o)

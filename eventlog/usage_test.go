@@ -15,7 +15,7 @@ import (
 // open, and without and with a snapshot.
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(nil, dir, Options{})
+	s, err := Open(nil, dir, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestMeasureElsewhere(t *testing.T) {
 	if _, err := Measure(mem, "log"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a log: %v", err)
 	}
-	s, err := Open(mem, "log", Options{})
+	s, err := Open(mem, "log", DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,6 +155,9 @@ func DefaultConfig(data string) Config {
 	}
 }
 
+// maxBody is the largest MaxBody.
+const maxBody = 8 << 20
+
 // Validate returns an error that names the first field out of its range.
 func (c Config) Validate() error {
 	bad := func(field string, v any, want string) error {
@@ -173,7 +176,7 @@ func (c Config) Validate() error {
 		return bad("retain", c.Retain, "a length of time above 0")
 	case c.DeleteGrace < 0 || int64(c.DeleteGrace) > experiment.MaxGrace:
 		return bad("delete grace", c.DeleteGrace, "a length of time up to 10 years, or 0 for none")
-	case c.MaxBody < 1<<10 || c.MaxBody > 8<<20:
+	case c.MaxBody < 1<<10 || c.MaxBody > maxBody:
 		return bad("max body", c.MaxBody, "1024 to 8388608 bytes")
 	case c.MaxItems < 1:
 		return bad("max items", c.MaxItems, "at least 1")

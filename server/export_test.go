@@ -25,7 +25,7 @@ func TestExport(t *testing.T) {
 	d := w.decide("toy", "a")[0]
 	w.post("/v1/feedback", item{d.Token, map[string]float64{"x": 1}})
 	_, all := w.do("GET", "/v1/export", "")
-	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.Options{})
+	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,9 @@ func (p *process) stop() {
 // apply creates an experiment in a service.
 func (p *process) apply(b *testing.B, name, text string) *client.Client {
 	b.Helper()
-	c, err := client.New(client.Options{URL: "http://" + p.address, HTTP: &http.Client{Timeout: time.Minute}})
+	o := client.DefaultOptions("http://" + p.address)
+	o.HTTP = &http.Client{Timeout: time.Minute}
+	c, err := client.New(o)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -55,11 +55,9 @@ func loaded(b *testing.B) (*server.Server, *client.Client, string) {
 		}
 	})
 	url := "http://" + l.Addr().String()
-	c,
-		err := client.New(client.Options{
-		URL:  url,
-		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute},
-	})
+	o := client.DefaultOptions(url)
+	o.HTTP = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}
+	c, err := client.New(o)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // TestReadAhead reads some events ahead, all or a part of them, and stops at errors.
 func TestReadAhead(t *testing.T) {
-	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.Options{})
+	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

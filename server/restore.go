@@ -162,7 +162,8 @@ func (r *restore) read(ctx context.Context) error {
 			return err
 		}
 	}
-	log, err := eventlog.Create(r.fs, LogDir(r.temp), r.info.First-1, eventlog.Options{MaxEventBytes: 16 << 20})
+	largest := Config{MaxBody: maxBody}
+	log, err := eventlog.Create(r.fs, LogDir(r.temp), r.info.First-1, largest.logOptions())
 	if err != nil {
 		return err
 	}

@@ -247,10 +247,11 @@ func (c *Config) maxEvent() int { return min(int(2*c.MaxBody)+1<<20, 16<<20) }
 
 // logOptions let a group hold groupBytes and one more command.
 func (c *Config) logOptions() eventlog.Options {
-	return eventlog.Options{
-		MaxEventBytes: c.maxEvent(), GroupEvents: 1 << 16,
-		GroupBytes: c.maxEvent() + groupBytes + 2<<20,
-	}
+	o := eventlog.DefaultOptions()
+	o.MaxEventBytes, o.GroupEvents = c.maxEvent(), 1<<16
+	o.GroupBytes = c.maxEvent() + groupBytes + 2<<20
+	o.QueueBytes, o.FlushBytes = 4*o.GroupBytes, max(o.FlushBytes, 4*o.GroupBytes)
+	return o
 }
 
 // ReloadTokens reads the file of access tokens again, now. An error leaves them as they were;

@@ -117,9 +117,9 @@ func soakChild(t *testing.T, dir string) (*exec.Cmd, *client.Client, func()) {
 	t.Helper()
 	cmd, url := startChild(t, dir)
 	transport := &http.Transport{MaxIdleConnsPerHost: 4}
-	c, err := client.New(client.Options{
-		URL: url, Attempts: 1, HTTP: &http.Client{Transport: transport, Timeout: time.Minute},
-	})
+	o := client.DefaultOptions(url)
+	o.Attempts, o.HTTP = 1, &http.Client{Transport: transport, Timeout: time.Minute}
+	c, err := client.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func (s *soaking) soak(t *testing.T, c *client.Client, next, all int) {
 // the test unless the state at a position is the named one.
 func undisturbed(t *testing.T, dir string, want api.StateName) {
 	t.Helper()
-	log, err := eventlog.Open(nil, server.LogDir(dir), eventlog.Options{})
+	log, err := eventlog.Open(nil, server.LogDir(dir), eventlog.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

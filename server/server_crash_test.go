@@ -350,7 +350,7 @@ func checkLog(t *testing.T, fs vfs.FS, data string) {
 	if err != nil || report.Damaged() {
 		t.Fatalf("%+v %v", report, err)
 	}
-	log, err := eventlog.Open(fs, server.LogDir(data), eventlog.Options{})
+	log, err := eventlog.Open(fs, server.LogDir(data), eventlog.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,9 +381,9 @@ func TestCrashKill(t *testing.T) {
 	for k := range kills + 1 {
 		cmd, url := startChild(t, dir)
 		transport := &http.Transport{MaxIdleConnsPerHost: 16}
-		c, err := client.New(client.Options{
-			URL: url, Attempts: 1, HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second},
-		})
+		o := client.DefaultOptions(url)
+		o.Attempts, o.HTTP = 1, &http.Client{Transport: transport, Timeout: 20 * time.Second}
+		c, err := client.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -471,7 +471,7 @@ func TestCrashDisk(t *testing.T) {
 			t.Fatalf("run %d: %v", run, err)
 		}
 		h := httptest.NewServer(s.Handler())
-		c, err := client.New(client.Options{URL: h.URL})
+		c, err := client.New(client.DefaultOptions(h.URL))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -519,11 +519,9 @@ func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, faili
 	}
 	h := httptest.NewServer(s.Handler())
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
-	c,
-		err := client.New(client.Options{
-		URL: h.URL, Attempts: 1,
-		HTTP: &http.Client{Transport: transport, Timeout: 30 * time.Second},
-	})
+	o := client.DefaultOptions(h.URL)
+	o.Attempts, o.HTTP = 1, &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	c, err := client.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

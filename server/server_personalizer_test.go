@@ -86,7 +86,9 @@ func TestPersonalizerKill(t *testing.T) {
 		cmd, url := startChild(t, dir)
 		transport := &http.Transport{MaxIdleConnsPerHost: 16}
 		h := &http.Client{Transport: transport, Timeout: 20 * time.Second}
-		c, err := client.New(client.Options{URL: url, HTTP: h})
+		o := client.DefaultOptions(url)
+		o.HTTP = h
+		c, err := client.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}

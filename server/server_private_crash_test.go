@@ -157,7 +157,7 @@ func ledgerOf(data string) (steps int64, spent float64, err error) {
 // number of decisions that were exposed, each once.
 func contributions(t *testing.T, data string) (releases map[int64][]float64, exposed map[string]int) {
 	t.Helper()
-	log, err := eventlog.Open(nil, server.LogDir(data), eventlog.Options{})
+	log, err := eventlog.Open(nil, server.LogDir(data), eventlog.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,10 +263,9 @@ func TestCrashPrivate(t *testing.T) {
 	for k := range kills + 1 {
 		cmd, url := startChild(t, dir)
 		transport := &http.Transport{MaxIdleConnsPerHost: 16}
-		c, err := client.New(client.Options{
-			URL: url, Attempts: 1,
-			HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second},
-		})
+		o := client.DefaultOptions(url)
+		o.Attempts, o.HTTP = 1, &http.Client{Transport: transport, Timeout: 20 * time.Second}
+		c, err := client.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}

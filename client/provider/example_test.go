@@ -16,7 +16,7 @@ func Example() {
 	url, end := servicetest.Run()
 	defer end()
 	ctx := context.Background()
-	c, err := client.New(client.Options{URL: url})
+	c, err := client.New(client.DefaultOptions(url))
 	if err != nil {
 		panic(err)
 	}
@@ -31,7 +31,7 @@ objective: {goals: [{metric: watch}]}
 `)); err != nil {
 		panic(err)
 	}
-	p, err := provider.New(c, provider.Options{})
+	p, err := provider.New(c, provider.DefaultOptions())
 	if err != nil {
 		panic(err)
 	}

@@ -3,7 +3,7 @@
 // unit. A contextual experiment takes the attributes that its definition declares. Unlike the
 // generic OFREP provider it supports tracking.
 //
-//	p, err := provider.New(client, provider.Options{})
+//	p, err := provider.New(client, provider.DefaultOptions())
 //	err = openfeature.SetProviderAndWait(p)
 //	flags := openfeature.NewClient("shop")
 //	user := openfeature.NewEvaluationContext("ann", nil)
@@ -33,23 +33,29 @@ import (
 // Exposure is the name of the tracking event that reports that a unit was shown its variant.
 const Exposure = "exposure"
 
-// Options configure a [Provider]. The zero value of each field is its default.
+// Options configure a [Provider]. Begin with [DefaultOptions].
 type Options struct {
 	// ExposeOnEvaluation reports an exposure with every evaluation, for programs that show a
 	// variant whenever they evaluate it.
 	ExposeOnEvaluation bool
-	// Remember is the number of units whose decisions are kept for tracking; the least recently
-	// used unit is forgotten first. Default 100,000.
+	// Remember is the number of units whose decisions are kept for tracking, at least 1; the least
+	// recently used unit is forgotten first.
 	Remember int
 	// Reporter configures the reporter that sends exposures and metrics.
 	Reporter client.ReporterOptions
-	// Grace is the longest time that [Provider.Shutdown] takes to send queued items. Default 10 s.
+	// Grace is the longest time that [Provider.Shutdown] takes to send queued items, above 0.
 	Grace time.Duration
 	// Failed is called with tracking errors, as OpenFeature's Track returns none: an unknown
 	// unit, a metric that none of its experiments has, a full queue. It is also called, with an
 	// empty unit, for items that the service rejects later or that are dropped. It may be nil.
 	// It is called from several goroutines.
 	Failed func(unit, event string, err error)
+}
+
+// DefaultOptions returns options that remember 100,000 units, take at most 10 s to shut down and
+// report no exposures by themselves, with [client.DefaultReporterOptions].
+func DefaultOptions() Options {
+	return Options{Remember: 100_000, Reporter: client.DefaultReporterOptions(), Grace: 10 * time.Second}
 }
 
 // Provider implements openfeature.FeatureProvider, StateHandler and Tracker.
@@ -92,16 +98,10 @@ var (
 // New returns a provider, which [Provider.Shutdown] ends. It returns an error of code usage for an
 // option out of range.
 func New(c *client.Client, o Options) (*Provider, error) {
-	if o.Remember == 0 {
-		o.Remember = 100_000
-	}
 	if o.Remember < 1 {
 		return nil, noregret.Errorf(noregret.Usage, "remember", "%d units: want at least 1", o.Remember)
 	}
-	if o.Grace == 0 {
-		o.Grace = 10 * time.Second
-	}
-	if o.Grace < 0 {
+	if o.Grace <= 0 {
 		return nil, noregret.Errorf(noregret.Usage, "grace", "%v: want a length of time above 0", o.Grace)
 	}
 	p := &Provider{

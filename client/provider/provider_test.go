@@ -21,7 +21,7 @@ import (
 func newService(t *testing.T) (*server.Server, string) {
 	t.Helper()
 	s, url := servicetest.Start(t, nil)
-	c, err := client.New(client.Options{URL: url})
+	c, err := client.New(client.DefaultOptions(url))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,14 +100,14 @@ func TestPublicOFREP(t *testing.T) {
 // TestProvider runs this package's provider, which can also track, against the service.
 func TestProvider(t *testing.T) {
 	s, url := newService(t)
-	c, err := client.New(client.Options{URL: url})
+	c, err := client.New(client.DefaultOptions(url))
 	if err != nil {
 		t.Fatal(err)
 	}
 	failed := 0
-	p, err := provider.New(c, provider.Options{Remember: 4, Failed: func(_, _ string, err error) {
-		failed++
-	}, Reporter: client.ReporterOptions{Every: time.Hour}})
+	o := hourly()
+	o.Remember, o.Failed = 4, func(_, _ string, err error) { failed++ }
+	p, err := provider.New(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,16 +139,34 @@ func TestProvider(t *testing.T) {
 		t.Errorf("%+v %v", other.Feedback, err)
 	}
 	p.Shutdown()
-	if _, err := provider.New(c, provider.Options{Remember: -1}); err == nil {
-		t.Error("remembering -1 units is accepted")
+	for name, change := range map[string]func(o *provider.Options){
+		"zero value": func(o *provider.Options) { *o = provider.Options{} },
+		"remember":   func(o *provider.Options) { o.Remember = 0 },
+		"grace":      func(o *provider.Options) { o.Grace = 0 },
+		"reporter":   func(o *provider.Options) { o.Reporter.Batch = 0 },
+	} {
+		o := provider.DefaultOptions()
+		if change(&o); !refused(provider.New(c, o)) {
+			t.Errorf("%s: %+v is accepted", name, o)
+		}
 	}
+}
+
+// refused reports whether an error has the code usage.
+func refused(_ *provider.Provider, err error) bool { return noregret.CodeOf(err) == noregret.Usage }
+
+// hourly are options that send nothing by themselves.
+func hourly() provider.Options {
+	o := provider.DefaultOptions()
+	o.Reporter.Every = time.Hour
+	return o
 }
 
 // TestTrackElsewhere checks that attributes and events that are not metrics of an experiment do not
 // affect those that are. Failed is called with every refusal by the provider or the service.
 func TestTrackElsewhere(t *testing.T) {
 	s, url := newService(t)
-	c, err := client.New(client.Options{URL: url})
+	c, err := client.New(client.DefaultOptions(url))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,12 +179,12 @@ func TestTrackElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed []string
-	p, err := provider.New(c, provider.Options{
-		ExposeOnEvaluation: true, Reporter: client.ReporterOptions{Every: time.Hour},
-		Failed: func(unit, event string, err error) {
-			failed = append(failed, unit+"/"+event+"/"+string(noregret.CodeOf(err)))
-		},
-	})
+	o := hourly()
+	o.ExposeOnEvaluation = true
+	o.Failed = func(unit, event string, err error) {
+		failed = append(failed, unit+"/"+event+"/"+string(noregret.CodeOf(err)))
+	}
+	p, err := provider.New(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,11 +214,15 @@ func TestTrackElsewhere(t *testing.T) {
 		t.Errorf("failed: %q, want %q", failed, want)
 	}
 	// Shutdown returns even if the service is unavailable.
-	quick, err := client.New(client.Options{URL: "http://127.0.0.1:1", Attempts: 1})
+	once := client.DefaultOptions("http://127.0.0.1:1")
+	once.Attempts = 1
+	quick, err := client.New(once)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := provider.New(quick, provider.Options{Grace: time.Millisecond})
+	o = provider.DefaultOptions()
+	o.Grace = time.Millisecond
+	q, err := provider.New(quick, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +234,7 @@ func TestTrackElsewhere(t *testing.T) {
 // exposure that is reported has them. Other attributes, of any type, do not matter.
 func TestContext(t *testing.T) {
 	s, url := newService(t)
-	c, err := client.New(client.Options{URL: url})
+	c, err := client.New(client.DefaultOptions(url))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,10 +247,9 @@ func TestContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed []error
-	p, err := provider.New(c, provider.Options{
-		Reporter: client.ReporterOptions{Every: time.Hour},
-		Failed:   func(_, _ string, err error) { failed = append(failed, err) },
-	})
+	o := hourly()
+	o.Failed = func(_, _ string, err error) { failed = append(failed, err) }
+	p, err := provider.New(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}

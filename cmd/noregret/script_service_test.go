@@ -133,7 +133,7 @@ func decide(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: decide EXPERIMENT UNIT")
 	}
-	c, err := client.New(client.Options{URL: ts.Getenv("NOREGRET_SERVER")})
+	c, err := client.New(client.DefaultOptions(ts.Getenv("NOREGRET_SERVER")))
 	ts.Check(err)
 	d, err := c.Decide(context.Background(), args[0], args[1])
 	ts.Check(err)

@@ -41,7 +41,7 @@ func TestPrivacyLedgerOfService(t *testing.T) {
 	defer stop()
 	h := httptest.NewServer(s.Handler())
 	defer h.Close()
-	c, err := client.New(client.Options{URL: h.URL})
+	c, err := client.New(client.DefaultOptions(h.URL))
 	if err != nil {
 		t.Fatal(err)
 	}

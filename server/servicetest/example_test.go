@@ -12,7 +12,7 @@ import (
 func ExampleRun() {
 	url, end := servicetest.Run()
 	defer end()
-	c, err := client.New(client.Options{URL: url})
+	c, err := client.New(client.DefaultOptions(url))
 	if err != nil {
 		panic(err)
 	}

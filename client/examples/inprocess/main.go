@@ -28,11 +28,15 @@ func main() {
 }
 
 func run(ctx context.Context, url string, w io.Writer) (err error) {
-	c, err := client.New(client.Options{URL: url, Token: os.Getenv("NOREGRET_TOKEN")})
+	options := client.DefaultOptions(url)
+	options.Token = os.Getenv("NOREGRET_TOKEN")
+	c, err := client.New(options)
 	if err != nil {
 		return err
 	}
-	local, err := c.NewLocal(ctx, "ranking", client.LocalOptions{Source: "ranking"})
+	reports := client.DefaultLocalOptions()
+	reports.Source = "ranking"
+	local, err := c.NewLocal(ctx, "ranking", reports)
 	if err != nil {
 		return err
 	}

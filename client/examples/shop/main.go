@@ -30,11 +30,15 @@ func main() {
 }
 
 func run(ctx context.Context, url string, w io.Writer) error {
-	c, err := client.New(client.Options{URL: url, Token: os.Getenv("NOREGRET_TOKEN")})
+	options := client.DefaultOptions(url)
+	options.Token = os.Getenv("NOREGRET_TOKEN")
+	c, err := client.New(options)
 	if err != nil {
 		return err
 	}
-	p, err := provider.New(c, provider.Options{ExposeOnEvaluation: true})
+	shows := provider.DefaultOptions()
+	shows.ExposeOnEvaluation = true
+	p, err := provider.New(c, shows)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // TestRun runs the example against a service.
 func TestRun(t *testing.T) {
 	_, url := servicetest.Start(t, nil)
-	c, err := client.New(client.Options{URL: url})
+	c, err := client.New(client.DefaultOptions(url))
 	if err != nil {
 		t.Fatal(err)
 	}

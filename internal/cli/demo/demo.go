@@ -155,7 +155,9 @@ func (o *demoOptions) Run(ctx context.Context, a *command.App, _ []string) (err 
 	}()
 	h := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
 	defer h.CloseIdleConnections()
-	c, err := client.New(client.Options{URL: "http://" + l.Addr().String(), HTTP: h})
+	options := client.DefaultOptions("http://" + l.Addr().String())
+	options.HTTP = h
+	c, err := client.New(options)
 	if err != nil {
 		return err
 	}

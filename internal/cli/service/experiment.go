@@ -35,8 +35,8 @@ func (r *remote) client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := client.Options{URL: r.url, Token: token}
-	place := "--server"
+	o, place := client.DefaultOptions(r.url), "--server"
+	o.Token = token
 	if o.URL == "" {
 		o.URL, place = os.Getenv("NOREGRET_SERVER"), "NOREGRET_SERVER"
 	}

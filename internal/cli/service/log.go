@@ -79,7 +79,9 @@ func (s *source) open(a *command.App, use func(log eventlog.Log) error) error {
 
 // logOptions are those of a log that warns of each damaged snapshot which it skips.
 func logOptions(a *command.App) eventlog.Options {
-	return eventlog.Options{Skipped: func(file, reason string) {
+	o := eventlog.DefaultOptions()
+	o.Skipped = func(file, reason string) {
 		a.Note("warning: the snapshot %s is damaged and skipped: %s", file, reason)
-	}}
+	}
+	return o
 }

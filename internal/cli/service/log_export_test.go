@@ -39,7 +39,7 @@ func TestExportOfDeletedPrivate(t *testing.T) {
 	}
 	h := httptest.NewServer(s.Handler())
 	defer h.Close()
-	c, err := client.New(client.Options{URL: h.URL})
+	c, err := client.New(client.DefaultOptions(h.URL))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func (o *importOptions) log(a *command.App, name string, in io.Reader) (*eventlo
 			"it covers the events to %d, but the export begins at %d: export both again, with one call",
 			state.Position(), from)
 	}
-	log, err := eventlog.Create(nil, dir, from-1, eventlog.Options{})
+	log, err := eventlog.Create(nil, dir, from-1, eventlog.DefaultOptions())
 	return log, in, err
 }
 

@@ -216,10 +216,9 @@ func (s *soak) start() {
 		return
 	}
 	s.address, s.transport = address, &http.Transport{MaxIdleConnsPerHost: 16}
-	s.client, err = client.New(client.Options{
-		URL: "http://" + address, Attempts: 1,
-		HTTP: &http.Client{Timeout: 15 * time.Second, Transport: s.transport},
-	})
+	o := client.DefaultOptions("http://" + address)
+	o.Attempts, o.HTTP = 1, &http.Client{Timeout: 15 * time.Second, Transport: s.transport}
+	s.client, err = client.New(o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
