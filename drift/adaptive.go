@@ -15,7 +15,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// AdaptiveOptions are the parameters of [NewAdaptive].
+// AdaptiveOptions are the parameters of [NewAdaptive]. The zero value is refused: Set and Lipschitz
+// are required.
 type AdaptiveOptions struct {
 	// Set is a bounded set, of diameter D.
 	Set convex.Set
@@ -73,9 +74,11 @@ type slot struct {
 // NewAdaptive returns the learner, or an error of code bad_input that names the option out of
 // range.
 func NewAdaptive(o AdaptiveOptions) (*Adaptive, error) {
-	h := HedgeOptions{Set: o.Set, Lipschitz: o.Lipschitz, Rounds: 1}
-	diameter, err := h.check()
+	diameter, err := diameterOf(o.Set)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPositive("lipschitz", o.Lipschitz); err != nil {
 		return nil, err
 	}
 	if !(o.Curvature >= 0) || math.IsInf(o.Curvature, 1) {

@@ -22,7 +22,8 @@ type PathBounder interface {
 	PathBound(path float64) (float64, error)
 }
 
-// HedgeOptions are the parameters of [NewAder] and [NewDyadic].
+// HedgeOptions are the parameters of [NewAder] and [NewDyadic]. The zero value is refused: Set,
+// Lipschitz and Rounds are required.
 type HedgeOptions struct {
 	// Set is a bounded set, of diameter D.
 	Set convex.Set
@@ -36,20 +37,28 @@ type HedgeOptions struct {
 }
 
 func (o *HedgeOptions) check() (diameter float64, err error) {
-	if o.Set == nil {
-		return 0, noregret.BadInputf("set", "nil: want a set")
-	}
-	if math.IsInf(o.Set.Diameter(), 1) {
-		return 0, noregret.BadInputf("set", "%v is unbounded: want a bounded set", o.Set)
-	}
 	if o.Rounds < 1 {
 		return 0, noregret.BadInputf("rounds", "%d: want at least 1", o.Rounds)
 	}
-	diameter = o.Set.Diameter()
-	if diameter == 0 {
-		diameter = 1 // a single point, for which any step will do
+	if diameter, err = diameterOf(o.Set); err != nil {
+		return 0, err
 	}
 	return diameter, checkPositive("lipschitz", o.Lipschitz)
+}
+
+// diameterOf is the diameter of a bounded set, 1 for a single point, for which any step will do.
+func diameterOf(set convex.Set) (float64, error) {
+	if set == nil {
+		return 0, noregret.BadInputf("set", "nil: want a set")
+	}
+	switch d := set.Diameter(); {
+	case math.IsInf(d, 1):
+		return 0, noregret.BadInputf("set", "%v is unbounded: want a bounded set", set)
+	case d == 0:
+		return 1, nil
+	default:
+		return d, nil
+	}
 }
 
 // hedge plays the weighted mean of learners that all get the gradient at that mean.

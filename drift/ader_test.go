@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/snapshot/snapshottest"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 	"pgregory.net/rapid"
@@ -61,29 +62,25 @@ type dynamic interface {
 	oco.Bounder
 	oco.Counter
 	DynamicBounder
-	snapshotter
+	snapshottest.Snapshotter
 }
 
 // dynamics are the learners with gradients for an unknown variation, on a set with losses of the
 // Lipschitz constant and the curvature.
 func dynamics(set convex.Set, lipschitz, curvature float64, rounds int) map[string]dynamic {
 	o := HedgeOptions{Set: set, Lipschitz: lipschitz, Rounds: rounds}
-	budget := must(NewBudget(rounds, 3))
+	g := DefaultGradientOptions(must(NewBudget(rounds, 3)), set, lipschitz)
 	all := map[string]dynamic{
 		"ader": must(NewAder(o)), "dyadic": must(NewDyadic(o)),
-		"adaptive": must(NewAdaptive(AdaptiveOptions{Set: set, Lipschitz: lipschitz})),
-		"restarted": must(NewRestartedDescent(GradientOptions{
-			Budget: budget, Set: set, Lipschitz: lipschitz, Mode: Full,
-		})),
-		"retuned": retuned{must(NewRetuned(GradientOptions{Budget: budget, Set: set, Lipschitz: lipschitz}))},
+		"adaptive":  must(NewAdaptive(AdaptiveOptions{Set: set, Lipschitz: lipschitz})),
+		"restarted": must(NewRestartedDescent(g)), "retuned": retuned{must(NewRetuned(g))},
 	}
 	if curvature > 0 {
 		all["adaptive, curved"] = must(NewAdaptive(AdaptiveOptions{
 			Set: set, Lipschitz: lipschitz, Curvature: curvature,
 		}))
-		all["restarted, curved"] = must(NewRestartedDescent(GradientOptions{
-			Budget: budget, Set: set, Lipschitz: lipschitz, Curvature: curvature, Mode: Schedule,
-		}))
+		g.Curvature, g.Mode = curvature, Schedule
+		all["restarted, curved"] = must(NewRestartedDescent(g))
 	}
 	return all
 }
@@ -173,7 +170,7 @@ func TestDynamicBoundsOfLongGradients(t *testing.T) {
 			t.Errorf("%s: the bound %v is vacuous", name, bound)
 		}
 		again := dynamics(set, 1e-3, 2, rounds)[name]
-		restored(t, l, again)
+		snapshottest.Restore(t, l, again)
 		if b := must(again.DynamicBound(0)); b != bound {
 			t.Errorf("%s: bound %v, restored %v", name, bound, b)
 		}
@@ -231,7 +228,7 @@ func TestDynamicsContinue(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		restored(t, a, b)
+		snapshottest.Restore(t, a, b)
 		for range 6 {
 			if !slices.Equal(a.Predict(), b.Predict()) {
 				t.Fatalf("%s: %v, restored %v", name, a.Predict(), b.Predict())

@@ -3,6 +3,7 @@ package drift
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
@@ -12,15 +13,12 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// BGDOptions are the parameters of [NewBGD].
+// BGDOptions are the parameters of [NewBGD]. Begin with [DefaultBGDOptions].
 type BGDOptions struct {
 	// Set is a bounded set that is a [convex.Mover], as every set of package convex is.
 	Set convex.Set
 	// Center c is a point of the set around which it contains a ball of radius Inradius r > 0,
-	// within its affine hull, and Radius R is such that no point of the set is farther from c. Nil
-	// stands for a center of the largest such ball, the middle for boxes, with its r if Inradius is
-	// 0. If Radius is 0 it is the diameter, or half of it for boxes and Euclidean balls with the
-	// default center.
+	// within its affine hull, and Radius R is such that no point of the set is farther from c.
 	Center           []float64
 	Inradius, Radius float64
 	// Rounds n ≥ 1 is the number of rounds of a batch.
@@ -34,6 +32,43 @@ type BGDOptions struct {
 	// Baseline in [0, 1) is the discount of the mean of past costs that is subtracted from the
 	// costs, 0 for no baseline.
 	Baseline float64
+}
+
+// DefaultBGDOptions returns options for batches of the given number of rounds with costs in
+// [−bound, bound], for an unknown Lipschitz constant, without noise and without a baseline. Center
+// is that of a largest ball in the set, the middle for boxes, and Inradius the ball's radius.
+// Radius is the diameter, or half of it for boxes and Euclidean balls.
+func DefaultBGDOptions(set convex.Set, rounds int, bound float64) BGDOptions {
+	o := BGDOptions{Set: set, Rounds: rounds, Bound: bound}
+	body, err := bodyOf(set)
+	if err != nil {
+		return o // NewBGD refuses the set
+	}
+	deepest, err := body.Shrink(body.Inradius())
+	if err != nil {
+		return o
+	}
+	o.Center, o.Inradius, o.Radius = make([]float64, set.Dim()), body.Inradius(), radiusOf(set)
+	if b, ok := set.(*convex.Box); ok {
+		for i := range o.Center {
+			low, high := b.Bounds(i)
+			o.Center[i] = float64(low/2) + float64(high/2)
+		}
+	}
+	deepest.Project(o.Center, o.Center)
+	return o
+}
+
+// bodyOf returns the interior of a bounded set that is not a single point.
+func bodyOf(set convex.Set) (*convex.Interior, error) {
+	body, err := convex.NewInterior(set)
+	if err != nil {
+		return nil, err
+	}
+	if r := body.Inradius(); body.Directions() == 0 || math.IsInf(set.Diameter(), 1) || !(r > 0) || math.IsInf(r, 1) {
+		return nil, noregret.BadInputf("set", "%v: want a bounded set that is not a single point", set)
+	}
+	return body, nil
 }
 
 // BGD is bandit gradient descent with one point a round (Flaxman, Kalai and McMahan 2005), for
@@ -108,55 +143,21 @@ func NewBGD(o BGDOptions) (*BGD, error) {
 	return l, nil
 }
 
-// geometry checks or completes the center and the radii.
+// geometry checks the set, the center and the radii.
 func (l *BGD) geometry() error {
 	o := &l.o
-	if o.Set == nil {
-		return noregret.BadInputf("set", "nil: want a set")
-	}
 	var err error
-	if l.directions, err = convex.NewInterior(o.Set); err != nil {
+	if l.directions, err = bodyOf(o.Set); err != nil {
 		return err
 	}
-	largest := l.directions.Inradius()
-	if l.directions.Directions() == 0 || math.IsInf(o.Set.Diameter(), 1) || !(largest > 0) || math.IsInf(largest, 1) {
-		return noregret.BadInputf("set", "%v: want a bounded set that is not a single point", o.Set)
+	if len(o.Center) != o.Set.Dim() || !vec.Finite(o.Center) || !o.Set.Contains(o.Center, 1e-12) {
+		return noregret.BadInputf("center", "%s: want a point of %v", brief(o.Center), o.Set)
 	}
-	l.center = make([]float64, o.Set.Dim())
-	if o.Center == nil {
-		if o.Inradius == 0 {
-			o.Inradius = largest
-		}
-		if o.Radius == 0 {
-			if o.Radius, err = radiusOf(o.Set); err != nil {
-				return err
-			}
-		}
-		deepest, err := l.directions.Shrink(largest)
-		if err != nil {
-			return err
-		}
-		if b, ok := o.Set.(*convex.Box); ok {
-			for i := range l.center {
-				low, high := b.Bounds(i)
-				l.center[i] = float64(low/2) + float64(high/2)
-			}
-		}
-		deepest.Project(l.center, l.center)
-	} else {
-		if len(o.Center) != len(l.center) || !vec.Finite(o.Center) || !o.Set.Contains(o.Center, 1e-12) {
-			return noregret.BadInputf("center", "%s: want a point of %v", brief(o.Center), o.Set)
-		}
-		copy(l.center, o.Center)
-		if o.Radius == 0 {
-			o.Radius = o.Set.Diameter()
-		}
-	}
-	o.Center = nil
+	l.center, o.Center = slices.Clone(o.Center), nil
 	if err := checkPositive("inradius", o.Inradius); err != nil {
 		return err
 	}
-	if o.Inradius > float64(largest*(1+1e-12)) {
+	if largest := l.directions.Inradius(); o.Inradius > float64(largest*(1+1e-12)) {
 		return noregret.BadInputf("inradius", "%v: want at most %v, that of %v", o.Inradius, largest, o.Set)
 	}
 	if !(o.Radius >= o.Inradius) || math.IsInf(o.Radius, 1) {

@@ -11,7 +11,8 @@ import (
 )
 
 func TestOracleO9BGD(t *testing.T) {
-	o := BGDOptions{Set: must(convex.NewCenteredBall(2, 1)), Rounds: 10000, Bound: 1, Lipschitz: 1}
+	o := DefaultBGDOptions(must(convex.NewCenteredBall(2, 1)), 10000, 1)
+	o.Lipschitz = 1
 	l := must(NewBGD(o))
 	delta, alpha, kappa := l.Tuning()
 	near(t, "δ", delta, .0577350269)
@@ -35,9 +36,9 @@ func TestOracleO9BGD(t *testing.T) {
 // which for a cubic differs from the gradient at y. The estimate is read off the step.
 func TestOracleO10BGDEstimate(t *testing.T) {
 	const n = 100000
-	l := must(NewBGD(BGDOptions{
-		Set: must(convex.NewCenteredBall(2, 1)), Rounds: n, Bound: 1e6, Lipschitz: 1, // tiny steps
-	}))
+	o := DefaultBGDOptions(must(convex.NewCenteredBall(2, 1)), n, 1e6) // tiny steps
+	o.Lipschitz = 1
+	l := must(NewBGD(o))
 	f := func(x []float64) float64 { return x[0]*x[0]*x[0] + 3*x[0]*x[1] - x[1]*x[1]/2 + x[0] }
 	y := []float64{.3, -.2}
 	delta, _, kappa := l.Tuning()
@@ -76,9 +77,9 @@ func TestBGDRegret(t *testing.T) {
 		set.Project(best, c)
 		sum, bound := 0.0, 0.0
 		for run := range runs {
-			l := must(NewBGD(BGDOptions{
-				Set: set, Rounds: rounds, Bound: 1, Lipschitz: .5, Deviation: .1, Baseline: .95,
-			}))
+			o := DefaultBGDOptions(set, rounds, 1)
+			o.Lipschitz, o.Deviation, o.Baseline = .5, .1, .95
+			l := must(NewBGD(o))
 			bound = l.Bound()
 			r := random.New(uint64(run), "bgd")
 			for range rounds {
@@ -97,7 +98,7 @@ func TestBGDRegret(t *testing.T) {
 
 func TestBGDRefuses(t *testing.T) {
 	set := must(convex.NewCube(2, 0, 1))
-	good := BGDOptions{Set: set, Rounds: 100, Bound: 1}
+	good := DefaultBGDOptions(set, 100, 1)
 	for name, change := range map[string]func(o *BGDOptions){
 		"set":       func(o *BGDOptions) { o.Set = nil },
 		"space":     func(o *BGDOptions) { o.Set = must(convex.NewSpace(2)) },
@@ -108,9 +109,12 @@ func TestBGDRefuses(t *testing.T) {
 		"deviation": func(o *BGDOptions) { o.Deviation = math.Inf(1) },
 		"baseline":  func(o *BGDOptions) { o.Baseline = -.1 },
 		"center":    func(o *BGDOptions) { o.Center, o.Inradius = []float64{2, 2}, .1 },
-		"inradius":  func(o *BGDOptions) { o.Center = []float64{.5, .5} },
+		"no center": func(o *BGDOptions) { o.Center = nil },
+		"inradius":  func(o *BGDOptions) { o.Inradius = 0 },
 		"inradius+": func(o *BGDOptions) { o.Inradius = .6 },
 		"radius":    func(o *BGDOptions) { o.Radius = .1 },
+		"no radius": func(o *BGDOptions) { o.Radius = 0 },
+		"zero":      func(o *BGDOptions) { *o = BGDOptions{} },
 	} {
 		o := good
 		change(&o)
@@ -129,7 +133,7 @@ func TestBGDCenter(t *testing.T) {
 		if math.IsInf(set.Diameter(), 1) {
 			continue
 		}
-		l := must(NewBGD(BGDOptions{Set: set, Rounds: 100, Bound: 1}))
+		l := must(NewBGD(DefaultBGDOptions(set, 100, 1)))
 		r := random.New(3, "center")
 		x, c := make([]float64, set.Dim()), make([]float64, set.Dim())
 		for range 200 {

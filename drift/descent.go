@@ -21,7 +21,8 @@ func Descent(set convex.Set, first []float64, rate oco.Rate) func(start []float6
 	}
 }
 
-// GradientOptions are the parameters of [NewRestartedDescent] and [NewRetuned].
+// GradientOptions are the parameters of [NewRestartedDescent] and [NewRetuned]. Begin with
+// [DefaultGradientOptions].
 type GradientOptions struct {
 	// Budget has the horizon and the variation.
 	Budget Budget
@@ -31,8 +32,7 @@ type GradientOptions struct {
 	First []float64
 	// Lipschitz G > 0 bounds the gradients: their expected squared norm is at most G².
 	Lipschitz float64
-	// Radius r > 0 is the radius of a ball that contains the set. If it is 0, r is half the
-	// diameter for boxes and Euclidean balls, and the diameter for other sets.
+	// Radius r > 0 is the radius of a ball that contains the set.
 	Radius float64
 	// Curvature H is the strong convexity of the costs, 0 if it is not known.
 	Curvature float64
@@ -40,24 +40,20 @@ type GradientOptions struct {
 	Mode Mode
 }
 
-// radius is the radius of the options, or the default.
-func (o *GradientOptions) radius() (float64, error) {
-	if o.Set == nil {
-		return 0, noregret.BadInputf("set", "nil: want a set")
+// DefaultGradientOptions returns options for convex costs and restarts that keep nothing. Radius is
+// half the diameter for boxes and Euclidean balls, and the diameter for other sets.
+func DefaultGradientOptions(budget Budget, set convex.Set, lipschitz float64) GradientOptions {
+	o := GradientOptions{Budget: budget, Set: set, Lipschitz: lipschitz}
+	if set != nil {
+		o.Radius = radiusOf(set)
 	}
-	if o.Radius != 0 {
-		return o.Radius, checkPositive("radius", o.Radius)
-	}
-	return radiusOf(o.Set)
+	return o
 }
 
 // radiusOf is the radius of a ball that contains the set, about any of its points: for boxes and
 // Euclidean balls about the center.
-func radiusOf(set convex.Set) (float64, error) {
+func radiusOf(set convex.Set) float64 {
 	r := set.Diameter()
-	if math.IsInf(r, 1) {
-		return 0, noregret.BadInputf("set", "%v is unbounded: want a bounded set", set)
-	}
 	switch v := set.(type) {
 	case *convex.Box:
 		r /= 2
@@ -67,9 +63,9 @@ func radiusOf(set convex.Set) (float64, error) {
 		}
 	}
 	if r == 0 {
-		return 1, nil // a single point, for which any step will do
+		return 1 // a single point, for which any step will do
 	}
-	return r, nil
+	return r
 }
 
 func (o *GradientOptions) check() error {
@@ -79,7 +75,13 @@ func (o *GradientOptions) check() error {
 	if !(o.Curvature >= 0) || math.IsInf(o.Curvature, 1) {
 		return noregret.BadInputf("curvature", "%v: want a finite number, at least 0", o.Curvature)
 	}
-	return checkPositive("lipschitz", o.Lipschitz)
+	if err := checkPositive("lipschitz", o.Lipschitz); err != nil {
+		return err
+	}
+	if _, err := diameterOf(o.Set); err != nil {
+		return err
+	}
+	return checkPositive("radius", o.Radius)
 }
 
 // NewRestartedDescent returns gradient descent with restarts, tuned by the budget. Without
@@ -92,11 +94,7 @@ func NewRestartedDescent(o GradientOptions) (*Restarted, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	r, err := o.radius()
-	if err != nil {
-		return nil, err
-	}
-	size := o.Budget.BatchSize(ConvexGradient)
+	r, size := o.Radius, o.Budget.BatchSize(ConvexGradient)
 	rate := oco.Constant(r / o.Lipschitz / math.Sqrt(float64(size)))
 	// A batch of n < Δ rounds has the same step: (2r)²/(2η) + n·η·G²/2.
 	static := func(n int) float64 {
@@ -136,11 +134,7 @@ func NewRetuned(o GradientOptions) (*Retuned, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	r, err := o.radius()
-	if err != nil {
-		return nil, err
-	}
-	step, err := o.Budget.RetunedStep(r, o.Lipschitz)
+	step, err := o.Budget.RetunedStep(o.Radius, o.Lipschitz)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +143,7 @@ func NewRetuned(o GradientOptions) (*Retuned, error) {
 		return nil, err
 	}
 	start := append([]float64(nil), inner.Predict()...)
-	return &Retuned{inner, start, step, min(o.Set.Diameter(), 2*r)}, nil
+	return &Retuned{inner, start, step, min(o.Set.Diameter(), 2*o.Radius)}, nil
 }
 
 // Step is the step size η.

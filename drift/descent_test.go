@@ -10,7 +10,7 @@ import (
 func TestRestartedDescent(t *testing.T) {
 	set := must(convex.NewCube(1, -1, 1))
 	b := must(NewBudget(10000, 1))
-	l := must(NewRestartedDescent(GradientOptions{Budget: b, Set: set, Lipschitz: 1}))
+	l := must(NewRestartedDescent(DefaultGradientOptions(b, set, 1)))
 	for range 10000 {
 		if err := l.Update([]float64{.1}); err != nil {
 			t.Fatal(err)
@@ -22,7 +22,9 @@ func TestRestartedDescent(t *testing.T) {
 	// 21 batches of 465 rounds and one of 235, with r = G = 1 and the step 1/√465.
 	want := 21*2.5*math.Sqrt(465) + 2*math.Sqrt(465) + 235/(2*math.Sqrt(465)) + 930
 	near(t, "bound", must(l.DynamicBound(1)), want)
-	l = must(NewRestartedDescent(GradientOptions{Budget: b, Set: set, Lipschitz: 2, Curvature: .5, Mode: Schedule}))
+	o := DefaultGradientOptions(b, set, 2)
+	o.Curvature, o.Mode = .5, Schedule
+	l = must(NewRestartedDescent(o))
 	for range 304 {
 		if err := l.Update([]float64{.1}); err != nil {
 			t.Fatal(err)
@@ -37,7 +39,7 @@ func TestRestartedDescent(t *testing.T) {
 func TestRetuned(t *testing.T) {
 	const rounds = 10000
 	b := must(NewBudget(rounds, 1))
-	l := must(NewRetuned(GradientOptions{Budget: b, Set: must(convex.NewCube(1, -1, 1)), Lipschitz: 1}))
+	l := must(NewRetuned(DefaultGradientOptions(b, must(convex.NewCube(1, -1, 1)), 1)))
 	near(t, "step", l.Step(), .0464158883)
 	for range rounds {
 		if err := l.Update([]float64{1}); err != nil {
@@ -59,13 +61,15 @@ func TestRetuned(t *testing.T) {
 
 func TestDescentRefuses(t *testing.T) {
 	set := must(convex.NewCube(1, -1, 1))
-	good := GradientOptions{Budget: must(NewBudget(10, 1)), Set: set, Lipschitz: 1}
+	good := DefaultGradientOptions(must(NewBudget(10, 1)), set, 1)
 	for name, change := range map[string]func(o *GradientOptions){
 		"budget":    func(o *GradientOptions) { o.Budget = Budget{} },
 		"set":       func(o *GradientOptions) { o.Set = nil },
 		"space":     func(o *GradientOptions) { o.Set = must(convex.NewSpace(1)) },
 		"lipschitz": func(o *GradientOptions) { o.Lipschitz = -1 },
 		"radius":    func(o *GradientOptions) { o.Radius = math.NaN() },
+		"no radius": func(o *GradientOptions) { o.Radius = 0 },
+		"zero":      func(o *GradientOptions) { *o = GradientOptions{} },
 		"curvature": func(o *GradientOptions) { o.Curvature = -1 },
 		"first":     func(o *GradientOptions) { o.First = []float64{2} },
 	} {

@@ -12,7 +12,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// EGSOptions are the parameters of [NewEGS].
+// EGSOptions are the parameters of [NewEGS]. Begin with [DefaultEGSOptions].
 type EGSOptions struct {
 	// Set is a set of package convex or a [convex.Shrinker].
 	Set convex.Set
@@ -24,12 +24,22 @@ type EGSOptions struct {
 	Curvature float64
 	// Step s > 0 is a constant step a_k = s. It is 0 if Curvature is given.
 	Step float64
-	// Depth ν bounds the distance δ_k to the boundary. It is how far the costs' minimizers are from
-	// it. 0 stands for half the inradius of the set.
+	// Depth ν > 0 bounds the distance δ_k to the boundary. It is how far the costs' minimizers are
+	// from it.
 	Depth float64
 	// Baseline in [0, 1) is the discount of the mean of past costs that is subtracted from the
 	// costs, 0 for no baseline. 0.95 is a good choice.
 	Baseline float64
+}
+
+// DefaultEGSOptions returns options for costs of a curvature, without a baseline. Depth is half the
+// inradius of the set.
+func DefaultEGSOptions(set convex.Set, curvature float64) EGSOptions {
+	o := EGSOptions{Set: set, Curvature: curvature}
+	if interior, err := convex.NewInterior(set); err == nil {
+		o.Depth = min(interior.Inradius()/2, math.MaxFloat64)
+	}
+	return o
 }
 
 // EGS is the estimated gradient step (Besbes, Gur and Zeevi, "Non-stationary stochastic
@@ -94,9 +104,6 @@ func NewEGS(o EGSOptions) (*EGS, error) {
 	}
 	if interior.Directions() == 0 {
 		return nil, noregret.BadInputf("set", "%v is a single point: want a set with a direction", o.Set)
-	}
-	if o.Depth == 0 {
-		o.Depth = min(interior.Inradius()/2, math.MaxFloat64)
 	}
 	if err := checkPositive("depth", o.Depth); err != nil {
 		return nil, err

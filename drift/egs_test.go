@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/snapshot/snapshottest"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 	"pgregory.net/rapid"
@@ -164,8 +165,12 @@ func costLearners(set convex.Set) map[string]CostLearner {
 		"egs, baseline": must(NewEGS(EGSOptions{Set: set, Step: .1, Depth: .1, Baseline: .9})),
 	}
 	if !math.IsInf(set.Diameter(), 1) {
-		all["bgd"] = must(NewBGD(BGDOptions{Set: set, Rounds: 7, Bound: 1, Lipschitz: 1}))
-		all["bgd, no lipschitz"] = must(NewBGD(BGDOptions{Set: set, Rounds: 700, Bound: 1, Deviation: 1, Baseline: .9}))
+		o := DefaultBGDOptions(set, 7, 1)
+		o.Lipschitz = 1
+		all["bgd"] = must(NewBGD(o))
+		o = DefaultBGDOptions(set, 700, 1)
+		o.Deviation, o.Baseline = 1, .9
+		all["bgd, no lipschitz"] = must(NewBGD(o))
 	}
 	return all
 }
@@ -184,7 +189,7 @@ func TestCostLearnersContinue(t *testing.T) {
 				}
 			}
 			must(a.Play(r)) // in the middle of a round
-			restored(t, a, b)
+			snapshottest.Restore(t, a, b)
 			again := random.New(6, name)
 			r = random.New(6, name)
 			for range 20 {
@@ -271,17 +276,19 @@ func TestCostLearnersRefuse(t *testing.T) {
 	}
 	nan := math.NaN()
 	for name, o := range map[string]EGSOptions{
-		"no set":          {Curvature: 1},
-		"no step":         {Set: set},
-		"two steps":       {Set: set, Curvature: 1, Step: 1},
-		"curvature":       {Set: set, Curvature: -1},
-		"step":            {Set: set, Step: nan},
+		"zero":            {},
+		"no set":          {Curvature: 1, Depth: .1},
+		"no step":         {Set: set, Depth: .1},
+		"two steps":       {Set: set, Curvature: 1, Step: 1, Depth: .1},
+		"curvature":       {Set: set, Curvature: -1, Depth: .1},
+		"step":            {Set: set, Step: nan, Depth: .1},
+		"no depth":        {Set: set, Step: 1},
 		"depth":           {Set: set, Step: 1, Depth: -1},
 		"deep":            {Set: set, Step: 16, Depth: 1.5}, // h = min(2, 1.5) above the inradius
-		"baseline":        {Set: set, Step: 1, Baseline: 1},
-		"first":           {Set: set, Step: 1, First: []float64{1}},
-		"first, infinite": {Set: set, Step: 1, First: []float64{0, 0, 0, math.Inf(1)}},
-		"point":           {Set: must(convex.NewCube(2, 1, 1)), Step: 1},
+		"baseline":        {Set: set, Step: 1, Depth: .1, Baseline: 1},
+		"first":           {Set: set, Step: 1, Depth: .1, First: []float64{1}},
+		"first, infinite": {Set: set, Step: 1, Depth: .1, First: []float64{0, 0, 0, math.Inf(1)}},
+		"point":           {Set: must(convex.NewCube(2, 1, 1)), Step: 1, Depth: .1},
 	} {
 		_, err := NewEGS(o)
 		refused(t, name, err)

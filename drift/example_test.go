@@ -22,9 +22,9 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	learner, err := drift.NewRestartedDescent(drift.GradientOptions{
-		Budget: budget, Set: interval, Lipschitz: 4, Curvature: 1, Mode: drift.Schedule,
-	})
+	options := drift.DefaultGradientOptions(budget, interval, 4)
+	options.Curvature, options.Mode = 1, drift.Schedule
+	learner, err := drift.NewRestartedDescent(options)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -82,7 +82,9 @@ func ExampleNewEGS() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	egs, err := drift.NewEGS(drift.EGSOptions{Set: disc, Curvature: 1, Baseline: 0.95})
+	options := drift.DefaultEGSOptions(disc, 1)
+	options.Baseline = 0.95
+	egs, err := drift.NewEGS(options)
 	if err != nil {
 		log.Fatal(err)
 	}

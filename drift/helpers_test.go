@@ -1,8 +1,6 @@
 package drift
 
 import (
-	"bytes"
-	"encoding"
 	"math"
 	"slices"
 	"testing"
@@ -38,35 +36,6 @@ func refused(t *testing.T, what string, err error) {
 	t.Helper()
 	if noregret.CodeOf(err) != noregret.BadInput {
 		t.Errorf("%s: %v, want an error of code bad_input", what, err)
-	}
-}
-
-type snapshotter interface {
-	encoding.BinaryMarshaler
-	encoding.BinaryUnmarshaler
-}
-
-// restored saves one learner, restores it into another, and checks that damaged bytes change
-// nothing.
-func restored(t *testing.T, from, to snapshotter) {
-	t.Helper()
-	data := must(from.MarshalBinary())
-	before := must(to.MarshalBinary())
-	for _, i := range []int{0, len(data) / 3, len(data) / 2, len(data) - 1} {
-		bad := slices.Clone(data)
-		bad[i] ^= 4
-		if to.UnmarshalBinary(bad) == nil {
-			t.Errorf("byte %d is damaged and was accepted", i)
-		}
-	}
-	if !bytes.Equal(before, must(to.MarshalBinary())) {
-		t.Error("a refused snapshot changed the state")
-	}
-	if err := to.UnmarshalBinary(data); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(data, must(to.MarshalBinary())) {
-		t.Error("the snapshot of the restored state differs")
 	}
 }
 

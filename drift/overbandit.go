@@ -13,7 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// OverBanditOptions are the parameters of [NewOverBandit].
+// OverBanditOptions are the parameters of [NewOverBandit]. The zero value is refused: Rounds, Make
+// and the range are required.
 type OverBanditOptions struct {
 	// Rounds T ≥ 1 is the horizon.
 	Rounds int

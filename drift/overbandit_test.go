@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/snapshot/snapshottest"
 	"github.com/noregret/noregret/internal/testsize"
 )
 
@@ -68,7 +69,7 @@ func TestOverBanditContinues(t *testing.T) {
 		}
 	}
 	must(a.Play(r))
-	restored(t, a, b)
+	snapshottest.Restore(t, a, b)
 	if err := again.UnmarshalBinary(must(r.MarshalBinary())); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestOverBanditRegret(t *testing.T) {
 
 func TestOverBanditRefuses(t *testing.T) {
 	set := must(convex.NewCube(1, -2, 2))
-	make := func(int) (CostLearner, error) { return NewEGS(EGSOptions{Set: set, Curvature: 1}) }
+	make := func(int) (CostLearner, error) { return NewEGS(DefaultEGSOptions(set, 1)) }
 	for name, o := range map[string]OverBanditOptions{
 		"rounds":  {Make: make, High: 1},
 		"make":    {Rounds: 10, High: 1},

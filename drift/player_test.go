@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/snapshot/snapshottest"
 	"github.com/noregret/noregret/internal/testsize"
 )
 
@@ -60,7 +61,7 @@ func TestRestartedPlayerEqualsFresh(t *testing.T) {
 			t.Errorf("%s: %d restarts after %d rounds", name, p.Batch(), p.Rounds())
 		}
 		again := must(NewPlayer(must(forget.Every(size)), make))
-		restored(t, p, again)
+		snapshottest.Restore(t, p, again)
 		for range 20 {
 			arm := p.Draw(a)
 			if other := again.Draw(b); arm != other {

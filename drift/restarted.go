@@ -59,7 +59,8 @@ type DynamicBounder interface {
 	DynamicBound(variation float64) (float64, error)
 }
 
-// RestartedOptions are the parameters of [NewRestarted].
+// RestartedOptions are the parameters of [NewRestarted]. The zero value is refused: Make and
+// Trigger are required.
 type RestartedOptions struct {
 	// Make makes a learner at its start. It begins at the given point, or at its own first point if
 	// start is nil. Only modes other than Full give a point. All learners have one dimension.

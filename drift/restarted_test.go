@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/snapshot/snapshottest"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
@@ -339,7 +340,7 @@ func TestRestartedSnapshots(t *testing.T) {
 		for round := range 17 {
 			play(t, a, g.next(r, round))
 		}
-		restored(t, a, b)
+		snapshottest.Restore(t, a, b)
 		for round := range 12 {
 			f := g.next(r, round)
 			if x, y := play(t, a, f), play(t, b, f); !slices.Equal(x, y) {

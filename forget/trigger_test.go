@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/changepoint"
+	"github.com/noregret/noregret/internal/snapshot/snapshottest"
 )
 
 // triggers are one trigger of each kind, at its start.
@@ -119,7 +120,7 @@ func TestTriggerSnapshots(t *testing.T) {
 		for i := range 110 {
 			must(a.Add(level(i)))
 		}
-		restored(t, a, b)
+		snapshottest.Restore(t, a, b)
 		for i := 110; i < 400; i++ {
 			if must(a.Add(level(i))) != must(b.Add(level(i))) {
 				t.Fatalf("%s: another decision in round %d", name, i+1)

@@ -116,9 +116,9 @@ func budgetOf(p oco.Problem, o func(string) float64, s drift.Setting) (drift.Bud
 // gradientOptions are the options of descents.
 func gradientOptions(p oco.Problem, o func(string) float64) (drift.GradientOptions, error) {
 	budget, _, err := budgetOf(p, o, drift.ConvexGradient)
-	return drift.GradientOptions{
-		Budget: budget, Set: p.Set, Lipschitz: lipschitzOf(p, o), Curvature: p.StrongConvexity, Mode: drift.Schedule,
-	}, err
+	g := drift.DefaultGradientOptions(budget, p.Set, lipschitzOf(p, o))
+	g.Curvature, g.Mode = p.StrongConvexity, drift.Schedule
+	return g, err
 }
 
 // restartedDescent makes restarted-ogd. With the option every the steps are D/(G·√Δ), or 1/(H·k). A
@@ -164,9 +164,9 @@ func estimatedStep(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := drift.NewEGS(drift.EGSOptions{
-		Set: p.Set, Curvature: p.StrongConvexity, Baseline: o("baseline"),
-	})
+	options := drift.DefaultEGSOptions(p.Set, p.StrongConvexity)
+	options.Baseline = o("baseline")
+	l, err := drift.NewEGS(options)
 	if err != nil {
 		return nil, err
 	}
@@ -180,10 +180,9 @@ func banditDescent(p oco.Problem, o func(string) float64) (oco.Learner, error) {
 		return nil, err
 	}
 	lipschitz := lipschitzOf(p, o)
-	l, err := drift.NewBGD(drift.BGDOptions{
-		Set: p.Set, Rounds: size, Bound: derived(o, "bound", lipschitz*p.Set.Diameter()), Lipschitz: lipschitz,
-		Baseline: o("baseline"),
-	})
+	options := drift.DefaultBGDOptions(p.Set, size, derived(o, "bound", lipschitz*p.Set.Diameter()))
+	options.Lipschitz, options.Baseline = lipschitz, o("baseline")
+	l, err := drift.NewBGD(options)
 	if err != nil {
 		return nil, err
 	}

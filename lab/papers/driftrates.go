@@ -124,9 +124,9 @@ func trials(p *driftPoint) (func(convex.Set, uint64) (regret.Player, error), fun
 		if err != nil {
 			return nil, err
 		}
-		return drift.NewBGD(drift.BGDOptions{
-			Set: set, Rounds: n, Bound: 0.5625 + p.trap.Delta, Lipschitz: 0.5 + 2*p.trap.Delta, Deviation: driftNoise,
-		})
+		o := drift.DefaultBGDOptions(set, n, 0.5625+p.trap.Delta)
+		o.Lipschitz, o.Deviation = 0.5+2*p.trap.Delta, driftNoise
+		return drift.NewBGD(o)
 	}
 	static := func(n int) float64 {
 		l, err := make(n)
