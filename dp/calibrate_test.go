@@ -27,7 +27,7 @@ func TestBatchesAndUnits(t *testing.T) {
 		t.Errorf("ten clipped increments sum up to %g, %v", out[0], err)
 	}
 	sigma := func(p Protection) float64 {
-		s, err := NewStream(StreamConfig{Kind: Tree, Lattice: l, Protection: p, Budget: zcdp(t, 1, 1e-4)})
+		s, err := NewStream(StreamConfig{Kind: Tree, Lattice: l, Batch: 1, Protection: p, Budget: zcdp(t, 1, 1e-4)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestGaussianAccountingOfDiscreteNoise(t *testing.T) {
 	}
 	s,
 		err := NewStream(StreamConfig{
-		Kind: Tree, Lattice: l, Protection: PerUser(records),
+		Kind: Tree, Lattice: l, Batch: 1, Protection: PerUser(records),
 		Budget: gdp(t, epsilon, delta),
 	})
 	if err != nil {
@@ -122,7 +122,7 @@ func TestLongestHorizon(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	if _, err := NewLattice(LatticeConfig{Dim: 1, Horizon: MaxHorizon + 1, Norm: L2, Clip: 1}); !errors.Is(err,
+	if _, err := NewLattice(DefaultLatticeConfig(1, MaxHorizon+1, L2, 1)); !errors.Is(err,
 		ErrHorizon) {
 		t.Errorf("one step more: %v, want ErrHorizon", err)
 	}
@@ -175,7 +175,7 @@ func TestSlackCountsEveryRecord(t *testing.T) {
 		var slack [2]float64
 		for i, k := range []int{1, 10} {
 			s, err := NewStream(StreamConfig{
-				Kind: kind, Lattice: lattice, Protection: PerUser(k), Budget: gdp(t, 1, 1e-5),
+				Kind: kind, Lattice: lattice, Batch: 1, Protection: PerUser(k), Budget: gdp(t, 1, 1e-5),
 			})
 			if err != nil {
 				t.Fatal(err)

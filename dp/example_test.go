@@ -9,7 +9,7 @@ import (
 
 // A hospital publishes a running count every day; each patient is protected with ε = 1.
 func Example() {
-	lattice, err := dp.NewLattice(dp.LatticeConfig{Dim: 1, Horizon: 10_000, Norm: dp.L2, Clip: 1})
+	lattice, err := dp.NewLattice(dp.DefaultLatticeConfig(1, 10_000, dp.L2, 1))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -18,7 +18,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	stream, err := dp.NewStream(dp.StreamConfig{
-		Kind: dp.Tree, Lattice: lattice, Protection: dp.PerRecord(), Budget: budget,
+		Kind: dp.Tree, Lattice: lattice, Batch: 1, Protection: dp.PerRecord(), Budget: budget,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -51,7 +51,7 @@ func ExampleRhoEpsilon() {
 
 // The exponential mechanism chooses the best of three candidates by a secret score.
 func ExampleSelector() {
-	lattice, err := dp.NewLattice(dp.LatticeConfig{Dim: 3, Horizon: 100, Norm: dp.LInf, Clip: 1})
+	lattice, err := dp.NewLattice(dp.DefaultLatticeConfig(3, 100, dp.LInf, 1))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -58,11 +58,13 @@ func releaseAll(ledgerStore, journalStore Store, show func(t int64, release stri
 	if err := ledger.Open("people", records(budget)); err != nil {
 		return err
 	}
-	lattice, err := NewLattice(LatticeConfig{Dim: 2, Horizon: crashSteps, Norm: L2, Clip: 1})
+	lattice, err := NewLattice(DefaultLatticeConfig(2, crashSteps, L2, 1))
 	if err != nil {
 		return err
 	}
-	stream, err := NewStream(StreamConfig{Kind: Tree, Lattice: lattice, Protection: PerRecord(), Budget: budget})
+	stream, err := NewStream(StreamConfig{
+		Kind: Tree, Lattice: lattice, Batch: 1, Protection: PerRecord(), Budget: budget,
+	})
 	if err != nil {
 		return err
 	}

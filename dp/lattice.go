@@ -59,7 +59,7 @@ func (n Norm) of(x []float64, scale float64) float64 {
 
 // A LatticeConfig declares the bounds of a [Lattice], in the unit of the increments. They are
 // constants that do not depend on the data: values are clipped to them, nobody assumes that they
-// hold. Adjacency comes with the mechanism; see [Lattice].
+// hold. Adjacency comes with the mechanism; see [Lattice]. Begin with [DefaultLatticeConfig].
 type LatticeConfig struct {
 	// Dim is the dimension of the increments.
 	Dim int
@@ -70,8 +70,18 @@ type LatticeConfig struct {
 	// Clip is the bound C on the norm of one increment, positive.
 	Clip float64
 	// Spacing is the distance γ of neighbouring points of the lattice, a power of two, with γ·√dim
-	// ≤ C·2^−20 and horizon·C/γ < 2^61. At 0, NewLattice chooses it.
+	// ≤ C·2^−20 and horizon·C/γ < 2^61.
 	Spacing float64
+}
+
+// DefaultLatticeConfig returns the bounds with a spacing that fits them: γ·√dim ≤ C·2^−24, coarser
+// if the horizon needs the room.
+func DefaultLatticeConfig(dim int, horizon int64, norm Norm, clip float64) LatticeConfig {
+	_, power := math.Frexp(clip)                       // 2^(power−1) ≤ C < 2^power
+	_, root := math.Frexp(math.Sqrt(float64(dim)))     // √dim < 2^root
+	room := 60 - bits.Len64(uint64(max(horizon, 1)-1)) // n·2^(room+1) ≤ 2^61
+	spacing := math.Ldexp(1, max(power-1-min(24+root, room), -1021))
+	return LatticeConfig{Dim: dim, Horizon: horizon, Norm: norm, Clip: clip, Spacing: spacing}
 }
 
 // A Lattice is the front end of every mechanism: it clips increments of real numbers and rounds
@@ -103,9 +113,6 @@ func NewLattice(c LatticeConfig) (*Lattice, error) {
 	}
 	if err := checkBound("clip", c.Clip); err != nil {
 		return nil, err
-	}
-	if c.Spacing == 0 {
-		c.Spacing = spacing(c)
 	}
 	if fraction, _ := math.Frexp(c.Spacing); fraction != 0.5 || math.IsInf(1/c.Spacing, 0) {
 		return nil, noregret.BadInputf("spacing", "%g, want a power of two: %w", c.Spacing, ErrLattice)
@@ -142,14 +149,6 @@ func NewIntegerLattice(dim int, horizon int64, limit uint64) (*Lattice, error) {
 	}
 	c := LatticeConfig{Dim: dim, Horizon: horizon, Norm: L2, Clip: float64(limit), Spacing: 1}
 	return &Lattice{config: c, limit: limit}, nil
-}
-
-// spacing chooses γ with γ·√dim ≤ C·2^−24, coarser if the horizon needs the room.
-func spacing(c LatticeConfig) float64 {
-	_, clip := math.Frexp(c.Clip)                    // 2^(clip−1) ≤ C < 2^clip
-	_, root := math.Frexp(math.Sqrt(float64(c.Dim))) // √dim < 2^root
-	room := 60 - bits.Len64(uint64(c.Horizon-1))     // n·2^(room+1) ≤ 2^61
-	return math.Ldexp(1, max(clip-1-min(24+root, room), -1021))
 }
 
 // Dim returns the dimension of increments.

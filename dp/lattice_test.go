@@ -12,7 +12,7 @@ import (
 
 func newLattice(t testing.TB, dim int, horizon int64, norm Norm, clip float64) *Lattice {
 	t.Helper()
-	l, err := NewLattice(LatticeConfig{Dim: dim, Horizon: horizon, Norm: norm, Clip: clip})
+	l, err := NewLattice(DefaultLatticeConfig(dim, horizon, norm, clip))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func FuzzOracleO3IntegerNorm(f *testing.F) {
 			g[j] = math.Float64frombits(binary.LittleEndian.Uint64(raw[8*j:]))
 		}
 		norm := Norm(kind%3) + L1
-		l, err := NewLattice(LatticeConfig{Dim: dim, Horizon: 1000, Norm: norm, Clip: clip})
+		l, err := NewLattice(DefaultLatticeConfig(dim, 1000, norm, clip))
 		if err != nil {
 			if clip > 1e-290 && clip < 1e290 {
 				t.Fatalf("clip %g: %v", clip, err)
@@ -106,7 +106,7 @@ func TestQuantizeKeepsVectors(t *testing.T) {
 		dim := rapid.IntRange(1, 40).Draw(t, "dim")
 		norm := rapid.SampledFrom([]Norm{L1, L2, LInf}).Draw(t, "norm")
 		clip := math.Exp(rapid.Float64Range(-20, 20).Draw(t, "ln clip"))
-		l, err := NewLattice(LatticeConfig{Dim: dim, Horizon: 1e6, Norm: norm, Clip: clip})
+		l, err := NewLattice(DefaultLatticeConfig(dim, 1e6, norm, clip))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestAdmitsIsExact(t *testing.T) {
 }
 
 func TestLatticeErrors(t *testing.T) {
-	good := LatticeConfig{Dim: 4, Horizon: 100, Norm: L2, Clip: 1}
+	good := DefaultLatticeConfig(4, 100, L2, 1)
 	if _, err := NewLattice(good); err != nil {
 		t.Fatal(err)
 	}
@@ -177,6 +177,7 @@ func TestLatticeErrors(t *testing.T) {
 		"negative clip":      {func(c *LatticeConfig) { c.Clip = -1 }, ErrBound},
 		"NaN clip":           {func(c *LatticeConfig) { c.Clip = math.NaN() }, ErrBound},
 		"infinite clip":      {func(c *LatticeConfig) { c.Clip = math.Inf(1) }, ErrBound},
+		"no spacing":         {func(c *LatticeConfig) { c.Spacing = 0 }, ErrLattice},
 		"coarser than clip":  {func(c *LatticeConfig) { c.Spacing = 1 }, ErrLattice},
 		"coarse":             {func(c *LatticeConfig) { c.Spacing = 0x1p-20 }, ErrLattice},
 		"fine":               {func(c *LatticeConfig) { c.Spacing = 0x1p-55 }, ErrLattice},

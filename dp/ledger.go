@@ -61,7 +61,7 @@ type RunToken struct {
 }
 
 // AccountConfig declares an account: who is protected, that is, the unit and the adjacency, and how
-// much may be spent in total.
+// much may be spent in total. The zero value is refused: Protection and Budget are required.
 type AccountConfig struct {
 	// Protection is what the budget protects. Charges of another one are refused.
 	Protection Protection

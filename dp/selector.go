@@ -20,7 +20,7 @@ const (
 )
 
 // SelectorConfig declares a [Selector], with its adjacency and its unit in Protection. Nothing in
-// it may depend on the data.
+// it may depend on the data. The zero value is refused: all fields but the two bools are required.
 type SelectorConfig struct {
 	// Candidates is the number of candidates.
 	Candidates int

@@ -30,7 +30,7 @@ func TestFastNoise(t *testing.T) {
 	if math.Abs(mean) > 5/math.Sqrt(n) || math.Abs(square-1) > 5*math.Sqrt(2.0/n) {
 		t.Errorf("mean %v, variance %v", mean, square)
 	}
-	l, err := NewLattice(LatticeConfig{Dim: 2, Horizon: 10, Norm: L2, Clip: 1})
+	l, err := NewLattice(DefaultLatticeConfig(2, 10, L2, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestFastNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewStream(StreamConfig{Kind: Tree, Lattice: l, Protection: PerRecord(), Budget: budget},
+	s, err := NewStream(StreamConfig{Kind: Tree, Lattice: l, Batch: 1, Protection: PerRecord(), Budget: budget},
 		WithInsecureFastNoiseForTesting(1))
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,9 @@ import (
 // A statement names everything that a claim rests on, and warns.
 func TestStatement(t *testing.T) {
 	l := newLattice(t, 3, 1000, L2, 5)
-	s, err := NewStream(StreamConfig{Kind: Honaker, Lattice: l, Protection: PerUser(4), Budget: gdp(t, 1, 0.01)})
+	s, err := NewStream(StreamConfig{
+		Kind: Honaker, Lattice: l, Batch: 1, Protection: PerUser(4), Budget: gdp(t, 1, 0.01),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func TestStatement(t *testing.T) {
 		t.Errorf("selector:\n%s", st)
 	}
 	out := Protection{Adjacency: ZeroOut, Records: 1}
-	zs, err := NewStream(StreamConfig{Kind: Tree, Lattice: l, Protection: out, Budget: zcdp(t, 1, 1e-6)})
+	zs, err := NewStream(StreamConfig{Kind: Tree, Lattice: l, Batch: 1, Protection: out, Budget: zcdp(t, 1, 1e-6)})
 	if err != nil {
 		t.Fatal(err)
 	}

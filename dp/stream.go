@@ -49,14 +49,14 @@ func (k StreamKind) String() string {
 }
 
 // StreamConfig declares a [Stream], with its adjacency and its unit in Protection. Nothing in it
-// may depend on the data.
+// may depend on the data. The zero value is refused: all fields but Sums are required.
 type StreamConfig struct {
 	// Kind is the mechanism.
 	Kind StreamKind
 	// Lattice clips the increments, in the l2 norm.
 	Lattice *Lattice
-	// Batch is the largest number of increments in one step; 0 means 1. Each increment has the clip
-	// of the lattice; a step adds their sum.
+	// Batch is the largest number of increments in one step, at least 1. Each increment has the
+	// clip of the lattice; a step adds their sum.
 	Batch int
 	// Sums says that the caller adds the increments of a step up and hands [Stream.StepSum] their
 	// exact sum, in units of the lattice. Include, Step and Add are then refused: a stream takes
@@ -155,9 +155,6 @@ func newStream(c StreamConfig, random *source) (*Stream, error) {
 	if c.Kind != zero && c.Lattice.Norm() != L2 {
 		return nil, noregret.BadInputf("lattice", "the clip is in %s, Gaussian noise needs l2: %w", c.Lattice.Norm(),
 			ErrNorm)
-	}
-	if c.Batch == 0 {
-		c.Batch = 1
 	}
 	if c.Batch < 1 || int64(c.Batch) > c.Lattice.Horizon() {
 		return nil, noregret.BadInputf("batch", "%d, want 1 to the lattice's horizon %d: %w",

@@ -34,7 +34,7 @@ func gdp(t testing.TB, epsilon, delta float64) Budget {
 func newTestStream(t testing.TB, kind StreamKind, dim int, n int64, clip float64, b Budget, opts ...Option) *Stream {
 	t.Helper()
 	s, err := NewStream(StreamConfig{
-		Kind: kind, Lattice: newLattice(t, dim, n, L2, clip), Protection: PerRecord(), Budget: b,
+		Kind: kind, Lattice: newLattice(t, dim, n, L2, clip), Batch: 1, Protection: PerRecord(), Budget: b,
 	}, opts...)
 	if err != nil {
 		t.Fatal(err)
@@ -236,8 +236,9 @@ func TestOracleO4Covariance(t *testing.T) {
 		var deviation func(int64) float64
 		sigma := 0.0
 		for run := range runs {
-			s, err := NewStream(StreamConfig{Kind: kind, Lattice: l, Protection: PerRecord(), Budget: zcdp(t, 1, 1e-4)},
-				WithInsecureDeterministicNoiseForTesting(uint64(run)))
+			s, err := NewStream(StreamConfig{
+				Kind: kind, Lattice: l, Batch: 1, Protection: PerRecord(), Budget: zcdp(t, 1, 1e-4),
+			}, WithInsecureDeterministicNoiseForTesting(uint64(run)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -428,7 +429,7 @@ func TestStreamState(t *testing.T) {
 
 func TestStreamErrors(t *testing.T) {
 	l := newLattice(t, 2, 10, L2, 1)
-	good := StreamConfig{Kind: Tree, Lattice: l, Protection: PerRecord(), Budget: zcdp(t, 1, 1e-4)}
+	good := StreamConfig{Kind: Tree, Lattice: l, Batch: 1, Protection: PerRecord(), Budget: zcdp(t, 1, 1e-4)}
 	pure, err := PureBudget(1)
 	if err != nil {
 		t.Fatal(err)
@@ -448,6 +449,7 @@ func TestStreamErrors(t *testing.T) {
 		"no records":      {func(c *StreamConfig) { c.Protection.Records = 0 }, ErrUnitMismatch},
 		"no lattice":      {func(c *StreamConfig) { c.Lattice = nil }, ErrLattice},
 		"norm":            {func(c *StreamConfig) { c.Lattice = newLattice(t, 2, 10, LInf, 1) }, ErrNorm},
+		"no batch":        {func(c *StreamConfig) { c.Batch = 0 }, ErrHorizon},
 		"negative batch":  {func(c *StreamConfig) { c.Batch = -1 }, ErrHorizon},
 		"large batch":     {func(c *StreamConfig) { c.Batch = 11 }, ErrHorizon},
 		"noise overflows": {func(c *StreamConfig) { c.Lattice = fine }, ErrLattice},

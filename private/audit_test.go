@@ -71,7 +71,7 @@ func expected(o HDBOptions, estimates [2][]float64, x, y float64) (g [2]float64)
 	p := o.Problem
 	p.Labels = 3
 	front := newFrontEnd(p)
-	lattice := must(dp.NewLattice(dp.LatticeConfig{Dim: 1, Horizon: 64, Norm: dp.L2, Clip: p.Clip}))
+	lattice := must(dp.NewLattice(dp.DefaultLatticeConfig(1, 64, dp.L2, p.Clip)))
 	k := []int64{0}
 	lattice.Quantize(front.increment(2, []float64{x}, y, estimates[arm], []float64{0}), k)
 	g[arm] = float64(k[0]) * lattice.Spacing()

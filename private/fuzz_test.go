@@ -13,7 +13,7 @@ func FuzzIncrement(f *testing.F) {
 	f.Add(1.0, 2.0, 0.5, 0.1, 0.2, 0.3, 0.4, int64(7))
 	f.Add(math.NaN(), 1e308, math.Inf(1), 0.0, 5e-324, -1.0, 1.0, int64(1))
 	f.Add(1e308, 1e308, -1e308, 1e308, 1e308, -1e308, 1e308, int64(math.MaxInt64))
-	lattice := must(dp.NewLattice(dp.LatticeConfig{Dim: 2, Horizon: 10, Norm: dp.L2, Clip: 1.5}))
+	lattice := must(dp.NewLattice(dp.DefaultLatticeConfig(2, 10, dp.L2, 1.5)))
 	p := NewProblem(must(NewBall(2, 1.5, 2)), Squared(), 1, 1, 10)
 	p.Clip = 1.5
 	f.Fuzz(func(t *testing.T, x0, x1, y, a, b, c, d float64, i int64) {

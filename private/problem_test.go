@@ -70,7 +70,7 @@ func TestOracleO3Increments(t *testing.T) {
 	for _, p := range []float64{1, 1.5, 2, math.Inf(1)} {
 		for _, l := range append(losses(), wild{}) {
 			problem := NewProblem(must(NewBall(dim, p, 2)), l, 1, 1, 1000)
-			lattice := must(dp.NewLattice(dp.LatticeConfig{Dim: dim, Horizon: 1000, Norm: dp.L2, Clip: 1.5}))
+			lattice := must(dp.NewLattice(dp.DefaultLatticeConfig(dim, 1000, dp.L2, 1.5)))
 			front := newFrontEnd(problem)
 			k := make([]int64, dim)
 			for range 3000 {

@@ -48,7 +48,7 @@ func NewSGD(p Problem, noise Noise) (*SGD, error) {
 		return nil, err
 	}
 	stream, err := dp.NewStream(dp.StreamConfig{
-		Kind: dp.Tree, Lattice: one, Protection: noise.Protection, Budget: noise.Budget,
+		Kind: dp.Tree, Lattice: one, Batch: 1, Protection: noise.Protection, Budget: noise.Budget,
 	}, noise.Options...)
 	if err != nil {
 		return nil, err

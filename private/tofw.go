@@ -110,9 +110,11 @@ func newLattice(p Problem, norm dp.Norm) (*dp.Lattice, Problem, error) {
 		return nil, p, noregret.BadInputf("loss", "the increments of %s grow with the number of steps: "+
 			"state a clip and accept its bias, or take a smooth loss: %w", p.Loss.Name(), ErrLoss)
 	}
-	lattice, err := dp.NewLattice(dp.LatticeConfig{
-		Dim: p.Domain.Dim(), Horizon: p.Horizon, Norm: norm, Clip: p.Clip, Spacing: p.Spacing,
-	})
+	c := dp.DefaultLatticeConfig(p.Domain.Dim(), p.Horizon, norm, p.Clip)
+	if p.Spacing != 0 {
+		c.Spacing = p.Spacing
+	}
+	lattice, err := dp.NewLattice(c)
 	return lattice, p, err
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // UCBOptions configure [UCB], with the adjacency and the unit of the claim in Noise.Protection.
-// None of them may depend on the data.
+// None of them may depend on the data. The zero value is refused.
 type UCBOptions struct {
 	// Dim is d, Arms is K, Horizon is the number of rounds T.
 	Dim, Arms int
@@ -77,7 +77,7 @@ func NewUCB(o UCBOptions) (*UCB, error) {
 		return nil, err
 	}
 	limit := float64(o.Features*o.Features) + float64(o.Rewards*o.Rewards)
-	lattice, err := dp.NewLattice(dp.LatticeConfig{Dim: size, Horizon: o.Horizon, Norm: dp.L2, Clip: limit})
+	lattice, err := dp.NewLattice(dp.DefaultLatticeConfig(size, o.Horizon, dp.L2, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (b *UCB) newStream(lattice *dp.Lattice, arm int) (*dp.Stream, error) {
 		return nil, err
 	}
 	stream, err := dp.NewStream(dp.StreamConfig{
-		Kind: noise.Kind, Lattice: lattice, Protection: noise.Protection, Budget: budget,
+		Kind: noise.Kind, Lattice: lattice, Batch: 1, Protection: noise.Protection, Budget: budget,
 	}, noise.Options...)
 	if err != nil {
 		return nil, err

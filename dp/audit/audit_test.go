@@ -25,7 +25,7 @@ const (
 // stream returns a factory of streams for records, or with half the noise if broken.
 func stream(t testing.TB, kind dp.StreamKind, epsilon float64, halved, secure bool) func(uint64) (*dp.Stream, error) {
 	t.Helper()
-	lattice, err := dp.NewLattice(dp.LatticeConfig{Dim: 1, Horizon: steps, Norm: dp.L2, Clip: clip})
+	lattice, err := dp.NewLattice(dp.DefaultLatticeConfig(1, steps, dp.L2, clip))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func stream(t testing.TB, kind dp.StreamKind, epsilon float64, halved, secure bo
 		protection.Adjacency = dp.ZeroOut
 	}
 	return func(run uint64) (*dp.Stream, error) {
-		c := dp.StreamConfig{Kind: kind, Lattice: lattice, Protection: protection, Budget: budget}
+		c := dp.StreamConfig{Kind: kind, Lattice: lattice, Batch: 1, Protection: protection, Budget: budget}
 		if secure {
 			return dp.NewStream(c)
 		}
@@ -240,7 +240,7 @@ func TestUpper(t *testing.T) {
 
 // An audit refutes a stream with half the noise that it needs.
 func ExampleRun() {
-	lattice, err := dp.NewLattice(dp.LatticeConfig{Dim: 1, Horizon: 16, Norm: dp.L2, Clip: 1})
+	lattice, err := dp.NewLattice(dp.DefaultLatticeConfig(1, 16, dp.L2, 1))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -250,7 +250,8 @@ func ExampleRun() {
 	}
 	weaker := dp.Protection{Adjacency: dp.ZeroOut, Records: 1}
 	fresh := func(run uint64) (*dp.Stream, error) {
-		return dp.NewStream(dp.StreamConfig{Kind: dp.Tree, Lattice: lattice, Protection: weaker, Budget: budget},
+		c := dp.StreamConfig{Kind: dp.Tree, Lattice: lattice, Batch: 1, Protection: weaker, Budget: budget}
+		return dp.NewStream(c,
 			dp.WithInsecureDeterministicNoiseForTesting(run))
 	}
 	result, err := audit.Run(audit.Stream(fresh), 4000, 0, 0.999)

@@ -200,11 +200,8 @@ type runner struct {
 
 // sums makes the private sums of the run.
 func (r *runner) sums(seed uint64) (*aggregate.Sums, error) {
-	c := aggregate.Config{
-		Arms: r.World.Arms(), Metrics: []aggregate.Range{{Low: 0, High: 1}, {Low: 0, High: 1}},
-		Contribution: r.Contribution,
-		Rounds:       r.Rounds, Batch: r.Units, Epsilon: r.Epsilon, Delta: r.Delta,
-	}
+	c := aggregate.DefaultConfig(r.World.Arms(), []aggregate.Range{{Low: 0, High: 1}, {Low: 0, High: 1}}, r.Rounds)
+	c.Contribution, c.Batch, c.Epsilon, c.Delta = r.Contribution, r.Units, r.Epsilon, r.Delta
 	if r.Epsilon == 0 {
 		return aggregate.NewWithoutNoise(c)
 	}

@@ -40,10 +40,9 @@ func (w *noisyWorld) goals(t *testing.T) *pasto.Goals {
 func (w *noisyWorld) play(t *testing.T, seed uint64, watch func(l *confident.Learner)) *confident.Learner {
 	t.Helper()
 	arms, r := len(w.rates), random.New(seed, "noisy")
-	sums, err := aggregate.New(aggregate.Config{
-		Arms: arms, Metrics: []aggregate.Range{{Low: 0, High: 1}, {Low: 0, High: 1}}, Contribution: 1,
-		Rounds: int64(w.rounds), Batch: 20_000, Epsilon: w.epsilon, Delta: 1e-9,
-	}, dp.WithInsecureFastNoiseForTesting(seed))
+	c := aggregate.DefaultConfig(arms, []aggregate.Range{{Low: 0, High: 1}, {Low: 0, High: 1}}, int64(w.rounds))
+	c.Contribution, c.Batch, c.Epsilon, c.Delta = 1, 20_000, w.epsilon, 1e-9
+	sums, err := aggregate.New(c, dp.WithInsecureFastNoiseForTesting(seed))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,10 @@ import (
 
 // A private experiment of two arms: rates of 10 % and 14 %, 100,000 units in each of 30 rounds.
 func Example() {
-	sums, err := aggregate.New(aggregate.Config{
-		Arms: 2, Metrics: []aggregate.Range{{Low: 0, High: 1}}, Contribution: 1, Rounds: 30, Epsilon: 1, Delta: 1e-7,
-	}, dp.WithInsecureDeterministicNoiseForTesting(1)) // leave the option out
+	config := aggregate.DefaultConfig(2, []aggregate.Range{{Low: 0, High: 1}}, 30)
+	config.Contribution, config.Epsilon, config.Delta = 1, 1, 1e-7
+	// Leave the option out.
+	sums, err := aggregate.New(config, dp.WithInsecureDeterministicNoiseForTesting(1))
 	if err != nil {
 		fmt.Println(err)
 		return

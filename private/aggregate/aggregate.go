@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
@@ -13,7 +14,7 @@ import (
 // looking at the data.
 type Range struct{ Low, High float64 }
 
-// Config declares [Sums]. Nothing in it may depend on the data.
+// Config declares [Sums]. Nothing in it may depend on the data. Begin with [DefaultConfig].
 type Config struct {
 	// Arms and Metrics are what a round has sums of: Arms·len(Metrics) numbers, at most 2^20. All
 	// metrics of a decision are protected together, and noise grows with √len(Metrics).
@@ -24,21 +25,30 @@ type Config struct {
 	Contribution int
 	// Rounds is the largest number of rounds.
 	Rounds int64
-	// Batch is the largest number of decisions in a round, 2^24 if it is 0. Smaller numbers leave
+	// Batch is the largest number of decisions in a round, 1 to 2^31 − 1. Smaller numbers leave
 	// more bits for values: see [Sums.Resolution]. The caller enforces it.
 	Batch int64
 	// Epsilon and Delta are the budget of the whole run, in Gaussian differential privacy. Delta
 	// should be far below 1 over the number of units.
 	Epsilon, Delta float64
-	// Kind is the noise. 0 chooses it by public values: [dp.SquareRoot], which has the least noise,
-	// while its state stays below 8 MiB (Arms·len(Metrics)·Rounds up to 2^19, and at most 2^20
-	// rounds), and [dp.Honaker] above.
+	// Kind is the noise.
 	Kind dp.StreamKind
 }
 
+// DefaultConfig returns a configuration for rounds of at most 2^24 decisions. Its noise is
+// [dp.SquareRoot], the least, while the state stays below 8 MiB (Arms·len(Metrics)·Rounds up to
+// 2^19, and at most 2^20 rounds), and [dp.Honaker] above. Contribution, Epsilon and Delta have no
+// default: the caller must set them.
+func DefaultConfig(arms int, metrics []Range, rounds int64) Config {
+	c := Config{Arms: arms, Metrics: metrics, Rounds: rounds, Batch: 1 << 24, Kind: dp.Honaker}
+	if rounds >= 1 && rounds <= mostSteps && int64(arms*len(metrics)) <= mostHistory/rounds {
+		c.Kind = dp.SquareRoot
+	}
+	return c
+}
+
 const (
-	defaultBatch = 1 << 24
-	mostNumbers  = 1 << 20
+	mostNumbers = 1 << 20
 	// mostHistory is the largest number of values that the square-root mechanism keeps by default,
 	// 16 bytes each, and mostSteps its largest number of steps.
 	mostHistory = 1 << 19
@@ -58,10 +68,10 @@ type Sums struct {
 // allowed; it wraps one of the errors of package dp where the field is one of dp's. It takes
 // O(Rounds) for dp.SquareRoot.
 func New(c Config, opts ...dp.Option) (*Sums, error) {
-	c, err := c.complete()
-	if err != nil {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
+	c.Metrics = slices.Clone(c.Metrics)
 	budget, err := dp.GDPBudget(c.Epsilon, c.Delta)
 	if err != nil {
 		return nil, err
@@ -90,41 +100,32 @@ func NewWithoutNoise(c Config) (*Sums, error) {
 	return s, err
 }
 
-// complete checks the configuration and fills in its defaults.
-func (c Config) complete() (Config, error) {
+// check returns an error that names the first field out of its range. The stream checks Kind.
+func (c Config) check() error {
 	m := len(c.Metrics)
-	if c.Batch == 0 {
-		c.Batch = defaultBatch
-	}
 	switch {
 	case c.Arms < 1 || c.Arms > mostNumbers:
-		return c, noregret.BadInputf("arms", "%d, want 1 to %d", c.Arms, mostNumbers)
+		return noregret.BadInputf("arms", "%d, want 1 to %d", c.Arms, mostNumbers)
 	case m < 1 || m > mostNumbers/c.Arms:
-		return c, noregret.BadInputf("metrics", "%d for %d arms, want 1 or more and at most %d sums", m, c.Arms,
+		return noregret.BadInputf("metrics", "%d for %d arms, want 1 or more and at most %d sums", m, c.Arms,
 			mostNumbers)
 	case c.Contribution < 1 || c.Contribution > 1<<20:
-		return c, noregret.BadInputf("contribution", "%d decisions of a unit, want 1 to 2^20: %w", c.Contribution,
+		return noregret.BadInputf("contribution", "%d decisions of a unit, want 1 to 2^20: %w", c.Contribution,
 			dp.ErrUnitMismatch)
 	case c.Batch < 1 || c.Batch > math.MaxInt32:
-		return c, noregret.BadInputf("batch", "%d decisions in a round, want 1 to %d: %w", c.Batch, math.MaxInt32,
+		return noregret.BadInputf("batch", "%d decisions in a round, want 1 to %d: %w", c.Batch, math.MaxInt32,
 			dp.ErrHorizon)
 	case c.Rounds < 1 || c.Rounds > dp.MaxHorizon/c.Batch:
-		return c, noregret.BadInputf("rounds", "%d, want 1 to %d with at most %d decisions each: %w", c.Rounds,
+		return noregret.BadInputf("rounds", "%d, want 1 to %d with at most %d decisions each: %w", c.Rounds,
 			dp.MaxHorizon/c.Batch, c.Batch, dp.ErrHorizon)
 	}
 	for i, r := range c.Metrics {
 		if w := r.High - r.Low; !(w > 0) || math.IsInf(w, 1) || !(w/2/(1<<mostBits) > 0) {
-			return c, noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "range [%g, %g], want finite numbers in "+
+			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "range [%g, %g], want finite numbers in "+
 				"order: %w", r.Low, r.High, dp.ErrBound)
 		}
 	}
-	c.Metrics = append([]Range(nil), c.Metrics...)
-	if c.Kind == 0 {
-		if c.Kind = dp.Honaker; c.Rounds <= mostSteps && int64(c.Arms*m) <= mostHistory/c.Rounds {
-			c.Kind = dp.SquareRoot
-		}
-	}
-	return c, nil
+	return nil
 }
 
 // newStream returns the stream for values from −L to L.
@@ -204,10 +205,10 @@ func (s *Sums) Step(sums []int64, out []float64) error {
 	return nil
 }
 
-// Config returns the configuration, with its defaults filled in.
+// Config returns the configuration.
 func (s *Sums) Config() Config {
 	c := s.config
-	c.Metrics = append([]Range(nil), c.Metrics...)
+	c.Metrics = slices.Clone(c.Metrics)
 	return c
 }
 

@@ -17,11 +17,15 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// small is a configuration of two arms and two metrics.
+// small is a configuration of two arms and two metrics, with a kind of noise or, if that is 0, the
+// default one.
 func small(kind dp.StreamKind) Config {
-	return Config{
-		Arms: 2, Metrics: []Range{{0, 1}, {-3, 50}}, Contribution: 2, Rounds: 4, Epsilon: 1, Delta: 1e-6, Kind: kind,
+	c := DefaultConfig(2, []Range{{0, 1}, {-3, 50}}, 4)
+	c.Contribution, c.Epsilon, c.Delta = 2, 1, 1e-6
+	if kind != 0 {
+		c.Kind = kind
 	}
+	return c
 }
 
 // seeded returns sums with noise from a seed.
@@ -200,7 +204,8 @@ func TestSumsAreExact(t *testing.T) {
 func TestBetween(t *testing.T) {
 	const runs = 400
 	for _, kind := range []dp.StreamKind{dp.SquareRoot, dp.Tree, dp.Honaker, dp.Doubling} {
-		c := Config{Arms: 1, Metrics: []Range{{0, 1}}, Contribution: 1, Rounds: 16, Epsilon: 1, Delta: 1e-6, Kind: kind}
+		c := small(kind)
+		c.Arms, c.Metrics, c.Contribution, c.Rounds = 1, []Range{{0, 1}}, 1, 16
 		var square [17][17]float64
 		var s *Sums
 		for run := range runs {
@@ -263,10 +268,8 @@ func TestQuantize(t *testing.T) {
 			t.Errorf("Quantize(%v) = %v is beyond %d", v, out, l)
 		}
 	}
-	wide := Config{
-		Arms: 1, Metrics: []Range{{-1e307, 1e307}, {-1e-300, 1e-300}}, Contribution: 1, Rounds: 1, Epsilon: 1,
-		Delta: 1e-6,
-	}
+	wide := small(0)
+	wide.Metrics = []Range{{-1e307, 1e307}, {-1e-300, 1e-300}}
 	seeded(t, wide, 1).Quantize([]float64{1e307, 1e-300}, out)
 	if out[0] != out[1] || out[0] <= 0 {
 		t.Errorf("the ends of wide and narrow ranges are %v", out)
@@ -294,13 +297,16 @@ func TestRefused(t *testing.T) {
 		{func(c *Config) { c.Contribution = 1<<20 + 1 }, dp.ErrUnitMismatch, "contribution"},
 		{func(c *Config) { c.Rounds = 0 }, dp.ErrHorizon, "rounds"},
 		{func(c *Config) { c.Rounds = 1<<16 + 1 }, dp.ErrHorizon, "rounds"},
+		{func(c *Config) { c.Batch = 0 }, dp.ErrHorizon, "batch"},
 		{func(c *Config) { c.Batch = -1 }, dp.ErrHorizon, "batch"},
 		{func(c *Config) { c.Batch = 1 << 31 }, dp.ErrHorizon, "batch"},
 		{func(c *Config) { c.Epsilon = 0 }, dp.ErrEpsilon, "epsilon"},
 		{func(c *Config) { c.Epsilon = nan }, dp.ErrEpsilon, "epsilon"},
 		{func(c *Config) { c.Delta = 0 }, dp.ErrDelta, "delta"},
 		{func(c *Config) { c.Delta = 1 }, dp.ErrDelta, "delta"},
+		{func(c *Config) { c.Kind = 0 }, dp.ErrNorm, "kind"},
 		{func(c *Config) { c.Kind = 99 }, dp.ErrNorm, "kind"},
+		{func(c *Config) { *c = Config{} }, nil, "arms"},
 		{func(c *Config) { c.Kind, c.Batch, c.Rounds = dp.SquareRoot, 1<<31-1, 500 }, dp.ErrLattice, "spacing"},
 	} {
 		config := small(0)
@@ -346,23 +352,20 @@ func TestRefused(t *testing.T) {
 // TestKind checks the default kind and that it has the least noise of all.
 func TestKind(t *testing.T) {
 	c := small(0)
-	c.Rounds = 100
-	best := seeded(t, c, 1)
-	if k := best.Config().Kind; k != dp.SquareRoot {
-		t.Errorf("the default of a short run is %s", k)
+	if c.Rounds = 100; c.Kind != dp.SquareRoot {
+		t.Errorf("the default of a short run is %s", c.Kind)
 	}
+	best := seeded(t, c, 1)
 	for kind := dp.Tree; kind < dp.SquareRoot; kind++ {
 		c.Kind = kind
 		if other := seeded(t, c, 1); other.Deviation(100, 0) < best.Deviation(100, 0) {
 			t.Errorf("%s has less noise", kind)
 		}
 	}
-	c.Kind, c.Arms, c.Rounds = 0, 1000, 4000
-	if k := seeded(t, c, 1).Config().Kind; k != dp.Honaker {
+	if k := DefaultConfig(1000, c.Metrics, 4000).Kind; k != dp.Honaker {
 		t.Errorf("the default of a long run with many arms is %s", k)
 	}
-	c.Kind, c.Arms, c.Metrics, c.Rounds, c.Batch = 0, 1, c.Metrics[:1], 1<<20+1, 1
-	if k := seeded(t, c, 1).Config().Kind; k != dp.Honaker {
+	if k := DefaultConfig(1, c.Metrics[:1], 1<<20+1).Kind; k != dp.Honaker {
 		t.Errorf("the default beyond 2^20 rounds is %s", k)
 	}
 }

@@ -14,9 +14,8 @@ import (
 // shipped calibration passes; one that ignores the contribution or the number of metrics is refuted
 // with 99.9 % confidence.
 func TestAudit(t *testing.T) {
-	claim := Config{
-		Arms: 1, Metrics: make([]Range, 4), Contribution: 3, Rounds: 16, Epsilon: 4, Delta: 1e-5, Kind: dp.Tree,
-	}
+	claim := DefaultConfig(1, make([]Range, 4), 16)
+	claim.Contribution, claim.Epsilon, claim.Delta, claim.Kind = 3, 4, 1e-5, dp.Tree
 	for i := range claim.Metrics {
 		claim.Metrics[i] = Range{-1, 2}
 	}

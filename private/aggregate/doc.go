@@ -13,10 +13,9 @@
 //
 // # Use
 //
-//	sums, err := aggregate.New(aggregate.Config{
-//		Arms: 4, Metrics: []aggregate.Range{{0, 1}, {0, 50}}, Contribution: 3, Rounds: 365,
-//		Epsilon: 1, Delta: 1e-6,
-//	})
+//	config := aggregate.DefaultConfig(4, []aggregate.Range{{0, 1}, {0, 50}}, 365)
+//	config.Contribution, config.Epsilon, config.Delta = 3, 1, 1e-6
+//	sums, err := aggregate.New(config)
 //
 // For each decision whose feedback counts, [Sums.Quantize] turns its values into integers, and the
 // program adds them up for each arm and metric, exactly. Once a round is closed, [Sums.Step] takes

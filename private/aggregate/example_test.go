@@ -10,10 +10,10 @@ import (
 // Two arms and two metrics, a conversion and a revenue of at most 50. A unit counts in at most
 // three decisions.
 func Example() {
-	sums, err := aggregate.New(aggregate.Config{
-		Arms: 2, Metrics: []aggregate.Range{{Low: 0, High: 1}, {Low: 0, High: 50}}, Contribution: 3, Rounds: 30,
-		Epsilon: 1, Delta: 1e-6,
-	}, dp.WithInsecureDeterministicNoiseForTesting(1)) // leave the option out
+	config := aggregate.DefaultConfig(2, []aggregate.Range{{Low: 0, High: 1}, {Low: 0, High: 50}}, 30)
+	config.Contribution, config.Epsilon, config.Delta = 3, 1, 1e-6
+	// Leave the option out.
+	sums, err := aggregate.New(config, dp.WithInsecureDeterministicNoiseForTesting(1))
 	if err != nil {
 		fmt.Println(err)
 		return

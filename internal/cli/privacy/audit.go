@@ -98,7 +98,7 @@ func (o *privacyAuditOptions) Run(ctx context.Context, a *command.App, _ []strin
 	if err != nil {
 		return err
 	}
-	lattice, err := dp.NewLattice(dp.LatticeConfig{Dim: 1, Horizon: o.steps, Norm: dp.L2, Clip: 1})
+	lattice, err := dp.NewLattice(dp.DefaultLatticeConfig(1, o.steps, dp.L2, 1))
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (o *privacyAuditOptions) Run(ctx context.Context, a *command.App, _ []strin
 	reporter.Start("audit", 8*int64(o.runs)) // two data sets, four kinds
 	defer reporter.Finish()
 	for kind := dp.Tree; kind <= dp.SquareRoot; kind++ {
-		c := dp.StreamConfig{Kind: kind, Lattice: lattice, Protection: dp.PerRecord(), Budget: budget}
+		c := dp.StreamConfig{Kind: kind, Lattice: lattice, Batch: 1, Protection: dp.PerRecord(), Budget: budget}
 		attack := audit.Stream(func(uint64) (*dp.Stream, error) {
 			done++
 			reporter.Update(done)

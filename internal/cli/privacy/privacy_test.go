@@ -144,7 +144,7 @@ func TestPrivacyLedger(t *testing.T) {
 	if err := l.Open("customers", dp.AccountConfig{Protection: dp.PerRecord(), Budget: total}); err != nil {
 		t.Fatal(err)
 	}
-	lattice, err := dp.NewLattice(dp.LatticeConfig{Dim: 3, Horizon: 100, Norm: dp.L2, Clip: 1})
+	lattice, err := dp.NewLattice(dp.DefaultLatticeConfig(3, 100, dp.L2, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestPrivacyLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := dp.NewStream(dp.StreamConfig{
-		Kind: dp.Tree, Lattice: lattice, Protection: dp.PerRecord(), Budget: part,
+		Kind: dp.Tree, Lattice: lattice, Batch: 1, Protection: dp.PerRecord(), Budget: part,
 	})
 	if err != nil {
 		t.Fatal(err)
