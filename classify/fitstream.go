@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// StreamOptions are the options of [FitStream].
+// StreamOptions are the options of [FitStream]. The zero value is refused: Fit.Measure is required.
 type StreamOptions struct {
 	// Fit holds the options of the learner: Measure, Algorithm, Config, DualScale, LevelPositives,
 	// FirstEpoch, Growth, PriorPositives, Unscaled and AllowDegenerate. A stream has one pass and

@@ -15,7 +15,8 @@ import (
 // ModelOptions are the options of a training as a model keeps them: the settings that the table of
 // settings gives a key in model files, with defaults filled in where they do not depend on the
 // data. The other fields of Options are zero. Steps is the schedule that was used, StepsDefault for
-// algorithms without any, and BiasFeature 0 without an intercept.
+// algorithms without any, and BiasFeature 0 without an intercept. The zero value is that of no
+// model.
 type ModelOptions struct {
 	Options
 	// Stream reports one pass straight from the reader.

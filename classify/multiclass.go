@@ -22,7 +22,8 @@ type ClassExample struct {
 	Weight float64
 }
 
-// MulticlassConfig holds the options of [MulticlassSPADE]. Classes and Measure are required.
+// MulticlassConfig holds the options of [MulticlassSPADE]. Classes and Measure are required. The
+// zero value is refused.
 type MulticlassConfig struct {
 	// Config holds the options shared with the two-class learners. Its Positives must be 0: see
 	// Shares. Radius bounds each class's weights by themselves.

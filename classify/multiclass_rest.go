@@ -2,7 +2,8 @@ package classify
 
 import "github.com/noregret/noregret"
 
-// OneVsRestConfig holds the options of [OneVsRest]. Classes and Measure are required.
+// OneVsRestConfig holds the options of [OneVsRest]. Classes and Measure are required. The zero
+// value is refused.
 type OneVsRestConfig struct {
 	// STAMPConfig holds the options of each class's learner. Positives and PriorPositives must be
 	// 0: see Shares.

@@ -37,7 +37,8 @@ const (
 	InstanceAverage
 )
 
-// MultilabelConfig holds the options of [NewMultilabel]. Labels and Measure are required.
+// MultilabelConfig holds the options of [NewMultilabel]. Labels and Measure are required. The zero
+// value is refused.
 type MultilabelConfig struct {
 	// STAMPConfig holds the options of each label's learner or, with MicroAverage, of the only one:
 	// then Positives and PriorPositives are shares of the (example, label) pairs, and MinPositives

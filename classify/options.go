@@ -20,9 +20,9 @@ const (
 
 // Options are the options of [Fit]. Measure is required. The table of settings in settings.go says
 // which algorithms have which options; Folds, Threshold, PriorPositives, AllEpochs, Drift and
-// Config.Window are for Binary data. A field that is nil, or 0 where its
-// comment does not say what 0 means, is left out; [Options.EnsureDefaults] fills in the defaults
-// that do not depend on the data.
+// Config.Window are for Binary data. A field that is nil, or 0 where its comment does not say what
+// 0 means, is left out; [Options.EnsureDefaults] fills in the defaults that do not depend on the
+// data. The zero value is refused: Measure is required.
 type Options struct {
 	// Algorithm is the name of an algorithm as [Algorithms] lists them; "" or "auto" is the
 	// [DefaultAlgorithm]: SPADE for concave measures and STAMP for pseudo-linear ones.

@@ -32,7 +32,8 @@ type Perceptron struct {
 	state   perceptronState
 }
 
-// PerceptronOptions are the options of [NewPerceptron].
+// PerceptronOptions are the options of [NewPerceptron]. The zero value predicts −1 for a score of
+// 0.
 type PerceptronOptions struct {
 	// TieIsPositive makes a score of 0 the prediction +1, which is a mistake only if it is wrong.
 	TieIsPositive bool

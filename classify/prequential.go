@@ -6,7 +6,8 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// PrequentialOptions are the options of [NewPrequential].
+// PrequentialOptions are the options of [NewPrequential]. The zero value is refused: Fit.Measure is
+// required.
 type PrequentialOptions struct {
 	// Fit holds the options of the learner, as [StreamOptions.Fit] does.
 	Fit Options

@@ -12,7 +12,8 @@ import (
 	"github.com/noregret/noregret/forget"
 )
 
-// PrequentialStreamOptions are the options of [EvaluateStream].
+// PrequentialStreamOptions are the options of [EvaluateStream]. The zero value is refused:
+// Fit.Measure and Forms are required.
 type PrequentialStreamOptions struct {
 	PrequentialOptions
 	// Forms are the ways to keep up with the stream that are compared, at least one. Fit.Drift is

@@ -12,7 +12,8 @@ import (
 
 // PrivateOptions declare a differentially private training. Nothing in it may be chosen by looking
 // at the data, the names of labels and features included: everything here is public. A 0 stands for
-// the default that the comment of the field gives.
+// the default that the comment of the field gives. The zero value is refused: Epsilon, Horizon,
+// Schema and the labels are required.
 type PrivateOptions struct {
 	// Epsilon and Delta are what the whole training may cost, all released models together. Delta 0
 	// needs the mechanism DP-POFW with pure accounting.

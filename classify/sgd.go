@@ -4,7 +4,8 @@ import (
 	"math"
 )
 
-// SGDConfig holds the options of [SGD].
+// SGDConfig holds the options of [SGD]. The zero value weighs all examples alike; see [Config] for
+// the fields shared with others.
 type SGDConfig struct {
 	Config
 	// Balanced weights the classes by 1/p and 1/(1-p).

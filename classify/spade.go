@@ -39,7 +39,7 @@ func (d DualReward) of(margin, reward float64) float64 {
 	}
 }
 
-// SPADEConfig holds the options of [SPADE]. Measure is required.
+// SPADEConfig holds the options of [SPADE]. Measure is required. The zero value is refused.
 type SPADEConfig struct {
 	Config
 	// Measure is the concave measure to maximize.

@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// STAMPConfig holds the options of [STAMP]. Measure is required.
+// STAMPConfig holds the options of [STAMP]. Measure is required. The zero value is refused.
 type STAMPConfig struct {
 	Config
 	// Measure is the pseudo-linear measure to maximize.

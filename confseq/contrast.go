@@ -174,15 +174,16 @@ func (c *Contrast) Merge(o *Contrast) {
 	c.ChangeMost = max(c.ChangeMost, o.ChangeMost)
 }
 
-// ContrastOptions describe the observations.
+// ContrastOptions describe the observations. The zero value gives infinite bounds: Width is
+// required.
 type ContrastOptions struct {
-	// Width is the width of the range of one observation, +Inf without a range. With a range,
-	// groups must be formed by [Sequence.GroupAround] and not be ratios.
+	// Width is the width of the range of one observation, above 0, +Inf without a range. With a
+	// range, groups must be formed by [Sequence.GroupAround] and not be ratios.
 	Width float64
 	// Tight is the sum of squares at which the sequence without a range is the tightest, from
 	// [Contrast.Tight]. It must not change while the sequence is watched.
 	Tight float64
-	// Inflation, at least 1, is the factor by which returning units raise the variance.
+	// Inflation is the factor by which returning units raise the variance; less than 1 counts as 1.
 	Inflation float64
 }
 
@@ -233,7 +234,7 @@ func (c *Contrast) Mean(change float64) float64 {
 // often (Slepian 1962).
 func (c *Contrast) Interval(change, alpha float64, o ContrastOptions) (low, high float64) {
 	v, inflation := c.squares(change), max(o.Inflation, 1)
-	if !(c.Weight > 0) {
+	if !(c.Weight > 0) || !(o.Width > 0) {
 		return math.Inf(-1), math.Inf(1)
 	}
 	var radius float64

@@ -290,3 +290,12 @@ func TestFewCarryTheMean(t *testing.T) {
 		t.Errorf("missed in %d of %d runs", missed, runs)
 	}
 }
+
+// TestContrastZeroOptions: without a width there is no interval, not one of width 0.
+func TestContrastZeroOptions(t *testing.T) {
+	var c Contrast
+	c.AddArm(Group{N: 100, Mean: 1, Per: 1, Square: 1}, Group{N: 100, Mean: 1, Per: 1, Square: 1}, 200)
+	if low, high := c.Interval(0, .05, ContrastOptions{}); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
+		t.Errorf("[%v, %v]", low, high)
+	}
+}

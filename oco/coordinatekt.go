@@ -31,7 +31,8 @@ type CoordinateKT struct {
 	next    []float64 // coins of the round
 }
 
-// CoordinateKTOptions are the parameters of [NewCoordinateKT].
+// CoordinateKTOptions are the parameters of [NewCoordinateKT]. The zero value is refused: Lipschitz
+// and Epsilon are above 0.
 type CoordinateKTOptions struct {
 	// Lipschitz is L, a bound on ‖g_t‖∞. A subgradient above it is refused.
 	Lipschitz float64

@@ -30,7 +30,8 @@ type FTRLProximal struct {
 	text    string
 }
 
-// FTRLProximalOptions are the constants of [FTRLProximal].
+// FTRLProximalOptions are the constants of [FTRLProximal]. The zero value is refused: A and Beta
+// are above 0.
 type FTRLProximalOptions struct {
 	// A is the scale of the rates, above 0. The papers call it alpha.
 	A float64

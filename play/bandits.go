@@ -13,7 +13,8 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// BanditOptions are the learners, the game and the runs of [RunBandits].
+// BanditOptions are the learners, the game and the runs of [RunBandits]. The zero value is refused:
+// Learners, Game, Rounds and Runs are required.
 type BanditOptions struct {
 	// Learners name the algorithms: each is a name with options or a sweep, as [ParseSweep] reads
 	// it.

@@ -13,7 +13,8 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// Options are the learners, the game and the runs of [Run].
+// Options are the learners, the game and the runs of [Run]. The zero value is refused: Learners,
+// Game, Rounds and Runs are required.
 type Options struct {
 	// Learners name the learners: each is a name with options or a sweep, as [ParseSweep] reads it.
 	Learners []string

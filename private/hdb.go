@@ -13,7 +13,7 @@ import (
 )
 
 // HDBOptions configure [HDB], with the adjacency and the unit of the claim in Noise.Protection.
-// None of them may depend on the data.
+// None of them may depend on the data. The zero value is refused.
 type HDBOptions struct {
 	// Problem is that of each arm: domain, loss, the bound X on contexts, the clip. Its horizon,
 	// labels and batch are set by the bandit.

@@ -11,7 +11,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// DynamicOptions control what [Options.Dynamic] measures.
+// DynamicOptions control what [Options.Dynamic] measures. The zero value takes the intervals of the
+// geometric covering.
 type DynamicOptions struct {
 	// Lengths are the lengths of the intervals for the interval regret: all intervals of each
 	// length are compared. They are available for linear losses, with or without an l1 part,

@@ -11,7 +11,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Options control what [Play] measures.
+// Options control what [Play] measures. The zero value compares with the best fixed point and notes
+// no curve.
 type Options struct {
 	// Comparator is the fixed point to compare with; nil is the best one in hindsight.
 	Comparator []float64

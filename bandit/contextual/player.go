@@ -55,7 +55,8 @@ type Player interface {
 	Learn(c Context, arm int, reward, weight float64) error
 }
 
-// PlayerOptions are the parameters that all players have.
+// PlayerOptions are the parameters that all players have. The zero value is refused:
+// [DefaultLinearOptions] and [DefaultSquareCBOptions] fill it in.
 type PlayerOptions struct {
 	// Arms is the number of arms, and Dim that of coordinates.
 	Arms, Dim int
