@@ -247,3 +247,30 @@ func TestProgress(t *testing.T) {
 		t.Errorf("%d calls, the last %v", calls, last)
 	}
 }
+
+// TestMixedFormats: a further input of another format is refused, and the error names it and both
+// formats. A named format, and an input that does not tell its format, are taken.
+func TestMixedFormats(t *testing.T) {
+	svm, labels := writeFile(t, "a.svm", "1 1:2\n-1 2:1\n"), writeFile(t, "labels", "1\n-1\n")
+	csv, lines := writeFile(t, "b.txt", "a,label\n1,1\n"), writeFile(t, "c.txt", "{\"label\": 1, \"a\": 2}\n")
+	for _, c := range []struct {
+		inputs []string
+		format Format
+		want   string
+	}{
+		{[]string{svm, labels}, Auto, ""},
+		{[]string{svm, csv}, SVMLight, ""},
+		{[]string{svm, csv}, Auto, csv + ": the input looks like csv, but " + svm + " is svmlight: want inputs of one"},
+		{[]string{svm, svm, lines}, Auto, lines + ": the input looks like jsonl, but " + svm + " is svmlight: "},
+		{[]string{csv, svm}, Auto, svm + ": the input looks like svmlight, but " + csv + " is csv: "},
+		{[]string{csv, lines}, Auto, lines + ": the input looks like jsonl, but " + csv + " is csv: "},
+	} {
+		_, err := readAll(Options{Format: c.format}, c.inputs...)
+		if c.want == "" && err != nil {
+			t.Errorf("%q: %v", c.inputs, err)
+		}
+		if c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+			t.Errorf("%q: %v, want %s", c.inputs, err, c.want)
+		}
+	}
+}

@@ -11,32 +11,14 @@ import (
 // findFormat returns the format of the input: the one that was named, or else the one that its
 // first line looks like, or else the one of its extension.
 func (opt *Options) findFormat(in *input) (Format, error) {
-	head, _ := in.peek(func(head []byte) bool {
-		return len(head) >= 8 && (head[0] == 0 || firstLineEnds(head))
-	})
-	if bytes.HasPrefix(head, []byte(cacheMagic)) {
-		if opt.Format != Auto && opt.Format != Cache {
-			return "", noregret.BadInputf(in.name, "this is a binary cache, not %s", opt.Format)
-		}
-		return Cache, nil
-	}
-	if opt.Format != Auto {
-		return opt.Format, nil
-	}
-	if len(head) >= 4 && head[0] == 0 && head[1] == 0 && head[3] > 0 && head[3] < 16 {
-		return IDX, nil
-	}
-	byName := formatOfName(in.name)
-	line := firstLine(head)
+	format, line := in.sniff()
 	switch {
-	case len(line) > 0 && line[0] == '{':
-		return JSONL, nil
-	case looksLikeSVMLight(line):
-		return SVMLight, nil
-	case byName != Auto:
-		return byName, nil
-	case bytes.ContainsAny(line, ",;\t"):
-		return CSV, nil
+	case format == Cache && opt.Format != Auto && opt.Format != Cache:
+		return "", noregret.BadInputf(in.name, "this is a binary cache, not %s", opt.Format)
+	case opt.Format != Auto && format != Cache:
+		return opt.Format, nil
+	case format != Auto:
+		return format, nil
 	case len(line) == 0 || len(bytes.Fields(line)) == 1 && !bytes.Contains(line, []byte{0}):
 		return SVMLight, nil // rows without features
 	}
@@ -45,6 +27,45 @@ func (opt *Options) findFormat(in *input) (Format, error) {
 	return "", noregret.BadInputf(in.name,
 		"the format cannot be recognized from the first line %s; name it (--format %s or %s)", quote(line),
 		strings.Join(names[:last], ", "), names[last])
+}
+
+// checkFormat returns an error if a further input looks like another format than that of the first
+// one. Its lines could pass for rows: a line of CSV is a label without features in svmlight. A
+// named format is not questioned.
+func (opt *Options) checkFormat(in *input, format Format, first string) error {
+	if opt.Format != Auto {
+		return nil
+	}
+	if got, _ := in.sniff(); got != Auto && got != format {
+		return noregret.BadInputf(in.name, "the input looks like %s, but %s is %s: want inputs of one format; name it "+
+			"(--format %s) if this is wrong", got, first, format, format)
+	}
+	return nil
+}
+
+// sniff returns the format that the first line looks like, or else that of the extension, Auto if
+// neither tells, and the line.
+func (in *input) sniff() (format Format, line []byte) {
+	head, _ := in.peek(func(head []byte) bool {
+		return len(head) >= 8 && (head[0] == 0 || firstLineEnds(head))
+	})
+	line = firstLine(head)
+	byName := formatOfName(in.name)
+	switch {
+	case bytes.HasPrefix(head, []byte(cacheMagic)):
+		return Cache, line
+	case len(head) >= 4 && head[0] == 0 && head[1] == 0 && head[3] > 0 && head[3] < 16:
+		return IDX, line
+	case len(line) > 0 && line[0] == '{':
+		return JSONL, line
+	case looksLikeSVMLight(line):
+		return SVMLight, line
+	case byName != Auto:
+		return byName, line
+	case bytes.ContainsAny(line, ",;\t"):
+		return CSV, line
+	}
+	return Auto, line
 }
 
 // firstLine returns the first line that is neither blank nor a comment, without blanks around it.

@@ -110,7 +110,7 @@ func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
 }
 
 func (s *Stream) startText(ctx context.Context, in *input, inputs []string, format Format) error {
-	src := &textSource{opt: &s.opt, inputs: inputs, next: 1, digest: s.digest}
+	src := &textSource{opt: &s.opt, format: format, inputs: inputs, next: 1, digest: s.digest}
 	var newParser func() parser
 	switch format {
 	case SVMLight:

@@ -14,6 +14,7 @@ import (
 // contain a line.
 type textSource struct {
 	opt    *Options
+	format Format // of all inputs
 	inputs []string
 	next   int    // the input after the current one
 	cur    *input // nil: open the next one
@@ -92,6 +93,10 @@ func (s *textSource) fill(c *chunk) error {
 				return err
 			}
 			s.next++
+			if err := s.opt.checkFormat(in, s.format, s.inputs[0]); err != nil {
+				_ = in.close() // only read
+				return err
+			}
 			if err := s.open(in); err != nil {
 				return err
 			}
