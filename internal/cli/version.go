@@ -8,13 +8,9 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/internal/cli/command"
 )
-
-// versionOptions are the options of "noregret version", which has no flags.
-type versionOptions struct{}
 
 // newVersionCommand makes "noregret version".
 func newVersionCommand(a *command.App) *cobra.Command {
@@ -25,22 +21,13 @@ func newVersionCommand(a *command.App) *cobra.Command {
 version of Go and the platform.`,
 		Example: "  noregret version",
 		Args:    command.NoArgs,
-	}, versionOptions{})
-}
-
-// AddFlags implements [command.Options].
-func (versionOptions) AddFlags(*pflag.FlagSet) {}
-
-// Validate implements [command.Options].
-func (versionOptions) Validate() error { return nil }
-
-// Run implements [command.Options].
-func (versionOptions) Run(_ context.Context, a *command.App, _ []string) error {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	return writeVersion(a.Stdout, info)
+	}, command.Func(func(_ context.Context, a *command.App, _ []string) error {
+		info, ok := debug.ReadBuildInfo()
+		if !ok {
+			info = &debug.BuildInfo{}
+		}
+		return writeVersion(a.Stdout, info)
+	}))
 }
 
 // writeVersion prints one line: noregret VERSION [REVISION] GO OS/ARCH.

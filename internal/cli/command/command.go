@@ -14,7 +14,7 @@ import (
 
 // Options are the flags of a command and what it does with them. Every command has one file, named
 // after it: newNameCommand describes the command, nameOptions implements Options, and a test beside
-// it checks what Validate refuses.
+// it checks what Validate refuses. A command without flags is a [Func].
 type Options interface {
 	// AddFlags declares the flags. The fields' values are the defaults.
 	AddFlags(f *pflag.FlagSet)
@@ -106,6 +106,18 @@ func (o *Output) AddFlags(f *pflag.FlagSet) { f.BoolVar(&o.JSON, "json", o.JSON,
 
 // Validate implements [Options].
 func (o *Output) Validate() error { return nil }
+
+// Func is the [Options] of a command without flags.
+type Func func(ctx context.Context, a *App, args []string) error
+
+// AddFlags implements [Options].
+func (Func) AddFlags(*pflag.FlagSet) {}
+
+// Validate implements [Options].
+func (Func) Validate() error { return nil }
+
+// Run implements [Options].
+func (run Func) Run(ctx context.Context, a *App, args []string) error { return run(ctx, a, args) }
 
 // OutOfRange returns the usage error for a flag's value.
 func OutOfRange(flag string, value any, want string) error {

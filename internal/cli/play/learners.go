@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/show"
@@ -17,19 +16,13 @@ import (
 
 // namesOptions are the flags of the commands that list names.
 type namesOptions struct {
+	command.Output
 	list func(a *command.App, asJSON bool) error
-	json bool
 }
-
-// AddFlags implements [command.Options].
-func (o *namesOptions) AddFlags(f *pflag.FlagSet) { f.BoolVar(&o.json, "json", o.json, "print JSON") }
-
-// Validate implements [command.Options].
-func (o *namesOptions) Validate() error { return nil }
 
 // Run implements [command.Options].
 func (o *namesOptions) Run(_ context.Context, a *command.App, _ []string) error {
-	return o.list(a, o.json)
+	return o.list(a, o.JSON)
 }
 
 // newLearnersCommand makes "noregret learners".

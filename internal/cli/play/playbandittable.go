@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/noregret/noregret/internal/cli/command"
@@ -113,29 +112,17 @@ func banditTitle(r *play.BanditResult) string {
 func writeBandits(a *command.App, results []play.BanditResult) error {
 	first := &results[0]
 	fmt.Fprintf(a.Stdout, "%s\n\n", banditTitle(first))
-	pseudo := !math.IsNaN(first.Pseudo.Mean)
 	g := show.Table{}
-	head := []string{"learner", "regret", "error"}
-	if pseudo {
-		head = append(head, "realized", "error")
+	if math.IsNaN(first.Pseudo.Mean) { // the columns are for means
+		g.Without = map[int]bool{3: true, 4: true, 8: true, 9: true}
 	}
-	head = append(head, "loss", "bound", "used")
-	if pseudo {
-		head = append(head, "lower", "best arm")
-	}
-	g.Add(head...)
+	g.Add("learner", "regret", "error", "realized", "error", "loss", "bound", "used", "lower", "best arm")
 	for i := range results {
 		r := &results[i]
 		v := r.Regret()
-		row := []string{r.Learner, show.Short(v.Mean), meanErrorText(v)}
-		if pseudo {
-			row = append(row, show.Short(r.Realized.Mean), meanErrorText(r.Realized))
-		}
-		row = append(row, show.Short(r.Loss.Mean), boundText(r.Bound), shareText(r.Ratio()))
-		if pseudo {
-			row = append(row, boundText(r.LowerBound), bestArmText(r))
-		}
-		g.Add(row...)
+		g.Add(r.Learner, show.Short(v.Mean), errorText(v.StandardError), show.Short(r.Realized.Mean),
+			errorText(r.Realized.StandardError), show.Short(r.Loss.Mean), boundText(r.Bound), shareText(r.Ratio()),
+			boundText(r.LowerBound), bestArmText(r))
 	}
 	return g.Write(a.Stdout)
 }
@@ -152,12 +139,4 @@ func bestArmText(r *play.BanditResult) string {
 		}
 	}
 	return shareText(sum / r.Length.Mean)
-}
-
-// meanErrorText formats a standard error with two digits.
-func meanErrorText(e regret.MeanError) string {
-	if v := e.StandardError; v-v == 0 {
-		return strconv.FormatFloat(v, 'g', 2, 64)
-	}
-	return "-"
 }

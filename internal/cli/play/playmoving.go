@@ -106,9 +106,9 @@ func writeMovingSummaries(a *command.App, summaries []play.Summary) error {
 		"mean worst interval", "error")
 	for _, s := range summaries {
 		d := s.Dynamic
-		g.Add(s.Learner, strconv.Itoa(s.Runs), show.Short(d.Regret.Mean), errorText(d.Regret), boundText(d.Bound.Mean),
-			boundText(d.Floor), boundText(d.Variation.Mean), boundText(d.Hull.Mean), show.Short(d.Interval.Mean),
-			errorText(d.Interval))
+		g.Add(s.Learner, strconv.Itoa(s.Runs), show.Short(d.Regret.Mean), errorText(d.Regret.StandardError),
+			boundText(d.Bound.Mean), boundText(d.Floor), boundText(d.Variation.Mean), boundText(d.Hull.Mean),
+			show.Short(d.Interval.Mean), errorText(d.Interval.StandardError))
 	}
 	return g.Write(a.Stdout)
 }

@@ -171,40 +171,19 @@ func writeResults(a *command.App, results []play.Result, onlySummary bool) error
 
 // writeRuns prints a row for every certificate.
 func writeRuns(a *command.App, results []play.Result) error {
-	floors, sharp := false, false
-	bound := boundHead(results[0].Noisy)
-	for _, r := range results {
-		floors = floors || !math.IsNaN(r.Floor)
-		sharp = sharp || !math.IsNaN(r.SharpBound)
-	}
-	g := show.Table{}
-	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", bound}
-	if sharp {
-		head = append(head, "sharp bound")
-	}
-	head = append(head, "used", "tight")
-	if floors {
-		head = append(head, "floor")
-	}
-	g.Add(head...)
+	sharp := slices.ContainsFunc(results, func(r play.Result) bool { return !math.IsNaN(r.SharpBound) })
+	floors := slices.ContainsFunc(results, func(r play.Result) bool { return !math.IsNaN(r.Floor) })
+	g := show.Table{Without: map[int]bool{7: !sharp, 10: !floors}}
+	g.Add("learner", "seed", "loss", "best fixed", "gap", "regret", boundHead(results[0].Noisy), "sharp bound", "used",
+		"tight", "floor")
 	for _, r := range results {
 		tight := "-"
 		if p := r.Tightest(); p != nil {
 			tight = strconv.Itoa(p.Round)
 		}
-		row := []string{
-			r.Learner, strconv.FormatUint(r.Seed, 10), show.Short(r.LearnerLoss), show.Short(r.ComparatorLoss),
-			gapText(r.Gap),
-			show.Short(r.Regret), boundText(r.Bound),
-		}
-		if sharp {
-			row = append(row, boundText(r.SharpBound))
-		}
-		row = append(row, shareText(r.Ratio()), tight)
-		if floors {
-			row = append(row, boundText(r.Floor))
-		}
-		g.Add(row...)
+		g.Add(r.Learner, strconv.FormatUint(r.Seed, 10), show.Short(r.LearnerLoss), show.Short(r.ComparatorLoss),
+			gapText(r.Gap), show.Short(r.Regret), boundText(r.Bound), boundText(r.SharpBound), shareText(r.Ratio()),
+			tight, boundText(r.Floor))
 	}
 	return g.Write(a.Stdout)
 }
@@ -219,43 +198,26 @@ func boundHead(noisy bool) string {
 
 // writeSummaries prints a row for every learner.
 func writeSummaries(a *command.App, summaries []play.Summary) error {
-	g := show.Table{}
-	bound := "mean " + boundHead(summaries[0].Noisy)
-	head := []string{"learner", "runs", "mean loss", "error", "mean regret", "error", bound}
 	sharp := slices.ContainsFunc(summaries, func(s play.Summary) bool { return !math.IsNaN(s.SharpBound.Mean) })
-	if sharp {
-		head = append(head, "mean sharp bound")
-	}
-	head = append(head, "most used", "seed")
 	floors := slices.ContainsFunc(summaries, func(s play.Summary) bool { return !math.IsNaN(s.Floor) })
-	if floors {
-		head = append(head, "mean floor")
-	}
-	g.Add(head...)
+	g := show.Table{Without: map[int]bool{7: !sharp, 10: !floors}}
+	g.Add("learner", "runs", "mean loss", "error", "mean regret", "error", "mean "+boundHead(summaries[0].Noisy),
+		"mean sharp bound", "most used", "seed", "mean floor")
 	for _, s := range summaries {
 		seed := "-"
 		if !math.IsNaN(s.WorstRatio) {
 			seed = strconv.FormatUint(s.WorstSeed, 10)
 		}
-		row := []string{
-			s.Learner, strconv.Itoa(s.Runs), show.Short(s.Loss.Mean), errorText(s.Loss), show.Short(s.Regret.Mean),
-			errorText(s.Regret), boundText(s.Bound.Mean),
-		}
-		if sharp {
-			row = append(row, boundText(s.SharpBound.Mean))
-		}
-		row = append(row, shareText(s.WorstRatio), seed)
-		if floors {
-			row = append(row, boundText(s.Floor))
-		}
-		g.Add(row...)
+		g.Add(s.Learner, strconv.Itoa(s.Runs), show.Short(s.Loss.Mean), errorText(s.Loss.StandardError),
+			show.Short(s.Regret.Mean), errorText(s.Regret.StandardError), boundText(s.Bound.Mean),
+			boundText(s.SharpBound.Mean), shareText(s.WorstRatio), seed, boundText(s.Floor))
 	}
 	return g.Write(a.Stdout)
 }
 
 // errorText formats a standard error with two digits.
-func errorText(e play.Estimate) string {
-	if v := e.StandardError; v-v == 0 {
+func errorText(v float64) string {
+	if v-v == 0 {
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
 	return "-"

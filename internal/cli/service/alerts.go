@@ -70,9 +70,6 @@ func (o *alertsOptions) Run(ctx context.Context, a *command.App, _ []string) err
 	return err
 }
 
-// alertsTestOptions are the flags of "noregret alerts test".
-type alertsTestOptions struct{ *remote }
-
 // newAlertsTestCommand makes "noregret alerts test".
 func newAlertsTestCommand(a *command.App, r *remote) *cobra.Command {
 	return command.New(a, &cobra.Command{
@@ -82,24 +79,15 @@ func newAlertsTestCommand(a *command.App, r *remote) *cobra.Command {
 has taken it. It asks for an access token with the role admin.`,
 		Example: "  noregret alerts test",
 		Args:    command.NoArgs,
-	}, &alertsTestOptions{r})
-}
-
-// AddFlags implements [command.Options].
-func (o *alertsTestOptions) AddFlags(*pflag.FlagSet) {}
-
-// Validate implements [command.Options].
-func (o *alertsTestOptions) Validate() error { return nil }
-
-// Run implements [command.Options].
-func (o *alertsTestOptions) Run(ctx context.Context, a *command.App, _ []string) error {
-	c, err := o.client()
-	if err != nil {
+	}, command.Func(func(ctx context.Context, a *command.App, _ []string) error {
+		c, err := r.client()
+		if err != nil {
+			return err
+		}
+		if err := c.TestAlert(ctx); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(a.Stdout, "the webhook has taken the alert")
 		return err
-	}
-	if err := c.TestAlert(ctx); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(a.Stdout, "the webhook has taken the alert")
-	return err
+	}))
 }

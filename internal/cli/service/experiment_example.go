@@ -5,16 +5,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/examples"
 	"github.com/noregret/noregret/internal/named"
 )
-
-// exampleOptions are the options of "noregret experiment example", which has no flags.
-type exampleOptions struct{}
 
 // newExampleCommand makes "noregret experiment example".
 func newExampleCommand(a *command.App) *cobra.Command {
@@ -40,17 +36,11 @@ Without a name it is the smallest one: three arms, a goal and a guardrail.`,
 			}
 			return nil
 		},
-	}, exampleOptions{})
+	}, command.Func(printExample))
 }
 
-// AddFlags implements [command.Options].
-func (exampleOptions) AddFlags(*pflag.FlagSet) {}
-
-// Validate implements [command.Options].
-func (exampleOptions) Validate() error { return nil }
-
-// Run implements [command.Options].
-func (exampleOptions) Run(_ context.Context, a *command.App, args []string) error {
+// printExample prints the example of a name, or the smallest one.
+func printExample(_ context.Context, a *command.App, args []string) error {
 	name := examples.Toy
 	if len(args) == 1 {
 		name = args[0]

@@ -4,14 +4,10 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/cli/command"
 )
-
-// schemaOptions are the options of "noregret experiment schema", which has no flags.
-type schemaOptions struct{}
 
 // newSchemaCommand makes "noregret experiment schema".
 func newSchemaCommand(a *command.App) *cobra.Command {
@@ -21,17 +17,8 @@ func newSchemaCommand(a *command.App) *cobra.Command {
 		Long:    "Print the JSON Schema (draft 2020-12) of definitions, for editors and checks.",
 		Example: "  noregret experiment schema > definition.schema.json",
 		Args:    command.NoArgs,
-	}, schemaOptions{})
-}
-
-// AddFlags implements [command.Options].
-func (schemaOptions) AddFlags(*pflag.FlagSet) {}
-
-// Validate implements [command.Options].
-func (schemaOptions) Validate() error { return nil }
-
-// Run implements [command.Options].
-func (schemaOptions) Run(_ context.Context, a *command.App, _ []string) error {
-	_, err := a.Stdout.Write(definition.Schema)
-	return err
+	}, command.Func(func(_ context.Context, a *command.App, _ []string) error {
+		_, err := a.Stdout.Write(definition.Schema)
+		return err
+	}))
 }

@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a table of text. The first column and those in left are aligned left, the others right.
+// Table is a table of text. The first column and those in Left are aligned left, the others right.
 type Table struct {
-	rows [][]string
-	Left map[int]bool
-	Gap  bool // an empty line comes before the table
+	rows    [][]string
+	Left    map[int]bool
+	Without map[int]bool // columns that are not printed, not the first
+	Gap     bool         // an empty line comes before the table
 }
 
 // Add adds a row. A cell with characters that people cannot see, such as a line break in a reason
@@ -37,6 +38,9 @@ func (g *Table) Write(w io.Writer) error {
 	for _, row := range g.rows {
 		var line strings.Builder
 		for i, c := range row {
+			if g.Without[i] {
+				continue
+			}
 			pad := strings.Repeat(" ", wide[i]-utf8.RuneCountInString(c))
 			if i > 0 {
 				line.WriteString("  ")

@@ -16,6 +16,7 @@ import (
 type taskOptions struct {
 	command.Output
 	task string
+	list func(classify.Task) (list any, t *show.Table, err error)
 }
 
 // taskNames are the values of --task, the default first.
@@ -32,16 +33,17 @@ func (o *taskOptions) AddFlags(f *pflag.FlagSet) {
 	f.Var(command.NewChoice(&o.task, taskNames...), "task", "two classes, several classes, or several labels a row")
 }
 
-// print writes the list as a table or as JSON.
-func (o *taskOptions) print(a *command.App, list any, t *show.Table) error {
-	if o.JSON {
+// Run implements [command.Options]. It writes the list as a table or as JSON.
+func (o *taskOptions) Run(_ context.Context, a *command.App, _ []string) error {
+	list, t, err := o.list(taskOf(o.task))
+	switch {
+	case err != nil:
+		return err
+	case o.JSON:
 		return show.JSON(a.Stdout, list)
 	}
 	return t.Write(a.Stdout)
 }
-
-// algorithmsOptions are the flags of "noregret algorithms".
-type algorithmsOptions struct{ taskOptions }
 
 // newAlgorithmsCommand makes "noregret algorithms".
 func newAlgorithmsCommand(a *command.App) *cobra.Command {
@@ -53,11 +55,11 @@ whether the threshold is tuned by default, and what the algorithm does. With --j
 a list of {name, tunes_threshold, description}.`,
 		Example: "  noregret algorithms\n  noregret algorithms --task multiclass",
 		Args:    command.NoArgs,
-	}, &algorithmsOptions{taskOptions{task: taskNames[0]}})
+	}, &taskOptions{task: taskNames[0], list: listAlgorithms})
 }
 
-// Run implements [command.Options].
-func (o *algorithmsOptions) Run(_ context.Context, a *command.App, _ []string) error {
+// listAlgorithms lists the algorithms of a task.
+func listAlgorithms(task classify.Task) (any, *show.Table, error) {
 	type entry struct {
 		Name           string `json:"name"`
 		TunesThreshold bool   `json:"tunes_threshold"`
@@ -66,7 +68,7 @@ func (o *algorithmsOptions) Run(_ context.Context, a *command.App, _ []string) e
 	var list []entry
 	t := show.Table{Left: map[int]bool{1: true, 2: true}}
 	t.Add("algorithm", "threshold", "what it does")
-	for _, x := range classify.Algorithms(taskOf(o.task)) {
+	for _, x := range classify.Algorithms(task) {
 		list = append(list, entry{x.Name, x.TunesThreshold, x.Description})
 		rule := "zero"
 		if x.TunesThreshold {
@@ -74,5 +76,5 @@ func (o *algorithmsOptions) Run(_ context.Context, a *command.App, _ []string) e
 		}
 		t.Add(x.Name, rule, x.Description)
 	}
-	return o.print(a, list, &t)
+	return list, &t, nil
 }

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,9 +10,6 @@ import (
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/show"
 )
-
-// measuresOptions are the flags of "noregret measures".
-type measuresOptions struct{ taskOptions }
 
 // newMeasuresCommand makes "noregret measures".
 func newMeasuresCommand(a *command.App) *cobra.Command {
@@ -28,7 +24,7 @@ the classes or labels, and micro_jaccard is jaccard of their summed counts. With
 is a list of {name, family, algorithm}.`,
 		Example: "  noregret measures\n  noregret measures --task multilabel",
 		Args:    command.NoArgs,
-	}, &measuresOptions{taskOptions{task: taskNames[0]}})
+	}, &taskOptions{task: taskNames[0], list: listMeasures})
 }
 
 // exampleParameters turn a pattern of [measure.Names] into a name that can be parsed.
@@ -37,8 +33,8 @@ var exampleParameters = map[string]string{
 	"tversky:S,T": "tversky:0.3,0.7", "recalls:C1,C2": "recalls:0.9,0.1",
 }
 
-// Run implements [command.Options].
-func (o *measuresOptions) Run(_ context.Context, a *command.App, _ []string) error {
+// listMeasures lists the measures of a task.
+func listMeasures(task classify.Task) (any, *show.Table, error) {
 	type entry struct {
 		Name      string `json:"name"`
 		Family    string `json:"family"`
@@ -47,12 +43,12 @@ func (o *measuresOptions) Run(_ context.Context, a *command.App, _ []string) err
 	var list []entry
 	t := show.Table{Left: map[int]bool{1: true, 2: true}}
 	t.Add("measure", "family", "default algorithm")
-	if task := taskOf(o.task); task != classify.Binary {
+	if task != classify.Binary {
 		for _, name := range measure.MultiNames(task == classify.Multilabel) {
 			e := entry{Name: name}
 			m, err := measure.ParseMulti(strings.Replace(name, "_M", "_f1", 1), task == classify.Multilabel)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			if _, ok := m.Concave(); ok {
 				e.Family = "concave"
@@ -63,7 +59,7 @@ func (o *measuresOptions) Run(_ context.Context, a *command.App, _ []string) err
 			list = append(list, e)
 			t.Add(e.Name, orDash(e.Family), e.Algorithm)
 		}
-		return o.print(a, list, &t)
+		return list, &t, nil
 	}
 	for _, name := range measure.Names() {
 		e := entry{Name: name}
@@ -73,7 +69,7 @@ func (o *measuresOptions) Run(_ context.Context, a *command.App, _ []string) err
 		}
 		m, err := measure.Parse(concrete)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		switch m.(type) {
 		case measure.Concave:
@@ -87,7 +83,7 @@ func (o *measuresOptions) Run(_ context.Context, a *command.App, _ []string) err
 		list = append(list, e)
 		t.Add(e.Name, orDash(e.Family), orDash(e.Algorithm))
 	}
-	return o.print(a, list, &t)
+	return list, &t, nil
 }
 
 func orDash(s string) string {

@@ -69,10 +69,11 @@ func filesBelow(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// A private training is killed by SIGKILL before each of its operations on files, in the middle of
-// writes too, and resumed. Opening the state alone leaves nothing that a dead writer has begun, and
-// at the end nothing of the state is left, whole or in parts, and the ledger is charged once.
-func TestTrainPrivateKilledAnywhere(t *testing.T) {
+// killed runs the command in fresh directories with ten records, as processes that die at step 1,
+// 2, ..., which the variable gives them, until one lives. It calls f after each death, and f calls
+// restart, which runs the command to its end in the directory. It returns the number of deaths.
+func killed(t *testing.T, variable string, f func(at int, dir string, restart func())) (deaths int) {
+	t.Helper()
 	args := append(strings.Fields(trainPrivate), "--save-every", "5", "--resume", "--workers", "1", "in.svm")
 	self, err := os.Executable()
 	if err != nil {
@@ -82,20 +83,37 @@ func TestTrainPrivateKilledAnywhere(t *testing.T) {
 	if err := os.Symlink(self, link); err != nil {
 		t.Skipf("no symbolic links: %v", err)
 	}
-	kills, leftovers := 0, 0
 	for at := 1; ; at++ {
 		dir := privateFile(t, 10, someRow)
-		state := filepath.Join(dir, "m.json.state")
 		cmd := exec.Command(link, args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), fmt.Sprintf("%s=%d", dieAtStep, at))
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), fmt.Sprintf("%s=%d", variable, at))
 		out, err := cmd.CombinedOutput()
 		if err == nil {
-			break // it has fewer operations
+			return deaths // it has fewer steps
 		}
 		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() > 0 {
-			t.Fatalf("death at operation %d: %v, %s", at, err, out)
+			t.Fatalf("death at step %d: %v, %s", at, err, out)
 		}
-		kills++
+		deaths++
+		f(at, dir, func() {
+			t.Chdir(dir)
+			if status, _, stderr := cmds.Try(t.Context(), args...); status != 0 {
+				t.Fatalf("restart after step %d: status %d, %s", at, status, stderr)
+			}
+			if m, err := classify.LoadModel("m.json"); err != nil || m.Privacy.Records != 10 {
+				t.Fatalf("after step %d: %v", at, err)
+			}
+		})
+	}
+}
+
+// A private training is killed by SIGKILL before each of its operations on files, in the middle of
+// writes too, and resumed. Opening the state alone leaves nothing that a dead writer has begun, and
+// at the end nothing of the state is left, whole or in parts, and the ledger is charged once.
+func TestTrainPrivateKilledAnywhere(t *testing.T) {
+	leftovers := 0
+	kills := killed(t, dieAtStep, func(at int, dir string, restart func()) {
+		state := filepath.Join(dir, "m.json.state")
 		if entries, err := os.ReadDir(state); err == nil {
 			if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.Contains(e.Name(), ".tmp") }) {
 				leftovers++
@@ -109,11 +127,7 @@ func TestTrainPrivateKilledAnywhere(t *testing.T) {
 				}
 			}
 		}
-		t.Chdir(dir)
-		status, _, stderr := cmds.Try(t.Context(), args...)
-		if status != 0 {
-			t.Fatalf("restart after operation %d: status %d, %s", at, status, stderr)
-		}
+		restart()
 		for _, path := range filesBelow(t, dir) {
 			switch {
 			case path == "in.svm" || path == "m.json":
@@ -122,14 +136,11 @@ func TestTrainPrivateKilledAnywhere(t *testing.T) {
 				t.Errorf("death at operation %d: %s is left", at, path)
 			}
 		}
-		if m, err := classify.LoadModel("m.json"); err != nil || m.Privacy.Records != 10 {
-			t.Fatalf("after operation %d: %v", at, err)
-		}
 		accounts, err := budgets.Read("in.svm.privacy")
 		if err != nil || len(accounts) != 1 || len(accounts[0].Runs) != 1 || accounts[0].Spent > 1 {
 			t.Errorf("after operation %d: %+v, %v", at, accounts, err)
 		}
-	}
+	})
 	if kills < 40 || leftovers < 10 {
 		t.Errorf("%d kills, %d of them with a leftover: want 40, as the test says", kills, leftovers)
 	}

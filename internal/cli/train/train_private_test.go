@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/internal/cli/clitest"
 	"github.com/noregret/noregret/internal/cli/command"
@@ -250,39 +248,10 @@ func (m mortalStore) Erase() error { return m.wrote(m.privateStore.Erase()) }
 // records as one that was on disk before is the same, the ledger is charged once, and no secret
 // state is left at the end.
 func TestTrainPrivateKilled(t *testing.T) {
-	args := append(strings.Fields(trainPrivate), "--save-every", "5", "--resume", "--workers", "1", "in.svm")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(t.TempDir(), mortal)
-	if err := os.Symlink(self, link); err != nil {
-		t.Skipf("no symbolic links: %v", err)
-	}
-	deaths := 0
-	for at := 1; ; at++ {
-		dir := privateFile(t, 10, someRow)
+	deaths := killed(t, dieAt, func(at int, dir string, restart func()) {
 		path := filepath.Join(dir, "m.json")
-		cmd := exec.Command(link, args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), fmt.Sprintf("%s=%d", dieAt, at))
-		out, err := cmd.CombinedOutput()
-		if err == nil {
-			break // it made fewer writes
-		}
-		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() > 0 {
-			t.Fatalf("death at write %d: %v, %s", at, err, out)
-		}
-		deaths++
 		before, _ := os.ReadFile(path)
-		t.Chdir(dir)
-		status, _, stderr := cmds.Try(t.Context(), args...)
-		if status != 0 {
-			t.Fatalf("restart after write %d: status %d, %s", at, status, stderr)
-		}
-		m, err := classify.LoadModel(path)
-		if err != nil || m.Privacy.Records != 10 {
-			t.Fatalf("after write %d: %v", at, err)
-		}
+		restart()
 		if old, err := os.ReadFile(path); len(before) > 0 && strings.Contains(string(before), `"records":10,`) &&
 			(err != nil || string(old) != string(before)) {
 			t.Errorf("after write %d: another model of 10 records", at)
@@ -301,7 +270,7 @@ func TestTrainPrivateKilled(t *testing.T) {
 		if spent, err := ledger.Spent("data", 1e-5); err != nil || spent > 1 || spent < 0.99 {
 			t.Errorf("after write %d: epsilon %v is spent, %v", at, spent, err)
 		}
-	}
+	})
 	// The account with the run, twice journal, ledger and model, the end of the run, the state.
 	if deaths != 9 {
 		t.Errorf("%d durable writes", deaths)
