@@ -79,6 +79,16 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return noregret.Errorf(noregret.Usage, "", "%s takes no arguments, got %q", cmd.Name(), args[0])
 }
 
+// Args refuses another number of arguments. What says what they are, as in "one file".
+func Args(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return noregret.Errorf(noregret.Usage, "", "%s takes %s, got %d arguments", cmd.Name(), what, len(args))
+	}
+}
+
 // UnknownBelow returns an error for an argument where a subcommand is expected.
 func UnknownBelow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -88,12 +88,7 @@ func NewEvaluatePolicyCommand(a *command.App) *cobra.Command {
 }
 
 // oneLog requires the name of one log.
-func oneLog(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return noregret.Errorf(noregret.Usage, "", "%s takes one LOG, got %d arguments", cmd.Name(), len(args))
-}
+var oneLog = command.Args(1, "one LOG")
 
 // AddFlags implements [command.Options].
 func (o *evaluatePolicyOptions) AddFlags(f *pflag.FlagSet) {

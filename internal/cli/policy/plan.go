@@ -57,13 +57,7 @@ If the simulation fails or is interrupted, the results of the runs so far are pr
 		Example: `  noregret plan ranking.yaml
   noregret plan ranking.yaml --runs 100 --horizon 60
   noregret plan ranking.yaml --runs 0 --json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return noregret.Errorf(noregret.Usage, "", "plan takes the file of one definition, got %d arguments",
-					len(args))
-			}
-			return nil
-		},
+		Args: command.Args(1, "the file of one definition"),
 	}, &planOptions{Options: plan.DefaultOptions()})
 }
 

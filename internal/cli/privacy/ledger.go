@@ -7,9 +7,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/cli/budgets"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/show"
@@ -35,20 +33,9 @@ func newPrivacyLedgerCommand(a *command.App) *cobra.Command {
 		Short:   "Print what is spent of privacy budgets",
 		Long:    privacyLedgerLong,
 		Example: "  noregret privacy ledger train.svm.privacy\n  noregret privacy ledger --json data/privacy",
-		Args:    oneLedger,
+		Args:    command.Args(1, "one DIR"),
 	}, &privacyLedgerOptions{})
 }
-
-// oneLedger requires one directory.
-func oneLedger(_ *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return noregret.Errorf(noregret.Usage, "", "ledger takes one DIR, got %d arguments", len(args))
-}
-
-// AddFlags implements [command.Options].
-func (o *privacyLedgerOptions) AddFlags(f *pflag.FlagSet) { o.Output.AddFlags(f) }
 
 // Run implements [command.Options].
 func (o *privacyLedgerOptions) Run(_ context.Context, a *command.App, args []string) error {

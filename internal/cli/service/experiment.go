@@ -105,10 +105,4 @@ func newExperimentCommand(a *command.App) *cobra.Command {
 }
 
 // oneName requires the name of one experiment.
-func oneName(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return noregret.Errorf(noregret.Usage, "", "%s takes the name of one experiment, got %d arguments", cmd.Name(),
-		len(args))
-}
+var oneName = command.Args(1, "the name of one experiment")

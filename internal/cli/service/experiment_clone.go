@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/show"
@@ -33,13 +32,7 @@ To change more than the name, print the definition by --dry-run, edit and apply 
 
   # Only print the new definition
   noregret experiment clone ranking ranking2 --dry-run > ranking2.yaml`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return noregret.Errorf(noregret.Usage, "", "%s takes the names of an experiment and of the new one, "+
-					"got %d arguments", cmd.Name(), len(args))
-			}
-			return nil
-		},
+		Args: command.Args(2, "the names of an experiment and of the new one"),
 	}, &cloneOptions{remote: r})
 }
 

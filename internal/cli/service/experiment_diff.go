@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/cli/command"
@@ -36,13 +35,7 @@ an access token with the role read only; "apply --dry-run" also says what of the
 
   # How one experiment differs from another
   noregret experiment get ranking2 | noregret experiment diff --experiment ranking -`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return noregret.Errorf(noregret.Usage, "", "%s takes the file of a definition, got %d arguments",
-					cmd.Name(), len(args))
-			}
-			return nil
-		},
+		Args: command.Args(1, "the file of a definition"),
 	}, &diffOptions{remote: r})
 }
 

@@ -38,13 +38,7 @@ version was made. The context of a contextual decision is that of the unit's exp
 window of its version is open; afterwards give it by --context.`,
 		Example: `  noregret experiment explain ranking TOKEN
   noregret experiment explain offers TOKEN --context '{"age": 31, "country": "de"}'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return noregret.Errorf(noregret.Usage, "", "%s takes the name of an experiment and the token of a "+
-					"decision, got %d arguments", cmd.Name(), len(args))
-			}
-			return nil
-		},
+		Args: command.Args(2, "the name of an experiment and the token of a decision"),
 	}, &explainOptions{remote: r})
 }
 

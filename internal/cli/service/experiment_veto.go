@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/cli/command"
 )
 
@@ -27,13 +26,7 @@ func newVetoCommand(a *command.App, r *remote) *cobra.Command {
 meanwhile. --lift also resumes an arm that a guardrail has stopped.`,
 		Example: `  noregret experiment veto ranking new --reason "it crashes"
   noregret experiment veto ranking new --lift`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return noregret.Errorf(noregret.Usage, "", "%s takes the names of an experiment and of an arm, got %d "+
-					"arguments", cmd.Name(), len(args))
-			}
-			return nil
-		},
+		Args: command.Args(2, "the names of an experiment and of an arm"),
 	}, &vetoOptions{remote: r})
 }
 

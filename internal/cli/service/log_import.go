@@ -37,12 +37,7 @@ needs the snapshot that "export --snapshot" has written, and a new directory.
 A service on the copy needs the keys of the first one (keys.json), or --new-keys.`,
 		Example: `  noregret log export --data data --output events.jsonl
   noregret log import events.jsonl --data copy`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return noregret.Errorf(noregret.Usage, "", "import takes one file, got %d arguments", len(args))
-			}
-			return nil
-		},
+		Args: command.Args(1, "one file"),
 	}, &importOptions{data: "data"})
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/files"
@@ -36,12 +35,7 @@ Private experiments release nothing more after a restore, because the service th
 have gone on: docs/how-to/operate.md says more.`,
 		Example: `  noregret restore noregret.tar --data data
   age -d noregret.tar.age | noregret restore - --data data`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return noregret.Errorf(noregret.Usage, "", "restore takes one file, got %d arguments", len(args))
-			}
-			return nil
-		},
+		Args: command.Args(1, "one file"),
 	}, &restoreOptions{data: "data"})
 }
 

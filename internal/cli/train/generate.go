@@ -46,7 +46,7 @@ func newGenerateCommand(a *command.App) *cobra.Command {
 
   # Five rows of raw columns, to look at
   noregret generate fraud --rows 5 --format csv`,
-		Args:              generateArgs,
+		Args:              command.Args(1, "the name of one data set ("+strings.Join(synth.Names(), ", ")+")"),
 		ValidArgsFunction: cobra.FixedCompletions(synth.Names(), cobra.ShellCompDirectiveNoFileComp),
 	}, &generateOptions{rows: 10_000, seed: 1, format: "svmlight", output: "-"})
 }
@@ -68,15 +68,6 @@ func (o *generateOptions) Validate() error {
 		return noregret.Errorf(noregret.Usage, "--output", "the file name is empty")
 	}
 	return nil
-}
-
-// generateArgs requires the name of one data set.
-func generateArgs(_ *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return noregret.Errorf(noregret.Usage, "", "generate takes the name of one data set (%s), got %d arguments",
-		strings.Join(synth.Names(), ", "), len(args))
 }
 
 // dataSetList lists the data sets for the manual.

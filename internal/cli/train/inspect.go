@@ -59,12 +59,7 @@ func newInspectCommand(a *command.App) *cobra.Command {
 
   # What a further week of data has changed
   noregret inspect old.json --diff new.json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return noregret.Errorf(noregret.Usage, "", "inspect takes one model file, got %d arguments", len(args))
-			}
-			return nil
-		},
+		Args: command.Args(1, "one model file"),
 	}, &inspectOptions{top: 20})
 }
 
