@@ -10,8 +10,8 @@ import (
 
 // Arm is one thing that can be decided: a name and any JSON value.
 type Arm struct {
-	Name  string          `json:"name"`
-	Value json.RawMessage `json:"value"`
+	Name  string          `json:"name" minLength:"1" maxLength:"200" line:"true"`
+	Value json.RawMessage `json:"value" schema:"ArmValue"`
 }
 
 // Duration is a length of time, written as Go writes it: "90s", "1h30m", "36h".

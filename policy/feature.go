@@ -35,15 +35,15 @@ const (
 type Feature struct {
 	// Name is the field's name: 1 to 64 letters of ASCII, digits, "_", "-" and ".", but not
 	// "constant".
-	Name string `json:"name"`
+	Name string `json:"name" pattern:"^[A-Za-z0-9_.-]{1,64}$"`
 	// Kind is [Number], [Category] or [TextHash].
-	Kind string `json:"kind"`
+	Kind string `json:"kind" enum:"number,category,text-hash"`
 	// Range holds the least and the greatest value of a number.
-	Range Range `json:"range,omitzero"`
+	Range Range `json:"range,omitzero" minimum:"-1e100" maximum:"1e100"`
 	// Values are the values of a category, at least one.
-	Values []string `json:"values,omitempty"`
+	Values []string `json:"values,omitempty" maxItems:"1024" uniqueItems:"true" minLength:"1" maxLength:"512" line:"true"`
 	// Buckets is the number of coordinates of a text, at least 1.
-	Buckets int `json:"buckets,omitempty"`
+	Buckets int `json:"buckets,omitempty" minimum:"0" maximum:"1024"`
 	// Optional allows contexts without the field. The feature then has one more coordinate, which
 	// is 1 where the field is missing.
 	Optional bool `json:"optional,omitempty"`

@@ -50,7 +50,7 @@ const MaxNumbers = 1 << 22
 // and gives the same bits on every machine.
 type Linear struct {
 	// Kind is one of [LinearKinds].
-	Kind string `json:"kind"`
+	Kind string `json:"kind" enum:"lin-ucb,lin-thompson,squarecb"`
 	// Features are the declarations of the encoder.
 	Features []Feature `json:"features"`
 	// Alpha is the multiple of the widths, in [0, MaxAlpha].

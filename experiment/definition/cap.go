@@ -13,8 +13,8 @@ type Cap float64
 
 // capForm is a cap as a quantile.
 type capForm struct {
-	Quantile float64   `json:"quantile"`
-	Of       []float64 `json:"of"`
+	Quantile float64   `json:"quantile" exclusiveMinimum:"0" exclusiveMaximum:"1"`
+	Of       []float64 `json:"of" minItems:"1" minimum:"-1e15" maximum:"1e15"`
 }
 
 // UnmarshalStrict implements [strictjson.Unmarshaler].

@@ -14,26 +14,26 @@ import (
 type Definition struct {
 	// Name identifies the experiment: 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or
 	// digit.
-	Name string `json:"name"`
+	Name string `json:"name" pattern:"^[a-z0-9][a-z0-9._-]{0,62}$"`
 	// Description is for human readers.
-	Description string `json:"description,omitempty"`
+	Description string `json:"description,omitempty" maxLength:"4096" line:"true"`
 	// Project groups experiments: access tokens may be limited to some projects, and a flag set of
 	// OFREP is a project. It has the form of a name; "" for none.
-	Project string `json:"project,omitempty"`
+	Project string `json:"project,omitempty" pattern:"^[a-z0-9][a-z0-9._-]{0,62}$"`
 	// Unit names the kind of units: "user" by default, "session", "request", ... It is not
 	// interpreted. Each unit is one observation per policy version.
-	Unit string `json:"unit"`
+	Unit string `json:"unit" maxLength:"63" line:"true" default:"user"`
 	// Salt keys the hash of the units; the name by default. Experiments with equal salts split
 	// alike.
-	Salt string `json:"salt"`
+	Salt string `json:"salt" maxLength:"255" line:"true"`
 	// Arms are the alternatives.
 	Arms Arms `json:"arms"`
 	// Control is the arm to compare with and to fall back to, nil for none.
 	Control *Control `json:"control,omitempty"`
 	// Metrics are the numbers reported for units.
-	Metrics []Metric `json:"metrics"`
+	Metrics []Metric `json:"metrics" minItems:"1" maxItems:"60"`
 	// Context declares what a contextual policy knows of a unit; other policies have none.
-	Context []policy.Feature `json:"context,omitempty"`
+	Context []policy.Feature `json:"context,omitempty" maxItems:"1024"`
 	// Objective is the quantity to maximize; a fixed policy needs none.
 	Objective *Objective `json:"objective,omitempty"`
 	// Guardrails are limits that must hold during the experiment.
@@ -42,14 +42,14 @@ type Definition struct {
 	Policy Rule `json:"policy"`
 	// ExplorationFloor is the share of the learned traffic that is spread uniformly over all arms,
 	// in [0, 1].
-	ExplorationFloor float64 `json:"exploration_floor"`
+	ExplorationFloor float64 `json:"exploration_floor" minimum:"0" maximum:"1" default:"0"`
 	// MaxShare bounds the shares of arms, nil for no bounds.
 	MaxShare *MaxShare `json:"max_share,omitempty"`
 	// Traffic is the share of the units, in (0, 1], that take part. The others get the control arm
 	// and are not learned from.
-	Traffic float64 `json:"traffic"`
+	Traffic float64 `json:"traffic" exclusiveMinimum:"0" maximum:"1"`
 	// Ramp lists the stages in which the learned mixture gets more and more of the traffic.
-	Ramp []Stage `json:"ramp,omitempty"`
+	Ramp []Stage `json:"ramp,omitempty" maxItems:"50"`
 	// Round defines when a round ends.
 	Round Round `json:"round"`
 	// AttributionWindow is how long feedback counts after a decision.
@@ -58,7 +58,7 @@ type Definition struct {
 	Drift Drift `json:"drift"`
 	// Changes is "detect" (an arm whose metrics are found to have changed is learned anew) or
 	// "none".
-	Changes string `json:"changes"`
+	Changes string `json:"changes" enum:"detect,none"`
 	// Exploration is the budget for learning, nil for the learner's own.
 	Exploration *Exploration `json:"exploration,omitempty"`
 	// Privacy makes the policy differentially private with respect to a unit's feedback, nil for no
@@ -66,16 +66,16 @@ type Definition struct {
 	Privacy *Privacy `json:"privacy,omitempty"`
 	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as
 	// long as the mixture allows).
-	Stickiness string `json:"stickiness"`
+	Stickiness string `json:"stickiness" enum:"round,unit"`
 	// HoldBack is the share of units, in [0, 1), that always get the control arm and are not
 	// learned from.
-	HoldBack float64 `json:"hold_back"`
+	HoldBack float64 `json:"hold_back" minimum:"0" exclusiveMaximum:"1" default:"0"`
 	// Exposure is "reported" or "immediate": whether units count when their exposure is reported,
 	// or as soon as they are decided for.
-	Exposure string `json:"exposure"`
+	Exposure string `json:"exposure" enum:"reported,immediate"`
 	// OpenTokens is the maximum number of units that wait for feedback at once. The service's
 	// memory bounds it, too.
-	OpenTokens int64 `json:"open_tokens"`
+	OpenTokens int64 `json:"open_tokens" minimum:"1" maximum:"100000000"`
 	// Plan has the expectations for package plan, nil for none. It does not affect the experiment.
 	Plan *Plan `json:"plan,omitempty"`
 }
@@ -93,8 +93,8 @@ type Arms struct {
 
 // Side is one parameter's interval in a box.
 type Side struct {
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	Low  float64 `json:"low" minimum:"-1e15" maximum:"1e15"`
+	High float64 `json:"high" minimum:"-1e15" maximum:"1e15"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -108,21 +108,21 @@ func (a Arms) MarshalJSON() ([]byte, error) {
 // Control is the arm to compare with and to fall back to.
 type Control struct {
 	// Arm is its name. It is one of the arms, or a further arm with the value given here.
-	Arm string `json:"arm"`
+	Arm string `json:"arm" minLength:"1" maxLength:"200" line:"true"`
 	// Value is the arm's value if it is not one of the arms.
-	Value json.RawMessage `json:"value,omitempty"`
+	Value json.RawMessage `json:"value,omitempty" schema:"ArmValue"`
 	// Share is its least share, in [0, 1), of the learned traffic; for a box it is fixed, and the
 	// policy divides the rest among the other arms. With a fixed policy, the share
 	// is part of the split instead.
-	Share float64 `json:"share,omitempty"`
+	Share float64 `json:"share,omitempty" minimum:"0" exclusiveMaximum:"1"`
 }
 
 // MaxShare bounds the shares of the arms other than the control.
 type MaxShare struct {
 	// Every is the maximum share, in (0, 1], of each arm; 0 for no bound.
-	Every float64 `json:"every,omitempty"`
+	Every float64 `json:"every,omitempty" minimum:"0" maximum:"1"`
 	// Arms are maximum shares, in [0, 1], by the arm's name. They replace Every.
-	Arms map[string]float64 `json:"arms,omitempty"`
+	Arms map[string]float64 `json:"arms,omitempty" values:"share"`
 }
 
 // Of returns the maximum share of an arm.
@@ -144,33 +144,33 @@ func (m *MaxShare) Of(arm string) float64 {
 // Guardrails is set; all that are set must hold.
 type Stage struct {
 	// Share is the learned mixture's, in (0, 1).
-	Share float64 `json:"share"`
+	Share float64 `json:"share" exclusiveMinimum:"0" exclusiveMaximum:"1"`
 	// Units is the number of units that must have been exposed in the stage; 0 for any number.
-	Units int64 `json:"units,omitempty"`
+	Units int64 `json:"units,omitempty" minimum:"0" maximum:"1000000000000"`
 	// Time is how long the stage must have lasted; 0 for any time.
 	Time policy.Duration `json:"time,omitempty"`
 	// Guardrails is "held" if the next stage's mixture must hold every guardrail with confidence,
 	// or "".
-	Guardrails string `json:"guardrails,omitempty"`
+	Guardrails string `json:"guardrails,omitempty" enum:",held"`
 }
 
 // Metric is a number reported for units.
 type Metric struct {
-	Name string `json:"name"`
+	Name string `json:"name" pattern:"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$"`
 	// Kind is "mean" (any number), "count" (a whole number, at least 0) or "ratio" (of two others).
-	Kind string `json:"kind"`
+	Kind string `json:"kind" enum:"mean,count,ratio"`
 	// Numerator and Denominator name the metrics of a ratio.
 	Numerator   string `json:"numerator,omitempty"`
 	Denominator string `json:"denominator,omitempty"`
 	// Range is the interval of one observation. Observations outside it are refused.
-	Range []float64 `json:"range,omitempty"`
+	Range []float64 `json:"range,omitempty" minItems:"2" maxItems:"2" minimum:"-1e15" maximum:"1e15"`
 	// Cap limits what an observation counts as to [−Cap, Cap]; nil for no limit.
 	Cap *Cap `json:"cap,omitempty"`
 	// Default is the value of a unit whose window has closed without one; nil means that such units
 	// do not count.
-	Default *float64 `json:"default,omitempty"`
+	Default *float64 `json:"default,omitempty" minimum:"-1e15" maximum:"1e15"`
 	// Direction is the direction of improvement, "up" or "down".
-	Direction string `json:"direction"`
+	Direction string `json:"direction" enum:"up,down"`
 	// Unit is the unit of measurement, for pages and pictures: "s", "EUR", ...
 	Unit string `json:"unit,omitempty"`
 }
@@ -178,46 +178,46 @@ type Metric struct {
 // Objective is the weighted sum, or the soft minimum, of metrics in their directions of
 // improvement.
 type Objective struct {
-	Goals []Goal `json:"goals"`
+	Goals []Goal `json:"goals" minItems:"1"`
 	// Soft is the b ≥ 0 of the soft minimum −(1/b)·ln Σ exp(−b·w·x); 0 is the sum.
-	Soft float64 `json:"soft,omitempty"`
+	Soft float64 `json:"soft,omitempty" minimum:"0" maximum:"1e15" default:"0"`
 }
 
 // Goal is a metric to improve.
 type Goal struct {
 	Metric string  `json:"metric"`
-	Weight float64 `json:"weight"`
+	Weight float64 `json:"weight" minimum:"1e-15" maximum:"1e15"`
 }
 
 // Guardrail is a metric that must not pass a limit: exactly one of Min, Max, MinChange and
 // MaxChange.
 type Guardrail struct {
 	Metric string   `json:"metric"`
-	Min    *float64 `json:"min,omitempty"`
-	Max    *float64 `json:"max,omitempty"`
+	Min    *float64 `json:"min,omitempty" minimum:"-1e15" maximum:"1e15"`
+	Max    *float64 `json:"max,omitempty" minimum:"-1e15" maximum:"1e15"`
 	// MinChange and MaxChange are relative to the control arm: −0.02 is 2 % below it.
-	MinChange *float64 `json:"min_change,omitempty"`
-	MaxChange *float64 `json:"max_change,omitempty"`
+	MinChange *float64 `json:"min_change,omitempty" exclusiveMinimum:"-1" maximum:"1e15"`
+	MaxChange *float64 `json:"max_change,omitempty" exclusiveMinimum:"-1" maximum:"1e15"`
 	// Penalty is the price λ > 0 of a soft guardrail: λ times the square of the violation is
 	// subtracted from the objective. The violation is in units of the limit, or, where the limit is
 	// a change or 0, of the control's mean.
-	Penalty float64 `json:"penalty"`
+	Penalty float64 `json:"penalty" minimum:"1e-15" maximum:"1e15"`
 	// Hard makes the guardrail a constraint of the learner, which is the default; a soft one has a
 	// price.
 	Hard bool `json:"hard"`
 	// Hold says where a hard guardrail must hold: "served", in what is served in every round, the
 	// default where there is a control arm, or "deployed", in what would be deployed only. "" is
 	// the default.
-	Hold string `json:"hold,omitempty"`
+	Hold string `json:"hold,omitempty" enum:",served,deployed" default:""`
 	// EachArm also applies the limit to each arm alone: an arm that breaks it with confidence is
 	// vetoed.
 	EachArm bool `json:"each_arm,omitempty"`
 	// Alpha is the probability, in (0, 1), that the guardrail is ever called breached while it
 	// holds.
-	Alpha float64 `json:"alpha"`
+	Alpha float64 `json:"alpha" exclusiveMinimum:"0" exclusiveMaximum:"1"`
 	// Action is what a breach does: "alert", "shrink" (towards the control arm, as far as needed)
 	// or "rollback" (to the control arm).
-	Action string `json:"action"`
+	Action string `json:"action" enum:"alert,shrink,rollback"`
 }
 
 // Rule selects how the mixture is computed.
@@ -225,19 +225,19 @@ type Rule struct {
 	// Kind is "pasto" (a learned mixture that holds guardrails), "fixed", a bandit ("thompson",
 	// "ucb", "kl-ucb" or "tsallis-inf"), or a contextual bandit ("lin-ucb", "lin-thompson" or
 	// "squarecb").
-	Kind string `json:"kind"`
+	Kind string `json:"kind" enum:"pasto,fixed,thompson,ucb,kl-ucb,tsallis-inf,lin-ucb,lin-thompson,squarecb"`
 	// Split is the fixed policy's: shares by arm that sum to 1.
-	Split map[string]float64 `json:"split,omitempty"`
+	Split map[string]float64 `json:"split,omitempty" values:"share"`
 	// Alpha is the multiple of the widths of lin-ucb and lin-thompson, in (0, 1000]; nil for 1.
-	Alpha *float64 `json:"alpha,omitempty"`
+	Alpha *float64 `json:"alpha,omitempty" exclusiveMinimum:"0" maximum:"1000" default:"1"`
 	// Gamma is the factor of the rate of squarecb, in (0, 1e6]; nil for 1.
-	Gamma *float64 `json:"gamma,omitempty"`
+	Gamma *float64 `json:"gamma,omitempty" exclusiveMinimum:"0" maximum:"1e6" default:"1"`
 }
 
 // Round defines when a round ends: when it has lasted Length and has MinUnits exposed units.
 type Round struct {
 	Length   policy.Duration `json:"length"`
-	MinUnits int64           `json:"min_units"`
+	MinUnits int64           `json:"min_units" minimum:"1" maximum:"1000000000"`
 }
 
 // Drift selects how the learner forgets what it has observed.
@@ -247,26 +247,26 @@ type Drift struct {
 	// as suit Horizon and Variation), "discount" (a round's weight falls by Rate each round),
 	// "window" (the last Rounds rounds count), "detector" (a change detector decides) or "adaptive"
 	// (the discount that has predicted best).
-	Kind   string  `json:"kind"`
-	Rounds int64   `json:"rounds,omitempty"`
-	Rate   float64 `json:"rate,omitempty"`
+	Kind   string  `json:"kind" enum:"none,restart,discount,window,detector,adaptive"`
+	Rounds int64   `json:"rounds,omitempty" minimum:"0" maximum:"100000"`
+	Rate   float64 `json:"rate,omitempty" minimum:"0" exclusiveMaximum:"1"`
 	// Horizon is the number of rounds and Variation the budget of the means' variation over them,
 	// as a part of the objective's range: of restart, in place of Rounds.
-	Horizon   int64   `json:"horizon,omitempty"`
-	Variation float64 `json:"variation,omitempty"`
+	Horizon   int64   `json:"horizon,omitempty" minimum:"0" maximum:"100000"`
+	Variation float64 `json:"variation,omitempty" minimum:"0" maximum:"100000"`
 	// Detector is "cusum", "page-hinkley", "adwin" or "kswin".
-	Detector string `json:"detector,omitempty"`
+	Detector string `json:"detector,omitempty" enum:",cusum,page-hinkley,adwin,kswin"`
 }
 
 // Exploration is the budget for learning: what part of the served mixture is chosen to learn.
 type Exploration struct {
 	// Share is the greatest share of the optimistic mixture, in [0, 1].
-	Share float64 `json:"share"`
+	Share float64 `json:"share" minimum:"0" maximum:"1"`
 	// Decay scales how long it keeps that share, at least 0.
-	Decay float64 `json:"decay"`
+	Decay float64 `json:"decay" minimum:"0" maximum:"1e6"`
 	// Optimism is by how many standard errors the estimates are moved up for that mixture, at least
 	// 0.
-	Optimism float64 `json:"optimism"`
+	Optimism float64 `json:"optimism" minimum:"0" maximum:"100"`
 }
 
 // Limits of a definition.

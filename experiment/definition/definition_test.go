@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/internal/legible"
-	"github.com/noregret/noregret/policy"
 )
 
 func compileSchema(t testing.TB) *jsonschema.Schema {
@@ -316,70 +314,6 @@ func TestParseLongAliases(t *testing.T) {
 		_, err := Parse("j", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), "bytes with aliases written out") {
 			t.Errorf("got %.200v, want an error about the size", err)
-		}
-	}
-}
-
-// TestSchemaKnowsTheFields compares the fields of the types with those of the schema.
-func TestSchemaKnowsTheFields(t *testing.T) {
-	var schema map[string]any
-	if err := json.Unmarshal(Schema, &schema); err != nil {
-		t.Fatal(err)
-	}
-	defs := schema["$defs"].(map[string]any)
-	at := func(path ...string) map[string]any {
-		m := schema
-		for _, p := range path {
-			m = m[p].(map[string]any)
-		}
-		return m
-	}
-	for typ, node := range map[reflect.Type]map[string]any{
-		reflect.TypeFor[Definition](): schema,
-		reflect.TypeFor[Control]():    at("properties", "control"),
-		reflect.TypeFor[Objective]():  at("properties", "objective"),
-		reflect.TypeFor[Goal]():       at("properties", "objective", "properties", "goals", "items"),
-		reflect.TypeFor[Rule]():       at("properties", "policy"),
-		reflect.TypeFor[Round]():      at("properties", "round"),
-		reflect.TypeFor[Drift]():      at("properties", "drift"),
-		reflect.TypeFor[policy.Arm](): defs["arm"].(map[string]any),
-		reflect.TypeFor[Side]():       defs["side"].(map[string]any),
-		reflect.TypeFor[Metric]():     defs["metric"].(map[string]any),
-		reflect.TypeFor[Guardrail]():  defs["guardrail"].(map[string]any),
-	} {
-		var fields []string
-		for i := range typ.NumField() {
-			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-			fields = append(fields, name)
-		}
-		var known []string
-		for name := range node["properties"].(map[string]any) {
-			known = append(known, name)
-		}
-		slices.Sort(fields)
-		slices.Sort(known)
-		if diff := cmp.Diff(fields, known); diff != "" {
-			t.Errorf("%v: %s", typ, diff)
-		}
-		if node["additionalProperties"] != false {
-			t.Errorf("%v: the schema accepts unknown fields", typ)
-		}
-		var needed []string
-		for _, r := range required {
-			if of, name, _ := strings.Cut(r, "."); of == typ.Name() {
-				needed = append(needed, name)
-			}
-		}
-		var said []string
-		if list, ok := node["required"].([]any); ok {
-			for _, v := range list {
-				said = append(said, v.(string))
-			}
-		}
-		slices.Sort(needed)
-		slices.Sort(said)
-		if !slices.Equal(needed, said) {
-			t.Errorf("%v: required %v, the schema says %v", typ, needed, said)
 		}
 	}
 }

@@ -14,13 +14,13 @@ import (
 // package plan computes from it how long the experiment takes.
 type Plan struct {
 	// UnitsPerDay is the number of units that are exposed on a day.
-	UnitsPerDay float64 `json:"units_per_day"`
+	UnitsPerDay float64 `json:"units_per_day" minimum:"1" maximum:"1e12"`
 	// Expect describes one unit's value of each metric under the control arm, ratios excepted.
 	Expect map[string]Expectation `json:"expect"`
 	// Improvement is the relative improvement of the goals by the best arm, above 0.
-	Improvement float64 `json:"improvement"`
+	Improvement float64 `json:"improvement" exclusiveMinimum:"0" maximum:"1000"`
 	// Days are the durations for which the smallest detectable effect is computed.
-	Days []float64 `json:"days"`
+	Days []float64 `json:"days" minItems:"1" maxItems:"100" exclusiveMinimum:"0" maximum:"3660"`
 }
 
 // Expectation describes the distribution of one unit's value. The standard deviation follows from
@@ -28,13 +28,13 @@ type Plan struct {
 // range, which on [0, 1] is a Bernoulli variable, and without a range that of a Poisson variable.
 type Expectation struct {
 	// Mean is the mean over units, including those without a value if the metric has a default.
-	Mean float64 `json:"mean"`
+	Mean float64 `json:"mean" minimum:"-1e15" maximum:"1e15"`
 	// SD is the standard deviation of one unit's value.
-	SD *float64 `json:"sd,omitempty"`
+	SD *float64 `json:"sd,omitempty" exclusiveMinimum:"0" maximum:"1e15"`
 	// Rate is the share of the units with a value other than 0, and Sigma the standard deviation of
 	// the logarithm of such a value, which is log-normal: revenue.
-	Rate  *float64 `json:"rate,omitempty"`
-	Sigma *float64 `json:"sigma,omitempty"`
+	Rate  *float64 `json:"rate,omitempty" exclusiveMinimum:"0" maximum:"1"`
+	Sigma *float64 `json:"sigma,omitempty" exclusiveMinimum:"0" maximum:"5"`
 }
 
 // mostUnits is the largest number of units on a day.

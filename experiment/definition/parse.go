@@ -14,7 +14,7 @@ import (
 
 // Schema is the JSON Schema (draft 2020-12) of a [Definition]. It has the fields, their types and
 // their ranges; only [Parse] checks rules about several fields, such as that a goal must be a
-// metric.
+// metric. TestSchema makes it of the types and their tags.
 //
 //go:embed definition.schema.json
 var Schema []byte
@@ -109,10 +109,10 @@ var required = []string{
 
 // armsForm is how grids and boxes are written. Nodes and Every are nil if they are left out.
 type armsForm struct {
-	Grid  map[string][]json.RawMessage `json:"grid,omitempty"`
-	Box   map[string]Side              `json:"box,omitempty"`
-	Nodes *int64                       `json:"nodes,omitempty"`
-	Every *int64                       `json:"every,omitempty"`
+	Grid  map[string][]json.RawMessage `json:"grid,omitempty" minProperties:"1" names:"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$"`
+	Box   map[string]Side              `json:"box,omitempty" minProperties:"1" maxProperties:"16" names:"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$"`
+	Nodes *int64                       `json:"nodes,omitempty" minimum:"0" maximum:"200" dependentRequired:"box"`
+	Every *int64                       `json:"every,omitempty" minimum:"0" maximum:"1000000" dependentRequired:"box"`
 }
 
 // UnmarshalStrict implements [strictjson.Unmarshaler]: it reads a list of arms, a grid or a box.

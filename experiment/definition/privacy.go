@@ -15,15 +15,15 @@ import (
 // what is protected and what is not.
 type Privacy struct {
 	// Epsilon and Delta are the budget of the whole experiment: [0.001, 100] and [1e-15, 0.01].
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
+	Epsilon float64 `json:"epsilon" minimum:"0.001" maximum:"100"`
+	Delta   float64 `json:"delta" minimum:"1e-15" maximum:"0.01"`
 	// UnitContribution is the number of decisions of a unit, 1 to 1000, whose feedback counts over
 	// the whole experiment; 1 by default. Further decisions are made, but their feedback does not
 	// count.
-	UnitContribution int `json:"unit_contribution"`
+	UnitContribution int `json:"unit_contribution" minimum:"1" maximum:"1000"`
 	// Rounds is the most releases of sums, 1 to 10000, one for each policy version that is learned
 	// from; 1000 by default. After the last one nothing more is learned. The noise grows with it.
-	Rounds int64 `json:"rounds"`
+	Rounds int64 `json:"rounds" minimum:"1" maximum:"10000"`
 }
 
 // Budget returns the privacy budget: (ε, δ) in Gaussian differential privacy.

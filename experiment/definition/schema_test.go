@@ -3,18 +3,164 @@ package definition
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
+	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/internal/typeschema"
+	"github.com/noregret/noregret/policy"
 )
+
+var rewrite = flag.Bool("rewrite", false, "write definition.schema.json anew")
+
+const parts = "#/$defs/"
+
+//go:generate go test -count=1 -run ^TestSchema$ -args -rewrite
+
+// TestSchema checks that definition.schema.json is what the types and their tags say, with the
+// fields of required and the values of preset and presets.
+func TestSchema(t *testing.T) {
+	types := typeschema.New(parts, func(t reflect.Type) string {
+		return strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	})
+	types.RegisterTypeAlias(reflect.TypeFor[policy.Duration](), reflect.TypeFor[duration]())
+	types.Of(Definition{})
+	types.Complete(t)
+	all := types.Map()
+	for name, s := range all {
+		of := types.TypeFromRef(parts + name)
+		s.Required = nil
+		for _, field := range required {
+			if owner, field, _ := strings.Cut(field, "."); owner == of.Name() {
+				s.Required = append(s.Required, field)
+			}
+		}
+		v := reflect.New(of)
+		preset(v.Interface())
+		setDefaults(s, v.Elem(), types.SchemaFromRef)
+	}
+	root := all["Definition"]
+	delete(all, "Definition")
+	setDefaults(root, reflect.ValueOf(presets()), types.SchemaFromRef)
+	root.Title = "noregret experiment definition"
+	least, most := -math.MaxFloat64, math.MaxFloat64
+	all["Value"] = &huma.Schema{
+		Description: "Any JSON value with numbers that a float64 can hold.",
+		AnyOf: []*huma.Schema{
+			{Extensions: map[string]any{"type": []string{"string", "boolean", "null"}}},
+			{Type: "number", Minimum: &least, Maximum: &most},
+			{Type: "array", Items: &huma.Schema{Ref: parts + "Value"}},
+			{Type: "object", AdditionalProperties: &huma.Schema{Ref: parts + "Value"}},
+		},
+	}
+	all["ArmValue"] = &huma.Schema{Ref: parts + "Value", Not: &huma.Schema{Type: "null"}}
+	all["Duration"] = &huma.Schema{
+		Type: "string", Pattern: `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`,
+		Description: "A length of time from 1ms to 8784h, such as 90s, 1h30m, 36h. (The range is not in this schema: " +
+			"a pattern cannot add.)",
+	}
+	root.Extensions = map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://noregret.dev/definition.schema.json",
+		"$defs": all,
+	}
+	typeschema.Golden(t, "definition.schema.json", root, *rewrite)
+}
+
+// setDefaults gives the fields the defaults that a value has, where it is not zero, and those of
+// structs in it.
+func setDefaults(s *huma.Schema, v reflect.Value, at func(ref string) *huma.Schema) {
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		p, of := s.Properties[strictjson.Name(f)], v.FieldByIndex(f.Index)
+		switch {
+		case p == nil || of.IsZero() && of.Kind() != reflect.Bool:
+		case of.Kind() == reflect.Struct:
+			setDefaults(at(p.Ref), of, at)
+		default:
+			p.Default = of.Interface()
+		}
+	}
+}
+
+// duration stands for a length of time.
+type duration struct{}
+
+func (duration) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Ref: parts + "Duration"} }
+
+// Schema implements [huma.SchemaProvider]: arms are a list, a grid or a box.
+func (Arms) Schema(r huma.Registry) *huma.Schema {
+	least, most := 1, MaxArms
+	return &huma.Schema{
+		OneOf: []*huma.Schema{
+			{
+				Type: "array", MinItems: &least, MaxItems: &most,
+				Items: r.Schema(reflect.TypeFor[policy.Arm](), true, ""),
+			},
+			r.Schema(reflect.TypeFor[armsForm](), true, ""),
+		},
+	}
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (armsForm) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	least, most := 1, MaxArms
+	s.Properties["grid"].AdditionalProperties = &huma.Schema{
+		Type: "array", MinItems: &least, MaxItems: &most, UniqueItems: true,
+		Items: &huma.Schema{Ref: parts + "ArmValue"},
+	}
+	s.OneOf = oneRequired("grid", "box")
+	return s
+}
+
+// oneRequired are schemas that require one of the fields each.
+func oneRequired(fields ...string) (out []*huma.Schema) {
+	for _, f := range fields {
+		out = append(out, &huma.Schema{Required: []string{f}})
+	}
+	return out
+}
+
+// Schema implements [huma.SchemaProvider]: a cap is a number, or a quantile.
+func (Cap) Schema(r huma.Registry) *huma.Schema {
+	low, high := 0.0, largest
+	return &huma.Schema{OneOf: []*huma.Schema{
+		{Type: "number", Format: "double", ExclusiveMinimum: &low, Maximum: &high},
+		r.Schema(reflect.TypeFor[capForm](), true, ""),
+	}}
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (MaxShare) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Properties["arms"].Extensions = map[string]any{"propertyNames": map[string]any{
+		"minLength": 1, "maxLength": maxArmName, "pattern": typeschema.Line(),
+	}}
+	return s
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (Stage) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.AnyOf = oneRequired("units", "time", "guardrails")
+	s.Properties["time"] = &huma.Schema{AnyOf: []*huma.Schema{
+		{Ref: parts + "Duration"}, {Type: "string", Pattern: "^[+-]?0$"},
+	}}
+	return s
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (Guardrail) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.OneOf = oneRequired("min", "max", "min_change", "max_change")
+	return s
+}
 
 // bases are accepted definitions that together have every field.
 var bases = []string{

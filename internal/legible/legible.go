@@ -18,7 +18,7 @@ import (
 
 // Unclear reports whether a character is invisible or changes how others are shown: controls, line
 // breaks, marks of the direction of text, spaces of no width, and U+FFFD, which stands for bytes
-// that are no UTF-8. The JSON Schema of definitions has the same list.
+// that are no UTF-8.
 func Unclear(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0, r == 0x61c, r >= 0x200b && r <= 0x200f, r >= 0x2028 &&
