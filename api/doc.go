@@ -13,6 +13,6 @@
 // The types hold data. Their few methods count results and select parts of lists. Numbers that are
 // not known are null, and times are in RFC 3339 form.
 //
-// The schemas of the OpenAPI document are made of these types: the comments are descriptions, and
-// tags beside json have the bounds and the values of fields, as package huma reads them.
+// The schemas of the OpenAPI document are made of these types (internal/typeschema): the comments
+// are descriptions, and tags beside json have the bounds and the values of fields.
 package api

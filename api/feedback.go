@@ -35,9 +35,9 @@ type FeedbackItem struct {
 type Decided struct {
 	Experiment string `json:"experiment"`
 	Version    uint64 `json:"version"`
-	Unit       string `json:"unit"`
+	Unit       string `json:"unit" minLength:"1" maxLength:"512"`
 	// Context is the unit's context, if the policy is contextual.
-	Context json.RawMessage `json:"context,omitempty"`
+	Context json.RawMessage `json:"context,omitempty" schema:"Context"`
 	// Time is when the decision was made, in milliseconds since 1970.
 	Time int64 `json:"time"`
 }

@@ -53,8 +53,8 @@ type Applied struct {
 
 // UnitContext is a unit to decide for, with its context if the policy is contextual.
 type UnitContext struct {
-	ID      string          `json:"id"`
-	Context json.RawMessage `json:"context,omitempty"`
+	ID      string          `json:"id" minLength:"1" maxLength:"512"`
+	Context json.RawMessage `json:"context,omitempty" schema:"Context"`
 }
 
 // Decision is a decision in an answer of the API.

@@ -211,8 +211,18 @@ type alertAPI struct {
 
 func (a *alertAPI) routes() []web.Route {
 	return []web.Route{
-		{Method: "GET", Pattern: "/v1/alerts", Role: access.Read, Scoped: true, Serve: a.list},
-		{Method: "POST", Pattern: "/v1/alerts/test", Role: access.Admin, Serve: a.test},
+		{
+			Method: "GET", Pattern: "/v1/alerts", Role: access.Read, Scoped: true, Serve: a.list,
+			ID: "getAlerts", Tag: "service", Summary: "What is wrong now, and how the webhook for alerts is",
+			About:   "A token that is limited to some experiments gets what is wrong with these, and no failure.",
+			Answers: web.Answers{200: web.JSON("The alerts that are not resolved", api.Alerts{})},
+		},
+		{
+			Method: "POST", Pattern: "/v1/alerts/test", Role: access.Admin, Serve: a.test,
+			ID: "testAlerts", Tag: "service",
+			Summary: "Sends a test alert to the webhook and waits until it has taken it",
+			Answers: web.Answers{204: {Text: "The webhook has taken it"}},
+		},
 	}
 }
 

@@ -3,10 +3,8 @@ package server
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"strings"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
@@ -23,34 +21,32 @@ type auditAPI struct {
 
 func (a *auditAPI) routes() []web.Route {
 	return []web.Route{{
-		Method: "GET", Pattern: "/v1/audit", Role: access.Admin, Query: []string{"experiment", "before", "limit"},
-		Scoped: true, Serve: a.list,
+		Method: "GET", Pattern: "/v1/audit", Role: access.Admin, Scoped: true, Serve: a.list,
+		ID: "getAudit", Tag: "log", Summary: "Who changed what, and from where; the newest entry first",
+		About: "The last 1000 entries. The log has those before them for as long as it keeps events. A token that is " +
+			"limited to some experiments gets the entries of these.",
+		Params: auditQuery{}, Answers: web.Answers{200: web.JSON("A page", api.Audit{})},
 	}}
 }
 
-// The number of entries of a page of the audit trail: the default and the most.
-const (
-	auditPage     = 100
-	mostAuditPage = 1000
-)
+// auditQuery asks for a page of the audit trail.
+type auditQuery struct {
+	// Only the changes of this experiment.
+	Experiment string `query:"experiment"`
+	// Only entries before this position.
+	Before uint64 `query:"before" minimum:"1" want:"a position from 1"`
+	// The most entries of the page.
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+}
 
 // list answers with a page of the audit trail, the newest entry first. Who is limited to some
 // experiments gets the entries of these.
 func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
-	q, before, limit := r.URL.Query(), uint64(0), auditPage
-	if text := q.Get("before"); text != "" {
-		var err error
-		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
-			return noregret.BadInputf("before", "want a position from 1")
-		}
+	var q auditQuery
+	if err := web.ReadQuery(r, &q); err != nil {
+		return err
 	}
-	if text := q.Get("limit"); text != "" {
-		var err error
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > mostAuditPage {
-			return noregret.BadInputf("limit", "want a number from 1 to %d", mostAuditPage)
-		}
-	}
-	name, keep := q.Get("experiment"), a.policies.audited(access.ScopeOf(r.Context()))
+	name, keep := q.Experiment, a.policies.audited(access.ScopeOf(r.Context()))
 	if name != "" {
 		if p := access.ScopeOf(r.Context()); p.Limited() && !a.policies.mayUse(p, name) {
 			return notYours(p)
@@ -58,10 +54,10 @@ func (a *auditAPI) list(w http.ResponseWriter, r *http.Request) error {
 		mine := keep
 		keep = func(e *api.AuditEntry) bool { return e.Experiment == name && (mine == nil || mine(e)) }
 	}
-	out := api.Audit{Entries: a.entries(operates(a.tokens, r), keep, before, limit+1)}
-	if len(out.Entries) > limit {
-		out.Entries = out.Entries[:limit]
-		out.Next = out.Entries[limit-1].Position
+	out := api.Audit{Entries: a.entries(operates(a.tokens, r), keep, q.Before, q.Limit+1)}
+	if len(out.Entries) > q.Limit {
+		out.Entries = out.Entries[:q.Limit]
+		out.Next = out.Entries[q.Limit-1].Position
 	}
 	return web.WriteJSON(w, http.StatusOK, out)
 }

@@ -290,7 +290,15 @@ type backupAPI struct {
 
 func (a *backupAPI) routes() []web.Route {
 	return []web.Route{
-		{Method: "GET", Pattern: "/v1/backup", Role: access.Admin, Stream: web.Exports, Serve: a.serve},
+		{
+			Method: "GET", Pattern: "/v1/backup", Role: access.Admin, Stream: web.Exports, Serve: a.serve,
+			ID: "getBackup", Tag: "log",
+			Summary: "A consistent copy of everything that the service stores, with its keys, for noregret restore",
+			About: "Everything acknowledged before the request is in it. It is secret, and is refused with 403 if " +
+				"there are private experiments and the service was not started with --backup-private. Only one that " +
+				"ends with SHA256SUMS is complete.",
+			Answers: web.Answers{200: {Text: "A tar file", Content: map[string]any{"application/x-tar": []byte{}}}},
+		},
 	}
 }
 

@@ -33,20 +33,52 @@ type decisionAPI struct {
 
 func (a *decisionAPI) routes() []web.Route {
 	return []web.Route{
-		{Method: "POST", Pattern: "/v1/experiments/{name}/decide", Role: access.Decide, Pages: true, Serve: a.decide},
 		{
-			Method: "GET", Pattern: "/v1/experiments/{name}/policy", Role: access.Decide, Query: []string{"wait"},
-			Stream: web.Polls, Serve: a.policy,
+			Method: "POST", Pattern: "/v1/experiments/{name}/decide", Role: access.Decide, Pages: true, Serve: a.decide,
+			ID: "decide", Tag: "decisions", Summary: "An arm for each unit", Body: decideRequest{},
+			Answers: web.Answers{
+				200: web.JSON("The decisions in the order of the units", api.Decisions{}), 413: web.TooMuch,
+			},
 		},
 		{
-			Method: "POST", Pattern: flagPattern, Role: access.Decide, Pages: true,
-			Serve: a.evaluate,
+			Method: "GET", Pattern: "/v1/experiments/{name}/policy", Role: access.Decide, Stream: web.Polls,
+			Serve: a.policy,
+			ID:    "getPolicy", Tag: "decisions", Summary: "The policy, for clients that decide themselves",
+			Params: policyQuery{}, Answers: web.Answers{200: tagged("The policy", policy.Policy{}), 304: web.Unchanged},
+		},
+		{
+			Method: "POST", Pattern: flagPattern, Role: access.Decide, Pages: true, Serve: a.evaluate,
+			ID: "evaluateFlag", Tag: "openfeature", Summary: "Evaluate one flag",
+			Body: evaluationRequest{}, Lenient: true,
+			Answers: web.Answers{
+				200: web.JSON("The evaluation", flag{}),
+				400: notEvaluated,
+				404: web.JSON("No such flag", flagFailure{}),
+			},
 		},
 		{
 			Method: "POST", Pattern: "/ofrep/v1/evaluate/flags", Role: access.Decide, Pages: true,
 			Compress: true, Scoped: true, Serve: a.evaluateAll,
+			ID: "evaluateFlags", Tag: "openfeature", Summary: "Evaluate all flags, or those of a flag set",
+			Params: flagsParams{}, Body: evaluationRequest{}, Lenient: true,
+			Answers: web.Answers{
+				200: tagged("The evaluations", flags{}), 304: {Text: "Nothing has changed"}, 400: notEvaluated,
+				413: web.TooMuch,
+			},
 		},
 	}
+}
+
+// decideRequest asks for an arm for each unit.
+type decideRequest struct {
+	Units []unitForm `json:"units" minItems:"1"`
+}
+
+// policyQuery asks for the policy.
+type policyQuery struct {
+	// With If-None-Match: how long to wait for a change, at most 1m.
+	Wait        time.Duration `query:"wait" default:"0s" least:"0s" most:"1m"`
+	IfNoneMatch string        `header:"If-None-Match"`
 }
 
 // appendString appends a JSON string.
@@ -71,9 +103,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // decide answers with an arm for each unit, in its context if the policy is contextual. It takes no
 // lock and writes nothing, unless the experiment counts exposures immediately.
 func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Units []unitForm `json:"units"`
-	}
+	var in decideRequest
 	if err := web.ReadJSON(r, &in); err != nil {
 		return err
 	}
@@ -207,19 +237,13 @@ func (a *decisionAPI) noteExposures(name string, items ...api.ItemResult) {
 	a.intake.note(name, experiment.KindExposures, items...)
 }
 
-// maxWait bounds how long a long poll may wait.
-const maxWait = time.Minute
-
 // policy answers with the policy in force. With If-None-Match and ?wait= it waits for a change.
 func (a *decisionAPI) policy(w http.ResponseWriter, r *http.Request) error {
-	name, wait := r.PathValue("name"), time.Duration(0)
-	if text := r.URL.Query().Get("wait"); text != "" {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 || d > maxWait {
-			return noregret.BadInputf("wait", "want a length of time from 0s to %v", maxWait)
-		}
-		wait = d
+	var q policyQuery
+	if err := web.ReadQuery(r, &q); err != nil {
+		return err
 	}
+	name := r.PathValue("name")
 	var timeout <-chan time.Time // nil before it waits
 	for {
 		changed := a.policies.changed() // before the table is read, so that no change is missed
@@ -233,14 +257,14 @@ func (a *decisionAPI) policy(w http.ResponseWriter, r *http.Request) error {
 			w.Header().Set("Cache-Control", "no-cache")
 			return e.text.Write(w, http.StatusOK, "application/json")
 		}
-		if wait > 0 {
+		if q.Wait > 0 {
 			if timeout == nil {
 				release, err := a.streams.acquire(w, web.Polls)
 				if err != nil {
 					return err
 				}
 				defer release()
-				t := time.NewTimer(wait)
+				t := time.NewTimer(q.Wait)
 				defer t.Stop()
 				timeout = t.C
 			}

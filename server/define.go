@@ -144,7 +144,7 @@ func (a *experimentAPI) Check(ctx context.Context, d *definition.Definition) err
 // Change implements dashboard.Editor.
 func (a *experimentAPI) Change(ctx context.Context, kind, name, reason string) error {
 	if kind == experiment.KindConclude {
-		return a.conclusion(ctx, name, nil, reason)
+		return a.end(ctx, name, nil, reason)
 	}
 	return a.submit(ctx, name, kind, reason, experiment.NameEvent{Experiment: name, Reason: reason})
 }

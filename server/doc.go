@@ -14,7 +14,8 @@
 //   - liveState answers questions about the state, under a read lock, with immutable values.
 //   - policyTable holds the policies in force. Reading it takes no lock.
 //   - experimentAPI, decisionAPI, feedbackAPI, logAPI and operationsAPI serve the API. A route is
-//     an entry in the routes method of one of them and an operation in openapi.yaml; a test checks that they agree.
+//     an entry in the routes method of one of them. The OpenAPI document, openapi.json, is made of
+//     these entries and of the types of their bodies.
 //   - middleware authorizes requests, limits them and counts them; router finds their routes.
 //
 // Below server/internal, package dashboard has the pages, package access the access tokens, and

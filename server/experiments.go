@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -25,47 +24,180 @@ type experimentAPI struct {
 }
 
 func (a *experimentAPI) routes() []web.Route {
-	const one = "/v1/experiments/{name}"
-	return []web.Route{
+	const one, tag = "/v1/experiments/{name}", "experiments"
+	routes := []web.Route{
 		{
-			Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Scoped: true,
-			Query: append([]string{"deleted"}, pageQuery...), Serve: a.list,
+			Method: "GET", Pattern: "/v1/experiments", Role: access.Read, Scoped: true, Serve: a.list,
+			ID: "listExperiments", Tag: tag, Summary: "The experiments, sorted by name", Params: listQuery{},
+			Answers: web.Answers{200: web.JSON("The list", list{})},
 		},
-		{Method: "GET", Pattern: one, Role: access.Read, Serve: a.get},
 		{
-			Method: "PUT", Pattern: one, Role: access.Admin, Scoped: true, Query: []string{"dry_run"},
-			Serve: a.put,
+			Method: "GET", Pattern: one, Role: access.Read, Serve: a.get,
+			ID: "getExperiment", Tag: tag, Summary: "The definition, with its defaults",
+			Answers: web.Answers{200: tagged("The definition", definition.Definition{}), 304: web.Unchanged},
 		},
-		{Method: "DELETE", Pattern: one, Role: access.Admin, Serve: a.remove},
-		{Method: "POST", Pattern: one + "/restore", Role: access.Admin, Serve: a.change(experiment.KindRestore)},
-		{Method: "POST", Pattern: one + "/pause", Role: access.Admin, Serve: a.change("pause")},
-		{Method: "POST", Pattern: one + "/resume", Role: access.Admin, Serve: a.change("resume")},
-		{Method: "POST", Pattern: one + "/rollback", Role: access.Admin, Serve: a.change("rollback")},
-		{Method: "POST", Pattern: one + "/conclude", Role: access.Admin, Serve: a.conclude},
-		{Method: "POST", Pattern: one + "/veto", Role: access.Admin, Serve: a.veto},
-		{Method: "GET", Pattern: one + "/report", Role: access.Read, Query: pageQuery, Serve: a.report},
 		{
-			Method: "GET", Pattern: one + "/explain", Role: access.Read, Query: []string{"token", "context"},
-			Serve: a.explain,
+			Method: "PUT", Pattern: one, Role: access.Admin, Scoped: true, Serve: a.put,
+			ID: "putExperiment", Tag: tag, Summary: "Create an experiment, or change what may change of it",
+			About: "With If-Match, the ETag of the definition that was read, it changes that one only; with " +
+				"If-None-Match * it only creates. Otherwise the status is 412. With dry_run it changes nothing and " +
+				"answers, with the status 200, what would change, or how it would be refused.",
+			Params: putQuery{}, Body: definition.Definition{}, Media: definitionMedia,
+			Answers: web.Answers{
+				200: web.JSON("It was there; changed says whether anything is new", api.Applied{}),
+				201: web.JSON("Created", api.Applied{}),
+				409: web.Problem, 412: web.Problem,
+			},
 		},
-		{Method: "GET", Pattern: "/v1/definition.schema.json", Serve: a.schema},
+		{
+			Method: "DELETE", Pattern: one, Role: access.Admin, Serve: a.remove,
+			ID: "deleteExperiment", Tag: tag, Summary: "Delete an experiment; its events stay in the log",
+			About: "The service keeps it for the grace time of its deletion (noregret serve --delete-grace), in " +
+				"which it can be restored. Until then nothing else can have its name, decisions get 404, and " +
+				"feedback is rejected.",
+			Body: deleteRequest{}, Optional: true, Answers: web.Answers{204: {Text: "Deleted"}, 409: web.Problem},
+		},
+		{
+			Method: "GET", Pattern: one + "/report", Role: access.Read, Serve: a.report,
+			ID: "getReport", Tag: tag, Summary: "How the experiment stands",
+			About:  "With limit or after, what it says of each arm is of a page of the arms only, sorted by name.",
+			Params: pageQuery{}, Answers: web.Answers{200: web.JSON("The report", api.Report{})},
+		},
+		{
+			Method: "GET", Pattern: one + "/explain", Role: access.Read, Serve: a.explain,
+			ID: "explain", Tag: "decisions", Summary: "Why a unit got its arm", Params: explainQuery{},
+			Answers: web.Answers{200: web.JSON("The explanation", api.Explanation{})},
+		},
+		{
+			Method: "GET", Pattern: "/v1/definition.schema.json", Serve: a.schema,
+			ID: "getDefinitionSchema", Tag: "service", Summary: "JSON Schema of definitions",
+			Answers: web.Answers{200: {
+				Text: "The schema", Content: map[string]any{"application/schema+json": anyObject},
+			}},
+		},
 	}
+	changed := web.Answers{200: web.JSON("How the experiment stands now", api.Summary{}), 409: web.Problem}
+	for _, c := range []struct {
+		verb, summary string
+		body          any
+		serve         web.Handler
+	}{
+		{
+			"restore", "Bring back an experiment that was deleted, as it was, within the grace time",
+			reason{},
+			a.change(experiment.KindRestore),
+		},
+		{"pause", "Stop learning; decisions continue unchanged", reason{}, a.change("pause")},
+		{"resume", "Continue after a pause or a rollback", reason{}, a.change("resume")},
+		{"rollback", "Give every unit the control arm", reason{}, a.change("rollback")},
+		{
+			"conclude", "Serve the deployed mixture, or a named one, for good; the evidence is kept in the report",
+			concludeRequest{},
+			a.conclude,
+		},
+		{"veto", "Give an arm no share until the veto is lifted, or lift it", vetoRequest{}, a.veto},
+	} {
+		id := c.verb + "Experiment"
+		if c.verb == "veto" {
+			id = "vetoArm"
+		}
+		routes = append(routes, web.Route{
+			Method: "POST", Pattern: one + "/" + c.verb, Role: access.Admin, Serve: c.serve,
+			ID: id, Tag: tag, Summary: c.summary, Body: c.body, Optional: c.verb != "veto", Answers: changed,
+		})
+	}
+	return routes
+}
+
+// anyObject is any object of JSON.
+var anyObject = map[string]any{}
+
+// tagged describes an answer of JSON with an ETag.
+func tagged(text string, body any) web.Answer {
+	a := web.JSON(text, body)
+	a.Tagged = true
+	return a
+}
+
+// pageQuery asks for a page of a list.
+type pageQuery struct {
+	// The name after which the page begins; the first one by default.
+	After string `query:"after" maxLength:"200"`
+	// The most names of the page; all by default.
+	Limit int `query:"limit" minimum:"1" maximum:"100000"`
+}
+
+// listQuery asks for experiments.
+type listQuery struct {
+	// Those that were deleted and can be restored instead.
+	Deleted bool `query:"deleted" default:"false"`
+	pageQuery
+}
+
+// list is a page of the experiments.
+type list struct {
+	Experiments []api.Summary `json:"experiments"`
+	// Next is the last name of this page if there are further ones.
+	Next string `json:"next,omitempty"`
+}
+
+// putQuery says how a definition is applied.
+type putQuery struct {
+	// Only say what would change.
+	DryRun bool `query:"dry_run" default:"false"`
+}
+
+// definitionMedia are the media types of definitions.
+var definitionMedia = []string{"application/json", "application/yaml", "application/x-yaml", "text/yaml"}
+
+// reason is the body of a change.
+type reason struct {
+	// Reason is why, for people, in one line without control characters and marks of the direction
+	// of text.
+	Reason string `json:"reason,omitempty" maxLength:"1000"`
+}
+
+// deleteRequest is the body of a deletion.
+type deleteRequest struct {
+	// Reason is why, for the log.
+	Reason string `json:"reason,omitempty" maxLength:"1000"`
+	// Now deletes it for good, also if it was deleted before and is kept.
+	Now bool `json:"now,omitempty"`
+}
+
+// concludeRequest is the body of a conclusion.
+type concludeRequest struct {
+	// Mixture has shares by arm that sum to 1; without it, it is the mixture that the policy would
+	// deploy.
+	Mixture map[string]float64 `json:"mixture,omitempty" values:"share"`
+	// Reason is as that of a pause.
+	Reason string `json:"reason,omitempty" maxLength:"1000"`
+}
+
+// vetoRequest is the body of a veto.
+type vetoRequest struct {
+	Arm string `json:"arm"`
+	// Lift lifts the veto instead.
+	Lift bool `json:"lift,omitempty" default:"false"`
+	// Reason is as that of a pause.
+	Reason string `json:"reason,omitempty" maxLength:"1000"`
+}
+
+// explainQuery asks for an explanation.
+type explainQuery struct {
+	Token string `query:"token" required:"true" want:"a decision's token as ?token="`
+	// The context of a contextual decision, as JSON; that of the unit's exposure by default, which
+	// is kept until the window of its version has closed.
+	Context string `query:"context"`
 }
 
 func (a *experimentAPI) list(w http.ResponseWriter, r *http.Request) error {
-	page, err := pageOf(r)
-	if err != nil {
+	var q listQuery
+	if err := web.ReadQuery(r, &q); err != nil {
 		return err
 	}
-	var out struct {
-		Experiments []api.Summary `json:"experiments"`
-		Next        string        `json:"next,omitempty"`
-	}
-	deleted, err := web.Flag(r, "deleted")
-	if err != nil {
-		return err
-	}
-	out.Experiments, out.Next = a.live.summaries(page, access.ScopeOf(r.Context()), deleted)
+	var out list
+	out.Experiments, out.Next = a.live.summaries(api.Page(q.pageQuery), access.ScopeOf(r.Context()), q.Deleted)
 	return web.WriteJSON(w, http.StatusOK, out)
 }
 
@@ -121,7 +253,7 @@ func checkMatch(h http.Header, d *definition.Definition) error {
 }
 
 func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
-	b, err := web.Body(r, "application/json", "application/yaml", "application/x-yaml", "text/yaml")
+	b, err := web.Body(r, definitionMedia...)
 	if err != nil {
 		return err
 	}
@@ -132,11 +264,11 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 	if name := r.PathValue("name"); d.Name != name {
 		return noregret.BadInputf("name", "%q in the definition: want %q, as in the path", d.Name, name)
 	}
-	dry, err := web.Flag(r, "dry_run")
-	if err != nil {
+	var q putQuery
+	if err := web.ReadQuery(r, &q); err != nil {
 		return err
 	}
-	if dry {
+	if q.DryRun {
 		out, err := a.preview(r.Context(), d, r.Header)
 		if err != nil {
 			return err
@@ -167,10 +299,7 @@ func refused(outcomes []experiment.Outcome) error {
 // remove deletes an experiment, which can be restored within the grace time unless it is to be
 // deleted for good.
 func (a *experimentAPI) remove(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Reason string `json:"reason"`
-		Now    bool   `json:"now"`
-	}
+	var in deleteRequest
 	if err := web.ReadOptionalJSON(r, &in); err != nil {
 		return err
 	}
@@ -188,9 +317,7 @@ func (a *experimentAPI) remove(w http.ResponseWriter, r *http.Request) error {
 // change returns the handler that pauses, resumes, rolls back or restores.
 func (a *experimentAPI) change(kind string) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		var in struct {
-			Reason string `json:"reason"`
-		}
+		var in reason
 		if err := web.ReadOptionalJSON(r, &in); err != nil {
 			return err
 		}
@@ -203,32 +330,25 @@ func (a *experimentAPI) change(kind string) web.Handler {
 
 // conclude ends an experiment.
 func (a *experimentAPI) conclude(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Mixture map[string]float64 `json:"mixture"`
-		Reason  string             `json:"reason"`
-	}
+	var in concludeRequest
 	if err := web.ReadOptionalJSON(r, &in); err != nil {
 		return err
 	}
-	if err := a.conclusion(r.Context(), r.PathValue("name"), in.Mixture, in.Reason); err != nil {
+	if err := a.end(r.Context(), r.PathValue("name"), in.Mixture, in.Reason); err != nil {
 		return err
 	}
 	return a.summary(w, r)
 }
 
-// conclusion ends an experiment with a named mixture, or with the one that the policy would deploy.
-func (a *experimentAPI) conclusion(ctx context.Context, name string, mixture map[string]float64, reason string) error {
+// end ends an experiment with a named mixture, or with the one that the policy would deploy.
+func (a *experimentAPI) end(ctx context.Context, name string, mixture map[string]float64, reason string) error {
 	return a.submit(ctx, name, experiment.KindConclude, reason,
 		experiment.ConcludeEvent{Experiment: name, Mixture: mixture, Reason: reason})
 }
 
 // veto stops an arm, or lets it be served again.
 func (a *experimentAPI) veto(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Arm    string `json:"arm"`
-		Lift   bool   `json:"lift"`
-		Reason string `json:"reason"`
-	}
+	var in vetoRequest
 	if err := web.ReadJSON(r, &in); err != nil {
 		return err
 	}
@@ -295,57 +415,36 @@ func (a *experimentAPI) submit(ctx context.Context, name, kind, reason string, p
 }
 
 func (a *experimentAPI) report(w http.ResponseWriter, r *http.Request) error {
-	page, err := pageOf(r)
-	if err != nil {
+	var q pageQuery
+	if err := web.ReadQuery(r, &q); err != nil {
 		return err
 	}
-	report, err := a.live.reportText(r.Context(), r.PathValue("name"), page, web.AcceptsGzip(r))
+	report, err := a.live.reportText(r.Context(), r.PathValue("name"), api.Page(q), web.AcceptsGzip(r))
 	if err != nil {
 		return err
 	}
 	return report.Write(w, http.StatusOK, "application/json")
 }
 
-// pageQuery are the parameters of a page.
-var pageQuery = []string{"after", "limit"}
-
-// maxPage is the most entries of a page that a request can ask for.
-const maxPage = 100_000
-
-// pageOf returns the page of a list that a request asks for.
-func pageOf(r *http.Request) (page api.Page, err error) {
-	q := r.URL.Query()
-	page.After = q.Get("after")
-	if text := q.Get("limit"); text != "" {
-		if page.Limit, err = strconv.Atoi(text); err != nil || page.Limit < 1 || page.Limit > maxPage {
-			return page, noregret.BadInputf("limit", "want a number from 1 to %d", maxPage)
-		}
-	}
-	if len(page.After) > 200 {
-		return page, noregret.BadInputf("after", "%d bytes: want at most 200", len(page.After))
-	}
-	return page, nil
-}
-
 func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {
-	token := r.URL.Query().Get("token")
-	if token == "" {
-		return noregret.BadInputf("token", "want a decision's token as ?token=")
+	var q explainQuery
+	if err := web.ReadQuery(r, &q); err != nil {
+		return err
 	}
 	name := r.PathValue("name")
 	if a.policies.get(name) == nil {
 		return a.policies.noSuch(name)
 	}
 	var context json.RawMessage
-	if text := r.URL.Query().Get("context"); text != "" {
-		if err := checkContext("context", json.RawMessage(text)); err != nil {
+	if q.Context != "" {
+		if err := checkContext("context", json.RawMessage(q.Context)); err != nil {
 			return err
 		}
-		if err := web.DecodeJSON([]byte(text), &context); err != nil {
+		if err := web.DecodeJSON([]byte(q.Context), &context); err != nil {
 			return web.InPlace("context", err)
 		}
 	}
-	e, err := a.live.explain(r.Context(), name, token, context)
+	e, err := a.live.explain(r.Context(), name, q.Token, context)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
@@ -31,12 +31,46 @@ type logAPI struct {
 func (a *logAPI) routes() []web.Route {
 	return []web.Route{
 		{
-			Method: "GET", Pattern: "/v1/export", Role: access.Read, Query: []string{"from", "experiment", "units"},
-			Stream: web.Exports, Scoped: true, Serve: a.export,
+			Method: "GET", Pattern: "/v1/export", Role: access.Read, Stream: web.Exports, Scoped: true, Serve: a.export,
+			ID: "exportLog", Tag: "log", Summary: "The log as JSON lines, for off-policy evaluation and replay",
+			About: "Without the role admin, no event has the address of its author. Without that role for all " +
+				"experiments, there are no events with feedback of private experiments, and positions number the " +
+				"others without a gap.",
+			Params: exportQuery{},
+			Answers: web.Answers{
+				200: web.Plain("Lines of position, kind, time and payload", "application/jsonl"), 410: web.Problem,
+			},
 		},
-		{Method: "GET", Pattern: "/v1/snapshot", Role: access.Admin, Stream: web.Exports, Serve: a.snapshot},
-		{Method: "GET", Pattern: "/v1/state", Role: access.Read, Scoped: true, Serve: a.state},
+		{
+			Method: "GET", Pattern: "/v1/snapshot", Role: access.Admin, Stream: web.Exports, Serve: a.snapshot,
+			ID: "getSnapshot", Tag: "log", Summary: "The state from which the most of the log can be folded again",
+			About: "That of the oldest snapshot. Events after its position are in the log; those before may be gone. " +
+				"It is refused with 403 while there is a private experiment, now or in that snapshot.",
+			Answers: web.Answers{
+				200: {Text: "The state", Content: map[string]any{"application/octet-stream": []byte{}}},
+				404: web.Problem,
+			},
+		},
+		{
+			Method: "GET", Pattern: "/v1/state", Role: access.Read, Scoped: true, Serve: a.state,
+			ID: "getState", Tag: "log",
+			Summary: "Position and digest of the state, which every fold of the same log has",
+			About: "Without the role admin for all experiments, they are those of what is public, and do not change " +
+				"with the feedback of private experiments.",
+			Answers: web.Answers{200: web.JSON("The state's name", api.StateName{})},
+		},
 	}
+}
+
+// exportQuery asks for a part of the log.
+type exportQuery struct {
+	// Position to begin with; the first one kept by default.
+	From uint64 `query:"from" minimum:"1" want:"a position from 1"`
+	// Only its events.
+	Experiment string `query:"experiment"`
+	// keyed has pseudonyms in the place of the hashes of units; plain needs the role admin, and is
+	// the default with it.
+	Units string `query:"units" enum:"keyed,plain"`
 }
 
 // state answers with the position and the digest of the state, within the time of a request: those
@@ -57,7 +91,7 @@ func (a *logAPI) state(w http.ResponseWriter, r *http.Request) error {
 
 // exportFrom returns the mark right before the position at which an export begins: that of the
 // request, or the first one in the log. Positions are public ones unless all is set.
-func (a *logAPI) exportFrom(r *http.Request, all bool) (mark, error) {
+func (a *logAPI) exportFrom(r *http.Request, from uint64, all bool) (mark, error) {
 	begin, last := mark{position: a.log.Stats().First - 1}, mark{position: a.log.Stats().Last}
 	if !all {
 		var err error
@@ -66,14 +100,9 @@ func (a *logAPI) exportFrom(r *http.Request, all bool) (mark, error) {
 		}
 		last = a.positions.last()
 	}
-	text := r.URL.Query().Get("from")
-	if text == "" {
-		return begin, nil
-	}
-	from, err := strconv.ParseUint(text, 10, 64)
 	switch {
-	case err != nil || from == 0:
-		return mark{}, noregret.BadInputf("from", "want a position from 1")
+	case from == 0:
+		return begin, nil
 	case from <= begin.public():
 		return mark{}, web.WithStatus(http.StatusGone, noregret.NotFound, "from",
 			"position %d was dropped: the first one in the log is %d", from, begin.public()+1)
@@ -87,21 +116,12 @@ func (a *logAPI) exportFrom(r *http.Request, all bool) (mark, error) {
 
 // keyed reports whether an export has pseudonyms in the place of the hashes of units, which can be
 // found by trying names: always, unless the token has the role admin.
-func keyed(r *http.Request, admin bool) (bool, error) {
-	switch text := r.URL.Query().Get("units"); text {
-	case "":
-		return !admin, nil
-	case "keyed":
-		return true, nil
-	case "plain":
-		if !admin {
-			return false, web.WithStatus(http.StatusForbidden, noregret.Usage, "units",
-				"the token lacks the role admin: want keyed, as units can be found by their plain hashes")
-		}
-		return false, nil
-	default:
-		return false, noregret.BadInputf("units", "%.20q: want keyed or plain", text)
+func keyed(units string, admin bool) (bool, error) {
+	if units == "plain" && !admin {
+		return false, web.WithStatus(http.StatusForbidden, noregret.Usage, "units",
+			"the token lacks the role admin: want keyed, as units can be found by their plain hashes")
 	}
+	return units == "keyed" || units == "" && !admin, nil
 }
 
 // export writes the log as JSON lines from a position on, limited to one experiment if one is
@@ -109,20 +129,24 @@ func keyed(r *http.Request, admin bool) (bool, error) {
 // experiments got feedback: for others the log has no such events. Events may be dropped while it
 // runs. If that happens before the first line, it starts again.
 func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
-	name := r.URL.Query().Get("experiment")
+	var q exportQuery
+	if err := web.ReadQuery(r, &q); err != nil {
+		return err
+	}
+	name := q.Experiment
 	if p := access.ScopeOf(r.Context()); p.Limited() && (name == "" || !a.policies.mayUse(p, name)) {
 		return web.WithStatus(http.StatusForbidden, noregret.Usage, "experiment",
 			"the token %q is limited to some experiments: want one of them as ?experiment=", p.Name)
 	}
 	p := a.tokens.Find(r)
 	admin, operator := p != nil && p.May(access.Admin), operates(a.tokens, r)
-	keyed, err := keyed(r, admin)
+	keyed, err := keyed(q.Units, admin)
 	if err != nil {
 		return err
 	}
 	found := name == "" || a.policies.get(name) != nil
 	for {
-		at, err := a.exportFrom(r, operator)
+		at, err := a.exportFrom(r, q.From, operator)
 		switch {
 		case isCompacted(err):
 			continue // with the current positions

@@ -29,17 +29,52 @@ type feedbackAPI struct {
 }
 
 func (a *feedbackAPI) routes() []web.Route {
+	const tag = "feedback"
+	answers := web.Answers{200: web.JSON("What became of each item", api.FeedbackResult{}), 413: web.TooMuch}
 	return []web.Route{
 		{
 			Method: "POST", Pattern: "/v1/exposures", Role: access.Feedback, Pages: a.config.CORSFeedback,
 			Scoped: true, Serve: a.exposures,
+			ID: "postExposures", Tag: tag, Summary: "Units that saw what was decided; answered when durable",
+			Body: exposures{}, Answers: answers,
 		},
 		{
 			Method: "POST", Pattern: "/v1/feedback", Role: access.Feedback, Pages: a.config.CORSFeedback,
 			Scoped: true, Serve: a.feedback,
+			ID: "postFeedback", Tag: tag, Summary: "Metrics of units; answered when durable",
+			Body: feedback{}, Answers: answers,
 		},
-		{Method: "POST", Pattern: "/v1/aggregates", Role: access.Aggregate, Scoped: true, Serve: a.aggregates},
+		{
+			Method: "POST", Pattern: "/v1/aggregates", Role: access.Aggregate, Scoped: true, Serve: a.aggregates,
+			ID: "postAggregates", Tag: tag,
+			Summary: "Sums that a source formed itself, once for each of its sequence numbers",
+			About:   "The token must allow the source.", Body: api.Aggregate{}, Answers: answers,
+		},
 	}
+}
+
+// exposures is the body of exposures.
+type exposures struct {
+	Items []exposure `json:"items" minItems:"1"`
+}
+
+// exposure is an item of exposures: an [api.FeedbackItem] without metrics.
+type exposure struct {
+	Token   string          `json:"token,omitempty"`
+	Context json.RawMessage `json:"context,omitempty" schema:"Context"`
+	Decided *api.Decided    `json:"decided,omitempty"`
+}
+
+// feedback is the body of feedback.
+type feedback struct {
+	Items []outcome `json:"items" minItems:"1"`
+}
+
+// outcome is an item of feedback: an [api.FeedbackItem] without context.
+type outcome struct {
+	Token   string             `json:"token,omitempty"`
+	Decided *api.Decided       `json:"decided,omitempty"`
+	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
 
 func (a *feedbackAPI) feedback(w http.ResponseWriter, r *http.Request) error {

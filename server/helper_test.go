@@ -268,11 +268,7 @@ var doc = sync.OnceValue(func() (d struct {
 	mu       *sync.Mutex
 },
 ) {
-	text, err := openAPIJSON()
-	if err != nil {
-		panic(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(openAPI))
 	if err != nil {
 		panic(err)
 	}

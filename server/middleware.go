@@ -115,7 +115,7 @@ func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Requ
 		return nil, err
 	}
 	if strings.HasPrefix(rt.Pattern, "/v1/") {
-		if err := checkQuery(r, rt.Query); err != nil {
+		if err := checkQuery(r, rt.Params); err != nil {
 			return nil, err
 		}
 	}

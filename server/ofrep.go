@@ -30,27 +30,56 @@ const flagPattern = "/ofrep/v1/evaluate/flags/{key}"
 // flag is a successful evaluation. The value is always present.
 type flag struct {
 	Key      string          `json:"key"`
-	Reason   string          `json:"reason"`
+	Reason   string          `json:"reason" enum:"SPLIT,TARGETING_MATCH"`
 	Variant  string          `json:"variant"`
 	Value    json.RawMessage `json:"value"`
 	Metadata flagMetadata    `json:"metadata"`
 }
 
-// flagMetadata ties an evaluation to its feedback: DecisionID is the token. Context is the JSON of
-// the fields that the policy looked at, empty for none; an exposure that the program reports itself
-// repeats it.
+// flagMetadata ties an evaluation to its feedback: DecisionID is the token.
 type flagMetadata struct {
 	DecisionID    string  `json:"decisionId"`
 	PolicyVersion uint64  `json:"policyVersion"`
 	Propensity    float64 `json:"propensity"`
-	Context       string  `json:"context,omitempty"`
+	// Context is the JSON of the fields that a contextual policy looked at: the context of the
+	// exposure, if the program reports it; empty for none.
+	Context string `json:"context,omitempty"`
 }
 
 // flagFailure is a failed evaluation.
 type flagFailure struct {
 	Key          string `json:"key,omitempty"`
-	ErrorCode    string `json:"errorCode"`
+	ErrorCode    string `json:"errorCode" enum:"PARSE_ERROR,TARGETING_KEY_MISSING,INVALID_CONTEXT,FLAG_NOT_FOUND,GENERAL"`
 	ErrorDetails string `json:"errorDetails,omitempty"`
+}
+
+// flags are evaluations of several flags.
+type flags struct {
+	Flags []any `json:"flags" oneOf:"Flag,FlagFailure"` // of flag and *flagFailure
+}
+
+// notEvaluated is the answer to a request that says too little.
+var notEvaluated = web.JSON("The request cannot be evaluated", flagFailure{})
+
+// evaluationRequest is the body of an evaluation, which [targetingKey] reads.
+type evaluationRequest struct {
+	Context evaluationContext `json:"context,omitempty"`
+}
+
+// evaluationContext is what is known of a unit: targetingKey is its name; each experiment takes
+// those of the other members that its definition declares; at most 65536 bytes of JSON.
+type evaluationContext struct {
+	TargetingKey string `json:"targetingKey,omitempty" minLength:"1" maxLength:"512"`
+}
+
+// flagsParams select flags; [selectionOf] reads them.
+type flagsParams struct {
+	IfNoneMatch string `header:"If-None-Match"`
+	// Only the flag set of this project; the header Flagd-Selector: flagSetId=NAME does the same.
+	FlagSet string `query:"flagSet"`
+	// immediate: count the exposures of experiments that count them immediately; the header
+	// Noregret-Exposure does the same.
+	Exposure string `query:"exposure" enum:"none,immediate" default:"none"`
 }
 
 // evaluation is a unit and the other fields of its context, of which each experiment takes those
@@ -287,9 +316,7 @@ func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error 
 			"%d experiments with values of up to %d bytes together: want at most %d; evaluate them one by one",
 			len(names), size, a.config.MaxAnswer)
 	}
-	out := struct {
-		Flags []any `json:"flags"` // of flag and *flagFailure
-	}{[]any{}}
+	out := flags{[]any{}}
 	var exposed []experiment.UnitsEvent
 	for _, name := range names {
 		e := entries[name]

@@ -20,21 +20,40 @@ type operationsAPI struct {
 }
 
 func (a *operationsAPI) routes() []web.Route {
+	const tag = "service"
+	itDoes := web.Answers{200: web.Plain("It does", "text/plain")}
 	return []web.Route{
-		{Method: "GET", Pattern: "/openapi.json", Serve: a.openapi},
-		{Method: "GET", Pattern: "/metrics", Role: access.Read, Scoped: true, Serve: a.showMetrics},
-		{Method: "GET", Pattern: "/livez", Serve: a.livez},
-		{Method: "GET", Pattern: "/readyz", Serve: a.readyz},
-		{Method: "GET", Pattern: "/readyz/writes", Serve: a.readyWrites},
+		{
+			Method: "GET", Pattern: "/openapi.json", Serve: a.openapi,
+			ID: "getOpenAPI", Tag: tag, Summary: "This document",
+			Answers: web.Answers{200: web.JSON("OpenAPI 3.1", anyObject)},
+		},
+		{
+			Method: "GET", Pattern: "/metrics", Role: access.Read, Scoped: true, Serve: a.showMetrics,
+			ID: "getMetrics", Tag: tag, Summary: "Metrics for Prometheus",
+			About: "A token that is limited to some experiments gets the metrics with the label of one of these. " +
+				"While an experiment is or was private, a token without the role admin for all experiments gets only " +
+				"metrics that do not move with its feedback.",
+			Answers: web.Answers{200: web.Plain("Text format", "text/plain")},
+		},
+		{
+			Method: "GET", Pattern: "/livez", Serve: a.livez,
+			ID: "getLivez", Tag: tag, Summary: "The process works; 503 asks for a restart", Answers: itDoes,
+		},
+		{
+			Method: "GET", Pattern: "/readyz", Serve: a.readyz,
+			ID: "getReadyz", Tag: tag, Summary: "The service decides", Answers: itDoes,
+		},
+		{
+			Method: "GET", Pattern: "/readyz/writes", Serve: a.readyWrites,
+			ID: "getReadyWrites", Tag: tag, Summary: "The service takes feedback, exposures and changes",
+			Answers: itDoes,
+		},
 	}
 }
 
 func (a *operationsAPI) openapi(w http.ResponseWriter, _ *http.Request) error {
-	b, err := openAPIJSON()
-	if err != nil {
-		return err
-	}
-	return web.WriteBytes(w, http.StatusOK, "application/json", b)
+	return document().Write(w, http.StatusOK, "application/json")
 }
 
 // showMetrics answers with the metrics, for who is limited to some experiments with those that have

@@ -87,7 +87,7 @@ func setHeaders(w http.ResponseWriter, r *http.Request) {
 }
 
 // checkQuery returns an error for parameters that the route does not read, or that are repeated.
-func checkQuery(r *http.Request, known []string) error {
+func checkQuery(r *http.Request, params any) error {
 	if r.URL.RawQuery == "" {
 		return nil
 	}
@@ -95,6 +95,7 @@ func checkQuery(r *http.Request, known []string) error {
 	if err != nil {
 		return noregret.BadInputf("query", "not a valid query")
 	}
+	known := web.QueryNames(params)
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(known, name) {
 			want := "none"

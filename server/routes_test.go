@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,46 +8,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/api"
-	"github.com/noregret/noregret/server/internal/access"
 )
-
-// TestDocument checks that the OpenAPI document has exactly the server's routes, with their roles
-// and parameters.
-func TestDocument(t *testing.T) {
-	w := newWorld(t)
-	paths := doc().all["paths"].(map[string]any)
-	in := map[string]bool{}
-	for _, rt := range w.server.router.all {
-		key := rt.Method + " " + strings.TrimSuffix(rt.Pattern, "{$}")
-		in[key] = true
-		op, _ := follow(t, "paths", strings.TrimSuffix(rt.Pattern, "{$}"), strings.ToLower(rt.Method))
-		if op == nil {
-			t.Errorf("%s is not in the document", key)
-			continue
-		}
-		if summary, _ := op["summary"].(string); rt.Role != access.Anyone &&
-			!strings.Contains(summary, "role "+string(rt.Role)) {
-			t.Errorf("%s: the summary %q does not name the role %s", key, summary, rt.Role)
-		}
-		if _, open := op["security"]; open != (rt.Role == access.Anyone) {
-			t.Errorf("%s: the document and the route differ in the role", key)
-		}
-		if op["operationId"] == nil || op["responses"] == nil {
-			t.Errorf("%s: no operationId or responses", key)
-		}
-	}
-	for path, v := range paths {
-		for method := range v.(map[string]any) {
-			if key := strings.ToUpper(method) + " " + path; method != "parameters" && !in[key] {
-				t.Errorf("the document has %s, which is no route", key)
-			}
-		}
-	}
-	status, b := w.do("GET", "/openapi.json", "")
-	if status != 200 || !bytes.Contains(b, []byte(`"openapi":"3.1.0"`)) {
-		t.Errorf("status %d: %.100s", status, b)
-	}
-}
 
 // TestHostile sends bad requests and requires the exact answers that docs/service.md states. The
 // state must be the same afterwards.
@@ -264,54 +224,4 @@ func bomb() string {
 		b += string(c) + ": &" + string(c) + " [*" + strings.Repeat(p+",*", 9) + p + "]\n"
 	}
 	return b
-}
-
-// TestDocumentIsComplete checks what the generators of clients need of the document: definitions
-// with their properties, numbers with their formats, errors by class, and references that lead
-// somewhere.
-func TestDocumentIsComplete(t *testing.T) {
-	if d, _ := follow(t, "components", "schemas", "Definition", "properties"); d["guardrails"] == nil ||
-		d["arms"] == nil {
-		t.Errorf("Definition has the properties %v", d)
-	}
-	var visit func(where string, v any)
-	visit = func(where string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			format := map[string]string{"number": "double", "integer": "int64"}[text(v["type"])]
-			if format != "" && v["format"] != format {
-				t.Errorf("%s: format %v, want %s", where, v["format"], format)
-			}
-			if ref, ok := v["$ref"].(string); ok {
-				if node, _ := follow(t, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...); node == nil {
-					t.Errorf("%s: %s leads nowhere", where, ref)
-				}
-			}
-			if answers, ok := v["responses"].(map[string]any); ok && strings.HasPrefix(where, "/paths") &&
-				(answers["default"] != nil || answers["4XX"] == nil || answers["5XX"] == nil) {
-				t.Errorf("%s: want errors by class, 4XX and 5XX", where)
-			}
-			for key, value := range v {
-				visit(where+"/"+key, value)
-			}
-		case []any:
-			for i, value := range v {
-				visit(fmt.Sprint(where, "/", i), value)
-			}
-		}
-	}
-	visit("", map[string]any(doc().all))
-	// A request that is not as the document says is found.
-	_, pointer := follow(t, "components", "schemas", "Aggregate")
-	const sums = `{"experiment": "e", "source": "s", "sequence": 1, "items": [` +
-		`{"version": 1, "arm": "a", "units": 1, %s}]}`
-	for member, ok := range map[string]bool{
-		`"pairs": {"r": {"n": 1, "x": 1, "y": 2, "xx": 1, "yy": 4, "xy": 2}}`: true,
-		`"pairs": {"r": {"n": 1, "z": 1}}`:                                    false,
-		`"products": {"r": 1}`:                                                false,
-	} {
-		if err := validate(t, pointer, []byte(fmt.Sprintf(sums, member))); (err == nil) != ok {
-			t.Errorf("%s: %v", member, err)
-		}
-	}
 }

@@ -24,26 +24,37 @@ type change struct {
 	Tick string
 	// from are the states in which the change is possible.
 	from []policy.Status
+	// page, asks and does are for the document: the name of the page that asks to confirm the
+	// change, and what that page and its form do.
+	page, asks, does string
 }
+
+// byAdmin says who may send the form of a change.
+const byAdmin = "The session, or an access token in the form, must have the role admin."
 
 // changes are those that the dashboard offers, in the order of the links.
 var changes = []change{
 	{
 		Kind: "pause", Link: "Pause", Verb: "Pause", Done: "The experiment is paused already.",
-		from: []policy.Status{policy.Running},
+		from: []policy.Status{policy.Running}, page: "Pause",
+		asks: "The page that asks whether to pause an experiment", does: "Pauses an experiment",
 	},
 	{
 		Kind: "resume", Link: "Resume", Verb: "Resume", Done: "The experiment is running already.",
-		from: []policy.Status{policy.Paused, policy.RolledBack},
+		from: []policy.Status{policy.Paused, policy.RolledBack}, page: "Resume",
+		asks: "The page that asks whether to resume an experiment", does: "Resumes an experiment",
 	},
 	{
 		Kind: "rollback", Link: "Roll back", Verb: "Roll back", Done: "The experiment is rolled back already.",
-		Tick: "Give every unit the control arm", from: []policy.Status{policy.Running, policy.Paused},
+		Tick: "Give every unit the control arm", from: []policy.Status{policy.Running, policy.Paused}, page: "Rollback",
+		asks: "The page that asks whether to roll an experiment back", does: "Rolls an experiment back",
 	},
 	{
 		Kind: "conclude", Link: "End the experiment", Verb: "Conclude", Done: "The experiment is concluded already.",
 		Tick: "End the experiment with this mixture",
-		from: []policy.Status{policy.Running, policy.Paused, policy.RolledBack},
+		from: []policy.Status{policy.Running, policy.Paused, policy.RolledBack}, page: "Conclusion",
+		asks: "What an experiment would be concluded with, and a form that confirms it, as a page",
+		does: "Concludes an experiment with the mixture that would be deployed",
 	},
 }
 
@@ -89,8 +100,16 @@ func (d *Dashboard) changeRoutes() (out []web.Route) {
 		ask := func(_ http.ResponseWriter, r *http.Request) (*page, error) { return d.changing(r, c, "", nil) }
 		make := func(_ http.ResponseWriter, r *http.Request) (*page, error) { return d.change(r, c) }
 		out = append(out,
-			web.Route{Method: "GET", Pattern: pattern, Role: access.Read, Serve: d.page(ask)},
-			web.Route{Method: "POST", Pattern: pattern, Role: access.Read, Serve: d.page(make)})
+			web.Route{
+				Method: "GET", Pattern: pattern, Role: access.Read, Serve: d.page(ask),
+				ID: "pageOf" + c.page, Tag: pages, Summary: c.asks, Answers: pageAnswers,
+			},
+			web.Route{
+				Method: "POST", Pattern: pattern, Role: access.Read, Serve: d.page(make),
+				ID: c.Kind + "ByPage", Tag: pages, Summary: c.does, About: byAdmin,
+				Body: changeForm{}, Media: form, Lenient: true,
+				Answers: web.Answers{303: toExperiment, 0: pageError},
+			})
 	}
 	return out
 }

@@ -77,23 +77,128 @@ var pageFiles embed.FS
 // Routes are the dashboard's routes. A browser authenticates with the cookie of /login.
 func (d *Dashboard) Routes() []web.Route {
 	return slices.Concat(d.changeRoutes(), d.editRoutes(), []web.Route{
-		{Method: "GET", Pattern: "/{$}", Role: access.Read, Scoped: true, Serve: d.page(d.listPage)},
+		{
+			Method: "GET", Pattern: "/{$}", Role: access.Read, Scoped: true, Serve: d.page(d.listPage),
+			ID: "pageOfExperiments", Tag: pages, Summary: "All experiments, as a page", Params: filter{},
+			Answers: pageAnswers,
+		},
 		{
 			Method: "GET", Pattern: "/live", Role: access.Read, Stream: web.Dashboards, Scoped: true,
 			Serve: d.live(d.listParts),
+			ID:    "liveExperiments", Tag: pages,
+			Summary: "The parts of the page of all experiments, whenever they change", Params: filter{},
+			Answers: liveAnswers,
 		},
-		{Method: "GET", Pattern: "/experiments/{name}", Role: access.Read, Serve: d.page(d.experimentPage)},
+		{
+			Method: "GET", Pattern: "/experiments/{name}", Role: access.Read, Serve: d.page(d.experimentPage),
+			ID: "pageOfExperiment", Tag: pages, Summary: "An experiment, as a page", Answers: pageAnswers,
+		},
 		{
 			Method: "GET", Pattern: "/experiments/{name}/live", Role: access.Read, Stream: web.Dashboards,
 			Serve: d.live(d.experimentParts),
+			ID:    "liveExperiment", Tag: pages, Summary: "The parts of an experiment's page, whenever they change",
+			Answers: liveAnswers,
 		},
-		{Method: "GET", Pattern: "/experiments/{name}/explain", Role: access.Read, Serve: d.page(d.explainPage)},
-		{Method: "GET", Pattern: "/experiments/{name}/pictures/{picture}", Role: access.Read, Serve: d.picture},
-		{Method: "GET", Pattern: "/login", Serve: d.page(d.loginPage)},
-		{Method: "POST", Pattern: "/login", Serve: d.page(d.login)},
-		{Method: "POST", Pattern: "/logout", Serve: d.page(d.logout)},
-		{Method: "GET", Pattern: "/assets/{file}", Serve: d.asset},
+		{
+			Method: "GET", Pattern: "/experiments/{name}/explain", Role: access.Read, Serve: d.page(d.explainPage),
+			ID: "pageOfExplanation", Tag: pages, Summary: "Why a unit got its arm, as a page", Params: explainQuery{},
+			Answers: pageAnswers,
+		},
+		{
+			Method: "GET", Pattern: "/experiments/{name}/pictures/{picture}", Role: access.Read, Serve: d.picture,
+			ID: "getPicture", Tag: pages, Summary: "A picture of an experiment, or its values", Params: pictureParams{},
+			Answers: web.Answers{200: {Text: "The picture", Content: map[string]any{
+				"image/svg+xml": "", "image/png": []byte{}, "text/csv": "", "application/json": series{},
+			}}},
+		},
+		{
+			Method: "GET", Pattern: "/login", Serve: d.page(d.loginPage),
+			ID: "pageOfLogin", Tag: pages, Summary: "A form that takes an access token", Params: loginQuery{},
+			Answers: pageAnswers,
+		},
+		{
+			Method: "POST", Pattern: "/login", Serve: d.page(d.login),
+			ID: "login", Tag: pages,
+			Summary: "Takes an access token with the role read and gives a cookie for the pages",
+			Body:    loginForm{}, Media: form, Lenient: true,
+			Answers: web.Answers{303: toLogin, 0: pageError, 403: {
+				Text:    "The token is not known or lacks the role, or the form is of another site",
+				Content: pageError.Content,
+			}},
+		},
+		{
+			Method: "POST", Pattern: "/logout", Serve: d.page(d.logout),
+			ID: "logout", Tag: pages, Summary: "Ends the cookie", Answers: web.Answers{303: toLogin},
+		},
+		{
+			Method: "GET", Pattern: "/assets/{file}", Serve: d.asset,
+			ID: "getAsset", Tag: pages, Summary: "Style sheet, script and icon of the pages",
+			Answers: web.Answers{200: asset(), 304: web.Unchanged},
+		},
 	})
+}
+
+// pages is the group of the operations.
+const pages = "pages"
+
+// form is the media type of forms.
+var form = []string{"application/x-www-form-urlencoded"}
+
+// The answers of pages.
+var (
+	toLogin   = web.Answer{Name: "ToLogin", Text: "See the page in Location: /login, or what was asked for"}
+	pageShown = web.Answer{Name: "Page", Text: "The page", Content: map[string]any{"text/html": ""}}
+	pageError = web.Answer{Name: "PageError", Text: "What is wrong", Content: map[string]any{
+		"text/html": "", "application/problem+json": api.Problem{},
+	}}
+	pageAnswers  = web.Answers{200: pageShown, 303: toLogin, 0: pageError}
+	toExperiment = web.Answer{Text: "To the experiment's page"}
+	liveAnswers  = web.Answers{200: {
+		Name: "Live", Text: "Server-sent events", Content: map[string]any{"text/event-stream": ""},
+	}}
+)
+
+// asset describes the answer to who asks for an asset.
+func asset() web.Answer {
+	a := web.Plain("The file", "text/css", "text/plain", "text/javascript", "image/svg+xml")
+	a.Tagged = true
+	return a
+}
+
+// explainQuery asks for an explanation.
+type explainQuery struct {
+	// A decision's token; without it the page asks for one.
+	Token string `query:"token"`
+}
+
+// loginQuery asks for the form to log in.
+type loginQuery struct {
+	// The path to go to.
+	Next string `query:"next"`
+}
+
+// loginForm is the form to log in, which [Dashboard.login] reads.
+type loginForm struct {
+	Token string `json:"token,omitempty"`
+	Next  string `json:"next,omitempty"`
+}
+
+// changeForm is the form of a change, which [Dashboard.change] reads.
+type changeForm struct {
+	Confirm string `json:"confirm,omitempty" enum:"yes"`
+	Reason  string `json:"reason,omitempty"`
+	Secret  string `json:"secret,omitempty"`
+	Token   string `json:"token,omitempty"`
+}
+
+// editForm is the form of a definition, which [Dashboard.edit] reads.
+type editForm struct {
+	Step       string `json:"step,omitempty" enum:"review,edit,apply"`
+	Definition string `json:"definition"`
+	Tag        string `json:"tag,omitempty"`
+	Confirm    string `json:"confirm,omitempty" enum:"yes"`
+	Secret     string `json:"secret,omitempty"`
+	Token      string `json:"token,omitempty"`
 }
 
 // ContentSecurityPolicy is the policy of pages. It allows only resources that this service serves,

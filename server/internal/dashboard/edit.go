@@ -228,8 +228,20 @@ func (d *Dashboard) editRoutes() []web.Route {
 		{
 			Method: "GET", Pattern: "/experiments/{name}/history", Role: access.Read,
 			Serve: d.page(d.heavy(d.historyPage)),
+			ID:    "pageOfHistory", Tag: pages,
+			Summary: "The last 50 definitions, each as the difference from the one before, as a page",
+			Answers: pageAnswers,
 		},
-		{Method: "GET", Pattern: pattern, Role: access.Read, Serve: d.page(d.heavy(d.editPage))},
-		{Method: "POST", Pattern: pattern, Role: access.Read, Serve: d.page(d.edit)},
+		{
+			Method: "GET", Pattern: pattern, Role: access.Read, Serve: d.page(d.heavy(d.editPage)),
+			ID: "pageOfDefinition", Tag: pages, Summary: "A form that edits the definition, as a page",
+			Answers: pageAnswers,
+		},
+		{
+			Method: "POST", Pattern: pattern, Role: access.Read, Serve: d.page(d.edit),
+			ID: "editByPage", Tag: pages, Summary: "Shows what a definition would change, or makes the change",
+			About: byAdmin, Body: editForm{}, Media: form, Lenient: true,
+			Answers: web.Answers{200: pageShown, 303: toExperiment, 0: pageError},
+		},
 	}
 }

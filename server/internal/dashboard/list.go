@@ -36,11 +36,11 @@ type listed struct {
 // filter selects experiments of the list. The zero value selects all.
 type filter struct {
 	// Query has words that the name or the description must contain, in any case.
-	Query string
-	State policy.Status // "" for all
+	Query string        `query:"q" maxLength:"200"`
+	State policy.Status `query:"state" enum:",running,paused,rolled_back,concluded"` // "" for all
 	// Only is "guardrails" for those with a guardrail that is watched, breached or rolled back,
 	// "problems" for those with a health problem, "" for all.
-	Only string
+	Only string `query:"only" enum:",guardrails,problems"`
 }
 
 // longestQuery bounds the words to search for, in bytes.

@@ -95,32 +95,27 @@ func picturesOf(path, axis string, d *definition.Definition, r *api.Report) []pi
 	return out
 }
 
+// pictureParams are the parameters of a picture.
+type pictureParams struct {
+	// mixture, lift, objective, regret, guardrail-0, ... with .svg or .png, or .json or .csv for
+	// the values.
+	Picture string `path:"picture"`
+	Theme   string `query:"theme" enum:"light,dark" default:"light"`
+	Width   string `query:"width" enum:"wide,narrow" default:"wide"`
+	Axis    string `query:"axis" enum:"time,version" default:"time"`
+	// Not looked at; it makes addresses differ.
+	At string `query:"at"`
+}
+
 // frameOf reads the parameters of a picture.
 func frameOf(r *http.Request) (frame, error) {
-	f := frame{Theme: picture.Light}
-	q := r.URL.Query()
-	switch t := q.Get("theme"); t {
-	case "", "light":
-	case "dark":
+	var p pictureParams
+	err := web.ReadQuery(r, &p)
+	f := frame{Theme: picture.Light, narrow: p.Width == "narrow", versions: p.Axis == axisVersions}
+	if p.Theme == "dark" {
 		f.Theme = picture.Dark
-	default:
-		return f, noregret.BadInputf("theme", "%q: want light or dark", t)
 	}
-	switch t := q.Get("width"); t {
-	case "", "wide":
-	case "narrow":
-		f.narrow = true
-	default:
-		return f, noregret.BadInputf("width", "%q: want wide or narrow", t)
-	}
-	switch t := q.Get("axis"); t {
-	case "", axisTime:
-	case axisVersions:
-		f.versions = true
-	default:
-		return f, noregret.BadInputf("axis", "%q: want %s or %s", t, axisTime, axisVersions)
-	}
-	return f, nil
+	return f, err
 }
 
 // picture serves one of an experiment's pictures: drawn (svg, png), or its values (json, csv).

@@ -16,7 +16,7 @@ import (
 type series struct {
 	Title   string `json:"title"`
 	Unit    string `json:"unit"`
-	Axis    string `json:"axis"` // time, in seconds since 1970, or version
+	Axis    string `json:"axis" enum:"time,version"` // time, in seconds since 1970, or version
 	Stacked bool   `json:"stacked"`
 	// X are the beginnings of the versions and the end of the last one; the values have the same
 	// length, and the last one is that of the last version.
@@ -25,7 +25,7 @@ type series struct {
 	Lines    []seriesLine   `json:"lines"`
 	Now      []seriesBounds `json:"now"`
 	// Range is the range of the axis of values, nil if no value is known.
-	Range []float64 `json:"range,omitempty"`
+	Range []float64 `json:"range,omitempty" minItems:"2" maxItems:"2"`
 }
 
 // seriesLine is a line of a chart. Values are null where nothing is known.

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,37 +61,74 @@ const (
 
 // Routes returns the routes of the calls, with the paths of Personalizer and with short ones.
 func (a *API) Routes() (out []web.Route) {
-	const experiment = "/v1/experiments/{name}"
-	version := []string{"api-version"}
-	for _, base := range []string{experiment, experiment + "/personalizer/{api}"} {
+	const experiment, tag = "/v1/experiments/{name}", "personalizer"
+	wrong := web.Answer{
+		Name: "PersonalizerError", Text: "What is wrong with the request",
+		Content: map[string]any{"application/json": Error{}},
+	}
+	answers := func(status int, right web.Answer) web.Answers {
+		return web.Answers{status: right, 400: wrong, 404: wrong, 413: wrong}
+	}
+	const noEffect = "Durable, or without effect: the event is unknown, its window has closed, or it "
+	for _, suffix := range []string{"", "Personalizer"} {
+		base := experiment
+		if suffix != "" {
+			base += "/personalizer/{api}"
+		}
 		out = append(out,
 			web.Route{
-				Method: "POST", Pattern: base + "/rank", Role: access.Decide, Query: version,
-				Serve: personalized(BadRank, a.rank),
+				Method: "POST", Pattern: base + "/rank", Role: access.Decide, Serve: personalized(BadRank, a.rank),
+				ID: "rank" + suffix, Tag: tag, Summary: "Chooses one of the actions, as Personalizer does",
+				Params: params{}, Body: RankRequest{}, Lenient: true,
+				Answers: answers(201, web.JSON("The ranking", RankResponse{})),
 			},
 			web.Route{
-				Method: "POST", Pattern: base + "/events/{event}/reward", Role: access.Feedback, Query: version,
+				Method: "POST", Pattern: base + "/events/{event}/reward", Role: access.Feedback,
 				Serve: personalized(BadReward, a.reward),
+				ID:    "rewardEvent" + suffix, Tag: tag,
+				Summary: "Records the reward of a ranked event, as Personalizer does",
+				Params:  params{}, Body: reward{}, Lenient: true,
+				Answers: answers(204, web.Answer{Text: noEffect + "had a reward"}),
 			},
 			web.Route{
-				Method: "POST", Pattern: base + "/events/{event}/activate", Role: access.Feedback, Query: version,
+				Method: "POST", Pattern: base + "/events/{event}/activate", Role: access.Feedback,
 				Serve: personalized(BadActivate, a.activate),
+				ID:    "activateEvent" + suffix, Tag: tag,
+				Summary: "Counts an event that was ranked with deferActivation",
+				Params:  params{}, Answers: answers(204, web.Answer{Text: noEffect + "is active"}),
 			})
 	}
 	return out
 }
 
+// params are the parameters of all calls.
+type params struct {
+	API string `path:"api" enum:"v1.0,v1.1-preview.1,v1.1-preview.2,v1.1-preview.3"`
+	// The event's identifier.
+	Event string `path:"event" minLength:"1" maxLength:"512"`
+	// Not looked at; some clients send it.
+	Version string `query:"api-version"`
+}
+
+// reward is the body of a reward; other members are ignored.
+type reward struct {
+	Value *float64 `json:"value" nullable:"false"`
+}
+
 // versions are the versions of Personalizer's API in paths. They differ only in calls
 // that are not served.
-var versions = []string{"v1.0", "v1.1-preview.1", "v1.1-preview.2", "v1.1-preview.3"}
+var versions = web.Allowed(reflect.TypeFor[params]().Field(0).Tag)
 
 // Error is the body of errors.
 type Error struct {
-	Error struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-		Target  string `json:"target,omitempty"`
-	} `json:"error"`
+	Error Fault `json:"error"`
+}
+
+// Fault is what is wrong.
+type Fault struct {
+	Code    string `json:"code" enum:"InvalidRankRequest,InvalidRewardRequest,InvalidEventIdToActivate,ResourceNotFound,PayloadSizeExceeded"`
+	Message string `json:"message"`
+	Target  string `json:"target,omitempty"`
 }
 
 // personalized writes the handler's errors about a request in Personalizer's form, bad input with
@@ -144,22 +182,27 @@ func decodeLenient(r *http.Request, v any) error {
 	return web.DecodeLenientJSON(b, v)
 }
 
-// RankRequest is the body of a rank call.
+// RankRequest is the body of a rank call. Other members are ignored; null is a missing member. All
+// contextFeatures together have at most 65536 bytes.
 type RankRequest struct {
-	ContextFeatures []json.RawMessage `json:"contextFeatures"`
-	Actions         []struct {
-		ID       string            `json:"id"`
-		Features []json.RawMessage `json:"features"`
-	} `json:"actions"`
-	ExcludedActions []string `json:"excludedActions"`
-	EventID         *string  `json:"eventId"`
-	DeferActivation bool     `json:"deferActivation"`
+	ContextFeatures []json.RawMessage `json:"contextFeatures,omitempty" nullable:"true" items:"object"`
+	Actions         []Action          `json:"actions" minItems:"1"`
+	ExcludedActions []string          `json:"excludedActions,omitempty" nullable:"true"`
+	EventID         *string           `json:"eventId,omitempty" nullable:"true" minLength:"1" maxLength:"512"`
+	DeferActivation bool              `json:"deferActivation,omitempty" default:"false"`
+}
+
+// Action is an action that may be chosen.
+type Action struct {
+	// ID is the name of an arm.
+	ID       string            `json:"id"`
+	Features []json.RawMessage `json:"features,omitempty" nullable:"true"`
 }
 
 // RankedAction is an action with its probability.
 type RankedAction struct {
 	ID          string  `json:"id"`
-	Probability float64 `json:"probability"`
+	Probability float64 `json:"probability" minimum:"0" maximum:"1"`
 }
 
 // RankResponse is the answer to a rank call.
@@ -437,9 +480,7 @@ func newEventID() string {
 // reward records the reward of an event. As in Personalizer, a reward for an event that is unknown
 // or too old, or a second one, is answered as any other and changes nothing.
 func (a *API) reward(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Value *float64 `json:"value"`
-	}
+	var in reward
 	if err := decodeLenient(r, &in); err != nil {
 		return err
 	}

@@ -16,33 +16,11 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/strictjson"
-	"github.com/noregret/noregret/server/internal/access"
 )
 
 // Handler answers a request. Where it returns an error and has written nothing, the error is the
 // answer ([WriteError]).
 type Handler func(w http.ResponseWriter, r *http.Request) error
-
-// Route is one operation. The OpenAPI document describes every route and no others.
-type Route struct {
-	// Method and Pattern are as in [http.ServeMux].
-	Method, Pattern string
-	// Role is what the access token must allow.
-	Role access.Role
-	// Query are the names of the parameters that the route reads; others are refused below /v1.
-	Query []string
-	// Stream is the class of long-running requests that the route belongs to.
-	Stream Stream
-	// Pages says that pages of the origins of the configuration may call the route from a browser,
-	// and that tokens for browsers open it.
-	Pages bool
-	// Scoped says that the handler itself keeps to the experiments that the access token may use. A
-	// route without it, and without an experiment in its path, refuses tokens that may not use all.
-	Scoped bool
-	// Compress says that answers are compressed for clients that take it, as those to GET are.
-	Compress bool
-	Serve    Handler
-}
 
 // Stream is a class of long-running requests. Each class has its own concurrency limit.
 type Stream int
@@ -245,16 +223,4 @@ func Matches(r *http.Request, tag string) bool {
 		}
 	}
 	return false
-}
-
-// Flag returns whether a parameter of the query is true; it is false if it is left out.
-func Flag(r *http.Request, name string) (bool, error) {
-	switch text := r.URL.Query().Get(name); text {
-	case "", "false":
-		return false, nil
-	case "true":
-		return true, nil
-	default:
-		return false, noregret.BadInputf(name, "%.20q: want true or false", text)
-	}
 }
