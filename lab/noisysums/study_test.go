@@ -110,9 +110,6 @@ func TestRefused(t *testing.T) {
 // TestSmallWorld has the medians that a test of the service compares with (TestPrivateStudy of
 // package experiment): three arms with large rates, at ε = 1.
 func TestSmallWorld(t *testing.T) {
-	if testing.Short() {
-		t.Skip("40 runs of 80 rounds: in full only")
-	}
 	w := World{Conversions: []float64{0.3, 0.5, 0.5}, Complaints: []float64{0.1, 0.4, 0.4}, Limit: 0.25}
 	for units, want := range map[int64]float64{1000: 31, 4000: 6.5} {
 		r := run(t, Options{
