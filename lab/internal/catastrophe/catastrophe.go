@@ -15,10 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/lab/internal/service"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -138,60 +137,21 @@ type world struct {
 	stopped int // arms that are stopped at the end of the run
 }
 
-// service is the fold of the events of a run.
-type service struct {
-	state    *experiment.State
-	position uint64
-	now      int64
-}
-
-func (s *service) event(kind string, payload any) error {
-	e, err := experiment.NewEvent(kind, s.now, payload)
-	if err != nil {
-		return err
-	}
-	return s.apply(e)
-}
-
-func (s *service) apply(e experiment.Event) error {
-	s.position++
-	o, err := s.state.Apply(s.position, e)
-	if err != nil {
-		return err
-	}
-	for _, item := range o.Items {
-		if item.Status == api.Rejected {
-			return fmt.Errorf("%s: rejected: %s", e.Kind, item.Error)
-		}
-	}
-	return o.Err
-}
-
 // play returns the units of the crashing arm by hour.
 func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
-	d, err := definition.Parse("crash", []byte(fmt.Sprintf(text, f.metric, f.limit, f.guardrail)))
+	s, err := service.New("crash", []byte(fmt.Sprintf(text, f.metric, f.limit, f.guardrail)))
 	if err != nil {
 		return nil, err
-	}
-	s := &service{state: experiment.NewState(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()}
-	events, err := s.state.Plan(d, s.now)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range events {
-		if err := s.apply(e); err != nil {
-			return nil, err
-		}
 	}
 	const step = 10 * time.Second
 	rng, crashed := random.New(seed, "catastrophe"), 0
 	waiting := make([][]experiment.UnitEvent, int(w.delay/step)+1)
-	next, defaults, begin := 0, strings.Contains(f.metric, "default"), s.now
+	next, defaults, begin := 0, strings.Contains(f.metric, "default"), s.Now
 	for tick := 1; next < len(hours); tick++ {
 		batch := experiment.UnitsEvent{Experiment: "crash"}
 		var later []experiment.UnitEvent
 		for range w.units / int(time.Hour/step) {
-			e, crashing := w.unit(s, rng, defaults, time.Duration(s.now-begin))
+			e, crashing := w.unit(s, rng, defaults, time.Duration(s.Now-begin))
 			if crashing {
 				crashed++
 			}
@@ -199,27 +159,24 @@ func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
 			e.Metrics = nil
 			batch.Items = append(batch.Items, e)
 		}
-		if err := s.event(experiment.KindExposures, batch); err != nil {
+		if err := s.Report(experiment.KindExposures, batch); err != nil {
 			return nil, err
 		}
 		waiting = append(waiting, later)
 		batch.Items, waiting = waiting[0], waiting[1:]
 		if len(batch.Items) > 0 {
-			if err := s.event(experiment.KindFeedback, batch); err != nil {
+			if err := s.Report(experiment.KindFeedback, batch); err != nil {
 				return nil, err
 			}
 		}
-		s.now += int64(step)
-		for _, e := range s.state.Due(s.now) {
-			if err := s.apply(e); err != nil {
-				return nil, err
-			}
+		if err := s.Pass(step); err != nil {
+			return nil, err
 		}
 		if time.Duration(tick)*step == time.Duration(hours[next])*time.Hour {
 			out, next = append(out, crashed), next+1
 		}
 	}
-	report, err := s.state.Report("crash")
+	report, err := s.State.Report("crash")
 	if err != nil {
 		return nil, err
 	}
@@ -234,9 +191,9 @@ func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
 
 // unit decides for a unit. Where crashes have a default, a unit that does not crash does not report
 // it.
-func (w *world) unit(s *service, rng *random.Source, defaults bool, since time.Duration,
+func (w *world) unit(s *service.Service, rng *random.Source, defaults bool, since time.Duration,
 ) (e experiment.UnitEvent, crashing bool) {
-	a := s.state.Policy("crash").DecideHash(rng.Uint64())
+	a := s.State.Policy("crash").DecideHash(rng.Uint64())
 	crashing = a.Name == "crashing"
 	rate, sales := 0.01, 0.1
 	if crashing {
@@ -256,6 +213,6 @@ func (w *world) unit(s *service, rng *random.Source, defaults bool, since time.D
 	}
 	return experiment.UnitOf(policy.Token{
 		Experiment: "crash", Version: a.Version, Arm: a.Arm, Propensity: a.Propensity, Unit: a.Unit,
-		Time: time.Unix(0, s.now),
+		Time: time.Unix(0, s.Now),
 	}, metrics), crashing
 }

@@ -1,7 +1,6 @@
 package validity
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -9,9 +8,9 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/lab/internal/service"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -74,10 +73,8 @@ func (w *world) definition() string {
 
 // run is one run of a world.
 type run struct {
+	*service.Service
 	w      *world
-	state  *experiment.State
-	events uint64
-	now    int64
 	r      *random.Source
 	person []float64 // the constant part of each unit's value
 }
@@ -85,20 +82,8 @@ type run struct {
 // play plays a run and returns the round in which the guardrail was first called breached, 0 for
 // never.
 func (w *world) play(seed uint64) (breached int, err error) {
-	x := &run{
-		w: w, state: experiment.NewState(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(),
-		r: random.New(seed, "validity/"+w.name),
-	}
-	d, err := definition.Parse("aa.yaml", []byte(w.definition()))
-	if err != nil {
-		return 0, err
-	}
-	text, err := json.Marshal(d)
-	if err != nil {
-		return 0, err
-	}
-	if err := x.event(experiment.KindDefinition,
-		experiment.DefinitionEvent{Experiment: "aa", Definition: text}); err != nil {
+	x := &run{w: w, r: random.New(seed, "validity/"+w.name)}
+	if x.Service, err = service.New("aa.yaml", []byte(w.definition())); err != nil {
 		return 0, err
 	}
 	for t := range w.rounds {
@@ -110,49 +95,18 @@ func (w *world) play(seed uint64) (breached int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		v, err := x.state.Vitals("aa")
+		v, err := x.State.Vitals("aa")
 		if err != nil {
 			return 0, err
 		}
 		if v.Guardrails[0].State == api.GuardBreached {
 			return t + 1, nil
 		}
-		x.now += int64(time.Hour)
-		for {
-			due := x.state.Due(x.now)
-			if len(due) == 0 {
-				break
-			}
-			for _, e := range due {
-				if err := x.apply(e); err != nil {
-					return 0, err
-				}
-			}
+		if err := x.Pass(time.Hour); err != nil {
+			return 0, err
 		}
 	}
 	return 0, nil
-}
-
-func (x *run) event(kind string, payload any) error {
-	e, err := experiment.NewEvent(kind, x.now, payload)
-	if err != nil {
-		return err
-	}
-	return x.apply(e)
-}
-
-func (x *run) apply(e experiment.Event) error {
-	x.events++
-	o, err := x.state.Apply(x.events, e)
-	if err != nil {
-		return err
-	}
-	for _, item := range o.Items {
-		if item.Status != api.Accepted {
-			return fmt.Errorf("%s: %s %s", e.Kind, item.Status, item.Error)
-		}
-	}
-	return o.Err
 }
 
 // mean is the guarded metric's mean of an arm in a round.
@@ -165,7 +119,7 @@ func (x *run) mean(t int, control bool) float64 {
 
 // sums reports a round as sums by arm.
 func (x *run) sums(t int) error {
-	p := x.state.Policy("aa")
+	p := x.State.Policy("aa")
 	a := api.Aggregate{Experiment: "aa", Source: "s", Sequence: uint64(t + 1)}
 	left, rest := x.w.units, 1.0
 	for k, share := range p.Mixture() {
@@ -199,7 +153,7 @@ func (x *run) sums(t int) error {
 		}
 		a.Items = append(a.Items, item)
 	}
-	return x.event(experiment.KindAggregate, a)
+	return x.Report(experiment.KindAggregate, a)
 }
 
 // ratio draws n units with 1 to 5 views, whose number follows the level, and clicks among them with
@@ -223,22 +177,22 @@ func (x *run) people(t int) error {
 	for len(x.person) < x.w.units {
 		x.person = append(x.person, stat.Normal(x.r))
 	}
-	p := x.state.Policy("aa")
+	p := x.State.Policy("aa")
 	seen, told := experiment.UnitsEvent{Experiment: "aa"}, experiment.UnitsEvent{Experiment: "aa"}
 	for i, own := range x.person {
 		d := p.Decide(fmt.Sprint("unit-", i))
 		token := policy.Token{
 			Experiment: "aa", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
-			Time: time.Unix(0, x.now),
+			Time: time.Unix(0, x.Now),
 		}
 		y := x.mean(t, d.Arm == p.Control) + 0.8*own + 0.6*stat.Normal(x.r)
 		seen.Items = append(seen.Items, experiment.UnitOf(token, nil))
 		told.Items = append(told.Items, experiment.UnitOf(token, map[string]float64{"gain": stat.Normal(x.r), "y": y}))
 	}
-	if err := x.event(experiment.KindExposures, seen); err != nil {
+	if err := x.Report(experiment.KindExposures, seen); err != nil {
 		return err
 	}
-	return x.event(experiment.KindFeedback, told)
+	return x.Report(experiment.KindFeedback, told)
 }
 
 // binomial draws the number of successes of n trials: one by one up to 200, else by the normal
