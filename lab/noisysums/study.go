@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
-	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/pasto/released"
+	"github.com/noregret/noregret/pasto/scenario"
 	"github.com/noregret/noregret/private/aggregate"
 )
 
@@ -135,12 +135,22 @@ func (r *Result) Reached() int {
 // Run measures the learner on a world. The noise comes from a seed, as all draws do: the same
 // options have the same result. It ends with the error of the context.
 func Run(ctx context.Context, o Options) (Result, error) {
-	goals, best, err := o.check()
+	if err := o.check(); err != nil {
+		return Result{}, err
+	}
+	goals, err := o.World.Goals()
 	if err != nil {
 		return Result{}, err
 	}
 	runs, err := parallel.Runs(ctx, o.Runs, 0, nil, func(run int) (*runner, error) {
-		r := &runner{Options: o, goals: goals, best: best}
+		truth, err := scenario.NewTruth(ctx, goals, o.World.means())
+		if err != nil {
+			return nil, err
+		}
+		if truth.Best == nil {
+			return nil, truth.Infeasible
+		}
+		r := &runner{Options: o, truth: truth}
 		r.random = random.New(o.Seed, fmt.Sprintf("private-pasto/%d", run))
 		return r, r.play(ctx, o.Seed+uint64(run))
 	})
@@ -159,38 +169,29 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return out, nil
 }
 
-// check refuses options that are out of range, and returns the objective and its best value.
-func (o *Options) check() (*pasto.Goals, float64, error) {
+// check refuses options that are out of range.
+func (o *Options) check() error {
 	switch {
 	case o.Units < 1 || o.Units > 1e9:
-		return nil, 0, noregret.BadInputf("units", "%d: want 1 to 1e9", o.Units)
+		return noregret.BadInputf("units", "%d: want 1 to 1e9", o.Units)
 	case o.Rounds < 1 || o.Rounds > 1e5:
-		return nil, 0, noregret.BadInputf("rounds", "%d: want 1 to 100000", o.Rounds)
+		return noregret.BadInputf("rounds", "%d: want 1 to 100000", o.Rounds)
 	case o.Runs < 1:
-		return nil, 0, noregret.BadInputf("runs", "%d: want 1 or more", o.Runs)
+		return noregret.BadInputf("runs", "%d: want 1 or more", o.Runs)
 	case !(o.Epsilon >= 0):
-		return nil, 0, noregret.BadInputf("epsilon", "%g: want 0 for no noise, or a positive number", o.Epsilon)
+		return noregret.BadInputf("epsilon", "%g: want 0 for no noise, or a positive number", o.Epsilon)
 	case o.Contribution < 1:
-		return nil, 0, noregret.BadInputf("contribution", "%d: want 1 or more", o.Contribution)
+		return noregret.BadInputf("contribution", "%d: want 1 or more", o.Contribution)
 	case o.World.Arms() < 2:
-		return nil, 0, noregret.BadInputf("world", "%d arms: want 2 or more", o.World.Arms())
+		return noregret.BadInputf("world", "%d arms: want 2 or more", o.World.Arms())
 	}
-	goals, err := o.World.Goals()
-	if err != nil {
-		return nil, 0, err
-	}
-	best, err := optimum.Maximize(goals, o.World.means(), optimum.DefaultOptions())
-	if err != nil {
-		return nil, 0, err
-	}
-	return goals, best.Value, nil
+	return nil
 }
 
 // runner is one run.
 type runner struct {
 	Options
-	goals     *pasto.Goals
-	best      float64
+	truth     *scenario.Truth
 	random    *random.Source
 	reached   int64
 	gain      float64
@@ -218,7 +219,7 @@ func (r *runner) play(ctx context.Context, seed uint64) error {
 	defer sums.Close()
 	o := confident.DefaultOptions()
 	o.Control = 0
-	learner, err := confident.New(r.goals, arms, o)
+	learner, err := confident.New(r.truth.Goals, arms, o)
 	if err != nil {
 		return err
 	}
@@ -260,14 +261,9 @@ func (r *runner) play(ctx context.Context, seed uint64) error {
 
 // measure compares what is served with the optimum.
 func (r *runner) measure(t int64, p []float64) {
-	conversions, complaints := 0.0, 0.0
-	for k, share := range p {
-		conversions += float64(share * r.World.Conversions[k])
-		complaints += float64(share * r.World.Complaints[k])
-	}
-	control := r.World.Conversions[0]
-	r.gain = (conversions - control) / (r.best - control)
-	r.broken = r.broken || complaints > r.World.Limit+1e-9
+	s, control := r.truth.Score(p), r.World.Conversions[0]
+	r.gain = (s.Value - control) / (r.truth.Optimum() - control)
+	r.broken = r.broken || s.Violation > 1e-9
 	if r.reached == 0 && r.gain >= Share {
 		r.reached = t
 	}

@@ -7,8 +7,8 @@
 // A [World] is one problem with its truth: the objective, the arms' means, the traffic of each
 // round, the distributions of the metrics over units. Arm 0 is the control, which holds every hard
 // guardrail. A [Family] draws a world for each run from a seed; [Families] and [DriftFamilies] list
-// them with the distributions of their means. The best mixture of a world is certified by package
-// optimum.
+// them with the distributions of their means. The best mixture of a world is that of
+// [scenario.Truth], which is certified.
 //
 // # The same draws for all
 //

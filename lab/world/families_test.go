@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/optimum"
+	"github.com/noregret/noregret/pasto/scenario"
 )
 
 // worldOf draws the world of a run of a family.
@@ -108,11 +108,11 @@ func TestFamiliesAreWhatTheySay(t *testing.T) {
 			t.Errorf("only-control: %d arms hold the guardrail", n)
 		}
 		w := worldOf(t, "mixture", run)
-		_, single, err := optimum.BestSingle(w.Goals, w.truths[0].Means)
+		truth, err := scenario.NewTruth(t.Context(), w.Goals, w.truths[0].Means)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.truths[0].reward(w.Goals, w.truths[0].Best) > single+0.1*w.truths[0].unit {
+		if truth.Optimum() > truth.Single+0.1*w.truths[0].unit {
 			better++
 		}
 		w = worldOf(t, "late-crash", run)

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -8,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/optimum"
+	"github.com/noregret/noregret/pasto/scenario"
 )
 
 // Kind is a distribution of a metric's values over units.
@@ -130,36 +131,32 @@ func newTruth(goals *pasto.Goals, raw *pasto.Table) (Truth, error) {
 			return Truth{}, err
 		}
 	}
-	o, err := optimum.Maximize(goals, tr.Means, optimum.DefaultOptions())
+	t, err := scenario.NewTruth(context.Background(), goals, tr.Means)
 	if err != nil {
 		return Truth{}, err
 	}
-	tr.Best, tr.Prices = o.Mixture, o.Prices
+	if t.Best == nil {
+		return Truth{}, t.Infeasible
+	}
+	tr.Best, tr.Prices = t.Best.Mixture, t.Best.Prices
 	if tr.Prices == nil {
 		tr.Prices = make([]float64, goals.Dim())
 	}
 	tr.control = goals.Reward(tr.Means.Arm(0))
-	best := tr.reward(goals, tr.Best)
 	// The reward of plain has no guardrails.
 	plain := goals.Harden(func(*pasto.Metric) bool { return true })
 	for k := range raw.Arms() {
 		d := plain.Reward(tr.Means.Arm(k)) - plain.Reward(tr.Means.Arm(0))
 		tr.unit = max(tr.unit, float64(leastUnit*math.Abs(d)))
 	}
-	tr.unit = max(tr.unit, best-tr.control)
+	tr.unit = max(tr.unit, t.Optimum()-tr.control)
 	if !(tr.unit > 0) {
 		return Truth{}, noregret.Errorf(noregret.Internal, "world", "all arms are equal")
 	}
-	if !(o.Gap <= float64(1e-6*tr.unit)) {
-		return Truth{}, noregret.Errorf(noregret.Internal, "world", "the optimum is certified to %v only", o.Gap)
+	if !(t.Best.Gap <= float64(1e-6*tr.unit)) {
+		return Truth{}, noregret.Errorf(noregret.Internal, "world", "the optimum is certified to %v only", t.Best.Gap)
 	}
 	return tr, nil
-}
-
-func (tr *Truth) reward(goals *pasto.Goals, p []float64) float64 {
-	theta := make([]float64, tr.Means.Metrics())
-	tr.Means.Mean(theta, p)
-	return goals.Reward(theta)
 }
 
 // violationPrice is the cost of violating a hard guardrail, in multiples of its certified price.

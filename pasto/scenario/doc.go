@@ -12,4 +12,7 @@
 //	fmt.Println(r.Gain.Ratio)
 //
 // Results are the same bytes for any number of workers.
+//
+// [Truth] is the core that other worlds with known means take from here: the best arm and the
+// certified best mixture of a table of means, and the score of any mixture.
 package scenario

@@ -261,7 +261,7 @@ func TestProblemUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newTruth(ctx, f, mustTable([]float64{1})); !errors.Is(err, context.Canceled) {
+		if _, err := NewTruth(ctx, f, mustTable([]float64{1})); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	}

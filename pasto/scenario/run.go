@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -16,21 +15,14 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// outcome is the result of one run.
+// outcome is the result of one run, at each checkpoint.
 type outcome struct {
+	deployed, served []Score // of the mixture that Iterate selects, and of the one served
 	// single and best are NaN if no arm or no mixture holds the hard guardrails.
-	value, single, best        []float64
-	served                     []float64 // the value of the distribution served
-	violation, servedViolation []broke
-	share                      [][]float64
-	infeasible                 *optimum.Infeasible // under the true means
-	reported, sure             bool
-}
-
-// broke holds the sum of the violations of a mixture, and whether any exceeds its slack.
-type broke struct {
-	by     float64
-	broken bool
+	single, best   []float64
+	share          [][]float64
+	infeasible     *optimum.Infeasible // under the true means
+	reported, sure bool
 }
 
 // Run plays the scenario o.Runs times. Runs are independent: each has its own random streams, made
@@ -235,7 +227,7 @@ func play(ctx context.Context, o *Options, build func(run int) (World, error), r
 	if err != nil {
 		return out, err
 	}
-	truth, err := newTruth(ctx, f, mu)
+	truth, err := NewTruth(ctx, f, mu)
 	if err != nil {
 		return out, err
 	}
@@ -248,7 +240,7 @@ func play(ctx context.Context, o *Options, build func(run int) (World, error), r
 		}
 		several, ok := w.(Phased)
 		if c := w.Changes(); c > 0 && t == c+1 || ok && several.Begins(t) {
-			if truth, err = newTruth(ctx, f, w.Means(t)); err != nil {
+			if truth, err = NewTruth(ctx, f, w.Means(t)); err != nil {
 				return out, err
 			}
 		}
@@ -267,16 +259,13 @@ func play(ctx context.Context, o *Options, build func(run int) (World, error), r
 		if o.Iterate == "serving" {
 			p = served
 		}
-		value, violation := truth.score(p)
-		out.value, out.violation = append(out.value, value), append(out.violation, violation)
-		value, violation = truth.score(served)
-		out.served, out.servedViolation = append(out.served, value), append(out.servedViolation, violation)
-		out.single, out.best = append(out.single, truth.single), append(out.best, truth.best)
+		out.deployed, out.served = append(out.deployed, truth.Score(p)), append(out.served, truth.Score(served))
+		out.single, out.best = append(out.single, truth.Single), append(out.best, truth.Optimum())
 		if keep {
 			out.share = append(out.share, slices.Clone(p))
 		}
 	}
-	out.infeasible = truth.infeasible
+	out.infeasible = truth.Infeasible
 	if x, ok := l.(interface {
 		Infeasible() (*optimum.Infeasible, bool)
 	}); ok {
@@ -284,93 +273,4 @@ func play(ctx context.Context, o *Options, build func(run int) (World, error), r
 		out.reported, out.sure = least != nil, sure
 	}
 	return out, nil
-}
-
-// truth scores mixtures by the true means of a world.
-type truth struct {
-	f            *pasto.Goals
-	means        *pasto.Table
-	single, best float64
-	infeasible   *optimum.Infeasible
-	theta, v     []float64
-}
-
-// newTruth finds the best arm and the best mixture. It returns ctx's error if ctx has ended.
-func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	t := &truth{f: f, means: means, theta: make([]float64, means.Metrics()), v: make([]float64, means.Metrics())}
-	var err error
-	if _, t.single, err = optimum.BestSingle(f, means); err != nil {
-		if !f.HasHard() {
-			return nil, err
-		}
-		t.single = math.NaN() // no arm holds the hard guardrails
-	}
-	best, err := optimum.Maximize(f, means, optimum.DefaultOptions())
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	var least *optimum.Infeasible
-	switch {
-	case errors.As(err, &least):
-		t.infeasible = least
-		t.best = math.NaN()
-		return t, nil
-	case err != nil:
-		return nil, err
-	}
-	if err := certified(f, means, best); err != nil {
-		return nil, err
-	}
-	t.best, t.infeasible = best.Value, best.Infeasible
-	return t, nil
-}
-
-// certified returns an error if the gap of an optimum is larger than admitted.
-func certified(f *pasto.Goals, means *pasto.Table, best *optimum.Optimum) error {
-	if most := admitted(f, means, best); !(best.Gap <= most) {
-		return noregret.Errorf(noregret.Internal, "optimum", "the certified gap is %v, want at most %v", best.Gap, most)
-	}
-	return nil
-}
-
-// admitted is the largest gap that an optimum may have: 1e-9 of max(1, Σ_m (|d_m| + ν_m)·max_k
-// |μ_km|), for the gradient d and the prices ν, plus what rounding the metrics by h_m = 1e-15·max_k
-// |μ_km| may add, Σ_m |d_m(θ + h) − d_m(θ − h)|·max_k |μ_km − θ_m|.
-func admitted(f *pasto.Goals, means *pasto.Table, best *optimum.Optimum) float64 {
-	m := means.Metrics()
-	theta, d, size, apart := make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
-	means.Mean(theta, best.Mixture)
-	f.Gradient(d, theta)
-	for k := range means.Arms() {
-		for i, v := range means.Arm(k) {
-			size[i] = max(size[i], math.Abs(v))
-			apart[i] = max(apart[i], math.Abs(v-theta[i]))
-		}
-	}
-	terms, over, under := 0.0, make([]float64, m), make([]float64, m)
-	for i, v := range theta {
-		terms += float64(math.Abs(d[i]) * size[i])
-		if best.Prices != nil {
-			terms += float64(best.Prices[i] * size[i])
-		}
-		h := float64(1e-15 * size[i])
-		over[i], under[i] = v+h, v-h
-	}
-	f.Gradient(d, over)
-	up := slices.Clone(d)
-	f.Gradient(d, under)
-	rounding := 0.0
-	for i := range d {
-		rounding += float64(math.Abs(up[i]-d[i]) * apart[i])
-	}
-	return float64(1e-9*max(terms, 1)) + rounding
-}
-
-// score returns the objective of a mixture, without hard guardrails, and its violations.
-func (t *truth) score(p []float64) (float64, broke) {
-	t.means.Mean(t.theta, p)
-	return t.f.Reward(t.theta), broke{t.f.Violations(t.v, t.theta), !t.f.Holds(t.theta)}
 }

@@ -77,12 +77,10 @@ func TestPartlyInfeasible(t *testing.T) {
 	nan := math.NaN()
 	out := []outcome{
 		{
-			value: []float64{2}, single: []float64{1}, best: []float64{3}, served: []float64{2},
-			violation: make([]broke, 1), servedViolation: make([]broke, 1),
+			deployed: []Score{{Value: 2}}, served: []Score{{Value: 2}}, single: []float64{1}, best: []float64{3},
 		},
 		{
-			value: []float64{-9}, single: []float64{nan}, best: []float64{4}, served: []float64{2},
-			violation: make([]broke, 1), servedViolation: make([]broke, 1),
+			deployed: []Score{{Value: -9}}, served: []Score{{Value: 2}}, single: []float64{nan}, best: []float64{4},
 		},
 	}
 	o := &Options{Noise: sigma(1), Runs: 2, Rounds: 1, Checkpoints: []int{1}, Hard: true}
@@ -90,7 +88,7 @@ func TestPartlyInfeasible(t *testing.T) {
 		r.Best.Runs[0] != 2 || r.Best.Mean[0] != 3.5 {
 		t.Errorf("%+v", r)
 	}
-	out[0].violation[0].broken = true
+	out[0].deployed[0].Broken = true
 	if r := summarize(o, out); r.Crossing.Single != 0 {
 		t.Errorf("half of the runs break a hard guardrail, but the mark is at %d", r.Crossing.Single)
 	}
@@ -111,8 +109,8 @@ func TestLargeNumbers(t *testing.T) {
 		t.Errorf("at %v: %v", r.At, r.Objective.SD)
 	}
 	c := Curve{}
-	c.add([]outcome{{value: []float64{-1e180}}, {value: []float64{1e180}}}, func(x *outcome) float64 {
-		return x.value[0]
+	c.add([]outcome{{single: []float64{-1e180}}, {single: []float64{1e180}}}, func(x *outcome) float64 {
+		return x.single[0]
 	})
 	if math.Abs(c.SD[0]-math.Sqrt2*1e180) > 1e166 {
 		t.Errorf("the standard deviation is %v", c.SD[0])

@@ -18,16 +18,15 @@ func summarize(o *Options, out []outcome) *Result {
 		r.Start = *o.Start
 	}
 	for i := range o.Checkpoints {
-		deployed, served := func(x *outcome) float64 {
-			return x.value[i]
-		}, func(x *outcome) float64 { return x.served[i] }
+		deployed := func(x *outcome) float64 { return x.deployed[i].Value }
+		served := func(x *outcome) float64 { return x.served[i].Value }
 		r.Objective.add(out, deployed)
 		r.Serving.Objective.add(out, served)
 		r.Gain.add(out, i, deployed)
 		r.Serving.Gain.add(out, i, served)
 		r.addMarks(out, i)
-		r.Violation.add(out, func(x *outcome) broke { return x.violation[i] })
-		r.Serving.Violation.add(out, func(x *outcome) broke { return x.servedViolation[i] })
+		r.Violation.add(out, func(x *outcome) Score { return x.deployed[i] })
+		r.Serving.Violation.add(out, func(x *outcome) Score { return x.served[i] })
 		r.Mixture.Share = append(r.Mixture.Share, meanShare(out, i))
 	}
 	last := len(o.Checkpoints) - 1
@@ -122,7 +121,7 @@ func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 func (r *Result) addMarks(out []outcome, i int) {
 	r.Single.add(out, func(x *outcome) float64 { return x.single[i] })
 	r.Best.add(out, func(x *outcome) float64 { return x.best[i] })
-	r.Distance.add(out, func(x *outcome) float64 { return x.best[i] - x.value[i] })
+	r.Distance.add(out, func(x *outcome) float64 { return x.best[i] - x.deployed[i].Value })
 }
 
 // add adds the mean of a value over the runs in which it is not NaN.
@@ -143,19 +142,19 @@ func lead(out []outcome, i int) float64 {
 	sum := 0.0
 	for j := range out {
 		if x := &out[j]; x.single[i] == x.single[i] {
-			sum += x.value[i] - x.single[i]
+			sum += x.deployed[i].Value - x.single[i]
 		}
 	}
 	return sum
 }
 
 // add adds the mean violation and the share of runs that violate a guardrail.
-func (v *Violation) add(out []outcome, of func(x *outcome) broke) {
+func (v *Violation) add(out []outcome, of func(x *outcome) Score) {
 	sum, broken := 0.0, 0.0
 	for j := range out {
 		x := of(&out[j])
-		sum += x.by
-		if x.broken {
+		sum += x.Violation
+		if x.Broken {
 			broken++
 		}
 	}

@@ -12,20 +12,20 @@ import (
 func TestSummary(t *testing.T) {
 	out := []outcome{
 		{
-			value: []float64{.5}, single: []float64{0}, best: []float64{1}, served: []float64{1},
-			violation: []broke{{.2, true}}, servedViolation: []broke{{1, true}},
+			deployed: []Score{{.5, .2, true}}, served: []Score{{1, 1, true}},
+			single: []float64{0}, best: []float64{1},
 		},
 		{
-			value: []float64{1}, single: []float64{1}, best: []float64{1.1}, served: []float64{1},
-			violation: []broke{{0, false}}, servedViolation: []broke{{2, true}},
+			deployed: []Score{{1, 0, false}}, served: []Score{{1, 2, true}},
+			single: []float64{1}, best: []float64{1.1},
 		},
 		{
-			value: []float64{1.9}, single: []float64{2}, best: []float64{2.0009}, served: []float64{2},
-			violation: []broke{{.4, true}}, servedViolation: []broke{{3, true}},
+			deployed: []Score{{1.9, .4, true}}, served: []Score{{2, 3, true}},
+			single: []float64{2}, best: []float64{2.0009},
 		},
 		{
-			value: []float64{-.99967}, single: []float64{-1}, best: []float64{-.9989}, served: []float64{-1},
-			violation: []broke{{1e-12, false}}, servedViolation: []broke{{0, false}},
+			deployed: []Score{{-.99967, 1e-12, false}}, served: []Score{{-1, 0, false}},
+			single: []float64{-1}, best: []float64{-.9989},
 		},
 	}
 	r := summarize(&Options{Noise: sigma(1), Runs: 4, Rounds: 7, Checkpoints: []int{7}}, out)

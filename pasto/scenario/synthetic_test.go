@@ -174,13 +174,15 @@ func TestRandomIsPinned(t *testing.T) {
 		for _, row := range rows(mu) {
 			all = append(all, row...)
 		}
-		truth, err := newTruth(t.Context(), w.Objective(), mu)
+		truth, err := NewTruth(t.Context(), w.Objective(), mu)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := outcome{single: []float64{truth.single}, best: []float64{truth.best}, value: []float64{0}}
-		if truth.best-truth.single < 1e-8 {
-			x.value[0] = 1
+		x := outcome{
+			single: []float64{truth.Single}, best: []float64{truth.Optimum()}, deployed: make([]Score, 1),
+		}
+		if truth.Optimum()-truth.Single < 1e-8 {
+			x.deployed[0].Value = 1
 		}
 		out = append(out, x)
 		if i == 0 {
@@ -206,7 +208,7 @@ func TestRandomIsPinned(t *testing.T) {
 	single.add(out, func(x *outcome) float64 { return x.single[0] })
 	best.add(out, func(x *outcome) float64 { return x.best[0] })
 	gap.add(out, func(x *outcome) float64 { return x.best[0] - x.single[0] })
-	none.add(out, func(x *outcome) float64 { return x.value[0] })
+	none.add(out, func(x *outcome) float64 { return x.deployed[0].Value })
 	near(t, "best single", &single, n, 0.810)
 	near(t, "optimum", &best, n, 0.886)
 	near(t, "gap", &gap, n, 0.076)

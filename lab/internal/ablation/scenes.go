@@ -1,6 +1,7 @@
 package ablation
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -8,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
-	"github.com/noregret/noregret/pasto/optimum"
+	"github.com/noregret/noregret/pasto/scenario"
 )
 
 // scene is a scenario of the ablation. Its score is larger for a better learner.
@@ -27,8 +28,8 @@ var times = map[string]int{
 	"the worst becomes the best": 4, "b σ=1": 40,
 }
 
-// truth is a problem whose truth is known.
-type truth struct {
+// problem is arms with known means.
+type problem struct {
 	goals   *pasto.Goals
 	means   [][]float64 // of each arm
 	later   [][]float64 // from half of the rounds on; nil for no change
@@ -44,15 +45,14 @@ type truth struct {
 
 // play returns the mean value of the deployed mixture over the second half of each power of two of
 // rounds, from 64 on, less the price of broken guardrails: the best value is 0.
-func (w *truth) play(o confident.Options, seed uint64) (float64, error) {
+func (w *problem) play(o confident.Options, seed uint64) (float64, error) {
 	l, err := confident.New(w.goals, len(w.means), o)
 	if err != nil {
 		return 0, err
 	}
 	r, drawn, obs := random.New(seed, "ablation"), make([]int, w.groups), make([]pasto.Observation, w.groups)
-	theta := make([]float64, w.goals.Dim())
 	means := w.means
-	best, err := w.best(means)
+	truth, err := w.solve(means)
 	if err != nil {
 		return 0, err
 	}
@@ -62,17 +62,16 @@ func (w *truth) play(o confident.Options, seed uint64) (float64, error) {
 	}
 	for t := 1; t <= w.rounds; t++ {
 		if w.later != nil && t == w.rounds/2 {
-			if means = w.later; true {
-				if best, err = w.best(means); err != nil {
-					return 0, err
-				}
+			means = w.later
+			if truth, err = w.solve(means); err != nil {
+				return 0, err
 			}
 			next = t + 64
 		}
 		l.Draw(r, drawn)
 		u := w.shock * stat.Normal(r)
 		for q, k := range drawn {
-			row := make([]float64, len(theta))
+			row := make([]float64, w.goals.Dim())
 			for i, v := range means[k] {
 				if row[i] = v + u + w.sd[k][i]*stat.Normal(r); w.event {
 					row[i] = 0
@@ -91,14 +90,8 @@ func (w *truth) play(o confident.Options, seed uint64) (float64, error) {
 			return 0, err
 		}
 		if t == next || t == w.rounds {
-			clear(theta)
-			for k, p := range l.Deployed() {
-				for i, v := range means[k] {
-					theta[i] += p * v
-				}
-			}
-			score += w.goals.Reward(theta) - best
-			if math.IsInf(w.goals.Value(theta), -1) {
+			s := truth.Score(l.Deployed())
+			if score += s.Value - truth.Optimum(); s.Broken {
 				score -= w.broken
 			}
 			n++
@@ -110,20 +103,16 @@ func (w *truth) play(o confident.Options, seed uint64) (float64, error) {
 	return score / n, nil
 }
 
-// best is the value of the optimum.
-func (w *truth) best(means [][]float64) (float64, error) {
+// solve returns the truth of the means, which scores mixtures.
+func (w *problem) solve(means [][]float64) (*scenario.Truth, error) {
 	table, err := pasto.NewTable(len(means), w.goals.Dim())
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for k, row := range means {
 		copy(table.Arm(k), row)
 	}
-	b, err := optimum.Maximize(w.goals, table, optimum.DefaultOptions())
-	if err != nil {
-		return 0, err
-	}
-	return b.Value, nil
+	return scenario.NewTruth(context.Background(), w.goals, table)
 }
 
 // goals are one gain and a guardrail, value ≥ limit.
@@ -163,12 +152,12 @@ func rows(n int, row ...float64) [][]float64 {
 }
 
 // fixed is a scene of one problem.
-func fixed(name string, w truth) scene {
+func fixed(name string, w problem) scene {
 	return scene{name, confident.DefaultOptions, w.play}
 }
 
 // uniform is a scene of arms with means drawn uniformly from [−1, 1] in each metric.
-func uniform(name string, arms, metrics int, change bool, w truth) scene {
+func uniform(name string, arms, metrics int, change bool, w problem) scene {
 	return scene{name, confident.DefaultOptions, func(o confident.Options, seed uint64) (float64, error) {
 		r, v := random.New(seed, "means"), w
 		draw := func() []float64 {
@@ -197,7 +186,7 @@ func uniform(name string, arms, metrics int, change bool, w truth) scene {
 
 // exchange is a scene of 30 arms of which the best and the worst exchange their means.
 func exchange(name string) scene {
-	w := truth{goals: goals(false), sd: rows(30, 1), groups: 5, rounds: 2048}
+	w := problem{goals: goals(false), sd: rows(30, 1), groups: 5, rounds: 2048}
 	for k := range 29 {
 		w.means = append(w.means, []float64{float64(k) / 30})
 	}
@@ -234,51 +223,53 @@ func scenes() []scene {
 	many[1], loud[1] = []float64{1}, []float64{3}
 	drifted := [][]float64{{2, -2}, {0, .5}}
 	return []scene{
-		fixed("a σ=5", truth{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
-		uniform("b σ=1", 100, 3, false, truth{
+		fixed("a σ=5", problem{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
+		uniform("b σ=1", 100, 3, false, problem{
 			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
 			rounds: 4096,
 		}),
-		uniform("b σ=5", 100, 3, false, truth{
+		uniform("b σ=5", 100, 3, false, problem{
 			goals: goals(false, 0, 0), sd: rows(100, 5, 5, 5), groups: 10,
 			rounds: 4096,
 		}),
-		fixed("a-drift", truth{
+		fixed("a-drift", problem{
 			goals: goals(false, 0), means: toy, later: drifted, sd: rows(2, 2.2, 2.2), groups: 1, rounds: 8192,
 		}),
-		uniform("b-drift", 100, 3, true, truth{
+		uniform("b-drift", 100, 3, true, problem{
 			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
 			rounds: 8192,
 		}),
 		exchange("the worst becomes the best"),
-		fixed("shocks", truth{
+		fixed("shocks", problem{
 			goals: goals(true, 0), means: five, sd: rows(5, 1, 1), groups: 20, rounds: 1024, shock: 1, broken: 1,
 		}),
-		fixed("rare events", truth{
+		fixed("rare events", problem{
 			goals: goals(false), means: event(.003, .006), sd: rows(2, 0), groups: 1,
 			rounds: 32768, event: true,
 		}),
-		fixed("rare guardrail", truth{
+		fixed("rare guardrail", problem{
 			goals: rareGuardrail(), means: [][]float64{{.4, .001}, {.6, .006}}, sd: rows(2, 0, 0), groups: 1,
 			rounds: 8192, event: true, broken: 1,
 		}),
-		fixed("one garbage value", truth{
+		fixed("one garbage value", problem{
 			goals: goals(false, 0), means: three, sd: rows(3, 1, 1), groups: 10, rounds: 2048, garbage: -1e5,
 		}),
-		fixed("one noisy arm", truth{goals: goals(false, 0), means: three, sd: noisy, groups: 10, rounds: 2048}),
-		fixed("the best arm is noisy", truth{goals: goals(false), means: frozen, sd: quiet, groups: 10, rounds: 2048}),
-		fixed("the best of twenty is noisy", truth{
+		fixed("one noisy arm", problem{goals: goals(false, 0), means: three, sd: noisy, groups: 10, rounds: 2048}),
+		fixed("the best arm is noisy", problem{
+			goals: goals(false), means: frozen, sd: quiet, groups: 10, rounds: 2048,
+		}),
+		fixed("the best of twenty is noisy", problem{
 			goals: goals(false), means: many, sd: loud, groups: 1, rounds: 3000,
 		}),
-		fixed("first rounds", truth{
+		fixed("first rounds", problem{
 			goals: goals(true, 0), means: five, sd: rows(5, 1, 1), groups: 100, rounds: 4, shock: .5, broken: 1,
 			first: 2,
 		}),
-		fixed("hard guardrails", truth{
+		fixed("hard guardrails", problem{
 			goals: goals(true, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 8192,
 			broken: 1,
 		}),
-		uniform("hard 100 arms", 100, 3, false, truth{
+		uniform("hard 100 arms", 100, 3, false, problem{
 			goals: goals(true, .3, .3), sd: rows(100, 5, 5, 5), groups: 10, rounds: 4096, broken: 1,
 		}),
 		service("small control", 2000, .2, 1, .3),

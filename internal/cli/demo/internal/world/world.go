@@ -19,7 +19,6 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
@@ -68,8 +67,8 @@ type World struct {
 	limit      float64
 	window     time.Duration
 	length     time.Duration
-	single     int              // the best arm that holds the guardrail
-	best       *optimum.Optimum // the best mixture that does
+	truth      *scenario.Truth // about the arms
+	fine       int             // the best fine setting that holds the guardrail, else 0
 	visits     *random.Source
 	late       []api.FeedbackItem // feedback that waits until it is too late
 }
@@ -109,51 +108,42 @@ func New(users int, seed uint64) (*World, error) {
 	m := w.lists.Mean(w.grid)
 	w.limit = math.Round(keptQuality*m.Found/m.Wanted*100) / 100
 	def.Guardrails[0].Min = &w.limit
-	f,
-		err := pasto.NewGoals([]pasto.Metric{
+	if w.truth, err = w.solve(0, w.grid); err != nil {
+		return nil, err
+	}
+	if w.truth.Arm < 0 {
+		return nil, noregret.Errorf(noregret.Usage, "--seed",
+			"%d: no setting holds the guardrail among these users; want another seed", seed)
+	}
+	fine, err := w.solve(len(w.names), len(w.settings))
+	if err != nil {
+		return nil, err
+	}
+	if fine.Arm >= 0 {
+		w.fine = len(w.names) + fine.Arm
+	}
+	return w, nil
+}
+
+// solve returns the truth about the settings from one index to before another: their recall, under
+// the guardrail that the documentaries found are at least the limit's share of those wanted.
+func (w *World) solve(from, to int) (*scenario.Truth, error) {
+	goals, err := pasto.NewGoals([]pasto.Metric{
 		{Name: "recall"},
 		{Name: "documentaries", Role: pasto.Guardrail, Hard: true},
 	}, 0)
 	if err != nil {
 		return nil, err
 	}
-	t, err := w.table(w.grid)
+	t, err := pasto.NewTable(to-from, 2)
 	if err != nil {
 		return nil, err
 	}
-	if w.best, err = optimum.MaximizeHard(f, t); err != nil {
-		return nil, err
-	}
-	if w.single = w.bestOf(0, w.grid); w.single < 0 {
-		return nil, noregret.Errorf(noregret.Usage, "--seed",
-			"%d: no setting holds the guardrail among these users; want another seed", seed)
-	}
-	return w, nil
-}
-
-// table returns the recall of the first n settings and their distance to the guardrail.
-func (w *World) table(n int) (*pasto.Table, error) {
-	t, err := pasto.NewTable(n, 2)
-	if err != nil {
-		return nil, err
-	}
-	for k := range n {
-		m := w.lists.Mean(k)
+	for k := range t.Arms() {
+		m := w.lists.Mean(from + k)
 		t.Arm(k)[0], t.Arm(k)[1] = m.Recall, m.Found-float64(w.limit*m.Wanted)
 	}
-	return t, nil
-}
-
-// bestOf returns the setting of greatest recall that holds the guardrail, or -1.
-func (w *World) bestOf(from, to int) int {
-	best := -1
-	for k := from; k < to; k++ {
-		m := w.lists.Mean(k)
-		if m.Found >= float64(w.limit*m.Wanted) && (best < 0 || m.Recall > w.lists.Mean(best).Recall) {
-			best = k
-		}
-	}
-	return best
+	return scenario.NewTruth(context.Background(), goals, t)
 }
 
 // Arms is the number of arms: the settings of the grid, and the control arm.
@@ -190,15 +180,13 @@ func (w *World) setting(k int) []float64 {
 }
 
 // Single returns the mixture of the best arm that holds the guardrail, and the arm.
-func (w *World) Single() ([]float64, int) { return w.setting(w.single), w.single }
+func (w *World) Single() ([]float64, int) { return w.setting(w.truth.Arm), w.truth.Arm }
 
 // Fine returns the mixture of the best of the fine settings that hold the guardrail.
-func (w *World) Fine() []float64 {
-	return w.setting(max(w.bestOf(len(w.names), len(w.settings)), 0))
-}
+func (w *World) Fine() []float64 { return w.setting(w.fine) }
 
 // Best returns the best mixture of the grid's arms that holds the guardrail.
-func (w *World) Best() []float64 { return w.best.Mixture }
+func (w *World) Best() []float64 { return w.truth.Best.Mixture }
 
 // Mixture puts the shares of a report in the order of the arms.
 func (w *World) Mixture(shares map[string]float64) []float64 {
