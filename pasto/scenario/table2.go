@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
@@ -84,32 +85,32 @@ func rankingTable(ctx context.Context, o Options, x *ranked) (*Table2, error) {
 			learned = t.Rows[0].Recall
 		}
 	}
-	soft, err := x.optimum(x.goals(false), x.means)
+	soft, err := NewTruth(ctx, x.goals(false), x.means)
 	if err != nil {
 		return nil, err
 	}
-	t.add(x, "probabilistic, exact, soft guardrail", soft.Mixture, 0)
-	exact, single, err := x.solutions(x.means, x.middle)
+	t.add(x, "probabilistic, exact, soft guardrail", soft.Best.Mixture, 0)
+	hard, err := x.solve(ctx, x.means, x.middle)
 	if err != nil {
 		return nil, err
 	}
-	t.add(x, "probabilistic, exact, hard guardrail", exact, 0)
-	t.add(x, "single best", single, 0)
+	t.add(x, "probabilistic, exact, hard guardrail", hard.Best.Mixture, 0)
+	t.add(x, "single best", oneArm(hard.Arm), 0)
 	alone := mustGoals([]pasto.Metric{{Name: "recall@20"}, {Name: "documentary recall@20", Role: pasto.Report}})
-	p, err := oneArm(alone, x.means)
+	free, _, err := optimum.BestSingle(alone, x.means)
 	if err != nil {
 		return nil, err
 	}
-	t.add(x, "single goal", p, 0)
+	t.add(x, "single goal", oneArm(free), 0)
 	n := len(t.Rows)
 	best, one := t.Rows[n-3].Recall, t.Rows[n-2].Recall
 	for i := range t.Rows {
 		t.Rows[i].Distance = best - t.Rows[i].Recall
 	}
 	t.Learned = Number(100 * (learned/one - 1))
-	t.Gain = x.gain(random.New(o.Seed, "ranking bootstrap"))
+	t.Gain = x.gain(ctx, random.New(o.Seed, "ranking bootstrap"))
 	t.Gain.Estimate = float64(100 * (best/one - 1))
-	return t, nil
+	return t, ctx.Err()
 }
 
 func (t *Table2) add(x *ranked, name string, p []float64, share float64) {
@@ -124,43 +125,29 @@ func (t *Table2) add(x *ranked, name string, p []float64, share float64) {
 	t.Rows = append(t.Rows, row)
 }
 
-func oneArm(f pasto.Objective, means *pasto.Table) ([]float64, error) {
-	k, _, err := optimum.BestSingle(f, means)
-	if err != nil {
-		return nil, err
-	}
-	p := make([]float64, means.Arms())
+// oneArm is the mixture of one arm.
+func oneArm(k int) []float64 {
+	p := make([]float64, alphas)
 	p[k] = 1
-	return p, nil
+	return p
 }
 
-// optimum returns the certified best mixture.
-func (x *ranked) optimum(f *pasto.Goals, means *pasto.Table) (*optimum.Optimum, error) {
-	opt, err := optimum.Maximize(f, means, optimum.DefaultOptions())
-	if err != nil {
-		return nil, err
-	}
-	return opt, certified(f, means, opt)
-}
-
-// solutions returns the exact mixture and the best single arm under a hard guardrail at the
-// threshold.
-func (x *ranked) solutions(means *pasto.Table, threshold float64) (exact, single []float64, err error) {
+// solve returns the truth of the means under a hard guardrail at the threshold. It returns an error
+// if no arm holds it.
+func (x *ranked) solve(ctx context.Context, means *pasto.Table, threshold float64) (*Truth, error) {
 	y := *x
 	y.middle = threshold
-	opt, err := x.optimum(y.goals(true), means)
-	if err != nil {
-		return nil, nil, err
+	t, err := NewTruth(ctx, y.goals(true), means)
+	if err == nil && t.Arm < 0 {
+		err = noregret.BadInputf("means", "infeasible: none of the %d arms holds the guardrail", means.Arms())
 	}
-	single, err = oneArm(y.goals(true), means)
-	return opt.Mixture, single, err
+	return t, err
 }
 
 // gain returns the bootstrap interval over users of the exact mixture's gain over the best single
 // arm, in percent.
-func (x *ranked) gain(r *random.Source) Interval {
+func (x *ranked) gain(ctx context.Context, r *random.Source) Interval {
 	var gains []float64
-	theta := make([]float64, 2)
 	for range 200 {
 		means := mustTable(make([]float64, alphas), make([]float64, alphas))
 		middle := 0.0
@@ -173,14 +160,11 @@ func (x *ranked) gain(r *random.Source) Interval {
 				}
 			}
 		}
-		exact, single, err := x.solutions(means, middle)
+		truth, err := x.solve(ctx, means, middle)
 		if err != nil {
 			continue // no arm holds the guardrail of this resample
 		}
-		means.Mean(theta, exact)
-		best := theta[0]
-		means.Mean(theta, single)
-		gains = append(gains, float64(100*(best/theta[0]-1)))
+		gains = append(gains, float64(100*(truth.Optimum()/truth.Single-1)))
 	}
 	slices.Sort(gains)
 	return Interval{Low: stat.Quantile(gains, 0.025), High: stat.Quantile(gains, 0.975)}
