@@ -1,15 +1,14 @@
 package arena
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/noregret/noregret/internal/progress"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/lab/world"
 )
 
@@ -23,48 +22,29 @@ of problems as users have them. --drift plays ways to forget on worlds whose mea
 		Example: `  noregret-lab arena --runs 100
   noregret-lab arena --families week,drift --learners default,greedy-2-safe --json
   noregret-lab arena --drift --runs 200`,
-		Args: cobra.NoArgs,
 	}
 	var o Options
 	f := c.Flags()
 	f.StringSliceVar(&o.Families, "families", nil, "names of the families to play; empty for all")
 	f.StringSliceVar(&o.Learners, "learners", nil, "names of the learners; empty for all")
-	asJSON := f.Bool("json", false, "write JSON instead of text")
 	list := f.Bool("list", false, "list families and learners, and play nothing")
 	drifting := f.Bool("drift", false, "play the families and the learners for means that change")
 	f.IntVar(&o.Runs, "runs", 100, "runs of each family, at least 2")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		out := c.OutOrStdout()
+	return study.New(c, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
 		if *list {
-			return writeList(out)
+			return &study.Report{Head: listed()}, nil
 		}
 		if *drifting {
 			o.useDrift()
 		}
-		mode := progress.Auto
-		if f := c.Flag("progress"); f != nil { // of the program
-			mode = progress.Mode(f.Value.String())
-		}
-		reporter, err := progress.New(c.ErrOrStderr(), progress.Options{Mode: mode, Unit: "runs"})
+		o.Workers, o.Progress = r.Workers, func(int, int) { r.Step() }
+		x, err := Run(ctx, o)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		reporter.Start("arena", 0)
-		o.Progress = func(done, _ int) { reporter.Update(int64(done)) }
-		r, err := Run(c.Context(), o)
-		reporter.Finish()
-		if err != nil {
-			return err
-		}
-		if !*asJSON {
-			return r.WriteText(out)
-		}
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}
-	return c
+		return x.Report(), nil
+	})
 }
 
 // useDrift replaces the families and the learners that are not named by those for drift.
@@ -81,7 +61,8 @@ func (o *Options) useDrift() {
 	}
 }
 
-func writeList(w io.Writer) error {
+// listed lists families and learners.
+func listed() string {
 	b := &strings.Builder{}
 	for _, f := range slices.Concat(world.Families(), world.DriftFamilies()) {
 		fmt.Fprintf(b, "family %s: %s\n", f.Name, f.About)
@@ -89,6 +70,5 @@ func writeList(w io.Writer) error {
 	for _, e := range Learners() {
 		fmt.Fprintf(b, "learner %s: %s\n", e.Name, e.About)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }

@@ -17,7 +17,7 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(text.String(), "2 runs of each family, seed 4") ||
-		!strings.Contains(text.String(), "\ncrash\n") {
+		!strings.Contains(text.String(), "\n### crash\n") {
 		t.Errorf("printed\n%s", text.String())
 	}
 	if err := labtest.Run(t.Context(), Command(), append(args, "--json"), &data, io.Discard); err != nil {

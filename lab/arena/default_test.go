@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/pasto/confident"
 )
 
@@ -91,7 +92,7 @@ func TestDefaultKeepsUp(t *testing.T) {
 			t.Errorf("%s: worse than the control: deployed %v, served %v", f.Family, f.Rows[0].Deployed,
 				f.Rows[0].Served)
 		}
-		for _, lead := range []Estimate{c.DeployedLead, c.ServedLead} {
+		for _, lead := range []study.Estimate{c.DeployedLead, c.ServedLead} {
 			if lead.Mean+3*lead.Error < -0.1 {
 				t.Errorf("%s: behind by %v", f.Family, lead)
 			}

@@ -198,10 +198,12 @@ func TestText(t *testing.T) {
 		Learners: []string{"default", "greedy-2", "greedy-2-safe"},
 	})
 	var text, again bytes.Buffer
-	if err := r.WriteText(&text); err != nil {
+	if err := r.Report().Write(&text, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 runs of each family, seed 0", "\nrare\n", "\ngreedy-2-safe  ", " of 2 families"} {
+	for _, want := range []string{
+		"2 runs of each family, seed 0", "\n### rare\n", "\n| greedy-2-safe ", " of 2 families",
+	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}
@@ -214,7 +216,7 @@ func TestText(t *testing.T) {
 	if err := json.Unmarshal(data, &back); err != nil {
 		t.Fatal(err)
 	}
-	if err := back.WriteText(&again); err != nil || again.String() != text.String() {
+	if err := back.Report().Write(&again, false); err != nil || again.String() != text.String() {
 		t.Errorf("JSON does not round-trip: %v\n%s", err, again.String())
 	}
 }

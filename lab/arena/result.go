@@ -3,11 +3,11 @@ package arena
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/parallel"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/lab/world"
 )
 
@@ -30,30 +30,24 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Estimate is a mean over runs and its standard error.
-type Estimate struct {
-	Mean  float64 `json:"mean"`
-	Error float64 `json:"error"`
-}
-
 // Row is what a learner did in a family, over all runs; see [Play].
 type Row struct {
-	Learner        string   `json:"learner"`
-	Deployed       Estimate `json:"deployed"`
-	Served         Estimate `json:"served"`
-	RawDeployed    Estimate `json:"raw_deployed"`
-	RawServed      Estimate `json:"raw_served"`
-	Violation      Estimate `json:"violation"`
-	BrokenRounds   Estimate `json:"broken_rounds"`
-	BrokenRuns     Estimate `json:"broken_runs"`     // runs with a round in which a guardrail broke
-	DeployedBroken Estimate `json:"deployed_broken"` // runs that deploy a mixture that breaks one
+	Learner        string         `json:"learner"`
+	Deployed       study.Estimate `json:"deployed"`
+	Served         study.Estimate `json:"served"`
+	RawDeployed    study.Estimate `json:"raw_deployed"`
+	RawServed      study.Estimate `json:"raw_served"`
+	Violation      study.Estimate `json:"violation"`
+	BrokenRounds   study.Estimate `json:"broken_rounds"`
+	BrokenRuns     study.Estimate `json:"broken_runs"`     // runs with a round in which a guardrail broke
+	DeployedBroken study.Estimate `json:"deployed_broken"` // runs that deploy a mixture that breaks one
 	// Runs that served less than the control is worth.
-	ServedWorse   Estimate `json:"served_worse"`
-	DeployedWorse Estimate `json:"deployed_worse"` // runs that deploy less than that
+	ServedWorse   study.Estimate `json:"served_worse"`
+	DeployedWorse study.Estimate `json:"deployed_worse"` // runs that deploy less than that
 	// DeployedLead and ServedLead are the mean differences of the default to this learner in the
 	// same runs, where the default is the first learner.
-	DeployedLead Estimate `json:"deployed_lead"`
-	ServedLead   Estimate `json:"served_lead"`
+	DeployedLead study.Estimate `json:"deployed_lead"`
+	ServedLead   study.Estimate `json:"served_lead"`
 }
 
 // FamilyResult is what all learners did in a family, and how the default compares.
@@ -69,8 +63,8 @@ type Comparison struct {
 	ServedPeer   string `json:"served_peer"`
 	// DeployedLead and ServedLead are the mean leads of the default over these peers in the same
 	// runs.
-	DeployedLead Estimate `json:"deployed_lead"`
-	ServedLead   Estimate `json:"served_lead"`
+	DeployedLead study.Estimate `json:"deployed_lead"`
+	ServedLead   study.Estimate `json:"served_lead"`
 	// DeployedLevel and ServedLevel report that the default is not behind by more than two standard
 	// errors.
 	DeployedLevel bool `json:"deployed_level"`
@@ -184,15 +178,12 @@ func (o *Options) playAll(ctx context.Context, families []world.Family, entries 
 const rounding = 1e-6
 
 // estimate returns the mean of f over the runs.
-func estimate(runs [][]Play, f func(plays []Play) float64) Estimate {
-	n, mean, square := float64(len(runs)), 0.0, 0.0
+func estimate(runs [][]Play, f func(plays []Play) float64) study.Estimate {
+	values := make([]float64, len(runs))
 	for i, plays := range runs {
-		v := f(plays)
-		d := v - mean
-		mean += d / float64(i+1)
-		square += float64(d * (v - mean))
+		values[i] = f(plays)
 	}
-	return Estimate{mean, math.Sqrt(square / (n - 1) / n)}
+	return study.MeanOf(values)
 }
 
 func indicator(b bool) float64 {
@@ -207,7 +198,7 @@ func summarize(family string, hard bool, entries []Entry, runs [][]Play) FamilyR
 	r := FamilyResult{Family: family}
 	compared := entries[0].Name == "default"
 	for i := range entries {
-		of := func(f func(p *Play) float64) Estimate {
+		of := func(f func(p *Play) float64) study.Estimate {
 			return estimate(runs, func(plays []Play) float64 { return f(&plays[i]) })
 		}
 		row := Row{
@@ -256,7 +247,7 @@ func judge(entries []Entry, rows []Row, hard bool) *Verdict {
 	any, _ := compare(entries, rows, careful, func(int) bool { return true })
 	return &Verdict{
 		Caution: caution, Any: any, Safe: rows[0].BrokenRounds.Mean <= mostBroken,
-		AboveControl: rows[0].Deployed.notBelow(0) && rows[0].Served.notBelow(0),
+		AboveControl: rows[0].Deployed.AtLeast(-rounding) && rows[0].Served.AtLeast(-rounding),
 	}
 }
 
@@ -270,7 +261,7 @@ func compare(entries []Entry, rows []Row, careful, safe func(i int) bool) (c Com
 		if entries[i].Name == "oracle" {
 			continue
 		}
-		if careful(i) && x.DeployedBroken.notAbove(mostDeployedBroken) &&
+		if careful(i) && x.DeployedBroken.AtMost(mostDeployedBroken) &&
 			(deployed == 0 || x.Deployed.Mean > rows[deployed].Deployed.Mean) {
 			deployed = i
 		}
@@ -282,12 +273,6 @@ func compare(entries []Entry, rows []Row, careful, safe func(i int) bool) (c Com
 		DeployedPeer: rows[deployed].Learner, DeployedLead: rows[deployed].DeployedLead,
 		ServedPeer: rows[served].Learner, ServedLead: rows[served].ServedLead,
 	}
-	c.DeployedLevel, c.ServedLevel = c.DeployedLead.notBelow(0), c.ServedLead.notBelow(0)
+	c.DeployedLevel, c.ServedLevel = c.DeployedLead.AtLeast(-rounding), c.ServedLead.AtLeast(-rounding)
 	return c, deployed > 0 && served > 0
 }
-
-// notBelow reports whether the estimate is at least x, to two standard errors.
-func (e Estimate) notBelow(x float64) bool { return e.Mean+float64(2*e.Error) >= x-rounding }
-
-// notAbove reports whether the estimate is at most x, to two standard errors.
-func (e Estimate) notAbove(x float64) bool { return e.Mean-float64(2*e.Error) <= x }

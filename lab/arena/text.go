@@ -2,48 +2,48 @@ package arena
 
 import (
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
-// WriteText writes a table of each family and the table of verdicts.
-func (r *Result) WriteText(w io.Writer) error {
-	b := &strings.Builder{}
-	fmt.Fprintf(b, "%d runs of each family, seed %d; mean ± standard error over runs\n", r.Runs, r.Seed)
+// Report returns a table of each family and the tables of verdicts.
+func (r *Result) Report() *study.Report {
+	out := &study.Report{
+		Head: fmt.Sprintf("%d runs of each family, seed %d; mean ± standard error over runs\n", r.Runs, r.Seed),
+		Data: r,
+	}
 	for i := range r.Families {
-		if err := r.Families[i].write(b); err != nil {
-			return err
-		}
+		out.Tables = append(out.Tables, r.Families[i].table())
 	}
-	if err := r.writeVerdicts(b); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	r.addVerdicts(out)
+	return out
 }
 
-func (e Estimate) values() string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
+// values is a cell with a value.
+func values(e study.Estimate) study.Cell { return e.Cell("%.3f") }
 
-func (e Estimate) percent() string { return fmt.Sprintf("%.1f ± %.1f", 100*e.Mean, 100*e.Error) }
+// percent is a cell with a share in percent.
+func percent(e study.Estimate) study.Cell {
+	return study.Estimate{Mean: 100 * e.Mean, Error: 100 * e.Error}.Cell("%.1f")
+}
 
-// write writes the family's table.
-func (f *FamilyResult) write(b *strings.Builder) error {
-	fmt.Fprintf(b, "\n%s\n", f.Family)
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "learner\tdeployed\tserved\tviolation\trounds broken, %\truns broken, %\tdeployed broken, %\t"+
-		"below control, %: deployed\tserved")
+// table returns the family's table.
+func (f *FamilyResult) table() study.Table {
+	t := study.Table{Title: f.Family, Columns: []string{
+		"learner", "deployed", "served", "violation", "rounds broken, %", "runs broken, %", "deployed broken, %",
+		"below control, %: deployed", "served",
+	}}
 	for i := range f.Rows {
 		x := &f.Rows[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", x.Learner, x.Deployed.values(), x.Served.values(),
-			x.Violation.values(), x.BrokenRounds.percent(), x.BrokenRuns.percent(), x.DeployedBroken.percent(),
-			x.DeployedWorse.percent(), x.ServedWorse.percent())
+		t.Add(x.Learner, values(x.Deployed), values(x.Served), values(x.Violation), percent(x.BrokenRounds),
+			percent(x.BrokenRuns), percent(x.DeployedBroken), percent(x.DeployedWorse), percent(x.ServedWorse))
 	}
-	return t.Flush()
+	return t
 }
 
-// writeVerdicts writes the comparisons of the default with the best peers.
-func (r *Result) writeVerdicts(b *strings.Builder) error {
+// addVerdicts adds the comparisons of the default with the best peers.
+func (r *Result) addVerdicts(out *study.Report) {
 	safe, above, n := 0, 0, 0
 	for i := range r.Families {
 		if v := r.Families[i].Verdict; v != nil {
@@ -53,30 +53,23 @@ func (r *Result) writeVerdicts(b *strings.Builder) error {
 		}
 	}
 	if n == 0 {
-		return nil
+		return
 	}
-	level, err := r.writeComparisons(b, "of its caution", func(v *Verdict) *Comparison { return &v.Caution })
-	if err != nil {
-		return err
-	}
-	any, err := r.writeComparisons(b, "that keeps the guardrails", func(v *Verdict) *Comparison { return &v.Any })
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(b, "\nThe default is level or better in %d of %d families beside the best peer of its caution,\n"+
-		"and in %d beside the best of all that keep the guardrails. It breaks guardrails in at most 1 %% of\n"+
-		"the rounds in %d families and is not below the control in %d.\n", level, n, any, safe, above)
-	return nil
+	own, level := r.comparisons("of its caution", func(v *Verdict) *Comparison { return &v.Caution })
+	all, any := r.comparisons("that keeps the guardrails", func(v *Verdict) *Comparison { return &v.Any })
+	out.Tables = append(out.Tables, own, all)
+	out.Notes = fmt.Sprintf(`The default is level or better in %d of %d families beside the best peer of its caution,
+and in %d beside the best of all that keep the guardrails. It breaks guardrails in at most 1 %% of
+the rounds in %d families and is not below the control in %d.
+`, level, n, any, safe, above)
 }
 
-// writeComparisons writes one comparison of all families, and returns the number of those in which
-// the default is level.
-func (r *Result) writeComparisons(b *strings.Builder, peers string, of func(*Verdict) *Comparison) (level int,
-	err error,
-) {
-	fmt.Fprintf(b, "\nthe default beside the best peer %s\n", peers)
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "family\tdeployed\tbest peer\tlead\tserved\tbest peer\tlead\trounds broken, %\tverdict")
+// comparisons returns one comparison of all families, and the number of those in which the default
+// is level.
+func (r *Result) comparisons(peers string, of func(*Verdict) *Comparison) (t study.Table, level int) {
+	t = study.Table{Title: "the default beside the best peer " + peers, Columns: []string{
+		"family", "deployed", "best peer", "lead", "served", "best peer", "lead", "rounds broken, %", "verdict",
+	}}
 	for i := range r.Families {
 		f := &r.Families[i]
 		if f.Verdict == nil {
@@ -84,11 +77,11 @@ func (r *Result) writeComparisons(b *strings.Builder, peers string, of func(*Ver
 		}
 		c, x := of(f.Verdict), &f.Rows[0]
 		level += int(indicator(c.Level()))
-		fmt.Fprintf(t, "%s\t%.3f\t%s\t%s\t%.3f\t%s\t%s\t%.2f\t%s\n", f.Family, x.Deployed.Mean, c.DeployedPeer,
-			c.DeployedLead.values(), x.Served.Mean, c.ServedPeer, c.ServedLead.values(), 100*x.BrokenRounds.Mean,
-			f.Verdict.words(c))
+		t.Add(f.Family, study.Number("%.3f", x.Deployed.Mean), c.DeployedPeer, values(c.DeployedLead),
+			study.Number("%.3f", x.Served.Mean), c.ServedPeer, values(c.ServedLead),
+			study.Number("%.2f", 100*x.BrokenRounds.Mean), f.Verdict.words(c))
 	}
-	return level, t.Flush()
+	return t, level
 }
 
 // words states a verdict.

@@ -8,45 +8,44 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/lab/arena"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto/confident"
 )
 
 // loss is what a score falls by without a rule.
 type loss struct {
-	score    string // the scenario and what is scored
-	mean, se float64
-	runs     int
+	score string // the scenario and what is scored
+	study.Estimate
+	runs int
 }
 
 // errors is the loss in standard errors.
 func (l loss) errors() float64 {
-	if l.se > 0 {
-		return l.mean / l.se
+	if l.Error > 0 {
+		return l.Mean / l.Error
 	}
 	return 0
 }
 
 func (l loss) String() string {
-	return fmt.Sprintf("%s %.4f ± %.4f (%.1f of %d runs)", l.score, l.mean, l.se, l.errors(), l.runs)
+	return fmt.Sprintf("%s %.4f ± %.4f (%.1f of %d runs)", l.score, l.Mean, l.Error, l.errors(), l.runs)
 }
 
-// study says what to play.
-type study struct {
-	rules         []string
-	runs, workers int
-	seed          uint64
-	losses        [][]loss // by rule
+// ablation says what to play.
+type ablation struct {
+	*study.Runner
+	rules  []string
+	runs   int
+	seed   uint64
+	losses [][]loss // by rule
 }
 
 // Command returns the command "noregret-lab ablation".
@@ -58,28 +57,26 @@ func Command() *cobra.Command {
 scenarios and on the families of the arena, and print where each rule's absence costs most. Runs are
 paired. All scenarios with 30 runs take three quarters of an hour.`,
 		Example: "  noregret-lab ablation --runs 2 --rules joint --scenarios service,shocks",
-		Args:    cobra.NoArgs,
 	}
-	f, s := c.Flags(), study{}
+	f, s := c.Flags(), ablation{}
 	f.IntVar(&s.runs, "runs", 30, "runs of each scenario; some have ten or more times as many")
 	f.Uint64Var(&s.seed, "seed", 1, "seed")
 	f.StringSliceVar(&s.rules, "rules", confident.Rules(), "rules to switch off")
 	only := f.StringSlice("scenarios", nil, "names of scenarios and families, all if empty")
-	f.IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "runs at a time")
 	all := f.Bool("all", false, "print every difference")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := s.play(c.Context(), *only); err != nil {
-			return err
+	return study.New(c, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
+		s.Runner = r
+		if err := s.play(ctx, *only); err != nil {
+			return nil, err
 		}
-		return s.write(c.OutOrStdout(), *all)
-	}
-	return c
+		return s.report(*all), nil
+	})
 }
 
 // play plays the scenarios and families of these names.
-func (s *study) play(ctx context.Context, only []string) error {
-	if s.runs < 2 || s.workers < 1 {
-		return noregret.Errorf(noregret.Usage, "", "%d runs, %d workers: want at least 2 and 1", s.runs, s.workers)
+func (s *ablation) play(ctx context.Context, only []string) error {
+	if s.runs < 2 {
+		return noregret.Errorf(noregret.Usage, "--runs", "%d: want at least 2", s.runs)
 	}
 	s.losses = make([][]loss, len(s.rules))
 	for _, rule := range s.rules {
@@ -105,7 +102,7 @@ func (s *study) play(ctx context.Context, only []string) error {
 }
 
 // playScene plays a scene with all rules and without each.
-func (s *study) playScene(ctx context.Context, c scene) error {
+func (s *ablation) playScene(ctx context.Context, c scene) error {
 	base, err := scores(ctx, c, "", s)
 	if err != nil {
 		return err
@@ -118,15 +115,17 @@ func (s *study) playScene(ctx context.Context, c scene) error {
 		for n := range without {
 			without[n] = base[n] - without[n]
 		}
-		mean, se := meanOf(without)
-		s.losses[i] = append(s.losses[i], loss{c.name, mean, se, len(without)})
+		s.losses[i] = append(s.losses[i], loss{c.name, study.MeanOf(without), len(without)})
 	}
 	return nil
 }
 
 // playFamily plays a family of the arena with all rules and without each.
-func (s *study) playFamily(ctx context.Context, name string) error {
-	o := arena.Options{Families: []string{name}, Runs: s.runs * max(times[name], 1), Seed: s.seed, Workers: s.workers}
+func (s *ablation) playFamily(ctx context.Context, name string) error {
+	o := arena.Options{
+		Families: []string{name}, Runs: s.runs * max(times[name], 1), Seed: s.seed, Workers: s.Workers,
+		Progress: func(int, int) { s.Step() },
+	}
 	o.Entries = []arena.Entry{{Name: "default", New: arena.Default(confident.DefaultOptions())}}
 	for _, rule := range s.rules {
 		without, err := confident.DefaultOptions().Without(rule)
@@ -143,19 +142,20 @@ func (s *study) playFamily(ctx context.Context, name string) error {
 	for i := range s.rules {
 		x := &rows[i+1]
 		s.losses[i] = append(s.losses[i],
-			loss{name + ", deployed", x.DeployedLead.Mean, x.DeployedLead.Error, o.Runs},
-			loss{name + ", served", x.ServedLead.Mean, x.ServedLead.Error, o.Runs},
-			loss{
-				name + ", rounds broken", x.BrokenRounds.Mean - rows[0].BrokenRounds.Mean,
-				math.Hypot(x.BrokenRounds.Error, rows[0].BrokenRounds.Error), o.Runs,
-			})
+			loss{name + ", deployed", x.DeployedLead, o.Runs},
+			loss{name + ", served", x.ServedLead, o.Runs},
+			loss{name + ", rounds broken", study.Estimate{
+				Mean:  x.BrokenRounds.Mean - rows[0].BrokenRounds.Mean,
+				Error: math.Hypot(x.BrokenRounds.Error, rows[0].BrokenRounds.Error),
+			}, o.Runs})
 	}
 	return nil
 }
 
-// write writes the two largest losses of each rule with a verdict, and all of them if asked for.
-func (s *study) write(w io.Writer, all bool) error {
-	fmt.Fprint(w, "| without | costs most | and then | verdict |\n| --- | --- | --- | --- |\n")
+// report has the two largest losses of each rule with a verdict, and all of them if asked for.
+func (s *ablation) report(all bool) *study.Report {
+	t := study.Table{Columns: []string{"without", "costs most", "and then", "verdict"}}
+	each := study.Table{Columns: []string{"without", "costs"}}
 	for i, rule := range s.rules {
 		list := slices.Clone(s.losses[i])
 		slices.SortStableFunc(list, func(a, b loss) int { return cmp.Compare(b.errors(), a.errors()) })
@@ -166,21 +166,15 @@ func (s *study) write(w io.Writer, all bool) error {
 		if len(list) > 1 {
 			second = list[1].String()
 		}
-		if _, err := fmt.Fprintf(w, "| %s | %v | %s | %s |\n", rule, list[0], second, verdict); err != nil {
-			return err
-		}
-	}
-	if !all {
-		return nil
-	}
-	for i, rule := range s.rules {
+		t.Add(rule, list[0].String(), second, verdict)
 		for _, l := range s.losses[i] {
-			if _, err := fmt.Fprintf(w, "%s: %v\n", rule, l); err != nil {
-				return err
-			}
+			each.Add(rule, l.String())
 		}
 	}
-	return nil
+	if all {
+		return &study.Report{Tables: []study.Table{t, each}}
+	}
+	return &study.Report{Tables: []study.Table{t}}
 }
 
 // choose returns the scenarios and families of these names.
@@ -205,8 +199,8 @@ func choose(names []string) (chosen []scene, families []string, err error) {
 }
 
 // scores plays the runs of a scenario without a rule ("" for all rules).
-func scores(ctx context.Context, c scene, rule string, s *study) ([]float64, error) {
-	return parallel.Runs(ctx, s.runs*max(times[c.name], 1), s.workers, nil, func(run int) (float64, error) {
+func scores(ctx context.Context, c scene, rule string, s *ablation) ([]float64, error) {
+	return study.Runs(ctx, s.Runner, s.runs*max(times[c.name], 1), func(run int) (float64, error) {
 		o := c.options()
 		if rule != "" {
 			var err error
@@ -216,17 +210,4 @@ func scores(ctx context.Context, c scene, rule string, s *study) ([]float64, err
 		}
 		return c.play(o, s.seed+uint64(run))
 	})
-}
-
-// meanOf returns the mean and its standard error.
-func meanOf(v []float64) (mean, se float64) {
-	for _, x := range v {
-		mean += x / float64(len(v))
-	}
-	square := 0.0
-	for _, x := range v {
-		square += (x - mean) * (x - mean)
-	}
-	n := float64(len(v))
-	return mean, math.Sqrt(square / n / (n - 1))
 }

@@ -16,10 +16,11 @@ func TestAblate(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 4+2*5 || !strings.HasPrefix(lines[2], "| joint | ") || !strings.Contains(lines[8], "two-arms, ") {
+	if len(lines) != 4+1+2+2*5 || !strings.HasPrefix(lines[2], "| joint ") ||
+		!strings.Contains(lines[11], "two-arms, ") {
 		t.Errorf("%s", b.String())
 	}
-	for _, args := range [][]string{{"--rules", "none"}, {"--scenarios", "none"}, {"--runs", "1"}, {"--workers", "0"}} {
+	for _, args := range [][]string{{"--rules", "none"}, {"--scenarios", "none"}, {"--runs", "1"}} {
 		if err := labtest.Run(t.Context(), Command(), args, &b, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)
 		}

@@ -2,15 +2,13 @@ package boxes
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"math"
 
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/pasto/box"
 )
 
@@ -22,7 +20,6 @@ func Command() *cobra.Command {
 		Long: `Play learners on random boxes of parameters whose effects are smooth and small, and print the
 gain that they deploy and serve, by learner, dimension and kind of world.`,
 		Example: "  noregret-lab boxes --runs 40 --seed 1001",
-		Args:    cobra.NoArgs,
 	}
 	f, p := c.Flags(), plan{options: box.DefaultOptions(1)}
 	f.IntVar(&p.runs, "runs", 20, "random worlds of each kind and dimension")
@@ -36,8 +33,7 @@ gain that they deploy and serve, by learner, dimension and kind of world.`,
 	f.Float64Var(&o.HardCaution, "hard-caution", o.HardCaution, "standard errors of hard guardrails, of all learners")
 	f.Float64Var(&o.Explore, "explore", o.Explore, "scale of the learning mixture's share")
 	f.Float64Var(&o.LeastShare, "least-share", o.LeastShare, "its least")
-	c.RunE = func(c *cobra.Command, _ []string) error { return p.play(c.Context(), c.OutOrStdout()) }
-	return c
+	return study.New(c, "runs", p.play)
 }
 
 // plan says what to play.
@@ -61,12 +57,14 @@ func (p *plan) validate() error {
 	return nil
 }
 
-// play plays the plan and writes one line for each learner, dimension and kind of world.
-func (p *plan) play(ctx context.Context, w io.Writer) error {
+// play plays the plan, a row for each learner, dimension and kind of world.
+func (p *plan) play(ctx context.Context, r *study.Runner) (*study.Report, error) {
 	if err := p.validate(); err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Fprintln(w, "learner  d  world      deployed         served   broken runs  by      broken rounds  points")
+	out := &study.Report{Tables: []study.Table{{Columns: []string{
+		"learner", "d", "world", "deployed", "served", "broken runs", "by", "broken rounds", "points",
+	}}}}
 	for d := 1; d <= p.dimensions; d++ {
 		options := box.DefaultOptions(d)
 		options.Optimism, options.HardCaution = p.options.Optimism, p.options.HardCaution
@@ -77,19 +75,19 @@ func (p *plan) play(ctx context.Context, w io.Writer) error {
 			}
 			var all []Score
 			for kind, label := range Kinds {
-				scores, err := parallel.Runs(ctx, p.runs, 0, nil, func(run int) (Score, error) {
+				scores, err := study.Runs(ctx, r, p.runs, func(run int) (Score, error) {
 					return play(name, kind, d, p.seed+uint64(run), p.rounds, p.units, options)
 				})
 				if err != nil {
-					return err
+					return out, err
 				}
 				all = append(all, scores...)
-				write(w, name, d, label, scores)
+				addRow(&out.Tables[0], name, d, label, scores)
 			}
-			write(w, name, d, "all", all)
+			addRow(&out.Tables[0], name, d, "all", all)
 		}
 	}
-	return nil
+	return out, nil
 }
 
 func play(name string, kind, d int, seed uint64, rounds, units int, o box.Options) (Score, error) {
@@ -110,7 +108,7 @@ func play(name string, kind, d int, seed uint64, rounds, units int, o box.Option
 	return world.Play(l, rounds, units, random.New(seed, "box noise"))
 }
 
-func write(w io.Writer, name string, d int, world string, scores []Score) {
+func addRow(t *study.Table, name string, d int, world string, scores []Score) {
 	n := float64(len(scores))
 	var sum, square, served, runs, by, broken, points float64
 	for _, s := range scores {
@@ -124,6 +122,7 @@ func write(w io.Writer, name string, d int, world string, scores []Score) {
 		broken += s.BrokenRounds / n
 		points += float64(s.Points) / n
 	}
-	fmt.Fprintf(w, "%-8s %d  %-9s  %.3f ± %.3f  %7.3f  %10.1f %%  %.3f  %11.1f %%  %6.1f\n", name, d, world, sum,
-		math.Sqrt(max(square-float64(sum*sum), 0)/n), served, 100*runs, by, 100*broken, points)
+	deployed := study.Estimate{Mean: sum, Error: math.Sqrt(max(square-float64(sum*sum), 0) / n)}
+	t.Add(name, d, world, deployed.Cell("%.3f"), study.Number("%.3f", served), study.Number("%.1f %%", 100*runs),
+		study.Number("%.3f", by), study.Number("%.1f %%", 100*broken), study.Number("%.1f", points))
 }

@@ -16,7 +16,7 @@ func TestCommand(t *testing.T) {
 	if err := labtest.Run(t.Context(), Command(), args, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 1+2*2*4 || strings.Contains(out.String(), "NaN") {
+	if n := strings.Count(out.String(), "\n"); n != 2+2*2*4 || strings.Contains(out.String(), "NaN") {
 		t.Errorf("%d lines:\n%s", n, out.String())
 	}
 	for _, args := range [][]string{

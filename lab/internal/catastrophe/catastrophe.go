@@ -4,12 +4,11 @@
 package catastrophe
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +17,7 @@ import (
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/lab/internal/service"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -79,7 +79,6 @@ func Command() *cobra.Command {
 of crashes, and print the units that this arm gets by hour, in the mean of several runs, for several
 forms of the guardrail.`,
 		Example: `  noregret-lab catastrophe --runs 5 --only "soft shrink"`,
-		Args:    cobra.NoArgs,
 	}
 	f, w := c.Flags(), &world{}
 	runs := f.Int("runs", 20, "number of runs")
@@ -87,43 +86,43 @@ forms of the guardrail.`,
 	f.IntVar(&w.units, "units", 12_000, "units an hour")
 	f.DurationVar(&w.delay, "delay", time.Minute, "time from a decision to its feedback")
 	only := f.String("only", "", "print only forms whose name begins with this")
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	return study.New(c, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
 		if *runs < 1 {
-			return noregret.Errorf(noregret.Usage, "--runs", "%d: want at least 1", *runs)
+			return nil, noregret.Errorf(noregret.Usage, "--runs", "%d: want at least 1", *runs)
 		}
 		chosen := slices.Clone(forms)
 		chosen = slices.DeleteFunc(chosen, func(f form) bool { return !strings.HasPrefix(f.name, *only) })
-		return table(c.OutOrStdout(), *runs, w, chosen, hours)
-	}
-	return c
+		return table(ctx, r, *runs, *w, chosen, hours)
+	})
 }
 
-// table prints the mean numbers of units by hour.
-func table(w io.Writer, runs int, of *world, forms []form, hours []int) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	head := []string{"units by hour"}
+// table has the mean numbers of units by hour.
+func table(ctx context.Context, r *study.Runner, runs int, of world, forms []form, hours []int,
+) (*study.Report, error) {
+	out := &study.Report{Tables: []study.Table{{Columns: []string{"units by hour"}}}}
+	t := &out.Tables[0]
 	for _, h := range hours {
-		head = append(head, strconv.Itoa(h))
+		t.Columns = append(t.Columns, strconv.Itoa(h))
 	}
-	fmt.Fprintln(t, strings.Join(head, "\t"))
 	for _, f := range forms {
-		sums := make([]int, len(hours))
-		for seed := range runs {
-			got, err := of.play(f, uint64(seed), hours)
-			if err != nil {
-				return err
-			}
-			for i, n := range got {
-				sums[i] += n
-			}
+		got, err := study.Runs(ctx, r, runs, func(seed int) ([]int, error) {
+			w := of
+			return w.play(f, uint64(seed), hours)
+		})
+		if err != nil {
+			return out, err
 		}
-		row := []string{f.name}
-		for _, n := range sums {
-			row = append(row, strconv.Itoa((n+runs/2)/runs))
+		row := []any{f.name}
+		for i := range hours {
+			sum := 0
+			for _, units := range got {
+				sum += units[i]
+			}
+			row = append(row, (sum+runs/2)/runs)
 		}
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+		t.Add(row...)
 	}
-	return t.Flush()
+	return out, nil
 }
 
 // world is the traffic: units arrive evenly, and their feedback arrives after a delay.

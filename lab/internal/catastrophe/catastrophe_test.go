@@ -1,12 +1,12 @@
 package catastrophe
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // TestCrashingArmIsStopped checks that an arm that crashes gets a few hundred units at most, and
@@ -122,14 +122,14 @@ func TestCrashOfAllArms(t *testing.T) {
 	}
 }
 
-// TestTable prints one row for each form.
+// TestTable: the table has one row for each form.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	var b bytes.Buffer
-	if err := table(&b, 1, &world{rate: 0.5, units: 1200}, forms, []int{1}); err != nil {
+	r, err := table(t.Context(), &study.Runner{}, 1, world{rate: 0.5, units: 1200}, forms, []int{1})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(b.String(), "\n"); n != len(forms)+1 {
-		t.Errorf("%d lines:\n%s", n, &b)
+	if rows := r.Tables[0].Rows; len(rows) != len(forms) || len(rows[0]) != 2 {
+		t.Errorf("%v", rows)
 	}
 }

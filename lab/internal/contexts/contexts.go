@@ -9,17 +9,15 @@ package contexts
 import (
 	"context"
 	"fmt"
-	"io"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // sets names the sets, their files, and how wide the squares of pixels are that become one feature,
@@ -42,7 +40,6 @@ func Command() *cobra.Command {
 arms, and only the reward of the chosen arm is shown. Print each player's mean loss over several
 orders of the examples. All of them take some minutes.`,
 		Example: "  noregret-lab contexts --data DIR --orders 2 --sets letter",
-		Args:    cobra.NoArgs,
 	}
 	f, o := c.Flags(), options{}
 	f.StringVar(&o.data, "data", "../../shared/data", "directory of the sets")
@@ -50,8 +47,7 @@ orders of the examples. All of them take some minutes.`,
 	f.IntVar(&o.rows, "rows", 20_000, "rounds, at most")
 	f.StringSliceVar(&o.sets, "sets", nil, "names of sets, all if empty")
 	f.StringVar(&o.match, "players", "", "play only players whose name contains this")
-	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout()) }
-	return c
+	return study.New(c, "orders", o.run)
 }
 
 // options say what to play.
@@ -61,25 +57,29 @@ type options struct {
 	sets         []string
 }
 
-// run plays and writes the table to w.
-func (o *options) run(ctx context.Context, w io.Writer) error {
+// run plays the sets, a table each.
+func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, error) {
 	if o.orders < 2 || o.rows < 1 {
-		return noregret.Errorf(noregret.Usage, "", "%d orders of %d rounds: want at least 2 of 1", o.orders, o.rows)
+		return nil, noregret.Errorf(noregret.Usage, "", "%d orders of %d rounds: want at least 2 of 1", o.orders,
+			o.rows)
 	}
+	out := &study.Report{}
 	for _, s := range sets {
 		if len(o.sets) > 0 && !slices.Contains(o.sets, s.name) {
 			continue
 		}
 		p, err := load(ctx, filepath.Join(o.data, s.file), s.pool)
 		if err != nil {
-			return err
+			return out, err
 		}
 		p.name = s.name
-		if err := p.table(ctx, w, o.orders, o.rows, o.match); err != nil {
-			return err
+		t, err := p.table(ctx, r, o)
+		if err != nil {
+			return out, err
 		}
+		out.Tables = append(out.Tables, t)
 	}
-	return nil
+	return out, nil
 }
 
 // problem is a classification set: vectors x with the constant 1 first, and classes.
@@ -99,43 +99,37 @@ func (p *problem) order(seed uint64, rows int) *problem {
 	return out
 }
 
-// table plays the orders and writes a line for each contestant.
-func (p *problem) table(ctx context.Context, w io.Writer, orders, rows int, match string) error {
-	losses := make([][]float64, len(contestants))
-	for seed := range uint64(orders) {
-		o := p.order(seed, rows)
-		for i, c := range contestants {
-			if !strings.Contains(c.name, match) {
-				continue
-			}
+// table plays the orders; it has a row for each contestant.
+func (p *problem) table(ctx context.Context, r *study.Runner, o *options) (t study.Table, err error) {
+	chosen := slices.Clone(contestants)
+	chosen = slices.DeleteFunc(chosen, func(c contestant) bool { return !strings.Contains(c.name, o.match) })
+	losses, err := study.Runs(ctx, r, o.orders, func(seed int) (row []float64, err error) {
+		examples := p.order(uint64(seed), o.rows)
+		for _, c := range chosen {
 			if err := ctx.Err(); err != nil {
-				return err
+				return nil, err
 			}
-			loss, err := c.play(o, random.New(seed, c.name))
+			loss, err := c.play(examples, random.New(uint64(seed), c.name))
 			if err != nil {
-				return fmt.Errorf("%s on %s: %w", c.name, p.name, err)
+				return nil, fmt.Errorf("%s on %s: %w", c.name, p.name, err)
 			}
-			losses[i] = append(losses[i], 100*loss/float64(len(o.x)))
+			row = append(row, 100*loss/float64(len(examples.x)))
 		}
+		return row, nil
+	})
+	if err != nil {
+		return t, err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(t, "%s: %d rounds, %d arms, %d coordinates\n", p.name, min(rows, len(p.x)), p.classes, len(p.x[0]))
-	for i, c := range contestants {
-		if len(losses[i]) > 0 {
-			mean, deviation := spread(losses[i])
-			fmt.Fprintf(t, "| %s\t| %.2f ± %.2f\t|\n", c.name, mean, deviation)
+	t.Title = fmt.Sprintf("%s: %d rounds, %d arms, %d coordinates", p.name, min(o.rows, len(p.x)), p.classes,
+		len(p.x[0]))
+	t.Columns = []string{"player", "loss, %"}
+	for i, c := range chosen {
+		own := make([]float64, o.orders)
+		for seed, row := range losses {
+			own[seed] = row[i]
 		}
+		mean, deviation := study.Spread(own)
+		t.Add(c.name, study.Estimate{Mean: mean, Error: deviation}.Cell("%.2f"))
 	}
-	return t.Flush()
-}
-
-// spread returns the mean and the standard deviation.
-func spread(x []float64) (mean, deviation float64) {
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	for _, v := range x {
-		deviation += (v - mean) * (v - mean) / float64(len(x)-1)
-	}
-	return mean, math.Sqrt(deviation)
+	return t, nil
 }

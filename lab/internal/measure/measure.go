@@ -5,11 +5,11 @@ package measure
 import (
 	"context"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/scenario"
@@ -54,25 +54,24 @@ what was deployed at fixed rounds. --algorithm plays a named algorithm instead.`
 	} {
 		f.Float64Var(v.p, v.name, *v.p, v.usage)
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return study.New(cmd, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
 		if *without != "" {
 			var err error
 			if c, err = c.Without(*without); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		o.Scenario, o.Noise = args[0], noise
+		o.Scenario, o.Noise = f.Arg(0), noise
 		if *start != 0 {
 			o.Start = start
 		}
-		return measure(cmd.Context(), o, c, cmd.OutOrStdout())
-	}
-	return cmd
+		o.Workers, o.Progress = r.Workers, func(int, int) { r.Step() }
+		return measure(ctx, o, c)
+	})
 }
 
-// measure plays a scenario and writes the figures to w. The learner has the options c if o names no
-// algorithm.
-func measure(ctx context.Context, o scenario.Options, c confident.Options, w io.Writer) error {
+// measure plays a scenario. The learner has the options c if o names no algorithm.
+func measure(ctx context.Context, o scenario.Options, c confident.Options) (*study.Report, error) {
 	for _, t := range checkpoints {
 		if t <= o.Rounds {
 			o.Checkpoints = append(o.Checkpoints, t)
@@ -86,9 +85,26 @@ func measure(ctx context.Context, o scenario.Options, c confident.Options, w io.
 	}
 	r, err := scenario.Run(ctx, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return write(w, r, made.changes())
+	t := study.Table{
+		Title: fmt.Sprintf("best single arm %.4f, optimum %.4f, %d changes found", r.BestSingle, r.Optimum,
+			made.changes()),
+		Columns: []string{
+			"round", "mean", "q25", "q75", "R", "median r", "violated", "broken", "distance",
+		},
+	}
+	for i, at := range r.At {
+		row := []any{at}
+		for _, v := range []float64{
+			r.Objective.Mean[i], r.Objective.Q25[i], r.Objective.Q75[i], r.Gain.Ratio[i], r.Gain.Median[i],
+			r.Violation.Mean[i], r.Violation.Share[i],
+		} {
+			row = append(row, study.Number("%.3f", v))
+		}
+		t.Add(append(row, study.Number("%.4f", r.Distance.Mean[i]))...)
+	}
+	return &study.Report{Tables: []study.Table{t}}, nil
 }
 
 // learners are the learners of all runs, which several goroutines make.
@@ -114,22 +130,4 @@ func (l *learners) changes() (n int) {
 		n += learner.Changes()
 	}
 	return n
-}
-
-func write(w io.Writer, r *scenario.Result, changes int) error {
-	_, err := fmt.Fprintf(w, `single   %.4f
-optimum  %.4f
-round    %7d
-mean     %7.3f
-q25      %7.3f
-q75      %7.3f
-R        %7.3f
-median r %7.3f
-violated %7.3f
-broken   %7.3f
-distance %7.4f
-changes  %d
-`, r.BestSingle, r.Optimum, r.At, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75, r.Gain.Ratio,
-		r.Gain.Median, r.Violation.Mean, r.Violation.Share, r.Distance.Mean, changes)
-	return err
 }

@@ -9,17 +9,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret/bandit/offpolicy"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // Command returns the command "noregret-lab obd".
@@ -31,14 +30,12 @@ func Command() *cobra.Command {
 the other way round, by every estimator, and compare with the policy's own clicks. The rows are drawn
 again many times to see how often the intervals contain that.`,
 		Example: "  noregret-lab obd --data DIR --plot obd.svg",
-		Args:    cobra.NoArgs,
 	}
 	f, o := c.Flags(), options{}
 	f.StringVar(&o.data, "data", "../../shared/data/obd", "directory of the data")
 	f.IntVar(&o.resamples, "resamples", 200, "how often the rows are drawn again")
 	f.StringVar(&o.plot, "plot", "", "write a picture of the estimates to this .svg file")
-	c.RunE = func(c *cobra.Command, _ []string) error { return run(c.Context(), c.OutOrStdout(), o) }
-	return c
+	return study.New(c, "policies", o.run)
 }
 
 // options say what to estimate.
@@ -54,41 +51,46 @@ const alpha = 0.05
 // normal95 is the quantile of the normal distribution for intervals of 95 %.
 const normal95 = 1.959963984540054
 
-// run makes the table, and the picture if one is asked for.
-func run(ctx context.Context, w io.Writer, o options) error {
+// run makes the tables, and the picture if one is asked for. Missing data are no failure.
+func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, error) {
 	var all []*trial
 	for _, campaign := range []string{"men", "women"} {
 		uniform, err := readLog(o.data, "random-"+campaign)
 		if err != nil {
-			return skipMissing(w, err)
+			return skipMissing(err)
 		}
 		thompson, err := readLog(o.data, "bts-"+campaign)
 		if err != nil {
-			return skipMissing(w, err)
+			return skipMissing(err)
 		}
 		all = append(all, uniformFrom(campaign, thompson, uniform), thompsonFrom(campaign, uniform, thompson))
 	}
-	for _, t := range all {
-		if err := t.estimate(ctx, o.resamples); err != nil {
-			return fmt.Errorf("%s: %w", t.name, err)
+	_, err := study.Runs(ctx, r, len(all), func(i int) (struct{}, error) {
+		if err := all[i].estimate(ctx, o.resamples); err != nil {
+			return struct{}{}, fmt.Errorf("%s: %w", all[i].name, err)
 		}
+		return struct{}{}, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	if err := writeTable(w, all, o.resamples); err != nil || o.plot == "" {
-		return err
+	report := tables(all, o.resamples)
+	if o.plot == "" {
+		return report, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(o.plot), 0o755); err != nil {
-		return err
+		return report, err
 	}
-	return plotTrials(o.plot, all)
+	return report, plotTrials(o.plot, all)
 }
 
-// skipMissing says that the data are missing, which is no failure, and returns other errors.
-func skipMissing(w io.Writer, err error) error {
+// skipMissing says that the data are missing, and returns other errors.
+func skipMissing(err error) (*study.Report, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
-	_, err = fmt.Fprintf(w, "SKIPPED: the Open Bandit data are missing (%v); name their directory with --data\n", err)
-	return err
+	return &study.Report{Notes: fmt.Sprintf(
+		"SKIPPED: the Open Bandit data are missing (%v); name their directory with --data\n", err)}, nil
 }
 
 // trial is a policy that is estimated from a log of another.
@@ -219,27 +221,29 @@ func (t *trial) evaluate(pick func(i int) int) (*offpolicy.Evaluator, error) {
 	return e, nil
 }
 
-// writeTable prints the results as Markdown, in clicks per thousand.
-func writeTable(w io.Writer, all []*trial, resamples int) error {
-	mille := func(v float64) string { return strconv.FormatFloat(1000*v, 'f', 2, 64) }
-	share := func(n int) string { return strconv.FormatFloat(100*float64(n)/float64(max(resamples, 1)), 'f', 1, 64) }
+// tables has a table for each trial, in clicks per thousand.
+func tables(all []*trial, resamples int) *study.Report {
+	mille := func(v float64) study.Cell { return study.Number("%.2f", 1000*v) }
+	span := func(v offpolicy.Interval) string { return fmt.Sprintf("[%.2f, %.2f]", 1000*v.Low, 1000*v.High) }
+	share := func(n int) study.Cell {
+		return study.Number("%.1f", 100*float64(n)/float64(max(resamples, 1)))
+	}
+	out := &study.Report{
+		Notes: fmt.Sprintf("Clicks per thousand; intervals with confidence 95 %%; %d resamples.\n", resamples),
+	}
 	for _, t := range all {
-		fmt.Fprintf(w, "### %s\n\nOwn log: %s ± %s. Effective rows %.0f of %d, mean weight %.3f, largest %.1f.\n\n",
-			t.name,
-			mille(t.truth), mille(t.truthError), t.weights.Effective, t.weights.Rows, t.weights.Mean, t.weights.Largest)
-		fmt.Fprint(w, "| estimator | value | error | one look | any time | normal covers, % | one look covers, % | "+
-			"any time "+
-			"covers, % |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+		table := study.Table{Title: t.name, Columns: []string{
+			"estimator", "value", "error", "one look", "any time", "normal covers, %", "one look covers, %",
+			"any time covers, %",
+		}}
 		for _, v := range t.estimates {
 			c := t.covered[v.Method]
-			fmt.Fprintf(w, "| %s | %s | %s | [%s, %s] | [%s, %s] | %s | %s | %s |\n", v.Method, mille(v.Value),
-				mille(v.StandardError), mille(v.OneLook.Low), mille(v.OneLook.High), mille(v.Sequence.Low),
-				mille(v.Sequence.High), share(c[0]), share(c[1]), share(c[2]))
+			table.Add(v.Method, mille(v.Value), mille(v.StandardError), span(v.OneLook), span(v.Sequence), share(c[0]),
+				share(c[1]), share(c[2]))
 		}
-		if _, err := fmt.Fprintln(w); err != nil {
-			return err
-		}
+		table.Notes = fmt.Sprintf("Own log: %.2f ± %.2f. Effective rows %.0f of %d, mean weight %.3f, largest %.1f.\n",
+			1000*t.truth, 1000*t.truthError, t.weights.Effective, t.weights.Rows, t.weights.Mean, t.weights.Largest)
+		out.Tables = append(out.Tables, table)
 	}
-	_, err := fmt.Fprintf(w, "Clicks per thousand; intervals with confidence 95 %%; %d resamples.\n", resamples)
-	return err
+	return out
 }

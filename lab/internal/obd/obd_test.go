@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/noregret/noregret/bandit/offpolicy"
 	"github.com/noregret/noregret/internal/picture/svgcheck"
+	"github.com/noregret/noregret/lab/internal/labtest"
 )
 
 // write writes a log of the data: its rows are item, position, click and propensity.
@@ -71,20 +73,22 @@ func TestTrials(t *testing.T) {
 		t.Errorf("covered %v", c)
 	}
 
+	plot := filepath.Join(dir, "new", "a.svg")
 	var out strings.Builder
-	o := options{data: dir, resamples: 5, plot: filepath.Join(dir, "new", "a.svg")}
-	if err := run(context.Background(), &out, o); err != nil {
+	err = labtest.Run(t.Context(), Command(), []string{"--data", dir, "--resamples", "5", "--plot", plot}, &out,
+		io.Discard)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"### women: Thompson from the uniform log", "| ips | 333.33 | ",
+		"### women: Thompson from the uniform log", "| ips ", "| 333.33 | ",
 		"Own log: 750.00 ± ",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	if text, err := os.ReadFile(o.plot); err != nil || !strings.Contains(string(text), "doubly-robust") {
+	if text, err := os.ReadFile(plot); err != nil || !strings.Contains(string(text), "doubly-robust") {
 		t.Errorf("picture: %v", err)
 	} else if faults := svgcheck.Faults(text); len(faults) > 0 {
 		t.Errorf("picture: %q", faults)
@@ -95,7 +99,7 @@ func TestTrials(t *testing.T) {
 func TestMissingData(t *testing.T) {
 	dir := t.TempDir()
 	var out strings.Builder
-	if err := run(context.Background(), &out, options{data: dir}); err != nil ||
+	if err := labtest.Run(t.Context(), Command(), []string{"--data", dir}, &out, io.Discard); err != nil ||
 		!strings.HasPrefix(out.String(), "SKIPPED: the Open Bandit data are missing") {
 		t.Errorf("%v, %q", err, out.String())
 	}

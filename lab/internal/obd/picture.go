@@ -2,14 +2,13 @@ package obd
 
 import (
 	"image/color"
-	"io"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/noregret/noregret/bandit/offpolicy"
-	"github.com/noregret/noregret/internal/atomicfile"
+	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/picture"
 )
 
@@ -24,9 +23,7 @@ func plotTrials(path string, all []*trial) error {
 		}
 		panels = append(panels, p)
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		return picture.WritePage(w, "svg", panels)
-	})
+	return show.Picture(path, panels...)
 }
 
 // panel draws one trial.

@@ -7,13 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // Command returns the command "noregret-lab parameterfree".
@@ -25,7 +26,6 @@ func Command() *cobra.Command {
 two classes in a directory of data, and print the measure on held-out data and the training loss.
 Sets that are not there are left out, with a note. All sets take some 15 minutes on one core.`,
 		Example: "  noregret-lab parameterfree --data DIR --sets a9a,w8a --trainers sgd-hinge",
-		Args:    cobra.NoArgs,
 	}
 	f, o := c.Flags(), options{}
 	f.StringVar(&o.dir, "data", "../../shared/data", "directory of the data sets")
@@ -34,10 +34,7 @@ Sets that are not there are left out, with a note. All sets take some 15 minutes
 		"names of the trainers")
 	f.IntVar(&o.seeds, "seeds", 3, "seeds of the split, the order of the examples and the held-out part, at least 2")
 	f.IntVar(&o.passes, "passes", 10, "passes over the data, 0 for the default of the trainer")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return o.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
-	}
-	return c
+	return study.New(c, "trainings", o.run)
 }
 
 // options say what to measure.
@@ -47,48 +44,63 @@ type options struct {
 	seeds, passes  int
 }
 
-// run measures and writes the tables to out, notes to notes.
-func (o *options) run(ctx context.Context, out, notes io.Writer) error {
+// run measures; there is a table for each trainer.
+func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, error) {
 	if o.seeds < 2 || o.passes < 0 {
-		return noregret.Errorf(noregret.Usage, "", "%d seeds and %d passes: want at least 2 and 0", o.seeds, o.passes)
+		return nil, noregret.Errorf(noregret.Usage, "", "%d seeds and %d passes: want at least 2 and 0", o.seeds,
+			o.passes)
 	}
 	temp, err := os.MkdirTemp("", "parameterfree")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // what is left there is small
-	m := measurement{seeds: o.seeds, passes: o.passes}
-	tables := map[string][]row{}
+	rows := map[string][]row{}
 	for _, b := range sets {
 		if len(o.sets) > 0 && !slices.Contains(o.sets, b.name) {
 			continue
 		}
 		data, err := b.load(ctx, o.dir, temp)
 		if errors.Is(err, errMissing) {
-			fmt.Fprintf(notes, "skipped: %v\n", err)
+			fmt.Fprintf(r.Notes, "skipped: %v\n", err)
 			continue
 		}
 		if err != nil {
-			return err
+			return o.report(rows), err
 		}
-		for _, trainer := range o.trainers {
-			r, err := m.measure(ctx, b.name, trainer, data)
-			if err != nil {
-				return errors.Join(fmt.Errorf("%s by %s: %w", b.name, trainer, err), data.Set.Close())
-			}
-			tables[trainer] = append(tables[trainer], r)
-			fmt.Fprintf(notes, "%s by %s\n", b.name, trainer)
-		}
-		if err := data.Set.Close(); err != nil {
-			return err
+		if err := errors.Join(o.measureSet(ctx, r, b.name, data, rows), data.Set.Close()); err != nil {
+			return o.report(rows), err
 		}
 	}
-	if len(tables) == 0 {
-		fmt.Fprintf(out, "skipped: no data set is in %s\n", o.dir)
-		return nil
-	}
+	return o.report(rows), nil
+}
+
+// measureSet adds a row of every trainer.
+func (o *options) measureSet(ctx context.Context, r *study.Runner, set string, data classify.Data,
+	rows map[string][]row,
+) error {
+	m := measurement{seeds: o.seeds, passes: o.passes}
 	for _, trainer := range o.trainers {
-		writeTable(out, trainer, tables[trainer])
+		x, err := m.measure(ctx, set, trainer, data)
+		if err != nil {
+			return fmt.Errorf("%s by %s: %w", set, trainer, err)
+		}
+		rows[trainer] = append(rows[trainer], x)
+		r.Step()
 	}
 	return nil
+}
+
+// report has a table for each trainer with rows.
+func (o *options) report(rows map[string][]row) *study.Report {
+	out := &study.Report{}
+	for _, trainer := range o.trainers {
+		if len(rows[trainer]) > 0 {
+			out.Tables = append(out.Tables, tableOf(trainer, rows[trainer]))
+		}
+	}
+	if len(rows) == 0 {
+		out.Notes = fmt.Sprintf("skipped: no data set is in %s\n", o.dir)
+	}
+	return out
 }

@@ -27,7 +27,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"### sgd-logistic (f1)\n\n| set | default | tuned | auto | loss, default |", "### spade (qmean)",
+		"### sgd-logistic (f1)\n\n| set ", "| loss, default | loss, best of 5 |", "### spade (qmean)",
 		"\n| page-blocks0 | ", "Training loss: auto has ", "Examples visited, default : tuned : auto = 1 : ",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -2,10 +2,9 @@ package parameterfree
 
 import (
 	"fmt"
-	"io"
-	"math"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // leastLoss is what losses below it count as in ratios: sets that are separable have losses near 0.
@@ -13,25 +12,19 @@ const leastLoss = 1e-3
 
 // meanOf is the mean and the standard deviation of values, those that are not defined counted as 0.
 func meanOf(values []float64) (mean, deviation float64) {
-	n := float64(len(values))
-	for _, v := range values {
+	defined := make([]float64, len(values))
+	for i, v := range values {
 		if v == v {
-			mean += v / n
+			defined[i] = v
 		}
 	}
-	for _, v := range values {
-		if v != v {
-			v = 0
-		}
-		deviation += float64((v - mean) * (v - mean))
-	}
-	return mean, math.Sqrt(deviation / (n - 1))
+	return study.Spread(defined)
 }
 
 // cell is a mean with its spread.
-func cell(values []float64) string {
+func cell(values []float64) study.Cell {
 	m, s := meanOf(values)
-	return fmt.Sprintf("%.3f ± %.3f", m, s)
+	return study.Estimate{Mean: m, Error: s}.Cell("%.3f")
 }
 
 // ratio is the ratio of the mean losses.
@@ -41,34 +34,33 @@ func (r row) ratio() float64 {
 	return max(a, leastLoss) / max(b, leastLoss)
 }
 
-// writeTable writes the rows of a trainer as a Markdown table with a summary.
-func writeTable(w io.Writer, trainer string, rows []row) {
+// tableOf has the rows of a trainer and a summary.
+func tableOf(trainer string, rows []row) study.Table {
 	losses := lossOf(trainer) != nil
-	fmt.Fprintf(w, "### %s (%s)\n\n| set | default | tuned | auto |", trainer, measureOf(trainer).Name())
-	if losses {
-		fmt.Fprint(w, " loss, default | loss, best of 5 | loss, auto | ratio |")
+	t := study.Table{
+		Title:   fmt.Sprintf("%s (%s)", trainer, measureOf(trainer).Name()),
+		Columns: []string{"set", "default", "tuned", "auto"},
 	}
-	fmt.Fprint(w, "\n| --- | --- | --- | --- |")
 	if losses {
-		fmt.Fprint(w, " --- | --- | --- | --- |")
+		t.Columns = append(t.Columns, "loss, default", "loss, best of 5", "loss, auto", "ratio")
 	}
-	fmt.Fprintln(w)
 	var logs, toTuned, toPlain float64
 	var steps [3]int64
 	ahead, better := 0, 0
 	for _, r := range rows {
-		fmt.Fprintf(w, "| %s | %s | %s | %s |", r.set, cell(r.plain), cell(r.tuned), cell(r.auto))
+		line := []any{r.set, cell(r.plain), cell(r.tuned), cell(r.auto)}
 		if losses {
-			plain, _ := meanOf(r.plainLoss)
-			best, _ := meanOf(r.bestLoss)
-			auto, _ := meanOf(r.autoLoss)
-			fmt.Fprintf(w, " %.4f | %.4f | %.4f | %.2f |", plain, best, auto, r.ratio())
+			for _, v := range [][]float64{r.plainLoss, r.bestLoss, r.autoLoss} {
+				mean, _ := meanOf(v)
+				line = append(line, study.Number("%.4f", mean))
+			}
+			line = append(line, study.Number("%.2f", r.ratio()))
 			logs += portable.Log(r.ratio())
 			if r.ratio() <= 1 {
 				better++
 			}
 		}
-		fmt.Fprintln(w)
+		t.Add(line...)
 		plain, _ := meanOf(r.plain)
 		tuned, _ := meanOf(r.tuned)
 		auto, _ := meanOf(r.auto)
@@ -82,13 +74,13 @@ func writeTable(w io.Writer, trainer string, rows []row) {
 		}
 	}
 	n := float64(len(rows))
-	fmt.Fprintf(w, "\nMean of %s over the %d sets: auto is %+.3f from tuned and %+.3f from the default; it is at "+
-		"least as "+
-		"good as tuned on %d.\n", measureOf(trainer).Name(), len(rows), toTuned/n, toPlain/n, ahead)
+	t.Notes = fmt.Sprintf("Mean of %s over the %d sets: auto is %+.3f from tuned and %+.3f from the default; it is at "+
+		"least as good as tuned on %d.\n", measureOf(trainer).Name(), len(rows), toTuned/n, toPlain/n, ahead)
 	if losses {
-		fmt.Fprintf(w, "Training loss: auto has %.2f times the loss of the best of %d step scales in hindsight "+
-			"(geometric mean), and no more than it on %d sets.\n", portable.Exp(logs/n), len(scales), better)
+		t.Notes += fmt.Sprintf("Training loss: auto has %.2f times the loss of the best of %d step scales in "+
+			"hindsight (geometric mean), and no more than it on %d sets.\n", portable.Exp(logs/n), len(scales), better)
 	}
-	fmt.Fprintf(w, "Examples visited, default : tuned : auto = 1 : %.1f : %.1f.\n\n",
+	t.Notes += fmt.Sprintf("Examples visited, default : tuned : auto = 1 : %.1f : %.1f.\n",
 		float64(steps[1])/float64(steps[0]), float64(steps[2])/float64(steps[0]))
+	return t
 }

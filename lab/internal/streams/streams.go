@@ -3,8 +3,8 @@
 package streams
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/changepoint"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // Command returns the command "noregret-lab streams".
@@ -24,19 +25,27 @@ func Command() *cobra.Command {
 changes that it finds, its delay and its false alarms; then its alarms on the streams of other
 libraries' documentation.`,
 		Example: "  noregret-lab streams --runs 200",
-		Args:    cobra.NoArgs,
 	}
 	runs := c.Flags().Int("runs", 200, "runs of each stream")
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	return study.New(c, "detectors", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
 		if *runs < 1 {
-			return noregret.Errorf(noregret.Usage, "--runs", "%d: want at least 1", *runs)
+			return nil, noregret.Errorf(noregret.Usage, "--runs", "%d: want at least 1", *runs)
 		}
-		if err := write(c.OutOrStdout(), *runs); err != nil {
-			return err
+		out := &study.Report{}
+		for i := range streams {
+			t, err := standard(ctx, r, &streams[i], *runs)
+			if err != nil {
+				return out, err
+			}
+			out.Tables = append(out.Tables, t)
 		}
-		return writeDocumented(c.OutOrStdout(), *runs)
-	}
-	return c
+		t, err := compare(*runs)
+		if err != nil {
+			return out, err
+		}
+		out.Tables = append(out.Tables, t)
+		return out, nil
+	})
 }
 
 // stream is a kind of sequence of numbers in [0, 1] with a change.
@@ -182,26 +191,27 @@ func rowName(text string) string {
 	return "`" + text + "`"
 }
 
-// write prints the table of the standard streams.
-func write(w io.Writer, runs int) error {
-	for i := range streams {
-		s := &streams[i]
-		fmt.Fprintf(w, "\n%s\n\n| detector | found | delay | false alarms in 10,000 numbers |\n"+
-			"| --- | --- | --- | --- |\n", strings.ToUpper(s.name[:1])+s.name[1:])
-		for _, text := range detectors {
-			r, err := measure(text, s, runs)
-			if err != nil {
-				return err
-			}
-			delay := "–"
-			if mean, se := r.meanDelay(); r.found > 0 {
-				delay = fmt.Sprintf("%.1f ± %.1f", mean, se)
-			}
-			fmt.Fprintf(w, "| %s | %.0f %% | %s | %.2f |\n", rowName(text), 100*float64(r.found)/float64(runs), delay,
-				r.perMany())
-		}
+// standard returns the table of a standard stream.
+func standard(ctx context.Context, r *study.Runner, s *stream, runs int) (study.Table, error) {
+	t := study.Table{
+		Title:   strings.ToUpper(s.name[:1]) + s.name[1:],
+		Columns: []string{"detector", "found", "delay", "false alarms in 10,000 numbers"},
 	}
-	return nil
+	results, err := study.Runs(ctx, r, len(detectors), func(i int) (result, error) {
+		return measure(detectors[i], s, runs)
+	})
+	if err != nil {
+		return t, err
+	}
+	for i, x := range results {
+		var delay any = "–"
+		if mean, se := x.meanDelay(); x.found > 0 {
+			delay = study.Estimate{Mean: mean, Error: se}.Cell("%.1f")
+		}
+		t.Add(rowName(detectors[i]), study.Number("%.0f %%", 100*float64(x.found)/float64(runs)), delay,
+			study.Number("%.2f", x.perMany()))
+	}
+	return t, nil
 }
 
 // documented are the alarms that other libraries' documentation prints for one draw of the stream
@@ -256,17 +266,18 @@ func firstAlarms(text string, runs int) (low, high int, mean float64, early int,
 	return low, high, mean, early, nil
 }
 
-// writeDocumented prints the comparison with the documents.
-func writeDocumented(w io.Writer, runs int) error {
-	fmt.Fprint(w, "\n| detector | first alarm, mean | range | runs with an alarm before | documented |\n"+
-		"| --- | --- | --- | --- | --- |\n")
+// compare returns the table of the comparison with the documents.
+func compare(runs int) (study.Table, error) {
+	t := study.Table{Columns: []string{
+		"detector", "first alarm, mean", "range", "runs with an alarm before", "documented",
+	}}
 	for _, x := range documented {
 		low, high, mean, early, err := firstAlarms(x.text, runs)
 		if err != nil {
-			return err
+			return t, err
 		}
-		fmt.Fprintf(w, "| `%s` | %.0f | %d to %d | %d of %d | %s: %d |\n", x.text, mean, low, high, early, runs,
-			x.library, x.index)
+		t.Add("`"+x.text+"`", study.Number("%.0f", mean), fmt.Sprintf("%d to %d", low, high),
+			fmt.Sprintf("%d of %d", early, runs), fmt.Sprintf("%s: %d", x.library, x.index))
 	}
-	return nil
+	return t, nil
 }

@@ -2,10 +2,12 @@ package streams
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/lab/internal/labtest"
 )
 
 // The statements of lab/docs/changepoint.md about the tables.
@@ -82,16 +84,12 @@ func TestDocumentedExamples(t *testing.T) {
 }
 
 // The tables have a row for each detector.
-func TestWrite(t *testing.T) {
+func TestCommand(t *testing.T) {
 	var b bytes.Buffer
-	if err := write(&b, 1); err != nil {
+	if err := labtest.Run(t.Context(), Command(), []string{"--runs", "1"}, &b, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(b.String(), "| `"); n != len(streams)*len(detectors) {
-		t.Errorf("%d rows, want %d", n, len(streams)*len(detectors))
-	}
-	b.Reset()
-	if err := writeDocumented(&b, 2); err != nil || strings.Count(b.String(), "\n| `") != len(documented) {
-		t.Errorf("%v:\n%s", err, b.String())
+	if n := strings.Count(b.String(), "\n| `"); n != len(streams)*len(detectors)+len(documented) {
+		t.Errorf("%d rows in\n%s", n, b.String())
 	}
 }

@@ -3,13 +3,12 @@ package validity
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/noregret/noregret/confseq"
-	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // shop is a world of revenue: 2 % of the units buy, for lognormal amounts with median 1 and σ =
@@ -106,18 +105,21 @@ func (w *shop) looks(mean float64) func(r *random.Source) (low, high, truth floa
 }
 
 // visits returns the results of the runs.
-func (w *shop) visits(ctx context.Context, runs, workers int) ([]visit, error) {
-	return parallel.Runs(ctx, runs, workers, nil, func(run int) (visit, error) { return w.play(uint64(run)), nil })
+func (w *shop) visits(ctx context.Context, r *study.Runner, runs int) ([]visit, error) {
+	return study.Runs(ctx, r, runs, func(run int) (visit, error) { return w.play(uint64(run)), nil })
 }
 
 // revenue measures how often the sequence of revenue misses the truth, and how wide it is at the
 // end.
-func revenue(ctx context.Context, out io.Writer, runs, workers int) error {
-	fmt.Fprintf(out, "Revenue: %v of the units buy, lognormal with sigma %v, %d runs\n", buyers, amountSigma, runs)
-	fmt.Fprintf(out, "%-24s%11s%11s%11s%11s\n", "", "units", "misses", "speaks", "half width")
+func revenue(ctx context.Context, r *study.Runner, out *study.Report, runs int) error {
+	t := study.Table{
+		Title: fmt.Sprintf("Revenue: %v of the units buy, lognormal with sigma %v, %d runs", buyers, amountSigma,
+			runs),
+		Columns: []string{"sequence", "units", "misses", "speaks", "half width"},
+	}
 	for _, w := range shops {
 		missed, spoke, width := 0, 0, 0.0
-		visits, err := w.visits(ctx, runs, workers)
+		visits, err := w.visits(ctx, r, runs)
 		if err != nil {
 			return err
 		}
@@ -130,9 +132,11 @@ func revenue(ctx context.Context, out io.Writer, runs, workers int) error {
 				width += v.half
 			}
 		}
-		fmt.Fprintf(out, "%-24s%11d%10.1f%%%10.1f%%%10.1f%%\n", w.name, w.units, 100*float64(missed)/float64(runs),
-			100*float64(spoke)/float64(runs), 100*width/float64(max(spoke, 1)))
+		t.Add(w.name, w.units, study.Number("%.1f %%", 100*float64(missed)/float64(runs)),
+			study.Number("%.1f %%", 100*float64(spoke)/float64(runs)),
+			study.Number("%.1f %%", 100*width/float64(max(spoke, 1))))
 	}
+	out.Tables = append(out.Tables, t)
 	return nil
 }
 

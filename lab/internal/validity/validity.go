@@ -7,16 +7,14 @@ package validity
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/parallel"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // Command returns the command "noregret-lab validity".
@@ -29,30 +27,28 @@ the level of the metric changes (aa), the rounds until a breach is found (power)
 confidence sequence of heavy-tailed revenue misses its mean (revenue). 500 runs of each world take
 some 20 minutes on one core.`,
 		Example: "  noregret-lab validity --runs 100 --only aa",
-		Args:    cobra.NoArgs,
 	}
 	f := c.Flags()
 	runs := f.Int("runs", 500, "runs of each A/A world, at least 5")
 	only := f.String("only", "", "part of the names of the tables to make: aa, power, revenue")
-	workers := f.Int("workers", runtime.NumCPU(), "runs at once")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if *runs < 5 || *workers < 1 {
-			return noregret.Errorf(noregret.Usage, "", "%d runs, %d workers: want at least 5 and 1", *runs, *workers)
+	return study.New(c, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
+		if *runs < 5 {
+			return nil, noregret.Errorf(noregret.Usage, "--runs", "%d: want at least 5", *runs)
 		}
+		out := &study.Report{}
 		for _, t := range []struct {
 			name string
-			make func(ctx context.Context, out io.Writer, runs, workers int) error
+			add  func(ctx context.Context, r *study.Runner, out *study.Report, runs int) error
 		}{{"aa", falseBreaches}, {"power", power}, {"revenue", revenue}} {
 			if !strings.Contains(t.name, *only) {
 				continue
 			}
-			if err := t.make(c.Context(), c.OutOrStdout(), *runs, *workers); err != nil {
-				return err
+			if err := t.add(ctx, r, out, *runs); err != nil {
+				return out, err
 			}
 		}
-		return nil
-	}
-	return c
+		return out, nil
+	})
 }
 
 // levels give the level of a metric, which all arms share, as functions of the round.
@@ -100,45 +96,36 @@ func aaWorlds(atLimit bool) (out [][]world) {
 }
 
 // breaches returns the rounds in which the runs' first breaches were called, 0 for never.
-func (w *world) breaches(ctx context.Context, runs, workers int) ([]int, error) {
-	return parallel.Runs(ctx, runs, workers, nil, func(run int) (int, error) { return w.play(uint64(run)) })
+func (w *world) breaches(ctx context.Context, r *study.Runner, runs int) ([]int, error) {
+	return study.Runs(ctx, r, runs, func(run int) (int, error) { return w.play(uint64(run)) })
 }
 
-func falseBreaches(ctx context.Context, out io.Writer, runs, workers int) error {
+func falseBreaches(ctx context.Context, r *study.Runner, out *study.Report, runs int) error {
 	for _, atLimit := range []bool{false, true} {
 		what := "equal arms under a limit of -2 %"
 		if atLimit {
 			what = "arms exactly at a limit of -5 %"
 		}
-		if err := falseBreachesOf(ctx, out, what, aaWorlds(atLimit), runs, workers); err != nil {
-			return err
+		t := study.Table{
+			Title:   fmt.Sprintf("False breaches, %s, in %d runs at alpha 0.05, per cent", what, runs),
+			Columns: []string{"metric"},
 		}
-	}
-	return nil
-}
-
-func falseBreachesOf(ctx context.Context, out io.Writer, what string, worlds [][]world, runs, workers int) error {
-	fmt.Fprintf(out, "False breaches, %s, in %d runs at alpha 0.05, per cent\n%-24s", what, runs, "")
-	for _, l := range levels {
-		fmt.Fprintf(out, "%11s", l.name)
-	}
-	fmt.Fprintln(out)
-	for i, row := range worlds {
-		fmt.Fprintf(out, "%-24s", kinds[i].name)
-		for _, w := range row {
-			rounds, err := w.breaches(ctx, runs, workers)
-			if err != nil {
-				return err
-			}
-			n := 0
-			for _, t := range rounds {
-				if t > 0 {
-					n++
+		for _, l := range levels {
+			t.Columns = append(t.Columns, l.name)
+		}
+		for i, row := range aaWorlds(atLimit) {
+			cells := []any{kinds[i].name}
+			for _, w := range row {
+				rounds, err := w.breaches(ctx, r, runs)
+				if err != nil {
+					return err
 				}
+				rounds = slices.DeleteFunc(rounds, func(t int) bool { return t == 0 })
+				cells = append(cells, study.Number("%.1f", 100*float64(len(rounds))/float64(runs)))
 			}
-			fmt.Fprintf(out, "%11.1f", 100*float64(n)/float64(runs))
+			t.Add(cells...)
 		}
-		fmt.Fprintln(out)
+		out.Tables = append(out.Tables, t)
 	}
 	return nil
 }
@@ -152,10 +139,12 @@ func powerWorld(arms int) world {
 	}
 }
 
-func power(ctx context.Context, out io.Writer, runs, workers int) error {
-	fmt.Fprintf(out, "Rounds of 20,000 units until a change of -10 %% is called a breach of -5 %%, in %d runs\n",
-		runs/5)
-	fmt.Fprintf(out, "%-24s%11s%11s%11s\n", "", "median", "90 %", "never")
+func power(ctx context.Context, r *study.Runner, out *study.Report, runs int) error {
+	t := study.Table{
+		Title: fmt.Sprintf("Rounds of 20,000 units until a change of -10 %% is called a breach of -5 %%, in %d runs",
+			runs/5),
+		Columns: []string{"metric, arms", "median", "90 %", "never"},
+	}
 	for _, row := range []struct {
 		name   string
 		change func(w *world)
@@ -167,19 +156,20 @@ func power(ctx context.Context, out io.Writer, runs, workers int) error {
 		for _, arms := range []int{1, 4, 10} {
 			w := powerWorld(arms)
 			row.change(&w)
-			median, most, never, err := w.found(ctx, runs/5, workers)
+			median, most, never, err := w.found(ctx, r, runs/5)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%-24s%11d%11d%11d\n", fmt.Sprint(row.name, ", ", arms), median, most, never)
+			t.Add(fmt.Sprint(row.name, ", ", arms), median, most, never)
 		}
 	}
+	out.Tables = append(out.Tables, t)
 	return nil
 }
 
 // found returns the median and the 90 % quantile of the rounds until a breach is called.
-func (w *world) found(ctx context.Context, runs, workers int) (median, most, never int, err error) {
-	rounds, err := w.breaches(ctx, runs, workers)
+func (w *world) found(ctx context.Context, r *study.Runner, runs int) (median, most, never int, err error) {
+	rounds, err := w.breaches(ctx, r, runs)
 	if err != nil {
 		return 0, 0, 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // TestNoFalseBreaches plays arms that are exactly at the limit while the level of the metric
@@ -25,7 +26,7 @@ func TestNoFalseBreaches(t *testing.T) {
 			row = row[1:3] // seasons and growth
 		}
 		for _, w := range row {
-			rounds, err := w.breaches(t.Context(), runs, 1)
+			rounds, err := w.breaches(t.Context(), &study.Runner{Workers: 1}, runs)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +50,7 @@ func TestBreachesAreFound(t *testing.T) {
 	testsize.NoRace(t)
 	for _, arms := range []int{1, 4, 10} {
 		w := powerWorld(arms)
-		median, _, never, err := w.found(t.Context(), testsize.Of(100, 50), 1)
+		median, _, never, err := w.found(t.Context(), &study.Runner{Workers: 1}, testsize.Of(100, 50))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestRevenueHolds(t *testing.T) {
 			w.units = 1_000_000
 		}
 		missed, spoke := 0, 0
-		visits, err := w.visits(t.Context(), runs, 1)
+		visits, err := w.visits(t.Context(), &study.Runner{Workers: 1}, runs)
 		if err != nil {
 			t.Fatal(err)
 		}

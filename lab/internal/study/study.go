@@ -1,0 +1,102 @@
+package study
+
+import (
+	"context"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/parallel"
+	"github.com/noregret/noregret/internal/progress"
+)
+
+// Runner plays the runs of a study.
+type Runner struct {
+	// Workers is the number of runs at a time, one for each processor if it is below 1.
+	Workers int
+	// Notes is where a study says what it leaves out.
+	Notes io.Writer
+
+	reporter *progress.Reporter
+	done     int64
+}
+
+// Step reports that a run is done. Calls must not overlap.
+func (r *Runner) Step() {
+	r.done++
+	r.reporter.Update(r.done)
+}
+
+// Runs is [parallel.Runs] with the runner's workers and progress.
+func Runs[T any](ctx context.Context, r *Runner, n int, play func(run int) (T, error)) ([]T, error) {
+	return parallel.Runs(ctx, n, r.Workers, func(int) { r.Step() }, play)
+}
+
+// New completes the command of a study, which takes no arguments if it does not say so: it gets the
+// flags --workers and --json, shows progress in the given unit, and prints the report that play
+// returns, which may be nil beside an error.
+func New(c *cobra.Command, unit string, play func(ctx context.Context, r *Runner) (*Report, error)) *cobra.Command {
+	if c.Args == nil {
+		c.Args = cobra.NoArgs
+	}
+	workers := c.Flags().Int("workers", 0, "runs at a time, 0 for all cores; the result is the same for any number")
+	asJSON := c.Flags().Bool("json", false, "print JSON")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *workers < 0 {
+			return command.OutOfRange("--workers", *workers, "at least 0")
+		}
+		reporter, err := progress.New(c.ErrOrStderr(),
+			progress.Options{Mode: progress.Mode(c.Flag("progress").Value.String()), Unit: unit})
+		if err != nil {
+			return err
+		}
+		reporter.Start(c.Name(), 0)
+		report, err := play(c.Context(), &Runner{Workers: *workers, Notes: c.ErrOrStderr(), reporter: reporter})
+		reporter.Finish()
+		if report == nil {
+			return err
+		}
+		if failed := report.Write(c.OutOrStdout(), *asJSON); err == nil {
+			err = failed
+		}
+		return err
+	}
+	return c
+}
+
+// Estimate is a mean over runs and its standard error.
+type Estimate struct {
+	Mean  float64 `json:"mean"`
+	Error float64 `json:"error"`
+}
+
+// AtLeast reports whether the estimate is at least x, to two standard errors.
+func (e Estimate) AtLeast(x float64) bool { return e.Mean+float64(2*e.Error) >= x }
+
+// AtMost reports whether the estimate is at most x, to two standard errors.
+func (e Estimate) AtMost(x float64) bool { return e.Mean-float64(2*e.Error) <= x }
+
+// MeanOf returns the mean of values with its standard error, NaN for one value.
+func MeanOf(values []float64) Estimate {
+	n := float64(len(values))
+	mean, squares := moments(values)
+	return Estimate{mean, math.Sqrt(squares / (n - 1) / n)}
+}
+
+// Spread returns the mean of values and their standard deviation, NaN for one value.
+func Spread(values []float64) (mean, deviation float64) {
+	mean, squares := moments(values)
+	return mean, math.Sqrt(squares / float64(len(values)-1))
+}
+
+// moments returns the mean, and the sum of the squares of the deviations from it.
+func moments(values []float64) (mean, squares float64) {
+	for i, v := range values {
+		d := v - mean
+		mean += d / float64(i+1)
+		squares += float64(d * (v - mean))
+	}
+	return mean, squares
+}
