@@ -10,68 +10,58 @@ import (
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/released"
-	"github.com/noregret/noregret/pasto/scenario"
 	"github.com/noregret/noregret/private/aggregate"
 )
 
-// A World is the experiment that is measured: arms with two rates each, of conversions, which are
-// to rise, and of complaints, under a hard guardrail. Arm 0 is the control.
-type World struct {
-	Conversions, Complaints []float64
-	// Limit is the largest rate of complaints.
-	Limit float64
+// NewWorld returns the experiment that is measured: arms with two rates each, of conversions, which
+// are to rise, and of complaints, which a hard guardrail keeps at the limit or below. Arm 0 is the
+// control.
+func NewWorld(conversions, complaints []float64, limit float64) (*world.World, error) {
+	goals, err := pasto.NewGoals([]pasto.Metric{
+		{Name: "conversion", Upper: 1},
+		{Name: "complaints", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: limit, Hard: true, Upper: 1},
+	}, 0)
+	if err != nil {
+		return nil, err
+	}
+	means, err := pasto.TableOf(conversions, complaints)
+	if err != nil {
+		return nil, err
+	}
+	return &world.World{
+		Goals: goals, Outcomes: make([]world.Outcome, 2), Margins: []float64{0, limit - complaints[0]},
+		Phases: []world.Phase{{Means: means}},
+	}, nil
 }
 
 // DefaultWorld returns a world of 2 to 10 arms. The rate of conversions is 5 % at the control and
 // spread evenly from 4.5 % to 6.5 % over the others. Complaints are 2 % at the control and rise
 // from 1.6 % to 3.2 % with the conversions of the others, with a limit of 2.6 %. So the arm that
 // converts best breaks the guardrail, and the best mixture has a part of it.
-func DefaultWorld(arms int) (World, error) {
+func DefaultWorld(arms int) (*world.World, error) {
 	if arms < 2 || arms > 10 {
-		return World{}, noregret.BadInputf("arms", "%d: want 2 to 10", arms)
+		return nil, noregret.BadInputf("arms", "%d: want 2 to 10", arms)
 	}
-	w := World{Limit: 0.026, Conversions: []float64{0.05}, Complaints: []float64{0.02}}
+	conversions, complaints := []float64{0.05}, []float64{0.02}
 	for k := 1; k < arms; k++ {
 		x := 1.0
 		if arms > 2 {
 			x = float64(k-1) / float64(arms-2)
 		}
-		w.Conversions = append(w.Conversions, 0.045+float64(0.020*x))
-		w.Complaints = append(w.Complaints, 0.016+float64(0.016*x))
+		conversions = append(conversions, 0.045+float64(0.020*x))
+		complaints = append(complaints, 0.016+float64(0.016*x))
 	}
-	return w, nil
-}
-
-// Arms returns the number of arms.
-func (w *World) Arms() int { return len(w.Conversions) }
-
-// Goals returns the objective.
-func (w *World) Goals() (*pasto.Goals, error) {
-	return pasto.NewGoals([]pasto.Metric{
-		{Name: "conversion", Upper: 1},
-		{
-			Name: "complaints", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: w.Limit, Hard: true, Upper: 1,
-		},
-	}, 0)
-}
-
-// means returns the table of true means.
-func (w *World) means() *pasto.Table {
-	t := new(pasto.Table)
-	t.Reset(0, 2)
-	for k := range w.Conversions {
-		t.Append([]float64{w.Conversions[k], w.Complaints[k]})
-	}
-	return t
+	return NewWorld(conversions, complaints, 0.026)
 }
 
 // Options are the parameters of [Run].
 type Options struct {
-	World World
+	// World is that of [NewWorld]; its number of rounds is set here.
+	World *world.World
 	// Units is the number of units in each round, and Contribution the largest number of decisions
 	// of a unit in the whole run, to which the noise is in proportion.
 	Units        int64
@@ -84,6 +74,10 @@ type Options struct {
 	// Runs is the number of runs, Seed their seed.
 	Runs int
 	Seed uint64
+	// Workers is the number of runs at a time, 0 for one a processor. The result does not depend on
+	// it. Progress, if not nil, is called after each run; calls do not overlap.
+	Workers  int
+	Progress func()
 }
 
 // Share is the part of the gain that counts as reached.
@@ -138,20 +132,19 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.check(); err != nil {
 		return Result{}, err
 	}
-	goals, err := o.World.Goals()
-	if err != nil {
+	w := *o.World
+	w.Units = slices.Repeat([]int{int(o.Units)}, int(o.Rounds))
+	if err := w.Solve(); err != nil {
 		return Result{}, err
 	}
-	runs, err := parallel.Runs(ctx, o.Runs, 0, nil, func(run int) (*runner, error) {
-		truth, err := scenario.NewTruth(ctx, goals, o.World.means())
-		if err != nil {
-			return nil, err
+	report := func(int) {
+		if o.Progress != nil {
+			o.Progress()
 		}
-		if truth.Best == nil {
-			return nil, truth.Infeasible
-		}
-		r := &runner{Options: o, truth: truth}
-		r.random = random.New(o.Seed, fmt.Sprintf("private-pasto/%d", run))
+	}
+	runs, err := parallel.Runs(ctx, o.Runs, o.Workers, report, func(run int) (*runner, error) {
+		draws := random.New(o.Seed, fmt.Sprintf("private-pasto/%d", run))
+		r := &runner{Options: o, world: &w, sampler: world.NewSampler(&w, draws.Uint64())}
 		return r, r.play(ctx, o.Seed+uint64(run))
 	})
 	if err != nil {
@@ -182,8 +175,8 @@ func (o *Options) check() error {
 		return noregret.BadInputf("epsilon", "%g: want 0 for no noise, or a positive number", o.Epsilon)
 	case o.Contribution < 1:
 		return noregret.BadInputf("contribution", "%d: want 1 or more", o.Contribution)
-	case o.World.Arms() < 2:
-		return noregret.BadInputf("world", "%d arms: want 2 or more", o.World.Arms())
+	case o.World == nil:
+		return noregret.BadInputf("world", "none: want one of NewWorld")
 	}
 	return nil
 }
@@ -191,8 +184,8 @@ func (o *Options) check() error {
 // runner is one run.
 type runner struct {
 	Options
-	truth     *scenario.Truth
-	random    *random.Source
+	world     *world.World
+	sampler   *world.Sampler
 	reached   int64
 	gain      float64
 	broken    bool
@@ -201,7 +194,7 @@ type runner struct {
 
 // sums makes the private sums of the run.
 func (r *runner) sums(seed uint64) (*aggregate.Sums, error) {
-	c := aggregate.DefaultConfig(r.World.Arms(), []aggregate.Range{{Low: 0, High: 1}, {Low: 0, High: 1}}, r.Rounds)
+	c := aggregate.DefaultConfig(r.world.Arms(), []aggregate.Range{{Low: 0, High: 1}, {Low: 0, High: 1}}, r.Rounds)
 	c.Contribution, c.Batch, c.Epsilon, c.Delta = r.Contribution, r.Units, r.Epsilon, r.Delta
 	if r.Epsilon == 0 {
 		return aggregate.NewWithoutNoise(c)
@@ -211,7 +204,7 @@ func (r *runner) sums(seed uint64) (*aggregate.Sums, error) {
 
 // play plays the rounds.
 func (r *runner) play(ctx context.Context, seed uint64) error {
-	arms := r.World.Arms()
+	arms := r.world.Arms()
 	sums, err := r.sums(seed)
 	if err != nil {
 		return err
@@ -219,7 +212,7 @@ func (r *runner) play(ctx context.Context, seed uint64) error {
 	defer sums.Close()
 	o := confident.DefaultOptions()
 	o.Control = 0
-	learner, err := confident.New(r.truth.Goals, arms, o)
+	learner, err := confident.New(r.world.Goals, arms, o)
 	if err != nil {
 		return err
 	}
@@ -227,14 +220,14 @@ func (r *runner) play(ctx context.Context, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	out := make([]float64, 2*arms)
-	for t := int64(1); t <= r.Rounds; t++ {
+	out, units, exact := make([]float64, 2*arms), make([]int64, arms), make([]int64, 2*arms)
+	for t := range int(r.Rounds) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		r.measure(t, learner.Serving())
-		units := split(r.Units, learner.Serving())
-		if err := sums.Step(r.draw(units, sums.Limit()), out); err != nil {
+		r.draw(t, learner.Serving(), sums.Limit(), units, exact)
+		if err := sums.Step(exact, out); err != nil {
 			return err
 		}
 		obs, err := reader.Round(units, out)
@@ -254,44 +247,34 @@ func (r *runner) play(ctx context.Context, seed uint64) error {
 			return err
 		}
 	}
-	r.measure(r.Rounds, learner.Serving())
+	r.measure(int(r.Rounds)-1, learner.Serving())
 	r.deviation = sums.Deviation(r.Rounds, 0) / float64(r.Units)
 	return nil
 }
 
-// measure compares what is served with the optimum.
-func (r *runner) measure(t int64, p []float64) {
-	s, control := r.truth.Score(p), r.World.Conversions[0]
-	r.gain = (s.Value - control) / (r.truth.Optimum() - control)
-	r.broken = r.broken || s.Violation > 1e-9
+// measure scores what is served in round t, counted from 0.
+func (r *runner) measure(t int, p []float64) {
+	s := r.world.Rate(0, p, make([]float64, 2))
+	r.gain, r.broken = s.Raw, r.broken || s.Broken
 	if r.reached == 0 && r.gain >= Share {
-		r.reached = t
+		r.reached = int64(t) + 1
 	}
 }
 
-// split returns the numbers of units of the arms, whole numbers nearest to their shares in sum.
-func split(n int64, p []float64) []int64 {
-	units, sum, before := make([]int64, len(p)), 0.0, int64(0)
-	for k, share := range p {
-		sum += share
-		upTo := min(int64(math.Round(float64(n)*sum)), n)
-		if k == len(p)-1 {
-			upTo = n
+// draw draws the events of round t, and writes the numbers of units by arm and the exact sums of
+// their integers: an event is +L and no event −L.
+func (r *runner) draw(t int, p []float64, limit int64, units, exact []int64) {
+	counts := make([]int, len(units))
+	r.sampler.Allocate(t, p, counts)
+	clear(exact)
+	for k, n := range counts {
+		if units[k] = int64(n); n == 0 {
+			continue
 		}
-		units[k], before = upTo-before, upTo
-	}
-	return units
-}
-
-// draw draws the events of a round, and returns the exact sums of their integers: an event is +L
-// and no event −L.
-func (r *runner) draw(units []int64, limit int64) []int64 {
-	exact := make([]int64, 2*len(units))
-	for k, n := range units {
-		for i, rate := range [...]float64{r.World.Conversions[k], r.World.Complaints[k]} {
-			events := stat.BinomialQuantile(stat.Normal(r.random), n, rate)
-			exact[2*k+i] = (2*int64(events) - n) * limit
+		g := world.Group{Arm: k, Units: n, Means: make([]float64, 2), Variances: make([]float64, 2)}
+		r.sampler.Draw(t, &g)
+		for i, rate := range g.Means {
+			exact[2*k+i] = (2*int64(math.Round(rate*float64(n))) - units[k]) * limit
 		}
 	}
-	return exact
 }

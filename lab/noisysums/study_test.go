@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"testing"
 )
 
@@ -75,12 +74,6 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-func TestSplit(t *testing.T) {
-	if got := split(10, []float64{0.25, 0, 0.5, 0.25}); !slices.Equal(got, []int64{3, 0, 5, 2}) {
-		t.Errorf("split is %v", got)
-	}
-}
-
 func TestRefused(t *testing.T) {
 	for i, change := range []func(o *Options){
 		func(o *Options) { o.Units = 0 },
@@ -88,7 +81,7 @@ func TestRefused(t *testing.T) {
 		func(o *Options) { o.Runs = 0 },
 		func(o *Options) { o.Epsilon = -1 },
 		func(o *Options) { o.Contribution = 0 },
-		func(o *Options) { o.World = World{} },
+		func(o *Options) { o.World = nil },
 		func(o *Options) { o.Delta = 0 },
 	} {
 		o := options(1, 1000)
@@ -110,8 +103,11 @@ func TestRefused(t *testing.T) {
 // TestSmallWorld has the medians that a test of the service compares with (TestPrivateStudy of
 // package experiment): three arms with large rates, at ε = 1.
 func TestSmallWorld(t *testing.T) {
-	w := World{Conversions: []float64{0.3, 0.5, 0.5}, Complaints: []float64{0.1, 0.4, 0.4}, Limit: 0.25}
-	for units, want := range map[int64]float64{1000: 31, 4000: 6.5} {
+	w, err := NewWorld([]float64{0.3, 0.5, 0.5}, []float64{0.1, 0.4, 0.4}, 0.25)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for units, want := range map[int64]float64{1000: 32.5, 4000: 9} {
 		r := run(t, Options{
 			World: w, Units: units, Contribution: 1, Rounds: 80, Epsilon: 1, Delta: 1e-9, Runs: 20, Seed: 1,
 		})

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -18,13 +18,13 @@ import (
 	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/lab/noisysums"
 )
 
 // privatePastoOptions are the flags of "noregret-lab private-pasto".
 type privatePastoOptions struct {
-	command.Output
-	study    noisysums.Options
+	sums     noisysums.Options
 	arms     int
 	epsilons []float64
 	units    []int64
@@ -51,26 +51,21 @@ mean part of the gain in the last round, broken counts the runs in which some se
 the guardrail, and noise is the standard deviation of the noise in a rate of one round's units.`
 
 // newPrivatePastoCommand makes "noregret-lab private-pasto".
-func newPrivatePastoCommand(a *command.App) *cobra.Command {
-	return command.New(a, &cobra.Command{
+func newPrivatePastoCommand() *cobra.Command {
+	c := &cobra.Command{
 		Use:   "private-pasto",
 		Short: "Rounds that a private experiment needs",
 		Long:  privatePastoLong,
 		Example: `  noregret-lab private-pasto --plot private-pasto.svg
   noregret-lab private-pasto --epsilon 0,1 --units 50000 --contribution 5 --arms 8 --json`,
-		Args: command.NoArgs,
-	}, &privatePastoOptions{
-		study:    noisysums.Options{Rounds: 1000, Delta: 1e-10, Contribution: 1, Runs: 20, Seed: 1},
+	}
+	o := privatePastoOptions{
+		sums:     noisysums.Options{Rounds: 1000, Delta: 1e-10, Contribution: 1, Runs: 20, Seed: 1},
 		arms:     4,
 		epsilons: []float64{0, 10, 3, 1, 0.5},
 		units:    []int64{10_000, 100_000, 1_000_000},
-	})
-}
-
-// AddFlags implements [command.Options].
-func (o *privatePastoOptions) AddFlags(f *pflag.FlagSet) {
-	o.Output.AddFlags(f)
-	s := &o.study
+	}
+	f, s := c.Flags(), &o.sums
 	f.Float64SliceVar(&o.epsilons, "epsilon", o.epsilons, "the budget ε of a run, 0 for no privacy; a list for several")
 	f.Float64Var(&s.Delta, "delta", s.Delta, "the budget δ of a run, above 0 and below 1")
 	f.Int64SliceVar(&o.units, "units", o.units, "the number of units in a round; a list for several")
@@ -81,11 +76,12 @@ func (o *privatePastoOptions) AddFlags(f *pflag.FlagSet) {
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of data and noise")
 	f.StringArrayVar(&o.plots, "plot", o.plots,
 		"write a picture to this file, .svg or .png; may be given more than once")
+	return study.New(c, "runs", o.run)
 }
 
-// Validate implements [command.Options].
-func (o *privatePastoOptions) Validate() error {
-	s := &o.study
+// validate refuses flags that are out of range.
+func (o *privatePastoOptions) validate() error {
+	s := &o.sums
 	switch {
 	case o.arms < 2 || o.arms > 10:
 		return command.OutOfRange("--arms", o.arms, "2 to 10")
@@ -115,54 +111,11 @@ func (o *privatePastoOptions) Validate() error {
 	return files.CheckPlots(o.plots, nil)
 }
 
-// privatePasto is one ε with one number of units.
+// privatePasto is one ε with one number of units, as --json prints it.
 type privatePasto struct {
-	epsilon float64
-	units   int64
-	noisysums.Result
-}
-
-// Run implements [command.Options].
-func (o *privatePastoOptions) Run(ctx context.Context, a *command.App, _ []string) error {
-	p, err := a.ProgressOf("settings")
-	if err != nil {
-		return err
-	}
-	if o.study.World, err = noisysums.DefaultWorld(o.arms); err != nil {
-		return err
-	}
-	p.Start("simulate", int64(len(o.epsilons)*len(o.units)))
-	defer p.Finish()
-	var all []privatePasto
-	for _, epsilon := range o.epsilons {
-		for _, units := range o.units {
-			s := o.study
-			s.Epsilon, s.Units = epsilon, units
-			r, err := noisysums.Run(ctx, s)
-			if err != nil {
-				return err
-			}
-			all = append(all, privatePasto{epsilon, units, r})
-			p.Update(int64(len(all)))
-		}
-	}
-	p.Finish()
-	if o.JSON {
-		err = o.writeJSON(a, all)
-	} else {
-		err = o.write(a, all)
-	}
-	for _, path := range o.plots {
-		err = errors.Join(err, o.draw(path, all))
-	}
-	return err
-}
-
-// privatePastoJSON is one setting as --json prints it.
-type privatePastoJSON struct {
 	Epsilon show.Number `json:"epsilon"`
 	Units   int64       `json:"units"`
-	Median  show.Number `json:"median_rounds"`
+	Median  show.Number `json:"median_rounds"` // NaN if half of the runs or more do not reach the gain
 	Reached int         `json:"reached"`
 	Runs    int         `json:"runs"`
 	Gain    show.Number `json:"gain"`
@@ -171,20 +124,40 @@ type privatePastoJSON struct {
 	Rounds  []int64     `json:"rounds"`
 }
 
-func (o *privatePastoOptions) writeJSON(a *command.App, all []privatePasto) error {
-	out := make([]privatePastoJSON, 0, len(all))
-	for _, r := range all {
-		median := r.Median()
-		if median == 0 {
-			median = math.NaN()
-		}
-		out = append(out, privatePastoJSON{
-			Epsilon: show.Number(r.epsilon), Units: r.units, Median: show.Number(median), Reached: r.Reached(),
-			Runs: o.study.Runs, Gain: show.Number(r.Gain), Broken: r.Broken, Noise: show.Number(r.Deviation),
-			Rounds: r.Rounds,
-		})
+// run measures all settings and draws the pictures.
+func (o *privatePastoOptions) run(ctx context.Context, runner *study.Runner) (*study.Report, error) {
+	err := o.validate()
+	if err != nil {
+		return nil, err
 	}
-	return show.JSON(a.Stdout, out)
+	s := o.sums
+	if s.World, err = noisysums.DefaultWorld(o.arms); err != nil {
+		return nil, err
+	}
+	s.Workers, s.Progress = runner.Workers, runner.Step
+	var all []privatePasto
+	for _, s.Epsilon = range o.epsilons {
+		for _, s.Units = range o.units {
+			r, err := noisysums.Run(ctx, s)
+			if err != nil {
+				return nil, err
+			}
+			x := privatePasto{
+				Epsilon: show.Number(s.Epsilon), Units: s.Units, Median: show.Number(r.Median()), Reached: r.Reached(),
+				Runs: s.Runs, Gain: show.Number(r.Gain), Broken: r.Broken, Noise: show.Number(r.Deviation),
+				Rounds: r.Rounds,
+			}
+			if x.Median == 0 {
+				x.Median = show.Number(math.NaN())
+			}
+			all = append(all, x)
+		}
+	}
+	report := o.report(all)
+	for _, path := range o.plots {
+		err = errors.Join(err, o.draw(path, all))
+	}
+	return report, err
 }
 
 // epsilonName names a row of the table or a line of the picture.
@@ -195,36 +168,31 @@ func epsilonName(epsilon float64) string {
 	return "epsilon " + show.Short(epsilon)
 }
 
-// write prints the table: a row for each ε, and two columns for each number of units.
-func (o *privatePastoOptions) write(a *command.App, all []privatePasto) error {
-	g := show.Table{Left: map[int]bool{0: true}}
-	head := []string{""}
+// report has a row for each ε, and two columns for each number of units.
+func (o *privatePastoOptions) report(all []privatePasto) *study.Report {
+	t := study.Table{Columns: []string{"privacy"}}
 	for _, n := range o.units {
-		head = append(head, strconv.FormatInt(n, 10)+" units", "gain at end")
+		t.Columns = append(t.Columns, strconv.FormatInt(n, 10)+" units", "gain at end")
 	}
-	g.Add(head...)
 	broken := 0
-	for i, epsilon := range o.epsilons {
-		row := []string{epsilonName(epsilon)}
-		for j := range o.units {
-			r := &all[i*len(o.units)+j]
+	for row := range slices.Chunk(all, len(o.units)) {
+		cells := []any{epsilonName(float64(row[0].Epsilon))}
+		for i := range row {
+			r := &row[i]
 			median := "-"
-			if m := r.Median(); m > 0 {
-				median = strconv.FormatFloat(m, 'f', -1, 64)
+			if r.Median == r.Median {
+				median = strconv.FormatFloat(float64(r.Median), 'f', -1, 64)
 			}
-			row = append(row, median, fmt.Sprintf("%.0f %%", 100*r.Gain))
+			cells = append(cells, median, study.Number("%.0f %%", 100*float64(r.Gain)))
 			broken += r.Broken
 		}
-		g.Add(row...)
+		t.Add(cells...)
 	}
-	if err := g.Write(a.Stdout); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(a.Stdout, "\nmedian of the rounds to 90 %% of the gain, - for more than %d, over %s with "+
-		"%d arms, delta %s,\nat most %s of a unit; %d of %d runs broke the guardrail in some round\n", o.study.Rounds,
-		show.Count(o.study.Runs, "run", "runs"), o.arms, show.Short(o.study.Delta),
-		show.Count(o.study.Contribution, "decision", "decisions"), broken, len(all)*o.study.Runs)
-	return err
+	t.Notes = fmt.Sprintf("median of the rounds to 90 %% of the gain, - for more than %d, over %s with "+
+		"%d arms, delta %s,\nat most %s of a unit; %d of %d runs broke the guardrail in some round\n", o.sums.Rounds,
+		show.Count(o.sums.Runs, "run", "runs"), o.arms, show.Short(o.sums.Delta),
+		show.Count(o.sums.Contribution, "decision", "decisions"), broken, len(all)*o.sums.Runs)
+	return &study.Report{Tables: []study.Table{t}, Data: all}
 }
 
 // draw draws the median rounds by the number of units, a line for each ε. A median beyond the
@@ -236,8 +204,8 @@ func (o *privatePastoOptions) draw(path string, all []privatePasto) error {
 	for i, epsilon := range o.epsilons {
 		var points plotter.XYs
 		for j, units := range o.units {
-			if m := all[i*len(o.units)+j].Median(); m > 0 {
-				points = append(points, plotter.XY{X: float64(units), Y: m})
+			if m := all[i*len(o.units)+j].Median; m > 0 {
+				points = append(points, plotter.XY{X: float64(units), Y: float64(m)})
 			}
 		}
 		if len(points) == 0 {
