@@ -1,10 +1,13 @@
 package papers
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"text/tabwriter"
+
+	"github.com/noregret/noregret/internal/cli/show"
 )
 
 // Cell is one number of a [Table] with its reference value.
@@ -13,8 +16,8 @@ type Cell struct {
 	Mean float64 `json:"mean"`
 	SD   float64 `json:"sd"`
 	Runs int     `json:"runs"`
-	// Stated is the reference value and StatedSD its standard deviation; NaN (null in JSON) and 0
-	// if there is none.
+	// Stated is the reference value and StatedSD its standard deviation; NaN and 0 if there is
+	// none. JSON has "stated", null for none, and "agrees" beside the other fields.
 	Stated   float64 `json:"-"`
 	StatedSD float64 `json:"stated_sd"`
 	// Loose marks a cell without a tolerance: the source calls it unstable, or it is a single run
@@ -38,6 +41,16 @@ func (c Cell) Tolerance() float64 {
 // Agrees reports whether the cell is within its tolerance, or has none.
 func (c Cell) Agrees() bool {
 	return c.Loose || math.IsNaN(c.Stated) || math.Abs(c.Mean-c.Stated) <= c.Tolerance()
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c Cell) MarshalJSON() ([]byte, error) {
+	type fields Cell
+	return json.Marshal(struct {
+		fields
+		Stated show.Number `json:"stated"`
+		Agrees bool        `json:"agrees"`
+	}{fields(c), show.Number(c.Stated), c.Agrees()})
 }
 
 // Row is a labelled row of cells, one per column.

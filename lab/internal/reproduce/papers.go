@@ -77,7 +77,7 @@ func (o *papersOptions) Run(ctx context.Context, a *command.App, _ []string) err
 	}
 	tables := []papers.Table{t.SPADE, t.STAMP, gaps}
 	if o.JSON {
-		return show.JSON(a.Stdout, jsonTables(tables))
+		return show.JSON(a.Stdout, tables)
 	}
 	for i, table := range tables {
 		if i > 0 {
@@ -88,39 +88,4 @@ func (o *papersOptions) Run(ctx context.Context, a *command.App, _ []string) err
 		}
 	}
 	return nil
-}
-
-// jsonCell is a cell with the fields that its own JSON leaves out.
-type jsonCell struct {
-	papers.Cell
-	Stated show.Number `json:"stated"`
-	Agrees bool        `json:"agrees"`
-}
-
-// jsonTable is a table with these cells.
-type jsonTable struct {
-	Title   string    `json:"title"`
-	Columns []string  `json:"columns"`
-	Rows    []jsonRow `json:"rows"`
-}
-
-type jsonRow struct {
-	Name  string     `json:"name"`
-	Cells []jsonCell `json:"cells"`
-}
-
-func jsonTables(tables []papers.Table) []jsonTable {
-	out := make([]jsonTable, 0, len(tables))
-	for _, t := range tables {
-		j := jsonTable{Title: t.Title, Columns: t.Columns}
-		for _, r := range t.Rows {
-			row := jsonRow{Name: r.Name}
-			for _, c := range r.Cells {
-				row.Cells = append(row.Cells, jsonCell{Cell: c, Stated: show.Number(c.Stated), Agrees: c.Agrees()})
-			}
-			j.Rows = append(j.Rows, row)
-		}
-		out = append(out, j)
-	}
-	return out
 }
