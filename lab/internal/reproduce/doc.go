@@ -13,7 +13,7 @@ import (
 // Commands returns the commands.
 func Commands(a *command.App) []*cobra.Command {
 	return []*cobra.Command{
-		newDriftCommand(a), newPrivateCommand(a), newPrivateBanditCommand(a), newPrivatePastoCommand(),
+		newDriftCommand(a), newPrivateCommand(a), newPrivateBanditCommand(), newPrivatePastoCommand(),
 		newPapersCommand(a),
 	}
 }

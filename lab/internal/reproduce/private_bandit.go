@@ -8,10 +8,8 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/noregret/noregret"
@@ -19,13 +17,13 @@ import (
 	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/lab/privacy"
 )
 
 // privateBanditOptions are the flags of "noregret-lab private-bandit".
 type privateBanditOptions struct {
-	command.Output
-	study    privacy.BanditOptions
+	bandit   privacy.BanditOptions
 	epsilons []float64
 	plots    []string
 }
@@ -58,21 +56,16 @@ regret_sd, reference_mean, reference_sd, curve: {rounds, mean, sd}}}}, or a list
 several --epsilon.`
 
 // newPrivateBanditCommand makes "noregret-lab private-bandit".
-func newPrivateBanditCommand(a *command.App) *cobra.Command {
-	return command.New(a, &cobra.Command{
+func newPrivateBanditCommand() *cobra.Command {
+	c := &cobra.Command{
 		Use:   "private-bandit",
 		Short: "Regret of private bandits with contexts",
 		Long:  privateBanditLong,
 		Example: `  noregret-lab private-bandit --epsilon 1,8 --plot bandit.svg
   noregret-lab private-bandit --dim 10 --rounds 2000 --runs 3 --columns uniform,dp-ucb --json`,
-		Args: command.NoArgs,
-	}, &privateBanditOptions{study: privacy.DefaultBanditOptions(1), epsilons: []float64{1}})
-}
-
-// AddFlags implements [command.Options].
-func (o *privateBanditOptions) AddFlags(f *pflag.FlagSet) {
-	o.Output.AddFlags(f)
-	s := &o.study
+	}
+	o := privateBanditOptions{bandit: privacy.DefaultBanditOptions(1), epsilons: []float64{1}}
+	f, s := c.Flags(), &o.bandit
 	f.IntVar(&s.Dim, "dim", s.Dim, "the number of features, at least 5")
 	f.IntVar(&s.Arms, "arms", s.Arms, "the number of arms")
 	f.IntVar(&s.Rounds, "rounds", s.Rounds, "the number of rounds")
@@ -86,11 +79,12 @@ func (o *privateBanditOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&s.Secure, "secure", s.Secure, "take the noise from the system's generator")
 	f.StringArrayVar(&o.plots, "plot", o.plots,
 		"write a picture to this file, .svg or .png; may be given more than once")
+	return study.New(c, "columns", o.run)
 }
 
-// Validate implements [command.Options].
-func (o *privateBanditOptions) Validate() error {
-	s := &o.study
+// validate refuses flags that are out of range.
+func (o *privateBanditOptions) validate() error {
+	s := &o.bandit
 	for _, v := range []struct {
 		flag  string
 		value any
@@ -137,7 +131,7 @@ type privateBandit struct {
 // reference is the mean and the standard deviation of a second implementation, NaN if there is none
 // or the options are others.
 func (o *privateBanditOptions) reference(epsilon float64, column string) (mean, sd float64) {
-	d, s := privacy.DefaultBanditOptions(epsilon), o.study
+	d, s := privacy.DefaultBanditOptions(epsilon), o.bandit
 	same := s.Dim == d.Dim && s.Arms == d.Arms && s.Rounds == d.Rounds && s.WarmUp == d.WarmUp &&
 		(s.Delta == d.Delta || s.Delta == 1/float64(s.Rounds))
 	mean, sd, ok := privacy.BanditReference(epsilon, column)
@@ -147,45 +141,36 @@ func (o *privateBanditOptions) reference(epsilon float64, column string) (mean, 
 	return mean, sd
 }
 
-// Run implements [command.Options].
-func (o *privateBanditOptions) Run(ctx context.Context, a *command.App, _ []string) error {
-	p, err := a.ProgressOf("columns")
-	if err != nil {
-		return err
+// run measures all columns and draws the pictures.
+func (o *privateBanditOptions) run(ctx context.Context, r *study.Runner) (*study.Report, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
-	names := o.study.Columns
+	names := o.bandit.Columns
 	if len(names) == 0 {
 		names = privacy.BanditColumns()
 	}
-	p.Start("simulate", int64(len(names)*len(o.epsilons)))
-	defer p.Finish()
-	var all []privateBandit
-	done := int64(0)
-	for _, epsilon := range o.epsilons {
-		b := privateBandit{epsilon: epsilon}
-		for _, name := range names {
-			s := o.study
-			s.Epsilon, s.Columns = epsilon, []string{name}
-			columns, err := privacy.Bandit(ctx, s)
-			if err != nil {
-				return err
-			}
-			b.columns = append(b.columns, columns...)
-			done++
-			p.Update(done)
+	columns, err := study.Runs(ctx, r, len(names)*len(o.epsilons), func(i int) (privacy.BanditColumn, error) {
+		s := o.bandit
+		s.Epsilon, s.Columns = o.epsilons[i/len(names)], names[i%len(names):][:1]
+		columns, err := privacy.Bandit(ctx, s)
+		if err != nil {
+			return privacy.BanditColumn{}, err
 		}
-		all = append(all, b)
+		return columns[0], nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	p.Finish()
-	if o.JSON {
-		err = o.writeJSON(a, all)
-	} else {
-		err = o.write(a, all)
+	var all []privateBandit
+	for i, epsilon := range o.epsilons {
+		all = append(all, privateBandit{epsilon, columns[i*len(names) : (i+1)*len(names)]})
 	}
+	report := o.report(all)
 	for _, path := range o.plots {
-		err = errors.Join(err, plotPrivateBandits(path, all, o.study.Runs))
+		err = errors.Join(err, plotPrivateBandits(path, all, o.bandit.Runs))
 	}
-	return err
+	return report, err
 }
 
 // privateBanditJSON is the study at one ε as --json prints it.
@@ -225,16 +210,16 @@ func (c privateBanditColumns) MarshalJSON() ([]byte, error) {
 	return o.MarshalJSON()
 }
 
-// writeJSON prints the study as JSON.
-func (o *privateBanditOptions) writeJSON(a *command.App, all []privateBandit) error {
-	delta := o.study.Delta
+// data is what --json prints: an object for each ε, in a list unless there is one.
+func (o *privateBanditOptions) data(all []privateBandit) any {
+	delta := o.bandit.Delta
 	if delta == 0 {
-		delta = 1 / float64(o.study.Rounds)
+		delta = 1 / float64(o.bandit.Rounds)
 	}
 	out := make([]privateBanditJSON, 0, len(all))
 	for _, b := range all {
 		v := privateBanditJSON{
-			Dim: o.study.Dim, Arms: o.study.Arms, Rounds: o.study.Rounds, Runs: o.study.Runs,
+			Dim: o.bandit.Dim, Arms: o.bandit.Arms, Rounds: o.bandit.Rounds, Runs: o.bandit.Runs,
 			Epsilon: show.Number(b.epsilon), Delta: show.Number(delta),
 		}
 		for i := range b.columns {
@@ -250,39 +235,33 @@ func (o *privateBanditOptions) writeJSON(a *command.App, all []privateBandit) er
 		out = append(out, v)
 	}
 	if len(out) == 1 {
-		return show.JSON(a.Stdout, out[0])
+		return out[0]
 	}
-	return show.JSON(a.Stdout, out)
+	return out
 }
 
-// write prints the study as text: a row for each column, two numbers for each ε.
-func (o *privateBanditOptions) write(a *command.App, all []privateBandit) error {
-	g := show.Table{Left: map[int]bool{0: true}}
-	head := []string{"column"}
+// report has a row for each column, two numbers for each ε.
+func (o *privateBanditOptions) report(all []privateBandit) *study.Report {
+	t := study.Table{Columns: []string{"column"}}
 	for _, b := range all {
-		head = append(head, "epsilon "+show.Short(b.epsilon), "reference")
+		t.Columns = append(t.Columns, "epsilon "+show.Short(b.epsilon), "reference")
 	}
-	g.Add(head...)
 	for i := range all[0].columns {
-		row := []string{all[0].columns[i].Name}
+		row := []any{all[0].columns[i].Name}
 		for _, b := range all {
 			c := &b.columns[i]
-			reference := "-"
+			var reference any = "-"
 			if mean, sd := o.reference(b.epsilon, c.Name); mean > 0 {
-				reference = fmt.Sprintf("%.0f ± %.0f", mean, sd)
+				reference = study.Estimate{Mean: mean, Error: sd}.Cell("%.0f")
 			}
-			row = append(row, fmt.Sprintf("%.0f ± %.0f", c.Mean, c.SD), reference)
+			row = append(row, study.Estimate{Mean: c.Mean, Error: c.SD}.Cell("%.0f"), reference)
 		}
-		g.Add(row...)
+		t.Add(row...)
 	}
-	if err := g.Write(a.Stdout); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(a.Stdout,
-		"\ncumulative regret after %s rounds, mean ± standard deviation over %s; %s in %s\n",
-		strconv.Itoa(o.study.Rounds), show.Count(o.study.Runs, "run", "runs"), show.Count(o.study.Arms, "arm", "arms"),
-		show.Count(o.study.Dim, "dimension", "dimensions"))
-	return err
+	t.Notes = fmt.Sprintf("cumulative regret after %d rounds, mean ± standard deviation over %s; %s in %s\n",
+		o.bandit.Rounds, show.Count(o.bandit.Runs, "run", "runs"), show.Count(o.bandit.Arms, "arm", "arms"),
+		show.Count(o.bandit.Dim, "dimension", "dimensions"))
+	return &study.Report{Tables: []study.Table{t}, Data: o.data(all)}
 }
 
 // plotPrivateBandits draws the mean regret of every column with a band of one standard deviation, a

@@ -76,7 +76,7 @@ func TestPrivateBandit(t *testing.T) {
 // The references stand beside the default options alone.
 func TestPrivateBanditReference(t *testing.T) {
 	o := privateBanditOptions{}
-	o.study.Dim, o.study.Arms, o.study.Rounds, o.study.WarmUp = 50, 2, 10000, 200
+	o.bandit.Dim, o.bandit.Arms, o.bandit.Rounds, o.bandit.WarmUp = 50, 2, 10000, 200
 	if mean, sd := o.reference(8, "square-root-3"); mean != 260 || sd != 32 {
 		t.Errorf("reference %g ± %g, want 260 ± 32", mean, sd)
 	}
@@ -88,7 +88,7 @@ func TestPrivateBanditReference(t *testing.T) {
 			t.Errorf("ε = %g, %s: reference %g", c.epsilon, c.column, mean)
 		}
 	}
-	o.study.Dim = 40
+	o.bandit.Dim = 40
 	if mean, _ := o.reference(8, "square-root-3"); mean == mean {
 		t.Errorf("d = 40: reference %g", mean)
 	}
