@@ -104,6 +104,7 @@ func table(ctx context.Context, r *study.Runner, runs int, of world, forms []for
 	for _, h := range hours {
 		t.Columns = append(t.Columns, strconv.Itoa(h))
 	}
+	r.Expect(len(forms) * runs)
 	for _, f := range forms {
 		got, err := study.Runs(ctx, r, runs, func(seed int) ([]int, error) {
 			w := of

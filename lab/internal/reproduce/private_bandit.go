@@ -150,6 +150,7 @@ func (o *privateBanditOptions) run(ctx context.Context, r *study.Runner) (*study
 	if len(names) == 0 {
 		names = privacy.BanditColumns()
 	}
+	r.Expect(len(names) * len(o.epsilons))
 	columns, err := study.Runs(ctx, r, len(names)*len(o.epsilons), func(i int) (privacy.BanditColumn, error) {
 		s := o.bandit
 		s.Epsilon, s.Columns = o.epsilons[i/len(names)], names[i%len(names):][:1]

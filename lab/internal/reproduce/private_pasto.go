@@ -135,6 +135,7 @@ func (o *privatePastoOptions) run(ctx context.Context, runner *study.Runner) (*s
 		return nil, err
 	}
 	s.Workers, s.Progress = runner.Workers, runner.Step
+	runner.Expect(len(o.epsilons) * len(o.units) * s.Runs)
 	var all []privatePasto
 	for _, s.Epsilon = range o.epsilons {
 		for _, s.Units = range o.units {

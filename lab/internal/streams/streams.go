@@ -32,6 +32,7 @@ libraries' documentation.`,
 			return nil, noregret.Errorf(noregret.Usage, "--runs", "%d: want at least 1", *runs)
 		}
 		out := &study.Report{}
+		r.Expect(len(streams) * len(detectors))
 		for i := range streams {
 			t, err := standard(ctx, r, &streams[i], *runs)
 			if err != nil {

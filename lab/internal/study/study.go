@@ -19,9 +19,14 @@ type Runner struct {
 	// Notes is where a study says what it leaves out.
 	Notes io.Writer
 
+	name     string
 	reporter *progress.Reporter
 	done     int64
 }
+
+// Expect says before the first run how many runs there will be, so that progress has a remaining
+// time.
+func (r *Runner) Expect(runs int) { r.reporter.Start(r.name, int64(runs)) }
 
 // Step reports that a run is done. Calls must not overlap.
 func (r *Runner) Step() {
@@ -36,7 +41,7 @@ func Runs[T any](ctx context.Context, r *Runner, n int, play func(run int) (T, e
 
 // New completes the command of a study, which takes no arguments if it does not say so: it gets the
 // flags --workers and --json, shows progress in the given unit, and prints the report that play
-// returns, which may be nil beside an error.
+// returns, also beside an error if it has tables.
 func New(c *cobra.Command, unit string, play func(ctx context.Context, r *Runner) (*Report, error)) *cobra.Command {
 	if c.Args == nil {
 		c.Args = cobra.NoArgs
@@ -48,14 +53,15 @@ func New(c *cobra.Command, unit string, play func(ctx context.Context, r *Runner
 			return command.OutOfRange("--workers", *workers, "at least 0")
 		}
 		reporter, err := progress.New(c.ErrOrStderr(),
-			progress.Options{Mode: progress.Mode(c.Flag("progress").Value.String()), Unit: unit})
+			progress.Options{Mode: progress.Mode(c.Flag("progress").Value.String()), Unit: unit, Long: true})
 		if err != nil {
 			return err
 		}
-		reporter.Start(c.Name(), 0)
-		report, err := play(c.Context(), &Runner{Workers: *workers, Notes: c.ErrOrStderr(), reporter: reporter})
+		r := &Runner{Workers: *workers, Notes: c.ErrOrStderr(), name: c.Name(), reporter: reporter}
+		r.Expect(0)
+		report, err := play(c.Context(), r)
 		reporter.Finish()
-		if report == nil {
+		if report == nil || err != nil && len(report.Tables) == 0 {
 			return err
 		}
 		if failed := report.Write(c.OutOrStdout(), *asJSON); err == nil {
