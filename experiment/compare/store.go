@@ -1,0 +1,265 @@
+package compare
+
+import (
+	"fmt"
+
+	"github.com/noregret/noregret"
+)
+
+// Arm 0 of a store is the control.
+
+// lengths are the memories' lengths in rounds, from the longest; 0 is all rounds. A round's weight
+// falls by a part of 1/length with each round after it.
+var lengths = [...]float64{0, 64, 32, 8}
+
+// Memories is the number of memories of a store. Memory 0 is of all rounds.
+const Memories = len(lengths)
+
+// Metric says what a store keeps of a metric.
+type Metric struct {
+	// Ratio reports whether units have two parts, x above and y below the line.
+	Ratio bool
+}
+
+// Store has the sums of an experiment. Arm 0 is the control. Create it with [New].
+type Store struct {
+	arms    int
+	pairs   bool // all pairs of arms are compared
+	metrics []metric
+
+	own      []bool // workspace of Add
+	round    []weighted
+	order    []bool
+	residual []float64
+}
+
+// metric has the sums of a metric.
+type metric struct {
+	shape    shape
+	rounds   int // that have been added
+	variance variances
+	sigma    float64 // the variance of a unit when the last round was added; 0 if unknown
+	memories [Memories]memory
+}
+
+// New returns an empty store for a number of arms, at least 2 with the control, and metrics. With
+// at most 128 arms all pairs are compared, and each metric needs some 2·K² numbers for K arms; with
+// more, each arm is compared with the control only.
+func New(arms int, metrics []Metric) (*Store, error) {
+	if arms < 2 {
+		return nil, noregret.BadInputf("arms", "%d: want at least 2, the control and another", arms)
+	}
+	if len(metrics) == 0 {
+		return nil, noregret.BadInputf("metrics", "none: want at least one")
+	}
+	s := &Store{pairs: arms <= mostPairs, metrics: make([]metric, len(metrics))}
+	for i := range metrics {
+		m := &s.metrics[i]
+		m.shape = shape{pairs: s.pairs, parts: 1}
+		if metrics[i].Ratio {
+			m.shape.parts = 2
+		}
+		for j, length := range lengths {
+			m.memories[j].keep = 1
+			if length > 0 {
+				m.memories[j].keep = 1 - 1/length
+			}
+			m.memories[j].v = make([]float64, m.shape.head())
+		}
+	}
+	for range arms {
+		s.AddArm()
+	}
+	return s, nil
+}
+
+// Arms is the number of arms, the control included.
+func (s *Store) Arms() int { return s.arms }
+
+// Metrics is the number of metrics.
+func (s *Store) Metrics() int { return len(s.metrics) }
+
+// Rounds is the number of rounds of a metric.
+func (s *Store) Rounds(metric int) int { return s.metrics[metric].rounds }
+
+// Units is the number of units of an arm in a metric, over all rounds; without those of rounds that
+// few units rule.
+func (s *Store) Units(metric, arm int) float64 {
+	m := &s.metrics[metric]
+	return m.memories[0].v[m.shape.arm(arm)]
+}
+
+// Length is the number of rounds that a memory remembers, 0 for all.
+func Length(memory int) int { return int(lengths[memory]) }
+
+// AddArm adds an arm and returns its index. O(K) per metric.
+func (s *Store) AddArm() int {
+	k := s.arms
+	s.arms++
+	for i := range s.metrics {
+		m := &s.metrics[i]
+		m.variance.addArm()
+		for j := range m.memories {
+			x := &m.memories[j]
+			x.v = append(x.v, make([]float64, m.shape.arm(k+1)-len(x.v))...)
+		}
+	}
+	return k
+}
+
+// Add adds a round of a metric: what its units brought, by arm. Arms without units are left out.
+// Each metric has rounds of its own, so one that matures later is added later. An error leaves the
+// store as it was. It costs O(K²), and O(K) above 128 arms.
+func (s *Store) Add(metric int, round []Sums) error {
+	if metric < 0 || metric >= len(s.metrics) {
+		return noregret.BadInputf("metric", "%d: want one of the %d metrics, from 0 on", metric, len(s.metrics))
+	}
+	m := &s.metrics[metric]
+	s.order = zeros(s.order, s.arms)
+	for i := range round {
+		o := &round[i]
+		if err := o.check(i, s.arms, m.shape.parts == 2); err != nil {
+			return err
+		}
+		if s.order[o.Arm] {
+			return noregret.BadInputf(fmt.Sprintf("round[%d]", i), "arm %d twice: want each arm at most once", o.Arm)
+		}
+		s.order[o.Arm] = true
+	}
+	if len(round) == 0 {
+		return nil
+	}
+	s.weigh(m, round)
+	m.rounds++
+	for i := range m.memories {
+		m.memories[i].add(m.shape, s.round)
+	}
+	return nil
+}
+
+// weigh writes the round with its weights to s.round and adds its variances.
+func (s *Store) weigh(m *metric, round []Sums) {
+	units, x, y := m.totals(s.arms)
+	for i := range round {
+		o := &round[i]
+		units += o.N
+		x += float64(o.N * o.X)
+		y += float64(o.N * o.Y)
+	}
+	r := 0.0
+	if m.shape.parts == 2 && y != 0 {
+		r = x / y
+	}
+	v := &m.variance
+	squares, free := 0.0, 0.0
+	for k, n := range v.free {
+		squares += v.squares(k, r)
+		free += n
+	}
+	s.residual = zeros(s.residual, len(round))
+	for i := range round {
+		o := &round[i]
+		s.residual[i] = residual(o.XX, o.XY, o.YY, r)
+		squares += s.residual[i]
+		free += max(o.N-1, 0)
+	}
+	s.round = zeros(s.round, len(round))
+	for i := range round {
+		o, w := &round[i], &s.round[i]
+		n := max(o.N-1, 0)
+		*w = weighted{arm: o.Arm, n: o.N, y: [2]float64{o.X, o.Y}, level: true}
+		// What is known comes from all other units.
+		known := (squares - s.residual[i]) / (free - n)
+		others := units - o.N
+		if free > n && others > 0 && ruledByFew(o, s.residual[i], known, (x-float64(o.N*o.X))/others) {
+			w.level = false
+			w.w = o.N / (s.residual[i] / n)
+			v.free[o.Arm] += n
+			v.xx[o.Arm] += float64(n * float64(fewVariance*known))
+			continue
+		}
+		v.free[o.Arm] += n
+		v.xx[o.Arm] += o.XX
+		v.xy[o.Arm] += o.XY
+		v.yy[o.Arm] += o.YY
+	}
+	s.own = zeros(s.own, s.arms)
+	m.sigma = v.pooled(r, s.own)
+	for i := range s.round {
+		w := &s.round[i]
+		switch {
+		case w.w > 0 || m.sigma == 0: // nothing differs yet, so nothing is compared
+		case s.own[w.arm]:
+			w.w = w.n / v.of(w.arm, r, m.sigma)
+		default:
+			w.w = w.n / m.sigma
+		}
+	}
+}
+
+// totals returns the units of all arms and rounds, and the sums of the parts.
+func (m *metric) totals(arms int) (units, x, y float64) {
+	for k := range arms {
+		units += m.memories[0].v[m.shape.arm(k)]
+		x += m.memories[0].v[m.shape.level(k, 0)]
+		if m.shape.parts == 2 {
+			y += m.memories[0].v[m.shape.level(k, 1)]
+		}
+	}
+	return units, x, y
+}
+
+// Merge adds the rounds of later, which came after those of s, of the same arms and metrics. Each
+// round keeps the weights that it has. An error leaves s as it was.
+func (s *Store) Merge(later *Store) error {
+	if s.arms != later.arms || s.pairs != later.pairs || len(s.metrics) != len(later.metrics) {
+		return noregret.BadInputf("store", "%d arms and %d metrics: want %d and %d", later.arms, len(later.metrics),
+			s.arms, len(s.metrics))
+	}
+	for i := range s.metrics {
+		if s.metrics[i].shape != later.metrics[i].shape {
+			return noregret.BadInputf("store", "metric %d is a ratio in one store and not in the other", i)
+		}
+	}
+	for i := range s.metrics {
+		m, o := &s.metrics[i], &later.metrics[i]
+		for j := range m.memories {
+			m.memories[j].merge(&o.memories[j], o.rounds)
+		}
+		m.rounds += o.rounds
+		for k := range s.arms {
+			m.variance.free[k] += o.variance.free[k]
+			m.variance.xx[k] += o.variance.xx[k]
+			m.variance.xy[k] += o.variance.xy[k]
+			m.variance.yy[k] += o.variance.yy[k]
+		}
+		if o.rounds > 0 {
+			m.sigma = m.variance.pooled(m.ratio(s.arms), make([]bool, s.arms))
+		}
+	}
+	return nil
+}
+
+// ratio is that of all units, 0 for plain metrics.
+func (m *metric) ratio(arms int) float64 {
+	if _, x, y := m.totals(arms); m.shape.parts == 2 && y != 0 {
+		return x / y
+	}
+	return 0
+}
+
+// Contrasts writes the estimates of a metric in a memory, for the coefficient c of its second part;
+// 0 for plain metrics. It costs O(K³) for the arms that are known, and O(K) above 128 arms.
+func (s *Store) Contrasts(dst *Contrasts, metric, memory int, c float64) {
+	m := &s.metrics[metric]
+	dst.sigma = m.sigma
+	if memory > 0 { // rounds scatter in the memory of all of them
+		dst.solve(m.shape, &m.memories[0], s.arms, m.rounds)
+		dst.between(&m.memories[0], s.arms, m.rounds)
+	}
+	dst.solve(m.shape, &m.memories[memory], s.arms, m.rounds)
+	if memory == 0 {
+		dst.between(&m.memories[0], s.arms, m.rounds)
+	}
+	dst.Combine(c)
+}
