@@ -1,0 +1,270 @@
+package mixture
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/propose"
+)
+
+// guard has the estimates of a guardrail as slacks: at least 0 where the limit holds.
+type guard struct {
+	hard   bool
+	chosen compare.Chosen
+	level  bool // the control's level is known
+	// own is the control's slack: its estimate less 1.5 standard errors of rounds, at least 0 for a
+	// hard guardrail. recentOwn is its estimate in the recent memory, at least 0.
+	own, recentOwn float64
+	// gain is what an arm has more than the control, known says where it is estimated.
+	known            []bool
+	gain, recentGain []float64
+	recentKnown      []bool
+	// worst is the slack of the worst value of the range, −Inf if there is no range, and 0 where
+	// it is not the worst.
+	worst float64
+	unit  float64 // divides slacks for reports and prices
+	price float64
+	bind  bool // the recent memory
+}
+
+// roundErrors is the number of standard errors of rounds that are taken off the control's slack.
+const roundErrors = 1.5
+
+// read reads the guardrail's estimates from the store.
+func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
+	x := &p.Guardrails[i]
+	m := &p.Metrics[x.Metric]
+	sign := x.Sign()
+	s.Choose(&g.chosen, x.Metric, 0)
+	arms := s.Arms()
+	g.hard, g.level, g.price, g.bind = x.Hard, g.chosen.Level.Known, 0, false
+	g.known, g.recentKnown = g.chosen.Known, g.chosen.Recent.Known
+	l, r := g.chosen.Level, g.chosen.Recent.Level
+	size, rounds, c := math.Abs(l.X), l.Rounds, 0.0
+	g.unit = 1
+	switch {
+	case m.Ratio && x.Relative:
+		size = 0
+		if l.Y != 0 {
+			c = beside(l.X/l.Y, x.Limit)
+			size, g.unit = math.Abs(l.X/l.Y), math.Abs(l.Y)
+		}
+		g.own = float64(-sign * float64(x.Limit*math.Abs(l.X)))
+		g.recentOwn = float64(-sign * float64(x.Limit*math.Abs(r.X)))
+		rounds = float64(rounds * math.Abs(x.Limit))
+	case m.Ratio:
+		c = x.Limit
+		if l.Y != 0 {
+			g.unit = math.Abs(l.Y)
+		}
+	case x.Relative:
+		g.own = float64(-sign * float64(x.Limit*math.Abs(l.X)))
+		g.recentOwn = float64(-sign * float64(x.Limit*math.Abs(r.X)))
+		rounds = float64(rounds * math.Abs(x.Limit))
+	default:
+		g.own, g.recentOwn = float64(sign*(l.X-x.Limit)), float64(sign*(r.X-x.Limit))
+	}
+	if m.Ratio {
+		g.chosen.Combine(c)
+		if !x.Relative {
+			l, r = g.chosen.Level, g.chosen.Recent.Level
+			g.own, g.recentOwn, rounds = float64(sign*l.Mean), float64(sign*r.Mean), l.Rounds
+			size = math.Abs(x.Limit)
+		}
+	}
+	if !x.Relative && x.Limit != 0 {
+		size = math.Abs(x.Limit)
+	}
+	if g.hard {
+		g.own = max(g.own-float64(roundErrors*rounds), 0)
+		g.recentOwn = max(g.recentOwn, 0)
+	} else if size > 0 && !x.Absolute {
+		g.unit = float64(g.unit * size) // of the price
+	}
+	g.worst = g.worstOf(x, m)
+	if !g.level {
+		g.guess(x, m)
+	}
+	g.gain, g.recentGain = zeros(g.gain, arms), zeros(g.recentGain, arms)
+	for k := 1; k < arms; k++ {
+		if g.known[k] {
+			g.gain[k] = float64(sign * g.chosen.Delta[k])
+		}
+		g.recentGain[k] = g.gain[k]
+		if g.recentKnown[k] {
+			g.recentGain[k] = float64(sign * g.chosen.Recent.Delta[k])
+		}
+	}
+}
+
+// guess sets what is known of a hard guardrail before the control's level is. A lower limit
+// relative to the control, of values of at least 0, takes units of that level; of others the worst
+// is assumed, and the control alone is safe.
+func (g *guard) guess(x *propose.Guardrail, m *propose.Metric) {
+	g.own, g.recentOwn = 0, 0
+	switch {
+	case math.IsInf(g.worst, -1):
+	case x.Relative && !x.Down && m.Lower >= 0:
+		g.own, g.worst = max(-x.Limit, 0), min(-1-x.Limit, 0)
+	default:
+		g.worst = -1
+	}
+}
+
+// beside is the limit of a relative guardrail beside a control of the given value.
+func beside(control, change float64) float64 { return control + float64(change*math.Abs(control)) }
+
+// worstOf returns the slack at the worst value of the range.
+func (g *guard) worstOf(x *propose.Guardrail, m *propose.Metric) float64 {
+	if m.Ratio || !m.HasRange() {
+		return math.Inf(-1)
+	}
+	worst := m.Lower
+	if x.Down {
+		worst = m.Upper
+	}
+	limit := x.Limit
+	if x.Relative {
+		limit = beside(g.chosen.Level.X, x.Limit)
+	}
+	return min(float64(x.Sign()*(worst-limit)), 0)
+}
+
+// usable reports whether something bounds the slack of arm k from estimates.
+func (g *guard) usable(k int) bool { return k == 0 || g.level && g.known[k] }
+
+// bound returns the own bound of arm k: its slack less z standard errors, or the worst of the range
+// if that is better; −Inf if nothing is known.
+func (g *guard) bound(k int, z float64) float64 {
+	switch {
+	case k == 0:
+		return g.own
+	case !g.level || !g.known[k]:
+		return g.worst
+	}
+	return max(g.own+g.gain[k]-float64(z*g.chosen.Error[k]), g.worst)
+}
+
+// spread returns √(p'Σp) of the known arms and writes Σp to product.
+func (g *guard) spread(p, product []float64) float64 {
+	g.chosen.Product(product, p)
+	return root(p, product)
+}
+
+func (g *guard) recentSpread(p, product []float64) float64 {
+	g.chosen.Recent.Product(product, p)
+	return root(p, product)
+}
+
+func root(p, product []float64) float64 {
+	v := 0.0
+	for k, x := range product {
+		v += float64(p[k] * x)
+	}
+	return math.Sqrt(max(v, 0))
+}
+
+// moves are what a mixture p, moved to (1 − ρ)·control + ρ·p, has as slacks: own + ρ·(…).
+type moves struct {
+	own, recentOwn float64
+	change, recent float64 // of the estimates
+	err, recentErr float64
+	bounds         float64 // of the arms' own bounds, less own
+	worst          float64 // of unknown arms, less own
+	anyKnown       bool
+}
+
+// move returns the moves of p. It uses product as a workspace.
+func (g *guard) move(p, product []float64, z float64) moves {
+	v := moves{own: g.own, recentOwn: g.recentOwn}
+	for k := 1; k < len(p); k++ {
+		if p[k] == 0 {
+			continue
+		}
+		b := g.bound(k, z) - g.own
+		if math.IsInf(b, -1) {
+			continue // the shares of such arms are bounded by themselves
+		}
+		v.bounds += float64(p[k] * b)
+		if !g.usable(k) {
+			v.worst += float64(p[k] * b)
+			continue
+		}
+		v.anyKnown = true
+		v.change += float64(p[k] * g.gain[k])
+		v.recent += float64(p[k] * g.recentGain[k])
+	}
+	if v.anyKnown {
+		v.err, v.recentErr = g.spread(p, product), g.recentSpread(p, product)
+	}
+	return v
+}
+
+// chosen is the slack at ρ in the chosen memories: the better of the bound of the mixture and the
+// mixture of bounds.
+func (v *moves) chosen(rho, z float64) float64 {
+	if rho == 0 {
+		return v.own
+	}
+	return v.own + float64(rho*max(v.change-float64(z*v.err)+v.worst, v.bounds))
+}
+
+// agreement is the a of the recent memory at ρ.
+func (v *moves) agreement(rho float64) float64 {
+	difference := (v.own - v.recentOwn) + float64(rho*(v.change-v.recent))
+	a, b := float64(rho*v.recentErr), float64(rho*v.err)
+	variance := max(float64(a*a)-float64(b*b), float64(leastDifference*float64(a*a)))
+	if !(variance > 0) {
+		return 0
+	}
+	return min(max(float64(0.5*(1+difference/math.Sqrt(variance))), 0), 1)
+}
+
+// leastDifference is the least variance of the difference of slacks, as a share of that of the
+// recent one.
+const leastDifference = 0.2
+
+// recentSlack is the slack at ρ in the recent memory.
+func (v *moves) recentSlack(rho, z float64) float64 {
+	if rho == 0 {
+		return v.recentOwn
+	}
+	a := v.agreement(rho)
+	return v.recentOwn + float64(rho*(v.recent-float64(float64(a*z)*v.recentErr)+v.worst))
+}
+
+// step returns the largest ρ in [0, 1], to rounding, at which the guardrail holds, and whether the
+// recent memory asked for it.
+func (g *guard) step(p, product []float64, z float64) (rho float64, recent bool) {
+	v := g.move(p, product, z)
+	rho = 1
+	if s := v.chosen(1, z); s < 0 {
+		rho = min(max(v.own/(v.own-s), 0), 1) // the slack is linear in ρ
+	}
+	if rho == 0 || !v.anyKnown || v.recentSlack(rho, z) >= 0 {
+		return rho, false
+	}
+	low, high := 0.0, rho
+	for range 40 {
+		mid := low + float64(0.5*(high-low))
+		if v.recentSlack(mid, z) >= 0 {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low, true
+}
+
+// state reports where the guardrail stands in mixture p.
+func (g *guard) state(p, product []float64, z float64) propose.State {
+	if !g.level {
+		return propose.State{}
+	}
+	v := g.move(p, product, z)
+	unit := g.unit
+	return propose.State{
+		Known: true, Control: g.own / unit, Slack: (g.own + v.change) / unit, Error: v.err / unit,
+		Price: float64(g.price * unit), Recent: g.bind,
+	}
+}

@@ -1,0 +1,179 @@
+package propose
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/internal/vec"
+)
+
+// Problem says what a policy is to propose shares for. Arm 0 is the control.
+type Problem struct {
+	// Arms has one entry for each arm of the store, the control first.
+	Arms []Arm
+	// Metrics has one entry for each metric of the store.
+	Metrics []Metric
+	// Goals are to be improved; there is at least one.
+	Goals []Goal
+	// Soft is the b ≥ 0 of the soft minimum −(1/b)·ln Σ exp(−b·w·x) of the goals; 0 is their sum.
+	Soft float64
+	// Guardrails are limits.
+	Guardrails []Guardrail
+	// Control is the least share of the control, in [0, 1].
+	Control float64
+	// Floor is the share of what is served that is spread evenly over the arms, as far as the hard
+	// guardrails let it, in [0, 1].
+	Floor float64
+}
+
+// Arm says what a problem has on an arm.
+type Arm struct {
+	// Most is the largest share of the arm, in [0, 1]. That of the control is not used.
+	Most float64
+	// Retired arms get nothing.
+	Retired bool
+}
+
+// Metric says what a problem has on a metric.
+type Metric struct {
+	Name string
+	// Ratio reports whether the metric is a ratio, whose units have two parts.
+	Ratio bool
+	// Lower and Upper are the range of a unit's value; both 0 if it is unknown. A ratio has none.
+	Lower, Upper float64
+}
+
+// HasRange reports whether the range of the metric is known.
+func (m *Metric) HasRange() bool { return m.Lower != 0 || m.Upper != 0 }
+
+// Goal is a metric to improve. For a ratio it is the ratio's change to first order at the control.
+type Goal struct {
+	// Metric is its index.
+	Metric int
+	// Down says that less is better.
+	Down bool
+	// Weight is above 0.
+	Weight float64
+}
+
+// Guardrail is a limit of a metric.
+type Guardrail struct {
+	// Metric is its index.
+	Metric int
+	// Down makes it an upper limit.
+	Down bool
+	// Limit is in the metric's units or, with Relative, a fraction of the control's mean: −0.02 is
+	// 2 % below it.
+	Limit float64
+	// Relative compares with the control.
+	Relative bool
+	// Hard guardrails hold in what is proposed; others have a price.
+	Hard bool
+	// Price is the λ > 0 of a soft guardrail: λ times the square of the mixture's violation is
+	// subtracted from the goals. The violation is in units of the limit, or of the control's mean
+	// where the limit is relative or 0.
+	Price float64
+	// Absolute says that the violation is in the metric's own units instead.
+	Absolute bool
+}
+
+// Sign is +1 for a lower limit and −1 for an upper one.
+func (g *Guardrail) Sign() float64 { return sign(g.Down) }
+
+// Sign is +1 where more is better and −1 where less is.
+func (g *Goal) Sign() float64 { return sign(g.Down) }
+
+func sign(down bool) float64 {
+	if down {
+		return -1
+	}
+	return 1
+}
+
+// Validate returns an error of code bad_input if the problem makes no sense.
+func (p *Problem) Validate() error {
+	if len(p.Arms) < 2 {
+		return noregret.BadInputf("arms", "%d: want at least 2, the control and another", len(p.Arms))
+	}
+	if len(p.Goals) == 0 {
+		return noregret.BadInputf("goals", "none: want at least one")
+	}
+	if p.Arms[0].Retired {
+		return noregret.BadInputf("arms[0]", "the control is retired: want a control that can be served")
+	}
+	share := func(place string, v float64) error {
+		if !(v >= 0 && v <= 1) {
+			return noregret.BadInputf(place, "%v: want a share from 0 to 1", v)
+		}
+		return nil
+	}
+	for i := range p.Arms {
+		if err := share(fmt.Sprintf("arms[%d].most", i), p.Arms[i].Most); err != nil {
+			return err
+		}
+	}
+	if err := share("control", p.Control); err != nil {
+		return err
+	}
+	if err := share("floor", p.Floor); err != nil {
+		return err
+	}
+	if !(p.Soft >= 0) || math.IsInf(p.Soft, 1) {
+		return noregret.BadInputf("soft", "%v: want a finite number, at least 0", p.Soft)
+	}
+	for i := range p.Metrics {
+		if m := &p.Metrics[i]; !vec.IsFinite(m.Lower) || !vec.IsFinite(m.Upper) || m.Lower > m.Upper {
+			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "range [%v, %v]: want finite numbers in order",
+				m.Lower, m.Upper)
+		}
+	}
+	for i := range p.Goals {
+		g := &p.Goals[i]
+		place := fmt.Sprintf("goals[%d]", i)
+		if g.Metric < 0 || g.Metric >= len(p.Metrics) {
+			return noregret.BadInputf(place, "metric %d: want one of the %d metrics, from 0 on", g.Metric,
+				len(p.Metrics))
+		}
+		if !(g.Weight > 0) || math.IsInf(g.Weight, 1) {
+			return noregret.BadInputf(place, "weight %v: want a finite number above 0", g.Weight)
+		}
+	}
+	for i := range p.Guardrails {
+		if err := p.Guardrails[i].validate(fmt.Sprintf("guardrails[%d]", i), len(p.Metrics)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Guardrail) validate(place string, metrics int) error {
+	switch {
+	case g.Metric < 0 || g.Metric >= metrics:
+		return noregret.BadInputf(place, "metric %d: want one of the %d metrics, from 0 on", g.Metric, metrics)
+	case !vec.IsFinite(g.Limit):
+		return noregret.BadInputf(place, "limit %v: want a finite number", g.Limit)
+	case !g.Hard && (!(g.Price > 0) || math.IsInf(g.Price, 1)):
+		return noregret.BadInputf(place, "price %v of a soft guardrail: want a finite number above 0", g.Price)
+	}
+	return nil
+}
+
+// Store returns an empty store for the problem.
+func (p *Problem) Store() (*compare.Store, error) {
+	metrics := make([]compare.Metric, len(p.Metrics))
+	for i := range metrics {
+		metrics[i].Ratio = p.Metrics[i].Ratio
+	}
+	return compare.New(len(p.Arms), metrics)
+}
+
+// Check returns an error if a store is not one of the problem.
+func (p *Problem) Check(s *compare.Store) error {
+	if s.Arms() != len(p.Arms) || s.Metrics() != len(p.Metrics) {
+		return noregret.BadInputf("store", "%d arms and %d metrics: want %d and %d", s.Arms(), s.Metrics(), len(p.Arms),
+			len(p.Metrics))
+	}
+	return nil
+}
