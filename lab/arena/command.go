@@ -18,10 +18,12 @@ func Command() *cobra.Command {
 		Use:   "arena",
 		Short: "Play the default learner and its peers on families of users' problems",
 		Long: `Play the default learner and its peers side by side, with the same draws for all, on families
-of problems as users have them. --drift plays ways to forget on worlds whose means change.`,
+of problems as users have them. --drift plays ways to forget on worlds whose means change, --served
+package mixture and its peers on all families.`,
 		Example: `  noregret-lab arena --runs 100
   noregret-lab arena --families week,drift --learners default,greedy-2-safe --json
-  noregret-lab arena --drift --runs 200`,
+  noregret-lab arena --drift --runs 200
+  noregret-lab arena --served --runs 20 --seed 4242`,
 	}
 	var o Options
 	f := c.Flags()
@@ -29,6 +31,7 @@ of problems as users have them. --drift plays ways to forget on worlds whose mea
 	f.StringSliceVar(&o.Learners, "learners", nil, "names of the learners; empty for all")
 	list := f.Bool("list", false, "list families and learners, and play nothing")
 	drifting := f.Bool("drift", false, "play the families and the learners for means that change")
+	served := f.Bool("served", false, "play all families with package mixture, its peers and the default")
 	f.IntVar(&o.Runs, "runs", 100, "runs of each family, at least 2")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed")
 	return study.New(c, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
@@ -37,6 +40,8 @@ of problems as users have them. --drift plays ways to forget on worlds whose mea
 		}
 		if *drifting {
 			o.useDrift()
+		} else if *served {
+			o.useServed()
 		}
 		o.Workers, o.Progress = r.Workers, func(int, int) { r.Step() }
 		x, err := Run(ctx, o)
@@ -61,10 +66,26 @@ func (o *Options) useDrift() {
 	}
 }
 
+// useServed replaces the families and the learners that are not named by all of them, and by the
+// policy of package mixture beside those that plan.
+func (o *Options) useServed() {
+	if len(o.Families) == 0 {
+		for _, x := range world.All() {
+			o.Families = append(o.Families, x.Name)
+		}
+	}
+	if len(o.Learners) == 0 {
+		o.Learners = []string{
+			"mixture", "small", "default", "greedy-2", "greedy-2-safe", "optimistic", "optimistic-safe", "contrasts",
+			"contrasts-safe",
+		}
+	}
+}
+
 // listed lists families and learners.
 func listed() string {
 	b := &strings.Builder{}
-	for _, f := range slices.Concat(world.Families(), world.DriftFamilies()) {
+	for _, f := range world.All() {
 		fmt.Fprintf(b, "family %s: %s\n", f.Name, f.About)
 	}
 	for _, e := range Learners() {

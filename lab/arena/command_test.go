@@ -29,6 +29,23 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// TestCommandServed: --served plays package mixture with its table.
+func TestCommandServed(t *testing.T) {
+	args := []string{"--served", "--runs", "2", "--families", "crash", "--learners", "mixture,greedy-2-safe"}
+	var text bytes.Buffer
+	if err := labtest.Run(t.Context(), Command(), args, &text, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "package mixture beside the best peer") {
+		t.Errorf("printed\n%s", text.String())
+	}
+	var o Options
+	o.useServed()
+	if len(o.Families) < 40 || o.Learners[0] != "mixture" {
+		t.Errorf("%d families, learners %v", len(o.Families), o.Learners)
+	}
+}
+
 func TestCommandLists(t *testing.T) {
 	var b bytes.Buffer
 	if err := labtest.Run(t.Context(), Command(), []string{"--list"}, &b, io.Discard); err != nil {

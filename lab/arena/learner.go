@@ -5,6 +5,7 @@ import (
 	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/propose/mixture"
 )
 
 // Learner plays a world round by round. Arm 0 is the control. A learner need not be safe for
@@ -65,6 +66,7 @@ func Learners() []Entry {
 			"default", "package confident with its default options and the control", safe,
 			Default(confident.DefaultOptions()),
 		},
+		{"mixture", "package propose/mixture with its default options", two, Mixture(mixture.DefaultOptions())},
 		{"test-single", "a uniform test, then the best single arm", two, plain(newTestSingle)},
 		{"test-mixture", "a uniform test, then the best mixture", two, plain(newTestMixture)},
 		{"thompson", "Thompson sampling of priced single arms", Caution{}, plain(newThompson)},
@@ -72,6 +74,7 @@ func Learners() []Entry {
 		{"greedy-2", "ε-greedy linear program, two standard errors", two, plain(newGreedy(2))},
 		{"optimistic", "optimistic linear program, pessimistic guardrails", two, plain(newOptimistic)},
 		{"contrasts", "ε-greedy linear program on effects of arms beside those of rounds", two, plain(newContrasts)},
+		{"small", "a plain design: least squares, one linear program, one step to the control", two, plain(newSmall)},
 		{"algorithm1", "the paper's Algorithm 1 in its practical form, priced", Caution{}, newAlgorithm1},
 		{"test-single-safe", "test-single, made safe", safe, safely(newTestSingle)},
 		{"test-mixture-safe", "test-mixture, made safe", safe, safely(newTestMixture)},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
@@ -22,6 +23,8 @@ type Play struct {
 	// Violation is the mean over rounds of the largest violation of a hard guardrail in what was
 	// served, in units of the guardrail's margin, and Broken the share of rounds with one.
 	Violation, Broken float64
+	// Clear is the share of rounds that broke one by more than .5 % of the control's mean.
+	Clear float64
 	// DeployedBroken reports whether the mixture deployed at the end breaks a hard guardrail.
 	DeployedBroken bool
 }
@@ -81,12 +84,19 @@ func (p *player) round(w *world.World, s *world.Sampler, t int, theta []float64)
 	if err := checkMixture(mixture, w.Arms()); err != nil {
 		return err
 	}
+	if w.Joins != nil {
+		mixture = slices.Clone(mixture)
+		w.Restrict(t, mixture)
+	}
 	score := w.Rate(w.PhaseAt(t), mixture, theta)
 	p.play.Served += score.Value
 	p.play.RawServed += score.Raw
 	p.play.Violation += score.Violation
 	if score.Broken {
 		p.play.Broken++
+	}
+	if score.Clear {
+		p.play.Clear++
 	}
 	s.Allocate(t, mixture, p.counts)
 	groups := p.take(w)
@@ -100,15 +110,29 @@ func (p *player) round(w *world.World, s *world.Sampler, t int, theta []float64)
 		s.Draw(t, g)
 	}
 	p.late = append(p.late, groups)
+	if x, ok := p.learner.(metricObserver); ok && w.Late != nil {
+		for m, late := range w.Late {
+			if i := len(p.late) - 1 - late; i >= 0 {
+				if err := x.observeMetric(m, p.late[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	if len(p.late) <= w.Delay {
 		return nil
 	}
 	groups, p.late = p.late[0], p.late[1:]
 	p.groups = groups
-	if len(groups) == 0 {
+	if _, ok := p.learner.(metricObserver); len(groups) == 0 || ok && w.Late != nil {
 		return nil
 	}
 	return p.learner.Observe(groups)
+}
+
+// metricObserver is a learner that can use a metric of a round before its other metrics have come.
+type metricObserver interface {
+	observeMetric(metric int, groups []world.Group) error
 }
 
 // checkMixture returns an error if what a learner serves is no distribution over the arms.
@@ -150,6 +174,7 @@ func (p *player) finish(w *world.World, theta []float64) Play {
 	p.play.RawServed /= rounds
 	p.play.Violation /= rounds
 	p.play.Broken /= rounds
+	p.play.Clear /= rounds
 	return p.play
 }
 

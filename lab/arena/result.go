@@ -32,13 +32,15 @@ type Options struct {
 
 // Row is what a learner did in a family, over all runs; see [Play].
 type Row struct {
-	Learner        string         `json:"learner"`
-	Deployed       study.Estimate `json:"deployed"`
-	Served         study.Estimate `json:"served"`
-	RawDeployed    study.Estimate `json:"raw_deployed"`
-	RawServed      study.Estimate `json:"raw_served"`
-	Violation      study.Estimate `json:"violation"`
-	BrokenRounds   study.Estimate `json:"broken_rounds"`
+	Learner      string         `json:"learner"`
+	Deployed     study.Estimate `json:"deployed"`
+	Served       study.Estimate `json:"served"`
+	RawDeployed  study.Estimate `json:"raw_deployed"`
+	RawServed    study.Estimate `json:"raw_served"`
+	Violation    study.Estimate `json:"violation"`
+	BrokenRounds study.Estimate `json:"broken_rounds"`
+	// Rounds that broke one by more than .5 % of the control's mean.
+	ClearRounds    study.Estimate `json:"clear_rounds"`
 	BrokenRuns     study.Estimate `json:"broken_runs"`     // runs with a round in which a guardrail broke
 	DeployedBroken study.Estimate `json:"deployed_broken"` // runs that deploy a mixture that breaks one
 	// Runs that served less than the control is worth.
@@ -209,6 +211,7 @@ func summarize(family string, hard bool, entries []Entry, runs [][]Play) FamilyR
 			RawServed:      of(func(p *Play) float64 { return p.RawServed }),
 			Violation:      of(func(p *Play) float64 { return p.Violation }),
 			BrokenRounds:   of(func(p *Play) float64 { return p.Broken }),
+			ClearRounds:    of(func(p *Play) float64 { return p.Clear }),
 			BrokenRuns:     of(func(p *Play) float64 { return indicator(p.Broken > 0) }),
 			DeployedBroken: of(func(p *Play) float64 { return indicator(p.DeployedBroken) }),
 			ServedWorse:    of(func(p *Play) float64 { return indicator(p.Served < -rounding) }),
@@ -240,21 +243,21 @@ func judge(entries []Entry, rows []Row, hard bool) *Verdict {
 	own := entries[0].Caution
 	careful := func(i int) bool { return !hard || entries[i].Caution.Deployed >= own.Deployed }
 	safe := func(i int) bool { return !hard || entries[i].Caution.Served || !own.Served }
-	caution, ok := compare(entries, rows, func(i int) bool { return careful(i) && safe(i) }, safe)
+	caution, ok := best(entries, rows, func(i int) bool { return careful(i) && safe(i) }, safe)
 	if !ok {
 		return nil
 	}
-	any, _ := compare(entries, rows, careful, func(int) bool { return true })
+	any, _ := best(entries, rows, careful, func(int) bool { return true })
 	return &Verdict{
 		Caution: caution, Any: any, Safe: rows[0].BrokenRounds.Mean <= mostBroken,
 		AboveControl: rows[0].Deployed.AtLeast(-rounding) && rows[0].Served.AtLeast(-rounding),
 	}
 }
 
-// compare compares the first learner with the best of those that keep the hard guardrails: in what
+// best compares the first learner with the best of those that keep the hard guardrails: in what
 // is deployed with the careful ones, in what is served with the safe ones. It reports false if
 // there are none.
-func compare(entries []Entry, rows []Row, careful, safe func(i int) bool) (c Comparison, ok bool) {
+func best(entries []Entry, rows []Row, careful, safe func(i int) bool) (c Comparison, ok bool) {
 	deployed, served := 0, 0
 	for i := 1; i < len(rows); i++ {
 		x := &rows[i]

@@ -17,6 +17,9 @@ func (r *Result) Report() *study.Report {
 		out.Tables = append(out.Tables, r.Families[i].table())
 	}
 	r.addVerdicts(out)
+	if t := r.servedTable(); t != nil {
+		out.Tables = append(out.Tables, *t)
+	}
 	return out
 }
 

@@ -94,8 +94,13 @@ func (s *Sampler) Draw(t int, g *Group) {
 	n, means := float64(g.Units), s.w.Phases[s.w.PhaseAt(t)].Means.Arm(g.Arm)
 	count := func(m int) float64 {
 		source := s.source(t, uint64(g.Arm*len(means)+m))
-		rate := min(float64(means[m]*s.w.Level(t, m)), 1)
-		return stat.BinomialQuantile(stat.Normal(&source), int64(g.Units), rate)
+		rate := min(float64(float64(means[m]*s.w.Level(t, m))*s.w.tilted(t, g.Arm)), 1)
+		z := stat.Normal(&source)
+		if r := float64(s.w.Repeats); r > 1 && n >= r {
+			// People of r units each; what is left of the units has the same rate.
+			return min(math.Round(stat.BinomialQuantile(z, int64(n/r), rate)*(n/math.Floor(n/r))), n)
+		}
+		return stat.BinomialQuantile(z, int64(g.Units), rate)
 	}
 	for m := range means {
 		switch o := &s.w.Outcomes[m]; o.Kind {
@@ -106,10 +111,15 @@ func (s *Sampler) Draw(t int, g *Group) {
 		case Normal:
 			source := s.source(t, uint64(g.Arm*len(means)+m))
 			z := stat.Normal(&source)
-			g.Means[m] = float64(means[m]*s.w.Level(t, m)) + float64(z*(o.Deviation/math.Sqrt(n)))
+			deviation := o.Deviation
+			if s.w.Noise != nil {
+				deviation = float64(deviation * s.w.Noise[g.Arm])
+			}
+			g.Means[m] = float64(float64(means[m]*s.w.Level(t, m))*s.w.tilted(t, g.Arm)) +
+				float64(z*(deviation/math.Sqrt(n)))
 			source = s.source(t, varianceStream+uint64(g.Arm*len(means)+m))
 			spread := max(0, 1+float64(stat.Normal(&source)*math.Sqrt(2/(n-1))))
-			g.Variances[m] = float64(float64(o.Deviation*o.Deviation) * spread)
+			g.Variances[m] = float64(float64(deviation*deviation) * spread)
 		case Revenue:
 			amount := 0.0
 			if means[o.Of] > 0 {
@@ -122,6 +132,19 @@ func (s *Sampler) Draw(t int, g *Group) {
 		}
 		if g.Units < 2 {
 			g.Variances[m] = math.NaN()
+		}
+	}
+	s.addGiants(t, g)
+}
+
+// addGiants puts huge units in the places of usual ones.
+func (s *Sampler) addGiants(t int, g *Group) {
+	for _, x := range s.w.Giants {
+		if n := float64(g.Units); x.Round == t && x.Arm == g.Arm && g.Units > 1 {
+			mean := g.Means[x.Metric] + x.Value/n
+			d := x.Value - mean
+			g.Variances[x.Metric] += float64(d*d) / (n - 1)
+			g.Means[x.Metric] = mean
 		}
 	}
 }

@@ -104,10 +104,12 @@ func Families() []Family {
 	}
 }
 
-// FindFamily returns the family of that name, of [Families] or [DriftFamilies]; the error lists the
-// names.
+// All returns the families of [Families], [ServedFamilies] and [DriftFamilies].
+func All() []Family { return slices.Concat(Families(), ServedFamilies(), DriftFamilies()) }
+
+// FindFamily returns the family of that name, of [All]; the error lists the names.
 func FindFamily(name string) (*Family, error) {
-	return named.Find("family", name, slices.Concat(Families(), DriftFamilies()), func(f *Family) string {
+	return named.Find("family", name, All(), func(f *Family) string {
 		return f.Name
 	})
 }

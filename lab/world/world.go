@@ -66,8 +66,48 @@ type World struct {
 	Levels [][]float64
 	// Delay is the number of rounds by which observations come late.
 	Delay int
+	// Late are the numbers of rounds by which each metric comes late, by metric and at most Delay;
+	// nil means Delay for all. A learner may use a metric before the others have come.
+	Late []int
+	// Tilts are factors of an arm's means, by round and arm, with a mean of one over the run: a
+	// weekday that suits an arm. Nil means one. Mixtures are scored without them.
+	Tilts [][]float64
+	// Joins is the round by arm from which on it can be served; nil means 0 for all. What a learner
+	// gives an arm before goes to the control.
+	Joins []int
+	// Repeats is the number of events that come from one person, of Bernoulli metrics, while units
+	// are reported as independent: the variance of a mean is as many times what it seems. 0 is 1.
+	Repeats int
+	// Noise are factors of the deviations of Normal metrics, by arm; nil means one.
+	Noise []float64
+	// Giants are single units of a huge value beside those drawn.
+	Giants []Giant
 
 	truths []Truth
+}
+
+// Giant is a unit with a huge value of a metric, in a round of an arm that has any units.
+type Giant struct {
+	Round, Arm, Metric int
+	Value              float64
+}
+
+// tilted is the factor of an arm's means in round t.
+func (w *World) tilted(t, k int) float64 {
+	if w.Tilts == nil {
+		return 1
+	}
+	return w.Tilts[t][k]
+}
+
+// Restrict gives the shares of arms that have not joined by round t to the control.
+func (w *World) Restrict(t int, p []float64) {
+	for k, from := range w.Joins {
+		if t < from {
+			p[0] += p[k]
+			p[k] = 0
+		}
+	}
 }
 
 // Arms is the number of arms, the control included.
@@ -172,6 +212,8 @@ type Score struct {
 	// reports whether there is one.
 	Violation float64
 	Broken    bool
+	// Clear reports whether one is broken by more than .5 % of the control's mean.
+	Clear bool
 }
 
 // Rate scores mixture p in a phase, given by its index, using theta as workspace. Solve must have
@@ -190,6 +232,7 @@ func (w *World) Rate(phase int, p, theta []float64) (s Score) {
 			continue
 		}
 		s.Broken = true
+		s.Clear = s.Clear || v > float64(clearly*math.Abs(w.Phases[phase].Means.Arm(0)[i]))
 		s.Violation = max(s.Violation, v/w.Margins[i])
 		cost += float64(violationPrice * tr.Prices[i] * v)
 	}
@@ -197,6 +240,9 @@ func (w *World) Rate(phase int, p, theta []float64) (s Score) {
 	s.Value = (reward - cost - tr.control) / tr.unit
 	return s
 }
+
+// clearly is the part of the control's mean by which a guardrail is broken clearly.
+const clearly = 0.005
 
 // rounding is the share of a margin by which rounding may violate a guardrail.
 const rounding = 1e-6

@@ -1,0 +1,85 @@
+package world
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestRepeats: the means of persons who count as four units scatter four times as much as their
+// units would.
+func TestRepeats(t *testing.T) {
+	for _, x := range []struct {
+		family string
+		want   float64
+	}{{"returning", 4}, {"delay3", 1}} {
+		w := worldOf(t, x.family, 0)
+		g := &Group{Arm: 1, Units: 4000, Means: make([]float64, 2), Variances: make([]float64, 2)}
+		s, rate, sum := NewSampler(w, 1), w.Phases[0].Means.Arm(1)[0], 0.0
+		for round := range w.Rounds() {
+			s.Draw(round, g)
+			d := g.Means[0] - rate
+			sum += d * d / (rate * (1 - rate) / 4000) / float64(w.Rounds())
+		}
+		if math.Abs(sum-x.want) > 0.4*x.want {
+			t.Errorf("%s: the variance is %v times that of units, want %v", x.family, sum, x.want)
+		}
+	}
+}
+
+// TestGiants: a huge unit is in the mean and in the variance of its group alone.
+func TestGiants(t *testing.T) {
+	w := worldOf(t, "giants", 0)
+	plain := *w
+	plain.Giants = nil
+	x := w.Giants[0]
+	if len(w.Giants) != 15 || x.Value != 1e6 {
+		t.Fatalf("giants %+v", w.Giants)
+	}
+	draw := func(w *World, arm int) *Group {
+		g := &Group{Arm: arm, Units: 1000, Means: make([]float64, 2), Variances: make([]float64, 2)}
+		NewSampler(w, 1).Draw(x.Round, g)
+		return g
+	}
+	with, without := draw(w, x.Arm), draw(&plain, x.Arm)
+	if math.Abs(with.Means[1]-without.Means[1]-1000) > 1e-6 || with.Variances[1] < 0.99e9 {
+		t.Errorf("means %v and %v, variance %v", with.Means, without.Means, with.Variances)
+	}
+	other := (x.Arm + 1) % 5
+	if got, want := draw(w, other), draw(&plain, other); !slices.Equal(got.Means, want.Means) {
+		t.Errorf("another arm has means %v, want %v", got.Means, want.Means)
+	}
+}
+
+// TestTilts: weekdays that suit arms leave their means over a week as they are.
+func TestTilts(t *testing.T) {
+	w := worldOf(t, "weekday", 0)
+	for k := range w.Arms() {
+		sum, apart := 0.0, 0.0
+		for round := range 7 {
+			sum += w.tilted(round, k) / 7
+			apart = max(apart, math.Abs(w.tilted(round, k)-1))
+		}
+		if math.Abs(sum-1) > 1e-12 || apart < 0.01 {
+			t.Errorf("arm %d: a mean of %v, at most %v apart", k, sum, apart)
+		}
+	}
+}
+
+// TestJoins: what an arm gets before it has joined is the control's, and the optimum does not need
+// it.
+func TestJoins(t *testing.T) {
+	w := worldOf(t, "joining", 0)
+	p := []float64{0.1, 0.1, 0.1, 0.2, 0.2, 0.3}
+	w.Restrict(49, p)
+	if want := []float64{0.8, 0.1, 0.1, 0, 0, 0}; math.Abs(p[0]-want[0]) > 1e-12 || !slices.Equal(p[1:], want[1:]) {
+		t.Errorf("shares %v, want %v", p, want)
+	}
+	for phase, arms := range []int{3, 5, 6} {
+		for k := arms; k < 6; k++ {
+			if got := w.Phases[phase].Means.Arm(k); !slices.Equal(got, w.Phases[phase].Means.Arm(0)) {
+				t.Errorf("phase %d: arm %d has means %v before it has joined", phase, k, got)
+			}
+		}
+	}
+}
