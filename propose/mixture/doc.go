@@ -21,6 +21,10 @@
 // its estimate, less 1.5 standard errors of rounds only and never below 0; the noise of its units
 // is in the contrasts already.
 //
+// Of an absolute limit, how far the control holds it is an estimate. A slack of n standard errors
+// of units is taken for 1 − (e/n)² of it, with e = 1 in what is served and 1.65 in what is
+// deployed.
+//
 // # The recent memory
 //
 // Guardrails must also hold in one recent memory r, with a·z standard errors of it, where a = ½(1 +

@@ -12,9 +12,12 @@ type guard struct {
 	hard   bool
 	chosen compare.Chosen
 	level  bool // the control's level is known
-	// own is the control's slack: its estimate less 1.5 standard errors of rounds, at least 0 for a
-	// hard guardrail. recentOwn is its estimate in the recent memory, at least 0.
-	own, recentOwn float64
+	// estimated is the control's slack: its estimate less 1.5 standard errors of rounds, at least 0
+	// for a hard guardrail. own is that less what charge takes off. recentOwn is the estimate in
+	// the recent memory, at least 0.
+	estimated, own, recentOwn float64
+	// units is the standard error of units of an absolute slack, 0 for a relative one.
+	units float64
 	// gain is what an arm has more than the control, known says where it is estimated.
 	known            []bool
 	gain, recentGain []float64
@@ -81,10 +84,13 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 	} else if size > 0 && !x.Absolute {
 		g.unit = float64(g.unit * size) // of the price
 	}
-	g.worst = g.worstOf(x, m)
+	g.worst, g.units = g.worstOf(x, m), 0
 	if !g.level {
 		g.guess(x, m)
+	} else if g.hard && !x.Relative {
+		g.units = g.chosen.Level.Units
 	}
+	g.estimated = g.own
 	g.gain, g.recentGain = zeros(g.gain, arms), zeros(g.recentGain, arms)
 	for k := 1; k < arms; k++ {
 		if g.known[k] {
@@ -94,6 +100,16 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 		if g.recentKnown[k] {
 			g.recentGain[k] = float64(sign * g.chosen.Recent.Delta[k])
 		}
+	}
+}
+
+// charge takes the noise of units off the control's own slack of an absolute limit: the part
+// (errors·se/slack)² of it. That is little of a slack of many standard errors, and all of a slack
+// that may be noise. That the control holds the limit is a premise; how far it does is an estimate.
+func (g *guard) charge(errors float64) {
+	g.own = g.estimated
+	if e := float64(errors * g.units); e > 0 && g.own > 0 {
+		g.own = max(g.own-float64(e*(e/g.own)), 0)
 	}
 }
 

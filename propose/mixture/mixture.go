@@ -28,6 +28,10 @@ func DefaultOptions() Options {
 	return Options{Caution: 3, Deployed: 2, Optimism: 1, Pessimism: 0.25, Exploration: 1, Probe: 0.02}
 }
 
+// levelServed and levelDeployed are the standard errors with which the control's own slack of an
+// absolute limit is charged. What is deployed stays, so an error in it does too.
+const levelServed, levelDeployed = 1, 1.65
+
 func (o *Options) validate() error {
 	for _, x := range []struct {
 		name  string
@@ -97,12 +101,12 @@ func (m *Policy) propose(s *compare.Store, out *propose.Proposal) error {
 		return err
 	}
 	m.estimate(s)
-	if err := m.solve(-m.options.Pessimism, m.options.Deployed); err != nil {
+	if err := m.solve(-m.options.Pessimism, m.options.Deployed, levelDeployed); err != nil {
 		return err
 	}
 	copy(m.deployed, m.optimum)
 	m.keepControl(m.deployed)
-	if err := m.solve(m.options.Optimism, m.options.Caution); err != nil {
+	if err := m.solve(m.options.Optimism, m.options.Caution, levelServed); err != nil {
 		return err
 	}
 	rounds := 0

@@ -179,7 +179,7 @@ func TestCone(t *testing.T) {
 				}
 			}
 		}
-		if err := m.solve(0, 2); err != nil {
+		if err := m.solve(0, 2, 0); err != nil {
 			t.Fatal(err)
 		}
 		if rho, _, _ := m.stepOf(m.optimum, 2); rho < 1-1e-9 {
@@ -189,7 +189,7 @@ func TestCone(t *testing.T) {
 			t.Errorf("four programs reach %v of %v", got-0.05, best-0.05)
 		}
 		m.limit = 60
-		if err := m.solve(0, 2); err != nil {
+		if err := m.solve(0, 2, 0); err != nil {
 			t.Fatal(err)
 		}
 		if got := value(m.optimum); got < best-1e-9 || got > m.bound+1e-9 || m.bound-got > 1e-9 {
@@ -322,6 +322,19 @@ func TestUnknownArm(t *testing.T) {
 	w.problem.Metrics[1].Upper = 0
 	if p, err = policy.Propose(s); err != nil || math.Abs(p.Serving[1]-0.02) > 1e-9 {
 		t.Errorf("serving %v, %v", p.Serving, err)
+	}
+}
+
+// TestCharge: the noise of a control's level takes little of a slack of many standard errors, and
+// all of one that may be noise.
+func TestCharge(t *testing.T) {
+	for _, x := range []struct{ slack, units, errors, want float64 }{
+		{1, 0.1, 1, 0.99}, {1, 0.5, 1, 0.75}, {1, 2, 1, 0}, {1, 0, 5, 1}, {0, 1, 1, 0},
+	} {
+		g := guard{estimated: x.slack, units: x.units}
+		if g.charge(x.errors); math.Abs(g.own-x.want) > 1e-12 {
+			t.Errorf("%+v: %v", x, g.own)
+		}
 	}
 }
 

@@ -142,8 +142,9 @@ func (m *Policy) mean(p []float64, z float64) {
 }
 
 // solve writes the best mixture to m.optimum: goals moved by up standard errors, hard guardrails
-// held by z. Only arms whose values are all estimated have a share.
-func (m *Policy) solve(up, z float64) error {
+// held by z beside a control whose slack is charged with level standard errors. Only arms whose
+// values are all estimated have a share.
+func (m *Policy) solve(up, z, level float64) error {
 	m.arms = m.arms[:0]
 	for k, ok := range m.usable {
 		if ok && (k == 0 || m.problem.Arms[k].Most > 0) {
@@ -154,6 +155,7 @@ func (m *Policy) solve(up, z float64) error {
 	m.optimum[0] = 1
 	for i := range m.guards {
 		m.guards[i].price, m.guards[i].bind = 0, false
+		m.guards[i].charge(level)
 	}
 	if len(m.arms) == 1 {
 		return nil
