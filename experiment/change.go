@@ -53,7 +53,7 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 	if x.Status == policy.RolledBack {
 		return noregret.BadInputf("state", "already rolled back")
 	}
-	x.Status = policy.RolledBack
+	x.Status, x.Wanted = policy.RolledBack, nil
 	x.guards.rolledBack(now)
 	x.note(now, "%s", withReason(what, reason))
 	return x.renew(now, what)
@@ -149,7 +149,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	x.lifts.watch(d)
 	valuer{x}.watch()
 	if !sameJSON(before.Guardrails, d.Guardrails) {
-		x.guards.Guards, x.guards.bounds = newGuards(len(d.Guardrails), now), nil
+		x.guards.Guards, x.guards.bounds, x.Wanted = newGuards(len(d.Guardrails), now), nil, nil
 		for k := range x.roster.Arms {
 			x.roster.Arms[k].Beyond, x.roster.Arms[k].Crashed = nil, nil
 		}
@@ -163,12 +163,15 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		}
 	}
 	x.roster.relist()
+	if err := x.roster.setGoals(); err != nil {
+		return err
+	}
 	if relearns(&x.roster, before, len(added)+len(retired)) {
 		err = x.rebuildLearner()
 	} else {
 		err = x.learning.remakeArms(&x.roster, len(added), retired)
 	}
-	if err != nil {
+	if err := x.taught(err); err != nil {
 		return err
 	}
 	x.note(now, "definition changed")
@@ -219,7 +222,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		} else {
 			_, err = x.learning.learner.AddArm()
 		}
-		if err != nil {
+		if err := x.taught(err); err != nil {
 			return err
 		}
 		x.note(now, "arm %s added", p.Arm)
@@ -242,7 +245,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 	x.roster.Arms[k].Active = false
 	if renewsLearner(&x.roster) {
 		stopper{x}.replan()
-	} else if err := x.learning.learner.RetireArm(slices.Index(x.roster.LearnedArms, k)); err != nil {
+	} else if err := x.taught(x.learning.learner.RetireArm(slices.Index(x.roster.LearnedArms, k))); err != nil {
 		return err
 	}
 	x.note(now, "arm %s retired", p.Arm)

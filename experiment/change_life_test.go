@@ -226,7 +226,7 @@ func TestOpenVersionsBounded(t *testing.T) {
 		s.now += int64(time.Second)
 		for _, e := range append([]Event{e}, s.state.Due(s.now)...) {
 			p++
-			if _, err := s.state.Apply(p, e); err != nil {
+			if _, _, err := s.state.Step(e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -264,7 +264,7 @@ func (s *scenario) eventAt(position *uint64, kind string) Outcome {
 		s.t.Fatal(err)
 	}
 	*position++
-	o, err := s.state.Apply(*position, e)
+	_, o, err := s.state.Step(e)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -80,7 +80,8 @@ func TestPlanOnce(t *testing.T) {
 		for _, e := range events {
 			payload := bytes.Clone(e.Payload)
 			clear(e.Payload) // parsing it again would fail
-			if err := s.Try("x", e); err != nil {
+			e, err := s.Try("x", e)
+			if err != nil {
 				t.Fatal(err)
 			}
 			position++
@@ -95,7 +96,8 @@ func TestPlanOnce(t *testing.T) {
 	}
 }
 
-// TestTrialIsForgotten checks that the result of Try is not used if another event is applied first.
+// TestTrialIsForgotten checks that the result of Try is not used if another event is applied first:
+// the tried event says what its version serves, which is then another version.
 func TestTrialIsForgotten(t *testing.T) {
 	const text = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: " +
 		"{goals: [{metric: m}]}\n"
@@ -105,12 +107,14 @@ func TestTrialIsForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.state.Try("x", pause); err != nil {
+	if pause, err = s.state.Try("x", pause); err != nil {
 		t.Fatal(err)
 	}
 	s.run("arm.add c 3")
-	if o := s.apply(pause); o.Err != nil {
-		t.Fatal(o.Err)
+	s.events = append(s.events, pause)
+	if o, err := s.state.Apply(s.state.Position()+1, pause); err != nil || o.Err == nil ||
+		!strings.Contains(o.Err.Error(), "serves.version") {
+		t.Errorf("an event of what was served before: %v %v", err, o.Err)
 	}
 	if n := len(s.state.Policy("x").Arms); n != 3 {
 		t.Errorf("%d arms, want 3", n)

@@ -41,11 +41,15 @@ func TestDefectStopsTheFold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if e, err = s.state.Try("x", e); err != nil {
+		t.Fatal(err)
+	}
+	s.state.trial = nil
 	x := s.state.live["x"]
 	guards := x.roster.def.Guardrails
 	// a guardrail without its definition: the fold panics
 	x.roster.def.Guardrails, x.guards.Guards = nil, make([]guardState, 1)
-	if err := s.state.Try("x", e); err == nil || s.state.Broken() != nil {
+	if _, err := s.state.Try("x", e); err == nil || s.state.Broken() != nil {
 		t.Errorf("the event was not refused: %v", err)
 	}
 	if _, err := s.state.Apply(s.state.Position()+1, e); err == nil || s.state.Broken() == nil {
@@ -151,6 +155,7 @@ func TestLongRound(t *testing.T) {
 		s.run(definitionOf(map[string]float64{"a0": .5, "a1": .5}, stickiness))
 		x := s.state.live["x"]
 		for i := range 1100 {
+			x.event = consequence{ask: true}
 			x.roster.def.Policy.Split["a0"] = .25 + .5*float64(i%2)
 			x.roster.def.Policy.Split["a1"] = 1 - x.roster.def.Policy.Split["a0"]
 			if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {

@@ -26,15 +26,14 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 	if err := x.checkCapacity(); err != nil {
 		return err
 	}
-	p, source, err := x.finalMixture(e.Mixture)
+	s, err := x.serving("concluded", func(p *proposer, s *Serving) error { return p.final(s, e.Mixture) })
 	if err != nil {
 		return err
 	}
-	split, err := policy.NewSplit(p)
-	if err != nil {
-		return err
+	p, source := s.Shares.Shares(), "deployed"
+	if e.Mixture != nil {
+		source = "named"
 	}
-	p = split.Shares()
 	c := &api.Conclusion{
 		Time: stamp(now), Reason: e.Reason, Source: source, Mixture: map[string]float64{},
 		Arms: map[string]api.ArmReport{}, Guardrails: []api.GuardrailReport{}, Units: x.roster.units(),
@@ -60,77 +59,18 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 	if x.Joint != nil {
 		x.Joint.Concluded = valuer(x).known(p)
 	}
-	x.Status = policy.Concluded
-	for i := range x.guards.Guards {
-		x.guards.Guards[i].Shrinking = false
-	}
+	x.Status, x.Wanted = policy.Concluded, nil
 	x.note(now, "%s", withReason("concluded with the mixture "+source, e.Reason))
-	linear, err := x.finalLinear(source)
-	if err == nil {
-		err = x.renewLinear(now, "concluded", split, linear)
-	}
+	err = x.follow(now, s)
 	c.Version, x.Conclusion = x.rounds.Version, c
 	return err
 }
 
-// finalLinear returns the contextual policy to conclude with: the best arm for each context, or nil
-// if the mixture was named or the policy is not contextual.
-func (x ending) finalLinear(source string) (*policy.Linear, error) {
-	l, ok := x.learning.learner.(*contextLearner)
-	if !ok || source == "named" {
-		return nil, nil
-	}
-	linear, err := l.seal(&x.roster)
-	if err != nil {
-		return nil, err
-	}
-	linear = certain(linear)
-	return linear, linear.Prepare(len(linear.Arms))
-}
-
-// finalMixture returns the mixture to conclude with, by arm: the named one, or the one that the
-// policy would deploy, within the bounds on shares and without stopped arms.
-func (x ending) finalMixture(named map[string]float64) (p []float64, source string, err error) {
-	if named != nil {
-		p, err = x.namedMixture(named)
-		return p, "named", err
-	}
-	switch {
-	case x.Status == policy.RolledBack:
-		return nil, "", noregret.BadInputf("mixture",
-			"the experiment is rolled back: name the mixture to conclude with")
-	case !x.learned():
-		return nil, "", noregret.BadInputf("mixture",
-			"nothing has been learned yet: name the mixture to conclude with")
-	}
-	if l, ok := x.learning.learner.(*contextLearner); ok {
-		if _, err := l.seal(&x.roster); err != nil {
-			return nil, "", err
-		}
-	}
-	return x.deployed(&x.guards, x.guardInput(true)), "deployed", nil
-}
-
-// learned reports whether the policy has observed anything that it learns from.
-func (x ending) learned() bool {
+// hasLearned reports whether there is anything that the policy learns from.
+func (x *experimentState) hasLearned() bool {
 	return x.roster.def.Policy.Kind == "fixed" || slices.ContainsFunc(x.roster.Arms, func(a armState) bool {
 		return a.Observed
 	})
-}
-
-// deployed returns the mixture that the policy would deploy, by arm, within the bounds on shares
-// and without stopped arms. It may change which guardrails shrink the mixture.
-func (x ending) deployed(of *guards, in *guardInput) []float64 {
-	p := make([]float64, len(x.roster.Arms))
-	for i, v := range x.learning.learner.Deployed() {
-		if k := x.roster.LearnedArms[i]; x.roster.Arms[k].Active {
-			p[k] = v
-		}
-	}
-	stopView{&x.roster}.limit(p)
-	of.shrink(in, p)
-	normalize(p)
-	return p
 }
 
 // namedMixture checks a mixture given by name.

@@ -18,7 +18,6 @@ import (
 type contextLearner struct {
 	*contextual.Learner
 	forgetting
-	is      definition.Reward
 	s       contextState
 	options contextual.LearnerOptions
 }
@@ -31,9 +30,13 @@ type contextState struct {
 	// one to replace.
 	Recent []recentContext
 	Next   int
-	// Shares and Best are the means over these contexts of the distribution that the last policy
-	// serves, and of the one it would deploy.
-	Shares, Best []float64
+}
+
+// sealed is a policy of what was learned. Shares and best are the means over the recent contexts of
+// the distribution that it serves, and of the one that would be deployed.
+type sealed struct {
+	linear       *policy.Linear
+	shares, best []float64
 }
 
 // recentContext has the coordinates of a context that are not 0.
@@ -59,43 +62,36 @@ func newContextLearner(d *definition.Definition, arms int) (*contextLearner, err
 		o.Gamma = *d.Policy.Gamma
 	}
 	m, err := contextual.NewLearner(o)
-	return &contextLearner{Learner: m, is: definition.RewardOf(d), options: o}, err
+	return &contextLearner{Learner: m, options: o}, err
 }
-
-// Serving implements [learner]: the mean distribution over recent contexts, nil before the first
-// policy.
-func (l *contextLearner) Serving() []float64 { return l.s.Shares }
-
-// Deployed implements [learner]: the mean over recent contexts of the distribution that would be
-// deployed.
-func (l *contextLearner) Deployed() []float64 { return l.s.Best }
 
 // Observe implements [learner]. A contextLearner takes versions by its method learn instead.
 func (l *contextLearner) Observe([]pasto.Observation) error {
 	return noregret.Errorf(noregret.Internal, "learner", "a contextual policy observes units, not metrics of arms")
 }
 
-// learn passes the units of a version whose window has closed to the regressions. It returns the
-// number of units that it learned from: those of active arms with a context and all goals.
-func (l *contextLearner) learn(r *roster, c *cohort) (learned int64) {
-	x := make([]float64, l.Encoder().Dim())
+// contextual passes to f the units of a matured version that a contextual policy learns from: those
+// of active arms with a context and all goals. It returns their number.
+func (x *roster) contextual(c *cohort, f func(at, arm int, v []float64, reward float64)) (learned int64) {
+	is, v := definition.RewardOf(x.def), make([]float64, x.encoder.Dim())
 	for at, u := range c.rows.all() {
 		k := u.slot()
-		if !u.seen() || k == len(c.Mixture) || !r.Arms[k].Active || !c.contexts.get(at, x) {
+		if !u.seen() || k == len(c.Mixture) || !x.Arms[k].Active || !c.contexts.get(at, v) {
 			continue
 		}
-		reward, ok := l.reward(r.def, u)
-		if !ok || l.Learner.Observe(k, x, reward, 1) != nil {
-			continue
+		if reward, ok := contextReward(is, x.def, u); ok {
+			learned++
+			f(at, k, v, reward)
 		}
-		learned++
-		stopView{r}.observed(k)
-		l.remember(c, at)
-	}
-	if learned > 0 && l.endRound(r) != nil {
-		return 0
 	}
 	return learned
+}
+
+// learn takes a unit of a version whose window has closed, at a row of its cohort.
+func (l *contextLearner) learn(c *cohort, at, arm int, v []float64, reward float64) {
+	if l.Learner.Observe(arm, v, reward, 1) == nil {
+		l.remember(c, at)
+	}
 }
 
 // forgetBy makes the learner begin anew at intervals.
@@ -131,9 +127,9 @@ func (l *contextLearner) endRound(r *roster) error {
 	return nil
 }
 
-// reward returns the reward of a row. Ok is false if a goal has no value.
-func (l *contextLearner) reward(d *definition.Definition, u *row) (reward float64, ok bool) {
-	for i, m := range l.is.Metrics {
+// contextReward returns the reward of a row. Ok is false if a goal has no value.
+func contextReward(is definition.Reward, d *definition.Definition, u *row) (reward float64, ok bool) {
+	for i, m := range is.Metrics {
 		v := u.values[m]
 		if !u.has(m) {
 			p := d.Metrics[m].Default
@@ -142,7 +138,7 @@ func (l *contextLearner) reward(d *definition.Definition, u *row) (reward float6
 			}
 			v = *p
 		}
-		reward += float64(l.is.Weights[i] * v)
+		reward += float64(is.Weights[i] * v)
 	}
 	return reward, true
 }
@@ -159,26 +155,26 @@ func (l *contextLearner) remember(c *cohort, row int) {
 	l.s.Next = (l.s.Next + 1) % recentContexts
 }
 
-// seal returns the policy that is served from now on, and notes its mean distribution.
-func (l *contextLearner) seal(r *roster) (*policy.Linear, error) {
+// seal returns the policy of what was learned so far.
+func (l *contextLearner) seal(r *roster) (*sealed, error) {
 	linear, err := l.Learner.Seal()
 	if err != nil {
 		return nil, err
 	}
-	linear = relinear(linear, r)
-	linear.Floor = r.def.ExplorationFloor
-	if err := linear.Prepare(len(r.Arms)); err != nil {
+	out := &sealed{linear: relinear(linear, r)}
+	out.linear.Floor = r.def.ExplorationFloor
+	if err := out.linear.Prepare(len(r.Arms)); err != nil {
 		return nil, err
 	}
-	if l.s.Shares, err = l.average(linear); err != nil {
+	if out.shares, err = l.average(out.linear); err != nil {
 		return nil, err
 	}
-	best := certain(linear)
+	best := certain(out.linear)
 	if err := best.Prepare(len(r.Arms)); err != nil {
 		return nil, err
 	}
-	l.s.Best, err = l.average(best)
-	return linear, err
+	out.best, err = l.average(best)
+	return out, err
 }
 
 // average returns the mean distribution over the recent contexts, or before the first one of a
@@ -274,7 +270,7 @@ func (l *contextLearner) UnmarshalBinary(data []byte) error {
 			return err
 		}
 	}
-	ok := len(s.Recent) <= recentContexts && s.Next >= 0 && s.Next < recentContexts && len(s.Shares) == len(s.Best)
+	ok := len(s.Recent) <= recentContexts && s.Next >= 0 && s.Next < recentContexts
 	for i := range s.Recent {
 		r := &s.Recent[i]
 		ok = ok && len(r.Coordinate) == len(r.Weight)

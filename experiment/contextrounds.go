@@ -14,45 +14,6 @@ var linearNumbers = 1 << 20
 // contextRounds has the methods of an experiment that keep its contextual policy.
 type contextRounds struct{ *experimentState }
 
-// renew begins a version with what a contextual policy has learned.
-func (x contextRounds) renew(now int64, cause string, l *contextLearner) error {
-	linear, err := l.seal(&x.roster)
-	if err != nil {
-		return err
-	}
-	p := append([]float64(nil), l.Serving()...)
-	split, err := policy.NewSplit(p)
-	if err != nil {
-		return err
-	}
-	return x.renewLinear(now, cause, split, linear)
-}
-
-// carried returns the contextual policy of the running version for the arms of now, nil if
-// there is none. An arm that came since has no share.
-func (x contextRounds) carried() (*policy.Linear, error) {
-	n := len(x.rounds.Versions)
-	if n == 0 || x.Status == policy.RolledBack {
-		return nil, nil
-	}
-	was := x.rounds.Versions[n-1].Linear
-	if was == nil {
-		return nil, nil
-	}
-	next, same, live := relinear(was, &x.roster), len(was.Arms) == len(x.roster.Arms), false
-	for k := range next.Arms {
-		same = same && next.Arms[k].Retired == was.Arms[k].Retired
-		live = live || !next.Arms[k].Retired
-	}
-	if l, ok := x.learning.learner.(*contextLearner); ok && !live { // no arm with a model is left
-		return l.seal(&x.roster)
-	}
-	if same {
-		return was, nil
-	}
-	return next, next.Prepare(len(next.Arms))
-}
-
 // forgetLinear drops the contextual policies of old versions if all together are too large. That of
 // the running version stays.
 func (x *rounds) forgetLinear() {

@@ -67,10 +67,11 @@ func (x *learning) copy() learning {
 	for i := range x.Recent {
 		y.Recent[i] = roundStats{copyStats(x.Recent[i].Stats), slices.Clone(x.Recent[i].Mixture), x.Recent[i].Masked}
 	}
-	if x.Forgotten != nil {
-		f := *x.Forgotten
+	y.told.Notes = slices.Clone(x.told.Notes)
+	if x.told.Forgotten != nil {
+		f := *x.told.Forgotten
 		f.Events = slices.Clone(f.Events)
-		y.Forgotten = &f
+		y.told.Forgotten = &f
 	}
 	return y
 }

@@ -54,7 +54,7 @@ func TestCrashingArmIsVetoed(t *testing.T) {
 		if got != c.want || got == vetoed && !strings.Contains(why, "% of the units; until the veto is lifted") {
 			t.Errorf("%s, %s: bad is stopped by %q: %s; want %q", c.guardrail, c.crashes, got, why, c.want)
 		}
-		if p := s.state.live["e"].mixture(); c.want == "" && !(p[2] > .01) {
+		if p := s.state.live["e"].rounds.current().Split.Shares(); c.want == "" && !(p[2] > .01) {
 			t.Errorf("%s, %s: bad is not served: %v", c.guardrail, c.crashes, p)
 		}
 		s.check()

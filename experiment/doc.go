@@ -10,6 +10,15 @@
 // closing a round, and the host appends that as an event like any other. [State.MarshalBinary] is a
 // snapshot of the fold.
 //
+// # What is served
+//
+// An event that begins a policy version says what the version serves: a [Serving]. The host makes
+// it: [State.Try] asks the policy what to serve, and returns the event as the log is to hold it.
+// Folding the log asks no policy. So a later policy changes nothing of what was served, explained,
+// reported or tested, and the digest leaves out what a policy has learned. [State.Proposal] says
+// what the present policy would propose instead. [State.Step] is for hosts without a log, such as
+// simulations.
+//
 // # Definitions
 //
 // [definition.Parse] reads a [definition.Definition] (YAML or JSON) and refuses what breaks a rule,
@@ -36,8 +45,9 @@
 //
 // # Learning
 //
-// When a version's window has closed, the learner observes what each arm's units have shown, and
-// the next round serves its new mixture: of package pasto, of a bandit, or a fixed one.
+// When a version's window has closed, the learner observes what each arm's units have shown. When
+// the round closes, the host asks it for a new mixture: of package pasto, of a bandit, or a fixed
+// one.
 //
 // # Intervals
 //

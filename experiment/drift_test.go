@@ -142,11 +142,11 @@ func TestDriftLearnsRates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, err := newExperiment(nil, d, 0, 0)
+			x, err := newExperiment(nil, d, 0, 0, consequence{ask: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, l := random.New(7, "rates"), x.learning.learner
+			r, l := random.New(7, "rates"), x.learning.learner.(mixer)
 			for range 300 {
 				var obs []pasto.Observation
 				for k, p := range l.Serving() {

@@ -22,6 +22,9 @@ type Event struct {
 	// units is what the payload of an event of [NewUnits] or [Event.Decoded] decodes to; nil for
 	// all other events.
 	units *UnitsEvent
+	// serves is the serving in the payload of an event that [State.Try] has completed and whose
+	// definition is parsed; nil for all other events.
+	serves *Serving
 }
 
 // The kinds of events.
@@ -43,6 +46,8 @@ const (
 	KindAggregate = "aggregate"
 	// KindRound closes the running round: [NameEvent].
 	KindRound = "round"
+	// KindServe begins the policy version that guardrails ask for: [NameEvent].
+	KindServe = "serve"
 	// KindClock reports that time has passed: [NameEvent].
 	KindClock = "clock"
 	// KindPause and KindResume stop and start learning: [NameEvent].
@@ -75,6 +80,11 @@ type NameEvent struct {
 	// restored, at most [MaxGrace]. 0 deletes it for good, also while it is kept.
 	Grace int64   `json:"grace,omitempty"`
 	By    *Author `json:"by,omitempty"`
+	// Serves says what is served from then on, where the event begins a policy version.
+	Serves *Serving `json:"serves,omitempty"`
+	// Deployed are, only in [KindClock], the shares by arm that the policy would deploy since
+	// windows have closed; nil if there are none.
+	Deployed []float64 `json:"deployed,omitempty"`
 }
 
 // DefinitionEvent is the payload of [KindDefinition].
@@ -82,6 +92,8 @@ type DefinitionEvent struct {
 	Experiment string          `json:"experiment"`
 	Definition json.RawMessage `json:"definition"`
 	By         *Author         `json:"by,omitempty"`
+	// Serves says what is served from then on.
+	Serves *Serving `json:"serves,omitempty"`
 }
 
 // ArmEvent is the payload of events that concern an arm. Only [KindAddArm] has a value, only
@@ -93,6 +105,8 @@ type ArmEvent struct {
 	// Reason says, for people, who did it and why.
 	Reason string  `json:"reason,omitempty"`
 	By     *Author `json:"by,omitempty"`
+	// Serves says what is served from then on.
+	Serves *Serving `json:"serves,omitempty"`
 }
 
 // ConcludeEvent is the payload of [KindConclude].
@@ -103,6 +117,8 @@ type ConcludeEvent struct {
 	Mixture map[string]float64 `json:"mixture,omitempty"`
 	Reason  string             `json:"reason,omitempty"`
 	By      *Author            `json:"by,omitempty"`
+	// Serves says what is served from then on.
+	Serves *Serving `json:"serves,omitempty"`
 }
 
 // PrivacyEvent is the payload of [KindPrivacy].

@@ -25,14 +25,13 @@ policy: {kind: fixed, split: {old: 0.5, new: 0.5}}
 		panic(err)
 	}
 	text, _ := json.Marshal(d)
-	state, position := experiment.NewState(), uint64(0)
+	state := experiment.NewState()
 	apply := func(kind string, payload any) experiment.Outcome {
-		position++
 		e, err := experiment.NewEvent(kind, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), payload)
 		if err != nil {
 			panic(err)
 		}
-		o, err := state.Apply(position, e)
+		_, o, err := state.Step(e)
 		if err != nil {
 			panic(err)
 		}

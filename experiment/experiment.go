@@ -47,7 +47,12 @@ type experimentState struct {
 	Private *privateSums
 	// Joint compares the arms with each other, nil without an objective.
 	Joint *joint
-	Notes []Note
+	// Wanted is what the guardrails ask for since an event, nil for nothing. It holds back their
+	// further judgement until the event that grants it.
+	Wanted *wanted
+	Notes  []Note
+
+	event consequence // of the event at hand
 }
 
 // Bounds on the stored history.
@@ -66,11 +71,12 @@ func (x *experimentState) note(t int64, format string, args ...any) {
 
 // newExperiment creates an experiment. The version is the last one of an earlier experiment of that
 // name.
-func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64, now int64) (*experimentState, error) {
+func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64, now int64, event consequence,
+) (*experimentState, error) {
 	x := &experimentState{
 		Created: now, Status: policy.Running, roster: roster{def: d, Control: -1},
 		rounds: rounds{Version: version, Round: 1, RoundStart: now}, Ramp: rampState{Since: now},
-		joiner: joiner{memory: memory}, Kept: newDecisions(),
+		joiner: joiner{memory: memory}, Kept: newDecisions(), event: event,
 	}
 	arms, err := d.Expand()
 	if err != nil {
@@ -92,59 +98,14 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	x.lifts.watch(d)
 	valuer{x}.watch()
 	earlyContrastView{&x.roster}.begin(version)
-	if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {
+	if err := x.roster.setGoals(); err != nil {
 		return nil, err
 	}
-	x.roster.InitialArms = len(x.roster.Arms)
+	if err := x.taught(x.learning.rebuildLearner(&x.roster, nil)); err != nil {
+		return nil, err
+	}
 	x.note(now, "created")
 	return x, x.renew(now, "created")
-}
-
-// mixture returns the distribution to serve: the learned mixture with its share of the traffic,
-// shrunk if guardrails require it.
-func (x *experimentState) mixture() []float64 {
-	if x.Status == policy.RolledBack {
-		p := make([]float64, len(x.roster.Arms))
-		p[x.roster.Control] = 1
-		return p
-	}
-	p := x.learnedMixture()
-	dilute(p, rampShare(x.roster.def, x.Ramp.Stage), x.roster.Control)
-	x.guards.shrink(x.guardInput(true), p)
-	normalize(p)
-	return p
-}
-
-// learnedMixture returns the learner's mixture without stopped arms and within the bounds on
-// shares. Where the control arm is not an arm of the learner, it adds its fixed share and the
-// exploration floor.
-func (x *experimentState) learnedMixture() []float64 {
-	p := make([]float64, len(x.roster.Arms))
-	fixed, floor := 0.0, x.roster.def.ExplorationFloor
-	switch {
-	case x.roster.def.LearnsControl():
-		floor = 0
-	case x.roster.def.Policy.Kind != "fixed" && x.roster.Control >= 0:
-		fixed = x.roster.def.Control.Share
-		p[x.roster.Control] = fixed
-	}
-	made, active, arms := x.learning.learner.Serving(), 0, stopView{&x.roster}
-	for i := range made {
-		if arms.planned(x.roster.LearnedArms[i]) {
-			active++
-		}
-	}
-	for i, v := range made {
-		k, share := x.roster.LearnedArms[i], float64((1-floor)*v)
-		if arms.planned(k) {
-			share += floor / float64(active)
-		}
-		if x.roster.Arms[k].Active {
-			p[k] += float64((1 - fixed) * share)
-		}
-	}
-	arms.limit(p)
-	return p
 }
 
 // normalize makes shares sum to 1.
@@ -195,8 +156,8 @@ func (x *experimentState) due(now int64) bool {
 	return len(x.joiner.cohorts) < x.roster.maxOpen() && (x.roundOver(now) || x.aged(now))
 }
 
-// closeRound ends the round: the next version serves what was learned. If the version has only
-// aged, the next one serves the same mixture.
+// closeRound ends the round: the next version serves what the event says, which is what was
+// learned. If the version has only aged, the next one serves the same mixture.
 func (x *experimentState) closeRound(now int64) error {
 	if !x.due(now) {
 		return noregret.BadInputf("round", "round %d has lasted %v with %d units: want %v and %d", x.rounds.Round,
@@ -206,10 +167,16 @@ func (x *experimentState) closeRound(now int64) error {
 	if !x.roundOver(now) {
 		return x.renewWith(now, "aged", x.rounds.served(len(x.roster.Arms)))
 	}
+	s, err := x.serving("round", func(p *proposer, s *Serving) error {
+		s.Stage = p.nextStage(now)
+		return p.learned(s)
+	})
+	if err != nil {
+		return err
+	}
 	x.rounds.Round++
 	x.rounds.RoundStart, x.joiner.RoundSeen = now, 0
-	ramp{x}.step(now)
-	return x.renew(now, "round")
+	return x.follow(now, s)
 }
 
 // rewind moves back the times that were recorded while the clock was ahead.

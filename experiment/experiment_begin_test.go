@@ -40,7 +40,7 @@ func FuzzBegin(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := NewState()
-		if o, err := s.Apply(1, e); err != nil || o.Err != nil {
+		if _, o, err := s.Step(e); err != nil || o.Err != nil {
 			t.Fatalf("an accepted definition cannot begin: %v %v", err, o.Err)
 		}
 		s.Policy(d.Name).Decide("unit")

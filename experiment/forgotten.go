@@ -73,7 +73,7 @@ type forgottenView struct{ *experimentState }
 // note records what the learner has forgotten since it was last called.
 func (v forgottenView) note(now int64) {
 	x := v.experimentState
-	log := x.learning.Forgotten
+	log := x.learning.told.Forgotten
 	l, ok := x.learning.learner.(forgetter)
 	if log == nil || !ok {
 		return
@@ -94,7 +94,9 @@ func (v forgottenView) note(now int64) {
 		log.Events = append(log.Events, event)
 		log.Count++
 		if e.Cause != "memory" {
-			x.note(now, "%s", forgottenText(&x.roster, &event))
+			t := &x.learning.told
+			t.Notes = append(t.Notes, Note{now, forgottenText(&x.roster, &event)})
+			t.Notes = slices.Clone(t.Notes[max(len(t.Notes)-keepNotes, 0):])
 		}
 	}
 	log.Seen = count
@@ -137,7 +139,7 @@ func armNames(x *roster, arms []int) (names []string) {
 func (v forgottenView) report() *api.DriftReport {
 	x := v.experimentState
 	l, ok := x.learning.learner.(forgetter)
-	log := x.learning.Forgotten
+	log := x.learning.told.Forgotten
 	if !ok || log == nil {
 		return nil
 	}

@@ -36,16 +36,16 @@ func pointsOf(d *definition.Definition) (out guardPoints) {
 	return out
 }
 
-// withoutShown returns a copy without what only reports show: the guardrails' points and the values
-// of versions, and the comparison of all arms. Nothing depends on them, so a digest leaves them
-// out.
+// withoutShown returns a copy without what only reports show, the guardrails' points and the values
+// of versions, and the comparison of all arms, and without the learners. Nothing in the fold
+// depends on them, so a digest leaves them out.
 func (f *Frozen) withoutShown() *Frozen {
 	out := *f
 	out.saved.Experiments = slices.Clone(f.saved.Experiments)
 	for i := range out.saved.Experiments {
 		e := &out.saved.Experiments[i]
 		parts := *e.State
-		parts.Joint = nil
+		parts.Joint, e.Learner = nil, nil
 		parts.Versions = make([]*version, len(e.State.Versions))
 		for k, v := range e.State.Versions {
 			w := *v

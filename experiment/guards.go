@@ -104,35 +104,35 @@ func (x *guards) rolledBack(now int64) {
 	}
 }
 
-// evaluateGuardrails evaluates all guardrails and carries out the action of a new breach. It does
-// nothing while the experiment is rolled back. After resume, a breach acts again only if it has
-// ended meanwhile.
+// evaluateGuardrails evaluates all guardrails and notes what they ask for: another version without
+// arms that are stopped, or the action of a new breach. It does nothing while the experiment is
+// rolled back, and while what they asked for before is not granted. After resume, a breach acts
+// again only if it has ended meanwhile.
 func (x *experimentState) evaluateGuardrails(now int64) {
-	if len(x.guards.Guards) == 0 || x.Status == policy.RolledBack || x.Private != nil {
+	if len(x.guards.Guards) == 0 || x.Status == policy.RolledBack || x.Private != nil || x.Wanted != nil ||
+		x.event.acts {
 		return
 	}
-	in := x.guardInput(true)
+	in, version := x.guardInput(true), x.rounds.Version
 	if x.Status == policy.Concluded { // nothing is served instead
-		_, _ = x.guards.evaluate(in, x.joiner.running().Mixture, x.rounds.Version, now, x.note)
+		_, _ = x.guards.evaluate(in, x.joiner.running().Mixture, version, now, x.note)
 		for i := range x.guards.Guards {
 			x.guards.Guards[i].Shrinking = false
 		}
 		return
 	}
-	version := x.rounds.Version // before arms are stopped
-	stopper{x}.stopArms(in, now)
-	act, why := x.guards.evaluate(in, x.joiner.running().Mixture, version, now, x.note)
-	switch act {
+	if (stopper{x}).stopArms(in, now) {
+		x.Wanted = &wanted{Cause: wantStop} // the guardrails are of what is served without the arms
+		return
+	}
+	if x.event.judged > 0 {
+		version = x.event.judged
+	}
+	switch act, metric := x.guards.evaluate(in, x.joiner.running().Mixture, version, now, x.note); act {
 	case "rollback":
-		// it has a control arm and is not rolled back
-		_ = x.rollback(now, "rolled back by a guardrail", why)
+		x.Wanted = &wanted{Cause: wantRollback, Metric: metric}
 	case "shrink":
-		x.note(now, "the mixture is shrunk towards the control arm")
-		if x.Status == policy.Paused { // what is served, not what has been learned since
-			_ = x.renewPaused(now, "shrunk", x.rounds.served(len(x.roster.Arms)).Shares())
-		} else {
-			_ = x.renew(now, "shrunk")
-		}
+		x.Wanted = &wanted{Cause: wantShrink}
 	}
 }
 

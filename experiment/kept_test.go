@@ -55,8 +55,8 @@ func (w *rankWorld) apply(kind string, payload any) Outcome {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.log = append(w.log, e)
-	o, err := w.state.Apply(uint64(len(w.log)), e)
+	logged, o, err := w.state.Step(e)
+	w.log = append(w.log, logged...)
 	if err != nil {
 		w.t.Fatal(err)
 	}

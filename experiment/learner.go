@@ -15,15 +15,11 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// learner computes the mixture of the arms that a policy may choose among. Its arms are numbered on
-// their own, without the control arm if that has a fixed share. A learner is deterministic: it has
-// no clock and no global randomness. Every [pasto.Roster] is one.
+// learner learns what a [proposer] proposes. Its arms are numbered on their own, without the
+// control arm if that has a fixed share. A learner is deterministic: it has no clock and no global
+// randomness. The fold passes on what it has counted, and nothing in the fold depends on a learner:
+// it may refuse, forget or be replaced.
 type learner interface {
-	// Serving returns the distribution to serve over all arms; retired arms have 0. The caller must
-	// not write to it.
-	Serving() []float64
-	// Deployed returns the distribution to serve when nothing more is to be learned.
-	Deployed() []float64
 	// Observe ends a round with an observation for each arm with data, of Size units each. An
 	// observation that breaks a rule is an error and changes nothing.
 	Observe(round []pasto.Observation) error
@@ -34,8 +30,19 @@ type learner interface {
 	encoding.BinaryUnmarshaler
 }
 
+// mixer is a learner that mixes its arms without looking at contexts. Every [pasto.Roster] is one.
+type mixer interface {
+	learner
+	// Serving returns the distribution to serve over all arms; retired arms have 0. The caller must
+	// not write to it.
+	Serving() []float64
+	// Deployed returns the distribution to serve when nothing more is to be learned.
+	Deployed() []float64
+}
+
 // pointChooser is a learner that chooses its arms itself, as points of a box.
 type pointChooser interface {
+	mixer
 	Arms() int
 	Point(k int) []float64
 }
@@ -126,10 +133,10 @@ func (boxed) RetireArm(int) error { return errBoxed }
 // fixed is a mixture that never changes by itself.
 type fixed struct{ p []float64 }
 
-// Serving implements [learner].
+// Serving implements [mixer].
 func (f *fixed) Serving() []float64 { return f.p }
 
-// Deployed implements [learner].
+// Deployed implements [mixer].
 func (f *fixed) Deployed() []float64 { return f.p }
 
 // Observe implements [learner].
@@ -179,6 +186,24 @@ func (f *fixed) UnmarshalBinary(b []byte) error {
 	f.p = p
 	return nil
 }
+
+// lost is the learner of a policy that could not be made. It proposes nothing.
+type lost struct{}
+
+// Observe implements [learner].
+func (lost) Observe([]pasto.Observation) error { return nil }
+
+// AddArm implements [learner].
+func (lost) AddArm() (int, error) { return 0, nil }
+
+// RetireArm implements [learner].
+func (lost) RetireArm(int) error { return nil }
+
+// MarshalBinary implements [learner].
+func (lost) MarshalBinary() ([]byte, error) { return []byte{}, nil }
+
+// UnmarshalBinary implements [learner].
+func (lost) UnmarshalBinary([]byte) error { return nil }
 
 // point is the arm of a point of the box.
 func point(names []string, number int, x []float64) policy.Arm {

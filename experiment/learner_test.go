@@ -3,33 +3,42 @@ package experiment
 import (
 	"testing"
 
-	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 )
 
-// A point of a box that gets no traffic now still teaches the learner what its units of earlier
-// versions have shown. An arm of a list that is retired does not, and only the default learner
-// takes one without a share.
+// A policy learns from a point of a box that gets no traffic now what its units of earlier versions
+// have shown, and from an arm of a list until it is retired. A fixed policy mixes the arms of its
+// split alone.
 func TestTakes(t *testing.T) {
 	t.Parallel()
-	r := &roster{}
-	r.Arms = make([]armState, 2)
-	r.Arms[1].Active = true
 	for _, c := range []struct {
-		learner learner
-		served  []float64
-		want    [3]bool
+		text string
+		want [3]bool
 	}{
-		{boxed{}, []float64{0, 1}, [3]bool{true, true, false}},
-		{&fixed{}, []float64{.5, .5}, [3]bool{false, true, false}},
-		{&fixed{}, []float64{1, 0}, [3]bool{false, false, false}},
-		{&confident.Learner{}, []float64{1, 0}, [3]bool{false, true, false}},
+		{"policy: {kind: fixed, split: {a: 0.5, c: 0.5}}", [3]bool{false, true, false}},
+		{"", [3]bool{false, true, true}},
+		{"policy: {kind: ucb}", [3]bool{false, true, true}},
 	} {
-		x := &learning{learner: c.learner}
-		for i, want := range c.want {
-			if got := x.takes(r, i, min(i, 1), c.served); got != want {
-				t.Errorf("%T with %v: arm %d: %v", c.learner, c.served, i, got)
+		d, err := definition.Parse("d", []byte("name: x\narms: [{name: a, value: 1}, {name: c, value: 2}, "+
+			"{name: b, value: 3}]\nmetrics: [{name: m, range: [0, 1]}]\nobjective: {goals: [{metric: m}]}\n"+c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &roster{def: d, Control: -1, LearnedArms: []int{0, 1, 2}}
+		for k, name := range []string{"a", "c", "b"} {
+			r.Arms = append(r.Arms, armState{Arm: policy.Arm{Name: name}, Active: k > 0})
+		}
+		for k, want := range c.want {
+			if got := r.takes(k); got != want {
+				t.Errorf("%q: arm %d: %v", c.text, k, got)
 			}
 		}
+	}
+	box := &roster{def: &definition.Definition{}, Arms: make([]armState, 1)}
+	box.def.Arms.Box = map[string]definition.Side{}
+	if !box.takes(0) {
+		t.Error("an idle point of a box is not learned from")
 	}
 }
 
@@ -49,7 +58,7 @@ func TestLateUnitsOfUnservedArms(t *testing.T) {
 		}
 		w.round(20_000)
 		x := w.state.live["e"]
-		if c := x.joiner.cohorts[0]; learning.learner.Serving()[0] == 1 {
+		if c := x.joiner.cohorts[0]; learning.learner.(mixer).Serving()[0] == 1 {
 			for k := range w.arms[1:] {
 				late += c.Stats[k+1].Units // they mature in the next round at the earliest
 			}

@@ -1,27 +1,38 @@
 package experiment
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/confident"
-	"github.com/noregret/noregret/pasto/drifting"
+	"github.com/noregret/noregret/policy"
 )
 
-// learning holds the learner and the rounds it was trained on.
+// learning holds what a policy can learn from, as the fold counts it, and beside it the learner.
 type learning struct {
 	learner   learner
+	told      told
 	Recent    []roundStats `json:"recent"`
 	Unlearned int64        `json:"unlearned"` // units that could not be learned from
 	// Replaced are the units in whose place a bandit on estimated losses learned a mean, as they
 	// had no reward.
 	Replaced int64 `json:"replaced,omitempty"`
+	// Deployed are the shares that the policy would deploy, as the last event says that tells of
+	// it; Untold is whether windows have closed since.
+	Deployed f64s `json:"deployed,omitempty"`
+	Untold   bool `json:"untold,omitempty"`
 	// Promised is what was promised of the guardrails when the running version began.
 	Promised *api.Promise `json:"promised,omitempty"`
+}
+
+// told is what the learner has told of itself. It is persisted with the learner.
+type told struct {
 	// Forgotten is what the learner has forgotten at once, nil with drift none.
 	Forgotten *forgotten `json:"forgotten,omitempty"`
+	// Notes are for reports, the oldest first.
+	Notes []Note `json:"notes,omitempty"`
 }
 
 // roundStats are the statistics of a matured version, kept to train a new learner when the
@@ -34,9 +45,9 @@ type roundStats struct {
 	Masked *maskedSums `json:"masked,omitempty"`
 }
 
-// closeLearningRound passes the statistics of a version to the learner and returns the number of
-// units it could not use, and of those in whose place it learned a mean. The mixture has the
-// propensities of the version.
+// closeLearningRound counts the units of a version that a policy learns from, and passes them to
+// the learner. It returns the number of units that a policy cannot use, and of those in whose place
+// it learns a mean.
 func (x *learning) closeLearningRound(r *roster, of *roundStats, factors []float64) (unlearned, replaced int64) {
 	stats := of.Stats
 	if r.goals == nil {
@@ -47,43 +58,57 @@ func (x *learning) closeLearningRound(r *roster, of *roundStats, factors []float
 			unlearned += stats[k].Units
 		}
 	}
-	if l, ok := x.learner.(*rewardLearner); ok {
-		learned, replaced := l.observe(r, of, factors)
-		return unlearned - learned, replaced
+	arms := stopView{r}
+	if r.def.Bandit() {
+		of := r.rewards(of, factors)
+		if l, ok := x.learner.(*rewardLearner); ok && of.learned > 0 {
+			_ = l.take(of.batch, of.shares, of.asleep) // what it refuses, it does not know
+		}
+		for _, b := range of.batch {
+			if b.Size > 0 {
+				arms.observed(r.LearnedArms[b.Arm])
+			}
+		}
+		return unlearned - of.learned, of.replaced
 	}
 	var round []pasto.Observation
-	served := x.learner.Serving()
 	for _, o := range r.observations(stats, factors) {
-		if x.takes(r, o.Arm, r.LearnedArms[o.Arm], served) {
+		if r.takes(r.LearnedArms[o.Arm]) {
 			round = append(round, o)
 		}
 	}
-	if len(round) == 0 || x.learner.Observe(round) != nil {
+	if len(round) == 0 {
 		return unlearned, 0
 	}
+	_ = x.learner.Observe(round) // what it refuses, it does not know
 	for i := range round {
 		unlearned -= int64(round[i].Size)
-		stopView{r}.observed(r.LearnedArms[round[i].Arm])
+		arms.observed(r.LearnedArms[round[i].Arm])
 	}
-	x.grow(r)
 	return unlearned, 0
 }
 
-// takes reports whether the learner takes observations of its arm i, which is arm k of the roster:
-// the default learner those of every arm that it plans with, as units of a version may mature when
-// the guardrails no longer leave their arm a share; another those of active arms that it serves
-// now; points of a box always, as they come and go.
-func (x *learning) takes(r *roster, i, k int, served []float64) bool {
-	if i >= len(served) {
-		return false
-	}
-	switch x.learner.(type) {
-	case pointChooser:
+// takes reports whether a policy learns from observations of an arm: the default one from those of
+// every arm that it plans with, as units of a version may mature when the guardrails no longer
+// leave their arm a share; from points of a box always, as they come and go; a fixed one from those
+// of arms in its split.
+func (x *roster) takes(k int) bool {
+	switch {
+	case x.def.Arms.Box != nil:
 		return true
-	case *confident.Learner, *drifting.Learner:
-		return (stopView{r}).planned(k)
+	case x.def.Policy.Kind == "fixed":
+		return x.Arms[k].Active && x.def.Policy.Split[x.Arms[k].Name] > 0
 	}
-	return r.Arms[k].Active && served[i] > 0
+	return (stopView{x}).planned(k)
+}
+
+// taught returns the error of a learner while an event is made, which is then refused. An event of
+// the log has been accepted: a learner that refuses it knows less, and nothing else depends on it.
+func (x *experimentState) taught(err error) error {
+	if x.event.ask {
+		return err
+	}
+	return nil
 }
 
 // advance closes the cohorts whose window has ended. It drops senders whose last report precedes
@@ -97,6 +122,9 @@ func (x *experimentState) advance(now int64) {
 		x.mature(x.joiner.cohorts[0])
 		x.joiner.cohorts[0].rows.release()
 		x.joiner.cohorts = x.joiner.cohorts[1:]
+	}
+	if len(x.joiner.cohorts) < n {
+		x.learning.Untold = x.Status != policy.RolledBack && x.Status != policy.Concluded
 	}
 	if len(x.joiner.cohorts) < n && x.Private == nil {
 		stops.vetoCrashing(suspended, now)
@@ -147,11 +175,21 @@ func (x *experimentState) mature(c *cohort) {
 			}
 		}
 	}
-	if l, ok := x.learning.learner.(*contextLearner); ok && c.Learnable {
+	if x.roster.def.Contextual() && c.Learnable {
 		for k := range arms {
 			x.learning.Unlearned += arms[k].Units
 		}
-		x.learning.Unlearned -= l.learn(&x.roster, c)
+		l, _ := x.learning.learner.(*contextLearner)
+		learned := x.roster.contextual(c, func(at, arm int, v []float64, reward float64) {
+			stopView{&x.roster}.observed(arm)
+			if l != nil {
+				l.learn(c, at, arm, v, reward)
+			}
+		})
+		if l != nil && learned > 0 {
+			_ = l.endRound(&x.roster)
+		}
+		x.learning.Unlearned -= learned
 		return
 	}
 	if c.Learnable {
@@ -201,36 +239,39 @@ func (x *learning) remember(d *definition.Definition, of *roundStats) {
 	}
 }
 
-// rebuildLearner creates a learner for the definition and trains it on the rounds that are kept.
-// The factors are those by which returning units raise the variance of each metric, nil for none.
+// rebuildLearner creates a learner for the definition and trains it on the rounds that are kept. If
+// that fails, the learner stays as it was. The factors are those by which returning units raise the
+// variance of each metric, nil for none.
 func (x *learning) rebuildLearner(r *roster, factors []float64) error {
-	d := r.def
-	if err := r.setGoals(); err != nil {
-		return err
-	}
 	m, err := makeLearner(r)
-	if err != nil {
-		return err
-	}
-	x.learner = m
-	x.grow(r)
-	for i, k := range r.LearnedArms {
-		if !(stopView{r}).planned(k) && d.Policy.Kind != "fixed" {
-			if err := m.RetireArm(i); err != nil {
-				return err
+	if err == nil {
+		for i, k := range r.LearnedArms {
+			if !(stopView{r}).planned(k) && r.def.Policy.Kind != "fixed" && r.def.Arms.Box == nil {
+				err = errors.Join(err, m.RetireArm(i))
 			}
 		}
 	}
+	before := x.learner
+	if x.learner = m; err != nil {
+		x.learner = lost{}
+	}
 	for i := range x.Recent {
-		// What it cannot use was counted when it was new.
+		// What cannot be used was counted when it was new.
 		_, _ = x.closeLearningRound(r, &x.Recent[i], factors)
 	}
-	x.Forgotten = newForgotten(x.learner)
-	return nil
+	if err != nil && before != nil {
+		x.learner = before
+	}
+	x.told.Forgotten = newForgotten(x.learner)
+	return err
 }
 
 // restoreLearner restores the learner from its snapshot.
 func (x *learning) restoreLearner(r *roster, saved []byte) error {
+	if len(saved) == 0 {
+		x.learner = lost{}
+		return nil
+	}
 	m, err := makeLearner(r)
 	if err != nil {
 		return err
@@ -255,19 +296,4 @@ func (x *learning) remakeArms(r *roster, added int, retired []int) error {
 		}
 	}
 	return nil
-}
-
-// grow adds the points that the learner has since chosen as arms.
-func (x *learning) grow(r *roster) {
-	b, ok := x.learner.(pointChooser)
-	if !ok {
-		return
-	}
-	names, _, _ := r.def.Sides()
-	for i := len(r.LearnedArms); i < b.Arms(); i++ {
-		r.push(point(names, i, b.Point(i)), false)
-	}
-	for i, p := range x.learner.Serving() {
-		r.Arms[r.LearnedArms[i]].Active = p > 0
-	}
 }

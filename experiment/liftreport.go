@@ -7,7 +7,6 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/internal/vec"
-	"github.com/noregret/noregret/policy"
 )
 
 // liftAlpha is the probability that any interval of a quantity ever misses.
@@ -331,23 +330,14 @@ func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) api.LiftQu
 	return q
 }
 
-// deployed returns the mixture that the policy would deploy, by arm, or nil if there is none. It
-// does not change the state.
+// deployed returns the shares that the policy would deploy, by arm, as the log says, or nil if
+// there are none.
 func (x lifter) deployed() []float64 {
-	switch e := ending(x); {
-	case x.Status == policy.Concluded:
-		return x.joiner.running().Mixture
-	case x.Status == policy.RolledBack || !e.learned():
-		return nil
-	default:
-		scratch := guards{Guards: append([]guardState(nil), x.guards.Guards...)}
-		return e.deployed(&scratch, x.guardInput(false))
+	p := slices.Clone(x.learning.Deployed)
+	for len(p) > 0 && len(p) < len(x.roster.Arms) {
+		p = append(p, 0)
 	}
-}
-
-// course records the mixture that the policy would deploy when a version begins, by arm.
-type course struct {
-	Deployed f64s `json:"deployed,omitempty"`
+	return p
 }
 
 // shown is what reports show of a version's mixture by the estimates of the time when it began.
@@ -359,23 +349,25 @@ type shown struct {
 	Lift *api.LiftPoint `json:"lift,omitempty"`
 }
 
-// course returns the records for a mixture that is served from now on, nil without an objective.
-func (x lifter) course(now []float64) (*course, *shown) {
+// course returns what reports show of a mixture that is served from now on, nil without an
+// objective.
+func (x lifter) course(s *Serving) *shown {
 	if x.roster.goals == nil {
-		return nil, nil
+		return nil
 	}
-	out, seen := &course{Deployed: x.deployed()}, &shown{Value: valuer(x).known(now)}
+	now := s.Shares.Shares()
+	out := &shown{Value: valuer(x).known(now)}
 	if len(x.lifts.Lifts) == 0 || x.Private != nil {
-		return out, seen
+		return out
 	}
 	o := x.input().objectiveInput().within()
 	at := func(p []float64) api.Interval {
 		d := o.lift(func(c *compared) difference { return c.mixture(p) })
 		return interval(d.mean, d.from, d.to)
 	}
-	seen.Lift = &api.LiftPoint{Served: at(now)}
-	if out.Deployed != nil {
-		seen.Lift.Deployed = at(out.Deployed)
+	out.Lift = &api.LiftPoint{Served: at(now)}
+	if s.Deployed != nil {
+		out.Lift.Deployed = at(s.Deployed)
 	}
-	return out, seen
+	return out
 }

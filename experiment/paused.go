@@ -29,15 +29,8 @@ func (x *experimentState) renewChanged(now int64, cause string, before *definiti
 }
 
 // renewPaused is renew for a mixture of a paused experiment, shrunk if guardrails require it.
-func (x *experimentState) renewPaused(now int64, cause string, p []float64) error {
-	stopView{&x.roster}.limit(p)
-	x.guards.shrink(x.guardInput(true), p)
-	normalize(p)
-	split, err := policy.NewSplit(p)
-	if err != nil {
-		return err
-	}
-	return x.renewWith(now, cause, split)
+func (x *experimentState) renewPaused(now int64, cause string, mixture []float64) error {
+	return x.begin(now, cause, func(p *proposer, s *Serving) error { return p.paused(s, mixture) })
 }
 
 // carried returns the served mixture with a new share of the control arm, a new exploration floor,

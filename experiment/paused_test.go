@@ -52,7 +52,11 @@ func pausedRun(t *testing.T) (*scenario, func(first int, g float64)) {
 		s.now += int64(3 * time.Second)
 		s.run("due")
 	}
-	if m := s.state.live["e"].mixture(); !(m[2] > m[1]+.1) {
+	would, err := s.state.live["e"].proposed("round", (*proposer).learned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := would.Shares.Shares(); !(m[2] > m[1]+.1) {
 		t.Fatalf("the learner would serve %v: it has learned nothing", m)
 	}
 	return s, send

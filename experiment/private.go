@@ -28,7 +28,7 @@ type privateSums struct {
 	Prefix f64s  `json:"prefix"`
 	// Counts are the decisions behind Prefix, by arm.
 	Counts []int64 `json:"counts"`
-	// Taken says what the learner has observed of each arm.
+	// Taken says what a policy has learned from of each arm.
 	Taken []privateTaken `json:"taken"`
 	// Pending are the versions whose sums wait for their release, the oldest first.
 	Pending []privateRound `json:"pending"`
@@ -51,7 +51,7 @@ type privateRound struct {
 	Sums    []int64 `json:"sums"`   // of their quantised values, at arm·metrics + metric
 }
 
-// privateTaken is the release up to which the learner has observed an arm.
+// privateTaken is the release up to which a policy has learned from an arm.
 type privateTaken struct {
 	Step  int64 `json:"step"`
 	Count int64 `json:"count"`
@@ -260,6 +260,7 @@ func (x releaser) release(e *ReleaseEvent, now int64) error {
 		p.Counts[k] += n
 	}
 	x.publish()
+	x.learning.Untold = x.Status != policy.RolledBack && x.Status != policy.Concluded
 	x.Joint.closeVersion(x.roster.def, x.releasedStats(&r, before))
 	if v := x.rounds.versionOf(r.Version); v != nil {
 		x.observedPrivate(v, &r, before)

@@ -394,7 +394,7 @@ func TestPrivateNames(t *testing.T) {
 				t.Errorf("before %s is deleted, the state has a list of secret names", name)
 			}
 			if tried {
-				if err := w.state.Try(name, e); err != nil {
+				if _, err := w.state.Try(name, e); err != nil {
 					t.Fatal(err)
 				}
 			}

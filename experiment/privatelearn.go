@@ -9,28 +9,28 @@ import (
 )
 
 // learnReleased passes the newest release to the learner: for each arm with decisions in the round
-// all decisions since the learner has last observed it. It returns the number of decisions that the
-// learner did not take.
+// all decisions since it was last observed. It returns the number of decisions that a policy cannot
+// use.
 func (x releaser) learnReleased(counts []int64) (unlearned int64) {
 	p, l := x.Private, &x.learning
 	var round []pasto.Observation
 	var arms []int
-	served := l.learner.Serving()
 	for i, k := range x.roster.LearnedArms {
 		if counts[k] == 0 {
 			continue
 		}
 		unlearned += counts[k]
-		if !l.takes(&x.roster, i, k, served) {
+		if !x.roster.takes(k) {
 			continue
 		}
 		if o, ok := x.releasedObservation(i, k, &p.Taken[k]); ok {
 			round, arms = append(round, o), append(arms, k)
 		}
 	}
-	if len(round) == 0 || l.learner.Observe(round) != nil {
+	if len(round) == 0 {
 		return unlearned
 	}
+	_ = l.learner.Observe(round) // what it refuses, it does not know
 	for _, k := range arms {
 		unlearned -= counts[k]
 		p.take(k)
@@ -48,7 +48,8 @@ func (x *privateSums) take(k int) {
 // rebuildLearner makes a learner anew and trains it on what is kept. That of a private experiment
 // observes the last release as one round: the sums of all rounds have the least noise.
 func (x *experimentState) rebuildLearner() error {
-	if err := x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor); err != nil || x.Private == nil {
+	err := x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
+	if x.Private == nil {
 		return err
 	}
 	for k := range x.Private.Taken {
@@ -57,7 +58,7 @@ func (x *experimentState) rebuildLearner() error {
 	if x.Private.Step > 0 {
 		releaser{x}.learnReleased(x.Private.Counts)
 	}
-	return nil
+	return err
 }
 
 // releasedObservation returns what the learner observes of arm k, its arm i, since an earlier

@@ -64,7 +64,7 @@ func (r *rates) play(t *testing.T, text string, seed uint64, rounds, decisions, 
 		w.now += int64(2 * time.Minute)
 		w.ok(KindClock, NameEvent{Experiment: w.name})
 		w.release()
-		if x := w.state.live[w.name]; watch != nil && !watch(x, x.serving()) {
+		if x := w.state.live[w.name]; watch != nil && !watch(x, x.rounds.current().Split.Shares()) {
 			break
 		}
 	}
@@ -255,9 +255,4 @@ func TestPrivatePriced(t *testing.T) {
 		t.Errorf("the best arm has the share %v", share)
 	}
 	w.check()
-}
-
-// serving is the mixture of the running version.
-func (x *experimentState) serving() []float64 {
-	return x.rounds.versionOf(x.rounds.Version).Split.Shares()
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 type promiser interface{ Promise() confident.Promise }
 
 // promise says what is promised of the guardrails, nil without any.
-func (x *experimentState) promise() *api.Promise {
+func (x *proposer) promise() *api.Promise {
 	if len(x.roster.def.Guardrails) == 0 {
 		return nil
 	}
@@ -114,10 +115,9 @@ func (x *experimentState) noRoom() string {
 		d.HoldsDeployed() || len(x.learning.Recent) < fewRounds || !(stopView{&x.roster}).left() {
 		return ""
 	}
-	for i, p := range x.learning.learner.Serving() {
-		if x.roster.LearnedArms[i] == x.roster.Control && p < 1-1e-6 {
-			return ""
-		}
+	shrinks := slices.ContainsFunc(x.guards.Guards, func(g guardState) bool { return g.Shrinking })
+	if shrinks || x.joiner.running().Mixture[x.roster.Control] < 1-1e-6 {
+		return ""
 	}
 	return "all units get the control arm: a hard guardrail leaves no room, as the control arm is not known to hold " +
 		"it by any margin"

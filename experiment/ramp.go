@@ -42,8 +42,8 @@ func (x *rampState) enter(stage int, now, units int64) { *x = rampState{stage, n
 type ramp struct{ *experimentState }
 
 // waits returns a text for each condition that the stage still waits for, none if the next stage
-// may begin.
-func (x ramp) waits(now int64) (texts []string) {
+// may begin. Learned is the mixture that the ramp leads to.
+func (x ramp) waits(now int64, learned func() []float64) (texts []string) {
 	s := &x.roster.def.Ramp[x.Ramp.Stage]
 	if n := x.roster.units() - x.Ramp.Units; n < s.Units {
 		texts = append(texts, "units: "+itoa(int(n))+" of "+itoa(int(s.Units)))
@@ -53,7 +53,7 @@ func (x ramp) waits(now int64) (texts []string) {
 			time.Duration(s.Time).String())
 	}
 	if s.Guardrails == "held" {
-		p := x.learnedMixture()
+		p := learned()
 		dilute(p, rampShare(x.roster.def, x.Ramp.Stage+1), x.roster.Control)
 		in := x.guardInput(false)
 		for i := range x.roster.def.Guardrails {
@@ -88,18 +88,47 @@ func (x *guards) shown(in *guardInput, i int, p []float64) bool {
 	return x.slack(in, i, rest, nil).low >= 0
 }
 
-// step begins the next stage if its gates are open.
-func (x ramp) step(now int64) {
-	if x.Ramp.Stage >= len(x.roster.def.Ramp) || x.Status != policy.Running || len(x.waits(now)) > 0 {
+// nextStage returns the stage of the ramp that the next round begins with: the next one if its
+// gates are open.
+func (p *proposer) nextStage(now int64) int {
+	x := ramp{p.experimentState}
+	if x.Ramp.Stage >= len(x.roster.def.Ramp) || x.Status != policy.Running ||
+		len(x.waits(now, p.learnedMixture)) > 0 {
+		return x.Ramp.Stage
+	}
+	return x.Ramp.Stage + 1
+}
+
+// enter begins a stage, if it is another one.
+func (x ramp) enter(stage int, now int64) {
+	if stage == x.Ramp.Stage {
 		return
 	}
-	x.Ramp.enter(x.Ramp.Stage+1, now, x.roster.units())
+	x.Ramp.enter(stage, now, x.roster.units())
 	if x.Ramp.Stage < len(x.roster.def.Ramp) {
 		x.note(now, "ramp: stage %d of %d, %v of the traffic", x.Ramp.Stage+1, len(x.roster.def.Ramp),
 			rampShare(x.roster.def, x.Ramp.Stage))
 	} else {
 		x.note(now, "ramp: over, the learned mixture gets all of the traffic")
 	}
+}
+
+// undiluted returns the mixture of the running version without what the ramp gives to the control
+// arm.
+func (x ramp) undiluted() []float64 {
+	p, share := x.rounds.served(len(x.roster.Arms)).Shares(), rampShare(x.roster.def, x.Ramp.Stage)
+	if !(share > 0) {
+		return p
+	}
+	rest := 1.0
+	for k := range p {
+		if k != x.roster.Control {
+			p[k] /= share
+			rest -= p[k]
+		}
+	}
+	p[x.roster.Control] = max(rest, 0)
+	return p
 }
 
 // change continues with the ramp of a new definition, in its first stage whose share is at least
@@ -122,7 +151,7 @@ func (x ramp) report(now int64) *api.RampReport {
 	}
 	return &api.RampReport{
 		Stage: x.Ramp.Stage + 1, Stages: len(x.roster.def.Ramp), Share: rampShare(x.roster.def, x.Ramp.Stage),
-		Since: stamp(x.Ramp.Since), Waits: append([]string{}, x.waits(now)...),
+		Since: stamp(x.Ramp.Since), Waits: append([]string{}, x.waits(now, x.undiluted)...),
 	}
 }
 

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -86,8 +87,8 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		if v.Version == x.rounds.Version {
 			p.Guardrails = pointsNow(r.Guardrails)
 		}
-		if c := v.Course; c != nil && c.Deployed != nil {
-			p.Deployed = x.roster.shares(c.Deployed)
+		if v.Deployed != nil && x.roster.goals != nil {
+			p.Deployed = x.roster.shares(v.Deployed)
 		}
 		if v.Shown != nil {
 			p.Value, p.Lift = v.Shown.Value, v.Shown.Lift
@@ -97,7 +98,7 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		}
 		r.History = append(r.History, p)
 	}
-	for _, n := range x.Notes {
+	for _, n := range x.notes() {
 		r.Notes = append(r.Notes, api.NoteReport{Time: stamp(n.Time), Text: n.Text})
 	}
 	r.Headline = report.Headline(x.roster.def, r)
@@ -105,6 +106,13 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		r.Keep(func(arm string) bool { _, ok := r.Arms[arm]; return ok })
 	}
 	return r, nil
+}
+
+// notes returns the notes with those of the learner, in the order of their times.
+func (x *experimentState) notes() []Note {
+	all := slices.Concat(x.learning.told.Notes, x.Notes)
+	slices.SortStableFunc(all, func(a, b Note) int { return cmp.Compare(a.Time, b.Time) })
+	return all[max(len(all)-keepNotes, 0):]
 }
 
 // pageOf returns which arms belong to a page, by index, and the name of its last arm if there are

@@ -15,7 +15,6 @@ import (
 type rewardLearner struct {
 	*bandit.Batched
 	forgetting
-	is   definition.Reward
 	kept []keptBatch // the rounds of a window, and up to a 64th more
 }
 
@@ -23,79 +22,83 @@ func newRewardLearner(d *definition.Definition, arms int) (*rewardLearner, error
 	is := definition.RewardOf(d)
 	rule, _ := bandit.ParseBatchRule(d.Policy.Kind)
 	b, err := bandit.NewBatched(arms, rule, is.Low, is.High)
-	return &rewardLearner{Batched: b, is: is}, err
+	return &rewardLearner{Batched: b}, err
 }
 
-// Deployed implements [learner].
+// Deployed implements [mixer].
 func (l *rewardLearner) Deployed() []float64 { return l.Best() }
 
 // AddArm implements [learner].
 func (l *rewardLearner) AddArm() (int, error) { return l.Batched.AddArm(), nil }
 
-// Observe implements [learner]. A reward learner takes versions by its method observe instead.
+// Observe implements [learner]. A reward learner takes the rewards of a version instead.
 func (l *rewardLearner) Observe([]pasto.Observation) error {
 	return noregret.Errorf(noregret.Internal, "learner", "a bandit observes rewards, not metrics")
 }
 
-// observe passes the statistics of a version to the bandit. It returns the number of units that it
-// learned from, those of active arms with all goals, and in whose place it learned a mean, as they
-// had no reward: only estimated losses need one.
-func (l *rewardLearner) observe(r *roster, of *roundStats, factors []float64) (learned, replaced int64) {
-	stats, mixture := of.Stats, of.Mixture
-	estimates := r.def.Policy.Kind == "tsallis-inf"
-	var batch, asleep []bandit.Batch
-	shares := make([]float64, len(r.LearnedArms))
-	for i, k := range r.LearnedArms {
-		if k >= len(stats) || k >= len(mixture) || !r.Arms[k].Active || !(stopView{r}).planned(k) ||
-			!(mixture[k] > 0) {
+// rewards are what a version shows a bandit.
+type rewards struct {
+	batch, asleep []bandit.Batch
+	shares        []float64 // by arm of the learner
+	// learned are the units of active arms with all goals, and replaced those in whose place a mean
+	// is learned, as they had no reward: only estimated losses need one.
+	learned, replaced int64
+}
+
+// rewards returns what a version shows a bandit: of the arms that the policy plans with, the
+// rewards of their units. The factors are those by which returning units raise the variance of each
+// metric.
+func (x *roster) rewards(of *roundStats, factors []float64) (out rewards) {
+	stats, mixture, is := of.Stats, of.Mixture, definition.RewardOf(x.def)
+	estimates := x.def.Policy.Kind == "tsallis-inf"
+	in := &guardInput{roster: x, inflation: factors}
+	out.shares = make([]float64, len(x.LearnedArms))
+	for i, k := range x.LearnedArms {
+		if k >= len(stats) || k >= len(mixture) || !(stopView{x}).planned(k) || !(mixture[k] > 0) {
 			continue
 		}
-		shares[i] = min(mixture[k], 1)
-		if of.Masked != nil && estimates && k < len(of.Masked.Arms) {
-			if q, ok := l.asleep(&of.Masked.Arms[k]); ok {
+		out.shares[i] = min(mixture[k], 1)
+		masked := estimates && of.Masked != nil && k < len(of.Masked.Arms)
+		if masked {
+			if q, ok := asleep(is, &of.Masked.Arms[k]); ok {
 				q.Arm = i
-				asleep = append(asleep, q)
+				out.asleep = append(out.asleep, q)
 			}
 		}
 		if stats[k].Units == 0 {
 			continue
 		}
-		b, ok := l.reward(&guardInput{roster: r, inflation: factors}, &stats[k])
+		b, ok := reward(is, in, &stats[k])
 		units := float64(stats[k].Units)
 		switch b.Arm = i; {
 		case estimates && !ok: // all are lost
 			b = bandit.Batch{Arm: i, Lost: units}
-			replaced += stats[k].Units
+			out.replaced += stats[k].Units
 		case !ok:
-			shares[i] = 0
+			out.shares[i] = 0
 			continue
 		case estimates: // units without a value count with the others' mean
-			replaced += stats[k].Units - int64(b.Size)
+			out.replaced += stats[k].Units - int64(b.Size)
 			b.Size = units
 		}
-		if of.Masked != nil && estimates && k < len(of.Masked.Arms) {
-			l.awake(&b, &shares[i], &stats[k], &of.Masked.Arms[k])
+		if masked {
+			awake(is, &b, &out.shares[i], &stats[k], &of.Masked.Arms[k])
 		}
-		batch = append(batch, b)
+		out.batch = append(out.batch, b)
 		if ok {
-			learned += stats[k].Units
+			out.learned += stats[k].Units
 		}
 	}
-	if learned == 0 || l.take(batch, shares, asleep) != nil {
-		return 0, 0
+	if out.learned == 0 {
+		return rewards{}
 	}
-	for _, b := range batch {
-		if b.Size > 0 {
-			stopView{r}.observed(r.LearnedArms[b.Arm])
-		}
-	}
-	return learned, replaced
+	return out
 }
 
 // awake changes the reward of an arm whose units did not all allow all arms: the share is that
 // among the units that allowed the arm, and the mean is weighted by 1 over the unit's probability
 // of it.
-func (l *rewardLearner) awake(b *bandit.Batch, share *float64, s *armStats, masked *maskedArm) {
+func awake(is definition.Reward, b *bandit.Batch, share *float64, s *armStats, masked *maskedArm) {
 	p := *share
 	if weight := float64(s.Units-masked.Units)/p + masked.Weight; weight > 0 {
 		*share = min(float64(s.Units)/weight, 1)
@@ -104,27 +107,27 @@ func (l *rewardLearner) awake(b *bandit.Batch, share *float64, s *armStats, mask
 		return
 	}
 	mean := 0.0
-	for i, w := range l.is.Weights {
-		m := l.is.Metrics[i]
+	for i, w := range is.Weights {
+		m := is.Metrics[i]
 		q, t := &s.Metrics[m], &masked.Metrics[m]
 		weight := float64(q.N-t.N)/p + t.Weight
 		sum := (float64(float64(q.N)*q.Mean)-t.Sum)/p + t.Weighted
 		mean += float64(w * (sum / weight))
 	}
-	b.Mean = min(max(mean, l.is.Low), l.is.High)
+	b.Mean = min(max(mean, is.Low), is.High)
 }
 
 // asleep returns the rewards of the units that did not allow an arm. Ok is false if there are none.
-func (l *rewardLearner) asleep(masked *maskedArm) (q bandit.Batch, ok bool) {
+func asleep(is definition.Reward, masked *maskedArm) (q bandit.Batch, ok bool) {
 	q.Size = float64(masked.Asleep)
-	for i, w := range l.is.Weights {
-		t := &masked.Metrics[l.is.Metrics[i]]
+	for i, w := range is.Weights {
+		t := &masked.Metrics[is.Metrics[i]]
 		if t.Asleep == 0 {
 			return bandit.Batch{Lost: q.Size}, q.Size > 0
 		}
 		q.Mean += float64(w * (t.AsleepSum / float64(t.Asleep)))
 	}
-	q.Mean = min(max(q.Mean, l.is.Low), l.is.High)
+	q.Mean = min(max(q.Mean, is.Low), is.High)
 	return q, q.Size > 0
 }
 
@@ -133,11 +136,11 @@ func (l *rewardLearner) asleep(masked *maskedArm) (q bandit.Batch, ok bool) {
 // With several goals the covariances of their values are not known. The variance is then the square
 // of the sum of the standard deviations, which is never too small, by Cauchy and Schwarz. The size
 // is the smallest number of values of a goal.
-func (l *rewardLearner) reward(in *guardInput, a *armStats) (b bandit.Batch, ok bool) {
+func reward(is definition.Reward, in *guardInput, a *armStats) (b bandit.Batch, ok bool) {
 	b.Size = math.Inf(1)
 	sd := 0.0
-	for i, w := range l.is.Weights {
-		m := l.is.Metrics[i]
+	for i, w := range is.Weights {
+		m := is.Metrics[i]
 		s := &a.Metrics[m]
 		if s.N == 0 {
 			return b, false
@@ -148,7 +151,7 @@ func (l *rewardLearner) reward(in *guardInput, a *armStats) (b bandit.Batch, ok 
 		sd += float64(math.Abs(w) * math.Sqrt(float64(s.M2/n*in.inflated(m))))
 	}
 	b.Variance = float64(sd * sd)
-	b.Mean = min(max(b.Mean, l.is.Low), l.is.High) // the mean is rounded
+	b.Mean = min(max(b.Mean, is.Low), is.High) // the mean is rounded
 	return b, true
 }
 

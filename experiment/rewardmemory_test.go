@@ -25,7 +25,7 @@ func TestBanditsForget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, err := newExperiment(nil, d, 0, 0)
+			x, err := newExperiment(nil, d, 0, 0, consequence{ask: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,8 +49,9 @@ func TestBanditsForget(t *testing.T) {
 				if name == "restart" && (round == 10 || round == 11) {
 					continue // a new arm begins with what the others have
 				}
+				is := definition.RewardOf(d)
 				rule, _ := bandit.ParseBatchRule(kind)
-				fresh, err := bandit.NewBatched(l.Arms(), rule, l.is.Low, l.is.High)
+				fresh, err := bandit.NewBatched(l.Arms(), rule, is.Low, is.High)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -36,6 +36,9 @@ type version struct {
 	Stream string        `json:"stream"`
 	First  uint64        `json:"first"`
 	Split  *policy.Split `json:"split"`
+	// Policy and Revision name the policy that proposed the shares, if one did.
+	Policy   string `json:"policy,omitempty"`
+	Revision int    `json:"revision,omitempty"`
 	// Linear is the contextual policy, of which Split is the mean over recent contexts; nil for
 	// other policies, and if it is Forgotten because the versions take too much memory.
 	Linear    *policy.Linear `json:"linear,omitempty"`
@@ -50,8 +53,8 @@ type version struct {
 	// Value is the objective of the mixture at those means, nil if too few arms had one; reports
 	// have that of Shown.
 	Value *float64 `json:"value"`
-	// Course records the deployed mixture at that time; nil without an objective.
-	Course *course `json:"course,omitempty"`
+	// Deployed are the shares that the policy would have deployed; nil if there were none.
+	Deployed f64s `json:"deployed,omitempty"`
 	// Shown has what reports show of Value and of the lift; nil without an objective.
 	Shown *shown `json:"shown,omitempty"`
 	// Guards has the guardrails and what was known of them when the version ended.
@@ -68,52 +71,14 @@ var versionCells = 200_000
 // keepVersions returns the number of versions that are kept; streams of links are half as long.
 func keepVersions(arms int) int { return min(max(versionCells/arms, 64), 2048) }
 
-// renew begins a new policy version: it seals the running cohort and adds the next one.
+// renew begins a version that serves what the policy has learned.
 func (x *experimentState) renew(now int64, cause string) error {
-	if l, ok := x.learning.learner.(*contextLearner); ok && x.Status != policy.RolledBack {
-		return contextRounds{x}.renew(now, cause, l)
-	}
-	split, err := policy.NewSplit(x.mixture())
-	if err != nil {
-		return err
-	}
-	return x.renewWith(now, cause, split)
+	return x.begin(now, cause, (*proposer).learned)
 }
 
-// renewWith is renew with a given split. A contextual policy continues as it is.
+// renewWith begins a version with given shares. A contextual policy continues as it is.
 func (x *experimentState) renewWith(now int64, cause string, split *policy.Split) error {
-	linear, err := contextRounds{x}.carried()
-	if err != nil {
-		return err
-	}
-	return x.renewLinear(now, cause, split, linear)
-}
-
-// renewLinear is renew with a given split and a contextual policy, nil for none.
-func (x *experimentState) renewLinear(now int64, cause string, split *policy.Split, linear *policy.Linear) (err error) {
-	if n := len(x.joiner.cohorts); n > 0 {
-		c := x.joiner.cohorts[n-1]
-		c.Sealed = now
-		x.lifts.sealVersion(&x.roster, c)
-		guardRecorder{x}.seal()
-	}
-	x.rounds.Version++
-	x.rounds.restream(&x.roster)
-	v := x.describe(now, cause, split)
-	v.Linear = linear
-	x.rounds.Versions = append(x.rounds.Versions, v)
-	x.rounds.forgetLinear()
-	if n := keepVersions(len(x.roster.Arms)); len(x.rounds.Versions) > n {
-		x.rounds.Versions = slices.Clone(x.rounds.Versions[len(x.rounds.Versions)-n:])
-	}
-	c := newCohort(x.joiner.memory, x.roster.def, x.rounds.Version, x.rounds.Round, split.Shares())
-	c.Centre = x.guards.centres(&x.roster)
-	c.Begun, c.Learnable, c.Hold, c.Blind = now, !x.frozen(), v.Hold, c.contextual && linear == nil
-	x.Ratio.begin(c, x.rounds.First)
-	x.joiner.cohorts = append(x.joiner.cohorts, c)
-	x.learning.Promised = x.promise()
-	x.rounds.policy, err = x.rounds.policyOf(&x.roster, v)
-	return err
+	return x.begin(now, cause, func(p *proposer, s *Serving) error { return p.hold(s, split) })
 }
 
 // restream begins a new draw of the units if one is due: in each round, or, if stickiness is unit,
@@ -138,25 +103,26 @@ func (x *rounds) restream(r *roster) {
 }
 
 // describe returns the record of the version that begins.
-func (x *experimentState) describe(now int64, cause string, split *policy.Split) *version {
+func (x *experimentState) describe(now int64, s *Serving) *version {
 	v := &version{
-		Version: x.rounds.Version, Round: x.rounds.Round, Time: now, Cause: cause, State: x.Status,
-		Stream: x.rounds.Stream, First: x.rounds.First,
-		Split: split, Hold: x.outside(),
+		Version: x.rounds.Version, Round: x.rounds.Round, Time: now, Cause: s.Reason, State: x.Status,
+		Stream: x.rounds.Stream, First: x.rounds.First, Policy: s.Policy, Revision: s.Revision,
+		Split: s.Shares, Hold: x.outside(),
 		Observed: make([]*float64, len(x.roster.def.Metrics)), Guards: pointsOf(x.roster.def),
 	}
 	for k := range x.roster.Arms {
-		s := &x.roster.Arms[k].Stats
-		v.Units = append(v.Units, uint64(s.Units))
+		a := &x.roster.Arms[k].Stats
+		v.Units = append(v.Units, uint64(a.Units))
 		for m := range x.roster.def.Metrics {
-			n, mean := s.of(x.roster.def, m)
+			n, mean := a.of(x.roster.def, m)
 			v.N, v.Mean = append(v.N, uint64(n)), append(v.Mean, mean)
 		}
 	}
-	if value, ok := (valuer{x}).recordedValue(split.Shares()); ok {
+	if value, ok := (valuer{x}).recordedValue(s.Shares.Shares()); ok {
 		v.Value = &value
 	}
-	v.Course, v.Shown = lifter{x}.course(split.Shares())
+	v.Deployed = s.Deployed
+	v.Shown = lifter{x}.course(s)
 	return v
 }
 
@@ -245,8 +211,11 @@ func (x *rounds) versionOf(n uint64) *version {
 	return x.Versions[i]
 }
 
+// current returns the record of the running version.
+func (x *rounds) current() *version { return x.Versions[len(x.Versions)-1] }
+
 // served returns the split of the running version.
-func (x *rounds) served(arms int) *policy.Split { return x.Versions[len(x.Versions)-1].Split.Pad(arms) }
+func (x *rounds) served(arms int) *policy.Split { return x.current().Split.Pad(arms) }
 
 // thinned returns the versions of a report: at most 256, fewer for many arms. The newer half are
 // consecutive, the older half are spread evenly over the rest.

@@ -48,11 +48,14 @@ func (c *crowd) event(kind string, payload any) {
 		c.t.Fatal(err)
 	}
 	at := c.state.Position() + 1
-	if o, err := c.state.Apply(at, e); err != nil || o.Err != nil {
+	logged, o, err := c.state.Step(e)
+	if err != nil || o.Err != nil {
 		c.t.Fatal(err, o.Err)
 	}
-	if c.each != nil {
-		c.each(at, e)
+	for i, e := range logged {
+		if c.each != nil {
+			c.each(at+uint64(i), e)
+		}
 	}
 }
 

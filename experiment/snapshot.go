@@ -20,7 +20,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 5"
+const stateFormat = "noregret state 6"
 
 type persistedState struct {
 	Format      string                `json:"format"`
@@ -39,8 +39,17 @@ type persistedExperiment struct {
 	Definition *definition.Definition `json:"definition"`
 	State      *persistedParts        `json:"state"`
 	Cohorts    []*cohort              `json:"cohorts"`
-	Learner    []byte                 `json:"maker"`
+	Learner    *persistedLearner      `json:"learner,omitempty"`
 	Deleted    *deletion              `json:"deleted,omitempty"` // of one that can be restored
+}
+
+// persistedLearner is the learner of an experiment, which a digest leaves out, with the policy that
+// made it and its revision.
+type persistedLearner struct {
+	Policy   string `json:"policy"`
+	Revision int    `json:"revision"`
+	State    []byte `json:"state"`
+	told
 }
 
 // persistedParts are the exported fields of the parts of an experiment, in their order, on which
@@ -64,6 +73,7 @@ type persistedParts struct {
 	Conclusion *api.Conclusion `json:"conclusion,omitempty"`
 	Private    *privateSums    `json:"private,omitempty"`
 	Joint      *joint          `json:"joint,omitempty"`
+	Wanted     *wanted         `json:"wanted,omitempty"`
 	Notes      []Note          `json:"notes"`
 }
 
@@ -71,7 +81,7 @@ type persistedParts struct {
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
 		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Kept.saved(), x.Uniform, x.Conclusion, x.Private, x.Joint, x.Notes,
+		x.Ramp, x.Kept.saved(), x.Uniform, x.Conclusion, x.Private, x.Joint, x.Wanted, x.Notes,
 	}
 }
 
@@ -79,7 +89,8 @@ func (x *experimentState) persisted() *persistedParts {
 func (p *persistedParts) restored() *experimentState {
 	return &experimentState{
 		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Kept, p.Uniform, p.Conclusion, p.Private, p.Joint, p.Notes,
+		p.Ramp, p.Kept, p.Uniform, p.Conclusion, p.Private, p.Joint, p.Wanted, p.Notes,
+		consequence{},
 	}
 }
 
@@ -109,7 +120,9 @@ func (s *State) Freeze() (*Frozen, error) {
 			return nil, err
 		}
 		y := x.copy()
-		e := persistedExperiment{Definition: y.roster.def, State: y.persisted(), Cohorts: y.joiner.cohorts, Learner: b}
+		l := &persistedLearner{State: b, told: y.learning.told}
+		l.Policy, l.Revision = policyOf(y.roster.def)
+		e := persistedExperiment{Definition: y.roster.def, State: y.persisted(), Cohorts: y.joiner.cohorts, Learner: l}
 		if k := s.Deleted[name]; k != nil {
 			e.Deleted = &k.deletion
 		}
@@ -164,8 +177,11 @@ func (f *Frozen) writeJSON(w *snapshotWriter, cohort func(*cohort)) {
 			}
 			cohort(c)
 		}
-		w.text(`],"maker":`)
-		w.value(e.Learner)
+		w.text("]")
+		if e.Learner != nil {
+			w.text(`,"learner":`)
+			w.value(e.Learner)
+		}
 		if e.Deleted != nil {
 			w.text(`,"deleted":`)
 			w.value(e.Deleted)
@@ -187,9 +203,9 @@ func catchLost(err *error) {
 }
 
 // Digest returns the SHA-256, in hexadecimal, of the result of [Frozen.MarshalBinary] without
-// what only reports show ([Frozen.withoutShown]): everything that later events depend on, including
-// the learners' states. Two states are the same if and only if (collisions apart) their digests
-// are.
+// what only reports show ([Frozen.withoutShown]) and without the learners, on which nothing in the
+// fold depends: everything that later events depend on. Two states are the same if and only if
+// (collisions apart) their digests are.
 func (f *Frozen) Digest() (string, error) {
 	sum := sha256.New()
 	if _, err := f.withoutShown().WriteTo(sum); err != nil {
@@ -249,8 +265,26 @@ func (s *State) Restore(r io.Reader) (err error) {
 	return nil
 }
 
+// checkFormat returns an error if the JSON of a state begins with another format.
+func checkFormat(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, _ = d.Token()
+	name, err := d.Token()
+	format, err2 := d.Token()
+	if err != nil || err2 != nil || name != "format" {
+		return noregret.BadInputf("snapshot", "cannot be read: it has no format")
+	}
+	if format != stateFormat {
+		return noregret.BadInputf("snapshot", "its format is %q: want %q; %s", format, stateFormat, startAnew)
+	}
+	return nil
+}
+
 // openState makes an empty state that of some JSON, with the rows of each cohort by experiment.
 func openState(s *State, text []byte, columns [][]*columnTables) error {
+	if err := checkFormat(text); err != nil {
+		return err
+	}
 	var saved persistedState
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -259,9 +293,6 @@ func openState(s *State, text []byte, columns [][]*columnTables) error {
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return noregret.BadInputf("snapshot", "cannot be read: something follows its end")
-	}
-	if saved.Format != stateFormat {
-		return noregret.BadInputf("snapshot", "its format is %q: want %q", saved.Format, stateFormat)
 	}
 	if len(columns) != len(saved.Experiments) {
 		return noregret.BadInputf("snapshot", "units of %d experiments: want those of %d", len(columns),
@@ -317,6 +348,21 @@ func (x *rounds) restoreVersions(d *definition.Definition) error {
 		}
 	}
 	return nil
+}
+
+// openLearner restores the learner of a snapshot. One of another revision of the policy is rebuilt
+// from the rounds that are kept: what it had learned from earlier ones is lost, and nothing else.
+func (x *experimentState) openLearner(l *persistedLearner) error {
+	name, rev := policyOf(x.roster.def)
+	if l == nil || l.Policy != name || l.Revision != rev {
+		arms, private := slices.Clone(x.roster.Arms), x.Private.copy()
+		x.learning.told = told{}
+		_ = x.rebuildLearner()                   // or it proposes nothing
+		x.roster.Arms, x.Private = arms, private // what was observed, was counted
+		return nil
+	}
+	x.learning.told = l.told
+	return x.learning.restoreLearner(&x.roster, l.State)
 }
 
 // open returns the state of a persisted experiment, or an error if its parts do not fit.
@@ -377,7 +423,7 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 			x.roster.def.Name)
 	}
 	x.guards.Returns.measure()
-	if err := x.learning.restoreLearner(&x.roster, e.Learner); err != nil {
+	if err := x.openLearner(e.Learner); err != nil {
 		return nil, err
 	}
 	v := x.rounds.versionOf(x.rounds.Version)

@@ -31,6 +31,9 @@ type State struct {
 	broken   error       // the defect found while applying an event
 	trial    *trial      // the last event passed to Try, nil for none
 	scratch  bool        // the state is dropped if an event is refused
+	ask      bool        // events are being made: what they serve is asked of the policies
+	said     *Serving    // what the last event says, nil for nothing
+	told     []float64   // what it says of what the policy would deploy
 	memory   *pages.Pool // of the units that wait for feedback, nil without a bound
 }
 
@@ -86,6 +89,9 @@ type Outcome struct {
 	// Renewed reports whether the experiment's policy changed, or the experiment was created or
 	// deleted.
 	Renewed bool
+	// Asks reports whether the guardrails ask for another version: [State.Due] has the event that
+	// begins it, which a host appends at once.
+	Asks bool
 	// Err is the error if the event was refused as a whole. The event has then only advanced the
 	// position and the time, with the effects of time: windows that close, what is learned from
 	// them and the actions that follow.
@@ -120,7 +126,7 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 		return Outcome{}, noregret.Errorf(noregret.Internal, "position",
 			"%d after %d: want events in order without a gap", position, s.position)
 	}
-	s.position = position
+	s.position, s.said, s.told = position, nil, nil
 	if e.Kind == KindPrivateFeedback {
 		s.trial = nil
 		return applyPrivate(s, e), nil
@@ -205,7 +211,9 @@ func (s *State) dispatch(e Event) Outcome {
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.change(p.Experiment, func(x *experimentState) error { return x.armEvent(e.Kind, &p, s.time) })
+		return s.change(p.Experiment, p.Serves, func(x *experimentState) error {
+			return x.armEvent(e.Kind, &p, s.time)
+		})
 	case KindPrivacy, KindRelease:
 		return s.privateEvent(e)
 	case KindGuardrail:
@@ -221,8 +229,10 @@ func (s *State) dispatch(e Event) Outcome {
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.change(p.Experiment, func(x *experimentState) error { return ending{x}.conclude(&p, s.time) })
-	case KindDelete, KindRestore, KindRound, KindClock, KindPause, KindResume, KindRollback:
+		return s.change(p.Experiment, p.Serves, func(x *experimentState) error {
+			return ending{x}.conclude(&p, s.time)
+		})
+	case KindDelete, KindRestore, KindRound, KindServe, KindClock, KindPause, KindResume, KindRollback:
 		var p NameEvent
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
@@ -242,18 +252,23 @@ func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	before := x.rounds.Version
 	x.advance(s.time)
 	o := f(x)
+	s.said = x.event.says
 	x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
 	x.evaluateGuardrails(s.time)
+	x.event = consequence{}
+	o.Asks = x.Wanted != nil
 	o.Experiment, o.Renewed = name, x.rounds.Version != before
 	return o
 }
 
-// change applies an event that either succeeds as a whole or changes nothing.
-func (s *State) change(name string, f func(x *experimentState) error) Outcome {
+// change applies an event that either succeeds as a whole or changes nothing, and says what is
+// served from then on.
+func (s *State) change(name string, says *Serving, f func(x *experimentState) error) Outcome {
 	return s.with(name, func(x *experimentState) Outcome {
 		if x.Status == policy.Concluded {
 			return Outcome{Err: errConcluded}
 		}
+		x.event = consequence{ask: s.ask, says: says}
 		if s.scratch {
 			return Outcome{Err: f(x)}
 		}
@@ -273,7 +288,7 @@ func (s *State) change(name string, f func(x *experimentState) error) Outcome {
 func (s *State) define(e Event) Outcome {
 	var p DefinitionEvent
 	if e.parsed != nil {
-		p.Experiment = e.parsed.Name
+		p.Experiment, p.Serves = e.parsed.Name, e.serves
 	} else if err := e.open(&p); err != nil {
 		return Outcome{Err: err}
 	}
@@ -288,17 +303,18 @@ func (s *State) define(e Event) Outcome {
 		return Outcome{Experiment: p.Experiment, Err: err}
 	}
 	if s.live[d.Name] != nil {
-		return s.change(d.Name, func(x *experimentState) error { return x.redefine(d, s.time) })
+		return s.change(d.Name, p.Serves, func(x *experimentState) error { return x.redefine(d, s.time) })
 	}
 	if k := s.Deleted[d.Name]; k != nil {
 		return Outcome{Experiment: d.Name, Err: noregret.BadInputf("name",
 			"%q is the name of an experiment that was deleted and can be restored until %s: restore it, delete it for "+
 				"good, or take another name", d.Name, time.Unix(0, k.deletion.Until).UTC().Format(time.RFC3339))}
 	}
-	x, err := newExperiment(s.memory, d, s.gone[d.Name], s.time)
+	x, err := newExperiment(s.memory, d, s.gone[d.Name], s.time, consequence{ask: s.ask, says: p.Serves})
 	if err != nil {
 		return Outcome{Experiment: d.Name, Err: err}
 	}
+	s.said, x.event = x.event.says, consequence{}
 	s.live[d.Name] = x
 	return Outcome{Experiment: d.Name, Renewed: true}
 }
@@ -314,7 +330,18 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 		if x.Status == policy.Concluded && kind != KindRound && kind != KindClock {
 			return Outcome{Err: errConcluded}
 		}
+		x.event = consequence{ask: s.ask, says: p.Serves}
+		if kind != KindClock && !s.ask { // before anything changes
+			if p.Serves == nil {
+				return Outcome{Err: ErrUnsaid}
+			}
+			if err := x.fits(p.Serves); err != nil {
+				return Outcome{Err: err}
+			}
+		}
 		switch kind {
+		case KindServe:
+			return Outcome{Err: x.serve(s.time)}
 		case KindRound:
 			return Outcome{Err: x.closeRound(s.time)}
 		case KindPause:
@@ -324,13 +351,14 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 		case KindRollback:
 			return Outcome{Err: x.rollback(s.time, "rolled back", p.Reason)}
 		}
-		return Outcome{} // KindClock: the time has already been advanced
+		return Outcome{Err: x.tell(s, p)} // KindClock: the time has already been advanced
 	})
 }
 
 // Due returns the events that time has made possible: for rounds that may close, for versions whose
-// window has closed, for what guardrails have done since, and for experiments that were deleted and
-// whose grace time is over. The host appends them.
+// window has closed, for what guardrails have done since or ask for, and for experiments that were
+// deleted and whose grace time is over. The host completes them by [State.Try], appends them, and
+// asks again until there are none.
 func (s *State) Due(now int64) []Event {
 	out := s.Deleted.overdue(now)
 	for _, name := range s.Names() {
@@ -341,9 +369,11 @@ func (s *State) Due(now int64) []Event {
 			}
 		}
 		switch {
+		case x.Wanted != nil: // a round comes after it
+			kind = KindServe
 		case x.due(now):
 			kind = KindRound
-		case len(x.joiner.cohorts) > 1 && x.roster.matures(x.joiner.cohorts[0]) <= now:
+		case len(x.joiner.cohorts) > 1 && x.roster.matures(x.joiner.cohorts[0]) <= now, x.learning.Untold:
 			kind = KindClock
 		default:
 			continue
@@ -353,6 +383,20 @@ func (s *State) Due(now int64) []Event {
 			continue // names can always be written
 		}
 		out = append(out, e)
+	}
+	return out
+}
+
+// Asked returns those of the events of [State.Due] that guardrails ask for.
+func (s *State) Asked(now int64) (out []Event) {
+	for _, name := range s.Names() {
+		if s.live[name].Wanted == nil {
+			continue
+		}
+		e, err := NewEvent(KindServe, now, NameEvent{Experiment: name})
+		if err == nil { // names can always be written
+			out = append(out, e)
+		}
 	}
 	return out
 }

@@ -194,7 +194,7 @@ func TestSnapshotRefuses(t *testing.T) {
 		{`"learn":[0,1]`, `"learn":[0,7]`},
 		{`"missing":[0]`, `"missing":[]`},
 		{`"slot":"`, `"slot":"AAAA`},
-		{`"maker":"`, `"maker":"AAAA`},
+		{`"revision":1,"state":"`, `"revision":1,"state":"AAAA`},
 		{`"position"`, `"pos"`},
 		{`}`, ``},
 	} {

@@ -83,8 +83,8 @@ func (s *scenario) apply(e Event) Outcome {
 			s.t.Fatal(err)
 		}
 	}
-	s.events = append(s.events, e)
-	o, err := s.state.Apply(uint64(len(s.events)), e)
+	logged, o, err := s.state.Step(e)
+	s.events = append(s.events, logged...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -313,7 +313,8 @@ func (s *scenario) define(body string, show func(Outcome), b *strings.Builder) {
 		s.t.Fatal(err)
 	}
 	for _, e := range events {
-		if err := s.state.Try(d.Name, e); err != nil {
+		e, err := s.state.Try(d.Name, e)
+		if err != nil {
 			fmt.Fprintf(b, "error: %v\n", err)
 			return
 		}

@@ -156,9 +156,10 @@ func (x stopView) left() bool {
 	return false
 }
 
-// stopArms stops the arms that by themselves break a guardrail with confidence.
-func (x stopper) stopArms(in *guardInput, now int64) {
-	stopped, veto := false, false
+// stopArms stops the arms that by themselves break a guardrail with confidence. It reports whether
+// there are any.
+func (x stopper) stopArms(in *guardInput, now int64) (stopped bool) {
+	veto := false
 	for i := range x.roster.def.Guardrails {
 		g := &x.roster.def.Guardrails[i]
 		if !stopsArms(x.roster.def, g) {
@@ -187,9 +188,7 @@ func (x stopper) stopArms(in *guardInput, now int64) {
 	if veto {
 		x.replan()
 	}
-	if stopped {
-		_ = x.renewStopped(now, "arm stopped")
-	}
+	return stopped
 }
 
 // beyond returns a function that reports whether an arm by itself breaks guardrail i with

@@ -32,8 +32,7 @@ func (a *experimentAPI) plan(ctx context.Context, d *definition.Definition, matc
 			if e, err = e.WithAuthor(authorOf(ctx, what)); err != nil {
 				return nil, err
 			}
-			events[i] = e
-			if err := state.Try(d.Name, e); err != nil {
+			if events[i], err = state.Try(d.Name, e); err != nil {
 				return nil, web.Conflict(err)
 			}
 		}

@@ -399,7 +399,7 @@ func (a *experimentAPI) submit(ctx context.Context, name, kind, reason string, p
 		if err != nil {
 			return nil, err
 		}
-		if err := state.Try(name, e); err != nil {
+		if e, err = state.Try(name, e); err != nil {
 			return nil, web.Conflict(err)
 		}
 		return []experiment.Event{e}, nil

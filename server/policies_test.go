@@ -72,7 +72,7 @@ func TestPublishIsLocal(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range events {
-				if _, err := state.Apply(state.Position()+1, e); err != nil {
+				if _, _, err := state.Step(e); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -71,11 +72,21 @@ func fold(ctx context.Context, log eventlog.Reader, state *experiment.State, upT
 		if progress != nil && e.position%256 == 0 {
 			progress(e.position, upTo)
 		}
-		if _, err := state.Apply(e.position, e.Event); err != nil {
+		o, err := state.Apply(e.position, e.Event)
+		if err == nil && errors.Is(o.Err, experiment.ErrUnsaid) {
+			err = inPosition(e.position, o.Err)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inPosition returns the error of an event that an earlier version of this program has made, which
+// ends a fold of its log.
+func inPosition(position uint64, err error) error {
+	return noregret.BadInputf(fmt.Sprint("event ", position), "%w", err)
 }
 
 // Origin returns the earliest state from which a log can be folded again: the empty one, or that of

@@ -243,13 +243,16 @@ func (c *Config) keyFile() string { return filepath.Join(c.Data, "keys.json") }
 
 // maxEvent is the largest size of a command's events in bytes: the largest that a request's body
 // can become, plus a margin.
-func (c *Config) maxEvent() int { return min(int(2*c.MaxBody)+1<<20, 16<<20) }
+func (c *Config) maxEvent() int { return min(int(2*c.MaxBody)+1<<20, mostEvent) }
+
+// mostEvent is the largest size of an event, which says what a large contextual policy is.
+const mostEvent = 16 << 20
 
 // logOptions let a group hold groupBytes and one more command.
 func (c *Config) logOptions() eventlog.Options {
 	o := eventlog.DefaultOptions()
-	o.MaxEventBytes, o.GroupEvents = c.maxEvent(), 1<<16
-	o.GroupBytes = c.maxEvent() + groupBytes + 2<<20
+	o.MaxEventBytes, o.GroupEvents = mostEvent, 1<<16
+	o.GroupBytes = mostEvent + groupBytes + 2<<20
 	o.QueueBytes, o.FlushBytes = 4*o.GroupBytes, max(o.FlushBytes, 4*o.GroupBytes)
 	return o
 }

@@ -21,6 +21,7 @@ import (
 type command struct {
 	events []experiment.Event
 	make   func(s *experiment.State, now int64) ([]experiment.Event, error)
+	made   bool // the events were made by the writer, for a time
 	reopen bool // asks for the log that has failed to be opened again
 	done   chan answer
 
@@ -164,9 +165,13 @@ func (w *writer) gather(first *command) (group []*command, next *command) {
 
 // checkSize returns an error for a command that does not fit into a group.
 func (w *writer) checkSize(c *command) error {
-	if n := sizeOf(c); n > w.maxEvent || len(c.events) > groupEvents {
+	most := w.maxEvent
+	if c.make != nil { // the events say what is served, which may be more than a request
+		most = mostEvent
+	}
+	if n := sizeOf(c); n > most || len(c.events) > groupEvents {
 		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "request",
-			"it becomes %d events of %d bytes: want at most %d and %d", len(c.events), n, groupEvents, w.maxEvent)
+			"it becomes %d events of %d bytes: want at most %d and %d", len(c.events), n, groupEvents, most)
 	}
 	return nil
 }
@@ -192,22 +197,83 @@ func (w *writer) makeEvents(c *command) {
 	}
 }
 
-// commit appends the events of a group, applies them, and answers. Events made by the writer keep
-// their time, so that the results of [experiment.State.Try] for them can be reused.
+// commit appends the events of a group, applies them, does what guardrails then ask for, and
+// answers.
 func (w *writer) commit(group []*command) {
+	outcomes, ok := w.store(group)
+	if !ok {
+		return
+	}
+	added := 0
+	for _, c := range group {
+		added += sizeOf(c)
+	}
+	if slices.ContainsFunc(outcomes, func(o experiment.Outcome) bool { return o.Asks }) {
+		added += w.grant()
+	}
+	at := 0
+	for _, c := range group {
+		c.answer(outcomes[at:at+len(c.events)], nil)
+		at += len(c.events)
+	}
+	if added > 0 {
+		w.snapshots.maintain(w.live.state, int64(added))
+	}
+}
+
+// grant appends the events that guardrails ask for, and returns their bytes: until an arm is
+// stopped, or a breach has its action, the service serves what it did. What cannot be appended now,
+// comes with the next tick.
+func (w *writer) grant() (added int) {
+	for range mostGrants {
+		c := &command{made: true, answered: true}
+		for _, e := range w.live.state.Asked(w.now().UnixNano()) {
+			if done, ok := w.complete(e); ok {
+				c.events = append(c.events, done)
+			}
+		}
+		if len(c.events) == 0 || w.refusal() != nil {
+			return added
+		}
+		if _, ok := w.store([]*command{c}); !ok {
+			return added
+		}
+		added += sizeOf(c)
+	}
+	return added
+}
+
+// complete completes an event that is due. It returns false if it is refused, which it logs: the
+// service then serves what it did.
+func (w *writer) complete(e experiment.Event) (experiment.Event, bool) {
+	done, err := w.live.state.Complete(e)
+	if err != nil {
+		w.logger.Error("an event that is due is refused", "experiment", experiment.Concerns(e.Payload),
+			"kind", e.Kind, "error", err)
+	}
+	return done, err == nil
+}
+
+// mostGrants bounds what guardrails ask for at once: an arm is stopped, then the mixture without it
+// breaks a guardrail.
+const mostGrants = 8
+
+// store appends the events of a group and applies them. Events made by the writer keep their time,
+// so that the results of [experiment.State.Try] for them can be reused. It returns false if it has
+// answered the group with an error.
+func (w *writer) store(group []*command) (outcomes []experiment.Outcome, ok bool) {
 	var events []experiment.Event
 	var records []eventlog.Event
 	now := w.now().UnixNano()
 	for _, c := range group {
 		for _, e := range c.events {
-			if c.make == nil {
+			if !c.made && c.make == nil {
 				e.Time = now
 			}
 			events = append(events, e)
 			records = append(records, eventlog.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload})
 		}
 	}
-	var outcomes []experiment.Outcome
 	if len(events) > 0 {
 		next := w.live.state.Position() + 1
 		first, _, err := w.log.Append(context.Background(), records...)
@@ -220,30 +286,19 @@ func (w *writer) commit(group []*command) {
 		}
 		if err != nil {
 			w.fail(logFailed, outage{err: err}, group)
-			return
+			return nil, false
 		}
 		what, err := "", error(nil)
 		if outcomes, what, err = w.apply(first, events); err != nil {
 			lost := isLost(err)
 			w.fail(what, outage{err: err, defect: !lost, final: lost}, group)
-			return
+			return nil, false
 		}
 		if slices.ContainsFunc(events, func(e experiment.Event) bool { return !experiment.IsHidden(e.Kind) }) {
 			w.live.notify()
 		}
 	}
-	at := 0
-	for _, c := range group {
-		c.answer(outcomes[at:at+len(c.events)], nil)
-		at += len(c.events)
-	}
-	if len(events) > 0 {
-		added := 0
-		for _, c := range group {
-			added += sizeOf(c)
-		}
-		w.snapshots.maintain(w.live.state, int64(added))
-	}
+	return outcomes, true
 }
 
 // apply folds durable events into the state and publishes the renewed policies. If it returns an
@@ -315,13 +370,34 @@ func (w *writer) expire(ctx context.Context) error {
 }
 
 // closeRounds submits the events that are due, such as the end of a round, and waits until they are
-// durable.
+// durable. Those that do not fit into a group come in another one.
 func (w *writer) closeRounds(ctx context.Context) error {
-	if !w.live.due() {
-		return nil
+	for more := w.live.due(); more; {
+		make := func(s *experiment.State, now int64) (events []experiment.Event, _ error) {
+			events, more = w.due(s, now)
+			return events, nil
+		}
+		_, err := w.submit(ctx, &command{make: make})
+		if err != nil {
+			return err
+		}
 	}
-	_, err := w.submit(ctx, &command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
-		return state.Due(now), nil
-	}})
-	return err
+	return nil
+}
+
+// due returns the first events that are due, as many as fit into a group, and whether there are
+// more.
+func (w *writer) due(state *experiment.State, now int64) (events []experiment.Event, more bool) {
+	size := 0
+	for _, e := range state.Due(now) {
+		done, ok := w.complete(e)
+		if !ok {
+			continue
+		}
+		if size += len(done.Payload); len(events) == groupEvents || size > groupBytes && len(events) > 0 {
+			return events, true
+		}
+		events = append(events, done)
+	}
+	return events, false
 }

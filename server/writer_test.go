@@ -31,7 +31,7 @@ func TestTriedOnce(t *testing.T) {
 				tried = time.Unix(0, now).UTC()
 				events, err := s.Plan(d, now)
 				if err == nil {
-					err = s.Try(d.Name, events[0])
+					events[0], err = s.Try(d.Name, events[0])
 					copy(events[0].Payload[bytes.Index(events[0].Payload, []byte(description)):], "again")
 				}
 				w.wait(time.Second)

@@ -37,14 +37,16 @@ func (r *recorder) apply(kind string, payload any) experiment.Outcome {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	n := uint64(len(r.events) + 1)
-	o, err := r.state.Apply(n, e)
+	logged, o, err := r.state.Step(e)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.events = append(r.events, eventlog.Record{
-		Position: n, Event: eventlog.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload},
-	})
+	for _, e := range logged {
+		r.events = append(r.events, eventlog.Record{
+			Position: uint64(len(r.events) + 1),
+			Event:    eventlog.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload},
+		})
+	}
 	return o
 }
 

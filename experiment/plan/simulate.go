@@ -143,7 +143,6 @@ type world struct {
 	d     *definition.Definition
 	a     *arms
 	state *experiment.State
-	at    uint64 // position of the last event
 	means [][]float64
 	best  int // the arm that improves the goals, -1 for none
 	units float64
@@ -229,8 +228,7 @@ func (x *world) set(row []float64, m int, v float64) {
 
 // apply applies an event.
 func (x *world) apply(e experiment.Event) (experiment.Outcome, error) {
-	x.at++
-	o, err := x.state.Apply(x.at, e)
+	_, o, err := x.state.Step(e)
 	if err == nil {
 		err = o.Err
 	}

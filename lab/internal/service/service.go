@@ -18,8 +18,6 @@ type Service struct {
 	State *experiment.State
 	// Now is the time in nanoseconds since 1970. It begins with the year 2026.
 	Now int64
-
-	events uint64
 }
 
 // New defines an experiment. An error of the definition names the place.
@@ -60,8 +58,7 @@ func (s *Service) Pass(d time.Duration) error {
 
 func (s *Service) apply(events []experiment.Event) error {
 	for _, e := range events {
-		s.events++
-		o, err := s.State.Apply(s.events, e)
+		_, o, err := s.State.Step(e)
 		if err != nil {
 			return err
 		}
