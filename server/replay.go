@@ -2,14 +2,20 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"iter"
+	"math"
+	"time"
 
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/policy"
 )
 
-// Replay is the result of folding a log again.
+// Replay is the result of folding a log again. It has two parts. The log says what was served, so
+// that decisions, explanations and counts are the same with every version of this program:
+// Different and Misexplained are 0, and Digest is that of the live state. Beside it, as
+// information, is what the present policies would have proposed, which may be something else.
 type Replay struct {
 	// From is the position of the snapshot that the fold began with, 0 if it began with the first
 	// event.
@@ -28,6 +34,32 @@ type Replay struct {
 	Unknown   uint64 `json:"unknown"`
 	// Differences are the first decisions with another result.
 	Differences []Difference `json:"differences"`
+	// Explanations is the number of decisions, the first ones of each version, that were explained,
+	// and Misexplained the number of those whose explanation is not of the arm and the propensity
+	// of the log.
+	Explanations uint64 `json:"explanations"`
+	Misexplained uint64 `json:"misexplained"`
+	// Proposals is the number of versions that a policy proposed, and Changed the number of those
+	// for which the present policy proposes other shares, or fails. Changes are the first of them.
+	Proposals uint64   `json:"proposals"`
+	Changed   uint64   `json:"changed"`
+	Changes   []Change `json:"changes"`
+}
+
+// Change is a version for which the present policy proposes other shares.
+type Change struct {
+	Position   uint64 `json:"position"`
+	Experiment string `json:"experiment"`
+	Version    uint64 `json:"version"`
+	// Policy and Revision are those that have proposed the version.
+	Policy   string `json:"policy"`
+	Revision int    `json:"revision"`
+	// Arm is the index of the arm whose share differs most, of the shares Served and Proposed.
+	Arm      int     `json:"arm"`
+	Served   float64 `json:"served"`
+	Proposed float64 `json:"proposed"`
+	// Error is why the present policy proposes nothing, "" if it does.
+	Error string `json:"error,omitempty"`
 }
 
 // Difference is a decision whose repetition has another result.
@@ -48,13 +80,14 @@ const (
 	keepPolicies    = 4096
 	keepContextual  = 256 // of contextual policies, which are larger
 	keepDifferences = 20
+	keepExplained   = 16 // of a version
 )
 
 // ReplayEvents folds events into the state up to a position (0: all) and repeats every decision in
 // them. The first event must follow the state's position.
 func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, error], upTo uint64) (*Replay, error) {
-	r := &Replay{From: state.Position(), Differences: []Difference{}}
-	policies := map[string]map[uint64]*policy.Policy{}
+	r := &Replay{From: state.Position(), Differences: []Difference{}, Changes: []Change{}}
+	policies, explained := map[string]map[uint64]*policy.Policy{}, map[*policy.Policy]int{}
 	keep := func(name string) {
 		p := state.Policy(name)
 		if p == nil {
@@ -68,6 +101,7 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 		if p.Linear != nil {
 			most = keepContextual
 		}
+		delete(explained, policies[name][p.Version-min(p.Version, most)])
 		delete(policies[name], p.Version-min(p.Version, most))
 	}
 	for rec, err := range events {
@@ -80,9 +114,13 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 		e := experiment.Event{Kind: rec.Kind, Time: rec.Time, Payload: rec.Payload}
 		switch e.Kind {
 		case experiment.KindExposures, experiment.KindFeedback, experiment.KindPrivateFeedback:
-			r.decisions(rec.Position, e, state, policies)
+			r.decisions(rec.Position, e, state, policies, explained)
 		}
+		r.proposal(rec.Position, e, state)
 		o, err := state.Apply(rec.Position, e)
+		if err == nil && errors.Is(o.Err, experiment.ErrUnsaid) {
+			err = inPosition(rec.Position, o.Err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +144,7 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 // decisions repeats the decisions of an event, with the policies of the fold or, where it began
 // with a snapshot, with those in the snapshot.
 func (r *Replay) decisions(position uint64, e experiment.Event, state *experiment.State,
-	policies map[string]map[uint64]*policy.Policy,
+	policies map[string]map[uint64]*policy.Policy, explained map[*policy.Policy]int,
 ) {
 	p, err := experiment.Units(e)
 	if err != nil {
@@ -135,6 +173,10 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 			continue
 		}
 		r.Decisions++
+		if explained[version] < keepExplained {
+			explained[version]++
+			r.explanation(version, unit, it)
+		}
 		if d.Arm == it.Arm && d.Propensity == it.Propensity {
 			continue
 		}
@@ -144,6 +186,59 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 				Difference{position, p.Experiment, it.Unit, it.Version, it.Arm, it.Propensity, d.Arm, d.Propensity})
 		}
 	}
+}
+
+// explanation explains a decision of the log.
+func (r *Replay) explanation(p *policy.Policy, unit uint64, it *experiment.UnitEvent) {
+	t := policy.Token{
+		Experiment: p.Experiment, Version: it.Version, Arm: it.Arm, Propensity: it.Propensity, Unit: unit,
+		Time: time.UnixMilli(it.Time),
+	}
+	e := p.Explain(t)
+	if p.Linear != nil && !e.HeldBack {
+		x, err := p.Linear.Encoder().Encode(nil, it.Context)
+		if err == nil {
+			e, err = p.ExplainIn(t, x)
+		}
+		if err != nil {
+			e = &policy.Derivation{}
+		}
+	}
+	r.Explanations++
+	if !e.Consistent || e.Arm != p.Arms[it.Arm].Name || e.Propensity != it.Propensity {
+		r.Misexplained++
+	}
+}
+
+// proposal asks the present policy for what an event of the log says.
+func (r *Replay) proposal(position uint64, e experiment.Event, state *experiment.State) {
+	said, now, err := state.Proposal(e)
+	if said == nil {
+		return
+	}
+	r.Proposals++
+	if err == nil && said.Same(now) {
+		return
+	}
+	r.Changed++
+	if len(r.Changes) == keepDifferences {
+		return
+	}
+	c := Change{
+		Position: position, Experiment: experiment.Concerns(e.Payload), Version: said.Version, Policy: said.Policy,
+		Revision: said.Revision,
+	}
+	if err != nil {
+		c.Error = err.Error()
+	} else {
+		served, proposed := said.Shares.Shares(), now.Shares.Shares()
+		for k := range min(len(served), len(proposed)) {
+			if math.Abs(served[k]-proposed[k]) > math.Abs(c.Served-c.Proposed) {
+				c.Arm, c.Served, c.Proposed = k, served[k], proposed[k]
+			}
+		}
+	}
+	r.Changes = append(r.Changes, c)
 }
 
 // repeat decides again. It returns false for feedback of a contextual policy, which has no context:

@@ -46,7 +46,9 @@ result is compared with the live state: the state of the running service at --se
 with which a service would start from the data directory (the latest snapshot and the events after
 it).
 
-A state or a decision that differs is a failure (exit status 1).`,
+The log says what was served, so a state, a decision or an explanation that differs is a failure
+(exit status 1). The present policies are asked, too, what they propose where the log has a proposal:
+a later version of noregret may propose something else, which is information and no failure.`,
 		Example: `  noregret log replay --data data
   noregret log replay --server http://127.0.0.1:8430`,
 		Args: command.NoArgs,
@@ -72,7 +74,9 @@ func (o *replayOptions) Run(ctx context.Context, a *command.App, _ []string) err
 			"position", strconv.FormatUint(r.Position, 10), "digest", r.Digest,
 			"live position", strconv.FormatUint(r.Live.Position, 10), "live digest", r.Live.Digest,
 			"decisions", strconv.FormatUint(r.Decisions, 10), "different", strconv.FormatUint(r.Different, 10),
-			"of unknown versions", strconv.FormatUint(r.Unknown, 10))
+			"of unknown versions", strconv.FormatUint(r.Unknown, 10),
+			"explanations", strconv.FormatUint(r.Explanations, 10), "wrong", strconv.FormatUint(r.Misexplained, 10),
+			"proposals", strconv.FormatUint(r.Proposals, 10), "other today", strconv.FormatUint(r.Changed, 10))
 	}
 	if err == nil && !r.Same {
 		err = noregret.Errorf(noregret.Internal, "replay", "the live state is not the fold of the log")
@@ -80,6 +84,10 @@ func (o *replayOptions) Run(ctx context.Context, a *command.App, _ []string) err
 	if err == nil && r.Different > 0 {
 		err = noregret.Errorf(noregret.Internal, "replay", "%d decisions of the log have another result",
 			r.Different)
+	}
+	if err == nil && r.Misexplained > 0 {
+		err = noregret.Errorf(noregret.Internal, "replay", "%d decisions of the log are explained wrongly",
+			r.Misexplained)
 	}
 	return err
 }
