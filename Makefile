@@ -161,6 +161,10 @@ same-bytes: build ## train on arm64 under qemu-aarch64 and compare the model fil
 crash: ## kill the service 110 times under load, and 240 times by disk errors and crash clones
 	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 30m -run 'TestCrash' -v ./server
 
+.PHONY: archive
+archive: ## write the next data directory that later versions must open, into server/testdata/archive
+	$(GO) test -count=1 -run 'TestArchives$$' -v ./server -write-archive
+
 SOAK_MINUTES ?= 10
 .PHONY: soak
 soak: ## the service under load with full disks, limits, clock steps, kills and restores; its books must balance (SOAK_MINUTES=10; Linux)
