@@ -18,10 +18,9 @@
 //   - [github.com/noregret/noregret/api] holds the JSON forms of the service's answers and requests.
 //   - [github.com/noregret/noregret/experiment] is the service's pure core, a fold over events;
 //     experiment/definition reads and validates the definitions of experiments, experiment/plan
-//     says how long an experiment takes, experiment/compare sums up what arms bring in rounds, and
-//     experiment/report explains a report to people.
-//   - [github.com/noregret/noregret/propose] says what a policy is; propose/mixture holds the
-//     guardrails by standard errors of the mixture.
+//     says how long an experiment takes, experiment/report explains a report, experiment/compare
+//     sums up what arms bring in rounds, experiment/propose says what a policy is, and
+//     experiment/propose/mixture holds guardrails by standard errors of the mixture.
 //   - [github.com/noregret/noregret/eventlog] is the durable, totally ordered log of these events.
 //   - [github.com/noregret/noregret/server] serves them over HTTP.
 //

@@ -23,14 +23,13 @@ var floors = []struct {
 		[]string{"oco", "experts", "bandit", "regret", "forget", "api"},
 		"games, learners and the referee; how to forget; the forms of the service's API",
 	},
-	3:  {[]string{"drift", "private"}, "reductions over learners: restarts and privacy"},
-	4:  {[]string{"pasto", "classify", "play"}, "systems built of learners"},
-	5:  {[]string{"experiment", "eventlog"}, "the service's pure core and its log"},
-	6:  {[]string{"propose"}, "policies, which read the core's store; the core gets them from its host"},
-	7:  {[]string{"server", "client"}, "the service and its clients"},
-	8:  {[]string{commands}, "the commands"},
-	9:  {[]string{"cmd", "docs"}, "the program, and the tests of the pages"},
-	10: {[]string{"lab"}, "the laboratory, a module of its own"},
+	3: {[]string{"drift", "private"}, "reductions over learners: restarts and privacy"},
+	4: {[]string{"pasto", "classify", "play"}, "systems built of learners"},
+	5: {[]string{"experiment", "eventlog"}, "the service's pure core and its log"},
+	6: {[]string{"server", "client"}, "the service and its clients"},
+	7: {[]string{commands}, "the commands"},
+	8: {[]string{"cmd", "docs"}, "the program, and the tests of the pages"},
+	9: {[]string{"lab"}, "the laboratory, a module of its own"},
 }
 
 // commands is the only house that is not a top-level directory: it is internal and stands on top.

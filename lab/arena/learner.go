@@ -1,11 +1,11 @@
 package arena
 
 import (
+	"github.com/noregret/noregret/experiment/propose/mixture"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
-	"github.com/noregret/noregret/propose/mixture"
 )
 
 // Learner plays a world round by round. Arm 0 is the control. A learner need not be safe for

@@ -2,10 +2,10 @@ package arena
 
 import (
 	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/experiment/propose"
+	"github.com/noregret/noregret/experiment/propose/mixture"
 	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/propose"
-	"github.com/noregret/noregret/propose/mixture"
 )
 
 // mixtureLearner is package mixture's policy beside the store of package compare, as a host drives

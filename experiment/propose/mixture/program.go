@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret/experiment/propose"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
-	"github.com/noregret/noregret/propose"
 )
 
 // programs is the number of linear programs that approach the cone; eight are no better.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/experiment/compare"
-	"github.com/noregret/noregret/propose"
+	"github.com/noregret/noregret/experiment/propose"
 )
 
 // guard has the estimates of a guardrail as slacks: at least 0 where the limit holds.

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/experiment/propose"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
-	"github.com/noregret/noregret/propose"
 )
 
 // world is a problem of rates with the truth about it.

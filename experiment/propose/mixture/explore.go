@@ -3,7 +3,7 @@ package mixture
 import (
 	"math"
 
-	"github.com/noregret/noregret/propose"
+	"github.com/noregret/noregret/experiment/propose"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"log"
 
 	"github.com/noregret/noregret/experiment/compare"
-	"github.com/noregret/noregret/propose"
-	"github.com/noregret/noregret/propose/mixture"
+	"github.com/noregret/noregret/experiment/propose"
+	"github.com/noregret/noregret/experiment/propose/mixture"
 )
 
 // Arm 1 brings more clicks and fewer purchases than the 5 % guardrail allows, arm 2 the reverse.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/compare"
-	"github.com/noregret/noregret/propose"
+	"github.com/noregret/noregret/experiment/propose"
 )
 
 // Options of a policy. The zero value is not one; see [DefaultOptions].

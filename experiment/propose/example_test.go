@@ -3,7 +3,7 @@ package propose_test
 import (
 	"fmt"
 
-	"github.com/noregret/noregret/propose"
+	"github.com/noregret/noregret/experiment/propose"
 )
 
 // A guardrail is soft or hard; a soft one needs a price.
