@@ -18,8 +18,14 @@ func (v *variances) squares(k int, r float64) float64 {
 	return residual(v.xx[k], v.xy[k], v.yy[k], r)
 }
 
+// residual is the sum of squares of x − r·y, 0 where it leaves the range of float64, as with a
+// denominator of nearly 0: the metric then compares nothing.
 func residual(xx, xy, yy, r float64) float64 {
-	return max(xx-float64(float64(2*r)*xy)+float64(float64(r*r)*yy), 0)
+	q := xx - float64(float64(2*r)*xy) + float64(float64(r*r)*yy)
+	if !(q > 0) || math.IsInf(q, 1) {
+		return 0
+	}
+	return q
 }
 
 const (

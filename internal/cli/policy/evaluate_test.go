@@ -53,13 +53,16 @@ func writeExport(t *testing.T, path string) float64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := uint64(len(events) + 1)
-		if o, err := state.Apply(n, e); err != nil || o.Err != nil {
+		logged, o, err := state.Step(e)
+		if err != nil || o.Err != nil {
 			t.Fatal(err, o.Err)
 		}
-		events = append(events, eventlog.Record{
-			Position: n, Event: eventlog.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload},
-		})
+		for _, e := range logged {
+			events = append(events, eventlog.Record{
+				Position: uint64(len(events) + 1),
+				Event:    eventlog.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload},
+			})
+		}
 	}
 	d, err := definition.Parse("shop.yaml", []byte(shop))
 	if err != nil {
