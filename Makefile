@@ -6,6 +6,8 @@ GO       ?= go
 RACE     ?= $(shell command -v "$$($(GO) env CC | cut -d' ' -f1)" >/dev/null && echo -race)
 FUZZTIME ?= 30s
 BENCH    ?= .
+# Only the race detector needs C.
+export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
 
@@ -22,7 +24,7 @@ concurrent = $(shell grep -rlE --include='*.go' --exclude-dir=lab \
 	grep -vxE './(cmd/noregret|docs|internal/arch)')
 
 .PHONY: test
-test: ## run all tests; those with concurrency with the race detector, where there is a C compiler (RACE= for none)
+test: ## run all tests; those of concurrent packages with the race detector, where there is a C compiler (RACE= for none)
 ifeq ($(RACE),)
 	@echo "NOTE: the tests run WITHOUT the race detector"
 	$(GO) test -timeout 25m ./...
@@ -30,6 +32,7 @@ else
 	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test -timeout 25m $(RACE) -tags pebblegozstd $(concurrent)
 	CGO_ENABLED=0 $(GO) test -timeout 25m -short $$(comm -23 <($(GO) list -f '{{.Dir}}' ./... | sed 's|^$(CURDIR)|.|' | LC_ALL=C sort) \
 		<(printf '%s\n' $(concurrent) | LC_ALL=C sort))
+	@$(MAKE) --no-print-directory norace
 endif
 
 # The packages whose tests import internal/testsize.

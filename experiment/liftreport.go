@@ -309,11 +309,16 @@ func (x lifter) objectiveLift(in *liftInput, now, deployed []float64) api.LiftQu
 	say := func(of func(c *compared) difference) api.Comparison {
 		d := o.lift(of)
 		out := api.Comparison{Interval: interval(d.mean, d.from, d.to), Verdict: verdict(d.armSlack, true)}
-		if o.one != nil {
-			e := of(o.one)
-			if o.one.vague(&e) {
+		for _, part := range o.parts {
+			if part == nil || out.Verdict != api.NoDifference && o.one == nil {
+				continue
+			}
+			if e := of(part); part.vague(&e) {
 				out.Verdict = api.TooFew
 			}
+		}
+		if o.one != nil {
+			e := of(o.one)
 			r, low, high := e.relative()
 			if !o.up {
 				r, low, high = -r, -high, -low

@@ -143,7 +143,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	s.writer = &writer{
 		log: log, disk: log, recovery: &recovery{now: c.Now, grace: c.LogRetry}, live: s.live, policies: s.policies,
 		intake: s.intake, privacy: privacy, maxEvent: c.maxEvent(), noteTime: c.RequestTime,
-		now: c.Now, logger: c.Logger,
+		now: c.Now, logger: c.Logger, refused: map[string]string{},
 		snapshots: &snapshotter{
 			log: log, every: c.SnapshotEvery, bytes: c.SnapshotBytes, retain: c.Retain, retainAll: c.RetainAll,
 			now: c.Now, logger: c.Logger,

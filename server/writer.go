@@ -58,6 +58,7 @@ type writer struct {
 	noteTime  time.Duration // how long an event of the audit trail may take
 	now       func() time.Time
 	logger    *slog.Logger
+	refused   map[string]string // why the last due event of an experiment was refused, "" for a taken one
 
 	queue      chan *command
 	submitting sync.RWMutex  // close holds it to close the queue
@@ -247,9 +248,16 @@ func (w *writer) grant() (added int) {
 // service then serves what it did.
 func (w *writer) complete(e experiment.Event) (experiment.Event, bool) {
 	done, err := w.live.state.Complete(e)
+	name := experiment.Concerns(e.Payload)
+	why := ""
 	if err != nil {
-		w.logger.Error("an event that is due is refused", "experiment", experiment.Concerns(e.Payload),
-			"kind", e.Kind, "error", err)
+		why = e.Kind + ": " + err.Error()
+	}
+	if why != "" && why != w.refused[name] { // it is due again at every tick
+		w.logger.Error("an event that is due is refused", "experiment", name, "kind", e.Kind, "error", err)
+	}
+	if why != "" || w.refused[name] != "" {
+		w.refused[name] = why
 	}
 	return done, err == nil
 }

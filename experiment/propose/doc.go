@@ -7,7 +7,7 @@
 // and what it brought is in the store; a better policy changes neither.
 //
 // A [Problem] says what is wanted, in the numbers of the store: its arms, of which arm 0 is the
-// control, the goals, the guardrails and the bounds on shares. Package mixture has the default
-// policy. The packages of the service do not import this one: the host passes a policy to the fold
-// of package experiment as an interface of that package.
+// control, the goals, the guardrails and the bounds on shares. Package mixture has a policy that
+// holds guardrails by standard errors of the mixture. The service does not use it yet: its default
+// learner is package pasto/confident.
 package propose

@@ -105,7 +105,7 @@ func (x *headline) gain() string {
 // uniform compares what is served with the uniform policy, "" if that is unknown.
 func (x *headline) uniform() string {
 	u := x.r.Uniform
-	if u == nil || len(u.Goals) == 0 {
+	if u == nil || len(u.Goals) == 0 || u.Covered == 0 {
 		return ""
 	}
 	g := &u.Goals[0]
@@ -199,7 +199,8 @@ func (x *headline) open() (days float64, late string) {
 	wait := func(name string, distance, half float64) {
 		need := math.Inf(1)
 		if distance > 0 && half > distance && so > 0 {
-			need = so * ((half/distance)*(half/distance) - 1)
+			ratio := half / distance
+			need = float64(so * (float64(ratio*ratio) - 1))
 		}
 		if late == "" || need > days {
 			days, late = need, name
@@ -271,7 +272,9 @@ func (x *headline) between() (a, b string) {
 }
 
 // figure writes a number with three significant digits.
-func figure(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+func figure(v float64) string {
+	return strings.Replace(strconv.FormatFloat(v, 'g', 3, 64), "-", "−", 1)
+}
 
 // whole writes a number of days.
 func whole(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }

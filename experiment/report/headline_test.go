@@ -120,7 +120,7 @@ func TestHeadline(t *testing.T) {
 		{"contexts", func(r *api.Report) {
 			r.Lift = api.Lift{Reason: "means do not compare"}
 			g := api.UniformGoal{Metric: "sales", Gain: interval(0.02, 0.01, 0.03)}
-			r.Uniform = &api.UniformReport{Goals: []api.UniformGoal{g}}
+			r.Uniform = &api.UniformReport{Covered: 100, Goals: []api.UniformGoal{g}}
 		}, api.NextWait, 0, "what is served changes sales by 0.02 per unit against the uniform policy (0.01 to 0.03)"},
 		{"no data", func(r *api.Report) {
 			goal(r, api.Comparison{Verdict: api.TooFew})

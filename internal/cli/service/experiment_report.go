@@ -182,8 +182,11 @@ func writeLift(w io.Writer, l *api.Lift) error {
 			relative := api.Interval{
 				Estimate: hundred(c.Relative.Estimate), Low: hundred(c.Relative.Low), High: hundred(c.Relative.High),
 			}
-			t.Add(name, compared, interval(c.Estimate, c.Low, c.High),
-				interval(relative.Estimate, relative.Low, relative.High), string(c.Verdict))
+			percent := "-" // of too few data it says nothing
+			if c.Verdict != api.TooFew {
+				percent = interval(relative.Estimate, relative.Low, relative.High)
+			}
+			t.Add(name, compared, interval(c.Estimate, c.Low, c.High), percent, string(c.Verdict))
 		}
 		add("served now", &q.Served)
 		if q.Deployed != nil {

@@ -19,6 +19,10 @@
     }
     document.body.dataset.events = String(Number(document.body.dataset.events ?? 0) + 1);
   });
+  // A print has what is folded.
+  window.addEventListener("beforeprint", () => {
+    for (const d of document.querySelectorAll("details")) d.open = true;
+  });
   source.addEventListener("gone", () => source.close());
   window.addEventListener("pagehide", () => source.close());
 })();
