@@ -47,8 +47,9 @@ with which a service would start from the data directory (the latest snapshot an
 it).
 
 The log says what was served, so a state, a decision or an explanation that differs is a failure
-(exit status 1). The present policies are asked, too, what they propose where the log has a proposal:
-a later version of noregret may propose something else, which is information and no failure.`,
+(exit status 1). The present policies are asked, too, what they propose where the log has a
+proposal: a later version of noregret may propose something else, which is information and no
+failure.`,
 		Example: `  noregret log replay --data data
   noregret log replay --server http://127.0.0.1:8430`,
 		Args: command.NoArgs,
