@@ -58,7 +58,7 @@ type writer struct {
 	noteTime  time.Duration // how long an event of the audit trail may take
 	now       func() time.Time
 	logger    *slog.Logger
-	refused   map[string]string // why the last due event of an experiment was refused, "" for a taken one
+	refused   map[string]string // by experiment, why its last due event was refused
 
 	queue      chan *command
 	submitting sync.RWMutex  // close holds it to close the queue
