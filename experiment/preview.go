@@ -28,6 +28,7 @@ func (s *State) Preview(d *definition.Definition, now int64) (*api.Applied, erro
 		if err != nil {
 			return nil, err
 		}
+		defer t.drop()
 		if p.Changes, err = definition.Diff(before, d); err != nil {
 			return nil, err
 		}

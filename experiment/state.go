@@ -128,6 +128,7 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	}
 	s.position, s.said, s.told = position, nil, nil
 	if e.Kind == KindPrivateFeedback {
+		s.trial.drop()
 		s.trial = nil
 		return applyPrivate(s, e), nil
 	}
@@ -135,6 +136,7 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	if t := s.trial; t != nil && t.of(position, e) {
 		o = s.adopt(t)
 	} else {
+		s.trial.drop()
 		o = s.dispatch(e)
 	}
 	s.trial = nil

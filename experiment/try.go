@@ -50,6 +50,20 @@ func moveName[V any](to, from map[string]V, name string) {
 	}
 }
 
+// drop gives back the memory of a trial that is not adopted: how much is held must not depend on when
+// the garbage collector runs. The trial is not used afterwards.
+func (t *trial) drop() {
+	if t == nil {
+		return
+	}
+	for _, x := range t.state.live {
+		x.joiner.release()
+	}
+	for _, k := range t.state.Deleted {
+		k.joiner.release()
+	}
+}
+
 // Try applies an event to a copy of its experiment and returns it as a log holds it: with what is
 // served from then on, as the policy proposes ([Serving]). It returns the error with which Apply
 // would refuse it. If the event that it returns is applied next, Apply uses the result: a host that
@@ -59,6 +73,7 @@ func (s *State) Try(name string, e Event) (Event, error) {
 	if err != nil {
 		return e, err
 	}
+	s.trial.drop()
 	s.trial = t
 	return t.event, nil
 }
@@ -96,6 +111,7 @@ func (s *State) Proposal(e Event) (said, now *Serving, err error) {
 	if err != nil {
 		return p.Serves, nil, err
 	}
+	t.drop()
 	return p.Serves, t.state.said, nil
 }
 
@@ -199,15 +215,17 @@ func trying(s *State, name string, e Event) (*trial, error) {
 		t.Deleted[name] = &deletedExperiment{y, k.deletion}
 	}
 	o, err := t.Apply(s.position+1, e)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = o.Err
 	}
-	if o.Err != nil {
-		return nil, o.Err
-	}
-	if o.Experiment != name {
-		return nil, noregret.BadInputf("experiment", "%q: the event names %q", name, o.Experiment)
+	if err == nil && o.Experiment != name {
+		err = noregret.BadInputf("experiment", "%q: the event names %q", name, o.Experiment)
 	}
 	t.ask = false
-	return &trial{e, t, name, o}, nil
+	out := &trial{e, t, name, o}
+	if err != nil {
+		out.drop()
+		return nil, err
+	}
+	return out, nil
 }
