@@ -50,8 +50,8 @@ func moveName[V any](to, from map[string]V, name string) {
 	}
 }
 
-// drop gives back the memory of a trial that is not adopted: how much is held must not depend on when
-// the garbage collector runs. The trial is not used afterwards.
+// drop gives back the memory of a trial that is not adopted: how much is held must not depend on
+// when the garbage collector runs. The trial is not used afterwards.
 func (t *trial) drop() {
 	if t == nil {
 		return
