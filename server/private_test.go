@@ -205,8 +205,8 @@ func (w *world) probe(units []string) map[string]string {
 // them. A stream is represented by its first event, which has all its parts.
 func (w *world) allAnswers(name, token string) map[string]string {
 	w.t.Helper()
-	// noregret_open_memory_bytes counts pages until the garbage collector has found that nothing refers
-	// to them.
+	// noregret_open_memory_bytes counts pages until the garbage collector has found that nothing
+	// refers to them.
 	for range 5 {
 		done := make(chan struct{})
 		runtime.AddCleanup(new(world), func(done chan struct{}) { close(done) }, done)
