@@ -33,8 +33,6 @@ type Play struct {
 type player struct {
 	entry   *Entry
 	learner Learner
-	counts  []int
-	groups  []world.Group   // of the running round
 	late    [][]world.Group // rounds whose feedback has not come yet
 	play    Play
 }
@@ -48,7 +46,7 @@ func playWorld(ctx context.Context, w *world.World, entries []Entry, seed uint64
 	players := make([]player, len(entries))
 	for i := range players {
 		p := &players[i]
-		p.entry, p.counts = &entries[i], make([]int, w.Arms())
+		p.entry = &entries[i]
 		task := &Task{
 			Goals: w.Goals, Arms: w.Arms(), Rounds: w.Rounds(), Units: w.Units[0], Seed: seed, world: w,
 		}
@@ -98,18 +96,7 @@ func (p *player) round(w *world.World, s *world.Sampler, t int, theta []float64)
 	if score.Clear {
 		p.play.Clear++
 	}
-	s.Allocate(t, mixture, p.counts)
-	groups := p.take(w)
-	for k, n := range p.counts {
-		if n == 0 {
-			continue
-		}
-		groups = groups[:len(groups)+1]
-		g := &groups[len(groups)-1]
-		g.Arm, g.Units = k, n
-		s.Draw(t, g)
-	}
-	p.late = append(p.late, groups)
+	p.late = append(p.late, s.Round(t, mixture))
 	if x, ok := p.learner.(metricObserver); ok && w.Late != nil {
 		for m, late := range w.Late {
 			if i := len(p.late) - 1 - late; i >= 0 {
@@ -122,8 +109,8 @@ func (p *player) round(w *world.World, s *world.Sampler, t int, theta []float64)
 	if len(p.late) <= w.Delay {
 		return nil
 	}
-	groups, p.late = p.late[0], p.late[1:]
-	p.groups = groups
+	groups := p.late[0]
+	p.late = p.late[1:]
 	if _, ok := p.learner.(metricObserver); len(groups) == 0 || ok && w.Late != nil {
 		return nil
 	}
@@ -148,21 +135,6 @@ func checkMixture(p []float64, arms int) error {
 		return noregret.Errorf(noregret.Internal, "serving", "%v sums to %v: want %d shares with sum 1", p, sum, arms)
 	}
 	return nil
-}
-
-// take returns an empty list of groups with room for one of each arm: that of the round observed
-// last, or a new one.
-func (p *player) take(w *world.World) []world.Group {
-	if p.groups != nil {
-		groups := p.groups[:0]
-		p.groups = nil
-		return groups
-	}
-	groups := make([]world.Group, w.Arms())
-	for k := range groups {
-		groups[k].Means, groups[k].Variances = make([]float64, w.Goals.Dim()), make([]float64, w.Goals.Dim())
-	}
-	return groups[:0]
 }
 
 // finish returns the play with means over rounds.

@@ -21,21 +21,16 @@ import (
 // are to rise, and of complaints, which a hard guardrail keeps at the limit or below. Arm 0 is the
 // control.
 func NewWorld(conversions, complaints []float64, limit float64) (*world.World, error) {
-	goals, err := pasto.NewGoals([]pasto.Metric{
+	w, err := world.New(0, 0, make([]world.Outcome, 2), conversions, complaints)
+	if err != nil {
+		return nil, err
+	}
+	w.Margins = []float64{0, limit - complaints[0]}
+	w.Goals, err = pasto.NewGoals([]pasto.Metric{
 		{Name: "conversion", Upper: 1},
 		{Name: "complaints", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: limit, Hard: true, Upper: 1},
 	}, 0)
-	if err != nil {
-		return nil, err
-	}
-	means, err := pasto.TableOf(conversions, complaints)
-	if err != nil {
-		return nil, err
-	}
-	return &world.World{
-		Goals: goals, Outcomes: make([]world.Outcome, 2), Margins: []float64{0, limit - complaints[0]},
-		Phases: []world.Phase{{Means: means}},
-	}, nil
+	return w, err
 }
 
 // DefaultWorld returns a world of 2 to 10 arms. The rate of conversions is 5 % at the control and
@@ -264,17 +259,12 @@ func (r *runner) measure(t int, p []float64) {
 // draw draws the events of round t, and writes the numbers of units by arm and the exact sums of
 // their integers: an event is +L and no event −L.
 func (r *runner) draw(t int, p []float64, limit int64, units, exact []int64) {
-	counts := make([]int, len(units))
-	r.sampler.Allocate(t, p, counts)
+	clear(units)
 	clear(exact)
-	for k, n := range counts {
-		if units[k] = int64(n); n == 0 {
-			continue
-		}
-		g := world.Group{Arm: k, Units: n, Means: make([]float64, 2), Variances: make([]float64, 2)}
-		r.sampler.Draw(t, &g)
+	for _, g := range r.sampler.Round(t, p) {
+		units[g.Arm] = int64(g.Units)
 		for i, rate := range g.Means {
-			exact[2*k+i] = (2*int64(math.Round(rate*float64(n))) - units[k]) * limit
+			exact[2*g.Arm+i] = (2*int64(math.Round(rate*float64(g.Units))) - units[g.Arm]) * limit
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package world is the laboratory's engine of worlds with known truth: a law of arms and metrics
 // over rounds, with seasons, growth, drift, late feedback and heavy tails, and the draws of what
-// units do.
+// units do. Every study of the laboratory whose units are made up takes their values from here.
 //
 // # Worlds and families
 //
@@ -9,6 +9,11 @@
 // guardrail. A [Family] draws a world for each run from a seed; [Families] and [DriftFamilies] list
 // them with the distributions of their means. The best mixture of a world is that of
 // [scenario.Truth], which is certified.
+//
+// A world is played in one of three ways. [Sampler.Round] gives the groups of a round by arm, for
+// learners that serve mixtures. [Sampler.Unit] gives the values of one unit, for the decision
+// service. [Grouped] is a world for package scenario, where learners draw arms. Where the learner
+// makes the arms, as on boxes of parameters, the study sets [Sampler.Law].
 //
 // # The same draws for all
 //

@@ -2,6 +2,7 @@ package world
 
 import (
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
@@ -115,8 +116,8 @@ func (d *draft) scaleLevels(f func(t int) float64) {
 	}
 }
 
-// season is a wave of the given amplitude around one.
-func season(period int, amplitude float64) func(t int) float64 {
+// Season is a wave of the given amplitude around one, for [Levels].
+func Season(period int, amplitude float64) func(t int) float64 {
 	return func(t int) float64 {
 		_, s := portable.Turn(float64(t%period) / float64(period))
 		return 1 + float64(amplitude*s)
@@ -147,28 +148,25 @@ func (d *draft) best(margin float64) int {
 	return best
 }
 
-// table returns the means.
-func (d *draft) table() (*pasto.Table, error) { return pasto.TableOf(d.rows...) }
-
 // world returns the finished world. Later phases may be appended to it.
 func (d *draft) world() (*World, error) {
-	goals, err := pasto.NewGoals(d.metrics, 0)
+	w, err := New(0, 0, d.outcomes, d.rows...)
 	if err != nil {
 		return nil, err
 	}
-	means, err := d.table()
-	if err != nil {
-		return nil, err
-	}
-	w := &World{Goals: goals, Outcomes: d.outcomes, Margins: d.margins, Units: d.units, Phases: []Phase{{Means: means}}}
+	w.Margins, w.Units = d.margins, d.units
 	if d.levels != nil {
-		w.Levels = make([][]float64, len(d.levels))
-		for t, v := range d.levels {
-			w.Levels[t] = make([]float64, len(d.metrics))
-			for m := range w.Levels[t] {
-				w.Levels[t][m] = v
-			}
-		}
+		w.Levels = Levels(len(d.levels), len(d.metrics), func(t int) float64 { return d.levels[t] })
 	}
-	return w, nil
+	w.Goals, err = pasto.NewGoals(d.metrics, 0)
+	return w, err
+}
+
+// Levels returns the [World.Levels] of metrics that move alike, by level(t).
+func Levels(rounds, metrics int, level func(t int) float64) [][]float64 {
+	list := make([][]float64, rounds)
+	for t := range list {
+		list[t] = slices.Repeat([]float64{level(t)}, metrics)
+	}
+	return list
 }

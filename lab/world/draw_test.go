@@ -32,7 +32,7 @@ func TestGroupsHaveTheMeansAndVariances(t *testing.T) {
 	for _, limit := range []float64{0, 3} {
 		w := sellers(t, limit)
 		s := NewSampler(w, 7)
-		g := Group{Arm: 1, Units: 400, Means: make([]float64, 3), Variances: make([]float64, 3)}
+		g := NewGroup(1, 400, 3)
 		var sum, square, variance [3]float64
 		for round := range w.Rounds() {
 			s.Draw(round, &g)
@@ -76,7 +76,7 @@ func TestCappedMean(t *testing.T) {
 func TestTheSameDraws(t *testing.T) {
 	w := sellers(t, 0)
 	draw := func(s *Sampler, round, arm, units int) Group {
-		g := Group{Arm: arm, Units: units, Means: make([]float64, 3), Variances: make([]float64, 3)}
+		g := NewGroup(arm, units, 3)
 		s.Draw(round, &g)
 		return g
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/pasto"
 )
 
 // DriftFamilies lists families of worlds whose means change while the experiment runs. They are
@@ -82,7 +83,7 @@ func exchanging(when func(rounds int) []exchange) func(r *random.Source) (*World
 				d.rows[m][1] += moved
 				d.rows[m][4] -= moved
 			}
-			means, err := d.table()
+			means, err := pasto.TableOf(d.rows...)
 			if err != nil {
 				return nil, err
 			}

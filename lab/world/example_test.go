@@ -33,7 +33,7 @@ func Example() {
 
 	// The same seed, round, arm and number of units have the same outcome.
 	draw := func() float64 {
-		g := world.Group{Arm: 1, Units: 10_000, Means: make([]float64, 2), Variances: make([]float64, 2)}
+		g := world.NewGroup(1, 10_000, 2)
 		world.NewSampler(w, 1).Draw(0, &g)
 		return g.Means[0]
 	}

@@ -233,7 +233,7 @@ func joining(r *random.Source) (*World, error) {
 				}
 			}
 		}
-		return d.table()
+		return pasto.TableOf(d.rows...)
 	}
 	if _, err := at(0); err != nil {
 		return nil, err
@@ -307,8 +307,8 @@ func noisyArm(r *random.Source) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Noise = []float64{1, 1, 1, 1, 1}
-	w.Noise[1+int(4*r.Float64())] = 3
+	w.Noise = [][]float64{nil, {1, 1, 1, 1, 1}}
+	w.Noise[1][1+int(4*r.Float64())] = 3
 	return w, nil
 }
 

@@ -14,10 +14,10 @@ func TestRepeats(t *testing.T) {
 		want   float64
 	}{{"returning", 4}, {"delay3", 1}} {
 		w := worldOf(t, x.family, 0)
-		g := &Group{Arm: 1, Units: 4000, Means: make([]float64, 2), Variances: make([]float64, 2)}
+		g := NewGroup(1, 4000, 2)
 		s, rate, sum := NewSampler(w, 1), w.Phases[0].Means.Arm(1)[0], 0.0
 		for round := range w.Rounds() {
-			s.Draw(round, g)
+			s.Draw(round, &g)
 			d := g.Means[0] - rate
 			sum += d * d / (rate * (1 - rate) / 4000) / float64(w.Rounds())
 		}
@@ -36,9 +36,9 @@ func TestGiants(t *testing.T) {
 	if len(w.Giants) != 15 || x.Value != 1e6 {
 		t.Fatalf("giants %+v", w.Giants)
 	}
-	draw := func(w *World, arm int) *Group {
-		g := &Group{Arm: arm, Units: 1000, Means: make([]float64, 2), Variances: make([]float64, 2)}
-		NewSampler(w, 1).Draw(x.Round, g)
+	draw := func(w *World, arm int) Group {
+		g := NewGroup(arm, 1000, 2)
+		NewSampler(w, 1).Draw(x.Round, &g)
 		return g
 	}
 	with, without := draw(w, x.Arm), draw(&plain, x.Arm)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/scenario"
@@ -23,13 +25,19 @@ const (
 	// Revenue is 0 for most units; a unit that has bought, by the Bernoulli metric Outcome.Of,
 	// spends a lognormal amount.
 	Revenue
+	// Value is what Outcome.Value draws, unit by unit.
+	Value
 )
 
 // Outcome says how the values of a metric are distributed over the units of a group.
 type Outcome struct {
 	Kind Kind
-	// Deviation is the standard deviation of a unit's value, of Normal.
-	Deviation float64
+	// Deviation is the standard deviation of a unit's value, of Normal. A unit that returns keeps
+	// the part Own of it, from 0 to 1: Own² of the variance is between units.
+	Deviation, Own float64
+	// Value draws the value of a unit for the mean of its arm and round, of Value. The values of
+	// the metrics before it are in unit.
+	Value func(r *random.SplitMix64, mean float64, unit []float64) float64
 	// Of is the index of the Bernoulli metric that counts the purchases, of Revenue.
 	Of int
 	// Sigma is the standard deviation of the logarithm of what a buyer spends, of Revenue.
@@ -37,6 +45,14 @@ type Outcome struct {
 	// Cap winsorizes what a buyer spends, in multiples of its uncapped mean, of Revenue; 0 does
 	// not. The metric's mean is that of the capped values.
 	Cap float64
+}
+
+// Most is the largest amount that a buyer spends, in multiples of its mean, of Revenue.
+func (o *Outcome) Most() float64 {
+	if o.Cap == 0 {
+		return math.Inf(1)
+	}
+	return o.Cap / cappedMean(o.Sigma, o.Cap)
 }
 
 // Phase is a part of a run in which the means stay the same.
@@ -78,18 +94,39 @@ type World struct {
 	// Repeats is the number of events that come from one person, of Bernoulli metrics, while units
 	// are reported as independent: the variance of a mean is as many times what it seems. 0 is 1.
 	Repeats int
-	// Noise are factors of the deviations of Normal metrics, by arm; nil means one.
-	Noise []float64
+	// Noise are factors of the deviations of Normal metrics, by metric and arm; nil means one, for
+	// a metric or for all.
+	Noise [][]float64
 	// Giants are single units of a huge value beside those drawn.
 	Giants []Giant
 
 	truths []Truth
 }
 
+// New returns a world whose rounds have the given number of units each, and whose means stay the
+// same: rows has those of the arms, by metric.
+func New(rounds, units int, outcomes []Outcome, rows ...[]float64) (*World, error) {
+	means, err := pasto.TableOf(rows...)
+	if err != nil {
+		return nil, err
+	}
+	return &World{
+		Outcomes: outcomes, Units: slices.Repeat([]int{units}, rounds), Phases: []Phase{{Means: means}},
+	}, nil
+}
+
 // Giant is a unit with a huge value of a metric, in a round of an arm that has any units.
 type Giant struct {
 	Round, Arm, Metric int
 	Value              float64
+}
+
+// deviation is the standard deviation of a unit's value of a Normal metric.
+func (w *World) deviation(k, m int) float64 {
+	if w.Noise == nil || w.Noise[m] == nil {
+		return w.Outcomes[m].Deviation
+	}
+	return float64(w.Outcomes[m].Deviation * w.Noise[m][k])
 }
 
 // tilted is the factor of an arm's means in round t.
@@ -218,9 +255,15 @@ type Score struct {
 
 // Rate scores mixture p in a phase, given by its index, using theta as workspace. Solve must have
 // been called.
-func (w *World) Rate(phase int, p, theta []float64) (s Score) {
+func (w *World) Rate(phase int, p, theta []float64) Score {
+	w.truths[phase].Means.Mean(theta, p)
+	return w.RateMeans(phase, theta)
+}
+
+// RateMeans is [World.Rate] of a mixture by its means, as the objective sees them: for a learner
+// whose arms are not the world's.
+func (w *World) RateMeans(phase int, theta []float64) (s Score) {
 	tr := &w.truths[phase]
-	tr.Means.Mean(theta, p)
 	reward, cost := w.Goals.Reward(theta), 0.0
 	for i := range w.Goals.Metrics() {
 		m := &w.Goals.Metrics()[i]

@@ -73,15 +73,15 @@ func revenueGuard(r *random.Source) (*World, error) {
 
 func week(r *random.Source) (*World, error) {
 	d := usual(r, 6, 20_000, 140, 0.05, 0.02, 0.05)
-	d.scaleLevels(season(7, 0.4))
+	d.scaleLevels(Season(7, 0.4))
 	d.scaleLevels(d.shocks(0.05))
 	return d.world()
 }
 
 func day(r *random.Source) (*World, error) {
 	d := usual(r, 5, 5_000, 336, 0.05, 0.02, 0.05)
-	d.scaleLevels(season(24, 0.6))
-	d.scaleUnits(season(24, 0.8))
+	d.scaleLevels(Season(24, 0.6))
+	d.scaleUnits(Season(24, 0.8))
 	return d.world()
 }
 
@@ -128,7 +128,7 @@ func (d *draft) change(steps int, from, to float64, shift func(done float64)) (*
 			d.rows[m] = append([]float64(nil), first[m]...)
 		}
 		shift(float64(i) / float64(steps))
-		means, err := d.table()
+		means, err := pasto.TableOf(d.rows...)
 		if err != nil {
 			return nil, err
 		}
