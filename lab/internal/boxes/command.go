@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/pasto/box"
 )
@@ -105,7 +104,7 @@ func play(name string, kind, d int, seed uint64, rounds, units int, o box.Option
 			return Score{}, err
 		}
 	}
-	return world.Play(l, rounds, units, random.New(seed, "box noise"))
+	return world.Play(l, rounds, units, seed)
 }
 
 func addRow(t *study.Table, name string, d int, world string, scores []Score) {

@@ -4,25 +4,23 @@ package boxes
 
 import (
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // World is a random problem on the unit cube. Its metrics are the rates "gain", to raise, and
-// "harm", which is to stay below a limit by a hard guardrail that the middle of the cube holds.
+// "harm", which is to stay below a limit by a hard guardrail that the middle of the cube holds. Its
+// arms are the middle, which is the control, and the points of a fine grid.
 type World struct {
-	Dimension int
-	Goals     *pasto.Goals
-	gain      surface
-	harm      surface
-	// Control is the gain at the middle, Optimum that of the best mixture of a fine grid that holds
-	// the guardrail; Limit is the guardrail's and Margin what it leaves above the harm at the
-	// middle.
-	Control, Optimum, Limit, Margin float64
+	*world.World
+	gain, harm surface
+	optimum    float64 // the gain of the best mixture of the arms
 }
 
 // surface is a rate whose logarithm is smooth: a random quadratic function, Gaussian bumps or
@@ -97,59 +95,57 @@ func (s *surface) at(x []float64) float64 {
 
 // New draws a world whose best mixture is better than the middle by at least 5 %.
 func New(kind, d int, seed uint64) (*World, error) {
-	r := random.New(seed, "box world")
+	r, points := random.New(seed, "box world"), points(d)
 	for {
-		w := &World{Dimension: d, gain: newSurface(kind, d, r), harm: newSurface(kind, d, r)}
-		middle := make([]float64, d)
-		for i := range middle {
-			middle[i] = .5
+		w := &World{gain: newSurface(kind, d, r), harm: newSurface(kind, d, r)}
+		var gain, harm []float64
+		for _, x := range points {
+			gain, harm = append(gain, w.gain.at(x)), append(harm, w.harm.at(x))
 		}
-		w.Control, w.Margin = w.gain.at(middle), (.02+float64(.08*r.Float64()))*w.harm.at(middle)
-		w.Limit = w.harm.at(middle) + w.Margin
 		var err error
+		if w.World, err = world.New(0, 0, make([]world.Outcome, 2), gain, harm); err != nil {
+			return nil, err
+		}
+		w.Margins = []float64{0, (.02 + float64(.08*r.Float64())) * harm[0]}
 		w.Goals, err = pasto.NewGoals([]pasto.Metric{
-			{Name: "gain", Lower: 0, Upper: 1},
+			{Name: "gain", Upper: 1},
 			{
-				Name: "harm", Direction: pasto.Down, Role: pasto.Guardrail, Threshold: w.Limit, Hard: true, Lower: 0,
-				Upper: 1,
+				Name: "harm", Direction: pasto.Down, Role: pasto.Guardrail, Threshold: harm[0] + w.Margins[1],
+				Hard: true, Upper: 1,
 			},
 		}, 0)
 		if err != nil {
 			return nil, err
 		}
-		best, err := optimum.Maximize(w.Goals, w.grid(), optimum.DefaultOptions())
-		if err != nil {
+		if err := w.Solve(); err != nil {
 			return nil, err
 		}
-		if w.Optimum = best.Value; w.Optimum > 1.05*w.Control {
+		if w.optimum = vec.Dot(w.Truth(0).Best, gain); w.optimum > 1.05*gain[0] {
 			return w, nil
 		}
 	}
 }
 
-// Rates writes the rates at x.
-func (w *World) Rates(dst, x []float64) { dst[0], dst[1] = w.gain.at(x), w.harm.at(x) }
-
-// grid is the table of the rates on a grid.
-func (w *World) grid() *pasto.Table {
-	side := []int{0, 401, 51, 19}[w.Dimension]
-	n := 1
-	for range w.Dimension {
+// points are the middle of the cube and a grid.
+func points(d int) [][]float64 {
+	side := []int{0, 401, 51, 19}[d]
+	list, n := [][]float64{slices.Repeat([]float64{.5}, d)}, 1
+	for range d {
 		n *= side
 	}
-	t := new(pasto.Table)
-	t.Reset(n, 2)
-	x := make([]float64, w.Dimension)
 	for k := range n {
-		rest := k
+		x := make([]float64, d)
 		for i := range x {
-			x[i] = float64(rest%side) / float64(side-1)
-			rest /= side
+			x[i] = float64(k%side) / float64(side-1)
+			k /= side
 		}
-		w.Rates(t.Arm(k), x)
+		list = append(list, x)
 	}
-	return t
+	return list
 }
+
+// rates are the rates at x: the law of a point that a learner has made.
+func (w *World) rates(x []float64) []float64 { return []float64{w.gain.at(x), w.harm.at(x)} }
 
 // Learner is a learner on a box.
 type Learner interface {
@@ -171,50 +167,45 @@ type Score struct {
 	Points               int
 }
 
-// Play plays rounds of the given number of units; the rates of a point's units have normal noise of
-// a binomial's variance.
-func (w *World) Play(l Learner, rounds, units int, r *random.Source) (Score, error) {
+// Play plays rounds of the given number of units.
+func (w *World) Play(l Learner, rounds, units int, seed uint64) (Score, error) {
 	var s Score
-	rates, theta := make([]float64, 2), make([]float64, 2)
-	for range rounds {
-		var obs []pasto.Observation
-		clear(theta)
-		for k, p := range l.Serving() {
-			n := math.Round(p * float64(units))
-			if n == 0 {
-				continue
-			}
-			w.Rates(rates, l.Point(k))
-			seen := make([]float64, 2)
-			for i, v := range rates {
-				theta[i] += float64(n * v)
-				seen[i] = min(max(v+float64(math.Sqrt(v*(1-v)/n)*stat.Normal(r)), 0), 1)
-			}
-			obs = append(obs, pasto.Observation{Arm: k, Metrics: seen, Size: n})
-		}
-		total := 0.0
-		for i := range obs {
-			total += obs[i].Size
-		}
-		s.Served += float64((theta[0]/total - w.Control) / (w.Optimum - w.Control) / float64(rounds))
-		if theta[1]/total > w.Limit {
+	w.Units = slices.Repeat([]int{units}, rounds)
+	sampler := world.NewSampler(w.World, seed)
+	sampler.Law = func(_, k int) []float64 { return w.rates(l.Point(k)) }
+	for t := range rounds {
+		gain, served := w.score(l, l.Serving())
+		s.Served += gain / float64(rounds)
+		if served.Broken {
 			s.BrokenRounds += 1 / float64(rounds)
+		}
+		var obs []pasto.Observation
+		for _, g := range sampler.Round(t, l.Serving()) {
+			obs = append(obs, pasto.Observation{Arm: g.Arm, Metrics: g.Means, Size: float64(g.Units)})
 		}
 		if err := l.Observe(obs); err != nil {
 			return s, err
 		}
 	}
-	clear(theta)
-	for k, p := range l.Deployed() {
+	gain, deployed := w.score(l, l.Deployed())
+	s.Deployed, s.Broken = gain, deployed.Violation
+	for _, p := range l.Deployed() {
 		if p > 0 {
-			w.Rates(rates, l.Point(k))
-			for i, v := range rates {
-				theta[i] += float64(p * v)
-			}
 			s.Points++
 		}
 	}
-	s.Deployed = (theta[0] - w.Control) / (w.Optimum - w.Control)
-	s.Broken = max(theta[1]-w.Limit, 0) / w.Margin
 	return s, nil
+}
+
+// score returns the gain of a mixture of a learner's points, as a part of the way to the optimum,
+// and its score.
+func (w *World) score(l Learner, p []float64) (gain float64, s world.Score) {
+	theta := make([]float64, 2)
+	for k, share := range p {
+		if share > 0 {
+			vec.AddScaled(theta, share, w.rates(l.Point(k)))
+		}
+	}
+	control := w.Phases[0].Means.Arm(0)[0]
+	return (theta[0] - control) / (w.optimum - control), w.RateMeans(0, theta)
 }

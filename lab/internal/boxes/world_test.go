@@ -3,7 +3,6 @@ package boxes
 import (
 	"testing"
 
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto/box"
 )
@@ -33,7 +32,7 @@ func TestSurfaceAgainstPeer(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, l := range []Learner{l, NewPeer(w.Goals, d, o.HardCaution, seed)} {
-					s, err := w.Play(l, 200, 20_000, random.New(seed, "trial"))
+					s, err := w.Play(l, 200, 20_000, seed)
 					if err != nil {
 						t.Fatal(err)
 					}
