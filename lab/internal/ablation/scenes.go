@@ -1,12 +1,14 @@
 package ablation
 
 import (
+	"cmp"
 	"context"
-	"math"
+	"fmt"
 	"slices"
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/scenario"
@@ -28,91 +30,50 @@ var times = map[string]int{
 	"the worst becomes the best": 4, "b σ=1": 40,
 }
 
-// problem is arms with known means.
+// problem is a scenario that the learner plays without a control arm. What is left out has the
+// scenario's own value.
 type problem struct {
-	goals   *pasto.Goals
-	means   [][]float64 // of each arm
-	later   [][]float64 // from half of the rounds on; nil for no change
-	sd      [][]float64 // of each arm's groups
-	groups  int
-	rounds  int
-	shock   float64 // standard deviation of what the groups of a round have in common
-	event   bool    // values are 1 with the mean's probability, and 0
-	garbage float64 // what one value of the last arm has more, in round 300
-	first   int     // the round of the first score, 64 if left out
-	broken  float64 // the price of a hard guardrail that the deployed mixture breaks
+	scenario.Spec
+	rounds    int
+	noise     *float64
+	threshold *float64
+	hard      bool
+	later     bool    // the means change in the middle
+	first     int     // the round of the first score, 64 if left out
+	broken    float64 // the price of a hard guardrail that the deployed mixture breaks
 }
 
-// play returns the mean value of the deployed mixture over the second half of each power of two of
-// rounds, from 64 on, less the price of broken guardrails: the best value is 0.
-func (w *problem) play(o confident.Options, seed uint64) (float64, error) {
-	l, err := confident.New(w.goals, len(w.means), o)
+// play returns the mean value of the deployed mixture at the powers of two of rounds from 64 on,
+// counted from the change if there is one, less the price of broken guardrails: the best value is
+// 0.
+func (p problem) play(o confident.Options, seed uint64) (float64, error) {
+	s := p.Options()
+	s.Runs, s.Workers, s.Rounds, s.Seed = 1, 1, p.rounds, seed
+	s.Noise, s.Threshold, s.Hard, s.Checkpoints = p.noise, p.threshold, p.hard, p.checkpoints()
+	s.New = func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
+		return confident.New(f, arms, o)
+	}
+	r, err := scenario.Play(context.Background(), s, p.Spec)
 	if err != nil {
 		return 0, err
 	}
-	r, drawn, obs := random.New(seed, "ablation"), make([]int, w.groups), make([]pasto.Observation, w.groups)
-	means := w.means
-	truth, err := w.solve(means)
-	if err != nil {
-		return 0, err
+	score := 0.0
+	for i, distance := range r.Distance.Mean {
+		score -= (distance + p.broken*r.Violation.Share[i]) / float64(len(r.At))
 	}
-	score, n, next, garbage := 0.0, 0.0, 64, w.garbage
-	if w.first > 0 {
-		next = w.first
-	}
-	for t := 1; t <= w.rounds; t++ {
-		if w.later != nil && t == w.rounds/2 {
-			means = w.later
-			if truth, err = w.solve(means); err != nil {
-				return 0, err
-			}
-			next = t + 64
-		}
-		l.Draw(r, drawn)
-		u := w.shock * stat.Normal(r)
-		for q, k := range drawn {
-			row := make([]float64, w.goals.Dim())
-			for i, v := range means[k] {
-				if row[i] = v + u + w.sd[k][i]*stat.Normal(r); w.event {
-					row[i] = 0
-					if r.Float64() < v {
-						row[i] = 1
-					}
-				}
-			}
-			if k == len(means)-1 && t > 300 {
-				row[len(row)-1] += garbage
-				garbage = 0
-			}
-			obs[q] = pasto.Observation{Arm: k, Metrics: row}
-		}
-		if err := l.Observe(obs); err != nil {
-			return 0, err
-		}
-		if t == next || t == w.rounds {
-			s := truth.Score(l.Deployed())
-			if score += s.Value - truth.Optimum(); s.Broken {
-				score -= w.broken
-			}
-			n++
-			if next *= 2; w.later != nil && t >= w.rounds/2 {
-				next = t + (t - w.rounds/2)
-			}
-		}
-	}
-	return score / n, nil
+	return score, nil
 }
 
-// solve returns the truth of the means, which scores mixtures.
-func (w *problem) solve(means [][]float64) (*scenario.Truth, error) {
-	table, err := pasto.NewTable(len(means), w.goals.Dim())
-	if err != nil {
-		return nil, err
+// checkpoints are the rounds to score.
+func (p problem) checkpoints() (at []int) {
+	change := 0
+	for d := cmp.Or(p.first, 64); change+d < p.rounds; d *= 2 {
+		if p.later && change == 0 && d >= p.rounds/2 {
+			change, d = p.rounds/2, 64
+		}
+		at = append(at, change+d)
 	}
-	for k, row := range means {
-		copy(table.Arm(k), row)
-	}
-	return scenario.NewTruth(context.Background(), w.goals, table)
+	return append(at, p.rounds)
 }
 
 // goals are one gain and a guardrail, value ≥ limit.
@@ -123,155 +84,150 @@ func goals(hard bool, limits ...float64) *pasto.Goals {
 			Name: string(rune('a' + i)), Role: pasto.Guardrail, Threshold: c, Hard: hard,
 		})
 	}
-	g, err := pasto.NewGoals(metrics, 0)
+	return must(pasto.NewGoals(metrics, 0))
+}
+
+// must is for constants of this package.
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return g
+	return v
 }
 
-// rareGuardrail are a gain and a hard guardrail on a rate, at most .003.
-func rareGuardrail() *pasto.Goals {
-	g, err := pasto.NewGoals([]pasto.Metric{
-		{Name: "x"},
-		{Name: "rate", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: .003, Hard: true},
-	}, 0)
-	if err != nil {
-		panic(err)
+// named returns a scenario of the product.
+func named(name string) scenario.Spec {
+	for _, s := range scenario.Scenarios() {
+		if s.Name == name {
+			return s
+		}
 	}
-	return g
+	panic(name)
 }
 
-// rows repeats a row.
-func rows(n int, row ...float64) [][]float64 {
-	out := make([][]float64, n)
-	for k := range out {
-		out[k] = row
+// scene is the scene of the problem.
+func (p problem) scene(name string) scene { return scene{name, confident.DefaultOptions, p.play} }
+
+// units is a world of groups of one unit.
+type units struct {
+	goals     *pasto.Goals
+	means     [][]float64 // of the arms, by metric
+	later     [][]float64 // after round change; nil for no change
+	change    int
+	deviation float64     // of normal values; values are 0 or 1 if it is left out
+	noise     [][]float64 // its factors, by metric and arm
+	shock     float64     // standard deviation of what all values of a round have in common
+	garbage   float64     // what one value of the last arm has more, after round 300
+}
+
+// groups is the scenario of a world with a number of groups in a round.
+func (u units) groups(n int) scenario.Spec {
+	outcomes := make([]world.Outcome, len(u.means))
+	if u.deviation > 0 {
+		outcomes = slices.Repeat([]world.Outcome{{Kind: world.Normal, Deviation: u.deviation}}, len(u.means))
 	}
-	return out
+	w := must(world.New(0, 0, outcomes, u.means...))
+	w.Goals, w.Noise = u.goals, u.noise
+	if u.later != nil {
+		w.Phases = append(w.Phases, world.Phase{From: u.change, Means: must(pasto.TableOf(u.later...))})
+	}
+	var names []string
+	for k := range u.means[0] {
+		names = append(names, fmt.Sprint("arm ", k+1))
+	}
+	return scenario.Spec{
+		Common: true, Fixed: true,
+		Prepare: func(o *scenario.Options) (func(int) (scenario.World, error), []string, string, error) {
+			return func(int) (scenario.World, error) {
+				return &disturbed{world.NewGrouped(w, n, o.Seed), u.shock, u.garbage}, nil
+			}, names, "formula", nil
+		},
+	}
 }
 
-// fixed is a scene of one problem.
-func fixed(name string, w problem) scene {
-	return scene{name, confident.DefaultOptions, w.play}
+// disturbed is a world with a shock in each round and one wrong value.
+type disturbed struct {
+	*world.Grouped
+	shock, garbage float64
 }
 
-// uniform is a scene of arms with means drawn uniformly from [−1, 1] in each metric.
-func uniform(name string, arms, metrics int, change bool, w problem) scene {
-	return scene{name, confident.DefaultOptions, func(o confident.Options, seed uint64) (float64, error) {
-		r, v := random.New(seed, "means"), w
-		draw := func() []float64 {
-			row := make([]float64, metrics)
-			for i := range row {
-				row[i] = 2*r.Float64() - 1
-			}
-			return row
-		}
-		v.means = nil
-		for range arms {
-			v.means = append(v.means, draw())
-		}
-		if change {
-			for k := range arms {
-				if row := v.means[k]; k%2 == 0 {
-					v.later = append(v.later, draw())
-				} else {
-					v.later = append(v.later, row)
-				}
-			}
-		}
-		return v.play(o, seed)
-	}}
+// Observe implements [scenario.World].
+func (w *disturbed) Observe(t int, arms []int, dst []float64, r *random.Source) {
+	w.Grouped.Observe(t, arms, dst, r)
+	u := w.shock * stat.Normal(r)
+	for i := range dst {
+		dst[i] += u
+	}
+	if i := slices.Index(arms, w.Arms()-1); i >= 0 && t > 300 {
+		dst[(i+1)*len(dst)/len(arms)-1] += w.garbage
+		w.garbage = 0
+	}
 }
 
-// exchange is a scene of 30 arms of which the best and the worst exchange their means.
-func exchange(name string) scene {
-	w := problem{goals: goals(false), sd: rows(30, 1), groups: 5, rounds: 2048}
+// exchange is a world of 30 arms of which the best and the worst exchange their means.
+func exchange(change int) units {
+	u := units{goals: goals(false), deviation: 1, means: [][]float64{{}}, change: change}
 	for k := range 29 {
-		w.means = append(w.means, []float64{float64(k) / 30})
+		u.means[0] = append(u.means[0], float64(k)/30)
 	}
-	w.means = append(w.means, []float64{2})
-	w.later = slices.Clone(w.means)
-	w.later[0], w.later[29] = w.later[29], w.later[0]
-	return fixed(name, w)
+	u.means[0] = append(u.means[0], 2)
+	u.later = [][]float64{slices.Clone(u.means[0])}
+	u.later[0][0], u.later[0][29] = u.later[0][29], u.later[0][0]
+	return u
 }
 
 // scenes lists the scenarios.
 func scenes() []scene {
-	toy := [][]float64{{2, -2}, {0, 2}}
-	three := [][]float64{{2, -2}, {0, 2}, {-1, 0}}
-	five := make([][]float64, 5)
-	for k := range five {
-		y := .2*float64(k) - .4
-		five[k] = []float64{-y, y}
+	a, b, aDrift, bDrift := named("a"), named("b"), named("a-drift"), named("b-drift")
+	five := [][]float64{{.4, .2, 0, -.2, -.4}, {-.4, -.2, 0, .2, .4}}
+	three := [][]float64{{2, 0, -1}, {-2, 2, 0}}
+	twenty, loud := make([]float64, 20), slices.Repeat([]float64{1}, 20)
+	twenty[1], loud[1] = 1, 10
+	rate := must(pasto.NewGoals([]pasto.Metric{
+		{Name: "x"},
+		{Name: "rate", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: .003, Hard: true},
+	}, 0))
+	garbage := units{goals: goals(false, 0), means: three, deviation: 1, garbage: -1e5}
+	noisy := units{goals: goals(false, 0), means: three, deviation: 1, noise: [][]float64{nil, {1, 1, 100}}}
+	best := units{
+		goals: goals(false), means: [][]float64{{0, 1, 0, 0, 0, 0}}, deviation: .1,
+		noise: [][]float64{{1, 100, 1, 1, 1, 1}},
 	}
-	event := func(rates ...float64) (out [][]float64) {
-		for _, v := range rates {
-			out = append(out, []float64{v})
-		}
-		return out
-	}
-	noisy := rows(3, 1, 1)
-	noisy[2] = []float64{1, 100}
-	frozen := make([][]float64, 6)
-	quiet := make([][]float64, 6)
-	for k := range frozen {
-		frozen[k], quiet[k] = []float64{0}, []float64{.1}
-	}
-	frozen[1], quiet[1] = []float64{1}, []float64{10}
-	many, loud := rows(20, 0), rows(20, .3)
-	many[1], loud[1] = []float64{1}, []float64{3}
-	drifted := [][]float64{{2, -2}, {0, .5}}
 	return []scene{
-		fixed("a σ=5", problem{goals: goals(false, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 4096}),
-		uniform("b σ=1", 100, 3, false, problem{
-			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
-			rounds: 4096,
-		}),
-		uniform("b σ=5", 100, 3, false, problem{
-			goals: goals(false, 0, 0), sd: rows(100, 5, 5, 5), groups: 10,
-			rounds: 4096,
-		}),
-		fixed("a-drift", problem{
-			goals: goals(false, 0), means: toy, later: drifted, sd: rows(2, 2.2, 2.2), groups: 1, rounds: 8192,
-		}),
-		uniform("b-drift", 100, 3, true, problem{
-			goals: goals(false, 0, 0), sd: rows(100, 1, 1, 1), groups: 10,
-			rounds: 8192,
-		}),
-		exchange("the worst becomes the best"),
-		fixed("shocks", problem{
-			goals: goals(true, 0), means: five, sd: rows(5, 1, 1), groups: 20, rounds: 1024, shock: 1, broken: 1,
-		}),
-		fixed("rare events", problem{
-			goals: goals(false), means: event(.003, .006), sd: rows(2, 0), groups: 1,
-			rounds: 32768, event: true,
-		}),
-		fixed("rare guardrail", problem{
-			goals: rareGuardrail(), means: [][]float64{{.4, .001}, {.6, .006}}, sd: rows(2, 0, 0), groups: 1,
-			rounds: 8192, event: true, broken: 1,
-		}),
-		fixed("one garbage value", problem{
-			goals: goals(false, 0), means: three, sd: rows(3, 1, 1), groups: 10, rounds: 2048, garbage: -1e5,
-		}),
-		fixed("one noisy arm", problem{goals: goals(false, 0), means: three, sd: noisy, groups: 10, rounds: 2048}),
-		fixed("the best arm is noisy", problem{
-			goals: goals(false), means: frozen, sd: quiet, groups: 10, rounds: 2048,
-		}),
-		fixed("the best of twenty is noisy", problem{
-			goals: goals(false), means: many, sd: loud, groups: 1, rounds: 3000,
-		}),
-		fixed("first rounds", problem{
-			goals: goals(true, 0), means: five, sd: rows(5, 1, 1), groups: 100, rounds: 4, shock: .5, broken: 1,
-			first: 2,
-		}),
-		fixed("hard guardrails", problem{
-			goals: goals(true, 0), means: toy, sd: rows(2, 5, 5), groups: 1, rounds: 8192,
-			broken: 1,
-		}),
-		uniform("hard 100 arms", 100, 3, false, problem{
-			goals: goals(true, .3, .3), sd: rows(100, 5, 5, 5), groups: 10, rounds: 4096, broken: 1,
-		}),
+		problem{Spec: a, rounds: 4096}.scene("a σ=5"),
+		problem{Spec: b, rounds: 4096, threshold: new(0.0)}.scene("b σ=1"),
+		problem{Spec: b, rounds: 4096, threshold: new(0.0), noise: new(5.0)}.scene("b σ=5"),
+		problem{Spec: aDrift, rounds: 8192, later: true}.scene("a-drift"),
+		problem{Spec: bDrift, rounds: 8192, threshold: new(0.0), later: true}.scene("b-drift"),
+		problem{Spec: exchange(1024).groups(5), rounds: 2048, later: true}.scene("the worst becomes the best"),
+		problem{
+			Spec:   units{goals: goals(true, 0), means: five, deviation: 1, shock: 1}.groups(20),
+			rounds: 1024, broken: 1,
+		}.scene("shocks"),
+		problem{
+			Spec: units{goals: goals(false), means: [][]float64{{.003, .006}}}.groups(1), rounds: 32768,
+		}.scene("rare events"),
+		problem{
+			Spec:   units{goals: rate, means: [][]float64{{.4, .6}, {.001, .006}}}.groups(1),
+			rounds: 8192, broken: 1,
+		}.scene("rare guardrail"),
+		problem{Spec: garbage.groups(10), rounds: 2048}.scene("one garbage value"),
+		problem{Spec: noisy.groups(10), rounds: 2048}.scene("one noisy arm"),
+		problem{Spec: best.groups(10), rounds: 2048}.scene("the best arm is noisy"),
+		problem{
+			Spec: units{
+				goals: goals(false), means: [][]float64{twenty}, deviation: .3, noise: [][]float64{loud},
+			}.groups(1),
+			rounds: 3000,
+		}.scene("the best of twenty is noisy"),
+		problem{
+			Spec:   units{goals: goals(true, 0), means: five, deviation: 1, shock: .5}.groups(100),
+			rounds: 4, first: 2, broken: 1,
+		}.scene("first rounds"),
+		problem{Spec: a, rounds: 8192, hard: true, broken: 1}.scene("hard guardrails"),
+		problem{
+			Spec: b, rounds: 4096, threshold: new(.3), noise: new(5.0), hard: true, broken: 1,
+		}.scene("hard 100 arms"),
 		service("small control", 2000, .2, 1, .3),
 		service("service", 20_000, 0, 1, .3),
 		service("clustered units", 20_000, 0, 6, .3),
@@ -281,55 +237,46 @@ func scenes() []scene {
 
 // service is a scene of Bernoulli rates with a control arm, a hard relative guardrail and a level
 // that follows a season; its score is the served gain, in units of the control's gain, less one for
-// each round in which what is served breaks the guardrail. Groups scatter by clusters times the
-// variance of independent units, and arms gain up to lift times the control's rate.
-func service(name string, units int, share, clusters, lift float64) scene {
+// each round in which what is served breaks the guardrail. A person counts as a number of units,
+// and arms gain up to lift times the control's rate.
+func service(name string, units int, share float64, persons int, lift float64) scene {
 	options := func() confident.Options {
 		o := confident.DefaultOptions()
 		o.Control, o.Share = 0, share
 		return o
 	}
+	g := must(pasto.NewGoals([]pasto.Metric{
+		{Name: "x", Upper: 1},
+		{Name: "y", Upper: 1, Role: pasto.Guardrail, Hard: true, Relative: true, Threshold: -.05},
+	}, 0))
+	const rounds = 150
 	return scene{name, options, func(o confident.Options, seed uint64) (float64, error) {
 		r := random.New(seed, "service")
-		g, err := pasto.NewGoals([]pasto.Metric{
-			{Name: "x", Upper: 1},
-			{Name: "y", Upper: 1, Role: pasto.Guardrail, Hard: true, Relative: true, Threshold: -.05},
-		}, 0)
-		if err != nil {
-			return 0, err
-		}
 		x, y := []float64{.05}, []float64{.05}
 		for range 4 {
 			x, y = append(x, .05*(1+lift*r.Float64())), append(y, .05*(1-.2*r.Float64()))
+		}
+		w := must(world.New(rounds, units, make([]world.Outcome, 2), x, y))
+		w.Goals, w.Margins, w.Repeats = g, []float64{0, .05 * .05}, persons
+		w.Levels = world.Levels(rounds, 2, world.Season(31, .5))
+		if err := w.Solve(); err != nil {
+			return 0, err
 		}
 		l, err := confident.New(g, len(x), o)
 		if err != nil {
 			return 0, err
 		}
-		score := 0.0
-		const rounds = 150
-		for n := range rounds {
-			level := 1 + .5*math.Sin(float64(n)/5)
-			var obs []pasto.Observation
-			guard := 0.0
-			for k, p := range l.Serving() {
-				score += p * (x[k]/.05 - 1) / rounds
-				guard += p * y[k]
-				size := math.Floor(p * float64(units))
-				if size < 1 {
-					continue
-				}
-				draw := func(rate float64) float64 {
-					v := rate + math.Sqrt(clusters*rate*(1-rate)/size)*stat.Normal(r)
-					return min(max(math.Round(v*size)/size, 0), 1)
-				}
-				a, b := draw(level*x[k]), draw(level*y[k])
-				obs = append(obs, pasto.Observation{
-					Arm: k, Size: size, Metrics: []float64{a, b}, Variances: []float64{a * (1 - a), b * (1 - b)},
-				})
-			}
-			if guard < .95*y[0]-1e-12 {
+		score, theta, s := 0.0, make([]float64, 2), world.NewSampler(w, r.Uint64())
+		for t := range rounds {
+			served := w.Rate(0, l.Serving(), theta)
+			if score += (theta[0]/.05 - 1) / rounds; served.Broken {
 				score -= 1. / rounds
+			}
+			var obs []pasto.Observation
+			for _, g := range s.Round(t, l.Serving()) {
+				obs = append(obs, pasto.Observation{
+					Arm: g.Arm, Size: float64(g.Units), Metrics: g.Means, Variances: g.Variances,
+				})
 			}
 			if err := l.Observe(obs); err != nil {
 				return 0, err
