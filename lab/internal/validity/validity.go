@@ -15,6 +15,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/lab/internal/study"
+	"github.com/noregret/noregret/lab/world"
 )
 
 // Command returns the command "noregret-lab validity".
@@ -57,14 +58,14 @@ var levels = []struct {
 	at   func(t int) float64
 }{
 	{"flat", func(int) float64 { return 1 }},
-	{"seasonal", func(t int) float64 { return 1 + 0.5*math.Sin(2*math.Pi*float64(t)/24) }},
+	{"seasonal", world.Season(24, 0.5)},
 	{"growing", func(t int) float64 { return 0.5 + min(float64(t)/150, 1) }},
 	{"shrinking", func(t int) float64 { return 1.5 - min(float64(t)/150, 1) }},
 	{"campaign", func(t int) float64 { return []float64{0.5, 0.5, 0.5, 1.5}[t/15%4] }},
 }
 
 // kinds are the metrics of the A/A worlds.
-var kinds = []world{
+var kinds = []cell{
 	{name: "rate of 5 %, range", metric: "coin", rate: .05, arms: 3, share: .2, units: 2000, rounds: 150},
 	{name: "rate of 0.3 %, range", metric: "coin", rate: .003, arms: 3, share: .2, units: 2000, rounds: 150},
 	{
@@ -79,9 +80,9 @@ var kinds = []world{
 
 // aaWorlds lists the worlds without a breach, by kind and level: equal arms under a limit of 2 %
 // below the control, or arms whose mixture with the control is exactly at a limit of 5 % below it.
-func aaWorlds(atLimit bool) (out [][]world) {
+func aaWorlds(atLimit bool) (out [][]cell) {
 	for _, k := range kinds {
-		var row []world
+		var row []cell
 		for _, l := range levels {
 			w := k
 			w.name, w.level, w.effect, w.limit = k.name+", "+l.name, l.at, 1, "min_change: -0.02"
@@ -96,8 +97,8 @@ func aaWorlds(atLimit bool) (out [][]world) {
 }
 
 // breaches returns the rounds in which the runs' first breaches were called, 0 for never.
-func (w *world) breaches(ctx context.Context, r *study.Runner, runs int) ([]int, error) {
-	return study.Runs(ctx, r, runs, func(run int) (int, error) { return w.play(uint64(run)) })
+func (c *cell) breaches(ctx context.Context, r *study.Runner, runs int) ([]int, error) {
+	return study.Runs(ctx, r, runs, func(run int) (int, error) { return c.play(uint64(run)) })
 }
 
 func falseBreaches(ctx context.Context, r *study.Runner, out *study.Report, runs int) error {
@@ -130,10 +131,10 @@ func falseBreaches(ctx context.Context, r *study.Runner, out *study.Report, runs
 	return nil
 }
 
-// powerWorld returns a world whose arms are all 10 % below the control under a limit of 5 % below
+// powerWorld returns a cell whose arms are all 10 % below the control under a limit of 5 % below
 // it.
-func powerWorld(arms int) world {
-	return world{
+func powerWorld(arms int) cell {
+	return cell{
 		name: fmt.Sprint("power, ", arms), metric: "coin", rate: .1, arms: arms, share: .1, units: 20_000, rounds: 200,
 		effect: .9, limit: "min_change: -0.05", level: levels[0].at, fixed: true,
 	}
@@ -147,11 +148,11 @@ func power(ctx context.Context, r *study.Runner, out *study.Report, runs int) er
 	}
 	for _, row := range []struct {
 		name   string
-		change func(w *world)
+		change func(c *cell)
 	}{
-		{"rate of 10 %", func(*world) {}},
-		{"rate of 10 %, no range", func(w *world) { w.hidden = true }},
-		{"rate of 10 %, seasonal", func(w *world) { w.level = levels[1].at }},
+		{"rate of 10 %", func(*cell) {}},
+		{"rate of 10 %, no range", func(c *cell) { c.hidden = true }},
+		{"rate of 10 %, seasonal", func(c *cell) { c.level = levels[1].at }},
 	} {
 		for _, arms := range []int{1, 4, 10} {
 			w := powerWorld(arms)
@@ -168,8 +169,8 @@ func power(ctx context.Context, r *study.Runner, out *study.Report, runs int) er
 }
 
 // found returns the median and the 90 % quantile of the rounds until a breach is called.
-func (w *world) found(ctx context.Context, r *study.Runner, runs int) (median, most, never int, err error) {
-	rounds, err := w.breaches(ctx, r, runs)
+func (c *cell) found(ctx context.Context, r *study.Runner, runs int) (median, most, never int, err error) {
+	rounds, err := c.breaches(ctx, r, runs)
 	if err != nil {
 		return 0, 0, 0, err
 	}
