@@ -18,6 +18,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/lab/internal/service"
 	"github.com/noregret/noregret/lab/internal/study"
+	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -36,6 +37,9 @@ guardrails: [{metric: crashes, %s, %s}]
 round: {length: 1h, min_units: 100}
 attribution_window: 24h
 `
+
+// crashing is the index of the arm that crashes.
+const crashing = 3
 
 // form is a variant of the definition.
 type form struct{ name, metric, limit, guardrail string }
@@ -80,7 +84,7 @@ of crashes, and print the units that this arm gets by hour, in the mean of sever
 forms of the guardrail.`,
 		Example: `  noregret-lab catastrophe --runs 5 --only "soft shrink"`,
 	}
-	f, w := c.Flags(), &world{}
+	f, w := c.Flags(), &traffic{gain: 0.01}
 	runs := f.Int("runs", 20, "number of runs")
 	f.Float64Var(&w.rate, "rate", 0.1, "rate of crashes of the crashing arm; that of the others is 0.01")
 	f.IntVar(&w.units, "units", 12_000, "units an hour")
@@ -97,7 +101,7 @@ forms of the guardrail.`,
 }
 
 // table has the mean numbers of units by hour.
-func table(ctx context.Context, r *study.Runner, runs int, of world, forms []form, hours []int,
+func table(ctx context.Context, r *study.Runner, runs int, of traffic, forms []form, hours []int,
 ) (*study.Report, error) {
 	out := &study.Report{Tables: []study.Table{{Columns: []string{"units by hour"}}}}
 	t := &out.Tables[0]
@@ -126,33 +130,52 @@ func table(ctx context.Context, r *study.Runner, runs int, of world, forms []for
 	return out, nil
 }
 
-// world is the traffic: units arrive evenly, and their feedback arrives after a delay.
-type world struct {
-	rate  float64
-	units int // an hour
-	delay time.Duration
-	// common is the rate of crashes of all arms, by the time since the beginning; nil for the rates
-	// of the table.
-	common  func(since time.Duration) float64
+// step is the time between two events of the service.
+const step = 10 * time.Second
+
+// traffic arrives evenly, and its feedback after a delay.
+type traffic struct {
+	rate, gain float64 // of crashes of the crashing arm, and what it sells more than the others
+	units      int     // an hour
+	delay      time.Duration
+	// surge multiplies the rates of crashes of all arms, by the step; nil for not at all.
+	surge   func(step int) float64
 	stopped int // arms that are stopped at the end of the run
 }
 
+// law is what the units do in the given number of steps: sales and crashes.
+func (w *traffic) law(steps int) (*world.World, error) {
+	l, err := world.New(steps, w.units/int(time.Hour/step), make([]world.Outcome, 2),
+		[]float64{0.1, 0.1, 0.1, 0.1 + w.gain}, []float64{0.01, 0.01, 0.01, w.rate})
+	if err != nil {
+		return nil, err
+	}
+	l.Delay = int(w.delay / step)
+	for t := 0; w.surge != nil && t < steps; t++ {
+		l.Levels = append(l.Levels, []float64{1, w.surge(t)})
+	}
+	return l, nil
+}
+
 // play returns the units of the crashing arm by hour.
-func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
+func (w *traffic) play(f form, seed uint64, hours []int) (out []int, err error) {
 	s, err := service.New("crash", []byte(fmt.Sprintf(text, f.metric, f.limit, f.guardrail)))
 	if err != nil {
 		return nil, err
 	}
-	const step = 10 * time.Second
-	rng, crashed := random.New(seed, "catastrophe"), 0
-	waiting := make([][]experiment.UnitEvent, int(w.delay/step)+1)
-	next, defaults, begin := 0, strings.Contains(f.metric, "default"), s.Now
-	for tick := 1; next < len(hours); tick++ {
+	law, err := w.law(hours[len(hours)-1] * int(time.Hour/step))
+	if err != nil {
+		return nil, err
+	}
+	rng, crashed, defaults := random.New(seed, "catastrophe"), 0, strings.Contains(f.metric, "default")
+	sampler := world.NewSampler(law, rng.Uint64())
+	waiting := make([][]experiment.UnitEvent, law.Delay+1)
+	for t, units := range law.Units {
 		batch := experiment.UnitsEvent{Experiment: "crash"}
 		var later []experiment.UnitEvent
-		for range w.units / int(time.Hour/step) {
-			e, crashing := w.unit(s, rng, defaults, time.Duration(s.Now-begin))
-			if crashing {
+		for range units {
+			e := unit(s, sampler, t, rng.Uint64(), defaults)
+			if e.Arm == crashing {
 				crashed++
 			}
 			later = append(later, e)
@@ -172,8 +195,8 @@ func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
 		if err := s.Pass(step); err != nil {
 			return nil, err
 		}
-		if time.Duration(tick)*step == time.Duration(hours[next])*time.Hour {
-			out, next = append(out, crashed), next+1
+		if time.Duration(t+1)*step == time.Duration(hours[len(out)])*time.Hour {
+			out = append(out, crashed)
 		}
 	}
 	report, err := s.State.Report("crash")
@@ -191,28 +214,16 @@ func (w *world) play(f form, seed uint64, hours []int) (out []int, err error) {
 
 // unit decides for a unit. Where crashes have a default, a unit that does not crash does not report
 // it.
-func (w *world) unit(s *service.Service, rng *random.Source, defaults bool, since time.Duration,
-) (e experiment.UnitEvent, crashing bool) {
-	a := s.State.Policy("crash").DecideHash(rng.Uint64())
-	crashing = a.Name == "crashing"
-	rate, sales := 0.01, 0.1
-	if crashing {
-		rate, sales = w.rate, 0.11
-	}
-	if w.common != nil {
-		rate, sales = w.common(since), 0.1
-	}
-	metrics := map[string]float64{"sales": 0}
-	if rng.Float64() < sales {
-		metrics["sales"] = 1
-	}
-	if rng.Float64() < rate {
-		metrics["crashes"] = 1
-	} else if !defaults {
-		metrics["crashes"] = 0
+func unit(s *service.Service, sampler *world.Sampler, t int, hash uint64, defaults bool) experiment.UnitEvent {
+	a := s.State.Policy("crash").DecideHash(hash)
+	var v [2]float64
+	sampler.Unit(t, a.Arm, hash, v[:])
+	metrics := map[string]float64{"sales": v[0], "crashes": v[1]}
+	if defaults && v[1] == 0 {
+		delete(metrics, "crashes")
 	}
 	return experiment.UnitOf(policy.Token{
 		Experiment: "crash", Version: a.Version, Arm: a.Arm, Propensity: a.Propensity, Unit: a.Unit,
 		Time: time.Unix(0, s.Now),
-	}, metrics), crashing
+	}, metrics)
 }
