@@ -7,7 +7,6 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/scenario"
 )
 
 // TestUnit: the values of single units have the means of their arm and round, a unit that returns
@@ -90,17 +89,18 @@ func TestGrouped(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Phases = append(w.Phases, Phase{From: 10, Means: later})
-	var g scenario.World = NewGrouped(w, 3, 1)
+	g := NewGrouped(w, 3, 1, 1)
 	values, again := make([]float64, 3), make([]float64, 3)
 	for round, want := range map[int]float64{1: 1, 10: 1, 11: 3} {
 		g.Observe(round, []int{0, 1, 0}, values, nil)
-		NewGrouped(w, 3, 1).Observe(round, []int{0, 1, 0}, again, nil)
+		NewGrouped(w, 3, 1, 1).Observe(round, []int{0, 1, 0}, again, nil)
 		if values[0] == values[2] || math.Abs(values[0]-want) > 1 || math.Abs(values[1]-5) > 1 ||
 			!slices.Equal(values, again) || g.Means(round).Arm(0)[0] != want {
 			t.Errorf("round %d: %v and %v, means %v", round, values, again, g.Means(round).Arm(0))
 		}
 	}
-	if g.Groups() != 3 || g.Changes() != 10 {
-		t.Errorf("%d groups, a change after round %d", g.Groups(), g.Changes())
+	if g.Groups() != 3 || g.Begins(1) || g.Begins(10) || !g.Begins(11) {
+		t.Errorf("%d groups, means begin in round 1: %v, 10: %v, 11: %v", g.Groups(), g.Begins(1), g.Begins(10),
+			g.Begins(11))
 	}
 }

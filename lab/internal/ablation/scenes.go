@@ -139,7 +139,7 @@ func (u units) groups(n int) scenario.Spec {
 		Common: true, Fixed: true,
 		Prepare: func(o *scenario.Options) (func(int) (scenario.World, error), []string, string, error) {
 			return func(int) (scenario.World, error) {
-				return &disturbed{world.NewGrouped(w, n, o.Seed), u.shock, u.garbage}, nil
+				return &disturbed{world.NewGrouped(w, n, 1, o.Seed), u.shock, u.garbage}, nil
 			}, names, "formula", nil
 		},
 	}
