@@ -58,10 +58,10 @@ func TestCommandLists(t *testing.T) {
 
 func TestCommandRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		"unknown command": {"week"},
-		"nowhere":         {"--families", "nowhere"},
-		"nobody":          {"--learners", "nobody"},
-		"runs":            {"--runs", "0"},
+		"arena takes no arguments": {"week"},
+		"nowhere":                  {"--families", "nowhere"},
+		"nobody":                   {"--learners", "nobody"},
+		"runs":                     {"--runs", "0"},
 	} {
 		err := labtest.Run(t.Context(), Command(), args, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -89,9 +89,9 @@ func (t *tale) certificates(ctx context.Context, row certificateRow, passes int)
 				return err
 			}
 			value := row.m.Extended(pr, nr, math.Inf(1))
-			cells = append(cells, Cell{Mean: bound.Value - value, Runs: 1, Stated: row.gaps[i]})
+			cells = append(cells, Cell{Mean: bound.Value - value, Runs: 1, Stated: row.gaps[i], Within: 2e-6})
 			if pass == 100 {
-				cells = append(cells, Cell{Mean: value, Runs: 1, Stated: row.value})
+				cells = append(cells, Cell{Mean: value, Runs: 1, Stated: row.value, Within: 2e-6})
 			}
 		}
 		return nil

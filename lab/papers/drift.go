@@ -2,6 +2,7 @@ package papers
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -10,10 +11,12 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/drift"
 	"github.com/noregret/noregret/forget"
+	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/play"
 	"github.com/noregret/noregret/regret"
@@ -42,9 +45,9 @@ type DriftOptions struct {
 	Seed uint64
 	// Workers is the number of runs at a time, 0 for one a processor. Results do not depend on it.
 	Workers int
-	// Progress, if not nil, is called with the number of rounds played so far and of all rounds.
-	// Calls do not overlap.
-	Progress func(done, total int64)
+	// Progress, if not nil, is called with the number of runs played so far and of all runs of all
+	// cells and horizons. Calls do not overlap.
+	Progress func(done, total int)
 }
 
 // DriftHorizon is the outcome of a cell for one horizon T.
@@ -60,12 +63,32 @@ type DriftHorizon struct {
 // DriftResult is the outcome of a cell.
 type DriftResult struct {
 	DriftCell
-	// Runs is the number of runs of each horizon that the results are from.
-	Runs     int
-	Horizons []DriftHorizon
+	// Runs is the number of runs of each horizon that the results are from, of those Asked for.
+	Runs, Asked int
+	Horizons    []DriftHorizon
 	// Alpha and C are those of the least-squares fit ln regret = ln C + (1 − α)·ln T over the
 	// horizons, and R2 is its coefficient of determination; NaN for fewer than two horizons.
 	Alpha, C, R2 float64
+}
+
+// MarshalJSON implements [json.Marshaler]. The losses are an object in the order of the horizons.
+func (r DriftResult) MarshalJSON() ([]byte, error) {
+	loss := study.Object{}
+	for _, h := range r.Horizons {
+		loss = append(loss, study.Member{Name: strconv.Itoa(h.Rounds), Value: show.Number(h.Loss)})
+	}
+	return json.Marshal(study.Object{
+		{Name: "setting", Value: r.Setting},
+		{Name: "pattern", Value: int(r.Pattern)},
+		{Name: "noise", Value: show.Number(r.Noise)},
+		{Name: "policy", Value: r.Policy},
+		{Name: "one_minus_alpha", Value: show.Number(1 - r.Alpha)},
+		{Name: "c", Value: show.Number(r.C)},
+		{Name: "r2", Value: show.Number(r.R2)},
+		{Name: "loss_percent", Value: loss},
+		{Name: "runs", Value: r.Runs},
+		{Name: "runs_asked", Value: r.Asked},
+	})
 }
 
 // driftPlay plays one run of a cell.
@@ -245,7 +268,7 @@ func RunDrift(ctx context.Context, cells []DriftCell, horizons [][]int, o DriftO
 	}
 	results := make([]DriftResult, len(cells))
 	for i := range cells {
-		results[i].DriftCell, results[i].Runs = cells[i], runs
+		results[i].DriftCell, results[i].Runs, results[i].Asked = cells[i], runs, o.Runs
 		for range horizons[i] {
 			h := DriftHorizon{Rounds: plays[0].rounds}
 			h.Regret, h.Error = meanRegret(jobs[:runs])
@@ -262,16 +285,12 @@ func RunDrift(ctx context.Context, cells []DriftCell, horizons [][]int, o DriftO
 // playDrift plays all jobs, which are ordered by cell and horizon, then by run. It plays the first
 // run of all before the second of any, and returns the number of runs that all have completed.
 func playDrift(ctx context.Context, jobs []driftJob, o DriftOptions) (runs int, err error) {
-	var total int64
-	for i := range jobs {
-		total += int64(jobs[i].rounds)
-	}
 	groups := len(jobs) / o.Runs
 	at := func(i int) *driftJob { return &jobs[i%groups*o.Runs+i/groups] }
-	var done int64
-	report := func(i int) {
-		if done += int64(at(i).rounds); o.Progress != nil {
-			o.Progress(done, total)
+	done := 0
+	report := func(int) {
+		if done++; o.Progress != nil {
+			o.Progress(done, len(jobs))
 		}
 	}
 	_, err = parallel.Runs(ctx, len(jobs), o.Workers, report, func(i int) (_ struct{}, err error) {

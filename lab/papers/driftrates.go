@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/drift"
 	"github.com/noregret/noregret/forget"
+	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/play"
 	"github.com/noregret/noregret/regret"
@@ -17,22 +18,25 @@ import (
 // DriftPoint is the dynamic regret of a learner in a lower bound's family for one horizon and one
 // budget.
 type DriftPoint struct {
-	Rounds    int
-	Variation float64
+	Rounds    int         `json:"rounds"`
+	Variation show.Number `json:"variation"`
 	// Regret is the mean over the runs and Error its standard error, NaN for one run.
-	Regret, Error float64
+	Regret show.Number `json:"regret"`
+	Error  show.Number `json:"error"`
 	// Floor is a regret that the expectation of no learner is below in the worst case, and Bound
 	// the theorem's bound for this learner.
-	Floor, Bound float64
+	Floor show.Number `json:"floor"`
+	Bound show.Number `json:"bound"`
 }
 
 // DriftSlope is a slope of ln regret, and the theory's.
 type DriftSlope struct {
 	// Value is the least-squares slope over the points, and Error its standard error from the
 	// errors of the means.
-	Value, Error float64
+	Value show.Number `json:"slope"`
+	Error show.Number `json:"error"`
 	// Theory is the exponent of the theorem's bound, without logarithms.
-	Theory float64
+	Theory show.Number `json:"theory"`
 }
 
 // DriftRate measures how the dynamic regret of a restarted learner grows with the horizon and with
@@ -40,14 +44,18 @@ type DriftSlope struct {
 type DriftRate struct {
 	// Setting is the setting's name and Game that of the lower bound's family, a game of
 	// regret.Games or a variant of one.
-	Setting, Game string
-	// Runs is the number of runs of each point that the means are from.
-	Runs int
+	Setting string `json:"setting"`
+	Game    string `json:"game"`
+	// Runs is the number of runs of each point that the means are from, of those Asked for.
+	Runs  int `json:"runs"`
+	Asked int `json:"runs_asked"`
+	// InRounds and InVariation are the slopes of ln regret in ln T and in ln V.
+	InRounds    DriftSlope `json:"in_rounds"`
+	InVariation DriftSlope `json:"in_variation"`
 	// Horizons have one budget and different horizons, Variations one horizon and different
 	// budgets.
-	Horizons, Variations []DriftPoint
-	// InRounds and InVariation are the slopes of ln regret in ln T and in ln V.
-	InRounds, InVariation DriftSlope
+	Horizons   []DriftPoint `json:"horizons"`
+	Variations []DriftPoint `json:"variations"`
 }
 
 // driftNoise is the standard deviation of the noise for the rates.
@@ -57,8 +65,8 @@ const driftNoise = 1
 type driftTrap struct {
 	setting drift.Setting
 	game    string
-	rounds  float64 // the theory's exponents
-	budget  float64
+	rounds  show.Number // the theory's exponents
+	budget  show.Number
 	trap    func(rounds int, variation, noise float64) (regret.Trap, error)
 	make    func(trap regret.Trap, noise float64, seed uint64) (*regret.Varying, error)
 	learner func(t *driftPoint) (func(set convex.Set, seed uint64) (regret.Player, error), func(n int) float64)
@@ -248,15 +256,16 @@ func runDriftRates(ctx context.Context, o DriftOptions, rounds []int, variations
 		return nil, err
 	}
 	for i := range rates {
-		rates[i].Runs = runs
+		rates[i].Runs, rates[i].Asked = runs, o.Runs
 		for _, list := range [][]DriftPoint{rates[i].Horizons, rates[i].Variations} {
 			for k := range list {
-				list[k].Regret, list[k].Error = meanRegret(jobs[:runs])
+				mean, deviation := meanRegret(jobs[:runs])
+				list[k].Regret, list[k].Error = show.Number(mean), show.Number(deviation)
 				jobs = jobs[o.Runs:]
 			}
 		}
 		rates[i].InRounds.measure(rates[i].Horizons, func(p DriftPoint) float64 { return float64(p.Rounds) })
-		rates[i].InVariation.measure(rates[i].Variations, func(p DriftPoint) float64 { return p.Variation })
+		rates[i].InVariation.measure(rates[i].Variations, func(p DriftPoint) float64 { return float64(p.Variation) })
 	}
 	return rates, err
 }
@@ -275,7 +284,8 @@ func (s *driftTrap) point(rounds int, variation float64,
 	p := &driftPoint{budget: budget, size: budget.BatchSize(s.setting), trap: trap}
 	player, static := s.learner(p)
 	point := DriftPoint{
-		Rounds: rounds, Variation: variation, Floor: trap.Floor, Bound: budget.RestartBound(p.size, static),
+		Rounds: rounds, Variation: show.Number(variation), Floor: show.Number(trap.Floor),
+		Bound: show.Number(budget.RestartBound(p.size, static)),
 	}
 	return point, func(ctx context.Context, seed uint64) (float64, error) {
 		game, err := s.make(trap, driftNoise, seed)
@@ -302,9 +312,9 @@ func (s *DriftSlope) measure(points []DriftPoint, x func(DriftPoint) float64) {
 	var logs, regrets, errors []float64
 	for _, p := range points {
 		logs = append(logs, portable.Log(x(p)))
-		regrets = append(regrets, portable.Log(p.Regret))
-		errors = append(errors, p.Error/p.Regret)
+		regrets = append(regrets, portable.Log(float64(p.Regret)))
+		errors = append(errors, float64(p.Error/p.Regret))
 	}
 	l := fitLine(logs, regrets, errors)
-	s.Value, s.Error = l.slope, l.spread
+	s.Value, s.Error = show.Number(l.slope), show.Number(l.spread)
 }

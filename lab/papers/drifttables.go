@@ -5,28 +5,31 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/regret"
 )
 
 // DriftTable is a table of Besbes, Gur and Zeevi (2015), Appendix D, measured again.
 type DriftTable struct {
 	// Name is the table's title and Setting that of its cells.
-	Name, Setting string
-	// Runs is the number of runs that the numbers are from.
-	Runs int
+	Name    string `json:"name"`
+	Setting string `json:"setting"`
+	// Runs is the number of runs that the numbers are from, of those Asked for.
+	Runs  int `json:"runs"`
+	Asked int `json:"runs_asked"`
 	// Columns are the patterns and the noise of the columns.
-	Columns []DriftColumn
+	Columns []DriftColumn `json:"columns"`
 	// Rows are the rows in the paper's order.
-	Rows []DriftRow
+	Rows []DriftRow `json:"rows"`
 	// Fits are the results of the restarted policy over all horizons, one for each column: the
 	// first two rows come from them.
-	Fits []DriftResult
+	Fits []DriftResult `json:"fits"`
 }
 
 // DriftColumn is a column of a [DriftTable].
 type DriftColumn struct {
-	Pattern regret.Pattern
-	Noise   float64
+	Pattern regret.Pattern `json:"pattern"`
+	Noise   float64        `json:"noise"`
 }
 
 // String is the column's head.
@@ -35,12 +38,14 @@ func (c DriftColumn) String() string { return fmt.Sprintf("%v %v", c.Pattern, c.
 // DriftRow is a row of a [DriftTable]: the exponent 1 − α, the constant C, or the loss in percent
 // of a policy for a horizon.
 type DriftRow struct {
-	Name string
+	Name string `json:"name"`
 	// Rounds is the horizon, 0 for the two rows of the fit.
-	Rounds int
-	// Values are measured; Errors are their standard errors, nil for the rows of the fit. Paper are
-	// the published values.
-	Values, Errors, Paper []float64
+	Rounds int `json:"rounds"`
+	// Values are measured; Errors are their standard errors, none for the rows of the fit. Paper
+	// are the published values.
+	Values []show.Number `json:"values"`
+	Errors []show.Number `json:"errors"`
+	Paper  []float64     `json:"paper"`
 }
 
 // driftPolicies are the policies of the rows.
@@ -129,11 +134,15 @@ func RunDriftTables(ctx context.Context, o DriftOptions) ([]DriftTable, error) {
 // driftTable arranges results as a table: they are ordered by policy, then by column.
 func driftTable(name, setting string, columns []DriftColumn, results []DriftResult, paper *[12][9]float64) DriftTable {
 	n := len(columns)
-	t := DriftTable{Name: name, Setting: setting, Runs: results[0].Runs, Columns: columns, Fits: results[:n]}
-	exponent, constant := DriftRow{Name: "1 − α"}, DriftRow{Name: "C"}
+	t := DriftTable{
+		Name: name, Setting: setting, Runs: results[0].Runs, Asked: results[0].Asked, Columns: columns,
+		Fits: results[:n],
+	}
+	exponent := DriftRow{Name: "1 − α", Errors: []show.Number{}}
+	constant := DriftRow{Name: "C", Errors: []show.Number{}}
 	for _, r := range t.Fits {
-		exponent.Values = append(exponent.Values, 1-r.Alpha)
-		constant.Values = append(constant.Values, r.C)
+		exponent.Values = append(exponent.Values, show.Number(1-r.Alpha))
+		constant.Values = append(constant.Values, show.Number(r.C))
 	}
 	t.Rows = append(t.Rows, exponent, constant)
 	for _, rounds := range driftHorizons {
@@ -141,8 +150,8 @@ func driftTable(name, setting string, columns []DriftColumn, results []DriftResu
 			row := DriftRow{Name: policy, Rounds: rounds}
 			for _, r := range results[i*n : (i+1)*n] {
 				k := slices.IndexFunc(r.Horizons, func(h DriftHorizon) bool { return h.Rounds == rounds })
-				row.Values = append(row.Values, r.Horizons[k].Loss)
-				row.Errors = append(row.Errors, r.Horizons[k].LossError)
+				row.Values = append(row.Values, show.Number(r.Horizons[k].Loss))
+				row.Errors = append(row.Errors, show.Number(r.Horizons[k].LossError))
 			}
 			t.Rows = append(t.Rows, row)
 		}

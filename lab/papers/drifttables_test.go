@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/testsize"
 )
 
@@ -31,10 +32,10 @@ func TestDriftTables(t *testing.T) {
 				if table.Setting == "gradient" {
 					spread = 0.25 * table.Columns[j].Noise
 				}
-				row.Errors[j] = max(row.Errors[j], spread/math.Sqrt(float64(runs)))
+				row.Errors[j] = max(row.Errors[j], show.Number(spread/math.Sqrt(float64(runs))))
 			}
 			for j, v := range row.Values {
-				checkDriftCell(t, &table, &row, j, v)
+				checkDriftCell(t, &table, &row, j, float64(v))
 			}
 		}
 	}
@@ -51,8 +52,8 @@ func TestDriftTables(t *testing.T) {
 		for k, row := range []int{2, 7} {
 			r := tables[i].Rows[row]
 			for j, v := range want[k] {
-				within(t, tables[i].Name+" "+tables[i].Columns[j].String()+": the other simulation", r.Values[j], v,
-					0.006+0.02*v+3*r.Errors[j])
+				within(t, tables[i].Name+" "+tables[i].Columns[j].String()+": the other simulation",
+					float64(r.Values[j]), v, 0.006+0.02*v+3*float64(r.Errors[j]))
 			}
 		}
 	}
@@ -80,10 +81,10 @@ func checkDriftCell(t *testing.T, table *DriftTable, row *DriftRow, j int, v flo
 		if row.Rounds == 25000 {
 			low, high = 1.5, 5.0
 		}
-		within(t, name, v, (low+high)/2, (high-low)/2+4*row.Errors[j])
+		within(t, name, v, (low+high)/2, (high-low)/2+4*float64(row.Errors[j]))
 	case table.Setting == "cost":
-		within(t, name, v, paper, 0.125*paper+4*row.Errors[j])
+		within(t, name, v, paper, 0.125*paper+4*float64(row.Errors[j]))
 	default:
-		within(t, name, v, paper, 0.1+4*row.Errors[j])
+		within(t, name, v, paper, 0.1+4*float64(row.Errors[j]))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
@@ -187,9 +186,7 @@ func TestRunStructSVM(t *testing.T) {
 	testsize.NoRace(t)
 	t.Parallel()
 	opt, now := DefaultStructSVMOptions(), time.Duration(0)
-	if os.Getenv("NOREGRET_FULL") == "" {
-		opt.Rows = testsize.Of(4000, 2000)
-	}
+	opt.Rows = testsize.Of(4000, 2000)
 	opt.Clock = func() time.Duration {
 		now += time.Second
 		return now
@@ -197,11 +194,6 @@ func TestRunStructSVM(t *testing.T) {
 	table, err := RunStructSVM(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if testing.Verbose() {
-		if err := table.Write(os.Stdout); err != nil {
-			t.Fatal(err)
-		}
 	}
 	plugin, passes := table.Rows[0].Cells[0].Mean, []float64{}
 	for _, row := range table.Rows {

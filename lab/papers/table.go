@@ -2,10 +2,7 @@ package papers
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"math"
-	"text/tabwriter"
 
 	"github.com/noregret/noregret/internal/cli/show"
 )
@@ -23,6 +20,8 @@ type Cell struct {
 	// Loose marks a cell without a tolerance: the source calls it unstable, or it is a single run
 	// with few positives that the source does not describe fully.
 	Loose bool `json:"loose"`
+	// Within, if above 0, is the tolerance of a cell that does not depend on chance.
+	Within float64 `json:"-"`
 }
 
 // unstatedTolerance bounds a tolerance that is derived from SD.
@@ -30,9 +29,15 @@ const unstatedTolerance = 0.02
 
 // Tolerance is the allowed distance of Mean from Stated: 0.003 or two standard deviations of the
 // reference, whichever is larger. If the reference has no standard deviation, SD stands in for it
-// and the tolerance is at most 0.02, so that no implementation passes by being noisy.
+// and the tolerance is at most 0.02, so that no implementation passes by being noisy. It is Within
+// if that is given, and +Inf for a loose cell.
 func (c Cell) Tolerance() float64 {
-	if c.StatedSD > 0 {
+	switch {
+	case c.Loose:
+		return math.Inf(1)
+	case c.Within > 0:
+		return c.Within
+	case c.StatedSD > 0:
 		return max(0.003, 2*c.StatedSD)
 	}
 	return max(0.003, min(2*c.SD, unstatedTolerance))
@@ -40,7 +45,7 @@ func (c Cell) Tolerance() float64 {
 
 // Agrees reports whether the cell is within its tolerance, or has none.
 func (c Cell) Agrees() bool {
-	return c.Loose || math.IsNaN(c.Stated) || math.Abs(c.Mean-c.Stated) <= c.Tolerance()
+	return math.IsNaN(c.Stated) || math.Abs(c.Mean-c.Stated) <= c.Tolerance()
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -64,34 +69,6 @@ type Table struct {
 	Title   string   `json:"title"`
 	Columns []string `json:"columns"`
 	Rows    []Row    `json:"rows"`
-}
-
-// Write prints the table as text: measured ± spread, and the stated number in brackets, marked with
-// ! where the two disagree.
-func (t Table) Write(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(tw, "%s\n", t.Title)
-	for _, c := range t.Columns {
-		fmt.Fprintf(tw, "\t%s", c)
-	}
-	fmt.Fprintln(tw)
-	for _, r := range t.Rows {
-		fmt.Fprint(tw, r.Name)
-		for _, c := range r.Cells {
-			fmt.Fprintf(tw, "\t%.4f", c.Mean)
-			if c.Runs > 1 {
-				fmt.Fprintf(tw, "±%.4f", c.SD)
-			}
-			if !math.IsNaN(c.Stated) {
-				fmt.Fprintf(tw, " [%.4f]", c.Stated)
-			}
-			if !c.Agrees() {
-				fmt.Fprint(tw, "!")
-			}
-		}
-		fmt.Fprintln(tw)
-	}
-	return tw.Flush()
 }
 
 // summarize is the mean and the sample standard deviation of x.

@@ -3,10 +3,12 @@ package privacy
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
@@ -62,8 +64,10 @@ type RegressionOptions struct {
 	Secure bool
 	// Clock returns seconds since some start, to measure runs; nil measures nothing.
 	Clock func() float64
-	// Progress, if not nil, is called after each training with their number so far and in all.
-	Progress func(done, total int)
+	// Workers is the number of runs at a time, 0 for one a processor. Results do not depend on it.
+	Workers int
+	// Progress, if not nil, is called after each run. Calls do not overlap.
+	Progress func()
 }
 
 // DefaultRegressionOptions are those of the paper for an exponent, a dimension and a number of
@@ -118,68 +122,64 @@ func Regression(ctx context.Context, o RegressionOptions) ([]Column, error) {
 	if o.Delta == 0 {
 		o.Delta = 1 / float64(o.Rounds)
 	}
-	var tables []*tried
-	for _, name := range o.Columns {
-		tables = append(tables, &tried{
-			name: name, values: make([][]float64, len(o.Scales)), seconds: make([]float64, len(o.Scales)),
-		})
-	}
-	runs := 0
-	var err error
-	for runs < o.Runs {
-		if err = o.run(ctx, runs, tables); err != nil {
-			break
+	report := func(int) {
+		if o.Progress != nil {
+			o.Progress()
 		}
-		runs++
 	}
-	if err != nil && (ctx.Err() == nil || runs == 0) {
+	runs, err := parallel.Runs(ctx, o.Runs, o.Workers, report, func(run int) ([]trained, error) {
+		return o.run(ctx, run)
+	})
+	if n := slices.IndexFunc(runs, func(r []trained) bool { return r == nil }); n >= 0 {
+		runs = runs[:n] // those before the first that is not complete
+	}
+	if err != nil && (ctx.Err() == nil || len(runs) == 0) {
 		return nil, err
 	}
-	var columns []Column
-	for _, t := range tables {
-		columns = append(columns, t.best(o.Scales, runs))
+	columns := make([]Column, len(o.Columns))
+	for i := range columns {
+		columns[i] = o.best(i, runs)
 	}
 	return columns, err
 }
 
-// tried has the suboptimality of a column by step scale and run, and the seconds by step scale.
-type tried struct {
-	name    string
-	values  [][]float64
-	seconds []float64
-}
+// trained is the suboptimality that one training reaches, and its seconds.
+type trained struct{ value, seconds float64 }
 
-// run measures one run of all columns with all scales.
-func (o RegressionOptions) run(ctx context.Context, run int, tables []*tried) error {
+// run trains all columns with all scales on the data of one run.
+func (o RegressionOptions) run(ctx context.Context, run int) (all []trained, err error) {
 	s := newSample(o, run)
-	for c, t := range tables {
-		for i, scale := range o.Scales {
+	for _, name := range o.Columns {
+		for _, scale := range o.Scales {
 			if err := ctx.Err(); err != nil {
-				return noregret.Errorf(noregret.Internal, "regression", "%w", err)
+				return nil, err
 			}
 			start := o.now()
-			theta, err := o.train(t.name, scale, s, o.Seed+uint64(run)*7919)
+			theta, err := o.train(name, scale, s, o.Seed+uint64(run)*7919)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			t.values[i] = append(t.values[i], s.suboptimality(theta))
-			t.seconds[i] += o.now() - start
-			if o.Progress != nil {
-				steps := len(tables) * len(o.Scales)
-				o.Progress(run*steps+c*len(o.Scales)+i+1, o.Runs*steps)
-			}
+			all = append(all, trained{s.suboptimality(theta), o.now() - start})
 		}
 	}
-	return nil
+	return all, nil
 }
 
-// best is the column with the best scale over the first runs.
-func (t *tried) best(scales []float64, runs int) Column {
-	best := Column{Name: t.name, Runs: runs, Mean: math.Inf(1)}
-	best.Unsafe = t.name == PrintedLiteral || t.name == PrintedTypo
-	for i, scale := range scales {
-		if mean, sd := meanSD(t.values[i][:runs]); mean < best.Mean {
-			best.Mean, best.SD, best.Scale, best.Seconds = mean, sd, scale, t.seconds[i]/float64(runs)
+// best is a column with the best scale over the runs.
+func (o RegressionOptions) best(column int, runs [][]trained) Column {
+	name := o.Columns[column]
+	best := Column{Name: name, Runs: len(runs), Mean: math.Inf(1)}
+	best.Unsafe = name == PrintedLiteral || name == PrintedTypo
+	for i, scale := range o.Scales {
+		var values []float64
+		seconds := 0.0
+		for _, r := range runs {
+			t := r[column*len(o.Scales)+i]
+			values = append(values, t.value)
+			seconds += t.seconds
+		}
+		if mean, sd := meanSD(values); mean < best.Mean {
+			best.Mean, best.SD, best.Scale, best.Seconds = mean, sd, scale, seconds/float64(len(runs))
 		}
 	}
 	return best

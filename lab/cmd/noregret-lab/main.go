@@ -45,7 +45,7 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 		command.Group{ID: "service", Title: "The decision service:", Commands: []*cobra.Command{
 			validity.Command(), catastrophe.Command(),
 		}},
-		command.Group{ID: "papers", Title: "Published tables:", Commands: reproduce.Commands(a)},
+		command.Group{ID: "papers", Title: "Published tables:", Commands: reproduce.Commands()},
 		command.Group{ID: "learners", Title: "Learners:", Commands: []*cobra.Command{
 			contexts.Command(), obd.Command(), parameterfree.Command(), streams.Command(),
 		}},

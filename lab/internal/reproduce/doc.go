@@ -6,14 +6,12 @@ package reproduce
 
 import (
 	"github.com/spf13/cobra"
-
-	"github.com/noregret/noregret/internal/cli/command"
 )
 
 // Commands returns the commands.
-func Commands(a *command.App) []*cobra.Command {
+func Commands() []*cobra.Command {
 	return []*cobra.Command{
-		newDriftCommand(a), newPrivateCommand(a), newPrivateBanditCommand(), newPrivatePastoCommand(),
-		newPapersCommand(a),
+		newDriftCommand(), newPrivateCommand(), newPrivateBanditCommand(), newPrivatePastoCommand(),
+		newPapersCommand(),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/lab/papers"
 	"github.com/noregret/noregret/regret"
 )
@@ -25,10 +26,8 @@ type driftOptions struct {
 	rounds  []int
 	runs    int
 	seed    uint64
-	workers int
 	rates   bool
 	plots   []string
-	json    bool
 
 	flags *pflag.FlagSet
 }
@@ -61,12 +60,8 @@ An interrupted command prints the results of the runs that every cell and horizo
 "runs" of "runs_asked". Its exit status is 1.`
 
 // newDriftCommand makes "noregret-lab drift".
-func newDriftCommand(a *command.App) *cobra.Command {
-	o := &driftOptions{
-		cell: papers.DriftCell{Setting: "gradient", Noise: 0.1, Policy: "restarted"}, pattern: 1,
-		rounds: []int{5000, 25000}, seed: 1,
-	}
-	return command.New(a, &cobra.Command{
+func newDriftCommand() *cobra.Command {
+	c := &cobra.Command{
 		Use:   "drift",
 		Short: "Restarts in a world that changes: the tables of a paper, or one cell of them",
 		Long:  driftLong,
@@ -80,28 +75,20 @@ func newDriftCommand(a *command.App) *cobra.Command {
 
   # How regret grows with the horizon and with the variation
   noregret-lab drift --rates`,
-		Args: command.NoArgs,
-	}, o)
-}
-
-// AddFlags implements [command.Options].
-func (o *driftOptions) AddFlags(f *pflag.FlagSet) {
-	o.flags = f
+	}
+	f := c.Flags()
+	o := &driftOptions{cell: papers.DriftCell{Setting: "gradient"}, flags: f}
 	f.Var(command.NewChoice(&o.cell.Setting, "gradient", "cost"), "setting", "what the learner sees: gradient or cost")
-	f.IntVar(&o.pattern, "pattern", o.pattern,
-		"how the minimizer moves: 1 a jump, 2 exponential decay, 3 a linear ramp")
-	f.Float64Var(&o.cell.Noise, "noise", o.cell.Noise, "standard deviation of the noise")
-	f.StringVar(&o.cell.Policy, "policy", o.cell.Policy, "restarted, plain or fixed:STEP")
-	f.IntSliceVar(&o.rounds, "rounds", o.rounds, "horizons T")
-	f.IntVar(&o.runs, "runs", o.runs,
-		"number of runs; 200 for a cell, 50 for the tables and 30 for --rates by default")
-	f.Uint64Var(&o.seed, "seed", o.seed, "seed of everything random")
-	f.IntVar(&o.workers, "workers", o.workers, "runs at a time, 0 for all cores; the result is the same for any number")
-	f.BoolVar(&o.rates, "rates", o.rates, "measure how regret grows with the horizon and with the variation")
-	f.StringArrayVar(&o.plots, "plot", o.plots, "write a picture of regret against rounds to this file, .svg or "+
-		".png; may "+
-		"be given more than once")
-	f.BoolVar(&o.json, "json", o.json, "print JSON")
+	f.IntVar(&o.pattern, "pattern", 1, "how the minimizer moves: 1 a jump, 2 exponential decay, 3 a linear ramp")
+	f.Float64Var(&o.cell.Noise, "noise", 0.1, "standard deviation of the noise")
+	f.StringVar(&o.cell.Policy, "policy", "restarted", "restarted, plain or fixed:STEP")
+	f.IntSliceVar(&o.rounds, "rounds", []int{5000, 25000}, "horizons T")
+	f.IntVar(&o.runs, "runs", 0, "number of runs; 200 for a cell, 50 for the tables and 30 for --rates by default")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of everything random")
+	f.BoolVar(&o.rates, "rates", false, "measure how regret grows with the horizon and with the variation")
+	f.StringArrayVar(&o.plots, "plot", nil,
+		"write a picture of regret against rounds to this file, .svg or .png; may be given more than once")
+	return study.New(c, "runs", o.run)
 }
 
 // one reports whether the flags ask for one cell.
@@ -109,8 +96,8 @@ func (o *driftOptions) one() bool {
 	return slices.ContainsFunc([]string{"setting", "pattern", "noise", "policy", "rounds"}, o.flags.Changed)
 }
 
-// Validate implements [command.Options].
-func (o *driftOptions) Validate() error {
+// validate refuses flags that are out of range.
+func (o *driftOptions) validate() error {
 	if o.flags.Changed("runs") && o.runs < 1 {
 		return command.OutOfRange("--runs", o.runs, "at least 1")
 	}
@@ -123,122 +110,131 @@ func (o *driftOptions) Validate() error {
 	return files.CheckPlots(o.plots, nil)
 }
 
-// runsOr returns the number of runs, or the default.
-func (o *driftOptions) runsOr(otherwise int) int {
-	if o.flags.Changed("runs") {
-		return o.runs
+// run measures rates, a cell or the tables, and draws the pictures. An interrupted measurement has
+// the results of the runs that are complete.
+func (o *driftOptions) run(ctx context.Context, r *study.Runner) (report *study.Report, err error) {
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
-	return otherwise
-}
-
-// Run implements [command.Options].
-func (o *driftOptions) Run(ctx context.Context, a *command.App, _ []string) error {
-	p, err := a.ProgressOfLong("rounds")
-	if err != nil {
-		return err
-	}
-	started := false
-	opt := papers.DriftOptions{Seed: o.seed, Workers: o.workers, Progress: func(done, total int64) {
-		if !started {
-			p.Start("simulate", total)
-			started = true
+	opt := papers.DriftOptions{Runs: o.runs, Seed: o.seed, Workers: r.Workers, Progress: r.Progress}
+	runsOr := func(otherwise int) {
+		if !o.flags.Changed("runs") {
+			opt.Runs = otherwise
 		}
-		p.Update(done)
-	}}
-	var print func() error
+	}
 	var draw func(path string) error
 	switch {
 	case o.rates:
-		opt.Runs = o.runsOr(30)
+		runsOr(30)
 		var rates []papers.DriftRate
-		rates, err = papers.RunDriftRates(ctx, opt)
-		print = func() error { return writeDriftRates(a, rates, opt.Runs, o.json) }
+		if rates, err = papers.RunDriftRates(ctx, opt); rates != nil {
+			report = driftRates(rates)
+		}
 		draw = func(path string) error { return plotDriftRates(path, rates) }
 	case o.one():
-		opt.Runs = o.runsOr(200)
+		runsOr(200)
 		var results []papers.DriftResult
-		results, err = papers.RunDrift(ctx, []papers.DriftCell{o.cell}, [][]int{o.rounds}, opt)
-		print = func() error { return writeDriftCell(a, &results[0], opt.Runs, o.json) }
+		if results, err = papers.RunDrift(ctx, []papers.DriftCell{o.cell}, [][]int{o.rounds}, opt); results != nil {
+			report = driftCell(&results[0])
+		}
 		draw = func(path string) error { return plotDriftFits(path, results) }
 	default:
-		opt.Runs = o.runsOr(50)
+		runsOr(50)
 		var tables []papers.DriftTable
-		tables, err = papers.RunDriftTables(ctx, opt)
-		print = func() error { return writeDriftTables(a, tables, opt.Runs, o.json) }
+		if tables, err = papers.RunDriftTables(ctx, opt); tables != nil {
+			report = driftTables(tables)
+		}
 		draw = func(path string) error { return plotDriftFits(path, tables[0].Fits, tables[1].Fits) }
 	}
-	p.Finish()
 	if err != nil {
-		if ctx.Err() != nil { // the runs that are complete
-			return errors.Join(print(), err)
-		}
-		return command.Flagged(err)
+		return report, command.Flagged(err)
 	}
-	err = print()
-	// The table is already printed: a full disk loses only the pictures.
 	for _, path := range o.plots {
 		err = errors.Join(err, draw(path))
 	}
-	return err
+	return report, err
 }
 
-// driftJSON is what --json prints for a cell.
-type driftJSON struct {
-	Setting  string       `json:"setting"`
-	Pattern  int          `json:"pattern"`
-	Noise    show.Number  `json:"noise"`
-	Policy   string       `json:"policy"`
-	Exponent show.Number  `json:"one_minus_alpha"`
-	C        show.Number  `json:"c"`
-	R2       show.Number  `json:"r2"`
-	Loss     driftPercent `json:"loss_percent"`
-	Runs     int          `json:"runs"`
-	Asked    int          `json:"runs_asked"`
-}
+// digits shows an error with two digits.
+func digits(v show.Number) string { return show.Digits(v, 2) }
 
-// driftPercent are the losses by horizon, as a JSON object in the order of the horizons.
-type driftPercent []papers.DriftHorizon
+// short shows a number with six digits.
+func short(v show.Number) string { return show.Short(float64(v)) }
 
-// MarshalJSON implements json.Marshaler.
-func (p driftPercent) MarshalJSON() ([]byte, error) {
-	o := make(members, len(p))
-	for i, h := range p {
-		o[i] = member{strconv.Itoa(h.Rounds), show.Number(h.Loss)}
-	}
-	return o.MarshalJSON()
-}
-
-// driftCellJSON returns what --json prints for a cell.
-func driftCellJSON(r *papers.DriftResult, asked int) driftJSON {
-	return driftJSON{
-		Setting: r.Setting, Pattern: int(r.Pattern), Noise: show.Number(r.Noise), Policy: r.Policy,
-		Exponent: show.Number(1 - r.Alpha), C: show.Number(r.C), R2: show.Number(r.R2), Loss: r.Horizons,
-		Runs: r.Runs, Asked: asked,
-	}
-}
-
-// writeDriftCell prints one cell.
-func writeDriftCell(a *command.App, r *papers.DriftResult, runs int, asJSON bool) error {
-	if asJSON {
-		return show.JSON(a.Stdout, driftCellJSON(r, runs))
-	}
+// driftCell is the report of one cell.
+func driftCell(r *papers.DriftResult) *study.Report {
+	report := &study.Report{Data: r}
 	if r.Runs == 0 {
-		return nil // interrupted in the first run
+		return report // interrupted in the first run
 	}
-	fmt.Fprintf(a.Stdout, "%s feedback, %v, noise %s, %s, %s\n\n", r.Setting, r.Pattern, show.Short(r.Noise), r.Policy,
-		show.RunsIn(r.Runs, runs))
-	g := show.Table{}
-	g.Add("rounds", "regret", "error", "loss %", "error")
+	t := study.Table{
+		Title: fmt.Sprintf("%s feedback, %v, noise %s, %s, %s", r.Setting, r.Pattern, show.Short(r.Noise), r.Policy,
+			show.RunsIn(r.Runs, r.Asked)),
+		Columns: []string{"rounds", "regret", "error", "loss %", "error"},
+		Notes: fmt.Sprintf("regret ≈ C·T^(1−α): 1−α %s, C %s, R² %s\n", show.Number(1-r.Alpha), show.Number(r.C),
+			show.Number(r.R2)),
+	}
 	for _, h := range r.Horizons {
-		g.Add(strconv.Itoa(h.Rounds), show.Short(h.Regret), show.Digits(show.Number(h.Error), 2),
-			show.Number(h.Loss).String(),
-			show.Digits(show.Number(h.LossError), 2))
+		t.Add(h.Rounds, show.Short(h.Regret), digits(show.Number(h.Error)), show.Number(h.Loss),
+			digits(show.Number(h.LossError)))
 	}
-	if err := g.Write(a.Stdout); err != nil {
-		return err
+	report.Tables = []study.Table{t}
+	return report
+}
+
+// driftTables is the report of the tables: every cell is the measured number and the published one
+// in brackets, which nothing has to agree with.
+func driftTables(tables []papers.DriftTable) *study.Report {
+	report := &study.Report{Data: tables}
+	for _, t := range tables {
+		if t.Runs == 0 {
+			return report // interrupted in the first run
+		}
+		out := study.Table{
+			Title:   fmt.Sprintf("%s, %s; published numbers in brackets", t.Name, show.RunsIn(t.Runs, t.Asked)),
+			Columns: []string{"loss %"},
+		}
+		for _, c := range t.Columns {
+			out.Columns = append(out.Columns, c.String())
+		}
+		for _, r := range t.Rows {
+			name := r.Name
+			if r.Rounds > 0 {
+				name = strconv.Itoa(r.Rounds) + " " + name
+			}
+			row := []any{name}
+			for j, v := range r.Values {
+				row = append(row, study.Beside(float64(v), r.Paper[j]).Cell("%.2f"))
+			}
+			out.Add(row...)
+		}
+		report.Tables = append(report.Tables, out)
 	}
-	_, err := fmt.Fprintf(a.Stdout, "\nregret ≈ C·T^(1−α): 1−α %s, C %s, R² %s\n", show.Number(1-r.Alpha),
-		show.Number(r.C),
-		show.Number(r.R2))
-	return err
+	return report
+}
+
+// driftRates is the report of the rates: the slopes, then the points.
+func driftRates(rates []papers.DriftRate) *study.Report {
+	report := &study.Report{Data: rates}
+	if rates[0].Runs == 0 {
+		return report // interrupted in the first run
+	}
+	slopes := study.Table{
+		Title:   "Slopes, " + show.RunsIn(rates[0].Runs, rates[0].Asked),
+		Columns: []string{"setting", "game", "slope in T", "error", "theory", "slope in V", "error", "theory"},
+	}
+	points := study.Table{
+		Title:   "Points",
+		Columns: []string{"setting", "rounds", "variation", "floor", "regret", "error", "bound"},
+	}
+	for _, r := range rates {
+		t, v := r.InRounds, r.InVariation
+		slopes.Add(r.Setting, r.Game, t.Value, digits(t.Error), t.Theory, v.Value, digits(v.Error), v.Theory)
+		for _, p := range slices.Concat(r.Horizons, r.Variations) {
+			points.Add(r.Setting, p.Rounds, short(p.Variation), short(p.Floor), short(p.Regret), digits(p.Error),
+				short(p.Bound))
+		}
+	}
+	report.Tables = []study.Table{slopes, points}
+	return report
 }

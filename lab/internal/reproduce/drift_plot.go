@@ -104,20 +104,20 @@ func plotDriftRates(path string, rates []papers.DriftRate) error {
 			p := logLog(r.Setting+" in "+r.Game, x, "dynamic regret")
 			var regrets, bounds, floors plotter.XYs
 			for _, v := range list {
-				at := v.Variation
+				at := float64(v.Variation)
 				if k == 0 {
 					at = float64(v.Rounds)
 				}
-				regrets = append(regrets, plotter.XY{X: at, Y: v.Regret})
-				bounds = append(bounds, plotter.XY{X: at, Y: v.Bound})
-				floors = append(floors, plotter.XY{X: at, Y: v.Floor})
+				regrets = append(regrets, plotter.XY{X: at, Y: float64(v.Regret)})
+				bounds = append(bounds, plotter.XY{X: at, Y: float64(v.Bound)})
+				floors = append(floors, plotter.XY{X: at, Y: float64(v.Floor)})
 			}
 			for i, l := range []struct {
 				points plotter.XYs
 				name   string
 			}{
 				{bounds, "upper bound"},
-				{regrets, fmt.Sprintf("regret: slope %.3f, theory %.3f", slope.Value, slope.Theory)},
+				{regrets, fmt.Sprintf("regret: slope %.3f, theory %.3f", float64(slope.Value), float64(slope.Theory))},
 				{floors, "lower bound"},
 			} {
 				if err := addLine(p, l.points, show.Colours[i], i != 1, l.name); err != nil {

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/cli/clitest"
-	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/picture/svgcheck"
 	"github.com/noregret/noregret/lab/papers"
 )
@@ -95,9 +94,8 @@ func TestInterruptedSimulations(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	a := &command.App{Stdout: &out}
-	cell := papers.DriftResult{Runs: 7, Horizons: []papers.DriftHorizon{{Rounds: 500, Regret: 1}}}
-	if err := writeDriftCell(a, &cell, 20, false); err != nil || !strings.Contains(out.String(), "7 of 20 runs") {
+	cell := papers.DriftResult{Runs: 7, Asked: 20, Horizons: []papers.DriftHorizon{{Rounds: 500, Regret: 1}}}
+	if err := driftCell(&cell).Write(&out, false); err != nil || !strings.Contains(out.String(), "7 of 20 runs") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
@@ -121,10 +119,11 @@ const (
   "runs_asked": 20
 }
 `
-	driftTextOutput = `cost feedback, ramp, noise 0, fixed:0.01, 2 runs
+	driftTextOutput = `### cost feedback, ramp, noise 0, fixed:0.01, 2 runs
 
-rounds   regret  error   loss %  error
-500     40.4473   0.82  10.5263   0.21
+| rounds | regret  | error | loss %  | error |
+| ------ | ------- | ----- | ------- | ----- |
+| 500    | 40.4473 | 0.82  | 10.5263 | 0.21  |
 
 regret ≈ C·T^(1−α): 1−α -, C -, R² -
 `
@@ -150,11 +149,11 @@ func TestDriftTables(t *testing.T) {
 	tables, rates := filepath.Join(dir, "tables.svg"), filepath.Join(dir, "rates.svg")
 	out := cmds.Printed(t, "drift", "--runs", "1", "--seed", "3", "--plot", tables)
 	for _, want := range []string{
-		"(?m)^Table 3: gradient descent, noisy gradients, 1 run; published numbers in brackets$",
-		`(?m)^1 − α +0\.[0-9]+ \[0\.54\]`,
-		`(?m)^5000 restarted +0\.[0-9]+ \[0\.56\] `,
-		"(?m)^Table 4: estimated gradient step, noisy costs, 1 run; published numbers in brackets$",
-		`(?m)^25000 fixed:0.001 .* \[3\.91\]$`,
+		"(?m)^### Table 3: gradient descent, noisy gradients, 1 run; published numbers in brackets$",
+		`(?m)^\| 1 − α +\| 0\.[0-9]+ \[0\.54\]`,
+		`(?m)^\| 5000 restarted +\| 0\.[0-9]+ \[0\.56\] `,
+		"(?m)^### Table 4: estimated gradient step, noisy costs, 1 run; published numbers in brackets$",
+		`(?m)^\| 25000 fixed:0.001 .* \[3\.91\] +\|$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("no %q in\n%s", want, out)

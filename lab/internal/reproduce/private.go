@@ -17,13 +17,13 @@ import (
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
+	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/lab/papers"
 	"github.com/noregret/noregret/lab/privacy"
 )
 
 // privateOptions are the flags of "noregret-lab private".
 type privateOptions struct {
-	command.Output
 	p       []string
 	dim     []int
 	rounds  []int
@@ -70,8 +70,8 @@ An interrupted command prints what is complete: the cells so far, and of the las
 far. Its exit status is 1.`
 
 // newPrivateCommand makes "noregret-lab private".
-func newPrivateCommand(a *command.App) *cobra.Command {
-	return command.New(a, &cobra.Command{
+func newPrivateCommand() *cobra.Command {
+	c := &cobra.Command{
 		Use:   "private",
 		Short: "Private regression beside the published table",
 		Long:  privateLong,
@@ -80,27 +80,21 @@ func newPrivateCommand(a *command.App) *cobra.Command {
 
   # The published table, and a picture of it
   noregret-lab private --p 1.5,inf --dim 5,10,20 --rounds 1000,5000,10000 --plot private.svg`,
-		Args: command.NoArgs,
-	}, &privateOptions{
-		p: []string{"1.5"}, dim: []int{5}, rounds: []int{1000}, runs: 10, epsilon: 1, seed: 1,
-	})
-}
-
-// AddFlags implements [command.Options].
-func (o *privateOptions) AddFlags(f *pflag.FlagSet) {
-	o.Output.AddFlags(f)
-	o.flags = f
-	f.StringSliceVar(&o.p, "p", o.p, "the norm of the ball of points, a number above 1, or inf; a list for several")
-	f.IntSliceVar(&o.dim, "dim", o.dim, "the number of features; a list for several")
-	f.IntSliceVar(&o.rounds, "rounds", o.rounds, "the number of records; a list for several")
-	f.IntVar(&o.runs, "runs", o.runs, "number of runs")
-	f.Float64Var(&o.epsilon, "epsilon", o.epsilon, "the budget ε of a run, above 0")
-	f.Float64Var(&o.delta, "delta", o.delta, "the budget δ of a run, 0 for one over the number of records")
-	f.StringSliceVar(&o.columns, "columns", o.columns, "names of the columns (default all)")
-	f.Uint64Var(&o.seed, "seed", o.seed, "seed of data and noise")
-	f.BoolVar(&o.secure, "secure", o.secure, "take the noise from the system's generator")
-	f.StringArrayVar(&o.plots, "plot", o.plots,
-		"write a picture to this file, .svg or .png; may be given more than once")
+	}
+	f := c.Flags()
+	o := &privateOptions{flags: f}
+	f.StringSliceVar(&o.p, "p", []string{"1.5"},
+		"the norm of the ball of points, a number above 1, or inf; a list for several")
+	f.IntSliceVar(&o.dim, "dim", []int{5}, "the number of features; a list for several")
+	f.IntSliceVar(&o.rounds, "rounds", []int{1000}, "the number of records; a list for several")
+	f.IntVar(&o.runs, "runs", 10, "number of runs")
+	f.Float64Var(&o.epsilon, "epsilon", 1, "the budget ε of a run, above 0")
+	f.Float64Var(&o.delta, "delta", 0, "the budget δ of a run, 0 for one over the number of records")
+	f.StringSliceVar(&o.columns, "columns", nil, "names of the columns (default all)")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of data and noise")
+	f.BoolVar(&o.secure, "secure", false, "take the noise from the system's generator")
+	f.StringArrayVar(&o.plots, "plot", nil, "write a picture to this file, .svg or .png; may be given more than once")
+	return study.New(c, "runs", o.run)
 }
 
 // given reports whether the flags state the cells.
@@ -113,8 +107,8 @@ func (o *privateOptions) one() bool {
 	return o.given() && len(o.p) == 1 && len(o.dim) == 1 && len(o.rounds) == 1
 }
 
-// Validate implements [command.Options].
-func (o *privateOptions) Validate() error {
+// validate refuses flags that are out of range.
+func (o *privateOptions) validate() error {
 	for _, list := range []struct {
 		flag   string
 		values []int
@@ -152,107 +146,15 @@ func (o *privateOptions) Validate() error {
 	return files.CheckPlots(o.plots, nil)
 }
 
-// privateCell is a cell of the table.
+// privateCell is a cell of the table, as --json prints it.
 type privateCell struct {
-	p           float64
-	dim, rounds int
-	published   float64 // NaN if it is not in the published table
-	columns     []privacy.Column
-}
-
-// runs is the number of runs that the cell's columns are from.
-func (c *privateCell) runs() int {
-	if len(c.columns) == 0 {
-		return 0
-	}
-	return c.columns[0].Runs
-}
-
-// cells returns the cells to measure, in the order of the published table: by norm, by rounds, by
-// dimension.
-func (o *privateOptions) cells() []privateCell {
-	published := papers.PublishedPrivate()
-	var out []privateCell
-	if !o.given() {
-		for _, r := range published {
-			if r.Rounds == 1000 || r.Rounds == 5000 {
-				out = append(out, privateCell{p: r.P, dim: r.Dim, rounds: r.Rounds, published: r.Suboptimal})
-			}
-		}
-		return out
-	}
-	for _, text := range o.p {
-		p, _ := strconv.ParseFloat(text, 64) // Validate has checked it
-		for _, rounds := range o.rounds {
-			for _, dim := range o.dim {
-				c := privateCell{p: p, dim: dim, rounds: rounds, published: math.NaN()}
-				for _, r := range published {
-					if r.P == p && r.Dim == dim && r.Rounds == rounds {
-						c.published = r.Suboptimal
-					}
-				}
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
-// Run implements [command.Options].
-func (o *privateOptions) Run(ctx context.Context, a *command.App, _ []string) error {
-	p, err := a.ProgressOfLong("trainings")
-	if err != nil {
-		return err
-	}
-	cells, begin := o.cells(), time.Now()
-	defer p.Finish()
-	var failed error
-	for i := range cells {
-		c := &cells[i]
-		s := privacy.DefaultRegressionOptions(c.p, c.dim, c.rounds)
-		s.Runs, s.Epsilon, s.Delta, s.Seed, s.Secure = o.runs, o.epsilon, o.delta, o.seed, o.secure
-		s.Clock = func() float64 { return time.Since(begin).Seconds() }
-		if len(o.columns) > 0 {
-			s.Columns = o.columns
-		}
-		s.Progress = func(done, total int) {
-			if i == 0 && done == 1 {
-				p.Start("simulate", int64(total*len(cells)))
-			}
-			p.Update(int64(i*total + done))
-		}
-		if c.columns, failed = privacy.Regression(ctx, s); failed != nil {
-			cells = cells[:i+1]
-			break
-		}
-	}
-	p.Finish()
-	if len(cells) > 1 && cells[len(cells)-1].runs() == 0 {
-		cells = cells[:len(cells)-1]
-	}
-	if o.JSON {
-		err = o.writeJSON(a, cells)
-	} else {
-		err = o.write(a, cells)
-	}
-	if failed != nil {
-		return failed
-	}
-	for _, path := range o.plots {
-		err = errors.Join(err, plotPrivateCells(path, cells, o.runs))
-	}
-	return err
-}
-
-// privateCellJSON is a cell as --json prints it.
-type privateCellJSON struct {
 	P         normExponent   `json:"p"`
 	Dim       int            `json:"dim"`
 	Rounds    int            `json:"rounds"`
 	Runs      int            `json:"runs"`
-	RunsAsked int            `json:"runs_asked"`
+	Asked     int            `json:"runs_asked"`
 	Epsilon   show.Number    `json:"epsilon"`
-	Published show.Number    `json:"published"`
+	Published show.Number    `json:"published"` // NaN if it is not in the published table
 	Columns   privateColumns `json:"columns"`
 }
 
@@ -261,9 +163,9 @@ type privateColumns []privacy.Column
 
 // MarshalJSON implements json.Marshaler.
 func (c privateColumns) MarshalJSON() ([]byte, error) {
-	o := make(members, len(c))
+	o := make(study.Object, len(c))
 	for i := range c {
-		o[i] = member{c[i].Name, struct {
+		o[i] = study.Member{Name: c[i].Name, Value: struct {
 			Mean    show.Number `json:"subopt_mean"`
 			SD      show.Number `json:"subopt_sd"`
 			Seconds show.Number `json:"seconds"`
@@ -277,21 +179,73 @@ func (c privateColumns) MarshalJSON() ([]byte, error) {
 	return o.MarshalJSON()
 }
 
-// writeJSON prints the cells as JSON.
-func (o *privateOptions) writeJSON(a *command.App, cells []privateCell) error {
-	out := make([]privateCellJSON, 0, len(cells))
-	for i := range cells {
-		c := &cells[i]
-		out = append(out, privateCellJSON{
-			P: normExponent(c.p), Dim: c.dim, Rounds: c.rounds, Runs: c.runs(), RunsAsked: o.runs,
-			Epsilon:   show.Number(o.epsilon),
-			Published: show.Number(c.published), Columns: c.columns,
+// cells returns the cells to measure, in the order of the published table: by norm, by rounds, by
+// dimension.
+func (o *privateOptions) cells() (out []privateCell) {
+	add := func(p float64, dim, rounds int, published float64) {
+		out = append(out, privateCell{
+			P: normExponent(p), Dim: dim, Rounds: rounds, Asked: o.runs, Epsilon: show.Number(o.epsilon),
+			Published: show.Number(published),
 		})
 	}
-	if o.one() {
-		return show.JSON(a.Stdout, out[0])
+	table := papers.PublishedPrivate()
+	if !o.given() {
+		for _, r := range table {
+			if r.Rounds == 1000 || r.Rounds == 5000 {
+				add(r.P, r.Dim, r.Rounds, r.Suboptimal)
+			}
+		}
+		return out
 	}
-	return show.JSON(a.Stdout, out)
+	for _, text := range o.p {
+		p, _ := strconv.ParseFloat(text, 64) // validate has checked it
+		for _, rounds := range o.rounds {
+			for _, dim := range o.dim {
+				published := math.NaN()
+				for _, r := range table {
+					if r.P == p && r.Dim == dim && r.Rounds == rounds {
+						published = r.Suboptimal
+					}
+				}
+				add(p, dim, rounds, published)
+			}
+		}
+	}
+	return out
+}
+
+// run measures the cells and draws the pictures. An interrupted study has the cells so far, and of
+// the last one the runs so far.
+func (o *privateOptions) run(ctx context.Context, r *study.Runner) (*study.Report, error) {
+	err := o.validate()
+	if err != nil {
+		return nil, err
+	}
+	cells, begin := o.cells(), time.Now()
+	r.Expect(len(cells) * o.runs)
+	for i := range cells {
+		c := &cells[i]
+		s := privacy.DefaultRegressionOptions(float64(c.P), c.Dim, c.Rounds)
+		s.Runs, s.Epsilon, s.Delta, s.Seed, s.Secure = o.runs, o.epsilon, o.delta, o.seed, o.secure
+		s.Clock = func() float64 { return time.Since(begin).Seconds() }
+		s.Workers, s.Progress = r.Workers, r.Step
+		if len(o.columns) > 0 {
+			s.Columns = o.columns
+		}
+		if c.Columns, err = privacy.Regression(ctx, s); len(c.Columns) > 0 {
+			c.Runs = c.Columns[0].Runs
+		}
+		if err != nil {
+			if cells = cells[:i+1]; i > 0 && c.Runs == 0 {
+				cells = cells[:i]
+			}
+			return o.report(cells), err
+		}
+	}
+	for _, path := range o.plots {
+		err = errors.Join(err, plotPrivateCells(path, cells, o.runs))
+	}
+	return o.report(cells), err
 }
 
 // normExponent is the exponent of a norm: as JSON a number, or "inf".
@@ -306,44 +260,41 @@ func (p normExponent) MarshalJSON() ([]byte, error) {
 }
 
 // normName is the exponent of a norm as text.
-func normName(p float64) string {
-	if math.IsInf(p, 1) {
+func normName(p normExponent) string {
+	if math.IsInf(float64(p), 1) {
 		return "inf"
 	}
-	return show.Short(p)
+	return show.Short(float64(p))
 }
 
-// write prints the cells as text.
-func (o *privateOptions) write(a *command.App, cells []privateCell) error {
+// report has a row for each cell.
+func (o *privateOptions) report(cells []privateCell) *study.Report {
+	report := &study.Report{Data: cells}
+	if o.one() {
+		report.Data = cells[0]
+	}
 	last := &cells[len(cells)-1]
-	if last.runs() == 0 {
-		return nil // interrupted in the first run of the first cell
+	if last.Runs == 0 {
+		return report // interrupted in the first run of the first cell
 	}
-	g := show.Table{}
-	head := []string{"p", "dim", "rounds", "published"}
-	for _, c := range cells[0].columns {
-		head = append(head, c.Name)
+	t := study.Table{Columns: []string{"p", "dim", "rounds", "published"}}
+	for _, c := range cells[0].Columns {
+		t.Columns = append(t.Columns, c.Name)
 	}
-	g.Add(head...)
 	for i := range cells {
 		c := &cells[i]
-		row := []string{
-			normName(c.p), strconv.Itoa(c.dim), strconv.Itoa(c.rounds),
-			show.Digits(show.Number(c.published), 3),
+		row := []any{normName(c.P), c.Dim, c.Rounds, show.Digits(c.Published, 3)}
+		for _, v := range c.Columns {
+			row = append(row, digits(show.Number(v.Mean))+" ± "+digits(show.Number(v.SD)))
 		}
-		for _, v := range c.columns {
-			row = append(row, show.Digits(show.Number(v.Mean), 2)+" ± "+show.Digits(show.Number(v.SD), 2))
-		}
-		g.Add(row...)
-	}
-	if err := g.Write(a.Stdout); err != nil {
-		return err
+		t.Add(row...)
 	}
 	runs := show.Count(o.runs, "run", "runs")
-	if last.runs() < o.runs {
-		runs = fmt.Sprintf("%s, in the last row %s,", runs, show.RunsIn(last.runs(), o.runs))
+	if last.Runs < o.runs {
+		runs = fmt.Sprintf("%s, in the last row %s,", runs, show.RunsIn(last.Runs, o.runs))
 	}
-	_, err := fmt.Fprintf(a.Stdout, "\nsuboptimality, mean ± standard deviation over %s at epsilon %g; the columns "+
-		"named unsafe are not private\n", runs, o.epsilon)
-	return err
+	t.Notes = fmt.Sprintf("suboptimality, mean ± standard deviation over %s at epsilon %g; the columns named unsafe "+
+		"are not private\n", runs, o.epsilon)
+	report.Tables = []study.Table{t}
+	return report
 }

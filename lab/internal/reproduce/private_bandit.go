@@ -122,10 +122,41 @@ func (o *privateBanditOptions) validate() error {
 	return files.CheckPlots(o.plots, nil)
 }
 
-// privateBandit is the study at one ε.
+// privateBandit is the study at one ε, as --json prints it.
 type privateBandit struct {
-	epsilon float64
-	columns []privacy.BanditColumn
+	Dim     int                  `json:"dim"`
+	Arms    int                  `json:"arms"`
+	Rounds  int                  `json:"rounds"`
+	Runs    int                  `json:"runs"`
+	Epsilon show.Number          `json:"epsilon"`
+	Delta   show.Number          `json:"delta"`
+	Columns privateBanditColumns `json:"columns"`
+}
+
+// privateBanditColumns are columns as a JSON object in their order.
+type privateBanditColumns []privateBanditColumn
+
+// privateBanditColumn is a column as --json prints it.
+type privateBanditColumn struct {
+	name          string
+	Mean          show.Number `json:"regret_mean"`
+	SD            show.Number `json:"regret_sd"`
+	ReferenceMean show.Number `json:"reference_mean"`
+	ReferenceSD   show.Number `json:"reference_sd"`
+	Curve         struct {
+		Rounds []int     `json:"rounds"`
+		Mean   []float64 `json:"mean"`
+		SD     []float64 `json:"sd"`
+	} `json:"curve"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c privateBanditColumns) MarshalJSON() ([]byte, error) {
+	o := make(study.Object, len(c))
+	for i := range c {
+		o[i] = study.Member{Name: c[i].name, Value: c[i]}
+	}
+	return o.MarshalJSON()
 }
 
 // reference is the mean and the standard deviation of a second implementation, NaN if there is none
@@ -165,7 +196,7 @@ func (o *privateBanditOptions) run(ctx context.Context, r *study.Runner) (*study
 	}
 	var all []privateBandit
 	for i, epsilon := range o.epsilons {
-		all = append(all, privateBandit{epsilon, columns[i*len(names) : (i+1)*len(names)]})
+		all = append(all, o.of(epsilon, columns[i*len(names):(i+1)*len(names)]))
 	}
 	report := o.report(all)
 	for _, path := range o.plots {
@@ -174,95 +205,54 @@ func (o *privateBanditOptions) run(ctx context.Context, r *study.Runner) (*study
 	return report, err
 }
 
-// privateBanditJSON is the study at one ε as --json prints it.
-type privateBanditJSON struct {
-	Dim     int                  `json:"dim"`
-	Arms    int                  `json:"arms"`
-	Rounds  int                  `json:"rounds"`
-	Runs    int                  `json:"runs"`
-	Epsilon show.Number          `json:"epsilon"`
-	Delta   show.Number          `json:"delta"`
-	Columns privateBanditColumns `json:"columns"`
-}
-
-// privateBanditColumns are columns as a JSON object in their order.
-type privateBanditColumns []privateBanditColumn
-
-// privateBanditColumn is a column as --json prints it.
-type privateBanditColumn struct {
-	name          string
-	Mean          show.Number `json:"regret_mean"`
-	SD            show.Number `json:"regret_sd"`
-	ReferenceMean show.Number `json:"reference_mean"`
-	ReferenceSD   show.Number `json:"reference_sd"`
-	Curve         struct {
-		Rounds []int     `json:"rounds"`
-		Mean   []float64 `json:"mean"`
-		SD     []float64 `json:"sd"`
-	} `json:"curve"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (c privateBanditColumns) MarshalJSON() ([]byte, error) {
-	o := make(members, len(c))
-	for i := range c {
-		o[i] = member{c[i].name, c[i]}
+// of is the study at one ε.
+func (o *privateBanditOptions) of(epsilon float64, columns []privacy.BanditColumn) privateBandit {
+	s := &o.bandit
+	b := privateBandit{
+		Dim: s.Dim, Arms: s.Arms, Rounds: s.Rounds, Runs: s.Runs, Epsilon: show.Number(epsilon),
+		Delta: show.Number(s.Delta),
 	}
-	return o.MarshalJSON()
-}
-
-// data is what --json prints: an object for each ε, in a list unless there is one.
-func (o *privateBanditOptions) data(all []privateBandit) any {
-	delta := o.bandit.Delta
-	if delta == 0 {
-		delta = 1 / float64(o.bandit.Rounds)
+	if s.Delta == 0 {
+		b.Delta = show.Number(1 / float64(s.Rounds))
 	}
-	out := make([]privateBanditJSON, 0, len(all))
-	for _, b := range all {
-		v := privateBanditJSON{
-			Dim: o.bandit.Dim, Arms: o.bandit.Arms, Rounds: o.bandit.Rounds, Runs: o.bandit.Runs,
-			Epsilon: show.Number(b.epsilon), Delta: show.Number(delta),
+	for i := range columns {
+		c := &columns[i]
+		mean, sd := o.reference(epsilon, c.Name)
+		row := privateBanditColumn{
+			name: c.Name, Mean: show.Number(c.Mean), SD: show.Number(c.SD),
+			ReferenceMean: show.Number(mean), ReferenceSD: show.Number(sd),
 		}
-		for i := range b.columns {
-			c := &b.columns[i]
-			mean, sd := o.reference(b.epsilon, c.Name)
-			row := privateBanditColumn{
-				name: c.Name, Mean: show.Number(c.Mean), SD: show.Number(c.SD),
-				ReferenceMean: show.Number(mean), ReferenceSD: show.Number(sd),
-			}
-			row.Curve.Rounds, row.Curve.Mean, row.Curve.SD = c.Rounds, c.Regret, c.Deviations
-			v.Columns = append(v.Columns, row)
-		}
-		out = append(out, v)
+		row.Curve.Rounds, row.Curve.Mean, row.Curve.SD = c.Rounds, c.Regret, c.Deviations
+		b.Columns = append(b.Columns, row)
 	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	return out
+	return b
 }
 
 // report has a row for each column, two numbers for each ε.
 func (o *privateBanditOptions) report(all []privateBandit) *study.Report {
 	t := study.Table{Columns: []string{"column"}}
 	for _, b := range all {
-		t.Columns = append(t.Columns, "epsilon "+show.Short(b.epsilon), "reference")
+		t.Columns = append(t.Columns, "epsilon "+short(b.Epsilon), "reference")
 	}
-	for i := range all[0].columns {
-		row := []any{all[0].columns[i].Name}
+	for i := range all[0].Columns {
+		row := []any{all[0].Columns[i].name}
 		for _, b := range all {
-			c := &b.columns[i]
-			var reference any = "-"
-			if mean, sd := o.reference(b.epsilon, c.Name); mean > 0 {
-				reference = study.Estimate{Mean: mean, Error: sd}.Cell("%.0f")
+			c, reference := &b.Columns[i], "-"
+			if c.ReferenceMean > 0 {
+				reference = fmt.Sprintf("%.0f ± %.0f", float64(c.ReferenceMean), float64(c.ReferenceSD))
 			}
-			row = append(row, study.Estimate{Mean: c.Mean, Error: c.SD}.Cell("%.0f"), reference)
+			row = append(row, fmt.Sprintf("%.0f ± %.0f", float64(c.Mean), float64(c.SD)), reference)
 		}
 		t.Add(row...)
 	}
 	t.Notes = fmt.Sprintf("cumulative regret after %d rounds, mean ± standard deviation over %s; %s in %s\n",
 		o.bandit.Rounds, show.Count(o.bandit.Runs, "run", "runs"), show.Count(o.bandit.Arms, "arm", "arms"),
 		show.Count(o.bandit.Dim, "dimension", "dimensions"))
-	return &study.Report{Tables: []study.Table{t}, Data: o.data(all)}
+	report := &study.Report{Tables: []study.Table{t}, Data: all}
+	if len(all) == 1 {
+		report.Data = all[0]
+	}
+	return report
 }
 
 // plotPrivateBandits draws the mean regret of every column with a band of one standard deviation, a
@@ -270,19 +260,19 @@ func (o *privateBanditOptions) report(all []privateBandit) *study.Report {
 func plotPrivateBandits(path string, all []privateBandit, runs int) error {
 	var panels []*picture.Panel
 	for _, b := range all {
-		p := picture.NewPanel(fmt.Sprintf("ε = %s, %s", show.Short(b.epsilon), show.Count(runs, "run", "runs")),
+		p := picture.NewPanel(fmt.Sprintf("ε = %s, %s", short(b.Epsilon), show.Count(runs, "run", "runs")),
 			"rounds",
 			"cumulative regret, mean ± sd")
 		top := 0.0
-		sorted := slices.Clone(b.columns) // the legend has the order of the lines' ends
-		slices.SortStableFunc(sorted, func(a, b privacy.BanditColumn) int { return cmp.Compare(b.Mean, a.Mean) })
+		sorted := slices.Clone(b.Columns) // the legend has the order of the lines' ends
+		slices.SortStableFunc(sorted, func(a, b privateBanditColumn) int { return cmp.Compare(b.Mean, a.Mean) })
 		for i := range sorted {
 			c := &sorted[i]
 			if err := addPrivateBandit(p, c); err != nil {
 				return err
 			}
-			for k, v := range c.Regret {
-				top = max(top, v+c.Deviations[k])
+			for k, v := range c.Curve.Mean {
+				top = max(top, v+c.Curve.SD[k])
 			}
 		}
 		p.X.Min, p.Y.Min, p.Y.Max = 0, 0, 1.05*max(top, 1)
@@ -292,16 +282,17 @@ func plotPrivateBandits(path string, all []privateBandit, runs int) error {
 }
 
 // addPrivateBandit adds the line and the band of a column.
-func addPrivateBandit(p *picture.Panel, c *privacy.BanditColumn) error {
+func addPrivateBandit(p *picture.Panel, c *privateBanditColumn) error {
 	// A column keeps its colour, whichever are shown.
-	colour := picture.Light.Line(slices.Index(privacy.BanditColumns(), c.Name))
+	colour := picture.Light.Line(slices.Index(privacy.BanditColumns(), c.name))
+	at, mean, sd := c.Curve.Rounds, c.Curve.Mean, c.Curve.SD
 	points, ring := plotter.XYs{{}}, plotter.XYs{{}}
-	for i, round := range c.Rounds {
-		points = append(points, plotter.XY{X: float64(round), Y: c.Regret[i]})
-		ring = append(ring, plotter.XY{X: float64(round), Y: c.Regret[i] + c.Deviations[i]})
+	for i, round := range at {
+		points = append(points, plotter.XY{X: float64(round), Y: mean[i]})
+		ring = append(ring, plotter.XY{X: float64(round), Y: mean[i] + sd[i]})
 	}
-	for i := len(c.Rounds) - 1; i >= 0; i-- {
-		ring = append(ring, plotter.XY{X: float64(c.Rounds[i]), Y: max(0, c.Regret[i]-c.Deviations[i])})
+	for i := len(at) - 1; i >= 0; i-- {
+		ring = append(ring, plotter.XY{X: float64(at[i]), Y: max(0, mean[i]-sd[i])})
 	}
 	band, err := plotter.NewPolygon(ring)
 	if err != nil {
@@ -315,6 +306,6 @@ func addPrivateBandit(p *picture.Panel, c *privacy.BanditColumn) error {
 		return err
 	}
 	p.Add(band, line)
-	p.Legend.Add(c.Name, line)
+	p.Legend.Add(c.name, line)
 	return nil
 }

@@ -34,7 +34,7 @@ func plotPrivateCells(path string, cells []privateCell, runs int) error {
 	var panels []*picture.Panel
 	for from := 0; from < len(cells); {
 		to := from + 1
-		for to < len(cells) && cells[to].p == cells[from].p {
+		for to < len(cells) && cells[to].P == cells[from].P {
 			to++
 		}
 		p, err := privatePanel(cells[from:to], runs)
@@ -49,7 +49,7 @@ func plotPrivateCells(path string, cells []privateCell, runs int) error {
 
 // privatePanel draws the cells of one norm.
 func privatePanel(cells []privateCell, runs int) (*picture.Panel, error) {
-	title := fmt.Sprintf("p = %s, %s", normName(cells[0].p), show.Count(runs, "run", "runs"))
+	title := fmt.Sprintf("p = %s, %s", normName(cells[0].P), show.Count(runs, "run", "runs"))
 	p := picture.NewPanel(title, "dimension and rounds", "suboptimality, mean ± sd")
 	p.Height *= 1.4
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, picture.Decades{}
@@ -64,10 +64,10 @@ func privatePanel(cells []privateCell, runs int) (*picture.Panel, error) {
 		c := &cells[i]
 		ticks[i] = plot.Tick{
 			Value: float64(i),
-			Label: "d=" + strconv.Itoa(c.dim) + "\n" + show.Short(float64(c.rounds)),
+			Label: "d=" + strconv.Itoa(c.Dim) + "\n" + show.Short(float64(c.Rounds)),
 		}
-		see(c.published)
-		for _, v := range c.columns {
+		see(float64(c.Published))
+		for _, v := range c.Columns {
 			see(v.Mean)
 		}
 	}
@@ -76,7 +76,7 @@ func privatePanel(cells []privateCell, runs int) (*picture.Panel, error) {
 	}
 	p.X.Min, p.X.Max, p.X.Tick.Marker = -0.6, float64(len(cells))-0.4, ticks
 	p.X.Tick.Label.Font.Size = vg.Points(min(10, 60/float64(len(cells))+3))
-	for k := range cells[0].columns {
+	for k := range cells[0].Columns {
 		if err := addPrivateColumn(p, cells, k, low/2); err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func privatePanel(cells []privateCell, runs int) (*picture.Panel, error) {
 
 // addPrivateColumn adds the means of column k and its bars, which end at the floor of the axis.
 func addPrivateColumn(p *picture.Panel, cells []privateCell, k int, floor float64) error {
-	name := cells[0].columns[k].Name
+	name := cells[0].Columns[k].Name
 	// A column keeps its colour and marker, whichever are shown.
 	style := 0
 	for i, known := range privacy.RegressionColumns() {
@@ -101,12 +101,12 @@ func addPrivateColumn(p *picture.Panel, cells []privateCell, k int, floor float6
 	colour := picture.Light.Line(style)
 	var points errorPoints
 	for i := range cells {
-		c := &cells[i].columns[k]
+		c := &cells[i].Columns[k]
 		// The printed norm has no finite noise in 2 dimensions.
 		if !(c.Mean > 0) || math.IsInf(c.Mean, 1) {
 			continue
 		}
-		x := float64(i) + float64(0.75*((float64(k)+0.5)/float64(len(cells[i].columns))-0.5))
+		x := float64(i) + float64(0.75*((float64(k)+0.5)/float64(len(cells[i].Columns))-0.5))
 		points.XYs = append(points.XYs, plotter.XY{X: x, Y: c.Mean})
 		points.YErrors = append(points.YErrors, struct{ Low, High float64 }{
 			c.Mean - max(c.Mean-c.SD, floor), c.SD,
@@ -140,7 +140,7 @@ type errorPoints struct {
 func addPublished(p *picture.Panel, cells []privateCell) error {
 	named := false
 	for i := range cells {
-		v := cells[i].published
+		v := float64(cells[i].Published)
 		if !(v > 0) {
 			continue
 		}

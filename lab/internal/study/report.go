@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,10 +31,12 @@ type Table struct {
 	Notes string `json:"notes,omitempty"`
 }
 
-// Cell is a cell of a table: what text shows and the value that JSON has.
+// Cell is a cell of a table: what text shows, the value that JSON has, and whether it is a number
+// outside its tolerance.
 type Cell struct {
 	text  string
 	value any
+	off   bool
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -41,13 +44,66 @@ func (c Cell) MarshalJSON() ([]byte, error) { return json.Marshal(c.value) }
 
 // Number is a cell with a number, which text shows in the given format. JSON has null for a number
 // that is not finite.
-func Number(format string, v float64) Cell { return Cell{fmt.Sprintf(format, v), show.Number(v)} }
+func Number(format string, v float64) Cell {
+	return Cell{text: fmt.Sprintf(format, v), value: show.Number(v)}
+}
 
 // Cell is a cell with the mean and the error, both in the given format.
 func (e Estimate) Cell(format string) Cell {
-	return Cell{fmt.Sprintf(format+" ± "+format, e.Mean, e.Error), map[string]show.Number{
+	return Cell{text: fmt.Sprintf(format+" ± "+format, e.Mean, e.Error), value: map[string]show.Number{
 		"mean": show.Number(e.Mean), "error": show.Number(e.Error),
 	}}
+}
+
+// Compared is a measured number beside the one that a source states.
+type Compared struct {
+	// Estimate is what was measured. Its error is NaN if it is not known.
+	Estimate
+	// Low and High are the range that is stated, both the same for a number. Both are NaN if none
+	// is stated, and one of them is infinite for a bound.
+	Low, High float64
+	// Within is the distance from the range that is allowed, +Inf for any.
+	Within float64
+}
+
+// Beside is a measured number beside one that is stated and that it need not agree with, NaN for
+// none.
+func Beside(measured, stated float64) Compared {
+	return Compared{Estimate{measured, math.NaN()}, stated, stated, math.Inf(1)}
+}
+
+// Agrees reports whether the number is within its tolerance, or nothing is stated.
+func (c Compared) Agrees() bool {
+	return c.Low != c.Low || c.Mean >= c.Low-c.Within && c.Mean <= c.High+c.Within
+}
+
+// Cell is a cell with the number and what is stated in brackets, all in the given format. A mark
+// ! says that they do not agree.
+func (c Compared) Cell(format string) Cell {
+	cell, stated := c.Estimate.Cell(format), ""
+	if c.Error != c.Error {
+		cell.text = fmt.Sprintf(format, c.Mean)
+	}
+	switch {
+	case c.Low != c.Low:
+	case math.IsInf(c.High, 1):
+		stated = fmt.Sprintf(" [at least "+format+"]", c.Low)
+	case math.IsInf(c.Low, -1):
+		stated = fmt.Sprintf(" [at most "+format+"]", c.High)
+	case c.Low == c.High:
+		stated = fmt.Sprintf(" ["+format+"]", c.Low)
+	default:
+		stated = fmt.Sprintf(" ["+format+" to "+format+"]", c.Low, c.High)
+	}
+	if cell.off = !c.Agrees(); cell.off {
+		stated += " !"
+	}
+	cell.text += stated
+	cell.value = map[string]any{
+		"mean": show.Number(c.Mean), "error": show.Number(c.Error), "agrees": c.Agrees(),
+		"stated": []show.Number{show.Number(c.Low), show.Number(c.High)},
+	}
+	return cell
 }
 
 // Add adds a row of cells; a value that is none is shown as fmt does.
@@ -56,7 +112,7 @@ func (t *Table) Add(values ...any) {
 	for i, v := range values {
 		c, ok := v.(Cell)
 		if !ok {
-			c = Cell{fmt.Sprint(v), v}
+			c = Cell{text: fmt.Sprint(v), value: v}
 		}
 		row[i] = c
 	}
@@ -80,13 +136,27 @@ func (r *Report) Write(w io.Writer, asJSON bool) error {
 	return err
 }
 
+// off is the number of cells that are outside their tolerance.
+func (r *Report) off() (n int) {
+	for i := range r.Tables {
+		for _, row := range r.Tables[i].Rows {
+			for _, c := range row {
+				if c.off {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
 // markdown returns the table with its title and its notes. Columns are padded to one width.
 func (t *Table) markdown() string {
 	rows := [][]string{t.Columns}
 	for _, row := range t.Rows {
 		var cells []string
 		for _, c := range row {
-			cells = append(cells, c.text)
+			cells = append(cells, strings.ReplaceAll(c.text, "|", `\|`))
 		}
 		rows = append(rows, cells)
 	}

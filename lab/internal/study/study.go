@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/progress"
 )
@@ -34,6 +36,14 @@ func (r *Runner) Step() {
 	r.reporter.Update(r.done)
 }
 
+// Progress reports that some of all runs are done. It is an alternative to Expect and Step.
+func (r *Runner) Progress(done, total int) {
+	if done == 1 {
+		r.Expect(total)
+	}
+	r.Step()
+}
+
 // Runs is [parallel.Runs] with the runner's workers and progress.
 func Runs[T any](ctx context.Context, r *Runner, n int, play func(run int) (T, error)) ([]T, error) {
 	return parallel.Runs(ctx, n, r.Workers, func(int) { r.Step() }, play)
@@ -41,10 +51,11 @@ func Runs[T any](ctx context.Context, r *Runner, n int, play func(run int) (T, e
 
 // New completes the command of a study, which takes no arguments if it does not say so: it gets the
 // flags --workers and --json, shows progress in the given unit, and prints the report that play
-// returns, also beside an error if it has tables.
+// returns, also beside an error if there is something in it. It fails if a cell is outside its
+// tolerance.
 func New(c *cobra.Command, unit string, play func(ctx context.Context, r *Runner) (*Report, error)) *cobra.Command {
 	if c.Args == nil {
-		c.Args = cobra.NoArgs
+		c.Args = command.NoArgs
 	}
 	workers := c.Flags().Int("workers", 0, "runs at a time, 0 for all cores; the result is the same for any number")
 	asJSON := c.Flags().Bool("json", false, "print JSON")
@@ -61,11 +72,15 @@ func New(c *cobra.Command, unit string, play func(ctx context.Context, r *Runner
 		r.Expect(0)
 		report, err := play(c.Context(), r)
 		reporter.Finish()
-		if report == nil || err != nil && len(report.Tables) == 0 {
+		if report == nil || err != nil && len(report.Tables) == 0 && (!*asJSON || report.Data == nil) {
 			return err
 		}
 		if failed := report.Write(c.OutOrStdout(), *asJSON); err == nil {
 			err = failed
+		}
+		if off := report.off(); err == nil && off > 0 {
+			err = noregret.Errorf(noregret.Internal, c.Name(), "%s outside the tolerance, marked with !",
+				show.Count(off, "cell is", "cells are"))
 		}
 		return err
 	}

@@ -3,6 +3,7 @@ package study
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -28,6 +29,53 @@ func TestEstimate(t *testing.T) {
 	}
 	if e := (Estimate{1, 0.5}); !e.AtLeast(2) || e.AtLeast(2.1) || !e.AtMost(0) || e.AtMost(-0.1) {
 		t.Errorf("bounds of %+v", e)
+	}
+}
+
+// TestCompared: a number agrees with one, a range or a bound within the distance that is allowed, a
+// number that is none agrees with nothing, and a study with a cell that does not agree fails.
+func TestCompared(t *testing.T) {
+	inf, none := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		compared Compared
+		text     string
+	}{
+		{Compared{Estimate{1, .25}, 1.5, 1.5, .5}, "1.00 ± 0.25 [1.50]"},
+		{Compared{Estimate{1, none}, 1.5, 1.5, .25}, "1.00 [1.50] !"},
+		{Compared{Estimate{2.25, none}, 1, 2, .25}, "2.25 [1.00 to 2.00]"},
+		{Compared{Estimate{.75, none}, 1, 2, .2}, "0.75 [1.00 to 2.00] !"},
+		{Compared{Estimate{1, none}, 1, inf, 0}, "1.00 [at least 1.00]"},
+		{Compared{Estimate{2, none}, -inf, 1, 0}, "2.00 [at most 1.00] !"},
+		{Compared{Estimate{none, none}, 1, 1, 9}, "NaN [1.00] !"},
+		{Beside(1, 9), "1.00 [9.00]"},
+		{Beside(1, none), "1.00"},
+	} {
+		if got := c.compared.Cell("%.2f"); got.text != c.text || got.off != strings.HasSuffix(c.text, "!") {
+			t.Errorf("%+v: %+v, want %q", c.compared, got, c.text)
+		}
+	}
+	study := New(&cobra.Command{Use: "off"}, "runs", func(_ context.Context, r *Runner) (*Report, error) {
+		for done := range 2 {
+			r.Progress(done+1, 2)
+		}
+		table := Table{Columns: []string{"|x|"}}
+		table.Add(Compared{Estimate{1, none}, 2, 2, 0}.Cell("%.0f"))
+		table.Add("|a|")
+		return &Report{Tables: []Table{table}}, nil
+	})
+	var out bytes.Buffer
+	err := labtest.Run(t.Context(), study, []string{"--json"}, &out, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "off: 1 cell is outside the tolerance") ||
+		!strings.Contains(out.String(), `"agrees": false`) {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// TestObject: members keep their order.
+func TestObject(t *testing.T) {
+	b, err := json.Marshal(Object{{"b", 1}, {"a", Object{}}})
+	if err != nil || string(b) != `{"b":1,"a":{}}` {
+		t.Errorf("%s, %v", b, err)
 	}
 }
 
