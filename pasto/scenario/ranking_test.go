@@ -176,19 +176,13 @@ func TestTenthsAreReshuffled(t *testing.T) {
 // TestRankingTable checks our form of the paper's Table 2. The mixture learned under the hard
 // guardrail satisfies it strictly, and the order of the paper's rows holds: single best ≤ exact
 // mixture ≤ single goal. Over five seeds the learned mixture is within one percent of the exact one
-// on average; if no more than that can be gained, it may be below the single best. On larger
-// synthetic ratings, where the exact mixture beats the single best by more than chance, the learned
-// one does too (with NOREGRET_FULL=1).
+// on average; if no more than that can be gained, it may be below the single best. (On larger
+// ratings it is above: noregret-lab floors.)
 func TestRankingTable(t *testing.T) {
 	testsize.NoRace(t)
-	for _, c := range []Options{{Data: dataDir}, {}, {Users: 3000, Items: 1500}} {
-		if c.Users > 0 && !full() {
-			continue
-		}
-		seeds, part := uint64(5), 0.0
-		if c.Users > 0 {
-			seeds = 1
-		}
+	for _, c := range []Options{{Data: dataDir}, {}} {
+		const seeds = uint64(5)
+		part := 0.0
 		for seed := range seeds {
 			c.Seed, c.Rounds, c.Runs = seed+1, 10_000, 1
 			_, tab, err := Ranking(t.Context(), own(t, c))
@@ -213,9 +207,6 @@ func TestRankingTable(t *testing.T) {
 			part += learned.Recall / hard.Recall / float64(seeds)
 			if tab.Data == "file" && (tab.Users != 705 || tab.Items != 2834) {
 				t.Errorf("%d users and %d items", tab.Users, tab.Items)
-			}
-			if c.Users > 0 && (tab.Gain.Low <= 0 || learned.Recall <= single.Recall) {
-				t.Errorf("gain %v, learned %v", tab.Gain, tab.Learned)
 			}
 		}
 		t.Logf("learned is %.4f of the exact", part)

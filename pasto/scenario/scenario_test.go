@@ -16,8 +16,6 @@ import (
 
 const dataDir = "../../../shared/data"
 
-func full() bool { return os.Getenv("NOREGRET_FULL") != "" }
-
 func run(t testing.TB, o Options) *Result {
 	t.Helper()
 	r, err := Run(t.Context(), own(t, o))
@@ -79,70 +77,6 @@ func TestJSON(t *testing.T) {
 	}
 	if m["optimum"].(float64) < 1.01249 || m["best_single"].(float64) != 0 {
 		t.Errorf("%v %v", m["optimum"], m["best_single"])
-	}
-}
-
-// TestDefaultFloors checks lower limits on the means and ratios of the default learner: in short
-// runs with fixed seeds, and in full with NOREGRET_FULL=1.
-func TestDefaultFloors(t *testing.T) {
-	testsize.NoRace(t)
-	for _, c := range []struct {
-		o         Options
-		short     int
-		all       int
-		mean      float64 // lower limit of the mean objective at the last checkpoint
-		ratio     []float64
-		tolerance float64 // to the optimum
-	}{
-		{
-			o: Options{Scenario: "a", Noise: sigma(5), Rounds: 10_000, Checkpoints: []int{10_000}}, short: 100,
-			all:  1000,
-			mean: .97,
-		},
-		{
-			o:     Options{Scenario: "a", Noise: sigma(2.23606797749979), Rounds: 10_000, Checkpoints: []int{10_000}},
-			short: 50, all: 1000, mean: 1,
-		},
-		{
-			o: Options{Scenario: "b", Noise: sigma(1), Rounds: 10_000, Checkpoints: []int{1000, 10_000}}, short: 40,
-			all: 1000, ratio: []float64{.5, .95},
-		},
-		{
-			o: Options{Scenario: "b", Noise: sigma(5), Rounds: 100_000, Checkpoints: []int{30_000, 100_000}}, short: 16,
-			all: 1000, ratio: []float64{.5, .7},
-		},
-		{
-			o: Options{Scenario: "a-drift", Rounds: 20_000, Checkpoints: []int{10_000, 20_000}}, short: 30, all: 300,
-			tolerance: .05,
-		},
-		{
-			o: Options{Scenario: "a-swap", Rounds: 20_000, Checkpoints: []int{10_000, 20_000}}, short: 30, all: 300,
-			tolerance: .05,
-		},
-		{
-			o: Options{Scenario: "b-drift", Rounds: 20_000, Checkpoints: []int{10_000, 20_000}}, short: 4, all: 100,
-			tolerance: .05,
-		},
-	} {
-		c.o.Runs, c.o.Seed = c.short, 11
-		if full() {
-			c.o.Runs = c.all
-		}
-		r := run(t, c.o)
-		last := len(r.At) - 1
-		t.Logf("%s σ=%v: at %v mean %.4f (of %.4f) R %.3f", r.Scenario, r.Noise, r.At, r.Objective.Mean, r.Optimum,
-			r.Gain.Ratio)
-		if c.mean > 0 && r.Objective.Mean[last] < c.mean {
-			t.Errorf("%s: mean %v, want at least %v", r.Scenario, r.Objective.Mean[last], c.mean)
-		}
-		for i, want := range c.ratio {
-			if r.Gain.Ratio[i] < want {
-				t.Errorf("%s: R = %v at %d, want at least %v", r.Scenario, r.Gain.Ratio[i], r.At[i], want)
-			}
-		}
-		if c.tolerance > 0 && r.Distance.Mean[last] > c.tolerance {
-			t.Errorf("%s: %v from the new optimum, want at most %v", r.Scenario, r.Distance.Mean[last], c.tolerance)
-		}
 	}
 }
 

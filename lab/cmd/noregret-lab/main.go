@@ -8,6 +8,7 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/noregret/noregret/lab/internal/rates"
 	"github.com/noregret/noregret/lab/internal/reproduce"
 	"github.com/noregret/noregret/lab/internal/streams"
+	"github.com/noregret/noregret/lab/internal/tables"
 	"github.com/noregret/noregret/lab/internal/validity"
 )
 
@@ -45,7 +47,9 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 		command.Group{ID: "service", Title: "The decision service:", Commands: []*cobra.Command{
 			validity.Command(), catastrophe.Command(),
 		}},
-		command.Group{ID: "papers", Title: "Published tables:", Commands: reproduce.Commands()},
+		command.Group{ID: "papers", Title: "Published tables:", Commands: slices.Concat(
+			reproduce.Commands(), tables.Commands(),
+		)},
 		command.Group{ID: "learners", Title: "Learners:", Commands: []*cobra.Command{
 			contexts.Command(), obd.Command(), parameterfree.Command(), streams.Command(),
 		}},
