@@ -19,6 +19,7 @@ import (
 	"github.com/noregret/noregret/lab/internal/boxes"
 	"github.com/noregret/noregret/lab/internal/catastrophe"
 	"github.com/noregret/noregret/lab/internal/contexts"
+	"github.com/noregret/noregret/lab/internal/figures"
 	"github.com/noregret/noregret/lab/internal/measure"
 	"github.com/noregret/noregret/lab/internal/obd"
 	"github.com/noregret/noregret/lab/internal/parameterfree"
@@ -48,7 +49,7 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 			validity.Command(), catastrophe.Command(),
 		}},
 		command.Group{ID: "papers", Title: "Published tables:", Commands: slices.Concat(
-			reproduce.Commands(), tables.Commands(),
+			reproduce.Commands(), tables.Commands(), figures.Commands(),
 		)},
 		command.Group{ID: "learners", Title: "Learners:", Commands: []*cobra.Command{
 			contexts.Command(), obd.Command(), parameterfree.Command(), streams.Command(),
