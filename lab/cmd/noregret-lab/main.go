@@ -19,6 +19,7 @@ import (
 	"github.com/noregret/noregret/lab/internal/boxes"
 	"github.com/noregret/noregret/lab/internal/catastrophe"
 	"github.com/noregret/noregret/lab/internal/contexts"
+	"github.com/noregret/noregret/lab/internal/cost"
 	"github.com/noregret/noregret/lab/internal/figures"
 	"github.com/noregret/noregret/lab/internal/measure"
 	"github.com/noregret/noregret/lab/internal/obd"
@@ -43,7 +44,7 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 	},
 		command.Group{ID: "mixtures", Title: "Mixtures under guardrails:", Commands: []*cobra.Command{
 			arena.Command(), ablation.Command(), boxes.Command(), measure.Command(),
-			play.NewSimulateCommand(a, rates.Specs()...),
+			play.NewSimulateCommand(a, rates.Specs()...), cost.Command(),
 		}},
 		command.Group{ID: "service", Title: "The decision service:", Commands: []*cobra.Command{
 			validity.Command(), catastrophe.Command(),
