@@ -164,12 +164,13 @@ func (w *maskedWorld) play(t *testing.T, d *bandit.Delayed, r *random.Source, ro
 }
 
 // TestAwakeRegretBound: the mean regret over the rounds in which an arm was allowed is within the
-// bound of the player for all rounds, where an adversary decides which arms are allowed: the arm
-// that is best in a phase is only allowed in every fourth round of it.
+// bound of the player for all rounds, where an adversary decides which arms are allowed. One allows
+// the arm that is best in a phase in every fourth round of it only. The other allows the worst arm
+// in every second round: it has the least losses of all if those of the other rounds do not count.
 func TestAwakeRegretBound(t *testing.T) {
 	t.Parallel()
 	const d, rounds = 3, 3000
-	runs := testsize.Of(200, 40)
+	runs := testsize.Of(100, 40)
 	rate, inf := bandit.Exp3Rate(d, rounds, 1), bandit.INFRate(d, rounds, .5, 1)
 	for name, c := range map[string]struct {
 		rule  bandit.Rule
@@ -180,44 +181,51 @@ func TestAwakeRegretBound(t *testing.T) {
 		"inf":          {bandit.INF{Rate: inf, Q: .5, Limit: 1}, bandit.INFBound(d, rounds, .5, 1, inf)},
 		"tsallis-inf":  {bandit.TsallisINF{Limit: 1}, bandit.TsallisINFBound(d, rounds, 1)},
 	} {
-		sum := make([]float64, d)
-		for run := range runs {
-			p, err := bandit.NewPlayer(d, c.rule)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x, err := bandit.NewDelayed(p, bandit.DefaultDelayedOptions())
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := random.New(uint64(run), "awake "+name)
-			for round := range rounds {
+		for adversary, next := range map[string]func(round int, loss []float64, allowed []bool){
+			"the best is rare": func(round int, loss []float64, allowed []bool) {
 				best := round * 6 / rounds % d
-				allowed := []bool{true, true, true}
-				allowed[best] = round%4 == 0
-				loss := func(k int) float64 {
-					if k == best {
-						return .1
-					}
-					return .5 + .4*float64((round/2+k)%2)
+				for k := range d {
+					loss[k], allowed[k] = .5+.4*float64((round/2+k)%2), true
 				}
-				choice, err := x.Choose(r, allowed)
+				loss[best], allowed[best] = .1, round%4 == 0
+			},
+			"the worst is rare": func(round int, loss []float64, allowed []bool) {
+				copy(loss, []float64{.5, .6, .9})
+				allowed[0], allowed[1], allowed[2] = true, true, round%2 == 0
+			},
+		} {
+			sum, loss, allowed := make([]float64, d), make([]float64, d), make([]bool, d)
+			for run := range runs {
+				p, err := bandit.NewPlayer(d, c.rule)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := x.Learn(choice.ID, loss(choice.Arm)); err != nil {
+				x, err := bandit.NewDelayed(p, bandit.DefaultDelayedOptions())
+				if err != nil {
 					t.Fatal(err)
 				}
-				for k, ok := range allowed {
-					if ok {
-						sum[k] += loss(choice.Arm) - loss(k)
+				r := random.New(uint64(run), "awake "+name)
+				for round := range rounds {
+					next(round, loss, allowed)
+					choice, err := x.Choose(r, allowed)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := x.Learn(choice.ID, loss[choice.Arm]); err != nil {
+						t.Fatal(err)
+					}
+					for k, ok := range allowed {
+						if ok {
+							sum[k] += loss[choice.Arm] - loss[k]
+						}
 					}
 				}
 			}
-		}
-		for k := range sum {
-			if mean := sum[k] / float64(runs); !(mean <= c.bound) {
-				t.Errorf("%s: the mean regret against arm %d is %.1f, the bound is %.1f", name, k, mean, c.bound)
+			for k := range sum {
+				if mean := sum[k] / float64(runs); !(mean <= c.bound) {
+					t.Errorf("%s, %s: the mean regret against arm %d is %.1f, the bound is %.1f", name, adversary, k,
+						mean, c.bound)
+				}
 			}
 		}
 	}
