@@ -19,8 +19,8 @@ const mostRequest = 256 << 20
 func largeShapes() []costShape {
 	return slices.DeleteFunc(costShapes(), func(s costShape) bool {
 		return !slices.Contains([]string{
-			"lists within each other", "40 lists around a long string", "40 objects around a wide object",
-			"a long string",
+			"lists within each other", "2000 lists around a long string", "40 lists around a long string",
+			"40 objects around a wide object", "a long string",
 		}, s.name)
 	})
 }
