@@ -84,8 +84,8 @@ func TestInterruptedSimulations(t *testing.T) {
 		if !strings.HasPrefix(text, "[") {
 			text = "[" + text + "]"
 		}
-		if err := json.Unmarshal([]byte(text), &all); err != nil {
-			t.Errorf("%s: %v in %s", args, err, stdout)
+		if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) == 0 {
+			t.Errorf("%s: %v in %q", args, err, stdout)
 		}
 		for _, v := range all {
 			if asked, ok := v["runs_asked"].(float64); v["runs"] != 0.0 || !ok || asked == 0 {
