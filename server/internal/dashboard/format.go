@@ -98,9 +98,10 @@ func Figure(v float64) string {
 		return "0"
 	case a >= 1e6 || a < 1e-4:
 		return sign + strconv.FormatFloat(a, 'g', 4, 64)
-	default:
-		return sign + strconv.FormatFloat(a, 'f', max(0, 3-int(math.Floor(math.Log10(a)))), 64)
 	}
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(a, 'e', 3, 64), "e") // of the rounded number
+	e, _ := strconv.Atoi(exponent)
+	return sign + strconv.FormatFloat(a, 'f', max(0, 3-e), 64)
 }
 
 // Interval writes "[low, high]"; nil bounds are infinite.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/policy"
 )
@@ -228,6 +229,54 @@ func TestSigned(t *testing.T) {
 	for v, want := range map[float64]string{0.1234: "+12.3 %", -0.004: "−0.40 %", 2.5: "+250 %"} {
 		if got := signed(&v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}
+
+// TestPrivateParts: what a private experiment does not have is not said to be unknown yet, and its
+// means have no intervals.
+func TestPrivateParts(t *testing.T) {
+	t.Parallel()
+	one := 0.5
+	for _, c := range []struct {
+		privacy     *api.PrivacyReport
+		wants, bans []string
+	}{
+		{
+			nil,
+			[]string{"means with 95 % confidence sequences", "not enough data", "Nothing is known yet: in no version"},
+			[]string{"is private"},
+		},
+		{
+			&api.PrivacyReport{Epsilon: 1, Spent: 1 - 1e-9, UnitContribution: 1},
+			[]string{
+				"means of what was released, with its noise", "None: the experiment is private",
+				"epsilon 1.000 spent of 1.000", "one decision of a unit counts.",
+			},
+			[]string{"confidence sequences", "not enough data", "Nothing is known yet"},
+		},
+	} {
+		v := &view{
+			Report: &api.Report{
+				Privacy: c.privacy, Uniform: &api.UniformReport{}, Regret: &api.Regret{},
+			},
+			Definition: &definition.Definition{Metrics: []definition.Metric{{Name: "m"}}},
+			ArmRows:    []armRow{{Name: "a", Metrics: []api.MetricReport{{Mean: &one}}}},
+		}
+		v.Regret.BestSingle.Arm = "a"
+		var b bytes.Buffer
+		for _, part := range []string{"part-guardrails", "part-arms", "part-regret"} {
+			render(t, &b, part, v)
+		}
+		for _, want := range c.wants {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("private %v: no %q in %s", c.privacy != nil, want, b.String())
+			}
+		}
+		for _, ban := range c.bans {
+			if strings.Contains(b.String(), ban) {
+				t.Errorf("private %v: %q in %s", c.privacy != nil, ban, b.String())
+			}
 		}
 	}
 }

@@ -135,6 +135,7 @@ func lastEvents(r *api.Report) []api.NoteReport {
 // armTable is a part of the table of arms.
 type armTable struct {
 	Definition *definition.Definition
+	Private    bool // its means have no intervals
 	Rows       []armRow
 }
 
@@ -164,13 +165,14 @@ func (v *view) Large() armTable {
 			rows = append(rows, a)
 		}
 	}
-	return armTable{v.Definition, rows}
+	return armTable{v.Definition, v.Report.Privacy != nil, rows}
 }
 
 // Small returns the arms that the table of arms folds.
 func (v *view) Small() armTable {
 	rows := slices.Clone(v.ArmRows[v.large():])
-	return armTable{v.Definition, slices.DeleteFunc(rows, func(a armRow) bool { return a.Control })}
+	rows = slices.DeleteFunc(rows, func(a armRow) bool { return a.Control })
+	return armTable{v.Definition, v.Report.Privacy != nil, rows}
 }
 
 // bar is an arm's part of the unit interval in the picture of an explanation.
