@@ -98,17 +98,21 @@ func TestBrowserCharts(t *testing.T) {
 }
 
 // TestBrowserWholePage: without scrolling all charts are there, so that a picture of the whole page
-// has them, and a print has the drawn pictures of the present values and no table that is cut off.
+// has them. A print has the drawn pictures of the present values, light ones for dark screens, too,
+// and no table that is cut off.
 func TestBrowserWholePage(t *testing.T) {
 	w, _ := played(t, toy, "toy")
 	b := newBrowser(t)
-	b.do(chromedp.EmulateViewport(700, 400), chromedp.Navigate(w.http.URL+"/experiments/toy"),
+	b.do(chromedp.EmulateViewport(700, 400), media("prefers-color-scheme", "dark"),
+		chromedp.Navigate(w.http.URL+"/experiments/toy"),
 		shows(`//div[@data-part="pictures"][not(.//figure[not(@data-ready)])]//div[@class="plot"]`))
 	w.round("toy", 9)
 	b.do(shows(`//figure[contains(@data-ready, "/mixture.json?at=6-")]`), func(ctx context.Context, t *chromedp.Target) (
 		chromedp.Void, error,
 	) {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+		})
 		return chromedp.Void{}, err
 	})
 	const shown = `[...document.querySelectorAll(%s)].filter((e) => getComputedStyle(e).display !== "none").length`
@@ -120,6 +124,9 @@ func TestBrowserWholePage(t *testing.T) {
 	}
 	if got := ask[string](b, `document.querySelector('figure[data-name="mixture"] img').src`); !strings.Contains(got, "at=6-") {
 		t.Errorf("the print has the picture %s of earlier values", got)
+	}
+	if n := ask[int](b, `document.querySelectorAll("figure picture source").length`); n > 0 {
+		t.Errorf("the print may choose %d dark and narrow pictures", n)
 	}
 	const cut = `[...document.querySelectorAll(".scroll")].filter((e) => e.scrollWidth > e.clientWidth + 1).length`
 	if n := ask[int](b, cut); n > 0 {

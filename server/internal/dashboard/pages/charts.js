@@ -250,6 +250,13 @@
     });
   };
 
+  // printOnly keeps a picture for prints, which alone load it: paper is light, and as wide as a page.
+  const printOnly = (picture) => {
+    picture.hidden = true;
+    picture.querySelector("img").loading = "lazy";
+    for (const source of picture.querySelectorAll("source")) source.remove();
+  };
+
   // mount makes the chart of a figure, or makes it anew.
   const mount = (chart) => {
     const { figure, series } = chart;
@@ -275,8 +282,7 @@
       figure.prepend(title, chart.box, chart.status);
       figure.querySelector("figcaption").prepend(buttons);
     }
-    const picture = figure.querySelector("picture");
-    picture.hidden = true;
+    printOnly(figure.querySelector("picture"));
     const data = [series.x, ...columnsOf(series).map((c) => c.data)];
     chart.plot = new uPlot(optionsOf(chart, chart.box.clientWidth), data, chart.box);
     chart.plot.root.querySelectorAll(".u-series .u-label").forEach((label, i) => {
@@ -351,10 +357,7 @@
       const links = now.querySelectorAll("figcaption a");
       figure.querySelectorAll("figcaption a").forEach((a, i) => a.setAttribute("href", links[i].getAttribute("href")));
       const picture = now.querySelector("picture");
-      if (charts.get(now.dataset.name)?.plot !== undefined) {
-        picture.hidden = true; // for a print, which alone loads it
-        picture.querySelector("img").loading = "lazy";
-      }
+      if (charts.get(now.dataset.name)?.plot !== undefined) printOnly(picture);
       figure.querySelector("picture").replaceWith(picture);
       if (charts.has(now.dataset.name)) load(figure).catch(() => {});
     }
