@@ -148,7 +148,7 @@ func TestPictureFiles(t *testing.T) {
 	}
 	b = w.download("/experiments/many/pictures/mixture.png", "image/png", "many-mixture.png")
 	picture, err := png.Decode(bytes.NewReader(b))
-	if err != nil || picture.Bounds().Dx() != 960 || picture.Bounds().Dy() != 576 {
+	if err != nil || picture.Bounds().Dx() != 960 || picture.Bounds().Dy() != 672 {
 		t.Errorf("%v: %v", picture.Bounds(), err)
 	}
 	page := w.text(200, "/experiments/many")

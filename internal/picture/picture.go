@@ -28,12 +28,15 @@ var (
 	}
 )
 
+// margin is around the plot that [Write] draws.
+const margin = vg.Length(6)
+
 // pngDPI is the number of pixels of an inch, twice that of vgimg: sharp on today's screens.
 const pngDPI = 192
 
-// Write draws a table of plots, some of which may be nil, as "svg" or "png". All rows must have the
-// same number of plots.
-func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Length) error {
+// Write draws a plot as "svg" or "png". Its legend is between the title and the plotting area,
+// where it covers no data.
+func Write(w io.Writer, format string, p *plot.Plot, width, height vg.Length) error {
 	var canvas interface {
 		vg.CanvasSizer
 		io.WriterTo
@@ -43,17 +46,18 @@ func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Le
 	} else {
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))}
 	}
-	tiles := draw.Tiles{
-		Rows: len(plots), Cols: len(plots[0]), PadX: vg.Points(12), PadY: vg.Points(12),
-		PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(6),
+	all := draw.New(canvas)
+	all.SetColor(p.BackgroundColor)
+	all.Fill(all.Rectangle.Path())
+	at := draw.Crop(all, margin, -margin, margin, -margin)
+	bare := *p
+	bare.BackgroundColor, bare.Legend = nil, plot.NewLegend()
+	below := draw.Crop(at, 0, 0, 0, -p.Title.TextStyle.Rectangle(p.Title.Text).Size().Y-p.Title.Padding)
+	if legend := p.Legend.Rectangle(below).Size().Y; legend > 0 {
+		bare.Title.Padding += legend + p.Legend.TextStyle.FontExtents().Descent + p.Title.Padding
 	}
-	for i, row := range plot.Align(plots, tiles, draw.New(canvas)) {
-		for j, at := range row {
-			if plots[i][j] != nil {
-				plots[i][j].Draw(at)
-			}
-		}
-	}
+	bare.Draw(at)
+	p.Legend.Draw(below)
 	if format != "svg" {
 		_, err := canvas.WriteTo(w)
 		return err

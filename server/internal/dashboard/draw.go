@@ -56,20 +56,17 @@ func (f frame) draw(c *chart, r *api.Report) (*plot.Plot, error) {
 	if c.Stacked {
 		return p, f.stack(p, c, end)
 	}
-	entries := 0
 	for i := range c.Lines {
 		l := &c.Lines[i]
 		if l.Level != nil {
 			if err := level(p, l.Name, *l.Level, f.colour(l.Colour)); err != nil {
 				return nil, err
 			}
-			entries++
 			continue
 		}
 		if err := f.line(p, c, l, end); err != nil {
 			return nil, err
 		}
-		entries++
 	}
 	for _, q := range c.Now {
 		x := end - float64(0.01*(end-p.X.Min))
@@ -80,9 +77,8 @@ func (f frame) draw(c *chart, r *api.Report) (*plot.Plot, error) {
 		l.Width = vg.Points(4)
 		p.Add(l)
 		p.Legend.Add(q.Name, l)
-		entries++
 	}
-	f.headroom(p, c, entries)
+	headroom(p, c)
 	return p, nil
 }
 

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/plot"
-
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
@@ -76,7 +74,7 @@ func TestGuardrailChart(t *testing.T) {
 			}
 			var b bytes.Buffer
 			width, height := f.size()
-			if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, width, height); err != nil {
+			if err := picture.Write(&b, "svg", p, width, height); err != nil {
 				t.Fatal(err)
 			}
 			if n := strings.Count(b.String(), "fill-opacity"); n < 1 {

@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/plot"
-
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/internal/picture/svgcheck"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -54,8 +53,14 @@ func TestLiftPicture(t *testing.T) {
 		}
 		var b bytes.Buffer
 		width, height := f.size()
-		if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, width, height); err != nil {
+		if err := picture.Write(&b, "svg", p, width, height); err != nil {
 			t.Fatal(err)
+		}
+		for _, fault := range svgcheck.Faults(b.Bytes()) {
+			if strings.Contains(fault, "lies on") || strings.Contains(fault, "covers") ||
+				strings.Contains(fault, "not in the picture") {
+				t.Error(fault)
+			}
 		}
 		for _, want := range []string{
 			"served, 95 %", "would be deployed, 95 %", "as the control arm", "Lift against old",

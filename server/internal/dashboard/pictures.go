@@ -31,9 +31,9 @@ type frame struct {
 // size returns the picture's size, in inches of 72 pixels.
 func (f frame) size() (width, height vg.Length) {
 	if f.narrow {
-		return 3 * vg.Inch, 2.6 * vg.Inch
+		return 3 * vg.Inch, 3.2 * vg.Inch
 	}
-	return 5 * vg.Inch, 3 * vg.Inch
+	return 5 * vg.Inch, 3.5 * vg.Inch
 }
 
 // textScale is the size of text relative to the width, compared with the wide format.
@@ -165,7 +165,7 @@ func (f frame) write(w http.ResponseWriter, format string, c *chart, report *api
 	}
 	var b bytes.Buffer
 	width, height := f.size()
-	if err := picture.Write(&b, format, [][]*plot.Plot{{p}}, width, height); err != nil {
+	if err := picture.Write(&b, format, p, width, height); err != nil {
 		return err
 	}
 	if format == "png" {
@@ -199,8 +199,8 @@ func level(p *plot.Plot, name string, v float64, c color.Color) error {
 	return nil
 }
 
-// headroom extends the axis beyond the values that the chart shows, with space for a legend above.
-func (f frame) headroom(p *plot.Plot, c *chart, entries int) {
+// headroom extends the axis beyond the values that the chart shows.
+func headroom(p *plot.Plot, c *chart) {
 	if low, high, ok := c.bounds(); ok {
 		p.Y.Min, p.Y.Max = low, high
 	}
@@ -209,5 +209,5 @@ func (f frame) headroom(p *plot.Plot, c *chart, entries int) {
 	}
 	span := p.Y.Max - p.Y.Min
 	p.Y.Min -= float64(0.06 * span)
-	p.Y.Max += float64((0.06 + float64((0.1+float64(0.03*f.textScale()))*float64(entries))) * span)
+	p.Y.Max += float64(0.06 * span)
 }
