@@ -1,16 +1,23 @@
 // Package mixture is the default policy of the decision service: the mixture of arms that is best
-// by optimistic estimates and holds every hard guardrail by some standard errors of the mixture.
+// by the estimates and their errors and holds every hard guardrail by some standard errors of the
+// mixture.
 //
 // # The program
 //
 // With μ̂ and se the estimates of the arms' goals and their errors, ĝ_j(p) the estimated slack of
 // guardrail j as a linear function of the mixture p, and Σ_j the covariance of the contrasts,
 //
-//	maximize   f(μ̂ + z_up·se)  over mixtures p
+//	maximize   f(μ̂ + x·se)  over mixtures p
 //	subject to ĝ_j(p) − z·√(p'Σ_j p) ≥ 0  for each hard guardrail j
 //
-// in the chosen memories of package compare. What is served has z_up = 1 and z = 3, what is
-// deployed z_up = −1/4 and z = 2. It is a second-order cone program. Linear programs approach it:
+// in the chosen memories of package compare. What is deployed has x = −1/4 for all arms and z = 2.
+// What is served has z = 3 and is the mean of eight programs, in each of which the arms have other
+// numbers x: Thompson sampling (Thompson, Biometrika 25, 1933), but the mean over the draws is
+// served instead of one. An arm has each of the eight quantiles ±.16, ±.49, ±.89 and ±1.53 of the
+// normal distribution once, in an order of its own that changes with the round. The mean of
+// mixtures that hold the guardrails holds them too.
+//
+// It is a second-order cone program. Linear programs approach it:
 // the first with the arms' own errors, which is inside the cone; the others with tangents √(p'Σp) ≥
 // (Σp₀)'p/√(p₀'Σp₀) at the solutions so far, which are outside. Each solution is moved towards the
 // control until all guardrails hold exactly, and the best of them is taken.
@@ -34,9 +41,12 @@
 //
 // # Exploration
 //
-// What is served is (1 − ε)·p⁺ + ε·q with ε = min(½, 1/√t), moved towards the control until the
+// What is served is (1 − ε)·p⁺ + ε·q with ε = min(½, ½/√t), moved towards the control until the
 // guardrails hold. A third of q is the control's. The others are the arms that could be better at
-// the program's prices, alike, and the rest a tenth of that, each less, the more of the control's
-// slack a unit of it takes. An arm about which nothing is known counts with the worst value of its
-// range. Without a range the share of all such arms is bounded ([Options].Probe).
+// the program's prices, alike; the rest have a tenth of that or less, in proportion to 1.5 standard
+// errors beside what they are worse by. Each has less, the more of the control's slack a unit of it
+// takes. No arm has more than ten times the share that it has had of all units so far, or a tenth
+// where that is more: the best of many arms with few units is rarely as good as it looks. An arm
+// about which nothing is known counts with the worst value of its range. Without a range the share
+// of all such arms is bounded ([Options].Probe).
 package mixture

@@ -4,16 +4,84 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/experiment/propose"
+	"github.com/noregret/noregret/internal/random"
 )
 
 const (
 	// hope is the number of standard errors by which an arm may be better than estimated.
 	hope = 1.5
-	// rest is the weight of arms that could not be better, beside 1 for those that could.
+	// rest is the weight of arms that could hardly be better, beside 1 for those that could. It
+	// falls with what an arm is worse by.
 	rest = 0.1
+	// growth is the factor by which an arm's share may exceed the share that it has had of all
+	// units, and start what an arm may have whatever it has had.
+	growth, start = 10, 0.1
+	// draws is the number of optima whose mean is served, and keep that of the rounds for which an
+	// arm keeps its place in them.
+	draws, keep = 8, 8
 	// controlShare is the share of the control in what explores.
 	controlShare = 1.0 / 3
 )
+
+// quantiles are those of a standard normal distribution in the middles of as many equal parts.
+var quantiles = func() (q [draws]float64) {
+	for i := range q {
+		q[i] = math.Sqrt2 * math.Erfinv(float64(float64(2*i+1)/draws)-1)
+	}
+	return q
+}()
+
+// sample writes the mean of the draws' optima to m.optimum, and the mean of their prices to the
+// guardrails: Thompson sampling, whose mixture is served as it is expected. The goals of an arm are
+// moved by each of the quantiles once, in an order of the arm that is kept for some rounds.
+func (m *Policy) sample(rounds int) error {
+	r := random.New(uint64(rounds/keep), "propose/mixture")
+	for k := range m.lift {
+		order := quantiles
+		r.Shuffle(draws, func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for d := range order {
+			m.draws[d][k] = order[d]
+		}
+	}
+	clear(m.average)
+	clear(m.guardPrices)
+	bind := m.bind[:0]
+	for range m.guards {
+		bind = append(bind, false)
+	}
+	for d := range m.draws {
+		if err := m.solve(m.draws[d], m.options.Caution, levelServed); err != nil {
+			return err
+		}
+		for k, share := range m.optimum {
+			m.average[k] += share / draws
+		}
+		for i := range m.guards {
+			m.guardPrices[i] += m.guards[i].price / draws
+			bind[i] = bind[i] || m.guards[i].bind
+		}
+	}
+	copy(m.optimum, m.average)
+	for i := range m.guards {
+		m.guards[i].price, m.guards[i].bind = m.guardPrices[i], bind[i]
+	}
+	m.bind = bind
+	return nil
+}
+
+// slow takes from arms what is more than they may grow to in a round and gives it to the control.
+func (m *Policy) slow(p []float64) {
+	all := 0.0
+	for _, n := range m.units {
+		all += n
+	}
+	for k := 1; k < len(p) && all > 0; k++ {
+		if over := p[k] - max(float64(growth*(m.units[k]/all)), start); over > 0 {
+			p[k] -= over
+			p[0] += over
+		}
+	}
+}
 
 // mix writes the mixture to serve: m.optimum with what explores, moved towards the control until
 // the hard guardrails hold.
@@ -39,6 +107,7 @@ func (m *Policy) mix(out *propose.Proposal) error {
 			p[0] += over
 		}
 	}
+	m.slow(p)
 	rho, by, recent := m.stepOf(p, m.options.Caution)
 	if unbounded := m.unbounded(p); unbounded > m.options.Probe && m.options.Probe/unbounded < rho {
 		rho, by = m.options.Probe/unbounded, -1
@@ -72,7 +141,7 @@ func (m *Policy) exploration(q []float64) error {
 	if err != nil {
 		return err
 	}
-	m.mean(m.optimum, 0)
+	m.mean(m.optimum, nil)
 	plain.goals.Gradient(m.gradient, m.theta)
 	best := 0.0
 	for k, share := range m.optimum {
@@ -89,8 +158,8 @@ func (m *Policy) exploration(q []float64) error {
 		}
 		weight := 1.0
 		if m.usable[k] {
-			if v, err := m.worth(k); v+float64(hope*err) <= best {
-				weight = rest
+			if v, err := m.worth(k); v+float64(hope*err) < best {
+				weight = rest * (float64(hope*err) / (best - v))
 			}
 		}
 		q[k] = weight / (1 + m.cost(k))

@@ -13,9 +13,9 @@ type Options struct {
 	// Caution is the number z of standard errors by which what is served holds the hard guardrails,
 	// and Deployed that of what is deployed; at least 0.
 	Caution, Deployed float64
-	// Optimism is the number z_up of standard errors by which goals are moved up in the program of
-	// what is served, and Pessimism that by which they are moved down in that of what is deployed.
-	Optimism, Pessimism float64
+	// Pessimism is the number of standard errors by which goals are moved down in the program of
+	// what is deployed.
+	Pessimism float64
 	// Exploration is the factor of ε = min(½, Exploration/√t); 0 explores nothing.
 	Exploration float64
 	// Probe is the largest share of all arms together about which nothing is known in a hard
@@ -25,7 +25,7 @@ type Options struct {
 
 // DefaultOptions are those of the decision service.
 func DefaultOptions() Options {
-	return Options{Caution: 3, Deployed: 2, Optimism: 1, Pessimism: 0.25, Exploration: 1, Probe: 0.02}
+	return Options{Caution: 3, Deployed: 2, Pessimism: 0.25, Exploration: 0.5, Probe: 0.02}
 }
 
 // levelServed and levelDeployed are the standard errors with which the control's own slack of an
@@ -40,7 +40,6 @@ func (o *Options) validate() error {
 	}{
 		{"caution", o.Caution, math.MaxFloat64},
 		{"deployed", o.Deployed, math.MaxFloat64},
-		{"optimism", o.Optimism, math.MaxFloat64},
 		{"pessimism", o.Pessimism, math.MaxFloat64},
 		{"exploration", o.Exploration, math.MaxFloat64},
 		{"probe", o.Probe, 1},
@@ -63,6 +62,11 @@ type Policy struct {
 	usable []bool  // arms that are not retired, about whose goals something is known
 	program
 	optimum, candidate, explore []float64 // mixtures
+	lift                        []float64 // standard errors by which an arm's goals are moved
+	draws                       [draws][]float64
+	average, guardPrices        []float64 // of the draws' optima
+	units                       []float64 // by arm, of the goal that has had the most
+	bind                        []bool
 	work                        []float64
 	serving, deployed           []float64
 }
@@ -79,6 +83,11 @@ func New(p *propose.Problem, o Options) (*Policy, error) {
 	arms := len(p.Arms)
 	m.usable = make([]bool, arms)
 	m.optimum, m.candidate, m.explore = make([]float64, arms), make([]float64, arms), make([]float64, arms)
+	m.lift, m.average, m.units = make([]float64, arms), make([]float64, arms), make([]float64, arms)
+	for d := range m.draws {
+		m.draws[d] = make([]float64, arms)
+	}
+	m.guardPrices = make([]float64, len(p.Guardrails))
 	m.work, m.serving, m.deployed = make([]float64, arms), make([]float64, arms), make([]float64, arms)
 	m.program.init(p)
 	return m, nil
@@ -101,17 +110,20 @@ func (m *Policy) propose(s *compare.Store, out *propose.Proposal) error {
 		return err
 	}
 	m.estimate(s)
-	if err := m.solve(-m.options.Pessimism, m.options.Deployed, levelDeployed); err != nil {
+	for k := range m.lift {
+		m.lift[k] = -m.options.Pessimism
+	}
+	if err := m.solve(m.lift, m.options.Deployed, levelDeployed); err != nil {
 		return err
 	}
 	copy(m.deployed, m.optimum)
 	m.keepControl(m.deployed)
-	if err := m.solve(m.options.Optimism, m.options.Caution, levelServed); err != nil {
-		return err
-	}
 	rounds := 0
 	for i := range m.goals {
 		rounds = max(rounds, s.Rounds(m.problem.Goals[i].Metric))
+	}
+	if err := m.sample(rounds); err != nil {
+		return err
 	}
 	out.Exploration = min(0.5, m.options.Exploration/math.Sqrt(float64(max(rounds, 1))))
 	return m.mix(out)
@@ -119,12 +131,14 @@ func (m *Policy) propose(s *compare.Store, out *propose.Proposal) error {
 
 // estimate reads the store.
 func (m *Policy) estimate(s *compare.Store) {
+	clear(m.units)
 	for k := range m.usable {
 		m.usable[k] = !m.problem.Arms[k].Retired
 	}
 	for i := range m.goals {
 		m.goals[i].read(s, m.problem, i)
 		for k, known := range m.goals[i].chosen.Known {
+			m.units[k] = max(m.units[k], s.Units(m.problem.Goals[i].Metric, k))
 			m.usable[k] = m.usable[k] && (known || k == 0)
 		}
 	}

@@ -163,7 +163,7 @@ func TestCone(t *testing.T) {
 			return rho == 1
 		}
 		value := func(p []float64) float64 {
-			v, err := m.reward(p, 0)
+			v, err := m.reward(p, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,7 +179,7 @@ func TestCone(t *testing.T) {
 				}
 			}
 		}
-		if err := m.solve(0, 2, 0); err != nil {
+		if err := m.solve(nil, 2, 0); err != nil {
 			t.Fatal(err)
 		}
 		if rho, _, _ := m.stepOf(m.optimum, 2); rho < 1-1e-9 {
@@ -189,7 +189,7 @@ func TestCone(t *testing.T) {
 			t.Errorf("four programs reach %v of %v", got-0.05, best-0.05)
 		}
 		m.limit = 60
-		if err := m.solve(0, 2, 0); err != nil {
+		if err := m.solve(nil, 2, 0); err != nil {
 			t.Fatal(err)
 		}
 		if got := value(m.optimum); got < best-1e-9 || got > m.bound+1e-9 || m.bound-got > 1e-9 {

@@ -102,11 +102,13 @@ func (l *program) next(guard, arms int) *cut {
 }
 
 // values writes the values of goals and soft guardrails of the mixture of arm k alone to dst, goals
-// moved by z standard errors in their good directions.
-func (m *Policy) values(dst []float64, k int, z float64) {
+// moved by lift[k] standard errors in their good directions. A nil lift moves nothing.
+func (m *Policy) values(dst []float64, k int, lift []float64) {
 	for i := range m.goals {
 		g := &m.goals[i]
-		dst[i] = g.value[k] + float64(float64(z*m.problem.Goals[i].Sign())*g.err[k])
+		if dst[i] = g.value[k]; lift != nil {
+			dst[i] += float64(float64(lift[k]*m.problem.Goals[i].Sign()) * g.err[k])
+		}
 	}
 	at := len(m.goals)
 	for i := range m.guards {
@@ -117,34 +119,34 @@ func (m *Policy) values(dst []float64, k int, z float64) {
 	}
 }
 
-// reward is f of a mixture, with goals moved by z standard errors of its arms.
-func (m *Policy) reward(p []float64, z float64) (float64, error) {
+// reward is f of a mixture, with goals moved by lift standard errors of its arms.
+func (m *Policy) reward(p, lift []float64) (float64, error) {
 	plain, err := m.of(0)
 	if err != nil {
 		return 0, err
 	}
-	m.mean(p, z)
+	m.mean(p, lift)
 	return plain.goals.Reward(m.theta), nil
 }
 
 // mean writes the mean of the arms' values to m.theta.
-func (m *Policy) mean(p []float64, z float64) {
+func (m *Policy) mean(p, lift []float64) {
 	clear(m.theta)
 	for k, share := range p {
 		if share == 0 {
 			continue
 		}
-		m.values(m.slope, k, z)
+		m.values(m.slope, k, lift)
 		for i, v := range m.slope {
 			m.theta[i] += float64(share * v)
 		}
 	}
 }
 
-// solve writes the best mixture to m.optimum: goals moved by up standard errors, hard guardrails
+// solve writes the best mixture to m.optimum: goals moved by lift standard errors, hard guardrails
 // held by z beside a control whose slack is charged with level standard errors. Only arms whose
 // values are all estimated have a share.
-func (m *Policy) solve(up, z, level float64) error {
+func (m *Policy) solve(lift []float64, z, level float64) error {
 	m.arms = m.arms[:0]
 	for k, ok := range m.usable {
 		if ok && (k == 0 || m.problem.Arms[k].Most > 0) {
@@ -161,21 +163,21 @@ func (m *Policy) solve(up, z, level float64) error {
 		return nil
 	}
 	m.inside(z)
-	value, err := m.reward(m.optimum, up)
+	value, err := m.reward(m.optimum, lift)
 	if err != nil {
 		return err
 	}
 	for round := range m.limit {
 		p := m.candidate
-		if m.linear(p, up) != nil {
+		if m.linear(p, lift) != nil {
 			break // cuts that are nearly alike: what was found so far holds all guardrails
 		}
 		copy(m.work, p)
-		if m.bound, err = m.reward(p, up); err != nil {
+		if m.bound, err = m.reward(p, lift); err != nil {
 			return err
 		}
 		m.toControl(p, z)
-		v, err := m.reward(p, up)
+		v, err := m.reward(p, lift)
 		if err != nil {
 			return err
 		}
@@ -223,7 +225,7 @@ func (c *cut) normalize() {
 
 // linear solves the program of the present cuts and writes its solution to p. Arms above their
 // largest shares get a cut each, and the program is solved again until no arm is.
-func (m *Policy) linear(p []float64, up float64) error {
+func (m *Policy) linear(p, lift []float64) error {
 	for {
 		x, err := m.of(m.count)
 		if err != nil {
@@ -233,7 +235,7 @@ func (m *Policy) linear(p []float64, up float64) error {
 		m.table.Reset(len(m.arms), width+m.count)
 		for a, k := range m.arms {
 			row := m.table.Arm(a)
-			m.values(row[:width], k, up)
+			m.values(row[:width], k, lift)
 			for i := range m.count {
 				row[width+i] = m.cuts[i].value[a]
 			}
