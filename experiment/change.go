@@ -86,7 +86,7 @@ func frozenFields(d *definition.Definition) map[string]any {
 // learningFields are the fields that the learner depends on. A change of them requires a new
 // learner.
 func learningFields(d *definition.Definition) any {
-	fields := []any{d.Objective, d.Guardrails, d.Policy, d.Drift, d.Changes, d.Exploration}
+	fields := []any{d.Objective, d.Guardrails, d.Policy, d.Drift, d.Changes, d.Exploration, d.Strict, d.Caution}
 	if d.LearnsControl() {
 		fields = append(fields, d.Control.Share, d.ExplorationFloor, d.MaxShare)
 	}

@@ -82,6 +82,9 @@ func newLearner(r *roster) (learner, error) {
 		l, err := box.New(r.learned, low, high, o)
 		return boxed{l}, err
 	}
+	if d.Mixes() {
+		return newMixtureLearner(r)
+	}
 	if d.Drift.Kind == "none" {
 		return confident.New(r.learned, arms, r.confidentOptions())
 	}

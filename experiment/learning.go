@@ -77,10 +77,11 @@ func (x *learning) closeLearningRound(r *roster, of *roundStats, factors []float
 			round = append(round, o)
 		}
 	}
-	if len(round) == 0 {
-		return unlearned, 0
+	if l, ok := x.learner.(*mixtureLearner); ok {
+		_ = l.observe(r, stats, factors)
+	} else if len(round) > 0 {
+		_ = x.learner.Observe(round) // what it refuses, it does not know
 	}
-	_ = x.learner.Observe(round) // what it refuses, it does not know
 	for i := range round {
 		unlearned -= int64(round[i].Size)
 		arms.observed(r.LearnedArms[round[i].Arm])
@@ -243,6 +244,14 @@ func (x *learning) remember(d *definition.Definition, of *roundStats) {
 // that fails, the learner stays as it was. The factors are those by which returning units raise the
 // variance of each metric, nil for none.
 func (x *learning) rebuildLearner(r *roster, factors []float64) error {
+	if l, ok := x.learner.(*mixtureLearner); ok && r.def.Mixes() {
+		x.learner = lost{} // what is kept it has observed: it is only counted again
+		for i := range x.Recent {
+			_, _ = x.closeLearningRound(r, &x.Recent[i], factors)
+		}
+		x.learner = l
+		return l.redefine(r) // its sums do not depend on what is wanted
+	}
 	m, err := makeLearner(r)
 	if err == nil {
 		for i, k := range r.LearnedArms {

@@ -212,7 +212,8 @@ func TestPausedControl(t *testing.T) {
 			"share: 0.5",
 		}, nil},
 	} {
-		text := strings.Replace(pausedDefinition, "drift: {kind: window, rounds: 1000}", "drift: {kind: none}", 1)
+		text := strings.Replace(pausedDefinition, "drift: {kind: window, rounds: 1000}",
+			"drift: {kind: none}\nstrict: true", 1)
 		s := newScenario(t)
 		s.run(text)
 		s.run("pause")

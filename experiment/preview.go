@@ -91,6 +91,8 @@ func (x *experimentState) evidence(y *experimentState) []string {
 	planned.def = after
 	switch {
 	case y.roster.goals == nil:
+	case before.Mixes() && after.Mixes(): // its sums do not depend on what is wanted
+		add("kept: the learner and what it has learned")
 	case relearns(&planned, before, changed):
 		add("anew: the learner, which learns again from what earlier rounds have shown")
 	default:

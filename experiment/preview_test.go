@@ -64,9 +64,21 @@ func (s *scenario) preview(text string) (*api.Applied, int) {
 	return p, built
 }
 
+// TestPreview previews changes one after the other: of an experiment with the default policy, whose
+// sums outlive a change of what is wanted, and of one whose learner then begins anew.
 func TestPreview(t *testing.T) {
+	for _, keeps := range []bool{true, false} {
+		testPreview(t, keeps)
+	}
+}
+
+func testPreview(t *testing.T, keeps bool) {
 	s := newScenario(t)
-	p, _ := s.preview(previewed)
+	text := previewed
+	if !keeps {
+		text += "strict: true\n"
+	}
+	p, _ := s.preview(text)
 	if !p.Created || p.Version != 0 || p.Preview.Next != 1 || len(p.Preview.Changes) < 10 ||
 		len(p.Preview.Shares) != 3 || p.Preview.Evidence[0] != "the experiment begins without evidence" {
 		t.Errorf("created: %+v", p)
@@ -79,7 +91,6 @@ func TestPreview(t *testing.T) {
 	if n := len(s.state.live["x"].learning.Recent); n == 0 {
 		t.Fatal("nothing was learned")
 	}
-	text := previewed
 	for _, step := range []struct {
 		old, new string
 		paths    string
@@ -141,7 +152,13 @@ func TestPreview(t *testing.T) {
 			t.Errorf("%s: evidence %q, want %q", step.new, p.Preview.Evidence, step.evidence)
 			continue
 		}
+		if keeps {
+			step.learners = min(step.learners, 1)
+		}
 		for i, want := range step.evidence {
+			if keeps && strings.HasPrefix(want, "anew: the learner") {
+				want = "kept: the learner and what it has learned"
+			}
 			if !strings.HasPrefix(p.Preview.Evidence[i], want) {
 				t.Errorf("%s: evidence %q, want %q", step.new, p.Preview.Evidence[i], want)
 			}

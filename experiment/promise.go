@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/policy"
 )
@@ -32,6 +33,9 @@ func (x *proposer) promise() *api.Promise {
 	case d.Arms.Box != nil:
 		return none("the policy chooses points of a box, about which there are no data at first")
 	}
+	if l, ok := x.learning.learner.(*mixtureLearner); ok {
+		return x.caution(l)
+	}
 	l, ok := x.learning.learner.(promiser)
 	if !ok {
 		return none("the learner makes none")
@@ -47,6 +51,34 @@ func (x *proposer) promise() *api.Promise {
 		Text: fmt.Sprintf("what is served holds every hard guardrail, in all rounds %swith probability at least "+
 			"%s %%, where the control arm holds them and means do not change%s", together(d.Drift.Kind),
 			strconv.FormatFloat(100*(1-p.Alpha), 'g', 6, 64), lasting(d, x.learning.learner)),
+	}
+}
+
+// caution says how surely what the default policy serves holds the hard guardrails.
+func (x *proposer) caution(l *mixtureLearner) *api.Promise {
+	none := func(why string) *api.Promise { return &api.Promise{Text: "no promise holds: " + why} }
+	hard := false
+	for i := range l.problem.Guardrails {
+		if g := &l.problem.Guardrails[i]; g.Hard {
+			hard = true
+			if s := &l.last.Guardrails[i]; s.Known && s.Control < 0 {
+				return none("the control arm itself does not hold \"" + x.roster.def.Guardrails[i].Metric + "\"")
+			}
+		}
+	}
+	if !hard {
+		return none("no guardrail is hard")
+	}
+	if why := x.unbounded(); why != "" {
+		return none(why)
+	}
+	z := l.options.Caution
+	alpha := stat.NormalBelow(-z)
+	surely := strconv.FormatFloat(100*(1-alpha), 'g', 4, 64)
+	return &api.Promise{
+		Holds: true, Alpha: alpha,
+		Text: fmt.Sprintf("what is served holds each hard guardrail in each round with probability %s %%, by its "+
+			"standard error (caution %v), where the control arm holds it", surely, z),
 	}
 }
 

@@ -10,8 +10,11 @@ func TestPromise(t *testing.T) {
 	t.Parallel()
 	const ranged, hard = "{name: m, range: [0, 1]}", "guardrails: [{metric: m, min_change: -0.1}]\n"
 	for name, c := range map[string]struct{ metric, more, want string }{
-		"promised":  {ranged, hard, "probability at least 95 %"},
-		"its alpha": {ranged, strings.Replace(hard, "0.1}", "0.1, alpha: 0.01}", 1), "probability at least 99 %"},
+		"promised": {ranged, hard, "in each round with probability 99.87 %, by its standard error (caution 3)"},
+		"in all rounds": {
+			ranged, strings.Replace(hard, "0.1}", "0.1, alpha: 0.01}", 1) + "strict: true\n",
+			"probability at least 99 %",
+		},
 		"no range": {
 			"{name: m}", hard,
 			"the guardrail m has no range, and there are no data yet about the arms a, b;",

@@ -22,7 +22,12 @@ type proposer struct {
 const revision = 1
 
 // policyOf names the policy of a definition and its revision.
-func policyOf(d *definition.Definition) (name string, rev int) { return d.Policy.Kind, revision }
+func policyOf(d *definition.Definition) (name string, rev int) {
+	if d.Mixes() {
+		return "mixture", revision
+	}
+	return d.Policy.Kind, revision
+}
 
 // proposer returns a proposer of the experiment.
 func (x *experimentState) proposer() *proposer {

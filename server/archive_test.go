@@ -449,7 +449,7 @@ func TestReplayTellsOfOtherProposals(t *testing.T) {
 	last.Payload = other
 	got := replay()
 	if got.Changed != 1 || len(got.Changes) != 1 || got.Changes[0].Served == got.Changes[0].Proposed ||
-		got.Changes[0].Policy != "pasto" || got.Different+got.Misexplained > 0 || got.Refused != same.Refused {
+		got.Changes[0].Policy != "mixture" || got.Different+got.Misexplained > 0 || got.Refused != same.Refused {
 		t.Errorf("the replay is %+v", got)
 	}
 	if got.Digest == same.Digest {

@@ -156,10 +156,10 @@ func TestDryRun(t *testing.T) {
 		len(a.Preview.Changes) != 0 || len(a.Preview.Shares) != 3 {
 		t.Errorf("the same: %s", b)
 	}
-	changed := strings.Replace(toy, "share: 0.2", "share: 0.5", 1)
+	changed := strings.Replace(toy, "share: 0.2", "share: 0.8", 1)
 	a, b := ask(200, changed)
 	if a.Created || !a.Changed || a.Preview.Next != 2 || len(a.Preview.Evidence) < 2 ||
-		!strings.Contains(b, `"changes":[{"path":"control.share","before":0.2,"after":0.5}]`) {
+		!strings.Contains(b, `"changes":[{"path":"control.share","before":0.2,"after":0.8}]`) {
 		t.Errorf("another share: %s", b)
 	}
 	if d, err := w.server.Definition("toy"); err != nil || d.Control.Share != 0.2 {

@@ -288,5 +288,5 @@ func TestPageShowsStops(t *testing.T) {
 	w.get(200, nil, "POST", "/v1/experiments/toy/veto", `{"arm": "gain", "reason": "odd"}`)
 	wants(t, w.text(200, "/experiments/toy"), "stage 1 of 2, 25.0 % of the traffic", "waits for units: 0 of 5000",
 		`<span class="state breached">stopped</span> <small>by hand, until the veto is lifted: odd</small>`,
-		`<span class="state ok">promised</span> What is served holds every hard guardrail`)
+		`<span class="state ok">promised</span> What is served holds each hard guardrail`)
 }

@@ -59,6 +59,12 @@ type Definition struct {
 	// Changes is "detect" (an arm whose metrics are found to have changed is learned anew) or
 	// "none".
 	Changes string `json:"changes" enum:"detect,none"`
+	// Caution is the number of standard errors by which the default policy holds hard guardrails in
+	// what it serves, nil for 3.
+	Caution *float64 `json:"caution,omitempty" minimum:"0" maximum:"10"`
+	// Strict holds hard guardrails by bounds that are valid in all rounds together with probability
+	// 1 − alpha, in place of Caution.
+	Strict bool `json:"strict,omitempty"`
 	// Exploration is the budget for learning, nil for the learner's own.
 	Exploration *Exploration `json:"exploration,omitempty"`
 	// Privacy makes the policy differentially private with respect to a unit's feedback, nil for no

@@ -19,6 +19,15 @@ func (d *Definition) checkLearning() error {
 		return err
 	}
 	plain, e := d.Plain(), d.Exploration
+	switch c := d.Caution; {
+	case c != nil && !(*c >= 0 && *c <= 10):
+		return noregret.BadInputf("caution", "%v: want a number of standard errors in [0, 10]", *c)
+	case c != nil && !d.Mixes():
+		return noregret.BadInputf("caution", "%v: only the default policy has it: with a control arm, without strict, "+
+			"drift, exploration, privacy, changes none and hold deployed", *c)
+	case d.Strict && !d.LearnsControl():
+		return noregret.BadInputf("strict", "want the policy pasto with a control arm, and no box")
+	}
 	switch {
 	case d.Changes == "none" && !plain:
 		return noregret.BadInputf("changes", "only the policy pasto, and no box, looks for changes")

@@ -142,6 +142,14 @@ func (d *Definition) Plain() bool { return d.Policy.Kind == "pasto" && d.Arms.Bo
 // share beside the learned mixture.
 func (d *Definition) LearnsControl() bool { return d.Plain() && d.Control != nil }
 
+// Mixes reports whether the default policy serves the definition (package propose/mixture): it has
+// a control arm that is compared by raw feedback, and asks for no other memory, exploration or
+// promise than that policy's own.
+func (d *Definition) Mixes() bool {
+	return d.LearnsControl() && d.Objective != nil && d.Privacy == nil && d.Drift.Kind == "none" &&
+		d.Exploration == nil && d.Changes != "none" && !d.Strict && !d.HoldsDeployed()
+}
+
 // HoldsDeployed reports whether hard guardrails are to hold only in what would be deployed.
 func (d *Definition) HoldsDeployed() bool {
 	return slices.ContainsFunc(d.Guardrails, func(g Guardrail) bool { return g.Hard && g.Hold == "deployed" })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/stat"
 )
 
 // course is the expected course of a learned experiment, without noise, round by round. The arms
@@ -25,6 +26,7 @@ type course struct {
 	history []units // by the end of each round, the oldest first
 	known   int     // what closed returned last
 	ramp    rampCourse
+	policy  *expected // the default policy, nil for another one
 }
 
 // units are numbers of units by a day: of the control, of the best arm, and of each other arm.
@@ -89,6 +91,7 @@ func newCourse(c *closedForm) *course {
 			x.rooms = append(x.rooms, r)
 		}
 	}
+	x.policy, _ = newExpected(c) // without it the course is that of another policy
 	for i := range c.d.Guardrails {
 		if len(c.d.Ramp) > 0 {
 			x.ramp.judges = append(x.ramp.judges, newJudge(x, &c.d.Guardrails[i]))
@@ -200,7 +203,22 @@ func most(control, x float64) float64 {
 }
 
 // shares returns the shares of the best arm and of each other arm, given what is known.
-func (x *course) shares(known units) (best, other float64) {
+func (x *course) shares(known int) (best, other float64) {
+	if x.policy != nil {
+		if best, other, err := x.policy.shares(x, known); err == nil {
+			if !x.identified(x.history[known]) { // noise makes any arm the best
+				arms := float64(x.arms)
+				best = (best + float64((arms-1)*other)) / arms
+				other = best
+			}
+			return best, other
+		}
+	}
+	return x.planned(x.history[known])
+}
+
+// planned returns the shares of another policy than the default one, given what is known.
+func (x *course) planned(known units) (best, other float64) {
 	left, arms := 1-x.closedForm.shares.Control, float64(x.arms)
 	even, alone, unbounded := left, left, false
 	for i := range x.rooms {
@@ -217,15 +235,17 @@ func (x *course) shares(known units) (best, other float64) {
 	return even / arms, even / arms
 }
 
-// identified reports whether the best arm is two standard errors above the others, or above the
-// control if there are none.
+// identified reports whether the best arm is above the others by so many standard errors that it is
+// the best one by the estimates with a probability of about 95 %; above the control if there are no
+// others.
 func (x *course) identified(u units) bool {
 	other := u.other
 	if x.arms == 1 {
 		other = u.control
 	}
+	z := stat.NormalAbove(0.05 / float64(max(x.arms-1, 1)))
 	return u.best > 0 && other > 0 &&
-		float64(x.gap*x.gap) >= float64(4*float64(x.spread*(1/u.best+1/other)))
+		float64(x.gap*x.gap) >= float64(float64(z*z)*float64(x.spread*(1/u.best+1/other)))
 }
 
 // closed returns the index of the last entry of the history whose windows have closed.
@@ -240,7 +260,7 @@ func (x *course) closed() int {
 // next plays a round and returns the share of the best arm. Late rounds are played several at once.
 func (x *course) next() (best float64) {
 	last := x.history[len(x.history)-1]
-	best, other := x.shares(x.history[x.closed()])
+	best, other := x.shares(x.closed())
 	x.ramp.step(x, best, other)
 	share := x.ramp.share(x.d.Ramp, 0)
 	best, other = float64(share*best), float64(share*other)

@@ -47,7 +47,7 @@ func (x *course) held(g *definition.Guardrail) *float64 {
 		x.next()
 		j.follow()
 		share := x.ramp.share(x.d.Ramp, 0)
-		if best, other := x.shares(x.history[x.closed()]); j.holds(float64(share*best), float64(share*other)) {
+		if best, other := x.shares(x.closed()); j.holds(float64(share*best), float64(share*other)) {
 			return some(x.history[len(x.history)-1].day)
 		}
 	}

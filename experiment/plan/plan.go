@@ -35,6 +35,9 @@ type Result struct {
 	// there is a ramp: those of [Effect] ("effects"), and of [Guardrail.Breached] for changes
 	// ("breached").
 	WithoutRamp []string `json:"without_ramp,omitempty"`
+	// Advice is a definition that serves most of the gain in time, nil unless that was asked for.
+	// The caller sets it to what [Advise] returned.
+	Advice *Advice `json:"advice,omitempty"`
 	// Without says which parts of the definition the plan leaves out, a sentence each. The caller
 	// sets it to what [Simplify] returned.
 	Without []string `json:"without,omitempty"`
@@ -99,6 +102,11 @@ type Gain struct {
 	// errors below the best, and then it alone; a ramp leaves them its share. In simulation it is
 	// the first day on which the mean over runs is at 90 % or more.
 	Days Time `json:"days"`
+	// Costs are the days in closed form without each guardrail, each of several goals, and half of
+	// the arms, those that save most first. WaitsFor names the part that the gain waits for: the
+	// first one, "" if it costs less than a tenth of the days.
+	Costs    []Cost `json:"costs,omitempty"`
+	WaitsFor string `json:"waits_for,omitempty"`
 	// Curve is the served share of the gain by day, the mean over runs; empty without a simulation.
 	Curve []Point `json:"curve,omitempty"`
 }
@@ -256,8 +264,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Closed plans an experiment in closed form, in microseconds. The definition must have a plan, and
-// neither privacy, contexts nor a box: [Simplify] leaves these out.
+// Closed plans an experiment in closed form, in some milliseconds. The definition must have a plan,
+// and neither privacy, contexts nor a box: [Simplify] leaves these out.
 func Closed(d *definition.Definition) (*Result, error) {
 	if d.Plan == nil {
 		return nil, noregret.BadInputf("plan", "missing: want the part plan with units_per_day and expect")
@@ -298,6 +306,10 @@ func Closed(d *definition.Definition) (*Result, error) {
 	}
 	if d.Objective != nil && d.Policy.Kind != "fixed" {
 		r.Gain = form.gain()
+		if r.Gain.Costs, err = costs(d); err != nil {
+			return nil, err
+		}
+		r.Gain.WaitsFor = waitsFor(r.Gain.Days.ClosedForm, r.Gain.Costs)
 	}
 	return r, nil
 }

@@ -36,7 +36,7 @@ func TestRamp(t *testing.T) {
 	if gain.ClosedForm == nil || gain.Simulated == nil || *gain.ClosedForm < *r.Ramp[2] {
 		t.Fatalf("the gain is served after %v, the ramp ends after %v", gain, *r.Ramp[2])
 	}
-	if *without.Gain.Days.ClosedForm > *gain.ClosedForm-3 || without.Ramp != nil || without.WithoutRamp != nil {
+	if *without.Gain.Days.ClosedForm > *gain.ClosedForm-2.5 || without.Ramp != nil || without.WithoutRamp != nil {
 		t.Errorf("%v days without the ramp, %v with it", *without.Gain.Days.ClosedForm, *gain.ClosedForm)
 	}
 	if ratio := *gain.Simulated / *gain.ClosedForm; ratio < 0.5 || ratio > 2 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 
 // planOptions are the flags of "noregret plan".
 type planOptions struct {
+	days float64 // those in which the gain is to be served, 0 if no advice is wanted
 	command.Output
 	plan.Options
 }
@@ -49,6 +51,10 @@ Every answer is given in closed form, at once, and then by simulation of the def
 learner, guardrails, rounds and windows of the service. "-" means beyond ten years, or beyond the
 horizon of the simulation in half of the runs.
 
+A table says what costs the days: those without each guardrail, each goal, half of the arms.
+--days N proposes a definition that serves 90 % of the gain in N days, or says how many units that
+takes.
+
 Privacy, contexts and a box are left out, and a note says so ("without" with --json): the times are
 those of the same arms and metrics without them.
 
@@ -56,6 +62,7 @@ If the simulation fails or is interrupted, the results of the runs so far are pr
 "runs_asked" with --json), and the exit status is 1.`,
 		Example: `  noregret plan ranking.yaml
   noregret plan ranking.yaml --runs 100 --horizon 60
+  noregret plan ranking.yaml --days 7
   noregret plan ranking.yaml --runs 0 --json`,
 		Args: command.Args(1, "the file of one definition"),
 	}, &planOptions{Options: plan.DefaultOptions()})
@@ -67,6 +74,7 @@ func (o *planOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Runs, "runs", o.Runs, "simulated runs; 0 for the closed forms only")
 	f.Float64Var(&o.Horizon, "horizon", o.Horizon, "days that a simulated run covers")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
+	f.Float64Var(&o.days, "days", 0, "propose a definition that serves 90 % of the gain in so many days; 0 for none")
 }
 
 // Validate implements [command.Options].
@@ -74,6 +82,8 @@ func (o *planOptions) Validate() error {
 	switch {
 	case o.Runs < 0 || o.Runs > 100_000:
 		return command.OutOfRange("--runs", o.Runs, "0 to 100,000")
+	case !(o.days >= 0 && o.days <= 3660):
+		return command.OutOfRange("--days", o.days, "0 to 3660 days")
 	case !(o.Horizon > 0 && o.Horizon <= 3660):
 		return command.OutOfRange("--horizon", o.Horizon, "days above 0 and at most 3660")
 	}
@@ -106,9 +116,19 @@ func (o *planOptions) Run(ctx context.Context, a *command.App, args []string) er
 		return err
 	}
 	r.Without = without
+	if o.days > 0 && r.Gain != nil {
+		if r.Advice, err = plan.Advise(d, o.days); err != nil {
+			return err
+		}
+	}
 	if !o.JSON { // the simulation may take long, or fail
 		if err := writePlan(a.Stdout, r); err != nil {
 			return err
+		}
+		if r.Advice != nil {
+			if err := writeAdvice(a.Stdout, r.Advice, o.days); err != nil {
+				return err
+			}
 		}
 	}
 	if o.Runs > 0 {
@@ -195,6 +215,38 @@ func writePlan(w io.Writer, r *plan.Result) error {
 	}
 	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days in closed form\n",
 		percent(r.Gain.Improvement), days(r.Gain.Days.ClosedForm))
+	if err != nil || len(r.Gain.Costs) == 0 {
+		return err
+	}
+	g := show.Table{Left: map[int]bool{0: true}, Gap: true}
+	g.Add("without", "days")
+	for i := range r.Gain.Costs {
+		g.Add(r.Gain.Costs[i].Without, days(r.Gain.Costs[i].Days))
+	}
+	if err := g.Write(w); err != nil || r.Gain.WaitsFor == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nThe gain waits for: %s.\n", r.Gain.WaitsFor)
+	return err
+}
+
+// writeAdvice prints a definition that serves most of the gain within some days.
+func writeAdvice(w io.Writer, a *plan.Advice, within float64) error {
+	switch {
+	case a.Days == nil:
+		units := "more units a day"
+		if a.UnitsPerDay != nil {
+			units = show.Whole(math.Ceil(*a.UnitsPerDay)) + " units a day"
+		}
+		_, err := fmt.Fprintf(w, "\n90 %% of the gain in %s days needs %s: twice as wide limits and fewer arms are "+
+			"not enough.\n", show.Short(within), units)
+		return err
+	case len(a.Changes) == 0:
+		_, err := fmt.Fprintf(w, "\nThe definition serves 90 %% of the gain in %s days as it is.\n", days(a.Days))
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nIn %s days with these changes:\n- %s\n\n%s", days(a.Days),
+		strings.Join(a.Changes, "\n- "), a.Definition)
 	return err
 }
 

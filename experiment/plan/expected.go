@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/propose"
+	"github.com/noregret/noregret/experiment/propose/mixture"
+)
+
+// expected is the default policy on expected sums: what it serves if every round brings exactly the
+// means and variances that the definition's plan states. Arm 0 of the store is the control, arm 1
+// the best one, and the others are like the control.
+type expected struct {
+	store   *compare.Store
+	policy  propose.Policy
+	serving []float64
+	added   int // the entries of the history in the store
+	asked   int // those when the policy was asked last
+	round   []compare.Sums
+	// carried are units of arms that had fewer than one in a round.
+	carried []float64
+}
+
+// leastUnits is the number of units that an arm has in a round, or is carried to the next one.
+const leastUnits = 5
+
+// newExpected returns the policy of a definition, nil if another policy serves it.
+func newExpected(c *closedForm) (*expected, error) {
+	if !c.d.Mixes() {
+		return nil, nil
+	}
+	names := []string{c.d.Control.Arm}
+	list, err := c.d.NamedArms()
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].Name != names[0] {
+			names = append(names, list[i].Name)
+		}
+	}
+	p, err := propose.Of(c.d, names)
+	if err != nil {
+		return nil, err
+	}
+	e := &expected{asked: -1}
+	if e.store, err = p.Store(); err != nil {
+		return nil, err
+	}
+	o := mixture.DefaultOptions()
+	if c.d.Caution != nil {
+		o.Caution = *c.d.Caution
+	}
+	e.policy, err = mixture.New(p, o)
+	return e, err
+}
+
+// shares returns the shares of the best arm and of each other arm after the history's entries up to
+// known. The policy is asked again when a sixteenth more rounds are known.
+func (e *expected) shares(x *course, known int) (best, other float64, err error) {
+	for e.added < known {
+		e.added++
+		if err := e.add(x, x.history[e.added-1], x.history[e.added]); err != nil {
+			return 0, 0, err
+		}
+	}
+	if e.serving == nil || e.added > e.asked+e.asked/16 {
+		p, err := e.policy.Propose(e.store)
+		if err != nil {
+			return 0, 0, err
+		}
+		e.serving, e.asked = p.Serving, e.added
+	}
+	for _, share := range e.serving[2:] { // they are alike but for the draws of a round
+		other += share / float64(len(e.serving)-2)
+	}
+	return e.serving[1], other, nil
+}
+
+// add adds the round between two entries of the history.
+func (e *expected) add(x *course, from, to units) error {
+	arms := e.store.Arms()
+	if e.carried == nil {
+		e.carried = make([]float64, arms)
+	}
+	for k := range e.carried {
+		switch k {
+		case 0:
+			e.carried[k] += to.control - from.control
+		case 1:
+			e.carried[k] += to.best - from.best
+		default:
+			e.carried[k] += to.other - from.other
+		}
+	}
+	for m := range x.d.Metrics {
+		e.round = e.round[:0]
+		for k, n := range e.carried {
+			if n < leastUnits {
+				continue
+			}
+			value := x.improved
+			if k != 1 {
+				value = func(metric int) float64 { return mean(x.d, metric) }
+			}
+			e.round = append(e.round, sumsOf(x.d, m, k, n, value))
+		}
+		if len(e.round) > 0 {
+			if err := e.store.Add(m, e.round); err != nil {
+				return err
+			}
+		}
+	}
+	for k, n := range e.carried {
+		if n >= leastUnits {
+			e.carried[k] = 0
+		}
+	}
+	return nil
+}
+
+// sumsOf returns the expected sums of n units of an arm in a metric, of which value has the means.
+// The parts of a ratio are independent.
+func sumsOf(d *definition.Definition, metric, arm int, n float64, value func(metric int) float64) compare.Sums {
+	s := compare.Sums{Arm: arm, N: n}
+	if r := d.RatioIndex(metric); r >= 0 {
+		parts := d.Ratios()[r]
+		s.X, s.Y = value(parts.Numerator), value(parts.Denominator)
+		s.XX, s.YY = float64((n-1)*variance(d, parts.Numerator)), float64((n-1)*variance(d, parts.Denominator))
+		return s
+	}
+	s.X, s.XX = value(metric), float64((n-1)*variance(d, metric))
+	return s
+}
