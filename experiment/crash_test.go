@@ -74,3 +74,28 @@ func TestLiftedVetoStays(t *testing.T) {
 		t.Errorf("lifted, and stopped again by %q: %s", got, why)
 	}
 }
+
+// TestVetoNamesTheGuardrailThatIsBroken checks that an arm which was stopped for one guardrail is
+// not vetoed for another of which its few units say nothing.
+func TestVetoNamesTheGuardrailThatIsBroken(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t)
+	s.run("apply\nname: e\narms: [{name: c, value: 0}, {name: good, value: 1}, {name: bad, value: 2}]\n" +
+		"control: {arm: c, share: 0.2}\nmetrics: [{name: x, range: [0, 1]}, {name: crash, range: [0, 1], " +
+		"direction: down}, {name: sale, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\nguardrails: [{metric: " +
+		"crash, max: 0.3, hard: false, action: shrink}, {metric: sale, min_change: -0.1, hard: false, action: " +
+		"shrink}]\nround: {length: 1m, min_units: 50}\nattribution_window: 1m")
+	s.simulate([]string{
+		"simulate", "0", "1000", "0", "x=c:.3,good:.3,bad:.9", "crash=c:.2,good:.2,bad:.6", "sale=c:.06,good:.06,bad:.001",
+	})
+	s.run("due")
+	if got, why := stopOf(s); got != suspended || !strings.Contains(why, "guardrail crash: ") {
+		t.Fatalf("bad is stopped by %q: %s; want it suspended for crash", got, why)
+	}
+	s.run("wait 3m")
+	s.run("due")
+	if got, why := stopOf(s); got == vetoed && strings.Contains(why, "guardrail sale: ") {
+		t.Errorf("bad is vetoed: %s; it was stopped for crash, with %d units", why,
+			s.state.live["e"].roster.Arms[2].Stats.Metrics[2].N)
+	}
+}
