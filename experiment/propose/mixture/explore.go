@@ -54,10 +54,10 @@ func (m *Policy) sample(rounds int) error {
 			return err
 		}
 		for k, share := range m.optimum {
-			m.average[k] += share / draws
+			m.average[k] += float64(share / draws)
 		}
 		for i := range m.guards {
-			m.guardPrices[i] += m.guards[i].price / draws
+			m.guardPrices[i] += float64(m.guards[i].price / draws)
 			bind[i] = bind[i] || m.guards[i].bind
 		}
 	}
