@@ -128,8 +128,8 @@ func (x *experimentState) unbounded() string {
 	for i, m := range x.roster.learned.Metrics()[len(d.Objective.Goals):] {
 		if m.Hard && !m.HasRange() && len(arms) > 0 {
 			return fmt.Sprintf("the metric of the guardrail %s has no range, and there are no data yet about the "+
-				"arms %s; "+
-				"they get a hundredth of the units together", d.Guardrails[i].Metric, strings.Join(arms, ", "))
+				"arms %s; they get %v %% of the units together", d.Guardrails[i].Metric, strings.Join(arms, ", "),
+				d.Probe())
 		}
 	}
 	return ""

@@ -3,6 +3,9 @@ package experiment
 import (
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/propose/mixture"
 )
 
 // TestPromise checks that the report says what is promised of the guardrails, or why nothing is.
@@ -73,5 +76,18 @@ func TestControlLeavesNoRoom(t *testing.T) {
 		if got := strings.Contains(strings.Join(r.Health.Problems, "\n"), "leaves no room"); got != want {
 			t.Errorf("a limit of %s: the problems are %q", limit, r.Health.Problems)
 		}
+	}
+}
+
+// TestProbe checks that what definitions say about arms without data is what the policy does.
+func TestProbe(t *testing.T) {
+	d, err := definition.Parse("probe.yaml", []byte("name: e\narms: [{name: a, value: 0}, {name: b, value: 1}]\n"+
+		"control: {arm: a, share: 0.1}\nmetrics: [{name: x}]\nobjective: {goals: [{metric: x}]}\n"+
+		"guardrails: [{metric: x, min_change: -0.1}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.Probe(), 100*mixture.DefaultOptions().Probe; !d.Mixes() || got != want {
+		t.Errorf("%v %% of the units for arms without data, want %v", got, want)
 	}
 }

@@ -142,6 +142,16 @@ func (d *Definition) Plain() bool { return d.Policy.Kind == "pasto" && d.Arms.Bo
 // share beside the learned mixture.
 func (d *Definition) LearnsControl() bool { return d.Plain() && d.Control != nil }
 
+// Probe is the largest share of the units, in per cent, that all arms get together about which
+// nothing is known, where a hard guardrail has no range: the default policy's (package
+// propose/mixture) or that of package pasto/confident.
+func (d *Definition) Probe() float64 {
+	if d.Mixes() {
+		return 2
+	}
+	return 1
+}
+
 // Mixes reports whether the default policy serves the definition (package propose/mixture): it has
 // a control arm that is compared by raw feedback, and asks for no other memory, exploration or
 // promise than that policy's own.

@@ -20,8 +20,8 @@ func Notes(d *Definition) (notes []string) {
 			"there is none while a single unit has more than a 20th of the sum of squared deviations, as with "+
 			"revenue that few units carry", i, metric)
 		if g.Hard && d.LearnsControl() && !d.HoldsDeployed() {
-			text += "; arms without data get a hundredth of the units together, and no promise holds until they have " +
-				"some"
+			text += fmt.Sprintf("; arms without data get %v %% of the units together, and no promise holds until they "+
+				"have some", d.Probe())
 		}
 		notes = append(notes, text)
 	}
