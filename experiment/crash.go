@@ -65,8 +65,8 @@ func (x stopper) vetoCrashing(suspended []int, now int64) {
 		for k := range x.roster.Arms {
 			a := &x.roster.Arms[k]
 			at, was := slices.BinarySearch(a.Crashed, i)
-			// The sequence that stopped a suspended arm holds at all times: once is enough. It is that of the
-			// guardrail that the arm breaks, and says nothing about others.
+			// The sequence that stopped a suspended arm holds at all times: once is enough. It is
+			// that of the guardrail that the arm breaks, and says nothing about others.
 			stopped := slices.Contains(suspended, k) && slices.Contains(a.Beyond, i)
 			if !stopped && !beyond(k) {
 				if was {

@@ -86,7 +86,8 @@ func TestVetoNamesTheGuardrailThatIsBroken(t *testing.T) {
 		"crash, max: 0.3, hard: false, action: shrink}, {metric: sale, min_change: -0.1, hard: false, action: " +
 		"shrink}]\nround: {length: 1m, min_units: 50}\nattribution_window: 1m")
 	s.simulate([]string{
-		"simulate", "0", "1000", "0", "x=c:.3,good:.3,bad:.9", "crash=c:.2,good:.2,bad:.6", "sale=c:.06,good:.06,bad:.001",
+		"simulate", "0", "1000", "0", "x=c:.3,good:.3,bad:.9", "crash=c:.2,good:.2,bad:.6",
+		"sale=c:.06,good:.06,bad:.001",
 	})
 	s.run("due")
 	if got, why := stopOf(s); got != suspended || !strings.Contains(why, "guardrail crash: ") {
