@@ -15,8 +15,13 @@ const (
 	leastReleased = 0.25
 )
 
+// roomErrors is the number of standard errors by which an arm may be better than its mean when its
+// room is judged: few units say that an arm breaks a limit long before they say by how much.
+const roomErrors = 2
+
 // room returns the largest share that guardrail g leaves for arm k in a mixture with the other arms
-// as they were served. It uses the means, or the early values if the guardrail's metric has them.
+// as they were served. It uses the means, or the early values if the guardrail's metric has them,
+// and takes the arm for better by [roomErrors].
 func (x *roster) room(g *definition.Guardrail, k int) float64 {
 	others := newArmStats(x.def)
 	early, n, sum := earlyView{x}, int64(0), 0.0
@@ -32,14 +37,16 @@ func (x *roster) room(g *definition.Guardrail, k int) float64 {
 	var best, own float64
 	if early.boundedSide(g) {
 		units, s, limit := early.worstValues(g, k)
-		best, own = limit-sum/float64(n), limit-s/float64(units)
+		// Of values in [0, 1] with a mean, those at the ends vary most.
+		mean := s / float64(units)
+		best, own = limit-sum/float64(n), limit-mean+float64(roomErrors*math.Sqrt(mean*(1-mean)/float64(units)))
 	} else {
-		known, ok := false, false
-		best, known = guardSlack(x.def, g, &others, x.controlStats())
-		own, ok = guardSlack(x.def, g, &x.Arms[k].Stats, x.controlStats())
+		slack, _, known := guardSlack(x.def, g, &others, x.controlStats())
+		z, err, ok := guardSlack(x.def, g, &x.Arms[k].Stats, x.controlStats())
 		if !known || !ok {
 			return 1
 		}
+		best, own = slack, z+float64(roomErrors*err)
 	}
 	if !(own < 0) || math.IsNaN(best) {
 		return 1

@@ -226,7 +226,7 @@ func TestNegativeControl(t *testing.T) {
 	}
 	a, c := newArmStats(d), newArmStats(d)
 	a.Metrics[0], c.Metrics[0] = confseq.Sequence{N: 10, Mean: -2.1}, confseq.Sequence{N: 10, Mean: -2}
-	if z, ok := guardSlack(d, &d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
+	if z, _, ok := guardSlack(d, &d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
 		t.Errorf("the learner observes %v, want 0.1", z)
 	}
 }
@@ -278,7 +278,7 @@ guardrails: [{metric: y, %s: %v}]
 						s.Metrics[0].Merge(confseq.Repeated(3, v))
 						return &s
 					}
-					want, ok := guardSlack(d, &d.Guardrails[0], of(y), of(control))
+					want, _, ok := guardSlack(d, &d.Guardrails[0], of(y), of(control))
 					dst := make([]float64, 2)
 					if err := goals.Contrast(dst, []float64{y, y}, []float64{control, control}); err != nil || !ok {
 						t.Fatal(err, ok)

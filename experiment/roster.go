@@ -253,38 +253,46 @@ func (x *roster) armReport(a *armStats, factors []float64) api.ArmReport {
 // guardSlack returns the slack of an arm in a guardrail: y − c for a lower limit, c − y for an
 // upper one, with numerator − c·denominator for a ratio, and c = control + change·|control| for a
 // change.
-func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *armStats) (z float64, ok bool) {
+func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *armStats) (z, err float64, ok bool) {
 	limit, up, relative, _ := g.Limit()
 	m := d.MetricIndex(g.Metric)
 	if r := d.RatioIndex(m); r >= 0 {
 		p := &a.Pairs[r]
 		if relative { // to the control's ratio
 			if control == nil {
-				return 0, false
+				return 0, 0, false
 			}
 			ratio, ok := control.Pairs[r].Ratio()
 			if !ok {
-				return 0, false
+				return 0, 0, false
 			}
 			limit = ofControl(ratio, limit)
 		}
 		s := p.Contrast(limit)
-		z, ok = s.Mean, p.N > 0
+		z, err, ok = s.Mean, meanError(&s), p.N > 0
 	} else {
 		s := &a.Metrics[m]
 		ok = s.N > 0
 		if relative {
 			if control == nil || control.Metrics[m].N == 0 {
-				return 0, false
+				return 0, 0, false
 			}
 			limit = ofControl(control.Metrics[m].Mean, limit)
 		}
-		z = s.Mean - limit
+		z, err = s.Mean-limit, meanError(s)
 	}
 	if !up {
 		z = -z
 	}
-	return z, ok
+	return z, err, ok
+}
+
+// meanError returns the standard error of a mean, 0 for less than two values.
+func meanError(s *confseq.Sequence) float64 {
+	if s.N < 2 {
+		return 0
+	}
+	return math.Sqrt(s.M2 / (float64(s.N) * float64(s.N-1)))
 }
 
 // priceUnit returns what the slack of a soft guardrail is divided by, so that its price is that of
@@ -325,7 +333,7 @@ func goalVector(dst []float64, d *definition.Definition, a, control, reference *
 	}
 	for i := range d.Guardrails {
 		g := &d.Guardrails[i]
-		z, ok := guardSlack(d, g, a, control)
+		z, _, ok := guardSlack(d, g, a, control)
 		if !ok {
 			return false
 		}
