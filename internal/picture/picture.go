@@ -143,6 +143,7 @@ func (t Theme) styled(title, x, y string) *plot.Plot {
 		style(&a.Label.TextStyle, vg.Points(11))
 		style(&a.Tick.Label, vg.Points(10))
 		a.LineStyle.Color, a.Tick.LineStyle.Color = t.Ink, t.Ink
+		a.Tick.Marker = Ticks{}
 	}
 	p.Title.Padding = vg.Points(6)
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2.5)
