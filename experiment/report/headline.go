@@ -27,8 +27,10 @@ const (
 
 // Headline summarises the report of an experiment with the definition d: what its serving mixture
 // gains, whether each guardrail is shown to hold, is not yet known or is shown broken and since
-// when, and what to do next. It costs O(K log K) in the number of arms. Reports of a page of arms
-// give the same headline, but for advice about arms that are not on the page.
+// when, and what to do next. Of a private experiment, which has neither intervals nor verdicts, it
+// says that; of one that is rolled back only what to do. It costs O(K log K) in the number of arms.
+// Reports of a page of arms give the same headline, but for advice about arms that are not on the
+// page.
 //
 // The days to wait are an estimate: confidence sequences shrink about like one over the root of the
 // time, so an interval of half-width h around an estimate at distance e from its limit excludes the
@@ -45,9 +47,16 @@ func Headline(d *definition.Definition, r *api.Report) *api.Headline {
 		}
 	}
 	next, text, days := x.next()
-	sentences := []string{x.gain()}
-	if text := x.guardrails(); text != "" {
-		sentences = append(sentences, text)
+	var sentences []string
+	switch {
+	case r.State == policy.RolledBack: // all units get the control arm: nothing differs from it
+	case r.Privacy != nil:
+		sentences = []string{x.unpublished()}
+	default:
+		sentences = []string{x.gain()}
+		if text := x.guardrails(); text != "" {
+			sentences = append(sentences, text)
+		}
 	}
 	return &api.Headline{Text: strings.Join(append(sentences, text), "; ") + ".", Next: next, Days: days}
 }
@@ -66,6 +75,15 @@ func (x *headline) what() string {
 		return x.goal.Metric
 	}
 	return "the objective"
+}
+
+// unpublished says what a private experiment never has: intervals, and verdicts on guardrails.
+func (x *headline) unpublished() string {
+	text := "the experiment is private, so no interval is published"
+	if len(x.r.Guardrails) > 0 {
+		text += " and no guardrail is judged"
+	}
+	return text
 }
 
 // gain says what the serving mixture gains.
@@ -87,8 +105,15 @@ func (x *headline) gain() string {
 	if q := &c.Relative; q.Estimate != nil && q.Low != nil && q.High != nil {
 		change, between = percent(math.Abs(*q.Estimate)), signed(*q.Low)+" to "+signed(*q.High)
 	}
+	if c.Verdict == api.NoDifference && *c.Low == 0 && *c.High == 0 {
+		return "all units get the control arm, " + x.r.Lift.Control
+	}
 	if c.Verdict == api.NoDifference {
-		return fmt.Sprintf("what is served shows no difference from %s in %s yet (%s)", x.r.Lift.Control, x.what(),
+		yet := " yet"
+		if x.r.State == policy.Concluded {
+			yet = ""
+		}
+		return fmt.Sprintf("what is served shows no difference from %s in %s%s (%s)", x.r.Lift.Control, x.what(), yet,
 			between)
 	}
 	verb := "raises"
@@ -119,7 +144,7 @@ func (x *headline) uniform() string {
 
 // guardrails says how each guardrail stands, those that are broken first; "" without any.
 func (x *headline) guardrails() string {
-	if x.r.State == policy.RolledBack || len(x.r.Guardrails) == 0 {
+	if len(x.r.Guardrails) == 0 {
 		return ""
 	}
 	var parts []string
@@ -157,6 +182,15 @@ func (x *headline) next() (next, text string, days *float64) {
 	case r.Health.SampleRatio.Mismatch:
 		return api.NextLook, "the units are not exposed as they were decided: find out why before you believe any of " +
 			"this", nil
+	}
+	if p := r.Privacy; p != nil {
+		switch {
+		case p.Released == 0 && p.Ended == "":
+			return api.NextWait, "wait for the first release of sums", nil
+		case p.Released < p.Rounds && p.Ended == "":
+			return api.NextWait, "look at the released sums, and conclude when they say enough", nil
+		}
+		return api.NextConclude, "nothing more is released: look at the released sums, and conclude", nil
 	}
 	for i := range r.Guardrails {
 		if g := &r.Guardrails[i]; g.State == api.GuardBreached && g.Action == "alert" {

@@ -84,12 +84,19 @@ func TestHeadline(t *testing.T) {
 			r.Lift.Quantities[2].Deployed.Relative = r.Guardrails[0].Interval
 		}
 	}
+	private := func(released int64, ended string) func(r *api.Report) {
+		return func(r *api.Report) {
+			r.Lift = api.Lift{Reason: "the experiment is private: there are no confidence sequences of raw feedback"}
+			r.Guardrails[0].State, r.Guardrails[0].Interval = api.GuardOk, api.Interval{}
+			r.Privacy = &api.PrivacyReport{Rounds: 28, Released: released, Ended: ended}
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		change func(r *api.Report)
 		next   string
 		days   float64 // 0 for none
-		has    string
+		has    string  // what the text has, after ^ what it begins with
 	}{
 		{"all is known", func(*api.Report) {}, api.NextConclude, 0, "what is served raises sales by 5.0 % against " +
 			"off (+2.0 % to +8.0 %); guardrails shown to hold: complaints (since 2026-03-08); conclude."},
@@ -141,7 +148,25 @@ func TestHeadline(t *testing.T) {
 			r.Health.SampleRatio.Mismatch = true
 		}, api.NextLook, 0, "not exposed as they were decided"},
 		{"paused", func(r *api.Report) { r.State = policy.Paused }, api.NextResume, 0, "it is paused"},
-		{"rolled back", func(r *api.Report) { r.State = policy.RolledBack }, api.NextResume, 0, "it is rolled back"},
+		{"rolled back", func(r *api.Report) {
+			goal(r, api.Comparison{Interval: interval(0, 0, 0), Relative: interval(0, 0, 0), Verdict: api.NoDifference})
+			r.State = policy.RolledBack
+		}, api.NextResume, 0, "^it is rolled back and all units get the control arm: resume it when the cause is " +
+			"mended, or delete it."},
+		{"the control arm alone", func(r *api.Report) {
+			goal(r, api.Comparison{Interval: interval(0, 0, 0), Relative: interval(0, 0, 0), Verdict: api.NoDifference})
+			r.State = policy.Concluded
+		}, api.NextNothing, 0, "^all units get the control arm, off; guardrails"},
+		{"concluded without a difference", func(r *api.Report) {
+			goal(r, api.Comparison{Interval: interval(0.01, -0.09, 0.11), Verdict: api.NoDifference})
+			r.State = policy.Concluded
+		}, api.NextNothing, 0, "shows no difference from off in sales (−0.09 to 0.11)"},
+		{"private", private(3, ""), api.NextWait, 0, "^the experiment is private, so no interval is published and no " +
+			"guardrail is judged; look at the released sums, and conclude when they say enough."},
+		{"private, without a release", private(0, ""), api.NextWait, 0, "judged; wait for the first release of sums."},
+		{"private, after the last release", private(28, ""), api.NextConclude, 0, "judged; nothing more is released: " +
+			"look at the released sums, and conclude."},
+		{"private, ended", private(0, "the key is lost"), api.NextConclude, 0, "judged; nothing more is released: "},
 		{"concluded", func(r *api.Report) { r.State = policy.Concluded }, api.NextNothing, 0, "nothing is left to do"},
 		{"without a control", func(r *api.Report) {
 			r.Lift = api.Lift{Reason: "there is no control arm to compare the others with"}
@@ -154,7 +179,9 @@ func TestHeadline(t *testing.T) {
 		if h.Days != nil {
 			days = *h.Days
 		}
-		if h.Next != c.next || !strings.Contains(h.Text, c.has) || days < c.days-1e-6 || days > c.days+1e-6 {
+		start, first := strings.CutPrefix(c.has, "^")
+		has := strings.Contains(h.Text, start) && (!first || strings.HasPrefix(h.Text, start))
+		if h.Next != c.next || !has || days < c.days-1e-6 || days > c.days+1e-6 {
 			t.Errorf("%s: %s after %v days: %q; want %s after %v days: %q", c.name, h.Next, days, h.Text, c.next,
 				c.days, c.has)
 		}
