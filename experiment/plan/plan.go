@@ -49,6 +49,15 @@ type Result struct {
 	Horizon   float64 `json:"horizon"`
 }
 
+// ClearVerdicts removes when the guardrails are held and breached. It is for private experiments,
+// which call no guardrail held or breached, and which are planned without privacy.
+func (r *Result) ClearVerdicts() {
+	for i := range r.Guardrails {
+		g := &r.Guardrails[i]
+		g.Held, g.Breached, g.Prevented = Time{}, Time{}, false
+	}
+}
+
 // Shares are the expected shares while the experiment learns.
 type Shares struct {
 	Control float64 `json:"control"`

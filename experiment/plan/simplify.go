@@ -12,7 +12,8 @@ import (
 // Simplify returns a definition that [Closed] and [Simulate] can plan, with a sentence for each
 // part of d that it leaves out. If it leaves out nothing, it returns d itself.
 //
-//   - Privacy: the times are those of raw feedback, without the noise of the releases.
+//   - Privacy: the times are those of raw feedback, without the noise of the releases. Those of
+//     guardrails mean nothing then, and [Result.ClearVerdicts] removes them.
 //   - Contexts: the policy is Thompson sampling, which gives every unit the same mixture.
 //   - A box: its first points are planned as a list of arms.
 func Simplify(d *definition.Definition) (simpler *definition.Definition, without []string) {
@@ -20,8 +21,12 @@ func Simplify(d *definition.Definition) (simpler *definition.Definition, without
 	if d.Privacy != nil {
 		simpler = clone(simpler)
 		simpler.Privacy = nil
-		without = append(without, "planned without privacy: the times are those of raw feedback, and the noise of a "+
-			"private experiment makes them longer")
+		text := "planned without privacy: the times are those of raw feedback, and the noise of a private " +
+			"experiment makes them longer"
+		if len(d.Guardrails) > 0 {
+			text += "; it calls no guardrail held or breached, so there are no days for that"
+		}
+		without = append(without, text)
 	}
 	if d.Contextual() {
 		simpler = clone(simpler)

@@ -35,3 +35,22 @@ func TestSimplify(t *testing.T) {
 		}
 	}
 }
+
+// TestClearVerdicts plans a private experiment, which never calls a guardrail held or breached.
+func TestClearVerdicts(t *testing.T) {
+	text, _ := examples.Get("private")
+	d, without := Simplify(parse(t, string(text)))
+	if len(without) != 1 || !strings.Contains(without[0], "calls no guardrail held or breached") {
+		t.Errorf("%q", without)
+	}
+	r, err := Compute(t.Context(), d, Options{Runs: 1, Horizon: 2, Seed: 1})
+	if err != nil || len(r.Guardrails) == 0 || r.Guardrails[0].Held.Reached == nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	r.ClearVerdicts()
+	for _, g := range r.Guardrails {
+		if g.Held != (Time{}) || g.Breached != (Time{}) || g.Prevented {
+			t.Errorf("%+v", g)
+		}
+	}
+}

@@ -107,6 +107,7 @@ func (o *planOptions) Run(ctx context.Context, a *command.App, args []string) er
 	if err != nil {
 		return err
 	}
+	private := d.Privacy != nil
 	d, without := plan.Simplify(d)
 	for _, text := range without {
 		a.Note("%s: %s", args[0], text)
@@ -116,6 +117,9 @@ func (o *planOptions) Run(ctx context.Context, a *command.App, args []string) er
 		return err
 	}
 	r.Without = without
+	if private {
+		r.ClearVerdicts()
+	}
 	if o.days > 0 && r.Gain != nil {
 		if r.Advice, err = plan.Advise(d, o.days); err != nil {
 			return err
@@ -136,6 +140,9 @@ func (o *planOptions) Run(ctx context.Context, a *command.App, args []string) er
 		o.Progress = func(done, _ int) { p.Update(int64(done)) }
 		failed := plan.Simulate(ctx, d, o.Options, r)
 		p.Finish()
+		if private {
+			r.ClearVerdicts()
+		}
 		if !o.JSON && r.Runs > 0 {
 			err = writeSimulated(a.Stdout, r)
 		}
