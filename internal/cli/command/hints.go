@@ -16,17 +16,23 @@ import (
 )
 
 // flagError completes an error of the flag parser: what is wrong in a sentence, and for an unknown
-// flag those that have nearly its name.
+// flag the command below cmd that has its name, or the flags that have nearly its name.
 func flagError(cmd *cobra.Command, err error) error {
 	message := PlainFlagError(err.Error())
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := unknown.GetSpecifiedName()
+		for _, c := range cmd.Commands() {
+			if c.Name() == name {
+				return errors.New(message + "; did you mean " + c.CommandPath() + "?")
+			}
+		}
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
 				known = append(known, "--"+f.Name)
 			}
 		})
-		message += suggestion("--"+unknown.GetSpecifiedName(), known)
+		message += suggestion("--"+name, known)
 	}
 	return errors.New(message)
 }
