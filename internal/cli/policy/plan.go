@@ -49,7 +49,7 @@ under the control arm (docs/formats/plan.md):
 
 Every answer is given in closed form, at once, and then by simulation of the definition, with the
 learner, guardrails, rounds and windows of the service. "-" means beyond ten years, or beyond the
-horizon of the simulation in half of the runs.
+horizon of the simulation: in half of the runs, and of the gain on average over the runs.
 
 A table says what costs the days: those without each guardrail, each goal, half of the arms.
 --days N proposes a definition that serves 90 % of the gain in N days, or says how many units that
@@ -220,8 +220,8 @@ func writePlan(w io.Writer, r *plan.Result) error {
 	if r.Gain == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days in closed form\n",
-		percent(r.Gain.Improvement), days(r.Gain.Days.ClosedForm))
+	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days in closed form\n%s\n",
+		percent(r.Gain.Improvement), days(r.Gain.Days.ClosedForm), aboutGain(r))
 	if err != nil || len(r.Gain.Costs) == 0 {
 		return err
 	}
@@ -235,6 +235,15 @@ func writePlan(w io.Writer, r *plan.Result) error {
 	}
 	_, err = fmt.Fprintf(w, "\nThe gain waits for: %s.\n", r.Gain.WaitsFor)
 	return err
+}
+
+// aboutGain says how the days of the gain go together with the smallest effects, or that there are
+// none.
+func aboutGain(r *plan.Result) string {
+	if r.Gain.Days.ClosedForm == nil {
+		return `"-": 90 % of the gain is not served within ten years.`
+	}
+	return "Serving a gain takes less evidence than showing it: the smallest effects are what can be shown."
 }
 
 // writeAdvice prints a definition that serves most of the gain within some days.
@@ -314,6 +323,12 @@ func writeSimulated(w io.Writer, r *plan.Result) error {
 	}
 	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days simulated\n",
 		percent(r.Gain.Improvement), days(r.Gain.Days.Simulated))
+	if err != nil || r.Gain.Days.Simulated != nil || len(r.Gain.Curve) == 0 {
+		return err
+	}
+	last := r.Gain.Curve[len(r.Gain.Curve)-1]
+	_, err = fmt.Fprintf(w, "\"-\": after %s days, the horizon of the simulation, %s of the gain is served on "+
+		"average; try a longer --horizon.\n", show.Short(r.Horizon), percent(last.Gain))
 	return err
 }
 
