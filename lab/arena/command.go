@@ -19,7 +19,7 @@ func Command() *cobra.Command {
 		Short: "Play the default learner and its peers on families of users' problems",
 		Long: `Play the default learner and its peers side by side, with the same draws for all, on families
 of problems as users have them. --drift plays ways to forget on worlds whose means change, --served
-package mixture and its peers on all families.`,
+plays package mixture and its peers on all families.`,
 		Example: `  noregret-lab arena --runs 100
   noregret-lab arena --families week,drift --learners default,greedy-2-safe --json
   noregret-lab arena --drift --runs 200

@@ -28,16 +28,20 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 	}
 }
 
-// TestStatus: an unknown command is a usage error under the program's own name, missing data are no
-// failure, and an interrupted run says so.
+// TestStatus: an unknown command is a usage error under the program's own name, missing data are an
+// error that names the flag, and an interrupted run says so.
 func TestStatus(t *testing.T) {
 	if s, _, stderr := tree.Try(t.Context(), "chess"); s != 2 ||
 		!strings.HasPrefix(stderr, `noregret-lab: unknown command "chess"`) {
 		t.Errorf("status %d, %s", s, stderr)
 	}
-	s, stdout, _ := tree.Try(t.Context(), "obd", "--data", t.TempDir())
-	if s != 0 || !strings.Contains(stdout, "SKIPPED") {
-		t.Errorf("status %d, %s", s, stdout)
+	for _, study := range []string{"obd", "contexts", "parameterfree"} {
+		dir := t.TempDir()
+		s, stdout, stderr := tree.Try(t.Context(), study, "--data", dir)
+		if s != 3 || stdout != "" || !strings.Contains(stderr, dir+": no ") ||
+			!strings.HasSuffix(stderr, "in this directory: name the directory of the data with --data\n") {
+			t.Errorf("%s: status %d, %s%s", study, s, stdout, stderr)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

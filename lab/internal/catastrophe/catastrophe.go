@@ -96,6 +96,13 @@ forms of the guardrail.`,
 		}
 		chosen := slices.Clone(forms)
 		chosen = slices.DeleteFunc(chosen, func(f form) bool { return !strings.HasPrefix(f.name, *only) })
+		if len(chosen) == 0 {
+			var names []string
+			for _, f := range forms {
+				names = append(names, strconv.Quote(f.name))
+			}
+			return nil, study.Unknown("--only", *only, names)
+		}
 		return table(ctx, r, *runs, *w, chosen, hours)
 	})
 }

@@ -1,11 +1,13 @@
 package catastrophe
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/lab/internal/labtest"
 	"github.com/noregret/noregret/lab/internal/study"
 )
 
@@ -132,5 +134,13 @@ func TestTable(t *testing.T) {
 	}
 	if rows := r.Tables[0].Rows; len(rows) != len(forms) || len(rows[0]) != 2 {
 		t.Errorf("%v", rows)
+	}
+}
+
+// TestOnlyUnknown: a name that fits nothing is refused with the names.
+func TestOnlyUnknown(t *testing.T) {
+	err := labtest.Run(t.Context(), Command(), []string{"--only", "nope"}, io.Discard, io.Discard)
+	if want := `"nope": want one of "shrink, default 0", `; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
 	}
 }

@@ -8,7 +8,10 @@ package contexts
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +71,9 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 		if len(o.sets) > 0 && !slices.Contains(o.sets, s.name) {
 			continue
 		}
+		if _, err := os.Stat(filepath.Join(o.data, s.file)); errors.Is(err, fs.ErrNotExist) {
+			return out, study.Missing(o.data, s.file)
+		}
 		p, err := load(ctx, filepath.Join(o.data, s.file), s.pool)
 		if err != nil {
 			return out, err
@@ -78,6 +84,13 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 			return out, err
 		}
 		out.Tables = append(out.Tables, t)
+	}
+	if len(out.Tables) == 0 {
+		var names []string
+		for _, s := range sets {
+			names = append(names, s.name)
+		}
+		return nil, study.Unknown("--sets", strings.Join(o.sets, ","), names)
 	}
 	return out, nil
 }

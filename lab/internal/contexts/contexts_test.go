@@ -67,3 +67,17 @@ func TestTable(t *testing.T) {
 		t.Error("one order has no spread")
 	}
 }
+
+// TestRefused: the error for missing data names the directory, that for an unknown set all sets.
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	for flag, want := range map[string]string{
+		"--data=" + dir: dir + ": no covtype/covtype-sample10000.data.gz in this directory",
+		"--sets=nope":   `"nope": want one of covtype, letter, mnist`,
+	} {
+		err := labtest.Run(t.Context(), Command(), []string{flag}, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", flag, err, want)
+		}
+	}
+}

@@ -32,15 +32,17 @@ func Commands() []*cobra.Command {
 			Use:   "figures [FILE]...",
 			Short: "Draw figures 3 and 4 of the paper on mixtures, and the drifting scenarios",
 			Long: `Draw the paper's figures 3 and 4 and the drifting scenarios of lab/docs/pasto.md, each with
-"noregret simulate", whose table goes into a file .txt beside the picture. All take some 15 minutes
-on two cores; --runs 50 is a quick look.`,
+"noregret simulate", whose table goes into a file .txt beside the picture. The files go into
+dist/pasto below the current directory, which is made; --dir names another one. All take some 15
+minutes on two cores; --runs 50 is a quick look.`,
 			Example: "  noregret-lab figures\n  noregret-lab figures figure3-sd5.png --runs 50",
 		}, "dist/pasto", mixtures()),
 		newCommand(&cobra.Command{
 			Use:   "bandits [FILE]...",
 			Short: "Play all bandit algorithms on two and ten arms and against an adversary",
 			Long: `Draw the pictures of lab/docs/bandits.md, each with "noregret play", whose table goes into a file .txt
-beside the picture. All take some 15 minutes on two cores; --runs 50 is a quick look.`,
+beside the picture. The files go into dist/bandits below the current directory, which is made; --dir
+names another one. All take some 15 minutes on two cores; --runs 50 is a quick look.`,
 			Example: "  noregret-lab bandits\n  noregret-lab bandits two-stochastic.svg --runs 50",
 		}, "dist/bandits", bandits()),
 	}

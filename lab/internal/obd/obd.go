@@ -7,9 +7,7 @@ package obd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -51,17 +49,17 @@ const alpha = 0.05
 // normal95 is the quantile of the normal distribution for intervals of 95 %.
 const normal95 = 1.959963984540054
 
-// run makes the tables, and the picture if one is asked for. Missing data are no failure.
+// run makes the tables, and the picture if one is asked for.
 func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, error) {
 	var all []*trial
 	for _, campaign := range []string{"men", "women"} {
 		uniform, err := readLog(o.data, "random-"+campaign)
 		if err != nil {
-			return skipMissing(err)
+			return nil, err
 		}
 		thompson, err := readLog(o.data, "bts-"+campaign)
 		if err != nil {
-			return skipMissing(err)
+			return nil, err
 		}
 		all = append(all, uniformFrom(campaign, thompson, uniform), thompsonFrom(campaign, uniform, thompson))
 	}
@@ -82,15 +80,6 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 		return report, err
 	}
 	return report, plotTrials(o.plot, all)
-}
-
-// skipMissing says that the data are missing, and returns other errors.
-func skipMissing(err error) (*study.Report, error) {
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return &study.Report{Notes: fmt.Sprintf(
-		"SKIPPED: the Open Bandit data are missing (%v); name their directory with --data\n", err)}, nil
 }
 
 // trial is a policy that is estimated from a log of another.

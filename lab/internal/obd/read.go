@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/noregret/noregret/bandit/offpolicy"
+	"github.com/noregret/noregret/lab/internal/study"
 )
 
 // entry is a row of the Open Bandit data: which item was shown at which position.
@@ -35,7 +37,9 @@ func arms(logs ...[]entry) int {
 func readLog(dir, name string) (log []entry, err error) {
 	path := filepath.Join(dir, name+".csv.gz")
 	f, err := os.Open(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, study.Missing(dir, name+".csv.gz")
+	} else if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()

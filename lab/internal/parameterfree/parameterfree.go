@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,16 +56,26 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // what is left there is small
+	chosen := slices.DeleteFunc(slices.Clone(sets), func(b binarySet) bool {
+		return len(o.sets) > 0 && !slices.Contains(o.sets, b.name)
+	})
+	if len(chosen) == 0 {
+		var names []string
+		for _, b := range sets {
+			names = append(names, b.name)
+		}
+		return nil, study.Unknown("--sets", strings.Join(o.sets, ","), names)
+	}
+	if !slices.ContainsFunc(chosen, func(b binarySet) bool { return b.missing(o.dir) == "" }) {
+		return nil, study.Missing(o.dir, "data set of this comparison")
+	}
 	rows := map[string][]row{}
-	for _, b := range sets {
-		if len(o.sets) > 0 && !slices.Contains(o.sets, b.name) {
+	for _, b := range chosen {
+		if path := b.missing(o.dir); path != "" {
+			fmt.Fprintf(r.Notes, "skipped: %s: %s is missing\n", b.name, path)
 			continue
 		}
 		data, err := b.load(ctx, o.dir, temp)
-		if errors.Is(err, errMissing) {
-			fmt.Fprintf(r.Notes, "skipped: %v\n", err)
-			continue
-		}
 		if err != nil {
 			return o.report(rows), err
 		}
@@ -98,9 +109,6 @@ func (o *options) report(rows map[string][]row) *study.Report {
 		if len(rows[trainer]) > 0 {
 			out.Tables = append(out.Tables, tableOf(trainer, rows[trainer]))
 		}
-	}
-	if len(rows) == 0 {
-		out.Notes = fmt.Sprintf("skipped: no data set is in %s\n", o.dir)
 	}
 	return out
 }

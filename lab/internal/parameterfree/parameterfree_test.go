@@ -69,17 +69,15 @@ func writeRows(t *testing.T, path string) {
 	}
 }
 
-// Without data the program prints that it skips the comparison; bad arguments are refused.
+// Without data the error names the directory; bad arguments are refused.
 func TestRunWithoutData(t *testing.T) {
-	var out strings.Builder
 	dir := t.TempDir()
-	if err := labtest.Run(t.Context(), Command(), []string{"--data", dir}, &out, io.Discard); err != nil {
-		t.Fatal(err)
+	err := labtest.Run(t.Context(), Command(), []string{"--data", dir}, io.Discard, io.Discard)
+	if want := dir + ": no data set of this comparison in this directory"; err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
 	}
-	if want := "skipped: no data set is in " + dir + "\n"; out.String() != want {
-		t.Errorf("printed %q, want %q", out.String(), want)
-	}
-	for _, args := range [][]string{{"--seeds", "1"}, {"--passes", "-1"}, {"--nonsense"}} {
+	for _, args := range [][]string{{"--seeds", "1"}, {"--passes", "-1"}, {"--sets", "nope"}, {"--nonsense"}} {
 		if labtest.Run(t.Context(), Command(), args, io.Discard, io.Discard) == nil {
 			t.Errorf("%v is not refused", args)
 		}

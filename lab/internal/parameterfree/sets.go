@@ -57,22 +57,26 @@ var sets = []binarySet{
 	{name: "letter-0", positive: "0", files: []string{"uci-imbalanced/letter-standardized.csv.gz"}},
 }
 
-// errMissing is the error for a set whose file does not exist.
-var errMissing = errors.New("is missing")
-
 // mostRows bounds the rows of a set: of a larger one a random part is taken.
 const mostRows = 50_000
 
-// load reads a set of the directory. It returns errMissing if a file does not exist.
+// missing returns the path of a file of the set that does not exist, "" if all do.
+func (b binarySet) missing(dir string) string {
+	for _, f := range b.files {
+		path := filepath.Join(dir, f)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return path
+		}
+	}
+	return ""
+}
+
+// load reads a set of the directory.
 func (b binarySet) load(ctx context.Context, dir, temp string) (classify.Data, error) {
 	o := b.options
 	var files []string
 	for _, f := range b.files {
-		path := filepath.Join(dir, f)
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return classify.Data{}, fmt.Errorf("%s: %s %w", b.name, path, errMissing)
-		}
-		files = append(files, path)
+		files = append(files, filepath.Join(dir, f))
 	}
 	if b.words {
 		path := filepath.Join(temp, "sms.svm")

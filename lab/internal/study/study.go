@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,6 +86,17 @@ func New(c *cobra.Command, unit string, play func(ctx context.Context, r *Runner
 		return err
 	}
 	return c
+}
+
+// Missing is the error for data that are not in the directory which the flag --data names.
+func Missing(dir, what string) error {
+	return noregret.Errorf(noregret.NotFound, dir, "no %s in this directory: name the directory of the data with "+
+		"--data", what)
+}
+
+// Unknown is the error for a flag whose value fits none of the names.
+func Unknown(flag, value string, names []string) error {
+	return noregret.Errorf(noregret.Usage, flag, "%q: want one of %s", value, strings.Join(names, ", "))
 }
 
 // Estimate is a mean over runs and its standard error.

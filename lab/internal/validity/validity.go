@@ -48,6 +48,9 @@ some 20 minutes on one core.`,
 				return out, err
 			}
 		}
+		if len(out.Tables) == 0 {
+			return nil, study.Unknown("--only", *only, []string{"aa", "power", "revenue"})
+		}
 		return out, nil
 	})
 }

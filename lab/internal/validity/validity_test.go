@@ -1,10 +1,13 @@
 package validity
 
 import (
+	"io"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/lab/internal/labtest"
 	"github.com/noregret/noregret/lab/internal/study"
 )
 
@@ -89,5 +92,13 @@ func TestRevenueHolds(t *testing.T) {
 		if w.cap > 0 && spoke < runs {
 			t.Errorf("%s, %d units: %d of %d runs spoke", w.name, w.units, spoke, runs)
 		}
+	}
+}
+
+// TestOnlyUnknown: a name that fits nothing is refused with the names.
+func TestOnlyUnknown(t *testing.T) {
+	err := labtest.Run(t.Context(), Command(), []string{"--only", "nope"}, io.Discard, io.Discard)
+	if want := `"nope": want one of aa, power, revenue`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
 	}
 }
