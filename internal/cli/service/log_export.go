@@ -83,7 +83,7 @@ func (o *exportOptions) write(ctx context.Context, a *command.App, w io.Writer) 
 			if err != nil {
 				return err
 			}
-			if from, err = o.writeSnapshot(state); err != nil {
+			if from, err = o.writeSnapshot(a, state); err != nil {
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func (o *exportOptions) write(ctx context.Context, a *command.App, w io.Writer) 
 			if err != nil {
 				return err
 			}
-			if _, err := o.writeSnapshot(saved.State); err != nil {
+			if _, err := o.writeSnapshot(a, saved.State); err != nil {
 				return err
 			}
 		}
@@ -136,8 +136,9 @@ func (o *exportOptions) write(ctx context.Context, a *command.App, w io.Writer) 
 
 // writeSnapshot writes the file of the snapshot unless the log has all events, and returns the
 // position of the first event that an import needs, 0 for the first one of the log.
-func (o *exportOptions) writeSnapshot(state []byte) (from uint64, err error) {
+func (o *exportOptions) writeSnapshot(a *command.App, state []byte) (from uint64, err error) {
 	if len(state) == 0 {
+		a.Note("the log has all events, so %s is not written: import the export without --snapshot", o.snapshot)
 		return 0, nil
 	}
 	s := experiment.NewState()
