@@ -94,9 +94,10 @@ constants, or state ranges in --columns. Records should come in random order.
 The cost is reserved in the ledger (--ledger, --account) before the first record. All models on one
 data file are charged to one ledger, the directory DATA.privacy beside it: the first run declares
 the budget for all of them (--account-epsilon, --account-delta; by default its own --epsilon and
---delta), and a run that does not fit is refused. Another ledger, another account, and the ledger of
-a file where those of others are, begin with --new-account only: it is said what is spent already
-and what comes in addition, as whoever is in the data of both loses the sum. For several files,
+--delta), and a run that does not fit is refused, as is another account there. Another ledger,
+another account of a named ledger, and the ledger of a file where those of others are, begin with
+--new-account only: it is said what is spent already and what comes in addition, as whoever is in
+the data of both loses the sum. For several files,
 standard input, or people who are in other files too, name their ledger with --ledger. A run that is
 killed, or ends with fewer records than --horizon, goes on with --resume, the same flags and the
 same records first, at no further cost. Until its end the directory --state holds secrets. "noregret

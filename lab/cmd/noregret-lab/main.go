@@ -44,7 +44,7 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 	},
 		command.Group{ID: "mixtures", Title: "Mixtures under guardrails:", Commands: []*cobra.Command{
 			arena.Command(), ablation.Command(), boxes.Command(), measure.Command(),
-			play.NewSimulateCommand(a, rates.Specs()...), cost.Command(),
+			simulate(a), cost.Command(),
 		}},
 		command.Group{ID: "service", Title: "The decision service:", Commands: []*cobra.Command{
 			validity.Command(), catastrophe.Command(),
@@ -56,4 +56,13 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 			contexts.Command(), obd.Command(), parameterfree.Command(), streams.Command(),
 		}},
 	)
+}
+
+// simulate makes "noregret-lab simulate": "noregret simulate" with the drifting scenarios of the
+// laboratory.
+func simulate(a *command.App) *cobra.Command {
+	c := play.NewSimulateCommand(a, rates.Specs()...)
+	c.Example = "  noregret-lab simulate rates-abrupt --runs 20\n" +
+		"  noregret-lab simulate rates-seasonal --runs 20 --plot seasonal.svg"
+	return c
 }

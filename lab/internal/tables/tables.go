@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/pasto/scenario"
 )
@@ -67,9 +68,11 @@ func newCommand(c *cobra.Command, of func(args []string) []table) *cobra.Command
 	c.Flags().IntVar(&most.rounds, "rounds", math.MaxInt, "leave out the cells of later rounds")
 	c.Flag("runs").DefValue, c.Flag("rounds").DefValue = "all", "all"
 	return study.New(c, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
-		if most.runs < 2 || most.rounds < 1 {
-			return nil, noregret.Errorf(noregret.Usage, "", "--runs is %d and --rounds %d: want at least 2 and 1",
-				most.runs, most.rounds)
+		if most.runs < 2 {
+			return nil, command.OutOfRange("--runs", most.runs, "at least 2")
+		}
+		if most.rounds < 1 {
+			return nil, command.OutOfRange("--rounds", most.rounds, "at least 1")
 		}
 		return measure(ctx, r, of(c.Flags().Args()), most)
 	})
