@@ -61,8 +61,8 @@ func TestTables(t *testing.T) {
 func TestRefused(t *testing.T) {
 	cmds.Refused(t,
 		clitest.Refusal{"tables 9.6", `no table is named "9.6"; there are 9.1, 9.2`},
-		clitest.Refusal{"tables --runs 1", "--runs is 1"},
-		clitest.Refusal{"floors --rounds 0", "--runs is"},
+		clitest.Refusal{"tables --runs 1", "--runs: 1 is out of range"},
+		clitest.Refusal{"floors --rounds 0", "--rounds: 0 is out of range"},
 	)
 }
 
