@@ -9,7 +9,7 @@ import (
 )
 
 // version is that of the layout of snapshots.
-const version = 1
+const version = 2
 
 // AppendBinary appends a snapshot to b: the version, the numbers of arms and metrics, whether all
 // pairs are compared, then by metric whether it is a ratio, its rounds and its numbers. Whole
@@ -29,7 +29,7 @@ func (s *Store) AppendBinary(b []byte) []byte {
 		m := &s.metrics[i]
 		whole(m.shape.parts)
 		whole(m.rounds)
-		numbers([]float64{m.sigma})
+		numbers([]float64{m.sigma, m.width})
 		v := &m.variance
 		for _, list := range [][]float64{v.free, v.xx, v.xy, v.yy} {
 			numbers(list)
@@ -77,7 +77,8 @@ func (s *Store) UnmarshalBinary(b []byte) error {
 		if need := m.numbers(n.arms); len(r.b) < 8*need {
 			return damaged("%d bytes for the %d numbers of metric %d", len(r.b), need, i)
 		}
-		m.sigma = r.numbers(1)[0]
+		head := r.numbers(2)
+		m.sigma, m.width = head[0], head[1]
 		v := &m.variance
 		v.free, v.xx, v.xy, v.yy = r.numbers(n.arms), r.numbers(n.arms), r.numbers(n.arms), r.numbers(n.arms)
 		for j := range m.memories {
@@ -99,7 +100,7 @@ func (s *Store) UnmarshalBinary(b []byte) error {
 }
 
 // numbers is how many float64s the snapshot of a metric has.
-func (m *metric) numbers(arms int) int { return 1 + 4*arms + Memories*m.shape.arm(arms) }
+func (m *metric) numbers(arms int) int { return 2 + 4*arms + Memories*m.shape.arm(arms) }
 
 // check returns an error for numbers that no rounds can lead to.
 func (m *metric) check(i, arms int) error {
@@ -112,7 +113,7 @@ func (m *metric) check(i, arms int) error {
 		return nil
 	}
 	v := &m.variance
-	for _, list := range [][]float64{{m.sigma}, v.free, v.xx, v.yy} {
+	for _, list := range [][]float64{{m.sigma, m.width}, v.free, v.xx, v.yy} {
 		if err := positive("a variance", list...); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func TestSnapshotRefuses(t *testing.T) {
 		"empty":              nil,
 		"short":              good[:len(good)-1],
 		"long":               append(bytes.Clone(good), 0),
-		"other version":      change(0, 2),
+		"other version":      change(0, 3),
 		"one arm":            change(1, 1),
 		"too many arms":      change(1, 1<<40),
 		"many arms":          change(1, 1<<15),

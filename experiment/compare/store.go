@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/noregret/noregret"
 )
@@ -19,6 +20,10 @@ const Memories = len(lengths)
 type Metric struct {
 	// Ratio reports whether units have two parts, x above and y below the line.
 	Ratio bool
+	// Width is that of the range of a unit's value, at least 0; 0 if it is unknown or a ratio's.
+	// While all N units had the same value, their variance is taken for Width²/(N + 2), that of one
+	// more unit with another value: without it nothing is compared.
+	Width float64
 }
 
 // Store has the sums of an experiment. Arm 0 is the control. Create it with [New].
@@ -39,6 +44,7 @@ type metric struct {
 	rounds   int // that have been added
 	variance variances
 	sigma    float64 // the variance of a unit when the last round was added; 0 if unknown
+	width    float64 // of the range of a unit's value, 0 if unknown
 	memories [Memories]memory
 }
 
@@ -58,6 +64,10 @@ func New(arms int, metrics []Metric) (*Store, error) {
 		m.shape = shape{pairs: s.pairs, parts: 1}
 		if metrics[i].Ratio {
 			m.shape.parts = 2
+		}
+		if m.width = metrics[i].Width; !(m.width >= 0 && m.width <= math.MaxFloat64) {
+			return nil, noregret.BadInputf(fmt.Sprintf("metrics[%d].width", i), "%v: want a finite number of at least "+
+				"0", m.width)
 		}
 		for j, length := range lengths {
 			m.memories[j].keep = 1
@@ -87,6 +97,12 @@ func (s *Store) Rounds(metric int) int { return s.metrics[metric].rounds }
 func (s *Store) Units(metric, arm int) float64 {
 	m := &s.metrics[metric]
 	return m.memories[0].v[m.shape.arm(arm)]
+}
+
+// RecentUnits is [Store.Units] in a memory of 32 rounds.
+func (s *Store) RecentUnits(metric, arm int) float64 {
+	m := &s.metrics[metric]
+	return m.memories[2].v[m.shape.arm(arm)]
 }
 
 // Length is the number of rounds that a memory remembers, 0 for all.
@@ -184,7 +200,9 @@ func (s *Store) weigh(m *metric, round []Sums) {
 		v.yy[o.Arm] += o.YY
 	}
 	s.own = zeros(s.own, s.arms)
-	m.sigma = v.pooled(r, s.own)
+	if m.sigma = v.pooled(r, s.own); m.sigma == 0 {
+		m.sigma = float64(m.width * m.width / (units + 2))
+	}
 	for i := range s.round {
 		w := &s.round[i]
 		switch {

@@ -24,7 +24,7 @@ func (d *Definition) checkLearning() error {
 		return noregret.BadInputf("caution", "%v: want a number of standard errors in [0, 10]", *c)
 	case c != nil && !d.Mixes():
 		return noregret.BadInputf("caution", "%v: only the default policy has it: with a control arm, without strict, "+
-			"drift, exploration, privacy, changes none and hold deployed", *c)
+			"drift, exploration, privacy, changes none, stickiness unit and hold deployed", *c)
 	case d.Strict && !d.LearnsControl():
 		return noregret.BadInputf("strict", "want the policy pasto with a control arm, and no box")
 	}

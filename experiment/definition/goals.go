@@ -154,10 +154,11 @@ func (d *Definition) Probe() float64 {
 
 // Mixes reports whether the default policy serves the definition (package propose/mixture): it has
 // a control arm that is compared by raw feedback, and asks for no other memory, exploration or
-// promise than that policy's own.
+// promise than that policy's own. Units that keep their arm over rounds are one observation, which
+// sums within rounds do not know, so that policy does not serve them.
 func (d *Definition) Mixes() bool {
 	return d.LearnsControl() && d.Objective != nil && d.Privacy == nil && d.Drift.Kind == "none" &&
-		d.Exploration == nil && d.Changes != "none" && !d.Strict && !d.HoldsDeployed()
+		d.Exploration == nil && d.Changes != "none" && !d.Strict && !d.HoldsDeployed() && d.Stickiness != "unit"
 }
 
 // HoldsDeployed reports whether hard guardrails are to hold only in what would be deployed.

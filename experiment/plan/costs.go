@@ -63,11 +63,22 @@ func fewerArms(d *definition.Definition) (c *definition.Definition, out, of int,
 		}
 		kept = append(kept, list[i])
 	}
-	if of < 2 {
+	if of < 2 || len(kept) < 2 && (d.Control == nil || d.Control.Value == nil) {
 		return nil, 0, of, nil
 	}
 	e := *d
 	e.Arms = definition.Arms{List: kept}
+	if m := d.MaxShare; m != nil && len(m.Arms) > 0 {
+		e.MaxShare = &definition.MaxShare{Every: m.Every, Arms: map[string]float64{}}
+		for i := range kept {
+			if share, ok := m.Arms[kept[i].Name]; ok {
+				e.MaxShare.Arms[kept[i].Name] = share
+			}
+		}
+		if m.Every == 0 && len(e.MaxShare.Arms) == 0 {
+			e.MaxShare = nil
+		}
+	}
 	return &e, out, of, nil
 }
 
@@ -166,8 +177,11 @@ func Advise(d *definition.Definition, within float64) (*Advice, error) {
 	for widened := make([]int, len(d.Guardrails)); err == nil; {
 		if days != nil && *days <= within {
 			out.Days = days
-			if len(out.Changes) > 0 {
-				out.Definition, err = definition.Text(d)
+			if len(out.Changes) == 0 {
+				return out, nil
+			}
+			if out.Definition, err = definition.Text(d); err == nil {
+				_, err = definition.Parse("the definition that is proposed", []byte(out.Definition))
 			}
 			return out, err
 		}
@@ -182,7 +196,7 @@ func Advise(d *definition.Definition, within float64) (*Advice, error) {
 			if err != nil {
 				return nil, err
 			}
-			if best.d == nil || earlier(saved, most) {
+			if earlier(saved, most) {
 				best, most = v, saved
 			}
 		}
@@ -239,7 +253,7 @@ func enough(d *definition.Definition, within float64) (*float64, error) {
 // how often each limit was widened.
 func steps(d *definition.Definition, widened []int) (list []variant, err error) {
 	for i := range d.Guardrails {
-		if widened[i] == 2 {
+		if widened[i] == 2 || !d.Guardrails[i].Hard {
 			continue
 		}
 		all := slices.Clone(d.Guardrails)
@@ -253,9 +267,16 @@ func steps(d *definition.Definition, widened []int) (list []variant, err error) 
 		if relative && up && wide <= -1 {
 			continue // no limit at all
 		}
-		// Three digits, so that people can read it.
-		if wide, err = strconv.ParseFloat(strconv.FormatFloat(wide, 'g', 3, 64), 64); err != nil {
+		// Three digits of the distance, so that people can read it.
+		distance, err := strconv.ParseFloat(strconv.FormatFloat(wide-expected, 'g', 3, 64), 64)
+		if err != nil {
 			return nil, err
+		}
+		if wide, err = strconv.ParseFloat(strconv.FormatFloat(expected+distance, 'g', 12, 64), 64); err != nil {
+			return nil, err
+		}
+		if up && wide >= limit || !up && wide <= limit {
+			continue // the control is not expected to hold it
 		}
 		for _, p := range []**float64{&g.Min, &g.Max, &g.MinChange, &g.MaxChange} {
 			if *p != nil {

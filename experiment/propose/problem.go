@@ -165,6 +165,9 @@ func (p *Problem) Store() (*compare.Store, error) {
 	metrics := make([]compare.Metric, len(p.Metrics))
 	for i := range metrics {
 		metrics[i].Ratio = p.Metrics[i].Ratio
+		if x := &p.Metrics[i]; !x.Ratio && x.HasRange() && !math.IsInf(x.Upper-x.Lower, 1) {
+			metrics[i].Width = x.Upper - x.Lower
+		}
 	}
 	return compare.New(len(p.Arms), metrics)
 }

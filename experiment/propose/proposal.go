@@ -35,7 +35,7 @@ type Proposal struct {
 type State struct {
 	// Known reports whether the control's level is known; the rest is 0 otherwise.
 	Known bool
-	// Control is the slack of the control, of which what the rounds scatter has been taken off.
+	// Control is the estimated slack of the control.
 	Control float64
 	// Slack is the estimate for the mixture that is served, and Error its standard error.
 	Slack, Error float64

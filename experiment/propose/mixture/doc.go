@@ -45,8 +45,8 @@
 // guardrails hold. A third of q is the control's. The others are the arms that could be better at
 // the program's prices, alike; the rest have a tenth of that or less, in proportion to 1.5 standard
 // errors beside what they are worse by. Each has less, the more of the control's slack a unit of it
-// takes. No arm has more than ten times the share that it has had of all units so far, or a tenth
-// where that is more: the best of many arms with few units is rarely as good as it looks. An arm
-// about which nothing is known counts with the worst value of its range. Without a range the share
-// of all such arms is bounded ([Options].Probe).
+// takes. No arm has more than ten times the share that it has had of the units of some 32 rounds,
+// or a tenth where that is more: the best of many arms with few units is rarely as good as it
+// looks. An arm about which nothing is known counts with the worst value of its range. Without a
+// range the share of all such arms is bounded ([Options].Probe).
 package mixture

@@ -13,8 +13,8 @@ const (
 	// rest is the weight of arms that could hardly be better, beside 1 for those that could. It
 	// falls with what an arm is worse by.
 	rest = 0.1
-	// growth is the factor by which an arm's share may exceed the share that it has had of all
-	// units, and start what an arm may have whatever it has had.
+	// growth is the factor by which an arm's share may exceed the share that it has had of the
+	// units of some 32 rounds, and start what an arm may have whatever it has had.
 	growth, start = 10, 0.1
 	// draws is the number of optima whose mean is served, and keep that of the rounds for which an
 	// arm keeps its place in them.
@@ -24,12 +24,10 @@ const (
 )
 
 // quantiles are those of a standard normal distribution in the middles of as many equal parts.
-var quantiles = func() (q [draws]float64) {
-	for i := range q {
-		q[i] = math.Sqrt2 * math.Erfinv(float64(float64(2*i+1)/draws)-1)
-	}
-	return q
-}()
+var quantiles = [draws]float64{
+	-1.5341205443525463, -0.88714655901887607, -0.48877641111466949, -0.15731068461017067,
+	0.15731068461017067, 0.48877641111466949, 0.88714655901887607, 1.5341205443525463,
+}
 
 // sample writes the mean of the draws' optima to m.optimum, and the mean of their prices to the
 // guardrails: Thompson sampling, whose mixture is served as it is expected. The goals of an arm are
@@ -75,8 +73,9 @@ func (m *Policy) slow(p []float64) {
 	for _, n := range m.units {
 		all += n
 	}
+	least := max(start, m.problem.Floor/float64(len(p)))
 	for k := 1; k < len(p) && all > 0; k++ {
-		if over := p[k] - max(float64(growth*(m.units[k]/all)), start); over > 0 {
+		if over := p[k] - max(float64(growth*(m.units[k]/all)), least); over > 0 {
 			p[k] -= over
 			p[0] += over
 		}
@@ -108,10 +107,8 @@ func (m *Policy) mix(out *propose.Proposal) error {
 		}
 	}
 	m.slow(p)
+	m.probe(p)
 	rho, by, recent := m.stepOf(p, m.options.Caution)
-	if unbounded := m.unbounded(p); unbounded > m.options.Probe && m.options.Probe/unbounded < rho {
-		rho, by = m.options.Probe/unbounded, -1
-	}
 	move(p, rho)
 	m.keepControl(p)
 	out.Step, out.StepBy = 1-rho, by
@@ -121,18 +118,35 @@ func (m *Policy) mix(out *propose.Proposal) error {
 	return nil
 }
 
-// unbounded is the share of the arms about which nothing is known in a hard guardrail without a
-// range.
-func (m *Policy) unbounded(p []float64) (share float64) {
+// probe bounds the share of all arms together about which nothing is known in a hard guardrail
+// without a range, and gives the rest to the control.
+func (m *Policy) probe(p []float64) {
+	share := 0.0
 	for k := 1; k < len(p); k++ {
-		for i := range m.guards {
-			if g := &m.guards[i]; g.hard && math.IsInf(g.bound(k, 0), -1) {
-				share += p[k]
-				break
-			}
+		if m.unbounded(k) {
+			share += p[k]
 		}
 	}
-	return share
+	if share <= m.options.Probe {
+		return
+	}
+	for k := 1; k < len(p); k++ {
+		if m.unbounded(k) {
+			left := float64(p[k] * (m.options.Probe / share))
+			p[0] += p[k] - left
+			p[k] = left
+		}
+	}
+}
+
+// unbounded reports whether nothing is known of arm k in a hard guardrail without a range.
+func (m *Policy) unbounded(k int) bool {
+	for i := range m.guards {
+		if g := &m.guards[i]; g.hard && math.IsInf(g.bound(k, 0), -1) {
+			return true
+		}
+	}
+	return false
 }
 
 // exploration writes the mixture that explores.

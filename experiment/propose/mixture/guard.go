@@ -16,6 +16,8 @@ type guard struct {
 	// for a hard guardrail. own is that less what charge takes off. recentOwn is the estimate in
 	// the recent memory, at least 0.
 	estimated, own, recentOwn float64
+	// raw is the estimate of the control's slack itself, which may be negative.
+	raw float64
 	// units is the standard error of units of an absolute slack, 0 for a relative one.
 	units float64
 	// gain is what an arm has more than the control, known says where it is estimated.
@@ -78,6 +80,7 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 	if !x.Relative && x.Limit != 0 {
 		size = math.Abs(x.Limit)
 	}
+	g.raw = g.own
 	if g.hard {
 		g.own = max(g.own-float64(roundErrors*rounds), 0)
 		g.recentOwn = max(g.recentOwn, 0)
@@ -280,7 +283,7 @@ func (g *guard) state(p, product []float64, z float64) propose.State {
 	v := g.move(p, product, z)
 	unit := g.unit
 	return propose.State{
-		Known: true, Control: g.own / unit, Slack: (g.own + v.change) / unit, Error: v.err / unit,
+		Known: true, Control: g.raw / unit, Slack: (g.own + v.change) / unit, Error: v.err / unit,
 		Price: float64(g.price * unit), Recent: g.bind,
 	}
 }

@@ -138,7 +138,7 @@ func (m *Policy) estimate(s *compare.Store) {
 	for i := range m.goals {
 		m.goals[i].read(s, m.problem, i)
 		for k, known := range m.goals[i].chosen.Known {
-			m.units[k] = max(m.units[k], s.Units(m.problem.Goals[i].Metric, k))
+			m.units[k] = max(m.units[k], s.RecentUnits(m.problem.Goals[i].Metric, k))
 			m.usable[k] = m.usable[k] && (known || k == 0)
 		}
 	}

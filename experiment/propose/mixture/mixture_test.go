@@ -434,3 +434,63 @@ func BenchmarkPropose(b *testing.B) {
 		})
 	}
 }
+
+// TestConstantMetric checks that a guardrail whose metric has had one value only, as crashes that
+// nobody has seen, leaves the arms as much room as units without a crash show.
+func TestConstantMetric(t *testing.T) {
+	w := rates([]propose.Guardrail{{Metric: 1, Down: true, Limit: 0.01, Hard: true}},
+		[]float64{0.05, 0.1, 0.05}, []float64{0, 0, 0})
+	_, policy, _ := w.play(t, 30, 5000, 1)
+	if share := policy.serving[1]; share < 0.5 {
+		t.Errorf("the better arm gets %v after 30 rounds without a crash: %v", share, policy.serving)
+	}
+}
+
+// TestProbeLeavesOthersAlone checks that an arm about which nothing is known, where a hard guardrail
+// has no range, gets a small share and takes nothing from the arms that are known.
+func TestProbeLeavesOthersAlone(t *testing.T) {
+	w := rates([]propose.Guardrail{{Metric: 1, Down: true, Limit: 0.2, Relative: true, Hard: true}},
+		[]float64{0.05, 0.1, 0.05}, []float64{0.3, 0.3, 0.3})
+	w.problem.Metrics[1].Upper = 0
+	s, before, _ := w.play(t, 30, 20_000, 1)
+	p := *w.problem
+	p.Arms = append(append([]propose.Arm(nil), p.Arms...), propose.Arm{Most: 1})
+	s.AddArm()
+	policy, err := New(&p, DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := policy.Propose(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if was, is := before.serving[1], got.Serving[1]; is < was-0.1 || !(got.Serving[3] > 0 && got.Serving[3] <= 0.02+1e-12) {
+		t.Errorf("the best arm had %v and has %v, the new one %v", was, is, got.Serving[3])
+	}
+}
+
+// TestLateArmGrows checks that an arm which joins after two hundred rounds and is the best has most
+// of the units twenty rounds later.
+func TestLateArmGrows(t *testing.T) {
+	w := rates(nil, []float64{0.05, 0.055, 0.05}, []float64{0.3, 0.3, 0.3})
+	s, _, _ := w.play(t, 200, 20_000, 1)
+	p := *w.problem
+	p.Arms = append(append([]propose.Arm(nil), p.Arms...), propose.Arm{Most: 1})
+	s.AddArm()
+	v := rates(nil, []float64{0.05, 0.055, 0.05, 0.1}, []float64{0.3, 0.3, 0.3, 0.3})
+	policy, err := New(&p, DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := random.New(2, "late")
+	for range 20 {
+		got, err := policy.Propose(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.add(t, s, r, got.Serving, 20_000)
+	}
+	if share := policy.serving[3]; share < 0.7 {
+		t.Errorf("the late arm has %v: %v", share, policy.serving)
+	}
+}

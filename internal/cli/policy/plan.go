@@ -124,6 +124,9 @@ func (o *planOptions) Run(ctx context.Context, a *command.App, args []string) er
 		if r.Advice, err = plan.Advise(d, o.days); err != nil {
 			return err
 		}
+		if len(without) > 0 {
+			r.Advice.Definition = "" // it is that of another experiment
+		}
 	}
 	if !o.JSON { // the simulation may take long, or fail
 		if err := writePlan(a.Stdout, r); err != nil {
