@@ -446,8 +446,8 @@ func TestConstantMetric(t *testing.T) {
 	}
 }
 
-// TestProbeLeavesOthersAlone checks that an arm about which nothing is known, where a hard guardrail
-// has no range, gets a small share and takes nothing from the arms that are known.
+// TestProbeLeavesOthersAlone checks that an arm about which nothing is known, where a hard
+// guardrail has no range, gets a small share and takes nothing from the arms that are known.
 func TestProbeLeavesOthersAlone(t *testing.T) {
 	w := rates([]propose.Guardrail{{Metric: 1, Down: true, Limit: 0.2, Relative: true, Hard: true}},
 		[]float64{0.05, 0.1, 0.05}, []float64{0.3, 0.3, 0.3})
@@ -464,8 +464,9 @@ func TestProbeLeavesOthersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if was, is := before.serving[1], got.Serving[1]; is < was-0.1 || !(got.Serving[3] > 0 && got.Serving[3] <= 0.02+1e-12) {
-		t.Errorf("the best arm had %v and has %v, the new one %v", was, is, got.Serving[3])
+	was, is, probe := before.serving[1], got.Serving[1], got.Serving[3]
+	if is < was-0.1 || !(probe > 0 && probe <= 0.02+1e-12) {
+		t.Errorf("the best arm had %v and has %v, the new one %v", was, is, probe)
 	}
 }
 
