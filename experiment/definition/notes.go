@@ -7,9 +7,18 @@ import (
 )
 
 // Notes returns sentences about what is allowed in a definition but weakens what its guardrails can
-// say, metrics without a bound on one observation, or what its privacy protects. It returns nil if
-// there are none.
+// say, goals and guardrails without a bound on one observation, or what its privacy protects. It
+// returns nil if there are none.
 func Notes(d *Definition) (notes []string) {
+	if d.Objective != nil {
+		for i, g := range d.Objective.Goals {
+			if m := d.Metric(g.Metric); m.Kind == "mean" && m.Range == nil && m.Cap == nil { // few units have large counts
+				notes = append(notes, fmt.Sprintf("objective.goals[%d]: %s has neither a range nor a cap, so a single "+
+					"unit may outweigh all others of its arm: a cap, such as the value that one unit in a thousand "+
+					"exceeds, bounds what one unit can do to the choice", i, m.Name))
+			}
+		}
+	}
 	for i := range d.Guardrails {
 		g := &d.Guardrails[i]
 		metric := unboundedMetric(d, g)

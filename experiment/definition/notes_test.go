@@ -47,10 +47,11 @@ func TestNotes(t *testing.T) {
 	}{
 		{"", "", "metric: revenue, min_change: -0.05", []string{"guardrails[0]: revenue has neither", "no promise"}},
 		{"", "", "metric: revenue, min: 1, hard: false", []string{"guardrails[0]: revenue has neither"}},
-		{", cap: 100", "", "metric: revenue, min_change: -0.05", nil},
+		{", cap: 100", ", cap: 9", "metric: revenue, min_change: -0.05", nil},
 		{", range: [0, 500]", "", "metric: revenue, min_change: -0.05", nil},
-		{", cap: 100", "", "metric: each, min: 1, hard: false", []string{"guardrails[0]: views has neither"}},
-		{", cap: 100", ", range: [0, 9]", "metric: each, min: 1", nil},
+		{", range: [0, 100]", "", "metric: each, min: 1, hard: false", []string{"guardrails[0]: views has neither"}},
+		{", cap: 100", ", cap: 9", "metric: each, min: 1", nil},
+		{", range: [0, 100]", ", range: [0, 9]", "metric: each, min: 1", nil},
 		{"", "", "metric: each, min_change: -0.05", nil},
 	} {
 		d, err := Parse("notes.yaml", []byte("name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\n"+
@@ -72,6 +73,53 @@ func TestNotes(t *testing.T) {
 		}
 		if len(c.want) == 1 && strings.Contains(notes[0], "promise") {
 			t.Errorf("%+v: %q", c, notes[0])
+		}
+	}
+}
+
+// A goal without a bound on one unit is noted, as a guardrail is.
+func TestGoalNotes(t *testing.T) {
+	for _, c := range []struct {
+		revenue, goal string
+		want          string // the beginning of the only note, "" for no note
+	}{
+		{"", "revenue", "objective.goals[0]: revenue has neither"},
+		{", cap: 100", "revenue", ""},
+		{", range: [0, 100]", "revenue", ""},
+		{"", "views", ""}, // a count
+	} {
+		d, err := Parse("notes.yaml", []byte("name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\n"+
+			"metrics:\n  - {name: revenue"+c.revenue+"}\n  - {name: views, kind: count}\n"+
+			"objective: {goals: [{metric: "+c.goal+"}]}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch notes := Notes(d); {
+		case c.want == "" && len(notes) != 0, c.want != "" && (len(notes) != 1 || !strings.HasPrefix(notes[0], c.want)):
+			t.Errorf("%+v: %q", c, notes)
+		}
+	}
+}
+
+// A cap on one part of a ratio would take from a large unit a piece of one part only.
+func TestPartCaps(t *testing.T) {
+	for _, c := range []struct {
+		revenue, views string
+		ok             bool
+	}{
+		{"", "", true},
+		{", cap: 100", ", cap: 9", true},
+		{", cap: 100", "", false},
+		{"", ", cap: 9", false},
+	} {
+		_, err := Parse("caps.yaml", []byte("name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\n"+
+			"metrics:\n  - {name: revenue"+c.revenue+"}\n  - {name: views, kind: count"+c.views+"}\n"+
+			"  - {name: each, kind: ratio, numerator: revenue, denominator: views}\nobjective: {goals: [{metric: views}]}\n"))
+		if c.ok != (err == nil) {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "metrics[2]") {
+			t.Errorf("%v: names no place", err)
 		}
 	}
 }

@@ -364,7 +364,7 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 		if m.Numerator == m.Denominator {
 			return noregret.BadInputf(place+".denominator", "%q is also the numerator", m.Denominator)
 		}
-		return nil
+		return d.checkPartCaps(m, place)
 	}
 	if m.Numerator != "" || m.Denominator != "" {
 		return noregret.BadInputf(place, "%q is not a ratio: only a ratio has a numerator and a denominator", m.Name)
@@ -392,6 +392,21 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 		return noregret.BadInputf(place+".default", "%v: a count is a whole number", *m.Default)
 	}
 	return nil
+}
+
+// checkPartCaps refuses a ratio of which one part only has a cap. Such a cap takes from a large unit
+// a piece of one part and nothing of the other, so that the ratio of the sums is of no unit's values.
+func (d *Definition) checkPartCaps(m *Metric, place string) error {
+	capped, other := d.Metric(m.Numerator), d.Metric(m.Denominator)
+	if capped.Cap == nil {
+		capped, other = other, capped
+	}
+	if capped.Cap == nil || other.Cap != nil {
+		return nil
+	}
+	return noregret.BadInputf(place, "the ratio %q has a part with a cap, %q, and one without, %q, so that a large unit "+
+		"would lose a piece of one part only: give both a cap or neither, or report the capped value as a metric of its "+
+		"own", m.Name, capped.Name, other.Name)
 }
 
 func (d *Definition) checkObjective() error {
