@@ -120,10 +120,11 @@ func first(holds func(days float64) bool) *float64 {
 	return some(high)
 }
 
-// guardrail computes the times of one guardrail.
-func (c *closedForm) guardrail(g *definition.Guardrail) Guardrail {
+// guardrail computes the times of one guardrail. Along is whether that of a change is to be found
+// along the course of the experiment.
+func (c *closedForm) guardrail(g *definition.Guardrail) (out Guardrail, along bool) {
 	kind, limit, expected, broken := limitOf(c.d, g)
-	out := Guardrail{Metric: g.Metric, Kind: kind, Limit: limit, Expected: expected, Broken: broken}
+	out = Guardrail{Metric: g.Metric, Kind: kind, Limit: limit, Expected: expected, Broken: broken}
 	_, up, relative, _ := g.Limit()
 	metric := c.d.MetricIndex(g.Metric)
 	sign := 1.0
@@ -131,7 +132,7 @@ func (c *closedForm) guardrail(g *definition.Guardrail) Guardrail {
 		sign = -1
 	}
 	if !(float64(sign*(expected-limit)) > 0) { // the control breaks it
-		return out
+		return out, false
 	}
 	alpha := float64(servedLevel * g.Alpha)
 	slack := func(days, value float64) (low, high float64) {
@@ -148,18 +149,17 @@ func (c *closedForm) guardrail(g *definition.Guardrail) Guardrail {
 		return high <= 0, low > 0
 	}
 	if out.Prevented = guarded(c.d, g); relative && (out.Prevented || len(c.d.Ramp) > 0) {
-		out.Held.ClosedForm = newCourse(c).held(g)
+		along = true
 	} else {
 		out.Held.ClosedForm = c.after(metric, first(func(days float64) bool {
 			held, _ := inside(days, expected)
 			return held
 		}))
 	}
-	if out.Prevented {
-		return out
+	if !out.Prevented {
+		out.Breached.ClosedForm = c.after(metric, first(func(days float64) bool { _, b := inside(days, broken); return b }))
 	}
-	out.Breached.ClosedForm = c.after(metric, first(func(days float64) bool { _, b := inside(days, broken); return b }))
-	return out
+	return out, along
 }
 
 // after adds the attribution window for which a metric with a default must wait.
@@ -242,11 +242,4 @@ func (c *closedForm) smallest(metric int, days float64) *float64 {
 		}
 	}
 	return &high
-}
-
-// gain computes when the best arm has most of the traffic.
-func (c *closedForm) gain() *Gain {
-	out := &Gain{Improvement: c.d.Plan.Improvement}
-	out.Days.ClosedForm = newCourse(c).gain()
-	return out
 }

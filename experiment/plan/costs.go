@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -105,29 +107,35 @@ func parts(d *definition.Definition) (list []variant, err error) {
 }
 
 // gainDays returns the days until 90 % of the gain is served, in closed form.
-func gainDays(d *definition.Definition) (*float64, error) {
+func gainDays(ctx context.Context, d *definition.Definition) (*float64, error) {
 	a, err := newArms(d)
 	if err != nil {
 		return nil, err
 	}
 	c := closedForm{d: d, units: unitsPerDay(d), shares: a.shares, arms: len(a.list) - 1}
-	return newCourse(&c).gain(), nil
+	reached, err := newCourse(&c).run(ctx, true, nil, false)
+	return reached.gain, err
+}
+
+// daysOf returns the days of each variant, several at the same time.
+func daysOf(ctx context.Context, list []variant) ([]*float64, error) {
+	return parallel.Runs(ctx, len(list), 0, nil, func(i int) (*float64, error) { return gainDays(ctx, list[i].d) })
 }
 
 // costs returns the days of the gain without each part of the definition, those that save most
 // first.
-func costs(d *definition.Definition) ([]Cost, error) {
+func costs(ctx context.Context, d *definition.Definition) ([]Cost, error) {
 	list, err := parts(d)
 	if err != nil {
 		return nil, err
 	}
+	days, err := daysOf(ctx, list)
+	if err != nil {
+		return nil, err
+	}
 	var out []Cost
-	for _, v := range list {
-		days, err := gainDays(v.d)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Cost{v.what, days})
+	for i := range list {
+		out = append(out, Cost{list[i].what, days[i]})
 	}
 	slices.SortStableFunc(out, func(a, b Cost) int {
 		switch {
@@ -170,10 +178,10 @@ type Advice struct {
 // Advise looks for a definition that serves 90 % of the gain within some days, in closed form. In
 // each step it widens the limit of a guardrail by half, or leaves out half of the arms, whichever
 // saves most. A limit is widened twice at most. If that is not enough, the advice is the number of
-// units that would be.
-func Advise(d *definition.Definition, within float64) (*Advice, error) {
+// units that would be. If ctx ends it returns the error of ctx.
+func Advise(ctx context.Context, d *definition.Definition, within float64) (*Advice, error) {
 	out, first := &Advice{Changes: []string{}}, d
-	days, err := gainDays(d)
+	days, err := gainDays(ctx, d)
 	for widened := make([]int, len(d.Guardrails)); err == nil; {
 		if days != nil && *days <= within {
 			out.Days = days
@@ -191,13 +199,13 @@ func Advise(d *definition.Definition, within float64) (*Advice, error) {
 		if list, err = steps(d, widened); err != nil {
 			break
 		}
-		for _, v := range list {
-			saved, err := gainDays(v.d)
-			if err != nil {
-				return nil, err
-			}
-			if earlier(saved, most) {
-				best, most = v, saved
+		saved, err := daysOf(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range list {
+			if earlier(saved[i], most) {
+				best, most = v, saved[i]
 			}
 		}
 		if best.d == nil {
@@ -213,18 +221,18 @@ func Advise(d *definition.Definition, within float64) (*Advice, error) {
 		return nil, err
 	}
 	out = &Advice{Changes: []string{}}
-	out.UnitsPerDay, err = enough(first, within)
+	out.UnitsPerDay, err = enough(ctx, first, within)
 	return out, err
 }
 
 // enough returns a number of units a day with which the gain is served within some days, to three
 // digits, nil if a million times as many as planned are too few.
-func enough(d *definition.Definition, within float64) (*float64, error) {
+func enough(ctx context.Context, d *definition.Definition, within float64) (*float64, error) {
 	c, p := *d, *d.Plan
 	c.Plan = &p
 	for low, high := 1.0, 2.0; high < 1e6; low, high = high, 2*high {
 		p.UnitsPerDay = d.Plan.UnitsPerDay * high
-		days, err := gainDays(&c)
+		days, err := gainDays(ctx, &c)
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +242,7 @@ func enough(d *definition.Definition, within float64) (*float64, error) {
 		for range 8 {
 			mid := (low + high) / 2
 			p.UnitsPerDay = d.Plan.UnitsPerDay * mid
-			if days, err = gainDays(&c); err != nil {
+			if days, err = gainDays(ctx, &c); err != nil {
 				return nil, err
 			}
 			if days != nil && *days <= within {

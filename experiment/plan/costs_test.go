@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -33,13 +35,13 @@ plan: {units_per_day: 20000, expect: {y: {mean: 0.05}, bad: {mean: 0.02}}, impro
 // TestCosts checks that the days are those of the definition without the part, the earliest first.
 func TestCosts(t *testing.T) {
 	d := parsed(t, strings.Replace(limited, "LIMIT", "0.022", 1))
-	r, err := Closed(d)
+	r, err := Closed(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	free := *d
 	free.Guardrails = nil
-	want, err := gainDays(&free)
+	want, err := gainDays(t.Context(), &free)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ metrics: [{name: y, kind: count, range: [0, 1], default: 0}]
 objective: {goals: [{metric: y}]}
 plan: {units_per_day: 10000, expect: {y: {mean: 0.05}}, improvement: 0.1}
 `)
-	if r, err := Closed(d); err != nil || len(r.Gain.Costs) != 0 {
+	if r, err := Closed(t.Context(), d); err != nil || len(r.Gain.Costs) != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -69,17 +71,17 @@ plan: {units_per_day: 10000, expect: {y: {mean: 0.05}}, improvement: 0.1}
 // TestAdvise checks that what is proposed is a definition that is in time, whose limits are wider.
 func TestAdvise(t *testing.T) {
 	d := parsed(t, strings.Replace(limited, "LIMIT", "0.022", 1))
-	days, err := gainDays(d)
+	days, err := gainDays(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	within := *days / 2
-	a, err := Advise(d, within)
+	a, err := Advise(t.Context(), d, within)
 	if err != nil || len(a.Changes) == 0 || a.Days == nil || *a.Days > within {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	got := parsed(t, a.Definition)
-	if now, err := gainDays(got); err != nil || now == nil || *now > within {
+	if now, err := gainDays(t.Context(), got); err != nil || now == nil || *now > within {
 		t.Errorf("the proposed definition takes %v days, want at most %v: %v", now, within, err)
 	}
 	if limit, _, _, _ := got.Guardrails[0].Limit(); limit < 0.022 {
@@ -117,5 +119,14 @@ func TestFewerArmsIsADefinition(t *testing.T) {
 	}
 	if got := parsed(t, text); len(got.Arms.List) != 3 {
 		t.Errorf("%d arms", len(got.Arms.List))
+	}
+}
+
+// A plan that is no longer wanted ends with the error of its context.
+func TestClosedEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Closed(ctx, parsed(t, manyParts(100, 6))); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v: want that of the context", err)
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -257,15 +258,14 @@ func (x *course) closed() int {
 	return x.known
 }
 
-// next plays a round and returns the share of the best arm. Late rounds are played several at once.
-func (x *course) next() (best float64) {
+// next plays a round that serves the arms shares, of the best arm and of each other one, before the
+// ramp. Late rounds are played several at once.
+func (x *course) next(best, other float64) {
 	last := x.history[len(x.history)-1]
-	best, other := x.shares(x.closed())
-	x.ramp.step(x, best, other)
 	share := x.ramp.share(x.d.Ramp, 0)
 	best, other = float64(share*best), float64(share*other)
 	step := x.step
-	if late := last.day / 500; late > step {
+	if late := last.day / 100; late > step {
 		step = late
 	}
 	n := float64(x.units * step)
@@ -274,19 +274,70 @@ func (x *course) next() (best float64) {
 		last.day + step, last.control + float64(n*(1-best-others)), last.best + float64(n*best),
 		last.other + float64(n*other),
 	})
-	return best
 }
 
-// gain returns the day at whose end the best arm has 90 % of what the control leaves, nil if that
-// is beyond ten years.
-func (x *course) gain() *float64 {
-	if !(x.gap > 0) {
-		return nil
-	}
-	for x.history[len(x.history)-1].day < longest {
-		if best := x.next(); best >= float64(0.9*(1-x.closedForm.shares.Control)) {
-			return some(x.history[len(x.history)-1].day)
+// milestones are the days at whose end something is so for the first time, nil beyond ten years.
+type milestones struct {
+	gain  *float64   // the best arm has 90 % of what the control leaves
+	held  []*float64 // what is served is shown to hold a guardrail, by judge
+	ramps []*float64 // a stage of the ramp ends
+}
+
+// run plays rounds until the milestones are reached: the gain if it is asked for, the guardrails of
+// the judges, and the ends of the ramp's stages if they are asked for. If ctx ends it returns the
+// error of ctx.
+func (x *course) run(ctx context.Context, gain bool, judges []*judge, ramps bool) (m milestones, err error) {
+	m.held = make([]*float64, len(judges))
+	open := len(judges)
+	gain = gain && x.gap > 0
+	enough := float64(0.9 * (1 - x.closedForm.shares.Control))
+	for open > 0 || gain || ramps && x.ramp.stage < len(x.d.Ramp) {
+		day := x.history[len(x.history)-1].day
+		if day >= longest {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return m, err
+		}
+		best, other := x.shares(x.closed())
+		if len(x.history) > 1 { // what the round before has shown
+			share := x.ramp.share(x.d.Ramp, 0)
+			for i, j := range judges {
+				if m.held[i] != nil {
+					continue
+				}
+				if j.follow(); j.holds(float64(share*best), float64(share*other)) {
+					m.held[i] = some(day)
+					open--
+				}
+			}
+		}
+		x.ramp.step(x, best, other)
+		served := float64(x.ramp.share(x.d.Ramp, 0) * best)
+		x.next(best, other)
+		if gain && served >= enough {
+			gain, m.gain = false, some(x.reached(enough))
 		}
 	}
-	return nil
+	for _, day := range x.ramp.ends {
+		m.ramps = append(m.ramps, some(day))
+	}
+	for len(m.ramps) < len(x.d.Ramp) {
+		m.ramps = append(m.ramps, nil)
+	}
+	return m, nil
+}
+
+// reached returns the day at whose end the best arm has enough, which the last round was the first
+// to serve. If the policy was asked after several rounds, the day is between those of the two
+// answers.
+func (x *course) reached(enough float64) float64 {
+	day := x.history[len(x.history)-1].day
+	if p := x.policy; p != nil && p.before < p.added-1 && p.asked == p.added && len(x.d.Ramp) == 0 {
+		first, last := x.history[p.before].day, x.history[p.asked].day
+		if from, to := p.was, p.serving[1]; from < enough && to >= enough {
+			day -= float64((last - first) * ((to - enough) / (to - from)))
+		}
+	}
+	return day
 }

@@ -30,6 +30,19 @@ func shopWith(guardrail, revenue string) string {
 	return strings.NewReplacer("GUARDRAIL", guardrail, "REVENUE", "{name: revenue"+revenue+"}").Replace(shop)
 }
 
+// rare returns the definition with a guardrail on a rate of .3 %.
+func rare(guardrail string) string {
+	return strings.ReplaceAll(shopWith(guardrail, ""), "buys: {mean: 0.05}", "buys: {mean: 0.003}")
+}
+
+// other returns the definition with other arms and a control with a value of its own.
+func other(arms string) string {
+	text := shopWith("{metric: buys, min_change: -0.05}", "")
+	from, to := strings.Index(text, "arms: "), strings.Index(text, "metrics: ")
+	return text[:from] + "arms: " + arms + "\ncontrol: {arm: today, share: 0.2, value: {weight: 0.2, fresh: false}}\n" +
+		text[to:]
+}
+
 // The days until the gain is served, by the course without noise and by simulation, are within a
 // factor of two of each other, where hard guardrails leave little room and where there is none.
 func TestGainAgreesWithSimulation(t *testing.T) {
@@ -47,11 +60,16 @@ func TestGainAgreesWithSimulation(t *testing.T) {
 			30,
 		},
 		{"change of revenue without a range", shopWith("{metric: revenue, min_change: -0.1}", ""), 80},
+		{"soft limit on a rare rate", rare("{metric: buys, min: 0.0025, hard: false}"), 20},
+		{"limit on a rare rate", rare("{metric: buys, min: 0.0025}"), 40},
+		{"grid", other("{grid: {weight: [0, 0.5, 1], fresh: [false, true]}}"), 40},
+		{"box", other("{box: {weight: {low: 0, high: 1}}, nodes: 6, every: 50}"), 40},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := DefaultOptions()
 			o.Runs, o.Horizon = testsize.Of(20, 5), c.horizon
-			r, err := Compute(context.Background(), parse(t, c.text), o)
+			d, _ := Simplify(parse(t, c.text))
+			r, err := Compute(context.Background(), d, o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,10 @@ type expected struct {
 	serving []float64
 	added   int // the entries of the history in the store
 	asked   int // those when the policy was asked last
-	round   []compare.Sums
+	// Before are those when it was asked the time before, and was the best arm's share then.
+	before int
+	was    float64
+	round  []compare.Sums
 	// carried are units of arms that had fewer than one in a round.
 	carried []float64
 }
@@ -56,7 +59,7 @@ func newExpected(c *closedForm) (*expected, error) {
 }
 
 // shares returns the shares of the best arm and of each other arm after the history's entries up to
-// known. The policy is asked again when a sixteenth more rounds are known.
+// known. The policy is asked again when a fifth more rounds are known.
 func (e *expected) shares(x *course, known int) (best, other float64, err error) {
 	for e.added < known {
 		e.added++
@@ -64,10 +67,13 @@ func (e *expected) shares(x *course, known int) (best, other float64, err error)
 			return 0, 0, err
 		}
 	}
-	if e.serving == nil || e.added > e.asked+e.asked/16 {
+	if e.serving == nil || e.added > e.asked+e.asked/5 {
 		p, err := e.policy.Propose(e.store)
 		if err != nil {
 			return 0, 0, err
+		}
+		if e.before = e.asked; e.serving != nil {
+			e.was = e.serving[1]
 		}
 		e.serving, e.asked = p.Serving, e.added
 	}

@@ -39,21 +39,6 @@ func newJudge(x *course, g *definition.Guardrail) *judge {
 	}
 }
 
-// held returns the day at which a change is shown to hold in what is served, nil if that is beyond
-// ten years.
-func (x *course) held(g *definition.Guardrail) *float64 {
-	j := newJudge(x, g)
-	for x.history[len(x.history)-1].day < longest {
-		x.next()
-		j.follow()
-		share := x.ramp.share(x.d.Ramp, 0)
-		if best, other := x.shares(x.closed()); j.holds(float64(share*best), float64(share*other)) {
-			return some(x.history[len(x.history)-1].day)
-		}
-	}
-	return nil
-}
-
 // follow adds the rounds that count by now.
 func (j *judge) follow() {
 	to := len(j.history) - 1

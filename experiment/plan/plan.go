@@ -255,7 +255,7 @@ func Compute(ctx context.Context, d *definition.Definition, o Options) (*Result,
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	r, err := Closed(d)
+	r, err := Closed(ctx, d)
 	if err != nil || o.Runs == 0 {
 		return r, err
 	}
@@ -273,9 +273,10 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Closed plans an experiment in closed form, in some milliseconds. The definition must have a plan,
-// and neither privacy, contexts nor a box: [Simplify] leaves these out.
-func Closed(d *definition.Definition) (*Result, error) {
+// Closed plans an experiment in closed form: in some milliseconds for a few arms, in about a second
+// for a hundred. The definition must have a plan, and neither privacy, contexts nor a box:
+// [Simplify] leaves these out. If ctx ends it returns the error of ctx.
+func Closed(ctx context.Context, d *definition.Definition) (*Result, error) {
 	if d.Plan == nil {
 		return nil, noregret.BadInputf("plan", "missing: want the part plan with units_per_day and expect")
 	}
@@ -295,17 +296,31 @@ func Closed(d *definition.Definition) (*Result, error) {
 	r := &Result{
 		Experiment: d.Name, UnitsPerDay: unitsPerDay(d), Arms: len(a.list) - 1, Shares: a.shares, Days: d.Plan.Days,
 	}
-	form := closedForm{d: d, units: r.UnitsPerDay, shares: a.shares, arms: r.Arms}
+	form := &closedForm{d: d, units: r.UnitsPerDay, shares: a.shares, arms: r.Arms}
+	learns := d.Objective != nil && d.Policy.Kind != "fixed"
+	course := newCourse(form)
+	var judges []*judge
+	var judged []int
 	for i := range d.Guardrails {
-		r.Guardrails = append(r.Guardrails, form.guardrail(&d.Guardrails[i]))
+		g, along := form.guardrail(&d.Guardrails[i])
+		if r.Guardrails = append(r.Guardrails, g); along {
+			judges, judged = append(judges, newJudge(course, &d.Guardrails[i])), append(judged, i)
+		}
 	}
 	for i := range d.Metrics {
 		if mean(d, i) != 0 {
 			r.Effects = append(r.Effects, form.effect(i))
 		}
 	}
+	reached, err := course.run(ctx, learns, judges, true)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range judged {
+		r.Guardrails[i].Held.ClosedForm = reached.held[k]
+	}
 	if len(d.Ramp) > 0 {
-		r.Ramp, r.WithoutRamp = form.rampEnds(), []string{"effects"}
+		r.Ramp, r.WithoutRamp = reached.ramps, []string{"effects"}
 		if slices.ContainsFunc(d.Guardrails, func(g definition.Guardrail) bool {
 			_, _, relative, _ := g.Limit()
 			return relative && !guarded(d, &g)
@@ -313,9 +328,10 @@ func Closed(d *definition.Definition) (*Result, error) {
 			r.WithoutRamp = append(r.WithoutRamp, "breached")
 		}
 	}
-	if d.Objective != nil && d.Policy.Kind != "fixed" {
-		r.Gain = form.gain()
-		if r.Gain.Costs, err = costs(d); err != nil {
+	if learns {
+		r.Gain = &Gain{Improvement: d.Plan.Improvement}
+		r.Gain.Days.ClosedForm = reached.gain
+		if r.Gain.Costs, err = costs(ctx, d); err != nil {
 			return nil, err
 		}
 		r.Gain.WaitsFor = waitsFor(r.Gain.Days.ClosedForm, r.Gain.Costs)

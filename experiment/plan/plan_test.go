@@ -214,7 +214,7 @@ func TestNegativeMeans(t *testing.T) {
 		mirror := strings.NewReplacer("max_change: 0.1", "min_change: -0.1", "mean: 1.2, sd",
 			"mean: -1.2, sd").Replace(text)
 		compute := func(text string) *Result {
-			r, err := Closed(parse(t, text))
+			r, err := Closed(t.Context(), parse(t, text))
 			if err != nil {
 				t.Fatal(err)
 			}

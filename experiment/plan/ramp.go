@@ -45,17 +45,3 @@ func (r *rampCourse) step(x *course, best, other float64) {
 	}
 	r.stage, r.since, r.ends = r.stage+1, day, append(r.ends, day)
 }
-
-// rampEnds returns the days on which the stages of the ramp end, nil where that is beyond ten
-// years.
-func (c *closedForm) rampEnds() []*float64 {
-	out := make([]*float64, len(c.d.Ramp))
-	x := newCourse(c)
-	for x.ramp.stage < len(out) && x.history[len(x.history)-1].day < longest {
-		x.next()
-	}
-	for i := range x.ramp.ends {
-		out[i] = some(x.ramp.ends[i])
-	}
-	return out
-}

@@ -26,10 +26,10 @@ func TestSimplify(t *testing.T) {
 			if simpler != d || len(without) > 0 {
 				t.Errorf("%s: %q", c.example, without)
 			}
-		} else if _, err := Closed(d); err == nil || len(without) != 1 || !strings.HasPrefix(without[0], c.note) {
+		} else if _, err := Closed(t.Context(), d); err == nil || len(without) != 1 || !strings.HasPrefix(without[0], c.note) {
 			t.Errorf("%s: %v, %q, want %q", c.example, err, without, c.note)
 		}
-		r, err := Closed(simpler)
+		r, err := Closed(t.Context(), simpler)
 		if err != nil || r.Arms != c.arms || r.Gain == nil {
 			t.Errorf("%s: %+v, %v, want %d arms", c.example, r, err, c.arms)
 		}

@@ -112,7 +112,7 @@ func (o *planOptions) Run(ctx context.Context, a *command.App, args []string) er
 	for _, text := range without {
 		a.Note("%s: %s", args[0], text)
 	}
-	r, err := plan.Closed(d)
+	r, err := plan.Closed(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (o *planOptions) Run(ctx context.Context, a *command.App, args []string) er
 		r.ClearVerdicts()
 	}
 	if o.days > 0 && r.Gain != nil {
-		if r.Advice, err = plan.Advise(d, o.days); err != nil {
+		if r.Advice, err = plan.Advise(ctx, d, o.days); err != nil {
 			return err
 		}
 		if len(without) > 0 {
