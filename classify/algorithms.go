@@ -148,7 +148,7 @@ var algorithms = []Algorithm{
 		Description: "one STAMP for each class against the rest, models and thresholds chosen on held-out data",
 		trains:      averagesRatio,
 		wants:       "the macro average of a pseudo-linear measure (macro_f1, macro_jaccard, ...)", online: true,
-		TunesThreshold: true, selects: true, adaptive: adaptiveRule{preferred: true}, run: runOneVsRest,
+		TunesThreshold: true, selects: true, adaptive: adaptiveRule{preferred: true}, run: runLabels,
 	},
 	{
 		Task: Multiclass, Name: "logistic",

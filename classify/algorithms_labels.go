@@ -14,57 +14,7 @@ type multiLearner interface {
 	Observe(x LabelsExample) error
 	NextPass()
 	Finish() error
-	models() []Linear
-	// progressive is the confusion of the predictions made before each step of the pass.
-	progressive() *Confusion
-	// choose returns the best models on held-out rows.
-	choose(valid []LabelsExample) ([]Linear, error)
-}
-
-// classLearner makes a [MulticlassSPADE] a multiLearner.
-type classLearner struct{ *MulticlassSPADE }
-
-func (l classLearner) Observe(x LabelsExample) error { return l.MulticlassSPADE.Observe(asClass(x)) }
-
-func (l classLearner) models() []Linear { return l.Model().Models }
-
-func (l classLearner) progressive() *Confusion { return &Confusion{Classes: l.Progressive()} }
-
-func (l classLearner) choose([]LabelsExample) ([]Linear, error) { return l.models(), nil }
-
-// restLearner makes a [OneVsRest] a multiLearner.
-type restLearner struct{ *OneVsRest }
-
-func (l restLearner) Observe(x LabelsExample) error { return l.OneVsRest.Observe(asClass(x)) }
-
-func (l restLearner) models() []Linear { return l.Model().Models }
-
-func (l restLearner) progressive() *Confusion { return nil }
-
-func (l restLearner) choose(valid []LabelsExample) ([]Linear, error) {
-	rows := make([]ClassExample, len(valid))
-	for i, x := range valid {
-		rows[i] = asClass(x)
-	}
-	m, err := l.Choose(rows)
-	return m.Models, err
-}
-
-// labelLearner makes a [MultilabelLearner] a multiLearner.
-type labelLearner struct{ MultilabelLearner }
-
-func (l labelLearner) models() []Linear { return l.Model().Models }
-
-func (l labelLearner) progressive() *Confusion { return &Confusion{Labels: l.Progressive()} }
-
-func (l labelLearner) choose(valid []LabelsExample) ([]Linear, error) {
-	m, _, err := l.Choose(valid)
-	return m.Models, err
-}
-
-// asClass converts a row with one label to a row of a multi-class problem.
-func asClass(x LabelsExample) ClassExample {
-	return ClassExample{Index: x.Index, Value: x.Value, Class: x.Labels[0], Weight: x.Weight}
+	Model() Classifier
 }
 
 // runClasses proposes the model of [MulticlassSPADE] after every pass.
@@ -88,28 +38,24 @@ func (t *training) runClasses(fixed bool) error {
 	if err != nil {
 		return err
 	}
-	return t.learnLabels(classLearner{l}, func(pass int) (goOn bool, err error) {
+	return t.learnLabels(l, func(pass int) (goOn bool, err error) {
 		if t.valid == nil && pass < t.passes {
 			return true, nil
 		}
-		return t.proposeModels(l.Model().Models, t.entry(fmt.Sprintf("pass %d", pass), classLearner{l}))
+		return t.proposeModels(l.Model().Models, t.entry(fmt.Sprintf("pass %d", pass), Confusion{Classes: l.Progressive()}))
 	})
 }
 
-// runOneVsRest trains one STAMP per class.
-func runOneVsRest(t *training) error {
-	l, err := NewOneVsRest(OneVsRestConfig{
-		STAMPConfig: t.stamp(), Classes: len(t.data.Labels), Shares: t.shares(),
-	})
-	if err != nil {
-		return err
-	}
-	return t.runChosen(restLearner{l})
-}
-
-// runLabels trains one STAMP per label, or one for all (example, label) pairs.
+// runLabels trains one STAMP per class or label, or one for all pairs of example and label.
 func runLabels(t *training) error {
-	cfg := MultilabelConfig{STAMPConfig: t.stamp(), Labels: len(t.data.Labels)}
+	o := &t.opt
+	cfg := MultilabelConfig{
+		STAMPConfig: STAMPConfig{
+			Config: t.config, Measure: averageOf(o.Measure).Of.(measure.Ratio), LevelPositives: o.levelPositives,
+			FirstEpoch: o.FirstEpoch, Growth: o.Growth, AllowDegenerate: o.AllowDegenerate,
+		},
+		Labels: len(t.data.Labels), Exclusive: t.data.Task == Multiclass,
+	}
 	shares := t.shares()
 	if averageOf(t.opt.Measure).Micro {
 		cfg.Average = MicroAverage
@@ -123,36 +69,22 @@ func runLabels(t *training) error {
 	if err != nil {
 		return err
 	}
-	return t.runChosen(labelLearner{l})
-}
-
-// stamp returns the options of the STAMP of a label.
-func (t *training) stamp() STAMPConfig {
-	o := &t.opt
-	return STAMPConfig{
-		Config: t.config, Measure: averageOf(o.Measure).Of.(measure.Ratio), LevelPositives: o.levelPositives,
-		FirstEpoch: o.FirstEpoch, Growth: o.Growth, AllowDegenerate: o.AllowDegenerate,
-	}
-}
-
-// runChosen makes all passes and proposes the model that the learner chooses on the held-out rows.
-func (t *training) runChosen(l multiLearner) error {
 	if err := t.learnLabels(l, func(int) (bool, error) { return true, nil }); err != nil {
 		return err
 	}
-	e := t.entry("last epochs", l)
-	models := l.models()
+	e := t.entry("last epochs", Confusion{Labels: l.Progressive()})
+	m := l.Model()
 	if t.valid != nil {
 		rows, err := t.heldOut()
 		if err != nil {
 			return err
 		}
-		if models, err = l.choose(rows); err != nil {
+		if m, _, err = l.Choose(rows); err != nil {
 			return err
 		}
 		e.Candidate = "chosen epochs"
 	}
-	_, err := t.proposeModels(models, e)
+	_, err = t.proposeModels(m.Models, e)
 	return err
 }
 
@@ -244,11 +176,12 @@ func (t *training) tune(models []Linear, rows []LabelsExample) {
 	}
 }
 
-// entry returns the line of the history for a learner's candidate.
-func (t *training) entry(name string, l multiLearner) HistoryEntry {
+// entry returns the line of the history for a learner's candidate. Counts of labels are unknown as
+// counts of classes.
+func (t *training) entry(name string, progressive Confusion) HistoryEntry {
 	e := HistoryEntry{Candidate: name, Examples: t.steps, StepScale: t.config.StepScale}
-	if c := l.progressive(); c != nil {
-		v := c.presentValue(t.opt.Measure)
+	if t.data.Task == Multilabel || progressive.Labels == nil {
+		v := progressive.presentValue(t.opt.Measure)
 		e.Progressive = finite(&v)
 	}
 	return e

@@ -35,7 +35,7 @@ func classSet(t *testing.T, seed uint64, n int) Data {
 	t.Helper()
 	rows := threeClasses(seed, n)
 	s := multiSet(t, []string{"20", "3", "b"}, n, func(i int) ([]uint32, []float32, int) {
-		return rows[i].Index, rows[i].Value, rows[i].Class
+		return rows[i].Index, rows[i].Value, rows[i].Labels[0]
 	})
 	d, err := NewData(s, Multiclass)
 	if err != nil {

@@ -28,7 +28,7 @@
 // number of labels ([NewData]). All of the above is for each of them: two classes have one linear
 // model and a [measure.Measure], the others one linear model a label and a [measure.Multi], a
 // measure of the class recalls or a macro or micro average. The learners for several labels are
-// [MulticlassSPADE], [OneVsRest], [MacroSTAMP] and [MicroSTAMP].
+// [MulticlassSPADE], [MacroSTAMP] and [MicroSTAMP].
 //
 // # Learning privately
 //

@@ -5,22 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/portable"
 )
-
-// ClassExample is one row of a single-label problem: a sparse feature vector, its class and its
-// weight.
-type ClassExample struct {
-	// Index holds the feature numbers, from 0, without repeats, and Value their finite values.
-	Index []uint32
-	Value []float32
-	// Class is the class, in 0..C-1.
-	Class int
-	// Weight is ω ≥ 0, finite; an example of weight 0 is skipped entirely.
-	Weight float64
-}
 
 // MulticlassConfig holds the options of [MulticlassSPADE]. Classes and Measure are required. The
 // zero value is refused.
@@ -86,8 +73,6 @@ type MulticlassSPADE struct {
 
 	alpha, step, sum []float64 // dual, scratch, sum of duals used
 	weights          []float64 // of each class so far
-	counts           []int64   // examples of each class held back
-	buffer           []ClassExample
 	progressive      measure.MulticlassConfusion
 }
 
@@ -103,16 +88,16 @@ func NewMulticlassSPADE(opt MulticlassConfig) (*MulticlassSPADE, error) {
 		return nil, err
 	}
 	n := opt.Classes
-	outputs, err := newOutputs(opt.Config, n)
-	if err != nil {
-		return nil, err
-	}
 	s := &MulticlassSPADE{
-		outputs: outputs, opt: opt, gradient: opt.Measure.ConjugateGradient(),
+		opt: opt, gradient: opt.Measure.ConjugateGradient(),
 		unbounded: math.IsInf(opt.Measure.DualRadius(n), 1),
 		alpha:     make([]float64, n), step: make([]float64, n), sum: make([]float64, n),
-		weights: make([]float64, n), counts: make([]int64, n), progressive: progressive,
+		weights: make([]float64, n), progressive: progressive,
 	}
+	if s.outputs, err = newOutputs(opt.Config, s, newLabelChecker(n, true)); err != nil {
+		return nil, err
+	}
+	s.unsettled = opt.Shares == nil // the step sizes need the shares, known or from the burn-in
 	if opt.DualReward == DualDefault {
 		s.opt.DualReward = DualSurrogate
 		if opt.Measure.DualRadius(n) > 2 {
@@ -120,10 +105,7 @@ func NewMulticlassSPADE(opt MulticlassConfig) (*MulticlassSPADE, error) {
 		}
 	}
 	opt.Measure.InitialDual(s.alpha)
-	// The step sizes need the shares, known or from the burn-in.
-	if s.front.moments == nil && opt.Shares != nil {
-		s.start()
-	}
+	s.open()
 	return s, nil
 }
 
@@ -163,9 +145,8 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 	return opt, nil
 }
 
-// start freezes the step sizes.
-func (s *MulticlassSPADE) start() {
-	s.front.freezeScales(s.lins...)
+// begin freezes the step sizes and forgets the weights of the burn-in, which is replayed.
+func (s *MulticlassSPADE) begin() {
 	c := float64(s.opt.Classes)
 	var inverse, all float64
 	for _, w := range s.weights {
@@ -179,90 +160,36 @@ func (s *MulticlassSPADE) start() {
 		inverse += 1 / p
 	}
 	root := math.Sqrt(inverse)
-	s.eta0 = s.front.stepSize(5 * math.Sqrt(c/8) * c / root)
+	s.eta0 = s.stepSize(5 * math.Sqrt(c/8) * c / root)
 	s.dual0 = s.opt.DualStep
 	if s.dual0 == 0 {
 		s.dual0 = s.opt.DualScale / root
 	}
-}
-
-// Observe learns from one example. A bad one (a class out of range, an index out of range or
-// repeated, a value or weight that is not finite, a negative weight) is refused with an error of
-// code bad_input and leaves the learner as it was. An error of code diverged ends the learner's
-// use. The slices are not kept.
-func (s *MulticlassSPADE) Observe(x ClassExample) error {
-	if s.front.failed != nil {
-		return s.front.failed
-	}
-	if x.Class < 0 || x.Class >= s.opt.Classes {
-		return noregret.BadInputf(following(s.front.rows), "class is %d, want one in 0..%d", x.Class,
-			s.opt.Classes-1)
-	}
-	row, err := s.front.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight})
-	if err != nil {
-		return err
-	}
-	if x.Weight == 0 {
-		return nil
-	}
-	x.Index, x.Value = row.Index, row.Value
-	if !s.front.ready {
-		return s.holdBack(x)
-	}
-	return s.learn(x)
-}
-
-// holdBack keeps an example of the burn-in and starts when there are enough: the largest number, or
-// a fifth of it with five of each class.
-func (s *MulticlassSPADE) holdBack(x ClassExample) error {
-	if s.front.moments != nil {
-		s.front.moments.observe(x.Index, x.Value, x.Weight)
-	}
-	x.Index, x.Value = slices.Clone(x.Index), slices.Clone(x.Value)
-	s.buffer = append(s.buffer, x)
-	s.count(x)
-	s.counts[x.Class]++
-	n := len(s.buffer)
-	if burn := s.opt.BurnIn; n >= burn || (5*n >= burn && slices.Min(s.counts) >= 5) {
-		return s.release()
-	}
-	return nil
-}
-
-func (s *MulticlassSPADE) count(x ClassExample) {
-	s.weights[x.Class] += x.Weight
-	s.front.pos += x.Weight // of all classes
-	s.front.rows++
-}
-
-// release starts the learner and replays the examples held back.
-func (s *MulticlassSPADE) release() error {
-	held := s.buffer
-	s.buffer = nil
-	s.start()
 	clear(s.weights)
-	s.front.pos, s.front.rows = 0, 0
-	return s.replay(func() error {
-		for _, x := range held {
-			if err := s.learn(x); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
-// learn makes the step of one valid example of positive weight.
-func (s *MulticlassSPADE) learn(x ClassExample) error {
-	s.followFeatures(x.Index, x.Value, x.Weight)
-	s.count(x)
-	s.front.t++
+func (s *MulticlassSPADE) count(labels []int, weight float64) {
+	s.weights[labels[0]] += weight
+	s.pos += weight // of all classes
+	s.rows++
+	s.observed++
+}
+
+func (s *MulticlassSPADE) learn(x LabelsExample) error {
+	s.follow(x.Index, x.Value, x.Weight)
+	s.count(x.Labels, x.Weight)
+	return s.fail(s.update(x))
+}
+
+// update is the step on one example that is counted.
+func (s *MulticlassSPADE) update(x LabelsExample) error {
+	s.t++
 	if err := s.dots(x.Index, x.Value); err != nil {
-		s.front.failed = err
 		return err
 	}
-	s.progressive.Add(x.Class, argmax(s.z), x.Weight)
-	k, j := x.Class, rival(s.z, x.Class)
+	k := x.Labels[0]
+	j := rival(s.z, k)
+	s.progressive.Add(k, argmax(s.z), x.Weight)
 	m := s.z[k] - s.z[j]
 	q, relative := s.share(k, x.Weight)
 	r, dr := s.opt.Reward.Value(m), s.opt.Reward.Derivative(m)
@@ -270,17 +197,17 @@ func (s *MulticlassSPADE) learn(x ClassExample) error {
 	for i, a := range s.alpha {
 		s.sum[i] += a
 	}
-	root := math.Sqrt(float64(s.front.t))
+	root := math.Sqrt(float64(s.t))
 	eta := s.eta0 / root
 	factor := s.alpha[k] * relative * dr / q
 	for i := range s.lins {
 		switch i {
 		case k:
-			s.ascend(i, x.Index, x.Value, eta, factor)
+			s.ascendOutput(i, x, eta, factor)
 		case j:
-			s.ascend(i, x.Index, x.Value, eta, -factor)
+			s.ascendOutput(i, x, eta, -factor)
 		default:
-			s.ascend(i, x.Index, x.Value, eta, 0)
+			s.ascendOutput(i, x, eta, 0)
 		}
 	}
 	if !s.opt.FixedDual {
@@ -316,13 +243,13 @@ func rival(z []float64, k int) int {
 
 // share is q, the share of class k, known or running, and the relative weight ω/ω̄ of an example.
 func (s *MulticlassSPADE) share(k int, weight float64) (q, relative float64) {
-	q = s.weights[k] / s.front.pos
+	q = s.weights[k] / s.pos
 	if s.opt.Shares != nil {
 		q = s.opt.Shares[k]
 	}
 	mean := s.opt.MeanWeight
 	if mean == 0 {
-		mean = s.front.pos / s.front.rows
+		mean = s.pos / s.rows
 	}
 	relative = weight / mean
 	if c := s.opt.MaxExampleWeight; c > 0 {
@@ -335,9 +262,9 @@ func (s *MulticlassSPADE) share(k int, weight float64) (q, relative float64) {
 func (s *MulticlassSPADE) descend(eta, reward float64, k int) {
 	shift, limit := s.gradient, math.Inf(1)
 	if s.unbounded {
-		eps := 1 / math.Sqrt(float64(s.front.t))
+		eps := 1 / math.Sqrt(float64(s.t))
 		if s.opt.EpsExponent != 0.5 {
-			eps = portable.Exp(-s.opt.EpsExponent * portable.Log(float64(s.front.t)))
+			eps = portable.Exp(-s.opt.EpsExponent * portable.Log(float64(s.t)))
 		}
 		shift -= eps
 		// The largest derivative of Πu^(1/C) on [ε, 1+ε]^C: at C = 2 it is ½√((1+ε)/ε).
@@ -353,13 +280,8 @@ func (s *MulticlassSPADE) descend(eta, reward float64, k int) {
 
 // NextPass tells the learner that a pass over the data has ended.
 func (s *MulticlassSPADE) NextPass() {
-	s.nextPass()
+	s.online.NextPass()
 	s.progressive.Reset()
-}
-
-// Finish ends the stream: a learner still holding back its first examples learns from them.
-func (s *MulticlassSPADE) Finish() error {
-	return s.front.finish(len(s.buffer), s.release)
 }
 
 // Scores appends the C scores of a row under the averaged models to dst. Features never seen count
@@ -394,11 +316,11 @@ func (s *MulticlassSPADE) Dual(dst []float64) []float64 { return append(dst, s.a
 // AverageDual appends the average of the dual points that the steps so far used to dst; before the
 // first step it is the initial one.
 func (s *MulticlassSPADE) AverageDual(dst []float64) []float64 {
-	if s.front.t == 0 {
+	if s.t == 0 {
 		return append(dst, s.alpha...)
 	}
 	for _, a := range s.sum {
-		dst = append(dst, a/float64(s.front.t))
+		dst = append(dst, a/float64(s.t))
 	}
 	return dst
 }

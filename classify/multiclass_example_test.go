@@ -16,7 +16,7 @@ func ExampleMulticlassSPADE() {
 		fmt.Println(err)
 		return
 	}
-	rows := make([]classify.ClassExample, 3000)
+	rows := make([]classify.LabelsExample, 3000)
 	for i := range rows {
 		k := 0
 		switch {
@@ -26,8 +26,8 @@ func ExampleMulticlassSPADE() {
 			k = 1
 		}
 		// One feature indicates the class; a second one is noise.
-		rows[i] = classify.ClassExample{
-			Index: []uint32{uint32(k), uint32((i / 7) % 3)}, Value: []float32{2, 1}, Class: k, Weight: 1,
+		rows[i] = classify.LabelsExample{
+			Index: []uint32{uint32(k), uint32((i / 7) % 3)}, Value: []float32{2, 1}, Labels: []int{k}, Weight: 1,
 		}
 		if rows[i].Index[0] == rows[i].Index[1] {
 			rows[i].Index, rows[i].Value = rows[i].Index[:1], []float32{3}
@@ -48,10 +48,10 @@ func ExampleMulticlassSPADE() {
 		return
 	}
 	for _, x := range rows {
-		c.Add(x.Index, x.Value, []int{x.Class}, x.Weight)
+		c.Add(x.Index, x.Value, []int{x.Labels[0]}, x.Weight)
 	}
 	fmt.Println("recalls:", c.Confusion().Classes.Recalls(nil))
-	fmt.Println(s.Observe(classify.ClassExample{Class: 3, Weight: 1}))
+	fmt.Println(s.Observe(classify.LabelsExample{Labels: []int{3}, Weight: 1}))
 	// Output:
 	// recalls: [1 1 1]
 	// example 3001: class is 3, want one in 0..2

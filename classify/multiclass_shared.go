@@ -6,58 +6,31 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// outputs is the common part of the learners of several linear models: validation, burn-in, scales
-// and one descent per output (a class or a label), all on the same features. The fields of front
-// that belong to a single linear are not used.
+// outputs is the common part of the learners of several linear models, one for each class or label.
 type outputs struct {
-	front *online // validation, moments, the frozen scales, t and the failure
-	lins  []*oco.LinearDescent
-	d     []oco.RowProducts // scratch: one row's inner products with each linear
-	z     []float64         // scratch: its scores
+	*online
+	d []oco.RowProducts // scratch: one row's inner products with each output
+	z []float64         // scratch: its scores
 }
 
-func newOutputs(cfg Config, n int) (*outputs, error) {
+func newOutputs(cfg Config, algo stepper, checker labelChecker) (*outputs, error) {
 	if cfg.Steps == StepsAdaptive {
 		return nil, usage("adaptive steps are for learners of one model: want StepsSqrt")
 	}
 	if cfg.Window > 0 {
 		return nil, usage("a window is for learners of one model: it is %d, want 0", cfg.Window)
 	}
-	o := &outputs{front: newOnline(cfg, nil), d: make([]oco.RowProducts, n), z: make([]float64, n)}
-	for range n {
-		o.lins = append(o.lins, newDescent(&cfg))
-	}
-	o.front.lin = o.lins[0]
-	return o, nil
+	n := len(checker.marks)
+	return &outputs{
+		online: newOnline(cfg, algo, checker), d: make([]oco.RowProducts, n), z: make([]float64, n),
+	}, nil
 }
 
-// replay runs f with the moments set aside, because they already include the examples that f learns
-// from.
-func (o *outputs) replay(f func() error) error {
-	kept := o.front.moments
-	o.front.moments = nil
-	defer func() { o.front.moments = kept }()
-	return f()
-}
-
-// followFeatures grows the models to the row's features and follows the scales of the sparse ones,
-// as online.follow does.
-func (o *outputs) followFeatures(index []uint32, value []float32, weight float64) {
-	if n := len(index); n > 0 && int(index[n-1]) >= o.lins[0].Dim() {
-		for _, l := range o.lins {
-			l.Grow(int(index[n-1]) + 1)
-		}
-	}
-	m := o.front.moments
-	if m == nil {
-		return
-	}
-	m.follow(index, value, weight, o.lins[0].Centred, func(i uint32, inverse float64) {
-		for _, l := range o.lins {
-			l.Rescale(i, inverse)
-		}
-	})
-}
+// Observe learns from one example. A bad one (a label out of range or repeated, not one class, an
+// index out of range or repeated, a value or weight that is not finite, a negative weight) is
+// refused with an error of code bad_input and leaves the learner as it was. An error of code
+// diverged ends the learner's use. The slices are not kept.
+func (o *outputs) Observe(x LabelsExample) error { return o.observe(x) }
 
 // dots fills d and z for the row. It returns an error once the learner has diverged.
 func (o *outputs) dots(index []uint32, value []float32) error {
@@ -65,45 +38,15 @@ func (o *outputs) dots(index []uint32, value []float32) error {
 		o.d[k] = l.Products(index, value)
 		o.z[k] = l.Score(o.d[k])
 		if l.Diverged(o.z[k]) {
-			return o.front.diverged(fmt.Sprintf("step %d, output %d", o.front.t, k), o.z[k])
+			return o.diverged(fmt.Sprintf("step %d, output %d", o.t, k), o.z[k])
 		}
 	}
 	return nil
 }
 
-// accumulate adds the current iterates to the averages.
-func (o *outputs) accumulate() {
-	for _, l := range o.lins {
-		accumulate(l, &o.front.cfg)
-	}
-}
-
-// ascend moves output k by η·factor·x̂ after the decay of the regularisation, or by the bets in
-// that direction. The dots must be those of the row.
-func (o *outputs) ascend(k int, index []uint32, value []float32, eta, factor float64) {
-	l := o.lins[k]
-	if o.front.cfg.Steps == StepsBetting {
-		if factor != 0 {
-			l.BettingStep(index, value, factor, bettingWealth)
-		}
-		return
-	}
-	if lambda := o.front.cfg.Lambda; lambda > 0 {
-		l.Decay(1-float64(eta*lambda), &o.d[k])
-	}
-	if c := float64(eta * factor); c != 0 {
-		l.Step(index, value, o.d[k], c)
-	}
-}
-
-// nextPass ends a pass.
-func (o *outputs) nextPass() {
-	for _, l := range o.lins {
-		l.Refresh()
-		if o.front.cfg.Averaging == AverageLastPass {
-			l.ResetAverage()
-		}
-	}
+// ascendOutput is ascend for output k. The dots must be those of the row.
+func (o *outputs) ascendOutput(k int, x LabelsExample, eta, factor float64) {
+	o.ascend(o.lins[k], x.Index, x.Value, &o.d[k], eta, factor)
 }
 
 // scores appends the scores of the row under the averaged models.

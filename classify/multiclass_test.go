@@ -15,16 +15,16 @@ import (
 
 // gaussianClasses draws n examples of classes with the given shares, centres and one common spread
 // per class.
-func gaussianClasses(seed uint64, n int, shares []float64, centre [][]float64, spread []float64) []ClassExample {
+func gaussianClasses(seed uint64, n int, shares []float64, centre [][]float64, spread []float64) []LabelsExample {
 	r := random.New(seed, "classes")
-	rows := make([]ClassExample, n)
+	rows := make([]LabelsExample, n)
 	for i := range rows {
 		u, k := r.Float64(), 0
 		for u >= shares[k] && k < len(shares)-1 {
 			u -= shares[k]
 			k++
 		}
-		x := ClassExample{Class: k, Weight: 1}
+		x := LabelsExample{Labels: []int{k}, Weight: 1}
 		for j, c := range centre[k] {
 			x.Index = append(x.Index, uint32(j))
 			x.Value = append(x.Value, float32(c+spread[k]*r.NormFloat64()))
@@ -34,26 +34,26 @@ func gaussianClasses(seed uint64, n int, shares []float64, centre [][]float64, s
 	return rows
 }
 
-func twoClasses(seed uint64, n int) []ClassExample {
+func twoClasses(seed uint64, n int) []LabelsExample {
 	return gaussianClasses(seed, n, []float64{.75, .25}, [][]float64{{0, 0, 0}, {1, .5, 0}}, []float64{1, 1.5})
 }
 
 // binarySPADE is a SPADE that has learned from the rows, with the second class as the positive one.
-func binarySPADE(t *testing.T, opt SPADEConfig, rows []ClassExample) *SPADE {
+func binarySPADE(t *testing.T, opt SPADEConfig, rows []LabelsExample) *SPADE {
 	t.Helper()
 	s, err := NewSPADE(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range rows {
-		if err := s.Observe(Example{x.Index, x.Value, x.Class == 1, x.Weight}); err != nil {
+		if err := s.Observe(Example{x.Index, x.Value, x.Labels[0] == 1, x.Weight}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return s
 }
 
-func multiSPADE(t *testing.T, opt MulticlassConfig, rows []ClassExample) *MulticlassSPADE {
+func multiSPADE(t *testing.T, opt MulticlassConfig, rows []LabelsExample) *MulticlassSPADE {
 	t.Helper()
 	s, err := NewMulticlassSPADE(opt)
 	if err != nil {
@@ -142,7 +142,7 @@ var threeShares = []float64{.8, .15, .05}
 
 // threeClasses is imbalanced and misspecified: the rare classes differ in spread, so that balanced
 // training sacrifices one of them.
-func threeClasses(seed uint64, n int) []ClassExample {
+func threeClasses(seed uint64, n int) []LabelsExample {
 	return gaussianClasses(seed, n, threeShares, [][]float64{{0, 0, 0, 0}, {1.5, 0, .5, 0}, {.5, 1.2, 0, 0}},
 		[]float64{1, 2, .6})
 }
@@ -215,7 +215,7 @@ func TestMulticlassTrace(t *testing.T) {
 		{1, 1, [3]float64{-4. / 3, c, 4./3 - c}, [3]float64{0, 1, 0}},
 		{2, 0, [3]float64{-4. / 3, c, 4./3 - c}, [3]float64{1, 0, 0}},
 	} {
-		if err := s.Observe(ClassExample{[]uint32{0}, []float32{step.value}, step.class, 1}); err != nil {
+		if err := s.Observe(LabelsExample{[]uint32{0}, []float32{step.value}, []int{step.class}, 1}); err != nil {
 			t.Fatal(err)
 		}
 		dual := s.Dual(nil)
@@ -288,9 +288,9 @@ func TestMulticlassRefusals(t *testing.T) {
 	}
 	rows := threeClasses(1, 600)
 	a, b := multiSPADE(t, ok, rows), multiSPADE(t, ok, rows)
-	for want, x := range map[string]ClassExample{
-		"example 601: class is 3, want one in 0..2": {Class: 3, Weight: 1},
-		"class is -1":                   {Class: -1, Weight: 1},
+	for want, x := range map[string]LabelsExample{
+		"example 601: class is 3, want one in 0..2": {Labels: []int{3}, Weight: 1},
+		"class is -1":                   {Labels: []int{-1}, Weight: 1},
 		"weight is NaN":                 {Weight: math.NaN()},
 		"example 601, entry 1":          {Index: []uint32{0, 1}, Value: []float32{1, float32(math.NaN())}, Weight: 1},
 		"index 4 appears twice":         {Index: []uint32{4, 1, 4}, Value: []float32{1, 2, 3}, Weight: 1},
@@ -298,11 +298,14 @@ func TestMulticlassRefusals(t *testing.T) {
 		"value is +Inf, want a finite":  {Index: []uint32{0}, Value: []float32{float32(math.Inf(1))}, Weight: 1},
 		"weight is -1, want a finite n": {Weight: -1},
 	} {
+		if x.Labels == nil {
+			x.Labels = []int{0}
+		}
 		if err := a.Observe(x); noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
-	if err := a.Observe(ClassExample{Class: 1}); err != nil { // of weight 0: skipped
+	if err := a.Observe(LabelsExample{Labels: []int{1}}); err != nil { // of weight 0: skipped
 		t.Error(err)
 	}
 	if fmt.Sprint(a.Model()) != fmt.Sprint(b.Model()) ||
@@ -364,7 +367,7 @@ func TestMulticlassDiverges(t *testing.T) {
 	if noregret.CodeOf(failure) != noregret.Diverged {
 		t.Fatalf("got %v, want an error of code diverged", failure)
 	}
-	if again := s.Observe(ClassExample{Weight: 1}); again != failure {
+	if again := s.Observe(LabelsExample{Weight: 1}); again != failure {
 		t.Errorf("a failed learner answers %v", again)
 	}
 }
@@ -376,7 +379,7 @@ func TestMulticlassStream(t *testing.T) {
 	rows := threeClasses(5, 100)
 	a, b := multiSPADE(t, opt, rows), multiSPADE(t, opt, nil)
 	for _, x := range rows {
-		y := ClassExample{Class: x.Class, Weight: x.Weight}
+		y := LabelsExample{Labels: []int{x.Labels[0]}, Weight: x.Weight}
 		for j := len(x.Index) - 1; j >= 0; j-- {
 			y.Index, y.Value = append(y.Index, x.Index[j]), append(y.Value, x.Value[j])
 		}
@@ -433,13 +436,13 @@ func TestMulticlassAllocations(t *testing.T) {
 }
 
 // ofClasses counts the confusion matrix of a classifier on rows in memory.
-func ofClasses(m *Classifier, rows []ClassExample) (measure.MulticlassConfusion, error) {
+func ofClasses(m *Classifier, rows []LabelsExample) (measure.MulticlassConfusion, error) {
 	c, err := NewCounter(m)
 	if err != nil {
 		return measure.MulticlassConfusion{}, err
 	}
 	for _, x := range rows {
-		c.Add(x.Index, x.Value, []int{x.Class}, x.Weight)
+		c.Add(x.Index, x.Value, []int{x.Labels[0]}, x.Weight)
 	}
 	return c.Confusion().Classes, nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// LabelsExample is one row of a multi-label problem: a sparse feature vector, the labels it has and
-// its weight.
+// LabelsExample is one row of a problem of several classes or labels: a sparse feature vector, the
+// labels it has and its weight. A row of a problem of classes has one label, its class.
 type LabelsExample struct {
 	// Index holds the feature numbers, from 0, without repeats, and Value their finite values.
 	Index []uint32
@@ -51,6 +51,9 @@ type MultilabelConfig struct {
 	// Shares holds the known shares of the examples that have each label, in (0, 1), with
 	// MacroAverage only; nil estimates them.
 	Shares []float64
+	// Exclusive says that the labels are at least two classes: every example has one, and the
+	// classifier decides for one. With MacroAverage only.
+	Exclusive bool
 }
 
 // MultilabelLearner learns one linear classifier per label, one example at a time. It is
@@ -81,13 +84,19 @@ type MultilabelLearner interface {
 // NewMultilabel returns a [MacroSTAMP] or a [MicroSTAMP] for the average in the options. It fails
 // with an error of code usage for InstanceAverage, and if an option is missing or out of its range.
 func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
-	if err := cmp.Or(paramLabels.check(float64(opt.Labels)), paramAverage.check(float64(opt.Average))); err != nil {
+	number := paramLabels
+	if opt.Exclusive {
+		number = paramClasses
+	}
+	if err := cmp.Or(number.check(float64(opt.Labels)), paramAverage.check(float64(opt.Average))); err != nil {
 		return nil, err
 	}
-	switch opt.Average {
-	case MicroAverage:
+	switch {
+	case opt.Average == MicroAverage && opt.Exclusive:
+		return nil, usage("the micro average over classes is the accuracy; use the macro average")
+	case opt.Average == MicroAverage:
 		return newMicroSTAMP(opt)
-	case InstanceAverage:
+	case opt.Average == InstanceAverage:
 		return nil, usage("the measure averaged over examples is not a function of the confusion counts and cannot " +
 			"be trained for; use the macro or the micro average")
 	default:
@@ -97,8 +106,20 @@ func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
 
 // labelChecker checks label sets and marks their labels.
 type labelChecker struct {
-	marks []bool
-	set   []int // the marked labels
+	exclusive bool // whether the labels are classes: an example has one
+	marks     []bool
+	set       []int // the marked labels
+}
+
+func newLabelChecker(n int, exclusive bool) labelChecker {
+	return labelChecker{exclusive: exclusive, marks: make([]bool, n)}
+}
+
+func (c *labelChecker) noun() string {
+	if c.exclusive {
+		return "class"
+	}
+	return "label"
 }
 
 // mark checks the labels of the example that follows the given number of rows and marks them,
@@ -115,9 +136,12 @@ func (c *labelChecker) mark(labels []int, rows float64) error {
 		c.set = c.set[:0]
 		return noregret.BadInputf(following(rows), format, append([]any{k}, rest...)...)
 	}
+	if c.exclusive && len(labels) != 1 {
+		return noregret.BadInputf(following(rows), "%d labels, want one class", len(labels))
+	}
 	for _, k := range labels {
 		if k < 0 || k >= len(c.marks) {
-			return fail("label is %d, want one in 0..%d", k, len(c.marks)-1)
+			return fail(c.noun()+" is %d, want one in 0..%d", k, len(c.marks)-1)
 		}
 		if c.marks[k] {
 			return fail("label %d appears twice, want each at most once", k)
@@ -131,6 +155,13 @@ func (c *labelChecker) mark(labels []int, rows float64) error {
 // MacroSTAMP maximizes the mean of a pseudo-linear measure over L labels, such as macro-averaged
 // F_B. The mean decomposes: it is L independent [STAMP] learners, each with its own share of
 // positives, its own scales and its own level. Make one with [NewMultilabel].
+//
+// With [MultilabelConfig.Exclusive] it is a heuristic for a problem of C classes, one against the
+// rest. With one decision per example the macro average is a sum of C ratios of counts that depend
+// on each other; it is neither pseudo-linear nor concave in the recalls, and no learner here
+// maximizes it with a guarantee. The learners and thresholds would be right if an example could get
+// several classes or none; the classifier predicts the class whose score exceeds its threshold by
+// the most or falls short of it by the least. Micro-F₁ needs none of this: it is the accuracy.
 //
 // Cost: O(L·nnz) time per example, O(L·d·log T) memory.
 type MacroSTAMP struct {
@@ -150,7 +181,7 @@ func newMacroSTAMP(opt MultilabelConfig) (*MacroSTAMP, error) {
 	case opt.Shares != nil && len(opt.Shares) != opt.Labels:
 		return nil, usage("there are %d shares, want one for each of the %d labels", len(opt.Shares), opt.Labels)
 	}
-	s := &MacroSTAMP{checker: labelChecker{marks: make([]bool, opt.Labels)}, measure: opt.Measure}
+	s := &MacroSTAMP{checker: newLabelChecker(opt.Labels, opt.Exclusive), measure: opt.Measure}
 	for k := range opt.Labels {
 		one := opt.STAMPConfig
 		if opt.Shares != nil {
@@ -223,6 +254,9 @@ func (s *MacroSTAMP) Scores(dst []float64, index []uint32, value []float32) []fl
 // Model implements [MultilabelLearner].
 func (s *MacroSTAMP) Model() Classifier {
 	m := Classifier{Task: Multilabel}
+	if s.checker.exclusive {
+		m.Task = Multiclass
+	}
 	for _, l := range s.labels {
 		m.Models = append(m.Models, l.Model())
 	}
@@ -242,7 +276,7 @@ func (s *MacroSTAMP) Progressive() measure.MultilabelConfusion {
 // best for it. A label whose measure is always undefined, such as one that no held-out example has,
 // keeps its last checkpoint with threshold 0 and counts as 0.
 func (s *MacroSTAMP) Choose(valid []LabelsExample) (Classifier, float64, error) {
-	if err := checkLabels(valid, len(s.labels)); err != nil {
+	if err := checkLabels(valid, newLabelChecker(len(s.labels), s.checker.exclusive)); err != nil {
 		return Classifier{}, 0, err
 	}
 	out, sum := s.Model(), 0.0
@@ -277,10 +311,10 @@ func hasLabel(labels []int, k int) bool {
 	return false
 }
 
-// checkLabels returns an error for rows that cannot be evaluated with the given number of labels.
-func checkLabels(rows []LabelsExample, labels int) error {
+// checkLabels returns an error for rows that cannot be evaluated, such as those whose labels c
+// refuses.
+func checkLabels(rows []LabelsExample, c labelChecker) error {
 	front := &online{}
-	c := labelChecker{marks: make([]bool, labels)}
 	if len(rows) == 0 {
 		return noregret.BadInputf("", "no examples to evaluate a model on: at least one is required")
 	}

@@ -19,12 +19,9 @@ import (
 // Cost: O(L·nnz) time per example, O(L·d·log T) memory, no allocation within an epoch.
 type MicroSTAMP struct {
 	*outputs
-	core    *STAMP // level, weights and stage counters; its learner is front
-	checker labelChecker
+	core    *STAMP   // level, weights and stage counters; its learner is outputs'
 	current []Linear // the models whose level is being measured
 	points  []MultilabelCheckpoint
-	buffer  []LabelsExample
-	pairs   [2]int64 // negative and positive pairs held back
 	labels  measure.MultilabelConfusion
 }
 
@@ -52,114 +49,31 @@ func newMicroSTAMP(opt MultilabelConfig) (*MicroSTAMP, error) {
 	if err != nil {
 		return nil, err
 	}
-	outputs, err := newOutputs(core.opt.Config, opt.Labels)
+	s := &MicroSTAMP{core: core, labels: make(measure.MultilabelConfusion, opt.Labels)}
+	s.outputs, err = newOutputs(core.opt.Config, s, newLabelChecker(opt.Labels, false))
 	if err != nil {
 		return nil, err
 	}
-	s := &MicroSTAMP{
-		outputs: outputs, core: core,
-		checker: labelChecker{marks: make([]bool, opt.Labels)}, labels: make(measure.MultilabelConfusion, opt.Labels),
-	}
-	core.online = s.front
+	core.online = s.online
 	core.level = core.opt.WarmStart
-	if s.front.moments == nil {
-		s.start()
-	}
+	s.open()
 	return s, nil
 }
 
-func (s *MicroSTAMP) start() {
-	f := s.front
-	f.freezeScales(s.lins...)
-	f.freezeShare()
-	s.core.begin()
-}
+func (s *MicroSTAMP) begin() { s.core.begin() }
 
-// Observe implements [MultilabelLearner].
-func (s *MicroSTAMP) Observe(x LabelsExample) error {
-	if s.front.failed != nil {
-		return s.front.failed
-	}
-	if err := s.checker.mark(x.Labels, s.front.rows); err != nil {
-		return err
-	}
-	row, err := s.front.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight})
-	if err != nil {
-		return err
-	}
-	if x.Weight == 0 {
-		return nil
-	}
-	x.Index, x.Value = row.Index, row.Value
-	if !s.front.ready {
-		return s.holdBack(x)
-	}
-	return s.learn(x)
-}
-
-// holdBack stores an example of the burn-in and starts the learner when there are enough.
-func (s *MicroSTAMP) holdBack(x LabelsExample) error {
-	f := s.front
-	s.buffer = append(s.buffer, LabelsExample{
-		Index: slices.Clone(x.Index), Value: slices.Clone(x.Value), Labels: slices.Clone(x.Labels), Weight: x.Weight,
-	})
-	f.moments.observe(x.Index, x.Value, x.Weight)
-	s.count(x.Weight)
-	s.pairs[1] += int64(len(x.Labels))
-	s.pairs[0] += int64(len(s.lins) - len(x.Labels))
-	n := len(s.buffer)
-	if n >= f.cfg.BurnIn || (5*n >= f.cfg.BurnIn && min(s.pairs[0], s.pairs[1]) >= 5) {
-		return s.release()
-	}
-	return nil
-}
-
-// count counts the pairs of the marked example.
-func (s *MicroSTAMP) count(weight float64) {
-	s.front.discountCounts()
-	for _, has := range s.checker.marks {
-		if has {
-			s.front.pos += weight
-		} else {
-			s.front.neg += weight
-		}
-	}
-	s.front.rows++
-}
-
-// release starts the learner and replays the examples held back.
-func (s *MicroSTAMP) release() error {
-	held := s.buffer
-	s.buffer = nil
-	s.start()
-	s.front.pos, s.front.neg, s.front.rows = 0, 0, 0
-	return s.replay(func() error {
-		for _, x := range held {
-			if err := s.checker.mark(x.Labels, s.front.rows); err != nil {
-				return err
-			}
-			if err := s.learn(x); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// learn makes the step of one valid, marked example of positive weight.
 func (s *MicroSTAMP) learn(x LabelsExample) error {
-	s.followFeatures(x.Index, x.Value, x.Weight)
-	s.count(x.Weight)
+	s.follow(x.Index, x.Value, x.Weight)
+	s.count(x.Labels, x.Weight)
 	c := s.core
-	if s.front.cfg.Positives == 0 {
-		c.weigh(s.front.shares())
+	if s.cfg.Positives == 0 {
+		c.weigh(s.shares())
 	}
 	if c.levelStage {
 		s.measureLevel(x)
 		return nil
 	}
-	if err := s.modelStep(x); err != nil {
-		s.front.failed = err
+	if err := s.fail(s.modelStep(x)); err != nil {
 		return err
 	}
 	c.done++
@@ -171,30 +85,31 @@ func (s *MicroSTAMP) learn(x LabelsExample) error {
 	return nil
 }
 
-// modelStep is online.weightedStep for all labels.
+// modelStep is twoClass.weightedStep for all labels.
 func (s *MicroSTAMP) modelStep(x LabelsExample) error {
-	f, c := s.front, s.core
-	f.t++
+	c := s.core
+	s.t++
 	if err := s.dots(x.Index, x.Value); err != nil {
 		return err
 	}
-	mean := f.cfg.MeanWeight
+	mean := s.cfg.MeanWeight
 	if mean == 0 {
-		mean = f.rowWeight() / float64(len(s.lins))
+		mean = s.rowWeight() / float64(len(s.lins))
 	}
 	s.accumulate()
-	eta := c.eta0 / math.Sqrt(float64(f.t))
-	for k, has := range s.checker.marks {
+	eta := c.eta0 / math.Sqrt(float64(s.t))
+	for k := range s.lins {
+		has := hasLabel(x.Labels, k)
 		s.labels[k].Add(has, s.z[k] > 0, x.Weight)
 		m, weight := s.z[k], c.kPos
 		if !has {
 			m, weight = -m, c.kNeg
 		}
-		factor := f.capped(weight*(x.Weight/mean)) * f.cfg.Reward.Derivative(m)
+		factor := s.capped(weight*(x.Weight/mean)) * s.cfg.Reward.Derivative(m)
 		if !has {
 			factor = -factor
 		}
-		s.ascend(k, x.Index, x.Value, eta, factor)
+		s.ascendOutput(k, x, eta, factor)
 	}
 	return nil
 }
@@ -202,7 +117,8 @@ func (s *MicroSTAMP) modelStep(x LabelsExample) error {
 // measureLevel counts an example of a level stage and ends the stage when it has seen enough.
 func (s *MicroSTAMP) measureLevel(x LabelsExample) {
 	c := s.core
-	for k, has := range s.checker.marks {
+	for k := range s.lins {
+		has := hasLabel(x.Labels, k)
 		c.countLevel(has, s.current[k].Predict(x.Index, x.Value), x.Weight)
 	}
 	c.done++
@@ -216,7 +132,7 @@ func (s *MicroSTAMP) measureLevel(x LabelsExample) {
 		s.points = append(s.points[:0], s.points[1:]...)
 	}
 	for k, l := range s.lins {
-		if s.front.cfg.Steps != StepsBetting {
+		if s.cfg.Steps != StepsBetting {
 			l.Assign(s.current[k].Weights, s.current[k].Intercept)
 		}
 		l.ResetAverage()
@@ -270,11 +186,6 @@ func (s *MicroSTAMP) NextPass() {
 	clear(s.labels)
 }
 
-// Finish implements [MultilabelLearner].
-func (s *MicroSTAMP) Finish() error {
-	return s.front.finish(len(s.buffer), s.release)
-}
-
 // Progressive implements [MultilabelLearner].
 func (s *MicroSTAMP) Progressive() measure.MultilabelConfusion { return slices.Clone(s.labels) }
 
@@ -282,7 +193,7 @@ func (s *MicroSTAMP) Progressive() measure.MultilabelConfusion { return slices.C
 // which the measure of the pooled counts is largest. If it is undefined for all of them, the result
 // is the last checkpoint with threshold 0 and the value is NaN.
 func (s *MicroSTAMP) Choose(valid []LabelsExample) (Classifier, float64, error) {
-	if err := checkLabels(valid, len(s.lins)); err != nil {
+	if err := checkLabels(valid, newLabelChecker(len(s.lins), false)); err != nil {
 		return Classifier{}, 0, err
 	}
 	out, best := s.Model(), math.NaN()

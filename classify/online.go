@@ -41,21 +41,28 @@ type Learner interface {
 	Seen() (positives, negatives float64)
 }
 
-// stepper is the part in which learners differ: one step on one example.
+// stepper is the part in which learners differ.
 type stepper interface {
 	// begin is called once when the scales are known, before the first step.
 	begin()
-	// step learns from one row. The counters of online already include it.
-	step(index []uint32, value []float32, positive bool, weight float64) error
+	// count counts the labels of an example, in the counters of online and its own.
+	count(labels []int, weight float64)
+	// learn counts a valid example of positive weight and makes its step.
+	learn(x LabelsExample) error
 }
 
-// online is the common part of all learners: validation, burn-in, class counts, step scale.
+// online is the common part of all learners: validation, burn-in, class counts, step scale, and one
+// descent for each label. Two classes have one label, the positive one.
 type online struct {
-	cfg  Config
-	lin  *oco.LinearDescent
-	algo stepper
+	cfg     Config
+	checker labelChecker
+	lins    []*oco.LinearDescent // of each label
+	lin     *oco.LinearDescent   // the first of lins
+	algo    stepper
+	// unsettled says that algo needs a burn-in even if the scales are known.
+	unsettled bool
 
-	pos, neg   float64 // weight of each class so far
+	pos, neg   float64 // weight of the pairs of example and label so far, by whether it has the label
 	rows       float64 // number of examples of positive weight, discounted as pos and neg are
 	observed   int64   // number of examples of positive weight
 	before     int64   // number of examples before the learner's start, for errors
@@ -65,17 +72,20 @@ type online struct {
 	share      float64 // the share of positives from which the step sizes are computed
 	gain       float64 // the weight of the current iterate in a discounted average
 	ready      bool
-	buffer     []Example // held back until ready
-	moments    *moments  // of the stream, while scales are learned
-	sorted     Example   // scratch
-	skipped    int64     // examples of weight 0
+	buffer     []LabelsExample // held back until ready
+	moments    *moments        // of the stream, while scales are learned
+	sorted     Example         // scratch
+	skipped    int64           // examples of weight 0
 	failed     error
-
-	progressive measure.Confusion // of the scores before each step, since the last NextPass
 }
 
-func newOnline(cfg Config, algo stepper) *online {
-	o := &online{cfg: cfg, lin: newDescent(&cfg), algo: algo, rate: cfg.Step}
+// newOnline returns the common part of a learner of the labels that checker accepts.
+func newOnline(cfg Config, algo stepper, checker labelChecker) *online {
+	o := &online{cfg: cfg, algo: algo, checker: checker, rate: cfg.Step}
+	for range checker.marks {
+		o.lins = append(o.lins, newDescent(&cfg))
+	}
+	o.lin = o.lins[0]
 	if o.rate == 0 {
 		o.rate = cfg.StepScale * adaptiveRate
 	}
@@ -87,26 +97,26 @@ func newOnline(cfg Config, algo stepper) *online {
 
 // open starts the learner at once if no burn-in is needed.
 func (o *online) open() {
-	if o.moments == nil {
+	if o.moments == nil && !o.unsettled {
 		o.start()
 	}
 }
 
 // start freezes the scales and starts the learner.
 func (o *online) start() {
-	o.freezeScales(o.lin)
+	o.freezeScales()
 	o.freezeShare()
 	o.algo.begin()
 }
 
-// freezeScales fixes the scaling of the linear models and the mean square, those of the options or
-// those that were observed.
-func (o *online) freezeScales(models ...*oco.LinearDescent) {
+// freezeScales fixes the scaling of the outputs and the mean square, those of the options or those
+// that were observed.
+func (o *online) freezeScales() {
 	s := o.cfg.Scaling
 	if s == nil {
 		s = o.moments.scaling(o.cfg.Dim, o.cfg.BiasFeature != 0)
 	}
-	for _, l := range models {
+	for _, l := range o.lins {
 		l.Standardize(s.Center, s.Inverse)
 	}
 	o.meanSquare = o.cfg.MeanSquare
@@ -132,23 +142,27 @@ func (o *online) freezeShare() {
 	}
 }
 
-// Observe implements [Learner].
-func (o *online) Observe(x Example) error {
+// observe learns from one example.
+func (o *online) observe(x LabelsExample) error {
 	if o.failed != nil {
 		return o.failed
 	}
-	x, err := o.check(x)
+	if err := o.checker.mark(x.Labels, o.rows); err != nil {
+		return err
+	}
+	row, err := o.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight})
 	if err != nil {
 		return err
 	}
-	if x.Weight == 0 {
+	x.Index, x.Value = row.Index, row.Value
+	switch {
+	case x.Weight == 0:
 		o.skipped++
 		return nil
-	}
-	if !o.ready {
+	case !o.ready:
 		return o.holdBack(x)
 	}
-	return o.learn(x)
+	return o.algo.learn(x)
 }
 
 // rowWeight is the mean example weight so far, 1 before the first.
@@ -161,15 +175,6 @@ func (o *online) rowWeight() float64 {
 
 // maxWeight is the largest example weight: sums of weights and their squares stay finite.
 const maxWeight = 1e100
-
-// trusted returns Observe without its checks, for rows of a data set, which are checked already.
-// During the burn-in it is Observe itself.
-func (o *online) trusted() func(Example) error {
-	if !o.ready {
-		return o.Observe
-	}
-	return o.learn
-}
 
 // check returns x with its entries in ascending order, or an error for a bad example.
 func (o *online) check(x Example) (Example, error) {
@@ -234,22 +239,16 @@ func (o *online) sort(x Example, bad func(int, string, ...any) (Example, error))
 }
 
 // holdBack stores an example of the burn-in and starts the learner when there are enough.
-func (o *online) holdBack(x Example) error {
-	o.buffer = append(o.buffer, Example{
-		Index: slices.Clone(x.Index), Value: slices.Clone(x.Value), Positive: x.Positive, Weight: x.Weight,
-	})
-	o.moments.observe(x.Index, x.Value, x.Weight)
-	o.count(x.Positive, x.Weight)
-	var classes [2]int
-	for i := range o.buffer {
-		if o.buffer[i].Positive {
-			classes[1]++
-		} else {
-			classes[0]++
-		}
+func (o *online) holdBack(x LabelsExample) error {
+	if o.moments != nil {
+		o.moments.observe(x.Index, x.Value, x.Weight)
 	}
+	o.buffer = append(o.buffer, LabelsExample{
+		Index: slices.Clone(x.Index), Value: slices.Clone(x.Value), Labels: slices.Clone(x.Labels), Weight: x.Weight,
+	})
+	o.algo.count(x.Labels, x.Weight)
 	n := len(o.buffer)
-	if n >= o.cfg.BurnIn || (burnInShare*n >= o.cfg.BurnIn && min(classes[0], classes[1]) >= 5) {
+	if n >= o.cfg.BurnIn || burnInShare*n >= o.cfg.BurnIn && o.fewestHeld() >= 5 {
 		return o.release()
 	}
 	return nil
@@ -257,6 +256,25 @@ func (o *online) holdBack(x Example) error {
 
 // burnInShare says after what part of Config.BurnIn, one over it, a burn-in may end.
 const burnInShare = 5
+
+// fewestHeld is the number of examples held back of the rarest class, or of pairs of example and
+// label of the rarer kind.
+func (o *online) fewestHeld() int {
+	labels := len(o.lins)
+	if !o.checker.exclusive {
+		var has, lacks int
+		for i := range o.buffer {
+			has += len(o.buffer[i].Labels)
+			lacks += labels - len(o.buffer[i].Labels)
+		}
+		return min(has, lacks)
+	}
+	n := make([]int, labels)
+	for i := range o.buffer {
+		n[o.buffer[i].Labels[0]]++
+	}
+	return slices.Min(n)
+}
 
 // release starts the learner and replays the examples held back.
 func (o *online) release() error {
@@ -268,107 +286,81 @@ func (o *online) release() error {
 	o.moments = nil // they already include the examples held back
 	defer func() { o.moments = following }()
 	for _, x := range held {
-		if err := o.learn(x); err != nil {
+		if err := o.algo.learn(x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// discountCounts multiplies the counts by 1 - Decay.
-func (o *online) discountCounts() {
+// count counts the pairs of an example and the labels.
+func (o *online) count(labels []int, weight float64) {
 	if keep := 1 - o.cfg.Decay; keep < 1 {
 		o.pos *= keep
 		o.neg *= keep
 		o.rows *= keep
 	}
-}
-
-func (o *online) count(positive bool, weight float64) {
-	o.discountCounts()
-	if positive {
-		o.pos += weight
-	} else {
-		o.neg += weight
+	for k := range o.lins {
+		if hasLabel(labels, k) {
+			o.pos += weight
+		} else {
+			o.neg += weight
+		}
 	}
 	o.rows++
 	o.observed++
 }
 
-// learn makes the step of one valid example of positive weight.
-func (o *online) learn(x Example) error {
-	if n := len(x.Index); n > 0 && int(x.Index[n-1]) >= o.lin.Dim() {
-		o.lin.Grow(int(x.Index[n-1]) + 1)
+// follow grows the outputs to the features of a row and keeps learning the scales of features that
+// are not centred (see [Scaling]); the weights are rescaled with them, so that the function they
+// compute does not change.
+func (o *online) follow(index []uint32, value []float32, weight float64) {
+	if n := len(index); n > 0 && int(index[n-1]) >= o.lin.Dim() {
+		for _, l := range o.lins {
+			l.Grow(int(index[n-1]) + 1)
+		}
 	}
-	o.count(x.Positive, x.Weight)
-	if o.moments != nil {
-		o.follow(x)
+	if o.moments == nil {
+		return
 	}
-	if err := o.algo.step(x.Index, x.Value, x.Positive, x.Weight); err != nil {
+	o.moments.follow(index, value, weight, o.lin.Centred, func(i uint32, inverse float64) {
+		for _, l := range o.lins {
+			l.Rescale(i, inverse)
+		}
+	})
+}
+
+// fail ends the use of the learner if err is not nil.
+func (o *online) fail(err error) error {
+	if err != nil {
 		o.failed = err
-		return err
 	}
-	return nil
+	return err
 }
 
-// follow keeps learning the scales of features that are not centred (see [Scaling]); the weights
-// are rescaled with them, so that the function they compute does not change.
-func (o *online) follow(x Example) {
-	l := o.lin
-	o.moments.follow(x.Index, x.Value, x.Weight, l.Centred, l.Rescale)
-}
-
-// NextPass implements [Learner].
+// NextPass tells the learner that a pass over the data has ended.
 func (o *online) NextPass() {
-	o.lin.Refresh()
-	o.progressive = measure.Confusion{}
-	if o.cfg.Averaging == AverageLastPass {
-		o.lin.ResetAverage()
+	for _, l := range o.lins {
+		l.Refresh()
+		if o.cfg.Averaging == AverageLastPass {
+			l.ResetAverage()
+		}
 	}
 }
 
-// Finish implements [Learner].
+// Finish ends the stream: a learner still holding back its first examples learns from them.
 func (o *online) Finish() error {
-	if err := o.finish(len(o.buffer), o.release); err != nil {
-		return err
+	if o.failed != nil {
+		return o.failed
+	}
+	if !o.ready && len(o.buffer) > 0 {
+		return o.release()
 	}
 	if o.rows == 0 && o.skipped > 0 {
 		return noregret.BadInputf("", "all %d examples have weight 0: there is nothing to learn from", o.skipped)
 	}
 	return nil
 }
-
-// finish calls release if the stream ends in the burn-in with the given number of examples held
-// back. It returns the error of a learner that has failed.
-func (o *online) finish(held int, release func() error) error {
-	if o.failed != nil {
-		return o.failed
-	}
-	if !o.ready && held > 0 {
-		return release()
-	}
-	return nil
-}
-
-// ResetAverage forgets the past iterates and keeps the current one: the model is then the average
-// of the iterates from here on.
-func (o *online) ResetAverage() { o.lin.ResetAverage() }
-
-// Score implements [Learner].
-func (o *online) Score(index []uint32, value []float32) float64 {
-	return o.lin.AverageScore(index, value)
-}
-
-// Model implements [Learner].
-func (o *online) Model() Linear { return averaged(o.lin) }
-
-// Progressive is the confusion of the predictions made before each step since the last NextPass:
-// every example is a test example first (progressive validation, Blum, Kalai and Langford 1999). It
-// measures the current iterates, which are worse than their average.
-func (o *online) Progressive() measure.Confusion { return o.progressive }
-
-// Seen implements [Learner].
-func (o *online) Seen() (positives, negatives float64) { return o.pos, o.neg }
 
 // shares are the shares of the two classes, known or running. Each is computed separately,
 // since 1 - p may round to 0.
@@ -404,23 +396,19 @@ func (o *online) capped(factor float64) float64 {
 	return factor
 }
 
-// accumulate adds the current iterate to the average.
+// accumulate adds the current iterates to the averages.
 func (o *online) accumulate() {
-	if o.cfg.Window > 0 && o.cfg.Averaging != AverageNone {
-		o.lin.Accumulate(o.gain)
-		return
-	}
-	accumulate(o.lin, &o.cfg)
-}
-
-// accumulate adds the current iterate to the average of a linear model.
-func accumulate(l *oco.LinearDescent, c *Config) {
-	switch {
-	case c.Averaging == AverageNone:
-	case c.Steps == StepsBetting:
-		l.AccumulateRising()
-	default:
-		l.Accumulate(1)
+	c := &o.cfg
+	for _, l := range o.lins {
+		switch {
+		case c.Averaging == AverageNone:
+		case c.Steps == StepsBetting:
+			l.AccumulateRising()
+		case c.Window > 0:
+			l.Accumulate(o.gain)
+		default:
+			l.Accumulate(1)
+		}
 	}
 }
 
@@ -432,52 +420,26 @@ func (o *online) stepSize(base float64) float64 {
 	return o.cfg.StepScale * base / o.meanSquare
 }
 
-// ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation, or by the
-// adaptive step or the bets in that direction.
-func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta, factor float64, positive bool) error {
-	if o.cfg.Steps == StepsAdaptive || o.cfg.Steps == StepsBetting {
-		if !positive {
-			factor = -factor
+// ascend moves output l, whose products with the row are d, by η·factor·x̂ after the decay of the
+// regularisation, or by the adaptive step or the bets in that direction.
+func (o *online) ascend(l *oco.LinearDescent, index []uint32, value []float32, d *oco.RowProducts, eta, factor float64) {
+	switch {
+	case !o.cfg.Steps.perWeight():
+		if lambda := o.cfg.Lambda; lambda > 0 {
+			l.Decay(1-float64(eta*lambda), d)
 		}
-		switch {
-		case factor == 0:
-		case o.cfg.Steps == StepsBetting:
-			o.lin.BettingStep(index, value, factor, bettingWealth)
-		default:
-			if o.cfg.Window > 0 {
-				factor *= math.Sqrt(o.gain)
-			}
-			o.lin.AdaptiveStep(index, value, factor, o.rate)
+		if c := float64(eta * factor); c != 0 {
+			l.Step(index, value, *d, c)
 		}
-		return o.checkState(o.lin.Bias())
+	case factor == 0:
+	case o.cfg.Steps == StepsBetting:
+		l.BettingStep(index, value, factor, bettingWealth)
+	default:
+		if o.cfg.Window > 0 {
+			factor *= math.Sqrt(o.gain)
+		}
+		l.AdaptiveStep(index, value, factor, o.rate)
 	}
-	if o.cfg.Lambda > 0 {
-		o.lin.Decay(1-float64(eta*o.cfg.Lambda), &d)
-	}
-	if factor == 0 {
-		return nil
-	}
-	c := eta * factor
-	if !positive {
-		c = -c
-	}
-	o.lin.Step(index, value, d, c)
-	return o.checkState(o.lin.Bias())
-}
-
-// countPrediction counts the prediction made before a step. It returns an error once the learner
-// has diverged.
-func (o *online) countPrediction(z float64, positive bool, weight float64) error {
-	o.progressive.Add(positive, z > 0, weight)
-	return o.checkState(z)
-}
-
-// checkState returns an error if the score z or the weights are out of range.
-func (o *online) checkState(z float64) error {
-	if o.lin.Diverged(z) {
-		return o.diverged(fmt.Sprintf("step %d", o.t), z)
-	}
-	return nil
 }
 
 // diverged returns the error of a learner whose score z or weights are out of range.

@@ -210,7 +210,7 @@ func TestParameters(t *testing.T) {
 	_, warm := NewSTAMP(STAMPConfig{Measure: f1, WarmStart: math.Inf(1)})
 	_, labels := NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f1}})
 	_, average := NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f1}, Labels: 2, Average: 3})
-	_, rest := NewOneVsRest(OneVsRestConfig{STAMPConfig: STAMPConfig{Measure: f1}, Classes: 1})
+	_, rest := NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f1}, Labels: 1, Exclusive: true})
 	for want, err := range map[string]error{
 		"dual step is NaN, want " + paramDualStep.want:      step,
 		"positives in a level stage is -1, want at least 1": positives,

@@ -31,7 +31,7 @@ type ClassWeights struct {
 //
 // Cost: O(nnz) time per example, O(d) memory, no allocation.
 type SGD struct {
-	*online
+	*twoClass
 	opt        SGDConfig
 	weights    ClassWeights
 	eta0       float64
@@ -55,7 +55,7 @@ func NewSGD(opt SGDConfig) (*SGD, error) {
 		return nil, usage("class weights are %v and %v, want %s", weights.Positive, weights.Negative, p.want)
 	}
 	s := &SGD{opt: opt, weights: weights}
-	s.online = newOnline(cfg, s)
+	s.twoClass = newTwoClass(cfg, s)
 	s.open()
 	return s, nil
 }
@@ -88,26 +88,26 @@ func normalizeWeights(kPos, kNeg, p float64) (float64, float64) {
 	return kPos / rms, kNeg / rms
 }
 
-func (s *SGD) step(index []uint32, value []float32, positive bool, weight float64) error {
+func (s *SGD) step(x Example) error {
 	if s.cfg.Positives == 0 {
 		s.weigh(s.shares())
 	}
-	return s.weightedStep(index, value, positive, weight, s.eta0, s.kPos, s.kNeg)
+	return s.weightedStep(x, s.eta0, s.kPos, s.kNeg)
 }
 
 // weightedStep is one step of class-weighted gradient ascent; it advances t.
-func (o *online) weightedStep(index []uint32, value []float32, positive bool, weight, eta0, kPos, kNeg float64) error {
-	nextStep(o)
-	d := o.lin.Products(index, value)
+func (o *twoClass) weightedStep(x Example, eta0, kPos, kNeg float64) error {
+	nextStep(o.online)
+	d := o.lin.Products(x.Index, x.Value)
 	z := o.lin.Score(d)
-	if err := o.countPrediction(z, positive, weight); err != nil {
+	if err := o.countPrediction(z, x.Positive, x.Weight); err != nil {
 		return err
 	}
 	m, k := z, kPos
-	if !positive {
+	if !x.Positive {
 		m, k = -z, kNeg
 	}
 	o.accumulate()
-	factor := o.capped(k * o.relativeWeight(weight))
-	return o.ascend(index, value, d, eta0/stepRoot(o), factor*o.cfg.Reward.Derivative(m), positive)
+	factor := o.capped(k * o.relativeWeight(x.Weight))
+	return o.ascendRow(x, d, eta0/stepRoot(o.online), factor*o.cfg.Reward.Derivative(m))
 }

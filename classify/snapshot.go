@@ -25,18 +25,18 @@ func unseal(data []byte, kind string, state any) error {
 
 func badSnapshot(format string, args ...any) error { return snapshot.Bad(format, args...) }
 
-// learnerState is the whole state of any of the online learners.
+// learnerState is the whole state of a learner of two classes.
 type learnerState struct {
-	Front  frontState
-	Linear oco.LinearDescentState
-	Buffer []Example
+	Common commonState
 	Seen   measure.Confusion
 	SPADE  *spadeState
 	STAMP  *stampState
 }
 
-// frontState is the common state of the learners of one and of several models.
-type frontState struct {
+// commonState is the common state of all online learners.
+type commonState struct {
+	Lins              []oco.LinearDescentState // of each output
+	Buffer            []LabelsExample
 	Pos, Neg, Rows    float64
 	Skipped, T        int64
 	Observed          int64 // 0 without a Decay: Rows is the number then
@@ -94,11 +94,15 @@ func (s *Scaling) digest() string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// saveFront returns an error for a learner that has failed, whose state is useless.
-func (o *online) saveFront() (frontState, error) {
-	s := frontState{
-		Pos: o.pos, Neg: o.neg, Rows: o.rows, Skipped: o.skipped, T: o.t, MeanSquare: o.meanSquare, Share: o.share,
+// save returns an error for a learner that has failed, whose state is useless.
+func (o *online) save() (commonState, error) {
+	s := commonState{
+		Buffer: o.buffer,
+		Pos:    o.pos, Neg: o.neg, Rows: o.rows, Skipped: o.skipped, T: o.t, MeanSquare: o.meanSquare, Share: o.share,
 		Ready: o.ready,
+	}
+	for _, l := range o.lins {
+		s.Lins = append(s.Lins, l.State())
 	}
 	if o.cfg.Decay > 0 {
 		s.Observed = o.observed
@@ -114,7 +118,8 @@ func (o *online) saveFront() (frontState, error) {
 	return s, o.failed
 }
 
-func (o *online) restoreFront(s *frontState) {
+// restore sets the learner to a checked state.
+func (o *online) restore(s *commonState) {
 	o.moments = nil
 	if m := s.Moments; m != nil {
 		o.moments = &moments{total: m.Total, rows: m.Rows, f: make([]featureMoments, len(m.Weight))}
@@ -124,39 +129,38 @@ func (o *online) restoreFront(s *frontState) {
 	}
 	o.pos, o.neg, o.rows, o.skipped, o.t = s.Pos, s.Neg, s.Rows, s.Skipped, s.T
 	o.observed = s.Observed
-	o.meanSquare, o.share, o.ready, o.failed = s.MeanSquare, s.Share, s.Ready, nil
-}
-
-// restored returns the descent of a checked state.
-func restored(s oco.LinearDescentState) *oco.LinearDescent {
-	l, err := oco.RestoreLinearDescent(s)
-	if err != nil {
-		panic(err) // checkLinear has accepted the state
+	o.meanSquare, o.share, o.ready, o.failed, o.buffer = s.MeanSquare, s.Share, s.Ready, nil, s.Buffer
+	for k := range o.lins {
+		l, err := oco.RestoreLinearDescent(s.Lins[k])
+		if err != nil {
+			panic(err) // checkLinear has accepted the state
+		}
+		o.lins[k] = l
 	}
-	return l
-}
-
-func (o *online) save() (learnerState, error) {
-	front, err := o.saveFront()
-	return learnerState{Front: front, Linear: o.lin.State(), Buffer: o.buffer, Seen: o.progressive}, err
-}
-
-// restore sets the learner to a checked state.
-func (o *online) restore(s *learnerState) {
-	o.restoreFront(&s.Front)
-	o.lin, o.buffer, o.progressive = restored(s.Linear), s.Buffer, s.Seen
+	o.lin = o.lins[0]
 	if o.ready {
 		o.algo.begin()
 	}
 }
 
+func (o *twoClass) save() (learnerState, error) {
+	common, err := o.online.save()
+	return learnerState{Common: common, Seen: o.progressive}, err
+}
+
+// restore sets the learner to a checked state.
+func (o *twoClass) restore(s *learnerState) {
+	o.progressive = s.Seen
+	o.online.restore(&s.Common)
+}
+
 // decode reads and checks a state of this learner.
-func (o *online) decode(data []byte, kind string) (*learnerState, error) {
+func (o *twoClass) decode(data []byte, kind string) (*learnerState, error) {
 	s := new(learnerState)
 	if err := unseal(data, kind, s); err != nil {
 		return nil, err
 	}
-	if err := s.check(o); err != nil {
+	if err := s.Common.check(o.online); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -277,8 +281,8 @@ func (s *STAMP) decodeSTAMP(data []byte) (*learnerState, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, n := st.STAMP, len(st.Linear.V)
-	if err := a.check(st.Front.Ready); err != nil {
+	a, n := st.STAMP, len(st.Common.Lins[0].V)
+	if err := a.check(st.Common.Ready); err != nil {
 		return nil, err
 	}
 	if len(a.Points) > maxCheckpoints {

@@ -30,34 +30,39 @@ func (o *online) snapshotDim() int {
 
 // check returns an error for a state that this learner cannot reach, so that no method panics
 // later.
-func (s *learnerState) check(o *online) error {
-	if err := s.Front.check(o); err != nil {
+func (s *commonState) check(o *online) error {
+	if err := s.checkCounts(o); err != nil {
 		return err
 	}
-	if err := checkLinear(&s.Linear, o); err != nil {
+	if len(s.Lins) != len(o.lins) {
+		return badSnapshot("damaged: it has %d outputs, this learner has %d", len(s.Lins), len(o.lins))
+	}
+	for k := range s.Lins {
+		if err := checkLinear(&s.Lins[k], o); err != nil {
+			return err
+		}
+		if n := len(s.Lins[k].V); n != len(s.Lins[0].V) {
+			return badSnapshot("damaged: output %d has %d features, output 0 has %d", k, n, len(s.Lins[0].V))
+		}
+	}
+	if err := checkBurnIn(o, s); err != nil {
 		return err
 	}
-	f := &s.Front
-	if !f.Ready && o.cfg.Scaling != nil && o.cfg.MeanSquare > 0 {
-		return badSnapshot("damaged: it is in a burn-in, this learner has none")
-	}
-	if f.Ready && !(f.Share > 0 && f.Share < 1) {
-		return badSnapshot("damaged: its share of positives is %v", f.Share)
-	}
-	if err := checkBurnIn(o, f, len(s.Buffer)); err != nil {
-		return err
-	}
-	for _, x := range s.Buffer {
-		if err := checkHeld(o, x.Index, x.Value, x.Weight); err != nil {
+	labels := newLabelChecker(len(o.lins), o.checker.exclusive)
+	for i, x := range s.Buffer {
+		if err := labels.mark(x.Labels, float64(i)); err != nil {
+			return badSnapshot("damaged: an example held back has bad labels: %w", err)
+		}
+		if err := checkHeld(o, x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// check returns an error for counters out of range and for moments that are missing or of the wrong
-// length.
-func (s *frontState) check(o *online) error {
+// checkCounts returns an error for counters out of range and for moments that are missing or of the
+// wrong length.
+func (s *commonState) checkCounts(o *online) error {
 	switch {
 	case !allFinite(s.Pos, s.Neg, s.Rows, s.MeanSquare, s.Share) || !(min(s.Pos, s.Neg, s.Rows) >= 0) ||
 		min(s.T, s.Skipped, s.Observed) < 0:
@@ -66,6 +71,10 @@ func (s *frontState) check(o *online) error {
 		return badSnapshot("damaged: its mean square is %v", s.MeanSquare)
 	case !s.Ready && s.T != 0:
 		return badSnapshot("damaged: it has taken %d steps in the burn-in", s.T)
+	case !s.Ready && !o.unsettled && o.cfg.Scaling != nil && o.cfg.MeanSquare > 0:
+		return badSnapshot("damaged: it is in a burn-in, this learner has none")
+	case s.Ready && !(s.Share > 0 && s.Share < 1):
+		return badSnapshot("damaged: its share of positives is %v", s.Share)
 	}
 	wanted := o.cfg.Scaling == nil || (o.cfg.MeanSquare == 0 && !s.Ready)
 	m := s.Moments
@@ -102,7 +111,8 @@ func checkLinear(s *oco.LinearDescentState, o *online) error {
 }
 
 // checkBurnIn returns an error for held-back examples after the burn-in, and for too many of them.
-func checkBurnIn(o *online, s *frontState, held int) error {
+func checkBurnIn(o *online, s *commonState) error {
+	held := len(s.Buffer)
 	wrong := s.Ready && held > 0
 	if !s.Ready { // counts that decay fall short of the number of examples
 		wrong = held >= o.cfg.BurnIn || float64(held) < s.Rows || (held > 0) != (s.Rows > 0) ||
@@ -117,7 +127,8 @@ func checkBurnIn(o *online, s *frontState, held int) error {
 
 // checkHeld returns an error for a held-back example that Observe would not have stored in this
 // form.
-func checkHeld(o *online, index []uint32, value []float32, weight float64) error {
+func checkHeld(o *online, x LabelsExample) error {
+	index, value, weight := x.Index, x.Value, x.Weight
 	ok := len(index) == len(value) && weight > 0 && weight <= maxWeight
 	for j, i := range index {
 		ok = ok && int64(i) < int64(o.snapshotDim()) && (j == 0 || index[j-1] < i) && value[j]-value[j] == 0

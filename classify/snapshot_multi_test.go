@@ -33,12 +33,11 @@ var manyLearners = map[string]func(c Config) (manyLearner, func(x Example, class
 	"micro": func(c Config) (manyLearner, func(Example, int) error, error) { return newManyLabels(c, MicroAverage) },
 	"macro": func(c Config) (manyLearner, func(Example, int) error, error) { return newManyLabels(c, MacroAverage) },
 	"one versus rest": func(c Config) (manyLearner, func(Example, int) error, error) {
-		l,
-			err := NewOneVsRest(OneVsRestConfig{
-			STAMPConfig: STAMPConfig{Config: c, Measure: measure.FBeta{B: 1}, FirstEpoch: 20}, Classes: 3,
+		l, err := NewMultilabel(MultilabelConfig{
+			STAMPConfig: STAMPConfig{Config: c, Measure: measure.FBeta{B: 1}, FirstEpoch: 20}, Labels: 3, Exclusive: true,
 		})
-		return l, func(x Example, class int) error {
-			return l.Observe(ClassExample{Index: x.Index, Value: x.Value, Class: class, Weight: x.Weight})
+		return l.(manyLearner), func(x Example, class int) error {
+			return l.Observe(LabelsExample{Index: x.Index, Value: x.Value, Labels: []int{class}, Weight: x.Weight})
 		}, err
 	},
 }
@@ -46,7 +45,7 @@ var manyLearners = map[string]func(c Config) (manyLearner, func(x Example, class
 func newManyClasses(opt MulticlassConfig) (manyLearner, func(Example, int) error, error) {
 	l, err := NewMulticlassSPADE(opt)
 	return l, func(x Example, class int) error {
-		return l.Observe(ClassExample{Index: x.Index, Value: x.Value, Class: class, Weight: x.Weight})
+		return l.Observe(LabelsExample{Index: x.Index, Value: x.Value, Labels: []int{class}, Weight: x.Weight})
 	}, err
 }
 
@@ -213,18 +212,18 @@ func TestManyImpossibleSnapshotsAreRefused(t *testing.T) {
 		n     int
 		spoil func(s *multiclassState)
 	}{
-		"a class too many":  {6, func(s *multiclassState) { s.Buffer[1].Class = 3 }},
-		"values missing":    {6, func(s *multiclassState) { s.Buffer[1].Value = nil }},
-		"an output missing": {400, func(s *multiclassState) { s.Outputs.Lins = s.Outputs.Lins[:2] }},
+		"a class too many":  {6, func(s *multiclassState) { s.Common.Buffer[1].Labels[0] = 3 }},
+		"values missing":    {6, func(s *multiclassState) { s.Common.Buffer[1].Value = nil }},
+		"an output missing": {400, func(s *multiclassState) { s.Common.Lins = s.Common.Lins[:2] }},
 		"outputs of unequal lengths": {400, func(s *multiclassState) {
-			s.Outputs.Lins[1] = oco.LinearDescentState{Scale: 1, BiasFeature: 1, Ball: s.Outputs.Lins[0].Ball}
+			s.Common.Lins[1] = oco.LinearDescentState{Scale: 1, BiasFeature: 1, Ball: s.Common.Lins[0].Ball}
 		}},
 		"a dual too short":             {400, func(s *multiclassState) { s.Alpha = s.Alpha[:1] }},
 		"a negative dual":              {400, func(s *multiclassState) { s.Alpha[0] = -1 }},
 		"counts missing":               {400, func(s *multiclassState) { s.Seen = nil }},
 		"no step":                      {400, func(s *multiclassState) { s.Eta0 = 0 }},
-		"no moments":                   {400, func(s *multiclassState) { s.Outputs.Front.Moments = nil }},
-		"examples held back at step 1": {400, func(s *multiclassState) { s.Buffer = make([]ClassExample, 1) }},
+		"no moments":                   {400, func(s *multiclassState) { s.Common.Moments = nil }},
+		"examples held back at step 1": {400, func(s *multiclassState) { s.Common.Buffer = make([]LabelsExample, 1) }},
 	} {
 		l := build("multiclass min", tc.n).(*MulticlassSPADE)
 		var s multiclassState
@@ -238,16 +237,16 @@ func TestManyImpossibleSnapshotsAreRefused(t *testing.T) {
 		n     int
 		spoil func(s *microState)
 	}{
-		"a label too many":     {6, func(s *microState) { s.Buffer[1].Labels = []int{3} }},
-		"a label twice":        {6, func(s *microState) { s.Buffer[1].Labels = []int{1, 1} }},
-		"unsorted indices":     {6, func(s *microState) { x := s.Buffer[1].Index; x[0], x[1] = x[1], x[0] }},
+		"a label too many":     {6, func(s *microState) { s.Common.Buffer[1].Labels = []int{3} }},
+		"a label twice":        {6, func(s *microState) { s.Common.Buffer[1].Labels = []int{1, 1} }},
+		"unsorted indices":     {6, func(s *microState) { x := s.Common.Buffer[1].Index; x[0], x[1] = x[1], x[0] }},
 		"a model missing":      {400, func(s *microState) { s.Current = s.Current[:2] }},
 		"models missing":       {400, func(s *microState) { s.Points[0].Models = nil }},
 		"a large model":        {400, func(s *microState) { s.Points[0].Models[1].Weights = make([]float64, 99) }},
 		"no level-stage model": {400, func(s *microState) { s.Stages.LevelStage, s.Current = true, nil }},
 		"labels missing":       {400, func(s *microState) { s.Seen = s.Seen[:1] }},
 		"a level of -1":        {400, func(s *microState) { s.Stages.Level = -1 }},
-		"a share of 0":         {400, func(s *microState) { s.Outputs.Front.Share = 0 }},
+		"a share of 0":         {400, func(s *microState) { s.Common.Share = 0 }},
 		"checkpoints": {400, func(s *microState) {
 			s.Points = make([]MultilabelCheckpoint, maxCheckpoints+1)
 		}},

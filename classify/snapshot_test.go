@@ -136,39 +136,39 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 		n     int
 		spoil func(s *learnerState)
 	}{
-		"no moments in the burn-in":  {20, func(s *learnerState) { s.Front.Moments = nil }},
-		"no moments later":           {600, func(s *learnerState) { s.Front.Moments = nil }},
-		"moments of unequal lengths": {20, func(s *learnerState) { s.Front.Moments.M2 = nil }},
+		"no moments in the burn-in":  {20, func(s *learnerState) { s.Common.Moments = nil }},
+		"no moments later":           {600, func(s *learnerState) { s.Common.Moments = nil }},
+		"moments of unequal lengths": {20, func(s *learnerState) { s.Common.Moments.M2 = nil }},
 		"too many moments": {20, func(s *learnerState) {
-			m := s.Front.Moments
+			m := s.Common.Moments
 			m.M2 = make([]float64, 41)
 			m.Mean, m.Weight = m.M2, m.M2
 		}},
-		"a moment that is none":      {20, func(s *learnerState) { s.Front.Moments.Mean[0] = nan }},
-		"ready at once":              {20, func(s *learnerState) { s.Front.Ready = true }},
-		"not ready any more":         {600, func(s *learnerState) { s.Front.Ready = false }},
-		"values missing":             {20, func(s *learnerState) { s.Buffer[3].Value = s.Buffer[3].Value[:1] }},
-		"a huge index":               {20, func(s *learnerState) { x := s.Buffer[3].Index; x[len(x)-1] = 1 << 31 }},
-		"unsorted indices":           {20, func(s *learnerState) { x := s.Buffer[3].Index; x[0], x[1] = x[1], x[0] }},
-		"a value that is none":       {20, func(s *learnerState) { s.Buffer[3].Value[0] = float32(nan) }},
-		"a weight of 0":              {20, func(s *learnerState) { s.Buffer[3].Weight = 0 }},
-		"held examples gone":         {20, func(s *learnerState) { s.Buffer = nil }},
-		"held examples later":        {600, func(s *learnerState) { s.Buffer = make([]Example, 1) }},
-		"vectors of unequal lengths": {600, func(s *learnerState) { s.Linear.U = s.Linear.U[1:] }},
-		"averages of another length": {600, func(s *learnerState) { s.Linear.Acc = make([]float64, 3) }},
+		"a moment that is none":      {20, func(s *learnerState) { s.Common.Moments.Mean[0] = nan }},
+		"ready at once":              {20, func(s *learnerState) { s.Common.Ready = true }},
+		"not ready any more":         {600, func(s *learnerState) { s.Common.Ready = false }},
+		"values missing":             {20, func(s *learnerState) { s.Common.Buffer[3].Value = s.Common.Buffer[3].Value[:1] }},
+		"a huge index":               {20, func(s *learnerState) { x := s.Common.Buffer[3].Index; x[len(x)-1] = 1 << 31 }},
+		"unsorted indices":           {20, func(s *learnerState) { x := s.Common.Buffer[3].Index; x[0], x[1] = x[1], x[0] }},
+		"a value that is none":       {20, func(s *learnerState) { s.Common.Buffer[3].Value[0] = float32(nan) }},
+		"a weight of 0":              {20, func(s *learnerState) { s.Common.Buffer[3].Weight = 0 }},
+		"held examples gone":         {20, func(s *learnerState) { s.Common.Buffer = nil }},
+		"held examples later":        {600, func(s *learnerState) { s.Common.Buffer = make([]LabelsExample, 1) }},
+		"vectors of unequal lengths": {600, func(s *learnerState) { s.Common.Lins[0].U = s.Common.Lins[0].U[1:] }},
+		"averages of another length": {600, func(s *learnerState) { s.Common.Lins[0].Acc = make([]float64, 3) }},
 		"too many features": {600, func(s *learnerState) {
-			l := &s.Linear
+			l := &s.Common.Lins[0]
 			l.V = make([]float64, 41)
 			l.U, l.Inv, l.Mean, l.Acc = l.V, l.V, l.V, nil
 		}},
-		"a weight that is none":    {600, func(s *learnerState) { s.Linear.V[2] = nan }},
-		"a scale of 0":             {600, func(s *learnerState) { s.Linear.Inv[2] = 0 }},
-		"another constant feature": {600, func(s *learnerState) { s.Linear.BiasFeature = 7 }},
-		"another radius":           {600, func(s *learnerState) { s.Linear.Ball = 7 }},
-		"a negative time":          {600, func(s *learnerState) { s.Front.T = -1 }},
-		"a share of 1":             {600, func(s *learnerState) { s.Front.Share = 1 }},
-		"no mean square":           {600, func(s *learnerState) { s.Front.MeanSquare = 0 }},
-		"a count that is none":     {600, func(s *learnerState) { s.Front.Pos = nan }},
+		"a weight that is none":    {600, func(s *learnerState) { s.Common.Lins[0].V[2] = nan }},
+		"a scale of 0":             {600, func(s *learnerState) { s.Common.Lins[0].Inv[2] = 0 }},
+		"another constant feature": {600, func(s *learnerState) { s.Common.Lins[0].BiasFeature = 7 }},
+		"another radius":           {600, func(s *learnerState) { s.Common.Lins[0].Ball = 7 }},
+		"a negative time":          {600, func(s *learnerState) { s.Common.T = -1 }},
+		"a share of 1":             {600, func(s *learnerState) { s.Common.Share = 1 }},
+		"no mean square":           {600, func(s *learnerState) { s.Common.MeanSquare = 0 }},
+		"a count that is none":     {600, func(s *learnerState) { s.Common.Pos = nan }},
 		"no STAMP part":            {600, func(s *learnerState) { s.STAMP = nil }},
 		"a level of 2":             {600, func(s *learnerState) { s.STAMP.Level = 2 }},
 		"a level that is none":     {600, func(s *learnerState) { s.STAMP.Level = nan }},

@@ -74,7 +74,7 @@ type SPADEConfig struct {
 //
 // Cost: O(nnz) time per example, O(d) memory, no allocation.
 type SPADE struct {
-	*online
+	*twoClass
 	opt         SPADEConfig
 	eta0, dual0 float64
 	alpha, beta float64
@@ -110,7 +110,7 @@ func NewSPADE(opt SPADEConfig) (*SPADE, error) {
 	}
 	s.alpha, s.beta = opt.Measure.InitialDual()
 	s.dalpha, s.dbeta = opt.Measure.ConjugateGradient()
-	s.online = newOnline(cfg, s)
+	s.twoClass = newTwoClass(cfg, s)
 	s.open()
 	return s, nil
 }
@@ -138,29 +138,29 @@ func (s *SPADE) begin() {
 	}
 }
 
-func (s *SPADE) step(index []uint32, value []float32, positive bool, weight float64) error {
+func (s *SPADE) step(x Example) error {
 	nextStep(s.online)
-	d := s.lin.Products(index, value)
+	d := s.lin.Products(x.Index, x.Value)
 	z := s.lin.Score(d)
-	if err := s.countPrediction(z, positive, weight); err != nil {
+	if err := s.countPrediction(z, x.Positive, x.Weight); err != nil {
 		return err
 	}
 	q, other := s.shares()
 	m, mu := z, s.alpha
-	if !positive {
+	if !x.Positive {
 		m, mu, q = -z, s.beta, other
 	}
-	factor := s.capped(s.relativeWeight(weight) / q)
+	factor := s.capped(s.relativeWeight(x.Weight) / q)
 	r, dr := s.opt.Reward.Value(m), s.opt.Reward.Derivative(m)
 	s.accumulate()
 	s.sumA += s.alpha
 	s.sumB += s.beta
 	root := stepRoot(s.online)
-	if err := s.ascend(index, value, d, s.eta0/root, mu*factor*dr, positive); err != nil {
+	if err := s.ascendRow(x, d, s.eta0/root, mu*factor*dr); err != nil {
 		return err
 	}
 	if !s.opt.FixedDual {
-		s.descend(s.dual0/root, factor*s.opt.DualReward.of(m, r), positive)
+		s.descend(s.dual0/root, factor*s.opt.DualReward.of(m, r), x.Positive)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ type Checkpoint struct {
 // Cost: O(nnz) time per example, O(d log T) memory, no allocation within an epoch. At most the last
 // 64 checkpoints are kept, which only matters for growth factors close to 1.
 type STAMP struct {
-	*online
+	*twoClass
 	opt   STAMPConfig
 	eta0  float64
 	coef  measure.Coefficients
@@ -114,7 +114,7 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 		return nil, err
 	}
 	s := &STAMP{opt: opt, level: opt.WarmStart}
-	s.online = newOnline(cfg, s)
+	s.twoClass = newTwoClass(cfg, s)
 	s.open()
 	return s, nil
 }
@@ -177,15 +177,15 @@ func (s *STAMP) setLevel(v float64) {
 	}
 }
 
-func (s *STAMP) step(index []uint32, value []float32, positive bool, weight float64) error {
+func (s *STAMP) step(x Example) error {
 	if s.cfg.Positives == 0 {
 		s.weigh(s.shares())
 	}
 	if s.levelStage {
-		s.measureLevel(index, value, positive, weight)
+		s.measureLevel(x)
 		return nil
 	}
-	if err := s.weightedStep(index, value, positive, weight, s.eta0, s.kPos, s.kNeg); err != nil {
+	if err := s.weightedStep(x, s.eta0, s.kPos, s.kNeg); err != nil {
 		return err
 	}
 	s.done++
@@ -201,8 +201,8 @@ func (s *STAMP) endModelStage() {
 	s.counts, s.positives, s.negatives = measure.Confusion{}, 0, 0
 }
 
-func (s *STAMP) measureLevel(index []uint32, value []float32, positive bool, weight float64) {
-	s.countLevel(positive, s.current.Predict(index, value), weight)
+func (s *STAMP) measureLevel(x Example) {
+	s.countLevel(x.Positive, s.current.Predict(x.Index, x.Value), x.Weight)
 	s.done++
 	if s.levelDone() {
 		s.endLevelStage()
@@ -273,7 +273,7 @@ func (s *STAMP) Checkpoints() []Checkpoint {
 	case s.levelStage:
 		last.Model, last.Counts, last.LevelStage = s.current.clone(), s.counts, s.done
 	case s.runningCounts():
-		last.Model = s.online.Model()
+		last.Model = s.twoClass.Model()
 	default:
 		return out
 	}
@@ -292,7 +292,7 @@ func (s *STAMP) Current() Linear {
 	if s.levelStage {
 		return s.current.clone()
 	}
-	return s.online.Model()
+	return s.twoClass.Model()
 }
 
 // Level is v, the level that the current model stage trains for.
@@ -301,7 +301,7 @@ func (s *STAMP) Level() float64 { return s.level }
 // Model implements [Learner]: the model of the last checkpoint.
 func (s *STAMP) Model() Linear {
 	if !s.levelStage && (s.runningCounts() || len(s.points) == 0) {
-		return s.online.Model()
+		return s.twoClass.Model()
 	}
 	return s.current.clone()
 }
@@ -309,7 +309,7 @@ func (s *STAMP) Model() Linear {
 // Score implements [Learner]: the score of Model, in O(nnz).
 func (s *STAMP) Score(index []uint32, value []float32) float64 {
 	if !s.levelStage && (s.runningCounts() || len(s.points) == 0) {
-		return s.online.Score(index, value)
+		return s.twoClass.Score(index, value)
 	}
 	return s.current.Score(index, value)
 }

@@ -12,10 +12,8 @@ import (
 // independent learners by construction.
 func TestOneVsRest(t *testing.T) {
 	t.Parallel()
-	s,
-		err := NewOneVsRest(OneVsRestConfig{
-		STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Classes: 3,
-		Shares: threeShares,
+	s, err := NewMultilabel(MultilabelConfig{
+		STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Labels: 3, Shares: threeShares, Exclusive: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +27,7 @@ func TestOneVsRest(t *testing.T) {
 		s.NextPass()
 	}
 	test := threeClasses(40, 20_000)
-	tuned, err := s.Choose(threeClasses(41, 10_000))
+	tuned, _, err := s.Choose(threeClasses(41, 10_000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,18 +44,19 @@ func TestOneVsRest(t *testing.T) {
 	if f[1] < f[0]-0.005 || f[1] < 0.5 {
 		t.Errorf("macro-F₁ is %.4f with chosen thresholds, %.4f without", f[1], f[0])
 	}
-	if err := s.Observe(ClassExample{Class: 3, Weight: 1}); noregret.CodeOf(err) != noregret.BadInput {
+	if err := s.Observe(LabelsExample{Labels: []int{3}, Weight: 1}); noregret.CodeOf(err) != noregret.BadInput {
 		t.Errorf("class 3: %v", err)
 	}
-	if _, err := NewOneVsRest(OneVsRestConfig{Classes: 1}); noregret.CodeOf(err) != noregret.Usage {
+	if _, err := NewMultilabel(MultilabelConfig{Labels: 1, Exclusive: true}); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("one class: %v", err)
 	}
-	for _, bad := range [][]ClassExample{
+	for _, bad := range [][]LabelsExample{
 		nil,
-		{{Class: -1}},
-		{{Index: []uint32{0}, Value: []float32{float32(math.NaN())}}},
+		{{Labels: []int{-1}}},
+		{{Labels: []int{0, 1}}},
+		{{Labels: []int{0}, Index: []uint32{0}, Value: []float32{float32(math.NaN())}}},
 	} {
-		if _, err := s.Choose(bad); noregret.CodeOf(err) != noregret.BadInput {
+		if _, _, err := s.Choose(bad); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}

@@ -1,0 +1,132 @@
+package classify
+
+import (
+	"fmt"
+
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/oco"
+)
+
+// twoClass is the common part of the learners of two classes, which have one output.
+type twoClass struct {
+	*online
+	steps       twoClassStepper
+	progressive measure.Confusion // of the scores before each step, since the last NextPass
+}
+
+// positiveLabel is the list of labels of a positive example of two classes. It is not changed.
+var positiveLabel = []int{0}
+
+// labelOf is the list of labels of an example of two classes.
+func labelOf(positive bool) []int {
+	if positive {
+		return positiveLabel
+	}
+	return nil
+}
+
+// twoClassStepper is the part in which the learners of two classes differ.
+type twoClassStepper interface {
+	// begin is that of [stepper].
+	begin()
+	// step learns from one example. The counters of online already include it.
+	step(x Example) error
+}
+
+func newTwoClass(cfg Config, steps twoClassStepper) *twoClass {
+	o := &twoClass{steps: steps}
+	o.online = newOnline(cfg, o, newLabelChecker(1, false))
+	return o
+}
+
+func (o *twoClass) begin() { o.steps.begin() }
+
+// Observe implements [Learner].
+func (o *twoClass) Observe(x Example) error {
+	if o.failed != nil {
+		return o.failed
+	}
+	if !o.ready {
+		return o.observe(LabelsExample{Index: x.Index, Value: x.Value, Labels: labelOf(x.Positive), Weight: x.Weight})
+	}
+	x, err := o.check(x)
+	if err != nil {
+		return err
+	}
+	if x.Weight == 0 {
+		o.skipped++
+		return nil
+	}
+	return o.learnRow(x)
+}
+
+// trusted returns Observe without its checks, for rows of a data set, which are checked already.
+// During the burn-in it is Observe itself.
+func (o *twoClass) trusted() func(Example) error {
+	if !o.ready {
+		return o.Observe
+	}
+	return o.learnRow
+}
+
+func (o *twoClass) learn(x LabelsExample) error {
+	return o.learnRow(Example{Index: x.Index, Value: x.Value, Positive: len(x.Labels) > 0, Weight: x.Weight})
+}
+
+// learnRow is learn for an example of two classes.
+func (o *twoClass) learnRow(x Example) error {
+	o.count(labelOf(x.Positive), x.Weight)
+	o.follow(x.Index, x.Value, x.Weight)
+	return o.fail(o.steps.step(x))
+}
+
+// NextPass implements [Learner].
+func (o *twoClass) NextPass() {
+	o.online.NextPass()
+	o.progressive = measure.Confusion{}
+}
+
+// ResetAverage forgets the past iterates and keeps the current one: the model is then the average
+// of the iterates from here on.
+func (o *twoClass) ResetAverage() { o.lin.ResetAverage() }
+
+// Score implements [Learner].
+func (o *twoClass) Score(index []uint32, value []float32) float64 {
+	return o.lin.AverageScore(index, value)
+}
+
+// Model implements [Learner].
+func (o *twoClass) Model() Linear { return averaged(o.lin) }
+
+// Progressive is the confusion of the predictions made before each step since the last NextPass:
+// every example is a test example first (progressive validation, Blum, Kalai and Langford 1999). It
+// measures the current iterates, which are worse than their average.
+func (o *twoClass) Progressive() measure.Confusion { return o.progressive }
+
+// Seen implements [Learner].
+func (o *twoClass) Seen() (positives, negatives float64) { return o.pos, o.neg }
+
+// countPrediction counts the prediction made before a step. It returns an error once the learner
+// has diverged.
+func (o *twoClass) countPrediction(z float64, positive bool, weight float64) error {
+	o.progressive.Add(positive, z > 0, weight)
+	return o.checkState(z)
+}
+
+// checkState returns an error if the score z or the weights are out of range.
+func (o *twoClass) checkState(z float64) error {
+	if o.lin.Diverged(z) {
+		return o.diverged(fmt.Sprintf("step %d", o.t), z)
+	}
+	return nil
+}
+
+// ascendRow is ascend in the direction of the label. It returns an error once the learner has
+// diverged.
+func (o *twoClass) ascendRow(x Example, d oco.RowProducts, eta, factor float64) error {
+	if !x.Positive {
+		factor = -factor
+	}
+	o.ascend(o.lin, x.Index, x.Value, &d, eta, factor)
+	return o.checkState(o.lin.Bias())
+}
