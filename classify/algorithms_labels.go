@@ -42,7 +42,8 @@ func (t *training) runClasses(fixed bool) error {
 		if t.valid == nil && pass < t.passes {
 			return true, nil
 		}
-		return t.proposeModels(l.Model().Models, t.entry(fmt.Sprintf("pass %d", pass), Confusion{Classes: l.Progressive()}))
+		e := t.entry(fmt.Sprintf("pass %d", pass), Confusion{Classes: l.Progressive()})
+		return t.proposeModels(l.Model().Models, e)
 	})
 }
 

@@ -75,6 +75,8 @@ func newCovering(d forget.Rule, m measure.Measure, cfg Config,
 	return a, nil
 }
 
+func (a *covering) common() *online { return onlineOf(a.first()) }
+
 // first is the learner that is never restarted.
 func (a *covering) first() Learner { return a.members[0].learner }
 

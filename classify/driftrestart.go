@@ -89,6 +89,8 @@ func (r *restarted) begin() (Learner, error) {
 	return l, nil
 }
 
+func (r *restarted) common() *online { return onlineOf(r.current) }
+
 // predictor is the learner whose model predicts.
 func (r *restarted) predictor() Learner {
 	if r.retired != nil {

@@ -64,7 +64,6 @@ type streamFit struct {
 	stream  *dataset.Stream
 	learner Learner
 	labels  streamLabels
-	rows    int64
 	// counts has the rows and weights of the labels so far; the stream has read further.
 	counts []dataset.Label
 }
@@ -85,7 +84,7 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 	o.Seed, o.Holdout, o.Threshold = 0, new(0.0), ThresholdZero
 	return &streamFit{
 		opt: opt, fit: *r, stream: s, learner: l,
-		labels: streamLabels{positive: opt.Positive, strict: opt.Positive == ""},
+		labels: newStreamLabels(opt.Positive),
 	}, nil
 }
 
@@ -130,61 +129,33 @@ func streamLearners() string {
 
 // read passes every row to the learner, until the stream or ctx ends.
 func (f *streamFit) read(ctx context.Context) error {
-	var b dataset.Block
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := f.stream.Next(&b)
-		if errors.Is(err, io.EOF) {
-			return f.learner.Finish()
-		}
-		if err != nil {
-			return err
-		}
-		info := f.stream.Info()
-		if err := f.labels.extend(f.stream); err != nil {
-			return err
-		}
-		if f.rows == 0 && f.opt.Started != nil {
-			f.opt.Started(info)
-		}
-		if err := f.observe(&b); err != nil {
-			return err
-		}
+	err := f.labels.read(ctx, f.stream, f.opt.Started, f.row, func() {
 		if f.opt.Progress != nil {
 			m := f.fit.two
 			f.opt.Progress(Progress{
-				Algorithm: f.fit.alg.Name, Pass: 1, Passes: 1, Examples: f.rows, Total: -1, Measure: m.Name(),
+				Algorithm: f.fit.alg.Name, Pass: 1, Passes: 1, Examples: f.labels.rows, Total: -1, Measure: m.Name(),
 				Value: m.Value(f.learner.Progressive()),
 			})
 		}
+	})
+	if err != nil {
+		return err
 	}
+	return f.learner.Finish()
 }
 
-// observe passes the rows of a block to the learner and saves the model when it is due.
-func (f *streamFit) observe(b *dataset.Block) error {
+// row passes a row to the learner and saves the model when it is due.
+func (f *streamFit) row(x Example, class uint16) error {
+	if err := f.learner.Observe(x); err != nil {
+		return err
+	}
 	for len(f.counts) < len(f.labels.names) {
 		f.counts = append(f.counts, dataset.Label{Name: f.labels.names[len(f.counts)]})
 	}
-	for i := range b.Len() {
-		index, value := b.Row(i)
-		class, weight := b.Class[i], b.RowWeight(i)
-		if class == dataset.NoClass {
-			return noregret.BadInputf(strings.Join(f.stream.Info().Inputs, ", "), "row %d has no label", f.rows+1)
-		}
-		x := Example{Index: index, Value: value, Positive: f.labels.classes[class], Weight: weight}
-		if err := f.learner.Observe(x); err != nil {
-			return err
-		}
-		f.rows++
-		f.counts[class].Rows++
-		f.counts[class].Weight += weight
-		if every := f.opt.SaveEvery; every > 0 && f.rows%every == 0 {
-			if err := f.save(); err != nil {
-				return err
-			}
-		}
+	f.counts[class].Rows++
+	f.counts[class].Weight += x.Weight
+	if every := f.opt.SaveEvery; every > 0 && f.labels.rows%every == 0 {
+		return f.save()
 	}
 	return nil
 }
@@ -204,7 +175,7 @@ func (f *streamFit) save() error {
 // model returns the model of the rows so far.
 func (f *streamFit) model() (*Model, error) {
 	info := f.stream.Info()
-	info.Rows, info.Labels = f.rows, f.counts
+	info.Rows, info.Labels = f.labels.rows, f.counts
 	positive := -1
 	train := Classes{}
 	for c, l := range info.Labels {
@@ -234,7 +205,7 @@ func (f *streamFit) model() (*Model, error) {
 		Models: []Linear{lin}, Algorithm: f.fit.alg.Name, Train: train.part(), Holdout: Classes{}.part(), Passes: 1,
 		Schedule: f.fit.learner.Steps, StepScale: f.fit.learner.StepScale,
 		History: []HistoryEntry{{
-			Candidate: fmt.Sprintf("row %d", f.rows), Examples: f.rows, Progressive: &value,
+			Candidate: fmt.Sprintf("row %d", f.labels.rows), Examples: f.labels.rows, Progressive: &value,
 			StepScale: f.fit.learner.StepScale,
 		}},
 	}
@@ -246,12 +217,68 @@ func (f *streamFit) model() (*Model, error) {
 	return m, nil
 }
 
-// streamLabels decides which labels of a stream are positive when they first occur.
+// readBlocks passes the blocks of a stream on, until its end, that of ctx or an error. io.EOF of f
+// ends it without one.
+func readBlocks(ctx context.Context, s *dataset.Stream, f func(b *dataset.Block) error) error {
+	var b dataset.Block
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := s.Next(&b)
+		if err == nil {
+			err = f(&b)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// streamLabels reads the examples of a stream. It decides which labels are positive when they first
+// occur.
 type streamLabels struct {
+	rows     int64  // so far
 	positive string // the name given, "" for 1
 	strict   bool   // whether 1, -1 and 0 are the only labels allowed
 	classes  []bool // by class number: whether it is positive
 	names    []string
+}
+
+func newStreamLabels(positive string) streamLabels {
+	return streamLabels{positive: positive, strict: positive == ""}
+}
+
+// read calls started, if it is not nil, once the first rows are read, row for every row with the
+// class number of its label, and after for every block.
+func (l *streamLabels) read(ctx context.Context, s *dataset.Stream, started func(dataset.Info),
+	row func(x Example, class uint16) error, after func(),
+) error {
+	return readBlocks(ctx, s, func(b *dataset.Block) error {
+		if err := l.extend(s); err != nil {
+			return err
+		}
+		if l.rows == 0 && started != nil {
+			started(s.Info())
+		}
+		for i := range b.Len() {
+			index, value := b.Row(i)
+			class := b.Class[i]
+			if class == dataset.NoClass {
+				return noregret.BadInputf(strings.Join(s.Info().Inputs, ", "), "row %d has no label", l.rows+1)
+			}
+			l.rows++
+			x := Example{Index: index, Value: value, Positive: l.classes[class], Weight: b.RowWeight(i)}
+			if err := row(x, class); err != nil {
+				return err
+			}
+		}
+		after()
+		return nil
+	})
 }
 
 // extend adds the labels that have occurred since the last call.

@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/noregret/noregret/internal/portable"
@@ -38,19 +37,11 @@ func stepRoot(o *online) float64 {
 	return math.Sqrt(float64(o.t))
 }
 
-// onlineOf returns the common part of a learner of one model.
-func onlineOf(l Learner) *online {
-	switch l := l.(type) {
-	case *SGD:
-		return l.online
-	case *SPADE:
-		return l.online
-	case *STAMP:
-		return l.online
-	default:
-		panic(fmt.Sprintf("classify: %T is not a learner of one model", l)) // a mistake here
-	}
-}
+// common returns the part that checks examples.
+func (o *online) common() *online { return o }
+
+// onlineOf returns the common part of a learner; of a mixture that of its oldest one.
+func onlineOf(l Learner) *online { return l.(interface{ common() *online }).common() }
 
 // restartSteps starts the sequence of step sizes and the averages of a learner again, and keeps the
 // weights. STAMP's stages start again at the length of the first.

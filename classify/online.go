@@ -62,7 +62,7 @@ type online struct {
 	// unsettled says that algo needs a burn-in even if the scales are known.
 	unsettled bool
 
-	pos, neg   float64 // weight of the pairs of example and label so far, by whether it has the label
+	pos, neg   float64 // weight of the pairs of example and label so far, those with it and without
 	rows       float64 // number of examples of positive weight, discounted as pos and neg are
 	observed   int64   // number of examples of positive weight
 	before     int64   // number of examples before the learner's start, for errors
@@ -422,7 +422,9 @@ func (o *online) stepSize(base float64) float64 {
 
 // ascend moves output l, whose products with the row are d, by η·factor·x̂ after the decay of the
 // regularisation, or by the adaptive step or the bets in that direction.
-func (o *online) ascend(l *oco.LinearDescent, index []uint32, value []float32, d *oco.RowProducts, eta, factor float64) {
+func (o *online) ascend(
+	l *oco.LinearDescent, index []uint32, value []float32, d *oco.RowProducts, eta, factor float64,
+) {
 	switch {
 	case !o.cfg.Steps.perWeight():
 		if lambda := o.cfg.Lambda; lambda > 0 {

@@ -98,7 +98,7 @@ func (p *Prequential) Observe(x Example) error {
 	}
 	if l, ok := p.learner.(Learner); ok {
 		var err error
-		if x, err = frontOf(l).check(x); err != nil {
+		if x, err = onlineOf(l).check(x); err != nil {
 			return err
 		}
 	}
@@ -211,18 +211,6 @@ func (p *Prequential) Restarts() int64 {
 		return r.Restarts()
 	}
 	return 0
-}
-
-// frontOf returns the common part of the learner that checks examples first.
-func frontOf(l Learner) *online {
-	switch l := l.(type) {
-	case *restarted:
-		return onlineOf(l.current)
-	case *covering:
-		return onlineOf(l.first())
-	default:
-		return onlineOf(l)
-	}
 }
 
 // lastLabel predicts the label that came last: the baseline that shows how far labels depend on

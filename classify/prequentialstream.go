@@ -3,7 +3,6 @@ package classify
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -67,23 +66,10 @@ func EvaluateStream(ctx context.Context, s *dataset.Stream, opt PrequentialStrea
 	if err != nil {
 		return nil, err
 	}
-	var b dataset.Block
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		err := s.Next(&b)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := e.observe(s, &b); err != nil {
-			return nil, err
-		}
+	if err := e.labels.read(ctx, s, opt.Started, e.row, e.report); err != nil {
+		return nil, err
 	}
-	if e.rows == 0 {
+	if e.labels.rows == 0 {
 		return nil, noregret.BadInputf(strings.Join(s.Info().Inputs, ", "), "the input has no examples")
 	}
 	return e.result(s.Info()), nil
@@ -103,12 +89,11 @@ type streamEvaluation struct {
 	forms     []*Prequential
 	curves    []curve
 	labels    streamLabels
-	rows      int64
 	positives int64
 }
 
 func newStreamEvaluation(opt PrequentialStreamOptions) (*streamEvaluation, error) {
-	e := &streamEvaluation{opt: opt, labels: streamLabels{positive: opt.Positive, strict: opt.Positive == ""}}
+	e := &streamEvaluation{opt: opt, labels: newStreamLabels(opt.Positive)}
 	if len(opt.Forms) == 0 {
 		return nil, usage("no form to evaluate: at least one is required")
 	}
@@ -142,41 +127,30 @@ func newStreamEvaluation(opt PrequentialStreamOptions) (*streamEvaluation, error
 	return e, nil
 }
 
-// observe passes the rows of a block to all forms.
-func (e *streamEvaluation) observe(s *dataset.Stream, b *dataset.Block) error {
-	info := s.Info()
-	if err := e.labels.extend(s); err != nil {
-		return err
+// row passes a row to all forms.
+func (e *streamEvaluation) row(x Example, _ uint16) error {
+	if x.Positive {
+		e.positives++
 	}
-	if e.rows == 0 && e.opt.Started != nil {
-		e.opt.Started(info)
-	}
-	for i := range b.Len() {
-		index, value := b.Row(i)
-		class := b.Class[i]
-		if class == dataset.NoClass {
-			return noregret.BadInputf(strings.Join(info.Inputs, ", "), "row %d has no label", e.rows+1)
+	for k, p := range e.forms {
+		if err := p.Observe(x); err != nil {
+			return formError(e.names[k], err)
 		}
-		x := Example{Index: index, Value: value, Positive: e.labels.classes[class], Weight: b.RowWeight(i)}
-		e.rows++
-		if x.Positive {
-			e.positives++
-		}
-		for k, p := range e.forms {
-			if err := p.Observe(x); err != nil {
-				return formError(e.names[k], err)
-			}
-			e.curves[k].add(e.rows, p.Window())
-		}
-	}
-	if e.opt.Progress != nil {
-		m := e.opt.Fit.Measure.(measure.Measure)
-		e.opt.Progress(Progress{
-			Algorithm: e.algorithm, Pass: 1, Passes: 1, Examples: e.rows, Total: -1, Measure: m.Name(),
-			Value: m.Value(e.forms[0].Window()),
-		})
+		e.curves[k].add(e.labels.rows, p.Window())
 	}
 	return nil
+}
+
+// report reports the progress.
+func (e *streamEvaluation) report() {
+	if e.opt.Progress == nil {
+		return
+	}
+	m := e.opt.Fit.Measure.(measure.Measure)
+	e.opt.Progress(Progress{
+		Algorithm: e.algorithm, Pass: 1, Passes: 1, Examples: e.labels.rows, Total: -1, Measure: m.Name(),
+		Value: m.Value(e.forms[0].Window()),
+	})
 }
 
 // formError adds the name of the form to an error.

@@ -230,18 +230,7 @@ func (f *privateFit) slack(b dp.Budget, runs []dp.Run) string {
 // read learns the records of the stream.
 func (f *privateFit) read(ctx context.Context, s *dataset.Stream) error {
 	t := f.trainer
-	var b dataset.Block
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := s.Next(&b)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	err := readBlocks(ctx, s, func(b *dataset.Block) error {
 		if b.Weight != nil {
 			return noregret.BadInputf("input", "its records have weights, which a private training does not take: the "+
 				"weight of a record would depend on the data")
@@ -250,20 +239,21 @@ func (f *privateFit) read(ctx context.Context, s *dataset.Stream) error {
 		for i := range b.Len() {
 			if t.Records() == t.options.Horizon && f.prefix.rows == f.before {
 				f.outcome.Unread = true
-				return nil
+				return io.EOF
 			}
-			if err := f.record(&b, i); err != nil {
+			if err := f.record(b, i); err != nil {
 				return err
 			}
 		}
 		if f.run.Progress != nil {
 			f.run.Progress(max(f.prefix.rows, t.Records()))
 		}
+		return nil
+	})
+	if err == nil && f.prefix.rows < f.before {
+		err = f.prefix.check(t)
 	}
-	if f.prefix.rows < f.before {
-		return f.prefix.check(t)
-	}
-	return nil
+	return err
 }
 
 // learnTargets adds the labels that have occurred since the last call.

@@ -2,8 +2,6 @@ package classify
 
 import (
 	"context"
-	"errors"
-	"io"
 	"math"
 
 	"github.com/noregret/noregret/dataset"
@@ -46,18 +44,7 @@ func RehearsePrivate(ctx context.Context, s *dataset.Stream, t *PrivateTrainer) 
 	if o.Ranges != nil {
 		r.Outside = make([]int64, len(o.Ranges))
 	}
-	var b dataset.Block
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		err := s.Next(&b)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := readBlocks(ctx, s, func(b *dataset.Block) error {
 		labels := s.Info().Labels
 		for i := range b.Len() {
 			if r.Records == o.Horizon {
@@ -66,9 +53,13 @@ func RehearsePrivate(ctx context.Context, s *dataset.Stream, t *PrivateTrainer) 
 			}
 			r.Records++
 			if c := b.Class[i]; c != dataset.NoClass {
-				r.record(t, &b, i, labels[c].Name)
+				r.record(t, b, i, labels[c].Name)
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	r.Nulls = s.Nulls()
 	return r, nil

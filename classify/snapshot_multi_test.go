@@ -34,7 +34,8 @@ var manyLearners = map[string]func(c Config) (manyLearner, func(x Example, class
 	"macro": func(c Config) (manyLearner, func(Example, int) error, error) { return newManyLabels(c, MacroAverage) },
 	"one versus rest": func(c Config) (manyLearner, func(Example, int) error, error) {
 		l, err := NewMultilabel(MultilabelConfig{
-			STAMPConfig: STAMPConfig{Config: c, Measure: measure.FBeta{B: 1}, FirstEpoch: 20}, Labels: 3, Exclusive: true,
+			STAMPConfig: STAMPConfig{Config: c, Measure: measure.FBeta{B: 1}, FirstEpoch: 20}, Labels: 3,
+			Exclusive: true,
 		})
 		return l.(manyLearner), func(x Example, class int) error {
 			return l.Observe(LabelsExample{Index: x.Index, Value: x.Value, Labels: []int{class}, Weight: x.Weight})

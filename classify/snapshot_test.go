@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,12 +145,15 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 			m.M2 = make([]float64, 41)
 			m.Mean, m.Weight = m.M2, m.M2
 		}},
-		"a moment that is none":      {20, func(s *learnerState) { s.Common.Moments.Mean[0] = nan }},
-		"ready at once":              {20, func(s *learnerState) { s.Common.Ready = true }},
-		"not ready any more":         {600, func(s *learnerState) { s.Common.Ready = false }},
-		"values missing":             {20, func(s *learnerState) { s.Common.Buffer[3].Value = s.Common.Buffer[3].Value[:1] }},
-		"a huge index":               {20, func(s *learnerState) { x := s.Common.Buffer[3].Index; x[len(x)-1] = 1 << 31 }},
-		"unsorted indices":           {20, func(s *learnerState) { x := s.Common.Buffer[3].Index; x[0], x[1] = x[1], x[0] }},
+		"a moment that is none": {20, func(s *learnerState) { s.Common.Moments.Mean[0] = nan }},
+		"ready at once":         {20, func(s *learnerState) { s.Common.Ready = true }},
+		"not ready any more":    {600, func(s *learnerState) { s.Common.Ready = false }},
+		"values missing":        {20, func(s *learnerState) { s.Common.Buffer[3].Value = nil }},
+		"a huge index": {20, func(s *learnerState) {
+			x := s.Common.Buffer[3].Index
+			x[len(x)-1] = 1 << 31
+		}},
+		"unsorted indices":           {20, func(s *learnerState) { slices.Reverse(s.Common.Buffer[3].Index) }},
 		"a value that is none":       {20, func(s *learnerState) { s.Common.Buffer[3].Value[0] = float32(nan) }},
 		"a weight of 0":              {20, func(s *learnerState) { s.Common.Buffer[3].Weight = 0 }},
 		"held examples gone":         {20, func(s *learnerState) { s.Common.Buffer = nil }},
