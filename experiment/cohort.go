@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/pages"
 )
@@ -54,7 +55,7 @@ func newCohort(memory *pages.Pool, d *definition.Definition, version, round uint
 	}
 	c.Sums.Missing, c.contextual = make([]int64, len(d.Metrics)), d.Contextual()
 	for range len(mixture) + 1 {
-		c.Stats = append(c.Stats, newArmStats(d))
+		c.Stats = append(c.Stats, compare.NewStats(d))
 	}
 	return c
 }
@@ -75,7 +76,7 @@ func (c *cohort) restore(memory *pages.Pool, d *definition.Definition, columns *
 	}
 	for _, stats := range [][]armStats{c.Stats, c.Later} {
 		for i := range stats {
-			if len(stats[i].Metrics) != width || len(stats[i].Pairs) != len(d.Ratios()) {
+			if !stats[i].Fits(d) {
 				return noregret.BadInputf("snapshot", "the statistics of version %d do not fit", c.Version)
 			}
 		}
@@ -93,7 +94,7 @@ func (c *cohort) restore(memory *pages.Pool, d *definition.Definition, columns *
 func (c *cohort) later(d *definition.Definition, slot int) *armStats {
 	if len(c.Later) == 0 {
 		for range c.Stats {
-			c.Later = append(c.Later, newArmStats(d))
+			c.Later = append(c.Later, compare.NewStats(d))
 		}
 	}
 	return &c.Later[slot]

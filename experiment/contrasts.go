@@ -38,7 +38,7 @@ func copyContrasts(a []contrasts) []contrasts {
 // watch adds contrasts for each metric with a relative guardrail and keeps those that exist.
 func (x *guards) watch(d *definition.Definition) {
 	var out []contrasts
-	for _, m := range relativeMetrics(d) {
+	for _, m := range d.RelativeMetrics() {
 		c := contrasts{Metric: m}
 		if i := contrastOf(x.Contrasts, m); i >= 0 {
 			c = x.Contrasts[i]
@@ -50,19 +50,7 @@ func (x *guards) watch(d *definition.Definition) {
 
 // watches reports whether the contrasts are those of the definition's relative guardrails.
 func (x *guards) watches(d *definition.Definition) bool {
-	return slices.EqualFunc(x.Contrasts, relativeMetrics(d), func(c contrasts, m int) bool { return c.Metric == m })
-}
-
-// relativeMetrics returns the metrics with a relative guardrail, ascending.
-func relativeMetrics(d *definition.Definition) []int {
-	var out []int
-	for i := range d.Guardrails {
-		if _, _, relative, _ := d.Guardrails[i].Limit(); relative {
-			out = append(out, d.MetricIndex(d.Guardrails[i].Metric))
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.EqualFunc(x.Contrasts, d.RelativeMetrics(), func(c contrasts, m int) bool { return c.Metric == m })
 }
 
 // contrastOf returns the index of a metric's contrasts, or -1.
@@ -142,7 +130,7 @@ func (x *roster) groups(c *cohort, metric int) (group func(*armStats) confseq.Gr
 		}
 		sum.Metrics[metric].Merge(a.Metrics[metric])
 	}
-	if !vec.IsFinite(x.width(metric)) {
+	if !vec.IsFinite(x.def.Width(metric)) {
 		return func(a *armStats) confseq.Group { return a.Metrics[metric].Group() }, add
 	}
 	centre := math.NaN()
@@ -157,14 +145,6 @@ func (x *roster) groups(c *cohort, metric int) (group func(*armStats) confseq.Gr
 		centre = all.Metrics[metric].Mean
 	}
 	return func(a *armStats) confseq.Group { return a.Metrics[metric].GroupAround(centre) }, add
-}
-
-// width returns the width of a metric's range, +Inf for none and for ratios.
-func (x *roster) width(metric int) float64 {
-	if x.def.RatioIndex(metric) >= 0 {
-		return inf()
-	}
-	return x.highest(metric) - x.lowest(metric)
 }
 
 // guardInput is the evidence on the guardrails: the arms, and the contrasts of all versions.

@@ -1,6 +1,10 @@
 package experiment
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/noregret/noregret/experiment/compare"
+)
 
 // copy returns a copy of everything that changes and is persisted. It shares the learner, the
 // policy with the original, and the pages of the cohorts' rows until one of them changes them; it
@@ -35,7 +39,7 @@ func (x *roster) copy() roster {
 	y := *x
 	y.Arms = slices.Clone(x.Arms)
 	for k := range y.Arms {
-		y.Arms[k].Stats = x.Arms[k].Stats.copy()
+		y.Arms[k].Stats = x.Arms[k].Stats.Copy()
 		y.Arms[k].Early = slices.Clone(x.Arms[k].Early)
 	}
 	y.EarlyContrasts = slices.Clone(x.EarlyContrasts)
@@ -46,7 +50,7 @@ func (x *roster) copy() roster {
 		}
 		y.EarlyContrasts[i].Logs = logs
 	}
-	y.Holdout, y.LearnedArms = x.Holdout.copy(), slices.Clone(x.LearnedArms)
+	y.Holdout, y.LearnedArms = x.Holdout.Copy(), slices.Clone(x.LearnedArms)
 	return y
 }
 
@@ -65,7 +69,8 @@ func (x *learning) copy() learning {
 	y := *x
 	y.Recent = make([]roundStats, len(x.Recent))
 	for i := range x.Recent {
-		y.Recent[i] = roundStats{copyStats(x.Recent[i].Stats), slices.Clone(x.Recent[i].Mixture), x.Recent[i].Masked}
+		r := &x.Recent[i]
+		y.Recent[i] = roundStats{compare.CopyStats(r.Stats), slices.Clone(r.Mixture), r.Masked}
 	}
 	y.told.Notes = slices.Clone(x.told.Notes)
 	if x.told.Forgotten != nil {
@@ -108,7 +113,8 @@ func (r *ratioTest) copy() ratioTest {
 func (c *cohort) copy() *cohort {
 	d := *c
 	d.Centre, d.Test.Masked = slices.Clone(c.Centre), slices.Clone(c.Test.Masked)
-	d.Stats, d.Later, d.Sums.Missing = copyStats(c.Stats), copyStats(c.Later), slices.Clone(c.Sums.Missing)
+	d.Stats, d.Later = compare.CopyStats(c.Stats), compare.CopyStats(c.Later)
+	d.Sums.Missing = slices.Clone(c.Sums.Missing)
 	d.rows, d.contexts, d.Masks = c.rows.copy(), c.contexts.copy(), c.Masks.copy()
 	return &d
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 )
 
@@ -23,11 +24,11 @@ const roomErrors = 2
 // as they were served. It uses the means, or the early values if the guardrail's metric has them,
 // and takes the arm for better by [roomErrors].
 func (x *roster) room(g *definition.Guardrail, k int) float64 {
-	others := newArmStats(x.def)
+	others := compare.NewStats(x.def)
 	early, n, sum := earlyView{x}, int64(0), 0.0
 	for j := range x.Arms {
 		if j != k {
-			others.merge(&x.Arms[j].Stats)
+			others.Merge(&x.Arms[j].Stats)
 			if early.boundedSide(g) {
 				units, s, _ := early.worstValues(g, j)
 				n, sum = n+units, sum+s

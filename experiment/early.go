@@ -24,7 +24,7 @@ type earlyView struct{ *roster }
 // scale returns the lowest value of a metric and the width by which its values are scaled; ok
 // is false for a mean without a range.
 func (x earlyView) scale(metric int) (low, width float64, ok bool) {
-	low, high := x.lowest(metric), x.highest(metric)
+	low, high := x.def.Lowest(metric), x.def.Highest(metric)
 	switch {
 	case math.IsInf(low, 0):
 		return 0, 0, false
@@ -83,7 +83,7 @@ func (x earlyView) scaledSum(metric int, q *confseq.Sequence) (s float64, ok boo
 	switch {
 	case !ok || q.N == 0:
 		return 0, ok
-	case !math.IsInf(x.highest(metric), 0):
+	case !math.IsInf(x.def.Highest(metric), 0):
 		return n * min(max((q.Mean-low)/width, 0), 1), true
 	}
 	squares := q.M2 + float64(float64(n*q.Mean)*q.Mean)
@@ -134,7 +134,7 @@ func lowerRate(n int64, s, alpha float64) float64 {
 func (x earlyView) boundedSide(g *definition.Guardrail) bool {
 	_, up, relative, _ := g.Limit()
 	metric := x.def.MetricIndex(g.Metric)
-	if relative || x.def.RatioIndex(metric) >= 0 || up && math.IsInf(x.highest(metric), 0) {
+	if relative || x.def.RatioIndex(metric) >= 0 || up && math.IsInf(x.def.Highest(metric), 0) {
 		return false
 	}
 	_, _, ok := x.scale(metric)

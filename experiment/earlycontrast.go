@@ -86,14 +86,14 @@ func (x earlyContrastView) limit(g *definition.Guardrail) (beta, gamma float64, 
 		return 0, 0, false
 	}
 	low, width, ok := earlyView(x).scale(metric)
-	if !ok || low < 0 || lower && math.IsInf(x.highest(metric), 0) {
+	if !ok || low < 0 || lower && math.IsInf(x.def.Highest(metric), 0) {
 		return 0, 0, false
 	}
 	// low + width·b_k ≤ (1 + change)·(low + width·b_0), or the same of high − width·b and ≥. A
 	// negative γ would only make the limit harder to hold.
 	beta, gamma = 1+change, float64(change*low)/width
 	if lower {
-		gamma = -float64(change*x.highest(metric)) / width
+		gamma = -float64(change*x.def.Highest(metric)) / width
 	}
 	return beta, max(gamma, 0), true
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
@@ -91,7 +92,7 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	if x.Private, err = newPrivate(d, len(x.roster.Arms)); err != nil {
 		return nil, err
 	}
-	x.roster.Holdout = newArmStats(d)
+	x.roster.Holdout = compare.NewStats(d)
 	x.health = newHealth(len(d.Metrics))
 	x.guards.Guards = newGuards(len(d.Guardrails), now)
 	x.guards.watch(d)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
@@ -224,7 +225,7 @@ func TestNegativeControl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, c := newArmStats(d), newArmStats(d)
+	a, c := compare.NewStats(d), compare.NewStats(d)
 	a.Metrics[0], c.Metrics[0] = confseq.Sequence{N: 10, Mean: -2.1}, confseq.Sequence{N: 10, Mean: -2}
 	if z, _, ok := guardSlack(d, &d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
 		t.Errorf("the learner observes %v, want 0.1", z)
@@ -274,7 +275,7 @@ guardrails: [{metric: y, %s: %v}]
 			for _, control := range []float64{-100, -1, 0, 2, 50} {
 				for _, y := range []float64{-105, -94, -1.04, 0, 1.9, 53} {
 					of := func(v float64) *armStats {
-						s := newArmStats(d)
+						s := compare.NewStats(d)
 						s.Metrics[0].Merge(confseq.Repeated(3, v))
 						return &s
 					}

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -118,10 +117,10 @@ func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, api.ItemStatus,
 		return nil, 0, api.Late, policy.Expired
 	case c == nil:
 		return nil, 0, api.Late, noregret.BadInputf("version", "the window of version %d has closed", e.Version)
-	case c.Sealed > 0 && decided > c.Sealed+in.grace():
+	case c.Sealed > 0 && decided > c.Sealed+int64(in.def.Grace()):
 		return nil, 0, api.Late, noregret.BadInputf("version",
 			"it was decided more than %v after version %d had ended",
-			time.Duration(in.grace()), e.Version)
+			in.def.Grace(), e.Version)
 	}
 	if e.Arm < 0 || e.Arm >= len(c.Mixture) {
 		return nil, 0, api.Rejected, noregret.BadInputf("arm", "%d: version %d has %d arms", e.Arm, e.Version,
@@ -248,7 +247,7 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (api.ItemStatus, error) {
 		return x.privateFeedback(in, e, names)
 	}
 	for _, name := range names {
-		if err := in.checkValue(name, e.Metrics[name]); err != nil {
+		if err := in.def.CheckValue(name, e.Metrics[name]); err != nil {
 			return api.Rejected, err
 		}
 	}
@@ -287,24 +286,6 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (api.ItemStatus, error) {
 	return status, err
 }
 
-func (x *roster) checkValue(name string, v float64) error {
-	m := x.def.Metric(name)
-	if m == nil {
-		return noregret.BadInputf("metrics."+name, "not a metric: want one of %s", x.def.Reportable())
-	}
-	low, high := m.Interval()
-	switch {
-	case m.Kind == "ratio":
-		return noregret.BadInputf("metrics."+name, "a ratio: report its parts %s and %s", m.Numerator,
-			m.Denominator)
-	case !(v >= low && v <= high):
-		return noregret.BadInputf("metrics."+name, "%v: want a number in [%v, %v]", v, low, high)
-	case m.Kind == "count" && v != math.Trunc(v):
-		return noregret.BadInputf("metrics."+name, "%v: a count is a whole number", v)
-	}
-	return nil
-}
-
 // cohortOf returns the open cohort of a version, or nil.
 func (x *joiner) cohortOf(v uint64) *cohort {
 	for _, c := range slices.Backward(x.cohorts) {
@@ -330,18 +311,9 @@ func (x *joiner) open() (n int64) {
 	return n
 }
 
-// grace returns how long after a version's end units may still be decided under it, by the service
-// while the closing event becomes durable or by a copy of the policy. It is a 20th of the
-// attribution window, at least five seconds (or the window, if shorter) to allow for slow disks and
-// networks, and at most a minute.
-func (x *roster) grace() int64 {
-	w := int64(x.def.AttributionWindow)
-	return min(max(w/20, min(w, int64(5*time.Second))), int64(time.Minute))
-}
-
 // matures returns the time at which the window of a cohort has closed for all its units.
 func (x *roster) matures(c *cohort) int64 {
-	return c.Sealed + x.grace() + int64(x.def.AttributionWindow)
+	return c.Sealed + int64(x.def.Grace()) + int64(x.def.AttributionWindow)
 }
 
 // maxOpen returns the number of versions that may wait for their windows before rounds wait, too.

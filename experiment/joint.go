@@ -52,7 +52,7 @@ func (x valuer) watch() {
 	if x.Joint != nil {
 		out.Concluded = x.Joint.Concluded
 	}
-	for _, m := range judgedMetrics(d) {
+	for _, m := range d.JudgedMetrics() {
 		p := pairing{Metric: m}
 		if i := x.Joint.of(m); i >= 0 {
 			p = x.Joint.Metrics[i]
@@ -64,21 +64,6 @@ func (x valuer) watch() {
 		out.Metrics = append(out.Metrics, p)
 	}
 	x.Joint = &out
-}
-
-// judgedMetrics returns the metrics of goals and guardrails, ascending.
-func judgedMetrics(d *definition.Definition) []int {
-	var out []int
-	if d.Objective != nil {
-		for _, g := range d.Objective.Goals {
-			out = append(out, d.MetricIndex(g.Metric))
-		}
-	}
-	for i := range d.Guardrails {
-		out = append(out, d.MetricIndex(d.Guardrails[i].Metric))
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // armStats returns the whole-life statistics of the arms.
@@ -112,7 +97,7 @@ func (x *joint) fits(d *definition.Definition, arms int) bool {
 	if none := d.Objective == nil || d.Contextual(); none || x == nil {
 		return none && x == nil
 	}
-	if !slices.EqualFunc(x.Metrics, judgedMetrics(d), func(p pairing, m int) bool { return p.Metric == m }) {
+	if !slices.EqualFunc(x.Metrics, d.JudgedMetrics(), func(p pairing, m int) bool { return p.Metric == m }) {
 		return false
 	}
 	for i := range x.Metrics {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 )
 
@@ -150,7 +151,7 @@ func drawVersions(t *rapid.T, d *definition.Definition, arms int) (out [][]armSt
 	for range rapid.IntRange(1, 8).Draw(t, "versions") {
 		stats := make([]armStats, rapid.IntRange(1, arms).Draw(t, "arms"))
 		for k := range stats {
-			stats[k] = newArmStats(d)
+			stats[k] = compare.NewStats(d)
 			if n := rapid.Int64Range(-300, 300).Draw(t, "n"); n > 0 {
 				x, y := rapid.Float64Range(-5, 5).Draw(t, "x"), rapid.Float64Range(-5, 5).Draw(t, "y")
 				stats[k].Metrics[0] = confseq.Sequence{N: n, Mean: x}
@@ -179,7 +180,7 @@ func TestPairing(t *testing.T) {
 			for v, stats := range versions {
 				p.add(d, stats)
 				level = rapid.Float64Range(-50, 50).Draw(t, "level")
-				others := copyStats(stats)
+				others := compare.CopyStats(stats)
 				for k := range stats {
 					others[k].Metrics[0].Mean += level
 					others[k].Pairs[0].X += level
@@ -242,7 +243,7 @@ func TestPairingApart(t *testing.T) {
 	d := pairedDefinition(t)
 	version := func(units ...int64) (stats []armStats) {
 		for k, n := range units {
-			stats = append(stats, newArmStats(d))
+			stats = append(stats, compare.NewStats(d))
 			stats[k].Metrics[0] = confseq.Sequence{N: n, Mean: float64(k)}
 		}
 		return stats
@@ -286,7 +287,7 @@ func TestPairingOfManyArms(t *testing.T) {
 	for v := range 3 {
 		stats := make([]armStats, 2+v)
 		for k := range stats {
-			stats[k] = newArmStats(d)
+			stats[k] = compare.NewStats(d)
 			stats[k].Metrics[0] = confseq.Sequence{N: int64(10 + 7*k*v), Mean: float64(k)}
 		}
 		p.add(d, stats)

@@ -314,7 +314,7 @@ func (x *joiner) activate(in *joinInput, item *UnitEvent) (api.ItemStatus, error
 // feedbackKept records the metrics of a unit whose decision is kept.
 func (x *joiner) feedbackKept(in *joinInput, item *UnitEvent) (api.ItemStatus, error) {
 	for _, name := range item.names(nil) {
-		if err := in.checkValue(name, item.Metrics[name]); err != nil {
+		if err := in.def.CheckValue(name, item.Metrics[name]); err != nil {
 			return api.Rejected, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
@@ -154,8 +155,8 @@ func (x *experimentState) mature(c *cohort) {
 		x.roster.stats(c, slot).Pairs[ratio].Add(a, b)
 	})
 	for slot := range c.Later {
-		c.Stats[slot].merge(&c.Later[slot])
-		x.roster.stats(c, slot).merge(&c.Later[slot])
+		c.Stats[slot].Merge(&c.Later[slot])
+		x.roster.stats(c, slot).Merge(&c.Later[slot])
 	}
 	x.guards.closeVersion(&x.roster, c)
 	x.lifts.closeVersion(&x.roster, c)
@@ -165,13 +166,13 @@ func (x *experimentState) mature(c *cohort) {
 	arms := c.Stats[:len(c.Mixture)]
 	x.Joint.closeVersion(x.roster.def, arms)
 	if v := x.rounds.versionOf(c.Version); v != nil {
-		all := newArmStats(x.roster.def)
+		all := compare.NewStats(x.roster.def)
 		for k := range arms {
-			all.merge(&arms[k])
+			all.Merge(&arms[k])
 		}
 		v.Seen = all.Units
 		for i := range v.Observed {
-			if n, mean := all.of(x.roster.def, i); n > 0 {
+			if n, mean := all.Mean(x.roster.def, i); n > 0 {
 				v.Observed[i] = &mean
 			}
 		}
@@ -214,7 +215,7 @@ func (x *experimentState) mature(c *cohort) {
 // remember keeps the statistics of a matured version. If there are too many, it drops the oldest
 // (with drift window) or merges the two oldest.
 func (x *learning) remember(d *definition.Definition, of *roundStats) {
-	round := roundStats{Stats: copyStats(of.Stats)}
+	round := roundStats{Stats: compare.CopyStats(of.Stats)}
 	if d.Bandit() {
 		round.Mixture, round.Masked = slices.Clone(of.Mixture), of.Masked
 	}
@@ -231,10 +232,10 @@ func (x *learning) remember(d *definition.Definition, of *roundStats) {
 		a.Masked = mergeMasked(a, b, len(d.Metrics))
 		a.Mixture = mergeMixtures(a, b)
 		for len(a.Stats) < len(b.Stats) {
-			a.Stats = append(a.Stats, newArmStats(d))
+			a.Stats = append(a.Stats, compare.NewStats(d))
 		}
 		for k := range b.Stats {
-			a.Stats[k].merge(&b.Stats[k])
+			a.Stats[k].Merge(&b.Stats[k])
 		}
 		x.Recent = slices.Delete(x.Recent, 1, 2)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -244,7 +245,7 @@ func (x *objectiveInput) within() *objectiveInput {
 // goalsAt returns the objective's goal vector for means that differ from the control's by at(i) in
 // the metric with index i. It returns nil if a mean of the control is unknown.
 func (x *objectiveInput) goalsAt(at func(i int) float64) []float64 {
-	arm, control := newArmStats(x.def), newArmStats(x.def)
+	arm, control := compare.NewStats(x.def), compare.NewStats(x.def)
 	for i := range x.Lifts {
 		y, d, m := 0.0, 0.0, x.Lifts[i].Metric
 		if c := x.parts[i]; c != nil {

@@ -37,7 +37,7 @@ func (x *lifts) copy() lifts {
 // the entries that exist.
 func (x *lifts) watch(d *definition.Definition) {
 	var out []lift
-	for _, m := range liftedMetrics(d) {
+	for _, m := range d.ComparedMetrics() {
 		l := lift{contrasts: contrasts{Metric: m}}
 		if i := x.of(m); i >= 0 {
 			l = x.Lifts[i]
@@ -49,16 +49,7 @@ func (x *lifts) watch(d *definition.Definition) {
 
 // watches reports whether the lifts are of the definition's goals and guardrails.
 func (x *lifts) watches(d *definition.Definition) bool {
-	return slices.EqualFunc(x.Lifts, liftedMetrics(d), func(l lift, m int) bool { return l.Metric == m })
-}
-
-// liftedMetrics returns the metrics of goals and guardrails, ascending, none without a control arm
-// or with contexts.
-func liftedMetrics(d *definition.Definition) []int {
-	if d.Control == nil || d.Contextual() {
-		return nil
-	}
-	return judgedMetrics(d)
+	return slices.EqualFunc(x.Lifts, d.ComparedMetrics(), func(l lift, m int) bool { return l.Metric == m })
 }
 
 // of returns the index of a metric, or -1.
@@ -174,7 +165,7 @@ const liftLevel = 0.1
 // at all times.
 func (in *liftInput) compare(l *lift, alpha float64) *compared {
 	metric := l.Metric
-	o := confseq.ContrastOptions{Width: in.width(metric), Inflation: in.inflated(metric)}
+	o := confseq.ContrastOptions{Width: in.def.Width(metric), Inflation: in.inflated(metric)}
 	of := func(c *confseq.Contrast, tight, alpha float64) (armSlack, levelOf) {
 		o.Tight = tight
 		from, to := c.Interval(0, float64((1-liftLevel)*alpha), o)
@@ -189,7 +180,7 @@ func (in *liftInput) compare(l *lift, alpha float64) *compared {
 	}
 	x := &compared{control: in.Control, width: o.Width, low: math.Inf(-1), high: inf()}
 	if vec.IsFinite(o.Width) {
-		x.low, x.high = in.lowest(metric), in.highest(metric)
+		x.low, x.high = in.def.Lowest(metric), in.def.Highest(metric)
 	}
 	side := alpha / 4
 	served, level := of(&l.Served, l.TightServed, side)

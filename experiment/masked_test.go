@@ -276,7 +276,7 @@ func TestMaskedEstimates(t *testing.T) {
 	a.Masked = mergeMasked(a, b, len(x.roster.def.Metrics))
 	a.Mixture = mergeMixtures(a, b)
 	for k := range b.Stats {
-		a.Stats[k].merge(&b.Stats[k])
+		a.Stats[k].Merge(&b.Stats[k])
 	}
 	x.learning.Recent = slices.Delete(x.learning.Recent, 1, 2)
 	if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 )
@@ -109,7 +110,7 @@ func (x valuer) means() (means [][]float64, known []bool) {
 	d := x.roster.def
 	stats := make([]armStats, len(x.roster.Arms))
 	for k := range stats {
-		stats[k] = newArmStats(d)
+		stats[k] = compare.NewStats(d)
 	}
 	for i := range x.Joint.Metrics {
 		p := x.Joint.Metrics[i].copy()
@@ -137,7 +138,7 @@ func (x valuer) means() (means [][]float64, known []bool) {
 func (x valuer) setMean(a *armStats, metric int, of []float64) {
 	d := x.roster.def
 	within := func(m int, v float64) float64 {
-		return min(max(v, x.roster.lowest(m)), x.roster.highest(m))
+		return min(max(v, x.roster.def.Lowest(m)), x.roster.def.Highest(m))
 	}
 	if r := d.RatioIndex(metric); r >= 0 {
 		parts := d.Ratios()[r]

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 )
@@ -46,9 +47,9 @@ func (x *roster) reference() *armStats {
 	if s := x.controlStats(); s != nil {
 		return s
 	}
-	all := newArmStats(x.def)
+	all := compare.NewStats(x.def)
 	for k := range x.Arms {
-		all.merge(&x.Arms[k].Stats)
+		all.Merge(&x.Arms[k].Stats)
 	}
 	return &all
 }
@@ -108,9 +109,9 @@ func (in *rawInput) set(i, metric int, s confseq.Sequence, shift, unit float64) 
 		return false
 	}
 	v := s.Variance()
-	if v == 0 && in.def.Metrics[metric].Kind == "count" && math.IsInf(in.highest(metric), 0) {
+	if v == 0 && in.def.Metrics[metric].Kind == "count" && math.IsInf(in.def.Highest(metric), 0) {
 		v = 1 / float64(s.N) // of one event, which has not come yet
-	} else if v == 0 && !vec.IsFinite(in.width(metric)) {
+	} else if v == 0 && !vec.IsFinite(in.def.Width(metric)) {
 		v = math.NaN()
 	}
 	value := (s.Mean + shift) / unit

@@ -118,7 +118,7 @@ func TestPriceOfViolation(t *testing.T) {
 // event.
 func TestObservedVariances(t *testing.T) {
 	x := observed(t, "{metric: r, max: 0.5}, {metric: k, max: 2}", observedValues)
-	stats := []armStats{x.Arms[0].Stats.copy(), x.Arms[1].Stats.copy()}
+	stats := []armStats{x.Arms[0].Stats.Copy(), x.Arms[1].Stats.Copy()}
 	stats[0].Units = 6 // of which 3 have values
 	round := x.observations(stats, []float64{2, 1, 1, 1, 1})
 	s := x.Arms[0].Stats.Metrics[0]

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
@@ -300,7 +301,7 @@ func (x releaser) observedPrivate(v *version, r *privateRound, before []float64)
 func (x releaser) releasedStats(r *privateRound, before []float64) (out []armStats) {
 	m := len(x.roster.def.Metrics)
 	for k, n := range r.Counts {
-		a := newArmStats(x.roster.def)
+		a := compare.NewStats(x.roster.def)
 		for i := 0; i < m && n > 0; i++ {
 			sum := x.Private.Prefix[k*m+i]
 			if x.Private.Counts[k] > n {
@@ -334,7 +335,7 @@ func (x releaser) publish() {
 			v := x.spread(i, mean, noise/float64(n)) + float64(noise*noise)/float64(n)
 			s := &x.roster.Arms[k].Stats.Metrics[i]
 			s.N, s.Mean, s.M2 = n, p.clamp(i, mean), float64(v*float64(n))
-			s.Low, s.High = x.roster.lowest(i), x.roster.highest(i)
+			s.Low, s.High = x.roster.def.Lowest(i), x.roster.def.Highest(i)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
@@ -28,6 +29,9 @@ type roster struct {
 	EarlyContrasts []earlyContrast `json:"early_contrasts,omitempty"`
 }
 
+// armStats are the statistics of an arm, or of a part of its traffic.
+type armStats = compare.Stats
+
 // armState is the state of an arm. Retired arms stay, so that indices never change.
 type armState struct {
 	policy.Arm
@@ -44,7 +48,7 @@ type armState struct {
 // is, whatever its name.
 func (x *roster) push(a policy.Arm, control bool) {
 	k := len(x.Arms)
-	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
+	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: compare.NewStats(x.def), Since: x.units()})
 	if control {
 		x.Control = k
 	}
@@ -151,47 +155,6 @@ func (x *roster) count(c *cohort, slot, metric int, v float64) {
 	_ = x.stats(c, slot).Metrics[metric].Add(v)
 }
 
-func (x *roster) lowest(metric int) float64 {
-	m := &x.def.Metrics[metric]
-	if low, _ := m.Counted(); m.Range != nil || m.Kind == "count" || m.Cap != nil {
-		return low
-	}
-	return math.Inf(-1)
-}
-
-func (x *roster) highest(metric int) float64 {
-	m := &x.def.Metrics[metric]
-	if _, high := m.Counted(); m.Range != nil || m.Cap != nil {
-		return high
-	}
-	return inf()
-}
-
-// span returns the interval of one observation of a guardrail's metric, for a ratio that of x −
-// c·y. Metrics without a range have infinite ends.
-func (x *roster) span(metric int, limit float64) (least, most float64) {
-	r := x.def.RatioIndex(metric)
-	if r < 0 {
-		return x.lowest(metric), x.highest(metric)
-	}
-	parts := x.def.Ratios()[r]
-	ys := [2]float64{-float64(limit * x.lowest(parts.Denominator)), -float64(limit * x.highest(parts.Denominator))}
-	least, most = x.lowest(parts.Numerator)+min(ys[0], ys[1]), x.highest(parts.Numerator)+max(ys[0], ys[1])
-	if math.IsNaN(least) || math.IsNaN(most) { // 0·∞: a limit of 0
-		return x.lowest(parts.Numerator), x.highest(parts.Numerator)
-	}
-	return least, most
-}
-
-// sequence returns the observations behind a guardrail's slack: the metric itself, or the contrast
-// x − c·y of a ratio.
-func (x *roster) sequence(metric int, limit float64, a *armStats) confseq.Sequence {
-	if r := x.def.RatioIndex(metric); r >= 0 {
-		return a.Pairs[r].Contrast(limit)
-	}
-	return a.Metrics[metric]
-}
-
 // denominator returns the mean of a ratio's denominator in the served mixture.
 func (x *roster) denominator(ratio int, mixture []float64) float64 {
 	sum := 0.0
@@ -233,8 +196,8 @@ func (x *roster) armReport(a *armStats, factors []float64) api.ArmReport {
 			parts := x.def.Ratios()[j]
 			p := deflatePair(a.Pairs[j], in.inflated(i))
 			ratio, low, high, ok := p.IntervalWithin(alpha,
-				[2]float64{x.lowest(parts.Numerator), x.highest(parts.Numerator)},
-				[2]float64{x.lowest(parts.Denominator), x.highest(parts.Denominator)})
+				[2]float64{x.def.Lowest(parts.Numerator), x.def.Highest(parts.Numerator)},
+				[2]float64{x.def.Lowest(parts.Denominator), x.def.Highest(parts.Denominator)})
 			if m.N = a.Pairs[j].N; ok {
 				m.Mean, m.Low, m.High = known(ratio), known(low), known(high)
 			}
@@ -242,7 +205,7 @@ func (x *roster) armReport(a *armStats, factors []float64) api.ArmReport {
 			m = api.MetricReport{Mean: known(s.Mean), N: s.N}
 		} else if s.N > 0 {
 			d := deflate(*s, in.inflated(i))
-			low, high := d.Interval(alpha, x.lowest(i), x.highest(i))
+			low, high := d.Interval(alpha, x.def.Lowest(i), x.def.Highest(i))
 			m = api.MetricReport{Mean: known(s.Mean), Low: known(low), High: known(high), N: s.N}
 		}
 		r.Metrics[x.def.Metrics[i].Name] = m

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -114,7 +113,7 @@ func (x *experimentState) describe(now int64, s *Serving) *version {
 		a := &x.roster.Arms[k].Stats
 		v.Units = append(v.Units, uint64(a.Units))
 		for m := range x.roster.def.Metrics {
-			n, mean := a.of(x.roster.def, m)
+			n, mean := a.Mean(x.roster.def, m)
 			v.N, v.Mean = append(v.N, uint64(n)), append(v.Mean, mean)
 		}
 	}
@@ -124,19 +123,6 @@ func (x *experimentState) describe(now int64, s *Serving) *version {
 	v.Deployed = s.Deployed
 	v.Shown = lifter{x}.course(s)
 	return v
-}
-
-// of returns the number of observations and the mean of a metric. The mean of a ratio is the ratio
-// of the means; n is 0 if it is not finite, because the denominator is too small.
-func (a *armStats) of(d *definition.Definition, metric int) (n int64, mean float64) {
-	if r := d.RatioIndex(metric); r >= 0 {
-		p := &a.Pairs[r]
-		if mean, ok := p.Ratio(); ok {
-			return p.N, mean
-		}
-		return 0, 0
-	}
-	return a.Metrics[metric].N, a.Metrics[metric].Mean
 }
 
 // policyOf returns the policy of a version that is kept.

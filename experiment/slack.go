@@ -141,7 +141,7 @@ func mixedSlack(arms, control int, p []float64, arm func(k int) armSlack, served
 func (in *guardInput) plainSlack(g *definition.Guardrail, kept []armBound) (func(k int) armSlack, servedSlack) {
 	limit, _, _, _ := g.Limit()
 	metric := in.def.MetricIndex(g.Metric)
-	least, most := in.span(metric, limit)
+	least, most := in.def.Span(metric, limit)
 	inflation := in.inflated(metric)
 	off := limit
 	if in.def.RatioIndex(metric) >= 0 {
@@ -150,7 +150,7 @@ func (in *guardInput) plainSlack(g *definition.Guardrail, kept []armBound) (func
 	var all confseq.Sequence
 	sequences := make([]confseq.Sequence, len(in.Arms))
 	for k := range in.Arms {
-		sequences[k] = in.sequence(metric, limit, &in.Arms[k].Stats)
+		sequences[k] = in.Arms[k].Stats.Observations(in.def, metric, limit)
 		all.Merge(sequences[k])
 	}
 	served := servedSlack{math.NaN(), math.Inf(-1), inf(), math.NaN()}
@@ -218,7 +218,7 @@ func (x *guards) relativeSlack(in *guardInput, i int) (func(k int) armSlack, ser
 	metric := in.def.MetricIndex(g.Metric)
 	c := &in.contrasts[in.contrastOf(metric)]
 	change := in.change(i)
-	o := confseq.ContrastOptions{Width: in.width(metric), Tight: x.Guards[i].Tight, Inflation: in.inflated(metric)}
+	o := confseq.ContrastOptions{Width: in.def.Width(metric), Tight: x.Guards[i].Tight, Inflation: in.inflated(metric)}
 	served := servedSlack{math.NaN(), math.Inf(-1), inf(), math.NaN()}
 	if c.Served.Weight > 0 {
 		served.estimate, served.level = c.Served.Mean(change), c.Served.Level/c.Served.Weight
@@ -228,7 +228,7 @@ func (x *guards) relativeSlack(in *guardInput, i int) (func(k int) armSlack, ser
 	for k := range c.Arms {
 		total += c.Arms[k].Weight
 	}
-	least, most := in.lowest(metric), in.highest(metric)
+	least, most := in.def.Lowest(metric), in.def.Highest(metric)
 	if in.def.RatioIndex(metric) >= 0 {
 		least, most = math.Inf(-1), inf()
 	}

@@ -379,15 +379,14 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 	if err := x.roster.setGoals(); err != nil {
 		return nil, err
 	}
-	m, r := len(x.roster.def.Metrics), len(x.roster.def.Ratios())
 	fits := x.roster.Control >= -1 && x.roster.Control < len(x.roster.Arms) &&
-		len(x.guards.Guards) == len(x.roster.def.Guardrails) && len(x.health.Missing) == m
+		len(x.guards.Guards) == len(x.roster.def.Guardrails) && len(x.health.Missing) == len(x.roster.def.Metrics)
 	stats := []*armStats{&x.roster.Holdout}
 	for k := range x.roster.Arms {
 		stats = append(stats, &x.roster.Arms[k].Stats)
 	}
 	for _, s := range stats {
-		fits = fits && len(s.Metrics) == m && len(s.Pairs) == r
+		fits = fits && s.Fits(x.roster.def)
 	}
 	for _, k := range x.roster.LearnedArms {
 		fits = fits && k >= 0 && k < len(x.roster.Arms)

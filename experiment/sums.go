@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
 )
@@ -158,7 +159,7 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 // units without a value of a metric with a default count as the default, in ratios too.
 func (x *roster) checkSums(a *api.AggregateItem) (*itemSums, error) {
 	n := len(x.def.Metrics)
-	out := &itemSums{newArmStats(x.def), make([]int64, n), make([]confseq.Sequence, n)}
+	out := &itemSums{compare.NewStats(x.def), make([]int64, n), make([]confseq.Sequence, n)}
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
 		s, m := a.Metrics[name], x.def.MetricIndex(name)
 		if m < 0 || x.def.Metrics[m].Kind == "ratio" {

@@ -176,7 +176,7 @@ func (g *uniformGoal) centre(r *roster, metric int) float64 {
 	if g.Served.N > 0 {
 		return g.Served.Mean
 	}
-	low, high := r.lowest(metric), r.highest(metric)
+	low, high := r.def.Lowest(metric), r.def.Highest(metric)
 	if vec.IsFinite(low) && vec.IsFinite(high) {
 		return low + float64(0.5*(high-low))
 	}
@@ -276,7 +276,7 @@ func (x uniformView) report() *api.UniformReport {
 			}
 			s := &u.Goals[i]
 			goal.MeanWeight = known(s.Weight / float64(s.Served.N))
-			goal.Served = interval(s.Served, r.lowest(m), r.highest(m))
+			goal.Served = interval(s.Served, r.def.Lowest(m), r.def.Highest(m))
 			goal.Uniform = interval(s.Uniform, math.Inf(-1), math.Inf(1))
 			goal.Gain = interval(s.Gain, math.Inf(-1), math.Inf(1))
 		}

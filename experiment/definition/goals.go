@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -53,7 +54,7 @@ func (d *Definition) RawGoals() (*pasto.Goals, error) {
 			m.Threshold = limit
 		}
 		if ranges && (g.Hard || !relative && limit != 0) {
-			m.Lower, m.Upper = d.span(g)
+			m.Lower, m.Upper = d.rawSpan(g)
 		}
 		return m
 	}, ranged)
@@ -62,29 +63,18 @@ func (d *Definition) RawGoals() (*pasto.Goals, error) {
 // mostChange is the largest change that package pasto compares; a larger one is never reached.
 const mostChange = 1e6
 
-// span returns the range of one observation of a guardrail's metric as RawGoals has it, 0 and 0 if
-// it is unbounded.
-func (d *Definition) span(g *Guardrail) (low, high float64) {
-	m := d.Metric(g.Metric)
+// rawSpan returns the range of one observation of a guardrail's metric as RawGoals has it, 0 and 0
+// if it is unbounded.
+func (d *Definition) rawSpan(g *Guardrail) (low, high float64) {
 	limit, _, relative, _ := g.Limit()
-	bounded := func(m *Metric) bool { return m.Range != nil || m.Cap != nil }
-	if m.Kind != "ratio" {
-		if !bounded(m) {
-			return 0, 0
-		}
-		return m.Counted()
-	}
-	x, y := d.Metric(m.Numerator), d.Metric(m.Denominator)
-	if relative || !bounded(x) || limit != 0 && !bounded(y) {
+	metric := d.MetricIndex(g.Metric)
+	if relative && d.Metrics[metric].Kind == "ratio" {
 		return 0, 0
 	}
-	low, high = x.Counted()
-	if limit == 0 {
-		return low, high
+	if low, high = d.Span(metric, limit); math.IsInf(low, 0) || math.IsInf(high, 0) {
+		return 0, 0
 	}
-	from, to := y.Counted()
-	a, b := float64(limit*from), float64(limit*to)
-	return low - max(a, b), high - min(a, b)
+	return low, high
 }
 
 // newGoals makes the objective with guardrails and goals as the functions complete them.
