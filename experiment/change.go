@@ -146,20 +146,20 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		x.note(now, "arm %s retired", x.roster.Arms[k].Name)
 	}
 	ramp{x}.change(before, now)
+	x.Sequences.Watch(d.ComparedMetrics())
 	x.lifts.watch(d)
+	for _, c := range x.joiner.cohorts {
+		c.contrasts = nil
+	}
 	valuer{x}.watch()
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.guards.Guards, x.guards.bounds, x.Wanted = newGuards(len(d.Guardrails), now), nil, nil
 		for k := range x.roster.Arms {
 			x.roster.Arms[k].Beyond, x.roster.Arms[k].Crashed = nil, nil
 		}
-		x.guards.watch(d)
 		earlyContrastView{&x.roster}.begin(x.rounds.Version + 1)
 		if x.Status == policy.RolledBack {
 			x.guards.rolledBack(now)
-		}
-		for _, c := range x.joiner.cohorts {
-			c.contrasts = nil
 		}
 	}
 	x.roster.relist()

@@ -44,8 +44,8 @@ type cohort struct {
 	contexts
 	// rows are the units that wait for feedback. JSON has their columns in the place of the marks.
 	rows rows
-	// contrasts caches the version's contrasts, nil if they must be computed again.
-	contrasts []contrasts
+	// contrasts caches the version's comparisons, nil where they must be computed again.
+	contrasts []*compare.Sequence
 }
 
 func newCohort(memory *pages.Pool, d *definition.Definition, version, round uint64, mixture []float64) *cohort {

@@ -4,67 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/confseq"
-	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/experiment/compare"
 )
-
-// contrasts compare the arms, and what is served, with the control's units of the same versions in
-// one metric.
-type contrasts struct {
-	Metric int                `json:"metric"`
-	Served confseq.Contrast   `json:"served"`
-	Arms   []confseq.Contrast `json:"arms"` // the control's is with itself
-}
-
-func (x *contrasts) merge(o *contrasts) {
-	x.Served.Merge(&o.Served)
-	for len(x.Arms) < len(o.Arms) {
-		x.Arms = append(x.Arms, confseq.Contrast{})
-	}
-	for k := range o.Arms {
-		x.Arms[k].Merge(&o.Arms[k])
-	}
-}
-
-func copyContrasts(a []contrasts) []contrasts {
-	out := slices.Clone(a)
-	for i := range out {
-		out[i].Arms = slices.Clone(out[i].Arms)
-	}
-	return out
-}
-
-// watch adds contrasts for each metric with a relative guardrail and keeps those that exist.
-func (x *guards) watch(d *definition.Definition) {
-	var out []contrasts
-	for _, m := range d.RelativeMetrics() {
-		c := contrasts{Metric: m}
-		if i := contrastOf(x.Contrasts, m); i >= 0 {
-			c = x.Contrasts[i]
-		}
-		out = append(out, c)
-	}
-	x.Contrasts = out
-}
-
-// watches reports whether the contrasts are those of the definition's relative guardrails.
-func (x *guards) watches(d *definition.Definition) bool {
-	return slices.EqualFunc(x.Contrasts, d.RelativeMetrics(), func(c contrasts, m int) bool { return c.Metric == m })
-}
-
-// contrastOf returns the index of a metric's contrasts, or -1.
-func contrastOf(a []contrasts, metric int) int {
-	return slices.IndexFunc(a, func(c contrasts) bool { return c.Metric == metric })
-}
-
-// closeVersion adds a version whose window has closed.
-func (x *guards) closeVersion(r *roster, c *cohort) {
-	for i := range x.Contrasts {
-		of := r.contrast(c, x.Contrasts[i].Metric)
-		x.Contrasts[i].merge(&of)
-	}
-}
 
 // centres returns the values from which the next version's deviations are measured, by metric: the
 // control's means so far, NaN if unknown.
@@ -80,105 +21,62 @@ func (x *guards) centres(r *roster) f64s {
 }
 
 // contrast compares the arms of a version.
-func (x *roster) contrast(c *cohort, metric int) contrasts {
-	out := contrasts{Metric: metric, Arms: make([]confseq.Contrast, len(c.Mixture))}
-	group, all := x.groups(c, metric)
-	control := group(&c.Stats[x.Control])
-	if !(control.N > 0) {
-		return out
-	}
-	var rest armStats
-	units := control.N
-	for k := range c.Mixture {
-		if k == x.Control {
-			continue
-		}
-		units += group(&c.Stats[k]).N
-		all(&rest, &c.Stats[k])
-	}
-	others := group(&rest)
-	if !(others.N > 0) {
-		return out // nothing to compare
-	}
-	out.Served.AddServed(others, control)
-	for k := range c.Mixture {
-		if k == x.Control {
-			out.Arms[k].AddControl(control, units)
-		} else {
-			out.Arms[k].AddArm(group(&c.Stats[k]), control, units)
-		}
-	}
-	return out
-}
-
-// groups returns a function that makes a group of an arm's statistics in a metric, and one that
-// adds an arm's statistics to a sum for it.
-func (x *roster) groups(c *cohort, metric int) (group func(*armStats) confseq.Group, add func(sum, a *armStats)) {
-	if r := x.def.RatioIndex(metric); r >= 0 {
-		ratio, _ := c.Stats[x.Control].Pairs[r].Ratio()
-		return func(a *armStats) confseq.Group { return a.Pairs[r].GroupOf(ratio) },
-			func(sum, a *armStats) {
-				if sum.Pairs == nil {
-					sum.Pairs = make([]confseq.Pair, r+1)
-				}
-				sum.Pairs[r].Merge(a.Pairs[r])
-			}
-	}
-	add = func(sum, a *armStats) {
-		if sum.Metrics == nil {
-			sum.Metrics = make([]confseq.Sequence, metric+1)
-		}
-		sum.Metrics[metric].Merge(a.Metrics[metric])
-	}
-	if !vec.IsFinite(x.def.Width(metric)) {
-		return func(a *armStats) confseq.Group { return a.Metrics[metric].Group() }, add
-	}
+func (x *roster) contrast(c *cohort, metric int) *compare.Sequence {
 	centre := math.NaN()
 	if metric < len(c.Centre) {
 		centre = c.Centre[metric]
 	}
-	if !vec.IsFinite(centre) {
-		var all armStats
-		for k := range c.Mixture {
-			add(&all, &c.Stats[k])
-		}
-		centre = all.Metrics[metric].Mean
-	}
-	return func(a *armStats) confseq.Group { return a.Metrics[metric].GroupAround(centre) }, add
+	return compare.Version(x.def, metric, x.Control, c.Stats[:len(c.Mixture)], centre)
 }
 
-// guardInput is the evidence on the guardrails: the arms, and the contrasts of all versions.
+// guardInput is the evidence on the guardrails: the arms, and the comparisons of all versions.
 type guardInput struct {
 	*roster
-	contrasts []contrasts
-	inflation []float64 // by metric, nil without returning units
+	closed    compare.Sequences // of the versions whose window has closed
+	open      []*cohort
+	keep      bool                // the open versions keep their comparisons
+	all       []*compare.Sequence // of all versions, by index in closed; nil until one is asked for
+	inflation []float64           // by metric, nil without returning units
 }
 
-// guardInput adds the contrasts of the open versions. Only code that applies events may pass keep,
-// which caches them.
+// guardInput returns the evidence so far. Only code that applies events may pass keep, with which
+// the open versions keep their comparisons.
 func (x *experimentState) guardInput(keep bool) *guardInput {
-	in := &guardInput{
-		roster: &x.roster, contrasts: copyContrasts(x.guards.Contrasts),
-		inflation: x.guards.Returns.factor,
+	return &guardInput{
+		roster: &x.roster, closed: x.Sequences, open: x.joiner.cohorts, keep: keep, inflation: x.guards.Returns.factor,
 	}
-	for _, c := range x.joiner.cohorts {
-		of := c.contrasts
-		if of == nil && len(x.guards.Contrasts) > 0 {
-			for i := range x.guards.Contrasts {
-				of = append(of, x.roster.contrast(c, x.guards.Contrasts[i].Metric))
-			}
-			if keep {
-				c.contrasts = of
-			}
-		}
-		for i := range of {
-			in.contrasts[i].merge(&of[i])
-		}
-	}
-	return in
 }
 
-func (in *guardInput) contrastOf(metric int) int { return contrastOf(in.contrasts, metric) }
+// compared returns the comparison of a metric over all versions, those that are open included.
+func (in *guardInput) compared(metric int) *compare.Sequence {
+	i := slices.IndexFunc(in.closed, func(s compare.Sequence) bool { return s.Metric == metric })
+	if in.all == nil {
+		in.all = make([]*compare.Sequence, len(in.closed))
+	}
+	if in.all[i] == nil {
+		all := in.closed[i].Copy()
+		for _, c := range in.open {
+			all.Merge(in.ofVersion(c, i))
+		}
+		in.all[i] = &all
+	}
+	return in.all[i]
+}
+
+// ofVersion returns the comparison of an open version, by its index in closed.
+func (in *guardInput) ofVersion(c *cohort, i int) *compare.Sequence {
+	if i < len(c.contrasts) && c.contrasts[i] != nil {
+		return c.contrasts[i]
+	}
+	of := in.contrast(c, in.closed[i].Metric)
+	if in.keep {
+		if len(c.contrasts) != len(in.closed) {
+			c.contrasts = make([]*compare.Sequence, len(in.closed))
+		}
+		c.contrasts[i] = of
+	}
+	return of
+}
 
 // inflated returns the factor by which returning units raise the variance of a metric.
 func (in *guardInput) inflated(metric int) float64 {

@@ -15,7 +15,7 @@ func (x *experimentState) copy() *experimentState {
 	y.guards, y.lifts, y.joiner, y.health = x.guards.copy(), x.lifts.copy(), x.joiner.copy(), x.health.copy()
 	y.senders, y.Ratio = x.senders.copy(), x.Ratio.copy()
 	y.Kept, y.Uniform, y.Notes = x.Kept.copy(), x.Uniform.copy(), slices.Clone(x.Notes)
-	y.Private, y.Joint = x.Private.copy(), x.Joint.copy()
+	y.Private, y.Joint, y.Sequences = x.Private.copy(), x.Joint.copy(), x.Sequences.Copy()
 	return &y
 }
 
@@ -84,8 +84,7 @@ func (x *learning) copy() learning {
 // copy leaves out the bounds, which are computed again.
 func (x *guards) copy() guards {
 	return guards{
-		Guards: slices.Clone(x.Guards), Contrasts: copyContrasts(x.Contrasts), Returns: x.Returns.copy(),
-		Actions: slices.Clone(x.Actions),
+		Guards: slices.Clone(x.Guards), Returns: x.Returns.copy(), Actions: slices.Clone(x.Actions),
 	}
 }
 

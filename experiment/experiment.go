@@ -46,6 +46,8 @@ type experimentState struct {
 	Conclusion *api.Conclusion
 	// Private has the sums of a private experiment, nil for another one.
 	Private *privateSums
+	// Sequences compare the arms with the control, by the versions whose window has closed.
+	Sequences compare.Sequences
 	// Joint compares the arms with each other, nil without an objective.
 	Joint *joint
 	// Wanted is what the guardrails ask for since an event, nil for nothing. It holds back their
@@ -95,7 +97,7 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	x.roster.Holdout = compare.NewStats(d)
 	x.health = newHealth(len(d.Metrics))
 	x.guards.Guards = newGuards(len(d.Guardrails), now)
-	x.guards.watch(d)
+	x.Sequences.Watch(d.ComparedMetrics())
 	x.lifts.watch(d)
 	valuer{x}.watch()
 	earlyContrastView{&x.roster}.begin(version)

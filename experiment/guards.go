@@ -10,11 +10,8 @@ import (
 // guards holds the states of the guardrails and what they are judged by beside the arms'
 // statistics.
 type guards struct {
-	Guards []guardState `json:"guards"`
-	// Contrasts are those of the versions whose window has closed, by metric with a relative
-	// guardrail.
-	Contrasts []contrasts `json:"contrasts,omitempty"`
-	Returns   returns     `json:"returns"`
+	Guards  []guardState `json:"guards"`
+	Returns returns      `json:"returns"`
 	// Actions are the last ones, the oldest first.
 	Actions []guardAction `json:"actions,omitempty"`
 	bounds  [][]armBound  // by guardrail and arm, as far as they are known

@@ -158,8 +158,8 @@ func (x *experimentState) mature(c *cohort) {
 		c.Stats[slot].Merge(&c.Later[slot])
 		x.roster.stats(c, slot).Merge(&c.Later[slot])
 	}
-	x.guards.closeVersion(&x.roster, c)
-	x.lifts.closeVersion(&x.roster, c)
+	x.Sequences.Add(func(metric int) *compare.Sequence { return x.roster.contrast(c, metric) })
+	x.lifts.tighten(&guardInput{roster: &x.roster, closed: x.Sequences})
 	x.guards.Returns.observe(x.roster.def, c)
 	uniformView{x}.closeVersion(c)
 	x.health.apply(&m)

@@ -5,19 +5,21 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// lifts holds the data of the report's comparisons with the control arm: the contrasts of the
-// versions whose window has closed, for each metric of a goal or of a guardrail.
+// lifts says where the confidence sequences of the report's comparisons with the control arm are
+// tightest, for each metric of a goal or of a guardrail. Nothing but reports depends on it, so a
+// digest leaves it out.
 type lifts struct {
 	Lifts []lift `json:"lifts,omitempty"`
 }
 
-// lift holds the contrasts of a metric.
+// lift says where the sequences of a metric are tightest.
 type lift struct {
-	contrasts
+	Metric int `json:"metric"`
 	// Tight is the sum of squares at which a sequence without a range is tightest, by arm;
 	// TightServed is the same for what was served. They are 0 until there is enough data to fix
 	// them.
@@ -28,7 +30,7 @@ type lift struct {
 func (x *lifts) copy() lifts {
 	out := slices.Clone(x.Lifts)
 	for i := range out {
-		out[i].Arms, out[i].Tight = slices.Clone(out[i].Arms), slices.Clone(out[i].Tight)
+		out[i].Tight = slices.Clone(out[i].Tight)
 	}
 	return lifts{out}
 }
@@ -38,7 +40,7 @@ func (x *lifts) copy() lifts {
 func (x *lifts) watch(d *definition.Definition) {
 	var out []lift
 	for _, m := range d.ComparedMetrics() {
-		l := lift{contrasts: contrasts{Metric: m}}
+		l := lift{Metric: m}
 		if i := x.of(m); i >= 0 {
 			l = x.Lifts[i]
 		}
@@ -57,31 +59,19 @@ func (x *lifts) of(metric int) int {
 	return slices.IndexFunc(x.Lifts, func(l lift) bool { return l.Metric == metric })
 }
 
-// closeVersion adds a version whose window has closed.
-func (x *lifts) closeVersion(r *roster, c *cohort) {
-	for i := range x.Lifts {
-		of := r.contrast(c, x.Lifts[i].Metric)
-		x.Lifts[i].merge(&of)
-		x.Lifts[i].tighten(&x.Lifts[i].contrasts)
-	}
-}
-
-// sealVersion fixes where sequences are tightest as soon as a version has enough data, without
-// waiting for its window.
-func (x *lifts) sealVersion(r *roster, c *cohort) {
+// tighten fixes where sequences are tightest as soon as there is enough data, by all versions so
+// far.
+func (x *lifts) tighten(in *guardInput) {
 	for i := range x.Lifts {
 		l := &x.Lifts[i]
-		if len(l.Tight) == len(r.Arms) && l.TightServed > 0 && !slices.Contains(l.Tight, 0) {
-			continue
+		if len(l.Tight) < len(in.Arms) || l.TightServed == 0 || slices.Contains(l.Tight, 0) {
+			l.tighten(in.compared(l.Metric))
 		}
-		of := r.contrast(c, l.Metric)
-		of.merge(&l.contrasts)
-		l.tighten(&of)
 	}
 }
 
 // tighten fixes where sequences with enough data are tightest.
-func (l *lift) tighten(of *contrasts) {
+func (l *lift) tighten(of *compare.Sequence) {
 	for len(l.Tight) < len(of.Arms) {
 		l.Tight = append(l.Tight, 0)
 	}
@@ -117,7 +107,7 @@ func liftTight(c *confseq.Contrast) float64 {
 	return liftLatest * v
 }
 
-// liftInput is the input of the comparisons: the contrasts of all versions.
+// liftInput is the input of the report's comparisons.
 type liftInput struct {
 	*guardInput
 	lifts
@@ -127,18 +117,9 @@ type liftInput struct {
 // lifter has the methods of an experiment that compare its arms.
 type lifter struct{ *experimentState }
 
-// input returns the contrasts of all versions, including the open ones.
+// input returns the comparisons of all versions, including the open ones.
 func (x lifter) input() *liftInput {
-	in := &liftInput{
-		guardInput: &guardInput{roster: &x.roster, inflation: x.guards.Returns.factor}, lifts: x.lifts.copy(),
-	}
-	for _, c := range x.joiner.cohorts {
-		for i := range in.Lifts {
-			of := x.roster.contrast(c, in.Lifts[i].Metric)
-			in.Lifts[i].merge(&of)
-		}
-	}
-	return in
+	return &liftInput{guardInput: x.guardInput(false), lifts: x.lifts}
 }
 
 // compared compares a metric of all arms, and of what was served, with the control's.
@@ -164,7 +145,7 @@ const liftLevel = 0.1
 // compare compares a metric. With probability 1 − alpha, all bounds of differences and levels hold
 // at all times.
 func (in *liftInput) compare(l *lift, alpha float64) *compared {
-	metric := l.Metric
+	metric, s := l.Metric, in.compared(l.Metric)
 	o := confseq.ContrastOptions{Width: in.def.Width(metric), Inflation: in.inflated(metric)}
 	of := func(c *confseq.Contrast, tight, alpha float64) (armSlack, levelOf) {
 		o.Tight = tight
@@ -183,21 +164,21 @@ func (in *liftInput) compare(l *lift, alpha float64) *compared {
 		x.low, x.high = in.def.Lowest(metric), in.def.Highest(metric)
 	}
 	side := alpha / 4
-	served, level := of(&l.Served, l.TightServed, side)
+	served, level := of(&s.Served, l.TightServed, side)
 	x.served, x.level = servedSlack{served.mean, served.from, served.to, level.mean}, level
 	total := 0.0
-	for k := range l.Arms {
-		total += l.Arms[k].Weight
+	for k := range s.Arms {
+		total += s.Arms[k].Weight
 	}
 	for k := range in.Arms {
 		a, level := armSlack{mean: math.NaN(), from: -x.width, to: x.width}, levelOf{math.NaN(), math.Inf(-1), inf()}
-		if k < len(l.Arms) && l.Arms[k].Weight > 0 {
+		if k < len(s.Arms) && s.Arms[k].Weight > 0 {
 			tight := 0.0
 			if k < len(l.Tight) {
 				tight = l.Tight[k]
 			}
-			a, level = of(&l.Arms[k], tight, in.part(side, k))
-			a.weight = l.Arms[k].Weight / total
+			a, level = of(&s.Arms[k], tight, in.part(side, k))
+			a.weight = s.Arms[k].Weight / total
 		}
 		if k == in.Control { // the control does not differ from itself
 			a.mean, a.from, a.to = 0, 0, 0

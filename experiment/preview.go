@@ -100,19 +100,11 @@ func (x *experimentState) evidence(y *experimentState) []string {
 	}
 	if !sameJSON(before.Guardrails, after.Guardrails) {
 		add("anew: the states of the guardrails, judged by the feedback of all units so far")
-		for i := range after.Guardrails {
-			g := &after.Guardrails[i]
-			m := after.MetricIndex(g.Metric)
-			if _, _, relative, _ := g.Limit(); relative && contrastOf(x.guards.Contrasts, m) < 0 {
-				add("anew: the comparison of %s with the control arm, which counts no unit whose window has closed",
-					g.Metric)
-			}
-		}
 	}
-	for i := range y.lifts.Lifts {
-		m := y.lifts.Lifts[i].Metric
-		if x.lifts.of(m) < 0 {
-			add("anew: the lift of %s, which counts no unit whose window has closed", after.Metrics[m].Name)
+	for i := range y.Sequences {
+		if m := y.Sequences[i].Metric; x.Sequences.Of(m) == nil {
+			add("anew: the comparison of %s with the control arm, which counts no unit whose window has closed",
+				after.Metrics[m].Name)
 		}
 	}
 	if !sameJSON(before.Ramp, after.Ramp) {

@@ -13,7 +13,7 @@ import (
 const previewed = `name: x
 arms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: 3}]
 control: {arm: a, share: 0.25}
-metrics: [{name: m, range: [0, 1]}, {name: n, range: [0, 1]}]
+metrics: [{name: m, range: [0, 1]}, {name: n, range: [0, 1]}, {name: o, range: [0, 1]}]
 objective: {goals: [{metric: m}]}
 guardrails: [{metric: n, min: 0.1, hard: false}]
 ramp: [{share: 0.1, units: 100000}, {share: 0.5, units: 100000}]
@@ -113,10 +113,7 @@ func testPreview(t *testing.T, keeps bool) {
 		},
 		{
 			"min: 0.1", "min_change: -0.1", "guardrails.n.min_change guardrails.n.min",
-			[]string{
-				"kept: the counts", "anew: the learner", "anew: the states of the guardrails",
-				"anew: the comparison of n",
-			},
+			[]string{"kept: the counts", "anew: the learner", "anew: the states of the guardrails"},
 			2,
 		},
 		{
@@ -132,6 +129,11 @@ func testPreview(t *testing.T, keeps bool) {
 		{
 			"guardrails: [{metric: n, min_change: -0.1, hard: false}]\n", "", "guardrails",
 			[]string{"kept: the counts", "anew: the learner", "anew: the states of the guardrails"},
+			2,
+		},
+		{
+			"{metric: n, weight: 2}]", "{metric: n, weight: 2}, {metric: o}]", "objective.goals.o",
+			[]string{"kept: the counts", "anew: the learner", "anew: the comparison of o"},
 			2,
 		},
 	} {

@@ -253,7 +253,7 @@ func (x *experimentState) follow(now int64, s *Serving) (err error) {
 	if n := len(x.joiner.cohorts); n > 0 {
 		c := x.joiner.cohorts[n-1]
 		c.Sealed = now
-		x.lifts.sealVersion(&x.roster, c)
+		x.lifts.tighten(&guardInput{roster: &x.roster, closed: x.Sequences, open: []*cohort{c}, keep: true})
 		guardRecorder{x}.seal()
 	}
 	linear := s.Linear

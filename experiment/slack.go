@@ -216,7 +216,7 @@ func bound(s *confseq.Sequence, alpha, least, most float64, keep *armBound) (fro
 func (x *guards) relativeSlack(in *guardInput, i int) (func(k int) armSlack, servedSlack) {
 	g := &in.def.Guardrails[i]
 	metric := in.def.MetricIndex(g.Metric)
-	c := &in.contrasts[in.contrastOf(metric)]
+	c := in.compared(metric)
 	change := in.change(i)
 	o := confseq.ContrastOptions{Width: in.def.Width(metric), Tight: x.Guards[i].Tight, Inflation: in.inflated(metric)}
 	served := servedSlack{math.NaN(), math.Inf(-1), inf(), math.NaN()}
@@ -251,7 +251,7 @@ func (x *guards) relativeSlack(in *guardInput, i int) (func(k int) armSlack, ser
 func (in *guardInput) change(i int) float64 {
 	g := &in.def.Guardrails[i]
 	limit, _, _, _ := g.Limit()
-	if in.contrasts[in.contrastOf(in.def.MetricIndex(g.Metric))].Served.Level < 0 {
+	if in.compared(in.def.MetricIndex(g.Metric)).Served.Level < 0 {
 		return -limit
 	}
 	return limit
@@ -264,6 +264,6 @@ func (x *guards) tighten(in *guardInput, i int) {
 	if !relative || x.Guards[i].Tight > 0 {
 		return
 	}
-	c := &in.contrasts[in.contrastOf(in.def.MetricIndex(in.def.Guardrails[i].Metric))]
+	c := in.compared(in.def.MetricIndex(in.def.Guardrails[i].Metric))
 	x.Guards[i].Tight = c.Served.Tight(in.change(i))
 }

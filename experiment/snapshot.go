@@ -13,6 +13,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/internal/strictjson"
@@ -20,7 +21,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 6"
+const stateFormat = "noregret state 7"
 
 type persistedState struct {
 	Format      string                `json:"format"`
@@ -66,22 +67,23 @@ type persistedParts struct {
 	joiner
 	health
 	senders
-	Ratio      ratioTest       `json:"ratio"`
-	Ramp       rampState       `json:"ramp"`
-	Kept       *decisions      `json:"kept,omitempty"`
-	Uniform    *uniformSums    `json:"uniform,omitempty"`
-	Conclusion *api.Conclusion `json:"conclusion,omitempty"`
-	Private    *privateSums    `json:"private,omitempty"`
-	Joint      *joint          `json:"joint,omitempty"`
-	Wanted     *wanted         `json:"wanted,omitempty"`
-	Notes      []Note          `json:"notes"`
+	Ratio      ratioTest         `json:"ratio"`
+	Ramp       rampState         `json:"ramp"`
+	Kept       *decisions        `json:"kept,omitempty"`
+	Uniform    *uniformSums      `json:"uniform,omitempty"`
+	Conclusion *api.Conclusion   `json:"conclusion,omitempty"`
+	Private    *privateSums      `json:"private,omitempty"`
+	Sequences  compare.Sequences `json:"sequences,omitempty"`
+	Joint      *joint            `json:"joint,omitempty"`
+	Wanted     *wanted           `json:"wanted,omitempty"`
+	Notes      []Note            `json:"notes"`
 }
 
 // persisted returns the parts of an experiment as they are persisted.
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
 		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Kept.saved(), x.Uniform, x.Conclusion, x.Private, x.Joint, x.Wanted, x.Notes,
+		x.Ramp, x.Kept.saved(), x.Uniform, x.Conclusion, x.Private, x.Sequences, x.Joint, x.Wanted, x.Notes,
 	}
 }
 
@@ -89,7 +91,7 @@ func (x *experimentState) persisted() *persistedParts {
 func (p *persistedParts) restored() *experimentState {
 	return &experimentState{
 		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Kept, p.Uniform, p.Conclusion, p.Private, p.Joint, p.Wanted, p.Notes,
+		p.Ramp, p.Kept, p.Uniform, p.Conclusion, p.Private, p.Sequences, p.Joint, p.Wanted, p.Notes,
 		consequence{},
 	}
 }
@@ -416,7 +418,7 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 	if err := x.rounds.restoreVersions(x.roster.def); err != nil {
 		return nil, err
 	}
-	if !x.guards.watches(x.roster.def) || !x.lifts.watches(x.roster.def) ||
+	if !x.Sequences.Watches(x.roster.def.ComparedMetrics()) || !x.lifts.watches(x.roster.def) ||
 		!x.Joint.fits(x.roster.def, len(x.roster.Arms)) || !(earlyContrastView{&x.roster}).fits() {
 		return nil, noregret.BadInputf("snapshot", "the comparisons of arms of experiment %q do not fit its definition",
 			x.roster.def.Name)

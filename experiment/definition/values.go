@@ -81,19 +81,6 @@ func (d *Definition) ComparedMetrics() []int {
 	return d.JudgedMetrics()
 }
 
-// RelativeMetrics returns the indices of the metrics that have a guardrail relative to the control,
-// ascending.
-func (d *Definition) RelativeMetrics() []int {
-	var out []int
-	for i := range d.Guardrails {
-		if _, _, relative, _ := d.Guardrails[i].Limit(); relative {
-			out = append(out, d.MetricIndex(d.Guardrails[i].Metric))
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // CheckValue returns an error unless a value of a metric, by its name, can be reported for a unit.
 func (d *Definition) CheckValue(name string, v float64) error {
 	m := d.Metric(name)

@@ -79,8 +79,8 @@ func TestValueIntervals(t *testing.T) {
 	}
 }
 
-// TestJudgedMetrics checks which metrics are judged, compared and have relative limits, in the
-// order of the metrics and each once.
+// TestJudgedMetrics checks which metrics are judged and compared, in the order of the metrics and
+// each once.
 func TestJudgedMetrics(t *testing.T) {
 	d, err := Parse("values.yaml", []byte(valuesText))
 	if err != nil {
@@ -88,9 +88,6 @@ func TestJudgedMetrics(t *testing.T) {
 	}
 	if got, want := d.JudgedMetrics(), []int{0, 1, 2, 5}; !slices.Equal(got, want) {
 		t.Errorf("judged %v, want %v", got, want)
-	}
-	if got, want := d.RelativeMetrics(), []int{0, 1}; !slices.Equal(got, want) {
-		t.Errorf("relative %v, want %v", got, want)
 	}
 	if got := d.ComparedMetrics(); !slices.Equal(got, d.JudgedMetrics()) {
 		t.Errorf("compared %v, want the judged ones", got)
