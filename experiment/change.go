@@ -141,6 +141,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		x.roster.push(a, false)
 		x.note(now, "arm %s added", a.Name)
 	}
+	x.learning.growStore(len(x.roster.Arms))
 	for _, k := range retired {
 		x.roster.Arms[k].Active = false
 		x.note(now, "arm %s retired", x.roster.Arms[k].Name)
@@ -151,7 +152,6 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	for _, c := range x.joiner.cohorts {
 		c.contrasts = nil
 	}
-	valuer{x}.watch()
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.guards.Guards, x.guards.bounds, x.Wanted = newGuards(len(d.Guardrails), now), nil, nil
 		for k := range x.roster.Arms {
@@ -217,6 +217,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 			return err
 		}
 		x.roster.push(policy.Arm{Name: p.Arm, Value: value}, false)
+		x.learning.growStore(len(x.roster.Arms))
 		if renewsLearner(&x.roster) {
 			err = x.rebuildLearner()
 		} else {

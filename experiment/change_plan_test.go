@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 )
 
@@ -47,9 +48,9 @@ func TestPlanRefusesWhatReplayWould(t *testing.T) {
 // and builds a new experiment's learner only once.
 func TestPlanOnce(t *testing.T) {
 	made := 0
-	makeLearner = func(r *roster) (learner, error) {
+	makeLearner = func(r *roster, store *compare.Store) (learner, error) {
 		made++
-		return newLearner(r)
+		return newLearner(r, store)
 	}
 	defer func() { makeLearner = newLearner }()
 	const text = "name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\n" +

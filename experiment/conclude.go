@@ -53,12 +53,7 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 		}
 		c.Guardrails = append(c.Guardrails, g)
 	}
-	if v, ok := valuer(x).recordedValue(p); ok {
-		c.Value = &v
-	}
-	if x.Joint != nil {
-		x.Joint.Concluded = valuer(x).known(p)
-	}
+	c.Value = valuer(x).known(p)
 	x.Status, x.Wanted = policy.Concluded, nil
 	x.note(now, "%s", withReason("concluded with the mixture "+source, e.Reason))
 	err = x.follow(now, s)

@@ -15,7 +15,7 @@ func (x *experimentState) copy() *experimentState {
 	y.guards, y.lifts, y.joiner, y.health = x.guards.copy(), x.lifts.copy(), x.joiner.copy(), x.health.copy()
 	y.senders, y.Ratio = x.senders.copy(), x.Ratio.copy()
 	y.Kept, y.Uniform, y.Notes = x.Kept.copy(), x.Uniform.copy(), slices.Clone(x.Notes)
-	y.Private, y.Joint, y.Sequences = x.Private.copy(), x.Joint.copy(), x.Sequences.Copy()
+	y.Private, y.Sequences = x.Private.copy(), x.Sequences.Copy()
 	return &y
 }
 
@@ -67,6 +67,9 @@ func (x *rounds) copy() rounds {
 
 func (x *learning) copy() learning {
 	y := *x
+	if x.Store != nil {
+		y.Store = x.Store.Copy()
+	}
 	y.Recent = make([]roundStats, len(x.Recent))
 	for i := range x.Recent {
 		r := &x.Recent[i]

@@ -48,8 +48,6 @@ type experimentState struct {
 	Private *privateSums
 	// Sequences compare the arms with the control, by the versions whose window has closed.
 	Sequences compare.Sequences
-	// Joint compares the arms with each other, nil without an objective.
-	Joint *joint
 	// Wanted is what the guardrails ask for since an event, nil for nothing. It holds back their
 	// further judgement until the event that grants it.
 	Wanted *wanted
@@ -99,7 +97,9 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	x.guards.Guards = newGuards(len(d.Guardrails), now)
 	x.Sequences.Watch(d.ComparedMetrics())
 	x.lifts.watch(d)
-	valuer{x}.watch()
+	if x.learning.Store, err = newStore(d, len(x.roster.Arms)); err != nil {
+		return nil, err
+	}
 	earlyContrastView{&x.roster}.begin(version)
 	if err := x.roster.setGoals(); err != nil {
 		return nil, err

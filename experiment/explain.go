@@ -72,8 +72,11 @@ func (s *State) ExplainIn(t policy.Token, context json.RawMessage) (out *api.Exp
 	}
 	e := &api.Explanation{Derivation: *d}
 	e.Policy = api.PolicyFacts{
-		Made: stamp(v.Time), Cause: v.Cause, Value: v.Value, Units: map[string]uint64{},
+		Made: stamp(v.Time), Cause: v.Cause, Units: map[string]uint64{},
 		Known: map[string]map[string]api.KnownMetric{},
+	}
+	if v.Shown != nil {
+		e.Policy.Value = v.Shown.Value
 	}
 	m := len(x.roster.def.Metrics)
 	for k := range v.Units {

@@ -37,7 +37,7 @@ func pointsOf(d *definition.Definition) (out guardPoints) {
 }
 
 // withoutShown returns a copy without what only reports show, the guardrails' points and the values
-// of versions, the comparison of all arms and where lifts are tightest, and without the learners. Nothing in the fold
+// of versions and of the conclusion, and where lifts are tightest, and without the learners. Nothing in the fold
 // depends on them, so a digest leaves them out.
 func (f *Frozen) withoutShown() *Frozen {
 	out := *f
@@ -45,7 +45,11 @@ func (f *Frozen) withoutShown() *Frozen {
 	for i := range out.saved.Experiments {
 		e := &out.saved.Experiments[i]
 		parts := *e.State
-		parts.Joint, parts.lifts, e.Learner = nil, lifts{}, nil
+		parts.lifts, e.Learner = lifts{}, nil
+		if c := parts.Conclusion; c != nil {
+			d := *c
+			d.Value, parts.Conclusion = nil, &d
+		}
 		parts.Versions = make([]*version, len(e.State.Versions))
 		for k, v := range e.State.Versions {
 			w := *v

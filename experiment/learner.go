@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/box"
 	"github.com/noregret/noregret/pasto/confident"
@@ -50,8 +51,8 @@ type pointChooser interface {
 // makeLearner is newLearner. Tests replace it to count the learners that are made.
 var makeLearner = newLearner
 
-// newLearner makes the learner of a definition and its arms.
-func newLearner(r *roster) (learner, error) {
+// newLearner makes the learner of a definition and its arms, which may read the store of the fold.
+func newLearner(r *roster, store *compare.Store) (learner, error) {
 	d, arms := r.def, len(r.LearnedArms)
 	if d.Policy.Kind == "fixed" {
 		return &fixed{r.fixedSplit()}, nil
@@ -83,7 +84,7 @@ func newLearner(r *roster) (learner, error) {
 		return boxed{l}, err
 	}
 	if d.Mixes() {
-		return newMixtureLearner(r)
+		return newMixtureLearner(r, store)
 	}
 	if d.Drift.Kind == "none" {
 		return confident.New(r.learned, arms, r.confidentOptions())

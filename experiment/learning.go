@@ -13,10 +13,13 @@ import (
 
 // learning holds what a policy can learn from, as the fold counts it, and beside it the learner.
 type learning struct {
-	learner   learner
-	told      told
-	Recent    []roundStats `json:"recent"`
-	Unlearned int64        `json:"unlearned"` // units that could not be learned from
+	learner learner
+	told    told
+	// Store has the sums of all versions that are learned from, nil for contextual policies. The
+	// fold adds to it; policies and reports read it.
+	Store     *compare.Store `json:"store,omitempty"`
+	Recent    []roundStats   `json:"recent"`
+	Unlearned int64          `json:"unlearned"` // units that could not be learned from
 	// Replaced are the units in whose place a bandit on estimated losses learned a mean, as they
 	// had no reward.
 	Replaced int64 `json:"replaced,omitempty"`
@@ -79,7 +82,7 @@ func (x *learning) closeLearningRound(r *roster, of *roundStats, factors []float
 		}
 	}
 	if l, ok := x.learner.(*mixtureLearner); ok {
-		_ = l.observe(r, stats, factors)
+		_ = l.propose()
 	} else if len(round) > 0 {
 		_ = x.learner.Observe(round) // what it refuses, it does not know
 	}
@@ -164,7 +167,6 @@ func (x *experimentState) mature(c *cohort) {
 	uniformView{x}.closeVersion(c)
 	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]
-	x.Joint.closeVersion(x.roster.def, arms)
 	if v := x.rounds.versionOf(c.Version); v != nil {
 		all := compare.NewStats(x.roster.def)
 		for k := range arms {
@@ -195,6 +197,7 @@ func (x *experimentState) mature(c *cohort) {
 		return
 	}
 	if c.Learnable {
+		x.roster.addRound(x.learning.Store, arms, x.guards.Returns.factor)
 		round := roundStats{Stats: arms, Mixture: c.Mixture}
 		if x.roster.def.Bandit() {
 			round.Masked = c.maskedSums(x.roster.def)
@@ -253,7 +256,7 @@ func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 		x.learner = l
 		return l.redefine(r) // its sums do not depend on what is wanted
 	}
-	m, err := makeLearner(r)
+	m, err := makeLearner(r, x.Store)
 	if err == nil {
 		for i, k := range r.LearnedArms {
 			if !(stopView{r}).planned(k) && r.def.Policy.Kind != "fixed" && r.def.Arms.Box == nil {
@@ -282,7 +285,7 @@ func (x *learning) restoreLearner(r *roster, saved []byte) error {
 		x.learner = lost{}
 		return nil
 	}
-	m, err := makeLearner(r)
+	m, err := makeLearner(r, x.Store)
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// mixtureLearner is the default policy: package mixture's proposal by the sums within rounds of
-// package compare. The sums are of the definition's own metrics, so that they outlive a change of
-// the goals, the guardrails and the bounds on shares.
+// mixtureLearner is the default policy: package mixture's proposal by the store of the fold, whose
+// sums are of the definition's own metrics, so that they outlive a change of the goals, the
+// guardrails and the bounds on shares.
 //
 // Arm 0 of the store is the control; the others follow in the order of the learner's arms.
 type mixtureLearner struct {
@@ -26,17 +26,12 @@ type mixtureLearner struct {
 	serving, deployed []float64 // by arm of the learner
 }
 
-// newMixtureLearner returns the learner of a roster that has observed nothing.
-func newMixtureLearner(r *roster) (*mixtureLearner, error) {
-	l := &mixtureLearner{control: slices.Index(r.LearnedArms, r.Control)}
+// newMixtureLearner returns the learner of a roster that proposes by a store.
+func newMixtureLearner(r *roster, store *compare.Store) (*mixtureLearner, error) {
+	l := &mixtureLearner{store: store, control: slices.Index(r.LearnedArms, r.Control)}
 	if err := l.pose(r); err != nil {
 		return nil, err
 	}
-	store, err := l.problem.Store()
-	if err != nil {
-		return nil, err
-	}
-	l.store = store
 	return l, l.propose()
 }
 
@@ -97,48 +92,13 @@ func (l *mixtureLearner) Serving() []float64 { return l.serving }
 // Deployed implements [learner].
 func (l *mixtureLearner) Deployed() []float64 { return l.deployed }
 
-// Observe implements [learner]. The policy takes versions by its method observe instead.
+// Observe implements [learner]. The policy reads the store of the fold instead.
 func (l *mixtureLearner) Observe([]pasto.Observation) error {
-	return noregret.Errorf(noregret.Internal, "learner", "the default policy observes sums, not means")
-}
-
-// observe adds the sums of a version to the store and proposes anew. The factors are those by which
-// returning units raise the variance of each metric, nil for none. What the store refuses, it does
-// not know.
-func (l *mixtureLearner) observe(r *roster, stats []armStats, factors []float64) error {
-	in := &guardInput{roster: r, inflation: factors}
-	var round []compare.Sums
-	for m := range r.def.Metrics {
-		round = round[:0]
-		for i, k := range r.LearnedArms {
-			if k >= len(stats) || !r.takes(k) {
-				continue
-			}
-			s := compare.Sums{Arm: l.at(i)}
-			if j := r.def.RatioIndex(m); j >= 0 {
-				q := &stats[k].Pairs[j]
-				s.N, s.X, s.XX, s.Y, s.YY, s.XY = float64(q.N), q.X, q.XX, q.Y, q.YY, q.Cross
-			} else {
-				q := &stats[k].Metrics[m]
-				s.N, s.X, s.XX = float64(q.N), q.Mean, q.M2
-			}
-			if f := in.inflated(m); f != 1 {
-				s.XX, s.YY, s.XY = float64(s.XX*f), float64(s.YY*f), float64(s.XY*f)
-			}
-			if s.N > 0 {
-				round = append(round, s)
-			}
-		}
-		if err := l.store.Add(m, round); err != nil {
-			return err
-		}
-	}
-	return l.propose()
+	return noregret.Errorf(noregret.Internal, "learner", "the default policy reads sums, not means")
 }
 
 // AddArm implements [learner].
 func (l *mixtureLearner) AddArm() (int, error) {
-	l.store.AddArm()
 	p := l.problem
 	p.Arms = append(slices.Clone(p.Arms), propose.Arm{Most: 1})
 	return len(p.Arms) - 1, l.change(p)
@@ -168,9 +128,6 @@ func (l *mixtureLearner) change(p propose.Problem) error {
 // redefine changes the problem to that of the roster's definition; what was observed stays. Arms
 // that are not planned are retired.
 func (l *mixtureLearner) redefine(r *roster) error {
-	for l.store.Arms() < len(r.LearnedArms) {
-		l.store.AddArm()
-	}
 	if err := l.pose(r); err != nil {
 		return err
 	}
@@ -180,8 +137,7 @@ func (l *mixtureLearner) redefine(r *roster) error {
 	return l.change(l.problem)
 }
 
-// MarshalBinary implements [learner]: a byte for each arm of the store, 1 if it is retired, then
-// the store.
+// MarshalBinary implements [learner]: a byte for each arm of the store, 1 if it is retired.
 func (l *mixtureLearner) MarshalBinary() ([]byte, error) {
 	out := make([]byte, len(l.problem.Arms))
 	for k := range out {
@@ -189,15 +145,14 @@ func (l *mixtureLearner) MarshalBinary() ([]byte, error) {
 			out[k] = 1
 		}
 	}
-	store, err := l.store.MarshalBinary()
-	return append(out, store...), err
+	return out, nil
 }
 
 // UnmarshalBinary implements [learner].
 func (l *mixtureLearner) UnmarshalBinary(b []byte) error {
 	n := len(l.problem.Arms)
-	if len(b) < n {
-		return noregret.BadInputf("learner", "%d bytes: want one for each of the %d arms, and a store", len(b), n)
+	if len(b) != n {
+		return noregret.BadInputf("learner", "%d bytes: want one for each of the %d arms", len(b), n)
 	}
 	p := l.problem
 	p.Arms = slices.Clone(p.Arms)
@@ -207,13 +162,8 @@ func (l *mixtureLearner) UnmarshalBinary(b []byte) error {
 		}
 		p.Arms[k].Retired = b[k] == 1
 	}
-	store := new(compare.Store)
-	if err := store.UnmarshalBinary(b[n:]); err != nil {
+	if err := p.Check(l.store); err != nil {
 		return err
 	}
-	if err := p.Check(store); err != nil {
-		return err
-	}
-	l.store = store
 	return l.change(p)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 )
 
@@ -41,9 +42,9 @@ func (s *scenario) preview(text string) (*api.Applied, int) {
 		s.t.Fatalf("a preview changes the state: %v", err)
 	}
 	built := 0
-	makeLearner = func(r *roster) (learner, error) {
+	makeLearner = func(r *roster, store *compare.Store) (learner, error) {
 		built++
-		return newLearner(r)
+		return newLearner(r, store)
 	}
 	defer func() { makeLearner = newLearner }()
 	s.run("apply\n" + text)

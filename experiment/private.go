@@ -262,7 +262,7 @@ func (x releaser) release(e *ReleaseEvent, now int64) error {
 	}
 	x.publish()
 	x.learning.Untold = x.Status != policy.RolledBack && x.Status != policy.Concluded
-	x.Joint.closeVersion(x.roster.def, x.releasedStats(&r, before))
+	x.roster.addRound(x.learning.Store, x.releasedStats(&r, before), nil)
 	if v := x.rounds.versionOf(r.Version); v != nil {
 		x.observedPrivate(v, &r, before)
 	}
@@ -297,7 +297,8 @@ func (x releaser) observedPrivate(v *version, r *privateRound, before []float64)
 }
 
 // releasedStats returns the arms' statistics in a version by its release. The sums of an arm
-// without decisions before are 0, whatever their noise.
+// without decisions before are 0, whatever their noise. The variance of a unit is not released: the
+// largest that the metric's range allows stands for it.
 func (x releaser) releasedStats(r *privateRound, before []float64) (out []armStats) {
 	m := len(x.roster.def.Metrics)
 	for k, n := range r.Counts {
@@ -308,6 +309,8 @@ func (x releaser) releasedStats(r *privateRound, before []float64) (out []armSta
 				sum -= before[k*m+i]
 			}
 			a.Metrics[i].N, a.Metrics[i].Mean = n, x.Private.sums.Midpoint(i)+sum/float64(n)
+			half := x.roster.def.Width(i) / 2
+			a.Metrics[i].M2 = float64(float64(n-1) * float64(half*half))
 		}
 		out = append(out, a)
 	}

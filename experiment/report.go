@@ -57,7 +57,7 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.guards.Returns.factor)
 	}
 	r.Uniform = uniformView{x}.report()
-	r.Conclusion, r.Ramp, r.Traffic = valuer{x}.concluded(), ramp{x}.report(s.time), x.roster.def.Traffic
+	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.roster.def.Traffic
 	if x.Status == policy.Concluded {
 		r.Traffic = 1
 	}
@@ -80,8 +80,8 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 	for _, v := range x.rounds.thinned(len(x.roster.Arms)) {
 		p := api.HistoryPoint{
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
-			Mixture: x.roster.shares(v.Split.Shares()), Value: v.Value,
-			Units: v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
+			Mixture: x.roster.shares(v.Split.Shares()),
+			Units:   v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
 			Guardrails: v.Guards.report(x.roster.def),
 		}
 		if v.Version == x.rounds.Version {
@@ -132,17 +132,6 @@ func pageOf(x *roster, p api.Page) (kept []bool, next string) {
 		kept[index[name]] = true
 	}
 	return kept, next
-}
-
-// concluded returns the record of a concluded experiment, nil for another one. Its value is by
-// comparisons within versions where there are any.
-func (x valuer) concluded() *api.Conclusion {
-	if x.Conclusion == nil || x.Joint == nil || x.Joint.Concluded == nil {
-		return x.Conclusion
-	}
-	c := *x.Conclusion
-	c.Value = x.Joint.Concluded
-	return &c
 }
 
 // regret computes the regret against the best single arm, in total and per unit up to each version.

@@ -49,12 +49,9 @@ type version struct {
 	Units u64s `json:"units"`
 	N     u64s `json:"n"`
 	Mean  f64s `json:"mean"`
-	// Value is the objective of the mixture at those means, nil if too few arms had one; reports
-	// have that of Shown.
-	Value *float64 `json:"value"`
 	// Deployed are the shares that the policy would have deployed; nil if there were none.
 	Deployed f64s `json:"deployed,omitempty"`
-	// Shown has what reports show of Value and of the lift; nil without an objective.
+	// Shown has what reports show of the value and of the lift; nil without an objective.
 	Shown *shown `json:"shown,omitempty"`
 	// Guards has the guardrails and what was known of them when the version ended.
 	Guards guardPoints `json:"guards,omitempty"`
@@ -116,9 +113,6 @@ func (x *experimentState) describe(now int64, s *Serving) *version {
 			n, mean := a.Mean(x.roster.def, m)
 			v.N, v.Mean = append(v.N, uint64(n)), append(v.Mean, mean)
 		}
-	}
-	if value, ok := (valuer{x}).recordedValue(s.Shares.Shares()); ok {
-		v.Value = &value
 	}
 	v.Deployed = s.Deployed
 	v.Shown = lifter{x}.course(s)

@@ -238,6 +238,7 @@ func (x *experimentState) follow(now int64, s *Serving) (err error) {
 	for _, a := range s.Points {
 		x.roster.push(a, false)
 	}
+	x.learning.growStore(len(x.roster.Arms))
 	if x.roster.def.Arms.Box != nil {
 		for _, k := range x.roster.LearnedArms {
 			x.roster.Arms[k].Active = !slices.Contains(s.Idle, k)

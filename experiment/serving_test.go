@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
@@ -42,7 +43,7 @@ func (n *nonsense) Serving() []float64 {
 // thinkNonsense makes all policies nonsense until the test ends.
 func thinkNonsense(t *testing.T) {
 	make := makeLearner
-	makeLearner = func(r *roster) (learner, error) { return &nonsense{len(r.LearnedArms)}, nil }
+	makeLearner = func(r *roster, _ *compare.Store) (learner, error) { return &nonsense{len(r.LearnedArms)}, nil }
 	t.Cleanup(func() { makeLearner = make })
 }
 

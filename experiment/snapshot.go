@@ -74,7 +74,6 @@ type persistedParts struct {
 	Conclusion *api.Conclusion   `json:"conclusion,omitempty"`
 	Private    *privateSums      `json:"private,omitempty"`
 	Sequences  compare.Sequences `json:"sequences,omitempty"`
-	Joint      *joint            `json:"joint,omitempty"`
 	Wanted     *wanted           `json:"wanted,omitempty"`
 	Notes      []Note            `json:"notes"`
 }
@@ -83,7 +82,7 @@ type persistedParts struct {
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
 		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Kept.saved(), x.Uniform, x.Conclusion, x.Private, x.Sequences, x.Joint, x.Wanted, x.Notes,
+		x.Ramp, x.Kept.saved(), x.Uniform, x.Conclusion, x.Private, x.Sequences, x.Wanted, x.Notes,
 	}
 }
 
@@ -91,7 +90,7 @@ func (x *experimentState) persisted() *persistedParts {
 func (p *persistedParts) restored() *experimentState {
 	return &experimentState{
 		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Kept, p.Uniform, p.Conclusion, p.Private, p.Sequences, p.Joint, p.Wanted, p.Notes,
+		p.Ramp, p.Kept, p.Uniform, p.Conclusion, p.Private, p.Sequences, p.Wanted, p.Notes,
 		consequence{},
 	}
 }
@@ -419,7 +418,7 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 		return nil, err
 	}
 	if !x.Sequences.Watches(x.roster.def.ComparedMetrics()) || !x.lifts.watches(x.roster.def) ||
-		!x.Joint.fits(x.roster.def, len(x.roster.Arms)) || !(earlyContrastView{&x.roster}).fits() {
+		!x.learning.fits(&x.roster) || !(earlyContrastView{&x.roster}).fits() {
 		return nil, noregret.BadInputf("snapshot", "the comparisons of arms of experiment %q do not fit its definition",
 			x.roster.def.Name)
 	}

@@ -481,8 +481,8 @@ func TestAddRefuses(t *testing.T) {
 	if string(s.AppendBinary(nil)) != string(before) {
 		t.Error("a refused round has changed the store")
 	}
-	if _, err := New(1, []Metric{{}}); err == nil {
-		t.Error("a store of one arm: no error")
+	if _, err := New(0, []Metric{{}}); err == nil {
+		t.Error("a store of no arm: no error")
 	}
 	if _, err := New(2, nil); err == nil {
 		t.Error("a store without metrics: no error")

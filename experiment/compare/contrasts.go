@@ -93,6 +93,15 @@ func (e *Contrasts) Combine(c float64) {
 	e.Level.Rounds = float64(e.tau * e.spread)
 }
 
+// Means returns the means of the parts of a unit's value in arm k: the control's level and the
+// arm's contrast with it; y is 0 for plain metrics. Ok is false where they are not known.
+func (e *Contrasts) Means(k int) (x, y float64, ok bool) {
+	if !e.Known[k] || !e.Level.Known {
+		return 0, 0, false
+	}
+	return e.Level.X + e.x[k], e.Level.Y + e.y[k], true
+}
+
 // variance is the factor of L⁻¹.
 func (e *Contrasts) variance() float64 { return float64(e.Scatter * e.aged) }
 

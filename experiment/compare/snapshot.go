@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"math"
 
@@ -51,6 +52,20 @@ func truth(b bool) int {
 // MarshalBinary implements [encoding.BinaryMarshaler]; see [Store.AppendBinary].
 func (s *Store) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil), nil }
 
+// MarshalText implements [encoding.TextMarshaler]: the snapshot in base64.
+func (s *Store) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, s.AppendBinary(nil)), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler]; see [Store.UnmarshalBinary].
+func (s *Store) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return damaged("%w", err)
+	}
+	return s.UnmarshalBinary(b)
+}
+
 // mostArms and mostMetrics bound what a snapshot may ask for.
 const mostArms, mostMetrics = 1 << 16, 1 << 12
 
@@ -63,7 +78,7 @@ func (s *Store) UnmarshalBinary(b []byte) error {
 		return damaged("version %d: want %d", v, version)
 	}
 	arms, metrics, pairs := r.whole(), r.whole(), r.whole()
-	if r.short || arms < 2 || arms > mostArms || metrics < 1 || metrics > mostMetrics || pairs > 1 {
+	if r.short || arms < 1 || arms > mostArms || metrics < 1 || metrics > mostMetrics || pairs > 1 {
 		return damaged("%d arms, %d metrics", arms, metrics)
 	}
 	n := Store{arms: int(arms), pairs: pairs == 1, metrics: make([]metric, metrics)}

@@ -78,3 +78,57 @@ func TestSnapshotRefuses(t *testing.T) {
 		t.Error("a damaged snapshot has changed the store")
 	}
 }
+
+// TestCopy adds a round to a copy, which the store does not see, and reads a store back from text.
+func TestCopy(t *testing.T) {
+	metrics := []Metric{{Width: 2}, {Ratio: true}}
+	s, err := New(1, metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.AddArm()
+	round := []Sums{{Arm: 0, N: 40, X: 1, XX: 30}, {Arm: 1, N: 60, X: 1.5, XX: 20}}
+	if err := s.Add(0, round); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Copy()
+	c.AddArm()
+	if err := c.Add(0, []Sums{{Arm: 0, N: 40, X: 3, XX: 30}, {Arm: 2, N: 60, X: 1.5, XX: 20}}); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := s.MarshalText(); err != nil || string(after) != string(before) {
+		t.Errorf("a round of the copy has changed the store: %v", err)
+	}
+	var same Store
+	if err := same.UnmarshalText(before); err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case !same.Fits(2, metrics) || same.Fits(3, metrics) || same.Fits(2, metrics[:1]):
+		t.Error("the store of text fits other arms or metrics")
+	case same.Fits(2, []Metric{{Width: 2}, {}}) || same.Fits(2, []Metric{{Width: 1}, {Ratio: true}}):
+		t.Error("the store of text fits another ratio or width")
+	}
+	if err := same.UnmarshalText([]byte("*")); err == nil {
+		t.Error("text that is not base64 is read")
+	}
+	// With one round the means are the arms' own.
+	var e Contrasts
+	same.Contrasts(&e, 0, 0, 0)
+	for k, want := range []float64{1, 1.5} {
+		if x, y, ok := e.Means(k); !ok || math.Abs(x-want) > 1e-12 || y != 0 {
+			t.Errorf("arm %d has the means %v and %v, %v: want %v", k, x, y, ok, want)
+		}
+	}
+	same.Contrasts(&e, 1, 0, 0)
+	if _, _, ok := e.Means(1); ok {
+		t.Error("a metric without rounds has means")
+	}
+	if err := same.Add(0, []Sums{{Arm: 0, N: 40, X: 1e200, XX: 30}}); err == nil {
+		t.Error("a mean whose square is not finite is added")
+	}
+}

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 )
@@ -48,12 +49,12 @@ type metric struct {
 	memories [Memories]memory
 }
 
-// New returns an empty store for a number of arms, at least 2 with the control, and metrics. With
+// New returns an empty store for a number of arms, at least 1 with the control, and metrics. With
 // at most 128 arms all pairs are compared, and each metric needs some 2·K² numbers for K arms; with
 // more, each arm is compared with the control only.
 func New(arms int, metrics []Metric) (*Store, error) {
-	if arms < 2 {
-		return nil, noregret.BadInputf("arms", "%d: want at least 2, the control and another", arms)
+	if arms < 1 {
+		return nil, noregret.BadInputf("arms", "%d: want at least 1, the control", arms)
 	}
 	if len(metrics) == 0 {
 		return nil, noregret.BadInputf("metrics", "none: want at least one")
@@ -88,6 +89,27 @@ func (s *Store) Arms() int { return s.arms }
 
 // Metrics is the number of metrics.
 func (s *Store) Metrics() int { return len(s.metrics) }
+
+// Fits reports whether the store has a number of arms and these metrics.
+func (s *Store) Fits(arms int, metrics []Metric) bool {
+	return s.arms == arms && slices.EqualFunc(s.metrics, metrics, func(a metric, b Metric) bool {
+		return (a.shape.parts == 2) == b.Ratio && a.width == b.Width
+	})
+}
+
+// Copy returns a copy that shares nothing with s. It costs O(K²) per metric.
+func (s *Store) Copy() *Store {
+	out := &Store{arms: s.arms, pairs: s.pairs, metrics: slices.Clone(s.metrics)}
+	for i := range out.metrics {
+		m := &out.metrics[i]
+		v := &m.variance
+		*v = variances{slices.Clone(v.free), slices.Clone(v.xx), slices.Clone(v.xy), slices.Clone(v.yy)}
+		for j := range m.memories {
+			m.memories[j].v = slices.Clone(m.memories[j].v)
+		}
+	}
+	return out
+}
 
 // Rounds is the number of rounds of a metric.
 func (s *Store) Rounds(metric int) int { return s.metrics[metric].rounds }

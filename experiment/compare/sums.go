@@ -39,6 +39,9 @@ func (s *Sums) Merge(other Sums) {
 	s.N = n
 }
 
+// largest is the largest mean that is accepted.
+const largest = 1e100
+
 // check returns an error for sums that no units can have.
 func (s *Sums) check(i, arms int, ratio bool) error {
 	bad := func(format string, args ...any) error {
@@ -47,6 +50,9 @@ func (s *Sums) check(i, arms int, ratio bool) error {
 	switch {
 	case s.Arm < 0 || s.Arm >= arms:
 		return bad("arm %d: want one of the %d arms, from 0 on", s.Arm, arms)
+	case math.Abs(s.X) > largest || math.Abs(s.Y) > largest || math.Sqrt(s.XX) > largest || math.Sqrt(s.YY) > largest:
+		return bad("means %v and %v, sums of squares %v and %v of arm %d: want means of at most %v and sums of "+
+			"squares of at most its square, whose products stay finite", s.X, s.Y, s.XX, s.YY, s.Arm, largest)
 	case !(s.N > 0) || math.IsInf(s.N, 1):
 		return bad("%v units of arm %d: want a finite number above 0", s.N, s.Arm)
 	case !vec.IsFinite(s.X) || !vec.IsFinite(s.Y) || !vec.IsFinite(s.XY):
