@@ -2,7 +2,8 @@ package arena
 
 import "github.com/noregret/noregret/lab/world"
 
-// oracle serves and deploys the certified optimum of the means of the running round.
+// oracle serves and deploys the certified optimum of the means and masks of the running
+// round.
 type oracle struct {
 	w        *world.World
 	deployed []float64
@@ -14,7 +15,7 @@ func newOracle(task *Task) (Learner, error) {
 
 // Serving implements [Learner].
 func (o *oracle) Serving(t int) ([]float64, error) {
-	o.deployed = o.w.Truth(o.w.PhaseAt(t)).Best
+	o.deployed = o.w.Truth(o.w.StateAt(t)).Best
 	return o.deployed, nil
 }
 

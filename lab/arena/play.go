@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
@@ -82,11 +81,11 @@ func (p *player) round(w *world.World, s *world.Sampler, t int, theta []float64)
 	if err := checkMixture(mixture, w.Arms()); err != nil {
 		return err
 	}
-	if w.Joins != nil {
-		mixture = slices.Clone(mixture)
-		w.Restrict(t, mixture)
+	served, learned := w.Serve(t, mixture)
+	if _, ok := p.learner.(*oracle); ok { // its mixture is what units get
+		served, learned = mixture, mixture
 	}
-	score := w.Rate(w.PhaseAt(t), mixture, theta)
+	score := w.Rate(w.StateAt(t), served, theta)
 	p.play.Served += score.Value
 	p.play.RawServed += score.Raw
 	p.play.Violation += score.Violation
@@ -96,7 +95,7 @@ func (p *player) round(w *world.World, s *world.Sampler, t int, theta []float64)
 	if score.Clear {
 		p.play.Clear++
 	}
-	p.late = append(p.late, s.Round(t, mixture))
+	p.late = append(p.late, s.Round(t, learned))
 	if x, ok := p.learner.(metricObserver); ok && w.Late != nil {
 		for m, late := range w.Late {
 			if i := len(p.late) - 1 - late; i >= 0 {
@@ -140,7 +139,7 @@ func checkMixture(p []float64, arms int) error {
 // finish returns the play with means over rounds.
 func (p *player) finish(w *world.World, theta []float64) Play {
 	rounds := float64(w.Rounds())
-	score := w.Rate(len(w.Phases)-1, p.learner.Deployed(), theta)
+	score := w.RateDeployed(p.learner.Deployed(), theta)
 	p.play.Deployed, p.play.RawDeployed, p.play.DeployedBroken = score.Value, score.Raw, score.Broken
 	p.play.Served /= rounds
 	p.play.RawServed /= rounds

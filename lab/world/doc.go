@@ -1,6 +1,6 @@
 // Package world is the laboratory's engine of worlds with known truth: a law of arms and metrics
-// over rounds, with seasons, growth, drift, late feedback and heavy tails, and the draws of what
-// units do. Every study of the laboratory whose units are made up takes their values from here.
+// over rounds, with seasons, growth, drift, late feedback, heavy tails and masks, and the draws of
+// what units do. Every study of the laboratory whose units are made up takes their values from here.
 //
 // # Worlds and families
 //
@@ -14,6 +14,14 @@
 // learners that serve mixtures. [Sampler.Unit] gives the values of one unit, for the decision
 // service. [Grouped] is a world for package scenario, where learners draw arms. Where the learner
 // makes the arms, as on boxes of parameters, the study sets [Sampler.Law].
+//
+// # Masks
+//
+// An arm may be away in some rounds ([World.Away]): it joins later, is out of stock, is sold on
+// weekdays only. Units may be of segments that may get some of the arms only ([World.Segments]).
+// [World.Serve] says what units get then, and from which of them is learned, as the service decides
+// among allowed arms; [Sampler.Allowed] says it of one unit. The truth of a round is the best that
+// can be done under its masks.
 //
 // # The same draws for all
 //

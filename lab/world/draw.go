@@ -67,6 +67,7 @@ const (
 	varianceStream   = 1 << 42
 	unitStream       = 1 << 43
 	ownStream        = 1 << 44
+	segmentStream    = 1 << 45
 )
 
 // source returns the random numbers of one purpose in round t.
@@ -76,6 +77,7 @@ func (s *Sampler) source(t int, stream uint64) random.SplitMix64 {
 
 // Allocate writes the number of units of each arm in round t to dst: p_k·N rounded up or down, so
 // that its mean is p_k·N, by systematic sampling with one random number that all learners share.
+// Shares that sum to less than one leave units to no arm.
 func (s *Sampler) Allocate(t int, p []float64, dst []int) {
 	source := s.source(t, allocationStream)
 	u := float64(source.Float64())
@@ -85,6 +87,9 @@ func (s *Sampler) Allocate(t int, p []float64, dst []int) {
 		next := min(int(math.Floor(float64(n*sum)+u)), s.w.Units[t])
 		dst[k] = max(next-last, 0)
 		last = max(next, last)
+	}
+	if sum < 1-1e-9 {
+		return
 	}
 	for k := len(p) - 1; last < s.w.Units[t]; k-- { // rounding of the sum
 		if p[k] > 0 || k == 0 {

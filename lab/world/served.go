@@ -9,7 +9,8 @@ import (
 
 // ServedFamilies lists families that are hard for what is served round by round: guardrails that
 // decay and controls that drift, weekdays that suit arms, persons who are counted more than once,
-// many arms, metrics that mature late, arms that join, huge units, limits in conflict, absolute
+// many arms, metrics that mature late, arms that join or are away, units that may not get all arms,
+// huge units, limits in conflict, absolute
 // limits on rare events. Where a family says nothing else it is like those of [Families].
 func ServedFamilies() []Family {
 	return []Family{
@@ -65,6 +66,12 @@ func ServedFamilies() []Family {
 		},
 		{"delay3", "observations come 3 rounds late; goal 5 %, guardrail 2 % within 5 %; 6 arms, 20,000 units, 100 " +
 			"rounds", delay3},
+		{"weekend", "arm 2, which makes up for the purchases that the best arm loses, is away on two days of " +
+			"seven; goal 5 %, guardrail 2 % within 5 %; 5 arms, 20,000 units, 140 rounds", weekend},
+		{"stock", "these two arms are out of stock now and then, for four rounds in the mean, once in " +
+			"twenty; 5 arms, 20,000 units, 150 rounds", stock},
+		{"eligible", "30 % of the units may get arms 1 and 3 only, 20 % arms 2 and 4, beside the control; the arms are " +
+			"those of weekend; 5 arms, 20,000 units, 150 rounds", eligible},
 		{"single", "one arm is the best alone, the others break the guardrail; goal 5 %, guardrail 2 % within 5 %; 6 " +
 			"arms, 20,000 units, 150 rounds", single},
 	}
@@ -219,37 +226,71 @@ func lateGoal(r *random.Source) (*World, error) {
 }
 
 func joining(r *random.Source) (*World, error) {
-	d := usual(r, 6, 20_000, 200, 0.05, 0.02, 0.05)
-	joins := []int{0, 0, 0, 50, 50, 100}
-	// The optimum of a phase has no use for an arm that has not joined: it is like the control.
-	whole := d.rows
-	at := func(t int) (*pasto.Table, error) {
-		d.rows = make([][]float64, len(whole))
-		for m := range whole {
-			d.rows[m] = append([]float64(nil), whole[m]...)
-			for k, from := range joins {
-				if t < from {
-					d.rows[m][k] = d.rows[m][0]
-				}
-			}
-		}
-		return pasto.TableOf(d.rows...)
-	}
-	if _, err := at(0); err != nil {
-		return nil, err
-	}
-	w, err := d.world()
+	w, err := usual(r, 6, 20_000, 200, 0.05, 0.02, 0.05).world()
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range []int{50, 100} {
-		means, err := at(t)
-		if err != nil {
-			return nil, err
-		}
-		w.Phases = append(w.Phases, Phase{From: t, Means: means})
+	joins := []int{0, 0, 0, 50, 50, 100}
+	w.Away = func(t, k int) bool { return t < joins[k] }
+	return w, nil
+}
+
+// scarce drafts a world in which arms 1 and 2 are best together: arm 1 has the best goal and breaks
+// the guardrail, and arm 2 makes up for it.
+func scarce(r *random.Source, rounds int) *draft {
+	d := newDraft(r, 5, 20_000, rounds)
+	goals, guards := d.normals(0.03, 0.1), d.normals(-0.02, 0.05)
+	goals[1], guards[1] = 0.3+float64(0.1*r.Float64()), -0.15-float64(0.1*r.Float64())
+	goals[2], guards[2] = 0.05-float64(0.1*r.Float64()), 0.1+float64(0.1*r.Float64())
+	d.goal("clicks", 0.05, goals)
+	d.guard("purchases", 0.02, 0.05, guards)
+	return d
+}
+
+// weekend has an arm that is served from Monday to Friday.
+func weekend(r *random.Source) (*World, error) {
+	w, err := scarce(r, 140).world()
+	if err != nil {
+		return nil, err
 	}
-	w.Joins = joins
+	w.Away = func(t, k int) bool { return k == 2 && t%7 >= 5 }
+	return w, nil
+}
+
+// stock has arms that run out of stock and are ordered again.
+func stock(r *random.Source) (*World, error) {
+	w, err := scarce(r, 150).world()
+	if err != nil {
+		return nil, err
+	}
+	away := make([][]bool, 3)
+	for k := 1; k < len(away); k++ {
+		for out := false; len(away[k]) < w.Rounds(); {
+			chance := 0.05
+			if out {
+				chance = 0.25
+			}
+			if r.Float64() < chance {
+				out = !out
+			}
+			away[k] = append(away[k], out)
+		}
+	}
+	w.Away = func(t, k int) bool { return k < len(away) && away[k] != nil && away[k][t] }
+	return w, nil
+}
+
+// eligible has units that may get some of the arms only.
+func eligible(r *random.Source) (*World, error) {
+	w, err := scarce(r, 150).world()
+	if err != nil {
+		return nil, err
+	}
+	w.Segments = []Segment{
+		{0.5, []bool{true, true, true, true, true}},
+		{0.3, []bool{true, true, false, true, false}},
+		{0.2, []bool{true, false, true, false, true}},
+	}
 	return w, nil
 }
 

@@ -65,21 +65,3 @@ func TestTilts(t *testing.T) {
 		}
 	}
 }
-
-// TestJoins: what an arm gets before it has joined is the control's, and the optimum does not need
-// it.
-func TestJoins(t *testing.T) {
-	w := worldOf(t, "joining", 0)
-	p := []float64{0.1, 0.1, 0.1, 0.2, 0.2, 0.3}
-	w.Restrict(49, p)
-	if want := []float64{0.8, 0.1, 0.1, 0, 0, 0}; math.Abs(p[0]-want[0]) > 1e-12 || !slices.Equal(p[1:], want[1:]) {
-		t.Errorf("shares %v, want %v", p, want)
-	}
-	for phase, arms := range []int{3, 5, 6} {
-		for k := arms; k < 6; k++ {
-			if got := w.Phases[phase].Means.Arm(k); !slices.Equal(got, w.Phases[phase].Means.Arm(0)) {
-				t.Errorf("phase %d: arm %d has means %v before it has joined", phase, k, got)
-			}
-		}
-	}
-}

@@ -88,9 +88,12 @@ type World struct {
 	// Tilts are factors of an arm's means, by round and arm, with a mean of one over the run: a
 	// weekday that suits an arm. Nil means one. Mixtures are scored without them.
 	Tilts [][]float64
-	// Joins is the round by arm from which on it can be served; nil means 0 for all. What a learner
-	// gives an arm before goes to the control.
-	Joins []int
+	// Away reports whether an arm cannot be served in round t: it has not joined yet, is out of
+	// stock, is sold on weekdays only. Nil means that none is. Arm 0 is never away.
+	Away func(t, k int) bool
+	// Segments are parts of the units that may get some of the arms only; nil means that all units
+	// may get all.
+	Segments []Segment
 	// Repeats is the number of events that come from one person, of Bernoulli metrics, while units
 	// are reported as independent: the variance of a mean is as many times what it seems. 0 is 1.
 	Repeats int
@@ -101,6 +104,7 @@ type World struct {
 	Giants []Giant
 
 	truths []Truth
+	states []int // of the rounds of a masked world, after Solve: indices of truths
 }
 
 // New returns a world whose rounds have the given number of units each, and whose means stay the
@@ -137,16 +141,6 @@ func (w *World) tilted(t, k int) float64 {
 	return w.Tilts[t][k]
 }
 
-// Restrict gives the shares of arms that have not joined by round t to the control.
-func (w *World) Restrict(t int, p []float64) {
-	for k, from := range w.Joins {
-		if t < from {
-			p[0] += p[k]
-			p[k] = 0
-		}
-	}
-}
-
 // Arms is the number of arms, the control included.
 func (w *World) Arms() int { return w.Phases[0].Means.Arms() }
 
@@ -170,60 +164,112 @@ func (w *World) Level(t, m int) float64 {
 	return w.Levels[t][m]
 }
 
-// Truth is the solution of a phase, which its maker can compute.
+// Truth is the solution of a state, which its maker can compute. A state is a phase, with the arms
+// that the units of a round may get.
 type Truth struct {
 	// Means are the arms' means as the objective sees them: contrasts of relative guardrails.
 	Means *pasto.Table
-	// Best is the certified optimum, and Prices are those of its guardrails.
+	// Best is the certified optimum of what units can get, by arm, and Prices are those of its
+	// guardrails.
 	Best, Prices []float64
 
+	phase   int
 	control float64 // the reward of the control
 	unit    float64 // the gain that counts as one
 }
 
-// Truth returns the truth of a phase, given by its index. Solve must have been called.
-func (w *World) Truth(phase int) *Truth { return &w.truths[phase] }
+// Truth returns the truth of a state, given by its index. Solve must have been called.
+func (w *World) Truth(state int) *Truth { return &w.truths[state] }
+
+// StateAt returns the index of the state of round t: that of its phase, in a world without masks.
+// Solve must have been called.
+func (w *World) StateAt(t int) int {
+	if !w.Masked() {
+		return w.PhaseAt(t)
+	}
+	return w.states[t]
+}
 
 // leastUnit bounds the unit of values from below, as a share of the largest difference in the goals
 // between an arm and the control: where almost nothing can be gained, almost nothing can be lost.
 const leastUnit = 0.1
 
-// Solve computes the certified optimum of each phase, which [World.Truth] and [World.Rate] need.
+// Solve computes the certified optimum of each state, which [World.Truth] and [World.Rate] need. In
+// a world with masks these are the phases with the masks of their rounds, in order of time, and the
+// optimum is that of all policies that respect the masks. It returns an error of code bad_input if
+// a policy could do more than 10,000 different things in a round.
 func (w *World) Solve() error {
-	w.truths = w.truths[:0]
-	for i := range w.Phases {
-		tr, err := newTruth(w.Goals, w.Phases[i].Means)
-		if err != nil {
-			return fmt.Errorf("phase %d: %w", i, err)
+	w.truths, w.states = w.truths[:0], w.states[:0]
+	if !w.Masked() {
+		for i := range w.Phases {
+			if err := w.solve(i, w.masks(w.Phases[i].From)); err != nil {
+				return err
+			}
 		}
-		w.truths = append(w.truths, tr)
+		return nil
+	}
+	known := map[string]int{}
+	for t := range w.Units {
+		masks := w.masks(t)
+		key := fmt.Sprint(w.PhaseAt(t), masks)
+		state, ok := known[key]
+		if !ok {
+			state, known[key] = len(w.truths), len(w.truths)
+			if err := w.solve(w.PhaseAt(t), masks); err != nil {
+				return err
+			}
+		}
+		w.states = append(w.states, state)
 	}
 	return nil
 }
 
-func newTruth(goals *pasto.Goals, raw *pasto.Table) (Truth, error) {
+// solve appends the truth of a phase under masks.
+func (w *World) solve(phase int, masks []Segment) error {
+	tr, err := newTruth(w.Goals, w.Phases[phase].Means, masks)
+	if err != nil {
+		return fmt.Errorf("phase %d: %w", phase, err)
+	}
+	tr.phase = phase
+	w.truths = append(w.truths, tr)
+	return nil
+}
+
+func newTruth(goals *pasto.Goals, raw *pasto.Table, masks []Segment) (Truth, error) {
 	tr := Truth{Means: raw.Clone()}
 	for k := range raw.Arms() {
 		if err := goals.Contrast(tr.Means.Arm(k), raw.Arm(k), raw.Arm(0)); err != nil {
 			return Truth{}, err
 		}
 	}
-	t, err := scenario.NewTruth(context.Background(), goals, tr.Means)
+	shares, err := assignments(masks, raw.Arms())
+	if err != nil {
+		return Truth{}, err
+	}
+	means, err := pasto.NewTable(shares.Arms(), raw.Metrics())
+	if err != nil {
+		return Truth{}, err
+	}
+	for i := range shares.Arms() {
+		tr.Means.Mean(means.Arm(i), shares.Arm(i))
+	}
+	t, err := scenario.NewTruth(context.Background(), goals, means)
 	if err != nil {
 		return Truth{}, err
 	}
 	if t.Best == nil {
 		return Truth{}, t.Infeasible
 	}
-	tr.Best, tr.Prices = t.Best.Mixture, t.Best.Prices
+	tr.Best, tr.Prices = make([]float64, raw.Arms()), t.Best.Prices
+	shares.Mean(tr.Best, t.Best.Mixture)
 	if tr.Prices == nil {
 		tr.Prices = make([]float64, goals.Dim())
 	}
 	tr.control = goals.Reward(tr.Means.Arm(0))
 	// The reward of plain has no guardrails.
 	plain := goals.Harden(func(*pasto.Metric) bool { return true })
-	for k := range raw.Arms() {
-		d := plain.Reward(tr.Means.Arm(k)) - plain.Reward(tr.Means.Arm(0))
+	for i := range means.Arms() {
+		d := plain.Reward(means.Arm(i)) - plain.Reward(tr.Means.Arm(0))
 		tr.unit = max(tr.unit, float64(leastUnit*math.Abs(d)))
 	}
 	tr.unit = max(tr.unit, t.Optimum()-tr.control)
@@ -253,17 +299,36 @@ type Score struct {
 	Clear bool
 }
 
-// Rate scores mixture p in a phase, given by its index, using theta as workspace. Solve must have
-// been called.
-func (w *World) Rate(phase int, p, theta []float64) Score {
-	w.truths[phase].Means.Mean(theta, p)
-	return w.RateMeans(phase, theta)
+// Rate scores what units get by arm in a state, given by its index, using theta as workspace. Solve
+// must have been called.
+func (w *World) Rate(state int, p, theta []float64) Score {
+	w.truths[state].Means.Mean(theta, p)
+	return w.RateMeans(state, theta)
+}
+
+// RateDeployed scores a mixture as it would be served after the run: in the last phase or, in a
+// masked world, in the second half of its rounds, in their mean. There it breaks a guardrail if it
+// does so in one round. Solve must have been called.
+func (w *World) RateDeployed(p, theta []float64) (s Score) {
+	if !w.Masked() {
+		return w.Rate(len(w.Phases)-1, p, theta)
+	}
+	half := w.Rounds() / 2
+	for t := half; t < w.Rounds(); t++ {
+		served, _ := w.Serve(t, p)
+		one := w.Rate(w.StateAt(t), served, theta)
+		s.Value += one.Value / float64(w.Rounds()-half)
+		s.Raw += one.Raw / float64(w.Rounds()-half)
+		s.Violation = max(s.Violation, one.Violation)
+		s.Broken, s.Clear = s.Broken || one.Broken, s.Clear || one.Clear
+	}
+	return s
 }
 
 // RateMeans is [World.Rate] of a mixture by its means, as the objective sees them: for a learner
 // whose arms are not the world's.
-func (w *World) RateMeans(phase int, theta []float64) (s Score) {
-	tr := &w.truths[phase]
+func (w *World) RateMeans(state int, theta []float64) (s Score) {
+	tr := &w.truths[state]
 	reward, cost := w.Goals.Reward(theta), 0.0
 	for i := range w.Goals.Metrics() {
 		m := &w.Goals.Metrics()[i]
@@ -275,7 +340,7 @@ func (w *World) RateMeans(phase int, theta []float64) (s Score) {
 			continue
 		}
 		s.Broken = true
-		s.Clear = s.Clear || v > float64(clearly*math.Abs(w.Phases[phase].Means.Arm(0)[i]))
+		s.Clear = s.Clear || v > float64(clearly*math.Abs(w.Phases[tr.phase].Means.Arm(0)[i]))
 		s.Violation = max(s.Violation, v/w.Margins[i])
 		cost += float64(violationPrice * tr.Prices[i] * v)
 	}
