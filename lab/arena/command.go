@@ -39,7 +39,9 @@ plays package mixture and its peers on all families.`,
 			return &study.Report{Head: listed()}, nil
 		}
 		if *drifting {
-			o.useDrift()
+			if err := o.useDrift(); err != nil {
+				return nil, err
+			}
 		} else if *served {
 			o.useServed()
 		}
@@ -53,26 +55,27 @@ plays package mixture and its peers on all families.`,
 }
 
 // useDrift replaces the families and the learners that are not named by those for drift.
-func (o *Options) useDrift() {
+func (o *Options) useDrift() error {
+	names := study.Names(DriftLearners(), func(e *Entry) string { return e.Name })
+	if err := study.Known("--learners", o.Learners, names); err != nil {
+		return err
+	}
 	if len(o.Families) == 0 {
-		for _, x := range world.DriftFamilies() {
-			o.Families = append(o.Families, x.Name)
-		}
+		o.Families = study.Names(world.DriftFamilies(), func(f *world.Family) string { return f.Name })
 	}
 	for _, e := range DriftLearners() {
 		if len(o.Learners) == 0 || slices.Contains(o.Learners, e.Name) {
 			o.Entries = append(o.Entries, e)
 		}
 	}
+	return nil
 }
 
 // useServed replaces the families and the learners that are not named by all of them, and by the
 // policy of package mixture beside those that plan.
 func (o *Options) useServed() {
 	if len(o.Families) == 0 {
-		for _, x := range world.All() {
-			o.Families = append(o.Families, x.Name)
-		}
+		o.Families = study.Names(world.All(), func(f *world.Family) string { return f.Name })
 	}
 	if len(o.Learners) == 0 {
 		o.Learners = []string{

@@ -59,3 +59,34 @@ func TestSimulate(t *testing.T) {
 		t.Errorf("status %d, %s%s", s, stdout, stderr)
 	}
 }
+
+// TestNames: a name that a list of a study does not have is refused with the names, before the
+// study looks for its data.
+func TestNames(t *testing.T) {
+	for args, want := range map[string]string{
+		"contexts --players nope":                   "want one of ",
+		"contexts --sets letter,nope":               "want one of covtype, letter, mnist",
+		"parameterfree --sets nope":                 "want one of ijcnn1, ",
+		"parameterfree --trainers spade,nope":       "want one of sgd-logistic, ",
+		"ablation --rules nope":                     "want one of segments, ",
+		"ablation --scenarios nope":                 "want one of ",
+		"arena --families rare,nope":                "want one of rare, ",
+		"arena --learners nope":                     "want one of default, ",
+		"arena --drift --learners default,nope":     "want one of default, ",
+		"catastrophe --only nope":                   `want one of "shrink, default 0", `,
+		"validity --only nope":                      "want one of aa, power, revenue",
+		"boxes --learner nope":                      "want surface, peer or all",
+		"measure b --algorithm nope":                "want one of default, ",
+		"measure b --without nope":                  "want one of ",
+		"private --columns nope":                    "want some of ",
+		"private-bandit --columns non-private,nope": "want some of ",
+		"drift --policy nope":                       "want restarted, plain or fixed:STEP",
+		"bandits nope":                              "there are two-adversarial.svg, ",
+		"tables nope":                               "there are 9.1, ",
+	} {
+		s, stdout, stderr := tree.Try(t.Context(), strings.Fields(args)...)
+		if s != 2 || stdout != "" || !strings.Contains(stderr, `"nope"`) || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %s%s", args, s, stdout, stderr)
+		}
+	}
+}

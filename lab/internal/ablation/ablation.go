@@ -79,10 +79,8 @@ func (s *ablation) play(ctx context.Context, only []string) error {
 		return noregret.Errorf(noregret.Usage, "--runs", "%d: want at least 2", s.runs)
 	}
 	s.losses = make([][]loss, len(s.rules))
-	for _, rule := range s.rules {
-		if _, err := confident.DefaultOptions().Without(rule); err != nil {
-			return err
-		}
+	if err := study.Known("--rules", s.rules, confident.Rules()); err != nil {
+		return err
 	}
 	chosen, families, err := choose(only)
 	if err != nil {
@@ -190,7 +188,9 @@ func choose(names []string) (chosen []scene, families []string, err error) {
 		if i >= 0 {
 			chosen = append(chosen, scenes()[i])
 		} else if _, err := world.FindFamily(name); err != nil {
-			return nil, nil, noregret.Errorf(noregret.Usage, "--scenarios", "%q is unknown", name)
+			names := study.Names(scenes(), func(s *scene) string { return s.name })
+			families := study.Names(world.All(), func(f *world.Family) string { return f.Name })
+			return nil, nil, study.Unknown("--scenarios", name, append(names, families...))
 		} else {
 			families = append(families, name)
 		}

@@ -23,12 +23,14 @@ import (
 	"github.com/noregret/noregret/lab/internal/study"
 )
 
-// sets names the sets, their files, and how wide the squares of pixels are that become one feature,
-// 0 for sets that are not images.
-var sets = []struct {
+// set is a set with its file. Pool is how wide the squares of pixels are that become one feature, 0
+// for sets that are not images.
+type set struct {
 	name, file string
 	pool       int
-}{
+}
+
+var sets = []set{
 	{"covtype", "covtype/covtype-sample10000.data.gz", 0},
 	{"letter", "uci-imbalanced/letter-standardized.csv.gz", 0},
 	{"mnist", "mnist/train-images-idx3-ubyte.gz", 4},
@@ -66,6 +68,13 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 		return nil, noregret.Errorf(noregret.Usage, "", "%d orders of %d rounds: want at least 2 of 1", o.orders,
 			o.rows)
 	}
+	if err := study.Known("--sets", o.sets, study.Names(sets, func(s *set) string { return s.name })); err != nil {
+		return nil, err
+	}
+	if players := study.Names(contestants, func(c *contestant) string { return c.name }); !slices.ContainsFunc(players,
+		func(name string) bool { return strings.Contains(name, o.match) }) {
+		return nil, study.Unknown("--players", o.match, players)
+	}
 	out := &study.Report{}
 	for _, s := range sets {
 		if len(o.sets) > 0 && !slices.Contains(o.sets, s.name) {
@@ -84,13 +93,6 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 			return out, err
 		}
 		out.Tables = append(out.Tables, t)
-	}
-	if len(out.Tables) == 0 {
-		var names []string
-		for _, s := range sets {
-			names = append(names, s.name)
-		}
-		return nil, study.Unknown("--sets", strings.Join(o.sets, ","), names)
 	}
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/catalogue"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/scenario"
 )
@@ -56,8 +57,17 @@ what was deployed at fixed rounds. --algorithm plays a named algorithm instead.`
 	}
 	return study.New(cmd, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
 		if *without != "" {
+			if err := study.Known("--without", []string{*without}, confident.Rules()); err != nil {
+				return nil, err
+			}
 			var err error
 			if c, err = c.Without(*without); err != nil {
+				return nil, err
+			}
+		}
+		if o.Algorithm != "" {
+			names := study.Names(catalogue.Algorithms(), func(e *catalogue.Entry) string { return e.Name })
+			if err := study.Known("--algorithm", []string{o.Algorithm}, names); err != nil {
 				return nil, err
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,12 +30,14 @@ Sets that are not there are left out, with a note. All sets take some 15 minutes
 	f, o := c.Flags(), options{}
 	f.StringVar(&o.dir, "data", "../../shared/data", "directory of the data sets")
 	f.StringSliceVar(&o.sets, "sets", nil, "names of the sets; empty for all")
-	f.StringSliceVar(&o.trainers, "trainers", []string{"sgd-logistic", "sgd-hinge", "spade", "stamp"},
-		"names of the trainers")
+	f.StringSliceVar(&o.trainers, "trainers", trainers, "names of the trainers")
 	f.IntVar(&o.seeds, "seeds", 3, "seeds of the split, the order of the examples and the held-out part, at least 2")
 	f.IntVar(&o.passes, "passes", 10, "passes over the data, 0 for the default of the trainer")
 	return study.New(c, "trainings", o.run)
 }
+
+// trainers are those that need a learning rate.
+var trainers = []string{"sgd-logistic", "sgd-hinge", "spade", "stamp"}
 
 // options say what to measure.
 type options struct {
@@ -51,6 +52,13 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 		return nil, noregret.Errorf(noregret.Usage, "", "%d seeds and %d passes: want at least 2 and 0", o.seeds,
 			o.passes)
 	}
+	names := study.Names(sets, func(b *binarySet) string { return b.name })
+	if err := study.Known("--sets", o.sets, names); err != nil {
+		return nil, err
+	}
+	if err := study.Known("--trainers", o.trainers, trainers); err != nil {
+		return nil, err
+	}
 	temp, err := os.MkdirTemp("", "parameterfree")
 	if err != nil {
 		return nil, err
@@ -59,13 +67,6 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 	chosen := slices.DeleteFunc(slices.Clone(sets), func(b binarySet) bool {
 		return len(o.sets) > 0 && !slices.Contains(o.sets, b.name)
 	})
-	if len(chosen) == 0 {
-		var names []string
-		for _, b := range sets {
-			names = append(names, b.name)
-		}
-		return nil, study.Unknown("--sets", strings.Join(o.sets, ","), names)
-	}
 	if !slices.ContainsFunc(chosen, func(b binarySet) bool { return b.missing(o.dir) == "" }) {
 		return nil, study.Missing(o.dir, "data set of this comparison")
 	}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"io"
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/show"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/parallel"
 	"github.com/noregret/noregret/internal/progress"
 )
@@ -96,7 +97,26 @@ func Missing(dir, what string) error {
 
 // Unknown is the error for a flag whose value fits none of the names.
 func Unknown(flag, value string, names []string) error {
-	return noregret.Errorf(noregret.Usage, flag, "%q: want one of %s", value, strings.Join(names, ", "))
+	return noregret.Errorf(noregret.Usage, flag, "%s", named.Unknown(value, names))
+}
+
+// Known returns the error of [Unknown] for the first value of a flag that is none of the names.
+func Known(flag string, values, names []string) error {
+	for _, v := range values {
+		if !slices.Contains(names, v) {
+			return Unknown(flag, v, names)
+		}
+	}
+	return nil
+}
+
+// Names lists the names of entries.
+func Names[T any](all []T, nameOf func(*T) string) []string {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = nameOf(&all[i])
+	}
+	return names
 }
 
 // Estimate is a mean over runs and its standard error.
