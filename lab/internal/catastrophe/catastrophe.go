@@ -81,26 +81,30 @@ func Command() *cobra.Command {
 		Short: "Count the units that an arm which crashes gets, for several forms of guardrails",
 		Long: `Play an experiment with hourly rounds, four arms of which one crashes and a guardrail on the rate
 of crashes, and print the units that this arm gets by hour, in the mean of several runs, for several
-forms of the guardrail.`,
-		Example: `  noregret-lab catastrophe --runs 5 --only "soft shrink"`,
+forms of the guardrail. With --eligible some units may not get this arm: they are decided among the
+others, as callers of the service do that name the candidates of a unit.`,
+		Example: `  noregret-lab catastrophe --runs 5 --only "soft shrink"
+  noregret-lab catastrophe --eligible 0.5 --runs 5`,
 	}
 	f, w := c.Flags(), &traffic{gain: 0.01}
 	runs := f.Int("runs", 20, "number of runs")
 	f.Float64Var(&w.rate, "rate", 0.1, "rate of crashes of the crashing arm; that of the others is 0.01")
 	f.IntVar(&w.units, "units", 12_000, "units an hour")
 	f.DurationVar(&w.delay, "delay", time.Minute, "time from a decision to its feedback")
+	f.Float64Var(&w.eligible, "eligible", 1, "share of the units that may get the crashing arm, above 0 and at most 1")
 	only := f.String("only", "", "print only forms whose name begins with this")
 	return study.New(c, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
 		if *runs < 1 {
 			return nil, noregret.Errorf(noregret.Usage, "--runs", "%d: want at least 1", *runs)
 		}
+		if !(w.eligible > 0 && w.eligible <= 1) {
+			return nil, noregret.Errorf(noregret.Usage, "--eligible", "%v: want a share above 0 and at most 1",
+				w.eligible)
+		}
 		chosen := slices.Clone(forms)
 		chosen = slices.DeleteFunc(chosen, func(f form) bool { return !strings.HasPrefix(f.name, *only) })
 		if len(chosen) == 0 {
-			var names []string
-			for _, f := range forms {
-				names = append(names, strconv.Quote(f.name))
-			}
+			names := study.Names(forms, func(f *form) string { return strconv.Quote(f.name) })
 			return nil, study.Unknown("--only", *only, names)
 		}
 		return table(ctx, r, *runs, *w, chosen, hours)
@@ -145,9 +149,12 @@ type traffic struct {
 	rate, gain float64 // of crashes of the crashing arm, and what it sells more than the others
 	units      int     // an hour
 	delay      time.Duration
+	// eligible is the share of the units that may get the crashing arm.
+	eligible float64
 	// surge multiplies the rates of crashes of all arms, by the step; nil for not at all.
 	surge   func(step int) float64
-	stopped int // arms that are stopped at the end of the run
+	stopped int   // arms that are stopped at the end of the run
+	redrawn int64 // units that got another arm as theirs was not allowed
 }
 
 // law is what the units do in the given number of steps: sales and crashes.
@@ -158,6 +165,12 @@ func (w *traffic) law(steps int) (*world.World, error) {
 		return nil, err
 	}
 	l.Delay = int(w.delay / step)
+	if w.eligible < 1 {
+		l.Segments = []world.Segment{
+			{Share: w.eligible, Allowed: []bool{true, true, true, true}},
+			{Share: 1 - w.eligible, Allowed: []bool{true, true, true, false}},
+		}
+	}
 	for t := 0; w.surge != nil && t < steps; t++ {
 		l.Levels = append(l.Levels, []float64{1, w.surge(t)})
 	}
@@ -181,13 +194,14 @@ func (w *traffic) play(f form, seed uint64, hours []int) (out []int, err error) 
 		batch := experiment.UnitsEvent{Experiment: "crash"}
 		var later []experiment.UnitEvent
 		for range units {
-			e := unit(s, sampler, t, rng.Uint64(), defaults)
-			if e.Arm == crashing {
+			shown, told, err := unit(s, law, sampler, t, rng.Uint64(), defaults)
+			if err != nil {
+				return nil, err
+			}
+			if shown.Arm == crashing {
 				crashed++
 			}
-			later = append(later, e)
-			e.Metrics = nil
-			batch.Items = append(batch.Items, e)
+			batch.Items, later = append(batch.Items, shown), append(later, told)
 		}
 		if err := s.Report(experiment.KindExposures, batch); err != nil {
 			return nil, err
@@ -210,7 +224,7 @@ func (w *traffic) play(f form, seed uint64, hours []int) (out []int, err error) 
 	if err != nil {
 		return nil, err
 	}
-	w.stopped = 0
+	w.stopped, w.redrawn = 0, report.Health.Redrawn
 	for i := range report.Arms {
 		if report.Arms[i].Stopped != "" {
 			w.stopped++
@@ -219,18 +233,41 @@ func (w *traffic) play(f form, seed uint64, hours []int) (out []int, err error) 
 	return out, nil
 }
 
-// unit decides for a unit. Where crashes have a default, a unit that does not crash does not report
-// it.
-func unit(s *service.Service, sampler *world.Sampler, t int, hash uint64, defaults bool) experiment.UnitEvent {
-	a := s.State.Policy("crash").DecideHash(hash)
+// unit decides for a unit, and returns its exposure and its feedback. Where crashes have a default,
+// a unit that does not crash does not report it. Where not all units may get all arms, the service
+// keeps the decision, and the feedback names only the unit.
+func unit(s *service.Service, law *world.World, sampler *world.Sampler, t int, hash uint64, defaults bool,
+) (shown, told experiment.UnitEvent, err error) {
+	p := s.State.Policy("crash")
+	a, kept := p.DecideHash(hash), (*experiment.Kept)(nil)
+	if law.Masked() {
+		allowed := sampler.Allowed(t, hash)
+		c, err := p.DecideAmong(strconv.FormatUint(hash, 16), nil, allowed)
+		if err != nil {
+			return shown, told, err
+		}
+		a, kept = c.Assignment, &experiment.Kept{Redrawn: c.Redrawn}
+		if slices.Contains(allowed, false) {
+			for k, ok := range allowed {
+				if ok {
+					kept.Among = append(kept.Among, k)
+				}
+			}
+		}
+	}
 	var v [2]float64
 	sampler.Unit(t, a.Arm, hash, v[:])
 	metrics := map[string]float64{"sales": v[0], "crashes": v[1]}
 	if defaults && v[1] == 0 {
 		delete(metrics, "crashes")
 	}
-	return experiment.UnitOf(policy.Token{
+	shown = experiment.UnitOf(policy.Token{
 		Experiment: "crash", Version: a.Version, Arm: a.Arm, Propensity: a.Propensity, Unit: a.Unit,
 		Time: time.Unix(0, s.Now),
-	}, metrics)
+	}, nil)
+	if told, shown.Kept = shown, kept; kept != nil {
+		told = experiment.UnitEvent{Unit: shown.Unit}
+	}
+	told.Metrics = metrics
+	return shown, told, nil
 }

@@ -25,7 +25,7 @@ func TestCrashingArmIsStopped(t *testing.T) {
 			continue // it stops nothing
 		}
 		for _, rate := range rates {
-			w := &traffic{rate: rate, gain: 0.01, units: 4000, delay: time.Minute}
+			w := &traffic{eligible: 1, rate: rate, gain: 0.01, units: 4000, delay: time.Minute}
 			got, err := w.play(f, 1, hours)
 			if err != nil {
 				t.Fatal(err)
@@ -44,11 +44,33 @@ func TestCrashingArmIsStopped(t *testing.T) {
 	}
 }
 
+// TestCrashingArmOfSomeUnits: where half of the units may not get the arm that crashes, some of
+// them are drawn again, and the arm is stopped after no more units than where all may get it.
+func TestCrashingArmOfSomeUnits(t *testing.T) {
+	t.Parallel()
+	for _, f := range forms {
+		if f.name != "soft shrink, default 0" && f.name != "shrink, default 0" {
+			continue
+		}
+		w := &traffic{rate: 0.5, gain: 0.01, units: 4000, delay: time.Minute, eligible: 0.5}
+		got, err := w.play(f, 1, []int{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[0] < 5 || got[0] > 320 || w.stopped != 1 {
+			t.Errorf("%s: %v units, %d arms stopped", f.name, got, w.stopped)
+		}
+		if w.redrawn == 0 {
+			t.Errorf("%s: no unit was drawn again", f.name)
+		}
+	}
+}
+
 // TestHarmlessArmIsNotStopped checks that an arm that crashes as often as the others keeps its
 // share, a ninth of the first hour's 4,000 units.
 func TestHarmlessArmIsNotStopped(t *testing.T) {
 	t.Parallel()
-	w := &traffic{rate: 0.01, gain: 0.01, units: 4000, delay: time.Minute}
+	w := &traffic{eligible: 1, rate: 0.01, gain: 0.01, units: 4000, delay: time.Minute}
 	soft := form{metric: ", default: 0", limit: absolute, guardrail: "hard: false, action: shrink"}
 	for seed := range uint64(testsize.Of(20, 1)) {
 		got, err := w.play(soft, seed, []int{1})
@@ -71,7 +93,7 @@ func TestCrashingArmRelative(t *testing.T) {
 		if f.limit != relative || !strings.Contains(f.name, "shrink, default 0") {
 			continue
 		}
-		w := &traffic{rate: 0.1, gain: 0.01, units: 12_000, delay: time.Minute}
+		w := &traffic{eligible: 1, rate: 0.1, gain: 0.01, units: 12_000, delay: time.Minute}
 		runs, sum, hours := testsize.Of(40, 10), 0, []int{1}
 		for seed := range runs {
 			if seed == 0 && !testsize.Short() {
@@ -110,7 +132,7 @@ func TestCrashOfAllArms(t *testing.T) {
 	} {
 		stopped := 0
 		for seed := range runs {
-			w := &traffic{rate: 0.01, units: 1440, delay: time.Minute, surge: surge}
+			w := &traffic{eligible: 1, rate: 0.01, units: 1440, delay: time.Minute, surge: surge}
 			if _, err := w.play(f, uint64(seed), []int{3}); err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +150,8 @@ func TestCrashOfAllArms(t *testing.T) {
 // TestTable: the table has one row for each form.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	r, err := table(t.Context(), &study.Runner{}, 1, traffic{rate: 0.5, gain: 0.01, units: 1200}, forms, []int{1})
+	w := traffic{eligible: 1, rate: 0.5, gain: 0.01, units: 1200}
+	r, err := table(t.Context(), &study.Runner{}, 1, w, forms, []int{1})
 	if err != nil {
 		t.Fatal(err)
 	}
