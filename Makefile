@@ -57,6 +57,16 @@ norace: ## the tests that the race detector skips, in their short form; some hav
 lab: ## build and test the laboratory, the module lab, which reproduces measurements (see lab/README.md)
 	$(MAKE) -C lab test
 
+# Where the laboratory's targets went, for one release.
+moved = bandits catastrophe contextual obd papers parameterfree validity $(addprefix pasto-,ablation arena cost drift figures \
+	floors measure tables)
+study = $(@:pasto-%=%)
+contextual: study = contexts
+pasto-drift: study = arena --drift
+.PHONY: $(moved)
+$(moved):
+	@echo '"make $@" has moved: it is "noregret-lab $(study)" of the module lab: cd lab && go build ./cmd/noregret-lab' >&2; exit 2
+
 .PHONY: lint
 lint: fmt-check ## check formatting (gofumpt), the width of lines, go vet and staticcheck
 	$(GO) test -count=1 -run Width ./internal/arch
