@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/law"
 )
 
 // Uniform is a source of uniform numbers on [0, 1), such as the generators of math/rand/v2.
-type Uniform = interface{ Float64() float64 }
+type Uniform = law.Uniform
 
 // Arms is a game of d arms for a [BanditPlayer]: in each round every arm has a loss, of which the
 // player sees only that of the arm it pulls. An Arms is used by several runs at a time and must not
@@ -24,7 +24,33 @@ type Arms interface {
 	Losses(dst []float64, t int, r Uniform)
 }
 
-type bernoulliArms struct{ means []float64 }
+// lawArms draws the losses of each round by one law around the arms' means of the round.
+type lawArms struct {
+	arms  int
+	means []float64 // those of [Arms]
+	law   law.Law
+	at    func(dst []float64, t int) // writes the means of round t
+}
+
+// Arms implements [Arms].
+func (a *lawArms) Arms() int { return a.arms }
+
+// Means implements [Arms].
+func (a *lawArms) Means() []float64 { return a.means }
+
+// Losses implements [Arms].
+func (a *lawArms) Losses(dst []float64, t int, r Uniform) {
+	a.at(dst, t)
+	for i, mean := range dst {
+		dst[i] = a.law.Unit(r, mean)
+	}
+}
+
+// still returns arms whose means stay the same.
+func still(means []float64, l law.Law) *lawArms {
+	means = slices.Clone(means)
+	return &lawArms{len(means), means, l, func(dst []float64, _ int) { copy(dst, means) }}
+}
 
 // BernoulliArms is the game in which arm i loses 1 with the probability means[i] and 0 otherwise,
 // independently in each round. It returns an error of code bad_input if there is no arm or a mean
@@ -38,24 +64,7 @@ func BernoulliArms(means []float64) (Arms, error) {
 	if len(means) == 0 {
 		return nil, noregret.BadInputf("means", "none: at least one arm is required")
 	}
-	return bernoulliArms{slices.Clone(means)}, nil
-}
-
-func (b bernoulliArms) Arms() int        { return len(b.means) }
-func (b bernoulliArms) Means() []float64 { return b.means }
-
-func (b bernoulliArms) Losses(dst []float64, _ int, r Uniform) {
-	for i, m := range b.means {
-		dst[i] = 0
-		if r.Float64() < m {
-			dst[i] = 1
-		}
-	}
-}
-
-type gaussianArms struct {
-	means []float64
-	sigma float64
+	return still(means, law.Law{Kind: "bernoulli"}), nil
 }
 
 // GaussianArms is the game in which the losses of arm i are independent and normal with the mean
@@ -73,19 +82,8 @@ func GaussianArms(means []float64, sigma float64) (Arms, error) {
 	if !(sigma >= 0 && sigma <= 1e100) {
 		return nil, noregret.BadInputf("sigma", "%v: want a number from 0 to 1e100", sigma)
 	}
-	return gaussianArms{slices.Clone(means), sigma}, nil
+	return still(means, law.Law{Kind: "normal", SD: sigma}), nil
 }
-
-func (g gaussianArms) Arms() int        { return len(g.means) }
-func (g gaussianArms) Means() []float64 { return g.means }
-
-func (g gaussianArms) Losses(dst []float64, _ int, r Uniform) {
-	for i, m := range g.means {
-		dst[i] = m + float64(g.sigma*stat.Normal(r))
-	}
-}
-
-type switchingArms struct{ arms, period int }
 
 // SwitchingArms is the game against the mean of the past: one arm has no loss and the others lose
 // 1, and after every period of rounds the next arm in turn takes its place. It has no means. It
@@ -95,17 +93,12 @@ func SwitchingArms(arms, period int) (Arms, error) {
 		return nil, noregret.BadInputf("arms", "%d arms that change every %d rounds: want at least 1 of both", arms,
 			period)
 	}
-	return switchingArms{arms, period}, nil
-}
-
-func (s switchingArms) Arms() int        { return s.arms }
-func (s switchingArms) Means() []float64 { return nil }
-
-func (s switchingArms) Losses(dst []float64, t int, _ Uniform) {
-	for i := range dst {
-		dst[i] = 1
-	}
-	dst[(t-1)/s.period%s.arms] = 0
+	return &lawArms{arms, nil, law.Law{Kind: "bernoulli"}, func(dst []float64, t int) {
+		for i := range dst {
+			dst[i] = 1
+		}
+		dst[(t-1)/period%arms] = 0
+	}}, nil
 }
 
 type tableArms struct {
@@ -141,11 +134,6 @@ func (a tableArms) Means() []float64 { return nil }
 
 func (a tableArms) Losses(dst []float64, t int, _ Uniform) { copy(dst, a.rows[(t-1)%len(a.rows)]) }
 
-type shiftingArms struct {
-	gaps   []float64
-	starts []int // the rounds that begin a phase, from the second on
-}
-
 // ShiftingArms is a stochastically constrained adversary (Zimmert and Seldin 2021, section 6): the
 // last arm is the best, in every round by the same gap, but all means move together. In phases 1,
 // 3, 5 and so on it loses 1 with the probability 0 and the other arms with the probability gap, in
@@ -160,34 +148,25 @@ func ShiftingArms(arms int, gap float64) (Arms, error) {
 	if !(gap >= 0 && gap <= 1) {
 		return nil, noregret.BadInputf("gap", "%v: want a number from 0 to 1", gap)
 	}
-	s := shiftingArms{gaps: make([]float64, arms)}
-	for i := range s.gaps[:arms-1] {
-		s.gaps[i] = gap
-	}
+	gaps := slices.Repeat([]float64{gap}, arms)
+	gaps[arms-1] = 0
+	highest := slices.Max(gaps)
+	var starts []int // the rounds that begin a phase, from the second on
 	length := 1.6
 	for start := 1; start < min(1<<52, math.MaxInt/2); length = float64(length * 1.6) {
 		start += int(math.Ceil(length))
-		s.starts = append(s.starts, start)
+		starts = append(starts, start)
 	}
-	return s, nil
-}
-
-func (s shiftingArms) Arms() int        { return len(s.gaps) }
-func (s shiftingArms) Means() []float64 { return s.gaps }
-
-func (s shiftingArms) Losses(dst []float64, t int, r Uniform) {
-	phase := 0
-	for t >= s.starts[phase] {
-		phase++
-	}
-	base := 0.0
-	if phase%2 == 1 {
-		base = 1 - slices.Max(s.gaps)
-	}
-	for i, gap := range s.gaps {
-		dst[i] = 0
-		if r.Float64() < base+gap {
-			dst[i] = 1
+	return &lawArms{arms, gaps, law.Law{Kind: "bernoulli"}, func(dst []float64, t int) {
+		phase, base := 0, 0.0
+		for t >= starts[phase] {
+			phase++
 		}
-	}
+		if phase%2 == 1 {
+			base = 1 - highest
+		}
+		for i, above := range gaps {
+			dst[i] = base + above
+		}
+	}}, nil
 }

@@ -16,7 +16,7 @@ var floors = []struct {
 }{
 	0: {[]string{".", "internal"}, "the error type and the helpers that everything shares"},
 	1: {
-		[]string{"convex", "loss", "dp", "dataset", "policy", "confseq", "changepoint"},
+		[]string{"convex", "loss", "law", "dp", "dataset", "policy", "confseq", "changepoint"},
 		"mathematics and data that know no learner",
 	},
 	2: {

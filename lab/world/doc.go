@@ -1,6 +1,8 @@
 // Package world is the laboratory's engine of worlds with known truth: a law of arms and metrics
 // over rounds, with seasons, growth, drift, late feedback, heavy tails and masks, and the draws of
-// what units do. Every study of the laboratory whose units are made up takes their values from here.
+// what units do. Every study of the laboratory whose units are made up takes their values from
+// here. Heavy tails, shocks and seasons are those of package law, from which the games of "noregret
+// play" and the scenarios of "noregret simulate" draw too.
 //
 // # Worlds and families
 //

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/law"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -118,17 +118,13 @@ func (d *draft) scaleLevels(f func(t int) float64) {
 
 // Season is a wave of the given amplitude around one, for [Levels].
 func Season(period int, amplitude float64) func(t int) float64 {
-	return func(t int) float64 {
-		_, s := portable.Turn(float64(t%period) / float64(period))
-		return 1 + float64(amplitude*s)
-	}
+	s := law.Season{Period: float64(period), Size: amplitude}
+	return func(t int) float64 { return 1 + s.At(t%period) }
 }
 
 // shocks are lognormal factors of mean one, independent from round to round.
 func (d *draft) shocks(deviation float64) func(int) float64 {
-	return func(int) float64 {
-		return portable.Exp(float64(deviation*stat.Normal(d.r)) - float64(deviation*deviation/2))
-	}
+	return func(int) float64 { return law.Lognormal(d.r, deviation) }
 }
 
 // line is a straight line over the run.

@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/law"
 )
 
 // Group is what a learner sees of the units that it served one arm in one round.
@@ -179,6 +180,9 @@ func (s *Sampler) Draw(t int, g *Group) {
 	s.addGiants(t, g)
 }
 
+// coin is the law of Bernoulli values.
+var coin = law.Law{Kind: "bernoulli"}
+
 // Unit writes the values of one unit of arm k in round t to dst, by metric. It is a draw of its own
 // beside those of [Sampler.Draw]: a study takes its units one by one or by groups. A unit that
 // returns, in other rounds and of other arms, has the same number.
@@ -189,10 +193,7 @@ func (s *Sampler) Unit(t, k int, unit uint64, dst []float64) {
 		mean := s.mean(t, k, m)
 		switch o := &s.w.Outcomes[m]; o.Kind {
 		case Bernoulli:
-			dst[m] = 0
-			if source.Float64() < mean {
-				dst[m] = 1
-			}
+			dst[m] = coin.Unit(&source, mean)
 		case Normal:
 			own := float64(o.Own * stat.Normal(&person))
 			rest := float64(math.Sqrt(1-float64(o.Own*o.Own)) * stat.Normal(&source))
@@ -236,7 +237,7 @@ func (s *Sampler) spent(t, k, m, n int) (sum, squares, most float64) {
 	}
 	mean := cappedMean(o.Sigma, o.Cap)
 	for len(b.sum) < n {
-		x := portable.Exp(float64(o.Sigma*stat.Normal(&b.source)) - float64(o.Sigma*o.Sigma/2))
+		x := law.Lognormal(&b.source, o.Sigma)
 		if o.Cap > 0 {
 			x = min(x, o.Cap)
 		}

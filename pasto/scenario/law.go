@@ -10,39 +10,9 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/law"
 	"github.com/noregret/noregret/pasto"
 )
-
-// Law is the distribution of one unit's value of a metric. Its mean is the arm's.
-type Law struct {
-	// Kind is "normal"; "bernoulli", a value of 0 or 1; "poisson", a count; or "lognormal", which
-	// is 0 for most units and log-normal for a share Rate of them: revenue.
-	Kind string `json:"kind"`
-	// SD is the standard deviation of a normal value.
-	SD float64 `json:"sd,omitempty"`
-	// Rate, in (0, 1], and Sigma, in (0, 5], are those of a log-normal value: the share of the
-	// units that have one, and the standard deviation of its logarithm.
-	Rate  float64 `json:"rate,omitempty"`
-	Sigma float64 `json:"sigma,omitempty"`
-}
-
-// Season is a sine wave of the level of all metrics: its period in rounds, above 0, and its
-// relative size, in [0, 1).
-type Season struct {
-	Period float64 `json:"period"`
-	Size   float64 `json:"size"`
-}
-
-// Level says how the level of all metrics moves, for all arms alike. The level multiplies the arms'
-// means; a mixture is scored by the means themselves.
-type Level struct {
-	// Seasons are added to 1.
-	Seasons []Season `json:"seasons,omitempty"`
-	// Growth is the relative growth in a round, from −0.1 to 0.1.
-	Growth float64 `json:"growth,omitempty"`
-	// Shock is the standard deviation, at most 2, of the logarithm of a factor drawn in each round.
-	Shock float64 `json:"shock,omitempty"`
-}
 
 // mostUnits is the largest number of units of a group.
 const mostUnits = 1_000_000_000
@@ -84,7 +54,7 @@ func (p *Problem) checkLaws() error {
 }
 
 // checkLaw validates the law of metric i.
-func (p *Problem) checkLaw(place string, i int, l Law) error {
+func (p *Problem) checkLaw(place string, i int, l law.Law) error {
 	m := &p.Metrics[i]
 	ranged := m.Lower != 0 || m.Upper != 0
 	normal, lognormal := l.Kind == "normal", l.Kind == "lognormal"
@@ -170,31 +140,13 @@ func (p *Problem) checkGrowth(rounds int) error {
 	return nil
 }
 
-// at returns the level of round t, counted from 1, with the round's own shock.
-func (l *Level) at(t int, r *random.Source) float64 {
-	if l == nil {
-		return 1
-	}
-	v := 1.0
-	for _, s := range l.Seasons {
-		turn := float64(t) / s.Period
-		_, sine := portable.Turn(turn - math.Floor(turn))
-		v += float64(s.Size * sine)
-	}
-	v *= portable.Exp(float64(float64(t) * portable.Log1p(l.Growth)))
-	if l.Shock > 0 {
-		v *= portable.Exp(float64(l.Shock*stat.Normal(r)) - float64(float64(l.Shock*l.Shock)/2))
-	}
-	return v
-}
-
 // lawWorld shows groups of units whose values have laws.
 type lawWorld struct {
 	*problemWorld
-	laws   []Law // of each metric
+	laws   []law.Law // of each metric
 	units  int64
 	late   int
-	level  *Level
+	level  *law.Level
 	now    int // the round that factor belongs to
 	factor float64
 	spread []float64 // variances of the last groups observed
@@ -203,13 +155,13 @@ type lawWorld struct {
 // Observe implements [World]. All groups of a round have its level in common.
 func (w *lawWorld) Observe(t int, arms []int, dst []float64, r *random.Source) {
 	if t != w.now {
-		w.now, w.factor = t, w.level.at(t, r)
+		w.now, w.factor = t, w.level.At(t, r)
 	}
 	m := w.raw.Metrics()
 	w.spread = append(w.spread[:0], dst...)
 	for i, k := range arms {
 		for j, v := range w.raw.Arm(k) {
-			dst[i*m+j], w.spread[i*m+j] = w.laws[j].draw(r, w.units, float64(v*w.factor))
+			dst[i*m+j], w.spread[i*m+j] = w.laws[j].Group(r, w.units, float64(v*w.factor))
 		}
 	}
 }
@@ -226,7 +178,7 @@ func (w *lawWorld) control(t int, dst []float64, r *random.Source) {
 // split implements splitting. There are as many units as in all groups together.
 func (w *lawWorld) split(t int, p []float64, draws, noise *random.Source) (obs []pasto.Observation) {
 	if t != w.now {
-		w.now, w.factor = t, w.level.at(t, noise)
+		w.now, w.factor = t, w.level.At(t, noise)
 	}
 	left, rest := int64(w.q)*w.units, 1.0
 	for k, share := range p {
@@ -242,7 +194,7 @@ func (w *lawWorld) split(t int, p []float64, draws, noise *random.Source) (obs [
 			Arm: k, Metrics: make([]float64, m), Size: float64(n), Variances: make([]float64, m), Earlier: true,
 		}
 		for j, v := range w.raw.Arm(k) {
-			o.Metrics[j], o.Variances[j] = w.laws[j].draw(noise, n, float64(v*w.factor))
+			o.Metrics[j], o.Variances[j] = w.laws[j].Group(noise, n, float64(v*w.factor))
 		}
 		obs = append(obs, o)
 	}
@@ -257,35 +209,3 @@ func (w *lawWorld) Variances() []float64 { return w.spread }
 
 // delay implements delayed.
 func (w *lawWorld) delay() int { return w.late }
-
-// draw draws the mean of n units and their sample variance, NaN for one unit.
-func (l *Law) draw(r *random.Source, n int64, mean float64) (v, variance float64) {
-	units := float64(n)
-	squares := 0.0 // Σ x²
-	switch l.Kind {
-	case "bernoulli":
-		v = stat.Binomial(r, n, min(mean, 1)) / units
-		squares = float64(v * units)
-	case "poisson":
-		v = stat.Poisson(r, float64(units*mean)) / units
-		squares = float64(units * (v + float64(v*v)))
-	case "lognormal":
-		size, sum := mean/l.Rate, 0.0
-		for range int64(stat.Binomial(r, n, l.Rate)) {
-			x := float64(size * portable.Exp(float64(l.Sigma*stat.Normal(r))-float64(float64(l.Sigma*l.Sigma)/2)))
-			sum += x
-			squares += float64(x * x)
-		}
-		v = sum / units
-	default:
-		v = mean + float64(l.SD*(stat.Normal(r)/math.Sqrt(units)))
-		if n < 2 {
-			return v, math.NaN()
-		}
-		return v, float64(l.SD * l.SD)
-	}
-	if n < 2 {
-		return v, math.NaN()
-	}
-	return v, max(squares-float64(units*float64(v*v)), 0) / (units - 1)
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/law"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -31,10 +32,10 @@ type Problem struct {
 	Groups int     `json:"groups,omitempty"`
 	// Laws are the distributions of one unit's value, by metric, in place of Noise, and Units is
 	// the number of units of a group. With them learners see the variances of the units too.
-	Laws  map[string]Law `json:"laws,omitempty"`
-	Units int64          `json:"units,omitempty"`
+	Laws  map[string]law.Law `json:"laws,omitempty"`
+	Units int64              `json:"units,omitempty"`
 	// Level moves all metrics, nil for not at all.
-	Level *Level `json:"level,omitempty"`
+	Level *law.Level `json:"level,omitempty"`
 	// Delay is the number of rounds by which observations come late. Those of an arm that is no
 	// longer served then are dropped.
 	Delay int `json:"delay,omitempty"`
