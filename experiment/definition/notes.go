@@ -12,7 +12,8 @@ import (
 func Notes(d *Definition) (notes []string) {
 	if d.Objective != nil {
 		for i, g := range d.Objective.Goals {
-			if m := d.Metric(g.Metric); m.Kind == "mean" && m.Range == nil && m.Cap == nil { // few units have large counts
+			// few units have large counts
+			if m := d.Metric(g.Metric); m.Kind == "mean" && m.Range == nil && m.Cap == nil {
 				notes = append(notes, fmt.Sprintf("objective.goals[%d]: %s has neither a range nor a cap, so a single "+
 					"unit may outweigh all others of its arm: a cap, such as the value that one unit in a thousand "+
 					"exceeds, bounds what one unit can do to the choice", i, m.Name))

@@ -394,8 +394,9 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	return nil
 }
 
-// checkPartCaps refuses a ratio of which one part only has a cap. Such a cap takes from a large unit
-// a piece of one part and nothing of the other, so that the ratio of the sums is of no unit's values.
+// checkPartCaps refuses a ratio of which one part only has a cap. Such a cap takes from a large
+// unit a piece of one part and nothing of the other, so that the ratio of the sums is of no unit's
+// values.
 func (d *Definition) checkPartCaps(m *Metric, place string) error {
 	capped, other := d.Metric(m.Numerator), d.Metric(m.Denominator)
 	if capped.Cap == nil {
