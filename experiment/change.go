@@ -138,7 +138,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	before := x.roster.def
 	x.roster.def = d
 	for _, a := range added {
-		x.roster.push(a, false)
+		x.push(a, false)
 		x.note(now, "arm %s added", a.Name)
 	}
 	x.learning.growStore(len(x.roster.Arms))
@@ -149,9 +149,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	ramp{x}.change(before, now)
 	x.Sequences.Watch(d.ComparedMetrics())
 	x.lifts.watch(d)
-	for _, c := range x.joiner.cohorts {
-		c.contrasts = nil
-	}
+	x.guards.open = nil
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.guards.Guards, x.guards.bounds, x.Wanted = newGuards(len(d.Guardrails), now), nil, nil
 		for k := range x.roster.Arms {
@@ -216,7 +214,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		if err != nil {
 			return err
 		}
-		x.roster.push(policy.Arm{Name: p.Arm, Value: value}, false)
+		x.push(policy.Arm{Name: p.Arm, Value: value}, false)
 		x.learning.growStore(len(x.roster.Arms))
 		if renewsLearner(&x.roster) {
 			err = x.rebuildLearner()

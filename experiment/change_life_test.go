@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
@@ -126,7 +127,7 @@ func TestSourcesForgotten(t *testing.T) {
 		}).Items[0].Status
 	}
 	units, versions := 0, []uint64{}
-	for i := range 3 * keepSources / 1000 {
+	for i := range 3 * 10_000 / 1000 {
 		v := s.state.Policy("x").Version
 		versions = append(versions, v)
 		for k := range 1000 {
@@ -147,8 +148,8 @@ func TestSourcesForgotten(t *testing.T) {
 		}
 	}
 	x := s.state.live["x"]
-	if len(x.senders.Sources) > 6000 || x.roster.Arms[0].Stats.Units != int64(units) {
-		t.Errorf("%d sources, %d units of %d", len(x.senders.Sources), x.roster.Arms[0].Stats.Units, units)
+	if len(x.joiner.Sources) > 6000 || x.joiner.Arms[0].Units != int64(units) {
+		t.Errorf("%d sources, %d units of %d", len(x.joiner.Sources), x.joiner.Arms[0].Units, units)
 	}
 	s.check()
 }
@@ -214,8 +215,8 @@ func TestOpenVersionsBounded(t *testing.T) {
 	for i := range 4000 {
 		d := s.state.Policy("x").Decide(fmt.Sprint("u", i))
 		e, err := NewEvent(KindExposures, s.now,
-			UnitsEvent{Experiment: "x", Items: []UnitEvent{
-				UnitOf(policy.Token{
+			join.Units{Experiment: "x", Items: []join.Unit{
+				join.UnitOf(policy.Token{
 					Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
 					Unit: d.Unit, Time: time.Unix(0, s.now),
 				}, nil),
@@ -234,10 +235,10 @@ func TestOpenVersionsBounded(t *testing.T) {
 	use(&after)
 	x := s.state.live["x"]
 	grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-	per := float64(grown) / float64(len(x.joiner.cohorts)) / 1024
-	t.Logf("%d versions wait, %d MiB, %.0f KiB each with their history", len(x.joiner.cohorts), grown>>20, per)
-	if len(x.joiner.cohorts) > x.roster.maxOpen() || grown>>20 > 40 {
-		t.Errorf("%d versions wait in %d MiB, want at most %d in 40", len(x.joiner.cohorts), grown>>20,
+	per := float64(grown) / float64(len(x.joiner.Versions)) / 1024
+	t.Logf("%d versions wait, %d MiB, %.0f KiB each with their history", len(x.joiner.Versions), grown>>20, per)
+	if len(x.joiner.Versions) > x.roster.maxOpen() || grown>>20 > 40 {
+		t.Errorf("%d versions wait in %d MiB, want at most %d in 40", len(x.joiner.Versions), grown>>20,
 			x.roster.maxOpen())
 	}
 	if r, err := s.state.Report("x"); err != nil ||

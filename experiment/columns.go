@@ -1,25 +1,10 @@
 package experiment
 
 import (
-	"bytes"
-	"encoding/base64"
 	"io"
 
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/strictjson"
-)
-
-// columnMarks are in the place of the columns of a cohort's rows while the rest of a snapshot is
-// JSON in memory. The columns are written and read in pieces, as they may be larger than that.
-type columnMarks struct {
-	Unit   string `json:"unit"`
-	Slot   string `json:"slot"`
-	Mask   string `json:"mask"`
-	Values string `json:"values"`
-}
-
-var (
-	marks    = columnMarks{"@unit", "@slot", "@mask", "@values"}
-	markText = []byte(`"unit":"@unit","slot":"@slot","mask":"@mask","values":"@values"`)
 )
 
 // snapshotWriter writes parts of a snapshot. After an error it writes nothing.
@@ -55,31 +40,5 @@ func (w *snapshotWriter) value(v any) {
 	_, _ = w.Write(b)
 }
 
-// cohort writes a cohort with its columns.
-func (w *snapshotWriter) cohort(c *cohort) {
-	b, err := strictjson.Encode(c)
-	if err != nil {
-		w.fail(err)
-	}
-	before, after, _ := bytes.Cut(b, markText)
-	_, _ = w.Write(before)
-	end := c.rows.size()
-	for _, p := range []struct {
-		name     string
-		from, to int
-	}{
-		{`"unit":"`, unitAt, stateAt},
-		{`","slot":"`, stateAt, maskAt},
-		{`","mask":"`, maskAt, valuesAt},
-		{`","values":"`, valuesAt, end},
-	} {
-		w.text(p.name)
-		encode := base64.NewEncoder(base64.StdEncoding, w)
-		for chunk := range c.rows.column(p.from, p.to) {
-			_, _ = encode.Write(chunk)
-		}
-		_ = encode.Close() // w has the error
-	}
-	w.text(`"`)
-	_, _ = w.Write(after)
-}
+// version writes a version with the columns of its rows.
+func (w *snapshotWriter) version(v *join.Version) { w.fail(v.WriteJSON(w)) }

@@ -42,7 +42,7 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 		if p[k] > 0 {
 			c.Mixture[x.roster.Arms[k].Name] = p[k]
 		}
-		c.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.guards.Returns.factor)
+		c.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.joiner.Returns.Factors())
 	}
 	in := x.guardInput(false)
 	for i := range x.guards.Guards {
@@ -93,7 +93,7 @@ func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 
 // namedArm returns the report of an arm with its name and value.
 func (x *roster) namedArm(k int, factors []float64) api.ArmReport {
-	a := x.armReport(&x.Arms[k].Stats, factors)
+	a := x.armReport(&x.sums.Arms[k], factors)
 	a.Place, a.Active, a.Control, a.Value = k, x.Arms[k].Active, k == x.Control, x.Arms[k].Value
 	if x.Arms[k].Active {
 		a.Stopped = x.Arms[k].Why

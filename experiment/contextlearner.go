@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit/contextual"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto"
@@ -72,11 +73,11 @@ func (l *contextLearner) Observe([]pasto.Observation) error {
 
 // contextual passes to f the units of a matured version that a contextual policy learns from: those
 // of active arms with a context and all goals. It returns their number.
-func (x *roster) contextual(c *cohort, f func(at, arm int, v []float64, reward float64)) (learned int64) {
+func (x *roster) contextual(c *join.Version, f func(at, arm int, v []float64, reward float64)) (learned int64) {
 	is, v := definition.RewardOf(x.def), make([]float64, x.encoder.Dim())
-	for at, u := range c.rows.all() {
-		k := u.slot()
-		if !u.seen() || k == len(c.Mixture) || !x.Arms[k].Active || !c.contexts.get(at, v) {
+	for at, u := range c.Rows() {
+		k := u.Slot()
+		if !u.Seen() || k == len(c.Mixture) || !x.Arms[k].Active || !c.Context(at, v) {
 			continue
 		}
 		if reward, ok := contextReward(is, x.def, u); ok {
@@ -88,7 +89,7 @@ func (x *roster) contextual(c *cohort, f func(at, arm int, v []float64, reward f
 }
 
 // learn takes a unit of a version whose window has closed, at a row of its cohort.
-func (l *contextLearner) learn(c *cohort, at, arm int, v []float64, reward float64) {
+func (l *contextLearner) learn(c *join.Version, at, arm int, v []float64, reward float64) {
 	if l.Learner.Observe(arm, v, reward, 1) == nil {
 		l.remember(c, at)
 	}
@@ -128,10 +129,10 @@ func (l *contextLearner) endRound(r *roster) error {
 }
 
 // contextReward returns the reward of a row. Ok is false if a goal has no value.
-func contextReward(is definition.Reward, d *definition.Definition, u *row) (reward float64, ok bool) {
+func contextReward(is definition.Reward, d *definition.Definition, u *join.Row) (reward float64, ok bool) {
 	for i, m := range is.Metrics {
-		v := u.values[m]
-		if !u.has(m) {
+		v := u.Values[m]
+		if !u.Has(m) {
 			p := d.Metrics[m].Default
 			if p == nil {
 				return 0, false
@@ -144,9 +145,9 @@ func contextReward(is definition.Reward, d *definition.Definition, u *row) (rewa
 }
 
 // remember keeps the context of a row in place of the oldest one.
-func (l *contextLearner) remember(c *cohort, row int) {
-	begin, end := c.Begin[row], c.Begin[row]+c.Terms[row]
-	r := recentContext{slices.Clone(c.Coordinate[begin:end]), slices.Clone(c.Weight[begin:end])}
+func (l *contextLearner) remember(c *join.Version, row int) {
+	coordinates, values := c.ContextTerms(row)
+	r := recentContext{slices.Clone(coordinates), slices.Clone(values)}
 	if len(l.s.Recent) < recentContexts {
 		l.s.Recent = append(l.s.Recent, r)
 		return

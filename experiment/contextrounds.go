@@ -58,8 +58,8 @@ func (x contextRounds) vectorOf(t policy.Token, e *policy.Encoder, context json.
 		return e.Encode(nil, context)
 	}
 	v := make([]float64, e.Dim())
-	if c := x.joiner.cohortOf(t.Version); c != nil {
-		if row := c.find(t.Unit); row >= 0 && c.contexts.get(row, v) {
+	if c := x.joiner.Version(t.Version); c != nil {
+		if row := c.Find(t.Unit); row >= 0 && c.Context(row, v) {
 			return v, nil
 		}
 	}

@@ -5,23 +5,11 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/experiment/join"
 )
 
-// centres returns the values from which the next version's deviations are measured, by metric: the
-// control's means so far, NaN if unknown.
-func (x *guards) centres(r *roster) f64s {
-	out := make(f64s, len(r.def.Metrics))
-	for m := range out {
-		out[m] = math.NaN()
-		if s := r.controlStats(); s != nil && s.Metrics[m].N > 0 {
-			out[m] = s.Metrics[m].Mean
-		}
-	}
-	return out
-}
-
 // contrast compares the arms of a version.
-func (x *roster) contrast(c *cohort, metric int) *compare.Sequence {
+func (x *roster) contrast(c *join.Version, metric int) *compare.Sequence {
 	centre := math.NaN()
 	if metric < len(c.Centre) {
 		centre = c.Centre[metric]
@@ -33,8 +21,9 @@ func (x *roster) contrast(c *cohort, metric int) *compare.Sequence {
 type guardInput struct {
 	*roster
 	closed    compare.Sequences // of the versions whose window has closed
-	open      []*cohort
-	keep      bool                // the open versions keep their comparisons
+	open      []*join.Version
+	known     map[uint64]openSequences // the comparisons of open versions that were kept
+	keep      bool                     // they are kept
 	all       []*compare.Sequence // of all versions, by index in closed; nil until one is asked for
 	inflation []float64           // by metric, nil without returning units
 }
@@ -42,8 +31,12 @@ type guardInput struct {
 // guardInput returns the evidence so far. Only code that applies events may pass keep, with which
 // the open versions keep their comparisons.
 func (x *experimentState) guardInput(keep bool) *guardInput {
+	if keep && x.guards.open == nil {
+		x.guards.open = map[uint64]openSequences{}
+	}
 	return &guardInput{
-		roster: &x.roster, closed: x.Sequences, open: x.joiner.cohorts, keep: keep, inflation: x.guards.Returns.factor,
+		roster: &x.roster, closed: x.Sequences, open: x.joiner.Versions, known: x.guards.open, keep: keep,
+		inflation: x.joiner.Returns.Factors(),
 	}
 }
 
@@ -63,19 +56,28 @@ func (in *guardInput) compared(metric int) *compare.Sequence {
 	return in.all[i]
 }
 
+// openSequences are the comparisons of an open version as long as its sums are the same, by index in
+// closed; nil for those that are not known.
+type openSequences struct {
+	changes uint64
+	of      []*compare.Sequence
+}
+
 // ofVersion returns the comparison of an open version, by its index in closed.
-func (in *guardInput) ofVersion(c *cohort, i int) *compare.Sequence {
-	if i < len(c.contrasts) && c.contrasts[i] != nil {
-		return c.contrasts[i]
+func (in *guardInput) ofVersion(v *join.Version, i int) *compare.Sequence {
+	kept := in.known[v.Version]
+	if kept.changes != v.Changes() || len(kept.of) != len(in.closed) {
+		kept = openSequences{v.Changes(), make([]*compare.Sequence, len(in.closed))}
 	}
-	of := in.contrast(c, in.closed[i].Metric)
-	if in.keep {
-		if len(c.contrasts) != len(in.closed) {
-			c.contrasts = make([]*compare.Sequence, len(in.closed))
+	if kept.of[i] == nil {
+		of := in.contrast(v, in.closed[i].Metric)
+		if !in.keep {
+			return of
 		}
-		c.contrasts[i] = of
+		kept.of[i] = of
+		in.known[v.Version] = kept
 	}
-	return of
+	return kept.of[i]
 }
 
 // inflated returns the factor by which returning units raise the variance of a metric.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
@@ -29,7 +30,7 @@ func TestRatioChange(t *testing.T) {
 			"guardrails: [{metric: rate, min_change: -0.1, hard: false}]\nround: {length: 1m}\nattribution_window: 1m")
 		r := random.New(1, "ratio change")
 		for round := range 8 {
-			p := UnitsEvent{Experiment: "g"}
+			p := join.Units{Experiment: "g"}
 			for i := range 400 {
 				unit := fmt.Sprint(round, "-", i)
 				d := s.decide(unit)
@@ -44,9 +45,9 @@ func TestRatioChange(t *testing.T) {
 						clicks++
 					}
 				}
-				p.Items = append(p.Items, UnitOf(s.tokens[unit], map[string]float64{"clicks": clicks, "views": views}))
+				p.Items = append(p.Items, join.UnitOf(s.tokens[unit], map[string]float64{"clicks": clicks, "views": views}))
 			}
-			q := UnitsEvent{Experiment: "g"}
+			q := join.Units{Experiment: "g"}
 			for _, e := range p.Items {
 				e.Metrics = nil
 				q.Items = append(q.Items, e)
@@ -139,13 +140,13 @@ func TestReturns(t *testing.T) {
 			own[i] = stat.Normal(r)
 		}
 		for range 5 {
-			p, q := UnitsEvent{Experiment: "g"}, UnitsEvent{Experiment: "g"}
+			p, q := join.Units{Experiment: "g"}, join.Units{Experiment: "g"}
 			for i := range own {
 				unit := fmt.Sprint(i)
 				s.decide(unit)
 				y := math.Sqrt(c.stays)*own[i] + math.Sqrt(1-c.stays)*stat.Normal(r)
-				p.Items = append(p.Items, UnitOf(s.tokens[unit], map[string]float64{"y": y}))
-				q.Items = append(q.Items, UnitOf(s.tokens[unit], nil))
+				p.Items = append(p.Items, join.UnitOf(s.tokens[unit], map[string]float64{"y": y}))
+				q.Items = append(q.Items, join.UnitOf(s.tokens[unit], nil))
 			}
 			s.event(KindExposures, q)
 			s.event(KindFeedback, p)
@@ -154,12 +155,12 @@ func TestReturns(t *testing.T) {
 		}
 		s.run("wait 3m")
 		s.run("due")
-		x := &s.state.live["g"].guards.Returns
-		if f := x.factor[0]; f < c.low || f > c.high {
+		x := &s.state.live["g"].joiner.Returns
+		if f := x.Factors()[0]; f < c.low || f > c.high {
 			t.Errorf("%v of the variance is the unit's own in 5 versions: a factor of %v, want %v to %v", c.stays, f,
 				c.low, c.high)
 		}
-		if len(x.Unit) > followUnits || c.units < followUnits && x.Shift != 0 {
+		if len(x.Unit) > 4096 || c.units < 4096 && x.Shift != 0 {
 			t.Errorf("%d of %d units are followed, after %d halvings", len(x.Unit), c.units, x.Shift)
 		}
 		s.check()

@@ -28,7 +28,7 @@ func (x *roster) room(g *definition.Guardrail, k int) float64 {
 	early, n, sum := earlyView{x}, int64(0), 0.0
 	for j := range x.Arms {
 		if j != k {
-			others.Merge(&x.Arms[j].Stats)
+			others.Merge(&x.sums.Arms[j])
 			if early.boundedSide(g) {
 				units, s, _ := early.worstValues(g, j)
 				n, sum = n+units, sum+s
@@ -43,7 +43,7 @@ func (x *roster) room(g *definition.Guardrail, k int) float64 {
 		best, own = limit-sum/float64(n), limit-mean+float64(roomErrors*math.Sqrt(mean*(1-mean)/float64(units)))
 	} else {
 		slack, _, known := guardSlack(x.def, g, &others, x.controlStats())
-		z, err, ok := guardSlack(x.def, g, &x.Arms[k].Stats, x.controlStats())
+		z, err, ok := guardSlack(x.def, g, &x.sums.Arms[k], x.controlStats())
 		if !known || !ok {
 			return 1
 		}

@@ -97,6 +97,6 @@ func TestVetoNamesTheGuardrailThatIsBroken(t *testing.T) {
 	s.run("due")
 	if got, why := stopOf(s); got == vetoed && strings.Contains(why, "guardrail sale: ") {
 		t.Errorf("bad is vetoed: %s; it was stopped for crash, with %d units", why,
-			s.state.live["e"].roster.Arms[2].Stats.Metrics[2].N)
+			s.state.live["e"].joiner.Arms[2].Metrics[2].N)
 	}
 }

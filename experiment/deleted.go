@@ -132,7 +132,7 @@ func deleteIn(s *State, p *NameEvent) Outcome {
 	delete(s.live, name)
 	delete(s.Deleted, name)
 	if !s.scratch {
-		x.joiner.release()
+		x.joiner.Release()
 	}
 	return Outcome{Experiment: name, Renewed: true}
 }

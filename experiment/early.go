@@ -3,94 +3,20 @@ package experiment
 import (
 	"math"
 
-	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/portable"
 )
-
-// earlySum sums the known values of an arm's exposed units in a metric with a default: the reported
-// values, and the defaults of units whose window has closed. The values of the other units are
-// pending.
-type earlySum struct {
-	N int64 `json:"n"`
-	// Sum is Σ (x − low)/width with each term cut to [0, 1], where low is the metric's lowest value
-	// and width that of its range, or 1 for a count without a range.
-	Sum float64 `json:"sum"`
-}
 
 // earlyView has the methods of the roster that work with early values.
 type earlyView struct{ *roster }
 
-// scale returns the lowest value of a metric and the width by which its values are scaled; ok
-// is false for a mean without a range.
-func (x earlyView) scale(metric int) (low, width float64, ok bool) {
-	low, high := x.def.Lowest(metric), x.def.Highest(metric)
-	switch {
-	case math.IsInf(low, 0):
-		return 0, 0, false
-	case math.IsInf(high, 0):
-		return low, 1, true
+// sum returns the known values of an arm in a metric.
+func (x earlyView) sum(arm, metric int) (e join.Early) {
+	if of := x.sums.Early; arm < len(of) && metric < len(of[arm]) {
+		e = of[arm][metric]
 	}
-	return low, high - low, true
-}
-
-// sum returns the known values of an arm in a metric, nil if there are none.
-func (x earlyView) sum(arm, metric int) *earlySum {
-	if a := &x.Arms[arm]; metric < len(a.Early) {
-		return &a.Early[metric]
-	}
-	return nil
-}
-
-// add adds the value of an exposed unit in a metric with a default when it becomes known.
-func (x earlyView) add(c *cohort, slot, metric int, v float64) {
-	low, width, ok := x.scale(metric)
-	if slot == len(c.Mixture) || !ok {
-		return
-	}
-	e, scaled := x.own(slot, metric), max((v-low)/width, 0)
-	e.N++
-	e.Sum += min(scaled, 1)
-	earlyContrastView(x).report(c, slot, metric, 1, min(scaled, 1), scaled)
-}
-
-// addSums adds the values of n units, given their sum and the sum of their squares.
-func (x earlyView) addSums(c *cohort, slot, metric int, q confseq.Sequence) {
-	if slot == len(c.Mixture) || q.N == 0 {
-		return
-	}
-	if s, ok := x.scaledSum(metric, &q); ok {
-		e := x.own(slot, metric)
-		e.N += q.N
-		e.Sum += s
-		earlyContrastView(x).reportSums(c, slot, metric, &q, s)
-	}
-}
-
-func (x earlyView) own(arm, metric int) *earlySum {
-	a := &x.Arms[arm]
-	for len(a.Early) <= metric {
-		a.Early = append(a.Early, earlySum{})
-	}
-	return &a.Early[metric]
-}
-
-// scaledSum returns Σ (x − low)/width of observations, or, for a count without a range, a lower
-// bound of the number of those above 0: at least (Σx)²/Σx², by Cauchy and Schwarz.
-func (x earlyView) scaledSum(metric int, q *confseq.Sequence) (s float64, ok bool) {
-	low, width, ok := x.scale(metric)
-	n := float64(q.N)
-	switch {
-	case !ok || q.N == 0:
-		return 0, ok
-	case !math.IsInf(x.def.Highest(metric), 0):
-		return n * min(max((q.Mean-low)/width, 0), 1), true
-	}
-	squares := q.M2 + float64(float64(n*q.Mean)*q.Mean)
-	if !(squares > 0) {
-		return 0, true
-	}
-	return min(float64(n*q.Mean)/squares*float64(n*q.Mean), n), true
+	return e
 }
 
 // earlyRate is a value of λ in [lowerRate].
@@ -137,7 +63,7 @@ func (x earlyView) boundedSide(g *definition.Guardrail) bool {
 	if relative || x.def.RatioIndex(metric) >= 0 || up && math.IsInf(x.def.Highest(metric), 0) {
 		return false
 	}
-	_, _, ok := x.scale(metric)
+	_, _, ok := join.EarlyScale(x.def, metric)
 	return ok
 }
 
@@ -154,7 +80,7 @@ func (x earlyView) watchesEarly(g *definition.Guardrail) bool {
 func (x earlyView) worstValues(g *definition.Guardrail, k int) (n int64, s, limit float64) {
 	c, up, _, _ := g.Limit()
 	metric := x.def.MetricIndex(g.Metric)
-	low, width, _ := x.scale(metric)
+	low, width, _ := join.EarlyScale(x.def, metric)
 	n, known, s := x.scaledValues(k, metric)
 	limit = (c - low) / width
 	if up { // the same of 1 − x
@@ -200,14 +126,12 @@ func (x earlyView) breachedEarly(g *definition.Guardrail, p []float64) bool {
 // scaledValues returns the number of an arm's units that count in a metric, the number of known
 // values, and their scaled sum.
 func (x earlyView) scaledValues(k, metric int) (n, known int64, s float64) {
-	a := &x.Arms[k].Stats
+	a := &x.sums.Arms[k]
 	if x.def.Metrics[metric].Default == nil {
 		q := a.Metrics[metric]
-		s, _ = x.scaledSum(metric, &q)
+		s, _ = join.EarlySum(x.def, metric, &q)
 		return q.N, q.N, s
 	}
-	if e := x.sum(k, metric); e != nil {
-		return a.Units, e.N, e.Sum
-	}
-	return a.Units, 0, 0
+	e := x.sum(k, metric)
+	return a.Units, e.N, e.Sum
 }

@@ -190,7 +190,7 @@ func TestTrafficGrows(t *testing.T) {
 	}
 	s.run(text + "1") // feedback with tokens of the previous version
 	s.run("expose " + strings.Join(shown, " "))
-	if n := s.state.live["x"].roster.Holdout.Units; n != int64(held) {
+	if n := s.state.live["x"].joiner.Holdout.Units; n != int64(held) {
 		t.Errorf("%d units count as outside, want %d", n, held)
 	}
 	left := 0

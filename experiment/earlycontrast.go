@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/vec"
 )
@@ -54,9 +54,18 @@ type earlyContrast struct {
 	Guardrail int `json:"guardrail"`
 	// From is the first version that counts.
 	From uint64 `json:"from"`
-	// Logs has the logarithms of the processes, by arm and ratio. An arm without any has no values,
-	// and the list ends at the last arm with some.
+	// Logs has the logarithms of the processes over the versions whose window has closed, by arm and
+	// ratio. An arm without any has no values, and the list ends at the last arm with some.
 	Logs []f64s `json:"logs"`
+
+	open []earlyLogs // what the open versions add, the oldest first; a cache
+}
+
+// earlyLogs is what a version adds to the logarithms of the processes, by arm, as long as its sums
+// are the same.
+type earlyLogs struct {
+	version, changes uint64
+	arms             [][len(earlyRatios)]float64
 }
 
 // earlyRatios are √2, 2, 2·√2, ..., 16.
@@ -85,7 +94,7 @@ func (x earlyContrastView) limit(g *definition.Guardrail) (beta, gamma float64, 
 		x.def.Contextual() || x.def.Privacy != nil || !(change > -1) {
 		return 0, 0, false
 	}
-	low, width, ok := earlyView(x).scale(metric)
+	low, width, ok := join.EarlyScale(x.def, metric)
 	if !ok || low < 0 || lower && math.IsInf(x.def.Highest(metric), 0) {
 		return 0, 0, false
 	}
@@ -128,88 +137,113 @@ func (x earlyContrastView) fits() bool {
 	return i == len(x.EarlyContrasts)
 }
 
-// badness returns the badness of a value, or of the sum of n values. The control's values of a
+// badness returns the badness of the known values of an arm in a version. The control's values of a
 // count without a range are not cut: whether a larger one is as bad as several of the arm is
 // unknown.
-func (x earlyContrastView) badness(g *definition.Guardrail, n int64, scaled float64) float64 {
+func (x earlyContrastView) badness(g *definition.Guardrail, v *join.Version, k int) float64 {
+	metric := x.def.MetricIndex(g.Metric)
+	if k >= len(v.Early) || metric >= len(v.Early[k]) {
+		return 0
+	}
+	e := &v.Early[k][metric]
+	sum := e.Sum
+	if k == x.Control {
+		sum = e.Uncut
+	}
 	if _, lower, _, _ := g.Limit(); lower {
-		return max(float64(n)-scaled, 0)
+		sum = float64(e.N) - sum
 	}
-	return max(scaled, 0)
+	return max(sum, 0)
 }
 
-// report takes n known values of an exposed unit, with their sum as it is scaled, cut to [0, 1]
-// each, and uncut where the metric has no range.
-func (x earlyContrastView) report(c *cohort, slot, metric int, n int64, cut, uncut float64) {
-	for i := range x.EarlyContrasts {
-		e := &x.EarlyContrasts[i]
-		g := &x.def.Guardrails[e.Guardrail]
-		if x.def.MetricIndex(g.Metric) != metric {
-			continue
-		}
-		sum := cut
-		if slot == x.Control {
-			sum = uncut
-		}
-		bad := x.badness(g, n, sum)
-		if !(bad > 0) {
-			continue
-		}
-		x.each(e, c, slot, func(f earlyFactors) float64 {
-			if slot == x.Control {
-				return float64(bad * portable.Log(f.control))
-			}
-			return float64(bad * portable.Log(f.arm))
-		})
+// exposed returns the units of an arm in a version for which all arms were allowed.
+func exposed(v *join.Version, k int) float64 {
+	n := v.Stats[k].Units
+	if len(v.Test.Masked) > 0 {
+		n -= v.Test.Masked[k]
 	}
+	return float64(n)
 }
 
-// expose takes n exposed units.
-func (x earlyContrastView) expose(c *cohort, slot int, n int64) {
-	for i := range x.EarlyContrasts {
-		e := &x.EarlyContrasts[i]
-		_, gamma, _ := x.limit(&x.def.Guardrails[e.Guardrail])
-		if gamma > 0 {
-			x.each(e, c, slot, func(f earlyFactors) float64 {
-				return -float64(float64(n) * portable.Log(1+float64(gamma*float64(f.share*(f.arm-1)))))
-			})
-		}
+// ofVersion returns what a version adds to the logarithms of the processes, by arm. Values that
+// became known after the first unit that did not allow all arms do not count, as the shares of such
+// units are unknown.
+func (x earlyContrastView) ofVersion(e *earlyContrast, v *join.Version) [][len(earlyRatios)]float64 {
+	out := make([][len(earlyRatios)]float64, len(v.Mixture))
+	if v.Version < e.From {
+		return out
 	}
-}
-
-// earlyFactors are those of a process: of a report of its arm and of the control with badness 1.
-// The share is that of the arm among the units of the two.
-type earlyFactors struct{ arm, control, share float64 }
-
-// each adds to the logarithms of the processes that a slot's units concern: those of its arm, or,
-// of the control's units, those of all arms. Units do not count in versions in which not all arms
-// were allowed for all units, as their shares are unknown.
-func (x earlyContrastView) each(e *earlyContrast, c *cohort, slot int, log func(f earlyFactors) float64) {
-	if c.Version < e.From || slot >= len(c.Mixture) || len(c.Test.Masked) > 0 {
-		return
-	}
-	beta, _, _ := x.limit(&x.def.Guardrails[e.Guardrail])
-	control := c.Mixture[x.Control]
-	for k, p := range c.Mixture {
-		if k == x.Control || slot != k && slot != x.Control {
-			continue
-		}
+	g := &x.def.Guardrails[e.Guardrail]
+	beta, gamma, _ := x.limit(g)
+	control := v.Mixture[x.Control]
+	common := x.badness(g, v, x.Control)
+	for k, p := range v.Mixture {
 		o := float64(beta * (p / control))
-		if !(o > 0) || !vec.IsFinite(o) {
+		if k == x.Control || !(o > 0) || !vec.IsFinite(o) {
 			continue
 		}
-		for len(e.Logs) <= k {
-			e.Logs = append(e.Logs, f64s{})
-		}
-		if len(e.Logs[k]) == 0 {
-			e.Logs[k] = make(f64s, len(earlyRatios))
+		bad, n := x.badness(g, v, k), exposed(v, k)+exposed(v, x.Control)
+		if bad == 0 && common == 0 && (gamma == 0 || n == 0) {
+			continue
 		}
 		for j, r := range earlyRatios {
-			f := (1 + o) / (1 + float64(r*o))
-			e.Logs[k][j] += log(earlyFactors{float64(r * f), f, p / (p + control)})
-			e.Logs[k][j] = max(e.Logs[k][j], leastLog)
+			f := (1 + o) / (1 + float64(r*o)) // of a report of the control with badness 1
+			arm := float64(r * f)
+			out[k][j] = float64(bad*portable.Log(arm)) + float64(common*portable.Log(f))
+			if gamma > 0 {
+				w := p / (p + control)
+				out[k][j] -= float64(n * portable.Log(1+float64(gamma*float64(w*(arm-1)))))
+			}
 		}
 	}
+	return out
+}
+
+// closeVersion adds a version whose window has closed.
+func (x earlyContrastView) closeVersion(v *join.Version) {
+	for i := range x.EarlyContrasts {
+		e := &x.EarlyContrasts[i]
+		for k, logs := range x.ofVersion(e, v) {
+			if logs == [len(earlyRatios)]float64{} {
+				continue
+			}
+			for len(e.Logs) <= k {
+				e.Logs = append(e.Logs, f64s{})
+			}
+			if len(e.Logs[k]) == 0 {
+				e.Logs[k] = make(f64s, len(earlyRatios))
+			}
+			for j, l := range logs {
+				e.Logs[k][j] = max(e.Logs[k][j]+l, leastLog)
+			}
+		}
+	}
+}
+
+// logs returns the logarithms of an arm's processes over all versions. Only code that applies
+// events may call it, as it keeps what the open versions add.
+func (x earlyContrastView) logs(e *earlyContrast, k int) (out [len(earlyRatios)]float64) {
+	if k < len(e.Logs) {
+		copy(out[:], e.Logs[k])
+	}
+	for len(e.open) > 0 && e.open[0].version < x.sums.Versions[0].Version { // it has closed
+		e.open = e.open[1:]
+	}
+	for i, v := range x.sums.Versions {
+		if i == len(e.open) {
+			e.open = append(e.open, earlyLogs{version: v.Version, changes: ^v.Changes()})
+		}
+		kept := &e.open[i]
+		if kept.changes != v.Changes() {
+			*kept = earlyLogs{v.Version, v.Changes(), x.ofVersion(e, v)}
+		}
+		if k < len(kept.arms) {
+			for j, l := range kept.arms[k] {
+				out[j] += l
+			}
+		}
+	}
+	return out
 }
 
 // beyond reports whether an arm breaks guardrail i relative to the control with confidence, by
@@ -218,11 +252,11 @@ func (x earlyContrastView) each(e *earlyContrast, c *cohort, slot int, log func(
 // Returning units, which raise the variance by a factor, count as fewer.
 func (x earlyContrastView) beyond(i, k int, inflation float64) bool {
 	at := slices.IndexFunc(x.EarlyContrasts, func(e earlyContrast) bool { return e.Guardrail == i })
-	if at < 0 || k >= len(x.EarlyContrasts[at].Logs) || len(x.EarlyContrasts[at].Logs[k]) == 0 {
+	if at < 0 {
 		return false
 	}
-	logs := x.EarlyContrasts[at].Logs[k]
-	most := slices.Max(logs)
+	logs := x.logs(&x.EarlyContrasts[at], k)
+	most := slices.Max(logs[:])
 	if !(most > 0) {
 		return false
 	}
@@ -246,13 +280,4 @@ func (x earlyContrastView) alpha(g *definition.Guardrail, k int) float64 {
 	}
 	i := float64(k - x.InitialArms + 1)
 	return float64((1-initialAlpha)*alpha) / float64(i*(i+1))
-}
-
-// reportSums takes the values of n units, given their sum and the sum of their squares.
-func (x earlyContrastView) reportSums(c *cohort, slot, metric int, q *confseq.Sequence, scaled float64) {
-	if len(x.EarlyContrasts) == 0 {
-		return
-	}
-	low, width, _ := earlyView(x).scale(metric)
-	x.report(c, slot, metric, q.N, scaled, float64(float64(q.N)*((q.Mean-low)/width)))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 )
@@ -35,36 +36,48 @@ func (c *contrastCase) definition(guardrail string) string {
 }
 
 // play lets units of a version come, whose bad values arrive late, and reports whether the arm a
-// was beyond the limit at any time. The rates are those of the control and of a.
+// was beyond the limit at any time. The rates are those of the control and of a. Then the version
+// closes, and the next one has no units yet.
 func (c *contrastCase) play(x *experimentState, rng *random.Source, units int, common, rate float64) bool {
 	type report struct {
 		slot int
 		at   float64
 	}
-	of, v := x.joiner.cohorts[len(x.joiner.cohorts)-1], earlyContrastView{&x.roster}
+	of, v := x.joiner.Running(), earlyContrastView{&x.roster}
+	of.Early = [][]join.Early{make([]join.Early, 2), make([]join.Early, 2)}
+	low, width, _ := join.EarlyScale(x.roster.def, 1)
+	add := func(slot int, value float64) {
+		e, scaled := &of.Early[slot][1], (value-low)/width
+		e.N++
+		e.Sum += min(scaled, 1)
+		e.Uncut += scaled
+	}
 	var waiting []report
 	for i := range units {
 		u, slot, r := rng.Float64(), 1, rate
 		if u < of.Mixture[0] {
 			slot, r = 0, common
 		}
-		v.expose(of, slot, 1)
+		of.Stats[slot].Units++
 		if rng.Float64() >= r {
-			earlyView{&x.roster}.add(of, slot, 1, c.value[0])
+			add(slot, c.value[0])
 		} else {
 			waiting = append(waiting, report{slot, float64(i) - 30*math.Log(1-rng.Float64())})
 		}
 		for k := 0; k < len(waiting); k++ {
 			if w := waiting[k]; w.at <= float64(i) {
-				earlyView{&x.roster}.add(of, w.slot, 1, c.value[1])
+				add(w.slot, c.value[1])
 				waiting = append(waiting[:k], waiting[k+1:]...)
 				k--
 			}
 		}
+		x.roster.EarlyContrasts[0].open = nil // the version was changed behind its back
 		if v.beyond(0, 1, 1) {
 			return true
 		}
 	}
+	v.closeVersion(of)
+	of.Early, of.Stats[0].Units, of.Stats[1].Units = nil, 0, 0
 	return false
 }
 
@@ -89,7 +102,7 @@ func TestEarlyContrastHolds(t *testing.T) {
 		for seed := range uint64(runs) {
 			rng, out := random.New(seed, c.limit), false
 			earlyContrastView{&x.roster}.begin(1)
-			of := x.joiner.cohorts[len(x.joiner.cohorts)-1]
+			of := x.joiner.Running()
 			for _, share := range []float64{0.5, 0.1, 0.8} {
 				of.Mixture[0], of.Mixture[1], of.Mixture[2] = 1-share, share, 0
 				common, rate := c.common, c.good
@@ -102,6 +115,7 @@ func TestEarlyContrastHolds(t *testing.T) {
 				wrong++
 			}
 			earlyContrastView{&x.roster}.begin(1)
+			of.Early, of.Stats[0].Units, of.Stats[1].Units = nil, 0, 0
 			of.Mixture[0], of.Mixture[1] = 0.5, 0.5
 			if c.play(x, rng, 2000, c.common, c.bad) {
 				found++
@@ -194,7 +208,7 @@ func TestEarlyContrastSaved(t *testing.T) {
 			t.Errorf("comparisons %s: the state opened", what)
 		}
 	}
-	if e := s.state.live["x"].roster.EarlyContrasts[0]; e.From > 1 || len(e.Logs) < 2 {
+	if e := s.state.live["x"].roster.EarlyContrasts[0]; e.From > 1 || len(e.open) == 0 || e.open[0].arms[1][0] == 0 {
 		t.Errorf("%+v", e)
 	}
 	s.run(strings.Replace(c.definition("hard: false, action: shrink"), "max_change: 0", "max_change: 0.5", 1))

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/join"
 )
 
 // TestEventsAreStrict checks that events in the log are read strictly: null lists, which
@@ -38,9 +39,9 @@ func TestEventsAreStrict(t *testing.T) {
 
 // BenchmarkUnitsEvent decodes an event of 100 units.
 func BenchmarkUnitsEvent(b *testing.B) {
-	p := UnitsEvent{Experiment: "ranking"}
+	p := join.Units{Experiment: "ranking"}
 	for range 100 {
-		p.Items = append(p.Items, UnitEvent{
+		p.Items = append(p.Items, join.Unit{
 			Version: 12, Arm: 3, Propensity: 0.25, Unit: "0123456789abcdef", Time: 1_700_000_000_000,
 			Metrics: map[string]float64{"watch": 12.5, "clicks": 3},
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -45,13 +46,13 @@ policy: {kind: fixed, split: {old: 0.5, new: 0.5}}
 		Experiment: "checkout", Version: unit.Version, Arm: unit.Arm, Propensity: unit.Propensity,
 		Unit: unit.Unit, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
-	apply(experiment.KindExposures, experiment.UnitsEvent{
+	apply(experiment.KindExposures, join.Units{
 		Experiment: "checkout",
-		Items:      []experiment.UnitEvent{experiment.UnitOf(token, nil)},
+		Items:      []join.Unit{join.UnitOf(token, nil)},
 	})
-	feedback := experiment.UnitsEvent{
+	feedback := join.Units{
 		Experiment: "checkout",
-		Items:      []experiment.UnitEvent{experiment.UnitOf(token, map[string]float64{"bought": 1})},
+		Items:      []join.Unit{join.UnitOf(token, map[string]float64{"bought": 1})},
 	}
 	fmt.Println(apply(experiment.KindFeedback, feedback).Items[0].Status)
 	fmt.Println(apply(experiment.KindFeedback, feedback).Items[0].Status)

@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
 )
@@ -33,12 +34,9 @@ type experimentState struct {
 	learning learning
 	guards   guards
 	lifts    lifts
-	joiner   joiner
+	joiner   *join.Joiner
 	health   health
-	senders  senders
-	Ratio    ratioTest
 	Ramp     rampState
-	Kept     *decisions
 	// Uniform compares with the uniform policy, nil before the first version with units has
 	// matured.
 	Uniform *uniformSums
@@ -58,9 +56,8 @@ type experimentState struct {
 
 // Bounds on the stored history.
 const (
-	keepNotes   = 200
-	keepRecent  = 64
-	keepSources = 10_000
+	keepNotes  = 200
+	keepRecent = 64
 )
 
 func (x *experimentState) note(t int64, format string, args ...any) {
@@ -77,8 +74,9 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	x := &experimentState{
 		Created: now, Status: policy.Running, roster: roster{def: d, Control: -1},
 		rounds: rounds{Version: version, Round: 1, RoundStart: now}, Ramp: rampState{Since: now},
-		joiner: joiner{memory: memory}, Kept: newDecisions(), event: event,
+		joiner: join.New(memory, d), event: event,
 	}
+	x.roster.sums = x.joiner
 	arms, err := d.Expand()
 	if err != nil {
 		return nil, err
@@ -87,12 +85,11 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 		arms = slices.Insert(arms, 0, policy.Arm{Name: c.Arm, Value: c.Value})
 	}
 	for _, a := range arms {
-		x.roster.push(a, d.Control != nil && d.Control.Arm == a.Name)
+		x.push(a, d.Control != nil && d.Control.Arm == a.Name)
 	}
 	if x.Private, err = newPrivate(d, len(x.roster.Arms)); err != nil {
 		return nil, err
 	}
-	x.roster.Holdout = compare.NewStats(d)
 	x.health = newHealth(len(d.Metrics))
 	x.guards.Guards = newGuards(len(d.Guardrails), now)
 	x.Sequences.Watch(d.ComparedMetrics())
@@ -109,6 +106,21 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	}
 	x.note(now, "created")
 	return x, x.renew(now, "created")
+}
+
+// push adds an arm. The caller decides whether it is the control: an arm that is added later never
+// is, whatever its name.
+func (x *experimentState) push(a policy.Arm, control bool) {
+	since := x.roster.units()
+	x.joiner.AddArm(x.roster.def)
+	x.roster.push(a, control, since)
+}
+
+// maxOpen returns the number of versions that may wait for their windows before rounds wait, too.
+// It limits their statistics to 200,000 cells of arm and metric, within 16 to 1024 versions.
+func (x *roster) maxOpen() int {
+	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.Ratios()))
+	return min(max(openCells/cells, leastOpen), mostOpen)
 }
 
 // normalize makes shares sum to 1.
@@ -131,7 +143,7 @@ const (
 // checkCapacity returns an error, for changes by hand, while too many versions wait for their
 // windows.
 func (x *experimentState) checkCapacity() error {
-	if n := 2 * x.roster.maxOpen(); len(x.joiner.cohorts) >= n {
+	if n := 2 * x.roster.maxOpen(); len(x.joiner.Versions) >= n {
 		return noregret.BadInputf("version", "%d versions wait for their attribution window, the maximum: try again "+
 			"when some have closed", n)
 	}
@@ -147,16 +159,13 @@ func (x *experimentState) roundOver(now int64) bool {
 // aged reports whether the running version must end before its round. While the experiment is
 // paused or too few units arrive, the rows of the units that did arrive must not wait for ever.
 func (x *experimentState) aged(now int64) bool {
-	c := x.joiner.running()
-	if now-c.Begun < int64(max(x.roster.def.Round.Length, x.roster.def.AttributionWindow)) {
-		return false
-	}
-	return c.used() || slices.ContainsFunc(x.senders.Sources, func(s source) bool { return s.Version == c.Version })
+	least := int64(max(x.roster.def.Round.Length, x.roster.def.AttributionWindow))
+	return now-x.joiner.Running().Begun >= least && x.joiner.Used()
 }
 
 // due reports whether the round, or the running version, may close.
 func (x *experimentState) due(now int64) bool {
-	return len(x.joiner.cohorts) < x.roster.maxOpen() && (x.roundOver(now) || x.aged(now))
+	return len(x.joiner.Versions) < x.roster.maxOpen() && (x.roundOver(now) || x.aged(now))
 }
 
 // closeRound ends the round: the next version serves what the event says, which is what was
@@ -185,10 +194,7 @@ func (x *experimentState) closeRound(now int64) error {
 // rewind moves back the times that were recorded while the clock was ahead.
 func (x *experimentState) rewind(now int64) {
 	x.rounds.RoundStart, x.Ramp.Since = min(x.rounds.RoundStart, now), min(x.Ramp.Since, now)
-	for _, c := range x.joiner.cohorts {
-		c.Begun, c.Sealed = min(c.Begun, now), min(c.Sealed, now)
-	}
-	x.Kept.rewind(now)
+	x.joiner.Rewind(now)
 }
 
 func inf() float64 { return math.Inf(1) }

@@ -120,12 +120,12 @@ func TestRecent(t *testing.T) {
 func TestSourcesBounded(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: y}]}")
-	for i := range keepSources + 1 {
+	for i := range 10_000 + 1 {
 		o := s.event(KindAggregate, api.Aggregate{
 			Experiment: "x", Source: fmt.Sprint("s", i), Sequence: 1,
 			Items: []api.AggregateItem{{Version: 1, Arm: "a", Units: 1}},
 		})
-		if want := []api.ItemStatus{api.Accepted, api.Rejected}[i/keepSources]; o.Items[0].Status != want {
+		if want := []api.ItemStatus{api.Accepted, api.Rejected}[i/10_000]; o.Items[0].Status != want {
 			t.Fatalf("source %d: %+v", i, o.Items[0])
 		}
 	}

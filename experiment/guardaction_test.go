@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -19,11 +20,11 @@ func TestGuardActionStays(t *testing.T) {
 	if due := s.state.Due(s.now); len(due) != 0 {
 		t.Fatalf("%+v", due)
 	}
-	p := UnitsEvent{Experiment: "g"}
+	p := join.Units{Experiment: "g"}
 	version := s.state.Policy("g").Version
 	for i := range 200 {
 		d := s.state.Policy("g").Decide(itoa(i))
-		p.Items = append(p.Items, UnitOf(policy.Token{
+		p.Items = append(p.Items, join.UnitOf(policy.Token{
 			Experiment: "g", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 			Time: time.Unix(0, s.now),
 		}, nil))

@@ -116,7 +116,7 @@ func (x guardRecorder) seal() {
 	}
 	in := x.guardInput(true)
 	for i := range x.guards.Guards {
-		q, all := x.guards.intervals(in, i, x.joiner.running().Mixture, x.guards.cachedBounds(in.roster, i))
+		q, all := x.guards.intervals(in, i, x.joiner.Running().Mixture, x.guards.cachedBounds(in.roster, i))
 		for k, v := range []*float64{q.Estimate, q.Low, q.High, all.Estimate, all.Low, all.High} {
 			if v != nil {
 				now[i*guardFields+2+k] = *v

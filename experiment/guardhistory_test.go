@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/policy"
@@ -24,10 +25,10 @@ func (s *scenario) reported() *api.Report {
 
 // send sends feedback of n units that are decided now.
 func (s *scenario) send(r *random.Source, n int, x, y float64) {
-	p := UnitsEvent{Experiment: "g"}
+	p := join.Units{Experiment: "g"}
 	for range n {
 		d := s.state.Policy("g").Decide(itoa(int(r.Uint64() >> 2)))
-		p.Items = append(p.Items, UnitOf(policy.Token{
+		p.Items = append(p.Items, join.UnitOf(policy.Token{
 			Experiment: "g", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 			Time: time.Unix(0, s.now),
 		}, nil))

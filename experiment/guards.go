@@ -10,11 +10,11 @@ import (
 // guards holds the states of the guardrails and what they are judged by beside the arms'
 // statistics.
 type guards struct {
-	Guards  []guardState `json:"guards"`
-	Returns returns      `json:"returns"`
+	Guards []guardState `json:"guards"`
 	// Actions are the last ones, the oldest first.
-	Actions []guardAction `json:"actions,omitempty"`
-	bounds  [][]armBound  // by guardrail and arm, as far as they are known
+	Actions []guardAction            `json:"actions,omitempty"`
+	open    map[uint64]openSequences // by open version, as far as they are known
+	bounds  [][]armBound             // by guardrail and arm, as far as they are known
 }
 
 // guardState is the state of one guardrail.
@@ -112,7 +112,7 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 	}
 	in, version := x.guardInput(true), x.rounds.Version
 	if x.Status == policy.Concluded { // nothing is served instead
-		_, _ = x.guards.evaluate(in, x.joiner.running().Mixture, version, now, x.note)
+		_, _ = x.guards.evaluate(in, x.joiner.Running().Mixture, version, now, x.note)
 		for i := range x.guards.Guards {
 			x.guards.Guards[i].Shrinking = false
 		}
@@ -125,7 +125,7 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 	if x.event.judged > 0 {
 		version = x.event.judged
 	}
-	switch act, metric := x.guards.evaluate(in, x.joiner.running().Mixture, version, now, x.note); act {
+	switch act, metric := x.guards.evaluate(in, x.joiner.Running().Mixture, version, now, x.note); act {
 	case "rollback":
 		x.Wanted = &wanted{Cause: wantRollback, Metric: metric}
 	case "shrink":

@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
@@ -31,7 +32,7 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 		"exploration_floor: 0.3\nround: {length: 1m}\nattribution_window: 1m")
 	r := random.New(seed, "guard")
 	for b := range batches {
-		p := UnitsEvent{Experiment: "g"}
+		p := join.Units{Experiment: "g"}
 		for i := range 40 {
 			unit := fmt.Sprint(seed, "-", b, "-", i)
 			d := s.state.Policy("g").Decide(unit)
@@ -39,10 +40,10 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 				Experiment: "g", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 				Time: time.Unix(0, s.now),
 			}
-			p.Items = append(p.Items, UnitOf(tok,
+			p.Items = append(p.Items, join.UnitOf(tok,
 				map[string]float64{"x": stat.Normal(r), "y": means[d.Name] + stat.Normal(r)}))
 		}
-		q := UnitsEvent{Experiment: "g"}
+		q := join.Units{Experiment: "g"}
 		for _, e := range p.Items {
 			e.Metrics = nil
 			q.Items = append(q.Items, e)
@@ -114,8 +115,8 @@ func TestHealthyGuardrailStays(t *testing.T) {
 			if r.Float64() < .1 {
 				y = 1
 			}
-			p := UnitsEvent{Experiment: "g", Items: []UnitEvent{
-				UnitOf(policy.Token{
+			p := join.Units{Experiment: "g", Items: []join.Unit{
+				join.UnitOf(policy.Token{
 					Experiment: "g", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
 					Unit: d.Unit, Time: time.Unix(0, s.now),
 				},
@@ -178,9 +179,9 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 			s.run("wait 61s")
 			s.run("due")
 		}
-		n := x.roster.Arms[2].Stats.Units
-		if x = s.state.live["g"]; x.roster.Arms[2].Stats.Units < 300 {
-			t.Errorf("%q: the new arm has %d units, and had %d", ranged, x.roster.Arms[2].Stats.Units, n)
+		n := x.joiner.Arms[2].Units
+		if x = s.state.live["g"]; x.joiner.Arms[2].Units < 300 {
+			t.Errorf("%q: the new arm has %d units, and had %d", ranged, x.joiner.Arms[2].Units, n)
 		}
 		s.check()
 	}

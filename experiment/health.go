@@ -4,21 +4,21 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 )
 
 // health holds the counters that show whether the data of an experiment can be trusted.
 type health struct {
-	Orphans         int64   `json:"orphans"` // values of units whose exposure was never reported
-	Matured         int64   `json:"matured"` // exposed units whose window has closed
-	Missing         []int64 `json:"missing"` // by metric: the matured units without a value
-	DuplicateValues int64   `json:"again"`   // values of metrics that the unit had already
+	Orphans int64   `json:"orphans"` // values of units whose exposure was never reported
+	Matured int64   `json:"matured"` // exposed units whose window has closed
+	Missing []int64 `json:"missing"` // by metric: the matured units without a value
 }
 
 func newHealth(metrics int) health { return health{Missing: make([]int64, metrics)} }
 
 // apply counts the units of a version whose window has closed.
-func (x *health) apply(m *maturity) {
+func (x *health) apply(m *join.Maturity) {
 	x.Orphans += m.Orphans
 	x.Matured += m.Units
 	for i, n := range m.Missing {
@@ -32,13 +32,13 @@ const missingProblem = 0.5
 // An arm is dead if it was never exposed while at least this many units were expected.
 const deadArm = 20
 
-// report returns the health by the counters, the ratio test and the feedback that was accepted.
-func (x *health) report(r *roster, ratio *ratioTest, accepted int64) api.Health {
+// report returns the health by the counters and what was joined.
+func (x *health) report(r *roster, j *join.Joiner) api.Health {
 	h := api.Health{
 		Missing: map[string]float64{}, Dead: []string{}, Problems: []string{}, Orphans: x.Orphans,
-		DuplicateValues: x.DuplicateValues,
+		DuplicateValues: j.Again,
 	}
-	h.SampleRatio.Mismatch, h.SampleRatio.P = ratio.mismatch()
+	h.SampleRatio.Mismatch, h.SampleRatio.P = j.Ratio.Mismatch()
 	if h.SampleRatio.Mismatch {
 		h.Problems = append(h.Problems, "sample ratio mismatch: units are not exposed to the arms as decided")
 	}
@@ -54,12 +54,13 @@ func (x *health) report(r *roster, ratio *ratioTest, accepted int64) api.Health 
 		}
 	}
 	for k := range r.Arms {
-		if r.Arms[k].Active && k < len(ratio.Expected) && ratio.Seen[k] == 0 && ratio.Expected[k] >= deadArm {
+		if r.Arms[k].Active && k < len(j.Ratio.Expected) && j.Ratio.Seen[k] == 0 &&
+			j.Ratio.Expected[k] >= deadArm {
 			h.Dead = append(h.Dead, r.Arms[k].Name)
 			h.Problems = append(h.Problems, "dead arm: "+r.Arms[k].Name+" was never exposed")
 		}
 	}
-	if h.Orphans > 0 && h.Orphans*10 > accepted {
+	if h.Orphans > 0 && h.Orphans*10 > j.Feedback.Accepted {
 		h.Problems = append(h.Problems, "orphan feedback: many values are of units whose exposure was not reported")
 	}
 	return h
@@ -67,9 +68,9 @@ func (x *health) report(r *roster, ratio *ratioTest, accepted int64) api.Health 
 
 // healthReport returns the report of all parts.
 func (x *experimentState) healthReport() api.Health {
-	h := x.health.report(&x.roster, &x.Ratio, x.joiner.Feedback.Accepted)
-	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.open()
-	h.Replaced, h.Redrawn = x.learning.Replaced, x.Kept.Redrawn
+	h := x.health.report(&x.roster, x.joiner)
+	h.Unlearned, h.Exposures, h.Open = x.learning.Unlearned, x.joiner.Exposures, x.joiner.Open()
+	h.Replaced, h.Redrawn = x.learning.Replaced, x.joiner.Kept.Redrawn
 	for _, text := range []string{
 		RefusalProblem("exposures", x.joiner.Exposures), RefusalProblem("feedback", x.joiner.Feedback),
 	} {
@@ -80,17 +81,17 @@ func (x *experimentState) healthReport() api.Health {
 	if x.Private != nil {
 		h.Problems = append(h.Problems, x.Private.problems()...)
 	} else {
-		h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.running().Mixture)...)
+		h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.Running().Mixture)...)
 		if x.Status == policy.Running || x.Status == policy.Paused {
-			h.Problems = append(h.Problems, x.guards.undecided(x.guardInput(false), x.joiner.running().Mixture)...)
+			h.Problems = append(h.Problems, x.guards.undecided(x.guardInput(false), x.joiner.Running().Mixture)...)
 		}
 	}
 	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
 	if text := x.noRoom(); text != "" {
 		h.Problems = append(h.Problems, text)
 	}
-	if len(x.joiner.cohorts) >= x.roster.maxOpen() {
-		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.joiner.cohorts))+" policy versions wait for their "+
+	if len(x.joiner.Versions) >= x.roster.maxOpen() {
+		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.joiner.Versions))+" policy versions wait for their "+
 			"attribution window, the maximum; longer rounds, relative to the window, would avoid this")
 	}
 	return h
@@ -128,8 +129,8 @@ func (s *State) Vitals(name string) (Vitals, error) {
 	}
 	v := Vitals{Version: x.rounds.Version, Orphans: x.health.Orphans, Feedback: x.joiner.Feedback}
 	v.Exposures = x.joiner.Exposures
-	v.Mismatch, _ = x.Ratio.mismatch()
-	v.Open = x.joiner.open()
+	v.Mismatch, _ = x.joiner.Ratio.Mismatch()
+	v.Open = x.joiner.Open()
 	for i := range x.guards.Guards {
 		v.Guardrails = append(v.Guardrails, GuardVital{x.roster.def.Guardrails[i].Metric, x.guards.Guards[i].State})
 	}

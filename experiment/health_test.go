@@ -6,93 +6,8 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/api"
-	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/experiment/join"
 )
-
-// ratioLive returns an experiment whose ratio test can be fed versions with given mixtures.
-func ratioLive(t testing.TB, stickiness string) *experimentState {
-	d, err := definition.Parse("x", []byte("name: x\nmetrics: [{name: m}]\n"+
-		"arms: [{name: a, value: 1}, {name: b, value: 1}, {name: c, value: 1}]\n"+
-		"policy: {kind: fixed, split: {a: 1}}\nstickiness: "+stickiness))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &experimentState{roster: roster{def: d}}
-}
-
-// beginRatio begins a version in a stream. The two versions before it stay open.
-func (x *experimentState) beginRatio(mixture []float64, stream uint64) *cohort {
-	x.rounds.Version++
-	c := newCohort(nil, x.roster.def, x.rounds.Version, 1, mixture)
-	x.Ratio.begin(c, stream)
-	x.joiner.cohorts = append(x.joiner.cohorts, c)
-	if len(x.joiner.cohorts) > 2 {
-		x.Ratio.mature(x.roster.def.Stickiness, x.joiner.cohorts, x.joiner.cohorts[0])
-		x.joiner.cohorts = x.joiner.cohorts[1:]
-	}
-	return c
-}
-
-func (x *experimentState) addRatio(c *cohort, arm int, n int64) {
-	x.Ratio.add(c, arm, n)
-	c.Stats[arm].Units += n
-}
-
-// pick draws an arm with probability proportional to its share times its tilt.
-func pick(rng *random.Source, p, tilt []float64) int {
-	total := 0.0
-	for k := range p {
-		total += p[k] * tilt[k]
-	}
-	u, k := rng.Float64()*total, 0
-	for ; k < len(p)-1 && u >= p[k]*tilt[k]; k++ {
-		u -= p[k] * tilt[k]
-	}
-	return k
-}
-
-// ratioRun counts n units whose true shares are tilted while the policy claims the shares of
-// mixtures, one after the other, each with its own stream.
-func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []float64) *ratioTest {
-	x, rng := ratioLive(t, "round"), random.New(seed, "ratio")
-	var c *cohort
-	for i := range n {
-		if i%(n/len(mixtures)) == 0 && i/(n/len(mixtures)) < len(mixtures) {
-			c = x.beginRatio(mixtures[i/(n/len(mixtures))], x.rounds.Version+1)
-		}
-		x.addRatio(c, pick(rng, c.Mixture, tilt), 1)
-		x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
-	}
-	return &x.Ratio
-}
-
-// TestRatioTest checks that the test, evaluated after every unit while the mixture changes, raises
-// no alarm in 400 runs of 5,000 units under the null hypothesis, and that it raises one when an arm
-// loses a tenth of its units.
-func TestRatioTest(t *testing.T) {
-	testsize.NoRace(t)
-	mixtures := [][]float64{{.5, .3, .2}, {.1, .1, .8}, {.4, .4, .2}, {.98, .01, .01}}
-	low := 0
-	for seed := range uint64(400) {
-		r := ratioRun(t, seed, 5000, mixtures, []float64{1, 1, 1})
-		if alarm, p := r.mismatch(); alarm {
-			t.Errorf("seed %d: alarm, p = %v", seed, p)
-		} else if p <= .1 {
-			low++
-		}
-	}
-	if low > 60 { // at most 40 in expectation
-		t.Errorf("p was at most 0.1 at some time in %d of 400 runs", low)
-	}
-	for seed := range uint64(20) {
-		r := ratioRun(t, seed, 40_000, mixtures[:3], []float64{1, .9, 1})
-		if alarm, p := r.mismatch(); !alarm {
-			t.Errorf("seed %d: no alarm though an arm lost a tenth of its units, p = %v", seed, p)
-		}
-	}
-}
 
 // TestHealthSays checks that the report describes every problem in words.
 func TestHealthSays(t *testing.T) {
@@ -106,12 +21,12 @@ metrics: [{name: y}]
 policy: {kind: fixed, split: {a: 0.5, b: 0.5}}
 round: {length: 1m}
 attribution_window: 1m`)
-	var units UnitsEvent
+	var units join.Units
 	units.Experiment = "ill"
 	for i := 0; len(units.Items) < 300; i++ {
 		u := fmt.Sprint("u", i)
 		if s.decide(u).Arm == 0 { // the other arm's pages never report an exposure
-			units.Items = append(units.Items, UnitOf(s.tokens[u], nil))
+			units.Items = append(units.Items, join.UnitOf(s.tokens[u], nil))
 		}
 	}
 	s.event(KindExposures, units)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -38,27 +39,27 @@ func (s *State) OpenBytes(name string) (rows, fixed int64) {
 	if x == nil {
 		return 0, 0
 	}
-	n := x.joiner.open()
-	fixed += int64(x.joiner.terms()) * termBytes
+	n := x.joiner.Open()
+	fixed += int64(x.joiner.Terms()) * termBytes
 	if x.roster.encoder != nil {
 		fixed += n * contextBytes
 	}
-	n += x.Kept.pending
-	fixed += int64(len(x.Kept.Unit))*keptBytes + int64(x.Kept.bytes)
+	kept, pending, bytes := x.joiner.Kept.Size()
+	n += pending
+	fixed += kept*keptBytes + bytes
 	return n * UnitBytes(x.roster.def), fixed
 }
 
 // Waits reports whether the unit of an event waits for feedback already, so that the event needs no
 // further memory. The error wraps a [pages.ReadError].
-func (s *State) Waits(name string, e *UnitEvent) (waits bool, err error) {
+func (s *State) Waits(name string, e *join.Unit) (waits bool, err error) {
 	defer catchLost(&err)
 	x := s.live[name]
 	if x == nil {
 		return false, nil
 	}
 	unit, ok := policy.ParseUnit(e.Unit)
-	c := x.joiner.cohortOf(e.Version)
-	return ok && c != nil && c.find(unit) >= 0, nil
+	return ok && x.joiner.Waits(e.Version, unit), nil
 }
 
 // Refusals are a problem if they are at least leastRefused items and more than this share of all.
@@ -85,10 +86,14 @@ func (s *State) LastSequence(name, source string) (last uint64, known bool) {
 	if x == nil {
 		return 0, false
 	}
-	for i := range x.senders.Sources {
-		if x.senders.Sources[i].Name == source {
-			return x.senders.Sources[i].Last, true
-		}
+	return x.joiner.LastSequence(source)
+}
+
+// KeptArm returns the arm of the decision that is kept for a unit, false if none is. O(1).
+func (s *State) KeptArm(name string, unit uint64) (arm int, ok bool) {
+	x := s.live[name]
+	if x == nil {
+		return 0, false
 	}
-	return 0, false
+	return x.joiner.Kept.KeptArm(unit)
 }

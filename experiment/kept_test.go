@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/policy"
 )
@@ -74,7 +75,7 @@ func (w *rankWorld) status(kind string, payload any) api.ItemStatus {
 }
 
 // rank decides for a unit among some arms.
-func (w *rankWorld) rank(unit string, deferred bool, among ...int) (policy.Choice, UnitsEvent) {
+func (w *rankWorld) rank(unit string, deferred bool, among ...int) (policy.Choice, join.Units) {
 	w.t.Helper()
 	p := w.state.Policy("shop")
 	allowed := make([]bool, len(p.Arms))
@@ -85,26 +86,26 @@ func (w *rankWorld) rank(unit string, deferred bool, among ...int) (policy.Choic
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return c, one(UnitEvent{
+	return c, one(join.Unit{
 		Version: c.Version, Arm: c.Arm, Propensity: c.Propensity, Unit: policy.FormatUnit(c.Unit),
-		Time: w.now.UnixMilli(), Kept: &Kept{Among: among, Redrawn: c.Redrawn, Deferred: deferred},
+		Time: w.now.UnixMilli(), Kept: &join.Kept{Among: among, Redrawn: c.Redrawn, Deferred: deferred},
 	})
 }
 
 // one is the payload of one item.
-func one(e UnitEvent) UnitsEvent { return UnitsEvent{Experiment: "shop", Items: []UnitEvent{e}} }
+func one(e join.Unit) join.Units { return join.Units{Experiment: "shop", Items: []join.Unit{e}} }
 
 func (w *rankWorld) reward(unit string, value float64) api.ItemStatus {
 	w.t.Helper()
 	goal := w.state.live["shop"].roster.def.Objective.Goals[0].Metric
-	return w.status(KindFeedback, one(UnitEvent{
+	return w.status(KindFeedback, one(join.Unit{
 		Unit: policy.FormatUnit(w.state.Policy("shop").Unit(unit)), Metrics: map[string]float64{goal: value},
 	}))
 }
 
 func (w *rankWorld) activate(unit string) api.ItemStatus {
 	w.t.Helper()
-	return w.status(KindExposures, one(UnitEvent{Unit: policy.FormatUnit(w.state.Policy("shop").Unit(unit))}))
+	return w.status(KindExposures, one(join.Unit{Unit: policy.FormatUnit(w.state.Policy("shop").Unit(unit))}))
 }
 
 func (w *rankWorld) report() *api.Report {
@@ -174,13 +175,13 @@ func TestRank(t *testing.T) {
 func TestRankRefusals(t *testing.T) {
 	w := newRankWorld(t, rankDef+"hold_back: 0\n")
 	_, good := w.rank("u", false)
-	for what, spoil := range map[string]func(e *UnitEvent){
-		"no unit":       func(e *UnitEvent) { e.Unit = "x" },
-		"later version": func(e *UnitEvent) { e.Version++ },
-		"no such arm":   func(e *UnitEvent) { e.Arm = 3 },
-		"negative arm":  func(e *UnitEvent) { e.Arm = -1 },
-		"negative time": func(e *UnitEvent) { e.Time = -1 },
-		"huge time":     func(e *UnitEvent) { e.Time = math.MaxInt64 },
+	for what, spoil := range map[string]func(e *join.Unit){
+		"no unit":       func(e *join.Unit) { e.Unit = "x" },
+		"later version": func(e *join.Unit) { e.Version++ },
+		"no such arm":   func(e *join.Unit) { e.Arm = 3 },
+		"negative arm":  func(e *join.Unit) { e.Arm = -1 },
+		"negative time": func(e *join.Unit) { e.Time = -1 },
+		"huge time":     func(e *join.Unit) { e.Time = math.MaxInt64 },
 	} {
 		e := one(good.Items[0])
 		spoil(&e.Items[0])
@@ -193,7 +194,7 @@ func TestRankRefusals(t *testing.T) {
 	if got := w.status(KindExposures, old); got != api.Late {
 		t.Errorf("an old rank: %s", got)
 	}
-	if o := w.apply(KindExposures, UnitsEvent{Experiment: "none"}); o.Err == nil {
+	if o := w.apply(KindExposures, join.Units{Experiment: "none"}); o.Err == nil {
 		t.Error("a rank of an experiment that does not exist is accepted")
 	}
 	w = newRankWorld(t, rankDef[:len(rankDef)-len("open_tokens: 50000\n")]+"open_tokens: 2\n")

@@ -58,12 +58,12 @@ func TestLateUnitsOfUnservedArms(t *testing.T) {
 		}
 		w.round(20_000)
 		x := w.state.live["e"]
-		if c := x.joiner.cohorts[0]; learning.learner.(mixer).Serving()[0] == 1 {
+		if c := x.joiner.Versions[0]; learning.learner.(mixer).Serving()[0] == 1 {
 			for k := range w.arms[1:] {
 				late += c.Stats[k+1].Units // they mature in the next round at the earliest
 			}
 		}
-		seen += x.joiner.cohorts[0].Stats[1].Units
+		seen += x.joiner.Versions[0].Stats[1].Units
 	}
 	if seen == 0 || late == 0 {
 		t.Fatalf("%d units of other arms, %d of them after the learner had closed them off: the test checks nothing",

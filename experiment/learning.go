@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
@@ -46,7 +47,7 @@ type roundStats struct {
 	// Mixture are the propensities by arm, only of bandits.
 	Mixture f64s `json:"mixture,omitempty"`
 	// Masked are the sums of units that did not allow all arms, only of bandits.
-	Masked *maskedSums `json:"masked,omitempty"`
+	Masked *join.MaskedSums `json:"masked,omitempty"`
 }
 
 // closeLearningRound counts the units of a version that a policy learns from, and passes them to
@@ -116,78 +117,61 @@ func (x *experimentState) taught(err error) error {
 	return nil
 }
 
-// advance closes the cohorts whose window has ended. It drops senders whose last report precedes
-// every open version: a repeated report of theirs would be late.
+// advance closes the versions whose window has ended.
 func (x *experimentState) advance(now int64) {
-	x.Kept.expire(now, int64(x.roster.def.AttributionWindow))
-	n, stops := len(x.joiner.cohorts), stopper{x}
+	stops := stopper{x}
 	defer forgottenView{x}.note(now)
-	suspended := stops.suspended()
-	for len(x.joiner.cohorts) > 1 && x.joiner.cohorts[0].Sealed > 0 && x.roster.matures(x.joiner.cohorts[0]) <= now {
-		x.mature(x.joiner.cohorts[0])
-		x.joiner.cohorts[0].rows.release()
-		x.joiner.cohorts = x.joiner.cohorts[1:]
+	suspended, closed := stops.suspended(), false
+	for c := x.joiner.Close(x.roster.def, now); c != nil; c = x.joiner.Close(x.roster.def, now) {
+		x.mature(c)
+		c.Release()
+		closed = true
 	}
-	if len(x.joiner.cohorts) < n {
+	if closed {
 		x.learning.Untold = x.Status != policy.RolledBack && x.Status != policy.Concluded
 	}
-	if len(x.joiner.cohorts) < n && x.Private == nil {
+	if closed && x.Private == nil {
 		stops.vetoCrashing(suspended, now)
 	}
 	stops.release(suspended, now)
-	if len(x.joiner.cohorts) < n {
-		x.senders.Sources = slices.DeleteFunc(x.senders.Sources, func(s source) bool {
-			return s.Version < x.joiner.cohorts[0].Version
-		})
-	}
 }
 
-func (x *experimentState) mature(c *cohort) {
-	x.Ratio.mature(x.roster.def.Stickiness, x.joiner.cohorts, c)
-	if x.Private != nil {
-		releaser{x}.maturePrivate(c)
-		return
-	}
-	m := c.mature(x.roster.def, func(slot, metric int, v float64, given bool) {
-		x.roster.count(c, slot, metric, v)
-		if !given {
-			earlyView{&x.roster}.add(c, slot, metric, v)
-		}
-	}, func(slot, ratio int, a, b float64) {
-		c.Stats[slot].Pairs[ratio].Add(a, b)
-		x.roster.stats(c, slot).Pairs[ratio].Add(a, b)
-	})
-	for slot := range c.Later {
-		c.Stats[slot].Merge(&c.Later[slot])
-		x.roster.stats(c, slot).Merge(&c.Later[slot])
-	}
-	x.Sequences.Add(func(metric int) *compare.Sequence { return x.roster.contrast(c, metric) })
-	x.lifts.tighten(&guardInput{roster: &x.roster, closed: x.Sequences})
-	x.guards.Returns.observe(x.roster.def, c)
-	uniformView{x}.closeVersion(c)
-	x.health.apply(&m)
-	arms := c.Stats[:len(c.Mixture)]
-	if v := x.rounds.versionOf(c.Version); v != nil {
-		all := compare.NewStats(x.roster.def)
-		for k := range arms {
-			all.Merge(&arms[k])
-		}
-		v.Seen = all.Units
+// mature hands a version whose window has closed to all who sum versions, and to the learner.
+func (x *experimentState) mature(c *join.Closed) {
+	x.health.apply(&c.Maturity)
+	if v := x.rounds.versionOf(c.Version.Version); v != nil {
+		v.Seen = c.All.Units
 		for i := range v.Observed {
-			if n, mean := all.Mean(x.roster.def, i); n > 0 {
+			if n, mean := c.All.Mean(x.roster.def, i); n > 0 {
 				v.Observed[i] = &mean
 			}
 		}
 	}
+	if x.Private != nil {
+		x.Private.mature(x.roster.def, c.Version)
+		x.learning.Unlearned += c.All.Units - c.Counted
+		return
+	}
+	x.Sequences.Add(func(metric int) *compare.Sequence { return x.roster.contrast(c.Version, metric) })
+	delete(x.guards.open, c.Version.Version)
+	x.lifts.tighten(&guardInput{roster: &x.roster, closed: x.Sequences})
+	earlyContrastView{&x.roster}.closeVersion(c.Version)
+	uniformView{x}.closeVersion(c.Version)
+	x.learnFrom(c)
+}
+
+// learnFrom counts what a policy learns from a version, and passes it to the learner.
+func (x *experimentState) learnFrom(c *join.Closed) {
+	arms := c.Arms()
 	if x.roster.def.Contextual() && c.Learnable {
 		for k := range arms {
 			x.learning.Unlearned += arms[k].Units
 		}
 		l, _ := x.learning.learner.(*contextLearner)
-		learned := x.roster.contextual(c, func(at, arm int, v []float64, reward float64) {
+		learned := x.roster.contextual(c.Version, func(at, arm int, v []float64, reward float64) {
 			stopView{&x.roster}.observed(arm)
 			if l != nil {
-				l.learn(c, at, arm, v, reward)
+				l.learn(c.Version, at, arm, v, reward)
 			}
 		})
 		if l != nil && learned > 0 {
@@ -197,13 +181,10 @@ func (x *experimentState) mature(c *cohort) {
 		return
 	}
 	if c.Learnable {
-		x.roster.addRound(x.learning.Store, arms, x.guards.Returns.factor)
-		round := roundStats{Stats: arms, Mixture: c.Mixture}
-		if x.roster.def.Bandit() {
-			round.Masked = c.maskedSums(x.roster.def)
-		}
+		x.roster.addRound(x.learning.Store, arms, x.joiner.Returns.Factors())
+		round := roundStats{Stats: arms, Mixture: c.Mixture, Masked: c.Masked}
 		x.learning.remember(x.roster.def, &round)
-		unlearned, replaced := x.learning.closeLearningRound(&x.roster, &round, x.guards.Returns.factor)
+		unlearned, replaced := x.learning.closeLearningRound(&x.roster, &round, x.joiner.Returns.Factors())
 		x.learning.Unlearned += unlearned
 		x.learning.Replaced += replaced
 		return

@@ -35,7 +35,7 @@ func (x lifter) report(deployed []float64, kept []bool) api.Lift {
 		out.Reason = "the definition has no goals and no guardrails"
 		return out
 	}
-	in, now := x.input(), x.joiner.running().Mixture
+	in, now := x.input(), x.joiner.Running().Mixture
 	in.kept = kept
 	if s := x.roster.controlStats(); s.Units == 0 {
 		out.Reason = "the control arm has had no units yet"
@@ -55,7 +55,7 @@ func (x lifter) report(deployed []float64, kept []bool) api.Lift {
 
 // shown reports whether an arm is listed.
 func (x lifter) shown(k int) bool {
-	return k != x.roster.Control && (x.roster.Arms[k].Active || x.roster.Arms[k].Stats.Units > 0)
+	return k != x.roster.Control && (x.roster.Arms[k].Active || x.roster.sums.Arms[k].Units > 0)
 }
 
 // fill compares the arms and the mixtures in a quantity.

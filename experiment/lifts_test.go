@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
@@ -48,7 +49,7 @@ func (w *liftWorld) round(metric string, round, units int, level float64) float6
 	if round > 0 {
 		w.run("apply\n" + liftDefinition(metric, 0.1+0.8*float64(round)/float64(w.rounds-1)))
 	}
-	exposed, said := UnitsEvent{Experiment: "w"}, UnitsEvent{Experiment: "w"}
+	exposed, said := join.Units{Experiment: "w"}, join.Units{Experiment: "w"}
 	for i := range units {
 		d := w.state.Policy("w").Decide(fmt.Sprint(round, "-", i))
 		token := policy.Token{
@@ -68,8 +69,8 @@ func (w *liftWorld) round(metric string, round, units int, level float64) float6
 		default:
 			x = 0
 		}
-		exposed.Items = append(exposed.Items, UnitOf(token, nil))
-		said.Items = append(said.Items, UnitOf(token, map[string]float64{"x": x}))
+		exposed.Items = append(exposed.Items, join.UnitOf(token, nil))
+		said.Items = append(said.Items, join.UnitOf(token, map[string]float64{"x": x}))
 	}
 	w.event(KindExposures, exposed)
 	w.event(KindFeedback, said)

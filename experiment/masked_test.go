@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
@@ -92,9 +93,9 @@ func (m *maskedWorld) play(w *rankWorld, rng *random.Source, rounds, units int) 
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			e := UnitEvent{
+			e := join.Unit{
 				Version: c.Version, Arm: c.Arm, Propensity: c.Propensity, Unit: policy.FormatUnit(c.Unit),
-				Time: w.now.UnixMilli(), Context: context, Kept: &Kept{Redrawn: c.Redrawn},
+				Time: w.now.UnixMilli(), Context: context, Kept: &join.Kept{Redrawn: c.Redrawn},
 			}
 			if len(among) < len(allowed) {
 				e.Kept.Among = among

@@ -1,18 +1,17 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 )
 
 // walked counts the numbers of masks one by one.
-func walked(x *masks) int {
+func walked(x *join.Masks) int {
 	if x == nil {
 		return 0
 	}
@@ -23,61 +22,8 @@ func walked(x *masks) int {
 	return n
 }
 
-// TestMaskNumbers compares the running count of a version's masks with one that walks over all
-// sets, after random sets, copies of which either goes on, and masks that were stored and read.
-func TestMaskNumbers(t *testing.T) {
-	rng := random.New(1, "masks")
-	var x *masks
-	var old []*masks
-	rows, most := 0, 0
-	for step := range 3000 {
-		switch rng.IntN(30) {
-		case 0:
-			y := x.copy()
-			old = append(old, x)
-			x = y
-		case 1:
-			if len(old) > 0 { // the copy is dropped, and the original goes on
-				x = old[rng.IntN(len(old))]
-			}
-		case 2:
-			if x == nil {
-				continue
-			}
-			b, err := json.Marshal(x)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x = &masks{}
-			if err := json.Unmarshal(b, x); err != nil || !x.restore(rows) {
-				t.Fatalf("step %d: %s does not fit %d rows: %v", step, b, rows, err)
-			}
-		default:
-			rows += rng.IntN(3)
-			var among []uint32
-			for k := range uint32(8) {
-				if rng.IntN(2) == 0 {
-					among = append(among, k)
-				}
-			}
-			x = x.set(rows, among)
-			rows++
-		}
-		if x != nil {
-			most = max(most, len(x.Sets))
-		}
-		for _, y := range append(slices.Clone(old), x) {
-			if got, want := y.numbers(), walked(y); got != want {
-				t.Fatalf("step %d: %d numbers are counted, the sets have %d", step, got, want)
-			}
-		}
-	}
-	if most < 40 || len(old) < 40 {
-		t.Errorf("the steps are too tame: %d copies, %d sets", len(old), most)
-	}
-}
-
-// TestTermsOfState does the same for a whole experiment with deferred events, which a snapshot
+// TestTermsOfState compares the running count of the numbers of contexts and masks with one that walks
+// over all sets, for a whole experiment with deferred events, which a snapshot
 // interrupts again and again.
 func TestTermsOfState(t *testing.T) {
 	testsize.NoRace(t)
@@ -106,11 +52,11 @@ func TestTermsOfState(t *testing.T) {
 			_, e := w.rank(unit, rng.IntN(3) == 0, [][]int{nil, {0, 1}, {2}, {0, 2}}[rng.IntN(4)]...)
 			w.apply(KindExposures, e)
 		}
-		j, want := &w.state.live["shop"].joiner, 0
-		for _, c := range j.cohorts {
+		j, want := w.state.live["shop"].joiner, 0
+		for _, c := range j.Versions {
 			want += len(c.Weight) + walked(c.Masks)
 		}
-		if got := j.terms(); got != want {
+		if got := j.Terms(); got != want {
 			t.Fatalf("step %d: %d numbers are counted, there are %d", step, got, want)
 		}
 		most = max(most, want)

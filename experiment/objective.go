@@ -7,7 +7,7 @@ import (
 
 // setGoals makes the objective of the definition.
 func (x *roster) setGoals() (err error) {
-	x.goals, x.priced, x.learned, x.encoder, x.vector = nil, nil, nil, nil, nil
+	x.goals, x.priced, x.learned, x.encoder = nil, nil, nil, nil
 	if x.def.Contextual() {
 		if x.encoder, err = policy.NewEncoder(x.def.Context); err != nil {
 			return err

@@ -49,7 +49,7 @@ func (x *roster) reference() *armStats {
 	}
 	all := compare.NewStats(x.def)
 	for k := range x.Arms {
-		all.Merge(&x.Arms[k].Stats)
+		all.Merge(&x.sums.Arms[k])
 	}
 	return &all
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 )
@@ -21,10 +22,11 @@ func observed(t *testing.T, guardrails string, values [2][][3]float64) *roster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &roster{def: d, Control: -1}
+	x := &roster{def: d, Control: -1, sums: join.New(nil, d)}
 	for i, a := range []string{"c", "a"} {
-		x.push(policy.Arm{Name: a}, i == 0)
-		s := &x.Arms[i].Stats
+		x.sums.AddArm(d)
+		x.push(policy.Arm{Name: a}, i == 0, 0)
+		s := &x.sums.Arms[i]
 		for _, v := range values[i] {
 			s.Units++
 			for m, y := range v {
@@ -60,13 +62,13 @@ func TestRawValues(t *testing.T) {
 	} {
 		for _, hard := range []string{"}", ", hard: false}"} {
 			x := observed(t, guardrail[:len(guardrail)-1]+hard, observedValues)
-			round := x.observations([]armStats{x.Arms[0].Stats, x.Arms[1].Stats}, nil)
+			round := x.observations([]armStats{x.sums.Arms[0], x.sums.Arms[1]}, nil)
 			if len(round) != 2 {
 				t.Fatalf("%s%s: %d observations", guardrail, hard, len(round))
 			}
 			for k := range round {
 				want := make([]float64, 2)
-				if !goalVector(want, x.def, &x.Arms[k].Stats, x.controlStats(), x.reference()) {
+				if !goalVector(want, x.def, &x.sums.Arms[k], x.controlStats(), x.reference()) {
 					t.Fatal("no slack")
 				}
 				got, m := make([]float64, 2), &x.learned.Metrics()[1]
@@ -95,14 +97,14 @@ func TestPriceOfViolation(t *testing.T) {
 	} {
 		x := observed(t, guardrail+", hard: false, penalty: 7}", observedValues)
 		theta := make([]float64, 2)
-		if !goalVector(theta, x.def, &x.Arms[1].Stats, x.controlStats(), x.reference()) {
+		if !goalVector(theta, x.def, &x.sums.Arms[1], x.controlStats(), x.reference()) {
 			t.Fatal("no slack")
 		}
 		want := 3 - 7*violation*violation
 		if got := x.goals.Value(theta); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s: the value is %v, want %v", guardrail, got, want)
 		}
-		round := x.observations([]armStats{x.Arms[0].Stats, x.Arms[1].Stats}, nil)
+		round := x.observations([]armStats{x.sums.Arms[0], x.sums.Arms[1]}, nil)
 		if err := x.learned.Contrast(theta, round[1].Metrics, round[0].Metrics); err != nil {
 			t.Fatal(err)
 		}
@@ -118,14 +120,14 @@ func TestPriceOfViolation(t *testing.T) {
 // event.
 func TestObservedVariances(t *testing.T) {
 	x := observed(t, "{metric: r, max: 0.5}, {metric: k, max: 2}", observedValues)
-	stats := []armStats{x.Arms[0].Stats.Copy(), x.Arms[1].Stats.Copy()}
+	stats := []armStats{x.sums.Arms[0].Copy(), x.sums.Arms[1].Copy()}
 	stats[0].Units = 6 // of which 3 have values
 	round := x.observations(stats, []float64{2, 1, 1, 1, 1})
-	s := x.Arms[0].Stats.Metrics[0]
+	s := x.sums.Arms[0].Metrics[0]
 	if got, want := round[0].Variances[0]/6, 2*s.Variance()/3; math.Abs(got-want) > 1e-12 {
 		t.Errorf("the variance of the mean is %v, want %v", got, want)
 	}
-	r := x.Arms[0].Stats.Pairs[0].Contrast(0.5)
+	r := x.sums.Arms[0].Pairs[0].Contrast(0.5)
 	if got, want := round[0].Variances[1]/6, r.Variance()/3; math.Abs(got-want) > 1e-12 {
 		t.Errorf("the variance of the ratio's mean is %v, want %v", got, want)
 	}

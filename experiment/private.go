@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/private/aggregate"
@@ -33,16 +34,10 @@ type privateSums struct {
 	Taken []privateTaken `json:"taken"`
 	// Pending are the versions whose sums wait for their release, the oldest first.
 	Pending []privateRound `json:"pending"`
-	// Unit and Used are the units with decisions that count and the number of these decisions.
-	Unit u64s `json:"unit"`
-	Used u32s `json:"used"`
-	// Excess counts the exposures beyond the contribution of their units.
-	Excess int64 `json:"excess"`
 	// Ended is the reason why nothing more is released, "" while there are releases.
 	Ended string `json:"ended,omitempty"`
 
-	index map[uint64]int // of Unit; nil if it must be made
-	sums  *aggregate.Sums
+	sums *aggregate.Sums
 }
 
 // privateRound has the exact sums of a version whose window has closed. They are secret.
@@ -87,8 +82,7 @@ func (x *privateSums) restore(d *definition.Definition, arms int) error {
 		return nil
 	}
 	m := len(d.Metrics)
-	fits := len(x.Counts) == arms && len(x.Prefix) == arms*m && len(x.Taken) == arms && len(x.Unit) == len(x.Used) &&
-		x.Step >= 0 && x.Step+int64(len(x.Pending)) <= d.Privacy.Rounds
+	fits := len(x.Counts) == arms && len(x.Prefix) == arms*m && len(x.Taken) == arms && x.Step >= 0 && x.Step+int64(len(x.Pending)) <= d.Privacy.Rounds
 	for i := range x.Taken {
 		fits = fits && len(x.Taken[i].Sums) == m
 	}
@@ -101,104 +95,33 @@ func (x *privateSums) restore(d *definition.Definition, arms int) error {
 	return x.prepare(d)
 }
 
-// copy returns a copy. The index is made again when it is needed.
 func (x *privateSums) copy() *privateSums {
 	if x == nil {
 		return nil
 	}
 	y := *x
 	y.Prefix, y.Counts, y.Taken = slices.Clone(x.Prefix), slices.Clone(x.Counts), slices.Clone(x.Taken)
-	y.Pending, y.Unit, y.Used = slices.Clone(x.Pending), slices.Clone(x.Unit), slices.Clone(x.Used)
-	y.index = nil
+	y.Pending = slices.Clone(x.Pending)
 	return &y
 }
 
-// countedBit marks, in the mask of a row, a decision whose feedback counts.
-const countedBit = 1 << 63
-
-// expose decides whether the feedback of a newly exposed row counts, and marks it: the unit has
-// contributed to fewer decisions than it may. That depends on exposures only, which are public.
-func (x *privateSums) expose(in *joinInput, c *cohort, r *row) bool {
-	if x.Ended != "" || !c.Learnable || r.slot() == len(c.Mixture) || c.Counted >= definition.MostPrivate {
-		return false
-	}
-	if x.index == nil {
-		x.index = make(map[uint64]int, len(x.Unit))
-		for i, u := range x.Unit {
-			x.index[u] = i
-		}
-	}
-	i, known := x.index[r.unit]
-	if !known {
-		i = len(x.Unit)
-		x.index[r.unit] = i
-		x.Unit, x.Used = append(x.Unit, r.unit), append(x.Used, 0)
-	}
-	if int(x.Used[i]) >= in.def.Privacy.UnitContribution {
-		x.Excess++
-		return false
-	}
-	x.Used[i]++
-	c.Counted++
-	r.mask |= countedBit
-	return true
-}
-
-// privateFeedback records the feedback of a unit of a private experiment. Nothing that others see
-// depends on it: it makes no row, values outside their range count as its ends, and it is not
-// counted. The result does not depend on earlier feedback either, as whoever decides for a unit
-// gets a token of it and may report: a repeated value is accepted, and the first one counts.
-func (x *joiner) privateFeedback(in *joinInput, e *UnitEvent, names []string) (api.ItemStatus, error) {
-	for _, name := range names {
-		if m := in.def.Metric(name); m == nil || m.Kind == "ratio" || e.Metrics[name] != e.Metrics[name] {
-			return api.Rejected, noregret.BadInputf("metrics."+name, "not a metric: want one of %s",
-				in.def.Reportable())
-		}
-	}
-	unit, ok := policy.ParseUnit(e.Unit)
-	if c := x.cohortOf(e.Version); ok && c != nil && c.find(unit) < 0 {
-		return api.Rejected, noregret.BadInputf("unit", "its exposure has not been reported: a private experiment "+
-			"takes feedback of exposed units only")
-	}
-	c, at, status, err := x.row(in, e)
-	if c == nil {
-		return status, err
-	}
-	var r row
-	c.rows.read(at, &r)
-	for _, name := range names {
-		m := in.def.MetricIndex(name)
-		if r.has(m) {
-			continue
-		}
-		r.mask |= 1 << m
-		r.values[m] = in.def.Metrics[m].Count(e.Metrics[name])
-	}
-	c.rows.write(at, &r)
-	return api.Accepted, nil
-}
-
-// errPrivateSums is the result of aggregates and of decisions that are kept.
-var errPrivateSums = noregret.BadInputf("experiment", "private: report units one by one, with their tokens, so "+
-	"that the contribution of each is bounded")
-
 // mature adds up the decisions of a version whose window has closed. The sums wait for their
 // release, unless nothing counts.
-func (x *privateSums) mature(d *definition.Definition, c *cohort) {
+func (x *privateSums) mature(d *definition.Definition, c *join.Version) {
 	m := len(d.Metrics)
 	sums := privateRound{Version: c.Version, Counts: make([]int64, len(x.Counts)), Sums: make([]int64, len(x.Prefix))}
 	values, out := make([]float64, m), make([]int64, m)
-	for _, r := range c.rows.all() {
-		if r.mask&countedBit == 0 {
+	for _, r := range c.Rows() {
+		if !r.Counted() {
 			continue
 		}
 		for i := range d.Metrics {
-			if values[i] = *d.Metrics[i].Default; r.has(i) {
-				values[i] = r.values[i]
+			if values[i] = *d.Metrics[i].Default; r.Has(i) {
+				values[i] = r.Values[i]
 			}
 		}
 		x.sums.Quantize(values, out)
-		k := r.slot()
+		k := r.Slot()
 		sums.Counts[k]++
 		for i, v := range out {
 			sums.Sums[k*m+i] += v
@@ -213,6 +136,7 @@ func (x *privateSums) mature(d *definition.Definition, c *cohort) {
 func (x releaser) endReleases(reason string, now int64) {
 	p := x.Private
 	p.Ended, p.Pending = reason, nil
+	x.joiner.Bounded.Ended = true
 	x.note(now, "privacy: nothing more is released or learned: %s", reason)
 }
 
@@ -336,7 +260,7 @@ func (x releaser) publish() {
 			noise := p.sums.Deviation(p.Step, i)
 			mean := p.sums.Midpoint(i) + p.Prefix[k*m+i]/float64(n)
 			v := x.spread(i, mean, noise/float64(n)) + float64(noise*noise)/float64(n)
-			s := &x.roster.Arms[k].Stats.Metrics[i]
+			s := &x.joiner.Arms[k].Metrics[i]
 			s.N, s.Mean, s.M2 = n, p.clamp(i, mean), float64(v*float64(n))
 			s.Low, s.High = x.roster.def.Lowest(i), x.roster.def.Highest(i)
 		}
@@ -365,20 +289,6 @@ func (x releaser) spread(metric int, mean, sd float64) float64 {
 // errPrivateArms refuses new arms, of which the release has no sums.
 var errPrivateArms = noregret.BadInputf("arms", "a private experiment releases the sums of the arms that it began "+
 	"with: make a new experiment, with a charge of its own")
-
-// maturePrivate closes the rows of a version of a private experiment.
-func (x releaser) maturePrivate(c *cohort) {
-	x.Private.mature(x.roster.def, c)
-	units := int64(0)
-	for k := range c.Mixture {
-		units += c.Stats[k].Units
-	}
-	x.health.Matured += units + c.Stats[len(c.Mixture)].Units
-	if v := x.rounds.versionOf(c.Version); v != nil {
-		v.Seen = units
-	}
-	x.learning.Unlearned += units - c.Counted
-}
 
 // privateEvent applies the events of a private experiment's host.
 func (s *State) privateEvent(e Event) Outcome {
@@ -512,7 +422,7 @@ func (x releaser) privacyReport() *api.PrivacyReport {
 	r := &api.PrivacyReport{
 		Epsilon: d.Privacy.Epsilon, Delta: d.Privacy.Delta, Spent: d.Privacy.Epsilon,
 		Unknown: "without the ledger the whole budget counts as spent", UnitContribution: d.Privacy.UnitContribution,
-		Excess: p.Excess, Rounds: d.Privacy.Rounds, Released: p.Step, Waiting: len(p.Pending), Ended: p.Ended,
+		Excess: x.joiner.Bounded.Excess, Rounds: d.Privacy.Rounds, Released: p.Step, Waiting: len(p.Pending), Ended: p.Ended,
 		Counts: map[string]int64{}, Sums: map[string]map[string]float64{}, Noise: map[string]float64{},
 		Statement: "nothing is released: no budget is reserved", Withheld: withheld,
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/private/aggregate"
 )
@@ -101,12 +102,12 @@ func (w *privateWorld) ok(kind string, payload any) {
 // round exposes units, reports values for them and ends the round.
 func (w *privateWorld) round(units []string, value func(unit string, arm int) map[string]float64) {
 	w.t.Helper()
-	shown, said := UnitsEvent{Experiment: w.name}, UnitsEvent{Experiment: w.name}
+	shown, said := join.Units{Experiment: w.name}, join.Units{Experiment: w.name}
 	for _, u := range units {
 		d := w.decide(u)
-		shown.Items = append(shown.Items, UnitOf(w.tokens[u], nil))
+		shown.Items = append(shown.Items, join.UnitOf(w.tokens[u], nil))
 		if v := value(u, d.Arm); v != nil {
-			said.Items = append(said.Items, UnitOf(w.tokens[u], v))
+			said.Items = append(said.Items, join.UnitOf(w.tokens[u], v))
 		}
 	}
 	w.ok(KindExposures, shown)
@@ -259,7 +260,7 @@ func digest(t *testing.T, s *State) string {
 // many versions it takes part. The decisions that do not count show in the number of units only.
 func TestPrivateContribution(t *testing.T) {
 	t.Parallel()
-	sums := func(loud float64) (out []int64, x *privateSums) {
+	sums := func(loud float64) (out []int64, x *experimentState) {
 		w := newPrivateWorld(t, privateText, nil, 7)
 		for range 4 {
 			w.round(units(0, 40), func(unit string, _ int) map[string]float64 {
@@ -270,9 +271,9 @@ func TestPrivateContribution(t *testing.T) {
 			})
 		}
 		w.mature()
-		x = w.state.live["secret"].Private
+		x = w.state.live["secret"]
 		out = make([]int64, 2)
-		for _, p := range x.Pending {
+		for _, p := range x.Private.Pending {
 			for j, v := range p.Sums {
 				out[j%2] += v
 			}
@@ -282,15 +283,16 @@ func TestPrivateContribution(t *testing.T) {
 	}
 	none, x := sums(0)
 	most, _ := sums(1)
-	limit := x.sums.Limit()
+	limit := x.Private.sums.Limit()
 	for m := range none {
 		if d := most[m] - none[m]; d != 2*2*limit { // two decisions over the whole range
 			t.Errorf("metric %d: one unit moves the sums by %d, want %d", m, d, 4*limit)
 		}
 	}
-	if x.Excess != 2*40 || len(x.Unit) != 40 || len(x.Pending) != 2 {
-		t.Errorf("excess %d of %d units, %d rounds pending: want 80 of 40, and 2", x.Excess, len(x.Unit),
-			len(x.Pending))
+	of := x.joiner.Bounded
+	if of.Excess != 2*40 || len(of.Unit) != 40 || len(x.Private.Pending) != 2 {
+		t.Errorf("excess %d of %d units, %d rounds pending: want 80 of 40, and 2", of.Excess, len(of.Unit),
+			len(x.Private.Pending))
 	}
 }
 
@@ -317,8 +319,8 @@ func TestPrivateRefuses(t *testing.T) {
 		KindAggregate: api.Aggregate{
 			Experiment: w.name, Source: "s", Sequence: 1, Items: make([]api.AggregateItem, 1),
 		},
-		KindExposures: UnitsEvent{Experiment: w.name, Items: []UnitEvent{{Version: 1, Kept: &Kept{}}}},
-		KindFeedback:  UnitsEvent{Experiment: w.name, Items: []UnitEvent{{Metrics: map[string]float64{"buy": 1}}}},
+		KindExposures: join.Units{Experiment: w.name, Items: []join.Unit{{Version: 1, Kept: &join.Kept{}}}},
+		KindFeedback:  join.Units{Experiment: w.name, Items: []join.Unit{{Metrics: map[string]float64{"buy": 1}}}},
 	} {
 		if o := w.event(kind, payload); o.Err == nil {
 			t.Errorf("%s was taken", kind)

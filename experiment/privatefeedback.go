@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/join"
 )
 
 // applyPrivate applies feedback of a private experiment. For everybody else it has not happened:
@@ -15,7 +16,7 @@ func applyPrivate(s *State, e Event) Outcome {
 	s.hidden++
 	p := e.units
 	if p == nil {
-		p = new(UnitsEvent)
+		p = new(join.Units)
 		if err := e.openUnits(p); err != nil {
 			return Outcome{Err: err}
 		}
@@ -27,7 +28,7 @@ func applyPrivate(s *State, e Event) Outcome {
 	case x.Private == nil:
 		return Outcome{Experiment: p.Experiment, Err: errNotPrivate}
 	}
-	o := x.joiner.unitsEvent(x.joinInput(max(s.time, e.Time)), KindFeedback, p)
+	o := outcome(x.joiner.Report(x.joinInput(max(s.time, e.Time)), p))
 	o.Experiment = p.Experiment
 	return o
 }
@@ -52,7 +53,7 @@ func (f *Frozen) PublicPosition() uint64 { return f.saved.Position - f.saved.Hid
 func (f *Frozen) PublicDigest() (string, error) {
 	g := f.withoutShown()
 	g.saved.Position, g.saved.Hidden, g.saved.Audit = f.PublicPosition(), 0, nil
-	private := map[*cohort]bool{}
+	private := map[*join.Version]bool{}
 	for i := range g.saved.Experiments {
 		e := &g.saved.Experiments[i]
 		p := e.State.Private
@@ -79,13 +80,13 @@ func (f *Frozen) PublicDigest() (string, error) {
 }
 
 // writePublic writes the state, of private cohorts all but the rows of their units.
-func (f *Frozen) writePublic(w *snapshotWriter, private map[*cohort]bool) (err error) {
+func (f *Frozen) writePublic(w *snapshotWriter, private map[*join.Version]bool) (err error) {
 	defer catchLost(&err)
-	f.writeJSON(w, func(c *cohort) {
+	f.writeJSON(w, func(c *join.Version) {
 		if private[c] {
 			w.value(c)
 		} else {
-			w.cohort(c)
+			w.version(c)
 		}
 	})
 	return w.err
@@ -94,7 +95,7 @@ func (f *Frozen) writePublic(w *snapshotWriter, private map[*cohort]bool) (err e
 // IsHidden reports whether events of a kind have no public position.
 func IsHidden(kind string) bool { return kind == KindPrivateFeedback }
 
-// isUnits reports whether the payload of events of a kind is a [UnitsEvent].
+// isUnits reports whether the payload of events of a kind is a [join.Units].
 func isUnits(kind string) bool {
 	return kind == KindExposures || kind == KindFeedback || kind == KindPrivateFeedback
 }

@@ -48,7 +48,7 @@ func (x *privateSums) take(k int) {
 // rebuildLearner makes a learner anew and trains it on what is kept. That of a private experiment
 // observes the last release as one round: the sums of all rounds have the least noise.
 func (x *experimentState) rebuildLearner() error {
-	err := x.learning.rebuildLearner(&x.roster, x.guards.Returns.factor)
+	err := x.learning.rebuildLearner(&x.roster, x.joiner.Returns.Factors())
 	if x.Private == nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (x releaser) addVariances(o *pasto.Observation, k int, since *privateTaken,
 			unit = priceUnit(d, &d.Guardrails[at-goals], reference)
 		}
 		noise := p.sums.Deviation(1, metric)
-		s := &x.roster.Arms[k].Stats.Metrics[metric]
+		s := &x.roster.sums.Arms[k].Metrics[metric]
 		v := x.spread(metric, s.Mean, p.sums.Deviation(p.Step, metric)/float64(s.N)) +
 			float64(2*noise*noise)*float64(p.Step-since.Step)/o.Size
 		o.Metrics[at], o.Variances[at] = o.Metrics[at]/unit, v/unit/unit

@@ -148,7 +148,7 @@ func (x *experimentState) noRoom() string {
 		return ""
 	}
 	shrinks := slices.ContainsFunc(x.guards.Guards, func(g guardState) bool { return g.Shrinking })
-	if shrinks || x.joiner.running().Mixture[x.roster.Control] < 1-1e-6 {
+	if shrinks || x.joiner.Running().Mixture[x.roster.Control] < 1-1e-6 {
 		return ""
 	}
 	return "all units get the control arm: a hard guardrail leaves no room, as the control arm is not known to hold " +

@@ -34,6 +34,9 @@ func (x *experimentState) proposer() *proposer {
 	y := *x
 	y.roster.Arms, y.roster.LearnedArms = slices.Clone(x.roster.Arms), slices.Clone(x.roster.LearnedArms)
 	y.guards.Guards = slices.Clone(x.guards.Guards)
+	sums := *x.joiner // to which arms may be added
+	sums.Arms = slices.Clip(sums.Arms)
+	y.joiner, y.roster.sums = &sums, &sums
 	return &proposer{experimentState: &y}
 }
 
@@ -100,7 +103,7 @@ func (p *proposer) grow(s *Serving) {
 	for i := len(p.roster.LearnedArms); i < b.Arms(); i++ {
 		a := point(names, i, b.Point(i))
 		s.Points = append(s.Points, a)
-		p.roster.push(a, false)
+		p.push(a, false)
 	}
 	for i, share := range b.Serving() {
 		p.roster.Arms[p.roster.LearnedArms[i]].Active = share > 0

@@ -1,6 +1,9 @@
 package experiment
 
-import "github.com/noregret/noregret/internal/strictjson"
+import (
+	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/internal/strictjson"
+)
 
 // Pseudonyms returns the payload of an event with other names in the place of the hashes of units.
 // Payloads without units are returned as they are. What cannot be decoded and may have units
@@ -10,7 +13,7 @@ func Pseudonyms(kind string, payload []byte, of func(experiment, unit string) st
 	e, err := Event{Kind: kind, Payload: payload}, error(nil)
 	switch kind {
 	case KindExposures, KindFeedback, KindPrivateFeedback:
-		var p UnitsEvent
+		var p join.Units
 		err = e.open(&p)
 		for i := range p.Items {
 			p.Items[i].Unit = of(p.Experiment, p.Items[i].Unit)
@@ -20,7 +23,7 @@ func Pseudonyms(kind string, payload []byte, of func(experiment, unit string) st
 		return payload
 	}
 	if err != nil {
-		to = UnitsEvent{Experiment: Concerns(payload), Items: []UnitEvent{}}
+		to = join.Units{Experiment: Concerns(payload), Items: []join.Unit{}}
 	}
 	b, err := strictjson.Encode(to)
 	if err != nil {

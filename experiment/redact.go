@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
@@ -17,7 +18,7 @@ func Redact(kind string, payload []byte, private func(name string) bool) []byte 
 		if name != "" && kind != KindPrivateFeedback && !private(name) {
 			return payload
 		}
-		to = UnitsEvent{Experiment: name, Items: []UnitEvent{}}
+		to = join.Units{Experiment: name, Items: []join.Unit{}}
 	case KindPrivacy:
 		var p PrivacyEvent
 		e := Event{Kind: kind, Payload: payload}

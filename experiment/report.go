@@ -41,7 +41,7 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		Name: name, Description: x.roster.def.Description, State: x.Status, Version: x.rounds.Version,
 		Round:   x.rounds.Round,
 		Created: stamp(x.Created), Time: stamp(s.time),
-		Mixture: x.roster.shares(x.joiner.running().Mixture), Arms: map[string]api.ArmReport{},
+		Mixture: x.roster.shares(x.joiner.Running().Mixture), Arms: map[string]api.ArmReport{},
 		Feedback:   x.joiner.Feedback,
 		Guardrails: []api.GuardrailReport{}, Health: x.healthReport(), History: []api.HistoryPoint{},
 		Notes: []api.NoteReport{},
@@ -54,15 +54,15 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		if kept != nil && !kept[k] {
 			continue
 		}
-		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.guards.Returns.factor)
+		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.joiner.Returns.Factors())
 	}
 	r.Uniform = uniformView{x}.report()
 	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.roster.def.Traffic
 	if x.Status == policy.Concluded {
 		r.Traffic = 1
 	}
-	if x.outside() > 0 || x.roster.Holdout.Units > 0 {
-		h := x.roster.armReport(&x.roster.Holdout, x.guards.Returns.factor)
+	if x.outside() > 0 || x.joiner.Holdout.Units > 0 {
+		h := x.roster.armReport(&x.joiner.Holdout, x.joiner.Returns.Factors())
 		h.Active, h.Control = true, true
 		r.HoldBack = &h
 	}
@@ -73,7 +73,7 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 	r.Lift = lifter{x}.report(deployed, kept)
 	in := x.guardInput(false)
 	for i := range x.guards.Guards {
-		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.joiner.running().Mixture, i))
+		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.joiner.Running().Mixture, i))
 	}
 	r.Privacy = releaser{x}.privacyReport()
 	r.Promise, r.Drift = x.learning.Promised, forgottenView{x}.report()
@@ -156,13 +156,13 @@ func (x *experimentState) regret() (*api.Regret, map[uint64]*float64) {
 		return r, nil
 	}
 	r.BestSingle.Arm, r.BestSingle.Value = x.roster.Arms[arm].Name, known(best)
-	if v, ok := x.roster.valueBy(x.joiner.running().Mixture, means, seen); ok {
+	if v, ok := x.roster.valueBy(x.joiner.Running().Mixture, means, seen); ok {
 		r.Mixture = &v
 	}
 	sum, course := 0.0, make(map[uint64]*float64, len(x.rounds.Versions))
 	for _, v := range x.rounds.Versions {
 		units := v.Seen
-		if c := x.joiner.cohortOf(v.Version); c != nil {
+		if c := x.joiner.Version(v.Version); c != nil {
 			for k := range c.Mixture {
 				units += c.Stats[k].Units
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -98,7 +99,7 @@ func (x *roster) rewards(of *roundStats, factors []float64) (out rewards) {
 // awake changes the reward of an arm whose units did not all allow all arms: the share is that
 // among the units that allowed the arm, and the mean is weighted by 1 over the unit's probability
 // of it.
-func awake(is definition.Reward, b *bandit.Batch, share *float64, s *armStats, masked *maskedArm) {
+func awake(is definition.Reward, b *bandit.Batch, share *float64, s *armStats, masked *join.MaskedArm) {
 	p := *share
 	if weight := float64(s.Units-masked.Units)/p + masked.Weight; weight > 0 {
 		*share = min(float64(s.Units)/weight, 1)
@@ -118,7 +119,7 @@ func awake(is definition.Reward, b *bandit.Batch, share *float64, s *armStats, m
 }
 
 // asleep returns the rewards of the units that did not allow an arm. Ok is false if there are none.
-func asleep(is definition.Reward, masked *maskedArm) (q bandit.Batch, ok bool) {
+func asleep(is definition.Reward, masked *join.MaskedArm) (q bandit.Batch, ok bool) {
 	q.Size = float64(masked.Asleep)
 	for i, w := range is.Weights {
 		t := &masked.Metrics[is.Metrics[i]]
@@ -183,16 +184,16 @@ func mergeMixtures(a, b *roundStats) f64s {
 
 // mergeMasked returns the sums of two rounds together where any unit of them did not allow all
 // arms, and nil otherwise. It is for mergeMixtures, and is called before it.
-func mergeMasked(a, b *roundStats, metrics int) *maskedSums {
+func mergeMasked(a, b *roundStats, metrics int) *join.MaskedSums {
 	if a.Masked == nil && b.Masked == nil || len(a.Mixture) == 0 || len(b.Mixture) == 0 {
 		return nil
 	}
-	out := newMaskedSums(max(len(a.Mixture), len(b.Mixture)), metrics)
+	out := join.NewMaskedSums(max(len(a.Mixture), len(b.Mixture)), metrics)
 	for _, r := range []*roundStats{a, b} {
-		out.add(r.weighted(metrics))
+		out.Add(r.weighted(metrics))
 		for k := len(r.Mixture); k < len(out.Arms); k++ { // the arm came later
 			for i := range r.Stats {
-				out.Arms[k].sleep(&r.Stats[i])
+				out.Arms[k].Sleep(&r.Stats[i])
 			}
 		}
 	}

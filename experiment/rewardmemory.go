@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/bandit"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -180,4 +181,28 @@ func (l *rewardLearner) UnmarshalBinary(data []byte) error {
 	}
 	l.memory, l.kept = m, s.Kept
 	return nil
+}
+
+// weighted returns the sums of a round as if no unit had allowed all arms, by which rounds of
+// other mixtures can be added. An arm without a share is asleep in all units.
+func (x *roundStats) weighted(metrics int) *join.MaskedSums {
+	arms := len(x.Mixture)
+	out := join.NewMaskedSums(arms, metrics)
+	if x.Masked != nil {
+		out.Add(x.Masked)
+	}
+	for k, p := range x.Mixture {
+		if k >= len(x.Stats) {
+			continue
+		}
+		if p > 0 {
+			out.Arms[k].Wake(&x.Stats[k], p)
+			continue
+		}
+		out.Arms[k] = join.NewMaskedSums(1, metrics).Arms[0]
+		for i := range x.Stats[:min(arms, len(x.Stats))] {
+			out.Arms[k].Sleep(&x.Stats[i])
+		}
+	}
+	return out
 }

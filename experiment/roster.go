@@ -8,20 +8,21 @@ import (
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
 
-// roster holds the definition, the arms and their statistics.
+// roster holds the definition and the arms, and reads their sums.
 type roster struct {
 	def         *definition.Definition
 	goals       *pasto.Goals    // nil without an objective
 	priced      *pasto.Goals    // the same with prices for hard guardrails, for reports
 	learned     *pasto.Goals    // as the learner has it: of the arms' own means, or goals
 	encoder     *policy.Encoder // of the context; nil unless the policy is contextual
-	vector      []float64       // scratch of encoder
+	sums        *join.Joiner    // has the sums of the arms, which the roster only reads
 	Arms        []armState      `json:"arms"`
-	Holdout     armStats        `json:"held"`
 	LearnedArms []int           `json:"learn"` // the learner's arms, as indices of Arms
 	Control     int             `json:"control"`
 	InitialArms int             `json:"founders"` // the number of arms at the beginning
@@ -35,20 +36,15 @@ type armStats = compare.Stats
 // armState is the state of an arm. Retired arms stay, so that indices never change.
 type armState struct {
 	policy.Arm
-	Active bool     `json:"active"`
-	Stats  armStats `json:"stats"`
-	Since  int64    `json:"since"` // units of all arms when it was added
-	// Early has the known values of metrics with a default, by metric; it ends at the last one with
-	// a value.
-	Early []earlySum `json:"early,omitempty"`
+	Active bool  `json:"active"`
+	Since  int64 `json:"since"` // units of all arms when it was added
 	stopState
 }
 
-// push adds an arm. The caller decides whether it is the control: an arm that is added later never
-// is, whatever its name.
-func (x *roster) push(a policy.Arm, control bool) {
+// push adds an arm, with the number of units of all arms so far.
+func (x *roster) push(a policy.Arm, control bool, since int64) {
 	k := len(x.Arms)
-	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: compare.NewStats(x.def), Since: x.units()})
+	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Since: since})
 	if control {
 		x.Control = k
 	}
@@ -75,8 +71,8 @@ func (x *roster) relist() {
 
 // units returns the number of units that were exposed and not held back.
 func (x *roster) units() (n int64) {
-	for i := range x.Arms {
-		n += x.Arms[i].Stats.Units
+	for i := range x.sums.Arms {
+		n += x.sums.Arms[i].Units
 	}
 	return n
 }
@@ -136,30 +132,14 @@ func (x *roster) controlStats() *armStats {
 	if x.Control < 0 {
 		return nil
 	}
-	return &x.Arms[x.Control].Stats
-}
-
-// stats returns the whole-life statistics for a slot of a cohort.
-func (x *roster) stats(c *cohort, slot int) *armStats {
-	if slot == len(c.Mixture) {
-		return &x.Holdout
-	}
-	return &x.Arms[slot].Stats
-}
-
-// count adds a value of an exposed unit.
-func (x *roster) count(c *cohort, slot, metric int, v float64) {
-	c.contrasts = nil
-	// Values are in range, so that the sums cannot leave that of float64.
-	_ = c.Stats[slot].Metrics[metric].Add(v)
-	_ = x.stats(c, slot).Metrics[metric].Add(v)
+	return &x.sums.Arms[x.Control]
 }
 
 // denominator returns the mean of a ratio's denominator in the served mixture.
 func (x *roster) denominator(ratio int, mixture []float64) float64 {
 	sum := 0.0
 	for k, p := range mixture {
-		sum += float64(p * x.Arms[k].Stats.Pairs[ratio].Y)
+		sum += float64(p * x.sums.Arms[k].Pairs[ratio].Y)
 	}
 	return sum
 }
@@ -168,7 +148,7 @@ func (x *roster) denominator(ratio int, mixture []float64) float64 {
 func (x *roster) allDenominators(ratio int) float64 {
 	var all confseq.Pair
 	for k := range x.Arms {
-		all.Merge(x.Arms[k].Stats.Pairs[ratio])
+		all.Merge(x.sums.Arms[k].Pairs[ratio])
 	}
 	return all.Y
 }
@@ -304,3 +284,10 @@ func goalVector(dst []float64, d *definition.Definition, a, control, reference *
 	}
 	return true
 }
+
+// Columns of a snapshot.
+type (
+	u64s = column.Uint64s
+	f64s = column.Float64s
+	u32s = column.Uint32s
+)

@@ -107,7 +107,7 @@ func (x *experimentState) describe(now int64, s *Serving) *version {
 		Observed: make([]*float64, len(x.roster.def.Metrics)), Guards: pointsOf(x.roster.def),
 	}
 	for k := range x.roster.Arms {
-		a := &x.roster.Arms[k].Stats
+		a := &x.roster.sums.Arms[k]
 		v.Units = append(v.Units, uint64(a.Units))
 		for m := range x.roster.def.Metrics {
 			n, mean := a.Mean(x.roster.def, m)

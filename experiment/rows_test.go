@@ -3,7 +3,6 @@ package experiment
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
 )
@@ -72,13 +72,13 @@ func (c *crowd) due() {
 func (c *crowd) units(kind string, from, to int, value func(i int) map[string]float64) {
 	p := c.state.Policy("x")
 	for ; from < to; from += 500 {
-		e := UnitsEvent{Experiment: "x"}
+		e := join.Units{Experiment: "x"}
 		for i := from; i < min(from+500, to); i++ {
 			d := p.Decide(fmt.Sprint("unit", i))
 			token := policy.Token{
 				Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit, Time: c.now,
 			}
-			u := UnitOf(token, nil)
+			u := join.UnitOf(token, nil)
 			if value != nil {
 				u.Metrics = value(i)
 			}
@@ -210,15 +210,15 @@ func TestRowsLost(t *testing.T) {
 
 // fold applies exposures of units that are in the file.
 func (c *crowd) fold() error {
-	var items []UnitEvent
+	var items []join.Unit
 	p := c.state.Policy("x")
 	for i := range 3000 {
 		d := p.Decide(fmt.Sprint("unit", i))
-		items = append(items, UnitOf(policy.Token{
+		items = append(items, join.UnitOf(policy.Token{
 			Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit, Time: c.now,
 		}, nil))
 	}
-	e, err := NewEvent(KindExposures, c.now.UnixNano(), UnitsEvent{Experiment: "x", Items: items})
+	e, err := NewEvent(KindExposures, c.now.UnixNano(), join.Units{Experiment: "x", Items: items})
 	if err != nil {
 		return err
 	}
@@ -309,9 +309,9 @@ func TestSave(t *testing.T) {
 	if got, err := s.MarshalBinary(); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%v: another state", err)
 	}
-	cohorts := s.live["x"].joiner.cohorts
-	if len(cohorts) < 2 || cohorts[0].rows.len() == 0 || cohorts[1].rows.len() == 0 {
-		t.Fatalf("%d versions: want two with units", len(cohorts))
+	versions := s.live["x"].joiner.Versions
+	if len(versions) < 2 || versions[0].Len() == 0 || versions[1].Len() == 0 {
+		t.Fatalf("%d versions: want two with units", len(versions))
 	}
 	for at := 0; at < len(saved); at += 1 + at/100 {
 		if err := NewState().UnmarshalBinary(saved[:at]); noregret.CodeOf(err) != noregret.BadInput {
@@ -332,7 +332,7 @@ func TestSave(t *testing.T) {
 		"many rows":   {experiments + 8, "a part is missing", []byte{255, 255, 255, 7}},
 		"metrics":     {experiments + 16, "metrics: want at most", []byte{255, 255}},
 		"no metrics":  {experiments + 16, "rows without metrics", []byte{0}},
-		"arm":         {experiments + 20 + stateAt, "has no arm", []byte{77}},
+		"arm":         {experiments + 20 + 8, "has no arm", []byte{77}},
 	} {
 		bad := bytes.Clone(saved)
 		copy(bad[x.at:], x.with)
@@ -382,40 +382,6 @@ func TestSaveOfNothing(t *testing.T) {
 			t.Errorf("%q: %d bytes of memory are used by a state that was refused", of, used)
 		}
 		runtime.KeepAlive(s)
-	}
-}
-
-// unreadable is a file that cannot be read back.
-type unreadable struct{ pages.File }
-
-func (unreadable) ReadAt([]byte, int64) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-// TestRestoreLost: a restore ends with an error where a page of its index cannot be read back, and
-// no goroutine of it goes on.
-func TestRestoreLost(t *testing.T) {
-	open := scratch(t)
-	pool := pages.NewPool(4*pages.Size, 1<<30, func() (pages.File, error) {
-		f, err := open()
-		return unreadable{f}, err
-	})
-	a := newAssembler(pool)
-	a.sorted = 100
-	var table columnTables
-	err := func() (err error) {
-		defer catchLost(&err)
-		defer a.wait()
-		unit := uint64(0)
-		return table.fill(a, 20_000, 1, func(records []byte) error {
-			for at := 0; at < len(records); at += valuesAt + 8 {
-				unit++
-				binary.LittleEndian.PutUint64(records[at:], unit*0x9e3779b97f4a7c15)
-			}
-			return nil
-		})
-	}()
-	var lost *pages.ReadError
-	if !errors.As(err, &lost) {
-		t.Errorf("the rows were made, with %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/pages"
 )
 
@@ -26,14 +27,14 @@ func (f *Frozen) Save(to io.Writer) (n int64, err error) {
 		cohorts := f.saved.Experiments[i].Cohorts
 		w.integer(len(cohorts), 4)
 		for _, c := range cohorts {
-			w.integer(c.rows.len(), 8)
-			w.integer(c.rows.width, 4)
-			for records := range c.rows.records() {
+			w.integer(c.Len(), 8)
+			w.integer(c.Width(), 4)
+			for records := range c.Records() {
 				_, _ = w.Write(records)
 			}
 		}
 	}
-	f.writeJSON(w, func(c *cohort) { w.value(c) })
+	f.writeJSON(w, func(c *join.Version) { w.value(c) })
 	return w.n, w.err
 }
 
@@ -48,12 +49,12 @@ func (w *snapshotWriter) integer(v, bytes int) {
 const mostSavedRows = 1 << 27
 
 // readSaved reads what [Frozen.Save] wrote: the rows of each cohort by experiment, and the JSON.
-func readSaved(in *bufio.Reader, memory *pages.Pool) (rest []byte, columns [][]*columnTables, err error) {
-	r := savedReader{in: in, make: newAssembler(memory)}
-	defer r.make.wait()
+func readSaved(in *bufio.Reader, memory *pages.Pool) (rest []byte, columns [][]*join.Columns, err error) {
+	r := savedReader{in: in, make: join.NewAssembler(memory)}
+	defer r.make.Wait()
 	r.expect(savedMagic)
 	for experiments := r.integer(4, "experiments", math.MaxInt32); experiments > 0 && r.err == nil; experiments-- {
-		var of []*columnTables
+		var of []*join.Columns
 		for cohorts := r.integer(4, "versions", math.MaxInt32); cohorts > 0 && r.err == nil; cohorts-- {
 			of = append(of, r.rows())
 		}
@@ -68,7 +69,7 @@ func readSaved(in *bufio.Reader, memory *pages.Pool) (rest []byte, columns [][]*
 // savedReader reads the parts of a saved state. After an error it reads nothing.
 type savedReader struct {
 	in   *bufio.Reader
-	make *assembler
+	make *join.Assembler
 	err  error
 }
 
@@ -109,14 +110,14 @@ func (r *savedReader) integer(bytes int, of string, most uint64) int {
 }
 
 // rows reads the rows of a cohort and makes their index.
-func (r *savedReader) rows() *columnTables {
-	t := &columnTables{}
-	n, width := r.integer(8, "rows", mostSavedRows), r.integer(4, "metrics", mostWidth)
+func (r *savedReader) rows() *join.Columns {
+	t := &join.Columns{}
+	n, width := r.integer(8, "rows", mostSavedRows), r.integer(4, "metrics", join.MostWidth)
 	if n > 0 && width == 0 {
 		r.fail("%d rows without metrics", n)
 	}
 	if n > 0 && r.err == nil {
-		_ = t.fill(r.make, n, width, r.read) // r has the error
+		_ = t.Fill(r.make, n, width, r.read) // r has the error
 	}
 	return t
 }

@@ -71,7 +71,7 @@ func (w *servedWorld) round(units float64) {
 
 // mean returns the rate of a metric in what is served.
 func (w *servedWorld) mean(m int) (v float64) {
-	for k, p := range w.state.live["e"].joiner.running().Mixture {
+	for k, p := range w.state.live["e"].joiner.Running().Mixture {
 		v += p * w.rates[k][m]
 	}
 	return v
@@ -152,7 +152,7 @@ func TestServedRatioHolds(t *testing.T) {
 			s.event(KindAggregate, event)
 			s.now += int64(time.Hour)
 			s.run("due")
-			taps, views, mixture := 0.0, 0.0, s.state.live["e"].joiner.running().Mixture
+			taps, views, mixture := 0.0, 0.0, s.state.live["e"].joiner.Running().Mixture
 			for k, share := range mixture {
 				mean := float64(1+most[k]) / 2
 				taps, views = taps+share*mean*rates[k], views+share*mean

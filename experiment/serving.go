@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
@@ -236,7 +237,7 @@ const shareTolerance = 1e-9
 // follow begins a policy version: it seals the running cohort and adds the next one.
 func (x *experimentState) follow(now int64, s *Serving) (err error) {
 	for _, a := range s.Points {
-		x.roster.push(a, false)
+		x.push(a, false)
 	}
 	x.learning.growStore(len(x.roster.Arms))
 	if x.roster.def.Arms.Box != nil {
@@ -251,10 +252,9 @@ func (x *experimentState) follow(now int64, s *Serving) (err error) {
 	for i := range x.guards.Guards {
 		x.guards.Guards[i].Shrinking = slices.Contains(s.Shrinking, i)
 	}
-	if n := len(x.joiner.cohorts); n > 0 {
-		c := x.joiner.cohorts[n-1]
-		c.Sealed = now
-		x.lifts.tighten(&guardInput{roster: &x.roster, closed: x.Sequences, open: []*cohort{c}, keep: true})
+	if len(x.joiner.Versions) > 0 {
+		x.joiner.Seal(now)
+		x.lifts.tighten(&guardInput{roster: &x.roster, closed: x.Sequences, open: []*join.Version{x.joiner.Running()}})
 		guardRecorder{x}.seal()
 	}
 	linear := s.Linear
@@ -270,11 +270,10 @@ func (x *experimentState) follow(now int64, s *Serving) (err error) {
 	if n := keepVersions(len(x.roster.Arms)); len(x.rounds.Versions) > n {
 		x.rounds.Versions = slices.Clone(x.rounds.Versions[len(x.rounds.Versions)-n:])
 	}
-	c := newCohort(x.joiner.memory, x.roster.def, x.rounds.Version, x.rounds.Round, s.Shares.Shares())
-	c.Centre = x.guards.centres(&x.roster)
-	c.Begun, c.Learnable, c.Hold, c.Blind = now, !x.frozen(), v.Hold, c.contextual && linear == nil
-	x.Ratio.begin(c, x.rounds.First)
-	x.joiner.cohorts = append(x.joiner.cohorts, c)
+	x.joiner.Begin(x.roster.def, join.Start{
+		Version: x.rounds.Version, Round: x.rounds.Round, Stream: x.rounds.First, Mixture: s.Shares.Shares(),
+		Control: x.roster.Control, Hold: v.Hold, Learnable: !x.frozen(), Blind: linear == nil,
+	}, now)
 	x.learning.Promised, x.learning.Deployed, x.learning.Untold = s.Promise, s.Deployed, false
 	x.rounds.policy, err = x.rounds.policyOf(&x.roster, v)
 	return err

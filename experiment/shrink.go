@@ -37,7 +37,7 @@ func (x *guards) undecided(in *guardInput, p []float64) (problems []string) {
 		g := &in.def.Guardrails[i]
 		metric, n := in.def.MetricIndex(g.Metric), int64(0)
 		for k := range in.Arms {
-			seen, _ := in.Arms[k].Stats.Mean(in.def, metric)
+			seen, _ := in.sums.Arms[k].Mean(in.def, metric)
 			n += seen
 		}
 		if n < manyObserved {

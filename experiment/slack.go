@@ -150,7 +150,7 @@ func (in *guardInput) plainSlack(g *definition.Guardrail, kept []armBound) (func
 	var all confseq.Sequence
 	sequences := make([]confseq.Sequence, len(in.Arms))
 	for k := range in.Arms {
-		sequences[k] = in.Arms[k].Stats.Observations(in.def, metric, limit)
+		sequences[k] = in.sums.Arms[k].Observations(in.def, metric, limit)
 		all.Merge(sequences[k])
 	}
 	served := servedSlack{math.NaN(), math.Inf(-1), inf(), math.NaN()}

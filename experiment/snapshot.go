@@ -15,6 +15,7 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
@@ -30,16 +31,22 @@ type persistedState struct {
 	Time        int64                 `json:"time"`
 	Before      int64                 `json:"before"`
 	Jumped      int64                 `json:"jumped"`
-	Gone        []source              `json:"gone"`             // names that were deleted, with their last version
+	Gone        []gone                `json:"gone"`             // names that were deleted, with their last version
 	Secret      []string              `json:"secret,omitempty"` // the names in Gone that were private
 	Audit       []api.AuditEntry      `json:"audit,omitempty"`
 	Experiments []persistedExperiment `json:"experiments"`
 }
 
+// gone is a name that was deleted, with its last version.
+type gone struct {
+	Name string `json:"name"`
+	Last uint64 `json:"last"`
+}
+
 type persistedExperiment struct {
 	Definition *definition.Definition `json:"definition"`
 	State      *persistedParts        `json:"state"`
-	Cohorts    []*cohort              `json:"cohorts"`
+	Cohorts    []*join.Version        `json:"cohorts"`
 	Learner    *persistedLearner      `json:"learner,omitempty"`
 	Deleted    *deletion              `json:"deleted,omitempty"` // of one that can be restored
 }
@@ -64,12 +71,9 @@ type persistedParts struct {
 	learning
 	guards
 	lifts
-	joiner
+	Join *join.Joiner `json:"join"`
 	health
-	senders
-	Ratio      ratioTest         `json:"ratio"`
 	Ramp       rampState         `json:"ramp"`
-	Kept       *decisions        `json:"kept,omitempty"`
 	Uniform    *uniformSums      `json:"uniform,omitempty"`
 	Conclusion *api.Conclusion   `json:"conclusion,omitempty"`
 	Private    *privateSums      `json:"private,omitempty"`
@@ -81,18 +85,20 @@ type persistedParts struct {
 // persisted returns the parts of an experiment as they are persisted.
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
-		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health, x.senders, x.Ratio,
-		x.Ramp, x.Kept.saved(), x.Uniform, x.Conclusion, x.Private, x.Sequences, x.Wanted, x.Notes,
+		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health,
+		x.Ramp, x.Uniform, x.Conclusion, x.Private, x.Sequences, x.Wanted, x.Notes,
 	}
 }
 
 // restored returns the experiment of persisted parts.
 func (p *persistedParts) restored() *experimentState {
-	return &experimentState{
-		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.joiner, p.health, p.senders, p.Ratio,
-		p.Ramp, p.Kept, p.Uniform, p.Conclusion, p.Private, p.Sequences, p.Wanted, p.Notes,
+	x := &experimentState{
+		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.Join, p.health,
+		p.Ramp, p.Uniform, p.Conclusion, p.Private, p.Sequences, p.Wanted, p.Notes,
 		consequence{},
 	}
+	x.roster.sums = x.joiner
+	return x
 }
 
 // MarshalBinary writes the state as JSON (docs/formats/state.md). UnmarshalBinary continues it bit
@@ -123,7 +129,7 @@ func (s *State) Freeze() (*Frozen, error) {
 		y := x.copy()
 		l := &persistedLearner{State: b, told: y.learning.told}
 		l.Policy, l.Revision = policyOf(y.roster.def)
-		e := persistedExperiment{Definition: y.roster.def, State: y.persisted(), Cohorts: y.joiner.cohorts, Learner: l}
+		e := persistedExperiment{Definition: y.roster.def, State: y.persisted(), Cohorts: y.joiner.Versions, Learner: l}
 		if k := s.Deleted[name]; k != nil {
 			e.Deleted = &k.deletion
 		}
@@ -147,12 +153,12 @@ func (f *Frozen) MarshalBinary() ([]byte, error) {
 func (f *Frozen) WriteTo(to io.Writer) (n int64, err error) {
 	defer catchLost(&err)
 	w := &snapshotWriter{to: to}
-	f.writeJSON(w, w.cohort)
+	f.writeJSON(w, w.version)
 	return w.n, w.err
 }
 
-// writeJSON writes the state as JSON, its cohorts by cohort.
-func (f *Frozen) writeJSON(w *snapshotWriter, cohort func(*cohort)) {
+// writeJSON writes the state as JSON, its versions by version.
+func (f *Frozen) writeJSON(w *snapshotWriter, version func(*join.Version)) {
 	head := f.saved
 	head.Experiments = []persistedExperiment{}
 	b, err := strictjson.Encode(head)
@@ -176,7 +182,7 @@ func (f *Frozen) writeJSON(w *snapshotWriter, cohort func(*cohort)) {
 			if k > 0 {
 				w.text(",")
 			}
-			cohort(c)
+			version(c)
 		}
 		w.text("]")
 		if e.Learner != nil {
@@ -228,10 +234,10 @@ func (s *State) Digest() (string, error) {
 func (s *State) head() persistedState {
 	out := persistedState{
 		Format: stateFormat, Position: s.position, Hidden: s.hidden, Time: s.time, Before: s.before, Jumped: s.jumped,
-		Gone: []source{}, Audit: s.trail, Experiments: []persistedExperiment{},
+		Gone: []gone{}, Audit: s.trail, Experiments: []persistedExperiment{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
-		out.Gone = append(out.Gone, source{Name: name, Last: s.gone[name]})
+		out.Gone = append(out.Gone, gone{Name: name, Last: s.gone[name]})
 	}
 	out.Secret = slices.Sorted(maps.Keys(s.secret))
 	return out
@@ -257,7 +263,7 @@ func (s *State) Restore(r io.Reader) (err error) {
 	if err != nil {
 		for _, of := range columns {
 			for _, t := range of {
-				t.release()
+				t.Release()
 			}
 		}
 		return err
@@ -282,7 +288,7 @@ func checkFormat(text []byte) error {
 }
 
 // openState makes an empty state that of some JSON, with the rows of each cohort by experiment.
-func openState(s *State, text []byte, columns [][]*columnTables) error {
+func openState(s *State, text []byte, columns [][]*join.Columns) error {
 	if err := checkFormat(text); err != nil {
 		return err
 	}
@@ -367,8 +373,8 @@ func (x *experimentState) openLearner(l *persistedLearner) error {
 }
 
 // open returns the state of a persisted experiment, or an error if its parts do not fit.
-func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) (*experimentState, error) {
-	if e.Definition == nil || e.State == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 ||
+func (e *persistedExperiment) open(memory *pages.Pool, columns []*join.Columns) (*experimentState, error) {
+	if e.Definition == nil || e.State == nil || e.State.Join == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 ||
 		len(e.State.Versions) == 0 || len(columns) != len(e.Cohorts) {
 		return nil, noregret.BadInputf("snapshot", "an experiment without definition, arms, versions or their units")
 	}
@@ -376,19 +382,13 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 		return nil, noregret.BadInputf("snapshot", "%w", err)
 	}
 	x := e.State.restored()
-	x.roster.def, x.joiner.cohorts, x.joiner.memory = e.Definition, e.Cohorts, memory
+	x.roster.def = e.Definition
 	if err := x.roster.setGoals(); err != nil {
 		return nil, err
 	}
 	fits := x.roster.Control >= -1 && x.roster.Control < len(x.roster.Arms) &&
-		len(x.guards.Guards) == len(x.roster.def.Guardrails) && len(x.health.Missing) == len(x.roster.def.Metrics)
-	stats := []*armStats{&x.roster.Holdout}
-	for k := range x.roster.Arms {
-		stats = append(stats, &x.roster.Arms[k].Stats)
-	}
-	for _, s := range stats {
-		fits = fits && s.Fits(x.roster.def)
-	}
+		len(x.guards.Guards) == len(x.roster.def.Guardrails) && len(x.health.Missing) == len(x.roster.def.Metrics) &&
+		len(x.joiner.Arms) == len(x.roster.Arms)
 	for _, k := range x.roster.LearnedArms {
 		fits = fits && k >= 0 && k < len(x.roster.Arms)
 	}
@@ -396,19 +396,7 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 		return nil, noregret.BadInputf("snapshot", "the parts of experiment %q do not fit each other",
 			x.roster.def.Name)
 	}
-	for i, c := range x.joiner.cohorts {
-		if c == nil {
-			return nil, noregret.BadInputf("snapshot", "experiment %q has a version without its units",
-				x.roster.def.Name)
-		}
-		if err := c.restore(memory, x.roster.def, columns[i]); err != nil {
-			return nil, err
-		}
-	}
-	if x.Kept == nil {
-		x.Kept = newDecisions()
-	}
-	if err := x.Kept.restore(); err != nil {
+	if err := x.joiner.Restore(memory, x.roster.def, e.Cohorts, columns); err != nil {
 		return nil, err
 	}
 	if err := x.Private.restore(x.roster.def, len(x.roster.Arms)); err != nil {
@@ -422,7 +410,6 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*columnTables) 
 		return nil, noregret.BadInputf("snapshot", "the comparisons of arms of experiment %q do not fit its definition",
 			x.roster.def.Name)
 	}
-	x.guards.Returns.measure()
 	if err := x.openLearner(e.Learner); err != nil {
 		return nil, err
 	}

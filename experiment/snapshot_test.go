@@ -71,10 +71,9 @@ func TestPersistedOrder(t *testing.T) {
 		}
 	}
 	want := []string{
-		"created", "status", "arms", "held", "learn", "control", "founders", "version", "round", "round_start",
-		"versions", "stream", "first", "epoch", "stream_round", "recent", "unlearned", "guards", "returns",
-		"round_seen",
-		"feedback", "exposures", "orphans", "matured", "missing", "again", "sources", "ratio", "ramp", "notes",
+		"created", "status", "arms", "learn", "control", "founders", "version", "round", "round_start", "versions",
+		"stream", "first", "epoch", "stream_round", "recent", "unlearned", "guards", "join", "orphans", "matured",
+		"missing", "ramp", "notes",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("the fields are %q,\nwant %q", names, want)

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/pages"
 )
 
@@ -16,9 +17,9 @@ import (
 type splitter struct {
 	in      *bufio.Reader
 	memory  *pages.Pool
-	make    *assembler
+	make    *join.Assembler
 	rest    bytes.Buffer
-	columns [][]*columnTables // by experiment and cohort
+	columns [][]*join.Columns // by experiment and cohort
 
 	open  []byte // the brackets that are open
 	keys  [6]string
@@ -26,9 +27,9 @@ type splitter struct {
 }
 
 // splitColumns returns the JSON of a snapshot with empty columns, and the rows of the columns.
-func splitColumns(in *bufio.Reader, memory *pages.Pool) (rest []byte, columns [][]*columnTables, err error) {
-	s := &splitter{in: in, memory: memory, make: newAssembler(memory)}
-	defer s.make.wait()
+func splitColumns(in *bufio.Reader, memory *pages.Pool) (rest []byte, columns [][]*join.Columns, err error) {
+	s := &splitter{in: in, memory: memory, make: join.NewAssembler(memory)}
+	defer s.make.Wait()
 	for {
 		b, err := s.in.ReadByte()
 		if errors.Is(err, io.EOF) {
@@ -56,12 +57,12 @@ func (s *splitter) next(b byte) error {
 		}
 		if b == '{' && s.inCohort() {
 			at := &s.columns[len(s.columns)-1]
-			*at = append(*at, &columnTables{})
+			*at = append(*at, &join.Columns{})
 		}
 	case '}', ']':
 		if s.inCohort() {
 			if of := s.columns[len(s.columns)-1]; len(of) > 0 {
-				s.make.rows(of[len(of)-1])
+				s.make.Assemble(of[len(of)-1])
 			}
 		}
 		s.open = s.open[:max(len(s.open)-1, 0)]
@@ -84,7 +85,7 @@ func (s *splitter) text() error {
 	if !s.inKey && s.inCohort() {
 		of := s.columns[len(s.columns)-1]
 		if len(of) > 0 {
-			t, size, err := of[len(of)-1].column(s.memory, s.keys[5])
+			t, size, err := of[len(of)-1].Column(s.memory, s.keys[5])
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
 )
@@ -192,13 +193,17 @@ func (s *State) dispatch(e Event) Outcome {
 	case KindExposures, KindFeedback:
 		p := e.units
 		if p == nil {
-			p = new(UnitsEvent)
+			p = new(join.Units)
 			if err := e.openUnits(p); err != nil {
 				return Outcome{Err: err}
 			}
 		}
 		return s.with(p.Experiment, func(x *experimentState) Outcome {
-			return x.joiner.unitsEvent(x.joinInput(s.time), e.Kind, p)
+			apply := x.joiner.Report
+			if e.Kind == KindExposures {
+				apply = x.joiner.Expose
+			}
+			return outcome(apply(x.joinInput(s.time), p))
 		})
 	case KindAggregate:
 		var p api.Aggregate
@@ -206,7 +211,7 @@ func (s *State) dispatch(e Event) Outcome {
 			return Outcome{Err: err}
 		}
 		return s.with(p.Experiment, func(x *experimentState) Outcome {
-			return x.joiner.aggregate(x.joinInput(s.time), &p)
+			return outcome(x.joiner.Aggregate(x.joinInput(s.time), &p))
 		})
 	case KindAddArm, KindRetireArm, KindVetoArm, KindLiftArm:
 		var p ArmEvent
@@ -245,6 +250,16 @@ func (s *State) dispatch(e Event) Outcome {
 		"an event of an unknown kind: a newer version of noregret may have written it")}
 }
 
+// joinInput returns what the joiner reads of an experiment at a time.
+func (x *experimentState) joinInput(now int64) *join.Input {
+	return &join.Input{Definition: x.roster.def, Policy: x.rounds.policy, Encoder: x.roster.encoder, Now: now}
+}
+
+// outcome returns the joiner's result as that of an event.
+func outcome(r join.Result, err error) Outcome {
+	return Outcome{Items: r.Items, Opened: r.Opened, Err: err}
+}
+
 // with applies an event to an existing experiment.
 func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	x := s.live[name]
@@ -255,7 +270,7 @@ func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	x.advance(s.time)
 	o := f(x)
 	s.said = x.event.says
-	x.Ratio.evaluate(x.roster.def.Stickiness, x.joiner.cohorts)
+	x.joiner.EndEvent(x.roster.def)
 	x.evaluateGuardrails(s.time)
 	x.event = consequence{}
 	o.Asks = x.Wanted != nil
@@ -281,7 +296,7 @@ func (s *State) change(name string, says *Serving, f func(x *experimentState) er
 		if err != nil {
 			return Outcome{Err: err}
 		}
-		x.joiner.release()
+		x.joiner.Release()
 		*x = *y
 		return Outcome{}
 	})
@@ -375,7 +390,7 @@ func (s *State) Due(now int64) []Event {
 			kind = KindServe
 		case x.due(now):
 			kind = KindRound
-		case len(x.joiner.cohorts) > 1 && x.roster.matures(x.joiner.cohorts[0]) <= now, x.learning.Untold:
+		case x.joiner.Due(x.roster.def, now), x.learning.Untold:
 			kind = KindClock
 		default:
 			continue

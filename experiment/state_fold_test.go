@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
@@ -145,13 +146,13 @@ func TestNoRoom(t *testing.T) {
 	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .5}, "unit"))
 	full := func() {
 		x := s.state.live["x"]
-		x.joiner.cohorts = slices.Repeat(x.joiner.cohorts[len(x.joiner.cohorts)-1:], 2*x.roster.maxOpen())
+		x.joiner.Versions = slices.Repeat(x.joiner.Versions[len(x.joiner.Versions)-1:], 2*x.roster.maxOpen())
 	}
 	s.refusals = true
 	full()
 	for _, kind := range []string{"pause", "resume"} {
 		if kind == "resume" {
-			s.state.live["x"].joiner.cohorts = s.state.live["x"].joiner.cohorts[:1]
+			s.state.live["x"].joiner.Versions = s.state.live["x"].joiner.Versions[:1]
 			s.run("pause")
 			full()
 		}
@@ -233,11 +234,11 @@ func TestMemoryPerToken(t *testing.T) {
 	before := use()
 	p := s.state.Policy("x")
 	for i := 0; i < n; i += 1000 {
-		e := UnitsEvent{Experiment: "x"}
+		e := join.Units{Experiment: "x"}
 		for j := range 1000 {
 			d := p.Decide(fmt.Sprint("unit", i+j))
 			e.Items = append(e.Items,
-				UnitOf(policy.Token{
+				join.UnitOf(policy.Token{
 					Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
 					Unit: d.Unit, Time: time.Unix(0, s.now),
 				},
@@ -268,11 +269,11 @@ func BenchmarkApplyFeedback(b *testing.B) {
 			p := s.state.Policy("x")
 			var events []Event
 			for i := range 2000 {
-				e := UnitsEvent{Experiment: "x"}
+				e := join.Units{Experiment: "x"}
 				for j := range batch {
 					d := p.Decide(fmt.Sprint("unit", i*batch+j))
 					e.Items = append(e.Items,
-						UnitOf(policy.Token{
+						join.UnitOf(policy.Token{
 							Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
 							Unit: d.Unit, Time: time.Unix(0, s.now),
 						},

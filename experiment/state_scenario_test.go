@@ -15,6 +15,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
@@ -337,7 +338,7 @@ func (s *scenario) decide(unit string) policy.Assignment {
 
 // units runs "expose u1 u2 ..." or "feedback u1:click=1,time=2 u2:...".
 func (s *scenario) units(words []string) Outcome {
-	p := UnitsEvent{Experiment: s.name}
+	p := join.Units{Experiment: s.name}
 	kind := KindExposures
 	if words[0] == "feedback" {
 		kind = KindFeedback
@@ -357,7 +358,7 @@ func (s *scenario) units(words []string) Outcome {
 				metrics[name] = x
 			}
 		}
-		p.Items = append(p.Items, UnitOf(s.tokens[u], metrics))
+		p.Items = append(p.Items, join.UnitOf(s.tokens[u], metrics))
 	}
 	return s.event(kind, p)
 }
@@ -408,7 +409,7 @@ func (s *scenario) simulate(words []string) {
 			means[metric][arm], _ = strconv.ParseFloat(v, 64)
 		}
 	}
-	p := UnitsEvent{Experiment: s.name}
+	p := join.Units{Experiment: s.name}
 	for i := first; i < first+count; i++ {
 		unit := "unit-" + strconv.Itoa(i)
 		d := s.decide(unit)
@@ -422,9 +423,9 @@ func (s *scenario) simulate(words []string) {
 				metrics[m] = 1
 			}
 		}
-		p.Items = append(p.Items, UnitOf(s.tokens[unit], metrics))
+		p.Items = append(p.Items, join.UnitOf(s.tokens[unit], metrics))
 		if len(p.Items) == 500 || i == first+count-1 {
-			q := UnitsEvent{Experiment: s.name}
+			q := join.Units{Experiment: s.name}
 			for _, e := range p.Items {
 				e.Metrics = nil
 				q.Items = append(q.Items, e)
@@ -450,9 +451,9 @@ func (s *scenario) visit(words []string) Outcome {
 		Experiment: s.name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 		Time: time.Unix(0, s.now).UTC(),
 	}
-	e := UnitOf(s.tokens[words[1]], nil)
+	e := join.UnitOf(s.tokens[words[1]], nil)
 	e.Context = context
-	return s.event(KindExposures, UnitsEvent{Experiment: s.name, Items: []UnitEvent{e}})
+	return s.event(KindExposures, join.Units{Experiment: s.name, Items: []join.Unit{e}})
 }
 
 // visits runs "visits FIRST COUNT": units with an age from 0 to 99 and a land. The first arm
@@ -461,7 +462,7 @@ func (s *scenario) visit(words []string) Outcome {
 func (s *scenario) visits(words []string) {
 	first, _ := strconv.Atoi(words[1])
 	count, _ := strconv.Atoi(words[2])
-	shown, said := UnitsEvent{Experiment: s.name}, UnitsEvent{Experiment: s.name}
+	shown, said := join.Units{Experiment: s.name}, join.Units{Experiment: s.name}
 	p := s.state.Policy(s.name)
 	for i := first; i < first+count; i++ {
 		r := random.New(uint64(i), s.name)
@@ -479,7 +480,7 @@ func (s *scenario) visits(words []string) {
 			Experiment: s.name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 			Time: time.Unix(0, s.now).UTC(),
 		}
-		e := UnitOf(s.tokens[unit], nil)
+		e := join.UnitOf(s.tokens[unit], nil)
 		e.Context = context
 		shown.Items = append(shown.Items, e)
 		pleased, value := 0.5, 0.0

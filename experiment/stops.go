@@ -220,7 +220,7 @@ func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 	// Only the mixture must hold it, so an arm is not stopped if the mixture holds it with
 	// confidence.
 	if beyond && !was && !x.roster.def.Guardrails[i].EachArm {
-		beyond = !(x.guards.slack(in, i, x.joiner.running().Mixture, x.guards.cachedBounds(&x.roster, i)).low >= 0)
+		beyond = !(x.guards.slack(in, i, x.joiner.Running().Mixture, x.guards.cachedBounds(&x.roster, i)).low >= 0)
 	}
 	switch {
 	case beyond && !was:

@@ -94,14 +94,14 @@ func sumsOf(d *definition.Definition, metric int, a *armStats) compare.Sums {
 // nil without one.
 func (x *experimentState) whole() *compare.Store {
 	all := x.learning.Store
-	for _, c := range x.joiner.cohorts {
+	for _, c := range x.joiner.Versions {
 		if all == nil || !c.Learnable || x.Private != nil {
 			continue
 		}
 		if all == x.learning.Store {
 			all = all.Copy()
 		}
-		x.roster.addRound(all, c.Stats[:len(c.Mixture)], x.guards.Returns.factor)
+		x.roster.addRound(all, c.Arms(), x.joiner.Returns.Factors())
 	}
 	return all
 }

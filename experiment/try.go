@@ -28,7 +28,7 @@ func (t *trial) of(position uint64, e Event) bool {
 // adopt installs the result of the tried event. The caller has advanced the clock.
 func (s *State) adopt(t *trial) Outcome {
 	if x, y := s.live[t.name], t.state.live[t.name]; x != nil && y != nil {
-		x.joiner.release()
+		x.joiner.Release()
 	}
 	moveName(s.live, t.state.live, t.name)
 	moveName(s.Deleted, t.state.Deleted, t.name)
@@ -57,10 +57,10 @@ func (t *trial) drop() {
 		return
 	}
 	for _, x := range t.state.live {
-		x.joiner.release()
+		x.joiner.Release()
 	}
 	for _, k := range t.state.Deleted {
-		k.joiner.release()
+		k.joiner.Release()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 )
@@ -69,7 +70,7 @@ func (x *uniformSums) goal(metric string) *uniformGoal {
 type uniformView struct{ *experimentState }
 
 // closeVersion adds a version whose window has closed.
-func (x uniformView) closeVersion(c *cohort) {
+func (x uniformView) closeVersion(c *join.Version) {
 	r := &x.roster
 	if r.def.Objective == nil || r.def.Arms.Box != nil {
 		return
@@ -90,11 +91,11 @@ func (x uniformView) closeVersion(c *cohort) {
 	}
 	u := x.Uniform
 	u.Units += units
-	rows := c.contextual && !c.Blind || c.Masks != nil
-	if rows && !c.contextual && c.Sums.Units > 0 { // it is not known which arms their units allowed
+	rows := c.Contextual() || c.Masks != nil
+	if rows && !r.def.Contextual() && c.Sums.Units > 0 { // it is not known which arms their units allowed
 		covered = false
 	}
-	if !covered || slices.Min(c.expected()) < leastExpected*(1-1e-9) {
+	if !covered || slices.Min(c.Expected()) < leastExpected*(1-1e-9) {
 		return
 	}
 	u.Covered += units
@@ -110,64 +111,10 @@ func (x uniformView) closeVersion(c *cohort) {
 	}
 }
 
-// expected returns the expected numbers of units of the arms that have a share: those of the units
-// that allowed the arm, times its share among the arms that they allowed. In contexts it goes by
-// the mean shares.
-func (c *cohort) expected() []float64 {
-	left := 0.0
-	for k := range c.Mixture {
-		left += float64(c.Stats[k].Units)
-	}
-	sum := make([]float64, len(c.Mixture))
-	if c.Masks != nil {
-		counts := make([]float64, len(c.Masks.Sets))
-		for at, r := range c.rows.all() {
-			if at < len(c.Masks.Of) && c.Masks.Of[at] > 0 && r.seen() && r.slot() < len(c.Mixture) {
-				counts[c.Masks.Of[at]-1]++
-				left--
-			}
-		}
-		for i, set := range c.Masks.Sets {
-			if total := shareAmong(c.Mixture, set); total > 0 {
-				for _, k := range set {
-					if int(k) < len(sum) {
-						sum[k] += float64(counts[i] * (c.Mixture[k] / total))
-					}
-				}
-			}
-		}
-	}
-	out := sum[:0]
-	for k, p := range c.Mixture {
-		if p > 0 {
-			out = append(out, sum[k]+float64(left*p))
-		}
-	}
-	return out
-}
-
-// chance returns the probability of the arm of a row in its context among the arms that it allowed,
-// and the number of these, of all the arms that have a share.
-func (c *cohort) chance(at int, r *row, arms int) (p float64, among int) {
-	set, share := c.Masks.of(at), 1.0
-	if set != nil {
-		share, arms = shareAmong(c.Mixture, set), 0
-		for _, k := range set {
-			if int(k) < len(c.Mixture) && c.Mixture[k] > 0 {
-				arms++
-			}
-		}
-	}
-	if c.contextual && !c.Blind {
-		return c.Chance[at], arms
-	}
-	return c.Mixture[r.slot()] / share, arms
-}
-
 // spreads reports whether a version of the experiment gave each of its arms a share in every
 // context.
-func spreads(d *definition.Definition, c *cohort) bool {
-	return !c.contextual || c.Blind || d.Policy.Kind != policy.LinUCB || d.ExplorationFloor > 0
+func spreads(d *definition.Definition, c *join.Version) bool {
+	return !c.Contextual() || d.Policy.Kind != policy.LinUCB || d.ExplorationFloor > 0
 }
 
 // centre returns the number c for the next version of a goal: the mean of the versions before, or
@@ -184,7 +131,7 @@ func (g *uniformGoal) centre(r *roster, metric int) float64 {
 }
 
 // add adds the units of a version. It adds nothing if the sums would leave the range of float64.
-func (g *uniformGoal) add(c *cohort, metric, arms int, centre float64) {
+func (g *uniformGoal) add(c *join.Version, metric, arms int, centre float64) {
 	next, fits := *g, true
 	merge := func(to *confseq.Sequence, s confseq.Sequence) {
 		merged, ok := to.Merged(s)
@@ -207,17 +154,17 @@ func (g *uniformGoal) add(c *cohort, metric, arms int, centre float64) {
 }
 
 // addRows adds the units of a version that decided by contexts, or among some arms.
-func (g *uniformGoal) addRows(c *cohort, metric int, missing *float64, arms int, centre float64) {
+func (g *uniformGoal) addRows(c *join.Version, metric int, missing *float64, arms int, centre float64) {
 	next := *g
-	for at, r := range c.rows.all() {
-		v, ok := r.values[metric], r.has(metric)
+	for at, r := range c.Rows() {
+		v, ok := r.Values[metric], r.Has(metric)
 		if !ok && missing != nil {
 			v, ok = *missing, true
 		}
-		if !ok || !r.seen() || r.slot() == len(c.Mixture) {
+		if !ok || !r.Seen() || r.Slot() == len(c.Mixture) {
 			continue
 		}
-		p, among := c.chance(at, r, arms)
+		p, among := c.ChanceOf(at, r, arms)
 		if !(p > 0) {
 			continue
 		}
@@ -263,7 +210,7 @@ func (x uniformView) report() *api.UniformReport {
 		u = &uniformSums{}
 	}
 	out.Units, out.Covered = u.Units, u.Covered
-	in := &guardInput{roster: r, inflation: x.guards.Returns.factor}
+	in := &guardInput{roster: r, inflation: x.joiner.Returns.Factors()}
 	for _, g := range r.def.Objective.Goals {
 		m := r.def.MetricIndex(g.Metric)
 		i := slices.IndexFunc(u.Goals, func(s uniformGoal) bool { return s.Metric == g.Metric })

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/noregret/noregret/experiment/join"
 )
 
 // TestNewUnits: an event of NewUnits has the payload of NewEvent, and what it spares the fold to
@@ -17,7 +19,7 @@ func TestNewUnits(t *testing.T) {
 		0, math.Copysign(0, -1), 1e-6, 9.99e-7, 1e-9, -1e-10, 1e-123, 1e20, 1e21, 123456789e30, .1, math.MaxFloat64,
 		math.SmallestNonzeroFloat64, math.NaN(), math.Inf(-1),
 	}))
-	check := func(t interface{ Fatalf(string, ...any) }, p UnitsEvent) (spared bool) {
+	check := func(t interface{ Fatalf(string, ...any) }, p join.Units) (spared bool) {
 		want, wantErr := NewEvent(KindFeedback, 7, p)
 		got, err := NewUnits(KindFeedback, 7, &p)
 		if (err == nil) != (wantErr == nil) || err == nil && (string(got.Payload) != string(want.Payload) ||
@@ -27,7 +29,7 @@ func TestNewUnits(t *testing.T) {
 		if got.units == nil {
 			return false
 		}
-		var strict UnitsEvent
+		var strict join.Units
 		decoded, err := Units(want)
 		if d := cmp.Diff(decoded, *got.units); err != nil || d != "" {
 			t.Fatalf("%s: %v\n%s", want.Payload, err, d)
@@ -38,18 +40,18 @@ func TestNewUnits(t *testing.T) {
 		}
 		return true
 	}
-	if !check(t, UnitsEvent{Experiment: "toy", Rejected: 1, Items: []UnitEvent{
+	if !check(t, join.Units{Experiment: "toy", Rejected: 1, Items: []join.Unit{
 		{Version: 3, Arm: 1, Propensity: .25, Unit: "5f3a", Time: 9, Metrics: map[string]float64{"x": 1e-9, "n": -2}},
 	}}) {
 		t.Error("a simple event does not spare the fold to decode it")
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		p := UnitsEvent{
+		p := join.Units{
 			Experiment: name.Draw(t, "experiment"), Rejected: rapid.Int64Range(0, 2).Draw(t, "rejected"),
-			Items: []UnitEvent{},
+			Items: []join.Unit{},
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "items") {
-			e := UnitEvent{
+			e := join.Unit{
 				Version: rapid.Uint64().Draw(t, "version"), Arm: rapid.Int().Draw(t, "arm"),
 				Propensity: number.Draw(t, "propensity"), Unit: name.Draw(t, "unit"),
 				Time:    rapid.Int64().Draw(t, "time"),
@@ -82,7 +84,7 @@ func FuzzUnits(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, payload string) {
 		e := Event{Kind: KindFeedback, Payload: []byte(payload)}
-		var want UnitsEvent
+		var want join.Units
 		wantErr := e.open(&want)
 		got, err := Units(e)
 		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {

@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/personalizer"
 )
@@ -46,7 +47,7 @@ func (a *byUnit) KeptArm(name string, unit uint64) (arm int, ok bool) {
 }
 
 // Keep implements [personalizer.Service].
-func (a *byUnit) Keep(r *http.Request, name string, e experiment.UnitEvent) (api.ItemResult, error) {
+func (a *byUnit) Keep(r *http.Request, name string, e join.Unit) (api.ItemResult, error) {
 	e.Time = a.config.Now().UnixMilli()
 	principal := a.intake.principal(r)
 	_, release, err := a.intake.reserve(principal, name, 1)
@@ -74,14 +75,14 @@ func (a *byUnit) Keep(r *http.Request, name string, e experiment.UnitEvent) (api
 
 // Expose implements [personalizer.Service].
 func (a *byUnit) Expose(r *http.Request, name string, unit uint64) (api.ItemResult, error) {
-	return a.submit(r.Context(), experiment.KindExposures, name, experiment.UnitEvent{Unit: policy.FormatUnit(unit)})
+	return a.submit(r.Context(), experiment.KindExposures, name, join.Unit{Unit: policy.FormatUnit(unit)})
 }
 
 // Feedback implements [personalizer.Service].
 func (a *byUnit) Feedback(r *http.Request, name string, unit uint64, metrics map[string]float64,
 ) (api.ItemResult, error) {
 	item, err := a.submit(r.Context(), experiment.KindFeedback, name,
-		experiment.UnitEvent{Unit: policy.FormatUnit(unit), Metrics: metrics})
+		join.Unit{Unit: policy.FormatUnit(unit), Metrics: metrics})
 	if err == nil {
 		a.metrics.count(experiment.KindFeedback, []api.ItemResult{item}, nil)
 	}
@@ -89,9 +90,9 @@ func (a *byUnit) Feedback(r *http.Request, name string, unit uint64, metrics map
 }
 
 // submit makes an event of one item durable and returns the item's result.
-func (a *byUnit) submit(ctx context.Context, kind, name string, item experiment.UnitEvent) (api.ItemResult, error) {
+func (a *byUnit) submit(ctx context.Context, kind, name string, item join.Unit) (api.ItemResult, error) {
 	e, err := experiment.NewUnits(kind, 0,
-		&experiment.UnitsEvent{Experiment: name, Items: []experiment.UnitEvent{item}})
+		&join.Units{Experiment: name, Items: []join.Unit{item}})
 	if err != nil {
 		return api.ItemResult{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
@@ -133,7 +134,7 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 		}
 	}()
 	now := a.config.Now()
-	var exposed []experiment.UnitEvent
+	var exposed []join.Unit
 	for i := range in.Units {
 		d, context, err := e.assign(in.Units[i].ID, in.Units[i].Context)
 		if err != nil {
@@ -157,7 +158,7 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	b = append(b, "]}\n"...)
 	if len(exposed) > 0 {
-		if err := a.exposeNow(r, experiment.UnitsEvent{Experiment: name, Items: exposed}); err != nil {
+		if err := a.exposeNow(r, join.Units{Experiment: name, Items: exposed}); err != nil {
 			return err
 		}
 	}
@@ -203,7 +204,7 @@ func checkCount(c *Config, what string, n int) error {
 
 // exposeNow makes the exposures of one or more experiments durable, before the decisions are
 // answered. Exposures for which there is no room are counted as rejected.
-func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEvent) error {
+func (a *decisionAPI) exposeNow(r *http.Request, exposures ...join.Units) error {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
 	defer cancel()
 	principal := a.intake.principal(r)

@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/legible"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
@@ -93,12 +94,12 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	}
 	f := api.FeedbackResult{Items: make([]api.ItemResult, len(items))}
 	now := a.config.Now()
-	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
+	events, where := map[string]*join.Units{}, map[string][]int{}
 	var secret map[int]bool // feedback of private experiments, which is not counted
-	of := func(name string, i int) *experiment.UnitsEvent {
+	of := func(name string, i int) *join.Units {
 		secret = a.noteSecret(secret, kind, name, i)
 		if events[name] == nil {
-			events[name] = &experiment.UnitsEvent{Experiment: name, Items: []experiment.UnitEvent{}}
+			events[name] = &join.Units{Experiment: name, Items: []join.Unit{}}
 		}
 		return events[name]
 	}
@@ -124,7 +125,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 			continue
 		}
 		e := of(t.Experiment, i)
-		u := experiment.UnitOf(t, item.Metrics)
+		u := join.UnitOf(t, item.Metrics)
 		u.Context = item.Context
 		e.Items = append(e.Items, u)
 		where[t.Experiment] = append(where[t.Experiment], i)
@@ -286,7 +287,7 @@ func readItems(r *http.Request, c *Config) (items []api.FeedbackItem, bad map[in
 
 // admit removes the items of an event for which there is no room, sets their results, and returns
 // the places of the others in the request. Their room is kept until release is called.
-func (a *feedbackAPI) admit(p *access.Principal, kind string, e *experiment.UnitsEvent, where []int,
+func (a *feedbackAPI) admit(p *access.Principal, kind string, e *join.Units, where []int,
 	items []api.ItemResult,
 ) (places []int, release func()) {
 	refused := map[int]bool{}

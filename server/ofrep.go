@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
@@ -153,10 +153,10 @@ func (v *evaluation) context(e *entry) (json.RawMessage, error) {
 }
 
 // flagOf evaluates one experiment. The failure says that the context does not fit it.
-func (a *decisionAPI) flagOf(name string, e *entry, v *evaluation, now time.Time) (flag, experiment.UnitsEvent,
+func (a *decisionAPI) flagOf(name string, e *entry, v *evaluation, now time.Time) (flag, join.Units,
 	*flagFailure, error,
 ) {
-	var none experiment.UnitsEvent
+	var none join.Units
 	context, err := v.context(e)
 	if err != nil {
 		return flag{}, none, nil, err
@@ -174,15 +174,15 @@ func (a *decisionAPI) flagOf(name string, e *entry, v *evaluation, now time.Time
 	if context != nil {
 		reason = "TARGETING_MATCH"
 	}
-	shown := experiment.UnitsEvent{Experiment: name, Items: []experiment.UnitEvent{exposedUnit(t, context)}}
+	shown := join.Units{Experiment: name, Items: []join.Unit{exposedUnit(t, context)}}
 	return flag{name, reason, d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity, string(context)}},
 		shown, nil, err
 }
 
 // exposedUnit returns the item of the event of a used decision, with the context if the policy
 // looked at it.
-func exposedUnit(t policy.Token, context json.RawMessage) experiment.UnitEvent {
-	u := experiment.UnitOf(t, nil)
+func exposedUnit(t policy.Token, context json.RawMessage) join.Unit {
+	u := join.UnitOf(t, nil)
 	u.Context = context
 	return u
 }
@@ -317,7 +317,7 @@ func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error 
 			len(names), size, a.config.MaxAnswer)
 	}
 	out := flags{[]any{}}
-	var exposed []experiment.UnitsEvent
+	var exposed []join.Units
 	for _, name := range names {
 		e := entries[name]
 		f, shown, failure, err := a.flagOf(name, e, &v, now)

@@ -17,6 +17,7 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -79,10 +80,10 @@ func measureRecovery(b *testing.B, items int, window string) {
 			now = now.Add(time.Second)
 			s.Tick()
 		}
-		p, e := s.Policy("toy"), experiment.UnitsEvent{Experiment: "toy"}
+		p, e := s.Policy("toy"), join.Units{Experiment: "toy"}
 		for i := range 500 {
 			d := p.Decide(fmt.Sprint("unit", from+i))
-			e.Items = append(e.Items, experiment.UnitOf(policy.Token{
+			e.Items = append(e.Items, join.UnitOf(policy.Token{
 				Experiment: "toy", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit, Time: now,
 			}, nil))
 		}

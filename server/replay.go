@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -189,7 +190,7 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 }
 
 // explanation explains a decision of the log.
-func (r *Replay) explanation(p *policy.Policy, unit uint64, it *experiment.UnitEvent) {
+func (r *Replay) explanation(p *policy.Policy, unit uint64, it *join.Unit) {
 	t := policy.Token{
 		Experiment: p.Experiment, Version: it.Version, Arm: it.Arm, Propensity: it.Propensity, Unit: unit,
 		Time: time.UnixMilli(it.Time),

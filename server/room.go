@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/server/internal/access"
 )
@@ -151,7 +152,7 @@ func (i *intake) reserve(p *access.Principal, name string, want int) (got int, r
 
 // admit removes the items of an event that must not begin to wait for feedback and calls refuse for
 // each of them, with its index. The room of the others is kept until release is called.
-func (i *intake) admit(p *access.Principal, e *experiment.UnitsEvent, refuse func(k int, err error)) (release func()) {
+func (i *intake) admit(p *access.Principal, e *join.Units, refuse func(k int, err error)) (release func()) {
 	_, release, full := i.reserve(p, e.Experiment, len(e.Items))
 	if full == nil {
 		return release
@@ -178,7 +179,7 @@ func (i *intake) admit(p *access.Principal, e *experiment.UnitsEvent, refuse fun
 
 // waits reports which units of an event wait for feedback already, and how many do not. It keeps
 // units that cannot be read back, as the writer then refuses the event as a whole.
-func (i *intake) waits(e *experiment.UnitsEvent) (waits []bool, begin int) {
+func (i *intake) waits(e *join.Units) (waits []bool, begin int) {
 	i.live.mu.RLock()
 	defer i.live.mu.RUnlock()
 	waits = make([]bool, len(e.Items))

@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/server"
 )
@@ -180,7 +181,7 @@ func contributions(t *testing.T, data string) (releases map[int64][]float64, exp
 			}
 			last, releases[p.Step] = p.Step, p.Sums
 		case experiment.KindExposures:
-			var p experiment.UnitsEvent
+			var p join.Units
 			if err := json.Unmarshal(r.Payload, &p); err != nil {
 				t.Fatal(err)
 			}

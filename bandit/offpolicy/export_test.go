@@ -15,6 +15,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/policy"
 )
@@ -105,9 +106,9 @@ func TestExport(t *testing.T) {
 	type decision struct{ token policy.Token }
 	var open []decision
 	items := func(kind string, ds []decision, metrics func() map[string]float64) {
-		p := experiment.UnitsEvent{Experiment: "shop"}
+		p := join.Units{Experiment: "shop"}
 		for _, d := range ds {
-			p.Items = append(p.Items, experiment.UnitOf(d.token, metrics()))
+			p.Items = append(p.Items, join.UnitOf(d.token, metrics()))
 		}
 		r.apply(kind, p)
 	}
@@ -206,8 +207,8 @@ func TestExportHoldBack(t *testing.T) {
 			held++
 		}
 		token := policy.Token{Version: a.Version, Arm: a.Arm, Propensity: a.Propensity, Unit: a.Unit, Time: r.now}
-		r.apply(experiment.KindExposures, experiment.UnitsEvent{
-			Experiment: "shop", Items: []experiment.UnitEvent{experiment.UnitOf(token, nil)},
+		r.apply(experiment.KindExposures, join.Units{
+			Experiment: "shop", Items: []join.Unit{join.UnitOf(token, nil)},
 		})
 	}
 	x := NewExport("log", strings.NewReader(r.export(1)), ExportOptions{})
@@ -228,7 +229,7 @@ func TestExportRanks(t *testing.T) {
 	for i := range 2000 {
 		r.now = r.now.Add(time.Duration(rng.IntN(1500)) * time.Millisecond)
 		p, unit := r.state.Policy("shop"), fmt.Sprint(i)
-		kept := &experiment.Kept{Deferred: i%3 == 0}
+		kept := &join.Kept{Deferred: i%3 == 0}
 		allowed := []bool{true, true, true}
 		if i%5 == 0 {
 			allowed[0], kept.Among = false, []int{1, 2}
@@ -238,10 +239,10 @@ func TestExportRanks(t *testing.T) {
 			t.Fatal(err)
 		}
 		kept.Redrawn = c.Redrawn
-		one := func(kind string, e experiment.UnitEvent) {
-			r.apply(kind, experiment.UnitsEvent{Experiment: "shop", Items: []experiment.UnitEvent{e}})
+		one := func(kind string, e join.Unit) {
+			r.apply(kind, join.Units{Experiment: "shop", Items: []join.Unit{e}})
 		}
-		e := experiment.UnitEvent{
+		e := join.Unit{
 			Version: c.Version, Arm: c.Arm, Propensity: c.Propensity, Unit: policy.FormatUnit(c.Unit),
 			Time: r.now.UnixMilli(), Kept: kept,
 		}
@@ -250,8 +251,8 @@ func TestExportRanks(t *testing.T) {
 			one(experiment.KindExposures, e)
 		}
 		earlier := policy.FormatUnit(p.Unit(fmt.Sprint(max(i-rng.IntN(1000), 0))))
-		one(experiment.KindExposures, experiment.UnitEvent{Unit: earlier})
-		one(experiment.KindFeedback, experiment.UnitEvent{
+		one(experiment.KindExposures, join.Unit{Unit: earlier})
+		one(experiment.KindFeedback, join.Unit{
 			Unit: earlier, Metrics: map[string]float64{"bought": []float64{1, 0, 2}[rng.IntN(3)]},
 		})
 		if i%100 == 99 {

@@ -14,6 +14,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/cli/clitest"
 	"github.com/noregret/noregret/policy"
 )
@@ -81,8 +82,8 @@ func writeExport(t *testing.T, path string) float64 {
 			Experiment: "shop", Version: a.Version, Arm: a.Arm, Propensity: a.Propensity, Unit: a.Unit, Time: now,
 		}
 		units := func(kind string, metrics map[string]float64) {
-			apply(kind, experiment.UnitsEvent{Experiment: "shop", Items: []experiment.UnitEvent{
-				experiment.UnitOf(token, metrics),
+			apply(kind, join.Units{Experiment: "shop", Items: []join.Unit{
+				join.UnitOf(token, metrics),
 			}})
 		}
 		units(experiment.KindExposures, nil)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/lab/internal/service"
 	"github.com/noregret/noregret/lab/internal/study"
@@ -189,10 +190,10 @@ func (w *traffic) play(f form, seed uint64, hours []int) (out []int, err error) 
 	}
 	rng, crashed, defaults := random.New(seed, "catastrophe"), 0, strings.Contains(f.metric, "default")
 	sampler := world.NewSampler(law, rng.Uint64())
-	waiting := make([][]experiment.UnitEvent, law.Delay+1)
+	waiting := make([][]join.Unit, law.Delay+1)
 	for t, units := range law.Units {
-		batch := experiment.UnitsEvent{Experiment: "crash"}
-		var later []experiment.UnitEvent
+		batch := join.Units{Experiment: "crash"}
+		var later []join.Unit
 		for range units {
 			shown, told, err := unit(s, law, sampler, t, rng.Uint64(), defaults)
 			if err != nil {
@@ -237,16 +238,16 @@ func (w *traffic) play(f form, seed uint64, hours []int) (out []int, err error) 
 // a unit that does not crash does not report it. Where not all units may get all arms, the service
 // keeps the decision, and the feedback names only the unit.
 func unit(s *service.Service, law *world.World, sampler *world.Sampler, t int, hash uint64, defaults bool,
-) (shown, told experiment.UnitEvent, err error) {
+) (shown, told join.Unit, err error) {
 	p := s.State.Policy("crash")
-	a, kept := p.DecideHash(hash), (*experiment.Kept)(nil)
+	a, kept := p.DecideHash(hash), (*join.Kept)(nil)
 	if law.Masked() {
 		allowed := sampler.Allowed(t, hash)
 		c, err := p.DecideAmong(strconv.FormatUint(hash, 16), nil, allowed)
 		if err != nil {
 			return shown, told, err
 		}
-		a, kept = c.Assignment, &experiment.Kept{Redrawn: c.Redrawn}
+		a, kept = c.Assignment, &join.Kept{Redrawn: c.Redrawn}
 		if slices.Contains(allowed, false) {
 			for k, ok := range allowed {
 				if ok {
@@ -261,12 +262,12 @@ func unit(s *service.Service, law *world.World, sampler *world.Sampler, t int, h
 	if defaults && v[1] == 0 {
 		delete(metrics, "crashes")
 	}
-	shown = experiment.UnitOf(policy.Token{
+	shown = join.UnitOf(policy.Token{
 		Experiment: "crash", Version: a.Version, Arm: a.Arm, Propensity: a.Propensity, Unit: a.Unit,
 		Time: time.Unix(0, s.Now),
 	}, nil)
 	if told, shown.Kept = shown, kept; kept != nil {
-		told = experiment.UnitEvent{Unit: shown.Unit}
+		told = join.Unit{Unit: shown.Unit}
 	}
 	told.Metrics = metrics
 	return shown, told, nil

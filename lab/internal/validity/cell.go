@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/lab/internal/service"
 	"github.com/noregret/noregret/lab/world"
@@ -218,7 +219,7 @@ func sequence(g *world.Group, m int) confseq.Sequence {
 // people reports a round of units that all return in every round.
 func (x *run) people(t int) error {
 	p := x.State.Policy("aa")
-	seen, told := experiment.UnitsEvent{Experiment: "aa"}, experiment.UnitsEvent{Experiment: "aa"}
+	seen, told := join.Units{Experiment: "aa"}, join.Units{Experiment: "aa"}
 	for i := range x.cell.units {
 		d := p.Decide(fmt.Sprint("unit-", i))
 		token := policy.Token{
@@ -227,8 +228,8 @@ func (x *run) people(t int) error {
 		}
 		var v [2]float64
 		x.sampler.Unit(t, d.Arm, uint64(i), v[:])
-		seen.Items = append(seen.Items, experiment.UnitOf(token, nil))
-		told.Items = append(told.Items, experiment.UnitOf(token, map[string]float64{"gain": v[0], "y": v[1]}))
+		seen.Items = append(seen.Items, join.UnitOf(token, nil))
+		told.Items = append(told.Items, join.UnitOf(token, map[string]float64{"gain": v[0], "y": v[1]}))
 	}
 	if err := x.Report(experiment.KindExposures, seen); err != nil {
 		return err

@@ -20,8 +20,8 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
-	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
@@ -39,7 +39,7 @@ type Service interface {
 	KeptArm(name string, unit uint64) (arm int, ok bool)
 	// Keep makes a decision durable, which is made now, and keeps it until its window closes. It is
 	// rejected if there is no room for it.
-	Keep(r *http.Request, name string, e experiment.UnitEvent) (api.ItemResult, error)
+	Keep(r *http.Request, name string, e join.Unit) (api.ItemResult, error)
 	// Expose reports that the kept decision of a unit was used.
 	Expose(r *http.Request, name string, unit uint64) (api.ItemResult, error)
 	// Feedback reports metrics of a unit whose decision is kept.
@@ -253,7 +253,7 @@ func (a *API) rank(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	kept := &experiment.Kept{Redrawn: choice.Redrawn, Deferred: in.DeferActivation}
+	kept := &join.Kept{Redrawn: choice.Redrawn, Deferred: in.DeferActivation}
 	if slices.Contains(q.allowed, false) {
 		for k, ok := range q.allowed {
 			if ok {
@@ -261,7 +261,7 @@ func (a *API) rank(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
-	item, err := a.service.Keep(r, name, experiment.UnitEvent{
+	item, err := a.service.Keep(r, name, join.Unit{
 		Version: choice.Version, Arm: choice.Arm, Propensity: choice.Propensity, Unit: policy.FormatUnit(unit),
 		Context: q.context, Kept: kept,
 	})

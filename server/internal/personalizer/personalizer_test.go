@@ -13,8 +13,8 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
-	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -23,7 +23,7 @@ import (
 type memory struct {
 	policy     *policy.Policy
 	definition *definition.Definition
-	kept       map[uint64]experiment.UnitEvent
+	kept       map[uint64]join.Unit
 	full       bool
 	exposed    []uint64
 	values     map[uint64]map[string]float64
@@ -54,7 +54,7 @@ func newMemory(t *testing.T) *memory {
 		t.Fatal(err)
 	}
 	return &memory{
-		policy: p, definition: d, kept: map[uint64]experiment.UnitEvent{}, values: map[uint64]map[string]float64{},
+		policy: p, definition: d, kept: map[uint64]join.Unit{}, values: map[uint64]map[string]float64{},
 	}
 }
 
@@ -72,7 +72,7 @@ func (m *memory) KeptArm(_ string, unit uint64) (arm int, ok bool) {
 	return e.Arm, ok
 }
 
-func (m *memory) Keep(_ *http.Request, _ string, e experiment.UnitEvent) (api.ItemResult, error) {
+func (m *memory) Keep(_ *http.Request, _ string, e join.Unit) (api.ItemResult, error) {
 	if m.full {
 		return api.ItemResult{Status: api.Rejected, Error: "no room"}, nil
 	}
@@ -128,9 +128,9 @@ func TestTranslation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := experiment.UnitEvent{
+		want := join.Unit{
 			Version: 4, Arm: choice.Arm, Propensity: choice.Propensity, Unit: policy.FormatUnit(unit),
-			Kept: &experiment.Kept{Among: []int{1, 2}, Redrawn: choice.Redrawn, Deferred: i%2 == 0},
+			Kept: &join.Kept{Among: []int{1, 2}, Redrawn: choice.Redrawn, Deferred: i%2 == 0},
 		}
 		if d := cmp.Diff(want, m.kept[unit]); d != "" {
 			t.Fatalf("-want +kept\n%s", d)

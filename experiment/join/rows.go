@@ -1,4 +1,4 @@
-package experiment
+package join
 
 import (
 	"encoding/binary"
@@ -9,9 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/pages"
 )
 
-// rows are the units of a cohort that wait for feedback, in the order in which they began to. They
-// are records in pages, so that those which do not fit into the memory are in a file: see
-// [NewStateIn].
+// rows are the units of a version that wait for feedback, in the order in which they began to. They
+// are records in pages, so that those which do not fit into the memory of the pool are in a file.
 type rows struct {
 	memory *pages.Pool
 	width  int          // metrics of a row
@@ -20,13 +19,15 @@ type rows struct {
 	buffer []byte       // for one record
 }
 
-// row is one unit.
-type row struct {
-	unit uint64
-	// state is the arm, or the number of arms for a unit held back; with seenBit once exposed.
-	state  uint32
-	mask   uint64    // of the metrics reported
-	values []float64 // those metrics, by their numbers
+// Row is a unit that waits for feedback.
+type Row struct {
+	// Unit is the unit's hash.
+	Unit uint64
+	// Values are those of the metrics, by their numbers; only those that it [Row.Has] count.
+	Values []float64
+
+	state uint32 // the slot, with seenBit once exposed
+	mask  uint64 // of the metrics reported, with countedBit
 }
 
 // The places of a row's parts in its record; the values follow.
@@ -34,12 +35,24 @@ const (
 	unitAt, stateAt, maskAt, valuesAt = 0, 8, 12, 20
 
 	seenBit = 1 << 31
+	// countedBit marks, in the mask, a decision of a private experiment whose feedback counts.
+	countedBit = 1 << 63
 )
 
-func (r *row) seen() bool      { return r.state&seenBit != 0 }
-func (r *row) slot() int       { return int(r.state &^ seenBit) }
-func (r *row) has(m int) bool  { return r.mask&(1<<m) != 0 }
-func (r *row) reported() int64 { return int64(bits.OnesCount64(r.mask)) }
+// Seen reports whether the unit was exposed.
+func (r *Row) Seen() bool { return r.state&seenBit != 0 }
+
+// Slot returns the index of the unit's arm, or the number of arms for a unit held back.
+func (r *Row) Slot() int { return int(r.state &^ seenBit) }
+
+// Has reports whether a metric was reported.
+func (r *Row) Has(metric int) bool { return r.mask&(1<<metric) != 0 }
+
+// Counted reports whether the feedback of a unit of a private experiment counts.
+func (r *Row) Counted() bool { return r.mask&countedBit != 0 }
+
+// reported returns the number of metrics that were reported.
+func (r *Row) reported() int64 { return int64(bits.OnesCount64(r.mask &^ countedBit)) }
 
 // len returns the number of rows.
 func (x *rows) len() int {
@@ -81,7 +94,7 @@ func (x *rows) add(unit uint64, slot int) int {
 const fewValues = 8
 
 // read reads a row. It uses the values that r has.
-func (x *rows) read(i int, r *row) {
+func (x *rows) read(i int, r *Row) {
 	var space [valuesAt + 8*fewValues]byte
 	b := space[:0]
 	if x.width > fewValues {
@@ -92,30 +105,30 @@ func (x *rows) read(i int, r *row) {
 	r.decode(b, x.width)
 }
 
-func (r *row) decode(b []byte, width int) {
-	r.unit, r.state = binary.LittleEndian.Uint64(b[unitAt:]), binary.LittleEndian.Uint32(b[stateAt:])
-	r.mask, r.values = binary.LittleEndian.Uint64(b[maskAt:]), r.values[:0]
+func (r *Row) decode(b []byte, width int) {
+	r.Unit, r.state = binary.LittleEndian.Uint64(b[unitAt:]), binary.LittleEndian.Uint32(b[stateAt:])
+	r.mask, r.Values = binary.LittleEndian.Uint64(b[maskAt:]), r.Values[:0]
 	for m := range width {
-		r.values = append(r.values, math.Float64frombits(binary.LittleEndian.Uint64(b[valuesAt+8*m:])))
+		r.Values = append(r.Values, math.Float64frombits(binary.LittleEndian.Uint64(b[valuesAt+8*m:])))
 	}
 }
 
 // write writes what can change of a row.
-func (x *rows) write(i int, r *row) {
+func (x *rows) write(i int, r *Row) {
 	var space [valuesAt + 8*fewValues]byte
 	b := space[:0]
 	b = binary.LittleEndian.AppendUint32(b, r.state)
 	b = binary.LittleEndian.AppendUint64(b, r.mask)
-	for _, v := range r.values {
+	for _, v := range r.Values {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
 	}
 	x.table.Write(i, stateAt, b)
 }
 
 // all returns the rows in their order. The row is valid until the next one.
-func (x *rows) all() iter.Seq2[int, *row] {
-	return func(yield func(int, *row) bool) {
-		var r row
+func (x *rows) all() iter.Seq2[int, *Row] {
+	return func(yield func(int, *Row) bool) {
+		var r Row
 		i, size := 0, x.size()
 		for b := range x.records() {
 			for at := 0; at < len(b); at += size {

@@ -1,4 +1,4 @@
-package experiment
+package join
 
 import (
 	"encoding/binary"
@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/internal/pages"
 )
 
-// columnTables are the columns of a cohort's rows, as a state in JSON has them, and then the rows
+// Columns are the columns of a version's rows, as a state in JSON has them, and then the rows
 // that are made of them.
-type columnTables struct {
+type Columns struct {
 	unit, slot, mask, values *pages.Table
 
 	rows     rows   // the result
@@ -19,9 +19,9 @@ type columnTables struct {
 	reported uint64 // the metrics that any row has
 }
 
-// column returns the column of a name, empty, and the bytes of its elements; nil for another name,
+// Column returns the column of a name, empty, and the bytes of its elements; nil for another name,
 // and an error for a name that there was before.
-func (t *columnTables) column(memory *pages.Pool, name string) (c *pages.Table, size int, err error) {
+func (t *Columns) Column(memory *pages.Pool, name string) (c *pages.Table, size int, err error) {
 	to := (**pages.Table)(nil)
 	switch size = 8; name {
 	case "unit":
@@ -50,7 +50,7 @@ func lengthOf(t *pages.Table) int {
 }
 
 // len returns the number of rows.
-func (t *columnTables) len() int {
+func (t *Columns) len() int {
 	if t == nil {
 		return 0
 	}
@@ -58,18 +58,18 @@ func (t *columnTables) len() int {
 }
 
 // fit reports whether the columns were rows with a number of metrics.
-func (t *columnTables) fit(width int) bool {
+func (t *Columns) fit(width int) bool {
 	return t == nil || t.rows.table != nil && t.rows.width == width && t.reported>>width == 0 ||
 		lengthOf(t.unit)+lengthOf(t.slot)+lengthOf(t.mask)+lengthOf(t.values) == 0
 }
 
 // assemble makes the rows of the columns, if these have as many rows, and releases the columns.
-func (t *columnTables) assemble(a *assembler) {
+func (t *Columns) assemble(a *Assembler) {
 	n, width := lengthOf(t.unit), 0
 	if n > 0 {
 		width = lengthOf(t.values) / n
 	}
-	if width == 0 || width > mostWidth || lengthOf(t.slot) != n || lengthOf(t.mask) != n ||
+	if width == 0 || width > MostWidth || lengthOf(t.slot) != n || lengthOf(t.mask) != n ||
 		lengthOf(t.values) != n*width {
 		return
 	}
@@ -83,7 +83,7 @@ func (t *columnTables) assemble(a *assembler) {
 		{columnReader{table: t.mask}, maskAt, valuesAt - maskAt},
 		{columnReader{table: t.values}, valuesAt, size - valuesAt},
 	}
-	_ = t.fill(a, n, width, func(b []byte) error { // it has no errors
+	_ = t.Fill(a, n, width, func(b []byte) error { // it has no errors
 		for i := range columns {
 			c := &columns[i]
 			c.spread(b[c.at:], size, c.n)
@@ -96,11 +96,11 @@ func (t *columnTables) assemble(a *assembler) {
 	t.unit, t.slot, t.mask, t.values = nil, nil, nil, nil
 }
 
-// mostWidth is the number of metrics of which a page can hold a record.
-const mostWidth = (pages.Size - valuesAt) / 8
+// MostWidth is the number of metrics of which a page can hold a record.
+const MostWidth = (pages.Size - valuesAt) / 8
 
-// fill makes n rows and their index. The records of the next rows are what read writes.
-func (t *columnTables) fill(a *assembler, n, width int, read func(records []byte) error) error {
+// Fill makes n rows and their index. The records of the next rows are what read writes.
+func (t *Columns) Fill(a *Assembler, n, width int, read func(records []byte) error) error {
 	x := &t.rows
 	*x = rows{memory: a.memory, width: width}
 	size := x.size()
@@ -126,8 +126,8 @@ func (t *columnTables) fill(a *assembler, n, width int, read func(records []byte
 	return nil
 }
 
-// release gives back the memory of everything.
-func (t *columnTables) release() {
+// Release gives back the memory of everything.
+func (t *Columns) Release() {
 	for _, c := range []*pages.Table{t.unit, t.slot, t.mask, t.values} {
 		if c != nil {
 			c.Release()
@@ -159,12 +159,12 @@ func (r *columnReader) spread(to []byte, size, n int) {
 	}
 }
 
-// assembler makes rows of what is read from a snapshot. Where there is a pool, which makes tables
+// Assembler makes rows of what is read from a snapshot. Where there is a pool, which makes tables
 // safe for that, goroutines put them into their index.
-type assembler struct {
+type Assembler struct {
 	memory  *pages.Pool
 	sorted  int           // entries of an index that are sorted together
-	free    chan struct{} // of as many cohorts as are made at a time
+	free    chan struct{} // of as many versions as are made at a time
 	putting chan struct{} // of as many batches as are put into indices at a time
 	running sync.WaitGroup
 
@@ -173,13 +173,14 @@ type assembler struct {
 	batches [][]uint64
 }
 
-func newAssembler(memory *pages.Pool) *assembler {
+// NewAssembler returns an assembler of rows that use a pool, nil for memory without a bound.
+func NewAssembler(memory *pages.Pool) *Assembler {
 	n := runtime.GOMAXPROCS(0)
-	return &assembler{memory: memory, sorted: 1 << 18, free: make(chan struct{}, n), putting: make(chan struct{}, n)}
+	return &Assembler{memory: memory, sorted: 1 << 18, free: make(chan struct{}, n), putting: make(chan struct{}, n)}
 }
 
-// rows begins to make the rows of a cohort, whose columns have been read.
-func (a *assembler) rows(t *columnTables) {
+// Assemble begins to make the rows of a version, whose columns have been read.
+func (a *Assembler) Assemble(t *Columns) {
 	a.running.Go(func() {
 		a.free <- struct{}{}
 		defer func() { <-a.free }()
@@ -188,7 +189,7 @@ func (a *assembler) rows(t *columnTables) {
 }
 
 // alongside runs f in a goroutine of a group, when few others run, or at once without a pool.
-func (a *assembler) alongside(group *sync.WaitGroup, f func()) {
+func (a *Assembler) alongside(group *sync.WaitGroup, f func()) {
 	if a.memory == nil {
 		f()
 		return
@@ -201,7 +202,7 @@ func (a *assembler) alongside(group *sync.WaitGroup, f func()) {
 }
 
 // guard runs f and notes that a page could not be read back.
-func (a *assembler) guard(f func()) {
+func (a *Assembler) guard(f func()) {
 	defer func() {
 		r := recover()
 		if r == nil {
@@ -219,7 +220,7 @@ func (a *assembler) guard(f func()) {
 }
 
 // batch returns room for n entries.
-func (a *assembler) batch(n int) []uint64 {
+func (a *Assembler) batch(n int) []uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for len(a.batches) > 0 {
@@ -233,15 +234,15 @@ func (a *assembler) batch(n int) []uint64 {
 }
 
 // keep keeps batches for the next ones.
-func (a *assembler) keep(batches ...[]uint64) {
+func (a *Assembler) keep(batches ...[]uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.batches = append(a.batches, batches...)
 }
 
-// wait waits until everything is made. If a page of the memory cannot be read back, that is a panic
+// Wait waits until everything is made. If a page of the memory cannot be read back, that is a panic
 // here.
-func (a *assembler) wait() {
+func (a *Assembler) Wait() {
 	a.running.Wait()
 	if a.lost != nil {
 		panic(a.lost)

@@ -1,11 +1,14 @@
-package experiment
+package join
 
 import (
+	"slices"
+
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// ratioTest is a sequential test of the sample ratio: whether units are exposed to the arms as the
+// Ratio is a sequential test of the sample ratio: whether units are exposed to the arms as the
 // policy decided. It is valid at any time, and the mixture may change.
 //
 // For each policy version it keeps the evidence E: the probability of the counts by arm if the
@@ -19,15 +22,15 @@ import (
 // stream's evidence is the weighted mean of its versions' evidence (the weights sum to 1), not the
 // product. Streams are drawn independently, so their evidence is multiplied. The product ever
 // reaches 1/α with probability at most α (Ville).
-type ratioTest struct {
+type Ratio struct {
 	// LogE is ln of the evidence of completed streams, Worst the maximum of ln of the total
 	// evidence so far.
-	LogE     float64       `json:"log_e"`
-	Worst    float64       `json:"worst"`
-	Seen     f64s          `json:"seen"` // units by arm, and their expected numbers
-	Expected f64s          `json:"expected"`
-	Streams  []ratioStream `json:"streams"` // with open versions, the oldest first
-	Observed bool          `json:"-"`       // this event had units
+	LogE     float64         `json:"log_e"`
+	Worst    float64         `json:"worst"`
+	Seen     column.Float64s `json:"seen"` // units by arm, and their expected numbers
+	Expected column.Float64s `json:"expected"`
+	Streams  []ratioStream   `json:"streams"` // with open versions, the oldest first
+	Observed bool            `json:"-"`       // this event had units
 }
 
 // ratioStream is a stream of draws in the test.
@@ -41,12 +44,12 @@ type ratioStream struct {
 
 // ratioCount is a version in the test.
 type ratioCount struct {
-	First uint64  `json:"first"`
-	Index int64   `json:"index"` // in its stream, from 1
-	Units int64   `json:"units"` // of all arms
-	LogE  float64 `json:"log_e"`
-	Prior f64s    `json:"prior"` // the Dirichlet's parameters by arm
-	Mass  float64 `json:"mass"`  // their sum
+	First uint64          `json:"first"`
+	Index int64           `json:"index"` // in its stream, from 1
+	Units int64           `json:"units"` // of all arms
+	LogE  float64         `json:"log_e"`
+	Prior column.Float64s `json:"prior"` // the Dirichlet's parameters by arm
+	Mass  float64         `json:"mass"`  // their sum
 	// Masked are the units, by arm, that are not in the test: not all arms were allowed for them.
 	Masked []int64 `json:"masked,omitempty"`
 	added  int64   // units of this event
@@ -58,7 +61,7 @@ const (
 )
 
 // begin adds a version to the test; first is the version that began its stream.
-func (r *ratioTest) begin(c *cohort, first uint64) {
+func (r *Ratio) begin(c *Version, first uint64) {
 	if n := len(r.Streams); n == 0 || r.Streams[n-1].First != first {
 		r.Streams = append(r.Streams, ratioStream{First: first})
 	}
@@ -105,8 +108,8 @@ func ratioRest(stickiness string, versions int64) float64 {
 	return 0.01 / float64(versions)
 }
 
-// add adds n units of an arm. The cohort's statistics do not include them yet.
-func (r *ratioTest) add(c *cohort, arm int, n int64) {
+// add adds n units of an arm. The version's statistics do not include them yet.
+func (r *Ratio) add(c *Version, arm int, n int64) {
 	p, t := c.Mixture[arm], &c.Test
 	if n <= 0 || !(p > 0) {
 		return
@@ -131,7 +134,7 @@ func (t *ratioCount) skip(arm int, n int64, arms int) {
 }
 
 // evaluate updates the evidence at the end of an event.
-func (r *ratioTest) evaluate(stickiness string, cohorts []*cohort) {
+func (r *Ratio) evaluate(stickiness string, versions []*Version) {
 	if !r.Observed {
 		return
 	}
@@ -139,7 +142,7 @@ func (r *ratioTest) evaluate(stickiness string, cohorts []*cohort) {
 	for i := range r.Streams {
 		r.Streams[i].changed = false
 	}
-	for _, c := range cohorts {
+	for _, c := range versions {
 		if c.Test.added == 0 {
 			continue
 		}
@@ -161,7 +164,7 @@ func (r *ratioTest) evaluate(stickiness string, cohorts []*cohort) {
 			if s.Closed != nil {
 				s.Log = confseq.LogSum(s.Log, *s.Closed)
 			}
-			for _, c := range cohorts {
+			for _, c := range versions {
 				if c.Test.First == s.First {
 					s.Log = confseq.LogSum(s.Log, portable.Log(ratioWeight(stickiness, c.Test.Index))+c.Test.LogE)
 				}
@@ -173,7 +176,7 @@ func (r *ratioTest) evaluate(stickiness string, cohorts []*cohort) {
 }
 
 // mature removes a version that can get no more units.
-func (r *ratioTest) mature(stickiness string, cohorts []*cohort, c *cohort) {
+func (r *Ratio) mature(stickiness string, versions []*Version, c *Version) {
 	for i := range r.Streams {
 		s := &r.Streams[i]
 		if s.First != c.Test.First {
@@ -186,7 +189,7 @@ func (r *ratioTest) mature(stickiness string, cohorts []*cohort, c *cohort) {
 		s.Closed = &v
 	}
 	for len(r.Streams) > 1 {
-		for _, o := range cohorts {
+		for _, o := range versions {
 			if o != c && o.Test.First == r.Streams[0].First {
 				return
 			}
@@ -196,8 +199,14 @@ func (r *ratioTest) mature(stickiness string, cohorts []*cohort, c *cohort) {
 	}
 }
 
-// mismatch reports whether the alarm has been raised, and a p-value that is valid at all times.
-func (r *ratioTest) mismatch() (alarm bool, p float64) {
+// Mismatch reports whether the alarm has been raised, and a p-value that is valid at all times.
+func (r *Ratio) Mismatch() (alarm bool, p float64) {
 	p = min(1, portable.Exp(-r.Worst))
 	return p <= ratioAlpha, p
+}
+
+func (r *Ratio) copy() Ratio {
+	y := *r
+	y.Seen, y.Expected, y.Streams = slices.Clone(r.Seen), slices.Clone(r.Expected), slices.Clone(r.Streams)
+	return y
 }

@@ -1,4 +1,4 @@
-package experiment
+package join
 
 import (
 	"encoding/binary"
@@ -172,7 +172,7 @@ func (x *unitIndex) grow(memory *pages.Pool) {
 // and not by chance. Where there is a pool it does so in goroutines, while more rows are read.
 type indexBuilder struct {
 	index   *unitIndex
-	make    *assembler
+	make    *Assembler
 	atOnce  int // entries of a batch
 	entries []uint64
 	rows    int
@@ -180,7 +180,7 @@ type indexBuilder struct {
 }
 
 // newIndexBuilder returns a builder of the index of n rows.
-func newIndexBuilder(a *assembler, n int) *indexBuilder {
+func newIndexBuilder(a *Assembler, n int) *indexBuilder {
 	return &indexBuilder{index: newUnitIndexOf(a.memory, n), make: a, atOnce: max(1, min(n, a.sorted))}
 }
 

@@ -1,4 +1,4 @@
-package experiment
+package join
 
 import (
 	"encoding/json"
@@ -9,12 +9,13 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/policy"
 )
 
 // Kept says that the service keeps a decision until its window closes, so that its unit is enough
-// to report on it: an item of [KindExposures] or [KindFeedback] without a version is about the kept
-// decision of its unit.
+// to report on it: an item of exposures or feedback without a version is about the kept decision of
+// its unit.
 type Kept struct {
 	// Among are the indices of the arms that were allowed, empty if all were. The propensity is
 	// that among them.
@@ -27,21 +28,21 @@ type Kept struct {
 }
 
 // ByUnit reports whether an item keeps a decision or is about a kept one.
-func (e *UnitEvent) ByUnit() bool { return e.Kept != nil || e.Version == 0 }
+func (e *Unit) ByUnit() bool { return e.Kept != nil || e.Version == 0 }
 
-// decisions are the kept decisions whose attribution window is open, in the order of their events.
+// Decisions are the kept decisions whose attribution window is open, in the order of their events.
 // Each unit has at most one. The columns have the same length.
-type decisions struct {
-	Unit       u64s `json:"unit"`
-	Version    u64s `json:"version"`
-	Arm        u32s `json:"arm"` // with the bits below
-	Propensity f64s `json:"propensity"`
-	Time       u64s `json:"time"` // of the decision, in milliseconds since 1970
+type Decisions struct {
+	Unit       column.Uint64s  `json:"unit"`
+	Version    column.Uint64s  `json:"version"`
+	Arm        column.Uint32s  `json:"arm"` // with the bits below
+	Propensity column.Float64s `json:"propensity"`
+	Time       column.Uint64s  `json:"time"` // of the decision, in milliseconds since 1970
 	// Contexts are those of the units whose exposure waits, by the unit's hash, for contextual
 	// policies.
 	Contexts map[string]json.RawMessage `json:"contexts,omitempty"`
 	// Among are the arms that those of them allowed that did not allow all, in order.
-	Among map[string]u32s `json:"among,omitempty"`
+	Among map[string]column.Uint32s `json:"among,omitempty"`
 	// Redrawn counts the units that were exposed to an arm drawn again.
 	Redrawn int64 `json:"redrawn"`
 
@@ -51,26 +52,26 @@ type decisions struct {
 	pending int64          // the rows whose exposure waits
 }
 
-// maxContexts bounds the bytes of the contexts of deferred units in an experiment. Tests lower it.
-var maxContexts = 64 << 20
+// maxContexts bounds the bytes of the contexts of deferred units in an experiment.
+const maxContexts = 64 << 20
 
 // amongBytes is the memory of an allowed arm of a deferred unit.
 const amongBytes = 4
 
 // keepAmong keeps the arms that a deferred unit allowed, nil for all.
-func (x *decisions) keepAmong(unit string, among []uint32) {
+func (x *Decisions) keepAmong(unit string, among []uint32) {
 	if among == nil {
 		return
 	}
 	if x.Among == nil {
-		x.Among = map[string]u32s{}
+		x.Among = map[string]column.Uint32s{}
 	}
 	x.Among[unit] = among
 	x.bytes += amongBytes * len(among)
 }
 
 // keepContext keeps the context of a deferred unit.
-func (x *decisions) keepContext(unit string, context json.RawMessage) {
+func (x *Decisions) keepContext(unit string, context json.RawMessage) {
 	if len(context) == 0 {
 		return
 	}
@@ -82,7 +83,7 @@ func (x *decisions) keepContext(unit string, context json.RawMessage) {
 }
 
 // dropContext drops the context of a unit and the arms that it allowed, if they are kept.
-func (x *decisions) dropContext(unit string) {
+func (x *Decisions) dropContext(unit string) {
 	if among, ok := x.Among[unit]; ok {
 		x.bytes -= amongBytes * len(among)
 		delete(x.Among, unit)
@@ -102,26 +103,20 @@ const (
 	armBits    = maskedBit - 1
 )
 
-func newDecisions() *decisions { return &decisions{index: map[uint64]int{}} }
+// IsZero reports whether nothing was kept, so that a snapshot leaves it out.
+func (x Decisions) IsZero() bool { return len(x.Unit) == 0 && x.Redrawn == 0 }
 
-// saved returns what is persisted: nil if nothing was kept.
-func (x *decisions) saved() *decisions {
-	if x == nil || len(x.Unit) == 0 && x.Redrawn == 0 {
-		return nil
-	}
-	return x
-}
-
-func (x *decisions) copy() *decisions {
+// copy returns a copy. Its units can be found after restore.
+func (x *Decisions) copy() Decisions {
 	y := *x
 	y.Unit, y.Version, y.Arm = slices.Clone(x.Unit), slices.Clone(x.Version), slices.Clone(x.Arm)
 	y.Propensity, y.Time, y.Contexts = slices.Clone(x.Propensity), slices.Clone(x.Time), maps.Clone(x.Contexts)
 	y.Among = maps.Clone(x.Among)
-	return &y
+	return y
 }
 
 // restore rebuilds the index of rows that were copied or read, and checks that the columns fit.
-func (x *decisions) restore() error {
+func (x *Decisions) restore() error {
 	n := len(x.Unit)
 	if len(x.Version) != n || len(x.Arm) != n || len(x.Propensity) != n || len(x.Time) != n {
 		return noregret.BadInputf("snapshot", "the columns of the kept decisions do not fit")
@@ -142,7 +137,7 @@ func (x *decisions) restore() error {
 }
 
 // find returns the row of a unit, or -1.
-func (x *decisions) find(unit uint64) int {
+func (x *Decisions) find(unit uint64) int {
 	if i, ok := x.index[unit]; ok {
 		return i - x.dropped
 	}
@@ -150,7 +145,7 @@ func (x *decisions) find(unit uint64) int {
 }
 
 // expire drops the rows whose window has closed.
-func (x *decisions) expire(now, window int64) {
+func (x *Decisions) expire(now, window int64) {
 	n := 0
 	for n < len(x.Time) && now-int64(x.Time[n])*int64(time.Millisecond) > window {
 		x.pending -= int64(x.Arm[n] >> 31)
@@ -169,7 +164,7 @@ func (x *decisions) expire(now, window int64) {
 }
 
 // rewind moves back the times that were recorded while the clock was ahead.
-func (x *decisions) rewind(now int64) {
+func (x *Decisions) rewind(now int64) {
 	latest := uint64(max(now, 0) / int64(time.Millisecond))
 	for i := range x.Time {
 		x.Time[i] = min(x.Time[i], latest)
@@ -177,49 +172,40 @@ func (x *decisions) rewind(now int64) {
 }
 
 // item returns the decision of a row, with its context if that is kept.
-func (x *decisions) item(row int) UnitEvent {
+func (x *Decisions) item(row int) Unit {
 	unit := policy.FormatUnit(x.Unit[row])
-	return UnitEvent{
+	return Unit{
 		Version: x.Version[row], Arm: int(x.Arm[row] & armBits), Propensity: x.Propensity[row], Unit: unit,
 		Time: int64(x.Time[row]), Context: x.Contexts[unit],
 	}
 }
 
-// exposeKept applies an item of exposures that keeps a decision, or that exposes a kept one. It
-// counts the exposure if there is one.
-func (x *joiner) exposeKept(in *joinInput, e *UnitEvent) (api.ItemStatus, error) {
-	if e.Kept == nil {
-		return x.activate(in, e)
-	}
-	return x.keep(in, e)
-}
-
 // keep records a decision and, unless it is deferred, its exposure.
-func (x *joiner) keep(in *joinInput, e *UnitEvent) (api.ItemStatus, error) {
+func (x *Joiner) keep(in *Input, e *Unit) (api.ItemStatus, error) {
 	unit, ok := policy.ParseUnit(e.Unit)
-	k := in.kept
+	k := &x.Kept
 	switch {
 	case !ok:
 		return api.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
-	case e.Version > in.running.Version:
+	case e.Version > in.Policy.Version:
 		return api.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version,
-			in.running.Version)
-	case e.Arm < 0 || e.Arm >= len(in.Arms):
-		return api.Rejected, noregret.BadInputf("arm", "%d: there are %d arms", e.Arm, len(in.Arms))
+			in.Policy.Version)
+	case e.Arm < 0 || e.Arm >= len(in.Policy.Arms):
+		return api.Rejected, noregret.BadInputf("arm", "%d: there are %d arms", e.Arm, len(in.Policy.Arms))
 	case e.Time < 0 || e.Time > math.MaxInt64/int64(time.Millisecond):
 		return api.Rejected, noregret.BadInputf("time", "%d is not one from 1970 on", e.Time)
-	case in.now-e.Time*int64(time.Millisecond) > int64(in.def.AttributionWindow):
+	case in.Now-e.Time*int64(time.Millisecond) > int64(in.Definition.AttributionWindow):
 		return api.Late, policy.Expired
 	case k.find(unit) >= 0:
 		return api.Duplicate, nil
-	case int64(len(k.Unit)) >= in.def.OpenTokens:
+	case int64(len(k.Unit)) >= in.Definition.OpenTokens:
 		return api.Rejected, noregret.BadInputf("open_tokens",
 			"%d ranked units wait for feedback already, the maximum in the definition", len(k.Unit))
 	case e.Kept.Deferred && k.bytes+len(e.Context)+amongBytes*len(e.Kept.Among) > maxContexts:
 		return api.Rejected, noregret.BadInputf("open_tokens",
 			"the contexts of the deferred units have %d bytes already, %d at most", k.bytes, maxContexts)
 	}
-	among, err := e.Kept.among(len(in.Arms))
+	among, err := e.Kept.among(len(in.Policy.Arms))
 	if err != nil {
 		return api.Rejected, err
 	}
@@ -234,6 +220,9 @@ func (x *joiner) keep(in *joinInput, e *UnitEvent) (api.ItemStatus, error) {
 		arm |= pendingBit
 	} else if status, err := x.exposeDrawn(in, e, arm, among); status == api.Late || status == api.Rejected {
 		return status, err
+	}
+	if k.index == nil {
+		k.index = map[uint64]int{}
 	}
 	k.index[unit] = k.dropped + len(k.Unit)
 	k.Unit, k.Version, k.Arm = append(k.Unit, unit), append(k.Version, e.Version), append(k.Arm, arm)
@@ -250,7 +239,7 @@ func (x *joiner) keep(in *joinInput, e *UnitEvent) (api.ItemStatus, error) {
 }
 
 // countRedrawn counts an exposed unit if it was drawn again.
-func (x *decisions) countRedrawn(arm uint32) {
+func (x *Decisions) countRedrawn(arm uint32) {
 	if arm&(redrawnBit|pendingBit) == redrawnBit {
 		x.Redrawn++
 	}
@@ -259,13 +248,11 @@ func (x *decisions) countRedrawn(arm uint32) {
 // exposeDrawn counts the exposure of a kept decision. One that was drawn again is only counted as
 // such: statistics of the version are of units that got the arm of its mixture. Where arms were
 // excluded, the numbers of units by arm say nothing about the sample ratio.
-func (x *joiner) exposeDrawn(in *joinInput, e *UnitEvent, arm uint32, among []uint32) (api.ItemStatus, error) {
+func (x *Joiner) exposeDrawn(in *Input, e *Unit, arm uint32, among []uint32) (api.ItemStatus, error) {
 	if arm&redrawnBit != 0 {
 		return api.Accepted, nil
 	}
-	in.among = among
-	status, err := x.expose(in, e)
-	in.among = nil
+	status, err := x.expose(in, e, among)
 	x.Exposures.Add(status, 1)
 	return status, err
 }
@@ -290,9 +277,9 @@ func (p *Kept) among(arms int) ([]uint32, error) {
 var errNotKept = noregret.BadInputf("unit", "not ranked, or its attribution window has closed")
 
 // activate exposes the kept decision of an item's unit.
-func (x *joiner) activate(in *joinInput, item *UnitEvent) (api.ItemStatus, error) {
+func (x *Joiner) activate(in *Input, item *Unit) (api.ItemStatus, error) {
 	unit, _ := policy.ParseUnit(item.Unit)
-	k := in.kept
+	k := &x.Kept
 	row := k.find(unit)
 	if row < 0 {
 		return api.Late, errNotKept
@@ -311,35 +298,37 @@ func (x *joiner) activate(in *joinInput, item *UnitEvent) (api.ItemStatus, error
 	return status, err
 }
 
-// feedbackKept records the metrics of a unit whose decision is kept.
-func (x *joiner) feedbackKept(in *joinInput, item *UnitEvent) (api.ItemStatus, error) {
+// reportKept records the metrics of a unit whose decision is kept.
+func (x *Joiner) reportKept(in *Input, item *Unit) (api.ItemStatus, error) {
 	for _, name := range item.names(nil) {
-		if err := in.def.CheckValue(name, item.Metrics[name]); err != nil {
+		if err := in.Definition.CheckValue(name, item.Metrics[name]); err != nil {
 			return api.Rejected, err
 		}
 	}
 	unit, _ := policy.ParseUnit(item.Unit)
-	row := in.kept.find(unit)
+	row := x.Kept.find(unit)
 	if row < 0 {
 		return api.Late, errNotKept
 	}
-	if in.kept.Arm[row]&redrawnBit != 0 {
+	if x.Kept.Arm[row]&redrawnBit != 0 {
 		return api.Accepted, nil
 	}
-	e := in.kept.item(row)
+	e := x.Kept.item(row)
 	e.Metrics, e.Context = item.Metrics, nil
-	return x.feedback(in, &e)
+	return x.report(in, &e)
 }
 
 // KeptArm returns the arm of the decision that is kept for a unit, false if none is. O(1).
-func (s *State) KeptArm(name string, unit uint64) (arm int, ok bool) {
-	x := s.live[name]
-	if x == nil {
-		return 0, false
-	}
-	row := x.Kept.find(unit)
+func (x *Decisions) KeptArm(unit uint64) (arm int, ok bool) {
+	row := x.find(unit)
 	if row < 0 {
 		return 0, false
 	}
-	return int(x.Kept.Arm[row] & armBits), true
+	return int(x.Arm[row] & armBits), true
+}
+
+// Size returns the number of the kept decisions, that of those whose exposure waits, and the bytes
+// of their contexts and allowed arms. O(1).
+func (x *Decisions) Size() (kept, pending, bytes int64) {
+	return int64(len(x.Unit)), x.pending, int64(x.bytes)
 }

@@ -1,11 +1,10 @@
-package experiment
+package join
 
 import (
-	"encoding/json"
 	"slices"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -14,18 +13,17 @@ import (
 type contexts struct {
 	// Begin and Terms are, by row, where the coordinates begin and how many there are: none if the
 	// exposure was not reported, or the unit is held back.
-	Begin      u32s `json:"begin,omitempty"`
-	Terms      u32s `json:"terms,omitempty"`
-	Coordinate u32s `json:"coordinate,omitempty"`
-	Weight     f64s `json:"weight,omitempty"`
+	Begin      column.Uint32s  `json:"begin,omitempty"`
+	Terms      column.Uint32s  `json:"terms,omitempty"`
+	Coordinate column.Uint32s  `json:"coordinate,omitempty"`
+	Weight     column.Float64s `json:"weight,omitempty"`
 	// Chance is, by row, the propensity of the unit's arm in its context.
-	Chance     f64s `json:"chance,omitempty"`
+	Chance     column.Float64s `json:"chance,omitempty"`
 	contextual bool
 }
 
-// openTerms bounds the coordinates that wait for feedback in an experiment, at 12 bytes each. Tests
-// lower it.
-var openTerms = 1 << 25
+// openTerms bounds the coordinates that wait for feedback in an experiment, at 12 bytes each.
+const openTerms = 1 << 25
 
 // add adds a row without a context.
 func (c *contexts) add() {
@@ -80,33 +78,4 @@ func (c *contexts) copy() contexts {
 		slices.Clone(c.Begin), slices.Clone(c.Terms), slices.Clone(c.Coordinate), slices.Clone(c.Weight),
 		slices.Clone(c.Chance), c.contextual,
 	}
-}
-
-// encode returns the vector of a unit's context, nil if the version, which may be unknown, does not
-// look at it. The next call overwrites it.
-func (in *joinInput) encode(c *cohort, context json.RawMessage) ([]float64, error) {
-	if in.encoder == nil {
-		if len(context) > 0 {
-			return nil, noregret.BadInputf("context", "the policy %s does not look at it: want none",
-				in.def.Policy.Kind)
-		}
-		return nil, nil
-	}
-	if c != nil && c.Blind {
-		return nil, nil
-	}
-	x, err := in.encoder.Encode(in.vector, context)
-	if err == nil {
-		in.vector = x
-	}
-	return x, err
-}
-
-// terms returns the number of coordinates that wait for feedback, and of the numbers that say which
-// arms were allowed.
-func (x *joiner) terms() (n int) {
-	for _, c := range x.cohorts {
-		n += len(c.Weight) + c.Masks.numbers()
-	}
-	return n
 }

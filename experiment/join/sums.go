@@ -1,10 +1,9 @@
-package experiment
+package join
 
 import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
@@ -12,15 +11,16 @@ import (
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/policy"
 )
 
-// aggregate adds the sums of a source, once for each of its sequence numbers.
-func (x *joiner) aggregate(in *joinInput, p *api.Aggregate) Outcome {
-	o := Outcome{Items: make([]api.ItemResult, len(p.Items))}
-	if in.private != nil {
-		return Outcome{Err: errPrivateSums}
+// Aggregate adds the sums of a source, once for each of its sequence numbers.
+func (x *Joiner) Aggregate(in *Input, p *api.Aggregate) (Result, error) {
+	o := Result{Items: make([]api.ItemResult, len(p.Items))}
+	if x.Bounded != nil {
+		return Result{}, errUnbounded
 	}
-	all := func(status api.ItemStatus, err error) Outcome {
+	all := func(status api.ItemStatus, err error) (Result, error) {
 		for i := range o.Items {
 			o.Items[i].Status = status
 			if err != nil {
@@ -28,31 +28,27 @@ func (x *joiner) aggregate(in *joinInput, p *api.Aggregate) Outcome {
 			}
 			x.Feedback.Add(status, 1)
 		}
-		return o
+		return o, nil
 	}
-	if in.encoder != nil {
+	if in.Encoder != nil {
 		return all(api.Rejected, noregret.BadInputf("items",
-			"sums have no contexts, which the policy %s learns from: "+
-				"report units", in.def.Policy.Kind))
+			"sums have no contexts, which the policy %s learns from: report units", in.Definition.Policy.Kind))
 	}
 	if p.Source == "" || len(p.Source) > 200 || p.Sequence == 0 {
 		return all(api.Rejected, noregret.BadInputf("source",
-			"%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1",
-			p.Source, p.Sequence))
+			"%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1", p.Source, p.Sequence))
 	}
-	i, known := slices.BinarySearchFunc(in.senders.Sources, p.Source, func(s source, name string) int {
-		return strings.Compare(s.Name, name)
-	})
-	if known && p.Sequence <= in.senders.Sources[i].Last {
+	i, known := x.source(p.Source)
+	if known && p.Sequence <= x.Sources[i].Last {
 		return all(api.Duplicate, nil)
 	}
-	if !known && len(in.senders.Sources) >= keepSources {
+	if !known && len(x.Sources) >= keepSources {
 		return all(api.Rejected, noregret.BadInputf("source",
-			"%d sources have reported within the attribution window, the maximum", len(in.senders.Sources)))
+			"%d sources have reported within the attribution window, the maximum", len(x.Sources)))
 	}
 	counted := false
 	for k := range p.Items {
-		status, err := x.sums(in, &p.Items[k])
+		status, err := x.aggregate(in, &p.Items[k])
 		o.Items[k].Status = status
 		if err != nil {
 			o.Items[k].Error = err.Error()
@@ -61,78 +57,85 @@ func (x *joiner) aggregate(in *joinInput, p *api.Aggregate) Outcome {
 		counted = counted || status == api.Accepted
 	}
 	if !counted {
-		return o // the source may use the number again for corrected sums
+		return o, nil // the source may use the number again for corrected sums
 	}
 	if !known {
-		in.senders.Sources = slices.Insert(in.senders.Sources, i, source{Name: p.Source})
+		x.Sources = slices.Insert(x.Sources, i, Source{Name: p.Source})
 	}
-	in.senders.Sources[i].Last, in.senders.Sources[i].Version = p.Sequence, in.running.Version
-	return o
+	x.Sources[i].Last, x.Sources[i].Version = p.Sequence, in.Policy.Version
+	return o, nil
 }
 
-// sums adds one item of an aggregate.
-func (x *joiner) sums(in *joinInput, a *api.AggregateItem) (api.ItemStatus, error) {
-	if a.Version > in.running.Version {
+// keepSources is the maximum number of sources that reported within the attribution window.
+const keepSources = 10_000
+
+// aggregate adds one item of an aggregate.
+func (x *Joiner) aggregate(in *Input, a *api.AggregateItem) (api.ItemStatus, error) {
+	d := in.Definition
+	if a.Version > in.Policy.Version {
 		return api.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", a.Version,
-			in.running.Version)
+			in.Policy.Version)
 	}
-	c := x.cohortOf(a.Version)
-	if c == nil {
+	v := x.Version(a.Version)
+	if v == nil {
 		return api.Late, nil
 	}
-	slot := slices.IndexFunc(in.Arms[:len(c.Mixture)], func(s armState) bool { return s.Name == a.Arm })
+	slot := slices.IndexFunc(in.Policy.Arms[:len(v.Mixture)], func(s policy.Arm) bool { return s.Name == a.Arm })
 	if slot < 0 {
 		return api.Rejected, noregret.BadInputf("arm", "%q is not an arm of version %d", a.Arm, a.Version)
 	}
 	if a.HeldBack {
-		if slot != in.Control || c.Hold == 0 {
+		if slot != in.Policy.Control || v.Hold == 0 {
 			return api.Rejected, noregret.BadInputf("held_back", "units held back get the control arm")
 		}
-		slot = len(c.Mixture)
-	} else if !(c.Mixture[slot] > 0) {
+		slot = len(v.Mixture)
+	} else if !(v.Mixture[slot] > 0) {
 		return api.Rejected, noregret.BadInputf("arm", "%q had no share in version %d", a.Arm, a.Version)
 	}
 	if a.Units < 0 || a.Units > 1_000_000_000 {
 		return api.Rejected, noregret.BadInputf("units", "%d: want 0 to 1000000000", a.Units)
 	}
-	sums, err := in.checkSums(a)
+	sums, err := checkSums(d, a)
 	if err == nil {
-		err = in.fits(c, slot, sums)
+		err = x.fits(d, v, slot, sums)
 	}
 	if err != nil {
 		return api.Rejected, err
 	}
-	x.countUnits(in, c, slot, a.Units)
-	c.contrasts = nil
-	c.Sums.Units += a.Units
-	for m := range in.def.Metrics {
-		c.Sums.Missing[m] += sums.missing[m]
-		if in.def.Metrics[m].Default != nil {
-			c.later(in.def, slot).Metrics[m].Merge(sums.Metrics[m])
-			earlyView{in.roster}.addSums(c, slot, m, sums.reported[m])
+	x.countUnits(in, v, slot, a.Units, false)
+	v.Sums.Units += a.Units
+	for m := range d.Metrics {
+		v.Sums.Missing[m] += sums.missing[m]
+		if d.Metrics[m].Default != nil {
+			v.later(d, slot).Metrics[m].Merge(sums.Metrics[m])
+			if e, ok := earlyValues(d, m, &sums.reported[m]); ok {
+				x.addEarly(v, slot, m, e)
+			}
 			continue
 		}
-		c.Stats[slot].Metrics[m].Merge(sums.Metrics[m])
-		in.stats(c, slot).Metrics[m].Merge(sums.Metrics[m])
+		for _, s := range x.sums(v, slot) {
+			s.Metrics[m].Merge(sums.Metrics[m])
+		}
 	}
 	for k := range sums.Pairs {
-		c.later(in.def, slot).Pairs[k].Merge(sums.Pairs[k])
+		v.later(d, slot).Pairs[k].Merge(sums.Pairs[k])
 	}
 	return api.Accepted, nil
 }
 
 // itemSums are the statistics of an item of sums.
 type itemSums struct {
-	armStats
+	compare.Stats
 	missing  []int64            // by metric: units without a value
 	reported []confseq.Sequence // by metric: units with one
 }
 
 // fits refuses sums that would overflow, before anything has changed.
-func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
-	places := []*armStats{&c.Stats[slot], x.stats(c, slot)}
-	if len(c.Later) > 0 {
-		places = append(places, &c.Later[slot])
+func (x *Joiner) fits(d *definition.Definition, v *Version, slot int, sums *itemSums) error {
+	both := x.sums(v, slot)
+	places := both[:]
+	if len(v.Later) > 0 {
+		places = append(places, &v.Later[slot])
 	}
 	for _, a := range places {
 		if a.Units > math.MaxInt64/2 {
@@ -140,7 +143,7 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 		}
 		for m := range sums.Metrics {
 			if _, ok := a.Metrics[m].Merged(sums.Metrics[m]); !ok {
-				return noregret.BadInputf("metrics."+x.def.Metrics[m].Name, "the sums leave the range of float64")
+				return noregret.BadInputf("metrics."+d.Metrics[m].Name, "the sums leave the range of float64")
 			}
 		}
 		for r := range sums.Pairs {
@@ -157,42 +160,42 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 
 // checkSums turns an item's sums into statistics, as if its units had been reported one by one:
 // units without a value of a metric with a default count as the default, in ratios too.
-func (x *roster) checkSums(a *api.AggregateItem) (*itemSums, error) {
-	n := len(x.def.Metrics)
-	out := &itemSums{compare.NewStats(x.def), make([]int64, n), make([]confseq.Sequence, n)}
+func checkSums(d *definition.Definition, a *api.AggregateItem) (*itemSums, error) {
+	n := len(d.Metrics)
+	out := &itemSums{compare.NewStats(d), make([]int64, n), make([]confseq.Sequence, n)}
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
-		s, m := a.Metrics[name], x.def.MetricIndex(name)
-		if m < 0 || x.def.Metrics[m].Kind == "ratio" {
-			return nil, noregret.BadInputf("metrics."+name, "want one of %s", x.def.Reportable())
+		s, m := a.Metrics[name], d.MetricIndex(name)
+		if m < 0 || d.Metrics[m].Kind == "ratio" {
+			return nil, noregret.BadInputf("metrics."+name, "want one of %s", d.Reportable())
 		}
 		if s.N > a.Units {
 			return nil, noregret.BadInputf("metrics."+name, "%d values of %d units: want at most one for each", s.N,
 				a.Units)
 		}
-		q, err := x.def.Metrics[m].FromSums(s)
+		q, err := d.Metrics[m].FromSums(s)
 		if err != nil {
 			return nil, noregret.BadInputf("metrics."+name, "%w", err)
 		}
 		out.Metrics[m], out.reported[m] = q, q
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Pairs)) {
-		if m := x.def.MetricIndex(name); m < 0 || x.def.RatioIndex(m) < 0 {
+		if m := d.MetricIndex(name); m < 0 || d.RatioIndex(m) < 0 {
 			return nil, noregret.BadInputf("pairs."+name, "not a ratio")
 		}
 	}
-	for r, parts := range x.def.Ratios() {
-		p, err := x.pairSums(a, parts)
+	for r, parts := range d.Ratios() {
+		p, err := pairSums(d, a, parts)
 		if err != nil {
-			return nil, noregret.BadInputf("pairs."+x.def.Metrics[parts.Metric].Name, "%w", err)
+			return nil, noregret.BadInputf("pairs."+d.Metrics[parts.Metric].Name, "%w", err)
 		}
 		out.Pairs[r] = p
 	}
 	for m := range out.Metrics {
-		if x.def.Metrics[m].Kind == "ratio" {
+		if d.Metrics[m].Kind == "ratio" {
 			continue
 		}
 		out.missing[m] = a.Units - out.Metrics[m].N
-		if d := x.def.Metrics[m].Default; d != nil {
+		if d := d.Metrics[m].Default; d != nil {
 			out.Metrics[m].Merge(confseq.Repeated(out.missing[m], *d))
 		}
 	}
@@ -203,10 +206,10 @@ func (x *roster) checkSums(a *api.AggregateItem) (*itemSums, error) {
 // the item states none, it has the units with one part, provided that the other part was not
 // reported at all and has a default. If both parts have defaults, it also has the units without
 // either.
-func (x *roster) pairSums(a *api.AggregateItem, parts definition.Ratio) (confseq.Pair, error) {
-	num, den := &x.def.Metrics[parts.Numerator], &x.def.Metrics[parts.Denominator]
+func pairSums(d *definition.Definition, a *api.AggregateItem, parts definition.Ratio) (confseq.Pair, error) {
+	num, den := &d.Metrics[parts.Numerator], &d.Metrics[parts.Denominator]
 	u, v := a.Metrics[num.Name], a.Metrics[den.Name]
-	q, given := a.Pairs[x.def.Metrics[parts.Metric].Name]
+	q, given := a.Pairs[d.Metrics[parts.Metric].Name]
 	switch {
 	case given && (q.N < 1 || q.N > a.Units):
 		return confseq.Pair{}, noregret.BadInputf("n", "%d of %d units: want at least 1, and at most all", q.N, a.Units)

@@ -1,4 +1,4 @@
-package experiment
+package column
 
 import (
 	"encoding/base64"
@@ -10,12 +10,11 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// Columns of a snapshot are base64 of their elements, little-endian: short, exact and the same
-// everywhere.
+// The columns, by the type of their elements.
 type (
-	u64s []uint64
-	f64s []float64
-	u32s []uint32
+	Uint64s  []uint64
+	Float64s []float64
+	Uint32s  []uint32
 )
 
 func toText(b []byte) ([]byte, error) { return strictjson.Encode(base64.StdEncoding.EncodeToString(b)) }
@@ -33,7 +32,7 @@ func fromText(data []byte, size int) ([]byte, error) {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (c u64s) MarshalJSON() ([]byte, error) {
+func (c Uint64s) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, 8*len(c))
 	for _, v := range c {
 		b = binary.LittleEndian.AppendUint64(b, v)
@@ -42,7 +41,7 @@ func (c u64s) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (c *u64s) UnmarshalJSON(data []byte) error {
+func (c *Uint64s) UnmarshalJSON(data []byte) error {
 	b, err := fromText(data, 8)
 	*c = nil
 	for ; err == nil && len(b) > 0; b = b[8:] {
@@ -52,7 +51,7 @@ func (c *u64s) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (c f64s) MarshalJSON() ([]byte, error) {
+func (c Float64s) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, 8*len(c))
 	for _, v := range c {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
@@ -61,8 +60,8 @@ func (c f64s) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (c *f64s) UnmarshalJSON(data []byte) error {
-	var u u64s
+func (c *Float64s) UnmarshalJSON(data []byte) error {
+	var u Uint64s
 	err := u.UnmarshalJSON(data)
 	*c = nil
 	for _, v := range u {
@@ -72,7 +71,7 @@ func (c *f64s) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (c u32s) MarshalJSON() ([]byte, error) {
+func (c Uint32s) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, 4*len(c))
 	for _, v := range c {
 		b = binary.LittleEndian.AppendUint32(b, v)
@@ -81,7 +80,7 @@ func (c u32s) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (c *u32s) UnmarshalJSON(data []byte) error {
+func (c *Uint32s) UnmarshalJSON(data []byte) error {
 	b, err := fromText(data, 4)
 	*c = nil
 	for ; err == nil && len(b) > 0; b = b[4:] {

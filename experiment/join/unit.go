@@ -1,26 +1,54 @@
-package experiment
+package join
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/noregret/noregret/policy"
 )
 
-// NewUnits is [NewEvent] for [KindExposures] and [KindFeedback], and several times as fast.
-// [State.Apply] uses p instead of decoding the payload, so p must not be changed afterwards.
-func NewUnits(kind string, time int64, p *UnitsEvent) (Event, error) {
-	if b, ok := encodeUnits(p); ok {
-		return Event{Kind: kind, Time: time, Payload: b, units: p}, nil
-	}
-	// The payload may decode to something else than p, such as a context without blanks.
-	return NewEvent(kind, time, p)
+// Units is the payload of an event of exposures or feedback.
+type Units struct {
+	Experiment string `json:"experiment"`
+	Items      []Unit `json:"items"`
+	// Rejected counts items that named this experiment by a token of the service, or by a decision
+	// that a sender of the experiment made, and were refused before they became an event.
+	Rejected int64 `json:"rejected,omitempty"`
 }
 
-// encodeUnits returns the payload that [NewEvent] writes. It reports false for what is not as
-// simple as most events are: names beyond ASCII, contexts, kept decisions, and numbers that JSON
-// does not have.
-func encodeUnits(p *UnitsEvent) (b []byte, ok bool) {
+// Unit has the contents of a verified token and the metrics reported for it.
+type Unit struct {
+	Version    uint64             `json:"v"`
+	Arm        int                `json:"a"`
+	Propensity float64            `json:"p"`
+	Unit       string             `json:"u"` // the unit's hash, 16 hexadecimal digits
+	Time       int64              `json:"t"` // of the decision, in milliseconds since 1970
+	Metrics    map[string]float64 `json:"m,omitempty"`
+	// Context is the unit's context, only in exposures of a contextual policy.
+	Context json.RawMessage `json:"c,omitempty"`
+	// Kept keeps the decision, only in exposures; nil otherwise. An item with the version 0 has
+	// only a unit and metrics: it is about the kept decision of its unit.
+	Kept *Kept `json:"k,omitempty"`
+}
+
+// UnitOf returns the item of a token.
+func UnitOf(t policy.Token, metrics map[string]float64) Unit {
+	return Unit{
+		Version: t.Version, Arm: t.Arm, Propensity: t.Propensity, Unit: policy.FormatUnit(t.Unit),
+		Time: t.Time.UnixMilli(), Metrics: metrics,
+	}
+}
+
+// Hash returns the unit's hash, [policy.Hash]("unit", salt, unit).
+func (e *Unit) Hash() (unit uint64, ok bool) { return policy.ParseUnit(e.Unit) }
+
+// EncodeUnits returns the JSON that encoding/json writes, several times as fast. It reports false
+// for what is not as simple as most events are: names beyond ASCII, contexts, kept decisions, and
+// numbers that JSON does not have.
+func EncodeUnits(p *Units) (b []byte, ok bool) {
 	if !plain(p.Experiment) || p.Items == nil {
 		return nil, false
 	}
@@ -44,7 +72,7 @@ func encodeUnits(p *UnitsEvent) (b []byte, ok bool) {
 	return append(b, '}'), true
 }
 
-func appendUnit(b []byte, e *UnitEvent) (_ []byte, ok bool) {
+func appendUnit(b []byte, e *Unit) (_ []byte, ok bool) {
 	if len(e.Context) > 0 || e.Kept != nil || !plain(e.Unit) {
 		return b, false
 	}
@@ -83,7 +111,7 @@ func appendUnit(b []byte, e *UnitEvent) (_ []byte, ok bool) {
 }
 
 // names appends the names of the unit's metrics, in their order.
-func (e *UnitEvent) names(out []string) []string {
+func (e *Unit) names(out []string) []string {
 	for name := range e.Metrics {
 		out = append(out, name)
 	}

@@ -1,19 +1,21 @@
-package experiment
+package join
 
 import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// masks are the sets of arms that the units of a version allowed, where that was not all of them.
-type masks struct {
+// Masks are the sets of arms that the units of a version allowed, where that was not all of them.
+type Masks struct {
 	// Sets are the sets, each in order. Of has, by row, 1 plus the index of the unit's set, and 0
 	// if all arms were allowed; rows past its end allowed all, too.
-	Sets []u32s `json:"sets"`
-	Of   u32s   `json:"of"`
+	Sets []column.Uint32s `json:"sets"`
+	Of   column.Uint32s   `json:"of"`
 
 	index map[string]uint32 // the index of a set, by its bytes
 	arms  int               // the numbers of all sets: the sum of their lengths
@@ -29,9 +31,9 @@ func maskKey(set []uint32) string {
 }
 
 // set notes that the unit of a row allowed some arms only. It returns the masks, which may be new.
-func (x *masks) set(row int, among []uint32) *masks {
+func (x *Masks) set(row int, among []uint32) *Masks {
 	if x == nil {
-		x = &masks{}
+		x = &Masks{}
 	}
 	if x.index == nil {
 		x.index = map[string]uint32{}
@@ -54,8 +56,8 @@ func (x *masks) set(row int, among []uint32) *masks {
 	return x
 }
 
-// of returns the set of a row, nil if all arms were allowed.
-func (x *masks) of(row int) []uint32 {
+// Among returns the set of a row, nil if all arms were allowed.
+func (x *Masks) Among(row int) []uint32 {
 	if x == nil || row >= len(x.Of) || x.Of[row] == 0 {
 		return nil
 	}
@@ -63,7 +65,7 @@ func (x *masks) of(row int) []uint32 {
 }
 
 // numbers returns how many numbers of 4 bytes the masks are. It costs O(1), as each exposure asks.
-func (x *masks) numbers() int {
+func (x *Masks) numbers() int {
 	if x == nil {
 		return 0
 	}
@@ -72,7 +74,7 @@ func (x *masks) numbers() int {
 
 // restore counts the numbers of masks that were read, and reports whether they fit the number of
 // rows.
-func (x *masks) restore(rows int) bool {
+func (x *Masks) restore(rows int) bool {
 	if x == nil {
 		return true
 	}
@@ -88,11 +90,11 @@ func (x *masks) restore(rows int) bool {
 	return len(x.Of) <= rows && !slices.ContainsFunc(x.Of, func(i uint32) bool { return int(i) > len(x.Sets) })
 }
 
-func (x *masks) copy() *masks {
+func (x *Masks) copy() *Masks {
 	if x == nil {
 		return nil
 	}
-	return &masks{Sets: slices.Clone(x.Sets), Of: slices.Clone(x.Of), arms: x.arms}
+	return &Masks{Sets: slices.Clone(x.Sets), Of: slices.Clone(x.Of), arms: x.arms}
 }
 
 // shareAmong returns the sum of the shares of a set of arms.
@@ -105,26 +107,26 @@ func shareAmong(mixture []float64, set []uint32) (sum float64) {
 	return sum
 }
 
-// maskedSums are what a version that served some units among some of the arms adds to its
+// MaskedSums are what a version that served some units among some of the arms adds to its
 // statistics, for bandits on estimated losses, by arm.
-type maskedSums struct {
-	Arms []maskedArm `json:"arms"`
+type MaskedSums struct {
+	Arms []MaskedArm `json:"arms"`
 }
 
-// maskedArm are the sums of an arm over the units that did not allow all arms.
-type maskedArm struct {
+// MaskedArm are the sums of an arm over the units that did not allow all arms.
+type MaskedArm struct {
 	// Units are the units of the arm, Weight is Σ 1/p over them, p being the arm's probability in
 	// the unit given what it allowed. They are part of the arm's statistics.
 	Units  int64   `json:"units"`
 	Weight float64 `json:"weight"`
 	// Asleep are the units, of any arm, that did not allow this one.
 	Asleep  int64          `json:"asleep"`
-	Metrics []maskedMetric `json:"metrics"`
+	Metrics []MaskedMetric `json:"metrics"`
 }
 
-// maskedMetric are the sums of a metric: of the arm's units with a value the number, the sum of
+// MaskedMetric are the sums of a metric: of the arm's units with a value the number, the sum of
 // the values, Σ 1/p and Σ value/p, and of the units asleep with a value the number and the sum.
-type maskedMetric struct {
+type MaskedMetric struct {
 	N         int64   `json:"n"`
 	Sum       float64 `json:"sum"`
 	Weight    float64 `json:"weight"`
@@ -133,16 +135,16 @@ type maskedMetric struct {
 	AsleepSum float64 `json:"asleep_sum"`
 }
 
-func newMaskedSums(arms, metrics int) *maskedSums {
-	x := &maskedSums{Arms: make([]maskedArm, arms)}
+func NewMaskedSums(arms, metrics int) *MaskedSums {
+	x := &MaskedSums{Arms: make([]MaskedArm, arms)}
 	for k := range x.Arms {
-		x.Arms[k].Metrics = make([]maskedMetric, metrics)
+		x.Arms[k].Metrics = make([]MaskedMetric, metrics)
 	}
 	return x
 }
 
-// add adds the sums of o, which has no more arms.
-func (x *maskedSums) add(o *maskedSums) {
+// Add adds the sums of o, which has no more arms.
+func (x *MaskedSums) Add(o *MaskedSums) {
 	for k := range o.Arms {
 		to, from := &x.Arms[k], &o.Arms[k]
 		to.Units += from.Units
@@ -161,7 +163,7 @@ func (x *maskedSums) add(o *maskedSums) {
 }
 
 // finite reports whether all sums are.
-func (x *maskedSums) finite() bool {
+func (x *MaskedSums) finite() bool {
 	for k := range x.Arms {
 		for _, m := range x.Arms[k].Metrics {
 			if !vec.Finite([]float64{m.Sum, m.Weight, m.Weighted, m.AsleepSum}) {
@@ -172,21 +174,21 @@ func (x *maskedSums) finite() bool {
 	return true
 }
 
-// maskedSums returns the sums of the version's units that did not allow all arms, nil without such
+// masked returns the sums of the version's units that did not allow all arms, nil without such
 // units, or if the sums would leave the range of float64.
-func (c *cohort) maskedSums(d *definition.Definition) *maskedSums {
+func (c *Version) masked(d *definition.Definition) *MaskedSums {
 	if c.Masks == nil {
 		return nil
 	}
 	arms := len(c.Mixture)
-	x := newMaskedSums(arms, len(d.Metrics))
+	x := NewMaskedSums(arms, len(d.Metrics))
 	sleeps := make([]bool, arms)
 	for at, r := range c.rows.all() {
-		set := c.Masks.of(at)
-		if set == nil || !r.seen() || r.slot() == arms {
+		set := c.Masks.Among(at)
+		if set == nil || !r.Seen() || r.Slot() == arms {
 			continue
 		}
-		p := c.Mixture[r.slot()] / shareAmong(c.Mixture, set)
+		p := c.Mixture[r.Slot()] / shareAmong(c.Mixture, set)
 		if !(p > 0) {
 			continue
 		}
@@ -198,7 +200,7 @@ func (c *cohort) maskedSums(d *definition.Definition) *maskedSums {
 				sleeps[k] = false
 			}
 		}
-		a := &x.Arms[r.slot()]
+		a := &x.Arms[r.Slot()]
 		a.Units++
 		a.Weight += 1 / p
 		for k, sleeping := range sleeps {
@@ -207,7 +209,7 @@ func (c *cohort) maskedSums(d *definition.Definition) *maskedSums {
 			}
 		}
 		for m := range d.Metrics {
-			v, ok := r.values[m], r.has(m)
+			v, ok := r.Values[m], r.Has(m)
 			if missing := d.Metrics[m].Default; !ok && missing != nil {
 				v, ok = *missing, true
 			}
@@ -234,32 +236,8 @@ func (c *cohort) maskedSums(d *definition.Definition) *maskedSums {
 	return x
 }
 
-// weighted returns the sums of a round as if no unit had allowed all arms, by which rounds of
-// other mixtures can be added. An arm without a share is asleep in all units.
-func (x *roundStats) weighted(metrics int) *maskedSums {
-	arms := len(x.Mixture)
-	out := newMaskedSums(arms, metrics)
-	if x.Masked != nil {
-		out.add(x.Masked)
-	}
-	for k, p := range x.Mixture {
-		if k >= len(x.Stats) {
-			continue
-		}
-		if p > 0 {
-			out.Arms[k].wake(&x.Stats[k], p)
-			continue
-		}
-		out.Arms[k] = newMaskedSums(1, metrics).Arms[0]
-		for i := range x.Stats[:min(arms, len(x.Stats))] {
-			out.Arms[k].sleep(&x.Stats[i])
-		}
-	}
-	return out
-}
-
-// sleep adds the units of another arm, in all of which this one had no share.
-func (a *maskedArm) sleep(s *armStats) {
+// Sleep adds the units of another arm, in all of which this one had no share.
+func (a *MaskedArm) Sleep(s *compare.Stats) {
 	a.Asleep += s.Units
 	for m := range a.Metrics {
 		t, q := &a.Metrics[m], &s.Metrics[m]
@@ -268,8 +246,8 @@ func (a *maskedArm) sleep(s *armStats) {
 	}
 }
 
-// wake adds the units that are not among the sums yet, which allowed all arms.
-func (a *maskedArm) wake(s *armStats, p float64) {
+// Wake adds the units that are not among the sums yet, which allowed all arms.
+func (a *MaskedArm) Wake(s *compare.Stats, p float64) {
 	a.Weight += float64(s.Units-a.Units) / p
 	a.Units = s.Units
 	for m := range a.Metrics {

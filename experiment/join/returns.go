@@ -1,24 +1,25 @@
-package experiment
+package join
 
 import (
 	"math"
 	"math/bits"
 
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/column"
 )
 
-// returns measures the correlation of a unit's values in several versions if units keep their arm
+// Returns measures the correlation of a unit's values in several versions if units keep their arm
 // (stickiness unit). The versions' contrasts are then of the same units, and their sum varies more
 // than that of independent contrasts. It follows a sample of the units, chosen by their hash.
-type returns struct {
+type Returns struct {
 	// Shift is the number of times that the sample was halved: units whose hash begins with that
 	// many zeros are in it.
-	Shift int  `json:"shift"`
-	Unit  u64s `json:"unit"`
+	Shift int            `json:"shift"`
+	Unit  column.Uint64s `json:"unit"`
 	// Sum and Square are, by unit and metric, the sums of the deviations from the mean of the arm
 	// in the version, and of their squares.
-	Sum    f64s `json:"sum"`
-	Square f64s `json:"square"`
+	Sum    column.Float64s `json:"sum"`
+	Square column.Float64s `json:"square"`
 	index  map[uint64]int
 	factor []float64 // by metric, nil if unknown
 }
@@ -27,7 +28,7 @@ type returns struct {
 const followUnits = 4096
 
 // observe adds the units of a version whose window has closed.
-func (x *returns) observe(d *definition.Definition, c *cohort) {
+func (x *Returns) observe(d *definition.Definition, c *Version) {
 	if d.Stickiness != "unit" {
 		return
 	}
@@ -39,8 +40,8 @@ func (x *returns) observe(d *definition.Definition, c *cohort) {
 		}
 	}
 	for _, r := range c.rows.all() {
-		u := r.unit
-		if !r.seen() || bits.LeadingZeros64(u) < x.Shift {
+		u := r.Unit
+		if !r.Seen() || bits.LeadingZeros64(u) < x.Shift {
 			continue
 		}
 		i, ok := x.index[u]
@@ -53,13 +54,13 @@ func (x *returns) observe(d *definition.Definition, c *cohort) {
 		}
 		for j := range d.Metrics {
 			p := d.Metrics[j].Default
-			if !r.has(j) && p == nil || d.Metrics[j].Kind == "ratio" {
+			if !r.Has(j) && p == nil || d.Metrics[j].Kind == "ratio" {
 				continue
 			}
-			if !r.has(j) {
-				r.values[j] = *p
+			if !r.Has(j) {
+				r.Values[j] = *p
 			}
-			v := r.values[j] - c.Stats[r.slot()].Metrics[j].Mean
+			v := r.Values[j] - c.Stats[r.Slot()].Metrics[j].Mean
 			x.Sum[i*m+j] += v
 			x.Square[i*m+j] += float64(v * v)
 		}
@@ -71,7 +72,7 @@ func (x *returns) observe(d *definition.Definition, c *cohort) {
 }
 
 // halve drops about half of the units.
-func (x *returns) halve(m int) {
+func (x *Returns) halve(m int) {
 	x.Shift++
 	n := 0
 	clear(x.index)
@@ -90,7 +91,7 @@ func (x *returns) halve(m int) {
 
 // measure computes, by metric, the factor Σ(Σ deviations)²/Σ deviations² by which returning units
 // raise the variance of a sum, two standard errors above its estimate and at least 1.
-func (x *returns) measure() {
+func (x *Returns) measure() {
 	n := len(x.Unit)
 	if x.factor = nil; n == 0 {
 		return
@@ -119,9 +120,13 @@ func (x *returns) measure() {
 	x.factor = out
 }
 
-func (x *returns) copy() returns {
-	return returns{
-		Shift: x.Shift, Unit: append(u64s(nil), x.Unit...), Sum: append(f64s(nil), x.Sum...),
-		Square: append(f64s(nil), x.Square...), factor: x.factor,
+// Factors returns, by metric, the factor by which returning units raise the variance of a sum, at
+// least 1; nil while it is unknown, and where units do not keep their arm. It must not be changed.
+func (x *Returns) Factors() []float64 { return x.factor }
+
+func (x *Returns) copy() Returns {
+	return Returns{
+		Shift: x.Shift, Unit: append(column.Uint64s(nil), x.Unit...), Sum: append(column.Float64s(nil), x.Sum...),
+		Square: append(column.Float64s(nil), x.Square...), factor: x.factor,
 	}
 }

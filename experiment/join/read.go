@@ -1,37 +1,22 @@
-package experiment
+package join
 
 import (
 	"strconv"
 	"strings"
 )
 
-// Decoded returns the event with its payload decoded, so that [State.Apply] spares that. The result
-// of Apply is the same. Decoded is safe for concurrent use: a host may decode the next events while
-// it applies one.
-func (e Event) Decoded() Event {
-	if e.units != nil || !isUnits(e.Kind) {
-		return e
+// ReadUnits decodes a payload of the form that [EncodeUnits] writes, ten times as fast as strict
+// JSON does. It reports false for every other payload, also for those that mean the same, and for
+// what would be an error. Everything that it reads, strict JSON reads in the same way.
+func ReadUnits(payload []byte, p *Units) bool {
+	r := unitsReader{text: string(payload)}
+	if r.event(p); r.odd {
+		*p = Units{}
 	}
-	p := new(UnitsEvent)
-	if e.openUnits(p) == nil { // Apply reports the error
-		e.units = p
-	}
-	return e
+	return !r.odd
 }
 
-// openUnits decodes the payload of exposures or feedback.
-func (e *Event) openUnits(p *UnitsEvent) error {
-	r := unitsReader{text: string(e.Payload)}
-	if r.event(p); !r.odd {
-		return nil
-	}
-	*p = UnitsEvent{}
-	return e.open(p)
-}
-
-// unitsReader reads payloads of the form that [NewUnits] writes, ten times as fast as
-// [Event.open]. It sets odd for every other payload, also for those that mean the same, and for
-// what would be an error. Everything that it reads, Event.open reads in the same way.
+// unitsReader is the reader of [ReadUnits]. It sets odd for what that does not read.
 type unitsReader struct {
 	text string // the rest
 	odd  bool
@@ -58,13 +43,13 @@ func (r *unitsReader) want(s string) {
 	}
 }
 
-func (r *unitsReader) event(p *UnitsEvent) {
+func (r *unitsReader) event(p *Units) {
 	r.want(`{"experiment":"`)
 	p.Experiment = r.name()
 	r.want(`,"items":[{`)
-	p.Items = make([]UnitEvent, 0, 1+len(r.text)/64)
+	p.Items = make([]Unit, 0, 1+len(r.text)/64)
 	for more := true; more && !r.odd; {
-		p.Items = append(p.Items, UnitEvent{})
+		p.Items = append(p.Items, Unit{})
 		r.unit(&p.Items[len(p.Items)-1])
 		more = r.take(",{")
 	}
@@ -78,7 +63,7 @@ func (r *unitsReader) event(p *UnitsEvent) {
 }
 
 // unit reads a unit without its opening brace.
-func (r *unitsReader) unit(e *UnitEvent) {
+func (r *unitsReader) unit(e *Unit) {
 	r.want(`"v":`)
 	e.Version = uint64(r.digits())
 	r.want(`,"a":`)
