@@ -24,8 +24,8 @@ type guardInput struct {
 	open      []*join.Version
 	known     map[uint64]openSequences // the comparisons of open versions that were kept
 	keep      bool                     // they are kept
-	all       []*compare.Sequence // of all versions, by index in closed; nil until one is asked for
-	inflation []float64           // by metric, nil without returning units
+	all       []*compare.Sequence      // of all versions, by index in closed; nil until one is asked for
+	inflation []float64                // by metric, nil without returning units
 }
 
 // guardInput returns the evidence so far. Only code that applies events may pass keep, with which
@@ -56,8 +56,8 @@ func (in *guardInput) compared(metric int) *compare.Sequence {
 	return in.all[i]
 }
 
-// openSequences are the comparisons of an open version as long as its sums are the same, by index in
-// closed; nil for those that are not known.
+// openSequences are the comparisons of an open version as long as its sums are the same, by index
+// in closed; nil for those that are not known.
 type openSequences struct {
 	changes uint64
 	of      []*compare.Sequence

@@ -45,7 +45,8 @@ func TestRatioChange(t *testing.T) {
 						clicks++
 					}
 				}
-				p.Items = append(p.Items, join.UnitOf(s.tokens[unit], map[string]float64{"clicks": clicks, "views": views}))
+				values := map[string]float64{"clicks": clicks, "views": views}
+				p.Items = append(p.Items, join.UnitOf(s.tokens[unit], values))
 			}
 			q := join.Units{Experiment: "g"}
 			for _, e := range p.Items {

@@ -54,8 +54,8 @@ type earlyContrast struct {
 	Guardrail int `json:"guardrail"`
 	// From is the first version that counts.
 	From uint64 `json:"from"`
-	// Logs has the logarithms of the processes over the versions whose window has closed, by arm and
-	// ratio. An arm without any has no values, and the list ends at the last arm with some.
+	// Logs has the logarithms of the processes over the versions whose window has closed, by arm
+	// and ratio. An arm without any has no values, and the list ends at the last arm with some.
 	Logs []f64s `json:"logs"`
 
 	open []earlyLogs // what the open versions add, the oldest first; a cache

@@ -22,8 +22,8 @@ func walked(x *join.Masks) int {
 	return n
 }
 
-// TestTermsOfState compares the running count of the numbers of contexts and masks with one that walks
-// over all sets, for a whole experiment with deferred events, which a snapshot
+// TestTermsOfState compares the running count of the numbers of contexts and masks with one that
+// walks over all sets, for a whole experiment with deferred events, which a snapshot
 // interrupts again and again.
 func TestTermsOfState(t *testing.T) {
 	testsize.NoRace(t)

@@ -82,7 +82,8 @@ func (x *privateSums) restore(d *definition.Definition, arms int) error {
 		return nil
 	}
 	m := len(d.Metrics)
-	fits := len(x.Counts) == arms && len(x.Prefix) == arms*m && len(x.Taken) == arms && x.Step >= 0 && x.Step+int64(len(x.Pending)) <= d.Privacy.Rounds
+	fits := len(x.Counts) == arms && len(x.Prefix) == arms*m && len(x.Taken) == arms && x.Step >= 0 &&
+		x.Step+int64(len(x.Pending)) <= d.Privacy.Rounds
 	for i := range x.Taken {
 		fits = fits && len(x.Taken[i].Sums) == m
 	}
@@ -422,7 +423,8 @@ func (x releaser) privacyReport() *api.PrivacyReport {
 	r := &api.PrivacyReport{
 		Epsilon: d.Privacy.Epsilon, Delta: d.Privacy.Delta, Spent: d.Privacy.Epsilon,
 		Unknown: "without the ledger the whole budget counts as spent", UnitContribution: d.Privacy.UnitContribution,
-		Excess: x.joiner.Bounded.Excess, Rounds: d.Privacy.Rounds, Released: p.Step, Waiting: len(p.Pending), Ended: p.Ended,
+		Excess: x.joiner.Bounded.Excess, Rounds: d.Privacy.Rounds, Released: p.Step, Waiting: len(p.Pending),
+		Ended:  p.Ended,
 		Counts: map[string]int64{}, Sums: map[string]map[string]float64{}, Noise: map[string]float64{},
 		Statement: "nothing is released: no budget is reserved", Withheld: withheld,
 	}

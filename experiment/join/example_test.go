@@ -34,7 +34,7 @@ attribution_window: 1h
 	begin(1, 0)
 
 	in := &join.Input{Definition: d, Policy: &policy.Policy{Version: 1, Round: 1, Control: -1}, Now: int64(time.Minute)}
-	ann, bob := join.Unit{Version: 1, Arm: 0, Unit: "00000000000000aa"}, join.Unit{Version: 1, Arm: 0, Unit: "00000000000000bb"}
+	ann, bob := join.Unit{Version: 1, Unit: "00000000000000aa"}, join.Unit{Version: 1, Unit: "00000000000000bb"}
 	if _, err := j.Expose(in, &join.Units{Items: []join.Unit{ann, bob}}); err != nil {
 		panic(err)
 	}

@@ -401,7 +401,8 @@ func (x *Joiner) sums(v *Version, slot int) [2]*compare.Stats {
 func (x *Joiner) count(v *Version, slot, metric int, value float64) {
 	v.changes++
 	for _, s := range x.sums(v, slot) {
-		_ = s.Metrics[metric].Add(value) // values are in range, so that sums cannot leave that of float64
+		// Values are in range, so that the sums cannot leave that of float64.
+		_ = s.Metrics[metric].Add(value)
 	}
 }
 
@@ -646,7 +647,8 @@ func (x *Joiner) Restore(memory *pages.Pool, d *definition.Definition, versions 
 			return err
 		}
 		if len(v.Mixture) > len(x.Arms) {
-			return noregret.BadInputf("snapshot", "version %d has %d arms of %d", v.Version, len(v.Mixture), len(x.Arms))
+			return noregret.BadInputf("snapshot", "version %d has %d arms of %d", v.Version, len(v.Mixture),
+				len(x.Arms))
 		}
 	}
 	x.Returns.measure()

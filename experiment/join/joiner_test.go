@@ -161,8 +161,8 @@ func TestScenarios(t *testing.T) {
 				b.WriteString(results(w.Aggregate(w.input(), &p)))
 			case "close":
 				for c := w.Close(w.d, int64(w.now)); c != nil; c = w.Close(w.d, int64(w.now)) {
-					fmt.Fprintf(&b, "version %d: %d units, %v without a value, %d orphans\n", c.Version.Version, c.Units,
-						c.Missing, c.Orphans)
+					fmt.Fprintf(&b, "version %d: %d units, %v without a value, %d orphans\n", c.Version.Version,
+						c.Units, c.Missing, c.Orphans)
 					w.show(&b, c.Arms())
 					c.Release()
 				}
@@ -172,7 +172,8 @@ func TestScenarios(t *testing.T) {
 				for k := range w.Joiner.Early {
 					for m, e := range w.Joiner.Early[k] {
 						if e.N > 0 {
-							fmt.Fprintf(&b, "early %s: %s %.4g of %d\n", w.p.Arms[k].Name, w.d.Metrics[m].Name, e.Sum, e.N)
+							name := w.d.Metrics[m].Name
+							fmt.Fprintf(&b, "early %s: %s %.4g of %d\n", w.p.Arms[k].Name, name, e.Sum, e.N)
 						}
 					}
 				}
@@ -255,8 +256,8 @@ func (w *world) again(t *testing.T, fork bool) *Joiner {
 const twoArms = `
 name: x
 arms: [{name: a, value: 1}, {name: b, value: 2}]
-metrics: [{name: m, range: [0, 1]}, {name: d, kind: count, default: 0, range: [0, 3]}, {name: n, default: 1, range: [0, 2]},
-  {name: r, kind: ratio, numerator: d, denominator: n}]
+metrics: [{name: m, range: [0, 1]}, {name: d, kind: count, default: 0, range: [0, 3]},
+  {name: n, default: 1, range: [0, 2]}, {name: r, kind: ratio, numerator: d, denominator: n}]
 policy: {kind: fixed, split: {a: 0.5, b: 0.5}}
 attribution_window: 1h
 `

@@ -135,6 +135,7 @@ type MaskedMetric struct {
 	AsleepSum float64 `json:"asleep_sum"`
 }
 
+// NewMaskedSums returns sums of 0 for some arms and metrics.
 func NewMaskedSums(arms, metrics int) *MaskedSums {
 	x := &MaskedSums{Arms: make([]MaskedArm, arms)}
 	for k := range x.Arms {

@@ -118,8 +118,8 @@ func (v *Version) Restore(memory *pages.Pool, d *definition.Definition, columns 
 // Contextual reports whether the version decided by contexts.
 func (v *Version) Contextual() bool { return v.contextual && !v.Blind }
 
-// Changes counts the changes of Stats and Early since the version was made or read. What is computed
-// from them can be kept as long as it stays the same.
+// Changes counts the changes of Stats and Early since the version was made or read. What is
+// computed from them can be kept as long as it stays the same.
 func (v *Version) Changes() uint64 { return v.changes }
 
 // Arms returns the sums by arm, without the units held back.
