@@ -70,8 +70,8 @@ func ServedFamilies() []Family {
 			"seven; goal 5 %, guardrail 2 % within 5 %; 5 arms, 20,000 units, 140 rounds", weekend},
 		{"stock", "these two arms are out of stock now and then, for four rounds in the mean, once in " +
 			"twenty; 5 arms, 20,000 units, 150 rounds", stock},
-		{"eligible", "30 % of the units may get arms 1 and 3 only, 20 % arms 2 and 4, beside the control; the arms are " +
-			"those of weekend; 5 arms, 20,000 units, 150 rounds", eligible},
+		{"eligible", "30 % of the units may get arms 1 and 3 only, 20 % arms 2 and 4, beside the control; the arms " +
+			"are those of weekend; 5 arms, 20,000 units, 150 rounds", eligible},
 		{"single", "one arm is the best alone, the others break the guardrail; goal 5 %, guardrail 2 % within 5 %; 6 " +
 			"arms, 20,000 units, 150 rounds", single},
 	}
