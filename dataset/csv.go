@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // nameTable maps feature names to feature numbers in one of three ways: by hashing, by the fixed
@@ -67,38 +68,37 @@ type csvParser struct {
 	table  nameTable
 	last   []byte // the latest label and its number
 	lastID uint16
+	digits []byte         // scratch for numbers in other notations
+	census []columnCensus // of the chunk, nil with a schema
+	line   int64          // of the row being parsed
 }
 
 func newCSVParser(opt *Options, fixed map[string]uint32) *csvParser {
-	return &csvParser{opt: opt, table: newNameTable(opt, fixed)}
+	return &csvParser{opt: opt, table: newNameTable(opt, fixed), digits: make([]byte, 0, 256)}
 }
 
 // parse implements parser.
 func (p *csvParser) parse(c *chunk) {
 	p.last = p.last[:0]
 	p.cells.delim, p.cells.plain = c.plan.delim, p.opt.NoQuotes
-	p.table.direct, c.only = 0, p.opt.only
+	p.table.direct, c.only = c.plan.direct, p.opt.only
 	c.nulls = p.opt.newNulls()
-	sorted, top := true, int64(-1)
-	for _, col := range c.plan.columns {
-		if col.kind == Numeric {
-			p.table.direct++
-			sorted = sorted && int64(col.feature) > top
-			top = int64(col.feature)
-		}
-	}
-	c.local = p.table.local() && (c.plan.named || !sorted)
 	c.direct = p.table.direct
+	p.census = nil
+	if p.opt.Schema == nil {
+		p.census = c.newCensus(len(c.plan.columns))
+	}
 	line := c.line
 	for data := c.data; len(data) > 0; {
 		n, _ := rowEnd(data, c.plan.delim, p.opt.plainLines())
 		lines, stop := p.rows(c, data[:n], line)
 		if stop {
-			return
+			break
 		}
 		line += lines
 		data = data[n:]
 	}
+	c.local = p.table.local() && (c.feats.len() > 0 || !c.plan.sorted)
 }
 
 // rows parses what rowEnd found to be a row and returns the number of its lines. If its quotes do
@@ -110,6 +110,7 @@ func (p *csvParser) rows(c *chunk, row []byte, line int64) (lines int64, stop bo
 	for from := line; len(row) > 0; {
 		n, _ := rowEnd(row, c.plan.delim, p.opt.plainLines())
 		mark, ignored := c.mark(), c.ignored
+		p.line = from
 		err := p.row(&c.result, c.plan, row[:n])
 		lines := countLines(row[:n])
 		if err != nil {
@@ -169,14 +170,24 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 		var err error
 		switch col.kind {
 		case Numeric:
-			v, ok := number(cell)
-			if !ok || !inFloat32(v) {
+			v, ok := col.notation.number(cell, p.digits)
+			if v -= col.center; !ok || !inFloat32(v) {
 				err = p.notNumber(r, col, cell)
-			} else if v32 := float32(v); v32 != 0 {
+				break
+			}
+			if p.census != nil {
+				p.census[i].number(v)
+			}
+			if v32 := float32(v); v32 != 0 {
 				r.rows.Index = append(r.rows.Index, col.feature)
 				r.rows.Value = append(r.rows.Value, v32)
 			}
+		case Date, Timestamp:
+			err = p.date(r, col, cell)
 		case Categorical:
+			if p.census != nil && !col.named {
+				p.census[i].value(cell, p.line)
+			}
 			err = p.category(r, col, cell)
 		case LabelKind:
 			class, err = p.label(r, cell)
@@ -206,13 +217,22 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 
 // notNumber handles a cell of a numeric column that is not a usable number.
 func (p *csvParser) notNumber(r *result, col *csvColumn, cell []byte) error {
-	if !isMissing(cell) {
-		if _, ok := number(cell); ok || isNonFinite(cell) {
-			return valueFault("cell "+quote(cell), cell)
-		}
-		return fmt.Errorf("cell %s is not a number, but the column's first value is one; declare a column of "+
-			"names with --categorical", quote(cell))
+	if missingNumber(cell, p.opt.MissingValues) {
+		return p.missing(r, col, cell)
 	}
+	if _, ok := col.notation.number(cell, nil); ok || isNonFinite(cell) {
+		return valueFault("cell "+quote(cell), cell)
+	}
+	if notationsOf(cell) != 0 {
+		return fmt.Errorf("cell %s is a number, but written otherwise than the first ones, %s: write all of a column "+
+			"in one way, or say which mark is the decimal one (--decimal)", quote(cell), col.notation)
+	}
+	return fmt.Errorf("cell %s is not a number, but the column's first value is one; declare a column of "+
+		"names with --categorical, or what means missing with --missing-values", quote(cell))
+}
+
+// missing applies the rule for missing cells to one.
+func (p *csvParser) missing(r *result, col *csvColumn, cell []byte) error {
 	switch p.opt.Missing {
 	case MissingError:
 		return fmt.Errorf("cell %s: the value is missing; --missing zero and --missing indicator allow missing values",
@@ -224,9 +244,36 @@ func (p *csvParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 	return p.one(r)
 }
 
+// date adds the features of a date.
+func (p *csvParser) date(r *result, col *csvColumn, cell []byte) error {
+	m, ok := scanMoment(cell)
+	switch {
+	case missingNumber(cell, p.opt.MissingValues):
+		return p.missing(r, col, cell)
+	case !ok:
+		return fmt.Errorf("cell %s is not a date, but the column's first value is one: want YYYY-MM-DD, or "+
+			"YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind; declare a column of names with --categorical",
+			quote(cell))
+	}
+	add := func(part int, v float64) {
+		if v := float32(v); v != 0 {
+			r.rows.Index = append(r.rows.Index, col.parts[part])
+			r.rows.Value = append(r.rows.Value, v)
+		}
+	}
+	add(dayPart, (m.unix()-col.center)/daySeconds)
+	add(yearPart, float64(m.year-col.year))
+	add(monthPart+m.month-1, 1)
+	add(weekdayPart+m.weekday(), 1)
+	if col.kind == Timestamp {
+		add(hourPart+int(min(m.second, daySeconds-1))/3600, 1)
+	}
+	return nil
+}
+
 // category adds the feature "column=value"; a missing value is "column=".
 func (p *csvParser) category(r *result, col *csvColumn, cell []byte) error {
-	if isMissing(cell) {
+	if isMissing(cell) || slices.Contains(p.opt.MissingValues, string(cell)) {
 		cell = nil
 	}
 	p.table.buf = append(append(p.table.buf[:0], col.prefix...), cell...)
@@ -249,7 +296,7 @@ func (p *csvParser) one(r *result) error {
 }
 
 func (p *csvParser) label(r *result, cell []byte) (uint16, error) {
-	if isMissing(cell) {
+	if isMissing(cell) || slices.Contains(p.opt.MissingValues, string(cell)) {
 		if !p.opt.AllowNoLabel {
 			return 0, fmt.Errorf("cell %s: the label is missing", quote(cell))
 		}

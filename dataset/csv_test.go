@@ -185,7 +185,7 @@ func TestCSVErrors(t *testing.T) {
 			"word in a numeric column", "a,y\n1,p\ntwo,p\n",
 			Options{},
 			`:3: column "a": cell "two" is not a number, but the column's first value is one; declare a column of ` +
-				`names with --categorical`,
+				`names with --categorical, or what means missing with --missing-values`,
 		},
 		{"infinite", "a,y\n1,p\ninf,p\n", Options{}, `:3: column "a": cell "inf": the value must be a finite number`},
 		{
@@ -195,7 +195,7 @@ func TestCSVErrors(t *testing.T) {
 		},
 		{
 			"missing", "a,y\n1,p\n,p\n",
-			Options{},
+			Options{Missing: MissingError},
 			`:3: column "a": cell "": the value is missing; --missing zero and --missing indicator allow missing ` +
 				`values`,
 		},
@@ -326,7 +326,7 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 // With a schema, options may repeat those of the model or state what it does not record, but not
 // contradict it.
 func TestCSVSchemaAndOptions(t *testing.T) {
-	schema := load(t, Options{WeightColumn: "w"},
+	schema := load(t, Options{WeightColumn: "w", Missing: MissingError},
 		writeFile(t, "train.csv", "a,c,w,y\n1,red,1,p\n3,blue,1,q\n")).Info().Schema
 	same := writeFile(t, "x.csv", "a,c,w,y\n1,red,2,p\n")
 	renamed := writeFile(t, "x.csv", "a,c,w,truth,id\n,red,2,p,7\n")
@@ -436,7 +436,7 @@ func TestCSVStrayQuote(t *testing.T) {
 			`:3: column 2: "v" follows a closing quote; a quote inside a quoted cell must be doubled (the quotes ` +
 				`join lines 3-304 into one row)`,
 			`:306: column "a": cell "six" is not a number, but the column's first value is one; declare a column of ` +
-				`names with --categorical (the quotes join lines 306-307 into one row)`,
+				`names with --categorical, or what means missing with --missing-values (the quotes join lines 306-307 into one row)`,
 		} {
 			if got := i.FirstBad[k].Error(); got != path+want {
 				t.Errorf("chunks of %d: got  %s\nwant %s", chunk, got, path+want)

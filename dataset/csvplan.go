@@ -16,65 +16,70 @@ type csvPlan struct {
 	delim   byte
 	skip    int // bytes of the header and of blank lines before it
 	columns []csvColumn
-	named   bool // some feature comes by name: the parser needs a dictionary
-	labeled bool // there is a label column
+	direct  uint32 // number of the features that do not come by name
+	sorted  bool   // these ascend in the order of the columns
+	labeled bool   // there is a label column
 }
 
 // csvColumn is a column as the parser sees it.
 type csvColumn struct {
-	name    string
-	kind    ColumnKind
-	feature uint32 // numeric: its feature (its slot when hashed)
-	prefix  []byte // "name="
-	unseen  bool   // ignored because the schema lacks it: its cells are counted
+	name     string
+	kind     ColumnKind
+	feature  uint32   // numeric: its feature (its slot when hashed)
+	parts    []uint32 // of Column.parts
+	prefix   []byte   // "name="
+	notation notation // numeric
+	center   float64
+	year     int  // of a date: the year of day 0
+	named    bool // categorical because an option says so
+	unseen   bool // ignored because the schema lacks it: its cells are counted
 }
 
 // csvPlanner plans files in order. The first file determines the columns unless a schema does.
 type csvPlanner struct {
 	opt     *Options
 	columns []Column
-	numeric map[string]uint32 // feature of each numeric column
-	header  bool              // the names come from a header
-	partial bool              // the head may become longer: errPlanLater asks for that
+	parts   map[string][]uint32 // the features of Column.parts, by the name of the column
+	named   map[string]bool     // columns that an option says are categorical
+	header  bool                // the names come from a header
+	partial bool                // the head may become longer: errPlanLater asks for that
 }
 
 // errPlanLater reports that a plan needs more of the file. Callers outside the package never see
 // it.
 var errPlanLater = errors.New("more of the file is needed")
 
-// setColumns fixes the columns and assigns features to the numeric ones.
+// setColumns fixes the columns and assigns features to their parts.
 func (p *csvPlanner) setColumns(columns []Column, header bool, features []string) {
 	p.columns, p.header = columns, header
-	p.numeric = map[string]uint32{}
-	number := map[string]uint32{}
+	p.parts = map[string][]uint32{}
+	number := make(map[string]uint32, len(features))
 	for i, f := range features {
 		number[f] = uint32(i)
 	}
 	next := uint32(0)
 	for _, c := range columns {
-		if c.Kind != Numeric {
-			continue
+		var parts []uint32
+		for _, name := range c.parts() {
+			f := next
+			switch next++; {
+			case p.opt.Bits > 0:
+				f = hashName([]byte(name), p.opt.Bits)
+			case features != nil:
+				f = number[name]
+			}
+			parts = append(parts, f)
 		}
-		switch {
-		case p.opt.Bits > 0:
-			p.numeric[c.Name] = hashName([]byte(c.Name), p.opt.Bits)
-		case features != nil:
-			p.numeric[c.Name] = number[c.Name]
-		default:
-			p.numeric[c.Name] = next
-			next++
-		}
+		p.parts[c.Name] = parts
 	}
 }
 
-// features returns the names of the numeric columns, which are the first features of a new feature
-// space.
+// features returns the names of the parts of the columns, which are the first features of a new
+// feature space.
 func (p *csvPlanner) features() []string {
 	out := []string{}
 	for _, c := range p.columns {
-		if c.Kind == Numeric {
-			out = append(out, c.Name)
-		}
+		out = append(out, c.parts()...)
 	}
 	return out
 }
@@ -197,7 +202,9 @@ func (p *csvPlanner) inferColumns(h *headRows, first, second []string) (*csvPlan
 	if header {
 		row = second
 	}
-	if !p.inferKinds(h, columns, row, second) && p.partial {
+	if settled, err := p.inferKinds(h, columns, row, second); err != nil {
+		return nil, err
+	} else if !settled && p.partial {
 		return nil, errPlanLater
 	}
 	if err := checkColumns(columns, p.opt.Missing); err != nil {
@@ -241,12 +248,12 @@ func looksLikeHeader(first, second []string, label int) bool {
 		if i == label || isMissing([]byte(cell)) {
 			continue
 		}
-		if isNumber(cell) {
+		if looksLikeValue(cell) {
 			numbers++
 			continue
 		}
 		words++
-		if i < len(second) && len(second) == len(first) && isNumber(second[i]) {
+		if i < len(second) && len(second) == len(first) && looksLikeValue(second[i]) {
 			return true
 		}
 	}
@@ -256,6 +263,12 @@ func looksLikeHeader(first, second []string, label int) bool {
 func isNumber(cell string) bool {
 	_, ok := number([]byte(cell))
 	return ok
+}
+
+// looksLikeValue reports whether a cell is a number in some notation or a date, and so no name.
+func looksLikeValue(cell string) bool {
+	_, dated := scanMoment([]byte(cell))
+	return dated || isNumber(cell) || notationsOf([]byte(cell)) != 0
 }
 
 // findColumn resolves a column by name, by number from 1, or as "last".
@@ -283,11 +296,27 @@ func findColumn(columns []Column, ref, what string) (int, error) {
 		strings.Join(list, ", "))
 }
 
+// usualLabels are the names of a label column that need not be named, the more telling first.
+var usualLabels = []string{"label", "target", "class", "y"}
+
+// defaultLabel returns the label column where none is named: the one with such a name, in any case
+// of letters, or the last one.
+func defaultLabel(columns []Column) string {
+	for _, name := range usualLabels {
+		for _, c := range columns {
+			if strings.EqualFold(c.Name, name) {
+				return c.Name
+			}
+		}
+	}
+	return "last"
+}
+
 // assignRoles sets the kinds that options name.
 func (p *csvPlanner) assignRoles(columns []Column) error {
 	label := p.opt.LabelColumn
 	if label == "" {
-		label = "last"
+		label = defaultLabel(columns)
 	}
 	set := func(ref, what string, kind ColumnKind) error {
 		i, err := findColumn(columns, ref, what)
@@ -298,6 +327,10 @@ func (p *csvPlanner) assignRoles(columns []Column) error {
 			return fmt.Errorf("column %q cannot be both %s and %s", columns[i].Name, k, kind)
 		}
 		columns[i].Kind = kind
+		if p.named == nil {
+			p.named = map[string]bool{}
+		}
+		p.named[columns[i].Name] = kind == Categorical
 		return nil
 	}
 	if err := set(label, "label", LabelKind); err != nil {
@@ -321,25 +354,20 @@ func (p *csvPlanner) assignRoles(columns []Column) error {
 	return nil
 }
 
-// inferKinds makes the other columns numeric or categorical by their first value that is not
-// missing, in the first data row, the second row, or the following rows of the head. It reports
-// whether every column had such a value; a column without one is numeric.
-func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []string) (settled bool) {
-	for row != nil {
-		open := 0
-		for i := range columns {
-			switch {
-			case columns[i].Kind != "":
-			case i >= len(row) || isMissing([]byte(row[i])):
-				open++
-			case isNumber(row[i]) || isNonFinite([]byte(row[i])):
-				columns[i].Kind = Numeric
-			default:
-				columns[i].Kind = Categorical
+// inferKinds decides how the other columns are read by their values in the first data row, the
+// second row, and the following rows of the head. It reports whether more rows could change that.
+func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []string) (settled bool, err error) {
+	guesses := make([]guess, len(columns))
+	for looked := 0; row != nil && !settled; looked++ {
+		settled = true
+		for i, c := range columns {
+			if c.Kind == "" && i < len(row) {
+				guesses[i].see([]byte(row[i]), p.opt, h.delim == ',')
 			}
+			settled = settled && (c.Kind != "" || guesses[i].settled)
 		}
-		if open == 0 {
-			return true
+		if settled = settled || looked+1 == lookRows; settled {
+			break
 		}
 		if second != nil && &row[0] != &second[0] {
 			row, second = second, nil
@@ -347,31 +375,45 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 		}
 		second = nil
 		next, err := h.next()
-		if err != nil {
-			settled = true
-			break // the parser will report the bad row
-		}
-		row = next
+		settled, row = err != nil, next // the parser will report the bad row
+	}
+	if !settled && p.partial {
+		return false, nil
+	}
+	others, both := decimals(guesses)
+	if both {
+		others = 0
 	}
 	for i := range columns {
 		if columns[i].Kind == "" {
-			columns[i].Kind = Numeric
+			center := slices.Contains(p.opt.CenterColumns, columns[i].Name)
+			if err := guesses[i].apply(&columns[i], p.opt, others, center); err != nil {
+				return true, err
+			}
 		}
 	}
-	return settled
+	return settled, nil
 }
 
 // planOf returns the plan of a file with exactly these columns.
 func (p *csvPlanner) planOf(columns []Column) *csvPlan {
-	plan := new(csvPlan)
+	plan := &csvPlan{sorted: true}
+	top := int64(-1)
 	for _, c := range columns {
-		plan.columns = append(plan.columns, csvColumn{
-			name: c.Name, kind: c.Kind, feature: p.numeric[c.Name], prefix: []byte(c.Name + "="),
-		})
+		col := csvColumn{
+			name: c.Name, kind: c.Kind, parts: p.parts[c.Name], prefix: []byte(c.Name + "="), notation: c.notation(),
+			center: c.Center, year: yearOf(c.Center), named: p.named[c.Name],
+		}
+		for _, f := range col.parts {
+			plan.sorted = plan.sorted && int64(f) > top
+			top = int64(f)
+		}
+		if c.Kind == Numeric {
+			col.feature = col.parts[0]
+		}
+		plan.direct += uint32(len(col.parts))
+		plan.columns = append(plan.columns, col)
 		plan.labeled = plan.labeled || c.Kind == LabelKind
-	}
-	for _, c := range p.columns { // the same for all files of a set
-		plan.named = plan.named || c.Kind == Categorical || c.Kind == Numeric && p.opt.Missing == MissingIndicator
 	}
 	return plan
 }
@@ -465,7 +507,8 @@ func (p *csvPlanner) isHeader(first, second []string) bool {
 	}
 	for i, c := range columns {
 		cell := []byte(first[i])
-		if c.Kind == Numeric && !isNumber(first[i]) && !isMissing(cell) && !isNonFinite(cell) {
+		if len(c.parts()) > 0 && !looksLikeValue(first[i]) && !missingNumber(cell, p.opt.MissingValues) &&
+			!isNonFinite(cell) {
 			return true
 		}
 	}
@@ -482,7 +525,7 @@ func (p *csvPlanner) namesAllFeatures(row []string) bool {
 		have[name] = true
 	}
 	for _, c := range p.columns {
-		if (c.Kind == Numeric || c.Kind == Categorical) && !have[c.Name] {
+		if (len(c.parts()) > 0 || c.Kind == Categorical) && !have[c.Name] {
 			return false
 		}
 	}

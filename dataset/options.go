@@ -55,11 +55,12 @@ const (
 	UnseenIgnore Unseen = "ignore" // the feature is dropped and counted in Info.IgnoredFeatures
 )
 
-// Missing is the rule for missing cells of numeric CSV columns. A cell is missing if it is empty or
-// one of NA, N/A, NaN, ? and null, in any case of letters.
+// Missing is the rule for missing cells of columns of numbers and dates. A cell is missing if it is
+// empty, one of NA, N/A, NaN, ? and null in any case of letters, one of - -- . #N/A \N, or one of
+// Options.MissingValues.
 type Missing string
 
-// The rules for missing cells. The zero Missing is MissingError.
+// The rules for missing cells. The zero Missing is MissingIndicator.
 const (
 	MissingError     Missing = "error"     // the line is bad
 	MissingZero      Missing = "zero"      // the value 0
@@ -100,12 +101,19 @@ type Options struct {
 	Delimiter string // CSV: "," ";" or a tab; "": found in the first line
 	NoQuotes  bool   // CSV: quotes are ordinary characters, every line is a row
 	Header    Header // CSV: default HeaderAuto
-	// CSV: name, number from 1, or "last"; default: the schema's, else "last"
-	LabelColumn   string
-	WeightColumn  string   // CSV: name or number from 1; "": no weights
-	Categorical   []string // CSV: columns (names or numbers) to encode one-hot in any case
+	// CSV: name, number from 1, or "last"; default: the schema's, else the column that is named
+	// label, target, class or y, else the last one
+	LabelColumn  string
+	WeightColumn string // CSV: name or number from 1; "": no weights
+	// CSV: columns (names or numbers) to encode one-hot in any case; JSONL: keys
+	Categorical   []string
 	IgnoreColumns []string // CSV: columns to skip (names or numbers); JSONL: keys to skip
-	Missing       Missing  // CSV: default the schema's, else MissingError
+	Missing       Missing  // default the schema's, else MissingIndicator
+	MissingValues []string // cells that are missing besides the usual ones; default the schema's
+	// decimal mark, "." or ","; "": found in the first rows. A schema has its own
+	Decimal string
+	// names of numeric columns whose first value is subtracted, see Column.Center
+	CenterColumns []string
 
 	LabelKey  string // JSONL: key of the label; default the schema's, else "label"
 	WeightKey string // JSONL: key of the weight; default the schema's, else "weight"
@@ -183,8 +191,9 @@ func (opt Options) withDefaults() (Options, error) {
 		orDefault(&opt.Missing, s.Missing)
 		orDefault(&opt.LabelKey, s.Label)
 		orDefault(&opt.WeightKey, s.Weight)
+		opt.MissingValues = s.MissingValues
 	}
-	orDefault(&opt.Missing, MissingError)
+	orDefault(&opt.Missing, MissingIndicator)
 	orDefault(&opt.Header, HeaderAuto)
 	orDefault(&opt.LabelKey, "label")
 	orDefault(&opt.WeightKey, "weight")
@@ -204,6 +213,7 @@ func (opt Options) withDefaults() (Options, error) {
 		oneOf("rule for missing cells", opt.Missing, MissingError, MissingZero, MissingIndicator),
 		oneOf("header rule", opt.Header, HeaderAuto, HeaderYes, HeaderNo),
 		oneOf("delimiter", opt.Delimiter, "", ",", ";", "\t"),
+		oneOf("decimal mark", opt.Decimal, "", ".", ","),
 	} {
 		if err != nil {
 			return opt, err

@@ -35,7 +35,7 @@ var onlyCases = []onlyCase{
 		row:    func(i int) string { return fmt.Sprintf(`%d,0.5,",",%s`, i+1, []string{"no", "yes"}[i%2]) },
 		schema: Schema{
 			Format: CSV, Dim: 2, Header: true, Missing: MissingError, Features: []string{"a", "b"},
-			Columns: []Column{{"a", Numeric}, {"b", Numeric}, {"y", LabelKind}},
+			Columns: []Column{{Name: "a", Kind: Numeric}, {Name: "b", Kind: Numeric}, {Name: "y", Kind: LabelKind}},
 		},
 		null: []string{
 			"nan,1,x,yes", "inf,1,x,yes", ",1,x,yes", "old,1,x,yes", "1e99,1,x,yes", "1,2,yes", "1,2,x,yes,3",

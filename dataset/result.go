@@ -24,6 +24,8 @@ type result struct {
 	sawZero  bool  // an index 0 as written
 	ignored  int64 // values dropped because the schema lacks their feature
 
+	census []columnCensus // CSV without a schema: of each column
+
 	only  map[string]bool // the declared labels of Options.OnlyLabels, or nil
 	nulls *Nulls          // nil unless they are counted
 }
@@ -49,7 +51,7 @@ func (r *result) reset() {
 	r.at = r.at[:0]
 	r.labels.reset()
 	r.feats.reset()
-	r.local, r.direct = false, 0
+	r.local, r.direct, r.census = false, 0, r.census[:0]
 	r.bad, r.badLines = r.bad[:0], 0
 	r.maxSeen, r.sawZero, r.ignored = -1, false, 0
 }

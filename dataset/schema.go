@@ -24,24 +24,6 @@ const (
 // hashed.
 const maxHashedIndex = 999_999_999_999_999_999
 
-// ColumnKind says what a CSV column is for.
-type ColumnKind string
-
-// The kinds of columns.
-const (
-	Numeric     ColumnKind = "numeric"     // one feature, named as the column
-	Categorical ColumnKind = "categorical" // one feature "column=value" of value 1 per value
-	LabelKind   ColumnKind = "label"
-	WeightKind  ColumnKind = "weight"
-	Ignored     ColumnKind = "ignored"
-)
-
-// Column is one column of a CSV file.
-type Column struct {
-	Name string     `json:"name"`
-	Kind ColumnKind `json:"kind"`
-}
-
 // Schema describes a feature space and how inputs map to it. It is stored as JSON in model files
 // and in caches (their versions cover it), so that a model reads later inputs as it read the first.
 // A Schema returned by this package must not be changed.
@@ -54,9 +36,13 @@ type Schema struct {
 	// Features names the features 0..Dim-1; nil for svmlight, IDX and hashed features.
 	Features []string `json:"features,omitempty"`
 
-	Columns []Column `json:"columns,omitempty"` // CSV: in the order of the file
+	// Columns are those of CSV, in the order of the file, and the keys of JSON lines whose values
+	// are read in a way of their own.
+	Columns []Column `json:"columns,omitempty"`
 	Header  bool     `json:"header,omitempty"`  // CSV: whether the names come from a header
-	Missing Missing  `json:"missing,omitempty"` // CSV
+	Missing Missing  `json:"missing,omitempty"` // CSV and JSONL
+	// MissingValues are cells that are missing besides the usual ones.
+	MissingValues []string `json:"missing_values,omitempty"`
 
 	Label  string `json:"label,omitempty"`  // JSONL: key of the label
 	Weight string `json:"weight,omitempty"` // JSONL: key of the weight
@@ -114,13 +100,13 @@ func (s *Schema) validateColumns(features map[string]bool) error {
 		return noregret.BadInputf("schema", "%v", err)
 	}
 	for _, c := range s.Columns {
-		if err := oneOf("kind of column "+c.Name, c.Kind, Numeric, Categorical, LabelKind, WeightKind,
-			Ignored); err != nil {
+		if err := c.check(); err != nil {
 			return noregret.BadInputf("schema", "%v", err)
 		}
-		if c.Kind == Numeric && s.Bits == 0 && !features[c.Name] {
-			return noregret.BadInputf("schema", "column %q is numeric but no feature has its name",
-				c.Name)
+		for _, part := range c.parts() {
+			if s.Bits == 0 && !features[part] {
+				return noregret.BadInputf("schema", "column %q is %s but no feature is named %q", c.Name, c.Kind, part)
+			}
 		}
 	}
 	return nil
@@ -137,7 +123,7 @@ func checkColumns(columns []Column, missing Missing) error {
 		seen[c.Name] = true
 	}
 	for _, c := range columns {
-		if c.Kind != Categorical && (c.Kind != Numeric || missing != MissingIndicator) {
+		if !c.prefixed(missing) {
 			continue
 		}
 		for _, other := range columns {

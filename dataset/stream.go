@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"hash"
 	"io"
 	"slices"
@@ -25,7 +26,9 @@ type Stream struct {
 	cur    *chunk // the chunk whose rows are being delivered
 	row    int    // the next row of cur
 	nulls  Nulls
-	err    error // what Next returns after the rows of cur
+	census []columnCensus // CSV without a schema: of each column
+	places []string       // CSV: the file in which each column has its first value
+	err    error          // what Next returns after the rows of cur
 	closed bool
 
 	schema  Schema // Dim and Features grow
@@ -140,7 +143,7 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 // goroutine uses the planner.
 func (s *Stream) copyColumns(p *csvPlanner) {
 	s.schema.Columns = slices.Clone(p.columns)
-	s.schema.Header, s.schema.Missing = p.header, s.opt.Missing
+	s.schema.Header, s.schema.Missing, s.schema.MissingValues = p.header, s.opt.Missing, s.opt.MissingValues
 	if s.opt.Bits > 0 {
 		return
 	}
@@ -226,10 +229,14 @@ func (s *Stream) fetch() error {
 	if err != nil {
 		if err == io.EOF {
 			s.info.Digest = "sha256:" + hex.EncodeToString(s.digest.Sum(nil))
+			if bad := s.checkColumns(); bad != nil {
+				return bad
+			}
 		}
 		return err
 	}
 	s.cur, s.row = c, 0
+	s.count(c)
 	s.countBadLines(c)
 	s.nulls.add(c.nulls)
 	if err := s.mapLabels(c); err != nil {
@@ -241,6 +248,36 @@ func (s *Stream) fetch() error {
 	}
 	s.sawZero = s.sawZero || c.sawZero
 	s.info.IgnoredFeatures += c.ignored
+	return nil
+}
+
+// count adds the census of a chunk. Columns of a further file may come in another order.
+func (s *Stream) count(c *chunk) {
+	if s.census == nil {
+		s.census, s.places = make([]columnCensus, len(s.schema.Columns)), make([]string, len(s.schema.Columns))
+	}
+	for k := range c.census {
+		i := slices.IndexFunc(s.schema.Columns, func(col Column) bool { return col.Name == c.plan.columns[k].name })
+		if i < 0 {
+			continue
+		}
+		if s.census[i].cells == 0 {
+			s.places[i] = c.file
+		}
+		s.census[i].add(&c.census[k])
+	}
+}
+
+// checkColumns returns an error if a column cannot be meant to be read as it was.
+func (s *Stream) checkColumns() error {
+	for i := range s.census {
+		if err := s.census[i].check(&s.schema.Columns[i], s.places[i]); err != nil {
+			if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place == "" {
+				return noregret.BadInputf(s.info.place(), "%w", err)
+			}
+			return err
+		}
+	}
 	return nil
 }
 

@@ -160,9 +160,9 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		},
 		{
 			"numeric csv", newCSVParser(mustOptions(t, Options{}), nil),
-			&csvPlan{delim: ',', labeled: true, columns: []csvColumn{
-				{kind: Numeric},
-				{kind: Numeric, feature: 1},
+			&csvPlan{delim: ',', labeled: true, sorted: true, direct: 2, columns: []csvColumn{
+				{kind: Numeric, notation: plainNumber},
+				{kind: Numeric, notation: plainNumber, feature: 1},
 				{kind: LabelKind},
 			}},
 			strings.Repeat("1.5,-2,a\n0,3e5,b\n", 500),

@@ -3,6 +3,7 @@ package dataflags
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,8 @@ import (
 type Flags struct {
 	Format, Base, delimiter, quotes, Header, Missing, Unseen string
 	Label, weight, LabelKey, weightKey, Positive             string
-	Categorical, ignore                                      []string
+	Categorical, ignore, missingValues, center               []string
+	decimal                                                  string
 	Bits, Workers, maxDim                                    int
 	maxBad                                                   int64
 	CachePath, tempDir                                       string
@@ -36,7 +38,8 @@ type Flags struct {
 func New() *Flags {
 	return &Flags{
 		Format: string(dataset.Auto), Base: string(dataset.BaseAuto), Header: string(dataset.HeaderAuto), quotes: "yes",
-		maxDim: dataset.DefaultMaxDim, Unseen: string(dataset.UnseenError),
+		decimal: "auto",
+		maxDim:  dataset.DefaultMaxDim, Unseen: string(dataset.UnseenError),
 	}
 }
 
@@ -59,9 +62,16 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
 	s.StringSliceVar(&f.Categorical, "categorical", f.Categorical,
 		"CSV: columns to treat as categorical whatever they contain")
+	s.Var(command.NewChoice(&f.decimal, "auto", ".", ","), "decimal",
+		"decimal mark of the numbers of CSV; auto finds it, and marks of thousands and percent, in the first rows")
+	s.StringSliceVar(&f.missingValues, "missing-values", f.missingValues,
+		"CSV: cells that are missing besides empty ones and NA, N/A, NaN, null, ?, -, --, ., #N/A, \\N")
+	s.StringSliceVar(&f.center, "center", f.center,
+		"CSV: columns of numbers whose first value is subtracted; those that begin with 16,777,216 or more are so "+
+			"without it")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
 	s.Var(command.NewChoice(&f.Missing, "error", "zero", "indicator"), "missing",
-		"CSV: what a missing number becomes; indicator is 0 and a feature of its own (default error)")
+		"CSV: what a missing number becomes; indicator is 0 and a feature of its own (default indicator)")
 	s.StringVar(&f.tempDir, "temp-dir", f.tempDir, "directory of the temporary file for data larger than memory")
 }
 
@@ -76,7 +86,8 @@ func (f *Flags) RegisterWithModel(cmd *cobra.Command) {
 		"CSV: whether cells may be quoted; with no, a quote is a character like any other")
 	s.Var(command.NewChoice(&f.Header, "auto", "yes", "no"), "header", "CSV: whether the first line names the columns")
 	s.StringVar(&f.Label, "label", f.Label,
-		"CSV: column of the label, by name, number from 1 or \"last\" (the default)")
+		"CSV: column of the label, by name, number from 1 or \"last\"; by default the one named label, target, class "+
+			"or y, else the last")
 	s.StringVar(&f.LabelKey, "label-key", f.LabelKey,
 		"JSON lines: key of the label (default the model's, else \"label\")")
 	s.StringVar(&f.weightKey, "weight-key", f.weightKey,
@@ -117,7 +128,12 @@ func (f *Flags) Options(ctx context.Context, a *command.App, schema *dataset.Sch
 	if delimiter == "tab" || delimiter == `\t` {
 		delimiter = "\t"
 	}
+	decimal := f.decimal
+	if decimal == "auto" {
+		decimal = ""
+	}
 	return dataset.Options{
+		Decimal: decimal, MissingValues: f.missingValues, CenterColumns: f.center,
 		Format: dataset.Format(f.Format), Base: dataset.IndexBase(f.Base), Bits: f.Bits, MaxDim: f.maxDim,
 		MaxBadLines: f.maxBad,
 		Unseen:      dataset.Unseen(f.Unseen), Schema: schema, Delimiter: delimiter, NoQuotes: f.quotes == "no",
@@ -157,6 +173,10 @@ func (f *Flags) TwoClasses(a *command.App, set *dataset.Set) (classify.Data, err
 	}
 	f.decisions(a, info, class)
 	manyValues(a, info)
+	if l := info.Labels[class]; f.Positive == "" && 2*l.Rows > info.Rows-info.NoLabel {
+		a.Note("warning: the positive label %q has %d of %d rows: measures such as F1 are for the rarer class "+
+			"(--positive %s)", l.Name, l.Rows, info.Rows-info.NoLabel, info.Labels[1-class].Name)
+	}
 	return classify.Data{Set: set, Positive: class}, nil
 }
 
@@ -303,16 +323,46 @@ func (f *Flags) csvDecisions(a *command.App, s *dataset.Schema) {
 	}
 	var categorical []string
 	for i, c := range s.Columns {
-		if c.Kind == dataset.LabelKind && f.Label == "" && i == len(s.Columns)-1 {
+		switch {
+		case c.Kind != dataset.LabelKind || f.Label != "":
+		case i == len(s.Columns)-1:
 			a.Note("the label is the last column, %q (--label says otherwise)", c.Name)
+		default:
+			a.Note("the label is the column %q, by its name (--label says otherwise)", c.Name)
 		}
 		if c.Kind == dataset.Categorical {
 			categorical = append(categorical, c.Name)
 		}
 	}
+	for _, c := range s.Columns {
+		if how := reading(c); how != "" {
+			a.Note("column %q: %s", c.Name, how)
+		}
+	}
 	if len(categorical) > len(f.Categorical) {
 		a.Note("categorical columns: %s", strings.Join(categorical, ", "))
 	}
+}
+
+// reading says how a column is read if that is not the plain way.
+func reading(c dataset.Column) string {
+	var how []string
+	if c.Decimal != "" {
+		how = append(how, "the decimal mark is the comma (--decimal says otherwise)")
+	}
+	if c.Thousands != "" {
+		how = append(how, fmt.Sprintf("%q divides thousands", c.Thousands))
+	}
+	if c.Percent {
+		how = append(how, "percent")
+	}
+	switch {
+	case c.Kind == dataset.Date || c.Kind == dataset.Timestamp:
+		how = append(how, "dates become days, year, month and weekday (--categorical reads them as names)")
+	case c.Center != 0:
+		how = append(how, fmt.Sprintf("the first value, %v, is subtracted", c.Center))
+	}
+	return strings.Join(how, "; ")
 }
 
 // WantArgs is the check of the arguments of a command that reads data.

@@ -101,6 +101,9 @@ var refusedPrivately = map[string]string{
 	"weight-column":  "the weight of a record would depend on the data: state --positive-weight",
 	"weight-key":     "the weight of a record would depend on the data: state --positive-weight",
 	"ignore-columns": "what is not in --columns is ignored; with --bits and JSON lines, remove the keys before",
+	"decimal":        "a private training reads numbers with a decimal point: write them so",
+	"missing-values": "a private training knows the usual cells that are missing: leave the others empty",
+	"center":         "the first value is a value of the data: state a range in --columns",
 	"cache":          "a private training keeps no data",
 	"temp-dir":       "a private training keeps no data",
 }

@@ -72,6 +72,8 @@ func sample(f *pflag.Flag) string {
 		return "tuned"
 	case f.Name == "reward":
 		return "logistic"
+	case f.Name == "decimal":
+		return "."
 	case f.Name == "drift":
 		return "adaptive"
 	case f.Value.Type() == "bool":

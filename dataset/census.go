@@ -1,0 +1,174 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/noregret/noregret"
+)
+
+// columnCensus counts what tells a column of categories from one of names or of numbers that are
+// badly written, and what tells whether float32 holds a column of numbers.
+type columnCensus struct {
+	cells int64  // categorical: values that are not missing
+	near  int64  // those that are numbers or nearly
+	odd   string // the first one that is not, with its line
+	first string // the first value, with its line
+	oddAt int64
+	at    int64
+	kinds *sketch // of the distinct values, nil before the first
+
+	low, high float64 // numeric: the range of the values, as they are rounded
+	seen      bool
+}
+
+// value counts a value of a categorical column.
+func (c *columnCensus) value(cell []byte, line int64) {
+	if isMissing(cell) {
+		return
+	}
+	if c.cells++; c.cells == 1 {
+		c.first, c.at = string(cell), line
+	}
+	if c.kinds == nil {
+		c.kinds = new(sketch)
+	}
+	if c.kinds.add(hashBytes(cell)); nearNumber(cell) {
+		c.near++
+	} else if c.odd == "" {
+		c.odd, c.oddAt = string(cell), line
+	}
+}
+
+// number counts a value of a numeric column.
+func (c *columnCensus) number(v float64) {
+	if !c.seen {
+		c.low, c.high, c.seen = v, v, true
+	} else if v < c.low {
+		c.low = v
+	} else if v > c.high {
+		c.high = v
+	}
+}
+
+// add adds what comes after it.
+func (c *columnCensus) add(d *columnCensus) {
+	if c.cells == 0 {
+		c.first, c.at = d.first, d.at
+	}
+	if c.odd == "" {
+		c.odd, c.oddAt = d.odd, d.oddAt
+	}
+	c.cells, c.near = c.cells+d.cells, c.near+d.near
+	if d.cells > 0 {
+		if c.kinds == nil {
+			c.kinds = new(sketch)
+		}
+		c.kinds.merge(d.kinds)
+	}
+	if d.seen {
+		c.number(d.low)
+		c.number(d.high)
+	}
+}
+
+// newCensus returns the cleared census of a chunk of CSV.
+func (r *result) newCensus(columns int) []columnCensus {
+	if cap(r.census) < columns {
+		r.census = make([]columnCensus, columns)
+	}
+	r.census = r.census[:columns]
+	for i := range r.census {
+		kinds := r.census[i].kinds
+		if kinds != nil {
+			*kinds = sketch{}
+		}
+		r.census[i] = columnCensus{kinds: kinds}
+	}
+	return r.census
+}
+
+const (
+	fewCells  = 20  // fewer values prove nothing
+	fewKinds  = 5   // so many different numbers may be the names of categories
+	fewSteps  = 256 // a range with fewer steps of float32 is lost in rounding
+	sameShare = .8  // of the values that are new ones in a column of names
+)
+
+// check returns an error, without a place, if a column cannot be meant to be read as it was. file
+// is where the lines are.
+func (c *columnCensus) check(col *Column, file string) error {
+	if col.Kind == Numeric {
+		return c.checkRange(col)
+	}
+	if c.cells == 0 {
+		return nil
+	}
+	kinds := c.kinds.count()
+	bad := func(line int64, format string, args ...any) error {
+		return noregret.BadInputf(place(file, line), "column %q: %s", col.Name, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case c.near*2 >= c.cells && c.near > 0 && kinds >= fewKinds && (kinds >= sameShare*float64(c.near) || kinds > 30):
+		what, line := c.odd, c.oddAt
+		if what == "" {
+			what, line = c.first, c.at
+		}
+		return bad(line, "%d of %d values are numbers, or nearly, but %s is none: write plain numbers, name the "+
+			"values that mean missing (--missing-values), or say that they are names (--categorical)", c.near,
+			c.cells, quote([]byte(what)))
+	case c.cells >= fewCells && kinds >= sameShare*float64(c.cells):
+		return bad(c.at, "nearly each of %d values is new, as in a column of names, texts or numbers of another "+
+			"notation (the first is %s): leave it out (--ignore-columns), or say that they are categories "+
+			"(--categorical)", c.cells, quote([]byte(c.first)))
+	}
+	return nil
+}
+
+// checkRange returns an error if float32 cannot hold the differences between the values.
+func (c *columnCensus) checkRange(col *Column) error {
+	step := max(math.Abs(c.low), math.Abs(c.high)) * 0x1p-23
+	if c.high == c.low || c.high-c.low >= fewSteps*step || float64(float32(c.low)) == c.low &&
+		float64(float32(c.high)) == c.high {
+		return nil
+	}
+	return noregret.BadInputf("", "column %q: its values lie between %v and %v, where float32 has steps of %.2g: "+
+		"subtract the first value when it is read (--center), or leave it out (--ignore-columns)", col.Name,
+		c.low+col.Center, c.high+col.Center, step)
+}
+
+// sketch estimates the number of distinct hashes it was given, within some 3 % (HyperLogLog of
+// 1,024 registers: Flajolet, Fusy, Gandouet and Meunier 2007). The order does not matter.
+type sketch [1 << sketchBits]uint8
+
+const sketchBits = 10
+
+func (s *sketch) add(hash uint64) {
+	i := hash >> (64 - sketchBits)
+	if rank := uint8(bits.LeadingZeros64(hash<<sketchBits|1<<(sketchBits-1))) + 1; rank > s[i] {
+		s[i] = rank
+	}
+}
+
+func (s *sketch) merge(t *sketch) {
+	for i, rank := range t {
+		s[i] = max(s[i], rank)
+	}
+}
+
+// count returns the estimate. Small numbers are counted by the registers that are still empty.
+func (s *sketch) count() float64 {
+	const m = float64(len(s))
+	sum, empty := 0.0, 0
+	for _, rank := range s {
+		sum += math.Ldexp(1, -int(rank))
+		if rank == 0 {
+			empty++
+		}
+	}
+	if estimate := .7213 / (1 + 1.079/m) * m * m / sum; estimate > 2.5*m || empty == 0 {
+		return estimate
+	}
+	return m * math.Log(m/float64(empty))
+}

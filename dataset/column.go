@@ -1,0 +1,140 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/noregret/noregret"
+)
+
+// ColumnKind says what a column is for.
+type ColumnKind string
+
+// The kinds of columns.
+const (
+	Numeric     ColumnKind = "numeric"     // one feature, named as the column
+	Categorical ColumnKind = "categorical" // one feature "column=value" of value 1 per value
+	Date        ColumnKind = "date"        // days, year, months and weekdays
+	Timestamp   ColumnKind = "timestamp"   // those of Date and the hours
+	LabelKind   ColumnKind = "label"
+	WeightKind  ColumnKind = "weight"
+	Ignored     ColumnKind = "ignored"
+)
+
+var columnKinds = []ColumnKind{Numeric, Categorical, Date, Timestamp, LabelKind, WeightKind, Ignored}
+
+// Column says how one column of a CSV file, or the values of one key of JSON lines, are read. It is
+// all that a model file must keep of a column so that later files are read as the first one was.
+// The zero value of every field but Name and Kind is the plain reading.
+type Column struct {
+	Name string     `json:"name"`
+	Kind ColumnKind `json:"kind"`
+
+	// Decimal and Thousands are the marks of the numbers of a Numeric column: "" is the point and
+	// no mark of thousands. Thousands is one of , . ' and a blank, never the decimal mark.
+	Decimal   string `json:"decimal,omitempty"`
+	Thousands string `json:"thousands,omitempty"`
+	// Percent says that every number of a Numeric column ends in %; its hundredth is the value.
+	Percent bool `json:"percent,omitempty"`
+	// Center is subtracted in float64 before a value is rounded to float32, which cannot tell two
+	// Unix times of one minute apart. Of a Date or Timestamp it is the Unix time of day 0.
+	Center float64 `json:"center,omitempty"`
+}
+
+// notation returns how the numbers of the column are written.
+func (c *Column) notation() notation {
+	n := notation{decimal: '.', percent: c.Percent}
+	if c.Decimal != "" {
+		n.decimal = c.Decimal[0]
+	}
+	if c.Thousands != "" {
+		n.thousands = c.Thousands[0]
+	}
+	return n
+}
+
+// setNotation is the inverse of notation.
+func (c *Column) setNotation(n notation) {
+	c.Decimal, c.Thousands, c.Percent = "", "", n.percent
+	if n.decimal != '.' {
+		c.Decimal = string(n.decimal)
+	}
+	if n.thousands != 0 {
+		c.Thousands = string(n.thousands)
+	}
+}
+
+// check returns an error if a field has a value that it cannot have. The error has no place.
+func (c *Column) check() error {
+	bad := func(format string, args ...any) error {
+		return noregret.BadInputf("", "column %q: %s", c.Name, fmt.Sprintf(format, args...))
+	}
+	if !slices.Contains(columnKinds, c.Kind) {
+		return bad("kind %q: it must be one of %q", c.Kind, columnKinds)
+	}
+	if c.Decimal != "" && c.Decimal != "," {
+		return bad("decimal mark %q: it must be a comma, or left out for the point", c.Decimal)
+	}
+	if c.Thousands != "" && !slices.Contains([]string{",", ".", "'", " "}, c.Thousands) ||
+		c.Thousands == "." && c.Decimal == "" || c.Thousands != "" && c.Thousands == c.Decimal {
+		return bad("mark of thousands %q: it must be , . ' or a blank, and not the decimal mark", c.Thousands)
+	}
+	if c.Kind != Numeric && (c.Decimal != "" || c.Thousands != "" || c.Percent) {
+		return bad("it is %s: only a numeric column has marks or percent", c.Kind)
+	}
+	dated := c.Kind == Date || c.Kind == Timestamp
+	if c.Center != 0 && c.Kind != Numeric && !dated {
+		return bad("it is %s: only numbers and dates have a center", c.Kind)
+	}
+	if math.IsNaN(c.Center) || math.IsInf(c.Center, 0) || dated && !(math.Abs(c.Center) <= maxUnix) {
+		return bad("center %v: it must be a finite number, of a date a Unix time of the years 0 to 9999", c.Center)
+	}
+	return nil
+}
+
+// parts returns the names of the features that the column always has, whatever its values: these
+// features have the first numbers of a feature space. Those that depend on values are none of them.
+func (c *Column) parts() []string {
+	switch c.Kind {
+	case Numeric:
+		return []string{c.Name}
+	case Date, Timestamp:
+	default:
+		return nil
+	}
+	out := []string{c.Name + "=days", c.Name + "=year"}
+	for m := range 12 {
+		out = append(out, c.Name+"=month:"+strconv.Itoa(m+1))
+	}
+	for _, d := range weekdays {
+		out = append(out, c.Name+"=weekday:"+d)
+	}
+	if c.Kind == Timestamp {
+		for h := range 24 {
+			out = append(out, c.Name+"=hour:"+strconv.Itoa(h))
+		}
+	}
+	return out
+}
+
+// The positions of the parts of a date in what parts returns.
+const (
+	dayPart     = 0
+	yearPart    = 1
+	monthPart   = 2
+	weekdayPart = monthPart + 12
+	hourPart    = weekdayPart + 7
+)
+
+// prefixed reports whether features of the column are named "column=...".
+func (c *Column) prefixed(missing Missing) bool {
+	switch c.Kind {
+	case Categorical, Date, Timestamp:
+		return true
+	case Numeric:
+		return missing == MissingIndicator
+	}
+	return false
+}

@@ -1,0 +1,150 @@
+package dataset
+
+import "math"
+
+// weekdays are the names of the days of the week in features, Monday first (ISO 8601).
+var weekdays = [7]string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
+
+// daySeconds is the length of a day in Unix time.
+const daySeconds = 86400
+
+// maxUnix bounds the Unix times of the years 0 to 9999.
+const maxUnix = 253402300800.0
+
+// moment is a date, perhaps with a time of day.
+type moment struct {
+	year, month, day int     // month and day from 1
+	second           float64 // of the day, in [0, 86401)
+	offset           int     // seconds east of UTC
+	clock            bool    // the time of day is given
+}
+
+// scanMoment reads a whole cell: YYYY-MM-DD, or YYYY/MM/DD, and after T or a blank hh:mm, hh:mm:ss
+// or hh:mm:ss.fff, and Z or ±hh:mm (ISO 8601). Without an offset it is taken as UTC. It does not
+// allocate.
+func scanMoment(b []byte) (m moment, ok bool) {
+	if len(b) < 10 || b[4] != '-' && b[4] != '/' || b[7] != b[4] {
+		return m, false
+	}
+	var oks [3]bool
+	m.year, oks[0] = digits(b[:4])
+	m.month, oks[1] = digits(b[5:7])
+	m.day, oks[2] = digits(b[8:10])
+	if oks != [3]bool{true, true, true} || m.month < 1 || m.month > 12 || m.day < 1 ||
+		m.day > monthDays(m.year, m.month) {
+		return m, false
+	}
+	if b = b[10:]; len(b) == 0 {
+		return m, true
+	}
+	if b[0] != 'T' && b[0] != 't' && b[0] != ' ' {
+		return m, false
+	}
+	m.clock = true
+	if b, ok = m.scanClock(b[1:]); !ok {
+		return m, false
+	}
+	return m, m.scanOffset(b)
+}
+
+// scanClock reads hh:mm, hh:mm:ss or hh:mm:ss.fff and returns what follows.
+func (m *moment) scanClock(b []byte) (rest []byte, ok bool) {
+	if len(b) < 5 || b[2] != ':' {
+		return b, false
+	}
+	hour, ok1 := digits(b[:2])
+	minute, ok2 := digits(b[3:5])
+	if !ok1 || !ok2 || hour > 23 || minute > 59 {
+		return b, false
+	}
+	m.second = float64(hour*3600 + minute*60)
+	if b = b[5:]; len(b) == 0 || b[0] != ':' {
+		return b, true
+	}
+	if len(b) < 3 || b[1]-'0' > 9 {
+		return b, false
+	}
+	n := 1
+	for n < len(b) && (b[n]-'0' <= 9 || n == 3 && b[n] == '.') {
+		n++
+	}
+	second, ok := number(b[1:n])
+	if !ok || second >= 61 || n < 3 || n > 3 && b[3] != '.' {
+		return b, false
+	}
+	m.second += second
+	return b[n:], true
+}
+
+// scanOffset reads the rest of a cell: nothing, Z or ±hh:mm.
+func (m *moment) scanOffset(b []byte) (ok bool) {
+	if len(b) == 0 || len(b) == 1 && b[0]|0x20 == 'z' {
+		return true
+	}
+	if len(b) != 6 || b[0] != '+' && b[0] != '-' || b[3] != ':' {
+		return false
+	}
+	hour, ok1 := digits(b[1:3])
+	minute, ok2 := digits(b[4:6])
+	if m.offset = hour*3600 + minute*60; b[0] == '-' {
+		m.offset = -m.offset
+	}
+	return ok1 && ok2 && hour < 24 && minute < 60
+}
+
+// digits reads a few digits, all of b.
+func digits(b []byte) (n int, ok bool) {
+	for _, c := range b {
+		if c-'0' > 9 {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+func monthDays(year, month int) int {
+	switch month {
+	case 4, 6, 9, 11:
+		return 30
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	}
+	return 31
+}
+
+// days returns the days from 1970-01-01 in the Gregorian calendar.
+func (m *moment) days() int {
+	y, month := m.year, m.month
+	if month <= 2 {
+		y, month = y-1, month+12
+	}
+	y += 400 // a whole number of cycles, so that no quotient is negative
+	return 365*y + y/4 - y/100 + y/400 + (153*(month-3)+2)/5 + m.day - 1 - 719468 - 146097
+}
+
+// unix returns the seconds from 1970-01-01 00:00 UTC.
+func (m *moment) unix() float64 {
+	return float64(m.days())*daySeconds + m.second - float64(m.offset)
+}
+
+// weekday returns the day of the week, 0 for Monday, as the cell's own calendar has it.
+func (m *moment) weekday() int { return ((m.days()+3)%7 + 7) % 7 }
+
+// yearOf returns the year of a Unix time, which need not be whole.
+func yearOf(unix float64) int {
+	// Howard Hinnant, chrono-compatible low-level date algorithms, civil_from_days.
+	// 400 years later, so that it is not negative
+	z := int(math.Floor(unix/daySeconds)) + 719468 + 146097
+	era := z / 146097
+	doe := z - era*146097
+	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
+	year := yoe + era*400 - 400
+	if (5*(doe-(365*yoe+yoe/4-yoe/100))+2)/153 >= 10 {
+		year++
+	}
+	return year
+}

@@ -1,0 +1,135 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+)
+
+// lookRows is the number of rows that decide how columns are read, as far as one row does not.
+const lookRows = 100
+
+// centerFrom is the size from which on float32 does not hold every integer, 2^24. A column whose
+// first number is at least that large is centered.
+const centerFrom = 1 << 24
+
+// guess finds out from the first values of a column how it is read.
+type guess struct {
+	kind    ColumnKind  // "" before the first value that is not missing
+	set     notationSet // Numeric: the notations of all numbers so far
+	cell    string      // the first value
+	marked  string      // the first number with a point or a comma
+	settled bool        // further values cannot change the result
+}
+
+// see adds the next value. In a file whose delimiter is the comma, a number with a decimal comma is
+// quoted; there a first number without one settles the column.
+func (g *guess) see(cell []byte, opt *Options, commas bool) {
+	if g.settled || missingNumber(cell, opt.MissingValues) {
+		return
+	}
+	set := notationsOf(cell)
+	if set != 0 && g.marked == "" && bytes.ContainsAny(cell, ".,") {
+		g.marked = string(cell)
+	}
+	if g.kind != "" {
+		if set&g.set == 0 {
+			g.settled = true // the parser will report the cell
+			return
+		}
+		g.set &= set
+		return
+	}
+	g.cell = string(cell)
+	moment, dated := scanMoment(cell)
+	switch {
+	case set != 0:
+		g.kind, g.set = Numeric, set
+		g.settled = set.has(plainNumber) && (commas || opt.Decimal == "." || set.with(',') == 0)
+	case isNonFinite(cell):
+		g.kind, g.set, g.settled = Numeric, 1, true // the parser will report the cell
+	case dated && moment.clock:
+		g.kind, g.settled = Timestamp, true
+	case dated:
+		g.kind, g.settled = Date, true
+	default:
+		g.kind, g.settled = Categorical, true
+	}
+}
+
+// decimals returns the decimal mark that numbers of the guesses must have, 0 if none must, and
+// whether some must have the point and some the comma.
+func decimals(guesses []guess) (mark byte, both bool) {
+	for _, g := range guesses {
+		if g.kind != Numeric {
+			continue
+		}
+		must := byte(0)
+		if g.set.with(',') == 0 {
+			must = '.'
+		} else if g.set.with('.') == 0 {
+			must = ','
+		}
+		both = both || must != 0 && mark != 0 && must != mark
+		if must != 0 {
+			mark = must
+		}
+	}
+	return mark, both
+}
+
+// notation chooses among the notations of a numeric column. The decimal mark is that of
+// opt.Decimal, or the only possible one, or that of the other columns, else the point.
+func (g *guess) notation(opt *Options, others byte) (notation, error) {
+	set := g.set
+	switch point, comma := set.free('.'), set.free(','); {
+	case opt.Decimal != "":
+		if set = set.with(opt.Decimal[0]); set == 0 {
+			return notation{}, fmt.Errorf("cell %s is not a number with the decimal mark %q (--decimal)",
+				quote([]byte(g.cell)), opt.Decimal)
+		}
+	case set.with('.') == 0 || set.with(',') == 0:
+	case point && !comma && others == ',', comma && !point && others == 0:
+		return notation{}, fmt.Errorf("the mark in %s may be the decimal one or that of thousands: say which mark "+
+			"is the decimal one (--decimal . or --decimal ,)", quote([]byte(g.marked)))
+	case others != 0:
+		set = set.with(others)
+	default:
+		set = set.with('.')
+	}
+	n := set.first()
+	if n.decimal == '.' && n.thousands == 0 {
+		return n, nil
+	}
+	grouped := n
+	grouped.thousands = '.' + ',' - n.decimal
+	if set.has(grouped) {
+		return grouped, nil // later numbers may have the mark
+	}
+	return n, nil
+}
+
+// apply sets kind and reading of a column. A column without a value is numeric.
+func (g *guess) apply(c *Column, opt *Options, others byte, center bool) error {
+	if c.Kind = g.kind; c.Kind == "" {
+		c.Kind = Numeric
+	}
+	switch g.kind {
+	case Date, Timestamp:
+		m, _ := scanMoment([]byte(g.cell))
+		c.Center = math.Floor(m.unix()/daySeconds) * daySeconds
+		return nil
+	case Numeric:
+	default:
+		return nil
+	}
+	n, err := g.notation(opt, others)
+	if err != nil {
+		return fmt.Errorf("column %q: %w", c.Name, err)
+	}
+	c.setNotation(n)
+	if v, ok := n.number([]byte(g.cell), nil); ok && !math.IsInf(v, 0) && (center || math.Abs(v) >= centerFrom) {
+		c.Center = v
+	}
+	return nil
+}

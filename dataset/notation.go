@@ -1,0 +1,214 @@
+package dataset
+
+import (
+	"bytes"
+	"slices"
+)
+
+// notation is a way to write numbers.
+type notation struct {
+	decimal   byte // '.' or ','
+	thousands byte // 0, or one of , . ' and a blank, not the decimal mark
+	percent   bool // the number ends in %
+}
+
+// plainNumber is the notation that scanNumber reads.
+var plainNumber = notation{decimal: '.'}
+
+// notations are all notations, simple ones first; a notationSet holds their positions as bits.
+var notations = func() (all []notation) {
+	for _, percent := range []bool{false, true} {
+		for _, thousands := range []byte{0, 'x', '\'', ' '} { // x is the other of point and comma
+			for _, decimal := range []byte{'.', ','} {
+				mark := thousands
+				if mark == 'x' {
+					mark = '.' + ',' - decimal
+				}
+				all = append(all, notation{decimal, mark, percent})
+			}
+		}
+	}
+	return all
+}()
+
+// String returns an example.
+func (n notation) String() string {
+	text := "1"
+	if n.thousands != 0 {
+		text += string(n.thousands)
+	}
+	if text += "234" + string(n.decimal) + "5"; n.percent {
+		text += "%"
+	}
+	return text
+}
+
+type notationSet uint16
+
+// notationsOf returns the notations in which a cell is a number.
+func notationsOf(cell []byte) (set notationSet) {
+	if len(cell) > 64 || !bytes.ContainsAny(cell, "0123456789") {
+		return 0
+	}
+	var buf [80]byte
+	for i, n := range notations {
+		if _, ok := n.number(cell, buf[:0]); ok {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// with returns the notations of the set that have the decimal mark, or any if it is 0.
+func (s notationSet) with(decimal byte) (out notationSet) {
+	for i, n := range notations {
+		if decimal == 0 || n.decimal == decimal {
+			out |= s & (1 << i)
+		}
+	}
+	return out
+}
+
+// has reports whether the set has a notation.
+func (s notationSet) has(n notation) bool {
+	i := slices.Index(notations, n)
+	return i >= 0 && s&(1<<i) != 0
+}
+
+// free reports whether the set has a notation with the decimal mark in which the other of point and
+// comma is no mark of thousands.
+func (s notationSet) free(decimal byte) bool {
+	for i, n := range notations {
+		if s&(1<<i) != 0 && n.decimal == decimal && n.thousands != '.' && n.thousands != ',' {
+			return true
+		}
+	}
+	return false
+}
+
+// first returns the simplest notation of a set that is not empty.
+func (s notationSet) first() notation {
+	for i, n := range notations {
+		if s&(1<<i) != 0 {
+			return n
+		}
+	}
+	panic("dataset: an empty set of notations")
+}
+
+// The marks of thousands that stand for a blank and an apostrophe.
+var spaces, apostrophes = []string{" ", "\u00a0", "\u202f"}, []string{"'", "\u2019"}
+
+// number reads a whole cell. Marks of thousands, where there are any, must divide the digits before
+// the decimal mark into groups of three. buf is scratch memory with room for the cell; with it,
+// number does not allocate.
+func (n notation) number(cell, buf []byte) (v float64, ok bool) {
+	if n == plainNumber {
+		return number(cell)
+	}
+	if n.percent {
+		if cell, ok = bytes.CutSuffix(cell, []byte("%")); !ok {
+			return 0, false
+		}
+		cell, _ = cutBlank(cell)
+	}
+	buf = buf[:0]
+	if len(cell) > 0 && (cell[0] == '-' || cell[0] == '+') {
+		buf, cell = append(buf, cell[0]), cell[1:]
+	}
+	digits, groups := 0, 0
+	for len(cell) > 0 {
+		if cell[0]-'0' <= 9 {
+			buf, cell = append(buf, cell[0]), cell[1:]
+			digits++
+			continue
+		}
+		rest, mark := n.cutThousands(cell)
+		if !mark {
+			break
+		}
+		if digits == 0 || digits > 3 || groups > 0 && digits != 3 {
+			return 0, false
+		}
+		digits, groups, cell = 0, groups+1, rest
+	}
+	if groups > 0 && digits != 3 {
+		return 0, false
+	}
+	if len(cell) > 0 && cell[0] == n.decimal {
+		buf, cell = append(buf, '.'), cell[1:]
+	} else if len(cell) > 0 && cell[0]|0x20 != 'e' {
+		return 0, false
+	}
+	if bytes.IndexByte(cell, '.') >= 0 {
+		return 0, false
+	}
+	v, ok = number(append(buf, cell...))
+	if n.percent {
+		v /= 100
+	}
+	return v, ok
+}
+
+// cutThousands cuts off the mark of thousands if it is next.
+func (n notation) cutThousands(b []byte) (rest []byte, found bool) {
+	switch n.thousands {
+	case 0:
+		return b, false
+	case ' ':
+		return cutOneOf(b, spaces)
+	case '\'':
+		return cutOneOf(b, apostrophes)
+	}
+	return b[1:], b[0] == n.thousands
+}
+
+func cutOneOf(b []byte, marks []string) ([]byte, bool) {
+	for _, m := range marks {
+		if len(b) >= len(m) && string(b[:len(m)]) == m {
+			return b[len(m):], true
+		}
+	}
+	return b, false
+}
+
+// cutBlank cuts off one blank at the end.
+func cutBlank(b []byte) ([]byte, bool) {
+	for _, m := range spaces {
+		if cut, ok := bytes.CutSuffix(b, []byte(m)); ok {
+			return cut, true
+		}
+	}
+	return b, false
+}
+
+// nearNumber reports whether a cell is a number in some notation, also with a sign of a currency.
+func nearNumber(cell []byte) bool {
+	for _, sign := range []string{"$", "€", "£", "¥"} {
+		if rest, ok := bytes.CutPrefix(cell, []byte(sign)); ok {
+			cell = trimBlanks(rest)
+		}
+		if rest, ok := bytes.CutSuffix(cell, []byte(sign)); ok {
+			cell, _ = cutBlank(rest)
+		}
+	}
+	_, plain := number(cell)
+	return plain || notationsOf(cell) != 0
+}
+
+// missingMarks are the cells that are missing numbers besides those of isMissing.
+var missingMarks = []string{"-", "--", ".", "#N/A", `\N`}
+
+// missingNumber reports whether a cell where a number belongs denotes a missing value; more are
+// those of Options.MissingValues.
+func missingNumber(cell []byte, more []string) bool {
+	if isMissing(cell) {
+		return true
+	}
+	for _, m := range missingMarks {
+		if string(cell) == m {
+			return true
+		}
+	}
+	return slices.Contains(more, string(cell))
+}

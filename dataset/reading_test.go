@@ -1,0 +1,389 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/noregret/noregret"
+)
+
+func TestNotations(t *testing.T) {
+	for _, c := range []struct {
+		n    notation
+		cell string
+		want float64 // NaN: not a number
+	}{
+		{notation{',', 0, false}, "1,5", 1.5},
+		{notation{',', 0, false}, "-0,25e2", -25},
+		{notation{',', 0, false}, "1.5", math.NaN()},
+		{notation{',', '.', false}, "1.234.567,8", 1234567.8},
+		{notation{',', '.', false}, "1.23", math.NaN()},
+		{notation{',', '.', false}, "1234.567", math.NaN()},
+		{notation{',', '.', false}, "1234,5", 1234.5},
+		{notation{',', '.', false}, "1,5.2", math.NaN()},
+		{notation{'.', ',', false}, "+12,345.5", 12345.5},
+		{notation{'.', ',', false}, ",345", math.NaN()},
+		{notation{'.', ',', false}, "12,,345", math.NaN()},
+		{notation{'.', ',', false}, "12,345,", math.NaN()},
+		{notation{'.', '\'', false}, "12'345", 12345},
+		{notation{'.', '\'', false}, "12\u2019345", 12345},
+		{notation{',', ' ', false}, "1 234,5", 1234.5},
+		{notation{',', ' ', false}, "1\u00a0234\u202f567", 1234567},
+		{notation{'.', 0, true}, "12.5%", .125},
+		{notation{',', 0, true}, "12,5 %", .125},
+		{notation{',', 0, true}, "12,5", math.NaN()},
+		{notation{'.', 0, false}, "", math.NaN()},
+		{notation{',', '.', false}, "", math.NaN()},
+		{notation{',', '.', false}, "-", math.NaN()},
+	} {
+		v, ok := c.n.number([]byte(c.cell), nil)
+		if ok == math.IsNaN(c.want) || ok && v != c.want {
+			t.Errorf("%q as %v: got %v, %v; want %v", c.cell, c.n, v, ok, c.want)
+		}
+	}
+}
+
+// Every number, written in any notation, is read as the number it is.
+func FuzzNotation(f *testing.F) {
+	f.Add(1234567.5, uint8(3), "1.234,5")
+	f.Add(-.125, uint8(12), "--1")
+	f.Fuzz(func(t *testing.T, v float64, which uint8, junk string) {
+		for _, n := range notations {
+			_, _ = n.number([]byte(junk), nil) // no panic
+		}
+		if v = math.Trunc(v*8) / 8; !(math.Abs(v) < 1e12) {
+			return
+		}
+		n := notations[int(which)%len(notations)]
+		whole, rest, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'f', -1, 64), ".")
+		text := ""
+		if n.thousands != 0 {
+			for len(whole) > 3 {
+				text = string(n.thousands) + whole[len(whole)-3:] + text
+				whole = whole[:len(whole)-3]
+			}
+		}
+		text = whole + text
+		if rest != "" {
+			text += string(n.decimal) + rest
+		}
+		if v < 0 {
+			text = "-" + text
+		}
+		want := v
+		if n.percent {
+			text += " %"
+			want /= 100
+		}
+		got, ok := n.number([]byte(text), nil)
+		if !ok || got != want {
+			t.Errorf("%q as %v: %v, %v; want %v", text, n, got, ok, want)
+		}
+		if !notationsOf([]byte(text)).has(n) {
+			t.Errorf("%q: not found to be %v", text, n)
+		}
+	})
+}
+
+// How columns are read is found in the first rows, kept in the schema, and the same with the
+// schema.
+func TestReadings(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		opt        Options
+		want       Column
+		values     string // of the first feature
+	}{
+		{
+			"decimal comma, first a whole number", "a;y\n3;p\n2,5;q\n1.000,5;q\n",
+			Options{},
+			Column{Kind: Numeric, Decimal: ",", Thousands: "."},
+			"3 2.5 1000.5",
+		},
+		{"quoted in a file with commas", "a,y\n\"1,5\",p\n\"2,5\",q\n", Options{}, Column{
+			Kind: Numeric, Decimal: ",", Thousands: ".",
+		}, "1.5 2.5"},
+		{"thousands", "a;y\n1,234.5;p\n7;q\n", Options{}, Column{Kind: Numeric, Thousands: ","}, "1234.5 7"},
+		{"two marks of thousands", "a;y\n1,234,567;p\n7;q\n", Options{}, Column{
+			Kind: Numeric, Thousands: ",",
+		}, "1.234567e+06 7"},
+		{"blanks", "a;y\n1 234;p\n7,5;q\n", Options{}, Column{
+			Kind: Numeric, Decimal: ",", Thousands: " ",
+		}, "1234 7.5"},
+		{"percent", "a,y\n50%,p\n12.5 %,q\n", Options{}, Column{
+			Kind: Numeric, Percent: true,
+		}, "0.5 0.125"},
+		{"plain", "a;y\n1.234;p\n7;q\n", Options{}, Column{Kind: Numeric}, "1.234 7"},
+		{"as the others", "a;b;y\n1,234;1,5;p\n7;1;q\n", Options{}, Column{
+			Kind: Numeric, Decimal: ",", Thousands: ".",
+		}, "1.234 7"},
+		{"as the others, point", "a;b;y\n1,234;1.5;p\n7;1;q\n", Options{}, Column{
+			Kind: Numeric, Thousands: ",",
+		}, "1234 7"},
+		{"told", "a;y\n1,234;p\n7;q\n", Options{Decimal: ","}, Column{
+			Kind: Numeric, Decimal: ",", Thousands: ".",
+		}, "1.234 7"},
+		{"told, point", "a;y\n1,234;p\n7;q\n", Options{Decimal: "."}, Column{Kind: Numeric, Thousands: ","}, "1234 7"},
+		{"after missing ones", "a;y\n-;p\n#N/A;q\n2,5;q\n", Options{}, Column{
+			Kind: Numeric, Decimal: ",", Thousands: ".",
+		}, "- - 2.5"},
+		{
+			"named missing values", "a,y\nnone,p\n2,q\nunknown,q\n",
+			Options{MissingValues: []string{"none", "unknown"}},
+			Column{Kind: Numeric},
+			"- 2 -",
+		},
+		{"Unix time", "a,y\n1700000001,p\n1700000002,q\n1699999999,q\n", Options{}, Column{
+			Kind: Numeric, Center: 1700000001,
+		}, "- 1 -2"},
+		{"centered by name", "a,y\n1000.001,p\n1000.002,q\n", Options{CenterColumns: []string{"a"}}, Column{
+			Kind: Numeric, Center: 1000.001,
+		}, "- 0.001"},
+		{"dates", "a,y\n2024-02-29,p\n2024-03-01,q\n2023/12/31,q\n", Options{}, Column{
+			Kind: Date, Center: 1709164800,
+		}, "- 1 -60"},
+		{"times", "a,y\n2024-02-29 06:00,p\n2024-03-01T12:00:00Z,q\n2024-02-29T02:00:00+02:00,q\n", Options{}, Column{
+			Kind: Timestamp, Center: 1709164800,
+		}, "0.25 1.5 -"},
+		{"a word is no number", "a,y\nx,p\ny,q\n", Options{Header: HeaderYes}, Column{Kind: Categorical}, "1 -"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := writeFile(t, "a.csv", c.text)
+			c.want.Name = "a"
+			var schema *Schema
+			for range 2 {
+				c.opt.Schema = schema
+				set := load(t, c.opt, path)
+				schema = set.Info().Schema
+				if d := cmp.Diff(c.want, schema.Columns[0]); d != "" {
+					t.Errorf("column (-want +got):\n%s", d)
+				}
+				if err := schema.Validate(); err != nil {
+					t.Error(err)
+				}
+				if got := strings.Join(firstFeature(t, set), " "); got != c.values {
+					t.Errorf("values %s, want %s", got, c.values)
+				}
+			}
+		})
+	}
+}
+
+// firstFeature returns the values of feature 0, "-" for 0.
+func firstFeature(t *testing.T, set *Set) (out []string) {
+	r, err := set.Read()
+	for _, row := range show(t, r, err) {
+		v := "-"
+		for _, f := range strings.Fields(row)[1:] {
+			if text, ok := strings.CutPrefix(f, "0:"); ok {
+				v = text
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// many returns n lines, each of format with its number.
+func many(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// What is nearly numbers, names or lost in rounding is refused by name, whatever the pieces.
+func TestReadingErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		opt        Options
+		want       string
+	}{
+		{
+			"decimal or thousands", "a;y\n1,234;p\n7;q\n",
+			Options{},
+			`:1: column "a": the mark in "1,234" may be the decimal one or that of thousands: say which mark is the ` +
+				`decimal one (--decimal . or --decimal ,)`,
+		},
+		{
+			"point among commas", "a;b;y\n1.234;1,5;p\n7;2;q\n",
+			Options{},
+			`:1: column "a": the mark in "1.234" may be the decimal one or that of thousands: say which mark is the ` +
+				`decimal one (--decimal . or --decimal ,)`,
+		},
+		{
+			"another mark later", "a,y\n1,p\n\"2,5\",q\n",
+			Options{},
+			`:3: column "a": cell "2,5" is a number, but written otherwise than the first ones, 1234.5: write all of ` +
+				`a column in one way, or say which mark is the decimal one (--decimal)`,
+		},
+		{
+			"not the named mark", "a;y\n1.5;p\n2;q\n",
+			Options{Decimal: ","},
+			`:1: column "a": cell "1.5" is not a number with the decimal mark "," (--decimal)`,
+		},
+		{
+			"names", "id,y\n" + many(30, "n%d,p\n"),
+			Options{},
+			`:2: column "id": nearly each of 30 values is new, as in a column of names, texts or numbers of another ` +
+				`notation (the first is "n0"): leave it out (--ignore-columns), or say that they are categories ` +
+				`(--categorical)`,
+		},
+		{
+			"names that are hashed", "id,y\n" + many(30, "n%d,p\n"),
+			Options{Bits: 4},
+			`:2: column "id": nearly each of 30 values is new, as in a column of names, texts or numbers of another ` +
+				`notation (the first is "n0"): leave it out (--ignore-columns), or say that they are categories ` +
+				`(--categorical)`,
+		},
+		{
+			"money", "a,b,y\n" + many(9, "$%d.99,1,p\n"),
+			Options{},
+			`:2: column "a": 9 of 9 values are numbers, or nearly, but "$0.99" is none: write plain numbers, name the ` +
+				`values that mean missing (--missing-values), or say that they are names (--categorical)`,
+		},
+		{
+			"numbers after a word", "a,b,y\nunknown,1,p\n" + many(9, "%d,1,p\n"),
+			Options{},
+			`:2: column "a": 9 of 10 values are numbers, or nearly, but "unknown" is none: write plain numbers, name ` +
+				`the values that mean missing (--missing-values), or say that they are names (--categorical)`,
+		},
+		{
+			"lost in rounding", "a,y\n" + many(9, "1000000.00%d,p\n"),
+			Options{},
+			`: column "a": its values lie between 1e+06 and 1.000000008e+06, where float32 has steps of 0.12: subtract ` +
+				`the first value when it is read (--center), or leave it out (--ignore-columns)`,
+		},
+		{
+			"not a date", "a,y\n2024-02-28,p\n2024-02-30,q\n",
+			Options{},
+			`:3: column "a": cell "2024-02-30" is not a date, but the column's first value is one: want YYYY-MM-DD, or ` +
+				`YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind; declare a column of names with --categorical`,
+		},
+		{
+			"a missing date", "a,y\n2024-02-28,p\n-,q\n",
+			Options{Missing: MissingError},
+			`:3: column "a": cell "-": the value is missing; --missing zero and --missing indicator allow missing values`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := writeFile(t, "a.csv", c.text)
+			for _, chunk := range []int{1, 50, 1 << 20} {
+				c.opt.chunkBytes, c.opt.Workers = chunk, 2
+				_, err := readAll(c.opt, path)
+				if err == nil || err.Error() != path+c.want {
+					t.Errorf("got  %v\nwant %s", err, path+c.want)
+				}
+				if noregret.CodeOf(err) != noregret.BadInput {
+					t.Errorf("code %q", noregret.CodeOf(err))
+				}
+			}
+		})
+	}
+	path := writeFile(t, "a.csv", "id,y\n"+many(30, "n%d,p\n"))
+	if i, err := readAll(Options{Categorical: []string{"id"}}, path); err != nil || i.Dim != 30 {
+		t.Errorf("a column that is named: %v, %d features", err, i.Dim)
+	}
+}
+
+// Dates agree with the calendar of package time.
+func TestMoments(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		want := time.Unix(rng.Int64N(253402300800+62167219200)-62167219200, 0).UTC()
+		zone := time.FixedZone("", 60*(rng.IntN(2*14*60)-14*60))
+		for _, layout := range []string{
+			"2006-01-02", "2006/01/02 15:04", time.RFC3339, "2006-01-02T15:04:05.000Z07:00",
+		} {
+			text := want.In(zone).Format(layout)
+			if len(text) > 0 && (text[0] == '-' || text[4] != layout[4]) {
+				continue // the year of the zone is beyond 0 to 9999
+			}
+			exp, err := time.Parse(layout, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, ok := scanMoment([]byte(text))
+			if !ok || m.unix() != float64(exp.Unix()) || m.weekday() != (int(exp.Weekday())+6)%7 ||
+				m.clock != (len(text) > 10) || yearOf(m.unix()) != exp.UTC().Year() {
+				t.Fatalf("%s: %+v, %v: unix %v, weekday %d, year %d", text, m, ok, m.unix(), m.weekday(),
+					yearOf(m.unix()))
+			}
+		}
+	}
+	for _, bad := range []string{
+		"", "2024-1-01", "2024-01-1", "2024-13-01", "2023-02-29", "2024-01-00", "2024-01/01", "2024-01-01T",
+		"2024-01-01 24:00",
+		"2024-01-01 12:60", "2024-01-01 12:00:61", "2024-01-01 12:00x", "2024-01-01 12:00+0100", "2024-01-01 12:00:0",
+		"2024-01-01 12:00+25:00", "20240-01-01", "2024-01-01 12:00:.5",
+	} {
+		if m, ok := scanMoment([]byte(bad)); ok {
+			t.Errorf("%q: %+v", bad, m)
+		}
+	}
+}
+
+// The parts of a date are features of their own that exist whether or not the data have them.
+func TestDateFeatures(t *testing.T) {
+	set := load(t, Options{}, writeFile(t, "a.csv", "d,y\n2024-02-29 13:30,p\n?,q\n"))
+	i := set.Info()
+	r, err := set.Read()
+	var got []string
+	for _, row := range show(t, r, err) {
+		for _, f := range strings.Fields(row)[1:] {
+			k, v, _ := strings.Cut(f, ":")
+			n, _ := strconv.Atoi(k)
+			got = append(got, i.Schema.Features[n]+" "+v)
+		}
+	}
+	want := []string{"d=days 0.5625", "d=month:2 1", "d=weekday:Thu 1", "d=hour:13 1", "d=missing 1"}
+	if d := cmp.Diff(want, got); d != "" || i.Dim != 46 {
+		t.Errorf("%d features, (-want +got):\n%s", i.Dim, d)
+	}
+	again := load(t, Options{Schema: i.Schema}, writeFile(t, "b.csv", "d,y\n1999-12-31 23:59:60,p\n"))
+	if rows := firstFeature(t, again); rows[0] != "-8825" {
+		t.Errorf("days %v", rows)
+	}
+}
+
+func TestDefaultLabel(t *testing.T) {
+	for text, want := range map[string]string{
+		"a,Class,b\n1,p,2\n":     "Class",
+		"y,a,target\n1,2,p\n":    "target",
+		"a,b\n1,p\n":             "b",
+		"label,class\np,1\n":     "label",
+		"1,2,p\n3,4,q\n":         "c3",
+		"classes,b\nword,word\n": "b",
+	} {
+		i := load(t, Options{}, writeFile(t, "a.csv", text)).Info()
+		for _, c := range i.Schema.Columns {
+			if (c.Kind == LabelKind) != (c.Name == want) {
+				t.Errorf("%q: column %q is %s", text, c.Name, c.Kind)
+			}
+		}
+	}
+}
+
+// A sketch counts distinct values within ten percent.
+func TestSketch(t *testing.T) {
+	var s, all sketch
+	for i, want := 1, 10; i <= 1_000_000; i++ {
+		s.add(hashBytes([]byte(strconv.Itoa(i))))
+		s.add(hashBytes([]byte(strconv.Itoa(i / 2))))
+		if i == want {
+			all.merge(&s)
+			if n := all.count(); math.Abs(n/float64(i+1)-1) > .1 {
+				t.Errorf("%d distinct values: estimated %v", i+1, n)
+			}
+			s, want = sketch{}, want*10
+		}
+	}
+}
