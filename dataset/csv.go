@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 )
 
 // nameTable maps feature names to feature numbers in one of three ways: by hashing, by the fixed
@@ -71,6 +72,7 @@ type csvParser struct {
 	digits []byte         // scratch for numbers in other notations
 	census []columnCensus // of the chunk, nil with a schema
 	line   int64          // of the row being parsed
+	valid  bool           // the chunk is UTF-8
 }
 
 func newCSVParser(opt *Options, fixed map[string]uint32) *csvParser {
@@ -88,6 +90,7 @@ func (p *csvParser) parse(c *chunk) {
 	if p.opt.Schema == nil {
 		p.census = c.newCensus(len(c.plan.columns))
 	}
+	p.valid = utf8.Valid(c.data)
 	line := c.line
 	for data := c.data; len(data) > 0; {
 		n, _ := rowEnd(data, c.plan.delim, p.opt.plainLines())
@@ -147,6 +150,9 @@ func countLines(row []byte) int64 {
 
 // row parses one row. The error has no code and no place.
 func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
+	if !p.valid && !utf8.Valid(row) {
+		return notUTF8(row)
+	}
 	if err := p.cells.split(row); err != nil {
 		return err
 	}

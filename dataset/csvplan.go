@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/noregret/noregret"
 )
@@ -102,6 +103,9 @@ func (h *headRows) next() ([]string, error) {
 		n, ended := rowEnd(h.rest, h.delim, h.plain)
 		if !ended && !h.whole {
 			return nil, nil
+		}
+		if !utf8.Valid(h.rest[:n]) {
+			return nil, noregret.BadInputf(place(h.file, h.line), "%s", notUTF8(h.rest[:n]))
 		}
 		if err := h.split(h.rest[:n]); err != nil {
 			return nil, noregret.BadInputf(place(h.file, h.line), "%s", err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/noregret/noregret"
 )
@@ -178,6 +179,9 @@ func (i Info) withoutCounts() Info {
 func labelFault(tok []byte) error {
 	if len(tok) == 0 {
 		return errors.New("the label is empty")
+	}
+	if !utf8.Valid(tok) {
+		return fmt.Errorf("the label: %w", notUTF8(tok))
 	}
 	if isNonFinite(tok) {
 		return fmt.Errorf("label %s: a label must be a finite number or a name", quote(tok))

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
+	"compress/bzip2"
 	"errors"
 	"io"
 	"io/fs"
@@ -51,7 +53,8 @@ type closeFunc func()
 
 func (f closeFunc) Close() error { f(); return nil }
 
-// openInput opens a file or standard input and recognises gzip and zstd by their magic numbers.
+// openInput opens a file or standard input and recognises gzip, zstd and bzip2 by their magic
+// numbers.
 func openInput(name string, stdin io.Reader) (*input, error) {
 	in := &input{name: name}
 	if name == stdinName {
@@ -89,6 +92,9 @@ func (in *input) decompress() error {
 			return in.readError(err)
 		}
 		in.unpack, r = z, z
+	case isBzip2(raw):
+		in.packed = true
+		r = bzip2.NewReader(raw)
 	case string(magic) == "\x28\xb5\x2f\xfd":
 		in.packed = true
 		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -100,6 +106,16 @@ func (in *input) decompress() error {
 	}
 	in.r = bufio.NewReaderSize(r, peekBytes)
 	return nil
+}
+
+// isBzip2 reports whether the first bytes are those of bzip2: of a file with blocks, or an empty
+// one.
+func isBzip2(raw *bufio.Reader) bool {
+	if magic, _ := raw.Peek(3); string(magic) != "BZh" {
+		return false
+	}
+	magic, _ := raw.Peek(10)
+	return bytes.HasSuffix(magic, []byte("1AY&SY")) || bytes.HasSuffix(magic, []byte("\x17\x72\x45\x38\x50\x90"))
 }
 
 // peek returns the first bytes of the decompressed input, peekBytes unless it is shorter. whole

@@ -70,7 +70,7 @@ func (p *jsonParser) line(r *result, l []byte) error {
 		return nil
 	}
 	if !utf8.Valid(l) {
-		return errors.New("the line is not valid UTF-8")
+		return notUTF8(l)
 	}
 	p.class, p.weight, p.hasLabel, p.wrapped, p.seen = NoClass, 1, false, false, [2]bool{}
 	p.flat, p.path = p.flat[:0], p.path[:0]

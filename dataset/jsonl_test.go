@@ -82,7 +82,7 @@ func TestJSONLErrors(t *testing.T) {
 		{`{"label":1} x`, `"x" follows the object; a line holds one object`},
 		{`{"label":1,"a":"` + "\x01" + `"}`, `key "a": control character 0x01 in a string`},
 		{`{"label":1,"a":"x}`, `key "a": string "\"x}" is not closed`},
-		{"{\"label\":1,\"\xff\":1}", `the line is not valid UTF-8`},
+		{"{\"label\":1,\"\xff\":1}", `byte 0xff in "{\"label\":1,\"\xff\":1}" is not UTF-8; the file may be Latin-1: iconv -f WINDOWS-1252 -t UTF-8 FILE | noregret ... -`},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			path := writeFile(t, "a.jsonl", "{\"label\":1}\n"+c.line+"\n{\"label\":0}\n")

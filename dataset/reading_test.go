@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -369,6 +370,60 @@ func TestDefaultLabel(t *testing.T) {
 				t.Errorf("%q: column %q is %s", text, c.Name, c.Kind)
 			}
 		}
+	}
+}
+
+// What is not read is named, with what to do, in a file, in a pipe and within gzip.
+func TestForeignFiles(t *testing.T) {
+	utf16 := func(s string) string { return "\xff\xfe" + strings.Join(strings.Split(s, ""), "\x00") + "\x00" }
+	tar := "a.csv" + strings.Repeat("\x00", 252) + "ustar\x0000" + strings.Repeat("\x00", 248)
+	for _, c := range []struct{ data, want string }{
+		{"\xfd7zXZ\x00...", "the file is compressed by xz, which is not read: xz -dc FILE | noregret ... -"},
+		{"PK\x03\x04...", "the file is a zip archive, which is not read: unzip -p FILE | noregret ... -"},
+		{tar, "the file is a tar archive, which is not read: tar -xOf FILE | noregret ... -"},
+		{"PAR1...", "the file is Parquet, which is not read: write it as CSV, as with duckdb -c \"copy (from " +
+			"'FILE') to 'data.csv'\""},
+		{utf16("a,y\n1,p\n"), "the text is UTF-16, which is not read: iconv -f UTF-16 -t UTF-8 FILE | noregret ... -"},
+		{utf16("a,y\n1,p\n")[2:], "the text is UTF-16 without a byte order mark, or no text, which is not read: " +
+			"iconv -f UTF-16 -t UTF-8 FILE | noregret ... -"},
+	} {
+		for how, data := range packed(t, c.data) {
+			for _, opt := range []Options{{}, {Format: CSV}, {Stdin: strings.NewReader(data)}} {
+				path := writeFile(t, "a.csv", data)
+				where := path
+				if opt.Stdin != nil {
+					path, where = "-", "-"
+				}
+				_, err := readAll(opt, path)
+				if err == nil || err.Error() != where+": "+c.want {
+					t.Errorf("%s: got  %v\nwant %s", how, err, c.want)
+				}
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"a,caf\xe9,y\n1,2,p\n": `:1: byte 0xe9 in "a,caf\xe9,y" is not UTF-8; the file may be Latin-1: iconv -f ` +
+			`WINDOWS-1252 -t UTF-8 FILE | noregret ... -`,
+		"a,c,y\n1,x,p\n1,caf\xe9,p\n": `:3: byte 0xe9 in "1,caf\xe9,p" is not UTF-8; the file may be Latin-1: ` +
+			`iconv -f WINDOWS-1252 -t UTF-8 FILE | noregret ... -`,
+	} {
+		path := writeFile(t, "a.csv", text)
+		if _, err := readAll(Options{}, path); err == nil || err.Error() != path+want {
+			t.Errorf("got  %v\nwant %s", err, path+want)
+		}
+	}
+	const bz2 = "QlpoOTFBWSZTWTa94zIAAMfYAAAQQAIwECAAUGABSoZPCLiLSLiLEWEWItRfF3JFOFCQNr3jMg=="
+	data, err := base64.StdEncoding.DecodeString(bz2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i, err := readAll(Options{}, writeFile(t, "a", string(data))); err != nil || i.Rows != 100 {
+		t.Errorf("bzip2: %v, %d rows", err, i.Rows)
+	}
+	path := writeFile(t, "a", string(data[:len(data)-3]))
+	if _, err := readAll(Options{}, path); err == nil || err.Error() != path+": the compressed file is cut off: "+
+		"unexpected EOF" {
+		t.Errorf("bzip2 that is cut off: %v", err)
 	}
 }
 

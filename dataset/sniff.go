@@ -12,6 +12,9 @@ import (
 // first line looks like, or else the one of its extension.
 func (opt *Options) findFormat(in *input) (Format, error) {
 	format, line := in.sniff()
+	if err := in.checkText(format); err != nil {
+		return "", err
+	}
 	switch {
 	case format == Cache && opt.Format != Auto && opt.Format != Cache:
 		return "", noregret.BadInputf(in.name, "this is a binary cache, not %s", opt.Format)
@@ -33,14 +36,28 @@ func (opt *Options) findFormat(in *input) (Format, error) {
 // one. Its lines could pass for rows: a line of CSV is a label without features in svmlight. A
 // named format is not questioned.
 func (opt *Options) checkFormat(in *input, format Format, first string) error {
-	if opt.Format != Auto {
-		return nil
+	got, _ := in.sniff()
+	if err := in.checkText(got); err != nil || opt.Format != Auto {
+		return err
 	}
-	if got, _ := in.sniff(); got != Auto && got != format {
+	if got != Auto && got != format {
 		return noregret.BadInputf(in.name, "the input looks like %s, but %s is %s: want inputs of one format; name it "+
 			"(--format %s) if this is wrong", got, first, format, format)
 	}
 	return nil
+}
+
+// checkText returns an error if the input, decompressed, is of a kind that is not read, or text in
+// another encoding.
+func (in *input) checkText(format Format) error {
+	if format == Cache || format == IDX {
+		return nil
+	}
+	head, _ := in.r.Peek(min(in.r.Buffered(), 512)) // sniff has filled the buffer
+	if err := foreign(in.name, head); err != nil {
+		return err
+	}
+	return otherEncoding(in.name, head)
 }
 
 // sniff returns the format that the first line looks like, or else that of the extension, Auto if
@@ -102,7 +119,7 @@ func looksLikeSVMLight(line []byte) bool {
 // extension returns the lower-case extension of a file's name without that of the compression.
 func extension(name string) string {
 	name = strings.ToLower(filepath.Base(name))
-	for _, z := range []string{".gz", ".zst"} {
+	for _, z := range []string{".gz", ".zst", ".bz2"} {
 		name = strings.TrimSuffix(name, z)
 	}
 	return filepath.Ext(name)
