@@ -16,6 +16,9 @@ type columnCensus struct {
 	odd   string // the first one that is not, with its line
 	first string // the first value, with its line
 	oddAt int64
+	file  string // of first
+	// of odd
+	oddFile string
 	at    int64
 	kinds *sketch // of the distinct values, nil before the first
 
@@ -41,8 +44,11 @@ func (c *columnCensus) value(cell []byte, line int64) {
 	}
 }
 
-// number counts a value of a numeric column.
+// number counts a value of a numeric column, NaN for a missing one.
 func (c *columnCensus) number(v float64) {
+	if math.IsNaN(v) {
+		return
+	}
 	if !c.seen {
 		c.low, c.high, c.seen = v, v, true
 	} else if v < c.low {
@@ -73,10 +79,41 @@ func (c *columnCensus) add(d *columnCensus) {
 	}
 }
 
-// newCensus returns the cleared census of a chunk of CSV.
+// addFrom adds the census of a chunk of a file.
+func (c *columnCensus) addFrom(d *columnCensus, file string) {
+	if c.cells == 0 {
+		c.file = file
+	}
+	if c.odd == "" {
+		c.oddFile = file
+	}
+	c.add(d)
+}
+
+// censuses are those of all columns or keys, in order of first appearance.
+type censuses struct {
+	names []string
+	all   map[string]*columnCensus
+}
+
+// of returns the census of a column, a new one if there is none.
+func (c *censuses) of(name string) *columnCensus {
+	one := c.all[name]
+	if one == nil {
+		if c.all == nil {
+			c.all = map[string]*columnCensus{}
+		}
+		one = new(columnCensus)
+		c.all[name] = one
+		c.names = append(c.names, name)
+	}
+	return one
+}
+
+// newCensus returns the cleared census of a chunk. That of JSON lines grows up to columns.
 func (r *result) newCensus(columns int) []columnCensus {
 	if cap(r.census) < columns {
-		r.census = make([]columnCensus, columns)
+		r.census = append(r.census[:cap(r.census)], make([]columnCensus, columns-cap(r.census))...)
 	}
 	r.census = r.census[:columns]
 	for i := range r.census {
@@ -96,9 +133,8 @@ const (
 	sameShare = .8  // of the values that are new ones in a column of names
 )
 
-// check returns an error, without a place, if a column cannot be meant to be read as it was. file
-// is where the lines are.
-func (c *columnCensus) check(col *Column, file string) error {
+// check returns an error if a column cannot be meant to be read as it was.
+func (c *columnCensus) check(col *Column) error {
 	if col.Kind == Numeric {
 		return c.checkRange(col)
 	}
@@ -106,20 +142,20 @@ func (c *columnCensus) check(col *Column, file string) error {
 		return nil
 	}
 	kinds := c.kinds.count()
-	bad := func(line int64, format string, args ...any) error {
+	bad := func(file string, line int64, format string, args ...any) error {
 		return noregret.BadInputf(place(file, line), "column %q: %s", col.Name, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case c.near*2 >= c.cells && c.near > 0 && kinds >= fewKinds && (kinds >= sameShare*float64(c.near) || kinds > 30):
-		what, line := c.odd, c.oddAt
+		what, file, line := c.odd, c.oddFile, c.oddAt
 		if what == "" {
-			what, line = c.first, c.at
+			what, file, line = c.first, c.file, c.at
 		}
-		return bad(line, "%d of %d values are numbers, or nearly, but %s is none: write plain numbers, name the "+
+		return bad(file, line, "%d of %d values are numbers, or nearly, but %s is none: write plain numbers, name the "+
 			"values that mean missing (--missing-values), or say that they are names (--categorical)", c.near,
 			c.cells, quote([]byte(what)))
 	case c.cells >= fewCells && kinds >= sameShare*float64(c.cells):
-		return bad(c.at, "nearly each of %d values is new, as in a column of names, texts or numbers of another "+
+		return bad(c.file, c.at, "nearly each of %d values is new, as in a column of names, texts or numbers of another "+
 			"notation (the first is %s): leave it out (--ignore-columns), or say that they are categories "+
 			"(--categorical)", c.cells, quote([]byte(c.first)))
 	}
@@ -128,14 +164,35 @@ func (c *columnCensus) check(col *Column, file string) error {
 
 // checkRange returns an error if float32 cannot hold the differences between the values.
 func (c *columnCensus) checkRange(col *Column) error {
-	step := max(math.Abs(c.low), math.Abs(c.high)) * 0x1p-23
-	if c.high == c.low || c.high-c.low >= fewSteps*step || float64(float32(c.low)) == c.low &&
-		float64(float32(c.high)) == c.high {
+	step, lost := lostRange(c.low, c.high)
+	if !lost {
 		return nil
 	}
 	return noregret.BadInputf("", "column %q: its values lie between %v and %v, where float32 has steps of %.2g: "+
 		"subtract the first value when it is read (--center), or leave it out (--ignore-columns)", col.Name,
 		c.low+col.Center, c.high+col.Center, step)
+}
+
+// lostRange reports whether float32 has few steps between two different numbers that it does not
+// hold exactly, and their length.
+func lostRange(low, high float64) (step float64, lost bool) {
+	step = max(math.Abs(low), math.Abs(high)) * 0x1p-23
+	exact := float64(float32(low)) == low && float64(float32(high)) == high
+	return step, low < high && high-low < fewSteps*step && !exact
+}
+
+// ranges are the least and the greatest value of some features.
+type ranges map[int64][2]float64
+
+// add widens the range of a feature.
+func (r *ranges) add(index int64, low, high float64) {
+	if *r == nil {
+		*r = ranges{}
+	}
+	if old, ok := (*r)[index]; ok {
+		low, high = min(low, old[0]), max(high, old[1])
+	}
+	(*r)[index] = [2]float64{low, high}
 }
 
 // sketch estimates the number of distinct hashes it was given, within some 3 % (HyperLogLog of

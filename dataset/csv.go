@@ -64,19 +64,17 @@ func (t *nameTable) close(r *result, from int) error {
 
 // csvParser parses the rows of CSV chunks.
 type csvParser struct {
-	opt    *Options
+	columnParser
 	cells  cellReader
-	table  nameTable
 	last   []byte // the latest label and its number
 	lastID uint16
-	digits []byte         // scratch for numbers in other notations
 	census []columnCensus // of the chunk, nil with a schema
 	line   int64          // of the row being parsed
 	valid  bool           // the chunk is UTF-8
 }
 
 func newCSVParser(opt *Options, fixed map[string]uint32) *csvParser {
-	return &csvParser{opt: opt, table: newNameTable(opt, fixed), digits: make([]byte, 0, 256)}
+	return &csvParser{columnParser: newColumnParser(opt, fixed)}
 }
 
 // parse implements parser.
@@ -176,17 +174,9 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 		var err error
 		switch col.kind {
 		case Numeric:
-			v, ok := col.notation.number(cell, p.digits)
-			if v -= col.center; !ok || !inFloat32(v) {
-				err = p.notNumber(r, col, cell)
-				break
-			}
-			if p.census != nil {
+			var v float64
+			if v, err = p.number(r, col, cell); err == nil && p.census != nil {
 				p.census[i].number(v)
-			}
-			if v32 := float32(v); v32 != 0 {
-				r.rows.Index = append(r.rows.Index, col.feature)
-				r.rows.Value = append(r.rows.Value, v32)
 			}
 		case Date, Timestamp:
 			err = p.date(r, col, cell)
@@ -218,86 +208,6 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 		weight = 1
 	}
 	r.rows.endRow(class, weight)
-	return nil
-}
-
-// notNumber handles a cell of a numeric column that is not a usable number.
-func (p *csvParser) notNumber(r *result, col *csvColumn, cell []byte) error {
-	if missingNumber(cell, p.opt.MissingValues) {
-		return p.missing(r, col, cell)
-	}
-	if _, ok := col.notation.number(cell, nil); ok || isNonFinite(cell) {
-		return valueFault("cell "+quote(cell), cell)
-	}
-	if notationsOf(cell) != 0 {
-		return fmt.Errorf("cell %s is a number, but written otherwise than the first ones, %s: write all of a column "+
-			"in one way, or say which mark is the decimal one (--decimal)", quote(cell), col.notation)
-	}
-	return fmt.Errorf("cell %s is not a number, but the column's first value is one; declare a column of "+
-		"names with --categorical, or what means missing with --missing-values", quote(cell))
-}
-
-// missing applies the rule for missing cells to one.
-func (p *csvParser) missing(r *result, col *csvColumn, cell []byte) error {
-	switch p.opt.Missing {
-	case MissingError:
-		return fmt.Errorf("cell %s: the value is missing; --missing zero and --missing indicator allow missing values",
-			quote(cell))
-	case MissingZero:
-		return nil
-	}
-	p.table.buf = append(append(p.table.buf[:0], col.prefix...), "missing"...)
-	return p.one(r)
-}
-
-// date adds the features of a date.
-func (p *csvParser) date(r *result, col *csvColumn, cell []byte) error {
-	m, ok := scanMoment(cell)
-	switch {
-	case missingNumber(cell, p.opt.MissingValues):
-		return p.missing(r, col, cell)
-	case !ok:
-		return fmt.Errorf("cell %s is not a date, but the column's first value is one: want YYYY-MM-DD, or "+
-			"YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind; declare a column of names with --categorical",
-			quote(cell))
-	}
-	add := func(part int, v float64) {
-		if v := float32(v); v != 0 {
-			r.rows.Index = append(r.rows.Index, col.parts[part])
-			r.rows.Value = append(r.rows.Value, v)
-		}
-	}
-	add(dayPart, (m.unix()-col.center)/daySeconds)
-	add(yearPart, float64(m.year-col.year))
-	add(monthPart+m.month-1, 1)
-	add(weekdayPart+m.weekday(), 1)
-	if col.kind == Timestamp {
-		add(hourPart+int(min(m.second, daySeconds-1))/3600, 1)
-	}
-	return nil
-}
-
-// category adds the feature "column=value"; a missing value is "column=".
-func (p *csvParser) category(r *result, col *csvColumn, cell []byte) error {
-	if isMissing(cell) || slices.Contains(p.opt.MissingValues, string(cell)) {
-		cell = nil
-	}
-	p.table.buf = append(append(p.table.buf[:0], col.prefix...), cell...)
-	return p.one(r)
-}
-
-// one adds the feature named in the table's buffer with the value 1.
-func (p *csvParser) one(r *result) error {
-	f, ok, err := p.table.feature(r, p.table.buf)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		r.ignored++
-		return nil
-	}
-	r.rows.Index = append(r.rows.Index, f)
-	r.rows.Value = append(r.rows.Value, 1)
 	return nil
 }
 

@@ -20,6 +20,8 @@ type csvPlan struct {
 	direct  uint32 // number of the features that do not come by name
 	sorted  bool   // these ascend in the order of the columns
 	labeled bool   // there is a label column
+
+	keys map[string]*csvColumn // JSONL: the columns by their keys, nil without any
 }
 
 // csvColumn is a column as the parser sees it.

@@ -56,7 +56,8 @@ func FuzzSVMLight(f *testing.F) {
 func FuzzCSV(f *testing.F) {
 	for _, s := range []string{
 		"a,b,y\n1,2,p\n0,-3.5,q\n", "1;x;p\n2;y;q\n", "c,y\n\"u\n\"\"v\",p\nw,q\n",
-		"a\tb\n1\t\n", "x\"y,1\n", "\"open\n1,2\n",
+		"a\tb\n1\t\n", "x\"y,1\n", "\"open\n1,2\n", "a;b;y\n1,5;1.234,5 %;p\n2;-;q\n",
+		"d,t,y\n2024-02-29,1700000001,p\n?,1700000002,q\n", "d;y\n2024-02-29 12:00;p\n2024-02-29T13:00Z;q\n",
 	} {
 		f.Add([]byte(s), uint8(0))
 		f.Add([]byte(s), uint8(255))
@@ -72,6 +73,7 @@ func FuzzJSONL(f *testing.F) {
 	for _, s := range []string{
 		`{"label":1,"features":{"a":1.5,"c":"red","f":true,"n":null}}`,
 		`{"label":"x","weight":2,"a":{"b":-1e3},"\u0041":0}` + "\n{}\n", `{"label":1,"id":[1,{"a":"]"}]}`,
+		`{"label":1,"a":"1,5","d":"2024-02-29"}` + "\n" + `{"label":1,"a":2,"d":"x","t":1e9}` + "\n",
 	} {
 		f.Add([]byte(s), uint8(0))
 		f.Add([]byte(s), uint8(255))

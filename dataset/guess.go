@@ -57,6 +57,13 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	}
 }
 
+// number adds a JSON number, which has one notation.
+func (g *guess) number(text []byte) {
+	if g.kind == "" {
+		g.kind, g.set, g.cell, g.settled = Numeric, 1, string(text), true
+	}
+}
+
 // decimals returns the decimal mark that numbers of the guesses must have, 0 if none must, and
 // whether some must have the point and some the comma.
 func decimals(guesses []guess) (mark byte, both bool) {

@@ -10,8 +10,10 @@ import (
 
 // jsonParser parses JSON lines: one object per line.
 type jsonParser struct {
-	opt   *Options
-	table nameTable
+	columnParser
+	plan  *csvPlan
+	look  func(key, text []byte, number bool) // takes the values in place of the table, or nil
+	at    int64                               // the line being parsed
 	scan  jsonScanner
 	keys  names    // paths of keys seen in the chunk
 	row   []uint32 // per key: the latest row of the chunk (from 1) with it
@@ -31,12 +33,16 @@ type jsonParser struct {
 }
 
 func newJSONParser(opt *Options, fixed map[string]uint32) *jsonParser {
-	return &jsonParser{opt: opt, table: newNameTable(opt, fixed)}
+	return &jsonParser{columnParser: newColumnParser(opt, fixed), plan: new(csvPlan)}
 }
 
 // parse implements parser.
 func (p *jsonParser) parse(c *chunk) {
-	c.local, c.only = p.table.local(), p.opt.only
+	if c.plan != nil {
+		p.plan = c.plan
+	}
+	p.table.direct = p.plan.direct
+	c.local, c.direct, c.only = p.table.local(), p.table.direct, p.opt.only
 	c.nulls = p.opt.newNulls()
 	p.keys.reset()
 	p.row, p.cur = p.row[:0], 0
@@ -50,6 +56,7 @@ func (p *jsonParser) parse(c *chunk) {
 		}
 		mark, ignored := c.mark(), c.ignored
 		p.cur++
+		p.at = line
 		if err := p.line(&c.result, l); err != nil {
 			c.undo(mark)
 			c.ignored = ignored
@@ -229,11 +236,22 @@ func (p *jsonParser) checkRepeated() error {
 func (p *jsonParser) value(r *result) error {
 	s := &p.scan
 	v := float32(1)
+	col := p.plan.keys[string(p.path)]
 	switch c := s.peek(); {
 	case c == '"':
 		text, err := s.text()
 		if err != nil {
 			return err
+		}
+		if p.look != nil {
+			p.look(p.path, text, false)
+			return nil
+		}
+		if col != nil && col.kind != Categorical {
+			return p.special(r, col, text)
+		}
+		if p.opt.Schema == nil && (col == nil || !col.named) {
+			p.count(r, text)
 		}
 		p.table.buf = append(append(append(p.table.buf[:0], p.path...), '='), text...)
 	case c == '-' || c-'0' <= 9:
@@ -241,7 +259,22 @@ func (p *jsonParser) value(r *result) error {
 		if err != nil {
 			return err
 		}
+		if p.look != nil {
+			p.look(p.path, tok, true)
+			return nil
+		}
 		x, _ := number(tok)
+		if col != nil && col.kind == Categorical {
+			p.table.buf = append(append(append(p.table.buf[:0], p.path...), '='), tok...)
+			break
+		}
+		if col != nil && col.kind != Numeric {
+			return p.date(r, col, tok) // which reports it
+		}
+		if col != nil {
+			r.addNumber(col.feature, x-col.center)
+			return nil
+		}
 		if !inFloat32(x) {
 			return valueFault("value "+quote(tok), tok)
 		}
@@ -276,6 +309,36 @@ func (p *jsonParser) value(r *result) error {
 		r.rows.Value = append(r.rows.Value, v)
 	}
 	return nil
+}
+
+// count adds a string to the census of its key.
+func (p *jsonParser) count(r *result, text []byte) {
+	if r.counted.len() == maxLooked {
+		return
+	}
+	id, isNew := r.counted.id(p.path)
+	if isNew {
+		all := r.census
+		if len(all) == cap(all) {
+			all = append(all, columnCensus{})[:len(all)]
+		}
+		r.census = all[:len(all)+1]
+		kinds := r.census[id].kinds
+		if kinds != nil {
+			*kinds = sketch{}
+		}
+		r.census[id] = columnCensus{kinds: kinds}
+	}
+	r.census[id].value(text, p.at)
+}
+
+// special adds the value of a key that is read in a way of its own: a string or a number.
+func (p *jsonParser) special(r *result, col *csvColumn, text []byte) error {
+	if col.kind != Numeric {
+		return p.date(r, col, text)
+	}
+	_, err := p.number(r, col, text)
+	return err
 }
 
 // distinct returns an error if another key of the row names the feature in the table's buffer, as

@@ -177,6 +177,87 @@ func TestReadings(t *testing.T) {
 	}
 }
 
+// Numbers and dates in the strings of JSON lines are read as those of CSV are.
+func TestJSONReadings(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		opt        Options
+		want       []Column
+		rows       []string
+	}{
+		{
+			"numbers in strings", `{"label":1,"a":"3","b":"x"}` + "\n" + `{"label":0,"a":"2,5","b":"y"}` + "\n" +
+				`{"label":0,"a":1.5,"b":"x"}` + "\n" + `{"label":0,"a":"n/a"}` + "\n",
+			Options{},
+			[]Column{{Name: "a", Kind: Numeric, Decimal: ",", Thousands: "."}},
+			[]string{"0 0:3 1:1", "1 0:2.5 2:1", "1 0:1.5 1:1", "1 3:1"},
+		},
+		{
+			"named categories", `{"label":1,"zip":"12345"}` + "\n" + `{"label":0,"zip":54321}` + "\n",
+			Options{Categorical: []string{"zip"}},
+			[]Column{{Name: "zip", Kind: Categorical}},
+			[]string{"0 0:1", "1 1:1"},
+		},
+		{
+			"Unix time, nested", `{"label":1,"t":{"at":1700000001}}` + "\n" + `{"label":0,"t":{"at":1700000003}}` + "\n",
+			Options{},
+			[]Column{{Name: "t.at", Kind: Numeric, Center: 1700000001}},
+			[]string{"0", "1 0:2"},
+		},
+		{
+			"dates", `{"label":1,"d":"2024-02-29"}` + "\n" + `{"label":0,"d":"2024-03-01"}` + "\n",
+			Options{},
+			[]Column{{Name: "d", Kind: Date, Center: 1709164800}},
+			[]string{"0 3:1 17:1", "1 0:1 4:1 18:1"},
+		},
+		{
+			"none", `{"label":1,"d":"x","e":2}` + "\n" + `{"label":0,"d":true}` + "\n",
+			Options{}, nil,
+			[]string{"0 0:1 1:2", "1 2:1"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := writeFile(t, "a.jsonl", c.text)
+			var schema *Schema
+			for _, chunk := range []int{1 << 20, 1, 30} {
+				c.opt.Schema, c.opt.chunkBytes, c.opt.Workers = schema, chunk, 2
+				set := load(t, c.opt, path)
+				schema = set.Info().Schema
+				if d := cmp.Diff(c.want, schema.Columns); d != "" {
+					t.Errorf("columns (-want +got):\n%s", d)
+				}
+				if err := schema.Validate(); err != nil {
+					t.Error(err)
+				}
+				r, err := set.Read()
+				if d := cmp.Diff(c.rows, show(t, r, err)); d != "" {
+					t.Errorf("chunks of %d: rows (-want +got):\n%s", chunk, d)
+				}
+			}
+		})
+	}
+	for text, want := range map[string]string{
+		`{"label":1,"a":"3"}` + "\n" + `{"label":0,"a":"x"}` + "\n": `:2: key "a": cell "x" is not a number, but the ` +
+			`column's first value is one; declare a column of names with --categorical, or what means missing with ` +
+			`--missing-values`,
+		many(30, `{"label":1,"id":"n%d"}`+"\n"): `:1: column "id": nearly each of 30 values is new, as in a column of ` +
+			`names, texts or numbers of another notation (the first is "n0"): leave it out (--ignore-columns), or say ` +
+			`that they are categories (--categorical)`,
+		`{"label":1,"a":"1,234"}` + "\n": `: column "a": the mark in "1,234" may be the decimal one or that of ` +
+			`thousands: say which mark is the decimal one (--decimal . or --decimal ,)`,
+		`{"label":1,"a":"2024-01-01"}` + "\n" + `{"label":0,"a":5}` + "\n": `:2: key "a": cell "5" is not a date, but ` +
+			`the column's first value is one: want YYYY-MM-DD, or YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind; ` +
+			`declare a column of names with --categorical`,
+	} {
+		path := writeFile(t, "a.jsonl", text)
+		for _, chunk := range []int{1 << 20, 1} {
+			if _, err := readAll(Options{chunkBytes: chunk}, path); err == nil || err.Error() != path+want {
+				t.Errorf("got  %v\nwant %s", err, path+want)
+			}
+		}
+	}
+}
+
 // firstFeature returns the values of feature 0, "-" for 0.
 func firstFeature(t *testing.T, set *Set) (out []string) {
 	r, err := set.Read()
@@ -289,7 +370,14 @@ func TestReadingErrors(t *testing.T) {
 			}
 		})
 	}
-	path := writeFile(t, "a.csv", "id,y\n"+many(30, "n%d,p\n"))
+	path := writeFile(t, "a.svm", many(9, "1 3:170000000%d\n"))
+	_, err := readAll(Options{chunkBytes: 1}, path)
+	want := path + ": feature 3: its large values lie between 1.7e+09 and 1.700000008e+09, where float32 has steps of " +
+		"203: subtract a constant from its values, or leave it out"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	path = writeFile(t, "a.csv", "id,y\n"+many(30, "n%d,p\n"))
 	if i, err := readAll(Options{Categorical: []string{"id"}}, path); err != nil || i.Dim != 30 {
 		t.Errorf("a column that is named: %v, %d features", err, i.Dim)
 	}

@@ -24,7 +24,9 @@ type result struct {
 	sawZero  bool  // an index 0 as written
 	ignored  int64 // values dropped because the schema lacks their feature
 
-	census []columnCensus // CSV without a schema: of each column
+	census  []columnCensus // without a schema: of each column, or each name of counted
+	counted names          // JSONL: keys with strings
+	large   ranges         // svmlight: features with values beyond centerFrom
 
 	only  map[string]bool // the declared labels of Options.OnlyLabels, or nil
 	nulls *Nulls          // nil unless they are counted
@@ -51,6 +53,8 @@ func (r *result) reset() {
 	r.at = r.at[:0]
 	r.labels.reset()
 	r.feats.reset()
+	r.counted.reset()
+	clear(r.large)
 	r.local, r.direct, r.census = false, 0, r.census[:0]
 	r.bad, r.badLines = r.bad[:0], 0
 	r.maxSeen, r.sawZero, r.ignored = -1, false, 0

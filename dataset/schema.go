@@ -83,7 +83,7 @@ func (s *Schema) Validate() error {
 		}
 		seen[f] = true
 	}
-	if s.Format == CSV {
+	if s.Format == CSV || s.Format == JSONL && len(s.Columns) > 0 {
 		return s.validateColumns(seen)
 	}
 	return nil

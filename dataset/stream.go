@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/noregret/noregret"
@@ -26,8 +27,8 @@ type Stream struct {
 	cur    *chunk // the chunk whose rows are being delivered
 	row    int    // the next row of cur
 	nulls  Nulls
-	census []columnCensus // CSV without a schema: of each column
-	places []string       // CSV: the file in which each column has its first value
+	census censuses // without a schema: of each column or key
+	large  ranges   // svmlight without a schema: of features with large values
 	err    error          // what Next returns after the rows of cur
 	closed bool
 
@@ -127,13 +128,22 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 		newParser = func() parser { return newCSVParser(&s.opt, s.fixedNames()) }
 	default:
 		s.schema.Label, s.schema.Weight = s.opt.LabelKey, s.opt.WeightKey
+		src.json = &jsonPlanner{csvPlanner: csvPlanner{opt: &s.opt}}
+		if sch := s.opt.Schema; sch != nil {
+			src.json.planned = true
+			src.json.setColumns(sch.Columns, false, sch.Features)
+		}
 		newParser = func() parser { return newJSONParser(&s.opt, s.fixedNames()) }
 	}
 	if err := src.open(in); err != nil {
 		return err
 	}
-	if format == CSV && s.opt.Schema == nil {
+	switch {
+	case s.opt.Schema != nil:
+	case format == CSV:
 		s.copyColumns(src.csv)
+	case format == JSONL && len(src.json.columns) > 0:
+		s.copyColumns(&src.json.csvPlanner)
 	}
 	s.pipe = startPipeline(ctx, src, newParser, s.opt.Workers)
 	return nil
@@ -253,25 +263,38 @@ func (s *Stream) fetch() error {
 
 // count adds the census of a chunk. Columns of a further file may come in another order.
 func (s *Stream) count(c *chunk) {
-	if s.census == nil {
-		s.census, s.places = make([]columnCensus, len(s.schema.Columns)), make([]string, len(s.schema.Columns))
+	for index, r := range c.large {
+		s.large.add(index, r[0], r[1])
 	}
 	for k := range c.census {
-		i := slices.IndexFunc(s.schema.Columns, func(col Column) bool { return col.Name == c.plan.columns[k].name })
-		if i < 0 {
-			continue
+		one := &c.census[k]
+		name := ""
+		if c.counted.len() > 0 {
+			name = string(c.counted.at(k))
+		} else {
+			name = c.plan.columns[k].name
 		}
-		if s.census[i].cells == 0 {
-			s.places[i] = c.file
+		if one.cells > 0 || one.seen {
+			s.census.of(name).addFrom(one, c.file)
 		}
-		s.census[i].add(&c.census[k])
 	}
 }
 
 // checkColumns returns an error if a column cannot be meant to be read as it was.
 func (s *Stream) checkColumns() error {
-	for i := range s.census {
-		if err := s.census[i].check(&s.schema.Columns[i], s.places[i]); err != nil {
+	for _, index := range slices.Sorted(maps.Keys(s.large)) {
+		r := s.large[index]
+		if step, lost := lostRange(r[0], r[1]); lost && s.opt.Schema == nil {
+			return noregret.BadInputf(s.info.place(), "feature %d: its large values lie between %v and %v, where float32 "+
+				"has steps of %.0f: subtract a constant from its values, or leave it out", index, r[0], r[1], step)
+		}
+	}
+	for _, name := range s.census.names {
+		col := Column{Name: name, Kind: Categorical}
+		if i := slices.IndexFunc(s.schema.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+			col = s.schema.Columns[i]
+		}
+		if err := s.census.of(name).check(&col); err != nil {
 			if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place == "" {
 				return noregret.BadInputf(s.info.place(), "%w", err)
 			}

@@ -162,6 +162,9 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 			continue
 		}
 		top = f
+		if v >= centerFrom || v <= -centerFrom {
+			r.large.add(idx, v, v)
+		}
 		if v32 := float32(v); v32 != 0 {
 			if p.opt.Bits > 0 {
 				f = int64(hashIndex(uint64(idx), p.opt.Bits))

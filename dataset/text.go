@@ -19,8 +19,9 @@ type textSource struct {
 	next   int    // the input after the current one
 	cur    *input // nil: open the next one
 	digest hash.Hash
-	csv    *csvPlanner // nil unless the format is CSV
-	plan   *csvPlan    // CSV: of the current input
+	csv    *csvPlanner  // nil unless the format is CSV
+	json   *jsonPlanner // nil unless the format is JSONL
+	plan   *csvPlan     // CSV, JSONL: of the current input
 	quote  quoteState  // CSV: at the start of carry
 	carry  []byte      // the beginning of a line whose end has not been read
 	line   int64       // number of the next line
@@ -44,6 +45,9 @@ func (s *textSource) open(in *input) error {
 			s.csv.partial = partial
 			plan, planErr = s.csv.plan(in.name, bytes.TrimPrefix(head, []byte(byteOrderMark)), whole)
 		}
+		if s.json != nil {
+			plan, planErr = s.json.plan(in.name, bytes.TrimPrefix(head, []byte(byteOrderMark)), partial)
+		}
 		return planErr != errPlanLater
 	}
 	decided := false
@@ -58,11 +62,11 @@ func (s *textSource) open(in *input) error {
 	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		skip = len(byteOrderMark)
 	}
+	if planErr != nil {
+		return planErr
+	}
+	s.plan = plan
 	if s.csv != nil {
-		if planErr != nil {
-			return planErr
-		}
-		s.plan = plan
 		s.quote.delim, s.quote.plain = plan.delim, s.opt.plainLines()
 		s.line += int64(bytes.Count(head[skip:skip+plan.skip], []byte("\n")))
 		skip += plan.skip

@@ -61,17 +61,17 @@ func (f *Flags) Register(cmd *cobra.Command) {
 		"a line that goes beyond it is refused")
 	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
 	s.StringSliceVar(&f.Categorical, "categorical", f.Categorical,
-		"CSV: columns to treat as categorical whatever they contain")
+		"CSV, JSON lines: columns or keys to treat as categorical whatever they contain")
 	s.Var(command.NewChoice(&f.decimal, "auto", ".", ","), "decimal",
 		"decimal mark of the numbers of CSV; auto finds it, and marks of thousands and percent, in the first rows")
 	s.StringSliceVar(&f.missingValues, "missing-values", f.missingValues,
-		"CSV: cells that are missing besides empty ones and NA, N/A, NaN, null, ?, -, --, ., #N/A, \\N")
+		"CSV, JSON lines: cells that are missing besides empty ones and NA, N/A, NaN, null, ?, -, --, ., #N/A, \\N")
 	s.StringSliceVar(&f.center, "center", f.center,
-		"CSV: columns of numbers whose first value is subtracted; those that begin with 16,777,216 or more are so "+
+		"CSV, JSON lines: columns of numbers whose first value is subtracted; those that begin with 16,777,216 or more are so "+
 			"without it")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
 	s.Var(command.NewChoice(&f.Missing, "error", "zero", "indicator"), "missing",
-		"CSV: what a missing number becomes; indicator is 0 and a feature of its own (default indicator)")
+		"what a missing number of CSV becomes; indicator is 0 and a feature of its own (default indicator)")
 	s.StringVar(&f.tempDir, "temp-dir", f.tempDir, "directory of the temporary file for data larger than memory")
 }
 

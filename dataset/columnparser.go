@@ -1,0 +1,112 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// columnParser reads single values as their columns say. CSV and JSON lines share it.
+type columnParser struct {
+	opt    *Options
+	table  nameTable
+	digits []byte // scratch for numbers in other notations
+}
+
+func newColumnParser(opt *Options, fixed map[string]uint32) columnParser {
+	return columnParser{opt: opt, table: newNameTable(opt, fixed), digits: make([]byte, 0, 256)}
+}
+
+// number adds the value of a numeric column and returns it; NaN if it is missing.
+func (p *columnParser) number(r *result, col *csvColumn, cell []byte) (float64, error) {
+	v, ok := col.notation.number(cell, p.digits)
+	if v -= col.center; !ok || !inFloat32(v) {
+		return math.NaN(), p.notNumber(r, col, cell)
+	}
+	r.addNumber(col.feature, v)
+	return v, nil
+}
+
+// addNumber adds a value to the row, unless it rounds to 0.
+func (r *result) addNumber(feature uint32, v float64) {
+	if v := float32(v); v != 0 {
+		r.rows.Index = append(r.rows.Index, feature)
+		r.rows.Value = append(r.rows.Value, v)
+	}
+}
+
+// notNumber handles a cell of a numeric column that is not a usable number.
+func (p *columnParser) notNumber(r *result, col *csvColumn, cell []byte) error {
+	if missingNumber(cell, p.opt.MissingValues) {
+		return p.missing(r, col, cell)
+	}
+	if _, ok := col.notation.number(cell, nil); ok || isNonFinite(cell) {
+		return valueFault("cell "+quote(cell), cell)
+	}
+	if notationsOf(cell) != 0 {
+		return fmt.Errorf("cell %s is a number, but written otherwise than the first ones, %s: write all of a column "+
+			"in one way, or say which mark is the decimal one (--decimal)", quote(cell), col.notation)
+	}
+	return fmt.Errorf("cell %s is not a number, but the column's first value is one; declare a column of "+
+		"names with --categorical, or what means missing with --missing-values", quote(cell))
+}
+
+// missing applies the rule for missing cells to one.
+func (p *columnParser) missing(r *result, col *csvColumn, cell []byte) error {
+	switch p.opt.Missing {
+	case MissingError:
+		return fmt.Errorf("cell %s: the value is missing; --missing zero and --missing indicator allow missing values",
+			quote(cell))
+	case MissingZero:
+		return nil
+	}
+	p.table.buf = append(append(p.table.buf[:0], col.prefix...), "missing"...)
+	return p.one(r)
+}
+
+// date adds the features of a date.
+func (p *columnParser) date(r *result, col *csvColumn, cell []byte) error {
+	m, ok := scanMoment(cell)
+	switch {
+	case missingNumber(cell, p.opt.MissingValues):
+		return p.missing(r, col, cell)
+	case !ok:
+		return fmt.Errorf("cell %s is not a date, but the column's first value is one: want YYYY-MM-DD, or "+
+			"YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind; declare a column of names with --categorical",
+			quote(cell))
+	}
+	add := func(part int, v float64) { r.addNumber(col.parts[part], v) }
+	add(dayPart, (m.unix()-col.center)/daySeconds)
+	add(yearPart, float64(m.year-col.year))
+	add(monthPart+m.month-1, 1)
+	add(weekdayPart+m.weekday(), 1)
+	if col.kind == Timestamp {
+		add(hourPart+int(min(m.second, daySeconds-1))/3600, 1)
+	}
+	return nil
+}
+
+// category adds the feature "column=value"; a missing value is "column=".
+func (p *columnParser) category(r *result, col *csvColumn, cell []byte) error {
+	if isMissing(cell) || slices.Contains(p.opt.MissingValues, string(cell)) {
+		cell = nil
+	}
+	p.table.buf = append(append(p.table.buf[:0], col.prefix...), cell...)
+	return p.one(r)
+}
+
+// one adds the feature named in the table's buffer with the value 1.
+func (p *columnParser) one(r *result) error {
+	f, ok, err := p.table.feature(r, p.table.buf)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		r.ignored++
+		return nil
+	}
+	r.rows.Index = append(r.rows.Index, f)
+	r.rows.Value = append(r.rows.Value, 1)
+	return nil
+}
+

@@ -1,0 +1,127 @@
+package dataset
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/noregret/noregret"
+)
+
+// jsonPlanner finds the keys of JSON lines whose values are read in a way of their own: numbers and
+// dates in strings, numbers that must be centered, and categories that are named. The first file
+// determines them unless a schema does.
+type jsonPlanner struct {
+	csvPlanner
+	planned bool
+}
+
+// jsonGuess is the guess of one key.
+type jsonGuess struct {
+	key    string
+	number bool // the first value is a JSON number
+	guess  guess
+}
+
+// plan determines the keys from the start of a file, which is all of it unless partial is set. If
+// the first row has no string but the label, only that row is looked at.
+func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, error) {
+	if p.planned {
+		return p.keyPlan(), nil
+	}
+	var guesses []jsonGuess
+	strings := false
+	look := func(key, text []byte, number bool) {
+		if slices.Contains(p.opt.Categorical, string(key)) {
+			return
+		}
+		i := slices.IndexFunc(guesses, func(g jsonGuess) bool { return g.key == string(key) })
+		if i < 0 {
+			if len(guesses) == maxLooked {
+				return
+			}
+			i = len(guesses)
+			guesses = append(guesses, jsonGuess{key: string(key), number: number})
+		}
+		if strings = strings || !number; number {
+			guesses[i].guess.number(text)
+		} else {
+			guesses[i].guess.see(text, p.opt, false)
+		}
+	}
+	opt := *p.opt
+	opt.only, opt.Bits = nil, 1 // no dictionary is needed
+	parser := newJSONParser(&opt, nil)
+	parser.look = look
+	rows := 0
+	for rows < lookRows && (rows == 0 || strings) {
+		line, rest, ended := bytes.Cut(head, []byte("\n"))
+		if !ended && partial {
+			return nil, errPlanLater
+		}
+		if len(bytes.TrimSpace(line)) > 0 && utf8.Valid(line) {
+			var r result
+			parser.cur++
+			_ = parser.line(&r, line) // parsing reports the bad lines
+			rows++
+		}
+		if head = rest; !ended {
+			break
+		}
+	}
+	if err := p.choose(file, guesses); err != nil {
+		return nil, err
+	}
+	return p.keyPlan(), nil
+}
+
+// maxLooked bounds the number of keys that are looked at.
+const maxLooked = 1000
+
+// choose sets the columns by what was seen.
+func (p *jsonPlanner) choose(file string, guesses []jsonGuess) error {
+	var all []guess
+	for _, g := range guesses {
+		if !g.number {
+			all = append(all, g.guess)
+		}
+	}
+	others, both := decimals(all)
+	if both {
+		others = 0
+	}
+	columns := []Column{}
+	p.named = map[string]bool{}
+	for _, key := range p.opt.Categorical {
+		columns = append(columns, Column{Name: key, Kind: Categorical})
+		p.named[key] = true
+	}
+	for _, g := range guesses {
+		c := Column{Name: g.key}
+		center := slices.Contains(p.opt.CenterColumns, g.key)
+		if err := g.guess.apply(&c, p.opt, others, center); err != nil {
+			return noregret.BadInputf(file, "%w", err)
+		}
+		if g.guess.kind != "" && g.guess.kind != Categorical && (!g.number || c.Center != 0) {
+			columns = append(columns, c)
+		}
+	}
+	if err := checkColumns(columns, p.opt.Missing); err != nil {
+		return noregret.BadInputf(file, "%w", err)
+	}
+	p.setColumns(columns, false, nil)
+	p.planned = true
+	return nil
+}
+
+// keyPlan returns the plan of every file.
+func (p *jsonPlanner) keyPlan() *csvPlan {
+	plan := p.planOf(p.columns)
+	if len(plan.columns) > 0 {
+		plan.keys = map[string]*csvColumn{}
+		for i := range plan.columns {
+			plan.keys[plan.columns[i].name] = &plan.columns[i]
+		}
+	}
+	return plan
+}
