@@ -19,8 +19,8 @@ type columnCensus struct {
 	file  string // of first
 	// of odd
 	oddFile string
-	at    int64
-	kinds *sketch // of the distinct values, nil before the first
+	at      int64
+	kinds   *sketch // of the distinct values, nil before the first
 
 	low, high float64 // numeric: the range of the values, as they are rounded
 	seen      bool
@@ -155,9 +155,9 @@ func (c *columnCensus) check(col *Column) error {
 			"values that mean missing (--missing-values), or say that they are names (--categorical)", c.near,
 			c.cells, quote([]byte(what)))
 	case c.cells >= fewCells && kinds >= sameShare*float64(c.cells):
-		return bad(c.file, c.at, "nearly each of %d values is new, as in a column of names, texts or numbers of another "+
-			"notation (the first is %s): leave it out (--ignore-columns), or say that they are categories "+
-			"(--categorical)", c.cells, quote([]byte(c.first)))
+		return bad(c.file, c.at, "nearly each of %d values is new, as in a column of names, texts or numbers of "+
+			"another notation (the first is %s): leave it out (--ignore-columns), or say that they are texts "+
+			"(--text) or categories (--categorical)", c.cells, quote([]byte(c.first)))
 	}
 	return nil
 }

@@ -18,12 +18,13 @@ const (
 	Categorical ColumnKind = "categorical" // one feature "column=value" of value 1 per value
 	Date        ColumnKind = "date"        // days, year, months and weekdays
 	Timestamp   ColumnKind = "timestamp"   // those of Date and the hours
+	Text        ColumnKind = "text"        // words and pairs of words, hashed, of length 1 a row
 	LabelKind   ColumnKind = "label"
 	WeightKind  ColumnKind = "weight"
 	Ignored     ColumnKind = "ignored"
 )
 
-var columnKinds = []ColumnKind{Numeric, Categorical, Date, Timestamp, LabelKind, WeightKind, Ignored}
+var columnKinds = []ColumnKind{Numeric, Categorical, Date, Timestamp, Text, LabelKind, WeightKind, Ignored}
 
 // Column says how one column of a CSV file, or the values of one key of JSON lines, are read. It is
 // all that a model file must keep of a column so that later files are read as the first one was.
@@ -41,6 +42,12 @@ type Column struct {
 	// Center is subtracted in float64 before a value is rounded to float32, which cannot tell two
 	// Unix times of one minute apart. Of a Date or Timestamp it is the Unix time of day 0.
 	Center float64 `json:"center,omitempty"`
+	// Texts is the number of texts at the start of the file by which the words of a Text column are
+	// weighed. Slots are the slots, ascending, that more than one of them has, and Counts says how
+	// many have each.
+	Texts  int   `json:"texts,omitempty"`
+	Slots  []int `json:"slots,omitempty"`
+	Counts []int `json:"counts,omitempty"`
 }
 
 // notation returns how the numbers of the column are written.
@@ -88,6 +95,17 @@ func (c *Column) check() error {
 	if c.Center != 0 && c.Kind != Numeric && !dated {
 		return bad("it is %s: only numbers and dates have a center", c.Kind)
 	}
+	if c.Kind != Text && (c.Texts != 0 || c.Slots != nil || c.Counts != nil) || c.Texts < 0 ||
+		len(c.Slots) != len(c.Counts) {
+		return bad("%d texts, %d slots and %d counts: a column of text has as many slots as counts, others have none",
+			c.Texts, len(c.Slots), len(c.Counts))
+	}
+	for i, slot := range c.Slots {
+		if slot < 0 || slot >= textSlots || i > 0 && slot <= c.Slots[i-1] || c.Counts[i] < 2 || c.Counts[i] > c.Texts {
+			return bad("slot %d in %d texts: slots ascend from 0 to %d, and are in 2 to %d texts", slot, c.Counts[i],
+				textSlots-1, c.Texts)
+		}
+	}
 	if math.IsNaN(c.Center) || math.IsInf(c.Center, 0) || dated && !(math.Abs(c.Center) <= maxUnix) {
 		return bad("center %v: it must be a finite number, of a date a Unix time of the years 0 to 9999", c.Center)
 	}
@@ -128,13 +146,17 @@ const (
 	hourPart    = weekdayPart + 7
 )
 
-// prefixed reports whether features of the column are named "column=...".
-func (c *Column) prefixed(missing Missing) bool {
+// prefix returns how the names of features of the column begin, or "" if they do not follow it.
+func (c *Column) prefix(missing Missing) string {
 	switch c.Kind {
+	case Text:
+		return c.Name + "#"
 	case Categorical, Date, Timestamp:
-		return true
+		return c.Name + "="
 	case Numeric:
-		return missing == MissingIndicator
+		if missing == MissingIndicator {
+			return c.Name + "="
+		}
 	}
-	return false
+	return ""
 }

@@ -11,6 +11,10 @@ type columnParser struct {
 	opt    *Options
 	table  nameTable
 	digits []byte // scratch for numbers in other notations
+	terms  []uint64
+	// the slots of a text and their values
+	termSlot  []int
+	termValue []float64
 }
 
 func newColumnParser(opt *Options, fixed map[string]uint32) columnParser {
@@ -109,4 +113,3 @@ func (p *columnParser) one(r *result) error {
 	r.rows.Value = append(r.rows.Value, 1)
 	return nil
 }
-

@@ -180,6 +180,8 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 			}
 		case Date, Timestamp:
 			err = p.date(r, col, cell)
+		case Text:
+			err = p.text(r, col, cell)
 		case Categorical:
 			if p.census != nil && !col.named {
 				p.census[i].value(cell, p.line)

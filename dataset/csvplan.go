@@ -28,10 +28,12 @@ type csvPlan struct {
 type csvColumn struct {
 	name     string
 	kind     ColumnKind
-	feature  uint32   // numeric: its feature (its slot when hashed)
-	parts    []uint32 // of Column.parts
-	prefix   []byte   // "name="
-	notation notation // numeric
+	feature  uint32          // numeric: its feature (its slot when hashed)
+	parts    []uint32        // of Column.parts
+	prefix   []byte          // "name=", of a text "name#"
+	weight   map[int]float64 // of a text: of its slots
+	rare     float64         // of a text: of the other slots
+	notation notation        // numeric
 	center   float64
 	year     int  // of a date: the year of day 0
 	named    bool // categorical because an option says so
@@ -42,10 +44,12 @@ type csvColumn struct {
 type csvPlanner struct {
 	opt     *Options
 	columns []Column
-	parts   map[string][]uint32 // the features of Column.parts, by the name of the column
-	named   map[string]bool     // columns that an option says are categorical
-	header  bool                // the names come from a header
-	partial bool                // the head may become longer: errPlanLater asks for that
+	parts   map[string][]uint32        // the features of Column.parts, by the name of the column
+	weights map[string]map[int]float64 // Column.wordWeights
+	rare    map[string]float64
+	named   map[string]bool // columns that an option says are categorical
+	header  bool            // the names come from a header
+	partial bool            // the head may become longer: errPlanLater asks for that
 }
 
 // errPlanLater reports that a plan needs more of the file. Callers outside the package never see
@@ -56,6 +60,7 @@ var errPlanLater = errors.New("more of the file is needed")
 func (p *csvPlanner) setColumns(columns []Column, header bool, features []string) {
 	p.columns, p.header = columns, header
 	p.parts = map[string][]uint32{}
+	p.weights, p.rare = map[string]map[int]float64{}, map[string]float64{}
 	number := make(map[string]uint32, len(features))
 	for i, f := range features {
 		number[f] = uint32(i)
@@ -74,6 +79,9 @@ func (p *csvPlanner) setColumns(columns []Column, header bool, features []string
 			parts = append(parts, f)
 		}
 		p.parts[c.Name] = parts
+		if c.Kind == Text {
+			p.weights[c.Name], p.rare[c.Name] = c.wordWeights()
+		}
 	}
 }
 
@@ -145,6 +153,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 		cellReader: cellReader{delim: delim, plain: p.opt.NoQuotes}, file: file, rest: head, whole: whole,
 		line: 1,
 	}
+	start := *h
 	first, err := h.next()
 	if err != nil {
 		return nil, err
@@ -171,7 +180,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 	}
 	var plan *csvPlan
 	if p.columns == nil {
-		plan, err = p.inferColumns(h, first, second)
+		plan, err = p.inferColumns(&start, h, first, second)
 	} else {
 		plan, err = p.match(first, second)
 	}
@@ -189,7 +198,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 }
 
 // inferColumns determines the columns from the first file.
-func (p *csvPlanner) inferColumns(h *headRows, first, second []string) (*csvPlan, error) {
+func (p *csvPlanner) inferColumns(start, h *headRows, first, second []string) (*csvPlan, error) {
 	header, err := p.hasHeader(first, second)
 	if err != nil {
 		return nil, err
@@ -214,6 +223,9 @@ func (p *csvPlanner) inferColumns(h *headRows, first, second []string) (*csvPlan
 		return nil, errPlanLater
 	}
 	if err := checkColumns(columns, p.opt.Missing); err != nil {
+		return nil, err
+	}
+	if err := p.countWords(*start, columns, header); err != nil {
 		return nil, err
 	}
 	p.setColumns(columns, header, nil)
@@ -352,6 +364,11 @@ func (p *csvPlanner) assignRoles(columns []Column) error {
 			return err
 		}
 	}
+	for _, ref := range p.opt.TextColumns {
+		if err := set(ref, "text", Text); err != nil {
+			return err
+		}
+	}
 	for _, ref := range p.opt.IgnoreColumns {
 		if err := set(ref, "ignored", Ignored); err != nil {
 			return err
@@ -401,6 +418,38 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 	return settled, nil
 }
 
+// countWords counts the words of the columns of text in all rows of the head.
+func (p *csvPlanner) countWords(h headRows, columns []Column, header bool) error {
+	counts := map[int]*wordCounts{}
+	for i, c := range columns {
+		if c.Kind == Text {
+			counts[i] = new(wordCounts)
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	if p.partial {
+		return errPlanLater
+	}
+	h.cells, h.buf = nil, nil
+	for first := true; ; first = false {
+		row, err := h.next()
+		if err != nil || row == nil {
+			break // the parser will report the bad row
+		}
+		for i, w := range counts {
+			if i < len(row) && !(first && header) {
+				w.add([]byte(row[i]))
+			}
+		}
+	}
+	for i, w := range counts {
+		w.keep(&columns[i])
+	}
+	return nil
+}
+
 // planOf returns the plan of a file with exactly these columns.
 func (p *csvPlanner) planOf(columns []Column) *csvPlan {
 	plan := &csvPlan{sorted: true}
@@ -409,6 +458,9 @@ func (p *csvPlanner) planOf(columns []Column) *csvPlan {
 		col := csvColumn{
 			name: c.Name, kind: c.Kind, parts: p.parts[c.Name], prefix: []byte(c.Name + "="), notation: c.notation(),
 			center: c.Center, year: yearOf(c.Center), named: p.named[c.Name],
+		}
+		if c.Kind == Text {
+			col.prefix, col.weight, col.rare = []byte(c.Name+"#"), p.weights[c.Name], p.rare[c.Name]
 		}
 		for _, f := range col.parts {
 			plan.sorted = plan.sorted && int64(f) > top
@@ -531,7 +583,7 @@ func (p *csvPlanner) namesAllFeatures(row []string) bool {
 		have[name] = true
 	}
 	for _, c := range p.columns {
-		if (len(c.parts()) > 0 || c.Kind == Categorical) && !have[c.Name] {
+		if (len(c.parts()) > 0 || c.Kind == Categorical || c.Kind == Text) && !have[c.Name] {
 			return false
 		}
 	}

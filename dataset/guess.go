@@ -20,12 +20,19 @@ type guess struct {
 	cell    string      // the first value
 	marked  string      // the first number with a point or a comma
 	settled bool        // further values cannot change the result
+	values  int         // Categorical: values, and the words in them
+	words   int
+	kinds   map[string]bool
 }
 
 // see adds the next value. In a file whose delimiter is the comma, a number with a decimal comma is
 // quoted; there a first number without one settles the column.
 func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	if g.settled || missingNumber(cell, opt.MissingValues) {
+		return
+	}
+	if g.kind == Categorical {
+		g.sentence(cell)
 		return
 	}
 	set := notationsOf(cell)
@@ -53,8 +60,24 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	case dated:
 		g.kind, g.settled = Date, true
 	default:
-		g.kind, g.settled = Categorical, true
+		g.kind, g.settled = Categorical, bytes.IndexByte(cell, ' ') < 0
+		g.sentence(cell)
 	}
+}
+
+// sentence counts a value that may be a text.
+func (g *guess) sentence(cell []byte) {
+	if g.kinds == nil {
+		g.kinds = map[string]bool{}
+	}
+	g.values++
+	g.words += len(bytes.Fields(cell))
+	g.kinds[string(cell)] = true
+}
+
+// isText reports whether the values are sentences: three words on average, and most values new.
+func (g *guess) isText() bool {
+	return g.kind == Categorical && g.words >= 3*g.values && 2*len(g.kinds) > g.values && g.values >= 5
 }
 
 // number adds a JSON number, which has one notation.
@@ -120,6 +143,9 @@ func (g *guess) notation(opt *Options, others byte) (notation, error) {
 func (g *guess) apply(c *Column, opt *Options, others byte, center bool) error {
 	if c.Kind = g.kind; c.Kind == "" {
 		c.Kind = Numeric
+	}
+	if g.isText() {
+		c.Kind = Text
 	}
 	switch g.kind {
 	case Date, Timestamp:

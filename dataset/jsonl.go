@@ -11,14 +11,14 @@ import (
 // jsonParser parses JSON lines: one object per line.
 type jsonParser struct {
 	columnParser
-	plan  *csvPlan
-	look  func(key, text []byte, number bool) // takes the values in place of the table, or nil
-	at    int64                               // the line being parsed
-	scan  jsonScanner
-	keys  names    // paths of keys seen in the chunk
-	row   []uint32 // per key: the latest row of the chunk (from 1) with it
-	cur   uint32
-	path  []byte // of the key being read, with dots for nesting
+	plan *csvPlan
+	look func(key, text []byte, number bool) // takes the values in place of the table, or nil
+	at   int64                               // the line being parsed
+	scan jsonScanner
+	keys names    // paths of keys seen in the chunk
+	row  []uint32 // per key: the latest row of the chunk (from 1) with it
+	cur  uint32
+	path []byte // of the key being read, with dots for nesting
 
 	class  uint16
 	weight float32
@@ -269,7 +269,7 @@ func (p *jsonParser) value(r *result) error {
 			break
 		}
 		if col != nil && col.kind != Numeric {
-			return p.date(r, col, tok) // which reports it
+			return p.special(r, col, tok)
 		}
 		if col != nil {
 			r.addNumber(col.feature, x-col.center)
@@ -334,8 +334,11 @@ func (p *jsonParser) count(r *result, text []byte) {
 
 // special adds the value of a key that is read in a way of its own: a string or a number.
 func (p *jsonParser) special(r *result, col *csvColumn, text []byte) error {
-	if col.kind != Numeric {
+	switch col.kind {
+	case Date, Timestamp:
 		return p.date(r, col, text)
+	case Text:
+		return p.columnParser.text(r, col, text)
 	}
 	_, err := p.number(r, col, text)
 	return err

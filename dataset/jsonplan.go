@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -31,8 +32,12 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 	}
 	var guesses []jsonGuess
 	strings := false
+	texts := map[string]*wordCounts{}
+	for _, key := range p.opt.TextColumns {
+		texts[key] = new(wordCounts)
+	}
 	look := func(key, text []byte, number bool) {
-		if slices.Contains(p.opt.Categorical, string(key)) {
+		if strings = strings || !number; slices.Contains(p.opt.Categorical, string(key)) || texts[string(key)] != nil {
 			return
 		}
 		i := slices.IndexFunc(guesses, func(g jsonGuess) bool { return g.key == string(key) })
@@ -43,7 +48,7 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 			i = len(guesses)
 			guesses = append(guesses, jsonGuess{key: string(key), number: number})
 		}
-		if strings = strings || !number; number {
+		if number {
 			guesses[i].guess.number(text)
 		} else {
 			guesses[i].guess.see(text, p.opt, false)
@@ -54,8 +59,8 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 	parser := newJSONParser(&opt, nil)
 	parser.look = look
 	rows := 0
-	for rows < lookRows && (rows == 0 || strings) {
-		line, rest, ended := bytes.Cut(head, []byte("\n"))
+	for rest := head; rows < lookRows && (rows == 0 || strings); {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
 		if !ended && partial {
 			return nil, errPlanLater
 		}
@@ -65,11 +70,33 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 			_ = parser.line(&r, line) // parsing reports the bad lines
 			rows++
 		}
-		if head = rest; !ended {
+		if rest = after; !ended {
 			break
 		}
 	}
-	if err := p.choose(file, guesses); err != nil {
+	for _, g := range guesses {
+		if g.guess.isText() {
+			texts[g.key] = new(wordCounts)
+		}
+	}
+	if len(texts) > 0 && partial {
+		return nil, errPlanLater
+	}
+	if len(texts) > 0 {
+		parser.look = func(key, text []byte, _ bool) {
+			if w := texts[string(key)]; w != nil {
+				w.add(text)
+			}
+		}
+		for line := range bytes.Lines(head) {
+			if bytes.HasSuffix(line, []byte("\n")) && utf8.Valid(line) {
+				var r result
+				parser.cur++
+				_ = parser.line(&r, line)
+			}
+		}
+	}
+	if err := p.choose(file, guesses, texts); err != nil {
 		return nil, err
 	}
 	return p.keyPlan(), nil
@@ -79,7 +106,7 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 const maxLooked = 1000
 
 // choose sets the columns by what was seen.
-func (p *jsonPlanner) choose(file string, guesses []jsonGuess) error {
+func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]*wordCounts) error {
 	var all []guess
 	for _, g := range guesses {
 		if !g.number {
@@ -96,7 +123,15 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess) error {
 		columns = append(columns, Column{Name: key, Kind: Categorical})
 		p.named[key] = true
 	}
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		c := Column{Name: key, Kind: Text}
+		texts[key].keep(&c)
+		columns = append(columns, c)
+	}
 	for _, g := range guesses {
+		if texts[g.key] != nil {
+			continue
+		}
 		c := Column{Name: g.key}
 		center := slices.Contains(p.opt.CenterColumns, g.key)
 		if err := g.guess.apply(&c, p.opt, others, center); err != nil {

@@ -107,6 +107,7 @@ type Options struct {
 	WeightColumn string // CSV: name or number from 1; "": no weights
 	// CSV: columns (names or numbers) to encode one-hot in any case; JSONL: keys
 	Categorical   []string
+	TextColumns   []string // CSV, JSONL: columns or keys of texts, see docs/formats/inputs.md
 	IgnoreColumns []string // CSV: columns to skip (names or numbers); JSONL: keys to skip
 	Missing       Missing  // default the schema's, else MissingIndicator
 	MissingValues []string // cells that are missing besides the usual ones; default the schema's

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -212,7 +213,8 @@ func TestJSONReadings(t *testing.T) {
 		},
 		{
 			"none", `{"label":1,"d":"x","e":2}` + "\n" + `{"label":0,"d":true}` + "\n",
-			Options{}, nil,
+			Options{},
+			nil,
 			[]string{"0 0:1 1:2", "1 2:1"},
 		},
 	} {
@@ -242,7 +244,7 @@ func TestJSONReadings(t *testing.T) {
 			`--missing-values`,
 		many(30, `{"label":1,"id":"n%d"}`+"\n"): `:1: column "id": nearly each of 30 values is new, as in a column of ` +
 			`names, texts or numbers of another notation (the first is "n0"): leave it out (--ignore-columns), or say ` +
-			`that they are categories (--categorical)`,
+			`that they are texts (--text) or categories (--categorical)`,
 		`{"label":1,"a":"1,234"}` + "\n": `: column "a": the mark in "1,234" may be the decimal one or that of ` +
 			`thousands: say which mark is the decimal one (--decimal . or --decimal ,)`,
 		`{"label":1,"a":"2024-01-01"}` + "\n" + `{"label":0,"a":5}` + "\n": `:2: key "a": cell "5" is not a date, but ` +
@@ -254,6 +256,92 @@ func TestJSONReadings(t *testing.T) {
 			if _, err := readAll(Options{chunkBytes: chunk}, path); err == nil || err.Error() != path+want {
 				t.Errorf("got  %v\nwant %s", err, path+want)
 			}
+		}
+	}
+}
+
+// A column of sentences is one of texts: every row has length 1, a word of few texts weighs more
+// than one of all, and new words do not count.
+func TestTexts(t *testing.T) {
+	texts := []string{"the cat sat", "the dog ran away", "the bird; the BIRD!", "the end is near", "the cat ran"}
+	var csv, jsonl strings.Builder
+	csv.WriteString("text,n,y\n")
+	for i, s := range texts {
+		fmt.Fprintf(&csv, "%s,%d,%c\n", s, i, 'p'+rune(i%2))
+		fmt.Fprintf(&jsonl, `{"text":%q,"n":%d,"label":"%c"}`+"\n", s, i, 'p'+rune(i%2))
+	}
+	for name, text := range map[string]string{"a.csv": csv.String(), "a.jsonl": jsonl.String()} {
+		path := writeFile(t, name, text)
+		set := load(t, Options{}, path)
+		schema := set.Info().Schema
+		i := slices.IndexFunc(schema.Columns, func(c Column) bool { return c.Name == "text" })
+		c := schema.Columns[i]
+		counts := slices.Sorted(slices.Values(c.Counts))
+		if c.Kind != Text || c.Texts != 5 || !slices.Equal(counts, []int{2, 2, 2, 5}) {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if err := schema.Validate(); err != nil {
+			t.Error(err)
+		}
+		var first []float64
+		eachRow(t, set, func(index []uint32, value []float32) {
+			sum := 0.0
+			for k, f := range index {
+				if strings.HasPrefix(schema.Features[f], "text#") {
+					sum += float64(value[k]) * float64(value[k])
+					if len(first) < 5 {
+						first = append(first, math.Abs(float64(value[k])))
+					}
+				}
+			}
+			if math.Abs(sum-1) > 1e-6 {
+				t.Errorf("%s: a row has the squared length %v", name, sum)
+			}
+		})
+		// the (5 texts), cat (2), sat, the cat (2), cat sat (1 each), in any order
+		slices.Sort(first)
+		if n := len(first); n != 5 || math.Abs(first[0]*(1+math.Log(3))-first[4]) > 1e-6 || first[1] != first[2] ||
+			first[3] != first[4] {
+			t.Errorf("%s: weights %v", name, first)
+		}
+		r, err := set.Read()
+		want := show(t, r, err)
+		for _, chunk := range []int{1, 40, 1 << 20} {
+			again := load(t, Options{Schema: schema, chunkBytes: chunk, Workers: 2}, path)
+			r, err = again.Read()
+			if d := cmp.Diff(want, show(t, r, err)); d != "" {
+				t.Errorf("%s with the schema (-want +got):\n%s", name, d)
+			}
+		}
+		hashed := load(t, Options{Bits: 12}, path)
+		eachRow(t, hashed, func(index []uint32, _ []float32) {
+			if len(index) < 4 {
+				t.Errorf("%s: %d hashed features", name, len(index))
+			}
+		})
+	}
+	schema := load(t, Options{}, writeFile(t, "a.csv", csv.String())).Info().Schema
+	set := load(t, Options{Schema: schema}, writeFile(t, "b.csv", "text,n,y\nquite other words,1,p\n,2,q\n"))
+	if i := set.Info(); i.NonZeros != 2 || i.IgnoredFeatures != 0 {
+		t.Errorf("new words: %d nonzeros, %d ignored", i.NonZeros, i.IgnoredFeatures)
+	}
+	set = load(t, Options{TextColumns: []string{"c"}}, writeFile(t, "c.csv", "c,y\none,p\ntwo,q\n"))
+	if f := set.Info().Schema.Features; len(f) != 2 || !strings.HasPrefix(f[0], "c#") {
+		t.Errorf("a text that is named: features %v", f)
+	}
+}
+
+// eachRow calls f for all rows of a set.
+func eachRow(t *testing.T, set *Set, f func(index []uint32, value []float32)) {
+	t.Helper()
+	r, err := set.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b Block
+	for r.Next(&b) == nil {
+		for i := range b.Len() {
+			f(b.Row(i))
 		}
 	}
 }
@@ -316,15 +404,15 @@ func TestReadingErrors(t *testing.T) {
 			"names", "id,y\n" + many(30, "n%d,p\n"),
 			Options{},
 			`:2: column "id": nearly each of 30 values is new, as in a column of names, texts or numbers of another ` +
-				`notation (the first is "n0"): leave it out (--ignore-columns), or say that they are categories ` +
-				`(--categorical)`,
+				`notation (the first is "n0"): leave it out (--ignore-columns), or say that they are texts (--text) ` +
+				`or categories (--categorical)`,
 		},
 		{
 			"names that are hashed", "id,y\n" + many(30, "n%d,p\n"),
 			Options{Bits: 4},
 			`:2: column "id": nearly each of 30 values is new, as in a column of names, texts or numbers of another ` +
-				`notation (the first is "n0"): leave it out (--ignore-columns), or say that they are categories ` +
-				`(--categorical)`,
+				`notation (the first is "n0"): leave it out (--ignore-columns), or say that they are texts (--text) ` +
+				`or categories (--categorical)`,
 		},
 		{
 			"money", "a,b,y\n" + many(9, "$%d.99,1,p\n"),
@@ -372,8 +460,8 @@ func TestReadingErrors(t *testing.T) {
 	}
 	path := writeFile(t, "a.svm", many(9, "1 3:170000000%d\n"))
 	_, err := readAll(Options{chunkBytes: 1}, path)
-	want := path + ": feature 3: its large values lie between 1.7e+09 and 1.700000008e+09, where float32 has steps of " +
-		"203: subtract a constant from its values, or leave it out"
+	want := path + ": feature 3: its large values lie between 1.7e+09 and 1.700000008e+09, where float32 has " +
+		"steps of 203: subtract a constant from its values, or leave it out"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -123,13 +123,14 @@ func checkColumns(columns []Column, missing Missing) error {
 		seen[c.Name] = true
 	}
 	for _, c := range columns {
-		if !c.prefixed(missing) {
+		prefix := c.prefix(missing)
+		if prefix == "" {
 			continue
 		}
 		for _, other := range columns {
-			if strings.HasPrefix(other.Name, c.Name+"=") {
+			if strings.HasPrefix(other.Name, prefix) {
 				return fmt.Errorf("column %q: its name starts with %q, as do the features of the column %q; rename one",
-					other.Name, c.Name+"=", c.Name)
+					other.Name, prefix, c.Name)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ type Stream struct {
 	nulls  Nulls
 	census censuses // without a schema: of each column or key
 	large  ranges   // svmlight without a schema: of features with large values
-	err    error          // what Next returns after the rows of cur
+	err    error    // what Next returns after the rows of cur
 	closed bool
 
 	schema  Schema // Dim and Features grow
@@ -285,8 +285,9 @@ func (s *Stream) checkColumns() error {
 	for _, index := range slices.Sorted(maps.Keys(s.large)) {
 		r := s.large[index]
 		if step, lost := lostRange(r[0], r[1]); lost && s.opt.Schema == nil {
-			return noregret.BadInputf(s.info.place(), "feature %d: its large values lie between %v and %v, where float32 "+
-				"has steps of %.0f: subtract a constant from its values, or leave it out", index, r[0], r[1], step)
+			return noregret.BadInputf(s.info.place(), "feature %d: its large values lie between %v and %v, where "+
+				"float32 has steps of %.0f: subtract a constant from its values, or leave it out", index, r[0], r[1],
+				step)
 		}
 	}
 	for _, name := range s.census.names {

@@ -22,11 +22,11 @@ type textSource struct {
 	csv    *csvPlanner  // nil unless the format is CSV
 	json   *jsonPlanner // nil unless the format is JSONL
 	plan   *csvPlan     // CSV, JSONL: of the current input
-	quote  quoteState  // CSV: at the start of carry
-	carry  []byte      // the beginning of a line whose end has not been read
-	line   int64       // number of the next line
-	ended  bool        // the end of the current input has been read
-	before int64       // stored bytes of the inputs before the current one
+	quote  quoteState   // CSV: at the start of carry
+	carry  []byte       // the beginning of a line whose end has not been read
+	line   int64        // number of the next line
+	ended  bool         // the end of the current input has been read
+	before int64        // stored bytes of the inputs before the current one
 }
 
 const byteOrderMark = "\xef\xbb\xbf"

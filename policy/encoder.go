@@ -4,14 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/bits"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/internal/words"
 )
 
 // Encoder turns contexts into vectors. Coordinate 0 is the constant 1. The features follow in their
@@ -229,31 +228,13 @@ func (e *Encoder) encode(x []float64, i int, v value) error {
 	return nil
 }
 
-// isWordByte reports whether c belongs to a word.
-func isWordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
-}
-
 // hashWords counts the words of a text in buckets, which are 0, and scales them to length 1.
 func hashWords(buckets []float64, text []byte) {
-	const offset, prime = 0xcbf29ce484222325, 0x100000001b3 // FNV-1a
-	h, inside := uint64(offset), false
-	for i := 0; i <= len(text); i++ {
-		if i < len(text) && isWordByte(text[i]) {
-			c := text[i]
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			h, inside = (h^uint64(c))*prime, true
-			continue
-		}
-		if inside {
-			m := random.Mix(h)
-			k, _ := bits.Mul64(m&^1, uint64(len(buckets)))
-			buckets[k] += 1 - float64(2*float64(m&1))
-		}
-		h, inside = offset, false
-	}
+	words.Each(text, func(hash uint64) bool {
+		k, sign := words.Slot(hash, len(buckets))
+		buckets[k] += sign
+		return true
+	})
 	if square := vec.Dot(buckets, buckets); square > 0 {
 		vec.Scale(buckets, 1/math.Sqrt(square))
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/words"
 )
 
 // The kinds of features.
@@ -147,7 +148,7 @@ func validName(s string) bool {
 		return false
 	}
 	for _, c := range []byte(s) {
-		if !isWordByte(c) && c != '_' && c != '-' && c != '.' || c >= 0x80 {
+		if !words.IsByte(c) && c != '_' && c != '-' && c != '.' || c >= 0x80 {
 			return false
 		}
 	}

@@ -54,15 +54,15 @@ func hasOutput(f *ast.File, d *ast.FuncDecl) bool {
 var light = map[string][]string{
 	"policy": {
 		".", "internal/compensated", "internal/named", "internal/portable", "internal/random",
-		"internal/strictjson", "internal/vec",
+		"internal/strictjson", "internal/vec", "internal/words",
 	},
 	"api": {
 		".", "internal/compensated", "internal/named", "internal/portable", "internal/random",
-		"internal/strictjson", "internal/vec", "policy",
+		"internal/strictjson", "internal/vec", "internal/words", "policy",
 	},
 	"client": {
 		".", "api", "internal/compensated", "internal/named", "internal/portable", "internal/random",
-		"internal/strictjson", "internal/vec", "policy",
+		"internal/strictjson", "internal/vec", "internal/words", "policy",
 	},
 }
 

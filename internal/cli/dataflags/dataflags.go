@@ -24,7 +24,7 @@ import (
 type Flags struct {
 	Format, Base, delimiter, quotes, Header, Missing, Unseen string
 	Label, weight, LabelKey, weightKey, Positive             string
-	Categorical, ignore, missingValues, center               []string
+	Categorical, ignore, missingValues, center, text         []string
 	decimal                                                  string
 	Bits, Workers, maxDim                                    int
 	maxBad                                                   int64
@@ -62,13 +62,16 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
 	s.StringSliceVar(&f.Categorical, "categorical", f.Categorical,
 		"CSV, JSON lines: columns or keys to treat as categorical whatever they contain")
+	s.StringSliceVar(&f.text, "text", f.text,
+		"CSV, JSON lines: columns or keys of texts: features are their words and pairs of words, hashed "+
+			"and weighed by tf-idf; sentences are found without it")
 	s.Var(command.NewChoice(&f.decimal, "auto", ".", ","), "decimal",
 		"decimal mark of the numbers of CSV; auto finds it, and marks of thousands and percent, in the first rows")
 	s.StringSliceVar(&f.missingValues, "missing-values", f.missingValues,
 		"CSV, JSON lines: cells that are missing besides empty ones and NA, N/A, NaN, null, ?, -, --, ., #N/A, \\N")
 	s.StringSliceVar(&f.center, "center", f.center,
-		"CSV, JSON lines: columns of numbers whose first value is subtracted; those that begin with 16,777,216 or more are so "+
-			"without it")
+		"CSV, JSON lines: columns of numbers whose first value is subtracted; those that begin with "+
+			"16,777,216 or more are so without it")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
 	s.Var(command.NewChoice(&f.Missing, "error", "zero", "indicator"), "missing",
 		"what a missing number of CSV becomes; indicator is 0 and a feature of its own (default indicator)")
@@ -133,7 +136,7 @@ func (f *Flags) Options(ctx context.Context, a *command.App, schema *dataset.Sch
 		decimal = ""
 	}
 	return dataset.Options{
-		Decimal: decimal, MissingValues: f.missingValues, CenterColumns: f.center,
+		Decimal: decimal, MissingValues: f.missingValues, CenterColumns: f.center, TextColumns: f.text,
 		Format: dataset.Format(f.Format), Base: dataset.IndexBase(f.Base), Bits: f.Bits, MaxDim: f.maxDim,
 		MaxBadLines: f.maxBad,
 		Unseen:      dataset.Unseen(f.Unseen), Schema: schema, Delimiter: delimiter, NoQuotes: f.quotes == "no",
@@ -359,6 +362,8 @@ func reading(c dataset.Column) string {
 	switch {
 	case c.Kind == dataset.Date || c.Kind == dataset.Timestamp:
 		how = append(how, "dates become days, year, month and weekday (--categorical reads them as names)")
+	case c.Kind == dataset.Text:
+		how = append(how, "a text: its words and pairs of words are features (--categorical reads it as names)")
 	case c.Center != 0:
 		how = append(how, fmt.Sprintf("the first value, %v, is subtracted", c.Center))
 	}

@@ -103,6 +103,7 @@ var refusedPrivately = map[string]string{
 	"ignore-columns": "what is not in --columns is ignored; with --bits and JSON lines, remove the keys before",
 	"decimal":        "a private training reads numbers with a decimal point: write them so",
 	"missing-values": "a private training knows the usual cells that are missing: leave the others empty",
+	"text":           "the words are weighed by how many texts have them: count words before",
 	"center":         "the first value is a value of the data: state a range in --columns",
 	"cache":          "a private training keeps no data",
 	"temp-dir":       "a private training keeps no data",
