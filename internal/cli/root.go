@@ -54,6 +54,8 @@ const rootExample = `  # The decision service with simulated users, in some seco
 // Root builds the tree of commands. A new command is added to its group here, or to the commands of
 // its package.
 func Root(a *command.App) *cobra.Command {
+	doctor := policy.NewDoctorCommand(a)
+	doctor.AddCommand(train.NewDoctorDataCommand(a))
 	return command.NewRoot(a, &cobra.Command{
 		Use:     "noregret",
 		Short:   "Learn decisions from streams, with guarantees",
@@ -63,7 +65,7 @@ func Root(a *command.App) *cobra.Command {
 		command.Group{ID: "service", Title: "The decision service:", Commands: append(service.Commands(a),
 			demo.NewCommand(a, train.NewDemoCommand(a)), policy.NewPlanCommand(a), privacy.NewCommand(a))},
 		command.Group{ID: "offline", Title: "Policies without a service:", Commands: []*cobra.Command{
-			policy.NewEvaluatePolicyCommand(a), policy.NewDoctorCommand(a), play.NewSimulateCommand(a),
+			policy.NewEvaluatePolicyCommand(a), doctor, play.NewSimulateCommand(a),
 		}},
 		command.Group{ID: "classifiers", Title: "Classifiers:", Commands: train.Commands(a)},
 		command.Group{ID: "learners", Title: "Online learning:", Commands: play.Commands(a)},

@@ -365,7 +365,7 @@ func reading(c dataset.Column) string {
 	case c.Kind == dataset.Text:
 		how = append(how, "a text: its words and pairs of words are features (--categorical reads it as names)")
 	case c.Center != 0:
-		how = append(how, fmt.Sprintf("the first value, %v, is subtracted", c.Center))
+		how = append(how, "the first value, "+strconv.FormatFloat(c.Center, 'f', -1, 64)+", is subtracted")
 	}
 	return strings.Join(how, "; ")
 }

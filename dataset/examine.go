@@ -1,0 +1,343 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// FindingKind is what [Examine] found.
+type FindingKind string
+
+// The kinds of findings.
+const (
+	Constant  FindingKind = "constant"   // the same value in every row
+	IDLike    FindingKind = "id-like"    // a new number in every row, or that of the row
+	Leaking   FindingKind = "leaking"    // tells the label of nearly every row alone
+	Duplicate FindingKind = "duplicate"  // equal to another one in every row
+	Shift     FindingKind = "shift"      // distributed otherwise in the test data
+	NewValues FindingKind = "new-values" // the test data have values that training lacks
+)
+
+// Finding is something in a data set that is probably not meant.
+type Finding struct {
+	Kind    FindingKind `json:"kind"`
+	Column  string      `json:"column"` // of CSV or JSON lines, or the feature's name or number; "" for the label
+	Message string      `json:"message"`
+}
+
+// Limits of what Examine looks at, which bound its memory: some 2 kB for each feature in detail.
+const (
+	examinedFeatures = 4096
+	examinedClasses  = 64
+	examineBins      = 32
+	leakShare        = .98 // of the rows that the most frequent label does not explain
+	leakRows         = 10  // so many rows at least must not have the most frequent label
+	shiftDistance    = .1  // least distance of two distribution functions that is reported
+	idShare          = .95 // of the rows that have a new value
+	fewestRows       = 50
+)
+
+// featureFacts is what Examine knows of a feature.
+type featureFacts struct {
+	rows       int64 // with a value that is not 0
+	low, high  float64
+	last       float64
+	up, down   bool // the values ascend, descend with the rows
+	whole      bool // the values are whole numbers
+	hash       uint64
+	kinds      *sketch
+	byClass    []int64 // rows with a value that is not 0, by class; the last is of those without
+	bins, test []int64 // bins, class by class; bins of the test data
+}
+
+// examiner holds the facts of a set.
+type examiner struct {
+	info    Info
+	classes int
+	facts   []featureFacts
+	column  []string // of each feature
+	group   []bool   // the feature is a value of a categorical column
+}
+
+// Examine looks for columns that cannot help or help too much: constant, numbered, telling the
+// label or equal to others. With test, which must have the schema of train, it also looks for
+// columns that are distributed otherwise there, by the distance of the distribution functions
+// (Kolmogorov and Smirnov, at the level .001 divided by the number of features). It makes two
+// passes over train and one over test, in the order of the rows, and looks at the first 4,096
+// features and sets of at most 64 labels in detail. Findings come in the order of the kinds, then
+// of the features.
+func Examine(train, test *Set) ([]Finding, error) {
+	e := newExaminer(train.Info())
+	if err := e.pass(train, e.first); err != nil {
+		return nil, err
+	}
+	for i := range e.facts {
+		if f := &e.facts[i]; !e.group[i] && f.low < f.high {
+			f.bins = make([]int64, examineBins*(e.classes+1))
+		}
+	}
+	if err := e.pass(train, e.second); err != nil {
+		return nil, err
+	}
+	out := slices.Concat(e.constants(), e.ids(), e.leaks(), e.duplicates())
+	if test == nil {
+		return out, nil
+	}
+	for i := range e.facts {
+		e.facts[i].test = make([]int64, examineBins)
+	}
+	if err := e.pass(test, e.third); err != nil {
+		return nil, err
+	}
+	return append(out, e.shifts(test.Info())...), nil
+}
+
+func newExaminer(info Info) *examiner {
+	n := min(info.Dim, examinedFeatures)
+	e := &examiner{
+		info: info, classes: min(len(info.Labels), examinedClasses), facts: make([]featureFacts, n),
+		column: make([]string, n), group: make([]bool, n),
+	}
+	kind := map[string]ColumnKind{}
+	for _, c := range info.Schema.Columns {
+		kind[c.Name] = c.Kind
+	}
+	for i := range n {
+		e.facts[i] = featureFacts{up: true, down: true, whole: true, byClass: make([]int64, e.classes+1)}
+		name := info.Schema.name(uint32(i))
+		if i < len(info.Schema.Features) {
+			name = info.Schema.Features[i]
+		} else {
+			name = "feature " + name
+		}
+		e.column[i] = name
+		column, _, valued := strings.Cut(name, "=")
+		k, known := kind[column]
+		if e.group[i] = valued && (k == Categorical || !known && info.Schema.Format == JSONL); e.group[i] {
+			e.column[i] = column
+		}
+	}
+	return e
+}
+
+// pass calls row for all rows of a set, with all values of the features that are looked at.
+func (e *examiner) pass(set *Set, row func(number int64, class int, values []float64)) error {
+	r, err := set.Read()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // only read
+	values := make([]float64, len(e.facts))
+	var b Block
+	for {
+		if err := r.Next(&b); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for i := range b.Len() {
+			clear(values)
+			index, value := b.Row(i)
+			for k, x := range index {
+				if int(x) < len(values) {
+					values[x] = float64(value[k])
+				}
+			}
+			row(b.FirstRow+int64(i), min(int(b.Class[i]), e.classes), values)
+		}
+	}
+}
+
+// first finds ranges, orders, counts and hashes.
+func (e *examiner) first(number int64, class int, values []float64) {
+	for i, v := range values {
+		f := &e.facts[i]
+		if v != 0 {
+			f.rows++
+			f.byClass[class]++
+			f.hash += random.Mix(random.Mix(uint64(number)) ^ math.Float64bits(v))
+		}
+		if number == 0 {
+			f.low, f.high, f.last = v, v, v
+		} else {
+			f.up, f.down = f.up && v > f.last, f.down && v < f.last
+			f.low, f.high, f.last = min(f.low, v), max(f.high, v), v
+		}
+		if f.whole = f.whole && v == math.Trunc(v); f.whole && !e.group[i] {
+			if f.kinds == nil {
+				f.kinds = new(sketch)
+			}
+			f.kinds.add(hashBytes(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))))
+		}
+	}
+}
+
+// bin returns the bin of a value.
+func (f *featureFacts) bin(v float64) int {
+	if !(f.high > f.low) {
+		return 0
+	}
+	return max(0, min(examineBins-1, int(examineBins*((v-f.low)/(f.high-f.low)))))
+}
+
+// second counts the bins of the columns of numbers.
+func (e *examiner) second(_ int64, class int, values []float64) {
+	for i, v := range values {
+		if f := &e.facts[i]; f.bins != nil {
+			f.bins[class*examineBins+f.bin(v)]++
+		}
+	}
+}
+
+// third counts the bins of the test data, for values of categories those of 0 and 1.
+func (e *examiner) third(_ int64, _ int, values []float64) {
+	for i, v := range values {
+		e.facts[i].test[e.facts[i].bin(v)]++
+	}
+}
+
+func (e *examiner) constants() (out []Finding) {
+	for i, f := range e.facts {
+		if f.low == f.high && e.info.Rows > 1 && !e.group[i] && !strings.Contains(e.column[i], "=") {
+			out = append(out, Finding{Constant, e.column[i], fmt.Sprintf("every row has the value %v", f.low)})
+		}
+	}
+	return out
+}
+
+func (e *examiner) ids() (out []Finding) {
+	for i, f := range e.facts {
+		rows := float64(e.info.Rows)
+		switch {
+		case e.group[i] || e.info.Rows < fewestRows || !f.whole || f.low == f.high:
+		case f.up, f.down:
+			out = append(out, Finding{IDLike, e.column[i], "whole numbers that follow the order of the rows"})
+		case f.kinds.count() >= idShare*rows && f.high-f.low < 100*rows:
+			out = append(out, Finding{IDLike, e.column[i], "a new whole number in nearly every row"})
+		}
+	}
+	return out
+}
+
+// leaks finds columns by which the most frequent label of each value, or of each bin, is nearly
+// always right.
+func (e *examiner) leaks() (out []Finding) {
+	base := int64(0)
+	for _, l := range e.info.Labels {
+		base = max(base, l.Rows)
+	}
+	rest := e.info.Rows - base
+	if rest < leakRows || e.info.Rows < fewestRows || len(e.info.Labels) > examinedClasses {
+		return nil
+	}
+	report := func(column string, right int64) {
+		if share := float64(right-base) / float64(rest); share >= leakShare {
+			out = append(out, Finding{Leaking, column, fmt.Sprintf("it tells the label of %d of %d rows alone", right,
+				e.info.Rows)})
+		}
+	}
+	right, values, done := map[string]int64{}, map[string]int64{}, map[string]bool{}
+	for i, f := range e.facts {
+		if e.group[i] {
+			right[e.column[i]] += slices.Max(f.byClass)
+			values[e.column[i]]++
+		}
+	}
+	for i, f := range e.facts {
+		column := e.column[i]
+		switch {
+		case e.group[i] && !done[column] && 20*values[column] <= e.info.Rows:
+			done[column] = true
+			report(column, right[column])
+		case f.bins != nil && 20*examineBins <= e.info.Rows:
+			sum := int64(0)
+			for k := range examineBins {
+				most := int64(0)
+				for c := range e.classes + 1 {
+					most = max(most, f.bins[c*examineBins+k])
+				}
+				sum += most
+			}
+			report(column, sum)
+		}
+	}
+	return out
+}
+
+func (e *examiner) duplicates() (out []Finding) {
+	type key struct {
+		hash uint64
+		rows int64
+	}
+	first := map[key]int{}
+	for i, f := range e.facts {
+		if f.rows == 0 || f.low == f.high {
+			continue
+		}
+		if j, ok := first[key{f.hash, f.rows}]; ok {
+			out = append(out, Finding{Duplicate, e.name(i), fmt.Sprintf("equal to %q in every row", e.name(j))})
+			continue
+		}
+		first[key{f.hash, f.rows}] = i
+	}
+	return out
+}
+
+// name returns the name of a feature.
+func (e *examiner) name(i int) string {
+	if i < len(e.info.Schema.Features) {
+		return e.info.Schema.Features[i]
+	}
+	return e.column[i]
+}
+
+func (e *examiner) shifts(test Info) (out []Finding) {
+	n, m := float64(e.info.Rows), float64(test.Rows)
+	// Kolmogorov's tail 2·exp(-2·x²) is .001 divided by the number of features at this x.
+	level := math.Sqrt(math.Log(2000*float64(max(1, len(e.facts))))/2) * math.Sqrt((n+m)/(n*m))
+	for i, f := range e.facts {
+		distance := 0.0
+		if f.bins == nil {
+			distance = math.Abs(float64(f.rows)/n - (m-float64(f.test[f.bin(0)]))/m)
+			if f.low == f.high {
+				distance = 0
+			}
+		}
+		a, b := int64(0), int64(0)
+		for k := range f.bins[:min(len(f.bins), examineBins)] {
+			for c := range e.classes + 1 {
+				a += f.bins[c*examineBins+k]
+			}
+			b += f.test[k]
+			distance = max(distance, math.Abs(float64(a)/n-float64(b)/m))
+		}
+		if distance >= max(level, shiftDistance) {
+			out = append(out, Finding{Shift, e.name(i), fmt.Sprintf("the distributions of training and test data are "+
+				"%.2f apart", distance)})
+		}
+	}
+	for _, l := range e.info.Labels {
+		rows := int64(0)
+		for _, t := range test.Labels {
+			if t.Name == l.Name {
+				rows = t.Rows
+			}
+		}
+		p, q := float64(l.Rows)/n, float64(rows)/m
+		if labelled := test.Rows > test.NoLabel; labelled && math.Abs(p-q) >= max(level, shiftDistance) {
+			out = append(out, Finding{Shift, "", fmt.Sprintf("the label %q has the share %.3f in training, %.3f in "+
+				"the test data", l.Name, p, q)})
+		}
+	}
+	if test.IgnoredFeatures > 0 {
+		out = append(out, Finding{NewValues, "", fmt.Sprintf("%d values of the test data do not occur in training",
+			test.IgnoredFeatures)})
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package train
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/dataflags"
+	"github.com/noregret/noregret/internal/cli/show"
+)
+
+const doctorLong = `Look for what is wrong with data before a classifier is trained on them.
+
+` + dataflags.Help + `
+
+The findings are: constant (the same value in every row), id-like (a new whole number in every row,
+or one that follows the order of the rows), leaking (the column alone tells the label of nearly
+every row, as what is known only afterwards does) and duplicate (equal to another column in every
+row). With --test they are also: shift (distributed otherwise in the test data, also the labels) and
+new-values (values that training lacks). The first 4,096 features are looked at. A column that
+"train" would refuse is an error here as there.
+
+The exit status is 0 without a finding and 3 with one. With --json the output is {data, test, rows,
+features, healthy, columns, findings}: each of columns says how one is read, as in the schema of a
+model file, and each finding is {kind, column, message}; the column of the label is "".`
+
+// doctorOptions are the flags of "noregret doctor data".
+type doctorOptions struct {
+	command.Output
+	data *dataflags.Flags
+	test string
+}
+
+// NewDoctorDataCommand makes "noregret doctor data".
+func NewDoctorDataCommand(a *command.App) *cobra.Command {
+	o := &doctorOptions{data: dataflags.New()}
+	cmd := command.New(a, &cobra.Command{
+		Use:   "data DATA...",
+		Short: "Look for what is wrong with data for training",
+		Long:  doctorLong,
+		Example: `  noregret doctor data train.csv
+
+  # Does the test set look like the training set?
+  noregret doctor data train.csv --test test.csv`,
+		Args: dataflags.WantArgs,
+	}, o)
+	o.data.Register(cmd)
+	return cmd
+}
+
+// AddFlags implements [command.Options]. The flags of the data are added with the command.
+func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
+	o.Output.AddFlags(f)
+	f.StringVar(&o.test, "test", o.test, "file of test data to compare with")
+}
+
+// Validate implements [command.Options].
+func (o *doctorOptions) Validate() error { return nil }
+
+// dataReport is what --json prints.
+type dataReport struct {
+	Data     []string          `json:"data"`
+	Test     string            `json:"test"`
+	Rows     int64             `json:"rows"`
+	Features int               `json:"features"`
+	Healthy  bool              `json:"healthy"`
+	Columns  []dataset.Column  `json:"columns"`
+	Findings []dataset.Finding `json:"findings"`
+}
+
+// Run implements [command.Options].
+func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string) (err error) {
+	set, err := o.data.LoadSet(ctx, a, inputs, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	info := set.Info()
+	o.data.ReadDecisions(a, info.Schema, "as far as it tells")
+	var test *dataset.Set
+	if o.test != "" {
+		flags := *o.data
+		flags.Unseen, flags.Labelless, flags.Bits = string(dataset.UnseenIgnore), true, 0
+		flags.Format, flags.Base = string(dataset.Auto), string(dataset.BaseAuto)
+		if test, err = flags.LoadSet(ctx, a, []string{o.test}, info.Schema); err != nil {
+			return err
+		}
+		defer func() { _ = test.Close() }() // only read
+	}
+	findings, err := dataset.Examine(set, test)
+	if err != nil {
+		return err
+	}
+	r := dataReport{
+		Data: inputs, Test: o.test, Rows: info.Rows, Features: info.Dim, Healthy: len(findings) == 0,
+		Columns: append([]dataset.Column{}, info.Schema.Columns...), Findings: append([]dataset.Finding{}, findings...),
+	}
+	if o.JSON {
+		err = show.JSON(a.Stdout, r)
+	} else {
+		table := show.Table{Left: map[int]bool{1: true, 2: true}}
+		for _, f := range findings {
+			table.Add(string(f.Kind), f.Column, f.Message)
+		}
+		if r.Healthy {
+			table.Add("nothing was found in " + show.Count(int(r.Rows), "row", "rows"))
+		}
+		err = table.Write(a.Stdout)
+	}
+	if err != nil || r.Healthy {
+		return err
+	}
+	return noregret.BadInputf(inputs[0], "%s", show.Count(len(findings), "finding", "findings"))
+}
