@@ -14,6 +14,8 @@ type Chosen struct {
 	Delta, Error []float64
 	// Memory is the memory of each arm's contrast: the longest that agrees with all shorter ones.
 	Memory []int
+	// Change is by arm the contrast less that in the next longer memory, 0 in the longest.
+	Change []float64
 	// Level is the control's, over all rounds.
 	Level Level
 	// Recent are the estimates of the recent memory.
@@ -25,7 +27,7 @@ type Chosen struct {
 }
 
 // Recent returns the recent memory of a metric: the longest one with an end that is at most .2 of
-// the rounds so far, and that of 32 rounds at first.
+// the rounds so far, and that of 24 rounds at first.
 func (s *Store) Recent(metric int) int {
 	const share, first = 0.2, 2
 	for i := 1; i < first; i++ {
@@ -64,7 +66,8 @@ func (e *Chosen) Combine(c float64) {
 	all := &e.all[0]
 	arms := len(all.Known)
 	e.Known, e.Delta, e.Error = zeros(e.Known, arms), zeros(e.Delta, arms), zeros(e.Error, arms)
-	e.Memory, e.scale, e.scaled = zeros(e.Memory, arms), zeros(e.scale, arms), zeros(e.scaled, arms)
+	e.Memory, e.Change = zeros(e.Memory, arms), zeros(e.Change, arms)
+	e.scale, e.scaled = zeros(e.scale, arms), zeros(e.scaled, arms)
 	e.Level = all.Level
 	for k, known := range all.Known {
 		e.Error[k] = math.Inf(1)
@@ -74,6 +77,9 @@ func (e *Chosen) Combine(c float64) {
 		i := e.agreeing(k)
 		x := &e.all[i]
 		e.Known[k], e.Memory[k], e.Delta[k], e.Error[k] = true, i, x.Delta[k], math.Sqrt(x.Variance[k])
+		if i > 0 {
+			e.Change[k] = x.Delta[k] - e.all[i-1].Delta[k]
+		}
 		if k > 0 {
 			e.scale[k] = e.Error[k] / math.Sqrt(all.Variance[k])
 		}

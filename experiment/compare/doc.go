@@ -19,7 +19,7 @@
 // # Memories
 //
 // The sums are kept in four memories: of all rounds, and discounted so that a round's weight falls
-// by 1/64, 1/32 and 1/8 with each round after it. [Store.Choose] takes for each arm the longest
+// by 1/64, 1/24 and 1/8 with each round after it. [Store.Choose] takes for each arm the longest
 // memory whose contrast agrees with those of all shorter ones (Lepski's rule); [Store.Recent] is
 // the memory in which guardrails must hold beside it.
 //

@@ -12,7 +12,7 @@ import (
 
 // lengths are the memories' lengths in rounds, from the longest; 0 is all rounds. A round's weight
 // falls by a part of 1/length with each round after it.
-var lengths = [...]float64{0, 64, 32, 8}
+var lengths = [...]float64{0, 64, 24, 8}
 
 // Memories is the number of memories of a store. Memory 0 is of all rounds.
 const Memories = len(lengths)
@@ -121,7 +121,7 @@ func (s *Store) Units(metric, arm int) float64 {
 	return m.memories[0].v[m.shape.arm(arm)]
 }
 
-// RecentUnits is [Store.Units] in a memory of 32 rounds.
+// RecentUnits is [Store.Units] in a memory of 24 rounds.
 func (s *Store) RecentUnits(metric, arm int) float64 {
 	m := &s.metrics[metric]
 	return m.memories[2].v[m.shape.arm(arm)]

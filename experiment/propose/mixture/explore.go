@@ -14,13 +14,16 @@ const (
 	// falls with what an arm is worse by.
 	rest = 0.1
 	// growth is the factor by which an arm's share may exceed the share that it has had of the
-	// units of some 32 rounds, and start what an arm may have whatever it has had.
+	// units of some 24 rounds, and start what an arm may have whatever it has had.
 	growth, start = 10, 0.1
 	// draws is the number of optima whose mean is served, and keep that of the rounds for which an
 	// arm keeps its place in them.
 	draws, keep = 8, 8
 	// controlShare is the share of the control in what explores.
 	controlShare = 1.0 / 3
+	// watched is the control's least share while recent rounds do not show that a hard guardrail
+	// holds: beside a control of few units no change is seen.
+	watched = 0.1
 )
 
 // quantiles are those of a standard normal distribution in the middles of as many equal parts.
@@ -82,6 +85,20 @@ func (m *Policy) slow(p []float64) {
 	}
 }
 
+// watch gives the control its least share while recent rounds do not show that p holds the hard
+// guardrails.
+func (m *Policy) watch(p []float64) {
+	if p[0] >= watched {
+		return
+	}
+	for i := range m.guards {
+		if g := &m.guards[i]; g.hard && g.level && !g.shown(p, m.product, m.options.Caution) {
+			leave(p, watched)
+			return
+		}
+	}
+}
+
 // mix writes the mixture to serve: m.optimum with what explores, moved towards the control until
 // the hard guardrails hold.
 func (m *Policy) mix(out *propose.Proposal) error {
@@ -107,6 +124,7 @@ func (m *Policy) mix(out *propose.Proposal) error {
 		}
 	}
 	m.slow(p)
+	m.watch(p)
 	m.probe(p)
 	rho, by, recent := m.stepOf(p, m.options.Caution)
 	move(p, rho)

@@ -97,7 +97,9 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 	g.gain, g.recentGain = zeros(g.gain, arms), zeros(g.recentGain, arms)
 	for k := 1; k < arms; k++ {
 		if g.known[k] {
-			g.gain[k] = float64(sign * g.chosen.Delta[k])
+			// A memory that an arm's change has shortened has rounds of before the change too: the
+			// arm is taken to be as much worse again as it is worse than in the next longer one.
+			g.gain[k] = float64(sign*g.chosen.Delta[k]) + min(float64(sign*g.chosen.Change[k]), 0)
 		}
 		g.recentGain[k] = g.gain[k]
 		if g.recentKnown[k] {
@@ -250,6 +252,13 @@ func (v *moves) recentSlack(rho, z float64) float64 {
 	}
 	a := v.agreement(rho)
 	return v.recentOwn + float64(rho*(v.recent-float64(float64(a*z)*v.recentErr)+v.worst))
+}
+
+// shown reports whether the recent memory shows by all z standard errors that the guardrail holds
+// in mixture p.
+func (g *guard) shown(p, product []float64, z float64) bool {
+	v := g.move(p, product, z)
+	return v.recentOwn+v.recent-float64(z*v.recentErr) >= 0
 }
 
 // step returns the largest ρ in [0, 1], to rounding, at which the guardrail holds, and whether the

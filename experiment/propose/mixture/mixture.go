@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/propose"
+	"github.com/noregret/noregret/internal/portable"
 )
 
 // Options of a policy. The zero value is not one; see [DefaultOptions].
@@ -31,6 +32,19 @@ func DefaultOptions() Options {
 // levelServed and levelDeployed are the standard errors with which the control's own slack of an
 // absolute limit is charged. What is deployed stays, so an error in it does too.
 const levelServed, levelDeployed = 1, 1.65
+
+// manyArms is the number of arms above which what is deployed holds the guardrails by more standard
+// errors: the best of many is lucky. It is √(z² + log(K/manyArms)) for K arms.
+const manyArms = 10
+
+// deployedErrors is the number of standard errors by which what is deployed holds the guardrails.
+func (m *Policy) deployedErrors() float64 {
+	z := m.options.Deployed
+	if many := float64(len(m.usable)) / manyArms; many > 1 {
+		return math.Sqrt(float64(z*z) + portable.Log(many))
+	}
+	return z
+}
 
 func (o *Options) validate() error {
 	for _, x := range []struct {
@@ -113,7 +127,7 @@ func (m *Policy) propose(s *compare.Store, out *propose.Proposal) error {
 	for k := range m.lift {
 		m.lift[k] = -m.options.Pessimism
 	}
-	if err := m.solve(m.lift, m.options.Deployed, levelDeployed); err != nil {
+	if err := m.solve(m.lift, m.deployedErrors(), levelDeployed); err != nil {
 		return err
 	}
 	copy(m.deployed, m.optimum)
@@ -153,13 +167,19 @@ func (m *Policy) estimate(s *compare.Store) {
 
 // keepControl gives the control its least share, in proportion from the others.
 func (m *Policy) keepControl(p []float64) {
-	if least := m.problem.Control; p[0] < least {
-		f := (1 - least) / (1 - p[0])
-		for k := range p {
-			p[k] = float64(p[k] * f)
-		}
-		p[0] = least
+	leave(p, m.problem.Control)
+}
+
+// leave gives the control at least the given share, in proportion from the others.
+func leave(p []float64, least float64) {
+	if p[0] >= least {
+		return
 	}
+	f := (1 - least) / (1 - p[0])
+	for k := range p {
+		p[k] = float64(p[k] * f)
+	}
+	p[0] = least
 }
 
 // report writes the reasons.

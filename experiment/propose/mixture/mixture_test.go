@@ -338,6 +338,62 @@ func TestCharge(t *testing.T) {
 	}
 }
 
+// TestWatch: the control keeps a tenth while recent rounds do not show that the guardrail holds, and
+// gives it up where they do.
+func TestWatch(t *testing.T) {
+	for _, x := range []struct {
+		rate    float64
+		watched bool
+	}{{0.0196, true}, {0.026, false}} {
+		w := rates([]propose.Guardrail{{Metric: 1, Limit: -0.05, Relative: true, Hard: true}},
+			[]float64{0.05, 0.07}, []float64{0.02, x.rate})
+		s, policy, _ := w.play(t, 60, 20_000, 1)
+		p, err := policy.Propose(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Serving[0] >= watched-1e-12; got != x.watched {
+			t.Errorf("with a rate of %v the control has %v", x.rate, p.Serving[0])
+		}
+	}
+}
+
+// TestCrash: an arm that loses half of its guardrail's rate has at most a tenth of that within some
+// rounds, and does not come back.
+func TestCrash(t *testing.T) {
+	w := rates([]propose.Guardrail{{Metric: 1, Limit: -0.05, Relative: true, Hard: true}},
+		[]float64{0.05, 0.07, 0.052}, []float64{0.02, 0.0202, 0.0203})
+	s, policy, _ := w.play(t, 60, 20_000, 1)
+	w.rates[1][1] = 0.01
+	r, broken := random.New(2, "crash"), 0
+	for round := range 100 {
+		p, err := policy.Propose(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if round == 0 && p.Serving[1] < 0.5 {
+			t.Fatalf("serving %v before the crash", p.Serving)
+		}
+		if float64(p.Serving[1]*0.5)-float64(p.Serving[2]*0.015) > 0.055 {
+			broken++
+		}
+		w.add(t, s, r, p.Serving, 20_000)
+	}
+	if broken > 10 {
+		t.Errorf("%d rounds beyond the limit by more than .5 %%", broken)
+	}
+}
+
+// TestErrorsOfManyArms: the best of many arms is deployed by more standard errors.
+func TestErrorsOfManyArms(t *testing.T) {
+	for arms, want := range map[int]float64{2: 2, 10: 2, 20: math.Sqrt(4 + math.Ln2), 1000: math.Sqrt(4 + math.Log(100))} {
+		m := Policy{options: DefaultOptions(), usable: make([]bool, arms)}
+		if got := m.deployedErrors(); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%d arms: %v, want %v", arms, got, want)
+		}
+	}
+}
+
 // TestPure: a proposal depends on the store alone, not on what the policy proposed before.
 func TestPure(t *testing.T) {
 	w := rates([]propose.Guardrail{{Metric: 1, Limit: -0.05, Relative: true, Hard: true}},
