@@ -24,7 +24,7 @@ type guardInput struct {
 	open      []*join.Version
 	known     map[uint64]openSequences // the comparisons of open versions that were kept
 	keep      bool                     // they are kept
-	all       []*compare.Sequence      // of all versions, by index in closed; nil until one is asked for
+	all       []*compare.Sequence      // of all versions, by index in closed, as they are asked for
 	inflation []float64                // by metric, nil without returning units
 }
 

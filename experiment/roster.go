@@ -289,5 +289,4 @@ func goalVector(dst []float64, d *definition.Definition, a, control, reference *
 type (
 	u64s = column.Uint64s
 	f64s = column.Float64s
-	u32s = column.Uint32s
 )

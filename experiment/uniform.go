@@ -92,7 +92,8 @@ func (x uniformView) closeVersion(c *join.Version) {
 	u := x.Uniform
 	u.Units += units
 	rows := c.Contextual() || c.Masks != nil
-	if rows && !r.def.Contextual() && c.Sums.Units > 0 { // which arms their units allowed is not known
+	// It is not known which arms the units of sums allowed.
+	if rows && !r.def.Contextual() && c.Sums.Units > 0 {
 		covered = false
 	}
 	if !covered || slices.Min(c.Expected()) < leastExpected*(1-1e-9) {
