@@ -41,7 +41,7 @@ func (x *experimentState) resume(now int64, reason string) error {
 	}
 	x.Status = policy.Running
 	x.rounds.RoundStart, x.joiner.RoundSeen = now, 0
-	x.Ramp.enter(x.Ramp.Stage, now, x.roster.units())
+	x.Ramp.Enter(x.Ramp.Stage, now, x.roster.units())
 	x.note(now, "%s", withReason("resumed", reason))
 	return x.renew(now, "resumed")
 }
@@ -54,7 +54,7 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 		return noregret.BadInputf("state", "already rolled back")
 	}
 	x.Status, x.Wanted = policy.RolledBack, nil
-	x.guards.rolledBack(now)
+	x.guards.RolledBack(now)
 	x.note(now, "%s", withReason(what, reason))
 	return x.renew(now, what)
 }
@@ -134,7 +134,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	if x.Private != nil && len(added) > 0 {
 		return errPrivateArms
 	}
-	guardRecorder{x}.seal()
+	x.recordGuards()
 	before := x.roster.def
 	x.roster.def = d
 	for _, a := range added {
@@ -146,18 +146,20 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		x.roster.Arms[k].Active = false
 		x.note(now, "arm %s retired", x.roster.Arms[k].Name)
 	}
-	ramp{x}.change(before, now)
+	if !sameJSON(before.Ramp, d.Ramp) {
+		x.Ramp.Follow(before, d, now, x.roster.units())
+	}
 	x.Sequences.Watch(d.ComparedMetrics())
-	x.lifts.watch(d)
-	x.guards.open = nil
+	x.Tight.Watch(d)
+	x.guards.cache.Forget()
 	if !sameJSON(before.Guardrails, d.Guardrails) {
-		x.guards.Guards, x.guards.bounds, x.Wanted = newGuards(len(d.Guardrails), now), nil, nil
+		x.guards.Reset(d, x.rounds.Version+1, now)
+		x.Wanted = nil
 		for k := range x.roster.Arms {
 			x.roster.Arms[k].Beyond, x.roster.Arms[k].Crashed = nil, nil
 		}
-		earlyContrastView{&x.roster}.begin(x.rounds.Version + 1)
 		if x.Status == policy.RolledBack {
-			x.guards.rolledBack(now)
+			x.guards.RolledBack(now)
 		}
 	}
 	x.roster.relist()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 )
@@ -48,7 +49,7 @@ func TestDefectStopsTheFold(t *testing.T) {
 	x := s.state.live["x"]
 	guards := x.roster.def.Guardrails
 	// a guardrail without its definition: the fold panics
-	x.roster.def.Guardrails, x.guards.Guards = nil, make([]guardState, 1)
+	x.roster.def.Guardrails, x.guards.Guards = nil, make([]guard.State, 1)
 	if _, err := s.state.Try("x", e); err == nil || s.state.Broken() != nil {
 		t.Errorf("the event was not refused: %v", err)
 	}

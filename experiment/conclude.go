@@ -7,6 +7,8 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/guard"
+	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -42,18 +44,18 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 		if p[k] > 0 {
 			c.Mixture[x.roster.Arms[k].Name] = p[k]
 		}
-		c.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.joiner.Returns.Factors())
+		c.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k)
 	}
-	in := x.guardInput(false)
+	in := x.guardEvidence(false)
 	for i := range x.guards.Guards {
-		g := x.guards.report(in, p, i)
+		g := x.guards.Report(in, i, p)
 		if g.Since = stamp(now); x.Private == nil {
-			b := x.guards.slack(in, i, p, nil)
-			g.State = b.classify()
+			b := x.guards.Slack(in, i, p)
+			g.State = b.State()
 		}
 		c.Guardrails = append(c.Guardrails, g)
 	}
-	c.Value = valuer(x).known(p)
+	c.Value = x.facts().Values().Of(p)
 	x.Status, x.Wanted = policy.Concluded, nil
 	x.note(now, "%s", withReason("concluded with the mixture "+source, e.Reason))
 	err = x.follow(now, s)
@@ -79,7 +81,7 @@ func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 			return nil, noregret.BadInputf(place, "%q is not an active arm", name)
 		case !(v >= 0 && v <= 1):
 			return nil, noregret.BadInputf(place, "%v: want a share in [0, 1]", v)
-		case v > 0 && x.roster.Arms[k].Stop == vetoed:
+		case v > 0 && x.roster.Arms[k].Stop == guard.Vetoed:
 			return nil, noregret.BadInputf(place, "%q is vetoed: lift the veto first", name)
 		}
 		p[k] = v
@@ -92,8 +94,8 @@ func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 }
 
 // namedArm returns the report of an arm with its name and value.
-func (x *roster) namedArm(k int, factors []float64) api.ArmReport {
-	a := x.armReport(&x.sums.Arms[k], factors)
+func (x *roster) namedArm(k int) api.ArmReport {
+	a := report.Means(x.def, &x.sums.Arms[k], x.sums.Returns.Factors())
 	a.Place, a.Active, a.Control, a.Value = k, x.Arms[k].Active, k == x.Control, x.Arms[k].Value
 	if x.Arms[k].Active {
 		a.Stopped = x.Arms[k].Why

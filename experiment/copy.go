@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/experiment/guard"
 )
 
 // copy returns a copy of everything that changes and is persisted. It shares the learner, the
@@ -12,8 +13,8 @@ import (
 func (x *experimentState) copy() *experimentState {
 	y := *x
 	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
-	y.guards, y.lifts, y.health = x.guards.copy(), x.lifts.copy(), x.health.copy()
-	y.Uniform, y.Notes = x.Uniform.copy(), slices.Clone(x.Notes)
+	y.guards, y.health = guards{x.guards.Copy(), new(guard.Cache)}, x.health.copy()
+	y.Tight, y.Uniform, y.Notes = x.Tight.Copy(), x.Uniform.Copy(), slices.Clone(x.Notes)
 	y.joiner = x.joiner.Copy()
 	y.roster.sums = y.joiner
 	y.Private, y.Sequences = x.Private.copy(), x.Sequences.Copy()
@@ -35,14 +36,6 @@ func (x *experimentState) fork() (*experimentState, error) {
 func (x *roster) copy() roster {
 	y := *x
 	y.Arms = slices.Clone(x.Arms)
-	y.EarlyContrasts = slices.Clone(x.EarlyContrasts)
-	for i := range y.EarlyContrasts {
-		logs := slices.Clone(y.EarlyContrasts[i].Logs)
-		for k := range logs {
-			logs[k] = slices.Clone(logs[k])
-		}
-		y.EarlyContrasts[i].Logs, y.EarlyContrasts[i].open = logs, nil
-	}
 	y.LearnedArms = slices.Clone(x.LearnedArms)
 	return y
 }
@@ -75,13 +68,6 @@ func (x *learning) copy() learning {
 		y.told.Forgotten = &f
 	}
 	return y
-}
-
-// copy leaves out the bounds, which are computed again.
-func (x *guards) copy() guards {
-	return guards{
-		Guards: slices.Clone(x.Guards), Actions: slices.Clone(x.Actions),
-	}
 }
 
 func (x *health) copy() health {

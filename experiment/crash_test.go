@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/internal/testsize"
 )
 
@@ -29,7 +30,7 @@ func crashSome(s *scenario, first int, crashes string) {
 }
 
 // stopOf returns why arm bad is stopped.
-func stopOf(s *scenario) (stop, string) {
+func stopOf(s *scenario) (guard.Reason, string) {
 	a := &s.state.live["e"].roster.Arms[2]
 	return a.Stop, a.Why
 }
@@ -42,16 +43,16 @@ func TestCrashingArmIsVetoed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		guardrail, crashes string
-		want               stop
+		want               guard.Reason
 	}{
-		{"action: shrink", "c:.02,good:.02,bad:.6", vetoed},
-		{"action: rollback", "c:.02,good:.02,bad:.6", vetoed},
+		{"action: shrink", "c:.02,good:.02,bad:.6", guard.Vetoed},
+		{"action: rollback", "c:.02,good:.02,bad:.6", guard.Vetoed},
 		{"action: alert", "c:.02,good:.02,bad:.6", ""},
 		{"action: shrink", "c:.01,good:.01,bad:.09", ""},
 	} {
 		s := crashRun(t, c.guardrail, c.crashes)
 		got, why := stopOf(s)
-		if got != c.want || got == vetoed && !strings.Contains(why, "% of the units; until the veto is lifted") {
+		if got != c.want || got == guard.Vetoed && !strings.Contains(why, "% of the units; until the veto is lifted") {
 			t.Errorf("%s, %s: bad is stopped by %q: %s; want %q", c.guardrail, c.crashes, got, why, c.want)
 		}
 		if p := s.state.live["e"].rounds.current().Split.Shares(); c.want == "" && !(p[2] > .01) {
@@ -76,7 +77,7 @@ func TestLiftedVetoStays(t *testing.T) {
 }
 
 // TestVetoNamesTheGuardrailThatIsBroken checks that an arm which was stopped for one guardrail is
-// not vetoed for another of which its few units say nothing.
+// not guard.Vetoed for another of which its few units say nothing.
 func TestVetoNamesTheGuardrailThatIsBroken(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
@@ -90,12 +91,12 @@ func TestVetoNamesTheGuardrailThatIsBroken(t *testing.T) {
 		"sale=c:.06,good:.06,bad:.001",
 	})
 	s.run("due")
-	if got, why := stopOf(s); got != suspended || !strings.Contains(why, "guardrail crash: ") {
+	if got, why := stopOf(s); got != guard.Suspended || !strings.Contains(why, "guardrail crash: ") {
 		t.Fatalf("bad is stopped by %q: %s; want it suspended for crash", got, why)
 	}
 	s.run("wait 3m")
 	s.run("due")
-	if got, why := stopOf(s); got == vetoed && strings.Contains(why, "guardrail sale: ") {
+	if got, why := stopOf(s); got == guard.Vetoed && strings.Contains(why, "guardrail sale: ") {
 		t.Errorf("bad is vetoed: %s; it was stopped for crash, with %d units", why,
 			s.state.live["e"].joiner.Arms[2].Metrics[2].N)
 	}

@@ -53,7 +53,7 @@ func (d Deleted) Summary(name string) (out api.Summary, project string, ok bool)
 // no such experiment. It costs O(actions).
 func (d Deleted) Actions(name string) []GuardEvent {
 	if k := d[name]; k != nil {
-		return k.guards.events(name)
+		return k.guards.events(name, false)
 	}
 	return nil
 }

@@ -6,70 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 )
-
-// TestLowerRateHolds checks that the bound ever exceeds the mean in at most a fraction alpha of the
-// runs, also if values come late and count as 0 until then. It also checks that the bound detects
-// rates far above 0.
-func TestLowerRateHolds(t *testing.T) {
-	t.Parallel()
-	const alpha = 0.1
-	runs := testsize.Of(1000, 100)
-	for _, mean := range []float64{0.002, 0.02, 0.3, 0.9} {
-		wrong := 0
-		for seed := range uint64(runs) {
-			rng, s := random.New(seed, fmt.Sprint(mean)), 0.0
-			var late []float64
-			for n := int64(1); n <= 1000; n++ {
-				x := 0.0
-				if rng.Float64() < mean {
-					x = 1
-				}
-				if rng.Float64() < 0.5 {
-					late, x = append(late, x), 0
-				}
-				s += x
-				if len(late) > 50 {
-					s, late = s+late[0], late[1:]
-				}
-				// The bound is at most the estimate.
-				if s > float64(n)*mean && lowerRate(n, s, alpha) > mean {
-					wrong++
-					break
-				}
-			}
-		}
-		if most := float64(runs)*alpha + 3*math.Sqrt(float64(runs)*alpha*(1-alpha)); float64(wrong) > most {
-			t.Errorf("mean %v: above it in %d of %d runs", mean, wrong, runs)
-		}
-	}
-	for _, c := range []struct {
-		n       int64
-		s, want float64
-	}{{100, 0, 0}, {0, 0, 0}, {20, 10, 0.13}, {1000, 100, 0.06}, {100_000, 2000, 0.018}} {
-		if got := lowerRate(c.n, c.s, 0.01); got < c.want || got > c.s/math.Max(float64(c.n), 1) {
-			t.Errorf("%d units, %v: %v, want at least %v", c.n, c.s, got, c.want)
-		}
-	}
-}
-
-// TestLowerRateGrows checks that a larger sum never lowers the bound. Pending values may therefore
-// count as the lowest value.
-func TestLowerRateGrows(t *testing.T) {
-	t.Parallel()
-	for _, n := range []int64{1, 7, 100, 10_000} {
-		last := 0.0
-		for s := range 200 {
-			got := lowerRate(n, float64(s)/200*float64(n), 0.05)
-			if got < last {
-				t.Fatalf("%d units: %v after %v", n, got, last)
-			}
-			last = got
-		}
-	}
-}
 
 const watched = "apply\nname: x\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: 0.5}\n" +
 	"metrics: [{name: s, range: [0, 1]}, {name: m, METRIC}]\nobjective: {goals: [{metric: s}]}\n" +
@@ -98,7 +38,7 @@ func TestEarlyValues(t *testing.T) {
 				t.Fatal(out)
 			}
 			s.simulate([]string{"simulate", "0", "600", "0", "s=a:.5,c:.5", values})
-			if got := s.state.live["x"].roster.Arms[1].Stop == suspended; got != (c.stops && i == 0) {
+			if got := s.state.live["x"].roster.Arms[1].Stop == guard.Suspended; got != (c.stops && i == 0) {
 				t.Errorf("%s, %s, %s: stopped is %v", c.metric, c.limit, values, got)
 			}
 			s.check()
@@ -108,7 +48,7 @@ func TestEarlyValues(t *testing.T) {
 		s := newScenario(t)
 		s.run(strings.NewReplacer("METRIC", "kind: count, default: 0", "LIMIT", "max: 0.1").Replace(watched))
 		s.run(fmt.Sprintf("aggregate source 1\n1 a 100 s=100/50/50 m=%d/%d/%d", reported, reported, reported))
-		if got := s.state.live["x"].roster.Arms[1].Stop == suspended; got != (reported == 60) {
+		if got := s.state.live["x"].roster.Arms[1].Stop == guard.Suspended; got != (reported == 60) {
 			t.Errorf("%d of 100 as sums: stopped is %v", reported, got)
 		}
 		s.check()
@@ -141,7 +81,7 @@ func TestSharesKeepToBounds(t *testing.T) {
 			}
 			p[len(p)-1] += 0.1
 			normalize(p)
-			x.roster.Arms[len(p)-3].Stop = []stop{"", vetoed}[seed%2]
+			x.roster.Arms[len(p)-3].Stop = []guard.Reason{"", guard.Vetoed}[seed%2]
 			stopView{&x.roster}.limit(p)
 			total := 0.0
 			for k := range p {

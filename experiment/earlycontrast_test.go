@@ -2,12 +2,10 @@ package experiment
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
-	"github.com/noregret/noregret/experiment/join"
-	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/internal/testsize"
 )
 
@@ -33,103 +31,6 @@ func (c *contrastCase) definition(guardrail string) string {
 		"control: {arm: c, share: 0.4}\nmetrics: [{name: s, range: [0, 1]}, {name: m, " + c.metric +
 		"}]\nobjective: {goals: [{metric: s}]}\nguardrails: [{metric: m, " + c.limit + ", " + guardrail +
 		"}]\nround: {length: 1h}\nattribution_window: 24h"
-}
-
-// play lets units of a version come, whose bad values arrive late, and reports whether the arm a
-// was beyond the limit at any time. The rates are those of the control and of a. Then the version
-// closes, and the next one has no units yet.
-func (c *contrastCase) play(x *experimentState, rng *random.Source, units int, common, rate float64) bool {
-	type report struct {
-		slot int
-		at   float64
-	}
-	of, v := x.joiner.Running(), earlyContrastView{&x.roster}
-	of.Early = [][]join.Early{make([]join.Early, 2), make([]join.Early, 2)}
-	low, width, _ := join.EarlyScale(x.roster.def, 1)
-	add := func(slot int, value float64) {
-		e, scaled := &of.Early[slot][1], (value-low)/width
-		e.N++
-		e.Sum += min(scaled, 1)
-		e.Uncut += scaled
-	}
-	var waiting []report
-	for i := range units {
-		u, slot, r := rng.Float64(), 1, rate
-		if u < of.Mixture[0] {
-			slot, r = 0, common
-		}
-		of.Stats[slot].Units++
-		if rng.Float64() >= r {
-			add(slot, c.value[0])
-		} else {
-			waiting = append(waiting, report{slot, float64(i) - 30*math.Log(1-rng.Float64())})
-		}
-		for k := 0; k < len(waiting); k++ {
-			if w := waiting[k]; w.at <= float64(i) {
-				add(w.slot, c.value[1])
-				waiting = append(waiting[:k], waiting[k+1:]...)
-				k--
-			}
-		}
-		x.roster.EarlyContrasts[0].open = nil // the version was changed behind its back
-		if v.beyond(0, 1, 1) {
-			return true
-		}
-	}
-	v.closeVersion(of)
-	of.Early, of.Stats[0].Units, of.Stats[1].Units = nil, 0, 0
-	return false
-}
-
-// TestEarlyContrastHolds checks that an arm which just holds a limit is ever beyond it in at most
-// the part of alpha that is its own, with bad values that arrive late, shares that change with the
-// version and a crash of all arms, and that an arm which crashes is found.
-func TestEarlyContrastHolds(t *testing.T) {
-	testsize.NoRace(t)
-	t.Parallel()
-	runs := testsize.Of(1000, 100)
-	for _, c := range contrastCases {
-		s := newScenario(t)
-		if out := s.run(c.definition("hard: false, action: shrink, alpha: 0.5")); !strings.Contains(out, "version 1") {
-			t.Fatal(out)
-		}
-		x := s.state.live["x"]
-		alpha := earlyContrastView{&x.roster}.alpha(&x.roster.def.Guardrails[0], 1)
-		if want := 0.5 * 0.8 * 0.8 / 2; math.Abs(alpha-want) > 1e-12 {
-			t.Fatalf("alpha is %v, want %v", alpha, want)
-		}
-		wrong, found := 0, 0
-		for seed := range uint64(runs) {
-			rng, out := random.New(seed, c.limit), false
-			earlyContrastView{&x.roster}.begin(1)
-			of := x.joiner.Running()
-			for _, share := range []float64{0.5, 0.1, 0.8} {
-				of.Mixture[0], of.Mixture[1], of.Mixture[2] = 1-share, share, 0
-				common, rate := c.common, c.good
-				if share == 0.1 && c.limit[:3] == "max" && c.value[0] == 0 { // all arms crash
-					common, rate = common*1.5, rate*1.5
-				}
-				out = out || c.play(x, rng, 1000, common, rate)
-			}
-			if out {
-				wrong++
-			}
-			earlyContrastView{&x.roster}.begin(1)
-			of.Early, of.Stats[0].Units, of.Stats[1].Units = nil, 0, 0
-			of.Mixture[0], of.Mixture[1] = 0.5, 0.5
-			if c.play(x, rng, 2000, c.common, c.bad) {
-				found++
-			}
-		}
-		n := float64(runs)
-		if most := n*alpha + 3*math.Sqrt(n*alpha*(1-alpha)); float64(wrong) > most {
-			t.Errorf("%s, %s: beyond it in %d of %d runs, want at most %v of them", c.metric, c.limit, wrong, runs,
-				alpha)
-		}
-		if float64(found) < 0.9*n {
-			t.Errorf("%s, %s: an arm that crashes is found in %d of %d runs", c.metric, c.limit, found, runs)
-		}
-	}
 }
 
 // TestEarlyContrastStops checks that an arm which breaks a relative limit is stopped while its
@@ -162,10 +63,10 @@ func TestEarlyContrastStops(t *testing.T) {
 				"m=a:" + value(rate) + ",b:" + value(c.common) + ",c:" + value(c.common),
 			})
 			want := i >= len(late) && j == 0
-			if got := s.state.live["x"].roster.Arms[1].Stop == suspended; got != want {
+			if got := s.state.live["x"].roster.Arms[1].Stop == guard.Suspended; got != want {
 				t.Errorf("%s, %s, rate %v: stopped is %v, want %v", c.metric, c.limit, rate, got, want)
 			}
-			if n := len(s.state.live["x"].roster.EarlyContrasts); (n == 1) != (i >= len(late)) {
+			if n := len(s.state.live["x"].guards.Early); (n == 1) != (i >= len(late)) {
 				t.Errorf("%s, %s: %d comparisons", c.metric, c.limit, n)
 			}
 			s.check()
@@ -182,7 +83,7 @@ func TestEarlyContrastOfSums(t *testing.T) {
 		s.run(c.definition("hard: false, action: shrink"))
 		s.run(fmt.Sprintf("aggregate source 1\n1 a 100 s=100/50/50 m=%d/%d/%d\n1 c 133 s=133/60/60 m=2/2/2", reported,
 			reported, reported))
-		if got := s.state.live["x"].roster.Arms[1].Stop == suspended; got != want {
+		if got := s.state.live["x"].roster.Arms[1].Stop == guard.Suspended; got != want {
 			t.Errorf("%d of 100 as sums: stopped is %v", reported, got)
 		}
 		s.check()
@@ -198,21 +99,21 @@ func TestEarlyContrastSaved(t *testing.T) {
 	s.run(c.definition("hard: false, action: shrink"))
 	s.simulate([]string{"simulate", "0", "300", "0", "s=a:.5,b:.5,c:.5", "m=a:.1,b:.1,c:.1"})
 	for what, damage := range map[string]func(p *persistedParts){
-		"none":            func(p *persistedParts) { p.EarlyContrasts = nil },
-		"another":         func(p *persistedParts) { p.EarlyContrasts[0].Guardrail = 7 },
-		"of more arms":    func(p *persistedParts) { p.EarlyContrasts[0].Logs = make([]f64s, 4) },
-		"of fewer ratios": func(p *persistedParts) { p.EarlyContrasts[0].Logs = []f64s{{1}} },
-		"twice":           func(p *persistedParts) { p.EarlyContrasts = append(p.EarlyContrasts, p.EarlyContrasts...) },
+		"none":            func(p *persistedParts) { p.Early = nil },
+		"another":         func(p *persistedParts) { p.Early[0].Guardrail = 7 },
+		"of more arms":    func(p *persistedParts) { p.Early[0].Logs = make([]f64s, 4) },
+		"of fewer ratios": func(p *persistedParts) { p.Early[0].Logs = []f64s{{1}} },
+		"twice":           func(p *persistedParts) { p.Early = append(p.Early, p.Early...) },
 	} {
 		if err := new(State).UnmarshalBinary(alteredParts(t, s.state, damage)); err == nil {
 			t.Errorf("comparisons %s: the state opened", what)
 		}
 	}
-	if e := s.state.live["x"].roster.EarlyContrasts[0]; e.From > 1 || len(e.open) == 0 || e.open[0].arms[1][0] == 0 {
+	if e := s.state.live["x"].guards.Early[0]; e.From > 1 {
 		t.Errorf("%+v", e)
 	}
 	s.run(strings.Replace(c.definition("hard: false, action: shrink"), "max_change: 0", "max_change: 0.5", 1))
-	if e := s.state.live["x"].roster.EarlyContrasts[0]; e.From != s.state.Policy("x").Version || len(e.Logs) != 0 {
+	if e := s.state.live["x"].guards.Early[0]; e.From != s.state.Policy("x").Version || len(e.Logs) != 0 {
 		t.Errorf("after a change of the limit in version %d: %+v", s.state.Policy("x").Version, e)
 	}
 	s.check()

@@ -10,7 +10,9 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
 )
@@ -33,13 +35,13 @@ type experimentState struct {
 	rounds   rounds
 	learning learning
 	guards   guards
-	lifts    lifts
 	joiner   *join.Joiner
 	health   health
-	Ramp     rampState
-	// Uniform compares with the uniform policy, nil before the first version with units has
-	// matured.
-	Uniform *uniformSums
+	Ramp     guard.Ramp
+	// Tight and Uniform serve reports only: where lifts are tightest, and the comparison with the
+	// uniform policy, nil before the first version with units has matured.
+	Tight   report.Tight
+	Uniform *report.Uniform
 	// Conclusion is the record of how the experiment ended, nil before it has.
 	Conclusion *api.Conclusion
 	// Private has the sums of a private experiment, nil for another one.
@@ -48,7 +50,7 @@ type experimentState struct {
 	Sequences compare.Sequences
 	// Wanted is what the guardrails ask for since an event, nil for nothing. It holds back their
 	// further judgement until the event that grants it.
-	Wanted *wanted
+	Wanted *guard.Demand
 	Notes  []Note
 
 	event consequence // of the event at hand
@@ -73,7 +75,7 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 ) (*experimentState, error) {
 	x := &experimentState{
 		Created: now, Status: policy.Running, roster: roster{def: d, Control: -1},
-		rounds: rounds{Version: version, Round: 1, RoundStart: now}, Ramp: rampState{Since: now},
+		rounds: rounds{Version: version, Round: 1, RoundStart: now}, Ramp: guard.Ramp{Since: now},
 		joiner: join.New(memory, d), event: event,
 	}
 	x.roster.sums = x.joiner
@@ -91,13 +93,12 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 		return nil, err
 	}
 	x.health = newHealth(len(d.Metrics))
-	x.guards.Guards = newGuards(len(d.Guardrails), now)
+	x.guards = guards{guard.New(d, version, now), new(guard.Cache)}
 	x.Sequences.Watch(d.ComparedMetrics())
-	x.lifts.watch(d)
+	x.Tight.Watch(d)
 	if x.learning.Store, err = newStore(d, len(x.roster.Arms)); err != nil {
 		return nil, err
 	}
-	earlyContrastView{&x.roster}.begin(version)
 	if err := x.roster.setGoals(); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
@@ -115,7 +116,7 @@ func TestGuardHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorded := func(points guardPoints) []byte {
+	recorded := func(points guard.Points) []byte {
 		return alteredParts(t, s.state, func(p *persistedParts) {
 			for i, v := range p.Versions {
 				other := *v
@@ -124,7 +125,7 @@ func TestGuardHistory(t *testing.T) {
 			}
 		})
 	}
-	for _, damage := range []guardPoints{
+	for _, damage := range []guard.Points{
 		{8, 0, 0, 0, 0, 0, 0, 0}, {-1, 0, 0, 0, 0, 0, 0, 0}, {0.5, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0},
 	} {
 		if err := s.state.UnmarshalBinary(recorded(damage)); err == nil {

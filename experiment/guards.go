@@ -1,199 +1,175 @@
 package experiment
 
 import (
-	"math"
+	"slices"
 
-	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/experiment/guard"
+	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/policy"
 )
 
-// guards holds the states of the guardrails and what they are judged by beside the arms'
-// statistics.
+// guards has the states of the guardrails, and what is kept of their evidence.
 type guards struct {
-	Guards []guardState `json:"guards"`
-	// Actions are the last ones, the oldest first.
-	Actions []guardAction            `json:"actions,omitempty"`
-	open    map[uint64]openSequences // by open version, as far as they are known
-	bounds  [][]armBound             // by guardrail and arm, as far as they are known
+	guard.States
+	cache *guard.Cache
 }
 
-// guardState is the state of one guardrail.
-type guardState struct {
-	State     api.GuardState `json:"state"`
-	Shrinking bool           `json:"shrinking"` // the mixture is being shrunk for it
-	Since     int64          `json:"since"`
-	// Acted is set from the action of a breach until the breach is over.
-	Acted bool `json:"acted,omitempty"`
-	// Tight is where the sequence of a relative guardrail is the tightest, 0 before that is known
-	// (confseq.ContrastOptions).
-	Tight float64 `json:"tight,omitempty"`
+// GuardEvent is the payload of [KindGuardrail].
+type GuardEvent struct {
+	Experiment string `json:"experiment"`
+	// Metric is that of the guardrail.
+	Metric string `json:"metric"`
+	// Action is what was done: alert, shrink or rollback.
+	Action string `json:"action"`
+	// Version is the policy version that was served when the guardrail was breached.
+	Version uint64 `json:"version"`
+	// Time is when it was done, in nanoseconds since 1970.
+	Time int64 `json:"t"`
 }
 
-func newGuards(n int, now int64) []guardState {
-	g := make([]guardState, n)
-	for i := range g {
-		g[i] = guardState{State: api.GuardUnknown, Since: now}
-	}
-	return g
-}
-
-// classify returns the state of a guardrail by its slack.
-func (b *slackBounds) classify() api.GuardState {
-	switch {
-	case math.IsNaN(b.estimate):
-		return api.GuardUnknown
-	case b.high < 0, b.estimate < 0 && b.served.high < 0:
-		return api.GuardBreached
-	case b.estimate < 0:
-		return api.GuardWatch
-	case b.low >= 0:
-		return api.GuardHeld
-	}
-	return api.GuardOk
-}
-
-// evaluate updates the states of the guardrails for the served mixture. It returns the action of a
-// new breach: "rollback", with the metric, takes precedence over "shrink"; "" means none.
-func (x *guards) evaluate(in *guardInput, p []float64, version uint64, now int64,
-	note func(t int64, format string, args ...any),
-) (act, why string) {
-	for i := range x.Guards {
-		g, s := &in.def.Guardrails[i], &x.Guards[i]
-		x.tighten(in, i)
-		b := x.slack(in, i, p, x.cachedBounds(in.roster, i))
-		state := b.classify()
-		if (earlyView{in.roster}).breachedEarly(g, p) {
-			state = api.GuardBreached
-		}
-		if state == s.State {
-			continue
-		}
-		if state.Verdict() != s.State.Verdict() {
-			note(now, "guardrail %s: %s", g.Metric, state.Verdict())
-		}
-		s.State, s.Since = state, now
-		if state != api.GuardBreached {
-			s.Acted = false
-			continue
-		}
-		if s.Acted { // it was breached already when the experiment was rolled back
-			continue
-		}
-		s.Acted = true
-		x.acted(guardAction{Metric: g.Metric, Action: g.Action, Version: version, Time: now})
-		switch g.Action {
-		case "rollback":
-			act, why = g.Action, g.Metric
-		case "shrink":
-			s.Shrinking = true
-			if act == "" {
-				act = g.Action
-			}
+// events returns what the guardrails of an experiment have done, the oldest first, or of that what
+// is not in the log.
+func (x *guards) events(name string, unlogged bool) (out []GuardEvent) {
+	for _, a := range x.Actions {
+		if !unlogged || !a.Logged {
+			out = append(out, GuardEvent{name, a.Metric, a.Action, a.Version, a.Time})
 		}
 	}
-	return act, why
+	return out
 }
 
-// rolledBack ends the judgement of the guardrails: all units get the control arm.
-func (x *guards) rolledBack(now int64) {
-	for i := range x.Guards {
-		x.Guards[i].State, x.Guards[i].Since = api.GuardRolledBack, now
+// guardEvidence returns what the guardrails are judged by. Only code that applies events may pass
+// fold.
+func (x *experimentState) guardEvidence(fold bool) *guard.Evidence {
+	return &guard.Evidence{
+		Definition: x.roster.def, Control: x.roster.Control, Initial: x.roster.InitialArms, Joined: x.joiner,
+		Closed: x.Sequences, Cache: x.guards.cache, Fold: fold,
 	}
 }
 
-// evaluateGuardrails evaluates all guardrails and notes what they ask for: another version without
+// stoppable returns the arms as guardrails see them.
+func (x *roster) stoppable() []guard.Arm {
+	out := make([]guard.Arm, len(x.Arms))
+	for k := range out {
+		a := &x.Arms[k]
+		out[k] = guard.Arm{Name: a.Name, Active: a.Active, Stopped: &a.Stopped}
+	}
+	return out
+}
+
+// evaluateGuardrails judges all guardrails and notes what they ask for: another version without
 // arms that are stopped, or the action of a new breach. It does nothing while the experiment is
-// rolled back, and while what they asked for before is not granted. After resume, a breach acts
-// again only if it has ended meanwhile.
+// rolled back, and while what they asked for before is not granted.
 func (x *experimentState) evaluateGuardrails(now int64) {
 	if len(x.guards.Guards) == 0 || x.Status == policy.RolledBack || x.Private != nil || x.Wanted != nil ||
 		x.event.acts {
 		return
 	}
-	in, version := x.guardInput(true), x.rounds.Version
-	if x.Status == policy.Concluded { // nothing is served instead
-		_, _ = x.guards.evaluate(in, x.joiner.Running().Mixture, version, now, x.note)
-		for i := range x.guards.Guards {
-			x.guards.Guards[i].Shrinking = false
-		}
+	j := guard.Judgement{
+		Mixture: x.joiner.Running().Mixture, Version: x.rounds.Version, Now: now, Over: x.Status == policy.Concluded,
+	}
+	if x.event.judged > 0 && !j.Over {
+		j.Version = x.event.judged
+	}
+	v := x.guards.Judge(x.guardEvidence(true), x.roster.stoppable(), &j)
+	x.tellVerdict(&v, now)
+	x.Wanted = v.Demand
+}
+
+// tellVerdict notes what a verdict says, and plans without the arms that it vetoes.
+func (x *experimentState) tellVerdict(v *guard.Verdict, now int64) {
+	for _, text := range v.Notes {
+		x.note(now, "%s", text)
+	}
+	if v.Vetoed {
+		stopper{x}.replan()
+	}
+}
+
+// closeGuarded adds a version whose window has closed to what guardrails and reports compare.
+func (x *experimentState) closeGuarded(c *join.Version) {
+	e := x.guardEvidence(true)
+	x.Sequences.Add(func(metric int) *compare.Sequence {
+		return guard.Compare(x.roster.def, x.roster.Control, c, metric)
+	})
+	x.Tight.Fix(len(x.roster.Arms), x.Sequences.Of)
+	x.guards.Close(e, c)
+	x.Uniform = x.Uniform.Close(x.roster.def, c, stopView{&x.roster}.planned)
+}
+
+// sealGuarded records what is known of the guardrails when the running version ends.
+func (x *experimentState) sealGuarded() {
+	running := x.joiner.Running()
+	x.Tight.Fix(len(x.roster.Arms), func(metric int) *compare.Sequence {
+		s := x.Sequences.Of(metric).Copy()
+		s.Merge(guard.Compare(x.roster.def, x.roster.Control, running, metric))
+		return &s
+	})
+	x.recordGuards()
+}
+
+// recordGuards records the intervals of the guardrails when the running version ends, or before
+// they change. It leaves a version as it is whose guardrails have changed.
+func (x *experimentState) recordGuards() {
+	if len(x.guards.Guards) == 0 || x.Private != nil {
 		return
 	}
-	if (stopper{x}).stopArms(in, now) {
-		x.Wanted = &wanted{Cause: wantStop} // the guardrails are of what is served without the arms
-		return
-	}
-	if x.event.judged > 0 {
-		version = x.event.judged
-	}
-	switch act, metric := x.guards.evaluate(in, x.joiner.Running().Mixture, version, now, x.note); act {
-	case "rollback":
-		x.Wanted = &wanted{Cause: wantRollback, Metric: metric}
-	case "shrink":
-		x.Wanted = &wanted{Cause: wantShrink}
+	v := x.rounds.current()
+	if now := x.guards.Points(x.guardEvidence(true), x.joiner.Running().Mixture, v.Guards); now != nil {
+		v.Guards = now // copies of the state share the slice
 	}
 }
 
-// cachedBounds returns the cached bounds of the arms in a guardrail. Only code that applies events
-// may call it.
-func (x *guards) cachedBounds(r *roster, i int) []armBound {
-	if len(x.bounds) != len(x.Guards) {
-		x.bounds = make([][]armBound, len(x.Guards))
+// facts returns what is reported from.
+func (x *experimentState) facts() *report.Facts {
+	out := &report.Facts{
+		Evidence: x.guardEvidence(false), States: &x.guards.States, Goals: x.roster.goals, Priced: x.roster.priced,
+		Store: x.learning.Store, Tight: x.Tight,
 	}
-	for len(x.bounds[i]) < len(r.Arms) {
-		x.bounds[i] = append(x.bounds[i], armBound{})
+	for k := range x.roster.Arms {
+		a := &x.roster.Arms[k]
+		out.Arms = append(out.Arms, report.Arm{Name: a.Name, Active: a.Active})
 	}
-	return x.bounds[i]
-}
-
-// guardKind names the kind of a limit.
-func guardKind(up, relative bool) string {
-	return map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
-}
-
-func (x *guards) report(in *guardInput, p []float64, i int) api.GuardrailReport {
-	g, s := &in.def.Guardrails[i], &x.Guards[i]
-	limit, up, relative, _ := g.Limit()
-	out := api.GuardrailReport{
-		Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha,
-		Action: g.Action, Acted: x.lastAction(g.Metric),
-	}
-	out.Kind = guardKind(up, relative)
-	if in.def.Privacy == nil { // else there are no sequences of raw feedback to judge it by
-		out.Interval, out.Served = x.intervals(in, i, p, nil)
+	if len(x.joiner.Versions) > 0 {
+		out.Mixture = x.joiner.Running().Mixture
 	}
 	return out
 }
 
-// intervals returns the values of a mixture and of all that was served in guardrail i, in the units
-// of its limit, all unknown without observations. The cached bounds are those of [guards.slack].
-func (x *guards) intervals(in *guardInput, i int, p []float64, kept []armBound) (mixture, soFar api.Interval) {
-	g := &in.def.Guardrails[i]
-	limit, up, relative, _ := g.Limit()
-	b := x.slack(in, i, p, kept)
-	if math.IsNaN(b.estimate) {
-		return mixture, soFar
+// course returns what reports show of a mixture that is served from now on, nil without an
+// objective.
+func (x *experimentState) course(s *Serving) *shown {
+	if x.roster.goals == nil {
+		return nil
 	}
-	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio
-	// of means slack/denominator + limit.
-	value := func(estimate, low, high, scale float64) api.Interval {
-		if !(scale > 0) {
-			return api.Interval{}
+	f, now := x.facts(), s.Shares.Shares()
+	return &shown{Value: f.Values().Of(now), Lift: f.LiftPoint(now, s.Deployed)}
+}
+
+// withoutShown returns a copy without what only reports show: the guardrails' points and the values
+// of versions and of the conclusion, where lifts are tightest and the comparison with the uniform
+// policy; and without the learners. Nothing in the fold depends on them, so a digest leaves them
+// out.
+func (f *Frozen) withoutShown() *Frozen {
+	out := *f
+	out.saved.Experiments = slices.Clone(f.saved.Experiments)
+	for i := range out.saved.Experiments {
+		e := &out.saved.Experiments[i]
+		parts := *e.State
+		parts.Tight, parts.Uniform, e.Learner = nil, nil, nil
+		if c := parts.Conclusion; c != nil {
+			d := *c
+			d.Value, parts.Conclusion = nil, &d
 		}
-		if !up {
-			estimate, low, high = -estimate, -high, -low
+		parts.Versions = make([]*version, len(e.State.Versions))
+		for k, v := range e.State.Versions {
+			w := *v
+			w.Guards, w.Shown = nil, nil
+			parts.Versions[k] = &w
 		}
-		return api.Interval{
-			Estimate: known(estimate/scale + limit), Low: known(low/scale + limit),
-			High: known(high/scale + limit),
-		}
+		e.State = &parts
 	}
-	now, served := 1.0, 1.0
-	if relative {
-		now, served = math.Abs(b.level), math.Abs(b.served.level)
-	} else if j := in.def.RatioIndex(in.def.MetricIndex(g.Metric)); j >= 0 {
-		now = in.denominator(j, p)
-		served = in.allDenominators(j)
-	}
-	return value(b.estimate, b.low, b.high, now),
-		value(b.served.estimate, b.served.low, b.served.high, served)
+	return &out
 }

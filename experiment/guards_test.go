@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
@@ -228,27 +229,8 @@ func TestNegativeControl(t *testing.T) {
 	}
 	a, c := compare.NewStats(d), compare.NewStats(d)
 	a.Metrics[0], c.Metrics[0] = confseq.Sequence{N: 10, Mean: -2.1}, confseq.Sequence{N: 10, Mean: -2}
-	if z, _, ok := guardSlack(d, &d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
+	if z, _, ok := guard.SlackOf(d, &d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
 		t.Errorf("the learner observes %v, want 0.1", z)
-	}
-}
-
-// TestAlphaIsSpentOnce checks that the arms' parts of alpha never sum to more than alpha, however
-// many arms are added.
-func TestAlphaIsSpentOnce(t *testing.T) {
-	d, err := definition.Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],`+
-		`"policy":{"kind":"fixed","split":{"a":1}},"guardrails":[{"metric":"m","min":0}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for founders := 1; founders < 2000; founders += 333 {
-		x, sum := &experimentState{roster: roster{def: d, InitialArms: founders}}, 0.0
-		for k := range 10_000 {
-			sum += x.roster.armAlpha(&d.Guardrails[0], k)
-		}
-		if sum += servedAlpha * .05; sum > .05+1e-12 || sum < .0499 {
-			t.Errorf("%d initial arms: alpha sums to %v", founders, sum)
-		}
 	}
 }
 
@@ -280,7 +262,7 @@ guardrails: [{metric: y, %s: %v}]
 						s.Metrics[0].Merge(confseq.Repeated(3, v))
 						return &s
 					}
-					want, _, ok := guardSlack(d, &d.Guardrails[0], of(y), of(control))
+					want, _, ok := guard.SlackOf(d, &d.Guardrails[0], of(y), of(control))
 					dst := make([]float64, 2)
 					if err := goals.Contrast(dst, []float64{y, y}, []float64{control, control}); err != nil || !ok {
 						t.Fatal(err, ok)

@@ -81,10 +81,9 @@ func (x *experimentState) healthReport() api.Health {
 	if x.Private != nil {
 		h.Problems = append(h.Problems, x.Private.problems()...)
 	} else {
-		h.Problems = append(h.Problems, x.guards.shrunk(x.guardInput(false), x.joiner.Running().Mixture)...)
-		if x.Status == policy.Running || x.Status == policy.Paused {
-			h.Problems = append(h.Problems, x.guards.undecided(x.guardInput(false), x.joiner.Running().Mixture)...)
-		}
+		h.Problems = append(h.Problems, x.guards.Problems(x.guardEvidence(false), func(k int) string {
+			return x.roster.Arms[k].Name
+		}, x.joiner.Running().Mixture, x.Status != policy.Running && x.Status != policy.Paused)...)
 	}
 	h.Problems = append(h.Problems, stopView{&x.roster}.stopped()...)
 	if text := x.noRoom(); text != "" {
@@ -134,19 +133,11 @@ func (s *State) Vitals(name string) (Vitals, error) {
 	for i := range x.guards.Guards {
 		v.Guardrails = append(v.Guardrails, GuardVital{x.roster.def.Guardrails[i].Metric, x.guards.Guards[i].State})
 	}
-	v.Actions = x.guards.events(name)
+	v.Actions = x.guards.events(name, false)
 	for k := range x.roster.Arms {
 		if a := &x.roster.Arms[k]; a.Active && a.Stop != "" && !strings.HasPrefix(a.Why, byHand) {
 			v.Stopped = append(v.Stopped, StoppedArm{a.Name, a.Why})
 		}
 	}
 	return v, nil
-}
-
-// events returns what the guardrails of an experiment have done, the oldest first.
-func (x *guards) events(name string) (out []GuardEvent) {
-	for _, a := range x.Actions {
-		out = append(out, GuardEvent{name, a.Metric, a.Action, a.Version, a.Time})
-	}
-	return out
 }

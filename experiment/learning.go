@@ -131,9 +131,11 @@ func (x *experimentState) advance(now int64) {
 		x.learning.Untold = x.Status != policy.RolledBack && x.Status != policy.Concluded
 	}
 	if closed && x.Private == nil {
-		stops.vetoCrashing(suspended, now)
+		v := x.guards.VetoCrashing(x.guardEvidence(true), x.roster.stoppable(), suspended)
+		x.tellVerdict(&v, now)
 	}
-	stops.release(suspended, now)
+	v := x.guards.Release(x.roster.def, x.roster.stoppable(), suspended)
+	x.tellVerdict(&v, now)
 }
 
 // mature hands a version whose window has closed to all who sum versions, and to the learner.
@@ -152,11 +154,7 @@ func (x *experimentState) mature(c *join.Closed) {
 		x.learning.Unlearned += c.All.Units - c.Counted
 		return
 	}
-	x.Sequences.Add(func(metric int) *compare.Sequence { return x.roster.contrast(c.Version, metric) })
-	delete(x.guards.open, c.Version.Version)
-	x.lifts.tighten(&guardInput{roster: &x.roster, closed: x.Sequences})
-	earlyContrastView{&x.roster}.closeVersion(c.Version)
-	uniformView{x}.closeVersion(c.Version)
+	x.closeGuarded(c.Version)
 	x.learnFrom(c)
 }
 
@@ -181,7 +179,9 @@ func (x *experimentState) learnFrom(c *join.Closed) {
 		return
 	}
 	if c.Learnable {
-		x.roster.addRound(x.learning.Store, arms, x.joiner.Returns.Factors())
+		if x.learning.Store != nil {
+			x.learning.Store.AddVersion(x.roster.def, x.roster.Control, arms, x.joiner.Returns.Factors())
+		}
 		round := roundStats{Stats: arms, Mixture: c.Mixture, Masked: c.Masked}
 		x.learning.remember(x.roster.def, &round)
 		unlearned, replaced := x.learning.closeLearningRound(&x.roster, &round, x.joiner.Returns.Factors())

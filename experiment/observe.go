@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/confseq"
-	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/experiment/guard"
+	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 )
@@ -33,25 +34,12 @@ func (x *roster) observations(stats []armStats, factors []float64) (round []past
 			if !in.fill() {
 				continue
 			}
-		} else if !goalVector(o.Metrics, x.def, &stats[k], control, reference) {
+		} else if !report.GoalVector(o.Metrics, x.def, &stats[k], control, reference) {
 			continue
 		}
 		round = append(round, o)
 	}
 	return round
-}
-
-// reference returns the statistics that the prices of soft guardrails are in units of: those of the
-// control arm, or without one of all arms.
-func (x *roster) reference() *armStats {
-	if s := x.controlStats(); s != nil {
-		return s
-	}
-	all := compare.NewStats(x.def)
-	for k := range x.Arms {
-		all.Merge(&x.sums.Arms[k])
-	}
-	return &all
 }
 
 // rawInput is an arm's statistics in a version, from which an observation is filled with the values
@@ -73,7 +61,7 @@ func (in *rawInput) fill() bool {
 	}
 	for i := range in.def.Guardrails {
 		g := &in.def.Guardrails[i]
-		m, unit := in.def.MetricIndex(g.Metric), priceUnit(in.def, g, in.reference)
+		m, unit := in.def.MetricIndex(g.Metric), report.PriceUnit(in.def, g, in.reference)
 		limit, _, relative, _ := g.Limit()
 		r := in.def.RatioIndex(m)
 		if r < 0 {
@@ -91,7 +79,7 @@ func (in *rawInput) fill() bool {
 			if !ok {
 				return false
 			}
-			limit = ofControl(ratio, limit)
+			limit = guard.OfControl(ratio, limit)
 			shift = float64(limit * of.Y)
 		}
 		if !in.set(n+i, m, in.arm.Pairs[r].Contrast(limit), shift, unit) {

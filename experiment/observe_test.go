@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 )
@@ -68,7 +69,7 @@ func TestRawValues(t *testing.T) {
 			}
 			for k := range round {
 				want := make([]float64, 2)
-				if !goalVector(want, x.def, &x.sums.Arms[k], x.controlStats(), x.reference()) {
+				if !report.GoalVector(want, x.def, &x.sums.Arms[k], x.controlStats(), x.reference()) {
 					t.Fatal("no slack")
 				}
 				got, m := make([]float64, 2), &x.learned.Metrics()[1]
@@ -97,7 +98,7 @@ func TestPriceOfViolation(t *testing.T) {
 	} {
 		x := observed(t, guardrail+", hard: false, penalty: 7}", observedValues)
 		theta := make([]float64, 2)
-		if !goalVector(theta, x.def, &x.sums.Arms[1], x.controlStats(), x.reference()) {
+		if !report.GoalVector(theta, x.def, &x.sums.Arms[1], x.controlStats(), x.reference()) {
 			t.Fatal("no slack")
 		}
 		want := 3 - 7*violation*violation

@@ -187,7 +187,7 @@ func (x releaser) release(e *ReleaseEvent, now int64) error {
 	}
 	x.publish()
 	x.learning.Untold = x.Status != policy.RolledBack && x.Status != policy.Concluded
-	x.roster.addRound(x.learning.Store, x.releasedStats(&r, before), nil)
+	x.learning.Store.AddVersion(x.roster.def, x.roster.Control, x.releasedStats(&r, before), nil)
 	if v := x.rounds.versionOf(r.Version); v != nil {
 		x.observedPrivate(v, &r, before)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -106,7 +107,7 @@ func (x releaser) addVariances(o *pasto.Observation, k int, since *privateTaken,
 	for at, metric := range of {
 		unit := 1.0
 		if at >= goals {
-			unit = priceUnit(d, &d.Guardrails[at-goals], reference)
+			unit = report.PriceUnit(d, &d.Guardrails[at-goals], reference)
 		}
 		noise := p.sums.Deviation(1, metric)
 		s := &x.roster.sums.Arms[k].Metrics[metric]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/policy"
@@ -147,7 +148,7 @@ func (x *experimentState) noRoom() string {
 		d.HoldsDeployed() || len(x.learning.Recent) < fewRounds || !(stopView{&x.roster}).left() {
 		return ""
 	}
-	shrinks := slices.ContainsFunc(x.guards.Guards, func(g guardState) bool { return g.Shrinking })
+	shrinks := slices.ContainsFunc(x.guards.Guards, func(g guard.State) bool { return g.Shrinking })
 	if shrinks || x.joiner.Running().Mixture[x.roster.Control] < 1-1e-6 {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -134,8 +135,8 @@ func (p *proposer) learned(s *Serving) (err error) {
 		return err
 	}
 	mixture := p.learnedMixture()
-	dilute(mixture, rampShare(p.roster.def, s.Stage), p.roster.Control)
-	p.shrink(&p.guards, mixture)
+	guard.Dilute(mixture, guard.Share(p.roster.def, s.Stage), p.roster.Control)
+	p.shrink(&p.guards.States, mixture)
 	s.Shares, err = policy.NewSplit(mixture)
 	return err
 }
@@ -184,8 +185,8 @@ func (p *proposer) made(of func(mixer) []float64) []float64 {
 
 // shrink shrinks a mixture if guardrails require it, within the bounds on shares. Which of them go
 // on to do so may change in of.
-func (p *proposer) shrink(of *guards, q []float64) {
-	of.shrink(p.guardInput(true), q)
+func (p *proposer) shrink(of *guard.States, q []float64) {
+	of.Shrink(p.guardEvidence(true), q)
 	normalize(q)
 	arms := stopView{&p.roster}
 	beyond := func(k int) bool { return q[k] > arms.maxShare(k)+shareTolerance }
@@ -218,7 +219,7 @@ func (p *proposer) deployed() ([]float64, error) {
 		return nil, nil
 	}
 	stopView{&p.roster}.limit(q)
-	p.shrink(&guards{Guards: slices.Clone(p.guards.Guards)}, q)
+	p.shrink(&guard.States{Guards: slices.Clone(p.guards.Guards)}, q)
 	return q, nil
 }
 
@@ -235,7 +236,7 @@ func (p *proposer) paused(s *Serving, mixture []float64) error {
 		mixture = append(mixture, 0)
 	}
 	stopView{&p.roster}.limit(mixture)
-	p.shrink(&p.guards, mixture)
+	p.shrink(&p.guards.States, mixture)
 	split, err := policy.NewSplit(mixture)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func TestRampLeavesOutUnknownArms(t *testing.T) {
 		b    float64
 		want bool
 	}{{0.02, true}, {0.25, false}} {
-		if got := x.guards.shown(x.guardInput(false), 0, []float64{0.5, 0.5 - c.b, c.b}); got != c.want {
+		if got := x.guards.Shown(x.guardEvidence(false), 0, []float64{0.5, 0.5 - c.b, c.b}); got != c.want {
 			t.Errorf("with a share of %v of the arm of few units: shown %v, want %v", c.b, got, c.want)
 		}
 	}

@@ -82,10 +82,11 @@ func (w *liftWorld) sums(round int, units []int64, mean float64) {
 		if units[k] == 0 {
 			continue
 		}
-		sum := float64(units[k]) * (mean + float64(k)*w.effect)
+		n := float64(units[k])
+		sum := n * (mean + float64(k)*w.effect)
 		p.Items = append(p.Items, api.AggregateItem{
 			Version: w.state.Policy("w").Version, Arm: name, Units: units[k],
-			Metrics: map[string]api.Sums{"x": {N: units[k], Sum: sum, Squares: sum*sum/float64(units[k]) + .05*float64(units[k])}},
+			Metrics: map[string]api.Sums{"x": {N: units[k], Sum: sum, Squares: sum*sum/n + .05*n}},
 		})
 	}
 	if o := w.event(KindAggregate, p); o.Err != nil {
@@ -118,7 +119,8 @@ func TestMeansIgnoreLevels(t *testing.T) {
 				w.effect = .1 * float64(round%3) // it matters how rounds are weighted
 				w.sums(round, units[round], .1+float64(i)*level)
 			}
-			means, known := valuer{w.state.live["w"]}.means()
+			values := w.state.live["w"].facts().Values()
+			means, known := values.Means, values.Known
 			if !known[0] || !known[1] {
 				t.Fatalf("%s: known %v", kind, known)
 			}
@@ -147,7 +149,9 @@ func TestStateOfReports(t *testing.T) {
 		"none":           func(p *persistedParts) { p.Store = nil },
 		"of two metrics": func(p *persistedParts) { p.Store = emptyStore(t, p.Store.Arms(), 2) },
 		"of fewer arms":  func(p *persistedParts) { p.Store = emptyStore(t, p.Store.Arms()-1, 1) },
-		"of a ratio":     func(p *persistedParts) { p.Store = emptyStore(t, p.Store.Arms(), 1, compare.Metric{Ratio: true}) },
+		"of a ratio": func(p *persistedParts) {
+			p.Store = emptyStore(t, p.Store.Arms(), 1, compare.Metric{Ratio: true})
+		},
 	} {
 		err := w.state.UnmarshalBinary(alteredParts(t, w.state, damage))
 		if err == nil || !strings.Contains(err.Error(), "do not fit") {
@@ -160,9 +164,9 @@ func TestStateOfReports(t *testing.T) {
 			other.Shown = nil
 			p.Versions[i] = &other
 		}
-		p.Lifts = slices.Clone(p.Lifts)
-		for i := range p.Lifts {
-			p.Lifts[i].TightServed *= 2
+		p.Tight = p.Tight.Copy()
+		for i := range p.Tight {
+			p.Tight[i].Served *= 2
 		}
 	})
 	if err := w.state.UnmarshalBinary(hidden); err != nil {

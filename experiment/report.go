@@ -2,15 +2,12 @@ package experiment
 
 import (
 	"cmp"
-	"errors"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/internal/vec"
-	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/policy"
 )
@@ -49,31 +46,32 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 	kept, next := pageOf(&x.roster, page)
 	r.Next = next
 	var regrets map[uint64]*float64
-	r.Regret, regrets = x.regret()
+	facts := x.facts()
+	values := facts.Values()
+	r.Regret, regrets = facts.Regret(values, x.history())
 	for k := range x.roster.Arms {
 		if kept != nil && !kept[k] {
 			continue
 		}
-		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.joiner.Returns.Factors())
+		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k)
 	}
-	r.Uniform = uniformView{x}.report()
-	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.roster.def.Traffic
+	r.Uniform = x.Uniform.Report(x.roster.def, x.joiner.Returns.Factors())
+	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, x.rampReport(s.time), x.roster.def.Traffic
 	if x.Status == policy.Concluded {
 		r.Traffic = 1
 	}
 	if x.outside() > 0 || x.joiner.Holdout.Units > 0 {
-		h := x.roster.armReport(&x.joiner.Holdout, x.joiner.Returns.Factors())
+		h := report.Means(x.roster.def, &x.joiner.Holdout, x.joiner.Returns.Factors())
 		h.Active, h.Control = true, true
 		r.HoldBack = &h
 	}
-	deployed := lifter{x}.deployed()
+	deployed := x.deployed()
 	if deployed != nil {
 		r.Deployed = x.roster.shares(deployed)
 	}
-	r.Lift = lifter{x}.report(deployed, kept)
-	in := x.guardInput(false)
+	r.Lift = facts.Lift(deployed, kept)
 	for i := range x.guards.Guards {
-		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.joiner.Running().Mixture, i))
+		r.Guardrails = append(r.Guardrails, x.guards.Report(facts.Evidence, i, facts.Mixture))
 	}
 	r.Privacy = releaser{x}.privacyReport()
 	r.Promise, r.Drift = x.learning.Promised, forgottenView{x}.report()
@@ -82,7 +80,7 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
 			Mixture: x.roster.shares(v.Split.Shares()),
 			Units:   v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
-			Guardrails: v.Guards.report(x.roster.def),
+			Guardrails: v.Guards.Report(x.roster.def),
 		}
 		if v.Version == x.rounds.Version {
 			p.Guardrails = pointsNow(r.Guardrails)
@@ -134,51 +132,39 @@ func pageOf(x *roster, p api.Page) (kept []bool, next string) {
 	return kept, next
 }
 
-// regret computes the regret against the best single arm, in total and per unit up to each version.
-func (x *experimentState) regret() (*api.Regret, map[uint64]*float64) {
-	means, seen := valuer{x}.means()
-	if means == nil {
-		return nil, nil
-	}
-	r := &api.Regret{}
-	best, arm, held := math.Inf(-1), -1, false
-	for k := range means {
-		if !seen[k] || !x.roster.Arms[k].Active {
-			continue
-		}
-		// arms that hold the hard guardrails come first
-		v, holds := x.roster.priced.Value(means[k]), vec.IsFinite(x.roster.goals.Value(means[k]))
-		if holds && !held || holds == held && v > best {
-			best, arm, held = v, k, holds
-		}
-	}
-	if arm < 0 {
-		return r, nil
-	}
-	r.BestSingle.Arm, r.BestSingle.Value = x.roster.Arms[arm].Name, known(best)
-	if v, ok := x.roster.valueBy(x.joiner.Running().Mixture, means, seen); ok {
-		r.Mixture = &v
-	}
-	sum, course := 0.0, make(map[uint64]*float64, len(x.rounds.Versions))
-	for _, v := range x.rounds.Versions {
-		units := v.Seen
+// history returns the versions that are kept with the units that were exposed under them.
+func (x *experimentState) history() []report.Version {
+	out := make([]report.Version, len(x.rounds.Versions))
+	for i, v := range x.rounds.Versions {
+		out[i] = report.Version{Version: v.Version, Shares: v.Split.Shares(), Units: v.Seen}
 		if c := x.joiner.Version(v.Version); c != nil {
 			for k := range c.Mixture {
-				units += c.Stats[k].Units
+				out[i].Units += c.Stats[k].Units
 			}
 		}
-		if value, ok := x.roster.valueBy(v.Split.Shares(), means, seen); ok && units > 0 {
-			sum += float64(value * float64(units))
-			r.Units += units
-			course[v.Version] = known(best - sum/float64(r.Units))
-		}
 	}
-	if r.Units > 0 {
-		average := sum / float64(r.Units)
-		r.Average, r.PerUnit, r.Total = known(average), known(best-average),
-			known(float64((best-average)*float64(r.Units)))
+	return out
+}
+
+// deployed returns the shares that the policy would deploy, by arm, as the log says, or nil if
+// there are none.
+func (x *experimentState) deployed() []float64 {
+	p := slices.Clone(x.learning.Deployed)
+	for len(p) > 0 && len(p) < len(x.roster.Arms) {
+		p = append(p, 0)
 	}
-	return r, course
+	return p
+}
+
+// pointsNow returns the present intervals of the guardrails of a report.
+func pointsNow(guardrails []api.GuardrailReport) []api.GuardrailPoint {
+	out := []api.GuardrailPoint{}
+	for _, g := range guardrails {
+		out = append(out, api.GuardrailPoint{
+			Metric: g.Metric, Kind: g.Kind, Limit: g.Limit, Interval: g.Interval, Served: g.Served,
+		})
+	}
+	return out
 }
 
 // Optimum returns a solver for the best mixture of the active arms at their current means, which
@@ -191,37 +177,6 @@ func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), er
 	if x == nil {
 		return nil, s.Deleted.NotThere(name)
 	}
-	means, seen := valuer{x}.means()
-	var arms []int
-	for k := range means {
-		if seen[k] && x.roster.Arms[k].Active {
-			arms = append(arms, k)
-		}
-	}
-	if len(arms) == 0 {
-		return nil, nil
-	}
-	t, err := pasto.NewTable(len(arms), x.roster.goals.Dim())
-	if err != nil {
-		return nil, err
-	}
-	for i, k := range arms {
-		copy(t.Arm(i), means[k])
-	}
-	goals, all := x.roster.goals, len(x.roster.Arms)
-	return func() (*optimum.Optimum, error) {
-		o, err := optimum.Maximize(goals, t, optimum.Options{Tolerance: 1e-6, Iterations: 10_000})
-		if _, impossible := errors.AsType[*optimum.Infeasible](err); impossible {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		p := make([]float64, all)
-		for i, k := range arms {
-			p[k] = o.Mixture[i]
-		}
-		o.Mixture = p
-		return o, nil
-	}, nil
+	facts := x.facts()
+	return facts.Optimum(facts.Values())
 }

@@ -1,14 +1,12 @@
 package experiment
 
 import (
-	"math"
-
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/api"
-	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
@@ -26,8 +24,6 @@ type roster struct {
 	LearnedArms []int           `json:"learn"` // the learner's arms, as indices of Arms
 	Control     int             `json:"control"`
 	InitialArms int             `json:"founders"` // the number of arms at the beginning
-	// EarlyContrasts are of the guardrails with a relative limit on a metric with a default.
-	EarlyContrasts []earlyContrast `json:"early_contrasts,omitempty"`
 }
 
 // armStats are the statistics of an arm, or of a part of its traffic.
@@ -38,7 +34,7 @@ type armState struct {
 	policy.Arm
 	Active bool  `json:"active"`
 	Since  int64 `json:"since"` // units of all arms when it was added
-	stopState
+	guard.Stopped
 }
 
 // push adds an arm, with the number of units of all arms so far.
@@ -135,24 +131,6 @@ func (x *roster) controlStats() *armStats {
 	return &x.sums.Arms[x.Control]
 }
 
-// denominator returns the mean of a ratio's denominator in the served mixture.
-func (x *roster) denominator(ratio int, mixture []float64) float64 {
-	sum := 0.0
-	for k, p := range mixture {
-		sum += float64(p * x.sums.Arms[k].Pairs[ratio].Y)
-	}
-	return sum
-}
-
-// allDenominators returns the mean of a ratio's denominator over all units.
-func (x *roster) allDenominators(ratio int) float64 {
-	var all confseq.Pair
-	for k := range x.Arms {
-		all.Merge(x.sums.Arms[k].Pairs[ratio])
-	}
-	return all.Y
-}
-
 // shares returns a mixture by name, without retired arms that have no share.
 func (x *roster) shares(p []float64) map[string]float64 {
 	out := make(map[string]float64, len(p))
@@ -164,129 +142,43 @@ func (x *roster) shares(p []float64) map[string]float64 {
 	return out
 }
 
-// armReport returns the report of an arm. The factors are those by which returning units raise the
-// variance of each metric, nil for none.
-func (x *roster) armReport(a *armStats, factors []float64) api.ArmReport {
-	const alpha = 0.05
-	in := &guardInput{roster: x, inflation: factors}
-	r := api.ArmReport{N: a.Units, Metrics: map[string]api.MetricReport{}}
-	for i := range x.def.Metrics {
-		var m api.MetricReport
-		if j := x.def.RatioIndex(i); j >= 0 {
-			parts := x.def.Ratios()[j]
-			p := deflatePair(a.Pairs[j], in.inflated(i))
-			ratio, low, high, ok := p.IntervalWithin(alpha,
-				[2]float64{x.def.Lowest(parts.Numerator), x.def.Highest(parts.Numerator)},
-				[2]float64{x.def.Lowest(parts.Denominator), x.def.Highest(parts.Denominator)})
-			if m.N = a.Pairs[j].N; ok {
-				m.Mean, m.Low, m.High = known(ratio), known(low), known(high)
-			}
-		} else if s := &a.Metrics[i]; s.N > 0 && x.def.Privacy != nil {
-			m = api.MetricReport{Mean: known(s.Mean), N: s.N}
-		} else if s.N > 0 {
-			d := deflate(*s, in.inflated(i))
-			low, high := d.Interval(alpha, x.def.Lowest(i), x.def.Highest(i))
-			m = api.MetricReport{Mean: known(s.Mean), Low: known(low), High: known(high), N: s.N}
-		}
-		r.Metrics[x.def.Metrics[i].Name] = m
-	}
-	return r
-}
-
-// guardSlack returns the slack of an arm in a guardrail: y − c for a lower limit, c − y for an
-// upper one, with numerator − c·denominator for a ratio, and c = control + change·|control| for a
-// change.
-func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *armStats) (z, err float64, ok bool) {
-	limit, up, relative, _ := g.Limit()
-	m := d.MetricIndex(g.Metric)
-	if r := d.RatioIndex(m); r >= 0 {
-		p := &a.Pairs[r]
-		if relative { // to the control's ratio
-			if control == nil {
-				return 0, 0, false
-			}
-			ratio, ok := control.Pairs[r].Ratio()
-			if !ok {
-				return 0, 0, false
-			}
-			limit = ofControl(ratio, limit)
-		}
-		s := p.Contrast(limit)
-		z, err, ok = s.Mean, meanError(&s), p.N > 0
-	} else {
-		s := &a.Metrics[m]
-		ok = s.N > 0
-		if relative {
-			if control == nil || control.Metrics[m].N == 0 {
-				return 0, 0, false
-			}
-			limit = ofControl(control.Metrics[m].Mean, limit)
-		}
-		z, err = s.Mean-limit, meanError(s)
-	}
-	if !up {
-		z = -z
-	}
-	return z, err, ok
-}
-
-// meanError returns the standard error of a mean, 0 for less than two values.
-func meanError(s *confseq.Sequence) float64 {
-	if s.N < 2 {
-		return 0
-	}
-	return math.Sqrt(s.M2 / (float64(s.N) * float64(s.N-1)))
-}
-
-// priceUnit returns what the slack of a soft guardrail is divided by, so that its price is that of
-// the definition: the size of the mean of a reference for a change or a limit of 0, and for another
-// limit of a ratio that of the denominator's. It is 1 for hard guardrails, and while there is no
-// mean but 0.
-func priceUnit(d *definition.Definition, g *definition.Guardrail, reference *armStats) float64 {
-	limit, _, relative, _ := g.Limit()
-	m, unit := d.MetricIndex(g.Metric), 0.0
-	r := d.RatioIndex(m)
-	own := relative || limit == 0
-	switch {
-	case g.Hard || reference == nil || r < 0 && !own:
-	case r < 0:
-		unit = math.Abs(reference.Metrics[m].Mean)
-	case own:
-		unit = math.Abs(reference.Pairs[r].X)
-	default:
-		unit = math.Abs(reference.Pairs[r].Y)
-	}
-	if unit == 0 {
-		return 1
-	}
-	return unit
-}
-
-// goalVector writes an arm's goal vector: the means of the goals and the slacks of the guardrails,
-// those of soft ones in the units of their prices. Control is nil without a control group;
-// reference has the means for these units, nil for none. It returns false if a value is unobserved.
-func goalVector(dst []float64, d *definition.Definition, a, control, reference *armStats) bool {
-	n := len(d.Objective.Goals)
-	for i, g := range d.Objective.Goals {
-		s := &a.Metrics[d.MetricIndex(g.Metric)]
-		if s.N == 0 {
-			return false
-		}
-		dst[i] = s.Mean
-	}
-	for i := range d.Guardrails {
-		g := &d.Guardrails[i]
-		z, _, ok := guardSlack(d, g, a, control)
-		if !ok {
-			return false
-		}
-		dst[n+i] = z / priceUnit(d, g, reference)
-	}
-	return true
-}
-
 // Columns of a snapshot.
 type (
 	u64s = column.Uint64s
 	f64s = column.Float64s
 )
+
+// setGoals makes the objective of the definition.
+func (x *roster) setGoals() (err error) {
+	x.goals, x.priced, x.learned, x.encoder = nil, nil, nil, nil
+	if x.def.Contextual() {
+		if x.encoder, err = policy.NewEncoder(x.def.Context); err != nil {
+			return err
+		}
+	}
+	if x.def.Objective == nil {
+		return nil
+	}
+	if x.goals, err = x.def.Goals(); err != nil {
+		return err
+	}
+	if x.priced, err = x.def.PricedGoals(); err != nil {
+		return err
+	}
+	if x.learned = x.goals; x.def.Plain() {
+		x.learned, err = x.def.RawGoals()
+	}
+	return err
+}
+
+// reference returns the statistics that the prices of soft guardrails are in units of.
+func (x *roster) reference() *armStats { return report.Reference(x.def, x.sums.Arms, x.Control) }
+
+// guardInput has the factors by which returning units raise the variances of a roster's metrics.
+type guardInput struct {
+	*roster
+	inflation compare.Inflation
+}
+
+// inflated returns the factor of a metric.
+func (in *guardInput) inflated(metric int) float64 { return in.inflation.Of(in.def, metric) }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -54,7 +56,7 @@ type version struct {
 	// Shown has what reports show of the value and of the lift; nil without an objective.
 	Shown *shown `json:"shown,omitempty"`
 	// Guards has the guardrails and what was known of them when the version ended.
-	Guards guardPoints `json:"guards,omitempty"`
+	Guards guard.Points `json:"guards,omitempty"`
 	// Seen counts the units exposed under the version. Observed has the metric means of its
 	// traffic, once it has matured.
 	Seen     int64      `json:"seen"`
@@ -104,7 +106,7 @@ func (x *experimentState) describe(now int64, s *Serving) *version {
 		Version: x.rounds.Version, Round: x.rounds.Round, Time: now, Cause: s.Reason, State: x.Status,
 		Stream: x.rounds.Stream, First: x.rounds.First, Policy: s.Policy, Revision: s.Revision,
 		Split: s.Shares, Hold: x.outside(),
-		Observed: make([]*float64, len(x.roster.def.Metrics)), Guards: pointsOf(x.roster.def),
+		Observed: make([]*float64, len(x.roster.def.Metrics)), Guards: guard.PointsOf(x.roster.def),
 	}
 	for k := range x.roster.Arms {
 		a := &x.roster.sums.Arms[k]
@@ -115,7 +117,7 @@ func (x *experimentState) describe(now int64, s *Serving) *version {
 		}
 	}
 	v.Deployed = s.Deployed
-	v.Shown = lifter{x}.course(s)
+	v.Shown = x.course(s)
 	return v
 }
 
@@ -211,4 +213,13 @@ func (x *rounds) thinned(arms int) []*version {
 		out = append(out, x.Versions[i*(n-half)/half])
 	}
 	return append(out, x.Versions[n-half:]...)
+}
+
+// shown is what reports show of a version's mixture by the estimates of the time when it began.
+// Nothing depends on it, so a digest leaves it out.
+type shown struct {
+	// Value is the objective of the mixture by comparisons within versions, nil if unknown.
+	Value *float64 `json:"value"`
+	// Lift is the lift of the objective, within the metrics' ranges; nil without a control arm.
+	Lift *api.LiftPoint `json:"lift,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/internal/vec"
@@ -62,20 +63,6 @@ type consequence struct {
 	acts   bool     // the event is the action of a breach, which stays one until the next event
 }
 
-// wanted is what the guardrails ask for. [KindServe] grants it.
-type wanted struct {
-	// Cause is the reason of the version: wantStop, wantShrink or wantRollback.
-	Cause string `json:"cause"`
-	// Metric is that of the guardrail which asks for a rollback.
-	Metric string `json:"metric,omitempty"`
-}
-
-const (
-	wantStop     = "arm stopped"
-	wantShrink   = "shrunk"
-	wantRollback = "rolled back by a guardrail"
-)
-
 // serve begins the version that the guardrails ask for.
 func (x *experimentState) serve(now int64) error {
 	w := x.Wanted
@@ -84,10 +71,10 @@ func (x *experimentState) serve(now int64) error {
 	}
 	x.Wanted = nil
 	switch w.Cause {
-	case wantStop:
+	case guard.Stop:
 		x.event.judged = x.rounds.Version
 		return stopper{x}.renewStopped(now, w.Cause)
-	case wantRollback:
+	case guard.Rollback:
 		return x.rollback(now, w.Cause, w.Metric)
 	}
 	x.event.acts = true
@@ -248,14 +235,16 @@ func (x *experimentState) follow(now int64, s *Serving) (err error) {
 	if len(x.rounds.Versions) == 0 {
 		x.roster.InitialArms = len(x.roster.Arms)
 	}
-	ramp{x}.enter(s.Stage, now)
+	if s.Stage != x.Ramp.Stage {
+		x.Ramp.Enter(s.Stage, now, x.roster.units())
+		x.note(now, "%s", x.Ramp.Describe(x.roster.def))
+	}
 	for i := range x.guards.Guards {
 		x.guards.Guards[i].Shrinking = slices.Contains(s.Shrinking, i)
 	}
 	if len(x.joiner.Versions) > 0 {
 		x.joiner.Seal(now)
-		x.lifts.tighten(&guardInput{roster: &x.roster, closed: x.Sequences, open: []*join.Version{x.joiner.Running()}})
-		guardRecorder{x}.seal()
+		x.sealGuarded()
 	}
 	linear := s.Linear
 	if s.Carried {

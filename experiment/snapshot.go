@@ -15,7 +15,9 @@ import (
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
@@ -70,34 +72,34 @@ type persistedParts struct {
 	rounds
 	learning
 	guards
-	lifts
 	Join *join.Joiner `json:"join"`
 	health
-	Ramp       rampState         `json:"ramp"`
-	Uniform    *uniformSums      `json:"uniform,omitempty"`
+	Ramp       guard.Ramp        `json:"ramp"`
+	Tight      report.Tight      `json:"lifts,omitempty"`
+	Uniform    *report.Uniform   `json:"uniform,omitempty"`
 	Conclusion *api.Conclusion   `json:"conclusion,omitempty"`
 	Private    *privateSums      `json:"private,omitempty"`
 	Sequences  compare.Sequences `json:"sequences,omitempty"`
-	Wanted     *wanted           `json:"wanted,omitempty"`
+	Wanted     *guard.Demand     `json:"wanted,omitempty"`
 	Notes      []Note            `json:"notes"`
 }
 
 // persisted returns the parts of an experiment as they are persisted.
 func (x *experimentState) persisted() *persistedParts {
 	return &persistedParts{
-		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.lifts, x.joiner, x.health,
-		x.Ramp, x.Uniform, x.Conclusion, x.Private, x.Sequences, x.Wanted, x.Notes,
+		x.Created, x.Status, x.roster, x.rounds, x.learning, x.guards, x.joiner, x.health,
+		x.Ramp, x.Tight, x.Uniform, x.Conclusion, x.Private, x.Sequences, x.Wanted, x.Notes,
 	}
 }
 
 // restored returns the experiment of persisted parts.
 func (p *persistedParts) restored() *experimentState {
 	x := &experimentState{
-		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.lifts, p.Join, p.health,
-		p.Ramp, p.Uniform, p.Conclusion, p.Private, p.Sequences, p.Wanted, p.Notes,
+		p.Created, p.Status, p.roster, p.rounds, p.learning, p.guards, p.Join, p.health,
+		p.Ramp, p.Tight, p.Uniform, p.Conclusion, p.Private, p.Sequences, p.Wanted, p.Notes,
 		consequence{},
 	}
-	x.roster.sums = x.joiner
+	x.roster.sums, x.guards.cache = x.joiner, new(guard.Cache)
 	return x
 }
 
@@ -344,7 +346,7 @@ func (x *rounds) restoreVersions(d *definition.Definition) error {
 			return noregret.BadInputf("snapshot", "experiment %q has a version without its policy",
 				d.Name)
 		}
-		if !v.Guards.fits(len(d.Metrics)) {
+		if !v.Guards.Fits(len(d.Metrics)) {
 			return noregret.BadInputf("snapshot", "the guardrails of version %d do not fit", v.Version)
 		}
 		if v.Linear == nil {
@@ -405,8 +407,8 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*join.Columns) 
 	if err := x.rounds.restoreVersions(x.roster.def); err != nil {
 		return nil, err
 	}
-	if !x.Sequences.Watches(x.roster.def.ComparedMetrics()) || !x.lifts.watches(x.roster.def) ||
-		!x.learning.fits(&x.roster) || !(earlyContrastView{&x.roster}).fits() {
+	if !x.Sequences.Watches(x.roster.def.ComparedMetrics()) || !x.Tight.Watches(x.roster.def) ||
+		!x.learning.fits(&x.roster) || !x.guards.Fits(x.roster.def, len(x.roster.Arms)) {
 		return nil, noregret.BadInputf("snapshot", "the comparisons of arms of experiment %q do not fit its definition",
 			x.roster.def.Name)
 	}

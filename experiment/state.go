@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/pages"
 	"github.com/noregret/noregret/policy"
@@ -228,7 +229,11 @@ func (s *State) dispatch(e Event) Outcome {
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.with(p.Experiment, func(x *experimentState) Outcome { return Outcome{Err: x.guards.logged(&p)} })
+		return s.with(p.Experiment, func(x *experimentState) Outcome {
+			return Outcome{Err: x.guards.Logged(&guard.Action{
+				Metric: p.Metric, Action: p.Action, Version: p.Version, Time: p.Time,
+			})}
+		})
 	case KindAudit:
 		return applyAudit(&e)
 	case KindConclude:
@@ -380,7 +385,7 @@ func (s *State) Due(now int64) []Event {
 	out := s.Deleted.overdue(now)
 	for _, name := range s.Names() {
 		x, kind := s.live[name], ""
-		for _, p := range x.guards.unlogged(name) {
+		for _, p := range x.guards.events(name, true) {
 			if e, err := NewEvent(KindGuardrail, now, p); err == nil {
 				out = append(out, e)
 			}

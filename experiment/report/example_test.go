@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/policy"
@@ -39,4 +40,27 @@ objective: {goals: [{metric: sales}]}
 	// Output:
 	// what is served shows no difference from a in sales yet (−2.0 % to +10.0 %); wait some 13 days for sales.
 	// wait 13
+}
+
+// The means of an arm's units, with intervals that hold at all times.
+func ExampleMeans() {
+	d, err := definition.Parse("example", []byte(`
+name: shop
+arms: [{name: a, value: 1}, {name: b, value: 2}]
+metrics: [{name: sales, range: [0, 1]}]
+objective: {goals: [{metric: sales}]}
+`))
+	if err != nil {
+		panic(err)
+	}
+	units := compare.NewStats(d)
+	for i := range 1000 {
+		units.Units++
+		if err := units.Metrics[0].Add(float64(i % 2)); err != nil {
+			panic(err)
+		}
+	}
+	m := report.Means(d, &units, nil).Metrics["sales"]
+	fmt.Printf("%.2f, from %.2f to %.2f\n", *m.Mean, *m.Low, *m.High)
+	// Output: 0.50, from 0.44 to 0.56
 }

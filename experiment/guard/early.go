@@ -1,4 +1,4 @@
-package experiment
+package guard
 
 import (
 	"math"
@@ -8,15 +8,12 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// earlyView has the methods of the roster that work with early values.
-type earlyView struct{ *roster }
-
-// sum returns the known values of an arm in a metric.
-func (x earlyView) sum(arm, metric int) (e join.Early) {
-	if of := x.sums.Early; arm < len(of) && metric < len(of[arm]) {
-		e = of[arm][metric]
+// early returns the known values of an arm in a metric.
+func (e *Evidence) early(arm, metric int) (out join.Early) {
+	if of := e.Joined.Early; arm < len(of) && metric < len(of[arm]) {
+		out = of[arm][metric]
 	}
-	return e
+	return out
 }
 
 // earlyRate is a value of λ in [lowerRate].
@@ -57,34 +54,34 @@ func lowerRate(n int64, s, alpha float64) float64 {
 
 // boundedSide reports whether the values of a guardrail's metric are bounded on the side that is
 // good for an arm, so that [lowerRate] applies.
-func (x earlyView) boundedSide(g *definition.Guardrail) bool {
+func (e *Evidence) boundedSide(g *definition.Guardrail) bool {
 	_, up, relative, _ := g.Limit()
-	metric := x.def.MetricIndex(g.Metric)
-	if relative || x.def.RatioIndex(metric) >= 0 || up && math.IsInf(x.def.Highest(metric), 0) {
+	metric := e.Definition.MetricIndex(g.Metric)
+	if relative || e.Definition.RatioIndex(metric) >= 0 || up && math.IsInf(e.Definition.Highest(metric), 0) {
 		return false
 	}
-	_, _, ok := join.EarlyScale(x.def, metric)
+	_, _, ok := join.EarlyScale(e.Definition, metric)
 	return ok
 }
 
 // watchesEarly reports whether a guardrail also uses values that arrive before the windows of their
 // units have closed.
-func (x earlyView) watchesEarly(g *definition.Guardrail) bool {
-	return x.def.Metric(g.Metric).Default != nil && x.boundedSide(g)
+func (e *Evidence) watchesEarly(g *definition.Guardrail) bool {
+	return e.Definition.Metric(g.Metric).Default != nil && e.boundedSide(g)
 }
 
-// worstValues returns the number of an arm's units that count in a guardrail with a bounded side, a
+// worst returns the number of an arm's units that count in a guardrail with a bounded side, a
 // lower bound of the sum of their values, and the limit. All are scaled so that 0 is the best value
 // for the arm and 1 the worst. In a metric with a default every exposed unit counts from its
 // exposure on, as 0 until its value is known.
-func (x earlyView) worstValues(g *definition.Guardrail, k int) (n int64, s, limit float64) {
+func (e *Evidence) worst(g *definition.Guardrail, k int) (n int64, s, limit float64) {
 	c, up, _, _ := g.Limit()
-	metric := x.def.MetricIndex(g.Metric)
-	low, width, _ := join.EarlyScale(x.def, metric)
-	n, known, s := x.scaledValues(k, metric)
+	metric := e.Definition.MetricIndex(g.Metric)
+	low, width, _ := join.EarlyScale(e.Definition, metric)
+	n, seen, s := e.scaledValues(k, metric)
 	limit = (c - low) / width
 	if up { // the same of 1 − x
-		return n, float64(known) - s, 1 - limit
+		return n, float64(seen) - s, 1 - limit
 	}
 	return n, s, limit
 }
@@ -92,20 +89,20 @@ func (x earlyView) worstValues(g *definition.Guardrail, k int) (n int64, s, limi
 // beyond reports whether an arm by itself breaks a guardrail with a bounded side, with confidence:
 // the probability that it ever reports true for any arm that holds the limit is at most the
 // guardrail's alpha.
-func (x earlyView) beyond(g *definition.Guardrail, k int) bool {
-	n, s, limit := x.worstValues(g, k)
-	return s > float64(float64(n)*limit) && lowerRate(n, s, x.part(g.Alpha, k)) > limit
+func (e *Evidence) beyond(g *definition.Guardrail, k int) bool {
+	n, s, limit := e.worst(g, k)
+	return s > float64(float64(n)*limit) && lowerRate(n, s, e.Part(g.Alpha, k)) > limit
 }
 
 // breachedEarly reports whether a mixture breaks a guardrail with confidence, by the values that
 // are known before windows have closed.
-func (x earlyView) breachedEarly(g *definition.Guardrail, p []float64) bool {
-	if !x.watchesEarly(g) {
+func (e *Evidence) breachedEarly(g *definition.Guardrail, p []float64) bool {
+	if !e.watchesEarly(g) {
 		return false
 	}
 	estimate, limit := 0.0, 0.0
 	for k, w := range p {
-		if n, s, c := x.worstValues(g, k); n > 0 && w > 0 {
+		if n, s, c := e.worst(g, k); n > 0 && w > 0 {
 			estimate += float64(w * (s / float64(n)))
 			limit = c
 		}
@@ -116,8 +113,8 @@ func (x earlyView) breachedEarly(g *definition.Guardrail, p []float64) bool {
 	sum := 0.0
 	for k, w := range p {
 		if w > 0 {
-			n, s, _ := x.worstValues(g, k)
-			sum += float64(w * lowerRate(n, s, x.armAlpha(g, k)))
+			n, s, _ := e.worst(g, k)
+			sum += float64(w * lowerRate(n, s, e.armAlpha(g, k)))
 		}
 	}
 	return sum > limit
@@ -125,13 +122,13 @@ func (x earlyView) breachedEarly(g *definition.Guardrail, p []float64) bool {
 
 // scaledValues returns the number of an arm's units that count in a metric, the number of known
 // values, and their scaled sum.
-func (x earlyView) scaledValues(k, metric int) (n, known int64, s float64) {
-	a := &x.sums.Arms[k]
-	if x.def.Metrics[metric].Default == nil {
+func (e *Evidence) scaledValues(k, metric int) (n, seen int64, s float64) {
+	a := e.Stats(k)
+	if e.Definition.Metrics[metric].Default == nil {
 		q := a.Metrics[metric]
-		s, _ = join.EarlySum(x.def, metric, &q)
+		s, _ = join.EarlySum(e.Definition, metric, &q)
 		return q.N, q.N, s
 	}
-	e := x.sum(k, metric)
-	return a.Units, e.N, e.Sum
+	known := e.early(k, metric)
+	return a.Units, known.N, known.Sum
 }

@@ -1,4 +1,4 @@
-package experiment
+package guard
 
 import (
 	"math"
@@ -6,15 +6,16 @@ import (
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// earlyContrast compares the arms with the control arm in a guardrail with a relative limit, by the
+// Versus compares the arms with the control arm in a guardrail with a relative limit, by the
 // values that arrive before the windows of their units have closed.
 //
 // Each value is scaled to a badness b in [0, 1], 0 being the best value for an arm. The limit then
-// says b_k ≤ β·b_0 + γ for the means of arm k and of the control ([earlyContrastView.limit]). A
+// says b_k ≤ β·b_0 + γ for the means of arm k and of the control ([versusLimit]). A
 // unit that arm k or the control gets in a version is one of arm k with the odds p_k : p_0,
 // whatever it will report. Let o = β·p_k/p_0. For each ratio ρ > 1 the process of arm k begins at 1
 // and is multiplied
@@ -50,22 +51,21 @@ import (
 // A bound of the control's own mean is no alternative: before a window has closed the units that
 // have not reported may still report anything, and one from closed windows breaks when all arms
 // change.
-type earlyContrast struct {
+type Versus struct {
 	Guardrail int `json:"guardrail"`
 	// From is the first version that counts.
 	From uint64 `json:"from"`
 	// Logs has the logarithms of the processes over the versions whose window has closed, by arm
 	// and ratio. An arm without any has no values, and the list ends at the last arm with some.
-	Logs []f64s `json:"logs"`
-
-	open []earlyLogs // what the open versions add, the oldest first; a cache
+	Logs []column.Float64s `json:"logs"`
 }
 
-// earlyLogs is what a version adds to the logarithms of the processes, by arm, as long as its sums
-// are the same.
-type earlyLogs struct {
-	version, changes uint64
-	arms             [][len(earlyRatios)]float64
+func (x *Versus) copy() Versus {
+	y := Versus{x.Guardrail, x.From, slices.Clone(x.Logs)}
+	for k := range y.Logs {
+		y.Logs[k] = slices.Clone(y.Logs[k])
+	}
+	return y
 }
 
 // earlyRatios are √2, 2, 2·√2, ..., 16.
@@ -81,77 +81,75 @@ var earlyRatios = func() (out [8]float64) {
 // leastLog bounds the logarithms of the processes below, so that they stay finite.
 const leastLog = -1e100
 
-// earlyContrastView has the methods of the roster that compare early values with the control's.
-type earlyContrastView struct{ *roster }
-
-// limit returns β and γ of a guardrail, ok if its limit is relative and early values can be
+// versusLimit returns β and γ of a guardrail, ok if its limit is relative and early values can be
 // compared: the metric has a default, its lowest value is at least 0, and its values are bounded on
 // the side that is good for an arm.
-func (x earlyContrastView) limit(g *definition.Guardrail) (beta, gamma float64, ok bool) {
+func versusLimit(d *definition.Definition, g *definition.Guardrail) (beta, gamma float64, ok bool) {
 	change, lower, relative, _ := g.Limit()
-	metric := x.def.MetricIndex(g.Metric)
-	if !relative || x.def.RatioIndex(metric) >= 0 || x.def.Metrics[metric].Default == nil ||
-		x.def.Contextual() || x.def.Privacy != nil || !(change > -1) {
+	metric := d.MetricIndex(g.Metric)
+	if !relative || d.RatioIndex(metric) >= 0 || d.Metrics[metric].Default == nil ||
+		d.Contextual() || d.Privacy != nil || !(change > -1) {
 		return 0, 0, false
 	}
-	low, width, ok := join.EarlyScale(x.def, metric)
-	if !ok || low < 0 || lower && math.IsInf(x.def.Highest(metric), 0) {
+	low, width, ok := join.EarlyScale(d, metric)
+	if !ok || low < 0 || lower && math.IsInf(d.Highest(metric), 0) {
 		return 0, 0, false
 	}
 	// low + width·b_k ≤ (1 + change)·(low + width·b_0), or the same of high − width·b and ≥. A
 	// negative γ would only make the limit harder to hold.
 	beta, gamma = 1+change, float64(change*low)/width
 	if lower {
-		gamma = -float64(change*x.def.Highest(metric)) / width
+		gamma = -float64(change*d.Highest(metric)) / width
 	}
 	return beta, max(gamma, 0), true
 }
 
-// begin begins the comparisons anew, from a version on.
-func (x earlyContrastView) begin(from uint64) {
-	x.EarlyContrasts = nil
-	for i := range x.def.Guardrails {
-		if _, _, ok := x.limit(&x.def.Guardrails[i]); ok {
-			x.EarlyContrasts = append(x.EarlyContrasts, earlyContrast{Guardrail: i, From: from, Logs: []f64s{}})
+// begin begins the comparisons of early values anew, from a version on.
+func (x *States) begin(d *definition.Definition, from uint64) {
+	x.Early = nil
+	for i := range d.Guardrails {
+		if _, _, ok := versusLimit(d, &d.Guardrails[i]); ok {
+			x.Early = append(x.Early, Versus{Guardrail: i, From: from, Logs: []column.Float64s{}})
 		}
 	}
 }
 
-// fits reports whether the comparisons may be those of the definition's guardrails and arms.
-func (x earlyContrastView) fits() bool {
+// earlyFits reports whether the comparisons may be those of the definition's guardrails and a
+// number of arms.
+func (x *States) earlyFits(d *definition.Definition, arms int) bool {
 	i := 0
-	for g := range x.def.Guardrails {
-		if _, _, ok := x.limit(&x.def.Guardrails[g]); !ok {
+	for g := range d.Guardrails {
+		if _, _, ok := versusLimit(d, &d.Guardrails[g]); !ok {
 			continue
 		}
-		if i == len(x.EarlyContrasts) {
+		if i == len(x.Early) {
 			return false
 		}
-		e := &x.EarlyContrasts[i]
-		if e.Guardrail != g || len(e.Logs) > len(x.Arms) ||
-			slices.ContainsFunc(e.Logs, func(l f64s) bool { return len(l) > 0 && len(l) != len(earlyRatios) }) {
+		e := &x.Early[i]
+		odd := func(l column.Float64s) bool { return len(l) > 0 && len(l) != len(earlyRatios) }
+		if e.Guardrail != g || len(e.Logs) > arms || slices.ContainsFunc(e.Logs, odd) {
 			return false
 		}
 		i++
 	}
-	return i == len(x.EarlyContrasts)
+	return i == len(x.Early)
 }
 
 // badness returns the badness of the known values of an arm in a version. The control's values of a
 // count without a range are not cut: whether a larger one is as bad as several of the arm is
 // unknown.
-func (x earlyContrastView) badness(g *definition.Guardrail, v *join.Version, k int) float64 {
-	metric := x.def.MetricIndex(g.Metric)
+func badness(e *Evidence, g *definition.Guardrail, v *join.Version, k int) float64 {
+	metric := e.Definition.MetricIndex(g.Metric)
 	if k >= len(v.Early) || metric >= len(v.Early[k]) {
 		return 0
 	}
-	e := &v.Early[k][metric]
-	sum := e.Sum
-	if k == x.Control {
-		sum = e.Uncut
+	early := &v.Early[k][metric]
+	sum := early.Sum
+	if k == e.Control {
+		sum = early.Uncut
 	}
 	if _, lower, _, _ := g.Limit(); lower {
-		sum = float64(e.N) - sum
+		sum = float64(early.N) - sum
 	}
 	return max(sum, 0)
 }
@@ -168,21 +166,21 @@ func exposed(v *join.Version, k int) float64 {
 // ofVersion returns what a version adds to the logarithms of the processes, by arm. Values that
 // became known after the first unit that did not allow all arms do not count, as the shares of such
 // units are unknown.
-func (x earlyContrastView) ofVersion(e *earlyContrast, v *join.Version) [][len(earlyRatios)]float64 {
+func (x *Versus) ofVersion(e *Evidence, v *join.Version) [][len(earlyRatios)]float64 {
 	out := make([][len(earlyRatios)]float64, len(v.Mixture))
-	if v.Version < e.From {
+	if v.Version < x.From {
 		return out
 	}
-	g := &x.def.Guardrails[e.Guardrail]
-	beta, gamma, _ := x.limit(g)
-	control := v.Mixture[x.Control]
-	common := x.badness(g, v, x.Control)
+	g := &e.Definition.Guardrails[x.Guardrail]
+	beta, gamma, _ := versusLimit(e.Definition, g)
+	control := v.Mixture[e.Control]
+	common := badness(e, g, v, e.Control)
 	for k, p := range v.Mixture {
 		o := float64(beta * (p / control))
-		if k == x.Control || !(o > 0) || !vec.IsFinite(o) {
+		if k == e.Control || !(o > 0) || !vec.IsFinite(o) {
 			continue
 		}
-		bad, n := x.badness(g, v, k), exposed(v, k)+exposed(v, x.Control)
+		bad, n := badness(e, g, v, k), exposed(v, k)+exposed(v, e.Control)
 		if bad == 0 && common == 0 && (gamma == 0 || n == 0) {
 			continue
 		}
@@ -199,46 +197,40 @@ func (x earlyContrastView) ofVersion(e *earlyContrast, v *join.Version) [][len(e
 	return out
 }
 
-// closeVersion adds a version whose window has closed.
-func (x earlyContrastView) closeVersion(v *join.Version) {
-	for i := range x.EarlyContrasts {
-		e := &x.EarlyContrasts[i]
-		for k, logs := range x.ofVersion(e, v) {
+// Close adds a version whose window has closed to the comparisons of early values.
+func (x *States) Close(e *Evidence, v *join.Version) {
+	for i := range x.Early {
+		c := &x.Early[i]
+		for k, logs := range c.ofVersion(e, v) {
 			if logs == [len(earlyRatios)]float64{} {
 				continue
 			}
-			for len(e.Logs) <= k {
-				e.Logs = append(e.Logs, f64s{})
+			for len(c.Logs) <= k {
+				c.Logs = append(c.Logs, column.Float64s{})
 			}
-			if len(e.Logs[k]) == 0 {
-				e.Logs[k] = make(f64s, len(earlyRatios))
+			if len(c.Logs[k]) == 0 {
+				c.Logs[k] = make(column.Float64s, len(earlyRatios))
 			}
 			for j, l := range logs {
-				e.Logs[k][j] = max(e.Logs[k][j]+l, leastLog)
+				c.Logs[k][j] = max(c.Logs[k][j]+l, leastLog)
 			}
 		}
+	}
+	if e.Cache != nil && e.Fold {
+		e.Cache.Close(v.Version)
 	}
 }
 
-// logs returns the logarithms of an arm's processes over all versions. Only code that applies
-// events may call it, as it keeps what the open versions add.
-func (x earlyContrastView) logs(e *earlyContrast, k int) (out [len(earlyRatios)]float64) {
-	if k < len(e.Logs) {
-		copy(out[:], e.Logs[k])
+// logs returns the logarithms of an arm's processes over all versions, by the index of the
+// comparison.
+func (x *States) logs(e *Evidence, at, k int) (out [len(earlyRatios)]float64) {
+	c := &x.Early[at]
+	if k < len(c.Logs) {
+		copy(out[:], c.Logs[k])
 	}
-	for len(e.open) > 0 && e.open[0].version < x.sums.Versions[0].Version { // it has closed
-		e.open = e.open[1:]
-	}
-	for i, v := range x.sums.Versions {
-		if i == len(e.open) {
-			e.open = append(e.open, earlyLogs{version: v.Version, changes: ^v.Changes()})
-		}
-		kept := &e.open[i]
-		if kept.changes != v.Changes() {
-			*kept = earlyLogs{v.Version, v.Changes(), x.ofVersion(e, v)}
-		}
-		if k < len(kept.arms) {
-			for j, l := range kept.arms[k] {
+	for _, v := range e.Joined.Versions {
+		if of := x.openLogs(e, at, v); k < len(of) {
+			for j, l := range of[k] {
 				out[j] += l
 			}
 		}
@@ -246,16 +238,32 @@ func (x earlyContrastView) logs(e *earlyContrast, k int) (out [len(earlyRatios)]
 	return out
 }
 
-// beyond reports whether an arm breaks guardrail i relative to the control with confidence, by
+// openLogs returns what an open version adds to the logarithms of a comparison.
+func (x *States) openLogs(e *Evidence, at int, v *join.Version) [][len(earlyRatios)]float64 {
+	kept := e.opened(v)
+	if at < len(kept.early) && kept.early[at] != nil {
+		return kept.early[at]
+	}
+	of := x.Early[at].ofVersion(e, v)
+	if e.Fold {
+		for len(kept.early) < len(x.Early) {
+			kept.early = append(kept.early, nil)
+		}
+		kept.early[at] = of
+	}
+	return of
+}
+
+// beyondEarly reports whether an arm breaks guardrail i relative to the control with confidence, by
 // early values. The probability that it ever reports true for any arm that holds the limit is at
 // most the part servedAlpha of the guardrail's alpha; the sequences of the arms have the rest.
 // Returning units, which raise the variance by a factor, count as fewer.
-func (x earlyContrastView) beyond(i, k int, inflation float64) bool {
-	at := slices.IndexFunc(x.EarlyContrasts, func(e earlyContrast) bool { return e.Guardrail == i })
+func (x *States) beyondEarly(e *Evidence, i, k int, inflation float64) bool {
+	at := slices.IndexFunc(x.Early, func(c Versus) bool { return c.Guardrail == i })
 	if at < 0 {
 		return false
 	}
-	logs := x.logs(&x.EarlyContrasts[at], k)
+	logs := x.logs(e, at, k)
 	most := slices.Max(logs[:])
 	if !(most > 0) {
 		return false
@@ -265,19 +273,19 @@ func (x earlyContrastView) beyond(i, k int, inflation float64) bool {
 		sum += portable.Exp((l - most) / inflation)
 	}
 	evidence := most/inflation + portable.Log(sum/float64(len(logs)))
-	return evidence >= -portable.Log(x.alpha(&x.def.Guardrails[i], k))
+	return evidence >= -portable.Log(e.earlyAlpha(&e.Definition.Guardrails[i], k))
 }
 
 // initialAlpha is the part of the alpha for early values that the initial arms share.
 const initialAlpha = 0.8
 
-// alpha returns arm k's part of the alpha for early values: the initial arms but the control have
-// even parts of most of it, and the i-th later arm 1/(i(i+1)) of the rest.
-func (x earlyContrastView) alpha(g *definition.Guardrail, k int) float64 {
+// earlyAlpha returns arm k's part of the alpha for early values: the initial arms but the control
+// have even parts of most of it, and the i-th later arm 1/(i(i+1)) of the rest.
+func (e *Evidence) earlyAlpha(g *definition.Guardrail, k int) float64 {
 	alpha := float64(servedAlpha * g.Alpha)
-	if k < x.InitialArms {
-		return float64(initialAlpha*alpha) / float64(x.InitialArms-1)
+	if k < e.Initial {
+		return float64(initialAlpha*alpha) / float64(e.Initial-1)
 	}
-	i := float64(k - x.InitialArms + 1)
+	i := float64(k - e.Initial + 1)
 	return float64((1-initialAlpha)*alpha) / float64(i*(i+1))
 }

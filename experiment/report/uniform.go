@@ -1,4 +1,4 @@
-package experiment
+package report
 
 import (
 	"math"
@@ -6,13 +6,15 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 )
 
-// uniformSums compare what was served with the uniform policy, which gives all arms that a unit
+// Uniform compares what was served with the uniform policy, which gives all arms that a unit
 // allows the same share, from the units that were served (Horvitz and Thompson 1952). A unit that
 // allowed K arms and had the arm k by the probability p_k > 0, given these arms, with the reward r
 // has the weight w = 1/(K·p_k), and
@@ -28,17 +30,17 @@ import (
 // is contextual, p_k is the unit's own, in its context, and each arm has a share if the kind of
 // policy gives it one in all contexts: lin-ucb does with an exploration floor only. The mean of w
 // over the units with a reward is reported: it is 1 up to chance if these are a fair sample of all.
-type uniformSums struct {
+type Uniform struct {
 	Units   int64         `json:"units"`   // of all matured versions
 	Covered int64         `json:"covered"` // of those that count
-	Goals   []uniformGoal `json:"goals"`
+	Goals   []UniformGoal `json:"goals"`
 }
 
 // leastExpected is the least expected number of units of an arm in a version that counts.
 const leastExpected = 10
 
-// uniformGoal holds the sums of a goal's metric over the covered versions.
-type uniformGoal struct {
+// UniformGoal holds the sums of a goal's metric over the covered versions.
+type UniformGoal struct {
 	Metric  string           `json:"metric"`
 	Served  confseq.Sequence `json:"served"`
 	Uniform confseq.Sequence `json:"uniform"`
@@ -47,7 +49,8 @@ type uniformGoal struct {
 	Weight float64 `json:"weight"`
 }
 
-func (x *uniformSums) copy() *uniformSums {
+// Copy returns a copy that shares nothing with x.
+func (x *Uniform) Copy() *Uniform {
 	if x == nil {
 		return nil
 	}
@@ -57,59 +60,58 @@ func (x *uniformSums) copy() *uniformSums {
 }
 
 // goal returns the sums of a metric.
-func (x *uniformSums) goal(metric string) *uniformGoal {
-	i := slices.IndexFunc(x.Goals, func(g uniformGoal) bool { return g.Metric == metric })
+func (x *Uniform) goal(metric string) *UniformGoal {
+	i := slices.IndexFunc(x.Goals, func(g UniformGoal) bool { return g.Metric == metric })
 	if i < 0 {
 		i = len(x.Goals)
-		x.Goals = append(x.Goals, uniformGoal{Metric: metric})
+		x.Goals = append(x.Goals, UniformGoal{Metric: metric})
 	}
 	return &x.Goals[i]
 }
 
-// uniformView has the methods of an experiment that compare it with the uniform policy.
-type uniformView struct{ *experimentState }
-
-// closeVersion adds a version whose window has closed.
-func (x uniformView) closeVersion(c *join.Version) {
-	r := &x.roster
-	if r.def.Objective == nil || r.def.Arms.Box != nil {
-		return
+// Close returns the sums with those of a version whose window has closed; x may be nil, before the
+// first version with units. Planned are the arms that may get a share, by index. It does nothing
+// without an objective, or where the points of a box come and go.
+func (x *Uniform) Close(d *definition.Definition, c *join.Version, planned func(k int) bool) *Uniform {
+	if d.Objective == nil || d.Arms.Box != nil {
+		return x
 	}
-	units, arms, covered := int64(0), 0, spreads(r.def, c)
+	units, arms, covered := int64(0), 0, spreads(d, c)
 	for k, p := range c.Mixture {
 		units += c.Stats[k].Units
-		if p > 0 || (stopView{r}).planned(k) {
+		if p > 0 || planned(k) {
 			arms++
 			covered = covered && p > 0
 		}
 	}
 	if units == 0 {
-		return
+		return x
 	}
-	if x.Uniform == nil {
-		x.Uniform = &uniformSums{}
+	u := x
+	if u == nil {
+		u = &Uniform{}
 	}
-	u := x.Uniform
 	u.Units += units
 	rows := c.Contextual() || c.Masks != nil
-	// It is not known which arms the units of sums allowed.
-	if rows && !r.def.Contextual() && c.Sums.Units > 0 {
+	// Of sums it is not known which arms their units allowed.
+	if rows && !d.Contextual() && c.Sums.Units > 0 {
 		covered = false
 	}
 	if !covered || slices.Min(c.Expected()) < leastExpected*(1-1e-9) {
-		return
+		return u
 	}
 	u.Covered += units
-	for _, g := range r.def.Objective.Goals {
-		m := r.def.MetricIndex(g.Metric)
+	for _, g := range d.Objective.Goals {
+		m := d.MetricIndex(g.Metric)
 		sums := u.goal(g.Metric)
-		centre := sums.centre(r, m)
+		centre := sums.centre(d, m)
 		if rows {
-			sums.addRows(c, m, r.def.Metrics[m].Default, arms, centre)
+			sums.addRows(c, m, d.Metrics[m].Default, arms, centre)
 		} else {
 			sums.add(c, m, arms, centre)
 		}
 	}
+	return u
 }
 
 // spreads reports whether a version of the experiment gave each of its arms a share in every
@@ -120,11 +122,11 @@ func spreads(d *definition.Definition, c *join.Version) bool {
 
 // centre returns the number c for the next version of a goal: the mean of the versions before, or
 // the middle of the metric's range, or 0.
-func (g *uniformGoal) centre(r *roster, metric int) float64 {
+func (g *UniformGoal) centre(d *definition.Definition, metric int) float64 {
 	if g.Served.N > 0 {
 		return g.Served.Mean
 	}
-	low, high := r.def.Lowest(metric), r.def.Highest(metric)
+	low, high := d.Lowest(metric), d.Highest(metric)
 	if vec.IsFinite(low) && vec.IsFinite(high) {
 		return low + float64(0.5*(high-low))
 	}
@@ -132,7 +134,7 @@ func (g *uniformGoal) centre(r *roster, metric int) float64 {
 }
 
 // add adds the units of a version. It adds nothing if the sums would leave the range of float64.
-func (g *uniformGoal) add(c *join.Version, metric, arms int, centre float64) {
+func (g *UniformGoal) add(c *join.Version, metric, arms int, centre float64) {
 	next, fits := *g, true
 	merge := func(to *confseq.Sequence, s confseq.Sequence) {
 		merged, ok := to.Merged(s)
@@ -155,7 +157,7 @@ func (g *uniformGoal) add(c *join.Version, metric, arms int, centre float64) {
 }
 
 // addRows adds the units of a version that decided by contexts, or among some arms.
-func (g *uniformGoal) addRows(c *join.Version, metric int, missing *float64, arms int, centre float64) {
+func (g *UniformGoal) addRows(c *join.Version, metric int, missing *float64, arms int, centre float64) {
 	next := *g
 	for at, r := range c.Rows() {
 		v, ok := r.Values[metric], r.Has(metric)
@@ -197,34 +199,32 @@ func affine(s *confseq.Sequence, a, b float64) confseq.Sequence {
 	return out
 }
 
-// report returns the comparison with the uniform policy, nil without an objective or where
-// the points of a box come and go.
-func (x uniformView) report() *api.UniformReport {
+// Report returns the comparison with the uniform policy, nil without an objective or where the
+// points of a box come and go.
+func (x *Uniform) Report(d *definition.Definition, inflation compare.Inflation) *api.UniformReport {
 	const alpha = 0.05
-	r := &x.roster
-	if r.def.Objective == nil || r.def.Arms.Box != nil {
+	if d.Objective == nil || d.Arms.Box != nil {
 		return nil
 	}
 	out := &api.UniformReport{Goals: []api.UniformGoal{}}
-	u := x.Uniform
+	u := x
 	if u == nil {
-		u = &uniformSums{}
+		u = &Uniform{}
 	}
 	out.Units, out.Covered = u.Units, u.Covered
-	in := &guardInput{roster: r, inflation: x.joiner.Returns.Factors()}
-	for _, g := range r.def.Objective.Goals {
-		m := r.def.MetricIndex(g.Metric)
-		i := slices.IndexFunc(u.Goals, func(s uniformGoal) bool { return s.Metric == g.Metric })
+	for _, g := range d.Objective.Goals {
+		m := d.MetricIndex(g.Metric)
+		i := slices.IndexFunc(u.Goals, func(s UniformGoal) bool { return s.Metric == g.Metric })
 		goal := api.UniformGoal{Metric: g.Metric}
 		if i >= 0 && u.Goals[i].Served.N > 0 {
 			interval := func(s confseq.Sequence, low, high float64) api.Interval {
-				d := deflate(s, in.inflated(m))
-				from, to := d.Interval(alpha, low, high)
-				return api.Interval{Estimate: known(s.Mean), Low: known(from), High: known(to)}
+				q := compare.Deflate(s, inflation.Of(d, m))
+				from, to := q.Interval(alpha, low, high)
+				return guard.Interval(s.Mean, from, to)
 			}
 			s := &u.Goals[i]
 			goal.MeanWeight = known(s.Weight / float64(s.Served.N))
-			goal.Served = interval(s.Served, r.def.Lowest(m), r.def.Highest(m))
+			goal.Served = interval(s.Served, d.Lowest(m), d.Highest(m))
 			goal.Uniform = interval(s.Uniform, math.Inf(-1), math.Inf(1))
 			goal.Gain = interval(s.Gain, math.Inf(-1), math.Inf(1))
 		}
