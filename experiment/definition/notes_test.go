@@ -114,7 +114,8 @@ func TestPartCaps(t *testing.T) {
 	} {
 		_, err := Parse("caps.yaml", []byte("name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\n"+
 			"metrics:\n  - {name: revenue"+c.revenue+"}\n  - {name: views, kind: count"+c.views+"}\n"+
-			"  - {name: each, kind: ratio, numerator: revenue, denominator: views}\nobjective: {goals: [{metric: views}]}\n"))
+			"  - {name: each, kind: ratio, numerator: revenue, denominator: views}\n"+
+			"objective: {goals: [{metric: views}]}\n"))
 		if c.ok != (err == nil) {
 			t.Errorf("%+v: %v", c, err)
 		}

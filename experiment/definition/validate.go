@@ -405,9 +405,9 @@ func (d *Definition) checkPartCaps(m *Metric, place string) error {
 	if capped.Cap == nil || other.Cap != nil {
 		return nil
 	}
-	return noregret.BadInputf(place, "the ratio %q has a part with a cap, %q, and one without, %q, so that a large unit "+
-		"would lose a piece of one part only: give both a cap or neither, or report the capped value as a metric of its "+
-		"own", m.Name, capped.Name, other.Name)
+	return noregret.BadInputf(place, "the ratio %q has a part with a cap, %q, and one without, %q, so that a large "+
+		"unit would lose a piece of one part only: give both a cap or neither, or report the capped value as a "+
+		"metric of its own", m.Name, capped.Name, other.Name)
 }
 
 func (d *Definition) checkObjective() error {

@@ -181,11 +181,11 @@ func (x *States) VetoCrashing(e *Evidence, arms []Arm, suspended []int) (v Verdi
 			if k == e.Control || !a.Active || !a.Observed || a.Stop != "" || was {
 				continue
 			}
-			least := leastMixed
+			least, errors := leastMixed, roomErrors
 			if stopped {
-				least = leastReleased
+				least, errors = leastReleased, 0
 			}
-			if most := e.room(g, k); most < least {
+			if most := e.room(g, k, errors); most < least {
 				a.Stop, v.Vetoed = Vetoed, true
 				a.Crashed = slices.Insert(slices.Clone(a.Crashed), at, i)
 				a.Why = "guardrail " + g.Metric + ": the arm breaks it by itself, and it leaves the arm at most " +
@@ -198,13 +198,14 @@ func (x *States) VetoCrashing(e *Evidence, arms []Arm, suspended []int) (v Verdi
 }
 
 // roomErrors is the number of standard errors by which an arm may be better than its mean when its
-// room is judged: few units say that an arm breaks a limit long before they say by how much.
-const roomErrors = 2
+// room is judged: few units say that an arm breaks a limit long before they say by how much. An
+// arm that was stopped is judged by its mean: it would get its share back.
+const roomErrors = 2.0
 
 // room returns the largest share that a guardrail leaves for arm k in a mixture with the other arms
 // as they were served. It uses the means, or the early values if the guardrail's metric has them,
-// and takes the arm for better by [roomErrors].
-func (e *Evidence) room(g *definition.Guardrail, k int) float64 {
+// and takes the arm for better by some standard errors.
+func (e *Evidence) room(g *definition.Guardrail, k int, errors float64) float64 {
 	d := e.Definition
 	others, n, sum := compare.NewStats(d), int64(0), 0.0
 	for j := range e.Joined.Arms {
@@ -221,14 +222,14 @@ func (e *Evidence) room(g *definition.Guardrail, k int) float64 {
 		units, s, limit := e.worst(g, k)
 		// Of values in [0, 1] with a mean, those at the ends vary most.
 		mean := s / float64(units)
-		best, own = limit-sum/float64(n), limit-mean+float64(roomErrors*math.Sqrt(mean*(1-mean)/float64(units)))
+		best, own = limit-sum/float64(n), limit-mean+float64(errors*math.Sqrt(mean*(1-mean)/float64(units)))
 	} else {
 		slack, _, known := SlackOf(d, g, &others, e.control())
 		z, err, ok := SlackOf(d, g, e.Stats(k), e.control())
 		if !known || !ok {
 			return 1
 		}
-		best, own = slack, z+float64(roomErrors*err)
+		best, own = slack, z+float64(errors*err)
 	}
 	if !(own < 0) || math.IsNaN(best) {
 		return 1

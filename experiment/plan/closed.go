@@ -157,7 +157,10 @@ func (c *closedForm) guardrail(g *definition.Guardrail) (out Guardrail, along bo
 		}))
 	}
 	if !out.Prevented {
-		out.Breached.ClosedForm = c.after(metric, first(func(days float64) bool { _, b := inside(days, broken); return b }))
+		out.Breached.ClosedForm = c.after(metric, first(func(days float64) bool {
+			_, breached := inside(days, broken)
+			return breached
+		}))
 	}
 	return out, along
 }

@@ -26,7 +26,8 @@ func TestSimplify(t *testing.T) {
 			if simpler != d || len(without) > 0 {
 				t.Errorf("%s: %q", c.example, without)
 			}
-		} else if _, err := Closed(t.Context(), d); err == nil || len(without) != 1 || !strings.HasPrefix(without[0], c.note) {
+		} else if _, err := Closed(t.Context(), d); err == nil || len(without) != 1 ||
+			!strings.HasPrefix(without[0], c.note) {
 			t.Errorf("%s: %v, %q, want %q", c.example, err, without, c.note)
 		}
 		r, err := Closed(t.Context(), simpler)

@@ -338,8 +338,8 @@ func TestCharge(t *testing.T) {
 	}
 }
 
-// TestWatch: the control keeps a tenth while recent rounds do not show that the guardrail holds, and
-// gives it up where they do.
+// TestWatch: the control keeps a tenth while recent rounds do not show that the guardrail holds,
+// and gives it up where they do.
 func TestWatch(t *testing.T) {
 	for _, x := range []struct {
 		rate    float64
@@ -386,7 +386,9 @@ func TestCrash(t *testing.T) {
 
 // TestErrorsOfManyArms: the best of many arms is deployed by more standard errors.
 func TestErrorsOfManyArms(t *testing.T) {
-	for arms, want := range map[int]float64{2: 2, 10: 2, 20: math.Sqrt(4 + math.Ln2), 1000: math.Sqrt(4 + math.Log(100))} {
+	for arms, want := range map[int]float64{
+		2: 2, 10: 2, 20: math.Sqrt(4 + math.Ln2), 1000: math.Sqrt(4 + math.Log(100)),
+	} {
 		m := Policy{options: DefaultOptions(), usable: make([]bool, arms)}
 		if got := m.deployedErrors(); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%d arms: %v, want %v", arms, got, want)
