@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -121,6 +122,9 @@ func TestFoldAsksNoPolicy(t *testing.T) {
 	}
 }
 
+// learnerOf returns how a snapshot begins the learner of a revision.
+func learnerOf(revision int) string { return fmt.Sprintf(`"revision":%d,"state":"`, revision) }
+
 // A snapshot of another revision of the policy is restored without its learner: the digest and what
 // is served are the same, and so they are after the events that follow.
 func TestOtherRevision(t *testing.T) {
@@ -139,7 +143,7 @@ func TestOtherRevision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		altered := bytes.Replace(whole, []byte(`"revision":1,"state":"`), []byte(`"revision":77,"state":"AAAA`), 1)
+		altered := bytes.Replace(whole, []byte(learnerOf(revision)), []byte(learnerOf(77)+"AAAA"), 1)
 		if bytes.Equal(altered, whole) {
 			t.Fatal("the snapshot has no learner")
 		}

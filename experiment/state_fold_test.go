@@ -195,7 +195,7 @@ func TestSnapshotRefuses(t *testing.T) {
 		{`"learn":[0,1]`, `"learn":[0,7]`},
 		{`"missing":[0]`, `"missing":[]`},
 		{`"slot":"`, `"slot":"AAAA`},
-		{`"revision":1,"state":"`, `"revision":1,"state":"AAAA`},
+		{learnerOf(revision), learnerOf(revision) + "AAAA"},
 		{`"position"`, `"pos"`},
 		{`}`, ``},
 	} {
