@@ -43,6 +43,13 @@ type archived struct {
 
 const archives = "testdata/archive"
 
+// digests are those of archives that were written with an earlier format of the state. Format 7
+// keeps the sums by round once, so that the same events have another digest; all else that an
+// archive says is as it was.
+var digests = map[string]string{
+	"001.tar.gz": "71fbec64d62554523078dfda2c72e652400aafb483d7d2362d04e1957a885489",
+}
+
 // archiveDefinitions are experiments of each kind of policy.
 var archiveDefinitions = []string{
 	toy,
@@ -105,6 +112,10 @@ func TestArchives(t *testing.T) {
 				t.Fatal(err)
 			}
 			now := want.Reports["toy"].Time
+			if digest := digests[filepath.Base(file)]; digest != "" {
+				text = bytes.ReplaceAll(text, []byte(want.Digest), []byte(digest))
+				want.Digest = digest
+			}
 			w := newWorld(t, func(c *Config) {
 				c.Data, c.FS, c.Now = data, vfs.Default, func() time.Time { return now }
 			})
