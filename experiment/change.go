@@ -171,6 +171,9 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	} else {
 		err = x.learning.remakeArms(&x.roster, len(added), retired)
 	}
+	if err != nil {
+		x.learning.learner = lost{} // it has other arms than the experiment
+	}
 	if err := x.taught(err); err != nil {
 		return err
 	}

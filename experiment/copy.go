@@ -5,17 +5,21 @@ import (
 
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/guard"
+	"github.com/noregret/noregret/experiment/join"
 )
 
 // copy returns a copy of everything that changes and is persisted. It shares the learner, the
 // policy with the original, and the pages of the versions' rows until one of them changes them; it
 // does not have the rows' indices.
-func (x *experimentState) copy() *experimentState {
+func (x *experimentState) copy() *experimentState { return x.copyWith(x.joiner.Copy()) }
+
+// copyWith is copy with a joiner, which is a copy.
+func (x *experimentState) copyWith(joiner *join.Joiner) *experimentState {
 	y := *x
 	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
 	y.guards, y.health = guards{x.guards.Copy(), new(guard.Cache)}, x.health.copy()
 	y.Tight, y.Uniform, y.Notes = x.Tight.Copy(), x.Uniform.Copy(), slices.Clone(x.Notes)
-	y.joiner = x.joiner.Copy()
+	y.joiner = joiner
 	y.roster.sums = y.joiner
 	y.Private, y.Sequences = x.Private.copy(), x.Sequences.Copy()
 	return &y
@@ -27,9 +31,7 @@ func (x *experimentState) fork() (*experimentState, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := x.copy()
-	y.joiner = x.joiner.Fork()
-	y.roster.sums = y.joiner
+	y := x.copyWith(x.joiner.Fork())
 	return y, y.learning.restoreLearner(&y.roster, b)
 }
 

@@ -277,8 +277,11 @@ func (x *learning) restoreLearner(r *roster, saved []byte) error {
 	return nil
 }
 
-// remakeArms adds arms to the learner and retires others.
+// remakeArms adds arms to the learner and retires others. The store has the arms already.
 func (x *learning) remakeArms(r *roster, added int, retired []int) error {
+	if l, ok := x.learner.(*mixtureLearner); ok && added+len(retired) > 0 {
+		return l.redefine(r)
+	}
 	for range added {
 		if _, err := x.learner.AddArm(); err != nil {
 			return err

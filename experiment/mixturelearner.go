@@ -29,36 +29,32 @@ type mixtureLearner struct {
 // newMixtureLearner returns the learner of a roster that proposes by a store.
 func newMixtureLearner(r *roster, store *compare.Store) (*mixtureLearner, error) {
 	l := &mixtureLearner{store: store, control: slices.Index(r.LearnedArms, r.Control)}
-	if err := l.pose(r); err != nil {
+	p, o, err := l.pose(r)
+	if err != nil {
 		return nil, err
 	}
-	return l, l.propose()
+	return l, l.change(p, o)
 }
 
-// pose makes the problem of the roster's definition and arms. It keeps which arms are retired.
-func (l *mixtureLearner) pose(r *roster) error {
+// pose returns the problem of the roster's definition and arms, in which those arms are retired
+// that are now, and the options of its policy.
+func (l *mixtureLearner) pose(r *roster) (p propose.Problem, o mixture.Options, err error) {
 	names := make([]string, len(r.LearnedArms))
 	for i, k := range r.LearnedArms {
 		names[l.at(i)] = r.Arms[k].Name
 	}
 	q, err := propose.Of(r.def, names)
 	if err != nil {
-		return err
+		return p, o, err
 	}
-	p := *q
-	l.options = mixture.DefaultOptions()
+	p, o = *q, mixture.DefaultOptions()
 	if c := r.def.Caution; c != nil {
-		l.options.Caution, l.options.Deployed = *c, min(l.options.Deployed, *c)
+		o.Caution, o.Deployed = *c, min(o.Deployed, *c)
 	}
 	for k := range l.problem.Arms {
 		p.Arms[k].Retired = l.problem.Arms[k].Retired
 	}
-	policy, err := mixture.New(&p, l.options)
-	if err != nil {
-		return err
-	}
-	l.problem, l.policy = p, policy
-	return nil
+	return p, o, nil
 }
 
 // at returns the index in the store of arm i of the learner.
@@ -75,15 +71,19 @@ func (l *mixtureLearner) at(i int) int {
 // propose asks the policy for the mixtures by what the store has.
 func (l *mixtureLearner) propose() error {
 	p, err := l.policy.Propose(l.store)
-	if err != nil {
-		return err
+	if err == nil {
+		l.take(p)
 	}
+	return err
+}
+
+// take makes a proposal the last one.
+func (l *mixtureLearner) take(p *propose.Proposal) {
 	l.last = p
 	l.serving, l.deployed = make([]float64, len(p.Serving)), make([]float64, len(p.Serving))
 	for i := range l.serving {
 		l.serving[i], l.deployed[i] = p.Serving[l.at(i)], p.Deployed[l.at(i)]
 	}
-	return nil
 }
 
 // Serving implements [learner].
@@ -101,7 +101,7 @@ func (l *mixtureLearner) Observe([]pasto.Observation) error {
 func (l *mixtureLearner) AddArm() (int, error) {
 	p := l.problem
 	p.Arms = append(slices.Clone(p.Arms), propose.Arm{Most: 1})
-	return len(p.Arms) - 1, l.change(p)
+	return len(p.Arms) - 1, l.change(p, l.options)
 }
 
 // RetireArm implements [learner].
@@ -112,29 +112,36 @@ func (l *mixtureLearner) RetireArm(i int) error {
 	p := l.problem
 	p.Arms = slices.Clone(p.Arms)
 	p.Arms[l.at(i)].Retired = true
-	return l.change(p)
+	return l.change(p, l.options)
 }
 
-// change changes the problem and proposes anew.
-func (l *mixtureLearner) change(p propose.Problem) error {
-	policy, err := mixture.New(&p, l.options)
+// change changes the problem and the options and proposes anew. An error leaves the learner as it
+// was.
+func (l *mixtureLearner) change(p propose.Problem, o mixture.Options) error {
+	policy, err := mixture.New(&p, o)
 	if err != nil {
 		return err
 	}
-	l.problem, l.policy = p, policy
-	return l.propose()
+	last, err := policy.Propose(l.store)
+	if err != nil {
+		return err
+	}
+	l.problem, l.policy, l.options = p, policy, o
+	l.take(last)
+	return nil
 }
 
-// redefine changes the problem to that of the roster's definition; what was observed stays. Arms
-// that are not planned are retired.
+// redefine changes the problem to that of the roster's definition and arms; what was observed
+// stays. Arms that are not planned are retired.
 func (l *mixtureLearner) redefine(r *roster) error {
-	if err := l.pose(r); err != nil {
+	p, o, err := l.pose(r)
+	if err != nil {
 		return err
 	}
 	for i, k := range r.LearnedArms {
-		l.problem.Arms[l.at(i)].Retired = !(stopView{r}).planned(k)
+		p.Arms[l.at(i)].Retired = !(stopView{r}).planned(k)
 	}
-	return l.change(l.problem)
+	return l.change(p, o)
 }
 
 // MarshalBinary implements [learner]: a byte for each arm of the store, 1 if it is retired.
@@ -165,5 +172,5 @@ func (l *mixtureLearner) UnmarshalBinary(b []byte) error {
 	if err := p.Check(l.store); err != nil {
 		return err
 	}
-	return l.change(p)
+	return l.change(p, l.options)
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -44,8 +45,9 @@ type archived struct {
 const archives = "testdata/archive"
 
 // digests are those of archives that were written with an earlier format of the state. Format 7
-// keeps the sums by round once, so that the same events have another digest; all else that an
-// archive says is as it was.
+// keeps the sums by round once, so that the same events have another digest, and the estimated
+// value of a mixture weighs rounds by the variance of a unit; all else that an archive says is as
+// it was.
 var digests = map[string]string{
 	"001.tar.gz": "71fbec64d62554523078dfda2c72e652400aafb483d7d2362d04e1957a885489",
 }
@@ -140,11 +142,32 @@ func TestArchives(t *testing.T) {
 			if err = errors.Join(err, json.Unmarshal(text, &was), json.Unmarshal(gotText, &is)); err != nil {
 				t.Fatal(err)
 			}
+			if digests[filepath.Base(file)] != "" {
+				withoutValues(was)
+			}
 			if where := differs("", was, is); where != "" {
 				t.Error(where)
 			}
 			w.start() // for the cleanup
 		})
+	}
+}
+
+// withoutValues takes the estimated values of mixtures, and what is computed of them, out of what
+// an archive says.
+func withoutValues(archive any) {
+	switch x := archive.(type) {
+	case map[string]any:
+		for _, name := range []string{"value", "regret", "objective"} {
+			delete(x, name)
+		}
+		for _, v := range x {
+			withoutValues(v)
+		}
+	case []any:
+		for _, v := range x {
+			withoutValues(v)
+		}
 	}
 }
 
@@ -171,6 +194,12 @@ func differs(place string, was, is any) string {
 			}
 		}
 		return ""
+	}
+	// Statistics may be summed in another order.
+	if x, ok := was.(float64); ok {
+		if y, ok := is.(float64); ok && math.Abs(x-y) <= 1e-12*math.Abs(x) {
+			return ""
+		}
 	}
 	if was != is {
 		return fmt.Sprintf("%s is %v, and was %v", place, is, was)

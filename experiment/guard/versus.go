@@ -154,15 +154,6 @@ func badness(e *Evidence, g *definition.Guardrail, v *join.Version, k int) float
 	return max(sum, 0)
 }
 
-// exposed returns the units of an arm in a version for which all arms were allowed.
-func exposed(v *join.Version, k int) float64 {
-	n := v.Stats[k].Units
-	if len(v.Test.Masked) > 0 {
-		n -= v.Test.Masked[k]
-	}
-	return float64(n)
-}
-
 // ofVersion returns what a version adds to the logarithms of the processes, by arm. Values that
 // became known after the first unit that did not allow all arms do not count, as the shares of such
 // units are unknown.
@@ -180,7 +171,7 @@ func (x *Versus) ofVersion(e *Evidence, v *join.Version) [][len(earlyRatios)]flo
 		if k == e.Control || !(o > 0) || !vec.IsFinite(o) {
 			continue
 		}
-		bad, n := badness(e, g, v, k), exposed(v, k)+exposed(v, e.Control)
+		bad, n := badness(e, g, v, k), float64(v.ExposedEarly(k)+v.ExposedEarly(e.Control))
 		if bad == 0 && common == 0 && (gamma == 0 || n == 0) {
 			continue
 		}

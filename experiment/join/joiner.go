@@ -423,6 +423,7 @@ func (x *Joiner) countUnits(in *Input, v *Version, slot int, n int64, masked boo
 	case slot == len(v.Mixture):
 	case in.Encoder != nil: // shares are by context
 	case masked:
+		v.freezeEarly()
 		v.Test.skip(slot, n, len(v.Mixture))
 	default:
 		x.Ratio.add(v, slot, n)

@@ -49,6 +49,9 @@ type Version struct {
 	// window closes; lists end at the last one with a value. They stay as they are once Masks is
 	// not empty.
 	Early [][]Early `json:"early,omitempty"`
+	// EarlyUnits has, by arm, the exposed units whose values Early has: nil for those of Stats, as
+	// long as Masks is empty.
+	EarlyUnits []int64 `json:"early_units,omitempty"`
 	// Centre is the value from which contrasts measure deviations, by metric: the control's mean
 	// when the version began, NaN if it was unknown.
 	Centre column.Float64s `json:"centre,omitempty"`
@@ -94,6 +97,7 @@ func (v *Version) Restore(memory *pages.Pool, d *definition.Definition, columns 
 		len(v.Stats) == len(v.Mixture)+1 &&
 		len(v.Test.Prior) == len(v.Mixture) &&
 		(len(v.Test.Masked) == 0 || len(v.Test.Masked) == len(v.Mixture)) &&
+		(v.EarlyUnits == nil || len(v.EarlyUnits) == len(v.Mixture)) &&
 		(len(v.Centre) == 0 || len(v.Centre) == width) && len(v.Early) <= len(v.Mixture) &&
 		(len(v.Later) == 0 || len(v.Later) == len(v.Stats)) && len(v.Sums.Missing) == width
 	if !fits {
@@ -121,6 +125,24 @@ func (v *Version) Contextual() bool { return v.contextual && !v.Blind }
 // Changes counts the changes of Stats and Early since the version was made or read. What is
 // computed from them can be kept as long as it stays the same.
 func (v *Version) Changes() uint64 { return v.changes }
+
+// freezeEarly ends Early before the first unit that did not allow all arms.
+func (v *Version) freezeEarly() {
+	if v.EarlyUnits != nil {
+		return
+	}
+	for k := range v.Mixture {
+		v.EarlyUnits = append(v.EarlyUnits, v.Stats[k].Units)
+	}
+}
+
+// ExposedEarly returns the exposed units of an arm whose values Early has.
+func (v *Version) ExposedEarly(arm int) int64 {
+	if v.EarlyUnits != nil {
+		return v.EarlyUnits[arm]
+	}
+	return v.Stats[arm].Units
+}
 
 // Arms returns the sums by arm, without the units held back.
 func (v *Version) Arms() []compare.Stats { return v.Stats[:len(v.Mixture)] }
@@ -218,7 +240,7 @@ func (v *Version) copy() *Version {
 	w := *v
 	w.Centre, w.Test.Masked = slices.Clone(v.Centre), slices.Clone(v.Test.Masked)
 	w.Stats, w.Later = compare.CopyStats(v.Stats), compare.CopyStats(v.Later)
-	w.Sums.Missing, w.Early = slices.Clone(v.Sums.Missing), copyEarly(v.Early)
+	w.Sums.Missing, w.Early, w.EarlyUnits = slices.Clone(v.Sums.Missing), copyEarly(v.Early), slices.Clone(v.EarlyUnits)
 	w.rows, w.contexts, w.Masks = v.rows.copy(), v.contexts.copy(), v.Masks.copy()
 	return &w
 }

@@ -54,8 +54,10 @@ func newExpected(c *closedForm) (*expected, error) {
 	if c.d.Caution != nil {
 		o.Caution = *c.d.Caution
 	}
-	e.policy, err = mixture.New(p, o)
-	return e, err
+	if e.policy, err = mixture.New(p, o); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // shares returns the shares of the best arm and of each other arm after the history's entries up to

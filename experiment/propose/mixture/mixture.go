@@ -34,13 +34,19 @@ func DefaultOptions() Options {
 const levelServed, levelDeployed = 1, 1.65
 
 // manyArms is the number of arms above which what is deployed holds the guardrails by more standard
-// errors: the best of many is lucky. It is √(z² + log(K/manyArms)) for K arms.
+// errors: the best of many is lucky. It is √(z² + log(K/manyArms)) for K arms
+// that are not retired.
 const manyArms = 10
 
 // deployedErrors is the number of standard errors by which what is deployed holds the guardrails.
 func (m *Policy) deployedErrors() float64 {
-	z := m.options.Deployed
-	if many := float64(len(m.usable)) / manyArms; many > 1 {
+	z, arms := m.options.Deployed, 0.0
+	for k := range m.problem.Arms {
+		if !m.problem.Arms[k].Retired {
+			arms++
+		}
+	}
+	if many := arms / manyArms; many > 1 {
 		return math.Sqrt(float64(z*z) + portable.Log(many))
 	}
 	return z

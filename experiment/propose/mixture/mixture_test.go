@@ -389,7 +389,10 @@ func TestErrorsOfManyArms(t *testing.T) {
 	for arms, want := range map[int]float64{
 		2: 2, 10: 2, 20: math.Sqrt(4 + math.Ln2), 1000: math.Sqrt(4 + math.Log(100)),
 	} {
-		m := Policy{options: DefaultOptions(), usable: make([]bool, arms)}
+		m := Policy{options: DefaultOptions(), problem: &propose.Problem{Arms: make([]propose.Arm, arms+5)}}
+		for k := range 5 {
+			m.problem.Arms[k].Retired = true
+		}
 		if got := m.deployedErrors(); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%d arms: %v, want %v", arms, got, want)
 		}
