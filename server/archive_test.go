@@ -57,10 +57,11 @@ var archiveDefinitions = []string{
 	toy,
 	`name: shrinks
 arms: [{name: c, value: 0}, {name: bad, value: 1}, {name: good, value: 2}]
-control: {arm: c, share: 0.3}
+control: {arm: c}
 metrics: [{name: x, range: [0, 1]}, {name: y, range: [0, 1]}]
 objective: {goals: [{metric: x}]}
 guardrails: [{metric: y, min: 0.5, hard: false, action: rollback}]
+policy: {kind: fixed, split: {c: 0.2, bad: 0.6, good: 0.2}}
 round: {length: 1m, min_units: 10}
 attribution_window: 10m
 `,
