@@ -31,7 +31,8 @@ func newConcludeCommand(a *command.App, r *remote) *cobra.Command {
 		Use:   "conclude NAME",
 		Short: "End an experiment: serve its mixture permanently",
 		Long: `End an experiment: serve the mixture that the policy would deploy, or a given one,
-permanently. The report keeps the evidence as it was. The service learns nothing more, but
+permanently. The control keeps its share unless --mixture says otherwise. The report keeps the
+evidence as it was. The service learns nothing more, but
 feedback still counts. Afterwards the experiment can be deleted but not changed.`,
 		Example: `  noregret experiment conclude ranking --reason "the gain holds"
   noregret experiment conclude ranking --mixture new=0.9 --mixture old=0.1`,
