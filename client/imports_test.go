@@ -16,7 +16,7 @@ func TestImports(t *testing.T) {
 		module: true, module + "/api": true, module + "/policy": true, module + "/internal/compensated": true,
 		module + "/internal/named":    true,
 		module + "/internal/portable": true, module + "/internal/random": true, module + "/internal/strictjson": true,
-		module + "/internal/vec": true,
+		module + "/internal/vec": true, module + "/internal/words": true,
 	}
 	direct := []string{module, module + "/api", module + "/policy"}
 	seen := map[string]bool{}
