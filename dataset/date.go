@@ -128,7 +128,7 @@ func (m *moment) days() int {
 
 // unix returns the seconds from 1970-01-01 00:00 UTC.
 func (m *moment) unix() float64 {
-	return float64(m.days())*daySeconds + m.second - float64(m.offset)
+	return float64(float64(m.days())*daySeconds) + m.second - float64(m.offset)
 }
 
 // weekday returns the day of the week, 0 for Monday, as the cell's own calendar has it.

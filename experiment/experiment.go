@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -197,5 +196,3 @@ func (x *experimentState) rewind(now int64) {
 	x.rounds.RoundStart, x.Ramp.Since = min(x.rounds.RoundStart, now), min(x.Ramp.Since, now)
 	x.joiner.Rewind(now)
 }
-
-func inf() float64 { return math.Inf(1) }
