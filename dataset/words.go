@@ -96,7 +96,7 @@ func (p *columnParser) text(r *result, col *csvColumn, cell []byte) error {
 		sum += float64(v * v)
 		// Slots ascend with hashes.
 		if last := len(p.termSlot) - 1; last >= 0 && p.termSlot[last] == slot {
-			sum += 2 * float64(p.termValue[last]*v)
+			sum += float64(2 * float64(p.termValue[last]*v))
 			p.termValue[last] += v
 		} else {
 			p.termSlot, p.termValue = append(p.termSlot, slot), append(p.termValue, v)
