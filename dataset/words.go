@@ -92,7 +92,7 @@ func (p *columnParser) text(r *result, col *csvColumn, cell []byte) error {
 		if !ok {
 			weight = col.rare
 		}
-		v := sign * (1 + portable.Log(float64(n-i))) * weight
+		v := float64(sign * float64((1+portable.Log(float64(n-i)))*weight))
 		sum += float64(v * v)
 		// Slots ascend with hashes.
 		if last := len(p.termSlot) - 1; last >= 0 && p.termSlot[last] == slot {
