@@ -18,9 +18,11 @@
 //   - [github.com/noregret/noregret/api] holds the JSON forms of the service's answers and requests.
 //   - [github.com/noregret/noregret/experiment] is the service's pure core, a fold over events;
 //     experiment/definition reads and validates the definitions of experiments, experiment/plan
-//     says how long an experiment takes, experiment/report explains a report, experiment/compare
-//     sums up what arms bring in rounds, experiment/propose says what a policy is, and
-//     experiment/propose/mixture holds guardrails by standard errors of the mixture.
+//     says how long an experiment takes, experiment/join matches what is reported with units and
+//     versions, experiment/compare sums up what arms bring in rounds, experiment/guard judges
+//     guardrails, experiment/report explains, experiment/propose says what a policy is, and
+//     experiment/propose/mixture, the default policy, holds guardrails by standard errors of the
+//     mixture.
 //   - [github.com/noregret/noregret/eventlog] is the durable, totally ordered log of these events.
 //   - [github.com/noregret/noregret/server] serves them over HTTP.
 //
@@ -29,8 +31,8 @@
 //   - [github.com/noregret/noregret/pasto] states the problem: metrics, objectives, guardrails, and
 //     the interface of its learners.
 //   - pasto/optimum computes certified optima where the means are known.
-//   - pasto/confident is the learner that the service uses by default, and pasto/drifting makes it
-//     forget. pasto/ascent holds the stochastic gradient methods of the literature, and pasto/box
+//   - pasto/confident is the learner of the library and of strict experiments, and pasto/drifting
+//     makes it forget. pasto/ascent holds the stochastic gradient methods of the literature, and pasto/box
 //     learns in a box of continuous parameters. pasto/single finds the best single arm,
 //     pasto/optimistic plays bandits under hard guardrails, and pasto/released reads private sums.
 //     pasto/catalogue makes all of them by name.
@@ -70,6 +72,7 @@
 //   - [github.com/noregret/noregret/play] joins the catalogue of learners and that of games.
 //   - [github.com/noregret/noregret/convex] holds sets, norms, mirror maps and projections.
 //   - [github.com/noregret/noregret/loss] holds convex losses and concave rewards.
+//   - [github.com/noregret/noregret/law] says how values scatter around a mean, and how it moves.
 //
 // The command cmd/noregret puts all of it on the command line. The module lab, which is not a part
 // of this one, reproduces tables and figures of the literature and measures the learners.
