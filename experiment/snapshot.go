@@ -24,7 +24,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 7"
+const stateFormat = "noregret state 8"
 
 type persistedState struct {
 	Format      string                `json:"format"`

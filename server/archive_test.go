@@ -44,12 +44,13 @@ type archived struct {
 
 const archives = "testdata/archive"
 
-// digests are those of archives that were written with an earlier format of the state. Format 7
-// keeps the sums by round once, so that the same events have another digest, and the estimated
-// value of a mixture weighs rounds by the variance of a unit; all else that an archive says is as
-// it was.
+// digests are those of archives that were written with an earlier format of the state. Formats 7
+// and 8 keep the sums by round once and with the factors of their variances, so that the same
+// events have another digest, and the estimated value of a mixture weighs rounds by the variance of
+// a unit; all else that an archive says is as it was.
 var digests = map[string]string{
-	"001.tar.gz": "71fbec64d62554523078dfda2c72e652400aafb483d7d2362d04e1957a885489",
+	"001.tar.gz": "b9b46e9e075bb26a7a42ca9db92aa8092ef75b013292d49ac48431d1db749104",
+	"002.tar.gz": "85dc8786e04d1d587788c2ebb15b84c4ea8525d89bb82381d2dce8ecd74a5e18",
 }
 
 // archiveDefinitions are experiments of each kind of policy.

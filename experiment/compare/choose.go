@@ -6,9 +6,24 @@ import "math"
 // agree with it.
 const agreement = 3
 
+// Rule says in which memory estimates are.
+type Rule int
+
+const (
+	// Bank chooses for each arm the longest memory that agrees with all shorter ones (Lepski's
+	// rule), and has a recent one beside it; the zero value.
+	Bank Rule = iota
+	// All takes all rounds.
+	All
+	// Fixed takes the memory that [Store.Fix] has added.
+	Fixed
+)
+
 // Chosen are the estimates of a metric, for each arm in the memory that suits it, and a workspace
 // for others: a second use on as many arms allocates nothing. [Store.Choose] writes them.
 type Chosen struct {
+	// Rule says in which memory; it is set before [Store.Choose].
+	Rule Rule
 	// Known, Delta and Error are the contrasts with the control by arm, and their standard errors.
 	Known        []bool
 	Delta, Error []float64
@@ -18,12 +33,15 @@ type Chosen struct {
 	Change []float64
 	// Level is the control's, over all rounds.
 	Level Level
-	// Recent are the estimates of the recent memory.
+	// Recent are the estimates of the recent memory, nil with a rule that has none.
 	Recent *Contrasts
 
 	all    [Memories]Contrasts
-	scale  []float64 // the error of each arm in units of that over all rounds
+	solved []Contrasts // those that the rule looks at
+	scale  []float64   // the error of each arm in units of that over all rounds
 	scaled []float64
+	ridge  float64 // of bounds for all rounds, 0 for errors: see [Chosen.Uniform]
+	twice  []float64
 }
 
 // Recent returns the recent memory of a metric: the longest one with an end that is at most .2 of
@@ -43,9 +61,20 @@ func (s *Store) Recent(metric int) int {
 // 128 arms.
 func (s *Store) Choose(dst *Chosen, metric int, c float64) {
 	m := &s.metrics[metric]
+	if dst.Rule != Bank {
+		memory := 0
+		if dst.Rule == Fixed && s.fixed > 0 {
+			memory = Memories
+		}
+		s.Contrasts(&dst.all[0], metric, memory, c)
+		dst.solved, dst.Recent = dst.all[:1], nil
+		dst.Combine(c)
+		return
+	}
 	for i := range dst.all {
 		e := &dst.all[i]
 		e.sigma = m.sigma
+		e.setFactors(m.factors)
 		e.solve(m.shape, &m.memories[i], s.arms, m.rounds)
 		if i == 0 {
 			e.between(&m.memories[0], s.arms, m.rounds)
@@ -54,21 +83,22 @@ func (s *Store) Choose(dst *Chosen, metric int, c float64) {
 		all := &dst.all[0]
 		e.seen, e.mass, e.mass2, e.sums, e.rounds = all.seen, all.mass, all.mass2, all.sums, all.rounds
 	}
+	dst.solved = dst.all[:]
 	dst.Recent = &dst.all[s.Recent(metric)]
 	dst.Combine(c)
 }
 
 // Combine makes the estimates those of x − c·y. It costs O(K).
 func (e *Chosen) Combine(c float64) {
-	for i := range e.all {
-		e.all[i].Combine(c)
+	for i := range e.solved {
+		e.solved[i].Combine(c)
 	}
 	all := &e.all[0]
 	arms := len(all.Known)
 	e.Known, e.Delta, e.Error = zeros(e.Known, arms), zeros(e.Delta, arms), zeros(e.Error, arms)
 	e.Memory, e.Change = zeros(e.Memory, arms), zeros(e.Change, arms)
 	e.scale, e.scaled = zeros(e.scale, arms), zeros(e.scaled, arms)
-	e.Level = all.Level
+	e.Level, e.ridge = all.Level, 0
 	for k, known := range all.Known {
 		e.Error[k] = math.Inf(1)
 		if !known {
@@ -89,9 +119,9 @@ func (e *Chosen) Combine(c float64) {
 // agreeing returns the longest memory whose contrast of arm k agrees with those of all shorter
 // ones.
 func (e *Chosen) agreeing(k int) int {
-	for i := range e.all {
+	for i := range e.solved {
 		agrees := true
-		for j := i + 1; j < len(e.all); j++ {
+		for j := i + 1; j < len(e.solved); j++ {
 			if x := &e.all[j]; x.Known[k] {
 				d := math.Abs(e.all[i].Delta[k] - x.Delta[k])
 				agrees = agrees && d <= float64(agreement*math.Sqrt(x.Variance[k]))
@@ -106,7 +136,20 @@ func (e *Chosen) agreeing(k int) int {
 
 // Product writes Σp, where Σ_jk = ρ_jk·se_j·se_k with the correlations ρ over all rounds and the
 // errors of the chosen memories: always positive semidefinite. O(K²), and O(K) above 128 arms.
+//
+// After [Chosen.Uniform] it is the matrix of that.
 func (e *Chosen) Product(dst, p []float64) {
+	e.product(dst, p)
+	if e.ridge > 0 {
+		e.twice = zeros(e.twice, len(p))
+		e.product(e.twice, dst)
+		for k, v := range e.twice {
+			dst[k] += float64(e.ridge * v)
+		}
+	}
+}
+
+func (e *Chosen) product(dst, p []float64) {
 	for k, v := range p {
 		e.scaled[k] = float64(v * e.scale[k])
 	}

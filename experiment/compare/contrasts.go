@@ -47,8 +47,9 @@ type Contrasts struct {
 	mass, mass2 float64    // Σ s_t and Σ s_t², of the weights of rounds
 	seen        int        // the rounds of the metric
 	units       float64
-	spread      float64 // √Σn_t²/Σn_t
-	sigma       float64 // the variance of a unit
+	spread      float64   // √Σn_t²/Σn_t
+	sigma       float64   // the variance of a unit
+	root        []float64 // by arm, of the factors of variances; nil for ones
 	tau         float64
 	index       []int // of known arms without the control
 	position    []int // of arms in index, −1 for others
@@ -77,11 +78,12 @@ func (e *Contrasts) Combine(c float64) {
 		e.Delta[k], e.Variance[k] = 0, math.Inf(1)
 		if known {
 			e.Delta[k] = e.x[k] - float64(c*e.y[k])
-			e.Variance[k] = float64(e.variance() * e.unit[k])
+			r := e.rootOf(k)
+			e.Variance[k] = float64(float64(e.variance()*e.unit[k]) * float64(r*r))
 		}
 	}
 	e.Level.Mean = e.Level.X - float64(c*e.Level.Y)
-	e.Level.Units = math.Sqrt(float64(e.sigma*e.aged) / e.units)
+	e.Level.Units = float64(math.Sqrt(float64(e.sigma*e.aged)/e.units) * e.rootOf(0))
 	// DerSimonian and Laird's estimate of the variance between rounds (1986), from which one
 	// standard error of its noise is taken off: few rounds would often seem to scatter.
 	sum := e.sums[0] - float64(c*e.sums[1])
@@ -102,6 +104,22 @@ func (e *Contrasts) Means(k int) (x, y float64, ok bool) {
 	return e.Level.X + e.x[k], e.Level.Y + e.y[k], true
 }
 
+// setFactors takes the factors of the arms' variances.
+func (e *Contrasts) setFactors(factors []float64) {
+	e.root = e.root[:0]
+	for _, f := range factors {
+		e.root = append(e.root, math.Sqrt(f))
+	}
+}
+
+// rootOf is the root of the factor of arm k.
+func (e *Contrasts) rootOf(k int) float64 {
+	if len(e.root) == 0 {
+		return 1
+	}
+	return e.root[k]
+}
+
 // variance is the factor of L⁻¹.
 func (e *Contrasts) variance() float64 { return float64(e.Scatter * e.aged) }
 
@@ -114,13 +132,15 @@ func (e *Contrasts) Covariance(j, k int) float64 {
 		if j == k {
 			return e.Variance[k]
 		}
-		return float64(e.variance() * float64(e.shared[j]*e.shared[k]))
+		return float64(e.roots(j, k) * float64(e.variance()*float64(e.shared[j]*e.shared[k])))
 	}
 	a, b := e.position[j], e.position[k]
 	from, n := max(a, b), len(e.index)
 	dot := vec.Dot(e.inverse[a*n+from:(a+1)*n], e.inverse[b*n+from:(b+1)*n])
-	return float64(e.variance() * float64(float64(e.link[a]*e.link[b])*dot))
+	return float64(e.roots(j, k) * float64(e.variance()*float64(float64(e.link[a]*e.link[b])*dot)))
 }
+
+func (e *Contrasts) roots(j, k int) float64 { return float64(e.rootOf(j) * e.rootOf(k)) }
 
 // Product writes Σp for the covariance Σ of the contrasts; unknown arms have none. With the rows of
 // R⁻ᵀ it costs O(K²), and O(K) where arms are compared with the control only.
@@ -130,23 +150,25 @@ func (e *Contrasts) Product(dst, p []float64) {
 	if !e.shape.pairs {
 		sum := 0.0
 		for _, k := range e.index {
-			sum += float64(e.shared[k] * p[k])
+			sum += float64(e.shared[k] * float64(p[k]*e.rootOf(k)))
 		}
 		for _, k := range e.index {
 			own := e.unit[k] - float64(e.shared[k]*e.shared[k])
-			dst[k] = float64(e.variance() * (float64(own*p[k]) + float64(e.shared[k]*sum)))
+			r := e.rootOf(k)
+			dst[k] = float64(float64(r*e.variance()) * (float64(own*float64(p[k]*r)) + float64(e.shared[k]*sum)))
 		}
 		return
 	}
 	v := zeros(e.work, n)
 	e.work = v
 	for a, k := range e.index {
-		if q := float64(p[k] * e.link[a]); q != 0 {
+		if q := float64(float64(p[k]*e.rootOf(k)) * e.link[a]); q != 0 {
 			vec.AddScaled(v[a:], q, e.inverse[a*n+a:(a+1)*n])
 		}
 	}
 	for a, k := range e.index {
-		dst[k] = float64(float64(e.variance()*e.link[a]) * vec.Dot(e.inverse[a*n+a:(a+1)*n], v[a:]))
+		dst[k] = float64(float64(e.variance()*float64(e.link[a]*e.rootOf(k))) *
+			vec.Dot(e.inverse[a*n+a:(a+1)*n], v[a:]))
 	}
 }
 

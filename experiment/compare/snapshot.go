@@ -10,10 +10,11 @@ import (
 )
 
 // version is that of the layout of snapshots.
-const version = 2
+const version = 3
 
 // AppendBinary appends a snapshot to b: the version, the numbers of arms and metrics, whether all
-// pairs are compared, then by metric whether it is a ratio, its rounds and its numbers. Whole
+// pairs are compared, the rounds of a fixed memory, then by metric whether it is a ratio, its
+// rounds, whether it has factors and its numbers. Whole
 // numbers are 64 bits, little-endian; others are float64s in the same order.
 func (s *Store) AppendBinary(b []byte) []byte {
 	whole := func(n int) { b = binary.LittleEndian.AppendUint64(b, uint64(n)) }
@@ -26,10 +27,13 @@ func (s *Store) AppendBinary(b []byte) []byte {
 	whole(s.arms)
 	whole(len(s.metrics))
 	whole(truth(s.pairs))
+	whole(s.fixed)
 	for i := range s.metrics {
 		m := &s.metrics[i]
 		whole(m.shape.parts)
 		whole(m.rounds)
+		whole(truth(m.factors != nil))
+		numbers(m.factors)
 		numbers([]float64{m.sigma, m.width})
 		v := &m.variance
 		for _, list := range [][]float64{v.free, v.xx, v.xy, v.yy} {
@@ -77,31 +81,38 @@ func (s *Store) UnmarshalBinary(b []byte) error {
 	if v := r.whole(); v != version {
 		return damaged("version %d: want %d", v, version)
 	}
-	arms, metrics, pairs := r.whole(), r.whole(), r.whole()
-	if r.short || arms < 1 || arms > mostArms || metrics < 1 || metrics > mostMetrics || pairs > 1 {
-		return damaged("%d arms, %d metrics", arms, metrics)
+	arms, metrics, pairs, fixed := r.whole(), r.whole(), r.whole(), r.whole()
+	if r.short || arms < 1 || arms > mostArms || metrics < 1 || metrics > mostMetrics || pairs > 1 ||
+		fixed > MostFixed || fixed > 0 && fixed < LeastFixed {
+		return damaged("%d arms, %d metrics, a memory of %d rounds", arms, metrics, fixed)
 	}
-	n := Store{arms: int(arms), pairs: pairs == 1, metrics: make([]metric, metrics)}
+	n := Store{arms: int(arms), pairs: pairs == 1, fixed: int(fixed), metrics: make([]metric, metrics)}
+	keeps := make([]float64, 0, Memories+1)
+	for _, length := range lengths {
+		keeps = append(keeps, keepOf(length))
+	}
+	if fixed > 0 {
+		keeps = append(keeps, keepOf(float64(fixed)))
+	}
 	for i := range n.metrics {
 		m := &n.metrics[i]
-		parts, rounds := r.whole(), r.whole()
-		if r.short || parts < 1 || parts > 2 || rounds > math.MaxInt32 {
+		parts, rounds, factors := r.whole(), r.whole(), r.whole()
+		if r.short || parts < 1 || parts > 2 || rounds > math.MaxInt32 || factors > 1 {
 			return damaged("metric %d has %d parts and %d rounds", i, parts, rounds)
 		}
 		m.shape, m.rounds = shape{pairs: n.pairs, parts: int(parts)}, int(rounds)
-		if need := m.numbers(n.arms); len(r.b) < 8*need {
+		if need := m.numbers(n.arms, len(keeps)) + int(factors)*n.arms; len(r.b) < 8*need {
 			return damaged("%d bytes for the %d numbers of metric %d", len(r.b), need, i)
+		}
+		if factors == 1 {
+			m.factors = r.numbers(n.arms)
 		}
 		head := r.numbers(2)
 		m.sigma, m.width = head[0], head[1]
 		v := &m.variance
 		v.free, v.xx, v.xy, v.yy = r.numbers(n.arms), r.numbers(n.arms), r.numbers(n.arms), r.numbers(n.arms)
-		for j := range m.memories {
-			m.memories[j].keep = 1
-			if lengths[j] > 0 {
-				m.memories[j].keep = 1 - 1/lengths[j]
-			}
-			m.memories[j].v = r.numbers(m.shape.arm(n.arms))
+		for _, keep := range keeps {
+			m.memories = append(m.memories, memory{keep: keep, v: r.numbers(m.shape.arm(n.arms))})
 		}
 		if err := m.check(i, n.arms); err != nil {
 			return err
@@ -114,8 +125,8 @@ func (s *Store) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// numbers is how many float64s the snapshot of a metric has.
-func (m *metric) numbers(arms int) int { return 2 + 4*arms + Memories*m.shape.arm(arms) }
+// numbers is how many float64s the snapshot of a metric has, without factors.
+func (m *metric) numbers(arms, memories int) int { return 2 + 4*arms + memories*m.shape.arm(arms) }
 
 // check returns an error for numbers that no rounds can lead to.
 func (m *metric) check(i, arms int) error {
@@ -131,6 +142,11 @@ func (m *metric) check(i, arms int) error {
 	for _, list := range [][]float64{{m.sigma, m.width}, v.free, v.xx, v.yy} {
 		if err := positive("a variance", list...); err != nil {
 			return err
+		}
+	}
+	for k, f := range m.factors {
+		if !(f > 0 && f <= math.MaxFloat64) {
+			return damaged("metric %d: factor %d is %v", i, k, f)
 		}
 	}
 	for _, x := range v.xy {

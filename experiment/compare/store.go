@@ -14,16 +14,17 @@ import (
 // falls by a part of 1/length with each round after it.
 var lengths = [...]float64{0, 64, 24, 8}
 
-// Memories is the number of memories of a store. Memory 0 is of all rounds.
+// Memories is the number of memories of a store, without a fixed one. Memory 0 is of all rounds.
 const Memories = len(lengths)
 
 // Metric says what a store keeps of a metric.
 type Metric struct {
 	// Ratio reports whether units have two parts, x above and y below the line.
 	Ratio bool
-	// Width is that of the range of a unit's value, at least 0; 0 if it is unknown or a ratio's.
-	// While all N units had the same value, their variance is taken for Width²/(N + 2), that of one
-	// more unit with another value: without it nothing is compared.
+	// Width is that of the range of a unit's value, for a ratio of the part above the line, or the
+	// size of an event; at least 0, and 0 if it is unknown. While all N units had the same value,
+	// their variance is taken for Width²/(N + 2), that of one more unit with another value: without
+	// it nothing is compared.
 	Width float64
 }
 
@@ -31,6 +32,7 @@ type Metric struct {
 type Store struct {
 	arms    int
 	pairs   bool // all pairs of arms are compared
+	fixed   int  // the rounds of one more memory, 0 for none
 	metrics []metric
 
 	own      []bool // workspace of Add
@@ -46,7 +48,9 @@ type metric struct {
 	variance variances
 	sigma    float64 // the variance of a unit when the last round was added; 0 if unknown
 	width    float64 // of the range of a unit's value, 0 if unknown
-	memories [Memories]memory
+	// factors are those of the variances of the arms' means, nil for ones: see [Store.SetFactors].
+	factors  []float64
+	memories []memory
 }
 
 // New returns an empty store for a number of arms, at least 1 with the control, and metrics. With
@@ -70,18 +74,81 @@ func New(arms int, metrics []Metric) (*Store, error) {
 			return nil, noregret.BadInputf(fmt.Sprintf("metrics[%d].width", i), "%v: want a finite number of at least "+
 				"0", m.width)
 		}
-		for j, length := range lengths {
-			m.memories[j].keep = 1
-			if length > 0 {
-				m.memories[j].keep = 1 - 1/length
-			}
-			m.memories[j].v = make([]float64, m.shape.head())
+		for _, length := range lengths {
+			m.memories = append(m.memories, memory{keep: keepOf(length), v: make([]float64, m.shape.head())})
 		}
 	}
 	for range arms {
 		s.AddArm()
 	}
 	return s, nil
+}
+
+// keepOf is the factor of the past in each round of a memory of so many rounds, 0 for all.
+func keepOf(length float64) float64 {
+	if length == 0 {
+		return 1
+	}
+	return 1 - 1/length
+}
+
+// LeastFixed and MostFixed bound the rounds of a fixed memory. A shorter one would hardly know more
+// than the last round.
+const LeastFixed, MostFixed = 5, 100_000
+
+// Fix adds a memory of so many rounds, from [LeastFixed] to [MostFixed], for the rule [Fixed]. It
+// is an error in a store that has one, or that has rounds already.
+func (s *Store) Fix(rounds int) error {
+	if rounds < LeastFixed || rounds > MostFixed {
+		return noregret.BadInputf("memory", "%d rounds: want %d to %d", rounds, LeastFixed, MostFixed)
+	}
+	for i := range s.metrics {
+		if s.fixed > 0 || s.metrics[i].rounds > 0 {
+			return noregret.BadInputf("memory", "the store has a fixed memory, or rounds: want a new store")
+		}
+	}
+	s.fixed = rounds
+	for i := range s.metrics {
+		m := &s.metrics[i]
+		m.memories = append(m.memories, memory{keep: keepOf(float64(rounds)), v: make([]float64, m.shape.arm(s.arms))})
+	}
+	return nil
+}
+
+// Fixed is the number of rounds of the fixed memory, 0 without one.
+func (s *Store) Fixed() int { return s.fixed }
+
+// SetFactors says by what the variance of each arm's contrast in a metric differs from that of so
+// many independent units with the variances that were added, from now on: above 1 where units come
+// back and keep their arm, so that rounds are not independent; below 1 where the noise of private
+// sums cancels between rounds. All are above 0; nil is a 1 for each.
+func (s *Store) SetFactors(metric int, factors []float64) error {
+	if metric < 0 || metric >= len(s.metrics) {
+		return noregret.BadInputf("metric", "%d: want one of the %d metrics, from 0 on", metric, len(s.metrics))
+	}
+	if factors != nil && len(factors) != s.arms {
+		return noregret.BadInputf("factors", "%d: want one for each of the %d arms", len(factors), s.arms)
+	}
+	for k, f := range factors {
+		if !(f > 0 && f <= math.MaxFloat64) {
+			return noregret.BadInputf(fmt.Sprintf("factors[%d]", k), "%v: want a finite number above 0", f)
+		}
+	}
+	s.metrics[metric].factors = append([]float64(nil), factors...)
+	return nil
+}
+
+// UnitVariance is the variance of a unit of an arm that the weights of the next round would have,
+// 0 if nothing is known.
+func (s *Store) UnitVariance(metric, arm int) float64 {
+	m := &s.metrics[metric]
+	r := m.ratio(s.arms)
+	own := make([]bool, s.arms)
+	all := m.variance.pooled(r, own)
+	if all > 0 && own[arm] {
+		return m.variance.of(arm, r, all)
+	}
+	return all
 }
 
 // Arms is the number of arms, the control included.
@@ -99,9 +166,10 @@ func (s *Store) Fits(arms int, metrics []Metric) bool {
 
 // Copy returns a copy that shares nothing with s. It costs O(K²) per metric.
 func (s *Store) Copy() *Store {
-	out := &Store{arms: s.arms, pairs: s.pairs, metrics: slices.Clone(s.metrics)}
+	out := &Store{arms: s.arms, pairs: s.pairs, fixed: s.fixed, metrics: slices.Clone(s.metrics)}
 	for i := range out.metrics {
 		m := &out.metrics[i]
+		m.factors, m.memories = slices.Clone(m.factors), slices.Clone(m.memories)
 		v := &m.variance
 		*v = variances{slices.Clone(v.free), slices.Clone(v.xx), slices.Clone(v.xy), slices.Clone(v.yy)}
 		for j := range m.memories {
@@ -137,6 +205,9 @@ func (s *Store) AddArm() int {
 	for i := range s.metrics {
 		m := &s.metrics[i]
 		m.variance.addArm()
+		if m.factors != nil {
+			m.factors = append(m.factors, 1)
+		}
 		for j := range m.memories {
 			x := &m.memories[j]
 			x.v = append(x.v, make([]float64, m.shape.arm(k+1)-len(x.v))...)
@@ -252,7 +323,8 @@ func (m *metric) totals(arms int) (units, x, y float64) {
 // Merge adds the rounds of later, which came after those of s, of the same arms and metrics. Each
 // round keeps the weights that it has. An error leaves s as it was.
 func (s *Store) Merge(later *Store) error {
-	if s.arms != later.arms || s.pairs != later.pairs || len(s.metrics) != len(later.metrics) {
+	if s.arms != later.arms || s.pairs != later.pairs || s.fixed != later.fixed ||
+		len(s.metrics) != len(later.metrics) {
 		return noregret.BadInputf("store", "%d arms and %d metrics: want %d and %d", later.arms, len(later.metrics),
 			s.arms, len(s.metrics))
 	}
@@ -293,6 +365,7 @@ func (m *metric) ratio(arms int) float64 {
 func (s *Store) Contrasts(dst *Contrasts, metric, memory int, c float64) {
 	m := &s.metrics[metric]
 	dst.sigma = m.sigma
+	dst.setFactors(m.factors)
 	if memory > 0 { // rounds scatter in the memory of all of them
 		dst.solve(m.shape, &m.memories[0], s.arms, m.rounds)
 		dst.between(&m.memories[0], s.arms, m.rounds)

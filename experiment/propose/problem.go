@@ -23,9 +23,33 @@ type Problem struct {
 	Guardrails []Guardrail
 	// Control is the least share of the control, in [0, 1].
 	Control float64
+	// NoControl says that arm 0 is no control, only the arm that the others are compared with. It
+	// may be retired, its Most counts, and it has no least share. It implies HoldDeployed.
+	NoControl bool
+	// HoldDeployed says that hard guardrails are to hold in what would be deployed only.
+	HoldDeployed bool
+	// Memory is the number of rounds that all estimates remember; 0 lets the store's memories
+	// decide, and AllRounds takes all.
+	Memory int
+	// Seed chooses between orders of arms that are as good.
+	Seed uint64
 	// Floor is the share of what is served that is spread evenly over the arms, as far as the hard
 	// guardrails let it, in [0, 1].
 	Floor float64
+}
+
+// AllRounds is the [Problem.Memory] of all rounds.
+const AllRounds = -1
+
+// Rule is that of the estimates in the problem's memory.
+func (p *Problem) Rule() compare.Rule {
+	switch {
+	case p.Memory == AllRounds:
+		return compare.All
+	case p.Memory > 0:
+		return compare.Fixed
+	}
+	return compare.Bank
 }
 
 // Arm says what a problem has on an arm.
@@ -43,6 +67,9 @@ type Metric struct {
 	Ratio bool
 	// Lower and Upper are the range of a unit's value; both 0 if it is unknown. A ratio has none.
 	Lower, Upper float64
+	// Event is the size of one event of a metric without a range, or of the part above the line of
+	// a ratio; 0 if it is unknown. While no two units differ, it says how much one more may.
+	Event float64
 }
 
 // HasRange reports whether the range of the metric is known.
@@ -100,7 +127,7 @@ func (p *Problem) Validate() error {
 	if len(p.Goals) == 0 {
 		return noregret.BadInputf("goals", "none: want at least one")
 	}
-	if p.Arms[0].Retired {
+	if p.Arms[0].Retired && !p.NoControl {
 		return noregret.BadInputf("arms[0]", "the control is retired: want a control that can be served")
 	}
 	share := func(place string, v float64) error {
@@ -114,6 +141,9 @@ func (p *Problem) Validate() error {
 			return err
 		}
 	}
+	if p.Memory != 0 && p.Memory != AllRounds && (p.Memory < compare.LeastFixed || p.Memory > compare.MostFixed) {
+		return noregret.BadInputf("memory", "%d rounds: want %d to %d", p.Memory, compare.LeastFixed, compare.MostFixed)
+	}
 	if err := share("control", p.Control); err != nil {
 		return err
 	}
@@ -124,6 +154,10 @@ func (p *Problem) Validate() error {
 		return noregret.BadInputf("soft", "%v: want a finite number, at least 0", p.Soft)
 	}
 	for i := range p.Metrics {
+		if e := p.Metrics[i].Event; !(e >= 0 && e <= math.MaxFloat64) {
+			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "an event of size %v: want a finite number, at "+
+				"least 0", e)
+		}
 		if m := &p.Metrics[i]; !vec.IsFinite(m.Lower) || !vec.IsFinite(m.Upper) || m.Lower > m.Upper {
 			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "range [%v, %v]: want finite numbers in order",
 				m.Lower, m.Upper)
@@ -164,12 +198,16 @@ func (g *Guardrail) validate(place string, metrics int) error {
 func (p *Problem) Store() (*compare.Store, error) {
 	metrics := make([]compare.Metric, len(p.Metrics))
 	for i := range metrics {
-		metrics[i].Ratio = p.Metrics[i].Ratio
+		metrics[i].Ratio, metrics[i].Width = p.Metrics[i].Ratio, p.Metrics[i].Event
 		if x := &p.Metrics[i]; !x.Ratio && x.HasRange() && !math.IsInf(x.Upper-x.Lower, 1) {
 			metrics[i].Width = x.Upper - x.Lower
 		}
 	}
-	return compare.New(len(p.Arms), metrics)
+	s, err := compare.New(len(p.Arms), metrics)
+	if err == nil && p.Memory > 0 {
+		err = s.Fix(p.Memory)
+	}
+	return s, err
 }
 
 // Check returns an error if a store is not one of the problem.
@@ -177,6 +215,9 @@ func (p *Problem) Check(s *compare.Store) error {
 	if s.Arms() != len(p.Arms) || s.Metrics() != len(p.Metrics) {
 		return noregret.BadInputf("store", "%d arms and %d metrics: want %d and %d", s.Arms(), s.Metrics(), len(p.Arms),
 			len(p.Metrics))
+	}
+	if p.Memory > 0 && s.Fixed() != p.Memory {
+		return noregret.BadInputf("store", "a memory of %d rounds: want %d", s.Fixed(), p.Memory)
 	}
 	return nil
 }

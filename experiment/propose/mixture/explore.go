@@ -51,7 +51,7 @@ func (m *Policy) sample(rounds int) error {
 		bind = append(bind, false)
 	}
 	for d := range m.draws {
-		if err := m.solve(m.draws[d], m.options.Caution, levelServed); err != nil {
+		if err := m.solve(m.draws[d], m.caution(), levelServed); err != nil {
 			return err
 		}
 		for k, share := range m.optimum {
@@ -182,9 +182,12 @@ func (m *Policy) exploration(q []float64) error {
 			best += float64(share * v)
 		}
 	}
-	sum := 0.0
+	sum, first := 0.0, 1
+	if m.problem.NoControl {
+		first = 0
+	}
 	clear(q)
-	for k := 1; k < len(q); k++ {
+	for k := first; k < len(q); k++ {
 		if m.problem.Arms[k].Retired || m.problem.Arms[k].Most == 0 {
 			continue
 		}
@@ -201,10 +204,14 @@ func (m *Policy) exploration(q []float64) error {
 		q[0] = 1
 		return nil
 	}
-	for k := range q {
-		q[k] = float64((1 - controlShare) * (q[k] / sum))
+	own := controlShare
+	if m.problem.NoControl {
+		own = 0
 	}
-	q[0] = controlShare
+	for k := range q {
+		q[k] = float64((1 - own) * (q[k] / sum))
+	}
+	q[0] += own
 	return nil
 }
 
@@ -244,7 +251,7 @@ func (m *Policy) cost(k int) float64 {
 	most := 0.0
 	for i := range m.guards {
 		g := &m.guards[i]
-		if !g.hard {
+		if !g.hard || m.free() {
 			continue
 		}
 		if b := g.bound(k, m.options.Caution); b < 0 && !math.IsInf(b, -1) {

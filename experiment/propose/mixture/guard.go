@@ -10,6 +10,7 @@ import (
 // guard has the estimates of a guardrail as slacks: at least 0 where the limit holds.
 type guard struct {
 	hard   bool
+	free   bool // arm 0 is no control, and may break the limit
 	chosen compare.Chosen
 	level  bool // the control's level is known
 	// estimated is the control's slack: its estimate less 1.5 standard errors of rounds, at least 0
@@ -18,6 +19,10 @@ type guard struct {
 	estimated, own, recentOwn float64
 	// raw is the estimate of the control's slack itself, which may be negative.
 	raw float64
+	// beta is the number of errors of bounds for all rounds, in units of Options.Caution, and
+	// uniform by how much the control's slack may be off in any of them; beta is 0 without Strict.
+	// wide is what errors are multiplied by now.
+	beta, uniform, wide float64
 	// units is the standard error of units of an absolute slack, 0 for a relative one.
 	units float64
 	// gain is what an arm has more than the control, known says where it is estimated.
@@ -43,8 +48,13 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 	s.Choose(&g.chosen, x.Metric, 0)
 	arms := s.Arms()
 	g.hard, g.level, g.price, g.bind = x.Hard, g.chosen.Level.Known, 0, false
-	g.known, g.recentKnown = g.chosen.Known, g.chosen.Recent.Known
-	l, r := g.chosen.Level, g.chosen.Recent.Level
+	g.beta, g.uniform, g.wide = 0, 0, 1
+	recent := g.chosen.Recent
+	if recent == nil {
+		recent = &none
+	}
+	g.known, g.recentKnown = g.chosen.Known, recent.Known
+	l, r := g.chosen.Level, recent.Level
 	size, rounds, c := math.Abs(l.X), l.Rounds, 0.0
 	g.unit = 1
 	switch {
@@ -72,7 +82,7 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 	if m.Ratio {
 		g.chosen.Combine(c)
 		if !x.Relative {
-			l, r = g.chosen.Level, g.chosen.Recent.Level
+			l, r = g.chosen.Level, recent.Level
 			g.own, g.recentOwn, rounds = float64(sign*l.Mean), float64(sign*r.Mean), l.Rounds
 			size = math.Abs(x.Limit)
 		}
@@ -81,7 +91,9 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 		size = math.Abs(x.Limit)
 	}
 	g.raw = g.own
-	if g.hard {
+	if g.hard && g.free {
+		g.own -= float64(roundErrors * rounds)
+	} else if g.hard {
 		g.own = max(g.own-float64(roundErrors*rounds), 0)
 		g.recentOwn = max(g.recentOwn, 0)
 	} else if size > 0 && !x.Absolute {
@@ -102,8 +114,8 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 			g.gain[k] = float64(sign*g.chosen.Delta[k]) + min(float64(sign*g.chosen.Change[k]), 0)
 		}
 		g.recentGain[k] = g.gain[k]
-		if g.recentKnown[k] {
-			g.recentGain[k] = float64(sign * g.chosen.Recent.Delta[k])
+		if k < len(g.recentKnown) && g.recentKnown[k] {
+			g.recentGain[k] = float64(sign * recent.Delta[k])
 		}
 	}
 }
@@ -111,8 +123,19 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 // charge takes the noise of units off the control's own slack of an absolute limit: the part
 // (errors·se/slack)² of it. That is little of a slack of many standard errors, and all of a slack
 // that may be noise. That the control holds the limit is a premise; how far it does is an estimate.
-func (g *guard) charge(errors float64) {
-	g.own = g.estimated
+//
+// Served bounds for all rounds take all that the slack may be off by, and a limit without a control
+// is no premise.
+func (g *guard) charge(errors float64, served bool) {
+	g.own, g.wide = g.estimated, 1
+	switch {
+	case g.free:
+		g.own -= float64(errors * g.units)
+		return
+	case g.beta > 0 && served:
+		g.own, g.wide = max(g.own-g.uniform, 0), g.beta
+		return
+	}
 	if e := float64(errors * g.units); e > 0 && g.own > 0 {
 		g.own = max(g.own-float64(e*(e/g.own)), 0)
 	}
@@ -163,12 +186,21 @@ func (g *guard) bound(k int, z float64) float64 {
 	case !g.level || !g.known[k]:
 		return g.worst
 	}
-	return max(g.own+g.gain[k]-float64(z*g.chosen.Error[k]), g.worst)
+	return max(g.own+g.gain[k]-float64(float64(z*g.wide)*g.chosen.Error[k]), g.worst)
 }
 
-// spread returns √(p'Σp) of the known arms and writes Σp to product.
+// none are the estimates of a memory that is not looked at.
+var none compare.Contrasts
+
+// spread returns √(p'Σp) of the known arms and writes Σp to product; both with the factor of
+// errors.
 func (g *guard) spread(p, product []float64) float64 {
 	g.chosen.Product(product, p)
+	if g.wide != 1 {
+		for k := range product {
+			product[k] = float64(float64(product[k]*g.wide) * g.wide)
+		}
+	}
 	return root(p, product)
 }
 
@@ -193,6 +225,7 @@ type moves struct {
 	bounds         float64 // of the arms' own bounds, less own
 	worst          float64 // of unknown arms, less own
 	anyKnown       bool
+	noRecent       bool // no recent memory is looked at
 }
 
 // move returns the moves of p. It uses product as a workspace.
@@ -215,8 +248,12 @@ func (g *guard) move(p, product []float64, z float64) moves {
 		v.change += float64(p[k] * g.gain[k])
 		v.recent += float64(p[k] * g.recentGain[k])
 	}
+	v.noRecent = g.chosen.Recent == nil
 	if v.anyKnown {
-		v.err, v.recentErr = g.spread(p, product), g.recentSpread(p, product)
+		v.err = g.spread(p, product)
+		if !v.noRecent {
+			v.recentErr = g.recentSpread(p, product)
+		}
 	}
 	return v
 }
@@ -247,6 +284,9 @@ const leastDifference = 0.2
 
 // recentSlack is the slack at ρ in the recent memory.
 func (v *moves) recentSlack(rho, z float64) float64 {
+	if v.noRecent {
+		return math.Inf(1)
+	}
 	if rho == 0 {
 		return v.recentOwn
 	}
@@ -255,10 +295,11 @@ func (v *moves) recentSlack(rho, z float64) float64 {
 }
 
 // shown reports whether the recent memory shows by all z standard errors that the guardrail holds
-// in mixture p.
+// in mixture p. Without a recent memory nothing is asked of one: the step towards the control has
+// all z errors of the memory that there is.
 func (g *guard) shown(p, product []float64, z float64) bool {
 	v := g.move(p, product, z)
-	return v.recentOwn+v.recent-float64(z*v.recentErr) >= 0
+	return v.noRecent || v.recentOwn+v.recent-float64(z*v.recentErr) >= 0
 }
 
 // step returns the largest ρ in [0, 1], to rounding, at which the guardrail holds, and whether the
@@ -292,7 +333,7 @@ func (g *guard) state(p, product []float64, z float64) propose.State {
 	v := g.move(p, product, z)
 	unit := g.unit
 	return propose.State{
-		Known: true, Control: g.raw / unit, Slack: (g.own + v.change) / unit, Error: v.err / unit,
+		Known: true, Control: g.raw / unit, Slack: (g.own + v.change) / unit, Error: v.err / g.wide / unit,
 		Price: float64(g.price * unit), Recent: g.bind,
 	}
 }

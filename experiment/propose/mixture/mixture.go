@@ -17,6 +17,11 @@ type Options struct {
 	// Pessimism is the number of standard errors by which goals are moved down in the program of
 	// what is deployed.
 	Pessimism float64
+	// Strict is the probability with which what is served may break a hard guardrail in any round;
+	// 0 holds them by Caution. Above 0 the bounds are those of [compare.Chosen.Uniform], over the
+	// guardrails by a union, in place of Caution standard errors. It is for a problem of at most
+	// 128 arms, with the memory of all rounds.
+	Strict float64
 	// Exploration is the factor of ε = min(½, Exploration/√t); 0 explores nothing.
 	Exploration float64
 	// Probe is the largest share of all arms together about which nothing is known in a hard
@@ -63,6 +68,7 @@ func (o *Options) validate() error {
 		{"pessimism", o.Pessimism, math.MaxFloat64},
 		{"exploration", o.Exploration, math.MaxFloat64},
 		{"probe", o.Probe, 1},
+		{"strict", o.Strict, 0.5},
 	} {
 		if !(x.value >= 0 && x.value <= x.most) {
 			return noregret.BadInputf(x.name, "%v: want a finite number from 0 to %v", x.value, x.most)
@@ -79,6 +85,7 @@ type Policy struct {
 
 	goals  []goal
 	guards []guard // of all guardrails, in their order
+	hard   int     // the hard ones
 	usable []bool  // arms that are not retired, about whose goals something is known
 	program
 	optimum, candidate, explore []float64 // mixtures
@@ -100,6 +107,22 @@ func New(p *propose.Problem, o Options) (*Policy, error) {
 		return nil, err
 	}
 	m := &Policy{problem: p, options: o, goals: make([]goal, len(p.Goals)), guards: make([]guard, len(p.Guardrails))}
+	if o.Strict > 0 && o.Caution == 0 {
+		return nil, noregret.BadInputf("caution", "0 with strict: want a number above 0")
+	}
+	if o.Strict > 0 && (p.Rule() != compare.All || len(p.Arms) > MostStrict) {
+		return nil, noregret.BadInputf("strict", "%d arms, a memory of %d rounds: want at most %d arms and all rounds",
+			len(p.Arms), p.Memory, MostStrict)
+	}
+	for i := range m.goals {
+		m.goals[i].chosen.Rule = p.Rule()
+	}
+	for i := range m.guards {
+		m.guards[i].chosen.Rule, m.guards[i].free = p.Rule(), p.NoControl
+		if p.Guardrails[i].Hard {
+			m.hard++
+		}
+	}
 	arms := len(p.Arms)
 	m.usable = make([]bool, arms)
 	m.optimum, m.candidate, m.explore = make([]float64, arms), make([]float64, arms), make([]float64, arms)
@@ -146,6 +169,9 @@ func (m *Policy) propose(s *compare.Store, out *propose.Proposal) error {
 		return err
 	}
 	out.Exploration = min(0.5, m.options.Exploration/math.Sqrt(float64(max(rounds, 1))))
+	if m.free() {
+		return m.mixFree(out)
+	}
 	return m.mix(out)
 }
 
@@ -159,12 +185,15 @@ func (m *Policy) estimate(s *compare.Store) {
 		m.goals[i].read(s, m.problem, i)
 		for k, known := range m.goals[i].chosen.Known {
 			m.units[k] = max(m.units[k], s.RecentUnits(m.problem.Goals[i].Metric, k))
-			m.usable[k] = m.usable[k] && (known || k == 0)
+			m.usable[k] = m.usable[k] && (known || k == 0 && !m.problem.NoControl)
 		}
 	}
 	for i := range m.guards {
 		g := &m.guards[i]
 		g.read(s, m.problem, i)
+		if g.hard && g.level && m.options.Strict > 0 {
+			m.forAllRounds(g, s, i)
+		}
 		for k := 1; k < len(m.usable); k++ {
 			m.usable[k] = m.usable[k] && (g.usable(k) || !m.problem.Guardrails[i].Hard && g.known[k])
 		}
@@ -173,7 +202,9 @@ func (m *Policy) estimate(s *compare.Store) {
 
 // keepControl gives the control its least share, in proportion from the others.
 func (m *Policy) keepControl(p []float64) {
-	leave(p, m.problem.Control)
+	if !m.problem.NoControl {
+		leave(p, m.problem.Control)
+	}
 }
 
 // leave gives the control at least the given share, in proportion from the others.

@@ -332,7 +332,7 @@ func TestCharge(t *testing.T) {
 		{1, 0.1, 1, 0.99}, {1, 0.5, 1, 0.75}, {1, 2, 1, 0}, {1, 0, 5, 1}, {0, 1, 1, 0},
 	} {
 		g := guard{estimated: x.slack, units: x.units}
-		if g.charge(x.errors); math.Abs(g.own-x.want) > 1e-12 {
+		if g.charge(x.errors, true); math.Abs(g.own-x.want) > 1e-12 {
 			t.Errorf("%+v: %v", x, g.own)
 		}
 	}

@@ -157,7 +157,10 @@ func (m *Policy) solve(lift []float64, z, level float64) error {
 	m.optimum[0] = 1
 	for i := range m.guards {
 		m.guards[i].price, m.guards[i].bind = 0, false
-		m.guards[i].charge(level)
+		m.guards[i].charge(level, level == levelServed)
+	}
+	if m.problem.NoControl {
+		return m.solveFree(lift, z)
 	}
 	if len(m.arms) == 1 {
 		return nil
@@ -252,6 +255,9 @@ func (m *Policy) linear(p, lift []float64) error {
 				return err
 			}
 			if !feasible { // rounding: the control holds all cuts
+				if m.problem.NoControl {
+					return errInfeasible
+				}
 				p[0] = 1
 				m.prices = zeros(m.prices, m.count)
 				return nil
@@ -284,7 +290,7 @@ func (m *Policy) single(goals *pasto.Goals) int {
 func (m *Policy) cap(p []float64) (more bool) {
 	for _, k := range m.arms {
 		most := m.problem.Arms[k].Most
-		if k == 0 || p[k] <= most+1e-9 {
+		if k == 0 && !m.problem.NoControl || p[k] <= most+1e-9 {
 			continue
 		}
 		more = true
@@ -371,7 +377,7 @@ func (m *Policy) tangent(g *guard, i int, p []float64, z float64, recent bool, e
 		own, gain = g.recentOwn, g.recentGain
 		g.chosen.Recent.Product(m.product, p)
 	} else {
-		g.chosen.Product(m.product, p)
+		g.spread(p, m.product)
 	}
 	c := m.next(i, len(m.arms))
 	for a, k := range m.arms {
