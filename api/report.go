@@ -70,7 +70,7 @@ type Report struct {
 	Guardrails []GuardrailReport `json:"guardrails"`
 	// Promise says what is promised of the guardrails, nil if there are none.
 	Promise *Promise `json:"promise,omitempty"`
-	// Drift says what the learner has forgotten, nil with drift none.
+	// Drift says how many rounds the learner remembers, nil where the definition does not say it.
 	Drift *DriftReport `json:"drift,omitempty"`
 	// Privacy says what is released of the feedback and what that costs, nil unless the experiment
 	// is private.
@@ -150,32 +150,8 @@ type PrivacyReport struct {
 
 // DriftReport says how the learner forgets.
 type DriftReport struct {
-	// Kind is that of the definition's drift.
-	Kind string `json:"kind" enum:"restart,discount,window,detector,adaptive"`
-	// Memory is the number of rounds that what is known now is worth.
+	// Memory is the number of rounds that the definition lets it remember.
 	Memory float64 `json:"memory"`
-	// Variation estimates by how much the arms' rewards have varied since the learner began, in
-	// units of the objective; nil if the policy does not estimate it. It sees only what was served.
-	Variation *float64 `json:"variation,omitempty"`
-	// Count is the number of events; Events are the last hundred, the oldest first.
-	Count  int64        `json:"count"`
-	Events []DriftEvent `json:"events,omitempty"`
-}
-
-// DriftEvent says when and why a part of what was known was forgotten at once.
-type DriftEvent struct {
-	Time    time.Time `json:"time"`
-	Version uint64    `json:"version"`
-	// Arms are those that are learned anew; none stands for all.
-	Arms []string `json:"arms,omitempty"`
-	// Cause is "interval", "cusum", "page-hinkley", "adwin", "kswin", "change" (the policy's own
-	// test for changes), "unserved" or "memory" (another memory predicts best).
-	Cause string `json:"cause" enum:"interval,cusum,page-hinkley,adwin,kswin,change,unserved,memory"`
-	// Statistic is the largest residual in standard errors, where a detector is the cause, or the
-	// rounds of the memory, 0 for all.
-	Statistic float64 `json:"statistic,omitempty"`
-	// Text is the event as a sentence.
-	Text string `json:"text"`
 }
 
 // ArmReport describes an arm.

@@ -20,7 +20,7 @@ import (
 const pausable = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m, range: [0, " +
 	"1]}]\n" +
 	"objective: {goals: [{metric: m}]}\nround: {length: 1m}\nattribution_window: 1m\nopen_tokens: 500\n" +
-	"exploration: {share: 0.5, decay: 0.5, optimism: 2}"
+	"exploration: {share: 0.5}"
 
 // TestPauseKeepsGoing checks a paused experiment. Its rows are freed in time, so that it never
 // refuses all traffic; its mixture stays the same; units from before the pause are learned from,

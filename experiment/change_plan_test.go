@@ -63,8 +63,8 @@ func TestPlanOnce(t *testing.T) {
 		{text, 1},
 		{text + "description: changed", 1}, // for the copy
 		// for the copy and the new one
-		{text + "drift: {kind: discount, rate: 0.1}", 2},
-		{text + "drift: {kind: discount, rate: 0.1}\nhold_back: 0", 0}, // no change
+		{text + "drift: {memory: 10}", 2},
+		{text + "drift: {memory: 10}\nhold_back: 0", 0}, // no change
 	} {
 		made = 0
 		d, err := definition.Parse("d", []byte(c.text))

@@ -8,7 +8,6 @@ import (
 	"github.com/noregret/noregret/bandit/contextual"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/join"
-	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
@@ -18,15 +17,15 @@ import (
 // for each arm. Its arms are those of the roster.
 type contextLearner struct {
 	*contextual.Learner
-	forgetting
 	s       contextState
 	options contextual.LearnerOptions
+	memory  int // the rounds after which it begins anew, 0 for never
 }
 
 // contextState is what a contextLearner persists beside its model.
 type contextState struct {
-	Model  []byte              // in snapshots
-	Memory *forget.MemoryState // in snapshots, nil with drift none
+	Model  []byte // in snapshots
+	Rounds int    // since it began
 	// Recent are contexts of the last units that were learned from, Next is the index of the next
 	// one to replace.
 	Recent []recentContext
@@ -63,7 +62,7 @@ func newContextLearner(d *definition.Definition, arms int) (*contextLearner, err
 		o.Gamma = *d.Policy.Gamma
 	}
 	m, err := contextual.NewLearner(o)
-	return &contextLearner{Learner: m, options: o}, err
+	return &contextLearner{Learner: m, options: o, memory: int(d.Drift.Memory)}, err
 }
 
 // Observe implements [learner]. A contextLearner takes versions by its method learn instead.
@@ -95,22 +94,16 @@ func (l *contextLearner) learn(c *join.Version, at, arm int, v []float64, reward
 	}
 }
 
-// forgetBy makes the learner begin anew at intervals.
-func (l *contextLearner) forgetBy(r forget.Rule) (err error) {
-	l.memory, err = forget.NewMemory(r, 0)
-	return err
-}
-
 // endRound ends a version that was learned from, and begins anew where that is due. The recent
 // contexts stay: the shares are averaged over them.
 func (l *contextLearner) endRound(r *roster) error {
-	if l.memory == nil {
+	if l.memory == 0 {
 		return nil
 	}
-	l.memory.Next()
-	if !l.memory.Due() {
+	if l.s.Rounds++; l.s.Rounds < l.memory {
 		return nil
 	}
+	l.s.Rounds = 0
 	o := l.options
 	o.Arms = len(r.Arms)
 	m, err := contextual.NewLearner(o)
@@ -237,41 +230,17 @@ func (l *contextLearner) MarshalBinary() ([]byte, error) {
 	if s.Model, err = l.Learner.MarshalBinary(); err != nil {
 		return nil, err
 	}
-	if l.memory != nil {
-		m, err := l.memory.State()
-		if err != nil {
-			return nil, err
-		}
-		s.Memory = &m
-	}
-	return snapshot.Seal(contextMagic, l.text(), &s)
-}
-
-// text describes the learner for its snapshots.
-func (l *contextLearner) text() string {
-	if l.memory == nil {
-		return l.Learner.String()
-	}
-	return l.Learner.String() + ", " + l.memory.Rule().String()
+	return snapshot.Seal(contextMagic, l.Learner.String(), &s)
 }
 
 // UnmarshalBinary implements [learner].
 func (l *contextLearner) UnmarshalBinary(data []byte) error {
 	var s contextState
-	if err := snapshot.Open(data, contextMagic, l.text(), &s); err != nil {
+	if err := snapshot.Open(data, contextMagic, l.Learner.String(), &s); err != nil {
 		return err
 	}
-	memory := l.memory
-	if (memory == nil) != (s.Memory == nil) {
-		return snapshot.Bad("damaged: a memory without drift, or none with it")
-	}
-	if memory != nil {
-		var err error
-		if memory, err = memory.Restore(*s.Memory, 0); err != nil {
-			return err
-		}
-	}
-	ok := len(s.Recent) <= recentContexts && s.Next >= 0 && s.Next < recentContexts
+	ok := s.Rounds >= 0 && s.Rounds <= l.memory && len(s.Recent) <= recentContexts && s.Next >= 0 &&
+		s.Next < recentContexts
 	for i := range s.Recent {
 		r := &s.Recent[i]
 		ok = ok && len(r.Coordinate) == len(r.Weight)
@@ -285,7 +254,7 @@ func (l *contextLearner) UnmarshalBinary(data []byte) error {
 	if err := l.Learner.UnmarshalBinary(s.Model); err != nil {
 		return err
 	}
-	s.Model, s.Memory = nil, nil
-	l.s, l.memory = s, memory
+	s.Model = nil
+	l.s = s
 	return nil
 }

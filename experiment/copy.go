@@ -63,12 +63,6 @@ func (x *learning) copy() learning {
 		r := &x.Recent[i]
 		y.Recent[i] = roundStats{compare.CopyStats(r.Stats), slices.Clone(r.Mixture), r.Masked}
 	}
-	y.told.Notes = slices.Clone(x.told.Notes)
-	if x.told.Forgotten != nil {
-		f := *x.told.Forgotten
-		f.Events = slices.Clone(f.Events)
-		y.told.Forgotten = &f
-	}
 	return y
 }
 

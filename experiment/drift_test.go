@@ -6,31 +6,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/pasto"
 )
 
-// driftCases are definitions of each kind of drift for each kind of policy that has it.
+// driftCases are definitions with a memory for each kind of policy.
 func driftCases() map[string]string {
-	cases := map[string]string{}
-	mixture := "control: {arm: a, share: 0.1}\nguardrails: [{metric: n, min_change: -0.5}]\n"
-	for name, drift := range map[string]string{
-		"restart": "{kind: restart, rounds: 3}", "budget": "{kind: restart, horizon: 27, variation: 5}",
-		"discount": "{kind: discount, rate: 0.2}", "window": "{kind: window, rounds: 3}",
-		"cusum": "{kind: detector, detector: cusum}", "page-hinkley": "{kind: detector, detector: page-hinkley}",
-		"adwin": "{kind: detector, detector: adwin}", "kswin": "{kind: detector, detector: kswin}",
-		"adaptive": "{kind: adaptive}",
-	} {
-		cases["pasto "+name] = mixture + "drift: " + drift
-		if name == "adaptive" {
-			continue
-		}
-		for _, bandit := range []string{"thompson", "ucb", "kl-ucb", "tsallis-inf"} {
-			cases[bandit+" "+name] = "policy: {kind: " + bandit + "}\ndrift: " + drift
-		}
+	cases := map[string]string{
+		"pasto":   "control: {arm: a, share: 0.1}\nguardrails: [{metric: n, min_change: -0.5}]\ndrift: {memory: 5}",
+		"no arm":  "drift: {memory: 7}",
+		"changes": "control: {arm: a, share: 0.1}\nguardrails: [{metric: n, min_change: -0.5}]\nchanges: none",
+		"strict":  "control: {arm: a, share: 0.1}\nguardrails: [{metric: n, min_change: -0.5}]\nstrict: true",
+	}
+	for _, bandit := range []string{"thompson", "ucb", "kl-ucb", "tsallis-inf"} {
+		cases[bandit] = "policy: {kind: " + bandit + "}\ndrift: {memory: 5}"
 	}
 	return cases
 }
@@ -41,7 +33,7 @@ func driftDefinition(more string) string {
 		"objective: {goals: [{metric: m}]}\nround: {length: 1m}\nattribution_window: 1m\nexposure: immediate\n" + more
 }
 
-// TestDriftFolds: with each kind of drift the state is a fold of the events, also from a snapshot
+// TestDriftFolds: with a memory the state is a fold of the events, also from a snapshot
 // in the middle, with arms added and retired, while the means of arms change.
 func TestDriftFolds(t *testing.T) {
 	testsize.NoRace(t)
@@ -75,25 +67,15 @@ func TestDriftFolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Drift == nil || !strings.HasPrefix(name, "tsallis") && !(r.Drift.Memory >= 0 && r.Drift.Memory <= 18) {
+		switch wants := strings.Contains(more, "memory"); {
+		case wants && (r.Drift == nil || r.Drift.Memory < 5 || r.Drift.Memory > 7), !wants && r.Drift != nil:
 			t.Errorf("%s: the report's drift is %+v", name, r.Drift)
-			continue
-		}
-		if strings.HasSuffix(name, "restart") && (r.Drift.Count < 3 || r.Drift.Events[0].Cause != "interval" ||
-			r.Drift.Events[0].Arms != nil || r.Drift.Kind != "restart") {
-			t.Errorf("%s: %+v", name, r.Drift)
-		}
-		if strings.HasSuffix(name, "cusum") && strings.HasPrefix(name, "pasto") {
-			notes := fmt.Sprint(r.Notes)
-			if r.Drift.Count == 0 || r.Drift.Events[0].Cause != "cusum" || r.Drift.Events[0].Statistic == 0 ||
-				!strings.Contains(notes, "cusum reports a change") {
-				t.Errorf("%s: %+v, notes %s", name, r.Drift, notes)
-			}
 		}
 	}
 }
 
-// TestContextualRestarts: a contextual policy begins anew at intervals, and its state is a fold.
+// TestContextualRestarts: a contextual policy begins anew after as many rounds as it remembers, and
+// its state is a fold.
 func TestContextualRestarts(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
@@ -102,9 +84,9 @@ func TestContextualRestarts(t *testing.T) {
 		"metrics: [{name: like, range: [0, 1], default: 0}]\nobjective: {goals: [{metric: like}]}\n" +
 		"policy: {kind: lin-ucb}\ncontext: [{name: age, kind: number, range: [0, 100]}, " +
 		"{name: land, kind: category, values: [de, fr]}]\nround: {length: 1m}\nattribution_window: 1m\n" +
-		"drift: {kind: restart, rounds: 3}"
+		"drift: {memory: 5}"
 	s.run(text)
-	for round := range 10 {
+	for round := range 13 {
 		s.visits([]string{"visits", fmt.Sprint(100 * round), "20"})
 		s.run("wait 61s")
 		s.run("due")
@@ -113,7 +95,7 @@ func TestContextualRestarts(t *testing.T) {
 		}
 	}
 	s.check()
-	if out := s.run(strings.Replace(text, "rounds: 3", "rounds: 4", 1)); !strings.Contains(out,
+	if out := s.run(strings.Replace(text, "memory: 5", "memory: 6", 1)); !strings.Contains(out,
 		"drift: cannot change") {
 		t.Errorf("another drift: %s", out)
 	}
@@ -121,24 +103,23 @@ func TestContextualRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Drift == nil || r.Drift.Count < 2 || r.Drift.Memory > 2 {
+	if r.Drift == nil || r.Drift.Memory != 5 {
 		t.Errorf("the report's drift is %+v", r.Drift)
+	}
+	l := s.state.live["four"].learning.learner.(*contextLearner)
+	if n := l.Count(0) + l.Count(1); n == 0 || n > 5*20 || l.s.Rounds >= 5 {
+		t.Errorf("the policy knows %d units, of %d rounds", n, l.s.Rounds)
 	}
 }
 
-// TestDriftLearnsRates: with each kind of drift a policy gives most of the traffic to an arm whose
-// rate is 40 % above the others', for rates from 0.3 to 5 %: steps go by the metric's own scale.
+// TestDriftLearnsRates: with a memory and without one a policy gives most of the traffic to an arm
+// whose rate is 40 % above the others', for rates from 0.3 to 5 %: steps go by the metric's own
+// scale.
 func TestDriftLearnsRates(t *testing.T) {
 	t.Parallel()
-	for _, drift := range []string{
-		"{kind: discount, rate: 0.01}", "{kind: window, rounds: 100}", "{kind: restart, rounds: 400}",
-		"{kind: detector, detector: cusum}", "{kind: adaptive}",
-	} {
+	for _, more := range []string{"", "drift: {memory: 100}", "changes: none", "control: {arm: a, share: 0.1}"} {
 		for _, rate := range []float64{.003, .02, .05} {
-			if testsize.Short() && rate == .02 {
-				continue
-			}
-			d, err := definition.Parse("d", []byte(strings.TrimPrefix(driftDefinition("drift: "+drift), "apply\n")))
+			d, err := definition.Parse("d", []byte(strings.TrimPrefix(driftDefinition(more), "apply\n")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,9 +127,9 @@ func TestDriftLearnsRates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, l := random.New(7, "rates"), x.learning.learner.(mixer)
+			r, l := random.New(7, "rates"), x.learning.learner.(*mixtureLearner)
 			for range 300 {
-				var obs []pasto.Observation
+				var round []compare.Sums
 				for k, p := range l.Serving() {
 					mean := rate
 					if k == 2 {
@@ -156,19 +137,19 @@ func TestDriftLearnsRates(t *testing.T) {
 					}
 					if n := math.Round(30_000 * p); n > 0 {
 						v := mean * (1 - mean)
-						obs = append(obs, pasto.Observation{
-							Arm: k, Size: n, Variances: []float64{v},
-							Metrics: []float64{max(mean+math.Sqrt(v/n)*stat.Normal(r), 0)},
+						round = append(round, compare.Sums{
+							Arm: k, N: n, X: max(mean+math.Sqrt(v/n)*stat.Normal(r), 0), XX: n * v,
 						})
 					}
 				}
-				if err := l.Observe(obs); err != nil {
+				if err := l.store.Add(0, round); err != nil {
 					t.Fatal(err)
 				}
+				l.changed()
 			}
-			t.Logf("%s at %v: %v", drift, rate, l.Serving())
+			t.Logf("%q at %v: %v", more, rate, l.Serving())
 			if p := l.Serving()[2]; p < .6 {
-				t.Errorf("%s: the arm of rate %v beside %v has %.3f of the traffic", drift, 1.4*rate, rate, p)
+				t.Errorf("%q: the arm of rate %v beside %v has %.3f of the traffic", more, 1.4*rate, rate, p)
 			}
 		}
 	}

@@ -11,8 +11,6 @@ import (
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/box"
-	"github.com/noregret/noregret/pasto/confident"
-	"github.com/noregret/noregret/pasto/drifting"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -58,18 +56,10 @@ func newLearner(r *roster, store *compare.Store) (learner, error) {
 		return &fixed{r.fixedSplit()}, nil
 	}
 	if d.Contextual() {
-		l, err := newContextLearner(d, arms)
-		if err != nil || d.Drift.Kind == "none" {
-			return l, err
-		}
-		return l, l.forgetBy(d.Drift.Rule())
+		return newContextLearner(d, arms)
 	}
 	if d.Bandit() {
-		l, err := newRewardLearner(d, arms)
-		if err != nil || d.Drift.Kind == "none" {
-			return l, err
-		}
-		return l, l.forgetBy(d.Drift.Rule())
+		return newRewardLearner(d, arms)
 	}
 	if d.Arms.Box != nil {
 		_, low, high := d.Sides()
@@ -80,47 +70,10 @@ func newLearner(r *roster, store *compare.Store) (learner, error) {
 		if n := d.Arms.Every; n != nil {
 			o.Every = int(*n)
 		}
-		l, err := box.New(r.learned, low, high, o)
+		l, err := box.New(r.goals, low, high, o)
 		return boxed{l}, err
 	}
-	if d.Mixes() {
-		return newMixtureLearner(r, store)
-	}
-	if d.Drift.Kind == "none" {
-		return confident.New(r.learned, arms, r.confidentOptions())
-	}
-	return drifting.New(r.learned, arms, r.confidentOptions(), d.Drift.Rule())
-}
-
-// confidentOptions returns the options of the default learner. With a control arm it keeps to the
-// exploration floor, the least share of the control and the greatest shares of arms itself, so that
-// what it promises holds for what is served; alpha is the least one of the hard guardrails.
-func (x *roster) confidentOptions() confident.Options {
-	d, o := x.def, confident.DefaultOptions()
-	if d.Changes == "none" || d.Privacy != nil { // a test for changes needs raw feedback
-		o.ChangeThreshold = 0
-	}
-	if e := d.Exploration; e != nil {
-		o.Exploration = confident.Exploration{Share: e.Share, Decay: e.Decay, Optimism: e.Optimism}
-	}
-	if d.HoldsDeployed() {
-		o.Hold = confident.Deployed
-	}
-	if !d.LearnsControl() {
-		return o
-	}
-	o.Control, o.Share, o.Floor = slices.Index(x.LearnedArms, x.Control), d.Control.Share, d.ExplorationFloor
-	for i := range d.Guardrails {
-		if g := &d.Guardrails[i]; g.Hard {
-			o.Alpha = min(o.Alpha, g.Alpha)
-		}
-	}
-	if d.MaxShare != nil {
-		for _, k := range x.LearnedArms {
-			o.Caps = append(o.Caps, stopView{x}.maxShare(k))
-		}
-	}
-	return o
+	return newMixtureLearner(r, store)
 }
 
 // boxed is a learner that chooses points of a box. Arms cannot be added or retired by hand.

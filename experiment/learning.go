@@ -15,7 +15,6 @@ import (
 // learning holds what a policy can learn from, as the fold counts it, and beside it the learner.
 type learning struct {
 	learner learner
-	told    told
 	// Store has the sums of all versions that are learned from, nil for contextual policies. The
 	// fold adds to it; policies and reports read it.
 	Store     *compare.Store `json:"store,omitempty"`
@@ -30,14 +29,6 @@ type learning struct {
 	Untold   bool `json:"untold,omitempty"`
 	// Promised is what was promised of the guardrails when the running version began.
 	Promised *api.Promise `json:"promised,omitempty"`
-}
-
-// told is what the learner has told of itself. It is persisted with the learner.
-type told struct {
-	// Forgotten is what the learner has forgotten at once, nil with drift none.
-	Forgotten *forgotten `json:"forgotten,omitempty"`
-	// Notes are for reports, the oldest first.
-	Notes []Note `json:"notes,omitempty"`
 }
 
 // roundStats are the statistics of a matured version, kept to train a new learner when the
@@ -76,16 +67,26 @@ func (x *learning) closeLearningRound(r *roster, of *roundStats, factors []float
 		}
 		return unlearned - of.learned, of.replaced
 	}
+	if r.def.Mixes() {
+		if l, ok := x.learner.(*mixtureLearner); ok {
+			l.changed()
+		}
+		for _, k := range r.LearnedArms {
+			if k < len(stats) && r.takes(k) && r.valued(&stats[k]) {
+				unlearned -= stats[k].Units
+				arms.observed(k)
+			}
+		}
+		return unlearned, 0
+	}
 	var round []pasto.Observation
-	for _, o := range r.observations(stats, factors) {
+	for _, o := range r.observations(stats) {
 		if r.takes(r.LearnedArms[o.Arm]) {
 			round = append(round, o)
 		}
 	}
-	if l, ok := x.learner.(*mixtureLearner); ok {
-		_ = l.propose()
-	} else if len(round) > 0 {
-		_ = x.learner.Observe(round) // what it refuses, it does not know
+	if len(round) > 0 {
+		_ = x.learner.Observe(round)
 	}
 	for i := range round {
 		unlearned -= int64(round[i].Size)
@@ -120,7 +121,6 @@ func (x *experimentState) taught(err error) error {
 // advance closes the versions whose window has ended.
 func (x *experimentState) advance(now int64) {
 	stops := stopper{x}
-	defer forgottenView{x}.note(now)
 	suspended, closed := stops.suspended(), false
 	for c := x.joiner.Close(x.roster.def, now); c != nil; c = x.joiner.Close(x.roster.def, now) {
 		x.mature(c)
@@ -196,22 +196,15 @@ func (x *experimentState) learnFrom(c *join.Closed) {
 	}
 }
 
-// remember keeps the statistics of a matured version. If there are too many, it drops the oldest
-// (with drift window) or merges the two oldest.
+// remember keeps the statistics of a matured version. If there are too many, it merges the two
+// oldest.
 func (x *learning) remember(d *definition.Definition, of *roundStats) {
 	round := roundStats{Stats: compare.CopyStats(of.Stats)}
 	if d.Bandit() {
 		round.Mixture, round.Masked = slices.Clone(of.Mixture), of.Masked
 	}
 	x.Recent = append(x.Recent, round)
-	keep := keepRecent
-	if d.Drift.Kind == "window" {
-		if n := int(d.Drift.Rounds); len(x.Recent) > min(n, keep) {
-			x.Recent = slices.Clone(x.Recent[1:])
-		}
-		return
-	}
-	if len(x.Recent) > keep {
+	if len(x.Recent) > keepRecent {
 		a, b := &x.Recent[0], &x.Recent[1]
 		a.Masked = mergeMasked(a, b, len(d.Metrics))
 		a.Mixture = mergeMixtures(a, b)
@@ -229,6 +222,9 @@ func (x *learning) remember(d *definition.Definition, of *roundStats) {
 // that fails, the learner stays as it was. The factors are those by which returning units raise the
 // variance of each metric, nil for none.
 func (x *learning) rebuildLearner(r *roster, factors []float64) error {
+	if err := fix(x.Store, r.def); err != nil {
+		return err
+	}
 	if l, ok := x.learner.(*mixtureLearner); ok && r.def.Mixes() {
 		x.learner = lost{} // what is kept it has observed: it is only counted again
 		for i := range x.Recent {
@@ -256,7 +252,6 @@ func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 	if err != nil && before != nil {
 		x.learner = before
 	}
-	x.told.Forgotten = newForgotten(x.learner)
 	return err
 }
 

@@ -148,8 +148,8 @@ func TestMaskedPolicies(t *testing.T) {
 		{"ucb", ""},
 		{"kl-ucb", ""},
 		{"tsallis-inf", ""},
-		{"tsallis-inf", "drift: {kind: window, rounds: 20}\n"},
-		{"tsallis-inf", "drift: {kind: discount, rate: 0.05}\n"},
+		{"tsallis-inf", "drift: {memory: 10}\n"},
+		{"tsallis-inf", "drift: {memory: 20}\n"},
 	}
 	for _, name := range policy.LinearKinds() {
 		more := "context: [{name: age, kind: number, range: [0, 1]}]\nexploration_floor: 0.1\n"

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/compare"
@@ -12,28 +13,33 @@ import (
 
 // mixtureLearner is the default policy: package mixture's proposal by the store of the fold, whose
 // sums are of the definition's own metrics, so that they outlive a change of the goals, the
-// guardrails and the bounds on shares.
+// guardrails, the memory and the bounds on shares.
 //
-// Arm 0 of the store is the control; the others follow in the order of the learner's arms.
+// Arm 0 of the store is the control, or without one the first arm; the others follow in the order
+// of the learner's arms. It is safe for concurrent readers.
 type mixtureLearner struct {
 	problem propose.Problem
 	store   *compare.Store
 	policy  *mixture.Policy
 	options mixture.Options
-	control int // the control's index among the learner's arms
-	// last is the proposal by what the store has.
-	last              *propose.Proposal
-	serving, deployed []float64 // by arm of the learner
+	first   int // the index of the store's arm 0 among the learner's arms
+	// last is the proposal by what the store has, nil before it is asked for.
+	mutex sync.Mutex
+	last  *propose.Proposal
+	tried bool // last is up to date
 }
 
 // newMixtureLearner returns the learner of a roster that proposes by a store.
 func newMixtureLearner(r *roster, store *compare.Store) (*mixtureLearner, error) {
-	l := &mixtureLearner{store: store, control: slices.Index(r.LearnedArms, r.Control)}
+	l := &mixtureLearner{store: store, first: max(slices.Index(r.LearnedArms, r.Control), 0)}
 	p, o, err := l.pose(r)
 	if err != nil {
 		return nil, err
 	}
-	return l, l.change(p, o)
+	if err := l.change(p, o); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // pose returns the problem of the roster's definition and arms, in which those arms are retired
@@ -47,10 +53,7 @@ func (l *mixtureLearner) pose(r *roster) (p propose.Problem, o mixture.Options, 
 	if err != nil {
 		return p, o, err
 	}
-	p, o = *q, mixture.DefaultOptions()
-	if c := r.def.Caution; c != nil {
-		o.Caution, o.Deployed = *c, min(o.Deployed, *c)
-	}
+	p, o = *q, mixture.OptionsOf(r.def)
 	for k := range l.problem.Arms {
 		p.Arms[k].Retired = l.problem.Arms[k].Retired
 	}
@@ -60,37 +63,54 @@ func (l *mixtureLearner) pose(r *roster) (p propose.Problem, o mixture.Options, 
 // at returns the index in the store of arm i of the learner.
 func (l *mixtureLearner) at(i int) int {
 	switch {
-	case i == l.control:
+	case i == l.first:
 		return 0
-	case i < l.control:
+	case i < l.first:
 		return i + 1
 	}
 	return i
 }
 
-// propose asks the policy for the mixtures by what the store has.
-func (l *mixtureLearner) propose() error {
-	p, err := l.policy.Propose(l.store)
-	if err == nil {
-		l.take(p)
+// proposal returns what the policy proposes by what the store has, nil if it fails. It asks the
+// policy once after each change.
+func (l *mixtureLearner) proposal() *propose.Proposal {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if !l.tried {
+		l.tried = true
+		if p, err := l.policy.Propose(l.store); err == nil {
+			l.last = p
+		}
 	}
-	return err
+	return l.last
 }
 
-// take makes a proposal the last one.
-func (l *mixtureLearner) take(p *propose.Proposal) {
-	l.last = p
-	l.serving, l.deployed = make([]float64, len(p.Serving)), make([]float64, len(p.Serving))
-	for i := range l.serving {
-		l.serving[i], l.deployed[i] = p.Serving[l.at(i)], p.Deployed[l.at(i)]
+// changed says that there is something new to propose by. What was proposed stays where the policy
+// fails.
+func (l *mixtureLearner) changed() { l.tried = false }
+
+// shares returns shares of the proposal by arm of the learner.
+func (l *mixtureLearner) shares(of func(*propose.Proposal) []float64) []float64 {
+	out := make([]float64, len(l.problem.Arms))
+	if p := l.proposal(); p != nil {
+		for i := range out {
+			if k := l.at(i); k < len(of(p)) {
+				out[i] = of(p)[k]
+			}
+		}
 	}
+	return out
 }
 
-// Serving implements [learner].
-func (l *mixtureLearner) Serving() []float64 { return l.serving }
+// Serving implements [mixer].
+func (l *mixtureLearner) Serving() []float64 {
+	return l.shares(func(p *propose.Proposal) []float64 { return p.Serving })
+}
 
-// Deployed implements [learner].
-func (l *mixtureLearner) Deployed() []float64 { return l.deployed }
+// Deployed implements [mixer].
+func (l *mixtureLearner) Deployed() []float64 {
+	return l.shares(func(p *propose.Proposal) []float64 { return p.Deployed })
+}
 
 // Observe implements [learner]. The policy reads the store of the fold instead.
 func (l *mixtureLearner) Observe([]pasto.Observation) error {
@@ -106,7 +126,7 @@ func (l *mixtureLearner) AddArm() (int, error) {
 
 // RetireArm implements [learner].
 func (l *mixtureLearner) RetireArm(i int) error {
-	if i < 0 || i >= len(l.problem.Arms) || i == l.control {
+	if i < 0 || i >= len(l.problem.Arms) || i == l.first && !l.problem.NoControl {
 		return noregret.BadInputf("arm", "%d is unknown, or the control", i)
 	}
 	p := l.problem
@@ -115,19 +135,14 @@ func (l *mixtureLearner) RetireArm(i int) error {
 	return l.change(p, l.options)
 }
 
-// change changes the problem and the options and proposes anew. An error leaves the learner as it
-// was.
+// change changes the problem and the options. An error leaves the learner as it was.
 func (l *mixtureLearner) change(p propose.Problem, o mixture.Options) error {
 	policy, err := mixture.New(&p, o)
 	if err != nil {
 		return err
 	}
-	last, err := policy.Propose(l.store)
-	if err != nil {
-		return err
-	}
 	l.problem, l.policy, l.options = p, policy, o
-	l.take(last)
+	l.changed()
 	return nil
 }
 

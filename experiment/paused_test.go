@@ -18,8 +18,9 @@ import (
 const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: " +
 	"2}]\ncontrol: {arm: c, share: 0.1}\n" +
 	"metrics: [{name: x, range: [0, 1]}, {name: g, kind: count, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
-	"guardrails: [{metric: g, max: 0.3, hard: false, action: shrink}]\nattribution_window: 10s\n" +
-	"drift: {kind: window, rounds: 1000}\nround: {length: 1s}"
+	"guardrails: [{metric: g, max: 0.3, hard: false, action: shrink}, {metric: x, min: 0, hold: deployed}]\n" +
+	"attribution_window: 10s\n" +
+	"drift: {memory: 1000}\nround: {length: 1s}"
 
 // pausedRun returns an experiment that is paused before the windows of its first round close. It
 // serves a and b equally although its learner, once the windows have closed, knows that b is
@@ -208,12 +209,12 @@ func TestPausedControl(t *testing.T) {
 		},
 		"both": {[]string{arms, "", "share: 0.1", "share: 0.8"}, map[string]float64{"c": .8, "a": .2}},
 		"drift begins": {[]string{
-			"drift: {kind: none}", "drift: {kind: discount, rate: 0.1}", "share: 0.1",
+			"drift: {kind: none}", "drift: {memory: 10}", "share: 0.1",
 			"share: 0.5",
 		}, nil},
 	} {
-		text := strings.Replace(pausedDefinition, "drift: {kind: window, rounds: 1000}",
-			"drift: {kind: none}\nstrict: true", 1)
+		text := strings.Replace(pausedDefinition, "drift: {memory: 1000}",
+			"drift: {kind: none}", 1)
 		s := newScenario(t)
 		s.run(text)
 		s.run("pause")

@@ -7,7 +7,6 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dp"
-	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/internal/vec"
@@ -187,7 +186,7 @@ func (x releaser) release(e *ReleaseEvent, now int64) error {
 	}
 	x.publish()
 	x.learning.Untold = x.Status != policy.RolledBack && x.Status != policy.Concluded
-	x.learning.Store.AddVersion(x.roster.def, x.roster.Control, x.releasedStats(&r, before), nil)
+	x.addReleased(&r)
 	if v := x.rounds.versionOf(r.Version); v != nil {
 		x.observedPrivate(v, &r, before)
 	}
@@ -219,27 +218,6 @@ func (x releaser) observedPrivate(v *version, r *privateRound, before []float64)
 			v.Observed[i] = &mean
 		}
 	}
-}
-
-// releasedStats returns the arms' statistics in a version by its release. The sums of an arm
-// without decisions before are 0, whatever their noise. The variance of a unit is not released: the
-// largest that the metric's range allows stands for it.
-func (x releaser) releasedStats(r *privateRound, before []float64) (out []armStats) {
-	m := len(x.roster.def.Metrics)
-	for k, n := range r.Counts {
-		a := compare.NewStats(x.roster.def)
-		for i := 0; i < m && n > 0; i++ {
-			sum := x.Private.Prefix[k*m+i]
-			if x.Private.Counts[k] > n {
-				sum -= before[k*m+i]
-			}
-			a.Metrics[i].N, a.Metrics[i].Mean = n, x.Private.sums.Midpoint(i)+sum/float64(n)
-			half := x.roster.def.Width(i) / 2
-			a.Metrics[i].M2 = float64(float64(n-1) * float64(half*half))
-		}
-		out = append(out, a)
-	}
-	return out
 }
 
 // clamp moves a noisy mean into the range of its metric.

@@ -10,12 +10,8 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/internal/stat"
-	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/policy"
 )
-
-// promiser is a learner that says whether what it serves holds the hard guardrails.
-type promiser interface{ Promise() confident.Promise }
 
 // promise says what is promised of the guardrails, nil without any.
 func (x *proposer) promise() *api.Promise {
@@ -34,35 +30,29 @@ func (x *proposer) promise() *api.Promise {
 	case d.Arms.Box != nil:
 		return none("the policy chooses points of a box, about which there are no data at first")
 	}
-	if l, ok := x.learning.learner.(*mixtureLearner); ok {
-		return x.caution(l)
-	}
-	l, ok := x.learning.learner.(promiser)
-	if !ok {
+	l, ok := x.learning.learner.(*mixtureLearner)
+	switch {
+	case d.Control == nil:
+		return none("there is no control arm")
+	case d.HoldsDeployed():
+		return none("the hard guardrails hold in what would be deployed only")
+	case !ok:
 		return none("the learner makes none")
 	}
-	p := l.Promise()
-	if why := x.unbounded(); !p.Holds && why != "" {
-		return none(why)
-	} else if !p.Holds {
-		return none(p.Reason)
-	}
-	return &api.Promise{
-		Holds: true, Alpha: p.Alpha,
-		Text: fmt.Sprintf("what is served holds every hard guardrail, in all rounds %swith probability at least "+
-			"%s %%, where the control arm holds them and means do not change%s", together(d.Drift.Kind),
-			strconv.FormatFloat(100*(1-p.Alpha), 'g', 6, 64), lasting(d, x.learning.learner)),
-	}
+	return x.caution(l)
 }
 
 // caution says how surely what the default policy serves holds the hard guardrails.
 func (x *proposer) caution(l *mixtureLearner) *api.Promise {
 	none := func(why string) *api.Promise { return &api.Promise{Text: "no promise holds: " + why} }
-	hard := false
+	last, hard := l.proposal(), false
+	if last == nil {
+		return none("the policy has proposed nothing")
+	}
 	for i := range l.problem.Guardrails {
 		if g := &l.problem.Guardrails[i]; g.Hard {
 			hard = true
-			if s := &l.last.Guardrails[i]; s.Known && s.Control < 0 {
+			if s := &last.Guardrails[i]; s.Known && s.Control < 0 && x.Private == nil {
 				return none("the control arm itself does not hold \"" + x.roster.def.Guardrails[i].Metric + "\"")
 			}
 		}
@@ -73,6 +63,14 @@ func (x *proposer) caution(l *mixtureLearner) *api.Promise {
 	if why := x.unbounded(); why != "" {
 		return none(why)
 	}
+	if alpha := l.options.Strict; alpha > 0 {
+		return &api.Promise{
+			Holds: true, Alpha: alpha,
+			Text: fmt.Sprintf("what is served holds every hard guardrail, in all rounds together with probability at "+
+				"least %s %%, where the control arm holds them and the differences of arms do not change",
+				strconv.FormatFloat(100*(1-alpha), 'g', 6, 64)),
+		}
+	}
 	z := l.options.Caution
 	alpha := stat.NormalBelow(-z)
 	surely := strconv.FormatFloat(100*(1-alpha), 'g', 4, 64)
@@ -80,33 +78,6 @@ func (x *proposer) caution(l *mixtureLearner) *api.Promise {
 		Holds: true, Alpha: alpha,
 		Text: fmt.Sprintf("what is served holds each hard guardrail in each round with probability %s %%, by its "+
 			"standard error (caution %v), where the control arm holds it", surely, z),
-	}
-}
-
-// together says in which rounds a promise holds at once.
-func together(drift string) string {
-	switch drift {
-	case "none":
-		return "together "
-	case "restart", "detector":
-		return "between two restarts together "
-	}
-	return "of a memory together "
-}
-
-// lasting says for how long means must not change for the promise to hold.
-func lasting(d *definition.Definition, learner learner) string {
-	l, ok := learner.(forgetter)
-	if !ok {
-		return ""
-	}
-	switch d := d.Drift; d.Kind {
-	case "restart", "detector":
-		return " between two restarts"
-	case "window":
-		return fmt.Sprintf(" within the window of %d rounds", d.Rounds)
-	default:
-		return fmt.Sprintf(" within the memory of %s rounds", shortNumber(l.Memory()))
 	}
 }
 
@@ -126,11 +97,13 @@ func (x *experimentState) unbounded() string {
 	if n := len(arms); n > 5 {
 		arms = append(arms[:5], "and "+itoa(n-5)+" more")
 	}
-	for i, m := range x.roster.learned.Metrics()[len(d.Objective.Goals):] {
-		if m.Hard && !m.HasRange() && len(arms) > 0 {
+	for i := range d.Guardrails {
+		g := &d.Guardrails[i]
+		m := d.Metric(g.Metric)
+		if g.Hard && (m.Kind == "ratio" || m.Range == nil && m.Cap == nil) && len(arms) > 0 {
 			return fmt.Sprintf("the metric of the guardrail %s has no range, and there are no data yet about the "+
-				"arms %s; they get %v %% of the units together", d.Guardrails[i].Metric, strings.Join(arms, ", "),
-				d.Probe())
+				"arms %s; they get %v %% of the units together", g.Metric, strings.Join(arms, ", "),
+				100*definition.Probe)
 		}
 	}
 	return ""

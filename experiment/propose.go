@@ -20,7 +20,7 @@ type proposer struct {
 
 // revision is that of the policies. A change of what one proposes, or of a learner's snapshots, is
 // a new revision.
-const revision = 2
+const revision = 3
 
 // policyOf names the policy of a definition and its revision.
 func policyOf(d *definition.Definition) (name string, rev int) {

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -74,7 +73,10 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		r.Guardrails = append(r.Guardrails, x.guards.Report(facts.Evidence, i, facts.Mixture))
 	}
 	r.Privacy = releaser{x}.privacyReport()
-	r.Promise, r.Drift = x.learning.Promised, forgottenView{x}.report()
+	r.Promise = x.learning.Promised
+	if n := x.roster.def.Drift.Memory; n > 0 {
+		r.Drift = &api.DriftReport{Memory: float64(n)}
+	}
 	for _, v := range x.rounds.thinned(len(x.roster.Arms)) {
 		p := api.HistoryPoint{
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
@@ -96,7 +98,7 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		}
 		r.History = append(r.History, p)
 	}
-	for _, n := range x.notes() {
+	for _, n := range x.Notes {
 		r.Notes = append(r.Notes, api.NoteReport{Time: stamp(n.Time), Text: n.Text})
 	}
 	r.Headline = report.Headline(x.roster.def, r)
@@ -104,13 +106,6 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		r.Keep(func(arm string) bool { _, ok := r.Arms[arm]; return ok })
 	}
 	return r, nil
-}
-
-// notes returns the notes with those of the learner, in the order of their times.
-func (x *experimentState) notes() []Note {
-	all := slices.Concat(x.learning.told.Notes, x.Notes)
-	slices.SortStableFunc(all, func(a, b Note) int { return cmp.Compare(a.Time, b.Time) })
-	return all[max(len(all)-keepNotes, 0):]
 }
 
 // pageOf returns which arms belong to a page, by index, and the name of its last arm if there are

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/bandit"
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/pasto"
@@ -15,15 +16,28 @@ import (
 // whose mixture is no longer served, with the propensities that the units had.
 type rewardLearner struct {
 	*bandit.Batched
-	forgetting
-	kept []keptBatch // the rounds of a window, and up to a 64th more
+	keep float64 // what is left of the weight of rewards after each batch, 1 for all
 }
 
 func newRewardLearner(d *definition.Definition, arms int) (*rewardLearner, error) {
 	is := definition.RewardOf(d)
 	rule, _ := bandit.ParseBatchRule(d.Policy.Kind)
 	b, err := bandit.NewBatched(arms, rule, is.Low, is.High)
-	return &rewardLearner{Batched: b}, err
+	l := &rewardLearner{Batched: b, keep: 1}
+	if n := d.Drift.Memory; n > 0 {
+		l.keep = 1 - 1/float64(n)
+	}
+	return l, err
+}
+
+// take passes a batch to the bandit.
+func (l *rewardLearner) take(batch []bandit.Batch, shares []float64, asleep []bandit.Batch) error {
+	if l.keep < 1 {
+		if err := l.Batched.Discount(l.keep); err != nil {
+			return err
+		}
+	}
+	return l.Batched.ObserveMasked(batch, shares, asleep)
 }
 
 // Deployed implements [mixer].
@@ -52,7 +66,6 @@ type rewards struct {
 func (x *roster) rewards(of *roundStats, factors []float64) (out rewards) {
 	stats, mixture, is := of.Stats, of.Mixture, definition.RewardOf(x.def)
 	estimates := x.def.Policy.Kind == "tsallis-inf"
-	in := &guardInput{roster: x, inflation: factors}
 	out.shares = make([]float64, len(x.LearnedArms))
 	for i, k := range x.LearnedArms {
 		if k >= len(stats) || k >= len(mixture) || !(stopView{x}).planned(k) || !(mixture[k] > 0) {
@@ -69,7 +82,7 @@ func (x *roster) rewards(of *roundStats, factors []float64) (out rewards) {
 		if stats[k].Units == 0 {
 			continue
 		}
-		b, ok := reward(is, in, &stats[k])
+		b, ok := reward(x.def, is, factors, &stats[k])
 		units := float64(stats[k].Units)
 		switch b.Arm = i; {
 		case estimates && !ok: // all are lost
@@ -137,7 +150,9 @@ func asleep(is definition.Reward, masked *join.MaskedArm) (q bandit.Batch, ok bo
 // With several goals the covariances of their values are not known. The variance is then the square
 // of the sum of the standard deviations, which is never too small, by Cauchy and Schwarz. The size
 // is the smallest number of values of a goal.
-func reward(is definition.Reward, in *guardInput, a *armStats) (b bandit.Batch, ok bool) {
+func reward(
+	d *definition.Definition, is definition.Reward, inflation compare.Inflation, a *armStats,
+) (b bandit.Batch, ok bool) {
 	b.Size = math.Inf(1)
 	sd := 0.0
 	for i, w := range is.Weights {
@@ -149,7 +164,7 @@ func reward(is definition.Reward, in *guardInput, a *armStats) (b bandit.Batch, 
 		n := float64(s.N)
 		b.Size = min(b.Size, n)
 		b.Mean += float64(w * s.Mean)
-		sd += float64(math.Abs(w) * math.Sqrt(float64(s.M2/n*in.inflated(m))))
+		sd += float64(math.Abs(w) * math.Sqrt(float64(s.M2/n*inflation.Of(d, m))))
 	}
 	b.Variance = float64(sd * sd)
 	b.Mean = min(max(b.Mean, is.Low), is.High) // the mean is rounded
@@ -195,6 +210,30 @@ func mergeMasked(a, b *roundStats, metrics int) *join.MaskedSums {
 			for i := range r.Stats {
 				out.Arms[k].Sleep(&r.Stats[i])
 			}
+		}
+	}
+	return out
+}
+
+// weighted returns the sums of a round as if no unit had allowed all arms, by which rounds of
+// other mixtures can be added. An arm without a share is asleep in all units.
+func (x *roundStats) weighted(metrics int) *join.MaskedSums {
+	arms := len(x.Mixture)
+	out := join.NewMaskedSums(arms, metrics)
+	if x.Masked != nil {
+		out.Add(x.Masked)
+	}
+	for k, p := range x.Mixture {
+		if k >= len(x.Stats) {
+			continue
+		}
+		if p > 0 {
+			out.Arms[k].Wake(&x.Stats[k], p)
+			continue
+		}
+		out.Arms[k] = join.NewMaskedSums(1, metrics).Arms[0]
+		for i := range x.Stats[:min(arms, len(x.Stats))] {
+			out.Arms[k].Sleep(&x.Stats[i])
 		}
 	}
 	return out

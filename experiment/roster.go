@@ -17,7 +17,6 @@ type roster struct {
 	def         *definition.Definition
 	goals       *pasto.Goals    // nil without an objective
 	priced      *pasto.Goals    // the same with prices for hard guardrails, for reports
-	learned     *pasto.Goals    // as the learner has it: of the arms' own means, or goals
 	encoder     *policy.Encoder // of the context; nil unless the policy is contextual
 	sums        *join.Joiner    // has the sums of the arms, which the roster only reads
 	Arms        []armState      `json:"arms"`
@@ -150,7 +149,7 @@ type (
 
 // setGoals makes the objective of the definition.
 func (x *roster) setGoals() (err error) {
-	x.goals, x.priced, x.learned, x.encoder = nil, nil, nil, nil
+	x.goals, x.priced, x.encoder = nil, nil, nil
 	if x.def.Contextual() {
 		if x.encoder, err = policy.NewEncoder(x.def.Context); err != nil {
 			return err
@@ -162,23 +161,9 @@ func (x *roster) setGoals() (err error) {
 	if x.goals, err = x.def.Goals(); err != nil {
 		return err
 	}
-	if x.priced, err = x.def.PricedGoals(); err != nil {
-		return err
-	}
-	if x.learned = x.goals; x.def.Plain() {
-		x.learned, err = x.def.RawGoals()
-	}
+	x.priced, err = x.def.PricedGoals()
 	return err
 }
 
 // reference returns the statistics that the prices of soft guardrails are in units of.
 func (x *roster) reference() *armStats { return report.Reference(x.def, x.sums.Arms, x.Control) }
-
-// guardInput has the factors by which returning units raise the variances of a roster's metrics.
-type guardInput struct {
-	*roster
-	inflation compare.Inflation
-}
-
-// inflated returns the factor of a metric.
-func (in *guardInput) inflated(metric int) float64 { return in.inflation.Of(in.def, metric) }

@@ -91,10 +91,10 @@ func (c *crowd) units(kind string, from, to int, value func(i int) map[string]fl
 const crowdDefinition = `{"name": "x", "arms": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
 	"metrics": [{"name": "m"}, {"name": "d", "default": 0, "range": [0, 1]}, {"name": "e", "default": 1},
 		{"name": "r", "kind": "ratio", "numerator": "d", "denominator": "e"}],
-	"objective": {"goals": [{"metric": "m"}]}, "attribution_window": "30m", "round": {"length": "10m"}, "drift": {"kind": %q%s}}`
+	"objective": {"goals": [{"metric": "m"}]}, "attribution_window": "30m", "round": {"length": "10m"}, "drift": {%s}}`
 
 func (c *crowd) play(n int) {
-	c.define(fmt.Sprintf(crowdDefinition, "none", ""))
+	c.define(fmt.Sprintf(crowdDefinition, ""))
 	for round := range 3 {
 		from := round * n / 2 // half of the units return
 		c.units(KindFeedback, from, from+n/3, func(i int) map[string]float64 {
@@ -105,7 +105,7 @@ func (c *crowd) play(n int) {
 			return map[string]float64{"m": float64(i%19) / 7, "d": float64(i % 2)}
 		})
 		if round == 1 {
-			c.define(fmt.Sprintf(crowdDefinition, "discount", `, "rate": 0.9`))
+			c.define(fmt.Sprintf(crowdDefinition, `"memory": 10`))
 		}
 		c.now = c.now.Add(10 * time.Minute)
 		c.due()
@@ -178,7 +178,7 @@ func TestRowsLost(t *testing.T) {
 		return f, err
 	})
 	c := &crowd{t: t, state: NewStateIn(pool), now: time.Unix(1e9, 0)}
-	c.define(fmt.Sprintf(crowdDefinition, "none", ""))
+	c.define(fmt.Sprintf(crowdDefinition, ""))
 	c.units(KindExposures, 0, 3000, nil)
 	frozen, err := c.state.Freeze()
 	if err != nil {
@@ -292,7 +292,7 @@ func savedOf(t testing.TB, s *State) []byte {
 // without its end or with parts that do not fit.
 func TestSave(t *testing.T) {
 	c := &crowd{t: t, state: NewState(), now: time.Unix(1e9, 0)}
-	c.define(fmt.Sprintf(crowdDefinition, "none", ""))
+	c.define(fmt.Sprintf(crowdDefinition, ""))
 	for version := range 3 {
 		c.units(KindExposures, 700*version, 700*version+600, nil)
 		c.now = c.now.Add(10 * time.Minute)
@@ -348,7 +348,7 @@ func TestSave(t *testing.T) {
 // is refused is given back.
 func TestSaveOfNothing(t *testing.T) {
 	c := &crowd{t: t, state: NewState(), now: time.Unix(1e9, 0)}
-	c.define(fmt.Sprintf(crowdDefinition, "none", ""))
+	c.define(fmt.Sprintf(crowdDefinition, ""))
 	c.units(KindExposures, 0, 3000, nil)
 	saved := savedOf(t, c.state)
 	begin := bytes.Index(saved, []byte(`{"format"`))

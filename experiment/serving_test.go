@@ -129,7 +129,7 @@ func learnerOf(revision int) string { return fmt.Sprintf(`"revision":%d,"state":
 // is served are the same, and so they are after the events that follow.
 func TestOtherRevision(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"policy: {kind: pasto}", "policy: {kind: thompson}", "drift: {kind: adaptive}"} {
+	for _, kind := range []string{"policy: {kind: pasto}", "policy: {kind: thompson}", "drift: {memory: 5}"} {
 		s := newScenario(t)
 		s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: 3}]\n" +
 			"metrics: [{name: m, range: [0, 1]}]\nobjective: {goals: [{metric: m}]}\n" +

@@ -59,7 +59,6 @@ type persistedLearner struct {
 	Policy   string `json:"policy"`
 	Revision int    `json:"revision"`
 	State    []byte `json:"state"`
-	told
 }
 
 // persistedParts are the exported fields of the parts of an experiment, in their order, on which
@@ -129,7 +128,7 @@ func (s *State) Freeze() (*Frozen, error) {
 			return nil, err
 		}
 		y := x.copy()
-		l := &persistedLearner{State: b, told: y.learning.told}
+		l := &persistedLearner{State: b}
 		l.Policy, l.Revision = policyOf(y.roster.def)
 		e := persistedExperiment{Definition: y.roster.def, State: y.persisted(), Cohorts: y.joiner.Versions, Learner: l}
 		if k := s.Deleted[name]; k != nil {
@@ -365,12 +364,10 @@ func (x *experimentState) openLearner(l *persistedLearner) error {
 	name, rev := policyOf(x.roster.def)
 	if l == nil || l.Policy != name || l.Revision != rev {
 		arms, private := slices.Clone(x.roster.Arms), x.Private.copy()
-		x.learning.told = told{}
 		_ = x.rebuildLearner()                   // or it proposes nothing
 		x.roster.Arms, x.Private = arms, private // what was observed, was counted
 		return nil
 	}
-	x.learning.told = l.told
 	return x.learning.restoreLearner(&x.roster, l.State)
 }
 

@@ -29,7 +29,7 @@ func TestFold(t *testing.T) {
 		bandit := rapid.SampledFrom([]string{"thompson", "ucb", "kl-ucb", "tsallis-inf"}).Draw(t, "bandit")
 		linear := rapid.SampledFrom([]string{"lin-ucb", "lin-thompson", "squarecb"}).Draw(t, "linear")
 		drift := func(kinds ...string) string {
-			return "\n" + rapid.SampledFrom(append(kinds, "", "drift: {kind: restart, rounds: 2}")).Draw(t, "drift")
+			return "\n" + rapid.SampledFrom(append(kinds, "", "drift: {memory: 5}")).Draw(t, "drift")
 		}
 		definition := func(name string) string {
 			return fmt.Sprintf("apply\nname: %s\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: "+
@@ -44,8 +44,7 @@ func TestFold(t *testing.T) {
 				rapid.IntRange(1, 3).Draw(t, "max"),
 				rapid.IntRange(0, 3).Draw(t, "floor"),
 				rapid.SampledFrom([]string{"unit", "round"}).Draw(t, "stickiness")) +
-				drift("drift: {kind: discount, rate: 0.3}", "drift: {kind: window, rounds: 2}",
-					"drift: {kind: detector, detector: cusum}", "drift: {kind: adaptive}")
+				drift("drift: {memory: 9}", "changes: none", "exploration: {share: 0.2}")
 		}
 		mixture := definition
 		definition = func(name string) string {
@@ -67,8 +66,7 @@ func TestFold(t *testing.T) {
 				"objective: {goals: [{metric: m, weight: %d}]}\npolicy: {kind: %s}\n"+
 				"exploration_floor: 0.%d\nround: {length: 1m, min_units: 3}\nattribution_window: 2m\nopen_tokens: 60",
 				rapid.IntRange(1, 2).Draw(t, "weight"), bandit, rapid.IntRange(0, 3).Draw(t, "floor")) +
-				drift("drift: {kind: discount, rate: 0.3}", "drift: {kind: window, rounds: 2}",
-					"drift: {kind: detector, detector: page-hinkley}")
+				drift("drift: {memory: 9}")
 		}
 		s.run(definition("one"))
 		s.run(definition("two"))

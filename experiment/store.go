@@ -11,7 +11,23 @@ func newStore(d *definition.Definition, arms int) (*compare.Store, error) {
 	if d.Contextual() {
 		return nil, nil
 	}
-	return compare.New(max(arms, 1), compare.Metrics(d))
+	s, err := compare.New(max(arms, 1), compare.Metrics(d))
+	if err != nil {
+		return nil, err
+	}
+	return s, fix(s, d)
+}
+
+// fix gives the store the memory that a definition fixes.
+func fix(s *compare.Store, d *definition.Definition) error {
+	memory := 0
+	if d.Mixes() {
+		memory = int(d.Drift.Memory)
+	}
+	if s == nil || s.Fixed() == memory {
+		return nil
+	}
+	return s.Fix(memory)
 }
 
 // fits reports whether the store may be that of the roster.

@@ -35,9 +35,7 @@ func TestExtremes(t *testing.T) {
 			"objective: {goals: [{metric: m, weight: " + of("weight", weights...) + "}, {metric: n, weight: " +
 			of("other", weights...) + "}], soft: " + of("soft", "0", "0", "1e-15", "1e15") + "}\n" +
 			"round: {length: 1m}\nattribution_window: 1m\n" +
-			of("drift", "", "drift: {kind: window, rounds: 2}\n", "drift: {kind: discount, rate: 0.1}\n",
-				"drift: {kind: restart, rounds: 2}\n", "drift: {kind: detector, detector: kswin}\n",
-				"drift: {kind: adaptive}\n")
+			of("drift", "", "drift: {memory: 5}\n", "drift: {memory: 10}\n", "changes: none\n")
 		if of("guarded", "no", "yes") == "yes" {
 			metric := of("guarded metric", "m", "n", "q")
 			body += "guardrails: [{metric: " + metric + ", " + of("bound", "min", "max", "min_change", "max_change") +

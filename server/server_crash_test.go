@@ -388,7 +388,7 @@ func TestCrashKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		if k == 0 {
-			applyBoth(t, c, "drift: {kind: adaptive}\n")
+			applyBoth(t, c, "drift: {memory: 9}\n")
 		}
 		if k == kills || k%10 == 3 {
 			g.settle(t, c)
@@ -433,9 +433,8 @@ func TestCrashKill(t *testing.T) {
 
 // crashDrifts are the kinds of drift of the experiment that learns.
 var crashDrifts = []string{
-	"", "drift: {kind: window, rounds: 5}\n", "drift: {kind: restart, rounds: 3}\n",
-	"drift: {kind: detector, detector: cusum}\n", "drift: {kind: discount, rate: 0.1}\n",
-	"drift: {kind: detector, detector: kswin}\n", "drift: {kind: adaptive}\n", "",
+	"", "drift: {memory: 5}\n", "changes: none\n", "strict: true\n", "drift: {memory: 10}\n",
+	"exploration: {share: 0.2}\n", "drift: {memory: 9}\n", "",
 }
 
 // applyBoth creates the experiment whose units are counted and the one that learns, with drift.

@@ -59,7 +59,7 @@ func TestSnapshotRefuses(t *testing.T) {
 		"short":              good[:len(good)-1],
 		"long":               append(bytes.Clone(good), 0),
 		"other version":      change(0, 2),
-		"one arm":            change(1, 1),
+		"no arm":             change(1, 0),
 		"too many arms":      change(1, 1<<40),
 		"many arms":          change(1, 1<<15),
 		"no metrics":         change(2, 0),

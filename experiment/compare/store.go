@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
 )
 
 // Arm 0 of a store is the control.
@@ -92,27 +93,39 @@ func keepOf(length float64) float64 {
 	return 1 - 1/length
 }
 
-// LeastFixed and MostFixed bound the rounds of a fixed memory. A shorter one would hardly know more
-// than the last round.
-const LeastFixed, MostFixed = 5, 100_000
+// LeastFixed and MostFixed bound the rounds of a fixed memory.
+const LeastFixed, MostFixed = definition.LeastMemory, definition.MostMemory
 
-// Fix adds a memory of so many rounds, from [LeastFixed] to [MostFixed], for the rule [Fixed]. It
-// is an error in a store that has one, or that has rounds already.
+// Fix adds a memory of so many rounds, from [LeastFixed] to [MostFixed], for the rule [Fixed], in
+// place of the one that there was; 0 takes that away. In a store with rounds it begins as the
+// memory whose length is next, and is what it should be after so many rounds more.
 func (s *Store) Fix(rounds int) error {
-	if rounds < LeastFixed || rounds > MostFixed {
+	if rounds != 0 && (rounds < LeastFixed || rounds > MostFixed) {
 		return noregret.BadInputf("memory", "%d rounds: want %d to %d", rounds, LeastFixed, MostFixed)
 	}
 	for i := range s.metrics {
-		if s.fixed > 0 || s.metrics[i].rounds > 0 {
-			return noregret.BadInputf("memory", "the store has a fixed memory, or rounds: want a new store")
+		m := &s.metrics[i]
+		next := memory{keep: keepOf(float64(rounds)), v: slices.Clone(m.nearest(rounds).v)}
+		if m.memories = m.memories[:Memories]; rounds > 0 {
+			m.memories = append(m.memories, next)
 		}
 	}
 	s.fixed = rounds
-	for i := range s.metrics {
-		m := &s.metrics[i]
-		m.memories = append(m.memories, memory{keep: keepOf(float64(rounds)), v: make([]float64, m.shape.arm(s.arms))})
-	}
 	return nil
+}
+
+// nearest returns the memory whose number of rounds differs least, by its logarithm.
+func (m *metric) nearest(rounds int) *memory {
+	length := func(keep float64) float64 { return 1 / max(1-keep, 1/float64(max(m.rounds, 1))) }
+	best, least := &m.memories[0], math.Inf(1)
+	for i := range m.memories {
+		x := &m.memories[i]
+		ratio := length(x.keep) / float64(max(rounds, 1))
+		if d := max(ratio, 1/ratio); d < least {
+			best, least = x, d
+		}
+	}
+	return best
 }
 
 // Fixed is the number of rounds of the fixed memory, 0 without one.

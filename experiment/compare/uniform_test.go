@@ -70,9 +70,9 @@ func TestFixed(t *testing.T) {
 	if err := s.Fix(8); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []int{4, 8, 100_001} {
+	for _, bad := range []int{-1, 4, 100_001} {
 		if s.Fix(bad) == nil {
-			t.Errorf("a second memory of %d rounds", bad)
+			t.Errorf("a memory of %d rounds", bad)
 		}
 	}
 	r := random.New(3, "fixed")
@@ -82,9 +82,15 @@ func TestFixed(t *testing.T) {
 			add(t, twin, 0, round)
 		}
 	}
-	if twin.Fix(8) == nil {
-		t.Error("a memory after rounds")
+	// A later one begins as that of about its length, and then is what it would have been.
+	if err := twin.Fix(9); err != nil {
+		t.Fatal(err)
 	}
+	if err := twin.Fix(8); err != nil {
+		t.Fatal(err)
+	}
+	begun := Chosen{Rule: Fixed}
+	twin.Choose(&begun, 0, 0)
 	b, err := s.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +103,7 @@ func TestFixed(t *testing.T) {
 	twin.Contrasts(&want, 0, 3, 0) // of 8 rounds too
 	got := Chosen{Rule: Fixed}
 	again.Choose(&got, 0, 0)
-	if again.Fixed() != 8 || got.Recent != nil || got.Delta[1] != want.Delta[1] ||
+	if begun.Delta[1] != want.Delta[1] || again.Fixed() != 8 || got.Recent != nil || got.Delta[1] != want.Delta[1] ||
 		got.Error[1] != math.Sqrt(want.Variance[1]) {
 		t.Errorf("%v, %v: want %v, %v", got.Delta, got.Error, want.Delta, want.Variance)
 	}
@@ -141,6 +147,9 @@ func TestFactors(t *testing.T) {
 	after.Product(y, p)
 	close("product", y[1], 2*x[1])
 	close("product", y[2], 3*x[2])
+	if err := s.Fix(0); err != nil || s.Fixed() != 0 {
+		t.Error(err)
+	}
 	for k := range after.Delta {
 		if after.Delta[k] != before.Delta[k] {
 			t.Errorf("contrast %v, was %v", after.Delta[k], before.Delta[k])

@@ -1,18 +1,16 @@
 package compare
 
 import (
+	"slices"
+
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/internal/vec"
 )
 
 // Metrics returns the metrics of a definition as a store has them, by their indices.
 func Metrics(d *definition.Definition) []Metric {
 	out := make([]Metric, len(d.Metrics))
 	for m := range out {
-		out[m].Ratio = d.RatioIndex(m) >= 0
-		if w := d.Width(m); vec.IsFinite(w) {
-			out[m].Width = w
-		}
+		out[m].Ratio, out[m].Width = d.RatioIndex(m) >= 0, d.Event(m)
 	}
 	return out
 }
@@ -32,8 +30,8 @@ func Index(control, k int) int {
 
 // AddVersion adds a round of each metric of a definition: the sums of the arms in a policy version,
 // by their indices in an experiment with a control arm, -1 for none. Inflation are the factors by
-// which returning units raise variances. Sums that [Store.Add] refuses, as they are too large, do
-// not count.
+// which returning units raise the variances of all rounds together: a unit that keeps its arm is in
+// the sums of many rounds. Sums that [Store.Add] refuses, as they are too large, do not count.
 func (s *Store) AddVersion(d *definition.Definition, control int, arms []Stats, inflation Inflation) {
 	var round []Sums
 	for m := range d.Metrics {
@@ -41,14 +39,14 @@ func (s *Store) AddVersion(d *definition.Definition, control int, arms []Stats, 
 		for k := range arms {
 			o := arms[k].sums(d, m)
 			o.Arm = Index(control, k)
-			if f := inflation.Of(d, m); f != 1 {
-				o.XX, o.YY, o.XY = float64(o.XX*f), float64(o.YY*f), float64(o.XY*f)
-			}
 			if o.N > 0 {
 				round = append(round, o)
 			}
 		}
 		_ = s.Add(m, round)
+		if f := inflation.Of(d, m); f != 1 {
+			_ = s.SetFactors(m, slices.Repeat([]float64{f}, s.arms))
+		}
 	}
 }
 

@@ -35,9 +35,6 @@ func TestBandit(t *testing.T) {
 		for _, c := range []struct{ more, want string }{
 			{"guardrails: [{metric: m, min: 0}]", "guardrails: the policy " + kind + " holds no guardrails: want the " +
 				"policy pasto, which does"},
-			{"drift: {kind: adaptive}", "drift.kind: \"adaptive\": the policy " + kind +
-				" forgets by restart, discount"},
-			{"changes: none", "changes: only the policy pasto"},
 			{"exploration: {share: 0.1}", "exploration: only the policy pasto"},
 		} {
 			if _, err := Parse("d.yaml", []byte(text+c.more)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -41,7 +41,7 @@ func TestContext(t *testing.T) {
 			{"control: {arm: a}", "guardrails: [{metric: m, min: 0}]", "guardrails: the policy " + kind},
 			{"control: {arm: a}", "max_share: {every: 0.6}", "max_share: the policy " + kind},
 			{"control: {arm: a}", "control: {arm: a}\nramp: [{share: 0.1, units: 5}]", "ramp: the policy " + kind},
-			{"control: {arm: a}", "drift: {kind: discount, rate: 0.1}", "drift.kind"},
+			{"control: {arm: a}", "drift: {memory: 4}", "drift.memory"},
 			{"kind: " + kind, "kind: " + kind + ", " + other + ": 1", "policy." + other + ": only"},
 			{"kind: " + kind, "kind: " + kind + ", split: {a: 1}", "policy.split: only"},
 			{"kind: number", "kind: numbers", "context[0].kind"},

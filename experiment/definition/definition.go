@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 )
@@ -54,7 +55,7 @@ type Definition struct {
 	Round Round `json:"round"`
 	// AttributionWindow is how long feedback counts after a decision.
 	AttributionWindow policy.Duration `json:"attribution_window"`
-	// Drift selects how the learner forgets what it has observed.
+	// Drift fixes how many rounds the learner remembers.
 	Drift Drift `json:"drift"`
 	// Changes is "detect" (an arm whose metrics are found to have changed is learned anew) or
 	// "none".
@@ -246,33 +247,42 @@ type Round struct {
 	MinUnits int64           `json:"min_units" minimum:"1" maximum:"1000000000"`
 }
 
-// Drift selects how the learner forgets what it has observed.
-type Drift struct {
-	// Kind is "none" (everything counts; the policy pasto still learns an arm anew when it finds a
-	// change of it), "restart" (the learner begins anew after every Rounds rounds, or after as many
-	// as suit Horizon and Variation), "discount" (a round's weight falls by Rate each round),
-	// "window" (the last Rounds rounds count), "detector" (a change detector decides) or "adaptive"
-	// (the discount that has predicted best).
-	Kind   string  `json:"kind" enum:"none,restart,discount,window,detector,adaptive"`
-	Rounds int64   `json:"rounds,omitempty" minimum:"0" maximum:"100000"`
-	Rate   float64 `json:"rate,omitempty" minimum:"0" exclusiveMaximum:"1"`
-	// Horizon is the number of rounds and Variation the budget of the means' variation over them,
-	// as a part of the objective's range: of restart, in place of Rounds.
-	Horizon   int64   `json:"horizon,omitempty" minimum:"0" maximum:"100000"`
-	Variation float64 `json:"variation,omitempty" minimum:"0" maximum:"100000"`
-	// Detector is "cusum", "page-hinkley", "adwin" or "kswin".
-	Detector string `json:"detector,omitempty" enum:",cusum,page-hinkley,adwin,kswin"`
-}
-
 // Exploration is the budget for learning: what part of the served mixture is chosen to learn.
 type Exploration struct {
-	// Share is the greatest share of the optimistic mixture, in [0, 1].
+	// Share is that part in the first round, in [0, 1]. It falls with the root of the number of
+	// rounds.
 	Share float64 `json:"share" minimum:"0" maximum:"1"`
-	// Decay scales how long it keeps that share, at least 0.
-	Decay float64 `json:"decay" minimum:"0" maximum:"1e6"`
-	// Optimism is by how many standard errors the estimates are moved up for that mixture, at least
-	// 0.
-	Optimism float64 `json:"optimism" minimum:"0" maximum:"100"`
+}
+
+// firstShare is the default of the share.
+const firstShare = 0.5
+
+// explorationForm has what was written before there was one rule of exploration.
+type explorationForm struct {
+	Share    *float64 `json:"share,omitempty"`
+	Decay    *float64 `json:"decay,omitempty"`
+	Optimism *float64 `json:"optimism,omitempty"`
+}
+
+// UnmarshalStrict implements [strictjson.Unmarshaler].
+func (e *Exploration) UnmarshalStrict(_ byte, decode func(v any) error) error {
+	var f explorationForm
+	if err := decode(&f); err != nil {
+		return err
+	}
+	switch {
+	case f.Decay != nil:
+		return noregret.BadInputf("decay", "is gone: the share of what explores falls with the root of the number of "+
+			"rounds, want share only")
+	case f.Optimism != nil:
+		return noregret.BadInputf("optimism", "is gone: arms are tried as they could be better by their standard "+
+			"errors, want share only")
+	}
+	e.Share = firstShare
+	if f.Share != nil {
+		e.Share = *f.Share
+	}
+	return nil
 }
 
 // Limits of a definition.

@@ -79,7 +79,7 @@ ramp:
   - {share: 0.25, time: 48h}
 round: {length: 30m, min_units: 1000}
 attribution_window: 36h
-drift: {kind: discount, rate: 0.01}
+drift: {memory: 100}
 stickiness: unit
 hold_back: 0.01
 exposure: immediate
@@ -245,7 +245,7 @@ func TestParseRefuses(t *testing.T) {
 		},
 		{"max: 3", "max: 3\nstickiness: always", `d.yaml:16: stickiness: "always": want round or unit`, true},
 		{"max: 3", "max: 3\nhold_back: 1", `d.yaml:16: hold_back: 1: want a share in [0, 1)`, true},
-		{"max: 3", "max: 3\ndrift: {kind: window}", `d.yaml:16: drift.rounds: 0 with kind window`, false},
+		{"max: 3", "max: 3\ndrift: {memory: 2}", `d.yaml:16: drift.memory: 2 rounds: want 5 to 100000`, true},
 		{
 			"max: 3", "max: 3\npolicy: {kind: fixed, split: {a: 0.5}}",
 			`d.yaml:5: control.share: with a fixed policy, policy.split has the control's share`, false,

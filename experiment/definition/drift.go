@@ -1,105 +1,132 @@
 package definition
 
 import (
-	"errors"
-	"slices"
+	"fmt"
+	"math"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/drift"
-	"github.com/noregret/noregret/forget"
-	"github.com/noregret/noregret/internal/named"
-	"github.com/noregret/noregret/pasto/drifting"
 )
 
-// driftKinds are the kinds of [Drift].
-var driftKinds = []string{"none", "restart", "discount", "window", "detector", "adaptive"}
+// LeastMemory and MostMemory bound the rounds of a memory. A shorter one would hardly know more
+// than the last round.
+const LeastMemory, MostMemory = 5, 100_000
 
-// mostDriftRounds bounds the rounds of an interval and of a window.
-const mostDriftRounds = drifting.MostRounds
+// Drift fixes by hand how much of the past the learner remembers. Without it the policy pasto has a
+// bank of memories and chooses, for each arm and metric, the longest that agrees with all shorter
+// ones.
+type Drift struct {
+	// Kind is "none", which a definition without drift has too.
+	Kind string `json:"kind,omitempty" enum:",none"`
+	// Memory is the number of rounds that are remembered, 5 to 100000; 0 leaves it to the policy. A
+	// round's weight falls by 1/Memory with each round after it. A contextual policy begins anew
+	// after so many rounds.
+	Memory int64 `json:"memory,omitempty" minimum:"5" maximum:"100000"`
+}
 
-// checkDrift checks how the learner forgets.
+// driftForm has what was written before memories, which is refused with what to write now.
+type driftForm struct {
+	Kind      string   `json:"kind,omitempty"`
+	Memory    *int64   `json:"memory,omitempty"`
+	Rounds    *int64   `json:"rounds,omitempty"`
+	Rate      *float64 `json:"rate,omitempty"`
+	Horizon   *int64   `json:"horizon,omitempty"`
+	Variation *float64 `json:"variation,omitempty"`
+	Detector  *string  `json:"detector,omitempty"`
+}
+
+// UnmarshalStrict implements [strictjson.Unmarshaler].
+func (x *Drift) UnmarshalStrict(_ byte, decode func(v any) error) error {
+	var f driftForm
+	if err := decode(&f); err != nil {
+		return err
+	}
+	if err := f.refuse(); err != nil {
+		return err
+	}
+	*x = Drift{Kind: "none"}
+	if f.Memory != nil {
+		if x.Memory = *f.Memory; x.Memory < LeastMemory || x.Memory > MostMemory {
+			return noregret.BadInputf("memory", "%d rounds: want %d to %d", x.Memory, LeastMemory,
+				MostMemory)
+		}
+	}
+	return nil
+}
+
+// refuse returns an error for a form of drift that is no longer there.
+func (f *driftForm) refuse() error {
+	write := func(rounds float64) string {
+		if rounds = math.Round(rounds); rounds >= LeastMemory && rounds <= MostMemory {
+			return fmt.Sprintf("write memory: %v", rounds)
+		}
+		return fmt.Sprintf("that is a memory of %v rounds: write memory, with %d rounds or more", rounds,
+			LeastMemory)
+	}
+	switch rounds := 0.0; f.Kind {
+	case "", "none":
+	case "discount":
+		if f.Rate == nil || !(*f.Rate > 0 && *f.Rate < 1) {
+			return noregret.BadInputf("kind",
+				"discount is gone: write memory, the number of rounds that are remembered")
+		}
+		return noregret.BadInputf("kind", "discount is gone: %s, as 1/rate is the number of rounds that are remembered",
+			write(1 / *f.Rate))
+	case "window", "restart":
+		if f.Rounds != nil {
+			rounds = float64(*f.Rounds)
+		}
+		if rounds == 0 {
+			return noregret.BadInputf("kind",
+				"%s is gone: write memory, the number of rounds that are remembered", f.Kind)
+		}
+		return noregret.BadInputf("kind", "%s is gone: %s", f.Kind, write(rounds))
+	case "detector", "adaptive":
+		return noregret.BadInputf("kind", "%s is gone: leave drift out, as the policy pasto chooses its memory by "+
+			"what agrees, or write memory, the number of rounds that are remembered", f.Kind)
+	default:
+		return noregret.BadInputf("kind", "%q: want memory, the number of rounds that are remembered", f.Kind)
+	}
+	for _, old := range []struct {
+		name string
+		has  bool
+	}{
+		{"rounds", f.Rounds != nil},
+		{"rate", f.Rate != nil},
+		{"horizon", f.Horizon != nil},
+		{"variation", f.Variation != nil},
+		{"detector", f.Detector != nil},
+	} {
+		if old.has {
+			return noregret.BadInputf(old.name, "is gone: want memory, the number of rounds that are remembered")
+		}
+	}
+	return nil
+}
+
+// checkDrift checks whether the policy can forget.
 func checkDrift(d *Definition) error {
-	x := &d.Drift
-	if err := oneOfMany("drift.kind", x.Kind, driftKinds); err != nil {
-		return err
-	}
-	if err := checkDriftOf(d); err != nil {
-		return err
-	}
-	budget := x.Kind == "restart" && x.Rounds == 0
+	n := d.Drift.Memory
 	switch {
-	case !budget && (x.Horizon != 0 || x.Variation != 0):
-		return noregret.BadInputf("drift.horizon",
-			"%d and variation %v with kind %s: they belong to a restart without "+
-				"rounds", x.Horizon, x.Variation, x.Kind)
-	case budget && x.Horizon == 0 && x.Variation == 0:
-		return noregret.BadInputf("drift.rounds", "none: want the rounds between two restarts, or a horizon and a "+
-			"variation")
-	case budget && (x.Horizon < 1 || x.Horizon > mostDriftRounds):
-		return noregret.BadInputf("drift.horizon", "%d: want 1 to %d", x.Horizon, mostDriftRounds)
-	case budget && !(x.Variation > 0 && x.Variation <= float64(x.Horizon)):
-		return noregret.BadInputf("drift.variation", "%v: want a number above 0, at most the horizon", x.Variation)
-	case x.Rounds < 0 || x.Rounds > mostDriftRounds:
-		return noregret.BadInputf("drift.rounds", "%d: want 1 to %d", x.Rounds, mostDriftRounds)
-	case x.Kind == "window" && x.Rounds == 0:
-		return noregret.BadInputf("drift.rounds", "%d with kind %s: want 1 to %d", x.Rounds, x.Kind, mostDriftRounds)
-	case x.Kind == "adaptive" && x.Rounds != 0:
-		return noregret.BadInputf("drift.rounds", "%d with kind %s: want none", x.Rounds, x.Kind)
-	case x.Kind == "detector" && !slices.Contains(forget.Detectors(), x.Detector):
-		return noregret.BadInputf("drift.detector", "%s", named.Unknown(x.Detector, forget.Detectors()))
-	}
-	var e *noregret.Error
-	if err := x.Rule().Validate(); errors.As(err, &e) {
-		return noregret.BadInputf("drift."+e.Place, "%s", e.Message)
-	}
-	return nil
-}
-
-// Rule returns the rule by which the learner forgets: that of a restart has the Interval.
-func (x *Drift) Rule() forget.Rule {
-	r := forget.Rule{Kind: forget.Kind(x.Kind), Rounds: int(x.Rounds), Rate: x.Rate, Detector: x.Detector}
-	switch x.Kind {
-	case "none":
-		r.Kind = forget.None
-	case "restart":
-		r.Rounds = x.Interval()
-	}
-	return r
-}
-
-// checkDriftOf checks whether the policy can forget in this way.
-func checkDriftOf(d *Definition) error {
-	kind := d.Drift.Kind
-	switch {
-	case kind == "none":
+	case d.Drift.Kind != "" && d.Drift.Kind != "none":
+		return noregret.BadInputf("drift.kind",
+			"%q: want memory, the number of rounds that are remembered", d.Drift.Kind)
+	case n == 0:
 		return nil
+	case n < LeastMemory || n > MostMemory:
+		return noregret.BadInputf("drift.memory", "%d rounds: want %d to %d", n, LeastMemory, MostMemory)
 	case d.Policy.Kind == "fixed":
-		return noregret.BadInputf("drift.kind", "%q: a fixed policy forgets nothing", kind)
+		return noregret.BadInputf("drift.memory", "%d: a fixed policy forgets nothing", n)
 	case d.Arms.Box != nil:
-		return noregret.BadInputf("drift.kind", "%q: points of a box are learned with drift none", kind)
-	case d.Bandit() && kind == "adaptive":
-		return noregret.BadInputf("drift.kind", "%q: the policy %s forgets by restart, discount, window or detector: "+
-			"want one of these, or the policy pasto", kind, d.Policy.Kind)
-	case d.Contextual() && kind != "restart":
-		return noregret.BadInputf("drift.kind", "%q: the policy %s forgets by restart only: want restart, or the "+
-			"policy pasto, which has no contexts", kind, d.Policy.Kind)
+		return noregret.BadInputf("drift.memory", "%d: points of a box are learned from all rounds", n)
+	case d.Strict:
+		return noregret.BadInputf("drift.memory", "%d with strict: its bounds are for all rounds, want no memory", n)
+	case d.Changes == "none":
+		return noregret.BadInputf("drift.memory",
+			"%d with changes none, which takes all rounds: want one of the two", n)
 	}
 	return nil
 }
 
-// Interval returns the number of rounds between two restarts: Rounds, or what suits the budget. For
-// rewards that are linear in the mixture and observed for what is served that is (T/V)^(2/3) of T
-// rounds with variation V (Besbes, Gur and Zeevi 2015, Section 5). It is 0 for other kinds.
-func (x *Drift) Interval() int {
-	if x.Kind != "restart" {
-		return 0
-	}
-	if x.Rounds > 0 {
-		return int(x.Rounds)
-	}
-	b, err := drift.NewBudget(int(x.Horizon), x.Variation)
-	if err != nil {
-		return int(x.Horizon) // checked
-	}
-	return b.BatchSize(drift.ConvexGradient)
-}
+// AllRounds reports whether the policy pasto takes all rounds as they are: strict bounds, private
+// sums and changes none do.
+func (d *Definition) AllRounds() bool { return d.Strict || d.Privacy != nil || d.Changes == "none" }

@@ -22,11 +22,13 @@ func (d *Definition) checkLearning() error {
 	switch c := d.Caution; {
 	case c != nil && !(*c >= 0 && *c <= 10):
 		return noregret.BadInputf("caution", "%v: want a number of standard errors in [0, 10]", *c)
-	case c != nil && !d.Mixes():
-		return noregret.BadInputf("caution", "%v: only the default policy has it: with a control arm, without strict, "+
-			"drift, exploration, privacy, changes none, stickiness unit and hold deployed", *c)
-	case d.Strict && !d.LearnsControl():
-		return noregret.BadInputf("strict", "want the policy pasto with a control arm, and no box")
+	case c != nil && (!d.LearnsControl() || d.Strict || d.HoldsDeployed()):
+		return noregret.BadInputf("caution", "%v: only what is served beside a control arm has it: with the policy "+
+			"pasto and no box, without strict and hold deployed", *c)
+	case d.Strict:
+		if err := d.checkStrict(); err != nil {
+			return err
+		}
 	}
 	switch {
 	case d.Changes == "none" && !plain:
@@ -37,10 +39,36 @@ func (d *Definition) checkLearning() error {
 		return noregret.BadInputf("exploration", "only the policy pasto, and no box, has a budget")
 	case !(e.Share >= 0 && e.Share <= 1):
 		return noregret.BadInputf("exploration.share", "%v: want a share in [0, 1]", e.Share)
-	case !(e.Decay >= 0 && e.Decay <= 1e6):
-		return noregret.BadInputf("exploration.decay", "%v: want a number in [0, 1e+06]", e.Decay)
-	case !(e.Optimism >= 0 && e.Optimism <= 100):
-		return noregret.BadInputf("exploration.optimism", "%v: want a number in [0, 100]", e.Optimism)
+	}
+	return nil
+}
+
+// MostStrict is the largest number of arms under strict bounds.
+const MostStrict = 128
+
+// checkStrict checks that strict bounds can promise something and let arms be tried: what is not
+// known yet counts with the worst value of its range.
+func (d *Definition) checkStrict() error {
+	switch arms, err := d.NamedArms(); {
+	case !d.LearnsControl():
+		return noregret.BadInputf("strict", "want the policy pasto with a control arm, and no box")
+	case d.HoldsDeployed():
+		return noregret.BadInputf("strict", "with hold deployed: nothing is promised for what is served, want one of "+
+			"the two")
+	case d.Stickiness == "unit" || d.Privacy != nil:
+		return noregret.BadInputf("strict", "with stickiness unit or privacy: its bounds are for rounds of "+
+			"independent units, want caution")
+	case err != nil:
+		return err
+	case len(arms) > MostStrict:
+		return noregret.BadInputf("strict", "%d arms: want at most %d", len(arms), MostStrict)
+	}
+	for i := range d.Guardrails {
+		g := &d.Guardrails[i]
+		if m := d.Metric(g.Metric); g.Hard && (m == nil || m.Kind == "ratio" || m.Range == nil && m.Cap == nil) {
+			return noregret.BadInputf(fmt.Sprintf("guardrails[%d].metric", i), "%q has no range: with strict no arm "+
+				"could ever be tried, want a metric with a range or a cap, or caution in place of strict", g.Metric)
+		}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package definition
 
 import (
-	"math"
 	"slices"
 	"strconv"
 
@@ -18,69 +17,6 @@ func (d *Definition) Goals() (*pasto.Goals, error) { return d.goals(true) }
 func (d *Definition) PricedGoals() (*pasto.Goals, error) { return d.goals(false) }
 
 func (d *Definition) goals(hard bool) (*pasto.Goals, error) {
-	return d.newGoals(func(g *Guardrail, m pasto.Metric) pasto.Metric {
-		m.Lambda, m.Hard = g.Price(), g.Hard && hard
-		return m
-	}, func(m pasto.Metric) pasto.Metric { return m })
-}
-
-// RawGoals returns the objective for a learner that observes the arms' own values. Limits are its
-// thresholds, and changes are relative to the learner's control arm. For a ratio x/d the values are
-// x − c·d for the limit c, with threshold 0. For a change δ of a ratio they are x − c·d + c·D,
-// where D is the control arm's mean denominator and c = r + δ·|r| for its ratio r: compared with
-// the control arm, that is the slack x − c·d less the error of r. If the price of a soft guardrail
-// is in units of the control's mean, its values are to be divided by that mean. A private
-// experiment whose learner does not take released sums ([LearnsSums]) has no ranges: noise takes
-// means out of them.
-func (d *Definition) RawGoals() (*pasto.Goals, error) {
-	ranges := d.Privacy == nil || LearnsSums(d)
-	ranged := func(m pasto.Metric) pasto.Metric {
-		of := d.Metric(m.Name)
-		if low, high := of.Counted(); ranges && of.Kind != "ratio" && (of.Range != nil || of.Cap != nil) {
-			m.Lower, m.Upper = low, high
-		}
-		return m
-	}
-	return d.newGoals(func(g *Guardrail, m pasto.Metric) pasto.Metric {
-		limit, up, relative, _ := g.Limit()
-		of := d.Metric(g.Metric)
-		m.Lambda, m.Hard, m.Relative = g.Price(), g.Hard, relative
-		if !up {
-			m.Direction = pasto.Down
-		}
-		if relative {
-			m.Threshold = min(limit, mostChange)
-		} else if of.Kind != "ratio" {
-			m.Threshold = limit
-		}
-		if ranges && (g.Hard || !relative && limit != 0) {
-			m.Lower, m.Upper = d.rawSpan(g)
-		}
-		return m
-	}, ranged)
-}
-
-// mostChange is the largest change that package pasto compares; a larger one is never reached.
-const mostChange = 1e6
-
-// rawSpan returns the range of one observation of a guardrail's metric as RawGoals has it, 0 and 0
-// if it is unbounded.
-func (d *Definition) rawSpan(g *Guardrail) (low, high float64) {
-	limit, _, relative, _ := g.Limit()
-	metric := d.MetricIndex(g.Metric)
-	if relative && d.Metrics[metric].Kind == "ratio" {
-		return 0, 0
-	}
-	if low, high = d.Span(metric, limit); math.IsInf(low, 0) || math.IsInf(high, 0) {
-		return 0, 0
-	}
-	return low, high
-}
-
-// newGoals makes the objective with guardrails and goals as the functions complete them.
-func (d *Definition) newGoals(guard func(g *Guardrail, m pasto.Metric) pasto.Metric,
-	goal func(m pasto.Metric) pasto.Metric,
-) (*pasto.Goals, error) {
 	if d.Objective == nil {
 		return nil, noregret.BadInputf("objective", "the definition has none")
 	}
@@ -90,13 +26,14 @@ func (d *Definition) newGoals(guard func(g *Guardrail, m pasto.Metric) pasto.Met
 		if d.Metric(g.Metric).Direction == "down" {
 			m.Direction = pasto.Down
 		}
-		metrics = append(metrics, goal(m))
+		metrics = append(metrics, m)
 	}
 	for i := range d.Guardrails {
 		g := &d.Guardrails[i]
-		metrics = append(metrics, guard(g, pasto.Metric{
-			Name: "guardrail " + strconv.Itoa(i) + " " + g.Metric, Role: pasto.Guardrail,
-		}))
+		metrics = append(metrics, pasto.Metric{
+			Name: "guardrail " + strconv.Itoa(i) + " " + g.Metric, Role: pasto.Guardrail, Lambda: g.Price(),
+			Hard: g.Hard && hard,
+		})
 	}
 	return pasto.NewGoals(metrics, d.Objective.Soft)
 }
@@ -132,24 +69,8 @@ func (d *Definition) Plain() bool { return d.Policy.Kind == "pasto" && d.Arms.Bo
 // share beside the learned mixture.
 func (d *Definition) LearnsControl() bool { return d.Plain() && d.Control != nil }
 
-// Probe is the largest share of the units, in per cent, that all arms get together about which
-// nothing is known, where a hard guardrail has no range: the default policy's (package
-// propose/mixture) or that of package pasto/confident.
-func (d *Definition) Probe() float64 {
-	if d.Mixes() {
-		return 2
-	}
-	return 1
-}
-
-// Mixes reports whether the default policy serves the definition (package propose/mixture): it has
-// a control arm that is compared by raw feedback, and asks for no other memory, exploration or
-// promise than that policy's own. Units that keep their arm over rounds are one observation, which
-// sums within rounds do not know, so that policy does not serve them.
-func (d *Definition) Mixes() bool {
-	return d.LearnsControl() && d.Objective != nil && d.Privacy == nil && d.Drift.Kind == "none" &&
-		d.Exploration == nil && d.Changes != "none" && !d.Strict && !d.HoldsDeployed() && d.Stickiness != "unit"
-}
+// Mixes reports whether the default policy serves the definition (package propose/mixture).
+func (d *Definition) Mixes() bool { return d.Plain() && d.Objective != nil }
 
 // HoldsDeployed reports whether hard guardrails are to hold only in what would be deployed.
 func (d *Definition) HoldsDeployed() bool {

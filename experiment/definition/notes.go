@@ -6,6 +6,10 @@ import (
 	"github.com/noregret/noregret/dp"
 )
 
+// Probe is the largest share of the units that all arms get together about which nothing is known,
+// where a hard guardrail has no range.
+const Probe = 0.02
+
 // Notes returns sentences about what is allowed in a definition but weakens what its guardrails can
 // say, goals and guardrails without a bound on one observation, or what its privacy protects. It
 // returns nil if there are none.
@@ -31,14 +35,9 @@ func Notes(d *Definition) (notes []string) {
 			"revenue that few units carry", i, metric)
 		if g.Hard && d.LearnsControl() && !d.HoldsDeployed() {
 			text += fmt.Sprintf("; arms without data get %v %% of the units together, and no promise holds until they "+
-				"have some", d.Probe())
+				"have some", 100*Probe)
 		}
 		notes = append(notes, text)
-	}
-	if n := d.Drift.Interval(); n > 0 && d.Drift.Rounds == 0 {
-		notes = append(notes, fmt.Sprintf("drift: the learner begins anew every %d rounds, which suits a variation "+
-			"of %v "+
-			"over %d rounds", n, d.Drift.Variation, d.Drift.Horizon))
 	}
 	return append(notes, PrivacyNotes(d)...)
 }

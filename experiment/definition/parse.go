@@ -88,7 +88,7 @@ func preset(v any) {
 	case *Guardrail:
 		v.Penalty, v.Alpha, v.Action, v.Hard = 5, 0.05, "alert", true
 	case *Exploration:
-		v.Share, v.Decay, v.Optimism = 0.5, 5, 2
+		v.Share = firstShare
 	case *Privacy:
 		v.UnitContribution, v.Rounds = 1, 1000
 	case *Plan:

@@ -3,7 +3,6 @@ package definition
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
@@ -29,17 +28,6 @@ type Privacy struct {
 // Budget returns the privacy budget: (ε, δ) in Gaussian differential privacy.
 func (p *Privacy) Budget() (dp.Budget, error) { return dp.GDPBudget(p.Epsilon, p.Delta) }
 
-// LearnsSums reports whether the learner of a private experiment takes the released sums as what
-// they are, with noise that cancels over rounds. It cannot where the price of a soft guardrail is
-// in units of the control's mean: its values are divided by a mean that moves from round to round,
-// so that they do not add up to a sum. The noise of each round then counts by itself.
-func LearnsSums(d *Definition) bool {
-	return d.Privacy != nil && !slices.ContainsFunc(d.Guardrails, func(g Guardrail) bool {
-		limit, _, relative, _ := g.Limit()
-		return !g.Hard && (relative || limit == 0)
-	})
-}
-
 // mostReleased bounds the numbers that a private experiment releases: arms times metrics times
 // rounds. The noise of all of them is kept.
 const mostReleased = 1 << 19
@@ -63,9 +51,9 @@ func checkPrivacy(d *Definition) error {
 	case !d.Plain():
 		return noregret.BadInputf("privacy", "a private experiment needs the policy pasto and arms that are not a "+
 			"box, which learn from sums alone")
-	case d.Drift.Kind != "none":
-		return noregret.BadInputf("privacy", "with drift %q: a private experiment has sums over all rounds, want none",
-			d.Drift.Kind)
+	case d.Drift.Memory != 0:
+		return noregret.BadInputf("privacy", "with a drift.memory of %d: a private experiment has sums over all "+
+			"rounds, want none", d.Drift.Memory)
 	case d.HoldBack > 0:
 		return noregret.BadInputf("privacy", "with hold_back %v: a private experiment releases nothing of units held "+
 			"back, want 0", d.HoldBack)

@@ -40,7 +40,7 @@ func TestPrivacyRefuses(t *testing.T) {
 		{`"max":3}`, `"max":3,"action":"rollback"}`, "guardrails[0]: action rollback"},
 		{`"max":3}`, `"max":3,"action":"shrink"}`, "guardrails[0]: action shrink"},
 		{`"max":3}`, `"max":3,"each_arm":true}`, "each_arm true"},
-		{`"objective"`, `"drift":{"kind":"discount","rate":0.1},"objective"`, `with drift "discount"`},
+		{`"objective"`, `"drift":{"memory":10},"objective"`, `with a drift.memory of 10`},
 		{`"objective"`, `"hold_back":0.1,"objective"`, "with hold_back 0.1"},
 		{
 			`"objective"`, `"ramp":[{"share":0.5,"units":9,"guardrails":"held"}],"objective"`,

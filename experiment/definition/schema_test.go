@@ -174,13 +174,9 @@ var bases = []string{
 	  "guardrails":[{"metric":"m","min":-1}],"drift":{"kind":"none"},"changes":"detect"}`,
 	`{"name":"e","arms":[{"name":"a","value":1},{"name":"b","value":2}],` +
 		`"metrics":[{"name":"m","cap":{"quantile":0.5,"of":[1,2]}}],` +
-		`"objective":{"goals":[{"metric":"m"}]},"changes":"none","exploration":{"share":0.1,"decay":1,"optimism":3}}`,
+		`"objective":{"goals":[{"metric":"m"}]},"changes":"none","exploration":{"share":0.1}}`,
 	`{"name":"w","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
-		`"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"window","rounds":5}}`,
-	`{"name":"r","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
-		`"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"restart","horizon":900,"variation":2}}`,
-	`{"name":"c","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],` +
-		`"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"detector","detector":"adwin"}}`,
+		`"objective":{"goals":[{"metric":"m"}]},"drift":{"memory":5}}`,
 	`{"name":"k","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m","range":[0,1]}],` +
 		`"objective":{"goals":[{"metric":"m"}]},"policy":{"kind":"kl-ucb"},"drift":{"kind":"none"}}`,
 	`{"name":"l","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m","range":[0,1]}],` +
@@ -221,10 +217,8 @@ var severalFields = regexp.MustCompile(strings.Join([]string{
 	`want a number in the range`, `a count is`, `want two numbers .*, the lower first`,
 	`control.*: "[^"]*" is (not )?among the arms`, `want a share above 0`, `the control is the only arm`,
 	`no control arm`, `relative to the control arm`, `needs a control arm`,
-	`policy.split`, `a fixed policy`, `learned with drift none`,
-	`drift.(rounds|rate|detector): \S+ with kind \S+: want`, `belong to a restart without`,
-	`want the rounds between two restarts`, `drift.(horizon|variation): .*want`,
-	`drift.detector: "": want`, `needs objective.soft 0`,
+	`policy.split`, `a fixed policy`, `learned from all rounds`, `with changes none`,
+	`drift.memory: \S+ with strict`, `needs objective.soft 0`,
 	`cannot choose points`, `the policy pasto needs one`, `is also the name of (arms|metrics)\[`, `duplicate goal`,
 	`is a ratio, which is not linear`, `can have a min or a max`,
 	`low < high`, `is not an arm`, `want 1 to 100000$`, `would have the name`, `repeats the value at \[`,

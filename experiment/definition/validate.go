@@ -33,7 +33,7 @@ func (d *Definition) Validate() error {
 	if err := checkPrivacy(d); err != nil || d.Objective == nil {
 		return err
 	}
-	for _, goals := range []func() (*pasto.Goals, error){d.Goals, d.PricedGoals, d.RawGoals} {
+	for _, goals := range []func() (*pasto.Goals, error){d.Goals, d.PricedGoals} {
 		if _, err := goals(); err != nil {
 			return err
 		}

@@ -40,6 +40,21 @@ func (d *Definition) Width(metric int) float64 {
 	return d.Highest(metric) - d.Lowest(metric)
 }
 
+// Event is the size of an event of a metric: the width of the range, of a ratio that of the part
+// above the line, and 1 of a count; 0 if it is unknown.
+func (d *Definition) Event(metric int) float64 {
+	if r := d.RatioIndex(metric); r >= 0 {
+		metric = d.Ratios()[r].Numerator
+	}
+	if w := d.Width(metric); !math.IsInf(w, 1) {
+		return w
+	}
+	if d.Metrics[metric].Kind == "count" {
+		return 1
+	}
+	return 0
+}
+
 // Span returns the interval of one observation by which a metric is held to a limit: of the metric
 // itself, or, for a ratio of x to y, of x − limit·y. Its ends are infinite where the metric, or a
 // part of the ratio, has none.

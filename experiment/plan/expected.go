@@ -29,7 +29,7 @@ const leastUnits = 5
 
 // newExpected returns the policy of a definition, nil if another policy serves it.
 func newExpected(c *closedForm) (*expected, error) {
-	if !c.d.Mixes() {
+	if !c.d.Mixes() || c.d.Control == nil {
 		return nil, nil
 	}
 	names := []string{c.d.Control.Arm}
@@ -50,11 +50,7 @@ func newExpected(c *closedForm) (*expected, error) {
 	if e.store, err = p.Store(); err != nil {
 		return nil, err
 	}
-	o := mixture.DefaultOptions()
-	if c.d.Caution != nil {
-		o.Caution = *c.d.Caution
-	}
-	if e.policy, err = mixture.New(p, o); err != nil {
+	if e.policy, err = mixture.New(p, mixture.OptionsOf(c.d)); err != nil {
 		return nil, err
 	}
 	return e, nil

@@ -3,6 +3,7 @@ package propose
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/compare"
@@ -121,8 +122,11 @@ func sign(down bool) float64 {
 
 // Validate returns an error of code bad_input if the problem makes no sense.
 func (p *Problem) Validate() error {
-	if len(p.Arms) < 2 {
-		return noregret.BadInputf("arms", "%d: want at least 2, the control and another", len(p.Arms))
+	if len(p.Arms) < 1 {
+		return noregret.BadInputf("arms", "none: want at least one, the control first")
+	}
+	if !slices.ContainsFunc(p.Arms, func(a Arm) bool { return !a.Retired }) {
+		return noregret.BadInputf("arms", "all are retired: want one that can be served")
 	}
 	if len(p.Goals) == 0 {
 		return noregret.BadInputf("goals", "none: want at least one")

@@ -20,7 +20,7 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, fault := range map[string]func(p *Problem){
-		"one arm":        func(p *Problem) { p.Arms = p.Arms[:1] },
+		"no arm":         func(p *Problem) { p.Arms = nil },
 		"share":          func(p *Problem) { p.Arms[1].Most = 1.5 },
 		"retired":        func(p *Problem) { p.Arms[0].Retired = true },
 		"control":        func(p *Problem) { p.Control = -0.1 },

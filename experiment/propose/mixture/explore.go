@@ -192,6 +192,9 @@ func (m *Policy) exploration(q []float64) error {
 			continue
 		}
 		weight := 1.0
+		if !m.usable[k] && m.free() {
+			continue // they have a share of their own
+		}
 		if m.usable[k] {
 			if v, err := m.worth(k); v+float64(hope*err) < best {
 				weight = rest * (float64(hope*err) / (best - v))

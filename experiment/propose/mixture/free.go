@@ -7,9 +7,6 @@ import (
 	"github.com/noregret/noregret/experiment/propose"
 )
 
-// MostStrict is the largest number of arms of a policy with [Options].Strict.
-const MostStrict = 128
-
 // free reports whether hard guardrails hold in what is deployed only.
 func (m *Policy) free() bool { return m.problem.NoControl || m.problem.HoldDeployed }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/propose"
 	"github.com/noregret/noregret/internal/portable"
 )
@@ -31,8 +32,31 @@ type Options struct {
 
 // DefaultOptions are those of the decision service.
 func DefaultOptions() Options {
-	return Options{Caution: 3, Deployed: 2, Pessimism: 0.25, Exploration: 0.5, Probe: 0.02}
+	return Options{Caution: 3, Deployed: 2, Pessimism: 0.25, Exploration: 0.5, Probe: definition.Probe}
 }
+
+// OptionsOf returns the options of a definition's policy.
+func OptionsOf(d *definition.Definition) Options {
+	o := DefaultOptions()
+	if c := d.Caution; c != nil {
+		o.Caution, o.Deployed = *c, min(o.Deployed, *c)
+	}
+	if e := d.Exploration; e != nil {
+		o.Exploration = e.Share
+	}
+	if d.Strict {
+		o.Strict, o.Probe = mostStrict, 0
+		for i := range d.Guardrails {
+			if g := &d.Guardrails[i]; g.Hard {
+				o.Strict = min(o.Strict, g.Alpha)
+			}
+		}
+	}
+	return o
+}
+
+// mostStrict is the largest [Options].Strict.
+const mostStrict = 0.5
 
 // levelServed and levelDeployed are the standard errors with which the control's own slack of an
 // absolute limit is charged. What is deployed stays, so an error in it does too.
@@ -68,7 +92,7 @@ func (o *Options) validate() error {
 		{"pessimism", o.Pessimism, math.MaxFloat64},
 		{"exploration", o.Exploration, math.MaxFloat64},
 		{"probe", o.Probe, 1},
-		{"strict", o.Strict, 0.5},
+		{"strict", o.Strict, mostStrict},
 	} {
 		if !(x.value >= 0 && x.value <= x.most) {
 			return noregret.BadInputf(x.name, "%v: want a finite number from 0 to %v", x.value, x.most)
@@ -110,9 +134,9 @@ func New(p *propose.Problem, o Options) (*Policy, error) {
 	if o.Strict > 0 && o.Caution == 0 {
 		return nil, noregret.BadInputf("caution", "0 with strict: want a number above 0")
 	}
-	if o.Strict > 0 && (p.Rule() != compare.All || len(p.Arms) > MostStrict) {
+	if o.Strict > 0 && (p.Rule() != compare.All || len(p.Arms) > definition.MostStrict) {
 		return nil, noregret.BadInputf("strict", "%d arms, a memory of %d rounds: want at most %d arms and all rounds",
-			len(p.Arms), p.Memory, MostStrict)
+			len(p.Arms), p.Memory, definition.MostStrict)
 	}
 	for i := range m.goals {
 		m.goals[i].chosen.Rule = p.Rule()

@@ -435,7 +435,7 @@ func TestPure(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	good := rates(nil, []float64{0.05, 0.06}).problem
 	for name, change := range map[string]func(p *propose.Problem, o *Options){
-		"one arm":        func(p *propose.Problem, _ *Options) { p.Arms = p.Arms[:1] },
+		"no arm":         func(p *propose.Problem, _ *Options) { p.Arms = nil },
 		"no goal":        func(p *propose.Problem, _ *Options) { p.Goals = nil },
 		"no such metric": func(p *propose.Problem, _ *Options) { p.Goals = []propose.Goal{{Metric: 1, Weight: 1}} },
 		"no weight":      func(p *propose.Problem, _ *Options) { p.Goals = []propose.Goal{{}} },
@@ -554,5 +554,39 @@ func TestLateArmGrows(t *testing.T) {
 	}
 	if share := policy.serving[3]; share < 0.7 {
 		t.Errorf("the late arm has %v: %v", share, policy.serving)
+	}
+}
+
+// TestRelativeLimit: the slack of an arm beside a relative limit is what it has more than the limit
+// at the control's mean, also where that is negative.
+func TestRelativeLimit(t *testing.T) {
+	for _, down := range []bool{false, true} {
+		for _, change := range []float64{-0.3, -0.05, 0, 0.1, 1.5} {
+			for _, control := range []float64{-100, -1, 2, 50} {
+				for _, y := range []float64{-105, -94, -1.04, 0, 1.9, 53} {
+					w := rates([]propose.Guardrail{{Metric: 0, Limit: change, Relative: true, Down: down, Hard: true}},
+						[]float64{0, 0})
+					w.problem.NoControl = true // the slack is not cut at 0
+					s, err := w.problem.Store()
+					if err != nil {
+						t.Fatal(err)
+					}
+					round := []compare.Sums{{Arm: 0, N: 100, X: control, XX: 1}, {Arm: 1, N: 100, X: y, XX: 1}}
+					if err := s.Add(0, round); err != nil {
+						t.Fatal(err)
+					}
+					g := guard{free: true}
+					g.read(s, w.problem, 0)
+					want := y - (control + change*math.Abs(control))
+					if down {
+						want = -want
+					}
+					if got := g.own + g.gain[1]; math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
+						t.Errorf("change %v, down %v, control %v, value %v: %v, want %v", change, down, control, y, got,
+							want)
+					}
+				}
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/propose"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
@@ -80,7 +81,7 @@ func TestStrictRefuses(t *testing.T) {
 	o = DefaultOptions()
 	o.Strict = 0.05
 	many := *w.problem
-	many.Arms = make([]propose.Arm, MostStrict+1)
+	many.Arms = make([]propose.Arm, definition.MostStrict+1)
 	if _, err := New(&many, o); err == nil {
 		t.Error("many arms")
 	}
