@@ -79,11 +79,17 @@ func (lp *Program) reach() (bool, error) {
 // initialBasis makes the basis of the point of the largest gain, with the surplus of rows that it
 // satisfies and the artificial variables of the others.
 func (lp *Program) initialBasis() {
-	first, n, m := 0, lp.problem.Points, len(lp.scale)
+	first, inside, n, m := 0, -1, lp.problem.Points, len(lp.scale)
 	for k, v := range lp.gain {
 		if v > lp.gain[first] {
 			first = k
 		}
+		if lp.FromInside && (inside < 0 || v > lp.gain[inside]) && lp.meets(k) {
+			inside = k
+		}
+	}
+	if inside >= 0 {
+		first = inside
 	}
 	lp.basis, lp.closed = lp.basis[:0], false
 	for j := range m {
@@ -98,6 +104,16 @@ func (lp *Program) initialBasis() {
 	for _, c := range lp.basis {
 		lp.inBasis[c] = true
 	}
+}
+
+// meets reports whether point k alone meets all demands.
+func (lp *Program) meets(k int) bool {
+	for j, level := range lp.levelsOf(k) {
+		if level < lp.demand[j] {
+			return false
+		}
+	}
+	return true
 }
 
 // shortfall is the sum of the artificial variables.
@@ -119,8 +135,8 @@ func (lp *Program) provesInfeasible() bool {
 	}
 	for k := range lp.problem.Points {
 		v := 0.0
-		for j, d := range lp.dual[:len(lp.scale)] {
-			v += float64(max(-d, 0) * lp.level(k, j))
+		for j, level := range lp.levelsOf(k) {
+			v += float64(max(-lp.dual[j], 0) * level)
 		}
 		if !(v < 0) {
 			return false

@@ -11,8 +11,8 @@ import (
 func (lp *Program) columnScale(c int) float64 {
 	v := 1.0
 	if c < lp.problem.Points && lp.hasOutlier {
-		for j := range lp.scale {
-			v = max(v, math.Abs(lp.level(c, j)))
+		for _, level := range lp.levelsOf(c) {
+			v = max(v, math.Abs(level))
 		}
 	}
 	return v
@@ -25,8 +25,8 @@ func (lp *Program) column(dst []float64, c int) {
 	switch {
 	case c < n:
 		unit := lp.columnScale(c)
-		for j := range m {
-			dst[j] = lp.level(c, j) / unit
+		for j, level := range lp.levelsOf(c) {
+			dst[j] = level / unit
 		}
 		dst[m] = 1 / unit
 	case c < n+m:
@@ -179,8 +179,8 @@ func (lp *Program) reduced(c int, first bool) float64 {
 	switch {
 	case c < n:
 		r := lp.cost(c, first) - lp.dual[m]
-		for j := range m {
-			r -= float64(lp.dual[j] * lp.level(c, j))
+		for j, level := range lp.levelsOf(c) {
+			r -= float64(lp.dual[j] * level)
 		}
 		if lp.hasOutlier {
 			r -= lp.roundingError(c)
@@ -195,8 +195,8 @@ func (lp *Program) reduced(c int, first bool) float64 {
 // roundingError bounds what rounding may add to the reduced gain of point c.
 func (lp *Program) roundingError(c int) float64 {
 	size := math.Abs(lp.dual[len(lp.scale)])
-	for j, d := range lp.dual[:len(lp.scale)] {
-		size += math.Abs(float64(d * lp.level(c, j)))
+	for j, level := range lp.levelsOf(c) {
+		size += math.Abs(float64(lp.dual[j] * level))
 	}
 	return float64(4e-16 * size)
 }

@@ -55,11 +55,17 @@ const tolerance = 1e-10
 // scaled likewise. The zero value is ready for [Program.Init]. A second program of the same size
 // allocates nothing. A Program is not safe for concurrent use.
 type Program struct {
+	// FromInside makes the first phase begin at the point of the largest gain among those that
+	// satisfy all rows, if there is one: it is over then. That is faster, but where one gain or level
+	// is far outside, the tolerance hides more than from the point of the largest gain of all.
+	FromInside bool
+
 	problem *Problem
 	gain    []float64 // of the points, scaled to [0, 1]
 	unit    float64   // of the gains
 	offset  float64   // taken off the gains; Σp = 1 makes it a constant
 	scale   []float64 // of the rows
+	levels  []float64 // of the points by row: a point's levels are next to each other
 	margin  []float64 // of the rows: 0, or the slack where it may be used
 	push    []float64 // added to the demand
 	demand  []float64 // push − margin, in units of scale
@@ -101,7 +107,8 @@ func (lp *Program) Reset(p *Problem) {
 	n, m := p.Points, len(p.Rows)
 	lp.problem, lp.gain, lp.unit, lp.offset, lp.iterations = p, zeros(lp.gain, n), 1, 0, 0
 	lp.hasOutlier = lp.tol < tolerance
-	lp.scale, lp.weight, lp.margin = lp.scale[:0], lp.weight[:0], lp.margin[:0]
+	lp.scale, lp.levels = zeros(lp.scale, m), zeros(lp.levels, n*m)
+	lp.weight, lp.margin = lp.weight[:0], lp.margin[:0]
 	for j := range p.Rows {
 		r := &p.Rows[j]
 		scale, margin := 0.0, r.Margin
@@ -120,14 +127,23 @@ func (lp *Program) Reset(p *Problem) {
 		if lp.relaxed {
 			margin = r.Slack
 		}
-		lp.scale = append(lp.scale, max(scale, r.Slack))
 		lp.margin = append(lp.margin, margin)
 		lp.weight = append(lp.weight, 1)
+		lp.scaleBy(j, max(scale, r.Slack))
 	}
 	lp.inBasis = zeros(lp.inBasis, n+2*m)
 	lp.push, lp.demand, lp.dual, lp.x = zeros(lp.push, m), zeros(lp.demand, m), zeros(lp.dual, m+1), zeros(lp.x, m+1)
 	lp.rhs, lp.col, lp.dir, lp.cost1 = zeros(lp.rhs, m+1), zeros(lp.col, m+1), zeros(lp.dir, m+1), zeros(lp.cost1, m+1)
 	lp.work = zeros(lp.work, (m+1)*(m+2))
+}
+
+// scaleBy sets the scale of row j.
+func (lp *Program) scaleBy(j int, scale float64) {
+	lp.scale[j] = scale
+	r, n, m := &lp.problem.Rows[j], lp.problem.Points, len(lp.scale)
+	for k, y := range lp.problem.Values[j*n : (j+1)*n] {
+		lp.levels[k*m+j] = float64(r.Sign * ((y - r.Limit) / scale))
+	}
 }
 
 // Push asks for more of row j: its limit moves inwards by v, in the units of its values.
@@ -162,9 +178,12 @@ func (lp *Program) SetObjective(gain []float64) {
 }
 
 // level is the scaled value of row j at point k, 0 at the limit.
-func (lp *Program) level(k, j int) float64 {
-	r := &lp.problem.Rows[j]
-	return float64(r.Sign * ((lp.problem.Values[j*lp.problem.Points+k] - r.Limit) / lp.scale[j]))
+func (lp *Program) level(k, j int) float64 { return lp.levels[k*len(lp.scale)+j] }
+
+// levelsOf are the levels of point k, by row.
+func (lp *Program) levelsOf(k int) []float64 {
+	m := len(lp.scale)
+	return lp.levels[k*m : (k+1)*m]
 }
 
 // Maximize maximizes the gain from the feasible basis at hand, which [Program.Feasible] has found
@@ -195,8 +214,8 @@ func (lp *Program) Prices(dst []float64) (bound float64) {
 	bound = math.Inf(-1)
 	for k := range lp.problem.Points {
 		v := lp.gain[k]
-		for j := range lp.margin {
-			v += float64(max(-lp.dual[j], 0) * (lp.level(k, j) + lp.margin[j]/lp.scale[j]))
+		for j, level := range lp.levelsOf(k) {
+			v += float64(max(-lp.dual[j], 0) * (level + lp.margin[j]/lp.scale[j]))
 		}
 		bound = max(bound, v)
 	}
@@ -239,7 +258,7 @@ func (lp *Program) Refine(p []float64, feasible bool) (again bool, err error) {
 			return false, ErrNotFinite
 		case v <= r.Slack+float64(rounded*size):
 		case reached < float64(hidden*lp.scale[j]):
-			lp.scale[j] = max(reached, r.Slack)
+			lp.scaleBy(j, max(reached, r.Slack))
 			lp.refined[j] = lp.scale[j]
 			lp.hasOutlier, again = true, true
 		case v <= float64(1.1*r.Slack)+float64(rounded*lp.scale[j]):

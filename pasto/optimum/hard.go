@@ -88,6 +88,11 @@ func maximizeHard(g *pasto.Goals, means *pasto.Table, tol float64, iterations in
 // HardSolver is the workspace of simplicial decomposition: a second run on as many arms and
 // metrics allocates nothing.
 type HardSolver struct {
+	// FromInside makes the linear programs begin at the arm of the largest reward among those that
+	// hold all hard guardrails alone, if there is one, instead of at the best arm of all. That is
+	// about twice as fast where the arms' values have about the same sizes.
+	FromInside bool
+
 	rows             guardrails
 	solver           *Solver
 	atoms            pasto.Table
@@ -105,6 +110,7 @@ type HardSolver struct {
 func (w *HardSolver) Maximize(g *pasto.Goals, means *pasto.Table, tol float64, iterations int) (feasible bool,
 	err error,
 ) {
+	w.rows.lp.FromInside = w.FromInside
 	w.rows.init(g, isHard)
 	for relaxed := false; ; {
 		if feasible, err = w.inside(g, means, tol, iterations); err != nil || !feasible {

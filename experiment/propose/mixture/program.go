@@ -85,7 +85,7 @@ func (l *program) of(cuts int) (*size, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.sizes[cuts] = &size{goals: goals}
+		l.sizes[cuts] = &size{goals: goals, solver: optimum.HardSolver{FromInside: true}}
 	}
 	return l.sizes[cuts], nil
 }
