@@ -26,6 +26,23 @@ func (s *State) Report(name string) (*api.Report, error) {
 	return s.ReportPage(name, api.Page{})
 }
 
+// Guardrails returns the part of the report about guardrails, which costs little beside the whole.
+func (s *State) Guardrails(name string) ([]api.GuardrailReport, error) {
+	x := s.live[name]
+	if x == nil {
+		return nil, s.Deleted.NotThere(name)
+	}
+	return x.guardrails(x.facts()), nil
+}
+
+func (x *experimentState) guardrails(facts *report.Facts) []api.GuardrailReport {
+	out := []api.GuardrailReport{}
+	for i := range x.guards.Guards {
+		out = append(out, x.guards.Report(facts.Evidence, i, facts.Mixture))
+	}
+	return out
+}
+
 // ReportPage returns the report of an experiment with the arms of a page only. An arm that is not
 // on the page costs little.
 func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
@@ -38,9 +55,8 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		Round:   x.rounds.Round,
 		Created: stamp(x.Created), Time: stamp(s.time),
 		Mixture: x.roster.shares(x.joiner.Running().Mixture), Arms: map[string]api.ArmReport{},
-		Feedback:   x.joiner.Feedback,
-		Guardrails: []api.GuardrailReport{}, Health: x.healthReport(), History: []api.HistoryPoint{},
-		Notes: []api.NoteReport{},
+		Feedback: x.joiner.Feedback,
+		Health:   x.healthReport(), History: []api.HistoryPoint{}, Notes: []api.NoteReport{},
 	}
 	kept, next := pageOf(&x.roster, page)
 	r.Next = next
@@ -69,9 +85,7 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		r.Deployed = x.roster.shares(deployed)
 	}
 	r.Lift = facts.Lift(deployed, kept)
-	for i := range x.guards.Guards {
-		r.Guardrails = append(r.Guardrails, x.guards.Report(facts.Evidence, i, facts.Mixture))
-	}
+	r.Guardrails = x.guardrails(facts)
 	r.Privacy = releaser{x}.privacyReport()
 	r.Promise = x.learning.Promised
 	if n := x.roster.def.Drift.Memory; n > 0 {

@@ -145,10 +145,13 @@ type world struct {
 	state *experiment.State
 	means [][]float64
 	best  int // the arm that improves the goals, -1 for none
-	units float64
-	step  int64 // length of a round
-	steps int
-	r     *random.Source
+	// broken is the guardrail that all arms but the control break, -1 for none. Nothing else is asked
+	// of such a world but when that is seen: it ends then.
+	broken int
+	units  float64
+	step   int64 // length of a round
+	steps  int
+	r      *random.Source
 }
 
 // played is the result of a run.
@@ -161,7 +164,7 @@ type played struct {
 // -1 for none.
 func newWorld(d *definition.Definition, a *arms, o Options, run, broken int) (*world, error) {
 	x := &world{
-		d: d, a: a, state: experiment.NewState(), best: -1,
+		d: d, a: a, state: experiment.NewState(), best: -1, broken: broken,
 		r: random.New(o.Seed, fmt.Sprintf("plan %d %d", run, broken)),
 	}
 	x.step = int64(d.Round.Length)
@@ -292,22 +295,25 @@ func (x *world) play(ctx context.Context) (*played, error) {
 		if err := x.look(out, now); err != nil {
 			return nil, err
 		}
+		if x.broken >= 0 && !math.IsInf(out.breached[x.broken], 1) {
+			break
+		}
 	}
 	return out, nil
 }
 
-// look records which guardrails are decided.
+// look records which guardrails are decided: as held, or in a world that breaks one, as breached.
 func (x *world) look(out *played, now int64) error {
-	if len(out.held) == 0 {
+	if x.broken < 0 && !slices.Contains(out.held, math.Inf(1)) {
 		return nil
 	}
-	r, err := x.state.Report(x.d.Name)
+	guardrails, err := x.state.Guardrails(x.d.Name)
 	if err != nil {
 		return err
 	}
 	day := float64(now-origin) / float64(24*time.Hour)
-	for i := range r.Guardrails {
-		switch r.Guardrails[i].State {
+	for i := range guardrails {
+		switch guardrails[i].State {
 		case api.GuardHeld:
 			out.held[i] = min(out.held[i], day)
 		case api.GuardBreached, api.GuardRolledBack:
