@@ -20,10 +20,21 @@ type Classifier struct {
 // Classifier returns the Binary classifier of the linear model.
 func (m *Linear) Classifier() *Classifier { return &Classifier{Models: []Linear{*m}} }
 
+// RawScores appends the scores of the linear models to dst. O(C·nnz). It is safe for concurrent
+// use.
+func (m *Classifier) RawScores(dst []float64, index []uint32, value []float32) []float64 {
+	for k := range m.Models {
+		dst = append(dst, m.Models[k].Score(index, value))
+	}
+	return dst
+}
+
 // Scores appends the scores less their thresholds to dst. O(C·nnz). It is safe for concurrent use.
 func (m *Classifier) Scores(dst []float64, index []uint32, value []float32) []float64 {
+	from := len(dst)
+	dst = m.RawScores(dst, index, value)
 	for k := range m.Models {
-		dst = append(dst, m.Models[k].Score(index, value)-m.Models[k].Threshold)
+		dst[from+k] -= m.Models[k].Threshold
 	}
 	return dst
 }

@@ -66,6 +66,8 @@ type Result struct {
 	Steps int64
 	// Warnings are messages for the user, in full sentences.
 	Warnings []string
+	// Calibration has one for each model, or is nil where nothing was held out.
+	Calibration []Calibration
 
 	holdout *Data
 }
@@ -153,7 +155,12 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	if t.best < 0 {
 		return nil, fmt.Errorf("classify: algorithm %s proposed no model", r.alg.Name)
 	}
-	return t.finished(1), nil
+	out := t.finished(1)
+	out.Calibration, err = t.calibrated(sourceHeldOut)
+	if out.Calibration == nil && err == nil && r.Calibration.asked() {
+		out.Calibration, err = crossCalibrated(ctx, data, opt)
+	}
+	return out, err
 }
 
 // run trains with each of the step scales.

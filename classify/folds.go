@@ -240,7 +240,10 @@ func (c *crossFitting) choose() (*Result, error) {
 		return nil, fmt.Errorf("classify: algorithm %s proposed no model that all %d folds have", t.alg.Name,
 			len(c.done))
 	}
-	return t.finished(len(c.done)), nil
+	r := t.finished(len(c.done))
+	var err error
+	r.Calibration, err = t.calibrated(sourceCrossFitted)
+	return r, err
 }
 
 // foldProgress adds up the progress of the folds.

@@ -149,7 +149,7 @@ func TestLearnersLearn(t *testing.T) {
 		m := l.Model()
 		scores := make([]Scored, len(test))
 		for i, x := range test {
-			scores[i] = Scored{m.Score(x.Index, x.Value), 1, x.Positive}
+			scores[i] = Scored{Score: m.Score(x.Index, x.Value), Weight: 1, Positive: x.Positive}
 		}
 		if _, v := TuneThreshold(scores, measure.BalancedAccuracy()); v < 0.8 {
 			t.Errorf("balanced accuracy %.3f at the best threshold, want at least 0.8", v)

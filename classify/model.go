@@ -30,6 +30,8 @@ type Model struct {
 	Schema *dataset.Schema
 	// Scaling is the standardisation used in training; nil if it is unknown.
 	Scaling *ModelScaling
+	// Calibration maps the scores of each of Models to probabilities; nil if nothing was held out.
+	Calibration []Calibration
 	// Options are the options of the training.
 	Options ModelOptions
 	// Data describes the training data.
@@ -129,7 +131,8 @@ func newModel(r *Result, opt Options, info dataset.Info, labels []string) (*Mode
 		Training: ModelTraining{
 			Passes: r.Passes, Folds: max(1, r.Folds), History: finiteEntries(r.History), Chosen: r.Chosen,
 		},
-		Warnings: append([]string{}, r.Warnings...),
+		Calibration: r.Calibration,
+		Warnings:    append([]string{}, r.Warnings...),
 	}
 	opt.TuneSteps, opt.Config.Steps = len(r.StepScales) > 1, r.Schedule
 	var err error

@@ -38,19 +38,21 @@ type document struct {
 	Models    []ModelLinear   `json:"models"`
 	Schema    *dataset.Schema `json:"schema"`
 	Scaling   *ModelScaling   `json:"scaling"`
-	Options   *ModelOptions   `json:"options,omitempty"`
-	Data      *ModelData      `json:"data,omitempty"`
-	Training  *ModelTraining  `json:"training,omitempty"`
-	Privacy   *ModelPrivacy   `json:"privacy,omitempty"`
-	Warnings  []string        `json:"warnings"`
-	Checksum  string          `json:"checksum"`
+	// Calibration is left out where there is none.
+	Calibration []Calibration  `json:"calibration,omitempty"`
+	Options     *ModelOptions  `json:"options,omitempty"`
+	Data        *ModelData     `json:"data,omitempty"`
+	Training    *ModelTraining `json:"training,omitempty"`
+	Privacy     *ModelPrivacy  `json:"privacy,omitempty"`
+	Warnings    []string       `json:"warnings"`
+	Checksum    string         `json:"checksum"`
 }
 
 func (m *Model) document() *document {
 	d := &document{
 		Format: modelFormat, Version: modelVersion, Task: m.Task.String(), Measure: m.Measure, Algorithm: m.Algorithm,
 		Labels: m.Labels, Dim: m.Schema.Dim, Models: m.Models, Schema: m.Schema, Scaling: m.Scaling,
-		Privacy: m.Privacy, Warnings: m.Warnings,
+		Privacy: m.Privacy, Warnings: m.Warnings, Calibration: m.Calibration,
 	}
 	if m.Privacy == nil {
 		d.Options, d.Data, d.Training = &m.Options, &m.Data, &m.Training
@@ -63,6 +65,7 @@ func (d *document) model() (*Model, error) {
 	m := &Model{
 		Task: Task(slices.Index(taskNames, d.Task)), Measure: d.Measure, Algorithm: d.Algorithm, Labels: d.Labels,
 		Models: d.Models, Schema: d.Schema, Scaling: d.Scaling, Privacy: d.Privacy, Warnings: d.Warnings,
+		Calibration: d.Calibration,
 	}
 	for _, part := range []struct {
 		name  string

@@ -24,6 +24,7 @@ func (m *Model) Validate() error {
 		func() error { return checkNames(m.Schema) },
 		m.checkModels,
 		func() error { return m.Scaling.check(m.Schema.Dim) },
+		m.checkCalibration,
 	}
 	if m.Privacy != nil {
 		checks[0] = m.checkPrivate

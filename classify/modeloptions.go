@@ -70,8 +70,13 @@ func (o *ModelOptions) members() []keptSetting {
 
 // absent reports whether the file leaves the member out.
 func (m keptSetting) absent() bool {
-	d, ok := m.value.(driftFlag)
-	return ok && d.o.Drift.Kind == forget.None
+	switch v := m.value.(type) {
+	case driftFlag:
+		return v.o.Drift.Kind == forget.None
+	case nameFlag[CalibrationRule]:
+		return *v.value == CalibrationAuto
+	}
+	return false
 }
 
 // written returns the value that the file has.

@@ -57,6 +57,8 @@ type Options struct {
 	Folds *int
 	// Threshold says whether the threshold is tuned.
 	Threshold ThresholdRule
+	// Calibration says how scores are mapped to probabilities: see [Calibration].
+	Calibration CalibrationRule
 	// TuneSteps chooses the step scale among 0.1, 0.3, 1 and 3 on held-out data. Without it STAMP
 	// with adaptive steps chooses between 1 and 3.
 	TuneSteps bool

@@ -172,6 +172,13 @@ var settings = []Setting{
 		field: func(o *Options) any { return nameOf(&o.Threshold, thresholdRules) },
 	},
 	{
+		Name: "calibration", key: "calibration", phrase: "calibration rule",
+		Want: "auto, platt, isotonic or none", ok: oneOf(CalibrationAuto, CalibrationNone),
+		field: func(o *Options) any { return nameOf(&o.Calibration, calibrationRules) },
+		Doc: "how predict --proba maps scores to probabilities; auto is by the held-out scores if there are any, " +
+			"platt and isotonic train on five folds to get some if not",
+	},
+	{
 		Name: "tune-steps", key: "tune_steps", field: func(o *Options) any { return &o.TuneSteps },
 		Doc: "try step scales 0.1, 0.3, 1 and 3, keep the best on held-out data (stamp tries 1 and 3 anyway)",
 	},

@@ -7,14 +7,11 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/classify/scored"
 )
 
 // Scored is one example under a classifier.
-type Scored struct {
-	Score    float64
-	Weight   float64
-	Positive bool
-}
+type Scored = scored.Example
 
 // TuneThreshold finds the threshold τ for which predicting "positive iff score > τ" has the largest
 // value of m on the given examples, and that value. The search is exact: the scores are sorted and

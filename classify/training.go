@@ -25,6 +25,7 @@ type training struct {
 
 	choice
 	models []Linear // of the best candidate
+	kept   []Scored // of Binary data: its held-out scores, for the calibration
 	result Result
 
 	// Of Binary data: the classes of the training part, whether the threshold is tuned, the factor
@@ -382,6 +383,9 @@ func (t *training) consider(c candidate, i int) {
 	}
 	if t.add(c.entry) {
 		t.models = []Linear{c.model}
+		if t.valid != nil && t.opt.Calibration != CalibrationNone {
+			t.kept = append(t.kept[:0], t.scores[i]...)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/stat"
 )
 
@@ -77,36 +76,7 @@ func Run(trial Trial, runs int, threshold, confidence float64) (Result, error) {
 
 // Upper returns the upper confidence bound of Clopper and Pearson (1934) for a probability of which
 // k successes in n trials are known: the p with P(Binomial(n, p) ≤ k) = 1 − confidence.
-func Upper(k, n int, confidence float64) float64 {
-	if k >= n {
-		return 1
-	}
-	low, high := float64(k)/float64(n), 1.0
-	for range 60 {
-		mid := (low + high) / 2
-		if binomialBelow(k, n, mid) > 1-confidence {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return high
-}
-
-// binomialBelow is P(Binomial(n, p) ≤ k), summed downward from the largest term.
-func binomialBelow(k, n int, p float64) float64 {
-	log := 0.0 // ln of the probability of k
-	for i := range k {
-		log += portable.Log(float64(n-i)) - portable.Log(float64(i+1))
-	}
-	log += float64(float64(k)*portable.Log(p)) + float64(float64(n-k)*portable.Log1p(-p))
-	sum, term := 0.0, 1.0
-	for i := k; i >= 0 && term > 1e-20*sum; i-- {
-		sum += term
-		term *= float64(i) / float64(n-i+1) * (1 - p) / p
-	}
-	return portable.Exp(log) * sum
-}
+func Upper(k, n int, confidence float64) float64 { return stat.BinomialUpper(k, n, confidence) }
 
 // quantile is the inverse of the normal distribution function.
 func quantile(p float64) float64 {

@@ -26,6 +26,8 @@ type predictOptions struct {
 	model  string
 	output string
 	json   bool
+
+	answers answerFlags
 }
 
 const predictLong = `Apply a model to data and print one line per example: its score, a tab, and the label.
@@ -48,17 +50,23 @@ after subtraction of the label's threshold; the label is predicted if it exceeds
 
 Values of features that training did not have are ignored and their number is reported on standard
 error; --unseen error refuses them. A line that is skipped under --max-bad-lines has no line in
-the output. A file is written completely or not at all.`
+the output. A file is written completely or not at all.
+` + answersLong
 
 // newPredictCommand makes "noregret predict".
 func newPredictCommand(a *command.App) *cobra.Command {
-	o := &predictOptions{data: dataflags.New(), output: "-"}
+	o := &predictOptions{data: dataflags.New(), output: "-", answers: newAnswerFlags()}
 	o.data.Labelless = true
 	cmd := command.New(a, &cobra.Command{
 		Use:   "predict --model FILE DATA...",
 		Short: "Score and label examples with a model",
 		Long:  predictLong,
 		Example: `  noregret predict --model f1.json new.svm
+
+  # Probabilities; the 100 rows to look at first; a threshold that finds 90 % of the positives
+  noregret predict --model f1.json --proba new.svm
+  noregret predict --model f1.json --top 100 new.svm
+  noregret predict --model f1.json --at-recall 0.9 --confidence 0.95 new.svm
 
   # From a pipe to a file, as JSON lines
   zcat new.svm.gz | noregret predict --model f1.json --json --output out.jsonl -`,
@@ -74,10 +82,11 @@ func newPredictCommand(a *command.App) *cobra.Command {
 func (o *predictOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.output, "output", "o", o.output, "file to write, - for standard output")
 	f.BoolVar(&o.json, "json", o.json, "print JSON lines")
+	o.answers.addTo(f)
 }
 
 // Validate implements [command.Options].
-func (o *predictOptions) Validate() error { return nil }
+func (o *predictOptions) Validate() error { return o.answers.check() }
 
 // Run implements [command.Options].
 func (o *predictOptions) Run(ctx context.Context, a *command.App, inputs []string) error {
@@ -103,33 +112,42 @@ func (o *predictOptions) write(ctx context.Context, r *modelReader, inputs []str
 	if err != nil {
 		return err
 	}
-	// The scores of several labels are less their thresholds, the score of two classes is not.
-	models, binary := r.classifier.Models, r.model.Task == classify.Binary
-	scores := make([]float64, len(models))
-	var predicted []int
+	if o.answers.proba && !o.json && r.model.Task == classify.Multilabel {
+		return noregret.Errorf(noregret.Usage, "--proba", "needs --json for a model of several labels")
+	}
+	decide, err := o.answers.decider(r)
+	if err != nil {
+		return err
+	}
+	var top topRows
 	_, err = r.each(ctx, inputs, func(_ *dataset.Stream, b *dataset.Block) error {
 		for i := range b.Len() {
 			index, value := b.Row(i)
-			if binary {
-				scores[0], predicted = models[0].Score(index, value), predicted[:0]
-				if scores[0] > models[0].Threshold {
-					predicted = append(predicted, 0)
-				}
-			} else {
-				scores = r.classifier.Scores(scores[:0], index, value)
-				predicted = r.classifier.Decide(predicted[:0], scores)
-			}
-			if k := slices.IndexFunc(scores, func(z float64) bool { return z-z != 0 }); k >= 0 {
+			row, number := decide.row(index, value), b.FirstRow+int64(i)+1
+			if k := slices.IndexFunc(row.scores, func(z float64) bool { return z-z != 0 }); k >= 0 {
 				return noregret.BadInputf("", "row %d: the score of %s is %v, out of the range of float64",
-					b.FirstRow+int64(i)+1, r.model.Labels[k], scores[k])
+					number, r.model.Labels[k], row.scores[k])
 			}
-			if _, err := w.Write(line.of(scores, predicted)); err != nil {
+			if o.answers.top > 0 {
+				line.row = number
+				top.offer(o.answers.top, number, row.scores[0], func() []byte { return line.of(row) })
+			} else if _, err := w.Write(line.of(row)); err != nil {
 				return err
 			}
 		}
 		return w.Flush()
 	})
-	return err
+	if err != nil || len(top) == 0 {
+		return err
+	}
+	slices.SortFunc(top, func(a, b topRow) int { return b.order(a) })
+	for _, x := range top {
+		if _, err := w.Write(x.line); err != nil {
+			return err
+		}
+	}
+	o.answers.stateTop(r, len(top), top[len(top)-1].score)
+	return w.Flush()
 }
 
 // prediction makes the lines of predictions.
@@ -138,6 +156,7 @@ type prediction struct {
 	json bool
 	// labels are as printed: of two classes the positive one and the name of a negative prediction.
 	labels []string
+	row    int64 // the number of the row, 0 if it is not printed
 	buf    []byte
 }
 
@@ -162,54 +181,83 @@ func newPrediction(m *classify.Model, asJSON bool) (*prediction, error) {
 }
 
 // of returns the line of a row, which is valid until the next call.
-func (p *prediction) of(scores []float64, predicted []int) []byte {
+func (p *prediction) of(row decided) []byte {
 	write := p.text
 	if p.json {
 		write = p.object
 	}
-	p.buf = append(write(p.buf[:0], scores, predicted), '\n')
+	p.buf = append(write(p.buf[:0], row), '\n')
 	return p.buf
 }
 
-// single returns the label of a row that has one, and its score.
-func (p *prediction) single(scores []float64, predicted []int) (label string, score float64) {
+// single returns the label of a row that has one, and its score or probability.
+func (p *prediction) single(row decided) (label string, score float64) {
 	if p.task != classify.Binary {
-		return p.labels[predicted[0]], scores[predicted[0]]
+		k := row.predicted[0]
+		if row.probabilities != nil {
+			return p.labels[k], row.probabilities[k]
+		}
+		return p.labels[k], row.scores[k]
 	}
-	return p.labels[1-len(predicted)], scores[0]
+	label, score = p.labels[1-len(row.predicted)], row.scores[0]
+	if row.probabilities != nil {
+		score = row.probabilities[0]
+	}
+	return label, score
 }
 
 // text appends a score, a tab and a label, or a list of labels.
-func (p *prediction) text(b []byte, scores []float64, predicted []int) []byte {
+func (p *prediction) text(b []byte, row decided) []byte {
 	if p.task == classify.Multilabel {
-		return p.list(b, predicted)
+		return p.list(b, row.predicted)
 	}
-	label, score := p.single(scores, predicted)
+	if p.row > 0 {
+		b = append(strconv.AppendInt(b, p.row, 10), '\t')
+	}
+	label, score := p.single(row)
 	return append(append(strconv.AppendFloat(b, score, 'g', -1, 64), '\t'), label...)
 }
 
 // object appends a JSON object.
-func (p *prediction) object(b []byte, scores []float64, predicted []int) []byte {
+func (p *prediction) object(b []byte, row decided) []byte {
+	b = append(b, '{')
+	if p.row > 0 {
+		b = append(strconv.AppendInt(append(b, `"row":`...), p.row, 10), ',')
+	}
+	label := ""
+	if p.task != classify.Multilabel {
+		label, _ = p.single(row)
+	}
 	switch p.task {
 	case classify.Binary:
-		label, score := p.single(scores, predicted)
-		b = strconv.AppendFloat(append(b, `{"score":`...), score, 'g', -1, 64)
+		b = strconv.AppendFloat(append(b, `"score":`...), row.scores[0], 'g', -1, 64)
+		if row.probabilities != nil {
+			b = strconv.AppendFloat(append(b, `,"probability":`...), row.probabilities[0], 'g', -1, 64)
+		}
 		return append(append(append(b, `,"label":`...), label...), '}')
 	case classify.Multiclass:
-		label, _ := p.single(scores, predicted)
-		b = append(append(b, `{"label":`...), label...)
+		b = append(append(b, `"label":`...), label...)
 	default:
-		b = append(p.list(append(b, `{"labels":[`...), predicted), ']')
+		b = append(p.list(append(b, `"labels":[`...), row.predicted), ']')
 	}
-	b = append(b, `,"scores":{`...)
-	for k, z := range scores {
+	b = p.byLabel(append(b, `,"scores":`...), row.scores)
+	if row.probabilities != nil {
+		b = p.byLabel(append(b, `,"probabilities":`...), row.probabilities)
+	}
+	return append(b, '}')
+}
+
+// byLabel appends an object with a number for each label.
+func (p *prediction) byLabel(b []byte, numbers []float64) []byte {
+	b = append(b, '{')
+	for k, z := range numbers {
 		if k > 0 {
 			b = append(b, ',')
 		}
 		b = append(append(b, p.labels[k]...), ':')
 		b = strconv.AppendFloat(b, z, 'g', -1, 64)
 	}
-	return append(b, "}}"...)
+	return append(b, '}')
 }
 
 // list appends the labels, separated by commas.

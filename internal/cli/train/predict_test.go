@@ -15,6 +15,10 @@ func TestPredictRefuses(t *testing.T) {
 		t,
 		clitest.Refusal{"predict x", `--model: is required: the model file`},
 		clitest.Refusal{"predict --model m.json --output x x", `--output: "x" is an input and would be overwritten`},
+		clitest.Refusal{"predict --model m.json --at-recall 1 x", `--at-recall: 1 is out of range, want a number in (0, 1)`},
+		clitest.Refusal{"predict --model m.json --top 0 x", `--top: 0 is out of range, want at least 1`},
+		clitest.Refusal{"predict --model m.json --top 5 --at-precision .5 x", `--top: excludes --at-precision`},
+		clitest.Refusal{"predict --model m.json --confidence .5 x", `--confidence: needs --at-recall`},
 	)
 }
 

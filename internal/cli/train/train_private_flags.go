@@ -85,6 +85,7 @@ var refusedPrivately = map[string]string{
 	"rate": "a rate that adapts to the data or is searched for is a release of its own: the step sizes are 1/(t+1) " +
 		"times " +
 		"--step-scale",
+	"calibration":      "held-out scores would be a release of their own",
 	"tune-steps":       "to try several step scales and keep the best is a release for each: state --step-scale",
 	"level-positives":  "it counts positives of the data, for stamp",
 	"dual-scale":       "for spade, which is not private",

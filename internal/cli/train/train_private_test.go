@@ -68,6 +68,8 @@ func sample(f *pflag.Flag) string {
 		return "auto"
 	case f.Name == "steps":
 		return "sqrt"
+	case f.Name == "calibration":
+		return "platt"
 	case f.Name == "threshold":
 		return "tuned"
 	case f.Name == "reward":

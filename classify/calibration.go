@@ -1,0 +1,277 @@
+package classify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/scored"
+	"github.com/noregret/noregret/internal/portable"
+)
+
+// CalibrationRule says how scores are mapped to probabilities.
+type CalibrationRule int
+
+// The rules for the calibration.
+const (
+	// CalibrationAuto is isotonic where the rarer class has 500 held-out rows or more, else
+	// Platt's, and none where a training holds nothing out.
+	CalibrationAuto CalibrationRule = iota
+	// CalibrationPlatt is [scored.Platt], and CalibrationIsotonic [scored.Isotonic]. Where a
+	// training holds nothing out, the scores come from five more trainings, each without one fold
+	// of the rows.
+	CalibrationPlatt
+	CalibrationIsotonic
+	CalibrationNone
+)
+
+// calibrationRules are the names of the rules.
+var calibrationRules = []string{"auto", "platt", "isotonic", "none"}
+
+// asked reports whether the rule is worth trainings of its own.
+func (r CalibrationRule) asked() bool { return r == CalibrationPlatt || r == CalibrationIsotonic }
+
+// isotonicRows is the number of rows of the rarer class from which on CalibrationAuto is isotonic:
+// with fewer its steps follow the noise (Niculescu-Mizil and Caruana, ICML 2005).
+const isotonicRows = 500
+
+// Where the scores of a calibration come from.
+const (
+	sourceHeldOut     = "held out"
+	sourceCrossFitted = "cross-fitted"
+)
+
+// Calibration maps the scores of a linear model to probabilities of its label. It is fitted to the
+// scores of rows that the model has not seen: the held-out part, or with folds all rows, each
+// scored by the model of its fold. On these rows model and threshold were chosen too, which makes
+// the probabilities, and what the curve says of thresholds, slightly too good.
+type Calibration struct {
+	// Source is "held out" or "cross-fitted".
+	Source string `json:"source"`
+	// Rows is the number of rows, and Positives of those with the label.
+	Rows      int64 `json:"rows"`
+	Positives int64 `json:"positives"`
+	// Map maps the score, before the threshold is subtracted, to the probability.
+	Map scored.Calibration `json:"map"`
+	// Curve has the recalls and precisions of other thresholds, for a Binary model.
+	Curve *scored.Curve `json:"curve,omitempty"`
+}
+
+// newCalibration fits a calibration. For scores of one class the probability is a constant. ok is
+// false without rows or where a score is not finite.
+func newCalibration(examples []Scored, rule CalibrationRule, source string) (c Calibration, ok bool) {
+	c.Source, c.Rows = source, int64(len(examples))
+	for _, e := range examples {
+		if e.Positive {
+			c.Positives++
+		}
+	}
+	if rule == CalibrationAuto {
+		rule = CalibrationPlatt
+		if min(c.Positives, c.Rows-c.Positives) >= isotonicRows {
+			rule = CalibrationIsotonic
+		}
+	}
+	switch {
+	case c.Rows == 0:
+		return c, false
+	case c.Positives == 0 || c.Positives == c.Rows:
+		finite := !slices.ContainsFunc(examples, func(e Scored) bool { return e.Score-e.Score != 0 })
+		p, n := float64(c.Positives), float64(c.Rows-c.Positives)
+		c.Map, ok = scored.Calibration{Offset: portable.Log((p + 0.5) / (n + 0.5))}, finite
+	case rule == CalibrationPlatt:
+		c.Map, ok = scored.Platt(examples)
+	default:
+		if c.Map, ok = scored.Isotonic(examples); ok {
+			c.Map.Inside(examples)
+		}
+	}
+	if c.Map.Score == nil {
+		c.Map.Score, c.Map.Probability = []float64{}, []float64{}
+	}
+	return c, ok
+}
+
+// calibrated returns the calibrations of the chosen models by held-out scores, nil without any.
+func (t *training) calibrated(source string) ([]Calibration, error) {
+	rule := t.opt.Calibration
+	if t.valid == nil || rule == CalibrationNone {
+		return nil, nil
+	}
+	if t.data.Task == Binary {
+		return calibrationOf(t.kept, rule, source), nil
+	}
+	out := make([]Calibration, len(t.models))
+	var buf [][]Scored
+	var err error
+	for k := range t.models {
+		if buf, err = t.valid.against(k).scores(t.ctx, []*Linear{&t.models[k]}, buf); err != nil {
+			return nil, err
+		}
+		var ok bool
+		if out[k], ok = newCalibration(buf[0], rule, source); !ok {
+			return nil, nil
+		}
+	}
+	return out, nil
+}
+
+// calibrationOf is the calibration of a Binary model, with its curve; nil if it cannot be had.
+func calibrationOf(examples []Scored, rule CalibrationRule, source string) []Calibration {
+	c, ok := newCalibration(examples, rule, source)
+	curve, both := scored.NewCurve(examples)
+	if !ok || !both {
+		return nil
+	}
+	c.Curve = &curve
+	return []Calibration{c}
+}
+
+// crossCalibrated fits a calibration to scores of trainings that leave one fold out each. The
+// folds are trained in parallel.
+func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration, error) {
+	rule := opt.Calibration
+	opt.Calibration, opt.Progress = CalibrationNone, nil
+	part, err := data.sizes()
+	if err != nil {
+		return nil, err
+	}
+	folds, err := data.Set.Folds(opt.Seed, "calibration", int(min(defaultFolds, part.Rows)))
+	if err != nil {
+		return nil, err
+	}
+	outputs := data.Task.outputs(len(data.Labels))
+	scores := make([][][]Scored, len(folds)) // by fold and model
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for j, f := range folds {
+		group.Go(func() error {
+			r, err := Fit(ctx, data.withSet(f.Rest), opt)
+			if err != nil {
+				return fmt.Errorf("calibration, fold %d of %d: %w", j+1, len(folds), err)
+			}
+			for k := range outputs {
+				rows := data.withSet(f.Part)
+				if data.Task != Binary {
+					rows = rows.against(k)
+				}
+				s, err := rows.scores(ctx, []*Linear{&r.Models[k]}, nil)
+				if err != nil {
+					return err
+				}
+				scores[j] = append(scores[j], s[0])
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var out []Calibration
+	for k := range outputs {
+		var all []Scored
+		for j := range scores {
+			all = append(all, scores[j][k]...)
+		}
+		if data.Task == Binary {
+			return calibrationOf(all, rule, sourceCrossFitted), nil
+		}
+		c, ok := newCalibration(all, rule, sourceCrossFitted)
+		if !ok {
+			return nil, nil
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// Probabilities appends the probabilities for the scores of [Classifier.RawScores] to dst: with
+// Binary that of the positive label, else that of each label. Those of classes are each class's
+// against the others, divided by their sum (Zadrozny and Elkan 2002). It needs a model with
+// Calibration. It is safe for concurrent use.
+func (m *Model) Probabilities(dst, scores []float64) []float64 {
+	from, sum := len(dst), 0.0
+	for k, z := range scores {
+		p := m.Calibration[k].Map.Of(z)
+		sum += p
+		dst = append(dst, p)
+	}
+	if m.Task == Multiclass {
+		for k := range scores {
+			dst[from+k] /= sum
+		}
+	}
+	return dst
+}
+
+// checkCalibration checks the calibrations of a model file.
+func (m *Model) checkCalibration() error {
+	switch {
+	case m.Calibration == nil:
+		return nil
+	case m.Privacy != nil:
+		return noregret.BadInputf("calibration", "a private model has none")
+	case len(m.Calibration) != len(m.Models):
+		return noregret.BadInputf("calibration", "there are %d, want one for each of the %d models", len(m.Calibration),
+			len(m.Models))
+	}
+	for k := range m.Calibration {
+		if err := m.Calibration[k].check(fmt.Sprintf("calibration[%d]", k), m.Task == Binary); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Calibration) check(place string, curve bool) error {
+	x, y := c.Map.Score, c.Map.Probability
+	switch {
+	case c.Source != sourceHeldOut && c.Source != sourceCrossFitted:
+		return noregret.BadInputf(place+".source", "%q, want %q or %q", c.Source, sourceHeldOut, sourceCrossFitted)
+	case c.Rows < 1 || c.Positives < 0 || c.Positives > c.Rows:
+		return noregret.BadInputf(place+".rows", "%d rows, %d positive, want at least 1 and no more positive ones",
+			c.Rows,
+			c.Positives)
+	case c.Map.Slope-c.Map.Slope != 0 || c.Map.Offset-c.Map.Offset != 0:
+		return noregret.BadInputf(place+".map", "slope %v and offset %v, want finite numbers", c.Map.Slope,
+			c.Map.Offset)
+	case len(x) != len(y):
+		return noregret.BadInputf(place+".map", "%d scores and %d probabilities, want the same number", len(x), len(y))
+	}
+	for i := range x {
+		if x[i]-x[i] != 0 || !(y[i] > 0 && y[i] < 1) || i > 0 && (x[i] <= x[i-1] || y[i] < y[i-1]) {
+			return noregret.BadInputf(fmt.Sprintf("%s.map.score[%d]", place, i),
+				"the score is %v with probability %v, want "+
+					"scores that ascend and probabilities in (0, 1) that do not descend", x[i], y[i])
+		}
+	}
+	if (c.Curve != nil) != curve {
+		return noregret.BadInputf(place+".curve", "want one for two classes, and none else")
+	}
+	if curve {
+		return c.Curve.Check(place + ".curve")
+	}
+	return nil
+}
+
+// Cheapest returns the label of the least expected cost to predict, the first of equal ones.
+// costs[i][j] is what it costs to predict label j where i is the true one, and probabilities are
+// those of the true labels. O(C²).
+func Cheapest(costs [][]float64, probabilities []float64) int {
+	best, least := 0, math.Inf(1)
+	for j := range costs {
+		cost := 0.0
+		for i, p := range probabilities {
+			cost += float64(p * costs[i][j])
+		}
+		if cost < least {
+			best, least = j, cost
+		}
+	}
+	return best
+}

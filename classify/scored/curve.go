@@ -1,0 +1,189 @@
+package scored
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/stat"
+)
+
+// Curve counts the examples above thresholds, at a few hundred of them. The thresholds are the
+// scores at fixed ranks: each of the first [everyRank], and then ranks that grow by a sixteenth of
+// a factor of two. Ranks and counts are in the scaled weights of the package comment.
+type Curve struct {
+	// Score are the thresholds, descending. The last is below all scores.
+	Score []float64 `json:"score"`
+	// Positives and Negatives count the examples whose scores are above each threshold, strictly;
+	// their last numbers are those of all examples.
+	Positives []float64 `json:"positives"`
+	Negatives []float64 `json:"negatives"`
+}
+
+// The ranks of a curve. Every tested-th of those after everyRank is one of [Curve.AtPrecision].
+const (
+	everyRank = 16
+	perDouble = 16
+	tested    = 8
+)
+
+// rank returns the i-th rank, from 1.
+func rank(i int) float64 {
+	if i <= everyRank {
+		return float64(i)
+	}
+	const step = 1.0442737824274138 // 2^(1/16)
+	r := float64(everyRank)
+	for range i - everyRank {
+		r = float64(r * step)
+	}
+	return math.Ceil(r)
+}
+
+// NewCurve returns the curve of examples. ok is false without both classes or where a score is not
+// finite. O(n log n).
+func NewCurve(examples []Example) (c Curve, ok bool) {
+	groups, ok := grouped(examples)
+	t := totals(groups)
+	if !ok || t.positive == 0 || t.negative == 0 {
+		return c, false
+	}
+	factor := t.effective()
+	add := func(score, positives, negatives float64) {
+		c.Score = append(c.Score, score)
+		c.Positives = append(c.Positives, float64(positives*factor))
+		c.Negatives = append(c.Negatives, float64(negatives*factor))
+	}
+	p, n, next, wanted := 0.0, 0.0, 1, rank(1)
+	for _, g := range groups {
+		reached := float64((p + n + g.positive + g.negative) * factor)
+		if wanted <= reached {
+			add(g.score, p, n)
+		}
+		for wanted <= reached {
+			next++
+			wanted = rank(next)
+		}
+		p += g.positive
+		n += g.negative
+	}
+	low := groups[len(groups)-1].score
+	add(low-max(1, float64(math.Abs(low)*1e-9)), p, n)
+	return c, true
+}
+
+// Check returns an error of code bad_input for a curve that no examples have; place names it.
+func (c *Curve) Check(place string) error {
+	n := len(c.Score)
+	if n < 2 || len(c.Positives) != n || len(c.Negatives) != n {
+		return noregret.BadInputf(place, "%d scores, %d positives and %d negatives, want the same number, at least 2",
+			n, len(c.Positives), len(c.Negatives))
+	}
+	for i := range n {
+		s, p, q := c.Score[i], c.Positives[i], c.Negatives[i]
+		bad := s-s != 0 || !(p >= 0) || !(q >= 0) || math.IsInf(p+q, 1)
+		if bad || i > 0 && (s >= c.Score[i-1] || p < c.Positives[i-1] || q < c.Negatives[i-1]) {
+			return noregret.BadInputf(place,
+				"point %d has score %v with %v positives and %v negatives above, want finite "+
+					"scores that descend and counts that do not", i, s, p, q)
+		}
+	}
+	if c.Positives[n-1] == 0 || c.Negatives[n-1] == 0 {
+		return noregret.BadInputf(place, "%v positives and %v negatives, want some of both", c.Positives[n-1],
+			c.Negatives[n-1])
+	}
+	return nil
+}
+
+// Share is a number of examples out of others.
+type Share struct{ Of, All float64 }
+
+// Value is the share, NaN of none.
+func (s Share) Value() float64 { return s.Of / s.All }
+
+// counts rounds the numbers down.
+func (s Share) counts() (k, n int) { return int(s.Of), max(int(s.All), int(s.Of)) }
+
+// Interval is the interval of Clopper and Pearson (1934) for the share of a whole distribution, of
+// the given confidence in (0, 1): each bound is beyond the truth with at most half of what is left
+// of 1. Counts that are not whole are rounded down.
+func (s Share) Interval(confidence float64) (low, high float64) {
+	k, n := s.counts()
+	one := (1 + confidence) / 2
+	return stat.BinomialLower(k, n, one), stat.BinomialUpper(k, n, one)
+}
+
+// lower is the lower bound alone, of the whole confidence.
+func (s Share) lower(confidence float64) float64 {
+	k, n := s.counts()
+	return stat.BinomialLower(k, n, confidence)
+}
+
+// Point is a threshold of a curve: an example is predicted positive if its score is above.
+type Point struct {
+	Threshold float64
+	// Recall is the positive examples above of all positive ones, Precision those of all above.
+	Recall, Precision Share
+}
+
+// point returns the i-th point.
+func (c *Curve) point(i int) Point {
+	p, n, all := c.Positives[i], c.Negatives[i], c.Positives[len(c.Positives)-1]
+	return Point{c.Score[i], Share{p, all}, Share{p, p + n}}
+}
+
+// At returns the point of the largest threshold of the curve that is not above the given one, or
+// the lowest of all. Given a threshold that was not chosen on these examples, the intervals of its
+// shares hold with their confidence.
+func (c *Curve) At(threshold float64) Point {
+	i := slices.IndexFunc(c.Score, func(s float64) bool { return s <= threshold })
+	if i < 0 {
+		i = len(c.Score) - 1
+	}
+	return c.point(i)
+}
+
+// AtRecall returns the highest threshold whose recall is at least the given one with the given
+// confidence, both in (0, 1). It is an order statistic of the positive scores: the one that so many
+// positives exceed that the bound of Clopper and Pearson reaches the recall. The confidence is that
+// of the choice, for any distribution of the scores. ok is false if the positives are too few; the
+// point is then the lowest, and bound what its positives show, in both cases.
+func (c *Curve) AtRecall(recall, confidence float64) (p Point, bound float64, ok bool) {
+	last := len(c.Score) - 1
+	// The bounds ascend with the positives above.
+	i, _ := slices.BinarySearchFunc(c.Positives, recall, func(k, recall float64) int {
+		if (Share{k, c.Positives[last]}).lower(confidence) < recall {
+			return -1
+		}
+		return 1
+	})
+	p = c.point(min(i, last))
+	return p, p.Recall.lower(confidence), i <= last
+}
+
+// AtPrecision returns the lowest threshold whose precision is at least the given one with the given
+// confidence, both in (0, 1). It tests the scores of fixed ranks, two for every doubling, each by
+// the bound of Clopper and Pearson with its equal part of what is left of 1 (Bonferroni), so that
+// the confidence is that of the choice. ok is false if no threshold passes; the point is then the
+// one with the largest bound. bound is that of the point.
+func (c *Curve) AtPrecision(precision, confidence float64) (p Point, bound float64, ok bool) {
+	last := len(c.Score) - 1
+	all := c.Positives[last] + c.Negatives[last]
+	var ranks []float64
+	for i := tested; rank(i) <= all; i += tested {
+		ranks = append(ranks, rank(i))
+	}
+	p, bound = c.point(0), 0
+	for _, r := range ranks {
+		i := last
+		for i > 0 && c.Positives[i]+c.Negatives[i] >= r {
+			i--
+		}
+		q := c.point(i)
+		low := q.Precision.lower(1 - (1-confidence)/float64(len(ranks)))
+		if low >= precision || !ok && low > bound {
+			p, bound, ok = q, low, ok || low >= precision
+		}
+	}
+	return p, bound, ok
+}

@@ -1,0 +1,66 @@
+package scored
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Example is one example under a classifier.
+type Example struct {
+	Score    float64
+	Weight   float64
+	Positive bool
+}
+
+// group holds the examples of one score.
+type group struct {
+	score              float64
+	positive, negative float64 // sums of weights
+	// Sums of squared weights.
+	positiveSquare, negativeSquare float64
+}
+
+// grouped returns the examples by score, the largest first, those of weight 0 left out. ok is false
+// if a score or weight is not finite or a weight is negative. O(n log n).
+func grouped(examples []Example) (groups []group, ok bool) {
+	sorted := slices.Clone(examples)
+	slices.SortStableFunc(sorted, func(a, b Example) int { return cmp.Compare(b.Score, a.Score) })
+	for _, e := range sorted {
+		if e.Score-e.Score != 0 || !(e.Weight >= 0) || math.IsInf(e.Weight, 1) {
+			return nil, false
+		}
+		if e.Weight == 0 {
+			continue
+		}
+		if n := len(groups); n == 0 || groups[n-1].score != e.Score {
+			groups = append(groups, group{score: e.Score})
+		}
+		g, square := &groups[len(groups)-1], float64(e.Weight*e.Weight)
+		if e.Positive {
+			g.positive += e.Weight
+			g.positiveSquare += square
+		} else {
+			g.negative += e.Weight
+			g.negativeSquare += square
+		}
+	}
+	return groups, true
+}
+
+// totals sums the groups.
+func totals(groups []group) (t group) {
+	for _, g := range groups {
+		t.positive += g.positive
+		t.negative += g.negative
+		t.positiveSquare += g.positiveSquare
+		t.negativeSquare += g.negativeSquare
+	}
+	return t
+}
+
+// effective is the factor that scales the weights of which t has the sums, so that they add up to
+// the effective number of examples.
+func (t group) effective() float64 {
+	return (t.positive + t.negative) / (t.positiveSquare + t.negativeSquare)
+}

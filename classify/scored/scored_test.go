@@ -1,0 +1,290 @@
+package scored_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/noregret/noregret/classify/scored"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
+)
+
+// oracle has numbers of scikit-learn 1.9.1 and SciPy 1.17.1: roc_auc_score,
+// average_precision_score, log_loss and brier_score_loss of the sigmoids of the scores,
+// IsotonicRegression at some scores, and beta.ppf. The error of AUC is from DeLong's structural
+// components, that of average precision from numeric derivatives by the weights, and Platt's curve
+// from Newton's method in extended precision.
+type oracle struct {
+	Cases []struct {
+		Name     string
+		Score    []float64
+		Weight   []float64
+		Positive []int
+		AUC      float64
+		AUCError *float64 `json:"auc_error"`
+		AP       float64
+		APError  float64 `json:"ap_error"`
+		LogLoss  float64 `json:"log_loss"`
+		Brier    float64
+		At       []float64
+		Isotonic []float64
+		Slope    float64
+		Offset   float64
+	}
+	Bounds [][5]float64 // successes, trials, confidence, lower, upper
+}
+
+func readOracle(t *testing.T) (o oracle) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/oracle.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestOracle(t *testing.T) {
+	for _, c := range readOracle(t).Cases {
+		var e, p []scored.Example
+		for i, z := range c.Score {
+			e = append(e, scored.Example{Score: z, Weight: c.Weight[i], Positive: c.Positive[i] == 1})
+			p = append(p, scored.Example{Score: 1 / (1 + math.Exp(-z)), Weight: c.Weight[i],
+				Positive: c.Positive[i] == 1})
+		}
+		near := func(what string, got, want, tolerance float64) {
+			t.Helper()
+			if !(math.Abs(got-want) <= tolerance) {
+				t.Errorf("%s: %s is %v, want %v", c.Name, what, got, want)
+			}
+		}
+		auc, ap := scored.AUC(e), scored.AveragePrecision(e)
+		near("AUC", auc.Value, c.AUC, 1e-9)
+		if c.AUCError != nil {
+			near("error of AUC", auc.Error, *c.AUCError, 1e-9)
+		}
+		near("average precision", ap.Value, c.AP, 1e-9)
+		near("its error", ap.Error, c.APError, 1e-6)
+		near("log loss", scored.LogLoss(p).Value, c.LogLoss, 1e-9)
+		near("Brier", scored.Brier(p).Value, c.Brier, 1e-9)
+		isotonic, ok := scored.Isotonic(e)
+		platt, ok2 := scored.Platt(e)
+		if !ok || !ok2 {
+			t.Fatalf("%s: no calibration", c.Name)
+		}
+		for i, z := range c.At {
+			near("isotonic", isotonic.Of(z), c.Isotonic[i], 1e-9)
+		}
+		near("slope", platt.Slope, c.Slope, 1e-9)
+		near("offset", platt.Offset, c.Offset, 1e-9)
+	}
+}
+
+func TestBoundsAreExact(t *testing.T) {
+	for _, b := range readOracle(t).Bounds {
+		k, n := int(b[0]), int(b[1])
+		if got := stat.BinomialLower(k, n, b[2]); math.Abs(got-b[3]) > 1e-9 {
+			t.Errorf("lower bound of %d in %d is %v, want %v", k, n, got, b[3])
+		}
+		if got := stat.BinomialUpper(k, n, b[2]); math.Abs(got-b[4]) > 1e-9 {
+			t.Errorf("upper bound of %d in %d is %v, want %v", k, n, got, b[4])
+		}
+	}
+}
+
+// draw draws examples of which one in four is positive; the scores of positives are normal around
+// 1, those of others around 0.
+func draw(r *random.Source, n int) []scored.Example {
+	out := make([]scored.Example, n)
+	for i := range out {
+		e := scored.Example{Weight: 1, Positive: r.Float64() < 0.25, Score: stat.Normal(r)}
+		if e.Positive {
+			e.Score++
+		}
+		out[i] = e
+	}
+	return out
+}
+
+// recallAt and precisionAt are those of all examples that draw may return.
+func recallAt(t float64) float64 { return stat.NormalBelow(1 - t) }
+
+func precisionAt(t float64) float64 {
+	p, n := 0.25*recallAt(t), 0.75*stat.NormalBelow(-t)
+	return p / (p + n)
+}
+
+// TestIntervalsCover draws examples many times and counts how often intervals of 95 % hold what
+// they are for.
+func TestIntervalsCover(t *testing.T) {
+	const runs, n = 1000, 400
+	// The probability of positive at a score, by Bayes' rule.
+	posterior := func(z float64) float64 { return 1 / (1 + 3*math.Exp(0.5-z)) }
+	probabilities := func(e []scored.Example) []scored.Example {
+		p := make([]scored.Example, len(e))
+		for i, x := range e {
+			x.Score = posterior(x.Score)
+			p[i] = x
+		}
+		return p
+	}
+	measures := []struct {
+		name string
+		of   func(e []scored.Example) scored.Estimate
+		unit bool
+	}{
+		{"AUC", scored.AUC, true},
+		{"average precision", scored.AveragePrecision, true},
+		{"log loss", func(e []scored.Example) scored.Estimate { return scored.LogLoss(probabilities(e)) }, false},
+		{"Brier", func(e []scored.Example) scored.Estimate { return scored.Brier(probabilities(e)) }, true},
+	}
+	r := random.New(1, "truth")
+	large := draw(r, 200_000)
+	for _, m := range measures {
+		truth, covered := m.of(large).Value, 0
+		r := random.New(2, m.name)
+		for range runs {
+			e := m.of(draw(r, n))
+			low, high := e.Positive(0.95)
+			if m.unit {
+				low, high = e.Unit(0.95)
+			}
+			if low <= truth && truth <= high {
+				covered++
+			}
+		}
+		// Three standard deviations of a count of 1,000 at 95 % are 21, and large is within a
+		// twentieth of a standard error of the truth.
+		if covered < 925 || covered > 975 {
+			t.Errorf("%s: %d of %d intervals hold the truth, want some 950", m.name, covered, runs)
+		}
+	}
+}
+
+// TestChoicesHold counts how often a threshold that was chosen for a recall or precision has it.
+func TestChoicesHold(t *testing.T) {
+	const runs, n, confidence = 1000, 600, 0.9
+	r := random.New(3, "choices")
+	recalls, precisions, found := 0, 0, 0
+	sum := 0.0
+	for range runs {
+		c, ok := scored.NewCurve(draw(r, n))
+		if !ok {
+			t.Fatal("no curve")
+		}
+		if p, _, ok := c.AtRecall(0.8, confidence); !ok || recallAt(p.Threshold) >= 0.8 {
+			recalls++
+			sum += recallAt(p.Threshold)
+		}
+		p, _, ok := c.AtPrecision(0.5, confidence)
+		if ok {
+			found++
+		}
+		if !ok || precisionAt(p.Threshold) >= 0.5 {
+			precisions++
+		}
+	}
+	if recalls < 872 || sum/float64(recalls) > 0.87 {
+		t.Errorf("recall held in %d of %d choices with mean %v, want at least 900 but for noise, and little above",
+			recalls,
+			runs, sum/float64(recalls))
+	}
+	if precisions < 872 || found < 500 {
+		t.Errorf("precision held in %d of %d choices, %d found, want at least 900 but for noise", precisions, runs,
+			found)
+	}
+}
+
+// TestIntervalOfPrecisionCovers counts how often the interval of the precision above a threshold
+// that was fixed before holds it.
+func TestIntervalOfPrecisionCovers(t *testing.T) {
+	const runs = 1000
+	r, covered := random.New(4, "precision"), 0
+	for range runs {
+		c, _ := scored.NewCurve(draw(r, 500))
+		p := c.At(1.2)
+		low, high := p.Precision.Interval(0.9)
+		if truth := precisionAt(p.Threshold); low <= truth && truth <= high {
+			covered++
+		}
+	}
+	if covered < 872 {
+		t.Errorf("%d of %d intervals hold the precision, want at least 900 but for noise", covered, runs)
+	}
+}
+
+func TestCurveIsSmall(t *testing.T) {
+	e := draw(random.New(5, "curve"), 100_000)
+	c, ok := scored.NewCurve(e)
+	if err := c.Check("curve"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if len(c.Score) > 300 {
+		t.Errorf("%d points, want a few hundred", len(c.Score))
+	}
+	for i, s := range c.Score {
+		var p, n float64
+		for _, x := range e {
+			if x.Score > s && x.Positive {
+				p++
+			} else if x.Score > s {
+				n++
+			}
+		}
+		if p != c.Positives[i] || n != c.Negatives[i] {
+			t.Fatalf("at %v: %v and %v above, want %v and %v", s, c.Positives[i], c.Negatives[i], p, n)
+		}
+	}
+	// Equal weights of any size are rows.
+	for i := range e {
+		e[i].Weight = 0.5
+	}
+	if d, _ := scored.NewCurve(e); d.Positives[10] != c.Positives[10] || len(d.Score) != len(c.Score) {
+		t.Errorf("weights of one half give %v positives at 10, want %v", d.Positives[10], c.Positives[10])
+	}
+}
+
+func TestTooFewForARecall(t *testing.T) {
+	c, _ := scored.NewCurve(draw(random.New(6, "few"), 100))
+	p, bound, ok := c.AtRecall(0.99, 0.95)
+	if ok || p.Recall.Value() != 1 || !(bound > 0.8 && bound < 0.99) {
+		t.Errorf("%d positives: ok is %v with bound %v at recall %v, want false at the lowest threshold",
+			int(p.Recall.All), ok, bound, p.Recall.Value())
+	}
+}
+
+func TestInside(t *testing.T) {
+	var e []scored.Example
+	for i := range 20 {
+		e = append(e, scored.Example{Score: float64(i), Weight: 2, Positive: i >= 10})
+	}
+	c, _ := scored.Isotonic(e)
+	if c.Of(0) != 0 || c.Of(19) != 1 {
+		t.Fatalf("ends %v and %v, want 0 and 1", c.Of(0), c.Of(19))
+	}
+	c.Inside(e)
+	if got, want := c.Of(3), 0.5/11; math.Abs(got-want) > 1e-15 || math.Abs(c.Of(15)-(1-want)) > 1e-15 {
+		t.Errorf("ends %v and %v, want half an example in 11: %v", c.Of(3), c.Of(15), want)
+	}
+}
+
+func TestUndefined(t *testing.T) {
+	one := []scored.Example{{Score: 1, Weight: 1, Positive: true}, {Score: 2, Weight: 1, Positive: true}}
+	if v := scored.AUC(one).Value; v == v {
+		t.Errorf("AUC of one class is %v, want NaN", v)
+	}
+	bad := []scored.Example{{Score: math.NaN(), Weight: 1, Positive: true}, {Score: 2, Weight: 1}}
+	if _, ok := scored.Isotonic(bad); ok {
+		t.Error("a NaN score was accepted")
+	}
+	if _, ok := scored.NewCurve(one); ok {
+		t.Error("a curve of one class was made")
+	}
+	if v := scored.Brier(one).Value; v == v {
+		t.Errorf("Brier of scores above 1 is %v, want NaN", v)
+	}
+}
