@@ -145,8 +145,8 @@ type world struct {
 	state *experiment.State
 	means [][]float64
 	best  int // the arm that improves the goals, -1 for none
-	// broken is the guardrail that all arms but the control break, -1 for none. Nothing else is asked
-	// of such a world but when that is seen: it ends then.
+	// broken is the guardrail that all arms but the control break, -1 for none. Nothing else is
+	// asked of such a world but when that is seen: it ends then.
 	broken int
 	units  float64
 	step   int64 // length of a round

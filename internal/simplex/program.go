@@ -56,8 +56,9 @@ const tolerance = 1e-10
 // allocates nothing. A Program is not safe for concurrent use.
 type Program struct {
 	// FromInside makes the first phase begin at the point of the largest gain among those that
-	// satisfy all rows, if there is one: it is over then. That is faster, but where one gain or level
-	// is far outside, the tolerance hides more than from the point of the largest gain of all.
+	// satisfy all rows, if there is one: it is over then. That is faster, but where one gain or
+	// level is far outside, the tolerance hides more than from the point of the largest gain of
+	// all.
 	FromInside bool
 
 	problem *Problem

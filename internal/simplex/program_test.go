@@ -249,8 +249,8 @@ func TestSlackIsForRounding(t *testing.T) {
 	}
 }
 
-// A program that begins inside has the same optimum to 1e-9 as one that begins at the best point, in
-// fewer steps, and finds the same programs infeasible.
+// A program that begins inside has the same optimum to 1e-9 as one that begins at the best point,
+// in fewer steps, and finds the same programs infeasible.
 func TestFromInside(t *testing.T) {
 	r := random.New(2, "inside")
 	var cold Program
