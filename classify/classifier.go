@@ -68,8 +68,8 @@ type Confusion struct {
 	// Labels is the confusion of each label of a Multilabel problem.
 	Labels measure.MultilabelConfusion
 	// Weight is the weight of all rows, and Exact that of the rows whose labels were predicted
-	// without a mistake.
-	Weight, Exact float64
+	// without a mistake. Square is the sum of the squared weights.
+	Weight, Exact, Square float64
 }
 
 // Value is m, a measure of the task, on the counts.
@@ -126,6 +126,7 @@ func (c *Counter) Add(index []uint32, value []float32, labels []int, weight floa
 	c.predicted = c.model.Decide(c.predicted[:0], c.scores)
 	out := c.confusion
 	out.Weight += weight
+	out.Square += float64(weight * weight)
 	if slices.Equal(c.predicted, labels) {
 		out.Exact += weight
 	}

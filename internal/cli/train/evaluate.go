@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,9 +14,12 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/classify/scored"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/dataflags"
+	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
 )
 
@@ -24,6 +29,7 @@ type evaluateOptions struct {
 	model     string
 	newLabels string
 	json      bool
+	intervals float64
 
 	prequential prequentialOptions
 }
@@ -58,6 +64,17 @@ min_tpr_tnr, jaccard, tpr, tnr, accuracy, balanced_accuracy, precision, mcc, kap
 (null where undefined), and n, positives, negatives, ignored_features, bad_lines, confusion {tp,
 fn, tn, fp}, threshold, positive_label, measure (for which the model was trained), algorithm. If
 the model was trained for a measure that is not in this list, the object has it under its name.
+For two classes it also has auc, average_precision and, if training held rows out (train
+--calibration), log_loss and brier of the probabilities; they are null from 10 million rows on, as
+the scores are kept in memory.
+
+--intervals C prints intervals of confidence C for new rows like these, in --json the key
+"intervals" with a list of two numbers by measure: for the measures of the matrix from draws around
+its counts, for auc by DeLong's standard error, for the other three by the effect of each row. An
+interval is null where it is undefined, as for an AUC of 1. Rows with several labels have none.
+
+--plot draws, for two classes, precision over recall, the ROC curve, the share of positives over the
+predicted probability, and recall, precision and the measure over the threshold.
 
 A model of several classes gives accuracy, macro_f1, macro_precision, macro_recall, min, hmean,
 qmean and gmean, n, labels, confusion (a list of rows, one for each true class), classes (a list
@@ -78,6 +95,9 @@ func newEvaluateCommand(a *command.App) *cobra.Command {
 		Long:  evaluateLong,
 		Example: `  noregret evaluate --model f1.json test.svm
 
+  # With intervals of 95 % and pictures
+  noregret evaluate --model f1.json --intervals 0.95 --plot f1.svg test.svm
+
   # One number for a script
   noregret evaluate --model f1.json --json test.svm | jq .f1
 
@@ -97,6 +117,7 @@ func newEvaluateCommand(a *command.App) *cobra.Command {
 // AddFlags implements [command.Options]. The flags of data and model are added with the command.
 func (o *evaluateOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
+	f.Float64Var(&o.intervals, "intervals", o.intervals, "print intervals of this confidence, such as 0.95")
 	o.prequential.AddFlags(f)
 	f.Var(command.NewChoice(&o.newLabels, "error", "negative"), "new-labels",
 		"labels that were not in the training data: refuse them, or count them as negative")
@@ -104,6 +125,9 @@ func (o *evaluateOptions) AddFlags(f *pflag.FlagSet) {
 
 // Validate implements [command.Options].
 func (o *evaluateOptions) Validate() error {
+	if o.prequential.flags.Changed("intervals") && !(o.intervals > 0 && o.intervals < 1) {
+		return command.OutOfRange("--intervals", o.intervals, "a number in (0, 1)")
+	}
 	if err := o.prequential.checkFlags(); err != nil || !o.prequential.on {
 		return err
 	}
@@ -116,7 +140,14 @@ type evaluation struct {
 	info      dataset.Info
 	confusion *classify.Confusion
 	positives int64 // rows of two classes that are positive
+
+	scores     []classify.Scored // of two classes, nil if there were too many rows
+	tooMany    bool
+	confidence float64 // of the intervals, 0 for none
 }
+
+// mostScores is the number of rows up to which their scores are kept, 24 bytes each.
+const mostScores = 10_000_000
 
 // Run implements [command.Options].
 func (o *evaluateOptions) Run(ctx context.Context, a *command.App, inputs []string) error {
@@ -127,9 +158,27 @@ func (o *evaluateOptions) Run(ctx context.Context, a *command.App, inputs []stri
 	if err != nil {
 		return err
 	}
+	plots := o.prequential.plots
+	if err := files.CheckPlots(plots, append(files.Inputs(inputs), files.Named{Flag: "--model",
+		Path: o.model})); err != nil {
+		return err
+	}
+	if r.model.Task != classify.Binary && len(plots) > 0 {
+		return noregret.Errorf(noregret.Usage, "--plot", "for a model of two classes, or with --prequential")
+	}
+	if r.model.Task == classify.Multilabel && o.intervals != 0 {
+		return noregret.Errorf(noregret.Usage, "--intervals",
+			"for rows with one label: those of this model have several")
+	}
 	out, err := o.measure(ctx, r, inputs)
 	if err != nil {
 		return err
+	}
+	out.confidence = o.intervals
+	if len(plots) > 0 {
+		if err := out.plot(plots); err != nil {
+			return err
+		}
 	}
 	if o.json {
 		return out.writeJSON(a.Stdout)
@@ -156,8 +205,11 @@ func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []
 		for i := range b.Len() {
 			index, value := b.Row(i)
 			labels := targets.of(b, i)
-			if task == classify.Binary && len(labels) > 0 {
-				out.positives++
+			if task == classify.Binary {
+				if len(labels) > 0 {
+					out.positives++
+				}
+				out.keep(r.classifier.RawScores(nil, index, value)[0], b.RowWeight(i), len(labels) > 0)
 			}
 			counter.Add(index, value, labels, b.RowWeight(i))
 		}
@@ -171,6 +223,16 @@ func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []
 	}
 	out.report(r.app, targets.unknown)
 	return out, nil
+}
+
+// keep keeps the score of a row.
+func (e *evaluation) keep(score, weight float64, positive bool) {
+	if len(e.scores) == mostScores {
+		e.scores, e.tooMany = nil, true
+	}
+	if !e.tooMany {
+		e.scores = append(e.scores, classify.Scored{Score: score, Weight: weight, Positive: positive})
+	}
 }
 
 // report says on standard error what is unusual about the labels of the data.
@@ -211,12 +273,16 @@ type oneMeasure struct {
 	name    string
 	value   show.Number
 	trained bool // whether the model was trained for it
+
+	low, high show.Number // the interval, NaN without one
 }
 
 // values returns the measures in order, and adds the model's own if it is missing.
 func (e *evaluation) values() ([]oneMeasure, error) {
 	list, own := evaluated[e.model.Task], e.model.Measure == "" // a private model has none
+	none := show.Number(math.NaN())
 	var out []oneMeasure
+	var measures []measure.Objective
 	for i := 0; i < len(list) || !own; i++ {
 		name := e.model.Measure
 		if i < len(list) {
@@ -228,15 +294,64 @@ func (e *evaluation) values() ([]oneMeasure, error) {
 		}
 		trained := m.Name() == e.model.Measure
 		own = own || trained || i >= len(list)
-		out = append(out, oneMeasure{name, show.Number(e.confusion.Value(m)), trained})
+		out = append(out, oneMeasure{name, show.Number(e.confusion.Value(m)), trained, none, none})
+		measures = append(measures, m)
+	}
+	if e.confidence != 0 {
+		for i, x := range classify.Intervals(e.confusion, measures, e.confidence) {
+			out[i].low, out[i].high = show.Number(x[0]), show.Number(x[1])
+		}
 	}
 	if c := e.confusion; c.Labels != nil {
 		pooled := c.Labels.Pooled()
 		wrong := (pooled.FN + pooled.FP) / (pooled.Positives() + pooled.Negatives())
-		out = append(out, oneMeasure{"subset_accuracy", show.Number(c.Exact / c.Weight), false},
-			oneMeasure{"hamming_loss", show.Number(wrong), false})
+		out = append(out, oneMeasure{"subset_accuracy", show.Number(c.Exact / c.Weight), false, none, none},
+			oneMeasure{"hamming_loss", show.Number(wrong), false, none, none})
+	}
+	if e.model.Task == classify.Binary {
+		out = append(out, e.ofScores()...)
 	}
 	return out, nil
+}
+
+// probabilities are the scores with their probabilities in their place; nil without a calibration.
+func (e *evaluation) probabilities() []classify.Scored {
+	if e.model.Calibration == nil {
+		return nil
+	}
+	p := slices.Clone(e.scores)
+	for i := range p {
+		p[i].Score = e.model.Probabilities(nil, []float64{p[i].Score})[0]
+	}
+	return p
+}
+
+// ofScores are the measures of the scores and the probabilities.
+func (e *evaluation) ofScores() []oneMeasure {
+	p := e.probabilities()
+	var out []oneMeasure
+	for _, x := range []struct {
+		name string
+		of   scored.Estimate
+		unit bool
+	}{
+		{"auc", scored.AUC(e.scores), true},
+		{"average_precision", scored.AveragePrecision(e.scores), true},
+		{"log_loss", scored.LogLoss(p), false},
+		{"brier", scored.Brier(p), true},
+	} {
+		m := oneMeasure{name: x.name, value: show.Number(x.of.Value), low: show.Number(math.NaN())}
+		m.high = m.low
+		if e.confidence != 0 {
+			low, high := x.of.Positive(e.confidence)
+			if x.unit {
+				low, high = x.of.Unit(e.confidence)
+			}
+			m.low, m.high = show.Number(low), show.Number(high)
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 func (e *evaluation) writeJSON(w io.Writer) error {
@@ -247,6 +362,16 @@ func (e *evaluation) writeJSON(w io.Writer) error {
 	var pairs []any
 	for _, v := range values {
 		pairs = append(pairs, v.name, v.value)
+	}
+	if e.confidence != 0 {
+		intervals := map[string]any{}
+		for _, v := range values {
+			intervals[v.name] = nil
+			if v.low == v.low && v.high == v.high {
+				intervals[v.name] = [2]show.Number{v.low, v.high}
+			}
+		}
+		pairs = append(pairs, "confidence", e.confidence, "intervals", intervals)
 	}
 	pairs = append(pairs, "n", e.info.Rows)
 	unread := []any{"ignored_features", e.info.IgnoredFeatures, "bad_lines", e.info.BadLines}
@@ -304,7 +429,14 @@ func (e *evaluation) write(w io.Writer) error {
 		if v.trained {
 			mark = "trained for"
 		}
-		t.Add(v.name, v.value.String(), mark)
+		cells := []string{v.name, v.value.String(), mark}
+		if e.confidence != 0 {
+			cells = []string{v.name, v.value.String(), "", mark}
+			if v.low == v.low && v.high == v.high {
+				cells[2] = v.low.String() + " to " + v.high.String()
+			}
+		}
+		t.Add(cells...)
 	}
 	return t.Write(w)
 }

@@ -41,7 +41,7 @@ var prequentialSettings = []string{
 }
 
 // modelOnly are the flags of "noregret evaluate" that need a model.
-var modelOnly = []string{"model", "new-labels", "unseen"}
+var modelOnly = []string{"model", "new-labels", "unseen", "intervals"}
 
 // noStore are the flags of reading that have no meaning where no rows are kept.
 var noStore = []string{"temp-dir"}
@@ -85,8 +85,8 @@ func (o *prequentialOptions) AddFlags(f *pflag.FlagSet) {
 		"once (default none)")
 	f.IntVar(&o.window, "window", o.window, "rows of a window")
 	f.IntVar(&o.delay, "label-delay", o.delay, "rows by which labels come late")
-	f.StringArrayVar(&o.plots, "plot", o.plots, "draw the windows into this file, .svg or .png; may be given more "+
-		"than once")
+	f.StringArrayVar(&o.plots, "plot", o.plots, "draw the curves of a model of two classes, or the windows, into this "+
+		"file, .svg or .png; may be given more than once")
 	o.flags = f
 }
 
@@ -106,7 +106,7 @@ func (o *prequentialOptions) checkFlags() error {
 		}
 		return nil
 	}
-	own := slices.Concat([]string{"measure", "algorithm", "drift", "window", "label-delay", "plot"},
+	own := slices.Concat([]string{"measure", "algorithm", "drift", "window", "label-delay"},
 		prequentialSettings)
 	for _, name := range own {
 		if o.flags.Changed(name) {
