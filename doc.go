@@ -61,7 +61,8 @@
 //
 //   - [github.com/noregret/noregret/classify] trains linear classifiers that maximize F1, G-mean,
 //     Q-mean and others directly; classify/measure holds these measures,
-//     classify/scored what scored examples tell: probabilities, AUC, thresholds.
+//     classify/scored what scored examples tell: probabilities, AUC, thresholds;
+//     classify/export writes models for other programs.
 //   - [github.com/noregret/noregret/dataset] reads examples from disk: svmlight, CSV, JSON lines,
 //     IDX, the binary cache; dataset/synth generates synthetic ones.
 //

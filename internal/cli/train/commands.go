@@ -13,6 +13,7 @@ func Commands(a *command.App) []*cobra.Command { return commandsOn(a, newPrivate
 func commandsOn(a *command.App, files privateFiles) []*cobra.Command {
 	return []*cobra.Command{
 		newTrainCommand(a, files), newEvaluateCommand(a), newPredictCommand(a), newInspectCommand(a),
+		newExportCommand(a),
 		newCompareCommand(a), newCacheCommand(a), newGenerateCommand(a), newAlgorithmsCommand(a), newMeasuresCommand(a),
 	}
 }
