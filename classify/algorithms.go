@@ -61,6 +61,11 @@ func isRatio(m measure.Objective) bool {
 
 func isEither(m measure.Objective) bool { return isConcave(m) || isRatio(m) }
 
+func isSmooth(m measure.Objective) bool {
+	_, corner := m.(measure.Min)
+	return isEither(m) && !corner
+}
+
 // averageOf returns a measure of several labels as an average, the zero value if it is none.
 func averageOf(m measure.Objective) measure.Averaged {
 	multi, _ := m.(measure.Multi)
@@ -118,6 +123,11 @@ var algorithms = []Algorithm{
 		sharesModel: true, run: runBalancedLogistic,
 	},
 	{
+		Name: "omma", Description: "OMMA: logistic regression by L-BFGS, threshold by one online pass for any smooth " +
+			"measure of the confusion",
+		trains: isSmooth, wants: "a concave or pseudo-linear measure other than min", run: runOMMA,
+	},
+	{
 		Name: "cost-search", Description: "class-weighted search: 19 class weights, hinge SGD each, best model and " +
 			"threshold on held-out data",
 		TunesThreshold: true, trains: isEither, wants: "a concave or pseudo-linear measure", online: true,
@@ -154,6 +164,16 @@ var algorithms = []Algorithm{
 		Task: Multiclass, Name: "logistic",
 		Description: "one logistic regression for each class against the rest by L-BFGS, the largest score decides",
 		sharesModel: true, run: runLogistics,
+	},
+	{
+		Task: Multiclass, Name: "softmax",
+		Description: "multinomial logistic regression of all classes by L-BFGS, the largest score decides",
+		sharesModel: true, run: func(t *training) error { return t.runSoftmax(false) },
+	},
+	{
+		Task: Multiclass, Name: "softmax-balanced",
+		Description: "softmax with all classes weighing the same",
+		sharesModel: true, run: func(t *training) error { return t.runSoftmax(true) },
 	},
 	{
 		Task: Multiclass, Name: "plugin",

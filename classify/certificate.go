@@ -88,7 +88,7 @@ func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOpti
 	lin := newDescent(&Config{BiasFeature: opt.BiasFeature, Radius: math.Inf(1)})
 	lin.Standardize(opt.Scaling.Center, opt.Scaling.Inverse)
 	share := c.Share()
-	p := &logisticProblem{ctx: ctx, data: data, lin: lin, kPos: alpha / share, kNeg: beta / (1 - share)}
+	p := (&logisticProblem{ctx: ctx, data: data, lin: lin, kPos: alpha / share, kNeg: beta / (1 - share)}).batch()
 	r, err := p.solve(make([]float64, lin.Dim()+1), 500, 1e-11)
 	if err != nil {
 		return Bound{}, err

@@ -11,6 +11,8 @@ import (
 // Classifier decides the labels of rows by linear models.
 type Classifier struct {
 	Task Task
+	// Transform makes the features of the models from those of a row; nil leaves them as they are.
+	Transform *Transform
 	// Models holds the linear models: with Binary one, else one for each class or label. A Binary
 	// or Multilabel decision is the labels whose scores exceed their thresholds, strictly; a
 	// Multiclass one is the class with the largest score less threshold, the first on ties.
@@ -23,6 +25,9 @@ func (m *Linear) Classifier() *Classifier { return &Classifier{Models: []Linear{
 // RawScores appends the scores of the linear models to dst. O(C·nnz). It is safe for concurrent
 // use.
 func (m *Classifier) RawScores(dst []float64, index []uint32, value []float32) []float64 {
+	if m.Transform != nil {
+		index, value = m.Transform.Apply(index, value, nil, nil)
+	}
 	for k := range m.Models {
 		dst = append(dst, m.Models[k].Score(index, value))
 	}

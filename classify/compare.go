@@ -17,8 +17,8 @@ type CompareOptions struct {
 	// Measures are the measures to train for and to compare on, all of the task of the data. At
 	// least one, none twice.
 	Measures []measure.Objective
-	// Algorithms are names as [Algorithms] lists them, none twice; empty means all, and "auto"
-	// stands for the [DefaultAlgorithm] of each of the measures. An algorithm that [Fit] refuses to
+	// Algorithms are [Auto] or names as [Algorithms] lists them, none twice; empty means all of the
+	// latter. An algorithm that [Fit] refuses to
 	// train for a measure (of the wrong family, or degenerate without Fit.AllowDegenerate) is left
 	// out of that measure's cells, and one that needs held-out data with a Fit.Holdout of 0.
 	Algorithms []string
@@ -58,8 +58,7 @@ func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, e
 }
 
 // Validate checks the options for data of a task. It replaces an empty list of algorithms by all of
-// them, and "auto" by the algorithms that it stands for. Compare calls it; call it yourself to fail
-// before the data are read.
+// them. Compare calls it; call it yourself to fail before the data are read.
 func (o *CompareOptions) Validate(task Task) error {
 	if len(o.Measures) == 0 {
 		return usage("no measure is given to compare on")
@@ -80,8 +79,8 @@ func (o *CompareOptions) Validate(task Task) error {
 	return o.checkAlgorithms(task)
 }
 
-// checkAlgorithms checks the names and replaces "auto" by the default algorithms. It returns an
-// error if none of the algorithms can be trained for any of the measures.
+// checkAlgorithms checks the names. It returns an error if none of the algorithms can be trained
+// for any of the measures.
 func (o *CompareOptions) checkAlgorithms(task Task) error {
 	known := AlgorithmNames(task)
 	if len(o.Algorithms) == 0 {
@@ -89,10 +88,7 @@ func (o *CompareOptions) checkAlgorithms(task Task) error {
 	}
 	var names []string
 	for _, name := range o.Algorithms {
-		if name == "auto" {
-			continue
-		}
-		if !slices.Contains(known, name) {
+		if name != Auto && !slices.Contains(known, name) {
 			return usage("no algorithm for %s data is named %q; %sthere are auto, %s", task, name,
 				named.DidYouMean(name, append(known, "auto")), strings.Join(known, ", "))
 		}
@@ -100,13 +96,6 @@ func (o *CompareOptions) checkAlgorithms(task Task) error {
 			return usage("algorithm %s is given twice", name)
 		}
 		names = append(names, name)
-	}
-	if slices.Contains(o.Algorithms, "auto") {
-		for _, m := range o.Measures {
-			if name := DefaultAlgorithm(task, m); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
 	}
 	o.Algorithms = names
 	var refused error

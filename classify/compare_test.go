@@ -130,12 +130,12 @@ func TestCompareLeavesOut(t *testing.T) {
 		},
 		{[]measure.Objective{precision}, Options{AllowDegenerate: true}, []string{"stamp"}, "precision stamp"},
 		{[]measure.Objective{f1}, Options{Holdout: new(0.0)}, []string{"plugin", "logistic"}, "f1 logistic"},
-		{[]measure.Objective{f1, measure.QMean{}}, Options{}, []string{"auto"}, "f1 stamp, qmean spade"},
+		{[]measure.Objective{f1, measure.QMean{}}, Options{}, []string{"auto"}, "f1 auto, qmean auto"},
 		{
 			[]measure.Objective{measure.QMean{}, measure.Min{}},
 			Options{},
 			[]string{"auto", "spade"},
-			"qmean spade, min spade",
+			"qmean auto, qmean spade, min auto, min spade",
 		},
 	} {
 		got, err := names(tc.measures, tc.fit, tc.algorithms...)
@@ -181,7 +181,7 @@ func TestCompareValidateFillsIn(t *testing.T) {
 		o.Algorithms = []string{"logistic", "auto"}
 		_ = o.Validate(Binary)
 		return o.Algorithms
-	}()); got != "[logistic spade stamp]" {
+	}()); got != "[logistic auto]" {
 		t.Errorf("auto is %s", got)
 	}
 }

@@ -68,12 +68,21 @@ type Result struct {
 	Warnings []string
 	// Calibration has one for each model, or is nil where nothing was held out.
 	Calibration []Calibration
+	// Transform makes the features of Models from those of the data; nil leaves them as they are.
+	Transform *Transform
+	// Search says how [Auto] chose; nil for other algorithms.
+	Search *ModelSearch
+	// Figures are the values to expect on new rows, nil if they are not known. [Auto] finds them;
+	// for other algorithms [CrossFigures] does.
+	Figures *ModelFigures
 
 	holdout *Data
 }
 
 // Classifier returns the chosen classifier. It shares the memory of r.
-func (r *Result) Classifier() *Classifier { return &Classifier{Task: r.Task, Models: r.Models} }
+func (r *Result) Classifier() *Classifier {
+	return &Classifier{Task: r.Task, Transform: r.Transform, Models: r.Models}
+}
 
 // defaultPasses returns the default number of passes over n rows: 100 for a small set, half a
 // million steps for a larger one, then 10 passes as long as these are at most five million steps,
@@ -137,6 +146,9 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	r, err := opt.resolveKept(data.Task)
 	if err != nil {
 		return nil, err
+	}
+	if r.Options.Algorithm == Auto && opt.searches(data) {
+		return fitAuto(ctx, data, opt)
 	}
 	folds, err := r.foldsFor(data)
 	if err != nil {

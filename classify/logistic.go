@@ -14,19 +14,9 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// logisticProblem is weighted L₂-regularised logistic regression on standardised features:
-//
-//	minimise (1/W)·Σ ω·k_y·log(1 + exp(-y·z)) + (λ/2)·‖w‖²,   z = ⟨w, x̂⟩ + b·x_b,
-//
-// with W = Σ ω·k_y and the intercept free. A pass over the data gives value and gradient at a
-// point, so that memory stays O(d) for data of any length. The last coordinate is b.
-type logisticProblem struct {
-	ctx        context.Context
-	data       Data
-	lin        *oco.LinearDescent // for the standardisation only
-	kPos, kNeg float64
-	lambda     float64
-
+// batch is a smooth convex function of w that one pass over the data computes with its gradient, so
+// that memory stays O(d) for data of any length.
+type batch struct {
 	at     []float64 // where value and grad were last computed
 	value  float64
 	grad   []float64
@@ -34,19 +24,50 @@ type logisticProblem struct {
 	passes int
 	// afterPass, if not nil, is called after every pass with their number.
 	afterPass func(passes int)
+	// pass returns the value at w and writes the gradient to grad, which is cleared.
+	pass func(w, grad []float64) (float64, error)
 }
 
 // evaluate computes value and gradient at w unless it already has.
-func (p *logisticProblem) evaluate(w []float64) {
+func (p *batch) evaluate(w []float64) {
 	if p.at != nil && slices.Equal(p.at, w) {
 		return
 	}
 	p.at = append(p.at[:0], w...)
-	d := len(w) - 1
 	if p.grad == nil {
-		p.grad = make([]float64, d+1)
+		p.grad = make([]float64, len(w))
 	}
 	clear(p.grad)
+	value, err := p.pass(w, p.grad)
+	p.value = value
+	p.passes++
+	if p.afterPass != nil {
+		p.afterPass(p.passes)
+	}
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+}
+
+// logisticProblem is weighted L₂-regularised logistic regression on standardised features:
+//
+//	minimise (1/W)·Σ ω·k_y·log(1 + exp(-y·z)) + (λ/2)·‖w‖²,   z = ⟨w, x̂⟩ + b·x_b,
+//
+// with W = Σ ω·k_y and the intercept free. The last coordinate is b.
+type logisticProblem struct {
+	ctx        context.Context
+	data       Data
+	lin        *oco.LinearDescent // for the standardisation only
+	kPos, kNeg float64
+	lambda     float64
+}
+
+// batch returns the problem as a function.
+func (p *logisticProblem) batch() *batch { return &batch{pass: p.pass} }
+
+func (p *logisticProblem) pass(w, grad []float64) (value float64, err error) {
+	d := len(w) - 1
+	inverse := inverses(p.lin, d)
 	var dotMean float64
 	for i := range d {
 		_, mean := p.lin.Standard(i)
@@ -55,11 +76,10 @@ func (p *logisticProblem) evaluate(w []float64) {
 	bias := float64(w[d]*p.lin.BiasFeature()) - dotMean
 	var sum compensated.Sum // of losses
 	var total, sumG float64
-	err := p.data.read(p.ctx, p.data.examples(func(x Example) error {
+	err = p.data.read(p.ctx, p.data.examples(func(x Example) error {
 		z := bias
 		for j, i := range x.Index {
-			inv, _ := p.lin.Standard(int(i))
-			z += float64(w[i] * float64(x.Value[j]) * inv)
+			z += float64(w[i] * float64(x.Value[j]) * inverse[i])
 		}
 		m, k := z, p.kPos
 		if !x.Positive {
@@ -81,29 +101,31 @@ func (p *logisticProblem) evaluate(w []float64) {
 		}
 		sumG += g
 		for j, i := range x.Index {
-			inv, _ := p.lin.Standard(int(i))
-			p.grad[i] += float64(g * float64(x.Value[j]) * inv)
+			grad[i] += float64(g * float64(x.Value[j]) * inverse[i])
 		}
 		return nil
 	}))
-	p.passes++
-	if p.afterPass != nil {
-		p.afterPass(p.passes)
-	}
-	if err != nil && p.err == nil {
-		p.err = err
-	}
-	p.value = sum.Value() / total
+	value = sum.Value() / total
 	for i := range d {
 		_, mean := p.lin.Standard(i)
-		p.grad[i] = (p.grad[i]-float64(sumG*mean))/total + float64(p.lambda*w[i])
-		p.value += float64(p.lambda / 2 * w[i] * w[i])
+		grad[i] = (grad[i]-float64(sumG*mean))/total + float64(p.lambda*w[i])
+		value += float64(p.lambda / 2 * w[i] * w[i])
 	}
-	p.grad[d] = sumG * p.lin.BiasFeature() / total
+	grad[d] = sumG * p.lin.BiasFeature() / total
+	return value, err
+}
+
+// inverses are the inverse scales of d features.
+func inverses(lin *oco.LinearDescent, d int) []float64 {
+	out := make([]float64, d)
+	for i := range out {
+		out[i], _ = lin.Standard(i)
+	}
+	return out
 }
 
 // asProblem returns the problem in gonum's form. An error of the data ends the run.
-func (p *logisticProblem) asProblem() gonum.Problem {
+func (p *batch) asProblem() gonum.Problem {
 	return gonum.Problem{
 		Func: func(w []float64) float64 {
 			p.evaluate(w)
@@ -133,7 +155,7 @@ type lbfgsResult struct {
 
 // solve minimises from start by [optimize.LBFGS] until the largest gradient coordinate is at most
 // precision·max(1, its value at the start), for at most maxIterations.
-func (p *logisticProblem) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
+func (p *batch) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
 	p.evaluate(start)
 	if p.err != nil {
 		return lbfgsResult{}, p.err

@@ -44,11 +44,11 @@ func TestLBFGSOnLogisticRegression(t *testing.T) {
 			xs[k] = x
 		}
 		lin := newDescent(&Config{Dim: d, BiasFeature: 1, Radius: math.Inf(1)})
-		problem := func() *logisticProblem {
-			return &logisticProblem{
+		problem := func() *batch {
+			return (&logisticProblem{
 				ctx: context.Background(), data: asData(t, xs), lin: lin, kPos: 3, kNeg: 1,
 				lambda: 1e-4,
-			}
+			}).batch()
 		}
 		p := problem()
 		got, err := p.solve(make([]float64, d+1), 2000, 1e-9)

@@ -28,6 +28,8 @@ type Model struct {
 	Models []ModelLinear
 	// Schema is the feature space and how inputs map to it.
 	Schema *dataset.Schema
+	// Transform makes the features of Models from those of Schema; nil leaves them as they are.
+	Transform *Transform
 	// Scaling is the standardisation used in training; nil if it is unknown.
 	Scaling *ModelScaling
 	// Calibration maps the scores of each of Models to probabilities; nil if nothing was held out.
@@ -38,6 +40,10 @@ type Model struct {
 	Data ModelData
 	// Training is the history.
 	Training ModelTraining
+	// Search says how [Auto] chose the model; nil for other algorithms.
+	Search *ModelSearch
+	// Figures are the values to expect on new rows; nil if they are not known.
+	Figures *ModelFigures
 	// Warnings are the warnings of the training.
 	Warnings []string
 	// Privacy says how the model is differentially private; nil if it is not. A private model is
@@ -123,7 +129,8 @@ func newModel(r *Result, opt Options, info dataset.Info, labels []string) (*Mode
 	}
 	m := &Model{
 		Task: r.Task, Measure: opt.Measure.Name(), Algorithm: r.Algorithm, Labels: labels,
-		Schema: info.Schema, Scaling: sparseScaling(r.Scaling, info.Schema.Dim),
+		Schema: info.Schema, Transform: r.Transform, Search: r.Search,
+		Figures: r.Figures,
 		Data: ModelData{
 			Digest: info.Digest, Rows: info.Rows, NonZeros: info.NonZeros, BadLines: info.BadLines, Train: r.Train,
 			Holdout: r.Holdout,
@@ -134,6 +141,7 @@ func newModel(r *Result, opt Options, info dataset.Info, labels []string) (*Mode
 		Calibration: r.Calibration,
 		Warnings:    append([]string{}, r.Warnings...),
 	}
+	m.Scaling = sparseScaling(r.Scaling, m.Features())
 	opt.TuneSteps, opt.Config.Steps = len(r.StepScales) > 1, r.Schedule
 	var err error
 	if m.Options, err = newModelOptions(opt); err != nil {
@@ -202,9 +210,17 @@ func sparseScaling(s *Scaling, dim int) *ModelScaling {
 // Dim is the number of features.
 func (m *Model) Dim() int { return m.Schema.Dim }
 
+// Features is the number of features of the linear models: Dim, unless a Transform makes others.
+func (m *Model) Features() int {
+	if m.Transform != nil {
+		return m.Transform.Features()
+	}
+	return m.Schema.Dim
+}
+
 // Classifier returns the classifier itself. O(C·d) memory.
 func (m *Model) Classifier() *Classifier {
-	out := &Classifier{Task: m.Task}
+	out := &Classifier{Task: m.Task, Transform: m.Transform}
 	for _, l := range m.Models {
 		out.Models = append(out.Models, l.linear())
 	}
@@ -224,8 +240,16 @@ func (l ModelLinear) linear() Linear {
 	return out
 }
 
-// FeatureName returns the name of feature i, or its number as files write it if it has no name.
+// FeatureName returns the name of feature i of the linear models, or its number as files write it
+// if it has no name.
 func (m *Model) FeatureName(i uint32) string {
+	if m.Transform != nil {
+		return m.Transform.name(i, m.dataFeatureName)
+	}
+	return m.dataFeatureName(i)
+}
+
+func (m *Model) dataFeatureName(i uint32) string {
 	if int(i) < len(m.Schema.Features) {
 		return m.Schema.Features[i]
 	}

@@ -37,12 +37,15 @@ type document struct {
 	Dim       int             `json:"dim"`
 	Models    []ModelLinear   `json:"models"`
 	Schema    *dataset.Schema `json:"schema"`
+	Transform *Transform      `json:"transform,omitempty"`
 	Scaling   *ModelScaling   `json:"scaling"`
 	// Calibration is left out where there is none.
 	Calibration []Calibration  `json:"calibration,omitempty"`
 	Options     *ModelOptions  `json:"options,omitempty"`
 	Data        *ModelData     `json:"data,omitempty"`
 	Training    *ModelTraining `json:"training,omitempty"`
+	Search      *ModelSearch   `json:"search,omitempty"`
+	Figures     *ModelFigures  `json:"figures,omitempty"`
 	Privacy     *ModelPrivacy  `json:"privacy,omitempty"`
 	Warnings    []string       `json:"warnings"`
 	Checksum    string         `json:"checksum"`
@@ -52,7 +55,8 @@ func (m *Model) document() *document {
 	d := &document{
 		Format: modelFormat, Version: modelVersion, Task: m.Task.String(), Measure: m.Measure, Algorithm: m.Algorithm,
 		Labels: m.Labels, Dim: m.Schema.Dim, Models: m.Models, Schema: m.Schema, Scaling: m.Scaling,
-		Privacy: m.Privacy, Warnings: m.Warnings, Calibration: m.Calibration,
+		Privacy: m.Privacy, Warnings: m.Warnings, Calibration: m.Calibration, Transform: m.Transform,
+		Search: m.Search, Figures: m.Figures,
 	}
 	if m.Privacy == nil {
 		d.Options, d.Data, d.Training = &m.Options, &m.Data, &m.Training
@@ -65,7 +69,7 @@ func (d *document) model() (*Model, error) {
 	m := &Model{
 		Task: Task(slices.Index(taskNames, d.Task)), Measure: d.Measure, Algorithm: d.Algorithm, Labels: d.Labels,
 		Models: d.Models, Schema: d.Schema, Scaling: d.Scaling, Privacy: d.Privacy, Warnings: d.Warnings,
-		Calibration: d.Calibration,
+		Calibration: d.Calibration, Transform: d.Transform, Search: d.Search, Figures: d.Figures,
 	}
 	for _, part := range []struct {
 		name  string
@@ -77,7 +81,7 @@ func (d *document) model() (*Model, error) {
 		{"training", d.Training != nil},
 	} {
 		switch {
-		case part.given && d.Privacy != nil:
+		case d.Privacy != nil && (part.given || d.Transform != nil || d.Search != nil || d.Figures != nil):
 			return nil, noregret.BadInputf(part.name, "a private model has none")
 		case !part.given && d.Privacy == nil:
 			return nil, noregret.BadInputf(part.name, "the field is missing")

@@ -22,15 +22,16 @@ func (m *Model) Validate() error {
 		func() error { return checkSchema(m.Schema) },
 		m.checkLabels,
 		func() error { return checkNames(m.Schema) },
+		func() error { return m.Transform.check(m.Schema.Dim) },
 		m.checkModels,
-		func() error { return m.Scaling.check(m.Schema.Dim) },
+		func() error { return m.Scaling.check(m.Features()) },
 		m.checkCalibration,
 	}
 	if m.Privacy != nil {
 		checks[0] = m.checkPrivate
 		checks = append(checks, m.Privacy.check)
 	} else {
-		checks = append(checks, m.Options.check, m.checkData, m.Training.check)
+		checks = append(checks, m.Options.check, m.checkData, m.Training.check, m.Search.check, m.Figures.check)
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -109,7 +110,7 @@ func (m *Model) checkModels() error {
 	}
 	for k, l := range m.Models {
 		path := fmt.Sprintf("models[%d].", k)
-		if err := checkIndex(path+"weights", m.Schema.Dim, l.Weights.Index, l.Weights.Value); err != nil {
+		if err := checkIndex(path+"weights", m.Features(), l.Weights.Index, l.Weights.Value); err != nil {
 			return err
 		}
 		for i, v := range l.Weights.Value {

@@ -24,7 +24,8 @@ const (
 // 0 means, is left out; [Options.EnsureDefaults] fills in the defaults that do not depend on the
 // data. The zero value is refused: Measure is required.
 type Options struct {
-	// Algorithm is the name of an algorithm as [Algorithms] lists them; "" or "auto" is the
+	// Algorithm is the name of an algorithm as [Algorithms] lists them, or [Auto], which chooses
+	// features, learner and threshold on the data. "", and Auto where it does not choose, is the
 	// [DefaultAlgorithm]: SPADE for concave measures and STAMP for pseudo-linear ones.
 	Algorithm string
 	// Measure is the measure to maximize: a [measure.Measure] for Binary data, else a
@@ -95,6 +96,10 @@ type Options struct {
 	// Progress, if not nil, is called now and then, one call at a time, before Fit returns; not
 	// always from the calling goroutine.
 	Progress func(Progress)
+
+	// most, unless it is 0, bounds the iterations of batch algorithms, which then end at a lower
+	// precision.
+	most int
 }
 
 // noHoldout reports whether nothing is to be held out.

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/memory"
+	"github.com/noregret/noregret/oco"
 )
 
 // training is one run of Fit: the data, their statistics, and the best candidate so far.
@@ -509,36 +511,55 @@ func (t *training) value(c measure.Confusion) *float64 {
 
 // logistic returns the batch problem on the training part with the given class weights.
 func (t *training) logistic(kPos, kNeg float64) *logisticProblem {
-	lin := newDescent(&Config{Dim: t.config.Dim, BiasFeature: t.config.BiasFeature, Radius: math.Inf(1)})
-	lin.Standardize(t.config.Scaling.Center, t.config.Scaling.Inverse)
-	lambda := t.config.Lambda
-	if lambda == 0 {
-		lambda = 1e-6
+	return &logisticProblem{
+		ctx: t.ctx, data: t.train, lin: t.standardised(), kPos: kPos, kNeg: kNeg, lambda: t.batchLambda(),
 	}
-	p := &logisticProblem{ctx: t.ctx, data: t.train, lin: lin, kPos: kPos, kNeg: kNeg, lambda: lambda}
-	if t.opt.Progress != nil {
-		p.afterPass = func(passes int) {
-			t.report(passes, 0, t.steps+int64(passes)*t.classes.Rows(), -1, math.NaN())
-		}
-	}
-	return p
 }
 
-// solve runs a batch problem and returns its model.
+// standardised holds the standardisation for a batch problem.
+func (t *training) standardised() *oco.LinearDescent {
+	lin := newDescent(&Config{Dim: t.config.Dim, BiasFeature: t.config.BiasFeature, Radius: math.Inf(1)})
+	lin.Standardize(t.config.Scaling.Center, t.config.Scaling.Inverse)
+	return lin
+}
+
+// batchLambda is the strength of regularisation of batch problems.
+func (t *training) batchLambda() float64 { return cmp.Or(t.config.Lambda, 1e-6) }
+
+// solve runs a batch logistic regression and returns its model.
 func (t *training) solve(p *logisticProblem, start []float64, maxIterations int) (Linear, lbfgsResult, error) {
+	d := t.config.Dim
 	if start == nil {
-		start = make([]float64, t.config.Dim+1)
+		start = make([]float64, d+1)
 	}
-	r, err := p.solve(start, maxIterations, 1e-6)
+	r, err := t.minimize(p.batch(), start, maxIterations)
 	if err != nil {
 		return Linear{}, r, err
 	}
+	return rawModel(p.lin, r.w[:d], r.w[d]), r, nil
+}
+
+// minimize minimises a batch problem on the training part.
+func (t *training) minimize(p *batch, start []float64, maxIterations int) (lbfgsResult, error) {
+	rows := t.result.Train.Rows
+	if t.opt.Progress != nil {
+		p.afterPass = func(passes int) {
+			t.report(passes, 0, t.steps+int64(passes)*rows, -1, math.NaN())
+		}
+	}
+	precision := 1e-6
+	if n := t.opt.most; n > 0 {
+		maxIterations, precision = min(maxIterations, n), 1e-4
+	}
+	r, err := p.solve(start, maxIterations, precision)
+	if err != nil {
+		return r, err
+	}
 	t.result.Passes += r.passes
-	t.steps += int64(r.passes) * t.classes.Rows()
+	t.steps += int64(r.passes) * rows
 	if !r.converged && maxIterations == logisticIterations {
 		t.warn("L-BFGS ended after %d iterations with a gradient of %.2g, above its tolerance", r.iterations,
 			r.gradient)
 	}
-	d := t.config.Dim
-	return rawModel(p.lin, r.w[:d], r.w[d]), r, nil
+	return r, nil
 }

@@ -1,8 +1,10 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/noregret/noregret/classify"
@@ -55,6 +57,9 @@ type trainReport struct {
 	Digest         string      `json:"digest"`
 	Model          string      `json:"model"`
 	Warnings       []string    `json:"warnings"`
+
+	Search  *classify.ModelSearch  `json:"search,omitempty"`
+	Figures *classify.ModelFigures `json:"figures,omitempty"`
 }
 
 // labelReport is a class or label in the output of train --json.
@@ -83,15 +88,25 @@ type labelsReport struct {
 	Digest      string        `json:"digest"`
 	Model       string        `json:"model"`
 	Warnings    []string      `json:"warnings"`
+
+	Search  *classify.ModelSearch  `json:"search,omitempty"`
+	Figures *classify.ModelFigures `json:"figures,omitempty"`
 }
 
 // trainSummary returns the output of train --json.
 func trainSummary(m *classify.Model, path string) any {
 	chosen := m.Training.History[m.Training.Chosen]
+	value := show.Number(math.NaN())
+	f := m.Figures.Of(m.Measure)
+	if v, ok := m.HoldoutValue(); m.Search != nil && f != nil {
+		value = show.Number(f.Value)
+	} else if ok {
+		value = show.Number(v)
+	}
 	if m.Task == classify.Binary {
 		l := m.Models[0]
 		return trainReport{
-			Algorithm: m.Algorithm, Measure: m.Measure, Value: show.NumberOf(chosen.Holdout),
+			Algorithm: m.Algorithm, Measure: m.Measure, Value: value, Search: m.Search, Figures: m.Figures,
 			Candidate: chosen.Candidate, Threshold: l.Threshold, Intercept: l.Intercept, Features: m.Dim(),
 			NonzeroWeights: len(l.Weights.Index), Rows: m.Data.Rows, Positives: positivesOf(m),
 			PositiveLabel: m.Positive(), Train: classCountsOf(m.Data.Train),
@@ -100,7 +115,8 @@ func trainSummary(m *classify.Model, path string) any {
 		}
 	}
 	r := labelsReport{
-		Task: m.Task.String(), Algorithm: m.Algorithm, Measure: m.Measure, Value: show.NumberOf(chosen.Holdout),
+		Task: m.Task.String(), Algorithm: m.Algorithm, Measure: m.Measure, Value: value,
+		Search: m.Search, Figures: m.Figures,
 		Candidate: chosen.Candidate, Features: m.Dim(), Rows: m.Data.Rows, TrainRows: m.Data.Train.Rows,
 		HoldoutRows: m.Data.Holdout.Rows, Passes: m.Training.Passes, Digest: m.Data.Digest, Model: path,
 		Warnings: m.Warnings,
@@ -126,9 +142,13 @@ func positivesOf(m *classify.Model) int64 {
 
 // printModel prints the short table of a model and, for several labels, one line for each.
 func printModel(w io.Writer, m *classify.Model, path string) error {
-	value := "not measured on held-out data"
-	if v, ok := m.HoldoutValue(); ok {
+	value, f := "not measured on held-out data", m.Figures.Of(m.Measure)
+	switch v, ok := m.HoldoutValue(); {
+	case ok && m.Search == nil:
 		value = show.Number(v).String() + " on held-out data"
+	case f != nil:
+		value = fmt.Sprintf("%s (%s to %s), cross-fitted on %d rows", show.Number(f.Value), show.Number(f.Low),
+			show.Number(f.High), m.Figures.Rows)
 	}
 	rows := []string{"model", path, "data", dataLine(m), "trained on", trainedLine(m)}
 	if m.Task == classify.Binary {
@@ -138,9 +158,10 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 		"chosen", historyLine(m.Training), m.Measure, value)
 	if m.Task == classify.Binary {
 		l := m.Models[0]
-		return show.KeyValues(w, append(rows, "threshold", show.Short(l.Threshold), "weights",
-			fmt.Sprintf("%d of %d are not zero, intercept %s", len(l.Weights.Index), m.Dim(),
+		err := show.KeyValues(w, append(rows, "threshold", show.Short(l.Threshold), "weights",
+			fmt.Sprintf("%d of %d are not zero, intercept %s", len(l.Weights.Index), m.Features(),
 				show.Short(l.Intercept)))...)
+		return errors.Join(err, printSearch(w, m))
 	}
 	if err := show.KeyValues(w, rows...); err != nil {
 		return err
@@ -153,7 +174,37 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 			strconv.FormatInt(m.Data.Holdout.Labels[k].Rows, 10), show.Short(l.Threshold),
 			strconv.Itoa(len(l.Weights.Index)), show.Short(l.Intercept))
 	}
-	return t.Write(w)
+	return errors.Join(t.Write(w), printSearch(w, m))
+}
+
+// printSearch prints what was tried and the figures to expect on new rows.
+func printSearch(w io.Writer, m *classify.Model) error {
+	var err error
+	if s := m.Search; s != nil {
+		_, err = fmt.Fprintf(w, "cost        %.1f trainings of the usual algorithm, at most %.1f are allowed; %.1f of "+
+			"them are the last training\n", s.Cost.Trainings, s.Cost.Budget, s.Cost.Own)
+		tried := show.Table{Gap: true, Left: map[int]bool{0: true, 1: true, 2: true, 4: true}}
+		tried.Add("features", "scale", "algorithm", "lambda", "threshold", "rows", "value", "behind", "±", "")
+		for i, t := range s.Tried {
+			mark := ""
+			if i == s.Chosen {
+				mark = "chosen"
+			}
+			tried.Add(t.Features, t.Scale, t.Algorithm, show.Short(t.Lambda), t.Threshold,
+				strconv.FormatInt(t.Rows, 10), show.NumberOf(t.Value).String(), show.NumberOf(t.Behind).String(),
+				show.NumberOf(t.StandardError).String(), mark)
+		}
+		err = errors.Join(err, tried.Write(w))
+	}
+	if m.Figures == nil {
+		return err
+	}
+	figures := show.Table{Gap: true}
+	figures.Add("on new rows", "value", "from", "to")
+	for _, f := range m.Figures.Values {
+		figures.Add(f.Measure, show.Number(f.Value).String(), show.Number(f.Low).String(), show.Number(f.High).String())
+	}
+	return errors.Join(err, figures.Write(w))
 }
 
 func trainedLine(m *classify.Model) string {

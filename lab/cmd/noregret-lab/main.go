@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret/internal/cli/play"
 	"github.com/noregret/noregret/lab/arena"
 	"github.com/noregret/noregret/lab/internal/ablation"
+	"github.com/noregret/noregret/lab/internal/auto"
 	"github.com/noregret/noregret/lab/internal/boxes"
 	"github.com/noregret/noregret/lab/internal/catastrophe"
 	"github.com/noregret/noregret/lab/internal/contexts"
@@ -53,7 +54,7 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 			reproduce.Commands(), tables.Commands(), figures.Commands(),
 		)},
 		command.Group{ID: "learners", Title: "Learners:", Commands: []*cobra.Command{
-			contexts.Command(), obd.Command(), parameterfree.Command(), streams.Command(),
+			auto.Command(), contexts.Command(), obd.Command(), parameterfree.Command(), streams.Command(),
 		}},
 	)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/lab/internal/sets"
 	"github.com/noregret/noregret/lab/internal/study"
 )
 
@@ -52,7 +53,7 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 		return nil, noregret.Errorf(noregret.Usage, "", "%d seeds and %d passes: want at least 2 and 0", o.seeds,
 			o.passes)
 	}
-	names := study.Names(sets, func(b *binarySet) string { return b.name })
+	names := study.Names(sets.Two, func(b *sets.Set) string { return b.Name })
 	if err := study.Known("--sets", o.sets, names); err != nil {
 		return nil, err
 	}
@@ -64,23 +65,23 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // what is left there is small
-	chosen := slices.DeleteFunc(slices.Clone(sets), func(b binarySet) bool {
-		return len(o.sets) > 0 && !slices.Contains(o.sets, b.name)
+	chosen := slices.DeleteFunc(slices.Clone(sets.Two), func(b sets.Set) bool {
+		return len(o.sets) > 0 && !slices.Contains(o.sets, b.Name)
 	})
-	if !slices.ContainsFunc(chosen, func(b binarySet) bool { return b.missing(o.dir) == "" }) {
+	if !slices.ContainsFunc(chosen, func(b sets.Set) bool { return b.Missing(o.dir) == "" }) {
 		return nil, study.Missing(o.dir, "data set of this comparison")
 	}
 	rows := map[string][]row{}
 	for _, b := range chosen {
-		if path := b.missing(o.dir); path != "" {
-			fmt.Fprintf(r.Notes, "skipped: %s: %s is missing\n", b.name, path)
+		if path := b.Missing(o.dir); path != "" {
+			fmt.Fprintf(r.Notes, "skipped: %s: %s is missing\n", b.Name, path)
 			continue
 		}
-		data, err := b.load(ctx, o.dir, temp)
+		data, err := b.Load(ctx, o.dir, temp)
 		if err != nil {
 			return o.report(rows), err
 		}
-		if err := errors.Join(o.measureSet(ctx, r, b.name, data, rows), data.Set.Close()); err != nil {
+		if err := errors.Join(o.measureSet(ctx, r, b.Name, data, rows), data.Set.Close()); err != nil {
 			return o.report(rows), err
 		}
 	}

@@ -84,15 +84,6 @@ func TestRunWithoutData(t *testing.T) {
 	}
 }
 
-func TestWriteMessage(t *testing.T) {
-	var b strings.Builder
-	writeMessage(&b, true, "Win a PRIZE, win!")
-	fields := strings.Fields(b.String())
-	if len(fields) != 4 || fields[0] != "1" || strings.Count(b.String(), ":2") < 1 {
-		t.Errorf("wrote %q", b.String())
-	}
-}
-
 func TestRatio(t *testing.T) {
 	r := row{autoLoss: []float64{0, 0}, bestLoss: []float64{.002, .002}}
 	if got := r.ratio(); got != .5 {

@@ -1,0 +1,497 @@
+package classify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/random"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// comparedOn is a part of the rows with its folds, and the results of the candidates on it.
+type comparedOn struct {
+	rows       int64
+	iterations int
+	folds      []fold
+	truth      []int // the label of each row: with Binary 0 for the positive one and 1 for others
+	weight     []float64
+	ends       []int // the end of each fold's rows
+	results    map[recipe]*crossFitted
+}
+
+// fold is a division of the rows with what the candidates share.
+type fold struct {
+	train, test Data
+	mapped      map[features]*mappedFold
+}
+
+// mappedFold holds what follows from the features that one map makes of a fold's rows to train on.
+type mappedFold struct {
+	fold      *fold
+	transform *Transform
+	moments   *mappedMoments
+	scales    map[string]*scaledFold
+}
+
+// scaledFold holds the rows of a fold on one scale.
+type scaledFold struct{ train, test *design }
+
+// comparedResult is the result of a candidate with the comparison that it is of.
+type comparedResult struct {
+	result *crossFitted
+	on     *comparedOn
+}
+
+// crossFitted is the result of a candidate on a part of the rows.
+type crossFitted struct {
+	scores  [][]float64 // of each row by the model of its fold, less the model's thresholds
+	plain   decided
+	tuned   *decided // nil if the threshold is not tuned
+	offsets []float64
+	steps   int64
+}
+
+// decided is the outcome of decisions.
+type decided struct {
+	predicted []int
+	cells     []float64 // the confusion, by label and prediction
+	value     float64
+}
+
+// better returns the value of the better of the two decisions.
+func (r *crossFitted) better() float64 {
+	v := r.plain.value
+	if r.tuned != nil && (r.tuned.value > v || v != v) {
+		v = r.tuned.value
+	}
+	return v
+}
+
+// baseRows is the number of rows that candidates are compared on at most.
+func (a *autoFit) baseRows() int64 {
+	byNumbers := int64(mostSearchNumbers / max(1, a.price.nonZeros))
+	return min(a.part.Rows, mostSearchRows, max(leastFirst, byNumbers))
+}
+
+// draw draws a part of the rows, in memory: half of them in equal parts for the labels, as far as
+// these have so many, the others by the labels' shares. Weights keep the labels' sums of weights.
+func (a *autoFit) draw(d Data, name string, rows int64) (Data, error) {
+	part, err := d.sizes()
+	if err != nil {
+		return d, err
+	}
+	info := d.Set.Info()
+	if rows >= part.Rows {
+		return d, nil
+	}
+	left, want := make([]int64, len(part.Labels)), make([]int64, len(part.Labels))
+	equal, others, free := rows/int64(2*len(part.Labels)), int64(0), rows
+	for k, l := range part.Labels {
+		left[k], want[k] = l.Rows, min(l.Rows, equal)
+		free -= want[k]
+		others += l.Rows - want[k]
+	}
+	factor := make([]float64, len(part.Labels))
+	for k, l := range part.Labels {
+		want[k] += int64(float64(free) * float64(l.Rows-want[k]) / float64(max(1, others)))
+		factor[k] = float64(l.Rows) / float64(max(1, want[k])) * float64(rows) / float64(part.Rows)
+	}
+	names := make([]string, len(info.Labels))
+	for i, l := range info.Labels {
+		names[i] = l.Name
+	}
+	b, err := dataset.NewBuilder(info.Dim, names...)
+	if err != nil {
+		return d, err
+	}
+	rng := random.New(a.opt.Seed, "auto/"+name)
+	err = d.read(a.ctx, func(index []uint32, value []float32, class uint16, weight float64) error {
+		k := d.labelIndex(class)
+		take := left[k] > 0 && rng.Int64N(left[k]) < want[k]
+		left[k]--
+		if !take {
+			return nil
+		}
+		want[k]--
+		return b.Add(index, value, int(class), float64(weight*factor[k]))
+	})
+	if err != nil {
+		return d, err
+	}
+	set, err := b.Set()
+	if err != nil {
+		return d, err
+	}
+	return d.withSet(set), nil
+}
+
+// rung is a comparison of recipes on as many rows as the price allows. Large ones have three folds
+// for five.
+func (a *autoFit) rung(base Data, name string, folds, iterations int, recipes []recipe, price float64,
+	least, most int64,
+) (*comparedOn, error) {
+	most = min(most, base.Set.Info().Rows)
+	least = min(least, most)
+	rows := a.rowsFor(price, recipes, folds, iterations, least, most)
+	if folds > 3 && (rows < most || rows > mostFiveFolds) {
+		folds = 3
+		rows = a.rowsFor(price, recipes, folds, iterations, least, most)
+	}
+	d, err := a.draw(base, name, rows)
+	if err != nil {
+		return nil, err
+	}
+	a.work += a.cost(recipes, folds, iterations, d.Set.Info().Rows)
+	return a.comparison(d, folds, iterations)
+}
+
+// mostFiveFolds is the number of rows up to which there are five folds.
+const mostFiveFolds = 6_000
+
+// comparison divides rows into folds.
+func (a *autoFit) comparison(d Data, folds, iterations int) (*comparedOn, error) {
+	c := &comparedOn{rows: d.Set.Info().Rows, iterations: iterations, results: map[recipe]*crossFitted{}}
+	views, err := d.Set.Folds(a.opt.Seed, "auto", folds)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range views {
+		f := fold{train: d.withSet(v.Rest), test: d.withSet(v.Part), mapped: map[features]*mappedFold{}}
+		err := f.test.read(a.ctx, func(_ []uint32, _ []float32, class uint16, weight float64) error {
+			c.truth, c.weight = append(c.truth, d.labelIndex(class)), append(c.weight, weight)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		c.folds, c.ends = append(c.folds, f), append(c.ends, len(c.truth))
+	}
+	return c, nil
+}
+
+// prepare makes what the recipes share: the features of each fold, and these on each scale.
+func (c *comparedOn) prepare(a *autoFit, recipes []recipe) error {
+	group, ctx := errgroup.WithContext(a.ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range c.folds {
+		f := &c.folds[i]
+		for _, r := range recipes {
+			if f.mapped[r.features] == nil {
+				m := &mappedFold{fold: f, scales: map[string]*scaledFold{}}
+				f.mapped[r.features] = m
+				group.Go(func() error { return m.make(ctx, r.features, a.price.products) })
+			}
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	group, ctx = errgroup.WithContext(a.ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range c.folds {
+		for _, r := range recipes {
+			m := c.folds[i].mapped[r.features]
+			if isBatch(r.algorithm) && m.scales[r.scale] == nil {
+				s := new(scaledFold)
+				m.scales[r.scale] = s
+				group.Go(func() error { return s.make(ctx, m, r.scale) })
+			}
+		}
+	}
+	return group.Wait()
+}
+
+// make makes the features of a fold from its rows to train on.
+func (m *mappedFold) make(ctx context.Context, by features, products int) (err error) {
+	if m.transform, err = newTransform(ctx, m.fold.train, by, products); err != nil {
+		return err
+	}
+	m.moments, err = newMappedMoments(ctx, m.fold.train, m.transform)
+	return err
+}
+
+// dim is the number of features after the map.
+func (m *mappedFold) dim() int {
+	if m.transform != nil {
+		return m.transform.Features()
+	}
+	return max(1, m.fold.train.Set.Info().Dim)
+}
+
+// make puts the rows of a fold on a scale.
+func (s *scaledFold) make(ctx context.Context, m *mappedFold, scale string) (err error) {
+	scaling := m.moments.scaled(scale, m.dim())
+	if s.train, err = newDesign(ctx, m.fold.train, m.transform, m.moments, scaling); err != nil {
+		return err
+	}
+	s.test, err = s.train.like(ctx, m.fold.test, m.transform, m.dim())
+	return err
+}
+
+// options are those of a fit of a recipe on data with its features, with no held-out part unless
+// the algorithm tunes the threshold on it.
+func (a *autoFit) options(ctx context.Context, r recipe, mapped Data) (Options, error) {
+	o := Options{
+		Algorithm: r.algorithm, Measure: a.opt.Measure, Seed: a.opt.Seed, AllowDegenerate: a.opt.AllowDegenerate,
+		Unscaled: r.scale == scaleNone, Calibration: CalibrationNone,
+	}
+	o.Config.Lambda = r.lambda / float64(mapped.Set.Info().Rows)
+	if r.scale == scaleMaxAbs {
+		m, err := newMappedMoments(ctx, mapped, nil)
+		if err != nil {
+			return o, err
+		}
+		o.Config.Scaling = m.scaled(r.scale, mapped.Set.Info().Dim)
+	}
+	if !r.own {
+		o.Holdout = new(0.0)
+	} else if a.data.Task == Binary {
+		o.Folds = new(1)
+	}
+	return o, nil
+}
+
+// crossFit trains a recipe on each fold's other rows and decides the fold's.
+func (a *autoFit) crossFit(ctx context.Context, r recipe, on *comparedOn) (*crossFitted, error) {
+	out := &crossFitted{scores: make([][]float64, 0, len(on.truth))}
+	for i := range on.folds {
+		m := on.folds[i].mapped[r.features]
+		var err error
+		if isBatch(r.algorithm) {
+			err = a.crossFitBatch(ctx, out, r, m.scales[r.scale], on.iterations)
+		} else {
+			err = a.crossFitSteps(ctx, out, r, m)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s of features %s: %w", r.algorithm, r.features, err)
+		}
+	}
+	a.decide(out, r, on)
+	return out, nil
+}
+
+// crossFitSteps trains an online learner on one fold's other rows and appends the scores of the
+// fold's.
+func (a *autoFit) crossFitSteps(ctx context.Context, out *crossFitted, r recipe, m *mappedFold) error {
+	train, err := m.fold.train.transformed(m.transform)
+	if err != nil {
+		return err
+	}
+	o, err := a.options(ctx, r, train)
+	if err != nil {
+		return err
+	}
+	o.Passes = new(searchPasses(train.Set.Info().Rows))
+	result, err := Fit(ctx, train, o)
+	if err != nil {
+		return err
+	}
+	out.steps += result.Steps
+	model := Classifier{Task: a.data.Task, Models: result.Models}
+	return m.fold.test.read(ctx, m.transform.reading(func(index []uint32, value []float32, _ uint16, _ float64) error {
+		out.scores = append(out.scores, model.Scores(nil, index, value))
+		return nil
+	}))
+}
+
+// crossFitBatch is crossFitSteps for an algorithm that ends at an optimum.
+func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe, s *scaledFold, iterations int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	x := s.train
+	solved, err := a.solve(x, r, iterations)
+	if err != nil {
+		return err
+	}
+	out.steps += int64(solved.passes) * int64(x.rows)
+	bias := x.biases(solved.w, x.outputs, 1)
+	threshold := 0.0
+	if r.algorithm == "omma" {
+		threshold = a.ommaThreshold(x, solved.w, bias)
+	}
+	flat := make([]float64, s.test.rows*x.outputs)
+	for i := range s.test.rows {
+		z := flat[i*x.outputs : (i+1)*x.outputs : (i+1)*x.outputs]
+		s.test.scores(z, solved.w, bias, i)
+		z[0] -= threshold
+		out.scores = append(out.scores, z)
+	}
+	return nil
+}
+
+// solve trains a batch algorithm on rows.
+func (a *autoFit) solve(x *design, r recipe, iterations int) (lbfgsResult, error) {
+	p := x.problem(x.labelWeights(a.labels(), r.algorithm), r.lambda/float64(x.rows), 1)
+	return p.solve(make([]float64, (x.columns+1)*x.outputs), iterations, searchPrecision)
+}
+
+// searchPrecision is the relative size of the gradient at which batch algorithms end while
+// candidates are compared.
+const searchPrecision = 1e-4
+
+// labelWeights are the weights of the labels for an algorithm.
+func (x *design) labelWeights(labels int, algorithm string) []float64 {
+	w := make([]float64, labels)
+	if algorithm != "logistic-balanced" && algorithm != "softmax-balanced" {
+		for k := range w {
+			w[k] = 1
+		}
+		return w
+	}
+	total := 0.0
+	for i, y := range x.truth {
+		w[y] += x.weight[i]
+		total += x.weight[i]
+	}
+	for k, v := range w {
+		if v > 0 {
+			w[k] = total / float64(float64(labels)*v)
+		}
+	}
+	return w
+}
+
+// ommaThreshold is the threshold of [runOMMA] on the rows to train on.
+func (a *autoFit) ommaThreshold(x *design, w, bias []float64) float64 {
+	two := a.opt.Measure.(measure.Measure)
+	m := newOnlineThreshold(two)
+	var z [1]float64
+	for _, i := range random.New(a.opt.Seed, "auto/omma").Perm(x.rows) {
+		x.scores(z[:], w, bias, i)
+		m.observe(x.truth[i] == 0, z[0], x.weight[i])
+	}
+	return m.threshold
+}
+
+// decide makes the decisions of a cross-fitted candidate at threshold 0 and, unless the threshold
+// is the algorithm's own, at thresholds tuned on the other folds.
+func (a *autoFit) decide(out *crossFitted, r recipe, on *comparedOn) {
+	n := len(on.truth)
+	predict := func(dst []int, from, to int, thresholds []float64) []int {
+		for _, z := range out.scores[from:to] {
+			dst = append(dst, decision(z, thresholds))
+		}
+		return dst
+	}
+	out.plain = a.counted(on, predict(nil, 0, n, make([]float64, len(out.scores[0]))))
+	if r.own || r.algorithm == "omma" {
+		return
+	}
+	var tuned []int
+	from := 0
+	for _, to := range on.ends {
+		tuned = predict(tuned, from, to, a.tune(out.scores, on, from, to))
+		from = to
+	}
+	d := a.counted(on, tuned)
+	out.tuned, out.offsets = &d, a.tune(out.scores, on, 0, 0)
+}
+
+// decision is the label that follows from scores: with one of them 0 if it is above its threshold,
+// else 1.
+func decision(scores, thresholds []float64) int {
+	if len(scores) == 1 {
+		if scores[0] > thresholds[0] {
+			return 0
+		}
+		return 1
+	}
+	best, top := 0, math.Inf(-1)
+	for k, z := range scores {
+		if v := z - thresholds[k]; v > top {
+			best, top = k, v
+		}
+	}
+	return best
+}
+
+// labels is the number of labels of the confusion: two with Binary.
+func (a *autoFit) labels() int { return a.data.Task.counted(len(a.data.Labels)) }
+
+// counted counts decisions.
+func (a *autoFit) counted(on *comparedOn, predicted []int) decided {
+	d := decided{predicted: predicted, cells: a.cells(on, predicted, 0, 0)}
+	d.value = a.value(a.opt.Measure, d.cells)
+	return d
+}
+
+// cells is the confusion of decisions of the rows outside from to to.
+func (a *autoFit) cells(on *comparedOn, predicted []int, from, to int) []float64 {
+	n := a.labels()
+	cells := make([]float64, n*n)
+	for i, p := range predicted {
+		if i < from || i >= to {
+			cells[on.truth[i]*n+p] += on.weight[i]
+		}
+	}
+	return cells
+}
+
+// value is a measure of the cells.
+func (a *autoFit) value(m measure.Objective, cells []float64) float64 {
+	c := Confusion{Two: measure.Confusion{}}
+	if a.data.Task == Binary {
+		c.Two = measure.Confusion{TP: cells[0], FN: cells[1], FP: cells[2], TN: cells[3]}
+		return c.Value(m)
+	}
+	n := a.labels()
+	c.Classes, _ = measure.NewMulticlassConfusion(n)
+	for i, w := range cells {
+		if w != 0 {
+			c.Classes.Add(i/n, i%n, w)
+		}
+	}
+	return c.presentValue(m)
+}
+
+// tune returns the thresholds that are best for the rows outside from to to: for several classes
+// the best of multiples of the logarithms of their shares.
+func (a *autoFit) tune(scores [][]float64, on *comparedOn, from, to int) []float64 {
+	if a.data.Task == Binary {
+		scored := make([]Scored, 0, len(scores))
+		for i, z := range scores {
+			if i < from || i >= to {
+				scored = append(scored, Scored{Score: z[0], Weight: on.weight[i], Positive: on.truth[i] == 0})
+			}
+		}
+		threshold, _ := TuneThreshold(scored, a.opt.Measure.(measure.Measure))
+		return []float64{threshold}
+	}
+	n := a.labels()
+	logs, total := make([]float64, n), 0.0
+	for i, y := range on.truth {
+		logs[y] += on.weight[i]
+		total += on.weight[i]
+	}
+	for k, v := range logs {
+		logs[k] = portable.Log(max(v, total/float64(len(on.truth))) / total)
+	}
+	best, at := math.Inf(-1), make([]float64, n)
+	thresholds, cells := make([]float64, n), make([]float64, n*n)
+	for _, factor := range shareFactors {
+		for k, v := range logs {
+			thresholds[k] = float64(factor * v)
+		}
+		clear(cells)
+		for i, z := range scores {
+			if i < from || i >= to {
+				cells[on.truth[i]*n+decision(z, thresholds)] += on.weight[i]
+			}
+		}
+		if v := a.value(a.opt.Measure, cells); v > best {
+			best = v
+			copy(at, thresholds)
+		}
+	}
+	return at
+}
+
+// shareFactors are the multiples that tune tries, those near 0 first.
+var shareFactors = []float64{0, 0.15, -0.15, 0.3, -0.3, 0.45, -0.45, 0.6, -0.6, 0.8, -0.8, 1, -1}

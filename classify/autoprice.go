@@ -1,0 +1,170 @@
+package classify
+
+import "slices"
+
+// prices are the sizes of data on which the time of trainings depends.
+type prices struct {
+	rows, columns, nonZeros, outputs float64 // columns and values that are not 0 of a row
+	// products is the number of columns of which products are made.
+	products int
+	// trainingSteps is the number of examples that the usual algorithm visits, and training its
+	// time.
+	trainingSteps int64
+	training      float64
+}
+
+// Nanoseconds of a core of 2026: for a step of an online learner on one example, and for one
+// example in a pass of a batch algorithm; the latter for rows with all columns and without zeros.
+const (
+	stepBase, stepNumber     = 150, 22
+	denseBase, denseNumber   = 45, 2
+	sparseBase, sparseNumber = 55, 4
+	outputBase               = 20
+	loadNumber               = 30 // to map and to store a number
+)
+
+// setPrices measures the data and sets the budget.
+func (a *autoFit) setPrices() error {
+	info := a.data.Set.Info()
+	p := prices{
+		rows: float64(a.part.Rows), columns: float64(max(1, min(int64(info.Dim), info.NonZeros))),
+		nonZeros: float64(info.NonZeros) / float64(max(1, a.part.Rows)),
+		outputs:  float64(a.data.Task.outputs(len(a.part.Labels))),
+	}
+	steps, err := a.usualSteps()
+	if err != nil {
+		return err
+	}
+	p.trainingSteps = int64(steps)
+	p.training = float64(steps * p.step(p.nonZeros))
+	a.budget = max(mostTrainings*p.training, leastBudget)
+	a.price = p
+	a.price.products = p.productColumns(a.budget)
+	return nil
+}
+
+// productColumns is the largest number of columns, from leastProducts to mostProducts, whose
+// products the last training can afford with half of the budget, and of which there are enough rows
+// for each.
+func (p *prices) productColumns(budget float64) int {
+	n := leastProducts
+	for n < mostProducts {
+		products := float64((n+1)*(n+2)) / 2
+		width := p.columns + products
+		if float64(p.rows*leastChosenIterations*p.visit(width, width)) > budget/2 || products > p.rows/rowsOfProduct {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// leastProducts is the number of columns of which products are tried whatever they cost, and
+// rowsOfProduct the number of rows for each product of more.
+const (
+	leastProducts = 24
+	rowsOfProduct = 5
+)
+
+// step is the price of a step of an online learner.
+func (p *prices) step(nonZeros float64) float64 {
+	return float64((stepBase + float64(stepNumber*nonZeros)) * (1 + (p.outputs-1)/2))
+}
+
+// visit is the price of an example in a pass of a batch algorithm.
+func (p *prices) visit(columns, nonZeros float64) float64 {
+	if 4*nonZeros >= columns {
+		return float64((denseBase-outputBase)+float64(p.outputs*outputBase)) + float64(p.outputs*denseNumber*columns)
+	}
+	return float64((sparseBase-outputBase)+float64(p.outputs*outputBase)) + float64(p.outputs*sparseNumber*nonZeros)
+}
+
+// width returns the columns and the values that are not 0 of a row with the given features.
+func (p *prices) width(f features) (columns, nonZeros float64) {
+	columns, nonZeros = p.columns, p.nonZeros
+	if f.columns != "" {
+		nonZeros = columns // zeros become other numbers
+	}
+	if f.products {
+		n := min(float64(p.products), columns)
+		columns += n * (n + 1) / 2
+		nonZeros += n * (n + 1) / 2
+	}
+	return columns, nonZeros
+}
+
+// usualSteps is the number of examples that a training with the usual algorithm visits.
+func (a *autoFit) usualSteps() (float64, error) {
+	r, err := Options{Algorithm: a.usual(), Measure: a.opt.Measure, AllowDegenerate: a.opt.AllowDegenerate}.
+		resolveKept(a.data.Task)
+	if err != nil {
+		return 0, err
+	}
+	folds, err := r.foldsFor(a.data)
+	if err != nil {
+		return 0, err
+	}
+	t := startTraining(a.ctx, a.data, r)
+	if err := t.count(); err != nil {
+		return 0, err
+	}
+	n, scales := a.part.Rows, 1.0
+	if r.alg.adaptive.scales != nil && t.config.Steps == StepsAdaptive {
+		scales = float64(len(r.alg.adaptive.scales))
+	}
+	if folds > 1 {
+		rest := n * int64(folds-1) / int64(folds)
+		return float64(int64(folds)*rest*int64(t.passesFor(max(1, rest), 2))) * scales, nil
+	}
+	return float64(n*int64(t.passesFor(n, 1))) * scales, nil
+}
+
+// searchPasses is the number of passes of online learners over rows on which they are compared.
+func searchPasses(rows int64) int { return int(min(50, max(10, 100_000/rows))) }
+
+// cost is the price of comparing recipes on rows.
+func (a *autoFit) cost(recipes []recipe, folds, iterations int, rows int64) float64 {
+	p := &a.price
+	total := 0.0
+	var seen []features
+	train := float64(rows * int64(folds-1))
+	for _, r := range recipes {
+		columns, nonZeros := p.width(r.features)
+		if !slices.Contains(seen, r.features) {
+			seen = append(seen, r.features)
+			total += float64(float64(rows) * float64(folds) * loadNumber * nonZeros)
+		}
+		if isBatch(r.algorithm) {
+			total += float64(train * float64(iterations) * p.visit(columns, nonZeros))
+			continue
+		}
+		total += float64(train * a.onlinePasses(r.algorithm, searchPasses(rows)) * p.step(nonZeros))
+	}
+	return total
+}
+
+// onlinePasses is the number of passes over the rows that an online algorithm makes of the given
+// number.
+func (a *autoFit) onlinePasses(name string, passes int) float64 {
+	alg := algorithmOf(a.data.Task, name)
+	switch {
+	case name == costSearch:
+		return 19 * float64(max(1, passes/5))
+	case alg.adaptive.scales != nil:
+		return float64(passes * len(alg.adaptive.scales))
+	}
+	return float64(passes)
+}
+
+// costSearch is the name of the class-weighted search.
+const costSearch = "cost-search"
+
+// rowsFor is the largest number of rows, in steps of a quarter from least to most, on which
+// recipes can be compared at the given price.
+func (a *autoFit) rowsFor(price float64, recipes []recipe, folds, iterations int, least, most int64) int64 {
+	rows := least
+	for rows < most && a.cost(recipes, folds, iterations, rows+rows/4) <= price {
+		rows += rows / 4
+	}
+	return min(rows, most)
+}

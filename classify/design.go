@@ -1,0 +1,385 @@
+package classify
+
+import (
+	"context"
+	"math"
+
+	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/portable"
+)
+
+// design is the rows of data in memory on a common scale, for batch problems that are solved often:
+// the columns that occur, each as (x - centre)·inverse, in rows of float32 if at least a quarter of
+// the values are not 0, else without the zeros and with the centres apart. It is not changed, so it
+// is safe for concurrent use.
+type design struct {
+	rows, columns int
+	outputs       int       // scores of a row: 1 for Binary data, else one for each label
+	column        []uint32  // the feature of each column, in ascending order
+	inverse       []float64 // of each column
+	shift         []float64 // of each column, its centre times its inverse
+	truth         []int32   // the label of each row
+	weight        []float64 // of each row
+
+	dense []float32 // rows of all columns; nil if the zeros are left out
+	start []int     // of the rows in place and value
+	place []uint32
+	value []float32
+}
+
+// mostDesignNumbers bounds the numbers of a design: 64 MiB.
+const mostDesignNumbers = 16 << 20
+
+// labelIndex is the label of a row of the given class: with Binary data 0 for a positive one.
+func (d Data) labelIndex(class uint16) int {
+	if d.Task != Binary {
+		return d.targets[class][0]
+	}
+	if d.isPositive(int(class)) {
+		return 0
+	}
+	return 1
+}
+
+// mappedMoments are the moments of the features that a transform makes, and their largest absolute
+// values.
+type mappedMoments struct {
+	moments
+	largest []float64
+}
+
+// reading makes a visitor that applies a transform; nil changes nothing.
+func (t *Transform) reading(f visitor) visitor {
+	if t == nil {
+		return f
+	}
+	var toIndex []uint32
+	var toValue []float32
+	return func(index []uint32, value []float32, class uint16, weight float64) error {
+		toIndex, toValue = t.Apply(index, value, toIndex[:0], toValue[:0])
+		return f(toIndex, toValue, class, weight)
+	}
+}
+
+// newMappedMoments computes them in one pass.
+func newMappedMoments(ctx context.Context, d Data, t *Transform) (*mappedMoments, error) {
+	m := new(mappedMoments)
+	err := d.read(ctx, t.reading(func(index []uint32, value []float32, _ uint16, weight float64) error {
+		m.observe(index, value, weight)
+		if missing := len(m.f) - len(m.largest); missing > 0 {
+			m.largest = append(m.largest, make([]float64, missing)...)
+		}
+		for j, i := range index {
+			m.largest[i] = max(m.largest[i], math.Abs(float64(value[j])))
+		}
+		return nil
+	}))
+	return m, err
+}
+
+// scaled returns the scaling of the given name.
+func (m *mappedMoments) scaled(scale string, dim int) *Scaling {
+	dim = max(1, dim)
+	switch scale {
+	case scaleStandard:
+		return m.scaling(dim, true)
+	case scaleMaxAbs:
+		s := Identity(max(dim, len(m.f)))
+		for i, v := range m.largest {
+			if aboveZero(1 / v) {
+				s.Inverse[i] = 1 / v
+			}
+		}
+		return s
+	}
+	return Identity(dim)
+}
+
+// share is the share of values that are not 0 among those of the features that occur.
+func (m *mappedMoments) share() float64 {
+	sum, columns := 0.0, 0.0
+	for i := range m.f {
+		if m.f[i].weight > 0 {
+			sum += m.f[i].weight / m.total
+			columns++
+		}
+	}
+	return sum / max(1, columns)
+}
+
+// newDesign reads data after a transform, each feature on its scale. One pass.
+func newDesign(ctx context.Context, d Data, t *Transform, m *mappedMoments, s *Scaling) (*design, error) {
+	x := &design{outputs: d.Task.outputs(len(d.Labels))}
+	placeOf := make([]uint32, len(s.Inverse))
+	for i := range placeOf {
+		placeOf[i] = math.MaxUint32
+		if i < len(m.f) && m.f[i].weight > 0 {
+			placeOf[i] = uint32(len(x.column))
+			x.column = append(x.column, uint32(i))
+			x.inverse = append(x.inverse, s.Inverse[i])
+			x.shift = append(x.shift, float64(s.Center[i]*s.Inverse[i]))
+		}
+	}
+	x.columns = len(x.column)
+	return x, x.fill(ctx, d, t, m.share() >= 0.25, placeOf)
+}
+
+// like returns the rows of other data in the columns of x, without features that x lacks.
+func (x *design) like(ctx context.Context, d Data, t *Transform, dim int) (*design, error) {
+	out := &design{
+		outputs: x.outputs, columns: x.columns, column: x.column, inverse: x.inverse, shift: x.shift,
+	}
+	placeOf := make([]uint32, dim)
+	for i := range placeOf {
+		placeOf[i] = math.MaxUint32
+	}
+	for k, i := range x.column {
+		placeOf[i] = uint32(k)
+	}
+	return out, out.fill(ctx, d, t, x.dense != nil, placeOf)
+}
+
+// fill reads the rows, with all columns or without the zeros.
+func (x *design) fill(ctx context.Context, d Data, t *Transform, dense bool, placeOf []uint32) error {
+	info := d.Set.Info()
+	if dense {
+		x.dense = make([]float32, 0, info.Rows*int64(x.columns))
+	}
+	x.start = append(make([]int, 0, info.Rows+1), 0)
+	zero := make([]float32, x.columns)
+	for k, s := range x.shift {
+		zero[k] = float32(-s)
+	}
+	return d.read(ctx, t.reading(func(index []uint32, value []float32, class uint16, weight float64) error {
+		x.rows++
+		x.truth, x.weight = append(x.truth, int32(d.labelIndex(class))), append(x.weight, weight)
+		if dense {
+			from := len(x.dense)
+			x.dense = append(x.dense, zero...)
+			row := x.dense[from:]
+			for j, i := range index {
+				if k := placeOf[i]; int(k) < x.columns {
+					row[k] = float32(float64(float64(value[j])*x.inverse[k]) - x.shift[k])
+				}
+			}
+			return nil
+		}
+		for j, i := range index {
+			if k := placeOf[i]; int(k) < x.columns {
+				x.place = append(x.place, k)
+				x.value = append(x.value, float32(float64(value[j])*x.inverse[k]))
+			}
+		}
+		x.start = append(x.start, len(x.place))
+		return nil
+	}))
+}
+
+// scores writes ⟨w_c, x̂⟩ + b_c of row i to z, given the weights of the outputs of every column one
+// after the other, and the values that bias returns.
+func (x *design) scores(z []float64, w, bias []float64, i int) {
+	n := len(z)
+	if n == 1 {
+		z[0] = bias[0] + x.dot(w, i)
+		return
+	}
+	copy(z, bias)
+	if x.dense != nil {
+		row := x.dense[i*x.columns : (i+1)*x.columns]
+		for k, v := range row {
+			if v == 0 {
+				continue
+			}
+			u, wk := float64(v), w[k*n:k*n+n]
+			for c := range z {
+				z[c] += float64(wk[c] * u)
+			}
+		}
+		return
+	}
+	for at := x.start[i]; at < x.start[i+1]; at++ {
+		k := int(x.place[at])
+		u, wk := float64(x.value[at]), w[k*n:k*n+n]
+		for c := range z {
+			z[c] += float64(wk[c] * u)
+		}
+	}
+}
+
+// dot is the product of one output's weights with row i, by four sums for rows of all columns.
+func (x *design) dot(w []float64, i int) float64 {
+	if x.dense == nil {
+		sum := 0.0
+		value := x.value[x.start[i]:x.start[i+1]]
+		for j, k := range x.place[x.start[i]:x.start[i+1]] {
+			sum += float64(w[k] * float64(value[j]))
+		}
+		return sum
+	}
+	row := x.dense[i*x.columns : (i+1)*x.columns]
+	w = w[:len(row)]
+	var a, b, c, d float64
+	k := 0
+	for ; k+4 <= len(row); k += 4 {
+		a += float64(w[k] * float64(row[k]))
+		b += float64(w[k+1] * float64(row[k+1]))
+		c += float64(w[k+2] * float64(row[k+2]))
+		d += float64(w[k+3] * float64(row[k+3]))
+	}
+	for ; k < len(row); k++ {
+		a += float64(w[k] * float64(row[k]))
+	}
+	return (a + b) + (c + d)
+}
+
+// addTo adds g_c·x̂ of row i to the gradients of the outputs.
+func (x *design) addTo(grad, g []float64, i int) {
+	n := len(g)
+	if x.dense != nil {
+		row := x.dense[i*x.columns : (i+1)*x.columns]
+		if n == 1 {
+			g := g[0]
+			grad = grad[:len(row)]
+			for k, v := range row {
+				grad[k] += float64(g * float64(v))
+			}
+			return
+		}
+		for k, v := range row {
+			if v == 0 {
+				continue
+			}
+			u, to := float64(v), grad[k*n:k*n+n]
+			for c := range g {
+				to[c] += float64(g[c] * u)
+			}
+		}
+		return
+	}
+	for at := x.start[i]; at < x.start[i+1]; at++ {
+		k := int(x.place[at])
+		u, to := float64(x.value[at]), grad[k*n:k*n+n]
+		for c := range g {
+			to[c] += float64(g[c] * u)
+		}
+	}
+}
+
+// biases are the constants of the outputs for solutions w with intercepts at the end: with centres
+// that are kept apart these are taken off.
+func (x *design) biases(w []float64, outputs int, feature float64) []float64 {
+	bias := make([]float64, outputs)
+	for c := range bias {
+		bias[c] = float64(w[x.columns*outputs+c] * feature)
+	}
+	if x.dense != nil {
+		return bias
+	}
+	for k, s := range x.shift {
+		if s != 0 {
+			for c := range bias {
+				bias[c] -= float64(w[k*outputs+c] * s)
+			}
+		}
+	}
+	return bias
+}
+
+// problem is logistic regression of two labels, or multinomial of more, with a weight for each
+// label:
+//
+//	minimise (1/W)·Σ ω·k_y·loss + (λ/2)·Σ_c ‖w_c‖²,  W = Σ ω·k_y, with free intercepts b_c·feature.
+//
+// The coordinates are the weights of the outputs for the first column, those for the second and so
+// on, and at the end the intercepts. Two labels have one output, the score of label 0.
+func (x *design) problem(weights []float64, lambda, feature float64) *batch {
+	outputs := x.outputs
+	z, sums := make([]float64, outputs), make([]float64, outputs)
+	return &batch{pass: func(w, grad []float64) (float64, error) {
+		bias := x.biases(w, outputs, feature)
+		clear(sums)
+		var loss compensated.Sum
+		total := 0.0
+		for i := range x.rows {
+			y := int(x.truth[i])
+			k := float64(weights[y] * x.weight[i])
+			if k == 0 {
+				continue
+			}
+			total += k
+			x.scores(z, w, bias, i)
+			if outputs == 1 {
+				loss.Add(twoLoss(z, y, k))
+			} else {
+				loss.Add(softmaxLoss(z, y, k))
+			}
+			for c, g := range z {
+				sums[c] += g
+			}
+			x.addTo(grad, z, i)
+		}
+		value := loss.Value() / total
+		last := x.columns * outputs
+		for j := range last {
+			c, k := j%outputs, j/outputs
+			if x.dense == nil {
+				grad[j] -= float64(sums[c] * x.shift[k])
+			}
+			grad[j] = grad[j]/total + float64(lambda*w[j])
+			value += float64(lambda / 2 * w[j] * w[j])
+		}
+		for c, s := range sums {
+			grad[last+c] = s * feature / total
+		}
+		return value, nil
+	}}
+}
+
+// twoLoss returns k times the logistic loss of label y and replaces the score by its derivative.
+func twoLoss(z []float64, y int, k float64) float64 {
+	m := z[0]
+	if y != 0 {
+		m = -m
+	}
+	e := portable.Exp(-math.Abs(m))
+	loss := float64(k * (max(-m, 0) + portable.Log1p(e)))
+	g := -k / (1 + e)
+	if m > 0 {
+		g *= e
+	}
+	if y != 0 {
+		g = -g
+	}
+	z[0] = g
+	return loss
+}
+
+// softmaxLoss returns k times the loss of label y and replaces the scores by its derivatives.
+func softmaxLoss(z []float64, y int, k float64) float64 {
+	top, own := z[argmax(z)], z[y]
+	mass := 0.0
+	for c := range z {
+		z[c] = portable.Exp(z[c] - top)
+		mass += z[c]
+	}
+	for c := range z {
+		z[c] = float64(k * z[c] / mass)
+	}
+	z[y] -= k
+	return float64(k * (portable.Log(mass) + (top - own)))
+}
+
+// models returns a solution as linear models of the features that x was made of.
+func (x *design) models(w []float64, dim int) []Linear {
+	out := make([]Linear, x.outputs)
+	for c := range out {
+		m := Linear{Weights: make([]float64, dim), Intercept: w[x.columns*x.outputs+c]}
+		for k, i := range x.column {
+			v := w[k*x.outputs+c]
+			m.Weights[i] = float64(v * x.inverse[k])
+			m.Intercept -= float64(v * x.shift[k])
+		}
+		out[c] = m
+	}
+	return out
+}

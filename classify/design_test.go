@@ -1,0 +1,142 @@
+package classify
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// sparseRows are rows of classes with a dense column, rare ones, and one that never occurs.
+func sparseRows(t *testing.T, n, dim int, task Task, classes ...string) Data {
+	t.Helper()
+	b, err := dataset.NewBuilder(dim, classes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := random.New(5, "sparse")
+	for i := range n {
+		class := i % len(classes)
+		index, value := []uint32{0}, []float32{float32(5 + float64(class) + rng.NormFloat64())}
+		for j := 1; j < dim-1; j++ {
+			if rng.Float64() < 0.1 {
+				index, value = append(index, uint32(j)), append(value, float32(rng.NormFloat64()))
+			}
+		}
+		if err := b.Add(index, value, class, float64(1+i%3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewData(set, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A design's problem has the value and the gradient of the problem that reads the rows from the
+// set, for rows of all columns and for rows without their zeros.
+func TestDesignProblem(t *testing.T) {
+	for name, d := range map[string]Data{
+		"dense two":    rings(t, 300, 2),
+		"dense three":  rings(t, 300, 3),
+		"sparse two":   sparseRows(t, 300, 20, Binary, "0", "1"),
+		"sparse three": sparseRows(t, 300, 20, Multiclass, "0", "1", "2"),
+		"two classes":  sparseRows(t, 300, 20, Multiclass, "0", "1"),
+	} {
+		ctx := context.Background()
+		m, err := newMappedMoments(ctx, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dim := d.Set.Info().Dim
+		s := m.scaled(scaleStandard, dim)
+		x, err := newDesign(ctx, d, nil, m, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dense := x.dense != nil; dense != (dim == 3) {
+			t.Errorf("%s: dense is %v", name, dense)
+		}
+		const lambda = 0.01
+		lin := newDescent(&Config{Dim: dim, BiasFeature: 1, Radius: math.Inf(1)})
+		lin.Standardize(s.Center, s.Inverse)
+		weights := []float64{2, 1, 3}[:max(2, x.outputs)]
+		set := (&logisticProblem{ctx: ctx, data: d, lin: lin, kPos: 2, kNeg: 1, lambda: lambda}).batch()
+		if d.Task == Multiclass {
+			set = (&softmaxProblem{ctx: ctx, data: d, lin: lin, weight: weights, lambda: lambda}).batch()
+		}
+		mine := x.problem(weights, lambda, 1)
+		rng := random.New(2, "point")
+		small := make([]float64, (x.columns+1)*x.outputs)
+		for i := range small {
+			small[i] = rng.NormFloat64()
+		}
+		full := make([]float64, (dim+1)*x.outputs)
+		for k, i := range x.column {
+			copy(full[int(i)*x.outputs:], small[k*x.outputs:(k+1)*x.outputs])
+		}
+		copy(full[dim*x.outputs:], small[x.columns*x.outputs:])
+		mine.evaluate(small)
+		set.evaluate(full)
+		if math.Abs(mine.value-set.value) > 1e-6 {
+			t.Errorf("%s: value %v, from the set %v", name, mine.value, set.value)
+		}
+		for k, i := range append(slices.Clone(x.column), uint32(dim)) {
+			for c := range x.outputs {
+				if got, want := mine.grad[k*x.outputs+c], set.grad[int(i)*x.outputs+c]; math.Abs(got-want) > 1e-6 {
+					t.Errorf("%s: gradient of feature %d, output %d: %v, from the set %v", name, i, c, got, want)
+				}
+			}
+		}
+		models, z := x.models(small, dim), make([]float64, x.outputs)
+		row, bias := 0, x.biases(small, x.outputs, 1)
+		err = d.read(ctx, func(index []uint32, value []float32, _ uint16, _ float64) error {
+			x.scores(z, small, bias, row)
+			row++
+			for c := range z {
+				if got := models[c].Score(index, value); math.Abs(got-z[c]) > 1e-4 {
+					t.Fatalf("%s: row %d has the score %v, the model says %v", name, row, z[c], got)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Features that the rows to train on lack are left out of others.
+func TestDesignLike(t *testing.T) {
+	ctx := context.Background()
+	d, other := sparseRows(t, 60, 20, Binary, "0", "1"), sparseRows(t, 300, 30, Binary, "0", "1")
+	m, err := newMappedMoments(ctx, d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := newDesign(ctx, d, nil, m, m.scaled(scaleMaxAbs, 20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := x.like(ctx, other, nil, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y.rows != 300 || y.columns != x.columns || slices.Max(y.place) >= uint32(x.columns) {
+		t.Errorf("%d rows of %d columns, the largest %d, want 300 of %d", y.rows, y.columns, slices.Max(y.place),
+			x.columns)
+	}
+	for _, v := range x.value {
+		if v > 1 || v < -1 {
+			t.Errorf("%v, want at most 1 after the largest", v)
+		}
+	}
+}

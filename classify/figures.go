@@ -1,0 +1,324 @@
+package classify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ModelFigures are the values of measures to expect on new rows. They are cross-fitted: every row
+// is predicted by a model and a threshold that have not seen it, and if [Auto] compared candidates
+// on these rows, by the candidate that is chosen without it.
+type ModelFigures struct {
+	// Rows is the number of rows that were predicted and Folds that of the models.
+	Rows  int64 `json:"rows"`
+	Folds int   `json:"folds"`
+	// Values has every measure of the task without a parameter that is defined.
+	Values []Figure `json:"values"`
+}
+
+// Figure is the value of a measure on new rows, with an interval of 95 %.
+type Figure struct {
+	Measure string  `json:"measure"`
+	Value   float64 `json:"value"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+}
+
+// Of returns the figure of a measure, nil if there is none.
+func (f *ModelFigures) Of(measure string) *Figure {
+	if f == nil {
+		return nil
+	}
+	i := slices.IndexFunc(f.Values, func(x Figure) bool { return x.Measure == measure })
+	if i < 0 {
+		return nil
+	}
+	return &f.Values[i]
+}
+
+// check returns an error of code bad_input for figures that cannot have been.
+func (f *ModelFigures) check() error {
+	if f == nil {
+		return nil
+	}
+	if f.Rows < 1 || f.Folds < 2 {
+		return noregret.BadInputf("figures", "%d rows and %d folds, want at least 1 and 2", f.Rows, f.Folds)
+	}
+	for i, x := range f.Values {
+		if !allFinite(x.Value, x.Low, x.High) {
+			return noregret.BadInputf(fmt.Sprintf("figures.values[%d]", i), "a number is not finite")
+		}
+	}
+	return nil
+}
+
+// The sizes of [CrossFigures]: rows that are predicted, examples visited, and rows of each label.
+const (
+	mostFigureRows   = 10_000
+	mostFigureSteps  = 200_000
+	leastFigureLabel = 6
+)
+
+// CrossFigures returns the figures of a training with a named algorithm, without changing it: it
+// trains with the same options on halves (thirds, for fewer than 2,000 rows) of at most 10,000 rows
+// and predicts the rest of them. The models see fewer rows than the one that is trained on all, so
+// the figures are rather too low. It returns nil for rows with several labels, for separate
+// held-out data and where a label has fewer than six rows. Errors are those of [Fit].
+func CrossFigures(ctx context.Context, data Data, opt Options) (*ModelFigures, error) {
+	if data.Task == Multilabel || opt.Valid != nil {
+		return nil, nil
+	}
+	a := &autoFit{ctx: ctx, data: data, opt: opt}
+	var err error
+	if a.part, err = data.sizes(); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(a.part.Labels, func(l LabelCount) bool { return l.Rows < leastFigureLabel }) {
+		return nil, nil
+	}
+	d, err := a.draw(data, "figures", min(a.part.Rows, mostFigureRows))
+	if err != nil {
+		return nil, err
+	}
+	folds := 2
+	if a.part.Rows < 2_000 {
+		folds = 3
+	}
+	on, err := a.comparison(d, folds, 0)
+	if err != nil {
+		return nil, err
+	}
+	opt.Progress, opt.Calibration = nil, CalibrationNone
+	if opt.Passes == nil {
+		opt.Passes = new(int(max(3, min(int64(defaultPasses(a.part.Rows, 1)), mostFigureSteps/on.rows))))
+	}
+	predicted := make([][]int, folds)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range on.folds {
+		group.Go(func() (err error) {
+			predicted[i], err = on.folds[i].predict(ctx, opt)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return on.figures(a, a.counted(on, slices.Concat(predicted...))), nil
+}
+
+// predict trains on the other rows of a fold and decides its rows.
+func (f *fold) predict(ctx context.Context, opt Options) ([]int, error) {
+	r, err := Fit(ctx, f.train, opt)
+	if err != nil {
+		return nil, err
+	}
+	model := r.Classifier()
+	var out []int
+	var scores []float64
+	thresholds := make([]float64, len(model.Models))
+	err = f.test.read(ctx, func(index []uint32, value []float32, _ uint16, _ float64) error {
+		scores = model.Scores(scores[:0], index, value)
+		out = append(out, decision(scores, thresholds))
+		return nil
+	})
+	return out, err
+}
+
+// choiceOf is a candidate with one of its two kinds of decisions.
+type choiceOf struct {
+	recipe  recipe
+	result  *crossFitted
+	tuned   bool
+	decided decided
+}
+
+// choices are the candidates of a comparison, in the order given, with each kind of decisions.
+func (a *autoFit) choices(all []recipe, on *comparedOn) []choiceOf {
+	var out []choiceOf
+	for _, r := range all {
+		if c := on.results[r]; c != nil {
+			out = append(out, choiceOf{r, c, false, c.plain})
+			if c.tuned != nil {
+				out = append(out, choiceOf{r, c, true, *c.tuned})
+			}
+		}
+	}
+	return out
+}
+
+// picked is a choice among candidates.
+type picked struct {
+	at         int       // the index of the chosen one
+	behind, se []float64 // by how much each is behind the best, and the error of that
+}
+
+// pick chooses the first of the candidates that are within one standard error of the best, on the
+// rows outside a fold; -1 leaves none out.
+func (a *autoFit) pick(choices []choiceOf, on *comparedOn, without int) picked {
+	from, to := on.span(without)
+	value := make([]float64, len(choices))
+	influences := make([][]float64, len(choices))
+	best := 0
+	for i := range choices {
+		cells := choices[i].decided.cells
+		if from < to {
+			cells = a.cells(on, choices[i].decided.predicted, from, to)
+		}
+		value[i] = a.value(a.opt.Measure, cells)
+		influences[i] = a.influence(choices[i].decided.predicted, cells, on)
+		if v, top := value[i], value[best]; v > top || top != top {
+			best = i
+		}
+	}
+	p := picked{at: best, behind: make([]float64, len(choices)), se: make([]float64, len(choices))}
+	for i := range choices {
+		p.behind[i] = value[best] - value[i]
+		p.se[i] = a.errorOfDifference(influences[best], influences[i], on, from, to)
+		if i < p.at && p.behind[i] <= p.se[i] {
+			p.at = i
+		}
+	}
+	return p
+}
+
+// span is the place of a fold's rows; of none for -1.
+func (c *comparedOn) span(fold int) (from, to int) {
+	switch {
+	case fold < 0:
+		return 0, 0
+	case fold == 0:
+		return 0, c.ends[0]
+	}
+	return c.ends[fold-1], c.ends[fold]
+}
+
+// nested returns the decisions of each fold's rows by the candidate that is chosen on the others.
+func (a *autoFit) nested(choices []choiceOf, on *comparedOn) decided {
+	predicted := make([]int, 0, len(on.truth))
+	for k := range on.ends {
+		from, to := on.span(k)
+		c := &choices[a.pick(choices, on, k).at]
+		predicted = append(predicted, c.decided.predicted[from:to]...)
+	}
+	return a.counted(on, predicted)
+}
+
+// slopes are the derivatives of a measure of the cells, by differences.
+func (a *autoFit) slopes(m measure.Objective, cells []float64) []float64 {
+	total := 0.0
+	for _, c := range cells {
+		total += c
+	}
+	h := float64(1e-5 * total)
+	out := make([]float64, len(cells))
+	moved := slices.Clone(cells)
+	for i, c := range cells {
+		moved[i] = c + h
+		up := a.value(m, moved)
+		low := max(c-h, 0)
+		moved[i] = low
+		down := a.value(m, moved)
+		moved[i] = c
+		if s := (up - down) / (c + h - low); s-s == 0 {
+			out[i] = s
+		}
+	}
+	return out
+}
+
+// influence is by how much each row moves the measure of decisions with the given confusion, up to
+// a constant of its label.
+func (a *autoFit) influence(predicted []int, cells []float64, on *comparedOn) []float64 {
+	n := a.labels()
+	s := a.slopes(a.opt.Measure, cells)
+	out := make([]float64, len(predicted))
+	for i, p := range predicted {
+		out[i] = float64(on.weight[i] * s[on.truth[i]*n+p])
+	}
+	return out
+}
+
+// errorOfDifference is the standard error of the difference of the measures of two candidates'
+// decisions for the rows outside from to to, of which the numbers of each label are given.
+func (a *autoFit) errorOfDifference(x, y []float64, on *comparedOn, from, to int) float64 {
+	n := a.labels()
+	sum, squares, rows := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range x {
+		if i >= from && i < to {
+			continue
+		}
+		k := on.truth[i]
+		d := x[i] - y[i]
+		sum[k] += d
+		squares[k] += float64(d * d)
+		rows[k]++
+	}
+	variance := 0.0
+	for k := range n {
+		if rows[k] > 0 {
+			variance += max(0, squares[k]-float64(sum[k]*sum[k])/rows[k])
+		}
+	}
+	return math.Sqrt(variance)
+}
+
+// figures are the values of all measures of decisions.
+func (c *comparedOn) figures(a *autoFit, d decided) *ModelFigures {
+	names := measure.Names()
+	if a.data.Task != Binary {
+		names = measure.MultiNames(false)
+	}
+	if !slices.Contains(names, a.opt.Measure.Name()) {
+		names = append([]string{a.opt.Measure.Name()}, names...)
+	}
+	out := &ModelFigures{Rows: c.rows, Folds: len(c.folds), Values: []Figure{}}
+	for _, name := range names {
+		m, err := a.data.Task.Measure(name)
+		if err != nil {
+			continue // a form with a parameter
+		}
+		v := a.value(m, d.cells)
+		if v-v != 0 {
+			continue
+		}
+		e := float64(1.96 * a.standardError(m, d, c))
+		out.Values = append(out.Values, Figure{Measure: name, Value: v, Low: v - e, High: min(v+e, 1)})
+	}
+	return out
+}
+
+// standardError is that of a measure of decisions by the delta method: the outcomes of the rows of
+// a label are multinomial, with half a row added to each outcome that the label can have.
+func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) float64 {
+	n := a.labels()
+	s := a.slopes(m, d.cells)
+	rows, weight := make([]float64, n), make([]float64, n)
+	for i := range d.predicted {
+		k := on.truth[i]
+		rows[k]++
+		weight[k] += on.weight[i]
+	}
+	variance := 0.0
+	for k := range n {
+		if rows[k] == 0 || weight[k] == 0 {
+			continue
+		}
+		var mean, square float64
+		for j := range n {
+			p := (d.cells[k*n+j]/weight[k]*rows[k] + 0.5) / (rows[k] + float64(n)/2)
+			mean += float64(p * s[k*n+j])
+			square += float64(p * s[k*n+j] * s[k*n+j])
+		}
+		variance += float64(weight[k] * weight[k] * max(0, square-float64(mean*mean)) / rows[k])
+	}
+	return math.Sqrt(variance)
+}

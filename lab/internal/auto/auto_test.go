@@ -1,0 +1,83 @@
+package auto
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/lab/internal/labtest"
+)
+
+// A set that exists gives a line for each measure of its task, and one for each figure with
+// --coverage; sets that do not are left out, with a word.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	writeRows(t, filepath.Join(dir, "uci-imbalanced", "page-blocks0.csv.gz"))
+	common := []string{
+		"--data", dir, "--sets", "page-blocks0,abalone19", "--measures", "gmean,macro_f1", "--splits", "2",
+	}
+	for _, tc := range []struct {
+		args  []string
+		lines int
+		want  string
+	}{
+		{[]string{"--algorithms", "spade,logistic"}, 1, "Auto is at most one spread behind the best single "},
+		{[]string{"--coverage", "--rows", "300"}, 7, "| page-blocks0 | auto      | gmean       | f1 "},
+		{[]string{"--coverage", "--rows", "300", "--algorithms", "spade"}, 7, "| page-blocks0 | spade "},
+	} {
+		var out, notes strings.Builder
+		if err := labtest.Run(t.Context(), Command(), append(tc.args, common...), &out, &notes); err != nil {
+			t.Fatal(err)
+		}
+		printed := out.String()
+		if n := strings.Count(printed, "\n| page-blocks0 |"); n != tc.lines || !strings.Contains(printed, tc.want) {
+			t.Errorf("%v: %d lines, want %d, and %q in\n%s", tc.args, n, tc.lines, tc.want, printed)
+		}
+		if !strings.Contains(notes.String(), "skipped: abalone19: ") {
+			t.Errorf("notes\n%s", notes.String())
+		}
+	}
+}
+
+// writeRows writes 600 rows of three features, a quarter of them positive.
+func writeRows(t *testing.T, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, r := gzip.NewWriter(f), random.New(1, "rows")
+	for i := range 600 {
+		label := max(0, i%4-2)
+		fmt.Fprintf(z, "%.3f,%.3f,%.3f,%d\n", r.NormFloat64()+2*float64(label), 100*r.NormFloat64(), r.Float64(), label)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Without data the error names the directory; bad arguments are refused.
+func TestRunWithoutData(t *testing.T) {
+	dir := t.TempDir()
+	err := labtest.Run(t.Context(), Command(), []string{"--data", dir}, io.Discard, io.Discard)
+	if want := dir + ": no data set of this comparison in this directory"; err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	for _, args := range [][]string{{"--splits", "1"}, {"--sets", "nope"}, {"--nonsense"}} {
+		if labtest.Run(t.Context(), Command(), args, io.Discard, io.Discard) == nil {
+			t.Errorf("%v is not refused", args)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/lab/internal/study"
+)
+
+// covered is how the figures of one training compare with the values on the rows that it lacks.
+type covered struct {
+	holds map[string]bool    // whether the interval of a measure holds the value
+	above map[string]float64 // the figure less the value
+	width map[string]float64 // of the interval
+}
+
+// coverage trains on o.rows rows of the set, o.splits times, and compares the intervals of the
+// figures with the values on all other rows.
+func (o *options) coverage(ctx context.Context, r *study.Runner, set string, data classify.Data,
+	algorithm, name string, t *study.Table,
+) error {
+	objective, err := data.Task.Measure(name)
+	if err != nil {
+		return err
+	}
+	results := make([]covered, o.splits)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for k := range results {
+		group.Go(func() (err error) {
+			results[k], err = o.coverOnce(ctx, data, uint64(k+1), classify.Options{
+				Algorithm: algorithm, Measure: objective, Seed: uint64(k + 1),
+			})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	r.Step()
+	for _, m := range o.figures(data.Task) {
+		var holds, above, width []float64
+		for _, x := range results {
+			if h, ok := x.holds[m]; ok {
+				holds = append(holds, map[bool]float64{true: 1}[h])
+				above, width = append(above, x.above[m]), append(width, x.width[m])
+			}
+		}
+		t.Add(set, algorithm, name, m, study.Number("%.1f %%", 100*study.MeanOf(holds).Mean),
+			study.Number("%+.4f", study.MeanOf(above).Mean), study.Number("%.4f", study.MeanOf(width).Mean))
+	}
+	return nil
+}
+
+// figures are the measures whose figures are compared.
+func (o *options) figures(task classify.Task) []string {
+	if task == classify.Binary {
+		return []string{"f1", "gmean", "qmean", "min", "precision", "tpr", "accuracy"}
+	}
+	return []string{"macro_f1", "macro_recall", "accuracy"}
+}
+
+// coverOnce trains once.
+func (o *options) coverOnce(ctx context.Context, data classify.Data, seed uint64, opt classify.Options,
+) (covered, error) {
+	out := covered{holds: map[string]bool{}, above: map[string]float64{}, width: map[string]float64{}}
+	rest, part, err := data.Set.Split(seed, "coverage", float64(o.rows)/float64(data.Set.Info().Rows), true)
+	if err != nil {
+		return out, err
+	}
+	train, err := data.Of(part)
+	if err != nil {
+		return out, err
+	}
+	fresh, err := data.Of(rest)
+	if err != nil {
+		return out, err
+	}
+	r, err := classify.Fit(ctx, train, opt)
+	if err != nil {
+		return out, err
+	}
+	if r.Figures == nil {
+		if r.Figures, err = classify.CrossFigures(ctx, train, opt); err != nil {
+			return out, err
+		}
+	}
+	counts, err := classify.Evaluate(ctx, fresh, r.Classifier())
+	if err != nil {
+		return out, err
+	}
+	for _, name := range o.figures(data.Task) {
+		var m measure.Objective
+		if m, err = data.Task.Measure(name); err != nil {
+			return out, fmt.Errorf("%s: %w", name, err)
+		}
+		if f := r.Figures.Of(name); f != nil {
+			v := counts.Value(m)
+			out.holds[name] = f.Low <= v && v <= f.High
+			out.above[name], out.width[name] = f.Value-v, f.High-f.Low
+		}
+	}
+	return out, nil
+}
