@@ -1,10 +1,12 @@
 package experiment
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/policy"
 )
@@ -86,4 +88,53 @@ func TestGuardActionStays(t *testing.T) {
 	check("after the resumption")
 	s.run(strings.Replace(toy, "min: 0.9", "max: 0.9", 1))
 	check("after a change of the guardrails")
+}
+
+// TestServeIsFollowed folds a log with events of kind serve as a program would whose guardrails see
+// no breach: it serves what they say.
+func TestServeIsFollowed(t *testing.T) {
+	for action, reason := range map[string]string{"rollback": guard.Rollback, "shrink": guard.Shrink} {
+		s := newScenario(t)
+		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: 0.5}\n" +
+			"metrics: [{name: x, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
+			"guardrails: [{metric: x, min: 0.9, hard: false, action: " + action + "}]\nattribution_window: 1h")
+		p := join.Units{Experiment: "g"}
+		for i := range 200 {
+			d := s.state.Policy("g").Decide(itoa(i))
+			p.Items = append(p.Items, join.UnitOf(policy.Token{
+				Experiment: "g", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+				Time: time.Unix(0, s.now),
+			}, nil))
+		}
+		s.event(KindExposures, p)
+		for i := range p.Items {
+			p.Items[i].Metrics = map[string]float64{"x": float64(min(p.Items[i].Arm+i%2, 1)) * 0.1}
+		}
+		s.event(KindFeedback, p)
+		again, seen := NewState(), 0
+		for i, e := range s.events {
+			logged := Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload}
+			if e.Kind == KindServe {
+				other := NewState()
+				if b, err := again.MarshalBinary(); err != nil || other.UnmarshalBinary(b) != nil {
+					t.Fatal(err)
+				}
+				bad := logged
+				seen += bytes.Count(e.Payload, []byte(`"reason":"`+reason))
+				bad.Payload = bytes.Replace(e.Payload, []byte(`"reason":"`), []byte(`"reason":"un`), 1)
+				if o, err := other.Apply(uint64(i+1), bad); err != nil || o.Err == nil {
+					t.Errorf("%s: another reason is accepted: %v", action, err)
+				}
+				again.live["g"].Wanted = nil
+			}
+			if o, err := again.Apply(uint64(i+1), logged); err != nil || o.Err != nil {
+				t.Fatalf("%s: event %d, %s: %v %v", action, i+1, e.Kind, err, o.Err)
+			}
+		}
+		got, err := again.Digest()
+		want, err2 := s.state.Digest()
+		if err != nil || err2 != nil || got != want || seen == 0 {
+			t.Errorf("%s: the digest is %s after %d events, want %s: %v %v", action, got, len(s.events), want, err, err2)
+		}
+	}
 }

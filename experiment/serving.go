@@ -22,6 +22,8 @@ type Serving struct {
 	Version uint64 `json:"version"`
 	// Reason says why the version begins: "round", "resumed", "arm stopped", ...
 	Reason string `json:"reason"`
+	// Metric is that of the guardrail which rolls the experiment back.
+	Metric string `json:"metric,omitempty"`
 	// Policy and Revision name the policy that proposed the shares. They are empty where none was
 	// asked: the shares go on as they were, are the control arm's, or were named.
 	Policy   string `json:"policy,omitempty"`
@@ -63,10 +65,14 @@ type consequence struct {
 	acts   bool     // the event is the action of a breach, which stays one until the next event
 }
 
-// serve begins the version that the guardrails ask for.
+// serve begins the version that the guardrails ask for, or by the log have asked for: whether they
+// would ask again does not matter then.
 func (x *experimentState) serve(now int64) error {
 	w := x.Wanted
-	if w == nil {
+	switch said := x.event.says; {
+	case !x.event.ask:
+		w = &guard.Demand{Cause: said.Reason, Metric: said.Metric}
+	case w == nil:
 		return noregret.BadInputf("serve", "the guardrails do not ask for another version")
 	}
 	x.Wanted = nil
@@ -75,7 +81,15 @@ func (x *experimentState) serve(now int64) error {
 		x.event.judged = x.rounds.Version
 		return stopper{x}.renewStopped(now, w.Cause)
 	case guard.Rollback:
-		return x.rollback(now, w.Cause, w.Metric)
+		if err := x.rollback(now, w.Cause, w.Metric); err != nil {
+			return err
+		}
+		x.event.says.Metric = w.Metric
+		return nil
+	case guard.Shrink:
+	default:
+		return noregret.BadInputf("serves.reason", "%q: want one of those of guardrails: %s, %s or %s", w.Cause,
+			guard.Stop, guard.Shrink, guard.Rollback)
 	}
 	x.event.acts = true
 	x.note(now, "the mixture is shrunk towards the control arm")
