@@ -11,7 +11,11 @@ func newStore(d *definition.Definition, arms int) (*compare.Store, error) {
 	if d.Contextual() {
 		return nil, nil
 	}
-	s, err := compare.New(max(arms, 1), compare.Metrics(d))
+	create := compare.New
+	if d.Control == nil {
+		create = compare.NewFree
+	}
+	s, err := create(max(arms, 1), compare.Metrics(d))
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +39,7 @@ func (x *learning) fits(r *roster) bool {
 	if x.Store == nil || r.def.Contextual() {
 		return x.Store == nil && r.def.Contextual()
 	}
-	return x.Store.Fits(max(len(r.Arms), 1), compare.Metrics(r.def))
+	return x.Store.Fits(max(len(r.Arms), 1), compare.Metrics(r.def)) && x.Store.Free() == (r.Control < 0)
 }
 
 // growStore adds the arms that have come since to the store.

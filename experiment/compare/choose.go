@@ -72,16 +72,14 @@ func (s *Store) Choose(dst *Chosen, metric int, c float64) {
 		return
 	}
 	for i := range dst.all {
-		e := &dst.all[i]
-		e.sigma = m.sigma
-		e.setFactors(m.factors)
-		e.solve(m.shape, &m.memories[i], s.arms, m.rounds)
+		e, all := &dst.all[i], &dst.all[0]
+		s.solve(e, m, i)
 		if i == 0 {
 			e.between(&m.memories[0], s.arms, m.rounds)
-			continue
+		} else {
+			e.seen, e.mass, e.mass2, e.sums, e.rounds = all.seen, all.mass, all.mass2, all.sums, all.rounds
 		}
-		all := &dst.all[0]
-		e.seen, e.mass, e.mass2, e.sums, e.rounds = all.seen, all.mass, all.mass2, all.sums, all.rounds
+		e.centre()
 	}
 	dst.solved = dst.all[:]
 	dst.Recent = &dst.all[s.Recent(metric)]
@@ -110,8 +108,8 @@ func (e *Chosen) Combine(c float64) {
 		if i > 0 {
 			e.Change[k] = x.Delta[k] - e.all[i-1].Delta[k]
 		}
-		if k > 0 {
-			e.scale[k] = e.Error[k] / math.Sqrt(all.Variance[k])
+		if v := all.Variance[k]; v > 0 {
+			e.scale[k] = e.Error[k] / math.Sqrt(v)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func TestLeastSquares(t *testing.T) {
 		m := memory{keep: keep, v: make([]float64, sh.arm(arms))}
 		rows := 0
 		for _, round := range list {
-			m.add(sh, round)
+			m.add(sh, 0, round)
 			rows += len(round)
 		}
 		x, y, at := mat.NewDense(rows, rounds+arms-1, nil), mat.NewDense(rows, 2, nil), 0
@@ -188,9 +188,9 @@ func TestDiscount(t *testing.T) {
 	m := memory{keep: 0.75, v: make([]float64, sh.arm(3))}
 	want := make([]float64, len(m.v))
 	for i, round := range list {
-		m.add(sh, round)
+		m.add(sh, 0, round)
 		one := memory{keep: 1, v: make([]float64, len(m.v))}
-		one.add(sh, round)
+		one.add(sh, 0, round)
 		f := math.Pow(0.75, float64(2-i))
 		for j, v := range one.v {
 			if j == atNN || j == atSS {
@@ -235,11 +235,11 @@ func TestMerge(t *testing.T) {
 		all, first, later := fresh(), fresh(), fresh()
 		r := random.New(rapid.Uint64().Draw(t, "seed"), "merge")
 		for i, round := range randomRounds(r, arms, rounds) {
-			all.add(sh, round)
+			all.add(sh, 0, round)
 			if i < cut {
-				first.add(sh, round)
+				first.add(sh, 0, round)
 			} else {
-				later.add(sh, round)
+				later.add(sh, 0, round)
 			}
 		}
 		first.merge(later, rounds-cut)

@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Level is the level of the control.
+// Level is the level of the control, or of the pool of all arms without one.
 type Level struct {
 	// Known reports whether there is one.
 	Known bool
@@ -26,20 +26,22 @@ type Level struct {
 type Contrasts struct {
 	// Known reports by arm whether its contrast is known. The control's is, if it has units.
 	Known []bool
-	// Delta are the contrasts of x − c·y with the control, and Variance those of Delta; 0 and +Inf
-	// where unknown.
+	// Delta are the contrasts of x − c·y with the control, or without one with the pool of all arms,
+	// and Variance those of Delta; 0 and +Inf where unknown.
 	Delta, Variance []float64
 	// Scatter is φ, at least 1: how much more arms scatter within rounds than their units let
 	// expect.
 	Scatter float64
-	// Level is the control's.
+	// Level is that of what Delta is beside.
 	Level Level
 
 	shape       shape
+	base        int       // the arm that the sums are beside
+	pool        []float64 // the shares of the arms in the pool, empty with a control
 	x, y        []float64
 	unit        []float64  // variances by arm at φ = 1
 	aged        float64    // the factor of the variances of a discounted past
-	shared      []float64  // beside the control only: the part of the root of unit that arms share
+	shared, own []float64  // beside the base only: the parts of unit, the root of that which arms share
 	free        float64    // F
 	rest        [3]float64 // S − b'δ by product
 	sums        [2]float64 // Σ s_t·u_t by part, of the adjusted levels u_t of rounds
@@ -51,12 +53,12 @@ type Contrasts struct {
 	sigma       float64   // the variance of a unit
 	root        []float64 // by arm, of the factors of variances; nil for ones
 	tau         float64
-	index       []int // of known arms without the control
+	index       []int // of known arms without the base
 	position    []int // of arms in index, −1 for others
 	link        []float64
 	factor      []float64
 	inverse     []float64 // rows of R⁻ᵀ: the product of two rows is an entry of the inverse
-	work        []float64
+	work, even  []float64
 }
 
 // scatterPrior is the number of degrees of freedom by which φ is drawn towards 1.
@@ -83,7 +85,7 @@ func (e *Contrasts) Combine(c float64) {
 		}
 	}
 	e.Level.Mean = e.Level.X - float64(c*e.Level.Y)
-	e.Level.Units = float64(math.Sqrt(float64(e.sigma*e.aged)/e.units) * e.rootOf(0))
+	e.Level.Units = float64(math.Sqrt(float64(e.sigma*e.aged)/e.units) * e.rootOf(e.base))
 	// DerSimonian and Laird's estimate of the variance between rounds (1986), from which one
 	// standard error of its noise is taken off: few rounds would often seem to scatter.
 	sum := e.sums[0] - float64(c*e.sums[1])
@@ -123,53 +125,121 @@ func (e *Contrasts) rootOf(k int) float64 {
 // variance is the factor of L⁻¹.
 func (e *Contrasts) variance() float64 { return float64(e.Scatter * e.aged) }
 
-// Covariance returns the covariance of the contrasts of two known arms. O(K).
+// Covariance returns the covariance of the contrasts of two known arms with a control. O(K).
 func (e *Contrasts) Covariance(j, k int) float64 {
-	if j == 0 || k == 0 {
+	if j == e.base || k == e.base {
 		return 0
 	}
+	if !e.shape.pairs && j == k {
+		return e.Variance[k]
+	}
+	return float64(float64(e.rootOf(j)*e.rootOf(k)) * float64(e.variance()*e.plain(j, k)))
+}
+
+// plain is the entry of L⁻¹ of two arms that are not the base.
+func (e *Contrasts) plain(j, k int) float64 {
 	if !e.shape.pairs {
-		if j == k {
-			return e.Variance[k]
-		}
-		return float64(e.roots(j, k) * float64(e.variance()*float64(e.shared[j]*e.shared[k])))
+		return float64(e.shared[j] * e.shared[k])
 	}
 	a, b := e.position[j], e.position[k]
 	from, n := max(a, b), len(e.index)
 	dot := vec.Dot(e.inverse[a*n+from:(a+1)*n], e.inverse[b*n+from:(b+1)*n])
-	return float64(e.roots(j, k) * float64(e.variance()*float64(float64(e.link[a]*e.link[b])*dot)))
+	return float64(float64(e.link[a]*e.link[b]) * dot)
 }
 
-func (e *Contrasts) roots(j, k int) float64 { return float64(e.rootOf(j) * e.rootOf(k)) }
-
 // Product writes Σp for the covariance Σ of the contrasts; unknown arms have none. With the rows of
-// R⁻ᵀ it costs O(K²), and O(K) where arms are compared with the control only.
+// R⁻ᵀ it costs O(K²), and O(K) where arms are compared with one of them only.
 func (e *Contrasts) Product(dst, p []float64) {
+	if len(e.root) == 0 && len(e.pool) == 0 {
+		e.product(dst, p, e.variance())
+		return
+	}
+	e.even = zeros(e.even, len(p))
+	sum := 0.0
+	for k, v := range p {
+		if e.Known[k] {
+			e.even[k] = float64(v * e.rootOf(k))
+			sum += e.even[k]
+		}
+	}
+	// Contrasts with the pool q are M'x for M = I − q1' and x those with the base.
+	for k, q := range e.pool {
+		e.even[k] -= float64(q * sum)
+	}
+	e.product(dst, e.even, e.variance())
+	of := 0.0
+	for k, q := range e.pool {
+		of += float64(q * dst[k])
+	}
+	for k := range dst {
+		if e.Known[k] {
+			dst[k] = float64((dst[k] - of) * e.rootOf(k))
+		}
+	}
+}
+
+// product writes L⁻¹p times a factor, of the contrasts with the base.
+func (e *Contrasts) product(dst, p []float64, factor float64) {
 	clear(dst)
 	n := len(e.index)
 	if !e.shape.pairs {
 		sum := 0.0
 		for _, k := range e.index {
-			sum += float64(e.shared[k] * float64(p[k]*e.rootOf(k)))
+			sum += float64(e.shared[k] * p[k])
 		}
 		for _, k := range e.index {
-			own := e.unit[k] - float64(e.shared[k]*e.shared[k])
-			r := e.rootOf(k)
-			dst[k] = float64(float64(r*e.variance()) * (float64(own*float64(p[k]*r)) + float64(e.shared[k]*sum)))
+			own := e.own[k]
+			dst[k] = float64(factor * (float64(own*p[k]) + float64(e.shared[k]*sum)))
 		}
 		return
 	}
 	v := zeros(e.work, n)
 	e.work = v
 	for a, k := range e.index {
-		if q := float64(float64(p[k]*e.rootOf(k)) * e.link[a]); q != 0 {
+		if q := float64(p[k] * e.link[a]); q != 0 {
 			vec.AddScaled(v[a:], q, e.inverse[a*n+a:(a+1)*n])
 		}
 	}
 	for a, k := range e.index {
-		dst[k] = float64(float64(e.variance()*float64(e.link[a]*e.rootOf(k))) *
-			vec.Dot(e.inverse[a*n+a:(a+1)*n], v[a:]))
+		dst[k] = float64(float64(factor*e.link[a]) * vec.Dot(e.inverse[a*n+a:(a+1)*n], v[a:]))
 	}
+}
+
+// centre makes the contrasts with the base those with the pool.
+func (e *Contrasts) centre() {
+	if len(e.pool) == 0 {
+		return
+	}
+	sum := 0.0
+	for k := range e.pool {
+		if !e.Known[k] {
+			e.pool[k] = 0
+		}
+		sum += e.pool[k]
+	}
+	var x, y float64
+	for k := range e.pool {
+		if e.pool[k] /= sum; !(sum > 0) {
+			e.pool[k] = 0
+		}
+		x += float64(e.pool[k] * e.x[k])
+		y += float64(e.pool[k] * e.y[k])
+	}
+	e.even = zeros(e.even, len(e.pool))
+	e.product(e.even, e.pool, 1)
+	of := 0.0
+	for k, q := range e.pool {
+		of += float64(q * e.even[k])
+	}
+	for k := range e.pool {
+		if e.Known[k] {
+			e.x[k] -= x
+			e.y[k] -= y
+			e.unit[k] = max(e.unit[k]-float64(2*e.even[k])+of, 0)
+		}
+	}
+	e.Level.X += x
+	e.Level.Y += y
 }
 
 // zeros returns n zeros, in the memory of v if that is large enough.
@@ -199,7 +269,7 @@ func (e *Contrasts) solve(s shape, m *memory, arms, rounds int) {
 	if s.pairs {
 		e.solvePairs(m, arms)
 	} else {
-		e.solveBesideControl(m, arms)
+		e.solveBeside(m, arms)
 	}
 	e.free = m.v[atF]
 	e.rest = [3]float64{}
@@ -226,7 +296,7 @@ func (e *Contrasts) writeLevel(m *memory, arms int) {
 	s, l := e.shape, &e.Level
 	*l, e.units = Level{}, 0
 	for k := range arms {
-		if k != 0 && !e.Known[k] {
+		if k != e.base && !e.Known[k] {
 			continue // nothing tells its units from its contrast
 		}
 		n := m.v[s.arm(k)]
@@ -237,7 +307,7 @@ func (e *Contrasts) writeLevel(m *memory, arms int) {
 		}
 	}
 	e.spread = 0
-	if l.Known = e.Known[0] && e.units > 0; l.Known {
+	if l.Known = e.Known[e.base] && e.units > 0; l.Known {
 		l.X /= e.units
 		l.Y /= e.units
 		e.spread = math.Sqrt(m.v[atNN]) / e.units
@@ -251,9 +321,9 @@ func (e *Contrasts) between(m *memory, arms, rounds int) {
 	e.sums, e.rounds = [2]float64{}, [3]float64{}
 	copy(e.rounds[:s.products()], m.v[atS+s.products():])
 	if !s.pairs {
-		e.mass = m.v[s.row(0)]
+		e.mass = m.v[s.row(e.base)]
 		for part := range s.parts {
-			e.sums[part] = m.v[s.common(0, part)]
+			e.sums[part] = m.v[s.common(e.base, part)]
 		}
 		return
 	}
@@ -289,18 +359,19 @@ func (e *Contrasts) between(m *memory, arms, rounds int) {
 	}
 }
 
-// solveBesideControl writes the contrasts of each arm with the control alone.
-func (e *Contrasts) solveBesideControl(m *memory, arms int) {
+// solveBeside writes the contrasts of each arm with the base alone.
+func (e *Contrasts) solveBeside(m *memory, arms int) {
 	s := e.shape
-	e.shared = zeros(e.shared, arms)
-	e.Known[0] = m.v[s.row(0)] > 0
-	for k := 1; k < arms; k++ {
+	e.shared, e.own = zeros(e.shared, arms), zeros(e.own, arms)
+	e.Known[e.base] = m.v[s.row(e.base)] > 0
+	for k := range arms {
 		h := m.v[s.row(k)]
-		if !(h > leastWeight) {
+		if k == e.base || !(h > leastWeight) {
 			continue
 		}
 		e.Known[k], e.unit[k] = true, 1/h
 		e.shared[k] = math.Sqrt(m.v[s.row(k)+1]) / h
+		e.own[k] = e.unit[k] - float64(e.shared[k]*e.shared[k])
 		e.index = append(e.index, k)
 		e.x[k] = m.v[s.score(k, 0)] / h
 		if s.parts == 2 {
@@ -318,15 +389,14 @@ const leastWeight = 1e-120
 // solvePairs writes the contrasts by least squares of arms beside rounds.
 func (e *Contrasts) solvePairs(m *memory, arms int) {
 	s := e.shape
-	e.Known[0] = m.v[s.row(0)] > 0
-	if !e.Known[0] {
+	if e.Known[e.base] = m.pair(s, e.base, e.base) > 0; !e.Known[e.base] {
 		return
 	}
 	e.connect(m, arms)
 	for {
 		e.index = e.index[:0]
-		for k := 1; k < arms; k++ {
-			if e.Known[k] {
+		for k := range arms {
+			if k != e.base && e.Known[k] {
 				e.index = append(e.index, k)
 			}
 		}
@@ -372,11 +442,11 @@ func (e *Contrasts) solvePairs(m *memory, arms int) {
 	}
 }
 
-// connect finds the arms that comparisons link with the control.
+// connect finds the arms that comparisons link with the base.
 func (e *Contrasts) connect(m *memory, arms int) {
 	for changed := true; changed; {
 		changed = false
-		for k := 1; k < arms; k++ {
+		for k := range arms {
 			if e.Known[k] {
 				continue
 			}

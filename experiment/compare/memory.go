@@ -72,8 +72,8 @@ func (m *memory) forget() {
 	m.v[atSS] = float64(m.v[atSS] * m.keep)
 }
 
-// add adds a round.
-func (m *memory) add(s shape, round []weighted) {
+// add adds a round. Base is the arm that others are compared with where not all pairs are.
+func (m *memory) add(s shape, base int, round []weighted) {
 	m.forget()
 	units := 0.0
 	for i := range round {
@@ -91,7 +91,7 @@ func (m *memory) add(s shape, round []weighted) {
 	if s.pairs {
 		m.addPairs(s, round)
 	} else {
-		m.addBesideControl(s, round)
+		m.addBeside(s, base, round)
 	}
 }
 
@@ -136,11 +136,11 @@ func (m *memory) addPairs(s shape, round []weighted) {
 	}
 }
 
-// addBesideControl adds a round's comparisons of each arm with the control.
-func (m *memory) addBesideControl(s shape, round []weighted) {
+// addBeside adds a round's comparisons of each arm with one of them.
+func (m *memory) addBeside(s shape, base int, round []weighted) {
 	var control *weighted
 	for i := range round {
-		if round[i].arm == 0 && round[i].w > 0 {
+		if round[i].arm == base && round[i].w > 0 {
 			control = &round[i]
 		}
 	}
@@ -148,14 +148,14 @@ func (m *memory) addBesideControl(s shape, round []weighted) {
 		return
 	}
 	m.v[atSS] += float64(control.w * control.w)
-	m.v[s.row(0)] += control.w
+	m.v[s.row(base)] += control.w
 	m.between(s, control.w, control.y)
 	for part := range s.parts {
-		m.v[s.common(0, part)] += float64(control.w * control.y[part])
+		m.v[s.common(base, part)] += float64(control.w * control.y[part])
 	}
 	for i := range round {
 		o := &round[i]
-		if o.w == 0 || o.arm == 0 {
+		if o.w == 0 || o.arm == base {
 			continue
 		}
 		m.v[atF]++

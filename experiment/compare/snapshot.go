@@ -10,12 +10,12 @@ import (
 )
 
 // version is that of the layout of snapshots.
-const version = 3
+const version = 4
 
 // AppendBinary appends a snapshot to b: the version, the numbers of arms and metrics, whether all
-// pairs are compared, the rounds of a fixed memory, then by metric whether it is a ratio, its
-// rounds, whether it has factors and its numbers. Whole
-// numbers are 64 bits, little-endian; others are float64s in the same order.
+// pairs are compared, whether there is no control, the rounds of a fixed memory, then by metric
+// whether it is a ratio, its rounds, its base, whether it has factors and its numbers. Whole numbers
+// are 64 bits, little-endian; others are float64s in the same order.
 func (s *Store) AppendBinary(b []byte) []byte {
 	whole := func(n int) { b = binary.LittleEndian.AppendUint64(b, uint64(n)) }
 	numbers := func(list []float64) {
@@ -27,11 +27,13 @@ func (s *Store) AppendBinary(b []byte) []byte {
 	whole(s.arms)
 	whole(len(s.metrics))
 	whole(truth(s.pairs))
+	whole(truth(s.free))
 	whole(s.fixed)
 	for i := range s.metrics {
 		m := &s.metrics[i]
 		whole(m.shape.parts)
 		whole(m.rounds)
+		whole(m.base)
 		whole(truth(m.factors != nil))
 		numbers(m.factors)
 		numbers([]float64{m.sigma, m.width})
@@ -81,12 +83,12 @@ func (s *Store) UnmarshalBinary(b []byte) error {
 	if v := r.whole(); v != version {
 		return damaged("version %d: want %d", v, version)
 	}
-	arms, metrics, pairs, fixed := r.whole(), r.whole(), r.whole(), r.whole()
-	if r.short || arms < 1 || arms > mostArms || metrics < 1 || metrics > mostMetrics || pairs > 1 ||
+	arms, metrics, pairs, free, fixed := r.whole(), r.whole(), r.whole(), r.whole(), r.whole()
+	if r.short || arms < 1 || arms > mostArms || metrics < 1 || metrics > mostMetrics || pairs > 1 || free > 1 ||
 		fixed > MostFixed || fixed > 0 && fixed < LeastFixed {
 		return damaged("%d arms, %d metrics, a memory of %d rounds", arms, metrics, fixed)
 	}
-	n := Store{arms: int(arms), pairs: pairs == 1, fixed: int(fixed), metrics: make([]metric, metrics)}
+	n := Store{arms: int(arms), pairs: pairs == 1, free: free == 1, fixed: int(fixed), metrics: make([]metric, metrics)}
 	keeps := make([]float64, 0, Memories+1)
 	for _, length := range lengths {
 		keeps = append(keeps, keepOf(length))
@@ -96,11 +98,11 @@ func (s *Store) UnmarshalBinary(b []byte) error {
 	}
 	for i := range n.metrics {
 		m := &n.metrics[i]
-		parts, rounds, factors := r.whole(), r.whole(), r.whole()
-		if r.short || parts < 1 || parts > 2 || rounds > math.MaxInt32 || factors > 1 {
-			return damaged("metric %d has %d parts and %d rounds", i, parts, rounds)
+		parts, rounds, base, factors := r.whole(), r.whole(), r.whole(), r.whole()
+		if r.short || parts < 1 || parts > 2 || rounds > math.MaxInt32 || base >= arms || factors > 1 {
+			return damaged("metric %d has %d parts, %d rounds and the base %d", i, parts, rounds, base)
 		}
-		m.shape, m.rounds = shape{pairs: n.pairs, parts: int(parts)}, int(rounds)
+		m.shape, m.rounds, m.base = shape{pairs: n.pairs, parts: int(parts)}, int(rounds), int(base)
 		if need := m.numbers(n.arms, len(keeps)) + int(factors)*n.arms; len(r.b) < 8*need {
 			return damaged("%d bytes for the %d numbers of metric %d", len(r.b), need, i)
 		}
@@ -110,6 +112,7 @@ func (s *Store) UnmarshalBinary(b []byte) error {
 		head := r.numbers(2)
 		m.sigma, m.width = head[0], head[1]
 		v := &m.variance
+		v.together = n.free
 		v.free, v.xx, v.xy, v.yy = r.numbers(n.arms), r.numbers(n.arms), r.numbers(n.arms), r.numbers(n.arms)
 		for _, keep := range keeps {
 			m.memories = append(m.memories, memory{keep: keep, v: r.numbers(m.shape.arm(n.arms))})

@@ -9,8 +9,6 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// Arm 0 of a store is the control.
-
 // lengths are the memories' lengths in rounds, from the longest; 0 is all rounds. A round's weight
 // falls by a part of 1/length with each round after it.
 var lengths = [...]float64{0, 64, 24, 8}
@@ -29,10 +27,12 @@ type Metric struct {
 	Width float64
 }
 
-// Store has the sums of an experiment. Arm 0 is the control. Create it with [New].
+// Store has the sums of an experiment. Arm 0 is the control, unless there is none. Create it with
+// [New] or [NewFree].
 type Store struct {
 	arms    int
 	pairs   bool // all pairs of arms are compared
+	free    bool // there is no control
 	fixed   int  // the rounds of one more memory, 0 for none
 	metrics []metric
 
@@ -46,6 +46,7 @@ type Store struct {
 type metric struct {
 	shape    shape
 	rounds   int // that have been added
+	base     int // the arm that others are compared with where not all pairs are: 0 for a control
 	variance variances
 	sigma    float64 // the variance of a unit when the last round was added; 0 if unknown
 	width    float64 // of the range of a unit's value, 0 if unknown
@@ -58,16 +59,25 @@ type metric struct {
 // at most 128 arms all pairs are compared, and each metric needs some 2·K² numbers for K arms; with
 // more, each arm is compared with the control only.
 func New(arms int, metrics []Metric) (*Store, error) {
+	return create(arms, metrics, false)
+}
+
+// NewFree is [New] without a control. Contrasts are then with the pool of all arms, as the units of
+// the last 8 rounds or so mix them. With more than 128 arms each is compared with one that has many
+// units.
+func NewFree(arms int, metrics []Metric) (*Store, error) { return create(arms, metrics, true) }
+
+func create(arms int, metrics []Metric, free bool) (*Store, error) {
 	if arms < 1 {
 		return nil, noregret.BadInputf("arms", "%d: want at least 1, the control", arms)
 	}
 	if len(metrics) == 0 {
 		return nil, noregret.BadInputf("metrics", "none: want at least one")
 	}
-	s := &Store{pairs: arms <= mostPairs, metrics: make([]metric, len(metrics))}
+	s := &Store{pairs: arms <= mostPairs, free: free, metrics: make([]metric, len(metrics))}
 	for i := range metrics {
 		m := &s.metrics[i]
-		m.shape = shape{pairs: s.pairs, parts: 1}
+		m.shape, m.variance.together = shape{pairs: s.pairs, parts: 1}, free
 		if metrics[i].Ratio {
 			m.shape.parts = 2
 		}
@@ -167,6 +177,9 @@ func (s *Store) UnitVariance(metric, arm int) float64 {
 // Arms is the number of arms, the control included.
 func (s *Store) Arms() int { return s.arms }
 
+// Free reports whether there is no control.
+func (s *Store) Free() bool { return s.free }
+
 // Metrics is the number of metrics.
 func (s *Store) Metrics() int { return len(s.metrics) }
 
@@ -179,12 +192,12 @@ func (s *Store) Fits(arms int, metrics []Metric) bool {
 
 // Copy returns a copy that shares nothing with s. It costs O(K²) per metric.
 func (s *Store) Copy() *Store {
-	out := &Store{arms: s.arms, pairs: s.pairs, fixed: s.fixed, metrics: slices.Clone(s.metrics)}
+	out := &Store{arms: s.arms, pairs: s.pairs, free: s.free, fixed: s.fixed, metrics: slices.Clone(s.metrics)}
 	for i := range out.metrics {
 		m := &out.metrics[i]
 		m.factors, m.memories = slices.Clone(m.factors), slices.Clone(m.memories)
 		v := &m.variance
-		*v = variances{slices.Clone(v.free), slices.Clone(v.xx), slices.Clone(v.xy), slices.Clone(v.yy)}
+		*v = variances{s.free, slices.Clone(v.free), slices.Clone(v.xx), slices.Clone(v.xy), slices.Clone(v.yy)}
 		for j := range m.memories {
 			m.memories[j].v = slices.Clone(m.memories[j].v)
 		}
@@ -211,9 +224,13 @@ func (s *Store) RecentUnits(metric, arm int) float64 {
 // Length is the number of rounds that a memory remembers, 0 for all.
 func Length(memory int) int { return int(lengths[memory]) }
 
-// AddArm adds an arm and returns its index. O(K) per metric.
+// AddArm adds an arm and returns its index. O(K) per metric; the 129th ends the comparison of all
+// pairs, of which each arm keeps that with the control, at O(K³).
 func (s *Store) AddArm() int {
 	k := s.arms
+	if s.pairs && k == mostPairs {
+		s.narrow()
+	}
 	s.arms++
 	for i := range s.metrics {
 		m := &s.metrics[i]
@@ -253,8 +270,11 @@ func (s *Store) Add(metric int, round []Sums) error {
 	}
 	s.weigh(m, round)
 	m.rounds++
+	if s.free && !s.pairs {
+		m.rebase(s.round, s.arms)
+	}
 	for i := range m.memories {
-		m.memories[i].add(m.shape, s.round)
+		m.memories[i].add(m.shape, m.base, s.round)
 	}
 	return nil
 }
@@ -336,14 +356,15 @@ func (m *metric) totals(arms int) (units, x, y float64) {
 // Merge adds the rounds of later, which came after those of s, of the same arms and metrics. Each
 // round keeps the weights that it has. An error leaves s as it was.
 func (s *Store) Merge(later *Store) error {
-	if s.arms != later.arms || s.pairs != later.pairs || s.fixed != later.fixed ||
+	if s.arms != later.arms || s.pairs != later.pairs || s.free != later.free || s.fixed != later.fixed ||
 		len(s.metrics) != len(later.metrics) {
 		return noregret.BadInputf("store", "%d arms and %d metrics: want %d and %d", later.arms, len(later.metrics),
 			s.arms, len(s.metrics))
 	}
 	for i := range s.metrics {
-		if s.metrics[i].shape != later.metrics[i].shape {
-			return noregret.BadInputf("store", "metric %d is a ratio in one store and not in the other", i)
+		if s.metrics[i].shape != later.metrics[i].shape || s.metrics[i].base != later.metrics[i].base {
+			return noregret.BadInputf("store", "metric %d is a ratio in one store and not in the other, or has another "+
+				"arm that others are compared with", i)
 		}
 	}
 	for i := range s.metrics {
@@ -377,15 +398,45 @@ func (m *metric) ratio(arms int) float64 {
 // 0 for plain metrics. It costs O(K³) for the arms that are known, and O(K) above 128 arms.
 func (s *Store) Contrasts(dst *Contrasts, metric, memory int, c float64) {
 	m := &s.metrics[metric]
-	dst.sigma = m.sigma
-	dst.setFactors(m.factors)
 	if memory > 0 { // rounds scatter in the memory of all of them
-		dst.solve(m.shape, &m.memories[0], s.arms, m.rounds)
+		s.solve(dst, m, 0)
 		dst.between(&m.memories[0], s.arms, m.rounds)
 	}
-	dst.solve(m.shape, &m.memories[memory], s.arms, m.rounds)
+	s.solve(dst, m, memory)
 	if memory == 0 {
 		dst.between(&m.memories[0], s.arms, m.rounds)
 	}
+	dst.centre()
 	dst.Combine(c)
+}
+
+// solve writes the estimates of a metric in a memory.
+func (s *Store) solve(dst *Contrasts, m *metric, memory int) {
+	dst.sigma, dst.base, dst.pool = m.sigma, m.base, dst.pool[:0]
+	dst.setFactors(m.factors)
+	if s.free {
+		dst.base = s.widest(m, memory)
+		for k := range s.arms {
+			dst.pool = append(dst.pool, m.memories[poolMemory].v[m.shape.arm(k)])
+		}
+	}
+	dst.solve(m.shape, &m.memories[memory], s.arms, m.rounds)
+}
+
+// poolMemory is the memory whose units are the pool of a store without a control: the shortest one,
+// as every memory knows its arms well.
+const poolMemory = Memories - 1
+
+// widest returns the arm that the others are compared with in a memory without a control.
+func (s *Store) widest(m *metric, memory int) int {
+	if !s.pairs {
+		return m.base
+	}
+	best, most := 0, 0.0
+	for k := range s.arms {
+		if w := m.memories[memory].pair(m.shape, k, k); w > most {
+			best, most = k, w
+		}
+	}
+	return best
 }

@@ -5,6 +5,7 @@ import "math"
 // variances are the variances of one unit's value of a metric. Invariant: all have one number for
 // each arm, at least 0 but for the products xy.
 type variances struct {
+	together   bool      // arms have their own beside that of all arms together, not the control's
 	free       []float64 // degrees of freedom: Σ (n − 1)
 	xx, xy, yy []float64 // Σ of squares and products about the means of arms' rounds
 }
@@ -29,7 +30,7 @@ func residual(xx, xy, yy, r float64) float64 {
 }
 
 const (
-	// noisy is the multiple of the control's variance from which on an arm has its own, and
+	// noisy is the multiple of [variances.beside] from which on an arm has its own variance, and
 	// veryNoisy that from which on it is not drawn towards that of all arms.
 	noisy, veryNoisy = 2, 4
 	// noisyUnits is the number of units from which on an arm may have its own variance, and
@@ -37,14 +38,27 @@ const (
 	noisyUnits, drawnUnits = 5, 50
 )
 
+// beside returns the squares of what an arm's variance is compared with, and their degrees of
+// freedom: the control's, or without one those of all arms.
+func (v *variances) beside(r float64) (squares, free float64) {
+	if !v.together {
+		return v.squares(0, r), v.free[0]
+	}
+	for k, n := range v.free {
+		squares += v.squares(k, r)
+		free += n
+	}
+	return squares, free
+}
+
 // pooled returns the variance of a unit of the arms together, 0 if nothing is known: of those that
 // have no variance of their own. Own says which have.
 func (v *variances) pooled(r float64, own []bool) float64 {
-	control, free := v.squares(0, r), v.free[0]
+	control, free := v.beside(r)
 	sum, n := 0.0, 0.0
 	for k := range v.free {
 		q := v.squares(k, r)
-		own[k] = k > 0 && free >= noisyUnits && control > 0 && v.free[k] >= noisyUnits &&
+		own[k] = (k > 0 || v.together) && free >= noisyUnits && control > 0 && v.free[k] >= noisyUnits &&
 			q/v.free[k] >= float64(noisy*(control/free))
 		if !own[k] {
 			sum += q
@@ -60,7 +74,7 @@ func (v *variances) pooled(r float64, own []bool) float64 {
 // of returns the variance of a unit of arm k, which has its own, beside the given one of all arms.
 func (v *variances) of(k int, r, all float64) float64 {
 	q, n := v.squares(k, r), v.free[k]
-	if q/n >= float64(veryNoisy*(v.squares(0, r)/v.free[0])) {
+	if control, free := v.beside(r); q/n >= float64(veryNoisy*(control/free)) {
 		return q / n
 	}
 	return (q + float64(drawnUnits*all)) / (n + drawnUnits)

@@ -24,8 +24,8 @@ type Problem struct {
 	Guardrails []Guardrail
 	// Control is the least share of the control, in [0, 1].
 	Control float64
-	// NoControl says that arm 0 is no control, only the arm that the others are compared with. It
-	// may be retired, its Most counts, and it has no least share. It implies HoldDeployed.
+	// NoControl says that arm 0 is an arm like all others: they are compared with the pool of them.
+	// It implies HoldDeployed.
 	NoControl bool
 	// HoldDeployed says that hard guardrails are to hold in what would be deployed only.
 	HoldDeployed bool
@@ -207,7 +207,11 @@ func (p *Problem) Store() (*compare.Store, error) {
 			metrics[i].Width = x.Upper - x.Lower
 		}
 	}
-	s, err := compare.New(len(p.Arms), metrics)
+	create := compare.New
+	if p.NoControl {
+		create = compare.NewFree
+	}
+	s, err := create(len(p.Arms), metrics)
 	if err == nil && p.Memory > 0 {
 		err = s.Fix(p.Memory)
 	}
@@ -219,6 +223,9 @@ func (p *Problem) Check(s *compare.Store) error {
 	if s.Arms() != len(p.Arms) || s.Metrics() != len(p.Metrics) {
 		return noregret.BadInputf("store", "%d arms and %d metrics: want %d and %d", s.Arms(), s.Metrics(), len(p.Arms),
 			len(p.Metrics))
+	}
+	if s.Free() != p.NoControl {
+		return noregret.BadInputf("store", "of a problem that has a control, or has none: want one of this problem")
 	}
 	if p.Memory > 0 && s.Fixed() != p.Memory {
 		return noregret.BadInputf("store", "a memory of %d rounds: want %d", s.Fixed(), p.Memory)

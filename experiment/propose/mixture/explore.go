@@ -239,7 +239,7 @@ func (m *Policy) worth(k int) (value, err float64) {
 		if price > 0 && g.usable(k) {
 			value += float64(price * (g.own + g.gain[k]))
 			e := 0.0
-			if k > 0 {
+			if k > 0 || m.problem.NoControl {
 				e = float64(price * g.chosen.Error[k])
 			}
 			variance += float64(e * e)

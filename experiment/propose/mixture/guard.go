@@ -10,7 +10,7 @@ import (
 // guard has the estimates of a guardrail as slacks: at least 0 where the limit holds.
 type guard struct {
 	hard   bool
-	free   bool // arm 0 is no control, and may break the limit
+	free   bool // there is no control: contrasts are with the pool of all arms, which may break the limit
 	chosen compare.Chosen
 	level  bool // the control's level is known
 	// estimated is the control's slack: its estimate less 1.5 standard errors of rounds, at least 0
@@ -107,8 +107,8 @@ func (g *guard) read(s *compare.Store, p *propose.Problem, i int) {
 	}
 	g.estimated = g.own
 	g.gain, g.recentGain = zeros(g.gain, arms), zeros(g.recentGain, arms)
-	for k := 1; k < arms; k++ {
-		if g.known[k] {
+	for k := range arms {
+		if g.known[k] && (k > 0 || g.free) {
 			// A memory that an arm's change has shortened has rounds of before the change too: the
 			// arm is taken to be as much worse again as it is worse than in the next longer one.
 			g.gain[k] = float64(sign*g.chosen.Delta[k]) + min(float64(sign*g.chosen.Change[k]), 0)
@@ -175,13 +175,13 @@ func (g *guard) worstOf(x *propose.Guardrail, m *propose.Metric) float64 {
 }
 
 // usable reports whether something bounds the slack of arm k from estimates.
-func (g *guard) usable(k int) bool { return k == 0 || g.level && g.known[k] }
+func (g *guard) usable(k int) bool { return k == 0 && !g.free || g.level && g.known[k] }
 
 // bound returns the own bound of arm k: its slack less z standard errors, or the worst of the range
 // if that is better; −Inf if nothing is known.
 func (g *guard) bound(k int, z float64) float64 {
 	switch {
-	case k == 0:
+	case k == 0 && !g.free:
 		return g.own
 	case !g.level || !g.known[k]:
 		return g.worst
@@ -231,8 +231,8 @@ type moves struct {
 // move returns the moves of p. It uses product as a workspace.
 func (g *guard) move(p, product []float64, z float64) moves {
 	v := moves{own: g.own, recentOwn: g.recentOwn}
-	for k := 1; k < len(p); k++ {
-		if p[k] == 0 {
+	for k := range p {
+		if p[k] == 0 || k == 0 && !g.free {
 			continue
 		}
 		b := g.bound(k, z) - g.own
@@ -299,7 +299,7 @@ func (v *moves) recentSlack(rho, z float64) float64 {
 // all z errors of the memory that there is.
 func (g *guard) shown(p, product []float64, z float64) bool {
 	v := g.move(p, product, z)
-	return v.noRecent || v.recentOwn+v.recent-float64(z*v.recentErr) >= 0
+	return v.noRecent || v.recentOwn+v.recent+v.worst-float64(z*v.recentErr) >= 0
 }
 
 // step returns the largest ρ in [0, 1], to rounding, at which the guardrail holds, and whether the

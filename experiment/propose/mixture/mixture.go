@@ -134,6 +134,9 @@ func New(p *propose.Problem, o Options) (*Policy, error) {
 	if o.Strict > 0 && o.Caution == 0 {
 		return nil, noregret.BadInputf("caution", "0 with strict: want a number above 0")
 	}
+	if o.Strict > 0 && p.NoControl {
+		return nil, noregret.BadInputf("strict", "no control: want one, which holds the guardrails by assumption")
+	}
 	if o.Strict > 0 && (p.Rule() != compare.All || len(p.Arms) > definition.MostStrict) {
 		return nil, noregret.BadInputf("strict", "%d arms, a memory of %d rounds: want at most %d arms and all rounds",
 			len(p.Arms), p.Memory, definition.MostStrict)
@@ -218,7 +221,10 @@ func (m *Policy) estimate(s *compare.Store) {
 		if g.hard && g.level && m.options.Strict > 0 {
 			m.forAllRounds(g, s, i)
 		}
-		for k := 1; k < len(m.usable); k++ {
+		for k := range m.usable {
+			if k == 0 && !m.problem.NoControl {
+				continue
+			}
 			m.usable[k] = m.usable[k] && (g.usable(k) || !m.problem.Guardrails[i].Hard && g.known[k])
 		}
 	}
@@ -253,7 +259,7 @@ func (m *Policy) report(s *compare.Store, out *propose.Proposal) {
 	for i := range m.goals {
 		out.Changed = append(out.Changed, changes(&m.goals[i].chosen, m.problem.Goals[i].Metric)...)
 	}
-	for k := 1; k < len(m.usable); k++ {
+	for k := range m.usable {
 		if !m.usable[k] && !m.problem.Arms[k].Retired {
 			out.Unknown = append(out.Unknown, k)
 		}
@@ -293,7 +299,7 @@ func (g *goal) read(s *compare.Store, p *propose.Problem, i int) {
 	g.value, g.err = zeros(g.value, len(g.chosen.Known)), zeros(g.err, len(g.chosen.Known))
 	for k, known := range g.chosen.Known {
 		g.value[k] = level
-		if known && k > 0 {
+		if known && (k > 0 || p.NoControl) {
 			g.value[k] += g.chosen.Delta[k] / unit
 			g.err[k] = g.chosen.Error[k] / unit
 		}

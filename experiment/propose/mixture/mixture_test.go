@@ -566,7 +566,6 @@ func TestRelativeLimit(t *testing.T) {
 				for _, y := range []float64{-105, -94, -1.04, 0, 1.9, 53} {
 					w := rates([]propose.Guardrail{{Metric: 0, Limit: change, Relative: true, Down: down, Hard: true}},
 						[]float64{0, 0})
-					w.problem.NoControl = true // the slack is not cut at 0
 					s, err := w.problem.Store()
 					if err != nil {
 						t.Fatal(err)
@@ -575,7 +574,7 @@ func TestRelativeLimit(t *testing.T) {
 					if err := s.Add(0, round); err != nil {
 						t.Fatal(err)
 					}
-					g := guard{free: true}
+					g := guard{free: true} // the slack is not cut at 0
 					g.read(s, w.problem, 0)
 					want := y - (control + change*math.Abs(control))
 					if down {
