@@ -29,8 +29,6 @@ type privateSums struct {
 	Prefix f64s  `json:"prefix"`
 	// Counts are the decisions behind Prefix, by arm.
 	Counts []int64 `json:"counts"`
-	// Taken says what a policy has learned from of each arm.
-	Taken []privateTaken `json:"taken"`
 	// Pending are the versions whose sums wait for their release, the oldest first.
 	Pending []privateRound `json:"pending"`
 	// Ended is the reason why nothing more is released, "" while there are releases.
@@ -46,13 +44,6 @@ type privateRound struct {
 	Sums    []int64 `json:"sums"`   // of their quantised values, at arm·metrics + metric
 }
 
-// privateTaken is the release up to which a policy has learned from an arm.
-type privateTaken struct {
-	Step  int64 `json:"step"`
-	Count int64 `json:"count"`
-	Sums  f64s  `json:"sums"` // by metric
-}
-
 // newPrivate returns the state of a private experiment without releases, nil for another one.
 func newPrivate(d *definition.Definition, arms int) (*privateSums, error) {
 	if d.Privacy == nil {
@@ -60,9 +51,6 @@ func newPrivate(d *definition.Definition, arms int) (*privateSums, error) {
 	}
 	m := len(d.Metrics)
 	x := &privateSums{Prefix: make(f64s, arms*m), Counts: make([]int64, arms)}
-	for range arms {
-		x.Taken = append(x.Taken, privateTaken{Sums: make(f64s, m)})
-	}
 	return x, x.prepare(d)
 }
 
@@ -81,11 +69,8 @@ func (x *privateSums) restore(d *definition.Definition, arms int) error {
 		return nil
 	}
 	m := len(d.Metrics)
-	fits := len(x.Counts) == arms && len(x.Prefix) == arms*m && len(x.Taken) == arms && x.Step >= 0 &&
+	fits := len(x.Counts) == arms && len(x.Prefix) == arms*m && x.Step >= 0 &&
 		x.Step+int64(len(x.Pending)) <= d.Privacy.Rounds
-	for i := range x.Taken {
-		fits = fits && len(x.Taken[i].Sums) == m
-	}
 	for i := range x.Pending {
 		fits = fits && len(x.Pending[i].Counts) == arms && len(x.Pending[i].Sums) == arms*m
 	}
@@ -100,7 +85,7 @@ func (x *privateSums) copy() *privateSums {
 		return nil
 	}
 	y := *x
-	y.Prefix, y.Counts, y.Taken = slices.Clone(x.Prefix), slices.Clone(x.Counts), slices.Clone(x.Taken)
+	y.Prefix, y.Counts = slices.Clone(x.Prefix), slices.Clone(x.Counts)
 	y.Pending = slices.Clone(x.Pending)
 	return &y
 }
@@ -186,7 +171,7 @@ func (x releaser) release(e *ReleaseEvent, now int64) error {
 	}
 	x.publish()
 	x.learning.Untold = x.Status != policy.RolledBack && x.Status != policy.Concluded
-	x.addReleased(&r)
+	x.addReleased()
 	if v := x.rounds.versionOf(r.Version); v != nil {
 		x.observedPrivate(v, &r, before)
 	}

@@ -97,7 +97,7 @@ func TestPrivateErrors(t *testing.T) {
 	}{
 		"noise":    {ratesText, "0.1", 1, 0.75},
 		"sampling": {ratesText, "8", 1, 0.75},
-		"sticky":   {stickyText, "8", 4, 0.5}, // with a margin
+		"sticky":   {stickyText, "8", 4, 0.75},
 	} {
 		text := strings.NewReplacer("epsilon: 1", "epsilon: "+c.epsilon, "delta: 1e-9", "delta: 1e-4",
 			"max: 0.25", "max: 0.95").Replace(c.text)
@@ -175,7 +175,7 @@ func TestPrivateGain(t *testing.T) {
 	}
 }
 
-// The service needs about as many rounds to 90 % of the gain as the learner alone, which
+// The service needs no more rounds to 90 % of the gain than a learner of the library, which
 // noregret-lab measures (lab/docs/privacy-pasto.md; a test of lab/noisysums has these medians). It
 // learns from a round one round later, as feedback arrives until the window of the round is closed.
 func TestPrivateStudy(t *testing.T) {
@@ -199,15 +199,15 @@ func TestPrivateStudy(t *testing.T) {
 		}
 		slices.Sort(needed)
 		median := (needed[(len(needed)-1)/2] + needed[len(needed)/2]) / 2
-		t.Logf("%d units in a round: %v rounds by the service, %v by the learner alone", decisions, median, alone)
-		if !(median <= 1.5*alone+2 && alone <= 1.5*median+2) {
-			t.Errorf("%d units in a round: %v rounds, the learner alone needs %v", decisions, needed, alone)
+		t.Logf("%d units in a round: %v rounds by the service, %v by that learner", decisions, median, alone)
+		if !(median <= alone+2) {
+			t.Errorf("%d units in a round: %v rounds, that learner needs %v", decisions, needed, alone)
 		}
 	}
 }
 
-// After a change of the definition the learner goes on with the sums that it has, and where it is
-// made anew it observes the last release as one round, and goes on from there.
+// After a change of the definition, and where it is made anew, the learner goes on with the sums that
+// there are.
 func TestPrivateLearnsAnew(t *testing.T) {
 	t.Parallel()
 	r := rates{[]float64{0.3, 0.5, 0.4}, []float64{0.1, 0.2, 0.4}}
@@ -227,25 +227,13 @@ func TestPrivateLearnsAnew(t *testing.T) {
 	if after := estimates(); !slices.Equal(before, after) {
 		t.Errorf("estimates %v, were %v", after, before)
 	}
-	for k := range x.Private.Taken {
-		if x.Private.Taken[k].Step != x.Private.Step {
-			t.Errorf("arm %d is taken up to %d of %d", k, x.Private.Taken[k].Step, x.Private.Step)
-		}
-	}
 	w.check()
 	x.learning.learner = lost{}
 	if err := x.rebuildLearner(); err != nil {
 		t.Fatal(err)
 	}
-	for i, v := range estimates() {
-		if math.Abs(v-before[i]) > 0.05 {
-			t.Errorf("estimate %d is %v, was %v", i, v, before[i])
-		}
-	}
-	for k := range x.Private.Taken {
-		if x.Private.Taken[k].Step != x.Private.Step {
-			t.Errorf("made anew, arm %d is taken up to %d of %d", k, x.Private.Taken[k].Step, x.Private.Step)
-		}
+	if after := estimates(); !slices.Equal(before, after) {
+		t.Errorf("made anew: estimates %v, were %v", after, before)
 	}
 }
 

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bytes"
 	"math"
 	"testing"
 
@@ -596,5 +597,48 @@ func BenchmarkChoose(b *testing.B) {
 				s.Choose(&e, 0, 0)
 			}
 		})
+	}
+}
+
+// TestTotals: the contrasts of totals are differences of their means, with the sum of their
+// variances, and the level is that of arm 0; new totals replace the old ones.
+func TestTotals(t *testing.T) {
+	s := newStore(t, 3, Metric{}, Metric{Ratio: true})
+	add(t, s, 0, []Sums{sums(0, 100, 5), sums(1, 100, 9)})
+	totals := []Total{{0, 1000, 0.2, 1e-3}, {1, 50, 0.5, 0.04}, {2, 400, 0.3, 0.01}}
+	if err := s.SetTotals(0, 7, totals); err != nil {
+		t.Fatal(err)
+	}
+	for memory := range Memories {
+		var e Contrasts
+		s.Contrasts(&e, 0, memory, 0)
+		near(t, "a contrast", e.Delta[1], 0.3, 1e-12)
+		near(t, "a contrast", e.Delta[2], 0.1, 1e-12)
+		if memory > 0 {
+			continue
+		}
+		near(t, "a variance", e.Variance[1], 0.041, 1e-12)
+		near(t, "a variance", e.Variance[2], 0.011, 1e-12)
+		near(t, "a covariance", e.Covariance(1, 2), 1e-3, 1e-12)
+		near(t, "the level", e.Level.Mean, 0.2, 1e-12)
+		near(t, "its error", e.Level.Units, math.Sqrt(1e-3), 1e-12)
+	}
+	if s.Rounds(0) != 7 || s.Units(0, 1) != 50 {
+		t.Errorf("%d rounds, %v units", s.Rounds(0), s.Units(0, 1))
+	}
+	before := s.AppendBinary(nil)
+	for name, bad := range map[string][]Total{
+		"no arm": {{3, 1, 1, 1}}, "no units": {{0, 0, 1, 1}}, "no variance": {{0, 1, 1, 0}},
+		"NaN": {{0, 1, math.NaN(), 1}}, "infinite": {{0, 1, 1, math.Inf(1)}}, "twice": {{0, 1, 1, 1}, {0, 1, 1, 1}},
+	} {
+		if s.SetTotals(0, 1, bad) == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if s.SetTotals(1, 1, totals) == nil || s.SetTotals(2, 1, totals) == nil || s.SetTotals(0, 0, totals) == nil {
+		t.Error("a ratio, no metric or no round: no error")
+	}
+	if !bytes.Equal(s.AppendBinary(nil), before) {
+		t.Error("an error has changed the store")
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // lengths are the memories' lengths in rounds, from the longest; 0 is all rounds. A round's weight
@@ -143,8 +144,7 @@ func (s *Store) Fixed() int { return s.fixed }
 
 // SetFactors says by what the variance of each arm's contrast in a metric differs from that of so
 // many independent units with the variances that were added, from now on: above 1 where units come
-// back and keep their arm, so that rounds are not independent; below 1 where the noise of private
-// sums cancels between rounds. All are above 0; nil is a 1 for each.
+// back and keep their arm, so that rounds are not independent. All are above 0; nil is a 1 for each.
 func (s *Store) SetFactors(metric int, factors []float64) error {
 	if metric < 0 || metric >= len(s.metrics) {
 		return noregret.BadInputf("metric", "%d: want one of the %d metrics, from 0 on", metric, len(s.metrics))
@@ -159,19 +159,6 @@ func (s *Store) SetFactors(metric int, factors []float64) error {
 	}
 	s.metrics[metric].factors = append([]float64(nil), factors...)
 	return nil
-}
-
-// UnitVariance is the variance of a unit of an arm that the weights of the next round would have,
-// 0 if nothing is known.
-func (s *Store) UnitVariance(metric, arm int) float64 {
-	m := &s.metrics[metric]
-	r := m.ratio(s.arms)
-	own := make([]bool, s.arms)
-	all := m.variance.pooled(r, own)
-	if all > 0 && own[arm] {
-		return m.variance.of(arm, r, all)
-	}
-	return all
 }
 
 // Arms is the number of arms, the control included.
@@ -276,6 +263,48 @@ func (s *Store) Add(metric int, round []Sums) error {
 	for i := range m.memories {
 		m.memories[i].add(m.shape, m.base, s.round)
 	}
+	return nil
+}
+
+// Total is what is known of an arm over all rounds: the mean X of N units, and its Variance.
+type Total struct {
+	Arm            int
+	N, X, Variance float64
+}
+
+// SetTotals makes the sums of a metric, which is no ratio, those of one round in place of all that
+// there were, and says how many those have been. It is for sums of which only totals are known, as
+// those of private experiments: their contrasts are the differences of the means, and the level is
+// that of arm 0. An error leaves the store as it was. It costs O(K²).
+func (s *Store) SetTotals(metric, rounds int, totals []Total) error {
+	if metric < 0 || metric >= len(s.metrics) || s.metrics[metric].shape.parts > 1 || rounds < 1 {
+		return noregret.BadInputf("metric", "%d, in %d rounds: want one of the %d metrics that is no ratio, and at "+
+			"least one round", metric, rounds, len(s.metrics))
+	}
+	m, units, level := &s.metrics[metric], 0.0, 0.0
+	round, seen := make([]weighted, len(totals)), make([]bool, s.arms)
+	for i := range totals {
+		o := &totals[i]
+		if !(o.N > 0 && o.Variance > 0) || o.Arm < 0 || o.Arm >= s.arms || !vec.IsFinite(o.N) ||
+			!vec.IsFinite(o.X) || !vec.IsFinite(1/o.Variance) || !vec.IsFinite(o.Variance) {
+			return noregret.BadInputf(fmt.Sprintf("totals[%d]", i), "%+v: want an arm from 0 to %d and finite numbers, "+
+				"units and a variance above 0", *o, s.arms-1)
+		}
+		if seen[o.Arm] {
+			return noregret.BadInputf(fmt.Sprintf("totals[%d]", i), "arm %d twice: want each arm at most once", o.Arm)
+		}
+		seen[o.Arm] = true
+		round[i] = weighted{arm: o.Arm, n: o.N, w: 1 / o.Variance, y: [2]float64{o.X}, level: true}
+		units += o.N
+		if o.Arm == m.base {
+			level = o.Variance
+		}
+	}
+	for i := range m.memories {
+		clear(m.memories[i].v)
+		m.memories[i].add(m.shape, m.base, round)
+	}
+	m.rounds, m.sigma = rounds, float64(level*units)
 	return nil
 }
 
