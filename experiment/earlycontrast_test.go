@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/experiment/guard"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/internal/testsize"
 )
 
@@ -101,8 +102,8 @@ func TestEarlyContrastSaved(t *testing.T) {
 	for what, damage := range map[string]func(p *persistedParts){
 		"none":            func(p *persistedParts) { p.Early = nil },
 		"another":         func(p *persistedParts) { p.Early[0].Guardrail = 7 },
-		"of more arms":    func(p *persistedParts) { p.Early[0].Logs = make([]f64s, 4) },
-		"of fewer ratios": func(p *persistedParts) { p.Early[0].Logs = []f64s{{1}} },
+		"of more arms":    func(p *persistedParts) { p.Early[0].Logs = make([]column.Float64s, 4) },
+		"of fewer ratios": func(p *persistedParts) { p.Early[0].Logs = []column.Float64s{{1}} },
 		"twice":           func(p *persistedParts) { p.Early = append(p.Early, p.Early...) },
 	} {
 		if err := new(State).UnmarshalBinary(alteredParts(t, s.state, damage)); err == nil {

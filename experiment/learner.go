@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/compare"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/box"
 	"github.com/noregret/noregret/policy"
@@ -129,11 +130,11 @@ func (f *fixed) RetireArm(k int) error {
 }
 
 // MarshalBinary implements [learner].
-func (f *fixed) MarshalBinary() ([]byte, error) { return f64s(f.p).MarshalJSON() }
+func (f *fixed) MarshalBinary() ([]byte, error) { return column.Float64s(f.p).MarshalJSON() }
 
 // UnmarshalBinary implements [learner].
 func (f *fixed) UnmarshalBinary(b []byte) error {
-	var p f64s
+	var p column.Float64s
 	if err := p.UnmarshalJSON(b); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
@@ -25,8 +26,8 @@ type learning struct {
 	Replaced int64 `json:"replaced,omitempty"`
 	// Deployed are the shares that the policy would deploy, as the last event says that tells of
 	// it; Untold is whether windows have closed since.
-	Deployed f64s `json:"deployed,omitempty"`
-	Untold   bool `json:"untold,omitempty"`
+	Deployed column.Float64s `json:"deployed,omitempty"`
+	Untold   bool            `json:"untold,omitempty"`
 	// Promised is what was promised of the guardrails when the running version began.
 	Promised *api.Promise `json:"promised,omitempty"`
 }
@@ -34,9 +35,9 @@ type learning struct {
 // roundStats are the statistics of a matured version, kept to train a new learner when the
 // definition changes.
 type roundStats struct {
-	Stats []armStats `json:"stats"` // by arm
+	Stats []compare.Stats `json:"stats"` // by arm
 	// Mixture are the propensities by arm, only of bandits.
-	Mixture f64s `json:"mixture,omitempty"`
+	Mixture column.Float64s `json:"mixture,omitempty"`
 	// Masked are the sums of units that did not allow all arms, only of bandits.
 	Masked *join.MaskedSums `json:"masked,omitempty"`
 }

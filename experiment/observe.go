@@ -1,15 +1,16 @@
 package experiment
 
 import (
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/pasto"
 )
 
 // observations returns what a learner of points of a box observes of a version, with an arm's index
 // in the learner: an observation for each of its arms with all metrics.
-func (x *roster) observations(stats []armStats) (round []pasto.Observation) {
+func (x *roster) observations(stats []compare.Stats) (round []pasto.Observation) {
 	reference := x.reference()
-	var control *armStats
+	var control *compare.Stats
 	if x.Control >= 0 && x.Control < len(stats) {
 		if control = &stats[x.Control]; control.Units == 0 {
 			control = x.controlStats() // none in this round: all rounds'
@@ -30,7 +31,7 @@ func (x *roster) observations(stats []armStats) (round []pasto.Observation) {
 }
 
 // valued reports whether an arm has values of all goals and guardrails in a version.
-func (x *roster) valued(a *armStats) bool {
+func (x *roster) valued(a *compare.Stats) bool {
 	has := func(metric string) bool {
 		m := x.def.MetricIndex(metric)
 		if r := x.def.RatioIndex(m); r >= 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/dp"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/private/aggregate"
@@ -25,8 +26,8 @@ type privateSums struct {
 	Statement *dp.Statement `json:"statement,omitempty"`
 	// Step is the number of releases, and Prefix the last one: noisy sums of the values about the
 	// midpoints of their ranges, at arm·metrics + metric.
-	Step   int64 `json:"step"`
-	Prefix f64s  `json:"prefix"`
+	Step   int64           `json:"step"`
+	Prefix column.Float64s `json:"prefix"`
 	// Counts are the decisions behind Prefix, by arm.
 	Counts []int64 `json:"counts"`
 	// Pending are the versions whose sums wait for their release, the oldest first.
@@ -50,7 +51,7 @@ func newPrivate(d *definition.Definition, arms int) (*privateSums, error) {
 		return nil, nil
 	}
 	m := len(d.Metrics)
-	x := &privateSums{Prefix: make(f64s, arms*m), Counts: make([]int64, arms)}
+	x := &privateSums{Prefix: make(column.Float64s, arms*m), Counts: make([]int64, arms)}
 	return x, x.prepare(d)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -112,7 +113,7 @@ func (x *roster) rewards(of *roundStats, factors []float64) (out rewards) {
 // awake changes the reward of an arm whose units did not all allow all arms: the share is that
 // among the units that allowed the arm, and the mean is weighted by 1 over the unit's probability
 // of it.
-func awake(is definition.Reward, b *bandit.Batch, share *float64, s *armStats, masked *join.MaskedArm) {
+func awake(is definition.Reward, b *bandit.Batch, share *float64, s *compare.Stats, masked *join.MaskedArm) {
 	p := *share
 	if weight := float64(s.Units-masked.Units)/p + masked.Weight; weight > 0 {
 		*share = min(float64(s.Units)/weight, 1)
@@ -151,7 +152,7 @@ func asleep(is definition.Reward, masked *join.MaskedArm) (q bandit.Batch, ok bo
 // of the sum of the standard deviations, which is never too small, by Cauchy and Schwarz. The size
 // is the smallest number of values of a goal.
 func reward(
-	d *definition.Definition, is definition.Reward, inflation compare.Inflation, a *armStats,
+	d *definition.Definition, is definition.Reward, inflation compare.Inflation, a *compare.Stats,
 ) (b bandit.Batch, ok bool) {
 	b.Size = math.Inf(1)
 	sd := 0.0
@@ -173,7 +174,7 @@ func reward(
 
 // mergeMixtures returns the propensities of two rounds together: of all their units, the share that
 // was to have each arm. Rounds without propensities have none together.
-func mergeMixtures(a, b *roundStats) f64s {
+func mergeMixtures(a, b *roundStats) column.Float64s {
 	if len(a.Mixture) == 0 || len(b.Mixture) == 0 {
 		return nil
 	}
@@ -187,7 +188,7 @@ func mergeMixtures(a, b *roundStats) f64s {
 	if m+n == 0 {
 		m, n = 1, 1
 	}
-	out := make(f64s, max(len(a.Mixture), len(b.Mixture)))
+	out := make(column.Float64s, max(len(a.Mixture), len(b.Mixture)))
 	for k, p := range a.Mixture {
 		out[k] += float64(p * (m / (m + n)))
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/noregret/noregret/experiment/guard"
 	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/experiment/report"
-	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
@@ -24,9 +23,6 @@ type roster struct {
 	Control     int             `json:"control"`
 	InitialArms int             `json:"founders"` // the number of arms at the beginning
 }
-
-// armStats are the statistics of an arm, or of a part of its traffic.
-type armStats = compare.Stats
 
 // armState is the state of an arm. Retired arms stay, so that indices never change.
 type armState struct {
@@ -123,7 +119,7 @@ func (x *roster) armChanges(d *definition.Definition) (added []policy.Arm, retir
 	return added, retired, nil
 }
 
-func (x *roster) controlStats() *armStats {
+func (x *roster) controlStats() *compare.Stats {
 	if x.Control < 0 {
 		return nil
 	}
@@ -140,12 +136,6 @@ func (x *roster) shares(p []float64) map[string]float64 {
 	}
 	return out
 }
-
-// Columns of a snapshot.
-type (
-	u64s = column.Uint64s
-	f64s = column.Float64s
-)
 
 // setGoals makes the objective of the definition.
 func (x *roster) setGoals() (err error) {
@@ -166,4 +156,4 @@ func (x *roster) setGoals() (err error) {
 }
 
 // reference returns the statistics that the prices of soft guardrails are in units of.
-func (x *roster) reference() *armStats { return report.Reference(x.def, x.sums.Arms, x.Control) }
+func (x *roster) reference() *compare.Stats { return report.Reference(x.def, x.sums.Arms, x.Control) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/guard"
+	"github.com/noregret/noregret/internal/column"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -48,11 +49,11 @@ type version struct {
 	Hold uint64 `json:"hold,string"`
 	// Units are the exposed units of each arm when the version began; N and Mean are the
 	// observations and means then, at index arm·metrics + metric.
-	Units u64s `json:"units"`
-	N     u64s `json:"n"`
-	Mean  f64s `json:"mean"`
+	Units column.Uint64s  `json:"units"`
+	N     column.Uint64s  `json:"n"`
+	Mean  column.Float64s `json:"mean"`
 	// Deployed are the shares that the policy would have deployed; nil if there were none.
-	Deployed f64s `json:"deployed,omitempty"`
+	Deployed column.Float64s `json:"deployed,omitempty"`
 	// Shown has what reports show of the value and of the lift; nil without an objective.
 	Shown *shown `json:"shown,omitempty"`
 	// Guards has the guardrails and what was known of them when the version ended.
