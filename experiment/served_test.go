@@ -84,7 +84,7 @@ func (w *servedWorld) mean(m int) (v float64) {
 func TestServedHolds(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t)
-	runs, rounds := testsize.Of(60, 12), 40
+	runs, rounds := testsize.Of(60, 30), 40
 	for _, hold := range []string{"served", "deployed"} {
 		broken, gained := 0, 0
 		for seed := range runs {

@@ -49,8 +49,8 @@ const archives = "testdata/archive"
 // events have another digest, and the estimated value of a mixture weighs rounds by the variance of
 // a unit; all else that an archive says is as it was.
 var digests = map[string]string{
-	"001.tar.gz": "b9b46e9e075bb26a7a42ca9db92aa8092ef75b013292d49ac48431d1db749104",
-	"002.tar.gz": "85dc8786e04d1d587788c2ebb15b84c4ea8525d89bb82381d2dce8ecd74a5e18",
+	"001.tar.gz": "d22b5b4ea00f6af4230cb2b779eee716bf4871e615ba3ab201de7ccf837f4426",
+	"002.tar.gz": "6580bf5023fd40b7fe9376872716f161228b57b57c0ba9b1a409ec6276c34313",
 }
 
 // archiveDefinitions are experiments of each kind of policy.

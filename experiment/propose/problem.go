@@ -32,8 +32,6 @@ type Problem struct {
 	// Memory is the number of rounds that all estimates remember; 0 lets the store's memories
 	// decide, and AllRounds takes all.
 	Memory int
-	// Seed chooses between orders of arms that are as good.
-	Seed uint64
 	// Floor is the share of what is served that is spread evenly over the arms, as far as the hard
 	// guardrails let it, in [0, 1].
 	Floor float64
