@@ -7,7 +7,7 @@
 // and what it brought is in the store; a better policy changes neither.
 //
 // A [Problem] says what is wanted, in the numbers of the store: its arms, of which arm 0 is the
-// control, the goals, the guardrails and the bounds on shares. Package mixture has a policy that
-// holds guardrails by standard errors of the mixture. The service does not use it yet: its default
-// learner is package pasto/confident.
+// control unless there is none, the goals, the guardrails and the bounds on shares. Package mixture
+// has the policy of the service: it holds guardrails by standard errors of the mixture, or with
+// strict bounds in all rounds together.
 package propose
