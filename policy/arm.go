@@ -2,7 +2,9 @@ package policy
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/noregret/noregret"
@@ -14,7 +16,8 @@ type Arm struct {
 	Value json.RawMessage `json:"value" schema:"ArmValue"`
 }
 
-// Duration is a length of time, written as Go writes it: "90s", "1h30m", "36h".
+// Duration is a length of time, written as Go writes it: "90s", "1h30m", "36h". It may be read with
+// days of 24 hours in front: "7d", "1d12h".
 type Duration time.Duration
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -22,11 +25,31 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (d *Duration) UnmarshalText(b []byte) error {
-	v, err := time.ParseDuration(string(b))
+	v, err := parseDuration(string(b))
 	if err != nil {
-		return noregret.BadInputf("", "%s: want a length of time such as \"90s\", \"1h30m\" or \"36h\"",
+		return noregret.BadInputf("", "%s: want a length of time such as \"90s\", \"1h30m\", \"36h\" or \"7d\"",
 			strconv.Quote(string(b)))
 	}
 	*d = Duration(v)
 	return nil
+}
+
+// parseDuration is [time.ParseDuration] with days in front.
+func parseDuration(s string) (time.Duration, error) {
+	days, rest, ok := strings.Cut(s, "d")
+	if !ok {
+		return time.ParseDuration(s)
+	}
+	v, err := time.ParseDuration(days + "h")
+	if err != nil || strings.Trim(days, "+.0123456789") != "" || v > math.MaxInt64/48 {
+		return 0, noregret.BadInputf("", "%q days", days)
+	}
+	if rest == "" {
+		return 24 * v, nil
+	}
+	more, err := time.ParseDuration(rest)
+	if err != nil || rest[0] == '+' || more < 0 || more > math.MaxInt64/2 {
+		return 0, noregret.BadInputf("", "%q after the days", rest)
+	}
+	return 24*v + more, nil
 }

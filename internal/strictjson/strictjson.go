@@ -232,6 +232,12 @@ func (d *decoder) by(w way, v reflect.Value) error {
 		return nil
 	case asCustom:
 		return d.custom(v)
+	case asPointerToCustom:
+		if d.skip(); d.at == len(d.raw) || d.raw[d.at] == 'n' {
+			return d.composed(v)
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.custom(v.Elem())
 	case asScalars:
 		if len(d.path) > 0 {
 			return d.scalars(v)

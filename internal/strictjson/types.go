@@ -16,12 +16,13 @@ import (
 type way uint8
 
 const (
-	asTokens        way = iota + 1 // token by token
-	asForm                         // by the type's [Unmarshaler]
-	asPointerToForm                // by the [Unmarshaler] of a pointer's element, or null
-	asRaw                          // as the text that it is
-	asCustom                       // by the type's own decoding
-	asScalars                      // as a list of scalars
+	asTokens          way = iota + 1 // token by token
+	asForm                           // by the type's [Unmarshaler]
+	asPointerToForm                  // by the [Unmarshaler] of a pointer's element, or null
+	asRaw                            // as the text that it is
+	asCustom                         // by the type's own decoding
+	asPointerToCustom                // by the own decoding of a pointer's element, or null
+	asScalars                        // as a list of scalars
 )
 
 var (
@@ -49,6 +50,8 @@ func wayOf(t reflect.Type) way {
 		w = asRaw
 	case t.Kind() == reflect.Interface || p.Implements(jsonType) || p.Implements(textType):
 		w = asCustom
+	case t.Kind() == reflect.Pointer && (t.Implements(jsonType) || t.Implements(textType)):
+		w = asPointerToCustom
 	case t.Kind() == reflect.Slice && isScalar(t.Elem()):
 		w = asScalars
 	}
