@@ -54,7 +54,7 @@ func TestPauseKeepsGoing(t *testing.T) {
 		t.Errorf("%+v, %d open", r.Feedback, r.Health.Open)
 	}
 	x := s.state.live["x"]
-	if n := x.health.Matured - x.learning.Unlearned; n != before || x.learning.Unlearned < 600 {
+	if n := x.health.Matured[0] - x.learning.Unlearned; n != before || x.learning.Unlearned < 600 {
 		t.Errorf("%d units were learned from and %d were not, want the %d from before the pause", n,
 			x.learning.Unlearned,
 			before)

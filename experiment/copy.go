@@ -68,6 +68,6 @@ func (x *learning) copy() learning {
 
 func (x *health) copy() health {
 	y := *x
-	y.Missing = slices.Clone(x.Missing)
+	y.Matured, y.Missing = slices.Clone(x.Matured), slices.Clone(x.Missing)
 	return y
 }

@@ -159,7 +159,8 @@ func (x *experimentState) roundOver(now int64) bool {
 // aged reports whether the running version must end before its round. While the experiment is
 // paused or too few units arrive, the rows of the units that did arrive must not wait for ever.
 func (x *experimentState) aged(now int64) bool {
-	least := int64(max(x.roster.def.Round.Length, x.roster.def.AttributionWindow))
+	shortest, _ := x.roster.def.Windows()
+	least := int64(max(time.Duration(x.roster.def.Round.Length), shortest))
 	return now-x.joiner.Running().Begun >= least && x.joiner.Used()
 }
 

@@ -104,8 +104,8 @@ func TestRecent(t *testing.T) {
 			n += x.learning.Recent[i].Stats[k].Units
 		}
 	}
-	if len(x.learning.Recent) != keepRecent || n != x.health.Matured {
-		t.Errorf("%d rounds with %d units are kept, %d have matured", len(x.learning.Recent), n, x.health.Matured)
+	if len(x.learning.Recent) != keepRecent || n != x.health.Matured[0] {
+		t.Errorf("%d rounds with %d units are kept, %d have matured", len(x.learning.Recent), n, x.health.Matured[0])
 	}
 	mixture := func() float64 { return s.state.Policy("recent").Mixture()[0] }
 	before := mixture()

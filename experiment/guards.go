@@ -88,15 +88,18 @@ func (x *experimentState) tellVerdict(v *guard.Verdict, now int64) {
 	}
 }
 
-// closeGuarded adds a version whose window has closed to what guardrails and reports compare.
-func (x *experimentState) closeGuarded(c *join.Version) {
+// closeGuarded adds metrics of a version whose window has closed to what guardrails and reports
+// compare. Complete is whether all metrics of the goals have closed now.
+func (x *experimentState) closeGuarded(c *join.Closed, complete bool) {
 	e := x.guardEvidence(true)
-	x.Sequences.Add(func(metric int) *compare.Sequence {
-		return guard.Compare(x.roster.def, x.roster.Control, c, metric)
+	x.Sequences.Add(c.Metrics, func(metric int) *compare.Sequence {
+		return guard.Compare(x.roster.def, x.roster.Control, c.Version, metric)
 	})
 	x.Tight.Fix(len(x.roster.Arms), x.Sequences.Of)
 	x.guards.Close(e, c)
-	x.Uniform = x.Uniform.Close(x.roster.def, c, stopView{&x.roster}.planned)
+	if complete {
+		x.Uniform = x.Uniform.Close(x.roster.def, c.Version, stopView{&x.roster}.planned)
+	}
 }
 
 // sealGuarded records what is known of the guardrails when the running version ends.

@@ -11,18 +11,20 @@ import (
 // health holds the counters that show whether the data of an experiment can be trusted.
 type health struct {
 	Orphans int64   `json:"orphans"` // values of units whose exposure was never reported
-	Matured int64   `json:"matured"` // exposed units whose window has closed
+	Matured []int64 `json:"matured"` // by metric: exposed units whose window has closed
 	Missing []int64 `json:"missing"` // by metric: the matured units without a value
 }
 
-func newHealth(metrics int) health { return health{Missing: make([]int64, metrics)} }
+func newHealth(metrics int) health {
+	return health{Matured: make([]int64, metrics), Missing: make([]int64, metrics)}
+}
 
-// apply counts the units of a version whose window has closed.
-func (x *health) apply(m *join.Maturity) {
-	x.Orphans += m.Orphans
-	x.Matured += m.Units
-	for i, n := range m.Missing {
-		x.Missing[i] += n
+// apply counts the units of a version in metrics whose window has closed.
+func (x *health) apply(c *join.Closed) {
+	x.Orphans += c.Orphans
+	for _, m := range c.Metrics {
+		x.Matured[m] += c.Units
+		x.Missing[m] += c.Missing[m]
 	}
 }
 
@@ -44,10 +46,10 @@ func (x *health) report(r *roster, j *join.Joiner) api.Health {
 	}
 	for i := range r.def.Metrics {
 		m := &r.def.Metrics[i]
-		if m.Kind == "ratio" || x.Matured == 0 || r.def.Privacy != nil {
+		if m.Kind == "ratio" || x.Matured[i] == 0 || r.def.Privacy != nil {
 			continue
 		}
-		share := float64(x.Missing[i]) / float64(x.Matured)
+		share := float64(x.Missing[i]) / float64(x.Matured[i])
 		h.Missing[m.Name] = share
 		if m.Default == nil && share > missingProblem {
 			h.Problems = append(h.Problems, "missing feedback: "+m.Name+" was not reported for most units")

@@ -125,7 +125,9 @@ func (x *experimentState) advance(now int64) {
 	suspended, closed := stops.suspended(), false
 	for c := x.joiner.Close(x.roster.def, now); c != nil; c = x.joiner.Close(x.roster.def, now) {
 		x.mature(c)
-		c.Release()
+		if c.Last {
+			c.Release()
+		}
 		closed = true
 	}
 	if closed {
@@ -139,12 +141,15 @@ func (x *experimentState) advance(now int64) {
 	x.tellVerdict(&v, now)
 }
 
-// mature hands a version whose window has closed to all who sum versions, and to the learner.
+// mature hands metrics of a version whose window has closed to all who sum versions, and to the
+// learner.
 func (x *experimentState) mature(c *join.Closed) {
-	x.health.apply(&c.Maturity)
+	x.health.apply(c)
 	if v := x.rounds.versionOf(c.Version.Version); v != nil {
-		v.Seen = c.All.Units
-		for i := range v.Observed {
+		if c.Last {
+			v.Seen = c.All.Units
+		}
+		for _, i := range c.Metrics {
 			if n, mean := c.All.Mean(x.roster.def, i); n > 0 {
 				v.Observed[i] = &mean
 			}
@@ -155,45 +160,76 @@ func (x *experimentState) mature(c *join.Closed) {
 		x.learning.Unlearned += c.All.Units - c.Counted
 		return
 	}
-	x.closeGuarded(c.Version)
-	x.learnFrom(c)
+	complete := completes(x.roster.def, c)
+	x.closeGuarded(c, complete)
+	x.learnFrom(c, complete)
+	c.Learned = c.Learned || complete
 }
 
-// learnFrom counts what a policy learns from a version, and passes it to the learner.
-func (x *experimentState) learnFrom(c *join.Closed) {
+// completes reports whether a policy learns from a version now: all metrics that it needs have
+// closed, or after a change of the goals any others, and it has not learned from it before.
+func completes(d *definition.Definition, c *join.Closed) bool {
+	if c.Learned || c.Last {
+		return !c.Learned
+	}
+	return !slices.ContainsFunc(d.LearnedMetrics(), func(m int) bool { return !c.Version.Closed(m) })
+}
+
+// learnFrom adds metrics of a version whose window has closed to the store. If the version is
+// complete, it counts what a policy learns from it, and passes it to the learner.
+func (x *experimentState) learnFrom(c *join.Closed, complete bool) {
 	arms := c.Arms()
 	if x.roster.def.Contextual() && c.Learnable {
-		for k := range arms {
-			x.learning.Unlearned += arms[k].Units
+		if complete {
+			x.learnContexts(c)
 		}
-		l, _ := x.learning.learner.(*contextLearner)
-		learned := x.roster.contextual(c.Version, func(at, arm int, v []float64, reward float64) {
-			stopView{&x.roster}.observed(arm)
-			if l != nil {
-				l.learn(c.Version, at, arm, v, reward)
+		return
+	}
+	if !c.Learnable {
+		for _, k := range x.roster.LearnedArms {
+			if complete && k < len(arms) && x.roster.goals != nil {
+				x.learning.Unlearned += arms[k].Units
 			}
-		})
-		if l != nil && learned > 0 {
-			_ = l.endRound(&x.roster)
 		}
-		x.learning.Unlearned -= learned
 		return
 	}
-	if c.Learnable {
-		if x.learning.Store != nil {
-			x.learning.Store.AddVersion(x.roster.def, x.roster.Control, arms, x.joiner.Returns.Factors())
-		}
-		round := roundStats{Stats: arms, Mixture: c.Mixture, Masked: c.Masked}
-		x.learning.remember(x.roster.def, &round)
-		unlearned, replaced := x.learning.closeLearningRound(&x.roster, &round, x.joiner.Returns.Factors())
-		x.learning.Unlearned += unlearned
-		x.learning.Replaced += replaced
+	factors := x.joiner.Returns.Factors()
+	if x.learning.Store != nil {
+		x.learning.Store.AddVersion(x.roster.def, c.Metrics, x.roster.Control, arms, factors)
+	}
+	if !complete {
+		x.learning.storeChanged()
 		return
 	}
-	for _, k := range x.roster.LearnedArms {
-		if k < len(arms) && x.roster.goals != nil {
-			x.learning.Unlearned += arms[k].Units
+	round := roundStats{Stats: arms, Mixture: c.Mixture, Masked: c.Masked}
+	x.learning.remember(x.roster.def, &round)
+	unlearned, replaced := x.learning.closeLearningRound(&x.roster, &round, factors)
+	x.learning.Unlearned += unlearned
+	x.learning.Replaced += replaced
+}
+
+// learnContexts passes a version to a contextual learner.
+func (x *experimentState) learnContexts(c *join.Closed) {
+	for _, a := range c.Arms() {
+		x.learning.Unlearned += a.Units
+	}
+	l, _ := x.learning.learner.(*contextLearner)
+	learned := x.roster.contextual(c.Version, func(at, arm int, v []float64, reward float64) {
+		stopView{&x.roster}.observed(arm)
+		if l != nil {
+			l.learn(c.Version, at, arm, v, reward)
 		}
+	})
+	if l != nil && learned > 0 {
+		_ = l.endRound(&x.roster)
+	}
+	x.learning.Unlearned -= learned
+}
+
+// storeChanged tells the learner that the store has another metric of a version.
+func (x *learning) storeChanged() {
+	if l, ok := x.learner.(*mixtureLearner); ok {
+		l.changed()
 	}
 }
 

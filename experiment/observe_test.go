@@ -77,7 +77,7 @@ func TestSlackOfControl(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			store.AddVersion(x.def, x.Control, x.sums.Arms, nil)
+			store.AddVersion(x.def, x.def.MetricIndices(), x.Control, x.sums.Arms, nil)
 			want := make([]float64, 2)
 			if !report.GoalVector(want, x.def, &x.sums.Arms[0], x.controlStats(), x.reference()) {
 				t.Fatal("no slack")

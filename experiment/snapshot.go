@@ -24,7 +24,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 8"
+const stateFormat = "noregret state 9"
 
 type persistedState struct {
 	Format      string                `json:"format"`
@@ -387,6 +387,7 @@ func (e *persistedExperiment) open(memory *pages.Pool, columns []*join.Columns) 
 	}
 	fits := x.roster.Control >= -1 && x.roster.Control < len(x.roster.Arms) &&
 		len(x.guards.Guards) == len(x.roster.def.Guardrails) && len(x.health.Missing) == len(x.roster.def.Metrics) &&
+		len(x.health.Matured) == len(x.roster.def.Metrics) &&
 		len(x.joiner.Arms) == len(x.roster.Arms)
 	for _, k := range x.roster.LearnedArms {
 		fits = fits && k >= 0 && k < len(x.roster.Arms)

@@ -97,8 +97,8 @@ func (i *intake) count(p *access.Principal, name string, n int64) {
 	defer i.mu.Unlock()
 	key := opener{p.Name, name}
 	o := i.opened[key]
-	if window := time.Duration(d.AttributionWindow); o == nil || o.mine != window {
-		o = &opened{mine: window}
+	if _, longest := d.Windows(); o == nil || o.mine != longest {
+		o = &opened{mine: longest}
 		i.opened[key] = o
 	}
 	o.advance(i.now())

@@ -642,3 +642,47 @@ func TestTotals(t *testing.T) {
 		t.Error("an error has changed the store")
 	}
 }
+
+// TestLateMetric: a metric whose rounds come later than those of another has the sums that it has
+// when all metrics of a round come together, in each memory: its rounds are discounted by its own
+// later ones only.
+func TestLateMetric(t *testing.T) {
+	const rounds, late = 30, 12
+	together, apart := newStore(t, 3, Metric{}, Metric{Ratio: true}), newStore(t, 3, Metric{}, Metric{Ratio: true})
+	r := random.New(3, "late")
+	first, second := randomRounds(r, 3, rounds), randomRounds(r, 3, rounds)
+	list := func(w []weighted) (out []Sums) {
+		for i := range w {
+			out = append(out, Sums{Arm: w[i].arm, N: w[i].n, X: w[i].y[0], XX: w[i].n})
+		}
+		return out
+	}
+	for i := range rounds + late {
+		if i < rounds {
+			add(t, together, 0, list(first[i]))
+			add(t, together, 1, list(second[i]))
+			add(t, apart, 0, list(first[i]))
+		}
+		if i >= late {
+			add(t, apart, 1, list(second[i-late]))
+			continue
+		}
+		if apart.Rounds(1) != 0 || apart.Rounds(0) != i+1 {
+			t.Fatalf("%d and %d rounds after %d", apart.Rounds(0), apart.Rounds(1), i+1)
+		}
+	}
+	for metric := range 2 {
+		for memory := range Memories {
+			a, b := together.metrics[metric].memories[memory].v, apart.metrics[metric].memories[memory].v
+			for j := range a {
+				near(t, "a sum of a late metric", b[j], a[j], 1e-9)
+			}
+			// The weight of a round, from its end, is that of the memory, whenever it came.
+			var x, y Contrasts
+			together.Contrasts(&x, metric, memory, 0)
+			apart.Contrasts(&y, metric, memory, 0)
+			near(t, "a contrast", y.Delta[1], x.Delta[1], 1e-9)
+			near(t, "its variance", y.Variance[1], x.Variance[1], 1e-9)
+		}
+	}
+}

@@ -130,10 +130,13 @@ func (x Sequences) Of(metric int) *Sequence {
 	return &x[i]
 }
 
-// Add adds a version whose window has closed; of returns its comparison in a metric.
-func (x Sequences) Add(of func(metric int) *Sequence) {
+// Add adds a version in metrics, ascending, whose window has closed; of returns its comparison in
+// one. Metrics that are not compared are left out.
+func (x Sequences) Add(metrics []int, of func(metric int) *Sequence) {
 	for i := range x {
-		x[i].Merge(of(x[i].Metric))
+		if _, ok := slices.BinarySearch(metrics, x[i].Metric); ok {
+			x[i].Merge(of(x[i].Metric))
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func version(metric int, means ...float64) *compare.Sequence {
 func TestSequences(t *testing.T) {
 	var s compare.Sequences
 	s.Watch([]int{1, 4})
-	s.Add(func(metric int) *compare.Sequence { return version(metric, 1, 2) })
+	s.Add([]int{0, 1, 4}, func(metric int) *compare.Sequence { return version(metric, 1, 2) })
 	before := s.Copy()
 	s.Watch([]int{0, 4})
 	switch {
@@ -43,7 +43,7 @@ func TestSequences(t *testing.T) {
 		t.Errorf("arm 1 differs by %v in metric 4, want 1", s.Of(4).Arms[1].Mean(0))
 	}
 	// A version with a later arm: the differences within both versions are the same.
-	s.Add(func(metric int) *compare.Sequence { return version(metric, 11, 12, 9) })
+	s.Add([]int{0, 1, 4}, func(metric int) *compare.Sequence { return version(metric, 11, 12, 9) })
 	if a := s.Of(4).Arms; len(a) != 3 || a[1].Mean(0) != 1 || a[2].Mean(0) != -2 {
 		t.Errorf("arms %+v in metric 4, want differences of 1 and -2", a)
 	}

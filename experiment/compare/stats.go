@@ -49,6 +49,17 @@ func (s *Stats) Merge(other *Stats) {
 	}
 }
 
+// MergeMetrics adds the values of other units in some metrics, and not the units.
+func (s *Stats) MergeMetrics(d *definition.Definition, metrics []int, other *Stats) {
+	for _, m := range metrics {
+		if r := d.RatioIndex(m); r >= 0 {
+			s.Pairs[r].Merge(other.Pairs[r])
+		} else {
+			s.Metrics[m].Merge(other.Metrics[m])
+		}
+	}
+}
+
 // Fits reports whether the sums have the metrics and the ratios of a definition.
 func (s *Stats) Fits(d *definition.Definition) bool {
 	return len(s.Metrics) == len(d.Metrics) && len(s.Pairs) == len(d.Ratios())

@@ -28,13 +28,18 @@ func Index(control, k int) int {
 	return k
 }
 
-// AddVersion adds a round of each metric of a definition: the sums of the arms in a policy version,
-// by their indices in an experiment with a control arm, -1 for none. Inflation are the factors by
+// AddVersion adds a round of some metrics of a definition: the sums of the arms in a version, by
+// their indices in an experiment with a control arm, -1 for none. Inflation are the factors by
 // which returning units raise the variances of all rounds together: a unit that keeps its arm is in
 // the sums of many rounds. Sums that [Store.Add] refuses, as they are too large, do not count.
-func (s *Store) AddVersion(d *definition.Definition, control int, arms []Stats, inflation Inflation) {
+//
+// Metrics whose windows have different lengths are added at different times. Each metric has the
+// rounds in the order of the versions, and its memories discount a round by the later ones of the
+// same metric. So the store is the same, bit for bit, as if all metrics of a version had been added
+// together: when a metric comes late, nothing of it weighs less.
+func (s *Store) AddVersion(d *definition.Definition, metrics []int, control int, arms []Stats, inflation Inflation) {
 	var round []Sums
-	for m := range d.Metrics {
+	for _, m := range metrics {
 		round = round[:0]
 		for k := range arms {
 			o := arms[k].sums(d, m)

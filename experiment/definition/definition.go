@@ -53,7 +53,8 @@ type Definition struct {
 	Ramp []Stage `json:"ramp,omitempty" maxItems:"50"`
 	// Round defines when a round ends.
 	Round Round `json:"round"`
-	// AttributionWindow is how long feedback counts after a decision.
+	// AttributionWindow is how long feedback counts after a decision, of metrics without a window of
+	// their own.
 	AttributionWindow policy.Duration `json:"attribution_window"`
 	// Drift fixes how many rounds the learner remembers.
 	Drift Drift `json:"drift"`
@@ -176,6 +177,8 @@ type Metric struct {
 	// Default is the value of a unit whose window has closed without one; nil means that such units
 	// do not count.
 	Default *float64 `json:"default,omitempty" minimum:"-1e15" maximum:"1e15"`
+	// Window is how long a value counts after the unit's decision; nil for the attribution window.
+	Window *policy.Duration `json:"window,omitempty"`
 	// Direction is the direction of improvement, "up" or "down".
 	Direction string `json:"direction" enum:"up,down"`
 	// Unit is the unit of measurement, for pages and pictures: "s", "EUR", ...

@@ -137,6 +137,15 @@ func (d *Definition) MetricIndex(name string) int {
 	return slices.IndexFunc(d.Metrics, func(m Metric) bool { return m.Name == name })
 }
 
+// MetricIndices returns the indices of all metrics, ascending.
+func (d *Definition) MetricIndices() []int {
+	out := make([]int, len(d.Metrics))
+	for m := range out {
+		out[m] = m
+	}
+	return out
+}
+
 func (d *Definition) metricNames() string { return strings.Join(metricList(d), ", ") }
 
 // metricList returns the names of the metrics.

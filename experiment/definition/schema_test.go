@@ -66,9 +66,10 @@ func TestSchema(t *testing.T) {
 	}
 	all["ArmValue"] = &huma.Schema{Ref: parts + "Value", Not: &huma.Schema{Type: "null"}}
 	all["Duration"] = &huma.Schema{
-		Type: "string", Pattern: `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`,
-		Description: "A length of time from 1ms to 8784h, such as 90s, 1h30m, 36h. (The range is not in this schema: " +
-			"a pattern cannot add.)",
+		Type: "string", Pattern: strings.ReplaceAll(`^\+?(Nd|(Nd)?(N(ns|us|µs|μs|ms|s|m|h))+)$`, "N",
+			`([0-9]+(\.[0-9]*)?|\.[0-9]+)`),
+		Description: "A length of time from 1ms to 8784h, such as 90s, 1h30m, 36h, 7d. (The range is not in this " +
+			"schema: a pattern cannot add.)",
 	}
 	root.Extensions = map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://noregret.dev/definition.schema.json",
@@ -193,6 +194,7 @@ var bases = []string{
 var replacements = []string{
 	`null`, `true`, `false`, `""`, `" "`, `"x"`, `"é"`, `"a\u0000b"`, `"1h"`, `"-1h"`, `".s"`, `"1."`, `"1.s"`, `"0"`,
 	`"0s"`, `"+1h"`, `"1h30m"`, `"9000h"`, `"1e3s"`, `"1.5h"`, `"24h0m0s"`, `"µs"`,
+	`"7d"`, `"1.5d12h"`, `"1h1d"`, `"1d-1h"`, `"d"`, `"1d1d"`,
 	`"unit"`, `"cusum"`, `"restart"`, `"none"`, `"fixed"`, `"down"`, `"count"`, `"rollback"`, `"m"`,
 	`0`, `1`, `-1`, `-0`, `0.5`, `1.0`, `1e3`, `1E2`, `100.00`, `1.5e1`, `0.1e1`, `1e6`, `1e15`, `1e16`, `1e300`,
 	`1e999`, `-1e999`, `1e-5`, `12345678901234567890`,
@@ -205,7 +207,7 @@ var replacements = []string{
 // severalFields are the faults that only Parse can find because they concern several fields or the
 // sum of a duration's parts.
 var severalFields = regexp.MustCompile(strings.Join([]string{
-	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
+	`^(round.length|attribution_window|metrics\[\d+\].window): \S+: want 1ms to 8784h$`, `ratio, whose window`, `parts of two windows`,
 	`private experiment`, `exact noise of so little size`, `only a hard guardrail has it`, `hold: served: needs`, `cap: the quantile`,
 	`^(changes|exploration): only the policy pasto`, `the policy (thompson|ucb|kl-ucb|tsallis-inf|lin-ucb|squarecb) `,
 	`^policy.(alpha|gamma): only`, `^context`, `max_share: no bound`,

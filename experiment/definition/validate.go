@@ -23,8 +23,8 @@ import (
 // place.
 func (d *Definition) Validate() error {
 	for _, check := range []func() error{
-		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkTimes, d.checkGuardrails,
-		d.checkPolicy, d.checkLearning, d.checkMaxShare, d.checkRamp, d.checkPlan,
+		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkTimes, d.checkWindows,
+		d.checkGuardrails, d.checkPolicy, d.checkLearning, d.checkMaxShare, d.checkRamp, d.checkPlan,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -547,13 +547,12 @@ func (d *Definition) checkPolicy() error {
 }
 
 func (d *Definition) checkTimes() error {
-	const year = policy.Duration(366 * 24 * time.Hour)
 	switch {
-	case d.Round.Length < policy.Duration(time.Millisecond) || d.Round.Length > year:
+	case d.Round.Length < policy.Duration(time.Millisecond) || d.Round.Length > mostWindow:
 		return noregret.BadInputf("round.length", "%v: want 1ms to 8784h", time.Duration(d.Round.Length))
 	case d.Round.MinUnits < 1 || d.Round.MinUnits > 1_000_000_000:
 		return noregret.BadInputf("round.min_units", "%d: want 1 to 1000000000", d.Round.MinUnits)
-	case d.AttributionWindow < policy.Duration(time.Millisecond) || d.AttributionWindow > year:
+	case d.AttributionWindow < policy.Duration(time.Millisecond) || d.AttributionWindow > mostWindow:
 		return noregret.BadInputf("attribution_window", "%v: want 1ms to 8784h", time.Duration(d.AttributionWindow))
 	}
 	return checkDrift(d)

@@ -97,7 +97,9 @@ func (e *Evidence) Compared(metric int) *compare.Sequence {
 	if e.all[i] == nil {
 		all := e.Closed[i].Copy()
 		for _, v := range e.Joined.Versions {
-			all.Merge(e.ofVersion(v, i))
+			if !v.Closed(metric) {
+				all.Merge(e.ofVersion(v, i))
+			}
 		}
 		e.all[i] = &all
 	}

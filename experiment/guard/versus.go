@@ -188,10 +188,14 @@ func (x *Versus) ofVersion(e *Evidence, v *join.Version) [][len(earlyRatios)]flo
 	return out
 }
 
-// Close adds a version whose window has closed to the comparisons of early values.
-func (x *States) Close(e *Evidence, v *join.Version) {
+// Close adds metrics of a version whose window has closed to the comparisons of early values.
+func (x *States) Close(e *Evidence, of *join.Closed) {
+	v := of.Version
 	for i := range x.Early {
 		c := &x.Early[i]
+		if _, now := slices.BinarySearch(of.Metrics, c.metric(e.Definition)); !now {
+			continue
+		}
 		for k, logs := range c.ofVersion(e, v) {
 			if logs == [len(earlyRatios)]float64{} {
 				continue
@@ -207,9 +211,14 @@ func (x *States) Close(e *Evidence, v *join.Version) {
 			}
 		}
 	}
-	if e.Cache != nil && e.Fold {
+	if e.Cache != nil && e.Fold && of.Last {
 		e.Cache.Close(v.Version)
 	}
+}
+
+// metric returns the index of the metric that is compared.
+func (x *Versus) metric(d *definition.Definition) int {
+	return d.MetricIndex(d.Guardrails[x.Guardrail].Metric)
 }
 
 // logs returns the logarithms of an arm's processes over all versions, by the index of the
@@ -219,7 +228,11 @@ func (x *States) logs(e *Evidence, at, k int) (out [len(earlyRatios)]float64) {
 	if k < len(c.Logs) {
 		copy(out[:], c.Logs[k])
 	}
+	metric := c.metric(e.Definition)
 	for _, v := range e.Joined.Versions {
+		if v.Closed(metric) {
+			continue
+		}
 		if of := x.openLogs(e, at, v); k < len(of) {
 			for j, l := range of[k] {
 				out[j] += l

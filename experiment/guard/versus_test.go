@@ -65,7 +65,7 @@ func (c *contrastCase) play(x *States, e *Evidence, rng *random.Source, units in
 			return true
 		}
 	}
-	x.Close(e, of)
+	x.Close(e, &join.Closed{Version: of, Metrics: e.Definition.MetricIndices(), Last: true})
 	of.Early, of.Stats[0].Units, of.Stats[1].Units = nil, 0, 0
 	return false
 }

@@ -2,6 +2,7 @@ package join
 
 import (
 	"slices"
+	"time"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
@@ -82,7 +83,7 @@ func (x *Joiner) reportBounded(in *Input, e *Unit, names []string) (api.ItemStat
 		return api.Rejected, noregret.BadInputf("unit", "its exposure has not been reported: a private experiment "+
 			"takes feedback of exposed units only")
 	}
-	v, at, status, err := x.find(in, e)
+	v, at, status, err := x.find(in, e, time.Duration(d.AttributionWindow))
 	if v == nil {
 		return status, err
 	}

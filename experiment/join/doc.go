@@ -11,15 +11,20 @@
 // with a default counts when the window closes, as until then the unit may still report another
 // one; until then it is known early ([Early]).
 //
+// A metric may have a window of its own, shorter or longer than that of others. It then closes by
+// itself: its sums are those of all units, and values that come later are late, while other metrics
+// still count. A unit is exposed within the shortest window, so that all metrics are of the same
+// units, and waits for the longest.
+//
 // # The joiner
 //
 // A [Joiner] has the open versions of an experiment. Events go to [Joiner.Expose], [Joiner.Report]
 // and [Joiner.Aggregate], which return a result for each item: accepted, duplicate, late or
 // rejected. What a Joiner needs beside the event it is given in an [Input], which it does not
-// change: the definition, the policy in force and the time. [Joiner.Close] closes a version and
-// returns it as [Closed]: the sums by arm, what was missing, the sums of units that did not allow
-// all arms. The caller hands them to whoever compares arms, judges guardrails, learns or reports.
-// Nothing calls back.
+// change: the definition, the policy in force and the time. [Joiner.Close] closes a window of a
+// version and returns it as [Closed]: the sums by arm, what was missing, the sums of units that did
+// not allow all arms. The caller hands them to whoever compares arms, judges guardrails, learns or
+// reports. Nothing calls back.
 //
 // Sums of arms are added in one place, to those of the version and to those of all versions
 // ([Joiner.Arms]).

@@ -250,9 +250,9 @@ func (x *Joiner) items(p *Units, counts *api.Counts, one func(e *Unit) (api.Item
 	return o, nil
 }
 
-// find returns the version and the row of an item, adding the row if necessary. Without a version
-// it returns why there is none.
-func (x *Joiner) find(in *Input, e *Unit) (*Version, int, api.ItemStatus, error) {
+// find returns the version and the row of an item that counts for some time after its decision,
+// adding the row if necessary. Without a version it returns why there is none.
+func (x *Joiner) find(in *Input, e *Unit, window time.Duration) (*Version, int, api.ItemStatus, error) {
 	unit, ok := policy.ParseUnit(e.Unit)
 	if !ok {
 		return nil, 0, api.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
@@ -263,10 +263,10 @@ func (x *Joiner) find(in *Input, e *Unit) (*Version, int, api.ItemStatus, error)
 	}
 	v, decided := x.Version(e.Version), e.Time*int64(time.Millisecond)
 	switch {
-	case in.Now-decided > int64(in.Definition.AttributionWindow):
+	case in.Now-decided > int64(window):
 		return nil, 0, api.Late, policy.Expired
 	case v == nil:
-		return nil, 0, api.Late, noregret.BadInputf("version", "the window of version %d has closed", e.Version)
+		return nil, 0, api.Late, errClosed(e.Version)
 	case v.Sealed > 0 && decided > v.Sealed+int64(in.Definition.Grace()):
 		return nil, 0, api.Late, noregret.BadInputf("version",
 			"it was decided more than %v after version %d had ended", in.Definition.Grace(), e.Version)
@@ -288,6 +288,11 @@ func (x *Joiner) find(in *Input, e *Unit) (*Version, int, api.ItemStatus, error)
 	}
 	x.open++
 	return v, v.add(unit, slot), api.Accepted, nil
+}
+
+// errClosed is the result of items that come after their version.
+func errClosed(version uint64) error {
+	return noregret.BadInputf("version", "the window of version %d has closed", version)
 }
 
 // touch prepares the memory of an event's units: see [pages.Table.Touch].
@@ -335,8 +340,8 @@ func (x *Joiner) encode(in *Input, v *Version, context json.RawMessage) ([]float
 	return out, err
 }
 
-// expose counts an exposed unit, once per version. Among are the arms that were allowed, nil if all
-// were.
+// expose counts an exposed unit, once per version, until the window of a metric has closed. Among
+// are the arms that were allowed, nil if all were.
 func (x *Joiner) expose(in *Input, e *Unit, among []uint32) (api.ItemStatus, error) {
 	vector, err := x.encode(in, x.Version(e.Version), e.Context)
 	if err != nil {
@@ -349,7 +354,11 @@ func (x *Joiner) expose(in *Input, e *Unit, among []uint32) (api.ItemStatus, err
 					"are %d numbers already, %d at most", n, openTerms)
 		}
 	}
-	v, at, status, err := x.find(in, e)
+	shortest, _ := in.Definition.Windows()
+	if v := x.Version(e.Version); v != nil && v.Matured != 0 {
+		return api.Late, errClosed(e.Version)
+	}
+	v, at, status, err := x.find(in, e, shortest)
 	if v == nil {
 		return status, err
 	}
@@ -437,7 +446,7 @@ func (x *Joiner) countUnits(in *Input, v *Version, slot int, n int64, masked boo
 	}
 }
 
-// report records a unit's metrics, each once.
+// report records a unit's metrics, each once, as long as their windows are open.
 func (x *Joiner) report(in *Input, e *Unit) (api.ItemStatus, error) {
 	var space [8]string
 	names, d := e.names(space[:0]), in.Definition
@@ -452,18 +461,25 @@ func (x *Joiner) report(in *Input, e *Unit) (api.ItemStatus, error) {
 	if len(names) == 0 {
 		return api.Rejected, noregret.BadInputf("metrics", "none: at least one of %s is required", d.Reportable())
 	}
-	v, at, status, err := x.find(in, e)
+	v, at, status, err := x.find(in, e, longestOf(d, names))
 	if v == nil {
+		if shortest, longest := d.Windows(); err == policy.Expired && shortest < longest {
+			err = uncounted(status, nil, names)
+		}
 		return status, err
 	}
 	r := &x.row
 	v.rows.read(at, r)
 	status = api.Duplicate
-	var again []string
+	var again, late []string
 	for _, name := range names {
 		m := d.MetricIndex(name)
-		if r.Has(m) {
+		switch {
+		case r.Has(m):
 			again = append(again, name)
+			continue
+		case v.Closed(m) || in.Now-e.Time*int64(time.Millisecond) > int64(d.Window(m)):
+			late = append(late, name)
 			continue
 		}
 		status = api.Accepted
@@ -477,59 +493,132 @@ func (x *Joiner) report(in *Input, e *Unit) (api.ItemStatus, error) {
 		v.rows.write(at, r)
 	}
 	x.Again += int64(len(again))
-	if status == api.Accepted && len(again) > 0 {
-		err = noregret.BadInputf("metrics", "reported before, the first value stays: %s", strings.Join(again, ", "))
+	if status != api.Accepted && len(again) == 0 {
+		status = api.Late
 	}
-	return status, err
+	return status, uncounted(status, again, late)
+}
+
+// longestOf returns the longest window of the named metrics.
+func longestOf(d *definition.Definition, names []string) (w time.Duration) {
+	for _, name := range names {
+		w = max(w, d.Window(d.MetricIndex(name)))
+	}
+	return w
+}
+
+// uncounted says which metrics of an item did not count, nil where the status says it: those that
+// the unit had reported again, and those whose windows have closed.
+func uncounted(status api.ItemStatus, again, late []string) error {
+	var why []string
+	if status == api.Accepted && len(again) > 0 {
+		why = append(why, "reported before, the first value stays: "+strings.Join(again, ", "))
+	}
+	if len(late) > 0 {
+		why = append(why, "late, the window has closed: "+strings.Join(late, ", "))
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	return noregret.BadInputf("metrics", "%s", strings.Join(why, "; "))
 }
 
 // EndEvent evaluates the test of the sample ratio, whose evidence must not depend on the order
 // within an event.
 func (x *Joiner) EndEvent(d *definition.Definition) { x.Ratio.evaluate(d.Stickiness, x.Versions) }
 
-// Closed is a version whose window has closed: nothing of it changes any more. Its rows can be read
-// until [Version.Release].
+// Closed are metrics of a version whose window has closed: nothing of them changes any more. The
+// rows of the version can be read until [Version.Release].
 type Closed struct {
 	*Version
-	// Maturity has the counts, and All the sums of all arms.
+	// Metrics are the metrics whose window has closed now, ascending. Those of a shorter window
+	// have come before.
+	Metrics []int
+	// Last is whether no window is open any more.
+	Last bool
+	// Maturity has the counts: of orphans with the last window only, of missing values those of
+	// Metrics.
 	Maturity
+	// All are the sums of all arms. Those of metrics whose window is open are not complete.
 	All compare.Stats
 	// Masked are the sums of the units that did not allow all arms, nil without such units or where
 	// these sums would leave the range of float64; only of bandits.
 	Masked *MaskedSums
 }
 
-// Matures returns the time at which the window of a sealed version has closed for all its units.
-func Matures(d *definition.Definition, v *Version) int64 {
-	return v.Sealed + int64(d.Grace()) + int64(d.AttributionWindow)
+// Matures returns the time at which the window of a metric has closed for all units of a sealed
+// version.
+func Matures(d *definition.Definition, v *Version, metric int) int64 {
+	return v.Sealed + int64(d.Grace()) + int64(d.Window(metric))
 }
 
-// Due reports whether a window has closed: whether [Joiner.Close] returns a version.
+// next returns the version with the window that closes first, the metrics of that window as bits,
+// and when it closes; nil if no version is sealed. Of windows that close at once, those of the
+// oldest version come first, in the order of their lengths. As versions are sealed in order, those
+// of which a metric's window has closed are the oldest ones. O(metrics·log versions).
+func (x *Joiner) next(d *definition.Definition) (v *Version, metrics uint64, at int64) {
+	sealed := x.Versions[:max(len(x.Versions)-1, 0)]
+	for m := range d.Metrics {
+		i := 0
+		if len(sealed) > 0 && sealed[0].Closed(m) {
+			i, _ = slices.BinarySearchFunc(sealed, false, func(v *Version, _ bool) int {
+				if v.Closed(m) {
+					return -1
+				}
+				return 1
+			})
+		}
+		if i == len(sealed) || sealed[i].Sealed == 0 {
+			continue
+		}
+		of := sealed[i]
+		switch t := Matures(d, of, m); {
+		case v == nil || t < at || t == at && of.Version < v.Version:
+			v, metrics, at = of, 1<<m, t
+		case of == v && t == at:
+			metrics |= 1 << m
+		}
+	}
+	return v, metrics, at
+}
+
+// Due reports whether a window has closed: whether [Joiner.Close] returns one.
 func (x *Joiner) Due(d *definition.Definition, now int64) bool {
-	return len(x.Versions) > 1 && x.Versions[0].Sealed > 0 && Matures(d, x.Versions[0]) <= now
+	v, _, at := x.next(d)
+	return v != nil && at <= now
 }
 
-// Close closes the oldest version whose window has closed, nil for none. Values of metrics with a
-// default and ratios count from now on. Senders whose last report precedes every open version are
-// dropped, as are kept decisions whose window has closed: a repeated report of theirs would be
-// late. It costs O(rows).
+// Close closes the window of some metrics of a version that has closed first, nil for none. Their
+// values count from now on if they have a default or are ratios. With the last window the version
+// itself is closed: senders whose last report precedes every open version are dropped, as are kept
+// decisions whose window has closed: a repeated report of theirs would be late. It costs O(rows).
 func (x *Joiner) Close(d *definition.Definition, now int64) *Closed {
-	x.Kept.expire(now, int64(d.AttributionWindow))
-	if !x.Due(d, now) {
+	_, longest := d.Windows()
+	x.Kept.expire(now, int64(longest))
+	v, metrics, at := x.next(d)
+	if v == nil || at > now {
 		return nil
 	}
-	v := x.Versions[0]
-	x.Ratio.mature(d.Stickiness, x.Versions, v)
-	x.Versions = x.Versions[1:]
-	x.Sources = slices.DeleteFunc(x.Sources, func(s Source) bool { return s.Version < x.Versions[0].Version })
-	out := &Closed{Version: v, All: compare.NewStats(d)}
+	v.Matured |= metrics
+	out := &Closed{Version: v, Last: v.Matured == 1<<len(d.Metrics)-1, All: compare.NewStats(d)}
+	for m := range d.Metrics {
+		if metrics&(1<<m) != 0 {
+			out.Metrics = append(out.Metrics, m)
+		}
+	}
+	if out.Last {
+		x.Ratio.mature(d.Stickiness, x.Versions, v)
+		x.Versions = x.Versions[1:]
+		x.Sources = slices.DeleteFunc(x.Sources, func(s Source) bool { return s.Version < x.Versions[0].Version })
+	}
 	if x.Bounded != nil {
+		out.Missing = make([]int64, len(d.Metrics)) // what is missing is not published
 		for i := range v.Stats {
 			out.Units += v.Stats[i].Units
 		}
 	} else {
-		out.Maturity = x.mature(d, v)
-		x.Returns.observe(d, v)
+		out.Maturity = x.mature(d, v, out)
+		x.Returns.observe(d, v, out.Metrics)
 		if d.Bandit() {
 			out.Masked = v.masked(d)
 		}
@@ -540,18 +629,23 @@ func (x *Joiner) Close(d *definition.Definition, now int64) *Closed {
 	return out
 }
 
-// mature closes the rows of a version: it fills in defaults and completes ratios.
-func (x *Joiner) mature(d *definition.Definition, v *Version) Maturity {
-	out := Maturity{Units: v.Sums.Units, Missing: slices.Clone(v.Sums.Missing)}
+// mature closes metrics of a version's rows: it fills in defaults and completes ratios.
+func (x *Joiner) mature(d *definition.Definition, v *Version, of *Closed) Maturity {
+	out := Maturity{Units: v.Sums.Units, Missing: make([]int64, len(d.Metrics))}
+	for _, m := range of.Metrics {
+		out.Missing[m] = v.Sums.Missing[m]
+	}
 	ratios := d.Ratios()
 	for _, r := range v.rows.all() {
 		if !r.Seen() {
-			out.Orphans += r.reported()
+			if of.Last {
+				out.Orphans += r.reported()
+			}
 			continue
 		}
 		out.Units++
 		slot := r.Slot()
-		for m := range d.Metrics {
+		for _, m := range of.Metrics {
 			if d.Metrics[m].Kind == "ratio" {
 				continue
 			}
@@ -572,7 +666,7 @@ func (x *Joiner) mature(d *definition.Definition, v *Version) Maturity {
 			}
 		}
 		for j, q := range ratios {
-			if r.Has(q.Numerator) && r.Has(q.Denominator) {
+			if slices.Contains(of.Metrics, q.Metric) && r.Has(q.Numerator) && r.Has(q.Denominator) {
 				for _, s := range x.sums(v, slot) {
 					s.Pairs[j].Add(r.Values[q.Numerator], r.Values[q.Denominator])
 				}
@@ -582,7 +676,7 @@ func (x *Joiner) mature(d *definition.Definition, v *Version) Maturity {
 	v.changes++
 	for slot := range v.Later {
 		for _, s := range x.sums(v, slot) {
-			s.Merge(&v.Later[slot])
+			s.MergeMetrics(d, of.Metrics, &v.Later[slot])
 		}
 	}
 	return out

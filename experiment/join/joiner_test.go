@@ -161,10 +161,15 @@ func TestScenarios(t *testing.T) {
 				b.WriteString(results(w.Aggregate(w.input(), &p)))
 			case "close":
 				for c := w.Close(w.d, int64(w.now)); c != nil; c = w.Close(w.d, int64(w.now)) {
-					fmt.Fprintf(&b, "version %d: %d units, %v without a value, %d orphans\n", c.Version.Version,
+					fmt.Fprintf(&b, "version %d: %d units, %v without a value, %d orphans", c.Version.Version,
 						c.Units, c.Missing, c.Orphans)
-					w.show(&b, c.Arms())
-					c.Release()
+					if len(c.Metrics) < len(w.d.Metrics) {
+						fmt.Fprintf(&b, ", metrics %v, last %t", c.Metrics, c.Last)
+					}
+					b.WriteString("\n")
+					if w.show(&b, c.Arms()); c.Last {
+						c.Release()
+					}
 				}
 			case "show":
 				fmt.Fprintf(&b, "%d wait in %d versions\n", w.Open(), len(w.Versions))

@@ -184,6 +184,7 @@ func (x *Decisions) item(row int) Unit {
 func (x *Joiner) keep(in *Input, e *Unit) (api.ItemStatus, error) {
 	unit, ok := policy.ParseUnit(e.Unit)
 	k := &x.Kept
+	shortest, _ := in.Definition.Windows()
 	switch {
 	case !ok:
 		return api.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
@@ -194,7 +195,7 @@ func (x *Joiner) keep(in *Input, e *Unit) (api.ItemStatus, error) {
 		return api.Rejected, noregret.BadInputf("arm", "%d: there are %d arms", e.Arm, len(in.Policy.Arms))
 	case e.Time < 0 || e.Time > math.MaxInt64/int64(time.Millisecond):
 		return api.Rejected, noregret.BadInputf("time", "%d is not one from 1970 on", e.Time)
-	case in.Now-e.Time*int64(time.Millisecond) > int64(in.Definition.AttributionWindow):
+	case in.Now-e.Time*int64(time.Millisecond) > int64(shortest):
 		return api.Late, policy.Expired
 	case k.find(unit) >= 0:
 		return api.Duplicate, nil

@@ -27,8 +27,8 @@ type Returns struct {
 // followUnits is the maximum number of followed units.
 const followUnits = 4096
 
-// observe adds the units of a version whose window has closed.
-func (x *Returns) observe(d *definition.Definition, c *Version) {
+// observe adds the units of a version in metrics whose window has closed.
+func (x *Returns) observe(d *definition.Definition, c *Version, metrics []int) {
 	if d.Stickiness != "unit" {
 		return
 	}
@@ -52,7 +52,7 @@ func (x *Returns) observe(d *definition.Definition, c *Version) {
 			x.Sum = append(x.Sum, make([]float64, m)...)
 			x.Square = append(x.Square, make([]float64, m)...)
 		}
-		for j := range d.Metrics {
+		for _, j := range metrics {
 			p := d.Metrics[j].Default
 			if !r.Has(j) && p == nil || d.Metrics[j].Kind == "ratio" {
 				continue

@@ -77,7 +77,7 @@ func (x *Joiner) aggregate(in *Input, a *api.AggregateItem) (api.ItemStatus, err
 			in.Policy.Version)
 	}
 	v := x.Version(a.Version)
-	if v == nil {
+	if v == nil || v.Matured != 0 { // units count in all metrics alike
 		return api.Late, nil
 	}
 	slot := slices.IndexFunc(in.Policy.Arms[:len(v.Mixture)], func(s policy.Arm) bool { return s.Name == a.Arm })

@@ -15,11 +15,10 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// Version is a policy version whose attribution window is open: its units and what was reported of
-// them. A slot is the index of an arm, or, after the last arm, of the units held back.
+// Version is a policy version of which the window of a metric is open: its units and what was
+// reported of them. A slot is the index of an arm, or, after the last arm, of the units held back.
 //
-// Only a [Joiner] changes a Version, but for Sealed, which the caller sets when the next version
-// begins.
+// Only a [Joiner] changes a Version, but for Learned, which is the caller's.
 type Version struct {
 	Version uint64 `json:"version"`
 	Round   uint64 `json:"round"`
@@ -28,6 +27,10 @@ type Version struct {
 	// Learnable is false for versions that began while the experiment was paused: they are not
 	// learned from.
 	Learnable bool `json:"learn"`
+	// Matured has a bit for each metric whose window has closed, before that of another one has.
+	Matured uint64 `json:"matured,omitempty,string"`
+	// Learned is whether a policy has learned from the version although a window is still open.
+	Learned bool `json:"learned,omitempty"`
 	// Counted is the number of decisions whose feedback counts, only of private experiments.
 	Counted int64 `json:"counted,omitempty"`
 	// Blind is whether a contextual experiment serves a mixture under the version, whatever the
@@ -39,9 +42,9 @@ type Version struct {
 	Hold uint64 `json:"hold,string"`
 	// Stats has the sums by slot: of units from their exposure on, of values from when both the
 	// value and the exposure are known. Values of metrics with a default, and ratios, are added
-	// when the window closes.
+	// when the window of the metric closes.
 	Stats []compare.Stats `json:"stats"`
-	// Later has, by slot, what aggregates add to Stats when the window closes; it is empty without
+	// Later has, by slot, what aggregates add to Stats when a window closes; it is empty without
 	// aggregates. Sums counts their units and, by metric, those without a value.
 	Later []compare.Stats `json:"later,omitempty"`
 	Sums  Maturity        `json:"sums"`
@@ -98,7 +101,7 @@ func (v *Version) Restore(memory *pages.Pool, d *definition.Definition, columns 
 		len(v.Test.Prior) == len(v.Mixture) &&
 		(len(v.Test.Masked) == 0 || len(v.Test.Masked) == len(v.Mixture)) &&
 		(v.EarlyUnits == nil || len(v.EarlyUnits) == len(v.Mixture)) &&
-		(len(v.Centre) == 0 || len(v.Centre) == width) && len(v.Early) <= len(v.Mixture) &&
+		v.Matured>>width == 0 && (len(v.Centre) == 0 || len(v.Centre) == width) && len(v.Early) <= len(v.Mixture) &&
 		(len(v.Later) == 0 || len(v.Later) == len(v.Stats)) && len(v.Sums.Missing) == width
 	if !fits {
 		return noregret.BadInputf("snapshot", "the columns of version %d do not fit", v.Version)
@@ -121,6 +124,9 @@ func (v *Version) Restore(memory *pages.Pool, d *definition.Definition, columns 
 
 // Contextual reports whether the version decided by contexts.
 func (v *Version) Contextual() bool { return v.contextual && !v.Blind }
+
+// Closed reports whether the window of a metric has closed: its sums are those of all units.
+func (v *Version) Closed(metric int) bool { return v.Matured&(1<<metric) != 0 }
 
 // Changes counts the changes of Stats and Early since the version was made or read. What is
 // computed from them can be kept as long as it stays the same.
@@ -245,10 +251,10 @@ func (v *Version) copy() *Version {
 	return &w
 }
 
-// Maturity has the counts of a version whose window has closed.
+// Maturity has the counts of a version of which windows have closed.
 type Maturity struct {
 	Units   int64   `json:"units"`   // exposed
-	Missing []int64 `json:"missing"` // by metric: exposed units without a value
+	Missing []int64 `json:"missing"` // by metric: exposed units without a value when its window closed
 	Orphans int64   `json:"orphans"` // values of units whose exposure was never reported
 }
 

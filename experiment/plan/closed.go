@@ -165,12 +165,17 @@ func (c *closedForm) guardrail(g *definition.Guardrail) (out Guardrail, along bo
 	return out, along
 }
 
-// after adds the attribution window for which a metric with a default must wait.
+// after adds the window for which a metric with a default must wait.
 func (c *closedForm) after(metric int, days *float64) *float64 {
 	if days == nil || !c.waits(metric) {
 		return days
 	}
-	return some(*days + float64(c.d.AttributionWindow)/float64(24*time.Hour))
+	return some(*days + c.lag(metric))
+}
+
+// lag returns the window of a metric, in days.
+func (c *closedForm) lag(metric int) float64 {
+	return float64(c.d.Window(metric)) / float64(24*time.Hour)
 }
 
 // waits reports whether the units of a metric count only after their window has closed.

@@ -22,10 +22,11 @@ type course struct {
 	rooms   []room
 	gap     float64 // in the objective, of the best arm
 	spread  float64 // variance of a unit's value of the objective
-	lag     float64 // days from the end of a round until its windows have closed
 	step    float64 // days
+	goals   []int   // the metrics of the goals
+	learned []int   // those that the policy learns from, with the guardrails'
 	history []units // by the end of each round, the oldest first
-	known   int     // what closed returned last
+	known   []int   // what closed returned last, by metric
 	ramp    rampCourse
 	policy  *expected // the default policy, nil for another one
 }
@@ -69,12 +70,14 @@ func guarded(d *definition.Definition, g *definition.Guardrail) bool {
 func newCourse(c *closedForm) *course {
 	const day = float64(24 * time.Hour)
 	x := &course{
-		closedForm: c, step: float64(c.d.Round.Length) / day, lag: float64(c.d.AttributionWindow) / day,
-		history: []units{{}},
+		closedForm: c, step: float64(c.d.Round.Length) / day, history: []units{{}},
+		known: make([]int, len(c.d.Metrics)),
 	}
+	x.learned = c.d.LearnedMetrics()
 	if c.d.Objective != nil {
 		for _, g := range c.d.Objective.Goals {
 			metric := c.d.MetricIndex(g.Metric)
+			x.goals = append(x.goals, metric)
 			x.gap += float64(g.Weight * float64(c.d.Plan.Improvement*math.Abs(mean(c.d, metric))))
 			x.spread += float64(float64(g.Weight*g.Weight) * variance(c.d, metric))
 		}
@@ -204,9 +207,10 @@ func most(control, x float64) float64 {
 }
 
 // shares returns the shares of the best arm and of each other arm, given what is known.
-func (x *course) shares(known int) (best, other float64) {
+func (x *course) shares() (best, other float64) {
 	if x.policy != nil {
-		if best, other, err := x.policy.shares(x, known); err == nil {
+		if best, other, err := x.policy.shares(x); err == nil {
+			known, _ := x.closedAll(x.goals)
 			if !x.identified(x.history[known]) { // noise makes any arm the best
 				arms := float64(x.arms)
 				best = (best + float64((arms-1)*other)) / arms
@@ -215,6 +219,7 @@ func (x *course) shares(known int) (best, other float64) {
 			return best, other
 		}
 	}
+	known, _ := x.closedAll(x.learned)
 	return x.planned(x.history[known])
 }
 
@@ -249,13 +254,27 @@ func (x *course) identified(u units) bool {
 		float64(x.gap*x.gap) >= float64(float64(z*z)*float64(x.spread*(1/u.best+1/other)))
 }
 
-// closed returns the index of the last entry of the history whose windows have closed.
-func (x *course) closed() int {
-	last := x.history[len(x.history)-1]
-	for x.known+1 < len(x.history) && x.history[x.known+1].day <= last.day-x.lag {
-		x.known++
+// closed returns the index of the last entry of the history of which the window of a metric has
+// closed.
+func (x *course) closed(metric int) int {
+	last, lag := x.history[len(x.history)-1], x.lag(metric)
+	known := &x.known[metric]
+	for *known+1 < len(x.history) && x.history[*known+1].day <= last.day-lag {
+		*known++
 	}
-	return x.known
+	return *known
+}
+
+// closedAll returns the first and the last of the entries of which some metrics have closed: those
+// of the longest window and of the shortest; 0 and 0 without metrics.
+func (x *course) closedAll(metrics []int) (slow, fast int) {
+	for i, m := range metrics {
+		n := x.closed(m)
+		if fast = max(fast, n); i == 0 || n < slow {
+			slow = n
+		}
+	}
+	return slow, fast
 }
 
 // next plays a round that serves the arms shares, of the best arm and of each other one, before the
@@ -299,7 +318,7 @@ func (x *course) run(ctx context.Context, gain bool, judges []*judge, ramps bool
 		if err := ctx.Err(); err != nil {
 			return m, err
 		}
-		best, other := x.shares(x.closed())
+		best, other := x.shares()
 		if len(x.history) > 1 { // what the round before has shown
 			share := x.ramp.share(x.d.Ramp, 0)
 			for i, j := range judges {

@@ -14,14 +14,16 @@ type expected struct {
 	store   *compare.Store
 	policy  propose.Policy
 	serving []float64
-	added   int // the entries of the history in the store
-	asked   int // those when the policy was asked last
+	have    []int // the entries of the history in the store, by metric
+	// Added and slow are those of the judged metric with the shortest and the longest window, and
+	// asked and askedSlow those when the policy was asked last.
+	added, slow, asked, askedSlow int
 	// Before are those when it was asked the time before, and was the best arm's share then.
 	before int
 	was    float64
 	round  []compare.Sums
-	// carried are units of arms that had fewer than one in a round.
-	carried []float64
+	// carried are units of arms that had fewer than one in a round, by metric.
+	carried [][]float64
 }
 
 // leastUnits is the number of units that an arm has in a round, or is carried to the next one.
@@ -46,7 +48,7 @@ func newExpected(c *closedForm) (*expected, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &expected{asked: -1}
+	e := &expected{asked: -1, have: make([]int, len(c.d.Metrics)), carried: make([][]float64, len(c.d.Metrics))}
 	if e.store, err = p.Store(); err != nil {
 		return nil, err
 	}
@@ -56,16 +58,20 @@ func newExpected(c *closedForm) (*expected, error) {
 	return e, nil
 }
 
-// shares returns the shares of the best arm and of each other arm after the history's entries up to
-// known. The policy is asked again when a fifth more rounds are known.
-func (e *expected) shares(x *course, known int) (best, other float64, err error) {
-	for e.added < known {
-		e.added++
-		if err := e.add(x, x.history[e.added-1], x.history[e.added]); err != nil {
-			return 0, 0, err
+// shares returns the shares of the best arm and of each other arm after the history's entries whose
+// windows have closed, each metric's its own. The policy is asked again when a fifth more rounds of
+// a metric are known.
+func (e *expected) shares(x *course) (best, other float64, err error) {
+	for m := range e.have {
+		for known := x.closed(m); e.have[m] < known; {
+			e.have[m]++
+			if err := e.add(x, m, x.history[e.have[m]-1], x.history[e.have[m]]); err != nil {
+				return 0, 0, err
+			}
 		}
 	}
-	if e.serving == nil || e.added > e.asked+e.asked/5 {
+	e.slow, e.added = x.closedAll(x.learned)
+	if e.serving == nil || e.added > e.asked+e.asked/5 || e.slow > e.askedSlow+e.askedSlow/5 {
 		p, err := e.policy.Propose(e.store)
 		if err != nil {
 			return 0, 0, err
@@ -73,7 +79,7 @@ func (e *expected) shares(x *course, known int) (best, other float64, err error)
 		if e.before = e.asked; e.serving != nil {
 			e.was = e.serving[1]
 		}
-		e.serving, e.asked = p.Serving, e.added
+		e.serving, e.asked, e.askedSlow = p.Serving, e.added, e.slow
 	}
 	for _, share := range e.serving[2:] { // they are alike but for the draws of a round
 		other += share / float64(len(e.serving)-2)
@@ -81,46 +87,37 @@ func (e *expected) shares(x *course, known int) (best, other float64, err error)
 	return e.serving[1], other, nil
 }
 
-// add adds the round between two entries of the history.
-func (e *expected) add(x *course, from, to units) error {
-	arms := e.store.Arms()
-	if e.carried == nil {
-		e.carried = make([]float64, arms)
+// add adds the round of a metric between two entries of the history.
+func (e *expected) add(x *course, metric int, from, to units) error {
+	if e.carried[metric] == nil {
+		e.carried[metric] = make([]float64, e.store.Arms())
 	}
-	for k := range e.carried {
+	carried := e.carried[metric]
+	e.round = e.round[:0]
+	for k := range carried {
 		switch k {
 		case 0:
-			e.carried[k] += to.control - from.control
+			carried[k] += to.control - from.control
 		case 1:
-			e.carried[k] += to.best - from.best
+			carried[k] += to.best - from.best
 		default:
-			e.carried[k] += to.other - from.other
+			carried[k] += to.other - from.other
 		}
+		n := carried[k]
+		if n < leastUnits {
+			continue
+		}
+		value := x.improved
+		if k != 1 {
+			value = func(metric int) float64 { return mean(x.d, metric) }
+		}
+		e.round = append(e.round, sumsOf(x.d, metric, k, n, value))
+		carried[k] = 0
 	}
-	for m := range x.d.Metrics {
-		e.round = e.round[:0]
-		for k, n := range e.carried {
-			if n < leastUnits {
-				continue
-			}
-			value := x.improved
-			if k != 1 {
-				value = func(metric int) float64 { return mean(x.d, metric) }
-			}
-			e.round = append(e.round, sumsOf(x.d, m, k, n, value))
-		}
-		if len(e.round) > 0 {
-			if err := e.store.Add(m, e.round); err != nil {
-				return err
-			}
-		}
+	if len(e.round) == 0 {
+		return nil
 	}
-	for k, n := range e.carried {
-		if n >= leastUnits {
-			e.carried[k] = 0
-		}
-	}
-	return nil
+	return e.store.Add(metric, e.round)
 }
 
 // sumsOf returns the expected sums of n units of an arm in a metric, of which value has the means.

@@ -43,7 +43,7 @@ func newJudge(x *course, g *definition.Guardrail) *judge {
 func (j *judge) follow() {
 	to := len(j.history) - 1
 	if j.waits(j.metric) {
-		to = j.closed()
+		to = j.closed(j.metric)
 	}
 	for j.judged < to {
 		j.judged++

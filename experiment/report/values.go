@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/confseq"
@@ -117,7 +118,8 @@ func (x *Facts) whole() *compare.Store {
 		if all == x.Store {
 			all = all.Copy()
 		}
-		all.AddVersion(e.Definition, e.Control, v.Stats[:len(v.Mixture)], e.Inflation())
+		open := slices.DeleteFunc(e.Definition.MetricIndices(), v.Closed)
+		all.AddVersion(e.Definition, open, e.Control, v.Stats[:len(v.Mixture)], e.Inflation())
 	}
 	return all
 }

@@ -49,7 +49,7 @@ func facts(t *testing.T) *Facts {
 			x.Arms[k].Merge(&stats[k])
 		}
 		if round < 2 {
-			store.AddVersion(d, 0, stats, nil)
+			store.AddVersion(d, d.MetricIndices(), 0, stats, nil)
 		} else {
 			copy(x.Running().Stats, stats)
 		}
