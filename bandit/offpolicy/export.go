@@ -109,7 +109,7 @@ func (x *Export) Range() (low, high float64, ok bool) {
 // row reads lines until a row is complete.
 func (x *Export) row(r *Row) error {
 	for {
-		for len(x.queue) > 0 && (x.ended || x.now-x.queue[0].time() > int64(x.def.Window)) {
+		for len(x.queue) > 0 && (x.ended || x.now-x.queue[0].time() > int64(x.def.reported)) {
 			e := x.queue[0]
 			x.queue = x.queue[1:]
 			delete(x.open, e.exportUnit)
@@ -311,7 +311,11 @@ func (x *Export) item(kind string, item *exportItem) {
 	if item.Version == 0 {
 		at = e.item.Time
 	}
-	if x.now-at*int64(time.Millisecond) > int64(x.def.Window) {
+	window := x.def.exposed
+	if kind == "feedback" {
+		window = x.def.reported
+	}
+	if x.now-at*int64(time.Millisecond) > int64(window) {
 		return
 	}
 	if item.Version != 0 {

@@ -99,10 +99,18 @@ round: {length: 5m, min_units: 1}
 
 // TestExport compares the rows of an export with what the service counts: reports that come before
 // their exposure, twice, too late, never, out of range or for another metric, over several versions
-// of the policy.
+// of the policy, where all metrics have one window and where each has its own.
 func TestExport(t *testing.T) {
+	t.Run("one window", func(t *testing.T) { testExport(t, exportDef) })
+	t.Run("two windows", func(t *testing.T) {
+		testExport(t, strings.NewReplacer("default: 0", "default: 0, window: 6m", "cap: 30", "cap: 30, window: 11m").
+			Replace(exportDef))
+	})
+}
+
+func testExport(t *testing.T, definition string) {
 	r, rng := newRecorder(t), random.New(3, "export")
-	def := r.define(exportDef)
+	def := r.define(definition)
 	type decision struct{ token policy.Token }
 	var open []decision
 	items := func(kind string, ds []decision, metrics func() map[string]float64) {

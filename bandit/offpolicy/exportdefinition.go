@@ -28,6 +28,8 @@ type exportDefinition struct {
 
 	arms   []string
 	reward *exportMetric
+	// Exposed and reported are how long after a decision its exposure and its reward count.
+	exposed, reported policy.Duration
 }
 
 // exportArm is an arm, or the control arm.
@@ -45,6 +47,8 @@ type exportMetric struct {
 	Cap       *float64  `json:"cap"`
 	Default   *float64  `json:"default"`
 	Direction string    `json:"direction"`
+	// Window is the metric's own, nil for the attribution window.
+	Window *policy.Duration `json:"window"`
 }
 
 // parseExportDefinition reads a definition as the service writes it, with all defaults filled in.
@@ -68,7 +72,23 @@ func parseExportDefinition(text json.RawMessage, metric string) (*exportDefiniti
 	if d.reward = d.metric(metric); d.reward == nil || d.reward.Kind == "ratio" {
 		return nil, noregret.BadInputf("metric", "%q is not a metric of units: want one of %q", metric, d.names())
 	}
+	d.exposed, d.reported = mostDuration, d.windowOf(d.reward)
+	for i := range d.Metrics {
+		if m := &d.Metrics[i]; m.Kind != "ratio" {
+			d.exposed = min(d.exposed, d.windowOf(m))
+		}
+	}
 	return d, d.expand()
+}
+
+const mostDuration = policy.Duration(math.MaxInt64)
+
+// windowOf returns the window of a metric.
+func (d *exportDefinition) windowOf(m *exportMetric) policy.Duration {
+	if m.Window != nil {
+		return *m.Window
+	}
+	return d.Window
 }
 
 // names lists the metrics that units report.
