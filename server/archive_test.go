@@ -49,8 +49,8 @@ const archives = "testdata/archive"
 // events have another digest, and the estimated value of a mixture weighs rounds by the variance of
 // a unit. Format 9 counts the units whose window has closed by metric. All else is as it was.
 var digests = map[string]string{
-	"001.tar.gz": "a6427f80bb26c968ee8ca842917400cbbcf0cb62ade462c8b71a4541f44631b4",
-	"002.tar.gz": "97fb387ce04ceda9cc5a23f7024035fd3801f4b609f8af63e772051689b8109c",
+	"001.tar.gz": "dbb4ea38ae513a4355b8b8a508bd3a395202bef56e1a6a9b33b5e3cd8bdcb2d1",
+	"002.tar.gz": "abaafaf8d56d3a08456bdb2ddc96b0a24a7b9c8abdc06d3ad62b362e8c6beb32",
 }
 
 // archiveDefinitions are experiments of each kind of policy.
