@@ -77,8 +77,10 @@ func TestProbabilitiesAreTrue(t *testing.T) {
 func TestCalibrationRules(t *testing.T) {
 	d := asData(t, logits(1500, 4))
 	f1 := measure.FBeta{B: 1}
-	if m := modelOf(t, d, Options{Measure: f1, Algorithm: "stamp",
-		Calibration: CalibrationNone}); m.Calibration != nil {
+	if m := modelOf(t, d, Options{
+		Measure: f1, Algorithm: "stamp",
+		Calibration: CalibrationNone,
+	}); m.Calibration != nil {
 		t.Error("none made a calibration")
 	}
 	if m := modelOf(t, d, Options{Measure: f1, Algorithm: "logistic"}); m.Calibration != nil {

@@ -13,8 +13,8 @@ import (
 
 func TestTuneThresholdRefusesNonFinite(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		th, v := TuneThreshold([]Scored{{Score: bad, Weight: 1, Positive: true}, {Score: 1, Weight: 1,
-			Positive: false}}, measure.FBeta{B: 1})
+		th, v := TuneThreshold([]Scored{{Score: bad, Weight: 1, Positive: true}, {Score: 1, Weight: 1}},
+			measure.FBeta{B: 1})
 		if th != 0 || !math.IsNaN(v) {
 			t.Errorf("score %v: threshold %v, value %v; want 0, NaN", bad, th, v)
 		}
@@ -67,7 +67,9 @@ func TestThresholdConventions(t *testing.T) {
 		t.Error("a score equal to the threshold was called positive")
 	}
 	xs := []Scored{
-		{Score: 3, Weight: 1, Positive: true}, {Score: 1, Weight: 1}, {Score: 0, Weight: 1, Positive: true},
+		{Score: 3, Weight: 1, Positive: true},
+		{Score: 1, Weight: 1},
+		{Score: 0, Weight: 1, Positive: true},
 		{Score: -1, Weight: 1},
 	}
 	// Cuts: none 0, {3} P=.5 N=1, ...: balanced accuracy .75 at {3} and at {3,1,0}; the higher cut
@@ -86,8 +88,8 @@ func TestTuneThresholdAdjacentScores(t *testing.T) {
 	for range 1000 {
 		a := r.NormFloat64() * math.Exp(r.NormFloat64()*10)
 		b := math.Nextafter(a, math.Inf(1))
-		th, v := TuneThreshold([]Scored{{Score: a, Weight: 1}, {Score: b, Weight: 1,
-			Positive: true}}, measure.FBeta{B: 1})
+		th, v := TuneThreshold([]Scored{{Score: a, Weight: 1}, {Score: b, Weight: 1, Positive: true}},
+			measure.FBeta{B: 1})
 		if v != 1 || !(b > th) || a > th {
 			t.Fatalf("scores %v and %v: threshold %v, value %v", a, b, th, v)
 		}

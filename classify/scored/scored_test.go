@@ -53,8 +53,10 @@ func TestOracle(t *testing.T) {
 		var e, p []scored.Example
 		for i, z := range c.Score {
 			e = append(e, scored.Example{Score: z, Weight: c.Weight[i], Positive: c.Positive[i] == 1})
-			p = append(p, scored.Example{Score: 1 / (1 + math.Exp(-z)), Weight: c.Weight[i],
-				Positive: c.Positive[i] == 1})
+			p = append(p, scored.Example{
+				Score: 1 / (1 + math.Exp(-z)), Weight: c.Weight[i],
+				Positive: c.Positive[i] == 1,
+			})
 		}
 		near := func(what string, got, want, tolerance float64) {
 			t.Helper()

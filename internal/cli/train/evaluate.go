@@ -159,8 +159,10 @@ func (o *evaluateOptions) Run(ctx context.Context, a *command.App, inputs []stri
 		return err
 	}
 	plots := o.prequential.plots
-	if err := files.CheckPlots(plots, append(files.Inputs(inputs), files.Named{Flag: "--model",
-		Path: o.model})); err != nil {
+	if err := files.CheckPlots(plots, append(files.Inputs(inputs), files.Named{
+		Flag: "--model",
+		Path: o.model,
+	})); err != nil {
 		return err
 	}
 	if r.model.Task != classify.Binary && len(plots) > 0 {
