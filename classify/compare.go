@@ -146,6 +146,7 @@ func (c *comparison) algorithm(name string, train, test Data, seed uint64) error
 		if err != nil {
 			continue
 		}
+		opt.Calibration = CalibrationNone // nobody asks for probabilities
 		r := shared
 		switch {
 		case shared == nil:

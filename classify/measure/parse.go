@@ -41,6 +41,9 @@ var parametric = map[string]struct {
 	"gower-legendre": {1, "gower-legendre:SIGMA", func(p []float64) (Measure, error) {
 		return checked(NewGowerLegendre(p[0]))
 	}},
+	"costs": {2, "costs:MISSED,ALARM", func(p []float64) (Measure, error) {
+		return checked(NewCosts(p[0], p[1]))
+	}},
 	"tversky": {2, "tversky:S,T", func(p []float64) (Measure, error) { return checked(NewTversky(p[0], p[1])) }},
 	"recalls": {2, "recalls:C1,C2", func(p []float64) (Measure, error) {
 		return checked(NewWeightedRecall(p[0], p[1]))
@@ -84,7 +87,8 @@ func Names() []string {
 
 // Parse returns the measure of the given name: one of [Names] or an alias (am, dice, csi,
 // threat-score, recall, specificity, informedness, min_tpr_tnr, simple-matching). Parameters follow
-// a colon: fbeta:1.5, gower-legendre:3, tversky:0.3,0.7, recalls:0.9,0.1.
+// a colon: fbeta:1.5, gower-legendre:3, tversky:0.3,0.7, recalls:0.9,0.1,
+// costs:10,1.
 func Parse(name string) (Measure, error) {
 	if m, ok := fixed[name]; ok {
 		return m, nil
@@ -118,6 +122,8 @@ func valid(m Measure) (err error) {
 	switch m := m.(type) {
 	case FBeta:
 		_, err = NewFBeta(m.B)
+	case Costs:
+		_, err = NewCosts(m.Missed, m.Alarm)
 	case Tversky:
 		_, err = NewTversky(m.S, m.T)
 	case GowerLegendre:

@@ -24,7 +24,7 @@ var ratios = []Ratio{
 	FBeta{B: 0.5},
 	Jaccard(), must(NewGowerLegendre(0.5)), must(NewGowerLegendre(2)),
 	Kappa{},
-	must(NewTversky(0.3, 0.7)), Accuracy(),
+	must(NewTversky(0.3, 0.7)), Accuracy(), must(NewCosts(10, 1)),
 	Precision{},
 	NPV{},
 }
@@ -52,6 +52,8 @@ func TestRatioValues(t *testing.T) {
 		{NPV{}, .9784946237},
 		{MCC{}, .4765501108},
 		{Accuracy(), .94},
+		{Costs{Missed: 1, Alarm: 1}, .94},
+		{Costs{Missed: 10, Alarm: 1}, .8344827586},
 		{FowlkesMallows{}, math.Sqrt(.6 * 3 / 7)},
 	} {
 		near(t, tc.m.Name(), tc.m.Value(c), tc.want, 6e-11)

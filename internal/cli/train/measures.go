@@ -31,6 +31,7 @@ is a list of {name, family, algorithm}.`,
 var exampleParameters = map[string]string{
 	"fbeta:B": "fbeta:1.5", "gower-legendre:SIGMA": "gower-legendre:3",
 	"tversky:S,T": "tversky:0.3,0.7", "recalls:C1,C2": "recalls:0.9,0.1",
+	"costs:MISSED,ALARM": "costs:10,1",
 }
 
 // listMeasures lists the measures of a task.
