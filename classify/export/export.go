@@ -46,9 +46,9 @@ func About(name string) string {
 // mostCoefficients bounds the dense coefficients that formats other than the card hold.
 const mostCoefficients = 1 << 27
 
-// Write writes a valid model in a format of [Formats]. Models of rows with several labels have no
-// other format than the card. An error is of code usage for another format or such a model, or that
-// of w. O(C·d).
+// Write writes a valid model in a format of [Formats]. Models of rows with several labels, and
+// those with a Transform, have no other format than the card. An error is of code usage for another
+// format or such a model, or that of w. O(C·d).
 func Write(w io.Writer, name string, m *classify.Model) error {
 	for _, f := range formats {
 		switch {
@@ -58,6 +58,10 @@ func Write(w io.Writer, name string, m *classify.Model) error {
 			return noregret.Errorf(noregret.Usage, "format",
 				"%s holds one decision a row, the model is of rows with several "+
 					"labels", name)
+		case f.decides && m.Transform != nil:
+			return noregret.Errorf(noregret.Usage, "format",
+				"%s holds weights of raw values, the model is of logarithms, "+
+					"ranks or products that training chose: train a named algorithm", name)
 		case f.decides && len(m.Models)*m.Dim() > mostCoefficients:
 			return noregret.Errorf(noregret.Usage, "format",
 				"%s lists all coefficients, and %d models of %d features have "+
