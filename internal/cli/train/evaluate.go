@@ -200,6 +200,7 @@ func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []
 	}
 	out := &evaluation{model: r.model, confusion: counter.Confusion()}
 	targets := targetMap{model: r.model, others: o.newLabels == "negative"}
+	var raw []float64
 	out.info, err = r.each(ctx, inputs, func(s *dataset.Stream, b *dataset.Block) error {
 		if err := targets.extend(s); err != nil {
 			return err
@@ -211,7 +212,8 @@ func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []
 				if len(labels) > 0 {
 					out.positives++
 				}
-				out.keep(r.classifier.RawScores(nil, index, value)[0], b.RowWeight(i), len(labels) > 0)
+				raw = r.classifier.RawScores(raw[:0], index, value)
+				out.keep(raw[0], b.RowWeight(i), len(labels) > 0)
 			}
 			counter.Add(index, value, labels, b.RowWeight(i))
 		}
