@@ -13,6 +13,7 @@ import (
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/drifting"
+	"github.com/noregret/noregret/pasto/plain"
 	"github.com/noregret/noregret/pasto/single"
 )
 
@@ -37,14 +38,15 @@ func Algorithms() []Entry {
 	return slices.Concat(mixtures(), forgetful(), ascents(), trackers(), singles())
 }
 
-// mixtures are the default learner and its variant.
+// mixtures are the default learner and its variant. With a control arm they are those of package
+// confident.
 func mixtures() []Entry {
-	mixture := func(o confident.Options) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
+	mixture := func(o plain.Options) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
 		return func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
 			if err := noStart(start); err != nil {
 				return nil, err
 			}
-			return confident.New(f, arms, o)
+			return plain.New(f, arms, o)
 		}
 	}
 	controlled := func(o confident.Options) func(pasto.Objective, int, int, int) (pasto.Learner, error) {
@@ -54,16 +56,16 @@ func mixtures() []Entry {
 			return confident.New(f, arms, o)
 		}
 	}
-	floor := confident.DefaultOptions()
-	floor.Floor = 0.05
+	floor, safe := plain.DefaultOptions(), confident.DefaultOptions()
+	floor.Floor, safe.Floor = 0.05, 0.05
 	return []Entry{
 		{
 			Name: "default", Doc: "arm means with confidence: an optimistic mixture to learn, a cautious one to " +
-				"deploy, changes detected", New: mixture(confident.DefaultOptions()),
+				"deploy, changes detected", New: mixture(plain.DefaultOptions()),
 			Controlled: controlled(confident.DefaultOptions()),
 		},
 		{Name: "default-floor", Doc: "the default with 5 % of the groups spread over all arms for ever, for arms " +
-			"that may become good unseen", New: mixture(floor), Controlled: controlled(floor)},
+			"that may become good unseen", New: mixture(floor), Controlled: controlled(safe)},
 	}
 }
 

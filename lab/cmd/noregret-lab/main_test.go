@@ -77,7 +77,6 @@ func TestNames(t *testing.T) {
 		"validity --only nope":                      "want one of aa, power, revenue",
 		"boxes --learner nope":                      "want surface, peer or all",
 		"measure b --algorithm nope":                "want one of default, ",
-		"measure b --without nope":                  "want one of ",
 		"private --columns nope":                    "want some of ",
 		"private-bandit --columns non-private,nope": "want some of ",
 		"drift --policy nope":                       "want restarted, plain or fixed:STEP",

@@ -12,7 +12,7 @@ import (
 	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/catalogue"
-	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/plain"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
@@ -32,7 +32,7 @@ what was deployed at fixed rounds. --algorithm plays a named algorithm instead.`
 		Args:    cobra.ExactArgs(1),
 	}
 	var o scenario.Options
-	c, f := confident.DefaultOptions(), cmd.Flags()
+	c, f := plain.DefaultOptions(), cmd.Flags()
 	noise := f.Float64("noise", 1, "standard deviation σ of a group's metric")
 	f.IntVar(&o.Runs, "runs", 100, "number of runs")
 	f.IntVar(&o.Rounds, "rounds", 10_000, "rounds of a run, at least 5")
@@ -40,31 +40,21 @@ what was deployed at fixed rounds. --algorithm plays a named algorithm instead.`
 	f.StringVar(&o.Algorithm, "algorithm", "", "named algorithm to play instead of the default learner with options")
 	f.StringVar(&o.Iterate, "iterate", "deployed", "what is scored: deployed or serving")
 	start := f.Float64("start", 0, "share of the first arm at the start, 0 for a uniform start")
-	without := f.String("without", "", "a rule of the learner to switch off")
 	f.BoolVar(&o.Hard, "hard", false, "make the guardrails hard")
 	for _, v := range []struct {
 		p           *float64
 		name, usage string
 	}{
-		{&c.Exploration.Optimism, "optimism", "standard errors that the optimistic mixture adds"},
+		{&c.Optimism, "optimism", "standard errors that the optimistic mixture adds"},
 		{&c.Caution, "caution", "standard errors that the cautious mixture subtracts"},
 		{&c.HardCaution, "hard-caution", "the same for hard guardrails"},
-		{&c.Exploration.Share, "share", "largest share of the optimistic mixture"},
-		{&c.Exploration.Decay, "decay", "scale of how long it gets that"},
+		{&c.Share, "share", "largest share of the optimistic mixture"},
+		{&c.Decay, "decay", "scale of how long it gets that"},
 		{&c.ChangeThreshold, "change-threshold", "standard errors that count as a change, 0 to look for none"},
 	} {
 		f.Float64Var(v.p, v.name, *v.p, v.usage)
 	}
 	return study.New(cmd, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
-		if *without != "" {
-			if err := study.Known("--without", []string{*without}, confident.Rules()); err != nil {
-				return nil, err
-			}
-			var err error
-			if c, err = c.Without(*without); err != nil {
-				return nil, err
-			}
-		}
 		if o.Algorithm != "" {
 			names := study.Names(catalogue.Algorithms(), func(e *catalogue.Entry) string { return e.Name })
 			if err := study.Known("--algorithm", []string{o.Algorithm}, names); err != nil {
@@ -81,7 +71,7 @@ what was deployed at fixed rounds. --algorithm plays a named algorithm instead.`
 }
 
 // measure plays a scenario. The learner has the options c if o names no algorithm.
-func measure(ctx context.Context, o scenario.Options, c confident.Options) (*study.Report, error) {
+func measure(ctx context.Context, o scenario.Options, c plain.Options) (*study.Report, error) {
 	for _, t := range checkpoints {
 		if t <= o.Rounds {
 			o.Checkpoints = append(o.Checkpoints, t)
@@ -120,11 +110,11 @@ func measure(ctx context.Context, o scenario.Options, c confident.Options) (*stu
 // learners are the learners of all runs, which several goroutines make.
 type learners struct {
 	mu   sync.Mutex
-	list []*confident.Learner
+	list []*plain.Learner
 }
 
-func (l *learners) add(f pasto.Objective, arms int, o confident.Options) (pasto.Learner, error) {
-	learner, err := confident.New(f, arms, o)
+func (l *learners) add(f pasto.Objective, arms int, o plain.Options) (pasto.Learner, error) {
+	learner, err := plain.New(f, arms, o)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,8 @@ func TestMeasure(t *testing.T) {
 	if got := run(t, append(small, "--hard", "--hard-caution", "0.3", "a")...); hard == def || got == hard {
 		t.Errorf("hard guardrails or their caution change nothing")
 	}
-	if strings.Contains(run(t, append(small, "--change-threshold", "0.5", "a")...), " 0 changes found") {
+	long := append(small, "--rounds", "300", "--change-threshold", "0.5")
+	if strings.Contains(run(t, append(long, "a")...), " 0 changes found") {
 		t.Error("a threshold of half a standard error detects no changes")
 	}
 }

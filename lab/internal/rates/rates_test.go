@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/plain"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
@@ -19,9 +19,9 @@ func TestRatesDrift(t *testing.T) {
 		if o.Algorithm, o.Runs, o.Seed = name, 40, 3; name == "no changes" {
 			o.Algorithm = ""
 			o.New = func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-				c := confident.DefaultOptions()
+				c := plain.DefaultOptions()
 				c.ChangeThreshold = 0
-				return confident.New(f, arms, c)
+				return plain.New(f, arms, c)
 			}
 		}
 		r, err := scenario.Play(t.Context(), o, spec)
